@@ -1,0 +1,36 @@
+# napkin_embed(patterns...)
+#
+# The library napkin::embedded: the files that match, as a table in the program (model/base/embedded.hpp). A new, a
+# removed and an edited file each remake the table. Patterns are recursive.
+
+function(napkin_embed)
+  set(patterns ${ARGN})
+  list(TRANSFORM patterns PREPEND ${PROJECT_SOURCE_DIR}/)
+  file(GLOB_RECURSE files CONFIGURE_DEPENDS ${patterns})
+  list(SORT files)
+  list(REMOVE_DUPLICATES files)
+
+  set(folder ${PROJECT_BINARY_DIR}/embedded)
+  set(list ${folder}/files.txt)
+  set(generated ${folder}/embedded.cpp)
+  list(JOIN files "\n" lines)
+  file(CONFIGURE OUTPUT ${list} CONTENT "${lines}\n" @ONLY)  # written only when it changes
+
+  add_custom_command(
+    OUTPUT ${generated}
+    COMMAND ${CMAKE_COMMAND} -D ROOT=${PROJECT_SOURCE_DIR} -D LIST=${list} -D OUT=${generated}
+            -P ${PROJECT_SOURCE_DIR}/cmake/embed.cmake
+    DEPENDS ${list} ${files} ${PROJECT_SOURCE_DIR}/cmake/embed.cmake
+    COMMENT "Embedding YAML files and kernel sources"
+    VERBATIM)
+
+  add_library(napkin_embedded STATIC ${generated})
+  add_library(napkin::embedded ALIAS napkin_embedded)
+  set_target_properties(napkin_embedded PROPERTIES EXPORT_NAME embedded)
+  napkin_own_target(napkin_embedded)
+  target_compile_options(napkin_embedded PRIVATE -Wno-overlength-strings)
+  target_compile_features(napkin_embedded PUBLIC cxx_std_20)
+  target_include_directories(napkin_embedded PUBLIC
+    $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>
+    $<INSTALL_INTERFACE:include/napkin>)
+endfunction()

@@ -1,0 +1,138 @@
+# Turns test sources into programs and CTest tests. A new file needs no edit here: it is found by its place.
+#
+#   tests/unit/FOLDER/test_*.cpp   napkin_unit_FOLDER, linking the layers up to and including FOLDER (base, diagram, ...)
+#   tests/KIND/**/test_*.cpp       napkin_KIND (law, golden, measured, ...), linking everything
+#   tests/bench/bench_*.cpp        napkin_bench_*, linking everything and Google Benchmark
+#   tests/fuzz/fuzz_*.cpp          napkin_fuzz_*, linking what its line "// links: LAYER" names (else everything)
+#
+# Each test source is one CTest test ("unit.base.count"), labelled with its kind and folder. Test cases in a
+# TEST_SUITE("slow") run apart, as "KIND.slow", labelled slow, which the presets leave out.
+
+# The target that tests link for everything there is.
+set(NAPKIN_EVERYTHING napkin_apps_napkin)
+
+function(napkin_test_target target)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "NEEDS_PROGRAM" "PREFIX" "SOURCES;LINKS;LABELS")
+  add_executable(${target} ${arg_SOURCES})
+  napkin_own_target(${target})
+  target_compile_definitions(${target} PRIVATE
+    NAPKIN_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
+    NAPKIN_BINARY_DIR="${PROJECT_BINARY_DIR}"
+    NAPKIN_BINARY="${PROJECT_BINARY_DIR}/napkin"
+    NAPKIN_CXX="${CMAKE_CXX_COMPILER}")
+  target_link_libraries(${target} PRIVATE ${arg_LINKS} napkin::embedded napkin_test_main)
+  if(TARGET rapidcheck)
+    target_link_libraries(${target} PRIVATE rapidcheck)
+    target_compile_definitions(${target} PRIVATE NAPKIN_HAVE_RAPIDCHECK=1)
+  endif()
+  if(arg_NEEDS_PROGRAM AND TARGET napkin)
+    add_dependencies(${target} napkin)
+  endif()
+
+  foreach(source IN LISTS arg_SOURCES)
+    get_filename_component(name ${source} NAME_WE)
+    string(REGEX REPLACE "^test_" "" name ${name})
+    file(RELATIVE_PATH path ${PROJECT_SOURCE_DIR} ${source})
+    napkin_ctest(${arg_PREFIX}.${name} "${arg_LABELS}"
+      COMMAND ${target} "--source-file=*/${path}" "--test-suite-exclude=slow*")
+  endforeach()
+  napkin_ctest(${arg_PREFIX}.slow "${arg_LABELS};slow" COMMAND ${target} "--test-suite=slow*")
+endfunction()
+
+function(napkin_ctest name labels)
+  add_test(NAME ${name} ${ARGN})
+  set_tests_properties(${name} PROPERTIES
+    LABELS "${labels}"
+    TIMEOUT 600
+    SKIP_REGULAR_EXPRESSION "(^|\n)SKIP")
+  if("slow" IN_LIST labels)
+    set_tests_properties(${name} PROPERTIES TIMEOUT 14400)
+  endif()
+endfunction()
+
+# tests/unit: one program per second folder, which is named after a source folder.
+function(napkin_unit_tests)
+  get_property(layers GLOBAL PROPERTY NAPKIN_LAYERS)
+  foreach(layer IN LISTS layers ITEMS kernels tests)
+    get_filename_component(folder ${layer} NAME)
+    file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/unit/${folder}/test_*.cpp)
+    if(sources)
+      if(layer IN_LIST layers)
+        napkin_layer_target(${layer} links)
+      else()
+        set(links ${NAPKIN_EVERYTHING})
+      endif()
+      set(needs_program)
+      if(layer MATCHES "^apps/")
+        set(needs_program NEEDS_PROGRAM)
+      endif()
+      napkin_test_target(napkin_unit_${folder} PREFIX unit.${folder} LABELS unit ${folder}
+        SOURCES ${sources} LINKS ${links} ${needs_program})
+    endif()
+    list(APPEND known ${folder})
+  endforeach()
+
+  # A misplaced test must not be silently left out.
+  file(GLOB_RECURSE all CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR}/tests/unit ${PROJECT_SOURCE_DIR}/tests/unit/test_*.cpp)
+  foreach(source IN LISTS all)
+    string(REGEX REPLACE "/.*" "" folder ${source})
+    if(NOT folder IN_LIST known)
+      message(FATAL_ERROR "tests/unit/${source}: '${folder}' is no source folder; known: ${known}")
+    endif()
+  endforeach()
+endfunction()
+
+# tests/KIND: one program.
+function(napkin_tests kind)
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/${kind}/test_*.cpp)
+  if(sources)
+    napkin_test_target(napkin_${kind} PREFIX ${kind} LABELS ${kind}
+      SOURCES ${sources} LINKS ${NAPKIN_EVERYTHING} NEEDS_PROGRAM)
+  endif()
+endfunction()
+
+function(napkin_benchmarks)
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/bench/bench_*.cpp)
+  foreach(source IN LISTS sources)
+    get_filename_component(name ${source} NAME_WE)
+    set(target napkin_${name})
+    add_executable(${target} ${source})
+    napkin_own_target(${target})
+    target_compile_definitions(${target} PRIVATE
+      NAPKIN_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
+      NAPKIN_BINARY="${PROJECT_BINARY_DIR}/napkin")
+    target_link_libraries(${target} PRIVATE ${NAPKIN_EVERYTHING} benchmark::benchmark benchmark::benchmark_main)
+    if(TARGET napkin)
+      add_dependencies(${target} napkin)
+    endif()
+    # Each benchmark at least runs; for numbers, run the program itself.
+    string(REGEX REPLACE "^bench_" "" name ${name})
+    napkin_ctest(bench.${name} bench COMMAND ${target} --benchmark_min_time=0.01)
+    set_tests_properties(bench.${name} PROPERTIES RUN_SERIAL ON)
+  endforeach()
+endfunction()
+
+# Each header alone, with what its own layer may use: napkin_headers_model_base, ...; all of them: header_check.
+function(napkin_header_check)
+  add_custom_target(header_check)
+  get_property(layers GLOBAL PROPERTY NAPKIN_LAYERS)
+  foreach(layer IN LISTS layers)
+    file(GLOB_RECURSE headers CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/${layer}/*.hpp)
+    set(sources)
+    foreach(header IN LISTS headers)
+      set(source ${PROJECT_BINARY_DIR}/header_check/${header}.cpp)
+      # Twice, so that a missing include guard shows.
+      file(CONFIGURE OUTPUT ${source} CONTENT "#include \"${header}\"\n#include \"${header}\"\n" @ONLY)
+      list(APPEND sources ${source})
+    endforeach()
+    if(sources)
+      napkin_layer_target(${layer} target)
+      string(REPLACE "/" "_" name ${layer})
+      add_library(napkin_headers_${name} OBJECT EXCLUDE_FROM_ALL ${sources})
+      napkin_own_target(napkin_headers_${name})
+      target_compile_options(napkin_headers_${name} PRIVATE -O0 -g0)
+      target_link_libraries(napkin_headers_${name} PRIVATE ${target} napkin_embedded)
+      add_dependencies(header_check napkin_headers_${name})
+    endif()
+  endforeach()
+endfunction()

@@ -1,0 +1,17 @@
+// The YAML files and kernel sources that the build embeds, so that the program runs from any directory.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+namespace napkin {
+
+struct EmbeddedFile {
+  std::string_view path;  // relative to the repository root, e.g. "hardware_profiles/h200-sxm.yaml"
+  std::string_view text;
+};
+
+// Sorted by path. Defined in the library napkin::embedded, which the build generates.
+std::span<const EmbeddedFile> embedded_files();
+
+}  // namespace napkin
