@@ -1,0 +1,81 @@
+#include "model/base/error.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+namespace napkin {
+namespace {
+
+std::string join_parts(const std::vector<std::string>& parts) {
+  std::string text;
+  for (const auto& part : parts) {
+    if (part.empty()) continue;
+    if (!text.empty()) text += ": ";
+    text += part;
+  }
+  return text;
+}
+
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    std::size_t diagonal = row[0]++;
+    for (std::size_t j = 0; j < b.size(); ++j) {
+      const std::size_t replaced = diagonal + (a[i] == b[j] ? 0 : 1);
+      diagonal = row[j + 1];
+      row[j + 1] = std::min({replaced, row[j] + 1, diagonal + 1});
+    }
+  }
+  return row.back();
+}
+
+}  // namespace
+
+std::string Location::text() const {
+  if (line == 0) return file;
+  return file + ":" + std::to_string(line) + ":" + std::to_string(column);
+}
+
+Error::Error(std::string where, std::string what, std::string right)
+    : std::runtime_error(join_parts({where, what, right})),
+      where_(std::move(where)),
+      problem_(std::move(what)),
+      right_(std::move(right)) {}
+
+Error::Error(const Location& location, const std::string& field, std::string what, std::string right)
+    : Error(join_parts({location.text(), field}), std::move(what), std::move(right)) {}
+
+Overflow::Overflow(const std::string& what)
+    : Error("", what + " does not fit 64 bits", "use smaller sizes (the largest count is 9223372036854775807)") {}
+
+std::string nearest(std::string_view name, const std::vector<std::string>& candidates) {
+  if (name.size() > 64) return {};
+  std::string best;
+  std::size_t best_distance = std::max<std::size_t>(1, name.size() / 3) + 1;
+  for (const auto& candidate : candidates) {
+    const std::size_t distance = edit_distance(name, candidate);
+    if (distance < best_distance) {
+      best = candidate;
+      best_distance = distance;
+    }
+  }
+  return best;
+}
+
+std::string joined(const std::vector<std::string>& words, std::string_view separator) {
+  std::string text;
+  for (const auto& word : words) {
+    if (!text.empty()) text += separator;
+    text += word;
+  }
+  return text;
+}
+
+std::string one_of(std::string_view name, const std::vector<std::string>& candidates) {
+  const std::string near = nearest(name, candidates);
+  const std::string all = "one of " + joined(candidates);
+  return near.empty() ? all : "did you mean '" + near + "'? (" + all + ")";
+}
+
+}  // namespace napkin

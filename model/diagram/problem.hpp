@@ -1,0 +1,54 @@
+#pragma once
+// What is asked of a diagram: the size of each axis, the mask, the element type.
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "model/diagram/diagram.hpp"
+
+namespace napkin {
+
+/// Row i of `rows` sees column j: causal j <= i + columns - rows (bottom-right aligned);
+/// window i + columns - rows - left <= j <= i + columns - rows + right. (design section 5)
+struct Mask {
+  enum class Kind { none, causal, window };
+  Kind kind = Kind::none;
+  std::int64_t left = 0;
+  std::int64_t right = 0;
+  bool operator==(const Mask&) const = default;
+};
+
+/// The columns that a row, or any row of a range, sees: [first, last). Empty where first >= last.
+struct Span {
+  std::int64_t first = 0;
+  std::int64_t last = 0;
+  [[nodiscard]] std::int64_t size() const { return last > first ? last - first : 0; }
+};
+
+/// Columns visible to at least one of the rows [row_first, row_last), clipped to [0, columns).
+[[nodiscard]] Span visible(const Mask& mask, std::int64_t row_first, std::int64_t row_last, std::int64_t rows,
+                           std::int64_t columns);
+/// Unmasked (row, column) pairs, exact. Throws Overflow.
+[[nodiscard]] Count visible_pairs(const Mask& mask, std::int64_t rows, std::int64_t columns);
+
+/// "none", "causal", "window 128,0"
+[[nodiscard]] std::string text_of(const Mask& mask);
+
+using Sizes = std::vector<Count>;  ///< by AxisId
+
+struct Problem {
+  Sizes sizes;
+  Mask mask;
+  DType dtype = DType::bf16;
+};
+
+/// The size of every axis of the diagram from "name -> number" pairs, defaults filled in. Missing, unknown, repeated,
+/// zero or negative sizes throw Error at `where` (for example "--shape").
+[[nodiscard]] Sizes resolve_sizes(const Diagram& diagram, const std::vector<std::pair<std::string, std::int64_t>>& given,
+                                  const std::string& where);
+
+/// Values of an array at full size.
+[[nodiscard]] Values volume(const Array& array, const Sizes& sizes);
+
+}  // namespace napkin

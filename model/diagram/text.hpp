@@ -1,0 +1,34 @@
+#pragma once
+// The text form of a diagram: YAML whose operations are one-line texts. parse(print(d)) == d.
+//
+//   algorithm: attention
+//   about: ...
+//   axes: {b: 1, h: 1, g: 1, q: , x: , d: , dv: d}          # a default number, a default axis, or nothing
+//   inputs: ["Q[b,h,g,q,d]", "K[b,h,x,d]", "V[b,h,x,dv]"]
+//   operations:
+//     - S[b,h,g,q,x] = contract over d (Q, K)
+//     - P[b,h,g,q,x] = softmax over x (S) scale d^-1/2 mask (q, x)
+//     - O[b,h,g,q,dv] = contract over x (P, V)
+//   outputs: [O]
+//
+//   operation := output {"," output} "=" kind ["over" axis {"," axis}] "(" array {"," array} ")" {attribute}
+//   output    := NAME "[" [axis {"," axis}] "]"
+//   kind      := contract | softmax | map FUNCTION | sum | max | add | subtract | multiply | copy
+//   attribute := "scale" (NUMBER | AXIS "^" POWER | NUMBER "*" AXIS "^" POWER) | "mask" "(" axis "," axis ")"
+
+#include <string>
+#include <string_view>
+
+#include "model/diagram/diagram.hpp"
+
+namespace napkin {
+
+/// Parses and checks a diagram. `file` is used in messages. Throws Error with file:line:column.
+[[nodiscard]] Diagram parse_diagram(std::string_view text, const std::string& file);
+
+/// The text form; a fixed point: print(parse(print(d))) == print(d).
+[[nodiscard]] std::string print(const Diagram& diagram);
+/// One operation's line, as in the text form.
+[[nodiscard]] std::string print_operation(const Diagram& diagram, OpId operation);
+
+}  // namespace napkin

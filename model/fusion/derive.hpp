@@ -1,0 +1,38 @@
+#pragma once
+// The fusion theorem (theory 4.1) as a program: from an unfused diagram to a streamed one. Knows operations, not
+// algorithms: nothing here names attention or matmul.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "model/fusion/streamed.hpp"
+
+namespace napkin {
+
+/// Why an axis cannot be streamed, or the accumulators that let it.
+struct Streamability {
+  AxisId axis = 0;
+  bool streamable = false;
+  std::optional<OpId> blocker;  ///< the operation that refuses
+  std::string why;              ///< "softmax over x ends with an output that carries x: ..."
+};
+
+/// Tests one axis by the accumulator table and the composition rules.
+[[nodiscard]] Streamability streamability(const Diagram& diagram, AxisId axis);
+[[nodiscard]] std::vector<Streamability> streamability(const Diagram& diagram);
+
+/// The default labels: every axis that all operations are weaved over is grouped; of the streamable ones the axis that
+/// most arrays carry is streamed (ties: the first declared); the rest stays whole. A diagram without a streamable axis
+/// derives too, unstreamed.
+[[nodiscard]] Streamed derive(const Diagram& diagram);
+
+/// The same with given roles (a mapping's levels, a user's tile). Illegal roles throw Error that names the operation
+/// and the rule; a grouped axis that an operation consumes becomes AxisRole::split where the combine is associative.
+[[nodiscard]] Streamed derive(const Diagram& diagram, const std::vector<AxisRole>& roles);
+
+/// Roles as asked for by name, all others whole: roles_of(d, {"b","h","q"}, "x").
+[[nodiscard]] std::vector<AxisRole> roles_of(const Diagram& diagram, const std::vector<std::string>& grouped,
+                                             const std::string& streamed);
+
+}  // namespace napkin

@@ -1,0 +1,81 @@
+#pragma once
+// What the fusion theorem derives from a diagram: which axes are grouped, which one streams, what is maintained, and
+// the head, loop and tail that compute it. (theory sections 3, 4, 9)
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "model/diagram/diagram.hpp"
+
+namespace napkin {
+
+/// What happens to an axis when one kernel computes the diagram.
+enum class AxisRole {
+  whole,   ///< held at full size
+  group,   ///< split among independent groups (blocks); no operation consumes it
+  stream,  ///< walked in chunks by the loop of one group
+  split,   ///< grouped although consumed: outputs that lack it become partial results, combined afterwards
+};
+
+/// How an operation runs over the streamed axis (theory 4).
+enum class AccumulatorKind {
+  concatenate,     ///< computed chunk by chunk; its output carries the streamed axis
+  sum,             ///< contraction or sum over the streamed axis
+  max,
+  online_softmax,  ///< state (mu, delta, z); its output is right up to a later rescale
+};
+
+enum class Phase { head, loop, tail };
+
+/// A value per row that a state machine keeps beside the arrays. Allocated by the head, live to the end of the tail.
+struct Auxiliary {
+  std::string name;  ///< "mu", "delta", "z"; with ".P" appended where a diagram has several
+  std::vector<AxisId> axes;
+  OpId owner = 0;
+  double initial = 0;  ///< -infinity for mu
+};
+
+/// One operation's part in the streamed program.
+struct StreamedOp {
+  Phase phase = Phase::loop;
+  std::optional<AccumulatorKind> accumulator;  ///< loop operations only
+  std::optional<OpId> rescaled_by;             ///< sum accumulators behind a softmax: y *= delta of that operation
+  bool normalised_in_tail = false;             ///< y /= z after the loop
+};
+
+/// One rule applied, for people: "fusion theorem 1 (input composition)", on which operation, and what it yields.
+struct DerivationStep {
+  std::string rule;
+  std::optional<OpId> operation;
+  std::optional<AxisId> axis;
+  std::string text;
+};
+
+/// A statement of the streamed program, in order.
+struct Statement {
+  enum class Kind { initialise, load, compute, rescale, normalise, store };
+  Kind kind = Kind::compute;
+  std::optional<OpId> operation;  ///< compute, rescale, normalise
+  std::optional<ArrayId> array;   ///< load, store, initialise, rescale, normalise
+};
+
+/// A diagram with the roles of its axes: the input of place(), of the closed-form optimum and of the interpreter.
+struct Streamed {
+  Diagram diagram;
+  std::vector<AxisRole> roles;            ///< by AxisId
+  std::optional<AxisId> stream;           ///< the one axis with AxisRole::stream
+  std::vector<StreamedOp> operations;     ///< by OpId
+  std::vector<Auxiliary> auxiliaries;
+  std::vector<ArrayId> maintained;        ///< arrays that the loop accumulates and carries (the y of theory 4)
+  std::vector<ArrayId> persistent;        ///< inputs loaded once by the head and read by every iteration (Q)
+  std::vector<Statement> head, loop, tail;
+  std::vector<DerivationStep> steps;
+
+  [[nodiscard]] bool grouped(AxisId axis) const {
+    const AxisRole r = roles[static_cast<std::size_t>(axis)];
+    return r == AxisRole::group || r == AxisRole::split;
+  }
+};
+
+}  // namespace napkin

@@ -1,0 +1,21 @@
+#pragma once
+// Hardware profiles from YAML, strictly. (design section 6; schema: hardware_profiles/README.md)
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "model/machine/machine.hpp"
+
+namespace napkin {
+
+[[nodiscard]] Machine parse_machine(std::string_view text, const std::string& file);
+
+/// A built-in profile by name, or a file by path (contains '/' or ends in .yaml). Unknown names: an Error at `where`
+/// that lists the known.
+[[nodiscard]] Machine load_machine(const std::string& name_or_path, const std::string& where);
+
+/// Names of the built-in profiles, sorted.
+[[nodiscard]] std::vector<std::string> builtin_machines();
+
+}  // namespace napkin

@@ -1,0 +1,149 @@
+#pragma once
+// A hardware profile as a value: levels, pipes between them, execution units, limits, clocks. Each number keeps its
+// source. SI units and clock cycles inside; the YAML form and its units are hardware_profiles/README.md.
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "model/base/dtype.hpp"
+#include "model/base/quantity.hpp"
+
+namespace napkin {
+
+/// Where a number comes from. Exactly one of `source` (datasheet, documentation, "derived from ...") and `tool`
+/// (measured) is set; a fitted constant says so.
+struct Provenance {
+  std::string source;
+  std::string tool, date, driver;
+  bool fitted = false;
+  [[nodiscard]] bool measured() const { return !tool.empty(); }
+};
+
+/// One number of a profile, in SI units (bytes, seconds, hertz, watts, joules) or per clock.
+struct Number {
+  double value = 0;
+  std::string unit;  ///< as written in the file: "GB/s", "B/clk", "clk", "GHz", "KiB", ...
+  Provenance from;
+};
+
+/// The datasheet's and the measured value of one quantity; both stay, best() is the measured one where there is one.
+struct Stated {
+  std::optional<Number> datasheet;
+  std::optional<Number> measured;
+  [[nodiscard]] bool known() const { return datasheet || measured; }
+  [[nodiscard]] const Number& best() const { return measured ? *measured : *datasheet; }
+};
+
+enum class LevelKind { ordinary, cache, cross_transfer };
+
+using LevelId = int;  ///< index into Machine::levels; 0 is the top (device memory)
+
+/// A kind of memory node. Levels form a tree; nodes() counts nodes in the whole machine.
+struct Level {
+  std::string name;  ///< "device", "l2", "cluster", "shared", "registers", "tensor_memory"; Ascend: "l1", "l0c", "ub", ...
+  LevelKind kind = LevelKind::ordinary;
+  LevelId parent = -1;
+  Count per_parent = 1;            ///< nodes of this level in one parent node (cluster: the largest size)
+  Stated capacity;                 ///< bytes a node; a cache without a stated size: unknown
+  std::optional<Number> per_block; ///< bytes one block may use (shared memory: 232448 on Hopper)
+  Count transaction = 1;           ///< bytes of the smallest transfer into it
+};
+
+/// A connection parent -> child (or any named pair). Bandwidth is either per child node and clock, or of the machine
+/// and second; `per_second` unifies.
+struct Pipe {
+  std::string name;
+  LevelId from = 0, to = 0;
+  Stated per_node_clock;  ///< bytes a clock and child node
+  Stated aggregate;       ///< bytes a second, whole machine
+  std::optional<Number> latency;          ///< clocks
+  std::optional<Number> energy_per_byte;  ///< joules
+  /// cross-transfer pipes: bandwidth (bytes a second, whole machine) by cluster size
+  std::vector<std::pair<Count, Number>> by_cluster_size;
+};
+
+/// Time of one tensor instruction against its N, by operand source. (clock cycles an SM, back to back)
+struct InstructionTiming {
+  Count n;
+  double clocks_shared = 0;     ///< A from shared memory
+  double clocks_registers = 0;  ///< A from registers
+};
+
+/// Matrix instruction of one element type: m x n x k, n from n_least to n_most in steps.
+struct TensorInstruction {
+  std::string name;  ///< "wgmma", "mma.sync", "tcgen05", "mfma", "cube"
+  DType type = DType::bf16;
+  double flop_per_clock = 0;  ///< per node (SM), fp32 accumulate
+  Provenance from;
+  Count m = 16, n_least = 8, n_most = 8, n_step = 8, k = 16;
+  std::vector<InstructionTiming> timing;  ///< measured, by n; empty: 2 m n k / flop_per_clock
+};
+
+/// A non-tensor execution unit: results (or warp instructions, or bytes) a clock and node.
+struct Unit {
+  std::string name;  ///< "special", "fp32", "fp16", "alu", "conversion", "issue", "shared_port", "shuffle"
+  Stated per_clock;
+  std::string what;  ///< unit of the count: "results", "instructions", "bytes"
+};
+
+/// What limits the blocks of one SM. (cuda_occupancy.h is the twin.)
+struct Limits {
+  Count warp_size = 32;
+  Count threads_per_node = 2048, warps_per_node = 64, blocks_per_node = 32, threads_per_block = 1024;
+  Count registers_per_node = 65536, registers_per_block = 65536, registers_per_thread = 255;
+  Count register_granule_per_thread = 8;   ///< registers a thread are rounded up to this
+  Count register_granule_per_warp = 256;
+  Count schedulers = 4;                    ///< sub-partitions a node
+  Count shared_reserved_per_block = 1024;  ///< bytes
+  Count shared_granule = 128;              ///< bytes
+  bool known = false;                      ///< false for machines without SMs (Ascend)
+};
+
+struct Clocks {
+  std::optional<Number> maximum, tensor, base;  ///< hertz; `tensor` is the datasheet's clock behind its tensor peak
+};
+
+struct Power {
+  std::optional<Number> limit, idle;  ///< watts
+};
+
+struct Machine {
+  std::string name;          ///< "h200-sxm"
+  std::string about;
+  std::string vendor;        ///< "nvidia", "amd", "huawei"
+  std::string architecture;  ///< "sm_90"; mappings' runs_on refers to it
+  std::vector<Level> levels; ///< top to bottom; parents before children
+  std::vector<Pipe> pipes;
+  LevelId compute = 0;       ///< the level whose nodes hold the execution units (the SM: "shared")
+  std::vector<TensorInstruction> tensor;
+  std::vector<Unit> units;
+  Limits limits;
+  Clocks clocks;
+  Power power;
+  std::map<std::string, Number> constants;  ///< other measured values: launch overhead, energies, ... by name
+  std::map<std::string, Number> fitted;     ///< fitted from whole-kernel runs, kept apart (design section 6)
+
+  [[nodiscard]] std::optional<LevelId> find_level(std::string_view level_name) const;
+  [[nodiscard]] LevelId level(std::string_view level_name) const;  ///< throws Error that lists the known
+  [[nodiscard]] Count nodes(LevelId level) const;                  ///< in the whole machine
+  [[nodiscard]] Count compute_nodes() const { return nodes(compute); }
+  [[nodiscard]] const Pipe* pipe_into(LevelId level) const;        ///< from its parent, or nullptr
+  [[nodiscard]] const Unit* unit(std::string_view unit_name) const;
+  /// The instruction for that input type, or nullptr where the machine has none.
+  [[nodiscard]] const TensorInstruction* tensor_for(DType type) const;
+};
+
+/// Bytes a second over a pipe, all nodes together, at that clock; measured before datasheet. 0 where unknown.
+[[nodiscard]] double bytes_per_second(const Machine& machine, const Pipe& pipe, Hertz clock);
+
+/// Clocks of one tensor instruction with that n (interpolated in the measured table; the rate where none).
+[[nodiscard]] double instruction_clocks(const TensorInstruction& instruction, Count n, bool a_from_registers);
+
+/// The two-level machine of --memory: levels "high" and "low", `low` holding `values`. (design section 5)
+[[nodiscard]] Machine abstract_machine(Count values);
+
+}  // namespace napkin

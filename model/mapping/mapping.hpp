@@ -1,0 +1,154 @@
+#pragma once
+// How a kernel lays an algorithm on a machine: the paper's "recolouring", as data. Structure and counts only: no times,
+// no arithmetic. The YAML form and every key: kernels/README.md. (design section 6)
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "model/base/dtype.hpp"
+#include "model/base/error.hpp"
+
+namespace napkin {
+
+using KnobId = int;
+
+/// What a user may turn: the same name and unit in the mapping, on the command line, in JSON, in the kernel and in
+/// emitted code.
+struct Knob {
+  std::string name;                  ///< "q", "stages", "pingpong", "registers.q"
+  std::string unit;                  ///< "rows", "copies", "blocks", "" for words
+  std::vector<std::int64_t> domain;  ///< legal values, the preferred one first where predictions tie
+  std::vector<std::string> words;    ///< for knobs whose values are words: value i is words[i]
+  std::string about;
+};
+
+/// Holds when every named knob has the given value (or one of the given values).
+struct Guard {
+  std::vector<std::pair<KnobId, std::vector<std::int64_t>>> all;
+};
+
+/// A whole number: a literal, a knob's value, or the full size of an axis (by name).
+struct Value {
+  enum class Kind { literal, knob, axis };
+  Kind kind = Kind::literal;
+  std::int64_t literal = 0;
+  KnobId knob = -1;
+  std::string axis;
+};
+
+/// Alternatives; the first whose guard holds counts.
+template <class T>
+using Guarded = std::vector<std::pair<Guard, T>>;
+
+enum class Scope { block, agent };
+
+/// How an array crosses into its level. tma: whole boxes; cp_async and plain: rows clipped, counted in sectors.
+enum class CopyEngine { none, tma, cp_async, plain, bulk_reduce, atomic };
+
+/// A named set of threads: "producer", "consumer" x warpgroups. One thread count and register budget each.
+struct Agent {
+  std::string name;
+  Guarded<Value> count;                ///< instances in a block
+  Value threads;                       ///< threads an instance
+  Guarded<Value> registers;            ///< registers a thread that the kernel asks for (setmaxnreg); empty: the plan decides
+  Guarded<Value> overhead;             ///< registers a thread not explained by variables (addresses, loop state)
+  std::vector<std::string> splits;     ///< axes of the block's group that the instances divide among themselves
+  Value row_step{Value::Kind::literal, 1, -1, {}};  ///< the product of the split axes an instance is a multiple of this
+  std::optional<Value> row_most;       ///< and at most this
+};
+
+/// Which axes are grouped or streamed at a level, and how large, where a knob of that name does not say it.
+struct LevelMapping {
+  std::string level;                    ///< "shared", "cluster", "registers"
+  std::vector<std::string> group;
+  std::vector<std::string> stream;
+  std::vector<std::pair<std::string, Value>> sizes;  ///< axis -> size; default: the knob "axis" (lowest staged level), else 1 for grouped
+  std::optional<Value> nodes;           ///< cluster: how many blocks
+};
+
+/// A variable of the kernel that holds (a piece of) an array of the diagram, or auxiliaries, at a level.
+struct VariableMapping {
+  std::string name;                     ///< "Q", "K", "S", "P", "A", "alpha", "dO"
+  std::vector<std::string> of;          ///< the diagram's array(s) or auxiliaries ("mu", "delta", "z"); default: the name
+  std::string level;
+  Scope scope = Scope::block;
+  std::string type;                     ///< a dtype name, or "T" for the question's
+  Guarded<Value> copies;                ///< 1 where empty
+  std::string alias;                    ///< shares storage with that variable (lifetimes disjoint)
+  CopyEngine engine = CopyEngine::none;
+  std::optional<Guard> multicast;       ///< one copy for the cluster's blocks, where the guard holds
+  std::vector<std::pair<std::string, Value>> sizes;  ///< axes held in part: x -> u_x, dv -> 32
+  std::vector<std::string> axes;        ///< explicit axes where they differ from the array's (rare)
+  bool output_staging = false;          ///< on an output's way up, not on an input's way down
+  Guard when;
+};
+
+/// Vector work of an operation: `count` instructions of that unit for each combination of the `per` axes.
+struct WorkMapping {
+  std::string name;                     ///< "max", "exp", "convert", "rescale"
+  std::string unit;                     ///< a unit of the machine: "special", "fp32", "fp16", "alu", "conversion"
+  std::vector<std::string> per;         ///< axes (tile extents): [q, x], [q, dv]
+  double count = 1;                     ///< results of that unit per element
+  std::vector<std::pair<std::string, Value>> per_chunk;  ///< divide an axis: x -> u_x means once per u_x columns
+  Guard when;
+};
+
+/// How one operation of the diagram runs; named by its (first) output.
+struct OperationMapping {
+  std::string output;
+  std::string agent;
+  std::string unit;                     ///< "tensor" or "vector"
+  std::string type;                     ///< input type of the tensor instruction; "T" for the question's
+  std::vector<std::pair<std::string, Guarded<std::string>>> operands;  ///< input array -> variable it is read from
+  std::string accumulate;               ///< accumulator type: f32, f16
+  std::vector<WorkMapping> work;
+};
+
+/// An edge of the clock's event graph. (design section 2)
+struct EdgeMapping {
+  std::string from, to;                 ///< "load K", "S", "P.max", "P.exp", "O", "store O"
+  std::int64_t distance = 0;            ///< iterations
+  std::int64_t agents = 0;              ///< to the agent instance this many further (ping-pong)
+  Value tokens;
+  Guard when;
+  Location location;
+};
+
+/// A requirement that knobs must meet together: left = right. Named, so that a rejection says which.
+struct Relation {
+  std::string name;                     ///< "rows: q * g = 64 * warpgroups"
+  std::vector<Value> left, right;       ///< products
+  enum class Kind { equal, at_most, multiple } kind = Kind::equal;
+  Guard when;
+};
+
+struct Launch {
+  std::string name;
+  std::vector<std::string> operations;  ///< outputs of the operations it computes; empty: all
+};
+
+struct Mapping {
+  std::string name, about, algorithm;
+  std::vector<std::string> runs_on;     ///< architectures, "sm_90"; "sm_80+" means that and every later NVIDIA one
+  std::string source;                   ///< kernel file; empty for a peer's
+  std::vector<std::string> dtypes;      ///< element types of the question that it takes
+  std::vector<Launch> launches;
+  std::vector<Knob> knobs;
+  std::vector<Agent> agents;
+  std::vector<LevelMapping> levels;
+  std::vector<VariableMapping> variables;
+  std::vector<OperationMapping> operations;
+  std::vector<EdgeMapping> edges;
+  std::vector<Relation> relations;
+  std::vector<std::pair<std::string, std::vector<std::int64_t>>> head_sizes;  ///< axis -> sizes that the kernel supports; empty: any
+  std::string emit;                     ///< own form of the emitter: "fa3", "triton", ""
+
+  [[nodiscard]] std::optional<KnobId> find_knob(std::string_view knob_name) const;
+};
+
+}  // namespace napkin

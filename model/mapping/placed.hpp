@@ -1,0 +1,124 @@
+#pragma once
+// A diagram laid on a machine with every number filled in: the sole input of resource/, clock/ and what follows.
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "model/diagram/problem.hpp"
+#include "model/fusion/streamed.hpp"
+#include "model/machine/machine.hpp"
+#include "model/mapping/mapping.hpp"
+#include "model/mapping/tile.hpp"
+
+namespace napkin {
+
+/// One level below device memory, as used.
+struct PlacedLevel {
+  LevelId level = 0;
+  std::vector<Count> extent;   ///< by AxisId: size of one group's part at this level (full size where not grouped)
+  std::vector<Count> groups_of;  ///< by AxisId: ceil(size / extent) for grouped axes, else 1
+  Count chunk = 1;             ///< of the streamed axis at this level (its full size where nothing streams)
+  Count groups = 1;            ///< groups that run at this level, all launches of one call: the product of groups_of
+  bool staged = false;         ///< a knob or the mapping sizes it (the lowest staged level is what --tile addresses)
+};
+
+/// A variable of the kernel.
+struct Variable {
+  int mapping = 0;             ///< index into Mapping::variables
+  std::vector<ArrayId> arrays; ///< empty for auxiliaries
+  int auxiliaries = 0;         ///< how many values of auxiliaries a row it holds
+  LevelId level = 0;
+  Scope scope = Scope::block;
+  DType type = DType::f32;
+  Count elements;              ///< one copy, one instance
+  Count copies = 1;
+  int alias = -1;              ///< index into PlacedDiagram::variables, or -1
+  CopyEngine engine = CopyEngine::none;
+  bool multicast = false;
+  bool output_staging = false;
+
+  [[nodiscard]] Bytes bytes() const { return bytes_of(elements, type) * copies; }  ///< one instance, all copies
+};
+
+/// An array that changes colour: moved from the level above into `into` (load), or up from it (store), by each group.
+struct Crossing {
+  ArrayId array = 0;
+  LevelId into = 0;            ///< the lower level of the pipe
+  bool store = false;
+  Phase phase = Phase::loop;   ///< head and tail: once a group; loop: the streamed axis in full
+  bool reread = false;         ///< read anew in every iteration although it lacks the streamed axis (Q from shared memory)
+  DType type = DType::bf16;
+  CopyEngine engine = CopyEngine::none;
+  bool multicast = false;
+};
+
+struct PlacedAgent {
+  int mapping = 0;             ///< index into Mapping::agents
+  Count instances, threads;    ///< threads an instance
+  std::optional<Count> registers;  ///< a thread, where the kernel sets it
+  Count overhead;              ///< registers a thread
+  Count rows;                  ///< product of the extents of the split axes, one instance
+};
+
+/// Vector work of one operation for one visited iteration of one block (loop), or once a block (head, tail).
+struct PlacedWork {
+  const WorkMapping* mapping = nullptr;
+  int unit = -1;               ///< index into Machine::units
+  double amount = 0;           ///< results of that unit
+};
+
+struct PlacedOperation {
+  OpId operation = 0;
+  Phase phase = Phase::loop;
+  int agent = -1;              ///< index into PlacedDiagram::agents
+  bool tensor = false;
+  const TensorInstruction* instruction = nullptr;
+  Count m, n, k;               ///< tensor: extents of one block's one iteration (rows, columns, contracted; batch axes in m)
+  bool a_from_registers = false;
+  std::vector<std::pair<ArrayId, LevelId>> operands;  ///< where each input is read from
+  std::vector<PlacedWork> work;
+};
+
+struct PlacedDiagram {
+  const Streamed* streamed = nullptr;
+  const Machine* machine = nullptr;
+  const Mapping* mapping = nullptr;
+  const Problem* problem = nullptr;
+  Tile tile;
+  std::vector<PlacedLevel> levels;  ///< top to bottom, device memory left out
+  int block_level = 0;              ///< index into levels: where one block lives (shared memory; "low")
+  std::vector<Variable> variables;
+  std::vector<Crossing> crossings;
+  std::vector<PlacedAgent> agents;
+  std::vector<PlacedOperation> operations;
+  Count blocks;                     ///< groups at the block level
+  Count cluster = 1;                ///< blocks a cluster
+  Count threads;                    ///< a block
+
+  [[nodiscard]] const PlacedLevel& block() const { return levels[static_cast<std::size_t>(block_level)]; }
+  [[nodiscard]] const PlacedLevel* find_level(LevelId id) const;
+};
+
+/// Everything about (streamed diagram, mapping, machine, problem) that no knob changes, resolved once: names to ids,
+/// guards, which knobs a quantity depends on. Keeps pointers to its arguments: they must outlive it.
+class Placer {
+ public:
+  /// Throws Error where the mapping does not fit the diagram or the machine lacks what it needs.
+  Placer(const Streamed& streamed, const Mapping& mapping, const Machine& machine, const Problem& problem);
+  ~Placer();
+  Placer(Placer&&) noexcept;
+  Placer& operator=(Placer&&) noexcept;
+
+  /// Any tile can be placed, legal or not (values at least 1); legality is solver/space.
+  [[nodiscard]] PlacedDiagram place(const Tile& tile) const;
+  /// The same into an existing object, without allocation where it has held a diagram of this placer before.
+  void place(const Tile& tile, PlacedDiagram& into) const;
+
+ private:
+  struct Compiled;
+  std::unique_ptr<Compiled> compiled_;
+};
+
+}  // namespace napkin

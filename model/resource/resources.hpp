@@ -1,0 +1,63 @@
+#pragma once
+// What a placed diagram moves, holds and computes. All exact integers; all derived from the two rules. (theory section 2)
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "model/mapping/placed.hpp"
+
+namespace napkin {
+
+/// Bytes over the pipe from the parent into one level. (values on the abstract machine: one byte is one value)
+struct LevelTransfer {
+  LevelId level = 0;
+  Count groups;
+  Bytes load, store;           ///< all groups; clipped to the arrays, visited chunks only
+  Bytes delivered;             ///< loads as the receiver's counter sees them: whole TMA boxes, 32-byte sectors
+  Bytes transfer_per_group;    ///< of one full, unmasked group
+  [[nodiscard]] Bytes transfer() const { return load + store; }
+};
+
+/// Transfers of every level, top to bottom. Throws Overflow. (theory 2; design section 5 "levels")
+[[nodiscard]] std::vector<LevelTransfer> transfers(const PlacedDiagram& placed);
+
+/// The three memories of design section 5, of one node of each level.
+struct LevelMemory {
+  LevelId level = 0;
+  Bytes lower_bound;  ///< the paper's rule: columns as drawn, outputs at the stream input, no auxiliaries, no copies
+  Bytes live;         ///< largest set of values still needed, auxiliaries included
+  Bytes allocated;    ///< what the kernel allocates: copies, alignment, aliases
+  std::optional<Bytes> limit;
+};
+[[nodiscard]] std::vector<LevelMemory> memories(const PlacedDiagram& placed);
+
+/// FLOPs: contractions only, 2 a multiply-add, unmasked pairs, unpadded; executed: visited tiles in full.
+struct Work {
+  Flops flops, executed_flops;
+  Count exponentials, conversions;  ///< executed
+};
+[[nodiscard]] Work work(const PlacedDiagram& placed);
+
+/// Where one variable lives in a block's shared memory.
+struct Slot {
+  int variable = 0;
+  Bytes offset, size;
+};
+
+/// What a launch needs of an SM. Offsets reach the kernel in its template struct.
+struct Plan {
+  std::vector<Slot> shared;        ///< in order of offset; aliases share an offset
+  Bytes shared_total;              ///< dynamic shared memory of a block, barriers included
+  Bytes shared_limit;
+  Count barriers;                  ///< mbarriers of 8 bytes
+  Count registers_per_thread;      ///< estimated need of the hungriest agent, overhead included
+  Count registers_limit;           ///< what that agent may have (setmaxnreg split, 255, or threads' share)
+  Count registers_launch;          ///< registers a thread at launch, a multiple of the granule (before setmaxnreg)
+  Count threads;
+  Count blocks_per_sm;
+  std::string limited_by;          ///< "shared memory", "registers", "threads", "blocks"
+};
+[[nodiscard]] Plan plan(const PlacedDiagram& placed);
+
+}  // namespace napkin
