@@ -2,7 +2,8 @@
 #
 # The library of one source folder: model/base gives target napkin_model_base, alias napkin::model_base. It links the
 # layers declared before it (or just those after ONLY). A folder without a .cpp is an INTERFACE library.
-# A folder's main.cpp is left out: napkin_program() makes the program of it.
+# A folder's main.cpp is left out: napkin_program() makes the program of it. apps/library is the face, and called napkin:
+# napkin::napkin, here as in the installed package.
 
 define_property(GLOBAL PROPERTY NAPKIN_LAYERS BRIEF_DOCS "Layers declared so far, from the base up")
 
@@ -44,6 +45,14 @@ function(napkin_layer folder)
   endif()
   add_library(napkin::${short} ALIAS ${target})
   set_target_properties(${target} PROPERTIES EXPORT_NAME ${short})
+  if(folder STREQUAL "apps/library")
+    add_library(napkin::napkin ALIAS ${target})
+    set_target_properties(${target} PROPERTIES EXPORT_NAME napkin)
+    # <napkin/napkin.hpp> for those who add_subdirectory() us.
+    set(face ${PROJECT_BINARY_DIR}/include)
+    file(CONFIGURE OUTPUT ${face}/napkin/napkin.hpp CONTENT "#include \"apps/library/napkin.hpp\"\n" @ONLY)
+    target_include_directories(${target} ${public} $<BUILD_INTERFACE:${face}>)
+  endif()
 
   target_compile_features(${target} ${public} cxx_std_20)
   target_include_directories(${target} ${public}

@@ -1,0 +1,158 @@
+#!/usr/bin/env python3
+"""Holds the sources to the house's order (design.md, section 3).
+
+usage: check_layers.py ROOT LAYER...        the layers from the base up, as CMakeLists.txt declares them
+       check_layers.py --selftest
+
+- A file of model/ or solver/ includes only its own folder and folders above it in the list (interpret: only base,
+  diagram, fusion), nothing of kernels/ or apps/, and nothing of CUDA.
+- kernels/ includes model/ and itself, never solver/ or apps/.
+- apps/ follows the list too, and may include kernels/.
+- A library is included only where the design lets it in; model/ does not print and does not read the environment.
+"""
+import pathlib
+import re
+import sys
+import tempfile
+
+SUFFIXES = {".hpp", ".cpp", ".h", ".cuh", ".cu"}
+CUDA = re.compile(r"^(cuda|nv|cu(pti|blas|dnn|tensor|fft|rand)|cub/|thrust/|cute/|cutlass|cooperative_groups|"
+                  r"device_launch|vector_types|driver_types|sm_\d|mma\.h|crt/)")
+ONLY = {"model/interpret": ["model/base", "model/diagram", "model/fusion"]}
+# library: folders that may include it
+LIBRARIES = {
+    "yaml-cpp/": ["model/base"],
+    "Eigen/": ["model/interpret", "model/machine", "solver/optimum"],
+    "nlohmann/": ["solver/emit", "apps/library", "apps/report", "apps/napkin"],
+    "CLI/": ["apps/napkin"],
+}
+FORBIDDEN_IN_MODEL = [
+    (re.compile(r"^\s*#\s*include\s*<(iostream|cstdio|stdio\.h|fmt/(ostream|color|os|printf)\.h)>"), "model/ does not print"),
+    (re.compile(r"\b(std::cout|std::cerr|fmt::print|std::printf|std::puts)\b"), "model/ does not print"),
+    (re.compile(r"\b(secure_)?getenv\s*\("), "model/ does not read the environment"),
+]
+INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
+OURS = ("model/", "solver/", "kernels/", "apps/")
+
+
+def without_comments(text):
+    """Blanks comments and keeps line numbers and string literals."""
+    pattern = re.compile(r'//[^\n]*|/\*.*?\*/|R"([^(\s]*)\(.*?\)\1"|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', re.DOTALL)
+
+    def blank(match):
+        found = match.group(0)
+        return re.sub(r"[^\n]", " ", found) if found.startswith("/") else found
+
+    return pattern.sub(blank, text)
+
+
+def folder_of(path, layers):
+    """The layer that a path from the root lies in: model/base/x.hpp -> model/base. None where it is in no layer."""
+    for layer in layers:
+        if path.startswith(layer + "/"):
+            return layer
+    return None
+
+
+def check_include(folder, top, quote, name, layers):
+    """Why this include is wrong, or None."""
+    if CUDA.match(name) and top in ("model", "solver"):
+        return "nothing of CUDA in model/ or solver/"
+    for library, folders in LIBRARIES.items():
+        if name.startswith(library) and top != "kernels" and folder not in folders:
+            return f"{library.rstrip('/')} is for {', '.join(folders)}"
+    if not name.startswith(OURS):
+        if quote == '"' and top in ("model", "solver"):
+            return "write our own headers from the root of the repository, others in <>"
+        return None
+    if name.startswith("kernels/"):
+        return None if top in ("kernels", "apps") else f"{top}/ does not know kernels/"
+    if top == "kernels":
+        return None if name.startswith("model/") else "kernels/ stands on model/ alone"
+    target = folder_of(name, layers)
+    if target is None:
+        return "no such layer"
+    allowed = ONLY.get(folder, layers[: layers.index(folder)])
+    if target != folder and target not in allowed:
+        return f"{folder} may include only {', '.join([*allowed, folder])}"
+    return None
+
+
+def check(root, layers):
+    problems = []
+    for top in ("model", "solver", "kernels", "apps"):
+        for path in sorted((root / top).rglob("*")):
+            if path.suffix not in SUFFIXES:
+                continue
+            name = path.relative_to(root).as_posix()
+            folder = folder_of(name, layers)
+            if folder is None and top != "kernels":
+                problems.append(f"{name}: in no layer; known: {', '.join(layers)}")
+                continue
+            lines = without_comments(path.read_text(encoding="utf-8", errors="replace")).splitlines()
+            for number, line in enumerate(lines, 1):
+                found = INCLUDE.match(line)
+                if found:
+                    why = check_include(folder, top, found.group(1), found.group(2), layers)
+                    if why:
+                        problems.append(f'{name}:{number}: includes {found.group(2)}: {why}')
+                if top == "model":
+                    problems += [f"{name}:{number}: {why}" for rule, why in FORBIDDEN_IN_MODEL if rule.search(line)]
+    return problems
+
+
+def selftest():
+    """Plants each kind of fault and expects it to be found; and one clean tree."""
+    layers = ["model/base", "model/diagram", "model/fusion", "model/dependence", "model/interpret", "model/machine",
+              "solver/space", "solver/optimum", "apps/library", "apps/napkin"]
+    good = {
+        "model/base/a.hpp": "#include <yaml-cpp/yaml.h>\n#include <vector>\n// std::cout << getenv(\n",
+        "model/interpret/a.cpp": '#include "model/fusion/a.hpp"\n#include <Eigen/Core>\n',
+        "model/machine/a.cpp": '#include "model/interpret/a.hpp"\n#include "model/machine/b.hpp"\n',
+        "kernels/a.hpp": '#include "model/machine/a.hpp"\n#include <cuda.h>\n#include "kernels/b.hpp"\n',
+        "apps/library/a.cpp": '#include "kernels/a.hpp"\n#include "solver/space/a.hpp"\n',
+    }
+    bad = {
+        "model/base/a.hpp": '#include "model/diagram/a.hpp"\n',
+        "model/diagram/a.cpp": "  #  include <cuda_runtime.h>\n",
+        "model/fusion/a.cpp": "#include <yaml-cpp/yaml.h>\n",
+        "model/interpret/a.cpp": '#include "model/dependence/a.hpp"\n',
+        "model/machine/a.cpp": '#include "solver/space/a.hpp"\n',
+        "model/machine/b.cpp": 'const char* x = "//"; auto y = std::getenv("HOME");\n',
+        "model/machine/c.cpp": "#include <iostream>\n",
+        "model/nowhere/a.hpp": "\n",
+        "solver/space/a.cpp": '#include "solver/optimum/a.hpp"\n',
+        "solver/space/b.cpp": '#include "kernels/a.hpp"\n',
+        "solver/space/c.cpp": '#include "b.hpp"\n',
+        "solver/optimum/a.cpp": "#include <nvrtc.h>\n",
+        "kernels/a.cuh": '#include "solver/space/a.hpp"\n',
+        "kernels/b.hpp": '#include "apps/library/a.hpp"\n',
+        "apps/library/a.cpp": '#include "apps/napkin/a.hpp"\n',
+        "apps/library/b.cpp": "#include <CLI/CLI.hpp>\n",
+    }
+
+    def problems_of(files):
+        with tempfile.TemporaryDirectory() as folder:
+            for name, text in files.items():
+                path = pathlib.Path(folder) / name
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_text(text)
+            return check(pathlib.Path(folder), layers)
+
+    found = problems_of(good)
+    assert not found, f"clean sources are blamed: {found}"
+    for name, text in bad.items():
+        found = problems_of({name: text})
+        assert len(found) == 1 and found[0].startswith(name), f"{name}: {text!r} gives {found}"
+    print(f"{len(bad)} planted faults found")
+
+
+if __name__ == "__main__":
+    if sys.argv[1:] == ["--selftest"]:
+        selftest()
+    elif len(sys.argv) < 3:
+        sys.exit(__doc__)
+    else:
+        faults = check(pathlib.Path(sys.argv[1]), sys.argv[2:])
+        print("\n".join(faults) if faults else "every layer stands on those above it")
+        sys.exit(bool(faults))
