@@ -52,7 +52,7 @@ Overflow::Overflow(const std::string& what)
 std::string nearest(std::string_view name, const std::vector<std::string>& candidates) {
   if (name.size() > 64) return {};
   std::string best;
-  std::size_t best_distance = std::max<std::size_t>(1, name.size() / 3) + 1;
+  std::size_t best_distance = (name.size() + 2) / 3 + 1;
   for (const auto& candidate : candidates) {
     const std::size_t distance = edit_distance(name, candidate);
     if (distance < best_distance) {

@@ -69,6 +69,7 @@ class Builder : public YAML::EventHandler {
     Node node;
     bool has_key = false;
     std::string key;
+    Location key_location;
   };
 
   [[noreturn]] void fail(const YAML::Mark& mark, const std::string& what, const std::string& right) const {
@@ -101,7 +102,7 @@ class Builder : public YAML::EventHandler {
       throw Error(node.location_, "", "nested more than 32 deep", "a flatter document");
     }
     if (wants_key()) throw Error(node.location_, stack_.back().node.path_, "a key that is not a word", "name: value");
-    stack_.push_back(Open{std::move(node), false, {}});
+    stack_.push_back(Open{std::move(node), false, {}, {}});
   }
 
   void close() {
@@ -125,6 +126,7 @@ class Builder : public YAML::EventHandler {
       return;
     }
     if (top.has_key) {
+      node.key_location_ = top.key_location;
       top.node.entries_.emplace_back(std::move(top.key), std::move(node));
       top.has_key = false;
       return;
@@ -135,10 +137,11 @@ class Builder : public YAML::EventHandler {
     for (const auto& [key, earlier] : top.node.entries_) {
       if (key == node.scalar_) {
         throw Error(node.location_, top.node.path_, "key " + shown(key) + " stands twice",
-                    "once (the first is in line " + std::to_string(earlier.location_.line) + ")");
+                    "once (the first is in line " + std::to_string(earlier.key_location_.line) + ")");
       }
     }
     top.key = node.scalar_;
+    top.key_location = node.location_;
     top.has_key = true;
   }
 
@@ -225,7 +228,7 @@ const std::vector<std::pair<std::string, Node>>& Node::entries() const {
 const Node& Node::allow(const std::vector<std::string>& keys) const {
   for (const auto& [key, node] : entries()) {
     if (std::find(keys.begin(), keys.end(), key) == keys.end()) {
-      node.fail("unknown key " + shown(key), one_of(key, keys));
+      throw Error(node.key_location(), path_, "unknown key " + shown(key), one_of(key, keys));
     }
   }
   return *this;

@@ -21,6 +21,8 @@ class Node {
 
   [[nodiscard]] Kind kind() const { return kind_; }
   [[nodiscard]] const Location& location() const { return location_; }
+  /// Where this value's key stands; location() for values that have none.
+  [[nodiscard]] const Location& key_location() const { return key_location_.line > 0 ? key_location_ : location_; }
   /// "levels.shared.capacity", "operations[2]"; "" for the document.
   [[nodiscard]] const std::string& path() const { return path_; }
   [[nodiscard]] bool is_null() const { return kind_ == Kind::null; }
@@ -53,7 +55,7 @@ class Node {
   friend class Builder;
   Kind kind_ = Kind::null;
   bool quoted_ = false;
-  Location location_;
+  Location location_, key_location_;
   std::string path_;
   std::string scalar_;
   std::vector<Node> items_;
