@@ -1,3 +1,4 @@
+// links: model/base
 // The strict reader on any bytes: only napkin::Error may escape, and every accessor keeps to it.
 #include <cstddef>
 #include <cstdint>
