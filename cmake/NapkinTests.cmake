@@ -15,6 +15,7 @@ function(napkin_test_target target)
   cmake_parse_arguments(PARSE_ARGV 1 arg "NEEDS_PROGRAM" "PREFIX" "SOURCES;LINKS;LABELS")
   add_executable(${target} ${arg_SOURCES})
   napkin_own_target(${target})
+  target_compile_options(${target} PRIVATE -O1)  # compile time is the larger part of a test's time
   target_compile_definitions(${target} PRIVATE
     NAPKIN_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
     NAPKIN_BINARY_DIR="${PROJECT_BINARY_DIR}"
