@@ -17,6 +17,16 @@ namespace napkin {
 
 using KnobId = int;
 
+/// A name that a mapping uses for something outside it, with its place in the text: checked against the diagram and
+/// the machine when they are known.
+struct Reference {
+  enum class Kind { axis, array, value, operation, level, unit, instruction };
+  Kind kind = Kind::axis;  ///< value: an axis where no knob has the name; array: an array or an auxiliary
+  std::string name;
+  Location location;
+  std::string field;
+};
+
 /// What a user may turn: the same name and unit in the mapping, on the command line, in JSON, in the kernel and in
 /// emitted code.
 struct Knob {
@@ -25,6 +35,7 @@ struct Knob {
   std::vector<std::int64_t> domain;  ///< legal values, the preferred one first where predictions tie
   std::vector<std::string> words;    ///< for knobs whose values are words: value i is words[i]
   std::string about;
+  Location location;
 };
 
 /// Holds when every named knob has the given value (or one of the given values).
@@ -60,6 +71,7 @@ struct Agent {
   std::vector<std::string> splits;     ///< axes of the block's group that the instances divide among themselves
   Value row_step{Value::Kind::literal, 1, -1, {}};  ///< the product of the split axes an instance is a multiple of this
   std::optional<Value> row_most;       ///< and at most this
+  Location location;
 };
 
 /// Which axes are grouped or streamed at a level, and how large, where a knob of that name does not say it.
@@ -68,7 +80,8 @@ struct LevelMapping {
   std::vector<std::string> group;
   std::vector<std::string> stream;
   std::vector<std::pair<std::string, Value>> sizes;  ///< axis -> size; default: the knob "axis" (lowest staged level), else 1 for grouped
-  std::optional<Value> nodes;           ///< cluster: how many blocks
+  std::optional<Value> nodes;           ///< cluster: how many blocks, side by side along the one axis of `group`
+  Location location;
 };
 
 /// A variable of the kernel that holds (a piece of) an array of the diagram, or auxiliaries, at a level.
@@ -86,6 +99,7 @@ struct VariableMapping {
   std::vector<std::string> axes;        ///< explicit axes where they differ from the array's (rare)
   bool output_staging = false;          ///< on an output's way up, not on an input's way down
   Guard when;
+  Location location;
 };
 
 /// Vector work of an operation: `count` instructions of that unit for each combination of the `per` axes.
@@ -104,9 +118,12 @@ struct OperationMapping {
   std::string agent;
   std::string unit;                     ///< "tensor" or "vector"
   std::string type;                     ///< input type of the tensor instruction; "T" for the question's
+  std::string instruction;              ///< a tensor instruction by name ("mma.sync"); empty: the machine's first for the type
   std::vector<std::pair<std::string, Guarded<std::string>>> operands;  ///< input array -> variable it is read from
   std::string accumulate;               ///< accumulator type: f32, f16
+  std::string instruction;              ///< tensor instruction by name ("mma.sync"); empty: the machine's first of the type
   std::vector<WorkMapping> work;
+  Location location;
 };
 
 /// An edge of the clock's event graph. (design section 2)
@@ -125,6 +142,7 @@ struct Relation {
   std::vector<Value> left, right;       ///< products
   enum class Kind { equal, at_most, multiple } kind = Kind::equal;
   Guard when;
+  Location location;
 };
 
 struct Launch {
@@ -147,6 +165,8 @@ struct Mapping {
   std::vector<Relation> relations;
   std::vector<std::pair<std::string, std::vector<std::int64_t>>> head_sizes;  ///< axis -> sizes that the kernel supports; empty: any
   std::string emit;                     ///< own form of the emitter: "fa3", "triton", ""
+  std::string file;                     ///< where it was read from, for messages
+  std::vector<Reference> references;    ///< names that only the diagram or the machine can vouch for
 
   [[nodiscard]] std::optional<KnobId> find_knob(std::string_view knob_name) const;
 };
