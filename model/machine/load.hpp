@@ -9,6 +9,8 @@
 
 namespace napkin {
 
+/// The machine that a profile's text describes; `file` is used in messages only. Throws Error (file:line:column, field
+/// path, what, what would be right) for everything that is not a well-formed, complete and plausible profile.
 [[nodiscard]] Machine parse_machine(std::string_view text, const std::string& file);
 
 /// A built-in profile by name, or a file by path (contains '/' or ends in .yaml). Unknown names: an Error at `where`

@@ -2,6 +2,7 @@
 // A hardware profile as a value: levels, pipes between them, execution units, limits, clocks. Each number keeps its
 // source. SI units and clock cycles inside; the YAML form and its units are hardware_profiles/README.md.
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -18,7 +19,8 @@ namespace napkin {
 /// (measured) is set; a fitted constant says so.
 struct Provenance {
   std::string source;
-  std::string tool, date, driver;
+  std::string tool, date, driver;  ///< date: YYYY-MM-DD, YYYY-MM, YYYY or "unknown" (others' measurements)
+  std::string note;                ///< optional: a range, a condition, a conflict between sources
   bool fitted = false;
   [[nodiscard]] bool measured() const { return !tool.empty(); }
 };
@@ -42,7 +44,9 @@ enum class LevelKind { ordinary, cache, cross_transfer };
 
 using LevelId = int;  ///< index into Machine::levels; 0 is the top (device memory)
 
-/// A kind of memory node. Levels form a tree; nodes() counts nodes in the whole machine.
+/// A kind of memory node. Levels form a tree; nodes() counts nodes in the whole machine. A cross-transfer level is a
+/// side node of that tree: the network that joins children of its parent. It holds nothing and has no children; every
+/// parent node has exactly one, and per_parent is the largest number of nodes that one transfer joins.
 struct Level {
   std::string name;  ///< "device", "l2", "cluster", "shared", "registers", "tensor_memory"; Ascend: "l1", "l0c", "ub", ...
   LevelKind kind = LevelKind::ordinary;
@@ -51,14 +55,15 @@ struct Level {
   Stated capacity;                 ///< bytes a node; a cache without a stated size: unknown
   std::optional<Number> per_block; ///< bytes one block may use (shared memory: 232448 on Hopper)
   Count transaction = 1;           ///< bytes of the smallest transfer into it
+  Provenance per_parent_from, transaction_from;
 };
 
-/// A connection parent -> child (or any named pair). Bandwidth is either per child node and clock, or of the machine
-/// and second; `per_second` unifies.
+/// A connection parent -> child (or any named pair). Bandwidth is either per node and clock or of the machine and
+/// second; bytes_per_second() unifies. "Node" is the end that the machine has more of: the child of a parent.
 struct Pipe {
   std::string name;
   LevelId from = 0, to = 0;
-  Stated per_node_clock;  ///< bytes a clock and child node
+  Stated per_node_clock;  ///< bytes a clock and node
   Stated aggregate;       ///< bytes a second, whole machine
   std::optional<Number> latency;          ///< clocks
   std::optional<Number> energy_per_byte;  ///< joules
@@ -71,6 +76,8 @@ struct InstructionTiming {
   Count n;
   double clocks_shared = 0;     ///< A from shared memory
   double clocks_registers = 0;  ///< A from registers
+  double latency_shared = 0;    ///< one instruction alone, from issue to the end of the wait; 0: not known
+  double latency_registers = 0;
 };
 
 /// Matrix instruction of one element type: m x n x k, n from n_least to n_most in steps.
@@ -80,14 +87,18 @@ struct TensorInstruction {
   double flop_per_clock = 0;  ///< per node (SM), fp32 accumulate
   Provenance from;
   Count m = 16, n_least = 8, n_most = 8, n_step = 8, k = 16;
-  std::vector<InstructionTiming> timing;  ///< measured, by n; empty: 2 m n k / flop_per_clock
+  std::vector<InstructionTiming> timing;  ///< measured, by n ascending; empty: 2 m n k / flop_per_clock
+  Provenance shape_from, timing_from;
+  LevelId level = 0;  ///< whose nodes execute it (Machine::compute unless the profile says otherwise)
 };
 
 /// A non-tensor execution unit: results (or warp instructions, or bytes) a clock and node.
 struct Unit {
-  std::string name;  ///< "special", "fp32", "fp16", "alu", "conversion", "issue", "shared_port", "shuffle"
+  std::string name;  ///< "special", "fp32", "fp16", "alu", "conversion", "issue", "shared_port", "shuffle", ...
   Stated per_clock;
-  std::string what;  ///< unit of the count: "results", "instructions", "bytes"
+  std::string what;  ///< unit of the count: "results", "instructions", "bytes", "flop" (a multiply-add is 2)
+  std::optional<Number> beside_tensor;  ///< the same rate while the tensor unit is busy, where measured (Hopper)
+  LevelId level = 0;  ///< whose nodes hold it (Machine::compute unless the profile says otherwise)
 };
 
 /// What limits the blocks of one SM. (cuda_occupancy.h is the twin.)
@@ -101,6 +112,7 @@ struct Limits {
   Count shared_reserved_per_block = 1024;  ///< bytes
   Count shared_granule = 128;              ///< bytes
   bool known = false;                      ///< false for machines without SMs (Ascend)
+  std::map<std::string, Number, std::less<>> stated;  ///< each of the above as the profile states it, by name
 };
 
 struct Clocks {
@@ -131,19 +143,35 @@ struct Machine {
   [[nodiscard]] LevelId level(std::string_view level_name) const;  ///< throws Error that lists the known
   [[nodiscard]] Count nodes(LevelId level) const;                  ///< in the whole machine
   [[nodiscard]] Count compute_nodes() const { return nodes(compute); }
-  [[nodiscard]] const Pipe* pipe_into(LevelId level) const;        ///< from its parent, or nullptr
-  [[nodiscard]] const Unit* unit(std::string_view unit_name) const;
-  /// The instruction for that input type, or nullptr where the machine has none.
+  /// The pipe from its parent (of a cross-transfer level: the pipe between the nodes it joins), or nullptr.
+  [[nodiscard]] const Pipe* pipe_into(LevelId level) const;
+  [[nodiscard]] const Pipe* find_pipe(std::string_view pipe_name) const;  ///< or nullptr
+  [[nodiscard]] const Unit* unit(std::string_view unit_name) const;       ///< or nullptr
+  /// The instruction for that input type, or nullptr where the machine has none. Where it has several (wgmma and
+  /// mma.sync on Hopper) the first, which is the fastest; by name, exactly that one.
   [[nodiscard]] const TensorInstruction* tensor_for(DType type) const;
+  [[nodiscard]] const TensorInstruction* tensor_for(DType type, std::string_view instruction) const;
 };
 
-/// Bytes a second over a pipe, all nodes together, at that clock; measured before datasheet. 0 where unknown.
+/// A size in bytes or a count as a whole number, rounded. Throws Overflow where 64 bits do not hold it.
+[[nodiscard]] Count count_of(const Number& number);
+
+/// Bytes a second over a pipe, all nodes together, at that clock; measured before datasheet, per node before
+/// aggregate. Where only rates by cluster size are known: the smallest cluster's. 0 where unknown.
 [[nodiscard]] double bytes_per_second(const Machine& machine, const Pipe& pipe, Hertz clock);
 
-/// Clocks of one tensor instruction with that n (interpolated in the measured table; the rate where none).
+/// The same for transfers in clusters of that many nodes: the rate stated for that size, else as above.
+[[nodiscard]] double bytes_per_second(const Machine& machine, const Pipe& pipe, Hertz clock, Count cluster_size);
+
+/// Dense peak: nodes x FLOP a clock x clock, in FLOP/s. (the identity that hardware datasheets obey)
+[[nodiscard]] double peak_flops(const Machine& machine, const TensorInstruction& instruction, Hertz clock);
+
+/// Clocks of one tensor instruction with that n >= 1 (linear between the measured n, constant below the first, in
+/// proportion to n above the last; where none is measured 2 m n k / flop_per_clock). Throws Error for n < 1.
 [[nodiscard]] double instruction_clocks(const TensorInstruction& instruction, Count n, bool a_from_registers);
 
-/// The two-level machine of --memory: levels "high" and "low", `low` holding `values`. (design section 5)
+/// The two-level machine of --memory: levels "high" and "low", `low` holding `values` (one byte is one value). Throws
+/// Error for fewer than one value or more than 2^62. (design section 5)
 [[nodiscard]] Machine abstract_machine(Count values);
 
 }  // namespace napkin

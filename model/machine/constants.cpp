@@ -1,0 +1,84 @@
+// The named numbers of a profile: what may stand under `constants` and `fitted`. A new one is one row here.
+
+#include <algorithm>
+#include <array>
+
+#include "model/machine/number.hpp"
+#include "model/machine/sections.hpp"
+
+namespace napkin::profile {
+namespace {
+
+using enum Dimension;
+
+struct Constant {
+  std::string_view name;
+  Dimension dimension;
+};
+
+constexpr std::array constants_known = {
+    // launching
+    Constant{"launch_overhead", seconds},        // from one launch to the next in a stream
+    Constant{"launch_overhead_graph", seconds},  // the same inside a graph
+    Constant{"call_overhead", seconds},          // of a whole call, whatever it computes
+    Constant{"block_handover", clocks},          // from the end of a block to the start of its successor on the SM
+    Constant{"block_overhead", clocks},          // SM time per block of a large grid
+    // latencies
+    Constant{"shared_latency", clocks},
+    Constant{"device_latency", clocks},  // a dependent load that misses every cache
+    Constant{"l2_far_latency", clocks},  // a hit in the other partition, or beyond the near half
+    Constant{"tma_l2_latency_8kib", clocks},
+    Constant{"tma_l2_latency_16kib", clocks},
+    Constant{"tma_l2_latency_32kib", clocks},
+    Constant{"tma_device_latency_8kib", clocks},
+    Constant{"tma_device_latency_16kib", clocks},
+    Constant{"tma_device_latency_32kib", clocks},
+    Constant{"cluster_latency_4", clocks},  // SM to SM in a cluster of 4; the pipe's own latency is that of 2
+    Constant{"cluster_latency_16", clocks},
+    // synchronisation
+    Constant{"barrier_128", clocks},  // bar.sync of so many threads
+    Constant{"barrier_256", clocks},
+    Constant{"barrier_384", clocks},
+    Constant{"barrier_512", clocks},
+    Constant{"handover_named_barrier", clocks},  // two warpgroups, a round trip
+    Constant{"handover_mbarrier", clocks},
+    Constant{"fence_proxy_async", clocks},
+    Constant{"store_fence_barrier", clocks},
+    // bandwidths beside those of the pipes
+    Constant{"device_write_bandwidth", bytes_per_second},
+    Constant{"device_copy_bandwidth", bytes_per_second},
+    Constant{"device_add_bandwidth", bytes_per_second},         // fp32 add to memory that exceeds the L2
+    Constant{"l2_add_bandwidth", bytes_per_second},             // fp32 add inside the L2
+    Constant{"l2_bandwidth_shared_tile", bytes_per_clock},      // a SM, when all read the same tile
+    Constant{"l2_bandwidth_one_sm", bytes_per_clock},           // one SM alone
+    Constant{"l2_bandwidth_overflow", bytes_per_clock},         // a SM, when the set exceeds the L2
+    Constant{"multicast_delivered_bandwidth", bytes_per_clock}, // a SM, clusters of 2
+    Constant{"cluster_store_bandwidth", bytes_per_clock},       // a SM, stores to another SM
+    Constant{"l2_working_set", bytes},                          // largest set that still runs at the L2's rate
+    // vector work
+    Constant{"softmax_mix", results_per_clock},              // elements of a softmax, as a kernel orders it
+    Constant{"mixed_issue", instructions_per_clock},         // equal mix of special, multiply-add, maximum, add
+    Constant{"mixed_issue_beside_tensor", instructions_per_clock},
+    // energies
+    Constant{"energy_tensor_16bit", energy_per_flop},
+    Constant{"energy_tensor_8bit", energy_per_flop},
+    Constant{"energy_instruction", energy_per_instruction},  // of one warp's vector instruction
+};
+
+}  // namespace
+
+void read_constants(const yaml::Node& node, bool fitted, std::map<std::string, Number>& into) {
+  if (node.is_null()) return;
+  std::vector<std::string> known;
+  for (const Constant& each : constants_known) known.emplace_back(each.name);
+  node.allow(known);
+  for (const auto& [name, entry] : node.entries()) {
+    const auto row = std::find_if(constants_known.begin(), constants_known.end(),
+                                  [&name = name](const Constant& each) { return each.name == name; });
+    Number number = read_number(entry, row->dimension);
+    number.from.fitted = fitted;
+    into.emplace(name, std::move(number));
+  }
+}
+
+}  // namespace napkin::profile

@@ -1,0 +1,37 @@
+#pragma once
+// The sections of a profile, one reader each. Every reader fills its part of the machine and throws Error for anything
+// that the schema does not know. (schema: hardware_profiles/README.md)
+
+#include "model/base/yaml.hpp"
+#include "model/machine/machine.hpp"
+
+namespace napkin::profile {
+
+/// `levels`: the tree of memory nodes, then `compute` (which level holds the execution units).
+void read_levels(const yaml::Node& node, Machine& machine);
+
+/// `pipes`: needs the levels.
+void read_pipes(const yaml::Node& node, Machine& machine);
+
+/// `tensor`: matrix instructions; needs the levels.
+void read_tensor(const yaml::Node& node, Machine& machine);
+
+/// `units`: the other execution units; needs the levels.
+void read_units(const yaml::Node& node, Machine& machine);
+
+/// `limits`: what bounds the blocks of one SM.
+void read_limits(const yaml::Node& node, Limits& limits);
+
+void read_clocks(const yaml::Node& node, Clocks& clocks);
+void read_power(const yaml::Node& node, Power& power);
+
+/// `constants` and `fitted`: named numbers, each with the dimension that the list of names gives it.
+void read_constants(const yaml::Node& node, bool fitted, std::map<std::string, Number>& into);
+
+/// The level that a word names, or an error that lists the known.
+[[nodiscard]] LevelId level_named(const yaml::Node& word, const Machine& machine);
+
+/// A name of the profile's own: small letters, digits and _, at most 64, a letter first.
+[[nodiscard]] bool is_identifier(const std::string& word);
+
+}  // namespace napkin::profile
