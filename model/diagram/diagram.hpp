@@ -93,6 +93,15 @@ struct Diagram {
   [[nodiscard]] std::vector<std::string> axis_names() const;
 };
 
+/// The functions that `map` knows, in the order in which errors list them.
+[[nodiscard]] const std::vector<std::string>& map_functions();
+/// f(a u) = a f(u) and f(u + v) = f(u) + f(v): such a map commutes with a rescale and with a sum.
+[[nodiscard]] bool is_linear_map(std::string_view function);
+/// f(0) = 0: such a map leaves a masked zero alone.
+[[nodiscard]] bool keeps_zero(std::string_view function);
+/// "contract", "softmax", ...
+[[nodiscard]] std::string_view name_of(OpKind kind);
+
 /// Equal up to positions.
 [[nodiscard]] bool operator==(const Diagram& a, const Diagram& b);
 

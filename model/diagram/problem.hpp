@@ -29,6 +29,9 @@ struct Span {
 /// Columns visible to at least one of the rows [row_first, row_last), clipped to [0, columns).
 [[nodiscard]] Span visible(const Mask& mask, std::int64_t row_first, std::int64_t row_last, std::int64_t rows,
                            std::int64_t columns);
+/// The same seen from the columns: rows that see at least one of the columns [column_first, column_last).
+[[nodiscard]] Span visible_rows(const Mask& mask, std::int64_t column_first, std::int64_t column_last,
+                                std::int64_t rows, std::int64_t columns);
 /// Unmasked (row, column) pairs, exact. Throws Overflow.
 [[nodiscard]] Count visible_pairs(const Mask& mask, std::int64_t rows, std::int64_t columns);
 
@@ -47,6 +50,13 @@ struct Problem {
 /// zero or negative sizes throw Error at `where` (for example "--shape").
 [[nodiscard]] Sizes resolve_sizes(const Diagram& diagram, const std::vector<std::pair<std::string, std::int64_t>>& given,
                                   const std::string& where);
+
+/// The number that a scale stands for at these sizes.
+[[nodiscard]] double value_of(const Scale& scale, const Sizes& sizes);
+
+/// The (row, column) axes that the question's mask applies to; nothing where no operation is
+/// masked. Throws Error where operations name different pairs.
+[[nodiscard]] std::optional<std::array<AxisId, 2>> mask_axes(const Diagram& diagram);
 
 /// Values of an array at full size.
 [[nodiscard]] Values volume(const Array& array, const Sizes& sizes);

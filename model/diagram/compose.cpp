@@ -1,0 +1,161 @@
+// Composition, concatenation and weaving. (theory section 1)
+
+#include <algorithm>
+#include <map>
+
+#include "model/diagram/diagram.hpp"
+
+namespace napkin {
+namespace {
+
+// Adds G's axes, arrays and operations to a diagram that starts as F; names are matched, never positions.
+class Merger {
+ public:
+  Merger(Diagram f, const Diagram& g) : into_(std::move(f)), g_(g) {}
+
+  void axes() {
+    for (const Axis& a : g_.axes) {
+      if (!into_.find_axis(a.name)) {
+        into_.axes.push_back(a);
+        into_.axes.back().fallback = std::monostate{};  // an axis is matched by name below, when all exist
+      }
+    }
+    for (const Axis& a : g_.axes) {
+      auto fallback = a.fallback;
+      if (const auto* other = std::get_if<AxisId>(&fallback)) {
+        fallback = into_.axis(g_.axes[static_cast<std::size_t>(*other)].name);
+      }
+      Axis& mine = into_.axes[static_cast<std::size_t>(into_.axis(a.name))];
+      if (std::holds_alternative<std::monostate>(mine.fallback)) mine.fallback = fallback;
+      if (!std::holds_alternative<std::monostate>(fallback) && mine.fallback != fallback) {
+        throw Error(g_.name, "axis '" + a.name + "' has another default than in " + into_.name, "equal defaults");
+      }
+    }
+  }
+
+  // The array of `into_` that G's input stands for: one of the same name and axes, or a new input.
+  void input(ArrayId id, bool may_be_result) {
+    const Array& a = array(id);
+    const auto same = into_.find_array(a.name);
+    if (!same) {
+      into_.inputs.push_back(add(id));
+      return;
+    }
+    if (!into_.is_input(*same) && !(may_be_result && into_.is_output(*same))) {
+      throw Error(g_.name, "input '" + a.name + "' has the name of an array inside " + into_.name, "another name");
+    }
+    if (into_.arrays[static_cast<std::size_t>(*same)].axes != translated(a.axes)) {
+      throw Error(g_.name, "'" + a.name + "' has other axes than in " + into_.name, "equal axes for equal names");
+    }
+    arrays_[id] = *same;
+  }
+
+  void operations() {
+    for (const Operation& op : g_.operations) {
+      Operation copy = op;
+      for (ArrayId& id : copy.inputs) id = arrays_.at(id);
+      for (ArrayId& id : copy.outputs) {
+        if (into_.find_array(array(id).name)) {
+          throw Error(g_.name, "'" + array(id).name + "' is also an array of " + into_.name, "another name");
+        }
+        id = add(id);
+      }
+      copy.own = translated(op.own);
+      if (copy.scale.axis) copy.scale.axis = translated({*copy.scale.axis})[0];
+      if (copy.mask) {
+        const auto pair = translated({(*copy.mask)[0], (*copy.mask)[1]});
+        copy.mask = {pair[0], pair[1]};
+      }
+      into_.operations.push_back(std::move(copy));
+    }
+    for (ArrayId id : g_.outputs) into_.outputs.push_back(arrays_.at(id));
+  }
+
+  [[nodiscard]] const std::map<ArrayId, ArrayId>& translation() const { return arrays_; }
+  Diagram& result() { return into_; }
+
+ private:
+  const Array& array(ArrayId id) const { return g_.arrays[static_cast<std::size_t>(id)]; }
+
+  std::vector<AxisId> translated(const std::vector<AxisId>& axes) const {
+    std::vector<AxisId> mine;
+    for (AxisId a : axes) mine.push_back(into_.axis(g_.axes[static_cast<std::size_t>(a)].name));
+    return mine;
+  }
+
+  ArrayId add(ArrayId id) {
+    Array copy = array(id);
+    copy.axes = translated(copy.axes);
+    into_.arrays.push_back(std::move(copy));
+    return arrays_[id] = static_cast<ArrayId>(into_.arrays.size()) - 1;
+  }
+
+  Diagram into_;
+  const Diagram& g_;
+  std::map<ArrayId, ArrayId> arrays_;
+};
+
+}  // namespace
+
+Diagram compose(const Diagram& f, const Diagram& g) {
+  Merger merger(f, g);
+  merger.axes();
+  for (ArrayId id : g.inputs) merger.input(id, true);
+  Diagram& d = merger.result();
+  std::vector<ArrayId> fed;
+  for (const auto& [from, to] : merger.translation()) {
+    if (f.is_output(to)) fed.push_back(to);
+  }
+  if (fed.empty()) throw Error(g.name, "no input of " + g.name + " is an output of " + f.name, "a shared name");
+  merger.operations();
+  std::erase_if(d.outputs, [&](ArrayId id) { return std::find(fed.begin(), fed.end(), id) != fed.end(); });
+  d.name = f.name + "_" + g.name;
+  d.about = g.name + " after " + f.name;
+  check(d);
+  return d;
+}
+
+Diagram concatenate(const Diagram& f, const Diagram& g) {
+  Merger merger(f, g);
+  merger.axes();
+  for (ArrayId id : g.inputs) merger.input(id, false);
+  merger.operations();
+  Diagram& d = merger.result();
+  d.name = f.name + "_and_" + g.name;
+  d.about = f.name + " beside " + g.name;
+  check(d);
+  return d;
+}
+
+Diagram weave(const Diagram& f, const std::string& axis, const std::vector<std::string>& copied) {
+  if (f.find_axis(axis)) throw Error(f.name, "axis '" + axis + "' exists already", "a new axis name");
+  std::vector<bool> weaved(f.arrays.size(), false);
+  for (ArrayId id : f.inputs) weaved[static_cast<std::size_t>(id)] = true;
+  for (const std::string& name : copied) {
+    const ArrayId id = f.array(name);
+    if (!f.is_input(id)) throw Error(f.name, "'" + name + "' is not an input", "only inputs are copied");
+    weaved[static_cast<std::size_t>(id)] = false;
+  }
+  // What is computed from copied inputs alone is the same for every index: it stays as it is.
+  for (const Operation& op : f.operations) {
+    const bool any = std::any_of(op.inputs.begin(), op.inputs.end(),
+                                 [&](ArrayId id) { return weaved[static_cast<std::size_t>(id)]; });
+    for (ArrayId id : op.outputs) weaved[static_cast<std::size_t>(id)] = any;
+  }
+  for (ArrayId id : f.outputs) {
+    if (!weaved[static_cast<std::size_t>(id)]) {
+      throw Error(f.name, "output '" + f.arrays[static_cast<std::size_t>(id)].name + "' depends on copied inputs only",
+                  "weave at least one input that it depends on");
+    }
+  }
+  Diagram d = f;
+  d.axes.push_back(Axis{axis, {}, {}});
+  const auto id = static_cast<AxisId>(d.axes.size()) - 1;
+  for (std::size_t i = 0; i < d.arrays.size(); ++i) {
+    if (weaved[i]) d.arrays[i].axes.insert(d.arrays[i].axes.begin(), id);
+  }
+  check(d);
+  return d;
+}
+
+}  // namespace napkin

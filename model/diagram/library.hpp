@@ -1,0 +1,18 @@
+#pragma once
+// Diagrams by name: the built-in ones are YAML files like a user's own, embedded at build time.
+
+#include <string>
+#include <vector>
+
+#include "model/diagram/diagram.hpp"
+
+namespace napkin {
+
+/// The names of the embedded diagrams, sorted.
+[[nodiscard]] std::vector<std::string> builtin_diagrams();
+
+/// The diagram of that name, or the file at that path: what ends in ".yaml" or contains '/' is a path. Throws Error:
+/// an unknown name lists the known ones.
+[[nodiscard]] Diagram load_diagram(const std::string& name_or_path);
+
+}  // namespace napkin

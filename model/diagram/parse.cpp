@@ -1,0 +1,340 @@
+// Text -> diagram. Names are resolved here, where columns are known; the rules of the IR are check()'s.
+
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+#include <cmath>
+#include <numeric>
+
+#include "model/base/yaml.hpp"
+#include "model/diagram/text.hpp"
+
+namespace napkin {
+namespace {
+
+constexpr std::size_t max_axes = 64;
+constexpr std::size_t max_operations = 1024;
+constexpr std::int64_t max_power = 1000;
+
+bool is_name(std::string_view word) {
+  if (word.empty() || word.size() > 64 || std::isalpha(static_cast<unsigned char>(word[0])) == 0) return false;
+  return std::all_of(word.begin(), word.end(),
+                     [](char c) { return c == '_' || std::isalnum(static_cast<unsigned char>(c)) != 0; });
+}
+
+// A word of a one-line text and where it stands.
+struct Word {
+  std::string text;
+  std::size_t offset = 0;
+};
+
+// "NAME[axis,axis]" as written.
+struct WrittenArray {
+  Word name;
+  std::vector<Word> axes;
+};
+
+// Reads one line, word by word. Every failure carries the exact column.
+class Line {
+ public:
+  explicit Line(const yaml::Node& node) : node_(node), text_(node.text()) { skip(); }
+
+  [[noreturn]] void fail(std::size_t offset, const std::string& what, const std::string& right) const {
+    throw Error(node_.at_offset(offset), node_.path(), what, right);
+  }
+  [[noreturn]] void fail(const Word& word, const std::string& what, const std::string& right) const {
+    fail(word.offset, what, right);
+  }
+
+  [[nodiscard]] Location at(const Word& word) const { return node_.at_offset(word.offset); }
+  [[nodiscard]] bool done() const { return at_ == text_.size(); }
+  [[nodiscard]] std::size_t offset() const { return at_; }
+
+  bool accept(char symbol) {
+    if (done() || text_[at_] != symbol) return false;
+    ++at_;
+    skip();
+    return true;
+  }
+  void expect(char symbol, const std::string& after) {
+    if (!accept(symbol)) fail(at_, found(), std::string("'") + symbol + "' " + after);
+  }
+  void expect_end() {
+    if (!done()) fail(at_, found(), "the end of the line, 'scale ...' or 'mask (row, column)'");
+  }
+
+  [[nodiscard]] bool sees_word() const {
+    return !done() && std::isalpha(static_cast<unsigned char>(text_[at_])) != 0;
+  }
+  Word word(const std::string& wanted) {
+    Word w{{}, at_};
+    while (!done() && (text_[at_] == '_' || std::isalnum(static_cast<unsigned char>(text_[at_])) != 0)) {
+      w.text += text_[at_++];
+    }
+    if (w.text.empty()) fail(at_, found(), wanted);
+    if (!is_name(w.text)) fail(w, "'" + w.text + "' is not a name", wanted + ": a letter, then letters, digits or _");
+    skip();
+    return w;
+  }
+
+  double number() {
+    double value = 0;
+    const char* const begin = text_.data() + at_;
+    const auto [stop, code] = std::from_chars(begin, text_.data() + text_.size(), value);
+    if (code != std::errc{} || !std::isfinite(value)) fail(at_, found(), "a finite number such as 0.125");
+    advance(stop - begin);
+    return value;
+  }
+  int integer() {
+    int value = 0;
+    const char* const begin = text_.data() + at_;
+    const auto [stop, code] = std::from_chars(begin, text_.data() + text_.size(), value);
+    if (code != std::errc{} || value > max_power || value < -max_power) fail(at_, found(), "a whole number");
+    advance(stop - begin);
+    return value;
+  }
+
+  WrittenArray array() {
+    WrittenArray a{word("an array: NAME[axis,axis]"), {}};
+    expect('[', "after the array's name: NAME[axis,axis]");
+    if (accept(']')) return a;
+    do a.axes.push_back(word("an axis"));
+    while (accept(','));
+    expect(']', "or ',' after an axis");
+    return a;
+  }
+
+ private:
+  void skip() {
+    while (at_ < text_.size() && text_[at_] == ' ') ++at_;
+  }
+  void advance(std::ptrdiff_t n) {
+    at_ += static_cast<std::size_t>(n);
+    skip();
+  }
+  std::string found() const {
+    if (done()) return "the line ends here";
+    return "unexpected '" + text_.substr(at_, std::min<std::size_t>(12, text_.find(' ', at_) - at_)) + "'";
+  }
+
+  const yaml::Node& node_;
+  const std::string& text_;
+  std::size_t at_ = 0;
+};
+
+// An operation as written: all names are words until every definition is known.
+struct WrittenOperation {
+  Line line;
+  std::vector<WrittenArray> outputs;
+  OpKind kind = OpKind::copy;
+  Word function;
+  std::vector<Word> own, inputs;
+  Word scale_axis;
+  Scale scale;
+  std::vector<Word> mask;
+};
+
+constexpr OpKind all_kinds[] = {OpKind::contract, OpKind::softmax,  OpKind::map,      OpKind::sum, OpKind::max,
+                                OpKind::add,      OpKind::subtract, OpKind::multiply, OpKind::copy};
+
+OpKind parse_kind(Line& line) {
+  const Word w = line.word("an operation's kind");
+  std::vector<std::string> names;
+  for (OpKind kind : all_kinds) {
+    if (w.text == name_of(kind)) return kind;
+    names.emplace_back(name_of(kind));
+  }
+  line.fail(w, "unknown operation '" + w.text + "'", one_of(w.text, names));
+}
+
+void parse_scale(Line& line, WrittenOperation& op) {
+  if (!line.sees_word()) {
+    op.scale.factor = line.number();
+    if (!line.accept('*')) return;
+  }
+  op.scale_axis = line.word("an axis and its power: d^-1/2");
+  line.expect('^', "and a power after the axis: d^-1/2");
+  const std::size_t at = line.offset();
+  op.scale.numerator = line.integer();
+  if (line.accept('/')) op.scale.denominator = line.integer();
+  if (op.scale.denominator < 1) line.fail(at, "a power with a denominator below 1", "for example -1/2");
+  const int common = std::gcd(op.scale.numerator, op.scale.denominator);
+  op.scale.numerator /= common;
+  op.scale.denominator /= common;
+}
+
+void parse_attributes(Line& line, WrittenOperation& op) {
+  bool scaled = false;
+  while (!line.done()) {
+    if (!line.sees_word()) line.expect_end();
+    const Word w = line.word("an attribute");
+    if (w.text == "scale") {
+      if (scaled) line.fail(w, "a second scale", "one scale");
+      parse_scale(line, op);
+      scaled = true;
+    } else if (w.text == "mask") {
+      if (!op.mask.empty()) line.fail(w, "a second mask", "one mask");
+      line.expect('(', "after mask: mask (row, column)");
+      op.mask.push_back(line.word("the mask's row axis"));
+      line.expect(',', "between the mask's two axes");
+      op.mask.push_back(line.word("the mask's column axis"));
+      line.expect(')', "after the mask's two axes");
+    } else {
+      line.fail(w, "unknown attribute '" + w.text + "'", one_of(w.text, {"scale", "mask"}));
+    }
+  }
+}
+
+WrittenOperation parse_operation(const yaml::Node& node) {
+  WrittenOperation op{Line(node), {}, {}, {}, {}, {}, {}, {}, {}};
+  Line& line = op.line;
+  do op.outputs.push_back(line.array());
+  while (line.accept(','));
+  line.expect('=', "after the outputs");
+  op.kind = parse_kind(line);
+  if (op.kind == OpKind::map) op.function = line.word("the function that map applies");
+  if (line.sees_word()) {
+    const Word w = line.word("over");
+    if (w.text != "over") line.fail(w, "unexpected '" + w.text + "'", "'over AXIS' or '(ARRAY, ...)'");
+    do op.own.push_back(line.word("an axis"));
+    while (line.accept(','));
+  }
+  line.expect('(', "before the operands");
+  do op.inputs.push_back(line.word("an array"));
+  while (line.accept(','));
+  line.expect(')', "or ',' after an operand");
+  parse_attributes(line, op);
+  return op;
+}
+
+class DiagramParser {
+ public:
+  explicit DiagramParser(const yaml::Node& root) : root_(root) {}
+
+  Diagram run() {
+    root_.allow({"algorithm", "about", "axes", "inputs", "operations", "outputs"});
+    const yaml::Node& name = root_.at("algorithm");
+    d_.name = name.text();
+    if (!is_name(d_.name)) name.fail("'" + d_.name + "' is not a name", "a letter, then letters, digits or _");
+    if (const yaml::Node* about = root_.find("about"); about != nullptr && !about->is_null()) d_.about = about->text();
+    axes(root_.at("axes"));
+    for (const yaml::Node& node : some(root_.at("inputs"), "an input")) input(node);
+    operations(some(root_.at("operations"), "an operation"));
+    for (const yaml::Node& node : some(root_.at("outputs"), "an output")) output(node);
+    check(d_);
+    return std::move(d_);
+  }
+
+ private:
+  static const std::vector<yaml::Node>& some(const yaml::Node& node, const std::string& what) {
+    if (node.items().empty()) node.fail("an empty list", "at least " + what);
+    if (node.items().size() > max_operations) node.fail("too long a list", "at most 1024 entries");
+    return node.items();
+  }
+
+  void axes(const yaml::Node& node) {
+    if (node.entries().size() > max_axes) node.fail("too many axes", "at most 64");
+    for (const auto& [name, value] : node.entries()) {
+      if (!is_name(name)) value.fail("'" + name + "' is not a name for an axis", "a letter, then letters, digits or _");
+      d_.axes.push_back(Axis{name, {}, value.location()});
+    }
+    for (std::size_t i = 0; i < d_.axes.size(); ++i) {
+      const yaml::Node& value = node.entries()[i].second;
+      if (value.is_null()) continue;
+      const std::string& text = value.text();
+      if (!value.is_quoted() && (std::isdigit(static_cast<unsigned char>(text[0])) != 0 || text[0] == '-')) {
+        d_.axes[i].fallback = value.integer(1, INT64_MAX);
+      } else if (const auto other = d_.find_axis(text)) {
+        d_.axes[i].fallback = *other;
+      } else {
+        value.fail("unknown axis '" + text + "'", "a number, nothing, or " + one_of(text, d_.axis_names()));
+      }
+    }
+  }
+
+  AxisId resolve_axis(const Line& line, const Word& word) const {
+    if (const auto id = d_.find_axis(word.text)) return *id;
+    line.fail(word, "unknown axis '" + word.text + "'", one_of(word.text, d_.axis_names()));
+  }
+
+  ArrayId define(const Line& line, const WrittenArray& written) {
+    if (d_.find_array(written.name.text)) {
+      line.fail(written.name, "array '" + written.name.text + "' is defined twice",
+                "a new name: every array is assigned once");
+    }
+    Array a{written.name.text, {}, line.at(written.name)};
+    for (const Word& w : written.axes) {
+      const AxisId id = resolve_axis(line, w);
+      if (a.has(id)) line.fail(w, "axis '" + w.text + "' stands twice", "each axis once");
+      a.axes.push_back(id);
+    }
+    d_.arrays.push_back(std::move(a));
+    return static_cast<ArrayId>(d_.arrays.size()) - 1;
+  }
+
+  void input(const yaml::Node& node) {
+    Line line(node);
+    const WrittenArray written = line.array();
+    if (!line.done()) line.fail(line.offset(), "more text after the array", "one array an entry");
+    d_.inputs.push_back(define(line, written));
+  }
+
+  void operations(const std::vector<yaml::Node>& nodes) {
+    std::vector<WrittenOperation> written;
+    for (const yaml::Node& node : nodes) written.push_back(parse_operation(node));
+    for (const WrittenOperation& op : written) {
+      Operation resolved;
+      resolved.kind = op.kind;
+      resolved.function = op.function.text;
+      resolved.location = op.line.at({});
+      for (const Word& w : op.own) resolved.own.push_back(resolve_axis(op.line, w));
+      for (const Word& w : op.inputs) resolved.inputs.push_back(resolve_array(op.line, w, written));
+      resolved.scale = op.scale;
+      if (!op.scale_axis.text.empty()) resolved.scale.axis = resolve_axis(op.line, op.scale_axis);
+      if (!op.mask.empty()) {
+        resolved.mask = {resolve_axis(op.line, op.mask[0]), resolve_axis(op.line, op.mask[1])};
+      }
+      for (const WrittenArray& a : op.outputs) resolved.outputs.push_back(define(op.line, a));
+      d_.operations.push_back(std::move(resolved));
+    }
+  }
+
+  ArrayId resolve_array(const Line& line, const Word& word, const std::vector<WrittenOperation>& written) const {
+    if (const auto id = d_.find_array(word.text)) return *id;
+    for (const WrittenOperation& op : written) {
+      for (const WrittenArray& a : op.outputs) {
+        if (a.name.text != word.text) continue;
+        line.fail(word, "array '" + word.text + "' is used before it exists",
+                  "operations in execution order, without a cycle (it is computed in line " +
+                      std::to_string(op.line.at(a.name).line) + ")");
+      }
+    }
+    line.fail(word, "unknown array '" + word.text + "'", one_of(word.text, array_names()));
+  }
+
+  void output(const yaml::Node& node) {
+    const auto id = d_.find_array(node.text());
+    if (!id) node.fail("unknown array '" + node.text() + "'", one_of(node.text(), array_names()));
+    if (d_.is_input(*id)) node.fail("'" + node.text() + "' is an input", "a computed array: copy the input");
+    if (d_.is_output(*id)) node.fail("'" + node.text() + "' is listed twice", "each output once");
+    d_.outputs.push_back(*id);
+  }
+
+  std::vector<std::string> array_names() const {
+    std::vector<std::string> names;
+    for (const Array& a : d_.arrays) names.push_back(a.name);
+    return names;
+  }
+
+  const yaml::Node& root_;
+  Diagram d_;
+};
+
+}  // namespace
+
+Diagram parse_diagram(std::string_view text, const std::string& file) {
+  const yaml::Node root = yaml::parse(text, file);
+  return DiagramParser(root).run();
+}
+
+}  // namespace napkin

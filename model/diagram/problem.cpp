@@ -1,0 +1,145 @@
+#include "model/diagram/problem.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace napkin {
+namespace {
+
+__extension__ typedef __int128 Wide;  // sums and products of two 64-bit sizes do not wrap in it
+
+constexpr Wide unbounded = Wide{1} << 100;
+
+// Row i sees the columns from i + below to i + above, both included.
+struct Band {
+  Wide below, above;
+};
+
+Band band_of(const Mask& mask, std::int64_t rows, std::int64_t columns) {
+  const Wide shift = Wide{columns} - rows;
+  switch (mask.kind) {
+    case Mask::Kind::none: return {-unbounded, unbounded};
+    case Mask::Kind::causal: return {-unbounded, shift};
+    case Mask::Kind::window: return {shift - mask.left, shift + mask.right};
+  }
+  return {};
+}
+
+// Indices of [0, count) that are in the band of at least one index of [first, last): a range, as bands overlap.
+Span seen_by(const Band& band, std::int64_t first, std::int64_t last, std::int64_t count) {
+  if (first >= last || band.below > band.above) return {};
+  const Wide from = std::clamp<Wide>(first + band.below, 0, count);
+  const Wide to = std::clamp<Wide>(Wide{last} + band.above, 0, count);
+  if (from >= to) return {};
+  return {static_cast<std::int64_t>(from), static_cast<std::int64_t>(to)};
+}
+
+// sum over i in [0, rows) of clamp(i + c, 0, columns).
+Wide clamped_sum(Wide c, Wide rows, Wide columns) {
+  const Wide rises = std::clamp<Wide>(-c, 0, rows);              // first i with i + c > 0, or so
+  const Wide flat = std::clamp<Wide>(columns - c, rises, rows);  // first i with i + c >= columns
+  const Wide n = flat - rises;
+  const Wide ramp = n == 0 ? 0 : n * (rises + c) + n * (n - 1) / 2;
+  return ramp + (rows - flat) * columns;
+}
+
+std::string shown(std::int64_t value) { return std::to_string(value); }
+
+}  // namespace
+
+Span visible(const Mask& mask, std::int64_t row_first, std::int64_t row_last, std::int64_t rows,
+             std::int64_t columns) {
+  return seen_by(band_of(mask, rows, columns), std::max<std::int64_t>(row_first, 0), std::min(row_last, rows),
+                 columns);
+}
+
+Span visible_rows(const Mask& mask, std::int64_t column_first, std::int64_t column_last, std::int64_t rows,
+                  std::int64_t columns) {
+  const Band band = band_of(mask, rows, columns);  // i + below <= j <= i + above  <=>  j - above <= i <= j - below
+  return seen_by({-band.above, -band.below}, std::max<std::int64_t>(column_first, 0), std::min(column_last, columns),
+                 rows);
+}
+
+Count visible_pairs(const Mask& mask, std::int64_t rows, std::int64_t columns) {
+  if (mask.kind == Mask::Kind::none) return Count(rows) * Count(columns);
+  const Band band = band_of(mask, rows, columns);
+  if (band.below > band.above) return 0;
+  const Wide pairs = clamped_sum(band.above + 1, rows, columns) -
+                     (band.below == -unbounded ? 0 : clamped_sum(band.below, rows, columns));
+  if (pairs > INT64_MAX) throw Overflow("the number of visible (row, column) pairs");
+  return static_cast<std::int64_t>(pairs);
+}
+
+std::string text_of(const Mask& mask) {
+  switch (mask.kind) {
+    case Mask::Kind::none: return "none";
+    case Mask::Kind::causal: return "causal";
+    case Mask::Kind::window: return "window " + shown(mask.left) + "," + shown(mask.right);
+  }
+  return {};
+}
+
+Sizes resolve_sizes(const Diagram& diagram, const std::vector<std::pair<std::string, std::int64_t>>& given,
+                    const std::string& where) {
+  std::vector<std::optional<std::int64_t>> known(diagram.axes.size());
+  for (const auto& [name, size] : given) {
+    const auto axis = diagram.find_axis(name);
+    if (!axis) {
+      throw Error(where, "no axis '" + name + "' in " + diagram.name, one_of(name, diagram.axis_names()));
+    }
+    auto& slot = known[static_cast<std::size_t>(*axis)];
+    if (slot) throw Error(where, "axis '" + name + "' stands twice", "each axis once");
+    if (size < 1) throw Error(where, name + "=" + shown(size), "a whole number of at least 1");
+    slot = size;
+  }
+  Sizes sizes;
+  std::vector<std::string> missing;
+  for (std::size_t i = 0; i < known.size(); ++i) {
+    // check() made sure that defaults end; an axis that defaults to another takes that one's resolved size.
+    std::size_t at = i;
+    while (!known[at] && std::holds_alternative<AxisId>(diagram.axes[at].fallback)) {
+      at = static_cast<std::size_t>(std::get<AxisId>(diagram.axes[at].fallback));
+    }
+    if (!known[at] && std::holds_alternative<std::int64_t>(diagram.axes[at].fallback)) {
+      known[at] = std::get<std::int64_t>(diagram.axes[at].fallback);
+    }
+    if (!known[at] && at == i) missing.push_back(diagram.axes[i].name);
+    sizes.push_back(known[at].value_or(1));
+  }
+  if (!missing.empty()) {
+    throw Error(where, (missing.size() == 1 ? "axis " : "axes ") + joined(missing) + " of " + diagram.name +
+                           (missing.size() == 1 ? " has no size" : " have no sizes"),
+                "give " + joined(missing, "=N,") + "=N");
+  }
+  return sizes;
+}
+
+double value_of(const Scale& scale, const Sizes& sizes) {
+  if (!scale.axis) return scale.factor;
+  const auto base = static_cast<double>(sizes[static_cast<std::size_t>(*scale.axis)]);
+  return scale.factor * std::pow(base, static_cast<double>(scale.numerator) / scale.denominator);
+}
+
+std::optional<std::array<AxisId, 2>> mask_axes(const Diagram& diagram) {
+  std::optional<std::array<AxisId, 2>> found;
+  for (const Operation& op : diagram.operations) {
+    if (!op.mask) continue;
+    if (found && *found != *op.mask) {
+      throw Error(op.location, "", "operations of one diagram name different mask axes", "one (row, column) pair");
+    }
+    found = op.mask;
+  }
+  return found;
+}
+
+Values volume(const Array& array, const Sizes& sizes) {
+  Count product = 1;
+  try {
+    for (AxisId a : array.axes) product *= sizes[static_cast<std::size_t>(a)];
+  } catch (const Overflow&) {
+    throw Overflow("the number of values of array " + array.name);
+  }
+  return Values(product);
+}
+
+}  // namespace napkin
