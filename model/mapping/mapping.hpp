@@ -118,7 +118,6 @@ struct OperationMapping {
   std::string agent;
   std::string unit;                     ///< "tensor" or "vector"
   std::string type;                     ///< input type of the tensor instruction; "T" for the question's
-  std::string instruction;              ///< a tensor instruction by name ("mma.sync"); empty: the machine's first for the type
   std::vector<std::pair<std::string, Guarded<std::string>>> operands;  ///< input array -> variable it is read from
   std::string accumulate;               ///< accumulator type: f32, f16
   std::string instruction;              ///< tensor instruction by name ("mma.sync"); empty: the machine's first of the type
