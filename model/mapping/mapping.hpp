@@ -98,6 +98,7 @@ struct VariableMapping {
   std::vector<std::pair<std::string, Value>> sizes;  ///< axes held in part: x -> u_x, dv -> 32
   std::vector<std::string> axes;        ///< explicit axes where they differ from the array's (rare)
   bool output_staging = false;          ///< on an output's way up, not on an input's way down
+  std::string by;                       ///< who indexes its rows: "group", "agent", "thread" (key `by`; the table's g_q, w_q, t_q); empty: by scope
   Guard when;
   Location location;
 };
