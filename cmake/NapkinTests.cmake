@@ -54,7 +54,7 @@ endfunction()
 # tests/unit: one program per second folder, which is named after a source folder.
 function(napkin_unit_tests)
   get_property(layers GLOBAL PROPERTY NAPKIN_LAYERS)
-  foreach(layer IN LISTS layers ITEMS kernels tests)
+  foreach(layer IN LISTS layers ITEMS kernels)
     get_filename_component(folder ${layer} NAME)
     file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/unit/${folder}/test_*.cpp)
     if(sources)
