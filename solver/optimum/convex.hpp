@@ -1,0 +1,36 @@
+#pragma once
+// The convex core of the geometric programme: minimise a sum of exponentials of linear forms under one linear
+// constraint and a box.
+
+#include <Eigen/Dense>
+#include <vector>
+
+namespace napkin {
+
+/// minimise  ln sum_t exp(offset_t - (lacks x)_t)   over x   s.t.  sum x <= budget,  0 <= x_i <= upper_i.
+/// With x = ln g this is theory section 6: offset_t = ln A_t, lacks(t, i) = 1 where array t lacks axis i.
+struct LogProgram {
+  Eigen::MatrixXd lacks;    ///< terms x axes, entries 0 and 1; every column has a 1
+  Eigen::VectorXd offset;   ///< by term
+  Eigen::VectorXd upper;    ///< by axis, > 0, infinity where unbounded
+  double budget = 0;        ///< ln(M / y), >= 0
+};
+
+enum class Bound { lower, inside, upper };
+
+struct LogSolution {
+  Eigen::VectorXd x;
+  std::vector<Bound> bound;  ///< by axis
+  Eigen::VectorXd terms;     ///< the share of each term in the sum; they add to 1
+  double value = 0;          ///< the minimum of the logarithm
+  int steps = 0;             ///< Newton steps taken
+};
+
+/// The minimum, to about 1e-12 of `value`. Log-barrier Newton, then Newton on the axes strictly inside the box.
+[[nodiscard]] LogSolution solve(const LogProgram& program);
+
+/// Value of the matrix game  max_{u >= 0, sum u = 1} min_t sum_{i in J_t} u_i : the leading exponent kappa.
+/// (theory: section 6 (iv); simplex with Bland's rule, so it ends)
+[[nodiscard]] double game_value(const Eigen::MatrixXd& lacks);
+
+}  // namespace napkin

@@ -1,0 +1,298 @@
+#include "solver/optimum/geometric_program.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+
+#include "solver/optimum/convex.hpp"
+
+namespace napkin {
+namespace {
+
+using Eigen::Index;
+using Eigen::MatrixXd;
+using Eigen::VectorXd;
+
+bool in(AxisSet set, std::size_t axis) { return ((set >> axis) & 1U) != 0; }
+
+// Terms of one J: coefficients and symbols added.
+struct Merged {
+  double coefficient = 0;
+  std::vector<Product> symbols;
+};
+using Terms = std::map<AxisSet, Merged>;
+
+Terms merge(const std::vector<ProgramTerm>& terms) {
+  Terms merged;
+  for (const ProgramTerm& t : terms) {
+    if (!(t.coefficient > 0)) continue;
+    Merged& m = merged[t.lacks];
+    m.coefficient += t.coefficient;
+    m.symbols.push_back(t.symbol);
+  }
+  return merged;
+}
+
+// Axes that exactly the same terms lack only ever appear as their product: one variable.
+struct AxisClass {
+  std::vector<std::size_t> members;
+  double upper = 0;  // ln of the product of the sizes
+};
+
+std::vector<AxisClass> classes_of(const GeometricProgram& program, const Terms& terms, Box box) {
+  std::vector<AxisClass> classes;
+  std::vector<std::vector<bool>> columns;
+  for (std::size_t i = 0; i < program.axes.size(); ++i) {
+    std::vector<bool> column;
+    for (const auto& [lacks, term] : terms) column.push_back(in(lacks, i));
+    const bool lacked = std::find(column.begin(), column.end(), true) != column.end();
+    if (!lacked || program.axes[i].size <= 1) continue;  // g = 1: nothing is saved by more
+    auto at = std::find(columns.begin(), columns.end(), column);
+    if (at == columns.end()) {
+      columns.push_back(column);
+      classes.emplace_back();
+      at = columns.end() - 1;
+    }
+    AxisClass& c = classes[static_cast<std::size_t>(at - columns.begin())];
+    c.members.push_back(i);
+    c.upper += box == Box::none ? std::numeric_limits<double>::infinity() : std::log(program.axes[i].size);
+  }
+  return classes;
+}
+
+// The programme over the classes that no limit holds, constants apart.
+struct Reduced {
+  MatrixXd lacks;
+  VectorXd coefficient;
+  std::vector<Product> symbol;
+  double constant = 0;
+  std::vector<Product> constant_symbols;
+  Product volume;       // product of the axes clamped at full size, in names
+  double scale = 1;     // the same as a number: y * scale * prod free g <= M
+};
+
+LogProgram log_program(const Terms& terms, const std::vector<AxisClass>& classes, double budget) {
+  LogProgram p;
+  p.budget = budget;
+  p.upper.resize(static_cast<Index>(classes.size()));
+  p.lacks.resize(static_cast<Index>(terms.size()), static_cast<Index>(classes.size()));
+  p.offset.resize(static_cast<Index>(terms.size()));
+  Index t = 0;
+  for (const auto& [lacks, term] : terms) {
+    p.offset[t] = std::log(term.coefficient);
+    for (Index c = 0; c < p.lacks.cols(); ++c) {
+      p.lacks(t, c) = in(lacks, classes[static_cast<std::size_t>(c)].members.front()) ? 1 : 0;
+    }
+    ++t;
+  }
+  for (Index c = 0; c < p.upper.size(); ++c) p.upper[c] = classes[static_cast<std::size_t>(c)].upper;
+  return p;
+}
+
+// Clamps the classes at a limit: one at full size divides the terms that lack it and takes its part of the memory.
+Reduced reduce(const GeometricProgram& program, const Terms& terms, const std::vector<AxisClass>& classes,
+               const std::vector<Bound>& bound) {
+  Reduced r;
+  Terms free_terms;
+  for (const auto& [lacks, term] : terms) {
+    AxisSet rest = 0;
+    Product divisor;
+    double divide = 1;
+    for (std::size_t c = 0; c < classes.size(); ++c) {
+      if (!in(lacks, classes[c].members.front())) continue;
+      if (bound[c] == Bound::inside) rest |= AxisSet{1} << c;
+      if (bound[c] != Bound::upper) continue;
+      for (std::size_t i : classes[c].members) divisor = divisor * power(program.axes[i].symbol, -1);
+      divide *= std::exp(classes[c].upper);
+    }
+    Merged& m = free_terms[rest];
+    m.coefficient += term.coefficient / divide;
+    for (const Product& s : term.symbols) m.symbols.push_back(s * divisor);
+  }
+  std::vector<std::size_t> inside;
+  for (std::size_t c = 0; c < classes.size(); ++c) {
+    if (bound[c] == Bound::inside) inside.push_back(c);
+    if (bound[c] != Bound::upper) continue;
+    for (std::size_t i : classes[c].members) r.volume = r.volume * program.axes[i].symbol;
+    r.scale *= std::exp(classes[c].upper);
+  }
+  if (const auto constant = free_terms.find(0); constant != free_terms.end()) {
+    r.constant = constant->second.coefficient;
+    r.constant_symbols = constant->second.symbols;
+    free_terms.erase(constant);
+  }
+  const auto rows = static_cast<Index>(free_terms.size());
+  r.lacks = MatrixXd::Zero(rows, static_cast<Index>(inside.size()));
+  r.coefficient.resize(rows);
+  Index row = 0;
+  for (const auto& [lacks, term] : free_terms) {
+    for (std::size_t k = 0; k < inside.size(); ++k) {
+      if (in(lacks, inside[k])) r.lacks(row, static_cast<Index>(k)) = 1;
+    }
+    r.coefficient[row++] = term.coefficient;
+    r.symbol.push_back(as_product(term.symbols));
+  }
+  return r;
+}
+
+// Theorem (ii): shares delta_t > 0 with  sum_{t: i in J_t} delta_t = kappa  for every axis i and  sum delta_t = 1,
+// when they are the only ones (zero degrees of difficulty).
+struct Shares {
+  VectorXd delta;
+  double kappa = 0;
+};
+
+std::optional<Shares> zero_difficulty(const MatrixXd& lacks) {
+  const Index m = lacks.rows(), n = lacks.cols();
+  MatrixXd system = MatrixXd::Zero(n + 1, m + 1);
+  system.topLeftCorner(n, m) = lacks.transpose();
+  system.topRightCorner(n, 1).setConstant(-1);
+  system.bottomLeftCorner(1, m).setOnes();
+  VectorXd right = VectorXd::Zero(n + 1);
+  right[n] = 1;
+  const Eigen::FullPivLU<MatrixXd> lu(system);
+  if (lu.rank() < m + 1) return std::nullopt;
+  const VectorXd unknown = lu.solve(right);
+  if ((system * unknown - right).cwiseAbs().maxCoeff() > 1e-9 || unknown.head(m).minCoeff() <= 1e-12) {
+    return std::nullopt;
+  }
+  return Shares{unknown.head(m), unknown[m]};
+}
+
+// alpha = prod_t (A_t / delta_t)^delta_t * y^kappa  in names, where all exponents are small fractions.
+std::optional<Product> alpha_symbol(const Reduced& r, const Shares& s, const Product& y) {
+  const auto kappa = as_fraction(s.kappa);
+  if (!kappa) return std::nullopt;
+  Product alpha = power(y * r.volume, *kappa);
+  for (Index t = 0; t < s.delta.size(); ++t) {
+    const auto delta = as_fraction(s.delta[t]);
+    if (!delta) return std::nullopt;
+    Product term = r.symbol[static_cast<std::size_t>(t)];
+    term.coefficient /= s.delta[t];
+    alpha = alpha * power(term, *delta);
+  }
+  return alpha;
+}
+
+PowerTerm power_term(double alpha, double beta, const std::optional<Product>& symbol_of_alpha) {
+  constexpr int last = 1 << 30;  // M prints behind every axis
+  PowerTerm term{alpha, beta, std::nullopt, {}};
+  const auto exponent = as_fraction(beta);
+  if (exponent) {
+    const Product memory = symbol(last, "M", -*exponent);
+    if (symbol_of_alpha) term.symbol = *symbol_of_alpha * memory;
+    term.text = print((symbol_of_alpha ? *symbol_of_alpha : Product{alpha, {}}) * memory);
+  } else {
+    term.text = fmt::format("{:.6g} / M^{:.6g}", alpha, beta);
+  }
+  return term;
+}
+
+// The leading power where no theorem gives the exact one: its exponent is the game's value (iv), its coefficient the
+// limit of (non-constant part) M^kappa, read off at a memory so large that the other powers have vanished.
+PowerTerm leading(const Reduced& r, double y) {
+  const double kappa = game_value(r.lacks);
+  LogProgram p;
+  p.lacks = r.lacks;
+  p.offset = r.coefficient.array().log().matrix();
+  p.upper = VectorXd::Constant(r.lacks.cols(), std::numeric_limits<double>::infinity());
+  p.budget = 400;
+  const double alpha = std::exp(solve(p).value + kappa * (p.budget + std::log(y * r.scale)));
+  return power_term(alpha, kappa, std::nullopt);
+}
+
+// The non-constant part as a power of M: theorem (ii), else (iii), else (iv).
+PowerTerm non_constant(const Reduced& r, const GeometricProgram& program, double value, double memory, bool& exact) {
+  const double y = program.resident;
+  if (const auto shares = zero_difficulty(r.lacks)) {
+    double ln_alpha = shares->kappa * std::log(y * r.scale);
+    for (Index t = 0; t < shares->delta.size(); ++t) {
+      ln_alpha += shares->delta[t] * std::log(r.coefficient[t] / shares->delta[t]);
+    }
+    return power_term(std::exp(ln_alpha), shares->kappa, alpha_symbol(r, *shares, program.resident_symbol));
+  }
+  const VectorXd lacking = r.lacks.rowwise().sum();
+  if (lacking.minCoeff() == lacking.maxCoeff()) {
+    const double kappa = lacking[0] / static_cast<double>(r.lacks.cols());
+    return power_term(value * std::pow(memory, kappa), kappa, std::nullopt);
+  }
+  exact = false;
+  return leading(r, y);
+}
+
+// A class's ln g handed to its axes, the one declared last first.
+void spread(const GeometricProgram& program, const AxisClass& c, double x, Box box, std::vector<double>& group) {
+  for (auto i = c.members.rbegin(); i != c.members.rend(); ++i) {
+    const double most = box == Box::none && i + 1 == c.members.rend() ? x : std::log(program.axes[*i].size);
+    const double part = std::min(x, most);
+    group[*i] = std::exp(part);
+    x -= part;
+  }
+}
+
+// -dH / d ln M: at an optimum the terms that lack an axis have one sum for every free axis (KKT, theory 6 (i)).
+double slope(const GeometricProgram& program, const std::vector<AxisClass>& classes, const std::vector<Bound>& bound,
+             const std::vector<double>& group) {
+  for (std::size_t c = 0; c < classes.size(); ++c) {
+    if (bound[c] != Bound::inside) continue;
+    GeometricProgram lacking{program.axes, {}, program.resident, {}};
+    for (const ProgramTerm& t : program.terms) {
+      if (in(t.lacks, classes[c].members.front())) lacking.terms.push_back(t);
+    }
+    return transfer_at(lacking, group);
+  }
+  return 0;
+}
+
+}  // namespace
+
+double transfer_at(const GeometricProgram& program, const std::vector<double>& group) {
+  double sum = 0;
+  for (const ProgramTerm& t : program.terms) {
+    double term = t.coefficient;
+    for (std::size_t i = 0; i < group.size(); ++i) {
+      if (in(t.lacks, i)) term /= group[i];
+    }
+    sum += term;
+  }
+  return sum;
+}
+
+ClosedForm closed_form(const GeometricProgram& program, double memory, Box box) {
+  if (program.terms.empty() || !(program.resident > 0) || program.axes.size() > 64) {
+    throw Error("optimum", "the programme has no transfers or no resident array", "at least one of each, at most 64 axes");
+  }
+  const Terms terms = merge(program.terms);
+  const std::vector<AxisClass> classes = classes_of(program, terms, box);
+  ClosedForm result;
+  result.group.assign(program.axes.size(), 1.0);
+  const double room = memory / program.resident;
+  result.fits = room >= 1;
+  std::vector<Bound> bound(classes.size(), Bound::lower);
+  if (result.fits && !classes.empty()) {
+    const LogSolution s = solve(log_program(terms, classes, std::log(room)));
+    bound = s.bound;
+    for (std::size_t c = 0; c < classes.size(); ++c) {
+      spread(program, classes[c], s.x[static_cast<Index>(c)], box, result.group);
+    }
+  }
+  result.transfer = transfer_at(program, result.group);
+  const Reduced r = reduce(program, terms, classes, bound);
+  if (r.constant > 0) {
+    PowerTerm constant{r.constant, 0, as_product(r.constant_symbols), print(r.constant_symbols)};
+    result.terms.push_back(constant);
+  }
+  if (r.lacks.rows() > 0) {
+    const double rest = result.transfer - r.constant;
+    PowerTerm last = non_constant(r, program, rest, memory, result.exact);
+    result.local_exponent = slope(program, classes, bound, result.group) / rest;
+    result.terms.push_back(std::move(last));
+  }
+  for (const PowerTerm& t : result.terms) result.formula += (result.formula.empty() ? "" : " + ") + t.text;
+  return result;
+}
+
+}  // namespace napkin

@@ -1,0 +1,87 @@
+#pragma once
+// The optimal transfers H*(a, M) of any derived diagram as a geometric programme, and its closed form.
+// (theory: section 6; errata P13, P15, P16, L1-L3)
+//
+//   H* = min_g  sum_t A_t prod_{i in J_t} g_i^-1     s.t.  y prod_i g_i <= M,   1 <= g_i <= a_i
+//
+//   t   transferred arrays            A_t  values moved when every group size is 1 (the array once per group)
+//   J_t grouped axes array t lacks    y    values resident per unit of group volume: all of them, not only the output
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "model/base/quantity.hpp"
+#include "model/diagram/problem.hpp"
+#include "model/fusion/streamed.hpp"
+#include "solver/optimum/symbol.hpp"
+
+namespace napkin {
+
+/// A set of positions in GeometricProgram::axes.
+using AxisSet = std::uint64_t;
+
+struct ProgramAxis {
+  std::string name;
+  AxisId axis = 0;
+  double size = 1;
+  Product symbol;  ///< the name; empty (1) for an axis of size 1 by default
+};
+
+struct ProgramTerm {
+  ArrayId array = 0;
+  double coefficient = 0;  ///< A_t, weighted
+  AxisSet lacks = 0;       ///< J_t
+  Product symbol;          ///< A_t in axis names
+};
+
+struct GeometricProgram {
+  std::vector<ProgramAxis> axes;   ///< the grouped axes, in the diagram's order; at most 64
+  std::vector<ProgramTerm> terms;
+  double resident = 1;             ///< y, weighted
+  Product resident_symbol;
+};
+
+/// One power of the memory:  alpha(a) * M^-beta.
+struct PowerTerm {
+  double alpha = 0;
+  double beta = 0;
+  std::optional<Product> symbol;  ///< alpha M^-beta in axis names, where it is one product
+  std::string text;               ///< the same as text; a number where no symbol exists
+};
+
+/// Which upper limits the group sizes have: those of the axes, or none (the text-book form, eq. 1).
+enum class Box { axes, none };
+
+struct ClosedForm {
+  bool fits = false;               ///< false where the memory is below y: group sizes are then 1
+  /// True: transfer = sum alpha M^-beta as long as the same limits bind (theorem (ii) or (iii)). False: the last term
+  /// is the leading one only, exact for M -> infinity (theorem (iv), erratum P15).
+  bool exact = true;
+  std::vector<PowerTerm> terms;    ///< one per beta, ascending; beta = 0 first where there is one
+  double transfer = 0;             ///< H* of the real-valued programme, whether or not the terms are exact
+  std::vector<double> group;       ///< optimal g by program axis
+  double local_exponent = 0;       ///< -d ln(non-constant part) / d ln M at the optimum
+  std::string formula;             ///< "2 q d + 4 q x d^2 / M"
+};
+
+/// The minimum and its closed form at `memory` (in the unit of y). Axes at a limit are clamped and the rest is solved
+/// again, so capped forms come out: matmul a^2 b c / M + b c + a c, GQA 2 g q d + 2 x d. Of several equal optima the
+/// axis declared last takes the largest share. Throws Error for an empty programme or y <= 0.
+[[nodiscard]] ClosedForm closed_form(const GeometricProgram& program, double memory, Box box = Box::axes);
+
+/// The H of given real group sizes: the objective itself.
+[[nodiscard]] double transfer_at(const GeometricProgram& program, const std::vector<double>& group);
+
+/// The programme of a streamed diagram with these sizes. `weight` by ArrayId: bytes a value (mixed precision; the
+/// memory is then in bytes); empty: 1 each, everything in values. y sums the arrays that stay through the loop and are
+/// weaved by every grouped axis: attention Q and O, matmul only C (erratum P13). Masks are not seen: every pair counts.
+/// Throws Error where no array carries all grouped axes (no monomial constraint exists), Overflow never.
+[[nodiscard]] GeometricProgram program_of(const Streamed& streamed, const Problem& problem,
+                                          const std::vector<double>& weight = {});
+
+/// An axis as a symbol: an axis whose size is its default shows as that default (dv = d prints d, b = 1 prints nothing).
+[[nodiscard]] Product axis_symbol(const Diagram& diagram, const Sizes& sizes, AxisId axis);
+
+}  // namespace napkin

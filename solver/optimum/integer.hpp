@@ -1,0 +1,54 @@
+#pragma once
+// The exact integer optimum: whole group sizes, ceilings, divisors, a real memory rule. (theory: section 6.1)
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "model/base/count.hpp"
+
+namespace napkin {
+
+struct IntegerAxis {
+  Count size = 1;
+  Count multiple = 1;    ///< g must be a multiple of this (lcm of the divisors)
+  bool divides = false;  ///< g must also divide the size
+};
+
+/// coefficient * prod_{i in lacks} ceil(a_i / g_i): an array, at full size, once per group of the axes it lacks.
+struct IntegerTerm {
+  Count coefficient = 0;
+  std::uint64_t lacks = 0;  ///< set of positions in IntegerProblem::axes
+};
+
+/// minimise  sum of terms   s.t.  memory(g, s) <= limit,  g_i a multiple of k_i up to round_up(a_i, k_i).
+struct IntegerProblem {
+  std::vector<IntegerAxis> axes;
+  std::vector<IntegerTerm> terms;
+  /// Must not fall when a group size or the chunk grows. An Overflow thrown by it counts as "too large".
+  std::function<Count(std::span<const Count> group, Count chunk)> memory;
+  Count limit = 0;
+  std::vector<Count> chunks = {1};  ///< the stream sizes to try
+};
+
+struct IntegerOptimum {
+  Count transfer;
+  std::vector<Count> group;  ///< by axis of the problem
+  Count chunk = 1;
+  Count memory;
+  std::int64_t examined = 0;  ///< complete assignments evaluated
+};
+
+/// The minimum, or nothing where even the smallest groups do not fit. H is a step function of each g, so only the
+/// smallest multiple with a given number of groups is tried on all axes but one, which is as large as fits.
+/// Ties: the larger chunk; then the smaller group of the first axis, of the second, ...; the last axis that some array
+/// lacks is as large as fits (spare memory goes there); an axis that no array lacks has its smallest group.
+/// Throws Overflow where the minimum itself needs more than 64 bits, Error for sizes, multiples or chunks below 1.
+[[nodiscard]] std::optional<IntegerOptimum> integer_optimum(const IntegerProblem& problem);
+
+/// H of these group sizes, exactly. Throws Overflow.
+[[nodiscard]] Count transfer_of(const IntegerProblem& problem, std::span<const Count> group);
+
+}  // namespace napkin
