@@ -1,0 +1,315 @@
+#include "model/resource/plan.hpp"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+
+namespace napkin {
+namespace {
+
+constexpr std::size_t most_variables = 64;
+constexpr std::int64_t swizzled_tile = 1024;  // 8 rows of the 128-byte swizzle: TMA boxes and matrix descriptors
+constexpr std::int64_t plain_tile = 128;      // one row of banks
+constexpr std::int64_t barrier_bytes = 8;
+constexpr std::int64_t register_bytes = 4;
+
+const Variable& at(const PlacedDiagram& placed, std::size_t v) { return placed.variables[v]; }
+
+/// The variable whose storage this one uses, through chains of aliases.
+std::size_t owner(const PlacedDiagram& placed, std::size_t v) {
+  for (std::size_t steps = 0; at(placed, v).alias >= 0 && steps < placed.variables.size(); ++steps) {
+    v = static_cast<std::size_t>(at(placed, v).alias);
+  }
+  return v;
+}
+
+bool contains(const std::vector<ArrayId>& arrays, ArrayId array) {
+  return std::find(arrays.begin(), arrays.end(), array) != arrays.end();
+}
+
+bool touches(const std::vector<ArrayId>& arrays, const std::vector<ArrayId>& others) {
+  return std::any_of(others.begin(), others.end(), [&](ArrayId a) { return contains(arrays, a); });
+}
+
+const Operation& diagram_operation(const PlacedDiagram& placed, const PlacedOperation& op) {
+  return placed.streamed->diagram.operations[static_cast<std::size_t>(op.operation)];
+}
+
+/// Whether the matrix unit reads this variable's tile in place (wgmma, tcgen05), so that it must be swizzled.
+bool read_by_descriptor(const PlacedDiagram& placed, const Variable& variable) {
+  for (const PlacedOperation& op : placed.operations) {
+    if (!op.tensor || op.instruction == nullptr) continue;
+    if (op.instruction->name != "wgmma" && op.instruction->name != "tcgen05") continue;
+    for (const auto& [array, level] : op.operands) {
+      if (level == variable.level && contains(variable.arrays, array)) return true;
+    }
+  }
+  return false;
+}
+
+Count alignment(const PlacedDiagram& placed, const Variable& variable) {
+  if (!placed.machine->limits.known) return 1;
+  const bool swizzled = variable.engine == CopyEngine::tma || read_by_descriptor(placed, variable);
+  return swizzled ? swizzled_tile : plain_tile;
+}
+
+/// The agent that computes the variable's arrays, else the one that reads them, else the last (auxiliaries).
+int agent_of(const PlacedDiagram& placed, const Variable& variable) {
+  for (const PlacedOperation& op : placed.operations) {
+    if (op.agent >= 0 && touches(variable.arrays, diagram_operation(placed, op).outputs)) return op.agent;
+  }
+  for (const PlacedOperation& op : placed.operations) {
+    if (op.agent >= 0 && touches(variable.arrays, diagram_operation(placed, op).inputs)) return op.agent;
+  }
+  return static_cast<int>(placed.agents.size()) - 1;
+}
+
+Count instances(const PlacedDiagram& placed, const Variable& variable) {
+  if (variable.scope == Scope::block) return 1;
+  const int agent = agent_of(placed, variable);
+  return agent < 0 ? Count(1) : placed.agents[static_cast<std::size_t>(agent)].instances;
+}
+
+// Lifetimes by the loop's program order: variables that one agent writes and reads within an iteration.
+
+struct Life {
+  int first = std::numeric_limits<int>::max(), last = -1;  // indices into PlacedDiagram::operations
+  bool shareable = false;
+};
+
+bool guard_holds(const Guard& guard, const Tile& tile) {
+  return std::all_of(guard.all.begin(), guard.all.end(), [&](const auto& term) {
+    const std::int64_t value = tile.values[static_cast<std::size_t>(term.first)];
+    return std::find(term.second.begin(), term.second.end(), value) != term.second.end();
+  });
+}
+
+/// An iteration's operations may run beside the next one's (a negative distance between them): no lifetime ends early.
+bool software_pipelined(const PlacedDiagram& placed) {
+  const auto& edges = placed.mapping->edges;
+  return std::any_of(edges.begin(), edges.end(),
+                     [&](const EdgeMapping& e) { return e.distance < 0 && guard_holds(e.when, placed.tile); });
+}
+
+/// Buffers that a copy engine fills, inputs, maintained arrays and staging live beyond an iteration's program order:
+/// they share storage only where the mapping says so, because reuse needs a barrier that only the kernel can add.
+Life life_of(const PlacedDiagram& placed, const Variable& variable) {
+  Life life;
+  const Streamed& s = *placed.streamed;
+  if (variable.engine != CopyEngine::none || variable.output_staging || variable.copies != Count(1)) return life;
+  if (variable.arrays.empty() || touches(variable.arrays, s.maintained) || touches(variable.arrays, s.diagram.inputs)) return life;
+  for (std::size_t i = 0; i < placed.operations.size(); ++i) {
+    const PlacedOperation& op = placed.operations[i];
+    const Operation& o = diagram_operation(placed, op);
+    if (!touches(variable.arrays, o.outputs) && !touches(variable.arrays, o.inputs)) continue;
+    if (op.phase != Phase::loop) return life;
+    life.first = std::min(life.first, static_cast<int>(i));
+    life.last = std::max(life.last, static_cast<int>(i));
+  }
+  life.shareable = life.last >= 0;
+  return life;
+}
+
+bool disjoint(const Life& a, const Life& b) {
+  return a.shareable && b.shareable && (a.last < b.first || b.last < a.first);
+}
+
+struct Storage {
+  Count size, align, offset;
+};
+
+/// Which storage each variable of the block's level uses, and where each storage lies.
+struct Layout {
+  std::array<int, most_variables> of{};  // variable -> storage, -1: not at this level
+  std::array<Storage, most_variables> storages{};
+  std::size_t count = 0;
+  Count align = 1, end;  // end: bytes from the aligned base
+};
+
+/// A storage all of whose variables are dead while this one lives, or a new one.
+int storage_for(const PlacedDiagram& placed, const Layout& layout, const std::array<Life, most_variables>& lives, std::size_t v) {
+  for (std::size_t s = 0; s < layout.count && lives[v].shareable; ++s) {
+    bool free = true;
+    for (std::size_t w = 0; w < v && free; ++w) {
+      if (layout.of[w] != static_cast<int>(s)) continue;
+      free = at(placed, w).scope == at(placed, v).scope && disjoint(lives[v], lives[w]);
+    }
+    if (free) return static_cast<int>(s);
+  }
+  return static_cast<int>(layout.count);
+}
+
+void assign_storages(const PlacedDiagram& placed, Layout& layout) {
+  const std::size_t n = placed.variables.size();
+  std::array<Life, most_variables> lives{};
+  const bool pipelined = software_pipelined(placed);
+  layout.of.fill(-1);
+  for (std::size_t v = 0; v < n; ++v) {
+    if (!pipelined && at(placed, v).level == placed.block().level) lives[v] = life_of(placed, at(placed, v));
+  }
+  for (std::size_t v = 0; v < n; ++v) {  // an alias may make its owner live longer
+    const std::size_t root = owner(placed, v);
+    if (root != v) lives[root].shareable = lives[v].shareable = false;
+  }
+  for (std::size_t v = 0; v < n; ++v) {
+    if (at(placed, v).level != placed.block().level || owner(placed, v) != v) continue;
+    layout.of[v] = storage_for(placed, layout, lives, v);
+    if (static_cast<std::size_t>(layout.of[v]) == layout.count) ++layout.count;
+  }
+  for (std::size_t v = 0; v < n; ++v) layout.of[v] = layout.of[owner(placed, v)];
+}
+
+Layout layout_of(const PlacedDiagram& placed) {
+  const std::size_t n = placed.variables.size();
+  if (n > most_variables) throw Error(placed.mapping->name, "more than 64 variables", "at most 64");
+  Layout layout;
+  assign_storages(placed, layout);
+  for (std::size_t v = 0; v < n; ++v) {
+    if (layout.of[v] < 0) continue;
+    const Variable& variable = at(placed, v);
+    Storage& storage = layout.storages[static_cast<std::size_t>(layout.of[v])];
+    const Count align = alignment(placed, variable);
+    const Count copy = round_up(bytes_of(variable.elements, variable.type).value, align);
+    storage.size = std::max(storage.size, copy * variable.copies * instances(placed, variable));
+    storage.align = std::max(storage.align, align);
+    layout.align = std::max(layout.align, align);
+  }
+  for (const std::int64_t align : {swizzled_tile, plain_tile, std::int64_t{1}}) {  // strictest first: no gaps
+    for (std::size_t s = 0; s < layout.count; ++s) {
+      Storage& storage = layout.storages[s];
+      if (storage.align != Count(align)) continue;
+      storage.offset = layout.end;
+      layout.end = round_up(layout.end + storage.size, align);
+    }
+  }
+  return layout;
+}
+
+Count slack(const Layout& layout) { return layout.align > Count(plain_tile) ? layout.align : Count(0); }
+
+Count total_of(const PlacedDiagram& placed, const Layout& layout) {
+  return slack(layout) + layout.end + barrier_count(placed) * barrier_bytes;
+}
+
+Bytes limit_of(const Level& level, bool node) {
+  if (!node && level.per_block) return Bytes(static_cast<std::int64_t>(level.per_block->value));
+  if (level.capacity.known()) return Bytes(static_cast<std::int64_t>(level.capacity.best().value));
+  return Bytes(std::numeric_limits<std::int64_t>::max());
+}
+
+const Level& block_level(const PlacedDiagram& placed) {
+  return placed.machine->levels[static_cast<std::size_t>(placed.block().level)];
+}
+
+Count floor_to(Count value, Count granule) { return value / granule * granule; }
+
+bool agents_ask(const PlacedDiagram& placed) {
+  return std::any_of(placed.agents.begin(), placed.agents.end(), [](const PlacedAgent& a) { return a.registers.has_value(); });
+}
+
+}  // namespace
+
+Count barrier_count(const PlacedDiagram& placed) {
+  Count count;
+  for (const Variable& v : placed.variables) {
+    if (v.engine == CopyEngine::tma && !v.output_staging) count += Count(2) * v.copies * instances(placed, v);
+  }
+  return count;
+}
+
+Bytes shared_bytes(const PlacedDiagram& placed) { return Bytes(total_of(placed, layout_of(placed))); }
+
+RegisterNeed register_need(const PlacedDiagram& placed, int agent) {
+  const PlacedAgent& a = placed.agents[static_cast<std::size_t>(agent)];
+  const Limits& limits = placed.machine->limits;
+  const auto level = placed.machine->find_level("registers");
+  Count bytes;
+  for (std::size_t v = 0; v < placed.variables.size() && level; ++v) {
+    const Variable& variable = at(placed, v);
+    if (variable.level != *level || owner(placed, v) != v || agent_of(placed, variable) != agent) continue;
+    Count most;
+    for (std::size_t w = 0; w < placed.variables.size(); ++w) {
+      if (owner(placed, w) == v) most = std::max(most, at(placed, w).bytes().value);
+    }
+    bytes += variable.scope == Scope::block ? ceil_div(most, std::max(a.instances, Count(1))) : most;
+  }
+  RegisterNeed out;
+  out.agent = agent;
+  out.need = ceil_div(bytes, std::max(a.threads, Count(1)) * register_bytes) + a.overhead;
+  const Count share = floor_to(limits.registers_per_block / std::max(placed.threads, Count(1)), limits.register_granule_per_thread);
+  out.limit = std::min(a.registers ? *a.registers : share, limits.registers_per_thread);
+  return out;
+}
+
+RegisterNeed register_need(const PlacedDiagram& placed) {
+  RegisterNeed worst;
+  for (std::size_t a = 0; a < placed.agents.size(); ++a) {
+    const RegisterNeed one = register_need(placed, static_cast<int>(a));
+    if (worst.agent < 0 || one.need - one.limit > worst.need - worst.limit) worst = one;
+  }
+  return worst;
+}
+
+Count launch_registers(const PlacedDiagram& placed) {
+  const Count granule = placed.machine->limits.register_granule_per_thread;
+  const RegisterNeed worst = register_need(placed);
+  if (!agents_ask(placed)) return round_up(std::min(worst.need, worst.limit), granule);
+  Count total;
+  for (std::size_t a = 0; a < placed.agents.size(); ++a) {
+    const PlacedAgent& agent = placed.agents[a];
+    const Count each = agent.registers ? *agent.registers : register_need(placed, static_cast<int>(a)).need;
+    total += each * agent.threads * agent.instances;
+  }
+  return round_up(ceil_div(total, std::max(placed.threads, Count(1))), granule);
+}
+
+Occupancy occupancy(const Limits& limits, Bytes node_shared, Count threads, Count registers, Bytes shared) {
+  if (!limits.known) return {1, ""};
+  const Count warps = ceil_div(std::max(threads, Count(1)), limits.warp_size);
+  const Count warp_registers = round_up(std::max(registers, Count(1)) * limits.warp_size, limits.register_granule_per_warp);
+  const Count block_shared = round_up(shared.value + limits.shared_reserved_per_block, limits.shared_granule);
+  Count by_registers = limits.registers_per_node / limits.schedulers / warp_registers * limits.schedulers / warps;
+  if (warp_registers * round_up(warps, limits.schedulers) > limits.registers_per_block || registers > round_up(limits.registers_per_thread, limits.register_granule_per_thread)) {
+    by_registers = 0;
+  }
+  Count by_threads = std::min(limits.threads_per_node / (warps * limits.warp_size), limits.warps_per_node / warps);
+  if (threads > limits.threads_per_block) by_threads = 0;
+  Occupancy out{block_shared.get() > 0 ? node_shared.value / block_shared : limits.blocks_per_node, "shared memory"};
+  if (by_registers < out.blocks) out = {by_registers, "registers"};
+  if (by_threads < out.blocks) out = {by_threads, "threads"};
+  if (limits.blocks_per_node < out.blocks) out = {limits.blocks_per_node, "blocks"};
+  return out;
+}
+
+Occupancy occupancy(const PlacedDiagram& placed) {
+  const Bytes shared = shared_bytes(placed);
+  if (shared > limit_of(block_level(placed), false)) return {0, "shared memory"};
+  return occupancy(placed.machine->limits, limit_of(block_level(placed), true), placed.threads, launch_registers(placed), shared);
+}
+
+Plan plan(const PlacedDiagram& placed) {
+  const Layout layout = layout_of(placed);
+  Plan out;
+  for (std::size_t v = 0; v < placed.variables.size(); ++v) {
+    if (layout.of[v] < 0) continue;
+    const Variable& variable = at(placed, v);
+    const Count copy = round_up(bytes_of(variable.elements, variable.type).value, alignment(placed, variable));
+    const Bytes size(copy * variable.copies * instances(placed, variable));
+    out.shared.push_back({static_cast<int>(v), Bytes(layout.storages[static_cast<std::size_t>(layout.of[v])].offset), size});
+  }
+  std::stable_sort(out.shared.begin(), out.shared.end(), [](const Slot& a, const Slot& b) { return a.offset < b.offset; });
+  out.barriers = barrier_count(placed);
+  out.shared_total = Bytes(total_of(placed, layout));
+  out.shared_limit = limit_of(block_level(placed), false);
+  const RegisterNeed worst = register_need(placed);
+  out.registers_per_thread = worst.need;
+  out.registers_limit = worst.limit;
+  out.registers_launch = launch_registers(placed);
+  out.threads = placed.threads;
+  const Occupancy resident = occupancy(placed);
+  out.blocks_per_sm = resident.blocks;
+  out.limited_by = std::string(resident.limited_by);
+  return out;
+}
+
+}  // namespace napkin

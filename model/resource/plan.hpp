@@ -1,0 +1,46 @@
+#pragma once
+// What a launch needs of one compute node: shared-memory offsets and aliases, registers, occupancy. plan() of
+// resources.hpp puts it all together; the parts below allocate nothing, for callers that try thousands of tiles.
+// (model/README.md section 10; theory sections 9 and 17)
+
+#include <string_view>
+
+#include "model/mapping/placed.hpp"
+#include "model/resource/resources.hpp"
+
+namespace napkin {
+
+/// Dynamic shared memory of a block in bytes, slack for the base's alignment and barriers included: exactly
+/// plan(placed).shared_total. Throws Overflow; Error for more than 64 variables.
+[[nodiscard]] Bytes shared_bytes(const PlacedDiagram& placed);
+
+/// Barriers of 8 bytes: a full and an empty one for each copy of each variable that TMA fills.
+[[nodiscard]] Count barrier_count(const PlacedDiagram& placed);
+
+/// Registers a thread of one agent: what its variables and its overhead take, and what it may have.
+struct RegisterNeed {
+  int agent = -1;  ///< index into PlacedDiagram::agents; -1: no agents
+  Count need;      ///< sum of the variables at level "registers" (aliases share) / (4 B x threads), rounded up, + overhead
+  Count limit;     ///< what the kernel asks for (setmaxnreg), else the threads' share of the registers; at most 255
+};
+[[nodiscard]] RegisterNeed register_need(const PlacedDiagram& placed, int agent);
+
+/// Of the agent that is the nearest to its limit or the furthest above it. Agent -1 and zeros where there is none.
+[[nodiscard]] RegisterNeed register_need(const PlacedDiagram& placed);
+
+/// Registers a thread at launch, in whole granules. Where agents ask for their own: the least that holds them all
+/// (24 x 128 + 240 x 256 = 168 x 384); else the need, at most the limit.
+[[nodiscard]] Count launch_registers(const PlacedDiagram& placed);
+
+/// How many blocks of a kernel one node holds at a time, and what stops the next one.
+struct Occupancy {
+  Count blocks;
+  std::string_view limited_by;  ///< "shared memory", "registers", "threads", "blocks"; "" where the limits are unknown
+};
+
+/// `node_shared`: bytes of shared memory of one node. Registers and shared memory as given are rounded up to the
+/// granules here. Blocks 0: does not fit at all. (the rules of cuda_occupancy.h, from its documentation)
+[[nodiscard]] Occupancy occupancy(const Limits& limits, Bytes node_shared, Count threads, Count registers, Bytes shared);
+[[nodiscard]] Occupancy occupancy(const PlacedDiagram& placed);
+
+}  // namespace napkin
