@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "model/diagram/problem.hpp"
 #include "model/fusion/streamed.hpp"
 #include "model/machine/machine.hpp"
 #include "model/mapping/mapping.hpp"
@@ -17,11 +18,24 @@ namespace napkin {
 [[nodiscard]] Mapping load_mapping(const std::string& name_or_path, const std::string& where);
 [[nodiscard]] std::vector<std::string> builtin_mappings();
 
+/// The names of a mapping that the diagram must know: axes, arrays (and auxiliaries), operations. Throws Error with the
+/// mapping's own position at the first that it does not; also where an operation of the diagram is not mapped.
+void check(const Mapping& mapping, const Diagram& diagram);
+
+/// The levels that the mapping uses must be on the machine (a level of its `levels` with `nodes` may be missing), and
+/// the element types of its tensor operations must have an instruction there. Throws Error with the mapping's position.
+void check(const Mapping& mapping, const Machine& machine, DType dtype);
+
+/// The roles that the mapping's levels give to the diagram's axes, for derive(diagram, roles).
+[[nodiscard]] std::vector<AxisRole> mapped_roles(const Mapping& mapping, const Diagram& diagram);
+
 /// True where the machine's architecture is in runs_on ("sm_80+": sm_80 and every later NVIDIA architecture).
 [[nodiscard]] bool runs_on(const Mapping& mapping, const Machine& machine);
 
 /// The mapping that no kernel need exist for: every array at the lowest level that holds it, a knob for the group or
 /// stream size of each grouped or streamed axis. (design section 5: "kernel": null)
 [[nodiscard]] Mapping ideal_mapping(const Streamed& streamed, const Machine& machine);
+/// The same with each knob's domain bounded by the axis's size.
+[[nodiscard]] Mapping ideal_mapping(const Streamed& streamed, const Machine& machine, const Sizes& sizes);
 
 }  // namespace napkin

@@ -165,6 +165,7 @@ struct Mapping {
   std::vector<Relation> relations;
   std::vector<std::pair<std::string, std::vector<std::int64_t>>> head_sizes;  ///< axis -> sizes that the kernel supports; empty: any
   std::string emit;                     ///< own form of the emitter: "fa3", "triton", ""
+  bool exact_groups = false;            ///< a group is never larger than its axis (the ideal mapping); kernels pad
   std::string file;                     ///< where it was read from, for messages
   std::vector<Reference> references;    ///< names that only the diagram or the machine can vouch for
 

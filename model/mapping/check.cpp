@@ -1,0 +1,300 @@
+// What must hold within a mapping, and between it, the diagram and the machine.
+#include <algorithm>
+#include <charconv>
+#include <functional>
+
+#include "model/mapping/load.hpp"
+#include "model/mapping/read.hpp"
+
+namespace napkin {
+namespace {
+
+using mapping_text::Reader;
+
+std::vector<std::string> variable_names(const Mapping& m) {
+  std::vector<std::string> names;
+  for (const VariableMapping& v : m.variables) names.push_back(v.name);
+  return names;
+}
+
+bool holds(const Guard& guard, const std::vector<std::int64_t>& values) {
+  return std::all_of(guard.all.begin(), guard.all.end(), [&](const auto& term) {
+    const std::int64_t v = values[static_cast<std::size_t>(term.first)];
+    return std::find(term.second.begin(), term.second.end(), v) != term.second.end();
+  });
+}
+
+// Calls `visit` with knob values such that every combination that the guards can tell apart occurs once.
+void for_each_case(const Mapping& m, const std::vector<const Guard*>& guards, const Location& where,
+                   const std::function<void(const std::vector<std::int64_t>&)>& visit) {
+  std::vector<std::vector<std::int64_t>> told(m.knobs.size());
+  for (const Guard* guard : guards) {
+    for (const auto& [knob, values] : guard->all) {
+      auto& list = told[static_cast<std::size_t>(knob)];
+      for (const std::int64_t v : values) {
+        if (std::find(list.begin(), list.end(), v) == list.end()) list.push_back(v);
+      }
+    }
+  }
+  std::size_t cases = 1;
+  std::vector<std::int64_t> values(m.knobs.size());
+  for (std::size_t k = 0; k < m.knobs.size(); ++k) {
+    for (const std::int64_t v : m.knobs[k].domain) {  // one more value stands for all that no guard names
+      if (std::find(told[k].begin(), told[k].end(), v) != told[k].end()) continue;
+      told[k].push_back(v);
+      break;
+    }
+    cases *= told[k].size();
+    if (cases > 65536) throw Error(where, "", "guards tell more than 65536 cases apart", "fewer knobs in 'when'");
+    values[k] = told[k].front();
+  }
+  for (std::size_t index = 0; index < cases; ++index) {
+    std::size_t rest = index;
+    for (std::size_t k = 0; k < told.size(); ++k) {
+      values[k] = told[k][rest % told[k].size()];
+      rest /= told[k].size();
+    }
+    visit(values);
+  }
+}
+
+std::string text_of_case(const Mapping& m, const std::vector<const Guard*>& guards, const std::vector<std::int64_t>& values) {
+  std::vector<std::string> words;
+  for (std::size_t k = 0; k < m.knobs.size(); ++k) {
+    const auto names = [&](const Guard* g) {
+      return std::any_of(g->all.begin(), g->all.end(), [&](const auto& t) { return static_cast<std::size_t>(t.first) == k; });
+    };
+    if (std::none_of(guards.begin(), guards.end(), names)) continue;
+    const Knob& knob = m.knobs[k];
+    words.push_back(knob.name + "=" +
+                    (knob.words.empty() ? std::to_string(values[k]) : knob.words[static_cast<std::size_t>(values[k])]));
+  }
+  return words.empty() ? "always" : joined(words, ",");
+}
+
+template <class T>
+void need_alternative(const Mapping& m, const Guarded<T>& alternatives, const Location& where, const std::string& field) {
+  std::vector<const Guard*> guards;
+  for (const auto& [guard, value] : alternatives) guards.push_back(&guard);
+  for_each_case(m, guards, where, [&](const auto& values) {
+    if (std::any_of(guards.begin(), guards.end(), [&](const Guard* g) { return holds(*g, values); })) return;
+    throw Error(where, field, "no alternative for " + text_of_case(m, guards, values), "one more {when: ..., value: ...}");
+  });
+}
+
+const VariableMapping* find_variable(const Mapping& m, const std::string& name) {
+  for (const VariableMapping& v : m.variables) {
+    if (v.name == name) return &v;
+  }
+  return nullptr;
+}
+
+void check_aliases(const Mapping& m) {
+  for (const VariableMapping& v : m.variables) {
+    if (v.alias.empty()) continue;
+    const std::string field = "arrays." + v.name + ".alias";
+    const VariableMapping* at = find_variable(m, v.alias);
+    if (at == nullptr) throw Error(v.location, field, "unknown variable '" + v.alias + "'", one_of(v.alias, variable_names(m)));
+    if (at->level != v.level) {
+      throw Error(v.location, field, "'" + at->name + "' is at level " + at->level + ", '" + v.name + "' at " + v.level,
+                  "two variables of one level");
+    }
+    if (at->scope != v.scope && v.scope == Scope::block) {
+      throw Error(v.location, field, "a variable of the block in one of an agent", "scope: agent");
+    }
+    std::size_t steps = 0;
+    for (; at != nullptr && !at->alias.empty(); at = find_variable(m, at->alias)) {
+      if (++steps > m.variables.size()) throw Error(v.location, field, "aliases in a circle", "one variable without alias");
+    }
+  }
+}
+
+// Every array that has a guarded variable must have one in every case.
+void check_presence(const Mapping& m) {
+  std::vector<std::string> arrays;
+  for (const VariableMapping& v : m.variables) arrays.insert(arrays.end(), v.of.begin(), v.of.end());
+  std::sort(arrays.begin(), arrays.end());
+  arrays.erase(std::unique(arrays.begin(), arrays.end()), arrays.end());
+  for (const std::string& array : arrays) {
+    std::vector<const Guard*> guards;
+    const VariableMapping* first = nullptr;
+    for (const VariableMapping& v : m.variables) {
+      if (v.output_staging || std::find(v.of.begin(), v.of.end(), array) == v.of.end()) continue;
+      if (first == nullptr) first = &v;
+      guards.push_back(&v.when);
+    }
+    if (first == nullptr) {
+      continue;  // staging only: written from elsewhere
+    }
+    for_each_case(m, guards, first->location, [&](const auto& values) {
+      if (std::any_of(guards.begin(), guards.end(), [&](const Guard* g) { return holds(*g, values); })) return;
+      throw Error(first->location, "arrays", "array '" + array + "' has no variable for " + text_of_case(m, guards, values),
+                  "one more variable, or another 'when'");
+    });
+  }
+}
+
+// An operand's alternatives cover every case, and the variable exists whenever its alternative is the one that counts.
+void check_operand(const Mapping& m, const OperationMapping& op, const std::string& array, const Guarded<std::string>& from) {
+  const std::string field = "operations." + op.output + ".operands." + array;
+  std::vector<const Guard*> guards;
+  for (const auto& [guard, name] : from) {
+    const VariableMapping* v = find_variable(m, name);
+    if (v == nullptr) throw Error(op.location, field, "unknown variable '" + name + "'", one_of(name, variable_names(m)));
+    if (std::find(v->of.begin(), v->of.end(), array) == v->of.end()) {
+      throw Error(op.location, field, "variable '" + name + "' does not hold '" + array + "'", "a variable with of: " + array);
+    }
+    guards.push_back(&guard);
+    guards.push_back(&v->when);
+  }
+  for_each_case(m, guards, op.location, [&](const auto& values) {
+    for (const auto& [guard, name] : from) {
+      if (!holds(guard, values)) continue;
+      if (holds(find_variable(m, name)->when, values)) return;
+      throw Error(op.location, field, "'" + name + "' does not exist for " + text_of_case(m, guards, values), "another 'when'");
+    }
+    throw Error(op.location, field, "no alternative for " + text_of_case(m, guards, values), "one more {when: ..., value: ...}");
+  });
+}
+
+void check_operations(const Mapping& m) {
+  std::vector<std::string> agents;
+  for (const Agent& a : m.agents) agents.push_back(a.name);
+  for (const OperationMapping& op : m.operations) {
+    if (!op.agent.empty() && std::find(agents.begin(), agents.end(), op.agent) == agents.end()) {
+      throw Error(op.location, "operations." + op.output + ".agent", "unknown agent '" + op.agent + "'", one_of(op.agent, agents));
+    }
+    for (const auto& [array, from] : op.operands) check_operand(m, op, array, from);
+  }
+}
+
+// "load K", "store O", "S", "P.max"
+void check_node(const Mapping& m, const EdgeMapping& edge, const char* end, const std::string& node) {
+  std::vector<std::string> known;
+  for (const VariableMapping& v : m.variables) {
+    for (const char* verb : {"load ", "store "}) {
+      known.push_back(verb + v.name);
+      for (const std::string& array : v.of) known.push_back(verb + array);
+    }
+  }
+  for (const OperationMapping& op : m.operations) {
+    known.push_back(op.output);
+    for (const WorkMapping& w : op.work) known.push_back(op.output + "." + w.name);
+  }
+  if (std::find(known.begin(), known.end(), node) != known.end()) return;
+  std::sort(known.begin(), known.end());
+  known.erase(std::unique(known.begin(), known.end()), known.end());
+  throw Error(edge.location, std::string("edges.") + end, "unknown node '" + node + "'", one_of(node, known));
+}
+
+bool is_auxiliary(const std::string& name) {
+  const std::string kind = name.substr(0, name.find('.'));
+  return kind == "mu" || kind == "delta" || kind == "z";
+}
+
+void check_reference(const Reference& r, const Diagram& diagram) {
+  std::vector<std::string> known;
+  switch (r.kind) {
+    case Reference::Kind::axis:
+    case Reference::Kind::value:
+      if (diagram.find_axis(r.name)) return;
+      known = diagram.axis_names();
+      throw Error(r.location, r.field,
+                  (r.kind == Reference::Kind::axis ? "unknown axis '" : "neither a knob nor an axis: '") + r.name + "'",
+                  one_of(r.name, known));
+    case Reference::Kind::array:
+      if (diagram.find_array(r.name) || is_auxiliary(r.name)) return;
+      for (const Array& a : diagram.arrays) known.push_back(a.name);
+      throw Error(r.location, r.field, "unknown array '" + r.name + "'", one_of(r.name, known));
+    case Reference::Kind::operation:
+      for (const Operation& op : diagram.operations) {
+        known.push_back(diagram.arrays[static_cast<std::size_t>(op.outputs[0])].name);
+      }
+      if (std::find(known.begin(), known.end(), r.name) != known.end()) return;
+      throw Error(r.location, r.field, "no operation computes '" + r.name + "'", one_of(r.name, known));
+    default: return;
+  }
+}
+
+// "sm_90" or "sm_90a" -> 90
+std::optional<int> sm_number(std::string_view architecture) {
+  if (!architecture.starts_with("sm_")) return std::nullopt;
+  int number = 0;
+  const auto [end, code] = std::from_chars(architecture.data() + 3, architecture.data() + architecture.size(), number);
+  if (code != std::errc{} || end == architecture.data() + 3) return std::nullopt;
+  return number;
+}
+
+}  // namespace
+
+namespace mapping_text {
+
+void check_within(const Mapping& m) {
+  check_aliases(m);
+  check_presence(m);
+  check_operations(m);
+  for (const VariableMapping& v : m.variables) {
+    if (!v.copies.empty()) need_alternative(m, v.copies, v.location, "arrays." + v.name + ".copies");
+  }
+  for (const Agent& a : m.agents) {
+    need_alternative(m, a.count, a.location, "agents." + a.name + ".count");
+    if (!a.registers.empty()) need_alternative(m, a.registers, a.location, "agents." + a.name + ".registers");
+    if (!a.overhead.empty()) need_alternative(m, a.overhead, a.location, "agents." + a.name + ".overhead");
+  }
+  for (const EdgeMapping& edge : m.edges) {
+    check_node(m, edge, "from", edge.from);
+    check_node(m, edge, "to", edge.to);
+  }
+}
+
+}  // namespace mapping_text
+
+std::optional<KnobId> Mapping::find_knob(std::string_view knob_name) const {
+  for (std::size_t i = 0; i < knobs.size(); ++i) {
+    if (knobs[i].name == knob_name) return static_cast<KnobId>(i);
+  }
+  return std::nullopt;
+}
+
+void check(const Mapping& mapping, const Diagram& diagram) {
+  for (const Reference& r : mapping.references) check_reference(r, diagram);
+  for (const Operation& op : diagram.operations) {
+    const std::string& output = diagram.arrays[static_cast<std::size_t>(op.outputs[0])].name;
+    const auto mapped = [&](const OperationMapping& o) { return o.output == output; };
+    if (std::none_of(mapping.operations.begin(), mapping.operations.end(), mapped)) {
+      throw Error(mapping.file, "operation '" + output + "' of " + diagram.name + " is not mapped", "operations: {" + output + ": ...}");
+    }
+  }
+}
+
+void check(const Mapping& mapping, const Machine& machine, DType dtype) {
+  std::vector<std::string> levels, optional;
+  for (const Level& level : machine.levels) levels.push_back(level.name);
+  for (const LevelMapping& level : mapping.levels) {
+    if (level.nodes) optional.push_back(level.level);
+  }
+  for (const Reference& r : mapping.references) {
+    if (r.kind != Reference::Kind::level || machine.find_level(r.name)) continue;
+    if (std::find(optional.begin(), optional.end(), r.name) != optional.end()) continue;
+    throw Error(r.location, r.field, machine.name + " has no level '" + r.name + "'", one_of(r.name, levels));
+  }
+  for (const OperationMapping& op : mapping.operations) {
+    if (op.unit != "tensor") continue;
+    const DType type = op.type == "T" ? dtype : parse_dtype(op.type, mapping.file);
+    if (machine.tensor_for(type) == nullptr) {
+      throw Error(op.location, "operations." + op.output + ".type",
+                  machine.name + " has no tensor instruction for " + std::string(name_of(type)), "another type or machine");
+    }
+  }
+}
+
+bool runs_on(const Mapping& mapping, const Machine& machine) {
+  return std::any_of(mapping.runs_on.begin(), mapping.runs_on.end(), [&](const std::string& name) {
+    if (!name.ends_with('+')) return name == machine.architecture;
+    const auto least = sm_number(std::string_view(name).substr(0, name.size() - 1));
+    const auto have = sm_number(machine.architecture);
+    return least && have && *have >= *least;
+  });
+}
+
+}  // namespace napkin

@@ -1,0 +1,125 @@
+// The mapping that no kernel need exist for, and the roles that a mapping gives to the axes.
+#include <algorithm>
+
+#include "model/mapping/load.hpp"
+
+namespace napkin {
+namespace {
+
+// Powers of two, and multiples of 16 up to 512: sizes that a GPU likes. Any other number can be placed too.
+std::vector<std::int64_t> sizes_up_to(std::int64_t most) {
+  std::vector<std::int64_t> out;
+  for (std::int64_t v = 1; v <= most; v *= 2) out.push_back(v);
+  for (std::int64_t v = 16; v <= std::min<std::int64_t>(most, 512); v += 16) out.push_back(v);
+  out.push_back(most);
+  std::sort(out.begin(), out.end());
+  out.erase(std::unique(out.begin(), out.end()), out.end());
+  return out;
+}
+
+// Where a group lives: the level of the execution units, or the nearest above it that says what it holds.
+LevelId home_of(const Machine& machine) {
+  LevelId level = machine.compute > 0 ? machine.compute : static_cast<LevelId>(machine.levels.size()) - 1;
+  while (level > 0 && !machine.levels[static_cast<std::size_t>(level)].capacity.known()) {
+    level = machine.levels[static_cast<std::size_t>(level)].parent;
+  }
+  if (level <= 0) throw Error(machine.name, "no level below device memory says what it holds", "a capacity");
+  return level;
+}
+
+Mapping ideal(const Streamed& streamed, const Machine& machine, const Sizes* sizes) {
+  constexpr std::int64_t most = std::int64_t{1} << 20;
+  const Diagram& diagram = streamed.diagram;
+  const bool typed = !machine.tensor.empty();  // a real machine accumulates in fp32; the abstract one counts values
+  const std::string home = machine.levels[static_cast<std::size_t>(home_of(machine))].name;
+  Mapping m;
+  m.name = "ideal";
+  m.about = "every array at the lowest level that holds it";
+  m.algorithm = diagram.name;
+  m.runs_on = {machine.architecture};
+  m.file = "the ideal mapping";
+  m.exact_groups = true;
+  LevelMapping level;
+  level.level = home;
+  for (std::size_t i = 0; i < diagram.axes.size(); ++i) {
+    const auto axis = static_cast<AxisId>(i);
+    const bool streams = streamed.stream == axis;
+    if (!streams && !streamed.grouped(axis)) continue;
+    (streams ? level.stream : level.group).push_back(diagram.axes[i].name);
+    Knob knob;
+    knob.name = diagram.axes[i].name;
+    knob.unit = "elements";
+    knob.domain = sizes_up_to(sizes != nullptr ? std::min((*sizes)[i].get(), most) : 65536);
+    knob.about = streams ? "elements of a loop iteration" : "elements of a group";
+    m.knobs.push_back(std::move(knob));
+  }
+  m.levels.push_back(std::move(level));
+  Agent agent;
+  agent.name = "group";
+  agent.count = {{Guard{}, Value{}}};
+  agent.count[0].second.literal = 1;
+  agent.threads.literal = 1;
+  m.agents.push_back(std::move(agent));
+
+  for (std::size_t i = 0; i < diagram.arrays.size(); ++i) {
+    const auto id = static_cast<ArrayId>(i);
+    VariableMapping v;
+    v.name = diagram.arrays[i].name;
+    v.of = {v.name};
+    v.level = home;
+    v.type = typed && !diagram.is_input(id) && diagram.is_output(id) ? "f32" : "T";
+    m.variables.push_back(v);
+    if (!typed || !diagram.is_output(id) || diagram.is_input(id)) continue;
+    v.alias = v.name;
+    v.name += "_out";
+    v.type = "T";
+    v.output_staging = true;
+    m.variables.push_back(std::move(v));
+  }
+  for (const Auxiliary& a : streamed.auxiliaries) {
+    VariableMapping v;
+    v.name = a.name;
+    v.of = {a.name};
+    v.level = home;
+    v.type = typed ? "f32" : "T";
+    m.variables.push_back(std::move(v));
+  }
+  for (const Operation& op : diagram.operations) {
+    OperationMapping o;
+    o.output = diagram.arrays[static_cast<std::size_t>(op.outputs[0])].name;
+    o.agent = "group";
+    o.unit = typed && op.kind == OpKind::contract ? "tensor" : "vector";
+    o.type = "T";
+    m.operations.push_back(std::move(o));
+  }
+  return m;
+}
+
+}  // namespace
+
+Mapping ideal_mapping(const Streamed& streamed, const Machine& machine) { return ideal(streamed, machine, nullptr); }
+
+Mapping ideal_mapping(const Streamed& streamed, const Machine& machine, const Sizes& sizes) {
+  return ideal(streamed, machine, &sizes);
+}
+
+std::vector<AxisRole> mapped_roles(const Mapping& mapping, const Diagram& diagram) {
+  std::vector<AxisRole> roles(diagram.axes.size(), AxisRole::whole);
+  for (const LevelMapping& level : mapping.levels) {
+    for (const std::string& axis : level.group) roles[static_cast<std::size_t>(diagram.axis(axis))] = AxisRole::group;
+  }
+  for (const LevelMapping& level : mapping.levels) {
+    for (const std::string& axis : level.stream) {
+      const auto id = static_cast<std::size_t>(diagram.axis(axis));
+      for (std::size_t i = 0; i < roles.size(); ++i) {
+        if (i != id && roles[i] == AxisRole::stream) {
+          throw Error(level.location, "levels." + level.level + ".stream", "'" + axis + "' and '" + diagram.axes[i].name + "' both stream", "one axis");
+        }
+      }
+      roles[id] = AxisRole::stream;
+    }
+  }
+  return roles;
+}
+
+}  // namespace napkin

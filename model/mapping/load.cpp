@@ -1,0 +1,48 @@
+#include "model/mapping/load.hpp"
+
+#include <algorithm>
+
+#include "model/base/embedded.hpp"
+#include "model/base/yaml.hpp"
+#include "model/mapping/read.hpp"
+
+namespace napkin {
+namespace {
+
+constexpr std::string_view folder = "kernels/";
+constexpr std::string_view suffix = ".yaml";
+
+// The stem of an embedded mapping's path: a mapping is found by name without parsing any. (a unit test holds name = stem)
+std::optional<std::string_view> mapping_name(std::string_view path) {
+  if (!path.starts_with(folder) || !path.ends_with(suffix)) return std::nullopt;
+  path.remove_suffix(suffix.size());
+  return path.substr(path.rfind('/') + 1);
+}
+
+}  // namespace
+
+Mapping parse_mapping(std::string_view text, const std::string& file) {
+  return mapping_text::Reader::read(yaml::parse(text, file), file);
+}
+
+Mapping load_mapping(const std::string& name_or_path, const std::string& where) {
+  if (name_or_path.find('/') != std::string::npos || name_or_path.ends_with(suffix)) {
+    return parse_mapping(yaml::read_file(name_or_path), name_or_path);
+  }
+  for (const EmbeddedFile& file : embedded_files()) {
+    if (mapping_name(file.path) == name_or_path) return parse_mapping(file.text, std::string(file.path));
+  }
+  throw Error(where, "unknown kernel '" + name_or_path + "'",
+              one_of(name_or_path, builtin_mappings()) + ", or the path of a mapping's .yaml");
+}
+
+std::vector<std::string> builtin_mappings() {
+  std::vector<std::string> names;
+  for (const EmbeddedFile& file : embedded_files()) {
+    if (const auto name = mapping_name(file.path)) names.emplace_back(*name);
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+}  // namespace napkin

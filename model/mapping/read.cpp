@@ -1,0 +1,281 @@
+#include "model/mapping/read.hpp"
+
+#include <algorithm>
+#include <limits>
+
+namespace napkin::mapping_text {
+namespace {
+
+constexpr std::int64_t most = std::int64_t{1} << 40;  // of any literal: far above every size of a GPU
+constexpr std::size_t most_values = 4096;             // of a knob's domain
+
+bool is_name(const std::string& text) {
+  const auto letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
+  if (text.empty() || !letter(text[0])) return false;
+  return std::all_of(text.begin(), text.end(),
+                     [&](char c) { return letter(c) || (c >= '0' && c <= '9') || c == '.'; });
+}
+
+bool is_number(const std::string& text) {
+  return !text.empty() && (text[0] == '-' || text[0] == '+' || (text[0] >= '0' && text[0] <= '9'));
+}
+
+std::vector<std::string> knob_names(const Mapping& mapping) {
+  std::vector<std::string> names;
+  for (const Knob& knob : mapping.knobs) names.push_back(knob.name);
+  return names;
+}
+
+}  // namespace
+
+Mapping Reader::read(const yaml::Node& document, const std::string& file) {
+  document.allow({"mapping", "about", "algorithm", "runs_on", "source", "dtypes", "sizes", "emit", "launches", "knobs",
+                  "relations", "agents", "levels", "arrays", "operations", "edges"});
+  Mapping mapping;
+  mapping.file = file;
+  mapping.name = document.at("mapping").text();
+  if (!is_name(mapping.name)) document.at("mapping").fail("not a name", "letters, digits and _");
+  if (const auto* about = document.find("about")) mapping.about = about->text();
+  mapping.algorithm = document.at("algorithm").text();
+  mapping.runs_on = document.at("runs_on").words();
+  if (mapping.runs_on.empty()) document.at("runs_on").fail("no architecture", "[sm_90], or [sm_80+]");
+  if (const auto* source = document.find("source")) mapping.source = source->text();
+  if (const auto* emit = document.find("emit")) mapping.emit = emit->choice({"fa3", "triton"});
+  Reader reader(mapping);
+  if (const auto* dtypes = document.find("dtypes")) {
+    for (const yaml::Node& item : dtypes->items()) mapping.dtypes.push_back(reader.type(item));
+  }
+  if (const auto* node = document.find("knobs")) reader.knobs(*node);
+  if (const auto* node = document.find("sizes")) reader.sizes(*node);
+  if (const auto* node = document.find("relations")) reader.relations(*node);
+  if (const auto* node = document.find("agents")) reader.agents(*node);
+  reader.levels(document.at("levels"));
+  reader.variables(document.at("arrays"));
+  reader.operations(document.at("operations"));
+  if (const auto* node = document.find("edges")) reader.edges(*node);
+  if (const auto* node = document.find("launches")) reader.launches(*node);
+  check_within(mapping);
+  return mapping;
+}
+
+void Reader::refer(Reference::Kind kind, const std::string& name, const yaml::Node& node) {
+  m_.references.push_back({kind, name, node.location(), node.path()});
+}
+
+std::string Reader::type(const yaml::Node& node) const {
+  if (node.text() == "T") return "T";
+  try {
+    return std::string(name_of(parse_dtype(node.text(), "")));
+  } catch (const Error& e) {
+    node.fail(e.problem(), e.right() + ", or T for the question's");
+  }
+}
+
+// Knobs: {unit, domain, about} with numbers, or {words, about}.
+
+std::vector<std::int64_t> Reader::domain(const yaml::Node& node) const {
+  std::vector<std::int64_t> out;
+  if (node.is_map()) {
+    node.allow({"from", "to", "step"});
+    const std::int64_t from = node.at("from").integer(1, most), to = node.at("to").integer(1, most);
+    const std::int64_t step = node.at("step").integer(-most, most);
+    if (step == 0 || (to - from) / step < 0) node.at("step").fail("never reaches 'to'", "a step from 'from' towards 'to'");
+    if ((to - from) / step >= static_cast<std::int64_t>(most_values)) node.fail("more than 4096 values", "a larger step");
+    for (std::int64_t v = from; step > 0 ? v <= to : v >= to; v += step) out.push_back(v);
+  } else {
+    for (const yaml::Node& item : node.items()) {
+      const std::int64_t v = item.integer(1, most);
+      if (std::find(out.begin(), out.end(), v) != out.end()) item.fail("stands twice in the domain", "each value once");
+      out.push_back(v);
+    }
+  }
+  if (out.empty()) node.fail("an empty domain", "at least one value");
+  if (out.size() > most_values) node.fail("more than 4096 values", "fewer");
+  return out;
+}
+
+Knob Reader::knob(const std::string& name, const yaml::Node& node) const {
+  Knob knob;
+  knob.name = name;
+  knob.location = node.key_location();
+  node.allow({"unit", "domain", "words", "about"});
+  if (!is_name(name)) throw Error(node.key_location(), node.path(), "not a name", "letters, digits, _ and .");
+  if (const auto* about = node.find("about")) knob.about = about->text();
+  const auto* words = node.find("words");
+  const auto* numbers = node.find("domain");
+  if ((words != nullptr) == (numbers != nullptr)) node.fail("needs a domain or words", "either domain: [...] or words: [...]");
+  if (words != nullptr) {
+    if (node.find("unit") != nullptr) node.at("unit").fail("words have no unit", "no unit");
+    for (const yaml::Node& item : words->items()) {
+      const std::string& word = item.text();
+      if (std::find(knob.words.begin(), knob.words.end(), word) != knob.words.end()) item.fail("stands twice", "each word once");
+      if (is_number(word)) item.fail("a number among words", "a word, or domain: [...]");
+      knob.domain.push_back(static_cast<std::int64_t>(knob.words.size()));
+      knob.words.push_back(word);
+    }
+    if (knob.words.empty()) words->fail("an empty domain", "at least one word");
+  } else {
+    knob.unit = node.at("unit").text();
+    knob.domain = domain(*numbers);
+  }
+  return knob;
+}
+
+void Reader::knobs(const yaml::Node& node) {
+  for (const auto& [name, entry] : node.entries()) m_.knobs.push_back(knob(name, entry));
+  if (m_.knobs.size() > 64) node.fail("more than 64 knobs", "fewer");
+}
+
+std::int64_t Reader::knob_value(const Knob& knob, const yaml::Node& node) const {
+  if (!knob.words.empty()) {
+    const std::string word = node.choice(knob.words);
+    return std::find(knob.words.begin(), knob.words.end(), word) - knob.words.begin();
+  }
+  const std::int64_t v = node.integer(1, most);
+  if (std::find(knob.domain.begin(), knob.domain.end(), v) == knob.domain.end()) {
+    node.fail("not in the domain of '" + knob.name + "'", "one of its values");
+  }
+  return v;
+}
+
+Guard Reader::guard(const yaml::Node* node) const {
+  Guard guard;
+  if (node == nullptr) return guard;
+  for (const auto& [name, entry] : node->entries()) {
+    const auto id = m_.find_knob(name);
+    if (!id) throw Error(entry.key_location(), node->path(), "unknown knob '" + name + "'", one_of(name, knob_names(m_)));
+    const Knob& knob = m_.knobs[static_cast<std::size_t>(*id)];
+    std::vector<std::int64_t> values;
+    if (entry.is_sequence()) {
+      for (const yaml::Node& item : entry.items()) values.push_back(knob_value(knob, item));
+      if (values.empty()) entry.fail("no value", "at least one");
+    } else {
+      values.push_back(knob_value(knob, entry));
+    }
+    guard.all.emplace_back(*id, std::move(values));
+  }
+  return guard;
+}
+
+Value Reader::value(const yaml::Node& node, std::int64_t least) {
+  Value out;
+  const std::string& text = node.text();
+  if (is_number(text) || node.is_quoted()) {
+    out.literal = node.integer(least, most);
+    return out;
+  }
+  if (const auto id = m_.find_knob(text)) {
+    if (!m_.knobs[static_cast<std::size_t>(*id)].words.empty()) node.fail("'" + text + "' is a knob of words", "a number or a knob of numbers");
+    out.kind = Value::Kind::knob;
+    out.knob = *id;
+    return out;
+  }
+  if (!is_name(text)) node.fail("not a number, knob or axis", "such as 64, stages or dv");
+  out.kind = Value::Kind::axis;
+  out.axis = text;
+  refer(Reference::Kind::value, text, node);
+  return out;
+}
+
+Guarded<Value> Reader::values(const yaml::Node& node, std::int64_t least) {
+  Guarded<Value> out;
+  if (!node.is_sequence()) {
+    out.emplace_back(Guard{}, value(node, least));
+    return out;
+  }
+  for (const yaml::Node& item : node.items()) {
+    item.allow({"when", "value"});
+    out.emplace_back(guard(item.find("when")), value(item.at("value"), least));
+  }
+  if (out.empty()) node.fail("no alternative", "at least one {when: ..., value: ...}");
+  return out;
+}
+
+std::vector<Value> Reader::product(const yaml::Node& node) {
+  std::vector<Value> out;
+  for (const yaml::Node& item : node.items()) out.push_back(value(item, 1));
+  if (out.empty()) node.fail("an empty product", "at least one factor");
+  return out;
+}
+
+std::vector<std::pair<std::string, Value>> Reader::axis_values(const yaml::Node* node) {
+  std::vector<std::pair<std::string, Value>> out;
+  if (node == nullptr) return out;
+  for (const auto& [name, entry] : node->entries()) {
+    m_.references.push_back({Reference::Kind::axis, name, entry.key_location(), node->path()});
+    out.emplace_back(name, value(entry, 1));
+  }
+  return out;
+}
+
+std::vector<std::string> Reader::axes(const yaml::Node* node) {
+  std::vector<std::string> out;
+  if (node == nullptr) return out;
+  for (const yaml::Node& item : node->items()) {
+    const std::string& name = item.text();
+    if (std::find(out.begin(), out.end(), name) != out.end()) item.fail("axis '" + name + "' stands twice", "each axis once");
+    refer(Reference::Kind::axis, name, item);
+    out.push_back(name);
+  }
+  return out;
+}
+
+Relation Reader::relation(const yaml::Node& node) {
+  node.allow({"name", "when", "left", "equal", "at_most", "at_least", "multiple_of"});
+  Relation out;
+  out.location = node.location();
+  out.name = node.at("name").text();
+  out.when = guard(node.find("when"));
+  out.left = product(node.at("left"));
+  int sides = 0;
+  const auto side = [&](const char* key, Relation::Kind kind) {
+    const auto* right = node.find(key);
+    if (right == nullptr) return;
+    ++sides;
+    out.kind = kind;
+    out.right = product(*right);
+  };
+  side("equal", Relation::Kind::equal);
+  side("at_most", Relation::Kind::at_most);
+  side("multiple_of", Relation::Kind::multiple);
+  if (node.find("at_least") != nullptr) {
+    side("at_least", Relation::Kind::at_most);
+    std::swap(out.left, out.right);
+  }
+  if (sides != 1) node.fail("needs exactly one comparison", "equal, at_most, at_least or multiple_of: [...]");
+  return out;
+}
+
+void Reader::relations(const yaml::Node& node) {
+  for (const yaml::Node& item : node.items()) {
+    m_.relations.push_back(relation(item));
+    for (std::size_t i = 0; i + 1 < m_.relations.size(); ++i) {
+      if (m_.relations[i].name == m_.relations.back().name) item.at("name").fail("stands twice", "another name");
+    }
+  }
+}
+
+void Reader::sizes(const yaml::Node& node) {
+  for (const auto& [axis, entry] : node.entries()) {
+    m_.references.push_back({Reference::Kind::axis, axis, entry.key_location(), node.path()});
+    m_.head_sizes.emplace_back(axis, domain(entry));
+  }
+}
+
+void Reader::launches(const yaml::Node& node) {
+  for (const yaml::Node& item : node.items()) {
+    item.allow({"name", "operations"});
+    Launch launch;
+    launch.name = item.at("name").text();
+    for (const Launch& other : m_.launches) {
+      if (other.name == launch.name) item.at("name").fail("stands twice", "another name");
+    }
+    if (const auto* operations = item.find("operations")) {
+      launch.operations = operations->words();
+      for (const yaml::Node& name : operations->items()) refer(Reference::Kind::operation, name.text(), name);
+    }
+    m_.launches.push_back(std::move(launch));
+  }
+}
+
+}  // namespace napkin::mapping_text

@@ -1,0 +1,178 @@
+// Agents, levels, arrays, operations and edges of a mapping file.
+#include <algorithm>
+#include <array>
+
+#include "model/mapping/read.hpp"
+
+namespace napkin::mapping_text {
+namespace {
+
+constexpr std::int64_t most_distance = 64;
+
+CopyEngine engine_of(const yaml::Node& node) {
+  static const std::array<std::pair<const char*, CopyEngine>, 6> engines = {{{"none", CopyEngine::none},
+                                                                             {"tma", CopyEngine::tma},
+                                                                             {"cp_async", CopyEngine::cp_async},
+                                                                             {"plain", CopyEngine::plain},
+                                                                             {"bulk_reduce", CopyEngine::bulk_reduce},
+                                                                             {"atomic", CopyEngine::atomic}}};
+  const std::string word = node.choice({"none", "tma", "cp_async", "plain", "bulk_reduce", "atomic"});
+  return std::find_if(engines.begin(), engines.end(), [&](const auto& e) { return word == e.first; })->second;
+}
+
+}  // namespace
+
+void Reader::agents(const yaml::Node& node) {
+  for (const auto& [name, entry] : node.entries()) {
+    entry.allow({"count", "threads", "registers", "overhead", "splits", "row_step", "row_most"});
+    Agent agent;
+    agent.name = name;
+    agent.location = entry.key_location();
+    agent.count = values(entry.at("count"), 1);
+    agent.threads = value(entry.at("threads"), 1);
+    if (const auto* n = entry.find("registers")) agent.registers = values(*n, 1);
+    if (const auto* n = entry.find("overhead")) agent.overhead = values(*n, 0);
+    agent.splits = axes(entry.find("splits"));
+    if (const auto* n = entry.find("row_step")) agent.row_step = value(*n, 1);
+    if (const auto* n = entry.find("row_most")) agent.row_most = value(*n, 1);
+    m_.agents.push_back(std::move(agent));
+  }
+}
+
+void Reader::levels(const yaml::Node& node) {
+  for (const auto& [name, entry] : node.entries()) {
+    entry.allow({"group", "stream", "sizes", "nodes"});
+    LevelMapping level;
+    level.level = name;
+    level.location = entry.key_location();
+    level.group = axes(entry.find("group"));
+    level.stream = axes(entry.find("stream"));
+    if (level.stream.size() > 1) entry.at("stream").fail("more than one streamed axis", "one");
+    level.sizes = axis_values(entry.find("sizes"));
+    if (const auto* n = entry.find("nodes")) {
+      level.nodes = value(*n, 1);
+      if (level.group.size() != 1) n->fail("'nodes' stand along exactly one axis of 'group'", "group: [q]");
+    }
+    m_.references.push_back({Reference::Kind::level, name, entry.key_location(), node.path()});
+    m_.levels.push_back(std::move(level));
+  }
+  if (m_.levels.empty()) node.fail("no level", "at least one: shared: {group: [...]}");
+}
+
+VariableMapping Reader::variable(const std::string& name, const yaml::Node& node) {
+  node.allow({"of", "level", "scope", "type", "copies", "alias", "engine", "multicast", "sizes", "axes", "staging", "by", "when"});
+  VariableMapping out;
+  out.name = name;
+  out.location = node.key_location();
+  if (const auto* of = node.find("of")) {
+    out.of = of->words();
+    if (out.of.empty()) of->fail("no array", "at least one");
+    const auto& items = of->is_sequence() ? of->items() : std::vector<yaml::Node>{*of};
+    for (const yaml::Node& item : items) refer(Reference::Kind::array, item.text(), item);
+  } else {
+    out.of = {name};
+    m_.references.push_back({Reference::Kind::array, name, node.key_location(), node.path()});
+  }
+  out.level = node.at("level").text();
+  refer(Reference::Kind::level, out.level, node.at("level"));
+  if (const auto* n = node.find("scope")) out.scope = n->choice({"block", "agent"}) == "agent" ? Scope::agent : Scope::block;
+  out.type = type(node.at("type"));
+  if (const auto* n = node.find("copies")) out.copies = values(*n, 1);
+  if (const auto* n = node.find("alias")) out.alias = n->text();
+  if (const auto* n = node.find("engine")) out.engine = engine_of(*n);
+  if (const auto* n = node.find("multicast")) out.multicast = guard(n);
+  out.sizes = axis_values(node.find("sizes"));
+  out.axes = axes(node.find("axes"));
+  if (const auto* n = node.find("staging")) out.output_staging = n->boolean();
+  if (const auto* n = node.find("by")) out.by = n->choice({"group", "agent", "thread"});
+  out.when = guard(node.find("when"));
+  return out;
+}
+
+void Reader::variables(const yaml::Node& node) {
+  for (const auto& [name, entry] : node.entries()) m_.variables.push_back(variable(name, entry));
+  if (m_.variables.empty()) node.fail("no array", "at least one");
+}
+
+WorkMapping Reader::work(const yaml::Node& node) {
+  node.allow({"name", "unit", "per", "count", "per_chunk", "when"});
+  WorkMapping out;
+  out.name = node.at("name").text();
+  out.unit = node.at("unit").text();
+  refer(Reference::Kind::unit, out.unit, node.at("unit"));
+  out.per = axes(&node.at("per"));
+  if (const auto* n = node.find("count")) out.count = n->number();
+  if (out.count <= 0) node.at("count").fail("not positive", "results of the unit per element");
+  out.per_chunk = axis_values(node.find("per_chunk"));
+  for (const auto& [axis, chunk] : out.per_chunk) {
+    if (std::find(out.per.begin(), out.per.end(), axis) == out.per.end()) {
+      node.at("per_chunk").fail("axis '" + axis + "' is not in 'per'", one_of(axis, out.per));
+    }
+  }
+  out.when = guard(node.find("when"));
+  return out;
+}
+
+OperationMapping Reader::operation(const std::string& name, const yaml::Node& node) {
+  node.allow({"agent", "unit", "type", "accumulate", "instruction", "operands", "work"});
+  OperationMapping out;
+  out.output = name;
+  out.location = node.key_location();
+  m_.references.push_back({Reference::Kind::operation, name, node.key_location(), node.path()});
+  if (const auto* n = node.find("agent")) out.agent = n->text();
+  out.unit = node.at("unit").choice({"tensor", "vector"});
+  if (const auto* n = node.find("type")) out.type = type(*n);
+  if (out.unit == "tensor" && out.type.empty()) node.fail("a tensor operation needs a type", "type: T");
+  if (const auto* n = node.find("accumulate")) out.accumulate = type(*n);
+  if (const auto* n = node.find("instruction")) {
+    out.instruction = n->text();
+    refer(Reference::Kind::instruction, out.instruction, *n);
+  }
+  if (const auto* operands = node.find("operands")) {
+    for (const auto& [array, entry] : operands->entries()) {
+      m_.references.push_back({Reference::Kind::array, array, entry.key_location(), operands->path()});
+      Guarded<std::string> from;
+      if (entry.is_sequence()) {
+        for (const yaml::Node& item : entry.items()) {
+          item.allow({"when", "value"});
+          from.emplace_back(guard(item.find("when")), item.at("value").text());
+        }
+        if (from.empty()) entry.fail("no alternative", "at least one {when: ..., value: ...}");
+      } else {
+        from.emplace_back(Guard{}, entry.text());
+      }
+      out.operands.emplace_back(array, std::move(from));
+    }
+  }
+  if (const auto* list = node.find("work")) {
+    for (const yaml::Node& item : list->items()) {
+      out.work.push_back(work(item));
+      const auto same = [&](const WorkMapping& w) { return w.name == out.work.back().name && w.when.all.empty(); };
+      if (out.work.back().when.all.empty() && std::any_of(out.work.begin(), out.work.end() - 1, same)) {
+        item.at("name").fail("stands twice", "another name");
+      }
+    }
+  }
+  return out;
+}
+
+void Reader::operations(const yaml::Node& node) {
+  for (const auto& [name, entry] : node.entries()) m_.operations.push_back(operation(name, entry));
+}
+
+void Reader::edges(const yaml::Node& node) {
+  for (const yaml::Node& item : node.items()) {
+    item.allow({"from", "to", "distance", "agents", "tokens", "when"});
+    EdgeMapping edge;
+    edge.location = item.location();
+    edge.from = item.at("from").text();
+    edge.to = item.at("to").text();
+    if (const auto* n = item.find("distance")) edge.distance = n->integer(-most_distance, most_distance);
+    if (const auto* n = item.find("agents")) edge.agents = n->integer(-most_distance, most_distance);
+    if (const auto* n = item.find("tokens")) edge.tokens = value(*n, 0);
+    edge.when = guard(item.find("when"));
+    m_.edges.push_back(std::move(edge));
+  }
+}
+
+}  // namespace napkin::mapping_text

@@ -1,0 +1,55 @@
+#include "model/mapping/tile.hpp"
+
+#include <algorithm>
+#include <charconv>
+
+namespace napkin {
+namespace {
+
+std::string word_of(const Knob& knob, std::int64_t value) {
+  if (knob.words.empty()) return std::to_string(value);
+  const auto index = static_cast<std::size_t>(value);
+  return value >= 0 && index < knob.words.size() ? knob.words[index] : "?";
+}
+
+}  // namespace
+
+std::vector<std::pair<std::string, std::string>> describe(const Mapping& mapping, const Tile& tile) {
+  std::vector<std::pair<std::string, std::string>> out;
+  for (std::size_t i = 0; i < mapping.knobs.size(); ++i) {
+    out.emplace_back(mapping.knobs[i].name, word_of(mapping.knobs[i], tile.values.at(i)));
+  }
+  return out;
+}
+
+std::int64_t value_of(const Mapping& mapping, const Tile& tile, std::string_view knob) {
+  if (const auto id = mapping.find_knob(knob)) return tile.values.at(static_cast<std::size_t>(*id));
+  std::vector<std::string> names;
+  for (const Knob& k : mapping.knobs) names.push_back(k.name);
+  throw Error(mapping.name, "no knob '" + std::string(knob) + "'", one_of(knob, names));
+}
+
+std::int64_t parse_knob(const Knob& knob, const std::string& text, const std::string& where) {
+  if (!knob.words.empty()) {
+    const auto at = std::find(knob.words.begin(), knob.words.end(), text);
+    if (at == knob.words.end()) throw Error(where, knob.name + "=" + text, one_of(text, knob.words));
+    return at - knob.words.begin();
+  }
+  std::int64_t value = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stop, code] = std::from_chars(text.data(), end, value);
+  if (code != std::errc{} || stop != end || value < 1 || value > (std::int64_t{1} << 40)) {
+    std::vector<std::string> domain;
+    for (const std::int64_t v : knob.domain) {
+      if (domain.size() == 16) {
+        domain.emplace_back("...");
+        break;
+      }
+      domain.push_back(std::to_string(v));
+    }
+    throw Error(where, knob.name + "=" + text, "a whole number of " + knob.unit + " from 1; the kernel takes " + joined(domain));
+  }
+  return value;
+}
+
+}  // namespace napkin
