@@ -24,44 +24,35 @@ constexpr std::array constants_known = {
     Constant{"block_handover", clocks},          // from the end of a block to the start of its successor on the SM
     Constant{"block_overhead", clocks},          // SM time per block of a large grid
     // latencies
-    Constant{"shared_latency", clocks},
-    Constant{"device_latency", clocks},  // a dependent load that misses every cache
+    Constant{"shared_latency", clocks}, Constant{"device_latency", clocks},  // a dependent load that misses every cache
     Constant{"l2_far_latency", clocks},  // a hit in the other partition, or beyond the near half
-    Constant{"tma_l2_latency_8kib", clocks},
-    Constant{"tma_l2_latency_16kib", clocks},
-    Constant{"tma_l2_latency_32kib", clocks},
-    Constant{"tma_device_latency_8kib", clocks},
-    Constant{"tma_device_latency_16kib", clocks},
-    Constant{"tma_device_latency_32kib", clocks},
+    Constant{"tma_l2_latency_8kib", clocks}, Constant{"tma_l2_latency_16kib", clocks},
+    Constant{"tma_l2_latency_32kib", clocks}, Constant{"tma_device_latency_8kib", clocks},
+    Constant{"tma_device_latency_16kib", clocks}, Constant{"tma_device_latency_32kib", clocks},
     Constant{"cluster_latency_4", clocks},  // SM to SM in a cluster of 4; the pipe's own latency is that of 2
     Constant{"cluster_latency_16", clocks},
     // synchronisation
     Constant{"barrier_128", clocks},  // bar.sync of so many threads
-    Constant{"barrier_256", clocks},
-    Constant{"barrier_384", clocks},
-    Constant{"barrier_512", clocks},
+    Constant{"barrier_256", clocks}, Constant{"barrier_384", clocks}, Constant{"barrier_512", clocks},
     Constant{"handover_named_barrier", clocks},  // two warpgroups, a round trip
-    Constant{"handover_mbarrier", clocks},
-    Constant{"fence_proxy_async", clocks},
+    Constant{"handover_mbarrier", clocks}, Constant{"fence_proxy_async", clocks},
     Constant{"store_fence_barrier", clocks},
     // bandwidths beside those of the pipes
-    Constant{"device_write_bandwidth", bytes_per_second},
-    Constant{"device_copy_bandwidth", bytes_per_second},
-    Constant{"device_add_bandwidth", bytes_per_second},         // fp32 add to memory that exceeds the L2
-    Constant{"l2_add_bandwidth", bytes_per_second},             // fp32 add inside the L2
-    Constant{"l2_bandwidth_shared_tile", bytes_per_clock},      // a SM, when all read the same tile
-    Constant{"l2_bandwidth_one_sm", bytes_per_clock},           // one SM alone
-    Constant{"l2_bandwidth_overflow", bytes_per_clock},         // a SM, when the set exceeds the L2
-    Constant{"multicast_delivered_bandwidth", bytes_per_clock}, // a SM, clusters of 2
-    Constant{"cluster_store_bandwidth", bytes_per_clock},       // a SM, stores to another SM
-    Constant{"l2_working_set", bytes},                          // largest set that still runs at the L2's rate
+    Constant{"device_write_bandwidth", bytes_per_second}, Constant{"device_copy_bandwidth", bytes_per_second},
+    Constant{"device_add_bandwidth", bytes_per_second},          // fp32 add to memory that exceeds the L2
+    Constant{"l2_add_bandwidth", bytes_per_second},              // fp32 add inside the L2
+    Constant{"l2_bandwidth_shared_tile", bytes_per_clock},       // a SM, when all read the same tile
+    Constant{"l2_bandwidth_one_sm", bytes_per_clock},            // one SM alone
+    Constant{"l2_bandwidth_overflow", bytes_per_clock},          // a SM, when the set exceeds the L2
+    Constant{"multicast_delivered_bandwidth", bytes_per_clock},  // a SM, clusters of 2
+    Constant{"cluster_store_bandwidth", bytes_per_clock},        // a SM, stores to another SM
+    Constant{"l2_working_set", bytes},                           // largest set that still runs at the L2's rate
     // vector work
-    Constant{"softmax_mix", results_per_clock},              // elements of a softmax, as a kernel orders it
-    Constant{"mixed_issue", instructions_per_clock},         // equal mix of special, multiply-add, maximum, add
+    Constant{"softmax_mix", results_per_clock},       // elements of a softmax, as a kernel orders it
+    Constant{"mixed_issue", instructions_per_clock},  // equal mix of special, multiply-add, maximum, add
     Constant{"mixed_issue_beside_tensor", instructions_per_clock},
     // energies
-    Constant{"energy_tensor_16bit", energy_per_flop},
-    Constant{"energy_tensor_8bit", energy_per_flop},
+    Constant{"energy_tensor_16bit", energy_per_flop}, Constant{"energy_tensor_8bit", energy_per_flop},
     Constant{"energy_instruction", energy_per_instruction},  // of one warp's vector instruction
 };
 

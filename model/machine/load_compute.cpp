@@ -90,11 +90,16 @@ struct UnitName {
 const std::vector<UnitName>& unit_names() {
   static const std::vector<Dimension> results = {results_per_clock, instructions_per_clock, flop_per_clock};
   static const std::vector<UnitName> names = {
-      {"special", results},        {"fp32", results},
-      {"fp16", results},           {"int32", results},
-      {"alu", results},            {"conversion", results},
-      {"conversion_fp8", results}, {"issue", {instructions_per_clock}},
-      {"shared_port", {bytes_per_clock}}, {"shuffle", results},
+      {"special", results},
+      {"fp32", results},
+      {"fp16", results},
+      {"int32", results},
+      {"alu", results},
+      {"conversion", results},
+      {"conversion_fp8", results},
+      {"issue", {instructions_per_clock}},
+      {"shared_port", {bytes_per_clock}},
+      {"shuffle", results},
   };
   return names;
 }
@@ -138,7 +143,8 @@ void read_instruction(const yaml::Node& node, Machine& machine) {
   for (const std::string& name : names) {
     instruction.type = parse_dtype(name, types.location().text() + ": " + types.path());
     if (machine.tensor_for(instruction.type, instruction.name) != nullptr) {
-      types.fail("'" + instruction.name + "' of type " + name + " stands twice", "one entry for an instruction and type");
+      types.fail("'" + instruction.name + "' of type " + name + " stands twice",
+                 "one entry for an instruction and type");
     }
     machine.tensor.push_back(instruction);
   }
@@ -174,8 +180,8 @@ void read_limits(const yaml::Node& node, Limits& limits) {
   node.allow(known);
   for (const LimitField& each : limit_fields) {
     const yaml::Node& entry = node.at(each.name);
-    const Number number = each.zero_allowed ? read_number_or_zero(entry, each.dimension)
-                                            : read_number(entry, each.dimension);
+    const Number number =
+        each.zero_allowed ? read_number_or_zero(entry, each.dimension) : read_number(entry, each.dimension);
     limits.*each.field = count_of(number);
     limits.stated.emplace(each.name, number);
   }

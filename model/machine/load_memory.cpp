@@ -134,8 +134,10 @@ void check_tree(const std::vector<Entry>& entries, const Machine& machine) {
              other.per_parent >= level.per_parent;
     });
     if (!joins) {
-      entries[i].second.at("per_parent").fail("no level below the same parent has that many nodes to join",
-                                              "at most the per_parent of the level that the network joins");
+      entries[i]
+          .second.at("per_parent")
+          .fail("no level below the same parent has that many nodes to join",
+                "at most the per_parent of the level that the network joins");
     }
   }
 }
@@ -143,7 +145,8 @@ void check_tree(const std::vector<Entry>& entries, const Machine& machine) {
 // Rates of a network by how many nodes a cluster joins, ascending.
 std::vector<std::pair<Count, Number>> read_by_cluster_size(const yaml::Node& node, const Level& network) {
   if (network.kind != LevelKind::cross_transfer) {
-    node.fail("'" + network.name + "' is not a cross_transfer level", "by_cluster_size on a pipe from such a level only");
+    node.fail("'" + network.name + "' is not a cross_transfer level",
+              "by_cluster_size on a pipe from such a level only");
   }
   std::vector<std::pair<Count, Number>> rates;
   for (const yaml::Node& item : node.items()) {
@@ -206,7 +209,8 @@ void read_pipes(const yaml::Node& node, Machine& machine) {
       entry.fail("no bandwidth", "bandwidth (of the machine, GB/s), bandwidth_per_node (B/clk) or by_cluster_size");
     }
     if (const auto* found = entry.find("latency")) pipe.latency = read_number(*found, Dimension::clocks);
-    if (const auto* found = entry.find("energy")) pipe.energy_per_byte = read_number(*found, Dimension::energy_per_byte);
+    if (const auto* found = entry.find("energy"))
+      pipe.energy_per_byte = read_number(*found, Dimension::energy_per_byte);
     machine.pipes.push_back(std::move(pipe));
   }
 }

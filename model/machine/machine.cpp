@@ -47,8 +47,8 @@ Count Machine::nodes(LevelId level) const {
 const Pipe* Machine::pipe_into(LevelId level) const {
   const Level& into = levels[static_cast<std::size_t>(level)];
   for (const Pipe& pipe : pipes) {
-    const bool found = into.kind == LevelKind::cross_transfer ? pipe.from == level
-                                                              : pipe.to == level && pipe.from == into.parent;
+    const bool found =
+        into.kind == LevelKind::cross_transfer ? pipe.from == level : pipe.to == level && pipe.from == into.parent;
     if (found) return &pipe;
   }
   return nullptr;

@@ -48,13 +48,14 @@ using LevelId = int;  ///< index into Machine::levels; 0 is the top (device memo
 /// side node of that tree: the network that joins children of its parent. It holds nothing and has no children; every
 /// parent node has exactly one, and per_parent is the largest number of nodes that one transfer joins.
 struct Level {
-  std::string name;  ///< "device", "l2", "cluster", "shared", "registers", "tensor_memory"; Ascend: "l1", "l0c", "ub", ...
+  std::string
+      name;  ///< "device", "l2", "cluster", "shared", "registers", "tensor_memory"; Ascend: "l1", "l0c", "ub", ...
   LevelKind kind = LevelKind::ordinary;
   LevelId parent = -1;
-  Count per_parent = 1;            ///< nodes of this level in one parent node (cluster: the largest size)
-  Stated capacity;                 ///< bytes a node; a cache without a stated size: unknown
-  std::optional<Number> per_block; ///< bytes one block may use (shared memory: 232448 on Hopper)
-  Count transaction = 1;           ///< bytes of the smallest transfer into it
+  Count per_parent = 1;             ///< nodes of this level in one parent node (cluster: the largest size)
+  Stated capacity;                  ///< bytes a node; a cache without a stated size: unknown
+  std::optional<Number> per_block;  ///< bytes one block may use (shared memory: 232448 on Hopper)
+  Count transaction = 1;            ///< bytes of the smallest transfer into it
   Provenance per_parent_from, transaction_from;
 };
 
@@ -63,8 +64,8 @@ struct Level {
 struct Pipe {
   std::string name;
   LevelId from = 0, to = 0;
-  Stated per_node_clock;  ///< bytes a clock and node
-  Stated aggregate;       ///< bytes a second, whole machine
+  Stated per_node_clock;                  ///< bytes a clock and node
+  Stated aggregate;                       ///< bytes a second, whole machine
   std::optional<Number> latency;          ///< clocks
   std::optional<Number> energy_per_byte;  ///< joules
   /// cross-transfer pipes: bandwidth (bytes a second, whole machine) by cluster size
@@ -98,7 +99,7 @@ struct Unit {
   Stated per_clock;
   std::string what;  ///< unit of the count: "results", "instructions", "bytes", "flop" (a multiply-add is 2)
   std::optional<Number> beside_tensor;  ///< the same rate while the tensor unit is busy, where measured (Hopper)
-  LevelId level = 0;  ///< whose nodes hold it (Machine::compute unless the profile says otherwise)
+  LevelId level = 0;                    ///< whose nodes hold it (Machine::compute unless the profile says otherwise)
 };
 
 /// What limits the blocks of one SM. (cuda_occupancy.h is the twin.)
@@ -106,12 +107,12 @@ struct Limits {
   Count warp_size = 32;
   Count threads_per_node = 2048, warps_per_node = 64, blocks_per_node = 32, threads_per_block = 1024;
   Count registers_per_node = 65536, registers_per_block = 65536, registers_per_thread = 255;
-  Count register_granule_per_thread = 8;   ///< registers a thread are rounded up to this
+  Count register_granule_per_thread = 8;  ///< registers a thread are rounded up to this
   Count register_granule_per_warp = 256;
-  Count schedulers = 4;                    ///< sub-partitions a node
-  Count shared_reserved_per_block = 1024;  ///< bytes
-  Count shared_granule = 128;              ///< bytes
-  bool known = false;                      ///< false for machines without SMs (Ascend)
+  Count schedulers = 4;                               ///< sub-partitions a node
+  Count shared_reserved_per_block = 1024;             ///< bytes
+  Count shared_granule = 128;                         ///< bytes
+  bool known = false;                                 ///< false for machines without SMs (Ascend)
   std::map<std::string, Number, std::less<>> stated;  ///< each of the above as the profile states it, by name
 };
 
@@ -124,13 +125,13 @@ struct Power {
 };
 
 struct Machine {
-  std::string name;          ///< "h200-sxm"
+  std::string name;  ///< "h200-sxm"
   std::string about;
-  std::string vendor;        ///< "nvidia", "amd", "huawei"
-  std::string architecture;  ///< "sm_90"; mappings' runs_on refers to it
-  std::vector<Level> levels; ///< top to bottom; parents before children
+  std::string vendor;         ///< "nvidia", "amd", "huawei"
+  std::string architecture;   ///< "sm_90"; mappings' runs_on refers to it
+  std::vector<Level> levels;  ///< top to bottom; parents before children
   std::vector<Pipe> pipes;
-  LevelId compute = 0;       ///< the level whose nodes hold the execution units (the SM: "shared")
+  LevelId compute = 0;  ///< the level whose nodes hold the execution units (the SM: "shared")
   std::vector<TensorInstruction> tensor;
   std::vector<Unit> units;
   Limits limits;

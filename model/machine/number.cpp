@@ -233,9 +233,7 @@ Number read_number(const yaml::Node& node, const std::vector<Dimension>& dimensi
 
 Number read_number(const yaml::Node& node, Dimension dimension) { return read_full(node, {dimension}, false); }
 
-Number read_number_or_zero(const yaml::Node& node, Dimension dimension) {
-  return read_full(node, {dimension}, true);
-}
+Number read_number_or_zero(const yaml::Node& node, Dimension dimension) { return read_full(node, {dimension}, true); }
 
 Stated read_stated(const yaml::Node& node, const std::vector<Dimension>& dimensions) {
   Stated stated;
@@ -249,7 +247,8 @@ Stated read_stated(const yaml::Node& node, const std::vector<Dimension>& dimensi
   datasheet.allow({"value", "unit", "source", "note"});
   stated.datasheet = read_value(datasheet, dimensions, false);
   stated.datasheet->from = read_provenance(datasheet);
-  const yaml::Node& measured = require(node, "measured", "measured: {value, unit, tool, date, driver}, or no datasheet: level");
+  const yaml::Node& measured =
+      require(node, "measured", "measured: {value, unit, tool, date, driver}, or no datasheet: level");
   measured.allow({"value", "unit", "tool", "date", "driver", "note"});
   stated.measured = read_value(measured, dimensions, false);
   read_measurement(measured, stated.measured->from);
