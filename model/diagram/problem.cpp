@@ -120,16 +120,12 @@ double value_of(const Scale& scale, const Sizes& sizes) {
   return scale.factor * std::pow(base, static_cast<double>(scale.numerator) / scale.denominator);
 }
 
-std::optional<std::array<AxisId, 2>> mask_axes(const Diagram& diagram) {
-  std::optional<std::array<AxisId, 2>> found;
+std::vector<std::array<AxisId, 2>> mask_axes(const Diagram& diagram) {
+  std::vector<std::array<AxisId, 2>> pairs;
   for (const Operation& op : diagram.operations) {
-    if (!op.mask) continue;
-    if (found && *found != *op.mask) {
-      throw Error(op.location, "", "operations of one diagram name different mask axes", "one (row, column) pair");
-    }
-    found = op.mask;
+    if (op.mask && std::find(pairs.begin(), pairs.end(), *op.mask) == pairs.end()) pairs.push_back(*op.mask);
   }
-  return found;
+  return pairs;
 }
 
 Values volume(const Array& array, const Sizes& sizes) {

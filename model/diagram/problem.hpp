@@ -54,9 +54,8 @@ struct Problem {
 /// The number that a scale stands for at these sizes.
 [[nodiscard]] double value_of(const Scale& scale, const Sizes& sizes);
 
-/// The (row, column) axes that the question's mask applies to; nothing where no operation is
-/// masked. Throws Error where operations name different pairs.
-[[nodiscard]] std::optional<std::array<AxisId, 2>> mask_axes(const Diagram& diagram);
+/// The distinct (row, column) axis pairs that operations are masked by: the question's mask applies to each of them.
+[[nodiscard]] std::vector<std::array<AxisId, 2>> mask_axes(const Diagram& diagram);
 
 /// Values of an array at full size.
 [[nodiscard]] Values volume(const Array& array, const Sizes& sizes);

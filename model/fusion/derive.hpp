@@ -35,4 +35,7 @@ struct Streamability {
 [[nodiscard]] std::vector<AxisRole> roles_of(const Diagram& diagram, const std::vector<std::string>& grouped,
                                              const std::string& streamed);
 
+/// The value that a maintained array starts from: 0, or -infinity for a maximum. (theory 4, init)
+[[nodiscard]] double initial_value(const Streamed& streamed, ArrayId array);
+
 }  // namespace napkin

@@ -2,6 +2,7 @@
 // What the fusion theorem derives from a diagram: which axes are grouped, which one streams, what is maintained, and
 // the head, loop and tail that compute it. (theory sections 3, 4, 9)
 
+#include <array>
 #include <optional>
 #include <string>
 #include <vector>
@@ -52,29 +53,60 @@ struct DerivationStep {
   std::string text;
 };
 
-/// A statement of the streamed program, in order.
+/// A statement of the streamed program, in order. Loads stand at the top of their phase, in input order; an output is
+/// stored as soon as it is final; the rescale of an array stands right before its accumulation.
 struct Statement {
   enum class Kind { initialise, load, compute, rescale, normalise, store };
   Kind kind = Kind::compute;
-  std::optional<OpId> operation;  ///< compute, rescale, normalise
-  std::optional<ArrayId> array;   ///< load, store, initialise, rescale, normalise
+  /// compute: the operation. rescale, normalise: the softmax by whose delta, by whose z. initialise: the softmax whose
+  /// auxiliaries are initialised (then no array).
+  std::optional<OpId> operation;
+  /// load, store, initialise, rescale, normalise: what. compute: set only for the log-sum-exp of a streamed softmax,
+  /// which the tail makes out of mu and z.
+  std::optional<ArrayId> array;
+};
+
+/// How the partial results that the groups of a split axis store become one (theory 16).
+struct Combine {
+  enum class Kind {
+    sum,          ///< added
+    max,
+    weighted,     ///< normalised partial results, added with weights exp(lse_i - lse)
+    log_sum_exp,  ///< the lse themselves: log of the sum of exponentials
+  };
+  AxisId axis = 0;
+  ArrayId array = 0;                   ///< an output of the diagram
+  Kind kind = Kind::sum;
+  std::optional<ArrayId> log_sum_exp;  ///< weighted: the output that holds lse_i
 };
 
 /// A diagram with the roles of its axes: the input of place(), of the closed-form optimum and of the interpreter.
 struct Streamed {
+  /// As given; a split softmax gets its log-sum-exp as a further array and output (at the end), as its combine needs it.
   Diagram diagram;
   std::vector<AxisRole> roles;            ///< by AxisId
-  std::optional<AxisId> stream;           ///< the one axis with AxisRole::stream
+  /// The one axis with AxisRole::stream; where none has that role, a split axis that streams within its groups.
+  std::optional<AxisId> stream;
   std::vector<StreamedOp> operations;     ///< by OpId
   std::vector<Auxiliary> auxiliaries;
   std::vector<ArrayId> maintained;        ///< arrays that the loop accumulates and carries (the y of theory 4)
   std::vector<ArrayId> persistent;        ///< inputs loaded once by the head and read by every iteration (Q)
+  std::vector<Combine> combines;          ///< outputs that are partial results of a split axis
+  /// The (row, column) axes of the mask, one of them the stream, where a chunk that no row of the group
+  /// sees may be left out: all that the loop accumulates or stores would be zero there.
+  std::optional<std::array<AxisId, 2>> skips;
   std::vector<Statement> head, loop, tail;
   std::vector<DerivationStep> steps;
 
   [[nodiscard]] bool grouped(AxisId axis) const {
     const AxisRole r = roles[static_cast<std::size_t>(axis)];
     return r == AxisRole::group || r == AxisRole::split;
+  }
+  [[nodiscard]] const Combine* combine_of(ArrayId array) const {
+    for (const Combine& c : combines) {
+      if (c.array == array) return &c;
+    }
+    return nullptr;
   }
 };
 

@@ -1,0 +1,195 @@
+#include "model/fusion/derive.hpp"
+
+#include <algorithm>
+
+#include "model/fusion/accumulator.hpp"
+#include "model/fusion/explain.hpp"
+#include "model/fusion/program.hpp"
+
+namespace napkin {
+namespace {
+
+AxisRole& role(std::vector<AxisRole>& roles, AxisId axis) { return roles[static_cast<std::size_t>(axis)]; }
+
+bool consumed(const Diagram& d, AxisId axis) {
+  return std::any_of(d.operations.begin(), d.operations.end(), [&](const Operation& op) { return op.owns(axis); });
+}
+
+bool weaved_over_all(const Diagram& d, AxisId axis) {
+  for (const Operation& op : d.operations) {
+    for (ArrayId out : op.outputs) {
+      if (!d.arrays[static_cast<std::size_t>(out)].has(axis)) return false;
+    }
+  }
+  return !consumed(d, axis);
+}
+
+// The streamable axis that most arrays carry, grouped ones left out; ties: the first declared.
+std::optional<AxisId> preferred_stream(const Diagram& d, const std::vector<AxisRole>& roles) {
+  std::optional<AxisId> best;
+  std::ptrdiff_t most = 0;
+  for (std::size_t i = 0; i < d.axes.size(); ++i) {
+    const auto axis = static_cast<AxisId>(i);
+    if (roles[i] != AxisRole::whole || !streamability(d, axis).streamable) continue;
+    const auto carriers =
+        std::count_if(d.arrays.begin(), d.arrays.end(), [&](const Array& a) { return a.has(axis); });
+    if (carriers > most) {
+      best = axis;
+      most = carriers;
+    }
+  }
+  return best;
+}
+
+Location where(const Diagram& d, std::optional<OpId> op) {
+  if (!op) return Location{d.name, 0, 0};
+  const Location& at = d.operations[static_cast<std::size_t>(*op)].location;
+  return at.file.empty() ? Location{d.name, 0, 0} : at;
+}
+
+std::string other_streams(const Diagram& d) {
+  std::vector<std::string> names;
+  for (const Streamability& s : streamability(d)) {
+    if (s.streamable) names.push_back(d.axes[static_cast<std::size_t>(s.axis)].name);
+  }
+  return names.empty() ? "no axis of this diagram streams" : "one of " + joined(names);
+}
+
+// Grouped axes that an operation consumes become splits, or are refused.
+void settle_groups(Streamed& s) {
+  const Diagram& d = s.diagram;
+  for (std::size_t i = 0; i < d.axes.size(); ++i) {
+    const auto axis = static_cast<AxisId>(i);
+    if (!s.grouped(axis)) continue;
+    s.roles[i] = consumed(d, axis) ? AxisRole::split : AxisRole::group;
+    if (s.roles[i] == AxisRole::group) continue;
+    const AxisAnalysis analysis = analyse(d, axis, AxisUse::split);
+    if (!analysis.legal()) {
+      throw Error(where(d, analysis.blocker), "", "axis " + d.axes[i].name + " cannot be grouped: " + analysis.why,
+                  "leave " + d.axes[i].name + " whole, or stream it where derive allows");
+    }
+  }
+}
+
+// The axis that the loop walks: the one of that role, else a split one, within its groups.
+void settle_stream(Streamed& s) {
+  const Diagram& d = s.diagram;
+  for (std::size_t i = 0; i < d.axes.size(); ++i) {
+    if (s.roles[i] != AxisRole::stream) continue;
+    if (s.stream) {
+      throw Error(d.name, "two streamed axes, " + d.axes[static_cast<std::size_t>(*s.stream)].name + " and " +
+                              d.axes[i].name, "at most one: group or keep whole the other");
+    }
+    const Streamability found = streamability(d, static_cast<AxisId>(i));
+    if (!found.streamable) {
+      throw Error(where(d, found.blocker), "", "axis " + d.axes[i].name + " cannot stream: " + found.why,
+                  other_streams(d));
+    }
+    s.stream = found.axis;
+  }
+  for (std::size_t i = 0; i < d.axes.size() && !s.stream; ++i) {
+    if (s.roles[i] == AxisRole::split && streamability(d, static_cast<AxisId>(i)).streamable) {
+      s.stream = static_cast<AxisId>(i);
+    }
+  }
+}
+
+ArrayId log_sum_exp_of(Diagram& d, OpId softmax) {
+  Operation& op = d.operations[static_cast<std::size_t>(softmax)];
+  if (op.outputs.size() == 1) {
+    std::string name = "lse_" + d.arrays[static_cast<std::size_t>(op.outputs[0])].name;
+    while (d.find_array(name)) name += "_";
+    d.arrays.push_back(Array{name, state_axes(d, softmax), op.location});
+    op.outputs.push_back(static_cast<ArrayId>(d.arrays.size()) - 1);
+  }
+  const ArrayId lse = op.outputs[1];
+  if (!d.is_output(lse)) d.outputs.push_back(lse);
+  return lse;
+}
+
+// Outputs that the groups of a split axis leave as partial results. A weighted combine needs each group's log-sum-exp
+// as well: it becomes an output, counted like any other. (theory 16)
+void settle_combines(Streamed& s) {
+  for (std::size_t i = 0; i < s.roles.size(); ++i) {
+    if (s.roles[i] != AxisRole::split) continue;
+    const auto axis = static_cast<AxisId>(i);
+    const AxisAnalysis before = analyse(s.diagram, axis, AxisUse::split);
+    for (ArrayId id : std::vector<ArrayId>(s.diagram.outputs)) {
+      const ArrayStatus& status = before.arrays[static_cast<std::size_t>(id)];
+      if (status.kind == ArrayStatus::Kind::reduced && status.combine == Combine::Kind::weighted) {
+        log_sum_exp_of(s.diagram, *status.pending);
+      }
+    }
+    const AxisAnalysis after = analyse(s.diagram, axis, AxisUse::split);
+    for (ArrayId id : s.diagram.outputs) {
+      const ArrayStatus& status = after.arrays[static_cast<std::size_t>(id)];
+      if (status.kind != ArrayStatus::Kind::reduced) continue;
+      Combine combine{axis, id, status.combine, std::nullopt};
+      if (status.combine == Combine::Kind::weighted) combine.log_sum_exp = log_sum_exp_of(s.diagram, *status.pending);
+      s.combines.push_back(combine);
+    }
+  }
+}
+
+}  // namespace
+
+Streamability streamability(const Diagram& diagram, AxisId axis) {
+  const AxisAnalysis analysis = analyse(diagram, axis, AxisUse::stream);
+  Streamability result{axis, analysis.legal(), analysis.blocker, analysis.why};
+  if (result.streamable) result.why = describe_accumulators(diagram, axis, analysis);
+  return result;
+}
+
+std::vector<Streamability> streamability(const Diagram& diagram) {
+  std::vector<Streamability> all;
+  for (std::size_t i = 0; i < diagram.axes.size(); ++i) all.push_back(streamability(diagram, static_cast<AxisId>(i)));
+  return all;
+}
+
+Streamed derive(const Diagram& diagram) {
+  std::vector<AxisRole> roles(diagram.axes.size(), AxisRole::whole);
+  for (std::size_t i = 0; i < roles.size(); ++i) {
+    if (weaved_over_all(diagram, static_cast<AxisId>(i))) roles[i] = AxisRole::group;
+  }
+  const auto stream = preferred_stream(diagram, roles);
+  if (stream) role(roles, *stream) = AxisRole::stream;
+  Streamed streamed = derive(diagram, roles);
+  explain_refusals(streamed);
+  return streamed;
+}
+
+Streamed derive(const Diagram& diagram, const std::vector<AxisRole>& roles) {
+  if (roles.size() != diagram.axes.size()) {
+    throw Error(diagram.name, std::to_string(roles.size()) + " roles for " + std::to_string(diagram.axes.size()) +
+                                  " axes", "one role an axis");
+  }
+  Streamed s;
+  s.diagram = diagram;
+  s.roles = roles;
+  settle_groups(s);
+  settle_stream(s);
+  settle_combines(s);
+  if (s.stream) {
+    const AxisAnalysis analysis = analyse(s.diagram, *s.stream, AxisUse::stream);
+    write_program(s, &analysis);
+    s.skips = skippable(s.diagram, *s.stream);
+  } else {
+    write_program(s, nullptr);
+  }
+  explain(s);
+  return s;
+}
+
+std::vector<AxisRole> roles_of(const Diagram& diagram, const std::vector<std::string>& grouped,
+                               const std::string& streamed) {
+  std::vector<AxisRole> roles(diagram.axes.size(), AxisRole::whole);
+  for (const std::string& name : grouped) role(roles, diagram.axis(name)) = AxisRole::group;
+  if (!streamed.empty()) {
+    AxisRole& r = role(roles, diagram.axis(streamed));
+    if (r == AxisRole::group) throw Error(diagram.name, "axis '" + streamed + "' is grouped and streamed", "one role");
+    r = AxisRole::stream;
+  }
+  return roles;
+}
+
+}  // namespace napkin

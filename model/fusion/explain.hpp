@@ -1,0 +1,17 @@
+#pragma once
+// The derivation in words. Internal to the folder.
+
+#include "model/fusion/accumulator.hpp"
+
+namespace napkin {
+
+/// "S chunk by chunk; P by the online softmax; O by a sum": what makes an axis streamable.
+[[nodiscard]] std::string describe_accumulators(const Diagram& diagram, AxisId axis, const AxisAnalysis& analysis);
+
+/// Fills Streamed::steps: which rule applied to which operation.
+void explain(Streamed& streamed);
+
+/// Adds a step for every axis that stays whole because it cannot stream.
+void explain_refusals(Streamed& streamed);
+
+}  // namespace napkin

@@ -1,0 +1,12 @@
+#pragma once
+// Head, loop and tail as statements. Internal to the folder: derive() is the door.
+
+#include "model/fusion/accumulator.hpp"
+
+namespace napkin {
+
+/// Fills operations, auxiliaries, maintained, persistent, head, loop and tail of a Streamed whose diagram and stream
+/// are set, from the analysis of its streamed axis. Without a stream everything stands in the head. (theory 9, step 1)
+void write_program(Streamed& streamed, const AxisAnalysis* analysis);
+
+}  // namespace napkin
