@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -30,5 +31,25 @@ struct Prediction {
 /// Time of one call: the max over pipes of busy time, with wave quantisation. Throws nothing for a legal placement.
 [[nodiscard]] Prediction predict(const PlacedDiagram& placed, const Plan& plan);
 
-/// A lower bound of predict().time for every tile that shares these knob values; see solver/select.
+/// predict().time without the explanation, and without allocation: what a search compares. The plan enters by its
+/// blocks_per_sm alone.
+[[nodiscard]] Seconds predicted_time(const PlacedDiagram& placed, Count blocks_per_sm);
+
+/// At most predict().time of the same placement, in constant time: tensor work of the visible pairs spread evenly over
+/// the nodes, or the compulsory bytes over device memory's pipe, whichever is longer, and the launch. Needs no plan; it
+/// depends on the rows, the columns and the operand source of the tensor operations only, and not on stages, order or
+/// the other knobs.
+[[nodiscard]] Seconds time_lower_bound(const PlacedDiagram& placed);
+
+/// Floating-point operations by the field's convention: 2 a multiply-add of every contraction; causal: half of the
+/// unmasked count, exactly; window: the visible pairs. (design section 5)
+[[nodiscard]] double conventional_flops(const PlacedDiagram& placed);
+
+/// The clock that predictions assume: the profile's tensor clock, else its maximum, else its base. 1 GHz where it has none.
+struct AssumedClock {
+  Hertz frequency{1e9};
+  std::string_view source = "no clock in the profile: 1 GHz";
+};
+[[nodiscard]] AssumedClock assumed_clock(const Machine& machine);
+
 }  // namespace napkin

@@ -1,0 +1,317 @@
+#include "model/clock/load.hpp"
+
+#include <algorithm>
+
+#include "model/diagram/visits.hpp"
+
+namespace napkin {
+namespace {
+
+double real(Count count) { return static_cast<double>(count); }
+
+double size_of(DType type) { return bits(type) / 8.0; }
+
+const Diagram& diagram(const PlacedDiagram& placed) { return placed.streamed->diagram; }
+
+/// Elements of an array that one block touches: per iteration where `chunked`, else with the streamed axis in full.
+double elements(const PlacedDiagram& placed, ArrayId array, bool chunked) {
+  const PlacedLevel& block = placed.block();
+  double product = 1;
+  for (const AxisId axis : diagram(placed).arrays[static_cast<std::size_t>(array)].axes) {
+    const bool stream = placed.streamed->stream == axis;
+    product *= real(stream && chunked ? block.chunk : block.extent[static_cast<std::size_t>(axis)]);
+  }
+  return product;
+}
+
+/// Nodes that hold a unit, for each compute node (two vector cores to a cube core on some machines).
+double units_a_node(const Machine& machine, LevelId level) {
+  if (level == machine.compute || level <= 0) return 1;
+  return real(machine.nodes(level)) / std::max(real(machine.compute_nodes()), 1.0);
+}
+
+/// Whether the matrix unit takes its operands from shared memory by itself, rather than from registers by threads' loads.
+bool fetches_itself(const TensorInstruction& instruction) {
+  return instruction.name != "mma.sync" && instruction.name != "mfma";
+}
+
+struct Pieces {
+  double count = 0;       // instructions in all
+  double columns = 0;     // n over them
+  double clocks = 0;
+};
+
+Count padded_rows(const PlacedDiagram& placed, const PlacedOperation& op) {
+  Count agents = 1;
+  if (op.agent >= 0) agents = std::max(placed.agents[static_cast<std::size_t>(op.agent)].instances, Count(1));
+  return round_up(ceil_div(op.m, agents), op.instruction->m) * agents;
+}
+
+Pieces instructions(const PlacedDiagram& placed, const PlacedOperation& op) {
+  const TensorInstruction& i = *op.instruction;
+  const double repeats = real(padded_rows(placed, op) / i.m) * real(ceil_div(op.k, i.k));
+  const Count whole = op.n / i.n_most, rest = op.n % i.n_most;
+  Pieces out;
+  if (whole > Count(0)) {
+    out.count += real(whole) * repeats;
+    out.columns += real(whole * i.n_most) * repeats;
+    out.clocks += real(whole) * repeats * instruction_clocks(i, i.n_most, op.a_from_registers);
+  }
+  if (rest > Count(0)) {
+    const Count n = std::max(round_up(rest, i.n_step), i.n_least);
+    out.count += repeats;
+    out.columns += real(n) * repeats;
+    out.clocks += repeats * instruction_clocks(i, n, op.a_from_registers);
+  }
+  out.clocks /= units_a_node(*placed.machine, i.level);
+  return out;
+}
+
+/// Adds to the head and tail's work or to the loop's.
+void add(PipeLoad& pipe, Phase phase, double clocks) { (phase == Phase::loop ? pipe.loop : pipe.once) += clocks; }
+
+/// What a load gathers for pipes whose rate is known only at the end.
+struct Gathered {
+  double slots_loop = 0, slots_once = 0;  // warp instructions
+  double port_loop = 0, port_once = 0;    // bytes
+  void slots(Phase phase, double n) { (phase == Phase::loop ? slots_loop : slots_once) += n; }
+  void port(Phase phase, double bytes) { (phase == Phase::loop ? port_loop : port_once) += bytes; }
+};
+
+bool read_from(const PlacedDiagram& placed, const PlacedOperation& op, std::size_t input) {
+  return input < op.operands.size() && op.operands[input].second == placed.block().level;
+}
+
+/// Shared-memory bytes and issue slots of an operation's tensor instructions.
+/// Fetched by the unit: A (m x k) for each n piece, B (n x k) for each m rows. By threads: B once an agent (its rows
+/// reuse the fragments), A once; a load of 16 bytes a thread is one slot.
+void operand_traffic(const PlacedDiagram& placed, const PlacedOperation& op, const Pieces& pieces, Gathered& gathered) {
+  const TensorInstruction& i = *op.instruction;
+  const double value = size_of(i.type), depth = real(round_up(op.k, i.k));
+  const double warp = real(placed.machine->limits.warp_size);
+  const bool itself = fetches_itself(i);
+  double bytes = 0;
+  if (itself) {
+    const double warps = 4;  // a warpgroup issues together
+    if (!op.a_from_registers) bytes += pieces.count * real(i.m * i.k) * value;
+    if (read_from(placed, op, 1)) bytes += pieces.columns * real(i.k) * value;
+    gathered.slots(op.phase, pieces.count * warps);
+  } else {
+    const double readers = op.agent >= 0 ? real(placed.agents[static_cast<std::size_t>(op.agent)].instances) : 1.0;
+    if (!op.a_from_registers) bytes += real(padded_rows(placed, op)) * depth * value;
+    if (read_from(placed, op, 1)) bytes += readers * real(round_up(op.n, i.n_step)) * depth * value;
+    gathered.slots(op.phase, pieces.count + bytes / (16 * warp));
+  }
+  gathered.port(op.phase, bytes);
+}
+
+void tensor_work(const PlacedDiagram& placed, const PlacedOperation& op, BlockLoad& load, Gathered& gathered) {
+  if (op.instruction == nullptr) {  // no matrix unit for the type: multiply-adds of threads
+    const Unit* fp32 = placed.machine->unit("fp32");
+    if (fp32 == nullptr || !fp32->per_clock.known()) return;
+    const double products = real(op.m) * real(op.n) * real(op.k);
+    PipeLoad& pipe = load.pipe("fp32");
+    pipe.vector = true;
+    add(pipe, op.phase, products / fp32->per_clock.best().value);
+    gathered.slots(op.phase, products / real(placed.machine->limits.warp_size));
+    return;
+  }
+  const Pieces pieces = instructions(placed, op);
+  add(load.pipe("tensor"), op.phase, pieces.clocks);
+  operand_traffic(placed, op, pieces, gathered);
+}
+
+void vector_work(const PlacedDiagram& placed, const PlacedOperation& op, BlockLoad& load, Gathered& gathered) {
+  for (const PlacedWork& work : op.work) {
+    if (work.unit < 0) continue;
+    const Unit& unit = placed.machine->units[static_cast<std::size_t>(work.unit)];
+    if (!unit.per_clock.known()) continue;
+    const double rate = unit.per_clock.best().value * units_a_node(*placed.machine, unit.level);
+    const double amount = unit.what == "flop" ? 2 * work.amount : work.amount;  // a multiply-add is one result
+    PipeLoad& pipe = load.pipe(unit.name);
+    pipe.vector = true;
+    add(pipe, op.phase, amount / rate);
+    const double packed = unit.name == "fp16" || unit.name == "conversion" || unit.name == "conversion_fp8" ? 2 : 1;
+    gathered.slots(op.phase, work.amount / (packed * real(placed.machine->limits.warp_size)));
+  }
+  if (op.tensor) return;
+  for (const auto& [array, level] : op.operands) {
+    if (level == placed.block().level) {
+      gathered.port(op.phase, elements(placed, array, true) * size_of(placed.problem->dtype));
+    }
+  }
+}
+
+/// Bytes that cross into the block's level and back, and what they take of the shared-memory port.
+void crossings(const PlacedDiagram& placed, BlockLoad& load, Gathered& gathered) {
+  for (const Crossing& c : placed.crossings) {
+    if (c.into != placed.block().level) continue;
+    const bool loop = c.phase == Phase::loop;
+    const double bytes = elements(placed, c.array, loop) * size_of(c.type);
+    const double read = c.multicast ? bytes / std::max(real(placed.cluster), 1.0) : bytes;
+    (loop ? load.loop_bytes : load.once_bytes) += read;
+    gathered.port(c.phase, bytes);
+  }
+}
+
+/// What threads write to the block's level: intermediates once an iteration, staged outputs once a block.
+void writes(const PlacedDiagram& placed, Gathered& gathered) {
+  for (const Variable& v : placed.variables) {
+    if (v.level != placed.block().level || v.arrays.empty()) continue;
+    const ArrayId array = v.arrays.front();
+    if (v.output_staging) {
+      gathered.port(Phase::tail, elements(placed, array, false) * size_of(v.type));
+    } else if (!diagram(placed).is_input(array)) {
+      gathered.port(Phase::loop, elements(placed, array, true) * size_of(v.type));
+    }
+  }
+}
+
+void shared_pipes(const PlacedDiagram& placed, BlockLoad& load, const Gathered& gathered) {
+  const Unit* issue = placed.machine->unit("issue");
+  if (issue != nullptr && issue->per_clock.known()) {
+    PipeLoad& pipe = load.pipe("issue");
+    pipe.vector = true;
+    pipe.loop = gathered.slots_loop / issue->per_clock.best().value;
+    pipe.once = gathered.slots_once / issue->per_clock.best().value;
+  }
+  const Unit* port = placed.machine->unit("shared_port");
+  if (port != nullptr && port->per_clock.known()) {
+    PipeLoad& pipe = load.pipe("shared_port");
+    pipe.loop = gathered.port_loop / port->per_clock.best().value;
+    pipe.once = gathered.port_once / port->per_clock.best().value;
+  }
+}
+
+// Masks: who visits what.
+
+/// The plane that the question's mask hides parts of, where a loop walks one of its axes.
+struct Plane {
+  AxisId rows = -1, columns = -1;
+  bool rows_stream = false;  // the loop walks the rows (a block owns columns)
+};
+
+std::optional<Plane> masked_plane(const PlacedDiagram& placed) {
+  if (placed.problem->mask.kind == Mask::Kind::none || !placed.streamed->stream) return std::nullopt;
+  const AxisId stream = *placed.streamed->stream;
+  for (const Operation& op : diagram(placed).operations) {
+    if (!op.mask) continue;
+    const auto [rows, columns] = *op.mask;
+    if (stream != rows && stream != columns) continue;
+    return Plane{rows, columns, stream == rows};
+  }
+  return std::nullopt;
+}
+
+std::size_t index(AxisId axis) { return static_cast<std::size_t>(axis); }
+
+/// Iterations of one block that skips nothing.
+Count whole_loop(const PlacedDiagram& placed) {
+  if (!placed.streamed->stream) return 1;
+  const PlacedLevel& block = placed.block();
+  return ceil_div(block.extent[index(*placed.streamed->stream)], std::max(block.chunk, Count(1)));
+}
+
+}  // namespace
+
+PipeLoad& BlockLoad::pipe(std::string_view name) {
+  for (std::size_t i = 0; i < count; ++i) {
+    if (pipes[i].name == name) return pipes[i];
+  }
+  const std::size_t last = std::min(count, most - 1);
+  pipes[last].name = name;
+  count = last + 1;
+  return pipes[last];
+}
+
+double tensor_clocks(const PlacedDiagram& placed, const PlacedOperation& operation) {
+  return operation.tensor && operation.instruction != nullptr ? instructions(placed, operation).clocks : 0;
+}
+
+BlockLoad block_load(const PlacedDiagram& placed) {
+  BlockLoad load;
+  Gathered gathered;
+  load.pipe("tensor");
+  for (const PlacedOperation& op : placed.operations) {
+    if (op.tensor) tensor_work(placed, op, load, gathered);
+    vector_work(placed, op, load, gathered);
+  }
+  crossings(placed, load, gathered);
+  writes(placed, gathered);
+  shared_pipes(placed, load, gathered);
+  return load;
+}
+
+Schedule schedule(const PlacedDiagram& placed) {
+  const Count nodes = std::max(placed.machine->compute_nodes(), Count(1));
+  const Count cluster = std::max(placed.cluster, Count(1));
+  Schedule out;
+  const Count usable = std::max(nodes / cluster * cluster, Count(1));
+  const Count longest = whole_loop(placed), blocks = placed.blocks;
+  out.nodes = real(usable);
+  out.blocks = real(ceil_div(blocks, usable));
+  out.total_blocks = real(blocks);
+  out.total_iterations = real(longest) * out.total_blocks;
+  out.iterations = real(longest) * out.blocks;
+  const auto plane = masked_plane(placed);
+  if (!plane) return out;
+  const PlacedLevel& block = placed.block();
+  const AxisId stream = *placed.streamed->stream;
+  if (block.groups_of[index(stream)] > Count(1)) return out;  // a split loop: counted in full
+  const Count row_part = plane->rows_stream ? block.chunk : block.extent[index(plane->rows)];
+  const Count column_part = plane->rows_stream ? block.extent[index(plane->columns)] : block.chunk;
+  const Sizes& sizes = placed.problem->sizes;
+  const Visits seen = visits(placed.problem->mask, sizes[index(plane->rows)].get(), sizes[index(plane->columns)].get(),
+                             row_part.get(), column_part.get());
+  const AxisId grouped = plane->rows_stream ? plane->columns : plane->rows;
+  const Count planes = blocks / block.groups_of[index(grouped)];
+  const Count total = seen.chunks * planes;
+  out.total_iterations = real(total);
+  const Count most = plane->rows_stream ? std::min(longest, seen.chunks) : seen.longest;
+  if (total < most * blocks) out.iterations = real(std::max(most, ceil_div(total, usable)));
+  else out.iterations = real(most) * out.blocks;
+  return out;
+}
+
+double least_iterations(const PlacedDiagram& placed) {
+  const double whole = real(whole_loop(placed)) * real(placed.blocks);
+  const auto plane = masked_plane(placed);
+  if (!plane) return whole;
+  const PlacedLevel& block = placed.block();
+  if (block.groups_of[index(*placed.streamed->stream)] > Count(1)) return whole;
+  const Sizes& sizes = placed.problem->sizes;
+  const AxisId grouped = plane->rows_stream ? plane->columns : plane->rows;
+  const AxisId streamed = plane->rows_stream ? plane->rows : plane->columns;
+  const double pairs = real(visible_pairs(placed.problem->mask, sizes[index(plane->rows)].get(), sizes[index(plane->columns)].get()));
+  const double tile = real(block.extent[index(grouped)]) * real(std::min(block.chunk, sizes[index(streamed)]));
+  return pairs / tile * (real(placed.blocks) / real(block.groups_of[index(grouped)]));
+}
+
+double compulsory_bytes(const PlacedDiagram& placed) {
+  const Diagram& d = diagram(placed);
+  const Sizes& sizes = placed.problem->sizes;
+  double columns = -1;
+  AxisId hidden = -1;
+  if (const auto plane = masked_plane(placed)) {
+    const std::int64_t rows = sizes[index(plane->rows)].get();
+    columns = static_cast<double>(visible(placed.problem->mask, 0, rows, rows, sizes[index(plane->columns)].get()).size());
+    hidden = plane->columns;
+  }
+  double bytes = 0;
+  const auto volume_of = [&](ArrayId array) {
+    double product = 1;
+    for (const AxisId a : d.arrays[index(array)].axes) product *= a == hidden ? columns : real(sizes[index(a)]);
+    return product;
+  };
+  const auto type_of = [&](ArrayId array, bool store) {
+    for (const Crossing& c : placed.crossings) {
+      if (c.array == array && c.store == store) return c.type;
+    }
+    return placed.problem->dtype;
+  };
+  for (const ArrayId a : d.inputs) bytes += volume_of(a) * size_of(type_of(a, false));
+  for (const ArrayId a : d.outputs) bytes += volume_of(a) * size_of(type_of(a, true));
+  return bytes;
+}
+
+}  // namespace napkin

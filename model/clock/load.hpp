@@ -1,0 +1,61 @@
+#pragma once
+// How long one block keeps each pipe of its compute node busy, and how many iterations the busiest node runs: the two
+// factors of the first time model. No allocation. (model/README.md section 12; theory section 11)
+
+#include <array>
+#include <cstddef>
+#include <string_view>
+
+#include "model/mapping/placed.hpp"
+
+namespace napkin {
+
+/// Clocks that one pipe of a compute node works for one block.
+struct PipeLoad {
+  std::string_view name;  ///< the unit's name, "tensor", "issue", "shared_port"
+  double loop = 0;        ///< for one visited iteration
+  double once = 0;        ///< for the head and the tail together
+  bool vector = false;    ///< work of threads: not tensor, not a memory port
+};
+
+/// All pipes of a compute node, and what one block moves over the machine's pipe into its level.
+struct BlockLoad {
+  static constexpr std::size_t most = 32;
+  std::array<PipeLoad, most> pipes{};
+  std::size_t count = 0;
+  double loop_bytes = 0;  ///< from and to the level above, one visited iteration; multicast bytes divided by the cluster
+  double once_bytes = 0;  ///< the same for head and tail
+
+  /// The pipe of that name, appended where there is none yet.
+  PipeLoad& pipe(std::string_view name);
+};
+
+/// Every tile is counted in full, ragged ones too: a kernel runs whole instructions on padded tiles.
+[[nodiscard]] BlockLoad block_load(const PlacedDiagram& placed);
+
+/// Clocks of one operation's tensor instructions for one block's one iteration: rows in whole instructions of each
+/// agent, columns in as few instructions as their largest n allows, 0 for vector operations.
+[[nodiscard]] double tensor_clocks(const PlacedDiagram& placed, const PlacedOperation& operation);
+
+/// Who runs how much. Iterations and blocks of the busiest compute node, and in all.
+struct Schedule {
+  double iterations = 0;        ///< of the busiest node
+  double blocks = 0;            ///< of the busiest node
+  double total_iterations = 0;  ///< of all blocks
+  double total_blocks = 0;
+  double nodes = 1;             ///< that blocks can run on: whole clusters only
+};
+
+/// Blocks of one length: ceil(blocks / nodes) of them on the busiest node. Blocks of several lengths (a mask): the
+/// longest block, or an even share of all iterations rounded up, whichever is more: what longest-first order nearly
+/// reaches, and no order can beat. How many blocks a node holds at a time does not change its work.
+[[nodiscard]] Schedule schedule(const PlacedDiagram& placed);
+
+/// A lower bound of schedule().total_iterations, in constant time: visible pairs over the pairs of a whole tile.
+[[nodiscard]] double least_iterations(const PlacedDiagram& placed);
+
+/// Bytes of the inputs and outputs once, without columns and rows that the mask hides from all: what must cross from
+/// and to device memory whatever the tile.
+[[nodiscard]] double compulsory_bytes(const PlacedDiagram& placed);
+
+}  // namespace napkin

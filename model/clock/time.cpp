@@ -1,0 +1,210 @@
+// The first time model: the fullest pipe, with wave quantisation. Nothing in it is fitted.
+//
+//   busy(pipe of a node) = loop x iterations + once x blocks            of the busiest node (clock/load.hpp)
+//   busy(machine pipe)   = bytes of all blocks / bandwidth              the pipe into the block's level, and device memory
+//   time = max busy + waves x exposed + first exposed + launch overhead
+//
+// exposed: what nothing hides at the ends of a block, once per wave of resident blocks: the latency of the pipe that
+// fills the first buffers, the head's and the first iteration's bytes, and the first iteration's vector work before the
+// pipes overlap (ramp). The first wave also waits for device memory. (model/README.md section 12)
+
+#include <algorithm>
+
+#include "model/clock/load.hpp"
+#include "model/clock/prediction.hpp"
+
+namespace napkin {
+namespace {
+
+double real(Count count) { return static_cast<double>(count); }
+
+/// A pipe of the machine that all nodes share.
+struct MachinePipe {
+  std::string_view name;
+  double seconds = 0;
+};
+
+struct MachinePipes {
+  MachinePipe into_block, device;
+};
+
+const Pipe* device_pipe(const PlacedDiagram& placed) {
+  const Machine& machine = *placed.machine;
+  LevelId at = placed.block().level;
+  while (at > 0 && machine.levels[static_cast<std::size_t>(at)].parent > 0) at = machine.levels[static_cast<std::size_t>(at)].parent;
+  return machine.pipe_into(at);
+}
+
+double seconds_over(const PlacedDiagram& placed, const Pipe* pipe, double bytes, Hertz clock) {
+  if (pipe == nullptr) return 0;
+  const double rate = bytes_per_second(*placed.machine, *pipe, clock);
+  return rate > 0 ? bytes / rate : 0;
+}
+
+MachinePipes machine_pipes(const PlacedDiagram& placed, const BlockLoad& load, const Schedule& who, Hertz clock) {
+  MachinePipes out;
+  const Pipe* into = placed.machine->pipe_into(placed.block().level);
+  const Pipe* device = device_pipe(placed);
+  const double bytes = load.loop_bytes * who.total_iterations + load.once_bytes * who.total_blocks;
+  if (into != nullptr && into != device) out.into_block = {into->name, seconds_over(placed, into, bytes, clock)};
+  if (device != nullptr) {
+    const double least = compulsory_bytes(placed);
+    out.device = {device->name, seconds_over(placed, device, into == device ? std::max(bytes, least) : least, clock)};
+  }
+  return out;
+}
+
+double latency_of(const Pipe* pipe) { return pipe != nullptr && pipe->latency ? pipe->latency->value : 0; }
+
+double busy_clocks(const PipeLoad& pipe, const Schedule& who) { return pipe.loop * who.iterations + pipe.once * who.blocks; }
+
+/// Clocks of the first iteration that overlap with nothing: one pass through tensor and vector work, less the longer one.
+double ramp(const BlockLoad& load) {
+  double tensor = 0, vector = 0;
+  for (std::size_t i = 0; i < load.count; ++i) {
+    const PipeLoad& pipe = load.pipes[i];
+    if (pipe.name == "tensor") tensor = pipe.loop;
+    if (pipe.vector) vector = std::max(vector, pipe.loop);
+  }
+  return std::min(tensor, vector);
+}
+
+/// Clocks at the ends of the busiest node's blocks that no work hides. (comment at the top of the file)
+double exposed_clocks(const PlacedDiagram& placed, const BlockLoad& load, const Schedule& who, Count blocks_per_node, Hertz clock) {
+  const Pipe* into = placed.machine->pipe_into(placed.block().level);
+  const double waves = real(ceil_div(Count(static_cast<std::int64_t>(who.blocks)), std::max(blocks_per_node, Count(1))));
+  double fill = latency_of(into) + ramp(load);
+  if (into != nullptr) {
+    const double rate = bytes_per_second(*placed.machine, *into, clock) / clock.value / std::max(real(placed.machine->compute_nodes()), 1.0);
+    if (rate > 0) fill += (load.once_bytes + load.loop_bytes) / rate;
+  }
+  const Pipe* device = device_pipe(placed);
+  return waves * fill + (device != into ? latency_of(device) : 0);
+}
+
+Seconds launch_overhead(const Machine& machine) {
+  const auto found = machine.constants.find("launch_overhead");
+  return Seconds(found == machine.constants.end() ? 0 : found->second.value);
+}
+
+/// The fullest pipe's seconds, and its name.
+struct Fullest {
+  double seconds = 0;
+  std::string_view name = "none";
+  void with(std::string_view pipe, double busy) {
+    if (busy > seconds) {
+      seconds = busy;
+      name = pipe;
+    }
+  }
+};
+
+struct Timing {
+  AssumedClock clock;
+  BlockLoad load;
+  Schedule who;
+  MachinePipes machine;
+  Fullest fullest;
+  double seconds = 0;  // without the launch
+};
+
+Timing timing_of(const PlacedDiagram& placed, Count blocks_per_node) {
+  Timing t;
+  t.clock = assumed_clock(*placed.machine);
+  const Hertz clock = t.clock.frequency;
+  t.load = block_load(placed);
+  t.who = schedule(placed);
+  t.machine = machine_pipes(placed, t.load, t.who, clock);
+  for (std::size_t i = 0; i < t.load.count; ++i) {
+    t.fullest.with(t.load.pipes[i].name, busy_clocks(t.load.pipes[i], t.who) / clock.value);
+  }
+  t.fullest.with(t.machine.into_block.name, t.machine.into_block.seconds);
+  t.fullest.with(t.machine.device.name, t.machine.device.seconds);
+  t.seconds = t.fullest.seconds + exposed_clocks(placed, t.load, t.who, blocks_per_node, clock) / clock.value;
+  return t;
+}
+
+/// Products of one contraction over all its axes at full size.
+double products(const PlacedDiagram& placed, const Operation& op) {
+  const Sizes& sizes = placed.problem->sizes;
+  double product = 1;
+  for (const AxisId a : placed.streamed->diagram.arrays[static_cast<std::size_t>(op.outputs.front())].axes) {
+    product *= real(sizes[static_cast<std::size_t>(a)]);
+  }
+  for (const AxisId a : op.own) product *= real(sizes[static_cast<std::size_t>(a)]);
+  return product;
+}
+
+/// The share of its products that the question's mask leaves to a contraction: 1 where it lacks an axis of the mask.
+double visible_share(const PlacedDiagram& placed, const Operation& op) {
+  const Mask& mask = placed.problem->mask;
+  if (mask.kind == Mask::Kind::none) return 1;
+  const Diagram& d = placed.streamed->diagram;
+  const auto ranges_over = [&](AxisId axis) {
+    return op.owns(axis) || d.arrays[static_cast<std::size_t>(op.outputs.front())].has(axis);
+  };
+  for (const Operation& other : d.operations) {
+    if (!other.mask || !ranges_over((*other.mask)[0]) || !ranges_over((*other.mask)[1])) continue;
+    if (mask.kind == Mask::Kind::causal) return 0.5;
+    const Count rows = placed.problem->sizes[static_cast<std::size_t>((*other.mask)[0])];
+    const Count columns = placed.problem->sizes[static_cast<std::size_t>((*other.mask)[1])];
+    return real(visible_pairs(mask, rows.get(), columns.get())) / (real(rows) * real(columns));
+  }
+  return 1;
+}
+
+}  // namespace
+
+AssumedClock assumed_clock(const Machine& machine) {
+  const Clocks& c = machine.clocks;
+  if (c.tensor) return {Hertz(c.tensor->value), "datasheet tensor clock"};
+  if (c.maximum) return {Hertz(c.maximum->value), "maximum clock"};
+  if (c.base) return {Hertz(c.base->value), "base clock"};
+  return {};
+}
+
+double conventional_flops(const PlacedDiagram& placed) {
+  double flops = 0;
+  for (const Operation& op : placed.streamed->diagram.operations) {
+    if (op.kind == OpKind::contract) flops += 2 * products(placed, op) * visible_share(placed, op);
+  }
+  return flops;
+}
+
+Seconds predicted_time(const PlacedDiagram& placed, Count blocks_per_sm) {
+  return Seconds(timing_of(placed, blocks_per_sm).seconds) + launch_overhead(*placed.machine);
+}
+
+Seconds time_lower_bound(const PlacedDiagram& placed) {
+  const Hertz clock = assumed_clock(*placed.machine).frequency;
+  double tensor = 0;
+  for (const PlacedOperation& op : placed.operations) {
+    if (op.phase == Phase::loop) tensor += tensor_clocks(placed, op);
+  }
+  const Count nodes = std::max(placed.machine->compute_nodes(), Count(1));
+  const double work = tensor * least_iterations(placed) / real(nodes) / clock.value;
+  const double bytes = seconds_over(placed, device_pipe(placed), compulsory_bytes(placed), clock);
+  return Seconds(std::max(work, bytes)) + launch_overhead(*placed.machine);
+}
+
+Prediction predict(const PlacedDiagram& placed, const Plan& plan) {
+  const Timing t = timing_of(placed, plan.blocks_per_sm);
+  const Hertz clock = t.clock.frequency;
+  Prediction out;
+  out.clock = clock;
+  out.clock_source = std::string(t.clock.source);
+  out.cycles = Seconds(t.seconds) * clock;
+  out.time = Seconds(t.seconds) + launch_overhead(*placed.machine);
+  out.tflops = out.time.value > 0 ? conventional_flops(placed) / out.time.value / 1e12 : 0;
+  out.bound = std::string(t.fullest.name);
+  const auto report = [&](std::string_view name, double seconds) {
+    if (!name.empty()) out.pipes.push_back({std::string(name), t.seconds > 0 ? seconds / t.seconds : 0});
+  };
+  out.pipes.reserve(t.load.count + 2);
+  for (std::size_t i = 0; i < t.load.count; ++i) report(t.load.pipes[i].name, busy_clocks(t.load.pipes[i], t.who) / clock.value);
+  report(t.machine.into_block.name, t.machine.into_block.seconds);
+  report(t.machine.device.name, t.machine.device.seconds);
+  return out;
+}
+
+}  // namespace napkin
