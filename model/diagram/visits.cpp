@@ -1,8 +1,157 @@
 #include "model/diagram/visits.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 namespace napkin {
+namespace {
+
+__extension__ typedef __int128 Wide;  // products of two 64-bit sizes do not wrap in it
+
+Wide floor_div(Wide a, Wide b) { return a / b - (a % b < 0 ? 1 : 0); }  // b > 0
+Wide ceil_quotient(Wide a, Wide b) { return -floor_div(-a, b); }
+
+Wide product(Wide a, Wide b) {
+  Wide result = 0;
+  if (__builtin_mul_overflow(a, b, &result)) throw Overflow("a count of masked chunks");
+  return result;
+}
+
+Count narrow(Wide value) {
+  if (value > INT64_MAX) throw Overflow("a count of masked chunks");
+  return static_cast<std::int64_t>(value);
+}
+
+// sum over i in [0, n) of floor((a i + b) / m), for a, b >= 0, m > 0, by Euclid's algorithm: O(log m).
+Wide floor_sum(Wide n, Wide m, Wide a, Wide b) {
+  Wide sum = 0;
+  while (n > 0) {
+    sum += product(n * (n - 1) / 2, a / m) + product(n, b / m);
+    a %= m;
+    b %= m;
+    const Wide top = a * n + b;
+    n = top / m;
+    b = top % m;
+    std::swap(a, m);
+    if (m == 0) break;
+  }
+  return sum;
+}
+
+// max over i in [0, n) of (a i + b) mod m.
+Wide largest_residue(Wide n, Wide m, Wide a, Wide b) {
+  a %= m;
+  b %= m;
+  Wide low = 0, high = m - 1;  // the largest t that some residue reaches
+  while (low < high) {
+    const Wide t = low + (high - low + 1) / 2;
+    const Wide reached = floor_sum(n, m, a, b + m - t) - floor_sum(n, m, a, b);
+    (reached > 0 ? low : high) = reached > 0 ? t : t - 1;
+  }
+  return low;
+}
+
+// A band mask seen from its grouped axis: member i of `outer` sees i + below .. i + above of `inner`, which is walked
+// in chunks. Everything below counts over the groups [0, outer / group) in full and the ragged one apart.
+struct Plane {
+  Wide outer, inner, group, chunk, below, above;
+
+  [[nodiscard]] Wide from(Wide k) const { return k * group + below; }
+  [[nodiscard]] Wide to(Wide k) const { return k * group + group + above; }  // exclusive
+  [[nodiscard]] Wide full_groups() const { return outer / group; }
+  [[nodiscard]] Wide all_chunks() const { return ceil_quotient(inner, chunk); }
+};
+
+struct Totals {
+  Wide chunks = 0, indices = 0, longest = 0;
+};
+
+// One group of members [first, first + size).
+Totals of_group(const Plane& p, Wide first, Wide size) {
+  const Wide from = std::max<Wide>(first + p.below, 0), to = std::min(first + size + p.above, p.inner);
+  if (size <= 0 || p.below > p.above || from >= to) return {};
+  const Wide begin = from / p.chunk, end = ceil_quotient(to, p.chunk);
+  return {end - begin, std::min(end * p.chunk, p.inner) - begin * p.chunk, end - begin};
+}
+
+// The full groups k that see anything: [begin, end); from(k) > 0 holds from `inside` on, to(k) >= inner from `beyond` on.
+struct Ranges {
+  Wide begin, end, inside, beyond;
+};
+
+Ranges ranges_of(const Plane& p) {
+  const Wide begin = std::max<Wide>(0, floor_div(-(p.group + p.above), p.group) + 1);
+  const Wide end = std::max(begin, std::min(p.full_groups(), ceil_quotient(p.inner - p.below, p.group)));
+  return {begin, end, std::clamp(floor_div(-p.below, p.group) + 1, begin, end),
+          std::clamp(ceil_quotient(p.inner - p.group - p.above, p.group), begin, end)};
+}
+
+Wide longest_of(const Plane& p, const Ranges& r) {
+  Wide longest = 0;
+  for (Wide k : {r.begin, r.inside - 1, r.inside, r.beyond - 1, r.beyond, r.end - 1}) {
+    if (k >= r.begin && k < r.end) longest = std::max(longest, of_group(p, k * p.group, p.group).longest);
+  }
+  // Between the borders a group sees `width` indices from anywhere in a chunk: the later it begins, the more chunks.
+  if (r.inside < r.beyond) {
+    const Wide width = p.group + p.above - p.below;
+    const Wide start = largest_residue(r.beyond - r.inside, p.chunk, p.group, p.from(r.inside));
+    longest = std::max(longest, ceil_quotient(start + width, p.chunk));
+  }
+  return longest;
+}
+
+Totals of_full_groups(const Plane& p, bool want_longest) {
+  if (p.below > p.above || p.full_groups() == 0) return {};
+  const Ranges r = ranges_of(p);
+  if (r.begin == r.end) return {};
+  const Wide last_chunk = p.all_chunks() - 1;
+  // Ends: ceil(to / chunk) until to reaches the end of the axis; starts: floor(from / chunk) once from is inside.
+  const Wide ends = floor_sum(r.beyond - r.begin, p.chunk, p.group, p.to(r.begin) + p.chunk - 1) +
+                    product(r.end - r.beyond, last_chunk + 1);
+  const Wide starts = r.inside == r.end ? 0 : floor_sum(r.end - r.inside, p.chunk, p.group, p.from(r.inside));
+  // Groups that visit the last chunk count its ragged part only.
+  const Wide reach = std::clamp(floor_div(last_chunk * p.chunk - p.group - p.above, p.group) + 1, r.begin, r.end);
+  const Wide cut = product(r.end - reach, (last_chunk + 1) * p.chunk - p.inner);
+  return {ends - starts, product(ends - starts, p.chunk) - cut, want_longest ? longest_of(p, r) : 0};
+}
+
+// The mask as a band over the grouped axis. No mask and the causal mask are unbounded on a side: any bound past both
+// axes will do.
+Plane plane_of(const Mask& mask, std::int64_t rows, std::int64_t columns, std::int64_t group, std::int64_t chunk,
+               bool streamed_rows) {
+  const Wide shift = Wide{columns} - rows, past = Wide{columns} + rows;
+  Wide below = -past, above = past;
+  if (mask.kind == Mask::Kind::causal) above = shift;
+  if (mask.kind == Mask::Kind::window) {
+    below = shift - mask.left;
+    above = shift + mask.right;
+  }
+  // A band that begins before any column or ends after the last one may be cut there without changing what is seen.
+  below = std::max(below, -past);
+  above = std::min(above, past);
+  if (streamed_rows) return {columns, rows, std::min(group, columns), std::min(chunk, rows), -above, -below};
+  return {rows, columns, std::min(group, rows), std::min(chunk, columns), below, above};
+}
+
+Totals totals_of(const Plane& p, bool want_longest) {
+  const Wide whole = p.full_groups() * p.group;
+  Totals t = of_full_groups(p, want_longest);
+  const Totals ragged = of_group(p, whole, p.outer - whole);
+  return {t.chunks + ragged.chunks, t.indices + ragged.indices, std::max(t.longest, ragged.longest)};
+}
+
+Wide weighted_of(const Plane& p) {
+  const Wide whole = p.full_groups() * p.group;
+  return product(of_full_groups(p, false).indices, p.group) +
+         product(of_group(p, whole, p.outer - whole).indices, p.outer - whole);
+}
+
+Visits visits_of(const Plane& p) {
+  const Totals t = totals_of(p, true);
+  return {narrow(ceil_quotient(p.outer, p.group)), narrow(t.chunks), narrow(t.indices), narrow(t.longest)};
+}
+
+}  // namespace
 
 Span visited_chunks(const Mask& mask, std::int64_t row_first, std::int64_t row_last, std::int64_t rows,
                     std::int64_t columns, std::int64_t chunk) {
@@ -12,22 +161,39 @@ Span visited_chunks(const Mask& mask, std::int64_t row_first, std::int64_t row_l
 }
 
 Visits visits(const Mask& mask, std::int64_t rows, std::int64_t columns, std::int64_t row_group, std::int64_t chunk) {
-  Visits total;
-  total.row_groups = ceil_div(rows, row_group);
-  if (mask.kind == Mask::Kind::none) {
-    total.longest = ceil_div(columns, chunk);
-    total.chunks = total.row_groups * total.longest;
-    total.columns = total.row_groups * Count(columns);
-    return total;
+  return visits_of(plane_of(mask, rows, columns, row_group, chunk, false));
+}
+
+Visits visits_of_rows(const Mask& mask, std::int64_t rows, std::int64_t columns, std::int64_t column_group,
+                      std::int64_t chunk) {
+  return visits_of(plane_of(mask, rows, columns, column_group, chunk, true));
+}
+
+Count visited_pairs(const Mask& mask, std::int64_t rows, std::int64_t columns, std::int64_t group, std::int64_t chunk,
+                    bool streamed_rows) {
+  return narrow(weighted_of(plane_of(mask, rows, columns, group, chunk, streamed_rows)));
+}
+
+Count visited_in_split(const Mask& mask, std::int64_t rows, std::int64_t columns, std::int64_t group,
+                       std::int64_t stream_group, std::int64_t chunk, bool streamed_rows, bool weighted) {
+  const auto count = [&](const Plane& p) { return weighted ? weighted_of(p) : totals_of(p, false).indices; };
+  Plane whole = plane_of(mask, rows, columns, group, std::min(chunk, stream_group), streamed_rows);
+  const Wide part = std::min<Wide>(stream_group, whole.inner);
+  // Where chunks divide the groups they lie as if the axis were not split.
+  if (part % whole.chunk == 0) return narrow(count(whole));
+  if (whole.inner / part > 1'000'000) {
+    throw Error("", "more than a million groups whose chunks are ragged", "a chunk size that divides the group size");
   }
-  for (std::int64_t first = 0; first < rows; first += row_group) {
-    const std::int64_t last = std::min(first + std::min(row_group, rows - first), rows);
-    const Span chunks = visited_chunks(mask, first, last, rows, columns, chunk);
-    total.chunks += chunks.size();
-    total.longest = std::max(total.longest, Count(chunks.size()));
-    if (chunks.size() > 0) total.columns += std::min(chunks.last * chunk, columns) - chunks.first * chunk;
+  Wide sum = 0;
+  for (Wide first = 0; first < whole.inner; first += part) {
+    Plane p = whole;
+    p.inner = std::min(part, whole.inner - first);
+    p.chunk = std::min(whole.chunk, p.inner);
+    p.below -= first;
+    p.above -= first;
+    sum += count(p);
   }
-  return total;
+  return narrow(sum);
 }
 
 }  // namespace napkin

@@ -18,8 +18,24 @@ struct Visits {
 [[nodiscard]] Span visited_chunks(const Mask& mask, std::int64_t row_first, std::int64_t row_last, std::int64_t rows,
                                   std::int64_t columns, std::int64_t chunk);
 
-/// Exact; O(rows / row_group) where a mask is set, O(1) without. Throws Overflow.
+/// Exact and closed: no loop over groups or chunks. Throws Overflow.
 [[nodiscard]] Visits visits(const Mask& mask, std::int64_t rows, std::int64_t columns, std::int64_t row_group,
                             std::int64_t chunk);
+
+/// The same with the roles exchanged: the columns are grouped, the rows are walked in chunks. `row_groups` then counts
+/// column groups, `columns` visited rows.
+[[nodiscard]] Visits visits_of_rows(const Mask& mask, std::int64_t rows, std::int64_t columns,
+                                    std::int64_t column_group, std::int64_t chunk);
+
+/// Index pairs inside the visited chunks, clipped to the plane: sum over groups of (members x visited indices).
+/// `streamed_rows`: as visits_of_rows. Throws Overflow.
+[[nodiscard]] Count visited_pairs(const Mask& mask, std::int64_t rows, std::int64_t columns, std::int64_t group,
+                                  std::int64_t chunk, bool streamed_rows = false);
+
+/// Visited indices of the streamed axis, summed over the groups of the other one, where the streamed axis is itself
+/// split into groups of `stream_group` that are walked in chunks each; weighted: times the members of the other group.
+/// Loops over the stream's groups only where chunks do not divide them. Throws Overflow.
+[[nodiscard]] Count visited_in_split(const Mask& mask, std::int64_t rows, std::int64_t columns, std::int64_t group,
+                                     std::int64_t stream_group, std::int64_t chunk, bool streamed_rows, bool weighted);
 
 }  // namespace napkin

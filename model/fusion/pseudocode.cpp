@@ -1,0 +1,235 @@
+#include "model/fusion/pseudocode.hpp"
+
+#include <algorithm>
+
+#include "model/diagram/text.hpp"
+#include "model/fusion/derive.hpp"
+
+namespace napkin {
+namespace {
+
+// q -> g_q where q is grouped, x -> s_x where x streams, else the name.
+class Labels {
+ public:
+  explicit Labels(const Streamed& s) : s_(s) {}
+
+  [[nodiscard]] std::string of(AxisId axis) const {
+    const std::string& name = s_.diagram.axes[static_cast<std::size_t>(axis)].name;
+    if (s_.stream == axis) return "s_" + name;
+    return s_.grouped(axis) ? "g_" + name : name;
+  }
+  [[nodiscard]] std::string list(const std::vector<AxisId>& axes) const {
+    std::vector<std::string> words;
+    for (AxisId a : axes) words.push_back(of(a));
+    return "[" + joined(words, ",") + "]";
+  }
+  [[nodiscard]] std::string array(ArrayId id) const {
+    const Array& a = s_.diagram.arrays[static_cast<std::size_t>(id)];
+    return a.name + list(a.axes);
+  }
+
+ private:
+  const Streamed& s_;
+};
+
+class Pseudocode {
+ public:
+  explicit Pseudocode(const Streamed& s) : s_(s), d_(s.diagram), labels_(s) {}
+
+  std::string run() {
+    std::vector<std::string> groups;
+    for (std::size_t i = 0; i < s_.roles.size(); ++i) {
+      const auto axis = static_cast<AxisId>(i);
+      if (s_.grouped(axis)) groups.push_back(axis_name(axis) + " by g_" + axis_name(axis));
+    }
+    if (!groups.empty()) {
+      line("for each group of " + joined(groups) + ", in parallel:");
+      ++depth_;
+    }
+    phase(s_.head);
+    if (s_.stream) {
+      line("for each chunk s_" + axis_name(*s_.stream) + " of " + axis_name(*s_.stream) + visited() + ":");
+      ++depth_;
+      phase(s_.loop);
+      --depth_;
+    }
+    phase(s_.tail);
+    depth_ = 0;
+    for (const Combine& c : s_.combines) combine(c);
+    return std::move(text_);
+  }
+
+ private:
+  const std::string& axis_name(AxisId id) const { return d_.axes[static_cast<std::size_t>(id)].name; }
+  const std::string& name(ArrayId id) const { return d_.arrays[static_cast<std::size_t>(id)].name; }
+  const Operation& op(OpId id) const { return d_.operations[static_cast<std::size_t>(id)]; }
+  const StreamedOp& part(OpId id) const { return s_.operations[static_cast<std::size_t>(id)]; }
+
+  void line(const std::string& text) { text_ += std::string(static_cast<std::size_t>(2 * depth_), ' ') + text + "\n"; }
+
+  std::string visited() const {
+    if (!s_.skips) return "";
+    return " that the mask (" + axis_name((*s_.skips)[0]) + ", " + axis_name((*s_.skips)[1]) + ") leaves visible";
+  }
+
+  void phase(const std::vector<Statement>& statements) {
+    for (const Statement& s : statements) statement(s);
+  }
+
+  void statement(const Statement& s) {
+    switch (s.kind) {
+      case Statement::Kind::initialise: return initialise(s);
+      case Statement::Kind::load: return line("load " + labels_.array(*s.array));
+      case Statement::Kind::store: return line(store(*s.array));
+      case Statement::Kind::rescale: return line(name(*s.array) + " *= " + auxiliary("delta", *s.operation));
+      case Statement::Kind::normalise:
+        return line(name(*s.array) + " /= " + auxiliary("z", *s.operation) + "      (rows with z = 0 stay 0)");
+      case Statement::Kind::compute: return compute(s);
+    }
+  }
+
+  std::string store(ArrayId id) const {
+    const Combine* c = s_.combine_of(id);
+    return "store " + labels_.array(id) + (c == nullptr ? "" : "      (partial: one for each group of " + axes_of(id) + ")");
+  }
+
+  std::string axes_of(ArrayId id) const {
+    std::vector<std::string> axes;
+    for (const Combine& c : s_.combines) {
+      if (c.array == id) axes.push_back(axis_name(c.axis));
+    }
+    return joined(axes);
+  }
+
+  std::string auxiliary(const std::string& kind, OpId softmax) const {
+    for (const Auxiliary& a : s_.auxiliaries) {
+      if (a.owner == softmax && (a.name == kind || a.name.starts_with(kind + "."))) return a.name;
+    }
+    return kind;
+  }
+
+  void initialise(const Statement& s) {
+    if (s.array) {
+      const bool zero = initial_value(s_, *s.array) == 0;
+      return line(labels_.array(*s.array) + " = " + (zero ? "0" : "-infinity"));
+    }
+    for (const Auxiliary& a : s_.auxiliaries) {
+      if (a.owner != *s.operation || a.name.starts_with("delta")) continue;
+      line(a.name + labels_.list(a.axes) + " = " + (a.name.starts_with("mu") ? "-infinity" : "0"));
+    }
+  }
+
+  // The operation as in the diagram, without its output: "contract over x (P, V) scale d^-1/2".
+  std::string right_side(OpId id) const {
+    const std::string text = print_operation(d_, id);
+    return text.substr(text.find(" = ") + 3);
+  }
+
+  void compute(const Statement& s) {
+    const OpId id = *s.operation;
+    const std::string out = name(op(id).outputs[0]);
+    if (s.array) {
+      return line(labels_.array(*s.array) + " = " + auxiliary("mu", id) + " + log " + auxiliary("z", id));
+    }
+    if (part(id).accumulator == AccumulatorKind::online_softmax) return online_softmax(id);
+    if (part(id).accumulator == AccumulatorKind::sum) return line(out + " += " + right_side(id));
+    if (part(id).accumulator == AccumulatorKind::max) return line(out + " = max(" + out + ", " + right_side(id) + ")");
+    std::vector<std::string> outputs;
+    for (ArrayId a : op(id).outputs) outputs.push_back(labels_.array(a));
+    line(joined(outputs) + " = " + right_side(id));
+  }
+
+  // Theory 4.2, with erratum P10: the state's letters are the auxiliaries' names.
+  void online_softmax(OpId id) {
+    const std::string mu = auxiliary("mu", id), delta = auxiliary("delta", id), z = auxiliary("z", id);
+    const std::string argument = scaled_argument(id);
+    std::vector<std::string> own;
+    for (AxisId a : op(id).own) own.push_back(axis_name(a));
+    const std::string over = " over " + joined(own, ",");
+    const std::string p = name(op(id).outputs[0]);
+    line(mu + "' = max(" + mu + ", max" + over + " of " + argument + ")" + masked(id));
+    line(delta + " = exp(" + mu + " - " + mu + "'); " + mu + " = " + mu + "'");
+    line(labels_.array(op(id).outputs[0]) + " = exp(" + argument + " - " + mu + ")");
+    line(z + " = " + delta + " * " + z + " + sum" + over + " of " + p);
+  }
+
+  std::string scaled_argument(OpId id) const {
+    const std::string text = right_side(id);
+    const std::size_t at = text.find(" scale ");
+    std::string argument = name(op(id).inputs[0]);
+    if (at == std::string::npos) return argument;
+    const std::size_t begin = at + 7;
+    return text.substr(begin, text.find(' ', begin) - begin) + " * " + argument;
+  }
+
+  std::string masked(OpId id) const {
+    if (!op(id).mask) return "";
+    return "      (masked (" + axis_name((*op(id).mask)[0]) + ", " + axis_name((*op(id).mask)[1]) + "): -infinity)";
+  }
+
+  void combine(const Combine& c) {
+    const std::string array = name(c.array), over = axis_name(c.axis);
+    std::string how = "sum of the parts";
+    if (c.kind == Combine::Kind::max) how = "maximum of the parts";
+    if (c.kind == Combine::Kind::log_sum_exp) how = "log of the sum of exp(parts)";
+    if (c.kind == Combine::Kind::weighted) {
+      const std::string lse = name(*c.log_sum_exp);
+      how = "sum of exp(" + lse + "_i - " + lse + ") * part_i";
+    }
+    line("combine the groups of " + over + ": " + array + " = " + how);
+  }
+
+  const Streamed& s_;
+  const Diagram& d_;
+  Labels labels_;
+  std::string text_;
+  int depth_ = 0;
+};
+
+std::string role_text(AxisRole role) {
+  switch (role) {
+    case AxisRole::whole: return "whole";
+    case AxisRole::group: return "group";
+    case AxisRole::stream: return "stream";
+    case AxisRole::split: return "split";
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string print_labels(const Streamed& s) {
+  const Labels labels(s);
+  const Diagram& d = s.diagram;
+  std::string text;
+  for (std::size_t i = 0; i < d.axes.size(); ++i) {
+    const auto axis = static_cast<AxisId>(i);
+    text += d.axes[i].name + (labels.of(axis) == d.axes[i].name ? "" : " -> " + labels.of(axis)) + "  (" +
+            role_text(s.roles[i]) + (s.stream == axis && s.grouped(axis) ? ", streamed within its groups" : "") + ")\n";
+  }
+  text += "\n";
+  std::vector<std::string> inputs, outputs;
+  for (ArrayId id : d.inputs) inputs.push_back(labels.array(id));
+  for (ArrayId id : d.outputs) outputs.push_back(d.arrays[static_cast<std::size_t>(id)].name);
+  text += "inputs   " + joined(inputs) + "\n";
+  for (std::size_t i = 0; i < d.operations.size(); ++i) {
+    const std::string operation = print_operation(d, static_cast<OpId>(i));
+    std::vector<std::string> results;
+    for (ArrayId id : d.operations[i].outputs) results.push_back(labels.array(id));
+    text += "         " + joined(results) + operation.substr(operation.find(" = ")) + "\n";
+  }
+  return text + "outputs  " + joined(outputs) + "\n";
+}
+
+std::string print_pseudocode(const Streamed& streamed) { return Pseudocode(streamed).run(); }
+
+std::string print_steps(const Streamed& streamed) {
+  std::string text;
+  for (std::size_t i = 0; i < streamed.steps.size(); ++i) {
+    const DerivationStep& step = streamed.steps[i];
+    text += std::to_string(i + 1) + ". " + step.rule + ": " + step.text + "\n";
+  }
+  return text;
+}
+
+}  // namespace napkin
