@@ -198,7 +198,8 @@ void read_clocks(const yaml::Node& node, Clocks& clocks) {
   if (const auto* base = node.find("base")) clocks.base = read_number(*base, frequency);
   for (const char* key : {"tensor", "base"}) {
     if (node.find(key) != nullptr && read_number(node.at(key), frequency).value > clocks.maximum->value) {
-      node.at(key).fail("above the maximum clock", "at most " + node.at("maximum").at("value").text());
+      node.at(key).fail("above the maximum clock",
+                        "at most " + node.at("maximum").at("value").text() + " " + clocks.maximum->unit);
     }
   }
 }

@@ -102,6 +102,11 @@ std::vector<std::string> unit_names(const std::vector<Dimension>& dimensions) {
   return names;
 }
 
+// "clk", or "one of GB/s, TB/s".
+std::string choice_of(const std::vector<std::string>& names) {
+  return names.size() == 1 ? names.front() : "one of " + joined(names);
+}
+
 std::string names_of(const std::vector<Dimension>& dimensions) {
   std::vector<std::string> names;
   for (const Dimension dimension : dimensions) names.push_back(name_of(dimension));
@@ -122,7 +127,7 @@ const UnitRow& read_unit(const yaml::Node& node, const std::vector<Dimension>& d
   }
   if (!contains(dimensions, unit->dimension)) {
     node.fail("unit '" + node.text() + "' measures " + name_of(unit->dimension) + ", not " + names_of(dimensions),
-              "one of " + joined(unit_names(dimensions)));
+              choice_of(unit_names(dimensions)));
   }
   return *unit;
 }
@@ -176,7 +181,7 @@ double whole(const yaml::Node& node, double value) {
 // `value` and `unit` of the map `node`, in SI.
 Number read_value(const yaml::Node& node, const std::vector<Dimension>& dimensions, bool zero_allowed) {
   const yaml::Node& value = require(node, "value", "value: a number");
-  const yaml::Node& unit = require(node, "unit", "unit: one of " + joined(unit_names(dimensions)));
+  const yaml::Node& unit = require(node, "unit", "unit: " + choice_of(unit_names(dimensions)));
   const UnitRow& row = read_unit(unit, dimensions);
   const DimensionRow& range = row_of(row.dimension);
   Number number;
@@ -193,6 +198,10 @@ Number read_value(const yaml::Node& node, const std::vector<Dimension>& dimensio
 }
 
 Number read_full(const yaml::Node& node, const std::vector<Dimension>& dimensions, bool zero_allowed) {
+  if (!node.is_map()) {
+    node.fail("not a number with its unit and source",
+              "{value: ..., unit: " + unit_names(dimensions).front() + ", source: \"...\"}");
+  }
   node.allow({"value", "unit", "source", "measured", "note"});
   Number number = read_value(node, dimensions, zero_allowed);
   number.from = read_provenance(node);
@@ -237,7 +246,7 @@ Number read_number_or_zero(const yaml::Node& node, Dimension dimension) { return
 
 Stated read_stated(const yaml::Node& node, const std::vector<Dimension>& dimensions) {
   Stated stated;
-  if (node.find("datasheet") == nullptr) {
+  if (!node.is_map() || node.find("datasheet") == nullptr) {
     Number number = read_full(node, dimensions, false);
     (number.from.measured() ? stated.measured : stated.datasheet) = std::move(number);
     return stated;
@@ -247,8 +256,8 @@ Stated read_stated(const yaml::Node& node, const std::vector<Dimension>& dimensi
   datasheet.allow({"value", "unit", "source", "note"});
   stated.datasheet = read_value(datasheet, dimensions, false);
   stated.datasheet->from = read_provenance(datasheet);
-  const yaml::Node& measured =
-      require(node, "measured", "measured: {value, unit, tool, date, driver}, or no datasheet: level");
+  const yaml::Node& measured = require(
+      node, "measured", "measured: {value, unit, tool, date, driver}, or {value, unit, source} in place of both");
   measured.allow({"value", "unit", "tool", "date", "driver", "note"});
   stated.measured = read_value(measured, dimensions, false);
   read_measurement(measured, stated.measured->from);
