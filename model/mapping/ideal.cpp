@@ -105,19 +105,20 @@ Mapping ideal_mapping(const Streamed& streamed, const Machine& machine, const Si
 
 std::vector<AxisRole> mapped_roles(const Mapping& mapping, const Diagram& diagram) {
   std::vector<AxisRole> roles(diagram.axes.size(), AxisRole::whole);
-  for (const LevelMapping& level : mapping.levels) {
-    for (const std::string& axis : level.group) roles[static_cast<std::size_t>(diagram.axis(axis))] = AxisRole::group;
-  }
+  std::optional<std::size_t> stream;
   for (const LevelMapping& level : mapping.levels) {
     for (const std::string& axis : level.stream) {
       const auto id = static_cast<std::size_t>(diagram.axis(axis));
-      for (std::size_t i = 0; i < roles.size(); ++i) {
-        if (i != id && roles[i] == AxisRole::stream) {
-          throw Error(level.location, "levels." + level.level + ".stream", "'" + axis + "' and '" + diagram.axes[i].name + "' both stream", "one axis");
-        }
+      if (stream && *stream != id) {
+        throw Error(level.location, "levels." + level.level + ".stream",
+                    "'" + axis + "' and '" + diagram.axes[*stream].name + "' both stream", "one axis");
       }
+      stream = id;
       roles[id] = AxisRole::stream;
     }
+  }
+  for (const LevelMapping& level : mapping.levels) {
+    for (const std::string& axis : level.group) roles[static_cast<std::size_t>(diagram.axis(axis))] = AxisRole::group;
   }
   return roles;
 }

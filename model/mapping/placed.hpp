@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "model/diagram/problem.hpp"
+#include "model/diagram/visits.hpp"
 #include "model/fusion/streamed.hpp"
 #include "model/machine/machine.hpp"
 #include "model/mapping/mapping.hpp"
@@ -14,13 +15,26 @@
 
 namespace napkin {
 
-/// One level below device memory, as used.
+/// How the groups of one level walk the streamed axis. Where the mask lets chunks be skipped (Streamed::skips), the sums
+/// run over the groups of the mask's other axis ("across"); else there is one such group, which visits everything.
+/// A streamed axis that is split too: each of its groups walks its own part, and the sums run over these as well.
+struct Walk {
+  Visits total;
+  Count last_chunks, last_columns;  ///< of the last group across, which may be ragged
+  Count all_chunks = 1;             ///< chunks of one group across without a mask
+  Count across = 1;                 ///< extent of one group across
+};
+
+/// One level below device memory, as used. Above the block level: the L2 (one group: each array crosses once) and the
+/// cluster (blocks side by side; part of the list wherever the mapping gives it `nodes` and the machine has it, also
+/// with one block a cluster, when its groups are the blocks). Below: groups = blocks x instances of the agent.
 struct PlacedLevel {
   LevelId level = 0;
   std::vector<Count> extent;   ///< by AxisId: size of one group's part at this level (full size where not grouped)
   std::vector<Count> groups_of;  ///< by AxisId: ceil(size / extent) for grouped axes, else 1
   Count chunk = 1;             ///< of the streamed axis at this level (its full size where nothing streams)
   Count groups = 1;            ///< groups that run at this level, all launches of one call: the product of groups_of
+  Walk walk;                   ///< below the block level: the block's, as all its agents walk together
   bool staged = false;         ///< a knob or the mapping sizes it (the lowest staged level is what --tile addresses)
 };
 
@@ -52,6 +66,8 @@ struct Crossing {
   DType type = DType::bf16;
   CopyEngine engine = CopyEngine::none;
   bool multicast = false;
+  bool skips = false;          ///< chunks that the mask rules out do not cross
+  int variable = -1;           ///< index into PlacedDiagram::variables: what it fills, is read from or stored from
 };
 
 struct PlacedAgent {
@@ -60,6 +76,7 @@ struct PlacedAgent {
   std::optional<Count> registers;  ///< a thread, where the kernel sets it
   Count overhead;              ///< registers a thread
   Count rows;                  ///< product of the extents of the split axes, one instance
+  std::vector<Count> extent;   ///< by AxisId: one instance's part of the block's group (chunk on the streamed axis)
 };
 
 /// Vector work of one operation for one visited iteration of one block (loop), or once a block (head, tail).
@@ -96,6 +113,8 @@ struct PlacedDiagram {
   Count blocks;                     ///< groups at the block level
   Count cluster = 1;                ///< blocks a cluster
   Count threads;                    ///< a block
+  std::optional<AxisId> across;     ///< the mask's axis that is not the streamed one, where chunks are skipped
+  std::shared_ptr<const void> variant;  ///< which alternatives of the mapping it was made of (Placer's)
 
   [[nodiscard]] const PlacedLevel& block() const { return levels[static_cast<std::size_t>(block_level)]; }
   [[nodiscard]] const PlacedLevel* find_level(LevelId id) const;
@@ -113,11 +132,13 @@ class Placer {
 
   /// Any tile can be placed, legal or not (values at least 1); legality is solver/space.
   [[nodiscard]] PlacedDiagram place(const Tile& tile) const;
-  /// The same into an existing object, without allocation where it has held a diagram of this placer before.
+  /// The same into an existing object; no allocation where that held a tile of this placer under the same alternatives
+  /// (values of the knobs that guards name). Exact; throws Overflow for sizes beyond 64 bits.
   void place(const Tile& tile, PlacedDiagram& into) const;
 
+  class Compiled;  ///< model/mapping/compiled.hpp
+
  private:
-  struct Compiled;
   std::unique_ptr<Compiled> compiled_;
 };
 

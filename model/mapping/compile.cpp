@@ -1,0 +1,316 @@
+// Names to ids, once for all tiles.
+#include <algorithm>
+
+#include "model/mapping/compiled.hpp"
+#include "model/mapping/load.hpp"
+
+namespace napkin {
+namespace {
+
+std::size_t at(int id) { return static_cast<std::size_t>(id); }
+
+const LevelMapping* find_level(const Mapping& mapping, const std::string& name) {
+  for (const LevelMapping& level : mapping.levels) {
+    if (level.level == name) return &level;
+  }
+  return nullptr;
+}
+
+bool lists(const std::vector<std::string>& names, const std::string& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+// The mapping's roles must be those that the streamed diagram was derived with. A split axis may stream by itself.
+void check_roles(const Streamed& streamed, const Mapping& mapping) {
+  for (std::size_t i = 0; i < streamed.roles.size(); ++i) {
+    const auto axis = static_cast<AxisId>(i);
+    const std::string& name = streamed.diagram.axes[i].name;
+    bool grouped = false, streams = false;
+    for (const LevelMapping& level : mapping.levels) {
+      grouped |= lists(level.group, name);
+      streams |= lists(level.stream, name);
+    }
+    const bool same_stream = streams == (streamed.stream == axis) || (streamed.stream == axis && streamed.grouped(axis));
+    if (same_stream && grouped == streamed.grouped(axis)) continue;
+    throw Error(mapping.file, "axis '" + name + "' has another role in the mapping than in the streamed diagram",
+                "derive the diagram with mapped_roles()");
+  }
+}
+
+}  // namespace
+
+Placer::Compiled::Compiled(const Streamed& streamed, const Mapping& mapping, const Machine& machine, const Problem& problem)
+    : streamed_(&streamed), mapping_(&mapping), machine_(&machine), problem_(&problem) {
+  check(mapping, streamed.diagram);
+  check(mapping, machine, problem.dtype);
+  check_roles(streamed, mapping);
+  if (streamed.skips && problem.mask.kind != Mask::Kind::none) {
+    const auto& [rows, columns] = *streamed.skips;
+    across_ = streamed.stream == rows ? columns : rows;
+  }
+  compile_levels();
+  compile_agents();
+  compile_variables();
+  compile_operations();
+  for (CompiledVariable& v : variables_) v.agent = agent_of(v);
+  find_variants();
+}
+
+Number64 Placer::Compiled::number(const Value& value) const {
+  Number64 out;
+  if (value.kind == Value::Kind::knob) out.knob = value.knob;
+  if (value.kind == Value::Kind::literal) out.literal = value.literal;
+  if (value.kind == Value::Kind::axis) out.literal = problem_->sizes[at(streamed_->diagram.axis(value.axis))].get();
+  return out;
+}
+
+GuardedNumber Placer::Compiled::numbers(const Guarded<Value>& values) const {
+  GuardedNumber out;
+  for (const auto& [guard, value] : values) out.emplace_back(&guard, number(value));
+  return out;
+}
+
+DType Placer::Compiled::type_of(const std::string& name) const {
+  return name == "T" ? problem_->dtype : parse_dtype(name, mapping_->file);
+}
+
+std::optional<int> Placer::Compiled::position_of(const std::string& level) const {
+  for (std::size_t i = 0; i < levels_.size(); ++i) {
+    if (machine_->levels[at(levels_[i].id)].name == level) return static_cast<int>(i);
+  }
+  return std::nullopt;
+}
+
+// The chain from below device memory to the deepest level that the mapping names, and the cluster beside it.
+void Placer::Compiled::compile_levels() {
+  const auto depth = [&](LevelId id) {
+    int d = 0;
+    for (; id > 0; id = machine_->levels[at(id)].parent) ++d;
+    return d;
+  };
+  LevelId deepest = 0;
+  std::optional<LevelId> cluster;
+  for (const LevelMapping& level : mapping_->levels) {
+    const auto id = machine_->find_level(level.level);
+    if (!id) continue;  // a cluster on a machine without: check() has seen to it
+    if (level.nodes) cluster = id;
+    else if (depth(*id) > depth(deepest)) deepest = *id;
+  }
+  for (const VariableMapping& v : mapping_->variables) {
+    if (const LevelId id = machine_->level(v.level); depth(id) > depth(deepest)) deepest = id;
+  }
+  if (deepest == 0) throw Error(mapping_->file, "no level below device memory", "levels: {shared: ...}");
+  std::vector<LevelId> chain;
+  for (LevelId id = deepest; id > 0; id = machine_->levels[at(id)].parent) chain.push_back(id);
+  std::reverse(chain.begin(), chain.end());
+  const auto in_chain = [&](LevelId id) { return std::find(chain.begin(), chain.end(), id) - chain.begin(); };
+  if (cluster && in_chain(*cluster) == std::ssize(chain)) {
+    const auto parent = in_chain(machine_->levels[at(*cluster)].parent);
+    chain.insert(chain.begin() + std::min<std::ptrdiff_t>(parent + 1, std::ssize(chain)), *cluster);
+  }
+  // Where a block lives: at the execution units' level, or the nearest that the mapping sizes.
+  LevelId block = machine_->compute;
+  while (block > 0 && find_level(*mapping_, machine_->levels[at(block)].name) == nullptr) block = machine_->levels[at(block)].parent;
+  if (block == 0) block = in_chain(machine_->compute) < std::ssize(chain) && machine_->compute > 0 ? machine_->compute : chain.back();
+  for (const LevelId id : chain) {
+    levels_.emplace_back();
+    if (id == block) block_ = static_cast<int>(levels_.size()) - 1;
+    if (cluster == id) cluster_ = static_cast<int>(levels_.size()) - 1;
+    levels_.back().id = id;
+  }
+  deepest_ = static_cast<int>(levels_.size()) - 1;
+  for (const LevelId id : chain) compile_level(id);
+  for (const VariableMapping& v : mapping_->variables) {
+    if (!position_of(v.level)) throw Error(v.location, "arrays." + v.name + ".level", "'" + v.level + "' is not on the way from device memory to the lowest level", "a level above it");
+  }
+}
+
+AxisSize Placer::Compiled::size_at(const LevelMapping& level, bool is_block, AxisId axis) const {
+  const std::string& name = streamed_->diagram.axes[at(axis)].name;
+  for (const auto& [sized, value] : level.sizes) {
+    if (sized == name) return {AxisSize::From::number, number(value)};
+  }
+  std::optional<KnobId> knob = mapping_->find_knob(level.level + "." + name);
+  if (!knob && is_block) knob = mapping_->find_knob(name);
+  if (knob) return {AxisSize::From::number, {*knob, 1}};
+  return {is_block && lists(level.group, name) ? AxisSize::From::number : AxisSize::From::above, {}};
+}
+
+void Placer::Compiled::compile_level(LevelId id) {
+  const auto position = *position_of(machine_->levels[at(id)].name);
+  CompiledLevel& out = levels_[at(position)];
+  const LevelMapping* level = find_level(*mapping_, machine_->levels[at(id)].name);
+  out.sizes.assign(streamed_->diagram.axes.size(), {position <= block_ ? AxisSize::From::whole : AxisSize::From::above, {}});
+  out.cluster = position == cluster_;
+  if (level == nullptr) return;
+  if (out.cluster) {
+    out.nodes = number(*level->nodes);
+    out.along = streamed_->diagram.axis(level->group[0]);
+    return;
+  }
+  for (std::size_t i = 0; i < out.sizes.size(); ++i) {
+    const auto axis = static_cast<AxisId>(i);
+    const std::string& name = streamed_->diagram.axes[i].name;
+    if (streamed_->stream == axis && !streamed_->grouped(axis)) continue;
+    if (streamed_->stream == axis) {  // split too: `LEVEL.axis` sizes the part, `axis` the chunk
+      if (const auto knob = mapping_->find_knob(level->level + "." + name); knob && position <= block_) out.sizes[i] = {AxisSize::From::number, {*knob, 1}};
+      continue;
+    }
+    if (!lists(level->group, name) && position <= block_) continue;
+    if (const AxisSize size = size_at(*level, position == block_, axis); size.from == AxisSize::From::number) out.sizes[i] = size;
+    out.staged |= lists(level->group, name);
+  }
+  if (!streamed_->stream) return;
+  const std::string& stream = streamed_->diagram.axes[at(*streamed_->stream)].name;
+  if (!lists(level->stream, stream)) return;
+  out.staged = true;
+  for (const auto& [sized, value] : level->sizes) {
+    if (sized == stream) out.chunk = number(value);
+  }
+  const auto knob = mapping_->find_knob(position == block_ || streamed_->grouped(*streamed_->stream) ? stream : level->level + "." + stream);
+  const auto exact = mapping_->find_knob(level->level + "." + stream);
+  if (!out.chunk && exact && !streamed_->grouped(*streamed_->stream)) out.chunk = Number64{*exact, 1};
+  if (!out.chunk && knob) out.chunk = Number64{*knob, 1};
+  if (!out.chunk && position == block_) {
+    throw Error(level->location, "levels." + level->level + ".stream", "nothing says how large a chunk of '" + stream + "' is", "a knob '" + stream + "', or sizes: {" + stream + ": ...}");
+  }
+}
+
+void Placer::Compiled::compile_agents() {
+  for (const Agent& agent : mapping_->agents) {
+    CompiledAgent out;
+    out.count = numbers(agent.count);
+    out.registers = numbers(agent.registers);
+    out.overhead = numbers(agent.overhead);
+    out.threads = number(agent.threads);
+    for (const std::string& axis : agent.splits) out.splits.push_back(streamed_->diagram.axis(axis));
+    if (divider_ < 0 && !out.splits.empty()) divider_ = static_cast<int>(agents_.size());
+    agents_.push_back(std::move(out));
+  }
+}
+
+void Placer::Compiled::compile_variables() {
+  for (const VariableMapping& v : mapping_->variables) {
+    CompiledVariable out;
+    std::vector<AxisId> explicit_axes;
+    for (const std::string& axis : v.axes) explicit_axes.push_back(streamed_->diagram.axis(axis));
+    for (const std::string& name : v.of) {
+      if (const auto id = streamed_->diagram.find_array(name)) {
+        out.arrays.push_back(*id);
+        out.axes.push_back(v.axes.empty() ? streamed_->diagram.arrays[at(*id)].axes : explicit_axes);
+        continue;
+      }
+      for (const Auxiliary& a : streamed_->auxiliaries) {
+        if (a.name != name) continue;
+        ++out.auxiliaries;
+        out.axes.push_back(v.axes.empty() ? a.axes : explicit_axes);
+      }
+    }
+    out.position = *position_of(v.level);
+    out.type = type_of(v.type);
+    out.copies = numbers(v.copies);
+    for (const auto& [axis, value] : v.sizes) out.sizes.emplace_back(streamed_->diagram.axis(axis), number(value));
+    for (std::size_t i = 0; i < mapping_->variables.size(); ++i) {
+      if (mapping_->variables[i].name == v.alias) out.alias = static_cast<int>(i);
+    }
+    variables_.push_back(std::move(out));
+  }
+}
+
+void Placer::Compiled::compile_operations() {
+  for (std::size_t i = 0; i < streamed_->diagram.operations.size(); ++i) compile_operation(static_cast<OpId>(i));
+}
+
+void Placer::Compiled::compile_operation(OpId id) {
+  const Diagram& d = streamed_->diagram;
+  const Operation& op = d.operations[at(id)];
+  CompiledOperation out;
+  for (const OperationMapping& o : mapping_->operations) {
+    if (o.output == d.arrays[at(op.outputs[0])].name) out.mapping = &o;
+  }
+  const OperationMapping& o = *out.mapping;  // check() has seen to it
+  for (std::size_t i = 0; i < mapping_->agents.size(); ++i) {
+    if (mapping_->agents[i].name == o.agent) out.agent = static_cast<int>(i);
+  }
+  out.tensor = o.unit == "tensor";
+  if (out.tensor) {
+    const DType type = type_of(o.type);
+    if (!o.instruction.empty()) out.instruction = machine_->tensor_for(type, o.instruction);
+    if (out.instruction == nullptr) out.instruction = machine_->tensor_for(type);
+  }
+  const Array& first = d.arrays[at(op.inputs.front())];
+  const Array& last = d.arrays[at(op.inputs.back())];
+  for (const AxisId axis : d.arrays[at(op.outputs[0])].axes) {
+    (op.inputs.size() > 1 && last.has(axis) && !first.has(axis) ? out.n : out.m).push_back(axis);
+  }
+  if (op.kind == OpKind::contract || op.kind == OpKind::sum || op.kind == OpKind::max) out.k = op.own;
+  for (const ArrayId input : op.inputs) {
+    out.operands.emplace_back();
+    for (const auto& [array, from] : o.operands) {
+      if (array != d.arrays[at(input)].name) continue;
+      for (const auto& [guard, name] : from) {
+        for (std::size_t v = 0; v < mapping_->variables.size(); ++v) {
+          if (mapping_->variables[v].name == name) out.operands.back().emplace_back(&guard, static_cast<int>(v));
+        }
+      }
+    }
+  }
+  for (const WorkMapping& w : o.work) {
+    CompiledWork work{&w, -1, {}, {}};
+    for (std::size_t u = 0; u < machine_->units.size(); ++u) {
+      if (machine_->units[u].name == w.unit) work.unit = static_cast<int>(u);
+    }
+    for (const std::string& axis : w.per) work.per.push_back(d.axis(axis));
+    for (const auto& [axis, value] : w.per_chunk) work.per_chunk.emplace_back(d.axis(axis), number(value));
+    out.work.push_back(std::move(work));
+  }
+  operations_.push_back(std::move(out));
+}
+
+// The agent that computes what the variable holds, else one that reads it, else the one that divides the group.
+int Placer::Compiled::agent_of(const CompiledVariable& variable) const {
+  const auto holds_any = [&](const std::vector<ArrayId>& arrays) {
+    return std::any_of(arrays.begin(), arrays.end(), [&](ArrayId a) {
+      return std::find(variable.arrays.begin(), variable.arrays.end(), a) != variable.arrays.end();
+    });
+  };
+  for (std::size_t i = 0; i < operations_.size(); ++i) {
+    if (operations_[i].agent >= 0 && holds_any(streamed_->diagram.operations[i].outputs)) return operations_[i].agent;
+  }
+  for (std::size_t i = 0; i < operations_.size(); ++i) {
+    if (operations_[i].agent >= 0 && holds_any(streamed_->diagram.operations[i].inputs)) return operations_[i].agent;
+  }
+  return divider_ >= 0 ? divider_ : static_cast<int>(agents_.size()) - 1;
+}
+
+void Placer::Compiled::find_variants() {
+  const auto tell = [&](const Guard& guard) {
+    for (const auto& [knob, values] : guard.all) {
+      auto found = std::find_if(told_.begin(), told_.end(), [&, k = knob](const Told& t) { return t.knob == k; });
+      if (found == told_.end()) found = told_.insert(told_.end(), Told{knob, {}, 1});
+      for (const std::int64_t v : values) {
+        if (std::find(found->values.begin(), found->values.end(), v) == found->values.end()) found->values.push_back(v);
+      }
+    }
+  };
+  for (const VariableMapping& v : mapping_->variables) {
+    tell(v.when);
+    if (v.multicast) tell(*v.multicast);
+  }
+  for (const CompiledOperation& op : operations_) {
+    for (const auto& operand : op.operands) {
+      for (const auto& [guard, variable] : operand) tell(*guard);
+    }
+    for (const CompiledWork& w : op.work) tell(w.mapping->when);
+  }
+  std::size_t cases = 1;
+  for (Told& t : told_) {
+    t.stride = cases;
+    cases *= t.values.size() + 1;
+    if (cases > 65536) throw Error(mapping_->file, "guards tell more than 65536 cases apart", "fewer knobs in 'when'");
+  }
+  variants_.resize(cases);
+  made_ = std::make_unique<std::once_flag[]>(cases);
+}
+
+}  // namespace napkin

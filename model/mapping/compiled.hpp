@@ -1,0 +1,145 @@
+#pragma once
+// A mapping with its names resolved for one diagram, machine and problem: what Placer keeps.
+
+#include <memory>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "model/mapping/placed.hpp"
+
+namespace napkin {
+
+/// A number that a tile may change.
+struct Number64 {
+  KnobId knob = -1;
+  std::int64_t literal = 1;
+  [[nodiscard]] Count of(const Tile& tile) const {
+    return knob < 0 ? Count(literal) : Count(tile.values[static_cast<std::size_t>(knob)]);
+  }
+};
+
+using GuardedNumber = std::vector<std::pair<const Guard*, Number64>>;
+
+[[nodiscard]] bool holds(const Guard& guard, const Tile& tile);
+/// The first alternative that holds, or `otherwise`.
+[[nodiscard]] Count number_of(const GuardedNumber& alternatives, const Tile& tile, Count otherwise);
+
+/// How large a group is along one axis at one level.
+struct AxisSize {
+  enum class From { whole, above, number } from = From::whole;
+  Number64 number;
+};
+
+struct CompiledLevel {
+  LevelId id = 0;
+  bool staged = false;
+  bool cluster = false;            ///< blocks side by side along `along`
+  std::vector<AxisSize> sizes;     ///< by AxisId; of the streamed axis: of a group, whole unless split too
+  std::optional<Number64> chunk;   ///< of the streamed axis
+  Number64 nodes;
+  AxisId along = 0;
+};
+
+struct CompiledAgent {
+  GuardedNumber count, registers, overhead;
+  Number64 threads;
+  std::vector<AxisId> splits;
+};
+
+struct CompiledVariable {
+  std::vector<ArrayId> arrays;
+  std::vector<std::vector<AxisId>> axes;  ///< of each array or auxiliary that it holds
+  int auxiliaries = 0;
+  int position = 0;                       ///< index into the levels
+  DType type = DType::f32;
+  GuardedNumber copies;
+  std::vector<std::pair<AxisId, Number64>> sizes;
+  int alias = -1;                         ///< index into Mapping::variables
+  int agent = -1;
+};
+
+struct CompiledWork {
+  const WorkMapping* mapping = nullptr;
+  int unit = -1;
+  std::vector<AxisId> per;
+  std::vector<std::pair<AxisId, Number64>> per_chunk;
+};
+
+struct CompiledOperation {
+  const OperationMapping* mapping = nullptr;  ///< nullptr: the mapping says nothing
+  int agent = -1;
+  bool tensor = false;
+  const TensorInstruction* instruction = nullptr;
+  std::vector<AxisId> m, n, k;
+  std::vector<CompiledWork> work;
+  /// By input: variables (indices into Mapping::variables) with the guard under which it is read from there.
+  std::vector<std::vector<std::pair<const Guard*, int>>> operands;
+};
+
+/// The parts of a placed diagram that depend on guards only.
+struct Variant {
+  std::vector<Variable> variables;
+  std::vector<Crossing> crossings;
+  std::vector<PlacedOperation> operations;
+  std::vector<std::vector<int>> work;  ///< by operation: indices into CompiledOperation::work
+};
+
+class Placer::Compiled {
+ public:
+  Compiled(const Streamed& streamed, const Mapping& mapping, const Machine& machine, const Problem& problem);
+  void place(const Tile& tile, PlacedDiagram& into) const;
+
+ private:
+  // compile.cpp
+  void compile_levels();
+  void compile_level(LevelId id);
+  [[nodiscard]] AxisSize size_at(const LevelMapping& level, bool is_block, AxisId axis) const;
+  void compile_agents();
+  void compile_variables();
+  void compile_operations();
+  void compile_operation(OpId id);
+  void find_variants();
+  [[nodiscard]] Number64 number(const Value& value) const;
+  [[nodiscard]] GuardedNumber numbers(const Guarded<Value>& values) const;
+  [[nodiscard]] DType type_of(const std::string& name) const;
+  [[nodiscard]] std::optional<int> position_of(const std::string& level) const;
+  [[nodiscard]] int agent_of(const CompiledVariable& variable) const;
+  // variant.cpp
+  [[nodiscard]] std::shared_ptr<const Variant> make_variant(const Tile& tile) const;
+  friend class VariantMaker;
+  // place.cpp
+  [[nodiscard]] const std::shared_ptr<const Variant>& variant_of(const Tile& tile) const;
+  void place_levels(const Tile& tile, PlacedDiagram& into) const;
+  void place_level(std::size_t position, const Tile& tile, PlacedDiagram& into) const;
+  void place_cluster(const Tile& tile, PlacedDiagram& into) const;
+  void place_agents(const Tile& tile, PlacedDiagram& into) const;
+  void place_below(const Tile& tile, PlacedDiagram& into) const;
+  void place_variables(const Tile& tile, PlacedDiagram& into) const;
+  void place_operations(const Tile& tile, PlacedDiagram& into, const Variant& variant) const;
+  void count_groups(PlacedLevel& level) const;
+  void walk(PlacedLevel& level, const PlacedLevel& block) const;
+
+  const Streamed* streamed_;
+  const Mapping* mapping_;
+  const Machine* machine_;
+  const Problem* problem_;
+  std::optional<AxisId> across_;
+  std::vector<CompiledLevel> levels_;  // top to bottom, device memory left out
+  int block_ = 0, deepest_ = 0, cluster_ = -1;  // positions
+  std::vector<CompiledAgent> agents_;
+  int divider_ = -1;  // the agent whose instances divide the block's group at the levels below it
+  std::vector<CompiledVariable> variables_;
+  std::vector<CompiledOperation> operations_;
+  // Knobs that guards of the structure name: the values they tell apart; the place of a case in variants_.
+  struct Told {
+    KnobId knob = 0;
+    std::vector<std::int64_t> values;
+    std::size_t stride = 1;
+  };
+  std::vector<Told> told_;
+  mutable std::vector<std::shared_ptr<const Variant>> variants_;  // each made once, when first asked for
+  std::unique_ptr<std::once_flag[]> made_;
+};
+
+}  // namespace napkin

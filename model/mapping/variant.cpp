@@ -1,0 +1,226 @@
+// The parts of a placed diagram that depend on guards only: which variables there are, and which arrays change colour.
+#include <algorithm>
+
+#include "model/mapping/compiled.hpp"
+
+namespace napkin {
+namespace {
+
+std::size_t at(int id) { return static_cast<std::size_t>(id); }
+
+bool has(const std::vector<ArrayId>& arrays, ArrayId array) {
+  return std::find(arrays.begin(), arrays.end(), array) != arrays.end();
+}
+
+}  // namespace
+
+class VariantMaker {
+ public:
+  VariantMaker(const Placer::Compiled& compiled, const Tile& tile) : c_(compiled), tile_(tile), d_(c_.streamed_->diagram) {}
+
+  std::shared_ptr<const Variant> make() {
+    add_variables();
+    for (std::size_t i = 0; i < c_.operations_.size(); ++i) add_operation(static_cast<OpId>(i));
+    for (std::size_t i = 0; i < d_.arrays.size(); ++i) {
+      const auto array = static_cast<ArrayId>(i);
+      if (d_.is_input(array)) add_input(array);
+      if (d_.producer(array)) add_result(array);
+      if (d_.is_output(array) && d_.producer(array)) add_output(array);
+    }
+    for (std::size_t i = 0; i < c_.operations_.size(); ++i) add_reads(static_cast<OpId>(i));
+    return std::make_shared<const Variant>(std::move(v_));
+  }
+
+ private:
+  void add_variables() {
+    placed_.assign(c_.variables_.size(), -1);
+    for (std::size_t i = 0; i < c_.variables_.size(); ++i) {
+      const VariableMapping& m = c_.mapping_->variables[i];
+      if (!holds(m.when, tile_)) continue;
+      const CompiledVariable& v = c_.variables_[i];
+      placed_[i] = static_cast<int>(v_.variables.size());
+      Variable out;
+      out.mapping = static_cast<int>(i);
+      out.arrays = v.arrays;
+      out.auxiliaries = v.auxiliaries;
+      out.level = c_.levels_[at(v.position)].id;
+      out.scope = m.scope;
+      out.type = v.type;
+      out.engine = m.engine;
+      out.multicast = m.multicast && holds(*m.multicast, tile_);
+      out.output_staging = m.output_staging;
+      v_.variables.push_back(std::move(out));
+    }
+    for (Variable& v : v_.variables) {
+      const int alias = c_.variables_[at(v.mapping)].alias;
+      v.alias = alias < 0 ? -1 : placed_[at(alias)];
+    }
+  }
+
+  [[nodiscard]] int position(int variable) const { return c_.variables_[at(v_.variables[at(variable)].mapping)].position; }
+  [[nodiscard]] bool streams(ArrayId array) const {
+    return c_.streamed_->stream && d_.arrays[at(array)].has(*c_.streamed_->stream);
+  }
+
+  // Variables that hold the array for use, from the top level down.
+  [[nodiscard]] std::vector<int> homes(ArrayId array) const {
+    std::vector<int> out;
+    for (std::size_t i = 0; i < v_.variables.size(); ++i) {
+      if (!v_.variables[i].output_staging && has(v_.variables[i].arrays, array)) out.push_back(static_cast<int>(i));
+    }
+    std::stable_sort(out.begin(), out.end(), [&](int a, int b) { return position(a) < position(b); });
+    return out;
+  }
+
+  [[nodiscard]] int staging_at(ArrayId array, int where) const {
+    for (std::size_t i = 0; i < v_.variables.size(); ++i) {
+      const Variable& v = v_.variables[i];
+      if (v.output_staging && has(v.arrays, array) && position(static_cast<int>(i)) == where) return static_cast<int>(i);
+    }
+    return -1;
+  }
+
+  // The type of what no variable holds: an input's is the question's, a result is kept in fp32 (on the abstract machine
+  // everything is a value).
+  [[nodiscard]] DType default_type(ArrayId array) const {
+    return d_.is_input(array) || c_.machine_->tensor.empty() ? c_.problem_->dtype : DType::f32;
+  }
+
+  Crossing& add(ArrayId array, int where, bool store, Phase phase, DType type) {
+    Crossing out;
+    out.array = array;
+    out.into = c_.levels_[at(where)].id;
+    out.store = store;
+    out.phase = phase;
+    out.type = type;
+    out.skips = c_.across_.has_value() && phase == Phase::loop;
+    v_.crossings.push_back(out);
+    return v_.crossings.back();
+  }
+
+  // From device memory down through each level to the first variable that holds it, then on to the further ones.
+  void add_input(ArrayId array) {
+    const Phase phase = streams(array) ? Phase::loop : Phase::head;
+    const std::vector<int> at_home = homes(array);
+    int reached = -1;
+    int source = -1;
+    const auto fill = [&](int variable, int down_to) {
+      for (int where = reached + 1; where <= down_to; ++where) {
+        const DType type = source >= 0 ? v_.variables[at(source)].type : variable >= 0 ? v_.variables[at(variable)].type : default_type(array);
+        Crossing& c = add(array, where, false, phase, type);
+        c.variable = variable;
+        if (variable < 0) continue;
+        c.multicast = v_.variables[at(variable)].multicast;
+        if (where == down_to || where == c_.cluster_) c.engine = v_.variables[at(variable)].engine;
+      }
+      reached = std::max(reached, down_to);
+      source = variable;
+    };
+    for (const int variable : at_home) {
+      if (position(variable) > reached) fill(variable, position(variable));
+    }
+    if (at_home.empty()) fill(-1, c_.deepest_);
+  }
+
+  // A result is made at the deepest level; where its variable lies higher, it is stored there, and what the loop
+  // maintains is fetched back for every iteration.
+  void add_result(ArrayId array) {
+    const std::vector<int> at_home = homes(array);
+    const bool maintained = has(c_.streamed_->maintained, array);
+    const Phase phase = c_.streamed_->operations[at(*d_.producer(array))].phase;
+    const bool kept = std::any_of(at_home.begin(), at_home.end(), [&](int v) { return position(v) == c_.deepest_; });
+    for (const int variable : at_home) {
+      for (int where = c_.deepest_; where > position(variable); --where) {
+        const bool each_time = phase == Phase::loop && !streams(array) && !(kept && maintained);
+        const Phase when = kept && maintained ? Phase::tail : phase;
+        Crossing& up = add(array, where, true, when, v_.variables[at(variable)].type);
+        up.reread = each_time;
+        up.variable = variable;
+        if (!maintained || kept) continue;
+        Crossing& down = add(array, where, false, when, v_.variables[at(variable)].type);
+        down.reread = each_time;
+        down.variable = variable;
+      }
+    }
+  }
+
+  // From where the array is kept up to device memory, through the staging variables on the way: what crosses has the
+  // type of the staging variable that it comes from or goes to.
+  void add_output(ArrayId array) {
+    const std::vector<int> at_home = homes(array);
+    const int home = at_home.empty() ? -1 : at_home.back();
+    const Phase phase = streams(array) ? Phase::loop : Phase::tail;
+    DType type = home >= 0 ? v_.variables[at(home)].type : default_type(array);
+    int from = home;
+    for (int where = home >= 0 ? position(home) : c_.deepest_; where >= 0; --where) {
+      if (const int here = staging_at(array, where); here >= 0) from = here;
+      const int above = staging_at(array, where - 1);
+      if (from >= 0) type = v_.variables[at(from)].type;
+      Crossing& c = add(array, where, true, phase, above >= 0 ? v_.variables[at(above)].type : type);
+      c.variable = above >= 0 ? above : from;
+      if (above < 0 && from >= 0) c.engine = v_.variables[at(from)].engine;
+      // A chunk that is left out must be written all the same, if only with zeros, unless it is added to.
+      c.skips = c.skips && !d_.arrays[at(array)].has(*c_.across_);
+    }
+  }
+
+  // The variable that an operand is read from: as the mapping says, else the lowest.
+  [[nodiscard]] int operand_of(OpId id, std::size_t input) const {
+    for (const auto& [guard, variable] : c_.operations_[at(id)].operands[input]) {
+      if (holds(*guard, tile_)) return placed_[at(variable)];
+    }
+    const std::vector<int> at_home = homes(d_.operations[at(id)].inputs[input]);
+    return at_home.empty() ? -1 : at_home.back();
+  }
+
+  // Operands that lie above the deepest level are read anew by every instance, in every iteration.
+  void add_reads(OpId id) {
+    const Operation& op = d_.operations[at(id)];
+    const Phase phase = c_.streamed_->operations[at(id)].phase;
+    for (std::size_t i = 0; i < op.inputs.size(); ++i) {
+      const int variable = operand_of(id, i);
+      if (variable < 0) continue;
+      const ArrayId array = op.inputs[i];
+      for (int where = position(variable) + 1; where <= c_.deepest_; ++where) {
+        Crossing& c = add(array, where, false, phase, v_.variables[at(variable)].type);
+        c.reread = phase == Phase::loop && !streams(array);
+        c.variable = variable;
+      }
+    }
+  }
+
+  void add_operation(OpId id) {
+    const CompiledOperation& op = c_.operations_[at(id)];
+    PlacedOperation out;
+    out.operation = id;
+    out.phase = c_.streamed_->operations[at(id)].phase;
+    out.agent = op.agent;
+    out.tensor = op.tensor;
+    out.instruction = op.instruction;
+    for (std::size_t i = 0; i < op.operands.size(); ++i) {
+      const int variable = operand_of(id, i);
+      const int where = variable >= 0 ? position(variable) : c_.deepest_;
+      out.operands.emplace_back(d_.operations[at(id)].inputs[i], c_.levels_[at(where)].id);
+      if (i == 0) out.a_from_registers = op.tensor && where > c_.block_;
+    }
+    v_.work.emplace_back();
+    for (std::size_t w = 0; w < op.work.size(); ++w) {
+      if (!holds(op.work[w].mapping->when, tile_)) continue;
+      v_.work.back().push_back(static_cast<int>(w));
+      out.work.push_back({op.work[w].mapping, op.work[w].unit, 0});
+    }
+    v_.operations.push_back(std::move(out));
+  }
+
+  const Placer::Compiled& c_;
+  const Tile& tile_;
+  const Diagram& d_;
+  Variant v_;
+  std::vector<int> placed_;  // Mapping::variables -> Variant::variables
+};
+
+std::shared_ptr<const Variant> Placer::Compiled::make_variant(const Tile& tile) const {
+  return VariantMaker(*this, tile).make();
+}
+
+}  // namespace napkin
