@@ -40,6 +40,8 @@ Terms merge(const std::vector<ProgramTerm>& terms) {
 struct AxisClass {
   std::vector<std::size_t> members;
   double upper = 0;  // ln of the product of the sizes
+  bool limited = true;
+  [[nodiscard]] bool chosen() const { return limited && upper > 0; }
 };
 
 std::vector<AxisClass> classes_of(const GeometricProgram& program, const Terms& terms, Box box) {
@@ -49,7 +51,9 @@ std::vector<AxisClass> classes_of(const GeometricProgram& program, const Terms& 
     std::vector<bool> column;
     for (const auto& [lacks, term] : terms) column.push_back(in(lacks, i));
     const bool lacked = std::find(column.begin(), column.end(), true) != column.end();
-    if (!lacked || program.axes[i].size <= 1) continue;  // g = 1: nothing is saved by more
+    if (!lacked) continue;  // g = 1: nothing is saved by more
+    const bool limited = program.axes[i].limited;
+    column.push_back(limited);
     auto at = std::find(columns.begin(), columns.end(), column);
     if (at == columns.end()) {
       columns.push_back(column);
@@ -58,8 +62,11 @@ std::vector<AxisClass> classes_of(const GeometricProgram& program, const Terms& 
     }
     AxisClass& c = classes[static_cast<std::size_t>(at - columns.begin())];
     c.members.push_back(i);
-    c.upper += box == Box::none ? std::numeric_limits<double>::infinity() : std::log(program.axes[i].size);
+    c.limited = limited;
+    c.upper += box == Box::none && limited ? std::numeric_limits<double>::infinity() : std::log(program.axes[i].size);
   }
+  // Classes of size 1 and those that cost no memory have nothing to choose: last, at full size.
+  std::stable_partition(classes.begin(), classes.end(), [](const AxisClass& c) { return c.chosen(); });
   return classes;
 }
 
@@ -115,7 +122,7 @@ Reduced reduce(const GeometricProgram& program, const Terms& terms, const std::v
   std::vector<std::size_t> inside;
   for (std::size_t c = 0; c < classes.size(); ++c) {
     if (bound[c] == Bound::inside) inside.push_back(c);
-    if (bound[c] != Bound::upper) continue;
+    if (bound[c] != Bound::upper || !classes[c].limited) continue;
     for (std::size_t i : classes[c].members) r.volume = r.volume * program.axes[i].symbol;
     r.scale *= std::exp(classes[c].upper);
   }
@@ -262,20 +269,26 @@ double transfer_at(const GeometricProgram& program, const std::vector<double>& g
 }
 
 ClosedForm closed_form(const GeometricProgram& program, double memory, Box box) {
-  if (program.terms.empty() || !(program.resident > 0) || program.axes.size() > 64) {
-    throw Error("optimum", "the programme has no transfers or no resident array", "at least one of each, at most 64 axes");
+  if (program.terms.empty() || program.axes.size() > 64) {
+    throw Error("optimum", "the programme has no transfers or too many axes", "at least one, at most 64 axes");
   }
   const Terms terms = merge(program.terms);
   const std::vector<AxisClass> classes = classes_of(program, terms, box);
   ClosedForm result;
   result.group.assign(program.axes.size(), 1.0);
-  const double room = memory / program.resident;
+  const double room = program.resident > 0 ? memory / program.resident : std::numeric_limits<double>::infinity();
   result.fits = room >= 1;
-  std::vector<Bound> bound(classes.size(), Bound::lower);
-  if (result.fits && !classes.empty()) {
-    const LogSolution s = solve(log_program(terms, classes, std::log(room)));
-    bound = s.bound;
-    for (std::size_t c = 0; c < classes.size(); ++c) {
+  std::vector<Bound> bound;
+  for (const AxisClass& c : classes) bound.push_back(c.chosen() ? Bound::lower : Bound::upper);
+  for (const AxisClass& c : classes) {
+    for (std::size_t i : c.members) result.group[i] = c.chosen() ? 1 : program.axes[i].size;
+  }
+  const auto choices = static_cast<std::size_t>(std::count(bound.begin(), bound.end(), Bound::lower));
+  if (result.fits && choices > 0) {
+    const LogSolution s = solve(log_program(terms, {classes.begin(), classes.begin() + static_cast<Index>(choices)},
+                                            std::log(room)));
+    std::copy(s.bound.begin(), s.bound.end(), bound.begin());
+    for (std::size_t c = 0; c < choices; ++c) {
       spread(program, classes[c], s.x[static_cast<Index>(c)], box, result.group);
     }
   }

@@ -26,7 +26,8 @@ struct ProgramAxis {
   std::string name;
   AxisId axis = 0;
   double size = 1;
-  Product symbol;  ///< the name; empty (1) for an axis of size 1 by default
+  Product symbol;        ///< the name; empty (1) for an axis of size 1 by default
+  bool limited = true;   ///< g_i is in the memory limit; false: it costs no memory, so g_i = a_i
 };
 
 struct ProgramTerm {
@@ -39,7 +40,7 @@ struct ProgramTerm {
 struct GeometricProgram {
   std::vector<ProgramAxis> axes;   ///< the grouped axes, in the diagram's order; at most 64
   std::vector<ProgramTerm> terms;
-  double resident = 1;             ///< y, weighted
+  double resident = 1;             ///< y, weighted; 0: no memory limit
   Product resident_symbol;
 };
 
@@ -68,20 +69,10 @@ struct ClosedForm {
 
 /// The minimum and its closed form at `memory` (in the unit of y). Axes at a limit are clamped and the rest is solved
 /// again, so capped forms come out: matmul a^2 b c / M + b c + a c, GQA 2 g q d + 2 x d. Of several equal optima the
-/// axis declared last takes the largest share. Throws Error for an empty programme or y <= 0.
+/// axis declared last takes the largest share. Throws Error for an empty programme or more than 64 axes.
 [[nodiscard]] ClosedForm closed_form(const GeometricProgram& program, double memory, Box box = Box::axes);
 
 /// The H of given real group sizes: the objective itself.
 [[nodiscard]] double transfer_at(const GeometricProgram& program, const std::vector<double>& group);
-
-/// The programme of a streamed diagram with these sizes. `weight` by ArrayId: bytes a value (mixed precision; the
-/// memory is then in bytes); empty: 1 each, everything in values. y sums the arrays that stay through the loop and are
-/// weaved by every grouped axis: attention Q and O, matmul only C (erratum P13). Masks are not seen: every pair counts.
-/// Throws Error where no array carries all grouped axes (no monomial constraint exists), Overflow never.
-[[nodiscard]] GeometricProgram program_of(const Streamed& streamed, const Problem& problem,
-                                          const std::vector<double>& weight = {});
-
-/// An axis as a symbol: an axis whose size is its default shows as that default (dv = d prints d, b = 1 prints nothing).
-[[nodiscard]] Product axis_symbol(const Diagram& diagram, const Sizes& sizes, AxisId axis);
 
 }  // namespace napkin

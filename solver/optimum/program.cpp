@@ -1,0 +1,201 @@
+#include "solver/optimum/program.hpp"
+
+#include <algorithm>
+
+namespace napkin {
+namespace {
+
+std::size_t at(int id) { return static_cast<std::size_t>(id); }
+
+double number(Count n) { return static_cast<double>(n); }
+
+AxisSet set_of(const std::vector<AxisId>& axes, const std::vector<AxisId>& grouped) {
+  AxisSet set = 0;
+  for (AxisId a : axes) {
+    const auto position = std::find(grouped.begin(), grouped.end(), a);
+    if (position != grouped.end()) set |= AxisSet{1} << (position - grouped.begin());
+  }
+  return set;
+}
+
+// The label of an axis: "g_q" for q, nothing for an axis that prints nothing.
+Product label(const char* prefix, const Product& axis) {
+  Product p;
+  for (const Factor& f : axis.factors) p = p * symbol(f.rank, prefix + f.base);
+  return p;
+}
+
+struct Resident {
+  double values = 0;
+  std::vector<Product> symbols;
+};
+
+// Per unit of group volume: what stays through a column, by the grouped axes that it must at least carry.
+Resident resident_in(const Streamed& s, const Column& column, const std::vector<AxisId>& grouped, AxisSet carried,
+                     const Sizes& sizes, const std::vector<double>& weight) {
+  Resident r;
+  for (ArrayId id : column.arrays) {
+    const Array& array = s.diagram.arrays[at(id)];
+    if ((s.stream && array.has(*s.stream)) || (set_of(array.axes, grouped) & carried) != carried) continue;
+    Product named{weight.empty() ? 1 : weight[at(id)], {}};
+    double values = named.coefficient;
+    for (AxisId a : array.axes) {
+      if (s.grouped(a)) continue;
+      values *= number(sizes[at(a)]);
+      named = named * axis_symbol(s.diagram, sizes, a);
+    }
+    r.values += values;
+    r.symbols.push_back(named);
+  }
+  return r;
+}
+
+// The largest set of grouped axes that one array carries without the stream.
+AxisSet limited_axes(const Streamed& s, const std::vector<Column>& drawn, const std::vector<AxisId>& grouped) {
+  AxisSet best = 0;
+  for (const Column& column : drawn) {
+    for (ArrayId id : column.arrays) {
+      const Array& array = s.diagram.arrays[at(id)];
+      if (s.stream && array.has(*s.stream)) continue;
+      const AxisSet carried = set_of(array.axes, grouped);
+      if (__builtin_popcountll(carried) > __builtin_popcountll(best)) best = carried;
+    }
+  }
+  return best;
+}
+
+void check_axes(const std::vector<AxisId>& grouped) {
+  if (grouped.size() > 64) throw Error("optimum", "more than 64 grouped axes", "at most 64");
+}
+
+}  // namespace
+
+std::vector<AxisId> grouped_axes(const Streamed& streamed) {
+  std::vector<AxisId> result;
+  for (std::size_t i = 0; i < streamed.roles.size(); ++i) {
+    if (streamed.grouped(static_cast<AxisId>(i))) result.push_back(static_cast<AxisId>(i));
+  }
+  check_axes(result);
+  return result;
+}
+
+Product axis_symbol(const Diagram& diagram, const Sizes& sizes, AxisId axis) {
+  const Axis& a = diagram.axes[at(axis)];
+  if (const auto* fixed = std::get_if<std::int64_t>(&a.fallback)) {
+    if (*fixed == 1 && sizes[at(axis)] == 1) return {};
+  }
+  if (const auto* other = std::get_if<AxisId>(&a.fallback)) {
+    if (sizes[at(axis)] == sizes[at(*other)]) return axis_symbol(diagram, sizes, *other);
+  }
+  return symbol(axis, a.name);
+}
+
+GeometricProgram program_of(const Streamed& streamed, const Problem& problem, const std::vector<double>& weight) {
+  const std::vector<AxisId> grouped = grouped_axes(streamed);
+  const std::vector<Column> drawn = columns(streamed, ColumnView::drawn);
+  const AxisSet limited = limited_axes(streamed, drawn, grouped);
+  GeometricProgram p;
+  for (std::size_t i = 0; i < grouped.size(); ++i) {
+    const AxisId a = grouped[i];
+    p.axes.push_back({streamed.diagram.axes[at(a)].name, a, number(problem.sizes[at(a)]),
+                      axis_symbol(streamed.diagram, problem.sizes, a), ((limited >> i) & 1U) != 0});
+  }
+  for (const TransferTerm& t : transfer_terms(streamed)) {
+    ProgramTerm term{t.array, 1, set_of(t.lacking, grouped), {}};
+    term.symbol.coefficient = weight.empty() ? 1 : weight[at(t.array)];
+    std::vector<AxisId> axes = streamed.diagram.arrays[at(t.array)].axes;
+    axes.insert(axes.end(), t.lacking.begin(), t.lacking.end());
+    term.coefficient = term.symbol.coefficient;
+    for (AxisId a : axes) {
+      term.coefficient *= number(problem.sizes[at(a)]);
+      term.symbol = term.symbol * axis_symbol(streamed.diagram, problem.sizes, a);
+    }
+    p.terms.push_back(std::move(term));
+  }
+  Resident most;
+  for (const Column& column : drawn) {
+    Resident r = resident_in(streamed, column, grouped, limited, problem.sizes, weight);
+    if (r.values > most.values) most = std::move(r);
+  }
+  p.resident = most.values;
+  p.resident_symbol = as_product(most.symbols);
+  return p;
+}
+
+MemoryRule::MemoryRule(const Streamed& streamed, const Sizes& sizes, ColumnView view) {
+  const std::vector<AxisId> grouped = grouped_axes(streamed);
+  if (streamed.stream) {
+    stream_size_ = sizes[at(*streamed.stream)];
+    const auto position = std::find(grouped.begin(), grouped.end(), *streamed.stream);
+    if (position != grouped.end()) split_stream_ = static_cast<std::size_t>(position - grouped.begin());
+  }
+  const auto part = [&](const std::vector<AxisId>& axes) {
+    Part p;
+    for (AxisId a : axes) {
+      const Product name = axis_symbol(streamed.diagram, sizes, a);
+      const auto position = std::find(grouped.begin(), grouped.end(), a);
+      if (streamed.stream == a) {
+        p.streamed = true;
+        p.symbol = p.symbol * label("s_", name);
+      } else if (position != grouped.end()) {
+        p.grouped.push_back(static_cast<std::size_t>(position - grouped.begin()));
+        p.symbol = p.symbol * label("g_", name);
+      } else {
+        p.fixed *= sizes[at(a)];
+        p.symbol = p.symbol * name;
+      }
+    }
+    return p;
+  };
+  for (const Column& column : columns(streamed, view)) {
+    Sum sum;
+    for (ArrayId id : column.arrays) sum.push_back(part(streamed.diagram.arrays[at(id)].axes));
+    for (int aux : column.auxiliaries) sum.push_back(part(streamed.auxiliaries[at(aux)].axes));
+    if (std::find(columns_.begin(), columns_.end(), sum) == columns_.end()) columns_.push_back(std::move(sum));
+  }
+}
+
+Count MemoryRule::value(const Sum& sum, std::span<const Count> group, Count chunk) const {
+  const Count streamed = std::min(chunk, split_stream_ ? group[*split_stream_] : stream_size_);
+  Count total = 0;
+  for (const Part& p : sum) {
+    Count values = p.fixed;
+    for (std::size_t i : p.grouped) values *= group[i];
+    if (p.streamed) values *= streamed;
+    total += values;
+  }
+  return total;
+}
+
+Count MemoryRule::operator()(std::span<const Count> group, Count chunk) const {
+  Count largest = 0;
+  for (const Sum& sum : columns_) largest = std::max(largest, value(sum, group, chunk));
+  return largest;
+}
+
+std::vector<Product> MemoryRule::largest(std::span<const Count> group, Count chunk) const {
+  std::vector<Product> names;
+  Count most = -1;
+  for (const Sum& sum : columns_) {
+    const Count values = value(sum, group, chunk);
+    if (values <= most) continue;
+    most = values;
+    names.clear();
+    for (const Part& p : sum) names.push_back(p.symbol);
+  }
+  return collect(names);
+}
+
+IntegerProblem integer_problem_of(const Streamed& streamed, const Problem& problem, Values limit, ColumnView view) {
+  const std::vector<AxisId> grouped = grouped_axes(streamed);
+  IntegerProblem p;
+  for (AxisId a : grouped) p.axes.push_back({problem.sizes[at(a)], 1, false});
+  for (const TransferTerm& t : transfer_terms(streamed)) {
+    p.terms.push_back({volume(streamed.diagram.arrays[at(t.array)], problem.sizes).value, set_of(t.lacking, grouped)});
+  }
+  p.memory = MemoryRule(streamed, problem.sizes, view);
+  p.limit = limit.value;
+  return p;
+}
+
+}  // namespace napkin

@@ -1,0 +1,115 @@
+#include "solver/optimum/report.hpp"
+
+#include <algorithm>
+
+namespace napkin {
+namespace {
+
+std::size_t at(int id) { return static_cast<std::size_t>(id); }
+
+// The masked axis that is grouped: its groups see different chunks, so H is no product of counts along it.
+std::optional<std::size_t> masked_axis(const Streamed& s, const Problem& problem, const std::vector<AxisId>& grouped) {
+  if (!s.skips || problem.mask.kind == Mask::Kind::none) return std::nullopt;
+  for (std::size_t i = 0; i < grouped.size(); ++i) {
+    if (grouped[i] == (*s.skips)[0] || grouped[i] == (*s.skips)[1]) return i;
+  }
+  return std::nullopt;
+}
+
+// With the masked axis at one size the rest is a problem of the plain kind: its terms carry the visited chunks.
+IntegerProblem fixed_problem(const Streamed& s, const Problem& problem, const IntegerProblem& limits,
+                             const std::vector<AxisId>& grouped, std::size_t masked, Count size, Count chunk) {
+  IntegerProblem p;
+  for (std::size_t i = 0; i < grouped.size(); ++i) {
+    if (i != masked) p.axes.push_back(limits.axes[i]);
+  }
+  Partition whole{problem.sizes, chunk};
+  whole.group[at(grouped[masked])] = size;
+  const std::vector<TransferTerm> terms = transfer_terms(s);
+  for (std::size_t t = 0; t < terms.size(); ++t) {
+    const std::uint64_t below = (std::uint64_t{1} << masked) - 1, set = limits.terms[t].lacks;
+    p.terms.push_back({transfer_of(s, terms[t], problem, whole).value, (set & below) | ((set >> 1) & ~below)});
+  }
+  p.memory = [&limits, masked, size](std::span<const Count> group, Count s_chunk) {
+    std::vector<Count> all(group.begin(), group.end());
+    all.insert(all.begin() + static_cast<std::ptrdiff_t>(masked), size);
+    return limits.memory(all, s_chunk);
+  };
+  p.limit = limits.limit;
+  p.chunks = {chunk};
+  return p;
+}
+
+std::optional<IntegerOptimum> masked_optimum(const Streamed& s, const Problem& problem, const IntegerProblem& limits,
+                                             const std::vector<AxisId>& grouped, std::size_t masked) {
+  const IntegerAxis& axis = limits.axes[masked];
+  std::optional<IntegerOptimum> best;
+  for (Count chunk : limits.chunks) {
+    std::int64_t tried = 0;
+    std::vector<Count> smallest(limits.axes.size(), 1);
+    for (std::size_t i = 0; i < smallest.size(); ++i) smallest[i] = limits.axes[i].multiple;
+    for (Count size = round_up(axis.size, axis.multiple); size >= axis.multiple; size -= axis.multiple) {
+      smallest[masked] = size;
+      if ((axis.divides && axis.size % size != 0) || limits.memory(smallest, chunk) > limits.limit) continue;
+      if (++tried > 65536) break;
+      auto found = integer_optimum(fixed_problem(s, problem, limits, grouped, masked, size, chunk));
+      if (!found || (best && found->transfer >= best->transfer)) continue;
+      best = std::move(found);
+      best->group.insert(best->group.begin() + static_cast<std::ptrdiff_t>(masked), size);
+    }
+  }
+  return best;
+}
+
+std::string labelled_transfer(const GeometricProgram& program) {
+  std::vector<Product> sum;
+  for (const ProgramTerm& t : program.terms) {
+    Product p = t.symbol;
+    for (std::size_t i = 0; i < program.axes.size(); ++i) {
+      if (((t.lacks >> i) & 1U) == 0) continue;
+      for (const Factor& f : program.axes[i].symbol.factors) p = p * symbol(f.rank, "g_" + f.base, -1);
+    }
+    sum.push_back(std::move(p));
+  }
+  return print(sum);
+}
+
+}  // namespace
+
+std::optional<IntegerOptimum> integer_optimum_of(const Streamed& streamed, const Problem& problem,
+                                                 const IntegerProblem& limits) {
+  const std::vector<AxisId> grouped = grouped_axes(streamed);
+  const auto masked = masked_axis(streamed, problem, grouped);
+  return masked ? masked_optimum(streamed, problem, limits, grouped, *masked) : integer_optimum(limits);
+}
+
+OptimumReport optimum_of(const Streamed& streamed, const Problem& problem, Values memory) {
+  const GeometricProgram program = program_of(streamed, problem);
+  const double values = static_cast<double>(memory.value);
+  ClosedForm closed = closed_form(program, values);
+  OptimumReport report;
+  report.textbook = closed_form(program, values, Box::none);
+  report.terms = std::move(closed.terms);
+  report.exact = closed.exact;
+  report.transfer = closed.transfer;
+  for (std::size_t i = 0; i < program.axes.size(); ++i) report.group.emplace_back(program.axes[i].name, closed.group[i]);
+
+  const IntegerProblem exact = integer_problem_of(streamed, problem, memory);
+  std::vector<Count> shown(program.axes.size(), 1);
+  if (const auto best = integer_optimum_of(streamed, problem, exact)) {
+    report.fits = true;
+    IntegerReport integer{Values(best->transfer), {}, best->chunk, Values(best->memory)};
+    for (std::size_t i = 0; i < program.axes.size(); ++i) {
+      integer.group.emplace_back(program.axes[i].name, best->group[i]);
+    }
+    shown = best->group;
+    if (problem.mask.kind == Mask::Kind::none) report.ratio = static_cast<double>(best->transfer) / closed.transfer;
+    report.integer = std::move(integer);
+  }
+  report.formula.optimum = closed.formula;
+  report.formula.transfer = labelled_transfer(program);
+  report.formula.memory = print(MemoryRule(streamed, problem.sizes, ColumnView::drawn).largest(shown, 1));
+  return report;
+}
+
+}  // namespace napkin

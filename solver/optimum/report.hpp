@@ -1,0 +1,50 @@
+#pragma once
+// The optimum of one level of a streamed diagram, as a reporter prints it. (design section 5, "optimum", "formula")
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "solver/optimum/program.hpp"
+
+namespace napkin {
+
+/// The optimum in whole numbers, sizes by axis name.
+struct IntegerReport {
+  Values transfer;
+  std::vector<std::pair<std::string, Count>> group;
+  Count chunk = 1;
+  Values memory;
+};
+
+struct FormulaReport {
+  std::string transfer;  ///< of any tile: "2 q d + 2 q x d / g_q"
+  std::string memory;    ///< its largest column at the optimum: "2 g_q d + 2 s_x d"
+  std::string optimum;   ///< of the best tile: "2 q d + 4 q x d^2 / M"
+};
+
+struct OptimumReport {
+  bool fits = false;             ///< the memory holds at least the smallest group
+  std::vector<PowerTerm> terms;  ///< of the limits that bind at this memory; one per beta
+  bool exact = true;             ///< transfer is the sum of the terms (else the last one is only the leading power)
+  double transfer = 0;           ///< H*, values
+  std::vector<std::pair<std::string, double>> group;  ///< real-valued
+  ClosedForm textbook;           ///< without the upper limits of the axes (eq. 1)
+  std::optional<IntegerReport> integer;  ///< nothing where nothing fits
+  /// Exact integer optimum over closed form, at least 1; 0 where there is no integer optimum, or where a mask is
+  /// active (the closed form counts every pair).
+  double ratio = 0;
+  FormulaReport formula;
+};
+
+/// The closed form and the exact integer optimum (streams 1, no divisors, memory_lower_bound <= memory). Under a mask
+/// that leaves chunks out, the integer optimum tries every size of the masked row axis and is as exact (up to 65,536
+/// sizes, the largest that fit). Throws Overflow, Error.
+[[nodiscard]] OptimumReport optimum_of(const Streamed& streamed, const Problem& problem, Values memory);
+
+/// The integer optimum alone, with this problem's divisors and chunks in place of the defaults.
+[[nodiscard]] std::optional<IntegerOptimum> integer_optimum_of(const Streamed& streamed, const Problem& problem,
+                                                               const IntegerProblem& limits);
+
+}  // namespace napkin
