@@ -1,8 +1,7 @@
 #include "model/clock/load.hpp"
 
 #include <algorithm>
-
-#include "model/diagram/visits.hpp"
+#include <cmath>
 
 namespace napkin {
 namespace {
@@ -183,34 +182,7 @@ void shared_pipes(const PlacedDiagram& placed, BlockLoad& load, const Gathered& 
   }
 }
 
-// Masks: who visits what.
-
-/// The plane that the question's mask hides parts of, where a loop walks one of its axes.
-struct Plane {
-  AxisId rows = -1, columns = -1;
-  bool rows_stream = false;  // the loop walks the rows (a block owns columns)
-};
-
-std::optional<Plane> masked_plane(const PlacedDiagram& placed) {
-  if (placed.problem->mask.kind == Mask::Kind::none || !placed.streamed->stream) return std::nullopt;
-  const AxisId stream = *placed.streamed->stream;
-  for (const Operation& op : diagram(placed).operations) {
-    if (!op.mask) continue;
-    const auto [rows, columns] = *op.mask;
-    if (stream != rows && stream != columns) continue;
-    return Plane{rows, columns, stream == rows};
-  }
-  return std::nullopt;
-}
-
 std::size_t index(AxisId axis) { return static_cast<std::size_t>(axis); }
-
-/// Iterations of one block that skips nothing.
-Count whole_loop(const PlacedDiagram& placed) {
-  if (!placed.streamed->stream) return 1;
-  const PlacedLevel& block = placed.block();
-  return ceil_div(block.extent[index(*placed.streamed->stream)], std::max(block.chunk, Count(1)));
-}
 
 }  // namespace
 
@@ -245,62 +217,37 @@ BlockLoad block_load(const PlacedDiagram& placed) {
 Schedule schedule(const PlacedDiagram& placed) {
   const Count nodes = std::max(placed.machine->compute_nodes(), Count(1));
   const Count cluster = std::max(placed.cluster, Count(1));
-  Schedule out;
   const Count usable = std::max(nodes / cluster * cluster, Count(1));
-  const Count longest = whole_loop(placed), blocks = placed.blocks;
+  const PlacedLevel& block = placed.block();
+  const Visits& seen = block.walk.total;
+  Count walked_together = seen.row_groups;  // blocks that the walk's sums run over
+  if (placed.streamed->stream) walked_together *= block.groups_of[index(*placed.streamed->stream)];
+  Schedule out;
   out.nodes = real(usable);
-  out.blocks = real(ceil_div(blocks, usable));
-  out.total_blocks = real(blocks);
-  out.total_iterations = real(longest) * out.total_blocks;
-  out.iterations = real(longest) * out.blocks;
-  const auto plane = masked_plane(placed);
-  if (!plane) return out;
-  const PlacedLevel& block = placed.block();
-  const AxisId stream = *placed.streamed->stream;
-  if (block.groups_of[index(stream)] > Count(1)) return out;  // a split loop: counted in full
-  const Count row_part = plane->rows_stream ? block.chunk : block.extent[index(plane->rows)];
-  const Count column_part = plane->rows_stream ? block.extent[index(plane->columns)] : block.chunk;
-  const Sizes& sizes = placed.problem->sizes;
-  const Visits seen = visits(placed.problem->mask, sizes[index(plane->rows)].get(), sizes[index(plane->columns)].get(),
-                             row_part.get(), column_part.get());
-  const AxisId grouped = plane->rows_stream ? plane->columns : plane->rows;
-  const Count planes = blocks / block.groups_of[index(grouped)];
-  const Count total = seen.chunks * planes;
-  out.total_iterations = real(total);
-  const Count most = plane->rows_stream ? std::min(longest, seen.chunks) : seen.longest;
-  if (total < most * blocks) out.iterations = real(std::max(most, ceil_div(total, usable)));
-  else out.iterations = real(most) * out.blocks;
+  out.blocks = real(ceil_div(placed.blocks, usable));
+  out.total_blocks = real(placed.blocks);
+  out.total_iterations = real(seen.chunks * (placed.blocks / std::max(walked_together, Count(1))));
+  const double longest = real(seen.longest), mean = out.total_iterations / out.total_blocks;
+  const double ahead = (out.blocks - 1) * out.nodes / out.total_blocks;
+  const double last = std::max(longest - 2 * (longest - mean) * ahead, 0.0);
+  out.iterations = std::max({longest, std::ceil(out.total_iterations / out.nodes), std::ceil(out.blocks * last)});
   return out;
-}
-
-double least_iterations(const PlacedDiagram& placed) {
-  const double whole = real(whole_loop(placed)) * real(placed.blocks);
-  const auto plane = masked_plane(placed);
-  if (!plane) return whole;
-  const PlacedLevel& block = placed.block();
-  if (block.groups_of[index(*placed.streamed->stream)] > Count(1)) return whole;
-  const Sizes& sizes = placed.problem->sizes;
-  const AxisId grouped = plane->rows_stream ? plane->columns : plane->rows;
-  const AxisId streamed = plane->rows_stream ? plane->rows : plane->columns;
-  const double pairs = real(visible_pairs(placed.problem->mask, sizes[index(plane->rows)].get(), sizes[index(plane->columns)].get()));
-  const double tile = real(block.extent[index(grouped)]) * real(std::min(block.chunk, sizes[index(streamed)]));
-  return pairs / tile * (real(placed.blocks) / real(block.groups_of[index(grouped)]));
 }
 
 double compulsory_bytes(const PlacedDiagram& placed) {
   const Diagram& d = diagram(placed);
   const Sizes& sizes = placed.problem->sizes;
-  double columns = -1;
   AxisId hidden = -1;
-  if (const auto plane = masked_plane(placed)) {
-    const std::int64_t rows = sizes[index(plane->rows)].get();
-    columns = static_cast<double>(visible(placed.problem->mask, 0, rows, rows, sizes[index(plane->columns)].get()).size());
-    hidden = plane->columns;
+  double columns = 0;
+  if (placed.across && placed.streamed->skips) {
+    const auto [row_axis, column_axis] = *placed.streamed->skips;
+    const std::int64_t rows = sizes[index(row_axis)].get();
+    columns = static_cast<double>(visible(placed.problem->mask, 0, rows, rows, sizes[index(column_axis)].get()).size());
+    hidden = column_axis;
   }
-  double bytes = 0;
-  const auto volume_of = [&](ArrayId array) {
+  const auto volume_of = [&](ArrayId array, bool input) {
     double product = 1;
-    for (const AxisId a : d.arrays[index(array)].axes) product *= a == hidden ? columns : real(sizes[index(a)]);
+    for (const AxisId a : d.arrays[index(array)].axes) product *= input && a == hidden ? columns : real(sizes[index(a)]);
     return product;
   };
   const auto type_of = [&](ArrayId array, bool store) {
@@ -309,8 +256,9 @@ double compulsory_bytes(const PlacedDiagram& placed) {
     }
     return placed.problem->dtype;
   };
-  for (const ArrayId a : d.inputs) bytes += volume_of(a) * size_of(type_of(a, false));
-  for (const ArrayId a : d.outputs) bytes += volume_of(a) * size_of(type_of(a, true));
+  double bytes = 0;
+  for (const ArrayId a : d.inputs) bytes += volume_of(a, true) * size_of(type_of(a, false));
+  for (const ArrayId a : d.outputs) bytes += volume_of(a, false) * size_of(type_of(a, true));
   return bytes;
 }
 

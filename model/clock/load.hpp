@@ -46,16 +46,15 @@ struct Schedule {
   double nodes = 1;             ///< that blocks can run on: whole clusters only
 };
 
-/// Blocks of one length: ceil(blocks / nodes) of them on the busiest node. Blocks of several lengths (a mask): the
-/// longest block, or an even share of all iterations rounded up, whichever is more: what longest-first order nearly
-/// reaches, and no order can beat. How many blocks a node holds at a time does not change its work.
+/// The busiest node's iterations: the longest block's, an even share of all rounded up, or what a node must take that runs
+/// ceil(blocks / nodes) blocks, whichever is the most. For the last, block lengths are taken to fall evenly from the
+/// longest (with the mean that the mask gives): n nodes run k n + 1 blocks only if one of them runs k + 1 of these, none
+/// shorter than the last. Equal blocks: ceil(blocks / nodes) of them, exactly. How many blocks a node holds at a time
+/// does not change its work.
 [[nodiscard]] Schedule schedule(const PlacedDiagram& placed);
 
-/// A lower bound of schedule().total_iterations, in constant time: visible pairs over the pairs of a whole tile.
-[[nodiscard]] double least_iterations(const PlacedDiagram& placed);
-
-/// Bytes of the inputs and outputs once, without columns and rows that the mask hides from all: what must cross from
-/// and to device memory whatever the tile.
+/// Bytes of the inputs and outputs once, without the inputs' columns that the mask hides from all rows: what must cross
+/// from and to device memory whatever the tile.
 [[nodiscard]] double compulsory_bytes(const PlacedDiagram& placed);
 
 }  // namespace napkin

@@ -35,10 +35,10 @@ struct Prediction {
 /// blocks_per_sm alone.
 [[nodiscard]] Seconds predicted_time(const PlacedDiagram& placed, Count blocks_per_sm);
 
-/// At most predict().time of the same placement, in constant time: tensor work of the visible pairs spread evenly over
-/// the nodes, or the compulsory bytes over device memory's pipe, whichever is longer, and the launch. Needs no plan; it
-/// depends on the rows, the columns and the operand source of the tensor operations only, and not on stages, order or
-/// the other knobs.
+/// At most predict().time of the same placement: the tensor work of all visited tiles spread evenly over the nodes, or
+/// the compulsory bytes over device memory's pipe, whichever is longer, and the launch. Needs no plan. It depends on the
+/// extents of rows and chunk and on where tensor operands are read from, not on copies, order or other knobs, so that one
+/// value bounds all tiles that differ in those.
 [[nodiscard]] Seconds time_lower_bound(const PlacedDiagram& placed);
 
 /// Floating-point operations by the field's convention: 2 a multiply-add of every contraction; causal: half of the

@@ -181,8 +181,8 @@ Seconds time_lower_bound(const PlacedDiagram& placed) {
   for (const PlacedOperation& op : placed.operations) {
     if (op.phase == Phase::loop) tensor += tensor_clocks(placed, op);
   }
-  const Count nodes = std::max(placed.machine->compute_nodes(), Count(1));
-  const double work = tensor * least_iterations(placed) / real(nodes) / clock.value;
+  const Schedule who = schedule(placed);
+  const double work = tensor * who.total_iterations / who.nodes / clock.value;
   const double bytes = seconds_over(placed, device_pipe(placed), compulsory_bytes(placed), clock);
   return Seconds(std::max(work, bytes)) + launch_overhead(*placed.machine);
 }
