@@ -1,0 +1,31 @@
+#include <doctest/doctest.h>
+
+#include <algorithm>
+
+#include "model/diagram/library.hpp"
+
+namespace {
+
+using namespace napkin;
+
+TEST_CASE("the built-in diagrams are there, by name") {
+  const auto names = builtin_diagrams();
+  for (const char* name : {"attention", "attention_backward", "matmul", "mlp", "softmax_contraction"}) {
+    CHECK(std::find(names.begin(), names.end(), name) != names.end());
+    CHECK(load_diagram(name).name == name);
+  }
+}
+
+TEST_CASE("an unknown name lists the known ones; a path is a file") {
+  CHECK_THROWS_WITH_AS((void)load_diagram("atention"),
+                       "atention: no such algorithm: did you mean 'attention'? (one of attention, attention_backward, "
+                       "matmul, mlp, softmax_contraction), or the path of a diagram's .yaml", Error);
+  CHECK_THROWS_WITH_AS((void)load_diagram("./none.yaml"), "./none.yaml: cannot be read: the path of a readable file",
+                       Error);
+}
+
+TEST_CASE("a file is read exactly like a built-in diagram") {
+  CHECK(load_diagram(NAPKIN_SOURCE_DIR "/model/diagram/algorithms/attention.yaml") == load_diagram("attention"));
+}
+
+}  // namespace
