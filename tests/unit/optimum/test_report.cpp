@@ -99,8 +99,7 @@ algorithm: three
 axes: {i: , j: , k: , b: }
 inputs: ["A[i,b]", "B[j,b]", "C[k,b]"]
 operations:
-  - U[i,j,b] = multiply (A, B)
-  - T[i,j,k] = contract over b (U, C)
+  - T[i,j,k] = contract over b (A, B, C)
 outputs: [T]
 )", {{"i", 300}, {"j", 200}, {"k", 100}, {"b", 50}});
   const OptimumReport r = optimum_of(t.streamed, t.problem, Values(4096));
