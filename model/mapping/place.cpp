@@ -224,31 +224,54 @@ void Placer::Compiled::walk(PlacedLevel& level, const PlacedLevel& block) const 
   w.total = {1, 1, 1, 1};
   w.last_chunks = w.last_columns = 1;
   if (!streamed_->stream) return;
-  const std::int64_t columns = problem_->sizes[at(*streamed_->stream)].get();
-  const std::int64_t part = std::min(block.extent[at(*streamed_->stream)].get(), columns), chunk = level.chunk.get();
-  const std::int64_t parts = columns / part, rest = columns % part;
-  const auto chunks_of = [&](std::int64_t size) { return ceil_div(size, chunk); };
-  w.all_chunks = Count(parts) * chunks_of(part) + chunks_of(rest);
-  w.total = {1, w.all_chunks, columns, chunks_of(part)};
+  const Count columns = problem_->sizes[at(*streamed_->stream)];
+  const Count part = std::min(block.extent[at(*streamed_->stream)], columns), chunk = level.chunk;
+  w.all_chunks = columns / part * ceil_div(part, chunk) + ceil_div(columns % part, chunk);
+  w.total = {1, w.all_chunks, columns, ceil_div(part, chunk)};
   w.last_chunks = w.all_chunks;
   w.last_columns = columns;
   if (!across_) return;
-  const std::int64_t rows = problem_->sizes[at(*across_)].get();
-  const std::int64_t group = level.extent[at(*across_)].get();
+  w.across = level.extent[at(*across_)];
+  if (part == columns) {
+    walk_masked(w, chunk.get());
+  } else {
+    walk_masked_parts(w, chunk.get(), part.get());
+  }
+}
+
+void Placer::Compiled::walk_masked(Walk& w, std::int64_t chunk) const {
+  const std::int64_t along = problem_->sizes[at(*streamed_->stream)].get(), group = w.across.get();
+  const std::int64_t across = problem_->sizes[at(*across_)].get();
   const bool by_columns = (*streamed_->skips)[1] == *streamed_->stream;
-  w.across = group;
-  w.total = {ceil_div(rows, group), 0, 0, 0};
-  for (std::int64_t first = 0, last = 0; first < rows; first = last) {
-    last = group < rows - first ? first + group : rows;
-    const Span seen = by_columns ? visible(problem_->mask, first, last, rows, columns)
-                                 : visible_rows(problem_->mask, first, last, columns, rows);
+  w.total = by_columns ? visits(problem_->mask, across, along, group, chunk)
+                       : visits_of_rows(problem_->mask, along, across, group, chunk);
+  const std::int64_t first = (w.total.row_groups.get() - 1) * group;
+  const Span seen = by_columns ? visible(problem_->mask, first, across, across, along)
+                               : visible_rows(problem_->mask, first, across, along, across);
+  w.last_chunks = w.last_columns = 0;
+  if (seen.size() == 0) return;
+  const std::int64_t begin = seen.first / chunk, end = (seen.last - 1) / chunk + 1;
+  w.last_chunks = end - begin;
+  w.last_columns = (end > along / chunk ? along : end * chunk) - begin * chunk;
+}
+
+// The streamed axis is split too: group by group of both axes.
+void Placer::Compiled::walk_masked_parts(Walk& w, std::int64_t chunk, std::int64_t part) const {
+  const std::int64_t along = problem_->sizes[at(*streamed_->stream)].get(), group = w.across.get();
+  const std::int64_t across = problem_->sizes[at(*across_)].get();
+  const bool by_columns = (*streamed_->skips)[1] == *streamed_->stream;
+  w.total = {ceil_div(across, group), 0, 0, 0};
+  for (std::int64_t first = 0, last = 0; first < across; first = last) {
+    last = group < across - first ? first + group : across;
+    const Span seen = by_columns ? visible(problem_->mask, first, last, across, along)
+                                 : visible_rows(problem_->mask, first, last, along, across);
     w.last_chunks = w.last_columns = 0;
-    for (std::int64_t begin = seen.first / part * part; begin < seen.last; begin += part) {
-      const std::int64_t end = std::min(begin + part, columns);
+    for (std::int64_t begin = seen.first / part * part; seen.size() > 0 && begin < seen.last; begin += part) {
+      const std::int64_t end = std::min(begin + part, along);
       const std::int64_t from = begin + std::max<std::int64_t>(seen.first - begin, 0) / chunk * chunk;
       const std::int64_t visited = ceil_div(std::min(seen.last, end) - from, chunk).get();
       w.last_chunks += visited;
-      w.last_columns += (visited < ceil_div(end - from, chunk).get() ? visited * chunk : end - from);
+      w.last_columns += visited < ceil_div(end - from, chunk).get() ? visited * chunk : end - from;
       w.total.longest = std::max(w.total.longest, Count(visited));
     }
     w.total.chunks += w.last_chunks;

@@ -160,7 +160,8 @@ class VariantMaker {
       c.variable = above >= 0 ? above : from;
       if (above < 0 && from >= 0) c.engine = v_.variables[at(from)].engine;
       // A chunk that is left out must be written all the same, if only with zeros, unless it is added to.
-      c.skips = c.skips && !d_.arrays[at(array)].has(*c_.across_);
+      const Combine* combine = c_.streamed_->combine_of(array);
+      c.skips = c.skips && combine != nullptr && combine->kind == Combine::Kind::sum;
     }
   }
 

@@ -1,0 +1,180 @@
+// The second rule on the placed diagram: the largest column of what a level holds. (theory section 2; model/README.md
+// section 9; design section 5 "memory_lower_bound", "memory_live", "memory")
+#include <algorithm>
+
+#include "model/fusion/partition.hpp"
+#include "model/resource/plan.hpp"
+#include "model/resource/resources.hpp"
+
+namespace napkin {
+namespace {
+
+std::size_t at(int id) { return static_cast<std::size_t>(id); }
+
+class Holder {
+ public:
+  explicit Holder(const PlacedDiagram& placed) : p_(placed), s_(*placed.streamed) {}
+
+  /// The largest column of one block at a level: only what the mapping places there counts.
+  [[nodiscard]] Bytes largest(const std::vector<Column>& columns, LevelId level, bool staging) const {
+    Bytes out;
+    for (const Column& column : columns) out = std::max(out, size(column, level, staging));
+    return out;
+  }
+
+  /// What the variables of a level take: copies and all instances, aliases share the largest.
+  [[nodiscard]] Bytes allocated(LevelId level) const {
+    Bytes out;
+    for (std::size_t i = 0; i < p_.variables.size(); ++i) {
+      if (p_.variables[i].level != level || owner(i) != i) continue;
+      Bytes most;
+      for (std::size_t j = 0; j < p_.variables.size(); ++j) {
+        if (owner(j) == i) most = std::max(most, p_.variables[j].bytes() * instances(p_.variables[j]));
+      }
+      out += most;
+    }
+    return out;
+  }
+
+ private:
+  [[nodiscard]] std::size_t owner(std::size_t variable) const {
+    for (std::size_t steps = 0; p_.variables[variable].alias >= 0 && steps < p_.variables.size(); ++steps) {
+      variable = at(p_.variables[variable].alias);
+    }
+    return variable;
+  }
+
+  [[nodiscard]] static bool has(const Variable& v, ArrayId array) {
+    return std::find(v.arrays.begin(), v.arrays.end(), array) != v.arrays.end();
+  }
+
+  /// The agent that computes an array, else one that reads it.
+  [[nodiscard]] const PlacedAgent* agent_of(ArrayId array) const {
+    const PlacedAgent* reader = nullptr;
+    for (const PlacedOperation& op : p_.operations) {
+      if (op.agent < 0) continue;
+      const Operation& o = s_.diagram.operations[at(op.operation)];
+      if (std::find(o.outputs.begin(), o.outputs.end(), array) != o.outputs.end()) return &p_.agents[at(op.agent)];
+      if (std::find(o.inputs.begin(), o.inputs.end(), array) != o.inputs.end()) reader = &p_.agents[at(op.agent)];
+    }
+    return reader;
+  }
+
+  [[nodiscard]] const PlacedAgent* agent_of(const Variable& v) const {
+    if (v.scope == Scope::block) return nullptr;
+    if (!v.arrays.empty()) return agent_of(v.arrays[0]);
+    for (const PlacedOperation& op : p_.operations) {  // auxiliaries: who runs the operation that keeps them
+      if (op.agent >= 0 && s_.operations[at(op.operation)].accumulator == AccumulatorKind::online_softmax) return &p_.agents[at(op.agent)];
+    }
+    return nullptr;
+  }
+
+  [[nodiscard]] Count instances(const Variable& v) const {
+    const PlacedAgent* agent = agent_of(v);
+    return agent == nullptr ? Count(1) : agent->instances;
+  }
+
+  /// Values of something with these axes in one block: one copy, clipped to the array. `v` may hold some axes in part.
+  [[nodiscard]] Count values(const std::vector<AxisId>& axes, const Variable* v, const PlacedAgent* agent) const {
+    const PlacedLevel& block = p_.block();
+    Count out = 1;
+    for (const AxisId axis : axes) {
+      Count size = agent == nullptr ? block.extent[at(axis)] : agent->extent[at(axis)];
+      if (s_.stream == axis) size = block.chunk;
+      if (v != nullptr) size = std::min(size, part_of(*v, axis, size));
+      out *= std::min(size, p_.problem->sizes[at(axis)]);
+    }
+    return agent == nullptr ? out : out * agent->instances;
+  }
+
+  /// The mapping may hold an axis in part: x -> u_x.
+  [[nodiscard]] Count part_of(const Variable& v, AxisId axis, Count whole) const {
+    for (const auto& [name, value] : p_.mapping->variables[at(v.mapping)].sizes) {
+      if (s_.diagram.axis(name) != axis) continue;
+      if (value.kind == Value::Kind::literal) return value.literal;
+      if (value.kind == Value::Kind::knob) return p_.tile.values[at(value.knob)];
+    }
+    const PlacedLevel* level = p_.find_level(v.level);
+    return s_.stream == axis && level != nullptr ? level->chunk : whole;
+  }
+
+  [[nodiscard]] bool is_deepest(LevelId level) const { return p_.levels.back().level == level; }
+  [[nodiscard]] DType plain_type() const { return p_.machine->tensor.empty() ? p_.problem->dtype : DType::f32; }
+
+  [[nodiscard]] Bytes array_size(ArrayId array, Phase phase, LevelId level, bool staging) const {
+    const std::vector<AxisId>& axes = s_.diagram.arrays[at(array)].axes;
+    Bytes out;
+    bool held = false;
+    for (const Variable& v : p_.variables) {
+      if (!has(v, array)) continue;
+      if (!v.output_staging) held = true;
+      if (v.level != level) continue;
+      const bool shares = v.alias >= 0 && has(p_.variables[at(v.alias)], array);
+      if (v.output_staging && (!staging || shares || phase == Phase::head || (phase == Phase::loop && !streams(array)))) continue;
+      out += bytes_of(values(axes, &v, agent_of(v)), v.type);
+    }
+    // What no variable holds is kept where it is computed.
+    if (!held && is_deepest(level)) {
+      const DType type = s_.diagram.is_input(array) ? p_.problem->dtype : plain_type();
+      out += bytes_of(values(axes, nullptr, p_.levels.size() > at(p_.block_level) + 1 ? agent_of(array) : nullptr), type);
+    }
+    return out;
+  }
+
+  [[nodiscard]] bool streams(ArrayId array) const {
+    return s_.stream && s_.diagram.arrays[at(array)].has(*s_.stream);
+  }
+
+  [[nodiscard]] Bytes auxiliary_size(const Auxiliary& auxiliary, LevelId level) const {
+    for (const Variable& v : p_.variables) {
+      const auto& of = p_.mapping->variables[at(v.mapping)].of;
+      if (std::find(of.begin(), of.end(), auxiliary.name) == of.end()) continue;
+      return v.level == level ? bytes_of(values(auxiliary.axes, &v, agent_of(v)), v.type) : Bytes{};
+    }
+    return is_deepest(level) ? bytes_of(values(auxiliary.axes, nullptr, nullptr), plain_type()) : Bytes{};
+  }
+
+  [[nodiscard]] Bytes size(const Column& column, LevelId level, bool staging) const {
+    Bytes out;
+    for (const ArrayId array : column.arrays) out += array_size(array, column.phase, level, staging);
+    for (const int a : column.auxiliaries) out += auxiliary_size(s_.auxiliaries[at(a)], level);
+    return out;
+  }
+
+  const PlacedDiagram& p_;
+  const Streamed& s_;
+};
+
+std::optional<Bytes> limit_of(const PlacedDiagram& placed, const PlacedLevel& placed_level) {
+  const Level& level = placed.machine->levels[at(placed_level.level)];
+  if (&placed_level == &placed.block() && level.per_block) return Bytes(Count(static_cast<std::int64_t>(level.per_block->value)));
+  if (!level.capacity.known()) return std::nullopt;
+  return Bytes(Count(static_cast<std::int64_t>(level.capacity.best().value)));
+}
+
+}  // namespace
+
+std::vector<LevelMemory> memories(const PlacedDiagram& placed) {
+  const Holder holder(placed);
+  const std::vector<Column> drawn = columns(*placed.streamed, ColumnView::drawn);
+  const std::vector<Column> live = columns(*placed.streamed, ColumnView::live);
+  std::vector<LevelMemory> out;
+  for (const PlacedLevel& level : placed.levels) {
+    LevelMemory m;
+    m.level = level.level;
+    m.lower_bound = holder.largest(drawn, level.level, false);
+    m.live = holder.largest(live, level.level, true);
+    m.limit = limit_of(placed, level);
+    if (placed.mapping->exact_groups) {
+      m.allocated = m.live;  // no kernel, no buffers: the values themselves
+    } else if (&level == &placed.block()) {
+      m.allocated = shared_bytes(placed);
+    } else {
+      m.allocated = holder.allocated(level.level);
+    }
+    out.push_back(m);
+  }
+  return out;
+}
+
+}  // namespace napkin

@@ -1,0 +1,159 @@
+// The first rule on the placed diagram: an array that changes colour moves once per group of every grouped axis that it
+// lacks. (theory section 2; model/README.md section 9)
+#include <algorithm>
+
+#include "model/resource/resources.hpp"
+
+namespace napkin {
+namespace {
+
+std::size_t at(int id) { return static_cast<std::size_t>(id); }
+
+/// How elements are counted along tiled axes.
+enum class Ragged {
+  clipped,  ///< to the array
+  whole,    ///< the last, ragged tile in full: TMA boxes
+};
+
+/// One crossing at one level.
+class Mover {
+ public:
+  Mover(const PlacedDiagram& placed, const Crossing& crossing, const PlacedLevel& level)
+      : p_(placed), s_(*placed.streamed), c_(crossing), l_(level), axes_(s_.diagram.arrays[at(crossing.array)].axes) {
+    streams_ = s_.stream && std::find(axes_.begin(), axes_.end(), *s_.stream) != axes_.end();
+    walks_ = c_.phase == Phase::loop && s_.stream && (streams_ || c_.reread);
+    masked_ = walks_ && c_.skips && p_.across.has_value();
+  }
+
+  [[nodiscard]] Count elements(Ragged ragged) const { return rows(ragged, std::nullopt) * walked(ragged); }
+
+  /// Rows of the unit-stride axis in whole sectors of that many bytes, everything else clipped.
+  [[nodiscard]] Bytes sectors(Count sector) const {
+    if (axes_.empty()) return Bytes(round_up(bytes_of(1, c_.type).value, sector));
+    const AxisId last = axes_.back();
+    const auto stored = [&](Count n) { return round_up(bytes_of(n, c_.type).value, sector); };
+    if (walks_ && streams_ && last == *s_.stream) {
+      // Each visited chunk of each row is a piece; those at the end of the array are shorter.
+      const Count chunks = walked_chunks(), ragged = chunks * l_.chunk - walked(Ragged::clipped);
+      const Count rest = p_.problem->sizes[at(last)] % l_.chunk;
+      const Count short_pieces = rest == Count(0) ? Count(0) : ragged / (l_.chunk - rest);
+      return Bytes(rows(Ragged::clipped, std::nullopt) *
+                   ((chunks - short_pieces) * stored(l_.chunk) + short_pieces * stored(rest)));
+    }
+    const Count size = p_.problem->sizes[at(last)], tile = std::min(l_.extent[at(last)], size);
+    const Count row = size / tile * stored(tile) + (size % tile == Count(0) ? Count(0) : stored(size % tile));
+    if (masked_ && last == *p_.across) return Bytes(stored(elements(Ragged::clipped)));  // rows of the mask: no tiles to cut
+    return Bytes(rows(Ragged::clipped, last) * walked(Ragged::clipped) * row);
+  }
+
+  /// Of one full group that sees every chunk.
+  [[nodiscard]] Count per_group() const {
+    Count out = 1;
+    for (const AxisId axis : axes_) out *= std::min(l_.extent[at(axis)], p_.problem->sizes[at(axis)]);
+    if (c_.reread) out *= sub_chunks() * ceil_div(std::min(part(), size_of(*s_.stream)), p_.block().chunk);
+    return out;
+  }
+
+ private:
+  [[nodiscard]] Count size_of(AxisId axis) const { return p_.problem->sizes[at(axis)]; }
+  [[nodiscard]] Count part() const { return p_.block().extent[at(*s_.stream)]; }
+
+  /// Everything but the streamed axis and, where the mask skips chunks, the axis across; `but` is left out too.
+  [[nodiscard]] Count rows(Ragged ragged, std::optional<AxisId> but) const {
+    Count out = 1;
+    for (const AxisId axis : axes_) {
+      if (in_walk(axis) || axis == but) continue;
+      const bool tiled = ragged == Ragged::whole && l_.groups_of[at(axis)] > Count(1);
+      const bool padded = ragged == Ragged::whole && l_.extent[at(axis)] > size_of(axis);
+      out *= tiled || padded ? l_.groups_of[at(axis)] * l_.extent[at(axis)] : size_of(axis);
+    }
+    for (std::size_t i = 0; i < l_.groups_of.size(); ++i) {
+      const auto axis = static_cast<AxisId>(i);
+      if (in_walk(axis) || std::find(axes_.begin(), axes_.end(), axis) != axes_.end()) continue;
+      out *= l_.groups_of[i];
+    }
+    return out;
+  }
+
+  [[nodiscard]] bool in_walk(AxisId axis) const {
+    return (walks_ && axis == *s_.stream) || (masked_ && axis == *p_.across);
+  }
+
+  /// The streamed axis (and the one across) of all groups: elements, or iterations where the array is reread.
+  [[nodiscard]] Count walked(Ragged ragged) const {
+    if (!walks_) return 1;
+    if (c_.reread && !streams_) return walked_chunks();
+    if (!masked_) return ragged == Ragged::whole ? l_.walk.all_chunks * p_.block().chunk : size_of(*s_.stream);
+    const Walk& w = l_.walk;
+    if (ragged == Ragged::whole) return over_groups(w.total.chunks, w.last_chunks, ragged) * p_.block().chunk;
+    return over_groups(w.total.columns, w.last_columns, ragged);
+  }
+
+  [[nodiscard]] Count walked_chunks() const {
+    const Walk& w = l_.walk;
+    if (!masked_) return w.all_chunks * sub_chunks();
+    return over_groups(w.total.chunks, w.last_chunks, Ragged::clipped) * sub_chunks();
+  }
+
+  /// A level below the block's may walk a chunk in smaller steps.
+  [[nodiscard]] Count sub_chunks() const {
+    return l_.chunk < p_.block().chunk ? ceil_div(p_.block().chunk, l_.chunk) : Count(1);
+  }
+
+  /// A sum over the groups across: once for each instance that the level has beyond them, or weighted by the members
+  /// of each group where the array has the axis across.
+  [[nodiscard]] Count over_groups(Count total, Count last, Ragged ragged) const {
+    const Walk& w = l_.walk;
+    const AxisId across = *p_.across;
+    if (std::find(axes_.begin(), axes_.end(), across) == axes_.end()) {
+      return total * (l_.groups_of[at(across)] / w.total.row_groups);
+    }
+    if (ragged == Ragged::whole) return total * w.across;
+    return (total - last) * w.across + last * (size_of(across) - (w.total.row_groups - Count(1)) * w.across);
+  }
+
+  const PlacedDiagram& p_;
+  const Streamed& s_;
+  const Crossing& c_;
+  const PlacedLevel& l_;
+  const std::vector<AxisId>& axes_;
+  bool streams_ = false, walks_ = false, masked_ = false;
+};
+
+/// The groups that a crossing is counted for: at a cluster, only what is multicast crosses once a cluster.
+const PlacedLevel& groups_for(const PlacedDiagram& placed, const PlacedLevel& level, const Crossing& crossing) {
+  const bool cluster = placed.machine->levels[at(level.level)].kind == LevelKind::cross_transfer;
+  return cluster && !crossing.multicast ? placed.block() : level;
+}
+
+Bytes delivered(const PlacedDiagram& placed, const Crossing& crossing, const Mover& mover) {
+  switch (crossing.engine) {
+    case CopyEngine::tma: return bytes_of(mover.elements(Ragged::whole), crossing.type);
+    case CopyEngine::cp_async:
+    case CopyEngine::plain: return mover.sectors(std::max(placed.machine->levels[at(crossing.into)].transaction, Count(1)));
+    default: return bytes_of(mover.elements(Ragged::clipped), crossing.type);
+  }
+}
+
+}  // namespace
+
+std::vector<LevelTransfer> transfers(const PlacedDiagram& placed) {
+  std::vector<LevelTransfer> out;
+  for (const PlacedLevel& level : placed.levels) {
+    LevelTransfer sum;
+    sum.level = level.level;
+    sum.groups = level.groups;
+    for (const Crossing& crossing : placed.crossings) {
+      if (crossing.into != level.level) continue;
+      const Mover mover(placed, crossing, groups_for(placed, level, crossing));
+      const Bytes moved = bytes_of(mover.elements(Ragged::clipped), crossing.type);
+      (crossing.store ? sum.store : sum.load) += moved;
+      if (!crossing.store) sum.delivered += delivered(placed, crossing, mover);
+      sum.transfer_per_group += bytes_of(mover.per_group(), crossing.type);
+    }
+    out.push_back(sum);
+  }
+  return out;
+}
+
+}  // namespace napkin

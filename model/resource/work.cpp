@@ -1,0 +1,127 @@
+// What a placed diagram computes: operations of contractions, exponentials, conversions. (theory section 2)
+#include <algorithm>
+#include <array>
+
+#include "model/resource/resources.hpp"
+
+namespace napkin {
+namespace {
+
+std::size_t at(int id) { return static_cast<std::size_t>(id); }
+
+constexpr std::array<std::string_view, 6> exponential_maps = {"exp", "gelu", "silu", "sigmoid", "tanh", "softplus"};
+
+class Worker {
+ public:
+  explicit Worker(const PlacedDiagram& placed) : p_(placed), s_(*placed.streamed), d_(placed.streamed->diagram) {}
+
+  [[nodiscard]] Work work() const {
+    Work out;
+    for (const PlacedOperation& op : p_.operations) {
+      const Operation& o = d_.operations[at(op.operation)];
+      if (o.kind == OpKind::contract) {
+        const Count a_product = std::ssize(o.inputs);  // n factors: n - 1 multiplications and an addition
+        out.flops += Flops(a_product * products(o));
+        out.executed_flops += Flops(a_product * op.m * op.n * op.k * runs(op.phase));
+      }
+      out.exponentials += exponentials(op, o) * runs(op.phase);
+      out.conversions += conversions(op, o);
+    }
+    return out;
+  }
+
+ private:
+  /// Index tuples of an operation at full size; of the mask's pairs only those that are seen.
+  [[nodiscard]] Count products(const Operation& o) const {
+    std::vector<AxisId> axes = d_.arrays[at(o.outputs[0])].axes;
+    for (const AxisId own : o.own) {
+      if (std::find(axes.begin(), axes.end(), own) == axes.end()) axes.push_back(own);
+    }
+    const auto has = [&](AxisId axis) { return std::find(axes.begin(), axes.end(), axis) != axes.end(); };
+    const bool masked = p_.across && has(*p_.across) && has(*s_.stream);
+    Count out = 1;
+    for (const AxisId axis : axes) {
+      if (!masked || (axis != *p_.across && axis != *s_.stream)) out *= p_.problem->sizes[at(axis)];
+    }
+    if (!masked) return out;
+    const auto [row, column] = *s_.skips;
+    return out * visible_pairs(p_.problem->mask, p_.problem->sizes[at(row)].get(), p_.problem->sizes[at(column)].get());
+  }
+
+  /// How often a phase's operations run, all blocks.
+  [[nodiscard]] Count runs(Phase phase) const {
+    const PlacedLevel& block = p_.block();
+    if (phase != Phase::loop || !s_.stream) return block.groups;
+    Count out = p_.across ? block.walk.total.chunks : block.walk.all_chunks;
+    for (std::size_t i = 0; i < block.groups_of.size(); ++i) {
+      const auto axis = static_cast<AxisId>(i);
+      if (axis != *s_.stream && axis != p_.across) out *= block.groups_of[i];
+    }
+    return out;
+  }
+
+  /// Elements of an array in one block's tile (one iteration's chunk of the streamed axis).
+  [[nodiscard]] Count tile(const std::vector<AxisId>& axes) const {
+    Count out = 1;
+    for (const AxisId axis : axes) out *= s_.stream == axis ? p_.block().chunk : p_.block().extent[at(axis)];
+    return out;
+  }
+
+  /// Of one run in one block: a softmax takes one an element and, streamed, one a row for the rescale.
+  [[nodiscard]] Count exponentials(const PlacedOperation& op, const Operation& o) const {
+    const std::vector<AxisId>& axes = d_.arrays[at(o.outputs[0])].axes;
+    if (o.kind == OpKind::map) {
+      const bool takes = std::find(exponential_maps.begin(), exponential_maps.end(), o.function) != exponential_maps.end();
+      return takes ? tile(axes) : Count(0);
+    }
+    if (o.kind != OpKind::softmax) return 0;
+    const bool online = s_.operations[at(op.operation)].accumulator == AccumulatorKind::online_softmax;
+    if (!online) return tile(axes);
+    Count row = 1;
+    for (const AxisId axis : axes) {
+      if (!o.owns(axis)) row *= p_.block().extent[at(axis)];
+    }
+    return tile(axes) + row;
+  }
+
+  /// Values that change type: from the accumulator's (fp32 unless the mapping says so; vector units compute in fp32) to
+  /// that of the variable that keeps the result, and from there to that of the staging variable. All blocks.
+  [[nodiscard]] Count conversions(const PlacedOperation& op, const Operation& o) const {
+    if (p_.machine->tensor.empty()) return 0;  // the abstract machine has one type
+    DType made = DType::f32;
+    const std::string& output = d_.arrays[at(o.outputs[0])].name;
+    for (const OperationMapping& m : p_.mapping->operations) {
+      if (m.output == output && !m.accumulate.empty()) {
+        made = m.accumulate == "T" ? p_.problem->dtype : parse_dtype(m.accumulate, p_.mapping->file);
+      }
+    }
+    Count out;
+    for (const ArrayId array : o.outputs) {
+      DType kept = made;
+      const auto holds = [&](const Variable& v) {
+        return std::find(v.arrays.begin(), v.arrays.end(), array) != v.arrays.end();
+      };
+      for (const Variable& v : p_.variables) {
+        if (!v.output_staging && holds(v)) kept = v.type;
+      }
+      const std::vector<AxisId>& axes = d_.arrays[at(array)].axes;
+      const bool streams = s_.stream && d_.arrays[at(array)].has(*s_.stream);
+      if (kept != made) out += tile(axes) * runs(op.phase);
+      for (const Variable& v : p_.variables) {
+        if (!v.output_staging || !holds(v) || v.type == kept) continue;
+        out += tile(axes) * runs(streams ? op.phase : Phase::tail);
+      }
+    }
+    return out;
+  }
+
+  const PlacedDiagram& p_;
+  const Streamed& s_;
+  const Diagram& d_;
+};
+
+}  // namespace
+
+Work work(const PlacedDiagram& placed) { return Worker(placed).work(); }
+
+}  // namespace napkin
