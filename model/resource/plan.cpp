@@ -287,6 +287,70 @@ Occupancy occupancy(const PlacedDiagram& placed) {
   return occupancy(placed.machine->limits, limit_of(block_level(placed), true), placed.threads, launch_registers(placed), shared);
 }
 
+Footprint::Footprint(const PlacedDiagram& placed) : uses_(placed.variables.size()) {
+  const Layout layout = layout_of(placed);
+  const auto registers = placed.machine->find_level("registers");
+  for (std::size_t v = 0; v < uses_.size(); ++v) {
+    const Variable& variable = at(placed, v);
+    Use& use = uses_[v];
+    use.storage = layout.of[v];
+    use.align = alignment(placed, variable);
+    use.instances = instances(placed, variable);
+    use.barriers = variable.engine == CopyEngine::tma && !variable.output_staging;
+    if (!registers || variable.level != *registers) continue;
+    use.owner = static_cast<int>(owner(placed, v));
+    use.agent = agent_of(placed, at(placed, owner(placed, v)));
+  }
+  for (std::size_t s = 0; s < layout.count; ++s) aligns_.push_back(layout.storages[s].align);
+}
+
+Bytes Footprint::shared_bytes(const PlacedDiagram& placed) const {
+  std::array<Count, most_variables> size{};
+  Count barriers, largest = 1;
+  for (std::size_t v = 0; v < uses_.size(); ++v) {
+    const Use& use = uses_[v];
+    const Variable& variable = at(placed, v);
+    if (use.barriers) barriers += Count(2) * variable.copies * use.instances;
+    if (use.storage < 0) continue;
+    const Count copy = round_up(bytes_of(variable.elements, variable.type).value, use.align);
+    Count& storage = size[static_cast<std::size_t>(use.storage)];
+    storage = std::max(storage, copy * variable.copies * use.instances);
+  }
+  Count end;
+  for (const std::int64_t align : {swizzled_tile, plain_tile, std::int64_t{1}}) {
+    for (std::size_t s = 0; s < aligns_.size(); ++s) {
+      if (aligns_[s] != Count(align)) continue;
+      end = round_up(end + size[s], align);
+      largest = std::max(largest, Count(align));
+    }
+  }
+  return Bytes((largest > Count(plain_tile) ? largest : Count(0)) + end + barriers * barrier_bytes);
+}
+
+RegisterNeed Footprint::register_need(const PlacedDiagram& placed) const {
+  const Limits& limits = placed.machine->limits;
+  RegisterNeed worst;
+  for (std::size_t i = 0; i < placed.agents.size(); ++i) {
+    const PlacedAgent& a = placed.agents[i];
+    std::array<Count, most_variables> most{};
+    for (std::size_t v = 0; v < uses_.size(); ++v) {
+      if (uses_[v].owner < 0 || uses_[v].agent != static_cast<int>(i)) continue;
+      Count& owned = most[static_cast<std::size_t>(uses_[v].owner)];
+      owned = std::max(owned, at(placed, v).bytes().value);
+    }
+    Count bytes;
+    for (std::size_t v = 0; v < uses_.size(); ++v) {
+      if (uses_[v].owner != static_cast<int>(v)) continue;
+      bytes += at(placed, v).scope == Scope::block ? ceil_div(most[v], std::max(a.instances, Count(1))) : most[v];
+    }
+    RegisterNeed one{static_cast<int>(i), ceil_div(bytes, std::max(a.threads, Count(1)) * register_bytes) + a.overhead, 0};
+    const Count share = floor_to(limits.registers_per_block / std::max(placed.threads, Count(1)), limits.register_granule_per_thread);
+    one.limit = std::min(a.registers ? *a.registers : share, limits.registers_per_thread);
+    if (worst.agent < 0 || one.need - one.limit > worst.need - worst.limit) worst = one;
+  }
+  return worst;
+}
+
 Plan plan(const PlacedDiagram& placed) {
   const Layout layout = layout_of(placed);
   Plan out;

@@ -4,6 +4,7 @@
 // (model/README.md section 10; theory sections 9 and 17)
 
 #include <string_view>
+#include <vector>
 
 #include "model/mapping/placed.hpp"
 #include "model/resource/resources.hpp"
@@ -42,5 +43,26 @@ struct Occupancy {
 /// granules here. Blocks 0: does not fit at all. (the rules of cuda_occupancy.h, from its documentation)
 [[nodiscard]] Occupancy occupancy(const Limits& limits, Bytes node_shared, Count threads, Count registers, Bytes shared);
 [[nodiscard]] Occupancy occupancy(const PlacedDiagram& placed);
+
+/// Where the bytes of a placement go, with the sizes left open: made of one placement, it serves every other of the same
+/// alternatives (PlacedDiagram::variant) and agents, whose variables differ in elements and copies alone. For searches: it
+/// finds storages, alignments and owners once.
+class Footprint {
+ public:
+  explicit Footprint(const PlacedDiagram& placed);
+  /// shared_bytes(placed) and register_need(placed), each in some tens of nanoseconds.
+  [[nodiscard]] Bytes shared_bytes(const PlacedDiagram& placed) const;
+  [[nodiscard]] RegisterNeed register_need(const PlacedDiagram& placed) const;
+
+ private:
+  struct Use {
+    int storage = -1;          ///< at the block's level
+    Count align = 1, instances = 1;
+    int owner = -1, agent = -1;  ///< at level "registers": whose storage, whose registers
+    bool barriers = false;
+  };
+  std::vector<Use> uses_;      ///< by variable
+  std::vector<Count> aligns_;  ///< by storage
+};
 
 }  // namespace napkin

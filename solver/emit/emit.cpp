@@ -1,0 +1,149 @@
+// JSON, Triton and FlashAttention-3; the C++ header is header.cpp.
+#include "solver/emit/emit.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "solver/emit/identifier.hpp"
+
+namespace napkin {
+namespace {
+
+using emit::upper_identifier;
+
+std::int64_t value(const Tile& tile, KnobId knob) { return tile.values[static_cast<std::size_t>(knob)]; }
+
+const Knob& knob_of(const Mapping& mapping, KnobId knob) { return mapping.knobs[static_cast<std::size_t>(knob)]; }
+
+/// The word that the knob has in this tile, or nothing where it is a number.
+std::optional<std::string> word(const Mapping& mapping, const Tile& tile, KnobId knob) {
+  const std::vector<std::string>& words = knob_of(mapping, knob).words;
+  const auto index = static_cast<std::size_t>(value(tile, knob));
+  if (words.empty()) return std::nullopt;
+  return index < words.size() ? words[index] : std::to_string(index);
+}
+
+bool named(const std::vector<std::string>& names, const std::string& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+void require_form(const Mapping& mapping, std::string_view form, std::string_view title) {
+  if (mapping.emit.substr(0, form.size()) == form) return;
+  throw Error(fmt::format("--emit {}", form), fmt::format("mapping {} has no {} form", mapping.name, title),
+              fmt::format("a mapping whose 'emit' is {}", form));
+}
+
+/// The axes that the agents of a block divide among themselves: the rows of its tile.
+std::vector<std::string> row_axes(const Mapping& mapping) {
+  for (const Agent& agent : mapping.agents) {
+    if (!agent.splits.empty()) return agent.splits;
+  }
+  return {};
+}
+
+/// The lowest level at which the mapping streams an axis: the block's.
+const LevelMapping* streaming_level(const Mapping& mapping) {
+  const LevelMapping* found = nullptr;
+  for (const LevelMapping& level : mapping.levels) {
+    if (!level.stream.empty() && !found) found = &level;
+  }
+  return found;
+}
+
+/// Triton's name of a knob. M: the rows that a block's warps divide; where a second grouped axis has a knob that is N
+/// and the streamed one K, else the streamed one is N. Counts have Triton's keyword names.
+struct TritonNames {
+  std::string rows, columns, depth;
+
+  explicit TritonNames(const Mapping& mapping) {
+    const std::vector<std::string> split = row_axes(mapping);
+    const LevelMapping* level = streaming_level(mapping);
+    if (!level) return;
+    for (const std::string& axis : level->group) {
+      if (!mapping.find_knob(axis)) continue;
+      if (rows.empty() && (split.empty() || named(split, axis))) {
+        rows = axis;
+      } else if (columns.empty() && !named(split, axis)) {
+        columns = axis;
+      }
+    }
+    (columns.empty() ? columns : depth) = level->stream.front();
+  }
+
+  [[nodiscard]] std::string of(const std::string& knob) const {
+    if (knob == "warps" || knob == "stages") return "num_" + knob;
+    if (knob == "cluster") return "num_ctas";
+    if (knob == rows) return "BLOCK_M";
+    if (knob == columns) return "BLOCK_N";
+    if (knob == depth) return "BLOCK_K";
+    return upper_identifier(knob);
+  }
+};
+
+std::string triton_config(const Mapping& mapping, const TritonNames& names, const Tile& tile) {
+  std::string constants, keywords;
+  for (KnobId k = 0; k < static_cast<KnobId>(mapping.knobs.size()); ++k) {
+    const std::string name = names.of(knob_of(mapping, k).name);
+    if (name.substr(0, 4) == "num_") {
+      keywords += fmt::format(", {}={}", name, value(tile, k));
+    } else if (const auto text = word(mapping, tile, k)) {
+      const bool flag = *text == "on" || *text == "off";
+      constants += fmt::format("{}'{}': {}", constants.empty() ? "" : ", ", name,
+                               flag ? (*text == "on" ? "True" : "False") : "'" + *text + "'");
+    } else {
+      constants += fmt::format("{}'{}': {}", constants.empty() ? "" : ", ", name, value(tile, k));
+    }
+  }
+  return fmt::format("triton.Config({{{}}}{})", constants, keywords);
+}
+
+/// A number that the tuple needs: the knob's, or 1 where the mapping has no such knob and it may be left out.
+std::int64_t number_of(const Mapping& mapping, const Tile& tile, const char* name, bool optional = false) {
+  const auto knob = mapping.find_knob(name);
+  if (knob) return value(tile, *knob);
+  if (optional) return 1;
+  throw Error("--emit fa3", fmt::format("mapping {} has no knob '{}'", mapping.name, name));
+}
+
+bool chosen(const Mapping& mapping, const Tile& tile, const char* name, std::string_view choice, bool otherwise) {
+  const auto knob = mapping.find_knob(name);
+  return knob ? word(mapping, tile, *knob) == choice : otherwise;
+}
+
+}  // namespace
+
+std::string emit_json(const Mapping& mapping, const Tile& tile) {
+  nlohmann::ordered_json values = nlohmann::ordered_json::object();
+  for (KnobId k = 0; k < static_cast<KnobId>(mapping.knobs.size()); ++k) {
+    if (const auto text = word(mapping, tile, k)) {
+      values[knob_of(mapping, k).name] = *text;
+    } else {
+      values[knob_of(mapping, k).name] = value(tile, k);
+    }
+  }
+  nlohmann::ordered_json whole;
+  whole["kernel"] = mapping.name.empty() ? nlohmann::ordered_json() : nlohmann::ordered_json(mapping.name);
+  whole["tile"] = std::move(values);
+  return whole.dump() + "\n";
+}
+
+std::string emit_triton(const Mapping& mapping, const std::vector<Tile>& tiles) {
+  require_form(mapping, "triton", "Triton");
+  const TritonNames names(mapping);
+  std::string text = "[\n";
+  for (const Tile& tile : tiles) text += "    " + triton_config(mapping, names, tile) + ",\n";
+  return text + "]\n";
+}
+
+std::string emit_fa3(const Mapping& mapping, const Tile& tile) {
+  require_form(mapping, "fa3", "FlashAttention-3");
+  // kBlockM counts rows: queries times the query heads packed into the tile (PackGQA).
+  const Count rows = Count(number_of(mapping, tile, "q")) * Count(number_of(mapping, tile, "g", true));
+  return fmt::format("{{{}, {}, {}, {}}}\n", rows.get(), number_of(mapping, tile, "x"),
+                     chosen(mapping, tile, "p_in", "registers", true), chosen(mapping, tile, "overlap", "on", true));
+}
+
+}  // namespace napkin

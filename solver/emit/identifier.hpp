@@ -1,0 +1,19 @@
+#pragma once
+// Names of knobs and words as identifiers of C++ and Python.
+
+#include <string>
+#include <string_view>
+
+namespace napkin::emit {
+
+/// The name with every character that no identifier may hold as '_'; a keyword of C++ or Python gets a '_' behind, and
+/// a leading digit one in front. "registers.q" -> "registers_q", "register" -> "register_".
+[[nodiscard]] std::string identifier(std::string_view name);
+
+/// The same in upper case: "q" -> "Q".
+[[nodiscard]] std::string upper_identifier(std::string_view name);
+
+/// The same as a type's name: "p_in" -> "PIn", "attention_sm90" -> "AttentionSm90".
+[[nodiscard]] std::string type_identifier(std::string_view name);
+
+}  // namespace napkin::emit

@@ -1,0 +1,281 @@
+#include "solver/space/constraints.hpp"
+
+#include <algorithm>
+
+#include "model/mapping/load.hpp"
+#include "solver/space/granularity.hpp"
+
+namespace napkin {
+namespace {
+
+double real(Count count) { return static_cast<double>(count); }
+
+/// A literal, or a knob: values with every axis replaced by its size.
+struct Term {
+  std::int64_t literal = 0;
+  KnobId knob = -1;
+  [[nodiscard]] Count in(const Tile& tile) const {
+    return knob < 0 ? literal : tile.values[static_cast<std::size_t>(knob)];
+  }
+};
+
+class Resolver {
+ public:
+  Resolver(const Streamed& streamed, const Problem& problem) : diagram_(streamed.diagram), problem_(problem) {}
+
+  [[nodiscard]] Count size(const std::string& axis) const {
+    return problem_.sizes[static_cast<std::size_t>(diagram_.axis(axis))];
+  }
+  [[nodiscard]] Term term(const Value& value) const {
+    if (value.kind == Value::Kind::knob) return {0, value.knob};
+    return {value.kind == Value::Kind::axis ? size(value.axis).get() : value.literal, -1};
+  }
+  [[nodiscard]] std::vector<Term> terms(const std::vector<Value>& values) const {
+    std::vector<Term> out;
+    for (const Value& value : values) out.push_back(term(value));
+    return out;
+  }
+  [[nodiscard]] Guarded<Term> alternatives(const Guarded<Value>& values) const {
+    Guarded<Term> out;
+    for (const auto& [guard, value] : values) out.emplace_back(guard, term(value));
+    return out;
+  }
+
+ private:
+  const Diagram& diagram_;
+  const Problem& problem_;
+};
+
+Count product(const std::vector<Term>& terms, const Tile& tile) {
+  Count result = 1;
+  for (const Term& term : terms) result *= term.in(tile);
+  return result;
+}
+
+Count chosen(const Guarded<Term>& alternatives, const Tile& tile) {
+  const Term* term = choose(alternatives, tile);
+  return term ? term->in(tile) : Count(1);
+}
+
+KnobSet knobs_of(const std::vector<Value>& values) {
+  KnobSet set = 0;
+  for (const Value& value : values) set |= napkin::knobs_of(value);
+  return set;
+}
+
+/// A rule that no knob changes.
+TileRule constant(std::string name, std::optional<Excess> excess) {
+  return {std::move(name), 0, [excess](const Tile&) { return excess; }};
+}
+
+std::optional<Excess> compare(Relation::Kind kind, Count left, Count right) {
+  switch (kind) {
+    case Relation::Kind::equal:
+      if (left == right) return std::nullopt;
+      break;
+    case Relation::Kind::at_most:
+      if (left <= right) return std::nullopt;
+      break;
+    case Relation::Kind::multiple:
+      if (right <= Count(0) || left % right == Count(0)) return std::nullopt;
+      return Excess{real(right), real(left)};
+  }
+  return Excess{real(left), real(right)};
+}
+
+/// The sizes of an agent's split axes in a tile, with the knobs that they depend on. An axis that nothing sizes counts whole.
+std::vector<Value> split_sizes(const Mapping& mapping, const Agent& agent) {
+  const LevelMapping* block = block_level_of(mapping);
+  std::vector<Value> out;
+  for (const std::string& axis : agent.splits) {
+    const auto size = block ? size_of_axis(mapping, *block, axis) : std::nullopt;
+    out.push_back(size.value_or(Value{Value::Kind::axis, 0, -1, axis}));
+  }
+  return out;
+}
+
+Count registers_in_granules(const Limits& limits, Count registers, Count threads) {
+  const Count warps = round_up(ceil_div(threads, limits.warp_size), limits.schedulers);
+  return round_up(registers * limits.warp_size, limits.register_granule_per_warp) * warps;
+}
+
+}  // namespace
+
+void add_architecture(std::vector<TileRule>& rules, const Mapping& mapping, const Machine& machine) {
+  if (mapping.runs_on.empty()) return;
+  rules.push_back(constant("architecture", runs_on(mapping, machine) ? std::nullopt : std::optional(Excess{1, 0})));
+}
+
+void add_dtype(std::vector<TileRule>& rules, const Mapping& mapping, const Problem& problem) {
+  if (mapping.dtypes.empty()) return;
+  const bool taken = std::any_of(mapping.dtypes.begin(), mapping.dtypes.end(), [&](const std::string& name) {
+    return parse_dtype(name, mapping.name) == problem.dtype;
+  });
+  rules.push_back(constant("dtype", taken ? std::nullopt : std::optional(Excess{1, 0})));
+}
+
+void add_supported_sizes(std::vector<TileRule>& rules, const Streamed& streamed, const Mapping& mapping,
+                         const Problem& problem) {
+  const Resolver resolve(streamed, problem);
+  for (const auto& [axis, supported] : mapping.head_sizes) {
+    if (supported.empty()) continue;
+    const std::int64_t size = resolve.size(axis).get();
+    const std::int64_t nearest = *std::min_element(supported.begin(), supported.end(), [&](auto a, auto b) {
+      return std::abs(a - size) < std::abs(b - size);
+    });
+    const bool same = nearest == size;
+    rules.push_back(constant("size of " + axis, same ? std::nullopt : std::optional(Excess{real(size), real(nearest)})));
+  }
+}
+
+void add_packing(std::vector<TileRule>& rules, const Streamed& streamed, const Mapping& mapping, const Problem& problem) {
+  const Resolver resolve(streamed, problem);
+  std::vector<std::string> done;
+  for (const Agent& agent : mapping.agents) {
+    const std::vector<Value> sizes = split_sizes(mapping, agent);
+    for (std::size_t i = 1; i < sizes.size(); ++i) {
+      const std::string& axis = agent.splits[i];
+      if (sizes[i].kind == Value::Kind::axis || std::find(done.begin(), done.end(), axis) != done.end()) continue;
+      done.push_back(axis);
+      rules.push_back({"packing of " + axis, napkin::knobs_of(sizes[i]),
+                       [packed = resolve.term(sizes[i]), whole = resolve.size(axis)](const Tile& tile) {
+                         return compare(Relation::Kind::at_most, packed.in(tile), whole);
+                       }});
+    }
+  }
+}
+
+void add_relations(std::vector<TileRule>& rules, const Streamed& streamed, const Mapping& mapping, const Problem& problem) {
+  const Resolver resolve(streamed, problem);
+  for (const Relation& relation : mapping.relations) {
+    const KnobSet knobs = knobs_of(relation.left) | knobs_of(relation.right) | napkin::knobs_of(relation.when);
+    rules.push_back({relation.name, knobs,
+                     [left = resolve.terms(relation.left), right = resolve.terms(relation.right), when = relation.when,
+                      kind = relation.kind](const Tile& tile) -> std::optional<Excess> {
+                       if (!guard_holds(when, tile)) return std::nullopt;
+                       return compare(kind, product(left, tile), product(right, tile));
+                     }});
+  }
+}
+
+void add_granularity(std::vector<TileRule>& rules, const Streamed& streamed, const Mapping& mapping,
+                     const Machine& machine, const Problem& problem) {
+  const LevelMapping* block = block_level_of(mapping);
+  if (!block) return;
+  const Resolver resolve(streamed, problem);
+  for (const Granularity& granularity : granularities(streamed, mapping, machine, problem)) {
+    const std::string& axis = streamed.diagram.axes[static_cast<std::size_t>(granularity.axis)].name;
+    const auto size = size_of_axis(mapping, *block, axis);
+    if (!size) continue;  // held whole: the kernel pads, and says which sizes it supports
+    rules.push_back({"granularity of " + axis, napkin::knobs_of(*size),
+                     [extent = resolve.term(*size), divisor = granularity.divisor](const Tile& tile) {
+                       return compare(Relation::Kind::multiple, extent.in(tile), divisor);
+                     }});
+  }
+}
+
+void add_agent_rows(std::vector<TileRule>& rules, const Streamed& streamed, const Mapping& mapping, const Problem& problem) {
+  const Resolver resolve(streamed, problem);
+  for (const Agent& agent : mapping.agents) {
+    if (agent.splits.empty()) continue;
+    const std::vector<Value> sizes = split_sizes(mapping, agent);
+    const std::optional<Value> most = agent.row_most;
+    KnobSet knobs = knobs_of(sizes) | napkin::knobs_of(agent.count) | napkin::knobs_of(agent.row_step);
+    if (most) knobs |= napkin::knobs_of(*most);
+    rules.push_back({"rows of " + agent.name, knobs,
+                     [rows = resolve.terms(sizes), count = resolve.alternatives(agent.count),
+                      step = resolve.term(agent.row_step),
+                      limit = most ? resolve.term(*most) : Term{INT64_MAX, -1}](const Tile& tile) -> std::optional<Excess> {
+                       const Count all = product(rows, tile), instances = chosen(count, tile);
+                       if (const auto bad = compare(Relation::Kind::multiple, all, instances * step.in(tile))) return bad;
+                       return compare(Relation::Kind::at_most, ceil_div(all, std::max(instances, Count(1))), limit.in(tile));
+                     }});
+  }
+}
+
+void add_threads(std::vector<TileRule>& rules, const Streamed& streamed, const Mapping& mapping, const Machine& machine,
+                 const Problem& problem) {
+  if (!machine.limits.known || mapping.agents.empty()) return;
+  const Resolver resolve(streamed, problem);
+  std::vector<std::pair<Guarded<Term>, Term>> agents;
+  KnobSet knobs = 0;
+  for (const Agent& agent : mapping.agents) {
+    agents.emplace_back(resolve.alternatives(agent.count), resolve.term(agent.threads));
+    knobs |= napkin::knobs_of(agent.count) | napkin::knobs_of(agent.threads);
+  }
+  rules.push_back({"threads", knobs, [agents, limit = machine.limits.threads_per_block](const Tile& tile) {
+                     Count threads;
+                     for (const auto& [count, each] : agents) threads += chosen(count, tile) * each.in(tile);
+                     return compare(Relation::Kind::at_most, threads, limit);
+                   }});
+}
+
+void add_cluster(std::vector<TileRule>& rules, const Streamed& streamed, const Mapping& mapping, const Machine& machine,
+                 const Problem& problem) {
+  const Resolver resolve(streamed, problem);
+  const LevelMapping* block = block_level_of(mapping);
+  for (const LevelMapping& level : mapping.levels) {
+    if (!level.nodes) continue;
+    const Term nodes = resolve.term(*level.nodes);
+    const auto id = machine.find_level(level.level);
+    const Count most = id ? machine.levels[static_cast<std::size_t>(*id)].per_parent : Count(1);
+    rules.push_back({level.level + " size", napkin::knobs_of(*level.nodes),
+                     [nodes, most](const Tile& tile) { return compare(Relation::Kind::at_most, nodes.in(tile), most); }});
+    if (!block || level.group.empty()) continue;
+    const auto extent = size_of_axis(mapping, *block, level.group.front());
+    if (!extent) continue;
+    rules.push_back({level.level, napkin::knobs_of(*level.nodes) | napkin::knobs_of(*extent),
+                     [nodes, size = resolve.size(level.group.front()), extent = resolve.term(*extent)](const Tile& tile) {
+                       const Count blocks = ceil_div(size, std::max(extent.in(tile), Count(1)));
+                       return compare(Relation::Kind::multiple, blocks, nodes.in(tile));
+                     }});
+  }
+}
+
+std::optional<Excess> check_registers(const PlacedDiagram&, const Plan& plan) {
+  return compare(Relation::Kind::at_most, plan.registers_per_thread, plan.registers_limit);
+}
+
+std::optional<Excess> check_register_file(const PlacedDiagram& placed, const Plan& plan) {
+  const Limits& limits = placed.machine->limits;
+  if (!limits.known) return std::nullopt;
+  return compare(Relation::Kind::at_most, registers_in_granules(limits, plan.registers_launch, plan.threads),
+                 limits.registers_per_block);
+}
+
+std::optional<Excess> check_shared_memory(const PlacedDiagram&, const Plan& plan) {
+  return compare(Relation::Kind::at_most, plan.shared_total.value, plan.shared_limit.value);
+}
+
+Rules::Rules(const Streamed& streamed, const Mapping& mapping, const Machine& machine, const Problem& problem) {
+  add_architecture(tile, mapping, machine);
+  add_dtype(tile, mapping, problem);
+  add_supported_sizes(tile, streamed, mapping, problem);
+  add_packing(tile, streamed, mapping, problem);
+  add_relations(tile, streamed, mapping, problem);
+  add_granularity(tile, streamed, mapping, machine, problem);
+  add_agent_rows(tile, streamed, mapping, problem);
+  add_threads(tile, streamed, mapping, machine, problem);
+  add_cluster(tile, streamed, mapping, machine, problem);
+  const KnobSet registers = knobs_of_registers(streamed, mapping), shared = knobs_of_shared(streamed, mapping);
+  plan = {{"registers", registers, check_registers},
+          {"register file", registers, check_register_file},
+          {"shared memory", shared, check_shared_memory}};
+}
+
+std::vector<Violation> violations(const Rules& rules, const PlacedDiagram& placed, const Plan& plan) {
+  std::vector<Violation> out;
+  for (const TileRule& rule : rules.tile) {
+    if (const auto excess = rule.check(placed.tile)) out.push_back({rule.name, excess->needed, excess->available});
+  }
+  for (const PlanRule& rule : rules.plan) {
+    if (const auto excess = rule.check(placed, plan)) out.push_back({rule.name, excess->needed, excess->available});
+  }
+  return out;
+}
+
+std::vector<Violation> violations(const PlacedDiagram& placed, const Plan& plan) {
+  return violations(Rules(*placed.streamed, *placed.mapping, *placed.machine, *placed.problem), placed, plan);
+}
+
+}  // namespace napkin

@@ -1,0 +1,179 @@
+#include "solver/space/knobs.hpp"
+
+#include <algorithm>
+
+namespace napkin {
+namespace {
+
+std::optional<Value> knob_value(const Mapping& mapping, const std::string& name) {
+  const auto knob = mapping.find_knob(name);
+  if (!knob) return std::nullopt;
+  return Value{Value::Kind::knob, 0, *knob, {}};
+}
+
+KnobSet knobs_of_agent(const Mapping& mapping, const Agent& agent) {
+  KnobSet set = knobs_of(agent.count) | knobs_of(agent.threads) | knobs_of(agent.registers) | knobs_of(agent.overhead);
+  for (const std::string& axis : agent.splits) set |= knobs_of_axis(mapping, axis);
+  return set;
+}
+
+/// What decides whether a variable is there, and its copies and partial sizes.
+KnobSet knobs_of_variable(const VariableMapping& variable) {
+  KnobSet set = knobs_of(variable.copies) | knobs_of(variable.when);
+  for (const auto& [axis, size] : variable.sizes) set |= knobs_of(size);
+  return set;
+}
+
+/// The knobs that size the axes of a variable.
+KnobSet knobs_of_axes(const Streamed& streamed, const Mapping& mapping, const VariableMapping& variable) {
+  KnobSet set = 0;
+  for (const std::string& axis : variable.axes) set |= knobs_of_axis(mapping, axis);
+  const auto add = [&](const std::vector<AxisId>& axes) {
+    for (AxisId axis : axes) set |= knobs_of_axis(mapping, streamed.diagram.axes[static_cast<std::size_t>(axis)].name);
+  };
+  for (const std::string& name : variable.of.empty() ? std::vector<std::string>{variable.name} : variable.of) {
+    if (const auto array = streamed.diagram.find_array(name)) {
+      add(streamed.diagram.arrays[static_cast<std::size_t>(*array)].axes);
+      continue;
+    }
+    for (const Auxiliary& auxiliary : streamed.auxiliaries) {
+      if (auxiliary.name == name) add(auxiliary.axes);
+    }
+  }
+  return set;
+}
+
+KnobSet knobs_of_operation(const OperationMapping& operation) {
+  KnobSet set = 0;
+  for (const auto& [array, variable] : operation.operands) set |= guards_of(variable);
+  for (const WorkMapping& work : operation.work) {
+    set |= knobs_of(work.when);
+    for (const auto& [axis, size] : work.per_chunk) set |= knobs_of(size);
+  }
+  return set;
+}
+
+}  // namespace
+
+KnobSet knob_bit(KnobId knob) {
+  if (knob < 0 || knob >= 64) throw Error("knobs", "more than 64 knobs", "at most 64");
+  return KnobSet{1} << knob;
+}
+
+KnobSet knobs_of(const Value& value) { return value.kind == Value::Kind::knob ? knob_bit(value.knob) : 0; }
+
+KnobSet knobs_of(const Guard& guard) {
+  KnobSet set = 0;
+  for (const auto& [knob, values] : guard.all) set |= knob_bit(knob);
+  return set;
+}
+
+KnobSet knobs_of(const Guarded<Value>& alternatives) {
+  KnobSet set = guards_of(alternatives);
+  for (const auto& [guard, value] : alternatives) set |= knobs_of(value);
+  return set;
+}
+
+KnobSet knobs_of_axis(const Mapping& mapping, const std::string& axis) {
+  KnobSet set = 0;
+  if (const auto knob = mapping.find_knob(axis)) set |= knob_bit(*knob);
+  for (const LevelMapping& level : mapping.levels) {
+    if (const auto knob = mapping.find_knob(level.level + "." + axis)) set |= knob_bit(*knob);
+    for (const auto& [name, size] : level.sizes) {
+      if (name == axis) set |= knobs_of(size);
+    }
+  }
+  return set;
+}
+
+KnobSet knobs_of_placement(const Mapping& mapping) {
+  KnobSet set = 0;
+  for (const Agent& agent : mapping.agents) set |= knobs_of_agent(mapping, agent);
+  for (const VariableMapping& variable : mapping.variables) {
+    set |= knobs_of_variable(variable);
+    if (variable.multicast) set |= knobs_of(*variable.multicast);
+  }
+  for (const OperationMapping& operation : mapping.operations) set |= knobs_of_operation(operation);
+  for (const LevelMapping& level : mapping.levels) {
+    if (level.nodes) set |= knobs_of(*level.nodes);
+    for (const auto& [axis, size] : level.sizes) set |= knobs_of(size);
+    for (const auto* axes : {&level.group, &level.stream}) {
+      for (const std::string& axis : *axes) set |= knobs_of_axis(mapping, axis);
+    }
+  }
+  return set;
+}
+
+KnobSet knobs_of_edges(const Mapping& mapping) {
+  KnobSet set = 0;
+  for (const EdgeMapping& edge : mapping.edges) set |= knobs_of(edge.when) | knobs_of(edge.tokens);
+  return set;
+}
+
+KnobSet knobs_of_registers(const Streamed& streamed, const Mapping& mapping) {
+  KnobSet set = 0;
+  for (const Agent& agent : mapping.agents) set |= knobs_of_agent(mapping, agent);
+  for (const VariableMapping& variable : mapping.variables) {
+    if (variable.level == "registers") set |= knobs_of_variable(variable) | knobs_of_axes(streamed, mapping, variable);
+  }
+  return set;
+}
+
+KnobSet knobs_of_shared(const Streamed& streamed, const Mapping& mapping) {
+  KnobSet set = 0;
+  int sharers = 0;  // variables of the threads' own that lifetimes could let share
+  bool agents = false;
+  for (const VariableMapping& variable : mapping.variables) {
+    if (variable.level == "registers") continue;
+    set |= knobs_of_variable(variable) | knobs_of_axes(streamed, mapping, variable);
+    if (variable.engine == CopyEngine::none && !variable.output_staging) ++sharers;
+    agents |= variable.scope == Scope::agent;
+  }
+  for (const Agent& agent : mapping.agents) {
+    if (agents) set |= knobs_of(agent.count);
+  }
+  for (const EdgeMapping& edge : mapping.edges) {
+    if (sharers > 1) set |= knobs_of(edge.when);
+  }
+  return set;
+}
+
+Count value_number(const Value& value, const Tile& tile, const Diagram& diagram, const Problem& problem) {
+  switch (value.kind) {
+    case Value::Kind::literal: return value.literal;
+    case Value::Kind::knob: return tile.values[static_cast<std::size_t>(value.knob)];
+    case Value::Kind::axis: return problem.sizes[static_cast<std::size_t>(diagram.axis(value.axis))];
+  }
+  return 0;
+}
+
+bool guard_holds(const Guard& guard, const Tile& tile) {
+  return std::all_of(guard.all.begin(), guard.all.end(), [&](const auto& term) {
+    const std::int64_t value = tile.values[static_cast<std::size_t>(term.first)];
+    return std::find(term.second.begin(), term.second.end(), value) != term.second.end();
+  });
+}
+
+const LevelMapping* block_level_of(const Mapping& mapping) {
+  const LevelMapping* streamed = nullptr;
+  const LevelMapping* grouped = nullptr;
+  for (const LevelMapping& level : mapping.levels) {
+    if (!level.stream.empty()) streamed = &level;
+    if (level.nodes) continue;
+    const bool own = std::any_of(level.group.begin(), level.group.end(),
+                                 [&](const std::string& axis) { return mapping.find_knob(axis).has_value(); });
+    if (own && !grouped) grouped = &level;
+  }
+  return streamed ? streamed : grouped;
+}
+
+std::optional<Value> size_of_axis(const Mapping& mapping, const LevelMapping& level, const std::string& axis) {
+  for (const auto& [name, size] : level.sizes) {
+    if (name == axis) return size;
+  }
+  if (auto own = knob_value(mapping, level.level + "." + axis)) return own;
+  if (&level == block_level_of(mapping)) return knob_value(mapping, axis);
+  return std::nullopt;
+}
+
+}  // namespace napkin

@@ -1,0 +1,66 @@
+#pragma once
+// Which knobs a part of a mapping depends on, read off its structure: the guards, values and axes that name them.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "model/diagram/problem.hpp"
+#include "model/fusion/streamed.hpp"
+#include "model/mapping/mapping.hpp"
+#include "model/mapping/tile.hpp"
+
+namespace napkin {
+
+/// A set of knobs: bit i is KnobId i. A mapping with more than 64 knobs is refused (Error) by knob_bit().
+using KnobSet = std::uint64_t;
+
+[[nodiscard]] KnobSet knob_bit(KnobId knob);
+
+[[nodiscard]] KnobSet knobs_of(const Value& value);
+[[nodiscard]] KnobSet knobs_of(const Guard& guard);
+template <class T>
+[[nodiscard]] KnobSet guards_of(const Guarded<T>& alternatives) {
+  KnobSet set = 0;
+  for (const auto& [guard, value] : alternatives) set |= knobs_of(guard);
+  return set;
+}
+[[nodiscard]] KnobSet knobs_of(const Guarded<Value>& alternatives);
+
+/// The knobs that size an axis at any level: those of `sizes`, and the knobs called AXIS or LEVEL.AXIS.
+[[nodiscard]] KnobSet knobs_of_axis(const Mapping& mapping, const std::string& axis);
+
+/// What changes nothing but a requirement of `relations` or a guard of `edges` is not in it: the knobs that levels, variables,
+/// agents, operations and launches depend on. Two tiles that agree on these are placed alike, except for PlacedDiagram::tile.
+[[nodiscard]] KnobSet knobs_of_placement(const Mapping& mapping);
+/// The knobs that the event graph's edges depend on (guards and tokens).
+[[nodiscard]] KnobSet knobs_of_edges(const Mapping& mapping);
+
+/// The knobs that a thread's registers depend on: variables at level "registers" and the agents.
+[[nodiscard]] KnobSet knobs_of_registers(const Streamed& streamed, const Mapping& mapping);
+/// The knobs that a block's shared memory depends on: variables and the agents that own them; where lifetimes may let two
+/// variables share storage, also what orders the operations (guards of edges).
+[[nodiscard]] KnobSet knobs_of_shared(const Streamed& streamed, const Mapping& mapping);
+
+/// The number that a value has in a tile: literal, knob, or the full size of an axis. An axis that the diagram does
+/// not have throws Error.
+[[nodiscard]] Count value_number(const Value& value, const Tile& tile, const Diagram& diagram, const Problem& problem);
+[[nodiscard]] bool guard_holds(const Guard& guard, const Tile& tile);
+/// The first alternative whose guard holds, or nullptr.
+template <class T>
+[[nodiscard]] const T* choose(const Guarded<T>& alternatives, const Tile& tile) {
+  for (const auto& [guard, value] : alternatives) {
+    if (guard_holds(guard, tile)) return &value;
+  }
+  return nullptr;
+}
+
+/// The value that sizes an axis at the level of the mapping with that name: its entry in `sizes`, else the knob
+/// LEVEL.AXIS, else, at the lowest staged level, the knob AXIS. Nothing where no knob and no literal sizes it there.
+[[nodiscard]] std::optional<Value> size_of_axis(const Mapping& mapping, const LevelMapping& level, const std::string& axis);
+
+/// The level at which a block lives: the lowest one that has a streamed axis, else the lowest that groups one by a knob
+/// of the axis's name. nullptr where there is none.
+[[nodiscard]] const LevelMapping* block_level_of(const Mapping& mapping);
+
+}  // namespace napkin
