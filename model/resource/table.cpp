@@ -1,0 +1,229 @@
+#include "model/resource/table.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "model/base/error.hpp"
+
+namespace napkin {
+namespace {
+
+double real(Count count) { return static_cast<double>(count); }
+std::size_t at(int id) { return static_cast<std::size_t>(id); }
+
+const VariableMapping& mapping_of(const PlacedDiagram& placed, const Variable& v) { return placed.mapping->variables[at(v.mapping)]; }
+
+/// The agent that the table counts: the one that divides the group among its instances, else the last.
+const PlacedAgent* counted_agent(const PlacedDiagram& placed) {
+  for (const PlacedAgent& a : placed.agents) {
+    if (!placed.mapping->agents[at(a.mapping)].splits.empty()) return &a;
+  }
+  return placed.agents.empty() ? nullptr : &placed.agents.back();
+}
+
+/// Letter of a grouped axis: whose part of it the variable holds.
+std::string part(const PlacedDiagram& placed, const Variable& v) {
+  const std::string& by = mapping_of(placed, v).by;
+  if (by == "group") return "g_";
+  if (by == "thread") return "t_";
+  return by.empty() && v.scope == Scope::block ? "g_" : "w_";
+}
+
+std::string label(const PlacedDiagram& placed, const Variable& v, AxisId axis) {
+  const std::string& name = placed.streamed->diagram.axes[at(axis)].name;
+  for (const auto& [sized, value] : mapping_of(placed, v).sizes) {
+    if (sized != name) continue;
+    if (value.kind == Value::Kind::knob) return placed.mapping->knobs[at(value.knob)].name;
+    return value.kind == Value::Kind::axis ? value.axis : std::to_string(value.literal);
+  }
+  if (placed.streamed->stream == axis) return "s_" + name;
+  if (placed.streamed->grouped(axis)) return part(placed, v) + name;
+  return name;
+}
+
+/// "w_q x s_x". Grouped axes of which the group holds one are left out, as the paper leaves out heads and batches.
+std::string axes_text(const PlacedDiagram& placed, const Variable& v) {
+  std::vector<std::string> words;
+  const auto add = [&](AxisId axis) {
+    const bool one = placed.streamed->grouped(axis) && placed.block().extent[at(axis)] == Count(1);
+    if (!one) words.push_back(label(placed, v, axis));
+  };
+  if (!v.arrays.empty()) {
+    for (const AxisId axis : placed.streamed->diagram.arrays[at(v.arrays.front())].axes) add(axis);
+  } else if (!placed.streamed->auxiliaries.empty()) {
+    for (const AxisId axis : placed.streamed->auxiliaries.front().axes) add(axis);
+  }
+  if (v.auxiliaries > 0) words.push_back(std::to_string(v.auxiliaries));
+  return joined(words, " x ");
+}
+
+TableRow row_of(const PlacedDiagram& placed, const Variable& v) {
+  TableRow row;
+  row.variable = mapping_of(placed, v).name;
+  row.array = joined(mapping_of(placed, v).of);
+  row.axes = axes_text(placed, v);
+  row.type = v.type;
+  row.level = v.level;
+  row.scope = v.scope;
+  row.copies = v.copies;
+  row.elements = v.elements;
+  (v.scope == Scope::block ? row.block_bytes : row.agent_bytes) = v.bytes();
+  return row;
+}
+
+Bytes limit_of(const Level& level) {
+  const Number* number = level.per_block ? &*level.per_block : level.capacity.known() ? &level.capacity.best() : nullptr;
+  return Bytes(number == nullptr ? Count(0) : Count(static_cast<std::int64_t>(number->value)));
+}
+
+/// The sums of one level; `placed` for limits. Storage shared by an alias counts once, at its larger size.
+TableTotal total_of(const PlacedDiagram& placed, LevelId level) {
+  TableTotal total;
+  total.level = level;
+  total.limit = limit_of(placed.machine->levels[at(level)]);
+  for (std::size_t i = 0; i < placed.variables.size(); ++i) {
+    const Variable& owner = placed.variables[i];
+    if (owner.level != level || owner.alias >= 0) continue;
+    Bytes most = owner.bytes();
+    for (const Variable& other : placed.variables) {
+      if (other.alias == static_cast<int>(i)) most = std::max(most, other.bytes());
+    }
+    (owner.scope == Scope::block ? total.block_bytes : total.agent_bytes) += most;
+  }
+  if (total.agent_bytes > Bytes(0)) {
+    total.most_agents = real((total.limit - total.block_bytes).value) / real(total.agent_bytes.value);
+  }
+  return total;
+}
+
+/// What is left over with N agents; a thread's registers as a plain share and in whole granules (erratum P5).
+void add_excess(const PlacedDiagram& placed, const ConfigurationTable& table, TableTotal& total) {
+  const Count n = table.agents;
+  total.excess = total.limit - total.block_bytes - total.agent_bytes * n;
+  if (n < Count(1)) return;
+  total.excess_per_agent = Bytes(total.excess.value / n);
+  const Count threads = table.agent_threads * n;
+  if (placed.machine->levels[at(total.level)].name != "registers" || threads < Count(1)) return;
+  const Limits& limits = placed.machine->limits;
+  const Count taken = ceil_div(total.block_bytes.value + total.agent_bytes.value * n, threads);
+  const Count registers = limits.registers_per_block / threads / limits.register_granule_per_thread * limits.register_granule_per_thread;
+  total.excess_per_thread = Count(static_cast<std::int64_t>(std::llround(real(total.excess.value) / real(threads))));
+  total.excess_allocatable = std::min(registers, limits.registers_per_thread) * Count(4) - taken;
+}
+
+const Operation& operation_of(const PlacedDiagram& placed, const PlacedOperation& op) {
+  return placed.streamed->diagram.operations[at(op.operation)];
+}
+
+const std::string& output_name(const PlacedDiagram& placed, const PlacedOperation& op) {
+  return placed.streamed->diagram.arrays[at(operation_of(placed, op).outputs.front())].name;
+}
+
+ThroughputRow tensor_row(const PlacedDiagram& placed, const PlacedOperation& op, double threads) {
+  ThroughputRow row;
+  row.operation = output_name(placed, op);
+  row.unit = "tensor " + std::string(name_of(op.instruction->type));
+  row.operations = 2 * real(op.m) * real(op.n) * real(op.k) / threads;
+  row.rate = op.instruction->flop_per_clock;
+  row.clocks = row.rate > 0 ? row.operations / row.rate : 0;
+  return row;
+}
+
+/// Rows of one operation and unit; works of one unit stay apart only where their operation does.
+void add_vector_rows(const PlacedDiagram& placed, const PlacedOperation& op, double threads, std::vector<ThroughputRow>& rows) {
+  for (const PlacedWork& work : op.work) {
+    if (work.unit < 0) continue;
+    const Unit& unit = placed.machine->units[at(work.unit)];
+    if (!unit.per_clock.known()) continue;
+    const std::string name = output_name(placed, op) + "." + work.mapping->name;
+    const double each = (unit.what == "flop" ? 2 : 1) * work.amount / threads;
+    ThroughputRow row{name, unit.name, each, unit.per_clock.best().value, 0};
+    row.clocks = row.operations / row.rate;
+    rows.push_back(std::move(row));
+  }
+}
+
+double tensor_flops(const PlacedDiagram& placed) {
+  double flops = 0;
+  for (const PlacedOperation& op : placed.operations) {
+    if (op.tensor && op.phase == Phase::loop) flops += 2 * real(op.m) * real(op.n) * real(op.k);
+  }
+  return flops;
+}
+
+/// Threads that compute: all instances of the counted agent.
+double working_threads(const PlacedDiagram& placed) {
+  const PlacedAgent* agent = counted_agent(placed);
+  return agent == nullptr ? std::max(real(placed.threads), 1.0) : real(agent->threads * agent->instances);
+}
+
+Hertz tensor_clock(const PlacedDiagram& placed) {
+  const Clocks& clocks = placed.machine->clocks;
+  const auto& known = clocks.tensor ? clocks.tensor : clocks.maximum;
+  return Hertz(known ? known->value : 0);
+}
+
+}  // namespace
+
+ConfigurationTable configuration_table(const PlacedDiagram& placed) {
+  ConfigurationTable table;
+  std::vector<LevelId> levels;
+  for (const Variable& v : placed.variables) {
+    table.rows.push_back(row_of(placed, v));
+    if (std::find(levels.begin(), levels.end(), v.level) == levels.end()) levels.push_back(v.level);
+  }
+  std::sort(levels.begin(), levels.end());
+  if (const PlacedAgent* agent = counted_agent(placed)) {
+    table.agent_threads = agent->threads;
+    table.agents = agent->instances;
+  }
+  std::optional<double> least;
+  for (const LevelId level : levels) {
+    table.totals.push_back(total_of(placed, level));
+    const auto& most = table.totals.back().most_agents;
+    if (most && (!least || *most < *least)) least = most;
+  }
+  if (least) table.agents = static_cast<std::int64_t>(std::floor(std::max(*least, 0.0)));
+  for (TableTotal& total : table.totals) add_excess(placed, table, total);
+  return table;
+}
+
+ThroughputTable throughput_table(const PlacedDiagram& placed) {
+  ThroughputTable table;
+  const double threads = working_threads(placed);
+  for (const PlacedOperation& op : placed.operations) {
+    if (op.phase != Phase::loop) continue;
+    if (op.tensor && op.instruction != nullptr) {
+      table.rows.push_back(tensor_row(placed, op, threads));
+      table.tensor_clocks += table.rows.back().clocks;
+    }
+    add_vector_rows(placed, op, threads, table.rows);
+  }
+  return table;
+}
+
+double bandwidth_threshold(const PlacedDiagram& placed) {
+  double bytes = 0;
+  for (const Crossing& c : placed.crossings) {
+    if (c.into != placed.block().level || c.phase != Phase::loop || c.store) continue;
+    double elements = 1;
+    for (const AxisId axis : placed.streamed->diagram.arrays[at(c.array)].axes) {
+      elements *= real(placed.streamed->stream == axis ? placed.block().chunk : placed.block().extent[at(axis)]);
+    }
+    bytes += elements * bits(c.type) / 8;
+  }
+  const Hertz clock = tensor_clock(placed);
+  const Pipe* device = placed.machine->pipe_into(placed.levels.empty() ? 0 : placed.levels.front().level);
+  const double tensor = throughput_table(placed).tensor_clocks;
+  if (device == nullptr || !(tensor > 0)) return 0;
+  const double rate = bytes_per_second(*placed.machine, *device, clock);
+  return rate > 0 ? clock.value * bytes * real(placed.machine->compute_nodes()) / (tensor * rate) : 0;
+}
+
+double ideal_tensor_rate(const PlacedDiagram& placed) {
+  const double clocks = throughput_table(placed).tensor_clocks;
+  if (!(clocks > 0)) return 0;
+  return tensor_flops(placed) / working_threads(placed) / clocks * real(placed.machine->compute_nodes()) * tensor_clock(placed).value;
+}
+
+}  // namespace napkin
