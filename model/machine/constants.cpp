@@ -61,6 +61,7 @@ constexpr std::array constants_known = {
 void read_constants(const yaml::Node& node, bool fitted, std::map<std::string, Number>& into) {
   if (node.is_null()) return;
   std::vector<std::string> known;
+  known.reserve(constants_known.size());
   for (const Constant& each : constants_known) known.emplace_back(each.name);
   node.allow(known);
   for (const auto& [name, entry] : node.entries()) {

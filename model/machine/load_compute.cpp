@@ -72,7 +72,7 @@ std::string counted(const Unit& unit, const yaml::Node& node) {
     if (number.unit == "B/clk") return "bytes";
     return number.unit == "FLOP/clk" ? "flop" : number.unit.substr(0, number.unit.find('/'));
   };
-  const std::string first = what(unit.per_clock.best());
+  std::string first = what(unit.per_clock.best());
   std::vector<Number> all;
   if (unit.per_clock.datasheet) all.push_back(*unit.per_clock.datasheet);
   if (unit.beside_tensor) all.push_back(*unit.beside_tensor);
@@ -158,6 +158,7 @@ void read_tensor(const yaml::Node& node, Machine& machine) {
 
 void read_units(const yaml::Node& node, Machine& machine) {
   std::vector<std::string> known;
+  known.reserve(unit_names().size());
   for (const UnitName& each : unit_names()) known.emplace_back(each.name);
   node.allow(known);
   for (const auto& [name, entry] : node.entries()) {
@@ -176,6 +177,7 @@ void read_units(const yaml::Node& node, Machine& machine) {
 
 void read_limits(const yaml::Node& node, Limits& limits) {
   std::vector<std::string> known;
+  known.reserve(limit_fields.size());
   for (const LimitField& each : limit_fields) known.emplace_back(each.name);
   node.allow(known);
   for (const LimitField& each : limit_fields) {

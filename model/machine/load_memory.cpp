@@ -21,6 +21,7 @@ const Entry* find_entry(const std::vector<Entry>& entries, const std::string& na
 
 std::vector<std::string> names_of(const std::vector<Entry>& entries) {
   std::vector<std::string> names;
+  names.reserve(entries.size());
   for (const Entry& entry : entries) names.push_back(entry.first);
   return names;
 }
@@ -170,6 +171,7 @@ bool is_identifier(const std::string& word) {
 LevelId level_named(const yaml::Node& word, const Machine& machine) {
   if (const auto found = machine.find_level(word.text())) return *found;
   std::vector<std::string> known;
+  known.reserve(machine.levels.size());
   for (const Level& level : machine.levels) known.push_back(level.name);
   word.fail("unknown level '" + word.text() + "'", one_of(word.text(), known));
 }

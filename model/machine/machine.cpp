@@ -31,6 +31,7 @@ std::optional<LevelId> Machine::find_level(std::string_view level_name) const {
 LevelId Machine::level(std::string_view level_name) const {
   if (const auto found = find_level(level_name)) return *found;
   std::vector<std::string> known;
+  known.reserve(levels.size());
   for (const Level& each : levels) known.push_back(each.name);
   throw Error(name, "no level '" + std::string(level_name) + "'", one_of(level_name, known));
 }
@@ -113,8 +114,8 @@ double instruction_clocks(const TensorInstruction& instruction, Count n, bool a_
   const InstructionTiming* below = nullptr;
   for (const InstructionTiming& row : instruction.timing) {
     if (!(clocks(row) > 0)) continue;
-    if (row.n == n || (row.n > n && below == nullptr)) return clocks(row);
-    if (row.n > n) {
+    if (row.n >= n) {
+      if (row.n == n || below == nullptr) return clocks(row);
       const double part = static_cast<double>(n - below->n) / static_cast<double>(row.n - below->n);
       return clocks(*below) + part * (clocks(row) - clocks(*below));
     }

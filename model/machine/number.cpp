@@ -109,6 +109,7 @@ std::string choice_of(const std::vector<std::string>& names) {
 
 std::string names_of(const std::vector<Dimension>& dimensions) {
   std::vector<std::string> names;
+  names.reserve(dimensions.size());
   for (const Dimension dimension : dimensions) names.push_back(name_of(dimension));
   return joined(names, " or ");
 }
