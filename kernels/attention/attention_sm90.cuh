@@ -1,0 +1,467 @@
+#pragma once
+// Forward attention on Hopper. One producer warpgroup moves boxes with the copy engine; 1 to 3 consumer warpgroups of 64
+// rows each compute S = Q K, the online softmax and O += P V. Knobs are those of attention_sm90.yaml; offsets and
+// register counts come from the plan. Rows of a tile are (query, packed head), the head fastest.
+
+#include "kernels/attention/tiles.cuh"
+#include "kernels/device/matrix.cuh"
+#include "kernels/device/tma.cuh"
+
+namespace napkin {
+
+struct AttentionConfig {
+  int q, x, warpgroups, stages;
+  bool overlap, pingpong, p_shared;
+  int g, cluster;
+  TileOrder order;
+  int d, dv;
+  bool bf16;
+  MaskKind mask;
+  bool packed;         // sequences of different lengths, one behind the other
+  bool log_sum_exp;
+  int q_offset, k_offset, v_offset, p_offset, barriers_offset;  // bytes; O is staged on Q
+  int producer_registers, consumer_registers;
+};
+
+struct AttentionArguments {
+  TensorMap q_map, k_map, v_map, o_map;
+  AttentionShape shape;
+  void* o;
+  long long o_row, o_head, o_batch;  // strides in elements
+  float* lse;                        // [b, h * g, q], or [h * g, total q] when packed
+  float scale;                       // softmax scale; positive
+  int* ticket;                       // longest_first: the next tile, zeroed before the launch
+};
+
+template <AttentionConfig C>
+struct Attention {
+  static constexpr int rows = 64;  // of a consumer warpgroup
+  static constexpr int d_span = swizzle_columns(C.d), dv_span = swizzle_columns(C.dv), x_span = swizzle_columns(C.x);
+  static constexpr u32 q_bytes = rows * C.d * 2, k_bytes = C.x * C.d * 2, v_bytes = C.x * C.dv * 2;
+  static constexpr int consumers = C.warpgroups * 128;
+  static constexpr int scores = C.x / 2, outputs = C.dv / 2, probabilities = C.x / 4;  // registers a thread
+
+  // Barriers, eight bytes each: Q full, Q empty, then full and empty of K and of V by stage, then the tile mailbox.
+  static constexpr int k_full = 2, k_empty = k_full + C.stages, v_full = k_empty + C.stages;
+  static constexpr int v_empty = v_full + C.stages, mail_full = v_empty + C.stages, mail_empty = mail_full + 1;
+  static constexpr int mailbox = mail_empty + 1, barrier_slots = mailbox + 1;
+
+  u32 shared;
+  int* mail;
+  const AttentionArguments& arguments;
+  u32 wg;    // consumer warpgroup
+  u32 rank;  // in the cluster
+
+  __device__ __forceinline__ u32 barrier(int slot) const { return shared + C.barriers_offset + 8 * slot; }
+
+  __device__ __forceinline__ void initialise() const {
+    barrier_init(barrier(0), 1);
+    barrier_init(barrier(1), C.warpgroups);
+    for (int s = 0; s < C.stages; ++s) {
+      barrier_init(barrier(k_full + s), 1);
+      barrier_init(barrier(v_full + s), 1);
+      barrier_init(barrier(k_empty + s), C.warpgroups * C.cluster);
+      barrier_init(barrier(v_empty + s), C.warpgroups * C.cluster);
+    }
+    barrier_init(barrier(mail_full), 1);
+    barrier_init(barrier(mail_empty), C.warpgroups);
+    barrier_init_fence();
+  }
+
+  // ---- tiles -------------------------------------------------------------------------------------------------------
+
+  __device__ __forceinline__ Tile tile_of(int index) const {
+    return find_tile<C.q, C.x, C.g, C.order, C.mask, C.packed>(arguments.shape, index);
+  }
+
+  // ---- producer: one thread ----------------------------------------------------------------------------------------
+
+  __device__ __forceinline__ void load_q(const Tile& tile) const {
+    barrier_expect(barrier(0), C.warpgroups * q_bytes);
+#pragma unroll 1
+    for (int w = 0; w < C.warpgroups; ++w) {
+#pragma unroll 1
+      for (int c = 0; c < C.d; c += d_span) {
+        load_box(shared + C.q_offset + w * q_bytes + c * rows * 2, arguments.q_map, barrier(0), evict_first, c,
+                 tile.packed_head, tile.q_row + w * (rows / C.g), tile.head, tile.map_batch);
+      }
+    }
+  }
+
+  template <int D>
+  __device__ __forceinline__ void load_chunk(const TensorMap& map, u32 to, u32 full, const Tile& tile, int n) const {
+    constexpr int span = swizzle_columns(D), part = C.x / C.cluster;
+    barrier_expect(full, C.x * D * 2);
+    const int first = tile.x_row + n * C.x + static_cast<int>(rank) * part;
+#pragma unroll 1
+    for (int c = 0; c < D; c += span) {
+      const u32 place = to + c * C.x * 2 + rank * (part * span * 2);
+      if constexpr (C.cluster > 1) {
+        load_box_multicast(place, map, full, evict_last, (1 << C.cluster) - 1, c, first, tile.head, tile.map_batch);
+      } else {
+        load_box(place, map, full, evict_last, c, first, tile.head, tile.map_batch);
+      }
+    }
+  }
+
+  __device__ __forceinline__ void load_k(const Tile& tile, int n, Ring<C.stages>& ring) const {
+    barrier_wait(barrier(k_empty + ring.stage), ring.parity ^ 1);
+    load_chunk<C.d>(arguments.k_map, shared + C.k_offset + ring.stage * k_bytes, barrier(k_full + ring.stage), tile, n);
+    ring.advance();
+  }
+  __device__ __forceinline__ void load_v(const Tile& tile, int n, Ring<C.stages>& ring) const {
+    barrier_wait(barrier(v_empty + ring.stage), ring.parity ^ 1);
+    load_chunk<C.dv>(arguments.v_map, shared + C.v_offset + ring.stage * v_bytes, barrier(v_full + ring.stage), tile, n);
+    ring.advance();
+  }
+
+  // The next tile of this block: by position, or by ticket where the longest come first. Posts tickets to the consumers.
+  __device__ __forceinline__ int next_tile(int current, u32& round) const {
+    if constexpr (C.order == TileOrder::grid) return arguments.shape.tiles;
+    if constexpr (C.order == TileOrder::persistent) return current + gridDim.x;
+    const int next = gridDim.x + atomicAdd(arguments.ticket, 1);
+    barrier_wait(barrier(mail_empty), (round & 1) ^ 1);
+    *mail = next;
+    barrier_arrive(barrier(mail_full));
+    ++round;
+    return next;
+  }
+
+  __device__ __forceinline__ void produce() const {
+    Ring<C.stages> k_ring, v_ring;
+    u32 tiles_loaded = 0, round = 0;
+    for (int index = blockIdx.x; index < arguments.shape.tiles; index = next_tile(index, round)) {
+      const Tile tile = tile_of(index);
+      if (tile.first >= tile.last) continue;
+      load_k(tile, tile.last - 1, k_ring);
+      barrier_wait(barrier(1), (tiles_loaded & 1) ^ 1);
+      load_q(tile);
+      ++tiles_loaded;
+      for (int n = tile.last - 1; n > tile.first; --n) {
+        load_k(tile, n - 1, k_ring);
+        load_v(tile, n, v_ring);
+      }
+      load_v(tile, tile.first, v_ring);
+    }
+  }
+
+  // ---- consumers ---------------------------------------------------------------------------------------------------
+
+  __device__ __forceinline__ void release(u32 slot) const {
+    if constexpr (C.cluster > 1) {
+      if (threadIdx.x % 128 < C.cluster) barrier_arrive_remote(barrier(slot), threadIdx.x % 128);
+    } else {
+      if (threadIdx.x % 128 == 0) barrier_arrive(barrier(slot));
+    }
+  }
+
+  // S = Q K: issues and commits.
+  __device__ __forceinline__ void issue_scores(float (&s)[scores], u32 stage) const {
+    const u32 a = shared + C.q_offset + wg * q_bytes, b = shared + C.k_offset + stage * k_bytes;
+    wgmma_fence();
+#pragma unroll
+    for (int k = 0; k < C.d; k += 16) {
+      const u32 span = k / d_span, inner = (k % d_span) * 2;
+      wgmma<C.x, C.bf16, 0>(s, descriptor<d_span>(a + span * (rows * d_span * 2) + inner, 0),
+                            descriptor<d_span>(b + span * (C.x * d_span * 2) + inner, 0), k != 0);
+    }
+    wgmma_commit();
+  }
+
+  // O += P V: issues and commits.
+  __device__ __forceinline__ void issue_outputs(float (&o)[outputs], const u32 (&p)[probabilities], u32 stage,
+                                                bool accumulate) const {
+    const u32 a = shared + C.p_offset + wg * (rows * C.x * 2), b = shared + C.v_offset + stage * v_bytes;
+    constexpr u32 leading = C.x * dv_span * 2;
+    wgmma_fence();
+#pragma unroll
+    for (int k = 0; k < C.x; k += 16) {
+      const u64 v = descriptor<dv_span>(b + k * (dv_span * 2), leading);
+      if constexpr (C.p_shared) {
+        const u32 span = k / x_span, inner = (k % x_span) * 2;
+        wgmma<C.dv, C.bf16, 1>(o, descriptor<x_span>(a + span * (rows * x_span * 2) + inner, 0), v, accumulate || k != 0);
+      } else {
+        wgmma<C.dv, C.bf16, 1>(o, p + k / 4, v, accumulate || k != 0);
+      }
+    }
+    wgmma_commit();
+  }
+
+  // P as the A operand of P V: pairs in registers, or in shared memory.
+  __device__ __forceinline__ void convert(const float (&s)[scores], u32 (&p)[probabilities]) const {
+#pragma unroll
+    for (int i = 0; i < probabilities; ++i) p[i] = pack<C.bf16>(s[2 * i], s[2 * i + 1]);
+    if constexpr (C.p_shared) {
+      const u32 base = shared + C.p_offset + wg * (rows * C.x * 2);
+      const u32 lane = threadIdx.x % 32, row = threadIdx.x % 128 / 32 * 16 + lane % 16, column = lane / 16 * 8;
+#pragma unroll
+      for (int k = 0; k < C.x; k += 16) {
+        const u32* r = p + k / 4;
+        store_matrices(base + swizzled<rows, x_span>(row, k + column), r[0], r[1], r[2], r[3]);
+      }
+      async_fence();
+      named_sync(6 + wg, 128);
+    }
+  }
+
+  struct RowState {
+    float maximum[2], sum[2], delta[2];
+  };
+
+  // One online softmax step (theory 4.2) on this thread's two rows; scores become exp(scale (s - maximum)).
+  template <bool Masked>
+  __device__ __forceinline__ void softmax(float (&s)[scores], RowState& state, const Tile& tile, int n) const {
+    const float c = arguments.scale * 1.4426950408889634f;
+    if constexpr (Masked) {
+      const u32 lane = threadIdx.x % 32, row = wg * rows + threadIdx.x % 128 / 32 * 16 + lane / 4;
+#pragma unroll
+      for (int r = 0; r < 2; ++r) {
+        const Span seen = seen_by<C.mask>(arguments.shape, tile, tile.q_first + static_cast<int>(row + 8 * r) / C.g);
+        const int first = seen.first - n * C.x, last = seen.last - n * C.x;
+#pragma unroll
+        for (int i = 0; i < scores / 4; ++i) {
+#pragma unroll
+          for (int e = 0; e < 2; ++e) {
+            const int column = 8 * i + static_cast<int>(lane % 4) * 2 + e;
+            if (column < first || column >= last) s[4 * i + 2 * r + e] = -INFINITY;
+          }
+        }
+      }
+    }
+#pragma unroll
+    for (int r = 0; r < 2; ++r) {
+      float maximum = state.maximum[r];
+#pragma unroll
+      for (int i = 0; i < scores / 4; ++i) maximum = fmaxf(maximum, fmaxf(s[4 * i + 2 * r], s[4 * i + 2 * r + 1]));
+      maximum = quad_max(maximum);
+      const float shift = maximum == -INFINITY ? 0.f : maximum * c;
+      state.delta[r] = exp2_fast(state.maximum[r] * c - shift);
+      state.maximum[r] = maximum;
+      float sum = 0;
+#pragma unroll
+      for (int i = 0; i < scores / 4; ++i) {
+#pragma unroll
+        for (int e = 0; e < 2; ++e) {
+          float& v = s[4 * i + 2 * r + e];
+          v = exp2_fast(v * c - shift);
+          sum += v;
+        }
+      }
+      state.sum[r] = state.sum[r] * state.delta[r] + sum;
+    }
+  }
+
+  __device__ __forceinline__ void softmax(float (&s)[scores], RowState& state, const Tile& tile, int n) const {
+    if (n >= tile.whole_last || n < tile.whole_first) {
+      softmax<true>(s, state, tile, n);
+    } else {
+      softmax<false>(s, state, tile, n);
+    }
+  }
+
+  static __device__ __forceinline__ void rescale(float (&o)[outputs], const RowState& state) {
+#pragma unroll
+    for (int i = 0; i < outputs; ++i) o[i] *= state.delta[i / 2 % 2];
+  }
+
+  __device__ __forceinline__ void my_turn() const {
+    if constexpr (C.pingpong) named_sync(1 + wg, 256);
+  }
+  __device__ __forceinline__ void next_turn() const {
+    if constexpr (C.pingpong) named_arrive(1 + (wg + 1) % C.warpgroups, 256);
+  }
+
+  // O for one tile; K and V by the rings. Q is free on return.
+  __device__ __forceinline__ void attend(const Tile& tile, float (&o)[outputs], RowState& state, Ring<C.stages>& k_ring,
+                                         Ring<C.stages>& v_ring) const {
+    float s[scores];
+    u32 p[probabilities];
+    barrier_wait(barrier(k_full + k_ring.stage), k_ring.parity);
+    issue_scores(s, k_ring.stage);
+    wgmma_wait<0>();
+    pin(s);
+    release(k_empty + k_ring.stage);
+    k_ring.advance();
+    softmax(s, state, tile, tile.last - 1);
+    convert(s, p);
+    bool accumulate = false;
+    for (int n = tile.last - 2; n >= tile.first; --n) {
+      barrier_wait(barrier(k_full + k_ring.stage), k_ring.parity);
+      if constexpr (C.overlap) {
+        my_turn();
+        issue_scores(s, k_ring.stage);
+        barrier_wait(barrier(v_full + v_ring.stage), v_ring.parity);
+        issue_outputs(o, p, v_ring.stage, accumulate);
+        next_turn();
+        wgmma_wait<1>();
+        pin(s);
+        release(k_empty + k_ring.stage);
+        softmax(s, state, tile, n);
+        wgmma_wait<0>();
+        pin(o);
+        pin(p);
+        release(v_empty + v_ring.stage);
+      } else {
+        barrier_wait(barrier(v_full + v_ring.stage), v_ring.parity);
+        my_turn();
+        issue_outputs(o, p, v_ring.stage, accumulate);
+        wgmma_wait<0>();
+        pin(o);
+        pin(p);
+        release(v_empty + v_ring.stage);
+        issue_scores(s, k_ring.stage);
+        next_turn();
+        wgmma_wait<0>();
+        pin(s);
+        release(k_empty + k_ring.stage);
+        softmax(s, state, tile, n);
+      }
+      k_ring.advance();
+      v_ring.advance();
+      rescale(o, state);
+      convert(s, p);
+      accumulate = true;
+    }
+    barrier_wait(barrier(v_full + v_ring.stage), v_ring.parity);
+    issue_outputs(o, p, v_ring.stage, accumulate);
+    wgmma_wait<0>();
+    pin(o);
+    release(v_empty + v_ring.stage);
+    v_ring.advance();
+  }
+
+  // ---- epilogue ----------------------------------------------------------------------------------------------------
+
+  // O /= z and the log-sum-exp; a row that saw nothing gives 0 and -infinity.
+  __device__ __forceinline__ void finish(const Tile& tile, float (&o)[outputs], RowState& state) const {
+    const u32 lane = threadIdx.x % 32, row = wg * rows + threadIdx.x % 128 / 32 * 16 + lane / 4;
+#pragma unroll
+    for (int r = 0; r < 2; ++r) {
+      const float z = quad_sum(state.sum[r]);
+      const float inverse = z > 0 ? 1.f / z : 0.f;
+#pragma unroll
+      for (int i = 0; i < outputs / 4; ++i) {
+        o[4 * i + 2 * r] *= inverse;
+        o[4 * i + 2 * r + 1] *= inverse;
+      }
+      if constexpr (C.log_sum_exp) {
+        const int query = tile.q_first + static_cast<int>(row + 8 * r) / C.g, head = tile.packed_head + (row + 8 * r) % C.g;
+        if (lane % 4 == 0 && query < tile.queries) {
+          const float value = z > 0 ? state.maximum[r] * arguments.scale + __logf(z) : -INFINITY;
+          arguments.lse[lse_index<C.packed>(arguments.shape, tile, head, query)] = value;
+        }
+      }
+    }
+  }
+
+  // Through shared memory (this warpgroup's rows of Q) and the copy engine, which clips the ragged last rows.
+  __device__ __forceinline__ void store_boxes(const Tile& tile, const float (&o)[outputs]) const {
+    const u32 base = shared + C.q_offset + wg * q_bytes;
+    const u32 lane = threadIdx.x % 32, row = threadIdx.x % 128 / 32 * 16 + lane % 16, column = lane / 16 * 8;
+#pragma unroll
+    for (int c = 0; c < C.dv; c += 16) {
+      const float* v = o + c / 2;
+      store_matrices(base + swizzled<rows, dv_span>(row, c + column), pack<C.bf16>(v[0], v[1]), pack<C.bf16>(v[2], v[3]),
+                     pack<C.bf16>(v[4], v[5]), pack<C.bf16>(v[6], v[7]));
+    }
+    async_fence();
+    named_sync(6 + wg, 128);
+    if (threadIdx.x % 128 == 0) {
+#pragma unroll
+      for (int c = 0; c < C.dv; c += dv_span) {
+        store_box(base + c * rows * 2, arguments.o_map, c, tile.packed_head, tile.q_row + wg * (rows / C.g), tile.head,
+                  tile.map_batch);
+      }
+      store_commit();
+      store_wait_read();
+      barrier_arrive(barrier(1));
+    }
+  }
+
+  // Straight from registers: for packed sequences, whose last rows border on the next one's, and for empty tiles.
+  __device__ __forceinline__ void store_rows(const Tile& tile, const float (&o)[outputs]) const {
+    const u32 lane = threadIdx.x % 32, row = wg * rows + threadIdx.x % 128 / 32 * 16 + lane / 4;
+#pragma unroll
+    for (int r = 0; r < 2; ++r) {
+      const int query = tile.q_first + static_cast<int>(row + 8 * r) / C.g, head = tile.packed_head + (row + 8 * r) % C.g;
+      if (query >= tile.queries) continue;
+      u32* to = reinterpret_cast<u32*>(static_cast<unsigned short*>(arguments.o) +
+                                       (tile.map_batch * arguments.o_batch + (tile.q_start + query) * arguments.o_row +
+                                        (static_cast<long long>(tile.head) * arguments.shape.g + head) * arguments.o_head));
+#pragma unroll
+      for (int i = 0; i < outputs / 4; ++i) {
+        to[4 * i + lane % 4] = pack<C.bf16>(o[4 * i + 2 * r], o[4 * i + 2 * r + 1]);
+      }
+    }
+  }
+
+  __device__ __forceinline__ int receive_tile(int current, u32& round) const {
+    if constexpr (C.order == TileOrder::grid) return arguments.shape.tiles;
+    if constexpr (C.order == TileOrder::persistent) return current + gridDim.x;
+    barrier_wait(barrier(mail_full), round & 1);
+    const int next = *static_cast<volatile int*>(mail);
+    named_sync(6 + wg, 128);
+    if (threadIdx.x % 128 == 0) barrier_arrive(barrier(mail_empty));
+    ++round;
+    return next;
+  }
+
+  __device__ __forceinline__ void consume() const {
+    Ring<C.stages> k_ring, v_ring;
+    u32 tiles_done = 0, round = 0;
+    if (C.pingpong && wg == 0) named_arrive(1, 256);
+    for (int index = blockIdx.x; index < arguments.shape.tiles; index = receive_tile(index, round)) {
+      const Tile tile = tile_of(index);
+      if (tile.q_first >= tile.queries) continue;
+      float o[outputs];
+      RowState state{{-INFINITY, -INFINITY}, {0, 0}, {0, 0}};
+      if (tile.first >= tile.last) {
+#pragma unroll
+        for (int i = 0; i < outputs; ++i) o[i] = 0;
+        finish(tile, o, state);
+        store_rows(tile, o);
+        continue;
+      }
+      barrier_wait(barrier(0), tiles_done & 1);
+      ++tiles_done;
+      attend(tile, o, state, k_ring, v_ring);
+      // Found again rather than kept: the loop needs the registers.
+      asm volatile("" : "+r"(index));
+      const Tile done = tile_of(index);
+      finish(done, o, state);
+      if constexpr (C.packed) {
+        if (threadIdx.x % 128 == 0) barrier_arrive(barrier(1));
+        store_rows(done, o);
+      } else {
+        store_boxes(done, o);
+      }
+    }
+    store_wait();
+  }
+};
+
+template <AttentionConfig C>
+__global__ void __launch_bounds__((C.warpgroups + 1) * 128, 1)
+    attention_sm90(const __grid_constant__ AttentionArguments arguments) {
+  extern __shared__ __align__(1024) unsigned char memory[];
+  using Kernel = Attention<C>;
+  const u32 shared = shared_address(memory), warpgroup = threadIdx.x / 128;
+  Kernel kernel{shared, reinterpret_cast<int*>(memory + C.barriers_offset + 8 * Kernel::mailbox), arguments,
+                warpgroup - 1, C.cluster > 1 ? cluster_rank() : 0};
+  if (threadIdx.x == 0) kernel.initialise();
+  if constexpr (C.cluster > 1) {
+    cluster_sync();
+  } else {
+    __syncthreads();
+  }
+  if (warpgroup == 0) {
+    registers_shrink<C.producer_registers>();
+    if (threadIdx.x == 0) kernel.produce();
+  } else {
+    registers_grow<C.consumer_registers>();
+    kernel.consume();
+  }
+  if constexpr (C.cluster > 1) cluster_sync();
+}
+
+}  // namespace napkin

@@ -1,0 +1,112 @@
+#pragma once
+// Which tile a block computes, and which keys its rows see: plain integer arithmetic shared by the attention kernels.
+
+namespace napkin {
+
+// Division by a number that the host knows: two instructions instead of a loop. (n below 2^31)
+struct Divisor {
+  int value;
+  unsigned int multiplier, shift;  // ceil(2^(31 + ceil log2 value) / value), ceil(log2 value) - 1; value 1: unused
+
+  __device__ __forceinline__ int divide(int n) const {
+    return value == 1 ? n : static_cast<int>(__umulhi(static_cast<unsigned int>(n), multiplier) >> shift);
+  }
+  // n = quotient * value + remainder
+  __device__ __forceinline__ int divide(int n, int& remainder) const {
+    const int quotient = divide(n);
+    remainder = n - quotient * value;
+    return quotient;
+  }
+};
+
+enum class TileOrder { grid, persistent, longest_first };
+enum class MaskKind { none, causal, window };
+
+struct AttentionShape {
+  int b, g, q, x;                  // sizes; packed: q and x are the longest
+  int tiles;                       // b * h * ceil(g / tile g) * ceil(q / tile q)
+  Divisor q_tiles;                 // ceil(q / tile q)
+  Divisor h, groups;               // key heads; ceil(g / tile g)
+  // longest_first: head tiles whose K and V stay in L2 together, tiles of one section, and the width of the last one
+  Divisor section, section_tiles, last_section;
+  int left, right;                 // window
+  const int* q_starts;          // packed: b + 1 first rows
+  const int* x_starts;
+};
+
+struct Tile {
+  int batch, head, packed_head; // key head; first query head of the group that this tile packs
+  int q_first, queries, keys;   // first query, and this sequence's lengths
+  int q_start, x_row, q_row, map_batch;  // where the sequence starts; rows and batch as the copy engine addresses them
+  int first, last;              // chunks visited
+  int whole_first, whole_last;  // of these, chunks that every row sees in full
+};
+
+struct Span {
+  int first, last;
+};
+
+// Columns that one query sees: [first, last). (bottom-right aligned; design section 5)
+template <MaskKind Mask>
+__device__ __forceinline__ Span seen_by(const AttentionShape& shape, const Tile& tile, int query) {
+  const int diagonal = query + tile.keys - tile.queries;
+  Span seen{0, tile.keys};
+  if constexpr (Mask == MaskKind::causal) seen.last = min(seen.last, diagonal + 1);
+  if constexpr (Mask == MaskKind::window) {
+    seen.first = max(0, diagonal - shape.left);
+    seen.last = min(seen.last, diagonal + shape.right + 1);
+  }
+  return seen;
+}
+
+template <int Queries, int Keys, int Heads, TileOrder Order, MaskKind Mask, bool Packed>
+__device__ __forceinline__ Tile find_tile(const AttentionShape& shape, int index) {
+  Tile tile;
+  int heads, row;
+  if constexpr (Order == TileOrder::longest_first) {
+    int within, head;
+    const int section = shape.section_tiles.divide(index, within);
+    const bool last = (section + 1) * shape.section_tiles.value > shape.tiles;
+    row = shape.q_tiles.value - 1 - (last ? shape.last_section : shape.section).divide(within, head);
+    heads = section * shape.section.value + head;
+  } else {
+    heads = shape.q_tiles.divide(index, row);
+  }
+  int group;
+  heads = shape.groups.divide(heads, group);
+  tile.packed_head = group * Heads;
+  tile.batch = shape.h.divide(heads, tile.head);
+  tile.q_first = row * Queries;
+  tile.queries = shape.q;
+  tile.keys = shape.x;
+  tile.q_start = 0;
+  tile.x_row = 0;
+  tile.map_batch = tile.batch;
+  if constexpr (Packed) {
+    tile.q_start = shape.q_starts[tile.batch];
+    tile.x_row = shape.x_starts[tile.batch];
+    tile.queries = shape.q_starts[tile.batch + 1] - tile.q_start;
+    tile.keys = shape.x_starts[tile.batch + 1] - tile.x_row;
+    tile.map_batch = 0;
+  }
+  tile.q_row = tile.q_start + tile.q_first;
+
+  const int q_last = min(tile.q_first + Queries, tile.queries) - 1;
+  const Span top = seen_by<Mask>(shape, tile, tile.q_first), bottom = seen_by<Mask>(shape, tile, q_last);
+  tile.first = top.first / Keys;
+  tile.last = bottom.last <= top.first ? tile.first : (bottom.last + Keys - 1) / Keys;
+  if (tile.q_first >= tile.queries) tile.last = tile.first;
+  tile.whole_first = (bottom.first + Keys - 1) / Keys;
+  tile.whole_last = max(top.last, 0) / Keys;
+  return tile;
+}
+
+// Index into the log-sum-exp: [b, h, g, q], or [h, g, total q] when packed.
+template <bool Packed>
+__device__ __forceinline__ long long lse_index(const AttentionShape& shape, const Tile& tile, int head, int query) {
+  const long long heads = static_cast<long long>(tile.head) * shape.g + head;
+  if constexpr (Packed) return heads * shape.q_starts[shape.b] + tile.q_start + query;
+  return (static_cast<long long>(tile.batch) * shape.h.value * shape.g + heads) * shape.q + query;
+}
+
+}  // namespace napkin

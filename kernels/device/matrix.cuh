@@ -1,0 +1,53 @@
+#pragma once
+// Small matrices between registers and swizzled shared memory: stmatrix, and the swizzle of the copy engine.
+
+#include "kernels/device/wgmma.cuh"
+
+namespace napkin {
+
+// Byte offset of element (row, column) in a tile of `Rows` rows stored as spans of `Columns` 16-bit elements, each span
+// [Rows][Columns] with its 16-byte units permuted as the copy engine and wgmma expect.
+template <int Rows, int Columns>
+__device__ __forceinline__ u32 swizzled(u32 row, u32 column) {
+  constexpr u32 mask = Columns == 64 ? 7 : Columns == 32 ? 3 : 1;
+  const u32 span = column / Columns;
+  const u32 offset = (row * Columns + column % Columns) * 2;
+  return span * (Rows * Columns * 2) + (offset ^ ((offset >> 7 & mask) << 4));
+}
+
+// Four 8x8 matrices of 16-bit elements; lane l gives the address of row l % 8 of matrix l / 8.
+__device__ __forceinline__ void store_matrices(u32 address, u32 r0, u32 r1, u32 r2, u32 r3) {
+  asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(address), "r"(r0), "r"(r1),
+               "r"(r2), "r"(r3)
+               : "memory");
+}
+
+// Two floats as a pair of 16-bit elements, the first in the low half.
+template <bool Bf16>
+__device__ __forceinline__ u32 pack(float low, float high) {
+  u32 pair;
+  if constexpr (Bf16) {
+    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(high), "f"(low));
+  } else {
+    asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(high), "f"(low));
+  }
+  return pair;
+}
+
+__device__ __forceinline__ float exp2_fast(float x) {
+  float y;
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+  return y;
+}
+
+// Maximum and sum over the four lanes that share a row of a wgmma accumulator.
+__device__ __forceinline__ float quad_max(float x) {
+  x = fmaxf(x, __shfl_xor_sync(0xffffffffu, x, 1));
+  return fmaxf(x, __shfl_xor_sync(0xffffffffu, x, 2));
+}
+__device__ __forceinline__ float quad_sum(float x) {
+  x += __shfl_xor_sync(0xffffffffu, x, 1);
+  return x + __shfl_xor_sync(0xffffffffu, x, 2);
+}
+
+}  // namespace napkin

@@ -1,0 +1,64 @@
+#pragma once
+// The bulk tensor copy engine: boxes between device memory and swizzled shared memory. (PTX ISA, sm_90)
+
+#include "kernels/device/barrier.cuh"
+
+namespace napkin {
+
+// A CUtensorMap, opaque here; encoded by the host.
+struct alignas(64) TensorMap {
+  u64 opaque[16];
+};
+
+constexpr u64 evict_first = 0x12F0000000000000ull;
+constexpr u64 evict_last = 0x14F0000000000000ull;
+
+__device__ __forceinline__ void prefetch(const TensorMap& map) {
+  asm volatile("prefetch.tensormap [%0];" ::"l"(reinterpret_cast<u64>(&map)) : "memory");
+}
+
+// Loads one box; its bytes complete on `barrier`. Coordinates: innermost first.
+__device__ __forceinline__ void load_box(u32 to, const TensorMap& map, u32 barrier, u64 policy, int c0, int c1, int c2,
+                                         int c3) {
+  asm volatile(
+      "cp.async.bulk.tensor.4d.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint"
+      " [%0], [%1, {%3, %4, %5, %6}], [%2], %7;" ::"r"(to),
+      "l"(reinterpret_cast<u64>(&map)), "r"(barrier), "r"(c0), "r"(c1), "r"(c2), "r"(c3), "l"(policy)
+      : "memory");
+}
+
+// The same into every block of the cluster whose bit is set in `blocks`, at the same offset, completing on each one's barrier.
+__device__ __forceinline__ void load_box_multicast(u32 to, const TensorMap& map, u32 barrier, u64 policy,
+                                                   unsigned short blocks, int c0, int c1, int c2, int c3) {
+  asm volatile(
+      "cp.async.bulk.tensor.4d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster.L2::cache_hint"
+      " [%0], [%1, {%3, %4, %5, %6}], [%2], %7, %8;" ::"r"(to),
+      "l"(reinterpret_cast<u64>(&map)), "r"(barrier), "r"(c0), "r"(c1), "r"(c2), "r"(c3), "h"(blocks), "l"(policy)
+      : "memory");
+}
+
+__device__ __forceinline__ void load_box(u32 to, const TensorMap& map, u32 barrier, u64 policy, int c0, int c1, int c2,
+                                         int c3, int c4) {
+  asm volatile(
+      "cp.async.bulk.tensor.5d.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint"
+      " [%0], [%1, {%3, %4, %5, %6, %7}], [%2], %8;" ::"r"(to),
+      "l"(reinterpret_cast<u64>(&map)), "r"(barrier), "r"(c0), "r"(c1), "r"(c2), "r"(c3), "r"(c4), "l"(policy)
+      : "memory");
+}
+
+__device__ __forceinline__ void store_box(u32 from, const TensorMap& map, int c0, int c1, int c2, int c3, int c4) {
+  asm volatile("cp.async.bulk.tensor.5d.global.shared::cta.bulk_group [%0, {%2, %3, %4, %5, %6}], [%1];" ::"l"(
+                   reinterpret_cast<u64>(&map)),
+               "r"(from), "r"(c0), "r"(c1), "r"(c2), "r"(c3), "r"(c4)
+               : "memory");
+}
+
+__device__ __forceinline__ void store_commit() { asm volatile("cp.async.bulk.commit_group;" ::: "memory"); }
+// Until the copy engine has read the shared memory of every store committed by this thread.
+__device__ __forceinline__ void store_wait_read() { asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory"); }
+__device__ __forceinline__ void store_wait() { asm volatile("cp.async.bulk.wait_group 0;" ::: "memory"); }
+
+// Orders ordinary shared-memory writes before reads by the copy engine and the tensor cores.
+__device__ __forceinline__ void async_fence() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
+
+}  // namespace napkin
