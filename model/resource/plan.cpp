@@ -245,7 +245,7 @@ RegisterNeed register_need(const PlacedDiagram& placed) {
   RegisterNeed worst;
   for (std::size_t a = 0; a < placed.agents.size(); ++a) {
     const RegisterNeed one = register_need(placed, static_cast<int>(a));
-    if (worst.agent < 0 || one.need - one.limit > worst.need - worst.limit) worst = one;
+    if (worst.agent < 0 || one.need * worst.limit > worst.need * one.limit) worst = one;
   }
   return worst;
 }
@@ -346,7 +346,7 @@ RegisterNeed Footprint::register_need(const PlacedDiagram& placed) const {
     RegisterNeed one{static_cast<int>(i), ceil_div(bytes, std::max(a.threads, Count(1)) * register_bytes) + a.overhead, 0};
     const Count share = floor_to(limits.registers_per_block / std::max(placed.threads, Count(1)), limits.register_granule_per_thread);
     one.limit = std::min(a.registers ? *a.registers : share, limits.registers_per_thread);
-    if (worst.agent < 0 || one.need - one.limit > worst.need - worst.limit) worst = one;
+    if (worst.agent < 0 || one.need * worst.limit > worst.need * one.limit) worst = one;
   }
   return worst;
 }

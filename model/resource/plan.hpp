@@ -26,7 +26,7 @@ struct RegisterNeed {
 };
 [[nodiscard]] RegisterNeed register_need(const PlacedDiagram& placed, int agent);
 
-/// Of the agent that is the nearest to its limit or the furthest above it. Agent -1 and zeros where there is none.
+/// Of the agent that needs the largest part of its limit. Agent -1 and zeros where there is none.
 [[nodiscard]] RegisterNeed register_need(const PlacedDiagram& placed);
 
 /// Registers a thread at launch, in whole granules. Where agents ask for their own: the least that holds them all
