@@ -1,0 +1,126 @@
+#pragma once
+// What Napkin answers, as plain values: the records of design section 5. Bytes, seconds, hertz, FLOP; with a memory of
+// the abstract machine, values in place of bytes.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "apps/library/arguments.hpp"
+#include "model/diagram/problem.hpp"
+
+namespace napkin {
+
+/// A knob and its value: a number, or a word ("on", "registers") where the knob has words.
+struct KnobValue {
+  std::string name;
+  std::int64_t number = 0;
+  std::string word;  ///< empty: the number counts
+  bool operator==(const KnobValue&) const = default;
+};
+using TileValues = std::vector<KnobValue>;
+
+/// The common head of every answer.
+struct Head {
+  std::string algorithm;
+  std::optional<std::string> gpu;     ///< none: the abstract two-level machine
+  std::optional<std::string> kernel;  ///< none: the ideal mapping
+  std::string dtype;
+  Mask mask;
+  NamedSizes shape;  ///< every axis
+  TileValues tile;   ///< every knob; empty where nothing fits
+};
+
+struct ViolationAnswer {
+  std::string constraint;
+  double needed = 0;
+  double available = 0;
+};
+
+struct WorkAnswer {
+  std::int64_t flops = 0;           ///< contractions, 2 a multiply-add, unmasked pairs
+  std::int64_t executed_flops = 0;  ///< visited tiles in full
+  std::int64_t exponentials = 0;
+};
+
+/// One level below device memory.
+struct LevelAnswer {
+  std::string name;
+  std::int64_t groups = 0;
+  std::int64_t load = 0, store = 0, transfer = 0;  ///< over the pipe from its parent, all groups
+  std::int64_t delivered = 0;
+  std::int64_t transfer_per_group = 0;
+  std::int64_t memory_lower_bound = 0, memory_live = 0, memory = 0;
+  std::optional<std::int64_t> memory_limit;
+  std::optional<double> bandwidth;  ///< bytes a second, whole machine
+  std::optional<double> time;       ///< transfer over bandwidth
+};
+
+struct FormulaAnswer {
+  std::string transfer, memory;
+};
+
+struct OptimumAnswer {
+  struct Term {
+    double alpha = 0, beta = 0;  ///< alpha * memory^-beta
+  };
+  struct Integer {
+    std::int64_t transfer = 0;
+    NamedSizes group;
+  };
+  std::vector<Term> terms;
+  double transfer = 0;
+  std::vector<std::pair<std::string, double>> group;
+  std::optional<Integer> integer;
+  std::string formula;  ///< of the closed form, "2 q d + 4 q x d^2 / M"; the numbers are `terms`
+};
+
+struct PredictedAnswer {
+  double cycles = 0;
+  double clock = 0;
+  std::string clock_source;
+  std::optional<double> power;
+  double time = 0;
+  double tflops = 0;
+  std::string bound;
+  std::vector<std::pair<std::string, double>> pipes;  ///< busy fractions
+};
+
+struct QueryAnswer {
+  Head head;
+  bool legal = true;
+  std::vector<ViolationAnswer> violations;
+  WorkAnswer work;
+  std::vector<LevelAnswer> levels;
+  FormulaAnswer formula;
+  std::optional<OptimumAnswer> optimum;
+  std::optional<PredictedAnswer> predicted;  ///< none on the abstract machine
+};
+
+struct AlternativeAnswer {
+  TileValues tile;
+  PredictedAnswer predicted;
+};
+
+struct OccupancyAnswer {
+  std::int64_t registers_per_thread = 0, registers_limit = 0;
+  std::int64_t shared_memory = 0, shared_memory_limit = 0;
+  std::int64_t blocks_per_sm = 0;
+  std::string limited_by;
+};
+
+struct SelectAnswer {
+  Head head;
+  bool found = false;  ///< false: nothing fits, or no bundled kernel runs there (the ideal mapping is shown)
+  std::optional<PredictedAnswer> predicted;
+  std::vector<LevelAnswer> levels;
+  OccupancyAnswer occupancy;
+  std::vector<AlternativeAnswer> alternatives;  ///< the next best, best first
+  std::int64_t candidates = 0, legal = 0;
+  std::vector<std::pair<std::string, std::int64_t>> rejected;
+  std::string because;
+};
+
+}  // namespace napkin

@@ -1,0 +1,112 @@
+#include "apps/library/arguments.hpp"
+
+#include <algorithm>
+#include <charconv>
+
+namespace napkin {
+namespace {
+
+std::string_view trimmed(std::string_view text) {
+  const auto blank = [](char c) { return c == ' ' || c == '\t'; };
+  while (!text.empty() && blank(text.front())) text.remove_prefix(1);
+  while (!text.empty() && blank(text.back())) text.remove_suffix(1);
+  return text;
+}
+
+bool is_name(std::string_view text) {
+  const auto letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
+  const auto inner = [&](char c) { return letter(c) || (c >= '0' && c <= '9') || c == '.'; };
+  return !text.empty() && letter(text.front()) && text.back() != '.' && std::all_of(text.begin(), text.end(), inner);
+}
+
+/// The pairs of "name=value,...", names single.
+std::vector<std::pair<std::string, std::string>> parse_pairs(std::string_view text, const std::string& where,
+                                                             const std::string& example) {
+  const std::string right = "write name=value pairs with commas between them, such as " + example;
+  std::vector<std::pair<std::string, std::string>> pairs;
+  for (const std::string& word : parse_words(text, where, right)) {
+    const std::size_t equals = word.find('=');
+    if (equals == std::string::npos) throw Error(where, in_quotes(word) + " has no '='", right);
+    std::string name(trimmed(std::string_view(word).substr(0, equals)));
+    std::string value(trimmed(std::string_view(word).substr(equals + 1)));
+    if (!is_name(name)) throw Error(where, in_quotes(word) + " does not begin with a name", right);
+    if (value.empty()) throw Error(where, name + " has no value", right);
+    for (const auto& [earlier, unused] : pairs) {
+      if (earlier == name) throw Error(where, name + " is given twice", "give it once");
+    }
+    pairs.emplace_back(std::move(name), std::move(value));
+  }
+  return pairs;
+}
+
+}  // namespace
+
+std::string in_quotes(std::string_view text) {
+  constexpr std::size_t most = 40;
+  constexpr std::string_view digits = "0123456789abcdef";
+  std::string shown = "'";
+  for (const char c : text.substr(0, most)) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte >= 0x20 && byte < 0x7f) {
+      shown += c;
+    } else {
+      shown += {'\\', 'x', digits[byte >> 4U], digits[byte & 15U]};
+    }
+  }
+  if (text.size() > most) shown += "...";
+  return shown + "'";
+}
+
+std::vector<std::string> parse_words(std::string_view text, const std::string& where, const std::string& right) {
+  if (trimmed(text).empty()) throw Error(where, "is empty", right);
+  std::vector<std::string> words;
+  for (std::size_t at = 0; at <= text.size();) {
+    const std::size_t comma = std::min(text.find(',', at), text.size());
+    const std::string_view word = trimmed(text.substr(at, comma - at));
+    if (word.empty()) throw Error(where, "has nothing between two commas or at an end", right);
+    words.emplace_back(word);
+    at = comma + 1;
+  }
+  return words;
+}
+
+std::int64_t parse_number(std::string_view text, std::int64_t least, const std::string& where,
+                          const std::string& what) {
+  const std::string right = "a whole number from " + std::to_string(least);
+  std::int64_t number = 0;
+  const char* end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, number);
+  if (stop != end || text.empty() || error == std::errc::invalid_argument) {
+    throw Error(where, what + " is " + in_quotes(text) + ", which is no whole number", right + ", digits only");
+  }
+  if (error == std::errc::result_out_of_range) {
+    throw Error(where, what + " is " + in_quotes(text) + ", which does not fit 64 bits", right);
+  }
+  if (number < least) throw Error(where, what + " is " + std::to_string(number), right);
+  return number;
+}
+
+NamedSizes parse_shape(std::string_view text, const std::string& where) {
+  NamedSizes sizes;
+  for (const auto& [name, value] : parse_pairs(text, where, "q=8192,x=8192,d=128")) {
+    sizes.emplace_back(name, parse_number(value, 1, where, name));
+  }
+  return sizes;
+}
+
+TileText parse_tile(std::string_view text, const std::string& where) {
+  return parse_pairs(text, where, "q=128,x=128,stages=2");
+}
+
+Mask parse_window(std::string_view text, const std::string& where) {
+  const std::string right = "two whole numbers from 0, such as 1023,0 (keys seen to the left and to the right)";
+  const std::vector<std::string> words = parse_words(text, where, right);
+  if (words.size() != 2) throw Error(where, "has " + std::to_string(words.size()) + " numbers", right);
+  Mask mask;
+  mask.kind = Mask::Kind::window;
+  mask.left = parse_number(words[0], 0, where, "L");
+  mask.right = parse_number(words[1], 0, where, "R");
+  return mask;
+}
+
+}  // namespace napkin

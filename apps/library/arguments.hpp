@@ -1,0 +1,38 @@
+#pragma once
+// Short texts of a user as values: "q=8192,x=8192", "128,0". Every mistake is an Error at `where` that says what would
+// be right; nothing is guessed.
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "model/diagram/problem.hpp"
+#include "model/mapping/tile.hpp"
+
+namespace napkin {
+
+using NamedSizes = std::vector<std::pair<std::string, std::int64_t>>;
+
+/// A user's text as messages show it: in quotes, at most 40 bytes, anything unprintable escaped.
+[[nodiscard]] std::string in_quotes(std::string_view text);
+
+/// "a, b,c" as its words. Empty ones are errors.
+[[nodiscard]] std::vector<std::string> parse_words(std::string_view text, const std::string& where,
+                                                   const std::string& right);
+
+/// A whole number of decimal digits from `least` to 2^63 - 1.
+[[nodiscard]] std::int64_t parse_number(std::string_view text, std::int64_t least, const std::string& where,
+                                        const std::string& what);
+
+/// "q=8192,x=8192": names are single, sizes whole numbers from 1.
+[[nodiscard]] NamedSizes parse_shape(std::string_view text, const std::string& where = "--shape");
+
+/// "q=128,stages=2,pingpong=on,registers.q=64": names are single; values are checked by the knob they are for.
+[[nodiscard]] TileText parse_tile(std::string_view text, const std::string& where = "--tile");
+
+/// "L,R", whole numbers from 0: a window mask.
+[[nodiscard]] Mask parse_window(std::string_view text, const std::string& where = "--window");
+
+}  // namespace napkin

@@ -1,0 +1,26 @@
+#pragma once
+// The tile to answer about: the user's knobs, and the rest as select chooses. Internal to apps/.
+
+#include "apps/library/subject.hpp"
+#include "solver/select/select.hpp"
+
+namespace napkin {
+
+/// The best layout of the subject and its ranking. `ranked` is empty where nothing fits in any of them.
+struct Choice {
+  const Layout* layout = nullptr;
+  Selection selection;
+};
+
+/// Selects in every layout and keeps the one whose best tile is the fastest.
+[[nodiscard]] Choice choose(const Subject& subject, const Layouts& layouts, int top);
+
+/// A tile with the user's knobs for a question that no legal tile answers: of the others, values that violate the fewest
+/// constraints, found knob by knob from the preferred ones.
+[[nodiscard]] Tile least_illegal(const Subject& subject, const Layout& layout);
+
+/// On the abstract machine: the user's sizes; axes of size 1 by default have groups of 1, the stream chunks of 1, and the
+/// others the exact optimum given the rest.
+[[nodiscard]] Tile abstract_tile(const Subject& subject, const Layout& layout);
+
+}  // namespace napkin

@@ -1,0 +1,139 @@
+#include "apps/library/compare.hpp"
+
+#include "apps/library/measure.hpp"
+#include "apps/library/subject.hpp"
+#include "model/fusion/derive.hpp"
+#include "solver/optimum/bandwidth.hpp"
+#include "solver/optimum/multilevel.hpp"
+#include "solver/optimum/program.hpp"
+
+namespace napkin {
+namespace {
+
+/// The optimum of one algorithm on one machine in one type, in values and seconds a value.
+struct Setting {
+  Subject subject;
+  Streamed streamed;
+  Hertz clock;
+  double value_bytes = 2;
+  GeometricProgram program;
+  std::vector<MemoryLevel> levels;
+  std::vector<PowerTerm> terms;  ///< at the memory of a compute node
+
+  explicit Setting(const Ask& ask)
+      : subject(load_subject(ask)),
+        streamed(derive(subject.diagram)),
+        clock(clock_of(subject.machine)),
+        value_bytes(bits(subject.problem.dtype) / 8.0),
+        program(program_of(streamed, subject.problem)),
+        levels(memory_levels_of(subject.machine, clock, value_bytes)),
+        terms(closed_form(program, memory()).terms) {}
+
+  [[nodiscard]] double memory() const { return levels.back().memory; }
+};
+
+void add_levels(const Setting& setting, Laws& laws) {
+  const MultiLevelCost cost = multilevel_cost(optimum_law(setting.program), setting.levels);
+  for (const auto& share : cost.shares) {
+    laws.levels.push_back({share.level.name, share.level.memory * setting.value_bytes, share.transfer * setting.value_bytes, share.cost});
+  }
+  laws.bound = cost.bound;
+}
+
+std::optional<ClusterLaw> cluster_law(const Setting& setting) {
+  const auto options = cluster_options(setting.subject.machine, setting.clock, setting.value_bytes);
+  if (options.empty()) return std::nullopt;
+  const ClusterChoice choice = choose_cluster(setting.terms, setting.memory(), setting.levels.back().weight, options);
+  ClusterLaw law{choice.size.get(), {}};
+  for (const auto& [size, saving] : choice.savings) law.savings.emplace_back(size.get(), saving);
+  return law;
+}
+
+/// The forms of section 8 are worked out for two algorithms.
+std::vector<MinimaLaw> minima_laws(const Setting& setting) {
+  const Machine& machine = setting.subject.machine;
+  const std::string& algorithm = setting.subject.diagram.name;
+  std::vector<MinimaLaw> laws;
+  if (algorithm != "matmul" && algorithm != "attention") return laws;
+  for (LevelId level = 1; level <= machine.compute; ++level) {
+    if (machine.levels[static_cast<std::size_t>(level)].kind == LevelKind::cross_transfer) continue;
+    MinimaLaw law{machine.levels[static_cast<std::size_t>(level)].name, {}};
+    try {
+      const Rates rates = rates_of(machine, level, setting.subject.problem.dtype, setting.clock);
+      if (algorithm == "matmul") {
+        const MatmulMinima minima = matmul_minima(rates, setting.memory());
+        law.least = {{"accumulator bytes", least_accumulator_bytes(minima, 4)}, {"b", minima.depth}};
+      } else {
+        const auto d = setting.subject.problem.sizes[static_cast<std::size_t>(setting.subject.diagram.axis("d"))];
+        const AttentionMinima minima = attention_minima(rates, static_cast<double>(d));
+        law.least = {{"g_q", minima.rows}, {"x", minima.keys}};
+      }
+      laws.push_back(std::move(law));
+    } catch (const Error&) {  // this level's pipe or the type's peak is not in the profile
+      continue;
+    }
+  }
+  return laws;
+}
+
+std::optional<CachingLaw> caching_law(const Setting& setting) {
+  for (const MemoryLevel& level : setting.levels) {
+    if (level.kind != LevelKind::cache || level.children < 1) continue;
+    const NestedFactors nested = nested_factors(Count(static_cast<std::int64_t>(level.children)));
+    CachingLaw law{level.name, {}, nested.ratio};
+    for (const Count factor : nested.factors) law.factors.push_back(factor.get());
+    return law;
+  }
+  return std::nullopt;
+}
+
+std::optional<Setting> setting_of(const Ask& ask) {
+  try {
+    return Setting(ask);
+  } catch (const Error&) {  // the selection has succeeded: only a bandwidth or memory is missing
+    return std::nullopt;
+  }
+}
+
+Laws laws_of(const Setting& setting) {
+  Laws laws;
+  add_levels(setting, laws);
+  laws.cluster = cluster_law(setting);
+  laws.minima = minima_laws(setting);
+  if (setting.subject.diagram.name == "matmul") laws.caching = caching_law(setting);
+  return laws;
+}
+
+QuantisationAnswer quantisation_of(const Setting& first, const Setting& other) {
+  std::vector<EffectiveLevel> levels = effective_levels(first.levels);
+  for (EffectiveLevel& level : levels) {  // per value -> per byte
+    level.weight /= first.value_bytes;
+    level.memory *= first.value_bytes;
+  }
+  const Quantisation law = quantisation(first.terms, levels, first.value_bytes, other.value_bytes);
+  return {first.subject.machine.name, std::string(name_of(first.subject.problem.dtype)),
+          std::string(name_of(other.subject.problem.dtype)), law.gain, law.terms};
+}
+
+}  // namespace
+
+CompareAnswer compare(const Ask& ask, const std::vector<std::string>& gpus, const std::vector<std::string>& dtypes) {
+  CompareAnswer answer;
+  for (const std::string& gpu : gpus) {
+    std::optional<Setting> first;
+    for (const std::string& dtype : dtypes) {
+      Ask one = ask;
+      one.gpu = gpu;
+      one.dtype = dtype;
+      ComparedMachine machine{select(one, 1), std::nullopt};
+      std::optional<Setting> setting = setting_of(one);
+      if (setting) machine.laws = laws_of(*setting);
+      if (setting && first) answer.quantisation.push_back(quantisation_of(*first, *setting));
+      if (!first) first = std::move(setting);
+      answer.machines.push_back(std::move(machine));
+    }
+  }
+  return answer;
+}
+
+}  // namespace napkin

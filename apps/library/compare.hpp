@@ -1,0 +1,70 @@
+#pragma once
+// One algorithm on several machines and in several element types, side by side, with the laws that say why they differ.
+// (theory sections 7 and 8)
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "apps/library/napkin.hpp"
+
+namespace napkin {
+
+/// What one level costs at best: the least transfer into it with its memory, and the time over its pipe.
+struct LevelLaw {
+  std::string name;
+  double memory = 0;    ///< effective, bytes of one node (a cache: of its children together)
+  double transfer = 0;  ///< H*, bytes
+  double time = 0;      ///< seconds
+};
+
+/// What a cluster of that many blocks saves over the pipe above it, seconds of one call.
+struct ClusterLaw {
+  std::int64_t size = 1;  ///< the best; 1: none saves
+  std::vector<std::pair<std::int64_t, double>> savings;
+};
+
+/// The least that keeps the tensor units fed by one level's pipe. Matmul: memory (bytes of accumulators) and the contracted
+/// axis; attention: rows of a group and keys.
+struct MinimaLaw {
+  std::string level;
+  std::vector<std::pair<std::string, double>> least;
+};
+
+/// How the compute nodes below a cache would share its tile: nodes along each axis, and the transfers against the ideal.
+struct CachingLaw {
+  std::string level;
+  std::vector<std::int64_t> factors;
+  double ratio = 1;
+};
+
+struct Laws {
+  std::vector<LevelLaw> levels;
+  std::string bound;  ///< the slowest of the levels' pipes
+  std::optional<ClusterLaw> cluster;
+  std::vector<MinimaLaw> minima;
+  std::optional<CachingLaw> caching;
+};
+
+struct ComparedMachine {
+  SelectAnswer selected;
+  std::optional<Laws> laws;  ///< none where the profile lacks a bandwidth that they need
+};
+
+/// What other element types are worth by the quantisation law: H* in bytes and seconds, first type over this one.
+struct QuantisationAnswer {
+  std::string gpu, from, to;
+  double gain = 1;
+  std::vector<std::pair<double, double>> terms;  ///< (beta, (from / to)^(1 + beta))
+};
+
+struct CompareAnswer {
+  std::vector<ComparedMachine> machines;  ///< by GPU, then by type, as given
+  std::vector<QuantisationAnswer> quantisation;
+};
+
+/// `ask` with each GPU and each type in turn.
+[[nodiscard]] CompareAnswer compare(const Ask& ask, const std::vector<std::string>& gpus, const std::vector<std::string>& dtypes);
+
+}  // namespace napkin

@@ -1,0 +1,82 @@
+#include "apps/library/measure.hpp"
+
+namespace napkin {
+namespace {
+
+/// Bytes a second over the pipe into a level; nothing on the abstract machine and where the profile does not say.
+std::optional<double> bandwidth_of(const Machine& machine, LevelId level, Hertz clock, Count cluster) {
+  const Pipe* pipe = machine.pipe_into(level);
+  if (pipe == nullptr) return std::nullopt;
+  const double rate = bytes_per_second(machine, *pipe, clock, cluster);
+  if (rate <= 0) return std::nullopt;
+  return rate;
+}
+
+}  // namespace
+
+Hertz clock_of(const Machine& machine) {
+  for (const auto& clock : {machine.clocks.tensor, machine.clocks.maximum, machine.clocks.base}) {
+    if (clock) return Hertz(clock->value);
+  }
+  return Hertz(0);
+}
+
+Placement place(const Placer& placer, const Tile& tile) {
+  Placement placement{placer.place(tile), {}, {}};
+  placement.plan = plan(placement.placed);
+  placement.violations = violations(placement.placed, placement.plan);
+  return placement;
+}
+
+std::vector<LevelAnswer> levels_of(const Subject& subject, const PlacedDiagram& placed, Hertz clock) {
+  const std::vector<LevelTransfer> moved = transfers(placed);
+  const std::vector<LevelMemory> held = memories(placed);
+  std::vector<LevelAnswer> levels;
+  for (const LevelTransfer& transfer : moved) {
+    LevelAnswer level;
+    level.name = subject.machine.levels[static_cast<std::size_t>(transfer.level)].name;
+    level.groups = transfer.groups.get();
+    level.load = transfer.load.value.get();
+    level.store = transfer.store.value.get();
+    level.transfer = transfer.transfer().value.get();
+    level.delivered = transfer.delivered.value.get();
+    level.transfer_per_group = transfer.transfer_per_group.value.get();
+    for (const LevelMemory& memory : held) {
+      if (memory.level != transfer.level) continue;
+      level.memory_lower_bound = memory.lower_bound.value.get();
+      level.memory_live = memory.live.value.get();
+      level.memory = memory.allocated.value.get();
+      if (memory.limit) level.memory_limit = memory.limit->value.get();
+    }
+    level.bandwidth = bandwidth_of(subject.machine, transfer.level, clock, placed.cluster);
+    if (level.bandwidth) level.time = static_cast<double>(level.transfer) / *level.bandwidth;
+    levels.push_back(std::move(level));
+  }
+  return levels;
+}
+
+PredictedAnswer answer_of(const Prediction& prediction) {
+  PredictedAnswer answer;
+  answer.cycles = prediction.cycles.value;
+  answer.clock = prediction.clock.value;
+  answer.clock_source = prediction.clock_source;
+  if (prediction.power) answer.power = prediction.power->value;
+  answer.time = prediction.time.value;
+  answer.tflops = prediction.tflops;
+  answer.bound = prediction.bound;
+  for (const PipeUse& pipe : prediction.pipes) answer.pipes.emplace_back(pipe.name, pipe.busy);
+  return answer;
+}
+
+std::vector<ViolationAnswer> answer_of(const std::vector<Violation>& violations) {
+  std::vector<ViolationAnswer> answer;
+  for (const Violation& v : violations) answer.push_back({v.constraint, v.needed, v.available});
+  return answer;
+}
+
+OccupancyAnswer answer_of(const Plan& plan) {
+  return {plan.registers_per_thread.get(),     plan.registers_limit.get(), plan.shared_total.value.get(),
+          plan.shared_limit.value.get(), plan.blocks_per_sm.get(),   plan.limited_by};
+}
+
+}  // namespace napkin

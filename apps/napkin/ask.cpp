@@ -1,0 +1,81 @@
+#include "apps/napkin/ask.hpp"
+
+#include "model/base/error.hpp"
+
+namespace napkin::cli {
+namespace {
+
+Mask mask_of(const Arguments& arguments) {
+  if (arguments.has("--causal") && arguments.has("--window")) {
+    throw Error("--window", "stands beside --causal", "give one of the two (causal is a window with R = 0)");
+  }
+  if (const auto window = arguments.find("--window")) return parse_window(*window);
+  Mask mask;
+  if (arguments.has("--causal")) mask.kind = Mask::Kind::causal;
+  return mask;
+}
+
+/// A value that may be left out, but not be empty.
+std::string named(const Arguments& arguments, std::string_view option, const std::string& right) {
+  return arguments.has(option) ? arguments.need(option, right) : std::string();
+}
+
+}  // namespace
+
+Option algorithm_operand() {
+  return {"ALGORITHM", "", "a built-in name (napkin list algorithms) or a path to a diagram's YAML"};
+}
+
+Option gpu_option() { return {"--gpu", "G", "a profile's name (napkin list gpus) or a path to a profile's YAML"}; }
+
+Option memory_option() {
+  return {"--memory", "VALUES", "instead of --gpu: the abstract two-level machine whose low level holds so many values"};
+}
+
+Option kernel_option() {
+  return {"--kernel", "K", "a mapping's name (napkin list kernels) or path; default: the best that runs on the GPU"};
+}
+
+Option tile_option() {
+  return {"--tile", "k=v,...", "knobs to fix, such as q=128,x=128 or registers.q=64; the others are selected"};
+}
+
+Option json_option() { return {"--json", "", "one JSON object in place of tables"}; }
+
+std::vector<Option> problem_options() {
+  return {{"--shape", "k=v,...", "axis sizes, such as b=2,h=16,q=8192,x=8192,d=128 (the paper's axis names)"},
+          {"--dtype", "T", "element type: bf16 (default), f16, e4m3, ..."},
+          {"--causal", "", "row i sees keys j <= i + x - q"},
+          {"--window", "L,R", "row i sees keys from i + x - q - L to i + x - q + R"}};
+}
+
+Ask ask_without_machine(const Arguments& arguments) {
+  Ask ask;
+  ask.algorithm = arguments.need_operand("ALGORITHM", "a built-in name (napkin list algorithms) or a path to a YAML file");
+  const std::string sizes = "axis sizes, such as q=8192,x=8192,d=128";
+  ask.shape = parse_shape(arguments.need("--shape", sizes));
+  ask.dtype = named(arguments, "--dtype", "an element type, such as bf16");
+  ask.mask = mask_of(arguments);
+  ask.kernel = named(arguments, "--kernel", "a mapping's name (napkin list kernels) or path");
+  if (const auto tile = arguments.find("--tile")) ask.tile = parse_tile(*tile);
+  return ask;
+}
+
+Ask ask_of(const Arguments& arguments) {
+  Ask ask = ask_without_machine(arguments);
+  if (const auto values = arguments.find("--memory")) {
+    if (arguments.has("--gpu")) throw Error("--memory", "stands beside --gpu", "give one of the two");
+    ask.memory = parse_number(*values, 1, "--memory", "VALUES");
+    return ask;
+  }
+  ask.gpu = arguments.need("--gpu", "a profile's name (napkin list gpus) or a path to a YAML file");
+  return ask;
+}
+
+std::vector<Option> options(std::initializer_list<std::vector<Option>> groups) {
+  std::vector<Option> all;
+  for (const auto& group : groups) all.insert(all.end(), group.begin(), group.end());
+  return all;
+}
+
+}  // namespace napkin::cli

@@ -1,0 +1,31 @@
+#pragma once
+// The options that say what is asked: the same in every command that asks a question.
+
+#include <initializer_list>
+#include <vector>
+
+#include "apps/library/napkin.hpp"
+#include "apps/napkin/command.hpp"
+
+namespace napkin::cli {
+
+/// ALGORITHM.
+[[nodiscard]] Option algorithm_operand();
+/// --gpu, --memory, --shape, --dtype, --causal, --window, --kernel, --tile, --json.
+[[nodiscard]] Option gpu_option();
+[[nodiscard]] Option memory_option();
+[[nodiscard]] Option kernel_option();
+[[nodiscard]] Option tile_option();
+[[nodiscard]] Option json_option();
+/// --shape, --dtype, --causal, --window
+[[nodiscard]] std::vector<Option> problem_options();
+
+/// The question of these arguments; options that the command does not have are simply not there.
+[[nodiscard]] Ask ask_of(const Arguments& arguments);
+/// The same without the machine: --gpu and --memory are left alone.
+[[nodiscard]] Ask ask_without_machine(const Arguments& arguments);
+
+/// Groups of options, one after the other.
+[[nodiscard]] std::vector<Option> options(std::initializer_list<std::vector<Option>> groups);
+
+}  // namespace napkin::cli

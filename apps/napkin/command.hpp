@@ -1,0 +1,58 @@
+#pragma once
+// What a command of the program is: its words, its options, and a function from arguments to a reply. A new command is
+// one file that defines one of these, and its line in commands.cpp.
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "apps/report/table.hpp"
+
+namespace napkin::cli {
+
+struct Option {
+  std::string name;   ///< "--gpu"
+  std::string value;  ///< what follows it, "G"; empty: a flag
+  std::string about;
+};
+
+/// The words of one call, by option. Values are texts: each command parses its own.
+class Arguments {
+ public:
+  std::optional<std::string> operand;
+  std::map<std::string, std::string, std::less<>> values;  ///< flags have ""
+
+  [[nodiscard]] bool has(std::string_view option) const { return values.find(option) != values.end(); }
+  [[nodiscard]] std::optional<std::string> find(std::string_view option) const;
+  /// The operand or an option's value; throws Error that says what it would be.
+  [[nodiscard]] std::string need_operand(const std::string& name, const std::string& right) const;
+  [[nodiscard]] std::string need(std::string_view option, const std::string& right) const;
+};
+
+/// What the program leaves behind: stdout, stderr and the exit code.
+struct Reply {
+  std::string out;
+  std::string note;  ///< for stderr
+  int code = 0;      ///< 0 done, 1 the answer is no
+};
+
+struct Command {
+  std::string name, about;
+  Option operand;  ///< name and about; no name: it takes none
+  std::vector<Option> options;
+  Reply (*run)(const Arguments& arguments, const report::Style& style);
+};
+
+/// All commands, in the order of the help.
+[[nodiscard]] std::vector<Command> commands();
+
+/// Sorts the words after the command's name. Unknown, repeated and valueless options throw Error.
+[[nodiscard]] Arguments parse(const Command& command, const std::vector<std::string>& words);
+
+/// The help of the program, and of one command.
+[[nodiscard]] std::string help();
+[[nodiscard]] std::string help(const Command& command);
+
+}  // namespace napkin::cli

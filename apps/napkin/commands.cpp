@@ -1,0 +1,9 @@
+#include "apps/napkin/commands.hpp"
+
+namespace napkin::cli {
+
+std::vector<Command> commands() {
+  return {query_command(), select_command(), derive_command(), compare_command(), list_command()};
+}
+
+}  // namespace napkin::cli

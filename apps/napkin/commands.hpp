@@ -1,0 +1,14 @@
+#pragma once
+// One function per command, each in a file of its name.
+
+#include "apps/napkin/command.hpp"
+
+namespace napkin::cli {
+
+[[nodiscard]] Command query_command();
+[[nodiscard]] Command select_command();
+[[nodiscard]] Command derive_command();
+[[nodiscard]] Command compare_command();
+[[nodiscard]] Command list_command();
+
+}  // namespace napkin::cli

@@ -1,0 +1,169 @@
+// napkin derive: how the fused, streamed algorithm follows from the text of the unfused one.
+
+#include <fmt/format.h>
+
+#include "apps/library/choose.hpp"
+#include "apps/library/measure.hpp"
+#include "apps/napkin/ask.hpp"
+#include "apps/napkin/commands.hpp"
+#include "apps/report/file.hpp"
+#include "apps/report/json.hpp"
+#include "apps/report/svg.hpp"
+#include "apps/report/text.hpp"
+#include "model/diagram/library.hpp"
+#include "model/diagram/text.hpp"
+#include "model/fusion/derive.hpp"
+#include "model/fusion/pseudocode.hpp"
+
+namespace napkin::cli {
+namespace {
+
+using report::Json;
+using report::Style;
+
+/// What is shown: the streamed program, and the head of the question where a machine was given.
+struct Derivation {
+  Head head;
+  Streamed streamed;
+};
+
+bool asks_for_machine(const Arguments& arguments) {
+  for (const char* option : {"--gpu", "--memory", "--shape", "--kernel", "--tile", "--dtype", "--causal", "--window"}) {
+    if (arguments.has(option)) return true;
+  }
+  return false;
+}
+
+/// With the roles that the kernel gives to the axes, for the tile that would run.
+Derivation derive_for_machine(const Arguments& arguments) {
+  const Subject subject = load_subject(ask_of(arguments));
+  return at_shape([&]() -> Derivation {
+    const Layouts layouts = layouts_of(subject);
+    if (subject.abstract()) {
+      const Tile tile = abstract_tile(subject, *layouts.front());
+      return {head_of(subject, *layouts.front(), &tile), layouts.front()->streamed};
+    }
+    const Choice choice = choose(subject, layouts, 1);
+    const Tile tile = choice.selection.ranked.empty() ? least_illegal(subject, *choice.layout) : choice.selection.ranked.front().tile;
+    return {head_of(subject, *choice.layout, &tile), choice.layout->streamed};
+  });
+}
+
+Derivation derivation_of(const Arguments& arguments) {
+  if (asks_for_machine(arguments)) return derive_for_machine(arguments);
+  const std::string name = arguments.need_operand("ALGORITHM", "a built-in name (napkin list algorithms) or a path to a YAML file");
+  Derivation derivation;
+  derivation.streamed = derive(load_diagram(name));
+  derivation.head.algorithm = derivation.streamed.diagram.name;
+  derivation.head.dtype = "bf16";
+  return derivation;
+}
+
+std::string role_name(AxisRole role) {
+  switch (role) {
+    case AxisRole::whole: return "whole";
+    case AxisRole::group: return "group";
+    case AxisRole::stream: return "stream";
+    case AxisRole::split: return "split";
+  }
+  return "";
+}
+
+Json axes_json(const Streamed& streamed) {
+  Json axes = Json::array();
+  for (const Streamability& axis : streamability(streamed.diagram)) {
+    const auto i = static_cast<std::size_t>(axis.axis);
+    axes.push_back({{"name", streamed.diagram.axes[i].name},
+                    {"role", role_name(streamed.roles[i])},
+                    {"streamable", axis.streamable},
+                    {"why", axis.why}});
+  }
+  return axes;
+}
+
+std::string axes_table(const Streamed& streamed, const Style& style) {
+  report::Table table({"<axis", "<role", "<can stream", "<because"});
+  for (const Streamability& axis : streamability(streamed.diagram)) {
+    const auto i = static_cast<std::size_t>(axis.axis);
+    table.add({streamed.diagram.axes[i].name, role_name(streamed.roles[i]), axis.streamable ? "yes" : "no",
+               report::wrapped(axis.why, 78, std::string(26, ' '))});
+  }
+  return table.text(style, "  ");
+}
+
+Json steps_json(const Streamed& streamed) {
+  Json steps = Json::array();
+  for (const DerivationStep& step : streamed.steps) {
+    steps.push_back({{"rule", step.rule},
+                     {"operation", step.operation ? Json(print_operation(streamed.diagram, *step.operation)) : Json(nullptr)},
+                     {"axis", step.axis ? Json(streamed.diagram.axes[static_cast<std::size_t>(*step.axis)].name) : Json(nullptr)},
+                     {"text", step.text}});
+  }
+  return steps;
+}
+
+Json json_of(const Derivation& derivation) {
+  Json json = report::json_of(derivation.head, "derive");
+  const Streamed& streamed = derivation.streamed;
+  json["diagram"] = print(streamed.diagram);
+  json["axes"] = axes_json(streamed);
+  json["steps"] = steps_json(streamed);
+  json["labels"] = print_labels(streamed);
+  json["pseudocode"] = print_pseudocode(streamed);
+  return json;
+}
+
+std::string with_newline(std::string text) {
+  if (!text.ends_with('\n')) text += '\n';
+  return text;
+}
+
+std::string everything(const Derivation& derivation, const Style& style) {
+  const Streamed& streamed = derivation.streamed;
+  std::string text;
+  const auto part = [&](const std::string& title, const std::string& body) {
+    text += (text.empty() ? "" : "\n") + style.strong(title) + "\n" + with_newline(body);
+  };
+  part("diagram", print(streamed.diagram));
+  part("axes", axes_table(streamed, style));
+  part("derivation", print_steps(streamed));
+  part("labelled", print_labels(streamed));
+  part("program of one group", print_pseudocode(streamed));
+  return text;
+}
+
+std::string text_of(const Derivation& derivation, const std::string& show, const Style& style) {
+  if (show == "diagram") return with_newline(print(derivation.streamed.diagram));
+  if (show == "labels") return with_newline(print_labels(derivation.streamed));
+  if (show == "pseudocode") return with_newline(print_pseudocode(derivation.streamed));
+  return everything(derivation, style);
+}
+
+Reply run(const Arguments& arguments, const Style& style) {
+  const std::vector<std::string> parts = {"diagram", "labels", "pseudocode", "table"};
+  const std::string show = arguments.has("--show") ? arguments.need("--show", "one of " + joined(parts)) : std::string();
+  if (!show.empty() && std::find(parts.begin(), parts.end(), show) == parts.end()) {
+    throw Error("--show", in_quotes(show) + " cannot be shown", one_of(show, parts));
+  }
+  const Derivation derivation = derivation_of(arguments);
+  Reply reply;
+  reply.out = arguments.has("--json") ? report::line_of(json_of(derivation)) : text_of(derivation, show, style);
+  if (arguments.has("--svg")) {
+    const std::string path = arguments.need("--svg", "a path for the picture");
+    report::write_file(path, report::svg_of(derivation.streamed), "--svg");
+  }
+  return reply;
+}
+
+}  // namespace
+
+Command derive_command() {
+  return {"derive", "how the fused, streamed algorithm follows from the text of the unfused one", algorithm_operand(),
+          options({{gpu_option(), memory_option()}, problem_options(),
+                   {kernel_option(), tile_option(),
+                    {"--show", "PART", "only this: diagram, labels, pseudocode or table (the configuration table; needs --gpu)"},
+                    {"--svg", "FILE", "also draw the labelled diagram"}, json_option()}}),
+          run};
+}
+
+}  // namespace napkin::cli

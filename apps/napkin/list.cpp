@@ -1,0 +1,130 @@
+// napkin list: the machines, algorithms and kernels that Napkin knows by name.
+
+#include <fmt/format.h>
+
+#include "apps/napkin/ask.hpp"
+#include "apps/napkin/commands.hpp"
+#include "apps/report/json.hpp"
+#include "apps/report/units.hpp"
+#include "model/diagram/library.hpp"
+#include "model/machine/load.hpp"
+#include "model/mapping/load.hpp"
+
+namespace napkin::cli {
+namespace {
+
+using report::Json;
+using report::Table;
+
+/// A list in both of its forms.
+struct List {
+  Json json = Json::array();
+  Table table;
+};
+
+std::optional<double> device_bandwidth(const Machine& machine) {
+  for (std::size_t i = 1; i < machine.levels.size(); ++i) {
+    const Pipe* pipe = machine.pipe_into(static_cast<LevelId>(i));
+    if (machine.levels[i].parent != 0 || pipe == nullptr) continue;
+    const Hertz clock(machine.clocks.maximum ? machine.clocks.maximum->value : 0);
+    const double bandwidth = bytes_per_second(machine, *pipe, clock);
+    if (bandwidth > 0) return bandwidth;
+  }
+  return std::nullopt;
+}
+
+/// Dense bf16 (else f16) at the clock of the datasheet, FLOP/s.
+std::optional<double> tensor_peak(const Machine& machine) {
+  const TensorInstruction* instruction = machine.tensor_for(DType::bf16);
+  if (instruction == nullptr) instruction = machine.tensor_for(DType::f16);
+  const auto& clock = machine.clocks.tensor ? machine.clocks.tensor : machine.clocks.maximum;
+  if (instruction == nullptr || !clock) return std::nullopt;
+  return peak_flops(machine, *instruction, Hertz(clock->value));
+}
+
+List gpus() {
+  List list{Json::array(), Table({"<name", "<architecture", "cores", "memory", "bandwidth", "16-bit peak", "<about"})};
+  for (const std::string& name : builtin_machines()) {
+    const Machine machine = load_machine(name, "--gpu");
+    const auto bandwidth = device_bandwidth(machine);
+    const auto peak = tensor_peak(machine);
+    const Stated& memory = machine.levels.front().capacity;
+    const std::int64_t cores = machine.compute_nodes().get();
+    list.json.push_back({{"name", name},
+                         {"about", machine.about},
+                         {"architecture", machine.architecture},
+                         {"cores", cores},
+                         {"memory", memory.known() ? report::json_of(memory.best().value) : Json(nullptr)},
+                         {"bandwidth", bandwidth ? report::json_of(*bandwidth) : Json(nullptr)},
+                         {"peak", peak ? report::json_of(*peak) : Json(nullptr)}});
+    list.table.add({name, machine.architecture, std::to_string(cores),
+                    memory.known() ? fmt::format("{:.0f} GB", memory.best().value / 1e9) : "",
+                    bandwidth ? report::rate_text(*bandwidth) : "",
+                    peak ? fmt::format("{:.0f} TFLOP/s", *peak / 1e12) : "", machine.about});
+  }
+  return list;
+}
+
+std::string default_text(const Diagram& diagram, const Axis& axis) {
+  if (const auto* number = std::get_if<std::int64_t>(&axis.fallback)) return axis.name + "=" + std::to_string(*number);
+  if (const auto* other = std::get_if<AxisId>(&axis.fallback)) {
+    return axis.name + "=" + diagram.axes[static_cast<std::size_t>(*other)].name;
+  }
+  return axis.name;
+}
+
+List algorithms() {
+  List list{Json::array(), Table({"<name", "<axes (with defaults)", "<about"})};
+  for (const std::string& name : builtin_diagrams()) {
+    const Diagram diagram = load_diagram(name);
+    std::vector<std::string> axes;
+    for (const Axis& axis : diagram.axes) axes.push_back(default_text(diagram, axis));
+    list.json.push_back({{"name", name}, {"about", diagram.about}, {"axes", diagram.axis_names()}});
+    list.table.add({name, joined(axes, " "), diagram.about});
+  }
+  return list;
+}
+
+List kernels() {
+  List list{Json::array(), Table({"<name", "<algorithm", "<runs on", "<types", "<kernel", "<knobs", "<about"})};
+  for (const std::string& name : builtin_mappings()) {
+    const Mapping mapping = load_mapping(name, "--kernel");
+    std::vector<std::string> knobs;
+    for (const Knob& knob : mapping.knobs) knobs.push_back(knob.name);
+    list.json.push_back({{"name", name},
+                         {"about", mapping.about},
+                         {"algorithm", mapping.algorithm},
+                         {"runs_on", mapping.runs_on},
+                         {"dtypes", mapping.dtypes},
+                         {"source", mapping.source.empty() ? Json(nullptr) : Json(mapping.source)},
+                         {"knobs", knobs}});
+    list.table.add({name, mapping.algorithm, joined(mapping.runs_on, " "), joined(mapping.dtypes, " "),
+                    mapping.source.empty() ? "a peer's" : "bundled", joined(knobs, " "), mapping.about});
+  }
+  return list;
+}
+
+Reply run(const Arguments& arguments, const report::Style& style) {
+  const std::vector<std::string> kinds = {"gpus", "algorithms", "kernels"};
+  const std::string kind = arguments.need_operand("napkin list", "one of " + joined(kinds));
+  List list{Json::array(), Table({})};
+  if (kind == "gpus") {
+    list = gpus();
+  } else if (kind == "algorithms") {
+    list = algorithms();
+  } else if (kind == "kernels") {
+    list = kernels();
+  } else {
+    throw Error("napkin list", in_quotes(kind) + " cannot be listed", one_of(kind, kinds));
+  }
+  if (!arguments.has("--json")) return {list.table.text(style), "", 0};
+  return {report::line_of({{"command", "list"}, {kind, list.json}}), "", 0};
+}
+
+}  // namespace
+
+Command list_command() {
+  return {"list", "the GPUs, algorithms and kernels known by name", {"WHAT", "", "gpus, algorithms or kernels"}, {json_option()}, run};
+}
+
+}  // namespace napkin::cli

@@ -1,0 +1,76 @@
+// The only user of CLI11: it sorts words into options. Its own checks stay off, so that every message is ours.
+#include <CLI/CLI.hpp>
+
+#include "apps/library/arguments.hpp"
+#include "apps/napkin/command.hpp"
+#include "model/base/error.hpp"
+
+namespace napkin::cli {
+namespace {
+
+std::vector<std::string> option_names(const Command& command) {
+  std::vector<std::string> names;
+  for (const Option& option : command.options) names.push_back(option.name);
+  return names;
+}
+
+/// What the command does not know: an option first, since its value may stand as a word of its own.
+[[noreturn]] void refuse(const Command& command, const std::vector<std::string>& unknown) {
+  const std::string where = "napkin " + command.name;
+  for (const std::string& word : unknown) {
+    if (word.size() < 2 || word.front() != '-') continue;
+    const std::string name = word.substr(0, word.find('='));
+    throw Error(where, in_quotes(name) + " is no option", one_of(name, option_names(command)));
+  }
+  throw Error(where, in_quotes(unknown.front()) + " is one word too many",
+              command.operand.name.empty() ? "options only" : "one " + command.operand.name + ", then options");
+}
+
+void declare(CLI::App& app, const Command& command, std::vector<CLI::Option*>& declared) {
+  const auto keep = [](const CLI::results_t&) { return true; };
+  for (const Option& option : command.options) {
+    CLI::Option* added = option.value.empty() ? app.add_flag(option.name) : app.add_option(option.name, keep);
+    added->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+    declared.push_back(added);
+  }
+  if (!command.operand.name.empty()) declared.push_back(app.add_option(command.operand.name, keep));
+}
+
+void sort_words(CLI::App& app, const Command& command, std::vector<std::string> words) {
+  const std::string last = words.empty() ? std::string() : words.back();
+  std::reverse(words.begin(), words.end());  // CLI11 takes them from the back
+  try {
+    app.parse(std::move(words));
+  } catch (const CLI::ArgumentMismatch&) {
+    throw Error(last, "has no value", "write it after the option (napkin " + command.name + " --help)");
+  } catch (const CLI::ParseError& error) {
+    throw Error("napkin " + command.name, error.what(), "see napkin " + command.name + " --help");
+  }
+  if (const auto unknown = app.remaining(); !unknown.empty()) refuse(command, unknown);
+}
+
+}  // namespace
+
+Arguments parse(const Command& command, const std::vector<std::string>& words) {
+  CLI::App app;
+  app.set_help_flag();
+  app.allow_extras();
+  std::vector<CLI::Option*> declared;
+  declare(app, command, declared);
+  sort_words(app, command, words);
+
+  Arguments arguments;
+  for (std::size_t i = 0; i < command.options.size(); ++i) {
+    const Option& option = command.options[i];
+    const std::size_t count = declared[i]->count();
+    if (count == 0) continue;
+    if (count > 1 && !option.value.empty()) throw Error(option.name, "is given twice", "give it once");
+    arguments.values[option.name] = option.value.empty() ? "" : declared[i]->results().front();
+  }
+  if (!command.operand.name.empty() && declared.back()->count() > 0) {
+    arguments.operand = declared.back()->results().front();
+  }
+  return arguments;
+}
+
+}  // namespace napkin::cli

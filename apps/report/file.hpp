@@ -1,0 +1,12 @@
+#pragma once
+// Files that are whole or not there at all.
+
+#include <string>
+#include <string_view>
+
+namespace napkin::report {
+
+/// Writes `text` beside `path` and renames it into place. Throws Error at `where`; then nothing is left behind.
+void write_file(const std::string& path, std::string_view text, const std::string& where);
+
+}  // namespace napkin::report

@@ -1,0 +1,154 @@
+#include "apps/report/json.hpp"
+
+#include <cmath>
+
+namespace napkin::report {
+namespace {
+
+template <class T>
+Json optional_json(const std::optional<T>& value) {
+  if (!value) return nullptr;
+  if constexpr (std::is_same_v<T, double>) {
+    return json_of(*value);
+  } else {
+    return Json(*value);
+  }
+}
+
+Json level_json(const LevelAnswer& level) {
+  return {{"name", level.name},
+          {"groups", level.groups},
+          {"load", level.load},
+          {"store", level.store},
+          {"transfer", level.transfer},
+          {"delivered", level.delivered},
+          {"transfer_per_group", level.transfer_per_group},
+          {"memory_lower_bound", level.memory_lower_bound},
+          {"memory_live", level.memory_live},
+          {"memory", level.memory},
+          {"memory_limit", optional_json(level.memory_limit)},
+          {"bandwidth", optional_json(level.bandwidth)},
+          {"time", optional_json(level.time)}};
+}
+
+Json violations_json(const std::vector<ViolationAnswer>& violations) {
+  Json list = Json::array();
+  for (const ViolationAnswer& violation : violations) {
+    list.push_back({{"constraint", violation.constraint},
+                    {"needed", json_of(violation.needed)},
+                    {"available", json_of(violation.available)}});
+  }
+  return list;
+}
+
+}  // namespace
+
+Json json_of(double number) {
+  if (!std::isfinite(number)) return nullptr;
+  if (std::floor(number) == number && std::abs(number) < 9e15) return static_cast<std::int64_t>(number);
+  return number;
+}
+
+Json json_of(const NamedSizes& sizes) {
+  Json object = Json::object();
+  for (const auto& [name, size] : sizes) object[name] = size;
+  return object;
+}
+
+Json json_of(const TileValues& tile) {
+  Json object = Json::object();
+  for (const KnobValue& knob : tile) {
+    object[knob.name] = knob.word.empty() ? Json(knob.number) : Json(knob.word);
+  }
+  return object;
+}
+
+Json json_of(const Mask& mask) {
+  switch (mask.kind) {
+    case Mask::Kind::none: return "none";
+    case Mask::Kind::causal: return "causal";
+    case Mask::Kind::window: return {{"window", Json::array({mask.left, mask.right})}};
+  }
+  return nullptr;
+}
+
+Json json_of(const PredictedAnswer& predicted) {
+  Json pipes = Json::object();
+  for (const auto& [name, busy] : predicted.pipes) pipes[name] = json_of(busy);
+  return {{"cycles", json_of(predicted.cycles)},
+          {"clock", json_of(predicted.clock)},
+          {"power", optional_json(predicted.power)},
+          {"time", json_of(predicted.time)},
+          {"tflops", json_of(predicted.tflops)},
+          {"bound", predicted.bound},
+          {"pipes", pipes}};
+}
+
+Json json_of(const std::vector<LevelAnswer>& levels) {
+  Json list = Json::array();
+  for (const LevelAnswer& level : levels) list.push_back(level_json(level));
+  return list;
+}
+
+Json json_of(const OptimumAnswer& optimum) {
+  Json terms = Json::array();
+  for (const auto& term : optimum.terms) {
+    terms.push_back({{"alpha", json_of(term.alpha)}, {"beta", json_of(term.beta)}});
+  }
+  Json group = Json::object();
+  for (const auto& [name, size] : optimum.group) group[name] = json_of(size);
+  Json integer = nullptr;
+  if (optimum.integer) {
+    integer = {{"transfer", optimum.integer->transfer}, {"group", json_of(optimum.integer->group)}};
+  }
+  return {{"terms", terms}, {"transfer", json_of(optimum.transfer)}, {"group", group}, {"integer", integer}};
+}
+
+Json json_of(const Head& head, std::string_view command) {
+  return {{"command", command},
+          {"algorithm", head.algorithm},
+          {"gpu", optional_json(head.gpu)},
+          {"kernel", optional_json(head.kernel)},
+          {"dtype", head.dtype},
+          {"mask", json_of(head.mask)},
+          {"shape", json_of(head.shape)},
+          {"tile", json_of(head.tile)}};
+}
+
+Json json_of(const QueryAnswer& answer) {
+  Json json = json_of(answer.head, "query");
+  json["legal"] = answer.legal;
+  json["violations"] = violations_json(answer.violations);
+  json["work"] = {{"flops", answer.work.flops},
+                  {"executed_flops", answer.work.executed_flops},
+                  {"exponentials", answer.work.exponentials}};
+  json["levels"] = json_of(answer.levels);
+  json["formula"] = {{"transfer", answer.formula.transfer}, {"memory", answer.formula.memory}};
+  json["optimum"] = answer.optimum ? json_of(*answer.optimum) : Json(nullptr);
+  if (answer.predicted) json["predicted"] = json_of(*answer.predicted);
+  return json;
+}
+
+Json json_of(const SelectAnswer& answer) {
+  Json json = json_of(answer.head, "select");
+  json["predicted"] = answer.predicted ? json_of(*answer.predicted) : Json(nullptr);
+  json["levels"] = json_of(answer.levels);
+  const OccupancyAnswer& fit = answer.occupancy;
+  json["registers"] = {{"per_thread", fit.registers_per_thread}, {"limit", fit.registers_limit}};
+  json["shared_memory"] = {{"bytes", fit.shared_memory}, {"limit", fit.shared_memory_limit}};
+  json["occupancy"] = {{"blocks_per_sm", fit.blocks_per_sm}, {"limited_by", fit.limited_by}};
+  json["alternatives"] = Json::array();
+  for (const AlternativeAnswer& other : answer.alternatives) {
+    json["alternatives"].push_back({{"tile", json_of(other.tile)}, {"predicted", json_of(other.predicted)}});
+  }
+  json["candidates"] = answer.candidates;
+  json["rejected"] = json_of(answer.rejected);
+  json["because"] = answer.because;
+  return json;
+}
+
+std::string line_of(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace napkin::report

@@ -1,0 +1,31 @@
+#pragma once
+// The JSON of design section 5. Keys keep their order; no NaN and no infinity: such numbers are null.
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+
+#include "apps/library/answer.hpp"
+
+namespace napkin::report {
+
+using Json = nlohmann::ordered_json;
+
+/// A finite number; whole numbers without a fraction; else null.
+[[nodiscard]] Json json_of(double number);
+[[nodiscard]] Json json_of(const NamedSizes& sizes);
+[[nodiscard]] Json json_of(const TileValues& tile);
+[[nodiscard]] Json json_of(const Mask& mask);
+[[nodiscard]] Json json_of(const PredictedAnswer& predicted);
+[[nodiscard]] Json json_of(const std::vector<LevelAnswer>& levels);
+[[nodiscard]] Json json_of(const OptimumAnswer& optimum);
+
+/// "command", "algorithm", "gpu", "kernel", "dtype", "mask", "shape", "tile".
+[[nodiscard]] Json json_of(const Head& head, std::string_view command);
+[[nodiscard]] Json json_of(const QueryAnswer& answer);
+[[nodiscard]] Json json_of(const SelectAnswer& answer);
+
+/// One line of text with a newline. Bytes that are no UTF-8 are replaced.
+[[nodiscard]] std::string line_of(const Json& json);
+
+}  // namespace napkin::report

@@ -1,0 +1,14 @@
+#pragma once
+// The labelled diagram as a picture: arrays are bundles of wires, one an axis; operations are boxes; time runs to the
+// right. Grouped axes, the streamed axis and whole axes have a colour each.
+
+#include <string>
+
+#include "model/fusion/streamed.hpp"
+
+namespace napkin::report {
+
+/// A self-contained SVG document.
+[[nodiscard]] std::string svg_of(const Streamed& streamed);
+
+}  // namespace napkin::report

@@ -1,0 +1,192 @@
+#include "apps/report/text.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "apps/report/units.hpp"
+
+namespace napkin::report {
+namespace {
+
+constexpr std::size_t page_width = 100;
+constexpr std::size_t label_width = 11;
+
+/// "label      text", broken into lines where it is long.
+std::string entry(std::string_view label, std::string_view text, const Style& style) {
+  const std::string indent(label_width, ' ');
+  std::string padded(label);
+  padded.resize(label_width, ' ');
+  return style.faint(padded) + wrapped(text, page_width - label_width, indent) + "\n";
+}
+
+std::string mask_text(const Mask& mask) {
+  switch (mask.kind) {
+    case Mask::Kind::none: return "";
+    case Mask::Kind::causal: return ", causal";
+    case Mask::Kind::window: return fmt::format(", window {},{}", mask.left, mask.right);
+  }
+  return "";
+}
+
+std::string head_text(const Head& head, const Style& style) {
+  const std::string machine = head.gpu ? *head.gpu + ", " + head.dtype : "the abstract two-level machine";
+  return style.strong(fmt::format("{} on {}{}", head.algorithm, machine, mask_text(head.mask))) + "\n" +
+         entry("shape", text_of(head.shape), style);
+}
+
+std::string kernel_text(const Head& head) {
+  if (head.kernel) return *head.kernel;
+  return head.gpu ? "none bundled fits: the ideal mapping" : "";
+}
+
+std::string prediction_line(const PredictedAnswer& predicted) {
+  std::string text = fmt::format("{}  {}  bound by {}  {} cycles at {}", time_text(predicted.time),
+                                 tflops_text(predicted.tflops), predicted.bound,
+                                 count_text(static_cast<std::int64_t>(predicted.cycles)),
+                                 clock_text(predicted.clock));
+  if (!predicted.clock_source.empty()) text += " (" + predicted.clock_source + ")";
+  if (predicted.power) text += fmt::format("  {:.0f} W", *predicted.power);
+  return text;
+}
+
+std::string prediction_text(const PredictedAnswer& predicted, const Style& style) {
+  return entry("predicted", prediction_line(predicted), style) + entry("busy", text_of_pipes(predicted), style);
+}
+
+std::string violation_text(const std::vector<ViolationAnswer>& violations) {
+  std::string text = "no: ";
+  for (const ViolationAnswer& violation : violations) {
+    if (&violation != violations.data()) text += "; ";
+    text += fmt::format("{} needs {}, there is {}", violation.constraint, number_text(violation.needed),
+                        number_text(violation.available));
+  }
+  return text;
+}
+
+/// "2 q d + 4 q x d^2 / M": the real-valued minimum, the exact one, and how far this tile is from it.
+std::string optimum_text(const QueryAnswer& answer, bool values, const Style& style) {
+  const auto amount = [&](double number) {
+    const auto whole = static_cast<std::int64_t>(number);
+    return values ? count_text(whole) + " values" : transfer_text(whole);
+  };
+  const OptimumAnswer& optimum = *answer.optimum;
+  std::string groups;
+  for (const auto& [name, size] : optimum.group) groups += fmt::format(" {}={:.4g}", name, size);
+  std::string text = entry("optimum", fmt::format("H* = {} at{} (real-valued)", amount(optimum.transfer), groups), style);
+  if (optimum.integer) {
+    const auto& integer = *optimum.integer;
+    text += entry("", fmt::format("{} at {} (whole numbers)", amount(static_cast<double>(integer.transfer)),
+                                  text_of(integer.group)), style);
+  }
+  return text;
+}
+
+std::string formula_text(const FormulaAnswer& formula, const Style& style) {
+  if (formula.transfer.empty()) return "";
+  return entry("formula", "H = " + formula.transfer, style) + entry("", "M = " + formula.memory, style);
+}
+
+std::string alternatives_table(const SelectAnswer& answer, const Style& style) {
+  Table table({"rank", "time", "TFLOP/s", "<bound by", "<tile, where it differs"});
+  int rank = 1;
+  for (const AlternativeAnswer& other : answer.alternatives) {
+    table.add({std::to_string(++rank), time_text(other.predicted.time), fmt::format("{:.1f}", other.predicted.tflops),
+               other.predicted.bound, differences(other.tile, answer.head.tile)});
+  }
+  return table.text(style, "  ");
+}
+
+std::string space_text(const SelectAnswer& answer) {
+  std::string text = fmt::format("{} candidates, {} legal", count_text(answer.candidates), count_text(answer.legal));
+  std::string why;
+  for (const auto& [constraint, tiles] : answer.rejected) {
+    why += fmt::format("{}{} by {}", why.empty() ? "" : ", ", count_text(tiles), constraint);
+  }
+  return why.empty() ? text : text + "; rejected: " + why;
+}
+
+std::string occupancy_text(const OccupancyAnswer& fit) {
+  return fmt::format("{} of {} shared memory, {} of {} registers a thread; {} block{} an SM, limited by {}",
+                     memory_text(fit.shared_memory), memory_text(fit.shared_memory_limit), fit.registers_per_thread,
+                     fit.registers_limit, fit.blocks_per_sm, fit.blocks_per_sm == 1 ? "" : "s", fit.limited_by);
+}
+
+}  // namespace
+
+std::string text_of(const TileValues& tile) {
+  std::string text;
+  for (const KnobValue& knob : tile) {
+    if (!text.empty()) text += ' ';
+    text += knob.name + "=" + (knob.word.empty() ? std::to_string(knob.number) : knob.word);
+  }
+  return text;
+}
+
+std::string differences(const TileValues& tile, const TileValues& other) {
+  TileValues changed;
+  for (const KnobValue& knob : tile) {
+    if (std::find(other.begin(), other.end(), knob) == other.end()) changed.push_back(knob);
+  }
+  return changed.empty() ? "the same" : text_of(changed);
+}
+
+std::string text_of(const NamedSizes& sizes) {
+  std::string text;
+  for (const auto& [name, size] : sizes) text += (text.empty() ? "" : " ") + name + "=" + std::to_string(size);
+  return text;
+}
+
+std::string text_of_pipes(const PredictedAnswer& predicted) {
+  auto pipes = predicted.pipes;
+  std::stable_sort(pipes.begin(), pipes.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
+  std::string text;
+  for (const auto& [name, busy] : pipes) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", name, percent_text(busy));
+  return text;
+}
+
+std::string table_of(const std::vector<LevelAnswer>& levels, bool values, const Style& style) {
+  const auto moved = [&](std::int64_t n) { return values ? count_text(n) : transfer_text(n); };
+  const auto held = [&](std::int64_t n) { return values ? count_text(n) : memory_text(n); };
+  Table table({"<level", "groups", "load", "store", "H per group", values ? "" : "delivered", "bandwidth", "time",
+               "M as drawn", "M live", values ? "" : "M allocated", "of"});
+  for (const LevelAnswer& level : levels) {
+    table.add({level.name, count_text(level.groups), moved(level.load), moved(level.store),
+               moved(level.transfer_per_group), values ? "" : moved(level.delivered),
+               level.bandwidth ? rate_text(*level.bandwidth) : "", level.time ? time_text(*level.time) : "",
+               held(level.memory_lower_bound), held(level.memory_live), values ? "" : held(level.memory),
+               level.memory_limit ? held(*level.memory_limit) : ""});
+  }
+  return table.text(style, "  ");
+}
+
+std::string text_of(const QueryAnswer& answer, const Style& style) {
+  const bool values = !answer.head.gpu;
+  std::string text = head_text(answer.head, style);
+  if (!values) text += entry("kernel", kernel_text(answer.head), style);
+  text += entry("tile", style.strong(text_of(answer.head.tile)), style);
+  text += entry("legal", answer.legal ? "yes" : violation_text(answer.violations), style);
+  if (answer.predicted) text += prediction_text(*answer.predicted, style);
+  text += entry("work", fmt::format("{}, {} executed, {} exponentials", work_text(answer.work.flops),
+                                    work_text(answer.work.executed_flops), count_text(answer.work.exponentials)), style);
+  text += "\n" + table_of(answer.levels, values, style) + "\n";
+  text += formula_text(answer.formula, style);
+  if (answer.optimum) text += optimum_text(answer, values, style);
+  return text;
+}
+
+std::string text_of(const SelectAnswer& answer, const Style& style) {
+  std::string text = head_text(answer.head, style);
+  text += entry("kernel", kernel_text(answer.head), style);
+  if (!answer.predicted) return text + entry("tile", "none", style) + entry("why", answer.because, style) +
+                                entry("space", space_text(answer), style);
+  text += entry("tile", style.strong(text_of(answer.head.tile)), style);
+  text += entry("why", answer.because, style);
+  text += prediction_text(*answer.predicted, style);
+  text += entry("holds", occupancy_text(answer.occupancy), style);
+  text += "\n" + table_of(answer.levels, !answer.head.gpu, style);
+  if (!answer.alternatives.empty()) text += "\n" + alternatives_table(answer, style);
+  return text + "\n" + entry("space", space_text(answer), style);
+}
+
+}  // namespace napkin::report

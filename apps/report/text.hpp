@@ -1,0 +1,25 @@
+#pragma once
+// Answers as text for people: what was asked, the answer, the reason, the numbers behind it.
+
+#include <string>
+
+#include "apps/library/answer.hpp"
+#include "apps/report/table.hpp"
+
+namespace napkin::report {
+
+[[nodiscard]] std::string text_of(const QueryAnswer& answer, const Style& style);
+[[nodiscard]] std::string text_of(const SelectAnswer& answer, const Style& style);
+
+/// "q=128 x=176 stages=2 overlap=on"
+[[nodiscard]] std::string text_of(const TileValues& tile);
+/// Only the knobs that differ from `other`.
+[[nodiscard]] std::string differences(const TileValues& tile, const TileValues& other);
+/// "b=2 h=16 q=8192"
+[[nodiscard]] std::string text_of(const NamedSizes& sizes);
+/// "tensor 93%  special 60%", busiest first.
+[[nodiscard]] std::string text_of_pipes(const PredictedAnswer& predicted);
+/// The levels as a table. `values`: the abstract machine's unit.
+[[nodiscard]] std::string table_of(const std::vector<LevelAnswer>& levels, bool values, const Style& style);
+
+}  // namespace napkin::report
