@@ -1,0 +1,162 @@
+// The first time model: hand-counted loads, waves, bounds, conventions.
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+#include "model/clock/load.hpp"
+#include "model/clock/prediction.hpp"
+#include "model/resource/plan.hpp"
+#include "tests/laid_out.hpp"
+
+using namespace napkin;
+
+namespace {
+
+test::Shape attention(std::int64_t b, std::int64_t h, std::int64_t q, std::int64_t x, std::int64_t d) {
+  return {{"b", b}, {"h", h}, {"q", q}, {"x", x}, {"d", d}};
+}
+
+Mask causal() { return {Mask::Kind::causal, 0, 0}; }
+
+double loop(BlockLoad load, const char* name) { return load.pipe(name).loop; }
+
+/// Every combination of two knobs' values, the others at their first.
+template <class Visit>
+void for_all(const test::LaidOut& question, const char* first, const char* second, const Visit& visit) {
+  const auto a = static_cast<std::size_t>(*question.mapping.find_knob(first));
+  const auto b = static_cast<std::size_t>(*question.mapping.find_knob(second));
+  Tile tile = question.tile({});
+  for (const std::int64_t va : question.mapping.knobs[a].domain) {
+    for (const std::int64_t vb : question.mapping.knobs[b].domain) {
+      tile.values[a] = va;
+      tile.values[b] = vb;
+      visit(question.placer->place(tile));
+    }
+  }
+}
+
+}  // namespace
+
+TEST_CASE("one iteration of FlashAttention-3's 128 x 176 tile, counted by hand") {
+  const test::LaidOut question("flash_attention_3", "h200-sxm", attention(2, 16, 8192, 8192, 128), DType::bf16);
+  const BlockLoad load = block_load(question.place({{"q", "128"}, {"warpgroups", "2"}, {"x", "176"}}));
+  // Q K: 2 warpgroups x 8 k-steps x 88 clk; P V: 2 x 11 x 64.
+  CHECK(loop(load, "tensor") == 2 * 8 * 88 + 2 * 11 * 64);
+  CHECK(loop(load, "special") == doctest::Approx((128 * 176 + 128) / 16.0));
+  // Shared memory (clk at 128 B): operands 2 x (8 x (16 + 44) + 11 x 32), TMA writes of K and V 2 x 352.
+  CHECK(loop(load, "shared_port") == 2 * 8 * (16 + 44) + 2 * 11 * 32 + 2 * 352);
+  CHECK(load.loop_bytes == 2 * 176 * 128 * 2);
+  CHECK(load.once_bytes == 2 * 128 * 128 * 2);  // Q in, O out
+}
+
+TEST_CASE("P through shared memory: A reads and the store of P (reference kernel at d = 64)") {
+  const test::LaidOut question("flash_attention_3", "h200-sxm", attention(2, 32, 8192, 8192, 64), DType::bf16);
+  const BlockLoad load = block_load(question.place({{"q", "192"}, {"warpgroups", "3"}, {"x", "192"}, {"p_in", "shared"}}));
+  CHECK(loop(load, "tensor") == 2304);       // measured_h200: 2304 clk of tensor work in an iteration
+  CHECK(loop(load, "shared_port") == 2880);  // and about 2,880 of shared memory
+}
+
+TEST_CASE("equal blocks: whole waves") {
+  const test::LaidOut question("flash_attention_3", "h200-sxm", attention(1, 132, 128, 4096, 128), DType::bf16);
+  const PlacedDiagram one = question.place({{"x", "128"}});
+  CHECK(schedule(one).blocks == 1);
+  CHECK(schedule(one).iterations == 32);
+  const test::LaidOut more("flash_attention_3", "h200-sxm", attention(1, 133, 128, 4096, 128), DType::bf16);
+  CHECK(schedule(more.place({{"x", "128"}})).blocks == 2);
+  CHECK(schedule(more.place({{"x", "128"}})).iterations == 64);
+  const test::LaidOut clusters("flash_attention_3", "h200-sxm", attention(1, 66, 256, 4096, 128), DType::bf16);
+  CHECK(schedule(clusters.place({{"x", "128"}, {"cluster", "2"}})).nodes == 132);
+}
+
+TEST_CASE("causal: the longest block, or an even share") {
+  const test::LaidOut few("flash_attention_3", "h200-sxm", attention(1, 1, 4096, 4096, 128), DType::bf16, causal());
+  const Schedule longest = schedule(few.place({{"x", "128"}}));
+  CHECK(longest.iterations == 32);
+  CHECK(longest.total_iterations == 32 * 33 / 2);
+  const test::LaidOut many("flash_attention_3", "h200-sxm", attention(4, 16, 8192, 8192, 128), DType::bf16, causal());
+  const Schedule even = schedule(many.place({{"x", "128"}}));
+  CHECK(even.total_iterations == 64.0 * 64 * 65 / 2);
+  CHECK(even.iterations >= even.total_iterations / 132);
+  CHECK(even.iterations < 1.02 * even.total_iterations / 132);
+}
+
+TEST_CASE("the field's count of operations") {
+  const auto flops = [](Mask mask) {
+    const test::LaidOut question("flash_attention_3", "h200-sxm", attention(2, 16, 1000, 1000, 128), DType::bf16, mask);
+    return conventional_flops(question.place({}));
+  };
+  const double full = 4.0 * 2 * 16 * 1000 * 1000 * 128;
+  CHECK(flops({}) == full);
+  CHECK(flops(causal()) == full / 2);
+  CHECK(flops({Mask::Kind::window, 0, 0}) == full / 1000);
+  const test::LaidOut product("matmul_sm90", "h200-sxm", {{"a", 100}, {"b", 200}, {"c", 300}}, DType::bf16);
+  CHECK(conventional_flops(product.place({})) == 2.0 * 100 * 200 * 300);
+}
+
+TEST_CASE("the clock says where it comes from, the launch is added") {
+  const test::LaidOut question("flash_attention_3", "h200-sxm", attention(2, 16, 8192, 8192, 128), DType::bf16);
+  const PlacedDiagram placed = question.place({});
+  const Prediction p = predict(placed, plan(placed));
+  CHECK(p.clock == Hertz(1.83e9));
+  CHECK(p.clock_source == "datasheet tensor clock");
+  CHECK((p.time - p.cycles / p.clock).value == doctest::Approx(3.2e-6));
+  CHECK(p.bound == "tensor");
+  CHECK(p.tflops < 989.4);
+  CHECK(p.tflops > 800);
+  for (const PipeUse& use : p.pipes) {
+    CHECK(use.busy >= 0);
+    CHECK(use.busy <= 1);
+  }
+  CHECK(assumed_clock(Machine{}).frequency == Hertz(1e9));
+}
+
+TEST_CASE("a prediction equals its short form, and no tile beats its lower bound") {
+  for (const Mask& mask : {Mask{}, causal(), Mask{Mask::Kind::window, 500, 0}}) {
+    for (const std::int64_t q : {std::int64_t{1}, std::int64_t{65}, std::int64_t{1024}, std::int64_t{8192}}) {
+      const test::LaidOut question("attention_sm90", "h200-sxm", attention(2, 16, q, 8192, 128), DType::bf16, mask);
+      for_all(question, "q", "x", [](const PlacedDiagram& placed) {
+        const Plan p = plan(placed);
+        const Prediction predicted = predict(placed, p);
+        CHECK(predicted.time == predicted_time(placed, p.blocks_per_sm));
+        CHECK(time_lower_bound(placed) <= predicted.time);
+        CHECK(std::isfinite(predicted.tflops));
+        CHECK(predicted.time.value > 0);
+      });
+    }
+  }
+}
+
+TEST_CASE("more work never takes less time") {
+  Seconds last(0);
+  for (const std::int64_t x : {128, 256, 1024, 4096, 16384}) {
+    const test::LaidOut question("flash_attention_2", "a100-sxm-80", attention(2, 16, 4096, x, 128), DType::f16);
+    const PlacedDiagram placed = question.place({{"q", "128"}, {"x", "64"}});
+    const Seconds time = predict(placed, plan(placed)).time;
+    CHECK(time > last);
+    last = time;
+  }
+}
+
+TEST_CASE("machines without units, limits or clocks do not crash") {
+  const Diagram diagram = load_diagram("attention");
+  for (const char* gpu : {"mi300x", "ascend-910b2", "paper-h100", "v100-sxm2"}) {
+    const Machine machine = load_machine(gpu, "gpu");
+    const Streamed streamed = derive(diagram);
+    Problem problem;
+    problem.sizes = resolve_sizes(streamed.diagram, attention(1, 4, 1024, 1024, 128), "shape");
+    problem.dtype = DType::f16;
+    const Mapping mapping = ideal_mapping(streamed, machine);
+    const Placer placer(streamed, mapping, machine, problem);
+    Tile tile;
+    for (const Knob& knob : mapping.knobs) tile.values.push_back(knob.domain.front());
+    const PlacedDiagram placed = placer.place(tile);
+    const Prediction p = predict(placed, plan(placed));
+    CAPTURE(gpu);
+    CHECK(std::isfinite(p.time.value));
+    CHECK(p.time.value > 0);
+    CHECK(time_lower_bound(placed) <= p.time);
+  }
+}
