@@ -24,18 +24,20 @@ bool weaved_over_all(const Diagram& d, AxisId axis) {
   return !consumed(d, axis);
 }
 
-// The streamable axis that most arrays carry, grouped ones left out; ties: the first declared.
+// The streamable axis that most arrays carry, grouped ones left out; ties: the first declared. Axes that an operation
+// consumes come first: streaming another one fuses nothing, it only cuts outputs into chunks.
 std::optional<AxisId> preferred_stream(const Diagram& d, const std::vector<AxisRole>& roles) {
   std::optional<AxisId> best;
-  std::ptrdiff_t most = 0;
+  std::pair<bool, std::ptrdiff_t> most{false, 0};
   for (std::size_t i = 0; i < d.axes.size(); ++i) {
     const auto axis = static_cast<AxisId>(i);
     if (roles[i] != AxisRole::whole || !streamability(d, axis).streamable) continue;
     const auto carriers =
         std::count_if(d.arrays.begin(), d.arrays.end(), [&](const Array& a) { return a.has(axis); });
-    if (carriers > most) {
+    const std::pair<bool, std::ptrdiff_t> rank{consumed(d, axis), carriers};
+    if (rank > most) {
       best = axis;
-      most = carriers;
+      most = rank;
     }
   }
   return best;

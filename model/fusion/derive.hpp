@@ -22,9 +22,9 @@ struct Streamability {
 [[nodiscard]] Streamability streamability(const Diagram& diagram, AxisId axis);
 [[nodiscard]] std::vector<Streamability> streamability(const Diagram& diagram);
 
-/// The default labels: every axis that all operations are weaved over is grouped; of the streamable ones the axis that
-/// most arrays carry is streamed (ties: the first declared); the rest stays whole. A diagram without a streamable axis
-/// derives too, unstreamed.
+/// The default labels: every axis that all operations are weaved over is grouped; of the streamable axes that an
+/// operation consumes the one that most arrays carry is streamed (ties: the first declared; if there is none, of those
+/// that no operation consumes); the rest stays whole. A diagram without a streamable axis derives too, unstreamed.
 [[nodiscard]] Streamed derive(const Diagram& diagram);
 
 /// The same with given roles (a mapping's levels, a user's tile). Illegal roles throw Error that names the operation
