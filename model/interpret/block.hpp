@@ -1,0 +1,135 @@
+#pragma once
+// Parts of arrays: the numbers of an array inside a box, and walks over several of them at once. Internal to the folder.
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "model/diagram/problem.hpp"
+
+namespace napkin::interpret {
+
+/// Where on each axis, by AxisId.
+using Box = std::vector<Span>;
+
+inline std::size_t index(std::int64_t i) { return static_cast<std::size_t>(i); }
+
+/// The whole of every axis.
+[[nodiscard]] inline Box full_box(const Sizes& sizes) {
+  Box box;
+  for (Count size : sizes) box.push_back({0, size.get()});
+  return box;
+}
+
+/// Row-major numbers of the array with these axes, inside `spans` (one an axis).
+template <class T>
+struct Block {
+  std::vector<AxisId> axes;
+  std::vector<Span> spans;
+  std::vector<T> data;
+
+  Block() = default;
+  Block(std::vector<AxisId> its_axes, const Box& box, T fill) : axes(std::move(its_axes)) {
+    std::size_t n = 1;
+    spans.reserve(axes.size());
+    for (AxisId a : axes) {
+      spans.push_back(box[index(a)]);
+      n *= index(spans.back().size());
+    }
+    data.assign(n, fill);
+  }
+
+  [[nodiscard]] std::int64_t volume() const { return static_cast<std::int64_t>(data.size()); }
+  [[nodiscard]] std::vector<std::int64_t> shape() const {
+    std::vector<std::int64_t> sizes;
+    for (const Span& s : spans) sizes.push_back(s.size());
+    return sizes;
+  }
+};
+
+using Strides = std::vector<std::int64_t>;
+
+/// Steps in a block's data along each of `axes`; 0 along an axis that it lacks: it is copied along it.
+template <class T>
+[[nodiscard]] Strides strides_along(const std::vector<AxisId>& axes, const Block<T>& block) {
+  Strides strides(axes.size(), 0);
+  std::int64_t step = 1;
+  for (std::size_t k = block.axes.size(); k-- > 0;) {
+    for (std::size_t i = 0; i < axes.size(); ++i) {
+      if (axes[i] == block.axes[k]) strides[i] = step;
+    }
+    step *= block.spans[k].size();
+  }
+  return strides;
+}
+
+/// Steps of the index along one axis: a walk that carries them knows where on the axis it is.
+[[nodiscard]] inline Strides index_along(const std::vector<AxisId>& axes, AxisId axis) {
+  Strides strides(axes.size(), 0);
+  for (std::size_t i = 0; i < axes.size(); ++i) strides[i] = axes[i] == axis ? 1 : 0;
+  return strides;
+}
+
+/// Calls row(offsets, n, steps) for every innermost row: n numbers at offsets[k], offsets[k] + steps[k], ... of each of
+/// K operands.
+template <std::size_t K, class F>
+void walk(const std::vector<std::int64_t>& shape, const std::array<Strides, K>& strides, F&& row) {
+  std::array<std::int64_t, K> offsets{}, steps{};
+  if (shape.empty()) return row(offsets, std::int64_t{1}, steps);
+  const std::size_t inner = shape.size() - 1;
+  for (std::size_t k = 0; k < K; ++k) steps[k] = strides[k][inner];
+  for (std::int64_t size : shape) {
+    if (size == 0) return;
+  }
+  std::vector<std::int64_t> at(inner, 0);
+  for (;;) {
+    row(offsets, shape[inner], steps);
+    std::size_t axis = inner;
+    for (;;) {
+      if (axis == 0) return;
+      --axis;
+      for (std::size_t k = 0; k < K; ++k) offsets[k] += strides[k][axis];
+      if (++at[axis] < shape[axis]) break;
+      for (std::size_t k = 0; k < K; ++k) offsets[k] -= strides[k][axis] * shape[axis];
+      at[axis] = 0;
+    }
+  }
+}
+
+/// Where the block stands on an axis, or nothing where it lacks it.
+template <class T>
+[[nodiscard]] const Span* span_on(const Block<T>& block, AxisId axis) {
+  for (std::size_t i = 0; i < block.axes.size(); ++i) {
+    if (block.axes[i] == axis) return &block.spans[i];
+  }
+  return nullptr;
+}
+
+/// Copies what two blocks have in common, along the axes that `from` lacks again and again; returns the number of
+/// values written.
+template <class T>
+std::int64_t copy_common(const Block<T>& from, Block<T>& to) {
+  std::vector<std::int64_t> shape;
+  std::int64_t n = 1, from_start = 0, to_start = 0;
+  const Strides from_steps = strides_along(to.axes, from), to_steps = strides_along(to.axes, to);
+  for (std::size_t i = 0; i < to.axes.size(); ++i) {
+    const Span here = to.spans[i];
+    const Span* other = span_on(from, to.axes[i]);
+    const Span there = other == nullptr ? here : *other;
+    const std::int64_t first = std::max(there.first, here.first);
+    shape.push_back(std::max<std::int64_t>(std::min(there.last, here.last) - first, 0));
+    n *= shape.back();
+    from_start += (first - there.first) * from_steps[i];
+    to_start += (first - here.first) * to_steps[i];
+  }
+  if (n == 0) return 0;
+  walk<2>(shape, {from_steps, to_steps}, [&](const auto& at, std::int64_t count, const auto& steps) {
+    const T* source = from.data.data() + from_start + at[0];
+    T* target = to.data.data() + to_start + at[1];
+    for (std::int64_t i = 0; i < count; ++i) target[i * steps[1]] = source[i * steps[0]];
+  });
+  return n;
+}
+
+}  // namespace napkin::interpret

@@ -1,0 +1,44 @@
+#pragma once
+// The memory above the first level: whole inputs and outputs, and the partial results of split axes with their combine
+// launch. Internal to the folder.
+
+#include "model/interpret/node.hpp"
+
+namespace napkin::interpret {
+
+template <class T>
+class GlobalMemory final : public Memory<T> {
+ public:
+  /// `inputs` by ArrayId, empty where an array is no input.
+  GlobalMemory(const Streamed& streamed, const Sizes& sizes, const Partition& partition, std::vector<Block<T>> inputs);
+
+  void read(ArrayId array, Block<T>& block) override { copy_common(inputs_[index(array)], block); }
+  void write(ArrayId array, const Block<T>& block, const Box& box) override;
+
+  /// Combines all partial results, one split axis after the other, and counts what the launch moves. (theory 16)
+  void combine(LevelCounts& counts);
+  /// The whole output; after combine().
+  [[nodiscard]] const Block<T>& output(ArrayId array) const { return results_[index(array)].parts[0]; }
+
+ private:
+  /// An output, once for every group of the split axes that it is a partial result of.
+  struct Result {
+    std::vector<AxisId> axes;  ///< those split axes
+    std::vector<Block<T>> parts;  ///< row-major over their groups; one part where there is none
+  };
+  using Coordinates = std::vector<std::int64_t>;  ///< number of the group, by AxisId
+
+  [[nodiscard]] std::int64_t groups_of(AxisId axis) const;
+  [[nodiscard]] Block<T>& part(Result& result, const Coordinates& at) const;
+  [[nodiscard]] Result combined(const Combine& how);
+  void combine_parts(const Combine& how, Coordinates at, Block<T>& target);
+  [[nodiscard]] Block<T> combined_log_sum_exp(ArrayId array, Coordinates at, AxisId axis);
+
+  const Streamed& streamed_;
+  const Sizes& sizes_;
+  const Partition& partition_;
+  std::vector<Block<T>> inputs_;
+  std::vector<Result> results_;  ///< by ArrayId
+};
+
+}  // namespace napkin::interpret

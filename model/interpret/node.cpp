@@ -1,0 +1,181 @@
+#include "model/interpret/node.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include "model/interpret/storage.hpp"
+
+namespace napkin::interpret {
+namespace {
+
+// The arrays that a statement reads from their buffers.
+std::vector<ArrayId> needs(const Streamed& s, const Statement& statement) {
+  switch (statement.kind) {
+    case Statement::Kind::compute:
+      if (statement.array) return {};  // the log-sum-exp, of mu and z
+      return s.diagram.operations[index(*statement.operation)].inputs;
+    case Statement::Kind::store:
+    case Statement::Kind::normalise: return {*statement.array};
+    default: return {};
+  }
+}
+
+std::vector<ArrayId> defines(const Streamed& s, const Statement& statement) {
+  if (statement.kind == Statement::Kind::load || statement.kind == Statement::Kind::initialise ||
+      (statement.kind == Statement::Kind::compute && statement.array)) {
+    return statement.array ? std::vector<ArrayId>{*statement.array} : std::vector<ArrayId>{};
+  }
+  return statement.kind == Statement::Kind::compute ? s.diagram.operations[index(*statement.operation)].outputs
+                                                    : std::vector<ArrayId>{};
+}
+
+}  // namespace
+
+Schedule::Schedule(const Streamed& streamed) : streamed_(streamed), last_(streamed.diagram.arrays.size()) {
+  std::vector<std::optional<int>> from(streamed.diagram.arrays.size());
+  for (int p = 0; p < 3; ++p) {
+    const auto& all = statements(static_cast<Phase>(p));
+    free_[index(p)].resize(all.size());
+    for (std::size_t t = 0; t < all.size(); ++t) {
+      for (ArrayId id : needs(streamed, all[t])) last_[index(id)] = Place{p, t};
+      for (ArrayId id : defines(streamed, all[t])) {
+        if (!from[index(id)]) from[index(id)] = p;
+      }
+    }
+  }
+  for (std::size_t i = 0; i < last_.size(); ++i) {
+    const auto id = static_cast<ArrayId>(i);
+    if (!last_[i]) continue;
+    const bool round_the_loop = last_[i]->phase == static_cast<int>(Phase::loop) && from[i] != last_[i]->phase;
+    (round_the_loop ? free_after_loop_ : free_[index(last_[i]->phase)][last_[i]->statement]).push_back(id);
+  }
+}
+
+const std::vector<Statement>& Schedule::statements(Phase phase) const {
+  switch (phase) {
+    case Phase::head: return streamed_.head;
+    case Phase::loop: return streamed_.loop;
+    case Phase::tail: break;
+  }
+  return streamed_.tail;
+}
+
+template <class T>
+void Context<T>::round(ArrayId array, Block<T>& block) const {
+  const DType type = types[index(array)];
+  if (type == DType::f64 || type == DType::value || (type == DType::f32 && sizeof(T) == sizeof(float))) return;
+  for (T& value : block.data) value = static_cast<T>(round_to(type, static_cast<double>(value)));
+}
+
+template <class T>
+Node<T>::Node(const Context<T>& context, std::size_t level, Box box, Memory<T>& parent)
+    : context_(context), level_(level), box_(std::move(box)), now_(box_), parent_(parent),
+      slots_(context.streamed.diagram.arrays.size()) {
+  counts().groups += 1;
+}
+
+template <class T>
+void Node<T>::walk_stream(const Span& range) {
+  const std::int64_t step = context_.levels[level_].partition->chunk.get();
+  Span& now = now_[index(*streamed().stream)];
+  const Span whole = now;
+  for (std::int64_t first = range.first; first < range.last; first += step) {
+    now = {first, std::min(first + step, range.last)};
+    iteration_ = (first - stream_range().first) / step;
+    const Span chunk = now;
+    visited(chunk) ? iterate(chunk) : skip(chunk);
+  }
+  now = whole;
+  iteration_ = 0;
+}
+
+// Whether any row of the group sees any column of the chunk: looked up row by row.
+template <class T>
+bool Node<T>::visited(const Span& chunk) const {
+  const Problem& problem = context_.question.problem;
+  if (!streamed().skips || problem.mask.kind == Mask::Kind::none) return true;
+  const auto [row_axis, column_axis] = *streamed().skips;
+  const Span rows = row_axis == *streamed().stream ? chunk : box_[index(row_axis)];
+  const Span columns = column_axis == *streamed().stream ? chunk : box_[index(column_axis)];
+  for (std::int64_t i = rows.first; i < rows.last; ++i) {
+    for (std::int64_t j = columns.first; j < columns.last; ++j) {
+      if (sees(problem.mask, i, j, problem.sizes[index(row_axis)].get(), problem.sizes[index(column_axis)].get())) {
+        return true;
+      }
+    }
+  }
+  return false;
+}
+
+// A chunk that is left out: nothing is loaded; an output that carries the stream is written all the same, unless it is
+// one term of a sum that others complete.
+template <class T>
+void Node<T>::skip(const Span& chunk) {
+  (void)chunk;
+  for (const Statement& statement : streamed().loop) {
+    if (statement.kind != Statement::Kind::store) continue;
+    const Combine* combine = streamed().combine_of(*statement.array);
+    if (combine != nullptr && combine->kind == Combine::Kind::sum) continue;
+    store(*statement.array, Block<T>(array(*statement.array).axes, now_, unit_of(*statement.array)));
+  }
+}
+
+template <class T>
+Count Node<T>::reserved(const std::vector<AxisId>& axes) const {
+  const Partition& partition = *context_.levels[level_].partition;
+  Count product = 1;
+  for (AxisId a : axes) {
+    const Count group = partition.group[index(a)];
+    product *= streamed().stream == a && partition.chunk < group ? partition.chunk : group;
+  }
+  return product;
+}
+
+template <class T>
+T Node<T>::unit_of(ArrayId id) const {
+  const Combine* combine = streamed().combine_of(id);
+  const bool below_all =
+      combine != nullptr && (combine->kind == Combine::Kind::max || combine->kind == Combine::Kind::log_sum_exp);
+  return below_all ? -std::numeric_limits<T>::infinity() : T(0);
+}
+
+template <class T>
+Block<T>& Node<T>::allocate(ArrayId id, Block<T> block) {
+  slots_[index(id)] = Slot{std::move(block), reserved(array(id).axes)};
+  meter_.allocate(slots_[index(id)]->reserved, slots_[index(id)]->block.volume());
+  return slots_[index(id)]->block;
+}
+
+template <class T>
+void Node<T>::release(ArrayId id) {
+  auto& slot = slots_[index(id)];
+  if (!slot) return;
+  meter_.release(slot->reserved, slot->block.volume());
+  slot.reset();
+}
+
+template <class T>
+Block<T>& Node<T>::buffer(ArrayId id) {
+  if (!slots_[index(id)]) throw std::logic_error("array " + array(id).name + " is read while no buffer holds it");
+  return slots_[index(id)]->block;
+}
+
+template <class T>
+void Node<T>::load(ArrayId id) {
+  Block<T>& block = allocate(id, Block<T>(array(id).axes, now_, T(0)));
+  parent_.read(id, block);
+  counts().arrays[index(id)].loaded += block.volume();
+}
+
+template <class T>
+void Node<T>::store(ArrayId id, const Block<T>& block) {
+  parent_.write(id, block, box_);
+  counts().arrays[index(id)].stored += block.volume();
+}
+
+template struct Context<double>;
+template struct Context<float>;
+template class Node<double>;
+template class Node<float>;
+
+}  // namespace napkin::interpret

@@ -1,0 +1,170 @@
+#pragma once
+// One group at one level: its buffers, and how it walks head, loop and tail. Internal to the folder.
+
+#include <memory>
+#include <optional>
+
+#include "model/interpret/operation.hpp"
+#include "model/interpret/run.hpp"
+
+namespace napkin::interpret {
+
+/// Where a node's loads come from and its stores go to.
+template <class T>
+class Memory {
+ public:
+  Memory() = default;
+  Memory(const Memory&) = delete;
+  Memory& operator=(const Memory&) = delete;
+  virtual ~Memory() = default;
+  /// Fills the block.
+  virtual void read(ArrayId array, Block<T>& block) = 0;
+  /// Takes the block; `box` says which group of every axis stores it.
+  virtual void write(ArrayId array, const Block<T>& block, const Box& box) = 0;
+};
+
+/// When each array is needed for the last time: after that statement its buffer is free.
+class Schedule {
+ public:
+  explicit Schedule(const Streamed& streamed);
+  [[nodiscard]] const std::vector<Statement>& statements(Phase phase) const;
+  /// Arrays that are free after statement t of a phase.
+  [[nodiscard]] const std::vector<ArrayId>& free_after(Phase phase, std::size_t t) const {
+    return free_[index(static_cast<int>(phase))][t];
+  }
+  /// Arrays that outlive every iteration but not the loop: persistent inputs and what the head made of them.
+  [[nodiscard]] const std::vector<ArrayId>& free_after_loop() const { return free_after_loop_; }
+  [[nodiscard]] bool needed_in(ArrayId array, Phase phase) const {
+    return last_[index(array)] && last_[index(array)]->phase >= static_cast<int>(phase);
+  }
+
+ private:
+  struct Place {
+    int phase;
+    std::size_t statement;
+  };
+  const Streamed& streamed_;
+  std::vector<std::optional<Place>> last_;
+  std::array<std::vector<std::vector<ArrayId>>, 3> free_;
+  std::vector<ArrayId> free_after_loop_;
+};
+
+/// One level of the nest, shared by its nodes.
+struct Level {
+  const Partition* partition = nullptr;
+  LevelCounts* counts = nullptr;
+};
+
+/// What all nodes of a run share.
+template <class T>
+struct Context {
+  const Streamed& streamed;
+  Question question;
+  Schedule schedule;
+  std::vector<Level> levels;
+  std::vector<DType> types;  ///< by ArrayId, of what stands in a group's buffer
+  const RunOptions& options;
+
+  void round(ArrayId array, Block<T>& block) const;
+};
+
+/// A group at one level.
+template <class T>
+class Node {
+ public:
+  Node(const Context<T>& context, std::size_t level, Box box, Memory<T>& parent);
+  Node(const Node&) = delete;
+  Node& operator=(const Node&) = delete;
+  virtual ~Node() = default;
+
+  virtual void head() = 0;
+  virtual void iterate(const Span& chunk) = 0;
+  virtual void tail() = 0;
+
+  /// Walks the node's chunks within `range` of the streamed axis, those that it does not see left out.
+  void walk_stream(const Span& range);
+  /// The part of the streamed axis that is the node's own.
+  [[nodiscard]] Span stream_range() const { return box_[index(*context_.streamed.stream)]; }
+
+ protected:
+  const Streamed& streamed() const { return context_.streamed; }
+  LevelCounts& counts() const { return *context_.levels[level_].counts; }
+  const Array& array(ArrayId id) const { return context_.question.array(id); }
+  /// The box with the streamed axis cut to the chunk in hand.
+  const Box& now() const { return now_; }
+
+  // Buffers. Each registers its allocation and its release with the meter.
+  Block<T>& allocate(ArrayId id, Block<T> block);
+  void release(ArrayId id);
+  [[nodiscard]] Block<T>& buffer(ArrayId id);
+  [[nodiscard]] bool has(ArrayId id) const { return slots_[index(id)].has_value(); }
+  void load(ArrayId id);
+  void store(ArrayId id, const Block<T>& block);
+  void column() { meter_.column(counts()); }
+  /// Values that a full tile of something with these axes takes.
+  [[nodiscard]] Count reserved(const std::vector<AxisId>& axes) const;
+  /// What a group that has seen nothing of the stream stores: 0, or -infinity for maxima and log-sum-exps.
+  [[nodiscard]] T unit_of(ArrayId id) const;
+
+  const Context<T>& context_;
+  std::size_t level_;
+  Box box_, now_;
+  Memory<T>& parent_;
+  Meter meter_;
+  std::int64_t iteration_ = 0;
+
+ private:
+  [[nodiscard]] bool visited(const Span& chunk) const;
+  void skip(const Span& chunk);
+
+  struct Slot {
+    Block<T> block;
+    Count reserved;
+  };
+  std::vector<std::optional<Slot>> slots_;
+};
+
+/// The node that computes: the last level.
+template <class T>
+[[nodiscard]] std::unique_ptr<Node<T>> make_computing_node(const Context<T>& context, std::size_t level, Box box,
+                                                           Memory<T>& parent);
+/// A node that loads tiles for nodes below it and gathers what they store.
+template <class T>
+[[nodiscard]] std::unique_ptr<Node<T>> make_staging_node(const Context<T>& context, std::size_t level, Box box,
+                                                         Memory<T>& parent);
+template <class T>
+[[nodiscard]] std::unique_ptr<Node<T>> make_node(const Context<T>& context, std::size_t level, Box box,
+                                                 Memory<T>& parent) {
+  return level + 1 == context.levels.size() ? make_computing_node(context, level, std::move(box), parent)
+                                            : make_staging_node(context, level, std::move(box), parent);
+}
+
+/// Calls f(box) for every group of the grouped axes inside `box`, the last axis fastest.
+template <class F>
+void for_groups(const Streamed& streamed, const Partition& partition, const Box& box, F&& f) {
+  std::vector<AxisId> axes;
+  Box group = box;
+  const auto cut = [&](AxisId a, std::int64_t first) {
+    group[index(a)] = {first, std::min(first + partition.group[index(a)].get(), box[index(a)].last)};
+  };
+  for (std::size_t i = 0; i < box.size(); ++i) {
+    if (!streamed.grouped(static_cast<AxisId>(i))) continue;
+    axes.push_back(static_cast<AxisId>(i));
+    cut(axes.back(), box[i].first);
+  }
+  for (;;) {
+    f(group);
+    std::size_t k = axes.size();
+    for (;;) {
+      if (k == 0) return;
+      const AxisId a = axes[--k];
+      if (group[index(a)].last < box[index(a)].last) {
+        cut(a, group[index(a)].last);
+        break;
+      }
+      cut(a, box[index(a)].first);
+    }
+  }
+}
+
+}  // namespace napkin::interpret

@@ -1,0 +1,70 @@
+#pragma once
+// The oracle: runs a diagram on the CPU and counts what it moves and holds while it does. It computes from the diagram
+// and from the head, loop and tail that fusion derived; it knows no formula for transfers or memory.
+
+#include <functional>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "model/fusion/partition.hpp"
+#include "model/interpret/counts.hpp"
+#include "model/interpret/tensor.hpp"
+
+namespace napkin {
+
+/// Element types of a run. With `storage` f64 (or `value`) everything is float64. Otherwise all arithmetic and every
+/// accumulator (maintained arrays, mu, delta, z, log-sum-exp, partial results) is float32, and arrays are rounded to
+/// `storage` where a kernel would store them so: inputs, outputs, operands of contractions. Unfused, every array goes
+/// through memory and is rounded.
+struct Precision {
+  DType storage = DType::f64;
+  std::map<std::string, DType> arrays;  ///< exceptions by array name; accumulated arrays are rounded when finished
+};
+
+/// A value seen while it is computed.
+struct Observation {
+  std::string_view name;                     ///< of the array, or of the auxiliary: "mu", "delta", "z"
+  Phase phase = Phase::loop;
+  const std::vector<std::int64_t>& group;    ///< index of the group on each grouped axis, in the order of the axes
+  std::int64_t iteration = 0;                ///< number of the chunk from the start of the group's stream; 0 outside it
+  const std::vector<std::int64_t>& first;    ///< where the tensor begins on each of its axes
+  const Tensor& tensor;                      ///< valid during the call
+};
+using Observer = std::function<void(const Observation&)>;
+
+/// Groups done of groups to do. Returning is all it may do: it cannot stop the run.
+using Progress = std::function<void(std::int64_t done, std::int64_t total)>;
+
+/// A level below the first one, whose nodes share their parent's tile: its groups divide the parent's, its chunks walk
+/// the parent's chunk. Split axes are dealt out by the first level alone.
+struct NestedLevel {
+  std::string name;
+  Partition partition;
+};
+
+struct RunOptions {
+  Precision precision;
+  std::string level = "low";         ///< name of the first level
+  std::vector<NestedLevel> nested;   ///< further levels, top to bottom; the last one computes, the others stage
+  std::vector<std::string> observed;  ///< names that the observer wants; empty: all
+  Observer observer;
+  Progress progress;
+};
+
+struct Run {
+  Tensors outputs;  ///< by array name
+  Counts counts;
+};
+
+/// Operation by operation, each at full size: loads all its operands, stores all its results. One level, "low", whose
+/// groups are the operations. Throws Error where inputs are missing or have wrong shapes ("input Q: ...").
+[[nodiscard]] Run run_unfused(const Diagram& diagram, const Problem& problem, const Tensors& inputs,
+                              const Precision& precision = {});
+
+/// By the derived head, loop and tail, group by group. Throws Error where inputs or the partition do not fit.
+/// (theory 3, 4, 9, 16)
+[[nodiscard]] Run run_streamed(const Streamed& streamed, const Problem& problem, const Partition& partition,
+                               const Tensors& inputs, const RunOptions& options = {});
+
+}  // namespace napkin

@@ -1,0 +1,41 @@
+#pragma once
+// Storage types in software: what a number becomes when it is stored in one of them.
+
+#include <cstdint>
+
+#include "model/base/dtype.hpp"
+
+namespace napkin {
+
+/// A binary floating-point format. Source: IEEE 754 for f16, f32; bf16 and tf32 are f32 with a shorter mantissa; e4m3
+/// and e5m2 as in the OCP 8-bit floating point specification 1.0, e2m1 as in its microscaling formats 1.0.
+struct FloatFormat {
+  int exponent_bits = 0;
+  int mantissa_bits = 0;  ///< stored ones
+  int bias = 0;
+  double largest = 0;       ///< finite
+  bool infinity = true;     ///< e4m3 and e2m1 have none
+  bool not_a_number = true;  ///< e2m1 has none
+};
+
+/// Throws Error for the integer types, which this interpreter does not compute in.
+[[nodiscard]] FloatFormat format_of(DType type);
+
+/// What happens beyond the largest finite number.
+enum class Saturation {
+  none,    ///< infinity; where the format has none, NaN; where it has neither, the largest number
+  finite,  ///< the largest number, for infinities as well
+};
+/// As the hardware converts: 8-bit and smaller types saturate, the others do not.
+[[nodiscard]] Saturation default_saturation(DType type);
+
+/// The nearest number of that type, ties to even, subnormals kept, signed zeros and NaNs kept. `f64` and `value` change
+/// nothing. Throws Error for the integer types.
+[[nodiscard]] double round_to(DType type, double value, Saturation saturation);
+[[nodiscard]] double round_to(DType type, double value);
+
+/// The bits of round_to(type, value), and back. For f16, bf16, tf32 (in 19 bits), e4m3, e5m2, e2m1, f32.
+[[nodiscard]] std::uint32_t encode(DType type, double value);
+[[nodiscard]] double decode(DType type, std::uint32_t pattern);
+
+}  // namespace napkin
