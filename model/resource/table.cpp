@@ -163,6 +163,41 @@ Hertz tensor_clock(const PlacedDiagram& placed) {
   return Hertz(known ? known->value : 0);
 }
 
+/// Rows of a block: the product of the axes that the counted agent's instances divide.
+double split_rows(const PlacedDiagram& placed) {
+  const PlacedAgent* agent = counted_agent(placed);
+  double rows = 1;
+  if (agent == nullptr) return rows;
+  for (const std::string& axis : placed.mapping->agents[at(agent->mapping)].splits) {
+    rows *= real(placed.block().extent[at(placed.streamed->diagram.axis(axis))]);
+  }
+  return rows;
+}
+
+/// Bytes that one iteration of a block loads: independent of its rows, and for each row.
+struct StreamedBytes {
+  double shared = 0, a_row = 0;
+};
+
+StreamedBytes streamed_bytes(const PlacedDiagram& placed, double rows) {
+  const PlacedAgent* agent = counted_agent(placed);
+  StreamedBytes out;
+  for (const Crossing& c : placed.crossings) {
+    if (c.into != placed.block().level || c.phase != Phase::loop || c.store) continue;
+    bool carries_rows = false;
+    double elements = 1;
+    for (const AxisId axis : placed.streamed->diagram.arrays[at(c.array)].axes) {
+      elements *= real(placed.streamed->stream == axis ? placed.block().chunk : placed.block().extent[at(axis)]);
+      if (agent == nullptr) continue;
+      const auto& splits = placed.mapping->agents[at(agent->mapping)].splits;
+      carries_rows |= std::find(splits.begin(), splits.end(), placed.streamed->diagram.axes[at(axis)].name) != splits.end();
+    }
+    const double bytes = elements * bits(c.type) / 8;
+    (carries_rows ? out.a_row : out.shared) += carries_rows ? bytes / rows : bytes;
+  }
+  return out;
+}
+
 }  // namespace
 
 ConfigurationTable configuration_table(const PlacedDiagram& placed) {
@@ -202,22 +237,18 @@ ThroughputTable throughput_table(const PlacedDiagram& placed) {
   return table;
 }
 
-double bandwidth_threshold(const PlacedDiagram& placed) {
-  double bytes = 0;
-  for (const Crossing& c : placed.crossings) {
-    if (c.into != placed.block().level || c.phase != Phase::loop || c.store) continue;
-    double elements = 1;
-    for (const AxisId axis : placed.streamed->diagram.arrays[at(c.array)].axes) {
-      elements *= real(placed.streamed->stream == axis ? placed.block().chunk : placed.block().extent[at(axis)]);
-    }
-    bytes += elements * bits(c.type) / 8;
-  }
+std::optional<double> bandwidth_threshold(const PlacedDiagram& placed) {
+  const double rows = split_rows(placed);
+  const StreamedBytes bytes = streamed_bytes(placed, rows);
   const Hertz clock = tensor_clock(placed);
   const Pipe* device = placed.machine->pipe_into(placed.levels.empty() ? 0 : placed.levels.front().level);
-  const double tensor = throughput_table(placed).tensor_clocks;
-  if (device == nullptr || !(tensor > 0)) return 0;
-  const double rate = bytes_per_second(*placed.machine, *device, clock);
-  return rate > 0 ? clock.value * bytes * real(placed.machine->compute_nodes()) / (tensor * rate) : 0;
+  if (device == nullptr) return std::nullopt;
+  const double rate = bytes_per_second(*placed.machine, *device, clock) / std::max(real(placed.machine->compute_nodes()), 1.0);
+  const double of_row = throughput_table(placed).tensor_clocks * working_threads(placed) / rows;  // k_TC
+  if (!(rate > 0) || !(clock.value > 0)) return std::nullopt;
+  const double gain = of_row / clock.value - bytes.a_row / rate;  // what one more row adds to computing less to loading
+  if (!(gain > 0)) return std::nullopt;
+  return bytes.shared / rate / gain;
 }
 
 double ideal_tensor_rate(const PlacedDiagram& placed) {

@@ -65,9 +65,10 @@ struct ThroughputTable {
 [[nodiscard]] ThroughputTable throughput_table(const PlacedDiagram& placed);
 
 /// The rows g of a block above which its loop is not bound by device memory, without any cache: the tensor clocks of one
-/// iteration take longer than its streamed bytes at the node's share of the bandwidth.
+/// iteration take longer than its streamed bytes H_B at the node's share of the bandwidth (k_TC clocks a row; bytes that
+/// grow with the rows, as of a matrix product's left operand, are taken off its right side). None: no number is enough.
 ///     k_TC g / f >= H_B N / B    =>    g >= f H_B N / (k_TC B)              (theory 11, erratum P1; 295.2 on the H100)
-[[nodiscard]] double bandwidth_threshold(const PlacedDiagram& placed);
+[[nodiscard]] std::optional<double> bandwidth_threshold(const PlacedDiagram& placed);
 
 /// FLOP/s with the tensor units always busy: FLOPs a thread and iteration over k_TC, all nodes. (theory 11; 1.319e15)
 [[nodiscard]] double ideal_tensor_rate(const PlacedDiagram& placed);

@@ -1,0 +1,74 @@
+// The configuration table of mappings other than the paper's.
+
+#include "model/resource/table.hpp"
+
+#include <doctest/doctest.h>
+
+#include <string>
+
+#include "tests/laid_out.hpp"
+
+using namespace napkin;
+
+namespace {
+
+const TableRow& row(const ConfigurationTable& table, const std::string& variable) {
+  for (const TableRow& r : table.rows) {
+    if (r.variable == variable) return r;
+  }
+  throw Error(variable, "not in the table");
+}
+
+}  // namespace
+
+TEST_CASE("FlashAttention-3's 128 x 128 tile: rows, aliases counted once, how many warpgroups fit") {
+  const test::LaidOut question("flash_attention_3", "h200-sxm", {{"q", 4096}, {"x", 4096}, {"d", 128}}, DType::bf16);
+  const PlacedDiagram placed = question.place({{"x", "128"}, {"p_in", "registers"}, {"overlap", "on"}});
+  const ConfigurationTable table = configuration_table(placed);
+  CHECK(row(table, "Q").axes == "g_q x d");
+  CHECK(row(table, "K").axes == "s_x x d");
+  CHECK(row(table, "K").block_bytes == Bytes(2 * 128 * 128 * 2));
+  CHECK(row(table, "S").axes == "w_q x s_x");
+  CHECK(row(table, "S").agent_bytes == Bytes(64 * 128 * 4));
+  CHECK(row(table, "P").agent_bytes == Bytes(64 * 128 * 2));
+  CHECK(row(table, "O_out").array == "O");
+  REQUIRE(table.totals.size() == 2);
+  // O_out lies in V's place: Q 32 KiB, K and V 64 KiB each.
+  CHECK(table.totals[0].block_bytes == Bytes(160 * 1024));
+  CHECK(!table.totals[0].most_agents);
+  CHECK(table.totals[1].agent_bytes == Bytes((32 + 16 + 32) * 1024));
+  CHECK(table.agents == Count(3));  // 256 / 80
+}
+
+TEST_CASE("packed heads stand in the axes; single ones do not") {
+  const test::LaidOut question("flash_attention_3", "h200-sxm", {{"g", 8}, {"q", 16}, {"x", 4096}, {"d", 128}}, DType::bf16);
+  const ConfigurationTable table = configuration_table(question.place({{"q", "16"}, {"g", "8"}}));
+  CHECK(row(table, "Q").axes == "g_g x g_q x d");
+}
+
+TEST_CASE("matrix product: one tensor row, its threshold and rate") {
+  const test::LaidOut question("matmul_sm90", "h100-sxm", {{"a", 8192}, {"b", 8192}, {"c", 8192}}, DType::bf16);
+  const PlacedDiagram placed = question.place({{"a", "128"}, {"c", "256"}, {"b", "64"}});
+  const ThroughputTable table = throughput_table(placed);
+  REQUIRE(table.rows.size() == 1);
+  CHECK(table.rows[0].operation == "C");
+  CHECK(table.rows[0].unit == "tensor bf16");
+  CHECK(table.rows[0].operations == 2.0 * 128 * 256 * 64 / 256);
+  CHECK(table.tensor_clocks == table.rows[0].operations / 4096);
+  CHECK(ideal_tensor_rate(placed) == doctest::Approx(989.4e12).epsilon(0.001));
+  // A grows with the rows: per row and k-step 2 x 256 x 64 / 4096 = 8 clk against 128 B, so a c tile of 256 columns is too
+  // narrow to run from device memory alone (25.4 GB/s a node: 9.3 clk).
+  CHECK(!bandwidth_threshold(placed));
+}
+
+TEST_CASE("subloops: one more exponential a subloop, one more accumulation") {
+  const test::LaidOut question("napkin_fp8", "paper-h100", {{"q", 4096}, {"x", 4096}, {"d", 128}}, DType::e4m3);
+  const ThroughputTable table = throughput_table(question.place({{"x", "64"}, {"u_x", "16"}}));
+  double special = 0, fp16 = 0;
+  for (const ThroughputRow& r : table.rows) {
+    if (r.unit == "special") special += r.operations;
+    if (r.unit == "fp16") fp16 += r.operations;
+  }
+  CHECK(special == 64 + 4);
+  CHECK(fp16 == 4 * 256);
+}
