@@ -4,34 +4,11 @@
 // register counts come from the plan. Rows of a tile are (query, packed head), the head fastest.
 
 #include "kernels/attention/tiles.cuh"
+#include "kernels/device/clock.cuh"
 #include "kernels/device/matrix.cuh"
 #include "kernels/device/tma.cuh"
 
 namespace napkin {
-
-struct AttentionConfig {
-  int q, x, warpgroups, stages;
-  bool overlap, pingpong, p_shared;
-  int g, cluster;
-  TileOrder order;
-  int d, dv;
-  bool bf16;
-  MaskKind mask;
-  bool packed;         // sequences of different lengths, one behind the other
-  bool log_sum_exp;
-  int q_offset, k_offset, v_offset, p_offset, barriers_offset;  // bytes; O is staged on Q
-  int producer_registers, consumer_registers;
-};
-
-struct AttentionArguments {
-  TensorMap q_map, k_map, v_map, o_map;
-  AttentionShape shape;
-  void* o;
-  long long o_row, o_head, o_batch;  // strides in elements
-  float* lse;                        // [b, h * g, q], or [h * g, total q] when packed
-  float scale;                       // softmax scale; positive
-  int* ticket;                       // longest_first: the next tile, zeroed before the launch
-};
 
 template <AttentionConfig C>
 struct Attention {
@@ -47,7 +24,6 @@ struct Attention {
   static constexpr int mailbox = mail_empty + 1, barrier_slots = mailbox + 1;
 
   u32 shared;
-  int* mail;
   const AttentionArguments& arguments;
   u32 wg;    // consumer warpgroup
   u32 rank;  // in the cluster
@@ -64,7 +40,7 @@ struct Attention {
       barrier_init(barrier(v_empty + s), C.warpgroups * C.cluster);
     }
     barrier_init(barrier(mail_full), 1);
-    barrier_init(barrier(mail_empty), C.warpgroups);
+    barrier_init(barrier(mail_empty), C.warpgroups + 2);
     barrier_init_fence();
   }
 
@@ -74,7 +50,7 @@ struct Attention {
     return find_tile<C.q, C.x, C.g, C.order, C.mask, C.packed>(arguments.shape, index);
   }
 
-  // ---- producer: one thread ----------------------------------------------------------------------------------------
+  // ---- producer: one thread each ------------------------------------------------------------------------------------
 
   __device__ __forceinline__ void load_q(const Tile& tile) const {
     barrier_expect(barrier(0), C.warpgroups * q_bytes);
@@ -104,44 +80,68 @@ struct Attention {
     }
   }
 
-  __device__ __forceinline__ void load_k(const Tile& tile, int n, Ring<C.stages>& ring) const {
-    barrier_wait(barrier(k_empty + ring.stage), ring.parity ^ 1);
-    load_chunk<C.d>(arguments.k_map, shared + C.k_offset + ring.stage * k_bytes, barrier(k_full + ring.stage), tile, n);
-    ring.advance();
+  __device__ __forceinline__ void load_k(const Tile& tile, int n, const Ring<C.stages>& at) const {
+    barrier_wait(barrier(k_empty + at.stage), at.parity ^ 1);
+    load_chunk<C.d>(arguments.k_map, shared + C.k_offset + at.stage * k_bytes, barrier(k_full + at.stage), tile, n);
   }
-  __device__ __forceinline__ void load_v(const Tile& tile, int n, Ring<C.stages>& ring) const {
-    barrier_wait(barrier(v_empty + ring.stage), ring.parity ^ 1);
-    load_chunk<C.dv>(arguments.v_map, shared + C.v_offset + ring.stage * v_bytes, barrier(v_full + ring.stage), tile, n);
-    ring.advance();
+  __device__ __forceinline__ void load_v(const Tile& tile, int n, const Ring<C.stages>& at) const {
+    barrier_wait(barrier(v_empty + at.stage), at.parity ^ 1);
+    load_chunk<C.dv>(arguments.v_map, shared + C.v_offset + at.stage * v_bytes, barrier(v_full + at.stage), tile, n);
   }
 
-  // The next tile of this block: by position, or by ticket where the longest come first. Posts tickets to the consumers.
-  __device__ __forceinline__ int next_tile(int current, u32& round) const {
+  // Draws tickets and posts them, one ahead of the block's work: longest_first only; one thread.
+  __device__ __forceinline__ void schedule() const {
+    u32 parity = 1;
+    for (int next = 0; next < arguments.shape.tiles; parity ^= 1) {
+      next = gridDim.x + atomicAdd(arguments.ticket, 1);
+      barrier_wait(barrier(mail_empty), parity);
+      post(barrier(mailbox), next);
+      barrier_arrive(barrier(mail_full));
+    }
+  }
+
+  // The block's next tile, for a producer (Threads = 1) or a consumer warpgroup; parities: bit 1 is the mailbox's.
+  template <int Threads>
+  __device__ __forceinline__ int next_tile(int current, u32& parities) const {
     if constexpr (C.order == TileOrder::grid) return arguments.shape.tiles;
     if constexpr (C.order == TileOrder::persistent) return current + gridDim.x;
-    const int next = gridDim.x + atomicAdd(arguments.ticket, 1);
-    barrier_wait(barrier(mail_empty), (round & 1) ^ 1);
-    *mail = next;
-    barrier_arrive(barrier(mail_full));
-    ++round;
+    barrier_wait(barrier(mail_full), parities >> 1);
+    const int next = read(barrier(mailbox));
+    if constexpr (Threads > 1) named_sync(6 + wg, Threads);
+    if (Threads == 1 || threadIdx.x % 128 == 0) barrier_arrive(barrier(mail_empty));
+    parities ^= 2;
     return next;
   }
 
-  __device__ __forceinline__ void produce() const {
-    Ring<C.stages> k_ring, v_ring;
-    u32 tiles_loaded = 0, round = 0;
-    for (int index = blockIdx.x; index < arguments.shape.tiles; index = next_tile(index, round)) {
+  // One thread for Q and one for K and V: the next tile's K and V arrive while this tile's O still occupies Q's place.
+  __device__ __forceinline__ void produce_q() const {
+    u32 parities = 0;
+    for (int index = blockIdx.x; index < arguments.shape.tiles; index = next_tile<1>(index, parities)) {
       const Tile tile = tile_of(index);
       if (tile.first >= tile.last) continue;
-      load_k(tile, tile.last - 1, k_ring);
-      barrier_wait(barrier(1), (tiles_loaded & 1) ^ 1);
+      barrier_wait(barrier(1), (parities & 1) ^ 1);
       load_q(tile);
-      ++tiles_loaded;
+      parities ^= 1;
+    }
+  }
+
+  // K runs one chunk ahead of V.
+  __device__ __forceinline__ void produce_kv() const {
+    Ring<C.stages> ring;
+    u32 parities = 0;
+    for (int index = blockIdx.x; index < arguments.shape.tiles; index = next_tile<1>(index, parities)) {
+      const Tile tile = tile_of(index);
+      if (tile.first >= tile.last) continue;
+      load_k(tile, tile.last - 1, ring);
       for (int n = tile.last - 1; n > tile.first; --n) {
-        load_k(tile, n - 1, k_ring);
-        load_v(tile, n, v_ring);
+        Ring<C.stages> next = ring;
+        next.advance();
+        load_k(tile, n - 1, next);
+        load_v(tile, n, ring);
+        ring = next;
       }
-      load_v(tile, tile.first, v_ring);
+      load_v(tile, tile.first, ring);
+      ring.advance();
     }
   }
 
@@ -271,63 +271,63 @@ struct Attention {
     if constexpr (C.pingpong) named_arrive(1 + (wg + 1) % C.warpgroups, 256);
   }
 
-  // O for one tile; K and V by the rings. Q is free on return.
-  __device__ __forceinline__ void attend(const Tile& tile, float (&o)[outputs], RowState& state, Ring<C.stages>& k_ring,
-                                         Ring<C.stages>& v_ring) const {
+  // O for one tile. `ring` is V's position; K's is one further inside the loop. Q is free on return.
+  __device__ __forceinline__ void attend(const Tile& tile, float (&o)[outputs], RowState& state,
+                                         Ring<C.stages>& ring) const {
     float s[scores];
     u32 p[probabilities];
-    barrier_wait(barrier(k_full + k_ring.stage), k_ring.parity);
-    issue_scores(s, k_ring.stage);
+    barrier_wait(barrier(k_full + ring.stage), ring.parity);
+    issue_scores(s, ring.stage);
     wgmma_wait<0>();
     pin(s);
-    release(k_empty + k_ring.stage);
-    k_ring.advance();
+    release(k_empty + ring.stage);
     softmax(s, state, tile, tile.last - 1);
     convert(s, p);
     bool accumulate = false;
     for (int n = tile.last - 2; n >= tile.first; --n) {
-      barrier_wait(barrier(k_full + k_ring.stage), k_ring.parity);
+      Ring<C.stages> next = ring;
+      next.advance();
+      barrier_wait(barrier(k_full + next.stage), next.parity);
       if constexpr (C.overlap) {
         my_turn();
-        issue_scores(s, k_ring.stage);
-        barrier_wait(barrier(v_full + v_ring.stage), v_ring.parity);
-        issue_outputs(o, p, v_ring.stage, accumulate);
+        issue_scores(s, next.stage);
+        barrier_wait(barrier(v_full + ring.stage), ring.parity);
+        issue_outputs(o, p, ring.stage, accumulate);
         next_turn();
         wgmma_wait<1>();
         pin(s);
-        release(k_empty + k_ring.stage);
+        release(k_empty + next.stage);
         softmax(s, state, tile, n);
         wgmma_wait<0>();
         pin(o);
         pin(p);
-        release(v_empty + v_ring.stage);
+        release(v_empty + ring.stage);
       } else {
-        barrier_wait(barrier(v_full + v_ring.stage), v_ring.parity);
+        barrier_wait(barrier(v_full + ring.stage), ring.parity);
         my_turn();
-        issue_outputs(o, p, v_ring.stage, accumulate);
+        issue_outputs(o, p, ring.stage, accumulate);
         wgmma_wait<0>();
         pin(o);
         pin(p);
-        release(v_empty + v_ring.stage);
-        issue_scores(s, k_ring.stage);
+        release(v_empty + ring.stage);
+        issue_scores(s, next.stage);
         next_turn();
         wgmma_wait<0>();
         pin(s);
-        release(k_empty + k_ring.stage);
+        release(k_empty + next.stage);
         softmax(s, state, tile, n);
       }
-      k_ring.advance();
-      v_ring.advance();
+      ring = next;
       rescale(o, state);
       convert(s, p);
       accumulate = true;
     }
-    barrier_wait(barrier(v_full + v_ring.stage), v_ring.parity);
-    issue_outputs(o, p, v_ring.stage, accumulate);
+    barrier_wait(barrier(v_full + ring.stage), ring.parity);
+    issue_outputs(o, p, ring.stage, accumulate);
     wgmma_wait<0>();
     pin(o);
-    release(v_empty + v_ring.stage);
-    v_ring.advance();
+    release(v_empty + ring.stage);
+    ring.advance();
   }
 
   // ---- epilogue ----------------------------------------------------------------------------------------------------
@@ -395,22 +395,11 @@ struct Attention {
     }
   }
 
-  __device__ __forceinline__ int receive_tile(int current, u32& round) const {
-    if constexpr (C.order == TileOrder::grid) return arguments.shape.tiles;
-    if constexpr (C.order == TileOrder::persistent) return current + gridDim.x;
-    barrier_wait(barrier(mail_full), round & 1);
-    const int next = *static_cast<volatile int*>(mail);
-    named_sync(6 + wg, 128);
-    if (threadIdx.x % 128 == 0) barrier_arrive(barrier(mail_empty));
-    ++round;
-    return next;
-  }
-
   __device__ __forceinline__ void consume() const {
-    Ring<C.stages> k_ring, v_ring;
-    u32 tiles_done = 0, round = 0;
+    Ring<C.stages> ring;
+    u32 parities = 0;
     if (C.pingpong && wg == 0) named_arrive(1, 256);
-    for (int index = blockIdx.x; index < arguments.shape.tiles; index = receive_tile(index, round)) {
+    for (int index = blockIdx.x; index < arguments.shape.tiles; index = next_tile<128>(index, parities)) {
       const Tile tile = tile_of(index);
       if (tile.q_first >= tile.queries) continue;
       float o[outputs];
@@ -422,9 +411,9 @@ struct Attention {
         store_rows(tile, o);
         continue;
       }
-      barrier_wait(barrier(0), tiles_done & 1);
-      ++tiles_done;
-      attend(tile, o, state, k_ring, v_ring);
+      barrier_wait(barrier(0), parities & 1);
+      parities ^= 1;
+      attend(tile, o, state, ring);
       // Found again rather than kept: the loop needs the registers.
       asm volatile("" : "+r"(index));
       const Tile done = tile_of(index);
@@ -445,9 +434,10 @@ __global__ void __launch_bounds__((C.warpgroups + 1) * 128, 1)
     attention_sm90(const __grid_constant__ AttentionArguments arguments) {
   extern __shared__ __align__(1024) unsigned char memory[];
   using Kernel = Attention<C>;
-  const u32 shared = shared_address(memory), warpgroup = threadIdx.x / 128;
-  Kernel kernel{shared, reinterpret_cast<int*>(memory + C.barriers_offset + 8 * Kernel::mailbox), arguments,
-                warpgroup - 1, C.cluster > 1 ? cluster_rank() : 0};
+  // By shuffle, so that the compiler knows it to be uniform: descriptors then live in uniform registers.
+  const u32 shared = shared_address(memory), warpgroup = __shfl_sync(0xffffffffu, threadIdx.x / 128, 0);
+  Kernel kernel{shared, arguments, warpgroup - 1, C.cluster > 1 ? cluster_rank() : 0};
+  if (C.cycles && threadIdx.x == 0) note_start(arguments.cycles);
   if (threadIdx.x == 0) kernel.initialise();
   if constexpr (C.cluster > 1) {
     cluster_sync();
@@ -456,10 +446,17 @@ __global__ void __launch_bounds__((C.warpgroups + 1) * 128, 1)
   }
   if (warpgroup == 0) {
     registers_shrink<C.producer_registers>();
-    if (threadIdx.x == 0) kernel.produce();
+    if (threadIdx.x == 0) {
+      kernel.produce_kv();
+    } else if (threadIdx.x == 32) {
+      kernel.produce_q();
+    } else if (C.order == TileOrder::longest_first && threadIdx.x == 64) {
+      kernel.schedule();
+    }
   } else {
     registers_grow<C.consumer_registers>();
     kernel.consume();
+    if (C.cycles && threadIdx.x % 128 == 0) note_end(arguments.cycles);
   }
   if constexpr (C.cluster > 1) cluster_sync();
 }

@@ -1,38 +1,20 @@
 #pragma once
 // Which tile a block computes, and which keys its rows see: plain integer arithmetic shared by the attention kernels.
 
+#include "kernels/attention/arguments.cuh"
+
 namespace napkin {
 
-// Division by a number that the host knows: two instructions instead of a loop. (n below 2^31)
-struct Divisor {
-  int value;
-  unsigned int multiplier, shift;  // ceil(2^(31 + ceil log2 value) / value), ceil(log2 value) - 1; value 1: unused
-
-  __device__ __forceinline__ int divide(int n) const {
-    return value == 1 ? n : static_cast<int>(__umulhi(static_cast<unsigned int>(n), multiplier) >> shift);
-  }
-  // n = quotient * value + remainder
-  __device__ __forceinline__ int divide(int n, int& remainder) const {
-    const int quotient = divide(n);
-    remainder = n - quotient * value;
-    return quotient;
-  }
-};
-
-enum class TileOrder { grid, persistent, longest_first };
-enum class MaskKind { none, causal, window };
-
-struct AttentionShape {
-  int b, g, q, x;                  // sizes; packed: q and x are the longest
-  int tiles;                       // b * h * ceil(g / tile g) * ceil(q / tile q)
-  Divisor q_tiles;                 // ceil(q / tile q)
-  Divisor h, groups;               // key heads; ceil(g / tile g)
-  // longest_first: head tiles whose K and V stay in L2 together, tiles of one section, and the width of the last one
-  Divisor section, section_tiles, last_section;
-  int left, right;                 // window
-  const int* q_starts;          // packed: b + 1 first rows
-  const int* x_starts;
-};
+// n / divisor
+__device__ __forceinline__ int divide(int n, const Divisor& by) {
+  return by.value == 1 ? n : static_cast<int>(__umulhi(static_cast<unsigned int>(n), by.multiplier) >> by.shift);
+}
+// n = quotient * divisor + remainder
+__device__ __forceinline__ int divide(int n, const Divisor& by, int& remainder) {
+  const int quotient = divide(n, by);
+  remainder = n - quotient * by.value;
+  return quotient;
+}
 
 struct Tile {
   int batch, head, packed_head; // key head; first query head of the group that this tile packs
@@ -65,17 +47,17 @@ __device__ __forceinline__ Tile find_tile(const AttentionShape& shape, int index
   int heads, row;
   if constexpr (Order == TileOrder::longest_first) {
     int within, head;
-    const int section = shape.section_tiles.divide(index, within);
+    const int section = divide(index, shape.section_tiles, within);
     const bool last = (section + 1) * shape.section_tiles.value > shape.tiles;
-    row = shape.q_tiles.value - 1 - (last ? shape.last_section : shape.section).divide(within, head);
+    row = shape.q_tiles.value - 1 - divide(within, last ? shape.last_section : shape.section, head);
     heads = section * shape.section.value + head;
   } else {
-    heads = shape.q_tiles.divide(index, row);
+    heads = divide(index, shape.q_tiles, row);
   }
   int group;
-  heads = shape.groups.divide(heads, group);
+  heads = divide(heads, shape.groups, group);
   tile.packed_head = group * Heads;
-  tile.batch = shape.h.divide(heads, tile.head);
+  tile.batch = divide(heads, shape.h, tile.head);
   tile.q_first = row * Queries;
   tile.queries = shape.q;
   tile.keys = shape.x;

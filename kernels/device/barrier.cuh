@@ -74,6 +74,16 @@ __device__ __forceinline__ void registers_shrink() {
   asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(N));
 }
 
+// A word in shared memory, handed over under a barrier.
+__device__ __forceinline__ void post(u32 address, int value) {
+  asm volatile("st.shared.s32 [%0], %1;" ::"r"(address), "r"(value) : "memory");
+}
+__device__ __forceinline__ int read(u32 address) {
+  int value;
+  asm volatile("ld.shared.s32 %0, [%1];" : "=r"(value) : "r"(address) : "memory");
+  return value;
+}
+
 // Position in a ring of `Stages` buffers, with the parity of its current round.
 template <int Stages>
 struct Ring {

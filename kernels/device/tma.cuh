@@ -2,13 +2,9 @@
 // The bulk tensor copy engine: boxes between device memory and swizzled shared memory. (PTX ISA, sm_90)
 
 #include "kernels/device/barrier.cuh"
+#include "kernels/device/tensor_map.cuh"
 
 namespace napkin {
-
-// A CUtensorMap, opaque here; encoded by the host.
-struct alignas(64) TensorMap {
-  u64 opaque[16];
-};
 
 constexpr u64 evict_first = 0x12F0000000000000ull;
 constexpr u64 evict_last = 0x14F0000000000000ull;

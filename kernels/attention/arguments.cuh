@@ -1,0 +1,52 @@
+#pragma once
+// What the attention kernels are told. Plain structs: the host fills them from this very text, so that no field can be
+// read as another one; launch/ writes each configuration by field name.
+
+#include "kernels/device/tensor_map.cuh"
+
+namespace napkin {
+
+enum class TileOrder { grid, persistent, longest_first };
+enum class MaskKind { none, causal, window };
+
+struct AttentionConfig {
+  int q, x, warpgroups, stages;
+  bool overlap, pingpong, p_shared;
+  int g, cluster;
+  TileOrder order;
+  int d, dv;
+  bool bf16;
+  MaskKind mask;
+  bool packed;         // sequences of different lengths, one behind the other
+  bool log_sum_exp;
+  bool cycles;         // each SM notes when its first block starts and its last one ends
+  int q_offset, k_offset, v_offset, p_offset, barriers_offset;  // bytes; O is staged on Q
+  int producer_registers, consumer_registers;
+};
+
+struct AttentionShape {
+  int b, g, q, x;                  // sizes; packed: q and x are the longest
+  int tiles;                       // b * h * ceil(g / tile g) * ceil(q / tile q)
+  Divisor q_tiles;                 // ceil(q / tile q)
+  Divisor h, groups;               // key heads; ceil(g / tile g)
+  // longest_first: head tiles whose K and V stay in L2 together, tiles of one section, and the width of the last one
+  Divisor section, section_tiles, last_section;
+  int left, right;                 // window
+  const int* q_starts;             // packed: b + 1 first rows
+  const int* x_starts;
+};
+
+struct AttentionArguments {
+  TensorMap q_map, k_map, v_map, o_map;
+  AttentionShape shape;
+  void* o;
+  long long o_row, o_head, o_batch;  // strides in elements
+  float* lse;                        // [b, h * g, q], or [h * g, total q] when packed
+  float scale;                       // softmax scale; positive
+  int* ticket;                       // longest_first: the next tile, zeroed before the launch
+  unsigned long long* cycles;        // cycles: by SM, first start and last end
+};
+
+static_assert(sizeof(AttentionShape) == 120 && sizeof(AttentionArguments) == 704);
+
+}  // namespace napkin

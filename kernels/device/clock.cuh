@@ -1,0 +1,20 @@
+#pragma once
+// When the blocks of one SM started and ended, by the SM's own counter.
+
+namespace napkin {
+
+__device__ __forceinline__ unsigned int sm_id() {
+  unsigned int id;
+  asm volatile("mov.u32 %0, %%smid;" : "=r"(id));
+  return id;
+}
+
+// spans: by SM, {first start, last end}, set to {all ones, 0} before the launch. One thread of a block calls it.
+__device__ __forceinline__ void note_start(unsigned long long* spans) {
+  atomicMin(spans + 2 * sm_id(), static_cast<unsigned long long>(clock64()));
+}
+__device__ __forceinline__ void note_end(unsigned long long* spans) {
+  atomicMax(spans + 2 * sm_id() + 1, static_cast<unsigned long long>(clock64()));
+}
+
+}  // namespace napkin

@@ -1,0 +1,42 @@
+#pragma once
+// Compiled kernels on disk, by the hash of all that they were made of. Safe for any number of processes at once: an entry
+// is written to a file of its own and renamed into place. A damaged entry counts as none. (design section 3, kernels/jit)
+
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "kernels/jit/compile.hpp"
+
+namespace napkin {
+
+/// Hash over the kernel's text, its headers' names and texts, options, name expression and compiler: 64 hex digits.
+[[nodiscard]] std::string cache_key(const CompileRequest& request, const std::string& compiler_identity);
+
+class KernelCache {
+ public:
+  /// The directory is made when first written to. An empty path: no cache.
+  explicit KernelCache(std::filesystem::path directory) : directory_(std::move(directory)) {}
+
+  /// The entry, or nothing where there is none or it is damaged.
+  [[nodiscard]] std::optional<CompiledKernel> find(const std::string& key) const;
+  /// Returns "" or why the entry could not be written. Never throws for that: the kernel is there, only slower next time.
+  [[nodiscard]] std::string store(const std::string& key, const CompiledKernel& kernel) const;
+
+  [[nodiscard]] std::filesystem::path file_of(const std::string& key) const { return directory_ / (key + ".kernel"); }
+
+ private:
+  std::filesystem::path directory_;
+};
+
+/// A kernel, and what went beside.
+struct Compilation {
+  CompiledKernel kernel;
+  bool cached = false;
+  std::string warning;  ///< the cache could not be written; "" otherwise
+};
+
+/// From the cache, else compiled and stored. Throws CudaFailure where it does not compile.
+[[nodiscard]] Compilation compile_cached(const Compiler& compiler, const KernelCache& cache, const CompileRequest& request);
+
+}  // namespace napkin

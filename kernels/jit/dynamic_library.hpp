@@ -1,0 +1,37 @@
+#pragma once
+// A shared library that is opened when it is needed, so that the program runs where it is not installed.
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace napkin {
+
+class DynamicLibrary {
+ public:
+  /// The first of `names` (file names or paths) that the system's loader opens; nothing where it opens none.
+  [[nodiscard]] static std::optional<DynamicLibrary> open(const std::vector<std::string>& names);
+
+  /// nullptr where the library has no such symbol.
+  [[nodiscard]] void* find(const char* symbol) const;
+  /// Throws CudaFailure where the library has no such symbol.
+  template <class Function>
+  void bind(Function*& function, const char* symbol) const {
+    function = reinterpret_cast<Function*>(required(symbol));
+  }
+  /// The same, leaving nullptr where it has none.
+  template <class Function>
+  void bind_optional(Function*& function, const char* symbol) const {
+    function = reinterpret_cast<Function*>(find(symbol));
+  }
+  [[nodiscard]] const std::string& name() const { return name_; }
+
+ private:
+  [[nodiscard]] void* required(const char* symbol) const;
+
+  std::shared_ptr<void> handle_;
+  std::string name_;
+};
+
+}  // namespace napkin

@@ -1,0 +1,15 @@
+#pragma once
+// How CUDA's failures are reported: nothing here is the fault of a user's input (that is model/base/error.hpp).
+
+#include <stdexcept>
+#include <string>
+
+namespace napkin {
+
+/// A library of CUDA that is missing, refuses or fails. what() names the call, what went wrong and, where known, the way out.
+class CudaFailure : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+}  // namespace napkin

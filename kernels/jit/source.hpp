@@ -1,0 +1,51 @@
+#pragma once
+// What the run-time compiler reads: a kernel's file, the headers it includes, and the one struct that names its variant.
+// All of it is embedded in the program or written by the program: nothing of a user's file gets here.
+
+#include <concepts>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "model/base/embedded.hpp"
+
+namespace napkin {
+
+/// A kernel file with every header that it includes, directly or not. Views into the embedded files.
+struct KernelSource {
+  EmbeddedFile main;
+  std::vector<EmbeddedFile> headers;  ///< by path, each once; names are as the #include lines have them
+};
+
+/// Follows #include "..." lines from `path`. Throws CudaFailure where a file is not among `files`.
+[[nodiscard]] KernelSource kernel_source(std::string_view path, std::span<const EmbeddedFile> files);
+/// Of the files embedded in this program.
+[[nodiscard]] KernelSource kernel_source(std::string_view path);
+
+/// Writes a struct value by field name: "napkin::Config{.q = 128, .overlap = true, .order = napkin::TileOrder::grid}".
+/// A name or an order that the kernel's struct does not have stops the compilation.
+class Initialiser {
+ public:
+  explicit Initialiser(std::string_view type) : text_(std::string(type) + "{") {}
+
+  Initialiser& set(std::string_view field, std::same_as<int> auto value) { return add(field, std::to_string(value)); }
+  Initialiser& set(std::string_view field, std::same_as<bool> auto value) { return add(field, value ? "true" : "false"); }
+  /// An enumerator, whose C++ name name_of() of its own header gives.
+  template <class Enum>
+    requires std::is_enum_v<Enum>
+  Initialiser& set(std::string_view field, Enum value) {
+    return add(field, "napkin::" + std::string(name_of(value)));
+  }
+  [[nodiscard]] std::string text() const { return text_ + "}"; }
+
+ private:
+  Initialiser& add(std::string_view field, const std::string& value);
+
+  std::string text_;
+};
+
+/// "napkin::kernel<value>"
+[[nodiscard]] std::string name_expression(std::string_view kernel, const Initialiser& value);
+
+}  // namespace napkin
