@@ -72,7 +72,8 @@ class Checker {
       }
       AxisSet axes;
       for (AxisId id : a.axes) {
-        if (!known_axis(id)) fail(a.location, "array '" + a.name + "' has an axis that is not declared", "declared axes");
+        if (!known_axis(id))
+          fail(a.location, "array '" + a.name + "' has an axis that is not declared", "declared axes");
         if (!axes.insert(id).second) {
           fail(a.location, "array '" + a.name + "' carries axis '" + axis(id).name + "' twice", "each axis once");
         }
@@ -107,7 +108,8 @@ class Checker {
     for (ArrayId id : op.outputs) {
       if (!known_array(id)) fail(op.location, "an output that is not an array", "an array");
       if (defined_[static_cast<std::size_t>(id)]) {
-        fail(op.location, "array '" + array(id).name + "' is computed twice", "a new name: every array is assigned once");
+        fail(op.location, "array '" + array(id).name + "' is computed twice",
+             "a new name: every array is assigned once");
       }
       defined_[static_cast<std::size_t>(id)] = true;
     }
@@ -143,14 +145,15 @@ class Checker {
 
   void check_own(const Operation& op) const {
     const std::string kind(name_of(op.kind));
-    const bool needs = op.kind == OpKind::contract || op.kind == OpKind::softmax || op.kind == OpKind::sum ||
-                       op.kind == OpKind::max;
+    const bool needs =
+        op.kind == OpKind::contract || op.kind == OpKind::softmax || op.kind == OpKind::sum || op.kind == OpKind::max;
     if (needs && op.own.empty()) fail(op.location, kind + " without an axis", kind + " over AXIS (...)");
     if (!needs && !op.own.empty()) fail(op.location, kind + " takes no 'over'", kind + " (...)");
     AxisSet own;
     for (AxisId id : op.own) {
       if (!known_axis(id)) fail(op.location, kind + " over an axis that is not declared", "a declared axis");
-      if (!own.insert(id).second) fail(op.location, kind + " over axis '" + axis(id).name + "' twice", "each axis once");
+      if (!own.insert(id).second)
+        fail(op.location, kind + " over axis '" + axis(id).name + "' twice", "each axis once");
       if (!union_of(op).count(id)) {
         fail(op.location, "no operand of " + kind + " carries axis '" + axis(id).name + "'",
              "one of " + names(union_of(op)));
@@ -168,13 +171,12 @@ class Checker {
     } else if (!op.function.empty()) {
       fail(op.location, kind + " takes no function", "map " + op.function);
     }
-    const bool may_scale = op.kind == OpKind::softmax || op.kind == OpKind::map || op.kind == OpKind::contract ||
-                           op.kind == OpKind::sum;
+    const bool may_scale =
+        op.kind == OpKind::softmax || op.kind == OpKind::map || op.kind == OpKind::contract || op.kind == OpKind::sum;
     if (!may_scale && !(op.scale == Scale{})) {
       fail(op.location, kind + " takes no scale", "a scale on softmax, map, contract or sum");
     }
-    if (op.scale.denominator < 1 || !std::isfinite(op.scale.factor) ||
-        (op.scale.axis && !known_axis(*op.scale.axis))) {
+    if (op.scale.denominator < 1 || !std::isfinite(op.scale.factor) || (op.scale.axis && !known_axis(*op.scale.axis))) {
       fail(op.location, "a scale that is not a number", "for example scale d^-1/2");
     }
     if (op.mask) check_mask(op);
@@ -207,8 +209,8 @@ class Checker {
     for (AxisId id : op.own) rest.erase(id);
     const AxisSet& yields = op.kind == OpKind::softmax ? all : rest;
     const AxisSet first = axes_of(op.outputs[0]);
-    const bool right = op.kind == OpKind::copy ? std::includes(first.begin(), first.end(), all.begin(), all.end())
-                                               : first == yields;
+    const bool right =
+        op.kind == OpKind::copy ? std::includes(first.begin(), first.end(), all.begin(), all.end()) : first == yields;
     if (!right) wrong_axes(op, op.outputs[0], yields);
     if (op.outputs.size() == 2 && axes_of(op.outputs[1]) != rest) wrong_axes(op, op.outputs[1], rest);
   }
@@ -224,11 +226,14 @@ class Checker {
     if (d_.outputs.empty()) fail({}, "no outputs", "at least one output");
     AxisSet listed;  // of arrays, here
     for (ArrayId id : d_.outputs) {
-      if (!known_array(id) || !defined_[static_cast<std::size_t>(id)]) fail({}, "an output that nothing computes", "a result");
+      if (!known_array(id) || !defined_[static_cast<std::size_t>(id)])
+        fail({}, "an output that nothing computes", "a result");
       if (d_.is_input(id)) {
-        fail(array(id).location, "'" + array(id).name + "' is input and output", "an output that an operation computes: copy");
+        fail(array(id).location, "'" + array(id).name + "' is input and output",
+             "an output that an operation computes: copy");
       }
-      if (!listed.insert(id).second) fail(array(id).location, "output '" + array(id).name + "' is listed twice", "once");
+      if (!listed.insert(id).second)
+        fail(array(id).location, "output '" + array(id).name + "' is listed twice", "once");
     }
     std::vector<bool> used(d_.arrays.size(), false);
     for (const Operation& op : d_.operations) {
@@ -236,7 +241,8 @@ class Checker {
     }
     for (std::size_t i = 0; i < d_.arrays.size(); ++i) {
       const Array& a = d_.arrays[i];
-      if (!defined_[i]) fail(a.location, "nothing computes array '" + a.name + "'", "an input or an operation's output");
+      if (!defined_[i])
+        fail(a.location, "nothing computes array '" + a.name + "'", "an input or an operation's output");
       if (!used[i] && !d_.is_output(static_cast<ArrayId>(i))) {
         fail(a.location, "array '" + a.name + "' is never used", "list it under outputs, or leave it out");
       }

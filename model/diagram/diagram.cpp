@@ -28,9 +28,7 @@ bool contains(const std::vector<ArrayId>& arrays, ArrayId array) {
 
 std::optional<AxisId> Diagram::find_axis(std::string_view axis_name) const { return index_of(axes, axis_name); }
 
-std::optional<ArrayId> Diagram::find_array(std::string_view array_name) const {
-  return index_of(arrays, array_name);
-}
+std::optional<ArrayId> Diagram::find_array(std::string_view array_name) const { return index_of(arrays, array_name); }
 
 AxisId Diagram::axis(std::string_view axis_name) const {
   if (const auto id = find_axis(axis_name)) return *id;
@@ -62,9 +60,9 @@ bool Diagram::is_output(ArrayId array_id) const { return contains(outputs, array
 std::vector<std::string> Diagram::axis_names() const { return names_of(axes); }
 
 const std::vector<std::string>& map_functions() {
-  static const std::vector<std::string> functions = {"exp",    "log",    "identity", "negate",     "relu",
-                                                     "gelu",   "silu",   "tanh",     "sigmoid",    "square",
-                                                     "sqrt",   "rsqrt",  "abs",      "reciprocal"};
+  static const std::vector<std::string> functions = {"exp",  "log",   "identity", "negate",    "relu",
+                                                     "gelu", "silu",  "tanh",     "sigmoid",   "square",
+                                                     "sqrt", "rsqrt", "abs",      "reciprocal"};
   return functions;
 }
 
@@ -102,8 +100,7 @@ bool operator==(const Diagram& a, const Diagram& b) {
   return a.name == b.name && a.about == b.about && a.inputs == b.inputs && a.outputs == b.outputs &&
          std::equal(a.axes.begin(), a.axes.end(), b.axes.begin(), b.axes.end(), same_axis) &&
          std::equal(a.arrays.begin(), a.arrays.end(), b.arrays.begin(), b.arrays.end(), same_array) &&
-         std::equal(a.operations.begin(), a.operations.end(), b.operations.begin(), b.operations.end(),
-                    same_operation);
+         std::equal(a.operations.begin(), a.operations.end(), b.operations.begin(), b.operations.end(), same_operation);
 }
 
 }  // namespace napkin

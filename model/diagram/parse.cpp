@@ -63,9 +63,7 @@ class Line {
     if (!done()) fail(at_, found(), "the end of the line, 'scale ...' or 'mask (row, column)'");
   }
 
-  [[nodiscard]] bool sees_word() const {
-    return !done() && std::isalpha(static_cast<unsigned char>(text_[at_])) != 0;
-  }
+  [[nodiscard]] bool sees_word() const { return !done() && std::isalpha(static_cast<unsigned char>(text_[at_])) != 0; }
   Word word(const std::string& wanted) {
     Word w{{}, at_};
     while (!done() && (text_[at_] == '_' || std::isalnum(static_cast<unsigned char>(text_[at_])) != 0)) {

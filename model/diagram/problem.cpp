@@ -47,10 +47,8 @@ std::string shown(std::int64_t value) { return std::to_string(value); }
 
 }  // namespace
 
-Span visible(const Mask& mask, std::int64_t row_first, std::int64_t row_last, std::int64_t rows,
-             std::int64_t columns) {
-  return seen_by(band_of(mask, rows, columns), std::max<std::int64_t>(row_first, 0), std::min(row_last, rows),
-                 columns);
+Span visible(const Mask& mask, std::int64_t row_first, std::int64_t row_last, std::int64_t rows, std::int64_t columns) {
+  return seen_by(band_of(mask, rows, columns), std::max<std::int64_t>(row_first, 0), std::min(row_last, rows), columns);
 }
 
 Span visible_rows(const Mask& mask, std::int64_t column_first, std::int64_t column_last, std::int64_t rows,
@@ -107,8 +105,9 @@ Sizes resolve_sizes(const Diagram& diagram, const std::vector<std::pair<std::str
     sizes.push_back(known[at].value_or(1));
   }
   if (!missing.empty()) {
-    throw Error(where, (missing.size() == 1 ? "axis " : "axes ") + joined(missing) + " of " + diagram.name +
-                           (missing.size() == 1 ? " has no size" : " have no sizes"),
+    throw Error(where,
+                (missing.size() == 1 ? "axis " : "axes ") + joined(missing) + " of " + diagram.name +
+                    (missing.size() == 1 ? " has no size" : " have no sizes"),
                 "give " + joined(missing, "=N,") + "=N");
   }
   return sizes;

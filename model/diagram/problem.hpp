@@ -48,7 +48,8 @@ struct Problem {
 
 /// The size of every axis of the diagram from "name -> number" pairs, defaults filled in. Missing, unknown, repeated,
 /// zero or negative sizes throw Error at `where` (for example "--shape").
-[[nodiscard]] Sizes resolve_sizes(const Diagram& diagram, const std::vector<std::pair<std::string, std::int64_t>>& given,
+[[nodiscard]] Sizes resolve_sizes(const Diagram& diagram,
+                                  const std::vector<std::pair<std::string, std::int64_t>>& given,
                                   const std::string& where);
 
 /// The number that a scale stands for at these sizes.

@@ -16,9 +16,7 @@ std::string number_text(double value) {
 }
 
 // YAML reads these plain words as something else than a word.
-bool is_reserved(const std::string& word) {
-  return word == "null" || word == "Null" || word == "NULL" || word == "~";
-}
+bool is_reserved(const std::string& word) { return word == "null" || word == "Null" || word == "NULL" || word == "~"; }
 
 // A plain word where YAML reads it back as it stands, else a double-quoted one.
 std::string scalar(const std::string& word) {

@@ -74,7 +74,8 @@ Totals of_group(const Plane& p, Wide first, Wide size) {
   return {end - begin, std::min(end * p.chunk, p.inner) - begin * p.chunk, end - begin};
 }
 
-// The full groups k that see anything: [begin, end); from(k) > 0 holds from `inside` on, to(k) >= inner from `beyond` on.
+// The full groups k that see anything: [begin, end); from(k) > 0 holds from `inside` on, to(k) >= inner from `beyond`
+// on.
 struct Ranges {
   Wide begin, end, inside, beyond;
 };

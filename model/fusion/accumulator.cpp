@@ -41,9 +41,7 @@ class Analyser {
   ArrayStatus& status(ArrayId id) { return result_.arrays[static_cast<std::size_t>(id)]; }
   const std::string& axis_name() const { return d_.axes[static_cast<std::size_t>(axis_)].name; }
   std::string name(ArrayId id) const { return array(id).name; }
-  std::string title(OpId id) const {
-    return std::string(name_of(op(id).kind)) + " (" + name(op(id).outputs[0]) + ")";
-  }
+  std::string title(OpId id) const { return std::string(name_of(op(id).kind)) + " (" + name(op(id).outputs[0]) + ")"; }
 
   void inputs() {
     bool loaded = false;
@@ -106,7 +104,7 @@ class Analyser {
     }
     accumulator = f.kind == OpKind::max ? AccumulatorKind::max : AccumulatorKind::sum;
     status(out).kind = Kind::reduced;
-    status(out).combine = pending                  ? Combine::Kind::weighted
+    status(out).combine = pending                 ? Combine::Kind::weighted
                           : f.kind == OpKind::max ? Combine::Kind::max
                                                   : Combine::Kind::sum;
   }
@@ -147,8 +145,8 @@ class Analyser {
       sigma = status(in).pending;
     }
     if (!sigma) return sigma;
-    const std::string unfinished =
-        "the softmax of " + name(op(*sigma).outputs[0]) + " is not normalised before all of " + axis_name() + " is seen";
+    const std::string unfinished = "the softmax of " + name(op(*sigma).outputs[0]) +
+                                   " is not normalised before all of " + axis_name() + " is seen";
     linear_or_refuse(id, operands, unfinished);
     keeps_rows_or_refuse(id, *sigma, unfinished);
     return sigma;
@@ -173,8 +171,7 @@ class Analyser {
         }
         return;
       case OpKind::max:
-      case OpKind::softmax:
-        throw Refusal{id, title(id) + " is not linear: " + unfinished};
+      case OpKind::softmax: throw Refusal{id, title(id) + " is not linear: " + unfinished};
       case OpKind::sum:
       case OpKind::copy: return;
     }
@@ -201,7 +198,8 @@ class Analyser {
         throw Refusal{id, title(id) + " mixes partial results of " + axis_name() + " that combine differently"};
       }
     }
-    const std::string unfinished = "its operand is a partial result until the groups of " + axis_name() + " are combined";
+    const std::string unfinished =
+        "its operand is a partial result until the groups of " + axis_name() + " are combined";
     if (first.combine == Combine::Kind::max || first.combine == Combine::Kind::log_sum_exp) {
       if (f.kind != OpKind::copy) throw Refusal{id, title(id) + " does not commute with the combine: " + unfinished};
     } else {
@@ -217,8 +215,9 @@ class Analyser {
       if (s.kind != Kind::chunk || !s.pending) continue;
       const std::string& p = name(op(*s.pending).outputs[0]);
       throw Refusal{*s.pending,
-                    "softmax over " + axis_name() + " ends with an output that carries " + axis_name() + ": every chunk of " +
-                        name(id) + " stays unnormalised until the last one is seen, so all of it would have to be kept; " +
+                    "softmax over " + axis_name() + " ends with an output that carries " + axis_name() +
+                        ": every chunk of " + name(id) +
+                        " stays unnormalised until the last one is seen, so all of it would have to be kept; " +
                         "contract or sum " + p + " over " + axis_name() + " in the same kernel (theory 4.1)"};
     }
   }
@@ -284,8 +283,7 @@ std::optional<std::array<AxisId, 2>> skippable(const Diagram& diagram, AxisId st
   const Zeros zeros(diagram, *pair);
   for (const Operation& op : diagram.operations) {
     if (!op.owns(stream)) continue;
-    const bool neutral = op.kind == OpKind::softmax ? zeros.masked(op)
-                                                    : op.kind != OpKind::max && zeros.after(op);
+    const bool neutral = op.kind == OpKind::softmax ? zeros.masked(op) : op.kind != OpKind::max && zeros.after(op);
     if (!neutral) return std::nullopt;
   }
   for (ArrayId id : diagram.outputs) {

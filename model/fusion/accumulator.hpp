@@ -28,11 +28,11 @@ struct ArrayStatus {
 
 /// The diagram as seen along one axis.
 struct AxisAnalysis {
-  std::vector<ArrayStatus> arrays;                         ///< by ArrayId
-  std::vector<Phase> phases;                               ///< by OpId
+  std::vector<ArrayStatus> arrays;                           ///< by ArrayId
+  std::vector<Phase> phases;                                 ///< by OpId
   std::vector<std::optional<AccumulatorKind>> accumulators;  ///< by OpId; loop operations
-  std::optional<OpId> blocker;                             ///< the operation that refuses, if one does
-  std::string why;                                         ///< the refusal, for people; "" where the axis is legal
+  std::optional<OpId> blocker;                               ///< the operation that refuses, if one does
+  std::string why;                                           ///< the refusal, for people; "" where the axis is legal
   [[nodiscard]] bool legal() const { return why.empty(); }
 };
 

@@ -32,8 +32,7 @@ std::optional<AxisId> preferred_stream(const Diagram& d, const std::vector<AxisR
   for (std::size_t i = 0; i < d.axes.size(); ++i) {
     const auto axis = static_cast<AxisId>(i);
     if (roles[i] != AxisRole::whole || !streamability(d, axis).streamable) continue;
-    const auto carriers =
-        std::count_if(d.arrays.begin(), d.arrays.end(), [&](const Array& a) { return a.has(axis); });
+    const auto carriers = std::count_if(d.arrays.begin(), d.arrays.end(), [&](const Array& a) { return a.has(axis); });
     const std::pair<bool, std::ptrdiff_t> rank{consumed(d, axis), carriers};
     if (rank > most) {
       best = axis;
@@ -79,8 +78,9 @@ void settle_stream(Streamed& s) {
   for (std::size_t i = 0; i < d.axes.size(); ++i) {
     if (s.roles[i] != AxisRole::stream) continue;
     if (s.stream) {
-      throw Error(d.name, "two streamed axes, " + d.axes[static_cast<std::size_t>(*s.stream)].name + " and " +
-                              d.axes[i].name, "at most one: group or keep whole the other");
+      throw Error(d.name,
+                  "two streamed axes, " + d.axes[static_cast<std::size_t>(*s.stream)].name + " and " + d.axes[i].name,
+                  "at most one: group or keep whole the other");
     }
     const Streamability found = streamability(d, static_cast<AxisId>(i));
     if (!found.streamable) {
@@ -162,8 +162,9 @@ Streamed derive(const Diagram& diagram) {
 
 Streamed derive(const Diagram& diagram, const std::vector<AxisRole>& roles) {
   if (roles.size() != diagram.axes.size()) {
-    throw Error(diagram.name, std::to_string(roles.size()) + " roles for " + std::to_string(diagram.axes.size()) +
-                                  " axes", "one role an axis");
+    throw Error(diagram.name,
+                std::to_string(roles.size()) + " roles for " + std::to_string(diagram.axes.size()) + " axes",
+                "one role an axis");
   }
   Streamed s;
   s.diagram = diagram;

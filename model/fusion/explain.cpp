@@ -43,7 +43,8 @@ class Explainer {
             "no operation consumes " + axis_name(d_, axis) + ": its groups are independent");
       } else if (s_.roles[i] == AxisRole::split) {
         add("split (theory 16)", std::nullopt, axis,
-            axis_name(d_, axis) + " is consumed, but every combine over it is associative: each group works on its part");
+            axis_name(d_, axis) +
+                " is consumed, but every combine over it is associative: each group works on its part");
       } else {
         continue;
       }
@@ -84,7 +85,8 @@ class Explainer {
       if (c.kind == Combine::Kind::log_sum_exp) how = "the logarithm of the sum of the groups' exponentials";
       if (c.kind == Combine::Kind::weighted) {
         const std::string& lse = array_name(d_, *c.log_sum_exp);
-        how = "the groups' parts are added with weights exp(" + lse + "_i - " + lse + "), so each group stores its " + lse;
+        how = "the groups' parts are added with weights exp(" + lse + "_i - " + lse + "), so each group stores its " +
+              lse;
       }
       add("split (combine)", d_.producer(c.array), c.axis,
           name + " is a partial result of each group of " + axis_name(d_, c.axis) + ": " + how);
@@ -96,8 +98,8 @@ class Explainer {
       add("no stream", std::nullopt, std::nullopt, "no axis is streamed: each group runs once, all its arrays whole");
       return;
     }
-    const auto carriers = std::count_if(d_.arrays.begin(), d_.arrays.end(),
-                                        [&](const Array& a) { return a.has(*s_.stream); });
+    const auto carriers =
+        std::count_if(d_.arrays.begin(), d_.arrays.end(), [&](const Array& a) { return a.has(*s_.stream); });
     add("stream (theory 4)", std::nullopt, s_.stream,
         x() + " is walked in chunks" + (s_.grouped(*s_.stream) ? " within each of its groups" : "") + ": " +
             std::to_string(carriers) + " arrays carry it, and every operation over it has an accumulator");
@@ -137,8 +139,9 @@ class Explainer {
         add("accumulator: maximum", id, s_.stream, out + " = max(" + out + ", maximum of the chunk)");
         break;
       case AccumulatorKind::sum:
-        add("accumulator: sum", id, s_.stream, out + " += its chunk's part" +
-            (part.rescaled_by ? ", after " + out + " *= delta of " + softmax_name(*part.rescaled_by) : ""));
+        add("accumulator: sum", id, s_.stream,
+            out + " += its chunk's part" +
+                (part.rescaled_by ? ", after " + out + " *= delta of " + softmax_name(*part.rescaled_by) : ""));
         if (part.normalised_in_tail) {
           add("fusion theorem 2 (tail)", id, s_.stream,
               out + " is linear in " + softmax_name(*part.rescaled_by) + ": its division by z moves behind the loop");

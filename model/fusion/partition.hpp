@@ -42,9 +42,9 @@ enum class ColumnView {
 /// What stands between two operations of head, loop or tail.
 struct Column {
   Phase phase = Phase::loop;
-  std::optional<OpId> after;      ///< the operation on its left; nothing: the input column of the phase
+  std::optional<OpId> after;  ///< the operation on its left; nothing: the input column of the phase
   std::vector<ArrayId> arrays;
-  std::vector<int> auxiliaries;   ///< indices into Streamed::auxiliaries
+  std::vector<int> auxiliaries;  ///< indices into Streamed::auxiliaries
 };
 
 /// All columns, left to right. They depend on no size.

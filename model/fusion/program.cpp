@@ -137,8 +137,8 @@ void write_program(Streamed& streamed, const AxisAnalysis* analysis) { Writer(st
 
 double initial_value(const Streamed& streamed, ArrayId array) {
   const auto producer = streamed.diagram.producer(array);
-  const bool maximum = producer && streamed.operations[static_cast<std::size_t>(*producer)].accumulator ==
-                                       AccumulatorKind::max;
+  const bool maximum =
+      producer && streamed.operations[static_cast<std::size_t>(*producer)].accumulator == AccumulatorKind::max;
   return maximum ? -std::numeric_limits<double>::infinity() : 0.0;
 }
 

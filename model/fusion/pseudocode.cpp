@@ -90,7 +90,8 @@ class Pseudocode {
 
   std::string store(ArrayId id) const {
     const Combine* c = s_.combine_of(id);
-    return "store " + labels_.array(id) + (c == nullptr ? "" : "      (partial: one for each group of " + axes_of(id) + ")");
+    return "store " + labels_.array(id) +
+           (c == nullptr ? "" : "      (partial: one for each group of " + axes_of(id) + ")");
   }
 
   std::string axes_of(ArrayId id) const {

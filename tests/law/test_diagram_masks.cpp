@@ -24,12 +24,11 @@ bool sees(const Mask& mask, i64 row, i64 column, i64 rows, i64 columns) {
 }
 
 const std::vector<Mask>& masks() {
-  static const std::vector<Mask> all = {{Mask::Kind::none, 0, 0},     {Mask::Kind::causal, 0, 0},
-                                        {Mask::Kind::window, 0, 0},   {Mask::Kind::window, 5, 0},
-                                        {Mask::Kind::window, 3, 2},   {Mask::Kind::window, 0, 9},
-                                        {Mask::Kind::window, 100, 0}, {Mask::Kind::window, 70, 80},
-                                        {Mask::Kind::window, -2, 4},  {Mask::Kind::window, 6, -3},
-                                        {Mask::Kind::window, -3, 1}};
+  static const std::vector<Mask> all = {
+      {Mask::Kind::none, 0, 0},     {Mask::Kind::causal, 0, 0},   {Mask::Kind::window, 0, 0},
+      {Mask::Kind::window, 5, 0},   {Mask::Kind::window, 3, 2},   {Mask::Kind::window, 0, 9},
+      {Mask::Kind::window, 100, 0}, {Mask::Kind::window, 70, 80}, {Mask::Kind::window, -2, 4},
+      {Mask::Kind::window, 6, -3},  {Mask::Kind::window, -3, 1}};
   return all;
 }
 

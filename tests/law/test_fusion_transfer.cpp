@@ -115,7 +115,8 @@ Values unrolled_peak(const Streamed& s, const Partition& partition) {
   };
   const auto writes = [&](const Statement& t) -> std::vector<ArrayId> {
     if (t.kind == Statement::Kind::store) return {};
-    if (t.kind != Statement::Kind::compute || t.array) return t.array ? std::vector<ArrayId>{*t.array} : std::vector<ArrayId>{};
+    if (t.kind != Statement::Kind::compute || t.array)
+      return t.array ? std::vector<ArrayId>{*t.array} : std::vector<ArrayId>{};
     const auto& outputs = s.diagram.operations[index(*t.operation)].outputs;
     if (s.operations[index(*t.operation)].accumulator == AccumulatorKind::online_softmax) return {outputs[0]};
     return outputs;
@@ -220,14 +221,13 @@ TEST_CASE("transfers equal counting every group and chunk, with masks") {
 
 TEST_CASE("attention and its backward over 1, 7, 65, every mask, both streamed sides") {
   const Diagram forward = load_diagram("attention"), backward = load_diagram("attention_backward");
-  const std::vector<Streamed> programs = {
-      derive(forward),
-      derive(forward, roles_of(forward, {"q", "x"}, "")),   // flash-decode
-      derive(forward, roles_of(forward, {}, "q")),          // a streamed output
-      derive(backward),
-      derive(backward, roles_of(backward, {"x"}, "q")),
-      derive(backward, roles_of(backward, {"q"}, "x")),
-      derive(backward, roles_of(backward, {"q", "g", "x"}, ""))};
+  const std::vector<Streamed> programs = {derive(forward),
+                                          derive(forward, roles_of(forward, {"q", "x"}, "")),  // flash-decode
+                                          derive(forward, roles_of(forward, {}, "q")),         // a streamed output
+                                          derive(backward),
+                                          derive(backward, roles_of(backward, {"x"}, "q")),
+                                          derive(backward, roles_of(backward, {"q"}, "x")),
+                                          derive(backward, roles_of(backward, {"q", "g", "x"}, ""))};
   for (const Streamed& s : programs) {
     for (i64 q : {1, 7, 65}) {
       for (i64 x : {1, 7, 65}) {
@@ -261,14 +261,33 @@ TEST_CASE("live memory equals the liveness of the program with its loop written 
 TEST_CASE("the twins notice planted faults") {
   using Fault = std::function<void(Case&)>;
   const std::map<std::string, Fault> transfer_faults = {
-      {"a grouped axis missed", [](Case& c) { for (auto& r : c.streamed.roles) if (r == AxisRole::group) { r = AxisRole::whole; break; } }},
-      {"a split axis missed", [](Case& c) { for (auto& r : c.streamed.roles) if (r == AxisRole::split) { r = AxisRole::whole; break; } }},
-      {"a mask one column off", [](Case& c) { if (c.problem.mask.kind == Mask::Kind::window) ++c.problem.mask.right; }},
+      {"a grouped axis missed",
+       [](Case& c) {
+         for (auto& r : c.streamed.roles)
+           if (r == AxisRole::group) {
+             r = AxisRole::whole;
+             break;
+           }
+       }},
+      {"a split axis missed",
+       [](Case& c) {
+         for (auto& r : c.streamed.roles)
+           if (r == AxisRole::split) {
+             r = AxisRole::whole;
+             break;
+           }
+       }},
+      {"a mask one column off",
+       [](Case& c) {
+         if (c.problem.mask.kind == Mask::Kind::window) ++c.problem.mask.right;
+       }},
       {"masked chunks loaded all the same", [](Case& c) { c.streamed.skips.reset(); }},
       {"chunks of another size", [](Case& c) { c.partition.chunk += 1; }},
-      {"the last ragged group dropped", [](Case& c) {
+      {"the last ragged group dropped",
+       [](Case& c) {
          for (std::size_t i = 0; i < c.partition.group.size(); ++i) {
-           if (c.streamed.grouped(static_cast<AxisId>(i))) c.problem.sizes[i] = c.problem.sizes[i] / c.partition.group[i] * c.partition.group[i];
+           if (c.streamed.grouped(static_cast<AxisId>(i)))
+             c.problem.sizes[i] = c.problem.sizes[i] / c.partition.group[i] * c.partition.group[i];
          }
        }},
       {"a partial result stored where it is zero", [](Case& c) { c.streamed.combines.clear(); }},
@@ -279,14 +298,22 @@ TEST_CASE("the twins notice planted faults") {
       Case broken = c;
       apply(broken);
       noticed += transfer(broken.streamed, broken.problem, broken.partition) ==
-                         Counter(c.streamed, c.problem, c.partition).run() ? 0 : 1;
+                         Counter(c.streamed, c.problem, c.partition).run()
+                     ? 0
+                     : 1;
     });
     CAPTURE(name);
     CHECK(noticed > 0);
   }
   const std::map<std::string, Fault> memory_faults = {
-      {"an auxiliary forgotten", [](Case& c) { if (!c.streamed.auxiliaries.empty()) c.streamed.auxiliaries.pop_back(); }},
-      {"nothing maintained", [](Case& c) { std::erase_if(c.streamed.head, [](const Statement& s) { return s.kind == Statement::Kind::initialise; }); }},
+      {"an auxiliary forgotten",
+       [](Case& c) {
+         if (!c.streamed.auxiliaries.empty()) c.streamed.auxiliaries.pop_back();
+       }},
+      {"nothing maintained",
+       [](Case& c) {
+         std::erase_if(c.streamed.head, [](const Statement& s) { return s.kind == Statement::Kind::initialise; });
+       }},
       {"a whole stream instead of a chunk", [](Case& c) { c.streamed.stream.reset(); }}};
   for (const auto& [name, fault] : memory_faults) {
     int noticed = 0;

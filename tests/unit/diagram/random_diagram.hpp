@@ -102,8 +102,8 @@ class DiagramMaker {
     if (several) op.inputs.push_back(any_array());
     if (several && op.kind != OpKind::subtract && choose(5) == 4) op.inputs.push_back(any_array());
     const std::vector<AxisId> all = union_of(op.inputs);
-    const bool consumes = op.kind == OpKind::contract || op.kind == OpKind::softmax || op.kind == OpKind::sum ||
-                          op.kind == OpKind::max;
+    const bool consumes =
+        op.kind == OpKind::contract || op.kind == OpKind::softmax || op.kind == OpKind::sum || op.kind == OpKind::max;
     if (consumes && all.empty()) return;
     if (consumes) op.own = some_of(all);
     if (op.kind == OpKind::map) op.function = map_functions()[choose(map_functions().size())];
@@ -113,8 +113,8 @@ class DiagramMaker {
   }
 
   void attributes(Operation& op, const std::vector<AxisId>& all) {
-    const bool scalable = op.kind == OpKind::softmax || op.kind == OpKind::map || op.kind == OpKind::contract ||
-                          op.kind == OpKind::sum;
+    const bool scalable =
+        op.kind == OpKind::softmax || op.kind == OpKind::map || op.kind == OpKind::contract || op.kind == OpKind::sum;
     if (scalable && choose(3) == 2) {
       op.scale.factor = choose(2) == 0 ? 1.0 : 0.1 * static_cast<double>(1 + choose(40));
       if (choose(2) == 1) {

@@ -14,7 +14,8 @@ axes: {q: , x: , d: }
 inputs: ["Q[q,d]", "K[x,d]"]
 operations: ["S[q,x] = contract over d (Q, K)"]
 outputs: [S]
-)yaml", "scores.yaml");
+)yaml",
+                       "scores.yaml");
 }
 
 template <class Function>
@@ -44,8 +45,10 @@ outputs: [O]
 TEST_CASE("composition needs a shared name and equal axes") {
   CHECK(error_of([] { return compose(load_diagram("softmax_contraction"), load_diagram("matmul")); }) ==
         "matmul: no input of matmul is an output of softmax_contraction: a shared name");
-  const Diagram other = parse_diagram("algorithm: other\naxes: {q: , x: }\ninputs: ['S[x,q]']\n"
-                                      "operations: ['T[q] = sum over x (S)']\noutputs: [T]\n", "other.yaml");
+  const Diagram other = parse_diagram(
+      "algorithm: other\naxes: {q: , x: }\ninputs: ['S[x,q]']\n"
+      "operations: ['T[q] = sum over x (S)']\noutputs: [T]\n",
+      "other.yaml");
   CHECK(error_of([&] { return compose(scores(), other); }) ==
         "other: 'S' has other axes than in scores: equal axes for equal names");
 }
@@ -65,8 +68,9 @@ TEST_CASE("weaving puts the axis in front of all but the copied inputs") {
   CHECK(print_operation(d, 0) == "S[h,q,x] = contract over d (Q, K)");
   CHECK(d.arrays[static_cast<std::size_t>(d.array("Q"))].has(d.axis("h")));
   CHECK_FALSE(d.arrays[static_cast<std::size_t>(d.array("K"))].has(d.axis("h")));
-  CHECK(error_of([] { return weave(scores(), "h", {"Q", "K"}); }) ==
-        "scores: output 'S' depends on copied inputs only: weave at least one input that it depends on");
+  CHECK(error_of([] {
+          return weave(scores(), "h", {"Q", "K"});
+        }) == "scores: output 'S' depends on copied inputs only: weave at least one input that it depends on");
   CHECK(error_of([] { return weave(scores(), "q", {}); }) == "scores: axis 'q' exists already: a new axis name");
 }
 

@@ -43,7 +43,8 @@ TEST_CASE("a volume beyond 64 bits is refused by the array's name") {
   const Sizes sizes = resolve_sizes(d, {{"q", huge}, {"x", huge}, {"d", huge}}, "--shape");
   CHECK_THROWS_WITH_AS((void)volume(d.arrays[0], sizes),
                        "the number of values of array Q does not fit 64 bits: use smaller sizes (the largest count is "
-                       "9223372036854775807)", Overflow);
+                       "9223372036854775807)",
+                       Overflow);
 }
 
 TEST_CASE("causal is bottom-right aligned; a window is a band around that diagonal") {

@@ -41,7 +41,8 @@ std::string with_operations(const std::string& first, const std::string& second)
          "axes: {q: , x: , d: }\n"
          "inputs: [\"Q[q,d]\", \"K[x,d]\"]\n"
          "operations:\n"
-         "  - " + first + "\n  - " + second + "\noutputs: [P]\n";
+         "  - " +
+         first + "\n  - " + second + "\noutputs: [P]\n";
 }
 
 const std::string good_s = "S[q,x] = contract over d (Q, K)";
@@ -63,19 +64,24 @@ TEST_CASE("attention reads as it stands in the file") {
 }
 
 TEST_CASE("names that YAML reads as something else, and texts with quotes and controls, survive") {
-  Diagram d = parse_diagram("algorithm: 'null'\nabout: \"a \\\"b\\\": c #d\\n\\x07 \\\\ é\"\n"
-                            "axes: {'null': , 'NULL': 'null', true: 3}\ninputs: [\"Null[null,NULL,true]\"]\n"
-                            "operations: ['null[NULL,true] = sum over null (Null)']\noutputs: ['null']\n", "f");
+  Diagram d = parse_diagram(
+      "algorithm: 'null'\nabout: \"a \\\"b\\\": c #d\\n\\x07 \\\\ é\"\n"
+      "axes: {'null': , 'NULL': 'null', true: 3}\ninputs: [\"Null[null,NULL,true]\"]\n"
+      "operations: ['null[NULL,true] = sum over null (Null)']\noutputs: ['null']\n",
+      "f");
   round_trips(d);
   CHECK(d.about == "a \"b\": c #d\n\x07 \\ é");
 }
 
 TEST_CASE("scales print as they mean") {
-  for (const auto& [written, printed] : std::vector<std::pair<std::string, std::string>>{
-           {"scale 0.5", " scale 0.5"},         {"scale 1", ""},
-           {"scale -2.5e-3", " scale -0.0025"}, {"scale d^-1/2", " scale d^-1/2"},
-           {"scale d^2/4", " scale d^1/2"},     {"scale 0.1*d^3", " scale 0.1*d^3"},
-           {"scale 2 * d ^ -1 / 2", " scale 2*d^-1/2"}}) {
+  for (const auto& [written, printed] :
+       std::vector<std::pair<std::string, std::string>>{{"scale 0.5", " scale 0.5"},
+                                                        {"scale 1", ""},
+                                                        {"scale -2.5e-3", " scale -0.0025"},
+                                                        {"scale d^-1/2", " scale d^-1/2"},
+                                                        {"scale d^2/4", " scale d^1/2"},
+                                                        {"scale 0.1*d^3", " scale 0.1*d^3"},
+                                                        {"scale 2 * d ^ -1 / 2", " scale 2*d^-1/2"}}) {
     const Diagram d = parse_diagram(with_operations(good_s, good_p + " " + written), "f");
     CHECK(print_operation(d, 1) == good_p + printed);
     round_trips(d);
@@ -89,8 +95,8 @@ TEST_CASE("a wrong operation is reported with its line and column") {
         "d.yaml:5:34: operations[0]: unknown array 'Kk': did you mean 'K'? (one of Q, K)");
   CHECK(first("S[q,y] = contract over d (Q, K)") ==
         "d.yaml:5:9: operations[0]: unknown axis 'y': did you mean 'q'? (one of q, x, d)");
-  CHECK(first("S[q,x] = contrct over d (Q, K)").starts_with(
-        "d.yaml:5:14: operations[0]: unknown operation 'contrct': did you mean 'contract'?"));
+  CHECK(first("S[q,x] = contrct over d (Q, K)")
+            .starts_with("d.yaml:5:14: operations[0]: unknown operation 'contrct': did you mean 'contract'?"));
   CHECK(first("S[q,x] = contract over d (Q, K") ==
         "d.yaml:5:35: operations[0]: the line ends here: ')' or ',' after an operand");
   CHECK(first("S[q,x] = contract along d (Q, K)") ==
@@ -100,8 +106,8 @@ TEST_CASE("a wrong operation is reported with its line and column") {
   CHECK(first("S[q,x] = contract over d (Q, P)") ==
         "d.yaml:5:34: operations[0]: array 'P' is used before it exists: operations in execution order, without a "
         "cycle (it is computed in line 6)");
-  CHECK(second("P[q,x] = softmax over x (P)").starts_with(
-        "d.yaml:6:30: operations[1]: array 'P' is used before it exists"));
+  CHECK(second("P[q,x] = softmax over x (P)")
+            .starts_with("d.yaml:6:30: operations[1]: array 'P' is used before it exists"));
   CHECK(second("S[q,x] = softmax over x (S)").starts_with("d.yaml:6:5: operations[1]: array 'S' is defined twice"));
   CHECK(second("P[q,x] = softmax over x (S) scale d") ==
         "d.yaml:6:40: operations[1]: the line ends here: '^' and a power after the axis: d^-1/2");
@@ -119,8 +125,7 @@ TEST_CASE("a quoted operation counts columns from inside its quotes") {
 
 TEST_CASE("an operation that breaks a rule of its kind is reported at its line") {
   const auto second = [](const std::string& line) { return error_of(with_operations(good_s, line)); };
-  CHECK(second("P[q] = softmax over x (S)") ==
-        "d.yaml:6:5: softmax does not yield P[q]: P[q,x] in any order");
+  CHECK(second("P[q] = softmax over x (S)") == "d.yaml:6:5: softmax does not yield P[q]: P[q,x] in any order");
   CHECK(second("P[x] = contract over d (S, Q)") == "d.yaml:6:5: contract does not yield P[x]: P[q,x] in any order");
   CHECK(second("P[q,x] = softmax over d (S)") == "d.yaml:6:5: no operand of softmax carries axis 'd': one of q,x");
   CHECK(second("P[q,x] = contract over x (S)").starts_with("d.yaml:6:5: contract of one array"));
@@ -145,19 +150,20 @@ TEST_CASE("a wrong document is reported with its place") {
   CHECK(error_of(head + inputs + tail + "more: 1\n").starts_with("d.yaml:7:1: unknown key 'more'"));
   CHECK(error_of("algorithm: t\naxes: {q: , q: }\n" + inputs + tail).find("d.yaml:2:13") == 0);
   CHECK(error_of("algorithm: t\naxes: {q: , x: 0}\n" + inputs + tail).starts_with("d.yaml:2:16: axes.x: '0' is out"));
-  CHECK(error_of("algorithm: t\naxes: {q: , x: z}\n" + inputs + tail).starts_with("d.yaml:2:16: axes.x: unknown axis 'z'"));
-  CHECK(error_of("algorithm: t\naxes: {q: x, x: q}\n" + inputs + tail).starts_with(
-        "d.yaml:2:11: the default of axis 'q' leads back to itself"));
+  CHECK(error_of("algorithm: t\naxes: {q: , x: z}\n" + inputs + tail)
+            .starts_with("d.yaml:2:16: axes.x: unknown axis 'z'"));
+  CHECK(error_of("algorithm: t\naxes: {q: x, x: q}\n" + inputs + tail)
+            .starts_with("d.yaml:2:11: the default of axis 'q' leads back to itself"));
   CHECK(error_of("algorithm: t\naxes: {q: , x: , z: }\n" + inputs + tail).find("no array carries axis 'z'") !=
         std::string::npos);
-  CHECK(error_of(head + "inputs: [\"S[q,x]\", \"S[q]\"]\n" + tail).starts_with(
-        "d.yaml:3:21: inputs[1]: array 'S' is defined twice"));
+  CHECK(error_of(head + "inputs: [\"S[q,x]\", \"S[q]\"]\n" + tail)
+            .starts_with("d.yaml:3:21: inputs[1]: array 'S' is defined twice"));
   CHECK(error_of(head + "inputs: [\"S[q,x] + 1\"]\n" + tail).starts_with("d.yaml:3:18: inputs[0]: more text"));
   CHECK(error_of(head + "inputs: []\n" + tail).starts_with("d.yaml:3:9: inputs: an empty list"));
   CHECK(error_of(head + inputs + "operations:\n  - P[q] = sum over x (S)\noutputs: [R]\n") ==
         "d.yaml:6:11: outputs[0]: unknown array 'R': did you mean 'S'? (one of S, P)");
-  CHECK(error_of(head + inputs + "operations:\n  - P[q] = sum over x (S)\noutputs: [S]\n").starts_with(
-        "d.yaml:6:11: outputs[0]: 'S' is an input"));
+  CHECK(error_of(head + inputs + "operations:\n  - P[q] = sum over x (S)\noutputs: [S]\n")
+            .starts_with("d.yaml:6:11: outputs[0]: 'S' is an input"));
   CHECK(error_of("algorithm: 3 x\n").find("is not a name") != std::string::npos);
 }
 

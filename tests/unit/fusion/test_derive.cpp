@@ -119,9 +119,9 @@ TEST_CASE("a rescale a row cannot be made up for after the rows are summed") {
   const Diagram d = diagram("q: , x: , d: ", "'S[q,x]', 'V[x,d]'",
                             {"P[q,x] = softmax over x (S)", "T[d] = contract over q, x (P, V)"}, "T");
   CHECK(contains(why(d, "x"), "contract (T) sums over q, whose rows still need a rescale each"));
-  const Diagram in_steps = diagram("q: , x: , d: ", "'S[q,x]', 'V[x,d]'",
-                                   {"P[q,x] = softmax over x (S)", "O[q,d] = contract over x (P, V)",
-                                    "T[d] = sum over q (O)"}, "T");
+  const Diagram in_steps =
+      diagram("q: , x: , d: ", "'S[q,x]', 'V[x,d]'",
+              {"P[q,x] = softmax over x (S)", "O[q,d] = contract over x (P, V)", "T[d] = sum over q (O)"}, "T");
   CHECK(why(in_steps, "x").empty());
   CHECK(why(in_steps, "q").empty());
 }
@@ -131,40 +131,42 @@ TEST_CASE("maximum and two softmaxes") {
   const Streamed s = derive(largest);
   CHECK(s.operations[0].accumulator == AccumulatorKind::max);
   CHECK(initial_value(s, s.diagram.array("M")) == -std::numeric_limits<double>::infinity());
-  const Diagram of_softmax = diagram("q: , x: ", "'S[q,x]'",
-                                     {"P[q,x] = softmax over x (S)", "M[q] = max over x (P)"}, "M");
+  const Diagram of_softmax =
+      diagram("q: , x: ", "'S[q,x]'", {"P[q,x] = softmax over x (S)", "M[q] = max over x (P)"}, "M");
   CHECK(contains(why(of_softmax, "x"), "max (M) is not linear"));
   const Diagram two = diagram("q: , x: , d: ", "'S[q,x]', 'T[q,x]', 'V[x,d]'",
                               {"P[q,x] = softmax over x (S)", "R[q,x] = softmax over x (T)",
-                               "O[q,d] = contract over x (P, V)", "U[q,d] = contract over x (R, V)"}, "O, U");
+                               "O[q,d] = contract over x (P, V)", "U[q,d] = contract over x (R, V)"},
+                              "O, U");
   const Streamed both = derive(two);
   REQUIRE(both.auxiliaries.size() == 6);
   CHECK(both.auxiliaries[0].name == "mu.P");
   CHECK(both.auxiliaries[5].name == "z.R");
   CHECK(both.operations[3].rescaled_by == OpId{1});
-  const Diagram mixed = diagram("q: , x: ", "'S[q,x]', 'T[q,x]'",
-                                {"P[q,x] = softmax over x (S)", "R[q,x] = softmax over x (T)",
-                                 "O[q] = contract over x (P, R)"}, "O");
+  const Diagram mixed =
+      diagram("q: , x: ", "'S[q,x]', 'T[q,x]'",
+              {"P[q,x] = softmax over x (S)", "R[q,x] = softmax over x (T)", "O[q] = contract over x (P, R)"}, "O");
   CHECK(contains(why(mixed, "x"), "mixes two softmaxes"));
 }
 
 TEST_CASE("what needs the whole axis and a chunk of it at once takes two passes") {
-  const Diagram normalise = diagram("q: , x: ", "'S[q,x]'",
-                                    {"Z[q] = sum over x (S)", "R[q] = map reciprocal (Z)", "P[q,x] = multiply (S, R)"}, "P");
+  const Diagram normalise = diagram(
+      "q: , x: ", "'S[q,x]'", {"Z[q] = sum over x (S)", "R[q] = map reciprocal (Z)", "P[q,x] = multiply (S, R)"}, "P");
   CHECK(why(normalise, "x") ==
         "multiply (P) needs R, which is right only after all of x, together with single chunks of x: that takes two "
         "passes over x");
   CHECK(contains(why(load_diagram("attention_backward"), "d"), "contract (dQ) needs dS"));
-  const Diagram with_lse = diagram("q: , x: , d: ", "'S[q,x]', 'V[x,d]'",
-                                   {"P[q,x], L[q] = softmax over x (S)", "T[q,x] = subtract (S, L)",
-                                    "O[q,d] = contract over x (P, V)"}, "O, T");
+  const Diagram with_lse = diagram(
+      "q: , x: , d: ", "'S[q,x]', 'V[x,d]'",
+      {"P[q,x], L[q] = softmax over x (S)", "T[q,x] = subtract (S, L)", "O[q,d] = contract over x (P, V)"}, "O, T");
   CHECK(contains(why(with_lse, "x"), "subtract (T) needs L"));
 }
 
 TEST_CASE("the log-sum-exp, projections and residuals come in the tail") {
   const Diagram d = diagram("q: , x: , d: , e: ", "'S[q,x]', 'V[x,d]', 'W[d,e]', 'X[q,e]'",
                             {"P[q,x], L[q] = softmax over x (S)", "O[q,d] = contract over x (P, V)",
-                             "Y[q,e] = contract over d (O, W)", "R[q,e] = add (Y, X)"}, "R, L");
+                             "Y[q,e] = contract over d (O, W)", "R[q,e] = add (Y, X)"},
+                            "R, L");
   const Streamed s = derive(d);
   CHECK(s.operations[2].phase == Phase::tail);
   CHECK(s.operations[3].phase == Phase::tail);
@@ -212,9 +214,9 @@ TEST_CASE("linear attention: two contractions, neither needs the other's whole")
 }
 
 TEST_CASE("several accumulators, several outputs, an output that carries the stream") {
-  const Diagram d = diagram("q: , x: ", "'S[q,x]'",
-                            {"E[q,x] = map exp (S)", "Z[q] = sum over x (E)", "M[q] = max over x (S)",
-                             "F[q,x] = map negate (E)"}, "Z, M, F");
+  const Diagram d = diagram(
+      "q: , x: ", "'S[q,x]'",
+      {"E[q,x] = map exp (S)", "Z[q] = sum over x (E)", "M[q] = max over x (S)", "F[q,x] = map negate (E)"}, "Z, M, F");
   const Streamed s = derive(d, roles_of(d, {"q"}, "x"));
   CHECK(s.maintained.size() == 2);
   CHECK(print_pseudocode(s) == R"(for each group of q by g_q, in parallel:
@@ -279,23 +281,26 @@ TEST_CASE("roles that cannot be are refused by name") {
   CHECK(contains(refusal(d, {"x"}, "x"), "grouped and streamed"));
   std::vector<AxisRole> roles(d.axes.size(), AxisRole::whole);
   roles[4] = roles[5] = AxisRole::stream;
-  CHECK_THROWS_WITH_AS((void)derive(d, roles), "attention: two streamed axes, x and d: at most one: group or keep whole "
-                                               "the other", Error);
+  CHECK_THROWS_WITH_AS((void)derive(d, roles),
+                       "attention: two streamed axes, x and d: at most one: group or keep whole "
+                       "the other",
+                       Error);
   CHECK_THROWS_AS((void)derive(d, std::vector<AxisRole>{}), Error);
 }
 
 TEST_CASE("a chunk is left out under a mask only where all that the loop does is zero there") {
   const auto masked = [](const std::vector<std::string>& more, const std::string& outputs) {
-    std::vector<std::string> operations = {"P[q,x] = softmax over x (S) mask (q, x)", "O[q,d] = contract over x (P, V)"};
+    std::vector<std::string> operations = {"P[q,x] = softmax over x (S) mask (q, x)",
+                                           "O[q,d] = contract over x (P, V)"};
     operations.insert(operations.end(), more.begin(), more.end());
     const Diagram d = diagram("q: , x: , d: ", "'S[q,x]', 'V[x,d]'", operations, outputs);
     return derive(d, roles_of(d, {"q"}, "x")).skips.has_value();
   };
   CHECK(masked({}, "O"));
   CHECK(masked({"T[q] = sum over x (P)"}, "O, T"));
-  CHECK_FALSE(masked({"T[d] = sum over x (V)"}, "O, T"));      // V is not masked
-  CHECK_FALSE(masked({"T[q] = max over x (S)"}, "O, T"));      // nor is S
-  CHECK_FALSE(masked({"T[q,x] = map exp (S)"}, "O, T"));       // a chunk that has to be written
+  CHECK_FALSE(masked({"T[d] = sum over x (V)"}, "O, T"));  // V is not masked
+  CHECK_FALSE(masked({"T[q] = max over x (S)"}, "O, T"));  // nor is S
+  CHECK_FALSE(masked({"T[q,x] = map exp (S)"}, "O, T"));   // a chunk that has to be written
   CHECK(masked({"E[q,x] = map exp (S) mask (q, x)", "T[q] = sum over x (E)"}, "O, T"));
   CHECK_FALSE(masked({"R[q,x] = softmax over x (S)", "T[q] = contract over x (R, S)"}, "O, T"));
 }

@@ -136,7 +136,8 @@ TEST_CASE("backward with keys split: dQ is stored once for every group of keys")
 TEST_CASE("three operands that lack two axes each") {
   const Diagram d = parse_diagram(
       "algorithm: three\naxes: {i: , j: , k: , b: }\ninputs: ['A[i,b]', 'B[j,b]', 'C[k,b]']\n"
-      "operations: ['T[i,j,k] = contract over b (A, B, C)']\noutputs: [T]\n", "three.yaml");
+      "operations: ['T[i,j,k] = contract over b (A, B, C)']\noutputs: [T]\n",
+      "three.yaml");
   const Case c(derive(d), {{"i", 8}, {"j", 9}, {"k", 10}, {"b", 6}}, {{"i", 2}, {"j", 4}, {"k", 5}, {"b", 3}});
   const auto terms = transfer_terms(c.streamed);
   REQUIRE(terms.size() == 4);
@@ -161,7 +162,8 @@ TEST_CASE("tiles: named axes must be grouped or streamed, once, at least 1; too 
     }
     return "no error";
   };
-  CHECK(error({{"d", 2}}) == "--tile: axis 'd' is neither grouped nor streamed: did you mean 'b'? (one of b, h, g, q, x)");
+  CHECK(error({{"d", 2}}) ==
+        "--tile: axis 'd' is neither grouped nor streamed: did you mean 'b'? (one of b, h, g, q, x)");
   CHECK(error({{"q", 0}}) == "--tile: q=0: a whole number of at least 1");
   CHECK(error({{"q", 1}, {"q", 2}}) == "--tile: axis 'q' stands twice: each axis once");
   const Partition p = make_partition(s, sizes, {{"q", 64}, {"x", 64}}, "--tile");
@@ -174,7 +176,8 @@ TEST_CASE("huge sizes are refused, never wrapped, and named") {
   const Case c = attention({{"q", huge}, {"x", huge}, {"d", 1}}, {{"q", 1}, {"x", 1}});
   CHECK_THROWS_WITH_AS((void)c.total(),
                        "the number of values moved of array K does not fit 64 bits: use smaller sizes (the largest "
-                       "count is 9223372036854775807)", Overflow);
+                       "count is 9223372036854775807)",
+                       Overflow);
   CHECK(c.drawn() == 4);
   const Case masked = attention({{"q", huge}, {"x", huge}, {"d", 1}}, {{"q", 1}, {"x", 1}}, {Mask::Kind::causal, 0, 0});
   CHECK_THROWS_AS((void)masked.total(), Overflow);
