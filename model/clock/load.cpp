@@ -29,14 +29,15 @@ double units_a_node(const Machine& machine, LevelId level) {
   return real(machine.nodes(level)) / std::max(real(machine.compute_nodes()), 1.0);
 }
 
-/// Whether the matrix unit takes its operands from shared memory by itself, rather than from registers by threads' loads.
+/// Whether the matrix unit takes its operands from shared memory by itself, rather than from registers by threads'
+/// loads.
 bool fetches_itself(const TensorInstruction& instruction) {
   return instruction.name != "mma.sync" && instruction.name != "mfma";
 }
 
 struct Pieces {
-  double count = 0;       // instructions in all
-  double columns = 0;     // n over them
+  double count = 0;    // instructions in all
+  double columns = 0;  // n over them
   double clocks = 0;
 };
 
@@ -247,7 +248,8 @@ double compulsory_bytes(const PlacedDiagram& placed) {
   }
   const auto volume_of = [&](ArrayId array, bool input) {
     double product = 1;
-    for (const AxisId a : d.arrays[index(array)].axes) product *= input && a == hidden ? columns : real(sizes[index(a)]);
+    for (const AxisId a : d.arrays[index(array)].axes)
+      product *= input && a == hidden ? columns : real(sizes[index(a)]);
     return product;
   };
   const auto type_of = [&](ArrayId array, bool store) {

@@ -23,7 +23,8 @@ struct BlockLoad {
   static constexpr std::size_t most = 32;
   std::array<PipeLoad, most> pipes{};
   std::size_t count = 0;
-  double loop_bytes = 0;  ///< from and to the level above, one visited iteration; multicast bytes divided by the cluster
+  double loop_bytes =
+      0;  ///< from and to the level above, one visited iteration; multicast bytes divided by the cluster
   double once_bytes = 0;  ///< the same for head and tail
 
   /// The pipe of that name, appended where there is none yet.
@@ -43,14 +44,14 @@ struct Schedule {
   double blocks = 0;            ///< of the busiest node
   double total_iterations = 0;  ///< of all blocks
   double total_blocks = 0;
-  double nodes = 1;             ///< that blocks can run on: whole clusters only
+  double nodes = 1;  ///< that blocks can run on: whole clusters only
 };
 
-/// The busiest node's iterations: the longest block's, an even share of all rounded up, or what a node must take that runs
-/// ceil(blocks / nodes) blocks, whichever is the most. For the last, block lengths are taken to fall evenly from the
-/// longest (with the mean that the mask gives): n nodes run k n + 1 blocks only if one of them runs k + 1 of these, none
-/// shorter than the last. Equal blocks: ceil(blocks / nodes) of them, exactly. How many blocks a node holds at a time
-/// does not change its work.
+/// The busiest node's iterations: the longest block's, an even share of all rounded up, or what a node must take that
+/// runs ceil(blocks / nodes) blocks, whichever is the most. For the last, block lengths are taken to fall evenly from
+/// the longest (with the mean that the mask gives): n nodes run k n + 1 blocks only if one of them runs k + 1 of these,
+/// none shorter than the last. Equal blocks: ceil(blocks / nodes) of them, exactly. How many blocks a node holds at a
+/// time does not change its work.
 [[nodiscard]] Schedule schedule(const PlacedDiagram& placed);
 
 /// Bytes of the inputs and outputs once, without the inputs' columns that the mask hides from all rows: what must cross

@@ -1,8 +1,8 @@
 // The first time model: the fullest pipe, with wave quantisation. Nothing in it is fitted.
 //
 //   busy(pipe of a node) = loop x iterations + once x blocks            of the busiest node (clock/load.hpp)
-//   busy(machine pipe)   = bytes of all blocks / bandwidth              the pipe into the block's level, and device memory
-//   time = max busy + waves x exposed + first exposed + launch overhead
+//   busy(machine pipe)   = bytes of all blocks / bandwidth              the pipe into the block's level, and device
+//   memory time = max busy + waves x exposed + first exposed + launch overhead
 //
 // exposed: what nothing hides at the ends of a block, once per wave of resident blocks: the latency of the pipe that
 // fills the first buffers, the head's and the first iteration's bytes, and the first iteration's vector work before the
@@ -31,7 +31,8 @@ struct MachinePipes {
 const Pipe* device_pipe(const PlacedDiagram& placed) {
   const Machine& machine = *placed.machine;
   LevelId at = placed.block().level;
-  while (at > 0 && machine.levels[static_cast<std::size_t>(at)].parent > 0) at = machine.levels[static_cast<std::size_t>(at)].parent;
+  while (at > 0 && machine.levels[static_cast<std::size_t>(at)].parent > 0)
+    at = machine.levels[static_cast<std::size_t>(at)].parent;
   return machine.pipe_into(at);
 }
 
@@ -56,9 +57,12 @@ MachinePipes machine_pipes(const PlacedDiagram& placed, const BlockLoad& load, c
 
 double latency_of(const Pipe* pipe) { return pipe != nullptr && pipe->latency ? pipe->latency->value : 0; }
 
-double busy_clocks(const PipeLoad& pipe, const Schedule& who) { return pipe.loop * who.iterations + pipe.once * who.blocks; }
+double busy_clocks(const PipeLoad& pipe, const Schedule& who) {
+  return pipe.loop * who.iterations + pipe.once * who.blocks;
+}
 
-/// Clocks of the first iteration that overlap with nothing: one pass through tensor and vector work, less the longer one.
+/// Clocks of the first iteration that overlap with nothing: one pass through tensor and vector work, less the longer
+/// one.
 double ramp(const BlockLoad& load) {
   double tensor = 0, vector = 0;
   for (std::size_t i = 0; i < load.count; ++i) {
@@ -70,12 +74,15 @@ double ramp(const BlockLoad& load) {
 }
 
 /// Clocks at the ends of the busiest node's blocks that no work hides. (comment at the top of the file)
-double exposed_clocks(const PlacedDiagram& placed, const BlockLoad& load, const Schedule& who, Count blocks_per_node, Hertz clock) {
+double exposed_clocks(const PlacedDiagram& placed, const BlockLoad& load, const Schedule& who, Count blocks_per_node,
+                      Hertz clock) {
   const Pipe* into = placed.machine->pipe_into(placed.block().level);
-  const double waves = real(ceil_div(Count(static_cast<std::int64_t>(who.blocks)), std::max(blocks_per_node, Count(1))));
+  const double waves =
+      real(ceil_div(Count(static_cast<std::int64_t>(who.blocks)), std::max(blocks_per_node, Count(1))));
   double fill = latency_of(into) + ramp(load);
   if (into != nullptr) {
-    const double rate = bytes_per_second(*placed.machine, *into, clock) / clock.value / std::max(real(placed.machine->compute_nodes()), 1.0);
+    const double rate = bytes_per_second(*placed.machine, *into, clock) / clock.value /
+                        std::max(real(placed.machine->compute_nodes()), 1.0);
     if (rate > 0) fill += (load.once_bytes + load.loop_bytes) / rate;
   }
   const Pipe* device = device_pipe(placed);
@@ -201,7 +208,8 @@ Prediction predict(const PlacedDiagram& placed, const Plan& plan) {
     if (!name.empty()) out.pipes.push_back({std::string(name), t.seconds > 0 ? seconds / t.seconds : 0});
   };
   out.pipes.reserve(t.load.count + 2);
-  for (std::size_t i = 0; i < t.load.count; ++i) report(t.load.pipes[i].name, busy_clocks(t.load.pipes[i], t.who) / clock.value);
+  for (std::size_t i = 0; i < t.load.count; ++i)
+    report(t.load.pipes[i].name, busy_clocks(t.load.pipes[i], t.who) / clock.value);
   report(t.machine.into_block.name, t.machine.into_block.seconds);
   report(t.machine.device.name, t.machine.device.seconds);
   return out;

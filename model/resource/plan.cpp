@@ -97,7 +97,8 @@ Life life_of(const PlacedDiagram& placed, const Variable& variable) {
   Life life;
   const Streamed& s = *placed.streamed;
   if (variable.engine != CopyEngine::none || variable.output_staging || variable.copies != Count(1)) return life;
-  if (variable.arrays.empty() || touches(variable.arrays, s.maintained) || touches(variable.arrays, s.diagram.inputs)) return life;
+  if (variable.arrays.empty() || touches(variable.arrays, s.maintained) || touches(variable.arrays, s.diagram.inputs))
+    return life;
   for (std::size_t i = 0; i < placed.operations.size(); ++i) {
     const PlacedOperation& op = placed.operations[i];
     const Operation& o = diagram_operation(placed, op);
@@ -127,7 +128,8 @@ struct Layout {
 };
 
 /// A storage all of whose variables are dead while this one lives, or a new one.
-int storage_for(const PlacedDiagram& placed, const Layout& layout, const std::array<Life, most_variables>& lives, std::size_t v) {
+int storage_for(const PlacedDiagram& placed, const Layout& layout, const std::array<Life, most_variables>& lives,
+                std::size_t v) {
   for (std::size_t s = 0; s < layout.count && lives[v].shareable; ++s) {
     bool free = true;
     for (std::size_t w = 0; w < v && free; ++w) {
@@ -204,7 +206,8 @@ const Level& block_level(const PlacedDiagram& placed) {
 Count floor_to(Count value, Count granule) { return value / granule * granule; }
 
 bool agents_ask(const PlacedDiagram& placed) {
-  return std::any_of(placed.agents.begin(), placed.agents.end(), [](const PlacedAgent& a) { return a.registers.has_value(); });
+  return std::any_of(placed.agents.begin(), placed.agents.end(),
+                     [](const PlacedAgent& a) { return a.registers.has_value(); });
 }
 
 }  // namespace
@@ -236,7 +239,8 @@ RegisterNeed register_need(const PlacedDiagram& placed, int agent) {
   RegisterNeed out;
   out.agent = agent;
   out.need = ceil_div(bytes, std::max(a.threads, Count(1)) * register_bytes) + a.overhead;
-  const Count share = floor_to(limits.registers_per_block / std::max(placed.threads, Count(1)), limits.register_granule_per_thread);
+  const Count share =
+      floor_to(limits.registers_per_block / std::max(placed.threads, Count(1)), limits.register_granule_per_thread);
   out.limit = std::min(a.registers ? *a.registers : share, limits.registers_per_thread);
   return out;
 }
@@ -266,10 +270,12 @@ Count launch_registers(const PlacedDiagram& placed) {
 Occupancy occupancy(const Limits& limits, Bytes node_shared, Count threads, Count registers, Bytes shared) {
   if (!limits.known) return {1, ""};
   const Count warps = ceil_div(std::max(threads, Count(1)), limits.warp_size);
-  const Count warp_registers = round_up(std::max(registers, Count(1)) * limits.warp_size, limits.register_granule_per_warp);
+  const Count warp_registers =
+      round_up(std::max(registers, Count(1)) * limits.warp_size, limits.register_granule_per_warp);
   const Count block_shared = round_up(shared.value + limits.shared_reserved_per_block, limits.shared_granule);
   Count by_registers = limits.registers_per_node / limits.schedulers / warp_registers * limits.schedulers / warps;
-  if (warp_registers * round_up(warps, limits.schedulers) > limits.registers_per_block || registers > round_up(limits.registers_per_thread, limits.register_granule_per_thread)) {
+  if (warp_registers * round_up(warps, limits.schedulers) > limits.registers_per_block ||
+      registers > round_up(limits.registers_per_thread, limits.register_granule_per_thread)) {
     by_registers = 0;
   }
   Count by_threads = std::min(limits.threads_per_node / (warps * limits.warp_size), limits.warps_per_node / warps);
@@ -284,7 +290,8 @@ Occupancy occupancy(const Limits& limits, Bytes node_shared, Count threads, Coun
 Occupancy occupancy(const PlacedDiagram& placed) {
   const Bytes shared = shared_bytes(placed);
   if (shared > limit_of(block_level(placed), false)) return {0, "shared memory"};
-  return occupancy(placed.machine->limits, limit_of(block_level(placed), true), placed.threads, launch_registers(placed), shared);
+  return occupancy(placed.machine->limits, limit_of(block_level(placed), true), placed.threads,
+                   launch_registers(placed), shared);
 }
 
 Footprint::Footprint(const PlacedDiagram& placed) : uses_(placed.variables.size()) {
@@ -343,8 +350,10 @@ RegisterNeed Footprint::register_need(const PlacedDiagram& placed) const {
       if (uses_[v].owner != static_cast<int>(v)) continue;
       bytes += at(placed, v).scope == Scope::block ? ceil_div(most[v], std::max(a.instances, Count(1))) : most[v];
     }
-    RegisterNeed one{static_cast<int>(i), ceil_div(bytes, std::max(a.threads, Count(1)) * register_bytes) + a.overhead, 0};
-    const Count share = floor_to(limits.registers_per_block / std::max(placed.threads, Count(1)), limits.register_granule_per_thread);
+    RegisterNeed one{static_cast<int>(i), ceil_div(bytes, std::max(a.threads, Count(1)) * register_bytes) + a.overhead,
+                     0};
+    const Count share =
+        floor_to(limits.registers_per_block / std::max(placed.threads, Count(1)), limits.register_granule_per_thread);
     one.limit = std::min(a.registers ? *a.registers : share, limits.registers_per_thread);
     if (worst.agent < 0 || one.need * worst.limit > worst.need * one.limit) worst = one;
   }
@@ -359,9 +368,11 @@ Plan plan(const PlacedDiagram& placed) {
     const Variable& variable = at(placed, v);
     const Count copy = round_up(bytes_of(variable.elements, variable.type).value, alignment(placed, variable));
     const Bytes size(copy * variable.copies * instances(placed, variable));
-    out.shared.push_back({static_cast<int>(v), Bytes(layout.storages[static_cast<std::size_t>(layout.of[v])].offset), size});
+    out.shared.push_back(
+        {static_cast<int>(v), Bytes(layout.storages[static_cast<std::size_t>(layout.of[v])].offset), size});
   }
-  std::stable_sort(out.shared.begin(), out.shared.end(), [](const Slot& a, const Slot& b) { return a.offset < b.offset; });
+  std::stable_sort(out.shared.begin(), out.shared.end(),
+                   [](const Slot& a, const Slot& b) { return a.offset < b.offset; });
   out.barriers = barrier_count(placed);
   out.shared_total = Bytes(total_of(placed, layout));
   out.shared_limit = limit_of(block_level(placed), false);

@@ -21,8 +21,8 @@ namespace napkin {
 /// Registers a thread of one agent: what its variables and its overhead take, and what it may have.
 struct RegisterNeed {
   int agent = -1;  ///< index into PlacedDiagram::agents; -1: no agents
-  Count need;      ///< sum of the variables at level "registers" (aliases share) / (4 B x threads), rounded up, + overhead
-  Count limit;     ///< what the kernel asks for (setmaxnreg), else the threads' share of the registers; at most 255
+  Count need;   ///< sum of the variables at level "registers" (aliases share) / (4 B x threads), rounded up, + overhead
+  Count limit;  ///< what the kernel asks for (setmaxnreg), else the threads' share of the registers; at most 255
 };
 [[nodiscard]] RegisterNeed register_need(const PlacedDiagram& placed, int agent);
 
@@ -41,12 +41,13 @@ struct Occupancy {
 
 /// `node_shared`: bytes of shared memory of one node. Registers and shared memory as given are rounded up to the
 /// granules here. Blocks 0: does not fit at all. (the rules of cuda_occupancy.h, from its documentation)
-[[nodiscard]] Occupancy occupancy(const Limits& limits, Bytes node_shared, Count threads, Count registers, Bytes shared);
+[[nodiscard]] Occupancy occupancy(const Limits& limits, Bytes node_shared, Count threads, Count registers,
+                                  Bytes shared);
 [[nodiscard]] Occupancy occupancy(const PlacedDiagram& placed);
 
-/// Where the bytes of a placement go, with the sizes left open: made of one placement, it serves every other of the same
-/// alternatives (PlacedDiagram::variant) and agents, whose variables differ in elements and copies alone. For searches: it
-/// finds storages, alignments and owners once.
+/// Where the bytes of a placement go, with the sizes left open: made of one placement, it serves every other of the
+/// same alternatives (PlacedDiagram::variant) and agents, whose variables differ in elements and copies alone. For
+/// searches: it finds storages, alignments and owners once.
 class Footprint {
  public:
   explicit Footprint(const PlacedDiagram& placed);
@@ -56,7 +57,7 @@ class Footprint {
 
  private:
   struct Use {
-    int storage = -1;          ///< at the block's level
+    int storage = -1;  ///< at the block's level
     Count align = 1, instances = 1;
     int owner = -1, agent = -1;  ///< at level "registers": whose storage, whose registers
     bool barriers = false;

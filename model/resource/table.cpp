@@ -11,7 +11,9 @@ namespace {
 double real(Count count) { return static_cast<double>(count); }
 std::size_t at(int id) { return static_cast<std::size_t>(id); }
 
-const VariableMapping& mapping_of(const PlacedDiagram& placed, const Variable& v) { return placed.mapping->variables[at(v.mapping)]; }
+const VariableMapping& mapping_of(const PlacedDiagram& placed, const Variable& v) {
+  return placed.mapping->variables[at(v.mapping)];
+}
 
 /// The agent that the table counts: the one that divides the group among its instances, else the last.
 const PlacedAgent* counted_agent(const PlacedDiagram& placed) {
@@ -72,7 +74,9 @@ TableRow row_of(const PlacedDiagram& placed, const Variable& v) {
 }
 
 Bytes limit_of(const Level& level) {
-  const Number* number = level.per_block ? &*level.per_block : level.capacity.known() ? &level.capacity.best() : nullptr;
+  const Number* number = level.per_block          ? &*level.per_block
+                         : level.capacity.known() ? &level.capacity.best()
+                                                  : nullptr;
   return Bytes(number == nullptr ? Count(0) : Count(static_cast<std::int64_t>(number->value)));
 }
 
@@ -106,7 +110,8 @@ void add_excess(const PlacedDiagram& placed, const ConfigurationTable& table, Ta
   if (placed.machine->levels[at(total.level)].name != "registers" || threads < Count(1)) return;
   const Limits& limits = placed.machine->limits;
   const Count taken = ceil_div(total.block_bytes.value + total.agent_bytes.value * n, threads);
-  const Count registers = limits.registers_per_block / threads / limits.register_granule_per_thread * limits.register_granule_per_thread;
+  const Count registers =
+      limits.registers_per_block / threads / limits.register_granule_per_thread * limits.register_granule_per_thread;
   total.excess_per_thread = Count(static_cast<std::int64_t>(std::llround(real(total.excess.value) / real(threads))));
   total.excess_allocatable = std::min(registers, limits.registers_per_thread) * Count(4) - taken;
 }
@@ -130,7 +135,8 @@ ThroughputRow tensor_row(const PlacedDiagram& placed, const PlacedOperation& op,
 }
 
 /// Rows of one operation and unit; works of one unit stay apart only where their operation does.
-void add_vector_rows(const PlacedDiagram& placed, const PlacedOperation& op, double threads, std::vector<ThroughputRow>& rows) {
+void add_vector_rows(const PlacedDiagram& placed, const PlacedOperation& op, double threads,
+                     std::vector<ThroughputRow>& rows) {
   for (const PlacedWork& work : op.work) {
     if (work.unit < 0) continue;
     const Unit& unit = placed.machine->units[at(work.unit)];
@@ -190,7 +196,8 @@ StreamedBytes streamed_bytes(const PlacedDiagram& placed, double rows) {
       elements *= real(placed.streamed->stream == axis ? placed.block().chunk : placed.block().extent[at(axis)]);
       if (agent == nullptr) continue;
       const auto& splits = placed.mapping->agents[at(agent->mapping)].splits;
-      carries_rows |= std::find(splits.begin(), splits.end(), placed.streamed->diagram.axes[at(axis)].name) != splits.end();
+      carries_rows |=
+          std::find(splits.begin(), splits.end(), placed.streamed->diagram.axes[at(axis)].name) != splits.end();
     }
     const double bytes = elements * bits(c.type) / 8;
     (carries_rows ? out.a_row : out.shared) += carries_rows ? bytes / rows : bytes;
@@ -243,7 +250,8 @@ std::optional<double> bandwidth_threshold(const PlacedDiagram& placed) {
   const Hertz clock = tensor_clock(placed);
   const Pipe* device = placed.machine->pipe_into(placed.levels.empty() ? 0 : placed.levels.front().level);
   if (device == nullptr) return std::nullopt;
-  const double rate = bytes_per_second(*placed.machine, *device, clock) / std::max(real(placed.machine->compute_nodes()), 1.0);
+  const double rate =
+      bytes_per_second(*placed.machine, *device, clock) / std::max(real(placed.machine->compute_nodes()), 1.0);
   const double of_row = throughput_table(placed).tensor_clocks * working_threads(placed) / rows;  // k_TC
   if (!(rate > 0) || !(clock.value > 0)) return std::nullopt;
   const double gain = of_row / clock.value - bytes.a_row / rate;  // what one more row adds to computing less to loading
@@ -254,7 +262,8 @@ std::optional<double> bandwidth_threshold(const PlacedDiagram& placed) {
 double ideal_tensor_rate(const PlacedDiagram& placed) {
   const double clocks = throughput_table(placed).tensor_clocks;
   if (!(clocks > 0)) return 0;
-  return tensor_flops(placed) / working_threads(placed) / clocks * real(placed.machine->compute_nodes()) * tensor_clock(placed).value;
+  return tensor_flops(placed) / working_threads(placed) / clocks * real(placed.machine->compute_nodes()) *
+         tensor_clock(placed).value;
 }
 
 }  // namespace napkin

@@ -12,29 +12,31 @@ namespace napkin {
 
 /// One variable: what it holds, where, and its bytes where one instance of it lies.
 struct TableRow {
-  std::string variable;   ///< its name in the mapping
-  std::string array;      ///< the diagram's array, or the auxiliaries' names
-  std::string axes;       ///< "w_q x s_x": g a block's part, w an agent's, t a thread's, s a chunk; else the axis or the size's knob
+  std::string variable;  ///< its name in the mapping
+  std::string array;     ///< the diagram's array, or the auxiliaries' names
+  std::string
+      axes;  ///< "w_q x s_x": g a block's part, w an agent's, t a thread's, s a chunk; else the axis or the size's knob
   DType type = DType::f32;
   LevelId level = 0;
   Scope scope = Scope::block;
   Count copies = 1;
-  Count elements;         ///< of one copy
-  Bytes block_bytes;      ///< scope block: all copies; else 0
-  Bytes agent_bytes;      ///< scope agent: all copies of one instance; else 0
+  Count elements;     ///< of one copy
+  Bytes block_bytes;  ///< scope block: all copies; else 0
+  Bytes agent_bytes;  ///< scope agent: all copies of one instance; else 0
 };
 
 /// One level of the table: how many agents it holds. (theory 10: N_max = (M_max - M_TB) / M_WG)
 struct TableTotal {
   LevelId level = 0;
-  Bytes limit;            ///< of one block: M_max
-  Bytes block_bytes;      ///< M_TB
-  Bytes agent_bytes;      ///< M_WG
+  Bytes limit;                        ///< of one block: M_max
+  Bytes block_bytes;                  ///< M_TB
+  Bytes agent_bytes;                  ///< M_WG
   std::optional<double> most_agents;  ///< N_max; none where no variable belongs to an agent
-  Bytes excess;           ///< limit - M_TB - N M_WG with the table's N; negative where N does not fit
-  Bytes excess_per_agent;            ///< excess / N, rounded down
-  std::optional<Count> excess_per_thread;  ///< bytes; registers only: of the threads' share as the paper counts it (erratum P5)
-  std::optional<Count> excess_allocatable; ///< the same with registers in whole granules
+  Bytes excess;                       ///< limit - M_TB - N M_WG with the table's N; negative where N does not fit
+  Bytes excess_per_agent;             ///< excess / N, rounded down
+  std::optional<Count>
+      excess_per_thread;  ///< bytes; registers only: of the threads' share as the paper counts it (erratum P5)
+  std::optional<Count> excess_allocatable;  ///< the same with registers in whole granules
 };
 
 struct ConfigurationTable {
@@ -64,9 +66,10 @@ struct ThroughputTable {
 /// Loop operations only, by peak rates. `threads` of a block share its work evenly.
 [[nodiscard]] ThroughputTable throughput_table(const PlacedDiagram& placed);
 
-/// The rows g of a block above which its loop is not bound by device memory, without any cache: the tensor clocks of one
-/// iteration take longer than its streamed bytes H_B at the node's share of the bandwidth (k_TC clocks a row; bytes that
-/// grow with the rows, as of a matrix product's left operand, are taken off its right side). None: no number is enough.
+/// The rows g of a block above which its loop is not bound by device memory, without any cache: the tensor clocks of
+/// one iteration take longer than its streamed bytes H_B at the node's share of the bandwidth (k_TC clocks a row; bytes
+/// that grow with the rows, as of a matrix product's left operand, are taken off its right side). None: no number is
+/// enough.
 ///     k_TC g / f >= H_B N / B    =>    g >= f H_B N / (k_TC B)              (theory 11, erratum P1; 295.2 on the H100)
 [[nodiscard]] std::optional<double> bandwidth_threshold(const PlacedDiagram& placed);
 

@@ -28,18 +28,28 @@ struct Expert {
 };
 
 test::Knobs hopper(int warpgroups, int x, const char* p_in) {
-  test::Knobs out = {{"warpgroups", std::to_string(warpgroups)}, {"q", std::to_string(64 * warpgroups)}, {"x", std::to_string(x)},
-                     {"overlap", "on"}, {"stages", "2"}};
+  test::Knobs out = {{"warpgroups", std::to_string(warpgroups)},
+                     {"q", std::to_string(64 * warpgroups)},
+                     {"x", std::to_string(x)},
+                     {"overlap", "on"},
+                     {"stages", "2"}};
   if (p_in != nullptr) out.emplace_back("p_in", p_in);
   return out;
 }
 
 test::Knobs ampere(int q, int x, int warps, int stages = 1, const char* q_in = "shared") {
-  return {{"q", std::to_string(q)}, {"x", std::to_string(x)}, {"warps", std::to_string(warps)}, {"stages", std::to_string(stages)}, {"q_in", q_in}};
+  return {{"q", std::to_string(q)},
+          {"x", std::to_string(x)},
+          {"warps", std::to_string(warps)},
+          {"stages", std::to_string(stages)},
+          {"q_in", q_in}};
 }
 
 test::Knobs triton(int q, int x, int stages, int warps) {
-  return {{"q", std::to_string(q)}, {"x", std::to_string(x)}, {"stages", std::to_string(stages)}, {"warps", std::to_string(warps)}};
+  return {{"q", std::to_string(q)},
+          {"x", std::to_string(x)},
+          {"stages", std::to_string(stages)},
+          {"warps", std::to_string(warps)}};
 }
 
 std::vector<Expert> hopper_rows() {
@@ -100,7 +110,8 @@ std::vector<Expert> ampere_rows() {
 
 std::string text_of(const std::vector<Violation>& found) {
   std::string out;
-  for (const Violation& v : found) out += v.constraint + " " + std::to_string(v.needed) + " > " + std::to_string(v.available) + "; ";
+  for (const Violation& v : found)
+    out += v.constraint + " " + std::to_string(v.needed) + " > " + std::to_string(v.available) + "; ";
   return out;
 }
 
@@ -127,18 +138,21 @@ void check_row(const Expert& e, const test::Shape& shape) {
   const Prediction predicted = predict(placed, p);
   CHECK(predicted.time.value > 0);
   CHECK(predicted.tflops > 0);
-  MESSAGE(e.source << ": " << e.kernel << " on " << e.gpu << ", " << p.shared_total.value.get() << " B, " << p.registers_per_thread.get() << "/"
-                   << p.registers_limit.get() << " registers, " << predicted.tflops << " TFLOP/s, " << predicted.bound);
+  MESSAGE(e.source << ": " << e.kernel << " on " << e.gpu << ", " << p.shared_total.value.get() << " B, "
+                   << p.registers_per_thread.get() << "/" << p.registers_limit.get() << " registers, "
+                   << predicted.tflops << " TFLOP/s, " << predicted.bound);
 }
 
 }  // namespace
 
 TEST_CASE("experts' attention tiles on Hopper are legal") {
-  for (const Expert& e : hopper_rows()) check_row(e, {{"b", 2}, {"h", 16}, {"q", 8192}, {"x", 8192}, {"d", e.d}, {"dv", e.dv}});
+  for (const Expert& e : hopper_rows())
+    check_row(e, {{"b", 2}, {"h", 16}, {"q", 8192}, {"x", 8192}, {"d", e.d}, {"dv", e.dv}});
 }
 
 TEST_CASE("experts' attention tiles on Ampere are legal") {
-  for (const Expert& e : ampere_rows()) check_row(e, {{"b", 2}, {"h", 16}, {"q", 4096}, {"x", 4096}, {"d", e.d}, {"dv", e.dv}});
+  for (const Expert& e : ampere_rows())
+    check_row(e, {{"b", 2}, {"h", 16}, {"q", 4096}, {"x", 4096}, {"d", e.d}, {"dv", e.dv}});
 }
 
 TEST_CASE("experts' matrix-product tiles are legal: fast.cu, ThunderKittens") {

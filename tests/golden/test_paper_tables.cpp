@@ -19,11 +19,15 @@ namespace {
 constexpr std::int64_t KiB = 1024;
 
 const test::LaidOut& paper() {
-  static const test::LaidOut question("napkin_fp8", "paper-h100", {{"h", 16}, {"q", 8192}, {"x", 8192}, {"d", 128}}, DType::e4m3);
+  static const test::LaidOut question("napkin_fp8", "paper-h100", {{"h", 16}, {"q", 8192}, {"x", 8192}, {"d", 128}},
+                                      DType::e4m3);
   return question;
 }
 
-PlacedDiagram table1() { return paper().place({{"q", "384"}, {"warpgroups", "3"}, {"x", "64"}, {"u_x", "64"}, {"d_block", "32"}, {"d_step", "8"}}); }
+PlacedDiagram table1() {
+  return paper().place(
+      {{"q", "384"}, {"warpgroups", "3"}, {"x", "64"}, {"u_x", "64"}, {"d_block", "32"}, {"d_step", "8"}});
+}
 
 struct Row {
   std::string variable, axes;
@@ -89,9 +93,9 @@ TEST_CASE("Tables 1 and 2: totals, the most warpgroups, the excess") {
   CHECK(*shared.most_agents == doctest::Approx(3.196).epsilon(0.0002));  // erratum P3: printed 3.7 (3.73)
   CHECK(*registers.most_agents == doctest::Approx(3.42).epsilon(0.002));
   CHECK(table.agents == Count(3));
-  CHECK(shared.excess == Bytes(11 * KiB));            // erratum P3: printed 35
+  CHECK(shared.excess == Bytes(11 * KiB));                // erratum P3: printed 35
   CHECK(shared.excess_per_agent == Bytes(11 * KiB / 3));  // erratum P3: printed 11.67 KiB
-  CHECK(registers.excess == Bytes(32512));            // 31.75 KiB
+  CHECK(registers.excess == Bytes(32512));                // 31.75 KiB
   CHECK(static_cast<double>(registers.excess.value) / KiB == 31.75);
   CHECK(static_cast<double>(registers.excess_per_agent.value) / KiB == doctest::Approx(10.58).epsilon(0.001));
   CHECK(*registers.excess_per_thread == Count(85));
@@ -127,7 +131,8 @@ TEST_CASE("the plan of Table 1 fits: three warpgroups in 227 KiB and 168 registe
 TEST_CASE("Table 3: clocks a thread of each operation") {
   const ThroughputTable table = throughput_table(table1());
   REQUIRE(table.rows.size() == 5);
-  const ThroughputRow &qk = table.rows[0], &exp = table.rows[1], &delta = table.rows[2], &pv = table.rows[3], &add = table.rows[4];
+  const ThroughputRow &qk = table.rows[0], &exp = table.rows[1], &delta = table.rows[2], &pv = table.rows[3],
+                      &add = table.rows[4];
   CHECK(qk.operation == "S");
   CHECK(qk.unit == "tensor e4m3");
   CHECK(qk.operations == 16384);
@@ -152,6 +157,7 @@ TEST_CASE("Table 3: clocks a thread of each operation") {
 
 TEST_CASE("Appendix B.0.1: 295 rows, 1.32 PFLOP/s") {
   const PlacedDiagram placed = table1();
-  CHECK(*bandwidth_threshold(placed) == doctest::Approx(295.2).epsilon(0.0002));  // erratum P1: the formula, not the value
+  CHECK(*bandwidth_threshold(placed) ==
+        doctest::Approx(295.2).epsilon(0.0002));  // erratum P1: the formula, not the value
   CHECK(ideal_tensor_rate(placed) == doctest::Approx(1.319e15).epsilon(0.0005));
 }

@@ -135,7 +135,8 @@ TEST_CASE("the Ampere blog's kernel: 64 KiB apart, one block; O in Q's place 48 
 TEST_CASE("registers of the Ampere blog's table: Q 32, S 32, P 16, O 64, m and l 2 each (theory 17)") {
   const Blog blog(true);
   // The blog's K and V fragments (128 each) are whole tiles in registers; this mapping reads them from shared memory.
-  CHECK(register_need(blog.placed).need == Count(32 + 32 + 16 + 64 + 1));  // 16 rows x 2 values x 4 B / 128 B a warp = 1
+  CHECK(register_need(blog.placed).need ==
+        Count(32 + 32 + 16 + 64 + 1));  // 16 rows x 2 values x 4 B / 128 B a warp = 1
 }
 
 TEST_CASE("FlashAttention-3: setmaxnreg shares, launch registers 168 and 128") {
@@ -179,7 +180,8 @@ TEST_CASE("storage that the mapping does not share does not overlap, for every t
   for (const std::string& name : builtin_mappings()) {
     const Mapping mapping = load_mapping(name, "test");
     const Diagram diagram = load_diagram(mapping.algorithm);
-    const test::Shape sizes = mapping.algorithm == "attention" ? shape : test::Shape{{"a", 4096}, {"b", 4096}, {"c", 4096}};
+    const test::Shape sizes =
+        mapping.algorithm == "attention" ? shape : test::Shape{{"a", 4096}, {"b", 4096}, {"c", 4096}};
     if (mapping.algorithm != "attention" && mapping.algorithm != "matmul") continue;
     const bool ampere = runs_on(mapping, load_machine("a100-sxm-80", "gpu"));
     const DType dtype = parse_dtype(mapping.dtypes.front(), "test");
@@ -229,14 +231,16 @@ TEST_CASE("occupancy is the toolkit's own") {
     state.carveoutConfig = SHAREDMEM_CARVEOUT_MAX_SHARED;
     for (const int threads : {32, 64, 128, 160, 256, 384, 512, 768, 1024}) {
       for (const int registers : {16, 32, 40, 64, 96, 128, 160, 168, 169, 176, 202, 240, 255}) {
-        for (const std::int64_t shared : {std::int64_t{0}, 4 * KiB, 16 * KiB + 8, 33 * KiB, 48 * KiB, 64 * KiB, block_shared}) {
+        for (const std::int64_t shared :
+             {std::int64_t{0}, 4 * KiB, 16 * KiB + 8, 33 * KiB, 48 * KiB, 64 * KiB, block_shared}) {
           cudaOccFuncAttributes function{};
           function.maxThreadsPerBlock = threads;
           function.numRegs = registers;
           function.maxDynamicSharedSizeBytes = static_cast<std::size_t>(block_shared);
           function.shmemLimitConfig = FUNC_SHMEM_LIMIT_OPTIN;
           cudaOccResult result{};
-          const cudaOccError ok = cudaOccMaxActiveBlocksPerMultiprocessor(&result, &device, &function, &state, threads, static_cast<std::size_t>(shared));
+          const cudaOccError ok = cudaOccMaxActiveBlocksPerMultiprocessor(&result, &device, &function, &state, threads,
+                                                                          static_cast<std::size_t>(shared));
           REQUIRE(ok == CUDA_OCC_SUCCESS);
           const Occupancy own = occupancy(limits, node_shared, threads, registers, Bytes(shared));
           CAPTURE(gpu);

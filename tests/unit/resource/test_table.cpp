@@ -41,7 +41,8 @@ TEST_CASE("FlashAttention-3's 128 x 128 tile: rows, aliases counted once, how ma
 }
 
 TEST_CASE("packed heads stand in the axes; single ones do not") {
-  const test::LaidOut question("flash_attention_3", "h200-sxm", {{"g", 8}, {"q", 16}, {"x", 4096}, {"d", 128}}, DType::bf16);
+  const test::LaidOut question("flash_attention_3", "h200-sxm", {{"g", 8}, {"q", 16}, {"x", 4096}, {"d", 128}},
+                               DType::bf16);
   const ConfigurationTable table = configuration_table(question.place({{"q", "16"}, {"g", "8"}}));
   CHECK(row(table, "Q").axes == "g_g x g_q x d");
 }
@@ -56,8 +57,8 @@ TEST_CASE("matrix product: one tensor row, its threshold and rate") {
   CHECK(table.rows[0].operations == 2.0 * 128 * 256 * 64 / 256);
   CHECK(table.tensor_clocks == table.rows[0].operations / 4096);
   CHECK(ideal_tensor_rate(placed) == doctest::Approx(989.4e12).epsilon(0.001));
-  // A grows with the rows: per row and k-step 2 x 256 x 64 / 4096 = 8 clk against 128 B, so a c tile of 256 columns is too
-  // narrow to run from device memory alone (25.4 GB/s a node: 9.3 clk).
+  // A grows with the rows: per row and k-step 2 x 256 x 64 / 4096 = 8 clk against 128 B, so a c tile of 256 columns is
+  // too narrow to run from device memory alone (25.4 GB/s a node: 9.3 clk).
   CHECK(!bandwidth_threshold(placed));
 }
 
