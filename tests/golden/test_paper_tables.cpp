@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "model/clock/prediction.hpp"
 #include "model/resource/plan.hpp"
 #include "model/resource/table.hpp"
 #include "tests/laid_out.hpp"
@@ -160,4 +161,13 @@ TEST_CASE("Appendix B.0.1: 295 rows, 1.32 PFLOP/s") {
   CHECK(*bandwidth_threshold(placed) ==
         doctest::Approx(295.2).epsilon(0.0002));  // erratum P1: the formula, not the value
   CHECK(ideal_tensor_rate(placed) == doctest::Approx(1.319e15).epsilon(0.0005));
+}
+
+TEST_CASE("one whole wave of the paper's kernel comes close to its ideal rate, bound by the tensor units") {
+  const test::LaidOut question("napkin_fp8", "paper-h100", {{"h", 12}, {"q", 11 * 384}, {"x", 65536}, {"d", 128}},
+                               DType::e4m3);
+  const PlacedDiagram placed = question.place({{"q", "384"}, {"warpgroups", "3"}});
+  const Prediction predicted = predict(placed, plan(placed));
+  CHECK(predicted.bound == "tensor");
+  CHECK(predicted.tflops == doctest::Approx(1319).epsilon(0.002));
 }
