@@ -10,10 +10,10 @@ namespace napkin {
 /// minimise  ln sum_t exp(offset_t - (lacks x)_t)   over x   s.t.  sum x <= budget,  0 <= x_i <= upper_i.
 /// With x = ln g this is theory section 6: offset_t = ln A_t, lacks(t, i) = 1 where array t lacks axis i.
 struct LogProgram {
-  Eigen::MatrixXd lacks;    ///< terms x axes, entries 0 and 1; every column has a 1
-  Eigen::VectorXd offset;   ///< by term
-  Eigen::VectorXd upper;    ///< by axis, > 0, infinity where unbounded
-  double budget = 0;        ///< ln(M / y), >= 0
+  Eigen::MatrixXd lacks;   ///< terms x axes, entries 0 and 1; every column has a 1
+  Eigen::VectorXd offset;  ///< by term
+  Eigen::VectorXd upper;   ///< by axis, > 0, infinity where unbounded
+  double budget = 0;       ///< ln(M / y), >= 0
 };
 
 enum class Bound { lower, inside, upper };

@@ -77,8 +77,8 @@ struct Reduced {
   std::vector<Product> symbol;
   double constant = 0;
   std::vector<Product> constant_symbols;
-  Product volume;       // product of the axes clamped at full size, in names
-  double scale = 1;     // the same as a number: y * scale * prod free g <= M
+  Product volume;    // product of the axes clamped at full size, in names
+  double scale = 1;  // the same as a number: y * scale * prod free g <= M
 };
 
 LogProgram log_program(const Terms& terms, const std::vector<AxisClass>& classes, double budget) {
@@ -112,8 +112,10 @@ Reduced reduce(const GeometricProgram& program, const Terms& terms, const std::v
       if (!in(lacks, classes[c].members.front())) continue;
       if (bound[c] == Bound::inside) rest |= AxisSet{1} << c;
       if (bound[c] != Bound::upper) continue;
-      for (std::size_t i : classes[c].members) divisor = divisor * power(program.axes[i].symbol, -1);
-      divide *= std::exp(classes[c].upper);
+      for (std::size_t i : classes[c].members) {
+        divisor = divisor * power(program.axes[i].symbol, -1);
+        divide *= program.axes[i].size;
+      }
     }
     Merged& m = free_terms[rest];
     m.coefficient += term.coefficient / divide;
@@ -123,8 +125,10 @@ Reduced reduce(const GeometricProgram& program, const Terms& terms, const std::v
   for (std::size_t c = 0; c < classes.size(); ++c) {
     if (bound[c] == Bound::inside) inside.push_back(c);
     if (bound[c] != Bound::upper || !classes[c].limited) continue;
-    for (std::size_t i : classes[c].members) r.volume = r.volume * program.axes[i].symbol;
-    r.scale *= std::exp(classes[c].upper);
+    for (std::size_t i : classes[c].members) {
+      r.volume = r.volume * program.axes[i].symbol;
+      r.scale *= program.axes[i].size;
+    }
   }
   if (const auto constant = free_terms.find(0); constant != free_terms.end()) {
     r.constant = constant->second.coefficient;
@@ -230,12 +234,13 @@ PowerTerm non_constant(const Reduced& r, const GeometricProgram& program, double
   return leading(r, y);
 }
 
-// A class's ln g handed to its axes, the one declared last first.
+// A class's ln g handed to its axes, the one declared last first. A full axis gets its size exactly.
 void spread(const GeometricProgram& program, const AxisClass& c, double x, Box box, std::vector<double>& group) {
   for (auto i = c.members.rbegin(); i != c.members.rend(); ++i) {
-    const double most = box == Box::none && i + 1 == c.members.rend() ? x : std::log(program.axes[*i].size);
-    const double part = std::min(x, most);
-    group[*i] = std::exp(part);
+    const double size = program.axes[*i].size;
+    const bool rest = box == Box::none && i + 1 == c.members.rend();
+    const double part = rest ? x : std::min(x, std::log(size));
+    group[*i] = std::abs(part - std::log(size)) < 1e-12 ? size : std::exp(part);
     x -= part;
   }
 }
@@ -285,8 +290,8 @@ ClosedForm closed_form(const GeometricProgram& program, double memory, Box box) 
   }
   const auto choices = static_cast<std::size_t>(std::count(bound.begin(), bound.end(), Bound::lower));
   if (result.fits && choices > 0) {
-    const LogSolution s = solve(log_program(terms, {classes.begin(), classes.begin() + static_cast<Index>(choices)},
-                                            std::log(room)));
+    const LogSolution s =
+        solve(log_program(terms, {classes.begin(), classes.begin() + static_cast<Index>(choices)}, std::log(room)));
     std::copy(s.bound.begin(), s.bound.end(), bound.begin());
     for (std::size_t c = 0; c < choices; ++c) {
       spread(program, classes[c], s.x[static_cast<Index>(c)], box, result.group);

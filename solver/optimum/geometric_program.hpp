@@ -26,8 +26,8 @@ struct ProgramAxis {
   std::string name;
   AxisId axis = 0;
   double size = 1;
-  Product symbol;        ///< the name; empty (1) for an axis of size 1 by default
-  bool limited = true;   ///< g_i is in the memory limit; false: it costs no memory, so g_i = a_i
+  Product symbol;       ///< the name; empty (1) for an axis of size 1 by default
+  bool limited = true;  ///< g_i is in the memory limit; false: it costs no memory, so g_i = a_i
 };
 
 struct ProgramTerm {
@@ -38,9 +38,9 @@ struct ProgramTerm {
 };
 
 struct GeometricProgram {
-  std::vector<ProgramAxis> axes;   ///< the grouped axes, in the diagram's order; at most 64
+  std::vector<ProgramAxis> axes;  ///< the grouped axes, in the diagram's order; at most 64
   std::vector<ProgramTerm> terms;
-  double resident = 1;             ///< y, weighted; 0: no memory limit
+  double resident = 1;  ///< y, weighted; 0: no memory limit
   Product resident_symbol;
 };
 
@@ -56,15 +56,15 @@ struct PowerTerm {
 enum class Box { axes, none };
 
 struct ClosedForm {
-  bool fits = false;               ///< false where the memory is below y: group sizes are then 1
+  bool fits = false;  ///< false where the memory is below y: group sizes are then 1
   /// True: transfer = sum alpha M^-beta as long as the same limits bind (theorem (ii) or (iii)). False: the last term
   /// is the leading one only, exact for M -> infinity (theorem (iv), erratum P15).
   bool exact = true;
-  std::vector<PowerTerm> terms;    ///< one per beta, ascending; beta = 0 first where there is one
-  double transfer = 0;             ///< H* of the real-valued programme, whether or not the terms are exact
-  std::vector<double> group;       ///< optimal g by program axis
-  double local_exponent = 0;       ///< -d ln(non-constant part) / d ln M at the optimum
-  std::string formula;             ///< "2 q d + 4 q x d^2 / M"
+  std::vector<PowerTerm> terms;  ///< one per beta, ascending; beta = 0 first where there is one
+  double transfer = 0;           ///< H* of the real-valued programme, whether or not the terms are exact
+  std::vector<double> group;     ///< optimal g by program axis
+  double local_exponent = 0;     ///< -d ln(non-constant part) / d ln M at the optimum
+  std::string formula;           ///< "2 q d + 4 q x d^2 / M"
 };
 
 /// The minimum and its closed form at `memory` (in the unit of y). Axes at a limit are clamped and the rest is solved

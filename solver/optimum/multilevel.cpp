@@ -11,7 +11,8 @@ std::size_t child_of(std::span<const MemoryLevel> levels, std::size_t i) {
   for (std::size_t c = i + 1; c < levels.size(); ++c) {
     if (levels[c].kind == LevelKind::ordinary) return c;
   }
-  throw Error("optimum", "level '" + levels[i].name + "' has no ordinary level below it", "a level that holds its data");
+  throw Error("optimum", "level '" + levels[i].name + "' has no ordinary level below it",
+              "a level that holds its data");
 }
 
 // The cross-transfer level that serves ordinary level c: directly above it.
@@ -85,7 +86,8 @@ std::vector<EffectiveLevel> effective_levels(std::span<const MemoryLevel> levels
     } else {
       const MemoryLevel& child = levels[child_of(levels, i)];
       const bool crosses = level.kind == LevelKind::cross_transfer;
-      result.push_back({level.name, crosses ? child.weight - level.weight : level.weight, level.children * child.memory});
+      result.push_back(
+          {level.name, crosses ? child.weight - level.weight : level.weight, level.children * child.memory});
     }
   }
   return result;
@@ -170,23 +172,26 @@ NestedFactors nested_factors(Count n_max, const std::vector<AxisSet>& lacks, con
   NestedFactors best;
   double least = INFINITY;
   std::vector<Count> factors(static_cast<std::size_t>(axes), 1);
-  factor(0, n_max.get(), [&] {
-    double sum = 0;
-    Count used = 1;
-    for (Count n : factors) used *= n;
-    for (std::size_t t = 0; t < lacks.size(); ++t) {
-      double term = shares[t];
-      for (std::size_t i = 0; i < factors.size(); ++i) {
-        if (((lacks[t] >> i) & 1U) != 0) term /= static_cast<double>(factors[i]);
-      }
-      sum += term;
-    }
-    const bool tie = std::abs(sum - least) <= 1e-12 * sum;
-    if (tie ? used < best.used : sum < least) {
-      least = sum;
-      best = {factors, used, 0};
-    }
-  }, factors);
+  factor(
+      0, n_max.get(),
+      [&] {
+        double sum = 0;
+        Count used = 1;
+        for (Count n : factors) used *= n;
+        for (std::size_t t = 0; t < lacks.size(); ++t) {
+          double term = shares[t];
+          for (std::size_t i = 0; i < factors.size(); ++i) {
+            if (((lacks[t] >> i) & 1U) != 0) term /= static_cast<double>(factors[i]);
+          }
+          sum += term;
+        }
+        const bool tie = std::abs(sum - least) <= 1e-12 * sum;
+        if (tie ? used < best.used : sum < least) {
+          least = sum;
+          best = {factors, used, 0};
+        }
+      },
+      factors);
   best.ratio = least * std::pow(static_cast<double>(n_max), kappa);
   return best;
 }

@@ -77,8 +77,8 @@ struct MultiLevelCost {
 
 /// What fewer bytes a value are worth: H*^B = sum_t alpha_t sum_l w_l^B (M_l^B)^-beta_t q^(1 + beta_t).
 struct Quantisation {
-  double gain = 1;                                ///< cost at `from` over cost at `to`, all terms (erratum P17)
-  std::vector<std::pair<double, double>> terms;   ///< (beta, (from / to)^(1 + beta)): each power alone
+  double gain = 1;                               ///< cost at `from` over cost at `to`, all terms (erratum P17)
+  std::vector<std::pair<double, double>> terms;  ///< (beta, (from / to)^(1 + beta)): each power alone
 };
 
 /// Weights a byte, memories in bytes; alpha in values. from, to: bytes a value.
@@ -92,9 +92,9 @@ struct NestedFactors {
   double ratio = 1;            ///< transfers over those of a factorisation of N into equal real parts (erratum P19)
 };
 
-/// Minimises sum_t share_t prod_{i in lacks_t} 1 / n_i over prod n_i <= N. shares: theorem (ii)'s delta_t, that is, each
-/// term's part at the children's optimum. Ties: the smaller product, then the smaller factors first.
-/// Defaults: matmul's two terms, each half. Throws Error for N < 1 or N > 2^20.
+/// Minimises sum_t share_t prod_{i in lacks_t} 1 / n_i over prod n_i <= N. shares: theorem (ii)'s delta_t, that is,
+/// each term's part at the children's optimum. Ties: the smaller product, then the smaller factors first. Defaults:
+/// matmul's two terms, each half. Throws Error for N < 1 or N > 2^20.
 [[nodiscard]] NestedFactors nested_factors(Count n_max, const std::vector<AxisSet>& lacks = {0b10, 0b01},
                                            const std::vector<double>& shares = {0.5, 0.5}, int axes = 2);
 

@@ -16,7 +16,8 @@ namespace napkin {
 /// The grouped axes in the diagram's order: what positions in a programme or an integer problem stand for.
 [[nodiscard]] std::vector<AxisId> grouped_axes(const Streamed& streamed);
 
-/// An axis as a symbol: an axis whose size is its default shows as that default (dv = d prints d, b = 1 prints nothing).
+/// An axis as a symbol: an axis whose size is its default shows as that default (dv = d prints d, b = 1 prints
+/// nothing).
 [[nodiscard]] Product axis_symbol(const Diagram& diagram, const Sizes& sizes, AxisId axis);
 
 /// The programme of a streamed diagram with these sizes. `weight` by ArrayId: bytes a value (mixed precision; the
@@ -42,7 +43,7 @@ class MemoryRule {
 
  private:
   struct Part {
-    Count fixed = 1;               // sizes of the axes that are neither grouped nor streamed
+    Count fixed = 1;  // sizes of the axes that are neither grouped nor streamed
     std::vector<std::size_t> grouped;
     bool streamed = false;
     Product symbol;
@@ -52,8 +53,8 @@ class MemoryRule {
   [[nodiscard]] Count value(const Sum& sum, std::span<const Count> group, Count chunk) const;
 
   std::vector<Sum> columns_;
-  Count stream_size_ = 1;                   // of a streamed axis that is not grouped
-  std::optional<std::size_t> split_stream_; // position of a grouped axis that also streams
+  Count stream_size_ = 1;                    // of a streamed axis that is not grouped
+  std::optional<std::size_t> split_stream_;  // position of a grouped axis that also streams
 };
 
 /// The exact problem: H with ceilings, memory by `view` <= limit, chunk 1, no divisors. Change the result's axes and

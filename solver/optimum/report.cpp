@@ -92,7 +92,8 @@ OptimumReport optimum_of(const Streamed& streamed, const Problem& problem, Value
   report.terms = std::move(closed.terms);
   report.exact = closed.exact;
   report.transfer = closed.transfer;
-  for (std::size_t i = 0; i < program.axes.size(); ++i) report.group.emplace_back(program.axes[i].name, closed.group[i]);
+  for (std::size_t i = 0; i < program.axes.size(); ++i)
+    report.group.emplace_back(program.axes[i].name, closed.group[i]);
 
   const IntegerProblem exact = integer_problem_of(streamed, problem, memory);
   std::vector<Count> shown(program.axes.size(), 1);

@@ -30,8 +30,8 @@ struct OptimumReport {
   bool exact = true;             ///< transfer is the sum of the terms (else the last one is only the leading power)
   double transfer = 0;           ///< H*, values
   std::vector<std::pair<std::string, double>> group;  ///< real-valued
-  ClosedForm textbook;           ///< without the upper limits of the axes (eq. 1)
-  std::optional<IntegerReport> integer;  ///< nothing where nothing fits
+  ClosedForm textbook;                                ///< without the upper limits of the axes (eq. 1)
+  std::optional<IntegerReport> integer;               ///< nothing where nothing fits
   /// Exact integer optimum over closed form, at least 1; 0 where there is no integer optimum, or where a mask is
   /// active (the closed form counts every pair).
   double ratio = 0;

@@ -42,8 +42,8 @@ Product symbol(int rank, std::string base, Exponent power) {
 Product operator*(const Product& a, const Product& b) {
   Product result{a.coefficient * b.coefficient, a.factors};
   for (const Factor& f : b.factors) {
-    auto at = std::find_if(result.factors.begin(), result.factors.end(),
-                           [&](const Factor& g) { return g.base == f.base; });
+    auto at =
+        std::find_if(result.factors.begin(), result.factors.end(), [&](const Factor& g) { return g.base == f.base; });
     if (at == result.factors.end()) {
       result.factors.push_back(f);
     } else {

@@ -54,7 +54,7 @@ TEST_CASE("KKT: one multiplier for the free axes, none larger at 1, none smaller
     for (std::size_t i = 0; i < p.axes.size(); ++i) {
       const double mu = pull(p, f.group, i);
       if (mu == 0) continue;
-      const bool one = f.group[i] < 1 + 1e-5, full = f.group[i] > p.axes[i].size * (1 - 1e-5);
+      const bool one = f.group[i]<1 + 1e-5, full = f.group[i]> p.axes[i].size * (1 - 1e-5);
       CHECK(f.group[i] > 1 - 1e-9);
       CHECK(f.group[i] < p.axes[i].size * (1 + 1e-9));
       if (one) at_one = std::max(at_one, mu);
@@ -107,7 +107,8 @@ TEST_CASE("where a theorem applies the terms are the optimum, and stay so while 
     }
     (f.exact ? applied : not_applied)++;
     if (f.exact) CHECK(sum == doctest::Approx(f.transfer).epsilon(1e-9));
-    if (f.exact && f.terms.back().beta > 0) CHECK(f.local_exponent == doctest::Approx(f.terms.back().beta).epsilon(1e-6));
+    if (f.exact && f.terms.back().beta > 0)
+      CHECK(f.local_exponent == doctest::Approx(f.terms.back().beta).epsilon(1e-6));
     if (!f.exact) CHECK(sum <= f.transfer * (1 + 1e-6));  // the leading power alone leaves positive ones out
   }
   CHECK(applied > 100);

@@ -1,6 +1,5 @@
 #include <doctest/doctest.h>
 
-
 #include "model/diagram/text.hpp"
 #include "model/fusion/derive.hpp"
 #include "solver/optimum/report.hpp"
@@ -101,7 +100,8 @@ inputs: ["A[i,b]", "B[j,b]", "C[k,b]"]
 operations:
   - T[i,j,k] = contract over b (A, B, C)
 outputs: [T]
-)", {{"i", 300}, {"j", 200}, {"k", 100}, {"b", 50}});
+)",
+                         {{"i", 300}, {"j", 200}, {"k", 100}, {"b", 50}});
   const OptimumReport r = optimum_of(t.streamed, t.problem, Values(4096));
   CHECK(r.formula.optimum == "i j k + 3 i j k b / M^(2/3)");
   CHECK(r.terms.back().beta == doctest::Approx(2. / 3));
