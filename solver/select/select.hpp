@@ -1,6 +1,8 @@
 #pragma once
 // The configuration without tuning: the legal tile of least predicted time, with the reason and the runners-up.
 
+#include <functional>
+#include <list>
 #include <optional>
 #include <string>
 #include <utility>
@@ -23,12 +25,51 @@ struct Selection {
   std::vector<std::pair<std::string, Count>> rejected;  ///< constraint -> tiles (each tile under the first it violates)
   std::string because;         ///< one sentence: what binds, and what the runner-up loses on
   std::string nearest;         ///< where nothing fits: the constraint that kept the most tiles out
+  std::optional<Ranked> runner_up;  ///< the best tile whose predicted time differs from the first's
+};
+
+/// What is minimised: the seam between a placed diagram and a time. A finer clock is another Objective.
+struct Objective {
+  /// Time and explanation of a legal tile.
+  std::function<Prediction(const PlacedDiagram&, const Plan&)> predict = napkin::predict;
+  /// predict().time without the explanation: exactly equal. Of the plan it sees blocks_per_sm alone.
+  std::function<Seconds(const PlacedDiagram&, Count blocks_per_sm)> time = predicted_time;
+  /// At most time() of the same placement with that many blocks a node or fewer.
+  std::function<Seconds(const PlacedDiagram&, Count most_blocks_per_sm)> bound = predicted_time;
+  /// The time also depends on the mapping's edges and on how many copies a variable has (an event graph), not on the work
+  /// of the placement alone.
+  bool reads_edges = false;
+  /// Less work is never slower: an operand nearer, a buffer less, a copy shared. Lets the search bound many tiles by one.
+  bool monotone = true;
 };
 
 /// Bounds and prunes; equal to select_exhaustively in its first `top`. Ties are broken by the knobs' order of preference.
 [[nodiscard]] Selection select(const Question& question, int top);
+[[nodiscard]] Selection select(const Question& question, int top, const Objective& objective);
 
 /// Ranks every tile in full: the twin that select is tested against.
 [[nodiscard]] Selection select_exhaustively(const Question& question, int top);
+[[nodiscard]] Selection select_exhaustively(const Question& question, int top, const Objective& objective);
+
+/// Answers questions and remembers the latest answers. A question is the same where it points to the same streamed
+/// diagram, mapping and machine (which must outlive the Selector unchanged) and its problem, fixed knobs and top are equal.
+/// Not for several threads at once.
+class Selector {
+ public:
+  explicit Selector(Objective objective = {}, std::size_t remembered = 256);
+  /// Valid until `remembered` other questions have been asked.
+  const Selection& select(const Question& question, int top);
+
+ private:
+  struct Entry {
+    Question question;
+    int top = 0;
+    std::size_t hash = 0;
+    Selection selection;
+  };
+  Objective objective_;
+  std::size_t remembered_;
+  std::list<Entry> entries_;  ///< latest first
+};
 
 }  // namespace napkin

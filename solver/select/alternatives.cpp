@@ -1,0 +1,192 @@
+#include "solver/select/alternatives.hpp"
+
+#include <algorithm>
+
+namespace napkin {
+namespace {
+
+std::size_t at(int id) { return static_cast<std::size_t>(id); }
+
+/// Instructions that take A from registers are nowhere slower than those that take it from shared memory.
+bool registers_no_slower(const TensorInstruction& instruction) {
+  return std::all_of(instruction.timing.begin(), instruction.timing.end(), [](const InstructionTiming& row) {
+    return row.clocks_registers <= row.clocks_shared;
+  });
+}
+
+bool operation_no_more(const PlacedDiagram& placed, const PlacedOperation& a, const PlacedOperation& b) {
+  if (a.operation != b.operation || a.phase != b.phase || a.agent != b.agent || a.tensor != b.tensor) return false;
+  if (a.instruction != b.instruction || a.operands.size() != b.operands.size()) return false;
+  if (a.a_from_registers != b.a_from_registers) {
+    if (!a.a_from_registers || !a.instruction || !registers_no_slower(*a.instruction)) return false;
+  }
+  const LevelId block = placed.block().level;
+  for (std::size_t i = 0; i < a.operands.size(); ++i) {
+    if (a.operands[i] == b.operands[i]) continue;
+    if (a.operands[i].second == block) return false;  // read through the block's port where b does not
+  }
+  return std::all_of(a.work.begin(), a.work.end(), [&](const PlacedWork& work) {
+    return std::any_of(b.work.begin(), b.work.end(), [&](const PlacedWork& other) {
+      return work.mapping == other.mapping && work.unit == other.unit;
+    });
+  });
+}
+
+/// Crossings into the block's level, in order.
+std::vector<const Crossing*> into_block(const PlacedDiagram& placed) {
+  std::vector<const Crossing*> out;
+  for (const Crossing& crossing : placed.crossings) {
+    if (crossing.into == placed.block().level) out.push_back(&crossing);
+  }
+  return out;
+}
+
+bool crossings_no_more(const PlacedDiagram& a, const PlacedDiagram& b) {
+  const std::vector<const Crossing*> left = into_block(a), right = into_block(b);
+  if (left.size() != right.size()) return false;
+  for (std::size_t i = 0; i < left.size(); ++i) {
+    const Crossing &x = *left[i], &y = *right[i];
+    if (x.array != y.array || x.store != y.store || x.phase != y.phase || x.reread != y.reread || x.type != y.type) return false;
+    if (x.engine != y.engine || x.skips != y.skips || (y.multicast && (!x.multicast || a.cluster < b.cluster))) return false;
+  }
+  return true;
+}
+
+/// Variables at the block's level that threads write: every one of a's is one of b's.
+bool buffers_no_more(const PlacedDiagram& a, const PlacedDiagram& b) {
+  const LevelId block = a.block().level;
+  return std::all_of(a.variables.begin(), a.variables.end(), [&](const Variable& v) {
+    return v.level != block || std::any_of(b.variables.begin(), b.variables.end(), [&](const Variable& w) {
+             return w.mapping == v.mapping && w.level == v.level;
+           });
+  });
+}
+
+Count usable_nodes(const PlacedDiagram& placed) {
+  const Count cluster = std::max(placed.cluster, Count(1));
+  return placed.machine->compute_nodes() / cluster * cluster;
+}
+
+KnobSet switch_knobs(const Mapping& mapping) {
+  KnobSet set = 0;
+  for (const VariableMapping& v : mapping.variables) {
+    set |= knobs_of(v.when);
+    if (v.multicast) set |= knobs_of(*v.multicast);
+  }
+  for (const OperationMapping& op : mapping.operations) {
+    for (const auto& [array, alternatives] : op.operands) set |= guards_of(alternatives);
+    for (const WorkMapping& work : op.work) set |= knobs_of(work.when);
+  }
+  for (const LevelMapping& level : mapping.levels) {
+    if (level.nodes) set |= knobs_of(*level.nodes);
+  }
+  return set;
+}
+
+KnobSet size_knobs(const Question& question) {
+  const Mapping& mapping = *question.mapping;
+  KnobSet set = 0;
+  for (const Axis& axis : question.streamed->diagram.axes) set |= knobs_of_axis(mapping, axis.name);
+  for (const Agent& agent : mapping.agents) set |= knobs_of(agent.count) | knobs_of(agent.threads);
+  for (const VariableMapping& v : mapping.variables) {
+    for (const auto& [axis, size] : v.sizes) set |= knobs_of(size);
+  }
+  for (const OperationMapping& op : mapping.operations) {
+    for (const WorkMapping& work : op.work) {
+      for (const auto& [axis, size] : work.per_chunk) set |= knobs_of(size);
+    }
+  }
+  return set;
+}
+
+}  // namespace
+
+bool never_more_work(const PlacedDiagram& a, const PlacedDiagram& b) {
+  if (a.operations.size() != b.operations.size() || usable_nodes(a) < usable_nodes(b)) return false;
+  for (std::size_t i = 0; i < a.operations.size(); ++i) {
+    if (!operation_no_more(a, a.operations[i], b.operations[i])) return false;
+  }
+  return crossings_no_more(a, b) && buffers_no_more(a, b);
+}
+
+Roles roles_of(const Question& question, const Objective& objective, const Space& space) {
+  Roles roles;
+  roles.sizes = size_knobs(question);
+  roles.switches = switch_knobs(*question.mapping);
+  if (objective.reads_edges) {
+    roles.switches |= knobs_of_edges(*question.mapping);
+    for (const VariableMapping& v : question.mapping->variables) roles.switches |= knobs_of(v.copies);
+  }
+  roles.switches &= ~roles.sizes;
+  std::size_t combinations = 1;
+  for (KnobId k = 0; k < static_cast<KnobId>(space.domains.size()); ++k) {
+    if ((roles.switches & knob_bit(k)) == 0) continue;
+    combinations *= space.domains[at(k)].size();
+    if (combinations <= 256) continue;  // more than can be compared with one another: taken as sizes
+    combinations /= space.domains[at(k)].size();
+    roles.switches &= ~knob_bit(k);
+    roles.sizes |= knob_bit(k);
+  }
+  return roles;
+}
+
+Alternatives::Alternatives(const Objective& objective, const Space& space, Legality& legality,
+                           Scratch& scratch, KnobSet switches)
+    : space_(space), legality_(legality) {
+  std::size_t count = 1;
+  for (KnobId k = 0; k < static_cast<KnobId>(space.domains.size()); ++k) {
+    if ((switches & knob_bit(k)) == 0) continue;
+    knobs_.push_back(k);
+    count *= space.domains[at(k)].size();
+  }
+  Point point = legality.origin();
+  std::vector<const PlacedDiagram*> samples;
+  for (std::size_t c = 0; c < count; ++c) {
+    std::size_t rest = c;
+    combinations_.emplace_back(knobs_.size());
+    for (std::size_t i = knobs_.size(); i-- > 0;) {
+      const std::size_t values = space.domains[at(knobs_[i])].size();
+      combinations_.back()[i] = static_cast<std::uint16_t>(rest % values);
+      rest /= values;
+    }
+    set(point, c);
+    samples.push_back(&scratch.place(point).placed);
+  }
+  classify(samples, objective);
+}
+
+void Alternatives::classify(const std::vector<const PlacedDiagram*>& samples, const Objective& objective) {
+  class_.assign(samples.size(), 0);
+  for (std::size_t c = 0; c < samples.size(); ++c) {
+    std::size_t found = classes_.size();
+    for (std::size_t k = 0; k < classes_.size() && !objective.reads_edges; ++k) {
+      const PlacedDiagram& first = *samples[classes_[k].first];
+      if (&first == samples[c]) continue;  // one scratch for both: the samples cannot be told apart
+      if (first.cluster == samples[c]->cluster && never_more_work(first, *samples[c]) && never_more_work(*samples[c], first)) found = k;
+    }
+    if (found == classes_.size()) classes_.push_back({c, std::vector<bool>(samples.size()), true});
+    classes_[found].members[c] = true;
+    class_[c] = found;
+  }
+  for (Class& one : classes_) {
+    for (const Class& other : classes_) {
+      if (&one == &other || !other.least || !objective.monotone || objective.reads_edges) continue;
+      const PlacedDiagram &less = *samples[other.first], &more = *samples[one.first];
+      if (&less != &more && never_more_work(less, more)) one.least = false;
+    }
+  }
+}
+
+std::size_t Alternatives::combination_of(const Point& point) const {
+  std::size_t index = 0;
+  for (const KnobId knob : knobs_) index = index * space_.domains[at(knob)].size() + point.index[at(knob)];
+  return index;
+}
+
+std::size_t Alternatives::class_of(const Point& point) const { return class_[combination_of(point)]; }
+
+void Alternatives::set(Point& point, std::size_t combination) const {
+  for (std::size_t i = 0; i < knobs_.size(); ++i) legality_.set(point, knobs_[i], combinations_[combination][i]);
+}
+
+}  // namespace napkin

@@ -1,0 +1,50 @@
+#pragma once
+// The values of the knobs that only switch between alternatives (an operand's home, a shared copy), all combinations of
+// them; which of these the objective cannot tell apart, and which can be no slower than others.
+
+#include <vector>
+
+#include "solver/select/legality.hpp"
+
+namespace napkin {
+
+/// Which knobs the objective depends on, by what they do. Read off the mapping's structure; nothing here names a knob.
+struct Roles {
+  KnobSet sizes = 0;     ///< they size axes, chunks or agents
+  KnobSet switches = 0;  ///< they choose between alternatives
+};
+[[nodiscard]] Roles roles_of(const Question& question, const Objective& objective, const Space& space);
+
+class Alternatives {
+ public:
+  Alternatives(const Objective& objective, const Space& space, Legality& legality,
+               Scratch& scratch, KnobSet switches);
+
+  struct Class {
+    std::size_t first = 0;       ///< its combination of least rank: stands for all of them
+    std::vector<bool> members;   ///< by combination
+    bool least = true;           ///< no other class is known to be never slower than it
+  };
+  [[nodiscard]] const std::vector<Class>& classes() const { return classes_; }
+  [[nodiscard]] const std::vector<KnobId>& knobs() const { return knobs_; }
+  [[nodiscard]] std::size_t size() const { return combinations_.size(); }
+  [[nodiscard]] std::size_t class_of(const Point& point) const;
+  [[nodiscard]] std::size_t combination_of(const Point& point) const;
+  void set(Point& point, std::size_t combination) const;
+
+ private:
+  void classify(const std::vector<const PlacedDiagram*>& samples, const Objective& objective);
+
+  const Space& space_;
+  const Legality& legality_;
+  std::vector<KnobId> knobs_;
+  std::vector<std::vector<std::uint16_t>> combinations_;  ///< positions of knobs_' values, by rank
+  std::vector<Class> classes_;
+  std::vector<std::size_t> class_;                        ///< by combination
+};
+
+/// Whether a's work is a part of b's, operand by operand and crossing by crossing: then, of any sizes, a is never slower
+/// than b under a monotone objective. False where it cannot be seen.
+[[nodiscard]] bool never_more_work(const PlacedDiagram& a, const PlacedDiagram& b);
+
+}  // namespace napkin

@@ -1,0 +1,68 @@
+// The twin: every tile in order, in full.
+#include <algorithm>
+
+#include "model/resource/plan.hpp"
+#include "solver/select/explain.hpp"
+#include "solver/select/select.hpp"
+
+namespace napkin {
+namespace {
+
+std::size_t rule_index(const Rules& rules, const std::string& name) {
+  for (std::size_t r = 0; r < rules.tile.size(); ++r) {
+    if (rules.tile[r].name == name) return r;
+  }
+  for (std::size_t r = 0; r < rules.plan.size(); ++r) {
+    if (rules.plan[r].name == name) return rules.tile.size() + r;
+  }
+  return 0;
+}
+
+}  // namespace
+
+Selection select_exhaustively(const Question& question, int top) { return select_exhaustively(question, top, Objective{}); }
+
+Selection select_exhaustively(const Question& question, int top, const Objective& objective) {
+  const Space space = space_of(question);
+  const Rules rules(*question.streamed, *question.mapping, *question.machine, question.problem);
+  const Placer placer(*question.streamed, *question.mapping, *question.machine, question.problem);
+  Selection out;
+  out.candidates = space.candidates;
+  std::vector<Count> rejected(rules.tile.size() + rules.plan.size());
+  PlacedDiagram placed;
+  Tile tile;
+  const auto before = [](const Ranked& a, const Ranked& b) { return a.prediction.time < b.prediction.time; };
+  std::vector<Ranked> best;  // of each time among the first `top`, in rank order; and one of a further time
+  for (std::int64_t rank = 0; rank < space.candidates.get(); ++rank) {
+    space.tile(rank, tile);
+    placer.place(tile, placed);
+    const Plan needs = plan(placed);
+    const std::vector<Violation> broken = violations(rules, placed, needs);
+    if (!broken.empty()) {
+      rejected[rule_index(rules, broken.front().constraint)] += 1;
+      continue;
+    }
+    out.legal += 1;
+    Ranked one{tile, objective.predict(placed, needs)};
+    if (!out.runner_up && best.empty()) {
+      best.push_back(std::move(one));
+      continue;
+    }
+    if (one.prediction.time < best.front().prediction.time) {
+      out.runner_up = best.front();
+    } else if (one.prediction.time > best.front().prediction.time &&
+               (!out.runner_up || one.prediction.time < out.runner_up->prediction.time)) {
+      out.runner_up = one;
+    }
+    best.insert(std::upper_bound(best.begin(), best.end(), one, before), std::move(one));
+    if (best.size() > static_cast<std::size_t>(std::max(top, 1))) best.pop_back();
+  }
+  out.rejected = named_counts(rules, rejected);
+  if (out.legal == Count(0)) out.nearest = nearest_constraint(out.rejected);
+  out.ranked = std::move(best);
+  out.because = explain(question, space, rules, placer, out);
+  if (top < 1) out.ranked.clear();
+  return out;
+}
+
+}  // namespace napkin

@@ -1,0 +1,203 @@
+#include "solver/select/legality.hpp"
+
+#include <algorithm>
+
+namespace napkin {
+namespace {
+
+constexpr std::size_t most_memo = std::size_t{1} << 22;
+
+std::size_t at(int id) { return static_cast<std::size_t>(id); }
+
+/// What multiplies a variable's elements.
+enum class Growth { constant, proportional, other };
+
+/// How one axis of a variable follows a knob.
+Growth growth_along(const Mapping& mapping, const VariableMapping& variable, const std::string& axis, KnobId knob) {
+  for (const auto& [part, size] : variable.sizes) {
+    if (part == axis) return size.kind == Value::Kind::knob && size.knob == knob ? Growth::proportional : Growth::constant;
+  }
+  if ((knobs_of_axis(mapping, axis) & knob_bit(knob)) == 0) return Growth::constant;
+  for (const Agent& agent : mapping.agents) {  // divided among instances, rounded up
+    if (std::find(agent.splits.begin(), agent.splits.end(), axis) != agent.splits.end()) return Growth::other;
+  }
+  const LevelMapping* block = block_level_of(mapping);
+  for (const LevelMapping& level : mapping.levels) {
+    if (&level != block && size_of_axis(mapping, level, axis)) return Growth::other;
+  }
+  return Growth::proportional;
+}
+
+Growth growth_of(const Streamed& streamed, const Mapping& mapping, const VariableMapping& variable, KnobId knob) {
+  std::optional<Growth> all;
+  const auto add = [&](const std::vector<AxisId>& axes) {
+    Growth one = Growth::constant;
+    for (const AxisId axis : axes) {
+      const Growth along = growth_along(mapping, variable, streamed.diagram.axes[at(axis)].name, knob);
+      if (along == Growth::constant) continue;
+      one = one == Growth::constant ? along : Growth::other;
+    }
+    all = !all || *all == one ? one : Growth::other;
+  };
+  std::vector<AxisId> given;
+  for (const std::string& axis : variable.axes) given.push_back(streamed.diagram.axis(axis));
+  for (const std::string& name : variable.of.empty() ? std::vector<std::string>{variable.name} : variable.of) {
+    if (const auto array = streamed.diagram.find_array(name)) {
+      add(variable.axes.empty() ? streamed.diagram.arrays[at(*array)].axes : given);
+    }
+    for (const Auxiliary& auxiliary : streamed.auxiliaries) {
+      if (auxiliary.name == name) add(variable.axes.empty() ? auxiliary.axes : given);
+    }
+  }
+  return all.value_or(Growth::constant);
+}
+
+/// Knobs that decide more than a size: guards, agents, copies.
+KnobSet switches_of(const Mapping& mapping) {
+  KnobSet set = knobs_of_edges(mapping);
+  for (const Agent& agent : mapping.agents) {
+    set |= knobs_of(agent.count) | knobs_of(agent.threads) | knobs_of(agent.registers) | knobs_of(agent.overhead);
+  }
+  for (const VariableMapping& v : mapping.variables) set |= knobs_of(v.when) | knobs_of(v.copies);
+  for (const OperationMapping& op : mapping.operations) {
+    for (const auto& [array, alternatives] : op.operands) set |= guards_of(alternatives);
+  }
+  return set;
+}
+
+}  // namespace
+
+Legality::Legality(const Question& question, const Space& space, const Rules& rules, Scratch& scratch)
+    : question_(question), space_(space), rules_(rules), scratch_(scratch) {
+  choose_lane();
+  prepare_memos();
+  Point point = origin();
+  numbers_.shared_limit = plan(scratch_.place(point).placed).shared_limit;
+}
+
+void Legality::choose_lane() {
+  const KnobSet switches = switches_of(*question_.mapping);
+  KnobSet wanted = 0;
+  for (const PlanRule& rule : rules_.plan) wanted |= rule.knobs;
+  std::size_t longest = 1;
+  for (KnobId k = 0; k < static_cast<KnobId>(space_.domains.size()); ++k) {
+    const std::size_t size = space_.domains[at(k)].size();
+    if ((wanted & ~switches & knob_bit(k)) == 0 || size <= longest || size > 64) continue;
+    longest = size;
+    lane_ = k;
+  }
+  all_lanes_ = longest == 64 ? ~Lanes{0} : (Lanes{1} << longest) - 1;
+  if (lane_ < 0) return;
+  const std::vector<std::int64_t>& values = space_.domains[at(lane_)];
+  for (std::size_t i = 0; i < values.size(); ++i) ascending_.push_back(i);
+  std::sort(ascending_.begin(), ascending_.end(), [&](std::size_t a, std::size_t b) { return values[a] < values[b]; });
+  scales_ = !question_.mapping->exact_groups;
+  for (const VariableMapping& variable : question_.mapping->variables) {
+    const Growth growth = growth_of(*question_.streamed, *question_.mapping, variable, lane_);
+    has_lane_.push_back(growth == Growth::proportional);
+    scales_ = scales_ && growth != Growth::other;
+  }
+}
+
+void Legality::prepare_memos() {
+  for (const PlanRule& rule : rules_.plan) {
+    Memo memo;
+    std::size_t size = 1;
+    for (KnobId k = 0; k < static_cast<KnobId>(space_.domains.size()); ++k) {
+      if (k == lane_ || (rule.knobs & knob_bit(k)) == 0) continue;
+      memo.strides.emplace_back(k, size);
+      size *= space_.domains[at(k)].size();
+      if (size > most_memo) throw Error(question_.mapping->name, "a tile space too large to search", "fix some knobs");
+    }
+    memo.lanes.resize(size);
+    memo.known.resize(size);
+    memos_.push_back(std::move(memo));
+  }
+}
+
+Point Legality::origin() const {
+  Point point;
+  point.tile.values.resize(space_.domains.size());
+  for (KnobId k = 0; k < static_cast<KnobId>(space_.domains.size()); ++k) set(point, k, 0);
+  return point;
+}
+
+void Legality::resize(Scratch::Slot& slot, std::int64_t from, std::int64_t to) const {
+  if (from == to) return;
+  for (Variable& v : slot.placed.variables) {
+    if (has_lane_[at(v.mapping)]) v.elements = v.elements / from * to;
+  }
+}
+
+bool Legality::plan_rule_holds(const PlanRule& rule, Scratch::Slot& slot) {
+  const PlacedDiagram& placed = slot.placed;
+  const Footprint& footprint = scratch_.footprint(slot);
+  numbers_.threads = placed.threads;
+  if (rule.check == check_shared_memory) {
+    numbers_.shared_total = footprint.shared_bytes(placed);
+  } else if (rule.check == check_registers) {
+    const RegisterNeed worst = footprint.register_need(placed);
+    numbers_.registers_per_thread = worst.need;
+    numbers_.registers_limit = worst.limit;
+  } else {
+    numbers_.registers_launch = launch_registers(placed);
+  }
+  return !rule.check(placed, numbers_);
+}
+
+Lanes Legality::find_lanes(const PlanRule& rule, Point& point) {
+  if (lane_ < 0) return plan_rule_holds(rule, scratch_.place(point)) ? 1 : 0;
+  const std::size_t before = point.index[at(lane_)];
+  const std::vector<std::int64_t>& values = space_.domains[at(lane_)];
+  Lanes found = 0;
+  if (!scales_) {
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      set(point, lane_, i);
+      if (plan_rule_holds(rule, scratch_.place(point))) found |= Lanes{1} << i;
+    }
+  } else {  // needs grow with the lane's value: find the last that holds
+    set(point, lane_, ascending_.back());
+    Scratch::Slot& slot = scratch_.place(point);
+    std::size_t low = 0, high = ascending_.size();
+    std::int64_t now = values[ascending_.back()];
+    for (std::size_t middle = high - 1; low < high; middle = (low + high) / 2) {
+      resize(slot, now, values[ascending_[middle]]);
+      now = values[ascending_[middle]];
+      if (plan_rule_holds(rule, slot)) {
+        low = middle + 1;
+      } else {
+        high = middle;
+      }
+    }
+    for (std::size_t i = 0; i < low; ++i) found |= Lanes{1} << ascending_[i];
+  }
+  set(point, lane_, before);
+  return found;
+}
+
+Lanes Legality::plan_rule_lanes(std::size_t rule, Point& point) {
+  Memo& memo = memos_[rule];
+  std::size_t index = 0;
+  for (const auto& [knob, stride] : memo.strides) index += stride * point.index[at(knob)];
+  if (!memo.known[index]) {
+    memo.lanes[index] = find_lanes(rules_.plan[rule], point);
+    memo.known[index] = true;
+  }
+  return memo.lanes[index];
+}
+
+bool Legality::tile_rules_hold(const Point& point, KnobSet known, KnobId knob) const {
+  return std::all_of(rules_.tile.begin(), rules_.tile.end(), [&](const TileRule& rule) {
+    return (rule.knobs & ~known) != 0 || (rule.knobs & knob_bit(knob)) == 0 || !rule.check(point.tile);
+  });
+}
+
+bool Legality::plan_rules_hold(Point& point) {
+  const Lanes own = lane_ < 0 ? 1 : Lanes{1} << point.index[at(lane_)];
+  for (std::size_t i = 0; i < rules_.plan.size(); ++i) {
+    if ((plan_rule_lanes(i, point) & own) == 0) return false;
+  }
+  return true;
+}
+
+}  // namespace napkin

@@ -1,0 +1,116 @@
+#pragma once
+// Which tiles of a space are legal, counted without visiting each: a constraint is decided once for all tiles that agree
+// on the knobs that it depends on.
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "model/resource/plan.hpp"
+#include "solver/select/select.hpp"
+#include "solver/space/constraints.hpp"
+#include "solver/space/enumerate.hpp"
+
+namespace napkin {
+
+/// Values of all knobs by their positions in the domains, and as a tile.
+struct Point {
+  std::array<std::uint16_t, 64> index{};
+  Tile tile;
+};
+
+/// Placements of one placer, kept apart by the values of the knobs that its guards name, so that each is made once and then only
+/// resized. Finds their footprints.
+class Scratch {
+ public:
+  Scratch(const Mapping& mapping, const Placer& placer, const Space& space);
+  struct Slot {
+    PlacedDiagram placed;
+    std::optional<Footprint> footprint;
+    const void* variant = nullptr;         ///< what the footprint was made of
+    std::vector<std::int64_t> instances;
+  };
+  /// The point's tile placed.
+  [[nodiscard]] Slot& place(const Point& point);
+  /// The footprint of what the slot holds now.
+  [[nodiscard]] const Footprint& footprint(Slot& slot) const;
+
+ private:
+  const Placer& placer_;
+  const Space& space_;
+  std::vector<std::pair<KnobId, std::size_t>> guards_;  ///< knobs that guards name, with their strides in slots_
+  std::vector<std::unique_ptr<Slot>> slots_;
+};
+
+/// The values of one knob (the lane) that are left to all else fixed: bit i is its i-th value.
+using Lanes = std::uint64_t;
+
+/// Decides the rules of a question over a space.
+class Legality {
+ public:
+  Legality(const Question& question, const Space& space, const Rules& rules, Scratch& scratch);
+
+  /// Tiles that agree on every knob of `kept` but the lane; which lanes have at least one legal tile.
+  struct Group {
+    std::int64_t rank = 0;  ///< the kept knobs' share of the tiles' rank
+    Lanes lanes = 0;
+  };
+  struct Tally {
+    Count legal;
+    std::vector<Count> rejected;  ///< by rule: tile rules, then plan rules; each tile under the first it violates
+    std::vector<Group> groups;    ///< by rank
+  };
+  [[nodiscard]] Tally count(KnobSet kept);
+
+  /// Whether every tile rule that reads no knob outside `known`, and reads `knob`, holds.
+  [[nodiscard]] bool tile_rules_hold(const Point& point, KnobSet known, KnobId knob) const;
+  /// Whether every plan rule holds.
+  [[nodiscard]] bool plan_rules_hold(Point& point);
+
+  [[nodiscard]] KnobId lane() const { return lane_; }
+  [[nodiscard]] Lanes all_lanes() const { return all_lanes_; }
+  void set(Point& point, KnobId knob, std::size_t index) const {
+    point.index[static_cast<std::size_t>(knob)] = static_cast<std::uint16_t>(index);
+    point.tile.values[static_cast<std::size_t>(knob)] = space_.domains[static_cast<std::size_t>(knob)][index];
+  }
+  /// Every knob at its first value.
+  [[nodiscard]] Point origin() const;
+
+ private:
+  struct State {
+    std::int64_t rank = 0;    ///< of the assigned knobs that still matter
+    std::int64_t weight = 1;  ///< tiles' worth of merged states
+    Lanes lanes = 0;
+  };
+  struct Memo {
+    std::vector<std::pair<KnobId, std::size_t>> strides;  ///< the rule's knobs but the lane
+    std::vector<Lanes> lanes;
+    std::vector<bool> known;
+  };
+
+  void choose_lane();
+  void prepare_memos();
+  void load(const State& state, KnobSet assigned, Point& point) const;
+  void assign(std::vector<State>& states, KnobId knob) const;
+  void forget(std::vector<State>& states, KnobSet dead) const;
+  [[nodiscard]] Lanes tile_rule_lanes(const TileRule& rule, Point& point, Lanes lanes) const;
+  [[nodiscard]] Lanes plan_rule_lanes(std::size_t rule, Point& point);
+  [[nodiscard]] Lanes find_lanes(const PlanRule& rule, Point& point);
+  [[nodiscard]] bool plan_rule_holds(const PlanRule& rule, Scratch::Slot& slot);
+  void resize(Scratch::Slot& slot, std::int64_t from, std::int64_t to) const;
+
+  const Question& question_;
+  const Space& space_;
+  const Rules& rules_;
+  Scratch& scratch_;
+  KnobId lane_ = -1;
+  Lanes all_lanes_ = 1;
+  bool scales_ = false;               ///< every variable is constant or proportional in the lane's value
+  std::vector<std::size_t> ascending_;  ///< the lane's positions by value
+  std::vector<bool> has_lane_;        ///< by index of Mapping::variables: proportional
+  std::vector<Memo> memos_;           ///< by plan rule
+  Plan numbers_;                      ///< what the plan rules read
+};
+
+}  // namespace napkin

@@ -1,0 +1,249 @@
+// Best-first over the sizes, depth-first below: sizes are bounded by the alternatives that can be no slower than the
+// others, popped in the order of their bounds, and their tiles visited in the order of preference.
+#include <algorithm>
+#include <bit>
+#include <limits>
+
+#include "solver/select/alternatives.hpp"
+#include "solver/select/explain.hpp"
+#include "solver/select/legality.hpp"
+
+namespace napkin {
+namespace {
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+std::size_t at(int id) { return static_cast<std::size_t>(id); }
+
+/// A tile found: the order of the ranking.
+struct Found {
+  double time = infinity;
+  std::int64_t rank = std::numeric_limits<std::int64_t>::max();
+  friend bool operator<(const Found& a, const Found& b) { return a.time != b.time ? a.time < b.time : a.rank < b.rank; }
+};
+
+/// All tiles of given sizes, with a bound of their times.
+struct Prefix {
+  double bound = 0;
+  std::int64_t rank = 0;
+  friend bool operator<(const Prefix& a, const Prefix& b) {
+    return a.bound != b.bound ? a.bound > b.bound : a.rank > b.rank;  // for a heap with the least on top
+  }
+};
+
+class Search {
+ public:
+  Search(const Question& question, const Objective& objective, int top)
+      : question_(question),
+        objective_(objective),
+        top_(static_cast<std::size_t>(std::max(top, 1))),
+        space_(space_of(question)),
+        rules_(*question.streamed, *question.mapping, *question.machine, question.problem),
+        placer_(*question.streamed, *question.mapping, *question.machine, question.problem),
+        scratch_(*question.mapping, placer_, space_),
+        legality_(question, space_, rules_, scratch_),
+        roles_(roles_of(question, objective, space_)) {}
+
+  Selection run(int top);
+
+ private:
+  void bound_prefixes(const std::vector<Legality::Group>& groups);
+  [[nodiscard]] double bound_of(Point& point, const Alternatives& alternatives);
+  [[nodiscard]] Count most_blocks(Point& point, const Alternatives& alternatives);
+  void expand(const Prefix& prefix, const Alternatives& alternatives);
+  void visit(std::size_t depth, KnobSet known, std::int64_t rank);
+  [[nodiscard]] double time_of(Point& point);
+  [[nodiscard]] bool wanted(const Found& least) const;
+  void take(const Found& found);
+  void set_rank(Point& point, std::int64_t rank, KnobSet knobs) const;
+  [[nodiscard]] std::vector<Ranked> ranked() const;
+  [[nodiscard]] Ranked full(std::int64_t rank) const;
+
+  const Question& question_;
+  const Objective& objective_;
+  std::size_t top_;
+  Space space_;
+  Rules rules_;
+  Placer placer_;
+  Scratch scratch_;
+  Legality legality_;
+  Roles roles_;
+  std::vector<Prefix> heap_;
+  std::vector<Found> best_;  // sorted, at most top_
+  Found second_;             // the best whose time is not that of best_[0]
+
+  // Of the prefix being expanded:
+  Point point_;
+  std::vector<KnobId> rest_;  // knobs below the sizes
+  const Alternatives* alternatives_ = nullptr;
+  std::size_t class_ = 0;
+  bool one_time_ = false;     // the class has one time, whatever fits beside it
+  double class_time_ = 0;     // that time, or a bound of its times
+};
+
+bool Search::wanted(const Found& least) const {
+  if (best_.size() < top_ || least < best_.back()) return true;
+  return least < second_ && (!one_time_ || least.time != best_.front().time);
+}
+
+void Search::take(const Found& found) {
+  if (best_.empty() || found.time < best_.front().time) {
+    if (!best_.empty()) second_ = best_.front();
+  } else if (found.time > best_.front().time && found < second_) {
+    second_ = found;
+  }
+  best_.insert(std::upper_bound(best_.begin(), best_.end(), found), found);
+  if (best_.size() > top_) best_.pop_back();
+}
+
+void Search::set_rank(Point& point, std::int64_t rank, KnobSet knobs) const {
+  for (KnobId k = 0; k < static_cast<KnobId>(space_.domains.size()); ++k) {
+    if ((knobs & knob_bit(k)) == 0) continue;
+    const auto values = static_cast<std::int64_t>(space_.domains[at(k)].size());
+    legality_.set(point, k, static_cast<std::size_t>(rank / space_.strides[at(k)] % values));
+  }
+}
+
+/// At most so many blocks of any tile of these sizes share a node.
+Count Search::most_blocks(Point& point, const Alternatives& alternatives) {
+  const Limits& limits = question_.machine->limits;
+  if (!limits.known) return 1;
+  const PlacedDiagram& placed = scratch_.place(point).placed;
+  const bool fixed = std::all_of(placed.agents.begin(), placed.agents.end(), [](const PlacedAgent& a) { return a.registers.has_value(); });
+  const Bytes unlimited(std::numeric_limits<std::int64_t>::max() / 4);
+  const Count registers = fixed && !placed.agents.empty() ? launch_registers(placed) : Count(1);
+  const Count by_agents = occupancy(limits, unlimited, placed.threads, registers, Bytes(0)).blocks;
+  if (by_agents <= Count(1)) return by_agents;
+  // The other knobs at their least: copies, and whatever else only adds to the block.
+  Point least = point;
+  for (const KnobId knob : rest_) {
+    const auto& domain = space_.domains[at(knob)];
+    legality_.set(least, knob, static_cast<std::size_t>(std::min_element(domain.begin(), domain.end()) - domain.begin()));
+  }
+  Count most;
+  for (std::size_t c = 0; c < alternatives.size(); ++c) {
+    alternatives.set(least, c);
+    most = std::max(most, occupancy(scratch_.place(least).placed).blocks);
+  }
+  return std::min(by_agents, most);
+}
+
+double Search::bound_of(Point& point, const Alternatives& alternatives) {
+  double bound = infinity;
+  const Count most = most_blocks(point, alternatives);
+  for (const Alternatives::Class& one : alternatives.classes()) {
+    if (!one.least) continue;
+    alternatives.set(point, one.first);
+    bound = std::min(bound, objective_.bound(scratch_.place(point).placed, std::max(most, Count(1))).value);
+  }
+  alternatives.set(point, 0);
+  return bound;
+}
+
+double Search::time_of(Point& point) {
+  const PlacedDiagram& placed = scratch_.place(point).placed;
+  return objective_.time(placed, occupancy(placed).blocks).value;
+}
+
+void Search::expand(const Prefix& prefix, const Alternatives& alternatives) {
+  set_rank(point_, prefix.rank, roles_.sizes);
+  alternatives_ = &alternatives;
+  const Count most = most_blocks(point_, alternatives);
+  one_time_ = most <= Count(1);
+  std::vector<std::pair<double, std::size_t>> order;
+  for (std::size_t c = 0; c < alternatives.classes().size(); ++c) {
+    alternatives.set(point_, alternatives.classes()[c].first);
+    const PlacedDiagram& placed = scratch_.place(point_).placed;
+    order.emplace_back((one_time_ ? objective_.time(placed, 1) : objective_.bound(placed, most)).value, c);
+  }
+  std::sort(order.begin(), order.end());
+  for (const auto& [time, c] : order) {
+    class_ = c;
+    class_time_ = time;
+    for (const KnobId knob : rest_) legality_.set(point_, knob, 0);
+    visit(0, roles_.sizes, prefix.rank);
+  }
+  for (const KnobId knob : rest_) legality_.set(point_, knob, 0);
+}
+
+void Search::visit(std::size_t depth, KnobSet known, std::int64_t rank) {
+  if (!wanted({class_time_, rank})) return;
+  if (depth == rest_.size()) {
+    if (alternatives_->class_of(point_) != class_ || !legality_.plan_rules_hold(point_)) return;
+    const double time = one_time_ ? class_time_ : time_of(point_);
+    take({time, rank});
+    return;
+  }
+  const KnobId knob = rest_[depth];
+  known |= knob_bit(knob);
+  for (std::size_t i = 0; i < space_.domains[at(knob)].size(); ++i) {
+    legality_.set(point_, knob, i);
+    if (!legality_.tile_rules_hold(point_, known, knob)) continue;
+    visit(depth + 1, known, rank + static_cast<std::int64_t>(i) * space_.strides[at(knob)]);
+  }
+  legality_.set(point_, knob, 0);
+}
+
+Ranked Search::full(std::int64_t rank) const {
+  Ranked out{space_.tile(rank), {}};
+  const PlacedDiagram placed = placer_.place(out.tile);
+  out.prediction = objective_.predict(placed, plan(placed));
+  return out;
+}
+
+/// Tiles of one time and the same alternatives have one prediction: explained once.
+std::vector<Ranked> Search::ranked() const {
+  std::vector<Ranked> out;
+  for (const Found& found : best_) out.push_back(full(found.rank));
+  return out;
+}
+
+Selection Search::run(int top) {
+  Selection out;
+  out.candidates = space_.candidates;
+  const Legality::Tally tally = legality_.count(roles_.sizes);
+  out.legal = tally.legal;
+  out.rejected = named_counts(rules_, tally.rejected);
+  if (out.legal == Count(0)) {
+    out.nearest = nearest_constraint(out.rejected);
+    return out;
+  }
+  for (KnobId k = 0; k < static_cast<KnobId>(space_.domains.size()); ++k) {
+    if ((roles_.sizes & knob_bit(k)) == 0) rest_.push_back(k);
+  }
+  point_ = legality_.origin();
+  const Alternatives alternatives(objective_, space_, legality_, scratch_, roles_.switches);
+  const KnobId lane = legality_.lane();
+  for (const Legality::Group& group : tally.groups) {
+    for (Lanes left = group.lanes; left != 0; left &= left - 1) {
+      const auto position = static_cast<std::int64_t>(std::countr_zero(left));
+      const std::int64_t rank = group.rank + (lane < 0 ? 0 : position * space_.strides[at(lane)]);
+      set_rank(point_, rank, roles_.sizes);
+      heap_.push_back({bound_of(point_, alternatives), rank});
+    }
+  }
+  std::make_heap(heap_.begin(), heap_.end());
+  while (!heap_.empty()) {
+    std::pop_heap(heap_.begin(), heap_.end());
+    const Prefix prefix = heap_.back();
+    heap_.pop_back();
+    const bool full_house = best_.size() >= top_;
+    if (full_house && prefix.bound > best_.back().time && prefix.bound > second_.time) break;
+    expand(prefix, alternatives);
+  }
+  out.ranked = ranked();
+  if (second_.time != infinity) out.runner_up = full(second_.rank);
+  out.because = explain(question_, space_, rules_, placer_, out);
+  if (top < 1) out.ranked.clear();
+  return out;
+}
+
+}  // namespace
+
+Selection select(const Question& question, int top) { return select(question, top, Objective{}); }
+
+Selection select(const Question& question, int top, const Objective& objective) {
+  return Search(question, objective, top).run(top);
+}
+
+}  // namespace napkin

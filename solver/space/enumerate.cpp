@@ -1,0 +1,90 @@
+#include "solver/space/enumerate.hpp"
+
+#include <algorithm>
+#include <optional>
+
+#include "solver/space/knobs.hpp"
+
+namespace napkin {
+namespace {
+
+/// Keeps the values up to `most`; where that leaves none, the smallest.
+void cut(std::vector<std::int64_t>& domain, std::int64_t most) {
+  const std::int64_t least = *std::min_element(domain.begin(), domain.end());
+  std::erase_if(domain, [&](std::int64_t v) { return v > most && v != least; });
+}
+
+/// The least value that covers `size`, or the largest value.
+std::int64_t covering(const std::vector<std::int64_t>& domain, std::int64_t size) {
+  std::int64_t found = *std::max_element(domain.begin(), domain.end());
+  for (const std::int64_t v : domain) {
+    if (v >= size) found = std::min(found, v);
+  }
+  return found;
+}
+
+/// How an axis stands among those that an agent's instances divide: 0 first, 1 behind another, -1 not at all.
+int place_in_rows(const Mapping& mapping, const std::string& axis) {
+  for (const Agent& agent : mapping.agents) {
+    const auto at = std::find(agent.splits.begin(), agent.splits.end(), axis);
+    if (at != agent.splits.end()) return at == agent.splits.begin() ? 0 : 1;
+  }
+  return -1;
+}
+
+void cut_axis(const Question& question, const LevelMapping& block, const std::string& axis, Space& space) {
+  const auto value = size_of_axis(*question.mapping, block, axis);
+  const auto id = question.streamed->diagram.find_axis(axis);
+  if (!value || value->kind != Value::Kind::knob || !id) return;
+  const std::int64_t size = question.problem.sizes[static_cast<std::size_t>(*id)].get();
+  std::vector<std::int64_t>& domain = space.domains[static_cast<std::size_t>(value->knob)];
+  switch (place_in_rows(*question.mapping, axis)) {
+    case 0: break;
+    case 1: cut(domain, size); break;
+    default: cut(domain, covering(domain, size));
+  }
+}
+
+}  // namespace
+
+void Space::tile(std::int64_t rank, Tile& into) const {
+  into.values.resize(domains.size());
+  for (std::size_t k = 0; k < domains.size(); ++k) {
+    const auto index = static_cast<std::size_t>(rank / strides[k]);
+    into.values[k] = domains[k][index];
+    rank %= strides[k];
+  }
+}
+
+Tile Space::tile(std::int64_t rank) const {
+  Tile out;
+  tile(rank, out);
+  return out;
+}
+
+Space space_of(const Question& question) {
+  Space space;
+  for (const Knob& knob : question.mapping->knobs) {
+    space.domains.push_back(knob.domain);
+    if (knob.domain.empty()) throw Error(question.mapping->name, "knob '" + knob.name + "' has no values");
+  }
+  if (const LevelMapping* block = block_level_of(*question.mapping)) {
+    for (const std::string& axis : block->group) cut_axis(question, *block, axis, space);
+    for (const std::string& axis : block->stream) cut_axis(question, *block, axis, space);
+  }
+  for (const auto& [knob, value] : question.fixed) {
+    if (knob < 0 || static_cast<std::size_t>(knob) >= space.domains.size()) {
+      throw Error(question.mapping->name, "no knob number " + std::to_string(knob));
+    }
+    space.domains[static_cast<std::size_t>(knob)] = {value};
+  }
+  space.candidates = 1;
+  space.strides.resize(space.domains.size());
+  for (std::size_t k = space.domains.size(); k-- > 0;) {
+    space.strides[k] = space.candidates.get();
+    space.candidates *= Count(static_cast<std::int64_t>(space.domains[k].size()));
+  }
+  return space;
+}
+
+}  // namespace napkin
