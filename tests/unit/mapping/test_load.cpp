@@ -1,0 +1,232 @@
+// The strict reader of mappings: every mistake has a position, the field and what would be right.
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+
+#include "model/base/embedded.hpp"
+#include "model/diagram/library.hpp"
+#include "model/fusion/derive.hpp"
+#include "model/machine/load.hpp"
+#include "model/mapping/load.hpp"
+#include "model/mapping/placed.hpp"
+#include "model/mapping/tile.hpp"
+
+namespace {
+
+using namespace napkin;
+
+const std::string good = R"(mapping: small
+algorithm: matmul
+runs_on: [sm_80+]
+knobs:
+  a: {unit: rows, domain: [64, 128]}
+  c: {unit: columns, domain: {from: 64, to: 16, step: -16}}
+  b: {unit: columns, domain: [32]}
+  stages: {unit: copies, domain: [2, 1]}
+  out: {words: [staged, direct]}
+relations:
+  - {name: even, when: {out: staged}, left: [a], multiple_of: [16, stages]}
+agents:
+  warp: {count: [{when: {a: 64}, value: 2}, {value: 4}], threads: 32, splits: [a]}
+levels:
+  shared: {group: [a, c], stream: [b]}
+  registers: {group: [a]}
+arrays:
+  A: {level: shared, type: T, copies: stages, engine: cp_async}
+  B: {level: shared, type: T, copies: stages, engine: cp_async}
+  C: {level: registers, scope: agent, type: f32}
+  C_out: {of: C, when: {out: staged}, level: shared, type: T, alias: A, staging: true}
+operations:
+  C: {agent: warp, unit: tensor, type: T, operands: {A: A, B: B}, work: [{name: idle, unit: alu, per: [a, c], per_chunk: {c: 8}}]}
+edges:
+  - {from: load A, to: C}
+  - {from: C.idle, to: store C, distance: -1, tokens: stages}
+)";
+
+std::string with(const std::string& from, const std::string& to) {
+  std::string text = good;
+  const auto at = text.find(from);
+  REQUIRE(at != std::string::npos);
+  return text.replace(at, from.size(), to);
+}
+
+std::string refusal(const std::string& text) {
+  try {
+    const Mapping m = parse_mapping(text, "m.yaml");
+    check(m, load_diagram("matmul"));
+    check(m, load_machine("h200-sxm", "--gpu"), DType::bf16);
+  } catch (const Error& e) {
+    return e.what();
+  }
+  return "no error";
+}
+
+struct Mistake {
+  const char* from;
+  const char* to;
+  const char* where;  // line and what
+  const char* what;
+};
+
+}  // namespace
+
+TEST_CASE("a good mapping is read as it stands") {
+  const Mapping m = parse_mapping(good, "m.yaml");
+  CHECK(refusal(good) == "no error");
+  CHECK(m.name == "small");
+  CHECK(m.knobs[1].domain == std::vector<std::int64_t>{64, 48, 32, 16});
+  CHECK(m.knobs[4].words == std::vector<std::string>{"staged", "direct"});
+  CHECK(m.relations[0].kind == Relation::Kind::multiple);
+  CHECK(m.agents[0].count.size() == 2);
+  CHECK(m.variables[3].of == std::vector<std::string>{"C"});
+  CHECK(m.variables[3].output_staging);
+  CHECK(m.variables[0].copies[0].second.kind == Value::Kind::knob);
+  CHECK(m.edges[1].distance == -1);
+}
+
+TEST_CASE("every mistake is found, with its line") {
+  const std::vector<Mistake> mistakes = {
+      {"mapping: small", "mappin: small", "m.yaml:1", "unknown key 'mappin'"},
+      {"algorithm: matmul\n", "", "m.yaml:1", "'algorithm' is missing"},
+      {"unit: rows, domain", "unit: rows, domains", "m.yaml:5", "did you mean 'domain'?"},
+      {"domain: [64, 128]", "domain: []", "m.yaml:5", "an empty domain"},
+      {"domain: [64, 128]", "domain: [64, 64]", "m.yaml:5", "stands twice"},
+      {"domain: [64, 128]", "domain: [64, 0]", "m.yaml:5", "out of range"},
+      {"step: -16", "step: 16", "m.yaml:6", "never reaches"},
+      {"step: -16", "step: 0", "m.yaml:6", "never reaches"},
+      {"words: [staged, direct]", "words: [staged, staged]", "m.yaml:9", "stands twice"},
+      {"words: [staged, direct]", "words: [staged, direct], unit: rows", "m.yaml:9", "words have no unit"},
+      {"words: [staged, direct]", "unit: rows", "m.yaml:9", "needs a domain or words"},
+      {"when: {out: staged}, left", "when: {outt: staged}, left", "m.yaml:11", "unknown knob 'outt'"},
+      {"when: {out: staged}, left", "when: {out: stage}, left", "m.yaml:11", "unknown 'stage'"},
+      {"{when: {a: 64}, value: 2}", "{when: {a: 65}, value: 2}", "m.yaml:13", "not in the domain of 'a'"},
+      {"multiple_of: [16, stages]", "multiple_of: [16, stagess]", "m.yaml:11", "neither a knob nor an axis: 'stagess'"},
+      {"multiple_of: [16, stages]", "multiple_of: []", "m.yaml:11", "an empty product"},
+      {"multiple_of: [16, stages]", "multiple_of: [out]", "m.yaml:11", "a knob of words"},
+      {"multiple_of: [16, stages]", "multiple_of: [16], equal: [2]", "m.yaml:11", "exactly one comparison"},
+      {"{value: 4}]", "{when: {a: 64}, value: 4}]", "m.yaml:13", "no alternative for a=128"},
+      {"threads: 32", "threads: zero", "m.yaml:13", "neither a knob nor an axis: 'zero'"},
+      {"splits: [a]", "splits: [z]", "m.yaml:13", "unknown axis 'z'"},
+      {"splits: [a]", "splits: [a, a]", "m.yaml:13", "stands twice"},
+      {"stream: [b]", "stream: [b, c]", "m.yaml:15", "more than one streamed axis"},
+      {"  registers: {group: [a]}", "  registry: {group: [a]}", "m.yaml:16", "no level 'registry'"},
+      {"A: {level: shared, ", "A: {", "m.yaml:18", "'level' is missing"},
+      {"C_out: {of: C", "C_out: {of: D", "m.yaml:21", "unknown array 'D'"},
+      {"engine: cp_async}\n  C:", "engine: dma}\n  C:", "m.yaml:19", "unknown 'dma'"},
+      {"type: f32", "type: f33", "m.yaml:20", "f33"},
+      {"alias: A", "alias: D", "m.yaml:21", "unknown variable 'D'"},
+      {"alias: A", "alias: C", "m.yaml:21", "'C' is at level registers"},
+      {"alias: A", "alias: C_out", "m.yaml:21", "aliases in a circle"},
+      {"C: {level: registers, scope", "C: {when: {out: direct}, level: registers, scope", "m.yaml:20", "array 'C' has no variable for out=staged"},
+      {"C: {agent: warp", "C: {agent: warps", "m.yaml:23", "unknown agent 'warps'"},
+      {"  C: {agent: warp", "  A: {unit: vector}\n  C: {agent: warp", "m.yaml:23", "no operation computes 'A'"},
+      {"unit: tensor, type: T", "unit: tensor", "m.yaml:23", "a tensor operation needs a type"},
+      {"unit: tensor", "unit: cube", "m.yaml:23", "unknown 'cube'"},
+      {"operands: {A: A", "operands: {A: D", "m.yaml:23", "unknown variable 'D'"},
+      {"operands: {A: A", "operands: {A: B", "m.yaml:23", "does not hold 'A'"},
+      {"operands: {A: A", "operands: {A: [{when: {out: direct}, value: A}]", "m.yaml:23", "no alternative for out=staged"},
+      {"per: [a, c]", "per: [a, c, cc]", "m.yaml:23", "unknown axis 'cc'"},
+      {"per_chunk: {c: 8}", "per_chunk: {b: 8}", "m.yaml:23", "not in 'per'"},
+      {"to: C}", "to: D}", "m.yaml:25", "unknown node 'D'"},
+      {"from: C.idle", "from: C.busy", "m.yaml:26", "unknown node 'C.busy'"},
+      {"distance: -1", "distance: 1.5", "m.yaml:26", "not a whole number"},
+      {"operations:\n", "operations: {}\nmore:\n", "m.yaml:23", "unknown key 'more'"},
+      {"type: T, operands", "type: i32, operands", "m.yaml:23", "no tensor instruction for i32"},
+  };
+  for (const Mistake& m : mistakes) {
+    CAPTURE(m.to);
+    const std::string said = refusal(with(m.from, m.to));
+    CHECK_MESSAGE(said.find(m.where) == 0, said);
+    CHECK_MESSAGE(said.find(m.what) != std::string::npos, said);
+  }
+}
+
+TEST_CASE("a duplicate name, an operation that is not mapped") {
+  CHECK(refusal(with("  B: {level", "  A: {level")).find("stands twice") != std::string::npos);
+  CHECK(refusal(with("  b: {unit", "  a: {unit")).find("stands twice") != std::string::npos);
+  const std::string text = good.substr(0, good.find("operations:")) + "operations: {}\n";
+  CHECK(refusal(text).find("operation 'C' of matmul is not mapped") != std::string::npos);
+}
+
+TEST_CASE("architectures") {
+  Mapping m = parse_mapping(good, "m.yaml");
+  Machine machine = load_machine("h200-sxm", "--gpu");
+  CHECK(runs_on(m, machine));
+  machine.architecture = "sm_75";
+  CHECK_FALSE(runs_on(m, machine));
+  machine.architecture = "sm_100";
+  CHECK(runs_on(m, machine));
+  machine.architecture = "gfx942";
+  CHECK_FALSE(runs_on(m, machine));
+  m.runs_on = {"sm_90"};
+  machine.architecture = "sm_90";
+  CHECK(runs_on(m, machine));
+  machine.architecture = "sm_100";
+  CHECK_FALSE(runs_on(m, machine));
+}
+
+TEST_CASE("every embedded mapping is found by its own name and fits its algorithm and a machine") {
+  const std::vector<std::string> names = builtin_mappings();
+  CHECK(names.size() >= 3);
+  for (const std::string& name : names) {
+    CAPTURE(name);
+    const Mapping m = load_mapping(name, "--kernel");
+    CHECK(m.name == name);
+    const Diagram d = load_diagram(m.algorithm);
+    CHECK_NOTHROW(check(m, d));
+    const Streamed s = derive(d, mapped_roles(m, d));
+    bool somewhere = false;
+    for (const std::string& gpu : builtin_machines()) {
+      const Machine machine = load_machine(gpu, "--gpu");
+      if (!runs_on(m, machine)) continue;
+      somewhere = true;
+      Problem problem;
+      problem.sizes.assign(s.diagram.axes.size(), 128);
+      problem.dtype = m.dtypes.empty() ? DType::bf16 : parse_dtype(m.dtypes[0], "");
+      Tile tile;
+      for (const Knob& knob : m.knobs) tile.values.push_back(knob.domain[0]);
+      CHECK_NOTHROW(Placer(s, m, machine, problem).place(tile));
+    }
+    CHECK(somewhere);
+  }
+}
+
+TEST_CASE("an unknown mapping lists the known ones") {
+  try {
+    (void)load_mapping("attention_sm99", "--kernel");
+    FAIL("no error");
+  } catch (const Error& e) {
+    CHECK(std::string(e.what()).find("--kernel: unknown kernel 'attention_sm99': did you mean 'attention_sm") == 0);
+  }
+  CHECK_THROWS_AS((void)load_mapping("/nowhere/m.yaml", "--kernel"), Error);
+}
+
+TEST_CASE("tiles as text") {
+  const Mapping m = parse_mapping(good, "m.yaml");
+  const Tile tile{{64, 48, 32, 2, 1}};
+  CHECK(value_of(m, tile, "c") == 48);
+  CHECK(describe(m, tile)[4] == std::pair<std::string, std::string>{"out", "direct"});
+  CHECK(describe(m, tile)[0].second == "64");
+  CHECK_THROWS_AS((void)value_of(m, tile, "q"), Error);
+  CHECK(parse_knob(m.knobs[4], "direct", "--tile") == 1);
+  CHECK(parse_knob(m.knobs[0], "96", "--tile") == 96);  // off the domain: placed, not legal
+  for (const char* text : {"", "0", "-1", "x", "1.5", "99999999999999999999", "64 "}) {
+    CHECK_THROWS_AS((void)parse_knob(m.knobs[0], text, "--tile"), Error);
+  }
+  CHECK_THROWS_AS((void)parse_knob(m.knobs[4], "off", "--tile"), Error);
+}
+
+TEST_CASE("the ideal mapping: a knob for each grouped and streamed axis, bounded by its size") {
+  const Streamed s = derive(load_diagram("matmul"));
+  const Machine machine = abstract_machine(1000);
+  const Sizes sizes = {60, 50, 40};
+  const Mapping m = ideal_mapping(s, machine, sizes);
+  CHECK(m.knobs.size() == 3);
+  for (const Knob& knob : m.knobs) {
+    CHECK(std::is_sorted(knob.domain.begin(), knob.domain.end()));
+    CHECK(knob.domain.back() == sizes[static_cast<std::size_t>(s.diagram.axis(knob.name))].get());
+  }
+  CHECK(m.levels[0].level == "low");
+  CHECK(ideal_mapping(s, load_machine("h200-sxm", "--gpu")).levels[0].level == "shared");
+}
