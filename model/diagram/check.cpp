@@ -238,6 +238,8 @@ class Checker {
     std::vector<bool> used(d_.arrays.size(), false);
     for (const Operation& op : d_.operations) {
       for (ArrayId id : op.inputs) used[static_cast<std::size_t>(id)] = true;
+      // A softmax may be wanted for its log-sum-exp alone.
+      if (op.outputs.size() == 2) used[static_cast<std::size_t>(op.outputs[0])] = true;
     }
     for (std::size_t i = 0; i < d_.arrays.size(); ++i) {
       const Array& a = d_.arrays[i];

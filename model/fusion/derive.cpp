@@ -142,6 +142,11 @@ Streamability streamability(const Diagram& diagram, AxisId axis) {
   return result;
 }
 
+Streamability splittability(const Diagram& diagram, AxisId axis) {
+  const AxisAnalysis analysis = analyse(diagram, axis, AxisUse::split);
+  return {axis, analysis.legal(), analysis.blocker, analysis.why};
+}
+
 std::vector<Streamability> streamability(const Diagram& diagram) {
   std::vector<Streamability> all;
   for (std::size_t i = 0; i < diagram.axes.size(); ++i) all.push_back(streamability(diagram, static_cast<AxisId>(i)));

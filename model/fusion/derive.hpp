@@ -22,6 +22,11 @@ struct Streamability {
 [[nodiscard]] Streamability streamability(const Diagram& diagram, AxisId axis);
 [[nodiscard]] std::vector<Streamability> streamability(const Diagram& diagram);
 
+/// The same for a split: whether the axis, although consumed, can be dealt out among groups whose partial results an
+/// associative combine makes whole (flash-decode, split-K, partial dQ; theory 16). An axis that no operation consumes
+/// needs no combine: it is splittable.
+[[nodiscard]] Streamability splittability(const Diagram& diagram, AxisId axis);
+
 /// The default labels: every axis that all operations are weaved over is grouped; of the streamable axes that an
 /// operation consumes the one that most arrays carry is streamed (ties: the first declared; if there is none, of those
 /// that no operation consumes); the rest stays whole. A diagram without a streamable axis derives too, unstreamed.

@@ -275,6 +275,24 @@ TEST_CASE("splits: sums, softmax-contractions and maxima combine; what is not li
   CHECK(contains(refusal(bare, {"x"}, ""), "axis x cannot be grouped: softmax over x ends"));
 }
 
+TEST_CASE("a log-sum-exp alone streams and splits") {
+  const Diagram d = diagram("q: , x: ", "'S[q,x]'", {"P[q,x], L[q] = softmax over x (S)"}, "L");
+  CHECK(role_of(derive(d), "x") == "stream");
+  CHECK(derive(d).maintained.empty());
+  const Streamed s = derive(d, roles_of(d, {"q", "x"}, ""));
+  REQUIRE(s.combines.size() == 1);
+  CHECK(s.combines[0].kind == Combine::Kind::log_sum_exp);
+}
+
+TEST_CASE("which axes split: those whose every combine is associative") {
+  const Diagram d = load_diagram("attention");
+  CHECK(splittability(d, d.axis("x")).streamable);
+  CHECK(splittability(d, d.axis("q")).streamable);
+  const Streamability over_d = splittability(d, d.axis("d"));
+  CHECK_FALSE(over_d.streamable);
+  CHECK(over_d.blocker == OpId{1});
+}
+
 TEST_CASE("roles that cannot be are refused by name") {
   const Diagram d = load_diagram("attention");
   CHECK(contains(refusal(d, {"z"}, ""), "no axis 'z'"));
@@ -301,6 +319,8 @@ TEST_CASE("a chunk is left out under a mask only where all that the loop does is
   CHECK_FALSE(masked({"T[d] = sum over x (V)"}, "O, T"));  // V is not masked
   CHECK_FALSE(masked({"T[q] = max over x (S)"}, "O, T"));  // nor is S
   CHECK_FALSE(masked({"T[q,x] = map exp (S)"}, "O, T"));   // a chunk that has to be written
+  // Of a row that sees nothing the maximum is 0, and it would stay -infinity.
+  CHECK_FALSE(masked({"E[q,x] = map exp (S) mask (q, x)", "T[q] = max over x (E)"}, "O, T"));
   CHECK(masked({"E[q,x] = map exp (S) mask (q, x)", "T[q] = sum over x (E)"}, "O, T"));
   CHECK_FALSE(masked({"R[q,x] = softmax over x (S)", "T[q] = contract over x (R, S)"}, "O, T"));
 }
