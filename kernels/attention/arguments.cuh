@@ -42,7 +42,7 @@ struct AttentionArguments {
   void* o;
   long long o_row, o_head, o_batch;  // strides in elements
   float* lse;                        // [b, h * g, q], or [h * g, total q] when packed
-  float scale;                       // softmax scale; positive
+  float scale, scale_log2;           // softmax scale, positive; the same times log2 e
   int* ticket;                       // longest_first: the next tile, zeroed before the launch
   unsigned long long* cycles;        // cycles: by SM, first start and last end
 };

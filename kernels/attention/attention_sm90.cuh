@@ -26,7 +26,6 @@ struct Attention {
   u32 shared;
   const AttentionArguments& arguments;
   u32 wg;    // consumer warpgroup
-  u32 rank;  // in the cluster
 
   __device__ __forceinline__ u32 barrier(int slot) const { return shared + C.barriers_offset + 8 * slot; }
 
@@ -65,10 +64,11 @@ struct Attention {
   }
 
   template <int D>
-  __device__ __forceinline__ void load_chunk(const TensorMap& map, u32 to, u32 full, const Tile& tile, int n) const {
+  __device__ __forceinline__ void load_chunk(const TensorMap& map, u32 to, u32 full, const Tile& tile, int row) const {
     constexpr int span = swizzle_columns(D), part = C.x / C.cluster;
     barrier_expect(full, C.x * D * 2);
-    const int first = tile.x_row + n * C.x + static_cast<int>(rank) * part;
+    const u32 rank = C.cluster > 1 ? cluster_rank() : 0;
+    const int first = row + static_cast<int>(rank) * part;
 #pragma unroll 1
     for (int c = 0; c < D; c += span) {
       const u32 place = to + c * C.x * 2 + rank * (part * span * 2);
@@ -80,13 +80,13 @@ struct Attention {
     }
   }
 
-  __device__ __forceinline__ void load_k(const Tile& tile, int n, const Ring<C.stages>& at) const {
+  __device__ __forceinline__ void load_k(const Tile& tile, int row, const Ring<C.stages>& at) const {
     barrier_wait(barrier(k_empty + at.stage), at.parity ^ 1);
-    load_chunk<C.d>(arguments.k_map, shared + C.k_offset + at.stage * k_bytes, barrier(k_full + at.stage), tile, n);
+    load_chunk<C.d>(arguments.k_map, shared + C.k_offset + at.stage * k_bytes, barrier(k_full + at.stage), tile, row);
   }
-  __device__ __forceinline__ void load_v(const Tile& tile, int n, const Ring<C.stages>& at) const {
+  __device__ __forceinline__ void load_v(const Tile& tile, int row, const Ring<C.stages>& at) const {
     barrier_wait(barrier(v_empty + at.stage), at.parity ^ 1);
-    load_chunk<C.dv>(arguments.v_map, shared + C.v_offset + at.stage * v_bytes, barrier(v_full + at.stage), tile, n);
+    load_chunk<C.dv>(arguments.v_map, shared + C.v_offset + at.stage * v_bytes, barrier(v_full + at.stage), tile, row);
   }
 
   // Draws tickets and posts them, one ahead of the block's work: longest_first only; one thread.
@@ -104,7 +104,7 @@ struct Attention {
   template <int Threads>
   __device__ __forceinline__ int next_tile(int current, u32& parities) const {
     if constexpr (C.order == TileOrder::grid) return arguments.shape.tiles;
-    if constexpr (C.order == TileOrder::persistent) return current + gridDim.x;
+    if constexpr (C.order == TileOrder::persistent) return current + grid_blocks();
     barrier_wait(barrier(mail_full), parities >> 1);
     const int next = read(barrier(mailbox));
     if constexpr (Threads > 1) named_sync(6 + wg, Threads);
@@ -132,15 +132,17 @@ struct Attention {
     for (int index = blockIdx.x; index < arguments.shape.tiles; index = next_tile<1>(index, parities)) {
       const Tile tile = tile_of(index);
       if (tile.first >= tile.last) continue;
-      load_k(tile, tile.last - 1, ring);
-      for (int n = tile.last - 1; n > tile.first; --n) {
+      const int first = tile.x_row + tile.first * C.x;
+      int row = tile.x_row + (tile.last - 1) * C.x;
+      load_k(tile, row, ring);
+      for (; row > first; row -= C.x) {
         Ring<C.stages> next = ring;
         next.advance();
-        load_k(tile, n - 1, next);
-        load_v(tile, n, ring);
+        load_k(tile, row - C.x, next);
+        load_v(tile, row, ring);
         ring = next;
       }
-      load_v(tile, tile.first, ring);
+      load_v(tile, first, ring);
       ring.advance();
     }
   }
@@ -211,7 +213,7 @@ struct Attention {
   // One online softmax step (theory 4.2) on this thread's two rows; scores become exp(scale (s - maximum)).
   template <bool Masked>
   __device__ __forceinline__ void softmax(float (&s)[scores], RowState& state, const Tile& tile, int n) const {
-    const float c = arguments.scale * 1.4426950408889634f;
+    const float c = arguments.scale_log2;
     if constexpr (Masked) {
       const u32 lane = threadIdx.x % 32, row = wg * rows + threadIdx.x % 128 / 32 * 16 + lane / 4;
 #pragma unroll
@@ -436,7 +438,7 @@ __global__ void __launch_bounds__((C.warpgroups + 1) * 128, 1)
   using Kernel = Attention<C>;
   // By shuffle, so that the compiler knows it to be uniform: descriptors then live in uniform registers.
   const u32 shared = shared_address(memory), warpgroup = __shfl_sync(0xffffffffu, threadIdx.x / 128, 0);
-  Kernel kernel{shared, arguments, warpgroup - 1, C.cluster > 1 ? cluster_rank() : 0};
+  Kernel kernel{shared, arguments, warpgroup - 1};
   if (C.cycles && threadIdx.x == 0) note_start(arguments.cycles);
   if (threadIdx.x == 0) kernel.initialise();
   if constexpr (C.cluster > 1) {
