@@ -302,7 +302,7 @@ Footprint::Footprint(const PlacedDiagram& placed) : uses_(placed.variables.size(
     Use& use = uses_[v];
     use.storage = layout.of[v];
     use.align = alignment(placed, variable);
-    use.instances = instances(placed, variable);
+    use.agent = variable.scope == Scope::block ? -1 : agent_of(placed, variable);
     use.barriers = variable.engine == CopyEngine::tma && !variable.output_staging;
     if (!registers || variable.level != *registers) continue;
     use.owner = static_cast<int>(owner(placed, v));
@@ -317,11 +317,12 @@ Bytes Footprint::shared_bytes(const PlacedDiagram& placed) const {
   for (std::size_t v = 0; v < uses_.size(); ++v) {
     const Use& use = uses_[v];
     const Variable& variable = at(placed, v);
-    if (use.barriers) barriers += Count(2) * variable.copies * use.instances;
+    const Count each = use.agent < 0 ? Count(1) : placed.agents[static_cast<std::size_t>(use.agent)].instances;
+    if (use.barriers) barriers += Count(2) * variable.copies * each;
     if (use.storage < 0) continue;
     const Count copy = round_up(bytes_of(variable.elements, variable.type).value, use.align);
     Count& storage = size[static_cast<std::size_t>(use.storage)];
-    storage = std::max(storage, copy * variable.copies * use.instances);
+    storage = std::max(storage, copy * variable.copies * each);
   }
   Count end;
   for (const std::int64_t align : {swizzled_tile, plain_tile, std::int64_t{1}}) {

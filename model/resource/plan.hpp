@@ -58,8 +58,9 @@ class Footprint {
  private:
   struct Use {
     int storage = -1;  ///< at the block's level
-    Count align = 1, instances = 1;
-    int owner = -1, agent = -1;  ///< at level "registers": whose storage, whose registers
+    Count align = 1;
+    int owner = -1;              ///< at level "registers": whose storage
+    int agent = -1;              ///< whose instances have one each, whose registers they take
     bool barriers = false;
   };
   std::vector<Use> uses_;      ///< by variable

@@ -32,24 +32,20 @@ bool operation_no_more(const PlacedDiagram& placed, const PlacedOperation& a, co
   });
 }
 
-/// Crossings into the block's level, in order.
-std::vector<const Crossing*> into_block(const PlacedDiagram& placed) {
-  std::vector<const Crossing*> out;
-  for (const Crossing& crossing : placed.crossings) {
-    if (crossing.into == placed.block().level) out.push_back(&crossing);
-  }
-  return out;
+/// The next crossing into the block's level from `i` on.
+std::size_t next_into_block(const PlacedDiagram& placed, std::size_t i) {
+  while (i < placed.crossings.size() && placed.crossings[i].into != placed.block().level) ++i;
+  return i;
 }
 
 bool crossings_no_more(const PlacedDiagram& a, const PlacedDiagram& b) {
-  const std::vector<const Crossing*> left = into_block(a), right = into_block(b);
-  if (left.size() != right.size()) return false;
-  for (std::size_t i = 0; i < left.size(); ++i) {
-    const Crossing &x = *left[i], &y = *right[i];
+  std::size_t i = next_into_block(a, 0), j = next_into_block(b, 0);
+  for (; i < a.crossings.size() && j < b.crossings.size(); i = next_into_block(a, i + 1), j = next_into_block(b, j + 1)) {
+    const Crossing &x = a.crossings[i], &y = b.crossings[j];
     if (x.array != y.array || x.store != y.store || x.phase != y.phase || x.reread != y.reread || x.type != y.type) return false;
     if (x.engine != y.engine || x.skips != y.skips || (y.multicast && (!x.multicast || a.cluster < b.cluster))) return false;
   }
-  return true;
+  return i >= a.crossings.size() && j >= b.crossings.size();
 }
 
 /// Variables at the block's level that threads write: every one of a's is one of b's.

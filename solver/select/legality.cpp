@@ -145,44 +145,63 @@ bool Legality::plan_rule_holds(const PlanRule& rule, Scratch::Slot& slot) {
   return !rule.check(placed, numbers_);
 }
 
-Lanes Legality::find_lanes(const PlanRule& rule, Point& point) {
-  if (lane_ < 0) return plan_rule_holds(rule, scratch_.place(point)) ? 1 : 0;
-  const std::size_t before = point.index[at(lane_)];
+/// Needs grow with the lane's value: all lanes up to the last that holds. `now`: the lane's value in the slot.
+Lanes Legality::last_lane_that_holds(const PlanRule& rule, Scratch::Slot& slot, std::int64_t& now) {
   const std::vector<std::int64_t>& values = space_.domains[at(lane_)];
-  Lanes found = 0;
-  if (!scales_) {
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      set(point, lane_, i);
-      if (plan_rule_holds(rule, scratch_.place(point))) found |= Lanes{1} << i;
+  const auto sets_registers = [](const PlacedAgent& agent) { return agent.registers.has_value(); };
+  const std::vector<PlacedAgent>& agents = slot.placed.agents;
+  if (rule.check == check_register_file && std::all_of(agents.begin(), agents.end(), sets_registers)) {
+    return plan_rule_holds(rule, slot) ? all_lanes_ : 0;  // what they ask for at launch, whatever the variables need
+  }
+  std::size_t low = 0, high = ascending_.size();
+  for (std::size_t middle = high - 1; low < high; middle = (low + high) / 2) {
+    resize(slot, now, values[ascending_[middle]]);
+    now = values[ascending_[middle]];
+    if (plan_rule_holds(rule, slot)) {
+      low = middle + 1;
+    } else {
+      high = middle;
     }
-  } else {  // needs grow with the lane's value: find the last that holds
+  }
+  Lanes found = 0;
+  for (std::size_t i = 0; i < low; ++i) found |= Lanes{1} << ascending_[i];
+  return found;
+}
+
+/// Fills the memo of the rule, and of the others that depend on the same knobs, from as few placements as possible.
+void Legality::find_lanes(std::size_t rule, Point& point, std::size_t index) {
+  const std::size_t before = lane_ < 0 ? 0 : point.index[at(lane_)];
+  const auto for_each_alike = [&](const auto& fill) {
+    for (std::size_t r = 0; r < rules_.plan.size(); ++r) {
+      if (rules_.plan[r].knobs != rules_.plan[rule].knobs) continue;
+      memos_[r].lanes[index] |= fill(rules_.plan[r]);
+      memos_[r].known[index] = true;
+    }
+  };
+  if (lane_ < 0 || (rules_.plan[rule].knobs & knob_bit(lane_)) == 0) {
+    Scratch::Slot& slot = scratch_.place(point);
+    return for_each_alike([&](const PlanRule& r) { return plan_rule_holds(r, slot) ? all_lanes_ : Lanes{0}; });
+  }
+  if (scales_) {
     set(point, lane_, ascending_.back());
     Scratch::Slot& slot = scratch_.place(point);
-    std::size_t low = 0, high = ascending_.size();
-    std::int64_t now = values[ascending_.back()];
-    for (std::size_t middle = high - 1; low < high; middle = (low + high) / 2) {
-      resize(slot, now, values[ascending_[middle]]);
-      now = values[ascending_[middle]];
-      if (plan_rule_holds(rule, slot)) {
-        low = middle + 1;
-      } else {
-        high = middle;
-      }
+    std::int64_t now = space_.domains[at(lane_)][ascending_.back()];
+    for_each_alike([&](const PlanRule& r) { return last_lane_that_holds(r, slot, now); });
+  } else {
+    for (std::size_t i = 0; i < ascending_.size(); ++i) {
+      set(point, lane_, i);
+      Scratch::Slot& slot = scratch_.place(point);
+      for_each_alike([&](const PlanRule& r) { return plan_rule_holds(r, slot) ? Lanes{1} << i : Lanes{0}; });
     }
-    for (std::size_t i = 0; i < low; ++i) found |= Lanes{1} << ascending_[i];
   }
   set(point, lane_, before);
-  return found;
 }
 
 Lanes Legality::plan_rule_lanes(std::size_t rule, Point& point) {
   Memo& memo = memos_[rule];
   std::size_t index = 0;
   for (const auto& [knob, stride] : memo.strides) index += stride * point.index[at(knob)];
-  if (!memo.known[index]) {
-    memo.lanes[index] = find_lanes(rules_.plan[rule], point);
-    memo.known[index] = true;
-  }
+  if (!memo.known[index]) find_lanes(rule, point, index);
   return memo.lanes[index];
 }
 

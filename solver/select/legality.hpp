@@ -28,8 +28,7 @@ class Scratch {
   struct Slot {
     PlacedDiagram placed;
     std::optional<Footprint> footprint;
-    const void* variant = nullptr;         ///< what the footprint was made of
-    std::vector<std::int64_t> instances;
+    const void* variant = nullptr;  ///< what the footprint was made of
   };
   /// The point's tile placed.
   [[nodiscard]] Slot& place(const Point& point);
@@ -96,7 +95,8 @@ class Legality {
   void forget(std::vector<State>& states, KnobSet dead) const;
   [[nodiscard]] Lanes tile_rule_lanes(const TileRule& rule, Point& point, Lanes lanes) const;
   [[nodiscard]] Lanes plan_rule_lanes(std::size_t rule, Point& point);
-  [[nodiscard]] Lanes find_lanes(const PlanRule& rule, Point& point);
+  void find_lanes(std::size_t rule, Point& point, std::size_t index);
+  [[nodiscard]] Lanes last_lane_that_holds(const PlanRule& rule, Scratch::Slot& slot, std::int64_t& now);
   [[nodiscard]] bool plan_rule_holds(const PlanRule& rule, Scratch::Slot& slot);
   void resize(Scratch::Slot& slot, std::int64_t from, std::int64_t to) const;
 
@@ -109,7 +109,7 @@ class Legality {
   bool scales_ = false;               ///< every variable is constant or proportional in the lane's value
   std::vector<std::size_t> ascending_;  ///< the lane's positions by value
   std::vector<bool> has_lane_;        ///< by index of Mapping::variables: proportional
-  std::vector<Memo> memos_;           ///< by plan rule
+  std::vector<Memo> memos_;           ///< by plan rule; those of equal knobs are filled together
   Plan numbers_;                      ///< what the plan rules read
 };
 

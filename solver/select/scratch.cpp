@@ -45,14 +45,10 @@ Scratch::Slot& Scratch::place(const Point& point) {
 }
 
 const Footprint& Scratch::footprint(Slot& slot) const {
-  const std::vector<PlacedAgent>& agents = slot.placed.agents;
-  bool same = slot.footprint && slot.variant == slot.placed.variant.get() && slot.instances.size() == agents.size();
-  for (std::size_t i = 0; same && i < agents.size(); ++i) same = slot.instances[i] == agents[i].instances.get();
-  if (same) return *slot.footprint;
-  slot.footprint.emplace(slot.placed);
-  slot.variant = slot.placed.variant.get();
-  slot.instances.clear();
-  for (const PlacedAgent& agent : agents) slot.instances.push_back(agent.instances.get());
+  if (!slot.footprint || slot.variant != slot.placed.variant.get()) {
+    slot.footprint.emplace(slot.placed);
+    slot.variant = slot.placed.variant.get();
+  }
   return *slot.footprint;
 }
 

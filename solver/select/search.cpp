@@ -47,17 +47,19 @@ class Search {
   Selection run(int top);
 
  private:
-  void bound_prefixes(const std::vector<Legality::Group>& groups);
-  [[nodiscard]] double bound_of(Point& point, const Alternatives& alternatives);
-  [[nodiscard]] Count most_blocks(Point& point, const Alternatives& alternatives);
+  void bound_prefixes(const std::vector<Legality::Group>& groups, const Alternatives& alternatives);
+  [[nodiscard]] double bound_of(Point& point, const Alternatives& alternatives, Count most);
+  [[nodiscard]] Count most_by_agents(const Point& point);
+  [[nodiscard]] Count most_blocks(const Point& point, const Alternatives& alternatives, Count by_agents);
   void expand(const Prefix& prefix, const Alternatives& alternatives);
   void visit(std::size_t depth, KnobSet known, std::int64_t rank);
   [[nodiscard]] double time_of(Point& point);
   [[nodiscard]] bool wanted(const Found& least) const;
   void take(const Found& found);
   void set_rank(Point& point, std::int64_t rank, KnobSet knobs) const;
-  [[nodiscard]] std::vector<Ranked> ranked() const;
-  [[nodiscard]] Ranked full(std::int64_t rank) const;
+  [[nodiscard]] std::vector<Ranked> ranked(const Alternatives& alternatives);
+  [[nodiscard]] Ranked full(std::int64_t rank);
+  [[nodiscard]] bool same_sizes(const Point& a, const Point& b) const;
 
   const Question& question_;
   const Objective& objective_;
@@ -70,6 +72,7 @@ class Search {
   Roles roles_;
   std::vector<Prefix> heap_;
   std::vector<Found> best_;  // sorted, at most top_
+  PlacedDiagram last_;       // for those that are explained
   Found second_;             // the best whose time is not that of best_[0]
 
   // Of the prefix being expanded:
@@ -104,23 +107,27 @@ void Search::set_rank(Point& point, std::int64_t rank, KnobSet knobs) const {
   }
 }
 
-/// At most so many blocks of any tile of these sizes share a node.
-Count Search::most_blocks(Point& point, const Alternatives& alternatives) {
+/// At most so many blocks of any tile with these agents share a node: by their threads, and by their registers where the
+/// kernel sets them.
+Count Search::most_by_agents(const Point& point) {
   const Limits& limits = question_.machine->limits;
   if (!limits.known) return 1;
   const PlacedDiagram& placed = scratch_.place(point).placed;
-  const bool fixed = std::all_of(placed.agents.begin(), placed.agents.end(), [](const PlacedAgent& a) { return a.registers.has_value(); });
+  const bool fixed = !placed.agents.empty() && std::all_of(placed.agents.begin(), placed.agents.end(),
+                                                           [](const PlacedAgent& a) { return a.registers.has_value(); });
   const Bytes unlimited(std::numeric_limits<std::int64_t>::max() / 4);
-  const Count registers = fixed && !placed.agents.empty() ? launch_registers(placed) : Count(1);
-  const Count by_agents = occupancy(limits, unlimited, placed.threads, registers, Bytes(0)).blocks;
-  if (by_agents <= Count(1)) return by_agents;
-  // The other knobs at their least: copies, and whatever else only adds to the block.
+  return occupancy(limits, unlimited, placed.threads, fixed ? launch_registers(placed) : Count(1), Bytes(0)).blocks;
+}
+
+/// The same with all sizes known: the other knobs at their least, so that the block needs the least.
+Count Search::most_blocks(const Point& point, const Alternatives& alternatives, Count by_agents) {
+  if (by_agents <= Count(1)) return 1;
   Point least = point;
   for (const KnobId knob : rest_) {
     const auto& domain = space_.domains[at(knob)];
     legality_.set(least, knob, static_cast<std::size_t>(std::min_element(domain.begin(), domain.end()) - domain.begin()));
   }
-  Count most;
+  Count most = 1;
   for (std::size_t c = 0; c < alternatives.size(); ++c) {
     alternatives.set(least, c);
     most = std::max(most, occupancy(scratch_.place(least).placed).blocks);
@@ -128,13 +135,12 @@ Count Search::most_blocks(Point& point, const Alternatives& alternatives) {
   return std::min(by_agents, most);
 }
 
-double Search::bound_of(Point& point, const Alternatives& alternatives) {
+double Search::bound_of(Point& point, const Alternatives& alternatives, Count most) {
   double bound = infinity;
-  const Count most = most_blocks(point, alternatives);
   for (const Alternatives::Class& one : alternatives.classes()) {
     if (!one.least) continue;
     alternatives.set(point, one.first);
-    bound = std::min(bound, objective_.bound(scratch_.place(point).placed, std::max(most, Count(1))).value);
+    bound = std::min(bound, objective_.bound(scratch_.place(point).placed, most).value);
   }
   alternatives.set(point, 0);
   return bound;
@@ -145,10 +151,28 @@ double Search::time_of(Point& point) {
   return objective_.time(placed, occupancy(placed).blocks).value;
 }
 
+void Search::bound_prefixes(const std::vector<Legality::Group>& groups, const Alternatives& alternatives) {
+  const KnobId lane = legality_.lane();
+  for (const Legality::Group& group : groups) {
+    set_rank(point_, group.rank, roles_.sizes);
+    const Count by_agents = most_by_agents(point_);  // the lane sizes no agent
+    for (Lanes left = group.lanes; left != 0; left &= left - 1) {
+      const auto lane_position = static_cast<std::size_t>(std::countr_zero(left));
+      std::int64_t rank = group.rank;
+      if (lane >= 0) {
+        legality_.set(point_, lane, lane_position);
+        rank += static_cast<std::int64_t>(lane_position) * space_.strides[at(lane)];
+      }
+      heap_.push_back({bound_of(point_, alternatives, most_blocks(point_, alternatives, by_agents)), rank});
+    }
+  }
+  for (const KnobId knob : rest_) legality_.set(point_, knob, 0);
+}
+
 void Search::expand(const Prefix& prefix, const Alternatives& alternatives) {
   set_rank(point_, prefix.rank, roles_.sizes);
   alternatives_ = &alternatives;
-  const Count most = most_blocks(point_, alternatives);
+  const Count most = most_blocks(point_, alternatives, most_by_agents(point_));
   one_time_ = most <= Count(1);
   std::vector<std::pair<double, std::size_t>> order;
   for (std::size_t c = 0; c < alternatives.classes().size(); ++c) {
@@ -184,18 +208,35 @@ void Search::visit(std::size_t depth, KnobSet known, std::int64_t rank) {
   legality_.set(point_, knob, 0);
 }
 
-Ranked Search::full(std::int64_t rank) const {
+Ranked Search::full(std::int64_t rank) {
   Ranked out{space_.tile(rank), {}};
-  const PlacedDiagram placed = placer_.place(out.tile);
-  out.prediction = objective_.predict(placed, plan(placed));
+  placer_.place(out.tile, last_);
+  out.prediction = objective_.predict(last_, plan(last_));
   return out;
 }
 
-/// Tiles of one time and the same alternatives have one prediction: explained once.
-std::vector<Ranked> Search::ranked() const {
+std::vector<Ranked> Search::ranked(const Alternatives& alternatives) {
   std::vector<Ranked> out;
-  for (const Found& found : best_) out.push_back(full(found.rank));
+  Point before = legality_.origin(), now = before;
+  for (const Found& found : best_) {
+    set_rank(now, found.rank, ~KnobSet{0});
+    const bool alike = !out.empty() && alternatives.class_of(now) == alternatives.class_of(before) &&
+                       out.back().prediction.time.value == found.time && same_sizes(now, before);
+    if (alike) {  // the same sizes, alternatives that cannot be told apart, the same time: the same prediction
+      out.push_back({now.tile, out.back().prediction});
+    } else {
+      out.push_back(full(found.rank));
+    }
+    before = now;
+  }
   return out;
+}
+
+bool Search::same_sizes(const Point& a, const Point& b) const {
+  for (KnobId k = 0; k < static_cast<KnobId>(space_.domains.size()); ++k) {
+    if ((roles_.sizes & knob_bit(k)) != 0 && a.index[at(k)] != b.index[at(k)]) return false;
+  }
+  return true;
 }
 
 Selection Search::run(int top) {
@@ -213,15 +254,7 @@ Selection Search::run(int top) {
   }
   point_ = legality_.origin();
   const Alternatives alternatives(objective_, space_, legality_, scratch_, roles_.switches);
-  const KnobId lane = legality_.lane();
-  for (const Legality::Group& group : tally.groups) {
-    for (Lanes left = group.lanes; left != 0; left &= left - 1) {
-      const auto position = static_cast<std::int64_t>(std::countr_zero(left));
-      const std::int64_t rank = group.rank + (lane < 0 ? 0 : position * space_.strides[at(lane)]);
-      set_rank(point_, rank, roles_.sizes);
-      heap_.push_back({bound_of(point_, alternatives), rank});
-    }
-  }
+  bound_prefixes(tally.groups, alternatives);
   std::make_heap(heap_.begin(), heap_.end());
   while (!heap_.empty()) {
     std::pop_heap(heap_.begin(), heap_.end());
@@ -231,7 +264,7 @@ Selection Search::run(int top) {
     if (full_house && prefix.bound > best_.back().time && prefix.bound > second_.time) break;
     expand(prefix, alternatives);
   }
-  out.ranked = ranked();
+  out.ranked = ranked(alternatives);
   if (second_.time != infinity) out.runner_up = full(second_.rank);
   out.because = explain(question_, space_, rules_, placer_, out);
   if (top < 1) out.ranked.clear();
