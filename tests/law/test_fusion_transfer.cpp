@@ -302,8 +302,7 @@ TEST_CASE("the twins notice planted faults") {
                      ? 0
                      : 1;
     });
-    CAPTURE(name);
-    CHECK(noticed > 0);
+    CHECK_MESSAGE(noticed > 0, std::string(name));
   }
   const std::map<std::string, Fault> memory_faults = {
       {"an auxiliary forgotten",
@@ -322,8 +321,7 @@ TEST_CASE("the twins notice planted faults") {
       apply(broken);
       noticed += memory_live(broken.streamed, broken.partition) == unrolled_peak(c.streamed, c.partition) ? 0 : 1;
     });
-    CAPTURE(name);
-    CHECK(noticed > 0);
+    CHECK_MESSAGE(noticed > 0, std::string(name));
   }
 }
 
