@@ -1,0 +1,44 @@
+#pragma once
+// A question by names, for the tests of the solver.
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "model/diagram/library.hpp"
+#include "model/fusion/derive.hpp"
+#include "model/machine/load.hpp"
+#include "model/mapping/load.hpp"
+#include "solver/space/question.hpp"
+
+namespace napkin::testing {
+
+using Shape = std::vector<std::pair<std::string, std::int64_t>>;
+
+/// Owns what a Question points to.
+struct Case {
+  Mapping mapping;
+  Machine machine;
+  Streamed streamed;
+  Problem problem;
+
+  Case(const std::string& kernel, const std::string& gpu, const Shape& shape, Mask mask = {}, DType dtype = DType::bf16)
+      : mapping(load_mapping(kernel, "test")), machine(load_machine(gpu, "test")) {
+    const Diagram diagram = load_diagram(mapping.algorithm);
+    streamed = derive(diagram, mapped_roles(mapping, diagram));
+    problem = {resolve_sizes(diagram, shape, "test"), mask, dtype};
+  }
+  void restrict(const std::string& knob, const std::vector<std::int64_t>& domain) {
+    mapping.knobs[static_cast<std::size_t>(*mapping.find_knob(knob))].domain = domain;
+  }
+  [[nodiscard]] Question question() const { return {&streamed, &mapping, &machine, problem, {}}; }
+  /// Every knob at its first value, but those given.
+  [[nodiscard]] Tile tile(const Shape& given) const {
+    Tile out;
+    for (const Knob& knob : mapping.knobs) out.values.push_back(knob.domain.front());
+    for (const auto& [name, value] : given) out.values[static_cast<std::size_t>(*mapping.find_knob(name))] = value;
+    return out;
+  }
+};
+
+}  // namespace napkin::testing

@@ -1,0 +1,115 @@
+// Selection: the answer, its reason, and what is said when nothing fits.
+#include <doctest/doctest.h>
+
+#include <chrono>
+
+#include "solver/select/select.hpp"
+#include "tests/unit/select/case.hpp"
+
+using namespace napkin;
+using napkin::testing::Case;
+
+namespace {
+
+Case attention(std::int64_t d) {
+  return Case("attention_sm90", "h200-sxm", {{"b", 2}, {"h", 16}, {"q", 8192}, {"x", 8192}, {"d", d}});
+}
+
+}  // namespace
+
+TEST_CASE("at least a thousand legal tiles at each head size, and every candidate is accounted for") {
+  for (const std::int64_t d : {64, 96, 128, 192, 256}) {
+    const Case c = attention(d);
+    const Selection selection = select(c.question(), 5);
+    CAPTURE(d);
+    CHECK(selection.legal >= Count(1000));
+    Count sum = selection.legal;
+    for (const auto& [name, count] : selection.rejected) sum += count;
+    CHECK(sum == selection.candidates);
+    CHECK(selection.ranked.size() == 5);
+    CHECK(selection.nearest.empty());
+  }
+}
+
+TEST_CASE("the reason names what binds, what stops the next larger tile, and what the runner-up loses on") {
+  const Case c = attention(128);
+  const Selection selection = select(c.question(), 3);
+  REQUIRE(selection.runner_up);
+  CHECK(selection.runner_up->prediction.time > selection.ranked.front().prediction.time);
+  CHECK(selection.because.find(selection.ranked.front().prediction.bound + " binds, busy ") == 0);
+  CHECK(selection.because.find("is stopped by ") != std::string::npos);
+  CHECK(selection.because.find("it loses on ") != std::string::npos);
+  CHECK(selection.because.find('\n') == std::string::npos);
+}
+
+TEST_CASE("nothing fits: no tile, and the nearest constraint") {
+  Case c = attention(128);
+  c.restrict("x", {256});
+  c.restrict("stages", {4});
+  const Selection selection = select(c.question(), 5);
+  CHECK(selection.ranked.empty());
+  CHECK(selection.legal == Count(0));
+  CHECK(selection.nearest == "rows");  // most candidates fail there; all others fail for memory
+  CHECK(selection.because.empty());
+  CHECK_FALSE(selection.runner_up);
+}
+
+TEST_CASE("a fixed knob stays, in the domain or not") {
+  const Case c = attention(128);
+  Question question = c.question();
+  question.fixed = {{*c.mapping.find_knob("x"), 80}, {*c.mapping.find_knob("stages"), 1}};
+  for (const Ranked& one : select(question, 4).ranked) {
+    CHECK(value_of(c.mapping, one.tile, "x") == 80);
+    CHECK(value_of(c.mapping, one.tile, "stages") == 1);
+  }
+  question.fixed = {{*c.mapping.find_knob("x"), 100}};
+  const Selection none = select(question, 4);
+  CHECK(none.ranked.empty());
+  CHECK(none.legal == Count(0));
+}
+
+TEST_CASE("ties are broken by the order of preference") {
+  const Case c = attention(128);
+  const Selection selection = select(c.question(), 3);
+  REQUIRE(selection.ranked.size() == 3);
+  CHECK(selection.ranked[0].prediction.time == selection.ranked[2].prediction.time);
+  CHECK(value_of(c.mapping, selection.ranked[0].tile, "order") == 0);
+  CHECK(value_of(c.mapping, selection.ranked[1].tile, "order") == 1);
+}
+
+TEST_CASE("a selector remembers by value, and forgets the oldest") {
+  const Case a = attention(128), b = attention(64);
+  Selector selector({}, 1);
+  const Tile first = selector.select(a.question(), 1).ranked.front().tile;
+  const Selection* again = &selector.select(a.question(), 1);
+  CHECK(again == &selector.select(a.question(), 1));
+  CHECK(again->ranked.front().tile == first);
+  Question other = a.question();
+  other.problem.mask.kind = Mask::Kind::causal;
+  CHECK(selector.select(other, 1).ranked.front().prediction.time < selector.select(a.question(), 1).ranked.front().prediction.time);
+  CHECK(selector.select(b.question(), 1).ranked.front().tile.values == select(b.question(), 1).ranked.front().tile.values);
+  CHECK(selector.select(a.question(), 1).ranked.front().tile == first);
+}
+
+TEST_CASE("a selection takes less than five times its budget") {
+  const Case c = attention(128);
+  const Question question = c.question();
+  double best = 1, repeated = 1;
+  Selector selector;
+  (void)selector.select(question, 5);
+  for (int run = 0; run < 50; ++run) {
+    const auto start = std::chrono::steady_clock::now();
+    (void)select(question, 5);
+    const auto middle = std::chrono::steady_clock::now();
+    (void)selector.select(question, 5);
+    const auto end = std::chrono::steady_clock::now();
+    best = std::min(best, std::chrono::duration<double>(middle - start).count());
+    repeated = std::min(repeated, std::chrono::duration<double>(end - middle).count());
+  }
+#ifdef __OPTIMIZE__
+  CHECK(best < 500e-6);
+  CHECK(repeated < 5e-6);
+#else
+  MESSAGE("not optimised: " << best * 1e6 << " us, repeated " << repeated * 1e6 << " us");
+#endif
+}
