@@ -45,7 +45,7 @@ void for_each_case(const Mapping& m, const std::vector<const Guard*>& guards, co
       break;
     }
     cases *= told[k].size();
-    if (cases > 65536) throw Error(where, "", "guards tell more than 65536 cases apart", "fewer knobs in 'when'");
+    if (cases > 4096) throw Error(where, "", "guards tell more than 4096 cases apart", "fewer knobs in 'when'");
     values[k] = told[k].front();
   }
   for (std::size_t index = 0; index < cases; ++index) {
@@ -58,11 +58,13 @@ void for_each_case(const Mapping& m, const std::vector<const Guard*>& guards, co
   }
 }
 
-std::string text_of_case(const Mapping& m, const std::vector<const Guard*>& guards, const std::vector<std::int64_t>& values) {
+std::string text_of_case(const Mapping& m, const std::vector<const Guard*>& guards,
+                         const std::vector<std::int64_t>& values) {
   std::vector<std::string> words;
   for (std::size_t k = 0; k < m.knobs.size(); ++k) {
     const auto names = [&](const Guard* g) {
-      return std::any_of(g->all.begin(), g->all.end(), [&](const auto& t) { return static_cast<std::size_t>(t.first) == k; });
+      return std::any_of(g->all.begin(), g->all.end(),
+                         [&](const auto& t) { return static_cast<std::size_t>(t.first) == k; });
     };
     if (std::none_of(guards.begin(), guards.end(), names)) continue;
     const Knob& knob = m.knobs[k];
@@ -73,12 +75,14 @@ std::string text_of_case(const Mapping& m, const std::vector<const Guard*>& guar
 }
 
 template <class T>
-void need_alternative(const Mapping& m, const Guarded<T>& alternatives, const Location& where, const std::string& field) {
+void need_alternative(const Mapping& m, const Guarded<T>& alternatives, const Location& where,
+                      const std::string& field) {
   std::vector<const Guard*> guards;
   for (const auto& [guard, value] : alternatives) guards.push_back(&guard);
   for_each_case(m, guards, where, [&](const auto& values) {
     if (std::any_of(guards.begin(), guards.end(), [&](const Guard* g) { return holds(*g, values); })) return;
-    throw Error(where, field, "no alternative for " + text_of_case(m, guards, values), "one more {when: ..., value: ...}");
+    throw Error(where, field, "no alternative for " + text_of_case(m, guards, values),
+                "one more {when: ..., value: ...}");
   });
 }
 
@@ -94,7 +98,8 @@ void check_aliases(const Mapping& m) {
     if (v.alias.empty()) continue;
     const std::string field = "arrays." + v.name + ".alias";
     const VariableMapping* at = find_variable(m, v.alias);
-    if (at == nullptr) throw Error(v.location, field, "unknown variable '" + v.alias + "'", one_of(v.alias, variable_names(m)));
+    if (at == nullptr)
+      throw Error(v.location, field, "unknown variable '" + v.alias + "'", one_of(v.alias, variable_names(m)));
     if (at->level != v.level) {
       throw Error(v.location, field, "'" + at->name + "' is at level " + at->level + ", '" + v.name + "' at " + v.level,
                   "two variables of one level");
@@ -104,7 +109,8 @@ void check_aliases(const Mapping& m) {
     }
     std::size_t steps = 0;
     for (; at != nullptr && !at->alias.empty(); at = find_variable(m, at->alias)) {
-      if (++steps > m.variables.size()) throw Error(v.location, field, "aliases in a circle", "one variable without alias");
+      if (++steps > m.variables.size())
+        throw Error(v.location, field, "aliases in a circle", "one variable without alias");
     }
   }
 }
@@ -128,21 +134,25 @@ void check_presence(const Mapping& m) {
     }
     for_each_case(m, guards, first->location, [&](const auto& values) {
       if (std::any_of(guards.begin(), guards.end(), [&](const Guard* g) { return holds(*g, values); })) return;
-      throw Error(first->location, "arrays", "array '" + array + "' has no variable for " + text_of_case(m, guards, values),
+      throw Error(first->location, "arrays",
+                  "array '" + array + "' has no variable for " + text_of_case(m, guards, values),
                   "one more variable, or another 'when'");
     });
   }
 }
 
 // An operand's alternatives cover every case, and the variable exists whenever its alternative is the one that counts.
-void check_operand(const Mapping& m, const OperationMapping& op, const std::string& array, const Guarded<std::string>& from) {
+void check_operand(const Mapping& m, const OperationMapping& op, const std::string& array,
+                   const Guarded<std::string>& from) {
   const std::string field = "operations." + op.output + ".operands." + array;
   std::vector<const Guard*> guards;
   for (const auto& [guard, name] : from) {
     const VariableMapping* v = find_variable(m, name);
-    if (v == nullptr) throw Error(op.location, field, "unknown variable '" + name + "'", one_of(name, variable_names(m)));
+    if (v == nullptr)
+      throw Error(op.location, field, "unknown variable '" + name + "'", one_of(name, variable_names(m)));
     if (std::find(v->of.begin(), v->of.end(), array) == v->of.end()) {
-      throw Error(op.location, field, "variable '" + name + "' does not hold '" + array + "'", "a variable with of: " + array);
+      throw Error(op.location, field, "variable '" + name + "' does not hold '" + array + "'",
+                  "a variable with of: " + array);
     }
     guards.push_back(&guard);
     guards.push_back(&v->when);
@@ -151,9 +161,11 @@ void check_operand(const Mapping& m, const OperationMapping& op, const std::stri
     for (const auto& [guard, name] : from) {
       if (!holds(guard, values)) continue;
       if (holds(find_variable(m, name)->when, values)) return;
-      throw Error(op.location, field, "'" + name + "' does not exist for " + text_of_case(m, guards, values), "another 'when'");
+      throw Error(op.location, field, "'" + name + "' does not exist for " + text_of_case(m, guards, values),
+                  "another 'when'");
     }
-    throw Error(op.location, field, "no alternative for " + text_of_case(m, guards, values), "one more {when: ..., value: ...}");
+    throw Error(op.location, field, "no alternative for " + text_of_case(m, guards, values),
+                "one more {when: ..., value: ...}");
   });
 }
 
@@ -162,7 +174,8 @@ void check_operations(const Mapping& m) {
   for (const Agent& a : m.agents) agents.push_back(a.name);
   for (const OperationMapping& op : m.operations) {
     if (!op.agent.empty() && std::find(agents.begin(), agents.end(), op.agent) == agents.end()) {
-      throw Error(op.location, "operations." + op.output + ".agent", "unknown agent '" + op.agent + "'", one_of(op.agent, agents));
+      throw Error(op.location, "operations." + op.output + ".agent", "unknown agent '" + op.agent + "'",
+                  one_of(op.agent, agents));
     }
     for (const auto& [array, from] : op.operands) check_operand(m, op, array, from);
   }
@@ -262,7 +275,8 @@ void check(const Mapping& mapping, const Diagram& diagram) {
     const std::string& output = diagram.arrays[static_cast<std::size_t>(op.outputs[0])].name;
     const auto mapped = [&](const OperationMapping& o) { return o.output == output; };
     if (std::none_of(mapping.operations.begin(), mapping.operations.end(), mapped)) {
-      throw Error(mapping.file, "operation '" + output + "' of " + diagram.name + " is not mapped", "operations: {" + output + ": ...}");
+      throw Error(mapping.file, "operation '" + output + "' of " + diagram.name + " is not mapped",
+                  "operations: {" + output + ": ...}");
     }
   }
 }
@@ -283,7 +297,8 @@ void check(const Mapping& mapping, const Machine& machine, DType dtype) {
     const DType type = op.type == "T" ? dtype : parse_dtype(op.type, mapping.file);
     if (machine.tensor_for(type) == nullptr) {
       throw Error(op.location, "operations." + op.output + ".type",
-                  machine.name + " has no tensor instruction for " + std::string(name_of(type)), "another type or machine");
+                  machine.name + " has no tensor instruction for " + std::string(name_of(type)),
+                  "another type or machine");
     }
   }
 }

@@ -30,7 +30,8 @@ void check_roles(const Streamed& streamed, const Mapping& mapping) {
       grouped |= lists(level.group, name);
       streams |= lists(level.stream, name);
     }
-    const bool same_stream = streams == (streamed.stream == axis) || (streamed.stream == axis && streamed.grouped(axis));
+    const bool same_stream =
+        streams == (streamed.stream == axis) || (streamed.stream == axis && streamed.grouped(axis));
     if (same_stream && grouped == streamed.grouped(axis)) continue;
     throw Error(mapping.file, "axis '" + name + "' has another role in the mapping than in the streamed diagram",
                 "derive the diagram with mapped_roles()");
@@ -39,7 +40,8 @@ void check_roles(const Streamed& streamed, const Mapping& mapping) {
 
 }  // namespace
 
-Placer::Compiled::Compiled(const Streamed& streamed, const Mapping& mapping, const Machine& machine, const Problem& problem)
+Placer::Compiled::Compiled(const Streamed& streamed, const Mapping& mapping, const Machine& machine,
+                           const Problem& problem)
     : streamed_(&streamed), mapping_(&mapping), machine_(&machine), problem_(&problem) {
   check(mapping, streamed.diagram);
   check(mapping, machine, problem.dtype);
@@ -93,8 +95,10 @@ void Placer::Compiled::compile_levels() {
   for (const LevelMapping& level : mapping_->levels) {
     const auto id = machine_->find_level(level.level);
     if (!id) continue;  // a cluster on a machine without: check() has seen to it
-    if (level.nodes) cluster = id;
-    else if (depth(*id) > depth(deepest)) deepest = *id;
+    if (level.nodes)
+      cluster = id;
+    else if (depth(*id) > depth(deepest))
+      deepest = *id;
   }
   for (const VariableMapping& v : mapping_->variables) {
     if (const LevelId id = machine_->level(v.level); depth(id) > depth(deepest)) deepest = id;
@@ -110,8 +114,10 @@ void Placer::Compiled::compile_levels() {
   }
   // Where a block lives: at the execution units' level, or the nearest that the mapping sizes.
   LevelId block = machine_->compute;
-  while (block > 0 && find_level(*mapping_, machine_->levels[at(block)].name) == nullptr) block = machine_->levels[at(block)].parent;
-  if (block == 0) block = in_chain(machine_->compute) < std::ssize(chain) && machine_->compute > 0 ? machine_->compute : chain.back();
+  while (block > 0 && find_level(*mapping_, machine_->levels[at(block)].name) == nullptr)
+    block = machine_->levels[at(block)].parent;
+  if (block == 0)
+    block = in_chain(machine_->compute) < std::ssize(chain) && machine_->compute > 0 ? machine_->compute : chain.back();
   for (const LevelId id : chain) {
     levels_.emplace_back();
     if (id == block) block_ = static_cast<int>(levels_.size()) - 1;
@@ -121,7 +127,9 @@ void Placer::Compiled::compile_levels() {
   deepest_ = static_cast<int>(levels_.size()) - 1;
   for (const LevelId id : chain) compile_level(id);
   for (const VariableMapping& v : mapping_->variables) {
-    if (!position_of(v.level)) throw Error(v.location, "arrays." + v.name + ".level", "'" + v.level + "' is not on the way from device memory to the lowest level", "a level above it");
+    if (!position_of(v.level))
+      throw Error(v.location, "arrays." + v.name + ".level",
+                  "'" + v.level + "' is not on the way from device memory to the lowest level", "a level above it");
   }
 }
 
@@ -140,7 +148,8 @@ void Placer::Compiled::compile_level(LevelId id) {
   const auto position = *position_of(machine_->levels[at(id)].name);
   CompiledLevel& out = levels_[at(position)];
   const LevelMapping* level = find_level(*mapping_, machine_->levels[at(id)].name);
-  out.sizes.assign(streamed_->diagram.axes.size(), {position <= block_ ? AxisSize::From::whole : AxisSize::From::above, {}});
+  out.sizes.assign(streamed_->diagram.axes.size(),
+                   {position <= block_ ? AxisSize::From::whole : AxisSize::From::above, {}});
   out.cluster = position == cluster_;
   if (level == nullptr) return;
   if (out.cluster) {
@@ -153,11 +162,13 @@ void Placer::Compiled::compile_level(LevelId id) {
     const std::string& name = streamed_->diagram.axes[i].name;
     if (streamed_->stream == axis && !streamed_->grouped(axis)) continue;
     if (streamed_->stream == axis) {  // split too: `LEVEL.axis` sizes the part, `axis` the chunk
-      if (const auto knob = mapping_->find_knob(level->level + "." + name); knob && position <= block_) out.sizes[i] = {AxisSize::From::number, {*knob, 1}};
+      if (const auto knob = mapping_->find_knob(level->level + "." + name); knob && position <= block_)
+        out.sizes[i] = {AxisSize::From::number, {*knob, 1}};
       continue;
     }
     if (!lists(level->group, name) && position <= block_) continue;
-    if (const AxisSize size = size_at(*level, position == block_, axis); size.from == AxisSize::From::number) out.sizes[i] = size;
+    if (const AxisSize size = size_at(*level, position == block_, axis); size.from == AxisSize::From::number)
+      out.sizes[i] = size;
     out.staged |= lists(level->group, name);
   }
   if (!streamed_->stream) return;
@@ -167,12 +178,15 @@ void Placer::Compiled::compile_level(LevelId id) {
   for (const auto& [sized, value] : level->sizes) {
     if (sized == stream) out.chunk = number(value);
   }
-  const auto knob = mapping_->find_knob(position == block_ || streamed_->grouped(*streamed_->stream) ? stream : level->level + "." + stream);
+  const auto knob = mapping_->find_knob(
+      position == block_ || streamed_->grouped(*streamed_->stream) ? stream : level->level + "." + stream);
   const auto exact = mapping_->find_knob(level->level + "." + stream);
   if (!out.chunk && exact && !streamed_->grouped(*streamed_->stream)) out.chunk = Number64{*exact, 1};
   if (!out.chunk && knob) out.chunk = Number64{*knob, 1};
   if (!out.chunk && position == block_) {
-    throw Error(level->location, "levels." + level->level + ".stream", "nothing says how large a chunk of '" + stream + "' is", "a knob '" + stream + "', or sizes: {" + stream + ": ...}");
+    throw Error(level->location, "levels." + level->level + ".stream",
+                "nothing says how large a chunk of '" + stream + "' is",
+                "a knob '" + stream + "', or sizes: {" + stream + ": ...}");
   }
 }
 
@@ -307,7 +321,7 @@ void Placer::Compiled::find_variants() {
   for (Told& t : told_) {
     t.stride = cases;
     cases *= t.values.size() + 1;
-    if (cases > 65536) throw Error(mapping_->file, "guards tell more than 65536 cases apart", "fewer knobs in 'when'");
+    if (cases > 4096) throw Error(mapping_->file, "guards tell more than 4096 cases apart", "fewer knobs in 'when'");
   }
   variants_.resize(cases);
   made_ = std::make_unique<std::once_flag[]>(cases);

@@ -34,9 +34,9 @@ struct AxisSize {
 struct CompiledLevel {
   LevelId id = 0;
   bool staged = false;
-  bool cluster = false;            ///< blocks side by side along `along`
-  std::vector<AxisSize> sizes;     ///< by AxisId; of the streamed axis: of a group, whole unless split too
-  std::optional<Number64> chunk;   ///< of the streamed axis
+  bool cluster = false;           ///< blocks side by side along `along`
+  std::vector<AxisSize> sizes;    ///< by AxisId; of the streamed axis: of a group, whole unless split too
+  std::optional<Number64> chunk;  ///< of the streamed axis
   Number64 nodes;
   AxisId along = 0;
 };
@@ -51,11 +51,11 @@ struct CompiledVariable {
   std::vector<ArrayId> arrays;
   std::vector<std::vector<AxisId>> axes;  ///< of each array or auxiliary that it holds
   int auxiliaries = 0;
-  int position = 0;                       ///< index into the levels
+  int position = 0;  ///< index into the levels
   DType type = DType::f32;
   GuardedNumber copies;
   std::vector<std::pair<AxisId, Number64>> sizes;
-  int alias = -1;                         ///< index into Mapping::variables
+  int alias = -1;  ///< index into Mapping::variables
   int agent = -1;
 };
 
@@ -127,7 +127,7 @@ class Placer::Compiled {
   const Machine* machine_;
   const Problem* problem_;
   std::optional<AxisId> across_;
-  std::vector<CompiledLevel> levels_;  // top to bottom, device memory left out
+  std::vector<CompiledLevel> levels_;           // top to bottom, device memory left out
   int block_ = 0, deepest_ = 0, cluster_ = -1;  // positions
   std::vector<CompiledAgent> agents_;
   int divider_ = -1;  // the agent whose instances divide the block's group at the levels below it

@@ -12,7 +12,8 @@ namespace {
 constexpr std::string_view folder = "kernels/";
 constexpr std::string_view suffix = ".yaml";
 
-// The stem of an embedded mapping's path: a mapping is found by name without parsing any. (a unit test holds name = stem)
+// The stem of an embedded mapping's path: a mapping is found by name without parsing any. (a unit test holds name =
+// stem)
 std::optional<std::string_view> mapping_name(std::string_view path) {
   if (!path.starts_with(folder) || !path.ends_with(suffix)) return std::nullopt;
   path.remove_suffix(suffix.size());

@@ -64,51 +64,53 @@ enum class CopyEngine { none, tma, cp_async, plain, bulk_reduce, atomic };
 /// A named set of threads: "producer", "consumer" x warpgroups. One thread count and register budget each.
 struct Agent {
   std::string name;
-  Guarded<Value> count;                ///< instances in a block
-  Value threads;                       ///< threads an instance
-  Guarded<Value> registers;            ///< registers a thread that the kernel asks for (setmaxnreg); empty: the plan decides
-  Guarded<Value> overhead;             ///< registers a thread not explained by variables (addresses, loop state)
-  std::vector<std::string> splits;     ///< axes of the block's group that the instances divide among themselves
+  Guarded<Value> count;      ///< instances in a block
+  Value threads;             ///< threads an instance
+  Guarded<Value> registers;  ///< registers a thread that the kernel asks for (setmaxnreg); empty: the plan decides
+  Guarded<Value> overhead;   ///< registers a thread not explained by variables (addresses, loop state)
+  std::vector<std::string> splits;  ///< axes of the block's group that the instances divide among themselves
   Value row_step{Value::Kind::literal, 1, -1, {}};  ///< the product of the split axes an instance is a multiple of this
-  std::optional<Value> row_most;       ///< and at most this
+  std::optional<Value> row_most;                    ///< and at most this
   Location location;
 };
 
 /// Which axes are grouped or streamed at a level, and how large, where a knob of that name does not say it.
 struct LevelMapping {
-  std::string level;                    ///< "shared", "cluster", "registers"
+  std::string level;  ///< "shared", "cluster", "registers"
   std::vector<std::string> group;
   std::vector<std::string> stream;
-  std::vector<std::pair<std::string, Value>> sizes;  ///< axis -> size; default: the knob "axis" (lowest staged level), else 1 for grouped
-  std::optional<Value> nodes;           ///< cluster: how many blocks, side by side along the one axis of `group`
+  std::vector<std::pair<std::string, Value>>
+      sizes;                   ///< axis -> size; default: the knob "axis" (lowest staged level), else 1 for grouped
+  std::optional<Value> nodes;  ///< cluster: how many blocks, side by side along the one axis of `group`
   Location location;
 };
 
 /// A variable of the kernel that holds (a piece of) an array of the diagram, or auxiliaries, at a level.
 struct VariableMapping {
-  std::string name;                     ///< "Q", "K", "S", "P", "A", "alpha", "dO"
-  std::vector<std::string> of;          ///< the diagram's array(s) or auxiliaries ("mu", "delta", "z"); default: the name
+  std::string name;             ///< "Q", "K", "S", "P", "A", "alpha", "dO"
+  std::vector<std::string> of;  ///< the diagram's array(s) or auxiliaries ("mu", "delta", "z"); default: the name
   std::string level;
   Scope scope = Scope::block;
-  std::string type;                     ///< a dtype name, or "T" for the question's
-  Guarded<Value> copies;                ///< 1 where empty
-  std::string alias;                    ///< shares storage with that variable (lifetimes disjoint)
+  std::string type;       ///< a dtype name, or "T" for the question's
+  Guarded<Value> copies;  ///< 1 where empty
+  std::string alias;      ///< shares storage with that variable (lifetimes disjoint)
   CopyEngine engine = CopyEngine::none;
-  std::optional<Guard> multicast;       ///< one copy for the cluster's blocks, where the guard holds
+  std::optional<Guard> multicast;                    ///< one copy for the cluster's blocks, where the guard holds
   std::vector<std::pair<std::string, Value>> sizes;  ///< axes held in part: x -> u_x, dv -> 32
-  std::vector<std::string> axes;        ///< explicit axes where they differ from the array's (rare)
-  bool output_staging = false;          ///< on an output's way up, not on an input's way down
-  std::string by;                       ///< who indexes its rows: "group", "agent", "thread" (key `by`; the table's g_q, w_q, t_q); empty: by scope
+  std::vector<std::string> axes;                     ///< explicit axes where they differ from the array's (rare)
+  bool output_staging = false;                       ///< on an output's way up, not on an input's way down
+  std::string
+      by;  ///< who indexes its rows: "group", "agent", "thread" (key `by`; the table's g_q, w_q, t_q); empty: by scope
   Guard when;
   Location location;
 };
 
 /// Vector work of an operation: `count` instructions of that unit for each combination of the `per` axes.
 struct WorkMapping {
-  std::string name;                     ///< "max", "exp", "convert", "rescale"
-  std::string unit;                     ///< a unit of the machine: "special", "fp32", "fp16", "alu", "conversion"
-  std::vector<std::string> per;         ///< axes (tile extents): [q, x], [q, dv]
-  double count = 1;                     ///< results of that unit per element
+  std::string name;              ///< "max", "exp", "convert", "rescale"
+  std::string unit;              ///< a unit of the machine: "special", "fp32", "fp16", "alu", "conversion"
+  std::vector<std::string> per;  ///< axes (tile extents): [q, x], [q, dv]
+  double count = 1;              ///< results of that unit per element
   std::vector<std::pair<std::string, Value>> per_chunk;  ///< divide an axis: x -> u_x means once per u_x columns
   Guard when;
 };
@@ -117,20 +119,20 @@ struct WorkMapping {
 struct OperationMapping {
   std::string output;
   std::string agent;
-  std::string unit;                     ///< "tensor" or "vector"
-  std::string type;                     ///< input type of the tensor instruction; "T" for the question's
+  std::string unit;  ///< "tensor" or "vector"
+  std::string type;  ///< input type of the tensor instruction; "T" for the question's
   std::vector<std::pair<std::string, Guarded<std::string>>> operands;  ///< input array -> variable it is read from
-  std::string accumulate;               ///< accumulator type: f32, f16
-  std::string instruction;              ///< tensor instruction by name ("mma.sync"); empty: the machine's first of the type
+  std::string accumulate;                                              ///< accumulator type: f32, f16
+  std::string instruction;  ///< tensor instruction by name ("mma.sync"); empty: the machine's first of the type
   std::vector<WorkMapping> work;
   Location location;
 };
 
 /// An edge of the clock's event graph. (design section 2)
 struct EdgeMapping {
-  std::string from, to;                 ///< "load K", "S", "P.max", "P.exp", "O", "store O"
-  std::int64_t distance = 0;            ///< iterations
-  std::int64_t agents = 0;              ///< to the agent instance this many further (ping-pong)
+  std::string from, to;       ///< "load K", "S", "P.max", "P.exp", "O", "store O"
+  std::int64_t distance = 0;  ///< iterations
+  std::int64_t agents = 0;    ///< to the agent instance this many further (ping-pong)
   Value tokens;
   Guard when;
   Location location;
@@ -138,8 +140,8 @@ struct EdgeMapping {
 
 /// A requirement that knobs must meet together: left = right. Named, so that a rejection says which.
 struct Relation {
-  std::string name;                     ///< "rows: q * g = 64 * warpgroups"
-  std::vector<Value> left, right;       ///< products
+  std::string name;                ///< "rows: q * g = 64 * warpgroups"
+  std::vector<Value> left, right;  ///< products
   enum class Kind { equal, at_most, multiple } kind = Kind::equal;
   Guard when;
   Location location;
@@ -152,9 +154,9 @@ struct Launch {
 
 struct Mapping {
   std::string name, about, algorithm;
-  std::vector<std::string> runs_on;     ///< architectures, "sm_90"; "sm_80+" means that and every later NVIDIA one
-  std::string source;                   ///< kernel file; empty for a peer's
-  std::vector<std::string> dtypes;      ///< element types of the question that it takes
+  std::vector<std::string> runs_on;  ///< architectures, "sm_90"; "sm_80+" means that and every later NVIDIA one
+  std::string source;                ///< kernel file; empty for a peer's
+  std::vector<std::string> dtypes;   ///< element types of the question that it takes
   std::vector<Launch> launches;
   std::vector<Knob> knobs;
   std::vector<Agent> agents;
@@ -163,11 +165,12 @@ struct Mapping {
   std::vector<OperationMapping> operations;
   std::vector<EdgeMapping> edges;
   std::vector<Relation> relations;
-  std::vector<std::pair<std::string, std::vector<std::int64_t>>> head_sizes;  ///< axis -> sizes that the kernel supports; empty: any
-  std::string emit;                     ///< own form of the emitter: "fa3", "triton", ""
-  bool exact_groups = false;            ///< a group is never larger than its axis (the ideal mapping); kernels pad
-  std::string file;                     ///< where it was read from, for messages
-  std::vector<Reference> references;    ///< names that only the diagram or the machine can vouch for
+  std::vector<std::pair<std::string, std::vector<std::int64_t>>>
+      head_sizes;                     ///< axis -> sizes that the kernel supports; empty: any
+  std::string emit;                   ///< own form of the emitter: "fa3", "triton", ""
+  bool exact_groups = false;          ///< a group is never larger than its axis (the ideal mapping); kernels pad
+  std::string file;                   ///< where it was read from, for messages
+  std::vector<Reference> references;  ///< names that only the diagram or the machine can vouch for
 
   [[nodiscard]] std::optional<KnobId> find_knob(std::string_view knob_name) const;
 };

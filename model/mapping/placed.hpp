@@ -15,8 +15,8 @@
 
 namespace napkin {
 
-/// How the groups of one level walk the streamed axis. Where the mask lets chunks be skipped (Streamed::skips), the sums
-/// run over the groups of the mask's other axis ("across"); else there is one such group, which visits everything.
+/// How the groups of one level walk the streamed axis. Where the mask lets chunks be skipped (Streamed::skips), the
+/// sums run over the groups of the mask's other axis ("across"); else there is one such group, which visits everything.
 /// A streamed axis that is split too: each of its groups walks its own part, and the sums run over these as well.
 struct Walk {
   Visits total;
@@ -30,25 +30,25 @@ struct Walk {
 /// with one block a cluster, when its groups are the blocks). Below: groups = blocks x instances of the agent.
 struct PlacedLevel {
   LevelId level = 0;
-  std::vector<Count> extent;   ///< by AxisId: size of one group's part at this level (full size where not grouped)
+  std::vector<Count> extent;     ///< by AxisId: size of one group's part at this level (full size where not grouped)
   std::vector<Count> groups_of;  ///< by AxisId: ceil(size / extent) for grouped axes, else 1
-  Count chunk = 1;             ///< of the streamed axis at this level (its full size where nothing streams)
-  Count groups = 1;            ///< groups that run at this level, all launches of one call: the product of groups_of
-  Walk walk;                   ///< below the block level: the block's, as all its agents walk together
-  bool staged = false;         ///< a knob or the mapping sizes it (the lowest staged level is what --tile addresses)
+  Count chunk = 1;               ///< of the streamed axis at this level (its full size where nothing streams)
+  Count groups = 1;              ///< groups that run at this level, all launches of one call: the product of groups_of
+  Walk walk;                     ///< below the block level: the block's, as all its agents walk together
+  bool staged = false;           ///< a knob or the mapping sizes it (the lowest staged level is what --tile addresses)
 };
 
 /// A variable of the kernel.
 struct Variable {
-  int mapping = 0;             ///< index into Mapping::variables
-  std::vector<ArrayId> arrays; ///< empty for auxiliaries
-  int auxiliaries = 0;         ///< how many values of auxiliaries a row it holds
+  int mapping = 0;              ///< index into Mapping::variables
+  std::vector<ArrayId> arrays;  ///< empty for auxiliaries
+  int auxiliaries = 0;          ///< how many values of auxiliaries a row it holds
   LevelId level = 0;
   Scope scope = Scope::block;
   DType type = DType::f32;
-  Count elements;              ///< one copy, one instance
+  Count elements;  ///< one copy, one instance
   Count copies = 1;
-  int alias = -1;              ///< index into PlacedDiagram::variables, or -1
+  int alias = -1;  ///< index into PlacedDiagram::variables, or -1
   CopyEngine engine = CopyEngine::none;
   bool multicast = false;
   bool output_staging = false;
@@ -59,40 +59,40 @@ struct Variable {
 /// An array that changes colour: moved from the level above into `into` (load), or up from it (store), by each group.
 struct Crossing {
   ArrayId array = 0;
-  LevelId into = 0;            ///< the lower level of the pipe
+  LevelId into = 0;  ///< the lower level of the pipe
   bool store = false;
-  Phase phase = Phase::loop;   ///< head and tail: once a group; loop: the streamed axis in full
-  bool reread = false;         ///< read anew in every iteration although it lacks the streamed axis (Q from shared memory)
+  Phase phase = Phase::loop;  ///< head and tail: once a group; loop: the streamed axis in full
+  bool reread = false;  ///< read anew in every iteration although it lacks the streamed axis (Q from shared memory)
   DType type = DType::bf16;
   CopyEngine engine = CopyEngine::none;
   bool multicast = false;
-  bool skips = false;          ///< chunks that the mask rules out do not cross
-  int variable = -1;           ///< index into PlacedDiagram::variables: what it fills, is read from or stored from
+  bool skips = false;  ///< chunks that the mask rules out do not cross
+  int variable = -1;   ///< index into PlacedDiagram::variables: what it fills, is read from or stored from
 };
 
 struct PlacedAgent {
-  int mapping = 0;             ///< index into Mapping::agents
-  Count instances, threads;    ///< threads an instance
+  int mapping = 0;                 ///< index into Mapping::agents
+  Count instances, threads;        ///< threads an instance
   std::optional<Count> registers;  ///< a thread, where the kernel sets it
-  Count overhead;              ///< registers a thread
-  Count rows;                  ///< product of the extents of the split axes, one instance
-  std::vector<Count> extent;   ///< by AxisId: one instance's part of the block's group (chunk on the streamed axis)
+  Count overhead;                  ///< registers a thread
+  Count rows;                      ///< product of the extents of the split axes, one instance
+  std::vector<Count> extent;       ///< by AxisId: one instance's part of the block's group (chunk on the streamed axis)
 };
 
 /// Vector work of one operation for one visited iteration of one block (loop), or once a block (head, tail).
 struct PlacedWork {
   const WorkMapping* mapping = nullptr;
-  int unit = -1;               ///< index into Machine::units
-  double amount = 0;           ///< results of that unit
+  int unit = -1;      ///< index into Machine::units
+  double amount = 0;  ///< results of that unit
 };
 
 struct PlacedOperation {
   OpId operation = 0;
   Phase phase = Phase::loop;
-  int agent = -1;              ///< index into PlacedDiagram::agents
+  int agent = -1;  ///< index into PlacedDiagram::agents
   bool tensor = false;
   const TensorInstruction* instruction = nullptr;
-  Count m, n, k;               ///< tensor: extents of one block's one iteration (rows, columns, contracted; batch axes in m)
+  Count m, n, k;  ///< tensor: extents of one block's one iteration (rows, columns, contracted; batch axes in m)
   bool a_from_registers = false;
   std::vector<std::pair<ArrayId, LevelId>> operands;  ///< where each input is read from
   std::vector<PlacedWork> work;
@@ -110,10 +110,10 @@ struct PlacedDiagram {
   std::vector<Crossing> crossings;
   std::vector<PlacedAgent> agents;
   std::vector<PlacedOperation> operations;
-  Count blocks;                     ///< groups at the block level
-  Count cluster = 1;                ///< blocks a cluster
-  Count threads;                    ///< a block
-  std::optional<AxisId> across;     ///< the mask's axis that is not the streamed one, where chunks are skipped
+  Count blocks;                         ///< groups at the block level
+  Count cluster = 1;                    ///< blocks a cluster
+  Count threads;                        ///< a block
+  std::optional<AxisId> across;         ///< the mask's axis that is not the streamed one, where chunks are skipped
   std::shared_ptr<const void> variant;  ///< which alternatives of the mapping it was made of (Placer's)
 
   [[nodiscard]] const PlacedLevel& block() const { return levels[static_cast<std::size_t>(block_level)]; }

@@ -12,8 +12,7 @@ constexpr std::size_t most_values = 4096;             // of a knob's domain
 bool is_name(const std::string& text) {
   const auto letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
   if (text.empty() || !letter(text[0])) return false;
-  return std::all_of(text.begin(), text.end(),
-                     [&](char c) { return letter(c) || (c >= '0' && c <= '9') || c == '.'; });
+  return std::all_of(text.begin(), text.end(), [&](char c) { return letter(c) || (c >= '0' && c <= '9') || c == '.'; });
 }
 
 bool is_number(const std::string& text) {
@@ -79,8 +78,10 @@ std::vector<std::int64_t> Reader::domain(const yaml::Node& node) const {
     node.allow({"from", "to", "step"});
     const std::int64_t from = node.at("from").integer(1, most), to = node.at("to").integer(1, most);
     const std::int64_t step = node.at("step").integer(-most, most);
-    if (step == 0 || (to - from) / step < 0) node.at("step").fail("never reaches 'to'", "a step from 'from' towards 'to'");
-    if ((to - from) / step >= static_cast<std::int64_t>(most_values)) node.fail("more than 4096 values", "a larger step");
+    if (step == 0 || (to - from) / step < 0)
+      node.at("step").fail("never reaches 'to'", "a step from 'from' towards 'to'");
+    if ((to - from) / step >= static_cast<std::int64_t>(most_values))
+      node.fail("more than 4096 values", "a larger step");
     for (std::int64_t v = from; step > 0 ? v <= to : v >= to; v += step) out.push_back(v);
   } else {
     for (const yaml::Node& item : node.items()) {
@@ -103,12 +104,14 @@ Knob Reader::knob(const std::string& name, const yaml::Node& node) const {
   if (const auto* about = node.find("about")) knob.about = about->text();
   const auto* words = node.find("words");
   const auto* numbers = node.find("domain");
-  if ((words != nullptr) == (numbers != nullptr)) node.fail("needs a domain or words", "either domain: [...] or words: [...]");
+  if ((words != nullptr) == (numbers != nullptr))
+    node.fail("needs a domain or words", "either domain: [...] or words: [...]");
   if (words != nullptr) {
     if (node.find("unit") != nullptr) node.at("unit").fail("words have no unit", "no unit");
     for (const yaml::Node& item : words->items()) {
       const std::string& word = item.text();
-      if (std::find(knob.words.begin(), knob.words.end(), word) != knob.words.end()) item.fail("stands twice", "each word once");
+      if (std::find(knob.words.begin(), knob.words.end(), word) != knob.words.end())
+        item.fail("stands twice", "each word once");
       if (is_number(word)) item.fail("a number among words", "a word, or domain: [...]");
       knob.domain.push_back(static_cast<std::int64_t>(knob.words.size()));
       knob.words.push_back(word);
@@ -143,7 +146,8 @@ Guard Reader::guard(const yaml::Node* node) const {
   if (node == nullptr) return guard;
   for (const auto& [name, entry] : node->entries()) {
     const auto id = m_.find_knob(name);
-    if (!id) throw Error(entry.key_location(), node->path(), "unknown knob '" + name + "'", one_of(name, knob_names(m_)));
+    if (!id)
+      throw Error(entry.key_location(), node->path(), "unknown knob '" + name + "'", one_of(name, knob_names(m_)));
     const Knob& knob = m_.knobs[static_cast<std::size_t>(*id)];
     std::vector<std::int64_t> values;
     if (entry.is_sequence()) {
@@ -165,7 +169,8 @@ Value Reader::value(const yaml::Node& node, std::int64_t least) {
     return out;
   }
   if (const auto id = m_.find_knob(text)) {
-    if (!m_.knobs[static_cast<std::size_t>(*id)].words.empty()) node.fail("'" + text + "' is a knob of words", "a number or a knob of numbers");
+    if (!m_.knobs[static_cast<std::size_t>(*id)].words.empty())
+      node.fail("'" + text + "' is a knob of words", "a number or a knob of numbers");
     out.kind = Value::Kind::knob;
     out.knob = *id;
     return out;
@@ -213,7 +218,8 @@ std::vector<std::string> Reader::axes(const yaml::Node* node) {
   if (node == nullptr) return out;
   for (const yaml::Node& item : node->items()) {
     const std::string& name = item.text();
-    if (std::find(out.begin(), out.end(), name) != out.end()) item.fail("axis '" + name + "' stands twice", "each axis once");
+    if (std::find(out.begin(), out.end(), name) != out.end())
+      item.fail("axis '" + name + "' stands twice", "each axis once");
     refer(Reference::Kind::axis, name, item);
     out.push_back(name);
   }

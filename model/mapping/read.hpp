@@ -47,8 +47,8 @@ class Reader {
   Mapping& m_;
 };
 
-/// What can be checked without diagram and machine: names within the mapping, aliases, that guards leave nothing without
-/// an alternative. Throws Error with a position.
+/// What can be checked without diagram and machine: names within the mapping, aliases, that guards leave nothing
+/// without an alternative. Throws Error with a position.
 void check_within(const Mapping& mapping);
 
 }  // namespace napkin::mapping_text

@@ -60,7 +60,8 @@ void Reader::levels(const yaml::Node& node) {
 }
 
 VariableMapping Reader::variable(const std::string& name, const yaml::Node& node) {
-  node.allow({"of", "level", "scope", "type", "copies", "alias", "engine", "multicast", "sizes", "axes", "staging", "by", "when"});
+  node.allow({"of", "level", "scope", "type", "copies", "alias", "engine", "multicast", "sizes", "axes", "staging",
+              "by", "when"});
   VariableMapping out;
   out.name = name;
   out.location = node.key_location();
@@ -75,7 +76,8 @@ VariableMapping Reader::variable(const std::string& name, const yaml::Node& node
   }
   out.level = node.at("level").text();
   refer(Reference::Kind::level, out.level, node.at("level"));
-  if (const auto* n = node.find("scope")) out.scope = n->choice({"block", "agent"}) == "agent" ? Scope::agent : Scope::block;
+  if (const auto* n = node.find("scope"))
+    out.scope = n->choice({"block", "agent"}) == "agent" ? Scope::agent : Scope::block;
   out.type = type(node.at("type"));
   if (const auto* n = node.find("copies")) out.copies = values(*n, 1);
   if (const auto* n = node.find("alias")) out.alias = n->text();

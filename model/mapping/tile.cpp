@@ -47,7 +47,8 @@ std::int64_t parse_knob(const Knob& knob, const std::string& text, const std::st
       }
       domain.push_back(std::to_string(v));
     }
-    throw Error(where, knob.name + "=" + text, "a whole number of " + knob.unit + " from 1; the kernel takes " + joined(domain));
+    throw Error(where, knob.name + "=" + text,
+                "a whole number of " + knob.unit + " from 1; the kernel takes " + joined(domain));
   }
   return value;
 }

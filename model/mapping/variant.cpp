@@ -16,7 +16,8 @@ bool has(const std::vector<ArrayId>& arrays, ArrayId array) {
 
 class VariantMaker {
  public:
-  VariantMaker(const Placer::Compiled& compiled, const Tile& tile) : c_(compiled), tile_(tile), d_(c_.streamed_->diagram) {}
+  VariantMaker(const Placer::Compiled& compiled, const Tile& tile)
+      : c_(compiled), tile_(tile), d_(c_.streamed_->diagram) {}
 
   std::shared_ptr<const Variant> make() {
     add_variables();
@@ -57,7 +58,9 @@ class VariantMaker {
     }
   }
 
-  [[nodiscard]] int position(int variable) const { return c_.variables_[at(v_.variables[at(variable)].mapping)].position; }
+  [[nodiscard]] int position(int variable) const {
+    return c_.variables_[at(v_.variables[at(variable)].mapping)].position;
+  }
   [[nodiscard]] bool streams(ArrayId array) const {
     return c_.streamed_->stream && d_.arrays[at(array)].has(*c_.streamed_->stream);
   }
@@ -75,7 +78,8 @@ class VariantMaker {
   [[nodiscard]] int staging_at(ArrayId array, int where) const {
     for (std::size_t i = 0; i < v_.variables.size(); ++i) {
       const Variable& v = v_.variables[i];
-      if (v.output_staging && has(v.arrays, array) && position(static_cast<int>(i)) == where) return static_cast<int>(i);
+      if (v.output_staging && has(v.arrays, array) && position(static_cast<int>(i)) == where)
+        return static_cast<int>(i);
     }
     return -1;
   }
@@ -106,7 +110,9 @@ class VariantMaker {
     int source = -1;
     const auto fill = [&](int variable, int down_to) {
       for (int where = reached + 1; where <= down_to; ++where) {
-        const DType type = source >= 0 ? v_.variables[at(source)].type : variable >= 0 ? v_.variables[at(variable)].type : default_type(array);
+        const DType type = source >= 0     ? v_.variables[at(source)].type
+                           : variable >= 0 ? v_.variables[at(variable)].type
+                                           : default_type(array);
         Crossing& c = add(array, where, false, phase, type);
         c.variable = variable;
         if (variable < 0) continue;

@@ -64,7 +64,8 @@ class Holder {
     if (v.scope == Scope::block) return nullptr;
     if (!v.arrays.empty()) return agent_of(v.arrays[0]);
     for (const PlacedOperation& op : p_.operations) {  // auxiliaries: who runs the operation that keeps them
-      if (op.agent >= 0 && s_.operations[at(op.operation)].accumulator == AccumulatorKind::online_softmax) return &p_.agents[at(op.agent)];
+      if (op.agent >= 0 && s_.operations[at(op.operation)].accumulator == AccumulatorKind::online_softmax)
+        return &p_.agents[at(op.agent)];
     }
     return nullptr;
   }
@@ -110,20 +111,20 @@ class Holder {
       if (!v.output_staging) held = true;
       if (v.level != level) continue;
       const bool shares = v.alias >= 0 && has(p_.variables[at(v.alias)], array);
-      if (v.output_staging && (!staging || shares || phase == Phase::head || (phase == Phase::loop && !streams(array)))) continue;
+      if (v.output_staging && (!staging || shares || phase == Phase::head || (phase == Phase::loop && !streams(array))))
+        continue;
       out += bytes_of(values(axes, &v, agent_of(v)), v.type);
     }
     // What no variable holds is kept where it is computed.
     if (!held && is_deepest(level)) {
       const DType type = s_.diagram.is_input(array) ? p_.problem->dtype : plain_type();
-      out += bytes_of(values(axes, nullptr, p_.levels.size() > at(p_.block_level) + 1 ? agent_of(array) : nullptr), type);
+      out +=
+          bytes_of(values(axes, nullptr, p_.levels.size() > at(p_.block_level) + 1 ? agent_of(array) : nullptr), type);
     }
     return out;
   }
 
-  [[nodiscard]] bool streams(ArrayId array) const {
-    return s_.stream && s_.diagram.arrays[at(array)].has(*s_.stream);
-  }
+  [[nodiscard]] bool streams(ArrayId array) const { return s_.stream && s_.diagram.arrays[at(array)].has(*s_.stream); }
 
   [[nodiscard]] Bytes auxiliary_size(const Auxiliary& auxiliary, LevelId level) const {
     for (const Variable& v : p_.variables) {
@@ -147,7 +148,8 @@ class Holder {
 
 std::optional<Bytes> limit_of(const PlacedDiagram& placed, const PlacedLevel& placed_level) {
   const Level& level = placed.machine->levels[at(placed_level.level)];
-  if (&placed_level == &placed.block() && level.per_block) return Bytes(Count(static_cast<std::int64_t>(level.per_block->value)));
+  if (&placed_level == &placed.block() && level.per_block)
+    return Bytes(Count(static_cast<std::int64_t>(level.per_block->value)));
   if (!level.capacity.known()) return std::nullopt;
   return Bytes(Count(static_cast<std::int64_t>(level.capacity.best().value)));
 }

@@ -42,7 +42,14 @@ class Mover {
     }
     const Count size = p_.problem->sizes[at(last)], tile = std::min(l_.extent[at(last)], size);
     const Count row = size / tile * stored(tile) + (size % tile == Count(0) ? Count(0) : stored(size % tile));
-    if (masked_ && last == *p_.across) return Bytes(stored(elements(Ragged::clipped)));  // rows of the mask: no tiles to cut
+    if (masked_ && last == *p_.across) {
+      const Walk& w = l_.walk;
+      const Count rest = size - (w.total.row_groups - Count(1)) * w.across;
+      const Count rows_of_last = c_.reread && !streams_ ? w.last_chunks * sub_chunks() : w.last_columns;
+      const Count rows_of_all = c_.reread && !streams_ ? w.total.chunks * sub_chunks() : w.total.columns;
+      return Bytes(rows(Ragged::clipped, std::nullopt) *
+                   ((rows_of_all - rows_of_last) * stored(w.across) + rows_of_last * stored(rest)));
+    }
     return Bytes(rows(Ragged::clipped, last) * walked(Ragged::clipped) * row);
   }
 
@@ -130,7 +137,8 @@ Bytes delivered(const PlacedDiagram& placed, const Crossing& crossing, const Mov
   switch (crossing.engine) {
     case CopyEngine::tma: return bytes_of(mover.elements(Ragged::whole), crossing.type);
     case CopyEngine::cp_async:
-    case CopyEngine::plain: return mover.sectors(std::max(placed.machine->levels[at(crossing.into)].transaction, Count(1)));
+    case CopyEngine::plain:
+      return mover.sectors(std::max(placed.machine->levels[at(crossing.into)].transaction, Count(1)));
     default: return bytes_of(mover.elements(Ragged::clipped), crossing.type);
   }
 }

@@ -71,7 +71,8 @@ class Worker {
   [[nodiscard]] Count exponentials(const PlacedOperation& op, const Operation& o) const {
     const std::vector<AxisId>& axes = d_.arrays[at(o.outputs[0])].axes;
     if (o.kind == OpKind::map) {
-      const bool takes = std::find(exponential_maps.begin(), exponential_maps.end(), o.function) != exponential_maps.end();
+      const bool takes =
+          std::find(exponential_maps.begin(), exponential_maps.end(), o.function) != exponential_maps.end();
       return takes ? tile(axes) : Count(0);
     }
     if (o.kind != OpKind::softmax) return 0;

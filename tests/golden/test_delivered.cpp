@@ -1,5 +1,5 @@
-// The bytes that the L2 -> SM counter read on an H200 (reference: measured_h200.md, "Inside FlashAttention-3"), from the
-// kernels' tiles alone, and the headline of issue 2.
+// The bytes that the L2 -> SM counter read on an H200 (reference: measured_h200.md, "Inside FlashAttention-3"), from
+// the kernels' tiles alone, and the headline of issue 2.
 
 #include <doctest/doctest.h>
 
@@ -40,7 +40,8 @@ std::string gigabytes(Bytes bytes) {
 }  // namespace
 
 TEST_CASE("the headline: attention of 8192 keys moves 8,657,043,456 bytes into shared memory") {
-  const Mapped m("attention", "attention_sm90", "h200-sxm", {{"b", 2}, {"h", 16}, {"q", 8192}, {"x", 8192}, {"d", 128}});
+  const Mapped m("attention", "attention_sm90", "h200-sxm",
+                 {{"b", 2}, {"h", 16}, {"q", 8192}, {"x", 8192}, {"d", 128}});
   const PlacedDiagram placed = m.place({{"q", "128"}, {"x", "128"}, {"warpgroups", "2"}});
   const LevelTransfer shared = at_level(placed, "shared");
   CHECK(shared.load.value == Count(8'657'043'456));
@@ -55,7 +56,8 @@ TEST_CASE("the headline: attention of 8192 keys moves 8,657,043,456 bytes into s
 }
 
 TEST_CASE("multicast halves what crosses into a cluster, not what a block receives") {
-  const Mapped m("attention", "attention_sm90", "h200-sxm", {{"b", 2}, {"h", 16}, {"q", 8192}, {"x", 8192}, {"d", 128}});
+  const Mapped m("attention", "attention_sm90", "h200-sxm",
+                 {{"b", 2}, {"h", 16}, {"q", 8192}, {"x", 8192}, {"d", 128}});
   const PlacedDiagram placed = m.place({{"q", "128"}, {"x", "128"}, {"warpgroups", "2"}, {"cluster", "2"}});
   const LevelTransfer cluster = at_level(placed, "cluster"), shared = at_level(placed, "shared");
   CHECK(shared.load.value == Count(8'657'043'456));
@@ -70,16 +72,56 @@ TEST_CASE("multicast halves what crosses into a cluster, not what a block receiv
 TEST_CASE("delivered bytes of five FlashAttention-3 kernels, to all printed digits") {
   const Mask none, causal{Mask::Kind::causal, 0, 0};
   const std::vector<Row> rows = {
-      {"flash_attention_3", DType::bf16, none, 32, 64, {{"q", "192"}, {"x", "192"}, {"warpgroups", "3"}, {"p_in", "shared"}},
-       5'884'084'224, 5'838'471'168, "5.884", "5.838"},
-      {"flash_attention_3", DType::bf16, none, 16, 128, {{"q", "128"}, {"x", "176"}, {"warpgroups", "2"}},
-       8'740'929'536, 8'657'043'456, "8.741", "8.657"},
-      {"flash_attention_3", DType::bf16, none, 8, 256, {{"q", "128"}, {"x", "80"}, {"warpgroups", "2"}},
-       8'707'375'104, 8'657'043'456, "8.707", "8.657"},
-      {"flash_attention_3_fp8", DType::e4m3, none, 16, 128, {{"q", "128"}, {"x", "224"}, {"warpgroups", "2"}},
-       4'378'853'376, 4'328'521'728, "4.379", "4.329"},
-      {"flash_attention_3", DType::bf16, causal, 16, 128, {{"q", "128"}, {"x", "128"}, {"warpgroups", "2"}},
-       4'429'185'024, 4'429'185'024, "4.429", "4.429"},
+      {"flash_attention_3",
+       DType::bf16,
+       none,
+       32,
+       64,
+       {{"q", "192"}, {"x", "192"}, {"warpgroups", "3"}, {"p_in", "shared"}},
+       5'884'084'224,
+       5'838'471'168,
+       "5.884",
+       "5.838"},
+      {"flash_attention_3",
+       DType::bf16,
+       none,
+       16,
+       128,
+       {{"q", "128"}, {"x", "176"}, {"warpgroups", "2"}},
+       8'740'929'536,
+       8'657'043'456,
+       "8.741",
+       "8.657"},
+      {"flash_attention_3",
+       DType::bf16,
+       none,
+       8,
+       256,
+       {{"q", "128"}, {"x", "80"}, {"warpgroups", "2"}},
+       8'707'375'104,
+       8'657'043'456,
+       "8.707",
+       "8.657"},
+      {"flash_attention_3_fp8",
+       DType::e4m3,
+       none,
+       16,
+       128,
+       {{"q", "128"}, {"x", "224"}, {"warpgroups", "2"}},
+       4'378'853'376,
+       4'328'521'728,
+       "4.379",
+       "4.329"},
+      {"flash_attention_3",
+       DType::bf16,
+       causal,
+       16,
+       128,
+       {{"q", "128"}, {"x", "128"}, {"warpgroups", "2"}},
+       4'429'185'024,
+       4'429'185'024,
+       "4.429",
+       "4.429"},
   };
   for (const Row& row : rows) {
     CAPTURE(row.delivered_text);
@@ -94,7 +136,8 @@ TEST_CASE("delivered bytes of five FlashAttention-3 kernels, to all printed digi
 }
 
 TEST_CASE("FlashAttention-2's counter: rows clipped, 8.66 GB") {
-  const Mapped m("attention", "flash_attention_2", "h200-sxm", {{"b", 2}, {"h", 16}, {"q", 8192}, {"x", 8192}, {"d", 128}});
+  const Mapped m("attention", "flash_attention_2", "h200-sxm",
+                 {{"b", 2}, {"h", 16}, {"q", 8192}, {"x", 8192}, {"d", 128}});
   const LevelTransfer shared = at_level(m.place({{"q", "128"}, {"x", "64"}, {"warps", "4"}}), "shared");
   CHECK(shared.delivered.value == Count(8'657'043'456));
   const LevelTransfer ragged = at_level(m.place({{"q", "128"}, {"x", "176"}, {"warps", "4"}}), "shared");

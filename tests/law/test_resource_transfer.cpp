@@ -35,8 +35,8 @@ struct Move {
   const char* array;
   bool store;
   enum class When { once, chunk, each_iteration } when;
-  int bytes;                  ///< of a value
-  bool per_block = false;     ///< at a cluster: not shared by its blocks
+  int bytes;               ///< of a value
+  bool per_block = false;  ///< at a cluster: not shared by its blocks
   bool skips = true;
   enum class Counted { plain, boxes, sectors } counted = Counted::plain;
 };
@@ -46,7 +46,7 @@ struct Kernel {
   const Diagram* diagram;
   Sizes sizes;
   Mask mask;
-  std::string row, column;           ///< of the mask
+  std::string row, column;  ///< of the mask
   std::string stream;
   i64 chunk = 1;
   std::vector<std::pair<std::string, i64>> group;   ///< block: grouped axes
@@ -83,7 +83,8 @@ class Actor {
   [[nodiscard]] i64 size(std::size_t a) const { return k_.sizes[a].get(); }
 
   // tile: what the group itself holds; block: whose loop it takes part in (chunks are visited by the block's rows).
-  void each_group(const Move& move, std::size_t g, std::vector<Range>& tile, std::vector<Range>& block, Moved& out) const {
+  void each_group(const Move& move, std::size_t g, std::vector<Range>& tile, std::vector<Range>& block,
+                  Moved& out) const {
     if (g == k_.group.size()) return walk(move, tile, block, out);
     const auto& [name, group] = k_.group[g];
     const std::size_t a = axis(name);
@@ -119,7 +120,8 @@ class Actor {
   void walk(const Move& move, std::vector<Range> tile, const std::vector<Range>& block, Moved& out) const {
     if (move.when == Move::When::once) return count(move, tile, out);
     const std::size_t s = axis(k_.stream);
-    const bool split = std::any_of(k_.group.begin(), k_.group.end(), [&](const auto& g) { return g.first == k_.stream; });
+    const bool split =
+        std::any_of(k_.group.begin(), k_.group.end(), [&](const auto& g) { return g.first == k_.stream; });
     const i64 first = split ? block[s].begin : 0, last = split ? std::min(block[s].end, size(s)) : size(s);
     for (i64 begin = first; begin < last; begin += k_.chunk) {
       const Range chunk{begin, std::min(begin + k_.chunk, split ? block[s].end : begin + k_.chunk)};
@@ -157,7 +159,8 @@ class Actor {
   Where where_;
 };
 
-void agree(const PlacedDiagram& placed, const char* level, const Kernel& kernel, Where where, const std::vector<Move>& moves) {
+void agree(const PlacedDiagram& placed, const char* level, const Kernel& kernel, Where where,
+           const std::vector<Move>& moves) {
   CAPTURE(level);
   const Actor actor(kernel, where);
   i64 load = 0, store = 0, delivered = 0;
@@ -167,7 +170,8 @@ void agree(const PlacedDiagram& placed, const char* level, const Kernel& kernel,
     if (!move.store) delivered += moved.counted;
   }
   const std::vector<LevelTransfer> all = transfers(placed);
-  const auto found = std::find_if(all.begin(), all.end(), [&](const LevelTransfer& t) { return t.level == placed.machine->level(level); });
+  const auto found = std::find_if(all.begin(), all.end(),
+                                  [&](const LevelTransfer& t) { return t.level == placed.machine->level(level); });
   REQUIRE(found != all.end());
   CHECK(found->load.value.get() == load);
   CHECK(found->store.value.get() == store);
@@ -175,9 +179,9 @@ void agree(const PlacedDiagram& placed, const char* level, const Kernel& kernel,
 }
 
 const std::vector<Mask>& masks() {
-  static const std::vector<Mask> all = {{Mask::Kind::none, 0, 0},   {Mask::Kind::causal, 0, 0}, {Mask::Kind::window, 0, 0},
-                                        {Mask::Kind::window, 3, 2}, {Mask::Kind::window, 5, 0}, {Mask::Kind::window, 0, 6},
-                                        {Mask::Kind::window, 40, 40}};
+  static const std::vector<Mask> all = {
+      {Mask::Kind::none, 0, 0},   {Mask::Kind::causal, 0, 0}, {Mask::Kind::window, 0, 0},  {Mask::Kind::window, 3, 2},
+      {Mask::Kind::window, 5, 0}, {Mask::Kind::window, 0, 6}, {Mask::Kind::window, 40, 40}};
   return all;
 }
 
@@ -186,34 +190,59 @@ using Counted = Move::Counted;
 
 }  // namespace
 
-TEST_CASE("attention_sm90: all levels, masks, grouped queries, ragged tiles, clusters, P in registers and in shared memory") {
+TEST_CASE(
+    "attention_sm90: all levels, masks, grouped queries, ragged tiles, clusters, P in registers and in shared memory") {
   const Diagram d = load_diagram("attention");
   const Mapping mapping = load_mapping("attention_sm90", "--kernel");
   std::mt19937 random(1);
   const auto pick = [&](i64 low, i64 high) { return std::uniform_int_distribution<i64>(low, high)(random); };
   for (int round = 0; round < 60; ++round) {
     const Mask mask = masks()[static_cast<std::size_t>(round) % masks().size()];
-    const i64 g = pick(1, 3), q = pick(1, 23), x = pick(1, 23), tile_q = pick(1, 9), tile_x = pick(1, 9), tile_g = pick(1, 3);
+    const i64 g = pick(1, 3), q = pick(1, 23), x = pick(1, 23), tile_q = pick(1, 9), tile_x = pick(1, 9),
+              tile_g = pick(1, 3);
     const i64 cluster = pick(1, 2), warpgroups = tile_q % 2 == 0 ? 2 : 1;
     const bool shared_p = round % 2 == 0;
     const Given shape = {{"b", pick(1, 2)}, {"h", pick(1, 2)}, {"g", g}, {"q", q}, {"x", x}, {"d", 3}, {"dv", 2}};
     const Mapped m(d, mapping, load_machine("h200-sxm", "--gpu"), shape, mask);
     const auto text = [](i64 v) { return std::to_string(v); };
-    const PlacedDiagram p = m.place({{"q", text(tile_q)}, {"x", text(tile_x)}, {"g", text(tile_g)}, {"cluster", text(cluster)},
-                                     {"warpgroups", text(warpgroups)}, {"p_in", shared_p ? "shared" : "registers"}});
+    const PlacedDiagram p = m.place({{"q", text(tile_q)},
+                                     {"x", text(tile_x)},
+                                     {"g", text(tile_g)},
+                                     {"cluster", text(cluster)},
+                                     {"warpgroups", text(warpgroups)},
+                                     {"p_in", shared_p ? "shared" : "registers"}});
     CAPTURE(round);
     CAPTURE(text_of(mask));
-    const Kernel k{&d, m.problem.sizes, mask, "q", "x", "x", tile_x, {{"b", 1}, {"h", 1}, {"g", tile_g}, {"q", tile_q}},
-                   {"q", cluster}, {{"q", warpgroups}}};
-    agree(p, "l2", k, Where::l2, {{"Q", false, When::once, 2}, {"K", false, When::chunk, 2}, {"V", false, When::chunk, 2}, {"O", true, When::once, 2}});
+    const Kernel k{&d,
+                   m.problem.sizes,
+                   mask,
+                   "q",
+                   "x",
+                   "x",
+                   tile_x,
+                   {{"b", 1}, {"h", 1}, {"g", tile_g}, {"q", tile_q}},
+                   {"q", cluster},
+                   {{"q", warpgroups}}};
+    agree(p, "l2", k, Where::l2,
+          {{"Q", false, When::once, 2},
+           {"K", false, When::chunk, 2},
+           {"V", false, When::chunk, 2},
+           {"O", true, When::once, 2}});
     const bool alone = cluster == 1;
     agree(p, "cluster", k, Where::cluster,
-          {{"Q", false, When::once, 2, true, true, Counted::boxes}, {"K", false, When::chunk, 2, alone, true, Counted::boxes},
-           {"V", false, When::chunk, 2, alone, true, Counted::boxes}, {"O", true, When::once, 2, true}});
+          {{"Q", false, When::once, 2, true, true, Counted::boxes},
+           {"K", false, When::chunk, 2, alone, true, Counted::boxes},
+           {"V", false, When::chunk, 2, alone, true, Counted::boxes},
+           {"O", true, When::once, 2, true}});
     agree(p, "shared", k, Where::block,
-          {{"Q", false, When::once, 2, false, true, Counted::boxes}, {"K", false, When::chunk, 2, false, true, Counted::boxes},
-           {"V", false, When::chunk, 2, false, true, Counted::boxes}, {"O", true, When::once, 2}});
-    std::vector<Move> agents = {{"Q", false, When::each_iteration, 2}, {"K", false, When::chunk, 2}, {"V", false, When::chunk, 2}, {"O", true, When::once, 2}};
+          {{"Q", false, When::once, 2, false, true, Counted::boxes},
+           {"K", false, When::chunk, 2, false, true, Counted::boxes},
+           {"V", false, When::chunk, 2, false, true, Counted::boxes},
+           {"O", true, When::once, 2}});
+    std::vector<Move> agents = {{"Q", false, When::each_iteration, 2},
+                                {"K", false, When::chunk, 2},
+                                {"V", false, When::chunk, 2},
+                                {"O", true, When::once, 2}};
     if (shared_p) {
       agents.push_back({"P", true, When::chunk, 2});
       agents.push_back({"P", false, When::chunk, 2});
@@ -230,16 +259,24 @@ TEST_CASE("attention_sm80: sectors of rows, Q once into registers") {
   for (int round = 0; round < 21; ++round) {
     const Mask mask = masks()[static_cast<std::size_t>(round) % masks().size()];
     const i64 tile_q = 2 * pick(1, 5), tile_x = pick(1, 9);
-    const Mapped m(d, mapping, load_machine("a100-sxm-80", "--gpu"),
-                   {{"h", 2}, {"g", 2}, {"q", pick(1, 23)}, {"x", pick(1, 23)}, {"d", pick(1, 20)}, {"dv", pick(1, 40)}}, mask);
-    const PlacedDiagram p = m.place({{"q", std::to_string(tile_q)}, {"x", std::to_string(tile_x)}, {"warps", "2"}, {"q_in", "registers"}});
+    const Mapped m(
+        d, mapping, load_machine("a100-sxm-80", "--gpu"),
+        {{"h", 2}, {"g", 2}, {"q", pick(1, 23)}, {"x", pick(1, 23)}, {"d", pick(1, 20)}, {"dv", pick(1, 40)}}, mask);
+    const PlacedDiagram p =
+        m.place({{"q", std::to_string(tile_q)}, {"x", std::to_string(tile_x)}, {"warps", "2"}, {"q_in", "registers"}});
     CAPTURE(round);
-    const Kernel k{&d, m.problem.sizes, mask, "q", "x", "x", tile_x, {{"h", 1}, {"g", 1}, {"q", tile_q}}, {"", 1}, {{"q", 2}}};
+    const Kernel k{&d,      m.problem.sizes, mask, "q", "x", "x", tile_x, {{"h", 1}, {"g", 1}, {"q", tile_q}},
+                   {"", 1}, {{"q", 2}}};
     agree(p, "shared", k, Where::block,
-          {{"Q", false, When::once, 2, false, true, Counted::sectors}, {"K", false, When::chunk, 2, false, true, Counted::sectors},
-           {"V", false, When::chunk, 2, false, true, Counted::sectors}, {"O", true, When::once, 2}});
+          {{"Q", false, When::once, 2, false, true, Counted::sectors},
+           {"K", false, When::chunk, 2, false, true, Counted::sectors},
+           {"V", false, When::chunk, 2, false, true, Counted::sectors},
+           {"O", true, When::once, 2}});
     agree(p, "registers", k, Where::agent,
-          {{"Q", false, When::once, 2}, {"K", false, When::chunk, 2}, {"V", false, When::chunk, 2}, {"O", true, When::once, 2}});
+          {{"Q", false, When::once, 2},
+           {"K", false, When::chunk, 2},
+           {"V", false, When::chunk, 2},
+           {"O", true, When::once, 2}});
   }
 }
 
@@ -250,17 +287,26 @@ TEST_CASE("matmul_sm90: no array of the product is special") {
   const auto pick = [&](i64 low, i64 high) { return std::uniform_int_distribution<i64>(low, high)(random); };
   for (int round = 0; round < 20; ++round) {
     const i64 tile_a = 2 * pick(1, 4), tile_b = pick(1, 7), tile_c = pick(1, 7), cluster = pick(1, 2);
-    const Mapped m(d, mapping, load_machine("h200-sxm", "--gpu"), {{"a", pick(1, 23)}, {"b", pick(1, 23)}, {"c", pick(1, 23)}});
-    const PlacedDiagram p = m.place({{"a", std::to_string(tile_a)}, {"b", std::to_string(tile_b)}, {"c", std::to_string(tile_c)},
-                                     {"warpgroups", "2"}, {"cluster", std::to_string(cluster)}});
+    const Mapped m(d, mapping, load_machine("h200-sxm", "--gpu"),
+                   {{"a", pick(1, 23)}, {"b", pick(1, 23)}, {"c", pick(1, 23)}});
+    const PlacedDiagram p = m.place({{"a", std::to_string(tile_a)},
+                                     {"b", std::to_string(tile_b)},
+                                     {"c", std::to_string(tile_c)},
+                                     {"warpgroups", "2"},
+                                     {"cluster", std::to_string(cluster)}});
     CAPTURE(round);
-    const Kernel k{&d, m.problem.sizes, {}, "a", "b", "b", tile_b, {{"a", tile_a}, {"c", tile_c}}, {"a", cluster}, {{"a", 2}}};
+    const Kernel k{
+        &d, m.problem.sizes, {}, "a", "b", "b", tile_b, {{"a", tile_a}, {"c", tile_c}}, {"a", cluster}, {{"a", 2}}};
     agree(p, "cluster", k, Where::cluster,
-          {{"A", false, When::chunk, 2, true, true, Counted::boxes}, {"B", false, When::chunk, 2, cluster == 1, true, Counted::boxes},
+          {{"A", false, When::chunk, 2, true, true, Counted::boxes},
+           {"B", false, When::chunk, 2, cluster == 1, true, Counted::boxes},
            {"C", true, When::once, 2, true}});
     agree(p, "shared", k, Where::block,
-          {{"A", false, When::chunk, 2, false, true, Counted::boxes}, {"B", false, When::chunk, 2, false, true, Counted::boxes}, {"C", true, When::once, 2}});
-    agree(p, "registers", k, Where::agent, {{"A", false, When::chunk, 2}, {"B", false, When::chunk, 2}, {"C", true, When::once, 2}});
+          {{"A", false, When::chunk, 2, false, true, Counted::boxes},
+           {"B", false, When::chunk, 2, false, true, Counted::boxes},
+           {"C", true, When::once, 2}});
+    agree(p, "registers", k, Where::agent,
+          {{"A", false, When::chunk, 2}, {"B", false, When::chunk, 2}, {"C", true, When::once, 2}});
   }
 }
 
@@ -317,17 +363,67 @@ TEST_CASE("attention_backward: keys in groups, queries streamed; dQ is a partial
     const PlacedDiagram p = m.place({{"q", std::to_string(tile_q)}, {"x", std::to_string(tile_x)}});
     CAPTURE(round);
     CAPTURE(text_of(mask));
-    const Kernel k{&d, m.problem.sizes, mask, "q", "x", "q", tile_q, {{"h", 1}, {"g", 1}, {"x", tile_x}}, {"", 1}, {{"x", 2}}};
-    std::vector<Move> moves = {{"Q", false, When::chunk, 2}, {"K", false, When::once, 2}, {"V", false, When::once, 2},
-                               {"dO", false, When::chunk, 2}, {"O", false, When::chunk, 2}, {"L", false, When::chunk, 4},
-                               {"dQ", true, When::chunk, 4}, {"dK", true, When::once, 2}, {"dV", true, When::once, 2}};
+    const Kernel k{&d,      m.problem.sizes, mask, "q", "x", "q", tile_q, {{"h", 1}, {"g", 1}, {"x", tile_x}},
+                   {"", 1}, {{"x", 2}}};
+    std::vector<Move> moves = {
+        {"Q", false, When::chunk, 2},  {"K", false, When::once, 2},  {"V", false, When::once, 2},
+        {"dO", false, When::chunk, 2}, {"O", false, When::chunk, 2}, {"L", false, When::chunk, 4},
+        {"dQ", true, When::chunk, 4},  {"dK", true, When::once, 2},  {"dV", true, When::once, 2}};
     agree(p, "shared", k, Where::block, moves);
     // Each operation reads its own operands: dO for Delta, dV and dP; Q for S and dK; K for S and dQ; V for dP.
     agree(p, "registers", k, Where::agent,
-          {{"dO", false, When::chunk, 2}, {"O", false, When::chunk, 2}, {"Q", false, When::chunk, 2}, {"K", false, When::each_iteration, 2},
-           {"L", false, When::chunk, 4}, {"dO", false, When::chunk, 2}, {"dO", false, When::chunk, 2}, {"V", false, When::each_iteration, 2},
-           {"K", false, When::each_iteration, 2}, {"Q", false, When::chunk, 2},
-           {"dQ", true, When::chunk, 4}, {"dK", true, When::once, 2}, {"dV", true, When::once, 2}});
+          {{"dO", false, When::chunk, 2},
+           {"O", false, When::chunk, 2},
+           {"Q", false, When::chunk, 2},
+           {"K", false, When::each_iteration, 2},
+           {"L", false, When::chunk, 4},
+           {"dO", false, When::chunk, 2},
+           {"dO", false, When::chunk, 2},
+           {"V", false, When::each_iteration, 2},
+           {"K", false, When::each_iteration, 2},
+           {"Q", false, When::chunk, 2},
+           {"dQ", true, When::chunk, 4},
+           {"dK", true, When::once, 2},
+           {"dV", true, When::once, 2}});
+  }
+}
+
+TEST_CASE("scores as an input: an array with both axes of the mask, by boxes and by sectors, either axis last") {
+  const auto text = [](bool rows_last, const char* engine) {
+    const std::string scores = rows_last ? "S[x,q]" : "S[q,x]";
+    return std::pair<std::string, std::string>{
+        "algorithm: scores\naxes: {q: , x: , d: }\ninputs: [\"" + scores + "\", \"V[x,d]\"]\noperations:\n" + "  - P[" +
+            (rows_last ? "x,q" : "q,x") +
+            "] = softmax over x (S) mask (q, x)\n  - O[q,d] = contract over x (P, V)\noutputs: [O]\n",
+        "mapping: scores\nalgorithm: scores\nruns_on: [sm_90]\nknobs:\n  q: {unit: rows, domain: [8]}\n  x: {unit: "
+        "columns, domain: [8]}\n"
+        "levels:\n  shared: {group: [q], stream: [x]}\narrays:\n  S: {level: shared, type: f32, engine: " +
+            std::string(engine) +
+            "}\n"
+            "  V: {level: shared, type: T, engine: " +
+            std::string(engine) +
+            "}\n  O: {level: shared, type: T}\n"
+            "operations:\n  P: {unit: vector}\n  O: {unit: vector}\n"};
+  };
+  std::mt19937 random(7);
+  const auto pick = [&](i64 low, i64 high) { return std::uniform_int_distribution<i64>(low, high)(random); };
+  for (int round = 0; round < 56; ++round) {
+    const Mask mask = masks()[static_cast<std::size_t>(round) % masks().size()];
+    const bool boxes = round % 2 == 0;
+    const auto [algorithm, kernel] = text(round % 4 < 2, boxes ? "tma" : "cp_async");
+    const Diagram d = parse_diagram(algorithm, "scores.yaml");
+    const i64 tile_q = pick(1, 9), tile_x = pick(1, 9);
+    const Mapped m(d, parse_mapping(kernel, "kernel.yaml"), load_machine("h200-sxm", "--gpu"),
+                   {{"q", pick(1, 23)}, {"x", pick(1, 23)}, {"d", 5}}, mask);
+    const PlacedDiagram p = m.place({{"q", std::to_string(tile_q)}, {"x", std::to_string(tile_x)}});
+    CAPTURE(round);
+    CAPTURE(text_of(mask));
+    const Kernel k{&d, m.problem.sizes, mask, "q", "x", "x", tile_x, {{"q", tile_q}}, {"", 1}, {}};
+    const Counted counted = boxes ? Counted::boxes : Counted::sectors;
+    agree(p, "shared", k, Where::block,
+          {{"S", false, When::chunk, 4, false, true, counted},
+           {"V", false, When::chunk, 2, false, true, counted},
+           {"O", true, When::once, 2}});
   }
 }
 
@@ -358,13 +454,19 @@ operations:
   for (int round = 0; round < 28; ++round) {
     const Mask mask = masks()[static_cast<std::size_t>(round) % masks().size()];
     const i64 tile_q = pick(1, 7), tile_x = pick(1, 5), part = pick(1, 11);
-    const Mapped m(d, mapping, load_machine("h200-sxm", "--gpu"), {{"h", 2}, {"q", pick(1, 19)}, {"x", pick(1, 19)}, {"d", 2}, {"dv", 3}}, mask);
-    const PlacedDiagram p = m.place({{"q", std::to_string(tile_q)}, {"x", std::to_string(tile_x)}, {"shared.x", std::to_string(part)}});
+    const Mapped m(d, mapping, load_machine("h200-sxm", "--gpu"),
+                   {{"h", 2}, {"q", pick(1, 19)}, {"x", pick(1, 19)}, {"d", 2}, {"dv", 3}}, mask);
+    const PlacedDiagram p =
+        m.place({{"q", std::to_string(tile_q)}, {"x", std::to_string(tile_x)}, {"shared.x", std::to_string(part)}});
     CAPTURE(round);
     CAPTURE(text_of(mask));
     Diagram with_lse = m.streamed.diagram;
-    const Kernel k{&with_lse, m.problem.sizes, mask, "q", "x", "x", tile_x, {{"h", 1}, {"q", tile_q}, {"x", part}}, {"", 1}, {}};
-    std::vector<Move> moves = {{"Q", false, When::once, 2, false, true, Counted::boxes}, {"K", false, When::chunk, 2}, {"V", false, When::chunk, 2}, {"O", true, When::once, 4}};
+    const Kernel k{
+        &with_lse, m.problem.sizes, mask, "q", "x", "x", tile_x, {{"h", 1}, {"q", tile_q}, {"x", part}}, {"", 1}, {}};
+    std::vector<Move> moves = {{"Q", false, When::once, 2, false, true, Counted::boxes},
+                               {"K", false, When::chunk, 2},
+                               {"V", false, When::chunk, 2},
+                               {"O", true, When::once, 4}};
     for (const ArrayId output : with_lse.outputs) {  // the log-sum-exp that the combine needs
       const Array& array = with_lse.arrays[static_cast<std::size_t>(output)];
       if (array.name != "O") moves.push_back({array.name.c_str(), true, When::once, 4});
@@ -393,19 +495,25 @@ TEST_CASE("on the abstract machine place() is the paper's rule: theory 18 and ra
   };
   const Diagram matmul = load_diagram("matmul"), attention = load_diagram("attention");
   const Streamed product = derive(matmul), heads = derive(attention, roles_of(attention, {"b", "h", "g", "q"}, "x"));
-  // Fig. 18: H = 37400, M = 118. Fig. 21: H = 23552, M = 512. Fig. 22 (corrected), Fig. 23: H_g = 5888, 3328; M = 1024, 896.
-  CHECK(check_all(product, {{"a", 60}, {"b", 50}, {"c", 40}}, {{"a", 6}, {"c", 8}, {"b", 5}}) == std::pair<i64, i64>{37400, 118});
+  // Fig. 18: H = 37400, M = 118. Fig. 21: H = 23552, M = 512. Fig. 22 (corrected), Fig. 23: H_g = 5888, 3328; M = 1024,
+  // 896.
+  CHECK(check_all(product, {{"a", 60}, {"b", 50}, {"c", 40}}, {{"a", 6}, {"c", 8}, {"b", 5}}) ==
+        std::pair<i64, i64>{37400, 118});
   CHECK(check_all(heads, {{"q", 96}, {"x", 80}, {"d", 16}}, {{"q", 12}, {"x", 4}}) == std::pair<i64, i64>{23552, 512});
-  CHECK(check_all(heads, {{"h", 8}, {"q", 96}, {"x", 80}, {"d", 16}}, {{"h", 2}, {"q", 12}, {"x", 4}}) == std::pair<i64, i64>{4 * 8 * 5888, 1024});
-  CHECK(check_all(heads, {{"g", 4}, {"q", 96}, {"x", 80}, {"d", 16}}, {{"g", 2}, {"q", 12}, {"x", 4}}) == std::pair<i64, i64>{2 * 8 * 3328, 896});
+  CHECK(check_all(heads, {{"h", 8}, {"q", 96}, {"x", 80}, {"d", 16}}, {{"h", 2}, {"q", 12}, {"x", 4}}) ==
+        std::pair<i64, i64>{4 * 8 * 5888, 1024});
+  CHECK(check_all(heads, {{"g", 4}, {"q", 96}, {"x", 80}, {"d", 16}}, {{"g", 2}, {"q", 12}, {"x", 4}}) ==
+        std::pair<i64, i64>{2 * 8 * 3328, 896});
   CHECK(check_all(product, {{"a", 480}, {"b", 480}, {"c", 480}}, {{"a", 7}, {"c", 7}, {"b", 1}}).first == 32'025'600);
   CHECK(check_all(product, {{"a", 480}, {"b", 480}, {"c", 480}}, {{"a", 30}, {"c", 32}, {"b", 1}}).first == 7'372'800);
-  CHECK(check_all(product, {{"a", 4096}, {"b", 4096}, {"c", 4096}}, {{"a", 192}, {"c", 264}, {"b", 16}}).first == 654'311'424);
+  CHECK(check_all(product, {{"a", 4096}, {"b", 4096}, {"c", 4096}}, {{"a", 192}, {"c", 264}, {"b", 16}}).first ==
+        654'311'424);
   std::mt19937 random(6);
   const auto pick = [&](i64 low, i64 high) { return std::uniform_int_distribution<i64>(low, high)(random); };
   for (int round = 0; round < 40; ++round) {
     const Mask mask = masks()[static_cast<std::size_t>(round) % masks().size()];
-    check_all(heads, {{"h", 3}, {"g", 2}, {"q", pick(1, 65)}, {"x", pick(1, 65)}, {"d", pick(1, 7)}, {"dv", pick(1, 7)}},
+    check_all(heads,
+              {{"h", 3}, {"g", 2}, {"q", pick(1, 65)}, {"x", pick(1, 65)}, {"d", pick(1, 7)}, {"dv", pick(1, 7)}},
               {{"h", pick(1, 4)}, {"g", pick(1, 3)}, {"q", pick(1, 70)}, {"x", pick(1, 70)}}, mask);
   }
   for (const char* name : {"mlp", "softmax_contraction", "attention_backward"}) {

@@ -29,9 +29,10 @@ struct Mapped {
         streamed(derive(diagram, mapped_roles(mapping, diagram))),
         problem{resolve_sizes(diagram, shape, "--shape"), mask, dtype},
         placer(streamed, mapping, machine, problem) {}
-  Mapped(const std::string& algorithm, const std::string& kernel, const std::string& gpu, const Given& shape, Mask mask = {},
-         DType dtype = DType::bf16)
-      : Mapped(load_diagram(algorithm), load_mapping(kernel, "--kernel"), load_machine(gpu, "--gpu"), shape, mask, dtype) {}
+  Mapped(const std::string& algorithm, const std::string& kernel, const std::string& gpu, const Given& shape,
+         Mask mask = {}, DType dtype = DType::bf16)
+      : Mapped(load_diagram(algorithm), load_mapping(kernel, "--kernel"), load_machine(gpu, "--gpu"), shape, mask,
+               dtype) {}
   Mapped(const Mapped&) = delete;
   Mapped& operator=(const Mapped&) = delete;
 
@@ -69,7 +70,8 @@ struct Abstract {
   [[nodiscard]] PlacedDiagram place(const Given& given) const {
     Tile out;
     out.values.assign(mapping.knobs.size(), 1);
-    for (const auto& [name, value] : given) out.values[static_cast<std::size_t>(mapping.find_knob(name).value())] = value;
+    for (const auto& [name, value] : given)
+      out.values[static_cast<std::size_t>(mapping.find_knob(name).value())] = value;
     return placer.place(out);
   }
 };

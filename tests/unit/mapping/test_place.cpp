@@ -36,8 +36,9 @@ std::string crossings(const PlacedDiagram& p, const char* into) {
   for (const Crossing& c : p.crossings) {
     if (c.into != p.machine->level(into)) continue;
     const char* phase = c.phase == Phase::head ? "head" : c.phase == Phase::loop ? "loop" : "tail";
-    out += std::string(c.store ? "store " : "load ") + p.streamed->diagram.arrays[static_cast<std::size_t>(c.array)].name + " " +
-           phase + (c.reread ? " reread " : " ") + std::string(name_of(c.type)) + "; ";
+    out += std::string(c.store ? "store " : "load ") +
+           p.streamed->diagram.arrays[static_cast<std::size_t>(c.array)].name + " " + phase +
+           (c.reread ? " reread " : " ") + std::string(name_of(c.type)) + "; ";
   }
   return out;
 }
@@ -47,8 +48,13 @@ std::string crossings(const PlacedDiagram& p, const char* into) {
 TEST_CASE("attention_sm90: levels, agents, variables") {
   const Mapped m("attention", "attention_sm90", "h200-sxm",
                  {{"b", 2}, {"h", 3}, {"g", 2}, {"q", 1000}, {"x", 500}, {"d", 128}, {"dv", 64}});
-  const PlacedDiagram p =
-      m.place({{"q", "96"}, {"g", "2"}, {"x", "176"}, {"warpgroups", "3"}, {"stages", "3"}, {"cluster", "2"}, {"overlap", "on"}});
+  const PlacedDiagram p = m.place({{"q", "96"},
+                                   {"g", "2"},
+                                   {"x", "176"},
+                                   {"warpgroups", "3"},
+                                   {"stages", "3"},
+                                   {"cluster", "2"},
+                                   {"overlap", "on"}});
   CHECK(p.levels.size() == 4);
   CHECK(level(p, "shared").groups == Count(2 * 3 * 1 * 11));
   CHECK(level(p, "cluster").groups == Count(2 * 3 * 1 * 6));
@@ -84,12 +90,14 @@ TEST_CASE("attention_sm90: levels, agents, variables") {
 TEST_CASE("attention_sm90: what crosses, by where P lives") {
   const Mapped m("attention", "attention_sm90", "h200-sxm", {{"h", 2}, {"q", 128}, {"x", 256}, {"d", 64}});
   const PlacedDiagram in_registers = m.place({{"p_in", "registers"}});
-  CHECK(crossings(in_registers, "shared") == "load Q head bf16; load K loop bf16; load V loop bf16; store O tail bf16; ");
+  CHECK(crossings(in_registers, "shared") ==
+        "load Q head bf16; load K loop bf16; load V loop bf16; store O tail bf16; ");
   CHECK(crossings(in_registers, "registers") ==
         "store O tail bf16; load Q loop reread bf16; load K loop bf16; load V loop bf16; ");
   const PlacedDiagram in_shared = m.place({{"p_in", "shared"}});
   CHECK(crossings(in_shared, "registers") ==
-        "store P loop bf16; store O tail bf16; load Q loop reread bf16; load K loop bf16; load P loop bf16; load V loop bf16; ");
+        "store P loop bf16; store O tail bf16; load Q loop reread bf16; load K loop bf16; load P loop bf16; load V "
+        "loop bf16; ");
   CHECK(in_registers.operations[2].a_from_registers);
   CHECK_FALSE(in_shared.operations[2].a_from_registers);
   CHECK_FALSE(in_registers.operations[0].a_from_registers);
@@ -100,8 +108,7 @@ TEST_CASE("attention_sm80: Q in registers crosses once; no cluster on Ampere; mm
     CAPTURE(gpu);
     const Mapped m("attention", "attention_sm80", gpu, {{"h", 2}, {"q", 128}, {"x", 256}, {"d", 64}});
     const PlacedDiagram kept = m.place({{"q_in", "registers"}, {"q", "64"}, {"warps", "4"}});
-    CHECK(crossings(kept, "registers") ==
-          "load Q head bf16; store O tail bf16; load K loop bf16; load V loop bf16; ");
+    CHECK(crossings(kept, "registers") == "load Q head bf16; store O tail bf16; load K loop bf16; load V loop bf16; ");
     CHECK(variable(kept, "Q_fragments").elements == Count(16 * 64));
     CHECK(kept.operations[0].instruction->name == "mma.sync");
     CHECK(kept.levels.size() == 3);
@@ -152,7 +159,8 @@ TEST_CASE("Placer refuses what does not fit") {
   const Diagram attention = load_diagram("attention"), matmul = load_diagram("matmul");
   const Machine h200 = load_machine("h200-sxm", "--gpu"), v100 = load_machine("v100-sxm2", "--gpu");
   const Mapping sm90 = load_mapping("attention_sm90", "--kernel");
-  const Streamed right = derive(attention, mapped_roles(sm90, attention)), other = derive(attention, roles_of(attention, {"b", "h", "g"}, "x"));
+  const Streamed right = derive(attention, mapped_roles(sm90, attention)),
+                 other = derive(attention, roles_of(attention, {"b", "h", "g"}, "x"));
   const Streamed product = derive(matmul);
   Problem problem{resolve_sizes(attention, {{"q", 64}, {"x", 64}, {"d", 64}}, ""), {}, DType::bf16};
   CHECK_NOTHROW(Placer(right, sm90, h200, problem));
@@ -163,8 +171,9 @@ TEST_CASE("Placer refuses what does not fit") {
 }
 
 TEST_CASE("huge sizes overflow, they never wrap") {
-  const Mapped m("attention", "attention_sm90", "h200-sxm",
-                 {{"h", std::int64_t{1} << 40}, {"q", std::int64_t{1} << 40}, {"x", std::int64_t{1} << 40}, {"d", 128}});
+  const Mapped m(
+      "attention", "attention_sm90", "h200-sxm",
+      {{"h", std::int64_t{1} << 40}, {"q", std::int64_t{1} << 40}, {"x", std::int64_t{1} << 40}, {"d", 128}});
   CHECK_THROWS_AS((void)transfers(m.place({})), Overflow);
   const Mapped n("matmul", "matmul_sm90", "h200-sxm",
                  {{"a", std::int64_t{1} << 62}, {"b", std::int64_t{1} << 62}, {"c", 1}});
@@ -190,7 +199,8 @@ arrays:
   C: {level: registers, scope: agent, type: f32}
 operations:
   C: {agent: warp, unit: tensor, type: T, operands: {A: A, B: B}}
-)", "split_k.yaml");
+)",
+                                      "split_k.yaml");
   const Mapped m(load_diagram("matmul"), split, load_machine("h200-sxm", "--gpu"), {{"a", 128}, {"b", 250}, {"c", 64}});
   const PlacedDiagram p = m.place({});
   CHECK(p.block().groups == Count(2 * 2 * 3));
