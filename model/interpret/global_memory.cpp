@@ -13,16 +13,13 @@ GlobalMemory<T>::GlobalMemory(const Streamed& streamed, const Sizes& sizes, cons
   for (ArrayId out : streamed.diagram.outputs) {
     Result& result = results_[index(out)];
     std::size_t parts = 1;
-    T unit = 0;  // what a group that writes nothing stands for
     for (const Combine& c : streamed.combines) {
       if (c.array != out) continue;
       result.axes.push_back(c.axis);
       parts *= index(groups_of(c.axis));
-      if (c.kind == Combine::Kind::max || c.kind == Combine::Kind::log_sum_exp) {
-        unit = -std::numeric_limits<T>::infinity();
-      }
     }
-    result.parts.assign(parts, Block<T>(streamed.diagram.arrays[index(out)].axes, full_box(sizes), unit));
+    // Zeros: what a group leaves out of a sum counts for nothing.
+    result.parts.assign(parts, Block<T>(streamed.diagram.arrays[index(out)].axes, full_box(sizes), T(0)));
   }
 }
 

@@ -1,7 +1,6 @@
 #include "model/interpret/node.hpp"
 
 #include <algorithm>
-#include <limits>
 
 #include "model/interpret/storage.hpp"
 
@@ -32,21 +31,22 @@ std::vector<ArrayId> defines(const Streamed& s, const Statement& statement) {
 }  // namespace
 
 Schedule::Schedule(const Streamed& streamed) : streamed_(streamed), last_(streamed.diagram.arrays.size()) {
-  std::vector<std::optional<int>> from(streamed.diagram.arrays.size());
+  std::vector<std::optional<Place>> from(streamed.diagram.arrays.size());
   for (int p = 0; p < 3; ++p) {
     const auto& all = statements(static_cast<Phase>(p));
     free_[index(p)].resize(all.size());
     for (std::size_t t = 0; t < all.size(); ++t) {
       for (ArrayId id : needs(streamed, all[t])) last_[index(id)] = Place{p, t};
       for (ArrayId id : defines(streamed, all[t])) {
-        if (!from[index(id)]) from[index(id)] = p;
+        if (!from[index(id)]) from[index(id)] = Place{p, t};
       }
     }
   }
   for (std::size_t i = 0; i < last_.size(); ++i) {
     const auto id = static_cast<ArrayId>(i);
-    if (!last_[i]) continue;
-    const bool round_the_loop = last_[i]->phase == static_cast<int>(Phase::loop) && from[i] != last_[i]->phase;
+    if (!from[i]) continue;
+    if (!last_[i]) last_[i] = from[i];  // the probabilities of a softmax that is wanted for its log-sum-exp alone
+    const bool round_the_loop = last_[i]->phase == static_cast<int>(Phase::loop) && from[i]->phase != last_[i]->phase;
     (round_the_loop ? free_after_loop_ : free_[index(last_[i]->phase)][last_[i]->statement]).push_back(id);
   }
 }
@@ -83,7 +83,7 @@ void Node<T>::walk_stream(const Span& range) {
     now = {first, std::min(first + step, range.last)};
     iteration_ = (first - stream_range().first) / step;
     const Span chunk = now;
-    visited(chunk) ? iterate(chunk) : skip(chunk);
+    visited(chunk) ? iterate(chunk) : skip();
   }
   now = whole;
   iteration_ = 0;
@@ -107,16 +107,15 @@ bool Node<T>::visited(const Span& chunk) const {
   return false;
 }
 
-// A chunk that is left out: nothing is loaded; an output that carries the stream is written all the same, unless it is
-// one term of a sum that others complete.
+// The chunk in hand is left out: nothing is loaded. Outputs that carry the stream are zero there, which is written all
+// the same, unless it is one term of a sum that others complete.
 template <class T>
-void Node<T>::skip(const Span& chunk) {
-  (void)chunk;
+void Node<T>::skip() {
   for (const Statement& statement : streamed().loop) {
     if (statement.kind != Statement::Kind::store) continue;
     const Combine* combine = streamed().combine_of(*statement.array);
     if (combine != nullptr && combine->kind == Combine::Kind::sum) continue;
-    store(*statement.array, Block<T>(array(*statement.array).axes, now_, unit_of(*statement.array)));
+    store(*statement.array, Block<T>(array(*statement.array).axes, now_, T(0)));
   }
 }
 
@@ -129,14 +128,6 @@ Count Node<T>::reserved(const std::vector<AxisId>& axes) const {
     product *= streamed().stream == a && partition.chunk < group ? partition.chunk : group;
   }
   return product;
-}
-
-template <class T>
-T Node<T>::unit_of(ArrayId id) const {
-  const Combine* combine = streamed().combine_of(id);
-  const bool below_all =
-      combine != nullptr && (combine->kind == Combine::Kind::max || combine->kind == Combine::Kind::log_sum_exp);
-  return below_all ? -std::numeric_limits<T>::infinity() : T(0);
 }
 
 template <class T>

@@ -103,8 +103,6 @@ class Node {
   void column() { meter_.column(counts()); }
   /// Values that a full tile of something with these axes takes.
   [[nodiscard]] Count reserved(const std::vector<AxisId>& axes) const;
-  /// What a group that has seen nothing of the stream stores: 0, or -infinity for maxima and log-sum-exps.
-  [[nodiscard]] T unit_of(ArrayId id) const;
 
   const Context<T>& context_;
   std::size_t level_;
@@ -115,7 +113,7 @@ class Node {
 
  private:
   [[nodiscard]] bool visited(const Span& chunk) const;
-  void skip(const Span& chunk);
+  void skip();
 
   struct Slot {
     Block<T> block;

@@ -140,6 +140,7 @@ void run_operation(const Question& question, OpId id, std::vector<Block<T>>& mem
   std::vector<Block<T>> results = evaluate(question, id, inputs, full_box(question.problem.sizes));
   meter = Meter();
   for (std::size_t i = 0; i < results.size(); ++i) {
+    if (question.diagram.consumers(op.outputs[i]).empty() && !question.diagram.is_output(op.outputs[i])) continue;
     round_all(types[index(op.outputs[i])], results[i]);
     level.arrays[index(op.outputs[i])].stored += results[i].volume();
     meter.allocate(results[i].volume(), results[i].volume());

@@ -42,7 +42,7 @@ class StagingNode final : public Node<T>, public Memory<T> {
   void write(ArrayId id, const Block<T>& block, const Box& box) override {
     (void)box;
     if (!this->has(id)) {
-      this->allocate(id, Block<T>(this->array(id).axes, this->now(), this->unit_of(id)));
+      this->allocate(id, Block<T>(this->array(id).axes, this->now(), T(0)));
       written_.push_back(id);
       this->column();
     }

@@ -1,0 +1,126 @@
+#include "model/interpret/check.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace napkin {
+namespace {
+
+std::size_t index(int id) { return static_cast<std::size_t>(id); }
+
+// The size that the axis is cut into: its group, or its chunk.
+Count step_of(const Streamed& s, const Partition& p, AxisId axis) {
+  const Count group = p.group[index(axis)];
+  return s.stream == axis && s.roles[index(axis)] == AxisRole::stream ? std::min(p.chunk, group) : group;
+}
+
+// At most `groups` steps, of which the last is as ragged as it was.
+Count shortened(Count size, Count step, Count groups) {
+  if (ceil_div(size, step) <= groups) return size;
+  const Count rest = size % step;
+  return (groups - (rest == 0 ? 0 : 1)) * step + rest;
+}
+
+// Rows <= columns, or rows >= columns, as it was: the shorter axis gets steps back.
+void keep_order(const Streamed& s, const Problem& problem, const Partition& p, Sizes& sizes) {
+  for (const auto& [row, column] : mask_axes(s.diagram)) {
+    const bool wide = problem.sizes[index(column)] >= problem.sizes[index(row)];
+    const AxisId small = wide ? row : column, large = wide ? column : row;
+    while (sizes[index(large)] < sizes[index(small)]) {
+      sizes[index(large)] = std::min(sizes[index(large)] + step_of(s, p, large), problem.sizes[index(large)]);
+    }
+  }
+}
+
+// Multiply-adds; a value that is moved and mapped counts as many.
+double work_of(const Diagram& d, const Sizes& sizes) {
+  constexpr double each_value = 50;
+  double sum = 0;
+  for (const Array& array : d.arrays) {
+    double values = each_value;
+    for (AxisId a : array.axes) values *= static_cast<double>(sizes[index(a)]);
+    sum += values;
+  }
+  for (const Operation& op : d.operations) {
+    double product = 1;
+    for (std::size_t a = 0; a < sizes.size(); ++a) {
+      const auto axis = static_cast<AxisId>(a);
+      bool carried = d.arrays[index(op.outputs[0])].has(axis);
+      for (ArrayId in : op.inputs) carried = carried || d.arrays[index(in)].has(axis);
+      if (carried) product *= static_cast<double>(sizes[a]);
+    }
+    sum += product;
+  }
+  return sum;
+}
+
+// Halves the largest axis together with its group, its chunk and whatever stands in a fixed ratio to them.
+void halve_largest(const Streamed& s, Problem& problem, Partition& p) {
+  const auto largest = std::max_element(problem.sizes.begin(), problem.sizes.end());
+  const auto i = static_cast<std::size_t>(largest - problem.sizes.begin());
+  const auto half = [](Count n) { return ceil_div(n, 2); };
+  problem.sizes[i] = half(problem.sizes[i]);
+  p.group[i] = s.grouped(static_cast<AxisId>(i)) ? std::min(half(p.group[i]), problem.sizes[i]) : problem.sizes[i];
+  if (s.stream == static_cast<AxisId>(i)) p.chunk = std::min(half(p.chunk), p.group[i]);
+}
+
+// Axes that are not grouped are in one piece.
+void whole_again(const Streamed& s, const Sizes& sizes, Partition& p) {
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    if (!s.grouped(static_cast<AxisId>(i))) p.group[i] = sizes[i];
+  }
+}
+
+void scale_window(const Streamed& s, const Problem& problem, Problem& small) {
+  if (problem.mask.kind != Mask::Kind::window) return;
+  const auto pairs = mask_axes(s.diagram);
+  if (pairs.empty()) return;
+  const std::size_t column = index(pairs[0][1]);
+  const double ratio = static_cast<double>(small.sizes[column]) / static_cast<double>(problem.sizes[column]);
+  const auto scaled = [&](std::int64_t reach) {
+    const double shorter = std::ceil(static_cast<double>(reach) * ratio);
+    return static_cast<std::int64_t>(std::min(shorter, static_cast<double>(small.sizes[column])));
+  };
+  small.mask.left = scaled(problem.mask.left);
+  small.mask.right = scaled(problem.mask.right);
+}
+
+}  // namespace
+
+std::pair<Problem, Partition> scaled_down(const Streamed& streamed, const Problem& problem, const Partition& partition,
+                                          const CheckLimits& limits) {
+  Problem small = problem;
+  Partition p = partition;
+  for (std::size_t i = 0; i < small.sizes.size(); ++i) {
+    const auto axis = static_cast<AxisId>(i);
+    if (!streamed.grouped(axis) && streamed.stream != axis) continue;
+    small.sizes[i] = shortened(problem.sizes[i], step_of(streamed, p, axis), limits.groups);
+  }
+  keep_order(streamed, problem, p, small.sizes);
+  whole_again(streamed, small.sizes, p);
+  while (work_of(streamed.diagram, small.sizes) > limits.work) halve_largest(streamed, small, p);
+  keep_order(streamed, problem, p, small.sizes);
+  whole_again(streamed, small.sizes, p);
+  scale_window(streamed, problem, small);
+  return {small, p};
+}
+
+CheckResult check(const Streamed& streamed, const Problem& problem, const Partition& partition,
+                  const CheckLimits& limits) {
+  CheckResult result;
+  std::tie(result.problem, result.partition) = scaled_down(streamed, problem, partition, limits);
+  const Tensors inputs = random_inputs(streamed.diagram, result.problem.sizes, 1);
+  const Run unfused = run_unfused(streamed.diagram, result.problem, inputs);
+  Run run = run_streamed(streamed, result.problem, result.partition, inputs);
+  double top = 0, apart = 0;
+  for (const auto& [name, tensor] : unfused.outputs) {
+    top = std::max(top, largest(tensor));
+    apart = std::max(apart, difference(tensor, run.outputs.at(name)));
+  }
+  result.counts = std::move(run.counts);
+  result.output_error = apart == 0 ? 0 : apart / std::max(top, 1e-300);
+  result.outputs_agree = result.output_error <= 1e-12;
+  return result;
+}
+
+}  // namespace napkin

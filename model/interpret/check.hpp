@@ -1,0 +1,35 @@
+#pragma once
+// A question too large to execute, executed small: the tile stays as it is, the number of groups shrinks.
+
+#include "model/interpret/run.hpp"
+
+namespace napkin {
+
+/// How much a check may do.
+struct CheckLimits {
+  double work = 2e9;        ///< multiply-adds, each value of an array counted as 50: seconds on one core
+  std::int64_t groups = 3;  ///< groups or chunks kept of an axis that has more
+};
+
+struct CheckResult {
+  /// The shape and the tile that ran: predict these, and compare with `counts`.
+  Problem problem;
+  Partition partition;
+  Counts counts;
+  /// Largest difference between streamed and unfused outputs over the largest output, in float64.
+  double output_error = 0;
+  bool outputs_agree = false;  ///< output_error <= 1e-12
+};
+
+/// The scaled-down question: of every grouped and of the streamed axis a few groups or chunks, the last one ragged as in
+/// the original, none shorter than it was against its mask partner (rows <= columns stays so); windows shrink in
+/// proportion. Only where that is still too much work do the tile and the other axes shrink.
+[[nodiscard]] std::pair<Problem, Partition> scaled_down(const Streamed& streamed, const Problem& problem,
+                                                        const Partition& partition, const CheckLimits& limits = {});
+
+/// Runs the scaled-down question on random inputs, streamed and unfused. The caller compares `counts` with what its
+/// model predicts for `problem` and `partition`: this folder knows no prediction.
+[[nodiscard]] CheckResult check(const Streamed& streamed, const Problem& problem, const Partition& partition,
+                                const CheckLimits& limits = {});
+
+}  // namespace napkin

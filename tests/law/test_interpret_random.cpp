@@ -1,0 +1,149 @@
+// The oracle against the model: for random diagrams, roles, shapes, masks and tiles, what the interpreter counts while it
+// runs is what the two rules predict, and the streamed program computes what the diagram says.
+#include <doctest/doctest.h>
+
+#include <cstdio>
+#include <limits>
+#include <sstream>
+
+#include "model/interpret/run.hpp"
+#include "tests/law/interpret_case.hpp"
+
+#if NAPKIN_HAVE_RAPIDCHECK
+#include <rapidcheck.h>
+#endif
+
+using namespace napkin;
+using namespace napkin::testing;
+
+namespace {
+
+std::string differing(const std::string& what, Count counted, Count predicted) {
+  return what + ": counted " + std::to_string(counted.get()) + ", predicted " + std::to_string(predicted.get()) + "\n";
+}
+
+// Every result of the diagram, intermediate ones too, computed unfused.
+Tensors all_results(Diagram d, const Problem& problem, const Tensors& inputs) {
+  d.outputs.clear();
+  for (const Operation& op : d.operations) d.outputs.insert(d.outputs.end(), op.outputs.begin(), op.outputs.end());
+  return run_unfused(d, problem, inputs).outputs;
+}
+
+// What does not agree; "" where all does.
+std::string disagreement(const InterpretCase& c, std::uint64_t seed) {
+  const Diagram& d = c.streamed.diagram;
+  const Tensors inputs = random_inputs(d, c.problem.sizes, seed);
+  const Tensors all = all_results(d, c.problem, inputs);
+  const Run streamed = run_streamed(c.streamed, c.problem, c.partition, inputs);
+  const LevelCounts& low = streamed.counts.levels[0];
+  std::string found;
+  for (const TransferTerm& term : transfer_terms(c.streamed)) {
+    const auto i = static_cast<std::size_t>(term.array);
+    const Count counted = term.store ? low.arrays[i].stored : low.arrays[i].loaded;
+    const Count predicted = transfer_of(c.streamed, term, c.problem, c.partition).value;
+    if (counted != predicted) {
+      found += differing(d.arrays[i].name + (term.store ? " stored" : " loaded"), counted, predicted);
+    }
+  }
+  const Transfer total = transfer(c.streamed, c.problem, c.partition);
+  if (low.loaded() != total.load.value) found += differing("loads", low.loaded(), total.load.value);
+  if (low.stored() != total.store.value) found += differing("stores", low.stored(), total.store.value);
+  const Count groups = group_count(c.streamed, c.problem.sizes, c.partition);
+  if (low.groups != groups) found += differing("groups", low.groups, groups);
+  const Count live = memory_live(c.streamed, c.partition).value;
+  if (low.peak != live) found += differing("peak", low.peak, live);
+  // Without a mask the first group is a full one, and so is its first chunk.
+  if (c.masked() ? low.peak_held > live : low.peak_held != live) found += differing("held", low.peak_held, live);
+  double top = 0, apart = 0, top_of_all = 0;
+  for (const auto& [name, tensor] : all) top_of_all = std::max(top_of_all, largest(tensor));
+  for (const auto& [name, tensor] : streamed.outputs) {
+    top = std::max(top, largest(all.at(name)));
+    apart = std::max(apart, difference(all.at(name), tensor));
+  }
+  // Where the diagram subtracts a thing from itself, what is left is the rounding of the operands.
+  if (apart > 1e-12 * top && apart > 4 * std::numeric_limits<double>::epsilon() * top_of_all) {
+    std::ostringstream text;
+    text << "outputs: " << apart << " apart, the largest being " << top << "\n";
+    found += text.str();
+  }
+  return found;
+}
+
+struct Shares {
+  int cases = 0, two_streamed = 0, heads = 0, masked = 0, ragged = 0, split = 0, skipping = 0;
+
+  void add(const InterpretCase& c) {
+    ++cases;
+    two_streamed += c.streamed_operations() >= 2 ? 1 : 0;
+    heads += c.grouped_heads() ? 1 : 0;
+    masked += c.masked() ? 1 : 0;
+    ragged += c.ragged() ? 1 : 0;
+    split += c.split() ? 1 : 0;
+    skipping += c.masked() && c.streamed.skips ? 1 : 0;
+  }
+  [[nodiscard]] std::string text() const {
+    std::ostringstream all;
+    all << cases << " cases: " << two_streamed << " with two streamed operations, " << heads << " with grouped heads, "
+        << masked << " masked (" << skipping << " leave out chunks), " << ragged << " with ragged groups, " << split
+        << " with splits";
+    return all.str();
+  }
+};
+
+#if NAPKIN_HAVE_RAPIDCHECK
+
+Shares check_random_cases(int cases, std::uint64_t seed) {
+  rc::detail::TestParams params;
+  params.seed = seed;
+  params.maxSuccess = cases;
+  rc::detail::TestMetadata metadata;
+  metadata.id = metadata.description = "counted equals predicted, streamed equals unfused";
+  Shares shares;
+  const auto tapes = rc::gen::resize(
+      rc::kNominalSize, rc::gen::container<std::vector<std::uint16_t>>(100, rc::gen::arbitrary<std::uint16_t>()));
+  const auto result = rc::detail::checkTestable(
+      [&] {
+        const std::vector<std::uint16_t> numbers = *tapes;
+        const InterpretCase c = case_from(numbers);
+        shares.add(c);
+        const std::string wrong = disagreement(c, numbers[0]);
+        if (!wrong.empty()) RC_FAIL(wrong + c.text());
+      },
+      metadata, params);
+  std::ostringstream message;
+  rc::detail::printResultMessage(result, message);
+  INFO(message.str());
+  CHECK(result.template is<rc::detail::SuccessResult>());
+  return shares;
+}
+
+#else
+
+Shares check_random_cases(int, std::uint64_t) {
+  std::puts("SKIP: librapidcheck is not installed");
+  return {};
+}
+
+#endif
+
+void check_shares(const Shares& shares) {
+  INFO(shares.text());
+  CHECK(4 * shares.two_streamed >= shares.cases);
+  CHECK(4 * shares.heads >= shares.cases);
+  CHECK(4 * shares.masked >= shares.cases);
+  CHECK(4 * shares.ragged >= shares.cases);
+  CHECK(20 * shares.split >= shares.cases);
+  CHECK(10 * shares.skipping >= shares.cases);
+}
+
+}  // namespace
+
+TEST_CASE("random diagrams: counted equals predicted, streamed equals unfused") {
+  check_shares(check_random_cases(20000, 20240607));
+}
+
+TEST_SUITE("slow") {
+  TEST_CASE("random diagrams, many more") {
+    for (std::uint64_t seed = 1; seed <= 10; ++seed) check_shares(check_random_cases(50000, seed));
+  }
+}
