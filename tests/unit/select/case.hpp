@@ -28,8 +28,9 @@ struct Case {
     streamed = derive(diagram, mapped_roles(mapping, diagram));
     problem = {resolve_sizes(diagram, shape, "test"), mask, dtype};
   }
+  /// Gives a knob other values, where the mapping has it.
   void restrict(const std::string& knob, const std::vector<std::int64_t>& domain) {
-    mapping.knobs[static_cast<std::size_t>(*mapping.find_knob(knob))].domain = domain;
+    if (const auto id = mapping.find_knob(knob)) mapping.knobs[static_cast<std::size_t>(*id)].domain = domain;
   }
   [[nodiscard]] Question question() const { return {&streamed, &mapping, &machine, problem, {}}; }
   /// Every knob at its first value, but those given.

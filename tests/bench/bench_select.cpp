@@ -1,0 +1,124 @@
+// How long a prediction and a selection take, and how a selection grows with its space. One core; medians of repetitions.
+// Budgets: a prediction 20 us, a selection over all of attention_sm90 100 us, a repeated question 1 us.
+#include <benchmark/benchmark.h>
+
+#include "model/clock/prediction.hpp"
+#include "solver/select/select.hpp"
+#include "solver/space/enumerate.hpp"
+#include "tests/unit/select/case.hpp"
+
+namespace {
+
+using namespace napkin;
+using napkin::testing::Case;
+
+Case attention(std::int64_t d, std::int64_t g = 1, bool causal = false) {
+  Mask mask;
+  if (causal) mask.kind = Mask::Kind::causal;
+  return Case("attention_sm90", "h200-sxm", {{"b", 2}, {"h", 16 / g}, {"g", g}, {"q", 8192}, {"x", 8192}, {"d", d}}, mask);
+}
+
+/// One prediction: place, plan, transfers, predict.
+void prediction(benchmark::State& state) {
+  const Case c = attention(state.range(0));
+  const Placer placer(c.streamed, c.mapping, c.machine, c.problem);
+  const Tile tile = c.tile({{"x", 80}});
+  PlacedDiagram placed;
+  for (auto _ : state) {
+    placer.place(tile, placed);
+    const Plan needs = plan(placed);
+    benchmark::DoNotOptimize(transfers(placed));
+    benchmark::DoNotOptimize(predict(placed, needs));
+  }
+}
+
+/// The same for a question that has not been asked before: names resolved anew.
+void prediction_from_scratch(benchmark::State& state) {
+  const Case c = attention(state.range(0));
+  const Tile tile = c.tile({{"x", 80}});
+  for (auto _ : state) {
+    const Placer placer(c.streamed, c.mapping, c.machine, c.problem);
+    const PlacedDiagram placed = placer.place(tile);
+    const Plan needs = plan(placed);
+    benchmark::DoNotOptimize(transfers(placed));
+    benchmark::DoNotOptimize(predict(placed, needs));
+  }
+}
+
+void report(benchmark::State& state, const Question& question) {
+  const Selection selection = select(question, 5);
+  state.counters["candidates"] = static_cast<double>(selection.candidates);
+  state.counters["legal"] = static_cast<double>(selection.legal);
+}
+
+void run_select(benchmark::State& state, const Question& question) {
+  for (auto _ : state) benchmark::DoNotOptimize(select(question, 5));
+  report(state, question);
+}
+
+/// The whole space of attention_sm90, from nothing but the question.
+void selection(benchmark::State& state) {
+  const Case c = attention(state.range(0));
+  run_select(state, c.question());
+}
+
+void selection_causal(benchmark::State& state) {
+  const Case c = attention(state.range(0), 1, true);
+  run_select(state, c.question());
+}
+
+/// Eight query heads to a key head: four times the space.
+void selection_grouped(benchmark::State& state) {
+  const Case c = attention(state.range(0), 8);
+  run_select(state, c.question());
+}
+
+void selection_exhaustive(benchmark::State& state) {
+  const Case c = attention(state.range(0));
+  for (auto _ : state) benchmark::DoNotOptimize(select_exhaustively(c.question(), 5));
+  report(state, c.question());
+}
+
+void repeated_question(benchmark::State& state) {
+  const Case c = attention(state.range(0));
+  Selector selector;
+  const Question question = c.question();
+  for (auto _ : state) benchmark::DoNotOptimize(&selector.select(question, 5));
+}
+
+/// Spaces of 10 to 10,000 candidates and more, legal and not, out of one mapping: `size` values of x times the rest.
+void growth(benchmark::State& state) {
+  Case c = attention(128);
+  const auto first = [&](const std::string& knob, std::size_t count) {
+    auto domain = c.mapping.knobs[static_cast<std::size_t>(*c.mapping.find_knob(knob))].domain;
+    if (domain.size() > count) domain.resize(count);
+    c.restrict(knob, domain);
+  };
+  const auto step = static_cast<std::size_t>(state.range(0));
+  c.restrict("x", {176, 160, 128, 112, 96, 80, 64, 48, 32, 16, 144, 192, 208, 224, 240, 256});
+  first("x", step == 0 ? 10 : 16);
+  first("warpgroups", step < 2 ? 1 : 3);
+  first("q", step < 2 ? 1 : step < 4 ? 3 : 15);
+  for (const char* knob : {"p_in", "overlap", "cluster", "pingpong"}) first(knob, step < 1 ? 1 : step < 3 ? 2 : 2);
+  first("stages", step < 3 ? 1 : 4);
+  first("order", step < 3 ? 1 : 3);
+  if (step == 1) first("pingpong", 1);
+  run_select(state, c.question());
+}
+
+void budget(benchmark::internal::Benchmark* b) { b->Unit(benchmark::kMicrosecond)->Repetitions(5)->ReportAggregatesOnly(); }
+void sizes(benchmark::internal::Benchmark* b) {
+  budget(b);
+  for (const int d : {64, 96, 128, 192, 256}) b->Arg(d);
+}
+
+BENCHMARK(prediction)->Arg(128)->Apply(budget);
+BENCHMARK(prediction_from_scratch)->Arg(128)->Apply(budget);
+BENCHMARK(selection)->ArgName("d")->Apply(sizes);
+BENCHMARK(selection_causal)->ArgName("d")->Apply(sizes);
+BENCHMARK(selection_grouped)->ArgName("d")->Arg(128)->Apply(budget);
+BENCHMARK(selection_exhaustive)->ArgName("d")->Arg(128)->Unit(benchmark::kMillisecond)->Iterations(1);
+BENCHMARK(repeated_question)->ArgName("d")->Arg(128)->Apply(budget);
+BENCHMARK(growth)->ArgName("step")->DenseRange(0, 4)->Apply(budget);
+
+}  // namespace

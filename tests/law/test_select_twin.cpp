@@ -1,0 +1,177 @@
+// select() against ranking every tile in full: shapes, masks, kernels; and bugs planted in what it prunes by.
+#include <doctest/doctest.h>
+
+#include <random>
+
+#include "solver/select/select.hpp"
+#include "solver/space/constraints.hpp"
+#include "solver/space/enumerate.hpp"
+#include "tests/unit/select/case.hpp"
+
+using namespace napkin;
+using napkin::testing::Case;
+using napkin::testing::Shape;
+
+namespace {
+
+bool same(const Selection& a, const Selection& b) {
+  if (a.candidates != b.candidates || a.legal != b.legal || a.rejected != b.rejected || a.nearest != b.nearest) return false;
+  if (a.because != b.because || a.ranked.size() != b.ranked.size()) return false;
+  for (std::size_t i = 0; i < a.ranked.size(); ++i) {
+    if (a.ranked[i].tile != b.ranked[i].tile || a.ranked[i].prediction.time != b.ranked[i].prediction.time) return false;
+    if (a.ranked[i].prediction.bound != b.ranked[i].prediction.bound) return false;
+  }
+  return true;
+}
+
+void check_same(const Case& c, int top) {
+  const Selection fast = select(c.question(), top), full = select_exhaustively(c.question(), top);
+  CHECK(fast.candidates == full.candidates);
+  CHECK(fast.legal == full.legal);
+  CHECK(fast.rejected == full.rejected);
+  CHECK(fast.nearest == full.nearest);
+  CHECK(fast.because == full.because);
+  REQUIRE(fast.ranked.size() == full.ranked.size());
+  for (std::size_t i = 0; i < fast.ranked.size(); ++i) {
+    CAPTURE(i);
+    CHECK(fast.ranked[i].tile.values == full.ranked[i].tile.values);
+    CHECK(fast.ranked[i].prediction.time == full.ranked[i].prediction.time);
+  }
+}
+
+/// Smaller domains, so that many shapes can be ranked in full; every kind of knob stays.
+void thin(Case& c) {
+  if (c.mapping.name != "attention_sm90" && c.mapping.name != "flash_attention_3") return;
+  c.restrict("order", {0, 2});
+  c.restrict("x", {256, 208, 192, 176, 160, 128, 96, 80, 64, 32, 16, 24});
+  c.restrict("stages", {2, 3, 1});
+  c.restrict("q", {128, 192, 64, 96, 32, 16, 8, 4, 1});
+  c.restrict("g", {1, 2, 8, 16});
+}
+
+struct Draw {
+  std::mt19937 random;
+  std::int64_t of(const std::vector<std::int64_t>& values) {
+    return values[std::uniform_int_distribution<std::size_t>(0, values.size() - 1)(random)];
+  }
+};
+
+Mask any_mask(Draw& draw) {
+  switch (draw.of({0, 1, 2})) {
+    case 1: return {Mask::Kind::causal, 0, 0};
+    case 2: return {Mask::Kind::window, draw.of({0, 1, 100, 4096}), draw.of({0, 64})};
+    default: return {};
+  }
+}
+
+Case any_attention(Draw& draw, const std::string& kernel, const std::string& gpu) {
+  const std::int64_t d = draw.of({64, 96, 128, 192, 256});
+  const Shape shape{{"b", draw.of({1, 2, 3})},
+                    {"h", draw.of({1, 5, 16})},
+                    {"g", draw.of({1, 3, 8})},
+                    {"q", draw.of({1, 7, 64, 127, 512, 1000, 4096})},
+                    {"x", draw.of({1, 65, 100, 512, 4096, 8192})},
+                    {"d", d},
+                    {"dv", draw.of({d, d, 128})}};
+  Case c(kernel, gpu, shape, any_mask(draw));
+  thin(c);
+  return c;
+}
+
+}  // namespace
+
+TEST_CASE("the whole space of attention_sm90 at one shape") {
+  check_same(Case("attention_sm90", "h200-sxm", {{"b", 2}, {"h", 16}, {"q", 8192}, {"x", 8192}, {"d", 128}}), 5);
+}
+
+TEST_CASE("attention_sm90 at random shapes, masks and head groups") {
+  Draw draw{std::mt19937(20261121)};
+  for (int round = 0; round < 12; ++round) {
+    CAPTURE(round);
+    check_same(any_attention(draw, "attention_sm90", draw.of({0, 1}) ? "h200-sxm" : "h100-pcie"), static_cast<int>(draw.of({1, 5, 40})));
+  }
+}
+
+TEST_CASE("every other mapping, registers decided by the plan among them") {
+  Draw draw{std::mt19937(7)};
+  for (const std::string& name : builtin_mappings()) {
+    const Mapping mapping = load_mapping(name, "test");
+    if (mapping.algorithm != "attention" && mapping.algorithm != "matmul") continue;
+    for (int round = 0; round < 2; ++round) {
+      CAPTURE(name);
+      CAPTURE(round);
+      const DType dtype = mapping.dtypes.empty() ? DType::bf16 : parse_dtype(mapping.dtypes.front(), "test");
+      if (mapping.algorithm == "matmul") {
+        const Shape shape{{"a", draw.of({100, 1000, 4096})}, {"b", draw.of({40, 512, 4096})}, {"c", draw.of({100, 2048})}};
+        check_same(Case(name, "h200-sxm", shape, {}, dtype), 5);
+      } else {
+        Case c = any_attention(draw, name, "h200-sxm");
+        c.problem.dtype = dtype;
+        check_same(c, 5);
+      }
+    }
+  }
+}
+
+TEST_CASE("the plan's numbers depend on no knob outside what its rules say") {
+  const Case c("attention_sm90", "h200-sxm", {{"b", 1}, {"h", 16}, {"q", 1024}, {"x", 1024}, {"d", 128}});
+  const Rules rules(c.streamed, c.mapping, c.machine, c.problem);
+  const Placer placer(c.streamed, c.mapping, c.machine, c.problem);
+  const Space space = space_of(c.question());
+  std::mt19937_64 random(3);
+  const auto numbers = [](const Plan& p) {
+    return std::vector<std::int64_t>{p.shared_total.value.get(), p.registers_per_thread.get(), p.registers_limit.get(), p.registers_launch.get()};
+  };
+  for (int round = 0; round < 2000; ++round) {
+    const Tile tile = space.tile(static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(space.candidates.get())));
+    const auto before = numbers(plan(placer.place(tile)));
+    for (std::size_t k = 0; k < tile.values.size(); ++k) {
+      Tile other = tile;
+      other.values[k] = space.domains[k][random() % space.domains[k].size()];
+      const auto after = numbers(plan(placer.place(other)));
+      const KnobSet bit = knob_bit(static_cast<KnobId>(k));
+      if ((rules.plan[0].knobs & bit) == 0) CHECK(std::equal(before.begin() + 1, before.end(), after.begin() + 1));
+      if ((rules.plan[2].knobs & bit) == 0) CHECK(before[0] == after[0]);
+    }
+  }
+}
+
+TEST_CASE("a bound that is too large is caught") {
+  int caught = 0;
+  Draw draw{std::mt19937(11)};
+  for (int round = 0; round < 6; ++round) {
+    const Case c("attention_sm90", "h200-sxm", {{"b", 1}, {"h", draw.of({16, 24, 40})}, {"q", 4096}, {"x", 4096}, {"d", draw.of({64, 128, 256})}});
+    Objective planted;
+    planted.bound = [](const PlacedDiagram& placed, Count blocks) {  // overrates large chunks
+      return predicted_time(placed, blocks) * (placed.block().chunk > Count(64) ? 1.0 : 1.05) ;
+    };
+    Objective worse;
+    worse.bound = [](const PlacedDiagram& placed, Count blocks) { return predicted_time(placed, blocks) * (placed.block().chunk < Count(100) ? 1.2 : 1.0); };
+    const Selection full = select_exhaustively(c.question(), 5);
+    if (!same(select(c.question(), 5, planted), full) || !same(select(c.question(), 5, worse), full)) ++caught;
+    CHECK(same(select(c.question(), 5), full));
+  }
+  CHECK(caught > 0);
+}
+
+TEST_CASE("another objective: no bound of many by one, and one that reads the edges") {
+  const Case c("attention_sm90", "h200-sxm", {{"b", 1}, {"h", 8}, {"q", 512}, {"x", 512}, {"d", 64}});
+  Objective finer;  // ping-pong and buffers matter to it
+  finer.reads_edges = true;
+  finer.monotone = false;
+  finer.time = [](const PlacedDiagram& placed, Count blocks) {
+    double factor = 1.2;
+    for (const Variable& v : placed.variables) factor -= v.copies > Count(2) ? 0.03 : 0;
+    if (value_of(*placed.mapping, placed.tile, "pingpong") == 0) factor -= 0.01;
+    return predicted_time(placed, blocks) * factor;
+  };
+  finer.bound = finer.time;
+  finer.predict = [time = finer.time](const PlacedDiagram& placed, const Plan& plan) {
+    Prediction out = predict(placed, plan);
+    out.time = time(placed, plan.blocks_per_sm);
+    return out;
+  };
+  const Selection fast = select(c.question(), 5, finer), full = select_exhaustively(c.question(), 5, finer);
+  CHECK(same(fast, full));
+  CHECK(fast.ranked.front().prediction.time < select(c.question(), 1).ranked.front().prediction.time * 1.2);
+}
