@@ -94,6 +94,15 @@ TEST_CASE("counts beyond 64 bits are an error or too large, never a wrap") {
   CHECK(best->memory <= 65536);
   CHECK(best->transfer == transfer_of(p, best->group));
   CHECK_THROWS_AS((void)transfer_of(matmul_integer(big, big, 4, 64), std::vector<Count>{1, 1}), Overflow);
+  // (2^62 + 5) values once for each of 4 groups: 20 if it wrapped.
+  IntegerProblem wrapping;
+  wrapping.axes = {{4}};
+  wrapping.terms = {{(std::int64_t{1} << 62) + 5, 0b1}};
+  wrapping.memory = [](std::span<const Count> g, Count) { return g[0]; };
+  wrapping.limit = 1;
+  CHECK_THROWS_AS((void)integer_optimum(wrapping), Overflow);
+  wrapping.limit = 4;
+  CHECK(integer_optimum(wrapping)->transfer == (std::int64_t{1} << 62) + 5);
   IntegerProblem bad = matmul_integer(0, 1, 1, 64);
   CHECK_THROWS_AS((void)integer_optimum(bad), Error);
 }
