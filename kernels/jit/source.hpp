@@ -31,12 +31,11 @@ class Initialiser {
 
   Initialiser& set(std::string_view field, std::same_as<int> auto value) { return add(field, std::to_string(value)); }
   Initialiser& set(std::string_view field, std::same_as<bool> auto value) { return add(field, value ? "true" : "false"); }
-  /// An enumerator, whose C++ name name_of() of its own header gives.
-  template <class Enum>
-    requires std::is_enum_v<Enum>
-  Initialiser& set(std::string_view field, Enum value) {
-    return add(field, "napkin::" + std::string(name_of(value)));
-  }
+  /// An enumerator by its C++ name within the namespace.
+  struct Enumerator {
+    std::string_view name;  ///< "TileOrder::grid"
+  };
+  Initialiser& set(std::string_view field, Enumerator value) { return add(field, "napkin::" + std::string(value.name)); }
   [[nodiscard]] std::string text() const { return text_ + "}"; }
 
  private:

@@ -1,0 +1,57 @@
+#pragma once
+// One launch as a value: everything but the GPU. Made by pure functions (attention_sm90.hpp), run by run.hpp.
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "kernels/device/tensor_map.cuh"
+#include "model/base/dtype.hpp"
+#include "model/machine/machine.hpp"
+
+namespace napkin {
+
+/// An array as the copy engine sees it; innermost axis first. (the arguments of cuTensorMapEncodeTiled)
+struct TensorBox {
+  std::size_t offset = 0;               ///< of its TensorMap in LaunchPlan::arguments
+  std::uint64_t address = 0;            ///< on the device
+  DType type = DType::bf16;
+  std::vector<std::uint64_t> sizes;     ///< elements
+  std::vector<std::uint64_t> strides;   ///< bytes; the innermost axis, which is dense, left out
+  std::vector<std::uint32_t> box;       ///< elements
+  int swizzle = 0;                      ///< bytes: 0, 32, 64, 128
+};
+
+/// Device memory that is set to a byte before every launch.
+struct Preset {
+  std::uint64_t address = 0;
+  std::size_t bytes = 0;
+  std::uint8_t value = 0;
+};
+
+struct LaunchPlan {
+  std::string source;                ///< "kernels/attention/attention_sm90.cuh"
+  std::string expression;            ///< the variant by name (jit/source.hpp)
+  std::string architecture;          ///< "sm_90a"
+  unsigned grid = 1, threads = 1, cluster = 1;
+  unsigned shared = 0;               ///< dynamic bytes a block
+  std::vector<std::byte> arguments;  ///< the kernel's only parameter; its tensor maps are still to be encoded
+  std::vector<TensorBox> boxes;
+  std::vector<Preset> presets;
+};
+
+/// What a launch depends on of the GPU that it runs on.
+struct LaunchDevice {
+  int sms = 0;
+  Bytes l2;
+};
+[[nodiscard]] LaunchDevice launch_device(const Machine& machine);
+
+/// For division on the device. Throws Error for values below 1.
+[[nodiscard]] Divisor divisor(std::int64_t value);
+
+/// A count as an int of the kernel's. Throws Overflow naming `what`.
+[[nodiscard]] int to_int(Count count, const std::string& what);
+
+}  // namespace napkin

@@ -1,0 +1,133 @@
+#include "kernels/launch/measure.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "kernels/jit/source.hpp"
+#include "kernels/micro/fill_arguments.cuh"
+
+namespace napkin {
+namespace {
+
+double quantile(const std::vector<double>& sorted, double q) {
+  const double at = q * static_cast<double>(sorted.size() - 1);
+  const auto low = static_cast<std::size_t>(at);
+  const std::size_t high = std::min(low + 1, sorted.size() - 1);
+  return sorted[low] + (sorted[high] - sorted[low]) * (at - static_cast<double>(low));
+}
+
+class Stopwatch {
+ public:
+  [[nodiscard]] double seconds() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count(); }
+
+ private:
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+/// Seconds of one launch, by one run.
+class OneRun {
+ public:
+  OneRun(const Device& device, const std::function<void()>& launch, const TimingOptions& options)
+      : device_(device), launch_(launch), options_(options), start_(device.event()), stop_(device.event()) {
+    if (options.l2 == L2State::cold) flush_ = device.allocate(static_cast<std::size_t>(2 * device.properties().l2.value.get()));
+  }
+  double operator()() {
+    const int launches = options_.l2 == L2State::warm ? options_.queued : 1;
+    if (options_.l2 == L2State::cold) device_.set({flush_.address(), flush_.bytes(), 0});
+    start_.record();
+    for (int i = 0; i < launches; ++i) launch_();
+    stop_.record();
+    return stop_.since(start_).value / launches;
+  }
+
+ private:
+  const Device& device_;
+  const std::function<void()>& launch_;
+  const TimingOptions& options_;
+  DeviceMemory flush_;
+  Event start_, stop_;
+};
+
+}  // namespace
+
+std::string_view name_of(L2State state) { return state == L2State::warm ? "warm" : "cold"; }
+
+Timing summarise(std::vector<double> seconds) {
+  Timing out;
+  out.runs = static_cast<int>(seconds.size());
+  if (seconds.empty()) return out;
+  std::sort(seconds.begin(), seconds.end());
+  const double median = quantile(seconds, 0.5), range = quantile(seconds, 0.75) - quantile(seconds, 0.25);
+  out.time = Seconds(median);
+  out.spread = median > 0 ? range / median : 0;
+  out.error = 1.2533 * (out.spread / 1.349) / std::sqrt(static_cast<double>(seconds.size()));
+  return out;
+}
+
+Timing time_launch(const Device& device, const std::function<void()>& launch, const TimingOptions& options) {
+  OneRun run(device, launch, options);
+  const Stopwatch warming;
+  do {
+    run();
+  } while (warming.seconds() < options.warm_up.value);
+
+  StateSampler sampler(Nvml::open(device.properties().bus_id), Seconds(0.01));
+  const Stopwatch running;
+  std::vector<double> seconds;
+  Timing timing;
+  do {
+    seconds.push_back(run());
+    timing = summarise(seconds);
+    if (timing.runs >= options.least_runs && timing.error <= options.wanted) break;
+  } while (timing.runs < options.most_runs && (timing.runs < options.least_runs || running.seconds() < options.longest.value));
+  timing.l2 = options.l2;
+  timing.state = sampler.finish();
+  return timing;
+}
+
+DeviceMemory cycle_spans(const Device& device) {
+  return device.allocate(static_cast<std::size_t>(device.properties().sms) * 2 * sizeof(std::uint64_t));
+}
+
+Cycles measure_cycles(const Device& device, const std::function<void()>& plain, const std::function<void()>& counting,
+                      const DeviceMemory& spans, int runs) {
+  const auto sms = static_cast<std::size_t>(device.properties().sms);
+  std::vector<std::uint64_t> host(2 * sms);
+  std::vector<double> all;
+  for (int run = 0; run < runs; ++run) {
+    for (std::size_t i = 0; i < sms; ++i) {
+      host[2 * i] = std::numeric_limits<std::uint64_t>::max();
+      host[2 * i + 1] = 0;
+    }
+    device.upload(spans.address(), host.data(), spans.bytes());
+    for (int i = 0; i < 3; ++i) plain();
+    counting();
+    device.synchronize();
+    device.download(host.data(), spans.address(), spans.bytes());
+    std::uint64_t busiest = 0;
+    for (std::size_t i = 0; i < sms; ++i) {
+      if (host[2 * i + 1] > host[2 * i]) busiest = std::max(busiest, host[2 * i + 1] - host[2 * i]);
+    }
+    all.push_back(static_cast<double>(busiest));
+  }
+  std::sort(all.begin(), all.end());
+  return Cycles(all.empty() ? 0 : quantile(all, 0.5));
+}
+
+LaunchPlan fill_plan(std::uint64_t to, std::int64_t count, DType type, std::uint64_t seed, double deviation, const DeviceProperties& device) {
+  const FillArguments arguments{reinterpret_cast<unsigned short*>(to), count, seed, static_cast<float>(deviation)};
+  LaunchPlan out;
+  out.source = "kernels/micro/fill.cuh";
+  out.expression = name_expression("fill_normal", Initialiser("napkin::FillConfig").set("bf16", type == DType::bf16));
+  out.architecture = device.architecture;
+  out.grid = static_cast<unsigned>(4 * device.sms);
+  out.threads = 256;
+  out.arguments.resize(sizeof arguments);
+  std::memcpy(out.arguments.data(), &arguments, sizeof arguments);
+  return out;
+}
+
+}  // namespace napkin
