@@ -1,5 +1,6 @@
 #pragma once
-// Parts of arrays: the numbers of an array inside a box, and walks over several of them at once. Internal to the folder.
+// Parts of arrays: the numbers of an array inside a box, and walks over several of them at once. Internal to the
+// folder.
 
 #include <algorithm>
 #include <array>

@@ -21,8 +21,8 @@ struct CheckResult {
   bool outputs_agree = false;  ///< output_error <= 1e-12
 };
 
-/// The scaled-down question: of every grouped and of the streamed axis a few groups or chunks, the last one ragged as in
-/// the original, none shorter than it was against its mask partner (rows <= columns stays so); windows shrink in
+/// The scaled-down question: of every grouped and of the streamed axis a few groups or chunks, the last one ragged as
+/// in the original, none shorter than it was against its mask partner (rows <= columns stays so); windows shrink in
 /// proportion. Only where that is still too much work do the tile and the other axes shrink.
 [[nodiscard]] std::pair<Problem, Partition> scaled_down(const Streamed& streamed, const Problem& problem,
                                                         const Partition& partition, const CheckLimits& limits = {});

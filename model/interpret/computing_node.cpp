@@ -89,8 +89,8 @@ class ComputingNode final : public Node<T> {
   void initialise_array(ArrayId id) {
     const OpId op = *this->streamed().diagram.producer(id);
     const bool maximum = this->streamed().operations[index(op)].accumulator == AccumulatorKind::max;
-    this->allocate(id, Block<T>(this->array(id).axes, this->now(),
-                                maximum ? -std::numeric_limits<T>::infinity() : T(0)));
+    this->allocate(id,
+                   Block<T>(this->array(id).axes, this->now(), maximum ? -std::numeric_limits<T>::infinity() : T(0)));
   }
 
   void compute(const Statement& statement, Phase phase) {

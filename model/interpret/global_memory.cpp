@@ -8,7 +8,10 @@ namespace napkin::interpret {
 template <class T>
 GlobalMemory<T>::GlobalMemory(const Streamed& streamed, const Sizes& sizes, const Partition& partition,
                               std::vector<Block<T>> inputs)
-    : streamed_(streamed), sizes_(sizes), partition_(partition), inputs_(std::move(inputs)),
+    : streamed_(streamed),
+      sizes_(sizes),
+      partition_(partition),
+      inputs_(std::move(inputs)),
       results_(streamed.diagram.arrays.size()) {
   for (ArrayId out : streamed.diagram.outputs) {
     Result& result = results_[index(out)];

@@ -23,7 +23,7 @@ class GlobalMemory final : public Memory<T> {
  private:
   /// An output, once for every group of the split axes that it is a partial result of.
   struct Result {
-    std::vector<AxisId> axes;  ///< those split axes
+    std::vector<AxisId> axes;     ///< those split axes
     std::vector<Block<T>> parts;  ///< row-major over their groups; one part where there is none
   };
   using Coordinates = std::vector<std::int64_t>;  ///< number of the group, by AxisId

@@ -69,7 +69,11 @@ void Context<T>::round(ArrayId array, Block<T>& block) const {
 
 template <class T>
 Node<T>::Node(const Context<T>& context, std::size_t level, Box box, Memory<T>& parent)
-    : context_(context), level_(level), box_(std::move(box)), now_(box_), parent_(parent),
+    : context_(context),
+      level_(level),
+      box_(std::move(box)),
+      now_(box_),
+      parent_(parent),
       slots_(context.streamed.diagram.arrays.size()) {
   counts().groups += 1;
 }

@@ -71,16 +71,16 @@ void apply_mask(const Question& question, const Operation& op, Block<T>& values)
     if (values.axes[i] == row_axis) first_row = values.spans[i].first;
     if (values.axes[i] == column_axis) first_column = values.spans[i].first;
   }
-  walk<3>(values.shape(),
-          {strides_along(values.axes, values), index_along(values.axes, row_axis),
-           index_along(values.axes, column_axis)},
-          [&](const auto& at, std::int64_t n, const auto& step) {
-            for (std::int64_t i = 0; i < n; ++i) {
-              const bool seen = sees(mask, first_row + at[1] + i * step[1], first_column + at[2] + i * step[2], rows,
-                                     columns);
-              if (!seen) values.data[index(at[0] + i * step[0])] = nothing_seen<T>;
-            }
-          });
+  walk<3>(
+      values.shape(),
+      {strides_along(values.axes, values), index_along(values.axes, row_axis), index_along(values.axes, column_axis)},
+      [&](const auto& at, std::int64_t n, const auto& step) {
+        for (std::int64_t i = 0; i < n; ++i) {
+          const bool seen =
+              sees(mask, first_row + at[1] + i * step[1], first_column + at[2] + i * step[2], rows, columns);
+          if (!seen) values.data[index(at[0] + i * step[0])] = nothing_seen<T>;
+        }
+      });
 }
 
 template <class T>
@@ -224,15 +224,15 @@ void maximum_into(Block<T>& target, const Block<T>& part) {
   zip(target, part, [](T& to, T from) { to = std::max(to, from); });
 }
 
-#define NAPKIN_INSTANTIATE(T)                                                                            \
+#define NAPKIN_INSTANTIATE(T)                                                                                      \
   template std::vector<Block<T>> evaluate(const Question&, OpId, const std::vector<const Block<T>*>&, const Box&); \
-  template Block<T> scaled_scores(const Question&, OpId, const Block<T>&, const Box&);                   \
-  template void raise_to_maximum(Block<T>&, const Block<T>&);                                            \
-  template void exponentials(Block<T>&, const Block<T>&, Block<T>&);                                     \
-  template void multiply_rows(Block<T>&, const Block<T>&);                                               \
-  template void divide_rows(Block<T>&, const Block<T>&);                                                 \
-  template Block<T> log_sum_exp(const Block<T>&, const Block<T>&);                                       \
-  template void add_into(Block<T>&, const Block<T>&);                                                    \
+  template Block<T> scaled_scores(const Question&, OpId, const Block<T>&, const Box&);                             \
+  template void raise_to_maximum(Block<T>&, const Block<T>&);                                                      \
+  template void exponentials(Block<T>&, const Block<T>&, Block<T>&);                                               \
+  template void multiply_rows(Block<T>&, const Block<T>&);                                                         \
+  template void divide_rows(Block<T>&, const Block<T>&);                                                           \
+  template Block<T> log_sum_exp(const Block<T>&, const Block<T>&);                                                 \
+  template void add_into(Block<T>&, const Block<T>&);                                                              \
   template void maximum_into(Block<T>&, const Block<T>&);
 NAPKIN_INSTANTIATE(double)
 NAPKIN_INSTANTIATE(float)

@@ -31,7 +31,8 @@ template <class T>
 [[nodiscard]] Block<T> contract(const std::vector<const Block<T>*>& inputs, const std::vector<AxisId>& own,
                                 const std::vector<AxisId>& axes, const Box& box, T scale);
 
-// Softmax in steps, as the online form needs them. `state` blocks have the axes of one value a row. --------------------
+// Softmax in steps, as the online form needs them. `state` blocks have the axes of one value a row.
+// --------------------
 
 /// scale * scores along the axes of the probabilities; -infinity where masked.
 template <class T>

@@ -22,8 +22,9 @@ std::string shape_text(const std::vector<std::int64_t>& shape) {
 
 void check_question(const Diagram& diagram, const Problem& problem, const Tensors& inputs) {
   if (problem.sizes.size() != diagram.axes.size()) {
-    throw Error(diagram.name, std::to_string(problem.sizes.size()) + " sizes for " +
-                                  std::to_string(diagram.axes.size()) + " axes", "one size an axis");
+    throw Error(diagram.name,
+                std::to_string(problem.sizes.size()) + " sizes for " + std::to_string(diagram.axes.size()) + " axes",
+                "one size an axis");
   }
   for (ArrayId id : diagram.inputs) {
     const Array& array = diagram.arrays[index(id)];
@@ -176,8 +177,9 @@ Run streamed_run(const Streamed& s, const Problem& problem, const Partition& par
   run.counts.levels.push_back(empty_counts(options.level, s.diagram));
   for (const NestedLevel& level : options.nested) run.counts.levels.push_back(empty_counts(level.name, s.diagram));
   run.counts.combine = empty_counts("combine", s.diagram);
-  Context<T> context{s, Question{s.diagram, problem}, Schedule(s), {},
-                     types_of(s.diagram, &s, options.precision, Place::group), options};
+  Context<T> context{
+      s,      Question{s.diagram, problem}, Schedule(s), {}, types_of(s.diagram, &s, options.precision, Place::group),
+      options};
   context.levels.push_back({&partition, &run.counts.levels[0]});
   for (std::size_t i = 0; i < options.nested.size(); ++i) {
     context.levels.push_back({&options.nested[i].partition, &run.counts.levels[i + 1]});

@@ -18,9 +18,7 @@ double beyond(const FloatFormat& f, double value, Saturation saturation) {
 }
 
 // The exponent of the last place of a number of this magnitude.
-int last_place(const FloatFormat& f, double value) {
-  return std::max(std::ilogb(value), 1 - f.bias) - f.mantissa_bits;
-}
+int last_place(const FloatFormat& f, double value) { return std::max(std::ilogb(value), 1 - f.bias) - f.mantissa_bits; }
 
 }  // namespace
 
@@ -58,7 +56,8 @@ double round_to(DType type, double value) { return round_to(type, value, default
 std::uint32_t encode(DType type, double value) {
   const FloatFormat f = format_of(type);
   const double rounded = round_to(type, value);
-  const std::uint32_t sign = std::signbit(rounded) ? 1U << static_cast<unsigned>(f.exponent_bits + f.mantissa_bits) : 0U;
+  const std::uint32_t sign =
+      std::signbit(rounded) ? 1U << static_cast<unsigned>(f.exponent_bits + f.mantissa_bits) : 0U;
   const auto mantissa = static_cast<unsigned>(f.mantissa_bits);
   const std::uint32_t top = (1U << static_cast<unsigned>(f.exponent_bits)) - 1U;
   if (std::isnan(rounded)) {  // e4m3: all ones; others: the quiet NaN

@@ -13,8 +13,8 @@ struct FloatFormat {
   int exponent_bits = 0;
   int mantissa_bits = 0;  ///< stored ones
   int bias = 0;
-  double largest = 0;       ///< finite
-  bool infinity = true;     ///< e4m3 and e2m1 have none
+  double largest = 0;        ///< finite
+  bool infinity = true;      ///< e4m3 and e2m1 have none
   bool not_a_number = true;  ///< e2m1 has none
 };
 

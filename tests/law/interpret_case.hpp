@@ -68,8 +68,8 @@ struct InterpretCase {
       const bool streams = streamed.stream == axis;
       all += streamed.diagram.axes[i].name + "=" + std::to_string(problem.sizes[i].get());
       if (streamed.grouped(axis)) {
-        all += (streamed.roles[i] == AxisRole::split ? " split " : " group ") +
-               std::to_string(partition.group[i].get());
+        all +=
+            (streamed.roles[i] == AxisRole::split ? " split " : " group ") + std::to_string(partition.group[i].get());
       }
       if (streams) all += " stream " + std::to_string(partition.chunk.get());
       all += "\n";
@@ -186,7 +186,7 @@ class CaseBuilder {
     Axes axes;
     double bound = kind == OpKind::add || kind == OpKind::subtract ? 0 : 1;
     for (ArrayId in : inputs) {
-      bound = kind == OpKind::add || kind == OpKind::subtract ? bound + bound_of(in)
+      bound = kind == OpKind::add || kind == OpKind::subtract        ? bound + bound_of(in)
               : kind == OpKind::contract || kind == OpKind::multiply ? bound * bound_of(in)
                                                                      : bound_of(in);
     }
@@ -211,7 +211,8 @@ class CaseBuilder {
   }
 
   double choose_function(Operation& op, const Axes& axes, double bound) {
-    static const std::vector<std::string> tame = {"identity", "negate", "relu", "gelu", "silu", "tanh", "sigmoid", "abs"};
+    static const std::vector<std::string> tame = {"identity", "negate", "relu",    "gelu",
+                                                  "silu",     "tanh",   "sigmoid", "abs"};
     const int choice = tape_.next(11);
     if (choice >= 9 && bound <= 8) {
       op.function = "exp";
@@ -232,7 +233,8 @@ class CaseBuilder {
     propose();
     const ArrayId out = d_.operations.back().outputs[0];
     bool fine = axes_of(out).size() <= 4 && bound_of(out) < 1e9;
-    for (ArrayId in : d_.operations.back().inputs) fine = fine && union_of(d_.operations.back().inputs).size() <= 5 && in >= 0;
+    for (ArrayId in : d_.operations.back().inputs)
+      fine = fine && union_of(d_.operations.back().inputs).size() <= 5 && in >= 0;
     if (fine && streaming) {
       d_.outputs.clear();
       const AxisAnalysis found = analyse(d_, X, AxisUse::stream);
@@ -248,7 +250,9 @@ class CaseBuilder {
     const Axes axes = axes_of(first);
     const int kind = tape_.next(12);
     if (axes.empty()) return void(emit(OpKind::multiply, {first, operand()}, {}));
-    const AxisId own = contains(axes, X) && tape_.chance(5) ? X : axes[static_cast<std::size_t>(tape_.next(static_cast<int>(axes.size())))];
+    const AxisId own = contains(axes, X) && tape_.chance(5)
+                           ? X
+                           : axes[static_cast<std::size_t>(tape_.next(static_cast<int>(axes.size())))];
     switch (kind) {
       case 0: emit(OpKind::map, {first}, {}); return;
       case 1:
@@ -357,7 +361,8 @@ class CaseBuilder {
     std::vector<Axis> kept;
     for (std::size_t i = 0; i < d_.axes.size(); ++i) {
       const auto a = static_cast<AxisId>(i);
-      const bool used = std::any_of(d_.arrays.begin(), d_.arrays.end(), [&](const Array& array) { return array.has(a); });
+      const bool used =
+          std::any_of(d_.arrays.begin(), d_.arrays.end(), [&](const Array& array) { return array.has(a); });
       if (!used) continue;
       to[i] = static_cast<AxisId>(kept.size());
       kept.push_back(d_.axes[i]);
@@ -382,8 +387,8 @@ class CaseBuilder {
     for (std::size_t i = 0; i < roles.size(); ++i) {
       if (roles[i] != AxisRole::whole) continue;
       const auto axis = static_cast<AxisId>(i);
-      const bool consumed = std::any_of(d_.operations.begin(), d_.operations.end(),
-                                        [&](const Operation& op) { return op.owns(axis); });
+      const bool consumed =
+          std::any_of(d_.operations.begin(), d_.operations.end(), [&](const Operation& op) { return op.owns(axis); });
       if (!tape_.chance(consumed ? 4 : 7)) continue;
       if (!consumed || analyse(d_, axis, AxisUse::split).legal()) roles[i] = AxisRole::group;
     }

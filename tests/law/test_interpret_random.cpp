@@ -1,5 +1,5 @@
-// The oracle against the model: for random diagrams, roles, shapes, masks and tiles, what the interpreter counts while it
-// runs is what the two rules predict, and the streamed program computes what the diagram says.
+// The oracle against the model: for random diagrams, roles, shapes, masks and tiles, what the interpreter counts while
+// it runs is what the two rules predict, and the streamed program computes what the diagram says.
 #include <doctest/doctest.h>
 
 #include <cstdio>

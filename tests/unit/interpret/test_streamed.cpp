@@ -36,8 +36,9 @@ void check_attention(const Case& c) {
 
 TEST_CASE("attention equals attention by the book, masks and ragged ends included") {
   for (const Mask& mask : {none, causal, window(2, 0), window(0, 3), window(1, 1)}) {
-    for (const Case& c : {Case{6, 8, 3, 4, mask}, Case{7, 9, 3, 4, mask}, Case{9, 5, 4, 2, mask}, Case{1, 10, 1, 4, mask},
-                          Case{10, 1, 3, 1, mask}, Case{1, 1, 1, 1, mask}, Case{13, 13, 13, 13, mask}}) {
+    for (const Case& c :
+         {Case{6, 8, 3, 4, mask}, Case{7, 9, 3, 4, mask}, Case{9, 5, 4, 2, mask}, Case{1, 10, 1, 4, mask},
+          Case{10, 1, 3, 1, mask}, Case{1, 1, 1, 1, mask}, Case{13, 13, 13, 13, mask}}) {
       check_attention(c);
     }
   }
@@ -48,12 +49,13 @@ TEST_CASE("each built-in algorithm, streamed, equals itself unfused") {
     std::string name;
     Given shape, tile;
   };
-  for (const Built& b : {Built{"attention", {{"b", 2}, {"h", 2}, {"g", 3}, {"q", 7}, {"x", 11}, {"d", 4}},
-                               {{"q", 3}, {"g", 2}, {"x", 4}}},
-                         Built{"attention_backward", {{"b", 2}, {"h", 2}, {"g", 3}, {"q", 7}, {"x", 11}, {"d", 4}}, {}},
-                         Built{"matmul", {{"a", 7}, {"b", 11}, {"c", 5}}, {{"a", 3}, {"c", 2}, {"b", 4}}},
-                         Built{"mlp", {{"m", 7}, {"k", 5}, {"h", 11}, {"n", 6}}, {}},
-                         Built{"softmax_contraction", {{"q", 7}, {"x", 11}, {"d", 4}}, {{"q", 3}, {"x", 4}}}}) {
+  for (const Built& b :
+       {Built{
+            "attention", {{"b", 2}, {"h", 2}, {"g", 3}, {"q", 7}, {"x", 11}, {"d", 4}}, {{"q", 3}, {"g", 2}, {"x", 4}}},
+        Built{"attention_backward", {{"b", 2}, {"h", 2}, {"g", 3}, {"q", 7}, {"x", 11}, {"d", 4}}, {}},
+        Built{"matmul", {{"a", 7}, {"b", 11}, {"c", 5}}, {{"a", 3}, {"c", 2}, {"b", 4}}},
+        Built{"mlp", {{"m", 7}, {"k", 5}, {"h", 11}, {"n", 6}}, {}},
+        Built{"softmax_contraction", {{"q", 7}, {"x", 11}, {"d", 4}}, {{"q", 3}, {"x", 4}}}}) {
     CAPTURE(b.name);
     const Diagram d = load_diagram(b.name);
     const Problem problem = problem_of(d, b.shape, causal);
@@ -76,7 +78,7 @@ TEST_CASE("attention counts by hand: 2gd + 2xd a group, P14's memory") {
   CHECK(loaded(run, d, "K") == Count(8 * 80 * 16));
   CHECK(loaded(run, d, "V") == Count(8 * 80 * 16));
   CHECK(stored(run, d, "O") == Count(96 * 16));
-  CHECK(low.loaded() + low.stored() == Count(23552));  // theory 18, Fig. 21
+  CHECK(low.loaded() + low.stored() == Count(23552));                                      // theory 18, Fig. 21
   CHECK(low.peak == Count(2 * 12 * 16 + std::max(2 * 4 * 16, 12 * 4 + 4 * 16) + 3 * 12));  // erratum P14
   CHECK(low.peak_held == low.peak);
 }
