@@ -2,6 +2,7 @@
 #
 #   tests/unit/FOLDER/test_*.cpp   napkin_unit_FOLDER, linking the layers up to and including FOLDER (base, diagram, ...)
 #   tests/KIND/**/test_*.cpp       napkin_KIND (law, golden, measured, ...), linking everything
+#   tests/kernel/run_*.cpp         a program of that name, no test
 #   tests/bench/bench_*.cpp        napkin_bench_*, linking everything and Google Benchmark
 #   tests/fuzz/fuzz_*.cpp          napkin_fuzz_*, linking what its line "// links: LAYER" names (else everything)
 #
@@ -90,6 +91,19 @@ function(napkin_tests kind)
     napkin_test_target(napkin_${kind} PREFIX ${kind} LABELS ${kind}
       SOURCES ${sources} LINKS ${NAPKIN_EVERYTHING} NEEDS_PROGRAM)
   endif()
+endfunction()
+
+# tests/kernel/run_*.cpp: developers' programs for a machine with a GPU, which may have none of our libraries: they look
+# for them beside themselves too.
+function(napkin_kernel_programs)
+  file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/kernel/run_*.cpp)
+  foreach(source IN LISTS sources)
+    get_filename_component(name ${source} NAME_WE)
+    add_executable(${name} ${source})
+    napkin_own_target(${name})
+    target_link_libraries(${name} PRIVATE napkin_kernels_launch nlohmann_json::nlohmann_json)
+    set_target_properties(${name} PROPERTIES BUILD_RPATH "$ORIGIN")
+  endforeach()
 endfunction()
 
 function(napkin_benchmarks)

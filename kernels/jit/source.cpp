@@ -10,8 +10,8 @@ namespace {
 const EmbeddedFile& find(std::string_view path, std::string_view from, std::span<const EmbeddedFile> files) {
   const auto found = std::find_if(files.begin(), files.end(), [&](const EmbeddedFile& f) { return f.path == path; });
   if (found == files.end()) {
-    throw CudaFailure("kernel source " + std::string(path) + (from.empty() ? "" : ", included by " + std::string(from)) +
-                      ", is not part of this program");
+    throw CudaFailure("kernel source " + std::string(path) + (from.empty() ? "" : ", included by " + std::string(from) + ",") +
+                      " is not part of this program");
   }
   return *found;
 }

@@ -1,0 +1,138 @@
+#include "kernels/launch/attention_data.hpp"
+
+#include <cmath>
+
+namespace napkin {
+namespace {
+
+std::size_t size_of(std::int64_t elements, std::size_t bytes) { return static_cast<std::size_t>(elements) * bytes; }
+
+std::vector<std::int32_t> starts_of(const std::vector<std::int32_t>& lengths) {
+  std::vector<std::int32_t> starts{0};
+  for (const std::int32_t length : lengths) starts.push_back(starts.back() + length);
+  return starts;
+}
+
+}  // namespace
+
+AttentionData::AttentionData(Runtime& runtime, const AttentionLayout& layout) : device_(runtime.device()), layout_(layout) {
+  const AttentionSizes& s = layout.sizes;
+  batches_ = s.b;
+  q_rows_ = s.q;
+  x_rows_ = s.x;
+  make_starts();
+  q_ = make(q_rows_, s.h * s.g, s.d);
+  k_ = make(x_rows_, s.h, s.d);
+  v_ = make(x_rows_, s.h, s.dv);
+  o_ = make(q_rows_, s.h * s.g, s.dv);
+  if (layout.log_sum_exp) lse_ = device_.allocate(size_of(batches_ * s.h * s.g * q_rows_, sizeof(float)));
+  ticket_ = device_.allocate(sizeof(std::int32_t));
+  spans_ = cycle_spans(device_);
+  std::uint64_t seed = layout.seed * 16;
+  for (const Array* input : {&q_, &k_, &v_}) {
+    runtime.prepare(fill_plan(input->view.address, input->count, layout.type, ++seed, layout.deviation, device_.properties()))();
+  }
+  poison();
+  device_.synchronize();
+}
+
+void AttentionData::make_starts() {
+  if (layout_.q_lengths.empty()) return;
+  q_starts_ = starts_of(layout_.q_lengths);
+  x_starts_ = starts_of(layout_.x_lengths);
+  batches_ = 1;
+  q_rows_ = q_starts_.back();
+  x_rows_ = x_starts_.back();
+  const auto upload = [&](const std::vector<std::int32_t>& starts) {
+    DeviceMemory memory = device_.allocate(starts.size() * sizeof(std::int32_t));
+    device_.upload(memory.address(), starts.data(), memory.bytes());
+    return memory;
+  };
+  q_starts_memory_ = upload(q_starts_);
+  x_starts_memory_ = upload(x_starts_);
+}
+
+AttentionData::Array AttentionData::make(std::int64_t rows, std::int64_t heads, std::int64_t columns) const {
+  Array out;
+  if (layout_.heads_first) {
+    out.view.row = columns + layout_.gap;
+    out.view.head = out.view.row * rows;
+    out.view.batch = out.view.head * heads;
+  } else {
+    out.view.head = columns;
+    out.view.row = columns * heads + layout_.gap;
+    out.view.batch = out.view.row * rows;
+  }
+  out.count = out.view.batch * batches_;
+  out.memory = device_.allocate(size_of(out.count, sizeof(std::uint16_t)));
+  out.view.address = out.memory.address();
+  return out;
+}
+
+AttentionCall AttentionData::call() const {
+  AttentionCall out;
+  out.q = q_.view;
+  out.k = k_.view;
+  out.v = v_.view;
+  out.o = o_.view;
+  out.log_sum_exp = lse_.address();
+  out.q_starts = q_starts_memory_.address();
+  out.x_starts = x_starts_memory_.address();
+  out.q_rows = q_rows_;
+  out.x_rows = x_rows_;
+  out.ticket = ticket_.address();
+  return out;
+}
+
+AttentionCall AttentionData::counting_call() const {
+  AttentionCall out = call();
+  out.cycles = spans_.address();
+  return out;
+}
+
+void AttentionData::poison() const {
+  device_.set({o_.memory.address(), o_.memory.bytes(), 0xFF});
+  if (lse_.bytes() > 0) device_.set({lse_.address(), lse_.bytes(), 0xFF});
+}
+
+HostArray AttentionData::fetch(const Array& array) const {
+  HostArray out;
+  out.batch = array.view.batch;
+  out.head = array.view.head;
+  out.row = array.view.row;
+  out.values.resize(static_cast<std::size_t>(array.count));
+  device_.download(out.values.data(), array.memory.address(), array.memory.bytes());
+  return out;
+}
+
+HostAttention AttentionData::download() const {
+  device_.synchronize();
+  HostAttention out;
+  out.sizes = layout_.sizes;
+  out.mask = layout_.mask;
+  out.type = layout_.type;
+  out.scale = 1 / std::sqrt(static_cast<double>(layout_.sizes.d));
+  out.q = fetch(q_);
+  out.k = fetch(k_);
+  out.v = fetch(v_);
+  out.o = fetch(o_);
+  out.q_starts = q_starts_;
+  out.x_starts = x_starts_;
+  out.log_sum_exp.resize(lse_.bytes() / sizeof(float));
+  if (lse_.bytes() > 0) device_.download(out.log_sum_exp.data(), lse_.address(), lse_.bytes());
+  return out;
+}
+
+double attention_flops(const AttentionLayout& layout) {
+  const AttentionSizes& s = layout.sizes;
+  const auto pairs = [&](std::int64_t q, std::int64_t x) {
+    if (layout.mask.kind == Mask::Kind::window) return static_cast<double>(visible_pairs(layout.mask, q, x));
+    return static_cast<double>(q) * static_cast<double>(x) * (layout.mask.kind == Mask::Kind::causal ? 0.5 : 1);
+  };
+  double all = 0;
+  for (std::size_t i = 0; i < layout.q_lengths.size(); ++i) all += pairs(layout.q_lengths[i], layout.x_lengths[i]);
+  if (layout.q_lengths.empty()) all = pairs(s.q, s.x) * static_cast<double>(s.b);
+  return 2 * all * static_cast<double>(s.h * s.g) * static_cast<double>(s.d + s.dv);
+}
+
+}  // namespace napkin

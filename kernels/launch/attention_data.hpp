@@ -1,0 +1,62 @@
+#pragma once
+// Inputs and outputs of one attention problem on the device, made for a measurement or a test: fresh random inputs,
+// poisoned outputs, any strides.
+
+#include <cstdint>
+#include <vector>
+
+#include "kernels/launch/attention.hpp"
+#include "kernels/launch/measure.hpp"
+#include "kernels/launch/reference.hpp"
+
+namespace napkin {
+
+struct AttentionLayout {
+  AttentionSizes sizes;
+  DType type = DType::bf16;
+  Mask mask;
+  bool log_sum_exp = true;
+  bool heads_first = false;           ///< [b, head, row, d] instead of [b, row, head, d]
+  std::int64_t gap = 0;               ///< elements between rows that belong to nobody (a multiple of 8)
+  std::vector<std::int32_t> q_lengths, x_lengths;  ///< packed: one of each per sequence; else empty
+  double deviation = 1;               ///< of the inputs
+  std::uint64_t seed = 1;
+};
+
+class AttentionData {
+ public:
+  /// Allocates and fills. Throws CudaFailure.
+  AttentionData(Runtime& runtime, const AttentionLayout& layout);
+
+  [[nodiscard]] AttentionCall call() const;
+  /// The same with cycles wanted (measure_cycles()).
+  [[nodiscard]] AttentionCall counting_call() const;
+  [[nodiscard]] const DeviceMemory& spans() const { return spans_; }
+
+  /// Every output element becomes a NaN that no kernel writes.
+  void poison() const;
+  /// Inputs and outputs as they are now.
+  [[nodiscard]] HostAttention download() const;
+
+ private:
+  struct Array {
+    DeviceMemory memory;
+    TensorView view;
+    std::int64_t count = 0;  ///< elements, gaps included
+  };
+  [[nodiscard]] Array make(std::int64_t rows, std::int64_t heads, std::int64_t columns) const;
+  [[nodiscard]] HostArray fetch(const Array& array) const;
+  void make_starts();
+
+  Device device_;
+  AttentionLayout layout_;
+  std::int64_t batches_ = 1, q_rows_ = 0, x_rows_ = 0;
+  std::vector<std::int32_t> q_starts_, x_starts_;
+  Array q_, k_, v_, o_;
+  DeviceMemory lse_, ticket_, spans_, q_starts_memory_, x_starts_memory_;
+};
+
+/// 2 (d + dv) FLOP a pair by the field's convention: causal counts half of q x, a window its visible pairs.
+[[nodiscard]] double attention_flops(const AttentionLayout& layout);
+
+}  // namespace napkin

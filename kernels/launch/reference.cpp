@@ -1,0 +1,206 @@
+#include "kernels/launch/reference.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+
+namespace napkin {
+namespace {
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+/// Where one sequence of a batch lies: batch index and first rows as the arrays address them, and its lengths.
+struct Sequence {
+  std::int64_t batch = 0, q_first = 0, x_first = 0, queries = 0, keys = 0;
+};
+
+Sequence sequence_of(const HostAttention& a, std::int64_t batch) {
+  if (a.q_starts.empty()) return {batch, 0, 0, a.sizes.q, a.sizes.x};
+  const auto i = static_cast<std::size_t>(batch);
+  return {0, a.q_starts[i], a.x_starts[i], a.q_starts[i + 1] - a.q_starts[i], a.x_starts[i + 1] - a.x_starts[i]};
+}
+
+/// design.md, section 5, word by word.
+bool sees(const Mask& mask, const Sequence& s, std::int64_t i, std::int64_t j) {
+  const std::int64_t diagonal = i + s.keys - s.queries;
+  switch (mask.kind) {
+    case Mask::Kind::none: return true;
+    case Mask::Kind::causal: return j <= diagonal;
+    case Mask::Kind::window: return j >= diagonal - mask.left && j <= diagonal + mask.right;
+  }
+  return false;
+}
+
+double dot(const HostArray& a, std::size_t a_at, const HostArray& b, std::size_t b_at, std::int64_t n, DType type) {
+  double sum = 0;
+  for (std::size_t i = 0; i < static_cast<std::size_t>(n); ++i) {
+    sum += static_cast<double>(decode(a.values[a_at + i], type)) * static_cast<double>(decode(b.values[b_at + i], type));
+  }
+  return sum;
+}
+
+double rounded(double value, DType type) { return static_cast<double>(decode(encode(static_cast<float>(value), type), type)); }
+
+/// Scores of one row by key, -infinity where masked.
+std::vector<double> scores(const HostAttention& a, const Sequence& s, std::int64_t head, std::int64_t query) {
+  std::vector<double> out(static_cast<std::size_t>(s.keys), -infinity);
+  for (std::int64_t j = 0; j < s.keys; ++j) {
+    if (!sees(a.mask, s, query, j)) continue;
+    out[static_cast<std::size_t>(j)] =
+        dot(a.q, a.q.at(s.batch, head, s.q_first + query), a.k, a.k.at(s.batch, head / a.sizes.g, s.x_first + j), a.sizes.d, a.type);
+  }
+  return out;
+}
+
+std::vector<double> weighted(const HostAttention& a, const Sequence& s, std::int64_t head, const std::vector<double>& weights) {
+  std::vector<double> out(static_cast<std::size_t>(a.sizes.dv), 0.0);
+  for (std::int64_t j = 0; j < s.keys; ++j) {
+    const double w = weights[static_cast<std::size_t>(j)];
+    if (w == 0) continue;
+    const std::size_t at = a.v.at(s.batch, head / a.sizes.g, s.x_first + j);
+    for (std::size_t c = 0; c < out.size(); ++c) out[c] += w * static_cast<double>(decode(a.v.values[at + c], a.type));
+  }
+  return out;
+}
+
+struct Softmax {
+  std::vector<double> weights;
+  double log_sum_exp = -infinity;
+};
+
+Softmax softmax(std::vector<double> s) {
+  const double most = s.empty() ? -infinity : *std::max_element(s.begin(), s.end());
+  if (most == -infinity) return {std::vector<double>(s.size(), 0.0), -infinity};
+  double sum = 0;
+  for (double& one : s) sum += one = std::exp(one - most);
+  for (double& one : s) one /= sum;
+  return {std::move(s), most + std::log(sum)};
+}
+
+std::uint16_t encode_half(float value) {
+  const auto bits = std::bit_cast<std::uint32_t>(value);
+  const auto sign = static_cast<std::uint16_t>(bits >> 16 & 0x8000u);
+  const double size = std::fabs(static_cast<double>(value));
+  if (std::isnan(value)) return static_cast<std::uint16_t>(sign | 0x7e00u);
+  if (size >= 65520) return static_cast<std::uint16_t>(sign | 0x7c00u);
+  int exponent = 0;
+  std::frexp(size, &exponent);
+  const int step = std::max(exponent - 11, -24);  // of the last bit
+  const double whole = std::nearbyint(std::ldexp(size, -step));
+  if (whole == 0) return sign;
+  // As an integer, a half is its biased exponent above 10 bits of fraction; the carry of rounding does the rest.
+  const int biased = step + 24;
+  const auto magnitude = static_cast<std::uint32_t>(whole) + (biased > 0 ? static_cast<std::uint32_t>(biased) * 1024u : 0u);
+  return static_cast<std::uint16_t>(sign | magnitude);
+}
+
+float decode_half(std::uint16_t bits) {
+  const int exponent = bits >> 10 & 31, fraction = bits & 1023;
+  float size = 0;
+  if (exponent == 31) {
+    size = fraction == 0 ? std::numeric_limits<float>::infinity() : std::numeric_limits<float>::quiet_NaN();
+  } else {
+    size = std::ldexp(static_cast<float>(exponent == 0 ? fraction : fraction + 1024), std::max(exponent, 1) - 25);
+  }
+  return (bits & 0x8000) != 0 ? -size : size;
+}
+
+double largest_difference(const HostAttention& a, std::size_t at, const std::vector<double>& reference) {
+  double most = 0;
+  for (std::size_t c = 0; c < reference.size(); ++c) {
+    const double error = std::fabs(static_cast<double>(decode(a.o.values[at + c], a.type)) - reference[c]);
+    most = std::isnan(error) ? infinity : std::max(most, error);
+  }
+  return most;
+}
+
+/// Index of a row's log-sum-exp: [b, h g, q], or [h g, q rows] when packed.
+std::size_t lse_at(const HostAttention& a, const Sequence& s, std::int64_t batch, std::int64_t head, std::int64_t query) {
+  const std::int64_t heads = a.sizes.h * a.sizes.g;
+  if (a.q_starts.empty()) return static_cast<std::size_t>((batch * heads + head) * a.sizes.q + query);
+  return static_cast<std::size_t>(head * a.q_starts.back() + s.q_first + query);
+}
+
+double lse_difference(double measured, double reference) {
+  if (reference == -infinity) return measured == -infinity ? 0 : infinity;
+  const double error = std::fabs(measured - reference);
+  return std::isnan(error) ? infinity : error;
+}
+
+void count_poison(const HostAttention& a, Comparison& out) {
+  std::vector<bool> owned(a.o.values.size(), false);
+  for (std::int64_t batch = 0; batch < a.sizes.b; ++batch) {
+    const Sequence s = sequence_of(a, batch);
+    for (std::int64_t head = 0; head < a.sizes.h * a.sizes.g; ++head) {
+      for (std::int64_t query = 0; query < s.queries; ++query) {
+        const std::size_t at = a.o.at(s.batch, head, s.q_first + query);
+        for (std::size_t c = 0; c < static_cast<std::size_t>(a.sizes.dv); ++c) owned[at + c] = true;
+      }
+    }
+  }
+  for (std::size_t i = 0; i < owned.size(); ++i) {
+    if (owned[i] && a.o.values[i] == poison) ++out.unwritten;
+    if (!owned[i] && a.o.values[i] != poison) ++out.strayed;
+  }
+  for (const float one : a.log_sum_exp) out.unwritten += std::bit_cast<std::uint32_t>(one) == lse_poison ? 1 : 0;
+}
+
+}  // namespace
+
+float decode(std::uint16_t bits, DType type) {
+  if (type == DType::f16) return decode_half(bits);
+  return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16);
+}
+
+std::uint16_t encode(float value, DType type) {
+  if (type == DType::f16) return encode_half(value);
+  const auto bits = std::bit_cast<std::uint32_t>(value);
+  if (std::isnan(value)) return 0x7fc0;
+  return static_cast<std::uint16_t>((bits + 0x7fffu + (bits >> 16 & 1u)) >> 16);
+}
+
+ReferenceRow reference_row(const HostAttention& a, std::int64_t batch, std::int64_t head, std::int64_t query) {
+  const Sequence s = sequence_of(a, batch);
+  std::vector<double> row = scores(a, s, head, query);
+  for (double& one : row) one *= a.scale;
+  const Softmax p = softmax(std::move(row));
+  return {weighted(a, s, head, p.weights), p.log_sum_exp};
+}
+
+std::vector<double> unfused_row(const HostAttention& a, std::int64_t batch, std::int64_t head, std::int64_t query) {
+  const Sequence s = sequence_of(a, batch);
+  std::vector<double> row = scores(a, s, head, query);
+  for (double& one : row) {
+    if (one != -infinity) one = rounded(rounded(one, a.type) * a.scale, a.type);
+  }
+  Softmax p = softmax(std::move(row));
+  for (double& one : p.weights) one = rounded(one, a.type);
+  std::vector<double> o = weighted(a, s, head, p.weights);
+  for (double& one : o) one = rounded(one, a.type);
+  return o;
+}
+
+Comparison compare(const HostAttention& a, std::int64_t most, std::uint64_t seed) {
+  Comparison out;
+  count_poison(a, out);
+  const std::int64_t heads = a.sizes.h * a.sizes.g, rows = a.sizes.b * heads * a.sizes.q;
+  // A step that shares no factor with the row counts visits all heads and all places in a sequence.
+  const std::int64_t step = std::max<std::int64_t>(1, rows / std::max<std::int64_t>(1, most)) | (rows > most ? 1 : 0);
+  for (std::int64_t i = rows > most ? static_cast<std::int64_t>(seed % static_cast<std::uint64_t>(step)) : 0; i < rows; i += step) {
+    const std::int64_t query = i % a.sizes.q, head = i / a.sizes.q % heads, batch = i / a.sizes.q / heads;
+    const Sequence s = sequence_of(a, batch);
+    if (query >= s.queries) continue;
+    const ReferenceRow reference = reference_row(a, batch, head, query);
+    const std::vector<double> unfused = unfused_row(a, batch, head, query);
+    out.max_error = std::max(out.max_error, largest_difference(a, a.o.at(s.batch, head, s.q_first + query), reference.o));
+    for (std::size_t c = 0; c < unfused.size(); ++c) out.reference_error = std::max(out.reference_error, std::fabs(unfused[c] - reference.o[c]));
+    if (!a.log_sum_exp.empty()) {
+      out.lse_error = std::max(out.lse_error, lse_difference(a.log_sum_exp[lse_at(a, s, batch, head, query)], reference.log_sum_exp));
+    }
+    ++out.rows;
+  }
+  return out;
+}
+
+}  // namespace napkin

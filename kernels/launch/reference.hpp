@@ -1,0 +1,68 @@
+#pragma once
+// Attention on the CPU in float64, row by row and written apart from everything else here: what the kernels are held to.
+
+#include <cstdint>
+#include <vector>
+
+#include "model/base/dtype.hpp"
+#include "model/diagram/problem.hpp"
+
+namespace napkin {
+
+struct AttentionSizes {
+  std::int64_t b = 1, h = 1, g = 1, q = 1, x = 1, d = 64, dv = 64;  ///< packed: q and x are the longest
+};
+
+/// 16-bit numbers on the host and where row (batch, head, row) of them starts.
+struct HostArray {
+  std::vector<std::uint16_t> values;
+  std::int64_t batch = 0, head = 0, row = 0;  ///< strides in elements
+  [[nodiscard]] std::size_t at(std::int64_t b, std::int64_t head_index, std::int64_t r) const {
+    return static_cast<std::size_t>(b * batch + head_index * head + r * row);
+  }
+};
+
+struct HostAttention {
+  AttentionSizes sizes;
+  Mask mask;
+  DType type = DType::bf16;
+  double scale = 1;
+  HostArray q, k, v, o;
+  std::vector<float> log_sum_exp;                   ///< empty: not wanted
+  std::vector<std::int32_t> q_starts, x_starts;     ///< packed: b + 1 each; else empty
+};
+
+[[nodiscard]] float decode(std::uint16_t bits, DType type);
+/// Rounded to nearest even.
+[[nodiscard]] std::uint16_t encode(float value, DType type);
+
+struct ReferenceRow {
+  std::vector<double> o;
+  double log_sum_exp = 0;  ///< -infinity where the row sees nothing
+};
+
+/// One query of one query head (0 to h g - 1), counted within its sequence.
+[[nodiscard]] ReferenceRow reference_row(const HostAttention& a, std::int64_t batch, std::int64_t head, std::int64_t query);
+
+/// The same as a framework's unfused attention in that type computes it: scores, probabilities and output rounded to the type.
+[[nodiscard]] std::vector<double> unfused_row(const HostAttention& a, std::int64_t batch, std::int64_t head, std::int64_t query);
+
+struct Comparison {
+  double max_error = 0;        ///< largest |o - reference| over the rows compared
+  double reference_error = 0;  ///< the same of unfused_row
+  double lse_error = 0;
+  std::int64_t rows = 0;       ///< compared
+  std::int64_t unwritten = 0;  ///< output elements, of all, that still hold the poison
+  std::int64_t strayed = 0;    ///< elements between and around the rows that do not
+  [[nodiscard]] bool good() const {
+    return rows > 0 && max_error <= 2 * reference_error + 1e-5 && lse_error <= 1e-3 && unwritten == 0 && strayed == 0;
+  }
+};
+
+constexpr std::uint16_t poison = 0xFFFF;         // a NaN that no kernel produces
+constexpr std::uint32_t lse_poison = 0xFFFFFFFF;
+
+/// Compares up to `most` rows, evenly spread with a random start; all elements for the poison.
+[[nodiscard]] Comparison compare(const HostAttention& a, std::int64_t most, std::uint64_t seed);
+
+}  // namespace napkin

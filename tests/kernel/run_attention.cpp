@@ -1,0 +1,187 @@
+// A developer's bench: attention_sm90 under given tiles on the GPU at hand, one JSON object a line.
+//
+//   run_attention --shape b=4,h=16,q=4096,x=4096,d=128 --tile q=128,x=176,warpgroups=2 [--causal | --window L,R]
+//                 [--dtype f16] [--gpu h200-sxm] [--l2 cold] [--rows 64] [--no-time] [--no-cycles] [--no-lse] [--gap 8]
+//                 [--heads-first] [--packed 100:100,0:7] [--seed 1]
+//   run_attention < FILE     the same arguments, one problem a line; loads each variant once
+//
+// --rows 0: no comparison. Reports spills and serialised instructions, and runs all the same.
+#include <cstdio>
+#include <exception>
+#include <fstream>
+#include <iostream>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "model/mapping/tile.hpp"
+#include "tests/kernel/attention_problem.hpp"
+
+namespace {
+
+using namespace napkin;
+using Json = nlohmann::ordered_json;
+
+std::vector<std::string> split(const std::string& text, char at) {
+  std::vector<std::string> parts;
+  std::istringstream in(text);
+  for (std::string part; std::getline(in, part, at);) parts.push_back(part);
+  return parts;
+}
+
+test::Knobs pairs(const std::string& text) {
+  test::Knobs out;
+  for (const std::string& part : split(text, ',')) {
+    const auto equals = part.find('=');
+    if (equals == std::string::npos) throw Error("arguments", "'" + part + "' is not name=value");
+    out.emplace_back(part.substr(0, equals), part.substr(equals + 1));
+  }
+  return out;
+}
+
+struct Request {
+  std::string gpu = "h200-sxm";
+  AttentionLayout layout;
+  test::Knobs tile;
+  TimingOptions timing;
+  std::int64_t rows = 64;
+  bool time = true, cycles = true;
+};
+
+void read_shape(const std::string& text, AttentionSizes& s) {
+  const std::map<std::string, std::int64_t*> axes{{"b", &s.b}, {"h", &s.h}, {"g", &s.g}, {"q", &s.q}, {"x", &s.x}, {"d", &s.d}, {"dv", &s.dv}};
+  bool dv = false;
+  for (const auto& [name, value] : pairs(text)) {
+    const auto axis = axes.find(name);
+    if (axis == axes.end()) throw Error("--shape", "no axis '" + name + "'");
+    *axis->second = std::stoll(value);
+    dv = dv || name == "dv";
+  }
+  if (!dv) s.dv = s.d;
+}
+
+void read_packed(const std::string& text, AttentionLayout& layout) {
+  for (const std::string& part : split(text, ',')) {
+    const auto lengths = split(part, ':');
+    layout.q_lengths.push_back(std::stoi(lengths.at(0)));
+    layout.x_lengths.push_back(std::stoi(lengths.at(lengths.size() - 1)));
+  }
+  AttentionSizes& s = layout.sizes;
+  s.b = static_cast<std::int64_t>(layout.q_lengths.size());
+  s.q = *std::max_element(layout.q_lengths.begin(), layout.q_lengths.end());
+  s.x = *std::max_element(layout.x_lengths.begin(), layout.x_lengths.end());
+}
+
+Request read(const std::vector<std::string>& words) {
+  Request r;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const std::string& word = words[i];
+    const auto value = [&]() -> const std::string& {
+      if (++i >= words.size()) throw Error("arguments", word + " wants a value");
+      return words[i];
+    };
+    if (word == "--gpu") r.gpu = value();
+    else if (word == "--shape") read_shape(value(), r.layout.sizes);
+    else if (word == "--tile") r.tile = pairs(value());
+    else if (word == "--causal") r.layout.mask.kind = Mask::Kind::causal;
+    else if (word == "--window") {
+      const auto sides = split(value(), ',');
+      r.layout.mask = {Mask::Kind::window, std::stoll(sides.at(0)), std::stoll(sides.at(1))};
+    }
+    else if (word == "--dtype") r.layout.type = value() == "f16" ? DType::f16 : DType::bf16;
+    else if (word == "--l2") r.timing.l2 = value() == "cold" ? L2State::cold : L2State::warm;
+    else if (word == "--rows") r.rows = std::stoll(value());
+    else if (word == "--no-time") r.time = false;
+    else if (word == "--no-cycles") r.cycles = false;
+    else if (word == "--no-lse") r.layout.log_sum_exp = false;
+    else if (word == "--gap") r.layout.gap = std::stoll(value());
+    else if (word == "--heads-first") r.layout.heads_first = true;
+    else if (word == "--packed") read_packed(value(), r.layout);
+    else if (word == "--seed") r.layout.seed = std::stoull(value());
+    else throw Error("arguments", "'" + word + "' is unknown");
+  }
+  return r;
+}
+
+void report_compiler(const LoadedKernel& kernel, const LaunchPlan& plan, Json& out) {
+  const CompileReport& report = kernel.compiled.report;
+  out["registers_per_thread"] = report.registers;
+  out["shared_memory"] = plan.shared;
+  out["grid"] = plan.grid;
+  out["spill_bytes"] = (report.spill_stores + report.spill_loads).value.get();
+  if (!report.faults.empty()) out["faults"] = report.faults;
+  out["compile_time"] = kernel.compiled.compile_time.value;
+  out["cached"] = kernel.cached;
+}
+
+void report_timing(const Timing& timing, double flops, Json& out) {
+  out["l2"] = name_of(timing.l2);
+  out["time"] = timing.time.value;
+  out["time_spread"] = timing.spread;
+  out["runs"] = timing.runs;
+  out["tflops"] = flops / timing.time.value / 1e12;
+  if (timing.state.sm_clock) out["clock"] = timing.state.sm_clock->value;
+  if (timing.state.power) out["power"] = timing.state.power->value;
+  if (const std::string why = throttle_text(timing.state.throttle); !why.empty()) out["throttle"] = why;
+}
+
+void report_check(const Comparison& c, Json& out) {
+  out["max_error"] = c.max_error;
+  out["reference_error"] = c.reference_error;
+  out["lse_error"] = c.lse_error;
+  out["rows"] = c.rows;
+  out["unwritten"] = c.unwritten;
+  out["strayed"] = c.strayed;
+  out["good"] = c.good();
+}
+
+Json answer(Runtime& runtime, const Request& r) {
+  Json out;
+  const test::AttentionProblem problem(runtime, r.gpu, r.layout, r.tile);
+  for (const auto& [axis, size] : test::shape_of(r.layout.sizes)) out["shape"][axis] = size;
+  out["mask"] = text_of(r.layout.mask);
+  out["dtype"] = std::string(name_of(r.layout.type));
+  for (const auto& [knob, value] : describe(problem.laid_out().mapping, problem.placed().tile)) out["tile"][knob] = value;
+  report_compiler(problem.launch().kernel(), problem.launch().plan(), out);
+  if (r.rows > 0) report_check(problem.check(r.rows, r.layout.seed), out);
+  if (r.time) report_timing(time_launch(runtime.device(), [&] { problem.launch()(); }, r.timing), attention_flops(r.layout), out);
+  if (r.cycles) {
+    const ReadyLaunch counting = problem.counting(runtime);
+    out["cycles"] = measure_cycles(runtime.device(), [&] { problem.launch()(); }, [&] { counting(); }, problem.data().spans()).value;
+  }
+  return out;
+}
+
+bool run(Runtime& runtime, const std::vector<std::string>& words) {
+  Json out;
+  bool good = true;
+  try {
+    out = answer(runtime, read(words));
+    good = out.value("good", true);
+  } catch (const std::exception& error) {
+    out["arguments"] = words;
+    out["error"] = error.what();
+    good = false;
+  }
+  std::cout << out.dump(-1, ' ', false, Json::error_handler_t::replace) << std::endl;
+  return good;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    Runtime runtime(Device(), process_environment(), Objections::report);
+    if (argc > 1) return run(runtime, {argv + 1, argv + argc}) ? 0 : 1;
+    bool good = true;
+    for (std::string line; std::getline(std::cin, line);) {
+      std::istringstream in(line);
+      const std::vector<std::string> words{std::istream_iterator<std::string>(in), {}};
+      if (!words.empty()) good = run(runtime, words) && good;
+    }
+    return good ? 0 : 1;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "run_attention: %s\n", error.what());
+    return 1;
+  }
+}
