@@ -52,10 +52,18 @@ Choice choose(const Subject& subject, const Layouts& layouts, int top) {
     const bool first = best.layout == nullptr;
     const bool fits = !selection.ranked.empty();
     const bool fitted = !first && !best.selection.ranked.empty();
-    const bool faster = fits && fitted && selection.ranked.front().prediction.time < best.selection.ranked.front().prediction.time;
+    const bool faster =
+        fits && fitted && selection.ranked.front().prediction.time < best.selection.ranked.front().prediction.time;
     if (first || (fits && !fitted) || faster) best = {layout.get(), std::move(selection)};
   }
   return best;
+}
+
+Chosen choose_tile(const Subject& subject, const Layouts& layouts) {
+  if (subject.abstract()) return {layouts.front().get(), abstract_tile(subject, *layouts.front())};
+  const Choice choice = choose(subject, layouts, 1);
+  if (choice.selection.ranked.empty()) return {choice.layout, least_illegal(subject, *choice.layout)};
+  return {choice.layout, choice.selection.ranked.front().tile};
 }
 
 Tile least_illegal(const Subject& subject, const Layout& layout) {
@@ -89,7 +97,8 @@ Tile abstract_tile(const Subject& subject, const Layout& layout) {
     return std::int64_t{1};
   };
   NamedSizes named;
-  for (const auto& [knob, value] : layout.fixed) named.emplace_back(layout.mapping.knobs[static_cast<std::size_t>(knob)].name, value);
+  for (const auto& [knob, value] : layout.fixed)
+    named.emplace_back(layout.mapping.knobs[static_cast<std::size_t>(knob)].name, value);
   const std::size_t given = named.size();
   for (const Axis& axis : subject.diagram.axes) {
     const auto* one = std::get_if<std::int64_t>(&axis.fallback);

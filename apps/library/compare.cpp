@@ -35,7 +35,8 @@ struct Setting {
 void add_levels(const Setting& setting, Laws& laws) {
   const MultiLevelCost cost = multilevel_cost(optimum_law(setting.program), setting.levels);
   for (const auto& share : cost.shares) {
-    laws.levels.push_back({share.level.name, share.level.memory * setting.value_bytes, share.transfer * setting.value_bytes, share.cost});
+    laws.levels.push_back(
+        {share.level.name, share.level.memory * setting.value_bytes, share.transfer * setting.value_bytes, share.cost});
   }
   laws.bound = cost.bound;
 }

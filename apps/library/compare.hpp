@@ -25,14 +25,15 @@ struct ClusterLaw {
   std::vector<std::pair<std::int64_t, double>> savings;
 };
 
-/// The least that keeps the tensor units fed by one level's pipe. Matmul: memory (bytes of accumulators) and the contracted
-/// axis; attention: rows of a group and keys.
+/// The least that keeps the tensor units fed by one level's pipe. Matmul: memory (bytes of accumulators) and the
+/// contracted axis; attention: rows of a group and keys.
 struct MinimaLaw {
   std::string level;
   std::vector<std::pair<std::string, double>> least;
 };
 
-/// How the compute nodes below a cache would share its tile: nodes along each axis, and the transfers against the ideal.
+/// How the compute nodes below a cache would share its tile: nodes along each axis, and the transfers against the
+/// ideal.
 struct CachingLaw {
   std::string level;
   std::vector<std::int64_t> factors;
@@ -65,6 +66,7 @@ struct CompareAnswer {
 };
 
 /// `ask` with each GPU and each type in turn.
-[[nodiscard]] CompareAnswer compare(const Ask& ask, const std::vector<std::string>& gpus, const std::vector<std::string>& dtypes);
+[[nodiscard]] CompareAnswer compare(const Ask& ask, const std::vector<std::string>& gpus,
+                                    const std::vector<std::string>& dtypes);
 
 }  // namespace napkin

@@ -3,11 +3,24 @@
 namespace napkin {
 namespace {
 
+/// The pipe that a level's transfers come over. What a group of nodes takes in together (a cluster) comes over the pipe
+/// of its members; the pipe among them carries the copies.
+const Pipe* feeding_pipe(const Machine& machine, LevelId id) {
+  const Level& level = machine.levels[static_cast<std::size_t>(id)];
+  if (level.kind != LevelKind::cross_transfer) return machine.pipe_into(id);
+  for (std::size_t i = 0; i < machine.levels.size(); ++i) {
+    const Level& other = machine.levels[i];
+    if (other.parent == level.parent && other.kind != LevelKind::cross_transfer)
+      return machine.pipe_into(static_cast<LevelId>(i));
+  }
+  return nullptr;
+}
+
 /// Bytes a second over the pipe into a level; nothing on the abstract machine and where the profile does not say.
-std::optional<double> bandwidth_of(const Machine& machine, LevelId level, Hertz clock, Count cluster) {
-  const Pipe* pipe = machine.pipe_into(level);
+std::optional<double> bandwidth_of(const Machine& machine, LevelId level, Hertz clock) {
+  const Pipe* pipe = feeding_pipe(machine, level);
   if (pipe == nullptr) return std::nullopt;
-  const double rate = bytes_per_second(machine, *pipe, clock, cluster);
+  const double rate = bytes_per_second(machine, *pipe, clock);
   if (rate <= 0) return std::nullopt;
   return rate;
 }
@@ -48,7 +61,7 @@ std::vector<LevelAnswer> levels_of(const Subject& subject, const PlacedDiagram& 
       level.memory = memory.allocated.value.get();
       if (memory.limit) level.memory_limit = memory.limit->value.get();
     }
-    level.bandwidth = bandwidth_of(subject.machine, transfer.level, clock, placed.cluster);
+    level.bandwidth = bandwidth_of(subject.machine, transfer.level, clock);
     if (level.bandwidth) level.time = static_cast<double>(level.transfer) / *level.bandwidth;
     levels.push_back(std::move(level));
   }
@@ -75,8 +88,8 @@ std::vector<ViolationAnswer> answer_of(const std::vector<Violation>& violations)
 }
 
 OccupancyAnswer answer_of(const Plan& plan) {
-  return {plan.registers_per_thread.get(),     plan.registers_limit.get(), plan.shared_total.value.get(),
-          plan.shared_limit.value.get(), plan.blocks_per_sm.get(),   plan.limited_by};
+  return {plan.registers_per_thread.get(), plan.registers_limit.get(), plan.shared_total.value.get(),
+          plan.shared_limit.value.get(),   plan.blocks_per_sm.get(),   plan.limited_by};
 }
 
 }  // namespace napkin

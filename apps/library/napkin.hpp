@@ -30,8 +30,8 @@ struct Ask {
   NamedSizes shape;                    ///< axis sizes; defaults are filled in
   std::string dtype;                   ///< empty: bf16
   Mask mask;
-  std::string kernel;                  ///< a mapping's name or path; empty: the best that runs there
-  TileText tile;                       ///< knobs that are fixed; the rest is chosen
+  std::string kernel;  ///< a mapping's name or path; empty: the best that runs there
+  TileText tile;       ///< knobs that are fixed; the rest is chosen
 };
 
 /// What the tile moves and holds at each level, how long it takes, and what limits it. Any valid input is answered,
@@ -48,8 +48,8 @@ struct Emission {
   std::string because;  ///< then: why
 };
 
-/// `form`: "json" (kernel and tile), "cpp" (a constexpr struct), "triton" (its list of configurations, the `top` best) or
-/// "fa3" (FlashAttention-3's tuple). The last two select for that peer's mapping unless `ask` names one.
+/// `form`: "json" (kernel and tile), "cpp" (a constexpr struct), "triton" (its list of configurations, the `top` best)
+/// or "fa3" (FlashAttention-3's tuple). The last two select for that peer's mapping unless `ask` names one.
 [[nodiscard]] Emission emit(const Ask& ask, const std::string& form, int top = 5);
 
 }  // namespace napkin

@@ -96,7 +96,8 @@ std::vector<AxisKnob> axis_knobs(const Subject& subject, const Layout& layout) {
   std::vector<AxisKnob> knobs;
   for (std::size_t i = 0; i < layout.mapping.knobs.size(); ++i) {
     const auto axis = layout.streamed.diagram.find_axis(layout.mapping.knobs[i].name);
-    if (axis && (layout.streamed.grouped(*axis) || (masked && layout.streamed.stream == *axis))) knobs.push_back({static_cast<KnobId>(i), layout.mapping.knobs[i].name});
+    if (axis && (layout.streamed.grouped(*axis) || (masked && layout.streamed.stream == *axis)))
+      knobs.push_back({static_cast<KnobId>(i), layout.mapping.knobs[i].name});
   }
   return knobs;
 }
@@ -119,7 +120,8 @@ Count moved_home(const PlacedDiagram& placed) {
 }
 
 /// Every combination of the axes' knobs, least transfer first.
-std::vector<Combination> combinations(const Subject& subject, const Layout& layout, const std::vector<AxisKnob>& knobs) {
+std::vector<Combination> combinations(const Subject& subject, const Layout& layout,
+                                      const std::vector<AxisKnob>& knobs) {
   const Placer placer(layout.streamed, layout.mapping, subject.machine, subject.problem);
   Tile tile;
   for (const Knob& knob : layout.mapping.knobs) tile.values.push_back(knob.domain.front());
@@ -145,8 +147,8 @@ std::vector<Combination> combinations(const Subject& subject, const Layout& layo
   return all;
 }
 
-/// Of all legal tiles the least transfer at the level where a block lives. Transfers depend on the axes' knobs alone, so
-/// their combinations are tried from the least transfer up until one has a legal tile.
+/// Of all legal tiles the least transfer at the level where a block lives. Transfers depend on the axes' knobs alone,
+/// so their combinations are tried from the least transfer up until one has a legal tile.
 std::optional<OptimumAnswer::Integer> least_legal(const Subject& subject, const Layout& layout) {
   const std::vector<AxisKnob> knobs = axis_knobs(subject, layout);
   Question question = question_of(subject, layout);
@@ -195,7 +197,8 @@ void add_optimum(const Subject& subject, const Layout& layout, const PlacedDiagr
   const GeometricProgram program = program_of(streamed, subject.problem);
   answer.formula.transfer = transfer_formula(streamed, program);
   const std::vector<Count> groups = groups_in(streamed, placed);
-  answer.formula.memory = print(MemoryRule(streamed, subject.problem.sizes, ColumnView::drawn).largest(groups, placed.block().chunk));
+  answer.formula.memory =
+      print(MemoryRule(streamed, subject.problem.sizes, ColumnView::drawn).largest(groups, placed.block().chunk));
 
   if (subject.abstract()) {
     answer.optimum = abstract_optimum(subject, layout);
@@ -203,7 +206,8 @@ void add_optimum(const Subject& subject, const Layout& layout, const PlacedDiagr
   }
   const std::string& home = subject.machine.levels[static_cast<std::size_t>(placed.block().level)].name;
   for (const LevelAnswer& level : answer.levels) {
-    if (level.name == home && level.memory_limit) answer.optimum = machine_optimum(subject, layout, *level.memory_limit);
+    if (level.name == home && level.memory_limit)
+      answer.optimum = machine_optimum(subject, layout, *level.memory_limit);
   }
 }
 

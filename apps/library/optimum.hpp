@@ -9,8 +9,8 @@ namespace napkin {
 /// Fills `formula` and `optimum` of a query's answer.
 void add_optimum(const Subject& subject, const Layout& layout, const PlacedDiagram& placed, QueryAnswer& answer);
 
-/// On the abstract machine: the exact optimum of all grouped and streamed axes' sizes with the given ones fixed (streams:
-/// 1 unless given). Where not even groups of 1 fit: those.
+/// On the abstract machine: the exact optimum of all grouped and streamed axes' sizes with the given ones fixed
+/// (streams: 1 unless given). Where not even groups of 1 fit: those.
 [[nodiscard]] NamedSizes integer_groups(const Subject& subject, const Streamed& streamed, const NamedSizes& fixed);
 
 }  // namespace napkin

@@ -11,6 +11,17 @@ WorkAnswer work_answer(const PlacedDiagram& placed) {
   return {done.flops.value.get(), done.executed_flops.value.get(), done.exponentials.get()};
 }
 
+/// The abstract machine holds what the paper's rule counts, and that is all that limits it.
+void judge_abstract(QueryAnswer& answer) {
+  answer.violations.clear();
+  for (const LevelAnswer& level : answer.levels) {
+    if (!level.memory_limit || level.memory_lower_bound <= *level.memory_limit) continue;
+    answer.violations.push_back(
+        {"memory", static_cast<double>(level.memory_lower_bound), static_cast<double>(*level.memory_limit)});
+  }
+  answer.legal = answer.violations.empty();
+}
+
 QueryAnswer answer_of(const Subject& subject, const Layout& layout, const Tile& tile) {
   const Placer placer(layout.streamed, layout.mapping, subject.machine, subject.problem);
   const Placement placement = place(placer, tile);
@@ -26,6 +37,7 @@ QueryAnswer answer_of(const Subject& subject, const Layout& layout, const Tile& 
     answer.predicted = answer_of(prediction);
   }
   answer.levels = levels_of(subject, placement.placed, clock);
+  if (subject.abstract()) judge_abstract(answer);
   add_optimum(subject, layout, placement.placed, answer);
   return answer;
 }
@@ -36,13 +48,8 @@ QueryAnswer query(const Ask& ask) {
   const Subject subject = load_subject(ask);
   return at_shape([&] {
     const Layouts layouts = layouts_of(subject);
-    if (subject.abstract()) {
-      const Layout& layout = *layouts.front();
-      return answer_of(subject, layout, abstract_tile(subject, layout));
-    }
-    const Choice choice = choose(subject, layouts, 1);
-    const Tile tile = choice.selection.ranked.empty() ? least_illegal(subject, *choice.layout) : choice.selection.ranked.front().tile;
-    return answer_of(subject, *choice.layout, tile);
+    const Chosen chosen = choose_tile(subject, layouts);
+    return answer_of(subject, *chosen.layout, chosen.tile);
   });
 }
 

@@ -41,7 +41,8 @@ std::string peer_of(const Subject& subject, const std::string& form) {
     if (mapping.emit != form) continue;
     peers.push_back(name);
     const std::string type(name_of(subject.problem.dtype));
-    const bool typed = mapping.dtypes.empty() || std::find(mapping.dtypes.begin(), mapping.dtypes.end(), type) != mapping.dtypes.end();
+    const bool typed =
+        mapping.dtypes.empty() || std::find(mapping.dtypes.begin(), mapping.dtypes.end(), type) != mapping.dtypes.end();
     if (mapping.algorithm == subject.diagram.name && runs_on(mapping, subject.machine) && typed) return name;
   }
   throw Error("--emit", "no mapping of " + form + " computes " + subject.diagram.name + " there",

@@ -14,12 +14,15 @@ namespace {
 Machine machine_of(const Ask& ask) {
   if (ask.memory) {
     if (!ask.gpu.empty()) throw Error("--memory", "stands beside --gpu", "give one of the two");
-    if (!ask.kernel.empty()) throw Error("--kernel", "has no meaning with --memory", "leave it out: no kernel runs on the abstract machine");
-    if (!ask.dtype.empty()) throw Error("--dtype", "has no meaning with --memory", "leave it out: the abstract machine counts values");
+    if (!ask.kernel.empty())
+      throw Error("--kernel", "has no meaning with --memory", "leave it out: no kernel runs on the abstract machine");
+    if (!ask.dtype.empty())
+      throw Error("--dtype", "has no meaning with --memory", "leave it out: the abstract machine counts values");
     return abstract_machine(Count(*ask.memory));
   }
   if (ask.gpu == "here") {
-    throw Error("--gpu", "'here' needs CUDA, which this program was built without", "name the GPU: " + joined(builtin_machines()));
+    throw Error("--gpu", "'here' needs CUDA, which this program was built without",
+                "name the GPU: " + joined(builtin_machines()));
   }
   if (ask.gpu.empty()) throw Error("--gpu", "is missing", "a profile's name or a path to a YAML file");
   return load_machine(ask.gpu, "--gpu");
@@ -62,10 +65,12 @@ bool supports_sizes(const Mapping& mapping, const Diagram& diagram, const Sizes&
 
 bool takes_type(const Mapping& mapping, DType dtype) {
   const std::string name(name_of(dtype));
-  return mapping.dtypes.empty() || std::find(mapping.dtypes.begin(), mapping.dtypes.end(), name) != mapping.dtypes.end();
+  return mapping.dtypes.empty() ||
+         std::find(mapping.dtypes.begin(), mapping.dtypes.end(), name) != mapping.dtypes.end();
 }
 
-/// The level whose axes --tile addresses without a level's name: the lowest with a streamed axis, else with a grouped one.
+/// The level whose axes --tile addresses without a level's name: the lowest with a streamed axis, else with a grouped
+/// one.
 const LevelMapping* block_level(const Mapping& mapping) {
   const LevelMapping* found = nullptr;
   for (const LevelMapping& level : mapping.levels) {
@@ -133,7 +138,8 @@ std::unique_ptr<Layout> ideal_layout(const Subject& subject) {
   return layout;
 }
 
-/// The user's kernel. Whether it runs there is a matter of constraints, which the answer names; here only what cannot be laid out.
+/// The user's kernel. Whether it runs there is a matter of constraints, which the answer names; here only what cannot
+/// be laid out.
 std::unique_ptr<Layout> named_layout(const Subject& subject) {
   Mapping mapping = load_mapping(subject.ask.kernel, "--kernel");
   if (mapping.algorithm != subject.diagram.name) {

@@ -27,7 +27,7 @@ struct Subject {
 struct Layout {
   Mapping mapping;
   Streamed streamed;
-  bool ideal = false;  ///< no kernel: "kernel": null
+  bool ideal = false;                                  ///< no kernel: "kernel": null
   std::vector<std::pair<KnobId, std::int64_t>> fixed;  ///< the user's --tile
 };
 using Layouts = std::vector<std::unique_ptr<Layout>>;

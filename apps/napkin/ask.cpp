@@ -29,7 +29,8 @@ Option algorithm_operand() {
 Option gpu_option() { return {"--gpu", "G", "a profile's name (napkin list gpus) or a path to a profile's YAML"}; }
 
 Option memory_option() {
-  return {"--memory", "VALUES", "instead of --gpu: the abstract two-level machine whose low level holds so many values"};
+  return {"--memory", "VALUES",
+          "instead of --gpu: the abstract two-level machine whose low level holds so many values"};
 }
 
 Option kernel_option() {
@@ -51,7 +52,8 @@ std::vector<Option> problem_options() {
 
 Ask ask_without_machine(const Arguments& arguments) {
   Ask ask;
-  ask.algorithm = arguments.need_operand("ALGORITHM", "a built-in name (napkin list algorithms) or a path to a YAML file");
+  ask.algorithm =
+      arguments.need_operand("ALGORITHM", "a built-in name (napkin list algorithms) or a path to a YAML file");
   const std::string sizes = "axis sizes, such as q=8192,x=8192,d=128";
   ask.shape = parse_shape(arguments.need("--shape", sizes));
   ask.dtype = named(arguments, "--dtype", "an element type, such as bf16");

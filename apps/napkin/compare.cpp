@@ -34,10 +34,12 @@ Json json_of(const Laws& laws) {
                       {"transfer", report::json_of(level.transfer)},
                       {"time", report::json_of(level.time)}});
   }
-  Json json = {{"levels", levels}, {"bound", laws.bound}, {"cluster", nullptr}, {"minima", Json::array()}, {"caching", nullptr}};
+  Json json = {
+      {"levels", levels}, {"bound", laws.bound}, {"cluster", nullptr}, {"minima", Json::array()}, {"caching", nullptr}};
   if (laws.cluster) {
     Json savings = Json::array();
-    for (const auto& [size, saving] : laws.cluster->savings) savings.push_back({{"size", size}, {"time", report::json_of(saving)}});
+    for (const auto& [size, saving] : laws.cluster->savings)
+      savings.push_back({{"size", size}, {"time", report::json_of(saving)}});
     json["cluster"] = {{"size", laws.cluster->size}, {"savings", savings}};
   }
   for (const MinimaLaw& minima : laws.minima) {
@@ -46,7 +48,9 @@ Json json_of(const Laws& laws) {
     json["minima"].push_back({{"level", minima.level}, {"least", least}});
   }
   if (laws.caching) {
-    json["caching"] = {{"level", laws.caching->level}, {"factors", laws.caching->factors}, {"ratio", report::json_of(laws.caching->ratio)}};
+    json["caching"] = {{"level", laws.caching->level},
+                       {"factors", laws.caching->factors},
+                       {"ratio", report::json_of(laws.caching->ratio)}};
   }
   return json;
 }
@@ -68,11 +72,17 @@ Json json_of(const CompareAnswer& answer) {
   Json quantisation = Json::array();
   for (const QuantisationAnswer& law : answer.quantisation) {
     Json terms = Json::array();
-    for (const auto& [beta, gain] : law.terms) terms.push_back({{"beta", report::json_of(beta)}, {"gain", report::json_of(gain)}});
-    quantisation.push_back({{"gpu", law.gpu}, {"from", law.from}, {"to", law.to}, {"gain", report::json_of(law.gain)}, {"terms", terms}});
+    for (const auto& [beta, gain] : law.terms)
+      terms.push_back({{"beta", report::json_of(beta)}, {"gain", report::json_of(gain)}});
+    quantisation.push_back(
+        {{"gpu", law.gpu}, {"from", law.from}, {"to", law.to}, {"gain", report::json_of(law.gain)}, {"terms", terms}});
   }
-  return {{"command", "compare"},        {"algorithm", head.algorithm}, {"mask", report::json_of(head.mask)},
-          {"shape", report::json_of(head.shape)}, {"machines", machines}, {"quantisation", quantisation}};
+  return {{"command", "compare"},
+          {"algorithm", head.algorithm},
+          {"mask", report::json_of(head.mask)},
+          {"shape", report::json_of(head.shape)},
+          {"machines", machines},
+          {"quantisation", quantisation}};
 }
 
 /// "l2 0.55 GB, shared 8.66 GB"
@@ -94,8 +104,9 @@ std::string machines_table(const CompareAnswer& answer, const Style& style) {
       table.add({*s.head.gpu, s.head.dtype, "-", "-", "nothing fits", kernel});
       continue;
     }
-    table.add({*s.head.gpu, s.head.dtype, report::time_text(s.predicted->time), fmt::format("{:.1f}", s.predicted->tflops),
-               s.predicted->bound, kernel, transfers_text(s.levels), report::text_of(s.head.tile)});
+    table.add({*s.head.gpu, s.head.dtype, report::time_text(s.predicted->time),
+               fmt::format("{:.1f}", s.predicted->tflops), s.predicted->bound, kernel, transfers_text(s.levels),
+               report::text_of(s.head.tile)});
   }
   return table.text(style, "  ");
 }
@@ -104,7 +115,8 @@ std::string minima_text(const std::vector<MinimaLaw>& minima) {
   std::string text;
   for (const MinimaLaw& law : minima) {
     text += (text.empty() ? "" : "; ") + law.level + ":";
-    for (const auto& [name, value] : law.least) text += fmt::format(" {} >= {}", name, report::number_text(std::ceil(value)));
+    for (const auto& [name, value] : law.least)
+      text += fmt::format(" {} >= {}", name, report::number_text(std::ceil(value)));
   }
   return text;
 }
@@ -120,7 +132,8 @@ std::string cluster_text(const ClusterLaw& law) {
 
 /// The best that any kernel could do by transfers alone, and what it takes.
 std::string laws_table(const CompareAnswer& answer, const Style& style) {
-  Table table({"<gpu", "<type", "<least transfer H* and its time, by level", "<keeps the tensor units fed", "<cluster", "<nodes that share a cache's tile"});
+  Table table({"<gpu", "<type", "<least transfer H* and its time, by level", "<keeps the tensor units fed", "<cluster",
+               "<nodes that share a cache's tile"});
   for (const ComparedMachine& machine : answer.machines) {
     const Head& head = machine.selected.head;
     if (!machine.laws) {
@@ -129,11 +142,14 @@ std::string laws_table(const CompareAnswer& answer, const Style& style) {
     }
     std::string levels;
     for (const LevelLaw& level : machine.laws->levels) {
-      levels += fmt::format("{}{} {} {}", levels.empty() ? "" : ", ", level.name,
-                            report::transfer_text(static_cast<std::int64_t>(level.transfer)), report::time_text(level.time));
+      levels +=
+          fmt::format("{}{} {} {}", levels.empty() ? "" : ", ", level.name,
+                      report::transfer_text(static_cast<std::int64_t>(level.transfer)), report::time_text(level.time));
     }
     std::string caching;
-    if (machine.laws->caching) caching = fmt::format("{} ({:.4f} of the ideal)", fmt::join(machine.laws->caching->factors, "x"), machine.laws->caching->ratio);
+    if (machine.laws->caching)
+      caching = fmt::format("{} ({:.4f} of the ideal)", fmt::join(machine.laws->caching->factors, "x"),
+                            machine.laws->caching->ratio);
     table.add({*head.gpu, head.dtype, levels, minima_text(machine.laws->minima),
                machine.laws->cluster ? cluster_text(*machine.laws->cluster) : "", caching});
   }
@@ -176,7 +192,10 @@ Reply run(const Arguments& arguments, const Style& style) {
 
 Command compare_command() {
   return {"compare", "one algorithm on several GPUs and in several element types", algorithm_operand(),
-          options({{{"--gpus", "A,B,...", "profiles' names or paths"}}, problem_options(), {kernel_option(), tile_option(), json_option()}}), run};
+          options({{{"--gpus", "A,B,...", "profiles' names or paths"}},
+                   problem_options(),
+                   {kernel_option(), tile_option(), json_option()}}),
+          run};
 }
 
 }  // namespace napkin::cli

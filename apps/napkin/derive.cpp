@@ -6,6 +6,7 @@
 #include "apps/library/measure.hpp"
 #include "apps/napkin/ask.hpp"
 #include "apps/napkin/commands.hpp"
+#include "apps/report/configuration.hpp"
 #include "apps/report/file.hpp"
 #include "apps/report/json.hpp"
 #include "apps/report/svg.hpp"
@@ -25,6 +26,7 @@ using report::Style;
 struct Derivation {
   Head head;
   Streamed streamed;
+  std::optional<report::Configuration> configuration;
 };
 
 bool asks_for_machine(const Arguments& arguments) {
@@ -37,21 +39,20 @@ bool asks_for_machine(const Arguments& arguments) {
 /// With the roles that the kernel gives to the axes, for the tile that would run.
 Derivation derive_for_machine(const Arguments& arguments) {
   const Subject subject = load_subject(ask_of(arguments));
-  return at_shape([&]() -> Derivation {
+  return at_shape([&] {
     const Layouts layouts = layouts_of(subject);
-    if (subject.abstract()) {
-      const Tile tile = abstract_tile(subject, *layouts.front());
-      return {head_of(subject, *layouts.front(), &tile), layouts.front()->streamed};
-    }
-    const Choice choice = choose(subject, layouts, 1);
-    const Tile tile = choice.selection.ranked.empty() ? least_illegal(subject, *choice.layout) : choice.selection.ranked.front().tile;
-    return {head_of(subject, *choice.layout, &tile), choice.layout->streamed};
+    const Chosen chosen = choose_tile(subject, layouts);
+    const Placer placer(chosen.layout->streamed, chosen.layout->mapping, subject.machine, subject.problem);
+    const PlacedDiagram placed = placer.place(chosen.tile);
+    return Derivation{head_of(subject, *chosen.layout, &chosen.tile), chosen.layout->streamed,
+                      report::configuration_of(placed)};
   });
 }
 
 Derivation derivation_of(const Arguments& arguments) {
   if (asks_for_machine(arguments)) return derive_for_machine(arguments);
-  const std::string name = arguments.need_operand("ALGORITHM", "a built-in name (napkin list algorithms) or a path to a YAML file");
+  const std::string name =
+      arguments.need_operand("ALGORITHM", "a built-in name (napkin list algorithms) or a path to a YAML file");
   Derivation derivation;
   derivation.streamed = derive(load_diagram(name));
   derivation.head.algorithm = derivation.streamed.diagram.name;
@@ -94,10 +95,11 @@ std::string axes_table(const Streamed& streamed, const Style& style) {
 Json steps_json(const Streamed& streamed) {
   Json steps = Json::array();
   for (const DerivationStep& step : streamed.steps) {
-    steps.push_back({{"rule", step.rule},
-                     {"operation", step.operation ? Json(print_operation(streamed.diagram, *step.operation)) : Json(nullptr)},
-                     {"axis", step.axis ? Json(streamed.diagram.axes[static_cast<std::size_t>(*step.axis)].name) : Json(nullptr)},
-                     {"text", step.text}});
+    steps.push_back(
+        {{"rule", step.rule},
+         {"operation", step.operation ? Json(print_operation(streamed.diagram, *step.operation)) : Json(nullptr)},
+         {"axis", step.axis ? Json(streamed.diagram.axes[static_cast<std::size_t>(*step.axis)].name) : Json(nullptr)},
+         {"text", step.text}});
   }
   return steps;
 }
@@ -110,6 +112,7 @@ Json json_of(const Derivation& derivation) {
   json["steps"] = steps_json(streamed);
   json["labels"] = print_labels(streamed);
   json["pseudocode"] = print_pseudocode(streamed);
+  json["table"] = derivation.configuration ? report::json_of(*derivation.configuration) : Json(nullptr);
   return json;
 }
 
@@ -129,6 +132,10 @@ std::string everything(const Derivation& derivation, const Style& style) {
   part("derivation", print_steps(streamed));
   part("labelled", print_labels(streamed));
   part("program of one group", print_pseudocode(streamed));
+  if (derivation.configuration) {
+    part("configuration of " + report::text_of(derivation.head.tile),
+         report::text_of(*derivation.configuration, style));
+  }
   return text;
 }
 
@@ -136,16 +143,20 @@ std::string text_of(const Derivation& derivation, const std::string& show, const
   if (show == "diagram") return with_newline(print(derivation.streamed.diagram));
   if (show == "labels") return with_newline(print_labels(derivation.streamed));
   if (show == "pseudocode") return with_newline(print_pseudocode(derivation.streamed));
+  if (show == "table") return report::text_of(*derivation.configuration, style);
   return everything(derivation, style);
 }
 
 Reply run(const Arguments& arguments, const Style& style) {
   const std::vector<std::string> parts = {"diagram", "labels", "pseudocode", "table"};
-  const std::string show = arguments.has("--show") ? arguments.need("--show", "one of " + joined(parts)) : std::string();
+  const std::string show =
+      arguments.has("--show") ? arguments.need("--show", "one of " + joined(parts)) : std::string();
   if (!show.empty() && std::find(parts.begin(), parts.end(), show) == parts.end()) {
     throw Error("--show", in_quotes(show) + " cannot be shown", one_of(show, parts));
   }
   const Derivation derivation = derivation_of(arguments);
+  if (show == "table" && !derivation.configuration)
+    throw Error("--show", "a table needs a machine and sizes", "add --gpu and --shape");
   Reply reply;
   reply.out = arguments.has("--json") ? report::line_of(json_of(derivation)) : text_of(derivation, show, style);
   if (arguments.has("--svg")) {
@@ -159,10 +170,14 @@ Reply run(const Arguments& arguments, const Style& style) {
 
 Command derive_command() {
   return {"derive", "how the fused, streamed algorithm follows from the text of the unfused one", algorithm_operand(),
-          options({{gpu_option(), memory_option()}, problem_options(),
-                   {kernel_option(), tile_option(),
-                    {"--show", "PART", "only this: diagram, labels, pseudocode or table (the configuration table; needs --gpu)"},
-                    {"--svg", "FILE", "also draw the labelled diagram"}, json_option()}}),
+          options({{gpu_option(), memory_option()},
+                   problem_options(),
+                   {kernel_option(),
+                    tile_option(),
+                    {"--show", "PART",
+                     "only this: diagram, labels, pseudocode or table (the configuration table; needs --gpu)"},
+                    {"--svg", "FILE", "also draw the labelled diagram"},
+                    json_option()}}),
           run};
 }
 

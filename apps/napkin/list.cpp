@@ -124,7 +124,11 @@ Reply run(const Arguments& arguments, const report::Style& style) {
 }  // namespace
 
 Command list_command() {
-  return {"list", "the GPUs, algorithms and kernels known by name", {"WHAT", "", "gpus, algorithms or kernels"}, {json_option()}, run};
+  return {"list",
+          "the GPUs, algorithms and kernels known by name",
+          {"WHAT", "", "gpus, algorithms or kernels"},
+          {json_option()},
+          run};
 }
 
 }  // namespace napkin::cli

@@ -62,7 +62,8 @@ int complain(std::string_view message) {
 
 int print(const Reply& reply) {
   const bool written = std::fwrite(reply.out.data(), 1, reply.out.size(), stdout) == reply.out.size();
-  if (std::fflush(stdout) != 0 || !written) return complain("standard output: cannot be written: check its disk or pipe");
+  if (std::fflush(stdout) != 0 || !written)
+    return complain("standard output: cannot be written: check its disk or pipe");
   std::fwrite(reply.note.data(), 1, reply.note.size(), stderr);
   return reply.code;
 }
@@ -77,6 +78,7 @@ int main(int argc, char** argv) {
   } catch (const std::bad_alloc&) {
     return complain("napkin: this needs more memory than there is: use smaller sizes");
   } catch (const std::exception& error) {
-    return complain(std::string("napkin: internal error: ") + error.what() + ": please report it with the command line");
+    return complain(std::string("napkin: internal error: ") + error.what() +
+                    ": please report it with the command line");
   }
 }

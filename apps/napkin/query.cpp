@@ -18,10 +18,11 @@ Reply run(const Arguments& arguments, const report::Style& style) {
 }  // namespace
 
 Command query_command() {
-  return {"query", "what a tile moves and holds at each memory level, how long it takes, and what limits it",
-          algorithm_operand(),
-          options({{gpu_option(), memory_option()}, problem_options(), {kernel_option(), tile_option(), json_option()}}),
-          run};
+  return {
+      "query", "what a tile moves and holds at each memory level, how long it takes, and what limits it",
+      algorithm_operand(),
+      options({{gpu_option(), memory_option()}, problem_options(), {kernel_option(), tile_option(), json_option()}}),
+      run};
 }
 
 }  // namespace napkin::cli

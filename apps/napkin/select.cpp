@@ -32,7 +32,8 @@ Reply run(const Arguments& arguments, const report::Style& style) {
   Ask ask = ask_of(arguments);
   const int top = top_of(arguments);
   if (const auto form = arguments.find("--emit")) {
-    if (arguments.has("--json")) throw Error("--json", "stands beside --emit", "--emit json is JSON already: give one of the two");
+    if (arguments.has("--json"))
+      throw Error("--json", "stands beside --emit", "--emit json is JSON already: give one of the two");
     const Emission emission = emit(ask, *form, top);
     return {emission.text, emission.found ? "" : emission.because + "\n", emission.found ? 0 : 1};
   }
@@ -46,7 +47,10 @@ Reply run(const Arguments& arguments, const report::Style& style) {
 
 Command select_command() {
   return {"select", "which configuration a kernel should use, why, and the runners-up", algorithm_operand(),
-          options({{gpu_option()}, problem_options(), {kernel_option(), tile_option(),
+          options({{gpu_option()},
+                   problem_options(),
+                   {kernel_option(),
+                    tile_option(),
                     {"--top", "N", "how many configurations to rank (default 5)"},
                     {"--emit", "FORM", "print the configuration for another program: json, cpp, triton or fa3"},
                     json_option()}}),

@@ -15,7 +15,8 @@ namespace napkin::report {
 namespace {
 
 [[noreturn]] void fail(const std::string& path, const std::string& where, int error) {
-  throw Error(where, in_quotes(path) + " cannot be written: " + std::strerror(error), "a path in a folder that you may write to");
+  throw Error(where, in_quotes(path) + " cannot be written: " + std::strerror(error),
+              "a path in a folder that you may write to");
 }
 
 /// True when everything was written; errno says why not.

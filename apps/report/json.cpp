@@ -41,6 +41,12 @@ Json violations_json(const std::vector<ViolationAnswer>& violations) {
   return list;
 }
 
+/// A result of floating-point algebra without the noise of its last digits: 240000.00000000015 is 240000.
+Json clean(double number) {
+  const double whole = std::round(number);
+  return json_of(std::abs(number - whole) <= 1e-12 * std::abs(whole) ? whole : number);
+}
+
 }  // namespace
 
 Json json_of(double number) {
@@ -93,15 +99,15 @@ Json json_of(const std::vector<LevelAnswer>& levels) {
 Json json_of(const OptimumAnswer& optimum) {
   Json terms = Json::array();
   for (const auto& term : optimum.terms) {
-    terms.push_back({{"alpha", json_of(term.alpha)}, {"beta", json_of(term.beta)}});
+    terms.push_back({{"alpha", clean(term.alpha)}, {"beta", clean(term.beta)}});
   }
   Json group = Json::object();
-  for (const auto& [name, size] : optimum.group) group[name] = json_of(size);
+  for (const auto& [name, size] : optimum.group) group[name] = clean(size);
   Json integer = nullptr;
   if (optimum.integer) {
     integer = {{"transfer", optimum.integer->transfer}, {"group", json_of(optimum.integer->group)}};
   }
-  return {{"terms", terms}, {"transfer", json_of(optimum.transfer)}, {"group", group}, {"integer", integer}};
+  return {{"terms", terms}, {"transfer", clean(optimum.transfer)}, {"group", group}, {"integer", integer}};
 }
 
 Json json_of(const Head& head, std::string_view command) {
@@ -147,8 +153,6 @@ Json json_of(const SelectAnswer& answer) {
   return json;
 }
 
-std::string line_of(const Json& json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
-}
+std::string line_of(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n"; }
 
 }  // namespace napkin::report

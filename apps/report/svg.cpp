@@ -20,8 +20,8 @@ struct Band {
 
 struct Picture {
   const Streamed& streamed;
-  std::vector<Band> bands;      // by ArrayId
-  std::vector<int> lane_top;    // y of each lane
+  std::vector<Band> bands;    // by ArrayId
+  std::vector<int> lane_top;  // y of each lane
   int height = 0;
 
   explicit Picture(const Streamed& s);
@@ -154,11 +154,14 @@ std::string box_of(const Picture& picture, std::size_t index) {
     over += (over.empty() ? "over " : ", ") + picture.diagram().axes[static_cast<std::size_t>(axis)].name;
   }
   const int middle = (first + last) / 2;
-  std::string svg = fmt::format("<rect class=\"box\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" rx=\"6\"><title>{}</title></rect>\n",
-                                x - box_width / 2, first - 12, box_width, last - first + 24,
-                                escaped(print_operation(picture.diagram(), static_cast<OpId>(index))));
-  svg += fmt::format("<text class=\"op\" x=\"{}\" y=\"{}\">{}</text>\n", x, middle + (over.empty() ? 4 : -4), escaped(what));
-  if (!over.empty()) svg += fmt::format("<text class=\"over\" x=\"{}\" y=\"{}\">{}</text>\n", x, middle + 12, escaped(over));
+  std::string svg = fmt::format(
+      "<rect class=\"box\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" rx=\"6\"><title>{}</title></rect>\n",
+      x - box_width / 2, first - 12, box_width, last - first + 24,
+      escaped(print_operation(picture.diagram(), static_cast<OpId>(index))));
+  svg += fmt::format("<text class=\"op\" x=\"{}\" y=\"{}\">{}</text>\n", x, middle + (over.empty() ? 4 : -4),
+                     escaped(what));
+  if (!over.empty())
+    svg += fmt::format("<text class=\"over\" x=\"{}\" y=\"{}\">{}</text>\n", x, middle + 12, escaped(over));
   return svg;
 }
 
@@ -175,8 +178,9 @@ text.group { fill: #2a6fbb; font-size: 11px } text.stream { fill: #b8651b; font-
 std::string legend(int y) {
   std::string svg;
   int x = margin;
-  for (const auto& [role, text] : {std::pair("group", "grouped: split among blocks"), std::pair("stream", "streamed: walked in chunks"),
-                                   std::pair("whole", "whole: held at full size")}) {
+  for (const auto& [role, text] :
+       {std::pair("group", "grouped: split among blocks"), std::pair("stream", "streamed: walked in chunks"),
+        std::pair("whole", "whole: held at full size")}) {
     svg += fmt::format("<line class=\"{}\" x1=\"{}\" y1=\"{}\" x2=\"{}\" y2=\"{}\"/>\n", role, x, y, x + 24, y);
     svg += fmt::format("<text class=\"{}\" x=\"{}\" y=\"{}\">{}</text>\n", role, x + 30, y + 4, text);
     x += 210;
@@ -189,8 +193,9 @@ std::string legend(int y) {
 std::string svg_of(const Streamed& streamed) {
   const Picture picture(streamed);
   const int width = std::max(column_x(picture.columns() - 1) + margin + 20, 680);
-  std::string svg = fmt::format("<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0}\" height=\"{1}\" viewBox=\"0 0 {0} {1}\">\n",
-                                width, picture.height + 20);
+  std::string svg =
+      fmt::format("<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0}\" height=\"{1}\" viewBox=\"0 0 {0} {1}\">\n",
+                  width, picture.height + 20);
   svg += style;
   svg += fmt::format("<rect width=\"{}\" height=\"{}\" fill=\"#fff\"/>\n", width, picture.height + 20);
   svg += fmt::format("<text class=\"title\" x=\"{}\" y=\"28\">{}</text>\n", margin, escaped(picture.diagram().name));

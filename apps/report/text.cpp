@@ -43,8 +43,7 @@ std::string kernel_text(const Head& head) {
 std::string prediction_line(const PredictedAnswer& predicted) {
   std::string text = fmt::format("{}  {}  bound by {}  {} cycles at {}", time_text(predicted.time),
                                  tflops_text(predicted.tflops), predicted.bound,
-                                 count_text(static_cast<std::int64_t>(predicted.cycles)),
-                                 clock_text(predicted.clock));
+                                 count_text(static_cast<std::int64_t>(predicted.cycles)), clock_text(predicted.clock));
   if (!predicted.clock_source.empty()) text += " (" + predicted.clock_source + ")";
   if (predicted.power) text += fmt::format("  {:.0f} W", *predicted.power);
   return text;
@@ -73,11 +72,14 @@ std::string optimum_text(const QueryAnswer& answer, bool values, const Style& st
   const OptimumAnswer& optimum = *answer.optimum;
   std::string groups;
   for (const auto& [name, size] : optimum.group) groups += fmt::format(" {}={:.4g}", name, size);
-  std::string text = entry("optimum", fmt::format("H* = {} at{} (real-valued)", amount(optimum.transfer), groups), style);
+  std::string text =
+      entry("optimum", fmt::format("H* = {} at{} (real-valued)", amount(optimum.transfer), groups), style);
   if (optimum.integer) {
     const auto& integer = *optimum.integer;
-    text += entry("", fmt::format("{} at {} (whole numbers)", amount(static_cast<double>(integer.transfer)),
-                                  text_of(integer.group)), style);
+    text += entry(
+        "",
+        fmt::format("{} at {} (whole numbers)", amount(static_cast<double>(integer.transfer)), text_of(integer.group)),
+        style);
   }
   return text;
 }
@@ -141,13 +143,14 @@ std::string text_of_pipes(const PredictedAnswer& predicted) {
   auto pipes = predicted.pipes;
   std::stable_sort(pipes.begin(), pipes.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
   std::string text;
-  for (const auto& [name, busy] : pipes) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", name, percent_text(busy));
+  for (const auto& [name, busy] : pipes)
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", name, percent_text(busy));
   return text;
 }
 
 std::string table_of(const std::vector<LevelAnswer>& levels, bool values, const Style& style) {
   const auto moved = [&](std::int64_t n) { return values ? count_text(n) : transfer_text(n); };
-  const auto held = [&](std::int64_t n) { return values ? count_text(n) : memory_text(n); };
+  const auto held = [&](std::int64_t n) { return n == 0 ? "-" : values ? count_text(n) : memory_text(n); };
   Table table({"<level", "groups", "load", "store", "H per group", values ? "" : "delivered", "bandwidth", "time",
                "M as drawn", "M live", values ? "" : "M allocated", "of"});
   for (const LevelAnswer& level : levels) {
@@ -167,8 +170,10 @@ std::string text_of(const QueryAnswer& answer, const Style& style) {
   text += entry("tile", style.strong(text_of(answer.head.tile)), style);
   text += entry("legal", answer.legal ? "yes" : violation_text(answer.violations), style);
   if (answer.predicted) text += prediction_text(*answer.predicted, style);
-  text += entry("work", fmt::format("{}, {} executed, {} exponentials", work_text(answer.work.flops),
-                                    work_text(answer.work.executed_flops), count_text(answer.work.exponentials)), style);
+  text += entry("work",
+                fmt::format("{}, {} executed, {} exponentials", work_text(answer.work.flops),
+                            work_text(answer.work.executed_flops), count_text(answer.work.exponentials)),
+                style);
   text += "\n" + table_of(answer.levels, values, style) + "\n";
   text += formula_text(answer.formula, style);
   if (answer.optimum) text += optimum_text(answer, values, style);
@@ -178,8 +183,9 @@ std::string text_of(const QueryAnswer& answer, const Style& style) {
 std::string text_of(const SelectAnswer& answer, const Style& style) {
   std::string text = head_text(answer.head, style);
   text += entry("kernel", kernel_text(answer.head), style);
-  if (!answer.predicted) return text + entry("tile", "none", style) + entry("why", answer.because, style) +
-                                entry("space", space_text(answer), style);
+  if (!answer.predicted)
+    return text + entry("tile", "none", style) + entry("why", answer.because, style) +
+           entry("space", space_text(answer), style);
   text += entry("tile", style.strong(text_of(answer.head.tile)), style);
   text += entry("why", answer.because, style);
   text += prediction_text(*answer.predicted, style);

@@ -52,9 +52,7 @@ std::string memory_text(std::int64_t bytes) {
   return fmt::format("{:.1f} {}", value, units[at]);
 }
 
-std::string time_text(double seconds) {
-  return scaled(seconds * 1e9, 1e3, std::array{"ns", "us", "ms", "s"});
-}
+std::string time_text(double seconds) { return scaled(seconds * 1e9, 1e3, std::array{"ns", "us", "ms", "s"}); }
 
 std::string rate_text(double bytes_per_second) {
   return scaled(bytes_per_second / 1e9, 1e3, std::array{"GB/s", "TB/s", "PB/s"});
@@ -63,7 +61,8 @@ std::string rate_text(double bytes_per_second) {
 std::string clock_text(double hertz) { return fmt::format("{:.3f} GHz", hertz / 1e9); }
 
 std::string work_text(std::int64_t flop) {
-  return scaled(static_cast<double>(flop), 1e3, std::array{"FLOP", "kFLOP", "MFLOP", "GFLOP", "TFLOP", "PFLOP", "EFLOP"});
+  return scaled(static_cast<double>(flop), 1e3,
+                std::array{"FLOP", "kFLOP", "MFLOP", "GFLOP", "TFLOP", "PFLOP", "EFLOP"});
 }
 
 std::string tflops_text(double tflops) { return four_digits(tflops) + " TFLOP/s"; }

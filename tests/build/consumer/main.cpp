@@ -1,13 +1,34 @@
-// TODO: once apps/library/napkin.hpp is there, include <napkin/napkin.hpp> and ask a query.
+// A program of a user: asks which tile attention should use, and reads the answer as plain values.
+#include <napkin/napkin.hpp>
+
 #include <cstdio>
 
-#include "model/base/count.hpp"
-#include "model/base/dtype.hpp"
-#include "model/base/embedded.hpp"
-
 int main() {
-  const napkin::Count blocks = napkin::ceil_div(8192, 176);
-  std::printf("consumer: %lld blocks, %d bits, %zu files\n", static_cast<long long>(blocks.get()),
-              napkin::bits(napkin::DType::bf16), napkin::embedded_files().size());
-  return blocks == napkin::Count(47) ? 0 : 1;
+  napkin::Ask ask;
+  ask.algorithm = "attention";
+  ask.gpu = "h200-sxm";
+  ask.shape = napkin::parse_shape("h=16,q=8192,x=8192,d=128");
+  const napkin::SelectAnswer answer = napkin::select(ask);
+  if (!answer.found || !answer.predicted) return 1;
+
+  std::printf("consumer: %s:", answer.head.kernel->c_str());
+  for (const napkin::KnobValue& knob : answer.head.tile) {
+    std::printf(" %s=%s", knob.name.c_str(),
+                knob.word.empty() ? std::to_string(knob.number).c_str() : knob.word.c_str());
+  }
+  std::printf(", %.0f us\n", answer.predicted->time * 1e6);
+
+  ask.tile = napkin::parse_tile("q=128,x=128");
+  for (const napkin::LevelAnswer& level : napkin::query(ask).levels) {
+    std::printf("consumer: %s moves %lld bytes\n", level.name.c_str(), static_cast<long long>(level.transfer));
+  }
+
+  try {
+    ask.gpu = "h200";
+    (void)napkin::query(ask);
+    return 1;
+  } catch (const napkin::Error& error) {
+    std::printf("consumer: %s\n", error.what());
+  }
+  return 0;
 }

@@ -1,0 +1,176 @@
+// Answers that are known beforehand, asked as a user asks them.
+
+#include <cmath>
+
+#include "tests/golden/cli.hpp"
+
+namespace {
+
+using cli::Folder;
+using cli::Json;
+using cli::napkin;
+
+Json answer(const std::string& line) {
+  const auto run = napkin(line + " --json");
+  CAPTURE(line);
+  CAPTURE(run.err);
+  REQUIRE(run.code == 0);
+  return run.json();
+}
+
+Json level(const Json& json, const std::string& name) {
+  for (const Json& one : json["levels"]) {
+    if (one["name"] == name) return one;
+  }
+  FAIL("no level " << name);
+  return {};
+}
+
+TEST_CASE("the headline number: attention's load into shared memory") {
+  const Json json =
+      answer("query attention --gpu h200-sxm --shape b=2,h=16,q=8192,x=8192,d=128 --dtype bf16 --tile q=128,x=128");
+  CHECK(json["tile"]["q"] == 128);
+  CHECK(json["tile"]["x"] == 128);
+  CHECK(level(json, "shared")["load"] == 8657043456LL);
+  CHECK(level(json, "shared")["groups"] == 2 * 16 * 64);
+}
+
+/// The vectors of theory section 18: sizes, tile, and what they move and hold.
+struct Vector {
+  const char* name;
+  const char* line;
+  std::int64_t per_group, groups, transfer, memory;
+};
+constexpr Vector vectors[] = {
+    {"Fig. 18", "matmul --memory 118 --shape a=60,b=50,c=40 --tile a=6,c=8,b=5", 748, 50, 37400, 118},
+    {"Fig. 21", "attention --memory 512 --shape q=96,x=80,d=16 --tile q=12,x=4", 2944, 8, 23552, 512},
+    {"multi-head", "attention --memory 1024 --shape h=8,q=96,x=80,d=16 --tile h=2,q=12,x=4", 5888, 32, 188416, 1024},
+    {"grouped queries", "attention --memory 896 --shape g=4,q=96,x=80,d=16 --tile g=2,q=12,x=4", 3328, 16, 53248, 896},
+};
+
+TEST_CASE("the abstract machine's vectors") {
+  for (const Vector& vector : vectors) {
+    CAPTURE(std::string(vector.name));
+    const Json json = answer(std::string("query ") + vector.line);
+    const Json low = level(json, "low");
+    CHECK(low["transfer_per_group"] == vector.per_group);
+    CHECK(low["groups"] == vector.groups);
+    CHECK(low["transfer"] == vector.transfer);
+    CHECK(low["memory_lower_bound"] == vector.memory);
+    CHECK(json["legal"] == true);
+  }
+  CHECK(answer("query attention --memory 511 --shape q=96,x=80,d=16 --tile q=12,x=4")["legal"] == false);
+}
+
+TEST_CASE("matmul's exact optimum") {
+  struct Optimum {
+    std::int64_t memory, transfer, a, c;
+  };
+  for (const auto& [memory, transfer, a, c] :
+       {Optimum{64, 32025600, 7, 7}, {1024, 7372800, 30, 32}, {65536, 1152000, 240, 270}}) {
+    const Json json = answer("query matmul --memory " + std::to_string(memory) + " --shape a=480,b=480,c=480");
+    CHECK(json["optimum"]["integer"]["transfer"] == transfer);
+    CHECK(json["optimum"]["integer"]["group"] == Json({{"a", a}, {"c", c}}));
+    CHECK(json["tile"] == Json({{"a", a}, {"b", 1}, {"c", c}}));  // no --tile: that optimum
+    CHECK(level(json, "low")["transfer"] == transfer);
+    CHECK(json["optimum"]["transfer"].get<double>() <= static_cast<double>(transfer));
+  }
+}
+
+TEST_CASE("axes with a default of 1 have groups of 1; given sizes are kept and the others follow") {
+  const Json whole = answer("query attention --memory 4096 --shape b=2,h=4,g=2,q=256,x=256,d=16");
+  CHECK(whole["tile"]["b"] == 1);
+  CHECK(whole["tile"]["h"] == 1);
+  CHECK(whole["tile"]["g"] == 1);
+  CHECK(whole["tile"]["x"] == 1);
+  const Json fixed = answer("query matmul --memory 1024 --shape a=480,b=480,c=480 --tile a=16");
+  CHECK(fixed["tile"]["a"] == 16);
+  CHECK(fixed["tile"]["c"] == 59);  // 16 + 59 + 16 c <= 1024, and 480 / 59 rounds up to 9 groups
+  CHECK(fixed["legal"] == true);
+}
+
+TEST_CASE("closed forms as data") {
+  const Json attention = answer("query attention --memory 4096 --shape q=100000,x=100000,d=16");
+  REQUIRE(attention["optimum"]["terms"].size() == 2);
+  CHECK(attention["optimum"]["terms"][0] == Json({{"alpha", 2LL * 100000 * 16}, {"beta", 0}}));
+  CHECK(attention["optimum"]["terms"][1] == Json({{"alpha", 4LL * 100000 * 100000 * 16 * 16}, {"beta", 1}}));
+  const Json matmul = answer("query matmul --memory 4096 --shape a=5000,b=4000,c=3000");
+  REQUIRE(matmul["optimum"]["terms"].size() == 2);
+  CHECK(matmul["optimum"]["terms"][1]["beta"] == 0.5);
+  CHECK(matmul["optimum"]["terms"][1]["alpha"].get<double>() == doctest::Approx(2.0 * 5000 * 4000 * 3000));
+}
+
+TEST_CASE("a shared.q is the q of the level where a block lives; an axis without a knob may be given its only size") {
+  const std::string line = "query attention --gpu h200-sxm --shape h=16,q=8192,x=8192,d=128 --tile ";
+  const Json plain = answer(line + "q=128,x=128");
+  CHECK(answer(line + "shared.q=128,shared.x=128") == plain);
+  CHECK(answer(line + "q=128,x=128,h=1,d=128") == plain);
+}
+
+TEST_CASE("a user's own files work exactly as built-in ones") {
+  const Folder folder;
+  const auto derived = answer("derive attention");
+  const std::string mine = folder.file("mine.yaml", derived["diagram"].get<std::string>());
+  const std::string rest = " --gpu h200-sxm --shape h=16,q=8192,x=8192,d=128";
+  CHECK(answer("query " + mine + rest) == answer("query attention" + rest));
+
+  const std::string other =
+      folder.file("two.yaml",
+                  "algorithm: two\naxes: {m: , k: , n: }\ninputs: [\"A[m,k]\", \"B[k,n]\"]\noperations:\n"
+                  "  - C[m,n] = contract over k (A, B)\n  - D[m,n] = map relu (C)\noutputs: [D]\n");
+  const Json own = answer("query " + other + " --gpu h200-sxm --shape m=512,k=512,n=512");
+  CHECK(own["algorithm"] == "two");
+  CHECK(own["kernel"].is_null());
+  CHECK(own["work"]["flops"] == 2LL * 512 * 512 * 512);
+}
+
+TEST_CASE("select says which tile and why") {
+  const auto run = napkin("select attention --gpu h200-sxm --shape h=16,q=8192,x=8192,d=128 --dtype bf16");
+  CHECK(run.code == 0);
+  CHECK(run.err.empty());
+  for (const char* part :
+       {"attention on h200-sxm", "attention_sm90", "q=", "x=", "bound by", "TFLOP/s", "candidates"}) {
+    CHECK_MESSAGE(run.out.find(part) != std::string::npos, part);
+  }
+  CHECK(run.out.find('\033') == std::string::npos);  // no terminal, no colours
+}
+
+TEST_CASE("nothing fits: exit 1, and the answer says what kept tiles out") {
+  const auto run = napkin(
+      "select attention --gpu h200-sxm --shape q=8192,x=8192,d=128 --kernel attention_sm90 --tile x=256,stages=4,q=192 "
+      "--json");
+  CHECK(run.code == 1);
+  const Json json = run.json();
+  CHECK(json["predicted"].is_null());
+  CHECK(json["tile"].empty());
+  CHECK_FALSE(json["rejected"].empty());
+  CHECK_FALSE(json["because"].get<std::string>().empty());
+}
+
+TEST_CASE("pictures are whole XML, and nothing else is left in the folder") {
+  for (const char* algorithm : {"attention", "matmul", "mlp", "softmax_contraction", "attention_backward"}) {
+    const Folder folder;
+    const std::string path = folder / "picture.svg";
+    const auto run = napkin(std::string("derive ") + algorithm + " --svg " + path);
+    CHECK(run.code == 0);
+    const std::string svg = cli::contents(path);
+    CHECK(svg.starts_with("<svg "));
+    CHECK(svg.ends_with("</svg>\n"));
+    CHECK(std::distance(std::filesystem::directory_iterator(folder / "."), {}) == 1);
+    const auto parsed =
+        cli::run_program({"python3", "-c", "import sys, xml.dom.minidom as m; m.parse(sys.argv[1])", path});
+    CHECK_MESSAGE(parsed.code == 0, parsed.err);
+  }
+}
+
+TEST_CASE("help and version go to stdout") {
+  CHECK(napkin("--help").out.find("select") != std::string::npos);
+  CHECK(napkin("--version").out.starts_with("napkin "));
+  for (const char* command : {"query", "select", "derive", "compare", "list"}) {
+    const auto run = napkin(std::string(command) + " --help");
+    CHECK(run.code == 0);
+    CHECK(run.out.find(std::string("usage: napkin ") + command) == 0);
+  }
+}
+
+}  // namespace

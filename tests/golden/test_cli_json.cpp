@@ -1,0 +1,204 @@
+// The JSON of every command, key by key. (design section 5)
+
+#include <cmath>
+
+#include "tests/golden/cli.hpp"
+
+namespace {
+
+using cli::Json;
+using cli::keys_of;
+using cli::napkin;
+using Keys = std::vector<std::string>;
+
+const std::string shape = " --shape b=2,h=16,q=8192,x=8192,d=128 ";
+const Keys head = {"command", "algorithm", "gpu", "kernel", "dtype", "mask", "shape", "tile"};
+const Keys level = {"name",
+                    "groups",
+                    "load",
+                    "store",
+                    "transfer",
+                    "delivered",
+                    "transfer_per_group",
+                    "memory_lower_bound",
+                    "memory_live",
+                    "memory",
+                    "memory_limit",
+                    "bandwidth",
+                    "time"};
+const Keys predicted = {"cycles", "clock", "power", "time", "tflops", "bound", "pipes"};
+
+Keys operator+(Keys a, const Keys& b) {
+  a.insert(a.end(), b.begin(), b.end());
+  return a;
+}
+
+/// One line, one object, exit 0.
+Json answer(const std::string& line) {
+  const auto run = napkin(line);
+  CAPTURE(line);
+  CAPTURE(run.err);
+  REQUIRE(run.code == 0);
+  CHECK(run.err.empty());
+  CHECK(run.out.find('\n') == run.out.size() - 1);
+  CHECK(run.out.find("nan") == std::string::npos);
+  CHECK(run.out.find("inf") == std::string::npos);
+  return run.json();
+}
+
+void check_prediction(const Json& json) {
+  CHECK(keys_of(json) == predicted);
+  CHECK(json["cycles"] > 0);
+  CHECK(json["clock"] > 1e8);
+  CHECK(json["time"] > 0);
+  CHECK(json["tflops"] > 0);
+  CHECK(json["bound"].is_string());
+  CHECK_FALSE(json["pipes"].empty());
+  for (const auto& [name, busy] : json["pipes"].items()) {
+    CHECK(busy >= 0);
+    CHECK(busy <= 1.0000001);
+  }
+}
+
+void check_levels(const Json& levels) {
+  REQUIRE(levels.is_array());
+  for (const Json& one : levels) {
+    CHECK(keys_of(one) == level);
+    CHECK(one["transfer"] == one["load"].get<std::int64_t>() + one["store"].get<std::int64_t>());
+    CHECK(one["groups"] > 0);
+  }
+}
+
+TEST_CASE("query on a GPU") {
+  const Json json = answer("query attention --gpu h200-sxm --dtype bf16 --json" + shape);
+  CHECK(keys_of(json) == head + Keys{"legal", "violations", "work", "levels", "formula", "optimum", "predicted"});
+  CHECK(json["command"] == "query");
+  CHECK(json["algorithm"] == "attention");
+  CHECK(json["gpu"] == "h200-sxm");
+  CHECK(json["kernel"] == "attention_sm90");
+  CHECK(json["dtype"] == "bf16");
+  CHECK(json["mask"] == "none");
+  CHECK(json["shape"] == Json({{"b", 2}, {"h", 16}, {"g", 1}, {"q", 8192}, {"x", 8192}, {"d", 128}, {"dv", 128}}));
+  CHECK(json["tile"]["q"].is_number_integer());
+  CHECK(json["tile"]["pingpong"].is_string());
+  CHECK(json["legal"] == true);
+  CHECK(json["violations"] == Json::array());
+  CHECK(keys_of(json["work"]) == Keys{"flops", "executed_flops", "exponentials"});
+  CHECK(json["work"]["flops"] == 4LL * 2 * 16 * 8192 * 8192 * 128);
+  check_levels(json["levels"]);
+  CHECK(keys_of(json["formula"]) == Keys{"transfer", "memory"});
+  CHECK(keys_of(json["optimum"]) == Keys{"terms", "transfer", "group", "integer"});
+  CHECK(keys_of(json["optimum"]["integer"]) == Keys{"transfer", "group"});
+  for (const Json& term : json["optimum"]["terms"]) CHECK(keys_of(term) == Keys{"alpha", "beta"});
+  check_prediction(json["predicted"]);
+}
+
+TEST_CASE("masks") {
+  CHECK(answer("query attention --gpu h200-sxm --causal --json" + shape)["mask"] == "causal");
+  CHECK(answer("query attention --gpu h200-sxm --window 1023,0 --json" + shape)["mask"] ==
+        Json({{"window", {1023, 0}}}));
+  CHECK(answer("query attention --gpu h200-sxm --window 9223372036854775807,9223372036854775807 --json" +
+               shape)["mask"]["window"][1] == 9223372036854775807LL);
+}
+
+TEST_CASE("a violated constraint is data, and the answer is still given") {
+  const Json json =
+      answer("query attention --gpu h200-sxm --json --kernel attention_sm90 --tile q=192,x=256,stages=4" + shape);
+  CHECK(json["legal"] == false);
+  REQUIRE_FALSE(json["violations"].empty());
+  for (const Json& violation : json["violations"]) {
+    CHECK(keys_of(violation) == Keys{"constraint", "needed", "available"});
+  }
+  CHECK(json["tile"]["q"] == 192);
+  CHECK(json["tile"]["x"] == 256);
+  CHECK(json["tile"]["stages"] == 4);
+  check_levels(json["levels"]);
+}
+
+TEST_CASE("no bundled kernel: the ideal mapping") {
+  const Json json = answer("query attention --gpu mi300x --json" + shape);
+  CHECK(json["kernel"].is_null());
+  check_levels(json["levels"]);
+  const auto run = napkin("select attention --gpu mi300x --json" + shape);
+  CHECK(run.code == 1);
+  CHECK(run.json()["kernel"].is_null());
+}
+
+TEST_CASE("query on the abstract machine") {
+  const Json json = answer("query attention --memory 512 --shape q=96,x=80,d=16 --json");
+  CHECK(keys_of(json) == head + Keys{"legal", "violations", "work", "levels", "formula", "optimum"});
+  CHECK(json["gpu"].is_null());
+  CHECK(json["kernel"].is_null());
+  REQUIRE(json["levels"].size() == 1);
+  CHECK(json["levels"][0]["name"] == "low");
+  CHECK(json["levels"][0]["memory"] == json["levels"][0]["memory_live"]);
+  CHECK(json["levels"][0]["memory_limit"] == 512);
+  CHECK(json["levels"][0]["bandwidth"].is_null());
+}
+
+TEST_CASE("select") {
+  const Json json = answer("select attention --gpu h200-sxm --dtype bf16 --top 4 --json" + shape);
+  CHECK(keys_of(json) == head + Keys{"predicted", "levels", "registers", "shared_memory", "occupancy", "alternatives",
+                                     "candidates", "rejected", "because"});
+  CHECK(json["command"] == "select");
+  check_prediction(json["predicted"]);
+  check_levels(json["levels"]);
+  CHECK(keys_of(json["registers"]) == Keys{"per_thread", "limit"});
+  CHECK(keys_of(json["shared_memory"]) == Keys{"bytes", "limit"});
+  CHECK(json["shared_memory"]["bytes"] <= json["shared_memory"]["limit"]);
+  CHECK(keys_of(json["occupancy"]) == Keys{"blocks_per_sm", "limited_by"});
+  REQUIRE(json["alternatives"].size() == 3);
+  double before = json["predicted"]["time"];
+  for (const Json& other : json["alternatives"]) {
+    CHECK(keys_of(other) == Keys{"tile", "predicted"});
+    CHECK(keys_of(other["tile"]) == keys_of(json["tile"]));
+    CHECK(keys_of(other["predicted"]) == predicted);
+    CHECK(other["predicted"]["time"] >= before);
+    before = other["predicted"]["time"];
+  }
+  CHECK(json["candidates"] > 1000);
+  CHECK(json["rejected"].is_object());
+  CHECK(json["because"].get<std::string>().size() > 20);
+}
+
+TEST_CASE("query answers about the tile that select selects") {
+  const Json selected = answer("select attention --gpu h200-sxm --json" + shape);
+  const Json queried = answer("query attention --gpu h200-sxm --json" + shape);
+  CHECK(queried["tile"] == selected["tile"]);
+  CHECK(queried["predicted"] == selected["predicted"]);
+  CHECK(queried["levels"] == selected["levels"]);
+}
+
+TEST_CASE("derive") {
+  const Json json = answer("derive attention --json");
+  CHECK(keys_of(json) == head + Keys{"diagram", "axes", "steps", "labels", "pseudocode", "table"});
+  CHECK(json["table"].is_null());
+  for (const Json& axis : json["axes"]) CHECK(keys_of(axis) == Keys{"name", "role", "streamable", "why"});
+  const Json with = answer("derive attention --gpu h200-sxm --json" + shape);
+  CHECK(keys_of(with) == keys_of(json));
+  CHECK(with["table"]["variables"].size() > 3);
+  CHECK(with["gpu"] == "h200-sxm");
+}
+
+TEST_CASE("compare") {
+  const Json json = answer("compare attention --gpus h200-sxm,a100-sxm-80 --dtype bf16,f16 --json" + shape);
+  CHECK(keys_of(json) == Keys{"command", "algorithm", "mask", "shape", "machines", "quantisation"});
+  REQUIRE(json["machines"].size() == 4);
+  CHECK(json["machines"][0]["gpu"] == "h200-sxm");
+  CHECK(json["machines"][1]["dtype"] == "f16");
+  CHECK(json["machines"][3]["gpu"] == "a100-sxm-80");
+  for (const Json& machine : json["machines"]) {
+    CHECK(keys_of(machine) == Keys{"gpu", "kernel", "dtype", "tile", "predicted", "levels", "because", "laws"});
+  }
+}
+
+TEST_CASE("list") {
+  for (const char* kind : {"gpus", "algorithms", "kernels"}) {
+    const Json json = answer(std::string("list ") + kind + " --json");
+    CHECK(keys_of(json) == Keys{"command", kind});
+    CHECK(json[kind].size() > 3);
+    for (const Json& one : json[kind]) CHECK(one["about"].get<std::string>().size() > 3);
+  }
+}
+
+}  // namespace
