@@ -63,14 +63,61 @@ Count usable_nodes(const PlacedDiagram& placed) {
   return placed.machine->compute_nodes() / cluster * cluster;
 }
 
-KnobSet switch_knobs(const Mapping& mapping) {
+/// The level of the variable that an operand's alternatives choose in a tile; "" where none holds.
+std::string_view home_of(const Mapping& mapping, const Guarded<std::string>& alternatives, const Tile& tile) {
+  const std::string* name = choose(alternatives, tile);
+  for (const VariableMapping& v : mapping.variables) {
+    if (name && v.name == *name) return v.level;
+  }
+  return {};
+}
+
+/// Whether turning that knob alone, of those that the guards name, can change the level that an operand is read from.
+bool moves_operand(const Mapping& mapping, const Space& space, const Guarded<std::string>& alternatives, KnobSet guards, KnobId knob) {
+  std::vector<KnobId> named;
+  std::size_t cases = 1;
+  for (KnobId k = 0; k < static_cast<KnobId>(space.domains.size()); ++k) {
+    if (k == knob || (guards & knob_bit(k)) == 0) continue;
+    named.push_back(k);
+    cases *= space.domains[at(k)].size();
+    if (cases > 64) return true;  // too many to look at: taken for one that does
+  }
+  Tile tile = space.tile(0);
+  for (std::size_t c = 0; c < cases; ++c) {
+    std::size_t rest = c;
+    for (const KnobId k : named) {
+      tile.values[at(k)] = space.domains[at(k)][rest % space.domains[at(k)].size()];
+      rest /= space.domains[at(k)].size();
+    }
+    tile.values[at(knob)] = space.domains[at(knob)].front();
+    const std::string_view home = home_of(mapping, alternatives, tile);
+    for (const std::int64_t value : space.domains[at(knob)]) {
+      tile.values[at(knob)] = value;
+      if (home_of(mapping, alternatives, tile) != home) return true;
+    }
+  }
+  return false;
+}
+
+KnobSet operand_knobs(const Mapping& mapping, const Space& space, const Guarded<std::string>& alternatives) {
+  const KnobSet guards = guards_of(alternatives);
+  KnobSet set = 0;
+  for (KnobId k = 0; k < static_cast<KnobId>(space.domains.size()); ++k) {
+    if ((guards & knob_bit(k)) != 0 && moves_operand(mapping, space, alternatives, guards, k)) set |= knob_bit(k);
+  }
+  return set;
+}
+
+/// Knobs that choose what work there is: variables above the registers, shared copies, operands' homes, clusters. Which of two
+/// register variables holds an array changes what a thread needs, not what it does.
+KnobSet switch_knobs(const Mapping& mapping, const Space& space) {
   KnobSet set = 0;
   for (const VariableMapping& v : mapping.variables) {
-    set |= knobs_of(v.when);
+    if (v.level != "registers") set |= knobs_of(v.when);
     if (v.multicast) set |= knobs_of(*v.multicast);
   }
   for (const OperationMapping& op : mapping.operations) {
-    for (const auto& [array, alternatives] : op.operands) set |= guards_of(alternatives);
+    for (const auto& [array, alternatives] : op.operands) set |= operand_knobs(mapping, space, alternatives);
     for (const WorkMapping& work : op.work) set |= knobs_of(work.when);
   }
   for (const LevelMapping& level : mapping.levels) {
@@ -108,7 +155,7 @@ bool never_more_work(const PlacedDiagram& a, const PlacedDiagram& b) {
 Roles roles_of(const Question& question, const Objective& objective, const Space& space) {
   Roles roles;
   roles.sizes = size_knobs(question);
-  roles.switches = switch_knobs(*question.mapping);
+  roles.switches = switch_knobs(*question.mapping, space);
   if (objective.reads_edges) {
     roles.switches |= knobs_of_edges(*question.mapping);
     for (const VariableMapping& v : question.mapping->variables) roles.switches |= knobs_of(v.copies);

@@ -63,7 +63,7 @@ std::optional<std::string> obstacle(const Space& space, const Question& question
 
 /// The size with the most values first: the one that the search could grow in the finest steps.
 std::optional<std::string> what_stops(const Space& space, const Question& question, const Rules& rules, const Placer& placer,
-                                      const Tile& tile) {
+                                      const Tile& tile, PlacedDiagram& placed) {
   std::vector<KnobId> sizes;
   for (const Axis& axis : question.streamed->diagram.axes) {
     for (KnobId k = 0; k < static_cast<KnobId>(space.domains.size()); ++k) {
@@ -73,7 +73,6 @@ std::optional<std::string> what_stops(const Space& space, const Question& questi
   std::stable_sort(sizes.begin(), sizes.end(), [&](KnobId a, KnobId b) {
     return space.domains[at(a)].size() > space.domains[at(b)].size();
   });
-  PlacedDiagram placed;
   for (const KnobId knob : sizes) {
     if (auto found = obstacle(space, question, rules, placer, tile, knob, placed)) return found;
   }
@@ -127,11 +126,11 @@ std::string explain(const Question& question, const Space& space, const Rules& r
   if (selection.ranked.empty()) return {};
   const Ranked& best = selection.ranked.front();
   std::string text = what_binds(best.prediction);
-  if (const auto stop = what_stops(space, question, rules, placer, best.tile)) text += "; " + *stop;
+  PlacedDiagram placed;
+  if (const auto stop = what_stops(space, question, rules, placer, best.tile, placed)) text += "; " + *stop;
   if (!selection.runner_up) return text + "; no other tile is predicted to take another time";
   const Ranked& next = *selection.runner_up;
   const double slower = 100 * (next.prediction.time.value / best.prediction.time.value - 1);
-  PlacedDiagram placed;
   placer.place(best.tile, placed);
   const Wave wave = wave_of(placed);
   placer.place(next.tile, placed);

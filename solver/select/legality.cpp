@@ -186,7 +186,9 @@ void Legality::find_lanes(std::size_t rule, Point& point, std::size_t index) {
     set(point, lane_, ascending_.back());
     Scratch::Slot& slot = scratch_.place(point);
     std::int64_t now = space_.domains[at(lane_)][ascending_.back()];
+    const std::int64_t placed = now;
     for_each_alike([&](const PlanRule& r) { return last_lane_that_holds(r, slot, now); });
+    resize(slot, now, placed);
   } else {
     for (std::size_t i = 0; i < ascending_.size(); ++i) {
       set(point, lane_, i);

@@ -30,14 +30,16 @@ class Scratch {
     std::optional<Footprint> footprint;
     const void* variant = nullptr;  ///< what the footprint was made of
   };
-  /// The point's tile placed.
+  /// The point's tile placed. Where the slot's last tile differs in nothing that moves or sizes anything, only copies are
+  /// counted anew. What a caller changes in the slot it must put back.
   [[nodiscard]] Slot& place(const Point& point);
   /// The footprint of what the slot holds now.
   [[nodiscard]] const Footprint& footprint(Slot& slot) const;
 
  private:
+  const Mapping& mapping_;
   const Placer& placer_;
-  const Space& space_;
+  KnobSet inert_ = 0;                                   ///< knobs that change no more than the number of copies
   std::vector<std::pair<KnobId, std::size_t>> guards_;  ///< knobs that guards name, with their strides in slots_
   std::vector<std::unique_ptr<Slot>> slots_;
 };

@@ -5,11 +5,13 @@
 namespace napkin {
 namespace {
 
-std::optional<Value> knob_value(const Mapping& mapping, const std::string& name) {
-  const auto knob = mapping.find_knob(name);
-  if (!knob) return std::nullopt;
-  return Value{Value::Kind::knob, 0, *knob, {}};
+/// Whether a knob is called LEVEL.AXIS.
+bool is_called(const Knob& knob, std::string_view level, std::string_view axis) {
+  return knob.name.size() == level.size() + 1 + axis.size() && knob.name[level.size()] == '.' &&
+         knob.name.compare(0, level.size(), level) == 0 && knob.name.compare(level.size() + 1, axis.size(), axis) == 0;
 }
+
+Value knob_value(KnobId knob) { return Value{Value::Kind::knob, 0, knob, {}}; }
 
 KnobSet knobs_of_agent(const Mapping& mapping, const Agent& agent) {
   KnobSet set = knobs_of(agent.count) | knobs_of(agent.threads) | knobs_of(agent.registers) | knobs_of(agent.overhead);
@@ -76,9 +78,15 @@ KnobSet knobs_of(const Guarded<Value>& alternatives) {
 
 KnobSet knobs_of_axis(const Mapping& mapping, const std::string& axis) {
   KnobSet set = 0;
-  if (const auto knob = mapping.find_knob(axis)) set |= knob_bit(*knob);
+  for (KnobId k = 0; k < static_cast<KnobId>(mapping.knobs.size()); ++k) {
+    const Knob& knob = mapping.knobs[static_cast<std::size_t>(k)];
+    if (knob.name == axis) set |= knob_bit(k);
+    if (knob.name.size() <= axis.size() + 1 || knob.name[knob.name.size() - axis.size() - 1] != '.') continue;
+    for (const LevelMapping& level : mapping.levels) {
+      if (is_called(knob, level.level, axis)) set |= knob_bit(k);
+    }
+  }
   for (const LevelMapping& level : mapping.levels) {
-    if (const auto knob = mapping.find_knob(level.level + "." + axis)) set |= knob_bit(*knob);
     for (const auto& [name, size] : level.sizes) {
       if (name == axis) set |= knobs_of(size);
     }
@@ -87,11 +95,19 @@ KnobSet knobs_of_axis(const Mapping& mapping, const std::string& axis) {
 }
 
 KnobSet knobs_of_placement(const Mapping& mapping) {
+  KnobSet set = knobs_of_placement_but_copies(mapping);
+  for (const VariableMapping& variable : mapping.variables) set |= knobs_of(variable.copies);
+  return set;
+}
+
+KnobSet knobs_of_placement_but_copies(const Mapping& mapping) {
   KnobSet set = 0;
   for (const Agent& agent : mapping.agents) set |= knobs_of_agent(mapping, agent);
   for (const VariableMapping& variable : mapping.variables) {
-    set |= knobs_of_variable(variable);
+    set |= knobs_of(variable.when);
     if (variable.multicast) set |= knobs_of(*variable.multicast);
+    for (const auto& [axis, size] : variable.sizes) set |= knobs_of(size);
+    for (const std::string& axis : variable.axes) set |= knobs_of_axis(mapping, axis);
   }
   for (const OperationMapping& operation : mapping.operations) set |= knobs_of_operation(operation);
   for (const LevelMapping& level : mapping.levels) {
@@ -171,9 +187,12 @@ std::optional<Value> size_of_axis(const Mapping& mapping, const LevelMapping& le
   for (const auto& [name, size] : level.sizes) {
     if (name == axis) return size;
   }
-  if (auto own = knob_value(mapping, level.level + "." + axis)) return own;
-  if (&level == block_level_of(mapping)) return knob_value(mapping, axis);
-  return std::nullopt;
+  for (KnobId k = 0; k < static_cast<KnobId>(mapping.knobs.size()); ++k) {
+    if (is_called(mapping.knobs[static_cast<std::size_t>(k)], level.level, axis)) return knob_value(k);
+  }
+  if (&level != block_level_of(mapping)) return std::nullopt;
+  const auto knob = mapping.find_knob(axis);
+  return knob ? std::optional(knob_value(*knob)) : std::nullopt;
 }
 
 }  // namespace napkin

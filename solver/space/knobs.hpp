@@ -33,6 +33,8 @@ template <class T>
 /// What changes nothing but a requirement of `relations` or a guard of `edges` is not in it: the knobs that levels, variables,
 /// agents, operations and launches depend on. Two tiles that agree on these are placed alike, except for PlacedDiagram::tile.
 [[nodiscard]] KnobSet knobs_of_placement(const Mapping& mapping);
+/// The same without those that only say how many copies a variable has.
+[[nodiscard]] KnobSet knobs_of_placement_but_copies(const Mapping& mapping);
 /// The knobs that the event graph's edges depend on (guards and tokens).
 [[nodiscard]] KnobSet knobs_of_edges(const Mapping& mapping);
 
