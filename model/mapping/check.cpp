@@ -205,26 +205,31 @@ bool is_auxiliary(const std::string& name) {
   return kind == "mu" || kind == "delta" || kind == "z";
 }
 
+bool computes(const Diagram& diagram, const Operation& op, const std::string& name) {
+  return diagram.arrays[static_cast<std::size_t>(op.outputs[0])].name == name;
+}
+
 void check_reference(const Reference& r, const Diagram& diagram) {
   std::vector<std::string> known;
+  const auto refuse = [&](const std::string& what) {
+    throw Error(r.location, r.field, what + " '" + r.name + "'", one_of(r.name, known));
+  };
   switch (r.kind) {
     case Reference::Kind::axis:
     case Reference::Kind::value:
       if (diagram.find_axis(r.name)) return;
       known = diagram.axis_names();
-      throw Error(r.location, r.field,
-                  (r.kind == Reference::Kind::axis ? "unknown axis '" : "neither a knob nor an axis: '") + r.name + "'",
-                  one_of(r.name, known));
+      return refuse(r.kind == Reference::Kind::axis ? "unknown axis" : "neither a knob nor an axis:");
     case Reference::Kind::array:
       if (diagram.find_array(r.name) || is_auxiliary(r.name)) return;
       for (const Array& a : diagram.arrays) known.push_back(a.name);
-      throw Error(r.location, r.field, "unknown array '" + r.name + "'", one_of(r.name, known));
+      return refuse("unknown array");
     case Reference::Kind::operation:
       for (const Operation& op : diagram.operations) {
+        if (computes(diagram, op, r.name)) return;
         known.push_back(diagram.arrays[static_cast<std::size_t>(op.outputs[0])].name);
       }
-      if (std::find(known.begin(), known.end(), r.name) != known.end()) return;
-      throw Error(r.location, r.field, "no operation computes '" + r.name + "'", one_of(r.name, known));
+      return refuse("no operation computes");
     default: return;
   }
 }
@@ -272,9 +277,9 @@ std::optional<KnobId> Mapping::find_knob(std::string_view knob_name) const {
 void check(const Mapping& mapping, const Diagram& diagram) {
   for (const Reference& r : mapping.references) check_reference(r, diagram);
   for (const Operation& op : diagram.operations) {
-    const std::string& output = diagram.arrays[static_cast<std::size_t>(op.outputs[0])].name;
-    const auto mapped = [&](const OperationMapping& o) { return o.output == output; };
+    const auto mapped = [&](const OperationMapping& o) { return computes(diagram, op, o.output); };
     if (std::none_of(mapping.operations.begin(), mapping.operations.end(), mapped)) {
+      const std::string& output = diagram.arrays[static_cast<std::size_t>(op.outputs[0])].name;
       throw Error(mapping.file, "operation '" + output + "' of " + diagram.name + " is not mapped",
                   "operations: {" + output + ": ...}");
     }
@@ -282,15 +287,13 @@ void check(const Mapping& mapping, const Diagram& diagram) {
 }
 
 void check(const Mapping& mapping, const Machine& machine, DType dtype) {
-  std::vector<std::string> levels, optional;
-  for (const Level& level : machine.levels) levels.push_back(level.name);
-  for (const LevelMapping& level : mapping.levels) {
-    if (level.nodes) optional.push_back(level.level);
-  }
   for (const Reference& r : mapping.references) {
     if (r.kind != Reference::Kind::level || machine.find_level(r.name)) continue;
-    if (std::find(optional.begin(), optional.end(), r.name) != optional.end()) continue;
-    throw Error(r.location, r.field, machine.name + " has no level '" + r.name + "'", one_of(r.name, levels));
+    const auto is_optional = [&](const LevelMapping& level) { return level.nodes && level.level == r.name; };
+    if (std::any_of(mapping.levels.begin(), mapping.levels.end(), is_optional)) continue;
+    std::vector<std::string> known;
+    for (const Level& level : machine.levels) known.push_back(level.name);
+    throw Error(r.location, r.field, machine.name + " has no level '" + r.name + "'", one_of(r.name, known));
   }
   for (const OperationMapping& op : mapping.operations) {
     if (op.unit != "tensor") continue;

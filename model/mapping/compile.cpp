@@ -43,6 +43,7 @@ void check_roles(const Streamed& streamed, const Mapping& mapping) {
 Placer::Compiled::Compiled(const Streamed& streamed, const Mapping& mapping, const Machine& machine,
                            const Problem& problem)
     : streamed_(&streamed), mapping_(&mapping), machine_(&machine), problem_(&problem) {
+  if (streamed.diagram.axes.size() > 64) throw Error(streamed.diagram.name, "more than 64 axes", "fewer");
   check(mapping, streamed.diagram);
   check(mapping, machine, problem.dtype);
   check_roles(streamed, mapping);

@@ -1,6 +1,7 @@
 // The first rule on the placed diagram: an array that changes colour moves once per group of every grouped axis that it
 // lacks. (theory section 2; model/README.md section 9)
 #include <algorithm>
+#include <cstdint>
 
 #include "model/resource/resources.hpp"
 
@@ -20,7 +21,8 @@ class Mover {
  public:
   Mover(const PlacedDiagram& placed, const Crossing& crossing, const PlacedLevel& level)
       : p_(placed), s_(*placed.streamed), c_(crossing), l_(level), axes_(s_.diagram.arrays[at(crossing.array)].axes) {
-    streams_ = s_.stream && std::find(axes_.begin(), axes_.end(), *s_.stream) != axes_.end();
+    for (const AxisId axis : axes_) has_ |= std::uint64_t{1} << axis;  // Placer takes 64 axes at most
+    streams_ = s_.stream && has(*s_.stream);
     walks_ = c_.phase == Phase::loop && s_.stream && (streams_ || c_.reread);
     masked_ = walks_ && c_.skips && p_.across.has_value();
   }
@@ -62,6 +64,7 @@ class Mover {
   }
 
  private:
+  [[nodiscard]] bool has(AxisId axis) const { return (has_ >> axis & 1) != 0; }
   [[nodiscard]] Count size_of(AxisId axis) const { return p_.problem->sizes[at(axis)]; }
   [[nodiscard]] Count part() const { return p_.block().extent[at(*s_.stream)]; }
 
@@ -76,7 +79,7 @@ class Mover {
     }
     for (std::size_t i = 0; i < l_.groups_of.size(); ++i) {
       const auto axis = static_cast<AxisId>(i);
-      if (in_walk(axis) || std::find(axes_.begin(), axes_.end(), axis) != axes_.end()) continue;
+      if (in_walk(axis) || has(axis)) continue;
       out *= l_.groups_of[i];
     }
     return out;
@@ -112,7 +115,7 @@ class Mover {
   [[nodiscard]] Count over_groups(Count total, Count last, Ragged ragged) const {
     const Walk& w = l_.walk;
     const AxisId across = *p_.across;
-    if (std::find(axes_.begin(), axes_.end(), across) == axes_.end()) {
+    if (!has(across)) {
       return total * (l_.groups_of[at(across)] / w.total.row_groups);
     }
     if (ragged == Ragged::whole) return total * w.across;
@@ -124,6 +127,7 @@ class Mover {
   const Crossing& c_;
   const PlacedLevel& l_;
   const std::vector<AxisId>& axes_;
+  std::uint64_t has_ = 0;
   bool streams_ = false, walks_ = false, masked_ = false;
 };
 
@@ -133,13 +137,14 @@ const PlacedLevel& groups_for(const PlacedDiagram& placed, const PlacedLevel& le
   return cluster && !crossing.multicast ? placed.block() : level;
 }
 
-Bytes delivered(const PlacedDiagram& placed, const Crossing& crossing, const Mover& mover) {
+/// Loads as the receiver's counter sees them; `moved`: clipped to the array.
+Bytes delivered(const PlacedDiagram& placed, const Crossing& crossing, const Mover& mover, Bytes moved) {
   switch (crossing.engine) {
     case CopyEngine::tma: return bytes_of(mover.elements(Ragged::whole), crossing.type);
     case CopyEngine::cp_async:
     case CopyEngine::plain:
       return mover.sectors(std::max(placed.machine->levels[at(crossing.into)].transaction, Count(1)));
-    default: return bytes_of(mover.elements(Ragged::clipped), crossing.type);
+    default: return moved;
   }
 }
 
@@ -156,7 +161,7 @@ std::vector<LevelTransfer> transfers(const PlacedDiagram& placed) {
       const Mover mover(placed, crossing, groups_for(placed, level, crossing));
       const Bytes moved = bytes_of(mover.elements(Ragged::clipped), crossing.type);
       (crossing.store ? sum.store : sum.load) += moved;
-      if (!crossing.store) sum.delivered += delivered(placed, crossing, mover);
+      if (!crossing.store) sum.delivered += delivered(placed, crossing, mover, moved);
       sum.transfer_per_group += bytes_of(mover.per_group(), crossing.type);
     }
     out.push_back(sum);

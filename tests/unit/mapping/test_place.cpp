@@ -155,6 +155,24 @@ TEST_CASE("placing into the same object again gives the same as anew, whatever w
   }
 }
 
+TEST_CASE("the same alternatives again: every buffer stays where it is") {
+  const Mapped m("attention", "attention_sm90", "h200-sxm", {{"h", 2}, {"q", 700}, {"x", 333}, {"d", 64}});
+  PlacedDiagram p = m.place({{"x", "48"}});
+  const auto buffers = [&] {
+    std::vector<const void*> out = {p.levels.data(), p.variables.data(),  p.crossings.data(),
+                                    p.agents.data(), p.operations.data(), p.tile.values.data()};
+    for (const PlacedLevel& l : p.levels) out.insert(out.end(), {l.extent.data(), l.groups_of.data()});
+    for (const PlacedAgent& a : p.agents) out.push_back(a.extent.data());
+    for (const Variable& v : p.variables) out.push_back(v.arrays.data());
+    for (const PlacedOperation& o : p.operations) out.insert(out.end(), {o.operands.data(), o.work.data()});
+    return out;
+  };
+  const auto before = buffers();
+  m.placer.place(m.tile({{"x", "176"}, {"q", "192"}, {"warpgroups", "3"}, {"stages", "1"}}), p);
+  CHECK(buffers() == before);
+  CHECK(p.block().chunk == Count(176));
+}
+
 TEST_CASE("Placer refuses what does not fit") {
   const Diagram attention = load_diagram("attention"), matmul = load_diagram("matmul");
   const Machine h200 = load_machine("h200-sxm", "--gpu"), v100 = load_machine("v100-sxm2", "--gpu");
