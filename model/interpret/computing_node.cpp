@@ -21,9 +21,15 @@ class ComputingNode final : public Node<T> {
   }
 
   void head() override { run(Phase::head); }
-  void iterate(const Span& chunk) override {
-    (void)chunk;
-    run(Phase::loop);
+  void iterate() override { run(Phase::loop); }
+  void skip() override {
+    for (const Statement& statement : this->streamed().loop) {
+      if (statement.kind != Statement::Kind::store) continue;
+      const ArrayId id = *statement.array;
+      const Combine* combine = this->streamed().combine_of(id);
+      if (combine != nullptr && combine->kind == Combine::Kind::sum) continue;
+      this->store(id, Block<T>(this->array(id).axes, this->now(), T(0)));
+    }
   }
   void tail() override {
     for (ArrayId id : this->context_.schedule.free_after_loop()) this->release(id);

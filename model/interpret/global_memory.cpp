@@ -39,10 +39,10 @@ Block<T>& GlobalMemory<T>::part(Result& result, const Coordinates& at) const {
 }
 
 template <class T>
-void GlobalMemory<T>::write(ArrayId array, const Block<T>& block, const Box& box) {
+std::int64_t GlobalMemory<T>::write(ArrayId array, const Block<T>& block, const Box& box) {
   Coordinates at(box.size(), 0);
   for (AxisId a : results_[index(array)].axes) at[index(a)] = box[index(a)].first / partition_.group[index(a)].get();
-  copy_common(block, part(results_[index(array)], at));
+  return copy_common(block, part(results_[index(array)], at));
 }
 
 template <class T>

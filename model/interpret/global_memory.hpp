@@ -12,8 +12,8 @@ class GlobalMemory final : public Memory<T> {
   /// `inputs` by ArrayId, empty where an array is no input.
   GlobalMemory(const Streamed& streamed, const Sizes& sizes, const Partition& partition, std::vector<Block<T>> inputs);
 
-  void read(ArrayId array, Block<T>& block) override { copy_common(inputs_[index(array)], block); }
-  void write(ArrayId array, const Block<T>& block, const Box& box) override;
+  std::int64_t read(ArrayId array, Block<T>& block) override { return copy_common(inputs_[index(array)], block); }
+  std::int64_t write(ArrayId array, const Block<T>& block, const Box& box) override;
 
   /// Combines all partial results, one split axis after the other, and counts what the launch moves. (theory 16)
   void combine(LevelCounts& counts);

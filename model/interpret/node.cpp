@@ -86,21 +86,19 @@ void Node<T>::walk_stream(const Span& range) {
   for (std::int64_t first = range.first; first < range.last; first += step) {
     now = {first, std::min(first + step, range.last)};
     iteration_ = (first - stream_range().first) / step;
-    const Span chunk = now;
-    visited(chunk) ? iterate(chunk) : skip();
+    visited() ? iterate() : skip();
   }
   now = whole;
   iteration_ = 0;
 }
 
-// Whether any row of the group sees any column of the chunk: looked up row by row.
+// Whether any row of the group sees any column of the chunk: looked up pair by pair.
 template <class T>
-bool Node<T>::visited(const Span& chunk) const {
+bool Node<T>::visited() const {
   const Problem& problem = context_.question.problem;
   if (!streamed().skips || problem.mask.kind == Mask::Kind::none) return true;
   const auto [row_axis, column_axis] = *streamed().skips;
-  const Span rows = row_axis == *streamed().stream ? chunk : box_[index(row_axis)];
-  const Span columns = column_axis == *streamed().stream ? chunk : box_[index(column_axis)];
+  const Span rows = now_[index(row_axis)], columns = now_[index(column_axis)];
   for (std::int64_t i = rows.first; i < rows.last; ++i) {
     for (std::int64_t j = columns.first; j < columns.last; ++j) {
       if (sees(problem.mask, i, j, problem.sizes[index(row_axis)].get(), problem.sizes[index(column_axis)].get())) {
@@ -109,18 +107,6 @@ bool Node<T>::visited(const Span& chunk) const {
     }
   }
   return false;
-}
-
-// The chunk in hand is left out: nothing is loaded. Outputs that carry the stream are zero there, which is written all
-// the same, unless it is one term of a sum that others complete.
-template <class T>
-void Node<T>::skip() {
-  for (const Statement& statement : streamed().loop) {
-    if (statement.kind != Statement::Kind::store) continue;
-    const Combine* combine = streamed().combine_of(*statement.array);
-    if (combine != nullptr && combine->kind == Combine::Kind::sum) continue;
-    store(*statement.array, Block<T>(array(*statement.array).axes, now_, T(0)));
-  }
 }
 
 template <class T>
@@ -158,14 +144,12 @@ Block<T>& Node<T>::buffer(ArrayId id) {
 template <class T>
 void Node<T>::load(ArrayId id) {
   Block<T>& block = allocate(id, Block<T>(array(id).axes, now_, T(0)));
-  parent_.read(id, block);
-  counts().arrays[index(id)].loaded += block.volume();
+  counts().arrays[index(id)].loaded += parent_.read(id, block);
 }
 
 template <class T>
 void Node<T>::store(ArrayId id, const Block<T>& block) {
-  parent_.write(id, block, box_);
-  counts().arrays[index(id)].stored += block.volume();
+  counts().arrays[index(id)].stored += parent_.write(id, block, box_);
 }
 
 template struct Context<double>;

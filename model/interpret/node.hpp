@@ -17,10 +17,10 @@ class Memory {
   Memory(const Memory&) = delete;
   Memory& operator=(const Memory&) = delete;
   virtual ~Memory() = default;
-  /// Fills the block.
-  virtual void read(ArrayId array, Block<T>& block) = 0;
-  /// Takes the block; `box` says which group of every axis stores it.
-  virtual void write(ArrayId array, const Block<T>& block, const Box& box) = 0;
+  /// Fills the block; returns the number of values copied.
+  virtual std::int64_t read(ArrayId array, Block<T>& block) = 0;
+  /// Takes the block; `box` says which group of every axis stores it. Returns the number of values copied.
+  virtual std::int64_t write(ArrayId array, const Block<T>& block, const Box& box) = 0;
 };
 
 /// When each array is needed for the last time: after that statement its buffer is free.
@@ -78,7 +78,11 @@ class Node {
   virtual ~Node() = default;
 
   virtual void head() = 0;
-  virtual void iterate(const Span& chunk) = 0;
+  /// One chunk, that of now().
+  virtual void iterate() = 0;
+  /// The same where the group sees nothing of it: nothing is loaded. Outputs that carry the stream are zero there,
+  /// which is written all the same, unless it is one term of a sum that others complete.
+  virtual void skip() = 0;
   virtual void tail() = 0;
 
   /// Walks the node's chunks within `range` of the streamed axis, those that it does not see left out.
@@ -112,8 +116,7 @@ class Node {
   std::int64_t iteration_ = 0;
 
  private:
-  [[nodiscard]] bool visited(const Span& chunk) const;
-  void skip();
+  [[nodiscard]] bool visited() const;
 
   struct Slot {
     Block<T> block;

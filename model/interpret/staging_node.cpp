@@ -23,11 +23,16 @@ class StagingNode final : public Node<T>, public Memory<T> {
     release_unless_needed(this->streamed().head, Phase::loop);
   }
 
-  void iterate(const Span& chunk) override {
+  void iterate() override {
     load_all(Phase::loop);
-    for (auto& child : children_) child->walk_stream(chunk);
-    flush();
+    skip();
     release_unless_needed(this->streamed().loop, Phase::tail);
+  }
+
+  // What the group does not see, its parts do not see either.
+  void skip() override {
+    for (auto& child : children_) child->walk_stream(this->now()[index(*this->streamed().stream)]);
+    flush();
   }
 
   void tail() override {
@@ -37,16 +42,15 @@ class StagingNode final : public Node<T>, public Memory<T> {
     flush();
   }
 
-  void read(ArrayId array, Block<T>& block) override { copy_common(this->buffer(array), block); }
+  std::int64_t read(ArrayId array, Block<T>& block) override { return copy_common(this->buffer(array), block); }
 
-  void write(ArrayId id, const Block<T>& block, const Box& box) override {
-    (void)box;
+  std::int64_t write(ArrayId id, const Block<T>& block, const Box&) override {
     if (!this->has(id)) {
       this->allocate(id, Block<T>(this->array(id).axes, this->now(), T(0)));
       written_.push_back(id);
       this->column();
     }
-    copy_common(block, this->buffer(id));
+    return copy_common(block, this->buffer(id));
   }
 
  private:

@@ -8,7 +8,7 @@
 
 #include "model/diagram/library.hpp"
 #include "model/interpret/run.hpp"
-#include "tests/law/interpret_case.hpp"
+#include "tests/law/interpret_builder.hpp"
 
 using namespace napkin;
 using namespace napkin::testing;
@@ -254,8 +254,9 @@ TEST_CASE("the rules without a fault agree with every count") {
 }
 
 TEST_CASE("each planted fault is found") {
-  for (const auto& [fault, name] : faults) {
-    CAPTURE(name);
+  for (const auto& planted : faults) {
+    const Fault fault = planted.first;
+    CAPTURE(planted.second);
     int found = 0;
     for (const Counted& c : counted_cases()) found += agree(c, fault) ? 0 : 1;
     CHECK(found > 0);

@@ -7,7 +7,7 @@
 #include <sstream>
 
 #include "model/interpret/run.hpp"
-#include "tests/law/interpret_case.hpp"
+#include "tests/law/interpret_builder.hpp"
 
 #if NAPKIN_HAVE_RAPIDCHECK
 #include <rapidcheck.h>
@@ -29,48 +29,60 @@ Tensors all_results(Diagram d, const Problem& problem, const Tensors& inputs) {
   return run_unfused(d, problem, inputs).outputs;
 }
 
-// What does not agree; "" where all does.
-std::string disagreement(const InterpretCase& c, std::uint64_t seed) {
-  const Diagram& d = c.streamed.diagram;
-  const Tensors inputs = random_inputs(d, c.problem.sizes, seed);
-  const Tensors all = all_results(d, c.problem, inputs);
-  const Run streamed = run_streamed(c.streamed, c.problem, c.partition, inputs);
-  const LevelCounts& low = streamed.counts.levels[0];
+// Where the counts of one level do not agree with the two rules for its tile.
+std::string differing_counts(const InterpretCase& c, const Partition& p, const LevelCounts& level) {
   std::string found;
   for (const TransferTerm& term : transfer_terms(c.streamed)) {
     const auto i = static_cast<std::size_t>(term.array);
-    const Count counted = term.store ? low.arrays[i].stored : low.arrays[i].loaded;
-    const Count predicted = transfer_of(c.streamed, term, c.problem, c.partition).value;
-    if (counted != predicted) {
-      found += differing(d.arrays[i].name + (term.store ? " stored" : " loaded"), counted, predicted);
-    }
+    const Count counted = term.store ? level.arrays[i].stored : level.arrays[i].loaded;
+    const Count predicted = transfer_of(c.streamed, term, c.problem, p).value;
+    const std::string name = level.name + " " + c.streamed.diagram.arrays[i].name;
+    if (counted != predicted) found += differing(name + (term.store ? " stored" : " loaded"), counted, predicted);
   }
-  const Transfer total = transfer(c.streamed, c.problem, c.partition);
-  if (low.loaded() != total.load.value) found += differing("loads", low.loaded(), total.load.value);
-  if (low.stored() != total.store.value) found += differing("stores", low.stored(), total.store.value);
-  const Count groups = group_count(c.streamed, c.problem.sizes, c.partition);
-  if (low.groups != groups) found += differing("groups", low.groups, groups);
-  const Count live = memory_live(c.streamed, c.partition).value;
-  if (low.peak != live) found += differing("peak", low.peak, live);
+  const Transfer total = transfer(c.streamed, c.problem, p);
+  if (level.loaded() != total.load.value) found += differing("loads", level.loaded(), total.load.value);
+  if (level.stored() != total.store.value) found += differing("stores", level.stored(), total.store.value);
+  const Count groups = group_count(c.streamed, c.problem.sizes, p);
+  if (level.groups != groups) found += differing("groups", level.groups, groups);
+  const Count live = memory_live(c.streamed, p).value;
+  if (level.peak != live) found += differing(level.name + " peak", level.peak, live);
   // Without a mask the first group is a full one, and so is its first chunk.
-  if (c.masked() ? low.peak_held > live : low.peak_held != live) found += differing("held", low.peak_held, live);
+  if (c.masked() ? level.peak_held > live : level.peak_held != live) found += differing("held", level.peak_held, live);
+  return found;
+}
+
+std::string differing_outputs(const Tensors& all, const Tensors& streamed) {
   double top = 0, apart = 0, top_of_all = 0;
   for (const auto& [name, tensor] : all) top_of_all = std::max(top_of_all, largest(tensor));
-  for (const auto& [name, tensor] : streamed.outputs) {
+  for (const auto& [name, tensor] : streamed) {
     top = std::max(top, largest(all.at(name)));
     apart = std::max(apart, difference(all.at(name), tensor));
   }
   // Where the diagram subtracts a thing from itself, what is left is the rounding of the operands.
-  if (apart > 1e-12 * top && apart > 4 * std::numeric_limits<double>::epsilon() * top_of_all) {
-    std::ostringstream text;
-    text << "outputs: " << apart << " apart, the largest being " << top << "\n";
-    found += text.str();
+  if (apart <= 1e-12 * top || apart <= 4 * std::numeric_limits<double>::epsilon() * top_of_all) return "";
+  std::ostringstream text;
+  text << "outputs: " << apart << " apart, the largest being " << top << "\n";
+  return text.str();
+}
+
+// What does not agree; "" where all does.
+std::string disagreement(const InterpretCase& c, std::uint64_t seed) {
+  const Tensors inputs = random_inputs(c.streamed.diagram, c.problem.sizes, seed);
+  RunOptions options;
+  if (c.nested) options.nested = {{"inner", *c.nested}};
+  const Run run = run_streamed(c.streamed, c.problem, c.partition, inputs, options);
+  const std::string wrong = differing_outputs(all_results(c.streamed.diagram, c.problem, inputs), run.outputs);
+  if (c.nested) {  // the first level only stages: its transfers are as ever, its memory is not that of one level alone
+    LevelCounts outer = run.counts.levels[0];
+    outer.peak = memory_live(c.streamed, c.partition).value;
+    outer.peak_held = c.masked() ? Count(0) : outer.peak;
+    return wrong + differing_counts(c, c.partition, outer) + differing_counts(c, *c.nested, run.counts.levels[1]);
   }
-  return found;
+  return wrong + differing_counts(c, c.partition, run.counts.levels[0]);
 }
 
 struct Shares {
-  int cases = 0, two_streamed = 0, heads = 0, masked = 0, ragged = 0, split = 0, skipping = 0;
+  int cases = 0, two_streamed = 0, heads = 0, masked = 0, ragged = 0, split = 0, skipping = 0, nested = 0;
 
   void add(const InterpretCase& c) {
     ++cases;
@@ -79,13 +91,14 @@ struct Shares {
     masked += c.masked() ? 1 : 0;
     ragged += c.ragged() ? 1 : 0;
     split += c.split() ? 1 : 0;
+    nested += c.nested ? 1 : 0;
     skipping += c.masked() && c.streamed.skips ? 1 : 0;
   }
   [[nodiscard]] std::string text() const {
     std::ostringstream all;
     all << cases << " cases: " << two_streamed << " with two streamed operations, " << heads << " with grouped heads, "
         << masked << " masked (" << skipping << " leave out chunks), " << ragged << " with ragged groups, " << split
-        << " with splits";
+        << " with splits, " << nested << " with a second level";
     return all.str();
   }
 };
@@ -133,6 +146,7 @@ void check_shares(const Shares& shares) {
   CHECK(4 * shares.masked >= shares.cases);
   CHECK(4 * shares.ragged >= shares.cases);
   CHECK(20 * shares.split >= shares.cases);
+  CHECK(5 * shares.nested >= shares.cases);
   CHECK(10 * shares.skipping >= shares.cases);
 }
 

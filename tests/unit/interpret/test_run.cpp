@@ -7,7 +7,7 @@
 #include <sstream>
 
 #include "model/interpret/check.hpp"
-#include "model/interpret/npy.hpp"
+#include "model/interpret/dump.hpp"
 #include "tests/unit/interpret/helpers.hpp"
 
 using namespace napkin;
@@ -247,6 +247,27 @@ TEST_CASE("npy: a file appears whole or not at all") {
   std::ifstream in(folder / "t.npy", std::ios::binary);
   CHECK(read_npy(in, "t") == filled({3}, 2));
   CHECK(std::distance(std::filesystem::directory_iterator(folder), {}) == 1);
+  std::filesystem::remove_all(folder);
+}
+
+TEST_CASE("dumps: one file for each tile of each iteration") {
+  const Diagram d = load_diagram("attention");
+  const Problem problem = problem_of(d, {{"q", 5}, {"x", 7}, {"d", 2}});
+  const Streamed s = derive(d);
+  const auto folder = std::filesystem::temp_directory_path() / "napkin_test_dump";
+  std::filesystem::remove_all(folder);
+  std::filesystem::create_directories(folder);
+  RunOptions options;
+  options.observer = dump_into(folder.string());
+  options.observed = {"P", "O"};
+  const Partition p = make_partition(s, problem.sizes, {{"q", 3}, {"x", 4}}, "");
+  const Run run = run_streamed(s, problem, p, random_inputs(d, problem.sizes, 8), options);
+  CHECK(std::filesystem::exists(folder / "P.g0_0_0_1.i1.npy"));
+  std::ifstream in(folder / "O.g0_0_0_1.tail.npy", std::ios::binary);
+  const Tensor last = read_npy(in, "O");
+  CHECK(last.shape == std::vector<std::int64_t>{1, 1, 1, 2, 2});
+  CHECK(slice(last, 0, 4) == slice(run.outputs.at("O"), 6, 4));
+  CHECK(std::distance(std::filesystem::directory_iterator(folder), {}) == 4 + 4 + 2);
   std::filesystem::remove_all(folder);
 }
 

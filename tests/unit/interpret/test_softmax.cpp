@@ -78,7 +78,8 @@ TEST_CASE("attention in 16 and 8 bits: accumulators in float32, storage rounded"
   double before = 0;
   for (const auto& [type, least, most] : {std::tuple{DType::f32, 0.0, 1e-6}, std::tuple{DType::f16, 1e-6, 2e-3},
                                           std::tuple{DType::bf16, 1e-5, 1e-2}, std::tuple{DType::e4m3, 1e-4, 1e-1}}) {
-    CAPTURE(name_of(type));
+    const std::string name(name_of(type));
+    CAPTURE(name);
     RunOptions options;
     options.precision.storage = type;
     const Tensor found = run_streamed(s, problem, p, inputs, options).outputs.at("O");
