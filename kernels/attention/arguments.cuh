@@ -10,7 +10,7 @@ enum class TileOrder { grid, persistent, longest_first };
 enum class MaskKind { none, causal, window };
 
 struct AttentionConfig {
-  int q, x, warpgroups, stages;
+  int q, x, warpgroups, stages, q_stages;
   bool overlap, pingpong, p_shared;
   int g, cluster;
   TileOrder order;
@@ -43,7 +43,7 @@ struct AttentionArguments {
   long long o_row, o_head, o_batch;  // strides in elements
   float* lse;                        // [b, h * g, q], or [h * g, total q] when packed
   float scale, scale_log2;           // softmax scale, positive; the same times log2 e
-  int* ticket;                       // longest_first: the next tile, zeroed before the launch
+  int* ticket;                       // longest_first: tiles drawn, blocks done; zero before the first launch, and after each
   unsigned long long* cycles;        // cycles: by SM, first start and last end
 };
 

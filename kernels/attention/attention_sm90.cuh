@@ -14,13 +14,15 @@ template <AttentionConfig C>
 struct Attention {
   static constexpr int rows = 64;  // of a consumer warpgroup
   static constexpr int d_span = swizzle_columns(C.d), dv_span = swizzle_columns(C.dv), x_span = swizzle_columns(C.x);
-  static constexpr u32 q_bytes = rows * C.d * 2, k_bytes = C.x * C.d * 2, v_bytes = C.x * C.dv * 2;
+  static constexpr u32 q_bytes = rows * C.d * 2, o_bytes = rows * C.dv * 2;
+  static constexpr u32 place_bytes = q_bytes > o_bytes ? q_bytes : o_bytes;  // O is staged where its Q was
+  static constexpr u32 k_bytes = C.x * C.d * 2, v_bytes = C.x * C.dv * 2;
   static constexpr int consumers = C.warpgroups * 128;
   static constexpr int scores = C.x / 2, outputs = C.dv / 2, probabilities = C.x / 4;  // registers a thread
 
-  // Barriers, eight bytes each: Q full, Q empty, then full and empty of K and of V by stage, then the tile mailbox.
-  static constexpr int k_full = 2, k_empty = k_full + C.stages, v_full = k_empty + C.stages;
-  static constexpr int v_empty = v_full + C.stages, mail_full = v_empty + C.stages, mail_empty = mail_full + 1;
+  // Barriers, eight bytes each: full and empty of Q, of K and of V by copy, then the tile mailbox.
+  static constexpr int q_full = 0, q_empty = C.q_stages, k_full = 2 * C.q_stages;
+  static constexpr int k_empty = k_full + C.stages, v_full = k_empty + C.stages, v_empty = v_full + C.stages, mail_full = v_empty + C.stages, mail_empty = mail_full + 1;
   static constexpr int mailbox = mail_empty + 1, barrier_slots = mailbox + 1;
 
   u32 shared;
@@ -30,8 +32,10 @@ struct Attention {
   __device__ __forceinline__ u32 barrier(int slot) const { return shared + C.barriers_offset + 8 * slot; }
 
   __device__ __forceinline__ void initialise() const {
-    barrier_init(barrier(0), 1);
-    barrier_init(barrier(1), C.warpgroups);
+    for (int s = 0; s < C.q_stages; ++s) {
+      barrier_init(barrier(q_full + s), 1);
+      barrier_init(barrier(q_empty + s), C.warpgroups);
+    }
     for (int s = 0; s < C.stages; ++s) {
       barrier_init(barrier(k_full + s), 1);
       barrier_init(barrier(v_full + s), 1);
@@ -51,13 +55,17 @@ struct Attention {
 
   // ---- producer: one thread each ------------------------------------------------------------------------------------
 
-  __device__ __forceinline__ void load_q(const Tile& tile) const {
-    barrier_expect(barrier(0), C.warpgroups * q_bytes);
+  __device__ __forceinline__ u32 q_place(u32 copy, u32 warpgroup) const {
+    return shared + C.q_offset + (copy * C.warpgroups + warpgroup) * place_bytes;
+  }
+
+  __device__ __forceinline__ void load_q(const Tile& tile, u32 copy) const {
+    barrier_expect(barrier(q_full + copy), C.warpgroups * q_bytes);
 #pragma unroll 1
     for (int w = 0; w < C.warpgroups; ++w) {
 #pragma unroll 1
       for (int c = 0; c < C.d; c += d_span) {
-        load_box(shared + C.q_offset + w * q_bytes + c * rows * 2, arguments.q_map, barrier(0), evict_first, c,
+        load_box(q_place(copy, w) + c * rows * 2, arguments.q_map, barrier(q_full + copy), evict_first, c,
                  tile.packed_head, tile.q_row + w * (rows / C.g), tile.head, tile.map_batch);
       }
     }
@@ -98,38 +106,41 @@ struct Attention {
       post(barrier(mailbox), next);
       barrier_arrive(barrier(mail_full));
     }
+    // The last block to finish leaves the counters at zero for the next launch.
+    if (atomicInc(reinterpret_cast<u32*>(arguments.ticket) + 1, grid_blocks() - 1) == grid_blocks() - 1) *arguments.ticket = 0;
   }
 
-  // The block's next tile, for a producer (Threads = 1) or a consumer warpgroup; parities: bit 1 is the mailbox's.
+  // The block's next tile, for a producer (Threads = 1) or a consumer warpgroup; `parity`: the mailbox's.
   template <int Threads>
-  __device__ __forceinline__ int next_tile(int current, u32& parities) const {
+  __device__ __forceinline__ int next_tile(int current, u32& parity) const {
     if constexpr (C.order == TileOrder::grid) return arguments.shape.tiles;
     if constexpr (C.order == TileOrder::persistent) return current + grid_blocks();
-    barrier_wait(barrier(mail_full), parities >> 1);
+    barrier_wait(barrier(mail_full), parity);
     const int next = read(barrier(mailbox));
     if constexpr (Threads > 1) named_sync(6 + wg, Threads);
     if (Threads == 1 || threadIdx.x % 128 == 0) barrier_arrive(barrier(mail_empty));
-    parities ^= 2;
+    parity ^= 1;
     return next;
   }
 
   // One thread for Q and one for K and V: the next tile's K and V arrive while this tile's O still occupies Q's place.
   __device__ __forceinline__ void produce_q() const {
-    u32 parities = 0;
-    for (int index = blockIdx.x; index < arguments.shape.tiles; index = next_tile<1>(index, parities)) {
+    Ring<C.q_stages> q;
+    u32 parity = 0;
+    for (int index = blockIdx.x; index < arguments.shape.tiles; index = next_tile<1>(index, parity)) {
       const Tile tile = tile_of(index);
       if (tile.first >= tile.last) continue;
-      barrier_wait(barrier(1), (parities & 1) ^ 1);
-      load_q(tile);
-      parities ^= 1;
+      barrier_wait(barrier(q_empty + q.stage), q.parity ^ 1);
+      load_q(tile, q.stage);
+      q.advance();
     }
   }
 
   // K runs one chunk ahead of V.
   __device__ __forceinline__ void produce_kv() const {
     Ring<C.stages> ring;
-    u32 parities = 0;
-    for (int index = blockIdx.x; index < arguments.shape.tiles; index = next_tile<1>(index, parities)) {
+    u32 parity = 0;
+    for (int index = blockIdx.x; index < arguments.shape.tiles; index = next_tile<1>(index, parity)) {
       const Tile tile = tile_of(index);
       if (tile.first >= tile.last) continue;
       const int first = tile.x_row + tile.first * C.x;
@@ -158,8 +169,8 @@ struct Attention {
   }
 
   // S = Q K: issues and commits.
-  __device__ __forceinline__ void issue_scores(float (&s)[scores], u32 stage) const {
-    const u32 a = shared + C.q_offset + wg * q_bytes, b = shared + C.k_offset + stage * k_bytes;
+  __device__ __forceinline__ void issue_scores(float (&s)[scores], u32 copy, u32 stage) const {
+    const u32 a = q_place(copy, wg), b = shared + C.k_offset + stage * k_bytes;
     wgmma_fence();
 #pragma unroll
     for (int k = 0; k < C.d; k += 16) {
@@ -273,13 +284,15 @@ struct Attention {
     if constexpr (C.pingpong) named_arrive(1 + (wg + 1) % C.warpgroups, 256);
   }
 
-  // O for one tile. `ring` is V's position; K's is one further inside the loop. Q is free on return.
-  __device__ __forceinline__ void attend(const Tile& tile, float (&o)[outputs], RowState& state,
-                                         Ring<C.stages>& ring) const {
+  // O for one tile from that copy of Q. `ring` is V's position; K's is one further inside the loop. `pending`: the copy
+  // of Q whose O the last tile is still storing.
+  __device__ __forceinline__ void attend(const Tile& tile, float (&o)[outputs], RowState& state, Ring<C.stages>& ring,
+                                         u32 copy, int pending) const {
     float s[scores];
     u32 p[probabilities];
     barrier_wait(barrier(k_full + ring.stage), ring.parity);
-    issue_scores(s, ring.stage);
+    issue_scores(s, copy, ring.stage);
+    store_settle(pending);
     wgmma_wait<0>();
     pin(s);
     release(k_empty + ring.stage);
@@ -292,7 +305,7 @@ struct Attention {
       barrier_wait(barrier(k_full + next.stage), next.parity);
       if constexpr (C.overlap) {
         my_turn();
-        issue_scores(s, next.stage);
+        issue_scores(s, copy, next.stage);
         barrier_wait(barrier(v_full + ring.stage), ring.parity);
         issue_outputs(o, p, ring.stage, accumulate);
         next_turn();
@@ -312,7 +325,7 @@ struct Attention {
         pin(o);
         pin(p);
         release(v_empty + ring.stage);
-        issue_scores(s, next.stage);
+        issue_scores(s, copy, next.stage);
         next_turn();
         wgmma_wait<0>();
         pin(s);
@@ -357,8 +370,8 @@ struct Attention {
   }
 
   // Through shared memory (this warpgroup's rows of Q) and the copy engine, which clips the ragged last rows.
-  __device__ __forceinline__ void store_boxes(const Tile& tile, const float (&o)[outputs]) const {
-    const u32 base = shared + C.q_offset + wg * q_bytes;
+  __device__ __forceinline__ void store_boxes(const Tile& tile, const float (&o)[outputs], u32 copy) const {
+    const u32 base = q_place(copy, wg);
     const u32 lane = threadIdx.x % 32, row = threadIdx.x % 128 / 32 * 16 + lane % 16, column = lane / 16 * 8;
 #pragma unroll
     for (int c = 0; c < C.dv; c += 16) {
@@ -375,8 +388,15 @@ struct Attention {
                   tile.map_batch);
       }
       store_commit();
+    }
+  }
+
+  // Gives that copy of Q back once its O has been read; negative: nothing to give back. With a second copy of Q this
+  // waits under the next tile's first product.
+  __device__ __forceinline__ void store_settle(int pending) const {
+    if (pending >= 0 && threadIdx.x % 128 == 0) {
       store_wait_read();
-      barrier_arrive(barrier(1));
+      barrier_arrive(barrier(q_empty + pending));
     }
   }
 
@@ -399,9 +419,11 @@ struct Attention {
 
   __device__ __forceinline__ void consume() const {
     Ring<C.stages> ring;
-    u32 parities = 0;
+    Ring<C.q_stages> q;
+    u32 parity = 0;
+    int pending = -1;
     if (C.pingpong && wg == 0) named_arrive(1, 256);
-    for (int index = blockIdx.x; index < arguments.shape.tiles; index = next_tile<128>(index, parities)) {
+    for (int index = blockIdx.x; index < arguments.shape.tiles; index = next_tile<128>(index, parity)) {
       const Tile tile = tile_of(index);
       if (tile.q_first >= tile.queries) continue;
       float o[outputs];
@@ -413,19 +435,24 @@ struct Attention {
         store_rows(tile, o);
         continue;
       }
-      barrier_wait(barrier(0), parities & 1);
-      parities ^= 1;
-      attend(tile, o, state, ring);
+      barrier_wait(barrier(q_full + q.stage), q.parity);
+      attend(tile, o, state, ring, q.stage, pending);
       // Found again rather than kept: the loop needs the registers.
       asm volatile("" : "+r"(index));
       const Tile done = tile_of(index);
       finish(done, o, state);
       if constexpr (C.packed) {
-        if (threadIdx.x % 128 == 0) barrier_arrive(barrier(1));
+        if (threadIdx.x % 128 == 0) barrier_arrive(barrier(q_empty + q.stage));
         store_rows(done, o);
       } else {
-        store_boxes(done, o);
+        store_boxes(done, o, q.stage);
+        if constexpr (C.q_stages == 1) {
+          store_settle(0);
+        } else {
+          pending = q.stage;
+        }
       }
+      q.advance();
     }
     store_wait();
   }

@@ -23,7 +23,7 @@ struct AttentionCall {
   /// The question's q and x are then the longest. Batch strides are not used.
   std::uint64_t q_starts = 0, x_starts = 0;
   std::int64_t q_rows = 0, x_rows = 0;
-  std::uint64_t ticket = 0;           ///< i32 scratch; needed where order = longest_first
+  std::uint64_t ticket = 0;           ///< two i32, zero before the first launch (each leaves them so); needed where order = longest_first
   std::uint64_t cycles = 0;           ///< u64 [SMs, 2], all ones and 0: wanted first start and last end; 0: not wanted
 
   [[nodiscard]] bool packed() const { return q_starts != 0; }

@@ -26,7 +26,8 @@ AttentionData::AttentionData(Runtime& runtime, const AttentionLayout& layout) : 
   v_ = make(x_rows_, s.h, s.dv);
   o_ = make(q_rows_, s.h * s.g, s.dv);
   if (layout.log_sum_exp) lse_ = device_.allocate(size_of(batches_ * s.h * s.g * q_rows_, sizeof(float)));
-  ticket_ = device_.allocate(sizeof(std::int32_t));
+  ticket_ = device_.allocate(2 * sizeof(std::int32_t));
+  device_.set({ticket_.address(), 2 * sizeof(std::int32_t), 0});
   spans_ = cycle_spans(device_);
   std::uint64_t seed = layout.seed * 16;
   for (const Array* input : {&q_, &k_, &v_}) {

@@ -32,10 +32,10 @@ Initialiser::Enumerator enumerator(MaskKind mask) {
 
 /// The names bound here are checked by number, the names written by the kernel's compiler.
 Initialiser written(const AttentionConfig& config) {
-  const auto& [q, x, warpgroups, stages, overlap, pingpong, p_shared, g, cluster, order, d, dv, bf16, mask, packed, log_sum_exp, cycles,
+  const auto& [q, x, warpgroups, stages, q_stages, overlap, pingpong, p_shared, g, cluster, order, d, dv, bf16, mask, packed, log_sum_exp, cycles,
                q_offset, k_offset, v_offset, p_offset, barriers_offset, producer_registers, consumer_registers] = config;
   Initialiser out("napkin::AttentionConfig");
-  out.set("q", q).set("x", x).set("warpgroups", warpgroups).set("stages", stages);
+  out.set("q", q).set("x", x).set("warpgroups", warpgroups).set("stages", stages).set("q_stages", q_stages);
   out.set("overlap", overlap).set("pingpong", pingpong).set("p_shared", p_shared).set("g", g).set("cluster", cluster);
   out.set("order", enumerator(order)).set("d", d).set("dv", dv).set("bf16", bf16).set("mask", enumerator(mask)).set("packed", packed);
   out.set("log_sum_exp", log_sum_exp).set("cycles", cycles);
@@ -62,6 +62,15 @@ class Reader {
   [[nodiscard]] int offset(std::string_view variable) const {
     const Slot* slot = find(variable);
     return slot == nullptr ? 0 : to_int(slot->offset.value, std::string(variable));
+  }
+  [[nodiscard]] int copies(std::string_view variable) const {
+    const Slot* slot = find(variable);
+    return slot == nullptr ? 0 : to_int(placed_.variables[static_cast<std::size_t>(slot->variable)].copies, std::string(variable));
+  }
+  /// Bytes, all copies; 0 where it is not in shared memory.
+  [[nodiscard]] int bytes(std::string_view variable) const {
+    const Slot* slot = find(variable);
+    return slot == nullptr ? 0 : to_int(slot->size.value, std::string(variable));
   }
   /// Behind the last variable.
   [[nodiscard]] int end() const {
@@ -108,6 +117,8 @@ AttentionConfig config_of(const PlacedDiagram& placed, const AttentionCall& call
   c.x = read.knob("x");
   c.warpgroups = read.knob("warpgroups");
   c.stages = read.knob("stages");
+  c.q_stages = read.knob("q_stages");
+  c.q_stages = read.copies("Q");
   c.overlap = read.word("overlap") == "on";
   c.pingpong = read.word("pingpong") == "on";
   c.p_shared = read.word("p_in") == "shared";
@@ -225,8 +236,8 @@ void check(const PlacedDiagram& placed, const AttentionCall& call, const Attenti
   require(placed.problem->dtype == DType::bf16 || placed.problem->dtype == DType::f16, where, "takes bf16 and f16", "");
   require(c.q * c.g == 64 * c.warpgroups && 64 % c.g == 0, where, "a tile's rows do not fill its warpgroups", "q * g = 64 * warpgroups");
   require(read.offset("O_out") == c.q_offset, where, "stages O on Q, and the plan does not", "alias: Q");
-  // Barriers are eight bytes: two of Q, four a stage, and the tile mailbox.
-  require(c.barriers_offset + 8 * (5 + 4 * c.stages) <= read.shared_total(), where, "the plan leaves no room for the barriers", "");
+  // Barriers are eight bytes: two a copy of Q, four a stage of K and V, and the tile mailbox.
+  require(c.barriers_offset + 8 * (3 + 2 * c.q_stages + 4 * c.stages) <= read.shared_total(), where, "the plan leaves no room for the barriers", "");
   require(c.order != TileOrder::longest_first || call.ticket != 0, where, "order longest_first needs a ticket", "");
   require(!call.packed() || (call.x_starts != 0 && call.q_rows > 0 && call.x_rows > 0), where, "packed sequences need both starts and rows", "");
   require(c.cluster == 1 || (shape.q_tiles.value % c.cluster == 0 && c.order != TileOrder::longest_first && !c.packed), where,
@@ -254,7 +265,6 @@ LaunchPlan attention_sm90_plan(const PlacedDiagram& placed, const AttentionCall&
   out.arguments.resize(sizeof arguments);
   std::memcpy(out.arguments.data(), &arguments, sizeof arguments);
   out.boxes = boxes_of(placed, call, config, read);
-  if (config.order == TileOrder::longest_first) out.presets.push_back({call.ticket, sizeof(int), 0});
   return out;
 }
 
