@@ -1,0 +1,56 @@
+#pragma once
+// Runs a loop nest on the CPU in float64, one statement instance after the other, and shows every access: the judge of
+// what the analyses of this folder claim.
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "model/dependence/nest.hpp"
+
+namespace napkin::dependence {
+
+/// An array's values over the box of all subscripts that occur, row-major.
+struct Cells {
+  std::vector<std::int64_t> first;  ///< the least subscript of each dimension
+  std::vector<std::int64_t> size;
+  std::vector<double> cells;
+  std::vector<bool> written;  ///< given, initialised or assigned
+
+  /// Throws Error outside the box.
+  [[nodiscard]] double at(const std::vector<std::int64_t>& subscripts) const;
+  [[nodiscard]] std::size_t index(const std::vector<std::int64_t>& subscripts) const;
+};
+
+using Store = std::map<std::string, Cells>;
+
+/// The value of a given array's cell.
+using Given = std::function<double(const std::string& array, const std::vector<std::int64_t>& subscripts)>;
+
+/// A seeded function of the array's name and the cell, in [-2, 2): given values for comparisons.
+[[nodiscard]] Given arbitrary_values(std::uint64_t seed);
+
+/// One read or write. `iteration` has a value for every loop of the nest; where the statement is outside a loop it is
+/// that of the iteration that runs the statement, the loop's first or last.
+struct Access {
+  StatementId statement = 0;
+  std::vector<std::int64_t> iteration;
+  std::string array;
+  std::vector<std::int64_t> subscripts;
+  bool write = false;
+};
+
+/// Runs all iterations in the nest's own order and returns every array. A temporary that is read before it is written
+/// throws Error that names the statement; so does a nest of more than 2^26 statement instances or cells.
+[[nodiscard]] Store execute(const Nest& nest, const Given& given);
+/// The same with the loops in another order (a permutation of all LoopIds, outermost first), legal or not. `observe`, if
+/// any, sees every access in the order in which they happen: reads before the write of the same statement.
+[[nodiscard]] Store execute(const Nest& nest, const Given& given, const std::vector<LoopId>& order,
+                            const std::function<void(const Access&)>& observe = {});
+
+/// 0, 1, 2, ...: the nest's own order.
+[[nodiscard]] std::vector<LoopId> own_order(const Nest& nest);
+
+}  // namespace napkin::dependence

@@ -1,0 +1,79 @@
+#pragma once
+// The data-dependence graph of a loop nest: which statement instances must stay in order, over which loops, and what
+// follows from that for each loop. Exact: every bound is reached by a pair of iterations. (theory section 13)
+
+#include <boost/graph/adjacency_list.hpp>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "model/dependence/nest.hpp"
+
+namespace napkin::dependence {
+
+enum class Kind {
+  raw,  ///< read after write: a value flows
+  war,  ///< write after read
+  waw,  ///< write after write
+};
+/// "RAW", "WAR", "WAW"
+[[nodiscard]] std::string_view name_of(Kind kind);
+
+/// Iterations of one loop between source and sink: sink - source, from `least` to `most`.
+struct Component {
+  std::int64_t least = 0;
+  std::int64_t most = 0;
+  /// Both statements stand in the loop. Else the one outside counts as standing at the loop's first or last value.
+  bool common = true;
+
+  [[nodiscard]] bool is_zero() const { return least == 0 && most == 0; }
+  bool operator==(const Component&) const = default;
+};
+
+/// "2" for a distance; "+", "-", "0+", "0-", "*" for a direction; "." where the loop is not common.
+[[nodiscard]] std::string text_of(const Component& component);
+/// "(0, +, *)"
+[[nodiscard]] std::string text_of(const std::vector<Component>& vector);
+
+/// Two references, at least one of them a write, that meet in the same cell, the source first. The pairs of iterations
+/// are sorted by the outermost loop in which they differ, so there may be several dependences between two references.
+struct Dependence {
+  StatementId from = 0;
+  StatementId to = 0;
+  Kind kind = Kind::raw;
+  Reference source, sink;
+  /// The outermost loop in which the two iterations differ; nothing: the same iteration.
+  std::optional<LoopId> level;
+  std::vector<Component> vector;  ///< by LoopId
+
+  /// The loop that carries it: `level`, where both statements stand in that loop.
+  [[nodiscard]] std::optional<LoopId> carrier() const {
+    return level && vector[static_cast<std::size_t>(*level)].common ? level : std::nullopt;
+  }
+};
+
+/// All dependences, by source, sink, kind and level.
+[[nodiscard]] std::vector<Dependence> dependences(const Nest& nest);
+/// "S12 -> S3 RAW m[i] (0, +, .)"
+[[nodiscard]] std::string text_of(const Nest& nest, const Dependence& dependence);
+
+/// Vertices are statements, in order; edges are dependences.
+using Graph = boost::adjacency_list<boost::vecS, boost::vecS, boost::directedS, StatementId, Dependence>;
+[[nodiscard]] Graph graph_of(const Nest& nest, const std::vector<Dependence>& dependences);
+
+/// Recurrences: statements that need each other's values (or a statement its own), over RAW edges. WAR and WAW edges
+/// bind storage, not values: renaming removes them. Each in statement order, sorted by their first statement.
+[[nodiscard]] std::vector<std::vector<StatementId>> recurrences(const Graph& graph);
+
+/// What the dependences leave to one loop.
+struct LoopVerdict {
+  LoopId loop = 0;
+  /// 0 in every vector: all its iterations may run at once, whatever the order of the loops.
+  bool parallel = false;
+  std::vector<std::size_t> carried;   ///< dependences that the loop carries, as indices
+  std::vector<std::size_t> blocking;  ///< dependences whose component is not 0, as indices
+};
+[[nodiscard]] std::vector<LoopVerdict> loop_verdicts(const Nest& nest, const std::vector<Dependence>& dependences);
+
+}  // namespace napkin::dependence

@@ -1,0 +1,44 @@
+#pragma once
+// When two references of a nest touch the same cell, as a system of differences. Internal to the folder.
+
+#include <vector>
+
+#include "model/dependence/distance.hpp"
+#include "model/dependence/graph.hpp"
+
+namespace napkin::dependence {
+
+/// All pairs (source iteration, sink iteration) that touch the same cell, narrowed step by step. A statement outside a
+/// loop stands at the loop's first or last value.
+class Meeting {
+ public:
+  Meeting(const Nest& nest, StatementId from, const Reference& source, StatementId to, const Reference& sink);
+  /// The pairs of one dependence.
+  Meeting(const Nest& nest, const Dependence& dependence);
+
+  [[nodiscard]] bool feasible() const { return system_.feasible(); }
+  [[nodiscard]] Component component(LoopId loop) const;
+  [[nodiscard]] std::vector<Component> vector() const;
+  void require_equal(LoopId loop);
+  void require_later(LoopId loop);    ///< the sink's iteration is the later one
+  void require_earlier(LoopId loop);  ///< the sink's iteration is the earlier one
+
+ private:
+  // A variable of the system plus a number; variable 0 is the number 0.
+  struct Term {
+    std::size_t variable = 0;
+    std::int64_t offset = 0;
+  };
+  void bound(const std::vector<Term>& terms, StatementId statement);
+  void same_cell(const Reference& source, const Reference& sink);
+  [[nodiscard]] static Term value_of(const std::vector<Term>& terms, const Subscript& subscript);
+  void difference_at_most(LoopId loop, std::int64_t c);   // sink - source <= c
+  void difference_at_least(LoopId loop, std::int64_t c);
+
+  const Nest* nest_;
+  StatementId from_, to_;
+  std::vector<Term> source_, sink_;  ///< by LoopId
+  Differences system_;
+};
+
+}  // namespace napkin::dependence

@@ -1,0 +1,37 @@
+#pragma once
+// Loop interchange: which orders of the loops keep every dependence, and which dependence an illegal one would turn
+// around. (theory section 13)
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "model/dependence/graph.hpp"
+
+namespace napkin::dependence {
+
+/// Why an order is illegal: a dependence whose vector, permuted, becomes lexicographically negative.
+struct Refusal {
+  std::size_t dependence = 0;        ///< index
+  std::vector<Component> vector;     ///< its vector in the nest's order, of the pairs that would be turned around
+  std::vector<Component> permuted;   ///< the same in the new order
+  std::string text;                  ///< "S1 -> S1 RAW A[i,j]: (1, -1) becomes (-1, 1)"
+};
+
+struct Order {
+  std::vector<LoopId> loops;  ///< outermost first
+  std::optional<Refusal> refusal;
+  [[nodiscard]] bool legal() const { return !refusal; }
+};
+
+/// Judges one order (a permutation of all loops). Exact: illegal iff two iterations that depend on each other swap.
+[[nodiscard]] Order judge(const Nest& nest, const std::vector<Dependence>& dependences,
+                          const std::vector<LoopId>& order);
+
+/// All orders of the `outer` outermost loops, lexicographically; the loops further in stay where they are. Throws Error
+/// for more than 6 loops (720 orders).
+[[nodiscard]] std::vector<Order> orders(const Nest& nest, const std::vector<Dependence>& dependences,
+                                        std::size_t outer);
+constexpr std::size_t max_permuted = 6;
+
+}  // namespace napkin::dependence

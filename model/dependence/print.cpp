@@ -1,0 +1,147 @@
+// Nest -> text.
+
+#include <array>
+#include <cctype>
+#include <charconv>
+#include <cmath>
+
+#include "model/dependence/text.hpp"
+
+namespace napkin::dependence {
+namespace {
+
+std::string number_text(double value) {
+  if (std::isinf(value)) return value < 0 ? "-infinity" : "infinity";
+  std::array<char, 32> buffer{};
+  const auto [end, code] = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value);
+  return {buffer.data(), end};
+}
+
+// A plain word where YAML reads it back as it stands, else a double-quoted one.
+std::string scalar(const std::string& word) {
+  bool plain = !word.empty() && word != "null" && word != "Null" && word != "NULL" &&
+               std::isalpha(static_cast<unsigned char>(word[0])) != 0;
+  for (char c : word) plain = plain && (c == '_' || std::isalnum(static_cast<unsigned char>(c)) != 0);
+  if (plain) return word;
+  constexpr char digits[] = "0123456789abcdef";
+  std::string quoted = "\"";
+  for (char c : word) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (c == '"' || c == '\\') {
+      quoted += '\\';
+      quoted += c;
+    } else if (byte < 0x20 || byte == 0x7f) {
+      quoted += "\\x";
+      quoted += digits[byte >> 4];
+      quoted += digits[byte & 15];
+    } else {
+      quoted += c;
+    }
+  }
+  return quoted + "\"";
+}
+
+const std::string& loop_name(const Nest& nest, LoopId id) { return nest.loops[static_cast<std::size_t>(id)].name; }
+
+std::string loop_list(const Nest& nest, const std::vector<LoopId>& loops, const char* separator) {
+  std::vector<std::string> names;
+  for (LoopId l : loops) names.push_back(loop_name(nest, l));
+  return joined(names, separator);
+}
+
+std::string subscript_text(const Nest& nest, const Subscript& s) {
+  if (!s.loop) return std::to_string(s.offset);
+  std::string text = loop_name(nest, *s.loop);
+  if (s.offset > 0) text += "+";
+  if (s.offset != 0) text += std::to_string(s.offset);
+  return text;
+}
+
+int precedence(Expression::Kind kind) {
+  switch (kind) {
+    case Expression::Kind::add:
+    case Expression::Kind::subtract: return 1;
+    case Expression::Kind::multiply:
+    case Expression::Kind::divide: return 2;
+    default: return 3;
+  }
+}
+
+const char* symbol(Expression::Kind kind) {
+  switch (kind) {
+    case Expression::Kind::add: return " + ";
+    case Expression::Kind::subtract: return " - ";
+    case Expression::Kind::multiply: return " * ";
+    default: return " / ";
+  }
+}
+
+// In brackets where it binds less than `least`: the tree survives, not only the value.
+std::string expression_text(const Nest& nest, const Expression& e, int least) {
+  const int binding = precedence(e.kind);
+  std::string text;
+  switch (e.kind) {
+    case Expression::Kind::number: return number_text(e.number);
+    case Expression::Kind::reference: return print_reference(nest, e.reference);
+    case Expression::Kind::negate: return "-" + expression_text(nest, e.operands[0], 3);
+    case Expression::Kind::call: {
+      std::vector<std::string> operands;
+      for (const Expression& operand : e.operands) operands.push_back(expression_text(nest, operand, 0));
+      return e.function + "(" + joined(operands) + ")";
+    }
+    default:
+      text = expression_text(nest, e.operands[0], binding) + symbol(e.kind) +
+             expression_text(nest, e.operands[1], binding + 1);
+  }
+  return binding < least ? "(" + text + ")" : text;
+}
+
+std::string loop_entry(const Loop& loop) {
+  const std::string begin = loop.begin == 0 ? "" : std::to_string(loop.begin) + "..";
+  return scalar(loop.name) + ": " + begin + std::to_string(loop.end);
+}
+
+std::string claims_text(const Nest& nest) {
+  std::vector<std::string> claims;
+  if (!nest.claimed_parallel.empty()) {
+    claims.push_back("parallel: [" + loop_list(nest, nest.claimed_parallel, ", ") + "]");
+  }
+  if (!nest.same_as.empty()) claims.push_back("same_as: " + scalar(nest.same_as));
+  return claims.empty() ? "" : "claims: {" + joined(claims) + "}\n";
+}
+
+}  // namespace
+
+std::string print_reference(const Nest& nest, const Reference& r) {
+  if (r.subscripts.empty()) return r.array;
+  std::vector<std::string> subscripts;
+  for (const Subscript& s : r.subscripts) subscripts.push_back(subscript_text(nest, s));
+  return r.array + "[" + joined(subscripts, ",") + "]";
+}
+
+std::string print_expression(const Nest& nest, const Expression& e) { return expression_text(nest, e, 0); }
+
+std::string print_statement(const Nest& nest, const Statement& s) {
+  return s.name + "(" + loop_list(nest, s.loops, ",") + ") " + print_reference(nest, s.target) + " = " +
+         print_expression(nest, s.value);
+}
+
+std::string print(const Nest& nest) {
+  std::vector<std::string> loops, arrays;
+  for (const Loop& l : nest.loops) loops.push_back(loop_entry(l));
+  for (const MemoryArray& a : nest.arrays) {
+    arrays.push_back(scalar(a.name) + ": " + (a.initial ? number_text(*a.initial) : ""));
+  }
+  std::string text = "nest: " + scalar(nest.name) + "\n";
+  if (!nest.about.empty()) text += "about: " + scalar(nest.about) + "\n";
+  text += "loops: {" + joined(loops) + "}\n";
+  if (!arrays.empty()) text += "arrays: {" + joined(arrays) + "}\n";
+  text += "statements:\n";
+  for (const Statement& s : nest.statements) text += "  - " + print_statement(nest, s) + "\n";
+  std::vector<std::string> outputs;
+  for (const std::string& name : nest.outputs) outputs.push_back(scalar(name));
+  if (!outputs.empty()) text += "outputs: [" + joined(outputs) + "]\n";
+  return text + claims_text(nest);
+}
+
+}  // namespace napkin::dependence

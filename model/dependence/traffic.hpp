@@ -1,0 +1,41 @@
+#pragma once
+// How many values each order of the loops moves between the slow memory and a cache. (theory section 13)
+//
+// The assumptions:
+// - The cache holds what the `cached` innermost loops touch: of each reference, the values of one iteration of the
+//   loops around them. A value stays while only loops run that its subscripts do not name, and is fetched anew when
+//   one of them or a loop around it has moved on.
+// - Memory arrays are loaded where they are read and stored where they are written; equal references of several
+//   statements are one. Initial values are loaded like given ones. No line size, no write-allocate.
+// - A temporary lives in the cache. Only where the order puts other values of it between its writing and its reading
+//   does it move: stored once, loaded at each read. A copy of an array that nobody writes is read there again instead.
+
+#include <string>
+#include <vector>
+
+#include "model/base/count.hpp"
+#include "model/dependence/graph.hpp"
+
+namespace napkin::dependence {
+
+/// What one reference moves: as many values as the product of the sizes of these loops.
+struct Move {
+  Reference reference;
+  bool store = false;
+  std::vector<LoopId> loops;
+};
+
+struct LoopTraffic {
+  std::vector<Move> moves;
+  Count load, store;  ///< values
+};
+
+/// The traffic of one order (a permutation of all loops), of which the `cached` innermost run within the cache. Throws
+/// Overflow for sizes whose products do not fit 64 bits.
+[[nodiscard]] LoopTraffic traffic_of(const Nest& nest, const std::vector<Dependence>& dependences,
+                                     const std::vector<LoopId>& order, std::size_t cached);
+
+/// "2 i + i j + i d" of the loads or stores, in names of loops, fewest loops first; "0" for none.
+[[nodiscard]] std::string formula(const Nest& nest, const LoopTraffic& traffic, bool stores);
+
+}  // namespace napkin::dependence
