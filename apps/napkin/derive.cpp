@@ -44,6 +44,7 @@ Derivation derive_for_machine(const Arguments& arguments) {
     const Chosen chosen = choose_tile(subject, layouts);
     const Placer placer(chosen.layout->streamed, chosen.layout->mapping, subject.machine, subject.problem);
     const PlacedDiagram placed = placer.place(chosen.tile);
+    static_cast<void>(transfers(placed));  // sizes that no command can count are refused here too
     return Derivation{head_of(subject, *chosen.layout, &chosen.tile), chosen.layout->streamed,
                       report::configuration_of(placed)};
   });

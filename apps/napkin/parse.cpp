@@ -1,5 +1,6 @@
 // The only user of CLI11: it sorts words into options. Its own checks stay off, so that every message is ours.
 #include <CLI/CLI.hpp>
+#include <algorithm>
 
 #include "apps/library/arguments.hpp"
 #include "apps/napkin/command.hpp"
@@ -36,13 +37,28 @@ void declare(CLI::App& app, const Command& command, std::vector<CLI::Option*>& d
   if (!command.operand.name.empty()) declared.push_back(app.add_option(command.operand.name, keep));
 }
 
+/// An option whose value is missing would swallow the next one, or the algorithm.
+void check_values(const Command& command, const std::vector<std::string>& words) {
+  const std::vector<std::string> names = option_names(command);
+  const auto is_option = [&](const std::string& word) {
+    return std::find(names.begin(), names.end(), word.substr(0, word.find('='))) != names.end();
+  };
+  for (const Option& option : command.options) {
+    for (std::size_t i = 0; i < words.size() && !option.value.empty(); ++i) {
+      const bool swallows = words[i] == option.name && (i + 1 == words.size() || is_option(words[i + 1]));
+      if (swallows || words[i] == option.name + "=") {
+        throw Error(option.name, "has no value", option.value + ": " + option.about);
+      }
+      if (words[i] == option.name) ++i;
+    }
+  }
+}
+
 void sort_words(CLI::App& app, const Command& command, std::vector<std::string> words) {
-  const std::string last = words.empty() ? std::string() : words.back();
+  check_values(command, words);
   std::reverse(words.begin(), words.end());  // CLI11 takes them from the back
   try {
     app.parse(std::move(words));
-  } catch (const CLI::ArgumentMismatch&) {
-    throw Error(last, "has no value", "write it after the option (napkin " + command.name + " --help)");
   } catch (const CLI::ParseError& error) {
     throw Error("napkin " + command.name, error.what(), "see napkin " + command.name + " --help");
   }

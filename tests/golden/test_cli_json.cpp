@@ -41,9 +41,7 @@ Json answer(const std::string& line) {
   REQUIRE(run.code == 0);
   CHECK(run.err.empty());
   CHECK(run.out.find('\n') == run.out.size() - 1);
-  CHECK(run.out.find("nan") == std::string::npos);
-  CHECK(run.out.find("inf") == std::string::npos);
-  return run.json();
+  return run.json();  // a parser of JSON refuses NaN and Infinity
 }
 
 void check_prediction(const Json& json) {
