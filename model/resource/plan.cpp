@@ -256,8 +256,10 @@ RegisterNeed register_need(const PlacedDiagram& placed) {
 
 Count launch_registers(const PlacedDiagram& placed) {
   const Count granule = placed.machine->limits.register_granule_per_thread;
-  const RegisterNeed worst = register_need(placed);
-  if (!agents_ask(placed)) return round_up(std::min(worst.need, worst.limit), granule);
+  if (!agents_ask(placed)) {
+    const RegisterNeed worst = register_need(placed);
+    return round_up(std::min(worst.need, worst.limit), granule);
+  }
   Count total;
   for (std::size_t a = 0; a < placed.agents.size(); ++a) {
     const PlacedAgent& agent = placed.agents[a];

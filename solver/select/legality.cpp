@@ -154,15 +154,17 @@ Lanes Legality::last_lane_that_holds(const PlanRule& rule, Scratch::Slot& slot, 
     return plan_rule_holds(rule, slot) ? all_lanes_ : 0;  // what they ask for at launch, whatever the variables need
   }
   std::size_t low = 0, high = ascending_.size();
-  for (std::size_t middle = high - 1; low < high; middle = (low + high) / 2) {
-    resize(slot, now, values[ascending_[middle]]);
-    now = values[ascending_[middle]];
-    if (plan_rule_holds(rule, slot)) {
-      low = middle + 1;
-    } else {
-      high = middle;
-    }
+  std::size_t next = std::min(guess_, high - 1);  // neighbours are alike: look beside the last answer first
+  for (std::size_t step = 1; low < high; step *= 2) {
+    resize(slot, now, values[ascending_[next]]);
+    now = values[ascending_[next]];
+    const bool holds = plan_rule_holds(rule, slot);
+    (holds ? low : high) = holds ? next + 1 : next;
+    if (low >= high) break;
+    const std::size_t beside = holds ? next + step : next - std::min(step, next);
+    next = step <= 2 ? std::clamp(beside, low, high - 1) : (low + high) / 2;
   }
+  guess_ = low;
   Lanes found = 0;
   for (std::size_t i = 0; i < low; ++i) found |= Lanes{1} << ascending_[i];
   return found;

@@ -112,6 +112,7 @@ class Legality {
   std::vector<std::size_t> ascending_;  ///< the lane's positions by value
   std::vector<bool> has_lane_;        ///< by index of Mapping::variables: proportional
   std::vector<Memo> memos_;           ///< by plan rule; those of equal knobs are filled together
+  std::size_t guess_ = 0;             ///< how many lanes held the last time
   Plan numbers_;                      ///< what the plan rules read
 };
 

@@ -1,6 +1,7 @@
 // What is emitted is read back by those who will read it: a JSON parser, C++ compilers, Python.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -73,15 +74,18 @@ TEST_CASE("JSON: kernel and tile, numbers as numbers, words as words") {
 TEST_CASE("the C++ header compiles alone, as C++17 and C++20, and holds every number") {
   const Case c("attention_sm90", "h200-sxm", shape);
   const Folder folder("header");
-  folder.write("tile.hpp", header_of(c, {{"x", 176}}));
-  folder.write("main.cpp", R"(#include "tile.hpp"
+  folder.write("tile.hpp", header_of(c, {{"x", 176}, {"q_stages", 1}}));
+  const auto staged = std::find_if(c.mapping.variables.begin(), c.mapping.variables.end(), [](const VariableMapping& v) { return v.name == "O_out"; });
+  REQUIRE(staged != c.mapping.variables.end());
+  folder.write("main.cpp", "#define ALIAS " + staged->alias + R"(
+#include "tile.hpp"
 #include "tile.hpp"
 using T = napkin_tile::AttentionSm90;
 static_assert(T::q == 128 && T::x == 176 && T::warpgroups == 2 && T::stages == 2 && T::cluster == 1);
 static_assert(T::p_in == T::PIn::registers && T::overlap && T::pingpong && T::order == T::Order::persistent);
 static_assert(T::Extent::q == 128 && T::Extent::x == 176 && T::Extent::d == 128 && T::Extent::b == 1);
 static_assert(T::Shared::limit == 232448 && T::Shared::total <= T::Shared::limit && T::Shared::Q % 1024 == 0);
-static_assert(T::Shared::K != T::Shared::V && T::Shared::O_out == T::Shared::V);
+static_assert(T::Shared::K != T::Shared::V && T::Shared::O_out == T::Shared::ALIAS);
 static_assert(T::Threads::total == 384 && T::Threads::consumer_registers == 240 && T::Threads::producer_registers == 24);
 int main() { return T::blocks_per_sm == 1 ? 0 : 1; }
 )");

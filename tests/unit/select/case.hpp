@@ -33,11 +33,13 @@ struct Case {
     if (const auto id = mapping.find_knob(knob)) mapping.knobs[static_cast<std::size_t>(*id)].domain = domain;
   }
   [[nodiscard]] Question question() const { return {&streamed, &mapping, &machine, problem, {}}; }
-  /// Every knob at its first value, but those given.
+  /// Every knob at its first value, but those given (where the mapping has them).
   [[nodiscard]] Tile tile(const Shape& given) const {
     Tile out;
     for (const Knob& knob : mapping.knobs) out.values.push_back(knob.domain.front());
-    for (const auto& [name, value] : given) out.values[static_cast<std::size_t>(*mapping.find_knob(name))] = value;
+    for (const auto& [name, value] : given) {
+      if (const auto id = mapping.find_knob(name)) out.values[static_cast<std::size_t>(*id)] = value;
+    }
     return out;
   }
 };
