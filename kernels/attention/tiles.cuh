@@ -2,19 +2,9 @@
 // Which tile a block computes, and which keys its rows see: plain integer arithmetic shared by the attention kernels.
 
 #include "kernels/attention/arguments.cuh"
+#include "kernels/device/divide.cuh"
 
 namespace napkin {
-
-// n / divisor
-__device__ __forceinline__ int divide(int n, const Divisor& by) {
-  return by.value == 1 ? n : static_cast<int>(__umulhi(static_cast<unsigned int>(n), by.multiplier) >> by.shift);
-}
-// n = quotient * divisor + remainder
-__device__ __forceinline__ int divide(int n, const Divisor& by, int& remainder) {
-  const int quotient = divide(n, by);
-  remainder = n - quotient * by.value;
-  return quotient;
-}
 
 struct Tile {
   int batch, head, packed_head; // key head; first query head of the group that this tile packs

@@ -42,6 +42,28 @@ __device__ __forceinline__ void load_box(u32 to, const TensorMap& map, u32 barri
       : "memory");
 }
 
+// The same for matrices, which take no hint.
+__device__ __forceinline__ void load_box(u32 to, const TensorMap& map, u32 barrier, int c0, int c1) {
+  asm volatile(
+      "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%3, %4}], [%2];" ::"r"(to),
+      "l"(reinterpret_cast<u64>(&map)), "r"(barrier), "r"(c0), "r"(c1)
+      : "memory");
+}
+__device__ __forceinline__ void load_box_multicast(u32 to, const TensorMap& map, u32 barrier, unsigned short blocks, int c0,
+                                                   int c1) {
+  asm volatile(
+      "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster"
+      " [%0], [%1, {%3, %4}], [%2], %5;" ::"r"(to),
+      "l"(reinterpret_cast<u64>(&map)), "r"(barrier), "r"(c0), "r"(c1), "h"(blocks)
+      : "memory");
+}
+__device__ __forceinline__ void store_box(u32 from, const TensorMap& map, int c0, int c1) {
+  asm volatile("cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [%0, {%2, %3}], [%1];" ::"l"(
+                   reinterpret_cast<u64>(&map)),
+               "r"(from), "r"(c0), "r"(c1)
+               : "memory");
+}
+
 __device__ __forceinline__ void store_box(u32 from, const TensorMap& map, int c0, int c1, int c2, int c3, int c4) {
   asm volatile("cp.async.bulk.tensor.5d.global.shared::cta.bulk_group [%0, {%2, %3, %4, %5, %6}], [%1];" ::"l"(
                    reinterpret_cast<u64>(&map)),
@@ -50,8 +72,11 @@ __device__ __forceinline__ void store_box(u32 from, const TensorMap& map, int c0
 }
 
 __device__ __forceinline__ void store_commit() { asm volatile("cp.async.bulk.commit_group;" ::: "memory"); }
-// Until the copy engine has read the shared memory of every store committed by this thread.
-__device__ __forceinline__ void store_wait_read() { asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory"); }
+// Until the copy engine has read the shared memory of every group committed by this thread but the last `Pending`.
+template <int Pending = 0>
+__device__ __forceinline__ void store_wait_read() {
+  asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(Pending) : "memory");
+}
 __device__ __forceinline__ void store_wait() { asm volatile("cp.async.bulk.wait_group 0;" ::: "memory"); }
 
 // Orders ordinary shared-memory writes before reads by the copy engine and the tensor cores.

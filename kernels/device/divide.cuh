@@ -1,0 +1,19 @@
+#pragma once
+// Division by numbers that the host knows.
+
+#include "kernels/device/tensor_map.cuh"
+
+namespace napkin {
+
+// n / divisor
+__device__ __forceinline__ int divide(int n, const Divisor& by) {
+  return by.value == 1 ? n : static_cast<int>(__umulhi(static_cast<unsigned int>(n), by.multiplier) >> by.shift);
+}
+// n = quotient * divisor + remainder
+__device__ __forceinline__ int divide(int n, const Divisor& by, int& remainder) {
+  const int quotient = divide(n, by);
+  remainder = n - quotient * by.value;
+  return quotient;
+}
+
+}  // namespace napkin

@@ -1,0 +1,38 @@
+#pragma once
+// What the matrix-product kernel is told: plain structs, one text for the host and the device.
+
+#include "kernels/device/tensor_map.cuh"
+
+namespace napkin {
+
+// grid: a block per tile, rows first. The others: as many blocks as the device holds at once, each taking every n-th
+// tile; grouped: rows in groups, down a group's columns; hilbert: along a Hilbert curve.
+enum class MatmulOrder { grid, grouped, hilbert };
+
+struct MatmulConfig {
+  int a, c, b, warpgroups, stages, cluster;
+  MatmulOrder order;
+  bool bf16;
+  bool cycles;  // each SM notes when its first block starts and its last one ends
+  int a_offset, b_offset, c_offset, barriers_offset;  // bytes; c: the staged result
+  int producer_registers, consumer_registers;
+};
+
+// A tile here is a cluster's: `cluster` tiles of a block, one below the other.
+struct MatmulShape {
+  int tiles, chunks;  // tiles in all; ceil(b / tile b)
+  Divisor rows;       // tiles down
+  int columns;        // tiles across
+  int side;           // hilbert: power of two, at least rows and columns
+  Divisor group, group_tiles, last_group;  // grouped: rows of a group, tiles of it, rows of the last one
+};
+
+struct MatmulArguments {
+  TensorMap a_map, b_map, c_map;
+  MatmulShape shape;
+  unsigned long long* cycles;  // by SM, first start and last end
+};
+
+static_assert(sizeof(MatmulConfig) == 56 && sizeof(MatmulShape) == 64 && sizeof(MatmulArguments) == 512);
+
+}  // namespace napkin

@@ -1,0 +1,201 @@
+#pragma once
+// Matrix product on Hopper, C[a, c] = A[a, b] B[b, c]. One thread moves boxes with the copy engine; 1 to 3 consumer
+// warpgroups divide a tile's rows and multiply in steps of 64. Blocks persist, so that the next tile's loads run while
+// this one's result is stored. Knobs are those of matmul_sm90.yaml; offsets and register counts come from the plan.
+
+#include "kernels/device/clock.cuh"
+#include "kernels/device/matrix.cuh"
+#include "kernels/device/tma.cuh"
+#include "kernels/matmul/order.cuh"
+
+namespace napkin {
+
+template <MatmulConfig C>
+struct Matmul {
+  static constexpr int rows = C.a / C.warpgroups, steps = rows / 64;  // of a consumer warpgroup
+  static constexpr int b_span = swizzle_columns(C.b), c_span = swizzle_columns(C.c);
+  static constexpr u32 a_bytes = C.a * C.b * 2, b_bytes = C.b * C.c * 2;
+  static constexpr int accumulators = C.c / 2;  // registers a thread and step
+  static_assert(rows * C.warpgroups == C.a && steps * 64 == rows);
+  static_assert(C.stages >= 2);  // a stage is released when the next one's products have been issued
+
+  // The result leaves by warp, in parts of 16 rows and 64 columns through a ring of buffers.
+  static constexpr int part = C.c < 64 ? C.c : 64, buffers = 2;
+  static constexpr u32 part_bytes = 16 * part * 2;
+
+  // Eight bytes each: full and empty barriers by stage, then the place of the tile that a stage begins.
+  static constexpr int full = 0, empty = C.stages, place = 2 * C.stages;
+
+  u32 shared;
+  const MatmulArguments& arguments;
+  u32 wg;  // consumer warpgroup
+
+  __device__ __forceinline__ u32 barrier(int slot) const { return shared + C.barriers_offset + 8 * slot; }
+
+  __device__ __forceinline__ void initialise() const {
+    for (int s = 0; s < C.stages; ++s) {
+      barrier_init(barrier(full + s), 1);
+      barrier_init(barrier(empty + s), C.warpgroups * C.cluster);
+    }
+    barrier_init_fence();
+  }
+
+  static __device__ __forceinline__ int first_tile() { return blockIdx.x / C.cluster; }
+  static __device__ __forceinline__ int next_tile(int index) { return index + grid_blocks() / C.cluster; }
+
+  // ---- producer: one thread ----------------------------------------------------------------------------------------
+
+  // Each block of a cluster loads its own A and its share of B's rows for all.
+  __device__ __forceinline__ void load_chunk(u32 stage, int row, int column, int k) const {
+    constexpr int share = C.b / C.cluster;
+    const u32 rank = C.cluster > 1 ? cluster_rank() : 0, ready = barrier(full + stage);
+    barrier_expect(ready, a_bytes + b_bytes);
+    const u32 a = shared + C.a_offset + stage * a_bytes;
+#pragma unroll
+    for (int i = 0; i < C.b; i += b_span) load_box(a + i * C.a * 2, arguments.a_map, ready, k + i, row);
+    const u32 b = shared + C.b_offset + stage * b_bytes + rank * (share * c_span * 2);
+    const int first = k + static_cast<int>(rank) * share;
+#pragma unroll 1
+    for (int i = 0; i < C.c; i += c_span) {
+      if constexpr (C.cluster > 1) {
+        load_box_multicast(b + i * C.b * 2, arguments.b_map, ready, (1 << C.cluster) - 1, column + i, first);
+      } else {
+        load_box(b + i * C.b * 2, arguments.b_map, ready, column + i, first);
+      }
+    }
+  }
+
+  __device__ __forceinline__ void produce() const {
+    Ring<C.stages> ring;
+    for (int index = first_tile(); index < arguments.shape.tiles; index = next_tile(index)) {
+      const Place tile = find_place<C.order>(arguments.shape, index);
+      const u32 rank = C.cluster > 1 ? cluster_rank() : 0;
+      const int row = (tile.row * C.cluster + static_cast<int>(rank)) * C.a, column = tile.column * C.c;
+#pragma unroll 1
+      for (int chunk = 0; chunk < arguments.shape.chunks; ++chunk) {
+        barrier_wait(barrier(empty + ring.stage), ring.parity ^ 1);
+        if (chunk == 0) {  // handed over with the data: consumers need not know the order
+          post(barrier(place + ring.stage), row);
+          post(barrier(place + ring.stage) + 4, column);
+        }
+        load_chunk(ring.stage, row, column, chunk * C.b);
+        ring.advance();
+      }
+    }
+  }
+
+  // ---- consumers ---------------------------------------------------------------------------------------------------
+
+  // The stage is free in every block that writes to it.
+  __device__ __forceinline__ void release(u32 stage) const {
+    if constexpr (C.cluster > 1) {
+      if (threadIdx.x % 128 < C.cluster) barrier_arrive_remote(barrier(empty + stage), threadIdx.x % 128);
+    } else {
+      if (threadIdx.x % 128 == 0) barrier_arrive(barrier(empty + stage));
+    }
+  }
+
+  // One chunk's products: issues and commits.
+  template <bool Accumulate>
+  __device__ __forceinline__ void issue(float (&d)[steps][accumulators], u32 stage) const {
+    const u64 a = descriptor<b_span>(shared + C.a_offset + stage * a_bytes + wg * (rows * b_span * 2), 0);
+    const u64 b = descriptor<c_span>(shared + C.b_offset + stage * b_bytes, C.b * c_span * 2);
+    wgmma_fence();
+#pragma unroll
+    for (int k = 0; k < C.b; k += 16) {
+#pragma unroll
+      for (int s = 0; s < steps; ++s) {
+        const u32 a_at = k / b_span * (C.a * b_span * 2) + s * (64 * b_span * 2) + k % b_span * 2;
+        wgmma<C.c, C.bf16, 1>(d[s], a + (a_at >> 4), b + (k * c_span * 2 >> 4), Accumulate || k != 0);
+      }
+    }
+    wgmma_commit();
+  }
+
+  // Rows of C by the copy engine, which clips what is ragged. Warps go their own ways: no barrier among them.
+  __device__ __forceinline__ void store(const float (&d)[steps][accumulators], int row, int column) const {
+    const u32 lane = threadIdx.x % 32, warp = threadIdx.x % 128 / 32;
+    const u32 base = shared + C.c_offset + (wg * 4 + warp) * (buffers * part_bytes);
+    int count = 0;
+#pragma unroll
+    for (int s = 0; s < steps; ++s) {
+      const int first = row + static_cast<int>(wg * rows + s * 64 + warp * 16);
+#pragma unroll
+      for (int c = 0; c < C.c; c += part, ++count) {
+        const u32 to = base + count % buffers * part_bytes;
+        if (count == 0 && lane == 0) store_wait_read();  // the last tile's
+        if (count >= buffers && lane == 0) store_wait_read<buffers - 1>();
+        __syncwarp();
+#pragma unroll
+        for (int i = 0; i < part && c + i < C.c; i += 16) {
+          const float* v = d[s] + (c + i) / 2;
+          store_matrices(to + swizzled<16, c_span>(lane % 16, i + lane / 16 * 8), pack<C.bf16>(v[0], v[1]),
+                         pack<C.bf16>(v[2], v[3]), pack<C.bf16>(v[4], v[5]), pack<C.bf16>(v[6], v[7]));
+        }
+        async_fence();
+        __syncwarp();
+        if (lane == 0) {
+#pragma unroll
+          for (int i = 0; i < part && c + i < C.c; i += c_span) {
+            store_box(to + i * 16 * 2, arguments.c_map, column + c + i, first);
+          }
+          store_commit();
+        }
+      }
+    }
+  }
+
+  __device__ __forceinline__ void consume() const {
+    Ring<C.stages> ring;
+    for (int index = first_tile(); index < arguments.shape.tiles; index = next_tile(index)) {
+      float d[steps][accumulators];
+      barrier_wait(barrier(full + ring.stage), ring.parity);
+      const int row = read(barrier(place + ring.stage)), column = read(barrier(place + ring.stage) + 4);
+      issue<false>(d, ring.stage);
+#pragma unroll 1
+      for (int chunk = 1; chunk < arguments.shape.chunks; ++chunk) {
+        const u32 before = ring.stage;
+        ring.advance();
+        barrier_wait(barrier(full + ring.stage), ring.parity);
+        issue<true>(d, ring.stage);
+        wgmma_wait<1>();
+        release(before);
+      }
+      wgmma_wait<0>();
+#pragma unroll
+      for (int s = 0; s < steps; ++s) pin(d[s]);
+      release(ring.stage);
+      ring.advance();
+      store(d, row, column);
+    }
+    if (threadIdx.x % 32 == 0) store_wait_read();
+  }
+};
+
+template <MatmulConfig C>
+__global__ void __launch_bounds__((C.warpgroups + 1) * 128, 1)
+    matmul_sm90(const __grid_constant__ MatmulArguments arguments) {
+  extern __shared__ __align__(1024) unsigned char memory[];
+  // By shuffle, so that the compiler knows it to be uniform: descriptors then live in uniform registers.
+  const u32 shared = shared_address(memory), warpgroup = __shfl_sync(0xffffffffu, threadIdx.x / 128, 0);
+  Matmul<C> kernel{shared, arguments, warpgroup - 1};
+  if (C.cycles && threadIdx.x == 0) note_start(arguments.cycles);
+  if (threadIdx.x == 0) kernel.initialise();
+  if constexpr (C.cluster > 1) {
+    cluster_sync();
+  } else {
+    __syncthreads();
+  }
+  if (warpgroup == 0) {
+    registers_shrink<C.producer_registers>();
+    if (threadIdx.x == 0) kernel.produce();
+  } else {
+    registers_grow<C.consumer_registers>();
+    kernel.consume();
+    if (C.cycles && threadIdx.x % 128 == 0) note_end(arguments.cycles);
+  }
+  // No block leaves while another may still write to its memory.
+  if constexpr (C.cluster > 1) cluster_sync();
+}
+
+}  // namespace napkin
