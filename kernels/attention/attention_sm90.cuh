@@ -5,6 +5,7 @@
 
 #include "kernels/attention/tiles.cuh"
 #include "kernels/device/clock.cuh"
+#include "kernels/device/infinity.cuh"
 #include "kernels/device/matrix.cuh"
 #include "kernels/device/tma.cuh"
 
@@ -236,7 +237,7 @@ struct Attention {
 #pragma unroll
           for (int e = 0; e < 2; ++e) {
             const int column = 8 * i + static_cast<int>(lane % 4) * 2 + e;
-            if (column < first || column >= last) s[4 * i + 2 * r + e] = -INFINITY;
+            if (column < first || column >= last) s[4 * i + 2 * r + e] = -infinity;
           }
         }
       }
@@ -247,7 +248,7 @@ struct Attention {
 #pragma unroll
       for (int i = 0; i < scores / 4; ++i) maximum = fmaxf(maximum, fmaxf(s[4 * i + 2 * r], s[4 * i + 2 * r + 1]));
       maximum = quad_max(maximum);
-      const float shift = maximum == -INFINITY ? 0.f : maximum * c;
+      const float shift = maximum == -infinity ? 0.f : maximum * c;
       state.delta[r] = exp2_fast(state.maximum[r] * c - shift);
       state.maximum[r] = maximum;
       float sum = 0;
@@ -362,7 +363,7 @@ struct Attention {
       if constexpr (C.log_sum_exp) {
         const int query = tile.q_first + static_cast<int>(row + 8 * r) / C.g, head = tile.packed_head + (row + 8 * r) % C.g;
         if (lane % 4 == 0 && query < tile.queries) {
-          const float value = z > 0 ? state.maximum[r] * arguments.scale + __logf(z) : -INFINITY;
+          const float value = z > 0 ? state.maximum[r] * arguments.scale + __logf(z) : -infinity;
           arguments.lse[lse_index<C.packed>(arguments.shape, tile, head, query)] = value;
         }
       }
@@ -427,7 +428,7 @@ struct Attention {
       const Tile tile = tile_of(index);
       if (tile.q_first >= tile.queries) continue;
       float o[outputs];
-      RowState state{{-INFINITY, -INFINITY}, {0, 0}, {0, 0}};
+      RowState state{{-infinity, -infinity}, {0, 0}, {0, 0}};
       if (tile.first >= tile.last) {
 #pragma unroll
         for (int i = 0; i < outputs; ++i) o[i] = 0;

@@ -27,7 +27,7 @@ AttentionData::AttentionData(Runtime& runtime, const AttentionLayout& layout) : 
   o_ = make(q_rows_, s.h * s.g, s.dv);
   if (layout.log_sum_exp) lse_ = device_.allocate(size_of(batches_ * s.h * s.g * q_rows_, sizeof(float)));
   ticket_ = device_.allocate(2 * sizeof(std::int32_t));
-  device_.set({ticket_.address(), 2 * sizeof(std::int32_t), 0});
+  device_.set(ticket_, 0);
   spans_ = cycle_spans(device_);
   std::uint64_t seed = layout.seed * 16;
   for (const Array* input : {&q_, &k_, &v_}) {
@@ -92,8 +92,8 @@ AttentionCall AttentionData::counting_call() const {
 }
 
 void AttentionData::poison() const {
-  device_.set({o_.memory.address(), o_.memory.bytes(), 0xFF});
-  if (lse_.bytes() > 0) device_.set({lse_.address(), lse_.bytes(), 0xFF});
+  device_.set(o_.memory, 0xFF);
+  if (lse_.bytes() > 0) device_.set(lse_, 0xFF);
 }
 
 HostArray AttentionData::fetch(const Array& array) const {

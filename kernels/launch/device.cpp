@@ -114,8 +114,8 @@ void Device::upload(std::uint64_t to, const void* from, std::size_t bytes) const
 void Device::download(void* to, std::uint64_t from, std::size_t bytes) const {
   context_->api.check(context_->api.copy_down(to, from, bytes), "cuMemcpyDtoH");
 }
-void Device::set(const Preset& preset, Stream stream) const {
-  context_->api.check(context_->api.set_bytes(preset.address, preset.value, preset.bytes, stream), "cuMemsetD8Async");
+void Device::set(const DeviceMemory& memory, std::uint8_t value, Stream stream) const {
+  context_->api.check(context_->api.set_bytes(memory.address(), value, memory.bytes(), stream), "cuMemsetD8Async");
 }
 void Device::synchronize() const { context_->api.check(context_->api.context_synchronize(), "cuCtxSynchronize"); }
 void Device::synchronize(Stream stream) const { context_->api.check(context_->api.stream_synchronize(stream), "cuStreamSynchronize"); }

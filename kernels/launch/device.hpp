@@ -105,7 +105,7 @@ class Device {
   [[nodiscard]] DeviceMemory allocate(std::size_t bytes) const;
   void upload(std::uint64_t to, const void* from, std::size_t bytes) const;
   void download(void* to, std::uint64_t from, std::size_t bytes) const;
-  void set(const Preset& preset, Stream stream = nullptr) const;
+  void set(const DeviceMemory& memory, std::uint8_t value, Stream stream = nullptr) const;
   void synchronize() const;
   void synchronize(Stream stream) const;
   [[nodiscard]] Event event() const { return Event(context_); }

@@ -23,13 +23,6 @@ struct TensorBox {
   int swizzle = 0;                      ///< bytes: 0, 32, 64, 128
 };
 
-/// Device memory that is set to a byte before every launch.
-struct Preset {
-  std::uint64_t address = 0;
-  std::size_t bytes = 0;
-  std::uint8_t value = 0;
-};
-
 struct LaunchPlan {
   std::string source;                ///< "kernels/attention/attention_sm90.cuh"
   std::string expression;            ///< the variant by name (jit/source.hpp)
@@ -38,7 +31,6 @@ struct LaunchPlan {
   unsigned shared = 0;               ///< dynamic bytes a block
   std::vector<std::byte> arguments;  ///< the kernel's only parameter; its tensor maps are still to be encoded
   std::vector<TensorBox> boxes;
-  std::vector<Preset> presets;
 };
 
 /// What a launch depends on of the GPU that it runs on.

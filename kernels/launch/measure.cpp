@@ -36,7 +36,7 @@ class OneRun {
   }
   double operator()() {
     const int launches = options_.l2 == L2State::warm ? options_.queued : 1;
-    if (options_.l2 == L2State::cold) device_.set({flush_.address(), flush_.bytes(), 0});
+    if (options_.l2 == L2State::cold) device_.set(flush_, 0);
     start_.record();
     for (int i = 0; i < launches; ++i) launch_();
     stop_.record();

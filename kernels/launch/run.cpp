@@ -48,7 +48,6 @@ std::vector<std::string> Runtime::warnings() const {
 }
 
 void ReadyLaunch::operator()(Stream stream) const {
-  for (const Preset& preset : plan_.presets) device_.set(preset, stream);
   device_.launch(*kernel_->device, plan_, plan_.arguments, stream);
 }
 

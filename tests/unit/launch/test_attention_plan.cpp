@@ -42,7 +42,7 @@ AttentionArguments arguments_of(const LaunchPlan& plan) {
 
 constexpr LaunchDevice h200{132, Bytes(62914560)};
 const test::Shape shape{{"b", 4}, {"h", 16}, {"q", 4096}, {"x", 4096}, {"d", 128}};
-const test::Knobs tile{{"q", "128"}, {"x", "128"}, {"warpgroups", "2"}, {"stages", "2"}, {"order", "persistent"}};
+const test::Knobs tile{{"q", "128"}, {"x", "128"}, {"warpgroups", "2"}, {"stages", "2"}, {"q_stages", "1"}, {"order", "persistent"}};
 
 int divided(int n, const Divisor& by) {  // as tiles.cuh does
   if (by.value == 1) return n;
@@ -59,10 +59,9 @@ TEST_CASE("the plan of one launch, worked out by hand") {
   CHECK(plan.grid == 132);
   CHECK(plan.threads == 384);
   CHECK(plan.cluster == 1);
-  CHECK(plan.presets.empty());
   // Q 32 KiB, K and V 2 x 32 KiB each, barriers behind them.
   CHECK(plan.expression ==
-        "napkin::attention_sm90<napkin::AttentionConfig{.q = 128, .x = 128, .warpgroups = 2, .stages = 2, .overlap = true, .pingpong = true, "
+        "napkin::attention_sm90<napkin::AttentionConfig{.q = 128, .x = 128, .warpgroups = 2, .stages = 2, .q_stages = 1, .overlap = true, .pingpong = true, "
         ".p_shared = false, .g = 1, .cluster = 1, .order = napkin::TileOrder::persistent, .d = 128, .dv = 128, .bf16 = true, "
         ".mask = napkin::MaskKind::none, .packed = false, .log_sum_exp = true, .cycles = false, .q_offset = 0, .k_offset = 32768, "
         ".v_offset = 98304, .p_offset = 0, .barriers_offset = 163840, .producer_registers = 24, .consumer_registers = 240}>");
@@ -118,9 +117,7 @@ TEST_CASE("grouped heads, d = 96, causal, longest first") {
   CHECK(a.shape.q_tiles.value == 32); // ceil(1000 / 32)
   CHECK(a.shape.tiles == 2 * 2 * 32);
   CHECK(plan.grid == 128);
-  REQUIRE(plan.presets.size() == 1);
-  CHECK(plan.presets[0].address == 0x60000);
-  CHECK(plan.presets[0].bytes == 4);
+  CHECK(reinterpret_cast<std::uint64_t>(a.ticket) == 0x60000);
   const TensorBox& q = plan.boxes[0];
   CHECK(q.sizes == std::vector<std::uint64_t>{96, 6, 1000, 2, 1});
   CHECK(q.strides == std::vector<std::uint64_t>{192, 12 * 192, 6 * 192, 16});
@@ -206,19 +203,24 @@ TEST_CASE("variants compile without spills and without serialised instructions")
   const std::vector<Variant> variants{
       {128, {{"q", "128"}, {"x", "176"}, {"warpgroups", "2"}}, {}},
       {128, {{"q", "128"}, {"x", "128"}, {"warpgroups", "2"}, {"order", "longest_first"}}, {Mask::Kind::causal, 0, 0}},
-      {64, {{"q", "192"}, {"x", "128"}, {"warpgroups", "3"}}, {Mask::Kind::window, 100, 0}},
+      {64, {{"q", "192"}, {"x", "128"}, {"warpgroups", "3"}}, {}},
+      {64, {{"q", "128"}, {"x", "112"}, {"warpgroups", "2"}}, {Mask::Kind::window, 100, 0}},
+      {64, {{"q", "64"}, {"x", "128"}, {"warpgroups", "1"}, {"pingpong", "off"}}, {}},
       {256, {{"q", "128"}, {"x", "80"}, {"warpgroups", "2"}, {"pingpong", "off"}}, {}},
       {96, {{"q", "16"}, {"g", "8"}, {"x", "128"}, {"warpgroups", "2"}, {"overlap", "off"}}, {}},
   };
   for (const Variant& variant : variants) {
     const test::Shape sizes{{"h", 2}, {"g", 8}, {"q", 1024}, {"x", 1024}, {"d", variant.d}};
     const LaidOut laid("attention_sm90", "h200-sxm", sizes, DType::bf16, variant.mask);
-    const PlacedDiagram placed = laid.place(variant.tile);
+    test::Knobs knobs = variant.tile;
+    knobs.emplace_back("q_stages", "1");
+    const PlacedDiagram placed = laid.place(knobs);
     const LaunchPlan launch = attention_sm90_plan(placed, call_of(2, 8, 1024, 1024, variant.d, variant.d), h200);
     CAPTURE(launch.expression);
     const Compilation out = compile(launch, environment, Objections::report);
     CHECK(out.kernel.report.objection() == "");
     CHECK(out.kernel.report.static_shared == Bytes(0));
-    CHECK(out.kernel.report.registers == plan(placed).registers_launch.get());
+    // With one consumer the kernel asks for more than its agents' average, and the block has the SM to itself anyway.
+    if (launch.threads > 256) CHECK(out.kernel.report.registers == plan(placed).registers_launch.get());
   }
 }

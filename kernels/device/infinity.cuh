@@ -1,0 +1,7 @@
+#pragma once
+
+namespace napkin {
+
+constexpr float infinity = __builtin_bit_cast(float, 0x7f800000);  // the run-time compiler has no INFINITY
+
+}  // namespace napkin
