@@ -33,6 +33,8 @@ struct Matmul {
   __device__ __forceinline__ u32 barrier(int slot) const { return shared + C.barriers_offset + 8 * slot; }
 
   __device__ __forceinline__ void initialise() const {
+    prefetch(arguments.a_map);
+    prefetch(arguments.b_map);
     for (int s = 0; s < C.stages; ++s) {
       barrier_init(barrier(full + s), 1);
       barrier_init(barrier(empty + s), C.warpgroups * C.cluster);
