@@ -55,8 +55,8 @@ std::string one_line(std::string text) {
 }
 
 void add_knob(Struct& out, const Knob& knob, std::int64_t value) {
-  const std::string about = one_line(knob.unit.empty() || knob.about.empty() ? knob.unit + knob.about
-                                                                               : knob.unit + ": " + knob.about);
+  const std::string about =
+      one_line(knob.unit.empty() || knob.about.empty() ? knob.unit + knob.about : knob.unit + ": " + knob.about);
   if (knob.words.empty()) return out.number(identifier(knob.name), value, about);
   const auto index = static_cast<std::size_t>(value);
   if (knob.words == std::vector<std::string>{"on", "off"} || knob.words == std::vector<std::string>{"off", "on"}) {

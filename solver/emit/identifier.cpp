@@ -8,18 +8,18 @@ namespace {
 
 // Keywords of C++20 and Python 3 that a YAML author could well choose as a name, sorted.
 constexpr std::array<std::string_view, 101> keywords{
-    "False",     "None",     "True",      "alignas",   "alignof",   "and",       "as",       "asm",
-    "assert",    "async",    "auto",      "await",     "bool",      "break",     "case",     "catch",
-    "char",      "char8_t",  "class",     "co_await",  "concept",   "const",     "consteval", "constexpr",
-    "constinit", "continue", "co_return", "co_yield",  "decltype",  "def",       "default",  "del",
-    "delete",    "do",       "double",    "elif",      "else",      "enum",      "except",   "explicit",
-    "export",    "extern",   "false",     "finally",   "float",     "for",       "friend",   "from",
-    "global",    "goto",     "if",        "import",    "in",        "inline",    "int",      "is",
-    "lambda",    "long",     "mutable",   "namespace", "new",       "noexcept",  "nonlocal", "not",
-    "nullptr",   "operator", "or",        "pass",      "private",   "protected", "public",   "raise",
-    "register",  "requires", "return",    "short",     "signed",    "sizeof",    "static",   "static_assert",
-    "struct",    "switch",   "template",  "this",      "throw",     "true",      "try",      "typedef",
-    "typeid",    "typename", "union",     "unsigned",  "using",     "virtual",   "void",     "volatile",
+    "False",     "None",     "True",      "alignas",   "alignof",  "and",       "as",        "asm",
+    "assert",    "async",    "auto",      "await",     "bool",     "break",     "case",      "catch",
+    "char",      "char8_t",  "class",     "co_await",  "concept",  "const",     "consteval", "constexpr",
+    "constinit", "continue", "co_return", "co_yield",  "decltype", "def",       "default",   "del",
+    "delete",    "do",       "double",    "elif",      "else",     "enum",      "except",    "explicit",
+    "export",    "extern",   "false",     "finally",   "float",    "for",       "friend",    "from",
+    "global",    "goto",     "if",        "import",    "in",       "inline",    "int",       "is",
+    "lambda",    "long",     "mutable",   "namespace", "new",      "noexcept",  "nonlocal",  "not",
+    "nullptr",   "operator", "or",        "pass",      "private",  "protected", "public",    "raise",
+    "register",  "requires", "return",    "short",     "signed",   "sizeof",    "static",    "static_assert",
+    "struct",    "switch",   "template",  "this",      "throw",    "true",      "try",       "typedef",
+    "typeid",    "typename", "union",     "unsigned",  "using",    "virtual",   "void",      "volatile",
     "wchar_t",   "while",    "with",      "xor",       "yield"};
 
 constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }

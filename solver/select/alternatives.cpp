@@ -9,9 +9,8 @@ std::size_t at(int id) { return static_cast<std::size_t>(id); }
 
 /// Instructions that take A from registers are nowhere slower than those that take it from shared memory.
 bool registers_no_slower(const TensorInstruction& instruction) {
-  return std::all_of(instruction.timing.begin(), instruction.timing.end(), [](const InstructionTiming& row) {
-    return row.clocks_registers <= row.clocks_shared;
-  });
+  return std::all_of(instruction.timing.begin(), instruction.timing.end(),
+                     [](const InstructionTiming& row) { return row.clocks_registers <= row.clocks_shared; });
 }
 
 bool operation_no_more(const PlacedDiagram& placed, const PlacedOperation& a, const PlacedOperation& b) {
@@ -40,10 +39,13 @@ std::size_t next_into_block(const PlacedDiagram& placed, std::size_t i) {
 
 bool crossings_no_more(const PlacedDiagram& a, const PlacedDiagram& b) {
   std::size_t i = next_into_block(a, 0), j = next_into_block(b, 0);
-  for (; i < a.crossings.size() && j < b.crossings.size(); i = next_into_block(a, i + 1), j = next_into_block(b, j + 1)) {
+  for (; i < a.crossings.size() && j < b.crossings.size();
+       i = next_into_block(a, i + 1), j = next_into_block(b, j + 1)) {
     const Crossing &x = a.crossings[i], &y = b.crossings[j];
-    if (x.array != y.array || x.store != y.store || x.phase != y.phase || x.reread != y.reread || x.type != y.type) return false;
-    if (x.engine != y.engine || x.skips != y.skips || (y.multicast && (!x.multicast || a.cluster < b.cluster))) return false;
+    if (x.array != y.array || x.store != y.store || x.phase != y.phase || x.reread != y.reread || x.type != y.type)
+      return false;
+    if (x.engine != y.engine || x.skips != y.skips || (y.multicast && (!x.multicast || a.cluster < b.cluster)))
+      return false;
   }
   return i >= a.crossings.size() && j >= b.crossings.size();
 }
@@ -73,7 +75,8 @@ std::string_view home_of(const Mapping& mapping, const Guarded<std::string>& alt
 }
 
 /// Whether turning that knob alone, of those that the guards name, can change the level that an operand is read from.
-bool moves_operand(const Mapping& mapping, const Space& space, const Guarded<std::string>& alternatives, KnobSet guards, KnobId knob) {
+bool moves_operand(const Mapping& mapping, const Space& space, const Guarded<std::string>& alternatives, KnobSet guards,
+                   KnobId knob) {
   std::vector<KnobId> named;
   std::size_t cases = 1;
   for (KnobId k = 0; k < static_cast<KnobId>(space.domains.size()); ++k) {
@@ -108,8 +111,8 @@ KnobSet operand_knobs(const Mapping& mapping, const Space& space, const Guarded<
   return set;
 }
 
-/// Knobs that choose what work there is: variables above the registers, shared copies, operands' homes, clusters. Which of two
-/// register variables holds an array changes what a thread needs, not what it does.
+/// Knobs that choose what work there is: variables above the registers, shared copies, operands' homes, clusters. Which
+/// of two register variables holds an array changes what a thread needs, not what it does.
 KnobSet switch_knobs(const Mapping& mapping, const Space& space) {
   KnobSet set = 0;
   for (const VariableMapping& v : mapping.variables) {
@@ -173,8 +176,8 @@ Roles roles_of(const Question& question, const Objective& objective, const Space
   return roles;
 }
 
-Alternatives::Alternatives(const Objective& objective, const Space& space, Legality& legality,
-                           Scratch& scratch, KnobSet switches)
+Alternatives::Alternatives(const Objective& objective, const Space& space, Legality& legality, Scratch& scratch,
+                           KnobSet switches)
     : space_(space), legality_(legality) {
   std::size_t count = 1;
   for (KnobId k = 0; k < static_cast<KnobId>(space.domains.size()); ++k) {
@@ -205,7 +208,9 @@ void Alternatives::classify(const std::vector<const PlacedDiagram*>& samples, co
     for (std::size_t k = 0; k < classes_.size() && !objective.reads_edges; ++k) {
       const PlacedDiagram& first = *samples[classes_[k].first];
       if (&first == samples[c]) continue;  // one scratch for both: the samples cannot be told apart
-      if (first.cluster == samples[c]->cluster && never_more_work(first, *samples[c]) && never_more_work(*samples[c], first)) found = k;
+      if (first.cluster == samples[c]->cluster && never_more_work(first, *samples[c]) &&
+          never_more_work(*samples[c], first))
+        found = k;
     }
     if (found == classes_.size()) classes_.push_back({c, std::vector<bool>(samples.size()), true});
     classes_[found].members[c] = true;

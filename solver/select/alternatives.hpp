@@ -17,13 +17,12 @@ struct Roles {
 
 class Alternatives {
  public:
-  Alternatives(const Objective& objective, const Space& space, Legality& legality,
-               Scratch& scratch, KnobSet switches);
+  Alternatives(const Objective& objective, const Space& space, Legality& legality, Scratch& scratch, KnobSet switches);
 
   struct Class {
-    std::size_t first = 0;       ///< its combination of least rank: stands for all of them
-    std::vector<bool> members;   ///< by combination
-    bool least = true;           ///< no other class is known to be never slower than it
+    std::size_t first = 0;      ///< its combination of least rank: stands for all of them
+    std::vector<bool> members;  ///< by combination
+    bool least = true;          ///< no other class is known to be never slower than it
   };
   [[nodiscard]] const std::vector<Class>& classes() const { return classes_; }
   [[nodiscard]] const std::vector<KnobId>& knobs() const { return knobs_; }
@@ -40,11 +39,11 @@ class Alternatives {
   std::vector<KnobId> knobs_;
   std::vector<std::vector<std::uint16_t>> combinations_;  ///< positions of knobs_' values, by rank
   std::vector<Class> classes_;
-  std::vector<std::size_t> class_;                        ///< by combination
+  std::vector<std::size_t> class_;  ///< by combination
 };
 
-/// Whether a's work is a part of b's, operand by operand and crossing by crossing: then, of any sizes, a is never slower
-/// than b under a monotone objective. False where it cannot be seen.
+/// Whether a's work is a part of b's, operand by operand and crossing by crossing: then, of any sizes, a is never
+/// slower than b under a monotone objective. False where it cannot be seen.
 [[nodiscard]] bool never_more_work(const PlacedDiagram& a, const PlacedDiagram& b);
 
 }  // namespace napkin

@@ -20,7 +20,9 @@ std::size_t rule_index(const Rules& rules, const std::string& name) {
 
 }  // namespace
 
-Selection select_exhaustively(const Question& question, int top) { return select_exhaustively(question, top, Objective{}); }
+Selection select_exhaustively(const Question& question, int top) {
+  return select_exhaustively(question, top, Objective{});
+}
 
 Selection select_exhaustively(const Question& question, int top, const Objective& objective) {
   const Space space = space_of(question);

@@ -11,7 +11,7 @@ std::size_t at(int id) { return static_cast<std::size_t>(id); }
 
 std::string number(double value) {
   return value == static_cast<double>(static_cast<long long>(value)) ? fmt::format("{}", static_cast<long long>(value))
-                                                                      : fmt::format("{:.3g}", value);
+                                                                     : fmt::format("{:.3g}", value);
 }
 
 const PipeUse* fullest(const Prediction& prediction) {
@@ -36,8 +36,8 @@ std::string what_binds(const Prediction& prediction) {
 }
 
 /// The next larger size of one knob, and what forbids it; nothing where it is legal or there is none.
-std::optional<std::string> obstacle(const Space& space, const Question& question, const Rules& rules, const Placer& placer,
-                                    const Tile& tile, KnobId knob, PlacedDiagram& placed) {
+std::optional<std::string> obstacle(const Space& space, const Question& question, const Rules& rules,
+                                    const Placer& placer, const Tile& tile, KnobId knob, PlacedDiagram& placed) {
   std::optional<std::int64_t> next;
   for (const std::int64_t v : space.domains[at(knob)]) {
     if (v > tile.values[at(knob)] && (!next || v < *next)) next = v;
@@ -46,8 +46,8 @@ std::optional<std::string> obstacle(const Space& space, const Question& question
   Tile larger = tile;
   larger.values[at(knob)] = *next;
   const auto text = [&](const std::string& rule, const Excess& excess) {
-    return fmt::format("{}={} is stopped by {} (needed {}, available {})", question.mapping->knobs[at(knob)].name, *next,
-                       rule, number(excess.needed), number(excess.available));
+    return fmt::format("{}={} is stopped by {} (needed {}, available {})", question.mapping->knobs[at(knob)].name,
+                       *next, rule, number(excess.needed), number(excess.available));
   };
   for (const TileRule& rule : rules.tile) {
     if ((rule.knobs & knob_bit(knob)) == 0) continue;
@@ -62,17 +62,17 @@ std::optional<std::string> obstacle(const Space& space, const Question& question
 }
 
 /// The size with the most values first: the one that the search could grow in the finest steps.
-std::optional<std::string> what_stops(const Space& space, const Question& question, const Rules& rules, const Placer& placer,
-                                      const Tile& tile, PlacedDiagram& placed) {
+std::optional<std::string> what_stops(const Space& space, const Question& question, const Rules& rules,
+                                      const Placer& placer, const Tile& tile, PlacedDiagram& placed) {
   std::vector<KnobId> sizes;
   for (const Axis& axis : question.streamed->diagram.axes) {
     for (KnobId k = 0; k < static_cast<KnobId>(space.domains.size()); ++k) {
-      if ((knobs_of_axis(*question.mapping, axis.name) & knob_bit(k)) != 0 && space.domains[at(k)].size() > 1) sizes.push_back(k);
+      if ((knobs_of_axis(*question.mapping, axis.name) & knob_bit(k)) != 0 && space.domains[at(k)].size() > 1)
+        sizes.push_back(k);
     }
   }
-  std::stable_sort(sizes.begin(), sizes.end(), [&](KnobId a, KnobId b) {
-    return space.domains[at(a)].size() > space.domains[at(b)].size();
-  });
+  std::stable_sort(sizes.begin(), sizes.end(),
+                   [&](KnobId a, KnobId b) { return space.domains[at(a)].size() > space.domains[at(b)].size(); });
   for (const KnobId knob : sizes) {
     if (auto found = obstacle(space, question, rules, placer, tile, knob, placed)) return found;
   }
@@ -99,7 +99,8 @@ struct Wave {
 /// How full the waves of blocks are: 1 where every compute node gets equally many.
 Wave wave_of(const PlacedDiagram& placed) {
   const double nodes = static_cast<double>(std::max(placed.machine->compute_nodes(), Count(1)));
-  const double blocks = static_cast<double>(placed.blocks), waves = static_cast<double>(ceil_div(placed.blocks, placed.machine->compute_nodes()));
+  const double blocks = static_cast<double>(placed.blocks),
+               waves = static_cast<double>(ceil_div(placed.blocks, placed.machine->compute_nodes()));
   return {blocks, nodes, waves > 0 ? blocks / (waves * nodes) : 1};
 }
 
@@ -158,7 +159,8 @@ std::vector<std::pair<std::string, Count>> named_counts(const Rules& rules, cons
 }
 
 std::string nearest_constraint(const std::vector<std::pair<std::string, Count>>& rejected) {
-  const auto most = std::max_element(rejected.begin(), rejected.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+  const auto most = std::max_element(rejected.begin(), rejected.end(),
+                                     [](const auto& a, const auto& b) { return a.second < b.second; });
   return most == rejected.end() ? std::string() : most->first;
 }
 

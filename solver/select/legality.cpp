@@ -15,7 +15,8 @@ enum class Growth { constant, proportional, other };
 /// How one axis of a variable follows a knob.
 Growth growth_along(const Mapping& mapping, const VariableMapping& variable, const std::string& axis, KnobId knob) {
   for (const auto& [part, size] : variable.sizes) {
-    if (part == axis) return size.kind == Value::Kind::knob && size.knob == knob ? Growth::proportional : Growth::constant;
+    if (part == axis)
+      return size.kind == Value::Kind::knob && size.knob == knob ? Growth::proportional : Growth::constant;
   }
   if ((knobs_of_axis(mapping, axis) & knob_bit(knob)) == 0) return Growth::constant;
   for (const Agent& agent : mapping.agents) {  // divided among instances, rounded up

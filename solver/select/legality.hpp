@@ -1,6 +1,6 @@
 #pragma once
-// Which tiles of a space are legal, counted without visiting each: a constraint is decided once for all tiles that agree
-// on the knobs that it depends on.
+// Which tiles of a space are legal, counted without visiting each: a constraint is decided once for all tiles that
+// agree on the knobs that it depends on.
 
 #include <array>
 #include <cstdint>
@@ -20,8 +20,8 @@ struct Point {
   Tile tile;
 };
 
-/// Placements of one placer, kept apart by the values of the knobs that its guards name, so that each is made once and then only
-/// resized. Finds their footprints.
+/// Placements of one placer, kept apart by the values of the knobs that its guards name, so that each is made once and
+/// then only resized. Finds their footprints.
 class Scratch {
  public:
   Scratch(const Mapping& mapping, const Placer& placer, const Space& space);
@@ -30,8 +30,8 @@ class Scratch {
     std::optional<Footprint> footprint;
     const void* variant = nullptr;  ///< what the footprint was made of
   };
-  /// The point's tile placed. Where the slot's last tile differs in nothing that moves or sizes anything, only copies are
-  /// counted anew. What a caller changes in the slot it must put back.
+  /// The point's tile placed. Where the slot's last tile differs in nothing that moves or sizes anything, only copies
+  /// are counted anew. What a caller changes in the slot it must put back.
   [[nodiscard]] Slot& place(const Point& point);
   /// The footprint of what the slot holds now.
   [[nodiscard]] const Footprint& footprint(Slot& slot) const;
@@ -108,12 +108,12 @@ class Legality {
   Scratch& scratch_;
   KnobId lane_ = -1;
   Lanes all_lanes_ = 1;
-  bool scales_ = false;               ///< every variable is constant or proportional in the lane's value
+  bool scales_ = false;                 ///< every variable is constant or proportional in the lane's value
   std::vector<std::size_t> ascending_;  ///< the lane's positions by value
-  std::vector<bool> has_lane_;        ///< by index of Mapping::variables: proportional
-  std::vector<Memo> memos_;           ///< by plan rule; those of equal knobs are filled together
-  std::size_t guess_ = 0;             ///< how many lanes held the last time
-  Plan numbers_;                      ///< what the plan rules read
+  std::vector<bool> has_lane_;          ///< by index of Mapping::variables: proportional
+  std::vector<Memo> memos_;             ///< by plan rule; those of equal knobs are filled together
+  std::size_t guess_ = 0;               ///< how many lanes held the last time
+  Plan numbers_;                        ///< what the plan rules read
 };
 
 }  // namespace napkin

@@ -19,7 +19,8 @@ KnobSet guard_knobs(const Mapping& mapping) {
   for (const LevelMapping& level : mapping.levels) {
     if (level.nodes) set |= knobs_of(*level.nodes);
   }
-  for (const EdgeMapping& edge : mapping.edges) {  // software pipelining keeps lifetimes from ending early: a footprint's business
+  for (const EdgeMapping& edge :
+       mapping.edges) {  // software pipelining keeps lifetimes from ending early: a footprint's business
     if (edge.distance < 0) set |= knobs_of(edge.when);
   }
   return set;

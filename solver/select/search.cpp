@@ -80,8 +80,8 @@ class Search {
   std::vector<KnobId> rest_;  // knobs below the sizes
   const Alternatives* alternatives_ = nullptr;
   std::size_t class_ = 0;
-  bool one_time_ = false;     // the class has one time, whatever fits beside it
-  double class_time_ = 0;     // that time, or a bound of its times
+  bool one_time_ = false;  // the class has one time, whatever fits beside it
+  double class_time_ = 0;  // that time, or a bound of its times
 };
 
 bool Search::wanted(const Found& least) const {
@@ -107,14 +107,15 @@ void Search::set_rank(Point& point, std::int64_t rank, KnobSet knobs) const {
   }
 }
 
-/// At most so many blocks of any tile with these agents share a node: by their threads, and by their registers where the
-/// kernel sets them.
+/// At most so many blocks of any tile with these agents share a node: by their threads, and by their registers where
+/// the kernel sets them.
 Count Search::most_by_agents(const Point& point) {
   const Limits& limits = question_.machine->limits;
   if (!limits.known) return 1;
   const PlacedDiagram& placed = scratch_.place(point).placed;
-  const bool fixed = !placed.agents.empty() && std::all_of(placed.agents.begin(), placed.agents.end(),
-                                                           [](const PlacedAgent& a) { return a.registers.has_value(); });
+  const bool fixed =
+      !placed.agents.empty() && std::all_of(placed.agents.begin(), placed.agents.end(),
+                                            [](const PlacedAgent& a) { return a.registers.has_value(); });
   const Bytes unlimited(std::numeric_limits<std::int64_t>::max() / 4);
   return occupancy(limits, unlimited, placed.threads, fixed ? launch_registers(placed) : Count(1), Bytes(0)).blocks;
 }
@@ -125,7 +126,8 @@ Count Search::most_blocks(const Point& point, const Alternatives& alternatives, 
   Point least = point;
   for (const KnobId knob : rest_) {
     const auto& domain = space_.domains[at(knob)];
-    legality_.set(least, knob, static_cast<std::size_t>(std::min_element(domain.begin(), domain.end()) - domain.begin()));
+    legality_.set(least, knob,
+                  static_cast<std::size_t>(std::min_element(domain.begin(), domain.end()) - domain.begin()));
   }
   Count most = 1;
   for (std::size_t c = 0; c < alternatives.size(); ++c) {

@@ -23,8 +23,8 @@ struct Selection {
   Count candidates;            ///< tiles in the space, legal or not
   Count legal;
   std::vector<std::pair<std::string, Count>> rejected;  ///< constraint -> tiles (each tile under the first it violates)
-  std::string because;         ///< one sentence: what binds, and what the runner-up loses on
-  std::string nearest;         ///< where nothing fits: the constraint that kept the most tiles out
+  std::string because;                                  ///< one sentence: what binds, and what the runner-up loses on
+  std::string nearest;              ///< where nothing fits: the constraint that kept the most tiles out
   std::optional<Ranked> runner_up;  ///< the best tile whose predicted time differs from the first's
 };
 
@@ -36,14 +36,16 @@ struct Objective {
   std::function<Seconds(const PlacedDiagram&, Count blocks_per_sm)> time = predicted_time;
   /// At most time() of the same placement with that many blocks a node or fewer.
   std::function<Seconds(const PlacedDiagram&, Count most_blocks_per_sm)> bound = predicted_time;
-  /// The time also depends on the mapping's edges and on how many copies a variable has (an event graph), not on the work
-  /// of the placement alone.
+  /// The time also depends on the mapping's edges and on how many copies a variable has (an event graph), not on the
+  /// work of the placement alone.
   bool reads_edges = false;
-  /// Less work is never slower: an operand nearer, a buffer less, a copy shared. Lets the search bound many tiles by one.
+  /// Less work is never slower: an operand nearer, a buffer less, a copy shared. Lets the search bound many tiles by
+  /// one.
   bool monotone = true;
 };
 
-/// Bounds and prunes; equal to select_exhaustively in its first `top`. Ties are broken by the knobs' order of preference.
+/// Bounds and prunes; equal to select_exhaustively in its first `top`. Ties are broken by the knobs' order of
+/// preference.
 [[nodiscard]] Selection select(const Question& question, int top);
 [[nodiscard]] Selection select(const Question& question, int top, const Objective& objective);
 
@@ -52,8 +54,8 @@ struct Objective {
 [[nodiscard]] Selection select_exhaustively(const Question& question, int top, const Objective& objective);
 
 /// Answers questions and remembers the latest answers. A question is the same where it points to the same streamed
-/// diagram, mapping and machine (which must outlive the Selector unchanged) and its problem, fixed knobs and top are equal.
-/// Not for several threads at once.
+/// diagram, mapping and machine (which must outlive the Selector unchanged) and its problem, fixed knobs and top are
+/// equal. Not for several threads at once.
 class Selector {
  public:
   explicit Selector(Objective objective = {}, std::size_t remembered = 256);

@@ -17,7 +17,8 @@ std::size_t hash_of(const Question& q, int top) {
   h = mixed(h, static_cast<std::size_t>(q.problem.mask.kind));
   h = mixed(h, static_cast<std::size_t>(q.problem.mask.left));
   h = mixed(h, static_cast<std::size_t>(q.problem.mask.right));
-  for (const auto& [knob, value] : q.fixed) h = mixed(mixed(h, static_cast<std::size_t>(knob)), static_cast<std::size_t>(value));
+  for (const auto& [knob, value] : q.fixed)
+    h = mixed(mixed(h, static_cast<std::size_t>(knob)), static_cast<std::size_t>(value));
   return h;
 }
 

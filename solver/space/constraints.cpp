@@ -83,7 +83,8 @@ std::optional<Excess> compare(Relation::Kind kind, Count left, Count right) {
   return Excess{real(left), real(right)};
 }
 
-/// The sizes of an agent's split axes in a tile, with the knobs that they depend on. An axis that nothing sizes counts whole.
+/// The sizes of an agent's split axes in a tile, with the knobs that they depend on. An axis that nothing sizes counts
+/// whole.
 std::vector<Value> split_sizes(const Mapping& mapping, const Agent& agent) {
   const LevelMapping* block = block_level_of(mapping);
   std::vector<Value> out;
@@ -120,15 +121,16 @@ void add_supported_sizes(std::vector<TileRule>& rules, const Streamed& streamed,
   for (const auto& [axis, supported] : mapping.head_sizes) {
     if (supported.empty()) continue;
     const std::int64_t size = resolve.size(axis).get();
-    const std::int64_t nearest = *std::min_element(supported.begin(), supported.end(), [&](auto a, auto b) {
-      return std::abs(a - size) < std::abs(b - size);
-    });
+    const std::int64_t nearest = *std::min_element(
+        supported.begin(), supported.end(), [&](auto a, auto b) { return std::abs(a - size) < std::abs(b - size); });
     const bool same = nearest == size;
-    rules.push_back(constant("size of " + axis, same ? std::nullopt : std::optional(Excess{real(size), real(nearest)})));
+    rules.push_back(
+        constant("size of " + axis, same ? std::nullopt : std::optional(Excess{real(size), real(nearest)})));
   }
 }
 
-void add_packing(std::vector<TileRule>& rules, const Streamed& streamed, const Mapping& mapping, const Problem& problem) {
+void add_packing(std::vector<TileRule>& rules, const Streamed& streamed, const Mapping& mapping,
+                 const Problem& problem) {
   const Resolver resolve(streamed, problem);
   std::vector<std::string> done;
   for (const Agent& agent : mapping.agents) {
@@ -145,7 +147,8 @@ void add_packing(std::vector<TileRule>& rules, const Streamed& streamed, const M
   }
 }
 
-void add_relations(std::vector<TileRule>& rules, const Streamed& streamed, const Mapping& mapping, const Problem& problem) {
+void add_relations(std::vector<TileRule>& rules, const Streamed& streamed, const Mapping& mapping,
+                   const Problem& problem) {
   const Resolver resolve(streamed, problem);
   for (const Relation& relation : mapping.relations) {
     const KnobSet knobs = knobs_of(relation.left) | knobs_of(relation.right) | napkin::knobs_of(relation.when);
@@ -174,7 +177,8 @@ void add_granularity(std::vector<TileRule>& rules, const Streamed& streamed, con
   }
 }
 
-void add_agent_rows(std::vector<TileRule>& rules, const Streamed& streamed, const Mapping& mapping, const Problem& problem) {
+void add_agent_rows(std::vector<TileRule>& rules, const Streamed& streamed, const Mapping& mapping,
+                    const Problem& problem) {
   const Resolver resolve(streamed, problem);
   for (const Agent& agent : mapping.agents) {
     if (agent.splits.empty()) continue;
@@ -182,14 +186,14 @@ void add_agent_rows(std::vector<TileRule>& rules, const Streamed& streamed, cons
     const std::optional<Value> most = agent.row_most;
     KnobSet knobs = knobs_of(sizes) | napkin::knobs_of(agent.count) | napkin::knobs_of(agent.row_step);
     if (most) knobs |= napkin::knobs_of(*most);
-    rules.push_back({"rows of " + agent.name, knobs,
-                     [rows = resolve.terms(sizes), count = resolve.alternatives(agent.count),
-                      step = resolve.term(agent.row_step),
-                      limit = most ? resolve.term(*most) : Term{INT64_MAX, -1}](const Tile& tile) -> std::optional<Excess> {
-                       const Count all = product(rows, tile), instances = chosen(count, tile);
-                       if (const auto bad = compare(Relation::Kind::multiple, all, instances * step.in(tile))) return bad;
-                       return compare(Relation::Kind::at_most, ceil_div(all, std::max(instances, Count(1))), limit.in(tile));
-                     }});
+    rules.push_back(
+        {"rows of " + agent.name, knobs,
+         [rows = resolve.terms(sizes), count = resolve.alternatives(agent.count), step = resolve.term(agent.row_step),
+          limit = most ? resolve.term(*most) : Term{INT64_MAX, -1}](const Tile& tile) -> std::optional<Excess> {
+           const Count all = product(rows, tile), instances = chosen(count, tile);
+           if (const auto bad = compare(Relation::Kind::multiple, all, instances * step.in(tile))) return bad;
+           return compare(Relation::Kind::at_most, ceil_div(all, std::max(instances, Count(1))), limit.in(tile));
+         }});
   }
 }
 
@@ -219,16 +223,18 @@ void add_cluster(std::vector<TileRule>& rules, const Streamed& streamed, const M
     const Term nodes = resolve.term(*level.nodes);
     const auto id = machine.find_level(level.level);
     const Count most = id ? machine.levels[static_cast<std::size_t>(*id)].per_parent : Count(1);
-    rules.push_back({level.level + " size", napkin::knobs_of(*level.nodes),
-                     [nodes, most](const Tile& tile) { return compare(Relation::Kind::at_most, nodes.in(tile), most); }});
+    rules.push_back({level.level + " size", napkin::knobs_of(*level.nodes), [nodes, most](const Tile& tile) {
+                       return compare(Relation::Kind::at_most, nodes.in(tile), most);
+                     }});
     if (!block || level.group.empty()) continue;
     const auto extent = size_of_axis(mapping, *block, level.group.front());
     if (!extent) continue;
-    rules.push_back({level.level, napkin::knobs_of(*level.nodes) | napkin::knobs_of(*extent),
-                     [nodes, size = resolve.size(level.group.front()), extent = resolve.term(*extent)](const Tile& tile) {
-                       const Count blocks = ceil_div(size, std::max(extent.in(tile), Count(1)));
-                       return compare(Relation::Kind::multiple, blocks, nodes.in(tile));
-                     }});
+    rules.push_back(
+        {level.level, napkin::knobs_of(*level.nodes) | napkin::knobs_of(*extent),
+         [nodes, size = resolve.size(level.group.front()), extent = resolve.term(*extent)](const Tile& tile) {
+           const Count blocks = ceil_div(size, std::max(extent.in(tile), Count(1)));
+           return compare(Relation::Kind::multiple, blocks, nodes.in(tile));
+         }});
   }
 }
 

@@ -63,14 +63,17 @@ void add_supported_sizes(std::vector<TileRule>& rules, const Streamed& streamed,
                          const Problem& problem);
 /// "packing of g": no more of an axis is packed into a tile's rows than there is. Of the axes that an agent's instances
 /// divide among themselves, the first may be padded (something must fill the instruction's rows), the others may not.
-void add_packing(std::vector<TileRule>& rules, const Streamed& streamed, const Mapping& mapping, const Problem& problem);
+void add_packing(std::vector<TileRule>& rules, const Streamed& streamed, const Mapping& mapping,
+                 const Problem& problem);
 /// The mapping's relations, by their names.
-void add_relations(std::vector<TileRule>& rules, const Streamed& streamed, const Mapping& mapping, const Problem& problem);
+void add_relations(std::vector<TileRule>& rules, const Streamed& streamed, const Mapping& mapping,
+                   const Problem& problem);
 /// "granularity of x": a multiple of what instructions and transfers need (granularity.hpp).
 void add_granularity(std::vector<TileRule>& rules, const Streamed& streamed, const Mapping& mapping,
                      const Machine& machine, const Problem& problem);
 /// "rows of consumer": what one instance of an agent gets is a multiple of its row step, and at most its most.
-void add_agent_rows(std::vector<TileRule>& rules, const Streamed& streamed, const Mapping& mapping, const Problem& problem);
+void add_agent_rows(std::vector<TileRule>& rules, const Streamed& streamed, const Mapping& mapping,
+                    const Problem& problem);
 /// "threads": of a block, at most the machine's limit.
 void add_threads(std::vector<TileRule>& rules, const Streamed& streamed, const Mapping& mapping, const Machine& machine,
                  const Problem& problem);

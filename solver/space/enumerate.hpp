@@ -22,9 +22,9 @@ struct Space {
 
 /// The mapping's domains, a fixed knob at its one value (which need not be in the domain), and without values that only
 /// waste: of a streamed or grouped axis, sizes above the least one that covers the whole axis; of an axis packed
-/// into an agent's rows behind another (Agent::splits), sizes above the axis. The first of the split axes is not cut: its
-/// rows are what pads an instruction. Where nothing would be left, the smallest value stays. Throws Overflow for more than
-/// 2^63 tiles, Error for a fixed knob that the mapping does not have.
+/// into an agent's rows behind another (Agent::splits), sizes above the axis. The first of the split axes is not cut:
+/// its rows are what pads an instruction. Where nothing would be left, the smallest value stays. Throws Overflow for
+/// more than 2^63 tiles, Error for a fixed knob that the mapping does not have.
 [[nodiscard]] Space space_of(const Question& question);
 
 }  // namespace napkin

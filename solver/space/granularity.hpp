@@ -25,9 +25,9 @@ struct Granularity {
 };
 
 /// Every axis with a divisor above 1, by AxisId. The shapes of the machine's instruction for the type that each
-/// contraction is mapped to: its columns (the last axis that only the second input has) a multiple of the instruction's n,
-/// its depth (the last contracted axis) of k. Rows are what Agent::row_step says. A variable that a copy engine fills
-/// or empties: its unit-stride axis a multiple of the level's smallest transfer (32 bytes a sector, 128 a line).
+/// contraction is mapped to: its columns (the last axis that only the second input has) a multiple of the instruction's
+/// n, its depth (the last contracted axis) of k. Rows are what Agent::row_step says. A variable that a copy engine
+/// fills or empties: its unit-stride axis a multiple of the level's smallest transfer (32 bytes a sector, 128 a line).
 [[nodiscard]] std::vector<Granularity> granularities(const Streamed& streamed, const Mapping& mapping,
                                                      const Machine& machine, const Problem& problem);
 

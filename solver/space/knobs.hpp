@@ -30,8 +30,9 @@ template <class T>
 /// The knobs that size an axis at any level: those of `sizes`, and the knobs called AXIS or LEVEL.AXIS.
 [[nodiscard]] KnobSet knobs_of_axis(const Mapping& mapping, const std::string& axis);
 
-/// What changes nothing but a requirement of `relations` or a guard of `edges` is not in it: the knobs that levels, variables,
-/// agents, operations and launches depend on. Two tiles that agree on these are placed alike, except for PlacedDiagram::tile.
+/// What changes nothing but a requirement of `relations` or a guard of `edges` is not in it: the knobs that levels,
+/// variables, agents, operations and launches depend on. Two tiles that agree on these are placed alike, except for
+/// PlacedDiagram::tile.
 [[nodiscard]] KnobSet knobs_of_placement(const Mapping& mapping);
 /// The same without those that only say how many copies a variable has.
 [[nodiscard]] KnobSet knobs_of_placement_but_copies(const Mapping& mapping);
@@ -40,8 +41,8 @@ template <class T>
 
 /// The knobs that a thread's registers depend on: variables at level "registers" and the agents.
 [[nodiscard]] KnobSet knobs_of_registers(const Streamed& streamed, const Mapping& mapping);
-/// The knobs that a block's shared memory depends on: variables and the agents that own them; where lifetimes may let two
-/// variables share storage, also what orders the operations (guards of edges).
+/// The knobs that a block's shared memory depends on: variables and the agents that own them; where lifetimes may let
+/// two variables share storage, also what orders the operations (guards of edges).
 [[nodiscard]] KnobSet knobs_of_shared(const Streamed& streamed, const Mapping& mapping);
 
 /// The number that a value has in a tile: literal, knob, or the full size of an axis. An axis that the diagram does
@@ -59,7 +60,8 @@ template <class T>
 
 /// The value that sizes an axis at the level of the mapping with that name: its entry in `sizes`, else the knob
 /// LEVEL.AXIS, else, at the lowest staged level, the knob AXIS. Nothing where no knob and no literal sizes it there.
-[[nodiscard]] std::optional<Value> size_of_axis(const Mapping& mapping, const LevelMapping& level, const std::string& axis);
+[[nodiscard]] std::optional<Value> size_of_axis(const Mapping& mapping, const LevelMapping& level,
+                                                const std::string& axis);
 
 /// The level at which a block lives: the lowest one that has a streamed axis, else the lowest that groups one by a knob
 /// of the axis's name. nullptr where there is none.

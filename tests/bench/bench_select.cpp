@@ -1,5 +1,5 @@
-// How long a prediction and a selection take, and how a selection grows with its space. One core; medians of repetitions.
-// Budgets: a prediction 20 us, a selection over all of attention_sm90 100 us, a repeated question 1 us.
+// How long a prediction and a selection take, and how a selection grows with its space. One core; medians of
+// repetitions. Budgets: a prediction 20 us, a selection over all of attention_sm90 100 us, a repeated question 1 us.
 #include <benchmark/benchmark.h>
 
 #include "model/clock/prediction.hpp"
@@ -15,7 +15,8 @@ using napkin::testing::Case;
 Case attention(std::int64_t d, std::int64_t g = 1, bool causal = false) {
   Mask mask;
   if (causal) mask.kind = Mask::Kind::causal;
-  return Case("attention_sm90", "h200-sxm", {{"b", 2}, {"h", 16 / g}, {"g", g}, {"q", 8192}, {"x", 8192}, {"d", d}}, mask);
+  return Case("attention_sm90", "h200-sxm", {{"b", 2}, {"h", 16 / g}, {"g", g}, {"q", 8192}, {"x", 8192}, {"d", d}},
+              mask);
 }
 
 /// One prediction: place, plan, transfers, predict.
@@ -106,7 +107,9 @@ void growth(benchmark::State& state) {
   run_select(state, c.question());
 }
 
-void budget(benchmark::internal::Benchmark* b) { b->Unit(benchmark::kMicrosecond)->Repetitions(5)->ReportAggregatesOnly(); }
+void budget(benchmark::internal::Benchmark* b) {
+  b->Unit(benchmark::kMicrosecond)->Repetitions(5)->ReportAggregatesOnly();
+}
 void sizes(benchmark::internal::Benchmark* b) {
   budget(b);
   for (const int d : {64, 96, 128, 192, 256}) b->Arg(d);

@@ -15,10 +15,12 @@ using napkin::testing::Shape;
 namespace {
 
 bool same(const Selection& a, const Selection& b) {
-  if (a.candidates != b.candidates || a.legal != b.legal || a.rejected != b.rejected || a.nearest != b.nearest) return false;
+  if (a.candidates != b.candidates || a.legal != b.legal || a.rejected != b.rejected || a.nearest != b.nearest)
+    return false;
   if (a.because != b.because || a.ranked.size() != b.ranked.size()) return false;
   for (std::size_t i = 0; i < a.ranked.size(); ++i) {
-    if (a.ranked[i].tile != b.ranked[i].tile || a.ranked[i].prediction.time != b.ranked[i].prediction.time) return false;
+    if (a.ranked[i].tile != b.ranked[i].tile || a.ranked[i].prediction.time != b.ranked[i].prediction.time)
+      return false;
     if (a.ranked[i].prediction.bound != b.ranked[i].prediction.bound) return false;
   }
   return true;
@@ -88,7 +90,8 @@ TEST_CASE("attention_sm90 at random shapes, masks and head groups") {
   Draw draw{std::mt19937(20261121)};
   for (int round = 0; round < 12; ++round) {
     CAPTURE(round);
-    check_same(any_attention(draw, "attention_sm90", draw.of({0, 1}) ? "h200-sxm" : "h100-pcie"), static_cast<int>(draw.of({1, 5, 40})));
+    check_same(any_attention(draw, "attention_sm90", draw.of({0, 1}) ? "h200-sxm" : "h100-pcie"),
+               static_cast<int>(draw.of({1, 5, 40})));
   }
 }
 
@@ -102,7 +105,8 @@ TEST_CASE("every other mapping, registers decided by the plan among them") {
       CAPTURE(round);
       const DType dtype = mapping.dtypes.empty() ? DType::bf16 : parse_dtype(mapping.dtypes.front(), "test");
       if (mapping.algorithm == "matmul") {
-        const Shape shape{{"a", draw.of({100, 1000, 4096})}, {"b", draw.of({40, 512, 4096})}, {"c", draw.of({100, 2048})}};
+        const Shape shape{
+            {"a", draw.of({100, 1000, 4096})}, {"b", draw.of({40, 512, 4096})}, {"c", draw.of({100, 2048})}};
         check_same(Case(name, "h200-sxm", shape, {}, dtype), 5);
       } else {
         Case c = any_attention(draw, name, "h200-sxm");
@@ -120,10 +124,12 @@ TEST_CASE("the plan's numbers depend on no knob outside what its rules say") {
   const Space space = space_of(c.question());
   std::mt19937_64 random(3);
   const auto numbers = [](const Plan& p) {
-    return std::vector<std::int64_t>{p.shared_total.value.get(), p.registers_per_thread.get(), p.registers_limit.get(), p.registers_launch.get()};
+    return std::vector<std::int64_t>{p.shared_total.value.get(), p.registers_per_thread.get(), p.registers_limit.get(),
+                                     p.registers_launch.get()};
   };
   for (int round = 0; round < 2000; ++round) {
-    const Tile tile = space.tile(static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(space.candidates.get())));
+    const Tile tile =
+        space.tile(static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(space.candidates.get())));
     const auto before = numbers(plan(placer.place(tile)));
     for (std::size_t k = 0; k < tile.values.size(); ++k) {
       Tile other = tile;
@@ -140,13 +146,16 @@ TEST_CASE("a bound that is too large is caught") {
   int caught = 0;
   Draw draw{std::mt19937(11)};
   for (int round = 0; round < 6; ++round) {
-    const Case c("attention_sm90", "h200-sxm", {{"b", 1}, {"h", draw.of({16, 24, 40})}, {"q", 4096}, {"x", 4096}, {"d", draw.of({64, 128, 256})}});
+    const Case c("attention_sm90", "h200-sxm",
+                 {{"b", 1}, {"h", draw.of({16, 24, 40})}, {"q", 4096}, {"x", 4096}, {"d", draw.of({64, 128, 256})}});
     Objective planted;
     planted.bound = [](const PlacedDiagram& placed, Count blocks) {  // overrates large chunks
-      return predicted_time(placed, blocks) * (placed.block().chunk > Count(64) ? 1.0 : 1.05) ;
+      return predicted_time(placed, blocks) * (placed.block().chunk > Count(64) ? 1.0 : 1.05);
     };
     Objective worse;
-    worse.bound = [](const PlacedDiagram& placed, Count blocks) { return predicted_time(placed, blocks) * (placed.block().chunk < Count(100) ? 1.2 : 1.0); };
+    worse.bound = [](const PlacedDiagram& placed, Count blocks) {
+      return predicted_time(placed, blocks) * (placed.block().chunk < Count(100) ? 1.2 : 1.0);
+    };
     const Selection full = select_exhaustively(c.question(), 5);
     if (!same(select(c.question(), 5, planted), full) || !same(select(c.question(), 5, worse), full)) ++caught;
     CHECK(same(select(c.question(), 5), full));

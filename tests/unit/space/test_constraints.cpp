@@ -118,7 +118,8 @@ TEST_CASE("a space leaves out what only wastes") {
   CHECK(domain(small, "g") == std::vector<std::int64_t>{1, 2});
   const std::vector<std::int64_t> x = domain(small, "x");
   CHECK(*std::max_element(x.begin(), x.end()) == 112);  // the least that covers 100
-  CHECK(domain(small, "q").size() == small.mapping.knobs[static_cast<std::size_t>(*small.mapping.find_knob("q"))].domain.size());
+  CHECK(domain(small, "q").size() ==
+        small.mapping.knobs[static_cast<std::size_t>(*small.mapping.find_knob("q"))].domain.size());
   const Case one = attention();
   CHECK(domain(one, "g") == std::vector<std::int64_t>{1});
 }
