@@ -41,13 +41,35 @@ void add_levels(const Setting& setting, Laws& laws) {
   laws.bound = cost.bound;
 }
 
-std::optional<ClusterLaw> cluster_law(const Setting& setting) {
-  const auto options = cluster_options(setting.subject.machine, setting.clock, setting.value_bytes);
-  if (options.empty()) return std::nullopt;
-  const ClusterChoice choice = choose_cluster(setting.terms, setting.memory(), setting.levels.back().weight, options);
-  ClusterLaw law{choice.size.get(), {}};
-  for (const auto& [size, saving] : choice.savings) law.savings.emplace_back(size.get(), saving);
-  return law;
+/// Rates of the pipe into a level as the profile states them, bytes a second of the whole machine.
+std::vector<std::pair<double, bool>> stated_rates(const Setting& setting, const Pipe& pipe) {
+  std::vector<std::pair<double, bool>> rates;
+  if (pipe.aggregate.datasheet) rates.emplace_back(pipe.aggregate.datasheet->value, false);
+  if (pipe.aggregate.measured) rates.emplace_back(pipe.aggregate.measured->value, true);
+  if (pipe.per_node_clock.known()) {
+    rates.emplace_back(bytes_per_second(setting.subject.machine, pipe, setting.clock),
+                       pipe.per_node_clock.measured.has_value());
+  }
+  return rates;
+}
+
+std::vector<ClusterLaw> cluster_laws(const Setting& setting) {
+  const Machine& machine = setting.subject.machine;
+  const auto options = cluster_options(machine, setting.clock, setting.value_bytes);
+  std::vector<ClusterLaw> laws;
+  for (LevelId id = 1; id <= machine.compute && !options.empty(); ++id) {
+    const Level& level = machine.levels[static_cast<std::size_t>(id)];
+    const Pipe* pipe = level.kind == LevelKind::cross_transfer ? nullptr : machine.pipe_into(id);
+    if (pipe == nullptr) continue;
+    for (const auto& [rate, measured] : stated_rates(setting, *pipe)) {
+      if (rate <= 0) continue;
+      const ClusterChoice choice = choose_cluster(setting.terms, setting.memory(), setting.value_bytes / rate, options);
+      ClusterLaw law{machine.levels[static_cast<std::size_t>(level.parent)].name, measured, choice.size.get(), {}};
+      for (const auto& [size, saving] : choice.savings) law.savings.emplace_back(size.get(), saving);
+      laws.push_back(std::move(law));
+    }
+  }
+  return laws;
 }
 
 /// The forms of section 8 are worked out for two algorithms.
@@ -99,7 +121,7 @@ std::optional<Setting> setting_of(const Ask& ask) {
 Laws laws_of(const Setting& setting) {
   Laws laws;
   add_levels(setting, laws);
-  laws.cluster = cluster_law(setting);
+  laws.clusters = cluster_laws(setting);
   laws.minima = minima_laws(setting);
   if (setting.subject.diagram.name == "matmul") laws.caching = caching_law(setting);
   return laws;
@@ -116,6 +138,22 @@ QuantisationAnswer quantisation_of(const Setting& first, const Setting& other) {
           std::string(name_of(other.subject.problem.dtype)), law.gain, law.terms};
 }
 
+/// The selection, or why this machine cannot have one; names and sizes that are wrong anywhere are still thrown.
+ComparedMachine compared(const Ask& ask) {
+  const Subject subject = load_subject(ask);
+  try {
+    return {select(ask, 1), std::nullopt, ""};
+  } catch (const Error& error) {
+    if (error.where().starts_with("--")) throw;
+    ComparedMachine refused{{}, std::nullopt, error.what()};
+    refused.selected.head.algorithm = subject.diagram.name;
+    refused.selected.head.gpu = subject.machine.name;
+    refused.selected.head.dtype = std::string(name_of(subject.problem.dtype));
+    refused.selected.head.mask = ask.mask;
+    return refused;
+  }
+}
+
 }  // namespace
 
 CompareAnswer compare(const Ask& ask, const std::vector<std::string>& gpus, const std::vector<std::string>& dtypes) {
@@ -126,11 +164,13 @@ CompareAnswer compare(const Ask& ask, const std::vector<std::string>& gpus, cons
       Ask one = ask;
       one.gpu = gpu;
       one.dtype = dtype;
-      ComparedMachine machine{select(one, 1), std::nullopt};
-      std::optional<Setting> setting = setting_of(one);
-      if (setting) machine.laws = laws_of(*setting);
-      if (setting && first) answer.quantisation.push_back(quantisation_of(*first, *setting));
-      if (!first) first = std::move(setting);
+      ComparedMachine machine = compared(one);
+      if (machine.refused.empty()) {
+        std::optional<Setting> setting = setting_of(one);
+        if (setting) machine.laws = laws_of(*setting);
+        if (setting && first) answer.quantisation.push_back(quantisation_of(*first, *setting));
+        if (!first) first = std::move(setting);
+      }
       answer.machines.push_back(std::move(machine));
     }
   }

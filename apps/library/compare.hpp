@@ -19,8 +19,10 @@ struct LevelLaw {
   double time = 0;      ///< seconds
 };
 
-/// What a cluster of that many blocks saves over the pipe above it, seconds of one call.
+/// What a cluster of that many blocks saves over the pipe that feeds its members, seconds of one call.
 struct ClusterLaw {
+  std::string from;       ///< the level at the pipe's upper end; device memory: as if there were no cache (theory 7)
+  bool measured = false;  ///< the pipe's rate is a measured one, else the datasheet's
   std::int64_t size = 1;  ///< the best; 1: none saves
   std::vector<std::pair<std::int64_t, double>> savings;
 };
@@ -43,7 +45,7 @@ struct CachingLaw {
 struct Laws {
   std::vector<LevelLaw> levels;
   std::string bound;  ///< the slowest of the levels' pipes
-  std::optional<ClusterLaw> cluster;
+  std::vector<ClusterLaw> clusters;
   std::vector<MinimaLaw> minima;
   std::optional<CachingLaw> caching;
 };
@@ -51,6 +53,7 @@ struct Laws {
 struct ComparedMachine {
   SelectAnswer selected;
   std::optional<Laws> laws;  ///< none where the profile lacks a bandwidth that they need
+  std::string refused;       ///< why nothing can be laid out there (no instruction for the type); empty: selected
 };
 
 /// What other element types are worth by the quantisation law: H* in bytes and seconds, first type over this one.

@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+
 #include "apps/napkin/ask.hpp"
 #include "apps/napkin/commands.hpp"
 #include "apps/report/json.hpp"
@@ -34,13 +36,17 @@ Json json_of(const Laws& laws) {
                       {"transfer", report::json_of(level.transfer)},
                       {"time", report::json_of(level.time)}});
   }
-  Json json = {
-      {"levels", levels}, {"bound", laws.bound}, {"cluster", nullptr}, {"minima", Json::array()}, {"caching", nullptr}};
-  if (laws.cluster) {
+  Json json = {{"levels", levels},
+               {"bound", laws.bound},
+               {"clusters", Json::array()},
+               {"minima", Json::array()},
+               {"caching", nullptr}};
+  for (const ClusterLaw& cluster : laws.clusters) {
     Json savings = Json::array();
-    for (const auto& [size, saving] : laws.cluster->savings)
+    for (const auto& [size, saving] : cluster.savings)
       savings.push_back({{"size", size}, {"time", report::json_of(saving)}});
-    json["cluster"] = {{"size", laws.cluster->size}, {"savings", savings}};
+    json["clusters"].push_back(
+        {{"from", cluster.from}, {"measured", cluster.measured}, {"size", cluster.size}, {"savings", savings}});
   }
   for (const MinimaLaw& minima : laws.minima) {
     Json least = Json::object();
@@ -55,8 +61,16 @@ Json json_of(const Laws& laws) {
   return json;
 }
 
+/// A machine that was refused has no shape to show.
+const Head& head_with_shape(const CompareAnswer& answer) {
+  for (const ComparedMachine& machine : answer.machines) {
+    if (machine.refused.empty()) return machine.selected.head;
+  }
+  return answer.machines.front().selected.head;
+}
+
 Json json_of(const CompareAnswer& answer) {
-  const Head& head = answer.machines.front().selected.head;
+  const Head& head = head_with_shape(answer);
   Json machines = Json::array();
   for (const ComparedMachine& machine : answer.machines) {
     const SelectAnswer& selected = machine.selected;
@@ -66,7 +80,7 @@ Json json_of(const CompareAnswer& answer) {
                         {"tile", report::json_of(selected.head.tile)},
                         {"predicted", selected.predicted ? report::json_of(*selected.predicted) : Json(nullptr)},
                         {"levels", report::json_of(selected.levels)},
-                        {"because", selected.because},
+                        {"because", machine.refused.empty() ? selected.because : machine.refused},
                         {"laws", machine.laws ? json_of(*machine.laws) : Json(nullptr)}});
   }
   Json quantisation = Json::array();
@@ -95,85 +109,111 @@ std::string transfers_text(const std::vector<LevelAnswer>& levels) {
   return text;
 }
 
-std::string machines_table(const CompareAnswer& answer, const Style& style) {
-  Table table({"<gpu", "<type", "time", "TFLOP/s", "<bound by", "<kernel", "<H by level", "<tile"});
+std::string outcome(const ComparedMachine& machine) {
+  if (!machine.refused.empty()) return machine.refused;
+  return machine.selected.predicted ? machine.selected.predicted->bound : "nothing fits: " + machine.selected.because;
+}
+
+std::string times_table(const CompareAnswer& answer, const Style& style) {
+  Table table({"<gpu", "<type", "time", "TFLOP/s", "<kernel", "<bound by"});
   for (const ComparedMachine& machine : answer.machines) {
-    const SelectAnswer& s = machine.selected;
-    const std::string kernel = s.head.kernel.value_or("(ideal)");
-    if (!s.predicted) {
-      table.add({*s.head.gpu, s.head.dtype, "-", "-", "nothing fits", kernel});
-      continue;
-    }
-    table.add({*s.head.gpu, s.head.dtype, report::time_text(s.predicted->time),
-               fmt::format("{:.1f}", s.predicted->tflops), s.predicted->bound, kernel, transfers_text(s.levels),
-               report::text_of(s.head.tile)});
+    const auto& predicted = machine.selected.predicted;
+    const std::string kernel = machine.refused.empty() ? machine.selected.head.kernel.value_or("(ideal)") : "-";
+    table.add({*machine.selected.head.gpu, machine.selected.head.dtype,
+               predicted ? report::time_text(predicted->time) : "-",
+               predicted ? fmt::format("{:.1f}", predicted->tflops) : "-", kernel, outcome(machine)});
   }
   return table.text(style, "  ");
 }
 
-std::string minima_text(const std::vector<MinimaLaw>& minima) {
+/// One row for each machine and type that has what the row shows.
+template <class Cell>
+std::string part(const std::string& title, const CompareAnswer& answer, const Style& style, Cell&& cell) {
+  Table table({"<gpu", "<type", "<" + title});
+  bool any = false;
+  for (const ComparedMachine& machine : answer.machines) {
+    const std::string text = cell(machine);
+    if (text.empty()) continue;
+    any = true;
+    table.add({*machine.selected.head.gpu, machine.selected.head.dtype, text});
+  }
+  return any ? "\n" + table.text(style, "  ") : "";
+}
+
+std::string least_text(const Laws& laws) {
   std::string text;
-  for (const MinimaLaw& law : minima) {
-    text += (text.empty() ? "" : "; ") + law.level + ":";
-    for (const auto& [name, value] : law.least)
-      text += fmt::format(" {} >= {}", name, report::number_text(std::ceil(value)));
+  for (const LevelLaw& level : laws.levels) {
+    text +=
+        fmt::format("{}{} {} in {}", text.empty() ? "" : ", ", level.name,
+                    report::transfer_text(static_cast<std::int64_t>(level.transfer)), report::time_text(level.time));
+  }
+  return text + "; the slowest is " + laws.bound;
+}
+
+std::string minima_text(const Laws& laws) {
+  std::string text;
+  for (const MinimaLaw& law : laws.minima) {
+    std::string least;
+    for (const auto& [name, value] : law.least) {
+      const bool bytes = name.ends_with("bytes");
+      least += fmt::format(
+          "{}{} >= {}", least.empty() ? "" : ", ", bytes ? "M" : name,
+          bytes ? report::memory_text(static_cast<std::int64_t>(value)) : report::number_text(std::ceil(value)));
+    }
+    text += fmt::format("{}over the pipe into {}: {}", text.empty() ? "" : "; ", law.level, least);
   }
   return text;
 }
 
-std::string cluster_text(const ClusterLaw& law) {
-  std::string text = law.size == 1 ? "none saves" : std::to_string(law.size);
-  std::string savings;
-  for (const auto& [size, saving] : law.savings) {
-    savings += fmt::format("{}{} saves {}", savings.empty() ? "" : ", ", size, report::time_text(saving));
+std::string cluster_text(const Laws& laws) {
+  std::string text;
+  for (const ClusterLaw& law : laws.clusters) {
+    std::string savings;
+    for (const auto& [size, saving] : law.savings) {
+      savings += fmt::format("{}{} {} {}", savings.empty() ? "" : ", ", size, saving < 0 ? "costs" : "saves",
+                             report::time_text(std::abs(saving)));
+    }
+    text += fmt::format("{}fed from {} ({}): {} ({})", text.empty() ? "" : "; ", law.from,
+                        law.measured ? "measured" : "datasheet", law.size == 1 ? "none" : std::to_string(law.size),
+                        savings);
   }
-  return text + " (" + savings + ")";
+  return text;
 }
 
-/// The best that any kernel could do by transfers alone, and what it takes.
-std::string laws_table(const CompareAnswer& answer, const Style& style) {
-  Table table({"<gpu", "<type", "<least transfer H* and its time, by level", "<keeps the tensor units fed", "<cluster",
-               "<nodes that share a cache's tile"});
-  for (const ComparedMachine& machine : answer.machines) {
-    const Head& head = machine.selected.head;
-    if (!machine.laws) {
-      table.add({*head.gpu, head.dtype, "the profile lacks a bandwidth"});
-      continue;
-    }
-    std::string levels;
-    for (const LevelLaw& level : machine.laws->levels) {
-      levels +=
-          fmt::format("{}{} {} {}", levels.empty() ? "" : ", ", level.name,
-                      report::transfer_text(static_cast<std::int64_t>(level.transfer)), report::time_text(level.time));
-    }
-    std::string caching;
-    if (machine.laws->caching)
-      caching = fmt::format("{} ({:.4f} of the ideal)", fmt::join(machine.laws->caching->factors, "x"),
-                            machine.laws->caching->ratio);
-    table.add({*head.gpu, head.dtype, levels, minima_text(machine.laws->minima),
-               machine.laws->cluster ? cluster_text(*machine.laws->cluster) : "", caching});
-  }
-  return table.text(style, "  ");
+std::string caching_text(const Laws& laws) {
+  if (!laws.caching) return "";
+  return fmt::format("{} nodes, {:.4f} times the transfers of an even split", fmt::join(laws.caching->factors, " x "),
+                     laws.caching->ratio);
 }
 
 std::string quantisation_text(const CompareAnswer& answer) {
   std::string text;
   for (const QuantisationAnswer& law : answer.quantisation) {
-    text += fmt::format("  {}: {} -> {} is worth x{:.3g} in transfers (", law.gpu, law.from, law.to, law.gain);
+    text += fmt::format("  {}: {} instead of {} moves and holds less: x{:.3g} in transfer time (", law.gpu, law.to,
+                        law.from, law.gain);
     for (std::size_t i = 0; i < law.terms.size(); ++i) {
-      text += fmt::format("{}M^-{:.3g}: x{:.3g}", i == 0 ? "" : ", ", law.terms[i].first, law.terms[i].second);
+      text += fmt::format("{}terms in M^-{:.3g}: x{:.3g}", i == 0 ? "" : ", ", law.terms[i].first, law.terms[i].second);
     }
     text += ")\n";
   }
-  return text;
+  return text.empty() ? "" : "\n" + text;
 }
 
-std::string text_of(const CompareAnswer& answer, const Style& style) {
-  const Head& head = answer.machines.front().selected.head;
-  std::string text = style.strong(head.algorithm) + "  " + report::text_of(head.shape) + "\n\n";
-  text += machines_table(answer, style) + "\n" + laws_table(answer, style);
-  const std::string quantisation = quantisation_text(answer);
-  return quantisation.empty() ? text : text + "\n" + quantisation;
+std::string text_of(const CompareAnswer& answer, const NamedSizes& shape, const Style& style) {
+  const auto law = [](std::string (*text)(const Laws&)) {
+    return [text](const ComparedMachine& machine) { return machine.laws ? text(*machine.laws) : std::string(); };
+  };
+  std::string text =
+      style.strong(answer.machines.front().selected.head.algorithm) + "  " + report::text_of(shape) + "\n\n";
+  text += times_table(answer, style);
+  text += part("tile", answer, style, [](const ComparedMachine& m) { return report::text_of(m.selected.head.tile); });
+  text +=
+      part("H of that tile", answer, style, [](const ComparedMachine& m) { return transfers_text(m.selected.levels); });
+  text += part("least H of any tile, one level at a time", answer, style, law(least_text));
+  text += part("what keeps the tensor units fed", answer, style, law(minima_text));
+  text += part("best cluster size by transfers", answer, style, law(cluster_text));
+  text += part("how the nodes below a cache share its tile", answer, style, law(caching_text));
+  return text + quantisation_text(answer);
 }
 
 Reply run(const Arguments& arguments, const Style& style) {
@@ -185,7 +225,7 @@ Reply run(const Arguments& arguments, const Style& style) {
   const auto dtypes = distinct(parse_words(given, "--dtype", types), "--dtype");
   const CompareAnswer answer = compare(ask, gpus, dtypes);
   if (arguments.has("--json")) return {report::line_of(json_of(answer)), "", 0};
-  return {text_of(answer, style), "", 0};
+  return {text_of(answer, ask.shape, style), "", 0};
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "apps/report/units.hpp"
 
@@ -63,23 +64,25 @@ std::string violation_text(const std::vector<ViolationAnswer>& violations) {
   return text;
 }
 
-/// "2 q d + 4 q x d^2 / M": the real-valued minimum, the exact one, and how far this tile is from it.
+/// The real-valued minimum and the exact one of the level that --tile addresses.
 std::string optimum_text(const QueryAnswer& answer, bool values, const Style& style) {
   const auto amount = [&](double number) {
-    const auto whole = static_cast<std::int64_t>(number);
+    const auto whole = static_cast<std::int64_t>(std::round(number));
     return values ? count_text(whole) + " values" : transfer_text(whole);
   };
   const OptimumAnswer& optimum = *answer.optimum;
   std::string groups;
   for (const auto& [name, size] : optimum.group) groups += fmt::format(" {}={:.4g}", name, size);
-  std::string text =
-      entry("optimum", fmt::format("H* = {} at{} (real-valued)", amount(optimum.transfer), groups), style);
+  std::string text = entry("least H",
+                           fmt::format("{} with real-valued groups{}: H* = {} (in {})", amount(optimum.transfer),
+                                       groups, optimum.formula, values ? "values" : "bytes"),
+                           style);
   if (optimum.integer) {
-    const auto& integer = *optimum.integer;
-    text += entry(
-        "",
-        fmt::format("{} at {} (whole numbers)", amount(static_cast<double>(integer.transfer)), text_of(integer.group)),
-        style);
+    const double least = static_cast<double>(optimum.integer->transfer);
+    text += entry("",
+                  fmt::format("{} with whole groups {}{}", amount(least), text_of(optimum.integer->group),
+                              values ? " (streams 1)" : " that meet every constraint"),
+                  style);
   }
   return text;
 }
@@ -87,6 +90,36 @@ std::string optimum_text(const QueryAnswer& answer, bool values, const Style& st
 std::string formula_text(const FormulaAnswer& formula, const Style& style) {
   if (formula.transfer.empty()) return "";
   return entry("formula", "H = " + formula.transfer, style) + entry("", "M = " + formula.memory, style);
+}
+
+std::string values_table(const std::vector<LevelAnswer>& levels, const Style& style) {
+  Table table({"<level", "groups", "load", "store", "H per group", "M as drawn", "M live", "of"});
+  for (const LevelAnswer& level : levels) {
+    table.add({level.name, count_text(level.groups), count_text(level.load), count_text(level.store),
+               count_text(level.transfer_per_group), count_text(level.memory_lower_bound),
+               count_text(level.memory_live), level.memory_limit ? count_text(*level.memory_limit) : ""});
+  }
+  return table.text(style, "  ");
+}
+
+std::string moves_table(const std::vector<LevelAnswer>& levels, const Style& style) {
+  Table table({"<moves into", "groups", "load", "store", "a group", "delivered", "bandwidth", "time"});
+  for (const LevelAnswer& level : levels) {
+    table.add({level.name, count_text(level.groups), transfer_text(level.load), transfer_text(level.store),
+               transfer_text(level.transfer_per_group), transfer_text(level.delivered),
+               level.bandwidth ? rate_text(*level.bandwidth) : "-", level.time ? time_text(*level.time) : "-"});
+  }
+  return table.text(style, "  ");
+}
+
+std::string holds_table(const std::vector<LevelAnswer>& levels, const Style& style) {
+  Table table({"<holds", "as drawn", "live", "allocated", "of"});
+  for (const LevelAnswer& level : levels) {
+    if (level.memory == 0 && level.memory_live == 0) continue;
+    table.add({level.name, memory_text(level.memory_lower_bound), memory_text(level.memory_live),
+               memory_text(level.memory), level.memory_limit ? memory_text(*level.memory_limit) : "-"});
+  }
+  return table.text(style, "  ");
 }
 
 std::string alternatives_table(const SelectAnswer& answer, const Style& style) {
@@ -149,18 +182,7 @@ std::string text_of_pipes(const PredictedAnswer& predicted) {
 }
 
 std::string table_of(const std::vector<LevelAnswer>& levels, bool values, const Style& style) {
-  const auto moved = [&](std::int64_t n) { return values ? count_text(n) : transfer_text(n); };
-  const auto held = [&](std::int64_t n) { return n == 0 ? "-" : values ? count_text(n) : memory_text(n); };
-  Table table({"<level", "groups", "load", "store", "H per group", values ? "" : "delivered", "bandwidth", "time",
-               "M as drawn", "M live", values ? "" : "M allocated", "of"});
-  for (const LevelAnswer& level : levels) {
-    table.add({level.name, count_text(level.groups), moved(level.load), moved(level.store),
-               moved(level.transfer_per_group), values ? "" : moved(level.delivered),
-               level.bandwidth ? rate_text(*level.bandwidth) : "", level.time ? time_text(*level.time) : "",
-               held(level.memory_lower_bound), held(level.memory_live), values ? "" : held(level.memory),
-               level.memory_limit ? held(*level.memory_limit) : ""});
-  }
-  return table.text(style, "  ");
+  return values ? values_table(levels, style) : moves_table(levels, style) + "\n" + holds_table(levels, style);
 }
 
 std::string text_of(const QueryAnswer& answer, const Style& style) {

@@ -19,7 +19,7 @@ namespace napkin::report {
 [[nodiscard]] std::string text_of(const NamedSizes& sizes);
 /// "tensor 93%  special 60%", busiest first.
 [[nodiscard]] std::string text_of_pipes(const PredictedAnswer& predicted);
-/// The levels as a table. `values`: the abstract machine's unit.
+/// What the levels move and what they hold: one table in the abstract machine's values, two in bytes.
 [[nodiscard]] std::string table_of(const std::vector<LevelAnswer>& levels, bool values, const Style& style);
 
 }  // namespace napkin::report

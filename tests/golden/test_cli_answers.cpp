@@ -163,6 +163,36 @@ TEST_CASE("pictures are whole XML, and nothing else is left in the folder") {
   }
 }
 
+TEST_CASE("cluster sizes with the H800's numbers: attention prefers 2, matmul 4 (theory section 7)") {
+  const auto cluster_of = [](const std::string& line) {
+    const Json json = answer(line);
+    for (const Json& cluster : json["machines"][0]["laws"]["clusters"]) {
+      if (cluster["from"] == "device" && cluster["measured"] == false) return cluster["size"].get<int>();
+    }
+    return 0;
+  };
+  CHECK(cluster_of("compare attention --gpus h800-pcie --shape q=32768,x=32768,d=128") == 2);
+  CHECK(cluster_of("compare matmul --gpus h800-pcie --shape a=8192,b=8192,c=8192") == 4);
+}
+
+TEST_CASE("the quantisation law: half the bytes move four times less of attention's leading term (beta = 1)") {
+  const Json json = answer("compare attention --gpus paper-h100 --shape q=32768,x=32768,d=128 --dtype f16,e4m3");
+  REQUIRE(json["quantisation"].size() == 1);
+  bool found = false;
+  for (const Json& term : json["quantisation"][0]["terms"]) {
+    if (term["beta"].get<double>() != doctest::Approx(1)) continue;
+    found = true;
+    CHECK(term["gain"].get<double>() == doctest::Approx(4));
+  }
+  CHECK(found);
+}
+
+TEST_CASE("a type that one machine lacks is said in its row") {
+  const Json json = answer("compare attention --gpus h200-sxm,a100-sxm-80 --shape q=4096,x=4096,d=128 --dtype e4m3");
+  CHECK(json["machines"][1]["predicted"].is_null());
+  CHECK(json["machines"][1]["because"].get<std::string>().find("e4m3") != std::string::npos);
+}
+
 TEST_CASE("help and version go to stdout") {
   CHECK(napkin("--help").out.find("select") != std::string::npos);
   CHECK(napkin("--version").out.starts_with("napkin "));

@@ -161,7 +161,7 @@ TEST_CASE("the abstract machine") {
   check_refused(napkin("query attention --memory -1" + shape), "VALUES is -1");
   check_refused(napkin("query attention --memory much" + shape), "no whole number");
   check_refused(napkin("query attention --memory 9223372036854775808" + shape), "64 bits");
-  check_refused(napkin("query attention --memory" + shape), "no whole number");
+  check_refused(napkin("query attention --memory" + shape), "--memory: has no value");
   check_refused(napkin("query attention --memory 512 --gpu h200-sxm" + shape), "give one of the two");
   check_refused(napkin("query attention --memory 512 --kernel attention_sm90" + shape), "--kernel");
   check_refused(napkin("query attention --memory 512 --dtype bf16" + shape), "--dtype");
