@@ -45,14 +45,24 @@ TemporaryUses uses_of(const Nest& nest, const std::string& array) {
   return uses;
 }
 
-// Whether the read takes a value that the same iteration wrote: an earlier statement, in no loop that the read is not
-// in, writes the same reference.
+// Whether a loop that neither statement stands in parts them, around a loop of the writer: then the writer writes all
+// its cells before the reader reads the first.
+bool are_parted(const Nest& nest, StatementId writer, StatementId reader) {
+  const Statement& w = nest.statements[static_cast<std::size_t>(writer)];
+  for (LoopId l = 0; !w.loops.empty() && l < w.loops.back(); ++l) {
+    if (!w.in(l) && nest.stands_after(writer, l) != nest.stands_after(reader, l)) return true;
+  }
+  return false;
+}
+
+// Whether the read takes a value that the same iteration wrote: an earlier statement whose loops are the outermost ones
+// of the reader writes the same reference. (A writer outside an outer loop of the reader writes all cells first.)
 bool is_covered(const Nest& nest, const TemporaryUses& uses, StatementId reader, const Reference& read) {
   const Statement& r = nest.statements[static_cast<std::size_t>(reader)];
   for (const auto& [writer, target] : uses.writes) {
     const Statement& w = nest.statements[static_cast<std::size_t>(writer)];
-    const bool inside = std::all_of(w.loops.begin(), w.loops.end(), [&](LoopId l) { return r.in(l); });
-    if (writer < reader && inside && target == read) return true;
+    const bool around = w.loops.size() <= r.loops.size() && std::equal(w.loops.begin(), w.loops.end(), r.loops.begin());
+    if (writer < reader && around && target == read && !are_parted(nest, writer, reader)) return true;
   }
   return false;
 }
@@ -159,6 +169,21 @@ void move_out(Nest& nest, const Names& hoisted, LoopId loop) {
   for (auto* part : {&moved, &rest}) std::move(part->begin(), part->end(), std::back_inserter(nest.statements));
 }
 
+// Moving statements must not put another one on the other side of a loop that it does not stand in.
+void check_sides(const Nest& before, const Nest& after, LoopId loop) {
+  for (std::size_t s = 0; s < after.statements.size(); ++s) {
+    const Statement& statement = after.statements[s];
+    for (std::size_t l = 0; l < after.loops.size(); ++l) {
+      const auto other = static_cast<LoopId>(l);
+      if (other == loop || statement.in(other)) continue;
+      const bool was = before.stands_after(before.statement(statement.name), other);
+      if (was == after.stands_after(static_cast<StatementId>(s), other)) continue;
+      throw Error(before.name, "cannot hoist: " + statement.name + " would change sides of loop " + loop_name(before, other),
+                  "statements whose loops nest");
+    }
+  }
+}
+
 bool drop_unfit(const Nest& nest, const std::vector<Dependence>& all, LoopId loop, bool meant_once, Names& names) {
   Nest trial = nest;
   drop_dimensions(trial, names, loop);
@@ -226,6 +251,7 @@ Step hoist(const Nest& nest, const std::vector<std::string>& names, const std::s
                  text_of(nest, *d) + ". Now they run once, which changes the result";
   }
   move_out(step.nest, names, id);
+  check_sides(nest, step.nest, id);
   check(step.nest);
   return step;
 }
@@ -265,7 +291,11 @@ std::vector<Step> improve(const Nest& nest) {
     const auto& claimed = nest.claimed_parallel;
     const bool meant_once = std::find(claimed.begin(), claimed.end(), loop) != claimed.end();
     const Names names = hoistable(current(), loop_name(nest, loop), meant_once);
-    if (!names.empty()) add(hoist(current(), names, loop_name(nest, loop)));
+    if (names.empty()) continue;
+    try {
+      add(hoist(current(), names, loop_name(nest, loop)));
+    } catch (const Error&) {  // it would disturb another loop
+    }
   }
   return steps;
 }

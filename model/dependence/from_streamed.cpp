@@ -1,0 +1,413 @@
+#include "model/dependence/from_streamed.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+
+#include "model/dependence/build.hpp"
+#include "model/dependence/graph.hpp"
+#include "model/fusion/derive.hpp"
+
+namespace napkin::dependence {
+namespace {
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+// The loops that stand for the axes of one pass over some values.
+using Pass = std::map<AxisId, LoopId>;
+using Axes = std::vector<AxisId>;
+
+class Builder {
+ public:
+  Builder(const Streamed& s, const std::vector<std::int64_t>& sizes) : s_(s), d_(s.diagram), sizes_(sizes) {
+    result_.nest.name = d_.name;
+    result_.nest.about = "The streamed program of " + d_.name + ", groups and chunks of one element";
+    result_.grouped.resize(d_.axes.size());
+  }
+
+  StreamedNest run() {
+    name_arrays();
+    outer_loops();
+    for (const auto& [phase, program] : {std::pair{Phase::head, &s_.head}, {Phase::loop, &s_.loop}, {Phase::tail, &s_.tail}}) {
+      phase_ = phase;
+      for (const napkin::Statement& statement : *program) translate(statement);
+    }
+    combine_all();
+    check(result_.nest);
+    return std::move(result_);
+  }
+
+ private:
+  // Names and loops -------------------------------------------------------------------------------------------------
+
+  void name_arrays() {
+    for (const Array& a : d_.arrays) names_of_arrays_.push_back(names_.fresh(a.name));
+    for (std::size_t i = 0; i < d_.arrays.size(); ++i) {
+      const auto id = static_cast<ArrayId>(i);
+      const bool in_memory = d_.is_input(id) || d_.is_output(id);
+      low_.push_back(in_memory ? names_.fresh(names_of_arrays_[i] + "_low") : names_of_arrays_[i]);
+      parts_.push_back(s_.combine_of(id) != nullptr ? names_.fresh(names_of_arrays_[i] + "_parts") : "");
+    }
+    for (const Auxiliary& a : s_.auxiliaries) {
+      std::string name = a.name;
+      std::replace(name.begin(), name.end(), '.', '_');
+      auxiliaries_.push_back(names_.fresh(name));
+    }
+  }
+
+  LoopId new_loop(AxisId axis, const std::string& name) {
+    result_.nest.loops.push_back({names_.fresh(name), 0, sizes_[static_cast<std::size_t>(axis)], {}});
+    return static_cast<LoopId>(result_.nest.loops.size()) - 1;
+  }
+  const std::string& axis_name(AxisId axis) const { return d_.axes[static_cast<std::size_t>(axis)].name; }
+
+  void outer_loops() {
+    for (std::size_t i = 0; i < d_.axes.size(); ++i) {
+      const auto axis = static_cast<AxisId>(i);
+      if (!s_.grouped(axis)) continue;
+      result_.grouped[i] = new_loop(axis, axis_name(axis));
+      groups_.push_back(*result_.grouped[i]);
+    }
+    if (s_.stream) result_.stream = new_loop(*s_.stream, axis_name(*s_.stream) + (s_.grouped(*s_.stream) ? "_s" : ""));
+    result_.outer = result_.nest.loops.size();
+  }
+
+  bool is_whole(AxisId axis) const { return !s_.grouped(axis) && s_.stream != axis; }
+
+  // New inner loops for the whole ones of these axes, beside those of `pass`.
+  Pass inner(const Axes& axes, Pass pass = {}) {
+    for (AxisId axis : axes) {
+      if (is_whole(axis) && pass.count(axis) == 0) pass[axis] = new_loop(axis, axis_name(axis) + "_" + std::to_string(++inner_));
+    }
+    return pass;
+  }
+
+  // References ------------------------------------------------------------------------------------------------------
+
+  const Array& array(ArrayId id) const { return d_.arrays[static_cast<std::size_t>(id)]; }
+  bool streams(const Axes& axes) const { return s_.stream && std::count(axes.begin(), axes.end(), *s_.stream) > 0; }
+
+  // Something in the group's own memory. `anew`: made in each iteration of the loop.
+  Reference low(const std::string& name, const Axes& axes, const Pass& pass, bool anew) const {
+    Reference r{name, {}};
+    for (LoopId g : groups_) r.subscripts.push_back({g, 0});
+    if (anew || streams(axes)) r.subscripts.push_back({*result_.stream, 0});
+    for (AxisId axis : axes) {
+      if (is_whole(axis)) r.subscripts.push_back({pass.at(axis), 0});
+    }
+    return r;
+  }
+  Reference low(ArrayId id, const Pass& pass) const {
+    return low(low_[static_cast<std::size_t>(id)], array(id).axes, pass, false);
+  }
+  // A value of a softmax's state; delta and the new maximum are made anew in each iteration.
+  Reference state(OpId softmax, std::size_t which, const Pass& pass) const {
+    std::size_t i = 0;
+    while (s_.auxiliaries[i].owner != softmax) ++i;
+    return low(auxiliaries_[i + which], s_.auxiliaries[i].axes, pass, which == 1);
+  }
+
+  // Whether any value that goes into the array carries the axis.
+  bool depends(ArrayId id, AxisId axis) const {
+    if (array(id).has(axis)) return true;
+    const auto maker = d_.producer(id);
+    if (!maker) return false;
+    const std::vector<ArrayId>& inputs = op(*maker).inputs;
+    return std::any_of(inputs.begin(), inputs.end(), [&](ArrayId in) { return depends(in, axis); });
+  }
+  // Grouped axes on which an output does not depend at all: each of their groups computes and stores the same.
+  Axes copied_axes(ArrayId id) const {
+    Axes axes;
+    for (std::size_t i = 0; i < d_.axes.size() && d_.is_output(id); ++i) {
+      const auto axis = static_cast<AxisId>(i);
+      if (result_.grouped[i] && !depends(id, axis)) axes.push_back(axis);
+    }
+    return axes;
+  }
+
+  // A value in the slow memory; a partial result has a place for each group of its split axes.
+  Reference global(ArrayId id, const Pass& pass) {
+    const std::string& parts = parts_[static_cast<std::size_t>(id)];
+    Reference r{parts.empty() ? names_of_arrays_[static_cast<std::size_t>(id)] : parts, {}};
+    for (AxisId axis : copied_axes(id)) r.subscripts.push_back({*result_.grouped[static_cast<std::size_t>(axis)], 0});
+    for (AxisId axis : split_axes(id)) r.subscripts.push_back({*result_.grouped[static_cast<std::size_t>(axis)], 0});
+    for (AxisId axis : array(id).axes) {
+      const auto& group = result_.grouped[static_cast<std::size_t>(axis)];
+      if (group) r.subscripts.push_back({*group, 0});
+      if (s_.stream == axis) r.subscripts.push_back({*result_.stream, 0});
+      if (is_whole(axis)) r.subscripts.push_back({pass.at(axis), 0});
+    }
+    return r;
+  }
+
+  Axes split_axes(ArrayId id) const {
+    Axes axes;
+    for (const Combine& c : s_.combines) {
+      if (c.array == id) axes.push_back(c.axis);
+    }
+    return axes;
+  }
+
+  void declare(const std::string& name, std::optional<double> initial) {
+    if (result_.nest.find_array(name) == nullptr) result_.nest.arrays.push_back({name, initial, {}});
+  }
+
+  // Statements ------------------------------------------------------------------------------------------------------
+
+  void emit(const Reference& target, Expression value, const Pass& pass) {
+    std::vector<LoopId> loops = groups_;
+    if (phase_ == Phase::loop && result_.stream) loops.push_back(*result_.stream);
+    emit_in(std::move(loops), target, std::move(value), pass);
+  }
+
+  void emit_in(std::vector<LoopId> loops, const Reference& target, Expression value, const Pass& pass) {
+    for (const auto& [axis, loop] : pass) loops.push_back(loop);
+    std::sort(loops.begin(), loops.end());
+    Statement s{"S" + std::to_string(result_.nest.statements.size() + 1), std::move(loops), target, std::move(value), {}};
+    result_.nest.statements.push_back(std::move(s));
+  }
+
+  void translate(const napkin::Statement& s) {
+    switch (s.kind) {
+      case napkin::Statement::Kind::initialise: return initialise(s);
+      case napkin::Statement::Kind::load: {
+        const Pass pass = inner(array(*s.array).axes);
+        declare(names_of_arrays_[static_cast<std::size_t>(*s.array)], std::nullopt);
+        return emit(low(*s.array, pass), use(global(*s.array, pass)), pass);
+      }
+      case napkin::Statement::Kind::store: return store(*s.array);
+      case napkin::Statement::Kind::rescale: {
+        const Pass pass = inner(array(*s.array).axes);
+        return emit(low(*s.array, pass), use(low(*s.array, pass)) * use(state(*s.operation, 1, pass)), pass);
+      }
+      case napkin::Statement::Kind::normalise: {
+        const Pass pass = inner(array(*s.array).axes);
+        return emit(low(*s.array, pass), use(low(*s.array, pass)) / use(state(*s.operation, 2, pass)), pass);
+      }
+      case napkin::Statement::Kind::compute: return compute(s);
+    }
+  }
+
+  void initialise(const napkin::Statement& s) {
+    if (s.array) {
+      const Pass pass = inner(array(*s.array).axes);
+      return emit(low(*s.array, pass), number(initial_value(s_, *s.array)), pass);
+    }
+    const Pass pass = inner(state_axes(*s.operation));
+    emit(state(*s.operation, 0, pass), number(-infinity), pass);
+    emit(state(*s.operation, 2, pass), number(0), pass);
+  }
+
+  void store(ArrayId id) {
+    const Pass pass = inner(array(id).axes);
+    const Reference target = global(id, pass);
+    declare(target.array, 0.0);
+    emit(target, use(low(id, pass)), pass);
+    if (parts_[static_cast<std::size_t>(id)].empty()) result_.nest.outputs.push_back(target.array);
+  }
+
+  const Operation& op(OpId id) const { return d_.operations[static_cast<std::size_t>(id)]; }
+  Axes state_axes(OpId softmax) const {
+    for (const Auxiliary& a : s_.auxiliaries) {
+      if (a.owner == softmax) return a.axes;
+    }
+    return {};
+  }
+
+  Expression scaled(const Operation& o, Expression e) const {
+    double factor = o.scale.factor;
+    if (o.scale.axis) {
+      factor *= std::pow(static_cast<double>(sizes_[static_cast<std::size_t>(*o.scale.axis)]),
+                         static_cast<double>(o.scale.numerator) / o.scale.denominator);
+    }
+    return factor == 1.0 ? e : std::move(e) * number(factor);
+  }
+
+  void compute(const napkin::Statement& s) {
+    const Operation& o = op(*s.operation);
+    const bool online = s_.operations[static_cast<std::size_t>(*s.operation)].accumulator == AccumulatorKind::online_softmax;
+    if (s.array) {  // the log-sum-exp of a streamed softmax
+      const Pass pass = inner(array(*s.array).axes);
+      emit(low(*s.array, pass), use(state(*s.operation, 0, pass)) + call("log", use(state(*s.operation, 2, pass))), pass);
+    } else if (online) {
+      online_softmax(*s.operation);
+    } else if (o.kind == OpKind::softmax) {
+      whole_softmax(o);
+    } else if (o.kind == OpKind::contract || o.kind == OpKind::sum || o.kind == OpKind::max) {
+      reduce(*s.operation);
+    } else {
+      const Pass pass = inner(array(o.outputs[0]).axes);
+      emit(low(o.outputs[0], pass), elementwise(o, pass), pass);
+    }
+  }
+
+  Expression elementwise(const Operation& o, const Pass& pass) const {
+    Expression e = use(low(o.inputs[0], pass));
+    if (o.kind == OpKind::map) return map_of(o.function, scaled(o, std::move(e)));
+    for (std::size_t i = 1; i < o.inputs.size(); ++i) {
+      Expression next = use(low(o.inputs[i], pass));
+      if (o.kind == OpKind::add) e = std::move(e) + std::move(next);
+      if (o.kind == OpKind::subtract) e = std::move(e) - std::move(next);
+      if (o.kind == OpKind::multiply) e = std::move(e) * std::move(next);
+    }
+    return e;
+  }
+
+  void reduce(OpId id) {
+    const Operation& o = op(id);
+    const ArrayId out = o.outputs[0];
+    const auto kind = s_.operations[static_cast<std::size_t>(id)].accumulator;
+    const Pass outside = inner(array(out).axes);
+    const bool maximum = o.kind == OpKind::max;
+    if (kind != AccumulatorKind::sum && kind != AccumulatorKind::max) {
+      emit(low(out, outside), number(maximum ? -infinity : 0), outside);
+    }
+    const Pass pass = inner(o.own, outside);
+    Expression value = use(low(o.inputs[0], pass));
+    for (std::size_t i = 1; i < o.inputs.size(); ++i) value = std::move(value) * use(low(o.inputs[i], pass));
+    value = scaled(o, std::move(value));
+    Expression old = use(low(out, pass));
+    emit(low(out, pass), maximum ? larger(std::move(old), std::move(value)) : std::move(old) + std::move(value), pass);
+  }
+
+  // Theory 4.2, (4.2) and (4.3), with the new maximum in a value of its own.
+  void online_softmax(OpId id) {
+    const Operation& o = op(id);
+    const Pass row = inner(state_axes(id));
+    const std::string renewed = names_.fresh("mu_new");
+    const auto maximum = [&](const Pass& pass) { return low(renewed, state_axes(id), pass, true); };
+    emit(maximum(row), use(state(id, 0, row)), row);
+    const Pass first = inner(o.own, row);
+    emit(maximum(first), larger(use(maximum(first)), scaled(o, use(low(o.inputs[0], first)))), first);
+    emit(state(id, 1, row), call("exp", use(state(id, 0, row)) - use(maximum(row))), row);
+    emit(state(id, 0, row), use(maximum(row)), row);
+    emit(state(id, 2, row), use(state(id, 1, row)) * use(state(id, 2, row)), row);
+    const Pass second = inner(o.own, row);
+    emit(low(o.outputs[0], second), call("exp", scaled(o, use(low(o.inputs[0], second))) - use(maximum(second))), second);
+    emit(state(id, 2, second), use(state(id, 2, second)) + use(low(o.outputs[0], second)), second);
+  }
+
+  // A softmax that holds its rows: maximum, sum, quotient.
+  void whole_softmax(const Operation& o) {
+    Axes rows;
+    for (AxisId axis : array(o.outputs[0]).axes) {
+      if (!o.owns(axis)) rows.push_back(axis);
+    }
+    const std::string top = names_.fresh("top"), sum = names_.fresh("sum");
+    const Pass row = inner(rows);
+    const auto at = [&](const std::string& name, const Pass& pass) { return low(name, rows, pass, false); };
+    const auto argument = [&](const Pass& pass) { return scaled(o, use(low(o.inputs[0], pass))); };
+    emit(at(top, row), number(-infinity), row);
+    const Pass first = inner(o.own, row);
+    emit(at(top, first), larger(use(at(top, first)), argument(first)), first);
+    emit(at(sum, row), number(0), row);
+    const Pass second = inner(o.own, row);
+    emit(at(sum, second), use(at(sum, second)) + call("exp", argument(second) - use(at(top, second))), second);
+    if (o.outputs.size() > 1) emit(low(o.outputs[1], row), use(at(top, row)) + call("log", use(at(sum, row))), row);
+    const Pass third = inner(o.own, row);
+    emit(low(o.outputs[0], third), call("exp", argument(third) - use(at(top, third))) / use(at(sum, third)), third);
+  }
+
+  // The second launch: partial results become whole (theory 16). -------------------------------------------------------
+
+  void combine_all() {
+    std::vector<ArrayId> done;
+    for (const bool weighted : {false, true}) {  // the log-sum-exp comes first: the weights need it
+      for (const Combine& c : s_.combines) {
+        if ((c.kind == Combine::Kind::weighted) != weighted || std::count(done.begin(), done.end(), c.array) > 0) continue;
+        done.push_back(c.array);
+        combine(c);
+      }
+    }
+  }
+
+  Reference parts(ArrayId id, const Pass& pass) const {
+    Reference r{parts_[static_cast<std::size_t>(id)], std::vector<Subscript>(copied_axes(id).size())};  // of copies, the first
+    for (AxisId axis : split_axes(id)) r.subscripts.push_back({pass.at(axis), 0});
+    const Reference own = combined(id, pass);
+    r.subscripts.insert(r.subscripts.end(), own.subscripts.begin(), own.subscripts.end());
+    return r;
+  }
+  Reference combined(ArrayId id, const Pass& pass) const {
+    Reference r{names_of_arrays_[static_cast<std::size_t>(id)], {}};
+    for (AxisId axis : array(id).axes) r.subscripts.push_back({pass.at(axis), 0});
+    return r;
+  }
+
+  Pass all_loops(const Axes& axes, Pass pass = {}) {
+    for (AxisId axis : axes) {
+      if (pass.count(axis) == 0) pass[axis] = new_loop(axis, axis_name(axis) + "_c" + std::to_string(++inner_));
+    }
+    return pass;
+  }
+
+  void combine(const Combine& c) {
+    const std::string& name = names_of_arrays_[static_cast<std::size_t>(c.array)];
+    const bool maximum = c.kind == Combine::Kind::max;
+    declare(name, maximum ? -infinity : 0.0);
+    result_.nest.outputs.push_back(name);
+    const Pass whole = all_loops(array(c.array).axes);
+    const Axes split = split_axes(c.array);
+    const Pass each = all_loops(split, whole);
+    const auto own = [&](const Pass& pass) { return use(combined(c.array, pass)); };
+    const Expression part = use(parts(c.array, each));
+    if (c.kind == Combine::Kind::log_sum_exp) {
+      Reference top{names_.fresh("top"), combined(c.array, whole).subscripts};
+      emit_in({}, top, number(-infinity), whole);
+      emit_in({}, top, larger(use(top), part), each);
+      const Pass again = all_loops(split, whole);
+      emit_in({}, combined(c.array, again), own(again) + call("exp", use(parts(c.array, again)) - use(top)), again);
+      emit_in({}, combined(c.array, whole), use(top) + call("log", own(whole)), whole);
+    } else if (c.kind == Combine::Kind::weighted) {
+      const ArrayId lse = *c.log_sum_exp;
+      emit_in({}, combined(c.array, each), own(each) + call("exp", use(parts(lse, each)) - use(combined(lse, each))) * part, each);
+    } else {
+      emit_in({}, combined(c.array, each), maximum ? larger(own(each), part) : own(each) + part, each);
+    }
+  }
+
+  const Streamed& s_;
+  const Diagram& d_;
+  const std::vector<std::int64_t>& sizes_;
+  StreamedNest result_;
+  dependence::Names names_;
+  std::vector<std::string> names_of_arrays_, low_, parts_, auxiliaries_;
+  std::vector<LoopId> groups_;
+  Phase phase_ = Phase::head;
+  int inner_ = 0;
+};
+
+}  // namespace
+
+StreamedNest nest_of(const Streamed& streamed, const std::vector<std::int64_t>& sizes) {
+  return Builder(streamed, sizes).run();
+}
+
+StreamedNest nest_of(const Streamed& streamed) {
+  return nest_of(streamed, std::vector<std::int64_t>(streamed.diagram.axes.size(), 3));
+}
+
+std::vector<std::string> disagreements(const Streamed& streamed) {
+  const StreamedNest made = nest_of(streamed);
+  const std::vector<Dependence> all = dependences(made.nest);
+  const std::vector<LoopVerdict> verdicts = loop_verdicts(made.nest, all);
+  std::vector<std::string> found;
+  for (const auto& group : made.grouped) {
+    if (!group || verdicts[static_cast<std::size_t>(*group)].parallel) continue;
+    const Dependence& d = all[verdicts[static_cast<std::size_t>(*group)].blocking.front()];
+    found.push_back("axis " + made.nest.loops[static_cast<std::size_t>(*group)].name +
+                    " is grouped, but not parallel: " + text_of(made.nest, d));
+  }
+  if (!made.stream) return found;
+  const LoopVerdict& stream = verdicts[static_cast<std::size_t>(*made.stream)];
+  const std::string& name = made.nest.loops[static_cast<std::size_t>(*made.stream)].name;
+  const bool maintains = !streamed.maintained.empty() || !streamed.auxiliaries.empty();
+  if (maintains && stream.carried.empty()) found.push_back("axis " + name + " streams what is maintained, but carries nothing");
+  if (!maintains && !stream.carried.empty()) {
+    found.push_back("axis " + name + " maintains nothing, but carries " + text_of(made.nest, all[stream.carried.front()]));
+  }
+  return found;
+}
+
+}  // namespace napkin::dependence
