@@ -18,4 +18,12 @@ set(NAPKIN_HAVE_CUDA ${have_cuda} CACHE INTERNAL "CUDA is used in this build")
 # For kernels/ and apps/ only: model/ and solver/ never see it.
 function(napkin_cuda_definition target)
   target_compile_definitions(${target} PRIVATE NAPKIN_HAVE_CUDA=$<BOOL:${NAPKIN_HAVE_CUDA}>)
+  if(NAPKIN_HAVE_CUDA)
+    target_include_directories(${target} SYSTEM PRIVATE ${CUDAToolkit_INCLUDE_DIRS})
+    foreach(folder IN LISTS CUDAToolkit_INCLUDE_DIRS)  # older toolkits keep CUPTI apart
+      if(EXISTS ${folder}/../extras/CUPTI/include)
+        target_include_directories(${target} SYSTEM PRIVATE ${folder}/../extras/CUPTI/include)
+      endif()
+    endforeach()
+  endif()
 endfunction()

@@ -16,6 +16,7 @@ struct DeviceContext {
     if (wanted < 0 || wanted >= count) throw CudaFailure("no GPU number " + std::to_string(wanted) + ": this machine has " + std::to_string(count));
     api.check(api.device_get(&device, wanted), "cuDeviceGet");
     read_properties();
+    properties.ordinal = wanted;
     api.check(api.context_retain(&handle, device), "cuDevicePrimaryCtxRetain");
   }
   ~DeviceContext() {
@@ -107,6 +108,7 @@ Device::Device(int ordinal) : context_(std::make_shared<const DeviceContext>(ord
 
 const DeviceProperties& Device::properties() const { return context_->properties; }
 void Device::make_current() const { context_->api.check(context_->api.context_set(context_->handle), "cuCtxSetCurrent"); }
+void* Device::context() const { return context_->handle; }
 DeviceMemory Device::allocate(std::size_t bytes) const { return DeviceMemory(context_, bytes); }
 void Device::upload(std::uint64_t to, const void* from, std::size_t bytes) const {
   context_->api.check(context_->api.copy_up(to, from, bytes), "cuMemcpyHtoD");

@@ -22,6 +22,7 @@ struct DeviceProperties {
   std::string name;          ///< "NVIDIA H200"
   std::string architecture;  ///< "sm_90"
   std::string bus_id;        ///< "0000:1b:00.0"
+  int ordinal = 0;           ///< number among the machine's GPUs
   int driver = 0;            ///< CUDA version of the driver, 13000 for 13.0
   int sms = 0;
   Bytes memory, l2, shared_per_block;
@@ -109,6 +110,8 @@ class Device {
   void synchronize() const;
   void synchronize(Stream stream) const;
   [[nodiscard]] Event event() const { return Event(context_); }
+
+  [[nodiscard]] void* context() const;  ///< the driver's
 
   [[nodiscard]] TensorMap encode(const TensorBox& box) const;
   [[nodiscard]] std::unique_ptr<DeviceKernel> load(const std::string& cubin, const std::string& name) const;

@@ -1,7 +1,7 @@
 // A developer's bench: attention_sm90 under given tiles on the GPU at hand, one JSON object a line.
 //
 //   run_attention --shape b=4,h=16,q=4096,x=4096,d=128 --tile q=128,x=176,warpgroups=2 [--causal | --window L,R]
-//                 [--dtype f16] [--gpu h200-sxm] [--l2 cold] [--rows 64] [--no-time] [--no-cycles] [--no-lse] [--gap 8]
+//                 [--dtype f16] [--gpu h200-sxm] [--l2 cold] [--rows 64] [--no-time] [--no-cycles] [--counters] [--no-lse] [--gap 8]
 //                 [--heads-first] [--packed 100:100,0:7] [--seed 1]
 //   run_attention < FILE     the same arguments, one problem a line; loads each variant once
 //
@@ -14,7 +14,9 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "kernels/launch/counters.hpp"
 #include "model/mapping/tile.hpp"
+#include "model/resource/resources.hpp"
 #include "tests/kernel/attention_problem.hpp"
 
 namespace {
@@ -45,7 +47,7 @@ struct Request {
   test::Knobs tile;
   TimingOptions timing;
   std::int64_t rows = 64;
-  bool time = true, cycles = true;
+  bool time = true, cycles = true, counters = false;
 };
 
 void read_shape(const std::string& text, AttentionSizes& s) {
@@ -93,6 +95,7 @@ Request read(const std::vector<std::string>& words) {
     else if (word == "--rows") r.rows = std::stoll(value());
     else if (word == "--no-time") r.time = false;
     else if (word == "--no-cycles") r.cycles = false;
+    else if (word == "--counters") r.counters = true;
     else if (word == "--no-lse") r.layout.log_sum_exp = false;
     else if (word == "--gap") r.layout.gap = std::stoll(value());
     else if (word == "--heads-first") r.layout.heads_first = true;
@@ -135,6 +138,19 @@ void report_check(const Comparison& c, Json& out) {
   out["good"] = c.good();
 }
 
+/// From a cold L2, one launch.
+void report_counters(Runtime& runtime, const test::AttentionProblem& problem, Json& out) {
+  const Device& device = runtime.device();
+  const DeviceMemory flush = device.allocate(static_cast<std::size_t>(2 * device.properties().l2.value.get()));
+  const CounterReading reading = count(
+      device, [&] { device.set(flush, 0); }, [&] { problem.launch()(); }, byte_counters, process_environment().compiler);
+  for (const auto& [name, value] : reading.values) out["counters"][name] = value;
+  if (!reading.refused.empty()) out["counters_refused"] = reading.refused;
+  for (const LevelTransfer& level : transfers(problem.placed())) {
+    if (level.level == problem.placed().machine->level("shared")) out["predicted_delivered"] = level.delivered.value.get();
+  }
+}
+
 Json answer(Runtime& runtime, const Request& r) {
   Json out;
   const test::AttentionProblem problem(runtime, r.gpu, r.layout, r.tile);
@@ -149,6 +165,7 @@ Json answer(Runtime& runtime, const Request& r) {
     const ReadyLaunch counting = problem.counting(runtime);
     out["cycles"] = measure_cycles(runtime.device(), [&] { problem.launch()(); }, [&] { counting(); }, problem.data().spans()).value;
   }
+  if (r.counters) report_counters(runtime, problem, out);
   return out;
 }
 
