@@ -1,14 +1,9 @@
 #pragma once
 // Barriers: mbarriers in shared memory (transaction counting, phases), named barriers, clusters. (PTX ISA, sm_90)
 
+#include "kernels/device/shared.cuh"
+
 namespace napkin {
-
-using u32 = unsigned int;
-using u64 = unsigned long long;
-
-__device__ __forceinline__ u32 shared_address(const void* pointer) {
-  return static_cast<u32>(__cvta_generic_to_shared(pointer));
-}
 
 __device__ __forceinline__ void barrier_init(u32 barrier, u32 arrivals) {
   asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(barrier), "r"(arrivals));

@@ -1,6 +1,7 @@
 #pragma once
 // Small matrices between registers and swizzled shared memory: stmatrix, and the swizzle of the copy engine.
 
+#include "kernels/device/softmax.cuh"
 #include "kernels/device/wgmma.cuh"
 
 namespace napkin {
@@ -20,34 +21,6 @@ __device__ __forceinline__ void store_matrices(u32 address, u32 r0, u32 r1, u32 
   asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(address), "r"(r0), "r"(r1),
                "r"(r2), "r"(r3)
                : "memory");
-}
-
-// Two floats as a pair of 16-bit elements, the first in the low half.
-template <bool Bf16>
-__device__ __forceinline__ u32 pack(float low, float high) {
-  u32 pair;
-  if constexpr (Bf16) {
-    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(high), "f"(low));
-  } else {
-    asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(high), "f"(low));
-  }
-  return pair;
-}
-
-__device__ __forceinline__ float exp2_fast(float x) {
-  float y;
-  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
-  return y;
-}
-
-// Maximum and sum over the four lanes that share a row of a wgmma accumulator.
-__device__ __forceinline__ float quad_max(float x) {
-  x = fmaxf(x, __shfl_xor_sync(0xffffffffu, x, 1));
-  return fmaxf(x, __shfl_xor_sync(0xffffffffu, x, 2));
-}
-__device__ __forceinline__ float quad_sum(float x) {
-  x += __shfl_xor_sync(0xffffffffu, x, 1);
-  return x + __shfl_xor_sync(0xffffffffu, x, 2);
 }
 
 }  // namespace napkin

@@ -1,0 +1,36 @@
+#pragma once
+// Arithmetic of a softmax whose rows are spread over four lanes each, as the accumulators of mma and wgmma are.
+
+#include "kernels/device/shared.cuh"
+
+namespace napkin {
+
+// Two floats as a pair of 16-bit elements, the first in the low half.
+template <bool Bf16>
+__device__ __forceinline__ u32 pack(float low, float high) {
+  u32 pair;
+  if constexpr (Bf16) {
+    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(high), "f"(low));
+  } else {
+    asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(high), "f"(low));
+  }
+  return pair;
+}
+
+__device__ __forceinline__ float exp2_fast(float x) {
+  float y;
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+  return y;
+}
+
+// Maximum and sum over the four lanes that share a row of an accumulator.
+__device__ __forceinline__ float quad_max(float x) {
+  x = fmaxf(x, __shfl_xor_sync(0xffffffffu, x, 1));
+  return fmaxf(x, __shfl_xor_sync(0xffffffffu, x, 2));
+}
+__device__ __forceinline__ float quad_sum(float x) {
+  x += __shfl_xor_sync(0xffffffffu, x, 1);
+  return x + __shfl_xor_sync(0xffffffffu, x, 2);
+}
+
+}  // namespace napkin
