@@ -55,6 +55,11 @@ Overflow::Overflow(const std::string& what)
 
 std::string nearest(std::string_view name, const std::vector<std::string>& candidates) {
   if (name.size() > 64) return {};
+  if (name.size() >= 2) {  // "h200" means h200-sxm rather than b200
+    for (const auto& candidate : candidates) {
+      if (candidate.starts_with(name)) return candidate;
+    }
+  }
   std::string best;
   std::size_t best_distance = (name.size() + 2) / 3 + 1;
   for (const auto& candidate : candidates) {

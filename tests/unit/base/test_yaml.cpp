@@ -67,3 +67,9 @@ TEST_CASE("a file that cannot be read says so") {
                        "/no/such/file: cannot be read: the path of a readable file", Error);
   CHECK_THROWS_AS((void)yaml::read_file("/"), Error);
 }
+
+TEST_CASE("did you mean: a beginning before an edit") {
+  CHECK(napkin::nearest("h200", {"b200", "h100-sxm", "h200-sxm"}) == "h200-sxm");
+  CHECK(napkin::nearest("h20-sxm", {"b200", "h100-sxm", "h200-sxm"}) == "h200-sxm");
+  CHECK(napkin::nearest("zebra", {"b200", "h100-sxm"}).empty());
+}
