@@ -8,16 +8,16 @@ namespace napkin {
 struct AttentionSm80Config {
   int q, x, warps, stages;
   bool q_registers, swizzle;
-  bool rescale_rarely;  // O and the row sums only when a score outgrows the subtracted maximum by 2^8, else with each chunk
+  bool rescale_rarely;  // O and the sums only when a score outgrows the subtracted maximum by 2^8, else with each chunk
   TileOrder order;      // grid or longest_first; one block a tile in either
   int d, dv;
   bool bf16;
   MaskKind mask;
-  bool packed;          // sequences of different lengths, one behind the other
+  bool packed;  // sequences of different lengths, one behind the other
   bool log_sum_exp;
-  bool cycles;          // each SM notes when its first block starts and its last one ends
+  bool cycles;                                 // each SM notes when its first block starts and its last one ends
   int q_offset, k_offset, v_offset, o_offset;  // bytes, multiples of 128; copies of K and of V lie behind each other
-  int blocks;           // blocks an SM is to hold at once: bounds the registers
+  int blocks;                                  // blocks an SM is to hold at once: bounds the registers
 };
 
 // In elements, multiples of 8; the innermost axis is contiguous. Packed: `batch` is 0.
@@ -30,8 +30,8 @@ struct AttentionSm80Arguments {
   void* o;
   Strides q_strides, k_strides, v_strides, o_strides;
   AttentionShape shape;
-  float* lse;               // [b, h * g, q], or [h * g, total q] when packed
-  float scale, scale_log2;  // softmax scale, positive; the same times log2 e
+  float* lse;                  // [b, h * g, q], or [h * g, total q] when packed
+  float scale, scale_log2;     // softmax scale, positive; the same times log2 e
   unsigned long long* cycles;  // cycles: by SM, first start and last end
 };
 

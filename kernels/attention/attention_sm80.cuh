@@ -1,6 +1,7 @@
 #pragma once
 // Forward attention on Ampere and later. Every warp copies, multiplies and computes: cp.async, ldmatrix, mma.sync of 16
-// rows a step, softmax and accumulators in registers. Knobs are those of attention_sm80.yaml; offsets come from the plan.
+// rows a step, softmax and accumulators in registers. Knobs are those of attention_sm80.yaml; offsets come from the
+// plan.
 
 #include "kernels/attention/arguments_sm80.cuh"
 #include "kernels/attention/tiles.cuh"
@@ -12,8 +13,9 @@
 
 namespace napkin {
 
-// Rows of `Columns` 16-bit elements in shared memory. Within a span of eight units of 16 bytes (four, where eight do not
-// divide the row) units are permuted by row, so that the same unit of eight rows that follow each other lies in all banks.
+// Rows of `Columns` 16-bit elements in shared memory. Within a span of eight units of 16 bytes (four, where eight do
+// not divide the row) units are permuted by row, so that the same unit of eight rows that follow each other lies in all
+// banks.
 template <int Columns, bool Swizzle>
 struct SharedRows {
   static constexpr u32 pitch = Columns * 2, span = Columns % 64 == 0 ? 128 : 64;
@@ -22,7 +24,8 @@ struct SharedRows {
     const u32 permuted = !Swizzle ? 0 : span == 128 ? row % 8 : row / 2 % 4;
     return row * pitch + ((unit ^ permuted) * 16);
   }
-  // An address of at() with unit 0 or 1, moved by an even number of units: a constant, so one XOR or an immediate offset.
+  // An address of at() with unit 0 or 1, moved by an even number of units: a constant, so one XOR or an immediate
+  // offset.
   static __device__ __forceinline__ u32 along(u32 address, u32 units) {
     return (address ^ (units * 16 % span)) + units * 16 / span * span;
   }
@@ -31,7 +34,7 @@ struct SharedRows {
 template <AttentionSm80Config C>
 struct AttentionSm80 {
   static constexpr int threads = C.warps * 32;
-  static constexpr int steps = C.q / (16 * C.warps);  // of 16 rows, a warp
+  static constexpr int steps = C.q / (16 * C.warps);                             // of 16 rows, a warp
   static constexpr int columns = C.x / 16, inner = C.d / 16, outer = C.dv / 16;  // operand loads along x, d and dv
   static constexpr u32 k_bytes = C.x * C.d * 2, v_bytes = C.x * C.dv * 2;
   using QRows = SharedRows<C.d, C.swizzle>;
@@ -41,8 +44,8 @@ struct AttentionSm80 {
   static_assert(C.q % (16 * C.warps) == 0 && C.x % 16 == 0 && C.d % 32 == 0 && C.dv % 32 == 0);
   static_assert((C.q_offset | C.k_offset | C.v_offset | C.o_offset) % 128 == 0 && C.order != TileOrder::persistent);
 
-  // Two a thread and step. Exponentials are 2^(s scale log2 e - shift); sums are of this thread's columns until the end.
-  // The first shift is finite, so that a row that has seen nothing yet meets no infinity less infinity.
+  // Two a thread and step. Exponentials are 2^(s scale log2 e - shift); sums are of this thread's columns until the
+  // end. The first shift is finite, so that a row that has seen nothing yet meets no infinity less infinity.
   struct Rows {
     float shift[steps][2], sum[steps][2];
   };
@@ -71,16 +74,21 @@ struct AttentionSm80 {
     return shared + offset + KRows::at(lane % 8 + lane / 16 * 8, lane / 8 % 2);
   }
 
-  static __device__ __forceinline__ u32 warp_rows() { return thread_id() / 32 * (16 * steps); }  // before this warp's own
+  static __device__ __forceinline__ u32 warp_rows() {
+    return thread_id() / 32 * (16 * steps);
+  }  // before this warp's own
 
   // ---- device memory to shared memory ------------------------------------------------------------------------------
 
-  __device__ __forceinline__ const Element* first_row(const void* array, const Strides& strides, int head, int row) const {
-    return static_cast<const Element*>(array) + tile.map_batch * strides.batch + head * strides.head + row * strides.row;
+  __device__ __forceinline__ const Element* first_row(const void* array, const Strides& strides, int head,
+                                                      int row) const {
+    return static_cast<const Element*>(array) + tile.map_batch * strides.batch + head * strides.head +
+           row * strides.row;
   }
 
-  // Rows `row` to `row` + Count of `array`. A row's span is copied by neighbouring threads, 16 bytes each: whole sectors,
-  // and no bank met twice. Rows from `end` on, another sequence's or nobody's, are zeros: P = 0 times NaN would be NaN.
+  // Rows `row` to `row` + Count of `array`. A row's span is copied by neighbouring threads, 16 bytes each: whole
+  // sectors, and no bank met twice. Rows from `end` on, another sequence's or nobody's, are zeros: P = 0 times NaN
+  // would be NaN.
   template <int Columns, int Count, bool Ragged>
   __device__ __forceinline__ void load(u32 to, const Element* array, long long stride, int row, int end) const {
     using R = SharedRows<Columns, C.swizzle>;
@@ -110,11 +118,13 @@ struct AttentionSm80 {
   }
   template <bool Ragged>
   __device__ __forceinline__ void load_k(int n) const {
-    load<C.d, C.x, Ragged>(shared + C.k_offset + n % C.stages * k_bytes, k, arguments.k_strides.row, n * C.x, tile.keys);
+    load<C.d, C.x, Ragged>(shared + C.k_offset + n % C.stages * k_bytes, k, arguments.k_strides.row, n * C.x,
+                           tile.keys);
   }
   template <bool Ragged>
   __device__ __forceinline__ void load_v(int n) const {
-    load<C.dv, C.x, Ragged>(shared + C.v_offset + n % C.stages * v_bytes, v, arguments.v_strides.row, n * C.x, tile.keys);
+    load<C.dv, C.x, Ragged>(shared + C.v_offset + n % C.stages * v_bytes, v, arguments.v_strides.row, n * C.x,
+                            tile.keys);
   }
 
   // ---- products ----------------------------------------------------------------------------------------------------
@@ -223,8 +233,8 @@ struct AttentionSm80 {
     }
   }
 
-  // Brings the shifts to the new maxima, O and the sums with them. (online softmax, theory 4.2) A shift may lag behind its
-  // maximum as long as the exponentials stay within 2^8: O and the sum are divided by each other in the end.
+  // Brings the shifts to the new maxima, O and the sums with them. (online softmax, theory 4.2) A shift may lag behind
+  // its maximum as long as the exponentials stay within 2^8: O and the sum are divided by each other in the end.
   __device__ __forceinline__ void advance(const float (&s)[steps][C.x / 8][4], float (&o)[steps][C.dv / 8][4],
                                           Rows& rows) const {
     float maximum[steps][2];
@@ -263,8 +273,7 @@ struct AttentionSm80 {
   // One copy: V of this chunk arrives during Q K, K of the next one during softmax and P V. More: chunks ahead arrive
   // during the whole of this one, and the warps meet once.
   template <bool Masked>
-  __device__ __forceinline__ void chunk(int n, float (&o)[steps][C.dv / 8][4], Rows& rows,
-                                        const QFragments& q) {
+  __device__ __forceinline__ void chunk(int n, float (&o)[steps][C.dv / 8][4], Rows& rows, const QFragments& q) {
     float s[steps][C.x / 8][4];
     if constexpr (C.stages == 1) {
       copy_wait<0>();
@@ -390,7 +399,9 @@ __global__ void __launch_bounds__(C.warps * 32, C.blocks)
   using Kernel = AttentionSm80<C>;
   if (C.cycles && threadIdx.x == 0) note_start(arguments.cycles);
   const u32 shared = shared_address(memory);
-  const auto found = [&](int index) { return find_tile<C.q, C.x, 1, C.order, C.mask, C.packed>(arguments.shape, index); };
+  const auto found = [&](int index) {
+    return find_tile<C.q, C.x, 1, C.order, C.mask, C.packed>(arguments.shape, index);
+  };
   const Tile tile = found(blockIdx.x);
   if (tile.q_first < tile.queries) {
     float o[Kernel::steps][C.dv / 8][4];
