@@ -1,7 +1,7 @@
 #pragma once
 // Forward attention on Ampere and later. Every warp copies, multiplies and computes: cp.async, ldmatrix, mma.sync of 16
-// rows a step, softmax and accumulators in registers. Knobs are those of attention_sm80.yaml; offsets come from the
-// plan.
+// rows a step, softmax and accumulators in registers. Knobs are those of attention_sm80.yaml; offsets come
+// from the plan.
 
 #include "kernels/attention/arguments_sm80.cuh"
 #include "kernels/attention/tiles.cuh"
@@ -34,7 +34,8 @@ struct SharedRows {
 template <AttentionSm80Config C>
 struct AttentionSm80 {
   static constexpr int threads = C.warps * 32;
-  static constexpr int steps = C.q / (16 * C.warps);                             // of 16 rows, a warp
+  static constexpr int steps = C.q / (16 * C.warps);  // of 16 rows, a warp
+
   static constexpr int columns = C.x / 16, inner = C.d / 16, outer = C.dv / 16;  // operand loads along x, d and dv
   static constexpr u32 k_bytes = C.x * C.d * 2, v_bytes = C.x * C.dv * 2;
   using QRows = SharedRows<C.d, C.swizzle>;
@@ -74,9 +75,8 @@ struct AttentionSm80 {
     return shared + offset + KRows::at(lane % 8 + lane / 16 * 8, lane / 8 % 2);
   }
 
-  static __device__ __forceinline__ u32 warp_rows() {
-    return thread_id() / 32 * (16 * steps);
-  }  // before this warp's own
+  // Rows before this warp's own.
+  static __device__ __forceinline__ u32 warp_rows() { return thread_id() / 32 * (16 * steps); }
 
   // ---- device memory to shared memory ------------------------------------------------------------------------------
 
