@@ -63,15 +63,6 @@ class Reader {
     const Slot* slot = find(variable);
     return slot == nullptr ? 0 : to_int(slot->offset.value, std::string(variable));
   }
-  [[nodiscard]] int copies(std::string_view variable) const {
-    const Slot* slot = find(variable);
-    return slot == nullptr ? 0 : to_int(placed_.variables[static_cast<std::size_t>(slot->variable)].copies, std::string(variable));
-  }
-  /// Bytes, all copies; 0 where it is not in shared memory.
-  [[nodiscard]] int bytes(std::string_view variable) const {
-    const Slot* slot = find(variable);
-    return slot == nullptr ? 0 : to_int(slot->size.value, std::string(variable));
-  }
   /// Behind the last variable.
   [[nodiscard]] int end() const {
     Count last;
@@ -87,6 +78,7 @@ class Reader {
     throw Error(placed_.mapping->name, "sets no registers of agent '" + std::string(agent) + "'");
   }
   [[nodiscard]] int shared_total() const { return to_int(plan_.shared_total.value, "shared memory"); }
+  [[nodiscard]] bool shared_fits() const { return plan_.shared_total <= plan_.shared_limit; }
 
  private:
   [[nodiscard]] const Slot* find(std::string_view variable) const {
@@ -118,7 +110,6 @@ AttentionConfig config_of(const PlacedDiagram& placed, const AttentionCall& call
   c.warpgroups = read.knob("warpgroups");
   c.stages = read.knob("stages");
   c.q_stages = read.knob("q_stages");
-  c.q_stages = read.copies("Q");
   c.overlap = read.word("overlap") == "on";
   c.pingpong = read.word("pingpong") == "on";
   c.p_shared = read.word("p_in") == "shared";
@@ -236,6 +227,8 @@ void check(const PlacedDiagram& placed, const AttentionCall& call, const Attenti
   require(placed.problem->dtype == DType::bf16 || placed.problem->dtype == DType::f16, where, "takes bf16 and f16", "");
   require(c.q * c.g == 64 * c.warpgroups && 64 % c.g == 0, where, "a tile's rows do not fill its warpgroups", "q * g = 64 * warpgroups");
   require(read.offset("O_out") == c.q_offset, where, "stages O on Q, and the plan does not", "alias: Q");
+  require(read.shared_fits(), where, "a block needs " + std::to_string(read.shared_total()) + " bytes of shared memory, more than there are",
+          "smaller tiles or fewer copies");
   // Barriers are eight bytes: two a copy of Q, four a stage of K and V, and the tile mailbox.
   require(c.barriers_offset + 8 * (3 + 2 * c.q_stages + 4 * c.stages) <= read.shared_total(), where, "the plan leaves no room for the barriers", "");
   require(c.order != TileOrder::longest_first || call.ticket != 0, where, "order longest_first needs a ticket", "");

@@ -17,7 +17,8 @@ inline Runtime* gpu(const std::string& architecture) {
     try {
       Environment environment = process_environment();
       if (!Compiler::find(environment.compiler)) throw CudaFailure("no NVRTC on this machine");
-      auto out = std::make_unique<Runtime>(Device(), std::move(environment));
+      // What is right is tested here; what the compiler objects to, in unit.launch.
+      auto out = std::make_unique<Runtime>(Device(), std::move(environment), Objections::report);
       const std::string& found = out->device().properties().architecture;
       if (found == architecture) return out;
       why = "the GPU is " + found + ", the kernel is for " + architecture;

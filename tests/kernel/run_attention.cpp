@@ -5,6 +5,7 @@
 //                 [--heads-first] [--packed 100:100,0:7] [--seed 1]
 //   run_attention < FILE     the same arguments, one problem a line; loads each variant once
 //
+// --compile: no GPU; compiles and prints what the compiler says beside what the plan says.
 // --rows 0: no comparison. Reports spills and serialised instructions, and runs all the same.
 #include <cstdio>
 #include <exception>
@@ -47,7 +48,7 @@ struct Request {
   test::Knobs tile;
   TimingOptions timing;
   std::int64_t rows = 64;
-  bool time = true, cycles = true, counters = false;
+  bool time = true, cycles = true, counters = false, compile = false;
 };
 
 void read_shape(const std::string& text, AttentionSizes& s) {
@@ -95,6 +96,7 @@ Request read(const std::vector<std::string>& words) {
     else if (word == "--rows") r.rows = std::stoll(value());
     else if (word == "--no-time") r.time = false;
     else if (word == "--no-cycles") r.cycles = false;
+    else if (word == "--compile") r.compile = true;
     else if (word == "--counters") r.counters = true;
     else if (word == "--no-lse") r.layout.log_sum_exp = false;
     else if (word == "--gap") r.layout.gap = std::stoll(value());
@@ -106,15 +108,50 @@ Request read(const std::vector<std::string>& words) {
   return r;
 }
 
-void report_compiler(const LoadedKernel& kernel, const LaunchPlan& plan, Json& out) {
-  const CompileReport& report = kernel.compiled.report;
+void report_question(const Request& r, const test::LaidOut& laid_out, const Tile& tile, Json& out) {
+  for (const auto& [axis, size] : test::shape_of(r.layout.sizes)) out["shape"][axis] = size;
+  out["mask"] = text_of(r.layout.mask);
+  out["dtype"] = std::string(name_of(r.layout.type));
+  for (const auto& [knob, value] : describe(laid_out.mapping, tile)) out["tile"][knob] = value;
+}
+
+void report_compiler(const CompiledKernel& kernel, bool cached, const LaunchPlan& plan, Json& out) {
+  const CompileReport& report = kernel.report;
   out["registers_per_thread"] = report.registers;
   out["shared_memory"] = plan.shared;
   out["grid"] = plan.grid;
   out["spill_bytes"] = (report.spill_stores + report.spill_loads).value.get();
   if (!report.faults.empty()) out["faults"] = report.faults;
-  out["compile_time"] = kernel.compiled.compile_time.value;
-  out["cached"] = kernel.cached;
+  out["compile_time"] = kernel.compile_time.value;
+  out["cached"] = cached;
+}
+
+/// Without a GPU: arrays at addresses that nothing reads.
+Json answer_compiled(const Request& r) {
+  const test::LaidOut laid_out("attention_sm90", r.gpu, test::shape_of(r.layout.sizes), r.layout.type, r.layout.mask);
+  const PlacedDiagram placed = laid_out.place(r.tile);
+  AttentionCall call;
+  const AttentionSizes& s = r.layout.sizes;
+  call.q = call.o = {4096, s.q * s.h * s.g * 256, 256, s.h * s.g * 256};
+  call.k = call.v = {4096, s.x * s.h * 256, 256, s.h * 256};
+  call.log_sum_exp = r.layout.log_sum_exp ? 4096 : 0;
+  call.ticket = 4096;
+  if (!r.layout.q_lengths.empty()) {
+    call.q_starts = call.x_starts = 4096;
+    call.q_rows = s.q;
+    call.x_rows = s.x;
+  }
+  const LaunchPlan launch = attention_sm90_plan(placed, call, launch_device(laid_out.machine));
+  const Compilation compilation = compile(launch, process_environment(), Objections::report);
+  Json out;
+  report_question(r, laid_out, placed.tile, out);
+  report_compiler(compilation.kernel, compilation.cached, launch, out);
+  const Plan planned = plan(placed);
+  out["planned"] = {{"registers_per_thread", planned.registers_per_thread.get()},
+                    {"registers_limit", planned.registers_limit.get()},
+                    {"registers_launch", planned.registers_launch.get()},
+                    {"shared_limit", planned.shared_limit.value.get()}};
+  return out;
 }
 
 void report_timing(const Timing& timing, double flops, Json& out) {
@@ -154,11 +191,9 @@ void report_counters(Runtime& runtime, const test::AttentionProblem& problem, Js
 Json answer(Runtime& runtime, const Request& r) {
   Json out;
   const test::AttentionProblem problem(runtime, r.gpu, r.layout, r.tile);
-  for (const auto& [axis, size] : test::shape_of(r.layout.sizes)) out["shape"][axis] = size;
-  out["mask"] = text_of(r.layout.mask);
-  out["dtype"] = std::string(name_of(r.layout.type));
-  for (const auto& [knob, value] : describe(problem.laid_out().mapping, problem.placed().tile)) out["tile"][knob] = value;
-  report_compiler(problem.launch().kernel(), problem.launch().plan(), out);
+  report_question(r, problem.laid_out(), problem.placed().tile, out);
+  const LoadedKernel& kernel = problem.launch().kernel();
+  report_compiler(kernel.compiled, kernel.cached, problem.launch().plan(), out);
   if (r.rows > 0) report_check(problem.check(r.rows, r.layout.seed), out);
   if (r.time) report_timing(time_launch(runtime.device(), [&] { problem.launch()(); }, r.timing), attention_flops(r.layout), out);
   if (r.cycles) {
@@ -169,11 +204,24 @@ Json answer(Runtime& runtime, const Request& r) {
   return out;
 }
 
-bool run(Runtime& runtime, const std::vector<std::string>& words) {
+/// Opened when the first problem needs it.
+class OneRuntime {
+ public:
+  Runtime& get() {
+    if (!runtime_) runtime_ = std::make_unique<Runtime>(Device(), process_environment(), Objections::report);
+    return *runtime_;
+  }
+
+ private:
+  std::unique_ptr<Runtime> runtime_;
+};
+
+bool run(OneRuntime& runtime, const std::vector<std::string>& words) {
   Json out;
   bool good = true;
   try {
-    out = answer(runtime, read(words));
+    const Request request = read(words);
+    out = request.compile ? answer_compiled(request) : answer(runtime.get(), request);
     good = out.value("good", true);
   } catch (const std::exception& error) {
     out["arguments"] = words;
@@ -188,7 +236,7 @@ bool run(Runtime& runtime, const std::vector<std::string>& words) {
 
 int main(int argc, char** argv) {
   try {
-    Runtime runtime(Device(), process_environment(), Objections::report);
+    OneRuntime runtime;
     if (argc > 1) return run(runtime, {argv + 1, argv + argc}) ? 0 : 1;
     bool good = true;
     for (std::string line; std::getline(std::cin, line);) {

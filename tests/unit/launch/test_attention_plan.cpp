@@ -156,6 +156,8 @@ TEST_CASE("what the kernel does not take is refused by name") {
   CHECK_THROWS_AS((void)attention_sm90_plan(laid.place(tile), call, h200), Error);
   call = call_of(16, 1, 4096, 4096, 128, 128);
   CHECK_THROWS_AS((void)attention_sm90_plan(laid.place({{"q", "64"}, {"warpgroups", "2"}}), call, h200), Error);
+  CHECK_THROWS_WITH_AS((void)attention_sm90_plan(laid.place({{"q", "128"}, {"x", "256"}}), call, h200),
+                       "attention_sm90: a block needs 328800 bytes of shared memory, more than there are: smaller tiles or fewer copies", Error);
   call.scale = -1;
   CHECK_THROWS_AS((void)attention_sm90_plan(laid.place(tile), call, h200), Error);
   call = call_of(16, 1, 4096, 4096, 128, 128);
