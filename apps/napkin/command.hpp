@@ -16,6 +16,7 @@ struct Option {
   std::string name;   ///< "--gpu"
   std::string value;  ///< what follows it, "G"; empty: a flag
   std::string about;
+  bool many = false;  ///< may be given again; an operand: several words
 };
 
 /// The words of one call, by option. Values are texts: each command parses its own.
@@ -23,6 +24,8 @@ class Arguments {
  public:
   std::optional<std::string> operand;
   std::map<std::string, std::string, std::less<>> values;  ///< flags have ""
+  std::map<std::string, std::vector<std::string>, std::less<>> lists;  ///< of options that may be given again
+  std::vector<std::string> operands;                                   ///< all of them, where there may be several
 
   [[nodiscard]] bool has(std::string_view option) const { return values.find(option) != values.end(); }
   [[nodiscard]] std::optional<std::string> find(std::string_view option) const;

@@ -9,6 +9,7 @@ namespace napkin::cli {
 [[nodiscard]] Command select_command();
 [[nodiscard]] Command derive_command();
 [[nodiscard]] Command compare_command();
+[[nodiscard]] Command validate_command();
 [[nodiscard]] Command list_command();
 
 }  // namespace napkin::cli

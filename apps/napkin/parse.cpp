@@ -34,7 +34,9 @@ void declare(CLI::App& app, const Command& command, std::vector<CLI::Option*>& d
     added->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
     declared.push_back(added);
   }
-  if (!command.operand.name.empty()) declared.push_back(app.add_option(command.operand.name, keep));
+  if (command.operand.name.empty()) return;
+  declared.push_back(app.add_option(command.operand.name, keep));
+  if (command.operand.many) declared.back()->expected(-1);
 }
 
 /// An option whose value is missing would swallow the next one, or the algorithm.
@@ -80,11 +82,13 @@ Arguments parse(const Command& command, const std::vector<std::string>& words) {
     const Option& option = command.options[i];
     const std::size_t count = declared[i]->count();
     if (count == 0) continue;
-    if (count > 1 && !option.value.empty()) throw Error(option.name, "is given twice", "give it once");
+    if (option.many) arguments.lists[option.name] = declared[i]->results();
+    if (count > 1 && !option.value.empty() && !option.many) throw Error(option.name, "is given twice", "give it once");
     arguments.values[option.name] = option.value.empty() ? "" : declared[i]->results().front();
   }
   if (!command.operand.name.empty() && declared.back()->count() > 0) {
     arguments.operand = declared.back()->results().front();
+    arguments.operands = declared.back()->results();
   }
   return arguments;
 }

@@ -1,0 +1,55 @@
+#include "apps/library/here.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <sstream>
+
+#include "model/base/error.hpp"
+#include "model/machine/load.hpp"
+
+namespace napkin {
+namespace {
+
+std::string lower(std::string text) {
+  for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return text;
+}
+
+/// How many words of the profile's name ("h200-sxm") the device's name has; 0 where it lacks the first.
+int agreement(const std::string& profile, const std::string& device) {
+  std::istringstream words(profile);
+  int agreed = 0;
+  for (std::string word; std::getline(words, word, '-');) {
+    if (device.find(word) != std::string::npos) {
+      ++agreed;
+    } else if (agreed == 0 && word != "rtx") {
+      return 0;
+    }
+  }
+  return agreed;
+}
+
+}  // namespace
+
+std::string profile_of(const DeviceProperties& device) {
+  const std::string name = lower(device.name);
+  std::string best;
+  int most = 0;
+  for (const std::string& profile : builtin_machines()) {
+    const Machine machine = load_machine(profile, "--gpu");
+    if (machine.architecture != device.architecture || machine.compute_nodes() != Count(device.sms)) continue;
+    const int agreed = agreement(profile, name);
+    if (agreed > most) {
+      most = agreed;
+      best = profile;
+    }
+  }
+  if (best.empty()) {
+    throw Error("--gpu", "no profile describes the GPU here (" + device.name + ", " + device.architecture + ", " +
+                             std::to_string(device.sms) + " SMs)",
+                "the nearest of " + joined(builtin_machines()) + ", or a path to a profile of your own");
+  }
+  return best;
+}
+
+}  // namespace napkin

@@ -1,0 +1,14 @@
+#pragma once
+// The GPU in this machine and its profile. Internal to apps/.
+
+#include <string>
+
+#include "kernels/launch/device.hpp"
+
+namespace napkin {
+
+/// The built-in profile of that GPU: equal architecture and SMs, and the name that says so. Throws Error at --gpu where
+/// none is.
+[[nodiscard]] std::string profile_of(const DeviceProperties& device);
+
+}  // namespace napkin

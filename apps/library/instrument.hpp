@@ -1,0 +1,60 @@
+#pragma once
+// One question on the GPU: its tiles compiled ahead, checked against float64, timed, counted. Internal to apps/.
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "apps/library/replay.hpp"
+#include "kernels/launch/bundled.hpp"
+#include "kernels/launch/measure.hpp"
+
+namespace napkin {
+
+/// How much time a measurement takes.
+struct Pace {
+  TimingOptions timing;
+  int cycle_runs = 5;
+};
+/// A single tile: until its median is known to half a percent.
+[[nodiscard]] Pace patient_pace(L2State l2);
+/// One of a sweep's many: about `seconds` in all for a launch of that length; runs are longer than the clock's step.
+[[nodiscard]] Pace brisk_pace(L2State l2, double seconds, double launch);
+
+/// The variants of a placed tile that a measurement runs: the plain one, and the one that counts its cycles.
+[[nodiscard]] std::vector<LaunchPlan> variants_of(const BundledKernel& kernel, const PlacedDiagram& placed, bool cycles,
+                                                  const LaunchDevice& device);
+
+/// Compiles into the disk cache with several threads, each variant once; says by variant why one was refused.
+[[nodiscard]] std::map<std::string, std::string> compile_ahead(const std::vector<LaunchPlan>& plans, const Environment& environment, int threads,
+                                                               const std::function<void(std::size_t done)>& progress);
+
+/// A tile that is ready to run.
+struct MountedTile {
+  ReadyLaunch plain;
+  std::optional<ReadyLaunch> counting;
+  Comparison correctness;
+};
+
+class Workbench {
+ public:
+  /// Inputs for that question. Throws CudaFailure.
+  Workbench(Runtime& runtime, const Measurable& measurable, const BundledKernel& kernel, const Tile& any, const TrialOptions& options);
+
+  /// Compiled, loaded, run once and compared. Throws CudaFailure where the compiler refuses it.
+  [[nodiscard]] MountedTile mount(const Tile& tile, bool cycles, KernelTrial::Extent extent);
+  [[nodiscard]] Timing time(const MountedTile& tile, const Pace& pace) const;
+  /// Time, clock, power, cycles, and what mounting found.
+  [[nodiscard]] MeasuredAnswer measure(const MountedTile& tile, const Pace& pace) const;
+  /// Bytes, by the GPU's counters, from a cold L2. Returns "" or why they are not to be had.
+  [[nodiscard]] std::string count_bytes(const MountedTile& tile, MeasuredAnswer& into) const;
+
+ private:
+  Runtime& runtime_;
+  const Measurable& measurable_;
+  std::unique_ptr<KernelTrial> trial_;
+};
+
+}  // namespace napkin

@@ -1,0 +1,70 @@
+#include "apps/library/replay.hpp"
+
+#include <algorithm>
+
+#include "apps/library/measure.hpp"
+#include "model/clock/prediction.hpp"
+
+namespace napkin {
+namespace {
+
+Ask ask_of(const Head& head) {
+  if (!head.gpu) throw Error("gpu", "is null", "the profile that the row was predicted with");
+  if (!head.kernel) throw Error("kernel", "is null", "the kernel that was measured");
+  Ask ask;
+  ask.algorithm = head.algorithm;
+  ask.gpu = *head.gpu;
+  ask.kernel = *head.kernel;
+  ask.dtype = head.dtype;
+  ask.mask = head.mask;
+  ask.shape = head.shape;
+  return ask;
+}
+
+std::vector<std::int64_t> preference_of(const Mapping& mapping, const Tile& tile) {
+  std::vector<std::int64_t> out;
+  for (std::size_t i = 0; i < tile.values.size(); ++i) {
+    const auto& domain = mapping.knobs[i].domain;
+    out.push_back(std::find(domain.begin(), domain.end(), tile.values[i]) - domain.begin());
+  }
+  return out;
+}
+
+}  // namespace
+
+std::unique_ptr<Measurable> measurable_of(const Ask& ask) {
+  auto out = std::make_unique<Measurable>(Measurable{load_subject(ask), nullptr, nullptr});
+  Layouts layouts = layouts_of(out->subject);
+  out->layout = std::move(layouts.front());
+  out->placer = std::make_unique<Placer>(out->layout->streamed, out->layout->mapping, out->subject.machine, out->subject.problem);
+  return out;
+}
+
+Tile tile_of(const Mapping& mapping, const TileValues& values) {
+  Tile tile;
+  for (const Knob& knob : mapping.knobs) {
+    const auto value = std::find_if(values.begin(), values.end(), [&](const KnobValue& v) { return v.name == knob.name; });
+    if (value == values.end()) throw Error("tile", "has no " + knob.name, "every knob of " + mapping.name);
+    tile.values.push_back(parse_knob(knob, value->word.empty() ? std::to_string(value->number) : value->word, "tile"));
+  }
+  for (const KnobValue& value : values) {
+    if (!mapping.find_knob(value.name)) throw Error("tile", in_quotes(value.name) + " is no knob of " + mapping.name, "leave it out");
+  }
+  return tile;
+}
+
+TilePrediction predict_tile(const Measurable& measurable, const Tile& tile) {
+  const Placement placement = place(*measurable.placer, tile);
+  const Prediction prediction = predict(placement.placed, placement.plan);
+  return {answer_of(prediction), levels_of(measurable.subject, placement.placed, prediction.clock)};
+}
+
+ScoredRow Replay::operator()(const ValidationRow& row) {
+  auto& question = questions_[question_key(row.head)];
+  if (question == nullptr) question = measurable_of(ask_of(row.head));
+  const Tile tile = tile_of(question->layout->mapping, row.head.tile);
+  TilePrediction today = predict_tile(*question, tile);
+  return {&row, std::move(today.predicted), std::move(today.levels), preference_of(question->layout->mapping, tile)};
+}
+
+}  // namespace napkin

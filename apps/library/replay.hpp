@@ -1,0 +1,42 @@
+#pragma once
+// Recorded rows predicted anew with today's model. Needs no GPU. Internal to apps/.
+
+#include <map>
+#include <memory>
+
+#include "apps/library/subject.hpp"
+#include "apps/library/validation.hpp"
+#include "model/mapping/placed.hpp"
+
+namespace napkin {
+
+/// A question and the one kernel that was measured for it.
+struct Measurable {
+  Subject subject;
+  std::unique_ptr<Layout> layout;
+  std::unique_ptr<Placer> placer;  ///< points into both
+};
+
+/// Throws Error where machine, kernel or sizes are not known. The subject's tile is not looked at.
+[[nodiscard]] std::unique_ptr<Measurable> measurable_of(const Ask& ask);
+
+/// Values by name as knobs. Throws Error at "tile" where a knob is missing, unknown or out of its words.
+[[nodiscard]] Tile tile_of(const Mapping& mapping, const TileValues& values);
+
+/// What is said of a tile before it runs.
+struct TilePrediction {
+  PredictedAnswer predicted;
+  std::vector<LevelAnswer> levels;
+};
+[[nodiscard]] TilePrediction predict_tile(const Measurable& measurable, const Tile& tile);
+
+class Replay {
+ public:
+  /// Keeps a pointer to the row.
+  [[nodiscard]] ScoredRow operator()(const ValidationRow& row);
+
+ private:
+  std::map<std::string, std::unique_ptr<Measurable>> questions_;
+};
+
+}  // namespace napkin

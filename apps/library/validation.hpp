@@ -1,0 +1,106 @@
+#pragma once
+// Predictions beside measurements: one row per measured tile, and what the rows say of the model. Pure values; the
+// definitions are design section 5's. Internal to apps/.
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "apps/library/answer.hpp"
+
+namespace napkin {
+
+struct MeasuredAnswer {
+  double time = 0;         ///< seconds of one launch, median
+  double time_spread = 0;  ///< (third quartile - first quartile) / median
+  std::int64_t runs = 0;
+  std::string l2;                ///< "cold", "warm"
+  std::optional<double> cycles;  ///< first block's start to last block's end on the busiest SM
+  std::optional<double> clock, power;
+  std::int64_t registers_per_thread = 0, shared_memory = 0;
+  std::optional<double> l2_to_sm_bytes, dram_read_bytes, dram_write_bytes;
+  std::optional<double> max_error, reference_error;  ///< against float64; of the same type's unfused arithmetic
+};
+
+/// Where and with what a row was measured.
+struct MeasuredBy {
+  std::string device;    ///< "NVIDIA H200"
+  std::string driver;    ///< "580.65.06"
+  std::string cuda;      ///< "13.0", of the compiler
+  std::string date;      ///< "2026-11-20T12:34:56Z"
+  std::string revision;  ///< of these sources
+  bool operator==(const MeasuredBy&) const = default;
+};
+
+struct ValidationRow {
+  Head head;
+  std::vector<LevelAnswer> levels;
+  PredictedAnswer predicted;         ///< as made before the run
+  std::string split;                 ///< "calibration", "held-out"
+  std::optional<std::string> sweep;  ///< one id per run, GPU, kernel, dtype, shape and mask
+  bool selected = false;
+  MeasuredAnswer measured;
+  MeasuredBy from;
+};
+
+/// The split that is fixed beforehand (design section 7): attention at s = 4096 with d in {64, 128} non-causal and
+/// matmul at n = 4096 are "calibration", all else is "held-out".
+[[nodiscard]] std::string split_of(const Head& head);
+
+/// GPU, kernel, dtype, shape and mask: rows of equal question compete with each other.
+[[nodiscard]] std::string question_key(const Head& head);
+/// The same with the tile: a newer row of the same key supersedes an older one.
+[[nodiscard]] std::string row_key(const Head& head);
+
+/// A row with a prediction to hold it to: the recorded one, or today's.
+struct ScoredRow {
+  const ValidationRow* row = nullptr;
+  PredictedAnswer predicted;
+  std::vector<LevelAnswer> levels;
+  std::vector<std::int64_t> preference;  ///< places of the knobs' values: of equal predictions the smaller wins
+};
+[[nodiscard]] ScoredRow as_recorded(const ValidationRow& row);
+
+/// The rows that no newer row of the same key supersedes (later date; of equal dates the later in the list), in order.
+[[nodiscard]] std::vector<ScoredRow> newest(const std::vector<ScoredRow>& rows);
+
+struct ErrorSummary {
+  std::size_t rows = 0;
+  double mean = 0, median = 0, worst = 0;  ///< of |predicted / measured - 1|
+};
+
+struct SplitSummary {
+  std::size_t rows = 0;
+  std::optional<ErrorSummary> time, cycles, clock, power;
+  std::optional<double> spearman;                ///< of predicted and measured times, all rows
+  std::map<std::string, ErrorSummary> transfer;  ///< by level: delivered bytes against the counters, where there are any
+};
+
+struct RegretSummary {
+  std::size_t sweeps = 0;
+  std::optional<double> mean, worst;
+  std::optional<double> best_in_top3;  ///< fraction of the sweeps whose best measured tile is among the three best predicted
+};
+
+struct ValidationSummary {
+  std::map<std::string, std::map<std::string, SplitSummary>> kernels;  ///< kernel -> split
+  RegretSummary regret;                                                ///< held-out sweeps only
+};
+/// Errors cover the rows within 1.5x of the best of their question (all where it has no sweep), Spearman all rows.
+[[nodiscard]] ValidationSummary summarise(const std::vector<ScoredRow>& rows);
+
+/// Of one sweep; the pick is its best predicted row. Times as given: the caller chooses which.
+struct Regret {
+  double regret = 0;
+  bool best_in_top3 = false;
+};
+[[nodiscard]] Regret regret_of(const std::vector<ScoredRow>& sweep);
+
+/// Spearman's rank correlation with mean ranks for ties; nothing for fewer than two pairs or where one side is constant.
+[[nodiscard]] std::optional<double> spearman(const std::vector<std::pair<double, double>>& pairs);
+[[nodiscard]] std::optional<ErrorSummary> summarise_errors(std::vector<double> errors);
+
+}  // namespace napkin

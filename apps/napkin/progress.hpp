@@ -1,0 +1,37 @@
+#pragma once
+// A line on a terminal that says how far a long command is and how long it will still take. Silent elsewhere.
+
+#include <chrono>
+#include <cstddef>
+#include <string>
+
+namespace napkin::cli {
+
+class Progress {
+ public:
+  Progress();
+  ~Progress() { clear(); }
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+
+  /// A new stretch of work of so many steps; time left is counted from here.
+  void begin(std::string what, std::size_t steps);
+  void step(const std::string& now);
+  void show(std::size_t done, const std::string& now);
+  /// What goes on without being a step.
+  void note(const std::string& now) { show(done_, now); }
+  /// Leaves nothing on the line.
+  void clear();
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  bool terminal_ = false;
+  std::string what_;
+  std::size_t steps_ = 0, done_ = 0;
+  Clock::time_point start_, shown_;
+};
+
+/// "[######....] 12 of 20, 1 min 20 s left: q=128": pure.
+[[nodiscard]] std::string progress_text(const std::string& what, std::size_t done, std::size_t steps, double seconds, const std::string& now);
+
+}  // namespace napkin::cli

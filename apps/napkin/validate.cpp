@@ -1,0 +1,150 @@
+// napkin validate: is it true? Runs the bundled kernels on the GPU here and sets prediction beside measurement, or
+// predicts recorded rows anew.
+
+#include "apps/napkin/validate.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <thread>
+
+#include "apps/napkin/ask.hpp"
+#include "apps/napkin/commands.hpp"
+#include "model/base/error.hpp"
+
+namespace napkin::cli {
+namespace {
+
+constexpr std::int64_t most_tiles = 1000000;
+
+std::int64_t number(const Arguments& arguments, std::string_view option, std::int64_t least, std::int64_t most, std::int64_t otherwise) {
+  const auto text = arguments.find(option);
+  if (!text) return otherwise;
+  const std::string where(option);
+  const std::int64_t value = parse_number(*text, least, where, "N");
+  if (value > most) throw Error(where, "N is " + *text, "a whole number from " + std::to_string(least) + " to " + std::to_string(most));
+  return value;
+}
+
+double real(const Arguments& arguments, std::string_view option, double least, double most, double otherwise) {
+  const auto text = arguments.find(option);
+  if (!text) return otherwise;
+  double value = 0;
+  const char* end = text->data() + text->size();
+  const auto [stop, error] = std::from_chars(text->data(), end, value);
+  if (error != std::errc() || stop != end || !(value >= least && value <= most)) {
+    throw Error(std::string(option), "is " + in_quotes(*text), "a number from " + std::to_string(least) + " to " + std::to_string(most));
+  }
+  return value;
+}
+
+L2State l2_of(const Arguments& arguments) {
+  const std::string text = arguments.find("--l2").value_or("warm");
+  if (text == "warm") return L2State::warm;
+  if (text == "cold") return L2State::cold;
+  throw Error("--l2", in_quotes(text) + " is no state of the L2", "warm or cold");
+}
+
+std::vector<Ask> asks_of(const Arguments& arguments) {
+  if (arguments.operands.size() > 1) {
+    throw Error("napkin validate", in_quotes(arguments.operands[1]) + " is one word too many", "one ALGORITHM, then options");
+  }
+  Arguments one = arguments;
+  std::vector<Ask> asks;
+  if (arguments.lists.find("--shape") == arguments.lists.end()) return {ask_without_machine(one)};
+  for (const std::string& shape : arguments.lists.at("--shape")) {
+    one.values["--shape"] = shape;
+    asks.push_back(ask_without_machine(one));
+  }
+  const std::string gpu = arguments.find("--gpu").value_or("here");
+  for (Ask& ask : asks) ask.gpu = gpu == "here" ? "" : gpu;
+  return asks;
+}
+
+void check_alone(const Arguments& arguments) {
+  for (const auto& [option, value] : arguments.values) {
+    if (option != "--replay" && option != "--json") {
+      throw Error(option, "stands beside --replay", "leave it out: recorded rows say what was measured");
+    }
+  }
+}
+
+ValidateOptions options_of(const Arguments& arguments) {
+  ValidateOptions out;
+  out.asks = asks_of(arguments);
+  out.sweep = arguments.has("--sweep");
+  out.counters = arguments.has("--counters");
+  out.resume = arguments.has("--resume");
+  out.json = arguments.has("--json");
+  if (arguments.has("--out")) out.out = arguments.need("--out", "a file to append to");
+  if (out.resume && !out.out) throw Error("--resume", "stands without --out", "give the file that the rows go to");
+  if (const auto shard = arguments.find("--shard")) out.shard = parse_shard(*shard);
+  for (const char* option : {"--within", "--tiles", "--random", "--seed", "--pace"}) {
+    if (arguments.has(option) && !out.sweep) throw Error(option, "has no meaning without --sweep", "add --sweep or leave it out");
+  }
+  out.tiles.within = real(arguments, "--within", 1, 1000, out.tiles.within);
+  out.tiles.most = number(arguments, "--tiles", 0, most_tiles, out.tiles.most);
+  out.tiles.random = number(arguments, "--random", 0, most_tiles, out.tiles.random);
+  if (arguments.has("--seed")) out.seed = static_cast<std::uint64_t>(number(arguments, "--seed", 0, INT64_MAX, 0));
+  out.pace = real(arguments, "--pace", 0.01, 100, out.pace);
+  out.l2 = l2_of(arguments);
+  out.rows = number(arguments, "--rows", 1, most_tiles, out.rows);
+  const auto threads = static_cast<std::int64_t>(std::max(1U, std::thread::hardware_concurrency()));
+  out.jobs = number(arguments, "--jobs", 1, 1024, threads);
+  return out;
+}
+
+Reply run(const Arguments& arguments, const report::Style& style) {
+  if (arguments.has("--replay")) {
+    check_alone(arguments);
+    std::vector<std::string> files = arguments.lists.at("--replay");
+    files.insert(files.end(), arguments.operands.begin(), arguments.operands.end());
+    return replay(files, arguments.has("--json"), style);
+  }
+  return measure_here(options_of(arguments), style);
+}
+
+std::vector<Option> sweep_options() {
+  return {{"--sweep", "", "every legal tile predicted within 1.5x of the best, the experts' tiles and 100 others, in random order"},
+          {"--within", "F", "with --sweep: how far from the best prediction (default 1.5)"},
+          {"--tiles", "N", "with --sweep: at most so many of those, spread over the distinct predictions (default 200: device time is finite)"},
+          {"--random", "N", "with --sweep: how many others (default 100)"},
+          {"--seed", "S", "with --sweep: of order and choice (default: a new one; it stands in the rows)"},
+          {"--pace", "SECONDS", "with --sweep: GPU time of one tile (default 0.25)"}};
+}
+
+}  // namespace
+
+Shard parse_shard(const std::string& text) {
+  const std::string right = "I/N with I from 1 to N, such as 3/8";
+  const std::size_t slash = text.find('/');
+  if (slash == std::string::npos) throw Error("--shard", "is " + in_quotes(text), right);
+  const Shard shard{parse_number(text.substr(0, slash), 1, "--shard", "I"), parse_number(text.substr(slash + 1), 1, "--shard", "N")};
+  if (shard.index > shard.count) throw Error("--shard", "is " + in_quotes(text), right);
+  return shard;
+}
+
+Command validate_command() {
+  std::vector<Option> problem = problem_options();
+  problem.front().many = true;
+  problem.front().about += "; again for further shapes";
+  Option algorithm = algorithm_operand();
+  algorithm.many = true;
+  Option gpu = gpu_option();
+  gpu.about = "the profile to predict with; default: the GPU here";
+  return {"validate", "prediction beside measurement, on the GPU here or replayed from recorded rows", algorithm,
+          options({problem,
+                   {gpu, kernel_option(), tile_option()},
+                   sweep_options(),
+                   {{"--counters", "", "bytes moved, by the GPU's own counters"},
+                    {"--l2", "STATE", "the L2 before each launch: warm (default) or cold"},
+                    {"--rows", "N", "rows of the output that are compared with float64 (default 64)"},
+                    {"--jobs", "N", "threads that compile (default: all cores)"},
+                    {"--out", "FILE.jsonl", "append a row for each measurement, each on the disk before the next"},
+                    {"--resume", "", "skip what is in --out already"},
+                    {"--shard", "I/N", "only the I-th of N shares of the shapes"},
+                    {"--replay", "FILE...", "predict recorded rows anew, without a GPU; prints errors and regret", true},
+                    json_option()}}),
+          run};
+}
+
+}  // namespace napkin::cli

@@ -1,0 +1,44 @@
+#pragma once
+// napkin validate: what its options say, and the two things it does.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "apps/library/sweep.hpp"
+#include "apps/napkin/command.hpp"
+#include "kernels/launch/measure.hpp"
+
+namespace napkin::cli {
+
+/// Of N shares of the questions, the I-th, from 1.
+struct Shard {
+  std::int64_t index = 1, count = 1;
+  [[nodiscard]] bool has(std::size_t question) const {
+    return static_cast<std::int64_t>(question) % count == index - 1;
+  }
+};
+/// "I/N". Throws Error.
+[[nodiscard]] Shard parse_shard(const std::string& text);
+
+struct ValidateOptions {
+  std::vector<Ask> asks;  ///< one a shape; gpu empty: the one here
+  bool sweep = false, counters = false, resume = false, json = false;
+  std::optional<std::string> out;
+  Shard shard;
+  SweepOptions tiles;
+  std::optional<std::uint64_t> seed;  ///< none: a new one each sweep
+  L2State l2 = L2State::warm;
+  std::int64_t rows = 64;   ///< compared with float64
+  double pace = 0.25;       ///< seconds of one tile of a sweep
+  std::int64_t jobs = 1;    ///< threads that compile
+};
+
+/// Measures on the GPU here.
+[[nodiscard]] Reply measure_here(const ValidateOptions& options, const report::Style& style);
+
+/// Predicts recorded rows anew.
+[[nodiscard]] Reply replay(const std::vector<std::string>& files, bool json, const report::Style& style);
+
+}  // namespace napkin::cli

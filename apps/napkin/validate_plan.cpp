@@ -1,0 +1,170 @@
+#include "apps/napkin/validate_plan.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <ctime>
+#include <map>
+#include <random>
+
+#include "apps/library/choose.hpp"
+#include "apps/library/measure.hpp"
+#include "apps/report/text.hpp"
+
+namespace napkin::cli {
+namespace {
+
+constexpr std::string_view seed_mark = " seed=";
+
+/// Rows that --resume found, by question and by key.
+class Recorded {
+ public:
+  explicit Recorded(const std::vector<ValidationRow>& rows) {
+    for (const ValidationRow& row : rows) {
+      rows_[row_key(row.head)].push_back(&row);
+      if (row.sweep) sweeps_[question_key(row.head)] = *row.sweep;
+    }
+  }
+  /// Oldest first.
+  [[nodiscard]] std::vector<const ValidationRow*> rows(const std::string& key) const {
+    const auto found = rows_.find(key);
+    return found == rows_.end() ? std::vector<const ValidationRow*>() : found->second;
+  }
+  [[nodiscard]] std::optional<std::string> sweep(const std::string& question) const {
+    const auto found = sweeps_.find(question);
+    return found == sweeps_.end() ? std::nullopt : std::optional<std::string>(found->second);
+  }
+
+ private:
+  std::map<std::string, std::vector<const ValidationRow*>> rows_;
+  std::map<std::string, std::string> sweeps_;
+};
+
+/// The kernel to measure: the named one, else the one whose best tile is the fastest.
+std::unique_ptr<Measurable> measurable_for(Ask ask, std::string& nothing) {
+  if (ask.kernel.empty()) {
+    const Subject subject = load_subject(ask);
+    const Layouts layouts = layouts_of(subject);
+    const Choice choice = choose(subject, layouts, 1);
+    if (choice.layout->ideal) {
+      nothing = "no bundled kernel runs " + subject.diagram.name + " on " + subject.machine.name;
+      return nullptr;
+    }
+    ask.kernel = choice.layout->mapping.name;
+  }
+  return measurable_of(ask);
+}
+
+/// What select selects, whatever knobs the user fixed. Nothing where nothing fits.
+std::optional<Tile> pick_of(const Measurable& measurable) {
+  Question question = question_of(measurable.subject, *measurable.layout);
+  question.fixed.clear();
+  const Selection selection = select(question, 1);
+  if (selection.ranked.empty()) return std::nullopt;
+  return selection.ranked.front().tile;
+}
+
+std::vector<SweepTile> single_tile(const PlannedQuestion& question) {
+  const Measurable& m = *question.measurable;
+  const Selection selection = select(question_of(m.subject, *m.layout), 1);
+  if (selection.ranked.empty()) return {};
+  const Tile& tile = selection.ranked.front().tile;
+  return {{tile, tile == question.pick ? TileRole::selected : TileRole::near_best, ""}};
+}
+
+/// Its id and seed: those of the sweep that is continued, else new ones.
+void begin_sweep(const ValidateOptions& options, const std::string& date, const Recorded& recorded, PlannedQuestion& question) {
+  const Head head = question.head(question.pick);
+  if (options.resume) question.sweep = recorded.sweep(question_key(head));
+  const auto seed = question.sweep ? seed_of(*question.sweep) : std::nullopt;
+  question.seed = seed ? *seed : options.seed.value_or(std::random_device{}() % 1000000);
+  if (!seed) question.sweep = sweep_id(head, date, question.seed);
+}
+
+void add_tiles(const ValidateOptions& options, const std::string& date, const Recorded& recorded, PlannedQuestion& question) {
+  const Measurable& m = *question.measurable;
+  std::vector<SweepTile> tiles;
+  if (options.sweep) {
+    begin_sweep(options, date, recorded, question);
+    SweepOptions chosen = options.tiles;
+    chosen.seed = question.seed;
+    tiles = sweep_tiles(m.subject, *m.layout, legal_tiles(m.subject, *m.layout), chosen);
+  } else {
+    tiles = single_tile(question);
+  }
+  if (tiles.empty()) question.nothing = "nothing fits " + question_key(question.head(question.pick));
+  bool all = options.resume;
+  for (SweepTile& tile : tiles) {
+    PlannedTile planned{std::move(tile), "", std::nullopt};
+    planned.key = row_key(question.head(planned.tile.tile));
+    const auto rows = recorded.rows(planned.key);
+    if (options.resume && !rows.empty()) planned.recorded = *rows.back();
+    all = all && planned.recorded;
+    question.tiles.push_back(std::move(planned));
+  }
+  // A sweep ends with its pick's second row.
+  question.finished = all && !question.tiles.empty() && (!options.sweep || recorded.rows(question.tiles.front().key).size() > 1);
+}
+
+PlannedQuestion plan_question(const Ask& ask, const ValidateOptions& options, const std::string& date, const Recorded& recorded) {
+  PlannedQuestion question;
+  question.measurable = measurable_for(ask, question.nothing);
+  if (question.measurable == nullptr) return question;
+  const std::string& name = question.measurable->layout->mapping.name;
+  question.kernel = find_bundled(name);
+  if (question.kernel == nullptr) {
+    throw Error("--kernel", name + " has no kernel that can be launched here", "one of " + joined(bundled_names()));
+  }
+  const auto pick = pick_of(*question.measurable);
+  if (pick) question.pick = *pick;
+  if (!pick) {
+    question.nothing = "nothing fits " + report::text_of(head_of(question.measurable->subject, *question.measurable->layout, nullptr).shape);
+  } else {
+    add_tiles(options, date, recorded, question);
+  }
+  return question;
+}
+
+}  // namespace
+
+Head PlannedQuestion::head(const Tile& tile) const { return head_of(measurable->subject, *measurable->layout, &tile); }
+
+std::vector<PlannedQuestion> plan_questions(const ValidateOptions& options, const std::string& gpu, const std::string& date,
+                                            const std::vector<ValidationRow>& recorded) {
+  const Recorded there(recorded);
+  std::vector<PlannedQuestion> out;
+  for (std::size_t i = 0; i < options.asks.size(); ++i) {
+    if (!options.shard.has(i)) continue;
+    Ask ask = options.asks[i];
+    if (ask.gpu.empty()) ask.gpu = gpu;
+    out.push_back(at_shape([&] { return plan_question(ask, options, date, there); }));
+  }
+  return out;
+}
+
+std::string sweep_id(const Head& head, const std::string& date, std::uint64_t seed) {
+  std::string shape;
+  for (const auto& [axis, size] : head.shape) shape += (shape.empty() ? "" : ",") + axis + "=" + std::to_string(size);
+  return date + " " + head.gpu.value_or("") + " " + head.kernel.value_or("") + " " + head.dtype + " " + text_of(head.mask) + " " + shape +
+         std::string(seed_mark) + std::to_string(seed);
+}
+
+std::optional<std::uint64_t> seed_of(const std::string& sweep) {
+  const std::size_t at = sweep.rfind(seed_mark);
+  if (at == std::string::npos) return std::nullopt;
+  const std::string digits = sweep.substr(at + seed_mark.size());
+  std::uint64_t seed = 0;
+  const auto [stop, error] = std::from_chars(digits.data(), digits.data() + digits.size(), seed);
+  if (error != std::errc() || stop != digits.data() + digits.size()) return std::nullopt;
+  return seed;
+}
+
+std::string now_utc() {
+  const std::time_t now = std::time(nullptr);
+  std::tm parts{};
+  gmtime_r(&now, &parts);
+  char text[32] = {};
+  static_cast<void>(std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts));
+  return text;
+}
+
+}  // namespace napkin::cli

@@ -1,0 +1,47 @@
+#pragma once
+// What is to be measured, settled before the GPU is touched.
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "apps/library/replay.hpp"
+#include "apps/napkin/validate.hpp"
+#include "apps/report/record.hpp"
+#include "kernels/launch/bundled.hpp"
+
+namespace napkin::cli {
+
+/// A tile to measure.
+struct PlannedTile {
+  SweepTile tile;
+  std::string key;                        ///< row_key()
+  std::optional<ValidationRow> recorded;  ///< --resume: its newest row
+};
+
+struct PlannedQuestion {
+  std::unique_ptr<Measurable> measurable;
+  const BundledKernel* kernel = nullptr;
+  Tile pick;                       ///< what select selects
+  std::vector<PlannedTile> tiles;  ///< of a sweep its best predicted first: the pick
+  std::optional<std::string> sweep;
+  std::uint64_t seed = 0;
+  bool finished = false;  ///< --resume: nothing is left to do
+  std::string nothing;    ///< why there is no tile: nothing fits, no kernel; else ""
+
+  [[nodiscard]] Head head(const Tile& tile) const;
+};
+
+/// The questions of this shard. `gpu`: the profile where the ask names none. `recorded`: the rows that are there.
+[[nodiscard]] std::vector<PlannedQuestion> plan_questions(const ValidateOptions& options, const std::string& gpu, const std::string& date,
+                                                          const std::vector<ValidationRow>& recorded);
+
+/// "2026-11-20T12:34:56Z h200-sxm attention_sm90 bf16 causal b=4,... seed=7"
+[[nodiscard]] std::string sweep_id(const Head& head, const std::string& date, std::uint64_t seed);
+/// The seed in it; nothing where it is none of ours.
+[[nodiscard]] std::optional<std::uint64_t> seed_of(const std::string& sweep);
+
+/// Now, "2026-11-20T12:34:56Z".
+[[nodiscard]] std::string now_utc();
+
+}  // namespace napkin::cli

@@ -1,0 +1,166 @@
+// napkin validate on the GPU here.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "apps/library/here.hpp"
+#include "apps/library/instrument.hpp"
+#include "apps/library/revision.hpp"
+#include "apps/napkin/progress.hpp"
+#include "apps/napkin/validate_plan.hpp"
+#include "apps/napkin/validate_session.hpp"
+#include "apps/report/record_text.hpp"
+#include "apps/report/text.hpp"
+#include "kernels/jit/failure.hpp"
+#include "kernels/launch/driver_version.hpp"
+
+namespace napkin::cli {
+namespace {
+
+/// The GPU, or why there is none to validate on.
+std::unique_ptr<Runtime> runtime_here(std::string& why) {
+  try {
+    Environment environment = process_environment();
+    Device device;
+    if (!Compiler::find(environment.compiler)) {
+      why = "no NVRTC to compile the kernels with: install the CUDA toolkit (12.4 or later) or set CUDA_HOME to it";
+      return nullptr;
+    }
+    return std::make_unique<Runtime>(std::move(device), std::move(environment));
+  } catch (const CudaFailure& failure) {
+    why = std::string("no GPU to validate on: ") + failure.what();
+    return nullptr;
+  }
+}
+
+MeasuredBy measured_by(const Runtime& runtime, const std::string& date) {
+  MeasuredBy out;
+  out.device = runtime.device().properties().name;
+  out.driver = driver_version();
+  const auto compiler = Compiler::find(process_environment().compiler);
+  out.cuda = compiler ? compiler->version() : "";
+  out.date = date;
+  out.revision = std::string(source_revision());
+  return out;
+}
+
+/// The variants of a tile that will run; none where the kernel has no such tile, which is told when it would run.
+std::vector<LaunchPlan> plans_of(const PlannedQuestion& question, const PlannedTile& tile, const LaunchDevice& device) {
+  try {
+    const PlacedDiagram placed = question.measurable->placer->place(tile.tile.tile);
+    return variants_of(*question.kernel, placed, counts_cycles(tile.tile.role), device);
+  } catch (const Error&) {
+    return {};
+  }
+}
+
+std::size_t steps_of(const std::vector<PlannedQuestion>& questions) {
+  std::size_t steps = 0;
+  for (const PlannedQuestion& question : questions) {
+    if (question.finished) continue;
+    for (const PlannedTile& tile : question.tiles) steps += tile.recorded ? 0 : 1;
+  }
+  return steps;
+}
+
+/// Every variant that will run, compiled by several threads before the clock matters.
+std::map<std::string, std::string> compile_all(const std::vector<PlannedQuestion>& questions, Runtime& runtime, const ValidateOptions& options,
+                                               Progress& progress) {
+  const Environment environment = process_environment();
+  if (environment.cache.empty()) return {};  // nowhere to keep them: each is compiled when it is needed
+  std::map<std::string, LaunchPlan> variants;
+  for (const PlannedQuestion& question : questions) {
+    if (question.finished) continue;
+    for (const PlannedTile& tile : question.tiles) {
+      if (tile.recorded && tile.tile.role != TileRole::selected) continue;
+      for (LaunchPlan& plan : plans_of(question, tile, runtime.device().launch_device())) variants.emplace(plan.expression, std::move(plan));
+    }
+  }
+  std::vector<LaunchPlan> plans;
+  for (auto& [expression, plan] : variants) plans.push_back(std::move(plan));
+  progress.begin("compiling", plans.size());
+  return compile_ahead(plans, environment, static_cast<int>(options.jobs), [&](std::size_t done) { progress.show(done, ""); });
+}
+
+/// The rows that --resume finds; the file is there and whole after this.
+std::vector<ValidationRow> rows_there(const ValidateOptions& options, std::optional<report::RowFile>& file) {
+  std::vector<ValidationRow> rows;
+  if (!options.out) return rows;
+  file.emplace(*options.out, "--out");
+  if (!options.resume) return rows;
+  for (report::RecordedRow& recorded : report::read_rows(*options.out, "--out")) rows.push_back(std::move(recorded.row));
+  return rows;
+}
+
+/// A single tile: its row. Of a sweep: the pick and the best.
+std::vector<const ValidationRow*> worth_showing(const std::vector<ValidationRow>& rows) {
+  std::map<std::string, const ValidationRow*> best;
+  std::vector<const ValidationRow*> shown;
+  std::vector<ScoredRow> scored;
+  for (const ValidationRow& row : rows) scored.push_back(as_recorded(row));
+  const std::vector<ScoredRow> latest = newest(scored);
+  for (const ScoredRow& one : latest) {
+    const ValidationRow*& fastest = best[question_key(one.row->head)];
+    if (fastest == nullptr || one.row->measured.time < fastest->measured.time) fastest = one.row;
+  }
+  for (const ScoredRow& one : latest) {
+    const bool is_best = best.at(question_key(one.row->head)) == one.row;
+    if (!one.row->sweep || one.row->selected || is_best) shown.push_back(one.row);
+  }
+  return shown;
+}
+
+std::string rejected_text(const std::vector<RejectedTile>& rejected) {
+  std::string text;
+  for (const RejectedTile& one : rejected) text += "rejected: " + one.what + ": " + one.why.substr(0, one.why.find('\n')) + "\n";
+  return text;
+}
+
+Reply reply_of(const Findings& findings, const std::vector<ValidationRow>& before, const ValidateOptions& options, const report::Style& style) {
+  std::vector<ValidationRow> all = before;
+  all.insert(all.end(), findings.rows.begin(), findings.rows.end());
+  std::vector<ScoredRow> scored;
+  for (const ValidationRow& row : all) {
+    scored.push_back(as_recorded(row));
+    scored.back().preference = {row.selected ? 0 : 1};  // of equal predictions the one that select took
+  }
+  std::string text = report::table_of(worth_showing(all), style) + "\n" + report::text_of(summarise(scored), style);
+  text += rejected_text(findings.rejected);
+  for (const std::string& remark : findings.remarks) text += remark + "\n";
+  Reply reply;
+  reply.code = findings.wrong ? 1 : 0;
+  if (!options.json) {
+    reply.out = text;
+    return reply;
+  }
+  for (const ValidationRow& row : findings.rows) reply.out += report::line_of(report::json_of(row));
+  reply.note = text;
+  return reply;
+}
+
+}  // namespace
+
+Reply measure_here(const ValidateOptions& options, const report::Style& style) {
+  std::string why;
+  const std::unique_ptr<Runtime> runtime = runtime_here(why);
+  if (runtime == nullptr) return {"", why + "\n", 1};
+  const bool named = std::all_of(options.asks.begin(), options.asks.end(), [](const Ask& ask) { return !ask.gpu.empty(); });
+  const std::string gpu = named ? "" : profile_of(runtime->device().properties());
+
+  std::optional<report::RowFile> file;
+  const std::vector<ValidationRow> before = rows_there(options, file);
+  const std::string date = now_utc();
+  const std::vector<PlannedQuestion> questions = plan_questions(options, gpu, date, before);
+  Progress progress;
+  Session session(*runtime, options, measured_by(*runtime, date), file ? &*file : nullptr, progress);
+  session.set_refused(compile_all(questions, *runtime, options, progress));
+  progress.begin("measuring", steps_of(questions));
+  for (const PlannedQuestion& question : questions) {
+    if (!session.run(question)) break;  // the GPU is gone
+  }
+  progress.clear();
+  return reply_of(session.findings(), before, options, style);
+}
+
+}  // namespace napkin::cli

@@ -1,0 +1,203 @@
+#include "apps/napkin/validate_session.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "apps/report/text.hpp"
+#include "kernels/jit/failure.hpp"
+
+namespace napkin::cli {
+namespace {
+
+constexpr int reference_every = 8;    // tiles of a sweep between two measurements of the reference
+constexpr int last_rounds = 5;        // interleaved, of the tiles near the best measured one
+constexpr double near_best = 1.05;
+constexpr std::size_t most_last = 16; // tiles of the last pass
+
+std::string name_of(const Head& head) {
+  return report::text_of(head.shape) + ", " + text_of(head.mask) + ", " + report::text_of(head.tile);
+}
+
+/// Medians of what several rounds found.
+std::optional<double> median(std::vector<double> values) {
+  if (values.empty()) return std::nullopt;
+  std::sort(values.begin(), values.end());
+  const std::size_t n = values.size();
+  return n % 2 == 1 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
+}
+
+/// One tile's share of the last pass.
+struct Rounds {
+  std::vector<double> times, clocks, powers;
+  int runs = 0;
+
+  void add(const Timing& timing) {
+    times.push_back(timing.time.value);
+    if (timing.state.sm_clock) clocks.push_back(timing.state.sm_clock->value);
+    if (timing.state.power) powers.push_back(timing.state.power->value);
+    runs += timing.runs;
+  }
+  void put(MeasuredAnswer& into) const {
+    const Timing all = summarise(times);
+    into.time = all.time.value;
+    into.time_spread = all.spread;
+    into.runs = runs;
+    into.clock = median(clocks);
+    into.power = median(powers);
+  }
+};
+
+}  // namespace
+
+ValidationRow Session::blank(const PlannedQuestion& question, const PlannedTile& tile) const {
+  TilePrediction before = predict_tile(*question.measurable, tile.tile.tile);
+  ValidationRow row;
+  row.head = question.head(tile.tile.tile);
+  row.levels = std::move(before.levels);
+  row.predicted = std::move(before.predicted);
+  row.split = split_of(row.head);
+  row.sweep = question.sweep;
+  row.selected = tile.tile.tile == question.pick;
+  row.from = from_;
+  return row;
+}
+
+Pace Session::pace_of(const Candidate& candidate) const {
+  if (!candidate.row.sweep) return patient_pace(options_.l2);
+  return brisk_pace(options_.l2, options_.pace, candidate.row.predicted.time);
+}
+
+void Session::judge(const Candidate& candidate) {
+  const Comparison& c = candidate.mounted->correctness;
+  if (c.good()) return;
+  findings_.wrong = true;
+  findings_.remarks.push_back(fmt::format("WRONG: {}: error {:.2e} (its type's own {:.2e}), log-sum-exp {:.2e}, {} elements not written, {} strayed",
+                                          name_of(candidate.row.head), c.max_error, c.reference_error, c.lse_error, c.unwritten, c.strayed));
+}
+
+bool Session::mount(const PlannedQuestion& question, Workbench& bench, Candidate& candidate) {
+  const SweepTile& tile = candidate.planned->tile;
+  const bool cycles = counts_cycles(tile.role);
+  progress_.note("preparing " + report::text_of(candidate.row.head.tile));
+  std::string why;
+  try {
+    const PlacedDiagram placed = question.measurable->placer->place(tile.tile);
+    for (const LaunchPlan& variant : variants_of(*question.kernel, placed, cycles, runtime_.device().launch_device())) {
+      const auto refused = refused_.find(variant.expression);
+      if (refused != refused_.end()) throw CudaFailure(refused->second);
+      static_cast<void>(runtime_.kernel(variant));
+    }
+  } catch (const std::exception& failure) {  // the kernel has no such tile, or the compiler objects to it
+    findings_.rejected.push_back({name_of(candidate.row.head), failure.what()});
+    return false;
+  }
+  const bool alone = !question.sweep || candidate.planned == &question.tiles.front();
+  candidate.mounted = bench.mount(tile.tile, cycles, alone ? KernelTrial::Extent::everything : KernelTrial::Extent::rows);
+  judge(candidate);
+  return true;
+}
+
+/// Every tile that is to be measured, ready to run, and of a sweep the pick in any case: it is the reference.
+std::vector<Session::Candidate> Session::mount_all(const PlannedQuestion& question, Workbench& bench) {
+  std::vector<Candidate> out;
+  for (const PlannedTile& tile : question.tiles) {
+    Candidate candidate{&tile, tile.recorded ? *tile.recorded : blank(question, tile), std::nullopt};
+    const bool reference = question.sweep && out.empty();
+    if ((tile.recorded && !reference) || mount(question, bench, candidate)) out.push_back(std::move(candidate));
+  }
+  return out;
+}
+
+void Session::count_bytes(Workbench& bench, Candidate& candidate) {
+  const std::string refused = bench.count_bytes(*candidate.mounted, candidate.row.measured);
+  const std::string remark = "no counters: " + refused;
+  auto& remarks = findings_.remarks;
+  if (!refused.empty() && std::find(remarks.begin(), remarks.end(), remark) == remarks.end()) remarks.push_back(remark);
+}
+
+void Session::write(const ValidationRow& row) {
+  findings_.rows.push_back(row);
+  findings_.rows.back().from.date = now_utc();
+  if (file_ != nullptr) file_->append(findings_.rows.back());
+}
+
+/// Each tile once, in the seed's order, with the reference between.
+void Session::first_pass(const PlannedQuestion& question, Workbench& bench, std::vector<Candidate>& candidates) {
+  const std::vector<std::size_t> order = shuffled(candidates.size(), question.seed);
+  std::vector<double> reference;
+  int since = 0;
+  for (const std::size_t i : order) {
+    Candidate& candidate = candidates[i];
+    if (candidate.planned->recorded) continue;
+    if (question.sweep && since++ % reference_every == 0) {
+      reference.push_back(bench.time(*candidates.front().mounted, pace_of(candidates.front())).time.value);
+    }
+    candidate.row.measured = bench.measure(*candidate.mounted, pace_of(candidate));
+    if (options_.counters) count_bytes(bench, candidate);
+    write(candidate.row);
+    progress_.step(report::text_of(candidate.row.head.tile));
+  }
+  if (reference.size() < 2) return;
+  const auto [least, most] = std::minmax_element(reference.begin(), reference.end());
+  findings_.remarks.push_back(fmt::format("{}: the reference tile's time moved by {:.1f}% over the sweep", *question.sweep, 100 * (*most / *least - 1)));
+}
+
+/// The pick and the tiles within 5 % of the best measured one again, interleaved: their times give the regret.
+void Session::last_pass(const PlannedQuestion& question, Workbench& bench, std::vector<Candidate>& candidates) {
+  std::vector<Candidate*> close;
+  for (Candidate& candidate : candidates) close.push_back(&candidate);
+  std::sort(close.begin(), close.end(), [](const Candidate* a, const Candidate* b) { return a->row.measured.time < b->row.measured.time; });
+  const double best = close.front()->row.measured.time;
+  std::erase_if(close, [&](const Candidate* c) { return c->row.measured.time > near_best * best || c == &candidates.front(); });
+  if (close.size() > most_last) close.resize(most_last);
+  close.push_back(&candidates.front());  // the pick, last: its second row says that the sweep is whole
+  std::erase_if(close, [&](Candidate* c) { return !c->mounted && !mount(question, bench, *c); });
+
+  std::vector<Rounds> rounds(close.size());
+  for (int round = 0; round < last_rounds; ++round) {
+    for (const std::size_t i : shuffled(close.size(), question.seed + static_cast<std::uint64_t>(round) + 1)) {
+      Pace pace = pace_of(*close[i]);
+      pace.timing.warm_up = Seconds(pace.timing.warm_up.value / 2);
+      rounds[i].add(bench.time(*close[i]->mounted, pace));
+    }
+  }
+  for (std::size_t i = 0; i < close.size(); ++i) {
+    rounds[i].put(close[i]->row.measured);
+    write(close[i]->row);
+  }
+}
+
+void Session::measure(const PlannedQuestion& question) {
+  TrialOptions trial;
+  trial.rows = options_.rows;
+  trial.seed = question.seed + 1;
+  trial.threads = static_cast<int>(std::min<std::int64_t>(options_.jobs, 64));
+  Workbench bench(runtime_, *question.measurable, *question.kernel, question.tiles.front().tile.tile, trial);
+  std::vector<Candidate> candidates = mount_all(question, bench);
+  if (candidates.empty() || (question.sweep && !candidates.front().mounted)) return;
+  first_pass(question, bench, candidates);
+  const bool with_pick = candidates.front().planned == &question.tiles.front();
+  if (question.sweep && with_pick) last_pass(question, bench, candidates);
+  if (question.sweep && !with_pick) findings_.remarks.push_back(*question.sweep + ": the pick does not run: no regret");
+}
+
+bool Session::run(const PlannedQuestion& question) {
+  if (question.finished) return true;
+  if (!question.nothing.empty()) {
+    findings_.remarks.push_back(question.nothing);
+    findings_.wrong = true;
+    return true;
+  }
+  try {
+    measure(question);
+  } catch (const CudaFailure& failure) {
+    findings_.remarks.push_back(std::string("stopped: ") + failure.what() + ": the rows so far are kept; --resume goes on");
+    findings_.wrong = true;
+    return false;
+  }
+  return true;
+}
+
+}  // namespace napkin::cli

@@ -1,0 +1,67 @@
+#pragma once
+// One run of measurements on the GPU: question by question, tile by tile.
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "apps/library/instrument.hpp"
+#include "apps/napkin/progress.hpp"
+#include "apps/napkin/validate_plan.hpp"
+
+namespace napkin::cli {
+
+struct RejectedTile {
+  std::string what;  ///< shape and tile
+  std::string why;   ///< in the compiler's or the driver's words
+};
+
+struct Findings {
+  std::vector<ValidationRow> rows;
+  std::vector<RejectedTile> rejected;
+  std::vector<std::string> remarks;  ///< drift, counters that are refused, wrong results
+  bool wrong = false;                ///< a kernel's result, or no result at all
+};
+
+/// Tiles far from the best are timed alone: half of the compiling.
+[[nodiscard]] inline bool counts_cycles(TileRole role) { return role != TileRole::random; }
+
+class Session {
+ public:
+  Session(Runtime& runtime, const ValidateOptions& options, MeasuredBy from, report::RowFile* file, Progress& progress)
+      : runtime_(runtime), options_(options), from_(std::move(from)), file_(file), progress_(progress) {}
+
+  void set_refused(std::map<std::string, std::string> refused) { refused_ = std::move(refused); }
+  /// False where the GPU failed: nothing more can be run on it.
+  [[nodiscard]] bool run(const PlannedQuestion& question);
+  [[nodiscard]] const Findings& findings() const { return findings_; }
+
+ private:
+  struct Candidate {
+    const PlannedTile* planned = nullptr;
+    ValidationRow row;
+    std::optional<MountedTile> mounted;  ///< none: its row is there already, and it was not needed again
+  };
+
+  void measure(const PlannedQuestion& question);
+  [[nodiscard]] std::vector<Candidate> mount_all(const PlannedQuestion& question, Workbench& bench);
+  /// Compiles, loads, runs once and compares; false where that tile is none of the kernel's.
+  [[nodiscard]] bool mount(const PlannedQuestion& question, Workbench& bench, Candidate& candidate);
+  [[nodiscard]] ValidationRow blank(const PlannedQuestion& question, const PlannedTile& tile) const;
+  void judge(const Candidate& candidate);
+  void first_pass(const PlannedQuestion& question, Workbench& bench, std::vector<Candidate>& candidates);
+  void last_pass(const PlannedQuestion& question, Workbench& bench, std::vector<Candidate>& candidates);
+  void count_bytes(Workbench& bench, Candidate& candidate);
+  void write(const ValidationRow& row);
+  [[nodiscard]] Pace pace_of(const Candidate& candidate) const;
+
+  Runtime& runtime_;
+  const ValidateOptions& options_;
+  MeasuredBy from_;
+  report::RowFile* file_;
+  Progress& progress_;
+  std::map<std::string, std::string> refused_;
+  Findings findings_;
+};
+
+}  // namespace napkin::cli

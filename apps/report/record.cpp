@@ -1,0 +1,46 @@
+#include "apps/report/record.hpp"
+
+namespace napkin::report {
+namespace {
+
+template <class T>
+Json or_null(const std::optional<T>& value) {
+  return value ? json_of(*value) : Json(nullptr);
+}
+
+Json measured_json(const MeasuredAnswer& m) {
+  return {{"time", json_of(m.time)},
+          {"time_spread", json_of(m.time_spread)},
+          {"runs", m.runs},
+          {"l2", m.l2},
+          {"cycles", or_null(m.cycles)},
+          {"clock", or_null(m.clock)},
+          {"power", or_null(m.power)},
+          {"registers_per_thread", m.registers_per_thread},
+          {"shared_memory", m.shared_memory},
+          {"l2_to_sm_bytes", or_null(m.l2_to_sm_bytes)},
+          {"dram_read_bytes", or_null(m.dram_read_bytes)},
+          {"dram_write_bytes", or_null(m.dram_write_bytes)},
+          {"max_error", or_null(m.max_error)},
+          {"reference_error", or_null(m.reference_error)}};
+}
+
+}  // namespace
+
+Json json_of(const ValidationRow& row) {
+  Json json = json_of(row.head, "validate");
+  json["levels"] = json_of(row.levels);
+  json["predicted"] = json_of(row.predicted);
+  json["split"] = row.split;
+  json["sweep"] = row.sweep ? Json(*row.sweep) : Json(nullptr);
+  json["selected"] = row.selected;
+  json["measured"] = measured_json(row.measured);
+  json["device"] = row.from.device;
+  json["driver"] = row.from.driver;
+  json["cuda"] = row.from.cuda;
+  json["date"] = row.from.date;
+  json["revision"] = row.from.revision;
+  return json;
+}
+
+}  // namespace napkin::report

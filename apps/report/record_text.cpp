@@ -1,0 +1,110 @@
+#include "apps/report/record_text.hpp"
+
+#include <fmt/format.h>
+
+#include "apps/report/text.hpp"
+#include "apps/report/units.hpp"
+
+namespace napkin::report {
+namespace {
+
+Json number_json(const std::optional<double>& value) { return value ? json_of(*value) : Json(nullptr); }
+
+Json errors_json(const std::optional<ErrorSummary>& errors) {
+  if (!errors) return {{"mean", nullptr}, {"median", nullptr}, {"worst", nullptr}};
+  return {{"mean", json_of(errors->mean)}, {"median", json_of(errors->median)}, {"worst", json_of(errors->worst)}};
+}
+
+Json split_json(const SplitSummary& split) {
+  Json json = {{"rows", split.rows},
+               {"time_error", errors_json(split.time)},
+               {"cycles_error", errors_json(split.cycles)},
+               {"clock_error", errors_json(split.clock)},
+               {"power_error", errors_json(split.power)},
+               {"spearman", number_json(split.spearman)}};
+  for (const auto& [level, errors] : split.transfer) json["transfer_error"][level] = errors_json(errors);
+  return json;
+}
+
+std::string fraction_text(double fraction) { return fmt::format("{:.2f}%", 100 * fraction); }
+
+void add_errors(Table& table, const std::string& kernel, const std::string& split, const std::string& what,
+                const std::optional<ErrorSummary>& errors) {
+  if (!errors) return;
+  table.add({kernel, split, what, count_text(static_cast<std::int64_t>(errors->rows)), fraction_text(errors->mean),
+             fraction_text(errors->median), fraction_text(errors->worst)});
+}
+
+std::string error_of(const std::optional<double>& predicted, const std::optional<double>& measured) {
+  if (!predicted || !measured || *measured <= 0) return "";
+  return fmt::format("{:+.1f}%", 100 * (*predicted / *measured - 1));
+}
+
+std::string scaled(const std::optional<double>& value, double unit, int digits) {
+  return value ? fmt::format("{:.{}f}", *value / unit, digits) : "";
+}
+
+std::string shape_text(const Head& head) {
+  return text_of(head.shape) + (head.mask.kind == Mask::Kind::none ? "" : " " + text_of(head.mask));
+}
+
+}  // namespace
+
+Json json_of(const ValidationSummary& summary) {
+  Json kernels = Json::object();
+  for (const auto& [kernel, splits] : summary.kernels) {
+    for (const auto& [name, split] : splits) kernels[kernel][name] = split_json(split);
+  }
+  const RegretSummary& regret = summary.regret;
+  return {{"kernels", kernels},
+          {"regret",
+           {{"sweeps", regret.sweeps},
+            {"mean", number_json(regret.mean)},
+            {"worst", number_json(regret.worst)},
+            {"best_in_top3", number_json(regret.best_in_top3)}}}};
+}
+
+std::string text_of(const ValidationSummary& summary, const Style& style) {
+  std::string text;
+  Table table({"<kernel", "<split", "<error of", "rows", "mean", "median", "worst"});
+  for (const auto& [kernel, splits] : summary.kernels) {
+    for (const auto& [name, split] : splits) {
+      text += fmt::format("{}, {}: {} rows", kernel, name, count_text(static_cast<std::int64_t>(split.rows)));
+      if (split.spearman) text += fmt::format(", rank correlation of times {:.3f}", *split.spearman);
+      text += "\n";
+      add_errors(table, kernel, name, "time", split.time);
+      add_errors(table, kernel, name, "cycles", split.cycles);
+      add_errors(table, kernel, name, "clock", split.clock);
+      add_errors(table, kernel, name, "power", split.power);
+      for (const auto& [level, errors] : split.transfer) add_errors(table, kernel, name, "transfer, " + level, errors);
+    }
+  }
+  if (!summary.kernels.empty()) text += "\n" + table.text(style);
+  const RegretSummary& regret = summary.regret;
+  if (regret.sweeps > 0) {
+    text += fmt::format("\nregret over {} held-out sweep{}: mean {}, worst {}; the best tile is among the three best predicted in {}\n",
+                        regret.sweeps, regret.sweeps == 1 ? "" : "s", fraction_text(*regret.mean), fraction_text(*regret.worst),
+                        percent_text(*regret.best_in_top3));
+  }
+  return text;
+}
+
+std::string table_of(const std::vector<const ValidationRow*>& rows, const Style& style) {
+  Table table({"<shape", "<tile", "predicted", "measured", "error", "cycles", "clock GHz", "error", "power W", "error", "L2>SM", "max error",
+               "of its type"});
+  for (const ValidationRow* row : rows) {
+    const MeasuredAnswer& m = row->measured;
+    const PredictedAnswer& p = row->predicted;
+    std::optional<double> delivered;
+    for (const LevelAnswer& level : row->levels) {
+      if (level.name == "shared") delivered = static_cast<double>(level.delivered);
+    }
+    table.add({shape_text(row->head), text_of(row->head.tile), time_text(p.time), time_text(m.time), error_of(p.time, m.time),
+               error_of(p.cycles, m.cycles), scaled(m.clock, 1e9, 3), error_of(p.clock, m.clock), scaled(m.power, 1, 0),
+               error_of(p.power, m.power), error_of(delivered, m.l2_to_sm_bytes),
+               m.max_error ? fmt::format("{:.1e}", *m.max_error) : "wrong", m.reference_error ? fmt::format("{:.1e}", *m.reference_error) : ""});
+  }
+  return table.text(style);
+}
+
+}  // namespace napkin::report

@@ -1,0 +1,20 @@
+#pragma once
+// Rows and what they say of the model, as text and as JSON.
+
+#include <string>
+#include <vector>
+
+#include "apps/library/validation.hpp"
+#include "apps/report/json.hpp"
+#include "apps/report/table.hpp"
+
+namespace napkin::report {
+
+/// {"kernels": {name: {split: {...}}}, "regret": {...}} of design section 5.
+[[nodiscard]] Json json_of(const ValidationSummary& summary);
+[[nodiscard]] std::string text_of(const ValidationSummary& summary, const Style& style);
+
+/// Prediction beside measurement, a row each.
+[[nodiscard]] std::string table_of(const std::vector<const ValidationRow*>& rows, const Style& style);
+
+}  // namespace napkin::report

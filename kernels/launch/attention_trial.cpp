@@ -1,0 +1,137 @@
+#include "kernels/launch/attention_trial.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <limits>
+#include <thread>
+
+namespace napkin {
+namespace {
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+AttentionLayout layout_of(const PlacedDiagram& placed, std::uint64_t seed) {
+  const auto size = [&](std::string_view axis) {
+    return placed.problem->sizes[static_cast<std::size_t>(placed.streamed->diagram.axis(axis))].get();
+  };
+  AttentionLayout out;
+  out.sizes = {size("b"), size("h"), size("g"), size("q"), size("x"), size("d"), size("dv")};
+  out.type = placed.problem->dtype;
+  out.mask = placed.problem->mask;
+  out.seed = seed;
+  return out;
+}
+
+/// A row of the output and what it should be.
+struct KnownRow {
+  std::int64_t batch = 0, head = 0, query = 0;
+  std::vector<double> o;
+  double log_sum_exp = 0;
+  double unfused_error = 0;  ///< of a framework's unfused attention in the same type
+};
+
+/// Rows spread over batches, heads and places in a sequence.
+std::vector<KnownRow> sampled(const AttentionSizes& s, std::int64_t most, std::uint64_t seed) {
+  std::vector<KnownRow> rows;
+  const std::int64_t heads = s.h * s.g, all = s.b * heads * s.q;
+  const std::int64_t step = std::max<std::int64_t>(1, all / std::max<std::int64_t>(1, most)) | (all > most ? 1 : 0);
+  const std::int64_t first = all > most ? static_cast<std::int64_t>(seed % static_cast<std::uint64_t>(step)) : 0;
+  for (std::int64_t i = first; i < all; i += step) rows.push_back({i / s.q / heads, i / s.q % heads, i % s.q, {}, 0, 0});
+  return rows;
+}
+
+void solve(const HostAttention& inputs, KnownRow& row) {
+  ReferenceRow reference = reference_row(inputs, row.batch, row.head, row.query);
+  const std::vector<double> unfused = unfused_row(inputs, row.batch, row.head, row.query);
+  for (std::size_t c = 0; c < unfused.size(); ++c) {
+    row.unfused_error = std::max(row.unfused_error, std::fabs(unfused[c] - reference.o[c]));
+  }
+  row.o = std::move(reference.o);
+  row.log_sum_exp = reference.log_sum_exp;
+}
+
+void solve(const HostAttention& inputs, std::vector<KnownRow>& rows, int threads) {
+  std::atomic<std::size_t> next{0};
+  const auto work = [&] {
+    for (std::size_t i = next++; i < rows.size(); i = next++) solve(inputs, rows[i]);
+  };
+  std::vector<std::thread> helpers;
+  for (int i = 1; i < threads; ++i) helpers.emplace_back(work);
+  work();
+  for (std::thread& helper : helpers) helper.join();
+}
+
+class AttentionTrial : public KernelTrial {
+ public:
+  AttentionTrial(Runtime& runtime, const AttentionLayout& layout, const TrialOptions& options, AttentionPlanner planner)
+      : device_(runtime.device()), layout_(layout), planner_(planner), data_(runtime, layout) {
+    rows_ = sampled(layout.sizes, options.rows, options.seed);
+    solve(data_.download(), rows_, options.threads);
+  }
+
+  [[nodiscard]] LaunchPlan plan(const PlacedDiagram& placed, bool counting) const override {
+    return planner_(placed, counting ? data_.counting_call() : data_.call(), device_.launch_device());
+  }
+  [[nodiscard]] const DeviceMemory& spans() const override { return data_.spans(); }
+  void poison() const override { data_.poison(); }
+
+  [[nodiscard]] Comparison check(Extent extent) const override {
+    device_.synchronize();
+    Comparison out;
+    if (extent == Extent::everything) {  // one row of its own; the poison everywhere
+      out = compare(data_.download(), 1, 0);
+    }
+    for (const KnownRow& row : rows_) add(row, out);
+    return out;
+  }
+
+ private:
+  void add(const KnownRow& row, Comparison& out) const {
+    const AttentionCall call = data_.call();
+    std::vector<std::uint16_t> o(row.o.size());
+    const std::int64_t at = row.batch * call.o.batch + row.head * call.o.head + row.query * call.o.row;
+    device_.download(o.data(), call.o.address + static_cast<std::uint64_t>(at) * sizeof(std::uint16_t), o.size() * sizeof(std::uint16_t));
+    for (std::size_t c = 0; c < o.size(); ++c) {
+      const double error = std::fabs(static_cast<double>(decode(o[c], layout_.type)) - row.o[c]);
+      out.max_error = std::isnan(error) ? infinity : std::max(out.max_error, error);
+    }
+    out.reference_error = std::max(out.reference_error, row.unfused_error);
+    const AttentionSizes& s = layout_.sizes;
+    const std::int64_t lse_at = (row.batch * s.h * s.g + row.head) * s.q + row.query;
+    float lse = 0;
+    device_.download(&lse, call.log_sum_exp + static_cast<std::uint64_t>(lse_at) * sizeof lse, sizeof lse);
+    out.lse_error = std::max(out.lse_error, lse_error(static_cast<double>(lse), row.log_sum_exp));
+    ++out.rows;
+  }
+
+  static double lse_error(double measured, double right) {
+    if (right == -infinity) return measured == -infinity ? 0 : infinity;
+    const double error = std::fabs(measured - right);
+    return std::isnan(error) ? infinity : error;
+  }
+
+  Device device_;
+  AttentionLayout layout_;
+  AttentionPlanner planner_;
+  AttentionData data_;
+  std::vector<KnownRow> rows_;
+};
+
+}  // namespace
+
+AttentionCall call_without_arrays(bool counting) {
+  constexpr std::uint64_t somewhere = 4096;  // aligned as real memory is; nothing is launched with it
+  AttentionCall call;
+  call.q.address = call.k.address = call.v.address = call.o.address = somewhere;
+  call.log_sum_exp = call.ticket = somewhere;
+  if (counting) call.cycles = somewhere;
+  return call;
+}
+
+std::unique_ptr<KernelTrial> attention_trial(Runtime& runtime, const PlacedDiagram& placed, const TrialOptions& options,
+                                             AttentionPlanner planner) {
+  return std::make_unique<AttentionTrial>(runtime, layout_of(placed, options.seed), options, planner);
+}
+
+}  // namespace napkin

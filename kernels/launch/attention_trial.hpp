@@ -1,0 +1,19 @@
+#pragma once
+// Problems of attention with known answers, for every kernel that takes an AttentionCall.
+
+#include <memory>
+
+#include "kernels/launch/attention_data.hpp"
+#include "kernels/launch/bundled.hpp"
+
+namespace napkin {
+
+using AttentionPlanner = LaunchPlan (*)(const PlacedDiagram& placed, const AttentionCall& call, const LaunchDevice& device);
+
+/// A call that names no memory: for compiling a variant.
+[[nodiscard]] AttentionCall call_without_arrays(bool counting);
+
+[[nodiscard]] std::unique_ptr<KernelTrial> attention_trial(Runtime& runtime, const PlacedDiagram& placed, const TrialOptions& options,
+                                                           AttentionPlanner planner);
+
+}  // namespace napkin
