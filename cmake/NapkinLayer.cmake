@@ -52,7 +52,7 @@ function(napkin_layer folder)
     # <napkin/napkin.hpp> for those who add_subdirectory() us.
     set(face ${PROJECT_BINARY_DIR}/include)
     file(CONFIGURE OUTPUT ${face}/napkin/napkin.hpp CONTENT "#include \"apps/library/napkin.hpp\"\n" @ONLY)
-    target_include_directories(${target} ${public} $<BUILD_INTERFACE:${face}>)
+    target_include_directories(${target} ${public} $<BUILD_INTERFACE:${face}> $<INSTALL_INTERFACE:include>)
   endif()
 
   target_compile_features(${target} ${public} cxx_std_20)

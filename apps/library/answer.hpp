@@ -88,6 +88,20 @@ struct PredictedAnswer {
   std::vector<std::pair<std::string, double>> pipes;  ///< busy fractions
 };
 
+/// Values moved and held by a run of the streamed program, or predicted for it.
+struct CountsAnswer {
+  std::int64_t load = 0, store = 0, memory_live = 0;
+  bool operator==(const CountsAnswer&) const = default;
+};
+
+/// The interpreter beside the two rules, at a scaled-down shape.
+struct CheckAnswer {
+  std::vector<std::pair<std::string, std::int64_t>> shape, tile;
+  CountsAnswer counted, predicted;
+  double output_error = 0;  ///< streamed against unfused, over the largest output
+  bool equal = false;       ///< counts are equal and the outputs agree to 1e-12
+};
+
 struct QueryAnswer {
   Head head;
   bool legal = true;
@@ -97,6 +111,7 @@ struct QueryAnswer {
   FormulaAnswer formula;
   std::optional<OptimumAnswer> optimum;
   std::optional<PredictedAnswer> predicted;  ///< none on the abstract machine
+  std::optional<CheckAnswer> check;          ///< where it was asked for
 };
 
 struct AlternativeAnswer {

@@ -32,6 +32,7 @@ struct Ask {
   Mask mask;
   std::string kernel;  ///< a mapping's name or path; empty: the best that runs there
   TileText tile;       ///< knobs that are fixed; the rest is chosen
+  bool check = false;  ///< query: also run the streamed program at a scaled-down shape and count
 };
 
 /// What the tile moves and holds at each level, how long it takes, and what limits it. Any valid input is answered,

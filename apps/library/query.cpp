@@ -1,3 +1,4 @@
+#include "apps/library/check.hpp"
 #include "apps/library/choose.hpp"
 #include "apps/library/measure.hpp"
 #include "apps/library/napkin.hpp"
@@ -39,6 +40,7 @@ QueryAnswer answer_of(const Subject& subject, const Layout& layout, const Tile& 
   answer.levels = levels_of(subject, placement.placed, clock);
   if (subject.abstract()) judge_abstract(answer);
   add_optimum(subject, layout, placement.placed, answer);
+  if (subject.ask.check) answer.check = check_of(subject, layout, placement.placed);
   return answer;
 }
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "apps/library/check.hpp"
 #include "apps/library/choose.hpp"
 #include "apps/library/measure.hpp"
 #include "apps/napkin/ask.hpp"
@@ -15,6 +16,7 @@
 #include "model/diagram/text.hpp"
 #include "model/fusion/derive.hpp"
 #include "model/fusion/pseudocode.hpp"
+#include "model/interpret/dump.hpp"
 
 namespace napkin::cli {
 namespace {
@@ -36,6 +38,32 @@ bool asks_for_machine(const Arguments& arguments) {
   return false;
 }
 
+/// The intermediates that --at names: arrays and auxiliaries; all of them without it.
+std::vector<std::string> observed(const Arguments& arguments, const Streamed& streamed) {
+  const auto at = arguments.find("--at");
+  if (!at) return {};
+  std::vector<std::string> known;
+  for (const Array& array : streamed.diagram.arrays) known.push_back(array.name);
+  for (const Auxiliary& auxiliary : streamed.auxiliaries) known.push_back(auxiliary.name);
+  if (std::find(known.begin(), known.end(), *at) == known.end())
+    throw Error("--at", in_quotes(*at) + " is no intermediate of " + streamed.diagram.name, one_of(*at, known));
+  return {*at};
+}
+
+/// Runs the streamed program at the shape and tile asked for, in float64 on random inputs, and writes what it computes on
+/// the way as .npy, a file a tile and iteration.
+void dump(const Arguments& arguments, const Streamed& streamed, const PlacedDiagram& placed) {
+  constexpr std::int64_t most = 200'000'000'000;  // FLOP: about a minute
+  const std::string folder = arguments.need("--dump", "a folder for the .npy files");
+  RunOptions options;
+  options.observed = observed(arguments, streamed);
+  if (work(placed).flops.value > Count(most))
+    throw Error("--dump", "this shape takes more than 200 GFLOP to run on the CPU", "a smaller --shape");
+  options.observer = dump_into(folder);
+  const Tensors inputs = random_inputs(streamed.diagram, placed.problem->sizes, 1);
+  static_cast<void>(run_streamed(streamed, *placed.problem, partition_of(placed), inputs, options));
+}
+
 /// With the roles that the kernel gives to the axes, for the tile that would run.
 Derivation derive_for_machine(const Arguments& arguments) {
   const Subject subject = load_subject(ask_of(arguments));
@@ -45,6 +73,7 @@ Derivation derive_for_machine(const Arguments& arguments) {
     const Placer placer(chosen.layout->streamed, chosen.layout->mapping, subject.machine, subject.problem);
     const PlacedDiagram placed = placer.place(chosen.tile);
     static_cast<void>(transfers(placed));  // sizes that no command can count are refused here too
+    if (arguments.has("--dump")) dump(arguments, chosen.layout->streamed, placed);
     return Derivation{head_of(subject, *chosen.layout, &chosen.tile), chosen.layout->streamed,
                       report::configuration_of(placed)};
   });
@@ -52,6 +81,7 @@ Derivation derive_for_machine(const Arguments& arguments) {
 
 Derivation derivation_of(const Arguments& arguments) {
   if (asks_for_machine(arguments)) return derive_for_machine(arguments);
+  if (arguments.has("--dump")) throw Error("--dump", "a run needs sizes", "add --gpu or --memory, and --shape");
   const std::string name =
       arguments.need_operand("ALGORITHM", "a built-in name (napkin list algorithms) or a path to a YAML file");
   Derivation derivation;
@@ -178,6 +208,8 @@ Command derive_command() {
                     {"--show", "PART",
                      "only this: diagram, labels, pseudocode or table (the configuration table; needs --gpu)"},
                     {"--svg", "FILE", "also draw the labelled diagram"},
+                    {"--dump", "DIR", "also run it at this shape and tile and write its intermediates as .npy"},
+                    {"--at", "NAME", "with --dump: only this intermediate, such as S, P, O, mu or z"},
                     json_option()}}),
           run};
 }

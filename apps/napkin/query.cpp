@@ -10,9 +10,16 @@ namespace napkin::cli {
 namespace {
 
 Reply run(const Arguments& arguments, const report::Style& style) {
-  const QueryAnswer answer = query(ask_of(arguments));
-  if (arguments.has("--json")) return {report::line_of(report::json_of(answer)), "", 0};
-  return {report::text_of(answer, style), "", 0};
+  Ask ask = ask_of(arguments);
+  ask.check = arguments.has("--check");
+  const QueryAnswer answer = query(ask);
+  const int code = answer.check && !answer.check->equal ? 1 : 0;
+  if (arguments.has("--json")) return {report::line_of(report::json_of(answer)), "", code};
+  return {report::text_of(answer, style), "", code};
+}
+
+Option check_option() {
+  return {"--check", "", "also run the streamed program at a scaled-down shape: what it counts beside what was predicted"};
 }
 
 }  // namespace
@@ -21,7 +28,7 @@ Command query_command() {
   return {
       "query", "what a tile moves and holds at each memory level, how long it takes, and what limits it",
       algorithm_operand(),
-      options({{gpu_option(), memory_option()}, problem_options(), {kernel_option(), tile_option(), json_option()}}),
+      options({{gpu_option(), memory_option()}, problem_options(), {kernel_option(), tile_option(), check_option(), json_option()}}),
       run};
 }
 

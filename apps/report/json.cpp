@@ -121,6 +121,25 @@ Json json_of(const Head& head, std::string_view command) {
           {"tile", json_of(head.tile)}};
 }
 
+namespace {
+
+Json json_of(const CountsAnswer& counts) {
+  return {{"load", counts.load}, {"store", counts.store}, {"memory_live", counts.memory_live}};
+}
+
+Json json_of(const CheckAnswer& check) {
+  Json json;
+  for (const auto& [axis, size] : check.shape) json["shape"][axis] = size;
+  for (const auto& [axis, size] : check.tile) json["tile"][axis] = size;
+  json["counted"] = json_of(check.counted);
+  json["predicted"] = json_of(check.predicted);
+  json["output_error"] = check.output_error;
+  json["equal"] = check.equal;
+  return json;
+}
+
+}  // namespace
+
 Json json_of(const QueryAnswer& answer) {
   Json json = json_of(answer.head, "query");
   json["legal"] = answer.legal;
@@ -132,6 +151,7 @@ Json json_of(const QueryAnswer& answer) {
   json["formula"] = {{"transfer", answer.formula.transfer}, {"memory", answer.formula.memory}};
   json["optimum"] = answer.optimum ? json_of(*answer.optimum) : Json(nullptr);
   if (answer.predicted) json["predicted"] = json_of(*answer.predicted);
+  if (answer.check) json["check"] = json_of(*answer.check);
   return json;
 }
 

@@ -185,6 +185,20 @@ std::string table_of(const std::vector<LevelAnswer>& levels, bool values, const 
   return values ? values_table(levels, style) : moves_table(levels, style) + "\n" + holds_table(levels, style);
 }
 
+std::string check_text(const CheckAnswer& check, const Style& style) {
+  std::string at;
+  for (const auto& [axis, size] : check.shape) at += fmt::format("{}{}={}", at.empty() ? "" : " ", axis, size);
+  at += "; tile";
+  for (const auto& [axis, size] : check.tile) at += fmt::format(" {}={}", axis, size);
+  const auto row = [](const CountsAnswer& counts) {
+    return fmt::format("load {}, store {}, live {} values", count_text(counts.load), count_text(counts.store),
+                       count_text(counts.memory_live));
+  };
+  return entry("check", "at " + at, style) + entry("counted", row(check.counted), style) +
+         entry("predicted", row(check.predicted), style) +
+         entry("equal", fmt::format("{}; outputs differ by {:.1e} of the largest", check.equal ? "yes" : "NO", check.output_error), style);
+}
+
 std::string text_of(const QueryAnswer& answer, const Style& style) {
   const bool values = !answer.head.gpu;
   std::string text = head_text(answer.head, style);
@@ -199,6 +213,7 @@ std::string text_of(const QueryAnswer& answer, const Style& style) {
   text += "\n" + table_of(answer.levels, values, style) + "\n";
   text += formula_text(answer.formula, style);
   if (answer.optimum) text += optimum_text(answer, values, style);
+  if (answer.check) text += "\n" + check_text(*answer.check, style);
   return text;
 }
 
