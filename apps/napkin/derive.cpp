@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <filesystem>
+
 #include "apps/library/check.hpp"
 #include "apps/library/choose.hpp"
 #include "apps/library/measure.hpp"
@@ -59,6 +61,9 @@ void dump(const Arguments& arguments, const Streamed& streamed, const PlacedDiag
   options.observed = observed(arguments, streamed);
   if (work(placed).flops.value > Count(most))
     throw Error("--dump", "this shape takes more than 200 GFLOP to run on the CPU", "a smaller --shape");
+  std::error_code failed;
+  std::filesystem::create_directories(folder, failed);
+  if (failed) throw Error("--dump", in_quotes(folder) + " cannot be made: " + failed.message(), "a folder that you may write to");
   options.observer = dump_into(folder);
   const Tensors inputs = random_inputs(streamed.diagram, placed.problem->sizes, 1);
   static_cast<void>(run_streamed(streamed, *placed.problem, partition_of(placed), inputs, options));
