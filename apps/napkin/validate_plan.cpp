@@ -39,17 +39,17 @@ class Recorded {
   std::map<std::string, std::string> sweeps_;
 };
 
-/// The kernel to measure: the named one, else the one whose best tile is the fastest.
+/// The kernel to measure: the named one, else, of those that can be launched, the one whose best tile is the fastest.
 std::unique_ptr<Measurable> measurable_for(Ask ask, std::string& nothing) {
   if (ask.kernel.empty()) {
     const Subject subject = load_subject(ask);
-    const Layouts layouts = layouts_of(subject);
-    const Choice choice = choose(subject, layouts, 1);
-    if (choice.layout->ideal) {
-      nothing = "no bundled kernel runs " + subject.diagram.name + " on " + subject.machine.name;
+    Layouts layouts = layouts_of(subject);
+    std::erase_if(layouts, [](const auto& layout) { return layout->ideal || find_bundled(layout->mapping.name) == nullptr; });
+    if (layouts.empty()) {
+      nothing = "no bundled kernel runs " + subject.diagram.name + " on " + subject.machine.name + ", in that type and with those sizes";
       return nullptr;
     }
-    ask.kernel = choice.layout->mapping.name;
+    ask.kernel = choose(subject, layouts, 1).layout->mapping.name;
   }
   return measurable_of(ask);
 }

@@ -111,9 +111,15 @@ std::vector<const ValidationRow*> worth_showing(const std::vector<ValidationRow>
   return shown;
 }
 
-std::string rejected_text(const std::vector<RejectedTile>& rejected) {
+/// By reason, the first tile of each by name.
+std::string tiles_text(const std::string& kind, const std::vector<RejectedTile>& tiles) {
+  std::map<std::string, std::vector<const RejectedTile*>> reasons;
+  for (const RejectedTile& one : tiles) reasons[one.why.substr(0, one.why.find('\n'))].push_back(&one);
   std::string text;
-  for (const RejectedTile& one : rejected) text += "rejected: " + one.what + ": " + one.why.substr(0, one.why.find('\n')) + "\n";
+  for (const auto& [why, those] : reasons) {
+    const std::string more = those.size() > 1 ? fmt::format(" (and {} more)", those.size() - 1) : "";
+    text += kind + ": " + those.front()->what + more + ": " + why + "\n";
+  }
   return text;
 }
 
@@ -126,7 +132,7 @@ Reply reply_of(const Findings& findings, const std::vector<ValidationRow>& befor
     scored.back().preference = {row.selected ? 0 : 1};  // of equal predictions the one that select took
   }
   std::string text = report::table_of(worth_showing(all), style) + "\n" + report::text_of(summarise(scored), style);
-  text += rejected_text(findings.rejected);
+  text += tiles_text("rejected", findings.rejected) + tiles_text("WRONG", findings.incorrect);
   for (const std::string& remark : findings.remarks) text += remark + "\n";
   Reply reply;
   reply.code = findings.wrong ? 1 : 0;

@@ -73,8 +73,9 @@ void Session::judge(const Candidate& candidate) {
   const Comparison& c = candidate.mounted->correctness;
   if (c.good()) return;
   findings_.wrong = true;
-  findings_.remarks.push_back(fmt::format("WRONG: {}: error {:.2e} (its type's own {:.2e}), log-sum-exp {:.2e}, {} elements not written, {} strayed",
-                                          name_of(candidate.row.head), c.max_error, c.reference_error, c.lse_error, c.unwritten, c.strayed));
+  findings_.incorrect.push_back(
+      {name_of(candidate.row.head), fmt::format("error {:.2e} (its type's own {:.2e}), log-sum-exp {:.2e}, {} elements not written, {} strayed",
+                                                c.max_error, c.reference_error, c.lse_error, c.unwritten, c.strayed)});
 }
 
 bool Session::mount(const PlannedQuestion& question, Workbench& bench, Candidate& candidate) {

@@ -18,8 +18,9 @@ struct RejectedTile {
 
 struct Findings {
   std::vector<ValidationRow> rows;
-  std::vector<RejectedTile> rejected;
-  std::vector<std::string> remarks;  ///< drift, counters that are refused, wrong results
+  std::vector<RejectedTile> rejected;   ///< they do not run
+  std::vector<RejectedTile> incorrect;  ///< they run, and the result is wrong
+  std::vector<std::string> remarks;     ///< drift, counters that are refused
   bool wrong = false;                ///< a kernel's result, or no result at all
 };
 

@@ -1,0 +1,113 @@
+// A CUDA driver and run-time compiler that compute nothing: what napkin validate does around a GPU, tested without one.
+// Device memory is the host's. A launch takes a time that depends on its tile alone: 100 us at x = 64, 10 us more for each
+// 16 keys further away. Filling memory with the poison clears it, so that of inputs that are all zero the output is right
+// where each row sees one key (FAKE_CUDA_WRONG: the poison stays). FAKE_CUDA_SPILLS=N: tiles of x = N spill.
+// Built as libcuda.so.1 and as libnvrtc.so.13 by the test that uses it.
+
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+
+namespace {
+
+double now = 0;  // seconds, on the GPU
+
+struct Kernel {
+  double time = 1e-6;
+};
+struct Event {
+  double at = 0;
+};
+struct Program {
+  std::string expression, log, lowered;
+};
+
+long knob(const std::string& text, const std::string& name) {
+  const auto at = text.find("." + name + " = ");
+  return at == std::string::npos ? -1 : std::strtol(text.c_str() + at + name.size() + 4, nullptr, 10);
+}
+
+}  // namespace
+
+extern "C" {
+
+int cuInit(unsigned) { return 0; }
+int cuDriverGetVersion(int* version) { return *version = 13000, 0; }
+int cuGetErrorName(int, const char** name) { return *name = "FAKE", 0; }
+int cuGetErrorString(int, const char** text) { return *text = "a failure of the fake driver", 0; }
+int cuDeviceGetCount(int* count) { return *count = 1, 0; }
+int cuDeviceGet(int* device, int) { return *device = 0, 0; }
+int cuDeviceGetName(char* name, int size, int) { return std::strncpy(name, "NVIDIA H200", static_cast<std::size_t>(size)), 0; }
+int cuDeviceGetAttribute(int* value, int which, int) {
+  *value = which == 16 ? 132 : which == 38 ? 1 << 20 : which == 75 ? 9 : which == 76 ? 0 : which == 97 ? 232448 : 0;
+  return 0;
+}
+int cuDeviceTotalMem_v2(std::size_t* bytes, int) { return *bytes = 141000000000, 0; }
+int cuDeviceGetPCIBusId(char* id, int size, int) { return std::strncpy(id, "0000:00:00.0", static_cast<std::size_t>(size)), 0; }
+int cuDevicePrimaryCtxRetain(void** context, int) { return *context = &now, 0; }
+int cuDevicePrimaryCtxRelease_v2(int) { return 0; }
+int cuCtxSetCurrent(void*) { return 0; }
+int cuCtxSynchronize() { return 0; }
+int cuModuleLoadData(void** module, const void* image) {
+  const std::string text(static_cast<const char*>(image));
+  const long x = knob(text, "x");
+  auto* kernel = new Kernel;
+  if (x > 0) kernel->time = 100e-6 + 10e-6 * std::abs(static_cast<double>(x - 64)) / 16;
+  return *module = kernel, 0;
+}
+int cuModuleUnload(void* module) { return delete static_cast<Kernel*>(module), 0; }
+int cuModuleGetFunction(void** function, void* module, const char*) { return *function = module, 0; }
+int cuFuncGetAttribute(int* value, int, void*) { return *value = 0, 0; }
+int cuFuncSetAttribute(void*, int, int) { return 0; }
+int cuLaunchKernelEx(const void*, void* function, void**, void**) { return now += static_cast<Kernel*>(function)->time, 0; }
+int cuMemAlloc_v2(std::uint64_t* address, std::size_t bytes) {
+  return *address = reinterpret_cast<std::uint64_t>(std::aligned_alloc(256, (bytes + 255) / 256 * 256)),
+         std::memset(reinterpret_cast<void*>(*address), 0, bytes), 0;
+}
+int cuMemFree_v2(std::uint64_t address) { return std::free(reinterpret_cast<void*>(address)), 0; }
+int cuMemcpyHtoD_v2(std::uint64_t to, const void* from, std::size_t bytes) {
+  return std::memcpy(reinterpret_cast<void*>(to), from, bytes), 0;
+}
+int cuMemcpyDtoH_v2(void* to, std::uint64_t from, std::size_t bytes) {
+  return std::memcpy(to, reinterpret_cast<void*>(from), bytes), 0;
+}
+int cuMemsetD8Async(std::uint64_t to, unsigned char value, std::size_t bytes, void*) {
+  const bool wrong = std::getenv("FAKE_CUDA_WRONG") != nullptr;
+  return std::memset(reinterpret_cast<void*>(to), wrong ? value : 0, bytes), 0;
+}
+int cuEventCreate(void** event, unsigned) { return *event = new Event, 0; }
+int cuEventDestroy_v2(void* event) { return delete static_cast<Event*>(event), 0; }
+int cuEventRecord(void* event, void*) { return static_cast<Event*>(event)->at = now, 0; }
+int cuEventSynchronize(void*) { return 0; }
+int cuEventElapsedTime(float* milliseconds, void* from, void* to) {
+  *milliseconds = static_cast<float>((static_cast<Event*>(to)->at - static_cast<Event*>(from)->at) * 1e3);
+  return 0;
+}
+int cuStreamSynchronize(void*) { return 0; }
+int cuTensorMapEncodeTiled(void*, int, std::uint32_t, void*, const void*, const void*, const void*, const void*, int, int, int, int) { return 0; }
+
+int nvrtcVersion(int* major, int* minor) { return *major = 13, *minor = 0, 0; }
+const char* nvrtcGetErrorString(int) { return "a failure of the fake compiler"; }
+int nvrtcCreateProgram(void** program, const char*, const char*, int, const char* const*, const char* const*) {
+  return *program = new Program, 0;
+}
+int nvrtcDestroyProgram(void** program) { return delete static_cast<Program*>(*program), 0; }
+int nvrtcAddNameExpression(void* program, const char* expression) { return static_cast<Program*>(program)->expression = expression, 0; }
+int nvrtcCompileProgram(void* program, int, const char* const*) {
+  auto& p = *static_cast<Program*>(program);
+  const char* spills = std::getenv("FAKE_CUDA_SPILLS");
+  const bool spill = spills != nullptr && knob(p.expression, "x") == std::strtol(spills, nullptr, 10);
+  p.log = std::string("0 bytes stack frame, ") + (spill ? "8" : "0") + " bytes spill stores, 0 bytes spill loads\nUsed 168 registers\n";
+  p.lowered = "lowered";
+  return 0;
+}
+int nvrtcGetProgramLogSize(void* program, std::size_t* size) { return *size = static_cast<Program*>(program)->log.size() + 1, 0; }
+int nvrtcGetProgramLog(void* program, char* log) { return std::strcpy(log, static_cast<Program*>(program)->log.c_str()), 0; }
+int nvrtcGetLoweredName(void* program, const char*, const char** name) {
+  return *name = static_cast<Program*>(program)->lowered.c_str(), 0;
+}
+int nvrtcGetCUBINSize(void* program, std::size_t* size) { return *size = static_cast<Program*>(program)->expression.size() + 1, 0; }
+int nvrtcGetCUBIN(void* program, char* image) { return std::strcpy(image, static_cast<Program*>(program)->expression.c_str()), 0; }
+
+}  // extern "C"
