@@ -8,6 +8,7 @@ namespace napkin::cli {
 [[nodiscard]] Command query_command();
 [[nodiscard]] Command select_command();
 [[nodiscard]] Command derive_command();
+[[nodiscard]] Command deps_command();
 [[nodiscard]] Command compare_command();
 [[nodiscard]] Command validate_command();
 [[nodiscard]] Command list_command();

@@ -34,7 +34,9 @@ inline Expression both(Expression::Kind kind, Expression a, Expression b) {
   e.operands.push_back(std::move(b));
   return e;
 }
-inline Expression operator+(Expression a, Expression b) { return both(Expression::Kind::add, std::move(a), std::move(b)); }
+inline Expression operator+(Expression a, Expression b) {
+  return both(Expression::Kind::add, std::move(a), std::move(b));
+}
 inline Expression operator-(Expression a, Expression b) {
   return both(Expression::Kind::subtract, std::move(a), std::move(b));
 }

@@ -19,7 +19,8 @@ constexpr double tolerance = 1e-9;
 std::string number_text(double value) {
   if (!std::isfinite(value)) return std::isnan(value) ? "not a number" : value < 0 ? "-infinity" : "infinity";
   std::array<char, 32> buffer{};
-  const auto [end, code] = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value, std::chars_format::general, 6);
+  const auto [end, code] =
+      std::to_chars(buffer.data(), buffer.data() + buffer.size(), value, std::chars_format::general, 6);
   return {buffer.data(), end};
 }
 
@@ -35,8 +36,8 @@ void check_parallel(const Nest& nest, std::vector<Defect>& found) {
     const auto first = std::find_if(verdict.blocking.begin(), verdict.blocking.end(), flows);
     const std::size_t shown = first == verdict.blocking.end() ? verdict.blocking.front() : *first;
     found.push_back({"loop " + nest.loops[static_cast<std::size_t>(loop)].name + " is claimed parallel, but " +
-                     text_of(own, all[shown]) + " binds its iterations, and " + std::to_string(verdict.blocking.size() - 1) +
-                     " more do"});
+                     text_of(own, all[shown]) + " binds its iterations, and " +
+                     std::to_string(verdict.blocking.size() - 1) + " more do"});
   }
 }
 
@@ -50,7 +51,8 @@ std::string cell_text(const Cells& cells, std::size_t cell) {
   return subscripts.empty() ? "" : "[" + joined(subscripts, ",") + "]";
 }
 
-std::optional<std::string> difference(const std::string& name, const Cells& a, const Cells& b, const std::string& other) {
+std::optional<std::string> difference(const std::string& name, const Cells& a, const Cells& b,
+                                      const std::string& other) {
   if (a.first != b.first || a.size != b.size) return name + " has another shape than in " + other;
   double worst = 0;
   std::size_t at = 0;

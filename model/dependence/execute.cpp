@@ -11,7 +11,7 @@
 namespace napkin::dependence {
 namespace {
 
-constexpr std::int64_t most = std::int64_t{1} << 26;
+constexpr std::int64_t most = std::int64_t{1} << 24;
 
 std::uint64_t mixed(std::uint64_t x) {  // splitmix64's finaliser
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9U;
@@ -46,7 +46,7 @@ class Run {
   void refuse_huge() const {
     Count iterations = 1;
     for (const Loop& l : nest_.loops) iterations *= l.size();
-    if (iterations > most) throw Error(nest_.name, "too many iterations to run", "at most 2^26");
+    if (iterations > most) throw Error(nest_.name, "too many iterations to run", "at most 2^24");
   }
 
   void allocate() {
@@ -57,7 +57,7 @@ class Run {
     for (auto& [name, values] : store_) {
       Count cells = 1;
       for (std::int64_t size : values.size) cells *= size;
-      if (cells > most) throw Error(nest_.name, "'" + name + "' has too many cells to run", "at most 2^26");
+      if (cells > most) throw Error(nest_.name, "'" + name + "' has too many cells to run", "at most 2^24");
       values.cells.assign(static_cast<std::size_t>(cells.get()), std::numeric_limits<double>::quiet_NaN());
       values.written.assign(values.cells.size(), false);
     }
@@ -195,7 +195,8 @@ class Run {
 }  // namespace
 
 std::size_t Cells::index(const std::vector<std::int64_t>& subscripts) const {
-  if (subscripts.size() != size.size()) throw Error("a cell", "wrong number of subscripts", std::to_string(size.size()));
+  if (subscripts.size() != size.size())
+    throw Error("a cell", "wrong number of subscripts", std::to_string(size.size()));
   std::int64_t cell = 0;
   for (std::size_t i = 0; i < subscripts.size(); ++i) {
     const std::int64_t offset = subscripts[i] - first[i];

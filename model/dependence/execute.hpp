@@ -43,10 +43,10 @@ struct Access {
 };
 
 /// Runs all iterations in the nest's own order and returns every array. A temporary that is read before it is written
-/// throws Error that names the statement; so does a nest of more than 2^26 statement instances or cells.
+/// throws Error that names the statement; so does a nest of more than 2^24 statement instances or cells.
 [[nodiscard]] Store execute(const Nest& nest, const Given& given);
-/// The same with the loops in another order (a permutation of all LoopIds, outermost first), legal or not. `observe`, if
-/// any, sees every access in the order in which they happen: reads before the write of the same statement.
+/// The same with the loops in another order (a permutation of all LoopIds, outermost first), legal or not. `observe`,
+/// if any, sees every access in the order in which they happen: reads before the write of the same statement.
 [[nodiscard]] Store execute(const Nest& nest, const Given& given, const std::vector<LoopId>& order,
                             const std::function<void(const Access&)>& observe = {});
 

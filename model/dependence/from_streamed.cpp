@@ -29,7 +29,8 @@ class Builder {
   StreamedNest run() {
     name_arrays();
     outer_loops();
-    for (const auto& [phase, program] : {std::pair{Phase::head, &s_.head}, {Phase::loop, &s_.loop}, {Phase::tail, &s_.tail}}) {
+    for (const auto& [phase, program] :
+         {std::pair{Phase::head, &s_.head}, {Phase::loop, &s_.loop}, {Phase::tail, &s_.tail}}) {
       phase_ = phase;
       for (const napkin::Statement& statement : *program) translate(statement);
     }
@@ -58,6 +59,7 @@ class Builder {
 
   LoopId new_loop(AxisId axis, const std::string& name) {
     result_.nest.loops.push_back({names_.fresh(name), 0, sizes_[static_cast<std::size_t>(axis)], {}});
+    result_.axes.push_back(axis);
     return static_cast<LoopId>(result_.nest.loops.size()) - 1;
   }
   const std::string& axis_name(AxisId axis) const { return d_.axes[static_cast<std::size_t>(axis)].name; }
@@ -78,7 +80,8 @@ class Builder {
   // New inner loops for the whole ones of these axes, beside those of `pass`.
   Pass inner(const Axes& axes, Pass pass = {}) {
     for (AxisId axis : axes) {
-      if (is_whole(axis) && pass.count(axis) == 0) pass[axis] = new_loop(axis, axis_name(axis) + "_" + std::to_string(++inner_));
+      if (is_whole(axis) && pass.count(axis) == 0)
+        pass[axis] = new_loop(axis, axis_name(axis) + "_" + std::to_string(++inner_));
     }
     return pass;
   }
@@ -164,7 +167,8 @@ class Builder {
   void emit_in(std::vector<LoopId> loops, const Reference& target, Expression value, const Pass& pass) {
     for (const auto& [axis, loop] : pass) loops.push_back(loop);
     std::sort(loops.begin(), loops.end());
-    Statement s{"S" + std::to_string(result_.nest.statements.size() + 1), std::move(loops), target, std::move(value), {}};
+    Statement s{
+        "S" + std::to_string(result_.nest.statements.size() + 1), std::move(loops), target, std::move(value), {}};
     result_.nest.statements.push_back(std::move(s));
   }
 
@@ -226,10 +230,12 @@ class Builder {
 
   void compute(const napkin::Statement& s) {
     const Operation& o = op(*s.operation);
-    const bool online = s_.operations[static_cast<std::size_t>(*s.operation)].accumulator == AccumulatorKind::online_softmax;
+    const bool online =
+        s_.operations[static_cast<std::size_t>(*s.operation)].accumulator == AccumulatorKind::online_softmax;
     if (s.array) {  // the log-sum-exp of a streamed softmax
       const Pass pass = inner(array(*s.array).axes);
-      emit(low(*s.array, pass), use(state(*s.operation, 0, pass)) + call("log", use(state(*s.operation, 2, pass))), pass);
+      emit(low(*s.array, pass), use(state(*s.operation, 0, pass)) + call("log", use(state(*s.operation, 2, pass))),
+           pass);
     } else if (online) {
       online_softmax(*s.operation);
     } else if (o.kind == OpKind::softmax) {
@@ -284,7 +290,8 @@ class Builder {
     emit(state(id, 0, row), use(maximum(row)), row);
     emit(state(id, 2, row), use(state(id, 1, row)) * use(state(id, 2, row)), row);
     const Pass second = inner(o.own, row);
-    emit(low(o.outputs[0], second), call("exp", scaled(o, use(low(o.inputs[0], second))) - use(maximum(second))), second);
+    emit(low(o.outputs[0], second), call("exp", scaled(o, use(low(o.inputs[0], second))) - use(maximum(second))),
+         second);
     emit(state(id, 2, second), use(state(id, 2, second)) + use(low(o.outputs[0], second)), second);
   }
 
@@ -309,13 +316,15 @@ class Builder {
     emit(low(o.outputs[0], third), call("exp", argument(third) - use(at(top, third))) / use(at(sum, third)), third);
   }
 
-  // The second launch: partial results become whole (theory 16). -------------------------------------------------------
+  // The second launch: partial results become whole (theory 16).
+  // -------------------------------------------------------
 
   void combine_all() {
     std::vector<ArrayId> done;
     for (const bool weighted : {false, true}) {  // the log-sum-exp comes first: the weights need it
       for (const Combine& c : s_.combines) {
-        if ((c.kind == Combine::Kind::weighted) != weighted || std::count(done.begin(), done.end(), c.array) > 0) continue;
+        if ((c.kind == Combine::Kind::weighted) != weighted || std::count(done.begin(), done.end(), c.array) > 0)
+          continue;
         done.push_back(c.array);
         combine(c);
       }
@@ -323,7 +332,8 @@ class Builder {
   }
 
   Reference parts(ArrayId id, const Pass& pass) const {
-    Reference r{parts_[static_cast<std::size_t>(id)], std::vector<Subscript>(copied_axes(id).size())};  // of copies, the first
+    Reference r{parts_[static_cast<std::size_t>(id)],
+                std::vector<Subscript>(copied_axes(id).size())};  // of copies, the first
     for (AxisId axis : split_axes(id)) r.subscripts.push_back({pass.at(axis), 0});
     const Reference own = combined(id, pass);
     r.subscripts.insert(r.subscripts.end(), own.subscripts.begin(), own.subscripts.end());
@@ -361,7 +371,8 @@ class Builder {
       emit_in({}, combined(c.array, whole), use(top) + call("log", own(whole)), whole);
     } else if (c.kind == Combine::Kind::weighted) {
       const ArrayId lse = *c.log_sum_exp;
-      emit_in({}, combined(c.array, each), own(each) + call("exp", use(parts(lse, each)) - use(combined(lse, each))) * part, each);
+      emit_in({}, combined(c.array, each),
+              own(each) + call("exp", use(parts(lse, each)) - use(combined(lse, each))) * part, each);
     } else {
       emit_in({}, combined(c.array, each), maximum ? larger(own(each), part) : own(each) + part, each);
     }
@@ -403,9 +414,11 @@ std::vector<std::string> disagreements(const Streamed& streamed) {
   const LoopVerdict& stream = verdicts[static_cast<std::size_t>(*made.stream)];
   const std::string& name = made.nest.loops[static_cast<std::size_t>(*made.stream)].name;
   const bool maintains = !streamed.maintained.empty() || !streamed.auxiliaries.empty();
-  if (maintains && stream.carried.empty()) found.push_back("axis " + name + " streams what is maintained, but carries nothing");
+  if (maintains && stream.carried.empty())
+    found.push_back("axis " + name + " streams what is maintained, but carries nothing");
   if (!maintains && !stream.carried.empty()) {
-    found.push_back("axis " + name + " maintains nothing, but carries " + text_of(made.nest, all[stream.carried.front()]));
+    found.push_back("axis " + name + " maintains nothing, but carries " +
+                    text_of(made.nest, all[stream.carried.front()]));
   }
   return found;
 }

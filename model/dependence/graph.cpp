@@ -32,7 +32,8 @@ Kind kind_of(const Use& source, const Use& sink) {
   return sink.write ? Kind::waw : Kind::raw;
 }
 
-// In one iteration: the list of statements decides; a statement reads before it writes, and has no pair with itself else.
+// In one iteration: the list of statements decides; a statement reads before it writes, and has no pair with itself
+// else.
 bool precedes(const Use& source, const Use& sink) {
   if (source.statement != sink.statement) return source.statement < sink.statement;
   return !source.write && sink.write;

@@ -37,8 +37,7 @@ Nest load_nest(const std::string& name_or_path) {
   for (const EmbeddedFile& file : embedded_files()) {
     if (nest_name(file.path) == name_or_path) return parse_nest(file.text, std::string(file.path));
   }
-  throw Error(name_or_path, "no such nest",
-              one_of(name_or_path, builtin_nests()) + ", or the path of a nest's .yaml");
+  throw Error(name_or_path, "no such nest", one_of(name_or_path, builtin_nests()) + ", or the path of a nest's .yaml");
 }
 
 }  // namespace napkin::dependence

@@ -3,19 +3,26 @@
 namespace napkin::dependence {
 namespace {
 
-const Statement& statement_of(const Nest& nest, StatementId id) { return nest.statements[static_cast<std::size_t>(id)]; }
+const Statement& statement_of(const Nest& nest, StatementId id) {
+  return nest.statements[static_cast<std::size_t>(id)];
+}
 
 }  // namespace
 
 Meeting::Meeting(const Nest& nest, StatementId from, const Reference& source, StatementId to, const Reference& sink)
-    : nest_(&nest), from_(from), to_(to), system_(1 + statement_of(nest, from).loops.size() + statement_of(nest, to).loops.size()) {
+    : nest_(&nest),
+      from_(from),
+      to_(to),
+      system_(1 + statement_of(nest, from).loops.size() + statement_of(nest, to).loops.size()) {
   std::size_t next = 1;
   const auto terms = [&](StatementId id) {
     std::vector<Term> all;
     for (std::size_t l = 0; l < nest.loops.size(); ++l) {
       const auto loop = static_cast<LoopId>(l);
-      if (statement_of(nest, id).in(loop)) all.push_back({next++, 0});
-      else all.push_back({0, nest.stands_after(id, loop) ? nest.loops[l].end - 1 : nest.loops[l].begin});
+      if (statement_of(nest, id).in(loop))
+        all.push_back({next++, 0});
+      else
+        all.push_back({0, nest.stands_after(id, loop) ? nest.loops[l].end - 1 : nest.loops[l].begin});
     }
     return all;
   };

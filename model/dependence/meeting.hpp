@@ -32,7 +32,7 @@ class Meeting {
   void bound(const std::vector<Term>& terms, StatementId statement);
   void same_cell(const Reference& source, const Reference& sink);
   [[nodiscard]] static Term value_of(const std::vector<Term>& terms, const Subscript& subscript);
-  void difference_at_most(LoopId loop, std::int64_t c);   // sink - source <= c
+  void difference_at_most(LoopId loop, std::int64_t c);  // sink - source <= c
   void difference_at_least(LoopId loop, std::int64_t c);
 
   const Nest* nest_;

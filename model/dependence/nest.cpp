@@ -130,7 +130,8 @@ class Checker {
       }
     }
     for (const MemoryArray& a : nest_.arrays) {
-      if (ranks_.count(a.name) == 0) fail(a.location, a.name, "no statement uses this array", "a use, or no such array");
+      if (ranks_.count(a.name) == 0)
+        fail(a.location, a.name, "no statement uses this array", "a use, or no such array");
     }
   }
 
@@ -195,16 +196,15 @@ bool operator==(const Nest& a, const Nest& b) {
          a.claimed_parallel == b.claimed_parallel &&
          same(a.loops, b.loops,
               [](const Loop& x, const Loop& y) { return x.name == y.name && x.begin == y.begin && x.end == y.end; }) &&
-         same(a.arrays, b.arrays, [](const MemoryArray& x, const MemoryArray& y) {
-           return x.name == y.name && x.initial == y.initial;
-         }) &&
+         same(a.arrays, b.arrays,
+              [](const MemoryArray& x, const MemoryArray& y) { return x.name == y.name && x.initial == y.initial; }) &&
          same(a.statements, b.statements, [](const Statement& x, const Statement& y) {
            return x.name == y.name && x.loops == y.loops && x.target == y.target && x.value == y.value;
          });
 }
 
 const std::vector<Function>& functions() {
-  static const std::vector<Function> all = {{"exp", 1},  {"log", 1}, {"sqrt", 1}, {"tanh", 1},
+  static const std::vector<Function> all = {{"exp", 1}, {"log", 1}, {"sqrt", 1}, {"tanh", 1},
                                             {"erf", 1}, {"abs", 1}, {"max", 2},  {"min", 2}};
   return all;
 }

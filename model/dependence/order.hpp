@@ -12,10 +12,10 @@ namespace napkin::dependence {
 
 /// Why an order is illegal: a dependence whose vector, permuted, becomes lexicographically negative.
 struct Refusal {
-  std::size_t dependence = 0;        ///< index
-  std::vector<Component> vector;     ///< its vector in the nest's order, of the pairs that would be turned around
-  std::vector<Component> permuted;   ///< the same in the new order
-  std::string text;                  ///< "S1 -> S1 RAW A[i,j]: (1, -1) becomes (-1, 1)"
+  std::size_t dependence = 0;       ///< index
+  std::vector<Component> vector;    ///< its vector in the nest's order, of the pairs that would be turned around
+  std::vector<Component> permuted;  ///< the same in the new order
+  std::string text;                 ///< "S1 -> S1 RAW A[i,j]: (1, -1) becomes (-1, 1)"
 };
 
 struct Order {

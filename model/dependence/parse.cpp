@@ -148,15 +148,18 @@ class StatementParser {
     Subscript s;
     if (is_letter(line_.peek())) {
       s.loop = loop();
-      if (line_.accept('+')) s.offset = line_.integer(max_offset);
-      else if (line_.accept('-')) s.offset = -line_.integer(max_offset);
+      if (line_.accept('+'))
+        s.offset = line_.integer(max_offset);
+      else if (line_.accept('-'))
+        s.offset = -line_.integer(max_offset);
     } else if (line_.accept('-')) {
       s.offset = -line_.integer(max_offset);
     } else {
       s.offset = line_.integer(max_offset);
     }
     if (line_.peek() != ',' && line_.peek() != ']') {
-      line_.fail(line_.offset(), line_.found(), "',' or ']': a subscript is a loop, a loop + or - a number, or a number");
+      line_.fail(line_.offset(), line_.found(),
+                 "',' or ']': a subscript is a loop, a loop + or - a number, or a number");
     }
     return s;
   }
@@ -211,7 +214,8 @@ class StatementParser {
 
   // Bounds the depth of the tree, whatever its shape.
   void count_node() {
-    if (++nodes_ > max_nodes) line_.fail(line_.offset(), "too long an expression", "at most 2000 operands and operators");
+    if (++nodes_ > max_nodes)
+      line_.fail(line_.offset(), "too long an expression", "at most 2000 operands and operators");
   }
 
   Expression factor() {
@@ -300,7 +304,8 @@ class NestParser {
   }
   static void check_key(const std::string& key, const yaml::Node& value) {
     const Location& at = value.key_location();
-    if (!is_name(key)) throw Error(at, value.path(), "'" + key + "' is not a name", "a letter, then letters, digits or _");
+    if (!is_name(key))
+      throw Error(at, value.path(), "'" + key + "' is not a name", "a letter, then letters, digits or _");
     if (is_reserved(key)) throw Error(at, value.path(), "'" + key + "' is a word of the language", "another name");
   }
 

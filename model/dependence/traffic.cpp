@@ -6,12 +6,15 @@
 namespace napkin::dependence {
 namespace {
 
-const Statement& statement_of(const Nest& nest, StatementId id) { return nest.statements[static_cast<std::size_t>(id)]; }
+const Statement& statement_of(const Nest& nest, StatementId id) {
+  return nest.statements[static_cast<std::size_t>(id)];
+}
 
 class Counter {
  public:
-  Counter(const Nest& nest, const std::vector<Dependence>& all, const std::vector<LoopId>& order, std::size_t cached)
-      : nest_(nest), all_(all), order_(order), outer_(order.size() - std::min(cached, order.size())) {
+  Counter(const Nest& nest, const std::vector<Dependence>& all, const std::vector<LoopId>& order, std::size_t cached,
+          const std::vector<std::string>& names)
+      : nest_(nest), all_(all), order_(order), names_(names), outer_(order.size() - std::min(cached, order.size())) {
     for (const Statement& s : nest.statements) {
       if (nest.find_array(s.target.array) != nullptr) written_.push_back(s.target.array);
     }
@@ -30,7 +33,7 @@ class Counter {
     return copy != copies_.end() && s.value.kind == Expression::Kind::reference;
   }
 
-  // T = A, where this is T's only writer, every read of T is T as written, and nobody writes A.
+  // T = A, where this is T's only writer, nobody writes A, and every read of T can be read of A instead.
   void find_copy(const Statement& s) {
     if (!nest_.is_temporary(s.target.array) || s.value.kind != Expression::Kind::reference) return;
     const Reference& source = s.value.reference;
@@ -38,19 +41,34 @@ class Counter {
     for (const Statement& other : nest_.statements) {
       if (&other != &s && other.target.array == s.target.array) return;
       for (const Reference& r : other.reads()) {
-        if (r.array != s.target.array) continue;
-        const bool inside = std::all_of(s.loops.begin(), s.loops.end(), [&](LoopId l) { return other.in(l); });
-        if (!(r == s.target) || !inside) return;
+        if (r.array == s.target.array && !read_of_source(s, r, other)) return;
       }
     }
-    copies_.emplace(s.target.array, source);
+    copies_.emplace(s.target.array, &s);
+  }
+
+  // What reads of A stand for a read of T, if the reader's loops are those of the copy, up to loops of one name.
+  std::optional<Reference> read_of_source(const Statement& copy, const Reference& read, const Statement& reader) const {
+    if (!same_values(copy.target, read)) return std::nullopt;
+    std::map<LoopId, LoopId> renamed;
+    for (std::size_t i = 0; i < read.subscripts.size(); ++i) {
+      if (read.subscripts[i].loop) renamed[*copy.target.subscripts[i].loop] = *read.subscripts[i].loop;
+    }
+    for (LoopId l : copy.loops) {
+      if (!reader.in(renamed.emplace(l, l).first->second)) return std::nullopt;
+    }
+    Reference r = copy.value.reference;
+    for (Subscript& sub : r.subscripts) {
+      if (sub.loop) sub.loop = renamed.at(*sub.loop);
+    }
+    return r;
   }
 
   void statement(StatementId id) {
     const Statement& s = statement_of(nest_, id);
     if (is_copy_statement(s)) return;  // counted at its readers
     for (Reference r : s.reads()) {
-      if (const auto copy = copies_.find(r.array); copy != copies_.end()) r = copy->second;
+      if (const auto copy = copies_.find(r.array); copy != copies_.end()) r = *read_of_source(*copy->second, r, s);
       if (!nest_.is_temporary(r.array) || leaves_cache(id, r, false)) add(s, r, false);
     }
     if (!nest_.is_temporary(s.target.array) || leaves_cache(id, s.target, true)) add(s, s.target, true);
@@ -83,6 +101,15 @@ class Counter {
     return false;
   }
 
+  bool same_values(const Reference& a, const Reference& b) const {
+    const auto same = [&](const Subscript& x, const Subscript& y) {
+      if (x.offset != y.offset || x.loop.has_value() != y.loop.has_value()) return false;
+      return !x.loop || names_[static_cast<std::size_t>(*x.loop)] == names_[static_cast<std::size_t>(*y.loop)];
+    };
+    return a.array == b.array &&
+           std::equal(a.subscripts.begin(), a.subscripts.end(), b.subscripts.begin(), b.subscripts.end(), same);
+  }
+
   void add(const Statement& s, const Reference& r, bool store) {
     Move move{r, store, {}};
     const std::size_t deep = depth(r);
@@ -93,7 +120,7 @@ class Counter {
     }
     std::sort(move.loops.begin(), move.loops.end());
     for (Move& known : traffic_.moves) {
-      if (known.store != store || !(known.reference == r)) continue;
+      if (known.store != store || !same_values(known.reference, r)) continue;
       if (size(known.loops) < size(move.loops)) known = move;
       return;
     }
@@ -103,29 +130,46 @@ class Counter {
   const Nest& nest_;
   const std::vector<Dependence>& all_;
   const std::vector<LoopId>& order_;
+  const std::vector<std::string>& names_;
   std::size_t outer_;
   std::vector<std::string> written_;
-  std::map<std::string, Reference> copies_;
+  std::map<std::string, const Statement*> copies_;
   LoopTraffic traffic_;
 };
 
 }  // namespace
 
 LoopTraffic traffic_of(const Nest& nest, const std::vector<Dependence>& all, const std::vector<LoopId>& order,
-                       std::size_t cached) {
-  return Counter(nest, all, order, cached).run();
+                       std::size_t cached, const std::vector<std::string>& names) {
+  return Counter(nest, all, order, cached, names).run();
 }
 
-std::string formula(const Nest& nest, const LoopTraffic& traffic, bool stores) {
-  std::map<std::pair<std::size_t, std::vector<LoopId>>, int> terms;
+LoopTraffic traffic_of(const Nest& nest, const std::vector<Dependence>& all, const std::vector<LoopId>& order,
+                       std::size_t cached) {
+  return traffic_of(nest, all, order, cached, loop_names(nest));
+}
+
+std::vector<std::string> loop_names(const Nest& nest) {
+  std::vector<std::string> names;
+  for (const Loop& l : nest.loops) names.push_back(l.name);
+  return names;
+}
+
+std::string formula(const std::vector<std::string>& names, const LoopTraffic& traffic, bool stores) {
+  std::map<std::pair<std::size_t, std::vector<std::string>>, int> terms;
+  std::vector<std::pair<std::size_t, std::vector<std::string>>> in_order;
   for (const Move& m : traffic.moves) {
-    if (m.store == stores) ++terms[{m.loops.size(), m.loops}];
-  }
-  std::vector<std::string> words;
-  for (const auto& [key, times] : terms) {
+    if (m.store != stores) continue;
     std::vector<std::string> factors;
-    if (times > 1 || key.second.empty()) factors.push_back(std::to_string(times));
-    for (LoopId l : key.second) factors.push_back(nest.loops[static_cast<std::size_t>(l)].name);
+    for (LoopId l : m.loops) factors.push_back(names[static_cast<std::size_t>(l)]);
+    const auto term = std::pair(factors.size(), factors);
+    if (++terms[term] == 1) in_order.push_back(term);
+  }
+  std::stable_sort(in_order.begin(), in_order.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::vector<std::string> words;
+  for (const auto& term : in_order) {
+    std::vector<std::string> factors = term.second;
+    if (terms[term] > 1 || factors.empty()) factors.insert(factors.begin(), std::to_string(terms[term]));
     words.push_back(joined(factors, " "));
   }
   return words.empty() ? "0" : joined(words, " + ");

@@ -30,12 +30,19 @@ struct LoopTraffic {
   Count load, store;  ///< values
 };
 
-/// The traffic of one order (a permutation of all loops), of which the `cached` innermost run within the cache. Throws
-/// Overflow for sizes whose products do not fit 64 bits.
+/// The traffic of one order (a permutation of all loops), of which the `cached` innermost run within the cache. Loops
+/// that have the same name in `names` (by LoopId) walk over the same values: what they touch within the cache is one.
+/// Throws Overflow for sizes whose products do not fit 64 bits.
+[[nodiscard]] LoopTraffic traffic_of(const Nest& nest, const std::vector<Dependence>& dependences,
+                                     const std::vector<LoopId>& order, std::size_t cached,
+                                     const std::vector<std::string>& names);
+/// The same where every loop walks over values of its own.
 [[nodiscard]] LoopTraffic traffic_of(const Nest& nest, const std::vector<Dependence>& dependences,
                                      const std::vector<LoopId>& order, std::size_t cached);
+/// The names of the loops, by LoopId.
+[[nodiscard]] std::vector<std::string> loop_names(const Nest& nest);
 
-/// "2 i + i j + i d" of the loads or stores, in names of loops, fewest loops first; "0" for none.
-[[nodiscard]] std::string formula(const Nest& nest, const LoopTraffic& traffic, bool stores);
+/// "2 i + i j + i d" of the loads or stores, in these names of loops, fewest loops first; "0" for none.
+[[nodiscard]] std::string formula(const std::vector<std::string>& names, const LoopTraffic& traffic, bool stores);
 
 }  // namespace napkin::dependence

@@ -178,7 +178,8 @@ void check_sides(const Nest& before, const Nest& after, LoopId loop) {
       if (other == loop || statement.in(other)) continue;
       const bool was = before.stands_after(before.statement(statement.name), other);
       if (was == after.stands_after(static_cast<StatementId>(s), other)) continue;
-      throw Error(before.name, "cannot hoist: " + statement.name + " would change sides of loop " + loop_name(before, other),
+      throw Error(before.name,
+                  "cannot hoist: " + statement.name + " would change sides of loop " + loop_name(before, other),
                   "statements whose loops nest");
     }
   }
@@ -215,13 +216,13 @@ Step privatise(const Nest& nest) {
       front.push_back({l, 0});
       names.push_back(loop_name(nest, l));
     }
-    for_each_reference_of(step.nest, array, [&](Reference& r) {
-      r.subscripts.insert(r.subscripts.begin(), front.begin(), front.end());
-    });
+    for_each_reference_of(step.nest, array,
+                          [&](Reference& r) { r.subscripts.insert(r.subscripts.begin(), front.begin(), front.end()); });
     done.push_back(array + "[" + joined(names, ",") + "]");
   }
-  step.text = done.empty() ? "no temporary is shared between iterations"
-                           : "each iteration writes these before it reads them, so it gets cells of its own: " + joined(done);
+  step.text = done.empty()
+                  ? "no temporary is shared between iterations"
+                  : "each iteration writes these before it reads them, so it gets cells of its own: " + joined(done);
   check(step.nest);
   return step;
 }
@@ -242,13 +243,15 @@ Step hoist(const Nest& nest, const std::vector<std::string>& names, const std::s
   for (const std::string& name : names) {
     const Statement& s = step.nest.statements[static_cast<std::size_t>(step.nest.statement(name))];
     const auto r = reference_to(s, id);
-    if (r) throw Error(nest.name, name + " depends on " + loop + " by " + print_reference(step.nest, *r), "leave it there");
+    if (r)
+      throw Error(nest.name, name + " depends on " + loop + " by " + print_reference(step.nest, *r), "leave it there");
   }
   step.text = joined(names) + " do not depend on " + loop;
   if (const Dependence* d = changed_by(nest, all, names, id)) {
     step.preserves = false;
-    step.text += ", and yet ran once for each of its iterations, each taking what the one before left: " +
-                 text_of(nest, *d) + ". Now they run once, which changes the result";
+    step.text +=
+        ", and yet ran once for each of its iterations, each taking what the one before left: " + text_of(nest, *d) +
+        ". Now they run once, which changes the result";
   }
   move_out(step.nest, names, id);
   check_sides(nest, step.nest, id);

@@ -32,7 +32,8 @@ struct Step {
 /// where that changes the result, because the author meant them to run once. Never all statements of the loop.
 [[nodiscard]] std::vector<std::string> hoistable(const Nest& nest, const std::string& loop, bool meant_once);
 
-/// Puts another assignment in place of a statement: "S10(i,j,d) o = ...". Throws Error for an unknown name or a bad text.
+/// Puts another assignment in place of a statement: "S10(i,j,d) o = ...". Throws Error for an unknown name or a bad
+/// text.
 [[nodiscard]] Step replace(const Nest& nest, const std::string& statement, const std::string& why);
 
 /// privatise, then what can be hoisted, from the innermost loop outward; steps that would change nothing are left out.

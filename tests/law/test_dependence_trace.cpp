@@ -34,7 +34,8 @@ std::optional<Nest> random_nest(Random& random) {
   const std::size_t loops = 1 + below(random, 3);
   for (std::size_t l = 0; l < loops; ++l) {
     const auto begin = static_cast<std::int64_t>(below(random, 3)) - 1;
-    nest.loops.push_back({std::string(1, "ijk"[l]), begin, begin + 1 + static_cast<std::int64_t>(below(random, 4)), {}});
+    nest.loops.push_back(
+        {std::string(1, "ijk"[l]), begin, begin + 1 + static_cast<std::int64_t>(below(random, 4)), {}});
   }
   const std::size_t ranks[] = {below(random, 3), 1 + below(random, 2), below(random, 2)};
   const auto reference = [&](std::size_t array, const std::vector<LoopId>& in) {
@@ -97,7 +98,9 @@ void widen(std::map<Key, Bounds>& all, const Key& key, const Bounds& bounds) {
 bool depend(const Access& a, const Access& b) {
   return a.array == b.array && a.subscripts == b.subscripts && (a.write || b.write);
 }
-bool same_instance(const Access& a, const Access& b) { return a.statement == b.statement && a.iteration == b.iteration; }
+bool same_instance(const Access& a, const Access& b) {
+  return a.statement == b.statement && a.iteration == b.iteration;
+}
 
 std::map<Key, Bounds> traced(const Nest& nest) {
   const std::vector<Access> trace = trace_of(nest);
@@ -134,13 +137,17 @@ std::map<Key, Bounds> analysed(const Nest& nest) {
 bool keeps_all(const Nest& nest, const std::vector<LoopId>& order) {
   std::map<std::pair<StatementId, std::vector<std::int64_t>>, std::size_t> place;
   std::size_t clock = 0;
-  (void)execute(nest, [](const std::string&, const auto&) { return 0.0; }, order,
-                [&](const Access& a) { place[{a.statement, a.iteration}] = clock++; });
+  (void)execute(
+      nest, [](const std::string&, const auto&) { return 0.0; }, order,
+      [&](const Access& a) {
+        place[{a.statement, a.iteration}] = clock++;
+      });
   const std::vector<Access> trace = trace_of(nest);
   for (std::size_t i = 0; i < trace.size(); ++i) {
     for (std::size_t j = i + 1; j < trace.size(); ++j) {
       if (!depend(trace[i], trace[j]) || same_instance(trace[i], trace[j])) continue;
-      if (place.at({trace[i].statement, trace[i].iteration}) > place.at({trace[j].statement, trace[j].iteration})) return false;
+      if (place.at({trace[i].statement, trace[i].iteration}) > place.at({trace[j].statement, trace[j].iteration}))
+        return false;
     }
   }
   return true;
@@ -222,7 +229,8 @@ std::int64_t fetched(const Nest& nest, const Statement& s, const Reference& r, c
     std::set<std::vector<std::int64_t>> cells{{}};
     for (const Subscript& sub : r.subscripts) {
       std::set<std::vector<std::int64_t>> longer;
-      const bool inside = sub.loop && std::find(order.begin() + static_cast<std::ptrdiff_t>(outer), order.end(), *sub.loop) != order.end();
+      const bool inside = sub.loop && std::find(order.begin() + static_cast<std::ptrdiff_t>(outer), order.end(),
+                                                *sub.loop) != order.end();
       for (std::vector<std::int64_t> cell : cells) {
         const auto l = static_cast<std::size_t>(sub.loop.value_or(0));
         const std::int64_t first = !sub.loop ? 0 : inside ? nest.loops[l].begin : at[l];
@@ -262,8 +270,8 @@ TEST_CASE("traffic of matrix products in every order is what a small cache fetch
   Random random(4);
   for (int trial = 0; trial < 200; ++trial) {
     std::ostringstream text;
-    text << "nest: matmul\nloops: {i: " << 1 + random() % 5 << ", j: " << 1 + random() % 5 << ", k: " << 1 + random() % 5
-         << "}\narrays: {A: , B: , C: 0, R: }\nstatements:\n  - S0(i) r[i] = R[i]\n"
+    text << "nest: matmul\nloops: {i: " << 1 + random() % 5 << ", j: " << 1 + random() % 5
+         << ", k: " << 1 + random() % 5 << "}\narrays: {A: , B: , C: 0, R: }\nstatements:\n  - S0(i) r[i] = R[i]\n"
          << "  - S1(i,j,k) C[i,j] = C[i,j] + A[i,k] * B[k,j] * r[i]\noutputs: [C]\n";
     const Nest nest = parse_nest(text.str(), "matmul");
     const Statement& s = nest.statements[1];
@@ -272,7 +280,8 @@ TEST_CASE("traffic of matrix products in every order is what a small cache fetch
       for (std::size_t cached = 0; cached <= 3; ++cached) {
         std::int64_t load = 0;
         for (const Reference& r : s.reads()) {
-          load += fetched(nest, s, nest.is_temporary(r.array) ? nest.statements[0].value.reference : r, order.loops, cached);
+          load += fetched(nest, s, nest.is_temporary(r.array) ? nest.statements[0].value.reference : r, order.loops,
+                          cached);
         }
         const LoopTraffic traffic = traffic_of(nest, all, order.loops, cached);
         CAPTURE(text.str());

@@ -1,5 +1,5 @@
-// The streamed program as a loop nest: it computes what the diagram says, and its own dependences agree with the labels:
-// grouped axes are parallel loops, the streamed axis carries what is maintained.
+// The streamed program as a loop nest: it computes what the diagram says, and its own dependences agree with the
+// labels: grouped axes are parallel loops, the streamed axis carries what is maintained.
 
 #include <doctest/doctest.h>
 
@@ -54,10 +54,11 @@ int for_all_roles(const Diagram& d, F&& f) {
 }
 
 Diagram small_attention() {
-  return parse_diagram("algorithm: small\naxes: {q: , x: , d: }\ninputs: [\"Q[q,d]\", \"K[x,d]\", \"V[x,d]\"]\noperations:\n"
-                       "  - S[q,x] = contract over d (Q, K)\n  - P[q,x] = softmax over x (S) scale d^-1/2\n"
-                       "  - O[q,d] = contract over x (P, V)\noutputs: [O]\n",
-                       "small.yaml");
+  return parse_diagram(
+      "algorithm: small\naxes: {q: , x: , d: }\ninputs: [\"Q[q,d]\", \"K[x,d]\", \"V[x,d]\"]\noperations:\n"
+      "  - S[q,x] = contract over d (Q, K)\n  - P[q,x] = softmax over x (S) scale d^-1/2\n"
+      "  - O[q,d] = contract over x (P, V)\noutputs: [O]\n",
+      "small.yaml");
 }
 
 TEST_CASE("every built-in diagram: dependences agree with the default labels") {

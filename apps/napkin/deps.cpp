@@ -1,0 +1,98 @@
+// napkin deps: what must stay in order in a loop nest, or in the streamed program of an algorithm, and what need not.
+
+#include <functional>
+
+#include "apps/library/arguments.hpp"
+#include "apps/napkin/ask.hpp"
+#include "apps/napkin/commands.hpp"
+#include "apps/report/deps.hpp"
+#include "apps/report/file.hpp"
+#include "apps/report/graphviz.hpp"
+#include "model/dependence/defects.hpp"
+#include "model/dependence/from_streamed.hpp"
+#include "model/dependence/library.hpp"
+#include "model/diagram/library.hpp"
+#include "model/fusion/derive.hpp"
+
+namespace napkin::cli {
+namespace {
+
+using report::Dependences;
+using report::Style;
+
+std::string title(const Style& style, const std::string& text) { return "\n" + style.strong(text) + "\n"; }
+
+/// What the author claims and does not hold; then the steps that free more loops.
+std::string improvements(const dependence::Nest& nest, const Style& style) {
+  std::string text;
+  for (const dependence::Defect& defect : dependence::find_defects(nest)) {
+    if (text.empty()) text += title(style, "defects");
+    text += "  " + report::wrapped(defect.text, 110, "    ") + "\n";
+  }
+  const std::vector<dependence::Step> steps = dependence::improve(nest);
+  if (steps.empty()) return text;
+  text += title(style, "steps");
+  for (const dependence::Step& step : steps) {
+    const std::string line = step.name + (step.preserves ? ": " : " (changes the result): ") + step.text;
+    text += "  " + report::wrapped(line, 110, "    ") + "\n    " +
+            report::summary_of(report::dependences_of(step.nest)) + "\n";
+  }
+  const Dependences last = report::dependences_of(steps.back().nest);
+  std::vector<std::string> sets;
+  for (const auto& members : last.recurrences) {
+    std::vector<std::string> names;
+    for (dependence::StatementId s : members) names.push_back(last.nest.statements[static_cast<std::size_t>(s)].name);
+    sets.push_back("{" + joined(names) + "}");
+  }
+  text += "  recurrences left: " + (sets.empty() ? "none" : joined(sets)) + "\n";
+  return text + title(style, "orders after these steps") + report::orders_text(last, style);
+}
+
+std::string labels(const Streamed& streamed, const Style& style) {
+  std::string text = title(style, "labels");
+  const std::vector<std::string> apart = dependence::disagreements(streamed);
+  for (const std::string& sentence : apart) text += "  " + sentence + "\n";
+  if (apart.empty()) text += "  agree: grouped axes are parallel, the streamed axis carries what is maintained\n";
+  return text;
+}
+
+Reply reply(const Arguments& arguments, const Dependences& found, const std::function<std::string()>& more,
+            const Style& style) {
+  Reply reply;
+  const bool json = arguments.has("--json");
+  reply.out = json ? report::line_of(report::json_of(found)) : report::text_of(found, style) + more();
+  if (arguments.has("--svg")) {
+    const std::string path = arguments.need("--svg", "a path for the picture");
+    report::write_file(path, report::svg_of_dot(report::dot_of(found), "--svg"), "--svg");
+  }
+  return reply;
+}
+
+Reply run(const Arguments& arguments, const Style& style) {
+  if (arguments.has("--nest")) {
+    if (arguments.operand)
+      throw Error("--nest", "together with ALGORITHM " + in_quotes(*arguments.operand), "one of the two");
+    const dependence::Nest nest = dependence::load_nest(
+        arguments.need("--nest", "a nest's file, or one of " + joined(dependence::builtin_nests())));
+    return reply(
+        arguments, report::dependences_of(nest), [&] { return improvements(nest, style); }, style);
+  }
+  const Streamed streamed = derive(load_diagram(arguments.need_operand(
+      "ALGORITHM", "a built-in name (napkin list algorithms), a path to a YAML file, or --nest FILE")));
+  const Dependences found = report::dependences_of(dependence::nest_of(streamed), streamed.diagram);
+  return reply(
+      arguments, found, [&] { return labels(streamed, style); }, style);
+}
+
+}  // namespace
+
+Command deps_command() {
+  return {"deps", "what must stay in order: dependences, recurrences, parallel loops, loop orders and their traffic",
+          algorithm_operand(),
+          options({{{"--nest", "FILE", "a loop nest instead of an algorithm: a file, or a built-in one's name"},
+                    {"--svg", "FILE", "also draw the graph (with graphviz)"},
+                    json_option()}}),
+          run};
+}
+
+}  // namespace napkin::cli

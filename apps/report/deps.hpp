@@ -1,0 +1,48 @@
+#pragma once
+// The dependences of a loop nest as a report: text, JSON, a graph.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "apps/report/json.hpp"
+#include "apps/report/table.hpp"
+#include "model/dependence/from_streamed.hpp"
+#include "model/dependence/order.hpp"
+#include "model/dependence/traffic.hpp"
+#include "model/dependence/transform.hpp"
+
+namespace napkin::report {
+
+/// One nest, and all that follows from it.
+struct Dependences {
+  dependence::Nest nest;
+  std::size_t outer = 0;           ///< loops that are permuted: the outermost ones
+  std::size_t cached = 0;          ///< innermost loops that run within the cache
+  bool sizes_matter = true;        ///< false: the sizes stand for any; traffic is told as a formula only
+  std::vector<std::string> names;  ///< by LoopId: loops of one name walk over the same values
+  std::vector<dependence::Dependence> edges;
+  std::vector<std::vector<dependence::StatementId>> recurrences;
+  std::vector<dependence::LoopVerdict> loops;
+  std::vector<dependence::Order> orders;
+  std::vector<dependence::LoopTraffic> traffic;  ///< by order; empty moves where the order is illegal
+};
+
+/// Of a nest with sizes, whose innermost loop runs within the cache.
+[[nodiscard]] Dependences dependences_of(const dependence::Nest& nest);
+/// Of a streamed program; the inner loops of its statements run within the cache.
+[[nodiscard]] Dependences dependences_of(const dependence::StreamedNest& made, const Diagram& diagram);
+
+/// {"edges", "sccs", "loops", "orders"} of design section 5. A vector has a text for each loop ("1", "+", "*", ...),
+/// null where the loop is not common to both statements.
+[[nodiscard]] Json json_of(const Dependences& dependences);
+/// Statements, edges, recurrences, loops, orders.
+[[nodiscard]] std::string text_of(const Dependences& dependences, const Style& style);
+/// Loops and orders in two lines: what steps have won.
+[[nodiscard]] std::string summary_of(const Dependences& dependences);
+/// The orders alone.
+[[nodiscard]] std::string orders_text(const Dependences& dependences, const Style& style);
+/// The graph in graphviz's language; recurrences are boxes, RAW solid, WAR dashed, WAW dotted, carried ones coloured.
+[[nodiscard]] std::string dot_of(const Dependences& dependences);
+
+}  // namespace napkin::report
