@@ -10,15 +10,21 @@ double real(Count count) { return static_cast<double>(count); }
 
 double size_of(DType type) { return bits(type) / 8.0; }
 
+/// Results of one warp instruction a thread: half-width types are packed in pairs.
+double packed(const Unit& unit) {
+  const std::string_view name = unit.name;
+  return name == "fp16" || name == "conversion" || name == "conversion_fp8" ? 2 : 1;
+}
+
 const Diagram& diagram(const PlacedDiagram& placed) { return placed.streamed->diagram; }
 
 /// Elements of an array that one block touches: per iteration where `chunked`, else with the streamed axis in full.
 double elements(const PlacedDiagram& placed, ArrayId array, bool chunked) {
   const PlacedLevel& block = placed.block();
+  const AxisId stream = chunked ? placed.streamed->stream.value_or(-1) : -1;
   double product = 1;
   for (const AxisId axis : diagram(placed).arrays[static_cast<std::size_t>(array)].axes) {
-    const bool stream = placed.streamed->stream == axis;
-    product *= real(stream && chunked ? block.chunk : block.extent[static_cast<std::size_t>(axis)]);
+    product *= real(axis == stream ? block.chunk : block.extent[static_cast<std::size_t>(axis)]);
   }
   return product;
 }
@@ -110,14 +116,14 @@ void tensor_work(const PlacedDiagram& placed, const PlacedOperation& op, BlockLo
     const Unit* fp32 = placed.machine->unit("fp32");
     if (fp32 == nullptr || !fp32->per_clock.known()) return;
     const double products = real(op.m) * real(op.n) * real(op.k);
-    PipeLoad& pipe = load.pipe("fp32");
+    PipeLoad& pipe = load.pipe(*fp32);
     pipe.vector = true;
     add(pipe, op.phase, products / fp32->per_clock.best().value);
     gathered.slots(op.phase, products / real(placed.machine->limits.warp_size));
     return;
   }
   const Pieces pieces = instructions(placed, op);
-  add(load.pipe("tensor"), op.phase, pieces.clocks);
+  add(load.pipes[0], op.phase, pieces.clocks);
   operand_traffic(placed, op, pieces, gathered);
 }
 
@@ -128,11 +134,10 @@ void vector_work(const PlacedDiagram& placed, const PlacedOperation& op, BlockLo
     if (!unit.per_clock.known()) continue;
     const double rate = unit.per_clock.best().value * units_a_node(*placed.machine, unit.level);
     const double amount = unit.what == "flop" ? 2 * work.amount : work.amount;  // a multiply-add is one result
-    PipeLoad& pipe = load.pipe(unit.name);
+    PipeLoad& pipe = load.pipe(unit);
     pipe.vector = true;
     add(pipe, op.phase, amount / rate);
-    const double packed = unit.name == "fp16" || unit.name == "conversion" || unit.name == "conversion_fp8" ? 2 : 1;
-    gathered.slots(op.phase, work.amount / (packed * real(placed.machine->limits.warp_size)));
+    gathered.slots(op.phase, work.amount / (packed(unit) * real(placed.machine->limits.warp_size)));
   }
   if (op.tensor) return;
   for (const auto& [array, level] : op.operands) {
@@ -170,14 +175,14 @@ void writes(const PlacedDiagram& placed, Gathered& gathered) {
 void shared_pipes(const PlacedDiagram& placed, BlockLoad& load, const Gathered& gathered) {
   const Unit* issue = placed.machine->unit("issue");
   if (issue != nullptr && issue->per_clock.known()) {
-    PipeLoad& pipe = load.pipe("issue");
+    PipeLoad& pipe = load.pipe(*issue);
     pipe.vector = true;
     pipe.loop = gathered.slots_loop / issue->per_clock.best().value;
     pipe.once = gathered.slots_once / issue->per_clock.best().value;
   }
   const Unit* port = placed.machine->unit("shared_port");
   if (port != nullptr && port->per_clock.known()) {
-    PipeLoad& pipe = load.pipe("shared_port");
+    PipeLoad& pipe = load.pipe(*port);
     pipe.loop = gathered.port_loop / port->per_clock.best().value;
     pipe.once = gathered.port_once / port->per_clock.best().value;
   }
@@ -191,10 +196,21 @@ PipeLoad& BlockLoad::pipe(std::string_view name) {
   for (std::size_t i = 0; i < count; ++i) {
     if (pipes[i].name == name) return pipes[i];
   }
-  const std::size_t last = std::min(count, most - 1);
-  pipes[last].name = name;
-  count = last + 1;
-  return pipes[last];
+  return append(name, nullptr);
+}
+
+PipeLoad& BlockLoad::pipe(const Unit& unit) {
+  for (std::size_t i = 0; i < count; ++i) {
+    if (pipes[i].unit == &unit) return pipes[i];
+  }
+  return append(unit.name, &unit);
+}
+
+PipeLoad& BlockLoad::append(std::string_view name, const Unit* unit) {
+  if (count == most) throw Error(std::string(name), "more than 16 pipes of a compute node", "at most 16");
+  pipes[count].name = name;
+  pipes[count].unit = unit;
+  return pipes[count++];
 }
 
 double tensor_clocks(const PlacedDiagram& placed, const PlacedOperation& operation) {

@@ -12,23 +12,28 @@ namespace napkin {
 
 /// Clocks that one pipe of a compute node works for one block.
 struct PipeLoad {
-  std::string_view name;  ///< the unit's name, "tensor", "issue", "shared_port"
-  double loop = 0;        ///< for one visited iteration
-  double once = 0;        ///< for the head and the tail together
-  bool vector = false;    ///< work of threads: not tensor, not a memory port
+  std::string_view name;       ///< the unit's name, or "tensor"
+  const Unit* unit = nullptr;  ///< where it is one of the machine's
+  double loop = 0;             ///< for one visited iteration
+  double once = 0;             ///< for the head and the tail together
+  bool vector = false;         ///< work of threads: not tensor, not a memory port
 };
 
 /// All pipes of a compute node, and what one block moves over the machine's pipe into its level.
 struct BlockLoad {
-  static constexpr std::size_t most = 32;
+  static constexpr std::size_t most = 16;
   std::array<PipeLoad, most> pipes{};
   std::size_t count = 0;
-  double loop_bytes =
-      0;  ///< from and to the level above, one visited iteration; multicast bytes divided by the cluster
+  double loop_bytes = 0;  ///< from and to the level above, one visited iteration; multicast bytes / cluster
   double once_bytes = 0;  ///< the same for head and tail
 
-  /// The pipe of that name, appended where there is none yet.
+  [[nodiscard]] const PipeLoad& tensor() const { return pipes[0]; }  ///< always the first
+  /// The pipe of that name or unit, appended where there is none yet. Throws Error for more than `most`.
   PipeLoad& pipe(std::string_view name);
+  PipeLoad& pipe(const Unit& unit);
+
+ private:
+  PipeLoad& append(std::string_view name, const Unit* unit);
 };
 
 /// Every tile is counted in full, ragged ones too: a kernel runs whole instructions on padded tiles.

@@ -19,43 +19,44 @@ namespace {
 double real(Count count) { return static_cast<double>(count); }
 
 /// A pipe of the machine that all nodes share.
-struct MachinePipe {
-  std::string_view name;
-  double seconds = 0;
+struct SharedPipe {
+  const Pipe* pipe = nullptr;
+  double rate = 0;  // bytes a second
+  [[nodiscard]] double seconds(double bytes) const { return rate > 0 ? bytes / rate : 0; }
+  [[nodiscard]] double latency() const { return pipe != nullptr && pipe->latency ? pipe->latency->value : 0; }
+  [[nodiscard]] std::string_view name() const { return pipe != nullptr ? pipe->name : std::string_view(); }
 };
 
-struct MachinePipes {
-  MachinePipe into_block, device;
-};
+SharedPipe shared_pipe(const Machine& machine, LevelId into, Hertz clock) {
+  const Pipe* pipe = machine.pipe_into(into);
+  return {pipe, pipe != nullptr ? bytes_per_second(machine, *pipe, clock) : 0};
+}
 
-const Pipe* device_pipe(const PlacedDiagram& placed) {
+SharedPipe device_pipe(const PlacedDiagram& placed, Hertz clock) {
   const Machine& machine = *placed.machine;
   LevelId at = placed.block().level;
   while (at > 0 && machine.levels[static_cast<std::size_t>(at)].parent > 0)
     at = machine.levels[static_cast<std::size_t>(at)].parent;
-  return machine.pipe_into(at);
+  return shared_pipe(machine, at, clock);
 }
 
-double seconds_over(const PlacedDiagram& placed, const Pipe* pipe, double bytes, Hertz clock) {
-  if (pipe == nullptr) return 0;
-  const double rate = bytes_per_second(*placed.machine, *pipe, clock);
-  return rate > 0 ? bytes / rate : 0;
-}
+/// The pipe into the block's level and device memory's; the first is empty where they are one.
+struct SharedPipes {
+  SharedPipe into_block, device;
+  double into_seconds = 0, device_seconds = 0;  // busy
+  [[nodiscard]] const SharedPipe& filling() const { return into_block.pipe != nullptr ? into_block : device; }
+};
 
-MachinePipes machine_pipes(const PlacedDiagram& placed, const BlockLoad& load, const Schedule& who, Hertz clock) {
-  MachinePipes out;
-  const Pipe* into = placed.machine->pipe_into(placed.block().level);
-  const Pipe* device = device_pipe(placed);
+SharedPipes shared_pipes(const PlacedDiagram& placed, const BlockLoad& load, const Schedule& who, Hertz clock) {
+  SharedPipes out{shared_pipe(*placed.machine, placed.block().level, clock), device_pipe(placed, clock)};
   const double bytes = load.loop_bytes * who.total_iterations + load.once_bytes * who.total_blocks;
-  if (into != nullptr && into != device) out.into_block = {into->name, seconds_over(placed, into, bytes, clock)};
-  if (device != nullptr) {
-    const double least = compulsory_bytes(placed);
-    out.device = {device->name, seconds_over(placed, device, into == device ? std::max(bytes, least) : least, clock)};
-  }
+  const double least = compulsory_bytes(placed);
+  const bool one = out.into_block.pipe == out.device.pipe;
+  if (one) out.into_block = {};
+  out.into_seconds = out.into_block.seconds(bytes);
+  out.device_seconds = out.device.seconds(one ? std::max(bytes, least) : least);
   return out;
 }
-
-double latency_of(const Pipe* pipe) { return pipe != nullptr && pipe->latency ? pipe->latency->value : 0; }
 
 double busy_clocks(const PipeLoad& pipe, const Schedule& who) {
   return pipe.loop * who.iterations + pipe.once * who.blocks;
@@ -64,33 +65,27 @@ double busy_clocks(const PipeLoad& pipe, const Schedule& who) {
 /// Clocks of the first iteration that overlap with nothing: one pass through tensor and vector work, less the longer
 /// one.
 double ramp(const BlockLoad& load) {
-  double tensor = 0, vector = 0;
+  double vector = 0;
   for (std::size_t i = 0; i < load.count; ++i) {
-    const PipeLoad& pipe = load.pipes[i];
-    if (pipe.name == "tensor") tensor = pipe.loop;
-    if (pipe.vector) vector = std::max(vector, pipe.loop);
+    if (load.pipes[i].vector) vector = std::max(vector, load.pipes[i].loop);
   }
-  return std::min(tensor, vector);
+  return std::min(load.tensor().loop, vector);
 }
 
 /// Clocks at the ends of the busiest node's blocks that no work hides. (comment at the top of the file)
-double exposed_clocks(const PlacedDiagram& placed, const BlockLoad& load, const Schedule& who, Count blocks_per_node,
-                      Hertz clock) {
-  const Pipe* into = placed.machine->pipe_into(placed.block().level);
+double exposed_clocks(const PlacedDiagram& placed, const BlockLoad& load, const Schedule& who, const SharedPipes& pipes,
+                      Count blocks_per_node, Hertz clock) {
+  const SharedPipe& into = pipes.filling();
   const double waves =
       real(ceil_div(Count(static_cast<std::int64_t>(who.blocks)), std::max(blocks_per_node, Count(1))));
-  double fill = latency_of(into) + ramp(load);
-  if (into != nullptr) {
-    const double rate = bytes_per_second(*placed.machine, *into, clock) / clock.value /
-                        std::max(real(placed.machine->compute_nodes()), 1.0);
-    if (rate > 0) fill += (load.once_bytes + load.loop_bytes) / rate;
-  }
-  const Pipe* device = device_pipe(placed);
-  return waves * fill + (device != into ? latency_of(device) : 0);
+  const double rate = into.rate / clock.value / std::max(real(placed.machine->compute_nodes()), 1.0);
+  double fill = into.latency() + ramp(load);
+  if (rate > 0) fill += (load.once_bytes + load.loop_bytes) / rate;
+  return waves * fill + (pipes.into_block.pipe != nullptr ? pipes.device.latency() : 0);
 }
 
 Seconds launch_overhead(const Machine& machine) {
-  const auto found = machine.constants.find("launch_overhead");
+  const auto found = machine.constants.find(std::string_view("launch_overhead"));
   return Seconds(found == machine.constants.end() ? 0 : found->second.value);
 }
 
@@ -110,24 +105,21 @@ struct Timing {
   AssumedClock clock;
   BlockLoad load;
   Schedule who;
-  MachinePipes machine;
-  Fullest fullest;
+  SharedPipes shared;
+  Fullest fullest = {};
   double seconds = 0;  // without the launch
 };
 
 Timing timing_of(const PlacedDiagram& placed, Count blocks_per_node) {
-  Timing t;
-  t.clock = assumed_clock(*placed.machine);
+  Timing t{assumed_clock(*placed.machine), block_load(placed), schedule(placed), {}};
   const Hertz clock = t.clock.frequency;
-  t.load = block_load(placed);
-  t.who = schedule(placed);
-  t.machine = machine_pipes(placed, t.load, t.who, clock);
+  t.shared = shared_pipes(placed, t.load, t.who, clock);
   for (std::size_t i = 0; i < t.load.count; ++i) {
     t.fullest.with(t.load.pipes[i].name, busy_clocks(t.load.pipes[i], t.who) / clock.value);
   }
-  t.fullest.with(t.machine.into_block.name, t.machine.into_block.seconds);
-  t.fullest.with(t.machine.device.name, t.machine.device.seconds);
-  t.seconds = t.fullest.seconds + exposed_clocks(placed, t.load, t.who, blocks_per_node, clock) / clock.value;
+  t.fullest.with(t.shared.into_block.name(), t.shared.into_seconds);
+  t.fullest.with(t.shared.device.name(), t.shared.device_seconds);
+  t.seconds = t.fullest.seconds + exposed_clocks(placed, t.load, t.who, t.shared, blocks_per_node, clock) / clock.value;
   return t;
 }
 
@@ -190,7 +182,7 @@ Seconds time_lower_bound(const PlacedDiagram& placed) {
   }
   const Schedule who = schedule(placed);
   const double work = tensor * who.total_iterations / who.nodes / clock.value;
-  const double bytes = seconds_over(placed, device_pipe(placed), compulsory_bytes(placed), clock);
+  const double bytes = device_pipe(placed, clock).seconds(compulsory_bytes(placed));
   return Seconds(std::max(work, bytes)) + launch_overhead(*placed.machine);
 }
 
@@ -210,8 +202,8 @@ Prediction predict(const PlacedDiagram& placed, const Plan& plan) {
   out.pipes.reserve(t.load.count + 2);
   for (std::size_t i = 0; i < t.load.count; ++i)
     report(t.load.pipes[i].name, busy_clocks(t.load.pipes[i], t.who) / clock.value);
-  report(t.machine.into_block.name, t.machine.into_block.seconds);
-  report(t.machine.device.name, t.machine.device.seconds);
+  report(t.shared.into_block.name(), t.shared.into_seconds);
+  report(t.shared.device.name(), t.shared.device_seconds);
   return out;
 }
 

@@ -42,11 +42,14 @@ Wide floor_sum(Wide n, Wide m, Wide a, Wide b) {
 Wide largest_residue(Wide n, Wide m, Wide a, Wide b) {
   a %= m;
   b %= m;
-  Wide low = 0, high = m - 1;  // the largest t that some residue reaches
+  const Wide step = std::gcd(static_cast<std::int64_t>(a), static_cast<std::int64_t>(m));
+  if (n >= m / step) return m - step + b % step;  // all that there are
+  Wide low = 0, high = m - 1;                     // the largest t that some residue reaches
+  const Wide below = floor_sum(n, m, a, b);
   while (low < high) {
     const Wide t = low + (high - low + 1) / 2;
-    const Wide reached = floor_sum(n, m, a, b + m - t) - floor_sum(n, m, a, b);
-    (reached > 0 ? low : high) = reached > 0 ? t : t - 1;
+    const bool reached = floor_sum(n, m, a, b + m - t) > below;
+    (reached ? low : high) = reached ? t : t - 1;
   }
   return low;
 }

@@ -58,7 +58,7 @@ constexpr std::array constants_known = {
 
 }  // namespace
 
-void read_constants(const yaml::Node& node, bool fitted, std::map<std::string, Number>& into) {
+void read_constants(const yaml::Node& node, bool fitted, std::map<std::string, Number, std::less<>>& into) {
   if (node.is_null()) return;
   std::vector<std::string> known;
   known.reserve(constants_known.size());

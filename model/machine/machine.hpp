@@ -137,8 +137,8 @@ struct Machine {
   Limits limits;
   Clocks clocks;
   Power power;
-  std::map<std::string, Number> constants;  ///< other measured values: launch overhead, energies, ... by name
-  std::map<std::string, Number> fitted;     ///< fitted from whole-kernel runs, kept apart (design section 6)
+  std::map<std::string, Number, std::less<>> constants;  ///< other measured values, by name: launch overhead, ...
+  std::map<std::string, Number, std::less<>> fitted;     ///< fitted from whole-kernel runs, kept apart (design 6)
 
   [[nodiscard]] std::optional<LevelId> find_level(std::string_view level_name) const;
   [[nodiscard]] LevelId level(std::string_view level_name) const;  ///< throws Error that lists the known

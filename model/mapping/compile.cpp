@@ -51,11 +51,14 @@ Placer::Compiled::Compiled(const Streamed& streamed, const Mapping& mapping, con
     const auto& [rows, columns] = *streamed.skips;
     across_ = streamed.stream == rows ? columns : rows;
   }
+  stream_ = streamed.stream.value_or(-1);
   compile_levels();
   compile_agents();
   compile_variables();
   compile_operations();
   for (CompiledVariable& v : variables_) v.agent = agent_of(v);
+  fold_constants();
+  find_dependences();
   find_variants();
 }
 
@@ -134,23 +137,21 @@ void Placer::Compiled::compile_levels() {
   }
 }
 
-AxisSize Placer::Compiled::size_at(const LevelMapping& level, bool is_block, AxisId axis) const {
+std::optional<Number64> Placer::Compiled::size_at(const LevelMapping& level, bool is_block, AxisId axis) const {
   const std::string& name = streamed_->diagram.axes[at(axis)].name;
   for (const auto& [sized, value] : level.sizes) {
-    if (sized == name) return {AxisSize::From::number, number(value)};
+    if (sized == name) return number(value);
   }
   std::optional<KnobId> knob = mapping_->find_knob(level.level + "." + name);
   if (!knob && is_block) knob = mapping_->find_knob(name);
-  if (knob) return {AxisSize::From::number, {*knob, 1}};
-  return {is_block && lists(level.group, name) ? AxisSize::From::number : AxisSize::From::above, {}};
+  if (knob) return Number64{*knob, 1};
+  return is_block && lists(level.group, name) ? std::optional(Number64{}) : std::nullopt;
 }
 
 void Placer::Compiled::compile_level(LevelId id) {
   const auto position = *position_of(machine_->levels[at(id)].name);
   CompiledLevel& out = levels_[at(position)];
   const LevelMapping* level = find_level(*mapping_, machine_->levels[at(id)].name);
-  out.sizes.assign(streamed_->diagram.axes.size(),
-                   {position <= block_ ? AxisSize::From::whole : AxisSize::From::above, {}});
   out.cluster = position == cluster_;
   if (level == nullptr) return;
   if (out.cluster) {
@@ -158,18 +159,17 @@ void Placer::Compiled::compile_level(LevelId id) {
     out.along = streamed_->diagram.axis(level->group[0]);
     return;
   }
-  for (std::size_t i = 0; i < out.sizes.size(); ++i) {
+  for (std::size_t i = 0; i < streamed_->diagram.axes.size(); ++i) {
     const auto axis = static_cast<AxisId>(i);
     const std::string& name = streamed_->diagram.axes[i].name;
-    if (streamed_->stream == axis && !streamed_->grouped(axis)) continue;
-    if (streamed_->stream == axis) {  // split too: `LEVEL.axis` sizes the part, `axis` the chunk
+    if (stream_ == axis && !streamed_->grouped(axis)) continue;
+    if (stream_ == axis) {  // split too: `LEVEL.axis` sizes the part, `axis` the chunk
       if (const auto knob = mapping_->find_knob(level->level + "." + name); knob && position <= block_)
-        out.sizes[i] = {AxisSize::From::number, {*knob, 1}};
+        out.sizes.emplace_back(axis, Number64{*knob, 1});
       continue;
     }
     if (!lists(level->group, name) && position <= block_) continue;
-    if (const AxisSize size = size_at(*level, position == block_, axis); size.from == AxisSize::From::number)
-      out.sizes[i] = size;
+    if (const auto size = size_at(*level, position == block_, axis)) out.sizes.emplace_back(axis, *size);
     out.staged |= lists(level->group, name);
   }
   if (!streamed_->stream) return;
@@ -212,13 +212,13 @@ void Placer::Compiled::compile_variables() {
     for (const std::string& name : v.of) {
       if (const auto id = streamed_->diagram.find_array(name)) {
         out.arrays.push_back(*id);
-        out.axes.push_back(v.axes.empty() ? streamed_->diagram.arrays[at(*id)].axes : explicit_axes);
+        out.held.push_back({1, v.axes.empty() ? streamed_->diagram.arrays[at(*id)].axes : explicit_axes});
         continue;
       }
       for (const Auxiliary& a : streamed_->auxiliaries) {
         if (a.name != name) continue;
         ++out.auxiliaries;
-        out.axes.push_back(v.axes.empty() ? a.axes : explicit_axes);
+        out.held.push_back({1, v.axes.empty() ? a.axes : explicit_axes});
       }
     }
     out.position = *position_of(v.level);
@@ -256,9 +256,9 @@ void Placer::Compiled::compile_operation(OpId id) {
   const Array& first = d.arrays[at(op.inputs.front())];
   const Array& last = d.arrays[at(op.inputs.back())];
   for (const AxisId axis : d.arrays[at(op.outputs[0])].axes) {
-    (op.inputs.size() > 1 && last.has(axis) && !first.has(axis) ? out.n : out.m).push_back(axis);
+    (op.inputs.size() > 1 && last.has(axis) && !first.has(axis) ? out.n : out.m).axes.push_back(axis);
   }
-  if (op.kind == OpKind::contract || op.kind == OpKind::sum || op.kind == OpKind::max) out.k = op.own;
+  if (op.kind == OpKind::contract || op.kind == OpKind::sum || op.kind == OpKind::max) out.k.axes = op.own;
   for (const ArrayId input : op.inputs) {
     out.operands.emplace_back();
     for (const auto& [array, from] : o.operands) {
@@ -275,8 +275,15 @@ void Placer::Compiled::compile_operation(OpId id) {
     for (std::size_t u = 0; u < machine_->units.size(); ++u) {
       if (machine_->units[u].name == w.unit) work.unit = static_cast<int>(u);
     }
-    for (const std::string& axis : w.per) work.per.push_back(d.axis(axis));
-    for (const auto& [axis, value] : w.per_chunk) work.per_chunk.emplace_back(d.axis(axis), number(value));
+    for (const std::string& axis : w.per) {
+      const auto each =
+          std::find_if(w.per_chunk.begin(), w.per_chunk.end(), [&](const auto& part) { return part.first == axis; });
+      if (each == w.per_chunk.end()) {
+        work.per.axes.push_back(d.axis(axis));
+      } else {
+        work.per_chunk.emplace_back(d.axis(axis), number(each->second));
+      }
+    }
     out.work.push_back(std::move(work));
   }
   operations_.push_back(std::move(out));
@@ -296,36 +303,6 @@ int Placer::Compiled::agent_of(const CompiledVariable& variable) const {
     if (operations_[i].agent >= 0 && holds_any(streamed_->diagram.operations[i].inputs)) return operations_[i].agent;
   }
   return divider_ >= 0 ? divider_ : static_cast<int>(agents_.size()) - 1;
-}
-
-void Placer::Compiled::find_variants() {
-  const auto tell = [&](const Guard& guard) {
-    for (const auto& [knob, values] : guard.all) {
-      auto found = std::find_if(told_.begin(), told_.end(), [&, k = knob](const Told& t) { return t.knob == k; });
-      if (found == told_.end()) found = told_.insert(told_.end(), Told{knob, {}, 1});
-      for (const std::int64_t v : values) {
-        if (std::find(found->values.begin(), found->values.end(), v) == found->values.end()) found->values.push_back(v);
-      }
-    }
-  };
-  for (const VariableMapping& v : mapping_->variables) {
-    tell(v.when);
-    if (v.multicast) tell(*v.multicast);
-  }
-  for (const CompiledOperation& op : operations_) {
-    for (const auto& operand : op.operands) {
-      for (const auto& [guard, variable] : operand) tell(*guard);
-    }
-    for (const CompiledWork& w : op.work) tell(w.mapping->when);
-  }
-  std::size_t cases = 1;
-  for (Told& t : told_) {
-    t.stride = cases;
-    cases *= t.values.size() + 1;
-    if (cases > 4096) throw Error(mapping_->file, "guards tell more than 4096 cases apart", "fewer knobs in 'when'");
-  }
-  variants_.resize(cases);
-  made_ = std::make_unique<std::once_flag[]>(cases);
 }
 
 }  // namespace napkin

@@ -1,6 +1,7 @@
 #pragma once
 // A mapping with its names resolved for one diagram, machine and problem: what Placer keeps.
 
+#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <utility>
@@ -9,6 +10,11 @@
 #include "model/mapping/placed.hpp"
 
 namespace napkin {
+
+/// A set of knobs: bit i is KnobId i; all of them where it has one that no bit stands for.
+using Knobs = std::uint64_t;
+
+[[nodiscard]] constexpr Knobs knob_of(KnobId knob) { return knob < 0 ? 0 : knob < 64 ? Knobs{1} << knob : ~Knobs{0}; }
 
 /// A number that a tile may change.
 struct Number64 {
@@ -25,18 +31,18 @@ using GuardedNumber = std::vector<std::pair<const Guard*, Number64>>;
 /// The first alternative that holds, or `otherwise`.
 [[nodiscard]] Count number_of(const GuardedNumber& alternatives, const Tile& tile, Count otherwise);
 
-/// How large a group is along one axis at one level.
-struct AxisSize {
-  enum class From { whole, above, number } from = From::whole;
-  Number64 number;
+/// A product of extents: those that no tile changes, multiplied once, and the axes of the others.
+struct Extents {
+  Count constant = 1;
+  std::vector<AxisId> axes;
 };
 
 struct CompiledLevel {
   LevelId id = 0;
   bool staged = false;
-  bool cluster = false;           ///< blocks side by side along `along`
-  std::vector<AxisSize> sizes;    ///< by AxisId; of the streamed axis: of a group, whole unless split too
-  std::optional<Number64> chunk;  ///< of the streamed axis
+  bool cluster = false;                            ///< blocks side by side along `along`
+  std::vector<std::pair<AxisId, Number64>> sizes;  ///< of a group, where not that of the array (below: of the block)
+  std::optional<Number64> chunk;                   ///< of the streamed axis
   Number64 nodes;
   AxisId along = 0;
 };
@@ -49,7 +55,7 @@ struct CompiledAgent {
 
 struct CompiledVariable {
   std::vector<ArrayId> arrays;
-  std::vector<std::vector<AxisId>> axes;  ///< of each array or auxiliary that it holds
+  std::vector<Extents> held;  ///< the size of each array or auxiliary that it holds
   int auxiliaries = 0;
   int position = 0;  ///< index into the levels
   DType type = DType::f32;
@@ -62,8 +68,8 @@ struct CompiledVariable {
 struct CompiledWork {
   const WorkMapping* mapping = nullptr;
   int unit = -1;
-  std::vector<AxisId> per;
-  std::vector<std::pair<AxisId, Number64>> per_chunk;
+  Extents per;
+  std::vector<std::pair<AxisId, Number64>> per_chunk;  ///< axes beside those of `per`: once for so many
 };
 
 struct CompiledOperation {
@@ -71,7 +77,7 @@ struct CompiledOperation {
   int agent = -1;
   bool tensor = false;
   const TensorInstruction* instruction = nullptr;
-  std::vector<AxisId> m, n, k;
+  Extents m, n, k;
   std::vector<CompiledWork> work;
   /// By input: variables (indices into Mapping::variables) with the guard under which it is read from there.
   std::vector<std::vector<std::pair<const Guard*, int>>> operands;
@@ -82,7 +88,9 @@ struct Variant {
   std::vector<Variable> variables;
   std::vector<Crossing> crossings;
   std::vector<PlacedOperation> operations;
-  std::vector<std::vector<int>> work;  ///< by operation: indices into CompiledOperation::work
+  std::vector<const CompiledWork*> work;              ///< of all operations, one after the other
+  std::vector<ArrayId> arrays;                        ///< of all variables
+  std::vector<std::pair<ArrayId, LevelId>> operands;  ///< of all operations
 };
 
 class Placer::Compiled {
@@ -94,12 +102,15 @@ class Placer::Compiled {
   // compile.cpp
   void compile_levels();
   void compile_level(LevelId id);
-  [[nodiscard]] AxisSize size_at(const LevelMapping& level, bool is_block, AxisId axis) const;
+  [[nodiscard]] std::optional<Number64> size_at(const LevelMapping& level, bool is_block, AxisId axis) const;
   void compile_agents();
   void compile_variables();
   void compile_operations();
   void compile_operation(OpId id);
   void find_variants();
+  void find_dependences();
+  void fold_constants();
+  [[nodiscard]] std::optional<Count> constant_extent(AxisId axis) const;
   [[nodiscard]] Number64 number(const Value& value) const;
   [[nodiscard]] GuardedNumber numbers(const Guarded<Value>& values) const;
   [[nodiscard]] DType type_of(const std::string& name) const;
@@ -110,15 +121,19 @@ class Placer::Compiled {
   friend class VariantMaker;
   // place.cpp
   [[nodiscard]] const std::shared_ptr<const Variant>& variant_of(const Tile& tile) const;
+  void start(PlacedDiagram& into, const std::shared_ptr<const Variant>& variant) const;
+  [[nodiscard]] static Knobs different(const Tile& a, const Tile& b);
   void place_levels(const Tile& tile, PlacedDiagram& into) const;
+  void place_chunks(const Tile& tile, PlacedDiagram& into) const;
   void place_level(std::size_t position, const Tile& tile, PlacedDiagram& into) const;
   void place_cluster(const Tile& tile, PlacedDiagram& into) const;
   void place_agents(const Tile& tile, PlacedDiagram& into) const;
   void place_below(const Tile& tile, PlacedDiagram& into) const;
   void place_variables(const Tile& tile, PlacedDiagram& into) const;
+  void place_copies(const Tile& tile, PlacedDiagram& into) const;
   void place_operations(const Tile& tile, PlacedDiagram& into, const Variant& variant) const;
-  void count_groups(PlacedLevel& level) const;
   void walk(PlacedLevel& level, const PlacedLevel& block) const;
+  void walk_above(PlacedLevel& level, const PlacedLevel& block) const;
   void walk_masked(Walk& walk, std::int64_t chunk) const;
   void walk_masked_parts(Walk& walk, std::int64_t chunk, std::int64_t part) const;
 
@@ -127,12 +142,18 @@ class Placer::Compiled {
   const Machine* machine_;
   const Problem* problem_;
   std::optional<AxisId> across_;
+  AxisId stream_ = -1;                          // the streamed axis, -1 where nothing streams
   std::vector<CompiledLevel> levels_;           // top to bottom, device memory left out
   int block_ = 0, deepest_ = 0, cluster_ = -1;  // positions
   std::vector<CompiledAgent> agents_;
   int divider_ = -1;  // the agent whose instances divide the block's group at the levels below it
   std::vector<CompiledVariable> variables_;
   std::vector<CompiledOperation> operations_;
+  // What must be placed anew when a knob turns: levels with their groups and agents; chunks and their work; sizes of
+  // variables held in part; copies.
+  struct Dependences {
+    Knobs levels = 0, chunks = 0, parts = 0, copies = 0;
+  } depends_;
   // Knobs that guards of the structure name: the values they tell apart; the place of a case in variants_.
   struct Told {
     KnobId knob = 0;

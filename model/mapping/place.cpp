@@ -13,6 +13,14 @@ Count product(const std::vector<AxisId>& axes, const std::vector<Count>& extent)
   return out;
 }
 
+double real(Count count) { return static_cast<double>(count); }
+
+Count product(const std::vector<Count>& numbers) {
+  Count out = 1;
+  for (const Count number : numbers) out *= number;
+  return out;
+}
+
 }  // namespace
 
 bool holds(const Guard& guard, const Tile& tile) {
@@ -60,60 +68,75 @@ const std::shared_ptr<const Variant>& Placer::Compiled::variant_of(const Tile& t
   return variants_[index];
 }
 
+// The knobs in which two tiles differ; all of them where the first is not one of this mapping.
+Knobs Placer::Compiled::different(const Tile& a, const Tile& b) {
+  if (a.values.size() != b.values.size()) return ~Knobs{0};
+  Knobs knobs = 0;
+  for (std::size_t k = 0; k < a.values.size(); ++k) {
+    if (a.values[k] != b.values[k]) knobs |= knob_of(static_cast<KnobId>(k));
+  }
+  return knobs;
+}
+
 void Placer::Compiled::place(const Tile& tile, PlacedDiagram& into) const {
   if (tile.values.size() != mapping_->knobs.size()) {
     throw Error(mapping_->name, "a tile of " + std::to_string(tile.values.size()) + " values",
                 std::to_string(mapping_->knobs.size()) + ", one for each knob");
   }
   const std::shared_ptr<const Variant>& variant = variant_of(tile);
-  if (into.variant != variant) {
-    into.streamed = streamed_;
-    into.machine = machine_;
-    into.mapping = mapping_;
-    into.problem = problem_;
-    into.block_level = block_;
-    into.across = across_;
-    into.variables = variant->variables;
-    into.crossings = variant->crossings;
-    into.operations = variant->operations;
-    into.levels.resize(levels_.size());
-    into.agents.resize(agents_.size());
-    into.variant = variant;
+  const Knobs changed = into.variant == variant ? different(into.tile, tile) : ~Knobs{0};
+  if (changed == 0) return;
+  into.tile.values.clear();  // should anything below throw
+  if (into.variant != variant) start(into, variant);
+  const auto turned = [&](Knobs knobs) { return changed == ~Knobs{0} || (changed & knobs) != 0; };
+  if (turned(depends_.levels)) {
+    place_levels(tile, into);
+  } else if (turned(depends_.chunks)) {
+    place_chunks(tile, into);
+    for (PlacedAgent& agent : into.agents) {
+      if (stream_ >= 0) agent.extent[at(stream_)] = into.block().chunk;
+    }
   }
+  if (turned(depends_.levels | depends_.chunks)) place_operations(tile, into, *variant);
+  if (turned(depends_.levels | depends_.chunks | depends_.parts)) place_variables(tile, into);
+  if (turned(depends_.copies)) place_copies(tile, into);
   into.tile.values.assign(tile.values.begin(), tile.values.end());
-  place_levels(tile, into);
-  place_variables(tile, into);
-  place_operations(tile, into, *variant);
+}
+
+// All that the tiles of one variant have in common.
+void Placer::Compiled::start(PlacedDiagram& into, const std::shared_ptr<const Variant>& variant) const {
+  into.streamed = streamed_;
+  into.machine = machine_;
+  into.mapping = mapping_;
+  into.problem = problem_;
+  into.block_level = block_;
+  into.across = across_;
+  into.variables = variant->variables;
+  into.crossings = variant->crossings;
+  into.operations = variant->operations;
+  into.levels.resize(levels_.size());
+  into.agents.resize(agents_.size());
+  into.variant = variant;
+  for (std::size_t i = 0; i < levels_.size(); ++i) {
+    PlacedLevel& level = into.levels[i];
+    level.level = levels_[i].id;
+    level.staged = levels_[i].staged;
+    level.extent.assign(problem_->sizes.begin(), problem_->sizes.end());
+    level.groups_of.assign(problem_->sizes.size(), 1);
+  }
 }
 
 // Levels: the block's first (all others follow from it), then above, agents, below.
 
-void Placer::Compiled::count_groups(PlacedLevel& level) const {
-  level.groups_of.resize(level.extent.size());
-  level.groups = 1;
-  for (std::size_t i = 0; i < level.extent.size(); ++i) {
-    level.groups_of[i] = ceil_div(problem_->sizes[i], level.extent[i]);
-    level.groups *= level.groups_of[i];
-  }
-}
-
 void Placer::Compiled::place_level(std::size_t position, const Tile& tile, PlacedDiagram& into) const {
-  const CompiledLevel& c = levels_[position];
   PlacedLevel& level = into.levels[position];
-  level.level = c.id;
-  level.staged = c.staged;
-  level.extent.assign(problem_->sizes.begin(), problem_->sizes.end());
-  for (std::size_t i = 0; i < c.sizes.size(); ++i) {
-    if (c.sizes[i].from != AxisSize::From::number) continue;
-    level.extent[i] = c.sizes[i].number.of(tile);
-    if (mapping_->exact_groups) level.extent[i] = std::min(level.extent[i], problem_->sizes[i]);
+  for (const auto& [axis, number] : levels_[position].sizes) {
+    const Count size = problem_->sizes[at(axis)];
+    Count& extent = level.extent[at(axis)];
+    extent = mapping_->exact_groups ? std::min(number.of(tile), size) : number.of(tile);
+    level.groups_of[at(axis)] = ceil_div(size, extent);
   }
-  if (streamed_->stream) {
-    level.chunk = level.extent[at(*streamed_->stream)];
-    if (c.chunk) level.chunk = c.chunk->of(tile);
-    if (mapping_->exact_groups) level.chunk = std::min(level.chunk, level.extent[at(*streamed_->stream)]);
-  }
-  count_groups(level);
+  level.groups = product(level.groups_of);
 }
 
 // A cluster is `nodes` blocks side by side: together they are one larger group.
@@ -121,33 +144,49 @@ void Placer::Compiled::place_cluster(const Tile& tile, PlacedDiagram& into) cons
   const CompiledLevel& c = levels_[at(cluster_)];
   const PlacedLevel& block = into.block();
   PlacedLevel& level = into.levels[at(cluster_)];
-  level.level = c.id;
-  level.staged = false;
-  level.chunk = block.chunk;
   level.extent.assign(block.extent.begin(), block.extent.end());
+  level.groups_of.assign(block.groups_of.begin(), block.groups_of.end());
   into.cluster = c.nodes.of(tile);
   level.extent[at(c.along)] *= into.cluster;
-  count_groups(level);
+  level.groups_of[at(c.along)] = ceil_div(problem_->sizes[at(c.along)], level.extent[at(c.along)]);
+  level.groups = product(level.groups_of);
 }
 
 void Placer::Compiled::place_levels(const Tile& tile, PlacedDiagram& into) const {
   place_level(at(block_), tile, into);
-  PlacedLevel& block = into.levels[at(block_)];
   for (int i = 0; i < block_; ++i) {
-    if (i == cluster_) continue;
-    place_level(static_cast<std::size_t>(i), tile, into);
-    if (!levels_[at(i)].chunk) into.levels[at(i)].chunk = block.chunk;
-    walk(into.levels[at(i)], block);
+    if (i != cluster_) place_level(at(i), tile, into);
   }
-  into.blocks = block.groups;
+  into.blocks = into.block().groups;
   into.cluster = 1;
-  if (cluster_ >= 0) {
-    place_cluster(tile, into);
-    walk(into.levels[at(cluster_)], block);
-  }
-  walk(block, block);
+  if (cluster_ >= 0) place_cluster(tile, into);
+  place_chunks(tile, into);
   place_agents(tile, into);
   place_below(tile, into);
+}
+
+// How each level walks the streamed axis: by its own chunks, or by those of the block (above) or of the level above
+// (below the block, where all agents walk together).
+void Placer::Compiled::place_chunks(const Tile& tile, PlacedDiagram& into) const {
+  PlacedLevel& block = into.levels[at(block_)];
+  const auto chunk = [&](int position, Count otherwise) {
+    const CompiledLevel& c = levels_[at(position)];
+    if (!c.chunk) return otherwise;
+    const Count own = c.chunk->of(tile);
+    return mapping_->exact_groups ? std::min(own, into.levels[at(position)].extent[at(stream_)]) : own;
+  };
+  if (stream_ >= 0) block.chunk = chunk(block_, block.extent[at(stream_)]);
+  walk(block, block);
+  for (int i = 0; i < block_; ++i) {
+    PlacedLevel& level = into.levels[at(i)];
+    level.chunk = i == cluster_ ? block.chunk : chunk(i, block.chunk);
+    walk_above(level, block);
+  }
+  for (int i = block_ + 1; i < static_cast<int>(levels_.size()); ++i) {
+    PlacedLevel& level = into.levels[at(i)];
+    level.walk = block.walk;
+    level.chunk = levels_[at(i)].chunk ? levels_[at(i)].chunk->of(tile) : into.levels[at(i - 1)].chunk;
+  }
 }
 
 void Placer::Compiled::place_agents(const Tile& tile, PlacedDiagram& into) const {
@@ -163,7 +202,7 @@ void Placer::Compiled::place_agents(const Tile& tile, PlacedDiagram& into) const
     if (!c.registers.empty()) agent.registers = number_of(c.registers, tile, 0);
     agent.overhead = number_of(c.overhead, tile, 0);
     agent.extent.assign(block.extent.begin(), block.extent.end());
-    if (streamed_->stream) agent.extent[at(*streamed_->stream)] = block.chunk;
+    if (stream_ >= 0) agent.extent[at(stream_)] = block.chunk;
     // The instances divide the split axes in their order, each as evenly as it goes; the last takes what is left over.
     Count left = agent.instances;
     for (std::size_t a = 0; a < c.splits.size(); ++a) {
@@ -188,10 +227,6 @@ void Placer::Compiled::place_below(const Tile& tile, PlacedDiagram& into) const 
   for (std::size_t position = at(block_) + 1; position < levels_.size(); ++position) {
     const CompiledLevel& c = levels_[position];
     PlacedLevel& level = into.levels[position];
-    level.level = c.id;
-    level.staged = c.staged;
-    level.walk = block.walk;
-    level.chunk = c.chunk ? c.chunk->of(tile) : into.levels[position - 1].chunk;
     level.extent.assign(block.extent.begin(), block.extent.end());
     level.groups_of.assign(block.groups_of.begin(), block.groups_of.end());
     if (divider_ >= 0) {
@@ -206,14 +241,12 @@ void Placer::Compiled::place_below(const Tile& tile, PlacedDiagram& into) const 
         left = left / parts;
       }
     }
-    for (std::size_t i = 0; i < c.sizes.size(); ++i) {
-      if (c.sizes[i].from != AxisSize::From::number) continue;
-      const Count extent = c.sizes[i].number.of(tile);
-      level.groups_of[i] = block.groups_of[i] * ceil_div(block.extent[i], extent);
-      level.extent[i] = extent;
+    for (const auto& [axis, number] : c.sizes) {
+      const Count extent = number.of(tile);
+      level.groups_of[at(axis)] = block.groups_of[at(axis)] * ceil_div(block.extent[at(axis)], extent);
+      level.extent[at(axis)] = extent;
     }
-    level.groups = 1;
-    for (const Count groups : level.groups_of) level.groups *= groups;
+    level.groups = product(level.groups_of);
   }
 }
 
@@ -223,43 +256,59 @@ void Placer::Compiled::walk(PlacedLevel& level, const PlacedLevel& block) const 
   w = Walk{};
   w.total = {1, 1, 1, 1};
   w.last_chunks = w.last_columns = 1;
-  if (!streamed_->stream) return;
-  const Count columns = problem_->sizes[at(*streamed_->stream)];
-  const Count part = std::min(block.extent[at(*streamed_->stream)], columns), chunk = level.chunk;
-  w.all_chunks = columns / part * ceil_div(part, chunk) + ceil_div(columns % part, chunk);
-  w.total = {1, w.all_chunks, columns, ceil_div(part, chunk)};
+  if (stream_ < 0) return;
+  const Count columns = problem_->sizes[at(stream_)];
+  const Count part = std::min(block.extent[at(stream_)], columns), longest = ceil_div(part, level.chunk);
+  w.all_chunks = part == columns ? longest : columns / part * longest + ceil_div(columns % part, level.chunk);
+  w.total = {1, w.all_chunks, columns, longest};
   w.last_chunks = w.all_chunks;
   w.last_columns = columns;
   if (!across_) return;
   w.across = level.extent[at(*across_)];
   if (part == columns) {
-    walk_masked(w, chunk.get());
+    walk_masked(w, level.chunk.get());
   } else {
-    walk_masked_parts(w, chunk.get(), part.get());
+    walk_masked_parts(w, level.chunk.get(), part.get());
+  }
+}
+
+// The same of a level above the block's, whose walk is known: what follows from the same numbers is the same.
+void Placer::Compiled::walk_above(PlacedLevel& level, const PlacedLevel& block) const {
+  const bool alike =
+      level.chunk == block.chunk && (!across_ || level.extent[at(*across_)] == block.extent[at(*across_)]);
+  if (alike) {
+    level.walk = block.walk;
+  } else {
+    walk(level, block);
   }
 }
 
 void Placer::Compiled::walk_masked(Walk& w, std::int64_t chunk) const {
-  const std::int64_t along = problem_->sizes[at(*streamed_->stream)].get(), group = w.across.get();
+  const std::int64_t along = problem_->sizes[at(stream_)].get(), group = w.across.get();
   const std::int64_t across = problem_->sizes[at(*across_)].get();
-  const bool by_columns = (*streamed_->skips)[1] == *streamed_->stream;
-  w.total = by_columns ? visits(problem_->mask, across, along, group, chunk)
-                       : visits_of_rows(problem_->mask, along, across, group, chunk);
-  const std::int64_t first = (w.total.row_groups.get() - 1) * group;
+  const bool by_columns = (*streamed_->skips)[1] == stream_;
+  const std::int64_t first = (across - 1) / group * group;
   const Span seen = by_columns ? visible(problem_->mask, first, across, across, along)
                                : visible_rows(problem_->mask, first, across, along, across);
   w.last_chunks = w.last_columns = 0;
-  if (seen.size() == 0) return;
-  const std::int64_t begin = seen.first / chunk, end = (seen.last - 1) / chunk + 1;
-  w.last_chunks = end - begin;
-  w.last_columns = (end > along / chunk ? along : end * chunk) - begin * chunk;
+  if (seen.size() > 0) {
+    const std::int64_t begin = seen.first / chunk, end = (seen.last - 1) / chunk + 1;
+    w.last_chunks = end - begin;
+    w.last_columns = (end > along / chunk ? along : end * chunk) - begin * chunk;
+  }
+  if (first == 0) {
+    w.total = {1, w.last_chunks, w.last_columns, w.last_chunks};
+  } else {
+    w.total = by_columns ? visits(problem_->mask, across, along, group, chunk)
+                         : visits_of_rows(problem_->mask, along, across, group, chunk);
+  }
 }
 
 // The streamed axis is split too: group by group of both axes.
 void Placer::Compiled::walk_masked_parts(Walk& w, std::int64_t chunk, std::int64_t part) const {
-  const std::int64_t along = problem_->sizes[at(*streamed_->stream)].get(), group = w.across.get();
+  const std::int64_t along = problem_->sizes[at(stream_)].get(), group = w.across.get();
   const std::int64_t across = problem_->sizes[at(*across_)].get();
-  const bool by_columns = (*streamed_->skips)[1] == *streamed_->stream;
+  const bool by_columns = (*streamed_->skips)[1] == stream_;
   w.total = {ceil_div(across, group), 0, 0, 0};
   for (std::int64_t first = 0, last = 0; first < across; first = last) {
     last = group < across - first ? first + group : across;
@@ -282,54 +331,50 @@ void Placer::Compiled::walk_masked_parts(Walk& w, std::int64_t chunk, std::int64
 // Variables and operations.
 
 void Placer::Compiled::place_variables(const Tile& tile, PlacedDiagram& into) const {
+  const PlacedLevel& block = into.block();
   for (Variable& v : into.variables) {
     const CompiledVariable& c = variables_[at(v.mapping)];
     const bool agents = v.scope == Scope::agent && c.agent >= 0;
-    const PlacedLevel& level = into.levels[at(std::max(c.position, block_))];
-    const bool below = c.position > block_;
+    const Count chunk = into.levels[at(std::max(c.position, block_))].chunk;
+    const std::vector<Count>& extent = agents ? into.agents[at(c.agent)].extent : block.extent;
     const auto size = [&](AxisId axis) {
       for (const auto& [part, number] : c.sizes) {
         if (part == axis) return number.of(tile);
       }
-      if (streamed_->stream == axis) return below ? level.chunk : into.block().chunk;
-      if (agents) return into.agents[at(c.agent)].extent[at(axis)];
-      return into.block().extent[at(axis)];
+      return axis == stream_ ? chunk : extent[at(axis)];
     };
     v.elements = 0;
-    for (const std::vector<AxisId>& axes : c.axes) {
-      Count one = 1;
-      for (const AxisId axis : axes) one *= size(axis);
+    for (const Extents& held : c.held) {
+      Count one = held.constant;
+      for (const AxisId axis : held.axes) one *= size(axis);
       v.elements += one;
     }
-    v.copies = number_of(c.copies, tile, 1);
   }
+}
+
+void Placer::Compiled::place_copies(const Tile& tile, PlacedDiagram& into) const {
+  for (Variable& v : into.variables) v.copies = number_of(variables_[at(v.mapping)].copies, tile, 1);
 }
 
 void Placer::Compiled::place_operations(const Tile& tile, PlacedDiagram& into, const Variant& variant) const {
   const PlacedLevel& block = into.block();
-  const auto extent = [&](AxisId axis) { return streamed_->stream == axis ? block.chunk : block.extent[at(axis)]; };
-  const auto size = [&](const std::vector<AxisId>& axes) {
-    Count out = 1;
-    for (const AxisId axis : axes) out *= extent(axis);
+  const auto extent = [&](AxisId axis) { return axis == stream_ ? block.chunk : block.extent[at(axis)]; };
+  const auto size = [&](const Extents& extents) {
+    Count out = extents.constant;
+    for (const AxisId axis : extents.axes) out *= extent(axis);
     return out;
   };
+  auto next = variant.work.begin();
   for (std::size_t i = 0; i < into.operations.size(); ++i) {
     PlacedOperation& op = into.operations[i];
     const CompiledOperation& c = operations_[i];
     op.m = size(c.m);
     op.n = size(c.n);
     op.k = size(c.k);
-    for (std::size_t w = 0; w < op.work.size(); ++w) {
-      const CompiledWork& work = c.work[at(variant.work[i][w])];
-      double amount = work.mapping->count;
-      for (const AxisId axis : work.per) {
-        Count each = extent(axis);
-        for (const auto& [part, number] : work.per_chunk) {
-          if (part == axis) each = ceil_div(each, number.of(tile));
-        }
-        amount *= static_cast<double>(each);
-      }
-      op.work[w].amount = amount;
+    for (PlacedWork& placed : op.work) {
+      const CompiledWork& work = **next++;
+      placed.amount = work.mapping->count * real(size(work.per));
+      for (const auto& [axis, each] : work.per_chunk) placed.amount *= real(ceil_div(extent(axis), each.of(tile)));
     }
   }
 }

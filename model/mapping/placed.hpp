@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -40,9 +41,9 @@ struct PlacedLevel {
 
 /// A variable of the kernel.
 struct Variable {
-  int mapping = 0;              ///< index into Mapping::variables
-  std::vector<ArrayId> arrays;  ///< empty for auxiliaries
-  int auxiliaries = 0;          ///< how many values of auxiliaries a row it holds
+  int mapping = 0;                  ///< index into Mapping::variables
+  std::span<const ArrayId> arrays;  ///< empty for auxiliaries; kept alive by PlacedDiagram::variant
+  int auxiliaries = 0;              ///< how many values of auxiliaries a row it holds
   LevelId level = 0;
   Scope scope = Scope::block;
   DType type = DType::f32;
@@ -94,7 +95,7 @@ struct PlacedOperation {
   const TensorInstruction* instruction = nullptr;
   Count m, n, k;  ///< tensor: extents of one block's one iteration (rows, columns, contracted; batch axes in m)
   bool a_from_registers = false;
-  std::vector<std::pair<ArrayId, LevelId>> operands;  ///< where each input is read from
+  std::span<const std::pair<ArrayId, LevelId>> operands;  ///< where each input is read from; kept alive by variant
   std::vector<PlacedWork> work;
 };
 
@@ -107,14 +108,14 @@ struct PlacedDiagram {
   std::vector<PlacedLevel> levels;  ///< top to bottom, device memory left out
   int block_level = 0;              ///< index into levels: where one block lives (shared memory; "low")
   std::vector<Variable> variables;
-  std::vector<Crossing> crossings;
+  std::span<const Crossing> crossings;  ///< kept alive by variant
   std::vector<PlacedAgent> agents;
   std::vector<PlacedOperation> operations;
   Count blocks;                         ///< groups at the block level
   Count cluster = 1;                    ///< blocks a cluster
   Count threads;                        ///< a block
   std::optional<AxisId> across;         ///< the mask's axis that is not the streamed one, where chunks are skipped
-  std::shared_ptr<const void> variant;  ///< which alternatives of the mapping it was made of (Placer's)
+  std::shared_ptr<const void> variant;  ///< which alternatives of the mapping it was made of (Placer's); owns the spans
 
   [[nodiscard]] const PlacedLevel& block() const { return levels[static_cast<std::size_t>(block_level)]; }
   [[nodiscard]] const PlacedLevel* find_level(LevelId id) const;
@@ -132,8 +133,9 @@ class Placer {
 
   /// Any tile can be placed, legal or not (values at least 1); legality is solver/space.
   [[nodiscard]] PlacedDiagram place(const Tile& tile) const;
-  /// The same into an existing object; no allocation where that held a tile of this placer under the same alternatives
-  /// (values of the knobs that guards name). Exact; throws Overflow for sizes beyond 64 bits.
+  /// The same into an existing object. Where that holds a tile of this placer under the same alternatives (values of
+  /// the knobs that guards name), untouched since, nothing is allocated and only what the turned knobs change is placed
+  /// anew. Exact; throws Overflow for sizes beyond 64 bits.
   void place(const Tile& tile, PlacedDiagram& into) const;
 
   class Compiled;  ///< model/mapping/compiled.hpp

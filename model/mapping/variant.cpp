@@ -8,7 +8,7 @@ namespace {
 
 std::size_t at(int id) { return static_cast<std::size_t>(id); }
 
-bool has(const std::vector<ArrayId>& arrays, ArrayId array) {
+bool has(std::span<const ArrayId> arrays, ArrayId array) {
   return std::find(arrays.begin(), arrays.end(), array) != arrays.end();
 }
 
@@ -20,6 +20,7 @@ class VariantMaker {
       : c_(compiled), tile_(tile), d_(c_.streamed_->diagram) {}
 
   std::shared_ptr<const Variant> make() {
+    reserve();
     add_variables();
     for (std::size_t i = 0; i < c_.operations_.size(); ++i) add_operation(static_cast<OpId>(i));
     for (std::size_t i = 0; i < d_.arrays.size(); ++i) {
@@ -33,6 +34,22 @@ class VariantMaker {
   }
 
  private:
+  // Spans point into arrays and operands, which therefore must not grow.
+  void reserve() {
+    std::size_t arrays = 0, operands = 0, work = 0;
+    for (const CompiledVariable& v : c_.variables_) arrays += v.arrays.size();
+    for (const CompiledOperation& op : c_.operations_) {
+      operands += op.operands.size();
+      work += op.work.size();
+    }
+    v_.variables.reserve(c_.variables_.size());
+    v_.crossings.reserve(d_.arrays.size() * c_.levels_.size());
+    v_.operations.reserve(c_.operations_.size());
+    v_.work.reserve(work);
+    v_.arrays.reserve(arrays);
+    v_.operands.reserve(operands);
+  }
+
   void add_variables() {
     placed_.assign(c_.variables_.size(), -1);
     for (std::size_t i = 0; i < c_.variables_.size(); ++i) {
@@ -42,7 +59,8 @@ class VariantMaker {
       placed_[i] = static_cast<int>(v_.variables.size());
       Variable out;
       out.mapping = static_cast<int>(i);
-      out.arrays = v.arrays;
+      out.arrays = {v_.arrays.data() + v_.arrays.size(), v.arrays.size()};
+      v_.arrays.insert(v_.arrays.end(), v.arrays.begin(), v.arrays.end());
       out.auxiliaries = v.auxiliaries;
       out.level = c_.levels_[at(v.position)].id;
       out.scope = m.scope;
@@ -56,6 +74,9 @@ class VariantMaker {
       const int alias = c_.variables_[at(v.mapping)].alias;
       v.alias = alias < 0 ? -1 : placed_[at(alias)];
     }
+    for (int i = 0; i < static_cast<int>(v_.variables.size()); ++i) downward_.push_back(i);
+    std::sort(downward_.begin(), downward_.end(),
+              [&](int a, int b) { return position(a) != position(b) ? position(a) < position(b) : a < b; });
   }
 
   [[nodiscard]] int position(int variable) const {
@@ -65,14 +86,13 @@ class VariantMaker {
     return c_.streamed_->stream && d_.arrays[at(array)].has(*c_.streamed_->stream);
   }
 
-  // Variables that hold the array for use, from the top level down.
-  [[nodiscard]] std::vector<int> homes(ArrayId array) const {
-    std::vector<int> out;
-    for (std::size_t i = 0; i < v_.variables.size(); ++i) {
-      if (!v_.variables[i].output_staging && has(v_.variables[i].arrays, array)) out.push_back(static_cast<int>(i));
+  // Variables that hold the array for use, from the top level down. Valid until the next call.
+  [[nodiscard]] const std::vector<int>& homes(ArrayId array) {
+    homes_.clear();
+    for (const int v : downward_) {
+      if (!v_.variables[at(v)].output_staging && has(v_.variables[at(v)].arrays, array)) homes_.push_back(v);
     }
-    std::stable_sort(out.begin(), out.end(), [&](int a, int b) { return position(a) < position(b); });
-    return out;
+    return homes_;
   }
 
   [[nodiscard]] int staging_at(ArrayId array, int where) const {
@@ -105,7 +125,7 @@ class VariantMaker {
   // From device memory down through each level to the first variable that holds it, then on to the further ones.
   void add_input(ArrayId array) {
     const Phase phase = streams(array) ? Phase::loop : Phase::head;
-    const std::vector<int> at_home = homes(array);
+    const std::vector<int>& at_home = homes(array);
     int reached = -1;
     int source = -1;
     const auto fill = [&](int variable, int down_to) {
@@ -131,7 +151,7 @@ class VariantMaker {
   // A result is made at the deepest level; where its variable lies higher, it is stored there, and what the loop
   // maintains is fetched back for every iteration.
   void add_result(ArrayId array) {
-    const std::vector<int> at_home = homes(array);
+    const std::vector<int>& at_home = homes(array);
     const bool maintained = has(c_.streamed_->maintained, array);
     const Phase phase = c_.streamed_->operations[at(*d_.producer(array))].phase;
     const bool kept = std::any_of(at_home.begin(), at_home.end(), [&](int v) { return position(v) == c_.deepest_; });
@@ -153,7 +173,7 @@ class VariantMaker {
   // From where the array is kept up to device memory, through the staging variables on the way: what crosses has the
   // type of the staging variable that it comes from or goes to.
   void add_output(ArrayId array) {
-    const std::vector<int> at_home = homes(array);
+    const std::vector<int>& at_home = homes(array);
     const int home = at_home.empty() ? -1 : at_home.back();
     const Phase phase = streams(array) ? Phase::loop : Phase::tail;
     DType type = home >= 0 ? v_.variables[at(home)].type : default_type(array);
@@ -172,11 +192,11 @@ class VariantMaker {
   }
 
   // The variable that an operand is read from: as the mapping says, else the lowest.
-  [[nodiscard]] int operand_of(OpId id, std::size_t input) const {
+  [[nodiscard]] int operand_of(OpId id, std::size_t input) {
     for (const auto& [guard, variable] : c_.operations_[at(id)].operands[input]) {
       if (holds(*guard, tile_)) return placed_[at(variable)];
     }
-    const std::vector<int> at_home = homes(d_.operations[at(id)].inputs[input]);
+    const std::vector<int>& at_home = homes(d_.operations[at(id)].inputs[input]);
     return at_home.empty() ? -1 : at_home.back();
   }
 
@@ -204,17 +224,18 @@ class VariantMaker {
     out.agent = op.agent;
     out.tensor = op.tensor;
     out.instruction = op.instruction;
+    out.operands = {v_.operands.data() + v_.operands.size(), op.operands.size()};
     for (std::size_t i = 0; i < op.operands.size(); ++i) {
       const int variable = operand_of(id, i);
       const int where = variable >= 0 ? position(variable) : c_.deepest_;
-      out.operands.emplace_back(d_.operations[at(id)].inputs[i], c_.levels_[at(where)].id);
+      v_.operands.emplace_back(d_.operations[at(id)].inputs[i], c_.levels_[at(where)].id);
       if (i == 0) out.a_from_registers = op.tensor && where > c_.block_;
     }
-    v_.work.emplace_back();
-    for (std::size_t w = 0; w < op.work.size(); ++w) {
-      if (!holds(op.work[w].mapping->when, tile_)) continue;
-      v_.work.back().push_back(static_cast<int>(w));
-      out.work.push_back({op.work[w].mapping, op.work[w].unit, 0});
+    out.work.reserve(op.work.size());
+    for (const CompiledWork& work : op.work) {
+      if (!holds(work.mapping->when, tile_)) continue;
+      v_.work.push_back(&work);
+      out.work.push_back({work.mapping, work.unit, 0});
     }
     v_.operations.push_back(std::move(out));
   }
@@ -223,7 +244,8 @@ class VariantMaker {
   const Tile& tile_;
   const Diagram& d_;
   Variant v_;
-  std::vector<int> placed_;  // Mapping::variables -> Variant::variables
+  std::vector<int> placed_;            // Mapping::variables -> Variant::variables
+  std::vector<int> downward_, homes_;  // Variant::variables: all, by level; those of one array
 };
 
 std::shared_ptr<const Variant> Placer::Compiled::make_variant(const Tile& tile) const {

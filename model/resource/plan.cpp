@@ -23,11 +23,11 @@ std::size_t owner(const PlacedDiagram& placed, std::size_t v) {
   return v;
 }
 
-bool contains(const std::vector<ArrayId>& arrays, ArrayId array) {
+bool contains(std::span<const ArrayId> arrays, ArrayId array) {
   return std::find(arrays.begin(), arrays.end(), array) != arrays.end();
 }
 
-bool touches(const std::vector<ArrayId>& arrays, const std::vector<ArrayId>& others) {
+bool touches(std::span<const ArrayId> arrays, std::span<const ArrayId> others) {
   return std::any_of(others.begin(), others.end(), [&](ArrayId a) { return contains(arrays, a); });
 }
 
@@ -289,75 +289,80 @@ Occupancy occupancy(const Limits& limits, Bytes node_shared, Count threads, Coun
   return out;
 }
 
-Occupancy occupancy(const PlacedDiagram& placed) {
-  const Bytes shared = shared_bytes(placed);
-  if (shared > limit_of(block_level(placed), false)) return {0, "shared memory"};
-  return occupancy(placed.machine->limits, limit_of(block_level(placed), true), placed.threads,
-                   launch_registers(placed), shared);
+Bytes shared_limit(const PlacedDiagram& placed) { return limit_of(block_level(placed), false); }
+
+Occupancy occupancy(const PlacedDiagram& placed, Count registers, Bytes shared) {
+  if (shared > shared_limit(placed)) return {0, "shared memory"};
+  return occupancy(placed.machine->limits, limit_of(block_level(placed), true), placed.threads, registers, shared);
 }
 
-Footprint::Footprint(const PlacedDiagram& placed) : uses_(placed.variables.size()) {
+Occupancy occupancy(const PlacedDiagram& placed) {
+  return occupancy(placed, launch_registers(placed), shared_bytes(placed));
+}
+
+Footprint::Footprint(const PlacedDiagram& placed) {
   const Layout layout = layout_of(placed);
   const auto registers = placed.machine->find_level("registers");
-  for (std::size_t v = 0; v < uses_.size(); ++v) {
+  for (std::size_t v = 0; v < placed.variables.size(); ++v) {
     const Variable& variable = at(placed, v);
-    Use& use = uses_[v];
-    use.storage = layout.of[v];
-    use.align = alignment(placed, variable);
-    use.agent = variable.scope == Scope::block ? -1 : agent_of(placed, variable);
-    use.barriers = variable.engine == CopyEngine::tma && !variable.output_staging;
-    if (!registers || variable.level != *registers) continue;
-    use.owner = static_cast<int>(owner(placed, v));
-    use.agent = agent_of(placed, at(placed, owner(placed, v)));
+    const int agent = variable.scope == Scope::block ? -1 : agent_of(placed, variable);
+    const bool barriers = variable.engine == CopyEngine::tma && !variable.output_staging;
+    if (layout.of[v] >= 0) {
+      const Storage& storage = layout.storages[static_cast<std::size_t>(layout.of[v])];
+      in_shared_.push_back({v, layout.of[v], storage.align, alignment(placed, variable), agent, barriers});
+    } else if (barriers) {
+      in_shared_.push_back({v, -1, 0, 1, agent, barriers});
+    }
+    const std::size_t own = owner(placed, v);
+    if (!registers || variable.level != *registers || at(placed, own).level != *registers) continue;
+    in_registers_.push_back({v, own, agent_of(placed, at(placed, own)), at(placed, own).scope == Scope::block});
   }
-  for (std::size_t s = 0; s < layout.count; ++s) aligns_.push_back(layout.storages[s].align);
+  slack_ = slack(layout);
+  std::stable_sort(in_shared_.begin(), in_shared_.end(), [](const InShared& a, const InShared& b) {
+    return a.storage_align != b.storage_align ? a.storage_align > b.storage_align : a.storage < b.storage;
+  });
+  std::stable_sort(in_registers_.begin(), in_registers_.end(),
+                   [](const InRegisters& a, const InRegisters& b) { return a.owner < b.owner; });
 }
 
 Bytes Footprint::shared_bytes(const PlacedDiagram& placed) const {
-  std::array<Count, most_variables> size{};
-  Count barriers, largest = 1;
-  for (std::size_t v = 0; v < uses_.size(); ++v) {
-    const Use& use = uses_[v];
-    const Variable& variable = at(placed, v);
-    const Count each = use.agent < 0 ? Count(1) : placed.agents[static_cast<std::size_t>(use.agent)].instances;
-    if (use.barriers) barriers += Count(2) * variable.copies * each;
-    if (use.storage < 0) continue;
-    const Count copy = round_up(bytes_of(variable.elements, variable.type).value, use.align);
-    Count& storage = size[static_cast<std::size_t>(use.storage)];
-    storage = std::max(storage, copy * variable.copies * each);
-  }
-  Count end;
-  for (const std::int64_t align : {swizzled_tile, plain_tile, std::int64_t{1}}) {
-    for (std::size_t s = 0; s < aligns_.size(); ++s) {
-      if (aligns_[s] != Count(align)) continue;
-      end = round_up(end + size[s], align);
-      largest = std::max(largest, Count(align));
+  Count barriers, end;
+  for (std::size_t u = 0; u < in_shared_.size();) {
+    const InShared& first = in_shared_[u];
+    Count largest;  // of those that share the storage
+    for (; u < in_shared_.size() && in_shared_[u].storage == first.storage; ++u) {
+      const InShared& use = in_shared_[u];
+      const Variable& variable = at(placed, use.variable);
+      Count copies = variable.copies;
+      if (use.agent >= 0) copies *= placed.agents[static_cast<std::size_t>(use.agent)].instances;
+      if (use.barriers) barriers += Count(2) * copies;
+      if (use.storage >= 0)
+        largest = std::max(largest, round_up(bytes_of(variable.elements, variable.type).value, use.align) * copies);
     }
+    if (first.storage >= 0) end = round_up(end + largest, first.storage_align);
   }
-  return Bytes((largest > Count(plain_tile) ? largest : Count(0)) + end + barriers * barrier_bytes);
+  return Bytes(slack_ + end + barriers * barrier_bytes);
 }
 
 RegisterNeed Footprint::register_need(const PlacedDiagram& placed) const {
   const Limits& limits = placed.machine->limits;
+  const Count share =
+      floor_to(limits.registers_per_block / std::max(placed.threads, Count(1)), limits.register_granule_per_thread);
   RegisterNeed worst;
   for (std::size_t i = 0; i < placed.agents.size(); ++i) {
     const PlacedAgent& a = placed.agents[i];
-    std::array<Count, most_variables> most{};
-    for (std::size_t v = 0; v < uses_.size(); ++v) {
-      if (uses_[v].owner < 0 || uses_[v].agent != static_cast<int>(i)) continue;
-      Count& owned = most[static_cast<std::size_t>(uses_[v].owner)];
-      owned = std::max(owned, at(placed, v).bytes().value);
-    }
     Count bytes;
-    for (std::size_t v = 0; v < uses_.size(); ++v) {
-      if (uses_[v].owner != static_cast<int>(v)) continue;
-      bytes += at(placed, v).scope == Scope::block ? ceil_div(most[v], std::max(a.instances, Count(1))) : most[v];
+    for (std::size_t u = 0; u < in_registers_.size();) {
+      const InRegisters& first = in_registers_[u];
+      Count most;  // of those that share the storage
+      for (; u < in_registers_.size() && in_registers_[u].owner == first.owner; ++u) {
+        if (first.agent != static_cast<int>(i)) continue;
+        most = std::max(most, at(placed, in_registers_[u].variable).bytes().value);
+      }
+      bytes += first.of_block ? ceil_div(most, std::max(a.instances, Count(1))) : most;
     }
     RegisterNeed one{static_cast<int>(i), ceil_div(bytes, std::max(a.threads, Count(1)) * register_bytes) + a.overhead,
-                     0};
-    const Count share =
-        floor_to(limits.registers_per_block / std::max(placed.threads, Count(1)), limits.register_granule_per_thread);
-    one.limit = std::min(a.registers ? *a.registers : share, limits.registers_per_thread);
+                     std::min(a.registers ? *a.registers : share, limits.registers_per_thread)};
     if (worst.agent < 0 || one.need * worst.limit > worst.need * one.limit) worst = one;
   }
   return worst;
@@ -378,13 +383,13 @@ Plan plan(const PlacedDiagram& placed) {
                    [](const Slot& a, const Slot& b) { return a.offset < b.offset; });
   out.barriers = barrier_count(placed);
   out.shared_total = Bytes(total_of(placed, layout));
-  out.shared_limit = limit_of(block_level(placed), false);
+  out.shared_limit = shared_limit(placed);
   const RegisterNeed worst = register_need(placed);
   out.registers_per_thread = worst.need;
   out.registers_limit = worst.limit;
   out.registers_launch = launch_registers(placed);
   out.threads = placed.threads;
-  const Occupancy resident = occupancy(placed);
+  const Occupancy resident = occupancy(placed, out.registers_launch, out.shared_total);
   out.blocks_per_sm = resident.blocks;
   out.limited_by = std::string(resident.limited_by);
   return out;

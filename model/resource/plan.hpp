@@ -43,7 +43,11 @@ struct Occupancy {
 /// granules here. Blocks 0: does not fit at all. (the rules of cuda_occupancy.h, from its documentation)
 [[nodiscard]] Occupancy occupancy(const Limits& limits, Bytes node_shared, Count threads, Count registers,
                                   Bytes shared);
+[[nodiscard]] Occupancy occupancy(const PlacedDiagram& placed, Count registers, Bytes shared);
 [[nodiscard]] Occupancy occupancy(const PlacedDiagram& placed);
+
+/// Bytes of shared memory that a block may have; the largest number where nothing limits it.
+[[nodiscard]] Bytes shared_limit(const PlacedDiagram& placed);
 
 /// Where the bytes of a placement go, with the sizes left open: made of one placement, it serves every other of the
 /// same alternatives (PlacedDiagram::variant) and agents, whose variables differ in elements and copies alone. For
@@ -56,15 +60,21 @@ class Footprint {
   [[nodiscard]] RegisterNeed register_need(const PlacedDiagram& placed) const;
 
  private:
-  struct Use {
-    int storage = -1;  ///< at the block's level
-    Count align = 1;
-    int owner = -1;              ///< at level "registers": whose storage
-    int agent = -1;              ///< whose instances have one each, whose registers they take
-    bool barriers = false;
+  struct InShared {
+    std::size_t variable;
+    int storage;  ///< -1: elsewhere
+    Count storage_align, align;
+    int agent;  ///< whose instances have one each; -1: one a block
+    bool barriers;
   };
-  std::vector<Use> uses_;      ///< by variable
-  std::vector<Count> aligns_;  ///< by storage
+  struct InRegisters {
+    std::size_t variable, owner;  ///< owner: whose storage it uses
+    int agent;                    ///< whose registers they are
+    bool of_block;                ///< one a block, spread over the instances
+  };
+  std::vector<InShared> in_shared_;        ///< by storage, strictest alignment first: no gaps
+  std::vector<InRegisters> in_registers_;  ///< by owner
+  Count slack_;                            ///< to align the base
 };
 
 }  // namespace napkin

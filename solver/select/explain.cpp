@@ -65,10 +65,9 @@ std::optional<std::string> obstacle(const Space& space, const Question& question
 std::optional<std::string> what_stops(const Space& space, const Question& question, const Rules& rules,
                                       const Placer& placer, const Tile& tile, PlacedDiagram& placed) {
   std::vector<KnobId> sizes;
-  for (const Axis& axis : question.streamed->diagram.axes) {
+  for (const KnobSet set : knobs_by_axis(question.streamed->diagram, *question.mapping)) {
     for (KnobId k = 0; k < static_cast<KnobId>(space.domains.size()); ++k) {
-      if ((knobs_of_axis(*question.mapping, axis.name) & knob_bit(k)) != 0 && space.domains[at(k)].size() > 1)
-        sizes.push_back(k);
+      if ((set & knob_bit(k)) != 0 && space.domains[at(k)].size() > 1) sizes.push_back(k);
     }
   }
   std::stable_sort(sizes.begin(), sizes.end(),

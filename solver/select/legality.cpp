@@ -12,44 +12,45 @@ std::size_t at(int id) { return static_cast<std::size_t>(id); }
 /// What multiplies a variable's elements.
 enum class Growth { constant, proportional, other };
 
-/// How one axis of a variable follows a knob.
-Growth growth_along(const Mapping& mapping, const VariableMapping& variable, const std::string& axis, KnobId knob) {
-  for (const auto& [part, size] : variable.sizes) {
-    if (part == axis)
-      return size.kind == Value::Kind::knob && size.knob == knob ? Growth::proportional : Growth::constant;
-  }
-  if ((knobs_of_axis(mapping, axis) & knob_bit(knob)) == 0) return Growth::constant;
-  for (const Agent& agent : mapping.agents) {  // divided among instances, rounded up
-    if (std::find(agent.splits.begin(), agent.splits.end(), axis) != agent.splits.end()) return Growth::other;
-  }
+/// How each axis of the block's tile follows a knob, by AxisId.
+std::vector<Growth> growth_by_axis(const Streamed& streamed, const Mapping& mapping, KnobId knob) {
+  const std::vector<KnobSet> knobs = knobs_by_axis(streamed.diagram, mapping);
+  std::vector<Growth> out(knobs.size(), Growth::constant);
   const LevelMapping* block = block_level_of(mapping);
-  for (const LevelMapping& level : mapping.levels) {
-    if (&level != block && size_of_axis(mapping, level, axis)) return Growth::other;
+  for (std::size_t i = 0; i < knobs.size(); ++i) {
+    if ((knobs[i] & knob_bit(knob)) == 0) continue;
+    const std::string& axis = streamed.diagram.axes[i].name;
+    const bool divided = std::any_of(mapping.agents.begin(), mapping.agents.end(), [&](const Agent& agent) {
+      return std::find(agent.splits.begin(), agent.splits.end(), axis) != agent.splits.end();
+    });  // among instances, rounded up
+    const bool sized_elsewhere = std::any_of(mapping.levels.begin(), mapping.levels.end(), [&](const auto& level) {
+      return &level != block && size_of_axis(mapping, level, axis);
+    });
+    out[i] = divided || sized_elsewhere ? Growth::other : Growth::proportional;
   }
-  return Growth::proportional;
+  return out;
 }
 
-Growth growth_of(const Streamed& streamed, const Mapping& mapping, const VariableMapping& variable, KnobId knob) {
-  std::optional<Growth> all;
-  const auto add = [&](const std::vector<AxisId>& axes) {
-    Growth one = Growth::constant;
-    for (const AxisId axis : axes) {
-      const Growth along = growth_along(mapping, variable, streamed.diagram.axes[at(axis)].name, knob);
-      if (along == Growth::constant) continue;
-      one = one == Growth::constant ? along : Growth::other;
+Growth growth_of(const Streamed& streamed, const std::vector<Growth>& by_axis, const VariableMapping& variable,
+                 KnobId knob) {
+  const auto along = [&](AxisId axis) {
+    for (const auto& [part, size] : variable.sizes) {
+      if (part != streamed.diagram.axes[at(axis)].name) continue;
+      return size.kind == Value::Kind::knob && size.knob == knob ? Growth::proportional : Growth::constant;
     }
-    all = !all || *all == one ? one : Growth::other;
+    return by_axis[at(axis)];
   };
   std::vector<AxisId> given;
   for (const std::string& axis : variable.axes) given.push_back(streamed.diagram.axis(axis));
-  for (const std::string& name : variable.of.empty() ? std::vector<std::string>{variable.name} : variable.of) {
-    if (const auto array = streamed.diagram.find_array(name)) {
-      add(variable.axes.empty() ? streamed.diagram.arrays[at(*array)].axes : given);
+  std::optional<Growth> all;
+  visit_held(streamed, variable, [&](const std::vector<AxisId>& axes) {
+    Growth one = Growth::constant;
+    for (const AxisId axis : given.empty() ? axes : given) {
+      const Growth next = along(axis);
+      if (next != Growth::constant) one = one == Growth::constant ? next : Growth::other;
     }
-    for (const Auxiliary& auxiliary : streamed.auxiliaries) {
-      if (auxiliary.name == name) add(variable.axes.empty() ? auxiliary.axes : given);
-    }
-  }
+    all = !all || *all == one ? one : Growth::other;
+  });
   return all.value_or(Growth::constant);
 }
 
@@ -73,7 +74,7 @@ Legality::Legality(const Question& question, const Space& space, const Rules& ru
   choose_lane();
   prepare_memos();
   Point point = origin();
-  numbers_.shared_limit = plan(scratch_.place(point).placed).shared_limit;
+  numbers_.shared_limit = shared_limit(scratch_.place(point).placed);
 }
 
 void Legality::choose_lane() {
@@ -93,8 +94,9 @@ void Legality::choose_lane() {
   for (std::size_t i = 0; i < values.size(); ++i) ascending_.push_back(i);
   std::sort(ascending_.begin(), ascending_.end(), [&](std::size_t a, std::size_t b) { return values[a] < values[b]; });
   scales_ = !question_.mapping->exact_groups;
+  const std::vector<Growth> by_axis = growth_by_axis(*question_.streamed, *question_.mapping, lane_);
   for (const VariableMapping& variable : question_.mapping->variables) {
-    const Growth growth = growth_of(*question_.streamed, *question_.mapping, variable, lane_);
+    const Growth growth = growth_of(*question_.streamed, by_axis, variable, lane_);
     has_lane_.push_back(growth == Growth::proportional);
     scales_ = scales_ && growth != Growth::other;
   }
@@ -123,11 +125,16 @@ Point Legality::origin() const {
   return point;
 }
 
-void Legality::resize(Scratch::Slot& slot, std::int64_t from, std::int64_t to) const {
-  if (from == to) return;
+/// The slot's variables that grow with the lane, which is at that value.
+void Legality::find_growing(Scratch::Slot& slot, std::int64_t lane) {
+  growing_.clear();
   for (Variable& v : slot.placed.variables) {
-    if (has_lane_[at(v.mapping)]) v.elements = v.elements / from * to;
+    if (has_lane_[at(v.mapping)]) growing_.emplace_back(&v, v.elements / lane);
   }
+}
+
+void Legality::resize(std::int64_t lane) const {
+  for (const auto& [variable, each] : growing_) variable->elements = each * lane;
 }
 
 bool Legality::plan_rule_holds(const PlanRule& rule, Scratch::Slot& slot) {
@@ -146,8 +153,8 @@ bool Legality::plan_rule_holds(const PlanRule& rule, Scratch::Slot& slot) {
   return !rule.check(placed, numbers_);
 }
 
-/// Needs grow with the lane's value: all lanes up to the last that holds. `now`: the lane's value in the slot.
-Lanes Legality::last_lane_that_holds(const PlanRule& rule, Scratch::Slot& slot, std::int64_t& now) {
+/// Needs grow with the lane's value: all lanes up to the last that holds.
+Lanes Legality::last_lane_that_holds(const PlanRule& rule, Scratch::Slot& slot) {
   const std::vector<std::int64_t>& values = space_.domains[at(lane_)];
   const auto sets_registers = [](const PlacedAgent& agent) { return agent.registers.has_value(); };
   const std::vector<PlacedAgent>& agents = slot.placed.agents;
@@ -157,8 +164,7 @@ Lanes Legality::last_lane_that_holds(const PlanRule& rule, Scratch::Slot& slot, 
   std::size_t low = 0, high = ascending_.size();
   std::size_t next = std::min(guess_, high - 1);  // neighbours are alike: look beside the last answer first
   for (std::size_t step = 1; low < high; step *= 2) {
-    resize(slot, now, values[ascending_[next]]);
-    now = values[ascending_[next]];
+    resize(values[ascending_[next]]);
     const bool holds = plan_rule_holds(rule, slot);
     (holds ? low : high) = holds ? next + 1 : next;
     if (low >= high) break;
@@ -188,10 +194,10 @@ void Legality::find_lanes(std::size_t rule, Point& point, std::size_t index) {
   if (scales_) {
     set(point, lane_, ascending_.back());
     Scratch::Slot& slot = scratch_.place(point);
-    std::int64_t now = space_.domains[at(lane_)][ascending_.back()];
-    const std::int64_t placed = now;
-    for_each_alike([&](const PlanRule& r) { return last_lane_that_holds(r, slot, now); });
-    resize(slot, now, placed);
+    const std::int64_t lane = space_.domains[at(lane_)][ascending_.back()];
+    find_growing(slot, lane);
+    for_each_alike([&](const PlanRule& r) { return last_lane_that_holds(r, slot); });
+    resize(lane);
   } else {
     for (std::size_t i = 0; i < ascending_.size(); ++i) {
       set(point, lane_, i);

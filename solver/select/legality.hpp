@@ -30,16 +30,13 @@ class Scratch {
     std::optional<Footprint> footprint;
     const void* variant = nullptr;  ///< what the footprint was made of
   };
-  /// The point's tile placed. Where the slot's last tile differs in nothing that moves or sizes anything, only copies
-  /// are counted anew. What a caller changes in the slot it must put back.
+  /// The point's tile placed. What a caller changes in the slot it must put back.
   [[nodiscard]] Slot& place(const Point& point);
   /// The footprint of what the slot holds now.
   [[nodiscard]] const Footprint& footprint(Slot& slot) const;
 
  private:
-  const Mapping& mapping_;
   const Placer& placer_;
-  KnobSet inert_ = 0;                                   ///< knobs that change no more than the number of copies
   std::vector<std::pair<KnobId, std::size_t>> guards_;  ///< knobs that guards name, with their strides in slots_
   std::vector<std::unique_ptr<Slot>> slots_;
 };
@@ -98,9 +95,10 @@ class Legality {
   [[nodiscard]] Lanes tile_rule_lanes(const TileRule& rule, Point& point, Lanes lanes) const;
   [[nodiscard]] Lanes plan_rule_lanes(std::size_t rule, Point& point);
   void find_lanes(std::size_t rule, Point& point, std::size_t index);
-  [[nodiscard]] Lanes last_lane_that_holds(const PlanRule& rule, Scratch::Slot& slot, std::int64_t& now);
+  [[nodiscard]] Lanes last_lane_that_holds(const PlanRule& rule, Scratch::Slot& slot);
   [[nodiscard]] bool plan_rule_holds(const PlanRule& rule, Scratch::Slot& slot);
-  void resize(Scratch::Slot& slot, std::int64_t from, std::int64_t to) const;
+  void find_growing(Scratch::Slot& slot, std::int64_t lane);
+  void resize(std::int64_t lane) const;
 
   const Question& question_;
   const Space& space_;
@@ -111,9 +109,10 @@ class Legality {
   bool scales_ = false;                 ///< every variable is constant or proportional in the lane's value
   std::vector<std::size_t> ascending_;  ///< the lane's positions by value
   std::vector<bool> has_lane_;          ///< by index of Mapping::variables: proportional
-  std::vector<Memo> memos_;             ///< by plan rule; those of equal knobs are filled together
-  std::size_t guess_ = 0;               ///< how many lanes held the last time
-  Plan numbers_;                        ///< what the plan rules read
+  std::vector<std::pair<Variable*, Count>> growing_;  ///< of the slot at hand, with their elements for a lane of 1
+  std::vector<Memo> memos_;                           ///< by plan rule; those of equal knobs are filled together
+  std::size_t guess_ = 0;                             ///< how many lanes held the last time
+  Plan numbers_;                                      ///< what the plan rules read
 };
 
 }  // namespace napkin

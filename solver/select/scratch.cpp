@@ -26,27 +26,9 @@ KnobSet guard_knobs(const Mapping& mapping) {
   return set;
 }
 
-/// The number of copies that a mapping gives a variable in a tile.
-Count copies_of(const VariableMapping& variable, const Tile& tile) {
-  const Value* value = choose(variable.copies, tile);
-  if (!value) return 1;
-  return value->kind == Value::Kind::knob ? tile.values[static_cast<std::size_t>(value->knob)] : value->literal;
-}
-
-/// Knobs that appear in copies, relations and edges only. None where copies are the size of an axis.
-KnobSet inert_knobs(const Mapping& mapping) {
-  for (const VariableMapping& v : mapping.variables) {
-    for (const auto& [guard, value] : v.copies) {
-      if (value.kind == Value::Kind::axis) return 0;
-    }
-  }
-  return ~knobs_of_placement_but_copies(mapping);
-}
-
 }  // namespace
 
-Scratch::Scratch(const Mapping& mapping, const Placer& placer, const Space& space)
-    : mapping_(mapping), placer_(placer), inert_(inert_knobs(mapping)) {
+Scratch::Scratch(const Mapping& mapping, const Placer& placer, const Space& space) : placer_(placer) {
   std::size_t slots = 1;
   const KnobSet guards = guard_knobs(mapping);
   for (KnobId k = 0; k < static_cast<KnobId>(space.domains.size()); ++k) {
@@ -62,22 +44,7 @@ Scratch::Slot& Scratch::place(const Point& point) {
   std::size_t at = 0;
   for (const auto& [knob, stride] : guards_) at += stride * point.index[static_cast<std::size_t>(knob)];
   if (!slots_[at]) slots_[at] = std::make_unique<Slot>();
-  PlacedDiagram& placed = slots_[at]->placed;
-  const std::vector<std::int64_t>&before = placed.tile.values, &now = point.tile.values;
-  bool alike = before.size() == now.size(), equal = alike;
-  for (std::size_t k = 0; alike && k < now.size(); ++k) {
-    if (before[k] == now[k]) continue;
-    equal = false;
-    alike = (inert_ & knob_bit(static_cast<KnobId>(k))) != 0;
-  }
-  if (!alike) {
-    placer_.place(point.tile, placed);
-  } else if (!equal) {
-    placed.tile.values.assign(now.begin(), now.end());
-    for (Variable& v : placed.variables) {
-      v.copies = copies_of(mapping_.variables[static_cast<std::size_t>(v.mapping)], placed.tile);
-    }
-  }
+  placer_.place(point.tile, slots_[at]->placed);
   return *slots_[at];
 }
 

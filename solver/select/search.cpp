@@ -72,7 +72,6 @@ class Search {
   Roles roles_;
   std::vector<Prefix> heap_;
   std::vector<Found> best_;  // sorted, at most top_
-  PlacedDiagram last_;       // for those that are explained
   Found second_;             // the best whose time is not that of best_[0]
 
   // Of the prefix being expanded:
@@ -211,10 +210,9 @@ void Search::visit(std::size_t depth, KnobSet known, std::int64_t rank) {
 }
 
 Ranked Search::full(std::int64_t rank) {
-  Ranked out{space_.tile(rank), {}};
-  placer_.place(out.tile, last_);
-  out.prediction = objective_.predict(last_, plan(last_));
-  return out;
+  set_rank(point_, rank, ~KnobSet{0});
+  const PlacedDiagram& placed = scratch_.place(point_).placed;
+  return {point_.tile, objective_.predict(placed, plan(placed))};
 }
 
 std::vector<Ranked> Search::ranked(const Alternatives& alternatives) {

@@ -17,10 +17,10 @@ void add_to(std::vector<Count>& rejected, std::size_t rule, std::int64_t tiles) 
 
 void Legality::load(const State& state, KnobSet assigned, Point& point) const {
   std::int64_t rank = state.rank;
-  for (KnobId k = 0; k < static_cast<KnobId>(space_.domains.size()); ++k) {
-    if ((assigned & knob_bit(k)) == 0) continue;
-    const auto index = static_cast<std::size_t>(rank / space_.strides[at(k)]);
-    if (index > 0) rank %= space_.strides[at(k)];
+  for (KnobSet left = assigned; left != 0; left &= left - 1) {
+    const KnobId k = std::countr_zero(left);
+    const auto index = static_cast<std::size_t>(rank < space_.strides[at(k)] ? 0 : rank / space_.strides[at(k)]);
+    rank -= static_cast<std::int64_t>(index) * space_.strides[at(k)];
     if (point.index[at(k)] != index) set(point, k, index);
   }
 }

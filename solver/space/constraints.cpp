@@ -254,6 +254,7 @@ std::optional<Excess> check_shared_memory(const PlacedDiagram&, const Plan& plan
 }
 
 Rules::Rules(const Streamed& streamed, const Mapping& mapping, const Machine& machine, const Problem& problem) {
+  tile.reserve(16 + mapping.relations.size());
   add_architecture(tile, mapping, machine);
   add_dtype(tile, mapping, problem);
   add_supported_sizes(tile, streamed, mapping, problem);

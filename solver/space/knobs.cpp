@@ -27,40 +27,16 @@ KnobSet knobs_of_variable(const VariableMapping& variable) {
 }
 
 /// The knobs that size the axes of a variable.
-KnobSet knobs_of_axes(const Streamed& streamed, const Mapping& mapping, const VariableMapping& variable) {
+KnobSet knobs_of_axes(const Streamed& streamed, const std::vector<KnobSet>& by_axis, const VariableMapping& variable) {
   KnobSet set = 0;
-  for (const std::string& axis : variable.axes) set |= knobs_of_axis(mapping, axis);
-  const auto add = [&](const std::vector<AxisId>& axes) {
-    for (AxisId axis : axes) set |= knobs_of_axis(mapping, streamed.diagram.axes[static_cast<std::size_t>(axis)].name);
-  };
-  for (const std::string& name : variable.of.empty() ? std::vector<std::string>{variable.name} : variable.of) {
-    if (const auto array = streamed.diagram.find_array(name)) {
-      add(streamed.diagram.arrays[static_cast<std::size_t>(*array)].axes);
-      continue;
-    }
-    for (const Auxiliary& auxiliary : streamed.auxiliaries) {
-      if (auxiliary.name == name) add(auxiliary.axes);
-    }
-  }
-  return set;
-}
-
-KnobSet knobs_of_operation(const OperationMapping& operation) {
-  KnobSet set = 0;
-  for (const auto& [array, variable] : operation.operands) set |= guards_of(variable);
-  for (const WorkMapping& work : operation.work) {
-    set |= knobs_of(work.when);
-    for (const auto& [axis, size] : work.per_chunk) set |= knobs_of(size);
-  }
+  for (const std::string& axis : variable.axes) set |= by_axis[static_cast<std::size_t>(streamed.diagram.axis(axis))];
+  visit_held(streamed, variable, [&](const std::vector<AxisId>& axes) {
+    for (const AxisId axis : axes) set |= by_axis[static_cast<std::size_t>(axis)];
+  });
   return set;
 }
 
 }  // namespace
-
-KnobSet knob_bit(KnobId knob) {
-  if (knob < 0 || knob >= 64) throw Error("knobs", "more than 64 knobs", "at most 64");
-  return KnobSet{1} << knob;
-}
 
 KnobSet knobs_of(const Value& value) { return value.kind == Value::Kind::knob ? knob_bit(value.knob) : 0; }
 
@@ -94,30 +70,11 @@ KnobSet knobs_of_axis(const Mapping& mapping, const std::string& axis) {
   return set;
 }
 
-KnobSet knobs_of_placement(const Mapping& mapping) {
-  KnobSet set = knobs_of_placement_but_copies(mapping);
-  for (const VariableMapping& variable : mapping.variables) set |= knobs_of(variable.copies);
-  return set;
-}
-
-KnobSet knobs_of_placement_but_copies(const Mapping& mapping) {
-  KnobSet set = 0;
-  for (const Agent& agent : mapping.agents) set |= knobs_of_agent(mapping, agent);
-  for (const VariableMapping& variable : mapping.variables) {
-    set |= knobs_of(variable.when);
-    if (variable.multicast) set |= knobs_of(*variable.multicast);
-    for (const auto& [axis, size] : variable.sizes) set |= knobs_of(size);
-    for (const std::string& axis : variable.axes) set |= knobs_of_axis(mapping, axis);
-  }
-  for (const OperationMapping& operation : mapping.operations) set |= knobs_of_operation(operation);
-  for (const LevelMapping& level : mapping.levels) {
-    if (level.nodes) set |= knobs_of(*level.nodes);
-    for (const auto& [axis, size] : level.sizes) set |= knobs_of(size);
-    for (const auto* axes : {&level.group, &level.stream}) {
-      for (const std::string& axis : *axes) set |= knobs_of_axis(mapping, axis);
-    }
-  }
-  return set;
+std::vector<KnobSet> knobs_by_axis(const Diagram& diagram, const Mapping& mapping) {
+  std::vector<KnobSet> out;
+  out.reserve(diagram.axes.size());
+  for (const Axis& axis : diagram.axes) out.push_back(knobs_of_axis(mapping, axis.name));
+  return out;
 }
 
 KnobSet knobs_of_edges(const Mapping& mapping) {
@@ -127,21 +84,23 @@ KnobSet knobs_of_edges(const Mapping& mapping) {
 }
 
 KnobSet knobs_of_registers(const Streamed& streamed, const Mapping& mapping) {
+  const std::vector<KnobSet> by_axis = knobs_by_axis(streamed.diagram, mapping);
   KnobSet set = 0;
   for (const Agent& agent : mapping.agents) set |= knobs_of_agent(mapping, agent);
   for (const VariableMapping& variable : mapping.variables) {
-    if (variable.level == "registers") set |= knobs_of_variable(variable) | knobs_of_axes(streamed, mapping, variable);
+    if (variable.level == "registers") set |= knobs_of_variable(variable) | knobs_of_axes(streamed, by_axis, variable);
   }
   return set;
 }
 
 KnobSet knobs_of_shared(const Streamed& streamed, const Mapping& mapping) {
+  const std::vector<KnobSet> by_axis = knobs_by_axis(streamed.diagram, mapping);
   KnobSet set = 0;
   int sharers = 0;  // variables of the threads' own that lifetimes could let share
   bool agents = false;
   for (const VariableMapping& variable : mapping.variables) {
     if (variable.level == "registers") continue;
-    set |= knobs_of_variable(variable) | knobs_of_axes(streamed, mapping, variable);
+    set |= knobs_of_variable(variable) | knobs_of_axes(streamed, by_axis, variable);
     if (variable.engine == CopyEngine::none && !variable.output_staging) ++sharers;
     agents |= variable.scope == Scope::agent;
   }

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "model/diagram/problem.hpp"
 #include "model/fusion/streamed.hpp"
@@ -15,7 +16,10 @@ namespace napkin {
 /// A set of knobs: bit i is KnobId i. A mapping with more than 64 knobs is refused (Error) by knob_bit().
 using KnobSet = std::uint64_t;
 
-[[nodiscard]] KnobSet knob_bit(KnobId knob);
+[[nodiscard]] inline KnobSet knob_bit(KnobId knob) {
+  if (knob < 0 || knob >= 64) throw Error("knobs", "more than 64 knobs", "at most 64");
+  return KnobSet{1} << knob;
+}
 
 [[nodiscard]] KnobSet knobs_of(const Value& value);
 [[nodiscard]] KnobSet knobs_of(const Guard& guard);
@@ -30,12 +34,24 @@ template <class T>
 /// The knobs that size an axis at any level: those of `sizes`, and the knobs called AXIS or LEVEL.AXIS.
 [[nodiscard]] KnobSet knobs_of_axis(const Mapping& mapping, const std::string& axis);
 
-/// What changes nothing but a requirement of `relations` or a guard of `edges` is not in it: the knobs that levels,
-/// variables, agents, operations and launches depend on. Two tiles that agree on these are placed alike, except for
-/// PlacedDiagram::tile.
-[[nodiscard]] KnobSet knobs_of_placement(const Mapping& mapping);
-/// The same without those that only say how many copies a variable has.
-[[nodiscard]] KnobSet knobs_of_placement_but_copies(const Mapping& mapping);
+/// The same of every axis of a diagram, by AxisId.
+[[nodiscard]] std::vector<KnobSet> knobs_by_axis(const Diagram& diagram, const Mapping& mapping);
+
+/// Calls visit(axes) with the axes of each array and auxiliary that a variable holds.
+template <class Visit>
+void visit_held(const Streamed& streamed, const VariableMapping& variable, const Visit& visit) {
+  const auto visit_name = [&](const std::string& name) {
+    if (const auto array = streamed.diagram.find_array(name)) {
+      return visit(streamed.diagram.arrays[static_cast<std::size_t>(*array)].axes);
+    }
+    for (const Auxiliary& auxiliary : streamed.auxiliaries) {
+      if (auxiliary.name == name) visit(auxiliary.axes);
+    }
+  };
+  if (variable.of.empty()) visit_name(variable.name);
+  for (const std::string& name : variable.of) visit_name(name);
+}
+
 /// The knobs that the event graph's edges depend on (guards and tokens).
 [[nodiscard]] KnobSet knobs_of_edges(const Mapping& mapping);
 

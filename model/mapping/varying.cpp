@@ -1,0 +1,118 @@
+// What the knobs change of a compiled mapping: constants are folded, the rest is told apart.
+#include <algorithm>
+
+#include "model/mapping/compiled.hpp"
+
+namespace napkin {
+namespace {
+
+std::size_t at(int id) { return static_cast<std::size_t>(id); }
+
+}  // namespace
+
+// A block's extent of an axis, where no knob changes it.
+std::optional<Count> Placer::Compiled::constant_extent(AxisId axis) const {
+  if (axis == stream_) return std::nullopt;
+  const Count size = problem_->sizes[at(axis)];
+  for (const auto& [sized, number] : levels_[at(block_)].sizes) {
+    if (sized != axis) continue;
+    if (number.knob >= 0) return std::nullopt;
+    return mapping_->exact_groups ? std::min(Count(number.literal), size) : Count(number.literal);
+  }
+  return size;
+}
+
+// Multiplies the extents that no tile changes: neither those that have a size of their own nor the divided ones.
+void Placer::Compiled::fold_constants() {
+  std::vector<std::optional<Count>> constant;
+  for (std::size_t i = 0; i < streamed_->diagram.axes.size(); ++i)
+    constant.push_back(constant_extent(static_cast<AxisId>(i)));
+  const auto fold = [&](Extents& extents, const auto& varies) {
+    std::erase_if(extents.axes, [&](AxisId axis) {
+      if (!constant[at(axis)] || varies(axis)) return false;
+      extents.constant *= *constant[at(axis)];
+      return true;
+    });
+  };
+  const std::vector<AxisId> none;
+  for (std::size_t i = 0; i < variables_.size(); ++i) {
+    CompiledVariable& v = variables_[i];
+    const bool divided = mapping_->variables[i].scope == Scope::agent && v.agent >= 0;
+    const std::vector<AxisId>& splits = divided ? agents_[at(v.agent)].splits : none;
+    for (Extents& held : v.held) {
+      fold(held, [&](AxisId axis) {
+        return std::find(splits.begin(), splits.end(), axis) != splits.end() ||
+               std::any_of(v.sizes.begin(), v.sizes.end(), [&](const auto& size) { return size.first == axis; });
+      });
+    }
+  }
+  const auto never = [](AxisId) { return false; };
+  for (CompiledOperation& op : operations_) {
+    for (Extents* extents : {&op.m, &op.n, &op.k}) fold(*extents, never);
+    for (CompiledWork& work : op.work) fold(work.per, never);
+  }
+}
+
+void Placer::Compiled::find_dependences() {
+  const auto of_all = [](const auto& sizes) {
+    Knobs knobs = 0;
+    for (const auto& [axis, number] : sizes) knobs |= knob_of(number.knob);
+    return knobs;
+  };
+  const auto of_guarded = [&](const GuardedNumber& numbers) {
+    Knobs knobs = of_all(numbers);
+    for (const auto& [guard, number] : numbers) {
+      for (const auto& [knob, values] : guard->all) knobs |= knob_of(knob);
+    }
+    return knobs;
+  };
+  bool stream_divided = false;
+  for (const CompiledAgent& agent : agents_) {
+    depends_.levels |= of_guarded(agent.count) | of_guarded(agent.registers) | of_guarded(agent.overhead);
+    depends_.levels |= knob_of(agent.threads.knob);
+    stream_divided |= std::find(agent.splits.begin(), agent.splits.end(), stream_) != agent.splits.end();
+  }
+  for (const CompiledLevel& level : levels_) {
+    depends_.levels |= of_all(level.sizes) | knob_of(level.nodes.knob);
+    if (level.chunk) (stream_divided ? depends_.levels : depends_.chunks) |= knob_of(level.chunk->knob);
+  }
+  for (const CompiledVariable& v : variables_) {
+    depends_.parts |= of_all(v.sizes);
+    depends_.copies |= of_guarded(v.copies);
+  }
+  for (const CompiledOperation& op : operations_) {
+    for (const CompiledWork& work : op.work) depends_.chunks |= of_all(work.per_chunk);
+  }
+}
+
+void Placer::Compiled::find_variants() {
+  const auto tell = [&](const Guard& guard) {
+    for (const auto& [knob, values] : guard.all) {
+      auto found = std::find_if(told_.begin(), told_.end(), [&, k = knob](const Told& t) { return t.knob == k; });
+      if (found == told_.end()) found = told_.insert(told_.end(), Told{knob, {}, 1});
+      for (const std::int64_t v : values) {
+        if (std::find(found->values.begin(), found->values.end(), v) == found->values.end()) found->values.push_back(v);
+      }
+    }
+  };
+  for (const VariableMapping& v : mapping_->variables) {
+    tell(v.when);
+    if (v.multicast) tell(*v.multicast);
+  }
+  for (const CompiledOperation& op : operations_) {
+    for (const auto& operand : op.operands) {
+      for (const auto& [guard, variable] : operand) tell(*guard);
+    }
+    for (const CompiledWork& w : op.work) tell(w.mapping->when);
+  }
+  std::size_t cases = 1;
+  for (Told& t : told_) {
+    t.stride = cases;
+    cases *= t.values.size() + 1;
+    if (cases > 4096) throw Error(mapping_->file, "guards tell more than 4096 cases apart", "fewer knobs in 'when'");
+  }
+  variants_.resize(cases);
+  made_ = std::make_unique<std::once_flag[]>(cases);
+}
+
+}  // namespace napkin
