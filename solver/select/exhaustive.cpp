@@ -18,7 +18,41 @@ std::size_t rule_index(const Rules& rules, const std::string& name) {
   return 0;
 }
 
+bool legal_by_knobs(const Rules& rules, const Tile& tile) {
+  return std::none_of(rules.tile.begin(), rules.tile.end(),
+                      [&](const TileRule& rule) { return rule.check(tile).has_value(); });
+}
+
+bool legal_by_plan(const Rules& rules, const PlacedDiagram& placed, const Plan& needs) {
+  return std::none_of(rules.plan.begin(), rules.plan.end(),
+                      [&](const PlanRule& rule) { return rule.check(placed, needs).has_value(); });
+}
+
 }  // namespace
+
+Standing standing(const Question& question, const Tile& tile) { return standing(question, tile, Objective{}); }
+
+Standing standing(const Question& question, const Tile& tile, const Objective& objective) {
+  const Space space = space_of(question);
+  const Rules rules(*question.streamed, *question.mapping, *question.machine, question.problem);
+  const Placer placer(*question.streamed, *question.mapping, *question.machine, question.problem);
+  PlacedDiagram placed = placer.place(tile);
+  Standing out;
+  out.time = objective.time(placed, occupancy(placed).blocks);
+  Tile other;
+  for (std::int64_t rank = 0; rank < space.candidates.get(); ++rank) {
+    space.tile(rank, other);
+    if (!legal_by_knobs(rules, other)) continue;
+    placer.place(other, placed);
+    const Plan needs = plan(placed);
+    if (!legal_by_plan(rules, placed, needs)) continue;
+    const Seconds time = objective.time(placed, needs.blocks_per_sm);
+    if (time < out.time) out.rank += 1;
+    if (out.legal == Count(0) || time < out.shortest) out.shortest = time;
+    out.legal += 1;
+  }
+  return out;
+}
 
 Selection select_exhaustively(const Question& question, int top) {
   return select_exhaustively(question, top, Objective{});

@@ -53,6 +53,17 @@ struct Objective {
 [[nodiscard]] Selection select_exhaustively(const Question& question, int top);
 [[nodiscard]] Selection select_exhaustively(const Question& question, int top, const Objective& objective);
 
+/// Where a tile stands among the legal tiles of its question, legal itself or not.
+struct Standing {
+  Count rank = 1;  ///< 1 and how many legal tiles are predicted to be faster: tiles of one time share a rank
+  Count legal;
+  Seconds time, shortest;  ///< its own, and that of the fastest legal tile (zero where there is none)
+};
+
+/// Predicts every legal tile: takes as long as select_exhaustively.
+[[nodiscard]] Standing standing(const Question& question, const Tile& tile);
+[[nodiscard]] Standing standing(const Question& question, const Tile& tile, const Objective& objective);
+
 /// Answers questions and remembers the latest answers. A question is the same where it points to the same streamed
 /// diagram, mapping and machine (which must outlive the Selector unchanged) and its problem, fixed knobs and top are
 /// equal. Not for several threads at once.

@@ -1,16 +1,18 @@
 // The experts' tiles (forward attention and matrix product) are legal under the mapping of the kernel that ships them:
 // rows, shared memory, registers, threads. One of FlashAttention-3's FP8 tiles needs 4 registers more than the rule
-// allows; it ships all the same, and is marked.
+// allows; it ships all the same, and is marked. Then a table of where select ranks each among the legal tiles of that
+// mapping.
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
-#include <map>
-#include <memory>
+#include <cstdio>
 #include <string>
 #include <vector>
 
 #include "model/clock/prediction.hpp"
 #include "model/resource/plan.hpp"
+#include "solver/select/select.hpp"
 #include "solver/space/constraints.hpp"
 #include "tests/laid_out.hpp"
 
@@ -108,6 +110,28 @@ std::vector<Expert> ampere_rows() {
   };
 }
 
+std::vector<Expert> product_rows() {
+  const test::Knobs tile = {{"a", "128"}, {"c", "256"}, {"b", "64"}, {"warpgroups", "2"}};
+  test::Knobs fast = tile, kittens = tile;
+  fast.insert(fast.end(), {{"stages", "3"}, {"cluster", "2"}});
+  kittens.emplace_back("stages", "4");
+  return {{"matmul_sm90", "h100-sxm", DType::bf16, 0, 0, fast, "fast.cu, 3 stages, cluster 2"},
+          {"thunderkittens_gemm", "h100-sxm", DType::bf16, 0, 0, kittens, "ThunderKittens, 4 stages"}};
+}
+
+/// The knobs of a tile that the mapping leaves open: "q=128 x=176 stages=2".
+std::string sizes_of(const Mapping& mapping, const Tile& tile) {
+  std::string out;
+  for (std::size_t k = 0; k < mapping.knobs.size(); ++k) {
+    const Knob& knob = mapping.knobs[k];
+    if (knob.domain.size() < 2) continue;
+    const auto word = static_cast<std::size_t>(tile.values[k]);
+    out += fmt::format("{}{}={}", out.empty() ? "" : " ", knob.name,
+                       knob.words.empty() ? std::to_string(tile.values[k]) : knob.words[word]);
+  }
+  return out;
+}
+
 std::string text_of(const std::vector<Violation>& found) {
   std::string out;
   for (const Violation& v : found)
@@ -143,6 +167,35 @@ void check_row(const Expert& e, const test::Shape& shape) {
                    << predicted.tflops << " TFLOP/s, " << predicted.bound);
 }
 
+/// The mask that a row is meant for. Local attention: each row sees itself and 1024 keys before it.
+Mask mask_of(const Expert& e) {
+  if (e.source.find("causal") != std::string::npos) return {Mask::Kind::causal, 0, 0};
+  if (e.source.find("local") != std::string::npos) return {Mask::Kind::window, 1024, 0};
+  return {};
+}
+
+void rank_row(const Expert& e, const test::Shape& shape) {
+  const Mask mask = mask_of(e);
+  const test::LaidOut laid(e.kernel, e.gpu, shape, e.dtype, mask);
+  const Question question{&laid.streamed, &laid.mapping, &laid.machine, laid.problem, {}};
+  const Standing found = standing(question, laid.tile(e.knobs));
+  const Selection best = select(question, 1);
+  CAPTURE(e.source);
+  REQUIRE(!best.ranked.empty());
+  CHECK(best.legal == found.legal);
+  CHECK(best.ranked.front().prediction.time == found.shortest);
+  CHECK(found.rank <= found.legal);
+  CHECK(found.time >= found.shortest);
+  const char* name = mask.kind == Mask::Kind::none ? "none" : mask.kind == Mask::Kind::causal ? "causal" : "window";
+  fmt::print("{:<30}{:<22}{:<13}{:<8}{:>6} of {:>5} {:>8.3f}  {}\n", e.source, e.kernel, e.gpu, name, found.rank.get(),
+             found.legal.get(), found.time.value / found.shortest.value,
+             sizes_of(laid.mapping, best.ranked.front().tile));
+}
+
+void rank_attention(const Expert& e) {
+  rank_row(e, {{"b", 2}, {"h", 2048 / e.d}, {"q", 8192}, {"x", 8192}, {"d", e.d}, {"dv", e.dv}});
+}
+
 }  // namespace
 
 TEST_CASE("experts' attention tiles on Hopper are legal") {
@@ -156,11 +209,14 @@ TEST_CASE("experts' attention tiles on Ampere are legal") {
 }
 
 TEST_CASE("experts' matrix-product tiles are legal: fast.cu, ThunderKittens") {
-  const test::Shape shape = {{"a", 8192}, {"b", 8192}, {"c", 8192}};
-  const test::Knobs tile = {{"a", "128"}, {"c", "256"}, {"b", "64"}, {"warpgroups", "2"}};
-  test::Knobs fast = tile, kittens = tile;
-  fast.insert(fast.end(), {{"stages", "3"}, {"cluster", "2"}});
-  kittens.emplace_back("stages", "4");
-  check_row({"matmul_sm90", "h100-sxm", DType::bf16, 0, 0, fast, "fast.cu, 3 stages, cluster 2"}, shape);
-  check_row({"thunderkittens_gemm", "h100-sxm", DType::bf16, 0, 0, kittens, "ThunderKittens, 4 stages"}, shape);
+  for (const Expert& e : product_rows()) check_row(e, {{"a", 8192}, {"b", 8192}, {"c", 8192}});
+}
+
+TEST_CASE("where select ranks the experts' tiles: s = n = 8192, h d = 2048, b s = 16384") {
+  fmt::print("{:<30}{:<22}{:<13}{:<8}{:>15} {:>8}  {}\n", "tile of", "mapping", "machine", "mask", "rank of legal",
+             "x best", "best");
+  for (const Expert& e : hopper_rows()) rank_attention(e);
+  for (const Expert& e : ampere_rows()) rank_attention(e);
+  for (const Expert& e : product_rows()) rank_row(e, {{"a", 8192}, {"b", 8192}, {"c", 8192}});
+  std::fflush(stdout);
 }

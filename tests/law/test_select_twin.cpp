@@ -142,6 +142,22 @@ TEST_CASE("the plan's numbers depend on no knob outside what its rules say") {
   }
 }
 
+TEST_CASE("where a tile stands: tiles that take less time come first, those of one time share a rank") {
+  Case c("attention_sm90", "h200-sxm", {{"b", 1}, {"h", 16}, {"q", 1024}, {"x", 1024}, {"d", 128}});
+  thin(c);
+  const Selection full = select_exhaustively(c.question(), 200);
+  REQUIRE(full.ranked.size() == 200);
+  for (std::size_t i = 0; i < full.ranked.size(); i += 33) {
+    const Standing found = standing(c.question(), full.ranked[i].tile);
+    std::int64_t faster = 0;
+    for (const Ranked& other : full.ranked) faster += other.prediction.time < full.ranked[i].prediction.time ? 1 : 0;
+    CHECK(found.rank == Count(faster + 1));
+    CHECK(found.legal == full.legal);
+    CHECK(found.time == full.ranked[i].prediction.time);
+    CHECK(found.shortest == full.ranked[0].prediction.time);
+  }
+}
+
 TEST_CASE("a bound that is too large is caught") {
   int caught = 0;
   Draw draw{std::mt19937(11)};
