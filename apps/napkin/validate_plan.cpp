@@ -21,7 +21,7 @@ class Recorded {
   explicit Recorded(const std::vector<ValidationRow>& rows) {
     for (const ValidationRow& row : rows) {
       rows_[row_key(row.head)].push_back(&row);
-      if (row.sweep) sweeps_[question_key(row.head)] = *row.sweep;
+      if (row.sweep) sweeps_[question_key(row.head)] = *row.sweep;  // the last one
     }
   }
   /// Oldest first.
@@ -92,17 +92,18 @@ void add_tiles(const ValidateOptions& options, const std::string& date, const Re
     tiles = single_tile(question);
   }
   if (tiles.empty()) question.nothing = "nothing fits " + question_key(question.head(question.pick));
-  bool all = options.resume;
   for (SweepTile& tile : tiles) {
     PlannedTile planned{std::move(tile), "", std::nullopt};
     planned.key = row_key(question.head(planned.tile.tile));
     const auto rows = recorded.rows(planned.key);
     if (options.resume && !rows.empty()) planned.recorded = *rows.back();
-    all = all && planned.recorded;
     question.tiles.push_back(std::move(planned));
   }
+  if (!options.resume || question.tiles.empty()) return;
   // A sweep ends with its pick's second row.
-  question.finished = all && !question.tiles.empty() && (!options.sweep || recorded.rows(question.tiles.front().key).size() > 1);
+  const auto rows = recorded.rows(question.tiles.front().key);
+  const auto same = [&](const ValidationRow* row) { return row->sweep == question.sweep; };
+  question.finished = options.sweep ? std::count_if(rows.begin(), rows.end(), same) > 1 : !rows.empty();
 }
 
 PlannedQuestion plan_question(const Ask& ask, const ValidateOptions& options, const std::string& date, const Recorded& recorded) {

@@ -82,8 +82,8 @@ bool Session::mount(const PlannedQuestion& question, Workbench& bench, Candidate
   const SweepTile& tile = candidate.planned->tile;
   const bool cycles = counts_cycles(tile.role);
   progress_.note("preparing " + report::text_of(candidate.row.head.tile));
-  std::string why;
   try {
+    if (options_.resume && has_hung(hung_file(*options_.out), candidate.planned->key)) throw CudaFailure("it hung when it was measured before");
     const PlacedDiagram placed = question.measurable->placer->place(tile.tile);
     for (const LaunchPlan& variant : variants_of(*question.kernel, placed, cycles, runtime_.device().launch_device())) {
       const auto refused = refused_.find(variant.expression);
@@ -94,8 +94,10 @@ bool Session::mount(const PlannedQuestion& question, Workbench& bench, Candidate
     findings_.rejected.push_back({name_of(candidate.row.head), failure.what()});
     return false;
   }
+  watchdog_.watch(candidate.planned->key, name_of(candidate.row.head));
   const bool alone = !question.sweep || candidate.planned == &question.tiles.front();
   candidate.mounted = bench.mount(tile.tile, cycles, alone ? KernelTrial::Extent::everything : KernelTrial::Extent::rows);
+  watchdog_.rest();
   judge(candidate);
   return true;
 }
@@ -135,8 +137,10 @@ void Session::first_pass(const PlannedQuestion& question, Workbench& bench, std:
     if (question.sweep && since++ % reference_every == 0) {
       reference.push_back(bench.time(*candidates.front().mounted, pace_of(candidates.front())).time.value);
     }
+    watchdog_.watch(candidate.planned->key, name_of(candidate.row.head));
     candidate.row.measured = bench.measure(*candidate.mounted, pace_of(candidate));
     if (options_.counters) count_bytes(bench, candidate);
+    watchdog_.rest();
     write(candidate.row);
     progress_.step(report::text_of(candidate.row.head.tile));
   }
@@ -161,7 +165,9 @@ void Session::last_pass(const PlannedQuestion& question, Workbench& bench, std::
     for (const std::size_t i : shuffled(close.size(), question.seed + static_cast<std::uint64_t>(round) + 1)) {
       Pace pace = pace_of(*close[i]);
       pace.timing.warm_up = Seconds(pace.timing.warm_up.value / 2);
+      watchdog_.watch(close[i]->planned->key, name_of(close[i]->row.head));
       rounds[i].add(bench.time(*close[i]->mounted, pace));
+      watchdog_.rest();
     }
   }
   for (std::size_t i = 0; i < close.size(); ++i) {

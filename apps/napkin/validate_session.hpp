@@ -8,6 +8,7 @@
 #include "apps/library/instrument.hpp"
 #include "apps/napkin/progress.hpp"
 #include "apps/napkin/validate_plan.hpp"
+#include "apps/napkin/watchdog.hpp"
 
 namespace napkin::cli {
 
@@ -30,7 +31,12 @@ struct Findings {
 class Session {
  public:
   Session(Runtime& runtime, const ValidateOptions& options, MeasuredBy from, report::RowFile* file, Progress& progress)
-      : runtime_(runtime), options_(options), from_(std::move(from)), file_(file), progress_(progress) {}
+      : runtime_(runtime),
+        options_(options),
+        from_(std::move(from)),
+        file_(file),
+        progress_(progress),
+        watchdog_(std::chrono::seconds(40), options.out ? hung_file(*options.out) : "") {}
 
   void set_refused(std::map<std::string, std::string> refused) { refused_ = std::move(refused); }
   /// False where the GPU failed: nothing more can be run on it.
@@ -61,6 +67,7 @@ class Session {
   MeasuredBy from_;
   report::RowFile* file_;
   Progress& progress_;
+  Watchdog watchdog_;
   std::map<std::string, std::string> refused_;
   Findings findings_;
 };

@@ -1,0 +1,67 @@
+// Every recording beside this file, replayed with today's model, holds the error bounds that are published (bounds.json).
+
+#include <algorithm>
+#include <cstdio>
+
+#include "tests/golden/cli.hpp"
+
+namespace {
+
+using cli::Json;
+
+const std::string folder = NAPKIN_SOURCE_DIR "/tests/measured";
+
+std::vector<std::string> recordings() {
+  std::vector<std::string> files;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    if (entry.path().extension() == ".jsonl") files.push_back(entry.path().string());
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+/// Errors and regret stay at or below their bound; what should be large stays at or above it.
+void hold(const Json& bound, const Json& found, const std::string& name) {
+  CAPTURE(name);
+  if (bound.is_object()) {
+    REQUIRE(found.is_object());
+    for (const auto& [key, value] : bound.items()) {
+      const bool there = found.contains(key);
+      CAPTURE(key);
+      REQUIRE(there);
+      hold(value, found[key], name + "." + key);
+    }
+    return;
+  }
+  REQUIRE(found.is_number());
+  const std::string last = name.substr(name.rfind('.') + 1);
+  const bool more_is_better = last == "rows" || last == "sweeps" || last == "spearman" || last == "best_in_top3";
+  if (more_is_better) {
+    CHECK_MESSAGE(found.get<double>() >= bound.get<double>(), name << ": " << found.dump() << " < " << bound.dump());
+  } else {
+    CHECK_MESSAGE(found.get<double>() <= bound.get<double>(), name << ": " << found.dump() << " > " << bound.dump());
+  }
+}
+
+TEST_CASE("recorded rows hold the published bounds") {
+  const std::vector<std::string> files = recordings();
+  const Json bounds = Json::parse(cli::contents(folder + "/bounds.json"));
+  if (files.empty()) {
+    CHECK_MESSAGE(bounds.empty(), "bounds are published, and nothing recorded stands behind them");
+    std::printf("SKIP: nothing is recorded yet: no *.jsonl in tests/measured\n");
+    return;
+  }
+  std::vector<std::string> words{"validate", "--json", "--replay"};
+  words.insert(words.end(), files.begin(), files.end());
+  const auto run = cli::napkin(words);
+  REQUIRE_MESSAGE(run.code == 0, run.err);
+  hold(bounds, run.json(), "replay");
+}
+
+TEST_CASE("a bound that does not hold is seen") {
+  const Json found = {{"regret", {{"mean", 0.02}, {"best_in_top3", 0.9}}}};
+  hold({{"regret", {{"mean", 0.02}, {"best_in_top3", 0.9}}}}, found, "replay");
+  CHECK(found["regret"]["mean"].get<double>() > 0.01);
+}
+
+}  // namespace
