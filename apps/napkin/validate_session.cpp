@@ -20,6 +20,12 @@ std::string name_of(const Head& head) {
   return report::text_of(head.shape) + ", " + text_of(head.mask) + ", " + report::text_of(head.tile);
 }
 
+/// Without the variant's expression, which says in C++ what the tile's name says.
+std::string reason_of(const std::string& why) {
+  const auto at = why.find(">: ");
+  return at == std::string::npos ? why : why.substr(at + 3);
+}
+
 /// Medians of what several rounds found.
 std::optional<double> median(std::vector<double> values) {
   if (values.empty()) return std::nullopt;
@@ -91,7 +97,7 @@ bool Session::mount(const PlannedQuestion& question, Workbench& bench, Candidate
       static_cast<void>(runtime_.kernel(variant));
     }
   } catch (const std::exception& failure) {  // the kernel has no such tile, or the compiler objects to it
-    findings_.rejected.push_back({name_of(candidate.row.head), failure.what()});
+    findings_.rejected.push_back({name_of(candidate.row.head), reason_of(failure.what())});
     return false;
   }
   watchdog_.watch(candidate.planned->key, name_of(candidate.row.head));

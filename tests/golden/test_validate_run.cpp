@@ -84,7 +84,8 @@ TEST_CASE("bad options are bad input, GPU or none") {
            {"validate attention --l2 hot" + shape, "warm or cold"},
            {"validate attention --rows 0" + shape, "--rows"},
        }) {
-    CAPTURE(line);
+    const std::string tried = line;
+    CAPTURE(tried);
     cli::check_refused(cli::napkin(line), says);
   }
 }

@@ -100,7 +100,8 @@ TEST_CASE("experts' tiles are legal and theirs") {
        {std::tuple{64, false, 3, 192}, {64, true, 3, 128}, {128, false, 2, 176}, {128, true, 2, 128}, {256, false, 2, 80}}) {
     const auto m = question(d, 2048, causal);
     const auto tiles = expert_tiles(m->subject, *m->layout);
-    CAPTURE(d);
+    const std::int64_t head_size = d;
+    CAPTURE(head_size);
     CHECK(has(tiles, m->layout->mapping, warpgroups, x));
     const Rules rules(m->layout->streamed, m->layout->mapping, m->subject.machine, m->subject.problem);
     for (const SweepTile& tile : tiles) {

@@ -25,11 +25,9 @@ void hold(const Json& bound, const Json& found, const std::string& name) {
   CAPTURE(name);
   if (bound.is_object()) {
     REQUIRE(found.is_object());
-    for (const auto& [key, value] : bound.items()) {
-      const bool there = found.contains(key);
-      CAPTURE(key);
-      REQUIRE(there);
-      hold(value, found[key], name + "." + key);
+    for (const std::string& key : cli::keys_of(bound)) {
+      REQUIRE_MESSAGE(found.contains(key), name << " has no " << key);
+      hold(bound[key], found[key], name + "." + key);
     }
     return;
   }
