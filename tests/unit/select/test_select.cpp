@@ -74,7 +74,7 @@ TEST_CASE("ties are broken by the order of preference") {
   REQUIRE(selection.ranked.size() == 3);
   CHECK(selection.ranked[0].prediction.time == selection.ranked[2].prediction.time);
   CHECK(value_of(c.mapping, selection.ranked[0].tile, "order") == 0);
-  CHECK(value_of(c.mapping, selection.ranked[1].tile, "order") == 1);
+  CHECK(value_of(c.mapping, selection.ranked[1].tile, "order") > 0);  // the next that the pick's cluster allows
 }
 
 TEST_CASE("a selector remembers by value, and forgets the oldest") {
