@@ -46,6 +46,11 @@ std::string row_key(const Head& head) {
 
 ScoredRow as_recorded(const ValidationRow& row) { return {&row, row.predicted, row.levels, {}}; }
 
+bool is_right(const MeasuredAnswer& measured) {
+  if (!measured.reference_error) return true;  // not compared
+  return measured.max_error && *measured.max_error <= 2 * *measured.reference_error + 1e-5;
+}
+
 std::vector<ScoredRow> newest(const std::vector<ScoredRow>& rows) {
   std::map<std::string, std::size_t> latest;
   for (std::size_t i = 0; i < rows.size(); ++i) {

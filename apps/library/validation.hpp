@@ -22,7 +22,7 @@ struct MeasuredAnswer {
   std::optional<double> clock, power;
   std::int64_t registers_per_thread = 0, shared_memory = 0;
   std::optional<double> l2_to_sm_bytes, dram_read_bytes, dram_write_bytes;
-  std::optional<double> max_error, reference_error;  ///< against float64; of the same type's unfused arithmetic
+  std::optional<double> max_error, reference_error;  ///< against float64 (none: elements missing); of the type's unfused arithmetic
 };
 
 /// Where and with what a row was measured.
@@ -64,6 +64,10 @@ struct ScoredRow {
 };
 [[nodiscard]] ScoredRow as_recorded(const ValidationRow& row);
 
+/// False where the kernel's result was wrong: further from float64 than twice its type's own error and 1e-5, or not there.
+/// Such a time is no measurement of the kernel.
+[[nodiscard]] bool is_right(const MeasuredAnswer& measured);
+
 /// The rows that no newer row of the same key supersedes (later date; of equal dates the later in the list), in order.
 [[nodiscard]] std::vector<ScoredRow> newest(const std::vector<ScoredRow>& rows);
 
@@ -89,7 +93,7 @@ struct ValidationSummary {
   std::map<std::string, std::map<std::string, SplitSummary>> kernels;  ///< kernel -> split
   RegretSummary regret;                                                ///< held-out sweeps only
 };
-/// Errors cover the rows within 1.5x of the best of their question (all where it has no sweep), Spearman all rows.
+/// Of the newest rows with right results. Errors cover the rows within 1.5x of the best of their question (all where it has no sweep), Spearman all rows.
 [[nodiscard]] ValidationSummary summarise(const std::vector<ScoredRow>& rows);
 
 /// Of one sweep; the pick is its best predicted row. Times as given: the caller chooses which.

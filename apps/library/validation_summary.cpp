@@ -181,6 +181,7 @@ ValidationSummary summarise(const std::vector<ScoredRow>& rows) {
   std::map<std::string, std::map<std::string, std::map<std::string, Rows>>> grouped;
   for (const ScoredRow& row : newest(rows)) {
     const Head& head = row.row->head;
+    if (!is_right(row.row->measured)) continue;
     grouped[head.kernel.value_or("")][row.row->split][question_key(head)].push_back(row);
   }
   ValidationSummary out;

@@ -102,7 +102,8 @@ std::vector<const ValidationRow*> worth_showing(const std::vector<ValidationRow>
   const std::vector<ScoredRow> latest = newest(scored);
   for (const ScoredRow& one : latest) {
     const ValidationRow*& fastest = best[question_key(one.row->head)];
-    if (fastest == nullptr || one.row->measured.time < fastest->measured.time) fastest = one.row;
+    const bool right = is_right(one.row->measured);
+    if (fastest == nullptr || (right && one.row->measured.time < fastest->measured.time)) fastest = one.row;
   }
   for (const ScoredRow& one : latest) {
     const bool is_best = best.at(question_key(one.row->head)) == one.row;

@@ -158,7 +158,10 @@ void Session::first_pass(const PlannedQuestion& question, Workbench& bench, std:
 /// The pick and the tiles within 5 % of the best measured one again, interleaved: their times give the regret.
 void Session::last_pass(const PlannedQuestion& question, Workbench& bench, std::vector<Candidate>& candidates) {
   std::vector<Candidate*> close;
-  for (Candidate& candidate : candidates) close.push_back(&candidate);
+  for (Candidate& candidate : candidates) {
+    if (is_right(candidate.row.measured)) close.push_back(&candidate);
+  }
+  if (close.empty()) return;
   std::sort(close.begin(), close.end(), [](const Candidate* a, const Candidate* b) { return a->row.measured.time < b->row.measured.time; });
   const double best = close.front()->row.measured.time;
   std::erase_if(close, [&](const Candidate* c) { return c->row.measured.time > near_best * best || c == &candidates.front(); });

@@ -191,6 +191,18 @@ TEST_CASE("regret: the latest sweep of a question, as its rows stand now") {
   CHECK(*regret.mean == doctest::Approx(110.0 / 105 - 1));
 }
 
+TEST_CASE("a wrong result is no measurement") {
+  std::vector<ValidationRow> rows{row_of(64, 100, 110), row_of(80, 10, 110)};
+  for (ValidationRow& row : rows) row.measured.max_error = row.measured.reference_error = 0.01;
+  rows[1].measured.max_error = 0.021;
+  CHECK(only_split(summarise(scored(rows))).rows == 1);
+  CHECK(*summarise(scored(rows)).regret.mean == doctest::Approx(0));
+  rows[1].measured.max_error = 0.02;
+  CHECK(only_split(summarise(scored(rows))).rows == 2);
+  rows[1].measured.max_error.reset();
+  CHECK(only_split(summarise(scored(rows))).rows == 1);
+}
+
 TEST_CASE("transfers against the counters, by level") {
   ValidationRow row = row_of(64, 100, 110);
   row.levels = {{"l2", 1, 1000, 500, 1500, 1000, 0, 0, 0, 0, {}, {}, {}}, {"shared", 1, 4000, 500, 4500, 4100, 0, 0, 0, 0, {}, {}, {}}};
