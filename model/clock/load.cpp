@@ -153,7 +153,7 @@ void crossings(const PlacedDiagram& placed, BlockLoad& load, Gathered& gathered)
     if (c.into != placed.block().level) continue;
     const bool loop = c.phase == Phase::loop;
     const double bytes = elements(placed, c.array, loop) * size_of(c.type);
-    const double read = placed.multicast(c) ? bytes / std::max(real(placed.cluster), 1.0) : bytes;
+    const double read = c.multicast ? bytes / std::max(real(placed.cluster), 1.0) : bytes;
     (loop ? load.loop_bytes : load.once_bytes) += read;
     gathered.port(c.phase, bytes);
   }

@@ -66,7 +66,7 @@ struct Crossing {
   bool reread = false;  ///< read anew in every iteration although it lacks the streamed axis (Q from shared memory)
   DType type = DType::bf16;
   CopyEngine engine = CopyEngine::none;
-  bool fills = false;  ///< an input on its way down to `variable`: multicast where that is
+  bool multicast = false;
   bool skips = false;  ///< chunks that the mask rules out do not cross
   int variable = -1;   ///< index into PlacedDiagram::variables: what it fills, is read from or stored from
 };
@@ -119,10 +119,6 @@ struct PlacedDiagram {
 
   [[nodiscard]] const PlacedLevel& block() const { return levels[static_cast<std::size_t>(block_level)]; }
   [[nodiscard]] const PlacedLevel* find_level(LevelId id) const;
-  /// One copy of what crosses serves all blocks of a cluster.
-  [[nodiscard]] bool multicast(const Crossing& c) const {
-    return c.fills && variables[static_cast<std::size_t>(c.variable)].multicast;
-  }
 };
 
 /// Everything about (streamed diagram, mapping, machine, problem) that no knob changes, resolved once: names to ids,

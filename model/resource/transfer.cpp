@@ -134,7 +134,7 @@ class Mover {
 /// The groups that a crossing is counted for: at a cluster, only what is multicast crosses once a cluster.
 const PlacedLevel& groups_for(const PlacedDiagram& placed, const PlacedLevel& level, const Crossing& crossing) {
   const bool cluster = placed.machine->levels[at(level.level)].kind == LevelKind::cross_transfer;
-  return cluster && !placed.multicast(crossing) ? placed.block() : level;
+  return cluster && !crossing.multicast ? placed.block() : level;
 }
 
 /// Loads as the receiver's counter sees them; `moved`: clipped to the array.

@@ -44,7 +44,7 @@ bool crossings_no_more(const PlacedDiagram& a, const PlacedDiagram& b) {
     const Crossing &x = a.crossings[i], &y = b.crossings[j];
     if (x.array != y.array || x.store != y.store || x.phase != y.phase || x.reread != y.reread || x.type != y.type)
       return false;
-    if (x.engine != y.engine || x.skips != y.skips || (b.multicast(y) && (!a.multicast(x) || a.cluster < b.cluster)))
+    if (x.engine != y.engine || x.skips != y.skips || (y.multicast && (!x.multicast || a.cluster < b.cluster)))
       return false;
   }
   return i >= a.crossings.size() && j >= b.crossings.size();
