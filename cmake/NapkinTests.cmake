@@ -1,7 +1,8 @@
 # Turns test sources into programs and CTest tests. A new file needs no edit here: it is found by its place.
 #
 #   tests/unit/FOLDER/test_*.cpp   napkin_unit_FOLDER, linking the layers up to and including FOLDER (base, diagram, ...)
-#   tests/KIND/**/test_*.cpp       napkin_KIND (law, golden, measured, ...), linking everything
+#   tests/KIND/**/test_*.cpp       napkin_KIND (law, golden, measured, ...), linking everything; the fuzzers' tree, whose
+#                                  purpose is crashes, has the laws and what runs the program (test_cli_*)
 #   tests/kernel/run_*.cpp         a program of that name, no test
 #   tests/bench/bench_*.cpp        napkin_bench_*, linking everything and Google Benchmark
 #   tests/fuzz/fuzz_*.cpp          napkin_fuzz_*, linking what its line "// links: LAYER" names (else everything)
@@ -17,6 +18,10 @@ function(napkin_test_target target)
   add_executable(${target} ${arg_SOURCES})
   napkin_own_target(${target})
   target_compile_options(${target} PRIVATE -O1)  # compile time is the larger part of a test's time
+  if(NAPKIN_BUILD_FUZZERS)
+    # What the tests test is sanitized, they themselves only in the debug preset: a minute of compile time.
+    target_compile_options(${target} PRIVATE -fno-sanitize=all)
+  endif()
   target_compile_definitions(${target} PRIVATE
     NAPKIN_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
     NAPKIN_BINARY_DIR="${PROJECT_BINARY_DIR}"
@@ -87,6 +92,9 @@ endfunction()
 # tests/KIND: one program.
 function(napkin_tests kind)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/${kind}/test_*.cpp)
+  if(NAPKIN_BUILD_FUZZERS AND NOT kind STREQUAL "law")
+    list(FILTER sources INCLUDE REGEX "/test_cli_")
+  endif()
   if(sources)
     napkin_test_target(napkin_${kind} PREFIX ${kind} LABELS ${kind}
       SOURCES ${sources} LINKS ${NAPKIN_EVERYTHING} NEEDS_PROGRAM)

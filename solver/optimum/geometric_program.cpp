@@ -81,19 +81,26 @@ struct Reduced {
   double scale = 1;  // the same as a number: y * scale * prod free g <= M
 };
 
+// The terms that no choice changes are left out: beside a large constant the others' slope would be lost in rounding.
 LogProgram log_program(const Terms& terms, const std::vector<AxisClass>& classes, double budget) {
+  const auto lacked = [&](AxisSet lacks, const AxisClass& c) { return in(lacks, c.members.front()); };
+  std::vector<std::pair<AxisSet, double>> changing;
+  for (const auto& [lacks, term] : terms) {
+    if (std::any_of(classes.begin(), classes.end(), [&, l = lacks](const AxisClass& c) { return lacked(l, c); })) {
+      changing.emplace_back(lacks, std::log(term.coefficient));
+    }
+  }
   LogProgram p;
   p.budget = budget;
   p.upper.resize(static_cast<Index>(classes.size()));
-  p.lacks.resize(static_cast<Index>(terms.size()), static_cast<Index>(classes.size()));
-  p.offset.resize(static_cast<Index>(terms.size()));
-  Index t = 0;
-  for (const auto& [lacks, term] : terms) {
-    p.offset[t] = std::log(term.coefficient);
+  p.lacks.resize(static_cast<Index>(changing.size()), static_cast<Index>(classes.size()));
+  p.offset.resize(static_cast<Index>(changing.size()));
+  for (Index t = 0; t < p.offset.size(); ++t) {
+    const auto& [lacks, offset] = changing[static_cast<std::size_t>(t)];
+    p.offset[t] = offset;
     for (Index c = 0; c < p.lacks.cols(); ++c) {
-      p.lacks(t, c) = in(lacks, classes[static_cast<std::size_t>(c)].members.front()) ? 1 : 0;
+      p.lacks(t, c) = lacked(lacks, classes[static_cast<std::size_t>(c)]) ? 1 : 0;
     }
-    ++t;
   }
   for (Index c = 0; c < p.upper.size(); ++c) p.upper[c] = classes[static_cast<std::size_t>(c)].upper;
   return p;

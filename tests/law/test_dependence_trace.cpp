@@ -17,6 +17,7 @@
 #include "model/dependence/text.hpp"
 #include "model/dependence/traffic.hpp"
 #include "model/dependence/transform.hpp"
+#include "tests/rounds.hpp"
 
 namespace {
 
@@ -201,7 +202,7 @@ TEST_CASE("an order is legal exactly where it keeps every dependent pair of acce
 
 TEST_CASE("steps that claim to preserve the outputs do") {
   int hoisted = 0;
-  for_random_nests(20000, 3, [&](const Nest& nest) {
+  for_random_nests(test::rounds(20000), 3, [&](const Nest& nest) {
     const Given given = arbitrary_values(4);
     const Store own = execute(nest, given);
     for (const Step& step : improve(nest)) {
@@ -213,7 +214,7 @@ TEST_CASE("steps that claim to preserve the outputs do") {
       for (const std::string& name : nest.outputs) CHECK(own.at(name).cells == other.at(name).cells);
     }
   });
-  CHECK(hoisted > 20);
+  CHECK(hoisted > test::rounds(20));
 }
 
 // Values that one reference fetches when the cache keeps, of this reference, what the iteration of the outer loops

@@ -7,6 +7,7 @@
 
 #include "model/interpret/run.hpp"
 #include "tests/law/interpret_builder.hpp"
+#include "tests/rounds.hpp"
 
 #if NAPKIN_HAVE_RAPIDCHECK
 #include <rapidcheck.h>
@@ -166,7 +167,7 @@ void check_shares(const Shares& shares) {
 }  // namespace
 
 TEST_CASE("random diagrams: counted equals predicted, streamed equals unfused") {
-  check_shares(check_random_cases(20000, 20240607));
+  check_shares(check_random_cases(napkin::test::rounds(20000), 20240607));
 }
 
 TEST_SUITE("slow") {

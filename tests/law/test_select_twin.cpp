@@ -6,6 +6,7 @@
 #include "solver/select/select.hpp"
 #include "solver/space/constraints.hpp"
 #include "solver/space/enumerate.hpp"
+#include "tests/rounds.hpp"
 #include "tests/unit/select/case.hpp"
 
 using namespace napkin;
@@ -88,7 +89,7 @@ TEST_CASE("the whole space of attention_sm90 at one shape") {
 
 TEST_CASE("attention_sm90 at random shapes, masks and head groups") {
   Draw draw{std::mt19937(20261121)};
-  for (int round = 0; round < 12; ++round) {
+  for (int round = 0; round < test::rounds(12); ++round) {
     CAPTURE(round);
     check_same(any_attention(draw, "attention_sm90", draw.of({0, 1}) ? "h200-sxm" : "h100-pcie"),
                static_cast<int>(draw.of({1, 5, 40})));
@@ -100,7 +101,7 @@ TEST_CASE("every other mapping, registers decided by the plan among them") {
   for (const std::string& name : builtin_mappings()) {
     const Mapping mapping = load_mapping(name, "test");
     if (mapping.algorithm != "attention" && mapping.algorithm != "matmul") continue;
-    for (int round = 0; round < 2; ++round) {
+    for (int round = 0; round < test::rounds(2); ++round) {
       CAPTURE(name);
       CAPTURE(round);
       const DType dtype = mapping.dtypes.empty() ? DType::bf16 : parse_dtype(mapping.dtypes.front(), "test");
@@ -127,7 +128,7 @@ TEST_CASE("the plan's numbers depend on no knob outside what its rules say") {
     return std::vector<std::int64_t>{p.shared_total.value.get(), p.registers_per_thread.get(), p.registers_limit.get(),
                                      p.registers_launch.get()};
   };
-  for (int round = 0; round < 2000; ++round) {
+  for (int round = 0; round < test::rounds(2000); ++round) {
     const Tile tile =
         space.tile(static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(space.candidates.get())));
     const auto before = numbers(plan(placer.place(tile)));
