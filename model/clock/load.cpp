@@ -10,12 +10,6 @@ double real(Count count) { return static_cast<double>(count); }
 
 double size_of(DType type) { return bits(type) / 8.0; }
 
-/// Results of one warp instruction a thread: half-width types are packed in pairs.
-double packed(const Unit& unit) {
-  const std::string_view name = unit.name;
-  return name == "fp16" || name == "conversion" || name == "conversion_fp8" ? 2 : 1;
-}
-
 const Diagram& diagram(const PlacedDiagram& placed) { return placed.streamed->diagram; }
 
 /// Elements of an array that one block touches: per iteration where `chunked`, else with the streamed axis in full.
@@ -33,12 +27,6 @@ double elements(const PlacedDiagram& placed, ArrayId array, bool chunked) {
 double units_a_node(const Machine& machine, LevelId level) {
   if (level == machine.compute || level <= 0) return 1;
   return real(machine.nodes(level)) / std::max(real(machine.compute_nodes()), 1.0);
-}
-
-/// Whether the matrix unit takes its operands from shared memory by itself, rather than from registers by threads'
-/// loads.
-bool fetches_itself(const TensorInstruction& instruction) {
-  return instruction.name != "mma.sync" && instruction.name != "mfma";
 }
 
 struct Pieces {
@@ -91,24 +79,24 @@ bool read_from(const PlacedDiagram& placed, const PlacedOperation& op, std::size
 /// Shared-memory bytes and issue slots of an operation's tensor instructions.
 /// Fetched by the unit: A (m x k) for each n piece, B (n x k) for each m rows. By threads: B once an agent (its rows
 /// reuse the fragments), A once; a load of 16 bytes a thread is one slot.
-void operand_traffic(const PlacedDiagram& placed, const PlacedOperation& op, const Pieces& pieces, Gathered& gathered) {
+TensorLoad load_of(const PlacedDiagram& placed, const PlacedOperation& op, const Pieces& pieces) {
   const TensorInstruction& i = *op.instruction;
   const double value = size_of(i.type), depth = real(round_up(op.k, i.k));
   const double warp = real(placed.machine->limits.warp_size);
-  const bool itself = fetches_itself(i);
-  double bytes = 0;
-  if (itself) {
+  TensorLoad out{pieces.clocks, 0, 0};
+  double& bytes = out.port_bytes;
+  if (asynchronous(i)) {
     const double warps = 4;  // a warpgroup issues together
     if (!op.a_from_registers) bytes += pieces.count * real(i.m * i.k) * value;
     if (read_from(placed, op, 1)) bytes += pieces.columns * real(i.k) * value;
-    gathered.slots(op.phase, pieces.count * warps);
+    out.slots = pieces.count * warps;
   } else {
     const double readers = op.agent >= 0 ? real(placed.agents[static_cast<std::size_t>(op.agent)].instances) : 1.0;
     if (!op.a_from_registers) bytes += real(padded_rows(placed, op)) * depth * value;
     if (read_from(placed, op, 1)) bytes += readers * real(round_up(op.n, i.n_step)) * depth * value;
-    gathered.slots(op.phase, pieces.count + bytes / (16 * warp));
+    out.slots = pieces.count + bytes / (16 * warp);
   }
-  gathered.port(op.phase, bytes);
+  return out;
 }
 
 void tensor_work(const PlacedDiagram& placed, const PlacedOperation& op, BlockLoad& load, Gathered& gathered) {
@@ -122,9 +110,10 @@ void tensor_work(const PlacedDiagram& placed, const PlacedOperation& op, BlockLo
     gathered.slots(op.phase, products / real(placed.machine->limits.warp_size));
     return;
   }
-  const Pieces pieces = instructions(placed, op);
-  add(load.pipes[0], op.phase, pieces.clocks);
-  operand_traffic(placed, op, pieces, gathered);
+  const TensorLoad tensor = load_of(placed, op, instructions(placed, op));
+  add(load.pipes[0], op.phase, tensor.clocks);
+  gathered.slots(op.phase, tensor.slots);
+  gathered.port(op.phase, tensor.port_bytes);
 }
 
 void vector_work(const PlacedDiagram& placed, const PlacedOperation& op, BlockLoad& load, Gathered& gathered) {
@@ -132,12 +121,13 @@ void vector_work(const PlacedDiagram& placed, const PlacedOperation& op, BlockLo
     if (work.unit < 0) continue;
     const Unit& unit = placed.machine->units[static_cast<std::size_t>(work.unit)];
     if (!unit.per_clock.known()) continue;
+    gathered.slots(op.phase, warp_instructions(*placed.machine, unit, work.amount));
+    if (unit.what == "instructions") continue;  // slots alone
     const double rate = unit.per_clock.best().value * units_a_node(*placed.machine, unit.level);
     const double amount = unit.what == "flop" ? 2 * work.amount : work.amount;  // a multiply-add is one result
     PipeLoad& pipe = load.pipe(unit);
     pipe.vector = true;
     add(pipe, op.phase, amount / rate);
-    gathered.slots(op.phase, work.amount / (packed(unit) * real(placed.machine->limits.warp_size)));
   }
   if (op.tensor) return;
   for (const auto& [array, level] : op.operands) {
@@ -152,10 +142,8 @@ void crossings(const PlacedDiagram& placed, BlockLoad& load, Gathered& gathered)
   for (const Crossing& c : placed.crossings) {
     if (c.into != placed.block().level) continue;
     const bool loop = c.phase == Phase::loop;
-    const double bytes = elements(placed, c.array, loop) * size_of(c.type);
-    const double read = c.multicast ? bytes / std::max(real(placed.cluster), 1.0) : bytes;
-    (loop ? load.loop_bytes : load.once_bytes) += read;
-    gathered.port(c.phase, bytes);
+    (loop ? load.loop_bytes : load.once_bytes) += bytes_read(placed, c);
+    gathered.port(c.phase, elements(placed, c.array, loop) * size_of(c.type));
   }
 }
 
@@ -211,6 +199,25 @@ PipeLoad& BlockLoad::append(std::string_view name, const Unit* unit) {
   pipes[count].name = name;
   pipes[count].unit = unit;
   return pipes[count++];
+}
+
+bool asynchronous(const TensorInstruction& instruction) {
+  return instruction.name != "mma.sync" && instruction.name != "mfma";
+}
+
+double warp_instructions(const Machine& machine, const Unit& unit, double results) {
+  const std::string_view name = unit.name;
+  const bool pairs = name == "fp16" || name == "conversion" || name == "conversion_fp8";
+  return results / ((pairs ? 2 : 1) * real(machine.limits.warp_size));
+}
+
+double bytes_read(const PlacedDiagram& placed, const Crossing& c) {
+  const double bytes = elements(placed, c.array, c.phase == Phase::loop) * size_of(c.type);
+  return c.multicast ? bytes / std::max(real(placed.cluster), 1.0) : bytes;
+}
+
+TensorLoad tensor_load(const PlacedDiagram& placed, const PlacedOperation& operation) {
+  return load_of(placed, operation, instructions(placed, operation));
 }
 
 double tensor_clocks(const PlacedDiagram& placed, const PlacedOperation& operation) {

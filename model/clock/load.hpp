@@ -39,6 +39,25 @@ struct BlockLoad {
 /// Every tile is counted in full, ragged ones too: a kernel runs whole instructions on padded tiles.
 [[nodiscard]] BlockLoad block_load(const PlacedDiagram& placed);
 
+/// What one tensor operation takes for one block's one iteration.
+struct TensorLoad {
+  double clocks = 0;      ///< of the matrix unit
+  double slots = 0;       ///< warp instructions issued, loads of operands included where threads do them
+  double port_bytes = 0;  ///< of shared memory
+};
+[[nodiscard]] TensorLoad tensor_load(const PlacedDiagram& placed, const PlacedOperation& operation);
+
+/// Whether the matrix unit takes its operands from shared memory by itself and threads do not wait for it (wgmma),
+/// rather than from registers by threads' loads (mma.sync).
+[[nodiscard]] bool asynchronous(const TensorInstruction& instruction);
+
+/// Warp instructions for so many results of a unit: half-width types are packed in pairs.
+[[nodiscard]] double warp_instructions(const Machine& machine, const Unit& unit, double results);
+
+/// Bytes that a crossing into the block's level reads for one block: once an iteration in the loop, else once; what is
+/// multicast divided by the cluster.
+[[nodiscard]] double bytes_read(const PlacedDiagram& placed, const Crossing& crossing);
+
 /// Clocks of one operation's tensor instructions for one block's one iteration: rows in whole instructions of each
 /// agent, columns in as few instructions as their largest n allows, 0 for vector operations.
 [[nodiscard]] double tensor_clocks(const PlacedDiagram& placed, const PlacedOperation& operation);

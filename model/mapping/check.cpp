@@ -177,6 +177,11 @@ void check_operations(const Mapping& m) {
       throw Error(op.location, "operations." + op.output + ".agent", "unknown agent '" + op.agent + "'",
                   one_of(op.agent, agents));
     }
+    for (const WorkMapping& work : op.work) {
+      if (work.agent.empty() || std::find(agents.begin(), agents.end(), work.agent) != agents.end()) continue;
+      throw Error(op.location, "operations." + op.output + ".work.agent", "unknown agent '" + work.agent + "'",
+                  one_of(work.agent, agents));
+    }
     for (const auto& [array, from] : op.operands) check_operand(m, op, array, from);
   }
 }

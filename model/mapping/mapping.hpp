@@ -111,6 +111,7 @@ struct WorkMapping {
   std::string unit;              ///< a unit of the machine: "special", "fp32", "fp16", "alu", "conversion"
   std::vector<std::string> per;  ///< axes (tile extents): [q, x], [q, dv]
   double count = 1;              ///< results of that unit per element
+  std::string agent;         ///< whose threads do it, where not the operation's
   std::vector<std::pair<std::string, Value>> per_chunk;  ///< divide an axis: x -> u_x means once per u_x columns
   Guard when;
 };

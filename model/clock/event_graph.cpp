@@ -1,0 +1,257 @@
+#include "model/clock/event_graph.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include "model/clock/load.hpp"
+#include "model/mapping/compiled.hpp"
+
+namespace napkin {
+namespace {
+
+constexpr std::size_t tensor_pipe = 0, issue_pipe = 1;
+
+double real(Count count) { return static_cast<double>(count); }
+
+double constant(const Machine& machine, std::string_view name) {
+  const auto found = machine.constants.find(name);
+  return found == machine.constants.end() ? 0 : found->second.value;
+}
+
+/// Clocks from one instruction's last clock on the pipe to the end of the wait for it: the largest n measured.
+double tail_of(const TensorInstruction& instruction, bool a_from_registers) {
+  double tail = 0;
+  for (const InstructionTiming& row : instruction.timing) {
+    const double latency = a_from_registers ? row.latency_registers : row.latency_shared;
+    if (latency > 0) tail = latency - (a_from_registers ? row.clocks_registers : row.clocks_shared);
+  }
+  return tail;
+}
+
+class GraphMaker {
+ public:
+  explicit GraphMaker(const PlacedDiagram& placed) : p_(placed) {
+    for (const EdgeMapping& edge : p_.mapping->edges) {
+      if (holds(edge.when, p_.tile)) edges_.push_back(&edge);
+    }
+    if (edges_.empty()) throw Error(p_.mapping->file, "no edges: it has no event graph", "the section 'edges'");
+  }
+
+  EventGraph make() {
+    pipes();
+    for (const PlacedOperation& op : p_.operations) {
+      if (op.phase == Phase::loop) operation(op);
+    }
+    for (const EdgeMapping* edge : edges_) {
+      for (const std::string& end : {edge->from, edge->to}) {
+        if (end.starts_with("load ")) copy(end);
+      }
+    }
+    for (const EventNode& node : g_.nodes) {
+      g_.instances.push_back(node.agent < 0 ? 1 : static_cast<int>(agent(node).instances.get()));
+    }
+    for (const EdgeMapping* edge : edges_) add(*edge);
+    threads_in_order();
+    return std::move(g_);
+  }
+
+ private:
+  [[nodiscard]] const PlacedAgent& agent(const EventNode& node) const {
+    return p_.agents[static_cast<std::size_t>(node.agent)];
+  }
+
+  // The matrix unit for those whose threads wait for it, the schedulers' slots, and every unit with a known rate. A mix
+  // of instructions gets fewer slots beside the matrix unit than instructions without operands do.
+  void pipes() {
+    const Machine& machine = *p_.machine;
+    g_.pipes.push_back({"tensor", 1});
+    g_.pipes.push_back({"issue", 1});
+    if (const Unit* issue = machine.unit("issue"); issue != nullptr && issue->per_clock.known()) {
+      const double rate = issue->per_clock.best().value, mix = constant(machine, "mixed_issue_beside_tensor");
+      if (mix > 0)
+        g_.pipes[issue_pipe].beside = mix / rate;
+      else if (issue->beside_tensor)
+        g_.pipes[issue_pipe].beside = issue->beside_tensor->value / rate;
+    }
+    pipe_of_.assign(machine.units.size(), -1);
+    for (std::size_t i = 0; i < machine.units.size(); ++i) {
+      const Unit& unit = machine.units[i];
+      if (!unit.per_clock.known() || unit.what == "instructions") continue;
+      pipe_of_[i] = static_cast<int>(g_.pipes.size());
+      const double beside = unit.beside_tensor ? unit.beside_tensor->value / unit.per_clock.best().value : 1;
+      g_.pipes.push_back({unit.name, beside});
+    }
+  }
+
+  [[nodiscard]] double issue_rate() const {
+    const Unit* issue = p_.machine->unit("issue");
+    return issue != nullptr && issue->per_clock.known() ? issue->per_clock.best().value : INFINITY;
+  }
+
+  [[nodiscard]] bool named(const std::string& node) const {
+    return std::any_of(edges_.begin(), edges_.end(),
+                       [&](const EdgeMapping* e) { return e->from == node || e->to == node; });
+  }
+
+  EventNode& node(std::string name, NodeKind kind, int of_agent) {
+    g_.nodes.push_back({std::move(name), kind, of_agent, 0, 0, std::vector<double>(g_.pipes.size(), 0.0)});
+    return g_.nodes.back();
+  }
+
+  void operation(const PlacedOperation& op) {
+    const Diagram& diagram = p_.streamed->diagram;
+    const ArrayId output = diagram.operations[static_cast<std::size_t>(op.operation)].outputs.front();
+    const std::string& name = diagram.arrays[static_cast<std::size_t>(output)].name;
+    const std::size_t first = g_.nodes.size();
+    for (const PlacedWork& each : op.work) work(name, first, op, each);
+    if (op.tensor && op.instruction != nullptr) tensor(name, op);
+    if (op.tensor) return;
+    // An operation's own name stands for the last of its work.
+    if (g_.nodes.size() > first) last_of_.emplace_back(name, static_cast<int>(g_.nodes.size()) - 1);
+  }
+
+  // Work that no edge names belongs to the piece before it.
+  void work(const std::string& output, std::size_t first, const PlacedOperation& op, const PlacedWork& each) {
+    const std::string name = output + "." + each.mapping->name;
+    const int by = agent_of(op, *each.mapping);
+    const bool joins = g_.nodes.size() > first && g_.nodes.back().agent == by && !named(name);
+    EventNode& into = joins ? g_.nodes.back() : node(name, NodeKind::thread, by);
+    if (each.unit < 0) return;
+    const Unit& unit = p_.machine->units[static_cast<std::size_t>(each.unit)];
+    const double share = by < 0 ? each.amount : each.amount / std::max(real(agent(into).instances), 1.0);
+    const int pipe = pipe_of_[static_cast<std::size_t>(each.unit)];
+    if (pipe >= 0) into.demand[static_cast<std::size_t>(pipe)] += share / unit.per_clock.best().value;
+    into.demand[issue_pipe] += warp_instructions(*p_.machine, unit, share) / issue_rate();
+    alone(into);
+  }
+
+  [[nodiscard]] int agent_of(const PlacedOperation& op, const WorkMapping& work) const {
+    if (work.agent.empty()) return op.agent;
+    for (std::size_t i = 0; i < p_.agents.size(); ++i) {
+      const Agent& mapped = p_.mapping->agents[static_cast<std::size_t>(p_.agents[i].mapping)];
+      if (mapped.name == work.agent) return static_cast<int>(i);
+    }
+    return op.agent;
+  }
+
+  // Fewer warps than schedulers cannot use the whole of a pipe.
+  void alone(EventNode& node) const {
+    const double warps = node.agent < 0 ? 1 : real(agent(node).threads) / real(p_.machine->limits.warp_size);
+    const double schedulers = real(p_.machine->limits.schedulers);
+    node.clocks = *std::max_element(node.demand.begin(), node.demand.end()) *
+                  std::max(schedulers / std::min(std::max(warps, 1.0), schedulers), 1.0);
+  }
+
+  void tensor(const std::string& name, const PlacedOperation& op) {
+    const TensorLoad load = tensor_load(p_, op);
+    const bool async = asynchronous(*op.instruction);
+    EventNode& into = node(name, async ? NodeKind::tensor : NodeKind::thread, op.agent);
+    const double instances = op.agent < 0 ? 1 : std::max(real(agent(into).instances), 1.0);
+    if (async) {
+      into.clocks = load.clocks / instances;
+      into.latency = tail_of(*op.instruction, op.a_from_registers);
+      return;
+    }
+    into.demand[tensor_pipe] = load.clocks / instances;
+    into.demand[issue_pipe] = load.slots / instances / issue_rate();
+    for (std::size_t i = 0; i < p_.machine->units.size(); ++i) {
+      const Unit& unit = p_.machine->units[i];
+      if (unit.name != "shared_port" || pipe_of_[i] < 0) continue;
+      into.demand[static_cast<std::size_t>(pipe_of_[i])] = load.port_bytes / instances / unit.per_clock.best().value;
+    }
+    alone(into);
+  }
+
+  // The buffer that a name says: the array's, or the variable's, on its way into the block's level.
+  void copy(const std::string& name) {
+    if (g_.find(name) >= 0) return;
+    const std::string what = name.substr(5);
+    const Crossing* found = nullptr;
+    for (const Crossing& c : p_.crossings) {
+      if (c.store || c.into != p_.block().level || c.phase != Phase::loop) continue;
+      const auto& array = p_.streamed->diagram.arrays[static_cast<std::size_t>(c.array)].name;
+      const bool fills = c.variable >= 0 && variable_name(c.variable) == what;
+      if (array == what || fills) found = &c;
+    }
+    EventNode& into = node(name, NodeKind::copy, -1);
+    const Pipe* pipe = p_.machine->pipe_into(p_.block().level);
+    if (found == nullptr || pipe == nullptr) return;
+    const double rate = pipe->per_node_clock.known() ? pipe->per_node_clock.best().value : 0;
+    if (rate > 0) into.clocks = bytes_read(p_, *found) / rate;
+    const double engine = found->engine == CopyEngine::tma ? constant(*p_.machine, "tma_l2_latency_16kib") : 0;
+    into.latency = engine > 0 ? engine : pipe->latency ? pipe->latency->value : 0;
+  }
+
+  [[nodiscard]] const std::string& variable_name(int variable) const {
+    const Variable& v = p_.variables[static_cast<std::size_t>(variable)];
+    return p_.mapping->variables[static_cast<std::size_t>(v.mapping)].name;
+  }
+
+  [[nodiscard]] int id(const EdgeMapping& edge, const std::string& name) const {
+    if (const int found = g_.find(name); found >= 0) return found;
+    for (const auto& [output, last] : last_of_) {
+      if (output == name) return last;
+    }
+    throw Error(edge.location, "edges", "'" + name + "' does not exist with these knobs", "a guard on the edge");
+  }
+
+  void add(const EdgeMapping& edge) {
+    if (edge.from.starts_with("store ") || edge.to.starts_with("store ")) return;
+    EventEdge out;
+    out.from = id(edge, edge.from);
+    out.to = id(edge, edge.to);
+    const std::int64_t tokens = value_of(edge.tokens);
+    out.delay = static_cast<int>(tokens > 0 ? tokens : edge.distance);
+    out.agents = static_cast<int>(edge.agents);
+    const EventNode &from = g_.node(out.from), &to = g_.node(out.to);
+    if (from.kind == NodeKind::tensor && to.kind == NodeKind::tensor && tokens == 0) {
+      out.after = out.agents == 0 ? EdgeFrom::issued : EdgeFrom::started;
+    }
+    if (out.agents != 0) out.latency = constant(*p_.machine, "handover_named_barrier") / 2;
+    g_.edges.push_back(out);
+  }
+
+  [[nodiscard]] std::int64_t value_of(const Value& value) const {
+    switch (value.kind) {
+      case Value::Kind::literal: return value.literal;
+      case Value::Kind::knob: return p_.tile.values[static_cast<std::size_t>(value.knob)];
+      case Value::Kind::axis: break;
+    }
+    const auto axis = p_.streamed->diagram.find_axis(value.axis);
+    return axis ? p_.problem->sizes[static_cast<std::size_t>(*axis)].get() : 0;
+  }
+
+  // A thread runs its nodes one after the other, iteration after iteration.
+  void threads_in_order() {
+    for (int a = 0; a < static_cast<int>(p_.agents.size()); ++a) {
+      int first = -1, last = -1;
+      for (int n = 0; n < static_cast<int>(g_.nodes.size()); ++n) {
+        if (g_.node(n).agent != a || g_.node(n).kind != NodeKind::thread) continue;
+        if (last >= 0) g_.edges.push_back({last, n});
+        if (first < 0) first = n;
+        last = n;
+      }
+      if (first >= 0) g_.edges.push_back({last, first, 1});
+    }
+  }
+
+  const PlacedDiagram& p_;
+  std::vector<const EdgeMapping*> edges_;  // that hold
+  std::vector<int> pipe_of_;               // by unit
+  std::vector<std::pair<std::string, int>> last_of_;
+  EventGraph g_;
+};
+
+}  // namespace
+
+int EventGraph::find(std::string_view name) const {
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    if (nodes[i].name == name) return static_cast<int>(i);
+  }
+  return -1;
+}
+
+EventGraph event_graph(const PlacedDiagram& placed) { return GraphMaker(placed).make(); }
+
+}  // namespace napkin

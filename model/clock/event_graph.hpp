@@ -1,0 +1,66 @@
+#pragma once
+// One compute node's steady work as a marked graph: who does what to which pipe in an iteration of the stream, and what
+// each waits for. Nodes and edges come from the mapping, durations from its instruction counts and the machine's
+// measured rates; nothing here knows an algorithm or a kernel. (design section 2; model/README.md section 12)
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "model/mapping/placed.hpp"
+
+namespace napkin {
+
+/// A pipe whose work can be cut into any parts: a unit of threads, or the matrix unit where threads wait for it.
+struct VectorPipe {
+  std::string_view name;
+  double beside = 1;  ///< share of its rate that is left while an asynchronous tensor operation runs (co-use rule)
+};
+
+enum class NodeKind {
+  copy,    ///< a copy engine fills a buffer: one at a time, in order of request
+  tensor,  ///< an asynchronous tensor operation: one at a time, in order of issue
+  thread   ///< instructions of an agent's threads: shares all vector pipes, max-min fair
+};
+
+/// What one instance does once an iteration.
+struct EventNode {
+  std::string name;  ///< "load K", "S", "P.max", "O.rescale"
+  NodeKind kind = NodeKind::thread;
+  int agent = -1;              ///< index into PlacedDiagram::agents; -1: the block's copy engine
+  double clocks = 0;           ///< copy, tensor: on its pipe; thread: alone on the node
+  double latency = 0;          ///< from its last clock on the pipe until dependents may use the result
+  std::vector<double> demand;  ///< thread: clocks of each vector pipe (EventGraph::pipes)
+};
+
+enum class EdgeFrom {
+  done,     ///< the result is there
+  issued,   ///< the instructions have been handed over, in program order
+  started,  ///< the pipe has taken them: a turn is given on
+};
+
+/// Instance g of `to` in iteration i waits for instance g - agents of `from` in iteration i - delay; past the first
+/// instance the count of iterations goes on, so that turns go round.
+struct EventEdge {
+  int from = 0, to = 0;
+  int delay = 0;  ///< iterations = tokens on the edge; negative: software pipelining
+  int agents = 0;
+  EdgeFrom after = EdgeFrom::done;
+  double latency = 0;  ///< clocks on top of the node's own
+};
+
+struct EventGraph {
+  std::vector<VectorPipe> pipes;
+  std::vector<EventNode> nodes;
+  std::vector<EventEdge> edges;
+  std::vector<int> instances;  ///< by node: copies 1, others their agent's
+
+  [[nodiscard]] const EventNode& node(int id) const { return nodes[static_cast<std::size_t>(id)]; }
+  [[nodiscard]] int find(std::string_view name) const;  ///< or -1
+};
+
+/// The graph of one block's steady iteration. Every agent's thread nodes run in the mapping's order, one after the
+/// other. Throws Error where the mapping has no edges or an edge's node does not exist under the tile's knobs.
+[[nodiscard]] EventGraph event_graph(const PlacedDiagram& placed);
+
+}  // namespace napkin

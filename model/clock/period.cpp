@@ -1,0 +1,152 @@
+#include "model/clock/period.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <boost/graph/adjacency_list.hpp>
+#include <boost/graph/howard_cycle_ratio.hpp>
+#include <cmath>
+#include <limits>
+
+#include "model/base/error.hpp"
+#include "model/clock/timeline.hpp"
+
+namespace napkin {
+namespace {
+
+// Iterations of the run, and from where on its steady part is read: the difference is whole turns of cycles with up to
+// four tokens.
+constexpr int run_length = 72, settled = 36;
+
+std::size_t at(int i) { return static_cast<std::size_t>(i); }
+
+using EdgeWeights = boost::property<boost::edge_weight_t, double, boost::property<boost::edge_weight2_t, double>>;
+using Graph = boost::adjacency_list<boost::vecS, boost::vecS, boost::bidirectionalS,
+                                    boost::property<boost::vertex_index_t, int>, EdgeWeights>;
+
+/// Howard's algorithm stops when no policy gains more than this, in clocks; Boost's default is 0.005.
+struct Tolerance {
+  using value_type = double;
+  static double infinity() { return std::numeric_limits<double>::infinity(); }
+  static double epsilon() { return -1e-7; }
+};
+
+/// What passes between a node's start and the moment that an edge's target may start.
+double passes(const EventNode& from, const EventEdge& edge) {
+  return (edge.after == EdgeFrom::done ? from.clocks + from.latency : 0) + edge.latency;
+}
+
+/// One vertex for every instance of every node.
+class Unfolded {
+ public:
+  explicit Unfolded(const EventGraph& g) : g_(g) {
+    first_.push_back(0);
+    for (const int n : g_.instances) first_.push_back(first_.back() + n);
+    graph_ = Graph(at(first_.back()));
+    for (const EventEdge& e : g_.edges) add(e);
+  }
+  [[nodiscard]] Graph& graph() { return graph_; }
+  [[nodiscard]] std::string name(std::size_t vertex) const {
+    const auto node = std::upper_bound(first_.begin(), first_.end(), static_cast<int>(vertex)) - first_.begin() - 1;
+    const int instance = static_cast<int>(vertex) - first_[static_cast<std::size_t>(node)];
+    const EventNode& n = g_.nodes[static_cast<std::size_t>(node)];
+    return g_.instances[static_cast<std::size_t>(node)] > 1 ? fmt::format("{}[{}]", n.name, instance) : n.name;
+  }
+
+ private:
+  void add(const EventEdge& e) {
+    const int here = g_.instances[at(e.from)], there = g_.instances[at(e.to)];
+    const double weight = passes(g_.node(e.from), e);
+    for (int from = 0; from < here; ++from) {
+      if (here == there) {
+        connect(first_[at(e.from)] + from, first_[at(e.to)] + (from + e.agents) % there, weight,
+                e.delay + (from + e.agents) / there);
+        continue;
+      }
+      for (int to = 0; to < there; ++to) connect(first_[at(e.from)] + from, first_[at(e.to)] + to, weight, e.delay);
+    }
+  }
+  void connect(int from, int to, double weight, int tokens) {
+    boost::add_edge(at(from), at(to), EdgeWeights(weight, boost::property<boost::edge_weight2_t, double>(tokens)),
+                    graph_);
+  }
+
+  const EventGraph& g_;
+  std::vector<int> first_;
+  Graph graph_;
+};
+
+double tensor_clocks(const EventGraph& graph) {
+  double sum = 0;
+  for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
+    if (graph.nodes[n].kind == NodeKind::tensor) sum += graph.nodes[n].clocks * graph.instances[n];
+  }
+  return sum;
+}
+
+double copy_clocks(const EventGraph& graph) {
+  double sum = 0;
+  for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
+    if (graph.nodes[n].kind == NodeKind::copy) sum += graph.nodes[n].clocks * graph.instances[n];
+  }
+  return sum;
+}
+
+}  // namespace
+
+CycleRatio cycle_ratio(const EventGraph& graph) {
+  Unfolded unfolded(graph);
+  std::vector<boost::graph_traits<Graph>::edge_descriptor> critical;
+  Graph& g = unfolded.graph();
+  const double ratio = boost::maximum_cycle_ratio(g, get(boost::vertex_index, g), get(boost::edge_weight, g),
+                                                  get(boost::edge_weight2, g), &critical, Tolerance());
+  CycleRatio out;
+  if (critical.empty()) return out;
+  double tokens = 0;
+  for (const auto& e : critical) tokens += get(boost::edge_weight2, g, e);
+  if (tokens <= 0) throw Error("edges", "a cycle of waits without tokens", "tokens on an edge of every cycle");
+  out.clocks = std::max(ratio, 0.0);
+  for (const auto& e : critical) out.nodes.push_back(unfolded.name(source(e, g)));
+  return out;
+}
+
+BusiestPipe busiest_pipe(const EventGraph& graph) {
+  BusiestPipe out;
+  const auto offer = [&](std::string_view name, double clocks, bool beside) {
+    if (clocks > out.clocks) out = {clocks, name, beside};
+  };
+  const double tensor = tensor_clocks(graph);
+  offer("tensor", tensor, false);
+  offer("copy", copy_clocks(graph), false);
+  for (std::size_t p = 0; p < graph.pipes.size(); ++p) {
+    double work = 0;
+    for (std::size_t n = 0; n < graph.nodes.size(); ++n) work += graph.nodes[n].demand[p] * graph.instances[n];
+    if (work <= 0) continue;
+    const double lost = (1 - graph.pipes[p].beside) * tensor;
+    offer(graph.pipes[p].name, work + lost, lost > 0);
+  }
+  return out;
+}
+
+Period period(const EventGraph& graph) {
+  Period out;
+  out.cycle = cycle_ratio(graph);
+  out.pipe = busiest_pipe(graph);
+  const Timeline whole = run(graph, run_length), part = run(graph, settled);
+  const double bound = std::max(out.cycle.clocks, out.pipe.clocks);
+  out.clocks = std::max((whole.clocks - part.clocks) / (run_length - settled), bound);
+  out.once = whole.clocks - run_length * out.clocks;
+  out.contention = out.clocks - bound;
+  return out;
+}
+
+double block_clocks(const EventGraph& graph, const Period& period, double iterations) {
+  if (iterations < settled) {
+    const double below = std::floor(iterations), rest = iterations - below;
+    const double first = below < 1 ? 0 : run(graph, static_cast<int>(below)).clocks;
+    return rest == 0 ? first : first + rest * (run(graph, static_cast<int>(below) + 1).clocks - first);
+  }
+  return period.once + iterations * period.clocks;
+}
+
+}  // namespace napkin

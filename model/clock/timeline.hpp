@@ -1,0 +1,29 @@
+#pragma once
+// Who runs when: a run of an event graph for so many iterations. Copies and asynchronous tensor operations are served
+// first come, first served; threads share the vector pipes max-min fair, at the rates that are left beside a running
+// tensor operation. (design section 2)
+
+#include <vector>
+
+#include "model/clock/event_graph.hpp"
+
+namespace napkin {
+
+/// One node of one instance in one iteration. Times in clocks from the block's start.
+struct TimelineSpan {
+  int node = 0, instance = 0, iteration = 0;
+  double start = 0, end = 0;
+};
+
+struct Timeline {
+  double clocks = 0;                ///< until the last node is done
+  std::vector<double> finished;     ///< by iteration: when all of its nodes are done
+  double tensor_busy = 0;           ///< clocks of asynchronous tensor operations
+  std::vector<TimelineSpan> spans;  ///< in order of their end; empty unless asked for
+};
+
+/// The steady program from a cold start to its last result. Throws Error for a graph that cannot run (a cycle without
+/// tokens) and for iterations < 1.
+[[nodiscard]] Timeline run(const EventGraph& graph, int iterations, bool keep_spans = false);
+
+}  // namespace napkin

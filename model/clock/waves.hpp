@@ -1,0 +1,17 @@
+#pragma once
+// Blocks onto compute nodes: from one block's clocks to a launch's. (model/README.md section 12)
+
+#include "model/clock/period.hpp"
+#include "model/mapping/placed.hpp"
+
+namespace napkin {
+
+struct LaunchClocks {
+  double busiest = 0;  ///< of the node that runs longest: what a launch takes
+  double mean = 0;     ///< over the nodes: what a counter of active cycles reads where blocks persist
+};
+
+/// Blocks of equal length one after the other; of unequal ones (masks) as schedule() spreads them (clock/load.hpp).
+[[nodiscard]] LaunchClocks launch_clocks(const PlacedDiagram& placed, const EventGraph& graph, const Period& period);
+
+}  // namespace napkin

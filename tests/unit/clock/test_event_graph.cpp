@@ -1,0 +1,200 @@
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <random>
+
+#include "model/clock/event_graph.hpp"
+#include "model/clock/period.hpp"
+#include "model/clock/timeline.hpp"
+#include "tests/laid_out.hpp"
+
+using namespace napkin;
+using namespace napkin::test;
+
+namespace {
+
+const Shape shape{{"b", 2}, {"h", 16}, {"q", 8192}, {"x", 8192}, {"d", 128}};
+const Knobs tile{{"q", "128"}, {"x", "128"}, {"warpgroups", "2"}, {"cluster", "1"}};
+
+Knobs with(Knobs knobs, const std::string& name, const std::string& value) {
+  knobs.emplace_back(name, value);
+  return knobs;
+}
+
+// A graph of thread nodes of one agent instance each, which share no pipe.
+struct Small {
+  EventGraph graph;
+  Small() { graph.pipes = {{"tensor", 1}, {"issue", 1}}; }
+  int add(const std::string& name, double clocks, NodeKind kind = NodeKind::thread) {
+    graph.nodes.push_back({name, kind, 0, clocks, 0, {0, 0}});
+    graph.instances.push_back(1);
+    return static_cast<int>(graph.nodes.size()) - 1;
+  }
+  void edge(int from, int to, int delay = 0) { graph.edges.push_back({from, to, delay}); }
+};
+
+// The largest ratio over all simple cycles, one by one.
+double enumerated_ratio(const EventGraph& g) {
+  double best = 0;
+  std::vector<bool> on_path(g.nodes.size());
+  for (int start = 0; start < static_cast<int>(g.nodes.size()); ++start) {
+    const std::function<void(int, double, int)> walk = [&](int at, double clocks, int tokens) {
+      for (const EventEdge& e : g.edges) {
+        if (e.from != at || e.to < start) continue;
+        const double through = clocks + g.node(at).clocks;
+        if (e.to == start) best = std::max(best, tokens + e.delay > 0 ? through / (tokens + e.delay) : 0);
+        if (e.to == start || on_path[static_cast<std::size_t>(e.to)]) continue;
+        on_path[static_cast<std::size_t>(e.to)] = true;
+        walk(e.to, through, tokens + e.delay);
+        on_path[static_cast<std::size_t>(e.to)] = false;
+      }
+    };
+    on_path.assign(g.nodes.size(), false);
+    on_path[static_cast<std::size_t>(start)] = true;
+    walk(start, 0, 0);
+  }
+  return best;
+}
+
+}  // namespace
+
+TEST_CASE("the graph of attention: nodes of the mapping, clocks from its counts") {
+  const LaidOut l("flash_attention_3", "h200-sxm", shape, DType::bf16);
+  const EventGraph g = event_graph(l.place(tile));
+  CHECK(g.node(g.find("S")).kind == NodeKind::tensor);
+  CHECK(g.node(g.find("S")).clocks == doctest::Approx(8 * 64));  // 8 steps of k, n = 128: 64 clk each
+  CHECK(g.node(g.find("P.max")).clocks == doctest::Approx(64 * 128 / 63.5));
+  CHECK(g.node(g.find("P.exp")).clocks == doctest::Approx(0.75 * 64 * 128 / 16 + 64 / 16));  // and one delta a row
+  CHECK(g.instances[static_cast<std::size_t>(g.find("S"))] == 2);
+  CHECK(g.node(g.find("load K")).clocks == doctest::Approx(128 * 128 * 2 / 35.0));
+  CHECK(g.find("P.scale") == -1);  // no edge names it: part of the piece before
+  CHECK_THROWS_AS((void)run(g, 0), Error);
+}
+
+TEST_CASE("a run keeps every order that the edges ask for, and no pipe does more than it can") {
+  const LaidOut l("flash_attention_3", "h200-sxm", shape, DType::bf16);
+  const EventGraph g = event_graph(l.place(tile));
+  const int iterations = 12;
+  const Timeline t = run(g, iterations, true);
+  const auto span = [&](int node, int instance, int iteration) -> const TimelineSpan* {
+    for (const TimelineSpan& s : t.spans) {
+      if (s.node == node && s.instance == instance && s.iteration == iteration) return &s;
+    }
+    return nullptr;
+  };
+  std::size_t all = 0;
+  for (const int n : g.instances) all += static_cast<std::size_t>(n) * iterations;
+  CHECK(t.spans.size() == all);
+  int checked = 0;
+  for (const TimelineSpan& to : t.spans) {
+    for (const EventEdge& e : g.edges) {
+      if (e.to != to.node || e.agents != 0 || e.after != EdgeFrom::done) continue;
+      const int here = g.instances[static_cast<std::size_t>(e.from)];
+      const TimelineSpan* from = span(e.from, here == 1 ? 0 : to.instance, to.iteration - e.delay);
+      if (from == nullptr || (here != 1 && g.instances[static_cast<std::size_t>(e.to)] == 1)) continue;
+      CHECK(to.start >= from->end + g.node(e.from).latency - 1e-6);
+      ++checked;
+    }
+  }
+  CHECK(checked > 100);
+  double last = 0;
+  std::vector<TimelineSpan> tensor;
+  for (const TimelineSpan& s : t.spans) {
+    if (g.node(s.node).kind == NodeKind::tensor) tensor.push_back(s);
+  }
+  std::sort(tensor.begin(), tensor.end(), [](const auto& a, const auto& b) { return a.start < b.start; });
+  for (const TimelineSpan& s : tensor) {
+    CHECK(s.start >= last - 1e-6);
+    last = s.end;
+  }
+}
+
+TEST_CASE("cycle ratio: Howard's algorithm and every cycle one by one agree") {
+  std::mt19937 random(5);
+  for (int round = 0; round < 200; ++round) {
+    CAPTURE(round);
+    Small s;
+    const int nodes = 2 + static_cast<int>(random() % 5U);
+    for (int n = 0; n < nodes; ++n)
+      s.add(std::string(1, static_cast<char>('a' + n)), static_cast<double>(1 + random() % 100U));
+    for (int n = 0; n + 1 < nodes; ++n) s.edge(n, n + 1);
+    s.edge(nodes - 1, 0, 1 + static_cast<int>(random() % 3U));
+    for (int extra = 0; extra < 4; ++extra) {
+      const int from = static_cast<int>(random() % static_cast<unsigned>(nodes));
+      const int to = static_cast<int>(random() % static_cast<unsigned>(nodes));
+      s.edge(from, to, from < to ? static_cast<int>(random() % 2U) : 1 + static_cast<int>(random() % 3U));
+    }
+    CHECK(cycle_ratio(s.graph).clocks == doctest::Approx(enumerated_ratio(s.graph)).epsilon(1e-9));
+    // Nothing is shared, so nothing is contended: the run reaches the ratio.
+    CHECK(period(s.graph).clocks == doctest::Approx(cycle_ratio(s.graph).clocks).epsilon(0.02));
+  }
+}
+
+TEST_CASE("a chain's own cycle is critical, and named in its order") {
+  Small s;
+  const int a = s.add("a", 10), b = s.add("b", 20), c = s.add("c", 5);
+  s.edge(a, b);
+  s.edge(b, c);
+  s.edge(c, a, 1);
+  s.edge(b, b, 1);
+  const CycleRatio ratio = cycle_ratio(s.graph);
+  CHECK(ratio.clocks == doctest::Approx(35));
+  REQUIRE(ratio.nodes.size() == 3);
+  const auto first = std::find(ratio.nodes.begin(), ratio.nodes.end(), "a") - ratio.nodes.begin();
+  CHECK(ratio.nodes[static_cast<std::size_t>(first + 1) % 3] == "b");
+  s.graph.edges[2].delay = 2;                                 // two buffers: half
+  CHECK(cycle_ratio(s.graph).clocks == doctest::Approx(20));  // b after itself
+}
+
+TEST_CASE("a cycle without tokens cannot run, and is refused") {
+  Small s;
+  const int a = s.add("a", 10), b = s.add("b", 20);
+  s.edge(a, b);
+  s.edge(b, a);
+  CHECK_THROWS_AS((void)run(s.graph, 3), Error);
+}
+
+TEST_CASE("what runs beside the tensor unit gets the share that it leaves") {
+  Small s;
+  s.graph.pipes[1].beside = 0.25;
+  const int t = s.add("t", 1000, NodeKind::tensor), v = s.add("v", 100);
+  s.graph.nodes[static_cast<std::size_t>(v)].demand[1] = 100;
+  s.edge(t, t, 1);
+  s.edge(v, v, 1);
+  // 1000 clocks at a quarter of the rate: 2.5 of the vector's iterations each. Over the tensor's last iteration no
+  // vector work is left, so the run is the tensor's until its end.
+  const Timeline timeline = run(s.graph, 1, true);
+  CHECK(timeline.spans.front().end == doctest::Approx(400));
+  CHECK(timeline.clocks == doctest::Approx(1000));
+  CHECK(busiest_pipe(s.graph).clocks == doctest::Approx(1000));
+  s.graph.nodes[static_cast<std::size_t>(v)].demand[1] = s.graph.nodes[static_cast<std::size_t>(v)].clocks = 400;
+  CHECK(busiest_pipe(s.graph).clocks == doctest::Approx(400 + 0.75 * 1000));
+  CHECK(busiest_pipe(s.graph).beside_tensor);
+}
+
+TEST_CASE("every bundled mapping that has edges has a graph that runs, above its bounds") {
+  for (const char* kernel :
+       {"attention_sm90", "attention_sm80", "flash_attention_2", "flash_attention_3", "flashinfer", "triton"}) {
+    CAPTURE(kernel);
+    const LaidOut l(kernel, "h200-sxm", shape, DType::bf16);
+    const EventGraph g = event_graph(l.place({}));
+    const Period p = period(g);
+    CHECK(p.clocks > 0);
+    CHECK(std::isfinite(p.clocks));
+    CHECK(p.contention >= 0);
+    CHECK(p.clocks < 20 * p.pipe.clocks);
+  }
+}
+
+TEST_CASE("turning overlap off, or taking buffers away, never makes an iteration shorter") {
+  const LaidOut l("flash_attention_3", "h200-sxm", shape, DType::bf16);
+  const double on = period(event_graph(l.place(tile))).clocks;
+  const double off = period(event_graph(l.place(with(tile, "overlap", "off")))).clocks;
+  CHECK(off > on * 0.999);
+  const LaidOut own("attention_sm90", "h200-sxm", shape, DType::bf16);
+  const double two = period(event_graph(own.place(with(tile, "stages", "2")))).clocks;
+  const double one = period(event_graph(own.place(with(tile, "stages", "1")))).clocks;
+  CHECK(one > two);
+}
