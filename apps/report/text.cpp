@@ -149,6 +149,15 @@ std::string occupancy_text(const OccupancyAnswer& fit) {
 
 }  // namespace
 
+std::string heading(const Head& head, const Style& style) {
+  return head_text(head, style) + entry("kernel", kernel_text(head), style) +
+         entry("tile", style.strong(text_of(head.tile)), style);
+}
+
+std::string labelled(std::string_view label, std::string_view text, const Style& style) {
+  return entry(label, text, style);
+}
+
 std::string text_of(const TileValues& tile) {
   std::string text;
   for (const KnobValue& knob : tile) {

@@ -2,6 +2,7 @@
 // Answers as text for people: what was asked, the answer, the reason, the numbers behind it.
 
 #include <string>
+#include <string_view>
 
 #include "apps/library/answer.hpp"
 #include "apps/report/table.hpp"
@@ -10,6 +11,11 @@ namespace napkin::report {
 
 [[nodiscard]] std::string text_of(const QueryAnswer& answer, const Style& style);
 [[nodiscard]] std::string text_of(const SelectAnswer& answer, const Style& style);
+
+/// What was asked, of a machine: algorithm, shape, kernel, tile.
+[[nodiscard]] std::string heading(const Head& head, const Style& style);
+/// One line of an answer: "label      text", broken where it is long.
+[[nodiscard]] std::string labelled(std::string_view label, std::string_view text, const Style& style);
 
 /// "q=128 x=176 stages=2 overlap=on"
 [[nodiscard]] std::string text_of(const TileValues& tile);

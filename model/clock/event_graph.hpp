@@ -13,7 +13,7 @@ namespace napkin {
 
 /// A pipe whose work can be cut into any parts: a unit of threads, or the matrix unit where threads wait for it.
 struct VectorPipe {
-  std::string_view name;
+  std::string name;
   double beside = 1;  ///< share of its rate that is left while an asynchronous tensor operation runs (co-use rule)
 };
 

@@ -112,7 +112,7 @@ CycleRatio cycle_ratio(const EventGraph& graph) {
 
 BusiestPipe busiest_pipe(const EventGraph& graph) {
   BusiestPipe out;
-  const auto offer = [&](std::string_view name, double clocks, bool beside) {
+  const auto offer = [&](const std::string& name, double clocks, bool beside) {
     if (clocks > out.clocks) out = {clocks, name, beside};
   };
   const double tensor = tensor_clocks(graph);

@@ -23,7 +23,7 @@ struct CycleRatio {
 
 struct BusiestPipe {
   double clocks = 0;
-  std::string_view name = "none";
+  std::string name = "none";
   bool beside_tensor = false;  ///< what binds is the share that the running tensor unit leaves it
 };
 [[nodiscard]] BusiestPipe busiest_pipe(const EventGraph& graph);

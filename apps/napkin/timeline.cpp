@@ -1,0 +1,78 @@
+// napkin timeline: who runs when in one block, and what an iteration waits for.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "apps/library/choose.hpp"
+#include "apps/library/measure.hpp"
+#include "apps/napkin/ask.hpp"
+#include "apps/napkin/commands.hpp"
+#include "apps/report/file.hpp"
+#include "apps/report/timeline.hpp"
+#include "model/clock/load.hpp"
+
+namespace napkin::cli {
+namespace {
+
+constexpr std::int64_t most_iterations = 1000;
+
+int iterations_of(const Arguments& arguments) {
+  const auto text = arguments.find("--iterations");
+  if (!text) return 6;
+  const std::int64_t n = parse_number(*text, 1, "--iterations", "N");
+  if (n > most_iterations) throw Error("--iterations", "N is " + *text, "a whole number from 1 to 1000");
+  return static_cast<int>(n);
+}
+
+report::TimelineReport report_of(const Arguments& arguments) {
+  static_cast<void>(arguments.need("--gpu", "a profile (napkin list gpus)"));
+  const Subject subject = load_subject(ask_of(arguments));
+  return at_shape([&] {
+    const Layouts layouts = layouts_of(subject);
+    const Chosen chosen = choose_tile(subject, layouts);
+    const Placer placer(chosen.layout->streamed, chosen.layout->mapping, subject.machine, subject.problem);
+    const PlacedDiagram placed = placer.place(chosen.tile);
+    report::TimelineReport out;
+    out.head = head_of(subject, *chosen.layout, &chosen.tile);
+    for (const PlacedAgent& agent : placed.agents)
+      out.agents.push_back(chosen.layout->mapping.agents[static_cast<std::size_t>(agent.mapping)].name);
+    out.graph = event_graph(placed);
+    out.iterations = iterations_of(arguments);
+    out.run = napkin::run(out.graph, out.iterations, true);
+    out.period = period(out.graph);
+    const Schedule who = schedule(placed);
+    out.block_iterations = who.total_iterations / std::max(who.total_blocks, 1.0);
+    out.launch = launch_clocks(placed, out.graph, out.period);
+    return out;
+  });
+}
+
+Reply run(const Arguments& arguments, const report::Style& style) {
+  const report::TimelineReport timeline = report_of(arguments);
+  if (arguments.has("--svg"))
+    report::write_file(arguments.need("--svg", "a path for the picture"), report::svg_of(timeline), "--svg");
+  if (arguments.has("--perfetto"))
+    report::write_file(arguments.need("--perfetto", "a path for the trace"), report::perfetto_of(timeline),
+                       "--perfetto");
+  Reply reply;
+  reply.out = arguments.has("--json") ? report::line_of(report::json_of(timeline)) : report::text_of(timeline, style);
+  return reply;
+}
+
+}  // namespace
+
+Command timeline_command() {
+  return {"timeline", "who runs when in one block, and what an iteration waits for", algorithm_operand(),
+          options({{gpu_option()},
+                   problem_options(),
+                   {kernel_option(),
+                    tile_option(),
+                    {"--iterations", "N", "how many to draw from the block's start (default 6)"},
+                    {"--svg", "FILE", "also draw it"},
+                    {"--perfetto", "FILE", "also write a trace for ui.perfetto.dev, a clock as a microsecond"},
+                    json_option()}}),
+          run};
+}
+
+}  // namespace napkin::cli

@@ -1,0 +1,34 @@
+#pragma once
+// Who runs when: the run of an event graph as text, SVG, JSON and a trace that Perfetto and chrome://tracing open.
+
+#include <string>
+#include <vector>
+
+#include "apps/report/json.hpp"
+#include "apps/report/table.hpp"
+#include "model/clock/period.hpp"
+#include "model/clock/timeline.hpp"
+#include "model/clock/waves.hpp"
+
+namespace napkin::report {
+
+/// What is drawn. Lanes are the pipes that serve one request at a time, then one for each agent instance's threads.
+struct TimelineReport {
+  Head head;
+  std::vector<std::string> agents;  ///< names, by PlacedDiagram::agents
+  EventGraph graph;
+  Timeline run;        ///< with spans
+  int iterations = 0;  ///< of the run
+  Period period;
+  double block_iterations = 0;  ///< of the mean block
+  LaunchClocks launch;
+};
+
+[[nodiscard]] std::string text_of(const TimelineReport& report, const Style& style);
+[[nodiscard]] Json json_of(const TimelineReport& report);
+/// A self-contained SVG document.
+[[nodiscard]] std::string svg_of(const TimelineReport& report);
+/// Trace Event Format: one complete event a span, a clock shown as a microsecond.
+[[nodiscard]] std::string perfetto_of(const TimelineReport& report);
+
+}  // namespace napkin::report

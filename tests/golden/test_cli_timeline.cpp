@@ -1,0 +1,80 @@
+// napkin timeline, as a user asks it.
+#include "tests/golden/cli.hpp"
+
+namespace {
+
+using cli::Folder;
+using cli::Json;
+using cli::napkin;
+
+const std::string fa3 =
+    "timeline attention --gpu h200-sxm --shape b=2,h=16,q=8192,x=8192,d=128 --kernel flash_attention_3 "
+    "--tile q=128,x=176,warpgroups=2,cluster=2,p_in=registers,order=persistent";
+
+TEST_CASE("text names the pipe, the critical cycle and the contention, and draws the lanes") {
+  const auto run = napkin(fa3);
+  REQUIRE(run.code == 0);
+  CHECK(run.err.empty());
+  for (const char* part : {"iteration", "contention", "issue beside the tensor unit", "P.exp[0]", "consumer 1",
+                           "tensor", "copies", "h load K"}) {
+    CAPTURE(std::string(part));
+    CHECK(run.out.find(part) != std::string::npos);
+  }
+}
+
+TEST_CASE("JSON: the bounds are below the period, and the spans are the run's") {
+  const auto run = napkin(fa3 + " --json --iterations 4");
+  REQUIRE(run.code == 0);
+  const Json json = run.json();
+  const double period = json["period"]["cycles"];
+  CHECK(json["command"] == "timeline");
+  CHECK(json["kernel"] == "flash_attention_3");
+  CHECK(json["period"]["pipe"]["cycles"].get<double>() <= period);
+  CHECK(json["period"]["critical_cycle"]["cycles"].get<double>() <= period);
+  CHECK(json["pipes"]["tensor"].get<double>() == doctest::Approx(2816 / period).epsilon(1e-6));
+  std::size_t tensor = 0;
+  for (const Json& span : json["spans"]) {
+    CHECK(span["end"].get<double>() >= span["start"].get<double>());
+    tensor += span["node"] == "S" ? 1 : 0;
+  }
+  CHECK(tensor == 2 * 4);
+}
+
+TEST_CASE("pictures and traces are written whole") {
+  const Folder folder;
+  const auto run = napkin(fa3 + " --svg " + folder / "t.svg" + " --perfetto " + folder / "t.json");
+  REQUIRE(run.code == 0);
+  const std::string svg = cli::contents(folder / "t.svg");
+  CHECK(svg.starts_with("<svg "));
+  CHECK(svg.ends_with("</svg>\n"));
+  CHECK(svg.find("consumer 1") != std::string::npos);
+  const Json trace = Json::parse(cli::contents(folder / "t.json"));
+  std::size_t spans = 0;
+  for (const Json& event : trace["traceEvents"]) {
+    if (event["ph"] != "X") continue;
+    ++spans;
+    CHECK(event["dur"].get<double>() >= 0);
+  }
+  CHECK(spans > 50);
+}
+
+TEST_CASE("bad input is one message and exit 2") {
+  struct Bad {
+    const char* line;
+    const char* says;
+  };
+  for (const Bad& bad :
+       {Bad{"timeline attention --shape q=8,x=8,d=64", "--gpu"},
+        {"timeline attention --gpu h200-sxm --shape q=8192,x=8192,d=128 --iterations 0", "--iterations"},
+        {"timeline attention --gpu h200-sxm --shape q=8192,x=8192,d=128 --iterations 1001", "1 to 1000"},
+        {"timeline attention --gpu h200-sxm --shape q=8192,x=8192,d=128 --svg /nowhere/t.svg", "--svg"},
+        {"timeline attention --gpu ascend-910b2 --shape q=8192,x=8192,d=128", "edges"}}) {
+    CAPTURE(std::string(bad.line));
+    const auto run = napkin(bad.line);
+    CHECK(run.code == 2);
+    CHECK(run.out.empty());
+    CHECK(run.err.find(bad.says) != std::string::npos);
+  }
+}
+
+}  // namespace
