@@ -39,11 +39,12 @@ report::TimelineReport report_of(const Arguments& arguments) {
       out.agents.push_back(chosen.layout->mapping.agents[static_cast<std::size_t>(agent.mapping)].name);
     out.graph = event_graph(placed);
     out.iterations = iterations_of(arguments);
-    out.run = napkin::run(out.graph, out.iterations, true);
+    out.run = napkin::run(out.graph, out.iterations, 1, true);
     out.period = period(out.graph);
     const Schedule who = schedule(placed);
     out.block_iterations = who.total_iterations / std::max(who.total_blocks, 1.0);
     out.launch = launch_clocks(placed, out.graph, out.period);
+    out.predicted = predict_by_graph(placed, out.graph, out.period);
     return out;
   });
 }

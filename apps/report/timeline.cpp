@@ -34,7 +34,8 @@ bool has_threads(const EventGraph& graph, int agent) {
 
 std::vector<Lane> lanes_of(const TimelineReport& r) {
   std::vector<Lane> lanes;
-  for (const auto& [kind, name] : {std::pair{NodeKind::copy, "copies"}, std::pair{NodeKind::tensor, "tensor"}}) {
+  for (const auto& [kind, name] : {std::pair{NodeKind::copy, "copies"}, std::pair{NodeKind::store, "stores"},
+                                   std::pair{NodeKind::tensor, "tensor"}}) {
     const auto of_kind = [k = kind](const EventNode& n) { return n.kind == k; };
     if (std::any_of(r.graph.nodes.begin(), r.graph.nodes.end(), of_kind)) lanes.push_back({name, kind});
   }
@@ -96,6 +97,7 @@ std::vector<std::pair<std::string, double>> pipes_of(const TimelineReport& r) {
   std::vector<double> vector(r.graph.pipes.size(), 0.0);
   for (std::size_t n = 0; n < r.graph.nodes.size(); ++n) {
     const EventNode& node = r.graph.nodes[n];
+    if (node.phase != Phase::loop) continue;
     if (node.kind == NodeKind::tensor) tensor += node.clocks * r.graph.instances[n];
     if (node.kind == NodeKind::copy) copies += node.clocks * r.graph.instances[n];
     for (std::size_t p = 0; p < vector.size(); ++p) vector[p] += node.demand[p] * r.graph.instances[n];
@@ -146,13 +148,17 @@ std::string text_of(const TimelineReport& r, const Style& style) {
   out += labelled("cycle", fmt::format("{:.0f} clk: {}", p.cycle.clocks, chain(p.cycle.nodes)), style);
   out += labelled("busy", busy, style);
   out += labelled("block",
-                  fmt::format("{:.0f} clk: {:.0f} once and {:.1f} iterations", p.once + r.block_iterations * p.clocks,
-                              p.once, r.block_iterations),
+                  fmt::format("{:.0f} clk: {:.1f} iterations and {:.0f} at its ends ({:.0f} for a node's first block)",
+                              p.next + r.block_iterations * p.clocks, r.block_iterations, p.next, p.first),
                   style);
   out += labelled("launch",
                   fmt::format("{:.4g} M clk on the busiest node, {:.4g} M on the mean", r.launch.busiest / 1e6,
                               r.launch.mean / 1e6),
                   style);
+  const std::string power = r.predicted.power ? fmt::format(", {:.0f} W", r.predicted.power->value) : "";
+  out += labelled(
+      "time", fmt::format("{} at {}{}", time_text(r.predicted.time.value), clock_text(r.predicted.clock.value), power),
+      style);
   out += fmt::format("\n{}\n", style.strong(fmt::format("the first {} iterations of a block", r.iterations)));
   return out + chart(r);
 }
@@ -161,10 +167,15 @@ Json json_of(const TimelineReport& r) {
   Json json = json_of(r.head, "timeline");
   const Period& p = r.period;
   json["period"] = {{"cycles", json_of(p.clocks)},
-                    {"once", json_of(p.once)},
+                    {"first_block", json_of(p.first)},
+                    {"next_block", json_of(p.next)},
                     {"pipe", {{"name", pipe_name(p.pipe)}, {"cycles", json_of(p.pipe.clocks)}}},
                     {"critical_cycle", {{"nodes", p.cycle.nodes}, {"cycles", json_of(p.cycle.clocks)}}},
                     {"contention", json_of(p.contention)}};
+  json["predicted"] = {{"cycles", json_of(r.predicted.cycles)},
+                       {"clock", json_of(r.predicted.clock.value)},
+                       {"power", r.predicted.power ? json_of(r.predicted.power->value) : Json(nullptr)},
+                       {"time", json_of(r.predicted.time.value)}};
   json["launch"] = {{"busiest", json_of(r.launch.busiest)}, {"mean", json_of(r.launch.mean)}};
   Json pipes = Json::object();
   for (const auto& [name, share] : pipes_of(r)) pipes[name] = json_of(share);

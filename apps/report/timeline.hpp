@@ -7,6 +7,7 @@
 #include "apps/report/json.hpp"
 #include "apps/report/table.hpp"
 #include "model/clock/period.hpp"
+#include "model/clock/power.hpp"
 #include "model/clock/timeline.hpp"
 #include "model/clock/waves.hpp"
 
@@ -22,6 +23,7 @@ struct TimelineReport {
   Period period;
   double block_iterations = 0;  ///< of the mean block
   LaunchClocks launch;
+  GraphPrediction predicted;
 };
 
 [[nodiscard]] std::string text_of(const TimelineReport& report, const Style& style);

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "model/clock/load.hpp"
+#include "model/clock/prediction.hpp"
 #include "model/mapping/compiled.hpp"
 
 namespace napkin {
@@ -45,7 +46,7 @@ class GraphMaker {
     }
     for (const EdgeMapping* edge : edges_) {
       for (const std::string& end : {edge->from, edge->to}) {
-        if (end.starts_with("load ")) copy(end);
+        if (end.starts_with("load ") || end.starts_with("store ")) copy(end);
       }
     }
     for (const EventNode& node : g_.nodes) {
@@ -95,7 +96,7 @@ class GraphMaker {
   }
 
   EventNode& node(std::string name, NodeKind kind, int of_agent) {
-    g_.nodes.push_back({std::move(name), kind, of_agent, 0, 0, std::vector<double>(g_.pipes.size(), 0.0)});
+    g_.nodes.push_back({std::move(name), kind, Phase::loop, of_agent, 0, 0, std::vector<double>(g_.pipes.size(), 0.0)});
     return g_.nodes.back();
   }
 
@@ -115,8 +116,11 @@ class GraphMaker {
   void work(const std::string& output, std::size_t first, const PlacedOperation& op, const PlacedWork& each) {
     const std::string name = output + "." + each.mapping->name;
     const int by = agent_of(op, *each.mapping);
-    const bool joins = g_.nodes.size() > first && g_.nodes.back().agent == by && !named(name);
+    const Phase phase = each.mapping->once ? Phase::tail : Phase::loop;
+    const bool joins =
+        g_.nodes.size() > first && g_.nodes.back().agent == by && g_.nodes.back().phase == phase && !named(name);
     EventNode& into = joins ? g_.nodes.back() : node(name, NodeKind::thread, by);
+    into.phase = phase;
     if (each.unit < 0) return;
     const Unit& unit = p_.machine->units[static_cast<std::size_t>(each.unit)];
     const double share = by < 0 ? each.amount : each.amount / std::max(real(agent(into).instances), 1.0);
@@ -163,24 +167,44 @@ class GraphMaker {
     alone(into);
   }
 
-  // The buffer that a name says: the array's, or the variable's, on its way into the block's level.
+  // The buffer that a name says: the array's, or the variable's, on its way into the block's level or up from it.
   void copy(const std::string& name) {
     if (g_.find(name) >= 0) return;
-    const std::string what = name.substr(5);
+    const bool store = name.starts_with("store ");
+    const std::string what = name.substr(name.find(' ') + 1);
     const Crossing* found = nullptr;
     for (const Crossing& c : p_.crossings) {
-      if (c.store || c.into != p_.block().level || c.phase != Phase::loop) continue;
+      if (c.store != store || c.into != p_.block().level) continue;
       const auto& array = p_.streamed->diagram.arrays[static_cast<std::size_t>(c.array)].name;
-      const bool fills = c.variable >= 0 && variable_name(c.variable) == what;
-      if (array == what || fills) found = &c;
+      if (array == what || (c.variable >= 0 && variable_name(c.variable) == what)) found = &c;
     }
-    EventNode& into = node(name, NodeKind::copy, -1);
+    EventNode& into = node(name, store ? NodeKind::store : NodeKind::copy, -1);
+    into.phase = found != nullptr ? found->phase : Phase::loop;
+    if (found == nullptr) return;
+    // What a block moves once comes from device memory and goes there; what it streams, other blocks stream too: L2.
+    const bool far = into.phase != Phase::loop;
+    const double rate = far ? std::min(near_rate(), device_rate()) : near_rate();
+    if (std::isfinite(rate) && rate > 0) into.clocks = bytes_read(p_, *found) / rate;
+    const char* measured = far ? "tma_device_latency_16kib" : "tma_l2_latency_16kib";
+    const double engine = !store && found->engine == CopyEngine::tma ? constant(*p_.machine, measured) : 0;
     const Pipe* pipe = p_.machine->pipe_into(p_.block().level);
-    if (found == nullptr || pipe == nullptr) return;
-    const double rate = pipe->per_node_clock.known() ? pipe->per_node_clock.best().value : 0;
-    if (rate > 0) into.clocks = bytes_read(p_, *found) / rate;
-    const double engine = found->engine == CopyEngine::tma ? constant(*p_.machine, "tma_l2_latency_16kib") : 0;
-    into.latency = engine > 0 ? engine : pipe->latency ? pipe->latency->value : 0;
+    into.latency = engine > 0 ? engine : pipe != nullptr && pipe->latency ? pipe->latency->value : 0;
+  }
+
+  // Bytes a clock and node over the pipe into the block's level, all nodes at once.
+  [[nodiscard]] double near_rate() const {
+    const Pipe* pipe = p_.machine->pipe_into(p_.block().level);
+    return pipe != nullptr && pipe->per_node_clock.known() ? pipe->per_node_clock.best().value : INFINITY;
+  }
+  // The same from device memory: blocks start and end in step, so that each node has its share of the bandwidth.
+  [[nodiscard]] double device_rate() const {
+    LevelId at = p_.block().level;
+    while (at > 0 && p_.machine->levels[static_cast<std::size_t>(at)].parent > 0)
+      at = p_.machine->levels[static_cast<std::size_t>(at)].parent;
+    const Pipe* pipe = p_.machine->pipe_into(at);
+    const Hertz clock = assumed_clock(*p_.machine).frequency;
+    const double rate = pipe != nullptr ? bytes_per_second(*p_.machine, *pipe, clock) : 0;
+    return rate > 0 ? rate / clock.value / std::max(real(p_.machine->compute_nodes()), 1.0) : INFINITY;
   }
 
   [[nodiscard]] const std::string& variable_name(int variable) const {
@@ -197,7 +221,6 @@ class GraphMaker {
   }
 
   void add(const EdgeMapping& edge) {
-    if (edge.from.starts_with("store ") || edge.to.starts_with("store ")) return;
     EventEdge out;
     out.from = id(edge, edge.from);
     out.to = id(edge, edge.to);
@@ -209,6 +232,8 @@ class GraphMaker {
       out.after = out.agents == 0 ? EdgeFrom::issued : EdgeFrom::started;
     }
     if (out.agents != 0) out.latency = constant(*p_.machine, "handover_named_barrier") / 2;
+    if (to.kind == NodeKind::store && from.kind == NodeKind::thread)
+      out.latency = constant(*p_.machine, "store_fence_barrier");
     g_.edges.push_back(out);
   }
 
@@ -222,18 +247,27 @@ class GraphMaker {
     return axis ? p_.problem->sizes[static_cast<std::size_t>(*axis)].get() : 0;
   }
 
-  // A thread runs its nodes one after the other, iteration after iteration.
+  // A thread runs its nodes one after the other, iteration after iteration, and block after block.
   void threads_in_order() {
     for (int a = 0; a < static_cast<int>(p_.agents.size()); ++a) {
-      int first = -1, last = -1;
-      for (int n = 0; n < static_cast<int>(g_.nodes.size()); ++n) {
-        if (g_.node(n).agent != a || g_.node(n).kind != NodeKind::thread) continue;
-        if (last >= 0) g_.edges.push_back({last, n});
-        if (first < 0) first = n;
-        last = n;
+      const std::vector<int> loop = threads_of(a, Phase::loop), tail = threads_of(a, Phase::tail);
+      for (const std::vector<int>& chain : {loop, tail}) {
+        for (std::size_t i = 1; i < chain.size(); ++i) g_.edges.push_back({chain[i - 1], chain[i]});
       }
-      if (first >= 0) g_.edges.push_back({last, first, 1});
+      if (!loop.empty()) g_.edges.push_back({loop.back(), loop.front(), 1});
+      if (loop.empty() || tail.empty()) continue;
+      g_.edges.push_back({loop.back(), tail.front()});
+      g_.edges.push_back({tail.back(), loop.front(), 1});
     }
+  }
+
+  [[nodiscard]] std::vector<int> threads_of(int agent, Phase phase) const {
+    std::vector<int> out;
+    for (int n = 0; n < static_cast<int>(g_.nodes.size()); ++n) {
+      const EventNode& node = g_.node(n);
+      if (node.agent == agent && node.kind == NodeKind::thread && node.phase == phase) out.push_back(n);
+    }
+    return out;
   }
 
   const PlacedDiagram& p_;

@@ -19,6 +19,7 @@ struct VectorPipe {
 
 enum class NodeKind {
   copy,    ///< a copy engine fills a buffer: one at a time, in order of request
+  store,   ///< a copy engine takes a result away: one at a time, beside the copies in
   tensor,  ///< an asynchronous tensor operation: one at a time, in order of issue
   thread   ///< instructions of an agent's threads: shares all vector pipes, max-min fair
 };
@@ -27,6 +28,7 @@ enum class NodeKind {
 struct EventNode {
   std::string name;  ///< "load K", "S", "P.max", "O.rescale"
   NodeKind kind = NodeKind::thread;
+  Phase phase = Phase::loop;   ///< head and tail: once a block
   int agent = -1;              ///< index into PlacedDiagram::agents; -1: the block's copy engine
   double clocks = 0;           ///< copy, tensor: on its pipe; thread: alone on the node
   double latency = 0;          ///< from its last clock on the pipe until dependents may use the result
@@ -40,10 +42,12 @@ enum class EdgeFrom {
 };
 
 /// Instance g of `to` in iteration i waits for instance g - agents of `from` in iteration i - delay; past the first
-/// instance the count of iterations goes on, so that turns go round.
+/// instance the count of iterations goes on, so that turns go round. Iterations count through the blocks that one node
+/// runs in turn; a negative delay does not reach into the next block. What runs once a block meets the loop at the
+/// block's first iteration (edges into the loop) or its last (edges out of it), and its delay is in blocks.
 struct EventEdge {
   int from = 0, to = 0;
-  int delay = 0;  ///< iterations = tokens on the edge; negative: software pipelining
+  int delay = 0;  ///< iterations (blocks) = tokens on the edge; negative: software pipelining
   int agents = 0;
   EdgeFrom after = EdgeFrom::done;
   double latency = 0;  ///< clocks on top of the node's own

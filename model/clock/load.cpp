@@ -121,13 +121,18 @@ void vector_work(const PlacedDiagram& placed, const PlacedOperation& op, BlockLo
     if (work.unit < 0) continue;
     const Unit& unit = placed.machine->units[static_cast<std::size_t>(work.unit)];
     if (!unit.per_clock.known()) continue;
-    gathered.slots(op.phase, warp_instructions(*placed.machine, unit, work.amount));
+    const Phase phase = work.mapping != nullptr && work.mapping->once ? Phase::tail : op.phase;
+    gathered.slots(phase, warp_instructions(*placed.machine, unit, work.amount));
     if (unit.what == "instructions") continue;  // slots alone
+    if (unit.what == "bytes") {
+      gathered.port(phase, work.amount);
+      continue;
+    }
     const double rate = unit.per_clock.best().value * units_a_node(*placed.machine, unit.level);
     const double amount = unit.what == "flop" ? 2 * work.amount : work.amount;  // a multiply-add is one result
     PipeLoad& pipe = load.pipe(unit);
     pipe.vector = true;
-    add(pipe, op.phase, amount / rate);
+    add(pipe, phase, amount / rate);
   }
   if (op.tensor) return;
   for (const auto& [array, level] : op.operands) {
@@ -207,6 +212,7 @@ bool asynchronous(const TensorInstruction& instruction) {
 
 double warp_instructions(const Machine& machine, const Unit& unit, double results) {
   const std::string_view name = unit.name;
+  if (unit.what == "bytes") return results / (16 * real(machine.limits.warp_size));
   const bool pairs = name == "fp16" || name == "conversion" || name == "conversion_fp8";
   return results / ((pairs ? 2 : 1) * real(machine.limits.warp_size));
 }

@@ -51,7 +51,7 @@ struct TensorLoad {
 /// rather than from registers by threads' loads (mma.sync).
 [[nodiscard]] bool asynchronous(const TensorInstruction& instruction);
 
-/// Warp instructions for so many results of a unit: half-width types are packed in pairs.
+/// Warp instructions for so many results of a unit: half-width types are packed in pairs, bytes move 16 a thread.
 [[nodiscard]] double warp_instructions(const Machine& machine, const Unit& unit, double results);
 
 /// Bytes that a crossing into the block's level reads for one block: once an iteration in the loop, else once; what is

@@ -54,7 +54,9 @@ class Unfolded {
   }
 
  private:
+  // What runs once a block is in no cycle of the steady state.
   void add(const EventEdge& e) {
+    if (g_.node(e.from).phase != Phase::loop || g_.node(e.to).phase != Phase::loop) return;
     const int here = g_.instances[at(e.from)], there = g_.instances[at(e.to)];
     const double weight = passes(g_.node(e.from), e);
     for (int from = 0; from < here; ++from) {
@@ -79,7 +81,8 @@ class Unfolded {
 double tensor_clocks(const EventGraph& graph) {
   double sum = 0;
   for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
-    if (graph.nodes[n].kind == NodeKind::tensor) sum += graph.nodes[n].clocks * graph.instances[n];
+    if (graph.nodes[n].kind == NodeKind::tensor && graph.nodes[n].phase == Phase::loop)
+      sum += graph.nodes[n].clocks * graph.instances[n];
   }
   return sum;
 }
@@ -87,7 +90,8 @@ double tensor_clocks(const EventGraph& graph) {
 double copy_clocks(const EventGraph& graph) {
   double sum = 0;
   for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
-    if (graph.nodes[n].kind == NodeKind::copy) sum += graph.nodes[n].clocks * graph.instances[n];
+    if (graph.nodes[n].kind == NodeKind::copy && graph.nodes[n].phase == Phase::loop)
+      sum += graph.nodes[n].clocks * graph.instances[n];
   }
   return sum;
 }
@@ -120,7 +124,8 @@ BusiestPipe busiest_pipe(const EventGraph& graph) {
   offer("copy", copy_clocks(graph), false);
   for (std::size_t p = 0; p < graph.pipes.size(); ++p) {
     double work = 0;
-    for (std::size_t n = 0; n < graph.nodes.size(); ++n) work += graph.nodes[n].demand[p] * graph.instances[n];
+    for (std::size_t n = 0; n < graph.nodes.size(); ++n)
+      if (graph.nodes[n].phase == Phase::loop) work += graph.nodes[n].demand[p] * graph.instances[n];
     if (work <= 0) continue;
     const double lost = (1 - graph.pipes[p].beside) * tensor;
     offer(graph.pipes[p].name, work + lost, lost > 0);
@@ -128,25 +133,39 @@ BusiestPipe busiest_pipe(const EventGraph& graph) {
   return out;
 }
 
+namespace {
+
+/// A block of so many iterations alone, and one more behind two others.
+BlockClocks run_blocks(const EventGraph& graph, int iterations) {
+  const double one = run(graph, iterations).clocks, two = run(graph, iterations, 2).clocks;
+  return {one, run(graph, iterations, 3).clocks - two};
+}
+
+}  // namespace
+
 Period period(const EventGraph& graph) {
   Period out;
   out.cycle = cycle_ratio(graph);
   out.pipe = busiest_pipe(graph);
-  const Timeline whole = run(graph, run_length), part = run(graph, settled);
+  const double whole = run(graph, run_length).clocks;
+  const BlockClocks part = run_blocks(graph, settled);
   const double bound = std::max(out.cycle.clocks, out.pipe.clocks);
-  out.clocks = std::max((whole.clocks - part.clocks) / (run_length - settled), bound);
-  out.once = whole.clocks - run_length * out.clocks;
+  out.clocks = std::max((whole - part.first) / (run_length - settled), bound);
+  out.first = part.first - settled * out.clocks;
+  out.next = part.next - settled * out.clocks;
   out.contention = out.clocks - bound;
   return out;
 }
 
-double block_clocks(const EventGraph& graph, const Period& period, double iterations) {
-  if (iterations < settled) {
-    const double below = std::floor(iterations), rest = iterations - below;
-    const double first = below < 1 ? 0 : run(graph, static_cast<int>(below)).clocks;
-    return rest == 0 ? first : first + rest * (run(graph, static_cast<int>(below) + 1).clocks - first);
-  }
-  return period.once + iterations * period.clocks;
+BlockClocks block_clocks(const EventGraph& graph, const Period& period, double iterations) {
+  if (iterations >= settled)
+    return {period.first + iterations * period.clocks, period.next + iterations * period.clocks};
+  const int below = std::max(static_cast<int>(std::floor(iterations)), 1);
+  const BlockClocks low = run_blocks(graph, below);
+  const double rest = iterations - below;
+  if (rest <= 0) return low;
+  const BlockClocks high = run_blocks(graph, below + 1);
+  return {low.first + rest * (high.first - low.first), low.next + rest * (high.next - low.next)};
 }
 
 }  // namespace napkin

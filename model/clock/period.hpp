@@ -30,7 +30,8 @@ struct BusiestPipe {
 
 struct Period {
   double clocks = 0;
-  double once = 0;  ///< clocks of a block beyond its iterations: filling, draining
+  double first = 0;  ///< clocks of a first block beyond its iterations: filling and draining from a cold start
+  double next = 0;   ///< the same of a block that follows another on the same node, whose end it overlaps
   CycleRatio cycle;
   BusiestPipe pipe;
   double contention = 0;  ///< clocks - the larger bound: instances meet on pipes with no order between them
@@ -38,8 +39,12 @@ struct Period {
 
 [[nodiscard]] Period period(const EventGraph& graph);
 
-/// Clocks of one block with so many iterations, from its first copy's start to its last result. Exact up to the run
-/// length that period() measures, its period from there on.
-[[nodiscard]] double block_clocks(const EventGraph& graph, const Period& period, double iterations);
+/// Clocks of one block with so many iterations: alone, from its first copy's start to its last result, and what one
+/// more block takes behind others. Run as they are up to the length that period() measures, with its period from there
+/// on.
+struct BlockClocks {
+  double first = 0, next = 0;
+};
+[[nodiscard]] BlockClocks block_clocks(const EventGraph& graph, const Period& period, double iterations);
 
 }  // namespace napkin

@@ -18,7 +18,7 @@ constexpr std::size_t issue_pipe = 1;
 
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
-/// One (node, instance, iteration).
+/// One instance of a node in one turn: an iteration, counted through all blocks, or a block.
 struct Job {
   int waits = 0;  // edges not yet satisfied
   double start = 0;
@@ -33,16 +33,18 @@ struct Active {
 
 class Run {
  public:
-  Run(const EventGraph& graph, int iterations, bool keep) : g_(graph), iterations_(iterations), keep_(keep) {
+  Run(const EventGraph& graph, int iterations, int blocks, bool keep)
+      : g_(graph), iterations_(iterations), blocks_(blocks), keep_(keep) {
     first_.push_back(0);
-    for (const int instances : g_.instances) first_.push_back(first_.back() + at(instances) * at(iterations));
+    for (std::size_t n = 0; n < g_.nodes.size(); ++n) {
+      first_.push_back(first_.back() + at(g_.instances[n]) * at(turns(static_cast<int>(n))));
+    }
     jobs_.resize(first_.back());
     out_.resize(g_.nodes.size());
     for (const EventEdge& edge : g_.edges) {
       out_[at(edge.from)].push_back(&edge);
-      for_targets(edge, [&](std::size_t, std::size_t to) { ++jobs_[to].waits; });
+      for_targets(edge, [&](std::size_t to) { ++jobs_[to].waits; });
     }
-    timeline_.finished.assign(at(iterations), 0.0);
   }
 
   Timeline go() {
@@ -56,37 +58,53 @@ class Run {
 
  private:
   struct Place {
-    int node, instance, iteration;
+    int node, instance, turn;
   };
+  [[nodiscard]] bool loops(int node) const { return g_.node(node).phase == Phase::loop; }
+  /// How often one instance runs in all.
+  [[nodiscard]] int turns(int node) const { return loops(node) ? iterations_ * blocks_ : blocks_; }
+
   [[nodiscard]] Place place(std::size_t job) const {
-    const auto node = std::upper_bound(first_.begin(), first_.end(), job) - first_.begin() - 1;
-    const std::size_t within = job - first_[static_cast<std::size_t>(node)];
-    return {static_cast<int>(node), static_cast<int>(within / at(iterations_)),
-            static_cast<int>(within % at(iterations_))};
+    const auto node = static_cast<int>(std::upper_bound(first_.begin(), first_.end(), job) - first_.begin()) - 1;
+    const std::size_t within = job - first_[at(node)], each = at(turns(node));
+    return {node, static_cast<int>(within / each), static_cast<int>(within % each)};
   }
-  [[nodiscard]] std::size_t job(int node, int instance, int iteration) const {
-    return first_[at(node)] + at(instance) * at(iterations_) + at(iteration);
+  [[nodiscard]] std::size_t job(int node, int instance, int turn) const {
+    return first_[at(node)] + at(instance) * at(turns(node)) + at(turn);
   }
 
-  /// Calls f(source job, target job) for every dependence that the edge stands for inside the run.
+  /// The turn of the edge's target that waits for this turn of its source; outside the run: none waits.
+  [[nodiscard]] int target_turn(const EventEdge& e, int turn, int around) const {
+    const int none = -1;
+    if (loops(e.from) && loops(e.to)) {
+      const int to = turn + e.delay + around;
+      const bool leaves_block = e.delay < 0 && (to < 0 || to / iterations_ != turn / iterations_);
+      return leaves_block ? none : to;
+    }
+    if (loops(e.from) && turn % iterations_ != iterations_ - 1) return none;
+    const int block = (loops(e.from) ? turn / iterations_ : turn) + e.delay + around;
+    return loops(e.to) ? block * iterations_ : block;
+  }
+
+  /// Calls f(target job) for every dependence that the edge stands for inside the run.
   template <class F>
   void for_targets(const EventEdge& e, F&& f) const {
-    for (int i = 0; i < iterations_; ++i) {
-      for (int g = 0; g < g_.instances[at(e.from)]; ++g) for_targets_of(e, g, i, f);
+    for (int turn = 0; turn < turns(e.from); ++turn) {
+      for (int g = 0; g < g_.instances[at(e.from)]; ++g) for_targets_of(e, g, turn, f);
     }
   }
   template <class F>
-  void for_targets_of(const EventEdge& e, int instance, int iteration, F&& f) const {
+  void for_targets_of(const EventEdge& e, int instance, int turn, F&& f) const {
     const int here = g_.instances[at(e.from)], there = g_.instances[at(e.to)];
-    const auto reach = [&](int to_instance, int to_iteration) {
-      if (to_iteration < 0 || to_iteration >= iterations_) return;
-      f(job(e.from, instance, iteration), job(e.to, to_instance, to_iteration));
+    const auto reach = [&](int to_instance, int around) {
+      const int to = target_turn(e, turn, around);
+      if (to >= 0 && to < turns(e.to)) f(job(e.to, to_instance, to));
     };
     if (here == there) {
-      reach((instance + e.agents) % there, iteration + e.delay + (instance + e.agents) / there);
+      reach((instance + e.agents) % there, (instance + e.agents) / there);
       return;
     }
-    for (int to = 0; to < there; ++to) reach(to, iteration + e.delay);
+    for (int to = 0; to < there; ++to) reach(to, 0);
   }
 
   void ready(std::size_t j) {
@@ -94,6 +112,7 @@ class Run {
     jobs_[j].start = now_;
     switch (node.kind) {
       case NodeKind::copy: copies_.push_back(j); break;
+      case NodeKind::store: stores_.push_back(j); break;
       case NodeKind::tensor:
         tensors_.push_back(j);
         fire(j, EdgeFrom::issued, 0);
@@ -109,7 +128,7 @@ class Run {
     const Place p = place(j);
     for (const EventEdge* e : out_[at(p.node)]) {
       if (e->after != after) continue;
-      for_targets_of(*e, p.instance, p.iteration, [&](std::size_t, std::size_t to) {
+      for_targets_of(*e, p.instance, p.turn, [&](std::size_t to) {
         const double wait = latency + e->latency;
         if (wait <= 0)
           satisfy(to);
@@ -125,9 +144,7 @@ class Run {
 
   void finish(std::size_t j) {
     const Place p = place(j);
-    double& finished = timeline_.finished[at(p.iteration)];
-    finished = std::max(finished, now_);
-    if (keep_) timeline_.spans.push_back({p.node, p.instance, p.iteration, jobs_[j].start, now_});
+    if (keep_) timeline_.spans.push_back({p.node, p.instance, p.turn, jobs_[j].start, now_});
     ++done_;
     fire(j, EdgeFrom::done, g_.node(p.node).latency);
   }
@@ -140,8 +157,9 @@ class Run {
       fire(j, EdgeFrom::started, 0);
     });
     serve(copies_, copy_end_, [](std::size_t) {});
+    serve(stores_, store_end_, [](std::size_t) {});
     if (changed_) share();
-    double next = std::min(tensor_end_, copy_end_);
+    double next = std::min({tensor_end_, copy_end_, store_end_});
     if (!arrivals_.empty()) next = std::min(next, arrivals_.top().first);
     for (const Active& a : active_) next = std::min(next, a.rate > 0 ? now_ + a.left / a.rate : now_);
     if (next == never) throw Error("edges", "a cycle of waits without tokens", "tokens on an edge of every cycle");
@@ -168,6 +186,7 @@ class Run {
     if (tensor_end_ <= now_ + tiny) changed_ = true;
     end_of(tensors_, tensor_end_);
     end_of(copies_, copy_end_);
+    end_of(stores_, store_end_);
     for (std::size_t k = 0; k < active_.size();) {
       if (active_[k].left > tiny && active_[k].node->clocks > 0) {
         ++k;
@@ -239,13 +258,13 @@ class Run {
   }
 
   const EventGraph& g_;
-  int iterations_;
+  int iterations_, blocks_;
   bool keep_;
   std::vector<std::size_t> first_;  // by node: its first job
   std::vector<Job> jobs_;
   std::vector<std::vector<const EventEdge*>> out_;
-  std::deque<std::size_t> tensors_, copies_;
-  double tensor_end_ = never, copy_end_ = never;
+  std::deque<std::size_t> tensors_, copies_, stores_;
+  double tensor_end_ = never, copy_end_ = never, store_end_ = never;
   std::vector<Active> active_;
   std::vector<double> room_;
   std::vector<std::size_t> growing_;
@@ -259,9 +278,9 @@ class Run {
 
 }  // namespace
 
-Timeline run(const EventGraph& graph, int iterations, bool keep_spans) {
-  if (iterations < 1) throw Error("iterations", "less than one", "at least 1");
-  return Run(graph, iterations, keep_spans).go();
+Timeline run(const EventGraph& graph, int iterations, int blocks, bool keep_spans) {
+  if (iterations < 1 || blocks < 1) throw Error("iterations", "less than one", "at least 1 of each block");
+  return Run(graph, iterations, blocks, keep_spans).go();
 }
 
 }  // namespace napkin

@@ -11,19 +11,19 @@ namespace napkin {
 
 /// One node of one instance in one iteration. Times in clocks from the block's start.
 struct TimelineSpan {
-  int node = 0, instance = 0, iteration = 0;
+  int node = 0, instance = 0;
+  int iteration = 0;  ///< through all blocks; of a head or tail node: the block
   double start = 0, end = 0;
 };
 
 struct Timeline {
   double clocks = 0;                ///< until the last node is done
-  std::vector<double> finished;     ///< by iteration: when all of its nodes are done
   double tensor_busy = 0;           ///< clocks of asynchronous tensor operations
   std::vector<TimelineSpan> spans;  ///< in order of their end; empty unless asked for
 };
 
-/// The steady program from a cold start to its last result. Throws Error for a graph that cannot run (a cycle without
-/// tokens) and for iterations < 1.
-[[nodiscard]] Timeline run(const EventGraph& graph, int iterations, bool keep_spans = false);
+/// So many blocks of so many iterations, one after the other, from a cold start to the last result. Throws Error for a
+/// graph that cannot run (a cycle without tokens) and for numbers < 1.
+[[nodiscard]] Timeline run(const EventGraph& graph, int iterations, int blocks = 1, bool keep_spans = false);
 
 }  // namespace napkin

@@ -11,7 +11,9 @@ struct LaunchClocks {
   double mean = 0;     ///< over the nodes: what a counter of active cycles reads where blocks persist
 };
 
-/// Blocks of equal length one after the other; of unequal ones (masks) as schedule() spreads them (clock/load.hpp).
+/// Blocks one after the other on a node; of unequal length (masks) as schedule() spreads them (clock/load.hpp). Where a
+/// knob `order` says "grid", or there is none, every block starts cold when its predecessor has ended; else blocks
+/// persist and overlap.
 [[nodiscard]] LaunchClocks launch_clocks(const PlacedDiagram& placed, const EventGraph& graph, const Period& period);
 
 }  // namespace napkin

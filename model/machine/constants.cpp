@@ -54,6 +54,8 @@ constexpr std::array constants_known = {
     // energies
     Constant{"energy_tensor_16bit", energy_per_flop}, Constant{"energy_tensor_8bit", energy_per_flop},
     Constant{"energy_instruction", energy_per_instruction},  // of one warp's vector instruction
+    Constant{"energy_device", energy_per_byte},              // to and from device memory
+    Constant{"clock_tree", power},                           // at 1.5 GHz, whatever runs
 };
 
 }  // namespace

@@ -112,6 +112,7 @@ struct WorkMapping {
   std::vector<std::string> per;  ///< axes (tile extents): [q, x], [q, dv]
   double count = 1;              ///< results of that unit per element
   std::string agent;         ///< whose threads do it, where not the operation's
+  bool once = false;         ///< once a block, after its last iteration, rather than in every iteration
   std::vector<std::pair<std::string, Value>> per_chunk;  ///< divide an axis: x -> u_x means once per u_x columns
   Guard when;
 };

@@ -97,13 +97,14 @@ void Reader::variables(const yaml::Node& node) {
 }
 
 WorkMapping Reader::work(const yaml::Node& node) {
-  node.allow({"name", "unit", "per", "count", "agent", "per_chunk", "when"});
+  node.allow({"name", "unit", "per", "count", "agent", "once", "per_chunk", "when"});
   WorkMapping out;
   out.name = node.at("name").text();
   out.unit = node.at("unit").text();
   refer(Reference::Kind::unit, out.unit, node.at("unit"));
   out.per = axes(&node.at("per"));
   if (const auto* n = node.find("count")) out.count = n->number();
+  if (const auto* n = node.find("once")) out.once = n->boolean();
   if (const auto* n = node.find("agent")) out.agent = n->text();
   if (out.count <= 0) node.at("count").fail("not positive", "results of the unit per element");
   out.per_chunk = axis_values(node.find("per_chunk"));

@@ -28,7 +28,7 @@ struct Small {
   EventGraph graph;
   Small() { graph.pipes = {{"tensor", 1}, {"issue", 1}}; }
   int add(const std::string& name, double clocks, NodeKind kind = NodeKind::thread) {
-    graph.nodes.push_back({name, kind, 0, clocks, 0, {0, 0}});
+    graph.nodes.push_back({name, kind, Phase::loop, 0, clocks, 0, {0, 0}});
     graph.instances.push_back(1);
     return static_cast<int>(graph.nodes.size()) - 1;
   }
@@ -77,7 +77,7 @@ TEST_CASE("a run keeps every order that the edges ask for, and no pipe does more
   const LaidOut l("flash_attention_3", "h200-sxm", shape, DType::bf16);
   const EventGraph g = event_graph(l.place(tile));
   const int iterations = 12;
-  const Timeline t = run(g, iterations, true);
+  const Timeline t = run(g, iterations, 1, true);
   const auto span = [&](int node, int instance, int iteration) -> const TimelineSpan* {
     for (const TimelineSpan& s : t.spans) {
       if (s.node == node && s.instance == instance && s.iteration == iteration) return &s;
@@ -85,12 +85,16 @@ TEST_CASE("a run keeps every order that the edges ask for, and no pipe does more
     return nullptr;
   };
   std::size_t all = 0;
-  for (const int n : g.instances) all += static_cast<std::size_t>(n) * iterations;
+  for (std::size_t n = 0; n < g.nodes.size(); ++n) {
+    const bool loops = g.nodes[n].phase == Phase::loop;
+    all += static_cast<std::size_t>(g.instances[n]) * static_cast<std::size_t>(loops ? iterations : 1);
+  }
   CHECK(t.spans.size() == all);
   int checked = 0;
   for (const TimelineSpan& to : t.spans) {
     for (const EventEdge& e : g.edges) {
       if (e.to != to.node || e.agents != 0 || e.after != EdgeFrom::done) continue;
+      if (g.node(e.from).phase != Phase::loop || g.node(e.to).phase != Phase::loop) continue;
       const int here = g.instances[static_cast<std::size_t>(e.from)];
       const TimelineSpan* from = span(e.from, here == 1 ? 0 : to.instance, to.iteration - e.delay);
       if (from == nullptr || (here != 1 && g.instances[static_cast<std::size_t>(e.to)] == 1)) continue;
@@ -165,7 +169,7 @@ TEST_CASE("what runs beside the tensor unit gets the share that it leaves") {
   s.edge(v, v, 1);
   // 1000 clocks at a quarter of the rate: 2.5 of the vector's iterations each. Over the tensor's last iteration no
   // vector work is left, so the run is the tensor's until its end.
-  const Timeline timeline = run(s.graph, 1, true);
+  const Timeline timeline = run(s.graph, 1, 1, true);
   CHECK(timeline.spans.front().end == doctest::Approx(400));
   CHECK(timeline.clocks == doctest::Approx(1000));
   CHECK(busiest_pipe(s.graph).clocks == doctest::Approx(1000));

@@ -1,0 +1,43 @@
+#pragma once
+// The clock that a card holds under a load: at its power limit the clock is an outcome. (model/README.md section 12)
+//
+//   power(f) = idle + tree (f / f0)^(1 + n) + (E_core (f / f0)^n + E_device) / (cycles / f),   f0 = 1.5 GHz
+//   f        = the largest clock up to the maximum with power(f) <= limit
+//
+// n = 1.2: what the voltage that goes with the clock adds to the energy of an operation; assumed, as power-limited
+// times do not identify it.
+
+#include <optional>
+
+#include "model/clock/waves.hpp"
+#include "model/mapping/placed.hpp"
+
+namespace napkin {
+
+/// Joules of one launch at f0.
+struct Energy {
+  double core = 0;    ///< tensor operations and warp instructions
+  double device = 0;  ///< bytes to and from device memory
+};
+
+/// Of all blocks' iterations; none where the profile has no energies.
+[[nodiscard]] std::optional<Energy> energy_of(const PlacedDiagram& placed, const EventGraph& graph);
+
+struct HeldClock {
+  Hertz clock;
+  Watts power;
+};
+[[nodiscard]] HeldClock held_clock(const Machine& machine, const Energy& energy, double cycles);
+
+/// One call by the event graph: its cycles on the busiest node, the clock that the card holds, launch overhead. Where
+/// the profile has no energies: the assumed clock, and no power.
+struct GraphPrediction {
+  double cycles = 0;
+  Hertz clock;
+  std::optional<Watts> power;
+  Seconds time;
+};
+[[nodiscard]] GraphPrediction predict_by_graph(const PlacedDiagram& placed, const EventGraph& graph,
+                                               const Period& period);
+
+}  // namespace napkin
