@@ -88,9 +88,11 @@ struct PredictedAnswer {
   std::vector<std::pair<std::string, double>> pipes;  ///< busy fractions
 };
 
-/// Values moved and held by a run of the streamed program, or predicted for it.
+/// Values moved and held by a run of the streamed program, or predicted for it; where results have parts, what the
+/// launch that combines them moves.
 struct CountsAnswer {
   std::int64_t load = 0, store = 0, memory_live = 0;
+  std::int64_t combine_load = 0, combine_store = 0;
   bool operator==(const CountsAnswer&) const = default;
 };
 
@@ -102,6 +104,17 @@ struct CheckAnswer {
   bool equal = false;       ///< counts are equal and the outputs agree to 1e-12
 };
 
+/// What results in parts cost: the split of an axis that is summed over, and how its groups' parts become one.
+struct CombineAnswer {
+  std::string by;               ///< "launch", "adds", "turns", "barriers"
+  std::string at;               ///< the level in which the parts meet
+  std::int64_t parts = 1;       ///< of one result
+  std::int64_t steps = 0;       ///< launches, turns of a chain, barriers; 0 where nobody waits
+  std::int64_t load = 0;        ///< bytes out of that level: what groups read back; by launch: by the second launch
+  std::int64_t store = 0;       ///< bytes into it: parts and what goes with them; by launch the second's results too
+  std::optional<double> time;   ///< what the waiting adds to the prediction, of one wave
+};
+
 struct QueryAnswer {
   Head head;
   bool legal = true;
@@ -111,6 +124,7 @@ struct QueryAnswer {
   FormulaAnswer formula;
   std::optional<OptimumAnswer> optimum;
   std::optional<PredictedAnswer> predicted;  ///< none on the abstract machine
+  std::optional<CombineAnswer> combine;      ///< where results have parts
   std::optional<CheckAnswer> check;          ///< where it was asked for
 };
 
@@ -131,6 +145,7 @@ struct SelectAnswer {
   bool found = false;  ///< false: nothing fits, or no bundled kernel runs there (the ideal mapping is shown)
   std::optional<PredictedAnswer> predicted;
   std::vector<LevelAnswer> levels;
+  std::optional<CombineAnswer> combine;
   OccupancyAnswer occupancy;
   std::vector<AlternativeAnswer> alternatives;  ///< the next best, best first
   std::int64_t candidates = 0, legal = 0;

@@ -11,7 +11,8 @@ constexpr std::int64_t no_limit = std::int64_t{1} << 50;  // values: the check i
 
 CountsAnswer counted(const Counts& counts) {
   const LevelCounts& low = counts.levels.front();
-  return {low.loaded().get(), low.stored().get(), low.peak.get()};
+  return {low.loaded().get(), low.stored().get(), low.peak.get(), counts.combine.loaded().get(),
+          counts.combine.stored().get()};
 }
 
 /// The same partition on the abstract machine, by place() and the two rules.
@@ -20,8 +21,8 @@ CountsAnswer predicted(const Streamed& streamed, const Problem& problem, const P
   const Mapping mapping = ideal_mapping(streamed, machine);
   Tile tile;
   for (const Knob& knob : mapping.knobs) {
-    const AxisId axis = streamed.diagram.axis(knob.name);
-    const bool chunk = streamed.stream == axis;
+    const AxisId axis = streamed.diagram.axis(knob.name.substr(knob.name.find('.') + 1));
+    const bool chunk = streamed.stream == axis && knob.name == streamed.diagram.axes[static_cast<std::size_t>(axis)].name;
     tile.values.push_back((chunk ? partition.chunk : partition.group[static_cast<std::size_t>(axis)]).get());
   }
   Problem in_values = problem;
@@ -29,7 +30,9 @@ CountsAnswer predicted(const Streamed& streamed, const Problem& problem, const P
   const PlacedDiagram placed = Placer(streamed, mapping, machine, in_values).place(tile);
   const LevelTransfer moved = transfers(placed).front();
   const LevelMemory held = memories(placed).front();
-  return {moved.load.value.get(), moved.store.value.get(), held.live.value.get()};
+  const CombineMoved combine = combine_moved(placed).value_or(CombineMoved{});
+  return {moved.load.value.get(), moved.store.value.get(), held.live.value.get(), combine.loaded.value.get(),
+          combine.whole.value.get()};
 }
 
 }  // namespace
@@ -48,15 +51,17 @@ Partition partition_of(const PlacedDiagram& placed) {
 
 CheckAnswer check_of(const Subject& subject, const Layout& layout, const PlacedDiagram& placed) {
   const Diagram& diagram = layout.streamed.diagram;
-  const CheckResult result = check(layout.streamed, subject.problem, partition_of(placed));
+  CheckLimits limits;
+  limits.progress = subject.ask.progress;
+  const CheckResult result = check(layout.streamed, subject.problem, partition_of(placed), limits);
   CheckAnswer answer;
   for (std::size_t a = 0; a < diagram.axes.size(); ++a) {
     answer.shape.emplace_back(diagram.axes[a].name, result.problem.sizes[a].get());
+    const std::string& name = diagram.axes[a].name;
     const bool chunk = layout.streamed.stream == static_cast<AxisId>(a);
-    const Count size = chunk ? result.partition.chunk : result.partition.group[a];
-    if (chunk || layout.streamed.grouped(static_cast<AxisId>(a))) {
-      answer.tile.emplace_back(diagram.axes[a].name, size.get());
-    }
+    const bool grouped = layout.streamed.grouped(static_cast<AxisId>(a));
+    if (grouped) answer.tile.emplace_back(chunk ? name + ".part" : name, result.partition.group[a].get());
+    if (chunk) answer.tile.emplace_back(name, result.partition.chunk.get());
   }
   answer.counted = counted(result.counts);
   answer.predicted = predicted(layout.streamed, result.problem, result.partition);

@@ -1,5 +1,7 @@
 #include "apps/library/measure.hpp"
 
+#include "model/clock/synchronise.hpp"
+
 namespace napkin {
 namespace {
 
@@ -66,6 +68,23 @@ std::vector<LevelAnswer> levels_of(const Subject& subject, const PlacedDiagram& 
     levels.push_back(std::move(level));
   }
   return levels;
+}
+
+std::optional<CombineAnswer> combine_of(const PlacedDiagram& placed, Hertz clock) {
+  const auto moved = combine_moved(placed);
+  if (!moved) return std::nullopt;
+  const PlacedCombine& how = *placed.combine;
+  const LevelId at = how.at < 0 ? 0 : placed.levels[static_cast<std::size_t>(how.at)].level;
+  const Synchronisation sync = synchronisation(placed, clock);
+  CombineAnswer answer;
+  answer.by = CombineMapping::words[static_cast<std::size_t>(how.by)];
+  answer.at = placed.machine->levels[static_cast<std::size_t>(at)].name;
+  answer.parts = moved->parts.get();
+  answer.steps = sync.steps.get();
+  answer.load = moved->loaded.value.get();
+  answer.store = (moved->stored + moved->whole).value.get();
+  if (clock.value > 0) answer.time = sync.clocks / clock.value + sync.launch.value;
+  return answer;
 }
 
 PredictedAnswer answer_of(const Prediction& prediction) {

@@ -21,6 +21,8 @@ struct Placement {
 [[nodiscard]] Placement place(const Placer& placer, const Tile& tile);
 
 [[nodiscard]] std::vector<LevelAnswer> levels_of(const Subject& subject, const PlacedDiagram& placed, Hertz clock);
+/// Nothing where no result has parts.
+[[nodiscard]] std::optional<CombineAnswer> combine_of(const PlacedDiagram& placed, Hertz clock);
 [[nodiscard]] PredictedAnswer answer_of(const Prediction& prediction);
 [[nodiscard]] std::vector<ViolationAnswer> answer_of(const std::vector<Violation>& violations);
 [[nodiscard]] OccupancyAnswer answer_of(const Plan& plan);

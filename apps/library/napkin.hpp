@@ -13,6 +13,7 @@
 // Bad input throws napkin::Error: where, what, and what would be right.
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -33,6 +34,7 @@ struct Ask {
   std::string kernel;  ///< a mapping's name or path; empty: the best that runs there
   TileText tile;       ///< knobs that are fixed; the rest is chosen
   bool check = false;  ///< query: also run the streamed program at a scaled-down shape and count
+  std::function<void(std::int64_t done, std::int64_t total)> progress;  ///< of that run: groups done, of so many
 };
 
 /// What the tile moves and holds at each level, how long it takes, and what limits it. Any valid input is answered,

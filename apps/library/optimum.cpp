@@ -195,10 +195,14 @@ OptimumAnswer machine_optimum(const Subject& subject, const Layout& layout, std:
 void add_optimum(const Subject& subject, const Layout& layout, const PlacedDiagram& placed, QueryAnswer& answer) {
   const Streamed& streamed = layout.streamed;
   const GeometricProgram program = program_of(streamed, subject.problem);
-  answer.formula.transfer = transfer_formula(streamed, program);
   const std::vector<Count> groups = groups_in(streamed, placed);
-  answer.formula.memory =
-      print(MemoryRule(streamed, subject.problem.sizes, ColumnView::drawn).largest(groups, placed.block().chunk));
+  const bool exchanges = placed.combine && (placed.combine->by == CombineMapping::By::turns ||
+                                            placed.combine->by == CombineMapping::By::barriers);
+  if (!exchanges) {  // what groups exchange is no array of the diagram
+    answer.formula.transfer = transfer_formula(streamed, program);
+    answer.formula.memory =
+        print(MemoryRule(streamed, subject.problem.sizes, ColumnView::drawn).largest(groups, placed.block().chunk));
+  }
 
   if (subject.abstract()) {
     answer.optimum = abstract_optimum(subject, layout);

@@ -38,6 +38,7 @@ QueryAnswer answer_of(const Subject& subject, const Layout& layout, const Tile& 
     answer.predicted = answer_of(prediction);
   }
   answer.levels = levels_of(subject, placement.placed, clock);
+  answer.combine = combine_of(placement.placed, subject.abstract() ? Hertz(0) : clock);
   if (subject.abstract()) judge_abstract(answer);
   add_optimum(subject, layout, placement.placed, answer);
   if (subject.ask.check) answer.check = check_of(subject, layout, placement.placed);

@@ -25,6 +25,7 @@ SelectAnswer answer_of(const Subject& subject, const Choice& choice) {
   const Placement best = place(placer, selection.ranked.front().tile);
   answer.predicted = answer_of(selection.ranked.front().prediction);
   answer.levels = levels_of(subject, best.placed, selection.ranked.front().prediction.clock);
+  answer.combine = combine_of(best.placed, selection.ranked.front().prediction.clock);
   answer.occupancy = answer_of(best.plan);
   for (std::size_t i = 1; i < selection.ranked.size(); ++i) {
     const Ranked& other = selection.ranked[i];

@@ -74,14 +74,16 @@ Json json_of(const CompareAnswer& answer) {
   Json machines = Json::array();
   for (const ComparedMachine& machine : answer.machines) {
     const SelectAnswer& selected = machine.selected;
-    machines.push_back({{"gpu", *selected.head.gpu},
-                        {"kernel", selected.head.kernel ? Json(*selected.head.kernel) : Json(nullptr)},
-                        {"dtype", selected.head.dtype},
-                        {"tile", report::json_of(selected.head.tile)},
-                        {"predicted", selected.predicted ? report::json_of(*selected.predicted) : Json(nullptr)},
-                        {"levels", report::json_of(selected.levels)},
-                        {"because", machine.refused.empty() ? selected.because : machine.refused},
-                        {"laws", machine.laws ? json_of(*machine.laws) : Json(nullptr)}});
+    Json one = {{"gpu", *selected.head.gpu},
+                {"kernel", selected.head.kernel ? Json(*selected.head.kernel) : Json(nullptr)},
+                {"dtype", selected.head.dtype},
+                {"tile", report::json_of(selected.head.tile)},
+                {"predicted", selected.predicted ? report::json_of(*selected.predicted) : Json(nullptr)},
+                {"levels", report::json_of(selected.levels)},
+                {"because", machine.refused.empty() ? selected.because : machine.refused},
+                {"laws", machine.laws ? json_of(*machine.laws) : Json(nullptr)}};
+    if (selected.combine) one["combine"] = report::json_of(*selected.combine);
+    machines.push_back(std::move(one));
   }
   Json quantisation = Json::array();
   for (const QuantisationAnswer& law : answer.quantisation) {
@@ -209,6 +211,9 @@ std::string text_of(const CompareAnswer& answer, const NamedSizes& shape, const 
   text += part("tile", answer, style, [](const ComparedMachine& m) { return report::text_of(m.selected.head.tile); });
   text +=
       part("H of that tile", answer, style, [](const ComparedMachine& m) { return transfers_text(m.selected.levels); });
+  text += part("parts of results", answer, style, [](const ComparedMachine& m) {
+    return m.selected.combine ? report::combine_text(*m.selected.combine) : std::string();
+  });
   text += part("least H of any tile, one level at a time", answer, style, law(least_text));
   text += part("what keeps the tensor units fed", answer, style, law(minima_text));
   text += part("best cluster size by transfers", answer, style, law(cluster_text));

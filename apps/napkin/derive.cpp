@@ -9,6 +9,7 @@
 #include "apps/library/measure.hpp"
 #include "apps/napkin/ask.hpp"
 #include "apps/napkin/commands.hpp"
+#include "apps/napkin/progress.hpp"
 #include "apps/report/configuration.hpp"
 #include "apps/report/file.hpp"
 #include "apps/report/json.hpp"
@@ -40,12 +41,14 @@ bool asks_for_machine(const Arguments& arguments) {
   return false;
 }
 
-/// The intermediates that --at names: arrays and auxiliaries; all of them without it.
+/// The intermediates that --at names: computed arrays and auxiliaries; all of them without it.
 std::vector<std::string> observed(const Arguments& arguments, const Streamed& streamed) {
   const auto at = arguments.find("--at");
   if (!at) return {};
   std::vector<std::string> known;
-  for (const Array& array : streamed.diagram.arrays) known.push_back(array.name);
+  for (const Operation& op : streamed.diagram.operations) {
+    for (const ArrayId out : op.outputs) known.push_back(streamed.diagram.arrays[static_cast<std::size_t>(out)].name);
+  }
   for (const Auxiliary& auxiliary : streamed.auxiliaries) known.push_back(auxiliary.name);
   if (std::find(known.begin(), known.end(), *at) == known.end())
     throw Error("--at", in_quotes(*at) + " is no intermediate of " + streamed.diagram.name, one_of(*at, known));
@@ -65,6 +68,8 @@ void dump(const Arguments& arguments, const Streamed& streamed, const PlacedDiag
   std::filesystem::create_directories(folder, failed);
   if (failed) throw Error("--dump", in_quotes(folder) + " cannot be made: " + failed.message(), "a folder that you may write to");
   options.observer = dump_into(folder);
+  Progress progress;
+  options.progress = following(progress, "groups run");
   const Tensors inputs = random_inputs(streamed.diagram, placed.problem->sizes, 1);
   static_cast<void>(run_streamed(streamed, *placed.problem, partition_of(placed), inputs, options));
 }
@@ -190,6 +195,8 @@ Reply run(const Arguments& arguments, const Style& style) {
   if (!show.empty() && std::find(parts.begin(), parts.end(), show) == parts.end()) {
     throw Error("--show", in_quotes(show) + " cannot be shown", one_of(show, parts));
   }
+  if (arguments.has("--at") && !arguments.has("--dump"))
+    throw Error("--at", "has no meaning without --dump", "add --dump DIR, or leave it out");
   const Derivation derivation = derivation_of(arguments);
   if (show == "table" && !derivation.configuration)
     throw Error("--show", "a table needs a machine and sizes", "add --gpu and --shape");

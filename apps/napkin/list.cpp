@@ -85,8 +85,17 @@ List algorithms() {
   return list;
 }
 
+/// "turns in l2"; "" where no result has parts.
+std::string combine_text(const Mapping& mapping) {
+  if (!mapping.combine) return "";
+  const CombineMapping& combine = *mapping.combine;
+  const std::string by = CombineMapping::words[static_cast<std::size_t>(combine.by)];
+  return combine.at.empty() ? by : by + " in " + combine.at;
+}
+
 List kernels() {
-  List list{Json::array(), Table({"<name", "<algorithm", "<runs on", "<types", "<kernel", "<knobs", "<about"})};
+  List list{Json::array(),
+            Table({"<name", "<algorithm", "<runs on", "<types", "<kernel", "<combines by", "<knobs", "<about"})};
   for (const std::string& name : builtin_mappings()) {
     const Mapping mapping = load_mapping(name, "--kernel");
     std::vector<std::string> knobs;
@@ -97,9 +106,10 @@ List kernels() {
                          {"runs_on", mapping.runs_on},
                          {"dtypes", mapping.dtypes},
                          {"source", mapping.source.empty() ? Json(nullptr) : Json(mapping.source)},
+                         {"combine", mapping.combine ? Json(combine_text(mapping)) : Json(nullptr)},
                          {"knobs", knobs}});
     list.table.add({name, mapping.algorithm, joined(mapping.runs_on, " "), joined(mapping.dtypes, " "),
-                    mapping.source.empty() ? "a peer's" : "bundled", joined(knobs, " "), mapping.about});
+                    mapping.source.empty() ? "a peer's" : "bundled", combine_text(mapping), joined(knobs, " "), mapping.about});
   }
   return list;
 }

@@ -27,6 +27,14 @@ std::string progress_text(const std::string& what, std::size_t done, std::size_t
   return now.empty() ? text : text + ": " + now;
 }
 
+std::function<void(std::int64_t, std::int64_t)> following(Progress& progress, std::string what) {
+  return [&progress, what = std::move(what), begun = false](std::int64_t done, std::int64_t total) mutable {
+    if (!begun) progress.begin(what, static_cast<std::size_t>(total));
+    begun = true;
+    progress.show(static_cast<std::size_t>(done), "");
+  };
+}
+
 Progress::Progress() : terminal_(isatty(STDERR_FILENO) == 1), start_(Clock::now()), shown_(start_) {}
 
 void Progress::begin(std::string what, std::size_t steps) {
@@ -44,13 +52,15 @@ void Progress::show(std::size_t done, const std::string& now) {
   const Clock::time_point at = Clock::now();
   if (!terminal_ || (at - shown_ < std::chrono::milliseconds(100) && done < steps_)) return;
   shown_ = at;
+  on_line_ = true;
   const double seconds = std::chrono::duration<double>(at - start_).count();
   std::fprintf(stderr, "\r%s\033[K", progress_text(what_, done, steps_, seconds, now).substr(0, 110).c_str());
   std::fflush(stderr);
 }
 
 void Progress::clear() {
-  if (terminal_) std::fprintf(stderr, "\r\033[K");
+  if (on_line_) std::fprintf(stderr, "\r\033[K");
+  on_line_ = false;
 }
 
 }  // namespace napkin::cli

@@ -3,6 +3,8 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
+#include <functional>
 #include <string>
 
 namespace napkin::cli {
@@ -26,10 +28,14 @@ class Progress {
  private:
   using Clock = std::chrono::steady_clock;
   bool terminal_ = false;
+  bool on_line_ = false;
   std::string what_;
   std::size_t steps_ = 0, done_ = 0;
   Clock::time_point start_, shown_;
 };
+
+/// Shows what a run reports of its groups. The progress must outlive the run.
+[[nodiscard]] std::function<void(std::int64_t done, std::int64_t total)> following(Progress& progress, std::string what);
 
 /// "[######....] 12 of 20, 1 min 20 s left: q=128": pure.
 [[nodiscard]] std::string progress_text(const std::string& what, std::size_t done, std::size_t steps, double seconds, const std::string& now);

@@ -3,6 +3,7 @@
 #include "apps/library/napkin.hpp"
 #include "apps/napkin/ask.hpp"
 #include "apps/napkin/commands.hpp"
+#include "apps/napkin/progress.hpp"
 #include "apps/report/json.hpp"
 #include "apps/report/text.hpp"
 
@@ -12,6 +13,8 @@ namespace {
 Reply run(const Arguments& arguments, const report::Style& style) {
   Ask ask = ask_of(arguments);
   ask.check = arguments.has("--check");
+  Progress progress;
+  if (ask.check) ask.progress = following(progress, "groups run");
   const QueryAnswer answer = query(ask);
   const int code = answer.check && !answer.check->equal ? 1 : 0;
   if (arguments.has("--json")) return {report::line_of(report::json_of(answer)), "", code};

@@ -121,10 +121,17 @@ Json json_of(const Head& head, std::string_view command) {
           {"tile", json_of(head.tile)}};
 }
 
+Json json_of(const CombineAnswer& combine) {
+  return {{"by", combine.by},     {"at", combine.at},       {"parts", combine.parts},         {"steps", combine.steps},
+          {"load", combine.load}, {"store", combine.store}, {"time", optional_json(combine.time)}};
+}
+
 namespace {
 
 Json json_of(const CountsAnswer& counts) {
-  return {{"load", counts.load}, {"store", counts.store}, {"memory_live", counts.memory_live}};
+  Json json = {{"load", counts.load}, {"store", counts.store}, {"memory_live", counts.memory_live}};
+  if (counts.combine_load > 0) json["combine"] = {{"load", counts.combine_load}, {"store", counts.combine_store}};
+  return json;
 }
 
 Json json_of(const CheckAnswer& check) {
@@ -151,6 +158,7 @@ Json json_of(const QueryAnswer& answer) {
   json["formula"] = {{"transfer", answer.formula.transfer}, {"memory", answer.formula.memory}};
   json["optimum"] = answer.optimum ? json_of(*answer.optimum) : Json(nullptr);
   if (answer.predicted) json["predicted"] = json_of(*answer.predicted);
+  if (answer.combine) json["combine"] = json_of(*answer.combine);
   if (answer.check) json["check"] = json_of(*answer.check);
   return json;
 }
@@ -159,6 +167,7 @@ Json json_of(const SelectAnswer& answer) {
   Json json = json_of(answer.head, "select");
   json["predicted"] = answer.predicted ? json_of(*answer.predicted) : Json(nullptr);
   json["levels"] = json_of(answer.levels);
+  if (answer.combine) json["combine"] = json_of(*answer.combine);
   const OccupancyAnswer& fit = answer.occupancy;
   json["registers"] = {{"per_thread", fit.registers_per_thread}, {"limit", fit.registers_limit}};
   json["shared_memory"] = {{"bytes", fit.shared_memory}, {"limit", fit.shared_memory_limit}};

@@ -18,6 +18,7 @@ using Json = nlohmann::ordered_json;
 [[nodiscard]] Json json_of(const Mask& mask);
 [[nodiscard]] Json json_of(const PredictedAnswer& predicted);
 [[nodiscard]] Json json_of(const std::vector<LevelAnswer>& levels);
+[[nodiscard]] Json json_of(const CombineAnswer& combine);
 [[nodiscard]] Json json_of(const OptimumAnswer& optimum);
 
 /// "command", "algorithm", "gpu", "kernel", "dtype", "mask", "shape", "tile".

@@ -141,6 +141,10 @@ std::string space_text(const SelectAnswer& answer) {
   return why.empty() ? text : text + "; rejected: " + why;
 }
 
+std::string combine_entry(const CombineAnswer& combine, const Style& style) {
+  return entry("combine", combine_text(combine), style);
+}
+
 std::string occupancy_text(const OccupancyAnswer& fit) {
   return fmt::format("{} of {} shared memory, {} of {} registers a thread; {} block{} an SM, limited by {}",
                      memory_text(fit.shared_memory), memory_text(fit.shared_memory_limit), fit.registers_per_thread,
@@ -190,6 +194,17 @@ std::string text_of_pipes(const PredictedAnswer& predicted) {
   return text;
 }
 
+std::string combine_text(const CombineAnswer& combine) {
+  const std::string step = combine.by == "launch" ? "launch" : combine.by == "turns" ? "turn" : "barrier";
+  std::string text = fmt::format("{} part{} of each result, in {} by {}: {} in, {} out", count_text(combine.parts),
+                                 combine.parts == 1 ? "" : "s", combine.at, combine.by, transfer_text(combine.store),
+                                 transfer_text(combine.load));
+  if (combine.steps == 0) return text;
+  text += fmt::format("; {} {}{}", combine.by == "launch" ? "one more" : count_text(combine.steps), step,
+                      combine.steps == 1 ? "" : (step == "launch" ? "es" : "s"));
+  return combine.time ? text + ", " + time_text(*combine.time) : text;
+}
+
 std::string table_of(const std::vector<LevelAnswer>& levels, bool values, const Style& style) {
   return values ? values_table(levels, style) : moves_table(levels, style) + "\n" + holds_table(levels, style);
 }
@@ -200,8 +215,11 @@ std::string check_text(const CheckAnswer& check, const Style& style) {
   at += "; tile";
   for (const auto& [axis, size] : check.tile) at += fmt::format(" {}={}", axis, size);
   const auto row = [](const CountsAnswer& counts) {
-    return fmt::format("load {}, store {}, live {} values", count_text(counts.load), count_text(counts.store),
-                       count_text(counts.memory_live));
+    const std::string text = fmt::format("load {}, store {}, live {} values", count_text(counts.load),
+                                         count_text(counts.store), count_text(counts.memory_live));
+    if (counts.combine_load == 0) return text;
+    return text + fmt::format("; combine loads {}, stores {}", count_text(counts.combine_load),
+                              count_text(counts.combine_store));
   };
   return entry("check", "at " + at, style) + entry("counted", row(check.counted), style) +
          entry("predicted", row(check.predicted), style) +
@@ -220,6 +238,7 @@ std::string text_of(const QueryAnswer& answer, const Style& style) {
                             work_text(answer.work.executed_flops), count_text(answer.work.exponentials)),
                 style);
   text += "\n" + table_of(answer.levels, values, style) + "\n";
+  if (answer.combine) text += combine_entry(*answer.combine, style);
   text += formula_text(answer.formula, style);
   if (answer.optimum) text += optimum_text(answer, values, style);
   if (answer.check) text += "\n" + check_text(*answer.check, style);
@@ -237,6 +256,7 @@ std::string text_of(const SelectAnswer& answer, const Style& style) {
   text += prediction_text(*answer.predicted, style);
   text += entry("holds", occupancy_text(answer.occupancy), style);
   text += "\n" + table_of(answer.levels, !answer.head.gpu, style);
+  if (answer.combine) text += "\n" + combine_entry(*answer.combine, style);
   if (!answer.alternatives.empty()) text += "\n" + alternatives_table(answer, style);
   return text + "\n" + entry("space", space_text(answer), style);
 }

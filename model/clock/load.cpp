@@ -1,5 +1,7 @@
 #include "model/clock/load.hpp"
 
+#include "model/clock/synchronise.hpp"
+
 #include <algorithm>
 #include <cmath>
 
@@ -12,15 +14,19 @@ double size_of(DType type) { return bits(type) / 8.0; }
 
 const Diagram& diagram(const PlacedDiagram& placed) { return placed.streamed->diagram; }
 
-/// Elements of an array that one block touches: per iteration where `chunked`, else with the streamed axis in full.
-double elements(const PlacedDiagram& placed, ArrayId array, bool chunked) {
+/// Elements along some axes that one block touches: per iteration where `chunked`, else with the streamed axis in full.
+double elements(const PlacedDiagram& placed, const std::vector<AxisId>& axes, bool chunked) {
   const PlacedLevel& block = placed.block();
   const AxisId stream = chunked ? placed.streamed->stream.value_or(-1) : -1;
   double product = 1;
-  for (const AxisId axis : diagram(placed).arrays[static_cast<std::size_t>(array)].axes) {
+  for (const AxisId axis : axes) {
     product *= real(axis == stream ? block.chunk : block.extent[static_cast<std::size_t>(axis)]);
   }
   return product;
+}
+
+double elements(const PlacedDiagram& placed, ArrayId array, bool chunked) {
+  return elements(placed, diagram(placed).arrays[static_cast<std::size_t>(array)].axes, chunked);
 }
 
 /// Nodes that hold a unit, for each compute node (two vector cores to a cube core on some machines).
@@ -144,11 +150,15 @@ void vector_work(const PlacedDiagram& placed, const PlacedOperation& op, BlockLo
 
 /// Bytes that cross into the block's level and back, and what they take of the shared-memory port.
 void crossings(const PlacedDiagram& placed, BlockLoad& load, Gathered& gathered) {
+  const bool in_cluster = exchange_pipe(placed) != nullptr;
   for (const Crossing& c : placed.crossings) {
-    if (c.into != placed.block().level) continue;
     const bool loop = c.phase == Phase::loop;
-    (loop ? load.loop_bytes : load.once_bytes) += bytes_read(placed, c);
-    gathered.port(c.phase, elements(placed, c.array, loop) * size_of(c.type));
+    const double read = bytes_read(placed, c);
+    const bool met = in_cluster && c.store && c.multicast;  // one result of all blocks of a cluster, on its way up
+    if (met) load.once_bytes += read;
+    if (c.into != placed.block().level) continue;
+    (in_cluster && c.parts ? load.part_bytes : loop ? load.loop_bytes : load.once_bytes) += read;
+    gathered.port(c.phase, elements(placed, placed.axes_of(c), loop) * size_of(c.type));
   }
 }
 
@@ -218,7 +228,7 @@ double warp_instructions(const Machine& machine, const Unit& unit, double result
 }
 
 double bytes_read(const PlacedDiagram& placed, const Crossing& c) {
-  const double bytes = elements(placed, c.array, c.phase == Phase::loop) * size_of(c.type);
+  const double bytes = elements(placed, placed.axes_of(c), c.phase == Phase::loop) * size_of(c.type);
   return c.multicast ? bytes / std::max(real(placed.cluster), 1.0) : bytes;
 }
 
@@ -281,15 +291,17 @@ double compulsory_bytes(const PlacedDiagram& placed) {
       product *= input && a == hidden ? columns : real(sizes[index(a)]);
     return product;
   };
-  const auto type_of = [&](ArrayId array, bool store) {
+  const auto type_of = [&](ArrayId array, bool store) -> std::optional<DType> {
     for (const Crossing& c : placed.crossings) {
       if (c.array == array && c.store == store) return c.type;
     }
-    return placed.problem->dtype;
+    return std::nullopt;  // statistics that are exchanged rather than stored
   };
   double bytes = 0;
-  for (const ArrayId a : d.inputs) bytes += volume_of(a, true) * size_of(type_of(a, false));
-  for (const ArrayId a : d.outputs) bytes += volume_of(a, false) * size_of(type_of(a, true));
+  for (const ArrayId a : d.inputs) bytes += volume_of(a, true) * size_of(type_of(a, false).value_or(placed.problem->dtype));
+  for (const ArrayId a : d.outputs) {
+    if (const auto type = type_of(a, true)) bytes += volume_of(a, false) * size_of(*type);
+  }
   return bytes;
 }
 

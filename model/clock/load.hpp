@@ -26,6 +26,7 @@ struct BlockLoad {
   std::size_t count = 0;
   double loop_bytes = 0;  ///< from and to the level above, one visited iteration; multicast bytes / cluster
   double once_bytes = 0;  ///< the same for head and tail
+  double part_bytes = 0;  ///< parts of results that blocks of a cluster exchange; in none of the above
 
   [[nodiscard]] const PipeLoad& tensor() const { return pipes[0]; }  ///< always the first
   /// The pipe of that name or unit, appended where there is none yet. Throws Error for more than `most`.

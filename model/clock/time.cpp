@@ -2,7 +2,7 @@
 //
 //   busy(pipe of a node) = loop x iterations + once x blocks            of the busiest node (clock/load.hpp)
 //   busy(machine pipe)   = bytes of all blocks / bandwidth              the pipe into the block's level, and device
-//   memory time = max busy + waves x exposed + first exposed + launch overhead
+//   memory time = max busy + waves x exposed + first exposed + synchronisation + launch overhead
 //
 // exposed: what nothing hides at the ends of a block, once per wave of resident blocks: the latency of the pipe that
 // fills the first buffers, the head's and the first iteration's bytes, and the first iteration's vector work before the
@@ -12,6 +12,7 @@
 
 #include "model/clock/load.hpp"
 #include "model/clock/prediction.hpp"
+#include "model/clock/synchronise.hpp"
 
 namespace napkin {
 namespace {
@@ -44,8 +45,17 @@ SharedPipe device_pipe(const PlacedDiagram& placed, Hertz clock) {
 struct SharedPipes {
   SharedPipe into_block, device;
   double into_seconds = 0, device_seconds = 0;  // busy
+  const Pipe* exchange = nullptr;               // among the blocks of a cluster
+  double exchange_seconds = 0;
   [[nodiscard]] const SharedPipe& filling() const { return into_block.pipe != nullptr ? into_block : device; }
 };
+
+/// Bytes of parts beyond one whole result that stay apart in device memory.
+double parts_in_memory(const PlacedDiagram& placed) {
+  if (!placed.combine || placed.combine->at >= 0) return 0;
+  const auto moved = combine_moved(placed);
+  return real(moved->stored.value) * (1 - 1 / real(moved->parts));
+}
 
 SharedPipes shared_pipes(const PlacedDiagram& placed, const BlockLoad& load, const Schedule& who, Hertz clock) {
   SharedPipes out{shared_pipe(*placed.machine, placed.block().level, clock), device_pipe(placed, clock)};
@@ -54,7 +64,12 @@ SharedPipes shared_pipes(const PlacedDiagram& placed, const BlockLoad& load, con
   const bool one = out.into_block.pipe == out.device.pipe;
   if (one) out.into_block = {};
   out.into_seconds = out.into_block.seconds(bytes);
-  out.device_seconds = out.device.seconds(one ? std::max(bytes, least) : least);
+  out.device_seconds = out.device.seconds(one ? std::max(bytes, least) : least + parts_in_memory(placed));
+  out.exchange = exchange_pipe(placed);
+  if (out.exchange != nullptr) {
+    const double rate = bytes_per_second(*placed.machine, *out.exchange, clock, placed.cluster);
+    if (rate > 0) out.exchange_seconds = load.part_bytes * who.total_blocks / rate;
+  }
   return out;
 }
 
@@ -72,16 +87,25 @@ double ramp(const BlockLoad& load) {
   return std::min(load.tensor().loop, vector);
 }
 
+double waves_of(const Schedule& who, Count blocks_per_node) {
+  return real(ceil_div(Count(static_cast<std::int64_t>(who.blocks)), std::max(blocks_per_node, Count(1))));
+}
+
 /// Clocks at the ends of the busiest node's blocks that no work hides. (comment at the top of the file)
 double exposed_clocks(const PlacedDiagram& placed, const BlockLoad& load, const Schedule& who, const SharedPipes& pipes,
                       Count blocks_per_node, Hertz clock) {
   const SharedPipe& into = pipes.filling();
-  const double waves =
-      real(ceil_div(Count(static_cast<std::int64_t>(who.blocks)), std::max(blocks_per_node, Count(1))));
+  const double waves = waves_of(who, blocks_per_node);
   const double rate = into.rate / clock.value / std::max(real(placed.machine->compute_nodes()), 1.0);
   double fill = into.latency() + ramp(load);
   if (rate > 0) fill += (load.once_bytes + load.loop_bytes) / rate;
   return waves * fill + (pipes.into_block.pipe != nullptr ? pipes.device.latency() : 0);
+}
+
+/// Barriers are passed by wave after wave; turns and a second launch come once.
+double times_waited(const PlacedDiagram& placed, const Schedule& who, Count blocks_per_node) {
+  if (!placed.combine || placed.combine->by != CombineMapping::By::barriers) return 1;
+  return waves_of(who, blocks_per_node);
 }
 
 Seconds launch_overhead(const Machine& machine) {
@@ -119,7 +143,10 @@ Timing timing_of(const PlacedDiagram& placed, Count blocks_per_node) {
   }
   t.fullest.with(t.shared.into_block.name(), t.shared.into_seconds);
   t.fullest.with(t.shared.device.name(), t.shared.device_seconds);
+  if (t.shared.exchange != nullptr) t.fullest.with(t.shared.exchange->name, t.shared.exchange_seconds);
   t.seconds = t.fullest.seconds + exposed_clocks(placed, t.load, t.who, t.shared, blocks_per_node, clock) / clock.value;
+  const Synchronisation sync = synchronisation(placed, clock);
+  t.seconds += sync.clocks * times_waited(placed, t.who, blocks_per_node) / clock.value + sync.launch.value;
   return t;
 }
 
@@ -204,6 +231,7 @@ Prediction predict(const PlacedDiagram& placed, const Plan& plan) {
     report(t.load.pipes[i].name, busy_clocks(t.load.pipes[i], t.who) / clock.value);
   report(t.shared.into_block.name(), t.shared.into_seconds);
   report(t.shared.device.name(), t.shared.device_seconds);
+  if (t.shared.exchange != nullptr) report(t.shared.exchange->name, t.shared.exchange_seconds);
   return out;
 }
 

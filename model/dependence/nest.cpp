@@ -216,6 +216,8 @@ const Function* find_function(std::string_view name) {
   return nullptr;
 }
 
+std::vector<std::string> loop_names(const Nest& nest) { return names_of(nest.loops); }
+
 void check(const Nest& nest) { Checker(nest).run(); }
 
 }  // namespace napkin::dependence

@@ -128,6 +128,9 @@ void for_each_reference(E& expression, F&& f) {
   for (auto& operand : expression.operands) for_each_reference(operand, f);
 }
 
+/// The names of the loops, by LoopId.
+[[nodiscard]] std::vector<std::string> loop_names(const Nest& nest);
+
 /// Checks every rule: names, ranks, subscripts of loops that the statement is in, no statement outside a loop between
 /// two that are in it, temporaries written before they are read, no more than `max_loops` loops. Throws Error at the
 /// offending place.

@@ -149,12 +149,6 @@ LoopTraffic traffic_of(const Nest& nest, const std::vector<Dependence>& all, con
   return traffic_of(nest, all, order, cached, loop_names(nest));
 }
 
-std::vector<std::string> loop_names(const Nest& nest) {
-  std::vector<std::string> names;
-  for (const Loop& l : nest.loops) names.push_back(l.name);
-  return names;
-}
-
 std::string formula(const std::vector<std::string>& names, const LoopTraffic& traffic, bool stores) {
   std::map<std::pair<std::size_t, std::vector<std::string>>, int> terms;
   std::vector<std::pair<std::size_t, std::vector<std::string>>> in_order;

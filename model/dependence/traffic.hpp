@@ -39,8 +39,6 @@ struct LoopTraffic {
 /// The same where every loop walks over values of its own.
 [[nodiscard]] LoopTraffic traffic_of(const Nest& nest, const std::vector<Dependence>& dependences,
                                      const std::vector<LoopId>& order, std::size_t cached);
-/// The names of the loops, by LoopId.
-[[nodiscard]] std::vector<std::string> loop_names(const Nest& nest);
 
 /// "2 i + i j + i d" of the loads or stores, in these names of loops, fewest loops first; "0" for none.
 [[nodiscard]] std::string formula(const std::vector<std::string>& names, const LoopTraffic& traffic, bool stores);

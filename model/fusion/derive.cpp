@@ -96,7 +96,8 @@ void settle_stream(Streamed& s) {
   }
 }
 
-ArrayId log_sum_exp_of(Diagram& d, OpId softmax) {
+ArrayId log_sum_exp_of(Streamed& s, OpId softmax) {
+  Diagram& d = s.diagram;
   Operation& op = d.operations[static_cast<std::size_t>(softmax)];
   if (op.outputs.size() == 1) {
     std::string name = "lse_" + d.arrays[static_cast<std::size_t>(op.outputs[0])].name;
@@ -105,7 +106,10 @@ ArrayId log_sum_exp_of(Diagram& d, OpId softmax) {
     op.outputs.push_back(static_cast<ArrayId>(d.arrays.size()) - 1);
   }
   const ArrayId lse = op.outputs[1];
-  if (!d.is_output(lse)) d.outputs.push_back(lse);
+  if (!d.is_output(lse)) {
+    d.outputs.push_back(lse);
+    s.statistics.push_back(lse);
+  }
   return lse;
 }
 
@@ -119,7 +123,7 @@ void settle_combines(Streamed& s) {
     for (ArrayId id : std::vector<ArrayId>(s.diagram.outputs)) {
       const ArrayStatus& status = before.arrays[static_cast<std::size_t>(id)];
       if (status.kind == ArrayStatus::Kind::reduced && status.combine == Combine::Kind::weighted) {
-        log_sum_exp_of(s.diagram, *status.pending);
+        log_sum_exp_of(s, *status.pending);
       }
     }
     const AxisAnalysis after = analyse(s.diagram, axis, AxisUse::split);
@@ -127,7 +131,7 @@ void settle_combines(Streamed& s) {
       const ArrayStatus& status = after.arrays[static_cast<std::size_t>(id)];
       if (status.kind != ArrayStatus::Kind::reduced) continue;
       Combine combine{axis, id, status.combine, std::nullopt};
-      if (status.combine == Combine::Kind::weighted) combine.log_sum_exp = log_sum_exp_of(s.diagram, *status.pending);
+      if (status.combine == Combine::Kind::weighted) combine.log_sum_exp = log_sum_exp_of(s, *status.pending);
       s.combines.push_back(combine);
     }
   }

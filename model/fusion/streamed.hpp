@@ -92,6 +92,7 @@ struct Streamed {
   std::vector<ArrayId> maintained;        ///< arrays that the loop accumulates and carries (the y of theory 4)
   std::vector<ArrayId> persistent;        ///< inputs loaded once by the head and read by every iteration (Q)
   std::vector<Combine> combines;          ///< outputs that are partial results of a split axis
+  std::vector<ArrayId> statistics;        ///< outputs that derive added because a combine weighs with them
   /// The (row, column) axes of the mask, one of them the stream, where a chunk that no row of the group
   /// sees may be left out: all that the loop accumulates or stores would be zero there.
   std::optional<std::array<AxisId, 2>> skips;

@@ -111,7 +111,9 @@ CheckResult check(const Streamed& streamed, const Problem& problem, const Partit
   std::tie(result.problem, result.partition) = scaled_down(streamed, problem, partition, limits);
   const Tensors inputs = random_inputs(streamed.diagram, result.problem.sizes, 1);
   const Run unfused = run_unfused(streamed.diagram, result.problem, inputs);
-  Run run = run_streamed(streamed, result.problem, result.partition, inputs);
+  RunOptions options;
+  options.progress = limits.progress;
+  Run run = run_streamed(streamed, result.problem, result.partition, inputs, options);
   double top = 0, apart = 0;
   for (const auto& [name, tensor] : unfused.outputs) {
     top = std::max(top, largest(tensor));

@@ -9,6 +9,7 @@ namespace napkin {
 struct CheckLimits {
   double work = 2e9;        ///< multiply-adds, each value of an array counted as 50: seconds on one core
   std::int64_t groups = 3;  ///< groups or chunks kept of an axis that has more
+  Progress progress = {};   ///< of the streamed run
 };
 
 struct CheckResult {

@@ -295,7 +295,8 @@ void check(const Mapping& mapping, const Machine& machine, DType dtype) {
   for (const Reference& r : mapping.references) {
     if (r.kind != Reference::Kind::level || machine.find_level(r.name)) continue;
     const auto is_optional = [&](const LevelMapping& level) { return level.nodes && level.level == r.name; };
-    if (std::any_of(mapping.levels.begin(), mapping.levels.end(), is_optional)) continue;
+    const bool meets = mapping.combine && mapping.combine->at == r.name;  // what cannot be done without
+    if (!meets && std::any_of(mapping.levels.begin(), mapping.levels.end(), is_optional)) continue;
     std::vector<std::string> known;
     for (const Level& level : machine.levels) known.push_back(level.name);
     throw Error(r.location, r.field, machine.name + " has no level '" + r.name + "'", one_of(r.name, known));

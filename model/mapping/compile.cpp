@@ -57,6 +57,7 @@ Placer::Compiled::Compiled(const Streamed& streamed, const Mapping& mapping, con
   compile_variables();
   compile_operations();
   for (CompiledVariable& v : variables_) v.agent = agent_of(v);
+  compile_combine();
   fold_constants();
   find_dependences();
   find_variants();

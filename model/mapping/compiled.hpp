@@ -107,6 +107,11 @@ class Placer::Compiled {
   void compile_variables();
   void compile_operations();
   void compile_operation(OpId id);
+  // combine.cpp
+  void compile_combine();
+  [[nodiscard]] bool adds_up() const;
+  void check_exchange(const CombineMapping& combine) const;
+  // compile.cpp, varying.cpp
   void find_variants();
   void find_dependences();
   void fold_constants();
@@ -149,6 +154,7 @@ class Placer::Compiled {
   int divider_ = -1;  // the agent whose instances divide the block's group at the levels below it
   std::vector<CompiledVariable> variables_;
   std::vector<CompiledOperation> operations_;
+  std::shared_ptr<const PlacedCombine> combine_;
   // What must be placed anew when a knob turns: levels with their groups and agents; chunks and their work; sizes of
   // variables held in part; copies.
   struct Dependences {

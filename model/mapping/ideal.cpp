@@ -45,13 +45,21 @@ Mapping ideal(const Streamed& streamed, const Machine& machine, const Sizes* siz
     const auto axis = static_cast<AxisId>(i);
     const bool streams = streamed.stream == axis;
     if (!streams && !streamed.grouped(axis)) continue;
-    (streams ? level.stream : level.group).push_back(diagram.axes[i].name);
     Knob knob;
     knob.name = diagram.axes[i].name;
     knob.unit = "elements";
     knob.domain = sizes_up_to(sizes != nullptr ? std::min((*sizes)[i].get(), most) : 65536);
-    knob.about = streams ? "elements of a loop iteration" : "elements of a group";
-    m.knobs.push_back(std::move(knob));
+    if (streamed.grouped(axis)) {
+      level.group.push_back(diagram.axes[i].name);
+      knob.about = "elements of a group";
+      m.knobs.push_back(knob);
+      if (streams) m.knobs.back().name = home + "." + knob.name;  // the part; the axis's own name: the chunk
+    }
+    if (streams) {
+      level.stream.push_back(diagram.axes[i].name);
+      knob.about = "elements of a loop iteration";
+      m.knobs.push_back(std::move(knob));
+    }
   }
   m.levels.push_back(std::move(level));
   Agent agent;

@@ -2,6 +2,7 @@
 // How a kernel lays an algorithm on a machine: the paper's "recolouring", as data. Structure and counts only: no times,
 // no arithmetic. The YAML form and every key: kernels/README.md. (design section 6)
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -149,6 +150,21 @@ struct Relation {
   Location location;
 };
 
+/// How the parts that the groups of a split axis make of a result become one.
+struct CombineMapping {
+  enum class By {
+    launch,    ///< they stay apart in device memory; a second launch reads them all
+    adds,      ///< added to what stands there, in any order
+    turns,     ///< each group in its turn takes over what stands there and puts its own in its place
+    barriers,  ///< value after value is reduced there, with a barrier of all groups behind each
+  };
+  static constexpr std::array<const char*, 4> words = {"launch", "adds", "turns", "barriers"};
+  By by = By::launch;
+  std::string at;                   ///< the level in which they meet: above it there is one result
+  std::vector<std::string> values;  ///< turns, barriers: auxiliaries and results that the groups exchange, in order
+  Location location;
+};
+
 struct Launch {
   std::string name;
   std::vector<std::string> operations;  ///< outputs of the operations it computes; empty: all
@@ -166,6 +182,7 @@ struct Mapping {
   std::vector<VariableMapping> variables;
   std::vector<OperationMapping> operations;
   std::vector<EdgeMapping> edges;
+  std::optional<CombineMapping> combine;
   std::vector<Relation> relations;
   std::vector<std::pair<std::string, std::vector<std::int64_t>>>
       head_sizes;                     ///< axis -> sizes that the kernel supports; empty: any

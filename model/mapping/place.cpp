@@ -44,6 +44,15 @@ const PlacedLevel* PlacedDiagram::find_level(LevelId id) const {
   return nullptr;
 }
 
+Count PlacedDiagram::parts() const {
+  Count out = 1;
+  for (std::size_t a = 0; combine && a < streamed->roles.size(); ++a) {
+    if (streamed->roles[a] != AxisRole::split) continue;
+    out *= ceil_div(block().groups_of[a], combine->at < 0 ? Count(1) : levels[at(combine->at)].groups_of[a]);
+  }
+  return out;
+}
+
 Placer::Placer(const Streamed& streamed, const Mapping& mapping, const Machine& machine, const Problem& problem)
     : compiled_(std::make_unique<Compiled>(streamed, mapping, machine, problem)) {}
 Placer::~Placer() = default;
@@ -110,6 +119,7 @@ void Placer::Compiled::start(PlacedDiagram& into, const std::shared_ptr<const Va
   into.mapping = mapping_;
   into.problem = problem_;
   into.block_level = block_;
+  into.combine = combine_;
   into.across = across_;
   into.variables = variant->variables;
   into.crossings = variant->crossings;

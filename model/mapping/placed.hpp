@@ -9,6 +9,7 @@
 
 #include "model/diagram/problem.hpp"
 #include "model/diagram/visits.hpp"
+#include "model/fusion/combine.hpp"
 #include "model/fusion/streamed.hpp"
 #include "model/machine/machine.hpp"
 #include "model/mapping/mapping.hpp"
@@ -59,7 +60,8 @@ struct Variable {
 
 /// An array that changes colour: moved from the level above into `into` (load), or up from it (store), by each group.
 struct Crossing {
-  ArrayId array = 0;
+  ArrayId array = 0;   ///< -1: an auxiliary
+  int auxiliary = -1;  ///< index into Streamed::auxiliaries
   LevelId into = 0;  ///< the lower level of the pipe
   bool store = false;
   Phase phase = Phase::loop;  ///< head and tail: once a group; loop: the streamed axis in full
@@ -68,6 +70,7 @@ struct Crossing {
   CopyEngine engine = CopyEngine::none;
   bool multicast = false;
   bool skips = false;  ///< chunks that the mask rules out do not cross
+  bool parts = false;  ///< a part of a result of a split axis, or what goes with it: every block's crosses
   int variable = -1;   ///< index into PlacedDiagram::variables: what it fills, is read from or stored from
 };
 
@@ -99,6 +102,14 @@ struct PlacedOperation {
   std::vector<PlacedWork> work;
 };
 
+/// How the parts of results of split axes become one: what no knob changes of it.
+struct PlacedCombine {
+  CombineMapping::By by = CombineMapping::By::launch;
+  int at = -1;                          ///< index into PlacedDiagram::levels; -1: device memory
+  Count steps = 0;                      ///< barriers; launches; 1 for adds and (a chain of) turns
+  std::optional<CombineLaunch> launch;  ///< the second launch, by `launch`
+};
+
 struct PlacedDiagram {
   const Streamed* streamed = nullptr;
   const Machine* machine = nullptr;
@@ -115,10 +126,18 @@ struct PlacedDiagram {
   Count cluster = 1;                    ///< blocks a cluster
   Count threads;                        ///< a block
   std::optional<AxisId> across;         ///< the mask's axis that is not the streamed one, where chunks are skipped
+  std::shared_ptr<const PlacedCombine> combine;  ///< where results have parts
   std::shared_ptr<const void> variant;  ///< which alternatives of the mapping it was made of (Placer's); owns the spans
 
   [[nodiscard]] const PlacedLevel& block() const { return levels[static_cast<std::size_t>(block_level)]; }
   [[nodiscard]] const PlacedLevel* find_level(LevelId id) const;
+  /// Axes of what crosses.
+  [[nodiscard]] const std::vector<AxisId>& axes_of(const Crossing& crossing) const {
+    if (crossing.auxiliary >= 0) return streamed->auxiliaries[static_cast<std::size_t>(crossing.auxiliary)].axes;
+    return streamed->diagram.arrays[static_cast<std::size_t>(crossing.array)].axes;
+  }
+  /// Parts of a result that become one where they meet; 1 without split axes.
+  [[nodiscard]] Count parts() const;
 };
 
 /// Everything about (streamed diagram, mapping, machine, problem) that no knob changes, resolved once: names to ids,

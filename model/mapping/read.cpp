@@ -29,7 +29,7 @@ std::vector<std::string> knob_names(const Mapping& mapping) {
 
 Mapping Reader::read(const yaml::Node& document, const std::string& file) {
   document.allow({"mapping", "about", "algorithm", "runs_on", "source", "dtypes", "sizes", "emit", "launches", "knobs",
-                  "relations", "agents", "levels", "arrays", "operations", "edges"});
+                  "relations", "agents", "levels", "arrays", "operations", "edges", "combine"});
   Mapping mapping;
   mapping.file = file;
   mapping.name = document.at("mapping").text();
@@ -52,6 +52,7 @@ Mapping Reader::read(const yaml::Node& document, const std::string& file) {
   reader.variables(document.at("arrays"));
   reader.operations(document.at("operations"));
   if (const auto* node = document.find("edges")) reader.edges(*node);
+  if (const auto* node = document.find("combine")) reader.combine(*node);
   if (const auto* node = document.find("launches")) reader.launches(*node);
   check_within(mapping);
   return mapping;

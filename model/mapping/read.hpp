@@ -25,6 +25,7 @@ class Reader {
   void variables(const yaml::Node& node);
   void operations(const yaml::Node& node);
   void edges(const yaml::Node& node);
+  void combine(const yaml::Node& node);
   void launches(const yaml::Node& node);
   void sizes(const yaml::Node& node);
 

@@ -179,4 +179,28 @@ void Reader::edges(const yaml::Node& node) {
   }
 }
 
+void Reader::combine(const yaml::Node& node) {
+  static const std::vector<std::string> words(CombineMapping::words.begin(), CombineMapping::words.end());
+  node.allow({"by", "at", "values"});
+  CombineMapping combine;
+  combine.location = node.location();
+  const std::string by = node.at("by").choice(words);
+  combine.by = static_cast<CombineMapping::By>(std::find(words.begin(), words.end(), by) - words.begin());
+  const bool exchanges = by == "turns" || by == "barriers";
+  if (by != "launch") {
+    combine.at = node.at("at").text();
+    refer(Reference::Kind::level, combine.at, node.at("at"));
+  } else if (const auto* at = node.find("at")) {
+    at->fail("parts that stay apart do so in device memory", "no 'at'");
+  }
+  if (exchanges) {
+    combine.values = node.at("values").words();
+    for (const yaml::Node& item : node.at("values").items()) refer(Reference::Kind::array, item.text(), item);
+    if (combine.values.empty()) node.at("values").fail("no value", "what the groups exchange, such as [mu, z, O]");
+  } else if (const auto* values = node.find("values")) {
+    values->fail("nothing is exchanged by " + by, "no 'values', or by: turns or barriers");
+  }
+  m_.combine = std::move(combine);
+}
+
 }  // namespace napkin::mapping_text

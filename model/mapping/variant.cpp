@@ -30,6 +30,7 @@ class VariantMaker {
       if (d_.is_output(array) && d_.producer(array)) add_output(array);
     }
     for (std::size_t i = 0; i < c_.operations_.size(); ++i) add_reads(static_cast<OpId>(i));
+    if (exchanges()) add_exchange();
     return std::make_shared<const Variant>(std::move(v_));
   }
 
@@ -173,6 +174,8 @@ class VariantMaker {
   // From where the array is kept up to device memory, through the staging variables on the way: what crosses has the
   // type of the staging variable that it comes from or goes to.
   void add_output(ArrayId array) {
+    const auto& statistics = c_.streamed_->statistics;
+    if (exchanges() && std::find(statistics.begin(), statistics.end(), array) != statistics.end()) return;
     const std::vector<int>& at_home = homes(array);
     const int home = at_home.empty() ? -1 : at_home.back();
     const Phase phase = streams(array) ? Phase::loop : Phase::tail;
@@ -188,7 +191,49 @@ class VariantMaker {
       // A chunk that is left out must be written all the same, if only with zeros, unless it is added to.
       const Combine* combine = c_.streamed_->combine_of(array);
       c.skips = c.skips && combine != nullptr && combine->kind == Combine::Kind::sum;
+      c.parts = combine != nullptr && where > c_.combine_->at;
+      c.multicast = combine != nullptr && where == c_.combine_->at && where == c_.cluster_;
     }
+  }
+
+  // Whether the groups of a split axis exchange their state, rather than leave their parts behind.
+  [[nodiscard]] bool exchanges() const {
+    return c_.combine_ &&
+           (c_.combine_->by == CombineMapping::By::turns || c_.combine_->by == CombineMapping::By::barriers);
+  }
+
+  // What is exchanged stands at one level; each block stores it there. It is loaded from there by whoever goes on from
+  // it: in turns, all of it by the next; after a barrier, what is no result (those are done) by everybody.
+  void add_exchange() {
+    const bool turns = c_.combine_->by == CombineMapping::By::turns;
+    for (const std::string& name : c_.mapping_->combine->values) {
+      const auto array = d_.find_array(name);
+      for (int where = c_.combine_->at + 1; where <= c_.deepest_; ++where) {
+        if (!array) add_state(name, where, true);
+        if (turns && array) {
+          Crossing& c = add(*array, where, false, Phase::tail, stored_type(*array, where));
+          c.parts = true;
+        }
+        if (!array) add_state(name, where, false);
+      }
+    }
+  }
+
+  void add_state(const std::string& name, int where, bool store) {
+    const auto& all = c_.streamed_->auxiliaries;
+    const auto found = std::find_if(all.begin(), all.end(), [&](const Auxiliary& a) { return a.name == name; });
+    const DType type = c_.machine_->tensor.empty() ? c_.problem_->dtype : DType::f32;
+    Crossing& c = add(-1, where, store, Phase::tail, type);
+    c.auxiliary = static_cast<int>(found - all.begin());
+    c.parts = true;
+  }
+
+  // The type in which the result crosses there on its way up.
+  [[nodiscard]] DType stored_type(ArrayId array, int where) const {
+    for (const Crossing& c : v_.crossings) {
+      if (c.array == array && c.store && c.into == c_.levels_[at(where)].id) return c.type;
+    }
+    return default_type(array);
   }
 
   // The variable that an operand is read from: as the mapping says, else the lowest.

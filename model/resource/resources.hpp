@@ -22,6 +22,19 @@ struct LevelTransfer {
 /// Transfers of every level, top to bottom. Throws Overflow. (theory 2; design section 5 "levels")
 [[nodiscard]] std::vector<LevelTransfer> transfers(const PlacedDiagram& placed);
 
+/// What moves because results have parts, over the pipe below the level in which these meet.
+struct CombineMoved {
+  LevelId into = 0;   ///< the lower end of that pipe
+  Count parts = 1;    ///< of one result
+  Bytes stored;       ///< parts, and with them what the groups exchange; these bytes are in transfers() too
+  Bytes loaded;       ///< what groups read back of it (in transfers() too); by `launch` all parts, by the second launch
+  Bytes whole;        ///< by `launch`: the results that the second launch stores
+};
+
+/// By the transfer rule, of the launch that leaves parts and of the one that combines them. Nothing where no result has
+/// parts. Throws Overflow. (theory 16)
+[[nodiscard]] std::optional<CombineMoved> combine_moved(const PlacedDiagram& placed);
+
 /// The three memories of design section 5, of one node of each level.
 struct LevelMemory {
   LevelId level = 0;

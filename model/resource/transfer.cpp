@@ -20,7 +20,7 @@ enum class Ragged {
 class Mover {
  public:
   Mover(const PlacedDiagram& placed, const Crossing& crossing, const PlacedLevel& level)
-      : p_(placed), s_(*placed.streamed), c_(crossing), l_(level), axes_(s_.diagram.arrays[at(crossing.array)].axes) {
+      : p_(placed), s_(*placed.streamed), c_(crossing), l_(level), axes_(placed.axes_of(crossing)) {
     for (const AxisId axis : axes_) has_ |= std::uint64_t{1} << axis;  // Placer takes 64 axes at most
     streams_ = s_.stream && has(*s_.stream);
     walks_ = c_.phase == Phase::loop && s_.stream && (streams_ || c_.reread);
@@ -131,8 +131,10 @@ class Mover {
   bool streams_ = false, walks_ = false, masked_ = false;
 };
 
-/// The groups that a crossing is counted for: at a cluster, only what is multicast crosses once a cluster.
+/// The groups that a crossing is counted for: at a cluster, only what is multicast crosses once a cluster; parts of a
+/// result cross once a block as long as they have not met.
 const PlacedLevel& groups_for(const PlacedDiagram& placed, const PlacedLevel& level, const Crossing& crossing) {
+  if (crossing.parts && &level < &placed.block()) return placed.block();
   const bool cluster = placed.machine->levels[at(level.level)].kind == LevelKind::cross_transfer;
   return cluster && !crossing.multicast ? placed.block() : level;
 }
@@ -148,7 +150,52 @@ Bytes delivered(const PlacedDiagram& placed, const Crossing& crossing, const Mov
   }
 }
 
+Bytes moved_by(const PlacedDiagram& placed, const PlacedLevel& level, const Crossing& crossing) {
+  const Mover mover(placed, crossing, groups_for(placed, level, crossing));
+  return bytes_of(mover.elements(Ragged::clipped), crossing.type);
+}
+
+/// The type in which a result leaves the first launch.
+DType part_type(const PlacedDiagram& placed, ArrayId array) {
+  for (const Crossing& c : placed.crossings) {
+    if (c.array == array && c.store && c.parts) return c.type;
+  }
+  return placed.problem->dtype;
+}
+
+/// The second launch: its own diagram, by the same rule. It reads parts in the type that they were stored in, and stores
+/// results in the question's type; statistics keep theirs.
+void add_launch(const PlacedDiagram& placed, CombineMoved& moved) {
+  const CombineLaunch& launch = *placed.combine->launch;
+  const Diagram& d = launch.streamed.diagram;
+  const Diagram& first = placed.streamed->diagram;
+  const Problem problem = combine_problem(launch, *placed.problem, placed.block().extent);
+  const Partition partition = make_partition(launch.streamed, problem.sizes, {}, d.name);
+  for (const TransferTerm& term : transfer_terms(launch.streamed)) {
+    const auto& ids = term.store ? d.outputs : d.inputs;
+    const ArrayId whole = launch.whole[at(static_cast<int>(std::find(ids.begin(), ids.end(), term.array) - ids.begin()))];
+    const bool statistic = first.operations[at(*first.producer(whole))].outputs[0] != whole;
+    const DType type = term.store && !statistic ? placed.problem->dtype : part_type(placed, whole);
+    const Count values = transfer_of(launch.streamed, term, problem, partition).value;
+    (term.store ? moved.whole : moved.loaded) += bytes_of(values, type);
+  }
+}
+
 }  // namespace
+
+std::optional<CombineMoved> combine_moved(const PlacedDiagram& placed) {
+  if (!placed.combine) return std::nullopt;
+  const PlacedLevel& below = placed.levels[at(placed.combine->at + 1)];
+  CombineMoved moved;
+  moved.into = below.level;
+  moved.parts = placed.parts();
+  for (const Crossing& crossing : placed.crossings) {
+    if (!crossing.parts || crossing.into != below.level) continue;
+    (crossing.store ? moved.stored : moved.loaded) += moved_by(placed, below, crossing);
+  }
+  if (placed.combine->launch) add_launch(placed, moved);
+  return moved;
+}
 
 std::vector<LevelTransfer> transfers(const PlacedDiagram& placed) {
   std::vector<LevelTransfer> out;

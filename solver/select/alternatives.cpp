@@ -42,7 +42,8 @@ bool crossings_no_more(const PlacedDiagram& a, const PlacedDiagram& b) {
   for (; i < a.crossings.size() && j < b.crossings.size();
        i = next_into_block(a, i + 1), j = next_into_block(b, j + 1)) {
     const Crossing &x = a.crossings[i], &y = b.crossings[j];
-    if (x.array != y.array || x.store != y.store || x.phase != y.phase || x.reread != y.reread || x.type != y.type)
+    if (x.array != y.array || x.auxiliary != y.auxiliary || x.parts != y.parts) return false;
+    if (x.store != y.store || x.phase != y.phase || x.reread != y.reread || x.type != y.type)
       return false;
     if (x.engine != y.engine || x.skips != y.skips || (y.multicast && (!x.multicast || a.cluster < b.cluster)))
       return false;

@@ -238,6 +238,40 @@ void add_cluster(std::vector<TileRule>& rules, const Streamed& streamed, const M
   }
 }
 
+void add_combine(std::vector<TileRule>& rules, const Streamed& streamed, const Mapping& mapping, const Machine& machine,
+                 const Problem& problem) {
+  const LevelMapping* block = block_level_of(mapping);
+  if (!mapping.combine || !block || streamed.combines.empty()) return;
+  const auto met = std::find_if(mapping.levels.begin(), mapping.levels.end(), [&](const LevelMapping& level) {
+    return level.level == mapping.combine->at && level.nodes;
+  });
+  const bool in_cluster = met != mapping.levels.end();
+  if (!in_cluster && mapping.combine->by != CombineMapping::By::barriers) return;
+  struct Cut {
+    Count size;
+    Term extent, nodes;
+  };
+  const Resolver resolve(streamed, problem);
+  const Term one{1, -1};
+  std::vector<Cut> cuts;
+  KnobSet knobs = 0;
+  for (std::size_t a = 0; a < streamed.roles.size(); ++a) {
+    const std::string& axis = streamed.diagram.axes[a].name;
+    if (!streamed.grouped(static_cast<AxisId>(a)) || (in_cluster && streamed.roles[a] != AxisRole::split)) continue;
+    const auto extent = size_of_axis(mapping, *block, axis);
+    const bool along = in_cluster && met->group.front() == axis;
+    cuts.push_back({problem.sizes[a], extent ? resolve.term(*extent) : one, along ? resolve.term(*met->nodes) : one});
+    knobs |= (extent ? napkin::knobs_of(*extent) : 0) | (along ? napkin::knobs_of(*met->nodes) : 0);
+  }
+  const Count most = in_cluster ? Count(1) : machine.compute_nodes();
+  rules.push_back({in_cluster ? "parts" : "resident blocks", knobs, [cuts, most](const Tile& tile) {
+                     Count groups = 1;
+                     for (const Cut& cut : cuts)
+                       groups *= ceil_div(cut.size, std::max(cut.extent.in(tile) * cut.nodes.in(tile), Count(1)));
+                     return compare(Relation::Kind::at_most, groups, most);
+                   }});
+}
+
 std::optional<Excess> check_registers(const PlacedDiagram&, const Plan& plan) {
   return compare(Relation::Kind::at_most, plan.registers_per_thread, plan.registers_limit);
 }
@@ -264,6 +298,7 @@ Rules::Rules(const Streamed& streamed, const Mapping& mapping, const Machine& ma
   add_agent_rows(tile, streamed, mapping, problem);
   add_threads(tile, streamed, mapping, machine, problem);
   add_cluster(tile, streamed, mapping, machine, problem);
+  add_combine(tile, streamed, mapping, machine, problem);
   const KnobSet registers = knobs_of_registers(streamed, mapping), shared = knobs_of_shared(streamed, mapping);
   plan = {{"registers", registers, check_registers},
           {"register file", registers, check_register_file},

@@ -81,6 +81,11 @@ void add_threads(std::vector<TileRule>& rules, const Streamed& streamed, const M
 void add_cluster(std::vector<TileRule>& rules, const Streamed& streamed, const Mapping& mapping, const Machine& machine,
                  const Problem& problem);
 
+/// Of results in parts: "parts": all of a result meet in one cluster where they meet in clusters. "resident blocks":
+/// blocks that wait for each other at a barrier of the whole grid run at the same time, one a node.
+void add_combine(std::vector<TileRule>& rules, const Streamed& streamed, const Mapping& mapping, const Machine& machine,
+                 const Problem& problem);
+
 /// "registers": a thread of the hungriest agent stays within what it may have (setmaxnreg, else its share).
 [[nodiscard]] std::optional<Excess> check_registers(const PlacedDiagram& placed, const Plan& plan);
 /// "register file": the block's registers at launch, in whole granules, fit; so does what setmaxnreg splits.

@@ -24,6 +24,7 @@ enum class Fault {
   group_axis_missed,    ///< an array that lacks two grouped axes is moved again for one of them only
   carried_axis_moved,   ///< an array is moved again also for groups of an axis that it carries
   partial_stored_once,  ///< the partial results of a split count as one output
+  partial_read_once,    ///< the launch that combines them reads one of them
   mask_off_by_one,      ///< the diagonal is left out
   mask_top_left,        ///< the mask is aligned at the top left
   chunks_not_skipped,   ///< a masked run loads every chunk
@@ -43,6 +44,7 @@ const std::map<Fault, std::string> faults = {{Fault::ceiling_dropped, "a ceiling
                                              {Fault::group_axis_missed, "a group axis missed"},
                                              {Fault::carried_axis_moved, "moved again for an axis that it carries"},
                                              {Fault::partial_stored_once, "partial results stored once"},
+                                             {Fault::partial_read_once, "partial results read once"},
                                              {Fault::mask_off_by_one, "a mask off by one"},
                                              {Fault::mask_top_left, "a mask aligned at the top left"},
                                              {Fault::chunks_not_skipped, "masked chunks loaded"},
@@ -76,6 +78,17 @@ class Rules {
       if (a.has(axis) && fault_ == Fault::carried_axis_moved) product *= groups(axis);
       if (!a.has(axis) && !missed && !once) product *= groups(axis);
       lacking += a.has(axis) ? 0 : 1;
+    }
+    return product;
+  }
+
+  // By the launch that combines partial results: all of them, masked or not.
+  [[nodiscard]] Count combined(ArrayId array) const {
+    if (s_.combine_of(array) == nullptr) return 0;
+    Count product = 1;
+    for (AxisId axis : s_.diagram.arrays[index(array)].axes) product *= size(axis);
+    for (const Combine& c : s_.combines) {
+      if (c.array == array && fault_ != Fault::partial_read_once) product *= groups(c.axis);
     }
     return product;
   }
@@ -190,7 +203,7 @@ class Rules {
 
 struct Counted {
   InterpretCase question;
-  LevelCounts low;
+  LevelCounts low, combine;
 };
 
 bool agree(const Counted& c, Fault fault) {
@@ -201,6 +214,7 @@ bool agree(const Counted& c, Fault fault) {
   }
   for (ArrayId out : d.outputs) {
     if (c.low.arrays[index(out)].stored != rules.moved(out, true)) return false;
+    if (c.combine.arrays[index(out)].loaded != rules.combined(out)) return false;
   }
   return c.low.peak == rules.live();
 }
@@ -215,7 +229,7 @@ const std::vector<Counted>& counted_cases() {
       InterpretCase c = case_from(tape);
       const Run run =
           run_streamed(c.streamed, c.problem, c.partition, random_inputs(c.streamed.diagram, c.problem.sizes, 1));
-      cases.push_back({std::move(c), run.counts.levels[0]});
+      cases.push_back({std::move(c), run.counts.levels[0], run.counts.combine});
     }
     return cases;
   }();

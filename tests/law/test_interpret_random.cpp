@@ -5,6 +5,7 @@
 #include <limits>
 #include <sstream>
 
+#include "model/fusion/combine.hpp"
 #include "model/interpret/run.hpp"
 #include "tests/law/interpret_builder.hpp"
 #include "tests/rounds.hpp"
@@ -53,6 +54,29 @@ std::string differing_counts(const InterpretCase& c, const Partition& p, const L
   return found;
 }
 
+// The launch that combines partial results, array by array.
+std::string differing_combine(const InterpretCase& c, const LevelCounts& counted) {
+  const auto launch = combine_launch(c.streamed);
+  if (!launch) return counted.loaded() == Count(0) && counted.stored() == Count(0) ? "" : "a combine of nothing\n";
+  std::string found;
+  const Problem problem = combine_problem(*launch, c.problem, c.partition.group);
+  const Partition all = make_partition(launch->streamed, problem.sizes, {}, "combine");
+  const Diagram& d = launch->streamed.diagram;
+  for (const TransferTerm& term : transfer_terms(launch->streamed)) {
+    const std::vector<ArrayId>& among = term.store ? d.outputs : d.inputs;
+    const auto which = std::find(among.begin(), among.end(), term.array) - among.begin();
+    const auto whole = static_cast<std::size_t>(launch->whole[static_cast<std::size_t>(which)]);
+    const Count count = term.store ? counted.arrays[whole].stored : counted.arrays[whole].loaded;
+    const Count predicted = transfer_of(launch->streamed, term, problem, all).value;
+    const std::string name = "combine " + d.arrays[static_cast<std::size_t>(term.array)].name;
+    if (count != predicted) found += differing(name, count, predicted);
+  }
+  const Transfer total = combine_transfer(c.streamed, c.problem, c.partition);
+  if (counted.loaded() != total.load.value) found += differing("combine loads", counted.loaded(), total.load.value);
+  if (counted.stored() != total.store.value) found += differing("combine stores", counted.stored(), total.store.value);
+  return found;
+}
+
 std::string differing_outputs(const Tensors& all, const Tensors& streamed) {
   double top = 0, apart = 0, top_of_all = 0;
   for (const auto& [name, tensor] : all) top_of_all = std::max(top_of_all, largest(tensor));
@@ -73,7 +97,8 @@ std::string disagreement(const InterpretCase& c, std::uint64_t seed) {
   RunOptions options;
   if (c.nested) options.nested = {{"inner", *c.nested}};
   const Run run = run_streamed(c.streamed, c.problem, c.partition, inputs, options);
-  const std::string wrong = differing_outputs(all_results(c.streamed.diagram, c.problem, inputs), run.outputs);
+  const std::string wrong = differing_outputs(all_results(c.streamed.diagram, c.problem, inputs), run.outputs) +
+                            differing_combine(c, run.counts.combine);
   if (c.nested) {  // the first level only stages: its transfers are as ever, its memory is not that of one level alone
     LevelCounts outer = run.counts.levels[0];
     outer.peak = memory_live(c.streamed, c.partition).value;

@@ -182,6 +182,7 @@ TEST_CASE("every embedded mapping is found by its own name and fits its algorith
     for (const std::string& gpu : builtin_machines()) {
       const Machine machine = load_machine(gpu, "--gpu");
       if (!runs_on(m, machine)) continue;
+      if (m.combine && !m.combine->at.empty() && !machine.find_level(m.combine->at)) continue;  // a profile without
       somewhere = true;
       Problem problem;
       problem.sizes.assign(s.diagram.axes.size(), 128);

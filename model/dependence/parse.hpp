@@ -1,0 +1,22 @@
+#pragma once
+// What the readers of a nest and of its statements share.
+
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "model/dependence/nest.hpp"
+
+namespace napkin::dependence {
+
+/// A letter, then letters, digits or _; at most 64 of them.
+[[nodiscard]] bool is_name(std::string_view word);
+/// A function, or infinity.
+[[nodiscard]] bool is_reserved(std::string_view word);
+
+/// One statement: "S1(i,j) s = q[i] * k[j]". `place` gives a character's position in the file; `field` names the text in
+/// messages. Throws Error.
+[[nodiscard]] Statement read_statement(const Nest& nest, const std::string& text, const std::string& field,
+                                       std::function<Location(std::size_t)> place);
+
+}  // namespace napkin::dependence
