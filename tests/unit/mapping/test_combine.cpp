@@ -80,10 +80,11 @@ TEST_CASE("every mistake has its place, its field and what would be right") {
       {"combine: {by: adds, at: l2}", "not every part is a sum"},
       {"combine: {by: turns, at: l2, values: [C], sync: 3}", "sync"},
   };
-  for (const auto& [combine, expected] : mistakes) {
-    const std::string message = refusal(text_with(combine));
-    INFO(std::string(combine), " -> ", message);
-    CHECK(message.find(expected) != std::string::npos);
+  for (const auto& mistake : mistakes) {
+    const std::string combine = mistake.first, message = refusal(text_with(combine));
+    CAPTURE(combine);
+    CAPTURE(message);
+    CHECK(message.find(mistake.second) != std::string::npos);
     CHECK(message.rfind("m.yaml:", 0) == 0);
   }
   CHECK(refusal(text_with("combine: {by: launch}", "a, c")).find("no result has parts") != std::string::npos);
