@@ -61,6 +61,12 @@ bool buffers_no_more(const PlacedDiagram& a, const PlacedDiagram& b) {
   });
 }
 
+/// Whether the blocks of a cluster make a result together: its size decides what leaves it and how fast parts move.
+bool meets_in_cluster(const PlacedDiagram& placed) {
+  return std::any_of(placed.crossings.begin(), placed.crossings.end(),
+                     [](const Crossing& c) { return c.store && c.multicast; });
+}
+
 Count usable_nodes(const PlacedDiagram& placed) {
   const Count cluster = std::max(placed.cluster, Count(1));
   return placed.machine->compute_nodes() / cluster * cluster;
@@ -149,6 +155,7 @@ KnobSet size_knobs(const Question& question) {
 }  // namespace
 
 bool never_more_work(const PlacedDiagram& a, const PlacedDiagram& b) {
+  if (meets_in_cluster(b) && a.cluster != b.cluster) return false;
   if (a.operations.size() != b.operations.size() || usable_nodes(a) < usable_nodes(b)) return false;
   for (std::size_t i = 0; i < a.operations.size(); ++i) {
     if (!operation_no_more(a, a.operations[i], b.operations[i])) return false;
