@@ -174,7 +174,7 @@ class GraphMaker {
     const std::string what = name.substr(name.find(' ') + 1);
     const Crossing* found = nullptr;
     for (const Crossing& c : p_.crossings) {
-      if (c.store != store || c.into != p_.block().level) continue;
+      if (c.auxiliary >= 0 || c.store != store || c.into != p_.block().level) continue;
       const auto& array = p_.streamed->diagram.arrays[static_cast<std::size_t>(c.array)].name;
       if (array == what || (c.variable >= 0 && variable_name(c.variable) == what)) found = &c;
     }
