@@ -106,13 +106,13 @@ struct CheckAnswer {
 
 /// What results in parts cost: the split of an axis that is summed over, and how its groups' parts become one.
 struct CombineAnswer {
-  std::string by;               ///< "launch", "adds", "turns", "barriers"
-  std::string at;               ///< the level in which the parts meet
-  std::int64_t parts = 1;       ///< of one result
-  std::int64_t steps = 0;       ///< launches, turns of a chain, barriers; 0 where nobody waits
-  std::int64_t load = 0;        ///< bytes out of that level: what groups read back; by launch: by the second launch
-  std::int64_t store = 0;       ///< bytes into it: parts and what goes with them; by launch the second's results too
-  std::optional<double> time;   ///< what the waiting adds to the prediction, of one wave
+  std::string by;              ///< "launch", "adds", "turns", "barriers"
+  std::string at;              ///< the level in which the parts meet
+  std::int64_t parts = 1;      ///< of one result
+  std::int64_t steps = 0;      ///< launches, turns of a chain, barriers; 0 where nobody waits
+  std::int64_t load = 0;       ///< bytes out of that level: what groups read back; by launch: by the second launch
+  std::int64_t store = 0;      ///< bytes into it: parts and what goes with them; by launch the second's results too
+  std::optional<double> time;  ///< what the waiting adds to the prediction, of one wave; none: latencies unknown
 };
 
 struct QueryAnswer {

@@ -83,7 +83,7 @@ std::optional<CombineAnswer> combine_of(const PlacedDiagram& placed, Hertz clock
   answer.steps = sync.steps.get();
   answer.load = moved->loaded.value.get();
   answer.store = (moved->stored + moved->whole).value.get();
-  if (clock.value > 0) answer.time = sync.clocks / clock.value + sync.launch.value;
+  if (clock.value > 0 && sync.known) answer.time = sync.clocks / clock.value + sync.launch.value;
   return answer;
 }
 

@@ -205,7 +205,7 @@ std::string combine_text(const CombineAnswer& combine) {
   if (combine.steps == 0) return text;
   text += fmt::format("; {} {}{}", combine.by == "launch" ? "one more" : count_text(combine.steps), step,
                       combine.steps == 1 ? "" : (step == "launch" ? "es" : "s"));
-  return combine.time ? text + ", " + time_text(*combine.time) : text;
+  return text + ", " + (combine.time ? time_text(*combine.time) : "of unknown latency");
 }
 
 std::string table_of(const std::vector<LevelAnswer>& levels, bool values, const Style& style) {
@@ -226,7 +226,10 @@ std::string check_text(const CheckAnswer& check, const Style& style) {
   };
   return entry("check", "at " + at, style) + entry("counted", row(check.counted), style) +
          entry("predicted", row(check.predicted), style) +
-         entry("equal", fmt::format("{}; outputs differ by {:.1e} of the largest", check.equal ? "yes" : "NO", check.output_error), style);
+         entry(
+             "equal",
+             fmt::format("{}; outputs differ by {:.1e} of the largest", check.equal ? "yes" : "NO", check.output_error),
+             style);
 }
 
 std::string text_of(const QueryAnswer& answer, const Style& style) {

@@ -49,7 +49,10 @@ Synchronisation synchronisation(const PlacedDiagram& placed, Hertz clock) {
   if (!moved || placed.combine->by == By::adds) return out;
   const std::vector<const Pipe*> pipes = way(placed);
   double latency = 0;
-  for (const Pipe* pipe : pipes) latency += pipe->latency ? pipe->latency->value : 0;
+  for (const Pipe* pipe : pipes) {
+    out.known = out.known && pipe->latency;
+    latency += pipe->latency ? pipe->latency->value : 0;
+  }
   out.steps = placed.combine->steps;
   switch (placed.combine->by) {
     case By::turns: {

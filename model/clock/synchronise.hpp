@@ -11,13 +11,15 @@ struct Synchronisation {
   Count steps;        ///< turns of one chain, barriers that a group passes, or launches
   double clocks = 0;  ///< turns: one chain; barriers: those of one group; launch: what the second moves, its latency
   Seconds launch;     ///< of the second launch
+  bool known = true;  ///< false: the profile leaves out a latency on the way, which counts as 0
 };
 
 /// The pipe over which blocks of a cluster exchange parts; nullptr where they do not.
 [[nodiscard]] const Pipe* exchange_pipe(const PlacedDiagram& placed);
 
-/// Zero where no result has parts, or where they are added without waiting. A turn or a barrier is one signal stored where the parts meet and seen from another block: twice the latency of the
-/// pipes in between; a turn also moves one block's part both ways at a node's rate. Chains of turns run side by side.
+/// Zero where no result has parts, or where they are added without waiting. A turn or a barrier is one signal stored
+/// where the parts meet and seen from another block: twice the latency of the pipes in between; a turn also moves one
+/// block's part both ways at a node's rate. Chains of turns run side by side.
 [[nodiscard]] Synchronisation synchronisation(const PlacedDiagram& placed, Hertz clock);
 
 }  // namespace napkin

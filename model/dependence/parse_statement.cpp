@@ -284,8 +284,9 @@ Statement read_statement(const Nest& nest, const std::string& text, const std::s
 }
 
 Statement parse_statement(const Nest& nest, const std::string& text, const std::string& where) {
-  return read_statement(nest, text, "",
-                        [&where](std::size_t offset) { return Location{where, 1, static_cast<int>(offset) + 1}; });
+  return read_statement(nest, text, "", [&where](std::size_t offset) {
+    return Location{where, 1, static_cast<int>(offset) + 1};
+  });
 }
 
 }  // namespace napkin::dependence

@@ -129,8 +129,8 @@ class Writer {
       OpKind kind = c.kind == Combine::Kind::max ? OpKind::max : OpKind::sum;
       if (c.kind == Combine::Kind::weighted) {
         kind = OpKind::contract;
-        const auto of = std::find_if(weights.begin(), weights.end(),
-                                     [&](const auto& w) { return w.first == c.log_sum_exp; });
+        const auto of =
+            std::find_if(weights.begin(), weights.end(), [&](const auto& w) { return w.first == c.log_sum_exp; });
         inputs.insert(inputs.begin(), of->second);
       }
       const std::string name = from_.diagram.arrays[index(c.array)].name + suffix;
@@ -141,8 +141,8 @@ class Writer {
 
   const Streamed& from_;
   CombineLaunch out_;
-  std::vector<ArrayId> now_;                                  // beside CombineLaunch::whole
-  std::vector<std::optional<AxisId>> axis_of_, parts_of_;     // by AxisId of from_
+  std::vector<ArrayId> now_;                               // beside CombineLaunch::whole
+  std::vector<std::optional<AxisId>> axis_of_, parts_of_;  // by AxisId of from_
 };
 
 }  // namespace
@@ -167,7 +167,8 @@ Transfer combine_transfer(const Streamed& streamed, const Problem& problem, cons
   const auto combine = combine_launch(streamed);
   if (!combine) return {};
   const Problem of = combine_problem(*combine, problem, partition.group);
-  return transfer(combine->streamed, of, make_partition(combine->streamed, of.sizes, {}, combine->streamed.diagram.name));
+  return transfer(combine->streamed, of,
+                  make_partition(combine->streamed, of.sizes, {}, combine->streamed.diagram.name));
 }
 
 }  // namespace napkin

@@ -51,7 +51,8 @@ void Placer::Compiled::check_exchange(const CombineMapping& combine) const {
   }
   for (const std::string& name : combine.values) {
     if (lists(needed, name)) continue;
-    throw Error(combine.location, "combine.values", "'" + name + "' is no part of a result", "[" + joined(needed) + "]");
+    throw Error(combine.location, "combine.values", "'" + name + "' is no part of a result",
+                "[" + joined(needed) + "]");
   }
 }
 

@@ -163,8 +163,8 @@ DType part_type(const PlacedDiagram& placed, ArrayId array) {
   return placed.problem->dtype;
 }
 
-/// The second launch: its own diagram, by the same rule. It reads parts in the type that they were stored in, and stores
-/// results in the question's type; statistics keep theirs.
+/// The second launch: its own diagram, by the same rule. It reads parts in the type that they were stored in, and
+/// stores results in the question's type; statistics keep theirs.
 void add_launch(const PlacedDiagram& placed, CombineMoved& moved) {
   const CombineLaunch& launch = *placed.combine->launch;
   const Diagram& d = launch.streamed.diagram;
@@ -173,7 +173,8 @@ void add_launch(const PlacedDiagram& placed, CombineMoved& moved) {
   const Partition partition = make_partition(launch.streamed, problem.sizes, {}, d.name);
   for (const TransferTerm& term : transfer_terms(launch.streamed)) {
     const auto& ids = term.store ? d.outputs : d.inputs;
-    const ArrayId whole = launch.whole[at(static_cast<int>(std::find(ids.begin(), ids.end(), term.array) - ids.begin()))];
+    const ArrayId whole =
+        launch.whole[at(static_cast<int>(std::find(ids.begin(), ids.end(), term.array) - ids.begin()))];
     const bool statistic = first.operations[at(*first.producer(whole))].outputs[0] != whole;
     const DType type = term.store && !statistic ? placed.problem->dtype : part_type(placed, whole);
     const Count values = transfer_of(launch.streamed, term, problem, partition).value;

@@ -267,7 +267,7 @@ void add_combine(std::vector<TileRule>& rules, const Streamed& streamed, const M
   rules.push_back({in_cluster ? "parts" : "resident blocks", knobs, [cuts, most](const Tile& tile) {
                      Count groups = 1;
                      for (const Cut& cut : cuts)
-                       groups *= ceil_div(cut.size, std::max(cut.extent.in(tile) * cut.nodes.in(tile), Count(1)));
+                       groups *= ceil_div(cut.size, std::max(cut.extent.in(tile)*cut.nodes.in(tile), Count(1)));
                      return compare(Relation::Kind::at_most, groups, most);
                    }});
 }

@@ -61,8 +61,9 @@ TEST_CASE("query --check --json: the keys, and numbers that are there") {
 }
 
 TEST_CASE("query --check of a split: the combine's counts too") {
-  const Json check = answer("query attention --gpu h200-sxm --shape h=2,q=128,x=4096,d=64 --kernel flash_decoding"
-                            " --tile q=64,x=64,shared.x=1024 --check")["check"];
+  const Json check = answer(
+      "query attention --gpu h200-sxm --shape h=2,q=128,x=4096,d=64 --kernel flash_decoding"
+      " --tile q=64,x=64,shared.x=1024 --check")["check"];
   CHECK(check["equal"] == true);
   const std::int64_t rows = check["shape"]["h"].get<std::int64_t>() * check["shape"]["q"].get<std::int64_t>();
   const std::int64_t x = check["shape"]["x"], part = check["tile"]["x.part"], d = check["shape"]["dv"];
@@ -93,7 +94,8 @@ outputs: [R]
   CHECK(has(run.out, "counted"));
   CHECK(has(run.out, "predicted"));
   CHECK(has(run.out, "equal      NO"));
-  const auto json = napkin({"query", path, "--memory", "100", "--shape", "q=50,x=400", "--tile", "x=7", "--check", "--json"});
+  const auto json =
+      napkin({"query", path, "--memory", "100", "--shape", "q=50,x=400", "--tile", "x=7", "--check", "--json"});
   CHECK(json.code == 1);
   CHECK(json.json()["check"]["equal"] == false);
 }
@@ -155,7 +157,8 @@ TEST_CASE("derive --dump: the online softmax, tile by tile, is the one of the te
     for (std::int64_t chunk = 0; chunk < 3; ++chunk) {
       const std::int64_t keys = chunk < 2 ? 2 : 1;
       const std::string when = "i" + std::to_string(chunk);
-      const Npy s = at("S", when), p = at("P", when), delta = at("delta", when), m = at("mu", when), sum = at("z", when);
+      const Npy s = at("S", when), p = at("P", when), delta = at("delta", when), m = at("mu", when),
+                sum = at("z", when);
       CHECK(s.shape == std::vector<std::int64_t>{1, 1, 1, rows, keys});
       CHECK(p.shape == s.shape);
       CHECK(m.shape == std::vector<std::int64_t>{1, 1, 1, rows});
@@ -176,7 +179,8 @@ TEST_CASE("derive --dump: the online softmax, tile by tile, is the one of the te
       }
     }
     const Npy last = at("O", "i2"), whole = at("O", "tail");
-    for (std::size_t i = 0; i < whole.data.size(); ++i) CHECK(whole.data[i] == doctest::Approx(last.data[i] / z[i / 2]));
+    for (std::size_t i = 0; i < whole.data.size(); ++i)
+      CHECK(whole.data[i] == doctest::Approx(last.data[i] / z[i / 2]));
   }
 }
 
@@ -184,10 +188,12 @@ TEST_CASE("derive --dump --at: that intermediate alone, also of a split kernel's
   const Folder folder;
   REQUIRE(napkin("derive attention" + small + "--at mu --dump " + (folder / "mu")).code == 0);
   CHECK(files_in(folder / "mu") == std::vector<std::string>{"mu.g0_0_0_0.i0.npy", "mu.g0_0_0_0.i1.npy",
-                                                             "mu.g0_0_0_0.i2.npy", "mu.g0_0_0_1.i0.npy",
-                                                             "mu.g0_0_0_1.i1.npy", "mu.g0_0_0_1.i2.npy"});
-  const auto split = napkin("derive attention --gpu h200-sxm --kernel flash_decoding --shape q=64,x=256,d=64"
-                            " --tile q=64,x=64,shared.x=128 --at lse_P --dump " + (folder / "lse"));
+                                                            "mu.g0_0_0_0.i2.npy", "mu.g0_0_0_1.i0.npy",
+                                                            "mu.g0_0_0_1.i1.npy", "mu.g0_0_0_1.i2.npy"});
+  const auto split = napkin(
+      "derive attention --gpu h200-sxm --kernel flash_decoding --shape q=64,x=256,d=64"
+      " --tile q=64,x=64,shared.x=128 --at lse_P --dump " +
+      (folder / "lse"));
   CAPTURE(split.err);
   REQUIRE(split.code == 0);
   for (const std::string& name : files_in(folder / "lse")) CHECK(npy(folder / ("lse/" + name)).shape.back() == 64);
@@ -215,15 +221,15 @@ TEST_CASE("derive --dump: what cannot be is said in a line, exit 2, and leaves n
 TEST_CASE("deps: the nest of seeds 000, corrected, and as it was printed") {
   const auto right = napkin("deps --nest attention");
   CHECK(right.code == 0);
-  for (const char* part : {"{S3, S6, S12}", "{S4, S7, S13}", "{S8, S10, S11}", "parallel  0 in every vector",
-                           "S12   S3   RAW   m[i]"}) {
+  for (const char* part :
+       {"{S3, S6, S12}", "{S4, S7, S13}", "{S8, S10, S11}", "parallel  0 in every vector", "S12   S3   RAW   m[i]"}) {
     CHECK_MESSAGE(has(right.out, part), part);
   }
   CHECK_FALSE(has(right.out, "defects"));
   const auto wrong = napkin("deps --nest attention_listing");
   CHECK(wrong.code == 0);
-  for (const char* part : {"loop d is claimed parallel", "l differs from attention_reference", "privatise:",
-                           "hoist out of d (changes the result)", "becomes (0, -, +)"}) {
+  for (const char* part : {"loop d is claimed parallel", "l differs from attention_reference",
+                           "privatise:", "hoist out of d (changes the result)", "becomes (0, -, +)"}) {
     CHECK_MESSAGE(has(wrong.out, part), part);
   }
   CHECK(has(napkin("deps --nest skewed").out, "j i: S1 -> S1 RAW A[i,j]: (1, -1) becomes (-1, 1)"));
@@ -307,7 +313,8 @@ TEST_CASE("three ways to share a result among blocks, and a second launch: their
                          Way{"flash_decoding", "launch", "device", 1, 65 * row, 65 * row + rows * (64 * 2 + 4)}}) {
     const std::string kernel = way.kernel;
     CAPTURE(kernel);
-    const Json json = answer("query" + question + (kernel == "split_keys_cluster" ? ",cluster=4" : "") + " --kernel " + kernel);
+    const Json json =
+        answer("query" + question + (kernel == "split_keys_cluster" ? ",cluster=4" : "") + " --kernel " + kernel);
     CHECK(json["legal"] == true);
     const Json combine = json["combine"];
     CHECK(keys_of(combine) == Keys{"by", "at", "parts", "steps", "load", "store", "time"});
@@ -336,14 +343,23 @@ TEST_CASE("three ways to share a result among blocks, and a second launch: their
   CHECK(has(napkin("list kernels").out, "turns in l2"));
 }
 
+TEST_CASE("a profile without latencies has no time to wait, rather than none to lose") {
+  const std::string question =
+      "query attention --gpu rtx-3090 --shape h=2,q=128,x=4096,d=64 --tile q=64,x=64,shared.x=1024"
+      " --kernel split_keys_grid_sync";
+  CHECK(answer(question)["combine"]["time"].is_null());
+  CHECK(has(napkin(question).out, "3 barriers, of unknown latency"));
+}
+
 TEST_CASE("what the ways demand is a violation, and a machine without clusters is an error") {
   const std::string at = " --shape h=16,q=4096,x=4096,d=64 --tile q=64,x=64,shared.x=1024 --kernel ";
   const Json grid = answer("query attention --gpu h200-sxm" + at + "split_keys_grid_sync");
   CHECK(grid["legal"] == false);
   CHECK(grid["violations"][0]["constraint"] == "resident blocks");
   CHECK(grid["violations"][0]["needed"] == 16 * 64 * 4);
-  const Json cluster = answer("query attention --gpu h200-sxm --shape q=64,x=4096,d=64"
-                              " --tile q=64,x=64,shared.x=1024,cluster=2 --kernel split_keys_cluster");
+  const Json cluster = answer(
+      "query attention --gpu h200-sxm --shape q=64,x=4096,d=64"
+      " --tile q=64,x=64,shared.x=1024,cluster=2 --kernel split_keys_cluster");
   CHECK(cluster["violations"][0]["constraint"] == "parts");
   check_refused(napkin("query attention --gpu a100-sxm-80" + at + "split_keys_cluster"), "has no level 'cluster'");
 }

@@ -106,11 +106,12 @@ TEST_CASE("rows that no part sees: output 0, log-sum-exp -infinity, and no NaN")
   }
 }
 
-// The three ways of seeds 000, and flash-decoding: what their authors would count --------------------------------------
+// The three ways of seeds 000, and flash-decoding: what their authors would count
+// --------------------------------------
 
 struct Question {
-  i64 h, g, q, x, d, dv;       // sizes
-  i64 rows, chunk, part;       // tile
+  i64 h, g, q, x, d, dv;  // sizes
+  i64 rows, chunk, part;  // tile
   [[nodiscard]] i64 parts() const { return up(x, part); }
   [[nodiscard]] i64 all_rows() const { return h * g * q; }
   /// Bytes that all blocks read of Q, K and V in 16 bits: Q once a part, K and V once for each block of queries of each
@@ -120,15 +121,16 @@ struct Question {
 
 Question random_question(std::mt19937& random) {
   const auto pick = [&](i64 low, i64 high) { return std::uniform_int_distribution<i64>(low, high)(random); };
-  return {pick(1, 3), pick(1, 3), pick(1, 90), pick(1, 300), pick(1, 40), pick(1, 40), pick(1, 70), pick(1, 20),
-          pick(20, 120)};
+  return {pick(1, 3),  pick(1, 3),  pick(1, 90), pick(1, 300), pick(1, 40),
+          pick(1, 40), pick(1, 70), pick(1, 20), pick(20, 120)};
 }
 
 struct Placed {
   Mapped mapped;
   PlacedDiagram placed;
   Placed(const char* kernel, const Question& k, i64 cluster = 0)
-      : mapped("attention", kernel, "h200-sxm", {{"h", k.h}, {"g", k.g}, {"q", k.q}, {"x", k.x}, {"d", k.d}, {"dv", k.dv}}),
+      : mapped("attention", kernel, "h200-sxm",
+               {{"h", k.h}, {"g", k.g}, {"q", k.q}, {"x", k.x}, {"d", k.d}, {"dv", k.dv}}),
         placed(mapped.place(tile(k, cluster))) {}
   static Text tile(const Question& k, i64 cluster) {
     Text text = {{"q", std::to_string(k.rows)}, {"x", std::to_string(k.chunk)}, {"shared.x", std::to_string(k.part)}};
@@ -165,7 +167,8 @@ TEST_CASE("ordered atomics: m, l and O are read and written again for every bloc
     const Synchronisation sync = synchronisation(p.placed, one_clock);
     CHECK(sync.steps == k.parts());
     const double blocks = static_cast<double>(k.h * k.g * up(k.q, k.rows) * k.parts());
-    const double moving = 2.0 * static_cast<double>(state) / blocks / p.mapped.machine.find_pipe("l2")->per_node_clock.best().value;
+    const double moving =
+        2.0 * static_cast<double>(state) / blocks / p.mapped.machine.find_pipe("l2")->per_node_clock.best().value;
     CHECK(sync.clocks == doctest::Approx(static_cast<double>(k.parts()) * (2 * p.latency("l2") + moving)));
   }
 }
@@ -221,8 +224,8 @@ TEST_CASE("flash-decoding: parts and log-sum-exps to device memory, read once by
     CHECK(moved.loaded.value == parts);
     CHECK(moved.whole.value == 2 * k.all_rows() * k.dv + 4 * k.all_rows());
     // The interpreter's combine, in values: all parts are fp32.
-    Partition partition = make_partition(p.mapped.streamed, p.mapped.problem.sizes,
-                                         {{"q", k.rows}, {"x", k.part}}, "tile");
+    Partition partition =
+        make_partition(p.mapped.streamed, p.mapped.problem.sizes, {{"q", k.rows}, {"x", k.part}}, "tile");
     if (round % 5 != 0) continue;  // a run is slow
     partition.chunk = k.chunk;
     const Tensors inputs = random_inputs(p.mapped.streamed.diagram, p.mapped.problem.sizes, 1);
