@@ -114,6 +114,18 @@ TEST_CASE("a row has exactly the keys of the design") {
   CHECK(row["date"].get<std::string>().size() == 20);
 }
 
+TEST_CASE("every bundled kernel is measured the same way") {
+  for (const auto& [line, kernel] : std::vector<std::pair<std::string, std::string>>{
+           {"validate attention --kernel attention_sm80 --shape h=2,q=512,x=1,d=128 --json", "attention_sm80"},
+           {"validate matmul --shape a=300,b=64,c=136 --json", "matmul_sm90"}}) {
+    const auto run = fake().napkin(line);
+    REQUIRE_MESSAGE(run.code == 0, run.err);
+    CHECK(run.json()["kernel"] == kernel);
+    CHECK(run.json()["measured"]["max_error"] == 0);
+    CHECK(fake().napkin(line, {"FAKE_CUDA_WRONG=1"}).code == 1);
+  }
+}
+
 TEST_CASE("several shapes, masks and given tiles") {
   const Folder folder;
   const std::string out = folder / "rows.jsonl";
