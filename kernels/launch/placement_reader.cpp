@@ -20,8 +20,11 @@ int PlacementReader::size(std::string_view axis) const {
 int PlacementReader::knob(std::string_view name) const { return to_int(value_of(*placed_.mapping, placed_.tile, name), std::string(name)); }
 
 std::string_view PlacementReader::word(std::string_view name) const {
-  const auto& knobs = placed_.mapping->knobs;
-  return knobs[static_cast<std::size_t>(*placed_.mapping->find_knob(name))].words[static_cast<std::size_t>(knob(name))];
+  const auto id = placed_.mapping->find_knob(name);
+  const auto value = static_cast<std::size_t>(knob(name));
+  const auto& words = placed_.mapping->knobs[static_cast<std::size_t>(*id)].words;
+  require(value < words.size(), placed_.mapping->name, "knob '" + std::string(name) + "' is none of words", "the bundled mapping");
+  return words[value];
 }
 
 const Slot* PlacementReader::find(std::string_view variable) const {

@@ -6,42 +6,16 @@
 #include <set>
 
 #include "tests/golden/cli.hpp"
+#include "tests/golden/fake_cuda.hpp"
 
 namespace {
 
+using cli::fake;
 using cli::Folder;
 using cli::Json;
 using cli::keys_of;
 using cli::words_of;
 using Keys = std::vector<std::string>;
-
-/// The fake driver and compiler in a folder of their own, built once.
-class FakeCuda {
- public:
-  FakeCuda() {
-    const std::string lib = folder_ / "lib64";
-    std::filesystem::create_directory(lib);
-    const std::string driver = lib + "/libcuda.so.1";
-    const auto run = cli::run_program({NAPKIN_CXX, "-std=c++20", "-shared", "-fPIC", "-o", driver,
-                                       NAPKIN_SOURCE_DIR "/tests/golden/fake_cuda/fake_cuda.cpp"});
-    REQUIRE_MESSAGE(run.code == 0, run.err);
-    std::filesystem::copy_file(driver, lib + "/libnvrtc.so.13");
-  }
-  [[nodiscard]] cli::Run napkin(const std::string& line, std::vector<std::string> more = {}) const {
-    more.push_back("LD_LIBRARY_PATH=" + (folder_ / "lib64"));
-    more.push_back("CUDA_HOME=" + (folder_ / ""));
-    more.push_back("XDG_CACHE_HOME=" + (folder_ / "cache"));
-    return cli::napkin(words_of(line), std::move(more));
-  }
-
- private:
-  Folder folder_;
-};
-
-const FakeCuda& fake() {
-  static const FakeCuda cuda;
-  return cuda;
-}
 
 /// Each row sees one key, of which all values are 0: the fake's output is right.
 const std::string shape = " --kernel attention_sm90 --shape h=2,q=512,x=1,d=128 ";
