@@ -10,7 +10,7 @@
 //   const napkin::SelectAnswer answer = napkin::select(ask);
 //   for (const auto& knob : answer.head.tile) ...
 //
-// Bad input throws napkin::Error: where, what, and what would be right. What CUDA lacks or refuses here (no GPU, no
+// To compute attention or a product on the GPU here: call.hpp. Bad input throws napkin::Error: where, what, and what would be right. What CUDA lacks or refuses here (no GPU, no
 // NVRTC) throws napkin::CudaFailure.
 
 #include <cstdint>
@@ -20,6 +20,7 @@
 
 #include "apps/library/answer.hpp"
 #include "apps/library/arguments.hpp"
+#include "apps/library/call.hpp"
 #include "model/base/error.hpp"
 
 namespace napkin {

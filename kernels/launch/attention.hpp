@@ -35,4 +35,7 @@ struct AttentionCall {
 /// The same of attention_sm80, for the architecture of the placement's machine.
 [[nodiscard]] LaunchPlan attention_sm80_plan(const PlacedDiagram& placed, const AttentionCall& call, const LaunchDevice& device);
 
+/// The one of the two whose mapping it is. Throws Error where it is neither's.
+[[nodiscard]] LaunchPlan attention_plan(const PlacedDiagram& placed, const AttentionCall& call, const LaunchDevice& device);
+
 }  // namespace napkin

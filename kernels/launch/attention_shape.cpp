@@ -67,6 +67,10 @@ double softmax_scale(const AttentionCall& call, const PlacementReader& read) {
   return scale;
 }
 
+LaunchPlan attention_plan(const PlacedDiagram& placed, const AttentionCall& call, const LaunchDevice& device) {
+  return placed.mapping->name == "attention_sm80" ? attention_sm80_plan(placed, call, device) : attention_sm90_plan(placed, call, device);
+}
+
 void check_packing(const AttentionCall& call, std::string_view kernel) {
   require(!call.packed() || (call.x_starts != 0 && call.q_rows > 0 && call.x_rows > 0), kernel, "packed sequences need both starts and rows",
           "q_starts, x_starts, q_rows and x_rows");
