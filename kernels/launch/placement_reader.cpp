@@ -7,8 +7,6 @@
 namespace napkin {
 namespace {
 
-constexpr int most_registers = 240;
-
 std::uint64_t whole(std::int64_t value) { return static_cast<std::uint64_t>(value); }
 
 }  // namespace
@@ -50,7 +48,7 @@ int PlacementReader::end() const {
 int PlacementReader::registers(std::string_view agent) const {
   for (const PlacedAgent& a : placed_.agents) {
     if (placed_.mapping->agents[static_cast<std::size_t>(a.mapping)].name == agent && a.registers) {
-      return std::min(to_int(*a.registers, "registers"), most_registers);
+      return to_int(*a.registers, "registers");
     }
   }
   throw Error(placed_.mapping->name, "sets no registers of agent '" + std::string(agent) + "'");

@@ -25,7 +25,7 @@ class PlacementReader {
   [[nodiscard]] int offset(std::string_view variable) const;
   /// Behind the last variable: where barriers lie.
   [[nodiscard]] int end() const;
-  /// A thread of that agent, as the mapping sets it; at most the 240 that setmaxnreg leaves beside a producer.
+  /// A thread of that agent, as the mapping sets it. Throws Error where it does not.
   [[nodiscard]] int registers(std::string_view agent) const;
   [[nodiscard]] int shared_total() const { return to_int(plan_.shared_total.value, "shared memory"); }
   [[nodiscard]] const Plan& resources() const { return plan_; }

@@ -208,6 +208,11 @@ TEST_CASE("variants compile without spills and without serialised instructions")
       {64, {{"q", "192"}, {"x", "128"}, {"warpgroups", "3"}}, {}},
       {64, {{"q", "128"}, {"x", "112"}, {"warpgroups", "2"}}, {Mask::Kind::window, 100, 0}},
       {64, {{"q", "64"}, {"x", "128"}, {"warpgroups", "1"}, {"pingpong", "off"}}, {}},
+      // The producer has 24 registers, whatever the rings' lengths.
+      {64, {{"q", "128"}, {"x", "128"}, {"warpgroups", "2"}, {"stages", "1"}, {"order", "longest_first"}}, {Mask::Kind::causal, 0, 0}},
+      {64, {{"q", "128"}, {"x", "128"}, {"warpgroups", "2"}, {"stages", "3"}, {"order", "persistent"}}, {Mask::Kind::causal, 0, 0}},
+      // At the limit, with the most masking.
+      {64, {{"q", "192"}, {"x", "128"}, {"warpgroups", "3"}}, {Mask::Kind::window, 100, 0}},
       {256, {{"q", "128"}, {"x", "80"}, {"warpgroups", "2"}, {"pingpong", "off"}}, {}},
       {96, {{"q", "16"}, {"g", "8"}, {"x", "128"}, {"warpgroups", "2"}, {"overlap", "off"}}, {}},
   };

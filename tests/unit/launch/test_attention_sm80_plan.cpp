@@ -186,6 +186,9 @@ TEST_CASE("Ampere variants compile without spills") {
       {128, {{"q", "128"}, {"x", "64"}, {"warps", "8"}}, {}},
       {64, {{"q", "128"}, {"x", "64"}, {"warps", "4"}, {"stages", "2"}}, causal},
       {64, {{"q", "64"}, {"x", "64"}, {"warps", "4"}, {"q_in", "registers"}, {"order", "longest_first"}}, causal},
+      {96, {{"q", "64"}, {"x", "48"}, {"warps", "4"}, {"swizzle", "off"}, {"rescale", "always"}}, {Mask::Kind::window, 100, 0}},
+      {64, {{"q", "96"}, {"x", "32"}, {"warps", "2"}, {"swizzle", "off"}, {"rescale", "always"}}, causal},
+      {128, {{"q", "128"}, {"x", "64"}, {"warps", "4"}}, causal},
       {256, {{"q", "64"}, {"x", "32"}, {"warps", "4"}}, {}},
   };
   for (const Variant& variant : variants) {
