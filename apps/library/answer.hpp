@@ -115,6 +115,22 @@ struct CombineAnswer {
   std::optional<double> time;  ///< what the waiting adds to the prediction, of one wave; none: latencies unknown
 };
 
+/// What one block takes: the compiler's numbers, or the plan's.
+struct BlockAnswer {
+  std::int64_t registers_per_thread = 0;  ///< at launch
+  std::int64_t shared_memory = 0;
+  std::int64_t blocks_per_sm = 0;
+  std::string limited_by;
+};
+
+/// The kernel compiled with the tile, beside what the plan says of it.
+struct CompiledAnswer {
+  BlockAnswer compiled, planned;
+  std::int64_t static_shared_memory = 0;            ///< part of compiled.shared_memory
+  std::int64_t spill_stores = 0, spill_loads = 0;   ///< bytes a thread
+  std::string objection;                            ///< spills, or instructions that the compiler serialised; empty: none
+};
+
 struct QueryAnswer {
   Head head;
   bool legal = true;
@@ -126,6 +142,7 @@ struct QueryAnswer {
   std::optional<PredictedAnswer> predicted;  ///< none on the abstract machine
   std::optional<CombineAnswer> combine;      ///< where results have parts
   std::optional<CheckAnswer> check;          ///< where it was asked for
+  std::optional<CompiledAnswer> compiled;    ///< likewise
 };
 
 struct AlternativeAnswer {

@@ -4,6 +4,7 @@
 #include <cctype>
 #include <sstream>
 
+#include "kernels/jit/failure.hpp"
 #include "model/base/error.hpp"
 #include "model/machine/load.hpp"
 
@@ -50,6 +51,14 @@ std::string profile_of(const DeviceProperties& device) {
                 "the nearest of " + joined(builtin_machines()) + ", or a path to a profile of your own");
   }
   return best;
+}
+
+std::string profile_here() {
+  try {
+    return profile_of(Device().properties());
+  } catch (const CudaFailure& failure) {
+    throw CudaFailure(std::string("--gpu: no GPU here: ") + failure.what() + ": name one (napkin list gpus)");
+  }
 }
 
 }  // namespace napkin

@@ -10,5 +10,7 @@ namespace napkin {
 /// The built-in profile of that GPU: equal architecture and SMs, and the name that says so. Throws Error at --gpu where
 /// none is.
 [[nodiscard]] std::string profile_of(const DeviceProperties& device);
+/// The same of the first GPU of this machine. Throws CudaFailure where there is none.
+[[nodiscard]] std::string profile_here();
 
 }  // namespace napkin

@@ -10,7 +10,8 @@
 //   const napkin::SelectAnswer answer = napkin::select(ask);
 //   for (const auto& knob : answer.head.tile) ...
 //
-// Bad input throws napkin::Error: where, what, and what would be right.
+// To compute attention or a product on the GPU here: call.hpp. Bad input throws napkin::Error: where, what, and what would be right. What CUDA lacks or refuses here (no GPU, no
+// NVRTC) throws napkin::CudaFailure.
 
 #include <cstdint>
 #include <functional>
@@ -19,6 +20,7 @@
 
 #include "apps/library/answer.hpp"
 #include "apps/library/arguments.hpp"
+#include "apps/library/call.hpp"
 #include "model/base/error.hpp"
 
 namespace napkin {
@@ -26,15 +28,16 @@ namespace napkin {
 /// One question. Names are those of the command line (design section 5).
 struct Ask {
   std::string algorithm;               ///< a built-in name, or a path to a diagram
-  std::string gpu;                     ///< a profile's name or path; empty where `memory` is set
+  std::string gpu;                     ///< a profile's name or path, or "here"; empty where `memory` is set
   std::optional<std::int64_t> memory;  ///< the abstract two-level machine with so many values
   NamedSizes shape;                    ///< axis sizes; defaults are filled in
   std::string dtype;                   ///< empty: bf16
   Mask mask;
   std::string kernel;  ///< a mapping's name or path; empty: the best that runs there
   TileText tile;       ///< knobs that are fixed; the rest is chosen
-  bool check = false;  ///< query: also run the streamed program at a scaled-down shape and count
+  bool check = false;    ///< query: also run the streamed program at a scaled-down shape and count
   std::function<void(std::int64_t done, std::int64_t total)> progress;  ///< of that run: groups done, of so many
+  bool compile = false;  ///< query: also compile the kernel with that tile; needs NVRTC and no GPU
 };
 
 /// What the tile moves and holds at each level, how long it takes, and what limits it. Any valid input is answered,

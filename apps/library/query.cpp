@@ -1,5 +1,6 @@
 #include "apps/library/check.hpp"
 #include "apps/library/choose.hpp"
+#include "apps/library/compiled.hpp"
 #include "apps/library/measure.hpp"
 #include "apps/library/napkin.hpp"
 #include "apps/library/optimum.hpp"
@@ -42,6 +43,7 @@ QueryAnswer answer_of(const Subject& subject, const Layout& layout, const Tile& 
   if (subject.abstract()) judge_abstract(answer);
   add_optimum(subject, layout, placement.placed, answer);
   if (subject.ask.check) answer.check = check_of(subject, layout, placement.placed);
+  if (subject.ask.compile) answer.compiled = compiled_of(placement);
   return answer;
 }
 
@@ -51,6 +53,7 @@ QueryAnswer query(const Ask& ask) {
   const Subject subject = load_subject(ask);
   return at_shape([&] {
     const Layouts layouts = layouts_of(subject);
+    if (ask.compile) check_compilable(subject, layouts);
     const Chosen chosen = choose_tile(subject, layouts);
     return answer_of(subject, *chosen.layout, chosen.tile);
   });

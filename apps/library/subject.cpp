@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "apps/library/here.hpp"
 #include "model/diagram/library.hpp"
 #include "model/diagram/text.hpp"
 #include "model/fusion/derive.hpp"
@@ -20,12 +21,8 @@ Machine machine_of(const Ask& ask) {
       throw Error("--dtype", "has no meaning with --memory", "leave it out: the abstract machine counts values");
     return abstract_machine(Count(*ask.memory));
   }
-  if (ask.gpu == "here") {
-    throw Error("--gpu", "'here' needs CUDA, which this program was built without",
-                "name the GPU: " + joined(builtin_machines()));
-  }
-  if (ask.gpu.empty()) throw Error("--gpu", "is missing", "a profile's name or a path to a YAML file");
-  return load_machine(ask.gpu, "--gpu");
+  if (ask.gpu.empty()) throw Error("--gpu", "is missing", "a profile's name or a path to a YAML file, or here");
+  return load_machine(ask.gpu == "here" ? profile_here() : ask.gpu, "--gpu");
 }
 
 /// A window beyond the array sees no more than the array: cut, so that sums of its ends cannot overflow.

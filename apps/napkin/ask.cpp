@@ -26,7 +26,7 @@ Option algorithm_operand() {
   return {"ALGORITHM", "", "a built-in name (napkin list algorithms) or a path to a diagram's YAML"};
 }
 
-Option gpu_option() { return {"--gpu", "G", "a profile's name (napkin list gpus) or a path to a profile's YAML"}; }
+Option gpu_option() { return {"--gpu", "G", "a profile's name (napkin list gpus), a path to a profile's YAML, or here: the GPU in this machine"}; }
 
 Option memory_option() {
   return {"--memory", "VALUES",

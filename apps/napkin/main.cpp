@@ -12,6 +12,7 @@
 
 #include "apps/library/arguments.hpp"
 #include "apps/napkin/command.hpp"
+#include "kernels/jit/failure.hpp"
 #include "model/base/error.hpp"
 
 namespace {
@@ -75,6 +76,9 @@ int main(int argc, char** argv) {
     return print(run({argv + 1, argv + (argc > 0 ? argc : 1)}));
   } catch (const Error& error) {
     return complain(error.what());
+  } catch (const napkin::CudaFailure& failure) {  // nothing is wrong with the question: it cannot be answered here
+    complain(failure.what());
+    return 1;
   } catch (const std::bad_alloc&) {
     return complain("napkin: this needs more memory than there is: use smaller sizes");
   } catch (const std::exception& error) {

@@ -15,6 +15,7 @@ Reply run(const Arguments& arguments, const report::Style& style) {
   ask.check = arguments.has("--check");
   Progress progress;
   if (ask.check) ask.progress = following(progress, "groups run");
+  ask.compile = arguments.has("--compile");
   const QueryAnswer answer = query(ask);
   const int code = answer.check && !answer.check->equal ? 1 : 0;
   if (arguments.has("--json")) return {report::line_of(report::json_of(answer)), "", code};
@@ -25,13 +26,17 @@ Option check_option() {
   return {"--check", "", "also run the streamed program at a scaled-down shape: what it counts beside what was predicted"};
 }
 
+Option compile_option() {
+  return {"--compile", "", "also compile the kernel with that tile: registers, spills and occupancy beside the plan's (needs NVRTC, no GPU)"};
+}
+
 }  // namespace
 
 Command query_command() {
   return {
       "query", "what a tile moves and holds at each memory level, how long it takes, and what limits it",
       algorithm_operand(),
-      options({{gpu_option(), memory_option()}, problem_options(), {kernel_option(), tile_option(), check_option(), json_option()}}),
+      options({{gpu_option(), memory_option()}, problem_options(), {kernel_option(), tile_option(), check_option(), compile_option(), json_option()}}),
       run};
 }
 

@@ -145,6 +145,22 @@ Json json_of(const CheckAnswer& check) {
   return json;
 }
 
+Json json_of(const BlockAnswer& block) {
+  return {{"registers_per_thread", block.registers_per_thread},
+          {"shared_memory", block.shared_memory},
+          {"occupancy", {{"blocks_per_sm", block.blocks_per_sm}, {"limited_by", block.limited_by}}}};
+}
+
+Json json_of(const CompiledAnswer& answer) {
+  Json json = json_of(answer.compiled);
+  json["static_shared_memory"] = answer.static_shared_memory;
+  json["spill_stores"] = answer.spill_stores;
+  json["spill_loads"] = answer.spill_loads;
+  json["objection"] = answer.objection.empty() ? Json(nullptr) : Json(answer.objection);
+  json["planned"] = json_of(answer.planned);
+  return json;
+}
+
 }  // namespace
 
 Json json_of(const QueryAnswer& answer) {
@@ -160,6 +176,7 @@ Json json_of(const QueryAnswer& answer) {
   if (answer.predicted) json["predicted"] = json_of(*answer.predicted);
   if (answer.combine) json["combine"] = json_of(*answer.combine);
   if (answer.check) json["check"] = json_of(*answer.check);
+  if (answer.compiled) json["compiled"] = json_of(*answer.compiled);
   return json;
 }
 

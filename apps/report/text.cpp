@@ -148,6 +148,19 @@ std::string combine_entry(const CombineAnswer& combine, const Style& style) {
   return entry("combine", combine_text(combine), style);
 }
 
+std::string block_text(const BlockAnswer& block) {
+  return fmt::format("{} registers a thread at launch, {} of shared memory; {} block{} an SM{}{}", block.registers_per_thread,
+                     memory_text(block.shared_memory), block.blocks_per_sm, block.blocks_per_sm == 1 ? "" : "s",
+                     block.limited_by.empty() ? "" : ", limited by ", block.limited_by);
+}
+
+std::string compiled_text(const CompiledAnswer& answer, const Style& style) {
+  std::string text = block_text(answer.compiled);
+  text += answer.objection.empty() ? "; no spills" : "; " + answer.objection;
+  if (answer.static_shared_memory > 0) text += "; " + memory_text(answer.static_shared_memory) + " of the shared memory is static";
+  return entry("compiled", text, style) + entry("planned", block_text(answer.planned), style);
+}
+
 std::string occupancy_text(const OccupancyAnswer& fit) {
   return fmt::format("{} of {} shared memory, {} of {} registers a thread; {} block{} an SM, limited by {}",
                      memory_text(fit.shared_memory), memory_text(fit.shared_memory_limit), fit.registers_per_thread,
@@ -248,6 +261,7 @@ std::string text_of(const QueryAnswer& answer, const Style& style) {
   text += formula_text(answer.formula, style);
   if (answer.optimum) text += optimum_text(answer, values, style);
   if (answer.check) text += "\n" + check_text(*answer.check, style);
+  if (answer.compiled) text += "\n" + compiled_text(*answer.compiled, style);
   return text;
 }
 

@@ -148,6 +148,8 @@ struct Attention {
       int row = tile.x_row + (tile.last - 1) * C.x;
       load_k(tile, row, ring);
       for (; row > first; row -= C.x) {
+        // Hides how often, which no pragma does: unrolled, the loop would spill the producer's few registers.
+        asm volatile("" : "+r"(row));
         Ring<C.stages> next = ring;
         next.advance();
         load_k(tile, row - C.x, next);
@@ -231,13 +233,12 @@ struct Attention {
 #pragma unroll
       for (int r = 0; r < 2; ++r) {
         const Span seen = seen_by<C.mask>(arguments.shape, tile, tile.q_first + static_cast<int>(row + 8 * r) / C.g);
-        const int first = seen.first - n * C.x, last = seen.last - n * C.x;
+        const int own = n * C.x + static_cast<int>(lane % 4) * 2, first = seen.first - own, last = seen.last - own;
 #pragma unroll
         for (int i = 0; i < scores / 4; ++i) {
 #pragma unroll
           for (int e = 0; e < 2; ++e) {
-            const int column = 8 * i + static_cast<int>(lane % 4) * 2 + e;
-            if (column < first || column >= last) s[4 * i + 2 * r + e] = -infinity;
+            if (8 * i + e >= last || (C.mask == MaskKind::window && 8 * i + e < first)) s[4 * i + 2 * r + e] = -infinity;
           }
         }
       }

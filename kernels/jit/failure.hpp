@@ -12,4 +12,10 @@ class CudaFailure : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+/// The compiler did what it was asked, and the kernel would not be what its mapping says: it spills, or wgmma was serialised.
+class CompilerObjection : public CudaFailure {
+ public:
+  using CudaFailure::CudaFailure;
+};
+
 }  // namespace napkin

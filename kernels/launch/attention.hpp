@@ -32,5 +32,10 @@ struct AttentionCall {
 /// The kernel of the mapping attention_sm90 for this placement. Throws Error where the tile or an array is none that it
 /// takes (violations() of solver/space says so of tiles beforehand), Overflow for sizes beyond its integers.
 [[nodiscard]] LaunchPlan attention_sm90_plan(const PlacedDiagram& placed, const AttentionCall& call, const LaunchDevice& device);
+/// The same of attention_sm80, for the architecture of the placement's machine.
+[[nodiscard]] LaunchPlan attention_sm80_plan(const PlacedDiagram& placed, const AttentionCall& call, const LaunchDevice& device);
+
+/// The one of the two whose mapping it is. Throws Error where it is neither's.
+[[nodiscard]] LaunchPlan attention_plan(const PlacedDiagram& placed, const AttentionCall& call, const LaunchDevice& device);
 
 }  // namespace napkin

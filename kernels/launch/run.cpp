@@ -13,7 +13,7 @@ Compilation compile(const LaunchPlan& plan, const Environment& environment, Obje
   const CompileRequest request{kernel_source(plan.source), plan.expression, plan.architecture, {}};
   Compilation out = compile_cached(*compiler, KernelCache(environment.cache), request);
   if (objections == Objections::refuse && !out.kernel.report.clean()) {
-    throw CudaFailure(plan.expression + ": " + out.kernel.report.objection());
+    throw CompilerObjection(plan.expression + ": " + out.kernel.report.objection());
   }
   return out;
 }

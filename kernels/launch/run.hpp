@@ -43,7 +43,7 @@ class ReadyLaunch {
 };
 
 /// Compiles without a GPU. Throws CudaFailure where there is no NVRTC, where the kernel does not compile, and where the
-/// compiler objects and `objections` says refuse.
+/// compiler objects and `objections` says refuse (CompilerObjection).
 [[nodiscard]] Compilation compile(const LaunchPlan& plan, const Environment& environment, Objections objections = Objections::refuse);
 
 class Runtime {

@@ -13,6 +13,7 @@ struct MatmulConfig {
   int a, c, b, warpgroups, stages, cluster;
   MatmulOrder order;
   bool bf16;
+  bool ragged;  // the columns of C are no multiple of 8: its last ones do not leave by the copy engine
   bool cycles;  // each SM notes when its first block starts and its last one ends
   int a_offset, b_offset, c_offset, barriers_offset;  // bytes; c: the staged result
   int producer_registers, consumer_registers;
@@ -30,6 +31,9 @@ struct MatmulShape {
 struct MatmulArguments {
   TensorMap a_map, b_map, c_map;
   MatmulShape shape;
+  void* c;
+  long long c_row;             // elements from row to row
+  int c_rows, c_columns;       // of C in all
   unsigned long long* cycles;  // by SM, first start and last end
 };
 

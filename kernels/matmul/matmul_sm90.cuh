@@ -147,6 +147,28 @@ struct Matmul {
     }
   }
 
+  // Straight from registers. The copy engine writes 16 bytes at a time, beyond the end of a row that is no multiple of them.
+  __device__ __forceinline__ void store_elements(const float (&d)[steps][accumulators], int row, int column) const {
+    const int lane = threadIdx.x % 32, warp = threadIdx.x % 128 / 32;
+#pragma unroll
+    for (int s = 0; s < steps; ++s) {
+#pragma unroll
+      for (int r = 0; r < 2; ++r) {
+        const int at = row + static_cast<int>(wg) * rows + s * 64 + warp * 16 + lane / 4 + r * 8;
+        if (at >= arguments.c_rows) continue;
+        const int first = column + lane % 4 * 2;
+        unsigned short* to = static_cast<unsigned short*>(arguments.c) + at * arguments.c_row + first;
+#pragma unroll
+        for (int i = 0; i < accumulators / 4; ++i) {
+          const int left = arguments.c_columns - first - 8 * i;
+          const u32 pair = pack<C.bf16>(d[s][4 * i + 2 * r], d[s][4 * i + 2 * r + 1]);
+          if (left >= 2) *reinterpret_cast<u32*>(to + 8 * i) = pair;
+          if (left == 1) to[8 * i] = static_cast<unsigned short>(pair);
+        }
+      }
+    }
+  }
+
   __device__ __forceinline__ void consume() const {
     Ring<C.stages> ring;
     for (int index = first_tile(); index < arguments.shape.tiles; index = next_tile(index)) {
@@ -168,7 +190,11 @@ struct Matmul {
       for (int s = 0; s < steps; ++s) pin(d[s]);
       release(ring.stage);
       ring.advance();
-      store(d, row, column);
+      if (C.ragged && column + C.c > arguments.c_columns) {
+        store_elements(d, row, column);
+      } else {
+        store(d, row, column);
+      }
     }
     if (threadIdx.x % 32 == 0) store_wait_read();
   }

@@ -180,6 +180,7 @@ struct Mapping {
   std::vector<Agent> agents;
   std::vector<LevelMapping> levels;
   std::vector<VariableMapping> variables;
+  std::int64_t barriers = 0;  ///< words of 8 bytes of a block's shared memory beside those of the copies
   std::vector<OperationMapping> operations;
   std::vector<EdgeMapping> edges;
   std::optional<CombineMapping> combine;

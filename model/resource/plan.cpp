@@ -213,7 +213,7 @@ bool agents_ask(const PlacedDiagram& placed) {
 }  // namespace
 
 Count barrier_count(const PlacedDiagram& placed) {
-  Count count;
+  Count count = placed.mapping->barriers;
   for (const Variable& v : placed.variables) {
     if (v.engine == CopyEngine::tma && !v.output_staging) count += Count(2) * v.copies * instances(placed, v);
   }
@@ -327,7 +327,7 @@ Footprint::Footprint(const PlacedDiagram& placed) {
 }
 
 Bytes Footprint::shared_bytes(const PlacedDiagram& placed) const {
-  Count barriers, end;
+  Count barriers = placed.mapping->barriers, end;
   for (std::size_t u = 0; u < in_shared_.size();) {
     const InShared& first = in_shared_[u];
     Count largest;  // of those that share the storage

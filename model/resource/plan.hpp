@@ -15,7 +15,8 @@ namespace napkin {
 /// plan(placed).shared_total. Throws Overflow; Error for more than 64 variables.
 [[nodiscard]] Bytes shared_bytes(const PlacedDiagram& placed);
 
-/// Barriers of 8 bytes: a full and an empty one for each copy of each variable that TMA fills.
+/// Barriers of 8 bytes: a full and an empty one for each copy of each variable that TMA fills, and the mapping's own
+/// (Mapping::barriers).
 [[nodiscard]] Count barrier_count(const PlacedDiagram& placed);
 
 /// Registers a thread of one agent: what its variables and its overhead take, and what it may have.

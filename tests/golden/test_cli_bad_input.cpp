@@ -102,7 +102,6 @@ constexpr Bad questions[] = {
     {"--gpu h200-sxm --gpu h100-sxm --shape q=64,x=64,d=64", "given twice"},
     {"--gpu h20-sxm --shape q=64,x=64,d=64", "did you mean 'h200-sxm'"},
     {"--gpu nothing --shape q=64,x=64,d=64", "h200-sxm"},
-    {"--gpu here --shape q=64,x=64,d=64", "name the GPU"},
     {"--gpu /nonexistent/gpu.yaml --shape q=64,x=64,d=64", "gpu.yaml"},
     {"--gpu / --shape q=64,x=64,d=64", "/"},
     {"--gpu h200-sxm --shape q=64,x=64,d=64 --dtype bf17", "bf16"},

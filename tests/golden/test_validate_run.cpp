@@ -6,42 +6,16 @@
 #include <set>
 
 #include "tests/golden/cli.hpp"
+#include "tests/golden/fake_cuda.hpp"
 
 namespace {
 
+using cli::fake;
 using cli::Folder;
 using cli::Json;
 using cli::keys_of;
 using cli::words_of;
 using Keys = std::vector<std::string>;
-
-/// The fake driver and compiler in a folder of their own, built once.
-class FakeCuda {
- public:
-  FakeCuda() {
-    const std::string lib = folder_ / "lib64";
-    std::filesystem::create_directory(lib);
-    const std::string driver = lib + "/libcuda.so.1";
-    const auto run = cli::run_program({NAPKIN_CXX, "-std=c++20", "-shared", "-fPIC", "-o", driver,
-                                       NAPKIN_SOURCE_DIR "/tests/golden/fake_cuda/fake_cuda.cpp"});
-    REQUIRE_MESSAGE(run.code == 0, run.err);
-    std::filesystem::copy_file(driver, lib + "/libnvrtc.so.13");
-  }
-  [[nodiscard]] cli::Run napkin(const std::string& line, std::vector<std::string> more = {}) const {
-    more.push_back("LD_LIBRARY_PATH=" + (folder_ / "lib64"));
-    more.push_back("CUDA_HOME=" + (folder_ / ""));
-    more.push_back("XDG_CACHE_HOME=" + (folder_ / "cache"));
-    return cli::napkin(words_of(line), std::move(more));
-  }
-
- private:
-  Folder folder_;
-};
-
-const FakeCuda& fake() {
-  static const FakeCuda cuda;
-  return cuda;
-}
 
 /// Each row sees one key, of which all values are 0: the fake's output is right.
 const std::string shape = " --kernel attention_sm90 --shape h=2,q=512,x=1,d=128 ";
@@ -112,6 +86,18 @@ TEST_CASE("a row has exactly the keys of the design") {
   const double x = row["tile"]["x"];
   CHECK(row["measured"]["time"].get<double>() == doctest::Approx(100e-6 + 10e-6 * std::fabs(x - 64) / 16).epsilon(0.001));
   CHECK(row["date"].get<std::string>().size() == 20);
+}
+
+TEST_CASE("every bundled kernel is measured the same way") {
+  for (const auto& [line, kernel] : std::vector<std::pair<std::string, std::string>>{
+           {"validate attention --kernel attention_sm80 --shape h=2,q=512,x=1,d=128 --json", "attention_sm80"},
+           {"validate matmul --shape a=300,b=64,c=136 --json", "matmul_sm90"}}) {
+    const auto run = fake().napkin(line);
+    REQUIRE_MESSAGE(run.code == 0, run.err);
+    CHECK(run.json()["kernel"] == kernel);
+    CHECK(run.json()["measured"]["max_error"] == 0);
+    CHECK(fake().napkin(line, {"FAKE_CUDA_WRONG=1"}).code == 1);
+  }
 }
 
 TEST_CASE("several shapes, masks and given tiles") {

@@ -1,4 +1,4 @@
-// A program of a user: asks which tile attention should use, and reads the answer as plain values.
+// A program of a user: asks which tile attention should use, reads the answer as plain values, and computes attention.
 #include <napkin/napkin.hpp>
 
 #include <cstdio>
@@ -29,6 +29,21 @@ int main() {
     return 1;
   } catch (const napkin::Error& error) {
     std::printf("consumer: %s\n", error.what());
+  }
+
+  // Without memory there is nothing to compute; without a GPU nothing to compute on.
+  napkin::AttentionArgs args;
+  args.sizes.h = 16;
+  args.sizes.q = args.sizes.x = 8192;
+  args.sizes.d = 128;
+  args.mask.kind = napkin::Mask::Kind::causal;
+  try {
+    napkin::attention(args, nullptr);
+    return 1;
+  } catch (const napkin::Error& error) {
+    std::printf("consumer: %s\n", error.what());
+  } catch (const napkin::CudaFailure& failure) {
+    std::printf("consumer: %s\n", failure.what());
   }
   return 0;
 }

@@ -1,7 +1,8 @@
 // A CUDA driver and run-time compiler that compute nothing: what napkin validate does around a GPU, tested without one.
 // Device memory is the host's. A launch takes a time that depends on its tile alone: 100 us at x = 64, 10 us more for each
 // 16 keys further away. Filling memory with the poison clears it, so that of inputs that are all zero the output is right
-// where each row sees one key (FAKE_CUDA_WRONG: the poison stays). FAKE_CUDA_SPILLS=N: tiles of x = N spill.
+// where each row sees one key (FAKE_CUDA_WRONG: the poison stays). FAKE_CUDA_SPILLS=N: tiles of x = N spill;
+// FAKE_CUDA_SPILLS_VARIANT=NAME: that instantiation.
 // Built as libcuda.so.1 and as libnvrtc.so.13 by the test that uses it.
 
 #include <cstdint>
@@ -12,9 +13,12 @@
 namespace {
 
 double now = 0;  // seconds, on the GPU
+long launches = 0;
+std::string last_launched;  // by its expression
 
 struct Kernel {
   double time = 1e-6;
+  std::string expression;
 };
 struct Event {
   double at = 0;
@@ -53,6 +57,7 @@ int cuModuleLoadData(void** module, const void* image) {
   const std::string text(static_cast<const char*>(image));
   const long x = knob(text, "x");
   auto* kernel = new Kernel;
+  kernel->expression = text;
   if (x > 0) kernel->time = 100e-6 + 10e-6 * std::abs(static_cast<double>(x - 64)) / 16;
   return *module = kernel, 0;
 }
@@ -60,7 +65,13 @@ int cuModuleUnload(void* module) { return delete static_cast<Kernel*>(module), 0
 int cuModuleGetFunction(void** function, void* module, const char*) { return *function = module, 0; }
 int cuFuncGetAttribute(int* value, int, void*) { return *value = 0, 0; }
 int cuFuncSetAttribute(void*, int, int) { return 0; }
-int cuLaunchKernelEx(const void*, void* function, void**, void**) { return now += static_cast<Kernel*>(function)->time, 0; }
+int cuLaunchKernelEx(const void*, void* function, void**, void**) {
+  ++launches;
+  last_launched = static_cast<Kernel*>(function)->expression;
+  return now += static_cast<Kernel*>(function)->time, 0;
+}
+long fakeLaunches() { return launches; }
+const char* fakeLastLaunched() { return last_launched.c_str(); }
 int cuMemAlloc_v2(std::uint64_t* address, std::size_t bytes) {
   return *address = reinterpret_cast<std::uint64_t>(std::aligned_alloc(256, (bytes + 255) / 256 * 256)),
          std::memset(reinterpret_cast<void*>(*address), 0, bytes), 0;
@@ -97,7 +108,9 @@ int nvrtcAddNameExpression(void* program, const char* expression) { return stati
 int nvrtcCompileProgram(void* program, int, const char* const*) {
   auto& p = *static_cast<Program*>(program);
   const char* spills = std::getenv("FAKE_CUDA_SPILLS");
-  const bool spill = spills != nullptr && knob(p.expression, "x") == std::strtol(spills, nullptr, 10);
+  const char* variant = std::getenv("FAKE_CUDA_SPILLS_VARIANT");
+  const bool spill = (spills != nullptr && knob(p.expression, "x") == std::strtol(spills, nullptr, 10)) ||
+                     (variant != nullptr && p.expression == variant);
   p.log = std::string("0 bytes stack frame, ") + (spill ? "8" : "0") + " bytes spill stores, 0 bytes spill loads\nUsed 168 registers\n";
   p.lowered = "lowered";
   return 0;

@@ -1,0 +1,213 @@
+#include "apps/library/call.hpp"
+
+#include <deque>
+#include <map>
+#include <mutex>
+#include <variant>
+
+#include "apps/library/choose.hpp"
+#include "apps/library/here.hpp"
+#include "apps/library/measure.hpp"
+#include "kernels/launch/attention.hpp"
+#include "kernels/launch/matmul.hpp"
+#include "kernels/launch/run.hpp"
+
+namespace napkin {
+namespace {
+
+constexpr int tiles_tried = 8;          // of the ranking, until the compiler has nothing against one
+constexpr std::size_t calls_kept = 64;  // that come again without planning anew
+
+std::uint64_t address_of(const void* pointer) { return reinterpret_cast<std::uint64_t>(pointer); }
+
+void need(const void* pointer, const std::string& name) {
+  if (pointer == nullptr) throw Error(name, "is null", "memory on the device");
+}
+
+Ask ask_of(const AttentionArgs& args, const std::string& gpu) {
+  const AttentionArgs::Sizes& s = args.sizes;
+  Ask ask;
+  ask.algorithm = "attention";
+  ask.gpu = gpu;
+  ask.shape = {{"b", s.b}, {"h", s.h}, {"g", s.g}, {"q", s.q}, {"x", s.x}, {"d", s.d}, {"dv", s.dv == 0 ? s.d : s.dv}};
+  ask.dtype = std::string(name_of(args.dtype));
+  ask.mask = args.mask;
+  return ask;
+}
+
+Ask ask_of(const MatmulArgs& args, const std::string& gpu) {
+  Ask ask;
+  ask.algorithm = "matmul";
+  ask.gpu = gpu;
+  ask.shape = {{"a", args.sizes.a}, {"b", args.sizes.b}, {"c", args.sizes.c}};
+  ask.dtype = std::string(name_of(args.dtype));
+  return ask;
+}
+
+void check(const AttentionArgs& args) {
+  need(args.q.data, "q");
+  need(args.k.data, "k");
+  need(args.v.data, "v");
+  need(args.o.data, "o");
+}
+
+void check(const MatmulArgs& args) {
+  need(args.a.data, "a");
+  need(args.b.data, "b");
+  need(args.c.data, "c");
+}
+
+bool is_packed(const AttentionArgs& args) { return args.q_starts != nullptr; }
+bool is_packed(const MatmulArgs&) { return false; }
+
+LaunchPlan plan_of(const PlacedDiagram& placed, const AttentionArgs& args, std::uint64_t ticket, const LaunchDevice& device) {
+  const auto view = [](const DeviceRows& rows) { return TensorView{address_of(rows.data), rows.batch, rows.head, rows.row}; };
+  AttentionCall call;
+  call.q = view(args.q);
+  call.k = view(args.k);
+  call.v = view(args.v);
+  call.o = view(args.o);
+  call.log_sum_exp = address_of(args.log_sum_exp);
+  call.scale = args.scale;
+  call.q_starts = address_of(args.q_starts);
+  call.x_starts = address_of(args.x_starts);
+  call.q_rows = args.q_rows;
+  call.x_rows = args.x_rows;
+  call.ticket = ticket;
+  return attention_plan(placed, call, device);
+}
+
+LaunchPlan plan_of(const PlacedDiagram& placed, const MatmulArgs& args, std::uint64_t, const LaunchDevice& device) {
+  const auto view = [](const DeviceMatrix& matrix) { return MatrixView{address_of(matrix.data), matrix.row}; };
+  return matmul_sm90_plan(placed, {view(args.a), view(args.b), view(args.c), 0}, device);
+}
+
+/// Blocks of a cluster share one sequence's keys, so they cannot where sequences have lengths of their own.
+Layouts layouts_for(const Subject& subject, bool packed) {
+  Layouts layouts = layouts_of(subject);
+  for (const auto& layout : layouts) {
+    const auto cluster = layout->mapping.find_knob("cluster");
+    if (packed && cluster) layout->fixed.emplace_back(*cluster, 1);
+  }
+  return layouts;
+}
+
+/// A question with its ranking, and the tile that is launched.
+class Selected {
+ public:
+  Selected(const Ask& ask, bool packed)
+      : subject_(load_subject(ask)), layouts_(layouts_for(subject_, packed)), choice_(choose(subject_, layouts_, tiles_tried)) {
+    if (choice_.layout->ideal) throw Error(ask.algorithm, "no bundled kernel computes this on " + ask.gpu, "other sizes or another type");
+    if (choice_.selection.ranked.empty()) throw Error(ask.algorithm, "nothing fits: " + choice_.selection.because, "other sizes");
+    placer_.emplace(choice_.layout->streamed, choice_.layout->mapping, subject_.machine, subject_.problem);
+    placed_ = placer_->place(choice_.selection.ranked[at_].tile);
+  }
+  Selected(const Selected&) = delete;
+  Selected& operator=(const Selected&) = delete;
+
+  [[nodiscard]] const PlacedDiagram& placed() const { return placed_; }
+  /// The next best. False where there is none.
+  [[nodiscard]] bool advance() {
+    if (at_ + 1 >= choice_.selection.ranked.size()) return false;
+    placed_ = placer_->place(choice_.selection.ranked[++at_].tile);
+    return true;
+  }
+
+ private:
+  Subject subject_;
+  Layouts layouts_;
+  Choice choice_;
+  std::optional<Placer> placer_;
+  PlacedDiagram placed_;
+  std::size_t at_ = 0;
+};
+
+/// What was selected, compiled and prepared on one GPU.
+class Calls {
+ public:
+  explicit Calls(int ordinal) : runtime_(Device(ordinal), process_environment()), gpu_(profile_of(runtime_.device().properties())) {}
+
+  template <class Args>
+  void call(const Args& args, Stream stream) {
+    runtime_.device().make_current();
+    for (const Kept& kept : kept_) {
+      const auto* known = std::get_if<Args>(&kept.args);
+      if (known != nullptr && kept.stream == stream && *known == args) return kept.launch(stream);
+    }
+    check(args);
+    kept_.push_front({args, stream, prepare(args, stream)});
+    if (kept_.size() > calls_kept) kept_.pop_back();
+    kept_.front().launch(stream);
+  }
+
+ private:
+  struct Kept {
+    std::variant<AttentionArgs, MatmulArgs> args;
+    Stream stream;
+    ReadyLaunch launch;
+  };
+
+  template <class Args>
+  ReadyLaunch prepare(const Args& args, Stream stream) {
+    Selected& selected = selected_for(ask_of(args, gpu_), is_packed(args));
+    const LaunchDevice device = runtime_.device().launch_device();
+    for (;;) {
+      try {
+        return runtime_.prepare(plan_of(selected.placed(), args, ticket_of(stream), device));
+      } catch (const CompilerObjection&) {
+        if (!selected.advance()) throw;
+      }
+    }
+  }
+
+  Selected& selected_for(const Ask& ask, bool packed) {
+    std::string key = ask.algorithm + " " + ask.dtype + " " + text_of(ask.mask) + (packed ? " packed" : "");
+    for (const auto& [axis, size] : ask.shape) key += " " + std::to_string(size);
+    std::unique_ptr<Selected>& selected = selected_[key];
+    if (selected == nullptr) selected = at_shape([&] { return std::make_unique<Selected>(ask, packed); });
+    return *selected;
+  }
+
+  /// Launches of one stream follow each other and leave it zero; those of another must not draw from it.
+  std::uint64_t ticket_of(Stream stream) {
+    DeviceMemory& ticket = tickets_[stream];
+    if (ticket.bytes() == 0) {
+      ticket = runtime_.device().allocate(2 * sizeof(std::int32_t));
+      runtime_.device().set(ticket, 0);
+      runtime_.device().synchronize();
+    }
+    return ticket.address();
+  }
+
+  Runtime runtime_;
+  std::string gpu_;
+  std::map<std::string, std::unique_ptr<Selected>> selected_;
+  std::map<Stream, DeviceMemory> tickets_;
+  std::deque<Kept> kept_;
+};
+
+struct State {
+  std::mutex mutex;
+  std::map<int, std::unique_ptr<Calls>> gpus;
+};
+
+State& state() {
+  static State& one = *new State;  // never destroyed: the driver may be gone by the end of the program
+  return one;
+}
+
+template <class Args>
+void call(const Args& args, Stream stream) {
+  const std::lock_guard lock(state().mutex);
+  std::unique_ptr<Calls>& gpu = state().gpus[args.device];
+  if (gpu == nullptr) gpu = std::make_unique<Calls>(args.device);
+  gpu->call(args, stream);
+}
+
+}  // namespace
+
+void attention(const AttentionArgs& args, void* stream) { call(args, stream); }
+
+void matmul(const MatmulArgs& args, void* stream) { call(args, stream); }
+
+}  // namespace napkin

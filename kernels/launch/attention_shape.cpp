@@ -1,0 +1,79 @@
+#include "kernels/launch/attention_shape.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace napkin {
+
+Initialiser::Enumerator enumerator(TileOrder order) {
+  switch (order) {
+    case TileOrder::grid: return {"TileOrder::grid"};
+    case TileOrder::persistent: return {"TileOrder::persistent"};
+    case TileOrder::longest_first: return {"TileOrder::longest_first"};
+  }
+  return {};
+}
+
+Initialiser::Enumerator enumerator(MaskKind mask) {
+  switch (mask) {
+    case MaskKind::none: return {"MaskKind::none"};
+    case MaskKind::causal: return {"MaskKind::causal"};
+    case MaskKind::window: return {"MaskKind::window"};
+  }
+  return {};
+}
+
+TileOrder tile_order_of(std::string_view word) {
+  if (word == "grid") return TileOrder::grid;
+  return word == "persistent" ? TileOrder::persistent : TileOrder::longest_first;
+}
+
+MaskKind mask_kind_of(const Mask& mask) {
+  if (mask.kind == Mask::Kind::none) return MaskKind::none;
+  return mask.kind == Mask::Kind::causal ? MaskKind::causal : MaskKind::window;
+}
+
+AttentionShape attention_shape(const PlacedDiagram& placed, const AttentionCall& call, int tile_q, int tile_g, const LaunchDevice& device,
+                               const PlacementReader& read) {
+  AttentionShape s{};
+  s.b = read.size("b");
+  s.g = read.size("g");
+  s.q = read.size("q");
+  s.x = read.size("x");
+  const Count h = read.size("h"), q_tiles = ceil_div(s.q, tile_q), groups = ceil_div(s.g, tile_g);
+  const Count head_tiles = Count(s.b) * h * groups;
+  s.tiles = to_int(head_tiles * q_tiles, "tiles");
+  s.q_tiles = divisor(q_tiles.get());
+  s.h = divisor(h.get());
+  s.groups = divisor(groups.get());
+  // As many head tiles at a time as keep K and V in half of the L2.
+  const Count head_bytes = Count(s.x) * (read.size("d") + read.size("dv")) * element_bytes;
+  const Count fit = (device.l2.value / 2 + head_bytes / 2) / head_bytes;
+  const Count section = std::max(Count(1), std::min(head_tiles, fit));
+  s.section = divisor(section.get());
+  s.section_tiles = divisor((section * q_tiles).get());
+  s.last_section = divisor(head_tiles % section == Count(0) ? section.get() : (head_tiles % section).get());
+  // The kernel adds them to row numbers: beyond the array is as good as its end.
+  s.left = to_int(std::min(Count(placed.problem->mask.left), Count(s.q) + s.x), "window");
+  s.right = to_int(std::min(Count(placed.problem->mask.right), Count(s.q) + s.x), "window");
+  s.q_starts = reinterpret_cast<const int*>(call.q_starts);
+  s.x_starts = reinterpret_cast<const int*>(call.x_starts);
+  return s;
+}
+
+double softmax_scale(const AttentionCall& call, const PlacementReader& read) {
+  const double scale = call.scale.value_or(1 / std::sqrt(static_cast<double>(read.size("d"))));
+  require(std::isfinite(scale) && scale > 0, "scale", "is not positive", "a positive number");
+  return scale;
+}
+
+LaunchPlan attention_plan(const PlacedDiagram& placed, const AttentionCall& call, const LaunchDevice& device) {
+  return placed.mapping->name == "attention_sm80" ? attention_sm80_plan(placed, call, device) : attention_sm90_plan(placed, call, device);
+}
+
+void check_packing(const AttentionCall& call, std::string_view kernel) {
+  require(!call.packed() || (call.x_starts != 0 && call.q_rows > 0 && call.x_rows > 0), kernel, "packed sequences need both starts and rows",
+          "q_starts, x_starts, q_rows and x_rows");
+}
+
+}  // namespace napkin

@@ -1,0 +1,26 @@
+#pragma once
+// What the plans of all attention kernels share: how a question's sizes and masks are told to the device.
+
+#include "kernels/attention/arguments.cuh"
+#include "kernels/jit/source.hpp"
+#include "kernels/launch/attention.hpp"
+#include "kernels/launch/placement_reader.hpp"
+
+namespace napkin {
+
+[[nodiscard]] Initialiser::Enumerator enumerator(TileOrder order);
+[[nodiscard]] Initialiser::Enumerator enumerator(MaskKind mask);
+[[nodiscard]] TileOrder tile_order_of(std::string_view word);
+[[nodiscard]] MaskKind mask_kind_of(const Mask& mask);
+
+/// `tile_q` queries of `tile_g` query heads a tile. Throws Overflow for more tiles than an int counts.
+[[nodiscard]] AttentionShape attention_shape(const PlacedDiagram& placed, const AttentionCall& call, int tile_q, int tile_g,
+                                             const LaunchDevice& device, const PlacementReader& read);
+
+/// The softmax scale: the call's, else d^-1/2. Throws Error where it is not positive.
+[[nodiscard]] double softmax_scale(const AttentionCall& call, const PlacementReader& read);
+
+/// Throws Error where packed sequences lack their starts or rows.
+void check_packing(const AttentionCall& call, std::string_view kernel);
+
+}  // namespace napkin

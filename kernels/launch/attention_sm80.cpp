@@ -1,0 +1,106 @@
+#include <algorithm>
+#include <numbers>
+
+#include "kernels/attention/arguments_sm80.cuh"
+#include "kernels/launch/attention_shape.hpp"
+
+namespace napkin {
+namespace {
+
+/// The names bound here are checked by number, the names written by the kernel's compiler.
+Initialiser written(const AttentionSm80Config& config) {
+  const auto& [q, x, warps, stages, q_registers, swizzle, rescale_rarely, order, d, dv, bf16, mask, packed, log_sum_exp, cycles, q_offset,
+               k_offset, v_offset, o_offset, blocks] = config;
+  Initialiser out("napkin::AttentionSm80Config");
+  out.set("q", q).set("x", x).set("warps", warps).set("stages", stages).set("q_registers", q_registers).set("swizzle", swizzle);
+  out.set("rescale_rarely", rescale_rarely).set("order", enumerator(order)).set("d", d).set("dv", dv).set("bf16", bf16);
+  out.set("mask", enumerator(mask)).set("packed", packed).set("log_sum_exp", log_sum_exp).set("cycles", cycles);
+  out.set("q_offset", q_offset).set("k_offset", k_offset).set("v_offset", v_offset).set("o_offset", o_offset).set("blocks", blocks);
+  return out;
+}
+
+AttentionSm80Config config_of(const PlacedDiagram& placed, const AttentionCall& call, const PlacementReader& read) {
+  AttentionSm80Config c{};
+  c.q = read.knob("q");
+  c.x = read.knob("x");
+  c.warps = read.knob("warps");
+  c.stages = read.knob("stages");
+  c.q_registers = read.word("q_in") == "registers";
+  c.swizzle = read.word("swizzle") == "on";
+  c.rescale_rarely = read.word("rescale") == "rarely";
+  c.order = tile_order_of(read.word("order"));
+  c.d = read.size("d");
+  c.dv = read.size("dv");
+  c.bf16 = placed.problem->dtype == DType::bf16;
+  c.mask = mask_kind_of(placed.problem->mask);
+  c.packed = call.packed();
+  c.log_sum_exp = call.log_sum_exp != 0;
+  c.cycles = call.cycles != 0;
+  c.q_offset = read.offset(c.q_registers ? "Q_stage" : "Q");
+  c.k_offset = read.offset("K");
+  c.v_offset = read.offset("V");
+  c.o_offset = read.offset(c.q_registers ? "O_over_V" : "O_over_Q");
+  c.blocks = std::max(1, to_int(read.resources().blocks_per_sm, "blocks"));
+  return c;
+}
+
+/// Rows are copied 16 bytes at a time. A stride along an axis of one element is never used.
+Strides strides_of(const std::string& name, const TensorView& view, std::int64_t rows, std::int64_t heads, std::int64_t batches, bool packed) {
+  require(view.address % 16 == 0, name, "starts at an address that is no multiple of 16 bytes", "align it to 16 bytes");
+  const auto checked = [&](std::int64_t stride, std::int64_t size) {
+    require(size == 1 || stride % 8 == 0, name, "has a stride of " + std::to_string(stride) + " elements", "a multiple of 8 elements");
+    return static_cast<long long>(size == 1 ? 0 : stride);
+  };
+  return {checked(view.row, rows), checked(view.head, heads), packed ? 0 : checked(view.batch, batches)};
+}
+
+AttentionSm80Arguments arguments_of(const AttentionCall& call, const AttentionShape& shape, const PlacementReader& read) {
+  const std::int64_t key_heads = read.size("h"), query_heads = key_heads * shape.g;
+  const std::int64_t queries = call.packed() ? call.q_rows : shape.q, keys = call.packed() ? call.x_rows : shape.x;
+  AttentionSm80Arguments a{};
+  a.q = reinterpret_cast<const void*>(call.q.address);
+  a.k = reinterpret_cast<const void*>(call.k.address);
+  a.v = reinterpret_cast<const void*>(call.v.address);
+  a.o = reinterpret_cast<void*>(call.o.address);
+  a.q_strides = strides_of("Q", call.q, queries, query_heads, shape.b, call.packed());
+  a.k_strides = strides_of("K", call.k, keys, key_heads, shape.b, call.packed());
+  a.v_strides = strides_of("V", call.v, keys, key_heads, shape.b, call.packed());
+  a.o_strides = strides_of("O", call.o, queries, query_heads, shape.b, call.packed());
+  a.shape = shape;
+  a.lse = reinterpret_cast<float*>(call.log_sum_exp);
+  const double scale = softmax_scale(call, read);
+  a.scale = static_cast<float>(scale);
+  a.scale_log2 = static_cast<float>(scale * std::numbers::log2e);
+  a.cycles = reinterpret_cast<unsigned long long*>(call.cycles);
+  return a;
+}
+
+void check(const AttentionCall& call, const AttentionSm80Config& c) {
+  const std::string where = "attention_sm80";
+  require(c.q % (16 * c.warps) == 0, where, "a tile's rows do not fill its warps", "q a multiple of 16 * warps");
+  require(c.x % 16 == 0, where, "x is " + std::to_string(c.x), "a multiple of 16");
+  require(c.d % 32 == 0 && c.dv % 32 == 0, where, "d or dv is none that the kernel takes", "a multiple of 32");
+  check_packing(call, where);
+}
+
+}  // namespace
+
+LaunchPlan attention_sm80_plan(const PlacedDiagram& placed, const AttentionCall& call, const LaunchDevice& device) {
+  const PlacementReader read(placed);
+  read.check("attention_sm80");
+  const AttentionSm80Config config = config_of(placed, call, read);
+  check(call, config);
+  const AttentionShape shape = attention_shape(placed, call, config.q, 1, device, read);
+
+  LaunchPlan out;
+  out.source = "kernels/attention/attention_sm80.cuh";
+  out.expression = name_expression("attention_sm80", written(config));
+  out.architecture = placed.machine->architecture;
+  out.grid = static_cast<unsigned>(shape.tiles);
+  out.threads = static_cast<unsigned>(config.warps) * 32;
+  out.shared = static_cast<unsigned>(read.shared_total());
+  out.arguments = bytes_of_arguments(arguments_of(call, shape, read));
+  return out;
+}
+
+}  // namespace napkin

@@ -1,0 +1,18 @@
+#include "kernels/launch/attention_trial.hpp"
+
+namespace napkin {
+namespace {
+
+LaunchPlan variant(const PlacedDiagram& placed, bool counting, const LaunchDevice& device) {
+  return attention_sm80_plan(placed, call_without_arrays(counting), device);
+}
+
+std::unique_ptr<KernelTrial> trial(Runtime& runtime, const PlacedDiagram& placed, const TrialOptions& options) {
+  return attention_trial(runtime, placed, options, attention_sm80_plan);
+}
+
+}  // namespace
+
+BundledKernel attention_sm80_bundled() { return {"attention_sm80", variant, trial}; }
+
+}  // namespace napkin

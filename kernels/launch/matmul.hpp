@@ -1,0 +1,27 @@
+#pragma once
+// One matrix product on the device, C[a, c] = A[a, b] B[b, c].
+
+#include <cstdint>
+
+#include "kernels/launch/launch_plan.hpp"
+#include "model/mapping/placed.hpp"
+
+namespace napkin {
+
+/// Rows in device memory; a row is dense.
+struct MatrixView {
+  std::uint64_t address = 0;
+  std::int64_t row = 0;  ///< elements from row to row, a multiple of 8
+};
+
+struct MatmulCall {
+  MatrixView a, b, c;
+  std::uint64_t cycles = 0;  ///< u64 [SMs, 2], all ones and 0: wanted first start and last end; 0: not wanted
+};
+
+/// The kernel of the mapping matmul_sm90 for this placement. Throws Error where the tile or a matrix is none that it
+/// takes: rows of all three start at multiples of 16 bytes, and b is a multiple of 8. Throws Overflow for sizes beyond
+/// its integers.
+[[nodiscard]] LaunchPlan matmul_sm90_plan(const PlacedDiagram& placed, const MatmulCall& call, const LaunchDevice& device);
+
+}  // namespace napkin

@@ -1,0 +1,53 @@
+#pragma once
+// Inputs and output of one matrix product on the device, made for a measurement or a test: fresh random inputs, a
+// poisoned output, rows at multiples of 16 bytes.
+
+#include <cstdint>
+
+#include "kernels/launch/matmul.hpp"
+#include "kernels/launch/matmul_reference.hpp"
+#include "kernels/launch/measure.hpp"
+
+namespace napkin {
+
+struct MatmulLayout {
+  MatmulSizes sizes;
+  DType type = DType::bf16;
+  std::int64_t gap = 0;  ///< elements between rows that belong to nobody, beside those up to a multiple of 8
+  double deviation = 1;  ///< of the inputs
+  std::uint64_t seed = 1;
+};
+
+class MatmulData {
+ public:
+  /// Allocates and fills. Throws CudaFailure.
+  MatmulData(Runtime& runtime, const MatmulLayout& layout);
+
+  [[nodiscard]] MatmulCall call() const;
+  /// The same with cycles wanted (measure_cycles()).
+  [[nodiscard]] MatmulCall counting_call() const;
+  [[nodiscard]] const DeviceMemory& spans() const { return spans_; }
+
+  /// Every output element becomes a NaN that no kernel writes.
+  void poison() const { device_.set(c_.memory, 0xFF); }
+  [[nodiscard]] HostMatmul inputs() const;
+  /// One row of the output as it is now, without what lies behind it; and all of it with that.
+  [[nodiscard]] std::vector<std::uint16_t> row(std::int64_t index) const;
+  [[nodiscard]] HostMatrix output() const;
+
+ private:
+  struct Matrix {
+    DeviceMemory memory;
+    MatrixView view;
+    std::int64_t count = 0;  ///< elements, gaps included
+  };
+  [[nodiscard]] Matrix make(std::int64_t rows, std::int64_t columns) const;
+  [[nodiscard]] HostMatrix fetch(const Matrix& matrix) const;
+
+  Device device_;
+  MatmulLayout layout_;
+  Matrix a_, b_, c_;
+  DeviceMemory spans_;
+};
+
+}  // namespace napkin

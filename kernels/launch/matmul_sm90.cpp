@@ -1,0 +1,135 @@
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+#include "kernels/jit/source.hpp"
+#include "kernels/launch/matmul.hpp"
+#include "kernels/launch/placement_reader.hpp"
+#include "kernels/matmul/arguments.cuh"
+
+namespace napkin {
+namespace {
+
+Initialiser::Enumerator enumerator(MatmulOrder order) {
+  switch (order) {
+    case MatmulOrder::grid: return {"MatmulOrder::grid"};
+    case MatmulOrder::grouped: return {"MatmulOrder::grouped"};
+    case MatmulOrder::hilbert: return {"MatmulOrder::hilbert"};
+  }
+  return {};
+}
+
+MatmulOrder order_of(std::string_view word) {
+  if (word == "grid") return MatmulOrder::grid;
+  return word == "grouped" ? MatmulOrder::grouped : MatmulOrder::hilbert;
+}
+
+/// The names bound here are checked by number, the names written by the kernel's compiler.
+Initialiser written(const MatmulConfig& config) {
+  const auto& [a, c, b, warpgroups, stages, cluster, order, bf16, ragged, cycles, a_offset, b_offset, c_offset, barriers_offset,
+               producer_registers, consumer_registers] = config;
+  Initialiser out("napkin::MatmulConfig");
+  out.set("a", a).set("c", c).set("b", b).set("warpgroups", warpgroups).set("stages", stages).set("cluster", cluster);
+  out.set("order", enumerator(order)).set("bf16", bf16).set("ragged", ragged).set("cycles", cycles);
+  out.set("a_offset", a_offset).set("b_offset", b_offset).set("c_offset", c_offset).set("barriers_offset", barriers_offset);
+  out.set("producer_registers", producer_registers).set("consumer_registers", consumer_registers);
+  return out;
+}
+
+MatmulConfig config_of(const PlacedDiagram& placed, const MatmulCall& call, const PlacementReader& read) {
+  MatmulConfig c{};
+  c.a = read.knob("a");
+  c.c = read.knob("c");
+  c.b = read.knob("b");
+  c.warpgroups = read.knob("warpgroups");
+  c.stages = read.knob("stages");
+  c.cluster = read.knob("cluster");
+  c.order = order_of(read.word("order"));
+  c.bf16 = placed.problem->dtype == DType::bf16;
+  c.ragged = read.size("c") % 8 != 0;
+  c.cycles = call.cycles != 0;
+  c.a_offset = read.offset("A");
+  c.b_offset = read.offset("B");
+  c.c_offset = read.offset("C_out");
+  c.barriers_offset = read.end();
+  c.producer_registers = read.registers("producer");
+  c.consumer_registers = read.registers("consumer");
+  return c;
+}
+
+/// Clusters that the device holds at once.
+int resident_clusters(const MatmulConfig& c, const LaunchDevice& device) { return std::max(device.sms / c.cluster, 1); }
+
+MatmulShape shape_of(const MatmulConfig& c, const LaunchDevice& device, const PlacementReader& read) {
+  const Count height = Count(c.a) * c.cluster, rows = ceil_div(read.size("a"), height), columns = ceil_div(read.size("c"), c.c);
+  MatmulShape s{};
+  s.tiles = to_int(rows * columns, "tiles");
+  s.chunks = to_int(ceil_div(read.size("b"), c.b), "chunks");
+  s.rows = divisor(rows.get());
+  s.columns = to_int(columns, "columns of tiles");
+  s.side = to_int(static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(std::max(rows, columns).get()))), "tiles of a side");
+  // The tiles at work together read the fewest rows of A and columns of B where they make a square of elements.
+  const double square = std::sqrt(static_cast<double>(resident_clusters(c, device)) * c.c / static_cast<double>(height.get()));
+  const Count group = std::clamp(Count(std::llround(square)), Count(1), rows);
+  s.group = divisor(group.get());
+  s.group_tiles = divisor((group * columns).get());
+  s.last_group = divisor(rows % group == Count(0) ? group.get() : (rows % group).get());
+  return s;
+}
+
+std::vector<TensorBox> boxes_of(const PlacedDiagram& placed, const MatmulCall& call, const MatmulConfig& c, const PlacementReader& read) {
+  constexpr int warp_rows = 16;  // a warp stores its rows by itself
+  const std::int64_t a = read.size("a"), b = read.size("b"), columns = read.size("c");
+  const auto box = [&](std::size_t offset, const std::string& name, const MatrixView& view, std::int64_t inner, std::int64_t outer, int width,
+                       int height) {
+    return box_of(offset, name, view.address, placed.problem->dtype, {inner, outer}, {view.row},
+                  {span_of(width), static_cast<std::uint32_t>(height)});
+  };
+  return {box(offsetof(MatmulArguments, a_map), "A", call.a, b, a, c.b, c.a),
+          box(offsetof(MatmulArguments, b_map), "B", call.b, columns, b, c.c, c.b / c.cluster),
+          box(offsetof(MatmulArguments, c_map), "C", call.c, columns, a, c.c, warp_rows)};
+}
+
+void check(const MatmulConfig& c, const PlacementReader& read) {
+  const std::string where = "matmul_sm90";
+  require(c.a % (64 * c.warpgroups) == 0, where, "a tile's rows do not fill its warpgroups", "a multiple of 64 * warpgroups");
+  require(c.a <= 256 && c.c <= 256 && c.c % 16 == 0, where, "a tile is larger than a box or an instruction", "a and c at most 256, c in steps of 16");
+  require(c.b % 16 == 0 && c.b % (16 * c.cluster) == 0, where, "a chunk is not whole instructions", "b a multiple of 16 in each block of a cluster");
+  require(c.stages >= 2, where, "gives a stage back when the next one's products have been issued", "stages of 2 or more");
+  // Full and empty by stage, and where the stage's tile lies: A and B share theirs, so the plan's four a stage are one too many.
+  require(read.resources().barriers >= Count(3 * c.stages), where, "counts more barriers than the plan", "two a copy of A and of B");
+  require(read.size("b") % 8 == 0, where, "b is " + std::to_string(read.size("b")) + ": rows of A are copied 16 bytes at a time, and what lies "
+          "behind b would be multiplied too", "a multiple of 8, the rest zeros");
+}
+
+}  // namespace
+
+LaunchPlan matmul_sm90_plan(const PlacedDiagram& placed, const MatmulCall& call, const LaunchDevice& device) {
+  const PlacementReader read(placed);
+  read.check("matmul_sm90");
+  const MatmulConfig config = config_of(placed, call, read);
+  check(config, read);
+  MatmulArguments arguments{};
+  arguments.shape = shape_of(config, device, read);
+  arguments.c = reinterpret_cast<void*>(call.c.address);
+  arguments.c_row = call.c.row;
+  arguments.c_rows = read.size("a");
+  arguments.c_columns = read.size("c");
+  arguments.cycles = reinterpret_cast<unsigned long long*>(call.cycles);
+
+  LaunchPlan out;
+  out.source = "kernels/matmul/matmul_sm90.cuh";
+  out.expression = name_expression("matmul_sm90", written(config));
+  out.architecture = "sm_90a";
+  const int tiles = arguments.shape.tiles;
+  const int clusters = config.order == MatmulOrder::grid ? tiles : std::min(tiles, resident_clusters(config, device));
+  out.grid = static_cast<unsigned>(to_int(Count(clusters) * config.cluster, "blocks"));
+  out.threads = static_cast<unsigned>(config.warpgroups + 1) * 128;
+  out.cluster = static_cast<unsigned>(config.cluster);
+  out.shared = static_cast<unsigned>(read.shared_total());
+  out.arguments = bytes_of_arguments(arguments);
+  out.boxes = boxes_of(placed, call, config, read);
+  return out;
+}
+
+}  // namespace napkin

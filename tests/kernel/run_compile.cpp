@@ -1,0 +1,193 @@
+// A developer's check of the register rule: compiles a kernel's tile space and sets what the compiler says beside what the
+// plan says, one JSON object a variant, a summary on stderr. No GPU.
+//
+//   run_compile attention_sm90 --gpu h200-sxm --shape h=16,q=4096,x=4096,d=64 [--causal | --window L,R] [--dtype f16]
+//               [--tile order=grid,...] [--sample 40] [--near 32] [--seed 1] [--jobs 1] [--cache DIR]
+//
+// Variants are the distinct instantiations among the legal tiles, and among those that only the register rule rejects, by at most
+// --near registers. --sample: so many of each, at random; left out: all of them, which takes hours.
+// Exit 1 where a legal tile spills or the compiler objects to it.
+#include <nlohmann/json.hpp>
+
+#include <atomic>
+#include <cstdio>
+#include <exception>
+#include <map>
+#include <mutex>
+#include <thread>
+
+#include "apps/library/replay.hpp"
+#include "apps/library/sweep.hpp"
+#include "kernels/launch/bundled.hpp"
+#include "solver/space/constraints.hpp"
+#include "solver/space/enumerate.hpp"
+
+namespace {
+
+using namespace napkin;
+using Json = nlohmann::ordered_json;
+
+struct Request {
+  Ask ask;
+  std::size_t sample = 0;  // 0: all
+  std::int64_t near = 32;
+  std::uint64_t seed = 1;
+  int jobs = 1;
+  Environment environment = process_environment();
+};
+
+Request read(int argc, char** argv) {
+  Request r;
+  r.ask.gpu = "h200-sxm";
+  r.ask.kernel = argc > 1 ? argv[1] : "";
+  for (int i = 2; i < argc; ++i) {
+    const std::string word = argv[i];
+    if (word == "--causal") {
+      r.ask.mask.kind = Mask::Kind::causal;
+      continue;
+    }
+    if (++i >= argc) throw Error("arguments", word + " wants a value");
+    const std::string value = argv[i];
+    if (word == "--gpu") r.ask.gpu = value;
+    else if (word == "--shape") r.ask.shape = parse_shape(value);
+    else if (word == "--tile") r.ask.tile = parse_tile(value);
+    else if (word == "--dtype") r.ask.dtype = value;
+    else if (word == "--window") r.ask.mask = parse_window(value);
+    else if (word == "--sample") r.sample = std::stoul(value);
+    else if (word == "--near") r.near = std::stoll(value);
+    else if (word == "--seed") r.seed = std::stoull(value);
+    else if (word == "--jobs") r.jobs = std::stoi(value);
+    else if (word == "--cache") r.environment.cache = value;
+    else throw Error("arguments", "'" + word + "' is unknown");
+  }
+  r.ask.algorithm = r.ask.kernel.starts_with("matmul") ? "matmul" : "attention";
+  return r;
+}
+
+struct Variant {
+  LaunchPlan launch;
+  Tile tile;
+  bool accepted = false;
+  std::int64_t need = 0, limit = 0, planned = 0;
+};
+
+/// By instantiation; legal ones and near ones.
+std::map<std::string, Variant> variants_of(const Request& r, const Measurable& m, const BundledKernel& kernel) {
+  const Question question = question_of(m.subject, *m.layout);
+  const Space space = space_of(question);
+  const Rules rules(*question.streamed, *question.mapping, *question.machine, question.problem);
+  const LaunchDevice device = launch_device(m.subject.machine);
+  std::map<std::string, Variant> out;
+  Tile tile;
+  for (std::int64_t rank = 0; rank < space.candidates.get(); ++rank) {
+    space.tile(rank, tile);
+    if (std::any_of(rules.tile.begin(), rules.tile.end(), [&](const TileRule& rule) { return rule.check(tile).has_value(); })) continue;
+    const PlacedDiagram placed = m.placer->place(tile);
+    const Plan planned = plan(placed);
+    const auto broken = violations(rules, placed, planned);
+    const Count excess = planned.registers_per_thread - planned.registers_limit;
+    const bool only_registers = broken.size() == 1 && broken.front().constraint == "registers" && excess <= Count(r.near);
+    if (!broken.empty() && !only_registers) continue;
+    Variant variant{kernel.variant(placed, false, device), tile, broken.empty(), planned.registers_per_thread.get(), planned.registers_limit.get(),
+                    planned.registers_launch.get()};
+    out.emplace(variant.launch.expression, std::move(variant));
+  }
+  return out;
+}
+
+/// The sample, in an order that is the seed's.
+std::vector<const Variant*> sampled(const std::map<std::string, Variant>& all, const Request& r) {
+  std::vector<const Variant*> out;
+  for (const bool accepted : {true, false}) {
+    std::vector<const Variant*> kind;
+    for (const auto& [expression, variant] : all) {
+      if (variant.accepted == accepted) kind.push_back(&variant);
+    }
+    std::size_t taken = 0;
+    for (const std::size_t i : shuffled(kind.size(), r.seed)) {
+      if (r.sample > 0 && taken++ >= r.sample) break;
+      out.push_back(kind[i]);
+    }
+  }
+  return out;
+}
+
+struct Tally {
+  int compiled = 0, objected = 0;
+};
+
+class Compiling {
+ public:
+  Compiling(const Request& r, const Mapping& mapping) : request_(r), mapping_(mapping) {}
+
+  void operator()(const std::vector<const Variant*>& variants) {
+    std::atomic<std::size_t> next{0};
+    const auto work = [&] {
+      for (std::size_t i = next++; i < variants.size(); i = next++) one(*variants[i]);
+    };
+    std::vector<std::thread> helpers;
+    for (int i = 1; i < request_.jobs; ++i) helpers.emplace_back(work);
+    work();
+    for (std::thread& helper : helpers) helper.join();
+  }
+  [[nodiscard]] const Tally& tally(bool accepted) const { return accepted ? accepted_ : near_; }
+
+ private:
+  void one(const Variant& v) {
+    Json out;
+    for (const auto& [knob, value] : describe(mapping_, v.tile)) out["tile"][knob] = value;
+    out["accepted"] = v.accepted;
+    out["need"] = v.need;
+    out["limit"] = v.limit;
+    bool objected = false;
+    try {
+      const CompileReport report = compile(v.launch, request_.environment, Objections::report).kernel.report;
+      objected = !report.clean();
+      out["registers"] = report.registers;
+      out["planned"] = v.planned;
+      out["spill_bytes"] = (report.spill_stores + report.spill_loads).value.get();
+      if (!report.faults.empty()) out["faults"] = report.faults;
+    } catch (const std::exception& error) {
+      objected = true;
+      out["error"] = error.what();
+    }
+    const std::lock_guard lock(mutex_);
+    Tally& tally = v.accepted ? accepted_ : near_;
+    ++tally.compiled;
+    tally.objected += objected ? 1 : 0;
+    std::printf("%s\n", out.dump(-1, ' ', false, Json::error_handler_t::replace).c_str());
+    std::fflush(stdout);
+  }
+
+  const Request& request_;
+  const Mapping& mapping_;
+  std::mutex mutex_;
+  Tally accepted_, near_;
+};
+
+int run(const Request& r) {
+  const std::unique_ptr<Measurable> m = measurable_of(r.ask);
+  const BundledKernel* kernel = find_bundled(m->layout->mapping.name);
+  if (kernel == nullptr) throw Error("KERNEL", "is none that is bundled", "one of " + joined(bundled_names()));
+  const std::map<std::string, Variant> all = variants_of(r, *m, *kernel);
+  Compiling compiling(r, m->layout->mapping);
+  compiling(sampled(all, r));
+  for (const bool accepted : {true, false}) {
+    const auto there = std::count_if(all.begin(), all.end(), [&](const auto& one) { return one.second.accepted == accepted; });
+    const Tally& tally = compiling.tally(accepted);
+    std::fprintf(stderr, "%s: %td variants, %d compiled, %d objected to\n", accepted ? "legal" : "rejected by few registers", there, tally.compiled,
+                 tally.objected);
+  }
+  return compiling.tally(true).objected == 0 ? 0 : 1;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    return run(read(argc, argv));
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "run_compile: %s\n", error.what());
+    return 2;
+  }
+}

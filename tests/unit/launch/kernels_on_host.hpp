@@ -1,0 +1,31 @@
+#pragma once
+// The kernels' integer arithmetic, to run on the CPU. As a system header: its pragmas are the device compiler's.
+#pragma GCC system_header
+
+#include <algorithm>
+#include <cstdint>
+
+#include "kernels/attention/arguments_sm80.cuh"
+#include "kernels/launch/launch_plan.hpp"
+#include "kernels/matmul/arguments.cuh"
+#include "model/mapping/placed.hpp"
+
+#define __device__
+#define __forceinline__ inline
+
+namespace napkin {
+
+using std::max;
+using std::min;
+
+inline unsigned int __umulhi(unsigned int a, unsigned int b) { return static_cast<unsigned int>(static_cast<std::uint64_t>(a) * b >> 32); }
+
+}  // namespace napkin
+
+// The device's names of a tile and a span are the model's too.
+#define Tile DeviceTile
+#define Span DeviceSpan
+#include "kernels/attention/tiles.cuh"
+#undef Tile
+#undef Span
+#include "kernels/matmul/order.cuh"

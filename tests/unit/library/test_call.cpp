@@ -1,0 +1,191 @@
+// napkin::attention and napkin::matmul around a driver that computes nothing (tests/golden/fake_cuda): what they select, what they
+// launch, what they refuse.
+#include "apps/library/call.hpp"
+
+#include <dlfcn.h>
+#include <doctest/doctest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+
+#include "apps/library/napkin.hpp"
+
+using namespace napkin;
+
+namespace {
+
+/// The driver in this process, and a cache of its own. Loaded before anyone asks for a driver, it is the one that is found.
+class FakeDriver {
+ public:
+  FakeDriver() {
+    std::string name = (std::filesystem::temp_directory_path() / "napkin-call-XXXXXX").string();
+    REQUIRE(::mkdtemp(name.data()) != nullptr);
+    folder_ = name;
+    const std::filesystem::path lib = folder_ / "lib64";
+    std::filesystem::create_directory(lib);
+    const std::string driver = (lib / "libcuda.so.1").string();
+    const std::string command = std::string(NAPKIN_CXX) + " -std=c++20 -shared -fPIC -Wl,-soname,libcuda.so.1 -o " + driver + " " +
+                                NAPKIN_SOURCE_DIR "/tests/golden/fake_cuda/fake_cuda.cpp";
+    REQUIRE(std::system(command.c_str()) == 0);  // NOLINT(concurrency-mt-unsafe)
+    std::filesystem::copy_file(driver, lib / "libnvrtc.so.13");
+    handle_ = ::dlopen(driver.c_str(), RTLD_NOW | RTLD_LOCAL);
+    REQUIRE(handle_ != nullptr);
+    ::setenv("CUDA_HOME", folder_.c_str(), 1);                           // NOLINT(concurrency-mt-unsafe)
+    ::setenv("XDG_CACHE_HOME", (folder_ / "cache").c_str(), 1);          // NOLINT(concurrency-mt-unsafe)
+  }
+  ~FakeDriver() { std::filesystem::remove_all(folder_); }
+  FakeDriver(const FakeDriver&) = delete;
+  FakeDriver& operator=(const FakeDriver&) = delete;
+
+  [[nodiscard]] long launches() const { return reinterpret_cast<long (*)()>(::dlsym(handle_, "fakeLaunches"))(); }
+  [[nodiscard]] std::string last() const { return reinterpret_cast<const char* (*)()>(::dlsym(handle_, "fakeLastLaunched"))(); }
+
+ private:
+  std::filesystem::path folder_;
+  void* handle_ = nullptr;
+};
+
+FakeDriver& driver() {
+  static FakeDriver one;
+  return one;
+}
+
+/// Memory that nothing touches.
+void* at(std::uintptr_t address) { return reinterpret_cast<void*>(address); }
+
+AttentionArgs attention_args() {
+  static_cast<void>(driver());
+  AttentionArgs args;
+  args.sizes.h = 16;
+  args.sizes.q = args.sizes.x = 1024;
+  args.sizes.d = 128;
+  const std::int64_t row = 16 * 128;
+  args.q = {at(0x10000), 1024 * row, 128, row};
+  args.k = {at(0x20000), 1024 * row, 128, row};
+  args.v = {at(0x30000), 1024 * row, 128, row};
+  args.o = {at(0x40000), 1024 * row, 128, row};
+  return args;
+}
+
+MatmulArgs matmul_args() {
+  static_cast<void>(driver());
+  MatmulArgs args;
+  args.sizes = {512, 256, 1024};
+  args.a = {at(0x10000), 256};
+  args.b = {at(0x20000), 1024};
+  args.c = {at(0x30000), 1024};
+  return args;
+}
+
+/// "q = 128" among the fields of the kernel's struct.
+bool has(const std::string& expression, const std::string& field, const std::string& value) {
+  return expression.find("." + field + " = " + value + ",") != std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE("attention launches the tile that select selects") {
+  const long before = driver().launches();
+  attention(attention_args());
+  CHECK(driver().launches() == before + 1);
+  Ask ask;
+  ask.algorithm = "attention";
+  ask.gpu = "h200-sxm";
+  ask.shape = {{"h", 16}, {"q", 1024}, {"x", 1024}, {"d", 128}};
+  const SelectAnswer selected = select(ask);
+  REQUIRE(selected.head.kernel);
+  CHECK(driver().last().find("napkin::" + *selected.head.kernel + "<") != std::string::npos);
+  for (const KnobValue& knob : selected.head.tile) {
+    if (knob.word.empty()) CHECK_MESSAGE(has(driver().last(), knob.name, std::to_string(knob.number)), knob.name);
+  }
+}
+
+TEST_CASE("calls that come again, with other memory, on other streams") {
+  const AttentionArgs args = attention_args();
+  attention(args);
+  const std::string expression = driver().last();
+  const long before = driver().launches();
+  attention(args);
+  attention(args, at(0x999));
+  AttentionArgs moved = args;
+  moved.o.data = at(0x50000);
+  for (int i = 0; i < 200; ++i) {
+    moved.q.data = at(0x60000 + 0x100 * static_cast<std::uintptr_t>(i));
+    attention(moved);
+  }
+  CHECK(driver().launches() == before + 202);
+  CHECK(driver().last() == expression);
+  AttentionArgs lse = args;
+  lse.log_sum_exp = static_cast<float*>(at(0x70000));
+  lse.mask.kind = Mask::Kind::causal;
+  attention(lse);
+  CHECK(has(driver().last(), "log_sum_exp", "true"));
+  CHECK(has(driver().last(), "mask", "napkin::MaskKind::causal"));
+}
+
+TEST_CASE("packed sequences") {
+  AttentionArgs args = attention_args();
+  args.sizes.b = 3;
+  args.q_starts = static_cast<const std::int32_t*>(at(0x70000));
+  CHECK_THROWS_AS(attention(args), Error);
+  args.x_starts = static_cast<const std::int32_t*>(at(0x80000));
+  args.q_rows = args.x_rows = 2000;
+  attention(args);
+  CHECK(has(driver().last(), "packed", "true"));
+}
+
+TEST_CASE("matmul launches") {
+  matmul(matmul_args());
+  CHECK(driver().last().find("napkin::matmul_sm90<") != std::string::npos);
+  MatmulArgs ragged = matmul_args();
+  ragged.sizes.c = 1001;
+  matmul(ragged, at(0x999));
+  CHECK(has(driver().last(), "ragged", "true"));
+}
+
+TEST_CASE("a tile that the compiler objects to gives way to the next best") {
+  AttentionArgs args = attention_args();
+  attention(args);
+  std::string first = driver().last();
+  const auto type = first.find(".bf16 = true");
+  REQUIRE(type != std::string::npos);
+  first.replace(type, 12, ".bf16 = false");
+  ::setenv("FAKE_CUDA_SPILLS_VARIANT", first.c_str(), 1);  // NOLINT(concurrency-mt-unsafe)
+  args.dtype = DType::f16;                                 // not compiled before
+  attention(args);
+  ::unsetenv("FAKE_CUDA_SPILLS_VARIANT");  // NOLINT(concurrency-mt-unsafe)
+  CHECK(has(driver().last(), "bf16", "false"));
+  CHECK(driver().last() != first);
+}
+
+TEST_CASE("what is wrong with a call is said before anything is launched") {
+  const AttentionArgs good = attention_args();
+  attention(good);
+  const long before = driver().launches();
+  AttentionArgs bad = good;
+  bad.v.data = nullptr;
+  CHECK_THROWS_WITH_AS(attention(bad), "v: is null: memory on the device", Error);
+  bad = good;
+  bad.k.row += 4;
+  CHECK_THROWS_AS(attention(bad), Error);
+  bad = good;
+  bad.sizes.d = 100;
+  CHECK_THROWS_AS(attention(bad), Error);
+  bad = good;
+  bad.sizes.q = 0;
+  CHECK_THROWS_AS(attention(bad), Error);
+  bad = good;
+  bad.dtype = DType::f32;
+  CHECK_THROWS_AS(attention(bad), Error);
+  bad = good;
+  bad.scale = -1;
+  CHECK_THROWS_AS(attention(bad), Error);
+  bad = good;
+  bad.device = 7;
+  CHECK_THROWS_AS(attention(bad), CudaFailure);
+  MatmulArgs wrong = matmul_args();
+  wrong.sizes.b = 250;
+  CHECK_THROWS_AS(matmul(wrong), Error);
+  CHECK(driver().launches() == before);
+}
