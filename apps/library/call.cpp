@@ -98,7 +98,10 @@ class Selected {
   Selected(const Ask& ask, bool packed)
       : subject_(load_subject(ask)), layouts_(layouts_for(subject_, packed)), choice_(choose(subject_, layouts_, tiles_tried)) {
     if (choice_.layout->ideal) throw Error(ask.algorithm, "no bundled kernel computes this on " + ask.gpu, "other sizes or another type");
-    if (choice_.selection.ranked.empty()) throw Error(ask.algorithm, "nothing fits: " + choice_.selection.because, "other sizes");
+    if (choice_.selection.ranked.empty()) {
+      const std::string what = nearest_constraint(tally(question_of(subject_, *choice_.layout)));
+      throw Error(ask.algorithm, "nothing fits: " + what + " keeps the most tiles out", "other sizes");
+    }
     placer_.emplace(choice_.layout->streamed, choice_.layout->mapping, subject_.machine, subject_.problem);
     placed_ = placer_->place(choice_.selection.ranked[at_].tile);
   }
