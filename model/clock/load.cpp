@@ -229,7 +229,7 @@ double warp_instructions(const Machine& machine, const Unit& unit, double result
 
 double bytes_read(const PlacedDiagram& placed, const Crossing& c) {
   const double bytes = elements(placed, placed.axes_of(c), c.phase == Phase::loop) * size_of(c.type);
-  return c.multicast ? bytes / std::max(real(placed.cluster), 1.0) : bytes;
+  return placed.multicast(c) ? bytes / std::max(real(placed.cluster), 1.0) : bytes;
 }
 
 TensorLoad tensor_load(const PlacedDiagram& placed, const PlacedOperation& operation) {

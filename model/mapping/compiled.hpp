@@ -60,6 +60,7 @@ struct CompiledVariable {
   int position = 0;  ///< index into the levels
   DType type = DType::f32;
   GuardedNumber copies;
+  const Guard* multicast = nullptr;
   std::vector<std::pair<AxisId, Number64>> sizes;
   int alias = -1;  ///< index into Mapping::variables
   int agent = -1;
@@ -124,6 +125,8 @@ class Placer::Compiled {
   // variant.cpp
   [[nodiscard]] std::shared_ptr<const Variant> make_variant(const Tile& tile) const;
   friend class VariantMaker;
+  // varying.cpp
+  [[nodiscard]] std::shared_ptr<const Variant> shared_variant(const Tile& tile) const;
   // place.cpp
   [[nodiscard]] const std::shared_ptr<const Variant>& variant_of(const Tile& tile) const;
   void start(PlacedDiagram& into, const std::shared_ptr<const Variant>& variant) const;
@@ -169,6 +172,9 @@ class Placer::Compiled {
   std::vector<Told> told_;
   mutable std::vector<std::shared_ptr<const Variant>> variants_;  // each made once, when first asked for
   std::unique_ptr<std::once_flag[]> made_;
+  std::vector<const Guard*> guards_;
+  mutable std::vector<std::pair<std::vector<bool>, std::shared_ptr<const Variant>>> distinct_;  // by what holds
+  mutable std::mutex sharing_;                                                                  // of distinct_
 };
 
 }  // namespace napkin

@@ -24,10 +24,12 @@ Count product(const std::vector<Count>& numbers) {
 }  // namespace
 
 bool holds(const Guard& guard, const Tile& tile) {
-  return std::all_of(guard.all.begin(), guard.all.end(), [&](const auto& term) {
-    const std::int64_t v = tile.values[at(term.first)];
-    return std::find(term.second.begin(), term.second.end(), v) != term.second.end();
-  });
+  for (const auto& [knob, values] : guard.all) {
+    bool any = false;
+    for (const std::int64_t value : values) any |= value == tile.values[at(knob)];
+    if (!any) return false;
+  }
+  return true;
 }
 
 Count number_of(const GuardedNumber& alternatives, const Tile& tile, Count otherwise) {
@@ -73,7 +75,7 @@ const std::shared_ptr<const Variant>& Placer::Compiled::variant_of(const Tile& t
     const auto value = std::find(t.values.begin(), t.values.end(), tile.values[at(t.knob)]);
     index += t.stride * static_cast<std::size_t>(value - t.values.begin());
   }
-  std::call_once(made_[index], [&] { variants_[index] = make_variant(tile); });
+  std::call_once(made_[index], [&] { variants_[index] = shared_variant(tile); });
   return variants_[index];
 }
 
@@ -363,7 +365,11 @@ void Placer::Compiled::place_variables(const Tile& tile, PlacedDiagram& into) co
 }
 
 void Placer::Compiled::place_copies(const Tile& tile, PlacedDiagram& into) const {
-  for (Variable& v : into.variables) v.copies = number_of(variables_[at(v.mapping)].copies, tile, 1);
+  for (Variable& v : into.variables) {
+    const CompiledVariable& c = variables_[at(v.mapping)];
+    v.copies = number_of(c.copies, tile, 1);
+    v.multicast = c.multicast != nullptr && holds(*c.multicast, tile);
+  }
 }
 
 void Placer::Compiled::place_operations(const Tile& tile, PlacedDiagram& into, const Variant& variant) const {

@@ -68,7 +68,8 @@ struct Crossing {
   bool reread = false;  ///< read anew in every iteration although it lacks the streamed axis (Q from shared memory)
   DType type = DType::bf16;
   CopyEngine engine = CopyEngine::none;
-  bool multicast = false;
+  bool fills = false;  ///< an input on its way down to `variable`: multicast where that is
+  bool met = false;    ///< a result whose parts have met in the cluster: one copy leaves it
   bool skips = false;  ///< chunks that the mask rules out do not cross
   bool parts = false;  ///< a part of a result of a split axis, or what goes with it: every block's crosses
   int variable = -1;   ///< index into PlacedDiagram::variables: what it fills, is read from or stored from
@@ -138,6 +139,10 @@ struct PlacedDiagram {
   }
   /// Parts of a result that become one where they meet; 1 without split axes.
   [[nodiscard]] Count parts() const;
+  /// One copy of what crosses serves, or comes from, all blocks of a cluster.
+  [[nodiscard]] bool multicast(const Crossing& c) const {
+    return c.met || (c.fills && variables[static_cast<std::size_t>(c.variable)].multicast);
+  }
 };
 
 /// Everything about (streamed diagram, mapping, machine, problem) that no knob changes, resolved once: names to ids,

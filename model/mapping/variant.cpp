@@ -1,5 +1,6 @@
 // The parts of a placed diagram that depend on guards only: which variables there are, and which arrays change colour.
 #include <algorithm>
+#include <numeric>
 
 #include "model/mapping/compiled.hpp"
 
@@ -67,7 +68,6 @@ class VariantMaker {
       out.scope = m.scope;
       out.type = v.type;
       out.engine = m.engine;
-      out.multicast = m.multicast && holds(*m.multicast, tile_);
       out.output_staging = m.output_staging;
       v_.variables.push_back(std::move(out));
     }
@@ -75,7 +75,8 @@ class VariantMaker {
       const int alias = c_.variables_[at(v.mapping)].alias;
       v.alias = alias < 0 ? -1 : placed_[at(alias)];
     }
-    for (int i = 0; i < static_cast<int>(v_.variables.size()); ++i) downward_.push_back(i);
+    downward_.resize(v_.variables.size());
+    std::iota(downward_.begin(), downward_.end(), 0);
     std::sort(downward_.begin(), downward_.end(),
               [&](int a, int b) { return position(a) != position(b) ? position(a) < position(b) : a < b; });
   }
@@ -137,7 +138,7 @@ class VariantMaker {
         Crossing& c = add(array, where, false, phase, type);
         c.variable = variable;
         if (variable < 0) continue;
-        c.multicast = v_.variables[at(variable)].multicast;
+        c.fills = true;
         if (where == down_to || where == c_.cluster_) c.engine = v_.variables[at(variable)].engine;
       }
       reached = std::max(reached, down_to);
@@ -192,7 +193,7 @@ class VariantMaker {
       const Combine* combine = c_.streamed_->combine_of(array);
       c.skips = c.skips && combine != nullptr && combine->kind == Combine::Kind::sum;
       c.parts = combine != nullptr && where > c_.combine_->at;
-      c.multicast = combine != nullptr && where == c_.combine_->at && where == c_.cluster_;
+      c.met = combine != nullptr && where == c_.combine_->at && where == c_.cluster_;
     }
   }
 

@@ -59,11 +59,14 @@ void Placer::Compiled::find_dependences() {
     for (const auto& [axis, number] : sizes) knobs |= knob_of(number.knob);
     return knobs;
   };
+  const auto of_guard = [](const Guard& guard) {
+    Knobs knobs = 0;
+    for (const auto& [knob, values] : guard.all) knobs |= knob_of(knob);
+    return knobs;
+  };
   const auto of_guarded = [&](const GuardedNumber& numbers) {
     Knobs knobs = of_all(numbers);
-    for (const auto& [guard, number] : numbers) {
-      for (const auto& [knob, values] : guard->all) knobs |= knob_of(knob);
-    }
+    for (const auto& [guard, number] : numbers) knobs |= of_guard(*guard);
     return knobs;
   };
   bool stream_divided = false;
@@ -78,7 +81,7 @@ void Placer::Compiled::find_dependences() {
   }
   for (const CompiledVariable& v : variables_) {
     depends_.parts |= of_all(v.sizes);
-    depends_.copies |= of_guarded(v.copies);
+    depends_.copies |= of_guarded(v.copies) | (v.multicast != nullptr ? of_guard(*v.multicast) : 0);
   }
   for (const CompiledOperation& op : operations_) {
     for (const CompiledWork& work : op.work) depends_.chunks |= of_all(work.per_chunk);
@@ -87,6 +90,7 @@ void Placer::Compiled::find_dependences() {
 
 void Placer::Compiled::find_variants() {
   const auto tell = [&](const Guard& guard) {
+    if (!guard.all.empty()) guards_.push_back(&guard);
     for (const auto& [knob, values] : guard.all) {
       auto found = std::find_if(told_.begin(), told_.end(), [&, k = knob](const Told& t) { return t.knob == k; });
       if (found == told_.end()) found = told_.insert(told_.end(), Told{knob, {}, 1});
@@ -95,10 +99,7 @@ void Placer::Compiled::find_variants() {
       }
     }
   };
-  for (const VariableMapping& v : mapping_->variables) {
-    tell(v.when);
-    if (v.multicast) tell(*v.multicast);
-  }
+  for (const VariableMapping& v : mapping_->variables) tell(v.when);
   for (const CompiledOperation& op : operations_) {
     for (const auto& operand : op.operands) {
       for (const auto& [guard, variable] : operand) tell(*guard);
@@ -113,6 +114,17 @@ void Placer::Compiled::find_variants() {
   }
   variants_.resize(cases);
   made_ = std::make_unique<std::once_flag[]>(cases);
+}
+
+// Where the same guards hold, the variant is the same.
+std::shared_ptr<const Variant> Placer::Compiled::shared_variant(const Tile& tile) const {
+  std::vector<bool> held(guards_.size());
+  for (std::size_t i = 0; i < guards_.size(); ++i) held[i] = holds(*guards_[i], tile);
+  const std::lock_guard<std::mutex> lock(sharing_);
+  for (const auto& [known, variant] : distinct_) {
+    if (known == held) return variant;
+  }
+  return distinct_.emplace_back(std::move(held), make_variant(tile)).second;
 }
 
 }  // namespace napkin

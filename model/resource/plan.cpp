@@ -309,9 +309,10 @@ Footprint::Footprint(const PlacedDiagram& placed) {
     const bool barriers = variable.engine == CopyEngine::tma && !variable.output_staging;
     if (layout.of[v] >= 0) {
       const Storage& storage = layout.storages[static_cast<std::size_t>(layout.of[v])];
-      in_shared_.push_back({v, layout.of[v], storage.align, alignment(placed, variable), agent, barriers});
+      const Count align = alignment(placed, variable);
+      in_shared_.push_back({v, layout.of[v], storage.align, align, Count(bits(variable.type)), agent, barriers});
     } else if (barriers) {
-      in_shared_.push_back({v, -1, 0, 1, agent, barriers});
+      in_shared_.push_back({v, -1, 0, 1, 0, agent, barriers});
     }
     const std::size_t own = owner(placed, v);
     if (!registers || variable.level != *registers || at(placed, own).level != *registers) continue;
@@ -336,8 +337,8 @@ Bytes Footprint::shared_bytes(const PlacedDiagram& placed) const {
       Count copies = variable.copies;
       if (use.agent >= 0) copies *= placed.agents[static_cast<std::size_t>(use.agent)].instances;
       if (use.barriers) barriers += Count(2) * copies;
-      if (use.storage >= 0)
-        largest = std::max(largest, round_up(bytes_of(variable.elements, variable.type).value, use.align) * copies);
+      // Whole bytes in whole alignments: one division rounds both.
+      largest = std::max(largest, ceil_div(variable.elements * use.bits, use.align * 8) * use.align * copies);
     }
     if (first.storage >= 0) end = round_up(end + largest, first.storage_align);
   }

@@ -62,9 +62,9 @@ class Footprint {
  private:
   struct InShared {
     std::size_t variable;
-    int storage;  ///< -1: elsewhere
-    Count storage_align, align;
-    int agent;  ///< whose instances have one each; -1: one a block
+    int storage;                       ///< -1: elsewhere
+    Count storage_align, align, bits;  ///< bits: an element
+    int agent;                         ///< whose instances have one each; -1: one a block
     bool barriers;
   };
   struct InRegisters {

@@ -136,7 +136,7 @@ class Mover {
 const PlacedLevel& groups_for(const PlacedDiagram& placed, const PlacedLevel& level, const Crossing& crossing) {
   if (crossing.parts && &level < &placed.block()) return placed.block();
   const bool cluster = placed.machine->levels[at(level.level)].kind == LevelKind::cross_transfer;
-  return cluster && !crossing.multicast ? placed.block() : level;
+  return cluster && !placed.multicast(crossing) ? placed.block() : level;
 }
 
 /// Loads as the receiver's counter sees them; `moved`: clipped to the array.

@@ -216,18 +216,9 @@ Lanes Legality::plan_rule_lanes(std::size_t rule, Point& point) {
   return memo.lanes[index];
 }
 
-bool Legality::tile_rules_hold(const Point& point, KnobSet known, KnobId knob) const {
-  return std::all_of(rules_.tile.begin(), rules_.tile.end(), [&](const TileRule& rule) {
-    return (rule.knobs & ~known) != 0 || (rule.knobs & knob_bit(knob)) == 0 || !rule.check(point.tile);
-  });
-}
-
-bool Legality::plan_rules_hold(Point& point) {
+bool Legality::plan_rule_holds(std::size_t rule, Point& point) {
   const Lanes own = lane_ < 0 ? 1 : Lanes{1} << point.index[at(lane_)];
-  for (std::size_t i = 0; i < rules_.plan.size(); ++i) {
-    if ((plan_rule_lanes(i, point) & own) == 0) return false;
-  }
-  return true;
+  return (plan_rule_lanes(rule, point) & own) != 0;
 }
 
 }  // namespace napkin

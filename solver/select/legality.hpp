@@ -61,10 +61,8 @@ class Legality {
   };
   [[nodiscard]] Tally count(KnobSet kept);
 
-  /// Whether every tile rule that reads no knob outside `known`, and reads `knob`, holds.
-  [[nodiscard]] bool tile_rules_hold(const Point& point, KnobSet known, KnobId knob) const;
-  /// Whether every plan rule holds.
-  [[nodiscard]] bool plan_rules_hold(Point& point);
+  /// Whether a plan rule holds, by its index.
+  [[nodiscard]] bool plan_rule_holds(std::size_t rule, Point& point);
 
   [[nodiscard]] KnobId lane() const { return lane_; }
   [[nodiscard]] Lanes all_lanes() const { return all_lanes_; }

@@ -31,6 +31,14 @@ struct Prefix {
   }
 };
 
+/// One knob below the sizes, and what is decided when it is set, those before it being set.
+struct Step {
+  KnobId knob = 0;
+  std::vector<const TileRule*> tile_rules;
+  std::vector<std::size_t> plan_rules;
+  bool tells_class = false;  // the last of the knobs that the alternatives differ in
+};
+
 class Search {
  public:
   Search(const Question& question, const Objective& objective, int top)
@@ -52,7 +60,9 @@ class Search {
   [[nodiscard]] Count most_by_agents(const Point& point);
   [[nodiscard]] Count most_blocks(const Point& point, const Alternatives& alternatives, Count by_agents);
   void expand(const Prefix& prefix, const Alternatives& alternatives);
-  void visit(std::size_t depth, KnobSet known, std::int64_t rank);
+  void find_steps();
+  void visit(std::size_t depth, std::int64_t rank);
+  [[nodiscard]] bool may_be_legal(const Step& step);
   [[nodiscard]] double time_of(Point& point);
   [[nodiscard]] bool wanted(const Found& least) const;
   void take(const Found& found);
@@ -76,7 +86,7 @@ class Search {
 
   // Of the prefix being expanded:
   Point point_;
-  std::vector<KnobId> rest_;  // knobs below the sizes
+  std::vector<Step> rest_;  // knobs below the sizes
   const Alternatives* alternatives_ = nullptr;
   std::size_t class_ = 0;
   bool one_time_ = false;  // the class has one time, whatever fits beside it
@@ -123,9 +133,9 @@ Count Search::most_by_agents(const Point& point) {
 Count Search::most_blocks(const Point& point, const Alternatives& alternatives, Count by_agents) {
   if (by_agents <= Count(1)) return 1;
   Point least = point;
-  for (const KnobId knob : rest_) {
-    const auto& domain = space_.domains[at(knob)];
-    legality_.set(least, knob,
+  for (const Step& step : rest_) {
+    const auto& domain = space_.domains[at(step.knob)];
+    legality_.set(least, step.knob,
                   static_cast<std::size_t>(std::min_element(domain.begin(), domain.end()) - domain.begin()));
   }
   Count most = 1;
@@ -167,7 +177,7 @@ void Search::bound_prefixes(const std::vector<Legality::Group>& groups, const Al
       heap_.push_back({bound_of(point_, alternatives, most_blocks(point_, alternatives, by_agents)), rank});
     }
   }
-  for (const KnobId knob : rest_) legality_.set(point_, knob, 0);
+  for (const Step& step : rest_) legality_.set(point_, step.knob, 0);
 }
 
 void Search::expand(const Prefix& prefix, const Alternatives& alternatives) {
@@ -185,26 +195,54 @@ void Search::expand(const Prefix& prefix, const Alternatives& alternatives) {
   for (const auto& [time, c] : order) {
     class_ = c;
     class_time_ = time;
-    for (const KnobId knob : rest_) legality_.set(point_, knob, 0);
-    visit(0, roles_.sizes, prefix.rank);
+    for (const Step& step : rest_) legality_.set(point_, step.knob, 0);
+    visit(0, prefix.rank);
   }
-  for (const KnobId knob : rest_) legality_.set(point_, knob, 0);
+  for (const Step& step : rest_) legality_.set(point_, step.knob, 0);
 }
 
-void Search::visit(std::size_t depth, KnobSet known, std::int64_t rank) {
+// Rules are decided as soon as their knobs are set. Those that read sizes alone hold for some tile of every prefix, and
+// so for all.
+void Search::find_steps() {
+  KnobSet known = roles_.sizes;
+  for (KnobId k = 0; k < static_cast<KnobId>(space_.domains.size()); ++k) {
+    if ((roles_.sizes & knob_bit(k)) != 0) continue;
+    const KnobSet before = known;
+    known |= knob_bit(k);
+    const auto decided = [&](KnobSet knobs) { return (knobs & ~known) == 0 && (knobs & ~before) != 0; };
+    Step step{k, {}, {}, decided(roles_.switches)};
+    for (const TileRule& rule : rules_.tile) {
+      if (decided(rule.knobs)) step.tile_rules.push_back(&rule);
+    }
+    for (std::size_t r = 0; r < rules_.plan.size(); ++r) {
+      if (decided(rules_.plan[r].knobs)) step.plan_rules.push_back(r);
+    }
+    rest_.push_back(std::move(step));
+  }
+}
+
+/// Whether the point, up to that step, is of the class and breaks no rule.
+bool Search::may_be_legal(const Step& step) {
+  if (step.tells_class && alternatives_->class_of(point_) != class_) return false;
+  for (const TileRule* rule : step.tile_rules) {
+    if (rule->check(point_.tile)) return false;
+  }
+  return std::all_of(step.plan_rules.begin(), step.plan_rules.end(),
+                     [&](std::size_t rule) { return legality_.plan_rule_holds(rule, point_); });
+}
+
+void Search::visit(std::size_t depth, std::int64_t rank) {
   if (!wanted({class_time_, rank})) return;
   if (depth == rest_.size()) {
-    if (alternatives_->class_of(point_) != class_ || !legality_.plan_rules_hold(point_)) return;
     const double time = one_time_ ? class_time_ : time_of(point_);
     take({time, rank});
     return;
   }
-  const KnobId knob = rest_[depth];
-  known |= knob_bit(knob);
+  const Step& step = rest_[depth];
+  const KnobId knob = step.knob;
   for (std::size_t i = 0; i < space_.domains[at(knob)].size(); ++i) {
     legality_.set(point_, knob, i);
-    if (!legality_.tile_rules_hold(point_, known, knob)) continue;
-    visit(depth + 1, known, rank + static_cast<std::int64_t>(i) * space_.strides[at(knob)]);
+    if (may_be_legal(step)) visit(depth + 1, rank + static_cast<std::int64_t>(i) * space_.strides[at(knob)]);
   }
   legality_.set(point_, knob, 0);
 }
@@ -249,9 +287,7 @@ Selection Search::run(int top) {
     out.nearest = nearest_constraint(out.rejected);
     return out;
   }
-  for (KnobId k = 0; k < static_cast<KnobId>(space_.domains.size()); ++k) {
-    if ((roles_.sizes & knob_bit(k)) == 0) rest_.push_back(k);
-  }
+  find_steps();
   point_ = legality_.origin();
   const Alternatives alternatives(objective_, space_, legality_, scratch_, roles_.switches);
   bound_prefixes(tally.groups, alternatives);

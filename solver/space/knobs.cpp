@@ -149,9 +149,9 @@ std::optional<Value> size_of_axis(const Mapping& mapping, const LevelMapping& le
   for (KnobId k = 0; k < static_cast<KnobId>(mapping.knobs.size()); ++k) {
     if (is_called(mapping.knobs[static_cast<std::size_t>(k)], level.level, axis)) return knob_value(k);
   }
-  if (&level != block_level_of(mapping)) return std::nullopt;
   const auto knob = mapping.find_knob(axis);
-  return knob ? std::optional(knob_value(*knob)) : std::nullopt;
+  if (!knob || &level != block_level_of(mapping)) return std::nullopt;
+  return knob_value(*knob);
 }
 
 }  // namespace napkin
