@@ -14,13 +14,15 @@ SelectAnswer answer_of(const Subject& subject, const Choice& choice) {
   answer.head = head_of(subject, *choice.layout, fits ? &selection.ranked.front().tile : nullptr);
   answer.found = fits && !choice.layout->ideal;
   answer.candidates = selection.candidates.get();
-  answer.legal = selection.legal.get();
-  for (const auto& [constraint, tiles] : selection.rejected) answer.rejected.emplace_back(constraint, tiles.get());
-  answer.because = selection.because;
+  const Question question = question_of(subject, *choice.layout);
+  const Tally counted = tally(question);
+  answer.legal = counted.legal.get();
+  for (const auto& [constraint, tiles] : counted.rejected) answer.rejected.emplace_back(constraint, tiles.get());
   if (!fits) {
-    if (answer.because.empty()) answer.because = "nothing fits: " + selection.nearest + " keeps the most tiles out";
+    answer.because = "nothing fits: " + nearest_constraint(counted) + " keeps the most tiles out";
     return answer;
   }
+  answer.because = explain(question, selection);
   const Placer placer(choice.layout->streamed, choice.layout->mapping, subject.machine, subject.problem);
   const Placement best = place(placer, selection.ranked.front().tile);
   answer.predicted = answer_of(selection.ranked.front().prediction);

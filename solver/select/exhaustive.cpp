@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "model/resource/plan.hpp"
-#include "solver/select/explain.hpp"
+#include "solver/select/legality.hpp"
 #include "solver/select/select.hpp"
 
 namespace napkin {
@@ -54,16 +54,17 @@ Standing standing(const Question& question, const Tile& tile, const Objective& o
   return out;
 }
 
-Selection select_exhaustively(const Question& question, int top) {
+Exhausted select_exhaustively(const Question& question, int top) {
   return select_exhaustively(question, top, Objective{});
 }
 
-Selection select_exhaustively(const Question& question, int top, const Objective& objective) {
+Exhausted select_exhaustively(const Question& question, int top, const Objective& objective) {
   const Space space = space_of(question);
   const Rules rules(*question.streamed, *question.mapping, *question.machine, question.problem);
   const Placer placer(*question.streamed, *question.mapping, *question.machine, question.problem);
   Selection out;
   out.candidates = space.candidates;
+  Tally tally;
   std::vector<Count> rejected(rules.tile.size() + rules.plan.size());
   PlacedDiagram placed;
   Tile tile;
@@ -78,7 +79,7 @@ Selection select_exhaustively(const Question& question, int top, const Objective
       rejected[rule_index(rules, broken.front().constraint)] += 1;
       continue;
     }
-    out.legal += 1;
+    tally.legal += 1;
     Ranked one{tile, objective.predict(placed, needs)};
     if (!out.runner_up && best.empty()) {
       best.push_back(std::move(one));
@@ -93,12 +94,9 @@ Selection select_exhaustively(const Question& question, int top, const Objective
     best.insert(std::upper_bound(best.begin(), best.end(), one, before), std::move(one));
     if (best.size() > static_cast<std::size_t>(std::max(top, 1))) best.pop_back();
   }
-  out.rejected = named_counts(rules, rejected);
-  if (out.legal == Count(0)) out.nearest = nearest_constraint(out.rejected);
-  out.ranked = std::move(best);
-  out.because = explain(question, space, rules, placer, out);
-  if (top < 1) out.ranked.clear();
-  return out;
+  tally.rejected = named_counts(rules, rejected);
+  if (top >= 1) out.ranked = std::move(best);
+  return {std::move(out), std::move(tally)};
 }
 
 }  // namespace napkin

@@ -1,8 +1,12 @@
-#include "solver/select/explain.hpp"
-
+// Why this tile: one sentence made of the prediction, the constraints and the runner-up.
 #include <fmt/format.h>
 
 #include <algorithm>
+
+#include "model/resource/plan.hpp"
+#include "solver/select/select.hpp"
+#include "solver/space/constraints.hpp"
+#include "solver/space/enumerate.hpp"
 
 namespace napkin {
 namespace {
@@ -121,9 +125,11 @@ std::string what_it_loses_on(const Prediction& a, const Prediction& b, const Wav
 
 }  // namespace
 
-std::string explain(const Question& question, const Space& space, const Rules& rules, const Placer& placer,
-                    const Selection& selection) {
+std::string explain(const Question& question, const Selection& selection) {
   if (selection.ranked.empty()) return {};
+  const Space space = space_of(question);
+  const Rules rules(*question.streamed, *question.mapping, *question.machine, question.problem);
+  const Placer placer(*question.streamed, *question.mapping, *question.machine, question.problem);
   const Ranked& best = selection.ranked.front();
   std::string text = what_binds(best.prediction);
   PlacedDiagram placed;
@@ -137,30 +143,6 @@ std::string explain(const Question& question, const Space& space, const Rules& r
   return text + fmt::format("; the runner-up ({}) is {:.2g} % slower: it loses on {}",
                             difference(*question.mapping, best.tile, next.tile), slower,
                             what_it_loses_on(best.prediction, next.prediction, wave, wave_of(placed)));
-}
-
-std::vector<std::pair<std::string, Count>> named_counts(const Rules& rules, const std::vector<Count>& counts) {
-  std::vector<std::pair<std::string, Count>> out;
-  const auto add = [&](const std::string& name, Count count) {
-    if (count == Count(0)) return;
-    for (auto& [known, total] : out) {
-      if (known == name) {
-        total += count;
-        return;
-      }
-    }
-    out.emplace_back(name, count);
-  };
-  for (std::size_t r = 0; r < counts.size(); ++r) {
-    add(r < rules.tile.size() ? rules.tile[r].name : rules.plan[r - rules.tile.size()].name, counts[r]);
-  }
-  return out;
-}
-
-std::string nearest_constraint(const std::vector<std::pair<std::string, Count>>& rejected) {
-  const auto most = std::max_element(rejected.begin(), rejected.end(),
-                                     [](const auto& a, const auto& b) { return a.second < b.second; });
-  return most == rejected.end() ? std::string() : most->first;
 }
 
 }  // namespace napkin

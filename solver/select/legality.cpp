@@ -73,8 +73,6 @@ Legality::Legality(const Question& question, const Space& space, const Rules& ru
     : question_(question), space_(space), rules_(rules), scratch_(scratch) {
   choose_lane();
   prepare_memos();
-  Point point = origin();
-  numbers_.shared_limit = shared_limit(scratch_.place(point).placed);
 }
 
 void Legality::choose_lane() {
@@ -93,6 +91,9 @@ void Legality::choose_lane() {
   const std::vector<std::int64_t>& values = space_.domains[at(lane_)];
   for (std::size_t i = 0; i < values.size(); ++i) ascending_.push_back(i);
   std::sort(ascending_.begin(), ascending_.end(), [&](std::size_t a, std::size_t b) { return values[a] < values[b]; });
+  up_to_.resize(values.size());
+  Lanes below = 0;
+  for (const std::size_t i : ascending_) up_to_[i] = below |= Lanes{1} << i;
   scales_ = !question_.mapping->exact_groups;
   const std::vector<Growth> by_axis = growth_by_axis(*question_.streamed, *question_.mapping, lane_);
   for (const VariableMapping& variable : question_.mapping->variables) {
@@ -142,6 +143,7 @@ bool Legality::plan_rule_holds(const PlanRule& rule, Scratch::Slot& slot) {
   const Footprint& footprint = scratch_.footprint(slot);
   numbers_.threads = placed.threads;
   if (rule.check == check_shared_memory) {
+    numbers_.shared_limit = shared_limit(placed);
     numbers_.shared_total = footprint.shared_bytes(placed);
   } else if (rule.check == check_registers) {
     const RegisterNeed worst = footprint.register_need(placed);
@@ -184,7 +186,7 @@ void Legality::find_lanes(std::size_t rule, Point& point, std::size_t index) {
     for (std::size_t r = 0; r < rules_.plan.size(); ++r) {
       if (rules_.plan[r].knobs != rules_.plan[rule].knobs) continue;
       memos_[r].lanes[index] |= fill(rules_.plan[r]);
-      memos_[r].known[index] = true;
+      memos_[r].known[index] = all_lanes_;
     }
   };
   if (lane_ < 0 || (rules_.plan[rule].knobs & knob_bit(lane_)) == 0) {
@@ -208,17 +210,46 @@ void Legality::find_lanes(std::size_t rule, Point& point, std::size_t index) {
   set(point, lane_, before);
 }
 
-Lanes Legality::plan_rule_lanes(std::size_t rule, Point& point) {
-  Memo& memo = memos_[rule];
+std::size_t Legality::Memo::index(const Point& point) const {
   std::size_t index = 0;
-  for (const auto& [knob, stride] : memo.strides) index += stride * point.index[at(knob)];
-  if (!memo.known[index]) find_lanes(rule, point, index);
+  for (const auto& [knob, stride] : strides) index += stride * point.index[at(knob)];
+  return index;
+}
+
+Lanes Legality::plan_rule_lanes(std::size_t rule, Point& point) {
+  const Memo& memo = memos_[rule];
+  const std::size_t index = memo.index(point);
+  if (memo.known[index] != all_lanes_) find_lanes(rule, point, index);
   return memo.lanes[index];
 }
 
-bool Legality::plan_rule_holds(std::size_t rule, Point& point) {
-  const Lanes own = lane_ < 0 ? 1 : Lanes{1} << point.index[at(lane_)];
-  return (plan_rule_lanes(rule, point) & own) != 0;
+Lanes Legality::lane_of(const Point& point) const { return lane_ < 0 ? 1 : Lanes{1} << point.index[at(lane_)]; }
+
+/// Decides the rule, and the others that depend on the same knobs, from one placement: for the point's lane, and where
+/// needs grow with the lane's value for all below a lane that holds and all above one that does not.
+void Legality::decide(std::size_t rule, const Point& point, std::size_t index) {
+  Scratch::Slot& slot = scratch_.place(point);
+  const bool reads_lane = lane_ >= 0 && (rules_.plan[rule].knobs & knob_bit(lane_)) != 0;
+  const Lanes own = lane_of(point);
+  for (std::size_t r = 0; r < rules_.plan.size(); ++r) {
+    if (rules_.plan[r].knobs != rules_.plan[rule].knobs) continue;
+    const bool holds = plan_rule_holds(rules_.plan[r], slot);
+    Lanes alike = reads_lane ? own : all_lanes_;
+    if (reads_lane && scales_) {
+      const Lanes below = up_to_[point.index[at(lane_)]];
+      alike = holds ? below : (all_lanes_ & ~below) | own;
+    }
+    memos_[r].known[index] |= alike;
+    if (holds) memos_[r].lanes[index] |= alike;
+  }
+}
+
+bool Legality::plan_rule_holds(std::size_t rule, const Point& point) {
+  const Memo& memo = memos_[rule];
+  const std::size_t index = memo.index(point);
+  const Lanes own = lane_of(point);
+  if ((memo.known[index] & own) == 0) decide(rule, point, index);
+  return (memo.lanes[index] & own) != 0;
 }
 
 }  // namespace napkin

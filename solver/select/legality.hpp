@@ -1,6 +1,6 @@
 #pragma once
-// Which tiles of a space are legal, counted without visiting each: a constraint is decided once for all tiles that
-// agree on the knobs that it depends on.
+// Which tiles of a space are legal: a constraint is decided once for all tiles that agree on the knobs that it depends
+// on.
 
 #include <array>
 #include <cstdint>
@@ -49,23 +49,13 @@ class Legality {
  public:
   Legality(const Question& question, const Space& space, const Rules& rules, Scratch& scratch);
 
-  /// Tiles that agree on every knob of `kept` but the lane; which lanes have at least one legal tile.
-  struct Group {
-    std::int64_t rank = 0;  ///< the kept knobs' share of the tiles' rank
-    Lanes lanes = 0;
-  };
-  struct Tally {
-    Count legal;
-    std::vector<Count> rejected;  ///< by rule: tile rules, then plan rules; each tile under the first it violates
-    std::vector<Group> groups;    ///< by rank
-  };
-  [[nodiscard]] Tally count(KnobSet kept);
+  /// Counts the space without visiting each tile.
+  [[nodiscard]] Tally count();
 
-  /// Whether a plan rule holds, by its index.
-  [[nodiscard]] bool plan_rule_holds(std::size_t rule, Point& point);
+  /// Whether a plan rule holds, by its index: decided once, also for what follows from it along the lane.
+  [[nodiscard]] bool plan_rule_holds(std::size_t rule, const Point& point);
 
   [[nodiscard]] KnobId lane() const { return lane_; }
-  [[nodiscard]] Lanes all_lanes() const { return all_lanes_; }
   void set(Point& point, KnobId knob, std::size_t index) const {
     point.index[static_cast<std::size_t>(knob)] = static_cast<std::uint16_t>(index);
     point.tile.values[static_cast<std::size_t>(knob)] = space_.domains[static_cast<std::size_t>(knob)][index];
@@ -81,8 +71,8 @@ class Legality {
   };
   struct Memo {
     std::vector<std::pair<KnobId, std::size_t>> strides;  ///< the rule's knobs but the lane
-    std::vector<Lanes> lanes;
-    std::vector<bool> known;
+    std::vector<Lanes> lanes, known;                       ///< that hold; that are decided
+    [[nodiscard]] std::size_t index(const Point& point) const;
   };
 
   void choose_lane();
@@ -91,6 +81,8 @@ class Legality {
   void assign(std::vector<State>& states, KnobId knob) const;
   void forget(std::vector<State>& states, KnobSet dead) const;
   [[nodiscard]] Lanes tile_rule_lanes(const TileRule& rule, Point& point, Lanes lanes) const;
+  [[nodiscard]] Lanes lane_of(const Point& point) const;
+  void decide(std::size_t rule, const Point& point, std::size_t index);
   [[nodiscard]] Lanes plan_rule_lanes(std::size_t rule, Point& point);
   void find_lanes(std::size_t rule, Point& point, std::size_t index);
   [[nodiscard]] Lanes last_lane_that_holds(const PlanRule& rule, Scratch::Slot& slot);
@@ -106,11 +98,16 @@ class Legality {
   Lanes all_lanes_ = 1;
   bool scales_ = false;                 ///< every variable is constant or proportional in the lane's value
   std::vector<std::size_t> ascending_;  ///< the lane's positions by value
+  std::vector<Lanes> up_to_;            ///< by position: the lanes of at most its value
   std::vector<bool> has_lane_;          ///< by index of Mapping::variables: proportional
   std::vector<std::pair<Variable*, Count>> growing_;  ///< of the slot at hand, with their elements for a lane of 1
   std::vector<Memo> memos_;                           ///< by plan rule; those of equal knobs are filled together
   std::size_t guess_ = 0;                             ///< how many lanes held the last time
   Plan numbers_;                                      ///< what the plan rules read
 };
+
+/// Rules' names with their counts, zeros left out, equal names added up.
+[[nodiscard]] std::vector<std::pair<std::string, Count>> named_counts(const Rules& rules,
+                                                                      const std::vector<Count>& counts);
 
 }  // namespace napkin

@@ -1,12 +1,11 @@
 // Best-first over the sizes, depth-first below: sizes are bounded by the alternatives that can be no slower than the
 // others, popped in the order of their bounds, and their tiles visited in the order of preference.
 #include <algorithm>
-#include <bit>
 #include <limits>
 
 #include "solver/select/alternatives.hpp"
-#include "solver/select/explain.hpp"
 #include "solver/select/legality.hpp"
+#include "solver/select/steps.hpp"
 
 namespace napkin {
 namespace {
@@ -31,14 +30,6 @@ struct Prefix {
   }
 };
 
-/// One knob below the sizes, and what is decided when it is set, those before it being set.
-struct Step {
-  KnobId knob = 0;
-  std::vector<const TileRule*> tile_rules;
-  std::vector<std::size_t> plan_rules;
-  bool tells_class = false;  // the last of the knobs that the alternatives differ in
-};
-
 class Search {
  public:
   Search(const Question& question, const Objective& objective, int top)
@@ -55,19 +46,19 @@ class Search {
   Selection run(int top);
 
  private:
-  void bound_prefixes(const std::vector<Legality::Group>& groups, const Alternatives& alternatives);
-  [[nodiscard]] double bound_of(Point& point, const Alternatives& alternatives, Count most);
-  [[nodiscard]] Count most_by_agents(const Point& point);
-  [[nodiscard]] Count most_blocks(const Point& point, const Alternatives& alternatives, Count by_agents);
-  void expand(const Prefix& prefix, const Alternatives& alternatives);
   void find_steps();
+  void bound_prefixes(std::size_t depth, std::int64_t rank, Count by_agents);
+  [[nodiscard]] double bound_of(Point& point, Count most);
+  [[nodiscard]] Count most_by_agents(const Point& point);
+  [[nodiscard]] Count most_blocks(const Point& point, Count by_agents);
+  void expand(const Prefix& prefix);
   void visit(std::size_t depth, std::int64_t rank);
   [[nodiscard]] bool may_be_legal(const Step& step);
   [[nodiscard]] double time_of(Point& point);
   [[nodiscard]] bool wanted(const Found& least) const;
   void take(const Found& found);
   void set_rank(Point& point, std::int64_t rank, KnobSet knobs) const;
-  [[nodiscard]] std::vector<Ranked> ranked(const Alternatives& alternatives);
+  [[nodiscard]] std::vector<Ranked> ranked();
   [[nodiscard]] Ranked full(std::int64_t rank);
   [[nodiscard]] bool same_sizes(const Point& a, const Point& b) const;
 
@@ -84,10 +75,14 @@ class Search {
   std::vector<Found> best_;  // sorted, at most top_
   Found second_;             // the best whose time is not that of best_[0]
 
+  std::vector<Step> sizes_, rest_;   // the knobs that size, then those below them
+  std::size_t agents_known_ = 0;     // the step of sizes_ from which on the agents are known
+  bool registers_by_sizes_ = false;  // what the kernel sets of them
+
   // Of the prefix being expanded:
+  std::optional<Alternatives> alternatives_;
   Point point_;
-  std::vector<Step> rest_;  // knobs below the sizes
-  const Alternatives* alternatives_ = nullptr;
+  std::size_t class_depth_ = 0;  // the step of rest_ that sets the last of the alternatives' knobs
   std::size_t class_ = 0;
   bool one_time_ = false;  // the class has one time, whatever fits beside it
   double class_time_ = 0;  // that time, or a bound of its times
@@ -122,15 +117,15 @@ Count Search::most_by_agents(const Point& point) {
   const Limits& limits = question_.machine->limits;
   if (!limits.known) return 1;
   const PlacedDiagram& placed = scratch_.place(point).placed;
-  const bool fixed =
-      !placed.agents.empty() && std::all_of(placed.agents.begin(), placed.agents.end(),
-                                            [](const PlacedAgent& a) { return a.registers.has_value(); });
+  const bool fixed = registers_by_sizes_ && !placed.agents.empty() &&
+                     std::all_of(placed.agents.begin(), placed.agents.end(),
+                                 [](const PlacedAgent& a) { return a.registers.has_value(); });
   const Bytes unlimited(std::numeric_limits<std::int64_t>::max() / 4);
   return occupancy(limits, unlimited, placed.threads, fixed ? launch_registers(placed) : Count(1), Bytes(0)).blocks;
 }
 
 /// The same with all sizes known: the other knobs at their least, so that the block needs the least.
-Count Search::most_blocks(const Point& point, const Alternatives& alternatives, Count by_agents) {
+Count Search::most_blocks(const Point& point, Count by_agents) {
   if (by_agents <= Count(1)) return 1;
   Point least = point;
   for (const Step& step : rest_) {
@@ -139,21 +134,21 @@ Count Search::most_blocks(const Point& point, const Alternatives& alternatives, 
                   static_cast<std::size_t>(std::min_element(domain.begin(), domain.end()) - domain.begin()));
   }
   Count most = 1;
-  for (std::size_t c = 0; c < alternatives.size(); ++c) {
-    alternatives.set(least, c);
+  for (std::size_t c = 0; c < alternatives_->size(); ++c) {
+    alternatives_->set(least, c);
     most = std::max(most, occupancy(scratch_.place(least).placed).blocks);
   }
   return std::min(by_agents, most);
 }
 
-double Search::bound_of(Point& point, const Alternatives& alternatives, Count most) {
+double Search::bound_of(Point& point, Count most) {
   double bound = infinity;
-  for (const Alternatives::Class& one : alternatives.classes()) {
+  for (const Alternatives::Class& one : alternatives_->classes()) {
     if (!one.least) continue;
-    alternatives.set(point, one.first);
+    alternatives_->set(point, one.first);
     bound = std::min(bound, objective_.bound(scratch_.place(point).placed, most).value);
   }
-  alternatives.set(point, 0);
+  alternatives_->set(point, 0);
   return bound;
 }
 
@@ -162,32 +157,48 @@ double Search::time_of(Point& point) {
   return objective_.time(placed, occupancy(placed).blocks).value;
 }
 
-void Search::bound_prefixes(const std::vector<Legality::Group>& groups, const Alternatives& alternatives) {
-  const KnobId lane = legality_.lane();
-  for (const Legality::Group& group : groups) {
-    set_rank(point_, group.rank, roles_.sizes);
-    const Count by_agents = most_by_agents(point_);  // the lane sizes no agent
-    for (Lanes left = group.lanes; left != 0; left &= left - 1) {
-      const auto lane_position = static_cast<std::size_t>(std::countr_zero(left));
-      std::int64_t rank = group.rank;
-      if (lane >= 0) {
-        legality_.set(point_, lane, lane_position);
-        rank += static_cast<std::int64_t>(lane_position) * space_.strides[at(lane)];
-      }
-      heap_.push_back({bound_of(point_, alternatives, most_blocks(point_, alternatives, by_agents)), rank});
-    }
+// Sizes in their order, but the lane last: tiles that differ in it alone are placed one over the other.
+void Search::find_steps() {
+  std::vector<KnobId> sizes = knobs_in(roles_.sizes, space_);
+  std::stable_partition(sizes.begin(), sizes.end(), [&](KnobId knob) { return knob != legality_.lane(); });
+  sizes_ = steps_of(rules_, 0, sizes);
+  rest_ = steps_of(rules_, roles_.sizes, knobs_in(~roles_.sizes, space_));
+  KnobSet agents = 0, registers = 0;
+  for (const Agent& agent : question_.mapping->agents) {
+    agents |= knobs_of(agent.count) | knobs_of(agent.threads);
+    registers |= knobs_of(agent.registers);
   }
-  for (const Step& step : rest_) legality_.set(point_, step.knob, 0);
+  registers_by_sizes_ = (registers & ~roles_.sizes) == 0;
+  for (std::size_t i = 0; i < sizes_.size(); ++i) {
+    if (((agents | registers) & knob_bit(sizes_[i].knob)) != 0) agents_known_ = i + 1;
+  }
+  for (std::size_t i = 0; i < rest_.size(); ++i) {
+    if ((roles_.switches & knob_bit(rest_[i].knob)) != 0) class_depth_ = i;
+  }
 }
 
-void Search::expand(const Prefix& prefix, const Alternatives& alternatives) {
+void Search::bound_prefixes(std::size_t depth, std::int64_t rank, Count by_agents) {
+  if (depth == agents_known_) by_agents = most_by_agents(point_);
+  if (depth == sizes_.size()) {
+    heap_.push_back({bound_of(point_, most_blocks(point_, by_agents)), rank});
+    return;
+  }
+  const KnobId knob = sizes_[depth].knob;
+  for (std::size_t i = 0; i < space_.domains[at(knob)].size(); ++i) {
+    legality_.set(point_, knob, i);
+    if (!may_be_legal(sizes_[depth])) continue;
+    bound_prefixes(depth + 1, rank + static_cast<std::int64_t>(i) * space_.strides[at(knob)], by_agents);
+  }
+  legality_.set(point_, knob, 0);
+}
+
+void Search::expand(const Prefix& prefix) {
   set_rank(point_, prefix.rank, roles_.sizes);
-  alternatives_ = &alternatives;
-  const Count most = most_blocks(point_, alternatives, most_by_agents(point_));
+  const Count most = most_blocks(point_, most_by_agents(point_));
   one_time_ = most <= Count(1);
   std::vector<std::pair<double, std::size_t>> order;
-  for (std::size_t c = 0; c < alternatives.classes().size(); ++c) {
-    alternatives.set(point_, alternatives.classes()[c].first);
+  for (std::size_t c = 0; c < alternatives_->classes().size(); ++c) {
+    alternatives_->set(point_, alternatives_->classes()[c].first);
     const PlacedDiagram& placed = scratch_.place(point_).placed;
     order.emplace_back((one_time_ ? objective_.time(placed, 1) : objective_.bound(placed, most)).value, c);
   }
@@ -201,50 +212,26 @@ void Search::expand(const Prefix& prefix, const Alternatives& alternatives) {
   for (const Step& step : rest_) legality_.set(point_, step.knob, 0);
 }
 
-// Rules are decided as soon as their knobs are set. Those that read sizes alone hold for some tile of every prefix, and
-// so for all.
-void Search::find_steps() {
-  KnobSet known = roles_.sizes;
-  for (KnobId k = 0; k < static_cast<KnobId>(space_.domains.size()); ++k) {
-    if ((roles_.sizes & knob_bit(k)) != 0) continue;
-    const KnobSet before = known;
-    known |= knob_bit(k);
-    const auto decided = [&](KnobSet knobs) { return (knobs & ~known) == 0 && (knobs & ~before) != 0; };
-    Step step{k, {}, {}, decided(roles_.switches)};
-    for (const TileRule& rule : rules_.tile) {
-      if (decided(rule.knobs)) step.tile_rules.push_back(&rule);
-    }
-    for (std::size_t r = 0; r < rules_.plan.size(); ++r) {
-      if (decided(rules_.plan[r].knobs)) step.plan_rules.push_back(r);
-    }
-    rest_.push_back(std::move(step));
-  }
-}
-
-/// Whether the point, up to that step, is of the class and breaks no rule.
+/// Whether the point, up to that step, breaks no rule.
 bool Search::may_be_legal(const Step& step) {
-  if (step.tells_class && alternatives_->class_of(point_) != class_) return false;
-  for (const TileRule* rule : step.tile_rules) {
-    if (rule->check(point_.tile)) return false;
-  }
-  return std::all_of(step.plan_rules.begin(), step.plan_rules.end(),
+  return step.tile_rules_hold(point_.tile) &&
+         std::all_of(step.plan_rules.begin(), step.plan_rules.end(),
                      [&](std::size_t rule) { return legality_.plan_rule_holds(rule, point_); });
 }
 
 void Search::visit(std::size_t depth, std::int64_t rank) {
   if (!wanted({class_time_, rank})) return;
   if (depth == rest_.size()) {
-    const double time = one_time_ ? class_time_ : time_of(point_);
-    take({time, rank});
+    take({one_time_ ? class_time_ : time_of(point_), rank});
     return;
   }
   const Step& step = rest_[depth];
-  const KnobId knob = step.knob;
-  for (std::size_t i = 0; i < space_.domains[at(knob)].size(); ++i) {
-    legality_.set(point_, knob, i);
-    if (may_be_legal(step)) visit(depth + 1, rank + static_cast<std::int64_t>(i) * space_.strides[at(knob)]);
+  for (std::size_t i = 0; i < space_.domains[at(step.knob)].size(); ++i) {
+    legality_.set(point_, step.knob, i);
+    if (depth == class_depth_ && alternatives_->class_of(point_) != class_) continue;
+    if (may_be_legal(step)) visit(depth + 1, rank + static_cast<std::int64_t>(i) * space_.strides[at(step.knob)]);
   }
-  legality_.set(point_, knob, 0);
+  legality_.set(point_, step.knob, 0);
 }
 
 Ranked Search::full(std::int64_t rank) {
@@ -253,12 +240,12 @@ Ranked Search::full(std::int64_t rank) {
   return {point_.tile, objective_.predict(placed, plan(placed))};
 }
 
-std::vector<Ranked> Search::ranked(const Alternatives& alternatives) {
+std::vector<Ranked> Search::ranked() {
   std::vector<Ranked> out;
   Point before = legality_.origin(), now = before;
   for (const Found& found : best_) {
     set_rank(now, found.rank, ~KnobSet{0});
-    const bool alike = !out.empty() && alternatives.class_of(now) == alternatives.class_of(before) &&
+    const bool alike = !out.empty() && alternatives_->class_of(now) == alternatives_->class_of(before) &&
                        out.back().prediction.time.value == found.time && same_sizes(now, before);
     if (alike) {  // the same sizes, alternatives that cannot be told apart, the same time: the same prediction
       out.push_back({now.tile, out.back().prediction});
@@ -280,17 +267,11 @@ bool Search::same_sizes(const Point& a, const Point& b) const {
 Selection Search::run(int top) {
   Selection out;
   out.candidates = space_.candidates;
-  const Legality::Tally tally = legality_.count(roles_.sizes);
-  out.legal = tally.legal;
-  out.rejected = named_counts(rules_, tally.rejected);
-  if (out.legal == Count(0)) {
-    out.nearest = nearest_constraint(out.rejected);
-    return out;
-  }
+  if (!question_is_legal(rules_)) return out;
   find_steps();
   point_ = legality_.origin();
-  const Alternatives alternatives(objective_, space_, legality_, scratch_, roles_.switches);
-  bound_prefixes(tally.groups, alternatives);
+  alternatives_.emplace(objective_, space_, legality_, scratch_, roles_.switches);
+  bound_prefixes(0, 0, 1);
   std::make_heap(heap_.begin(), heap_.end());
   while (!heap_.empty()) {
     std::pop_heap(heap_.begin(), heap_.end());
@@ -298,12 +279,10 @@ Selection Search::run(int top) {
     heap_.pop_back();
     const bool full_house = best_.size() >= top_;
     if (full_house && prefix.bound > best_.back().time && prefix.bound > second_.time) break;
-    expand(prefix, alternatives);
+    expand(prefix);
   }
-  out.ranked = ranked(alternatives);
+  if (top >= 1) out.ranked = ranked();
   if (second_.time != infinity) out.runner_up = full(second_.rank);
-  out.because = explain(question_, space_, rules_, placer_, out);
-  if (top < 1) out.ranked.clear();
   return out;
 }
 

@@ -19,12 +19,8 @@ struct Ranked {
 };
 
 struct Selection {
-  std::vector<Ranked> ranked;  ///< best first, at most `top`; empty: nothing fits
-  Count candidates;            ///< tiles in the space, legal or not
-  Count legal;
-  std::vector<std::pair<std::string, Count>> rejected;  ///< constraint -> tiles (each tile under the first it violates)
-  std::string because;                                  ///< one sentence: what binds, and what the runner-up loses on
-  std::string nearest;              ///< where nothing fits: the constraint that kept the most tiles out
+  std::vector<Ranked> ranked;       ///< best first, at most `top`; empty: nothing fits
+  Count candidates;                 ///< tiles in the space, legal or not
   std::optional<Ranked> runner_up;  ///< the best tile whose predicted time differs from the first's
 };
 
@@ -34,7 +30,8 @@ struct Objective {
   std::function<Prediction(const PlacedDiagram&, const Plan&)> predict = napkin::predict;
   /// predict().time without the explanation: exactly equal. Of the plan it sees blocks_per_sm alone.
   std::function<Seconds(const PlacedDiagram&, Count blocks_per_sm)> time = predicted_time;
-  /// At most time() of the same placement with that many blocks a node or fewer.
+  /// At most time() of the same placement with that many blocks a node or fewer. Also asked for tiles that are illegal
+  /// for what they need of a node.
   std::function<Seconds(const PlacedDiagram&, Count most_blocks_per_sm)> bound = predicted_time;
   /// The time also depends on the mapping's edges and on how many copies a variable has (an event graph), not on the
   /// work of the placement alone.
@@ -49,9 +46,27 @@ struct Objective {
 [[nodiscard]] Selection select(const Question& question, int top);
 [[nodiscard]] Selection select(const Question& question, int top, const Objective& objective);
 
-/// Ranks every tile in full: the twin that select is tested against.
-[[nodiscard]] Selection select_exhaustively(const Question& question, int top);
-[[nodiscard]] Selection select_exhaustively(const Question& question, int top, const Objective& objective);
+/// How a question's candidates fare: what the search need not know and those who read its answer may ask.
+struct Tally {
+  Count legal;
+  std::vector<std::pair<std::string, Count>> rejected;  ///< constraint -> tiles (each tile under the first it violates)
+};
+/// Counts them without visiting each.
+[[nodiscard]] Tally tally(const Question& question);
+/// The constraint that kept the most tiles out, the first of them in order where several tie; "" where none did.
+[[nodiscard]] std::string nearest_constraint(const Tally& tally);
+
+/// Why this tile, in one sentence: what binds, what stops the next larger one, what the runner-up loses on. Empty where
+/// nothing is ranked. Knows no algorithm.
+[[nodiscard]] std::string explain(const Question& question, const Selection& selection);
+
+/// Ranks every tile in full, and counts them: the twin that select and tally are tested against.
+struct Exhausted {
+  Selection selection;
+  Tally tally;
+};
+[[nodiscard]] Exhausted select_exhaustively(const Question& question, int top);
+[[nodiscard]] Exhausted select_exhaustively(const Question& question, int top, const Objective& objective);
 
 /// Where a tile stands among the legal tiles of its question, legal itself or not.
 struct Standing {

@@ -67,17 +67,16 @@ Lanes Legality::tile_rule_lanes(const TileRule& rule, Point& point, Lanes lanes)
   return held;
 }
 
-Legality::Tally Legality::count(KnobSet kept) {
+Tally Legality::count() {
   const std::size_t tile_rules = rules_.tile.size(), rules = tile_rules + rules_.plan.size();
   const KnobSet lane = lane_ < 0 ? 0 : knob_bit(lane_);
   const auto knobs_of_rule = [&](std::size_t r) {
     return (r < tile_rules ? rules_.tile[r].knobs : rules_.plan[r - tile_rules].knobs) & ~lane;
   };
-  std::vector<KnobSet> needed(rules + 1, kept & ~lane);  // by the rules from r on
+  std::vector<KnobSet> needed(rules + 1);  // by the rules from r on
   for (std::size_t r = rules; r-- > 0;) needed[r] = needed[r + 1] | knobs_of_rule(r);
 
-  Tally tally;
-  tally.rejected.resize(rules);
+  std::vector<Count> rejected(rules);
   std::vector<State> states{{0, 1, all_lanes_}};
   Point point = origin();
   KnobSet assigned = 0;
@@ -98,7 +97,7 @@ Legality::Tally Legality::count(KnobSet kept) {
       load(state, live, point);
       const Lanes held = r < tile_rules ? tile_rule_lanes(rules_.tile[r], point, state.lanes)
                                         : plan_rule_lanes(r - tile_rules, point) & state.lanes;
-      add_to(tally.rejected, r, state.weight * lanes_in(state.lanes & ~held) * rest);
+      add_to(rejected, r, state.weight * lanes_in(state.lanes & ~held) * rest);
       state.lanes = held;
     }
     std::erase_if(states, [](const State& state) { return state.lanes == 0; });
@@ -110,28 +109,42 @@ Legality::Tally Legality::count(KnobSet kept) {
       if ((dead & knob_bit(k)) != 0) set(point, k, 0);
     }
   }
-  assign_all(kept & ~lane);
+  Tally tally;
   for (const State& state : states) tally.legal += Count(state.weight * lanes_in(state.lanes) * rest);
-
-  forget(states, assigned & ~kept);
-  for (const State& state : states) {
-    if (!tally.groups.empty() && tally.groups.back().rank == state.rank) {
-      tally.groups.back().lanes |= state.lanes;
-    } else {
-      tally.groups.push_back({state.rank, state.lanes});
-    }
-  }
-  std::sort(tally.groups.begin(), tally.groups.end(), [](const Group& a, const Group& b) { return a.rank < b.rank; });
-  std::size_t merged = 0;
-  for (const Group& group : tally.groups) {
-    if (merged > 0 && tally.groups[merged - 1].rank == group.rank) {
-      tally.groups[merged - 1].lanes |= group.lanes;
-    } else {
-      tally.groups[merged++] = group;
-    }
-  }
-  tally.groups.resize(merged);
+  tally.rejected = named_counts(rules_, rejected);
   return tally;
+}
+
+std::vector<std::pair<std::string, Count>> named_counts(const Rules& rules, const std::vector<Count>& counts) {
+  std::vector<std::pair<std::string, Count>> out;
+  const auto add = [&](const std::string& name, Count count) {
+    if (count == Count(0)) return;
+    for (auto& [known, total] : out) {
+      if (known == name) {
+        total += count;
+        return;
+      }
+    }
+    out.emplace_back(name, count);
+  };
+  for (std::size_t r = 0; r < counts.size(); ++r) {
+    add(r < rules.tile.size() ? rules.tile[r].name : rules.plan[r - rules.tile.size()].name, counts[r]);
+  }
+  return out;
+}
+
+Tally tally(const Question& question) {
+  const Space space = space_of(question);
+  const Rules rules(*question.streamed, *question.mapping, *question.machine, question.problem);
+  const Placer placer(*question.streamed, *question.mapping, *question.machine, question.problem);
+  Scratch scratch(*question.mapping, placer, space);
+  return Legality(question, space, rules, scratch).count();
+}
+
+std::string nearest_constraint(const Tally& tally) {
+  const auto most = std::max_element(tally.rejected.begin(), tally.rejected.end(),
+                                     [](const auto& a, const auto& b) { return a.second < b.second; });
+  return most == tally.rejected.end() ? std::string() : most->first;
 }
 
 }  // namespace napkin

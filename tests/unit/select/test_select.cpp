@@ -21,13 +21,13 @@ TEST_CASE("at least a thousand legal tiles at each head size, and every candidat
   for (const std::int64_t d : {64, 96, 128, 192, 256}) {
     const Case c = attention(d);
     const Selection selection = select(c.question(), 5);
+    const Tally counted = tally(c.question());
     CAPTURE(d);
-    CHECK(selection.legal >= Count(1000));
-    Count sum = selection.legal;
-    for (const auto& [name, count] : selection.rejected) sum += count;
+    CHECK(counted.legal >= Count(1000));
+    Count sum = counted.legal;
+    for (const auto& [name, count] : counted.rejected) sum += count;
     CHECK(sum == selection.candidates);
     CHECK(selection.ranked.size() == 5);
-    CHECK(selection.nearest.empty());
   }
 }
 
@@ -36,10 +36,11 @@ TEST_CASE("the reason names what binds, what stops the next larger tile, and wha
   const Selection selection = select(c.question(), 3);
   REQUIRE(selection.runner_up);
   CHECK(selection.runner_up->prediction.time > selection.ranked.front().prediction.time);
-  CHECK(selection.because.find(selection.ranked.front().prediction.bound + " binds, busy ") == 0);
-  CHECK(selection.because.find("is stopped by ") != std::string::npos);
-  CHECK(selection.because.find("it loses on ") != std::string::npos);
-  CHECK(selection.because.find('\n') == std::string::npos);
+  const std::string because = explain(c.question(), selection);
+  CHECK(because.find(selection.ranked.front().prediction.bound + " binds, busy ") == 0);
+  CHECK(because.find("is stopped by ") != std::string::npos);
+  CHECK(because.find("it loses on ") != std::string::npos);
+  CHECK(because.find('\n') == std::string::npos);
 }
 
 TEST_CASE("nothing fits: no tile, and the nearest constraint") {
@@ -48,9 +49,10 @@ TEST_CASE("nothing fits: no tile, and the nearest constraint") {
   c.restrict("stages", {4});
   const Selection selection = select(c.question(), 5);
   CHECK(selection.ranked.empty());
-  CHECK(selection.legal == Count(0));
-  CHECK(selection.nearest == "rows");  // most candidates fail there; all others fail for memory
-  CHECK(selection.because.empty());
+  const Tally counted = tally(c.question());
+  CHECK(counted.legal == Count(0));
+  CHECK(nearest_constraint(counted) == "rows");  // most candidates fail there; all others fail for memory
+  CHECK(explain(c.question(), selection).empty());
   CHECK_FALSE(selection.runner_up);
 }
 
@@ -63,9 +65,8 @@ TEST_CASE("a fixed knob stays, in the domain or not") {
     CHECK(value_of(c.mapping, one.tile, "stages") == 1);
   }
   question.fixed = {{*c.mapping.find_knob("x"), 100}};
-  const Selection none = select(question, 4);
-  CHECK(none.ranked.empty());
-  CHECK(none.legal == Count(0));
+  CHECK(select(question, 4).ranked.empty());
+  CHECK(tally(question).legal == Count(0));
 }
 
 TEST_CASE("ties are broken by the order of preference") {
