@@ -6,23 +6,36 @@
 namespace napkin {
 namespace {
 
-__extension__ typedef __int128 Wide;  // products of two 64-bit sizes do not wrap in it
+__extension__ typedef __int128 Int128;  // products of two 64-bit sizes do not wrap in it
 
-Wide floor_div(Wide a, Wide b) { return a / b - (a % b < 0 ? 1 : 0); }  // b > 0
-Wide ceil_quotient(Wide a, Wide b) { return -floor_div(-a, b); }
+// Sizes up to this are counted in 64 bits, which divide several times faster: what is summed below are indices, counted
+// at most (rows + columns) x rows times.
+constexpr std::int64_t most_narrow = std::int64_t{1} << 28;
 
+template <class Wide>
+Wide floor_div(Wide a, Wide b) {  // b > 0
+  return a / b - (a % b < 0 ? 1 : 0);
+}
+template <class Wide>
+Wide ceil_quotient(Wide a, Wide b) {
+  return -floor_div<Wide>(-a, b);
+}
+
+template <class Wide>
 Wide product(Wide a, Wide b) {
   Wide result = 0;
   if (__builtin_mul_overflow(a, b, &result)) throw Overflow("a count of masked chunks");
   return result;
 }
 
+template <class Wide>
 Count narrow(Wide value) {
   if (value > INT64_MAX) throw Overflow("a count of masked chunks");
   return static_cast<std::int64_t>(value);
 }
 
 // sum over i in [0, n) of floor((a i + b) / m), for a, b >= 0, m > 0, by Euclid's algorithm: O(log m).
+template <class Wide>
 Wide floor_sum(Wide n, Wide m, Wide a, Wide b) {
   Wide sum = 0;
   while (n > 0) {
@@ -39,6 +52,7 @@ Wide floor_sum(Wide n, Wide m, Wide a, Wide b) {
 }
 
 // max over i in [0, n) of (a i + b) mod m.
+template <class Wide>
 Wide largest_residue(Wide n, Wide m, Wide a, Wide b) {
   a %= m;
   b %= m;
@@ -56,6 +70,7 @@ Wide largest_residue(Wide n, Wide m, Wide a, Wide b) {
 
 // A band mask seen from its grouped axis: member i of `outer` sees i + below .. i + above of `inner`, which is walked
 // in chunks. Everything below counts over the groups [0, outer / group) in full and the ragged one apart.
+template <class Wide>
 struct Plane {
   Wide outer, inner, group, chunk, below, above;
 
@@ -65,12 +80,14 @@ struct Plane {
   [[nodiscard]] Wide all_chunks() const { return ceil_quotient(inner, chunk); }
 };
 
+template <class Wide>
 struct Totals {
   Wide chunks = 0, indices = 0, longest = 0;
 };
 
 // One group of members [first, first + size).
-Totals of_group(const Plane& p, Wide first, Wide size) {
+template <class Wide>
+Totals<Wide> of_group(const Plane<Wide>& p, Wide first, Wide size) {
   const Wide from = std::max<Wide>(first + p.below, 0), to = std::min(first + size + p.above, p.inner);
   if (size <= 0 || p.below > p.above || from >= to) return {};
   const Wide begin = from / p.chunk, end = ceil_quotient(to, p.chunk);
@@ -79,18 +96,21 @@ Totals of_group(const Plane& p, Wide first, Wide size) {
 
 // The full groups k that see anything: [begin, end); from(k) > 0 holds from `inside` on, to(k) >= inner from `beyond`
 // on.
+template <class Wide>
 struct Ranges {
   Wide begin, end, inside, beyond;
 };
 
-Ranges ranges_of(const Plane& p) {
+template <class Wide>
+Ranges<Wide> ranges_of(const Plane<Wide>& p) {
   const Wide begin = std::max<Wide>(0, floor_div(-(p.group + p.above), p.group) + 1);
   const Wide end = std::max(begin, std::min(p.full_groups(), ceil_quotient(p.inner - p.below, p.group)));
   return {begin, end, std::clamp(floor_div(-p.below, p.group) + 1, begin, end),
           std::clamp(ceil_quotient(p.inner - p.group - p.above, p.group), begin, end)};
 }
 
-Wide longest_of(const Plane& p, const Ranges& r) {
+template <class Wide>
+Wide longest_of(const Plane<Wide>& p, const Ranges<Wide>& r) {
   Wide longest = 0;
   for (Wide k : {r.begin, r.inside - 1, r.inside, r.beyond - 1, r.beyond, r.end - 1}) {
     if (k >= r.begin && k < r.end) longest = std::max(longest, of_group(p, k * p.group, p.group).longest);
@@ -104,9 +124,10 @@ Wide longest_of(const Plane& p, const Ranges& r) {
   return longest;
 }
 
-Totals of_full_groups(const Plane& p, bool want_longest) {
+template <class Wide>
+Totals<Wide> of_full_groups(const Plane<Wide>& p, bool want_longest) {
   if (p.below > p.above || p.full_groups() == 0) return {};
-  const Ranges r = ranges_of(p);
+  const Ranges<Wide> r = ranges_of(p);
   if (r.begin == r.end) return {};
   const Wide last_chunk = p.all_chunks() - 1;
   // Ends: ceil(to / chunk) until to reaches the end of the axis; starts: floor(from / chunk) once from is inside.
@@ -121,7 +142,8 @@ Totals of_full_groups(const Plane& p, bool want_longest) {
 
 // The mask as a band over the grouped axis. No mask and the causal mask are unbounded on a side: any bound past both
 // axes will do.
-Plane plane_of(const Mask& mask, std::int64_t rows, std::int64_t columns, std::int64_t group, std::int64_t chunk,
+template <class Wide>
+Plane<Wide> plane_of(const Mask& mask, std::int64_t rows, std::int64_t columns, std::int64_t group, std::int64_t chunk,
                bool streamed_rows) {
   const Wide shift = Wide{columns} - rows, past = Wide{columns} + rows;
   Wide below = -past, above = past;
@@ -137,22 +159,35 @@ Plane plane_of(const Mask& mask, std::int64_t rows, std::int64_t columns, std::i
   return {rows, columns, std::min(group, rows), std::min(chunk, columns), below, above};
 }
 
-Totals totals_of(const Plane& p, bool want_longest) {
+template <class Wide>
+Totals<Wide> totals_of(const Plane<Wide>& p, bool want_longest) {
   const Wide whole = p.full_groups() * p.group;
-  Totals t = of_full_groups(p, want_longest);
-  const Totals ragged = of_group(p, whole, p.outer - whole);
+  Totals<Wide> t = of_full_groups(p, want_longest);
+  const Totals<Wide> ragged = of_group(p, whole, p.outer - whole);
   return {t.chunks + ragged.chunks, t.indices + ragged.indices, std::max(t.longest, ragged.longest)};
 }
 
-Wide weighted_of(const Plane& p) {
+template <class Wide>
+Wide weighted_of(const Plane<Wide>& p) {
   const Wide whole = p.full_groups() * p.group;
   return product(of_full_groups(p, false).indices, p.group) +
          product(of_group(p, whole, p.outer - whole).indices, p.outer - whole);
 }
 
-Visits visits_of(const Plane& p) {
-  const Totals t = totals_of(p, true);
+template <class Wide>
+Visits visits_of(const Plane<Wide>& p) {
+  const Totals<Wide> t = totals_of(p, true);
   return {narrow(ceil_quotient(p.outer, p.group)), narrow(t.chunks), narrow(t.indices), narrow(t.longest)};
+}
+
+/// Gives use() the plane in the narrowest numbers that hold its sums.
+template <class Use>
+auto with_plane(const Mask& mask, std::int64_t rows, std::int64_t columns, std::int64_t group, std::int64_t chunk,
+                bool streamed_rows, const Use& use) {
+  const auto fits = [](std::int64_t n) { return n <= most_narrow && n >= -most_narrow; };
+  if (fits(rows) && fits(columns) && fits(mask.left) && fits(mask.right))
+    return use(plane_of<std::int64_t>(mask, rows, columns, group, chunk, streamed_rows));
+  return use(plane_of<Int128>(mask, rows, columns, group, chunk, streamed_rows));
 }
 
 }  // namespace
@@ -165,23 +200,25 @@ Span visited_chunks(const Mask& mask, std::int64_t row_first, std::int64_t row_l
 }
 
 Visits visits(const Mask& mask, std::int64_t rows, std::int64_t columns, std::int64_t row_group, std::int64_t chunk) {
-  return visits_of(plane_of(mask, rows, columns, row_group, chunk, false));
+  return with_plane(mask, rows, columns, row_group, chunk, false, [](const auto& plane) { return visits_of(plane); });
 }
 
 Visits visits_of_rows(const Mask& mask, std::int64_t rows, std::int64_t columns, std::int64_t column_group,
                       std::int64_t chunk) {
-  return visits_of(plane_of(mask, rows, columns, column_group, chunk, true));
+  return with_plane(mask, rows, columns, column_group, chunk, true, [](const auto& plane) { return visits_of(plane); });
 }
 
 Count visited_pairs(const Mask& mask, std::int64_t rows, std::int64_t columns, std::int64_t group, std::int64_t chunk,
                     bool streamed_rows) {
-  return narrow(weighted_of(plane_of(mask, rows, columns, group, chunk, streamed_rows)));
+  return with_plane(mask, rows, columns, group, chunk, streamed_rows,
+                    [](const auto& plane) { return narrow(weighted_of(plane)); });
 }
 
 Count visited_in_split(const Mask& mask, std::int64_t rows, std::int64_t columns, std::int64_t group,
                        std::int64_t stream_group, std::int64_t chunk, bool streamed_rows, bool weighted) {
-  const auto count = [&](const Plane& p) { return weighted ? weighted_of(p) : totals_of(p, false).indices; };
-  Plane whole = plane_of(mask, rows, columns, group, std::min(chunk, stream_group), streamed_rows);
+  using Wide = Int128;
+  const auto count = [&](const Plane<Wide>& p) { return weighted ? weighted_of(p) : totals_of(p, false).indices; };
+  Plane<Wide> whole = plane_of<Wide>(mask, rows, columns, group, std::min(chunk, stream_group), streamed_rows);
   const Wide part = std::min<Wide>(stream_group, whole.inner);
   // Where chunks divide the groups they lie as if the axis were not split.
   if (part % whole.chunk == 0) return narrow(count(whole));
@@ -190,7 +227,7 @@ Count visited_in_split(const Mask& mask, std::int64_t rows, std::int64_t columns
   }
   Wide sum = 0;
   for (Wide first = 0; first < whole.inner; first += part) {
-    Plane p = whole;
+    Plane<Wide> p = whole;
     p.inner = std::min(part, whole.inner - first);
     p.chunk = std::min(whole.chunk, p.inner);
     p.below -= first;

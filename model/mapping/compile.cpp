@@ -67,7 +67,10 @@ Number64 Placer::Compiled::number(const Value& value) const {
   Number64 out;
   if (value.kind == Value::Kind::knob) out.knob = value.knob;
   if (value.kind == Value::Kind::literal) out.literal = value.literal;
-  if (value.kind == Value::Kind::axis) out.literal = problem_->sizes[at(streamed_->diagram.axis(value.axis))].get();
+  if (value.kind == Value::Kind::axis) {
+    out.axis = streamed_->diagram.axis(value.axis);
+    out.literal = problem_->sizes[at(out.axis)].get();
+  }
   return out;
 }
 

@@ -20,6 +20,7 @@ using Knobs = std::uint64_t;
 struct Number64 {
   KnobId knob = -1;
   std::int64_t literal = 1;
+  AxisId axis = -1;  ///< whose full size the literal is
   [[nodiscard]] Count of(const Tile& tile) const {
     return knob < 0 ? Count(literal) : Count(tile.values[static_cast<std::size_t>(knob)]);
   }
@@ -35,6 +36,7 @@ using GuardedNumber = std::vector<std::pair<const Guard*, Number64>>;
 struct Extents {
   Count constant = 1;
   std::vector<AxisId> axes;
+  std::vector<AxisId> folded = {};  ///< those in `constant`
 };
 
 struct CompiledLevel {
@@ -98,6 +100,7 @@ class Placer::Compiled {
  public:
   Compiled(const Streamed& streamed, const Mapping& mapping, const Machine& machine, const Problem& problem);
   void place(const Tile& tile, PlacedDiagram& into) const;
+  void rebind(const Problem& problem);
 
  private:
   // compile.cpp
@@ -116,6 +119,10 @@ class Placer::Compiled {
   void find_variants();
   void find_dependences();
   void fold_constants();
+  template <class Visit>
+  void each_number(const Visit& visit);
+  template <class Visit>
+  void each_extents(const Visit& visit);
   [[nodiscard]] std::optional<Count> constant_extent(AxisId axis) const;
   [[nodiscard]] Number64 number(const Value& value) const;
   [[nodiscard]] GuardedNumber numbers(const Guarded<Value>& values) const;
@@ -149,6 +156,7 @@ class Placer::Compiled {
   const Mapping* mapping_;
   const Machine* machine_;
   const Problem* problem_;
+  std::uint64_t binding_ = 0;  // how many problems there were before this one
   std::optional<AxisId> across_;
   AxisId stream_ = -1;                          // the streamed axis, -1 where nothing streams
   std::vector<CompiledLevel> levels_;           // top to bottom, device memory left out

@@ -68,6 +68,7 @@ PlacedDiagram Placer::place(const Tile& tile) const {
 }
 
 void Placer::place(const Tile& tile, PlacedDiagram& into) const { compiled_->place(tile, into); }
+void Placer::rebind(const Problem& problem) { compiled_->rebind(problem); }
 
 const std::shared_ptr<const Variant>& Placer::Compiled::variant_of(const Tile& tile) const {
   std::size_t index = 0;
@@ -95,10 +96,11 @@ void Placer::Compiled::place(const Tile& tile, PlacedDiagram& into) const {
                 std::to_string(mapping_->knobs.size()) + ", one for each knob");
   }
   const std::shared_ptr<const Variant>& variant = variant_of(tile);
-  const Knobs changed = into.variant == variant ? different(into.tile, tile) : ~Knobs{0};
+  const bool started = into.variant == variant && into.binding == binding_;
+  const Knobs changed = started ? different(into.tile, tile) : ~Knobs{0};
   if (changed == 0) return;
   into.tile.values.clear();  // should anything below throw
-  if (into.variant != variant) start(into, variant);
+  if (!started) start(into, variant);
   const auto turned = [&](Knobs knobs) { return changed == ~Knobs{0} || (changed & knobs) != 0; };
   if (turned(depends_.levels)) {
     place_levels(tile, into);
@@ -129,6 +131,7 @@ void Placer::Compiled::start(PlacedDiagram& into, const std::shared_ptr<const Va
   into.levels.resize(levels_.size());
   into.agents.resize(agents_.size());
   into.variant = variant;
+  into.binding = binding_;
   for (std::size_t i = 0; i < levels_.size(); ++i) {
     PlacedLevel& level = into.levels[i];
     level.level = levels_[i].id;

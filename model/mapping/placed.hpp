@@ -129,6 +129,7 @@ struct PlacedDiagram {
   std::optional<AxisId> across;         ///< the mask's axis that is not the streamed one, where chunks are skipped
   std::shared_ptr<const PlacedCombine> combine;  ///< where results have parts
   std::shared_ptr<const void> variant;  ///< which alternatives of the mapping it was made of (Placer's); owns the spans
+  std::uint64_t binding = 0;            ///< which of the Placer's problems
 
   [[nodiscard]] const PlacedLevel& block() const { return levels[static_cast<std::size_t>(block_level)]; }
   [[nodiscard]] const PlacedLevel* find_level(LevelId id) const;
@@ -161,6 +162,10 @@ class Placer {
   /// the knobs that guards name), untouched since, nothing is allocated and only what the turned knobs change is placed
   /// anew. Exact; throws Overflow for sizes beyond 64 bits.
   void place(const Tile& tile, PlacedDiagram& into) const;
+
+  /// The same for another problem of the same element type and kind of mask, in a small part of the time: what depends
+  /// on the sizes is resolved anew. Throws Error where type or kind differ. The problem must outlive the placer.
+  void rebind(const Problem& problem);
 
   class Compiled;  ///< model/mapping/compiled.hpp
 

@@ -31,6 +31,7 @@ void Placer::Compiled::fold_constants() {
     std::erase_if(extents.axes, [&](AxisId axis) {
       if (!constant[at(axis)] || varies(axis)) return false;
       extents.constant *= *constant[at(axis)];
+      extents.folded.push_back(axis);
       return true;
     });
   };
@@ -51,6 +52,55 @@ void Placer::Compiled::fold_constants() {
     for (Extents* extents : {&op.m, &op.n, &op.k}) fold(*extents, never);
     for (CompiledWork& work : op.work) fold(work.per, never);
   }
+}
+
+template <class Visit>
+void Placer::Compiled::each_number(const Visit& visit) {
+  const auto each = [&](auto& pairs) {
+    for (auto& [key, number] : pairs) visit(number);
+  };
+  for (CompiledLevel& level : levels_) {
+    each(level.sizes);
+    if (level.chunk) visit(*level.chunk);
+    visit(level.nodes);
+  }
+  for (CompiledAgent& agent : agents_) {
+    for (GuardedNumber* numbers : {&agent.count, &agent.registers, &agent.overhead}) each(*numbers);
+    visit(agent.threads);
+  }
+  for (CompiledVariable& v : variables_) {
+    each(v.copies);
+    each(v.sizes);
+  }
+  for (CompiledOperation& op : operations_) {
+    for (CompiledWork& work : op.work) each(work.per_chunk);
+  }
+}
+
+template <class Visit>
+void Placer::Compiled::each_extents(const Visit& visit) {
+  for (CompiledVariable& v : variables_) {
+    for (Extents& held : v.held) visit(held);
+  }
+  for (CompiledOperation& op : operations_) {
+    for (Extents* extents : {&op.m, &op.n, &op.k}) visit(*extents);
+    for (CompiledWork& work : op.work) visit(work.per);
+  }
+}
+
+void Placer::Compiled::rebind(const Problem& problem) {
+  if (problem.dtype != problem_->dtype || (problem.mask.kind == Mask::Kind::none) != (problem_->mask.kind == Mask::Kind::none))
+    throw Error(mapping_->name, "a problem of another element type or kind of mask", "a placer of its own");
+  problem_ = &problem;
+  ++binding_;
+  each_number([&](Number64& number) {
+    if (number.axis >= 0) number.literal = problem.sizes[at(number.axis)].get();
+  });
+  // Which axes are constant is the mapping's business, not the sizes'.
+  each_extents([&](Extents& extents) {
+    extents.constant = 1;
+    for (const AxisId axis : extents.folded) extents.constant *= *constant_extent(axis);
+  });
 }
 
 void Placer::Compiled::find_dependences() {

@@ -119,6 +119,13 @@ void Legality::prepare_memos() {
   }
 }
 
+void Legality::forget() {
+  for (Memo& memo : memos_) {
+    std::fill(memo.lanes.begin(), memo.lanes.end(), 0);
+    std::fill(memo.known.begin(), memo.known.end(), 0);
+  }
+}
+
 Point Legality::origin() const {
   Point point;
   point.tile.values.resize(space_.domains.size());

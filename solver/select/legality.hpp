@@ -49,6 +49,9 @@ class Legality {
  public:
   Legality(const Question& question, const Space& space, const Rules& rules, Scratch& scratch);
 
+  /// Nothing is decided: the question has other sizes.
+  void forget();
+
   /// Counts the space without visiting each tile.
   [[nodiscard]] Tally count();
 

@@ -1,92 +1,53 @@
 // Best-first over the sizes, depth-first below: sizes are bounded by the alternatives that can be no slower than the
 // others, popped in the order of their bounds, and their tiles visited in the order of preference.
-#include <algorithm>
-#include <limits>
+#include "solver/select/search.hpp"
 
-#include "solver/select/alternatives.hpp"
-#include "solver/select/legality.hpp"
-#include "solver/select/steps.hpp"
+#include <algorithm>
 
 namespace napkin {
 namespace {
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
-
 std::size_t at(int id) { return static_cast<std::size_t>(id); }
 
-/// A tile found: the order of the ranking.
-struct Found {
-  double time = infinity;
-  std::int64_t rank = std::numeric_limits<std::int64_t>::max();
-  friend bool operator<(const Found& a, const Found& b) { return a.time != b.time ? a.time < b.time : a.rank < b.rank; }
-};
+}  // namespace
 
-/// All tiles of given sizes, with a bound of their times.
-struct Prefix {
-  double bound = 0;
-  std::int64_t rank = 0;
-  friend bool operator<(const Prefix& a, const Prefix& b) {
-    return a.bound != b.bound ? a.bound > b.bound : a.rank > b.rank;  // for a heap with the least on top
+Search::Search(const Question& question, Objective objective)
+    : question_(question),
+      objective_(std::move(objective)),
+      space_(space_of(question)),
+      rules_(*question.streamed, *question.mapping, *question.machine, question.problem),
+      placer_(*question.streamed, *question.mapping, *question.machine, question_.problem) {
+  prepare();
+}
+
+void Search::prepare() {
+  alternatives_.reset();
+  roles_ = roles_of(question_, objective_, space_);
+  scratch_.emplace(*question_.mapping, placer_, space_);
+  legality_.emplace(question_, space_, rules_, *scratch_);
+}
+
+bool Search::serves(const Question& question) const {
+  const auto masked = [](const Question& q) { return q.problem.mask.kind != Mask::Kind::none; };
+  return question.streamed == question_.streamed && question.mapping == question_.mapping &&
+         question.machine == question_.machine && question.problem.dtype == question_.problem.dtype &&
+         masked(question) == masked(question_);
+}
+
+void Search::turn_to(const Question& question) {
+  question_.problem = question.problem;
+  question_.fixed = question.fixed;
+  placer_.rebind(question_.problem);
+  rules_ = Rules(*question_.streamed, *question_.mapping, *question_.machine, question_.problem);
+  Space space = space_of(question_);
+  const bool alike = space.domains == space_.domains;
+  space_ = std::move(space);
+  if (alike) {
+    legality_->forget();
+  } else {
+    prepare();
   }
-};
-
-class Search {
- public:
-  Search(const Question& question, const Objective& objective, int top)
-      : question_(question),
-        objective_(objective),
-        top_(static_cast<std::size_t>(std::max(top, 1))),
-        space_(space_of(question)),
-        rules_(*question.streamed, *question.mapping, *question.machine, question.problem),
-        placer_(*question.streamed, *question.mapping, *question.machine, question.problem),
-        scratch_(*question.mapping, placer_, space_),
-        legality_(question, space_, rules_, scratch_),
-        roles_(roles_of(question, objective, space_)) {}
-
-  Selection run(int top);
-
- private:
-  void find_steps();
-  void bound_prefixes(std::size_t depth, std::int64_t rank, Count by_agents);
-  [[nodiscard]] double bound_of(Point& point, Count most);
-  [[nodiscard]] Count most_by_agents(const Point& point);
-  [[nodiscard]] Count most_blocks(const Point& point, Count by_agents);
-  void expand(const Prefix& prefix);
-  void visit(std::size_t depth, std::int64_t rank);
-  [[nodiscard]] bool may_be_legal(const Step& step);
-  [[nodiscard]] double time_of(Point& point);
-  [[nodiscard]] bool wanted(const Found& least) const;
-  void take(const Found& found);
-  void set_rank(Point& point, std::int64_t rank, KnobSet knobs) const;
-  [[nodiscard]] std::vector<Ranked> ranked();
-  [[nodiscard]] Ranked full(std::int64_t rank);
-  [[nodiscard]] bool same_sizes(const Point& a, const Point& b) const;
-
-  const Question& question_;
-  const Objective& objective_;
-  std::size_t top_;
-  Space space_;
-  Rules rules_;
-  Placer placer_;
-  Scratch scratch_;
-  Legality legality_;
-  Roles roles_;
-  std::vector<Prefix> heap_;
-  std::vector<Found> best_;  // sorted, at most top_
-  Found second_;             // the best whose time is not that of best_[0]
-
-  std::vector<Step> sizes_, rest_;   // the knobs that size, then those below them
-  std::size_t agents_known_ = 0;     // the step of sizes_ from which on the agents are known
-  bool registers_by_sizes_ = false;  // what the kernel sets of them
-
-  // Of the prefix being expanded:
-  std::optional<Alternatives> alternatives_;
-  Point point_;
-  std::size_t class_depth_ = 0;  // the step of rest_ that sets the last of the alternatives' knobs
-  std::size_t class_ = 0;
-  bool one_time_ = false;  // the class has one time, whatever fits beside it
-  double class_time_ = 0;  // that time, or a bound of its times
-};
+}
 
 bool Search::wanted(const Found& least) const {
   if (best_.size() < top_ || least < best_.back()) return true;
@@ -107,7 +68,7 @@ void Search::set_rank(Point& point, std::int64_t rank, KnobSet knobs) const {
   for (KnobId k = 0; k < static_cast<KnobId>(space_.domains.size()); ++k) {
     if ((knobs & knob_bit(k)) == 0) continue;
     const auto values = static_cast<std::int64_t>(space_.domains[at(k)].size());
-    legality_.set(point, k, static_cast<std::size_t>(rank / space_.strides[at(k)] % values));
+    legality_->set(point, k, static_cast<std::size_t>(rank / space_.strides[at(k)] % values));
   }
 }
 
@@ -116,7 +77,7 @@ void Search::set_rank(Point& point, std::int64_t rank, KnobSet knobs) const {
 Count Search::most_by_agents(const Point& point) {
   const Limits& limits = question_.machine->limits;
   if (!limits.known) return 1;
-  const PlacedDiagram& placed = scratch_.place(point).placed;
+  const PlacedDiagram& placed = scratch_->place(point).placed;
   const bool fixed = registers_by_sizes_ && !placed.agents.empty() &&
                      std::all_of(placed.agents.begin(), placed.agents.end(),
                                  [](const PlacedAgent& a) { return a.registers.has_value(); });
@@ -130,13 +91,13 @@ Count Search::most_blocks(const Point& point, Count by_agents) {
   Point least = point;
   for (const Step& step : rest_) {
     const auto& domain = space_.domains[at(step.knob)];
-    legality_.set(least, step.knob,
+    legality_->set(least, step.knob,
                   static_cast<std::size_t>(std::min_element(domain.begin(), domain.end()) - domain.begin()));
   }
   Count most = 1;
   for (std::size_t c = 0; c < alternatives_->size(); ++c) {
     alternatives_->set(least, c);
-    most = std::max(most, occupancy(scratch_.place(least).placed).blocks);
+    most = std::max(most, occupancy(scratch_->place(least).placed).blocks);
   }
   return std::min(by_agents, most);
 }
@@ -146,21 +107,21 @@ double Search::bound_of(Point& point, Count most) {
   for (const Alternatives::Class& one : alternatives_->classes()) {
     if (!one.least) continue;
     alternatives_->set(point, one.first);
-    bound = std::min(bound, objective_.bound(scratch_.place(point).placed, most).value);
+    bound = std::min(bound, objective_.bound(scratch_->place(point).placed, most).value);
   }
   alternatives_->set(point, 0);
   return bound;
 }
 
 double Search::time_of(Point& point) {
-  const PlacedDiagram& placed = scratch_.place(point).placed;
+  const PlacedDiagram& placed = scratch_->place(point).placed;
   return objective_.time(placed, occupancy(placed).blocks).value;
 }
 
 // Sizes in their order, but the lane last: tiles that differ in it alone are placed one over the other.
 void Search::find_steps() {
   std::vector<KnobId> sizes = knobs_in(roles_.sizes, space_);
-  std::stable_partition(sizes.begin(), sizes.end(), [&](KnobId knob) { return knob != legality_.lane(); });
+  std::stable_partition(sizes.begin(), sizes.end(), [&](KnobId knob) { return knob != legality_->lane(); });
   sizes_ = steps_of(rules_, 0, sizes);
   rest_ = steps_of(rules_, roles_.sizes, knobs_in(~roles_.sizes, space_));
   KnobSet agents = 0, registers = 0;
@@ -185,11 +146,11 @@ void Search::bound_prefixes(std::size_t depth, std::int64_t rank, Count by_agent
   }
   const KnobId knob = sizes_[depth].knob;
   for (std::size_t i = 0; i < space_.domains[at(knob)].size(); ++i) {
-    legality_.set(point_, knob, i);
+    legality_->set(point_, knob, i);
     if (!may_be_legal(sizes_[depth])) continue;
     bound_prefixes(depth + 1, rank + static_cast<std::int64_t>(i) * space_.strides[at(knob)], by_agents);
   }
-  legality_.set(point_, knob, 0);
+  legality_->set(point_, knob, 0);
 }
 
 void Search::expand(const Prefix& prefix) {
@@ -199,24 +160,24 @@ void Search::expand(const Prefix& prefix) {
   std::vector<std::pair<double, std::size_t>> order;
   for (std::size_t c = 0; c < alternatives_->classes().size(); ++c) {
     alternatives_->set(point_, alternatives_->classes()[c].first);
-    const PlacedDiagram& placed = scratch_.place(point_).placed;
+    const PlacedDiagram& placed = scratch_->place(point_).placed;
     order.emplace_back((one_time_ ? objective_.time(placed, 1) : objective_.bound(placed, most)).value, c);
   }
   std::sort(order.begin(), order.end());
   for (const auto& [time, c] : order) {
     class_ = c;
     class_time_ = time;
-    for (const Step& step : rest_) legality_.set(point_, step.knob, 0);
+    for (const Step& step : rest_) legality_->set(point_, step.knob, 0);
     visit(0, prefix.rank);
   }
-  for (const Step& step : rest_) legality_.set(point_, step.knob, 0);
+  for (const Step& step : rest_) legality_->set(point_, step.knob, 0);
 }
 
 /// Whether the point, up to that step, breaks no rule.
 bool Search::may_be_legal(const Step& step) {
   return step.tile_rules_hold(point_.tile) &&
          std::all_of(step.plan_rules.begin(), step.plan_rules.end(),
-                     [&](std::size_t rule) { return legality_.plan_rule_holds(rule, point_); });
+                     [&](std::size_t rule) { return legality_->plan_rule_holds(rule, point_); });
 }
 
 void Search::visit(std::size_t depth, std::int64_t rank) {
@@ -227,22 +188,22 @@ void Search::visit(std::size_t depth, std::int64_t rank) {
   }
   const Step& step = rest_[depth];
   for (std::size_t i = 0; i < space_.domains[at(step.knob)].size(); ++i) {
-    legality_.set(point_, step.knob, i);
+    legality_->set(point_, step.knob, i);
     if (depth == class_depth_ && alternatives_->class_of(point_) != class_) continue;
     if (may_be_legal(step)) visit(depth + 1, rank + static_cast<std::int64_t>(i) * space_.strides[at(step.knob)]);
   }
-  legality_.set(point_, step.knob, 0);
+  legality_->set(point_, step.knob, 0);
 }
 
 Ranked Search::full(std::int64_t rank) {
   set_rank(point_, rank, ~KnobSet{0});
-  const PlacedDiagram& placed = scratch_.place(point_).placed;
+  const PlacedDiagram& placed = scratch_->place(point_).placed;
   return {point_.tile, objective_.predict(placed, plan(placed))};
 }
 
 std::vector<Ranked> Search::ranked() {
   std::vector<Ranked> out;
-  Point before = legality_.origin(), now = before;
+  Point before = legality_->origin(), now = before;
   for (const Found& found : best_) {
     set_rank(now, found.rank, ~KnobSet{0});
     const bool alike = !out.empty() && alternatives_->class_of(now) == alternatives_->class_of(before) &&
@@ -268,9 +229,13 @@ Selection Search::run(int top) {
   Selection out;
   out.candidates = space_.candidates;
   if (!question_is_legal(rules_)) return out;
+  top_ = static_cast<std::size_t>(std::max(top, 1));
+  heap_.clear();
+  best_.clear();
+  second_ = {};
+  point_ = legality_->origin();
+  if (!alternatives_) alternatives_.emplace(objective_, space_, *legality_, *scratch_, roles_.switches);
   find_steps();
-  point_ = legality_.origin();
-  alternatives_.emplace(objective_, space_, legality_, scratch_, roles_.switches);
   bound_prefixes(0, 0, 1);
   std::make_heap(heap_.begin(), heap_.end());
   while (!heap_.empty()) {
@@ -286,12 +251,10 @@ Selection Search::run(int top) {
   return out;
 }
 
-}  // namespace
-
 Selection select(const Question& question, int top) { return select(question, top, Objective{}); }
 
 Selection select(const Question& question, int top, const Objective& objective) {
-  return Search(question, objective, top).run(top);
+  return Search(question, objective).run(top);
 }
 
 }  // namespace napkin

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <list>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -79,12 +80,18 @@ struct Standing {
 [[nodiscard]] Standing standing(const Question& question, const Tile& tile);
 [[nodiscard]] Standing standing(const Question& question, const Tile& tile, const Objective& objective);
 
-/// Answers questions and remembers the latest answers. A question is the same where it points to the same streamed
-/// diagram, mapping and machine (which must outlive the Selector unchanged) and its problem, fixed knobs and top are
-/// equal. Not for several threads at once.
+class Search;
+
+/// Answers questions and remembers the latest answers, and of the latest kinds of questions what their answers have in
+/// common: a question of another size is answered in a part of the time. A question is the same where it points to the
+/// same streamed diagram, mapping and machine (which must outlive the Selector unchanged) and its problem, fixed knobs
+/// and top are equal. Not for several threads at once.
 class Selector {
  public:
   explicit Selector(Objective objective = {}, std::size_t remembered = 256);
+  ~Selector();
+  Selector(Selector&&) noexcept;
+  Selector& operator=(Selector&&) noexcept;
   /// Valid until `remembered` other questions have been asked.
   const Selection& select(const Question& question, int top);
 
@@ -95,9 +102,12 @@ class Selector {
     std::size_t hash = 0;
     Selection selection;
   };
+  [[nodiscard]] Search& search_for(const Question& question);
+
   Objective objective_;
   std::size_t remembered_;
-  std::list<Entry> entries_;  ///< latest first
+  std::list<Entry> entries_;                     ///< latest first
+  std::list<std::unique_ptr<Search>> searches_;  ///< latest first
 };
 
 }  // namespace napkin

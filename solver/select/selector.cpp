@@ -1,9 +1,12 @@
 #include <algorithm>
 
+#include "solver/select/search.hpp"
 #include "solver/select/select.hpp"
 
 namespace napkin {
 namespace {
+
+constexpr std::size_t most_searches = 16;
 
 std::size_t mixed(std::size_t seed, std::size_t value) { return (seed ^ value) * 0x9E3779B97F4A7C15U; }
 
@@ -31,6 +34,21 @@ bool same(const Question& a, const Question& b) {
 
 Selector::Selector(Objective objective, std::size_t remembered)
     : objective_(std::move(objective)), remembered_(std::max<std::size_t>(remembered, 1)) {}
+Selector::~Selector() = default;
+Selector::Selector(Selector&&) noexcept = default;
+Selector& Selector::operator=(Selector&&) noexcept = default;
+
+Search& Selector::search_for(const Question& question) {
+  for (auto search = searches_.begin(); search != searches_.end(); ++search) {
+    if (!(*search)->serves(question)) continue;
+    searches_.splice(searches_.begin(), searches_, search);
+    (*search)->turn_to(question);
+    return **search;
+  }
+  searches_.push_front(std::make_unique<Search>(question, objective_));
+  if (searches_.size() > most_searches) searches_.pop_back();
+  return *searches_.front();
+}
 
 const Selection& Selector::select(const Question& question, int top) {
   const std::size_t hash = hash_of(question, top);
@@ -39,7 +57,7 @@ const Selection& Selector::select(const Question& question, int top) {
     entries_.splice(entries_.begin(), entries_, entry);
     return entries_.front().selection;
   }
-  entries_.push_front({question, top, hash, napkin::select(question, top, objective_)});
+  entries_.push_front({question, top, hash, search_for(question).run(top)});
   if (entries_.size() > remembered_) entries_.pop_back();
   return entries_.front().selection;
 }

@@ -73,6 +73,36 @@ void selection_grouped(benchmark::State& state) {
   run_select(state, c.question());
 }
 
+/// Questions never asked before, of a kind that was: what a process asks from its second question on. The lengths of the
+/// sequences change from one question to the next.
+void selection_next(benchmark::State& state) {
+  const Case c = attention(state.range(0), 1, state.range(1) != 0);
+  Selector selector({}, 1);
+  Question question = c.question();
+  (void)selector.select(question, 5);
+  std::int64_t turn = 0;
+  for (auto _ : state) {
+    for (const char* axis : {"q", "x"}) {
+      question.problem.sizes[static_cast<std::size_t>(c.streamed.diagram.axis(axis))] = Count(8192 + 128 * (turn % 97));
+    }
+    ++turn;
+    benchmark::DoNotOptimize(&selector.select(question, 5));
+  }
+  report(state, question);
+}
+
+/// What the command prints beside the ranking: the counts by constraint, and the sentence of reasons.
+void counting(benchmark::State& state) {
+  const Case c = attention(state.range(0));
+  for (auto _ : state) benchmark::DoNotOptimize(tally(c.question()));
+}
+
+void explaining(benchmark::State& state) {
+  const Case c = attention(state.range(0));
+  const Selection selected = select(c.question(), 5);
+  for (auto _ : state) benchmark::DoNotOptimize(explain(c.question(), selected));
+}
+
 void selection_exhaustive(benchmark::State& state) {
   const Case c = attention(state.range(0));
   for (auto _ : state) benchmark::DoNotOptimize(select_exhaustively(c.question(), 5));
@@ -118,6 +148,12 @@ BENCHMARK(prediction)->Arg(128)->Apply(budget);
 BENCHMARK(prediction_from_scratch)->Arg(128)->Apply(budget);
 BENCHMARK(selection)->ArgName("d")->Apply(sizes);
 BENCHMARK(selection_causal)->ArgName("d")->Apply(sizes);
+BENCHMARK(selection_next)
+    ->ArgNames({"d", "causal"})
+    ->Apply(budget)
+    ->ArgsProduct({{64, 96, 128, 192, 256}, {0, 1}});
+BENCHMARK(counting)->ArgName("d")->Arg(128)->Apply(budget);
+BENCHMARK(explaining)->ArgName("d")->Arg(128)->Apply(budget);
 BENCHMARK(selection_grouped)->ArgName("d")->Arg(128)->Apply(budget);
 BENCHMARK(selection_exhaustive)->ArgName("d")->Arg(128)->Unit(benchmark::kMillisecond)->Iterations(1);
 BENCHMARK(repeated_question)->ArgName("d")->Arg(128)->Apply(budget);

@@ -159,6 +159,34 @@ TEST_CASE("where a tile stands: tiles that take less time come first, those of o
   }
 }
 
+TEST_CASE("a selector that has answered other questions answers like one that has not") {
+  Draw draw{std::mt19937(29)};
+  Selector selector({}, 1);
+  std::vector<Case> cases;
+  for (const std::string kernel : {"attention_sm90", "flash_attention_3", "triton"}) {
+    for (const std::int64_t d : {64, 128}) {
+      cases.emplace_back(kernel, "h200-sxm", Shape{{"b", 1}, {"h", 1}, {"q", 1}, {"x", 1}, {"d", d}});
+    }
+  }
+  for (int round = 0; round < test::rounds(300); ++round) {
+    CAPTURE(round);
+    const Case& c = cases[static_cast<std::size_t>(draw.of({0, 1, 2, 3, 4, 5}))];
+    Question question = c.question();
+    question.problem.mask = any_mask(draw);
+    const auto set = [&](const char* axis, std::int64_t size) {
+      question.problem.sizes[static_cast<std::size_t>(c.streamed.diagram.axis(axis))] = Count(size);
+    };
+    set("b", draw.of({1, 2, 7}));
+    set("h", draw.of({1, 5, 16}));
+    set("g", draw.of({1, 3, 8}));
+    set("q", draw.of({1, 7, 100, 1000, 4096, 8192}));
+    set("x", draw.of({1, 65, 100, 1000, 4096, 8192}));
+    set("d", draw.of({64, 96, 128, 192, 256}));
+    if (draw.of({0, 0, 0, 1}) == 1) question.fixed = {{*c.mapping.find_knob("x"), 64}};
+    CHECK(same(selector.select(question, 5), select(question, 5)));
+  }
+}
+
 TEST_CASE("a bound that is too large is caught") {
   int caught = 0;
   Draw draw{std::mt19937(11)};

@@ -1,0 +1,96 @@
+#pragma once
+// The search of select(), kept between questions: what depends on the diagram, the mapping, the machine, the element
+// type and the kind of mask alone is found once.
+
+#include <limits>
+#include <optional>
+#include <vector>
+
+#include "solver/select/alternatives.hpp"
+#include "solver/select/legality.hpp"
+#include "solver/select/select.hpp"
+#include "solver/select/steps.hpp"
+
+namespace napkin {
+
+class Search {
+ public:
+  Search(const Question& question, Objective objective);
+  Search(const Search&) = delete;  // its parts refer to one another
+  Search& operator=(const Search&) = delete;
+  Search(Search&&) = delete;
+  Search& operator=(Search&&) = delete;
+  ~Search() = default;
+
+  /// Whether turn_to() takes that question.
+  [[nodiscard]] bool serves(const Question& question) const;
+  void turn_to(const Question& question);
+  /// The answer to the question at hand.
+  [[nodiscard]] Selection run(int top);
+
+ private:
+  static constexpr double infinity = std::numeric_limits<double>::infinity();
+
+  /// A tile found: the order of the ranking.
+  struct Found {
+    double time = infinity;
+    std::int64_t rank = std::numeric_limits<std::int64_t>::max();
+    friend bool operator<(const Found& a, const Found& b) {
+      return a.time != b.time ? a.time < b.time : a.rank < b.rank;
+    }
+  };
+  /// All tiles of given sizes, with a bound of their times.
+  struct Prefix {
+    double bound = 0;
+    std::int64_t rank = 0;
+    friend bool operator<(const Prefix& a, const Prefix& b) {
+      return a.bound != b.bound ? a.bound > b.bound : a.rank > b.rank;  // for a heap with the least on top
+    }
+  };
+
+  void prepare();
+  void find_steps();
+  void bound_prefixes(std::size_t depth, std::int64_t rank, Count by_agents);
+  [[nodiscard]] double bound_of(Point& point, Count most);
+  [[nodiscard]] Count most_by_agents(const Point& point);
+  [[nodiscard]] Count most_blocks(const Point& point, Count by_agents);
+  void expand(const Prefix& prefix);
+  void visit(std::size_t depth, std::int64_t rank);
+  [[nodiscard]] bool may_be_legal(const Step& step);
+  [[nodiscard]] double time_of(Point& point);
+  [[nodiscard]] bool wanted(const Found& least) const;
+  void take(const Found& found);
+  void set_rank(Point& point, std::int64_t rank, KnobSet knobs) const;
+  [[nodiscard]] std::vector<Ranked> ranked();
+  [[nodiscard]] Ranked full(std::int64_t rank);
+  [[nodiscard]] bool same_sizes(const Point& a, const Point& b) const;
+
+  Question question_;
+  Objective objective_;
+  Space space_;
+  Rules rules_;
+  Placer placer_;
+  // What depends on the values that the knobs may have:
+  Roles roles_;
+  std::optional<Scratch> scratch_;
+  std::optional<Legality> legality_;
+  std::optional<Alternatives> alternatives_;
+
+  std::size_t top_ = 1;
+  std::vector<Prefix> heap_;
+  std::vector<Found> best_;  // sorted, at most top_
+  Found second_;             // the best whose time is not that of best_[0]
+
+  std::vector<Step> sizes_, rest_;   // the knobs that size, then those below them
+  std::size_t agents_known_ = 0;     // the step of sizes_ from which on the agents are known
+  bool registers_by_sizes_ = false;  // what the kernel sets of them
+
+  // Of the prefix being expanded:
+  Point point_;
+  std::size_t class_depth_ = 0;  // the step of rest_ that sets the last of the alternatives' knobs
+  std::size_t class_ = 0;
+  bool one_time_ = false;  // the class has one time, whatever fits beside it
+  double class_time_ = 0;  // that time, or a bound of its times
+};
+
+}  // namespace napkin
