@@ -80,7 +80,7 @@ Exhausted select_exhaustively(const Question& question, int top, const Objective
       continue;
     }
     tally.legal += 1;
-    Ranked one{tile, objective.predict(placed, needs)};
+    Ranked one{tile, objective.predict(placed, needs), 0};
     if (!out.runner_up && best.empty()) {
       best.push_back(std::move(one));
       continue;

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "model/resource/plan.hpp"
+#include "solver/select/larger.hpp"
 #include "solver/select/select.hpp"
 #include "solver/space/constraints.hpp"
 #include "solver/space/enumerate.hpp"
@@ -39,47 +40,54 @@ std::string what_binds(const Prediction& prediction) {
   return fmt::format("{} binds, busy {:.1f} % of the time", pipe->name, 100 * pipe->busy);
 }
 
-/// The next larger size of one knob, and what forbids it; nothing where it is legal or there is none.
-std::optional<std::string> obstacle(const Space& space, const Question& question, const Rules& rules,
-                                    const Placer& placer, const Tile& tile, KnobId knob, PlacedDiagram& placed) {
-  std::optional<std::int64_t> next;
-  for (const std::int64_t v : space.domains[at(knob)]) {
-    if (v > tile.values[at(knob)] && (!next || v < *next)) next = v;
-  }
-  if (!next) return std::nullopt;
-  Tile larger = tile;
-  larger.values[at(knob)] = *next;
-  const auto text = [&](const std::string& rule, const Excess& excess) {
-    return fmt::format("{}={} is stopped by {} (needed {}, available {})", question.mapping->knobs[at(knob)].name,
-                       *next, rule, number(excess.needed), number(excess.available));
-  };
-  for (const TileRule& rule : rules.tile) {
-    if ((rule.knobs & knob_bit(knob)) == 0) continue;
-    if (const auto excess = rule.check(larger)) return text(rule.name, *excess);
-  }
-  placer.place(larger, placed);
-  const Plan needs = plan(placed);
-  for (const PlanRule& rule : rules.plan) {
-    if (const auto excess = rule.check(placed, needs)) return text(rule.name, *excess);
-  }
-  return std::nullopt;
+/// "x=96", "p_in=shared".
+std::string setting(const Mapping& mapping, KnobId id, std::int64_t value) {
+  const Knob& knob = mapping.knobs[at(id)];
+  const auto word = static_cast<std::size_t>(value);
+  return fmt::format("{}={}", knob.name, word < knob.words.size() ? knob.words[word] : std::to_string(value));
 }
 
-/// The size with the most values first: the one that the search could grow in the finest steps.
-std::optional<std::string> what_stops(const Space& space, const Question& question, const Rules& rules,
-                                      const Placer& placer, const Tile& tile, PlacedDiagram& placed) {
-  std::vector<KnobId> sizes;
-  for (const KnobSet set : knobs_by_axis(question.streamed->diagram, *question.mapping)) {
-    for (KnobId k = 0; k < static_cast<KnobId>(space.domains.size()); ++k) {
-      if ((set & knob_bit(k)) != 0 && space.domains[at(k)].size() > 1) sizes.push_back(k);
-    }
-  }
+/// The sizes of axes that leave a choice, the one with the most values first: it can grow in the finest steps.
+std::vector<KnobId> axis_sizes(const Question& question, const Space& space) {
+  KnobSet all = 0;
+  for (const KnobSet set : knobs_by_axis(question.streamed->diagram, *question.mapping)) all |= set;
+  std::vector<KnobId> sizes = knobs_in(all, space);
   std::stable_sort(sizes.begin(), sizes.end(),
                    [&](KnobId a, KnobId b) { return space.domains[at(a)].size() > space.domains[at(b)].size(); });
-  for (const KnobId knob : sizes) {
-    if (auto found = obstacle(space, question, rules, placer, tile, knob, placed)) return found;
+  return sizes;
+}
+
+/// "x=144 does not fit: 250 registers of 240", "q=192 with warpgroups=3 fits and is 2.1 % slower".
+std::string text_of(const Larger& larger, const Question& question, const Ranked& best, const Objective& objective) {
+  std::string text = setting(*question.mapping, larger.knob, larger.value);
+  for (std::size_t i = 0; i < larger.implied.size(); ++i) {
+    const auto& [knob, value] = larger.implied[i];
+    text += (i == 0 ? " with " : ",") + setting(*question.mapping, knob, value);
   }
-  return std::nullopt;
+  if (!larger.fits) {
+    return text + fmt::format(" does not fit: {} (needed {}, available {})", larger.rule, number(larger.excess.needed),
+                              number(larger.excess.available));
+  }
+  Question fixed = question;
+  fixed.fixed.emplace_back(larger.knob, larger.value);
+  const Selection other = select(fixed, 1, objective);
+  if (other.ranked.empty()) return text;
+  const double slower = other.ranked.front().prediction.time.value / best.prediction.time.value - 1;
+  return text + (slower > 0 ? fmt::format(" fits and is {:.2g} % slower", 100 * slower) : " fits and takes as long");
+}
+
+/// What stops the next larger sizes, of the two that can grow in the finest steps.
+std::string what_stops(const Question& question, const Space& space, const Rules& rules, const Placer& placer,
+                       const Ranked& best, const Objective& objective) {
+  std::string text;
+  int clauses = 0;
+  for (const KnobId knob : axis_sizes(question, space)) {
+    const auto larger = next_larger(space, rules, placer, best.tile, knob);
+    if (!larger) continue;
+    text += "; " + text_of(*larger, question, best, objective);
+    if (++clauses == 2) break;
+  }
+  return text;
 }
 
 /// The knobs in which b differs from a, as "x=160,p_in=shared".
@@ -87,10 +95,7 @@ std::string difference(const Mapping& mapping, const Tile& a, const Tile& b) {
   std::string text;
   for (std::size_t k = 0; k < mapping.knobs.size(); ++k) {
     if (a.values[k] == b.values[k]) continue;
-    const Knob& knob = mapping.knobs[k];
-    const auto word = static_cast<std::size_t>(b.values[k]);
-    text += fmt::format("{}{}={}", text.empty() ? "" : ",", knob.name,
-                        word < knob.words.size() ? knob.words[word] : std::to_string(b.values[k]));
+    text += (text.empty() ? "" : ",") + setting(mapping, static_cast<KnobId>(k), b.values[k]);
   }
   return text;
 }
@@ -126,6 +131,10 @@ std::string what_it_loses_on(const Prediction& a, const Prediction& b, const Wav
 }  // namespace
 
 std::string explain(const Question& question, const Selection& selection) {
+  return explain(question, selection, Objective{});
+}
+
+std::string explain(const Question& question, const Selection& selection, const Objective& objective) {
   if (selection.ranked.empty()) return {};
   const Space space = space_of(question);
   const Rules rules(*question.streamed, *question.mapping, *question.machine, question.problem);
@@ -133,7 +142,7 @@ std::string explain(const Question& question, const Selection& selection) {
   const Ranked& best = selection.ranked.front();
   std::string text = what_binds(best.prediction);
   PlacedDiagram placed;
-  if (const auto stop = what_stops(space, question, rules, placer, best.tile, placed)) text += "; " + *stop;
+  text += what_stops(question, space, rules, placer, best, objective);
   if (!selection.runner_up) return text + "; no other tile is predicted to take another time";
   const Ranked& next = *selection.runner_up;
   const double slower = 100 * (next.prediction.time.value / best.prediction.time.value - 1);

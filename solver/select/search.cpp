@@ -50,8 +50,9 @@ void Search::turn_to(const Question& question) {
 }
 
 bool Search::wanted(const Found& least) const {
-  if (best_.size() < top_ || least < best_.back()) return true;
-  return least < second_ && (!one_time_ || least.time != best_.front().time);
+  const bool stands_alone = each_ == Each::tile || least < own_;
+  if (stands_alone && (best_.size() < top_ || least < best_.back())) return true;
+  return least < second_ && (best_.empty() || !one_time_ || least.time != best_.front().time);
 }
 
 void Search::take(const Found& found) {
@@ -59,6 +60,11 @@ void Search::take(const Found& found) {
     if (!best_.empty()) second_ = best_.front();
   } else if (found.time > best_.front().time && found < second_) {
     second_ = found;
+  }
+  if (each_ == Each::size) {
+    if (!(found < own_)) return;
+    std::erase_if(best_, [&](const Found& other) { return other.rank == own_.rank; });
+    own_ = found;
   }
   best_.insert(std::upper_bound(best_.begin(), best_.end(), found), found);
   if (best_.size() > top_) best_.pop_back();
@@ -153,7 +159,9 @@ void Search::bound_prefixes(std::size_t depth, std::int64_t rank, Count by_agent
   legality_->set(point_, knob, 0);
 }
 
-void Search::expand(const Prefix& prefix) {
+/// The prefix's classes of alternatives, fastest first, with the time or bound of each.
+template <class Take>
+void Search::each_class(const Prefix& prefix, const Take& visit_class) {
   set_rank(point_, prefix.rank, roles_.sizes);
   const Count most = most_blocks(point_, most_by_agents(point_));
   one_time_ = most <= Count(1);
@@ -168,9 +176,14 @@ void Search::expand(const Prefix& prefix) {
     class_ = c;
     class_time_ = time;
     for (const Step& step : rest_) legality_->set(point_, step.knob, 0);
-    visit(0, prefix.rank);
+    visit_class();
   }
   for (const Step& step : rest_) legality_->set(point_, step.knob, 0);
+}
+
+void Search::expand(const Prefix& prefix) {
+  own_ = {};
+  each_class(prefix, [&] { visit(0, prefix.rank); });
 }
 
 /// Whether the point, up to that step, breaks no rule.
@@ -195,10 +208,35 @@ void Search::visit(std::size_t depth, std::int64_t rank) {
   legality_->set(point_, step.knob, 0);
 }
 
+/// Legal tiles of the same sizes and exactly that time, itself among them.
+std::int64_t Search::ties_below(std::size_t depth, double time) {
+  if (depth == rest_.size()) return (one_time_ ? class_time_ : time_of(point_)) == time ? 1 : 0;
+  const Step& step = rest_[depth];
+  std::int64_t sum = 0;
+  for (std::size_t i = 0; i < space_.domains[at(step.knob)].size(); ++i) {
+    legality_->set(point_, step.knob, i);
+    if (depth == class_depth_ && alternatives_->class_of(point_) != class_) continue;
+    if (may_be_legal(step)) sum += ties_below(depth + 1, time);
+  }
+  legality_->set(point_, step.knob, 0);
+  return sum;
+}
+
+Count Search::ties_of(const Found& found) {
+  Point point = point_;
+  set_rank(point, found.rank, ~KnobSet{0});
+  std::int64_t prefix = 0, sum = 0;
+  for (const Step& step : sizes_) prefix += static_cast<std::int64_t>(point.index[at(step.knob)]) * space_.strides[at(step.knob)];
+  each_class({0, prefix}, [&] {
+    if (!(class_time_ > found.time)) sum += ties_below(0, found.time);
+  });
+  return Count(sum - 1);
+}
+
 Ranked Search::full(std::int64_t rank) {
   set_rank(point_, rank, ~KnobSet{0});
   const PlacedDiagram& placed = scratch_->place(point_).placed;
-  return {point_.tile, objective_.predict(placed, plan(placed))};
+  return {point_.tile, objective_.predict(placed, plan(placed)), 0};
 }
 
 std::vector<Ranked> Search::ranked() {
@@ -209,10 +247,11 @@ std::vector<Ranked> Search::ranked() {
     const bool alike = !out.empty() && alternatives_->class_of(now) == alternatives_->class_of(before) &&
                        out.back().prediction.time.value == found.time && same_sizes(now, before);
     if (alike) {  // the same sizes, alternatives that cannot be told apart, the same time: the same prediction
-      out.push_back({now.tile, out.back().prediction});
+      out.push_back({now.tile, out.back().prediction, 0});
     } else {
       out.push_back(full(found.rank));
     }
+    if (each_ == Each::size) out.back().ties = ties_of(found);
     before = now;
   }
   return out;
@@ -225,11 +264,12 @@ bool Search::same_sizes(const Point& a, const Point& b) const {
   return true;
 }
 
-Selection Search::run(int top) {
+Selection Search::run(int top, Each each) {
   Selection out;
   out.candidates = space_.candidates;
   if (!question_is_legal(rules_)) return out;
   top_ = static_cast<std::size_t>(std::max(top, 1));
+  each_ = each;
   heap_.clear();
   best_.clear();
   second_ = {};
@@ -253,8 +293,8 @@ Selection Search::run(int top) {
 
 Selection select(const Question& question, int top) { return select(question, top, Objective{}); }
 
-Selection select(const Question& question, int top, const Objective& objective) {
-  return Search(question, objective).run(top);
+Selection select(const Question& question, int top, const Objective& objective, Each each) {
+  return Search(question, objective).run(top, each);
 }
 
 }  // namespace napkin

@@ -26,7 +26,7 @@ class Search {
   [[nodiscard]] bool serves(const Question& question) const;
   void turn_to(const Question& question);
   /// The answer to the question at hand.
-  [[nodiscard]] Selection run(int top);
+  [[nodiscard]] Selection run(int top, Each each = Each::tile);
 
  private:
   static constexpr double infinity = std::numeric_limits<double>::infinity();
@@ -55,6 +55,8 @@ class Search {
   [[nodiscard]] Count most_by_agents(const Point& point);
   [[nodiscard]] Count most_blocks(const Point& point, Count by_agents);
   void expand(const Prefix& prefix);
+  template <class Take>
+  void each_class(const Prefix& prefix, const Take& visit_class);
   void visit(std::size_t depth, std::int64_t rank);
   [[nodiscard]] bool may_be_legal(const Step& step);
   [[nodiscard]] double time_of(Point& point);
@@ -63,6 +65,8 @@ class Search {
   void set_rank(Point& point, std::int64_t rank, KnobSet knobs) const;
   [[nodiscard]] std::vector<Ranked> ranked();
   [[nodiscard]] Ranked full(std::int64_t rank);
+  [[nodiscard]] Count ties_of(const Found& found);
+  [[nodiscard]] std::int64_t ties_below(std::size_t depth, double time);
   [[nodiscard]] bool same_sizes(const Point& a, const Point& b) const;
 
   Question question_;
@@ -77,6 +81,7 @@ class Search {
   std::optional<Alternatives> alternatives_;
 
   std::size_t top_ = 1;
+  Each each_ = Each::tile;
   std::vector<Prefix> heap_;
   std::vector<Found> best_;  // sorted, at most top_
   Found second_;             // the best whose time is not that of best_[0]
@@ -91,6 +96,7 @@ class Search {
   std::size_t class_ = 0;
   bool one_time_ = false;  // the class has one time, whatever fits beside it
   double class_time_ = 0;  // that time, or a bound of its times
+  Found own_;              // Each::size: its best tile
 };
 
 }  // namespace napkin

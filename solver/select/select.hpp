@@ -17,7 +17,12 @@ namespace napkin {
 struct Ranked {
   Tile tile;
   Prediction prediction;
+  Count ties = 0;  ///< Each::size: how many other legal tiles of its sizes take exactly as long
 };
+
+/// What a ranking lists: every tile; or, of the tiles that agree in all knobs that size something (groups, chunks,
+/// agents), the best one.
+enum class Each { tile, size };
 
 struct Selection {
   std::vector<Ranked> ranked;       ///< best first, at most `top`; empty: nothing fits
@@ -45,7 +50,7 @@ struct Objective {
 /// Bounds and prunes; equal to select_exhaustively in its first `top`. Ties are broken by the knobs' order of
 /// preference.
 [[nodiscard]] Selection select(const Question& question, int top);
-[[nodiscard]] Selection select(const Question& question, int top, const Objective& objective);
+[[nodiscard]] Selection select(const Question& question, int top, const Objective& objective, Each each = Each::tile);
 
 /// How a question's candidates fare: what the search need not know and those who read its answer may ask.
 struct Tally {
@@ -57,9 +62,10 @@ struct Tally {
 /// The constraint that kept the most tiles out, the first of them in order where several tie; "" where none did.
 [[nodiscard]] std::string nearest_constraint(const Tally& tally);
 
-/// Why this tile, in one sentence: what binds, what stops the next larger one, what the runner-up loses on. Empty where
-/// nothing is ranked. Knows no algorithm.
+/// Why this tile, in one sentence: what binds, what stops the next larger sizes with all other knobs free, what the
+/// runner-up loses on. Empty where nothing is ranked. Knows no algorithm.
 [[nodiscard]] std::string explain(const Question& question, const Selection& selection);
+[[nodiscard]] std::string explain(const Question& question, const Selection& selection, const Objective& objective);
 
 /// Ranks every tile in full, and counts them: the twin that select and tally are tested against.
 struct Exhausted {

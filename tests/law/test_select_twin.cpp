@@ -1,6 +1,8 @@
 // select() against ranking every tile in full: shapes, masks, kernels; and bugs planted in what it prunes by.
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <limits>
 #include <random>
 
 #include "solver/select/select.hpp"
@@ -156,6 +158,35 @@ TEST_CASE("where a tile stands: tiles that take less time come first, those of o
     CHECK(found.legal == counted.legal);
     CHECK(found.time == full.ranked[i].prediction.time);
     CHECK(found.shortest == full.ranked[0].prediction.time);
+  }
+}
+
+TEST_CASE("of each size the best: the full ranking with every further tile of the same sizes counted as a tie or dropped") {
+  Draw draw{std::mt19937(31)};
+  for (int round = 0; round < test::rounds(4); ++round) {
+    CAPTURE(round);
+    const Case c = any_attention(draw, draw.of({0, 1}) == 0 ? "attention_sm90" : "flash_attention_3", "h200-sxm");
+    const auto sizes_of = [&](const Tile& tile) {
+      std::vector<std::int64_t> out;
+      for (const char* knob : {"warpgroups", "warps", "g", "q", "x"}) {
+        if (const auto id = c.mapping.find_knob(knob)) out.push_back(tile.values[static_cast<std::size_t>(*id)]);
+      }
+      return out;
+    };
+    std::vector<Ranked> best;
+    for (const Ranked& one : select_exhaustively(c.question(), std::numeric_limits<int>::max()).selection.ranked) {
+      const auto found = std::find_if(best.begin(), best.end(), [&](const Ranked& b) { return sizes_of(b.tile) == sizes_of(one.tile); });
+      if (found == best.end()) best.push_back(one);
+      if (found != best.end() && found->prediction.time == one.prediction.time) found->ties += 1;
+    }
+    const Selection fast = select(c.question(), 7, Objective{}, Each::size);
+    REQUIRE(fast.ranked.size() == std::min<std::size_t>(best.size(), 7));
+    for (std::size_t i = 0; i < fast.ranked.size(); ++i) {
+      CAPTURE(i);
+      CHECK(fast.ranked[i].tile.values == best[i].tile.values);
+      CHECK(fast.ranked[i].prediction.time == best[i].prediction.time);
+      CHECK(fast.ranked[i].ties == best[i].ties);
+    }
   }
 }
 
