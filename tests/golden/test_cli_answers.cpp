@@ -1,5 +1,7 @@
 // Answers that are known beforehand, asked as a user asks them.
 
+#include <algorithm>
+#include <chrono>
 #include <cmath>
 
 #include "tests/golden/cli.hpp"
@@ -133,6 +135,33 @@ TEST_CASE("select says which tile and why") {
     CHECK_MESSAGE(run.out.find(part) != std::string::npos, part);
   }
   CHECK(run.out.find('\033') == std::string::npos);  // no terminal, no colours
+}
+
+TEST_CASE("the alternatives are other sizes, not equals of the tile in knobs that size nothing") {
+  const Json json = answer("select attention --gpu h200-sxm --shape h=16,q=8192,x=8192,d=128 --top 20");
+  const auto sizes_of = [](const Json& tile) {
+    return std::vector<Json>{tile["warpgroups"], tile["g"], tile["q"], tile["x"]};
+  };
+  std::vector<std::vector<Json>> seen{sizes_of(json["tile"])};
+  REQUIRE(json["alternatives"].size() == 19);
+  for (const Json& other : json["alternatives"]) {
+    CHECK(std::find(seen.begin(), seen.end(), sizes_of(other["tile"])) == seen.end());
+    seen.push_back(sizes_of(other["tile"]));
+  }
+}
+
+TEST_CASE("from the command's start to its answer in less than 30 ms") {
+  double best = 1;
+  for (int run = 0; run < 60 && best >= 0.030; ++run) {  // other work on the machine may slow most of them
+    const auto start = std::chrono::steady_clock::now();
+    CHECK(napkin("select attention --gpu h200-sxm --shape h=16,q=8192,x=8192,d=128").code == 0);
+    best = std::min(best, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+  }
+#ifdef NDEBUG
+  CHECK(best < 0.030);
+#else
+  MESSAGE("not optimised: " << best * 1e3 << " ms");
+#endif
 }
 
 TEST_CASE("nothing fits: exit 1, and the answer says what kept tiles out") {

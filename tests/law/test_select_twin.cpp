@@ -175,9 +175,13 @@ TEST_CASE("of each size the best: the full ranking with every further tile of th
     };
     std::vector<Ranked> best;
     for (const Ranked& one : select_exhaustively(c.question(), std::numeric_limits<int>::max()).selection.ranked) {
-      const auto found = std::find_if(best.begin(), best.end(), [&](const Ranked& b) { return sizes_of(b.tile) == sizes_of(one.tile); });
-      if (found == best.end()) best.push_back(one);
-      if (found != best.end() && found->prediction.time == one.prediction.time) found->ties += 1;
+      const auto found = std::find_if(best.begin(), best.end(),
+                                      [&](const Ranked& b) { return sizes_of(b.tile) == sizes_of(one.tile); });
+      if (found == best.end()) {
+        best.push_back(one);
+      } else if (found->prediction.time == one.prediction.time) {
+        found->ties += 1;
+      }
     }
     const Selection fast = select(c.question(), 7, Objective{}, Each::size);
     REQUIRE(fast.ranked.size() == std::min<std::size_t>(best.size(), 7));
