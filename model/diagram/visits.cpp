@@ -144,7 +144,7 @@ Totals<Wide> of_full_groups(const Plane<Wide>& p, bool want_longest) {
 // axes will do.
 template <class Wide>
 Plane<Wide> plane_of(const Mask& mask, std::int64_t rows, std::int64_t columns, std::int64_t group, std::int64_t chunk,
-               bool streamed_rows) {
+                     bool streamed_rows) {
   const Wide shift = Wide{columns} - rows, past = Wide{columns} + rows;
   Wide below = -past, above = past;
   if (mask.kind == Mask::Kind::causal) above = shift;

@@ -74,7 +74,7 @@ class Legality {
   };
   struct Memo {
     std::vector<std::pair<KnobId, std::size_t>> strides;  ///< the rule's knobs but the lane
-    std::vector<Lanes> lanes, known;                       ///< that hold; that are decided
+    std::vector<Lanes> lanes, known;                      ///< that hold; that are decided
     [[nodiscard]] std::size_t index(const Point& point) const;
   };
 

@@ -98,7 +98,7 @@ Count Search::most_blocks(const Point& point, Count by_agents) {
   for (const Step& step : rest_) {
     const auto& domain = space_.domains[at(step.knob)];
     legality_->set(least, step.knob,
-                  static_cast<std::size_t>(std::min_element(domain.begin(), domain.end()) - domain.begin()));
+                   static_cast<std::size_t>(std::min_element(domain.begin(), domain.end()) - domain.begin()));
   }
   Count most = 1;
   for (std::size_t c = 0; c < alternatives_->size(); ++c) {
@@ -226,7 +226,8 @@ Count Search::ties_of(const Found& found) {
   Point point = point_;
   set_rank(point, found.rank, ~KnobSet{0});
   std::int64_t prefix = 0, sum = 0;
-  for (const Step& step : sizes_) prefix += static_cast<std::int64_t>(point.index[at(step.knob)]) * space_.strides[at(step.knob)];
+  for (const Step& step : sizes_)
+    prefix += static_cast<std::int64_t>(point.index[at(step.knob)]) * space_.strides[at(step.knob)];
   each_class({0, prefix}, [&] {
     if (!(class_time_ > found.time)) sum += ties_below(0, found.time);
   });

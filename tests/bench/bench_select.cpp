@@ -73,8 +73,8 @@ void selection_grouped(benchmark::State& state) {
   run_select(state, c.question());
 }
 
-/// Questions never asked before, of a kind that was: what a process asks from its second question on. The lengths of the
-/// sequences change from one question to the next.
+/// Questions never asked before, of a kind that was: what a process asks from its second question on. The lengths of
+/// the sequences change from one question to the next.
 void selection_next(benchmark::State& state) {
   const Case c = attention(state.range(0), 1, state.range(1) != 0);
   Selector selector({}, 1);
@@ -148,10 +148,7 @@ BENCHMARK(prediction)->Arg(128)->Apply(budget);
 BENCHMARK(prediction_from_scratch)->Arg(128)->Apply(budget);
 BENCHMARK(selection)->ArgName("d")->Apply(sizes);
 BENCHMARK(selection_causal)->ArgName("d")->Apply(sizes);
-BENCHMARK(selection_next)
-    ->ArgNames({"d", "causal"})
-    ->Apply(budget)
-    ->ArgsProduct({{64, 96, 128, 192, 256}, {0, 1}});
+BENCHMARK(selection_next)->ArgNames({"d", "causal"})->Apply(budget)->ArgsProduct({{64, 96, 128, 192, 256}, {0, 1}});
 BENCHMARK(counting)->ArgName("d")->Arg(128)->Apply(budget);
 BENCHMARK(explaining)->ArgName("d")->Arg(128)->Apply(budget);
 BENCHMARK(selection_grouped)->ArgName("d")->Arg(128)->Apply(budget);

@@ -161,7 +161,8 @@ TEST_CASE("where a tile stands: tiles that take less time come first, those of o
   }
 }
 
-TEST_CASE("of each size the best: the full ranking with every further tile of the same sizes counted as a tie or dropped") {
+TEST_CASE(
+    "of each size the best: the full ranking with every further tile of the same sizes counted as a tie or dropped") {
   Draw draw{std::mt19937(31)};
   for (int round = 0; round < test::rounds(4); ++round) {
     CAPTURE(round);
