@@ -154,7 +154,7 @@ void crossings(const PlacedDiagram& placed, BlockLoad& load, Gathered& gathered)
   for (const Crossing& c : placed.crossings) {
     const bool loop = c.phase == Phase::loop;
     const double read = bytes_read(placed, c);
-    const bool met = in_cluster && c.store && c.met;  // one result of all blocks of a cluster, on its way up
+    const bool met = in_cluster && c.met;  // one result of all blocks of a cluster, on its way up
     if (met) load.once_bytes += read;
     if (c.into != placed.block().level) continue;
     (in_cluster && c.parts ? load.part_bytes : loop ? load.loop_bytes : load.once_bytes) += read;
