@@ -26,7 +26,8 @@ std::vector<Growth> growth_by_axis(const Streamed& streamed, const Mapping& mapp
     const bool sized_elsewhere = std::any_of(mapping.levels.begin(), mapping.levels.end(), [&](const auto& level) {
       return &level != block && size_of_axis(mapping, level, axis);
     });
-    out[i] = divided || sized_elsewhere ? Growth::other : Growth::proportional;
+    const bool clipped = (knobs[i] & ~knob_bit(knob)) != 0;  // a chunk is no longer than the part that a group walks
+    out[i] = divided || sized_elsewhere || clipped ? Growth::other : Growth::proportional;
   }
   return out;
 }

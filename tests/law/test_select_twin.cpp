@@ -120,6 +120,16 @@ TEST_CASE("every other mapping, registers decided by the plan among them") {
   }
 }
 
+TEST_CASE("a part of the keys shorter than the chunk that walks it clips the chunk") {
+  for (const char* name : {"flash_decoding", "split_keys_ordered", "split_keys_grid_sync", "split_keys_cluster"}) {
+    for (const std::int64_t d : {64, 128, 256}) {
+      CAPTURE(std::string(name));
+      CAPTURE(d);
+      check_same(Case(name, "h200-sxm", {{"b", 1}, {"h", 5}, {"q", 512}, {"x", 8192}, {"d", d}}), 5);
+    }
+  }
+}
+
 TEST_CASE("the plan's numbers depend on no knob outside what its rules say") {
   const Case c("attention_sm90", "h200-sxm", {{"b", 1}, {"h", 16}, {"q", 1024}, {"x", 1024}, {"d", 128}});
   const Rules rules(c.streamed, c.mapping, c.machine, c.problem);

@@ -141,7 +141,8 @@ TEST_CASE("what the Ampere kernel does not take is refused by name") {
 
 TEST_CASE("the kernel visits the chunks that the model counts, each tile once") {
   for (const Mask& mask : {Mask{}, causal, Mask{Mask::Kind::window, 100, 30}}) {
-    for (const auto& [q, x] : std::vector<std::pair<std::int64_t, std::int64_t>>{{1, 7}, {65, 1000}, {1000, 65}, {1000, 1000}, {130, 4097}}) {
+    for (const auto& sizes : std::vector<std::pair<std::int64_t, std::int64_t>>{{1, 7}, {65, 1000}, {1000, 65}, {1000, 1000}, {130, 4097}}) {
+      const std::int64_t q = sizes.first, x = sizes.second;
       const LaidOut laid("attention_sm80", "a100-sxm-80", {{"b", 2}, {"h", 3}, {"g", 2}, {"q", q}, {"x", x}, {"d", 64}}, DType::bf16, mask);
       const PlacedDiagram placed = laid.place({{"q", "64"}, {"x", "48"}, {"warps", "4"}});
       const AttentionShape shape = arguments_of(attention_sm80_plan(placed, call_of(3, 2, q, x, 64, 64), LaunchDevice{108, Bytes(1 << 20)})).shape;
