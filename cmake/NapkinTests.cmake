@@ -2,7 +2,7 @@
 #
 #   tests/unit/FOLDER/test_*.cpp   napkin_unit_FOLDER, linking the layers up to and including FOLDER (base, diagram, ...)
 #   tests/KIND/**/test_*.cpp       napkin_KIND (law, golden, measured, ...), linking everything; the fuzzers' tree, whose
-#                                  purpose is crashes, has the laws and what runs the program (test_cli_*)
+#                                  purpose is crashes, has the laws and the program's bad input (test_cli_bad_input)
 #   tests/kernel/run_*.cpp         a program of that name, no test
 #   tests/bench/bench_*.cpp        napkin_bench_*, linking everything and Google Benchmark
 #   tests/fuzz/fuzz_*.cpp          napkin_fuzz_*, linking what its line "// links: LAYER" names (else everything)
@@ -93,7 +93,7 @@ endfunction()
 function(napkin_tests kind)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/${kind}/test_*.cpp)
   if(NAPKIN_BUILD_FUZZERS AND NOT kind STREQUAL "law")
-    list(FILTER sources INCLUDE REGEX "/test_cli_")
+    list(FILTER sources INCLUDE REGEX "/test_cli_bad_input")
   endif()
   if(sources)
     napkin_test_target(napkin_${kind} PREFIX ${kind} LABELS ${kind}
