@@ -153,7 +153,6 @@ class Run {
   void step() {
     serve(tensors_, tensor_end_, [&](std::size_t j) {
       changed_ = true;
-      timeline_.tensor_busy += tensor_end_ - now_;
       fire(j, EdgeFrom::started, 0);
     });
     serve(copies_, copy_end_, [](std::size_t) {});

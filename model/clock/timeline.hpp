@@ -18,7 +18,6 @@ struct TimelineSpan {
 
 struct Timeline {
   double clocks = 0;                ///< until the last node is done
-  double tensor_busy = 0;           ///< clocks of asynchronous tensor operations
   std::vector<TimelineSpan> spans;  ///< in order of their end; empty unless asked for
 };
 

@@ -4,6 +4,8 @@
 #include <array>
 #include <limits>
 
+#include "model/mapping/compiled.hpp"
+
 namespace napkin {
 namespace {
 
@@ -77,18 +79,11 @@ struct Life {
   bool shareable = false;
 };
 
-bool guard_holds(const Guard& guard, const Tile& tile) {
-  return std::all_of(guard.all.begin(), guard.all.end(), [&](const auto& term) {
-    const std::int64_t value = tile.values[static_cast<std::size_t>(term.first)];
-    return std::find(term.second.begin(), term.second.end(), value) != term.second.end();
-  });
-}
-
 /// An iteration's operations may run beside the next one's (a negative distance between them): no lifetime ends early.
 bool software_pipelined(const PlacedDiagram& placed) {
   const auto& edges = placed.mapping->edges;
   return std::any_of(edges.begin(), edges.end(),
-                     [&](const EdgeMapping& e) { return e.distance < 0 && guard_holds(e.when, placed.tile); });
+                     [&](const EdgeMapping& e) { return e.distance < 0 && holds(e.when, placed.tile); });
 }
 
 /// Buffers that a copy engine fills, inputs, maintained arrays and staging live beyond an iteration's program order:
