@@ -4,6 +4,7 @@
 set(NAPKIN_REVISION "" CACHE STRING "Source revision to record in measurements; empty: ask git")
 
 if(CMAKE_SCRIPT_MODE_FILE)  # run by the build: SOURCE, OUT, REVISION
+  cmake_minimum_required(VERSION 3.25)
   if(NOT REVISION)
     execute_process(COMMAND git describe --always --dirty --tags WORKING_DIRECTORY ${SOURCE}
       OUTPUT_VARIABLE REVISION OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)

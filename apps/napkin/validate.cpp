@@ -90,6 +90,8 @@ ValidateOptions options_of(const Arguments& arguments) {
   out.rows = number(arguments, "--rows", 1, most_tiles, out.rows);
   const auto threads = static_cast<std::int64_t>(std::max(1U, std::thread::hardware_concurrency()));
   out.jobs = number(arguments, "--jobs", 1, 1024, threads);
+  out.compile = arguments.has("--compile");
+  if (out.compile && out.asks.front().gpu.empty()) throw Error("--gpu", "is missing", "beside --compile, which looks at no GPU: a profile, such as h200-sxm");
   return out;
 }
 
@@ -100,7 +102,8 @@ Reply run(const Arguments& arguments, const report::Style& style) {
     files.insert(files.end(), arguments.operands.begin(), arguments.operands.end());
     return replay(files, arguments.has("--json"), style);
   }
-  return measure_here(options_of(arguments), style);
+  const ValidateOptions options = options_of(arguments);
+  return options.compile ? compile_here(options) : measure_here(options, style);
 }
 
 std::vector<Option> sweep_options() {
@@ -139,6 +142,7 @@ Command validate_command() {
                     {"--l2", "STATE", "the L2 before each launch: warm (default) or cold"},
                     {"--rows", "N", "rows of the output that are compared with float64 (default 64)"},
                     {"--jobs", "N", "threads that compile (default: all cores)"},
+                    {"--compile", "", "only compile what would run into the cache; no GPU (a sweep: with the --seed that will measure)"},
                     {"--out", "FILE.jsonl", "append a row for each measurement, each on the disk before the next"},
                     {"--resume", "", "skip what is in --out already"},
                     {"--shard", "I/N", "only the I-th of N shares of the shapes"},

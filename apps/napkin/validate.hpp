@@ -33,10 +33,14 @@ struct ValidateOptions {
   std::int64_t rows = 64;   ///< compared with float64
   double pace = 0.25;       ///< seconds of one tile of a sweep
   std::int64_t jobs = 1;    ///< threads that compile
+  bool compile = false;     ///< and nothing else
 };
 
 /// Measures on the GPU here.
 [[nodiscard]] Reply measure_here(const ValidateOptions& options, const report::Style& style);
+
+/// Compiles what measure_here() would run on the asks' GPU into the cache. Needs none.
+[[nodiscard]] Reply compile_here(const ValidateOptions& options);
 
 /// Predicts recorded rows anew.
 [[nodiscard]] Reply replay(const std::vector<std::string>& files, bool json, const report::Style& style);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <span>
 
 #include "apps/library/here.hpp"
 #include "apps/library/instrument.hpp"
@@ -18,13 +19,15 @@
 namespace napkin::cli {
 namespace {
 
+constexpr const char* no_compiler = "no NVRTC to compile the kernels with: install the CUDA toolkit (12.4 or later) or set CUDA_HOME to it";
+
 /// The GPU, or why there is none to validate on.
 std::unique_ptr<Runtime> runtime_here(std::string& why) {
   try {
     Environment environment = process_environment();
     Device device;
     if (!Compiler::find(environment.compiler)) {
-      why = "no NVRTC to compile the kernels with: install the CUDA toolkit (12.4 or later) or set CUDA_HOME to it";
+      why = no_compiler;
       return nullptr;
     }
     return std::make_unique<Runtime>(std::move(device), std::move(environment));
@@ -64,21 +67,25 @@ std::size_t steps_of(const std::vector<PlannedQuestion>& questions) {
   return steps;
 }
 
-/// Every variant that will run, compiled by several threads before the clock matters.
-std::map<std::string, std::string> compile_all(const std::vector<PlannedQuestion>& questions, Runtime& runtime, const ValidateOptions& options,
-                                               Progress& progress) {
-  const Environment environment = process_environment();
-  if (environment.cache.empty()) return {};  // nowhere to keep them: each is compiled when it is needed
+/// Every variant that will run, once.
+std::vector<LaunchPlan> variants_of(std::span<const PlannedQuestion> questions, const LaunchDevice& device) {
   std::map<std::string, LaunchPlan> variants;
   for (const PlannedQuestion& question : questions) {
     if (question.finished) continue;
     for (const PlannedTile& tile : question.tiles) {
       if (tile.recorded && tile.tile.role != TileRole::selected) continue;
-      for (LaunchPlan& plan : plans_of(question, tile, runtime.device().launch_device())) variants.emplace(plan.expression, std::move(plan));
+      for (LaunchPlan& plan : plans_of(question, tile, device)) variants.emplace(plan.expression, std::move(plan));
     }
   }
   std::vector<LaunchPlan> plans;
   for (auto& [expression, plan] : variants) plans.push_back(std::move(plan));
+  return plans;
+}
+
+/// By several threads, before the clock matters.
+std::map<std::string, std::string> compile_all(const std::vector<LaunchPlan>& plans, const ValidateOptions& options, Progress& progress) {
+  const Environment environment = process_environment();
+  if (environment.cache.empty()) return {};  // nowhere to keep them: each is compiled when it is needed
   progress.begin("compiling", plans.size());
   return compile_ahead(plans, environment, static_cast<int>(options.jobs), [&](std::size_t done) { progress.show(done, ""); });
 }
@@ -161,13 +168,33 @@ Reply measure_here(const ValidateOptions& options, const report::Style& style) {
   const std::vector<PlannedQuestion> questions = plan_questions(options, gpu, date, before);
   Progress progress;
   Session session(*runtime, options, measured_by(*runtime, date), file ? &*file : nullptr, progress);
-  session.set_refused(compile_all(questions, *runtime, options, progress));
+  session.set_refused(compile_all(variants_of(questions, runtime->device().launch_device()), options, progress));
   progress.begin("measuring", steps_of(questions));
   for (const PlannedQuestion& question : questions) {
     if (!session.run(question)) break;  // the GPU is gone
   }
   progress.clear();
   return reply_of(session.findings(), before, options, style);
+}
+
+Reply compile_here(const ValidateOptions& options) {
+  if (!Compiler::find(process_environment().compiler)) {
+    return {"", std::string(no_compiler) + "\n", 1};
+  }
+  const std::vector<PlannedQuestion> questions = plan_questions(options, "", now_utc(), {});
+  std::map<std::string, LaunchPlan> variants;
+  for (const PlannedQuestion& question : questions) {
+    if (question.measurable == nullptr) continue;
+    for (LaunchPlan& plan : variants_of(std::span(&question, 1), launch_device(question.measurable->subject.machine))) variants.emplace(plan.expression, plan);
+  }
+  std::vector<LaunchPlan> plans;
+  for (auto& [expression, plan] : variants) plans.push_back(std::move(plan));
+  Progress progress;
+  const auto refused = compile_all(plans, options, progress);
+  progress.clear();
+  std::string text = fmt::format("{} variants compiled, {} refused\n", plans.size() - refused.size(), refused.size());
+  for (const auto& [variant, why] : refused) text += fmt::format("refused: {}\n", why.substr(0, why.find('\n')));
+  return {text, "", 0};
 }
 
 }  // namespace napkin::cli

@@ -42,6 +42,21 @@ TEST_CASE("no GPU: exit 1 and one clear sentence") {
   CHECK(run.err.find('\n') == run.err.size() - 1);
 }
 
+TEST_CASE("--compile: into the cache, without a GPU") {
+  const cli::Folder folder;
+  const std::string command = "validate matmul --compile --gpu h200-sxm --shape a=512,b=512,c=512 --tile a=64,c=32,b=64,warpgroups=1,stages=2,cluster=1,order=grid";
+  const auto run = cli::napkin(words_of(command), {"CUDA_VISIBLE_DEVICES=", "XDG_CACHE_HOME=" + (folder / "")});
+  if (run.code == 1) {
+    CHECK(run.err.starts_with("no NVRTC"));
+    std::printf("SKIP: no NVRTC\n");
+    return;
+  }
+  REQUIRE_MESSAGE(run.code == 0, run.err);
+  CHECK(run.out.starts_with("2 variants compiled, 0 refused"));  // the plain one and the one that counts its cycles
+  const auto entries = std::filesystem::directory_iterator(folder / "napkin");
+  CHECK(std::distance(begin(entries), end(entries)) == 2);
+}
+
 TEST_CASE("bad options are bad input, GPU or none") {
   for (const auto& [line, says] : std::vector<std::pair<std::string, std::string>>{
            {"validate", "ALGORITHM"},
@@ -57,6 +72,7 @@ TEST_CASE("bad options are bad input, GPU or none") {
            {"validate attention --sweep --tiles -1" + shape, "--tiles"},
            {"validate attention --l2 hot" + shape, "warm or cold"},
            {"validate attention --rows 0" + shape, "--rows"},
+           {"validate attention --compile" + shape, "--gpu: is missing"},
        }) {
     const std::string tried = line;
     CAPTURE(tried);

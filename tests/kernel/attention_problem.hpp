@@ -15,16 +15,16 @@ inline Shape shape_of(const AttentionSizes& s) {
 
 class AttentionProblem {
  public:
-  AttentionProblem(Runtime& runtime, const std::string& gpu, const AttentionLayout& layout, const Knobs& knobs)
-      : laid_out_("attention_sm90", gpu, shape_of(layout.sizes), layout.type, layout.mask),
+  AttentionProblem(Runtime& runtime, const std::string& gpu, const AttentionLayout& layout, const Knobs& knobs, const std::string& kernel = "attention_sm90")
+      : laid_out_(kernel, gpu, shape_of(layout.sizes), layout.type, layout.mask),
         placed_(laid_out_.place(knobs)),
         data_(runtime, layout),
-        launch_(runtime.prepare(attention_sm90_plan(placed_, data_.call(), runtime.device().launch_device()))) {}
+        launch_(runtime.prepare(attention_plan(placed_, data_.call(), runtime.device().launch_device()))) {}
 
   [[nodiscard]] const AttentionData& data() const { return data_; }
   [[nodiscard]] const ReadyLaunch& launch() const { return launch_; }
   [[nodiscard]] ReadyLaunch counting(Runtime& runtime) const {
-    return runtime.prepare(attention_sm90_plan(placed_, data_.counting_call(), runtime.device().launch_device()));
+    return runtime.prepare(attention_plan(placed_, data_.counting_call(), runtime.device().launch_device()));
   }
   [[nodiscard]] const LaidOut& laid_out() const { return laid_out_; }
   [[nodiscard]] const PlacedDiagram& placed() const { return placed_; }

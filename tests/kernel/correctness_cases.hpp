@@ -1,0 +1,218 @@
+#pragma once
+// What every bundled kernel is held to float64 on: awkward sizes, masks, strides, packed lengths, types, tiles. The same
+// list on every machine: a configuration is one compiled variant, its tile drawn from the legal ones, and runs on a few
+// shapes in turn.
+
+#include <algorithm>
+#include <cstdint>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "kernels/launch/bundled.hpp"
+#include "kernels/launch/matmul_data.hpp"
+#include "solver/space/constraints.hpp"
+#include "solver/space/enumerate.hpp"
+#include "tests/kernel/attention_problem.hpp"
+
+namespace napkin::test {
+
+struct CorrectnessCase {
+  std::string kernel;
+  DType type = DType::bf16;
+  Mask mask;
+  Shape shape;
+  Knobs tile;
+  AttentionLayout attention;  ///< of the attention kernels
+  MatmulLayout matmul;        ///< of the others
+};
+
+namespace correctness {
+
+/// Draws in which compilers agree, which std::uniform_int_distribution leaves open.
+class Draws {
+ public:
+  explicit Draws(std::uint64_t seed) : engine_(seed) {}
+  std::int64_t below(std::int64_t n) { return static_cast<std::int64_t>(engine_() % static_cast<std::uint64_t>(n)); }
+
+ private:
+  std::mt19937_64 engine_;
+};
+
+inline std::unique_ptr<LaidOut> lay_out(const CorrectnessCase& one) {
+  return std::make_unique<LaidOut>(one.kernel, "h200-sxm", one.shape, one.type, one.mask);
+}
+
+/// A legal tile of the question whose `fixed` knobs have those values.
+inline Knobs legal_tile(const CorrectnessCase& one, const Knobs& fixed, Draws& draws) {
+  const auto laid_out = lay_out(one);
+  const Mapping& mapping = laid_out->mapping;
+  Question question{&laid_out->streamed, &mapping, &laid_out->machine, laid_out->problem, {}};
+  for (const auto& [name, value] : fixed) {
+    const KnobId id = *mapping.find_knob(name);
+    question.fixed.emplace_back(id, parse_knob(mapping.knobs[static_cast<std::size_t>(id)], value, name));
+  }
+  const Space space = space_of(question);
+  const Rules rules(laid_out->streamed, mapping, laid_out->machine, laid_out->problem);
+  for (int attempt = 0; attempt < 200000; ++attempt) {
+    const Tile tile = space.tile(draws.below(space.candidates.get()));
+    if (std::any_of(rules.tile.begin(), rules.tile.end(), [&](const TileRule& rule) { return rule.check(tile).has_value(); })) continue;
+    const PlacedDiagram placed = laid_out->placer->place(tile);
+    if (violations(rules, placed, plan(placed)).empty()) return describe(mapping, tile);
+  }
+  throw Error(one.kernel, "has no legal tile for a correctness case");
+}
+
+/// The variant that a case runs, without its arrays.
+inline LaunchPlan variant_of(const CorrectnessCase& one) {
+  const auto laid_out = lay_out(one);
+  const PlacedDiagram placed = laid_out->place(one.tile);
+  const LaunchDevice device = launch_device(laid_out->machine);
+  if (one.kernel.starts_with("matmul")) return find_bundled(one.kernel)->variant(placed, false, device);
+  AttentionCall call;
+  constexpr std::uint64_t somewhere = 4096;
+  call.q.address = call.k.address = call.v.address = call.o.address = call.ticket = somewhere;
+  if (one.attention.log_sum_exp) call.log_sum_exp = somewhere;
+  if (!one.attention.q_lengths.empty()) {
+    call.q_starts = call.x_starts = somewhere;
+    call.q_rows = one.attention.sizes.q;
+    call.x_rows = one.attention.sizes.x;
+  }
+  return attention_plan(placed, call, device);
+}
+
+/// False for a cluster that the blocks do not fill.
+inline bool is_legal(const CorrectnessCase& one) {
+  const auto laid_out = lay_out(one);
+  const PlacedDiagram placed = laid_out->place(one.tile);
+  return violations(placed, plan(placed)).empty();
+}
+
+/// Rows of one, of no whole instruction, of no whole tile; more keys than queries and fewer; grouped heads.
+inline std::vector<AttentionSizes> attention_sizes() {
+  std::vector<AttentionSizes> out;
+  for (const std::int64_t q : {1, 7, 65, 1000, 4097}) {
+    for (const std::int64_t x : {1, 7, 65, 1000, 4097}) out.push_back({1, q * x < 100000 ? 3 : 1, 1, q, x});
+  }
+  for (const auto& [q, x] : {std::pair{1, 1000}, {65, 300}, {500, 500}, {7, 65}, {1000, 4097}}) out.push_back({2, 1, 8, q, x});
+  return out;
+}
+
+struct AttentionConfiguration {
+  std::int64_t d = 64, dv = 64;
+  DType type = DType::bf16;
+  Mask mask;
+  bool packed = false, log_sum_exp = true;
+  std::int64_t g = 1;  ///< query heads a key head in its shapes; 0: those of the list
+  Knobs fixed;
+};
+
+inline std::vector<AttentionConfiguration> attention_configurations(const std::string& kernel) {
+  const std::vector<std::pair<std::int64_t, std::int64_t>> heads{{64, 64}, {128, 128}, {96, 96}, {256, 256}, {192, 128}, {64, 256}, {192, 192}, {128, 64}};
+  const std::vector<Mask> masks{{}, {Mask::Kind::causal, 0, 0}, {Mask::Kind::window, 100, 0}, {Mask::Kind::window, 30, 70}, {}, {Mask::Kind::causal, 0, 0}, {Mask::Kind::window, 0, 0}};
+  std::vector<AttentionConfiguration> out;
+  for (std::size_t i = 0; i < 42; ++i) {
+    const auto& [d, dv] = heads[i % heads.size()];
+    const bool packed = i % 5 == 4, sm90 = kernel == "attention_sm90";
+    out.push_back({d, dv, i % 3 == 2 ? DType::f16 : DType::bf16, masks[i % masks.size()], packed, i % 11 != 10, 0, {}});
+    if (packed && sm90) out.back().fixed = {{"cluster", "1"}};  // a cluster wants sequences of one length
+  }
+  if (kernel == "attention_sm90") {
+    for (const char* g : {"2", "4", "8"}) out.push_back({128, 128, DType::bf16, masks[1], false, true, 8, {{"g", g}}});
+    out.push_back({64, 64, DType::bf16, masks[0], false, true, 8, {{"g", "8"}}});
+    for (const char* order : {"grid", "persistent", "longest_first"}) out.push_back({64, 64, DType::f16, masks[1], false, true, 0, {{"order", order}}});
+    for (const char* order : {"grid", "persistent"}) out.push_back({128, 128, DType::bf16, masks[0], false, true, 0, {{"cluster", "2"}, {"order", order}}});
+  } else {
+    for (const char* d : {"32"}) out.push_back({std::stoll(d), std::stoll(d), DType::bf16, masks[1], false, true, 0, {}});
+    for (const char* order : {"grid", "longest_first"}) out.push_back({128, 128, DType::bf16, masks[1], false, true, 0, {{"order", order}, {"swizzle", "off"}}});
+    for (const char* q_in : {"shared", "registers"}) out.push_back({64, 64, DType::f16, masks[0], false, true, 0, {{"q_in", q_in}, {"rescale", "always"}}});
+  }
+  return out;
+}
+
+inline void pack(AttentionLayout& layout, std::int64_t i) {
+  const std::vector<std::vector<std::int32_t>> q{{100, 0, 300, 1, 129}, {1000, 7, 65, 1, 0}, {0, 4097}}, x{{100, 7, 500, 1, 0}, {500, 30, 0, 65, 4097}, {65, 1000}};
+  const auto at = static_cast<std::size_t>(i) % q.size();
+  layout.q_lengths = q[at];
+  layout.x_lengths = x[at];
+  AttentionSizes& s = layout.sizes;
+  s.b = static_cast<std::int64_t>(q[at].size());
+  s.q = *std::max_element(q[at].begin(), q[at].end());
+  s.x = *std::max_element(x[at].begin(), x[at].end());
+}
+
+/// One configuration on so many shapes, going on in the list from `next`.
+inline void add(const std::string& kernel, const AttentionConfiguration& c, int shapes, Draws& draws, std::size_t& next, std::vector<CorrectnessCase>& out) {
+  static const std::vector<AttentionSizes> sizes = attention_sizes();
+  const auto case_of = [&](AttentionLayout layout) {
+    layout.sizes.d = c.d;
+    layout.sizes.dv = c.dv;
+    layout.type = c.type;
+    layout.mask = c.mask;
+    layout.log_sum_exp = c.log_sum_exp;
+    return CorrectnessCase{kernel, c.type, c.mask, shape_of(layout.sizes), {}, layout, {}};
+  };
+  AttentionLayout large;
+  large.sizes = {1, 1, std::max<std::int64_t>(c.g, 1), 4097, 4097};
+  const Knobs tile = legal_tile(case_of(large), c.fixed, draws);
+  for (int made = 0, tried = 0; made < shapes && tried < 60; ++tried) {
+    AttentionLayout layout;
+    layout.sizes = sizes[next % sizes.size()];
+    layout.heads_first = next % 4 == 1;
+    layout.gap = next % 3 == 2 ? 24 : 0;
+    layout.seed = next + 1;
+    if (c.g > 0) layout.sizes.g = c.g;
+    if (c.packed) pack(layout, static_cast<std::int64_t>(next));
+    if (c.packed) layout.heads_first = false;  // packed rows lie behind one another
+    ++next;
+    CorrectnessCase one = case_of(layout);
+    one.tile = tile;
+    if (!is_legal(one)) continue;
+    out.push_back(std::move(one));
+    ++made;
+  }
+}
+
+inline void add_matmul(std::vector<CorrectnessCase>& out, int configurations, int shapes, Draws& draws) {
+  const std::vector<MatmulSizes> sizes{{1, 8, 1},        {7, 8, 7},       {65, 72, 65},    {1000, 1000, 1000}, {4097, 64, 1000}, {65, 4096, 7},     {1000, 8, 4097}, {1, 4096, 65},
+                                       {4097, 1000, 1},  {7, 64, 4097},   {4097, 72, 65},  {512, 512, 512},    {2048, 4096, 1000}, {1000, 136, 1001}, {65, 1000, 1000}, {256, 256, 4097},
+                                       {4097, 128, 7},   {1, 8, 4097},    {300, 2048, 200}};
+  std::size_t next = 0;
+  for (int i = 0; i < configurations; ++i) {
+    const DType type = i % 3 == 2 ? DType::f16 : DType::bf16;
+    const auto case_of = [&](const MatmulSizes& s) {
+      CorrectnessCase one{"matmul_sm90", type, {}, {{"a", s.a}, {"b", s.b}, {"c", s.c}}, {}, {}, {}};
+      one.matmul.sizes = s;
+      one.matmul.type = type;
+      one.matmul.gap = next % 3 == 1 ? 16 : 0;
+      one.matmul.seed = next + 1;
+      return one;
+    };
+    const Knobs tile = legal_tile(case_of({4096, 4096, 4096}), {}, draws);
+    for (int made = 0, tried = 0; made < shapes && tried < 60; ++tried) {
+      CorrectnessCase one = case_of(sizes[next++ % sizes.size()]);
+      one.tile = tile;
+      if (!is_legal(one)) continue;
+      out.push_back(std::move(one));
+      ++made;
+    }
+  }
+}
+
+}  // namespace correctness
+
+/// At least 200 of each kernel; `kernel` empty: of all.
+inline std::vector<CorrectnessCase> correctness_cases(const std::string& kernel = "") {
+  std::vector<CorrectnessCase> out;
+  for (const char* name : {"attention_sm90", "attention_sm80"}) {
+    if (!kernel.empty() && kernel != name) continue;
+    correctness::Draws draws(7);
+    std::size_t next = 0;
+    for (const auto& c : correctness::attention_configurations(name)) correctness::add(name, c, 5, draws, next, out);
+  }
+  correctness::Draws draws(7);
+  if (kernel.empty() || kernel == "matmul_sm90") correctness::add_matmul(out, 40, 6, draws);
+  return out;
+}
+
+}  // namespace napkin::test
