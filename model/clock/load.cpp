@@ -25,8 +25,8 @@ double elements(const PlacedDiagram& placed, const std::vector<AxisId>& axes, bo
   return product;
 }
 
-double elements(const PlacedDiagram& placed, ArrayId array, bool chunked) {
-  return elements(placed, diagram(placed).arrays[static_cast<std::size_t>(array)].axes, chunked);
+const std::vector<AxisId>& axes_of(const PlacedDiagram& placed, ArrayId array) {
+  return diagram(placed).arrays[static_cast<std::size_t>(array)].axes;
 }
 
 /// Nodes that hold a unit, for each compute node (two vector cores to a cube core on some machines).
@@ -105,90 +105,11 @@ TensorLoad load_of(const PlacedDiagram& placed, const PlacedOperation& op, const
   return out;
 }
 
-void tensor_work(const PlacedDiagram& placed, const PlacedOperation& op, BlockLoad& load, Gathered& gathered) {
-  if (op.instruction == nullptr) {  // no matrix unit for the type: multiply-adds of threads
-    const Unit* fp32 = placed.machine->unit("fp32");
-    if (fp32 == nullptr || !fp32->per_clock.known()) return;
-    const double products = real(op.m) * real(op.n) * real(op.k);
-    PipeLoad& pipe = load.pipe(*fp32);
-    pipe.vector = true;
-    add(pipe, op.phase, products / fp32->per_clock.best().value);
-    gathered.slots(op.phase, products / real(placed.machine->limits.warp_size));
-    return;
-  }
-  const TensorLoad tensor = load_of(placed, op, instructions(placed, op));
-  add(load.pipes[0], op.phase, tensor.clocks);
-  gathered.slots(op.phase, tensor.slots);
-  gathered.port(op.phase, tensor.port_bytes);
-}
-
-void vector_work(const PlacedDiagram& placed, const PlacedOperation& op, BlockLoad& load, Gathered& gathered) {
-  for (const PlacedWork& work : op.work) {
-    if (work.unit < 0) continue;
-    const Unit& unit = placed.machine->units[static_cast<std::size_t>(work.unit)];
-    if (!unit.per_clock.known()) continue;
-    const Phase phase = work.mapping != nullptr && work.mapping->once ? Phase::tail : op.phase;
-    gathered.slots(phase, warp_instructions(*placed.machine, unit, work.amount));
-    if (unit.what == "instructions") continue;  // slots alone
-    if (unit.what == "bytes") {
-      gathered.port(phase, work.amount);
-      continue;
-    }
-    const double rate = unit.per_clock.best().value * units_a_node(*placed.machine, unit.level);
-    const double amount = unit.what == "flop" ? 2 * work.amount : work.amount;  // a multiply-add is one result
-    PipeLoad& pipe = load.pipe(unit);
-    pipe.vector = true;
-    add(pipe, phase, amount / rate);
-  }
-  if (op.tensor) return;
-  for (const auto& [array, level] : op.operands) {
-    if (level == placed.block().level) {
-      gathered.port(op.phase, elements(placed, array, true) * size_of(placed.problem->dtype));
-    }
-  }
-}
-
-/// Bytes that cross into the block's level and back, and what they take of the shared-memory port.
-void crossings(const PlacedDiagram& placed, BlockLoad& load, Gathered& gathered) {
-  const bool in_cluster = exchange_pipe(placed) != nullptr;
-  for (const Crossing& c : placed.crossings) {
-    const bool loop = c.phase == Phase::loop;
-    const double read = bytes_read(placed, c);
-    const bool met = in_cluster && c.met;  // one result of all blocks of a cluster, on its way up
-    if (met) load.once_bytes += read;
-    if (c.into != placed.block().level) continue;
-    (in_cluster && c.parts ? load.part_bytes : loop ? load.loop_bytes : load.once_bytes) += read;
-    gathered.port(c.phase, elements(placed, placed.axes_of(c), loop) * size_of(c.type));
-  }
-}
-
-/// What threads write to the block's level: intermediates once an iteration, staged outputs once a block.
-void writes(const PlacedDiagram& placed, Gathered& gathered) {
-  for (const Variable& v : placed.variables) {
-    if (v.level != placed.block().level || v.arrays.empty()) continue;
-    const ArrayId array = v.arrays.front();
-    if (v.output_staging) {
-      gathered.port(Phase::tail, elements(placed, array, false) * size_of(v.type));
-    } else if (!diagram(placed).is_input(array)) {
-      gathered.port(Phase::loop, elements(placed, array, true) * size_of(v.type));
-    }
-  }
-}
-
-void shared_pipes(const PlacedDiagram& placed, BlockLoad& load, const Gathered& gathered) {
-  const Unit* issue = placed.machine->unit("issue");
-  if (issue != nullptr && issue->per_clock.known()) {
-    PipeLoad& pipe = load.pipe(*issue);
-    pipe.vector = true;
-    pipe.loop = gathered.slots_loop / issue->per_clock.best().value;
-    pipe.once = gathered.slots_once / issue->per_clock.best().value;
-  }
-  const Unit* port = placed.machine->unit("shared_port");
-  if (port != nullptr && port->per_clock.known()) {
-    PipeLoad& pipe = load.pipe(*port);
-    pipe.loop = gathered.port_loop / port->per_clock.best().value;
-    pipe.once = gathered.port_once / port->per_clock.best().value;
-  }
+/// Results of a unit that one warp instruction makes.
+double results_a_warp(const Machine& machine, const Unit& unit) {
+  const std::string_view name = unit.name;
+  const bool pairs = name == "fp16" || name == "conversion" || name == "conversion_fp8";
+  return (unit.what == "bytes" ? 16 : pairs ? 2 : 1) * real(machine.limits.warp_size);
 }
 
 std::size_t index(AxisId axis) { return static_cast<std::size_t>(axis); }
@@ -221,10 +142,7 @@ bool asynchronous(const TensorInstruction& instruction) {
 }
 
 double warp_instructions(const Machine& machine, const Unit& unit, double results) {
-  const std::string_view name = unit.name;
-  if (unit.what == "bytes") return results / (16 * real(machine.limits.warp_size));
-  const bool pairs = name == "fp16" || name == "conversion" || name == "conversion_fp8";
-  return results / ((pairs ? 2 : 1) * real(machine.limits.warp_size));
+  return results / results_a_warp(machine, unit);
 }
 
 double bytes_read(const PlacedDiagram& placed, const Crossing& c) {
@@ -240,19 +158,130 @@ double tensor_clocks(const PlacedDiagram& placed, const PlacedOperation& operati
   return operation.tensor && operation.instruction != nullptr ? instructions(placed, operation).clocks : 0;
 }
 
-BlockLoad block_load(const PlacedDiagram& placed) {
-  BlockLoad load;
-  Gathered gathered;
-  load.pipe("tensor");
-  for (const PlacedOperation& op : placed.operations) {
-    if (op.tensor) tensor_work(placed, op, load, gathered);
-    vector_work(placed, op, load, gathered);
+Workload::Workload(const PlacedDiagram& placed) {
+  idle_.pipe("tensor");
+  for (std::size_t i = 0; i < placed.operations.size(); ++i) add_operation(placed, i);
+  add_crossings(placed);
+  add_written(placed);
+  const auto shared = [&](std::string_view name, bool vector) -> Share {
+    const Unit* unit = placed.machine->unit(name);
+    if (unit == nullptr || !unit->per_clock.known()) return {};
+    return {pipe_of(*unit, vector), unit->per_clock.best().value};
+  };
+  issue_ = shared("issue", true);
+  port_ = shared("shared_port", false);
+}
+
+int Workload::pipe_of(const Unit& unit, bool vector) {
+  PipeLoad& pipe = idle_.pipe(unit);
+  pipe.vector = pipe.vector || vector;
+  return static_cast<int>(&pipe - idle_.pipes.data());
+}
+
+void Workload::add_operation(const PlacedDiagram& placed, std::size_t operation) {
+  const Machine& machine = *placed.machine;
+  const PlacedOperation& op = placed.operations[operation];
+  const Unit* fp32 = machine.unit("fp32");
+  if (op.tensor && op.instruction != nullptr) {
+    tensor_.push_back(operation);
+  } else if (op.tensor && fp32 != nullptr && fp32->per_clock.known()) {
+    // No matrix unit for the type: multiply-adds of threads.
+    results_.push_back({operation,
+                        -1,
+                        op.phase,
+                        {pipe_of(*fp32, true), fp32->per_clock.best().value},
+                        real(machine.limits.warp_size),
+                        false});
   }
-  crossings(placed, load, gathered);
-  writes(placed, gathered);
-  shared_pipes(placed, load, gathered);
+  for (std::size_t i = 0; i < op.work.size(); ++i) {
+    const PlacedWork& work = op.work[i];
+    if (work.unit < 0) continue;
+    const Unit& unit = machine.units[static_cast<std::size_t>(work.unit)];
+    if (!unit.per_clock.known()) continue;
+    const Phase phase = work.mapping != nullptr && work.mapping->once ? Phase::tail : op.phase;
+    const bool bytes = unit.what == "bytes";
+    Share share;
+    if (!bytes && unit.what != "instructions") {  // those take slots alone
+      share = {pipe_of(unit, true), unit.per_clock.best().value * units_a_node(machine, unit.level)};
+      if (unit.what == "flop") share.a_clock /= 2;  // a multiply-add is one result
+    }
+    results_.push_back({operation, static_cast<int>(i), phase, share, results_a_warp(machine, unit), bytes});
+  }
+  if (op.tensor) return;
+  for (const auto& [array, level] : op.operands) {
+    if (level != placed.block().level) continue;
+    through_port_.push_back({&axes_of(placed, array), true, op.phase, size_of(placed.problem->dtype)});
+  }
+}
+
+void Workload::add_crossings(const PlacedDiagram& placed) {
+  const bool in_cluster = exchange_pipe(placed) != nullptr;
+  for (std::size_t i = 0; i < placed.crossings.size(); ++i) {
+    const Crossing& c = placed.crossings[i];
+    const bool met = in_cluster && c.met;  // one result of all blocks of a cluster, on its way up
+    const bool into_block = c.into == placed.block().level;
+    if (!met && !into_block) continue;
+    const bool loop = c.phase == Phase::loop;
+    crossings_.push_back(
+        {i, {&placed.axes_of(c), loop, c.phase, size_of(c.type)}, met, into_block, in_cluster && c.parts});
+  }
+}
+
+// What threads write to the block's level: intermediates once an iteration, staged outputs once a block.
+void Workload::add_written(const PlacedDiagram& placed) {
+  for (const Variable& v : placed.variables) {
+    if (v.level != placed.block().level || v.arrays.empty()) continue;
+    const ArrayId array = v.arrays.front();
+    if (!v.output_staging && diagram(placed).is_input(array)) continue;
+    const bool loop = !v.output_staging;
+    through_port_.push_back({&axes_of(placed, array), loop, loop ? Phase::loop : Phase::tail, size_of(v.type)});
+  }
+}
+
+BlockLoad Workload::of(const PlacedDiagram& placed) const {
+  BlockLoad load = idle_;
+  Gathered gathered;
+  for (const std::size_t i : tensor_) {
+    const PlacedOperation& op = placed.operations[i];
+    const TensorLoad tensor = tensor_load(placed, op);
+    add(load.pipes[0], op.phase, tensor.clocks);
+    gathered.slots(op.phase, tensor.slots);
+    gathered.port(op.phase, tensor.port_bytes);
+  }
+  for (const Results& r : results_) {
+    const PlacedOperation& op = placed.operations[r.operation];
+    const double amount =
+        r.work < 0 ? real(op.m) * real(op.n) * real(op.k) : op.work[static_cast<std::size_t>(r.work)].amount;
+    gathered.slots(r.phase, amount / r.a_warp);
+    if (r.bytes) gathered.port(r.phase, amount);
+    if (r.of.pipe >= 0) add(load.pipes[static_cast<std::size_t>(r.of.pipe)], r.phase, amount / r.of.a_clock);
+  }
+  for (const Moved& moved : crossings_) {
+    const Crossing& c = placed.crossings[moved.crossing];
+    const double bytes = bytes_of(placed, moved.box);
+    const double read = placed.multicast(c) ? bytes / std::max(real(placed.cluster), 1.0) : bytes;
+    if (moved.met) load.once_bytes += read;
+    if (!moved.into_block) continue;
+    (moved.part ? load.part_bytes : c.phase == Phase::loop ? load.loop_bytes : load.once_bytes) += read;
+    gathered.port(c.phase, bytes);
+  }
+  for (const Box& box : through_port_) gathered.port(box.phase, bytes_of(placed, box));
+  const auto set = [&](const Share& share, double loop, double once) {
+    if (share.pipe < 0) return;
+    PipeLoad& pipe = load.pipes[static_cast<std::size_t>(share.pipe)];
+    pipe.loop = loop / share.a_clock;
+    pipe.once = once / share.a_clock;
+  };
+  set(issue_, gathered.slots_loop, gathered.slots_once);
+  set(port_, gathered.port_loop, gathered.port_once);
   return load;
 }
+
+double Workload::bytes_of(const PlacedDiagram& placed, const Box& box) {
+  return elements(placed, *box.axes, box.chunked) * box.value_bytes;
+}
+
+BlockLoad block_load(const PlacedDiagram& placed) { return Workload(placed).of(placed); }
 
 Schedule schedule(const PlacedDiagram& placed) {
   const Count nodes = std::max(placed.machine->compute_nodes(), Count(1));
@@ -298,7 +327,8 @@ double compulsory_bytes(const PlacedDiagram& placed) {
     return std::nullopt;  // statistics that are exchanged rather than stored
   };
   double bytes = 0;
-  for (const ArrayId a : d.inputs) bytes += volume_of(a, true) * size_of(type_of(a, false).value_or(placed.problem->dtype));
+  for (const ArrayId a : d.inputs)
+    bytes += volume_of(a, true) * size_of(type_of(a, false).value_or(placed.problem->dtype));
   for (const ArrayId a : d.outputs) {
     if (const auto type = type_of(a, true)) bytes += volume_of(a, false) * size_of(*type);
   }

@@ -1,10 +1,11 @@
 #pragma once
 // How long one block keeps each pipe of its compute node busy, and how many iterations the busiest node runs: the two
-// factors of the first time model. No allocation. (model/README.md section 12; theory section 11)
+// factors of the first time model. (model/README.md section 12; theory section 11)
 
 #include <array>
 #include <cstddef>
 #include <string_view>
+#include <vector>
 
 #include "model/mapping/placed.hpp"
 
@@ -37,7 +38,54 @@ struct BlockLoad {
   PipeLoad& append(std::string_view name, const Unit* unit);
 };
 
-/// Every tile is counted in full, ragged ones too: a kernel runs whole instructions on padded tiles.
+/// Which work of a block goes to which pipe, with the sizes left open: made of one placement, it serves every other of
+/// the same alternatives (PlacedDiagram::variant). For searches: it finds pipes, rates and axes once.
+class Workload {
+ public:
+  explicit Workload(const PlacedDiagram& placed);
+  /// Every tile is counted in full, ragged ones too: a kernel runs whole instructions on padded tiles.
+  [[nodiscard]] BlockLoad of(const PlacedDiagram& placed) const;
+
+ private:
+  struct Share {
+    int pipe = -1;       ///< index into BlockLoad::pipes; -1: none
+    double a_clock = 1;  ///< results, slots or bytes
+  };
+  struct Results {
+    std::size_t operation;  ///< index into PlacedDiagram::operations
+    int work;               ///< index into its work; -1: the products of a contraction
+    Phase phase;
+    Share of;
+    double a_warp;  ///< results of one warp instruction
+    bool bytes;     ///< of the port
+  };
+  struct Box {
+    const std::vector<AxisId>* axes;
+    bool chunked;  ///< of one iteration
+    Phase phase;
+    double value_bytes;
+  };
+  struct Moved {
+    std::size_t crossing;  ///< index into PlacedDiagram::crossings
+    Box box;
+    bool met, into_block, part;  ///< one result of a cluster on its way up; to or from the block; BlockLoad::part_bytes
+  };
+
+  void add_operation(const PlacedDiagram& placed, std::size_t operation);
+  void add_crossings(const PlacedDiagram& placed);
+  void add_written(const PlacedDiagram& placed);
+  [[nodiscard]] int pipe_of(const Unit& unit, bool vector);
+  [[nodiscard]] static double bytes_of(const PlacedDiagram& placed, const Box& box);
+
+  BlockLoad idle_;                   ///< all pipes, without work
+  std::vector<std::size_t> tensor_;  ///< operations of the matrix unit
+  std::vector<Results> results_;
+  std::vector<Moved> crossings_;
+  std::vector<Box> through_port_;  ///< what threads read from the block's level and write to it
+  Share issue_, port_;
+};
+
+/// That of one placement alone.
 [[nodiscard]] BlockLoad block_load(const PlacedDiagram& placed);
 
 /// What one tensor operation takes for one block's one iteration.

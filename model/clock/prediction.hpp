@@ -1,6 +1,7 @@
 #pragma once
 // The seam between a placed diagram and a time: one function. (design section 2; issue "the clock" refines it)
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -31,9 +32,14 @@ struct Prediction {
 /// Time of one call: the max over pipes of busy time, with wave quantisation. Throws nothing for a legal placement.
 [[nodiscard]] Prediction predict(const PlacedDiagram& placed, const Plan& plan);
 
-/// predict().time without the explanation, and without allocation: what a search compares. The plan enters by its
-/// blocks_per_sm alone.
+/// predict().time without the explanation: what a search compares. The plan enters by its blocks_per_sm alone; more of
+/// them never take longer.
 [[nodiscard]] Seconds predicted_time(const PlacedDiagram& placed, Count blocks_per_sm);
+
+/// The same of many placements: those of one variant and problem (PlacedDiagram::variant, binding). What they share is
+/// found once; a call allocates nothing.
+using Timer = std::function<Seconds(const PlacedDiagram& placed, Count blocks_per_sm)>;
+[[nodiscard]] Timer timer(const PlacedDiagram& like);
 
 /// At most predict().time of the same placement: the tensor work of all visited tiles spread evenly over the nodes, or
 /// the compulsory bytes over device memory's pipe, whichever is longer, and the launch. Needs no plan. It depends on

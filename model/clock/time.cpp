@@ -41,36 +41,11 @@ SharedPipe device_pipe(const PlacedDiagram& placed, Hertz clock) {
   return shared_pipe(machine, at, clock);
 }
 
-/// The pipe into the block's level and device memory's; the first is empty where they are one.
-struct SharedPipes {
-  SharedPipe into_block, device;
-  double into_seconds = 0, device_seconds = 0;  // busy
-  const Pipe* exchange = nullptr;               // among the blocks of a cluster
-  double exchange_seconds = 0;
-  [[nodiscard]] const SharedPipe& filling() const { return into_block.pipe != nullptr ? into_block : device; }
-};
-
 /// Bytes of parts beyond one whole result that stay apart in device memory.
 double parts_in_memory(const PlacedDiagram& placed) {
   if (!placed.combine || placed.combine->at >= 0) return 0;
   const auto moved = combine_moved(placed);
   return real(moved->stored.value) * (1 - 1 / real(moved->parts));
-}
-
-SharedPipes shared_pipes(const PlacedDiagram& placed, const BlockLoad& load, const Schedule& who, Hertz clock) {
-  SharedPipes out{shared_pipe(*placed.machine, placed.block().level, clock), device_pipe(placed, clock)};
-  const double bytes = load.loop_bytes * who.total_iterations + load.once_bytes * who.total_blocks;
-  const double least = compulsory_bytes(placed);
-  const bool one = out.into_block.pipe == out.device.pipe;
-  if (one) out.into_block = {};
-  out.into_seconds = out.into_block.seconds(bytes);
-  out.device_seconds = out.device.seconds(one ? std::max(bytes, least) : least + parts_in_memory(placed));
-  out.exchange = exchange_pipe(placed);
-  if (out.exchange != nullptr) {
-    const double rate = bytes_per_second(*placed.machine, *out.exchange, clock, placed.cluster);
-    if (rate > 0) out.exchange_seconds = load.part_bytes * who.total_blocks / rate;
-  }
-  return out;
 }
 
 double busy_clocks(const PipeLoad& pipe, const Schedule& who) {
@@ -89,17 +64,6 @@ double ramp(const BlockLoad& load) {
 
 double waves_of(const Schedule& who, Count blocks_per_node) {
   return real(ceil_div(Count(static_cast<std::int64_t>(who.blocks)), std::max(blocks_per_node, Count(1))));
-}
-
-/// Clocks at the ends of the busiest node's blocks that no work hides. (comment at the top of the file)
-double exposed_clocks(const PlacedDiagram& placed, const BlockLoad& load, const Schedule& who, const SharedPipes& pipes,
-                      Count blocks_per_node, Hertz clock) {
-  const SharedPipe& into = pipes.filling();
-  const double waves = waves_of(who, blocks_per_node);
-  const double rate = into.rate / clock.value / std::max(real(placed.machine->compute_nodes()), 1.0);
-  double fill = into.latency() + ramp(load);
-  if (rate > 0) fill += (load.once_bytes + load.loop_bytes) / rate;
-  return waves * fill + (pipes.into_block.pipe != nullptr ? pipes.device.latency() : 0);
 }
 
 /// Barriers are passed by wave after wave; turns and a second launch come once.
@@ -125,28 +89,84 @@ struct Fullest {
   }
 };
 
+/// Seconds of the pipes that nodes share.
+struct SharedSeconds {
+  double into_block = 0, device = 0, exchange = 0;
+};
+
 struct Timing {
-  AssumedClock clock;
   BlockLoad load;
   Schedule who;
-  SharedPipes shared;
+  SharedSeconds shared = {};
   Fullest fullest = {};
   double seconds = 0;  // without the launch
 };
 
-Timing timing_of(const PlacedDiagram& placed, Count blocks_per_node) {
-  Timing t{assumed_clock(*placed.machine), block_load(placed), schedule(placed), {}};
-  const Hertz clock = t.clock.frequency;
-  t.shared = shared_pipes(placed, t.load, t.who, clock);
+/// The time model of one variant and problem: what their tiles share is found once.
+struct TimeModel {
+  explicit TimeModel(const PlacedDiagram& placed);
+  [[nodiscard]] Timing of(const PlacedDiagram& placed, Count blocks_per_node) const;
+  [[nodiscard]] Seconds with_launch(const Timing& timing) const { return Seconds(timing.seconds) + launch; }
+
+  AssumedClock clock;
+  Workload workload;
+  SharedPipe into_block, device;   // the first is empty where they are one
+  const Pipe* exchange = nullptr;  // among the blocks of a cluster
+  double compulsory = 0;           // bytes
+  double nodes = 1;
+  Seconds launch;
+
+ private:
+  [[nodiscard]] SharedSeconds shared_seconds(const PlacedDiagram& placed, const Timing& timing) const;
+  [[nodiscard]] double exposed_clocks(const Timing& timing, Count blocks_per_node) const;
+};
+
+TimeModel::TimeModel(const PlacedDiagram& placed)
+    : clock(assumed_clock(*placed.machine)),
+      workload(placed),
+      into_block(shared_pipe(*placed.machine, placed.block().level, clock.frequency)),
+      device(device_pipe(placed, clock.frequency)),
+      exchange(exchange_pipe(placed)),
+      compulsory(compulsory_bytes(placed)),
+      nodes(std::max(real(placed.machine->compute_nodes()), 1.0)),
+      launch(launch_overhead(*placed.machine)) {
+  if (into_block.pipe == device.pipe) into_block = {};
+}
+
+SharedSeconds TimeModel::shared_seconds(const PlacedDiagram& placed, const Timing& t) const {
+  const double bytes = t.load.loop_bytes * t.who.total_iterations + t.load.once_bytes * t.who.total_blocks;
+  const bool one = into_block.pipe == nullptr;
+  SharedSeconds out;
+  out.into_block = into_block.seconds(bytes);
+  out.device = device.seconds(one ? std::max(bytes, compulsory) : compulsory + parts_in_memory(placed));
+  if (exchange == nullptr) return out;
+  const double rate = bytes_per_second(*placed.machine, *exchange, clock.frequency, placed.cluster);
+  if (rate > 0) out.exchange = t.load.part_bytes * t.who.total_blocks / rate;
+  return out;
+}
+
+/// Clocks at the ends of the busiest node's blocks that no work hides. (comment at the top of the file)
+double TimeModel::exposed_clocks(const Timing& t, Count blocks_per_node) const {
+  const SharedPipe& into = into_block.pipe != nullptr ? into_block : device;
+  const double rate = into.rate / clock.frequency.value / nodes;
+  double fill = into.latency() + ramp(t.load);
+  if (rate > 0) fill += (t.load.once_bytes + t.load.loop_bytes) / rate;
+  return waves_of(t.who, blocks_per_node) * fill + (into_block.pipe != nullptr ? device.latency() : 0);
+}
+
+Timing TimeModel::of(const PlacedDiagram& placed, Count blocks_per_node) const {
+  Timing t{workload.of(placed), schedule(placed)};
+  const double hertz = clock.frequency.value;
+  t.shared = shared_seconds(placed, t);
   for (std::size_t i = 0; i < t.load.count; ++i) {
-    t.fullest.with(t.load.pipes[i].name, busy_clocks(t.load.pipes[i], t.who) / clock.value);
+    t.fullest.with(t.load.pipes[i].name, busy_clocks(t.load.pipes[i], t.who) / hertz);
   }
-  t.fullest.with(t.shared.into_block.name(), t.shared.into_seconds);
-  t.fullest.with(t.shared.device.name(), t.shared.device_seconds);
-  if (t.shared.exchange != nullptr) t.fullest.with(t.shared.exchange->name, t.shared.exchange_seconds);
-  t.seconds = t.fullest.seconds + exposed_clocks(placed, t.load, t.who, t.shared, blocks_per_node, clock) / clock.value;
-  const Synchronisation sync = synchronisation(placed, clock);
-  t.seconds += sync.clocks * times_waited(placed, t.who, blocks_per_node) / clock.value + sync.launch.value;
+  t.fullest.with(into_block.name(), t.shared.into_block);
+  t.fullest.with(device.name(), t.shared.device);
+  if (exchange != nullptr) t.fullest.with(exchange->name, t.shared.exchange);
+  t.seconds = t.fullest.seconds + exposed_clocks(t, blocks_per_node) / hertz;
+  const Synchronisation sync = synchronisation(placed, clock.frequency);
+  t.seconds += sync.clocks * times_waited(placed, t.who, blocks_per_node) / hertz + sync.launch.value;
   return t;
 }
 
@@ -197,8 +217,14 @@ double conventional_flops(const PlacedDiagram& placed) {
   return flops;
 }
 
+Timer timer(const PlacedDiagram& like) {
+  return [model = TimeModel(like)](const PlacedDiagram& placed, Count blocks_per_sm) {
+    return model.with_launch(model.of(placed, blocks_per_sm));
+  };
+}
+
 Seconds predicted_time(const PlacedDiagram& placed, Count blocks_per_sm) {
-  return Seconds(timing_of(placed, blocks_per_sm).seconds) + launch_overhead(*placed.machine);
+  return timer(placed)(placed, blocks_per_sm);
 }
 
 Seconds time_lower_bound(const PlacedDiagram& placed) {
@@ -214,24 +240,25 @@ Seconds time_lower_bound(const PlacedDiagram& placed) {
 }
 
 Prediction predict(const PlacedDiagram& placed, const Plan& plan) {
-  const Timing t = timing_of(placed, plan.blocks_per_sm);
-  const Hertz clock = t.clock.frequency;
+  const TimeModel model(placed);
+  const Timing t = model.of(placed, plan.blocks_per_sm);
+  const Hertz clock = model.clock.frequency;
   Prediction out;
   out.clock = clock;
-  out.clock_source = std::string(t.clock.source);
+  out.clock_source = std::string(model.clock.source);
   out.cycles = Seconds(t.seconds) * clock;
-  out.time = Seconds(t.seconds) + launch_overhead(*placed.machine);
+  out.time = model.with_launch(t);
   out.tflops = out.time.value > 0 ? conventional_flops(placed) / out.time.value / 1e12 : 0;
   out.bound = std::string(t.fullest.name);
   const auto report = [&](std::string_view name, double seconds) {
     if (!name.empty()) out.pipes.push_back({std::string(name), t.seconds > 0 ? seconds / t.seconds : 0});
   };
-  out.pipes.reserve(t.load.count + 2);
+  out.pipes.reserve(t.load.count + 3);
   for (std::size_t i = 0; i < t.load.count; ++i)
     report(t.load.pipes[i].name, busy_clocks(t.load.pipes[i], t.who) / clock.value);
-  report(t.shared.into_block.name(), t.shared.into_seconds);
-  report(t.shared.device.name(), t.shared.device_seconds);
-  if (t.shared.exchange != nullptr) report(t.shared.exchange->name, t.shared.exchange_seconds);
+  report(model.into_block.name(), t.shared.into_block);
+  report(model.device.name(), t.shared.device);
+  if (model.exchange != nullptr) report(model.exchange->name, t.shared.exchange);
   return out;
 }
 

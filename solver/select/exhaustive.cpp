@@ -38,7 +38,7 @@ Standing standing(const Question& question, const Tile& tile, const Objective& o
   const Placer placer(*question.streamed, *question.mapping, *question.machine, question.problem);
   PlacedDiagram placed = placer.place(tile);
   Standing out;
-  out.time = objective.time(placed, occupancy(placed).blocks);
+  out.time = objective.time(placed)(placed, occupancy(placed).blocks);
   Tile other;
   for (std::int64_t rank = 0; rank < space.candidates.get(); ++rank) {
     space.tile(rank, other);
@@ -46,7 +46,7 @@ Standing standing(const Question& question, const Tile& tile, const Objective& o
     placer.place(other, placed);
     const Plan needs = plan(placed);
     if (!legal_by_plan(rules, placed, needs)) continue;
-    const Seconds time = objective.time(placed, needs.blocks_per_sm);
+    const Seconds time = objective.time(placed)(placed, needs.blocks_per_sm);
     if (time < out.time) out.rank += 1;
     if (out.legal == Count(0) || time < out.shortest) out.shortest = time;
     out.legal += 1;

@@ -38,6 +38,7 @@ void Search::turn_to(const Question& question) {
   question_.problem = question.problem;
   question_.fixed = question.fixed;
   placer_.rebind(question_.problem);
+  timed_.clear();
   rules_ = Rules(*question_.streamed, *question_.mapping, *question_.machine, question_.problem);
   Space space = space_of(question_);
   const bool alike = space.domains == space_.domains;
@@ -113,7 +114,8 @@ double Search::bound_of(Point& point, Count most) {
   for (const Alternatives::Class& one : alternatives_->classes()) {
     if (!one.least) continue;
     alternatives_->set(point, one.first);
-    bound = std::min(bound, objective_.bound(scratch_->place(point).placed, most).value);
+    const PlacedDiagram& placed = scratch_->place(point).placed;
+    bound = std::min(bound, timed(placed).bound(placed, most).value);
   }
   alternatives_->set(point, 0);
   return bound;
@@ -121,7 +123,17 @@ double Search::bound_of(Point& point, Count most) {
 
 double Search::time_of(Point& point) {
   const PlacedDiagram& placed = scratch_->place(point).placed;
-  return objective_.time(placed, occupancy(placed).blocks).value;
+  return timed(placed).time(placed, occupancy(placed).blocks).value;
+}
+
+const Search::Timed& Search::timed(const PlacedDiagram& placed) {
+  for (const Timed& known : timed_) {
+    if (known.variant == placed.variant) return known;
+  }
+  Timer time = objective_.time(placed);
+  Timer bound = objective_.bound ? objective_.bound(placed) : time;
+  timed_.push_back({placed.variant, std::move(time), std::move(bound)});
+  return timed_.back();
 }
 
 // Sizes in their order, but the lane last: tiles that differ in it alone are placed one over the other.
@@ -169,7 +181,7 @@ void Search::each_class(const Prefix& prefix, const Take& visit_class) {
   for (std::size_t c = 0; c < alternatives_->classes().size(); ++c) {
     alternatives_->set(point_, alternatives_->classes()[c].first);
     const PlacedDiagram& placed = scratch_->place(point_).placed;
-    order.emplace_back((one_time_ ? objective_.time(placed, 1) : objective_.bound(placed, most)).value, c);
+    order.emplace_back((one_time_ ? timed(placed).time(placed, 1) : timed(placed).bound(placed, most)).value, c);
   }
   std::sort(order.begin(), order.end());
   for (const auto& [time, c] : order) {

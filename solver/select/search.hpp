@@ -3,6 +3,7 @@
 // type and the kind of mask alone is found once.
 
 #include <limits>
+#include <list>
 #include <optional>
 #include <vector>
 
@@ -59,6 +60,11 @@ class Search {
   void each_class(const Prefix& prefix, const Take& visit_class);
   void visit(std::size_t depth, std::int64_t rank);
   [[nodiscard]] bool may_be_legal(const Step& step);
+  struct Timed {
+    std::shared_ptr<const void> variant;
+    Timer time, bound;
+  };
+  [[nodiscard]] const Timed& timed(const PlacedDiagram& placed);
   [[nodiscard]] double time_of(Point& point);
   [[nodiscard]] bool wanted(const Found& least) const;
   void take(const Found& found);
@@ -79,6 +85,7 @@ class Search {
   std::optional<Scratch> scratch_;
   std::optional<Legality> legality_;
   std::optional<Alternatives> alternatives_;
+  std::list<Timed> timed_;  ///< of the question's variants met so far
 
   std::size_t top_ = 1;
   Each each_ = Each::tile;

@@ -34,11 +34,12 @@ struct Selection {
 struct Objective {
   /// Time and explanation of a legal tile.
   std::function<Prediction(const PlacedDiagram&, const Plan&)> predict = napkin::predict;
-  /// predict().time without the explanation: exactly equal. Of the plan it sees blocks_per_sm alone.
-  std::function<Seconds(const PlacedDiagram&, Count blocks_per_sm)> time = predicted_time;
+  /// predict().time of the placements of one variant and problem (those of `like`), without the explanation: exactly
+  /// equal. Of the plan it sees blocks_per_sm alone.
+  std::function<Timer(const PlacedDiagram& like)> time = timer;
   /// At most time() of the same placement with that many blocks a node or fewer. Also asked for tiles that are illegal
-  /// for what they need of a node.
-  std::function<Seconds(const PlacedDiagram&, Count most_blocks_per_sm)> bound = predicted_time;
+  /// for what they need of a node. Empty: time() itself, which more blocks a node then never make longer.
+  std::function<Timer(const PlacedDiagram& like)> bound = nullptr;
   /// The time also depends on the mapping's edges and on how many copies a variable has (an event graph), not on the
   /// work of the placement alone.
   bool reads_edges = false;

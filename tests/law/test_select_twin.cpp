@@ -233,6 +233,16 @@ TEST_CASE("a selector that has answered other questions answers like one that ha
   }
 }
 
+/// The time, by a factor that the placement decides.
+template <class Factor>
+std::function<Timer(const PlacedDiagram&)> scaled(const Factor& factor) {
+  return [factor](const PlacedDiagram& like) -> Timer {
+    return [factor, time = timer(like)](const PlacedDiagram& placed, Count blocks) {
+      return time(placed, blocks) * factor(placed);
+    };
+  };
+}
+
 TEST_CASE("a bound that is too large is caught") {
   int caught = 0;
   Draw draw{std::mt19937(11)};
@@ -240,13 +250,9 @@ TEST_CASE("a bound that is too large is caught") {
     const Case c("attention_sm90", "h200-sxm",
                  {{"b", 1}, {"h", draw.of({16, 24, 40})}, {"q", 4096}, {"x", 4096}, {"d", draw.of({64, 128, 256})}});
     Objective planted;
-    planted.bound = [](const PlacedDiagram& placed, Count blocks) {  // overrates large chunks
-      return predicted_time(placed, blocks) * (placed.block().chunk > Count(64) ? 1.0 : 1.05);
-    };
+    planted.bound = scaled([](const PlacedDiagram& placed) { return placed.block().chunk > Count(64) ? 1.0 : 1.05; });
     Objective worse;
-    worse.bound = [](const PlacedDiagram& placed, Count blocks) {
-      return predicted_time(placed, blocks) * (placed.block().chunk < Count(100) ? 1.2 : 1.0);
-    };
+    worse.bound = scaled([](const PlacedDiagram& placed) { return placed.block().chunk < Count(100) ? 1.2 : 1.0; });
     const Selection full = select_exhaustively(c.question(), 5).selection;
     if (!same(select(c.question(), 5, planted), full) || !same(select(c.question(), 5, worse), full)) ++caught;
     CHECK(same(select(c.question(), 5), full));
@@ -259,16 +265,15 @@ TEST_CASE("another objective: no bound of many by one, and one that reads the ed
   Objective finer;  // ping-pong and buffers matter to it
   finer.reads_edges = true;
   finer.monotone = false;
-  finer.time = [](const PlacedDiagram& placed, Count blocks) {
+  finer.time = scaled([](const PlacedDiagram& placed) {
     double factor = 1.2;
     for (const Variable& v : placed.variables) factor -= v.copies > Count(2) ? 0.03 : 0;
     if (value_of(*placed.mapping, placed.tile, "pingpong") == 0) factor -= 0.01;
-    return predicted_time(placed, blocks) * factor;
-  };
-  finer.bound = finer.time;
+    return factor;
+  });
   finer.predict = [time = finer.time](const PlacedDiagram& placed, const Plan& plan) {
     Prediction out = predict(placed, plan);
-    out.time = time(placed, plan.blocks_per_sm);
+    out.time = time(placed)(placed, plan.blocks_per_sm);
     return out;
   };
   const Selection fast = select(c.question(), 5, finer), full = select_exhaustively(c.question(), 5, finer).selection;
