@@ -40,6 +40,12 @@ struct Nvrtc {
     if (result != 0) throw CudaFailure(std::string(call) + ": " + error(result));
   }
 
+  [[nodiscard]] int major() const {
+    int major = 0, minor = 0;
+    check(version(&major, &minor), "nvrtcVersion");
+    return major;
+  }
+
   int (*version)(int*, int*) = nullptr;
   const char* (*error)(int) = nullptr;
   int (*create)(Program*, const char*, const char*, int, const char* const*, const char* const*) = nullptr;
@@ -78,7 +84,9 @@ class Program {
 
   void compile(const CompileRequest& request) {
     nvrtc_.check(nvrtc_.add_name(program_, request.expression.c_str()), "nvrtcAddNameExpression");
-    const std::vector<std::string> options = compile_options(request);
+    std::vector<std::string> options = compile_options(request);
+    // What comes from NVRTC's own cache comes without the assembler's report.
+    if (nvrtc_.major() >= 13) options.emplace_back("--no-cache");
     std::vector<const char*> pointers;
     for (const std::string& option : options) pointers.push_back(option.c_str());
     const int result = nvrtc_.compile(program_, static_cast<int>(pointers.size()), pointers.data());

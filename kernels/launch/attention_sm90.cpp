@@ -92,8 +92,8 @@ void check(const AttentionCall& call, const AttentionConfig& c, const AttentionS
   require(read.resources().barriers == Count(2 * c.q_stages + 4 * c.stages + 3), where, "counts other barriers than the plan", "barriers: 3");
   require(c.order != TileOrder::longest_first || call.ticket != 0, where, "order longest_first needs a ticket", "two zeroed i32");
   check_packing(call, where);
-  require(c.cluster == 1 || (shape.q_tiles.value % c.cluster == 0 && c.order != TileOrder::longest_first && !c.packed), where,
-          "a cluster shares one head's keys", "tiles of q a multiple of the cluster, another order, sequences of one length");
+  require(c.cluster == 1 || (shape.q_tiles.value % c.cluster == 0 && c.order != TileOrder::longest_first && !c.packed && c.mask == MaskKind::none), where,
+          "a cluster shares one head's keys", "tiles of q a multiple of the cluster, another order, sequences of one length, no mask");
 }
 
 }  // namespace

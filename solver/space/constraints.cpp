@@ -214,6 +214,19 @@ void add_threads(std::vector<TileRule>& rules, const Streamed& streamed, const M
                    }});
 }
 
+namespace {
+
+/// Whether blocks side by side along that axis visit different chunks, and an array reaches them by multicast: one would
+/// wait for chunks that the other never asks for.
+bool visits_differ(const Streamed& streamed, const Mapping& mapping, const Problem& problem, const std::string& axis) {
+  if (problem.mask.kind == Mask::Kind::none || !streamed.skips) return false;
+  const AxisId along = streamed.diagram.axis(axis);
+  if (std::find(streamed.skips->begin(), streamed.skips->end(), along) == streamed.skips->end()) return false;
+  return std::any_of(mapping.variables.begin(), mapping.variables.end(), [](const VariableMapping& variable) { return variable.multicast.has_value(); });
+}
+
+}  // namespace
+
 void add_cluster(std::vector<TileRule>& rules, const Streamed& streamed, const Mapping& mapping, const Machine& machine,
                  const Problem& problem) {
   const Resolver resolve(streamed, problem);
@@ -227,6 +240,11 @@ void add_cluster(std::vector<TileRule>& rules, const Streamed& streamed, const M
                        return compare(Relation::Kind::at_most, nodes.in(tile), most);
                      }});
     if (!block || level.group.empty()) continue;
+    if (visits_differ(streamed, mapping, problem, level.group.front())) {
+      rules.push_back({level.level + " mask", napkin::knobs_of(*level.nodes), [nodes](const Tile& tile) {
+                         return compare(Relation::Kind::at_most, nodes.in(tile), Count(1));
+                       }});
+    }
     const auto extent = size_of_axis(mapping, *block, level.group.front());
     if (!extent) continue;
     rules.push_back(

@@ -27,8 +27,8 @@ const Violation* find(const std::vector<Violation>& all, const std::string& name
   return at == all.end() ? nullptr : &*at;
 }
 
-Case attention(const Shape& s = shape, DType dtype = DType::bf16, const std::string& gpu = "h200-sxm") {
-  return Case("attention_sm90", gpu, s, {}, dtype);
+Case attention(const Shape& s = shape, DType dtype = DType::bf16, const Mask& mask = {}) {
+  return Case("attention_sm90", "h200-sxm", s, mask, dtype);
 }
 
 }  // namespace
@@ -76,6 +76,15 @@ TEST_CASE("each constraint says its name, what is needed and what there is") {
     const auto all = broken(odd, {{"x", 128}, {"cluster", 2}});
     REQUIRE(find(all, "cluster"));
     CHECK(find(all, "cluster")->available == 3);
+  }
+  SUBCASE("blocks that share keys by multicast visit the same ones") {
+    const Shape even{{"b", 1}, {"h", 1}, {"q", 512}, {"x", 256}, {"d", 128}};
+    const Mask causal{Mask::Kind::causal, 0, 0};
+    const auto all = broken(attention(even, DType::bf16, causal), {{"x", 128}, {"cluster", 2}});
+    REQUIRE(find(all, "cluster mask"));
+    CHECK(find(all, "cluster mask")->needed == 2);
+    CHECK_FALSE(find(broken(attention(even), {{"x", 128}, {"cluster", 2}}), "cluster mask"));
+    CHECK_FALSE(find(broken(attention(even, DType::bf16, causal), {{"x", 128}, {"cluster", 1}}), "cluster mask"));
   }
   SUBCASE("pingpong takes two warpgroups") { CHECK(find(broken(c, {{"warpgroups", 1}, {"q", 64}}), "pingpong")); }
 }
