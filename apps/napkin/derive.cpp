@@ -2,13 +2,14 @@
 
 #include <fmt/format.h>
 
-#include <filesystem>
+#include <algorithm>
 
 #include "apps/library/check.hpp"
 #include "apps/library/choose.hpp"
 #include "apps/library/measure.hpp"
 #include "apps/napkin/ask.hpp"
 #include "apps/napkin/commands.hpp"
+#include "apps/napkin/dump.hpp"
 #include "apps/napkin/progress.hpp"
 #include "apps/report/configuration.hpp"
 #include "apps/report/file.hpp"
@@ -41,37 +42,21 @@ bool asks_for_machine(const Arguments& arguments) {
   return false;
 }
 
-/// The intermediates that --at names: computed arrays and auxiliaries; all of them without it.
-std::vector<std::string> observed(const Arguments& arguments, const Streamed& streamed) {
-  const auto at = arguments.find("--at");
-  if (!at) return {};
-  std::vector<std::string> known;
-  for (const Operation& op : streamed.diagram.operations) {
-    for (const ArrayId out : op.outputs) known.push_back(streamed.diagram.arrays[static_cast<std::size_t>(out)].name);
-  }
-  for (const Auxiliary& auxiliary : streamed.auxiliaries) known.push_back(auxiliary.name);
-  if (std::find(known.begin(), known.end(), *at) == known.end())
-    throw Error("--at", in_quotes(*at) + " is no intermediate of " + streamed.diagram.name, one_of(*at, known));
-  return {*at};
-}
-
-/// Runs the streamed program at the shape and tile asked for, in float64 on random inputs, and writes what it computes on
-/// the way as .npy, a file a tile and iteration.
+/// Runs the streamed program at the shape and tile asked for, in float64 on random inputs and in the kernel's order, and
+/// writes what it computes on the way as .npy, a file a tile and iteration.
 void dump(const Arguments& arguments, const Streamed& streamed, const PlacedDiagram& placed) {
   constexpr std::int64_t most = 200'000'000'000;  // FLOP: about a minute
   const std::string folder = arguments.need("--dump", "a folder for the .npy files");
   RunOptions options;
-  options.observed = observed(arguments, streamed);
+  options.observed = observed_at(arguments, streamed);
+  options.backward = std::any_of(placed.mapping->levels.begin(), placed.mapping->levels.end(), [](const LevelMapping& level) { return level.backward; });
   if (work(placed).flops.value > Count(most))
     throw Error("--dump", "this shape takes more than 200 GFLOP to run on the CPU", "a smaller --shape");
-  std::error_code failed;
-  std::filesystem::create_directories(folder, failed);
-  if (failed) throw Error("--dump", in_quotes(folder) + " cannot be made: " + failed.message(), "a folder that you may write to");
+  make_dump_folder(folder);
   options.observer = dump_into(folder);
   Progress progress;
   options.progress = following(progress, "groups run");
-  const Tensors inputs = random_inputs(streamed.diagram, placed.problem->sizes, 1);
-  static_cast<void>(run_streamed(streamed, *placed.problem, partition_of(placed), inputs, options));
+  static_cast<void>(run_streamed(streamed, *placed.problem, partition_of(placed), dump_inputs(streamed, *placed.problem), options));
 }
 
 /// With the roles that the kernel gives to the axes, for the tile that would run.
@@ -220,7 +205,7 @@ Command derive_command() {
                     {"--show", "PART",
                      "only this: diagram, labels, pseudocode or table (the configuration table; needs --gpu)"},
                     {"--svg", "FILE", "also draw the labelled diagram"},
-                    {"--dump", "DIR", "also run it at this shape and tile and write its intermediates as .npy"},
+                    {"--dump", "DIR", "also run it at this shape and tile, in float64 and in the kernel's order, and write its intermediates as .npy"},
                     {"--at", "NAME", "with --dump: only this intermediate, such as S, P, O, mu or z"},
                     json_option()}}),
           run};

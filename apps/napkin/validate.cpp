@@ -4,12 +4,16 @@
 #include "apps/napkin/validate.hpp"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <thread>
 
 #include "apps/napkin/ask.hpp"
 #include "apps/napkin/commands.hpp"
+#include "apps/napkin/dump.hpp"
 #include "model/base/error.hpp"
+#include "model/diagram/library.hpp"
+#include "model/fusion/derive.hpp"
 
 namespace napkin::cli {
 namespace {
@@ -68,6 +72,16 @@ void check_alone(const Arguments& arguments) {
   }
 }
 
+/// What is dumped is one question's.
+void check_dump(const Arguments& arguments, const ValidateOptions& options) {
+  const std::array<std::string_view, 9> question = {"--dump", "--at", "--shape", "--dtype", "--causal", "--window", "--gpu", "--kernel", "--tile"};
+  for (const auto& [option, value] : arguments.values) {
+    if (std::find(question.begin(), question.end(), option) == question.end())
+      throw Error(option, "stands beside --dump", "leave it out: a dump runs one tile once and measures nothing");
+  }
+  if (options.asks.size() > 1) throw Error("--shape", "is given " + std::to_string(options.asks.size()) + " times beside --dump", "one shape");
+}
+
 ValidateOptions options_of(const Arguments& arguments) {
   ValidateOptions out;
   out.asks = asks_of(arguments);
@@ -92,6 +106,11 @@ ValidateOptions options_of(const Arguments& arguments) {
   out.jobs = number(arguments, "--jobs", 1, 1024, threads);
   out.compile = arguments.has("--compile");
   if (out.compile && out.asks.front().gpu.empty()) throw Error("--gpu", "is missing", "beside --compile, which looks at no GPU: a profile, such as h200-sxm");
+  if (arguments.has("--dump")) {
+    check_dump(arguments, out);
+    out.dump = arguments.need("--dump", "a folder for the .npy files");
+  }
+  if (arguments.has("--dump") || arguments.has("--at")) out.observed = observed_at(arguments, derive(load_diagram(out.asks.front().algorithm)));
   return out;
 }
 
@@ -103,7 +122,8 @@ Reply run(const Arguments& arguments, const report::Style& style) {
     return replay(files, arguments.has("--json"), style);
   }
   const ValidateOptions options = options_of(arguments);
-  return options.compile ? compile_here(options) : measure_here(options, style);
+  if (options.compile) return compile_here(options);
+  return options.dump.empty() ? measure_here(options, style) : dump_here(options);
 }
 
 std::vector<Option> sweep_options() {
@@ -146,6 +166,10 @@ Command validate_command() {
                     {"--out", "FILE.jsonl", "append a row for each measurement, each on the disk before the next"},
                     {"--resume", "", "skip what is in --out already"},
                     {"--shard", "I/N", "only the I-th of N shares of the shapes"},
+                    {"--dump", "DIR",
+                     "instead: run one tile's debug variant once and write its intermediates as .npy, by the names, the inputs and the order "
+                     "of derive --dump"},
+                    {"--at", "NAME", "with --dump: only this intermediate, such as S, P, O, mu or z"},
                     {"--replay", "FILE...", "predict recorded rows anew, without a GPU; prints errors and regret", true},
                     json_option()}}),
           run};

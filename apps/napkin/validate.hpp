@@ -1,7 +1,8 @@
 #pragma once
-// napkin validate: what its options say, and the two things it does.
+// napkin validate: what its options say, and the things that it does.
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -34,13 +35,21 @@ struct ValidateOptions {
   double pace = 0.25;       ///< seconds of one tile of a sweep
   std::int64_t jobs = 1;    ///< threads that compile
   bool compile = false;     ///< and nothing else
+  std::string dump;                   ///< a folder: intermediates instead of measurements; empty: not wanted
+  std::vector<std::string> observed;  ///< with it: these alone; empty: all
 };
+
+/// The GPU, or why there is none to validate on.
+[[nodiscard]] std::unique_ptr<Runtime> runtime_here(std::string& why, Objections objections);
 
 /// Measures on the GPU here.
 [[nodiscard]] Reply measure_here(const ValidateOptions& options, const report::Style& style);
 
 /// Compiles what measure_here() would run on the asks' GPU into the cache. Needs none.
 [[nodiscard]] Reply compile_here(const ValidateOptions& options);
+
+/// Runs the kernel's debug variant once on the GPU here and writes its intermediates as `napkin derive --dump` does.
+[[nodiscard]] Reply dump_here(const ValidateOptions& options);
 
 /// Predicts recorded rows anew.
 [[nodiscard]] Reply replay(const std::vector<std::string>& files, bool json, const report::Style& style);

@@ -21,22 +21,6 @@ namespace {
 
 constexpr const char* no_compiler = "no NVRTC to compile the kernels with: install the CUDA toolkit (12.4 or later) or set CUDA_HOME to it";
 
-/// The GPU, or why there is none to validate on.
-std::unique_ptr<Runtime> runtime_here(std::string& why) {
-  try {
-    Environment environment = process_environment();
-    Device device;
-    if (!Compiler::find(environment.compiler)) {
-      why = no_compiler;
-      return nullptr;
-    }
-    return std::make_unique<Runtime>(std::move(device), std::move(environment));
-  } catch (const CudaFailure& failure) {
-    why = std::string("no GPU to validate on: ") + failure.what();
-    return nullptr;
-  }
-}
-
 MeasuredBy measured_by(const Runtime& runtime, const std::string& date) {
   MeasuredBy out;
   out.device = runtime.device().properties().name;
@@ -155,9 +139,24 @@ Reply reply_of(const Findings& findings, const std::vector<ValidationRow>& befor
 
 }  // namespace
 
+std::unique_ptr<Runtime> runtime_here(std::string& why, Objections objections) {
+  try {
+    Environment environment = process_environment();
+    Device device;
+    if (!Compiler::find(environment.compiler)) {
+      why = no_compiler;
+      return nullptr;
+    }
+    return std::make_unique<Runtime>(std::move(device), std::move(environment), objections);
+  } catch (const CudaFailure& failure) {
+    why = std::string("no GPU to validate on: ") + failure.what();
+    return nullptr;
+  }
+}
+
 Reply measure_here(const ValidateOptions& options, const report::Style& style) {
   std::string why;
-  const std::unique_ptr<Runtime> runtime = runtime_here(why);
+  const std::unique_ptr<Runtime> runtime = runtime_here(why, Objections::refuse);
   if (runtime == nullptr) return {"", why + "\n", 1};
   const bool named = std::all_of(options.asks.begin(), options.asks.end(), [](const Ask& ask) { return !ask.gpu.empty(); });
   const std::string gpu = named ? "" : profile_of(runtime->device().properties());

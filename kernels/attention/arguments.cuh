@@ -20,6 +20,7 @@ struct AttentionConfig {
   bool packed;         // sequences of different lengths, one behind the other
   bool log_sum_exp;
   bool cycles;         // each SM notes when its first block starts and its last one ends
+  bool dump;           // the debug variant: intermediates of every tile and chunk (attention/dump.cuh)
   int q_offset, k_offset, v_offset, p_offset, barriers_offset;  // bytes; O is staged on Q
   int producer_registers, consumer_registers;
 };
@@ -44,7 +45,10 @@ struct AttentionArguments {
   float* lse;                        // [b, h * g, q], or [h * g, total q] when packed
   float scale, scale_log2;           // softmax scale, positive; the same times log2 e
   int* ticket;                       // longest_first: tiles drawn, blocks done; zero before the first launch, and after each
-  unsigned long long* cycles;        // cycles: by SM, first start and last end
+  union {                            // by what the variant writes beside its results:
+    unsigned long long* cycles;      // cycles: by SM, first start and last end
+    float* dump;                     // dump: as attention/dump.cuh lays it out
+  };
 };
 
 static_assert(sizeof(AttentionShape) == 120 && sizeof(AttentionArguments) == 704);

@@ -16,6 +16,7 @@ struct AttentionSm80Config {
   bool packed;  // sequences of different lengths, one behind the other
   bool log_sum_exp;
   bool cycles;                                 // each SM notes when its first block starts and its last one ends
+  bool dump;                                   // the debug variant: intermediates of every tile and chunk
   int q_offset, k_offset, v_offset, o_offset;  // bytes, multiples of 128; copies of K and of V lie behind each other
   int blocks;                                  // blocks an SM is to hold at once: bounds the registers
 };
@@ -32,7 +33,10 @@ struct AttentionSm80Arguments {
   AttentionShape shape;
   float* lse;                  // [b, h * g, q], or [h * g, total q] when packed
   float scale, scale_log2;     // softmax scale, positive; the same times log2 e
-  unsigned long long* cycles;  // cycles: by SM, first start and last end
+  union {                        // by what the variant writes beside its results:
+    unsigned long long* cycles;  // cycles: by SM, first start and last end
+    float* dump;                 // dump: as attention/dump.cuh lays it out
+  };
 };
 
 static_assert(sizeof(Strides) == 24 && sizeof(AttentionSm80Arguments) == 272);

@@ -4,6 +4,7 @@
 // from the plan.
 
 #include "kernels/attention/arguments_sm80.cuh"
+#include "kernels/attention/dump.cuh"
 #include "kernels/attention/tiles.cuh"
 #include "kernels/device/clock.cuh"
 #include "kernels/device/cp_async.cuh"
@@ -50,6 +51,7 @@ struct AttentionSm80 {
   struct Rows {
     float shift[steps][2], sum[steps][2];
   };
+  static __device__ constexpr float first_shift() { return -1e30f; }
 
   const AttentionSm80Arguments& arguments;
   const Tile& tile;
@@ -268,6 +270,63 @@ struct AttentionSm80 {
     }
   }
 
+  // ---- debug variant: intermediates of every tile and chunk --------------------------------------------------------
+
+  static __device__ constexpr AttentionDump at() { return attention_dump(C.x, C.dv); }
+
+  __device__ __forceinline__ int chunks() const { return (arguments.shape.x + C.x - 1) / C.x; }
+
+  // Where 16 of this warp's rows of that chunk begin.
+  __device__ __forceinline__ float* noted(int n, int m) const {
+    const DumpLayout layout{C.q, at().pitch, chunks()};
+    const int row = static_cast<int>(warp_rows()) + m * 16;
+    return arguments.dump + tile_number<C.q, 1>(arguments.shape, tile) * layout.tile_size() + n * layout.chunk_size() + row * at().pitch;
+  }
+
+  __device__ __forceinline__ void note_scores(int n, const float (&s)[steps][C.x / 8][4]) const {
+    if constexpr (C.dump) {
+#pragma unroll
+      for (int m = 0; m < steps; ++m) {
+        write_fragment<C.x / 2>(noted(n, m) + at().s, at().pitch, [&](int i) { return s[m][i / 4][i % 4]; });
+      }
+    }
+  }
+
+  // Chunk chunks(): the finished O.
+  __device__ __forceinline__ void note_outputs(int n, const float (&o)[steps][C.dv / 8][4]) const {
+    if constexpr (C.dump) {
+#pragma unroll
+      for (int m = 0; m < steps; ++m) {
+        write_fragment<C.dv / 2>(noted(n, m) + at().o, at().pitch, [&](int i) { return o[m][i / 4][i % 4]; });
+      }
+    }
+  }
+
+  // P as it is multiplied, the state behind this chunk and O with it. The shift stands for mu; the first one, which no score
+  // made, for -infinity.
+  __device__ __forceinline__ void note_chunk(int n, const float (&s)[steps][C.x / 8][4], const Rows& before, const Rows& rows,
+                                             const float (&o)[steps][C.dv / 8][4]) const {
+    if constexpr (C.dump) {
+      note_outputs(n, o);
+#pragma unroll
+      for (int m = 0; m < steps; ++m) {
+        float* to = noted(n, m);
+        write_fragment<C.x / 2>(to + at().p, at().pitch, [&](int i) {
+          return unpack<C.bf16>(pack<C.bf16>(s[m][i / 4][i % 4], 0), false);
+        });
+#pragma unroll
+        for (int r = 0; r < 2; ++r) {
+          const float z = quad_sum(rows.sum[m][r]), earlier = before.shift[m][r], now = rows.shift[m][r];
+          float* row = to + (threadIdx.x % 32 / 4 + 8 * r) * at().pitch;
+          if (threadIdx.x % 4 != 0) continue;
+          row[at().mu] = now == first_shift() ? -infinity : now * 0.69314718f;
+          row[at().delta] = earlier == first_shift() ? 0 : exp2_fast(earlier - now);
+          row[at().z] = z;
+        }
+      }
+    }
+  }
+
   // ---- one tile ----------------------------------------------------------------------------------------------------
 
   // One copy: V of this chunk arrives during Q K, K of the next one during softmax and P V. More: chunks ahead arrive
@@ -296,9 +355,12 @@ struct AttentionSm80 {
       copy_commit();
       scores(s, q, n);
     }
+    note_scores(n, s);
     if constexpr (Masked) apply_mask(s, n);
+    const Rows before = rows;
     advance(s, o, rows);
     outputs(o, s, rows, n);
+    note_chunk(n, s, before, rows, o);
   }
 
   // Keys from the last chunk to the first: the ragged and the causal edge come first, and need no test later.
@@ -410,7 +472,7 @@ __global__ void __launch_bounds__(C.warps * 32, C.blocks)
     for (int m = 0; m < Kernel::steps; ++m) {
 #pragma unroll
       for (int r = 0; r < 2; ++r) {
-        rows.shift[m][r] = -1e30f;
+        rows.shift[m][r] = Kernel::first_shift();
         rows.sum[m][r] = 0;
       }
 #pragma unroll
@@ -424,6 +486,7 @@ __global__ void __launch_bounds__(C.warps * 32, C.blocks)
     const Tile done = found(block_id());
     const Kernel kernel(arguments, done, shared);
     kernel.finish(o, rows);
+    kernel.note_outputs(kernel.chunks(), o);
     kernel.store(o);
   }
   if (C.cycles && threadIdx.x % 32 == 0) note_end(arguments.cycles);

@@ -3,6 +3,7 @@
 // rows each compute S = Q K, the online softmax and O += P V. Knobs are those of attention_sm90.yaml; offsets and
 // register counts come from the plan. Rows of a tile are (query, packed head), the head fastest.
 
+#include "kernels/attention/dump.cuh"
 #include "kernels/attention/tiles.cuh"
 #include "kernels/device/clock.cuh"
 #include "kernels/device/infinity.cuh"
@@ -298,8 +299,10 @@ struct Attention {
     wgmma_wait<0>();
     pin(s);
     release(k_empty + ring.stage);
+    note_scores(tile, tile.last - 1, s);
     softmax(s, state, tile, tile.last - 1);
     convert(s, p);
+    note_softmax(tile, tile.last - 1, p, state);
     bool accumulate = false;
     for (int n = tile.last - 2; n >= tile.first; --n) {
       Ring<C.stages> next = ring;
@@ -314,6 +317,7 @@ struct Attention {
         wgmma_wait<1>();
         pin(s);
         release(k_empty + next.stage);
+        note_scores(tile, n, s);
         softmax(s, state, tile, n);
         wgmma_wait<0>();
         pin(o);
@@ -332,11 +336,14 @@ struct Attention {
         wgmma_wait<0>();
         pin(s);
         release(k_empty + next.stage);
+        note_scores(tile, n, s);
         softmax(s, state, tile, n);
       }
       ring = next;
+      note_outputs(tile, n + 1, o);
       rescale(o, state);
       convert(s, p);
+      note_softmax(tile, n, p, state);
       accumulate = true;
     }
     barrier_wait(barrier(v_full + ring.stage), ring.parity);
@@ -344,7 +351,51 @@ struct Attention {
     wgmma_wait<0>();
     pin(o);
     release(v_empty + ring.stage);
+    note_outputs(tile, tile.first, o);
     ring.advance();
+  }
+
+  // ---- debug variant: intermediates of every tile and chunk --------------------------------------------------------
+
+  static __device__ constexpr AttentionDump at() { return attention_dump(C.x, C.dv); }
+
+  __device__ __forceinline__ int chunks() const { return (arguments.shape.x + C.x - 1) / C.x; }
+
+  // Where this warp's 16 rows of that chunk begin.
+  __device__ __forceinline__ float* noted(const Tile& tile, int n) const {
+    const DumpLayout layout{rows * C.warpgroups, at().pitch, chunks()};
+    const int row = static_cast<int>(wg) * rows + threadIdx.x % 128 / 32 * 16;
+    return arguments.dump + tile_number<C.q, C.g>(arguments.shape, tile) * layout.tile_size() + n * layout.chunk_size() + row * at().pitch;
+  }
+
+  __device__ __forceinline__ void note_scores(const Tile& tile, int n, const float (&s)[scores]) const {
+    if constexpr (C.dump) {
+      write_fragment<scores>(noted(tile, n) + at().s, at().pitch, [&](int i) { return s[i]; });
+    }
+  }
+
+  // P as it is multiplied, and the state behind this chunk.
+  __device__ __forceinline__ void note_softmax(const Tile& tile, int n, const u32 (&p)[probabilities], const RowState& state) const {
+    if constexpr (C.dump) {
+      float* to = noted(tile, n);
+      write_fragment<scores>(to + at().p, at().pitch, [&](int i) { return unpack<C.bf16>(p[i / 2], i % 2 != 0); });
+#pragma unroll
+      for (int r = 0; r < 2; ++r) {
+        const float z = quad_sum(state.sum[r]);
+        float* row = to + (threadIdx.x % 32 / 4 + 8 * r) * at().pitch;
+        if (threadIdx.x % 4 != 0) continue;
+        row[at().mu] = state.maximum[r] * arguments.scale;
+        row[at().delta] = state.delta[r];
+        row[at().z] = z;
+      }
+    }
+  }
+
+  // Chunk chunks(): the finished O.
+  __device__ __forceinline__ void note_outputs(const Tile& tile, int n, const float (&o)[outputs]) const {
+    if constexpr (C.dump) {
+      write_fragment<outputs>(noted(tile, n) + at().o, at().pitch, [&](int i) { return o[i]; });
+    }
   }
 
   // ---- epilogue ----------------------------------------------------------------------------------------------------
@@ -434,6 +485,7 @@ struct Attention {
 #pragma unroll
         for (int i = 0; i < outputs; ++i) o[i] = 0;
         finish(tile, o, state);
+        note_outputs(tile, chunks(), o);
         store_rows(tile, o);
         continue;
       }
@@ -443,6 +495,7 @@ struct Attention {
       asm volatile("" : "+r"(index));
       const Tile done = tile_of(index);
       finish(done, o, state);
+      note_outputs(done, chunks(), o);
       if constexpr (C.packed) {
         if (threadIdx.x % 128 == 0) barrier_arrive(barrier(q_empty + q.stage));
         store_rows(done, o);

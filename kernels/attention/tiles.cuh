@@ -73,6 +73,13 @@ __device__ __forceinline__ Tile find_tile(const AttentionShape& shape, int index
   return tile;
 }
 
+// Its place among all tiles, whatever the order in which they are taken: batch, head, group of heads, queries. Not packed.
+template <int Queries, int Heads>
+__device__ __forceinline__ int tile_number(const AttentionShape& shape, const Tile& tile) {
+  const int heads = (tile.batch * shape.h.value + tile.head) * shape.groups.value + tile.packed_head / Heads;
+  return heads * shape.q_tiles.value + tile.q_first / Queries;
+}
+
 // Index into the log-sum-exp: [b, h, g, q], or [h, g, total q] when packed.
 template <bool Packed>
 __device__ __forceinline__ long long lse_index(const AttentionShape& shape, const Tile& tile, int head, int query) {

@@ -17,6 +17,16 @@ __device__ __forceinline__ u32 pack(float low, float high) {
   return pair;
 }
 
+// The first element of such a pair, or the second (`high`).
+template <bool Bf16>
+__device__ __forceinline__ float unpack(u32 pair, bool high) {
+  if constexpr (Bf16) return __uint_as_float(high ? pair & 0xffff0000u : pair << 16);
+  float value;
+  const unsigned short half = static_cast<unsigned short>(high ? pair >> 16 : pair);
+  asm("cvt.f32.f16 %0, %1;" : "=f"(value) : "h"(half));
+  return value;
+}
+
 __device__ __forceinline__ float exp2_fast(float x) {
   float y;
   asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));

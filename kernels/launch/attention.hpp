@@ -25,6 +25,7 @@ struct AttentionCall {
   std::int64_t q_rows = 0, x_rows = 0;
   std::uint64_t ticket = 0;           ///< two i32, zero before the first launch (each leaves them so); needed where order = longest_first
   std::uint64_t cycles = 0;           ///< u64 [SMs, 2], all ones and 0: wanted first start and last end; 0: not wanted
+  std::uint64_t dump = 0;             ///< f32 as kernels/attention/dump.cuh lays it out: the debug variant; 0: not wanted. Not with cycles, not packed
 
   [[nodiscard]] bool packed() const { return q_starts != 0; }
 };

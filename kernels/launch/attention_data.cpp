@@ -91,6 +91,24 @@ AttentionCall AttentionData::counting_call() const {
   return out;
 }
 
+void AttentionData::put(const Array& array, const Tensor& values, std::int64_t heads, std::int64_t rows) const {
+  std::vector<std::uint16_t> bits(static_cast<std::size_t>(array.count));
+  const std::int64_t columns = values.shape.back(), all = batches_ * heads * rows;
+  for (std::int64_t i = 0; i < all * columns; ++i) {
+    const std::int64_t row = i / columns % rows, head = i / columns / rows % heads, batch = i / columns / rows / heads;
+    const std::int64_t at = batch * array.view.batch + head * array.view.head + row * array.view.row + i % columns;
+    bits[static_cast<std::size_t>(at)] = encode(static_cast<float>(values.data[static_cast<std::size_t>(i)]), layout_.type);
+  }
+  device_.upload(array.view.address, bits.data(), array.memory.bytes());
+}
+
+void AttentionData::set_inputs(const Tensors& inputs) const {
+  const AttentionSizes& s = layout_.sizes;
+  put(q_, inputs.at("Q"), s.h * s.g, s.q);
+  put(k_, inputs.at("K"), s.h, s.x);
+  put(v_, inputs.at("V"), s.h, s.x);
+}
+
 void AttentionData::poison() const {
   device_.set(o_.memory, 0xFF);
   if (lse_.bytes() > 0) device_.set(lse_, 0xFF);

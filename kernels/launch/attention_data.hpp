@@ -8,6 +8,7 @@
 #include "kernels/launch/attention.hpp"
 #include "kernels/launch/measure.hpp"
 #include "kernels/launch/reference.hpp"
+#include "model/interpret/tensor.hpp"
 
 namespace napkin {
 
@@ -33,6 +34,9 @@ class AttentionData {
   [[nodiscard]] AttentionCall counting_call() const;
   [[nodiscard]] const DeviceMemory& spans() const { return spans_; }
 
+  /// Other inputs than the random ones: Q[b,h,g,q,d], K[b,h,x,d] and V[b,h,x,dv], rounded to the type. Not packed.
+  void set_inputs(const Tensors& inputs) const;
+
   /// Every output element becomes a NaN that no kernel writes.
   void poison() const;
   /// Inputs and outputs as they are now.
@@ -46,6 +50,7 @@ class AttentionData {
   };
   [[nodiscard]] Array make(std::int64_t rows, std::int64_t heads, std::int64_t columns) const;
   [[nodiscard]] HostArray fetch(const Array& array) const;
+  void put(const Array& array, const Tensor& values, std::int64_t heads, std::int64_t rows) const;
   void make_starts();
 
   Device device_;

@@ -71,9 +71,11 @@ LaunchPlan attention_plan(const PlacedDiagram& placed, const AttentionCall& call
   return placed.mapping->name == "attention_sm80" ? attention_sm80_plan(placed, call, device) : attention_sm90_plan(placed, call, device);
 }
 
-void check_packing(const AttentionCall& call, std::string_view kernel) {
+void check_call(const AttentionCall& call, std::string_view kernel) {
   require(!call.packed() || (call.x_starts != 0 && call.q_rows > 0 && call.x_rows > 0), kernel, "packed sequences need both starts and rows",
           "q_starts, x_starts, q_rows and x_rows");
+  require(call.dump == 0 || (!call.packed() && call.cycles == 0), kernel, "dumps neither packed sequences nor beside its cycles",
+          "sequences of one length, a launch of its own");
 }
 
 }  // namespace napkin

@@ -20,7 +20,7 @@ namespace napkin {
 /// The softmax scale: the call's, else d^-1/2. Throws Error where it is not positive.
 [[nodiscard]] double softmax_scale(const AttentionCall& call, const PlacementReader& read);
 
-/// Throws Error where packed sequences lack their starts or rows.
-void check_packing(const AttentionCall& call, std::string_view kernel);
+/// Throws Error where packed sequences lack their starts or rows, and where a dump stands beside what it cannot.
+void check_call(const AttentionCall& call, std::string_view kernel);
 
 }  // namespace napkin

@@ -9,12 +9,12 @@ namespace {
 
 /// The names bound here are checked by number, the names written by the kernel's compiler.
 Initialiser written(const AttentionSm80Config& config) {
-  const auto& [q, x, warps, stages, q_registers, swizzle, rescale_rarely, order, d, dv, bf16, mask, packed, log_sum_exp, cycles, q_offset,
+  const auto& [q, x, warps, stages, q_registers, swizzle, rescale_rarely, order, d, dv, bf16, mask, packed, log_sum_exp, cycles, dump, q_offset,
                k_offset, v_offset, o_offset, blocks] = config;
   Initialiser out("napkin::AttentionSm80Config");
   out.set("q", q).set("x", x).set("warps", warps).set("stages", stages).set("q_registers", q_registers).set("swizzle", swizzle);
   out.set("rescale_rarely", rescale_rarely).set("order", enumerator(order)).set("d", d).set("dv", dv).set("bf16", bf16);
-  out.set("mask", enumerator(mask)).set("packed", packed).set("log_sum_exp", log_sum_exp).set("cycles", cycles);
+  out.set("mask", enumerator(mask)).set("packed", packed).set("log_sum_exp", log_sum_exp).set("cycles", cycles).set("dump", dump);
   out.set("q_offset", q_offset).set("k_offset", k_offset).set("v_offset", v_offset).set("o_offset", o_offset).set("blocks", blocks);
   return out;
 }
@@ -36,6 +36,7 @@ AttentionSm80Config config_of(const PlacedDiagram& placed, const AttentionCall& 
   c.packed = call.packed();
   c.log_sum_exp = call.log_sum_exp != 0;
   c.cycles = call.cycles != 0;
+  c.dump = call.dump != 0;
   c.q_offset = read.offset(c.q_registers ? "Q_stage" : "Q");
   c.k_offset = read.offset("K");
   c.v_offset = read.offset("V");
@@ -71,7 +72,11 @@ AttentionSm80Arguments arguments_of(const AttentionCall& call, const AttentionSh
   const double scale = softmax_scale(call, read);
   a.scale = static_cast<float>(scale);
   a.scale_log2 = static_cast<float>(scale * std::numbers::log2e);
-  a.cycles = reinterpret_cast<unsigned long long*>(call.cycles);
+  if (call.dump != 0) {
+    a.dump = reinterpret_cast<float*>(call.dump);
+  } else {
+    a.cycles = reinterpret_cast<unsigned long long*>(call.cycles);
+  }
   return a;
 }
 
@@ -80,7 +85,7 @@ void check(const AttentionCall& call, const AttentionSm80Config& c) {
   require(c.q % (16 * c.warps) == 0, where, "a tile's rows do not fill its warps", "q a multiple of 16 * warps");
   require(c.x % 16 == 0, where, "x is " + std::to_string(c.x), "a multiple of 16");
   require(c.d % 32 == 0 && c.dv % 32 == 0, where, "d or dv is none that the kernel takes", "a multiple of 32");
-  check_packing(call, where);
+  check_call(call, where);
 }
 
 }  // namespace

@@ -8,13 +8,13 @@ namespace {
 
 /// The names bound here are checked by number, the names written by the kernel's compiler.
 Initialiser written(const AttentionConfig& config) {
-  const auto& [q, x, warpgroups, stages, q_stages, overlap, pingpong, p_shared, g, cluster, order, d, dv, bf16, mask, packed, log_sum_exp, cycles,
+  const auto& [q, x, warpgroups, stages, q_stages, overlap, pingpong, p_shared, g, cluster, order, d, dv, bf16, mask, packed, log_sum_exp, cycles, dump,
                q_offset, k_offset, v_offset, p_offset, barriers_offset, producer_registers, consumer_registers] = config;
   Initialiser out("napkin::AttentionConfig");
   out.set("q", q).set("x", x).set("warpgroups", warpgroups).set("stages", stages).set("q_stages", q_stages);
   out.set("overlap", overlap).set("pingpong", pingpong).set("p_shared", p_shared).set("g", g).set("cluster", cluster);
   out.set("order", enumerator(order)).set("d", d).set("dv", dv).set("bf16", bf16).set("mask", enumerator(mask)).set("packed", packed);
-  out.set("log_sum_exp", log_sum_exp).set("cycles", cycles);
+  out.set("log_sum_exp", log_sum_exp).set("cycles", cycles).set("dump", dump);
   out.set("q_offset", q_offset).set("k_offset", k_offset).set("v_offset", v_offset).set("p_offset", p_offset);
   out.set("barriers_offset", barriers_offset);
   out.set("producer_registers", producer_registers).set("consumer_registers", consumer_registers);
@@ -41,6 +41,7 @@ AttentionConfig config_of(const PlacedDiagram& placed, const AttentionCall& call
   c.packed = call.packed();
   c.log_sum_exp = call.log_sum_exp != 0;
   c.cycles = call.cycles != 0;
+  c.dump = call.dump != 0;
   c.q_offset = read.offset("Q");
   c.k_offset = read.offset("K");
   c.v_offset = read.offset("V");
@@ -80,7 +81,11 @@ AttentionArguments arguments_of(const AttentionCall& call, const AttentionShape&
   a.scale = static_cast<float>(scale);
   a.scale_log2 = static_cast<float>(scale * std::numbers::log2e);
   a.ticket = reinterpret_cast<int*>(call.ticket);
-  a.cycles = reinterpret_cast<unsigned long long*>(call.cycles);
+  if (call.dump != 0) {
+    a.dump = reinterpret_cast<float*>(call.dump);
+  } else {
+    a.cycles = reinterpret_cast<unsigned long long*>(call.cycles);
+  }
   return a;
 }
 
@@ -91,7 +96,7 @@ void check(const AttentionCall& call, const AttentionConfig& c, const AttentionS
   // Two a copy of Q, four a stage of K and V, and the tile mailbox.
   require(read.resources().barriers == Count(2 * c.q_stages + 4 * c.stages + 3), where, "counts other barriers than the plan", "barriers: 3");
   require(c.order != TileOrder::longest_first || call.ticket != 0, where, "order longest_first needs a ticket", "two zeroed i32");
-  check_packing(call, where);
+  check_call(call, where);
   require(c.cluster == 1 || (shape.q_tiles.value % c.cluster == 0 && c.order != TileOrder::longest_first && !c.packed && c.mask == MaskKind::none), where,
           "a cluster shares one head's keys", "tiles of q a multiple of the cluster, another order, sequences of one length, no mask");
 }

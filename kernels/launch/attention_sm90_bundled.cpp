@@ -1,4 +1,4 @@
-#include "kernels/launch/attention_trial.hpp"
+#include "kernels/launch/attention_dump.hpp"
 
 namespace napkin {
 namespace {
@@ -13,6 +13,6 @@ std::unique_ptr<KernelTrial> trial(Runtime& runtime, const PlacedDiagram& placed
 
 }  // namespace
 
-BundledKernel attention_sm90_bundled() { return {"attention_sm90", variant, trial}; }
+BundledKernel attention_sm90_bundled() { return {"attention_sm90", variant, trial, dump_attention}; }
 
 }  // namespace napkin

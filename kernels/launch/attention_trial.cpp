@@ -11,18 +11,6 @@ namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
-AttentionLayout layout_of(const PlacedDiagram& placed, std::uint64_t seed) {
-  const auto size = [&](std::string_view axis) {
-    return placed.problem->sizes[static_cast<std::size_t>(placed.streamed->diagram.axis(axis))].get();
-  };
-  AttentionLayout out;
-  out.sizes = {size("b"), size("h"), size("g"), size("q"), size("x"), size("d"), size("dv")};
-  out.type = placed.problem->dtype;
-  out.mask = placed.problem->mask;
-  out.seed = seed;
-  return out;
-}
-
 /// A row of the output and what it should be.
 struct KnownRow {
   std::int64_t batch = 0, head = 0, query = 0;
@@ -129,9 +117,21 @@ AttentionCall call_without_arrays(bool counting) {
   return call;
 }
 
+AttentionLayout attention_layout(const PlacedDiagram& placed, std::uint64_t seed) {
+  const auto size = [&](std::string_view axis) {
+    return placed.problem->sizes[static_cast<std::size_t>(placed.streamed->diagram.axis(axis))].get();
+  };
+  AttentionLayout out;
+  out.sizes = {size("b"), size("h"), size("g"), size("q"), size("x"), size("d"), size("dv")};
+  out.type = placed.problem->dtype;
+  out.mask = placed.problem->mask;
+  out.seed = seed;
+  return out;
+}
+
 std::unique_ptr<KernelTrial> attention_trial(Runtime& runtime, const PlacedDiagram& placed, const TrialOptions& options,
                                              AttentionPlanner planner) {
-  return std::make_unique<AttentionTrial>(runtime, layout_of(placed, options.seed), options, planner);
+  return std::make_unique<AttentionTrial>(runtime, attention_layout(placed, options.seed), options, planner);
 }
 
 }  // namespace napkin

@@ -13,6 +13,9 @@ using AttentionPlanner = LaunchPlan (*)(const PlacedDiagram& placed, const Atten
 /// A call that names no memory: for compiling a variant.
 [[nodiscard]] AttentionCall call_without_arrays(bool counting);
 
+/// The question of this placement, its arrays dense.
+[[nodiscard]] AttentionLayout attention_layout(const PlacedDiagram& placed, std::uint64_t seed);
+
 [[nodiscard]] std::unique_ptr<KernelTrial> attention_trial(Runtime& runtime, const PlacedDiagram& placed, const TrialOptions& options,
                                                            AttentionPlanner planner);
 

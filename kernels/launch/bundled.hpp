@@ -10,6 +10,7 @@
 
 #include "kernels/launch/reference.hpp"
 #include "kernels/launch/run.hpp"
+#include "model/interpret/run.hpp"
 #include "model/mapping/placed.hpp"
 
 namespace napkin {
@@ -42,12 +43,22 @@ class KernelTrial {
   [[nodiscard]] virtual Comparison check(Extent extent) const = 0;
 };
 
+/// What is shown of a debug variant's run: as RunOptions says it to run_streamed().
+struct DumpOptions {
+  std::vector<std::string> observed;  ///< names; empty: all
+  Observer observer;
+};
+constexpr std::uint32_t dump_poison = 0xFFFFFFFF;  ///< a NaN that no kernel makes: where it stands nothing was written
+
 struct BundledKernel {
   std::string mapping;  ///< name of the mapping that describes it
   /// The variant of a placed tile as a plan without arrays: enough to compile it.
   LaunchPlan (*variant)(const PlacedDiagram& placed, bool counting, const LaunchDevice& device) = nullptr;
   /// `placed`: any tile of the question. Throws CudaFailure.
   std::unique_ptr<KernelTrial> (*trial)(Runtime& runtime, const PlacedDiagram& placed, const TrialOptions& options) = nullptr;
+  /// Runs the debug variant once on these inputs and shows its intermediates as run_streamed() would, chunks that the kernel
+  /// did not visit left out; nullptr where there is none. Throws Error where they are too many, CudaFailure.
+  void (*dump)(Runtime& runtime, const PlacedDiagram& placed, const Tensors& inputs, const DumpOptions& options) = nullptr;
 };
 
 /// nullptr where no kernel of that mapping can be launched.

@@ -83,7 +83,9 @@ void Node<T>::walk_stream(const Span& range) {
   const std::int64_t step = context_.levels[level_].partition->chunk.get();
   Span& now = now_[index(*streamed().stream)];
   const Span whole = now;
-  for (std::int64_t first = range.first; first < range.last; first += step) {
+  const std::int64_t chunks = (range.last - range.first + step - 1) / step;
+  for (std::int64_t i = 0; i < chunks; ++i) {
+    const std::int64_t first = range.first + (context_.options.backward ? chunks - 1 - i : i) * step;
     now = {first, std::min(first + step, range.last)};
     iteration_ = (first - stream_range().first) / step;
     visited() ? iterate() : skip();

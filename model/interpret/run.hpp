@@ -27,7 +27,7 @@ struct Observation {
   std::string_view name;  ///< of the array, or of the auxiliary: "mu", "delta", "z"
   Phase phase = Phase::loop;
   const std::vector<std::int64_t>& group;  ///< index of the group on each grouped axis, in the order of the axes
-  std::int64_t iteration = 0;              ///< number of the chunk from the start of the group's stream; 0 outside it
+  std::int64_t iteration = 0;              ///< number of the chunk from the start of the group's stream, in either order; 0 outside it
   const std::vector<std::int64_t>& first;  ///< where the tensor begins on each of its axes
   const Tensor& tensor;                    ///< valid during the call
 };
@@ -47,6 +47,7 @@ struct RunOptions {
   Precision precision;
   std::string level = "low";          ///< name of the first level
   std::vector<NestedLevel> nested;    ///< further levels, top to bottom; the last one computes, the others stage
+  bool backward = false;              ///< each group walks its chunks from the last to the first
   std::vector<std::string> observed;  ///< names that the observer wants; empty: all
   Observer observer;
   Progress progress;

@@ -83,6 +83,7 @@ struct LevelMapping {
   std::vector<std::pair<std::string, Value>>
       sizes;                   ///< axis -> size; default: the knob "axis" (lowest staged level), else 1 for grouped
   std::optional<Value> nodes;  ///< cluster: how many blocks, side by side along the one axis of `group`
+  bool backward = false;       ///< the loop takes the stream's chunks from the last to the first
   Location location;
 };
 

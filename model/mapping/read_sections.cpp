@@ -41,13 +41,17 @@ void Reader::agents(const yaml::Node& node) {
 
 void Reader::levels(const yaml::Node& node) {
   for (const auto& [name, entry] : node.entries()) {
-    entry.allow({"group", "stream", "sizes", "nodes"});
+    entry.allow({"group", "stream", "walk", "sizes", "nodes"});
     LevelMapping level;
     level.level = name;
     level.location = entry.key_location();
     level.group = axes(entry.find("group"));
     level.stream = axes(entry.find("stream"));
     if (level.stream.size() > 1) entry.at("stream").fail("more than one streamed axis", "one");
+    if (const auto* n = entry.find("walk")) {
+      if (level.stream.empty()) n->fail("a walk without a streamed axis", "stream: [x], or leave it out");
+      level.backward = n->choice({"forward", "backward"}) == "backward";
+    }
     level.sizes = axis_values(entry.find("sizes"));
     if (const auto* n = entry.find("nodes")) {
       level.nodes = value(*n, 1);

@@ -271,6 +271,34 @@ TEST_CASE("dumps: one file for each tile of each iteration") {
   std::filesystem::remove_all(folder);
 }
 
+TEST_CASE("backward: the last chunk comes first, under its own number; results and counts stay") {
+  const Diagram d = load_diagram("attention");
+  const Streamed s = derive(d);
+  for (const Mask& mask : {Mask{}, Mask{Mask::Kind::causal, 0, 0}}) {
+    const Problem problem = problem_of(d, {{"h", 2}, {"q", 5}, {"x", 11}, {"d", 2}}, mask);
+    const Tensors inputs = random_inputs(d, problem.sizes, 8);
+    const Partition p = make_partition(s, problem.sizes, {{"q", 3}, {"x", 4}}, "");
+    RunOptions options;
+    options.nested = {{"inner", make_partition(s, problem.sizes, {{"q", 2}, {"x", 3}}, "")}};
+    const Run forward = run_streamed(s, problem, p, inputs, options);
+    options.backward = true;
+    const Run backward = run_streamed(s, problem, p, inputs, options);
+    CHECK(difference(forward.outputs.at("O"), backward.outputs.at("O")) < 1e-14);
+    CHECK(forward.counts.levels[0].loaded() == backward.counts.levels[0].loaded());
+    CHECK(forward.counts.levels[1].peak == backward.counts.levels[1].peak);
+  }
+  // One row, three keys in chunks of one: mu of chunk 0 is the largest score, mu of chunk 2 the last one's.
+  const Problem problem = problem_of(d, {{"q", 1}, {"x", 3}, {"d", 1}});
+  const Tensors inputs{{"Q", filled({1, 1, 1, 1, 1}, 1)}, {"K", {{1, 1, 3, 1}, {7, 5, 3}}}, {"V", filled({1, 1, 3, 1}, 1)}};
+  std::vector<double> mu(3);
+  RunOptions options;
+  options.backward = true;
+  options.observed = {"mu"};
+  options.observer = [&](const Observation& seen) { mu[static_cast<std::size_t>(seen.iteration)] = seen.tensor.data[0]; };
+  static_cast<void>(run_streamed(s, problem, make_partition(s, problem.sizes, {{"q", 1}, {"x", 1}}, ""), inputs, options));
+  CHECK(mu == std::vector<double>{7, 5, 3});  // and not {7, 7, 7}
+}
+
 TEST_CASE("a check keeps the tile, the ragged ends and the mask, and shrinks the rest") {
   const Diagram d = load_diagram("attention");
   const Streamed s = derive(d);

@@ -25,6 +25,7 @@ inline unsigned int __umulhi(unsigned int a, unsigned int b) { return static_cas
 // The device's names of a tile and a span are the model's too.
 #define Tile DeviceTile
 #define Span DeviceSpan
+#include "kernels/attention/dump.cuh"
 #include "kernels/attention/tiles.cuh"
 #undef Tile
 #undef Span

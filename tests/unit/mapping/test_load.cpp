@@ -80,6 +80,8 @@ TEST_CASE("a good mapping is read as it stands") {
   CHECK(m.relations[0].kind == Relation::Kind::multiple);
   CHECK(m.agents[0].count.size() == 2);
   CHECK(m.variables[3].of == std::vector<std::string>{"C"});
+  CHECK_FALSE(m.levels[0].backward);
+  CHECK(load_mapping("attention_sm90", "kernel").levels[1].backward);
   CHECK(m.variables[3].output_staging);
   CHECK(m.variables[0].copies[0].second.kind == Value::Kind::knob);
   CHECK(m.edges[1].distance == -1);
@@ -110,6 +112,8 @@ TEST_CASE("every mistake is found, with its line") {
       {"splits: [a]", "splits: [z]", "m.yaml:13", "unknown axis 'z'"},
       {"splits: [a]", "splits: [a, a]", "m.yaml:13", "stands twice"},
       {"stream: [b]", "stream: [b, c]", "m.yaml:15", "more than one streamed axis"},
+      {"stream: [b]", "stream: [b], walk: sideways", "m.yaml:15", "unknown 'sideways'"},
+      {"  registers: {group: [a]}", "  registers: {group: [a], walk: backward}", "m.yaml:16", "a walk without a streamed axis"},
       {"  registers: {group: [a]}", "  registry: {group: [a]}", "m.yaml:16", "no level 'registry'"},
       {"A: {level: shared, ", "A: {", "m.yaml:18", "'level' is missing"},
       {"C_out: {of: C", "C_out: {of: D", "m.yaml:21", "unknown array 'D'"},

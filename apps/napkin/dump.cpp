@@ -1,0 +1,42 @@
+#include "apps/napkin/dump.hpp"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "apps/library/arguments.hpp"
+#include "model/base/error.hpp"
+#include "model/interpret/storage.hpp"
+
+namespace napkin::cli {
+
+std::vector<std::string> observed_at(const Arguments& arguments, const Streamed& streamed) {
+  if (arguments.has("--at") && !arguments.has("--dump"))
+    throw Error("--at", "has no meaning without --dump", "add --dump DIR, or leave it out");
+  const auto at = arguments.find("--at");
+  if (!at) return {};
+  std::vector<std::string> known;
+  for (const Operation& op : streamed.diagram.operations) {
+    for (const ArrayId out : op.outputs) known.push_back(streamed.diagram.arrays[static_cast<std::size_t>(out)].name);
+  }
+  for (const Auxiliary& auxiliary : streamed.auxiliaries) known.push_back(auxiliary.name);
+  if (std::find(known.begin(), known.end(), *at) == known.end())
+    throw Error("--at", in_quotes(*at) + " is no intermediate of " + streamed.diagram.name, one_of(*at, known));
+  return {*at};
+}
+
+void make_dump_folder(const std::string& folder) {
+  std::error_code failed;
+  std::filesystem::create_directories(folder, failed);
+  if (failed) throw Error("--dump", in_quotes(folder) + " cannot be made: " + failed.message(), "a folder that you may write to");
+}
+
+Tensors dump_inputs(const Streamed& streamed, const Problem& problem) {
+  Tensors inputs = random_inputs(streamed.diagram, problem.sizes, 1);
+  if (problem.dtype == DType::i8 || problem.dtype == DType::i32) return inputs;  // of those no kernel says how it scales
+  for (auto& [name, tensor] : inputs) {
+    for (double& value : tensor.data) value = round_to(problem.dtype, value);
+  }
+  return inputs;
+}
+
+}  // namespace napkin::cli

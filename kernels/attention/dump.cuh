@@ -1,0 +1,23 @@
+#pragma once
+// What the attention kernels' debug variants write: the intermediates of every tile and chunk under the names that the
+// diagram gives them. A thread writes what it holds right after it is computed; nobody waits for it.
+
+#include "kernels/device/dump.cuh"
+
+namespace napkin {
+
+// Columns of a row of DumpLayout. O: the partial one; in the place behind the last chunk, the finished one.
+struct AttentionDump {
+  int s, p, o, mu, delta, z, pitch;
+};
+
+// `keys` of a chunk, `columns` of O.
+#ifdef __CUDACC__
+__host__ __device__
+#endif
+constexpr AttentionDump attention_dump(int keys, int columns) {
+  const int state = 2 * keys + columns;
+  return {0, keys, 2 * keys, state, state + 1, state + 2, state + 3};
+}
+
+}  // namespace napkin

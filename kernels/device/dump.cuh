@@ -1,0 +1,39 @@
+#pragma once
+// Where the kernels' debug variants write their intermediates, and how a warp writes its part of an accumulator there. The
+// host reads them by the same text.
+
+#ifdef __CUDACC__
+#define NAPKIN_HOST_DEVICE __host__ __device__ __forceinline__
+#else
+#define NAPKIN_HOST_DEVICE
+#endif
+
+namespace napkin {
+
+// f32 [tiles][chunks + 1][rows][pitch]. Tiles are numbered as the groups of the grouped axes, the last axis fastest; chunks
+// from the start of the stream, in whatever order they are taken. A row holds the arrays of a kernel side by side; the
+// place behind the last chunk holds what is made after the loop.
+struct DumpLayout {
+  int rows, pitch, chunks;
+
+  NAPKIN_HOST_DEVICE constexpr long long chunk_size() const { return static_cast<long long>(rows) * pitch; }
+  NAPKIN_HOST_DEVICE constexpr long long tile_size() const { return (chunks + 1) * chunk_size(); }
+};
+
+// Where the i-th accumulator of a lane stands in its warp's 16 rows. (PTX ISA: m16n8 of mma, m64nN of wgmma)
+NAPKIN_HOST_DEVICE constexpr int fragment_row(int lane, int i) { return lane / 4 + i / 2 % 2 * 8; }
+NAPKIN_HOST_DEVICE constexpr int fragment_column(int lane, int i) { return i / 4 * 8 + lane % 4 * 2 + i % 2; }
+
+#ifdef __CUDACC__
+// A lane's part of those rows, the first of which begins at `to`; `value(i)` is its i-th accumulator.
+template <int Count, class Value>
+__device__ __forceinline__ void write_fragment(float* to, int pitch, const Value& value) {
+  const int lane = threadIdx.x % 32;
+#pragma unroll
+  for (int i = 0; i < Count; ++i) to[fragment_row(lane, i) * pitch + fragment_column(lane, i)] = value(i);
+}
+#endif
+
+}  // namespace napkin
+
+#undef NAPKIN_HOST_DEVICE

@@ -1,0 +1,25 @@
+#pragma once
+// The debug variants of the attention kernels: every intermediate of every tile and chunk, as run_streamed() shows it.
+
+#include <span>
+
+#include "kernels/attention/dump.cuh"
+#include "kernels/launch/attention_trial.hpp"
+#include "model/interpret/run.hpp"
+
+namespace napkin {
+
+/// What a placed tile's debug variant writes. Throws Overflow.
+[[nodiscard]] DumpLayout attention_dump_layout(const PlacedDiagram& placed);
+/// Of all tiles.
+[[nodiscard]] Bytes attention_dump_bytes(const PlacedDiagram& placed);
+
+/// Shows one tile's part of it (DumpLayout::tile_size() numbers) under the names, groups and chunks that run_streamed() has,
+/// clipped to the arrays; chunks that hold nothing but the poison were not visited. Pure. Throws CudaFailure where the
+/// tile was never written.
+void show_attention_tile(const PlacedDiagram& placed, int tile, std::span<const float> numbers, const DumpOptions& options);
+
+/// Runs the debug variant once on these inputs. Throws Error for intermediates that are too many, CudaFailure.
+void dump_attention(Runtime& runtime, const PlacedDiagram& placed, const Tensors& inputs, const DumpOptions& options);
+
+}  // namespace napkin
