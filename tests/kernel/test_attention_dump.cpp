@@ -110,8 +110,10 @@ void hold(const std::string& kernel, const test::Shape& shape, const Mask& mask,
   CHECK(found.size() == exact.size());
   const bool lags = kernel == "attention_sm80" && std::find(tile.begin(), tile.end(), std::pair<std::string, std::string>{"rescale", "always"}) == tile.end();
   const Bounds bounds(laid, exact, found, lags);
-  for (const auto& [file, right] : exact) {
-    CAPTURE(std::string(file));
+  for (const auto& one : exact) {
+    const std::string& file = one.first;
+    const Shown& right = one.second;
+    CAPTURE(file);
     REQUIRE(found.contains(file));
     if (lags && (right.name == "mu" || right.name == "delta")) continue;  // its own; what they make of P, O and z is held
     bounds.hold(right, found.at(file));

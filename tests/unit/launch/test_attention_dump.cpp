@@ -142,12 +142,13 @@ void hold(const LaidOut& laid, const test::Knobs& knobs, const AttentionShape& s
     show_attention_tile(placed, i, std::span<const float>(warps.numbers).subspan(static_cast<std::size_t>(i) * size, size), {{}, into(shown)});
   }
   CHECK(shown.size() == expected.size());
-  for (const auto& [name, one] : expected) {
-    CAPTURE(std::string(name));
+  for (const auto& one : expected) {
+    const std::string& name = one.first;
+    CAPTURE(name);
     REQUIRE(shown.contains(name));
-    CHECK(shown[name].first == one.first);
-    CHECK(shown[name].tensor.shape == one.tensor.shape);
-    CHECK(shown[name].tensor.data == one.tensor.data);
+    CHECK(shown[name].first == one.second.first);
+    CHECK(shown[name].tensor.shape == one.second.tensor.shape);
+    CHECK(shown[name].tensor.data == one.second.tensor.data);
   }
 }
 
