@@ -1,7 +1,7 @@
-// A developer's bench: attention_sm90 under given tiles on the GPU at hand, one JSON object a line.
+// A developer's bench: an attention kernel under given tiles on the GPU at hand, one JSON object a line.
 //
 //   run_attention --shape b=4,h=16,q=4096,x=4096,d=128 --tile q=128,x=176,warpgroups=2 [--causal | --window L,R]
-//                 [--dtype f16] [--gpu h200-sxm] [--l2 cold] [--rows 64] [--no-time] [--no-cycles] [--counters] [--no-lse] [--gap 8]
+//                 [--kernel attention_sm80] [--dtype f16] [--gpu h200-sxm] [--l2 cold] [--rows 64] [--no-time] [--no-cycles] [--counters] [--no-lse] [--gap 8]
 //                 [--heads-first] [--packed 100:100,0:7] [--seed 1]
 //   run_attention < FILE     the same arguments, one problem a line; loads each variant once
 //
@@ -43,7 +43,7 @@ test::Knobs pairs(const std::string& text) {
 }
 
 struct Request {
-  std::string gpu = "h200-sxm";
+  std::string kernel = "attention_sm90", gpu = "h200-sxm";
   AttentionLayout layout;
   test::Knobs tile;
   TimingOptions timing;
@@ -84,6 +84,7 @@ Request read(const std::vector<std::string>& words) {
       return words[i];
     };
     if (word == "--gpu") r.gpu = value();
+    else if (word == "--kernel") r.kernel = value();
     else if (word == "--shape") read_shape(value(), r.layout.sizes);
     else if (word == "--tile") r.tile = pairs(value());
     else if (word == "--causal") r.layout.mask.kind = Mask::Kind::causal;
@@ -128,7 +129,7 @@ void report_compiler(const CompiledKernel& kernel, bool cached, const LaunchPlan
 
 /// Without a GPU: arrays at addresses that nothing reads.
 Json answer_compiled(const Request& r) {
-  const test::LaidOut laid_out("attention_sm90", r.gpu, test::shape_of(r.layout.sizes), r.layout.type, r.layout.mask);
+  const test::LaidOut laid_out(r.kernel, r.gpu, test::shape_of(r.layout.sizes), r.layout.type, r.layout.mask);
   const PlacedDiagram placed = laid_out.place(r.tile);
   AttentionCall call;
   const AttentionSizes& s = r.layout.sizes;
@@ -141,7 +142,7 @@ Json answer_compiled(const Request& r) {
     call.q_rows = s.q;
     call.x_rows = s.x;
   }
-  const LaunchPlan launch = attention_sm90_plan(placed, call, launch_device(laid_out.machine));
+  const LaunchPlan launch = attention_plan(placed, call, launch_device(laid_out.machine));
   const Compilation compilation = compile(launch, process_environment(), Objections::report);
   Json out;
   report_question(r, laid_out, placed.tile, out);
@@ -190,7 +191,7 @@ void report_counters(Runtime& runtime, const test::AttentionProblem& problem, Js
 
 Json answer(Runtime& runtime, const Request& r) {
   Json out;
-  const test::AttentionProblem problem(runtime, r.gpu, r.layout, r.tile);
+  const test::AttentionProblem problem(runtime, r.gpu, r.layout, r.tile, r.kernel);
   report_question(r, problem.laid_out(), problem.placed().tile, out);
   const LoadedKernel& kernel = problem.launch().kernel();
   report_compiler(kernel.compiled, kernel.cached, problem.launch().plan(), out);
