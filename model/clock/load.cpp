@@ -288,7 +288,7 @@ Schedule schedule(const PlacedDiagram& placed) {
   const Count cluster = std::max(placed.cluster, Count(1));
   const Count usable = std::max(nodes / cluster * cluster, Count(1));
   const PlacedLevel& block = placed.block();
-  const Visits& seen = block.walk.total;
+  const Visits& seen = placed.walk.total;
   Count walked_together = seen.row_groups;  // blocks that the walk's sums run over
   if (placed.streamed->stream) walked_together *= block.groups_of[index(*placed.streamed->stream)];
   Schedule out;

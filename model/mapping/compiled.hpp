@@ -147,10 +147,6 @@ class Placer::Compiled {
   void place_variables(const Tile& tile, PlacedDiagram& into) const;
   void place_copies(const Tile& tile, PlacedDiagram& into) const;
   void place_operations(const Tile& tile, PlacedDiagram& into, const Variant& variant) const;
-  void walk(PlacedLevel& level, const PlacedLevel& block) const;
-  void walk_above(PlacedLevel& level, const PlacedLevel& block) const;
-  void walk_masked(Walk& walk, std::int64_t chunk) const;
-  void walk_masked_parts(Walk& walk, std::int64_t chunk, std::int64_t part) const;
 
   const Streamed* streamed_;
   const Mapping* mapping_;

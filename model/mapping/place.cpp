@@ -180,8 +180,8 @@ void Placer::Compiled::place_levels(const Tile& tile, PlacedDiagram& into) const
   place_below(tile, into);
 }
 
-// How each level walks the streamed axis: by its own chunks, or by those of the block (above) or of the level above
-// (below the block, where all agents walk together).
+// Each level's chunks of the streamed axis: its own, or those of the block (above) or of the level above (below the
+// block, where all agents walk together).
 void Placer::Compiled::place_chunks(const Tile& tile, PlacedDiagram& into) const {
   PlacedLevel& block = into.levels[at(block_)];
   const auto chunk = [&](int position, Count otherwise) {
@@ -191,16 +191,10 @@ void Placer::Compiled::place_chunks(const Tile& tile, PlacedDiagram& into) const
     return mapping_->exact_groups ? std::min(own, into.levels[at(position)].extent[at(stream_)]) : own;
   };
   if (stream_ >= 0) block.chunk = chunk(block_, block.extent[at(stream_)]);
-  walk(block, block);
-  for (int i = 0; i < block_; ++i) {
-    PlacedLevel& level = into.levels[at(i)];
-    level.chunk = i == cluster_ ? block.chunk : chunk(i, block.chunk);
-    walk_above(level, block);
-  }
+  into.walk = walk_of(into, block);
+  for (int i = 0; i < block_; ++i) into.levels[at(i)].chunk = i == cluster_ ? block.chunk : chunk(i, block.chunk);
   for (int i = block_ + 1; i < static_cast<int>(levels_.size()); ++i) {
-    PlacedLevel& level = into.levels[at(i)];
-    level.walk = block.walk;
-    level.chunk = levels_[at(i)].chunk ? levels_[at(i)].chunk->of(tile) : into.levels[at(i - 1)].chunk;
+    into.levels[at(i)].chunk = levels_[at(i)].chunk ? levels_[at(i)].chunk->of(tile) : into.levels[at(i - 1)].chunk;
   }
 }
 
@@ -262,84 +256,6 @@ void Placer::Compiled::place_below(const Tile& tile, PlacedDiagram& into) const 
       level.extent[at(axis)] = extent;
     }
     level.groups = product(level.groups_of);
-  }
-}
-
-// What the groups of a level visit of the streamed axis. Chunks start where the block's part of that axis starts.
-void Placer::Compiled::walk(PlacedLevel& level, const PlacedLevel& block) const {
-  Walk& w = level.walk;
-  w = Walk{};
-  w.total = {1, 1, 1, 1};
-  w.last_chunks = w.last_columns = 1;
-  if (stream_ < 0) return;
-  const Count columns = problem_->sizes[at(stream_)];
-  const Count part = std::min(block.extent[at(stream_)], columns), longest = ceil_div(part, level.chunk);
-  w.all_chunks = part == columns ? longest : columns / part * longest + ceil_div(columns % part, level.chunk);
-  w.total = {1, w.all_chunks, columns, longest};
-  w.last_chunks = w.all_chunks;
-  w.last_columns = columns;
-  if (!across_) return;
-  w.across = level.extent[at(*across_)];
-  if (part == columns) {
-    walk_masked(w, level.chunk.get());
-  } else {
-    walk_masked_parts(w, level.chunk.get(), part.get());
-  }
-}
-
-// The same of a level above the block's, whose walk is known: what follows from the same numbers is the same.
-void Placer::Compiled::walk_above(PlacedLevel& level, const PlacedLevel& block) const {
-  const bool alike =
-      level.chunk == block.chunk && (!across_ || level.extent[at(*across_)] == block.extent[at(*across_)]);
-  if (alike) {
-    level.walk = block.walk;
-  } else {
-    walk(level, block);
-  }
-}
-
-void Placer::Compiled::walk_masked(Walk& w, std::int64_t chunk) const {
-  const std::int64_t along = problem_->sizes[at(stream_)].get(), group = w.across.get();
-  const std::int64_t across = problem_->sizes[at(*across_)].get();
-  const bool by_columns = (*streamed_->skips)[1] == stream_;
-  const std::int64_t first = (across - 1) / group * group;
-  const Span seen = by_columns ? visible(problem_->mask, first, across, across, along)
-                               : visible_rows(problem_->mask, first, across, along, across);
-  w.last_chunks = w.last_columns = 0;
-  if (seen.size() > 0) {
-    const std::int64_t begin = seen.first / chunk, end = (seen.last - 1) / chunk + 1;
-    w.last_chunks = end - begin;
-    w.last_columns = (end > along / chunk ? along : end * chunk) - begin * chunk;
-  }
-  if (first == 0) {
-    w.total = {1, w.last_chunks, w.last_columns, w.last_chunks};
-  } else {
-    w.total = by_columns ? visits(problem_->mask, across, along, group, chunk)
-                         : visits_of_rows(problem_->mask, along, across, group, chunk);
-  }
-}
-
-// The streamed axis is split too: group by group of both axes.
-void Placer::Compiled::walk_masked_parts(Walk& w, std::int64_t chunk, std::int64_t part) const {
-  const std::int64_t along = problem_->sizes[at(stream_)].get(), group = w.across.get();
-  const std::int64_t across = problem_->sizes[at(*across_)].get();
-  const bool by_columns = (*streamed_->skips)[1] == stream_;
-  w.total = {ceil_div(across, group), 0, 0, 0};
-  for (std::int64_t first = 0, last = 0; first < across; first = last) {
-    last = group < across - first ? first + group : across;
-    const Span seen = by_columns ? visible(problem_->mask, first, last, across, along)
-                                 : visible_rows(problem_->mask, first, last, along, across);
-    w.last_chunks = w.last_columns = 0;
-    for (std::int64_t begin = seen.first / part * part; seen.size() > 0 && begin < seen.last; begin += part) {
-      const std::int64_t end = std::min(begin + part, along);
-      const std::int64_t from = begin + std::max<std::int64_t>(seen.first - begin, 0) / chunk * chunk;
-      const std::int64_t visited = ceil_div(std::min(seen.last, end) - from, chunk).get();
-      w.last_chunks += visited;
-      w.last_columns += visited < ceil_div(end - from, chunk).get() ? visited * chunk : end - from;
-      w.total.longest = std::max(w.total.longest, Count(visited));
-    }
-    w.total.chunks += w.last_chunks;
-    w.total.columns += w.last_columns;
   }
 }
 

@@ -36,7 +36,6 @@ struct PlacedLevel {
   std::vector<Count> groups_of;  ///< by AxisId: ceil(size / extent) for grouped axes, else 1
   Count chunk = 1;               ///< of the streamed axis at this level (its full size where nothing streams)
   Count groups = 1;              ///< groups that run at this level, all launches of one call: the product of groups_of
-  Walk walk;                     ///< below the block level: the block's, as all its agents walk together
   bool staged = false;           ///< a knob or the mapping sizes it (the lowest staged level is what --tile addresses)
 };
 
@@ -62,7 +61,7 @@ struct Variable {
 struct Crossing {
   ArrayId array = 0;   ///< -1: an auxiliary
   int auxiliary = -1;  ///< index into Streamed::auxiliaries
-  LevelId into = 0;  ///< the lower level of the pipe
+  LevelId into = 0;    ///< the lower level of the pipe
   bool store = false;
   Phase phase = Phase::loop;  ///< head and tail: once a group; loop: the streamed axis in full
   bool reread = false;  ///< read anew in every iteration although it lacks the streamed axis (Q from shared memory)
@@ -123,10 +122,11 @@ struct PlacedDiagram {
   std::span<const Crossing> crossings;  ///< kept alive by variant
   std::vector<PlacedAgent> agents;
   std::vector<PlacedOperation> operations;
-  Count blocks;                         ///< groups at the block level
-  Count cluster = 1;                    ///< blocks a cluster
-  Count threads;                        ///< a block
-  std::optional<AxisId> across;         ///< the mask's axis that is not the streamed one, where chunks are skipped
+  Walk walk;                     ///< of the blocks; all agents of a block walk together
+  Count blocks;                  ///< groups at the block level
+  Count cluster = 1;             ///< blocks a cluster
+  Count threads;                 ///< a block
+  std::optional<AxisId> across;  ///< the mask's axis that is not the streamed one, where chunks are skipped
   std::shared_ptr<const PlacedCombine> combine;  ///< where results have parts
   std::shared_ptr<const void> variant;  ///< which alternatives of the mapping it was made of (Placer's); owns the spans
   std::uint64_t binding = 0;            ///< which of the Placer's problems
@@ -145,6 +145,9 @@ struct PlacedDiagram {
     return c.met || (c.fills && variables[static_cast<std::size_t>(c.variable)].multicast);
   }
 };
+
+/// How the groups of the block's level, or of one above it, walk the streamed axis.
+[[nodiscard]] Walk walk_of(const PlacedDiagram& placed, const PlacedLevel& level);
 
 /// Everything about (streamed diagram, mapping, machine, problem) that no knob changes, resolved once: names to ids,
 /// guards, which knobs a quantity depends on. Keeps pointers to its arguments: they must outlive it.

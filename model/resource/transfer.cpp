@@ -16,11 +16,22 @@ enum class Ragged {
   whole,    ///< the last, ragged tile in full: TMA boxes
 };
 
+/// The groups of one level, and how they walk the streamed axis.
+struct Groups {
+  const PlacedLevel& level;
+  const Walk& walk;
+};
+
 /// One crossing at one level.
 class Mover {
  public:
-  Mover(const PlacedDiagram& placed, const Crossing& crossing, const PlacedLevel& level)
-      : p_(placed), s_(*placed.streamed), c_(crossing), l_(level), axes_(placed.axes_of(crossing)) {
+  Mover(const PlacedDiagram& placed, const Crossing& crossing, const Groups& groups)
+      : p_(placed),
+        s_(*placed.streamed),
+        c_(crossing),
+        l_(groups.level),
+        w_(groups.walk),
+        axes_(placed.axes_of(crossing)) {
     for (const AxisId axis : axes_) has_ |= std::uint64_t{1} << axis;  // Placer takes 64 axes at most
     streams_ = s_.stream && has(*s_.stream);
     walks_ = c_.phase == Phase::loop && s_.stream && (streams_ || c_.reread);
@@ -45,12 +56,11 @@ class Mover {
     const Count size = p_.problem->sizes[at(last)], tile = std::min(l_.extent[at(last)], size);
     const Count row = size / tile * stored(tile) + (size % tile == Count(0) ? Count(0) : stored(size % tile));
     if (masked_ && last == *p_.across) {
-      const Walk& w = l_.walk;
-      const Count rest = size - (w.total.row_groups - Count(1)) * w.across;
-      const Count rows_of_last = c_.reread && !streams_ ? w.last_chunks * sub_chunks() : w.last_columns;
-      const Count rows_of_all = c_.reread && !streams_ ? w.total.chunks * sub_chunks() : w.total.columns;
+      const Count rest = size - (w_.total.row_groups - Count(1)) * w_.across;
+      const Count rows_of_last = c_.reread && !streams_ ? w_.last_chunks * sub_chunks() : w_.last_columns;
+      const Count rows_of_all = c_.reread && !streams_ ? w_.total.chunks * sub_chunks() : w_.total.columns;
       return Bytes(rows(Ragged::clipped, std::nullopt) *
-                   ((rows_of_all - rows_of_last) * stored(w.across) + rows_of_last * stored(rest)));
+                   ((rows_of_all - rows_of_last) * stored(w_.across) + rows_of_last * stored(rest)));
     }
     return Bytes(rows(Ragged::clipped, last) * walked(Ragged::clipped) * row);
   }
@@ -93,16 +103,14 @@ class Mover {
   [[nodiscard]] Count walked(Ragged ragged) const {
     if (!walks_) return 1;
     if (c_.reread && !streams_) return walked_chunks();
-    if (!masked_) return ragged == Ragged::whole ? l_.walk.all_chunks * p_.block().chunk : size_of(*s_.stream);
-    const Walk& w = l_.walk;
-    if (ragged == Ragged::whole) return over_groups(w.total.chunks, w.last_chunks, ragged) * p_.block().chunk;
-    return over_groups(w.total.columns, w.last_columns, ragged);
+    if (!masked_) return ragged == Ragged::whole ? w_.all_chunks * p_.block().chunk : size_of(*s_.stream);
+    if (ragged == Ragged::whole) return over_groups(w_.total.chunks, w_.last_chunks, ragged) * p_.block().chunk;
+    return over_groups(w_.total.columns, w_.last_columns, ragged);
   }
 
   [[nodiscard]] Count walked_chunks() const {
-    const Walk& w = l_.walk;
-    if (!masked_) return w.all_chunks * sub_chunks();
-    return over_groups(w.total.chunks, w.last_chunks, Ragged::clipped) * sub_chunks();
+    if (!masked_) return w_.all_chunks * sub_chunks();
+    return over_groups(w_.total.chunks, w_.last_chunks, Ragged::clipped) * sub_chunks();
   }
 
   /// A level below the block's may walk a chunk in smaller steps.
@@ -113,19 +121,19 @@ class Mover {
   /// A sum over the groups across: once for each instance that the level has beyond them, or weighted by the members
   /// of each group where the array has the axis across.
   [[nodiscard]] Count over_groups(Count total, Count last, Ragged ragged) const {
-    const Walk& w = l_.walk;
     const AxisId across = *p_.across;
     if (!has(across)) {
-      return total * (l_.groups_of[at(across)] / w.total.row_groups);
+      return total * (l_.groups_of[at(across)] / w_.total.row_groups);
     }
-    if (ragged == Ragged::whole) return total * w.across;
-    return (total - last) * w.across + last * (size_of(across) - (w.total.row_groups - Count(1)) * w.across);
+    if (ragged == Ragged::whole) return total * w_.across;
+    return (total - last) * w_.across + last * (size_of(across) - (w_.total.row_groups - Count(1)) * w_.across);
   }
 
   const PlacedDiagram& p_;
   const Streamed& s_;
   const Crossing& c_;
   const PlacedLevel& l_;
+  const Walk& w_;
   const std::vector<AxisId>& axes_;
   std::uint64_t has_ = 0;
   bool streams_ = false, walks_ = false, masked_ = false;
@@ -133,10 +141,11 @@ class Mover {
 
 /// The groups that a crossing is counted for: at a cluster, only what is multicast crosses once a cluster; parts of a
 /// result cross once a block as long as they have not met.
-const PlacedLevel& groups_for(const PlacedDiagram& placed, const PlacedLevel& level, const Crossing& crossing) {
-  if (crossing.parts && &level < &placed.block()) return placed.block();
-  const bool cluster = placed.machine->levels[at(level.level)].kind == LevelKind::cross_transfer;
-  return cluster && !placed.multicast(crossing) ? placed.block() : level;
+Groups groups_for(const PlacedDiagram& placed, const Groups& level, const Crossing& crossing) {
+  const Groups blocks{placed.block(), placed.walk};
+  if (crossing.parts && &level.level < &blocks.level) return blocks;
+  const bool cluster = placed.machine->levels[at(level.level.level)].kind == LevelKind::cross_transfer;
+  return cluster && !placed.multicast(crossing) ? blocks : level;
 }
 
 /// Loads as the receiver's counter sees them; `moved`: clipped to the array.
@@ -151,7 +160,8 @@ Bytes delivered(const PlacedDiagram& placed, const Crossing& crossing, const Mov
 }
 
 Bytes moved_by(const PlacedDiagram& placed, const PlacedLevel& level, const Crossing& crossing) {
-  const Mover mover(placed, crossing, groups_for(placed, level, crossing));
+  const Walk walk = walk_of(placed, level);
+  const Mover mover(placed, crossing, groups_for(placed, {level, walk}, crossing));
   return bytes_of(mover.elements(Ragged::clipped), crossing.type);
 }
 
@@ -204,9 +214,10 @@ std::vector<LevelTransfer> transfers(const PlacedDiagram& placed) {
     LevelTransfer sum;
     sum.level = level.level;
     sum.groups = level.groups;
+    const Walk walk = walk_of(placed, level);
     for (const Crossing& crossing : placed.crossings) {
       if (crossing.into != level.level) continue;
-      const Mover mover(placed, crossing, groups_for(placed, level, crossing));
+      const Mover mover(placed, crossing, groups_for(placed, {level, walk}, crossing));
       const Bytes moved = bytes_of(mover.elements(Ragged::clipped), crossing.type);
       (crossing.store ? sum.store : sum.load) += moved;
       if (!crossing.store) sum.delivered += delivered(placed, crossing, mover, moved);

@@ -52,7 +52,7 @@ class Worker {
   [[nodiscard]] Count runs(Phase phase) const {
     const PlacedLevel& block = p_.block();
     if (phase != Phase::loop || !s_.stream) return block.groups;
-    Count out = p_.across ? block.walk.total.chunks : block.walk.all_chunks;
+    Count out = p_.across ? p_.walk.total.chunks : p_.walk.all_chunks;
     for (std::size_t i = 0; i < block.groups_of.size(); ++i) {
       const auto axis = static_cast<AxisId>(i);
       if (axis != *s_.stream && axis != p_.across) out *= block.groups_of[i];

@@ -149,7 +149,7 @@ TEST_CASE("the kernel visits the chunks that the model counts, each tile once") 
       CAPTURE(q);
       CAPTURE(x);
       CAPTURE(text_of(mask));
-      const Count predicted = placed.block().walk.total.chunks * Count(2 * 3 * 2);
+      const Count predicted = placed.walk.total.chunks * Count(2 * 3 * 2);
       const auto visited = [&]<TileOrder Order>() {
         if (mask.kind == Mask::Kind::none) return chunks_visited<Order, MaskKind::none>(shape);
         if (mask.kind == Mask::Kind::causal) return chunks_visited<Order, MaskKind::causal>(shape);

@@ -223,7 +223,7 @@ operations:
   const PlacedDiagram p = m.place({});
   CHECK(p.block().groups == Count(2 * 2 * 3));
   CHECK(p.block().chunk == Count(16));
-  CHECK(p.block().walk.all_chunks == Count(7 + 7 + 4));
+  CHECK(p.walk.all_chunks == Count(7 + 7 + 4));
   for (const LevelTransfer& t : transfers(p)) {
     if (t.level != p.block().level) continue;
     CHECK(t.load == Bytes((128 * 250 * 2 + 250 * 64 * 2) * 2));

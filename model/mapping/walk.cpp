@@ -1,0 +1,94 @@
+// What the groups of a level visit of the streamed axis. Chunks start where the block's part of that axis starts.
+#include <algorithm>
+
+#include "model/mapping/placed.hpp"
+
+namespace napkin {
+namespace {
+
+std::size_t at(int id) { return static_cast<std::size_t>(id); }
+
+/// The mask's plane of one question: the streamed axis and the one across.
+struct Plane {
+  const Mask& mask;
+  std::int64_t along, across;
+  bool by_columns;  // the columns stream
+
+  Plane(const PlacedDiagram& placed, AxisId stream)
+      : mask(placed.problem->mask),
+        along(placed.problem->sizes[at(stream)].get()),
+        across(placed.problem->sizes[at(*placed.across)].get()),
+        by_columns((*placed.streamed->skips)[1] == stream) {}
+  [[nodiscard]] Span seen(std::int64_t first, std::int64_t last) const {
+    return by_columns ? visible(mask, first, last, across, along) : visible_rows(mask, first, last, along, across);
+  }
+};
+
+void walk_masked(const Plane& plane, Walk& w, std::int64_t chunk) {
+  const std::int64_t group = w.across.get(), first = (plane.across - 1) / group * group;
+  const Span seen = plane.seen(first, plane.across);
+  w.last_chunks = w.last_columns = 0;
+  if (seen.size() > 0) {
+    const std::int64_t begin = seen.first / chunk, end = (seen.last - 1) / chunk + 1;
+    w.last_chunks = end - begin;
+    w.last_columns = (end > plane.along / chunk ? plane.along : end * chunk) - begin * chunk;
+  }
+  if (first == 0) {
+    w.total = {1, w.last_chunks, w.last_columns, w.last_chunks};
+  } else {
+    w.total = plane.by_columns ? visits(plane.mask, plane.across, plane.along, group, chunk)
+                               : visits_of_rows(plane.mask, plane.along, plane.across, group, chunk);
+  }
+}
+
+/// The streamed axis is split too: group by group of both axes.
+void walk_masked_parts(const Plane& plane, Walk& w, std::int64_t chunk, std::int64_t part) {
+  const std::int64_t group = w.across.get();
+  w.total = {ceil_div(plane.across, group), 0, 0, 0};
+  for (std::int64_t first = 0, last = 0; first < plane.across; first = last) {
+    last = group < plane.across - first ? first + group : plane.across;
+    const Span seen = plane.seen(first, last);
+    w.last_chunks = w.last_columns = 0;
+    for (std::int64_t begin = seen.first / part * part; seen.size() > 0 && begin < seen.last; begin += part) {
+      const std::int64_t end = std::min(begin + part, plane.along);
+      const std::int64_t from = begin + std::max<std::int64_t>(seen.first - begin, 0) / chunk * chunk;
+      const std::int64_t visited = ceil_div(std::min(seen.last, end) - from, chunk).get();
+      w.last_chunks += visited;
+      w.last_columns += visited < ceil_div(end - from, chunk).get() ? visited * chunk : end - from;
+      w.total.longest = std::max(w.total.longest, Count(visited));
+    }
+    w.total.chunks += w.last_chunks;
+    w.total.columns += w.last_columns;
+  }
+}
+
+}  // namespace
+
+Walk walk_of(const PlacedDiagram& placed, const PlacedLevel& level) {
+  const PlacedLevel& block = placed.block();
+  const bool alike = level.chunk == block.chunk &&
+                     (!placed.across || level.extent[at(*placed.across)] == block.extent[at(*placed.across)]);
+  if (&level > &block || (&level < &block && alike)) return placed.walk;
+  Walk w;
+  w.total = {1, 1, 1, 1};
+  w.last_chunks = w.last_columns = 1;
+  if (!placed.streamed->stream) return w;
+  const AxisId stream = *placed.streamed->stream;
+  const Count columns = placed.problem->sizes[at(stream)];
+  const Count part = std::min(block.extent[at(stream)], columns), longest = ceil_div(part, level.chunk);
+  w.all_chunks = part == columns ? longest : columns / part * longest + ceil_div(columns % part, level.chunk);
+  w.total = {1, w.all_chunks, columns, longest};
+  w.last_chunks = w.all_chunks;
+  w.last_columns = columns;
+  if (!placed.across) return w;
+  w.across = level.extent[at(*placed.across)];
+  const Plane plane(placed, stream);
+  if (part == columns) {
+    walk_masked(plane, w, level.chunk.get());
+  } else {
+    walk_masked_parts(plane, w, level.chunk.get(), part.get());
+  }
+  return w;
+}
+
+}  // namespace napkin
