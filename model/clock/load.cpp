@@ -193,6 +193,7 @@ void Workload::add_operation(const PlacedDiagram& placed, std::size_t operation)
                         real(machine.limits.warp_size),
                         false});
   }
+  results_.reserve(results_.size() + op.work.size() + 1);
   for (std::size_t i = 0; i < op.work.size(); ++i) {
     const PlacedWork& work = op.work[i];
     if (work.unit < 0) continue;

@@ -37,6 +37,7 @@ struct Extents {
   Count constant = 1;
   std::vector<AxisId> axes;
   std::vector<AxisId> folded = {};  ///< those in `constant`
+  bool streams = false;             ///< the streamed axis is among `axes`
 };
 
 struct CompiledLevel {
@@ -58,6 +59,7 @@ struct CompiledAgent {
 struct CompiledVariable {
   std::vector<ArrayId> arrays;
   std::vector<Extents> held;  ///< the size of each array or auxiliary that it holds
+  bool streams = false;       ///< one of them follows the chunk
   int auxiliaries = 0;
   int position = 0;  ///< index into the levels
   DType type = DType::f32;
@@ -144,9 +146,9 @@ class Placer::Compiled {
   void place_cluster(const Tile& tile, PlacedDiagram& into) const;
   void place_agents(const Tile& tile, PlacedDiagram& into) const;
   void place_below(const Tile& tile, PlacedDiagram& into) const;
-  void place_variables(const Tile& tile, PlacedDiagram& into) const;
+  void place_variables(const Tile& tile, PlacedDiagram& into, bool chunks_alone) const;
   void place_copies(const Tile& tile, PlacedDiagram& into) const;
-  void place_operations(const Tile& tile, PlacedDiagram& into, const Variant& variant) const;
+  void place_operations(const Tile& tile, PlacedDiagram& into, const Variant& variant, bool chunks_alone) const;
 
   const Streamed* streamed_;
   const Mapping* mapping_;

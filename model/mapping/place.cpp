@@ -110,8 +110,9 @@ void Placer::Compiled::place(const Tile& tile, PlacedDiagram& into) const {
       if (stream_ >= 0) agent.extent[at(stream_)] = into.block().chunk;
     }
   }
-  if (turned(depends_.levels | depends_.chunks)) place_operations(tile, into, *variant);
-  if (turned(depends_.levels | depends_.chunks | depends_.parts)) place_variables(tile, into);
+  const bool chunks_alone = !turned(depends_.levels | depends_.parts);
+  if (turned(depends_.levels | depends_.chunks)) place_operations(tile, into, *variant, chunks_alone);
+  if (turned(depends_.levels | depends_.chunks | depends_.parts)) place_variables(tile, into, chunks_alone);
   if (turned(depends_.copies)) place_copies(tile, into);
   into.tile.values.assign(tile.values.begin(), tile.values.end());
 }
@@ -259,12 +260,13 @@ void Placer::Compiled::place_below(const Tile& tile, PlacedDiagram& into) const 
   }
 }
 
-// Variables and operations.
+// Variables and operations. Where the chunk alone has changed, what lacks the streamed axis stays.
 
-void Placer::Compiled::place_variables(const Tile& tile, PlacedDiagram& into) const {
+void Placer::Compiled::place_variables(const Tile& tile, PlacedDiagram& into, bool chunks_alone) const {
   const PlacedLevel& block = into.block();
   for (Variable& v : into.variables) {
     const CompiledVariable& c = variables_[at(v.mapping)];
+    if (chunks_alone && !c.streams) continue;
     const bool agents = v.scope == Scope::agent && c.agent >= 0;
     const Count chunk = into.levels[at(std::max(c.position, block_))].chunk;
     const std::vector<Count>& extent = agents ? into.agents[at(c.agent)].extent : block.extent;
@@ -291,7 +293,8 @@ void Placer::Compiled::place_copies(const Tile& tile, PlacedDiagram& into) const
   }
 }
 
-void Placer::Compiled::place_operations(const Tile& tile, PlacedDiagram& into, const Variant& variant) const {
+void Placer::Compiled::place_operations(const Tile& tile, PlacedDiagram& into, const Variant& variant,
+                                        bool chunks_alone) const {
   const PlacedLevel& block = into.block();
   const auto extent = [&](AxisId axis) { return axis == stream_ ? block.chunk : block.extent[at(axis)]; };
   const auto size = [&](const Extents& extents) {
@@ -303,11 +306,12 @@ void Placer::Compiled::place_operations(const Tile& tile, PlacedDiagram& into, c
   for (std::size_t i = 0; i < into.operations.size(); ++i) {
     PlacedOperation& op = into.operations[i];
     const CompiledOperation& c = operations_[i];
-    op.m = size(c.m);
-    op.n = size(c.n);
-    op.k = size(c.k);
+    if (!chunks_alone || c.m.streams) op.m = size(c.m);
+    if (!chunks_alone || c.n.streams) op.n = size(c.n);
+    if (!chunks_alone || c.k.streams) op.k = size(c.k);
     for (PlacedWork& placed : op.work) {
       const CompiledWork& work = **next++;
+      if (chunks_alone && !work.per.streams && work.per_chunk.empty()) continue;
       placed.amount = work.mapping->count * real(size(work.per));
       for (const auto& [axis, each] : work.per_chunk) placed.amount *= real(ceil_div(extent(axis), each.of(tile)));
     }

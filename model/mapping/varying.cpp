@@ -34,6 +34,7 @@ void Placer::Compiled::fold_constants() {
       extents.folded.push_back(axis);
       return true;
     });
+    extents.streams = std::find(extents.axes.begin(), extents.axes.end(), stream_) != extents.axes.end();
   };
   const std::vector<AxisId> none;
   for (std::size_t i = 0; i < variables_.size(); ++i) {
@@ -45,6 +46,7 @@ void Placer::Compiled::fold_constants() {
         return std::find(splits.begin(), splits.end(), axis) != splits.end() ||
                std::any_of(v.sizes.begin(), v.sizes.end(), [&](const auto& size) { return size.first == axis; });
       });
+      v.streams |= held.streams;
     }
   }
   const auto never = [](AxisId) { return false; };

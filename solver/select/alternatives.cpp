@@ -220,8 +220,7 @@ void Alternatives::classify(const std::vector<const PlacedDiagram*>& samples, co
           never_more_work(*samples[c], first))
         found = k;
     }
-    if (found == classes_.size()) classes_.push_back({c, std::vector<bool>(samples.size()), true});
-    classes_[found].members[c] = true;
+    if (found == classes_.size()) classes_.push_back({c, true});
     class_[c] = found;
   }
   for (Class& one : classes_) {
@@ -240,6 +239,18 @@ std::size_t Alternatives::combination_of(const Point& point) const {
 }
 
 std::size_t Alternatives::class_of(const Point& point) const { return class_[combination_of(point)]; }
+
+bool Alternatives::may_be_in(std::size_t which, const Point& point, KnobId last) const {
+  std::size_t first = 0, count = 1;  // of the combinations that agree: they lie side by side
+  for (const KnobId knob : knobs_) {
+    const std::size_t values = space_.domains[at(knob)].size();
+    first = first * values + (knob <= last ? point.index[at(knob)] : 0);
+    if (knob > last) count *= values;
+  }
+  const auto begin = class_.begin() + static_cast<std::ptrdiff_t>(first);
+  const auto end = begin + static_cast<std::ptrdiff_t>(count);
+  return std::find(begin, end, which) != end;
+}
 
 void Alternatives::set(Point& point, std::size_t combination) const {
   for (std::size_t i = 0; i < knobs_.size(); ++i) legality_.set(point, knobs_[i], combinations_[combination][i]);

@@ -20,15 +20,16 @@ class Alternatives {
   Alternatives(const Objective& objective, const Space& space, Legality& legality, Scratch& scratch, KnobSet switches);
 
   struct Class {
-    std::size_t first = 0;      ///< its combination of least rank: stands for all of them
-    std::vector<bool> members;  ///< by combination
-    bool least = true;          ///< no other class is known to be never slower than it
+    std::size_t first = 0;  ///< its combination of least rank: stands for all of them
+    bool least = true;      ///< no other class is known to be never slower than it
   };
   [[nodiscard]] const std::vector<Class>& classes() const { return classes_; }
   [[nodiscard]] const std::vector<KnobId>& knobs() const { return knobs_; }
   [[nodiscard]] std::size_t size() const { return combinations_.size(); }
   [[nodiscard]] std::size_t class_of(const Point& point) const;
   [[nodiscard]] std::size_t combination_of(const Point& point) const;
+  /// Whether a class has a combination that agrees with the point in knobs() up to and including that one.
+  [[nodiscard]] bool may_be_in(std::size_t which, const Point& point, KnobId last) const;
   void set(Point& point, std::size_t combination) const;
 
  private:

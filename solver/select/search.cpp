@@ -151,9 +151,6 @@ void Search::find_steps() {
   for (std::size_t i = 0; i < sizes_.size(); ++i) {
     if (((agents | registers) & knob_bit(sizes_[i].knob)) != 0) agents_known_ = i + 1;
   }
-  for (std::size_t i = 0; i < rest_.size(); ++i) {
-    if ((roles_.switches & knob_bit(rest_[i].knob)) != 0) class_depth_ = i;
-  }
 }
 
 void Search::bound_prefixes(std::size_t depth, std::int64_t rank, Count by_agents) {
@@ -205,6 +202,11 @@ bool Search::may_be_legal(const Step& step) {
                      [&](std::size_t rule) { return legality_->plan_rule_holds(rule, point_); });
 }
 
+/// Whether tiles that agree with the point up to that knob may be of the class that is being visited.
+bool Search::in_class(KnobId knob) const {
+  return (roles_.switches & knob_bit(knob)) == 0 || alternatives_->may_be_in(class_, point_, knob);
+}
+
 void Search::visit(std::size_t depth, std::int64_t rank) {
   if (!wanted({class_time_, rank})) return;
   if (depth == rest_.size()) {
@@ -214,8 +216,7 @@ void Search::visit(std::size_t depth, std::int64_t rank) {
   const Step& step = rest_[depth];
   for (std::size_t i = 0; i < space_.domains[at(step.knob)].size(); ++i) {
     legality_->set(point_, step.knob, i);
-    if (depth == class_depth_ && alternatives_->class_of(point_) != class_) continue;
-    if (may_be_legal(step)) visit(depth + 1, rank + static_cast<std::int64_t>(i) * space_.strides[at(step.knob)]);
+    if (in_class(step.knob) && may_be_legal(step)) visit(depth + 1, rank + static_cast<std::int64_t>(i) * space_.strides[at(step.knob)]);
   }
   legality_->set(point_, step.knob, 0);
 }
@@ -227,8 +228,7 @@ std::int64_t Search::ties_below(std::size_t depth, double time) {
   std::int64_t sum = 0;
   for (std::size_t i = 0; i < space_.domains[at(step.knob)].size(); ++i) {
     legality_->set(point_, step.knob, i);
-    if (depth == class_depth_ && alternatives_->class_of(point_) != class_) continue;
-    if (may_be_legal(step)) sum += ties_below(depth + 1, time);
+    if (in_class(step.knob) && may_be_legal(step)) sum += ties_below(depth + 1, time);
   }
   legality_->set(point_, step.knob, 0);
   return sum;

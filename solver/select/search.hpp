@@ -59,6 +59,7 @@ class Search {
   template <class Take>
   void each_class(const Prefix& prefix, const Take& visit_class);
   void visit(std::size_t depth, std::int64_t rank);
+  [[nodiscard]] bool in_class(KnobId knob) const;
   [[nodiscard]] bool may_be_legal(const Step& step);
   struct Timed {
     std::shared_ptr<const void> variant;
@@ -99,7 +100,6 @@ class Search {
 
   // Of the prefix being expanded:
   Point point_;
-  std::size_t class_depth_ = 0;  // the step of rest_ that sets the last of the alternatives' knobs
   std::size_t class_ = 0;
   bool one_time_ = false;  // the class has one time, whatever fits beside it
   double class_time_ = 0;  // that time, or a bound of its times
