@@ -43,8 +43,7 @@ bool crossings_no_more(const PlacedDiagram& a, const PlacedDiagram& b) {
        i = next_into_block(a, i + 1), j = next_into_block(b, j + 1)) {
     const Crossing &x = a.crossings[i], &y = b.crossings[j];
     if (x.array != y.array || x.auxiliary != y.auxiliary || x.parts != y.parts) return false;
-    if (x.store != y.store || x.phase != y.phase || x.reread != y.reread || x.type != y.type)
-      return false;
+    if (x.store != y.store || x.phase != y.phase || x.reread != y.reread || x.type != y.type) return false;
     if (x.engine != y.engine || x.skips != y.skips || (b.multicast(y) && (!a.multicast(x) || a.cluster < b.cluster)))
       return false;
   }
@@ -63,8 +62,7 @@ bool buffers_no_more(const PlacedDiagram& a, const PlacedDiagram& b) {
 
 /// Whether the blocks of a cluster make a result together: its size decides what leaves it and how fast parts move.
 bool meets_in_cluster(const PlacedDiagram& placed) {
-  return std::any_of(placed.crossings.begin(), placed.crossings.end(),
-                     [](const Crossing& c) { return c.met; });
+  return std::any_of(placed.crossings.begin(), placed.crossings.end(), [](const Crossing& c) { return c.met; });
 }
 
 Count usable_nodes(const PlacedDiagram& placed) {

@@ -216,7 +216,8 @@ void Search::visit(std::size_t depth, std::int64_t rank) {
   const Step& step = rest_[depth];
   for (std::size_t i = 0; i < space_.domains[at(step.knob)].size(); ++i) {
     legality_->set(point_, step.knob, i);
-    if (in_class(step.knob) && may_be_legal(step)) visit(depth + 1, rank + static_cast<std::int64_t>(i) * space_.strides[at(step.knob)]);
+    if (in_class(step.knob) && may_be_legal(step))
+      visit(depth + 1, rank + static_cast<std::int64_t>(i) * space_.strides[at(step.knob)]);
   }
   legality_->set(point_, step.knob, 0);
 }
