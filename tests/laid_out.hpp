@@ -1,6 +1,7 @@
 #pragma once
 // A question laid out for tests: diagram, mapping, machine and shape by name, tiles as text.
 
+#include <map>
 #include <memory>
 #include <string>
 #include <utility>
@@ -17,11 +18,29 @@ namespace napkin::test {
 using Shape = std::vector<std::pair<std::string, std::int64_t>>;
 using Knobs = std::vector<std::pair<std::string, std::string>>;
 
+/// Built-in documents do not change while a test runs: each is read once.
+template <class Load>
+const auto& read_once(const Load& load, const std::string& name) {
+  static std::map<std::string, decltype(load(name))> known;
+  const auto found = known.find(name);
+  return found != known.end() ? found->second : known.emplace(name, load(name)).first->second;
+}
+
+inline const Machine& built_in_machine(const std::string& name) {
+  return read_once([](const std::string& n) { return load_machine(n, "gpu"); }, name);
+}
+inline const Mapping& built_in_mapping(const std::string& name) {
+  return read_once([](const std::string& n) { return load_mapping(n, "kernel"); }, name);
+}
+inline const Diagram& built_in_diagram(const std::string& name) {
+  return read_once([](const std::string& n) { return load_diagram(n); }, name);
+}
+
 class LaidOut {
  public:
   LaidOut(const std::string& kernel, const std::string& gpu, const Shape& shape, DType dtype, Mask mask = {})
-      : machine(load_machine(gpu, "gpu")), mapping(load_mapping(kernel, "kernel")) {
-    const Diagram diagram = load_diagram(mapping.algorithm);
+      : machine(built_in_machine(gpu)), mapping(built_in_mapping(kernel)) {
+    const Diagram& diagram = built_in_diagram(mapping.algorithm);
     streamed = derive(diagram, mapped_roles(mapping, diagram));
     problem.sizes = resolve_sizes(streamed.diagram, shape, "shape");
     problem.mask = mask;

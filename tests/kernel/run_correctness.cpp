@@ -6,21 +6,18 @@
 //   run_correctness --compile [--jobs 2]     compiles every variant into the cache, without a GPU
 //
 // --every N: only every N-th case; --longest N: only those of at most N rows and keys. Exit 1 where one is wrong.
-#include <atomic>
+#include <cmath>
 #include <cstdio>
 #include <ctime>
 #include <exception>
 #include <fstream>
-#include <iostream>
 #include <future>
-#include <mutex>
+#include <iostream>
 #include <nlohmann/json.hpp>
-#include <set>
-#include <thread>
 
 #include "apps/library/revision.hpp"
 #include "kernels/launch/driver_version.hpp"
-#include "tests/kernel/correctness_cases.hpp"
+#include "tests/kernel/correctness_run.hpp"
 
 namespace {
 
@@ -68,52 +65,6 @@ std::string date_now() {
   return text;
 }
 
-Json describe_case(const CorrectnessCase& one) {
-  Json out;
-  out["kernel"] = one.kernel;
-  out["dtype"] = std::string(name_of(one.type));
-  out["mask"] = text_of(one.mask);
-  for (const auto& [axis, size] : one.shape) out["shape"][axis] = size;
-  for (const auto& [knob, value] : one.tile) out["tile"][knob] = value;
-  if (one.kernel.starts_with("matmul")) {
-    out["gap"] = one.matmul.gap;
-    return out;
-  }
-  out["heads_first"] = one.attention.heads_first;
-  out["gap"] = one.attention.gap;
-  out["log_sum_exp"] = one.attention.log_sum_exp;
-  if (!one.attention.q_lengths.empty()) out["packed"] = {{"q", one.attention.q_lengths}, {"x", one.attention.x_lengths}};
-  return out;
-}
-
-/// Runs now; the comparison on the CPU is what the future waits for.
-std::future<Comparison> start(Runtime& runtime, const CorrectnessCase& one, std::int64_t rows) {
-  if (!one.kernel.starts_with("matmul")) {
-    const test::AttentionProblem problem(runtime, "h200-sxm", one.attention, one.tile, one.kernel);
-    problem.data().poison();
-    problem.launch()();
-    auto outcome = std::make_shared<HostAttention>(problem.data().download());
-    return std::async(std::launch::async, [outcome, rows, seed = one.attention.seed] { return compare(*outcome, rows, seed); });
-  }
-  const MatmulData data(runtime, one.matmul);
-  const auto laid_out = test::correctness::lay_out(one);
-  data.poison();
-  runtime.prepare(matmul_sm90_plan(laid_out->place(one.tile), data.call(), runtime.device().launch_device()))();
-  auto inputs = std::make_shared<HostMatmul>(data.inputs());
-  auto output = std::make_shared<HostMatrix>(data.output());
-  return std::async(std::launch::async, [inputs, output, rows] {
-    const std::vector<std::int64_t> sampled = spread_rows(inputs->sizes.a, rows, 1);
-    const auto reference = reference_rows(*inputs, sampled);
-    Comparison out;
-    for (std::size_t i = 0; i < sampled.size(); ++i) {
-      const auto at = output->values.begin() + static_cast<std::ptrdiff_t>(output->at(sampled[i], 0));
-      compare_row({at, at + inputs->sizes.c}, reference[i], inputs->type, out);
-    }
-    count_poison(*output, inputs->sizes.c, out);
-    return out;
-  });
-}
-
 void report(const Comparison& c, Json& out) {
   const auto finite = [](double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); };
   out["max_error"] = finite(c.max_error);
@@ -125,30 +76,6 @@ void report(const Comparison& c, Json& out) {
   out["good"] = c.good();
 }
 
-void compile_ahead(const std::vector<CorrectnessCase>& cases, int jobs) {
-  std::map<std::string, LaunchPlan> variants;
-  for (const CorrectnessCase& one : cases) {
-    LaunchPlan plan = test::correctness::variant_of(one);
-    variants.emplace(plan.expression, std::move(plan));
-  }
-  std::vector<const LaunchPlan*> todo;
-  for (const auto& [expression, plan] : variants) todo.push_back(&plan);
-  std::fprintf(stderr, "%zu cases, %zu variants\n", cases.size(), todo.size());
-  std::atomic<std::size_t> next{0};
-  std::mutex mutex;
-  const auto work = [&] {
-    for (std::size_t i = next++; i < todo.size(); i = next++) {
-      const CompileReport report = compile(*todo[i], process_environment(), Objections::report).kernel.report;
-      const std::lock_guard lock(mutex);
-      if (!report.clean()) std::fprintf(stderr, "objected to: %s\n", todo[i]->expression.c_str());
-    }
-  };
-  std::vector<std::thread> helpers;
-  for (int i = 1; i < jobs; ++i) helpers.emplace_back(work);
-  work();
-  for (std::thread& helper : helpers) helper.join();
-}
-
 int run(const Request& r) {
   std::vector<CorrectnessCase> cases;
   std::vector<CorrectnessCase> all = test::correctness_cases(r.kernel);
@@ -156,7 +83,7 @@ int run(const Request& r) {
     return std::any_of(one.shape.begin(), one.shape.end(), [&](const auto& size) { return size.second > r.longest; });
   });
   for (std::size_t i = r.first; i < all.size(); i += r.every) cases.push_back(all[i]);
-  compile_ahead(cases, r.jobs);
+  test::compile_ahead(cases, r.jobs);
   if (r.compile) return 0;
 
   Runtime runtime(Device(), process_environment(), Objections::report);
@@ -168,7 +95,7 @@ int run(const Request& r) {
   const auto batch = static_cast<std::size_t>(std::max(r.jobs, 1));
   for (std::size_t first = 0; first < cases.size(); first += batch) {
     std::vector<std::pair<Json, std::future<Comparison>>> running;
-    for (std::size_t i = first; i < std::min(first + batch, cases.size()); ++i) running.emplace_back(describe_case(cases[i]), start(runtime, cases[i], r.rows));
+    for (std::size_t i = first; i < std::min(first + batch, cases.size()); ++i) running.emplace_back(test::describe_case(cases[i]), test::start(runtime, cases[i], r.rows));
     for (auto& [row, comparison] : running) {
       report(comparison.get(), row);
       row["device"] = runtime.device().properties().name;

@@ -1,0 +1,90 @@
+#pragma once
+// Runs the cases of correctness_cases.hpp on the GPU at hand: for the GPU tests and for run_correctness.
+
+#include <algorithm>
+#include <atomic>
+#include <cstdio>
+#include <future>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "tests/kernel/correctness_cases.hpp"
+
+namespace napkin::test {
+
+/// What identifies a case, as the recording (tests/measured/correctness) names it.
+inline nlohmann::ordered_json describe_case(const CorrectnessCase& one) {
+  nlohmann::ordered_json out;
+  out["kernel"] = one.kernel;
+  out["dtype"] = std::string(name_of(one.type));
+  out["mask"] = text_of(one.mask);
+  for (const auto& [axis, size] : one.shape) out["shape"][axis] = size;
+  for (const auto& [knob, value] : one.tile) out["tile"][knob] = value;
+  if (one.kernel.starts_with("matmul")) {
+    out["gap"] = one.matmul.gap;
+    return out;
+  }
+  out["heads_first"] = one.attention.heads_first;
+  out["gap"] = one.attention.gap;
+  out["log_sum_exp"] = one.attention.log_sum_exp;
+  if (!one.attention.q_lengths.empty()) out["packed"] = {{"q", one.attention.q_lengths}, {"x", one.attention.x_lengths}};
+  return out;
+}
+
+/// Runs now, on poisoned outputs; the comparison on the CPU is what the future waits for.
+inline std::future<Comparison> start(Runtime& runtime, const CorrectnessCase& one, std::int64_t rows) {
+  if (!one.kernel.starts_with("matmul")) {
+    const AttentionProblem problem(runtime, "h200-sxm", one.attention, one.tile, one.kernel);
+    problem.data().poison();
+    problem.launch()();
+    auto outcome = std::make_shared<HostAttention>(problem.data().download());
+    return std::async(std::launch::async, [outcome, rows, seed = one.attention.seed] { return compare(*outcome, rows, seed); });
+  }
+  const MatmulData data(runtime, one.matmul);
+  const auto laid_out = correctness::lay_out(one);
+  data.poison();
+  runtime.prepare(matmul_sm90_plan(laid_out->place(one.tile), data.call(), runtime.device().launch_device()))();
+  auto inputs = std::make_shared<HostMatmul>(data.inputs());
+  auto output = std::make_shared<HostMatrix>(data.output());
+  return std::async(std::launch::async, [inputs, output, rows] {
+    const std::vector<std::int64_t> sampled = spread_rows(inputs->sizes.a, rows, 1);
+    const auto reference = reference_rows(*inputs, sampled);
+    Comparison out;
+    for (std::size_t i = 0; i < sampled.size(); ++i) {
+      const auto at = output->values.begin() + static_cast<std::ptrdiff_t>(output->at(sampled[i], 0));
+      compare_row({at, at + inputs->sizes.c}, reference[i], inputs->type, out);
+    }
+    count_poison(*output, inputs->sizes.c, out);
+    return out;
+  });
+}
+
+/// Compiles the cases' variants into the cache; says which ones the compiler objects to.
+inline void compile_ahead(const std::vector<CorrectnessCase>& cases, int jobs) {
+  std::map<std::string, LaunchPlan> variants;
+  for (const CorrectnessCase& one : cases) {
+    LaunchPlan plan = correctness::variant_of(one);
+    variants.emplace(plan.expression, std::move(plan));
+  }
+  std::vector<const LaunchPlan*> todo;
+  for (const auto& [expression, plan] : variants) todo.push_back(&plan);
+  std::fprintf(stderr, "%zu cases, %zu variants\n", cases.size(), todo.size());
+  std::atomic<std::size_t> next{0};
+  std::mutex mutex;
+  const auto work = [&] {
+    for (std::size_t i = next++; i < todo.size(); i = next++) {
+      const CompileReport report = compile(*todo[i], process_environment(), Objections::report).kernel.report;
+      const std::lock_guard lock(mutex);
+      if (!report.clean()) std::fprintf(stderr, "objected to: %s\n", todo[i]->expression.c_str());
+    }
+  };
+  std::vector<std::thread> helpers;
+  for (int i = 1; i < jobs; ++i) helpers.emplace_back(work);
+  work();
+  for (std::thread& helper : helpers) helper.join();
+}
+
+}  // namespace napkin::test

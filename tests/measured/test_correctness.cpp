@@ -1,0 +1,116 @@
+// The recorded run of every bundled kernel against float64 (correctness/*.jsonl), held to the rule by its numbers, and
+// the values that kernels trip over, each of which it must contain.
+
+#include <algorithm>
+#include <functional>
+#include <set>
+#include <sstream>
+
+#include "tests/golden/cli.hpp"
+
+namespace {
+
+using cli::Json;
+
+const std::vector<std::string> kernels{"attention_sm90", "attention_sm80", "matmul_sm90"};
+
+std::vector<Json> recorded(const std::string& kernel) {
+  std::vector<Json> rows;
+  for (const auto& entry : std::filesystem::directory_iterator(NAPKIN_SOURCE_DIR "/tests/measured/correctness")) {
+    if (entry.path().extension() != ".jsonl") continue;
+    std::istringstream lines(cli::contents(entry.path().string()));
+    for (std::string line; std::getline(lines, line);) {
+      Json row = Json::parse(line);
+      if (row["kernel"] == kernel) rows.push_back(std::move(row));
+    }
+  }
+  return rows;
+}
+
+/// Twice the error of the same type's unfused arithmetic; every output element written and none beside them. A value
+/// that was not finite is recorded as null.
+bool right(const Json& row) {
+  for (const char* error : {"max_error", "reference_error", "lse_error"}) {
+    if (!row[error].is_number()) return false;
+  }
+  return row["rows"].get<int>() > 0 && row["max_error"].get<double>() <= 2 * row["reference_error"].get<double>() + 1e-5 &&
+         row["lse_error"].get<double>() <= 1e-3 && row["unwritten"] == 0 && row["strayed"] == 0;
+}
+
+bool is_attention(const std::string& kernel) { return kernel.starts_with("attention"); }
+
+using Is = std::function<bool(const Json&)>;
+
+Is size_is(const char* axis, int size) {
+  return [=](const Json& row) { return row["shape"][axis] == size; };
+}
+
+Is mask_begins(const char* text) {
+  return [=](const Json& row) { return row["mask"].get<std::string>().starts_with(text); };
+}
+
+Is has_empty_sequence(const char* axis) {
+  return [=](const Json& row) {
+    if (!row.contains("packed")) return false;
+    const Json& lengths = row["packed"][axis];
+    return std::find(lengths.begin(), lengths.end(), 0) != lengths.end();
+  };
+}
+
+}  // namespace
+
+TEST_CASE("at least 200 different cases of each kernel are recorded, all right") {
+  for (const std::string& kernel : kernels) {
+    CAPTURE(kernel);
+    std::set<std::string> different;
+    for (Json row : recorded(kernel)) {
+      CHECK_MESSAGE(right(row), row.dump());
+      CHECK_MESSAGE(row["good"] == true, row.dump());
+      std::string key;
+      for (const char* part : {"dtype", "mask", "shape", "tile", "gap", "heads_first", "log_sum_exp", "packed"}) {
+        if (row.contains(part)) key += row[part].dump() + " ";
+      }
+      different.insert(key);
+    }
+    CHECK(different.size() >= 200);
+  }
+}
+
+TEST_CASE("a wrong row is seen") {
+  const Json good = recorded("attention_sm90").front();
+  REQUIRE(right(good));
+  const double bound = 2 * good["reference_error"].get<double>() + 1e-5;
+  const std::vector<std::pair<const char*, Json>> faults{{"max_error", bound + 1e-6}, {"max_error", nullptr}, {"lse_error", 2e-3},
+                                                         {"unwritten", 1},            {"strayed", 1},         {"rows", 0}};
+  for (const auto& fault : faults) {
+    Json row = good;
+    row[fault.first] = fault.second;
+    CHECK_MESSAGE(!right(row), row.dump());
+  }
+}
+
+TEST_CASE("the awkward values are among them") {
+  for (const std::string& kernel : kernels) {
+    CAPTURE(kernel);
+    const std::vector<Json> rows = recorded(kernel);
+    const auto among = [&](const char* what, const Is& is) { CHECK_MESSAGE(std::any_of(rows.begin(), rows.end(), is), what); };
+    for (const int size : {1, 7, 65, 1000, 4097}) {
+      CAPTURE(size);
+      among("rows", size_is(is_attention(kernel) ? "q" : "a", size));
+      among("keys or columns", size_is(is_attention(kernel) ? "x" : "c", size));
+    }
+    among("bf16", [](const Json& row) { return row["dtype"] == "bf16"; });
+    among("f16", [](const Json& row) { return row["dtype"] == "f16"; });
+    among("gaps between rows", [](const Json& row) { return row["gap"].get<int>() > 0; });
+    if (!is_attention(kernel)) continue;
+    among("fewer keys than a chunk", [](const Json& row) { return row["shape"]["x"].get<int>() < std::stoi(row["tile"]["x"].get<std::string>()); });
+    among("eight query heads a key head", size_is("g", 8));
+    among("d = 96", size_is("d", 96));
+    among("heads before rows, with gaps", [](const Json& row) { return row["heads_first"] == true && row["gap"].get<int>() > 0; });
+    among("an empty sequence of queries", has_empty_sequence("q"));
+    among("an empty sequence of keys", has_empty_sequence("x"));
+    among("causal", mask_begins("causal"));
+    among("window", mask_begins("window"));
+    among("more queries than keys, causal: rows that see nothing", [](const Json& row) { return row["mask"] == "causal" && row["shape"]["q"] > row["shape"]["x"]; });
+  }
+}
