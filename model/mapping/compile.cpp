@@ -196,6 +196,7 @@ void Placer::Compiled::compile_level(LevelId id) {
 }
 
 void Placer::Compiled::compile_agents() {
+  agents_.reserve(mapping_->agents.size());
   for (const Agent& agent : mapping_->agents) {
     CompiledAgent out;
     out.count = numbers(agent.count);
@@ -209,8 +210,10 @@ void Placer::Compiled::compile_agents() {
 }
 
 void Placer::Compiled::compile_variables() {
+  variables_.reserve(mapping_->variables.size());
   for (const VariableMapping& v : mapping_->variables) {
     CompiledVariable out;
+    out.held.reserve(v.of.size());
     std::vector<AxisId> explicit_axes;
     for (const std::string& axis : v.axes) explicit_axes.push_back(streamed_->diagram.axis(axis));
     for (const std::string& name : v.of) {
@@ -238,6 +241,7 @@ void Placer::Compiled::compile_variables() {
 }
 
 void Placer::Compiled::compile_operations() {
+  operations_.reserve(streamed_->diagram.operations.size());
   for (std::size_t i = 0; i < streamed_->diagram.operations.size(); ++i) compile_operation(static_cast<OpId>(i));
 }
 
@@ -264,6 +268,7 @@ void Placer::Compiled::compile_operation(OpId id) {
     (op.inputs.size() > 1 && last.has(axis) && !first.has(axis) ? out.n : out.m).axes.push_back(axis);
   }
   if (op.kind == OpKind::contract || op.kind == OpKind::sum || op.kind == OpKind::max) out.k.axes = op.own;
+  out.operands.reserve(op.inputs.size());
   for (const ArrayId input : op.inputs) {
     out.operands.emplace_back();
     for (const auto& [array, from] : o.operands) {
@@ -275,6 +280,7 @@ void Placer::Compiled::compile_operation(OpId id) {
       }
     }
   }
+  out.work.reserve(o.work.size());
   for (const WorkMapping& w : o.work) {
     CompiledWork work{&w, -1, {}, {}};
     for (std::size_t u = 0; u < machine_->units.size(); ++u) {

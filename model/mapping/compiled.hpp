@@ -1,6 +1,7 @@
 #pragma once
 // A mapping with its names resolved for one diagram, machine and problem: what Placer keeps.
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -136,6 +137,7 @@ class Placer::Compiled {
   friend class VariantMaker;
   // varying.cpp
   [[nodiscard]] std::shared_ptr<const Variant> shared_variant(const Tile& tile) const;
+  void make(std::size_t index, const Tile& tile) const;
   // place.cpp
   [[nodiscard]] const std::shared_ptr<const Variant>& variant_of(const Tile& tile) const;
   void start(PlacedDiagram& into, const std::shared_ptr<const Variant>& variant) const;
@@ -177,10 +179,10 @@ class Placer::Compiled {
   };
   std::vector<Told> told_;
   mutable std::vector<std::shared_ptr<const Variant>> variants_;  // each made once, when first asked for
-  std::unique_ptr<std::once_flag[]> made_;
+  std::unique_ptr<std::atomic<bool>[]> made_;
   std::vector<const Guard*> guards_;
   mutable std::vector<std::pair<std::vector<bool>, std::shared_ptr<const Variant>>> distinct_;  // by what holds
-  mutable std::mutex sharing_;                                                                  // of distinct_
+  mutable std::mutex making_;                                                                   // of variants
 };
 
 }  // namespace napkin

@@ -76,7 +76,7 @@ const std::shared_ptr<const Variant>& Placer::Compiled::variant_of(const Tile& t
     const auto value = std::find(t.values.begin(), t.values.end(), tile.values[at(t.knob)]);
     index += t.stride * static_cast<std::size_t>(value - t.values.begin());
   }
-  std::call_once(made_[index], [&] { variants_[index] = shared_variant(tile); });
+  if (!made_[index].load(std::memory_order_acquire)) make(index, tile);
   return variants_[index];
 }
 

@@ -166,14 +166,19 @@ void Placer::Compiled::find_variants() {
     if (cases > 4096) throw Error(mapping_->file, "guards tell more than 4096 cases apart", "fewer knobs in 'when'");
   }
   variants_.resize(cases);
-  made_ = std::make_unique<std::once_flag[]>(cases);
+  made_ = std::make_unique<std::atomic<bool>[]>(cases);
+}
+
+void Placer::Compiled::make(std::size_t index, const Tile& tile) const {
+  const std::lock_guard<std::mutex> lock(making_);
+  if (!variants_[index]) variants_[index] = shared_variant(tile);
+  made_[index].store(true, std::memory_order_release);
 }
 
 // Where the same guards hold, the variant is the same.
 std::shared_ptr<const Variant> Placer::Compiled::shared_variant(const Tile& tile) const {
   std::vector<bool> held(guards_.size());
   for (std::size_t i = 0; i < guards_.size(); ++i) held[i] = holds(*guards_[i], tile);
-  const std::lock_guard<std::mutex> lock(sharing_);
   for (const auto& [known, variant] : distinct_) {
     if (known == held) return variant;
   }

@@ -1,9 +1,12 @@
 #include "solver/select/alternatives.hpp"
 
 #include <algorithm>
+#include <limits>
 
 namespace napkin {
 namespace {
+
+constexpr auto none = std::numeric_limits<std::size_t>::max();
 
 std::size_t at(int id) { return static_cast<std::size_t>(id); }
 
@@ -182,8 +185,8 @@ Roles roles_of(const Question& question, const Objective& objective, const Space
   return roles;
 }
 
-Alternatives::Alternatives(const Objective& objective, const Space& space, Legality& legality, Scratch& scratch,
-                           KnobSet switches)
+Alternatives::Alternatives(const Objective& objective, const Space& space, const Rules& rules, Legality& legality,
+                           Scratch& scratch, KnobSet switches)
     : space_(space), legality_(legality) {
   std::size_t count = 1;
   for (KnobId k = 0; k < static_cast<KnobId>(space.domains.size()); ++k) {
@@ -191,8 +194,6 @@ Alternatives::Alternatives(const Objective& objective, const Space& space, Legal
     knobs_.push_back(k);
     count *= space.domains[at(k)].size();
   }
-  Point point = legality.origin();
-  std::vector<const PlacedDiagram*> samples;
   for (std::size_t c = 0; c < count; ++c) {
     std::size_t rest = c;
     combinations_.emplace_back(knobs_.size());
@@ -201,15 +202,37 @@ Alternatives::Alternatives(const Objective& objective, const Space& space, Legal
       combinations_.back()[i] = static_cast<std::uint16_t>(rest % values);
       rest /= values;
     }
+  }
+  allowed_ = allowed_by(rules);
+  Point point = legality.origin();
+  std::vector<const PlacedDiagram*> samples(count);
+  for (std::size_t c = 0; c < count; ++c) {
+    if (!allowed_[c]) continue;
     set(point, c);
-    samples.push_back(&scratch.place(point).placed);
+    samples[c] = &scratch.place(point).placed;
   }
   classify(samples, objective);
 }
 
+std::vector<bool> Alternatives::allowed_by(const Rules& rules) const {
+  KnobSet own = 0;
+  for (const KnobId knob : knobs_) own |= knob_bit(knob);
+  std::vector<bool> allowed(combinations_.size(), true);
+  Point point = legality_.origin();
+  for (const TileRule& rule : rules.tile) {
+    if (rule.knobs == 0 || (rule.knobs & ~own) != 0) continue;
+    for (std::size_t c = 0; c < allowed.size(); ++c) {
+      set(point, c);
+      if (rule.check(point.tile)) allowed[c] = false;
+    }
+  }
+  return allowed;
+}
+
 void Alternatives::classify(const std::vector<const PlacedDiagram*>& samples, const Objective& objective) {
-  class_.assign(samples.size(), 0);
+  class_.assign(samples.size(), none);
   for (std::size_t c = 0; c < samples.size(); ++c) {
+    if (samples[c] == nullptr) continue;
     std::size_t found = classes_.size();
     for (std::size_t k = 0; k < classes_.size() && !objective.reads_edges; ++k) {
       const PlacedDiagram& first = *samples[classes_[k].first];

@@ -17,7 +17,11 @@ struct Roles {
 
 class Alternatives {
  public:
-  Alternatives(const Objective& objective, const Space& space, Legality& legality, Scratch& scratch, KnobSet switches);
+  /// Of the combinations that the rules of these knobs alone allow.
+  Alternatives(const Objective& objective, const Space& space, const Rules& rules, Legality& legality, Scratch& scratch,
+               KnobSet switches);
+  /// Whether other rules allow the same combinations.
+  [[nodiscard]] bool serves(const Rules& rules) const { return allowed_by(rules) == allowed_; }
 
   struct Class {
     std::size_t first = 0;  ///< its combination of least rank: stands for all of them
@@ -26,6 +30,7 @@ class Alternatives {
   [[nodiscard]] const std::vector<Class>& classes() const { return classes_; }
   [[nodiscard]] const std::vector<KnobId>& knobs() const { return knobs_; }
   [[nodiscard]] std::size_t size() const { return combinations_.size(); }
+  [[nodiscard]] bool allowed(std::size_t combination) const { return allowed_[combination]; }
   [[nodiscard]] std::size_t class_of(const Point& point) const;
   [[nodiscard]] std::size_t combination_of(const Point& point) const;
   /// Whether a class has a combination that agrees with the point in knobs() up to and including that one.
@@ -33,14 +38,16 @@ class Alternatives {
   void set(Point& point, std::size_t combination) const;
 
  private:
+  [[nodiscard]] std::vector<bool> allowed_by(const Rules& rules) const;
   void classify(const std::vector<const PlacedDiagram*>& samples, const Objective& objective);
 
   const Space& space_;
   const Legality& legality_;
   std::vector<KnobId> knobs_;
   std::vector<std::vector<std::uint16_t>> combinations_;  ///< positions of knobs_' values, by rank
+  std::vector<bool> allowed_;                             ///< by combination
   std::vector<Class> classes_;
-  std::vector<std::size_t> class_;  ///< by combination
+  std::vector<std::size_t> class_;  ///< by combination; of those that are not allowed: none
 };
 
 /// Whether a's work is a part of b's, operand by operand and crossing by crossing: then, of any sizes, a is never

@@ -103,6 +103,7 @@ Count Search::most_blocks(const Point& point, Count by_agents) {
   }
   Count most = 1;
   for (std::size_t c = 0; c < alternatives_->size(); ++c) {
+    if (!alternatives_->allowed(c)) continue;
     alternatives_->set(least, c);
     most = std::max(most, occupancy(scratch_->place(least).placed).blocks);
   }
@@ -288,7 +289,9 @@ Selection Search::run(int top, Each each) {
   best_.clear();
   second_ = {};
   point_ = legality_->origin();
-  if (!alternatives_) alternatives_.emplace(objective_, space_, *legality_, *scratch_, roles_.switches);
+  if (!alternatives_ || !alternatives_->serves(rules_)) {
+    alternatives_.emplace(objective_, space_, rules_, *legality_, *scratch_, roles_.switches);
+  }
   find_steps();
   bound_prefixes(0, 0, 1);
   std::make_heap(heap_.begin(), heap_.end());
