@@ -85,8 +85,16 @@ Case any_attention(Draw& draw, const std::string& kernel, const std::string& gpu
 
 }  // namespace
 
-TEST_CASE("the whole space of attention_sm90 at one shape") {
-  check_same(Case("attention_sm90", "h200-sxm", {{"b", 2}, {"h", 16}, {"q", 8192}, {"x", 8192}, {"d", 128}}), 5);
+TEST_CASE("the whole space of attention_sm90 at the questions whose time is measured") {
+  for (const std::int64_t d : {64, 96, 128, 192, 256}) {
+    for (const Mask::Kind mask : {Mask::Kind::none, Mask::Kind::causal}) {
+      CAPTURE(d);
+      const Case c("attention_sm90", "h200-sxm", {{"b", 2}, {"h", 16}, {"q", 8192}, {"x", 8192}, {"d", d}},
+                   {mask, 0, 0});
+      CHECK(tally(c.question()).legal >= Count(1000));
+      check_same(c, 5);
+    }
+  }
 }
 
 TEST_CASE("attention_sm90 at random shapes, masks and head groups") {
