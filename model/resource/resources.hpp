@@ -14,7 +14,7 @@ struct LevelTransfer {
   LevelId level = 0;
   Count groups;
   Bytes load, store;           ///< all groups; clipped to the arrays, visited chunks only
-  Bytes delivered;             ///< loads as the receiver's counter sees them: whole TMA boxes, 32-byte sectors
+  Bytes delivered;             ///< loads as the receiver's counter sees them: rows of boxes (eq. 2.5), sectors
   Bytes transfer_per_group;    ///< of one full, unmasked group
   [[nodiscard]] Bytes transfer() const { return load + store; }
 };

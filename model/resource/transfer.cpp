@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "model/resource/boxes.hpp"
 #include "model/resource/resources.hpp"
 
 namespace napkin {
@@ -13,7 +14,7 @@ std::size_t at(int id) { return static_cast<std::size_t>(id); }
 /// How elements are counted along tiled axes.
 enum class Ragged {
   clipped,  ///< to the array
-  whole,    ///< the last, ragged tile in full: TMA boxes
+  whole,    ///< the last, ragged tile in full: the copy engine's boxes
 };
 
 /// The groups of one level, and how they walk the streamed axis.
@@ -38,7 +39,8 @@ class Mover {
     masked_ = walks_ && c_.skips && p_.across.has_value();
   }
 
-  [[nodiscard]] Count elements(Ragged ragged) const { return rows(ragged, std::nullopt) * walked(ragged); }
+  /// Clipped to the array.
+  [[nodiscard]] Count elements() const { return rows(Ragged::clipped, std::nullopt) * walked(Ragged::clipped); }
 
   /// Rows of the unit-stride axis in whole sectors of that many bytes, everything else clipped.
   [[nodiscard]] Bytes sectors(Count sector) const {
@@ -63,6 +65,25 @@ class Mover {
                    ((rows_of_all - rows_of_last) * stored(w_.across) + rows_of_last * stored(rest)));
     }
     return Bytes(rows(Ragged::clipped, last) * walked(Ragged::clipped) * row);
+  }
+
+  /// Tiles of the unit-stride axis in boxes, what is beside the array too. Where a mask visits rows, or the boxes of a
+  /// row, unequally often, they count like the mean one.
+  [[nodiscard]] Bytes boxes() const {
+    if (axes_.empty()) return bytes_of(1, c_.type);
+    const AxisId last = axes_.back();
+    const bool streamed = walks_ && streams_ && last == *s_.stream;
+    const Count tile = streamed ? p_.block().chunk : p_.block().extent[at(last)];
+    const Count tiles = streamed ? w_.all_chunks : p_.block().groups_of[at(last)];
+    const auto tile_rows = [&](Ragged ragged) {
+      const Count along = in_walk(last) ? walked(Ragged::whole) / tile : walked(ragged) * tiles;
+      return rows(ragged, last) * along;
+    };
+    const Count inside = tile_rows(Ragged::clipped), all = tile_rows(Ragged::whole);
+    Count array_rows = 1;
+    for (const AxisId axis : axes_) array_rows *= axis == last ? Count(1) : size_of(axis);
+    const BoxedRows boxed(bytes_of(size_of(last), c_.type).value, bytes_of(tile, c_.type).value, tiles, p_.multicast(c_));
+    return Bytes(boxed.inside(inside, array_rows) + (all - inside) * boxed.outside());
   }
 
   /// Of one full group that sees every chunk.
@@ -151,7 +172,7 @@ Groups groups_for(const PlacedDiagram& placed, const Groups& level, const Crossi
 /// Loads as the receiver's counter sees them; `moved`: clipped to the array.
 Bytes delivered(const PlacedDiagram& placed, const Crossing& crossing, const Mover& mover, Bytes moved) {
   switch (crossing.engine) {
-    case CopyEngine::tma: return bytes_of(mover.elements(Ragged::whole), crossing.type);
+    case CopyEngine::tma: return mover.boxes();
     case CopyEngine::cp_async:
     case CopyEngine::plain:
       return mover.sectors(std::max(placed.machine->levels[at(crossing.into)].transaction, Count(1)));
@@ -162,7 +183,7 @@ Bytes delivered(const PlacedDiagram& placed, const Crossing& crossing, const Mov
 Bytes moved_by(const PlacedDiagram& placed, const PlacedLevel& level, const Crossing& crossing) {
   const Walk walk = walk_of(placed, level);
   const Mover mover(placed, crossing, groups_for(placed, {level, walk}, crossing));
-  return bytes_of(mover.elements(Ragged::clipped), crossing.type);
+  return bytes_of(mover.elements(), crossing.type);
 }
 
 /// The type in which a result leaves the first launch.
@@ -218,7 +239,7 @@ std::vector<LevelTransfer> transfers(const PlacedDiagram& placed) {
     for (const Crossing& crossing : placed.crossings) {
       if (crossing.into != level.level) continue;
       const Mover mover(placed, crossing, groups_for(placed, {level, walk}, crossing));
-      const Bytes moved = bytes_of(mover.elements(Ragged::clipped), crossing.type);
+      const Bytes moved = bytes_of(mover.elements(), crossing.type);
       (crossing.store ? sum.store : sum.load) += moved;
       if (!crossing.store) sum.delivered += delivered(placed, crossing, mover, moved);
       sum.transfer_per_group += bytes_of(mover.per_group(), crossing.type);

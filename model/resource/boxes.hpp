@@ -1,0 +1,36 @@
+#pragma once
+// What the receiver's counter sees of boxes that the copy engine brings from an array. (model/README.md eq. 2.5, measured
+// on an H200: tests/measured/counters)
+
+#include "model/base/count.hpp"
+
+namespace napkin {
+
+/// Rows of an array in device memory, cut along the row into boxes. An array lies as drawn: its last axis in one piece,
+/// rows one after another, each at a multiple of 16 bytes, as the copy engine wants it. Everything in bytes.
+class BoxedRows {
+ public:
+  /// `row`: bytes of a row; `tile`: of a tile's part of it, padded; `tiles` of them cover the row.
+  BoxedRows(Count row, Count tile, Count tiles, bool multicast);
+
+  /// So many rows of tiles, of an array of `rows` rows. Exact where each is brought equally often; what is left over
+  /// counts like the mean one. Throws Overflow.
+  [[nodiscard]] Count inside(Count tile_rows, Count rows) const;
+
+  /// One row of a tile beside the array: zeros.
+  [[nodiscard]] Count outside() const;
+
+ private:
+  [[nodiscard]] Count read(Count at, Count length) const;
+  [[nodiscard]] Count fill(Count length) const;
+  [[nodiscard]] Count of_row(Count at) const;
+  [[nodiscard]] Count of_first(Count rows) const;
+
+  Count row_, pitch_, width_, tiles_, boxes_;
+  bool multicast_;
+};
+
+/// Bytes of a box's row: the widest swizzle that divides the tile's row; where none does, the tile's row.
+[[nodiscard]] Count box_width(Count tile);
+
+}  // namespace napkin
