@@ -76,9 +76,9 @@ TEST_CASE("the plan of one launch, worked out by hand") {
   CHECK(a.shape.q_tiles.value == 32);
   CHECK(a.shape.h.value == 16);
   CHECK(a.shape.groups.value == 1);
-  CHECK(a.shape.section.value == 15);  // K and V of a head 2 MiB, half of the L2 30 MiB
-  CHECK(a.shape.section_tiles.value == 15 * 32);
-  CHECK(a.shape.last_section.value == 64 % 15);
+  CHECK(a.shape.section.value == 1);  // without a mask
+  CHECK(a.shape.section_tiles.value == 32);
+  CHECK(a.shape.last_section.value == 1);
   CHECK(a.scale == doctest::Approx(0.08838834764831845));
   CHECK(a.scale_log2 == doctest::Approx(0.08838834764831845 * 1.4426950408889634));
   CHECK(reinterpret_cast<std::uint64_t>(a.o) == at_o);
@@ -86,6 +86,23 @@ TEST_CASE("the plan of one launch, worked out by hand") {
   CHECK(a.o_head == 128);
   CHECK(a.o_batch == 4096 * 2048);
   CHECK(a.cycles == nullptr);
+}
+
+TEST_CASE("longest first takes heads whose K and V fit a quarter of the L2, sections of nearly one length") {
+  const auto shape_of = [](std::int64_t b, std::int64_t h, std::int64_t s, std::int64_t d) {
+    const LaidOut laid("attention_sm90", "h200-sxm", {{"b", b}, {"h", h}, {"q", s}, {"x", s}, {"d", d}}, DType::bf16, {Mask::Kind::causal, 0, 0});
+    const PlacedDiagram placed = laid.place({{"q", "128"}, {"x", "80"}, {"warpgroups", "2"}, {"stages", "1"}, {"q_stages", "1"}, {"order", "longest_first"}});
+    return arguments_of(attention_sm90_plan(placed, call_of(h, 1, s, s, d, d), h200)).shape;
+  };
+  const AttentionShape whole = shape_of(4, 16, 4096, 128);  // 2 MiB a head: 15 MiB hold 8, rounded
+  CHECK(whole.section.value == 8);
+  CHECK(whole.section_tiles.value == 8 * 32);
+  CHECK(whole.last_section.value == 8);
+  const AttentionShape uneven = shape_of(16, 8, 1024, 256);  // 1 MiB a head, 15 of them: 128 = 8 x 15 + 8, and 9 x 13 + 11
+  CHECK(uneven.section.value == 13);
+  CHECK(uneven.last_section.value == 11);
+  CHECK(shape_of(1, 2, 512, 64).section.value == 2);         // no more than there are
+  CHECK(shape_of(1, 2, 65536, 256).section.value == 1);      // 64 MiB a head
 }
 
 TEST_CASE("the boxes of the copy engine") {
