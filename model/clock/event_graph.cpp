@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <optional>
 
 #include "model/clock/load.hpp"
@@ -11,6 +12,7 @@
 namespace napkin {
 namespace {
 
+double tune(const char* n, double v) { const char* t = std::getenv(n); return t ? std::atof(t) : v; }
 constexpr std::size_t tensor_pipe = 0, issue_pipe = 1;
 
 double real(Count count) { return static_cast<double>(count); }
@@ -69,7 +71,7 @@ class GraphMaker {
     g_.pipes.push_back({"tensor", 1});
     g_.pipes.push_back({"issue", 1});
     if (const Unit* issue = machine.unit("issue"); issue != nullptr && issue->per_clock.known()) {
-      const double rate = issue->per_clock.best().value, mix = constant(machine, "mixed_issue_beside_tensor");
+      const double rate = issue->per_clock.best().value, mix = tune("MIX", constant(machine, "mixed_issue_beside_tensor"));
       if (mix > 0)
         g_.pipes[issue_pipe].beside = mix / rate;
       else if (issue->beside_tensor)
@@ -81,7 +83,7 @@ class GraphMaker {
       if (!unit.per_clock.known() || unit.what == "instructions") continue;
       pipe_of_[i] = static_cast<int>(g_.pipes.size());
       const double beside = unit.beside_tensor ? unit.beside_tensor->value / unit.per_clock.best().value : 1;
-      g_.pipes.push_back({unit.name, beside});
+      g_.pipes.push_back({unit.name, beside, unit.name == "shared_port" || unit.name == "shuffle"});
     }
   }
 
@@ -96,7 +98,7 @@ class GraphMaker {
   }
 
   EventNode& node(std::string name, NodeKind kind, int of_agent) {
-    g_.nodes.push_back({std::move(name), kind, Phase::loop, of_agent, 0, 0, std::vector<double>(g_.pipes.size(), 0.0)});
+    g_.nodes.push_back({std::move(name), kind, Phase::loop, of_agent, 0, 0, 0, std::vector<double>(g_.pipes.size(), 0.0)});
     return g_.nodes.back();
   }
 
@@ -126,8 +128,14 @@ class GraphMaker {
     const double share = by < 0 ? each.amount : each.amount / std::max(real(agent(into).instances), 1.0);
     const int pipe = pipe_of_[static_cast<std::size_t>(each.unit)];
     if (pipe >= 0) into.demand[static_cast<std::size_t>(pipe)] += share / unit.per_clock.best().value;
-    into.demand[issue_pipe] += warp_instructions(*p_.machine, unit, share) / issue_rate();
+    const double instructions = warp_instructions(*p_.machine, unit, share);
+    into.demand[issue_pipe] += instructions / issue_rate();
     alone(into);
+    if (each.mapping->serial) into.clocks = std::max(into.clocks, instructions / warps(into) * tune("SERIAL", 1));
+  }
+
+  [[nodiscard]] double warps(const EventNode& node) const {
+    return node.agent < 0 ? 1 : std::max(real(agent(node).threads) / real(p_.machine->limits.warp_size), 1.0);
   }
 
   [[nodiscard]] int agent_of(const PlacedOperation& op, const WorkMapping& work) const {
@@ -141,10 +149,9 @@ class GraphMaker {
 
   // Fewer warps than schedulers cannot use the whole of a pipe.
   void alone(EventNode& node) const {
-    const double warps = node.agent < 0 ? 1 : real(agent(node).threads) / real(p_.machine->limits.warp_size);
     const double schedulers = real(p_.machine->limits.schedulers);
     node.clocks = *std::max_element(node.demand.begin(), node.demand.end()) *
-                  std::max(schedulers / std::min(std::max(warps, 1.0), schedulers), 1.0);
+                  std::max(schedulers / std::min(warps(node), schedulers), 1.0);
   }
 
   void tensor(const std::string& name, const PlacedOperation& op) {
@@ -154,7 +161,9 @@ class GraphMaker {
     const double instances = op.agent < 0 ? 1 : std::max(real(agent(into).instances), 1.0);
     if (async) {
       into.clocks = load.clocks / instances;
-      into.latency = tail_of(*op.instruction, op.a_from_registers);
+      into.latency = tail_of(*op.instruction, op.a_from_registers) + (op.a_from_registers ? tune("RSTAIL", 0) : tune("SSTAIL", 0));
+      const Unit* port = p_.machine->unit("shared_port");
+      if (port != nullptr && port->per_clock.known()) into.port = std::min(load.port_bytes / load.clocks / port->per_clock.best().value, 1.0);
       return;
     }
     into.demand[tensor_pipe] = load.clocks / instances;
@@ -186,7 +195,7 @@ class GraphMaker {
     const double rate = far ? std::min(near_rate(), device_rate()) : near_rate();
     if (std::isfinite(rate) && rate > 0) into.clocks = bytes_read(p_, *found) / rate;
     const char* measured = far ? "tma_device_latency_16kib" : "tma_l2_latency_16kib";
-    const double engine = !store && found->engine == CopyEngine::tma ? constant(*p_.machine, measured) : 0;
+    const double engine = !store && found->engine == CopyEngine::tma ? constant(*p_.machine, measured) + (real(p_.cluster) > 1 && !far ? tune("CLULAT", 0) : 0) : 0;
     const Pipe* pipe = p_.machine->pipe_into(p_.block().level);
     into.latency = engine > 0 ? engine : pipe != nullptr && pipe->latency ? pipe->latency->value : 0;
   }
@@ -231,10 +240,26 @@ class GraphMaker {
     if (from.kind == NodeKind::tensor && to.kind == NodeKind::tensor && tokens == 0) {
       out.after = out.agents == 0 ? EdgeFrom::issued : EdgeFrom::started;
     }
+    if (edge.issued) out.after = EdgeFrom::issued;
+    if (from.kind == NodeKind::thread && to.kind == NodeKind::tensor && stores(from))
+      out.latency = constant(*p_.machine, "store_fence_barrier");
+    if (from.kind == NodeKind::copy && to.kind == NodeKind::copy) out.after = EdgeFrom::issued;
+    if (to.kind == NodeKind::copy && from.kind != NodeKind::copy) {
+      out.latency += tune("HAND", 0);
+      if (real(p_.cluster) > 1) out.latency += tune("CLU", 0);
+    }
     if (out.agents != 0) out.latency = constant(*p_.machine, "handover_named_barrier") / 2;
     if (to.kind == NodeKind::store && from.kind == NodeKind::thread)
       out.latency = constant(*p_.machine, "store_fence_barrier");
     g_.edges.push_back(out);
+  }
+
+  /// What threads write to shared memory, asynchronous readers see after a fence and a barrier.
+  [[nodiscard]] bool stores(const EventNode& node) const {
+    for (std::size_t p = 0; p < g_.pipes.size(); ++p) {
+      if (g_.pipes[p].name == "shared_port" && node.demand[p] > 0) return true;
+    }
+    return false;
   }
 
   [[nodiscard]] std::int64_t value_of(const Value& value) const {

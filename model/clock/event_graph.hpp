@@ -15,6 +15,7 @@ namespace napkin {
 struct VectorPipe {
   std::string name;
   double beside = 1;  ///< share of its rate that is left while an asynchronous tensor operation runs (co-use rule)
+  bool port = false;  ///< passes shared memory's port, which the tensor operation's operands take first
 };
 
 enum class NodeKind {
@@ -31,6 +32,7 @@ struct EventNode {
   Phase phase = Phase::loop;   ///< head and tail: once a block
   int agent = -1;              ///< index into PlacedDiagram::agents; -1: the block's copy engine
   double clocks = 0;           ///< copy, tensor: on its pipe; thread: alone on the node
+  double port = 0;             ///< tensor: share of shared memory's port that its operands take
   double latency = 0;          ///< from its last clock on the pipe until dependents may use the result
   std::vector<double> demand;  ///< thread: clocks of each vector pipe (EventGraph::pipes)
 };

@@ -111,7 +111,10 @@ class Run {
     const EventNode& node = g_.node(place(j).node);
     jobs_[j].start = now_;
     switch (node.kind) {
-      case NodeKind::copy: copies_.push_back(j); break;
+      case NodeKind::copy:
+        copies_.push_back(j);
+        fire(j, EdgeFrom::issued, 0);
+        break;
       case NodeKind::store: stores_.push_back(j); break;
       case NodeKind::tensor:
         tensors_.push_back(j);
@@ -160,7 +163,9 @@ class Run {
     if (changed_) share();
     double next = std::min({tensor_end_, copy_end_, store_end_});
     if (!arrivals_.empty()) next = std::min(next, arrivals_.top().first);
-    for (const Active& a : active_) next = std::min(next, a.rate > 0 ? now_ + a.left / a.rate : now_);
+    for (const Active& a : active_) {
+      if (a.rate > 0 || a.node->clocks <= 0) next = std::min(next, a.rate > 0 ? now_ + a.left / a.rate : now_);
+    }
     if (next == never) throw Error("edges", "a cycle of waits without tokens", "tokens on an edge of every cycle");
     pass(next);
   }
@@ -211,8 +216,9 @@ class Run {
   void share() {
     changed_ = false;
     const bool busy = tensor_end_ != never;
+    const double left = busy ? std::max(1 - g_.node(place(tensors_.front()).node).port, 0.04) : 1.0;
     room_.clear();
-    for (const VectorPipe& pipe : g_.pipes) room_.push_back(busy ? pipe.beside : 1.0);
+    for (const VectorPipe& pipe : g_.pipes) room_.push_back(busy ? (pipe.port ? std::min(pipe.beside, left) : pipe.beside) : 1.0);
     growing_.clear();
     for (std::size_t k = 0; k < active_.size(); ++k) {
       active_[k].rate = 0;

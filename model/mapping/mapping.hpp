@@ -115,6 +115,7 @@ struct WorkMapping {
   double count = 1;              ///< results of that unit per element
   std::string agent;         ///< whose threads do it, where not the operation's
   bool once = false;         ///< once a block, after its last iteration, rather than in every iteration
+  bool serial = false;       ///< each instruction of a warp waits for the one before
   std::vector<std::pair<std::string, Value>> per_chunk;  ///< divide an axis: x -> u_x means once per u_x columns
   Guard when;
 };
@@ -138,6 +139,7 @@ struct EdgeMapping {
   std::int64_t distance = 0;  ///< iterations
   std::int64_t agents = 0;    ///< to the agent instance this many further (ping-pong)
   Value tokens;
+  bool issued = false;        ///< waits until `from` has been handed over, not for its result
   Guard when;
   Location location;
 };

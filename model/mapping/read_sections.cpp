@@ -101,7 +101,7 @@ void Reader::variables(const yaml::Node& node) {
 }
 
 WorkMapping Reader::work(const yaml::Node& node) {
-  node.allow({"name", "unit", "per", "count", "agent", "once", "per_chunk", "when"});
+  node.allow({"name", "unit", "per", "count", "agent", "once", "serial", "per_chunk", "when"});
   WorkMapping out;
   out.name = node.at("name").text();
   out.unit = node.at("unit").text();
@@ -109,6 +109,7 @@ WorkMapping Reader::work(const yaml::Node& node) {
   out.per = axes(&node.at("per"));
   if (const auto* n = node.find("count")) out.count = n->number();
   if (const auto* n = node.find("once")) out.once = n->boolean();
+  if (const auto* n = node.find("serial")) out.serial = n->boolean();
   if (const auto* n = node.find("agent")) out.agent = n->text();
   if (out.count <= 0) node.at("count").fail("not positive", "results of the unit per element");
   out.per_chunk = axis_values(node.find("per_chunk"));
@@ -170,7 +171,7 @@ void Reader::operations(const yaml::Node& node) {
 
 void Reader::edges(const yaml::Node& node) {
   for (const yaml::Node& item : node.items()) {
-    item.allow({"from", "to", "distance", "agents", "tokens", "when"});
+    item.allow({"from", "to", "distance", "agents", "tokens", "wait", "when"});
     EdgeMapping edge;
     edge.location = item.location();
     edge.from = item.at("from").text();
@@ -178,6 +179,7 @@ void Reader::edges(const yaml::Node& node) {
     if (const auto* n = item.find("distance")) edge.distance = n->integer(-most_distance, most_distance);
     if (const auto* n = item.find("agents")) edge.agents = n->integer(-most_distance, most_distance);
     if (const auto* n = item.find("tokens")) edge.tokens = value(*n, 0);
+    if (const auto* n = item.find("wait")) edge.issued = n->choice({"done", "issued"}) == "issued";
     edge.when = guard(item.find("when"));
     m_.edges.push_back(std::move(edge));
   }
