@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <optional>
 
 #include "model/clock/load.hpp"
@@ -12,7 +11,6 @@
 namespace napkin {
 namespace {
 
-double tune(const char* n, double v) { const char* t = std::getenv(n); return t ? std::atof(t) : v; }
 constexpr std::size_t tensor_pipe = 0, issue_pipe = 1;
 
 double real(Count count) { return static_cast<double>(count); }
@@ -20,6 +18,11 @@ double real(Count count) { return static_cast<double>(count); }
 double constant(const Machine& machine, std::string_view name) {
   const auto found = machine.constants.find(name);
   return found == machine.constants.end() ? 0 : found->second.value;
+}
+
+double fitted(const Machine& machine, std::string_view name) {
+  const auto found = machine.fitted.find(name);
+  return found == machine.fitted.end() ? 0 : found->second.value;
 }
 
 /// Clocks from one instruction's last clock on the pipe to the end of the wait for it: the largest n measured.
@@ -71,7 +74,7 @@ class GraphMaker {
     g_.pipes.push_back({"tensor", 1});
     g_.pipes.push_back({"issue", 1});
     if (const Unit* issue = machine.unit("issue"); issue != nullptr && issue->per_clock.known()) {
-      const double rate = issue->per_clock.best().value, mix = tune("MIX", constant(machine, "mixed_issue_beside_tensor"));
+      const double rate = issue->per_clock.best().value, mix = constant(machine, "mixed_issue_beside_tensor");
       if (mix > 0)
         g_.pipes[issue_pipe].beside = mix / rate;
       else if (issue->beside_tensor)
@@ -83,8 +86,16 @@ class GraphMaker {
       if (!unit.per_clock.known() || unit.what == "instructions") continue;
       pipe_of_[i] = static_cast<int>(g_.pipes.size());
       const double beside = unit.beside_tensor ? unit.beside_tensor->value / unit.per_clock.best().value : 1;
-      g_.pipes.push_back({unit.name, beside, unit.name == "shared_port" || unit.name == "shuffle"});
+      const bool port = unit.name == "shared_port" || unit.name == "shuffle";
+      g_.pipes.push_back({unit.name, beside, port, port ? least_port() : 0});
     }
+  }
+
+  /// What others get of shared memory's port beside operands that fill it.
+  [[nodiscard]] double least_port() const {
+    const Unit* port = p_.machine->unit("shared_port");
+    const double least = constant(*p_.machine, "shared_port_least");
+    return port != nullptr && port->per_clock.known() ? least / port->per_clock.best().value : 1;
   }
 
   [[nodiscard]] double issue_rate() const {
@@ -98,7 +109,7 @@ class GraphMaker {
   }
 
   EventNode& node(std::string name, NodeKind kind, int of_agent) {
-    g_.nodes.push_back({std::move(name), kind, Phase::loop, of_agent, 0, 0, 0, std::vector<double>(g_.pipes.size(), 0.0)});
+    g_.nodes.push_back({std::move(name), kind, Phase::loop, of_agent, 0, 0, std::vector<double>(g_.pipes.size(), 0.0)});
     return g_.nodes.back();
   }
 
@@ -130,8 +141,8 @@ class GraphMaker {
     if (pipe >= 0) into.demand[static_cast<std::size_t>(pipe)] += share / unit.per_clock.best().value;
     const double instructions = warp_instructions(*p_.machine, unit, share);
     into.demand[issue_pipe] += instructions / issue_rate();
+    if (each.mapping->serial) into.serial += instructions / warps(into) * fitted(*p_.machine, "serial_issue");
     alone(into);
-    if (each.mapping->serial) into.clocks = std::max(into.clocks, instructions / warps(into) * tune("SERIAL", 1));
   }
 
   [[nodiscard]] double warps(const EventNode& node) const {
@@ -152,6 +163,7 @@ class GraphMaker {
     const double schedulers = real(p_.machine->limits.schedulers);
     node.clocks = *std::max_element(node.demand.begin(), node.demand.end()) *
                   std::max(schedulers / std::min(warps(node), schedulers), 1.0);
+    node.clocks = std::max(node.clocks, node.serial);
   }
 
   void tensor(const std::string& name, const PlacedOperation& op) {
@@ -161,7 +173,7 @@ class GraphMaker {
     const double instances = op.agent < 0 ? 1 : std::max(real(agent(into).instances), 1.0);
     if (async) {
       into.clocks = load.clocks / instances;
-      into.latency = tail_of(*op.instruction, op.a_from_registers) + (op.a_from_registers ? tune("RSTAIL", 0) : tune("SSTAIL", 0));
+      into.latency = tail_of(*op.instruction, op.a_from_registers);
       const Unit* port = p_.machine->unit("shared_port");
       if (port != nullptr && port->per_clock.known()) into.port = std::min(load.port_bytes / load.clocks / port->per_clock.best().value, 1.0);
       return;
@@ -195,7 +207,7 @@ class GraphMaker {
     const double rate = far ? std::min(near_rate(), device_rate()) : near_rate();
     if (std::isfinite(rate) && rate > 0) into.clocks = bytes_read(p_, *found) / rate;
     const char* measured = far ? "tma_device_latency_16kib" : "tma_l2_latency_16kib";
-    const double engine = !store && found->engine == CopyEngine::tma ? constant(*p_.machine, measured) + (real(p_.cluster) > 1 && !far ? tune("CLULAT", 0) : 0) : 0;
+    const double engine = !store && found->engine == CopyEngine::tma ? constant(*p_.machine, measured) : 0;
     const Pipe* pipe = p_.machine->pipe_into(p_.block().level);
     into.latency = engine > 0 ? engine : pipe != nullptr && pipe->latency ? pipe->latency->value : 0;
   }
@@ -245,8 +257,8 @@ class GraphMaker {
       out.latency = constant(*p_.machine, "store_fence_barrier");
     if (from.kind == NodeKind::copy && to.kind == NodeKind::copy) out.after = EdgeFrom::issued;
     if (to.kind == NodeKind::copy && from.kind != NodeKind::copy) {
-      out.latency += tune("HAND", 0);
-      if (real(p_.cluster) > 1) out.latency += tune("CLU", 0);
+      out.latency += constant(*p_.machine, "handover_mbarrier") / 2;
+      if (p_.cluster > Count(1)) out.latency += fitted(*p_.machine, "cluster_handover");
     }
     if (out.agents != 0) out.latency = constant(*p_.machine, "handover_named_barrier") / 2;
     if (to.kind == NodeKind::store && from.kind == NodeKind::thread)
@@ -303,6 +315,10 @@ class GraphMaker {
 };
 
 }  // namespace
+
+double VectorPipe::left_by(const EventNode& tensor) const {
+  return port ? std::min(beside, std::max(1 - tensor.port, least)) : beside;
+}
 
 int EventGraph::find(std::string_view name) const {
   for (std::size_t i = 0; i < nodes.size(); ++i) {

@@ -11,11 +11,17 @@
 
 namespace napkin {
 
+struct EventNode;
+
 /// A pipe whose work can be cut into any parts: a unit of threads, or the matrix unit where threads wait for it.
 struct VectorPipe {
   std::string name;
-  double beside = 1;  ///< share of its rate that is left while an asynchronous tensor operation runs (co-use rule)
-  bool port = false;  ///< passes shared memory's port, which the tensor operation's operands take first
+  double beside = 1;    ///< share of its rate that is left while an asynchronous tensor operation runs (co-use rule)
+  bool port = false;    ///< passes shared memory's port, which the tensor operation's operands take first
+  double least = 0;     ///< of that port, what others get all the same
+
+  /// Share of its rate beside that tensor operation.
+  [[nodiscard]] double left_by(const EventNode& tensor) const;
 };
 
 enum class NodeKind {
@@ -32,9 +38,10 @@ struct EventNode {
   Phase phase = Phase::loop;   ///< head and tail: once a block
   int agent = -1;              ///< index into PlacedDiagram::agents; -1: the block's copy engine
   double clocks = 0;           ///< copy, tensor: on its pipe; thread: alone on the node
-  double port = 0;             ///< tensor: share of shared memory's port that its operands take
   double latency = 0;          ///< from its last clock on the pipe until dependents may use the result
   std::vector<double> demand;  ///< thread: clocks of each vector pipe (EventGraph::pipes)
+  double port = 0;             ///< tensor: share of shared memory's port that its operands take
+  double serial = 0;           ///< thread: clocks of instructions that wait for each other
 };
 
 enum class EdgeFrom {

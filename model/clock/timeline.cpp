@@ -164,7 +164,8 @@ class Run {
     double next = std::min({tensor_end_, copy_end_, store_end_});
     if (!arrivals_.empty()) next = std::min(next, arrivals_.top().first);
     for (const Active& a : active_) {
-      if (a.rate > 0 || a.node->clocks <= 0) next = std::min(next, a.rate > 0 ? now_ + a.left / a.rate : now_);
+      if (a.rate > 0) next = std::min(next, now_ + a.left / a.rate);
+      if (a.node->clocks <= 0) next = now_;
     }
     if (next == never) throw Error("edges", "a cycle of waits without tokens", "tokens on an edge of every cycle");
     pass(next);
@@ -215,10 +216,9 @@ class Run {
   // fast as it does alone.
   void share() {
     changed_ = false;
-    const bool busy = tensor_end_ != never;
-    const double left = busy ? std::max(1 - g_.node(place(tensors_.front()).node).port, 0.04) : 1.0;
+    const EventNode* tensor = tensor_end_ != never ? &g_.node(place(tensors_.front()).node) : nullptr;
     room_.clear();
-    for (const VectorPipe& pipe : g_.pipes) room_.push_back(busy ? (pipe.port ? std::min(pipe.beside, left) : pipe.beside) : 1.0);
+    for (const VectorPipe& pipe : g_.pipes) room_.push_back(tensor != nullptr ? pipe.left_by(*tensor) : 1.0);
     growing_.clear();
     for (std::size_t k = 0; k < active_.size(); ++k) {
       active_[k].rate = 0;

@@ -37,6 +37,8 @@ constexpr std::array constants_known = {
     Constant{"handover_named_barrier", clocks},  // two warpgroups, a round trip
     Constant{"handover_mbarrier", clocks}, Constant{"fence_proxy_async", clocks},
     Constant{"store_fence_barrier", clocks},
+    Constant{"serial_issue", clocks},      // an instruction of a warp whose instructions wait for each other
+    Constant{"cluster_handover", clocks},  // from one block's last reader to another block's copy, skew included
     // bandwidths beside those of the pipes
     Constant{"device_write_bandwidth", bytes_per_second}, Constant{"device_copy_bandwidth", bytes_per_second},
     Constant{"device_add_bandwidth", bytes_per_second},          // fp32 add to memory that exceeds the L2
@@ -46,6 +48,7 @@ constexpr std::array constants_known = {
     Constant{"l2_bandwidth_overflow", bytes_per_clock},          // a SM, when the set exceeds the L2
     Constant{"multicast_delivered_bandwidth", bytes_per_clock},  // a SM, clusters of 2
     Constant{"cluster_store_bandwidth", bytes_per_clock},        // a SM, stores to another SM
+    Constant{"shared_port_least", bytes_per_clock},  // a SM's threads, beside operands that fill shared memory's port
     Constant{"l2_working_set", bytes},                           // largest set that still runs at the L2's rate
     // vector work
     Constant{"softmax_mix", results_per_clock},       // elements of a softmax, as a kernel orders it
