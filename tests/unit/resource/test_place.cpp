@@ -129,7 +129,7 @@ TEST_CASE("operations: m, n, k and vector work of one iteration") {
   const PlacedOperation& softmax = p.operations[1];
   CHECK(softmax.work.front().amount == doctest::Approx(128 * 80));
   CHECK(softmax.work.back().amount == doctest::Approx(128));
-  CHECK(p.machine->units[static_cast<std::size_t>(softmax.work[2].unit)].name == "special");
+  CHECK(p.machine->units[static_cast<std::size_t>(softmax.work[3].unit)].name == "special");
 }
 
 TEST_CASE("placing into the same object again gives the same as anew, whatever was there") {
