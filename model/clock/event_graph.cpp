@@ -204,7 +204,7 @@ class GraphMaker {
     if (found == nullptr) return;
     // What a block moves once comes from device memory and goes there; what it streams, other blocks stream too: L2.
     const bool far = into.phase != Phase::loop;
-    const double rate = far ? std::min(near_rate(), device_rate()) : near_rate();
+    const double rate = far ? std::min(near_rate(), device_rate()) : std::sqrt(near_rate() * std::max(shared_rate(*found), near_rate()));
     if (std::isfinite(rate) && rate > 0) into.clocks = bytes_read(p_, *found) / rate;
     const char* measured = far ? "tma_device_latency_16kib" : "tma_l2_latency_16kib";
     const double engine = !store && found->engine == CopyEngine::tma ? constant(*p_.machine, measured) : 0;
@@ -216,6 +216,15 @@ class GraphMaker {
   [[nodiscard]] double near_rate() const {
     const Pipe* pipe = p_.machine->pipe_into(p_.block().level);
     return pipe != nullptr && pipe->per_node_clock.known() ? pipe->per_node_clock.best().value : INFINITY;
+  }
+  // Of what other blocks read too: some of them at about the same time, between all of them and none.
+  [[nodiscard]] double shared_rate(const Crossing& crossing) const {
+    const std::vector<AxisId>& axes = p_.axes_of(crossing);
+    for (std::size_t a = 0; a < p_.block().groups_of.size(); ++a) {
+      const bool has = std::find(axes.begin(), axes.end(), static_cast<AxisId>(a)) != axes.end();
+      if (!has && p_.block().groups_of[a] > Count(1)) return constant(*p_.machine, "l2_bandwidth_shared_tile");
+    }
+    return 0;
   }
   // The same from device memory: blocks start and end in step, so that each node has its share of the bandwidth.
   [[nodiscard]] double device_rate() const {

@@ -1,21 +1,91 @@
 #include "model/clock/waves.hpp"
 
 #include <algorithm>
-#include <string>
+#include <functional>
+#include <optional>
+#include <queue>
+#include <string_view>
 #include <vector>
 
 #include "model/clock/load.hpp"
+#include "model/diagram/visits.hpp"
 
 namespace napkin {
 namespace {
 
-bool persists(const PlacedDiagram& placed) {
+enum class Order {
+  grid,           ///< the next block in order goes to the first node that is free
+  persistent,     ///< node i has blocks i, i + nodes, ...
+  longest_first,  ///< as grid, the longest blocks first
+};
+
+/// What the knob `order` says; grid where there is none.
+Order order_of(const PlacedDiagram& placed) {
   const auto knob = placed.mapping->find_knob("order");
-  if (!knob) return false;
+  if (!knob) return Order::grid;
   const std::vector<std::string>& words = placed.mapping->knobs[static_cast<std::size_t>(*knob)].words;
   const auto value = static_cast<std::size_t>(placed.tile.values[static_cast<std::size_t>(*knob)]);
-  return value < words.size() && words[value] != "grid";
+  if (value >= words.size() || words[value] == "grid") return Order::grid;
+  return words[value] == "persistent" ? Order::persistent : Order::longest_first;
 }
+
+/// Iterations of the blocks of one plane of the mask, in order; nothing where all blocks are equally long, or where the
+/// stream is split among blocks too.
+std::optional<std::vector<double>> lengths_of(const PlacedDiagram& placed) {
+  const Streamed& streamed = *placed.streamed;
+  if (!placed.across || !streamed.skips || !streamed.stream || placed.problem->mask.kind == Mask::Kind::none) return std::nullopt;
+  const PlacedLevel& block = placed.block();
+  if (block.groups_of[static_cast<std::size_t>(*streamed.stream)] > Count(1)) return std::nullopt;
+  const auto size = [&](AxisId axis) { return placed.problem->sizes[static_cast<std::size_t>(axis)].get(); };
+  const auto [row_axis, column_axis] = *streamed.skips;
+  const std::int64_t members = size(*placed.across), group = placed.walk.across.get(), chunk = block.chunk.get();
+  std::vector<double> out;
+  for (std::int64_t first = 0; first < members; first += group) {
+    const std::int64_t last = std::min(first + group, members);
+    const Span seen = *placed.across == row_axis ? visible(placed.problem->mask, first, last, size(row_axis), size(column_axis))
+                                                 : visible_rows(placed.problem->mask, first, last, size(row_axis), size(column_axis));
+    out.push_back(seen.size() > 0 ? static_cast<double>((seen.last + chunk - 1) / chunk - seen.first / chunk) : 0.0);
+  }
+  return out;
+}
+
+/// The time of the node that is busy longest, with `planes` times those blocks, each of so many iterations, plus `start`.
+class Nodes {
+ public:
+  Nodes(int nodes, double iteration, double block) : iteration_(iteration), block_(block), busy_(static_cast<std::size_t>(nodes), 0.0) {}
+
+  double run(std::vector<double> lengths, int planes, Order order) {
+    if (order == Order::longest_first) {  // of equal length all planes' in turn
+      std::sort(lengths.begin(), lengths.end(), std::greater<>());
+      for (const double length : lengths) {
+        for (int i = 0; i < planes; ++i) to_first_free(length);
+      }
+    } else {
+      for (int i = 0; i < planes; ++i) {
+        for (const double length : lengths) order == Order::grid ? to_first_free(length) : to_next(length);
+      }
+    }
+    while (free_.size() > 1) free_.pop();
+    return free_.empty() ? *std::max_element(busy_.begin(), busy_.end()) : free_.top();
+  }
+
+ private:
+  [[nodiscard]] double time(double length) const { return length * iteration_ + block_; }
+  void to_next(double length) { busy_[next_++ % busy_.size()] += time(length); }
+  void to_first_free(double length) {
+    double at = 0;
+    if (free_.size() == busy_.size()) {
+      at = free_.top();
+      free_.pop();
+    }
+    free_.push(at + time(length));
+  }
+
+  double iteration_, block_;
+  std::vector<double> busy_;
+  std::size_t next_ = 0;
+  std::priority_queue<double, std::vector<double>, std::greater<>> free_;
+};
 
 double handover(const Machine& machine) {
   const auto found = machine.constants.find(std::string_view("block_handover"));
@@ -28,11 +98,15 @@ LaunchClocks launch_clocks(const PlacedDiagram& placed, const EventGraph& graph,
   const Schedule who = schedule(placed);
   const double total = std::max(who.total_blocks, 1.0), mean = who.total_iterations / total;
   const BlockClocks block = block_clocks(graph, period, mean);
-  // The mean block stands for all; the busiest node's iterations beyond the mean's go on at the period.
-  const double each = persists(placed) ? block.next : block.first + handover(*placed.machine);
-  const double start = block.first - each;
-  return {start + who.blocks * each + (who.iterations - who.blocks * mean) * period.clocks,
-          start + total / who.nodes * each};
+  // The mean block stands for all ends of blocks; an iteration more or less takes the period.
+  const Order order = order_of(placed);
+  const double each = order != Order::grid ? block.next : block.first + handover(*placed.machine);
+  const double start = block.first - each, all = start + total / who.nodes * each;
+  const auto lengths = lengths_of(placed);
+  if (!lengths) return {start + who.blocks * each + (who.iterations - who.blocks * mean) * period.clocks, all};
+  const int planes = static_cast<int>(total) / static_cast<int>(lengths->size());
+  Nodes nodes(static_cast<int>(who.nodes), period.clocks, each - mean * period.clocks);
+  return {start + nodes.run(*lengths, planes, order), all};
 }
 
 }  // namespace napkin

@@ -11,9 +11,10 @@ struct LaunchClocks {
   double mean = 0;     ///< over the nodes: what a counter of active cycles reads where blocks persist
 };
 
-/// Blocks one after the other on a node; of unequal length (masks) as schedule() spreads them (clock/load.hpp). Where a
-/// knob `order` says "grid", or there is none, every block starts cold when its predecessor has ended; else blocks
-/// persist and overlap.
+/// Blocks one after the other on a node; of unequal length (masks) onto nodes in the kernel's order, as a knob `order`
+/// says: `persistent` deals them out in turn, else the next goes to the first node that is free, the longest first
+/// (`longest_first`) or in order (`grid`, or no such knob). With `grid` every block starts cold when its predecessor has
+/// ended; else blocks persist and overlap.
 [[nodiscard]] LaunchClocks launch_clocks(const PlacedDiagram& placed, const EventGraph& graph, const Period& period);
 
 }  // namespace napkin
