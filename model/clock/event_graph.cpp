@@ -7,10 +7,12 @@
 #include "model/clock/load.hpp"
 #include "model/clock/prediction.hpp"
 #include "model/mapping/compiled.hpp"
+#include "model/resource/boxes.hpp"
 
 namespace napkin {
 namespace {
 
+constexpr double line = 128;  // bytes
 constexpr std::size_t tensor_pipe = 0, issue_pipe = 1;
 
 double real(Count count) { return static_cast<double>(count); }
@@ -204,8 +206,9 @@ class GraphMaker {
     if (found == nullptr) return;
     // What a block moves once comes from device memory and goes there; what it streams, other blocks stream too: L2.
     const bool far = into.phase != Phase::loop;
-    const double rate = far ? std::min(near_rate(), device_rate()) : std::sqrt(near_rate() * std::max(shared_rate(*found), near_rate()));
-    if (std::isfinite(rate) && rate > 0) into.clocks = bytes_read(p_, *found) / rate;
+    const double rate = far ? std::min(near_rate(), device_rate()) : std::max(shared_rate(*found), near_rate());
+    const double moved = bytes_read(p_, *found) * lines_of(*found);
+    if (std::isfinite(rate) && rate > 0) into.clocks = moved / rate;
     const char* measured = far ? "tma_device_latency_16kib" : "tma_l2_latency_16kib";
     const double engine = !store && found->engine == CopyEngine::tma ? constant(*p_.machine, measured) : 0;
     const Pipe* pipe = p_.machine->pipe_into(p_.block().level);
@@ -217,7 +220,16 @@ class GraphMaker {
     const Pipe* pipe = p_.machine->pipe_into(p_.block().level);
     return pipe != nullptr && pipe->per_node_clock.known() ? pipe->per_node_clock.best().value : INFINITY;
   }
-  // Of what other blocks read too: some of them at about the same time, between all of them and none.
+  // A row of a box takes a line, however narrow it is. (resource/boxes)
+  [[nodiscard]] double lines_of(const Crossing& crossing) const {
+    const std::vector<AxisId>& axes = p_.axes_of(crossing);
+    if (crossing.engine != CopyEngine::tma || axes.empty()) return 1;
+    const AxisId last = axes.back();
+    const bool streams = p_.streamed->stream && *p_.streamed->stream == last;
+    const Count columns = streams ? p_.block().chunk : p_.block().extent[static_cast<std::size_t>(last)];
+    return std::max(line / real(box_width(bytes_of(columns, crossing.type).value)), 1.0);
+  }
+  // Of what other blocks read too, the L2 hands out more at a time than it can go on with.
   [[nodiscard]] double shared_rate(const Crossing& crossing) const {
     const std::vector<AxisId>& axes = p_.axes_of(crossing);
     for (std::size_t a = 0; a < p_.block().groups_of.size(); ++a) {

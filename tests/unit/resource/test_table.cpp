@@ -4,6 +4,8 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+
 #include <string>
 
 #include "tests/laid_out.hpp"
@@ -51,7 +53,7 @@ TEST_CASE("matrix product: one tensor row, its threshold and rate") {
   const test::LaidOut question("matmul_sm90", "h100-sxm", {{"a", 8192}, {"b", 8192}, {"c", 8192}}, DType::bf16);
   const PlacedDiagram placed = question.place({{"a", "128"}, {"c", "256"}, {"b", "64"}});
   const ThroughputTable table = throughput_table(placed);
-  REQUIRE(table.rows.size() == 1);
+  CHECK(std::count_if(table.rows.begin(), table.rows.end(), [](const ThroughputRow& r) { return r.unit.starts_with("tensor"); }) == 1);
   CHECK(table.rows[0].operation == "C");
   CHECK(table.rows[0].unit == "tensor bf16");
   CHECK(table.rows[0].operations == 2.0 * 128 * 256 * 64 / 256);
