@@ -48,9 +48,11 @@ class Run {
   }
 
   Timeline go() {
+    std::vector<std::size_t> unblocked;  // before any of them lets others go on, which then would be met twice
     for (std::size_t j = 0; j < jobs_.size(); ++j) {
-      if (jobs_[j].waits == 0) ready(j);
+      if (jobs_[j].waits == 0) unblocked.push_back(j);
     }
+    for (const std::size_t j : unblocked) ready(j);
     while (done_ < jobs_.size()) step();
     timeline_.clocks = now_;
     return std::move(timeline_);

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <functional>
 #include <random>
+#include <set>
+#include <tuple>
 
 #include "model/clock/event_graph.hpp"
 #include "model/clock/period.hpp"
@@ -189,6 +191,9 @@ TEST_CASE("every bundled mapping that has edges has a graph that runs, above its
     CHECK(std::isfinite(p.clocks));
     CHECK(p.contention >= 0);
     CHECK(p.clocks < 20 * p.pipe.clocks);
+    std::set<std::tuple<int, int, int>> once;
+    for (const TimelineSpan& s : run(g, 5, 2, true).spans)
+      CHECK_MESSAGE(once.emplace(s.node, s.instance, s.iteration).second, g.node(s.node).name << " runs twice");
   }
 }
 
