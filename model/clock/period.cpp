@@ -9,13 +9,13 @@
 #include <limits>
 
 #include "model/base/error.hpp"
-#include "model/clock/timeline.hpp"
+#include "model/clock/simulation.hpp"
 
 namespace napkin {
 namespace {
 
-// Iterations of the run, and from where on its steady part is read: the difference is whole turns of cycles with up to
-// four tokens.
+// Iterations of a run that does not settle, and from where on its steady part is read: the difference is whole turns of
+// cycles with up to four tokens.
 constexpr int run_length = 72, settled = 36;
 
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
@@ -136,35 +136,56 @@ BusiestPipe busiest_pipe(const EventGraph& graph) {
 namespace {
 
 /// A block of so many iterations alone, and one more behind two others.
-BlockClocks run_blocks(const EventGraph& graph, int iterations) {
-  const double one = run(graph, iterations).clocks, two = run(graph, iterations, 2).clocks;
-  return {one, run(graph, iterations, 3).clocks - two};
+BlockClocks run_blocks(Simulation& simulation, int iterations) {
+  const auto clocks = simulation.first_blocks(iterations);
+  return {clocks[0], clocks[2] - clocks[1]};
+}
+
+/// Clocks of what a block does once, one after the other.
+double once_clocks(const EventGraph& graph) {
+  double sum = 0;
+  for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
+    const EventNode& node = graph.nodes[n];
+    if (node.phase != Phase::loop) sum += node.clocks * graph.instances[n] + node.latency;
+  }
+  return sum;
+}
+
+/// Iterations from which on one more adds the steady clocks to any block: the steady state is reached, and then there is
+/// time for what the block before and the next one do once. Whole turns short of `settled`.
+int iterations_to_settle(const EventGraph& graph, const Simulation::Steady& steady) {
+  const double least = steady.iterations + std::ceil(once_clocks(graph) / steady.clocks);
+  if (least >= settled) return settled;
+  return settled - (settled - static_cast<int>(least)) / steady.turn * steady.turn;
 }
 
 }  // namespace
 
-Period period(const EventGraph& graph) {
+Period period(const EventGraph& graph, bool explained) {
   Period out;
-  out.cycle = cycle_ratio(graph);
+  if (explained) out.cycle = cycle_ratio(graph);
   out.pipe = busiest_pipe(graph);
-  const double whole = run(graph, run_length).clocks;
-  const BlockClocks part = run_blocks(graph, settled);
-  const double bound = std::max(out.cycle.clocks, out.pipe.clocks);
-  out.clocks = std::max((whole - part.first) / (run_length - settled), bound);
-  out.first = part.first - settled * out.clocks;
-  out.next = part.next - settled * out.clocks;
-  out.contention = out.clocks - bound;
+  Simulation simulation(graph);
+  const Simulation::Steady steady = simulation.steady(run_length);
+  out.settled = steady.turn > 0 ? iterations_to_settle(graph, steady) : settled;
+  const BlockClocks part = run_blocks(simulation, out.settled);
+  const double clocks = steady.turn > 0 ? steady.clocks : (steady.clocks - part.first) / (run_length - settled);
+  out.clocks = std::max(clocks, out.pipe.clocks);
+  out.first = part.first - out.settled * out.clocks;
+  out.next = part.next - out.settled * out.clocks;
+  out.contention = std::max(out.clocks - std::max(out.cycle.clocks, out.pipe.clocks), 0.0);
   return out;
 }
 
 BlockClocks block_clocks(const EventGraph& graph, const Period& period, double iterations) {
-  if (iterations >= settled)
+  if (iterations >= period.settled)
     return {period.first + iterations * period.clocks, period.next + iterations * period.clocks};
+  Simulation simulation(graph);
   const int below = std::max(static_cast<int>(std::floor(iterations)), 1);
-  const BlockClocks low = run_blocks(graph, below);
+  const BlockClocks low = run_blocks(simulation, below);
   const double rest = iterations - below;
   if (rest <= 0) return low;
-  const BlockClocks high = run_blocks(graph, below + 1);
+  const BlockClocks high = run_blocks(simulation, below + 1);
   return {low.first + rest * (high.first - low.first), low.next + rest * (high.next - low.next)};
 }
 

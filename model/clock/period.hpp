@@ -34,10 +34,12 @@ struct Period {
   double next = 0;   ///< the same of a block that follows another on the same node, whose end it overlaps
   CycleRatio cycle;
   BusiestPipe pipe;
+  int settled = 1;        ///< iterations from which on a block's goes on at the period
   double contention = 0;  ///< clocks - the larger bound: instances meet on pipes with no order between them
 };
 
-[[nodiscard]] Period period(const EventGraph& graph);
+/// Not explained: without the critical cycle, and the contention over the busiest pipe alone; what a search compares.
+[[nodiscard]] Period period(const EventGraph& graph, bool explained = true);
 
 /// Clocks of one block with so many iterations: alone, from its first copy's start to its last result, and what one
 /// more block takes behind others. Run as they are up to the length that period() measures, with its period from there

@@ -207,3 +207,23 @@ TEST_CASE("turning overlap off, or taking buffers away, never makes an iteration
   const double one = period(event_graph(own.place(with(tile, "stages", "1")))).clocks;
   CHECK(one > two);
 }
+
+TEST_CASE("a period and a block's clocks, found from a few iterations, are those of hundreds") {
+  for (const char* kernel : {"attention_sm90", "flash_attention_3", "flash_attention_2", "triton"}) {
+    for (const char* overlap : {"on", "off"}) {
+      CAPTURE(kernel);
+      CAPTURE(overlap);
+      const LaidOut l(kernel, "h200-sxm", shape, DType::bf16);
+      const bool knows = l.mapping.find_knob("overlap").has_value();
+      const EventGraph g = event_graph(l.place(knows ? with({}, "overlap", overlap) : Knobs{}));
+      const Period p = period(g);
+      const double one = run(g, 120).clocks, long_run = run(g, 480).clocks;
+      CHECK(p.clocks == doctest::Approx((long_run - one) / 360).epsilon(1e-3));
+      CHECK(block_clocks(g, p, 480).first == doctest::Approx(long_run).epsilon(1e-3));
+      CHECK(block_clocks(g, p, 480).next ==
+            doctest::Approx(run(g, 480, 3).clocks - run(g, 480, 2).clocks).epsilon(1e-3));
+      CHECK(block_clocks(g, p, 2).first == doctest::Approx(run(g, 2).clocks));
+      CHECK(period(g, false).clocks == p.clocks);
+    }
+  }
+}

@@ -1,0 +1,148 @@
+#pragma once
+// The run behind timeline and period: first come, first served, one event after the other. Made for many runs of one
+// graph: dependences are resolved and shares of pipes found once, and a step allocates nothing.
+
+#include <array>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "model/clock/timeline.hpp"
+
+namespace napkin {
+
+class Simulation {
+ public:
+  /// The graph must outlive it.
+  explicit Simulation(const EventGraph& graph);
+
+  /// So many blocks of so many iterations. Throws Error as napkin::run does.
+  [[nodiscard]] Timeline whole(int iterations, int blocks, bool keep_spans);
+
+  /// Clocks until the last result of one block, of two and of three in turn: one run, which goes on behind each with
+  /// what it was before the next block began.
+  [[nodiscard]] std::array<double, 3> first_blocks(int iterations);
+
+  struct Steady {
+    double clocks = 0;   ///< an iteration; where it does not settle: all
+    int iterations = 0;  ///< from which on a block's goes on like that
+    int turn = 0;        ///< iterations after which it repeats itself; 0: it does not settle
+  };
+  /// Runs one block until it repeats itself: twice as many iterations as an edge reaches over in which every node ends
+  /// the same clocks after it did 1 or a few iterations before; to its end where that does not come about.
+  [[nodiscard]] Steady steady(int most_iterations);
+
+ private:
+  /// Where a wait on an edge leads, from one instance.
+  struct Arc {
+    int to = 0;     // vertex
+    int shift = 0;  // turns
+    EdgeFrom after = EdgeFrom::done;
+    bool into_loop = true;
+    bool simple = false;  // from iteration to iteration, forward
+    double latency = 0;
+  };
+  /// One instance of a node.
+  struct Vertex {
+    const EventNode* node = nullptr;
+    int id = 0, instance = 0;
+    bool loop = true;
+    int arcs = 0;               // its first
+    std::array<int, 3> ends{};  // by EdgeFrom: past its last
+  };
+  struct Job {
+    int vertex = 0, turn = 0;
+  };
+  struct Active {
+    Job job;
+    double left = 1, rate = 0, end = 0;  // parts; parts a clock; clock
+  };
+  struct Arrival {
+    double time = 0;
+    Job job;
+    friend bool operator>(const Arrival& a, const Arrival& b) {
+      if (a.time != b.time) return a.time > b.time;
+      return a.job.vertex != b.job.vertex ? a.job.vertex > b.job.vertex : a.job.turn > b.job.turn;
+    }
+  };
+  /// A pipe that serves one job at a time, in order of request.
+  struct Queue {
+    std::vector<Job> jobs;
+    std::size_t head = 0;
+    double end = 0;  // of the one served, or never
+    [[nodiscard]] bool empty() const { return head == jobs.size(); }
+  };
+  enum : std::size_t { tensors, copies, stores };
+  struct State {
+    std::vector<std::int16_t> waits;  // by job
+    std::array<Queue, 3> queues;
+    std::vector<Active> active;
+    std::vector<Arrival> arrivals;  // a heap, the next on top
+    std::vector<Job> held;          // of blocks that may not begin yet
+    double now = 0, changed_at = 0, next_end = 0;
+    bool changed = false;
+    std::int64_t done = 0;
+    int blocks_let_in = 0;
+    void clear();
+  };
+  struct Share {
+    std::uint64_t key = 0;
+    std::array<double, 6> rates{};
+  };
+
+  struct Demand {
+    std::size_t pipe = 0;
+    double clocks = 0;
+  };
+  enum class Note { nothing, starts, ends };
+
+  void begin(int iterations, int blocks, int let_in);
+  void count_waits();
+  [[nodiscard]] std::int64_t jobs_of(int blocks) const;
+  [[nodiscard]] int turns(const Vertex& v) const { return v.loop ? iterations_ * blocks_ : blocks_; }
+  [[nodiscard]] std::size_t index(Job job) const {
+    return base_[static_cast<std::size_t>(job.vertex)] + static_cast<std::size_t>(job.turn);
+  }
+  [[nodiscard]] const EventNode& node_of(std::size_t active) const {
+    return *vertices_[static_cast<std::size_t>(s_.active[active].job.vertex)].node;
+  }
+  [[nodiscard]] const std::vector<Demand>& demands_of(std::size_t active) const {
+    const int id = vertices_[static_cast<std::size_t>(s_.active[active].job.vertex)].id;
+    return demands_[static_cast<std::size_t>(id)];
+  }
+  [[nodiscard]] int target_turn(const Vertex& from, const Arc& arc, int turn) const;
+  void ready(Job job);
+  void fire(Job job, EdgeFrom after, double latency);
+  void satisfy(Job job);
+  void finish(Job job);
+  void step();
+  void serve(std::size_t which);
+  void pass(double next);
+  void share();
+  void set_rates();
+  void fill(const Vertex* tensor);
+  [[nodiscard]] double most_growth();
+  [[nodiscard]] bool stopped(std::size_t active) const;
+  [[nodiscard]] bool has_ended(std::size_t vertex, int iteration) const;
+  [[nodiscard]] double shift_of(int iteration, int distance) const;
+  [[nodiscard]] bool repeats(int iteration, int distance) const;
+
+  const EventGraph& g_;
+  std::vector<Vertex> vertices_;
+  std::vector<int> first_;     // by node: its first vertex
+  std::vector<Arc> arcs_;      // by vertex
+  std::vector<Share> shares_;  // a table by key
+  int most_shift_ = 1;           // turns that an arc reaches over
+  int window_ = 2;               // turns that must repeat
+  int iterations_ = 1, blocks_ = 1;
+  std::vector<std::size_t> base_;  // by vertex: its first job
+  State s_, before_;
+  Timeline timeline_;
+  Note note_ = Note::nothing;
+  std::vector<double> noted_;  // by job: its start or its end
+  std::vector<std::vector<Demand>> demands_;  // by node, without zeros
+  std::vector<double> room_, wanted_;         // by pipe
+  std::vector<std::size_t> growing_;
+};
+
+}  // namespace napkin
