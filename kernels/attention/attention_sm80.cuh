@@ -425,7 +425,11 @@ struct AttentionSm80 {
   // Through shared memory, each warp its own rows, so that device memory is written in whole sectors.
   __device__ __forceinline__ void store(const float (&o)[steps][C.dv / 8][4]) const {
     // Places of Q's rows of other warps, or of V, may still be read.
-    if constexpr (C.q_registers || C.d != C.dv) __syncthreads();
+    if constexpr (C.q_registers || C.d != C.dv) {
+      __syncthreads();
+    } else {
+      __syncwarp();
+    }
     const u32 base = shared + C.o_offset, first = warp_rows(), lane = lane_id();
 #pragma unroll
     for (int m = 0; m < steps; ++m) {

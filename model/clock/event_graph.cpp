@@ -206,11 +206,11 @@ class GraphMaker {
     if (found == nullptr) return;
     // What a block moves once comes from device memory and goes there; what it streams, other blocks stream too: L2.
     const bool far = into.phase != Phase::loop;
-    const double rate = far ? std::min(near_rate(), device_rate()) : std::max(shared_rate(*found), near_rate());
+    const double rate = far ? std::min(near_rate(), device_rate()) : std::sqrt(near_rate() * std::max(shared_rate(*found), near_rate()));
     const double moved = bytes_read(p_, *found) * lines_of(*found);
     if (std::isfinite(rate) && rate > 0) into.clocks = moved / rate;
-    const char* measured = far ? "tma_device_latency_16kib" : "tma_l2_latency_16kib";
-    const double engine = !store && found->engine == CopyEngine::tma ? constant(*p_.machine, measured) : 0;
+    const double loaded = far ? constant(*p_.machine, "tma_device_latency_16kib") : fitted(*p_.machine, "tma_loaded_latency");
+    const double engine = !store && found->engine == CopyEngine::tma ? loaded : 0;
     const Pipe* pipe = p_.machine->pipe_into(p_.block().level);
     into.latency = engine > 0 ? engine : pipe != nullptr && pipe->latency ? pipe->latency->value : 0;
   }
@@ -229,7 +229,7 @@ class GraphMaker {
     const Count columns = streams ? p_.block().chunk : p_.block().extent[static_cast<std::size_t>(last)];
     return std::max(line / real(box_width(bytes_of(columns, crossing.type).value)), 1.0);
   }
-  // Of what other blocks read too, the L2 hands out more at a time than it can go on with.
+  // Of what other blocks read too: some of them at the same time, between none and all.
   [[nodiscard]] double shared_rate(const Crossing& crossing) const {
     const std::vector<AxisId>& axes = p_.axes_of(crossing);
     for (std::size_t a = 0; a < p_.block().groups_of.size(); ++a) {

@@ -38,6 +38,7 @@ constexpr std::array constants_known = {
     Constant{"handover_mbarrier", clocks}, Constant{"fence_proxy_async", clocks},
     Constant{"store_fence_barrier", clocks},
     Constant{"serial_issue", clocks},      // an instruction of a warp whose instructions wait for each other
+    Constant{"tma_loaded_latency", clocks},  // of a copy from the L2 while all SMs copy
     Constant{"cluster_handover", clocks},  // from one block's last reader to another block's copy, skew included
     // bandwidths beside those of the pipes
     Constant{"device_write_bandwidth", bytes_per_second}, Constant{"device_copy_bandwidth", bytes_per_second},

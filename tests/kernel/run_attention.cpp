@@ -1,7 +1,7 @@
 // A developer's bench: an attention kernel under given tiles on the GPU at hand, one JSON object a line.
 //
 //   run_attention --shape b=4,h=16,q=4096,x=4096,d=128 --tile q=128,x=176,warpgroups=2 [--causal | --window L,R]
-//                 [--kernel attention_sm80] [--dtype f16] [--gpu h200-sxm] [--l2 cold] [--rows 64] [--no-time] [--no-cycles] [--counters] [--no-lse] [--gap 8]
+//                 [--kernel attention_sm80] [--dtype f16] [--gpu h200-sxm] [--l2 cold] [--rows 64] [--runs 12] [--no-time] [--no-cycles] [--counters] [--no-lse] [--gap 8]
 //                 [--heads-first] [--packed 100:100,0:7] [--seed 1]
 //   run_attention < FILE     the same arguments, one problem a line; loads each variant once
 //
@@ -94,6 +94,7 @@ Request read(const std::vector<std::string>& words) {
     }
     else if (word == "--dtype") r.layout.type = value() == "f16" ? DType::f16 : DType::bf16;
     else if (word == "--l2") r.timing.l2 = value() == "cold" ? L2State::cold : L2State::warm;
+    else if (word == "--runs") r.timing.least_runs = r.timing.most_runs = std::stoi(value());
     else if (word == "--rows") r.rows = std::stoll(value());
     else if (word == "--no-time") r.time = false;
     else if (word == "--no-cycles") r.cycles = false;

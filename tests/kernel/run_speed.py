@@ -4,18 +4,20 @@
   run_speed.py --program build/tests/run_attention --tiles FILE [--out FILE.jsonl] [--limit SECONDS] [--dtype bf16]
 
 A line of FILE: d causal(0|1) s TILE [TILE ...], each TILE as run_attention takes it; b s = 16384, h d = 2048. Every shape:
-cuDNN, FlashAttention-2, each tile, cuDNN again; all as 20 queued launches between two events, warm L2, median of 7 or more.
-One JSON object a tile and shape.
+cuDNN, FlashAttention-2, each tile, cuDNN again; all alike: launches for 0.1 s, then 12 times 20 queued launches between two
+events (warm L2), the median. One JSON object a tile and shape.
 """
 import argparse, json, shlex, statistics, subprocess, sys, time
 import torch
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 
-def median_time(call, queued, runs):
-    for _ in range(3):
-        call()
-    torch.cuda.synchronize()
+def median_time(call, queued=20, runs=12, warm_up=0.1):
+    start = time.time()
+    while time.time() - start < warm_up:
+        for _ in range(queued):
+            call()
+        torch.cuda.synchronize()
     times = []
     for _ in range(runs):
         start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
@@ -28,10 +30,10 @@ def median_time(call, queued, runs):
     return statistics.median(times)
 
 
-def peer_time(backend, q, k, v, causal, queued, runs):
+def peer_time(backend, q, k, v, causal):
     try:
         with sdpa_kernel(backend):
-            return median_time(lambda: torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=causal), queued, runs)
+            return median_time(lambda: torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=causal))
     except RuntimeError:
         return None
 
@@ -54,17 +56,16 @@ def main():
         d, causal, s = int(words[0]), words[1] == "1", int(words[2])
         b, h = 16384 // s, 2048 // d
         q, k, v = (torch.randn(b, s, h, d, device="cuda", dtype=torch.bfloat16).transpose(1, 2) for _ in range(3))
-        queued, runs = (20, 7) if s < 16384 else (10, 5)
         flops = 4 * b * h * s * s * d * (0.5 if causal else 1)
-        before = peer_time(SDPBackend.CUDNN_ATTENTION, q, k, v, causal, queued, runs)
-        flash2 = peer_time(SDPBackend.FLASH_ATTENTION, q, k, v, causal, queued, runs)
+        before = peer_time(SDPBackend.CUDNN_ATTENTION, q, k, v, causal)
+        flash2 = peer_time(SDPBackend.FLASH_ATTENTION, q, k, v, causal)
         rows = []
         for tile in words[3:]:
             mask = " --causal" if causal else ""
-            bench.stdin.write(f"--kernel {a.kernel} --shape b={b},h={h},q={s},x={s},d={d} --tile {tile} --rows 16 --no-cycles{mask}\n")
+            bench.stdin.write(f"--kernel {a.kernel} --shape b={b},h={h},q={s},x={s},d={d} --tile {tile} --rows 16 --runs 12 --no-cycles{mask}\n")
             bench.stdin.flush()
             rows.append(json.loads(bench.stdout.readline()))
-        after = peer_time(SDPBackend.CUDNN_ATTENTION, q, k, v, causal, queued, runs)
+        after = peer_time(SDPBackend.CUDNN_ATTENTION, q, k, v, causal)
         peers = {"cudnn": (before + after) / 2, "cudnn_spread": abs(before - after) / before, "flash_attention_2": flash2}
         for tile, row in zip(words[3:], rows):
             row["peers"] = peers
