@@ -59,7 +59,7 @@ const std::vector<Counted>& recorded() {
   return rows;
 }
 
-/// Head tiles that order longest_first took at a time when these rows were recorded (revision aec626c): K and V in half of the L2.
+/// Head tiles that order longest_first took at a time in the first recording (revision aec626c): K and V in half of the L2.
 std::int64_t recorded_section_bytes(const Counted& one) {
   const std::int64_t head = one.size("x") * (one.size("d") + one.size("dv")) * 2;
   const std::int64_t fit = (one.l2.value.get() / 2 + head / 2) / head;
@@ -103,8 +103,9 @@ TEST_CASE("device memory reads what it must, within 5 %, where K and V in use st
   for (const Counted& one : recorded()) {
     if (one.row["kernel"] != "attention_sm90" || one.row["mask"] != "none" || one.size("d") > 128 || one.size("x") < 2048) continue;
     const std::string what = one.row["shape"].dump() + one.row["tile"].dump();
-    // The two rows of README.md: 30 MiB in use at a time are more than an L2 of two halves of 30 MiB keeps.
-    if (one.row["tile"]["order"] == "longest_first" && recorded_section_bytes(one) > one.l2.value.get() / 3) {
+    // The two rows of README.md: 30 MiB in use at a time are more than an L2 of two halves of 30 MiB keeps. Recorded again
+    // with sections of a quarter (h200_sections.jsonl), the same tiles read what they must.
+    if (one.row["revision"] == "aec626c" && one.row["tile"]["order"] == "longest_first" && recorded_section_bytes(one) > one.l2.value.get() / 3) {
       CHECK_MESSAGE(one.reads() > 2, what);
       ++again;
     } else {
@@ -114,4 +115,5 @@ TEST_CASE("device memory reads what it must, within 5 %, where K and V in use st
   }
   CHECK(held >= 50);
   CHECK(again == 2);
+  CHECK(std::count_if(recorded().begin(), recorded().end(), [](const Counted& one) { return one.row["revision"] == "b0bb860"; }) == 2);
 }
