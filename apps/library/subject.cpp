@@ -152,9 +152,8 @@ std::unique_ptr<Layout> named_layout(const Subject& subject) {
 std::vector<Mapping> bundled(const Subject& subject) {
   std::vector<Mapping> fitting;
   if (subject.abstract() || !is_builtin(subject.diagram)) return fitting;
-  for (const std::string& name : builtin_mappings()) {
+  for (const std::string& name : bundled_mappings(subject.diagram.name)) {
     Mapping mapping = load_mapping(name, "--kernel");
-    if (mapping.source.empty() || mapping.algorithm != subject.diagram.name) continue;
     if (!runs_on(mapping, subject.machine) || !takes_type(mapping, subject.problem.dtype)) continue;
     if (supports_sizes(mapping, subject.diagram, subject.problem.sizes)) fitting.push_back(std::move(mapping));
   }

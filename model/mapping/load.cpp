@@ -20,6 +20,17 @@ std::optional<std::string_view> mapping_name(std::string_view path) {
   return path.substr(path.rfind('/') + 1);
 }
 
+/// The text behind "key:" at the start of a line; empty where there is none.
+std::string_view top_level(std::string_view text, std::string_view key) {
+  for (std::size_t line = 0; line < text.size(); line = std::min(text.find('\n', line), text.size() - 1) + 1) {
+    std::string_view rest = text.substr(line, text.find('\n', line) - line);
+    if (!rest.starts_with(key) || rest.substr(key.size(), 2) != ": ") continue;
+    rest.remove_prefix(key.size() + 2);
+    return rest.substr(0, rest.find_first_of(" #"));
+  }
+  return {};
+}
+
 }  // namespace
 
 Mapping parse_mapping(std::string_view text, const std::string& file) {
@@ -35,6 +46,16 @@ Mapping load_mapping(const std::string& name_or_path, const std::string& where) 
   }
   throw Error(where, "unknown kernel '" + name_or_path + "'",
               one_of(name_or_path, builtin_mappings()) + ", or the path of a mapping's .yaml");
+}
+
+std::vector<std::string> bundled_mappings(std::string_view algorithm) {
+  std::vector<std::string> names;
+  for (const EmbeddedFile& file : embedded_files()) {
+    const auto name = mapping_name(file.path);
+    if (name && !top_level(file.text, "source").empty() && top_level(file.text, "algorithm") == algorithm) names.emplace_back(*name);
+  }
+  std::sort(names.begin(), names.end());
+  return names;
 }
 
 std::vector<std::string> builtin_mappings() {

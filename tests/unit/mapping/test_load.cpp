@@ -71,6 +71,17 @@ struct Mistake {
 
 }  // namespace
 
+TEST_CASE("bundled kernels by their files' keys: those whose mapping says so") {
+  for (const char* algorithm : {"attention", "matmul", "mlp"}) {
+    std::vector<std::string> expected;
+    for (const std::string& name : builtin_mappings()) {
+      const Mapping mapping = load_mapping(name, "test");
+      if (!mapping.source.empty() && mapping.algorithm == algorithm) expected.push_back(name);
+    }
+    CHECK(bundled_mappings(algorithm) == expected);
+  }
+}
+
 TEST_CASE("a good mapping is read as it stands") {
   const Mapping m = parse_mapping(good, "m.yaml");
   CHECK(refusal(good) == "no error");

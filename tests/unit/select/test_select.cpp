@@ -2,8 +2,8 @@
 #include <doctest/doctest.h>
 
 #include <chrono>
-
 #include <regex>
+
 #include "solver/select/larger.hpp"
 #include "solver/select/select.hpp"
 #include "tests/unit/select/case.hpp"
