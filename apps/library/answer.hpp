@@ -148,7 +148,6 @@ struct QueryAnswer {
 struct AlternativeAnswer {
   TileValues tile;
   PredictedAnswer predicted;
-  std::int64_t ties = 0;  ///< legal tiles of the same sizes that take exactly as long
 };
 
 struct OccupancyAnswer {
@@ -165,8 +164,7 @@ struct SelectAnswer {
   std::vector<LevelAnswer> levels;
   std::optional<CombineAnswer> combine;
   OccupancyAnswer occupancy;
-  std::int64_t ties = 0;                        ///< with the chosen tile: of its sizes, exactly as fast
-  std::vector<AlternativeAnswer> alternatives;  ///< of other sizes, the best tile of each, best first
+  std::vector<AlternativeAnswer> alternatives;  ///< of other sizes, best first
   std::int64_t candidates = 0, legal = 0;
   std::vector<std::pair<std::string, std::int64_t>> rejected;
   std::string because;

@@ -45,10 +45,10 @@ bool is_fixed(const Layout& layout, std::size_t knob) {
 
 }  // namespace
 
-Choice choose(const Subject& subject, const Layouts& layouts, int top, Each each) {
+Choice choose(const Subject& subject, const Layouts& layouts, int top) {
   Choice best;
   for (const auto& layout : layouts) {
-    Selection selection = select(question_of(subject, *layout), top, Objective{}, each);
+    Selection selection = shortlist(question_of(subject, *layout), top);
     const bool first = best.layout == nullptr;
     const bool fits = !selection.ranked.empty();
     const bool fitted = !first && !best.selection.ranked.empty();

@@ -12,8 +12,8 @@ struct Choice {
   Selection selection;
 };
 
-/// Selects in every layout and keeps the one whose best tile is the fastest. `each`: what the ranking lists.
-[[nodiscard]] Choice choose(const Subject& subject, const Layouts& layouts, int top, Each each = Each::tile);
+/// Selects in every layout and keeps the one whose best tile is the fastest.
+[[nodiscard]] Choice choose(const Subject& subject, const Layouts& layouts, int top);
 
 /// The one tile to answer about, legal or not.
 struct Chosen {

@@ -29,11 +29,10 @@ SelectAnswer answer_of(const Subject& subject, const Choice& choice) {
   answer.levels = levels_of(subject, best.placed, selection.ranked.front().prediction.clock);
   answer.combine = combine_of(best.placed, selection.ranked.front().prediction.clock);
   answer.occupancy = answer_of(best.plan);
-  answer.ties = selection.ranked.front().ties.get();
   for (std::size_t i = 1; i < selection.ranked.size(); ++i) {
     const Ranked& other = selection.ranked[i];
     answer.alternatives.push_back(
-        {values_of(choice.layout->mapping, other.tile), answer_of(other.prediction), other.ties.get()});
+        {values_of(choice.layout->mapping, other.tile), answer_of(other.prediction)});
   }
   return answer;
 }
@@ -75,7 +74,7 @@ SelectAnswer select(const Ask& ask, int top) {
   const Subject subject = load_subject(ask);
   return at_shape([&] {
     const Layouts layouts = layouts_of(subject);
-    return answer_of(subject, choose(subject, layouts, top, Each::size));
+    return answer_of(subject, choose(subject, layouts, top));
   });
 }
 

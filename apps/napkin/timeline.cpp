@@ -11,6 +11,7 @@
 #include "apps/report/file.hpp"
 #include "apps/report/timeline.hpp"
 #include "model/clock/load.hpp"
+#include "model/clock/prediction.hpp"
 
 namespace napkin::cli {
 namespace {
@@ -44,7 +45,8 @@ report::TimelineReport report_of(const Arguments& arguments) {
     const Schedule who = schedule(placed);
     out.block_iterations = who.total_iterations / std::max(who.total_blocks, 1.0);
     out.launch = launch_clocks(placed, out.graph, out.period);
-    out.predicted = predict_by_graph(placed, out.graph, out.period);
+    const Prediction predicted = predict(placed, plan(placed));
+    out.predicted = {predicted.cycles.value, predicted.clock, predicted.power, predicted.time};
     return out;
   });
 }

@@ -123,15 +123,15 @@ std::string holds_table(const std::vector<LevelAnswer>& levels, const Style& sty
 }
 
 std::string alternatives_table(const SelectAnswer& answer, const Style& style) {
-  Table table({"rank", "time", "TFLOP/s", "<bound by", "ties", "<tile, where it differs"});
+  Table table({"rank", "time", "TFLOP/s", "<bound by", "<tile, where it differs"});
   int rank = 0;
-  const auto add = [&](const PredictedAnswer& predicted, std::int64_t ties, const std::string& tile) {
+  const auto add = [&](const PredictedAnswer& predicted, const std::string& tile) {
     table.add({std::to_string(++rank), time_text(predicted.time), fmt::format("{:.1f}", predicted.tflops), predicted.bound,
-               count_text(ties), tile});
+               tile});
   };
-  add(*answer.predicted, answer.ties, "as above");
+  add(*answer.predicted, "as above");
   for (const AlternativeAnswer& other : answer.alternatives)
-    add(other.predicted, other.ties, differences(other.tile, answer.head.tile));
+    add(other.predicted, differences(other.tile, answer.head.tile));
   return table.text(style, "  ");
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <boost/graph/adjacency_list.hpp>
 #include <boost/graph/howard_cycle_ratio.hpp>
 #include <cmath>
@@ -163,6 +164,7 @@ int iterations_to_settle(const EventGraph& graph, const Simulation::Steady& stea
 
 Period period(const EventGraph& graph, bool explained) {
   Period out;
+  out.shorter = std::make_shared<std::unordered_map<int, BlockClocks>>();
   if (explained) out.cycle = cycle_ratio(graph);
   out.pipe = busiest_pipe(graph);
   Simulation simulation(graph);
@@ -180,13 +182,42 @@ Period period(const EventGraph& graph, bool explained) {
 BlockClocks block_clocks(const EventGraph& graph, const Period& period, double iterations) {
   if (iterations >= period.settled)
     return {period.first + iterations * period.clocks, period.next + iterations * period.clocks};
-  Simulation simulation(graph);
+  const auto run_or_known = [&](int n) {
+    const auto known = period.shorter->find(n);
+    if (known != period.shorter->end()) return known->second;
+    Simulation simulation(graph);
+    return period.shorter->emplace(n, run_blocks(simulation, n)).first->second;
+  };
   const int below = std::max(static_cast<int>(std::floor(iterations)), 1);
-  const BlockClocks low = run_blocks(simulation, below);
+  const BlockClocks low = run_or_known(below);
   const double rest = iterations - below;
   if (rest <= 0) return low;
-  const BlockClocks high = run_blocks(simulation, below + 1);
+  const BlockClocks high = run_or_known(below + 1);
   return {low.first + rest * (high.first - low.first), low.next + rest * (high.next - low.next)};
+}
+
+const Period& Periods::of(const EventGraph& graph) {
+  numbers_.clear();
+  for (const VectorPipe& p : graph.pipes) numbers_.insert(numbers_.end(), {p.beside, p.port ? 1.0 : 0.0, p.least});
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+    const EventNode& n = graph.nodes[i];
+    numbers_.insert(numbers_.end(), {static_cast<double>(n.kind), static_cast<double>(n.phase),
+                                     static_cast<double>(graph.instances[i]), n.clocks, n.latency, n.port});
+    numbers_.insert(numbers_.end(), n.demand.begin(), n.demand.end());
+  }
+  for (const EventEdge& e : graph.edges) {
+    numbers_.insert(numbers_.end(),
+                    {static_cast<double>(e.from), static_cast<double>(e.to), static_cast<double>(e.delay),
+                     static_cast<double>(e.agents), static_cast<double>(e.after), e.latency});
+  }
+  const auto known = known_.find(numbers_);
+  return known != known_.end() ? known->second : known_.emplace(numbers_, period(graph, false)).first->second;
+}
+
+std::size_t Periods::Hash::operator()(const std::vector<double>& numbers) const {
+  std::size_t hash = numbers.size();
+  for (const double number : numbers) hash = (hash ^ std::bit_cast<std::uint64_t>(number)) * 0x9E3779B97F4A7C15U;
+  return hash ^ hash >> 32;
 }
 
 }  // namespace napkin

@@ -6,7 +6,9 @@
 //                 tensor unit: P - B + beside B >= W, so P >= W + (1 - beside) B, B the tensor unit's clocks
 //   period        of a first-come-first-served run of the same graph, never below the bounds; the rest is contention
 
+#include <memory>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "model/clock/event_graph.hpp"
@@ -28,6 +30,12 @@ struct BusiestPipe {
 };
 [[nodiscard]] BusiestPipe busiest_pipe(const EventGraph& graph);
 
+/// Clocks of one block with so many iterations: alone, from its first copy's start to its last result, and what one
+/// more block takes behind others.
+struct BlockClocks {
+  double first = 0, next = 0;
+};
+
 struct Period {
   double clocks = 0;
   double first = 0;  ///< clocks of a first block beyond its iterations: filling and draining from a cold start
@@ -35,18 +43,29 @@ struct Period {
   CycleRatio cycle;
   BusiestPipe pipe;
   int settled = 1;        ///< iterations from which on a block's goes on at the period
+  std::shared_ptr<std::unordered_map<int, BlockClocks>> shorter;  ///< of blocks below that, where they were asked for
   double contention = 0;  ///< clocks - the larger bound: instances meet on pipes with no order between them
 };
 
 /// Not explained: without the critical cycle, and the contention over the busiest pipe alone; what a search compares.
 [[nodiscard]] Period period(const EventGraph& graph, bool explained = true);
 
-/// Clocks of one block with so many iterations: alone, from its first copy's start to its last result, and what one
-/// more block takes behind others. Run as they are up to the length that period() measures, with its period from there
-/// on.
-struct BlockClocks {
-  double first = 0, next = 0;
-};
+/// Blocks run as they are up to the length from which on period() measures, with its period from there on. Not for
+/// several threads at once with one period.
 [[nodiscard]] BlockClocks block_clocks(const EventGraph& graph, const Period& period, double iterations);
+
+/// The periods of graphs met before, found by what the graphs say: tiles and questions that differ in nothing of it
+/// share one. Not explained. Not for several threads at once.
+class Periods {
+ public:
+  [[nodiscard]] const Period& of(const EventGraph& graph);
+
+ private:
+  struct Hash {
+    std::size_t operator()(const std::vector<double>& numbers) const;
+  };
+  std::vector<double> numbers_;
+  std::unordered_map<std::vector<double>, Period, Hash> known_;
+};
 
 }  // namespace napkin

@@ -11,61 +11,62 @@ namespace {
 
 constexpr double reference_clock = 1.5e9, exponent = 1.2;
 constexpr std::size_t issue_pipe = 1;
+constexpr double tolerance = 1e-12;  // of the power, at its limit
+constexpr int most_steps = 60;
 
 double stated(const std::map<std::string, Number, std::less<>>& numbers, std::string_view name) {
   const auto found = numbers.find(name);
   return found == numbers.end() ? 0 : found->second.value;
 }
 
-/// FLOP and warp instructions of one block's one iteration.
-struct IterationWork {
-  double flop_16bit = 0, flop_8bit = 0, instructions = 0;
-};
+}  // namespace
 
-IterationWork work_of(const PlacedDiagram& placed, const EventGraph& graph) {
-  IterationWork out;
-  for (const PlacedOperation& op : placed.operations) {
-    if (!op.tensor || op.instruction == nullptr || op.phase != Phase::loop) continue;
-    const double flop = tensor_clocks(placed, op) * op.instruction->flop_per_clock;
-    (bits(op.instruction->type) == 8 ? out.flop_8bit : out.flop_16bit) += flop;
-  }
-  const Unit* issue = placed.machine->unit("issue");
-  const double rate = issue != nullptr && issue->per_clock.known() ? issue->per_clock.best().value : 0;
-  for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
-    if (graph.nodes[n].phase == Phase::loop)
-      out.instructions += graph.nodes[n].demand[issue_pipe] * rate * graph.instances[n];
-  }
+double EnergyRates::of_tensor(const TensorInstruction& tensor) const {
+  return tensor.flop_per_clock * (bits(tensor.type) == 8 ? flop_8bit : flop_16bit);
+}
+
+EnergyRates energy_rates(const Machine& machine) {
+  const auto& fitted = machine.fitted;
+  EnergyRates out;
+  out.flop_16bit = stated(fitted, "energy_tensor_16bit");
+  out.flop_8bit = stated(fitted, "energy_tensor_8bit");
+  out.instruction = stated(fitted, "energy_instruction");
+  out.device = stated(fitted, "energy_device");
+  out.known = out.flop_16bit > 0;
   return out;
 }
 
-}  // namespace
-
 std::optional<Energy> energy_of(const PlacedDiagram& placed, const EventGraph& graph) {
-  const auto& fitted = placed.machine->fitted;
-  if (stated(fitted, "energy_tensor_16bit") <= 0) return std::nullopt;
-  const IterationWork work = work_of(placed, graph);
-  const double iterations = schedule(placed).total_iterations;
-  const double one = work.flop_16bit * stated(fitted, "energy_tensor_16bit") +
-                     work.flop_8bit * stated(fitted, "energy_tensor_8bit") +
-                     work.instructions * stated(fitted, "energy_instruction");
-  return Energy{one * iterations, compulsory_bytes(placed) * stated(fitted, "energy_device")};
+  const EnergyRates rates = energy_rates(*placed.machine);
+  if (!rates.known) return std::nullopt;
+  double one = 0;  // block's one iteration
+  for (const PlacedOperation& op : placed.operations) {
+    if (op.tensor && op.instruction != nullptr && op.phase == Phase::loop)
+      one += tensor_clocks(placed, op) * rates.of_tensor(*op.instruction);
+  }
+  const Unit* issue = placed.machine->unit("issue");
+  const double slots = issue != nullptr && issue->per_clock.known() ? issue->per_clock.best().value : 0;
+  for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
+    if (graph.nodes[n].phase == Phase::loop)
+      one += graph.nodes[n].demand[issue_pipe] * slots * graph.instances[n] * rates.instruction;
+  }
+  return Energy{one * schedule(placed).total_iterations, compulsory_bytes(placed) * rates.device};
 }
 
 HeldClock held_clock(const Machine& machine, const Energy& energy, double cycles) {
   const double idle = machine.power.idle ? machine.power.idle->value : 0;
   const double tree = stated(machine.constants, "clock_tree");
-  const auto power = [&](double clock) {
-    const double ratio = clock / reference_clock, scale = std::pow(ratio, exponent);
-    return idle + tree * scale * ratio + (energy.core * scale + energy.device) * clock / std::max(cycles, 1.0);
-  };
-  const double most = machine.clocks.maximum ? machine.clocks.maximum->value : reference_clock;
-  if (!machine.power.limit || power(most) <= machine.power.limit->value) return {Hertz(most), Watts(power(most))};
-  double low = 0, high = most;
-  for (int i = 0; i < 60; ++i) {
-    const double middle = (low + high) / 2;
-    (power(middle) <= machine.power.limit->value ? low : high) = middle;
+  const double a_second = reference_clock / std::max(cycles, 1.0);  // launches, at f0
+  const double steep = tree + energy.core * a_second, flat = energy.device * a_second;
+  const auto power = [&](double ratio) { return idle + steep * std::pow(ratio, 1 + exponent) + flat * ratio; };
+  const double most = (machine.clocks.maximum ? machine.clocks.maximum->value : reference_clock) / reference_clock;
+  double ratio = most, above = machine.power.limit ? power(most) - machine.power.limit->value : 0;
+  // Newton's method from above: the power is convex in the clock, so it stays there.
+  for (int i = 0; i < most_steps && above > tolerance * machine.power.limit->value; ++i) {
+    ratio -= above / (steep * (1 + exponent) * std::pow(ratio, exponent) + flat);
+    above = power(ratio) - machine.power.limit->value;
   }
-  return {Hertz(low), Watts(power(low))};
+  return {Hertz(ratio * reference_clock), Watts(power(ratio))};
 }
 
 GraphPrediction predict_by_graph(const PlacedDiagram& placed, const EventGraph& graph, const Period& period) {

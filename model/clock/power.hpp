@@ -20,6 +20,15 @@ struct Energy {
   double device = 0;  ///< bytes to and from device memory
 };
 
+/// What one of each takes, at f0.
+struct EnergyRates {
+  bool known = false;
+  double flop_16bit = 0, flop_8bit = 0, instruction = 0, device = 0;
+  /// Of one clock of these tensor instructions.
+  [[nodiscard]] double of_tensor(const TensorInstruction& tensor) const;
+};
+[[nodiscard]] EnergyRates energy_rates(const Machine& machine);
+
 /// Of all blocks' iterations; none where the profile has no energies.
 [[nodiscard]] std::optional<Energy> energy_of(const PlacedDiagram& placed, const EventGraph& graph);
 

@@ -2,6 +2,7 @@
 // The seam between a placed diagram and a time: one function. (design section 2; issue "the clock" refines it)
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -20,17 +21,25 @@ struct PipeUse {
 
 struct Prediction {
   Cycles cycles;             ///< SM clocks from the first block's start to the last one's end
-  Hertz clock;               ///< assumed
-  std::string clock_source;  ///< "datasheet tensor clock", "maximum clock", ...
+  Hertz clock;               ///< held under this load; by the first clock: assumed
+  std::string clock_source;  ///< "power limit", "maximum clock", "datasheet tensor clock", ...
   std::optional<Watts> power;
   Seconds time;       ///< launch overhead included where the profile has it
   double tflops = 0;  ///< by the field's convention: 4 b h g q x d for attention, half of it when causal
-  std::string bound;  ///< the pipe that limits
+  std::string bound;      ///< the pipe that limits; "critical cycle" where waits do
+  std::string iteration;  ///< by the event graph: what an iteration takes, and why
   std::vector<PipeUse> pipes;
 };
 
-/// Time of one call: the max over pipes of busy time, with wave quantisation. Throws nothing for a legal placement.
+/// Whether the event graph predicts: the tile has edges, and the machine measured times of its tensor instructions and
+/// issue slots. Else the first clock does.
+[[nodiscard]] bool has_event_graph(const PlacedDiagram& placed);
+
+/// Time of one call: by the event graph; else the max over pipes of busy time, with wave quantisation. Throws nothing
+/// for a legal placement.
 [[nodiscard]] Prediction predict(const PlacedDiagram& placed, const Plan& plan);
+/// The max over pipes of busy time for any placement: what a search over thousands of tiles can afford.
+[[nodiscard]] Prediction predict_by_first_clock(const PlacedDiagram& placed, const Plan& plan);
 
 /// predict().time without the explanation: what a search compares. The plan enters by its blocks_per_sm alone; more of
 /// them never take longer.
@@ -40,12 +49,24 @@ struct Prediction {
 /// found once; a call allocates nothing.
 using Timer = std::function<Seconds(const PlacedDiagram& placed, Count blocks_per_sm)>;
 [[nodiscard]] Timer timer(const PlacedDiagram& like);
+[[nodiscard]] Timer first_clock_timer(const PlacedDiagram& like);
+/// Makes timers that share the periods of the graphs that they meet, whatever the question. Not for several threads at
+/// once.
+[[nodiscard]] std::function<Timer(const PlacedDiagram& like)> timers();
+
+/// At most timer() of the same placement with that many blocks a node or fewer, in a hundredth of the time: the busiest
+/// pipe's work in an iteration for all that the busiest node runs, at the clock that the card would hold. Reads the work
+/// alone, and more of it never makes it less. Empty where the event graph does not predict.
+[[nodiscard]] Timer bound_timer(const PlacedDiagram& like);
 
 /// At most predict().time of the same placement: the tensor work of all visited tiles spread evenly over the nodes, or
 /// the compulsory bytes over device memory's pipe, whichever is longer, and the launch. Needs no plan. It depends on
 /// the extents of rows and chunk and on where tensor operands are read from, not on copies, order or other knobs, so
 /// that one value bounds all tiles that differ in those.
 [[nodiscard]] Seconds time_lower_bound(const PlacedDiagram& placed);
+
+/// What every call takes beside its kernel; 0 where the profile does not have it.
+[[nodiscard]] Seconds launch_overhead(const Machine& machine);
 
 /// Floating-point operations by the field's convention: 2 a multiply-add of every contraction; causal: half of the
 /// unmasked count, exactly; window: the visible pairs. (design section 5)

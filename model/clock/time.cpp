@@ -1,4 +1,6 @@
-// The first time model: the fullest pipe, with wave quantisation. Nothing in it is fitted.
+// From a placed diagram to a time. Where the tile has an event graph (has_event_graph): its cycles on the busiest node
+// (clock/waves.hpp), at the clock that the card holds (clock/power.hpp), or the pipes that all nodes share. Else the
+// first clock: the fullest pipe, with wave quantisation. Nothing in it is fitted.
 //
 //   busy(pipe of a node) = loop x iterations + once x blocks            of the busiest node (clock/load.hpp)
 //   busy(machine pipe)   = bytes of all blocks / bandwidth              the pipe into the block's level, and device
@@ -8,11 +10,15 @@
 // fills the first buffers, the head's and the first iteration's bytes, and the first iteration's vector work before the
 // pipes overlap (ramp). The first wave also waits for device memory. (model/README.md section 12)
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "model/clock/load.hpp"
+#include "model/clock/power.hpp"
 #include "model/clock/prediction.hpp"
 #include "model/clock/synchronise.hpp"
+#include "model/mapping/compiled.hpp"
 
 namespace napkin {
 namespace {
@@ -72,11 +78,6 @@ double times_waited(const PlacedDiagram& placed, const Schedule& who, Count bloc
   return waves_of(who, blocks_per_node);
 }
 
-Seconds launch_overhead(const Machine& machine) {
-  const auto found = machine.constants.find(std::string_view("launch_overhead"));
-  return Seconds(found == machine.constants.end() ? 0 : found->second.value);
-}
-
 /// The fullest pipe's seconds, and its name.
 struct Fullest {
   double seconds = 0;
@@ -100,11 +101,14 @@ struct Timing {
   SharedSeconds shared = {};
   Fullest fullest = {};
   double seconds = 0;  // without the launch
+  Hertz clock;
+  std::optional<Watts> power = {};
 };
 
 /// The time model of one variant and problem: what their tiles share is found once.
 struct TimeModel {
-  explicit TimeModel(const PlacedDiagram& placed);
+  /// Without periods: the first clock.
+  TimeModel(const PlacedDiagram& placed, std::shared_ptr<Periods> periods);
   [[nodiscard]] Timing of(const PlacedDiagram& placed, Count blocks_per_node) const;
   [[nodiscard]] Seconds with_launch(const Timing& timing) const { return Seconds(timing.seconds) + launch; }
 
@@ -115,13 +119,17 @@ struct TimeModel {
   double compulsory = 0;           // bytes
   double nodes = 1;
   Seconds launch;
+  std::shared_ptr<Periods> periods;
+  bool by_graph = false;
 
  private:
+  void first_clock(Count blocks_per_node, Timing& timing) const;
+  void event_clock(const PlacedDiagram& placed, Count blocks_per_node, Timing& timing) const;
   [[nodiscard]] SharedSeconds shared_seconds(const PlacedDiagram& placed, const Timing& timing) const;
   [[nodiscard]] double exposed_clocks(const Timing& timing, Count blocks_per_node) const;
 };
 
-TimeModel::TimeModel(const PlacedDiagram& placed)
+TimeModel::TimeModel(const PlacedDiagram& placed, std::shared_ptr<Periods> shared_periods)
     : clock(assumed_clock(*placed.machine)),
       workload(placed),
       into_block(shared_pipe(*placed.machine, placed.block().level, clock.frequency)),
@@ -129,7 +137,9 @@ TimeModel::TimeModel(const PlacedDiagram& placed)
       exchange(exchange_pipe(placed)),
       compulsory(compulsory_bytes(placed)),
       nodes(std::max(real(placed.machine->compute_nodes()), 1.0)),
-      launch(launch_overhead(*placed.machine)) {
+      launch(launch_overhead(*placed.machine)),
+      periods(std::move(shared_periods)),
+      by_graph(periods != nullptr && has_event_graph(placed)) {
   if (into_block.pipe == device.pipe) into_block = {};
 }
 
@@ -155,9 +165,20 @@ double TimeModel::exposed_clocks(const Timing& t, Count blocks_per_node) const {
 }
 
 Timing TimeModel::of(const PlacedDiagram& placed, Count blocks_per_node) const {
-  Timing t{workload.of(placed), schedule(placed)};
-  const double hertz = clock.frequency.value;
+  Timing t{workload.of(placed), schedule(placed), {}, {}, 0, Hertz(0), {}};
   t.shared = shared_seconds(placed, t);
+  if (by_graph)
+    event_clock(placed, blocks_per_node, t);
+  else
+    first_clock(blocks_per_node, t);
+  const Synchronisation sync = synchronisation(placed, t.clock);
+  t.seconds += sync.clocks * times_waited(placed, t.who, blocks_per_node) / t.clock.value + sync.launch.value;
+  return t;
+}
+
+void TimeModel::first_clock(Count blocks_per_node, Timing& t) const {
+  t.clock = clock.frequency;
+  const double hertz = t.clock.value;
   for (std::size_t i = 0; i < t.load.count; ++i) {
     t.fullest.with(t.load.pipes[i].name, busy_clocks(t.load.pipes[i], t.who) / hertz);
   }
@@ -165,9 +186,27 @@ Timing TimeModel::of(const PlacedDiagram& placed, Count blocks_per_node) const {
   t.fullest.with(device.name(), t.shared.device);
   if (exchange != nullptr) t.fullest.with(exchange->name, t.shared.exchange);
   t.seconds = t.fullest.seconds + exposed_clocks(t, blocks_per_node) / hertz;
-  const Synchronisation sync = synchronisation(placed, clock.frequency);
-  t.seconds += sync.clocks * times_waited(placed, t.who, blocks_per_node) / hertz + sync.launch.value;
-  return t;
+}
+
+/// The graph's cycles, or the pipes that nodes share, whichever take longer. Blocks that share a node hide one
+/// another's waits, down to what the busiest pipe takes.
+void TimeModel::event_clock(const PlacedDiagram& placed, Count blocks_per_node, Timing& t) const {
+  const EventGraph graph = event_graph(placed);
+  const Period& period = periods->of(graph);
+  const LaunchClocks launched = launch_clocks(placed, graph, period);
+  const double together = std::min(real(std::max(blocks_per_node, Count(1))), std::max(t.who.blocks, 1.0));
+  double cycles = launched.busiest;
+  if (together > 1) cycles = std::max(cycles / together, std::min(cycles, period.pipe.clocks * t.who.iterations));
+  t.clock = clock.frequency;
+  if (const auto energy = energy_of(placed, graph)) {
+    const HeldClock held = held_clock(*placed.machine, *energy, cycles);
+    t.clock = held.clock;
+    t.power = held.power;
+  }
+  t.fullest.with("", cycles / t.clock.value);  // named where it is explained
+  t.fullest.with(device.name(), t.shared.device);
+  if (exchange != nullptr) t.fullest.with(exchange->name, t.shared.exchange);
+  t.seconds = t.fullest.seconds;
 }
 
 /// Products of one contraction over all its axes at full size.
@@ -209,6 +248,11 @@ AssumedClock assumed_clock(const Machine& machine) {
   return {};
 }
 
+Seconds launch_overhead(const Machine& machine) {
+  const auto found = machine.constants.find(std::string_view("launch_overhead"));
+  return Seconds(found == machine.constants.end() ? 0 : found->second.value);
+}
+
 double conventional_flops(const PlacedDiagram& placed) {
   double flops = 0;
   for (const Operation& op : placed.streamed->diagram.operations) {
@@ -217,8 +261,29 @@ double conventional_flops(const PlacedDiagram& placed) {
   return flops;
 }
 
-Timer timer(const PlacedDiagram& like) {
-  return [model = TimeModel(like)](const PlacedDiagram& placed, Count blocks_per_sm) {
+bool has_event_graph(const PlacedDiagram& placed) {
+  const Unit* issue = placed.machine->unit("issue");
+  if (issue == nullptr || !issue->per_clock.known()) return false;
+  const auto& edges = placed.mapping->edges;
+  const auto measured = [](const PlacedOperation& op) {
+    return !op.tensor || (op.instruction != nullptr && !op.instruction->timing.empty());
+  };
+  return std::any_of(edges.begin(), edges.end(), [&](const EdgeMapping& e) { return holds(e.when, placed.tile); }) &&
+         std::all_of(placed.operations.begin(), placed.operations.end(), measured);
+}
+
+std::function<Timer(const PlacedDiagram& like)> timers() {
+  return [periods = std::make_shared<Periods>()](const PlacedDiagram& like) -> Timer {
+    return [model = TimeModel(like, periods)](const PlacedDiagram& placed, Count blocks_per_sm) {
+      return model.with_launch(model.of(placed, blocks_per_sm));
+    };
+  };
+}
+
+Timer timer(const PlacedDiagram& like) { return timers()(like); }
+
+Timer first_clock_timer(const PlacedDiagram& like) {
+  return [model = TimeModel(like, nullptr)](const PlacedDiagram& placed, Count blocks_per_sm) {
     return model.with_launch(model.of(placed, blocks_per_sm));
   };
 }
@@ -228,38 +293,72 @@ Seconds predicted_time(const PlacedDiagram& placed, Count blocks_per_sm) {
 }
 
 Seconds time_lower_bound(const PlacedDiagram& placed) {
-  const Hertz clock = assumed_clock(*placed.machine).frequency;
+  const Hertz assumed = assumed_clock(*placed.machine).frequency;
+  const auto& maximum = placed.machine->clocks.maximum;
+  const double highest = has_event_graph(placed) && maximum ? std::max(maximum->value, assumed.value) : assumed.value;
   double tensor = 0;
   for (const PlacedOperation& op : placed.operations) {
     if (op.phase == Phase::loop) tensor += tensor_clocks(placed, op);
   }
   const Schedule who = schedule(placed);
-  const double work = tensor * who.total_iterations / who.nodes / clock.value;
-  const double bytes = device_pipe(placed, clock).seconds(compulsory_bytes(placed));
+  const double work = tensor * who.total_iterations / who.nodes / highest;
+  const double bytes = device_pipe(placed, assumed).seconds(compulsory_bytes(placed));
   return Seconds(std::max(work, bytes)) + launch_overhead(*placed.machine);
 }
 
-Prediction predict(const PlacedDiagram& placed, const Plan& plan) {
-  const TimeModel model(placed);
+namespace {
+
+/// What binds an iteration, by name, and the sentence about it. The copies' pipe is the one into the block's level.
+void explain_iteration(const PlacedDiagram& placed, const TimeModel& model, Prediction& out) {
+  const EventGraph graph = event_graph(placed);
+  Period p = model.periods->of(graph);
+  p.cycle = cycle_ratio(graph);
+  p.contention = std::max(p.clocks - std::max(p.cycle.clocks, p.pipe.clocks), 0.0);
+  const std::string_view into = model.into_block.pipe != nullptr ? model.into_block.name() : model.device.name();
+  const std::string pipe = p.pipe.name == "copy" ? std::string(into) : p.pipe.name;
+  out.iteration = fmt::format("an iteration takes {:.0f} clk: {} {:.0f}{}, critical cycle {:.0f}, contention {:.0f}",
+                              p.clocks, pipe, p.pipe.clocks, p.pipe.beside_tensor ? " beside the tensor cores" : "",
+                              p.cycle.clocks, p.contention);
+  if (out.bound.empty()) out.bound = p.pipe.clocks >= p.cycle.clocks ? pipe : "critical cycle";
+}
+
+std::string_view clock_source(const PlacedDiagram& placed, const Timing& t, const TimeModel& model) {
+  if (!t.power) return model.clock.source;
+  const auto& maximum = placed.machine->clocks.maximum;
+  return maximum && t.clock.value < maximum->value ? "held at the power limit" : "maximum clock";
+}
+
+Prediction predicted_by(const TimeModel& model, const PlacedDiagram& placed, const Plan& plan) {
   const Timing t = model.of(placed, plan.blocks_per_sm);
-  const Hertz clock = model.clock.frequency;
   Prediction out;
-  out.clock = clock;
-  out.clock_source = std::string(model.clock.source);
-  out.cycles = Seconds(t.seconds) * clock;
+  out.clock = t.clock;
+  out.clock_source = std::string(clock_source(placed, t, model));
+  out.power = t.power;
+  out.cycles = Seconds(t.seconds) * t.clock;
   out.time = model.with_launch(t);
   out.tflops = out.time.value > 0 ? conventional_flops(placed) / out.time.value / 1e12 : 0;
   out.bound = std::string(t.fullest.name);
+  if (model.by_graph) explain_iteration(placed, model, out);
   const auto report = [&](std::string_view name, double seconds) {
-    if (!name.empty()) out.pipes.push_back({std::string(name), t.seconds > 0 ? seconds / t.seconds : 0});
+    if (!name.empty()) out.pipes.push_back({std::string(name), t.seconds > 0 ? std::min(seconds / t.seconds, 1.0) : 0});
   };
   out.pipes.reserve(t.load.count + 3);
   for (std::size_t i = 0; i < t.load.count; ++i)
-    report(t.load.pipes[i].name, busy_clocks(t.load.pipes[i], t.who) / clock.value);
+    report(t.load.pipes[i].name, busy_clocks(t.load.pipes[i], t.who) / t.clock.value);
   report(model.into_block.name(), t.shared.into_block);
   report(model.device.name(), t.shared.device);
   if (model.exchange != nullptr) report(model.exchange->name, t.shared.exchange);
   return out;
+}
+
+}  // namespace
+
+Prediction predict(const PlacedDiagram& placed, const Plan& plan) {
+  return predicted_by(TimeModel(placed, std::make_shared<Periods>()), placed, plan);
+}
+
+Prediction predict_by_first_clock(const PlacedDiagram& placed, const Plan& plan) {
+  return predicted_by(TimeModel(placed, nullptr), placed, plan);
 }
 
 }  // namespace napkin

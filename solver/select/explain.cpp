@@ -12,6 +12,8 @@
 namespace napkin {
 namespace {
 
+using Search = std::function<Selection(const Question&, int top)>;
+
 std::size_t at(int id) { return static_cast<std::size_t>(id); }
 
 std::string number(double value) {
@@ -58,7 +60,7 @@ std::vector<KnobId> axis_sizes(const Question& question, const Space& space) {
 }
 
 /// "x=144 does not fit: 250 registers of 240", "q=192 with warpgroups=3 fits and is 2.1 % slower".
-std::string text_of(const Larger& larger, const Question& question, const Ranked& best, const Objective& objective) {
+std::string text_of(const Larger& larger, const Question& question, const Ranked& best, const Search& search) {
   std::string text = setting(*question.mapping, larger.knob, larger.value);
   for (std::size_t i = 0; i < larger.implied.size(); ++i) {
     const auto& [knob, value] = larger.implied[i];
@@ -70,7 +72,7 @@ std::string text_of(const Larger& larger, const Question& question, const Ranked
   }
   Question fixed = question;
   fixed.fixed.emplace_back(larger.knob, larger.value);
-  const Selection other = select(fixed, 1, objective);
+  const Selection other = search(fixed, 1);
   if (other.ranked.empty()) return text;
   const double slower = other.ranked.front().prediction.time.value / best.prediction.time.value - 1;
   return text + (slower > 0 ? fmt::format(" fits and is {:.2g} % slower", 100 * slower) : " fits and takes as long");
@@ -78,13 +80,13 @@ std::string text_of(const Larger& larger, const Question& question, const Ranked
 
 /// What stops the next larger sizes, of the two that can grow in the finest steps.
 std::string what_stops(const Question& question, const Space& space, const Rules& rules, const Placer& placer,
-                       const Ranked& best, const Objective& objective) {
+                       const Ranked& best, const Search& search) {
   std::string text;
   int clauses = 0;
   for (const KnobId knob : axis_sizes(question, space)) {
     const auto larger = next_larger(space, rules, placer, best.tile, knob);
     if (!larger) continue;
-    text += "; " + text_of(*larger, question, best, objective);
+    text += "; " + text_of(*larger, question, best, search);
     if (++clauses == 2) break;
   }
   return text;
@@ -128,13 +130,7 @@ std::string what_it_loses_on(const Prediction& a, const Prediction& b, const Wav
                      1e6 * (b.time.value - busy_seconds(b, b.bound)), 1e6 * (a.time.value - busy_seconds(a, a.bound)));
 }
 
-}  // namespace
-
-std::string explain(const Question& question, const Selection& selection) {
-  return explain(question, selection, Objective{});
-}
-
-std::string explain(const Question& question, const Selection& selection, const Objective& objective) {
+std::string explained(const Question& question, const Selection& selection, const Search& search) {
   if (selection.ranked.empty()) return {};
   const Space space = space_of(question);
   const Rules rules(*question.streamed, *question.mapping, *question.machine, question.problem);
@@ -142,7 +138,7 @@ std::string explain(const Question& question, const Selection& selection, const 
   const Ranked& best = selection.ranked.front();
   std::string text = what_binds(best.prediction);
   PlacedDiagram placed;
-  text += what_stops(question, space, rules, placer, best, objective);
+  text += what_stops(question, space, rules, placer, best, search);
   if (!selection.runner_up) return text + "; no other tile is predicted to take another time";
   const Ranked& next = *selection.runner_up;
   const double slower = 100 * (next.prediction.time.value / best.prediction.time.value - 1);
@@ -152,6 +148,16 @@ std::string explain(const Question& question, const Selection& selection, const 
   return text + fmt::format("; the runner-up ({}) is {:.2g} % slower: it loses on {}",
                             difference(*question.mapping, best.tile, next.tile), slower,
                             what_it_loses_on(best.prediction, next.prediction, wave, wave_of(placed)));
+}
+
+}  // namespace
+
+std::string explain(const Question& question, const Selection& selection) {
+  return explained(question, selection, shortlist);
+}
+
+std::string explain(const Question& question, const Selection& selection, const Objective& objective) {
+  return explained(question, selection, [&](const Question& q, int top) { return select(q, top, objective); });
 }
 
 }  // namespace napkin

@@ -132,8 +132,10 @@ const Search::Timed& Search::timed(const PlacedDiagram& placed) {
     if (known.variant == placed.variant) return known;
   }
   Timer time = objective_.time(placed);
-  Timer bound = objective_.bound ? objective_.bound(placed) : time;
-  timed_.push_back({placed.variant, std::move(time), std::move(bound)});
+  Timer bound = objective_.bound ? objective_.bound(placed) : nullptr;
+  const bool exact = !bound;
+  if (exact) bound = time;
+  timed_.push_back({placed.variant, std::move(time), std::move(bound), exact});
   return timed_.back();
 }
 
@@ -174,7 +176,7 @@ template <class Take>
 void Search::each_class(const Prefix& prefix, const Take& visit_class) {
   set_rank(point_, prefix.rank, roles_.sizes);
   const Count most = most_blocks(point_, most_by_agents(point_));
-  one_time_ = most <= Count(1);
+  one_time_ = most <= Count(1) && timed(scratch_->place(point_).placed).exact;
   std::vector<std::pair<double, std::size_t>> order;
   for (std::size_t c = 0; c < alternatives_->classes().size(); ++c) {
     alternatives_->set(point_, alternatives_->classes()[c].first);
@@ -305,6 +307,14 @@ Selection Search::run(int top, Each each) {
   }
   if (top >= 1) out.ranked = ranked();
   if (second_.time != infinity) out.runner_up = full(second_.rank);
+  return out;
+}
+
+Objective graph_objective() {
+  Objective out;
+  out.predict = predict;
+  out.time = timers();
+  out.bound = bound_timer;
   return out;
 }
 

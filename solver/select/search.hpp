@@ -64,6 +64,7 @@ class Search {
   struct Timed {
     std::shared_ptr<const void> variant;
     Timer time, bound;
+    bool exact = false;  ///< the bound is the time
   };
   [[nodiscard]] const Timed& timed(const PlacedDiagram& placed);
   [[nodiscard]] double time_of(Point& point);

@@ -33,12 +33,13 @@ struct Selection {
 /// What is minimised: the seam between a placed diagram and a time. A finer clock is another Objective.
 struct Objective {
   /// Time and explanation of a legal tile.
-  std::function<Prediction(const PlacedDiagram&, const Plan&)> predict = napkin::predict;
+  std::function<Prediction(const PlacedDiagram&, const Plan&)> predict = predict_by_first_clock;
   /// predict().time of the placements of one variant and problem (those of `like`), without the explanation: exactly
   /// equal. Of the plan it sees blocks_per_sm alone.
-  std::function<Timer(const PlacedDiagram& like)> time = timer;
+  std::function<Timer(const PlacedDiagram& like)> time = first_clock_timer;
   /// At most time() of the same placement with that many blocks a node or fewer. Also asked for tiles that are illegal
-  /// for what they need of a node. Empty: time() itself, which more blocks a node then never make longer.
+  /// for what they need of a node. Empty, or of an empty timer: time() itself, which more blocks a node then never make
+  /// longer, and which depends on the work of a placement alone.
   std::function<Timer(const PlacedDiagram& like)> bound = nullptr;
   /// The time also depends on the mapping's edges and on how many copies a variable has (an event graph), not on the
   /// work of the placement alone.
@@ -47,6 +48,16 @@ struct Objective {
   /// one.
   bool monotone = true;
 };
+
+/// The event graph's time. Exact as any, and a first question takes seconds: thousands of graphs lie between the bound
+/// and the fifth best.
+[[nodiscard]] Objective graph_objective();
+
+/// What `napkin select` answers: of each of the eight sizes (or `top`) that are best by the first clock the tile that is,
+/// ranked by the event graph; the first with the knobs that size nothing turned, one after the other, to what the graph
+/// finds fastest. Not the best of all tiles by the graph: that takes graph_objective(). Where the graph does not predict,
+/// the first clock's ranking.
+[[nodiscard]] Selection shortlist(const Question& question, int top);
 
 /// Bounds and prunes; equal to select_exhaustively in its first `top`. Ties are broken by the knobs' order of
 /// preference.

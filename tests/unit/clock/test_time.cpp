@@ -109,7 +109,7 @@ TEST_CASE("the field's count of operations") {
 TEST_CASE("the clock says where it comes from, the launch is added") {
   const test::LaidOut question("flash_attention_3", "h200-sxm", attention(2, 16, 8192, 8192, 128), DType::bf16);
   const PlacedDiagram placed = question.place({});
-  const Prediction p = predict(placed, plan(placed));
+  const Prediction p = predict_by_first_clock(placed, plan(placed));
   CHECK(p.clock == Hertz(1.83e9));
   CHECK(p.clock_source == "datasheet tensor clock");
   CHECK((p.time - p.cycles / p.clock).value == doctest::Approx(3.2e-6));
@@ -121,6 +121,47 @@ TEST_CASE("the clock says where it comes from, the launch is added") {
     CHECK(use.busy <= 1);
   }
   CHECK(assumed_clock(Machine{}).frequency == Hertz(1e9));
+}
+
+TEST_CASE("the event graph predicts where the tile has edges and the machine measured times, else the first clock") {
+  const test::LaidOut question("flash_attention_3", "h200-sxm", attention(2, 16, 8192, 8192, 128), DType::bf16);
+  const PlacedDiagram placed = question.place({});
+  CHECK(has_event_graph(placed));
+  const Prediction p = predict(placed, plan(placed)), first = predict_by_first_clock(placed, plan(placed));
+  CHECK(p.time > first.time);  // it sees contention, waits and the power limit
+  CHECK(p.clock < first.clock);
+  CHECK(p.clock_source == "held at the power limit");
+  REQUIRE(p.power);
+  CHECK(p.power->value == doctest::Approx(700).epsilon(1e-6));
+  CHECK(p.bound == "issue");
+  CHECK(p.iteration.find("contention") != std::string::npos);
+  CHECK((p.time - p.cycles / p.clock).value == doctest::Approx(3.2e-6));
+  for (const PipeUse& use : p.pipes) CHECK(use.busy <= 1);
+
+  const test::LaidOut older("flash_attention_2", "a100-sxm-80", attention(2, 16, 4096, 4096, 128), DType::f16);
+  const PlacedDiagram without = older.place({{"q", "128"}, {"x", "64"}});
+  CHECK_FALSE(has_event_graph(without));
+  CHECK(predict(without, plan(without)).time == predict_by_first_clock(without, plan(without)).time);
+  CHECK_FALSE(predict(without, plan(without)).power);
+}
+
+TEST_CASE("what a search bounds the event graph's time by is never above it") {
+  for (const Mask& mask : {Mask{}, causal(), Mask{Mask::Kind::window, 500, 0}}) {
+    for (const std::int64_t q : {std::int64_t{65}, std::int64_t{1024}, std::int64_t{8192}}) {
+      for (const std::int64_t d : {64, 256}) {
+        const test::LaidOut question("attention_sm90", "h200-sxm", attention(2, 16, q, 8192, d), DType::bf16, mask);
+        std::map<std::shared_ptr<const void>, std::pair<Timer, Timer>> timers_of;
+        const auto make = timers();
+        for_all(question, {"q", "x", "p_in", "overlap", "warpgroups", "cluster"}, [&](const PlacedDiagram& placed) {
+          auto& [time, bound] =
+              timers_of.try_emplace(placed.variant, make(placed), bound_timer(placed)).first->second;
+          const Count blocks = plan(placed).blocks_per_sm;
+          if (!(bound(placed, blocks) <= time(placed, blocks)))
+            FAIL_CHECK(joined({std::to_string(bound(placed, blocks).value), std::to_string(time(placed, blocks).value)}));
+        });
+      }
+    }
+  }
 }
 
 TEST_CASE(
