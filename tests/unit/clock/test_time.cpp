@@ -152,7 +152,7 @@ TEST_CASE("what a search bounds the event graph's time by is never above it") {
         const test::LaidOut question("attention_sm90", "h200-sxm", attention(2, 16, q, 8192, d), DType::bf16, mask);
         std::map<std::shared_ptr<const void>, std::pair<Timer, Timer>> timers_of;
         const auto make = timers();
-        for_all(question, {"q", "x", "p_in", "overlap", "warpgroups", "cluster"}, [&](const PlacedDiagram& placed) {
+        for_all(question, {"q", "x", "warpgroups"}, [&](const PlacedDiagram& placed) {
           auto& [time, bound] =
               timers_of.try_emplace(placed.variant, make(placed), bound_timer(placed)).first->second;
           const Count blocks = plan(placed).blocks_per_sm;
@@ -170,7 +170,7 @@ TEST_CASE(
     for (const std::int64_t q : {std::int64_t{1}, std::int64_t{65}, std::int64_t{1024}, std::int64_t{8192}}) {
       const test::LaidOut question("attention_sm90", "h200-sxm", attention(2, 16, q, 8192, 128), DType::bf16, mask);
       std::map<std::shared_ptr<const void>, Timer> timers;
-      for_all(question, {"q", "x", "p_in", "overlap", "warpgroups", "cluster"}, [&](const PlacedDiagram& placed) {
+      for_all(question, {"q", "p_in", "overlap", "warpgroups"}, [&](const PlacedDiagram& placed) {
         const Plan p = plan(placed);
         const Prediction predicted = predict(placed, p);
         const Timer& of_variant = timers.try_emplace(placed.variant, timer(placed)).first->second;
