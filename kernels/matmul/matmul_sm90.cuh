@@ -175,6 +175,7 @@ struct Matmul {
       float d[steps][accumulators];
       barrier_wait(barrier(full + ring.stage), ring.parity);
       const int row = read(barrier(place + ring.stage)), column = read(barrier(place + ring.stage) + 4);
+      named_sync(1 + wg, 128);  // all have read before one of them gives the place back
       issue<false>(d, ring.stage);
 #pragma unroll 1
       for (int chunk = 1; chunk < arguments.shape.chunks; ++chunk) {
