@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 
 #include "apps/library/measure.hpp"
@@ -43,20 +44,29 @@ bool is_fixed(const Layout& layout, std::size_t knob) {
                      [&](const auto& fix) { return static_cast<std::size_t>(fix.first) == knob; });
 }
 
+/// What kernels are compared by: their best tiles' times where one clock predicted them all; else the first clock's,
+/// which is the more optimistic one.
+std::function<Seconds(const Choice&)> common_time(const Subject& subject, const std::vector<Choice>& choices) {
+  const auto by_graph = [](const Choice& choice) { return !choice.selection.ranked.front().prediction.iteration.empty(); };
+  const bool mixed = std::any_of(choices.begin(), choices.end(), [&](const Choice& choice) { return by_graph(choice) != by_graph(choices.front()); });
+  if (!mixed) return [](const Choice& choice) { return choice.selection.ranked.front().prediction.time; };
+  return [&subject](const Choice& choice) { return select(question_of(subject, *choice.layout), 1).ranked.front().prediction.time; };
+}
+
 }  // namespace
 
 Choice choose(const Subject& subject, const Layouts& layouts, int top) {
-  Choice best;
+  std::vector<Choice> fitting;
+  Choice none;
   for (const auto& layout : layouts) {
-    Selection selection = shortlist(question_of(subject, *layout), top);
-    const bool first = best.layout == nullptr;
-    const bool fits = !selection.ranked.empty();
-    const bool fitted = !first && !best.selection.ranked.empty();
-    const bool faster =
-        fits && fitted && selection.ranked.front().prediction.time < best.selection.ranked.front().prediction.time;
-    if (first || (fits && !fitted) || faster) best = {layout.get(), std::move(selection)};
+    Choice choice{layout.get(), shortlist(question_of(subject, *layout), top)};
+    if (!choice.selection.ranked.empty()) fitting.push_back(std::move(choice));
+    else if (none.layout == nullptr) none = std::move(choice);
   }
-  return best;
+  if (fitting.empty()) return none;
+  const auto time = common_time(subject, fitting);
+  const auto best = std::min_element(fitting.begin(), fitting.end(), [&](const Choice& x, const Choice& y) { return time(x) < time(y); });
+  return std::move(*best);
 }
 
 Chosen choose_tile(const Subject& subject, const Layouts& layouts) {

@@ -36,7 +36,7 @@ void declare(CLI::App& app, const Command& command, std::vector<CLI::Option*>& d
   }
   if (command.operand.name.empty()) return;
   declared.push_back(app.add_option(command.operand.name, keep));
-  if (command.operand.many) declared.back()->expected(1, 1 << 20);
+  if (command.operand.many) declared.back()->expected(1, 1 << 20)->allow_extra_args();
 }
 
 /// An option whose value is missing would swallow the next one, or the algorithm.

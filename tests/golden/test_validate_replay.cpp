@@ -74,6 +74,7 @@ TEST_CASE("a sweep: rank correlation and regret by hand") {
   CHECK(json["regret"]["mean"].get<double>() == doctest::Approx(0.3));
   CHECK(json["regret"]["worst"].get<double>() == doctest::Approx(0.3));
   CHECK(json["regret"]["best_in_top3"] == 0);
+  CHECK(napkin({"validate", "--replay", first, second, first, second}).code == 0);
   const auto text = napkin({"validate", "--replay", first, second});
   CHECK(text.code == 0);
   CHECK(text.out.find("regret over 1 held-out sweep: mean 30.00%") != std::string::npos);
