@@ -316,9 +316,9 @@ void explain_iteration(const PlacedDiagram& placed, const TimeModel& model, Pred
   p.contention = std::max(p.clocks - std::max(p.cycle.clocks, p.pipe.clocks), 0.0);
   const std::string_view into = model.into_block.pipe != nullptr ? model.into_block.name() : model.device.name();
   const std::string pipe = p.pipe.name == "copy" ? std::string(into) : p.pipe.name;
-  out.iteration = fmt::format("an iteration takes {:.0f} clk: {} {:.0f}{}, critical cycle {:.0f}, contention {:.0f}",
+  out.iteration = fmt::format("an iteration takes {:.0f} clk: {} {:.0f}{}, the cycle of waits {} {:.0f}, contention {:.0f}",
                               p.clocks, pipe, p.pipe.clocks, p.pipe.beside_tensor ? " beside the tensor cores" : "",
-                              p.cycle.clocks, p.contention);
+                              fmt::join(p.cycle.nodes, " > "), p.cycle.clocks, p.contention);
   if (out.bound.empty()) out.bound = p.pipe.clocks >= p.cycle.clocks ? pipe : "critical cycle";
 }
 
