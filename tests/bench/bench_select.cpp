@@ -19,7 +19,7 @@ Case attention(std::int64_t d, std::int64_t g = 1, bool causal = false) {
               mask);
 }
 
-/// One prediction: place, plan, transfers, predict.
+/// One prediction by the first clock, which searches thousands of tiles: place, plan, transfers, predict.
 void prediction(benchmark::State& state) {
   const Case c = attention(state.range(0));
   const Placer placer(c.streamed, c.mapping, c.machine, c.problem);
@@ -29,8 +29,24 @@ void prediction(benchmark::State& state) {
     placer.place(tile, placed);
     const Plan needs = plan(placed);
     benchmark::DoNotOptimize(transfers(placed));
-    benchmark::DoNotOptimize(predict(placed, needs));
+    benchmark::DoNotOptimize(predict_by_first_clock(placed, needs));
   }
+}
+
+/// The same by the event graph, explained. The graph of one warpgroup is the smallest, that of three the largest.
+void prediction_by_graph(benchmark::State& state) {
+  const Case c = attention(128);
+  const Placer placer(c.streamed, c.mapping, c.machine, c.problem);
+  const PlacedDiagram placed = placer.place(c.tile({{"x", 80}, {"warpgroups", state.range(0)}, {"q", 64 * state.range(0)}}));
+  const Plan needs = plan(placed);
+  for (auto _ : state) benchmark::DoNotOptimize(predict(placed, needs));
+}
+
+/// What `napkin select` answers: the first clock's best sizes, ranked by the event graph.
+void selection_by_graph(benchmark::State& state) {
+  const Case c = attention(state.range(0), 1, state.range(1) != 0);
+  const Question question = c.question();
+  for (auto _ : state) benchmark::DoNotOptimize(shortlist(question, 5));
 }
 
 /// The same for a question that has not been asked before: names resolved anew.
@@ -42,7 +58,7 @@ void prediction_from_scratch(benchmark::State& state) {
     const PlacedDiagram placed = placer.place(tile);
     const Plan needs = plan(placed);
     benchmark::DoNotOptimize(transfers(placed));
-    benchmark::DoNotOptimize(predict(placed, needs));
+    benchmark::DoNotOptimize(predict_by_first_clock(placed, needs));
   }
 }
 
@@ -146,6 +162,8 @@ void sizes(benchmark::internal::Benchmark* b) {
 
 BENCHMARK(prediction)->Arg(128)->Apply(budget);
 BENCHMARK(prediction_from_scratch)->Arg(128)->Apply(budget);
+BENCHMARK(prediction_by_graph)->ArgName("warpgroups")->DenseRange(1, 3)->Apply(budget);
+BENCHMARK(selection_by_graph)->ArgNames({"d", "causal"})->Apply(budget)->ArgsProduct({{64, 128, 256}, {0, 1}});
 BENCHMARK(selection)->ArgName("d")->Apply(sizes);
 BENCHMARK(selection_causal)->ArgName("d")->Apply(sizes);
 BENCHMARK(selection_next)->ArgNames({"d", "causal"})->Apply(budget)->ArgsProduct({{64, 96, 128, 192, 256}, {0, 1}});
