@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 #include <limits>
 
 #include "apps/library/measure.hpp"
@@ -44,13 +43,11 @@ bool is_fixed(const Layout& layout, std::size_t knob) {
                      [&](const auto& fix) { return static_cast<std::size_t>(fix.first) == knob; });
 }
 
-/// What kernels are compared by: their best tiles' times where one clock predicted them all; else the first clock's,
-/// which is the more optimistic one.
-std::function<Seconds(const Choice&)> common_time(const Subject& subject, const std::vector<Choice>& choices) {
-  const auto by_graph = [](const Choice& choice) { return !choice.selection.ranked.front().prediction.iteration.empty(); };
-  const bool mixed = std::any_of(choices.begin(), choices.end(), [&](const Choice& choice) { return by_graph(choice) != by_graph(choices.front()); });
-  if (!mixed) return [](const Choice& choice) { return choice.selection.ranked.front().prediction.time; };
-  return [&subject](const Choice& choice) { return select(question_of(subject, *choice.layout), 1).ranked.front().prediction.time; };
+/// Leaves the kernels whose times can be compared: the first clock's time is one that no kernel reaches, so where the
+/// event graph predicts some kernels, the others drop out.
+void keep_comparable(std::vector<Choice>& choices) {
+  const auto optimistic = [](const Choice& choice) { return choice.selection.ranked.front().prediction.iteration.empty(); };
+  if (!std::all_of(choices.begin(), choices.end(), optimistic)) std::erase_if(choices, optimistic);
 }
 
 }  // namespace
@@ -64,7 +61,8 @@ Choice choose(const Subject& subject, const Layouts& layouts, int top) {
     else if (none.layout == nullptr) none = std::move(choice);
   }
   if (fitting.empty()) return none;
-  const auto time = common_time(subject, fitting);
+  keep_comparable(fitting);
+  const auto time = [](const Choice& choice) { return choice.selection.ranked.front().prediction.time; };
   const auto best = std::min_element(fitting.begin(), fitting.end(), [&](const Choice& x, const Choice& y) { return time(x) < time(y); });
   return std::move(*best);
 }

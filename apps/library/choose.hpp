@@ -12,7 +12,7 @@ struct Choice {
   Selection selection;
 };
 
-/// Selects in every layout and keeps the one whose best tile is the fastest.
+/// Selects in every layout and keeps the one whose best tile is the fastest, of those that one clock predicts.
 [[nodiscard]] Choice choose(const Subject& subject, const Layouts& layouts, int top);
 
 /// The one tile to answer about, legal or not.

@@ -28,6 +28,14 @@ Json level(const Json& json, const std::string& name) {
   return {};
 }
 
+TEST_CASE("kernels are compared by one clock: the first clock's optimism does not beat the event graph's") {
+  for (const auto& [d, kernel] : {std::pair{"64", "attention_sm90"}, {"32", "attention_sm80"}}) {
+    const auto run = napkin({"select", "attention", "--json", "--gpu", "h200-sxm", "--causal", "--shape", std::string("b=16,h=32,q=1024,x=1024,d=") + d});
+    REQUIRE(run.code == 0);
+    CHECK(run.json()["kernel"] == kernel);
+  }
+}
+
 TEST_CASE("the headline number: attention's load into shared memory") {
   const Json json =
       answer("query attention --gpu h200-sxm --shape b=2,h=16,q=8192,x=8192,d=128 --dtype bf16 --tile q=128,x=128");
