@@ -58,14 +58,14 @@ std::unique_ptr<Measurable> measurable_for(Ask ask, std::string& nothing) {
 std::optional<Tile> pick_of(const Measurable& measurable) {
   Question question = question_of(measurable.subject, *measurable.layout);
   question.fixed.clear();
-  const Selection selection = select(question, 1);
+  const Selection selection = shortlist(question, 1);
   if (selection.ranked.empty()) return std::nullopt;
   return selection.ranked.front().tile;
 }
 
 std::vector<SweepTile> single_tile(const PlannedQuestion& question) {
   const Measurable& m = *question.measurable;
-  const Selection selection = select(question_of(m.subject, *m.layout), 1);
+  const Selection selection = shortlist(question_of(m.subject, *m.layout), 1);
   if (selection.ranked.empty()) return {};
   const Tile& tile = selection.ranked.front().tile;
   return {{tile, tile == question.pick ? TileRole::selected : TileRole::near_best, ""}};
@@ -80,6 +80,15 @@ void begin_sweep(const ValidateOptions& options, const std::string& date, const 
   if (!seed) question.sweep = sweep_id(head, date, question.seed);
 }
 
+/// The pick is the reference of a sweep, also where another tile is predicted to be faster than what select finds.
+void lead_with(const Tile& pick, std::vector<SweepTile>& tiles) {
+  std::erase_if(tiles, [&](const SweepTile& one) { return one.tile == pick; });
+  for (SweepTile& one : tiles) {
+    if (one.role == TileRole::selected) one.role = TileRole::near_best;
+  }
+  tiles.insert(tiles.begin(), {pick, TileRole::selected, ""});
+}
+
 void add_tiles(const ValidateOptions& options, const std::string& date, const Recorded& recorded, PlannedQuestion& question) {
   const Measurable& m = *question.measurable;
   std::vector<SweepTile> tiles;
@@ -88,6 +97,7 @@ void add_tiles(const ValidateOptions& options, const std::string& date, const Re
     SweepOptions chosen = options.tiles;
     chosen.seed = question.seed;
     tiles = sweep_tiles(m.subject, *m.layout, legal_tiles(m.subject, *m.layout), chosen);
+    lead_with(question.pick, tiles);
   } else {
     tiles = single_tile(question);
   }

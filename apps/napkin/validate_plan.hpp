@@ -23,7 +23,7 @@ struct PlannedQuestion {
   std::unique_ptr<Measurable> measurable;
   const BundledKernel* kernel = nullptr;
   Tile pick;                       ///< what select selects
-  std::vector<PlannedTile> tiles;  ///< of a sweep its best predicted first: the pick
+  std::vector<PlannedTile> tiles;  ///< of a sweep the pick first
   std::optional<std::string> sweep;
   std::uint64_t seed = 0;
   bool finished = false;  ///< --resume: nothing is left to do
