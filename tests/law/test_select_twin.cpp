@@ -86,8 +86,10 @@ Case any_attention(Draw& draw, const std::string& kernel, const std::string& gpu
 }  // namespace
 
 TEST_CASE("the whole space of attention_sm90 at the questions whose time is measured") {
-  for (const std::int64_t d : {64, 96, 128, 192, 256}) {
+  int left = test::rounds(10);
+  for (const std::int64_t d : {256, 64, 96, 128, 192}) {
     for (const Mask::Kind mask : {Mask::Kind::none, Mask::Kind::causal}) {
+      if (left-- <= 0) return;
       CAPTURE(d);
       const Case c("attention_sm90", "h200-sxm", {{"b", 2}, {"h", 16}, {"q", 8192}, {"x", 8192}, {"d", d}},
                    {mask, 0, 0});
