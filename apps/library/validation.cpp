@@ -1,6 +1,7 @@
 #include "apps/library/validation.hpp"
 
 #include <algorithm>
+#include <ctime>
 
 namespace napkin {
 namespace {
@@ -62,6 +63,15 @@ std::vector<ScoredRow> newest(const std::vector<ScoredRow>& rows) {
     if (latest.at(row_key(rows[i].row->head)) == i) out.push_back(rows[i]);
   }
   return out;
+}
+
+std::string now_utc() {
+  const std::time_t now = std::time(nullptr);
+  std::tm parts{};
+  gmtime_r(&now, &parts);
+  char text[32] = {};
+  static_cast<void>(std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts));
+  return text;
 }
 
 }  // namespace napkin

@@ -35,6 +35,9 @@ struct MeasuredBy {
   bool operator==(const MeasuredBy&) const = default;
 };
 
+/// Now, as MeasuredBy::date has it.
+[[nodiscard]] std::string now_utc();
+
 struct ValidationRow {
   Head head;
   std::vector<LevelAnswer> levels;

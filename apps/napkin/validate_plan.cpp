@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <ctime>
 #include <map>
 #include <random>
 
@@ -167,15 +166,6 @@ std::optional<std::uint64_t> seed_of(const std::string& sweep) {
   const auto [stop, error] = std::from_chars(digits.data(), digits.data() + digits.size(), seed);
   if (error != std::errc() || stop != digits.data() + digits.size()) return std::nullopt;
   return seed;
-}
-
-std::string now_utc() {
-  const std::time_t now = std::time(nullptr);
-  std::tm parts{};
-  gmtime_r(&now, &parts);
-  char text[32] = {};
-  static_cast<void>(std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts));
-  return text;
 }
 
 }  // namespace napkin::cli

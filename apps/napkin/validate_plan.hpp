@@ -41,7 +41,4 @@ struct PlannedQuestion {
 /// The seed in it; nothing where it is none of ours.
 [[nodiscard]] std::optional<std::uint64_t> seed_of(const std::string& sweep);
 
-/// Now, "2026-11-20T12:34:56Z".
-[[nodiscard]] std::string now_utc();
-
 }  // namespace napkin::cli

@@ -12,7 +12,6 @@
 namespace napkin {
 namespace {
 
-constexpr double line = 128;  // bytes
 constexpr std::size_t tensor_pipe = 0, issue_pipe = 1;
 
 double real(Count count) { return static_cast<double>(count); }
@@ -209,10 +208,16 @@ class GraphMaker {
     const double rate = far ? std::min(near_rate(), device_rate()) : std::sqrt(near_rate() * std::max(shared_rate(*found), near_rate()));
     const double moved = bytes_read(p_, *found) * lines_of(*found);
     if (std::isfinite(rate) && rate > 0) into.clocks = moved / rate;
-    const double loaded = far ? constant(*p_.machine, "tma_device_latency_16kib") : fitted(*p_.machine, "tma_loaded_latency");
-    const double engine = !store && found->engine == CopyEngine::tma ? loaded : 0;
+    const double engine = !store && found->engine == CopyEngine::tma ? engine_latency(far) : 0;
     const Pipe* pipe = p_.machine->pipe_into(p_.block().level);
     into.latency = engine > 0 ? engine : pipe != nullptr && pipe->latency ? pipe->latency->value : 0;
+  }
+
+  // While all SMs copy, where that is known; else of a copy alone.
+  [[nodiscard]] double engine_latency(bool far) const {
+    if (far) return constant(*p_.machine, "tma_device_latency_16kib");
+    const double loaded = fitted(*p_.machine, "tma_loaded_latency");
+    return loaded > 0 ? loaded : constant(*p_.machine, "tma_l2_latency_16kib");
   }
 
   // Bytes a clock and node over the pipe into the block's level, all nodes at once.
@@ -227,7 +232,7 @@ class GraphMaker {
     const AxisId last = axes.back();
     const bool streams = p_.streamed->stream && *p_.streamed->stream == last;
     const Count columns = streams ? p_.block().chunk : p_.block().extent[static_cast<std::size_t>(last)];
-    return std::max(line / real(box_width(bytes_of(columns, crossing.type).value)), 1.0);
+    return std::max(static_cast<double>(l2_line) / real(box_width(bytes_of(columns, crossing.type).value)), 1.0);
   }
   // Of what other blocks read too: some of them at the same time, between none and all.
   [[nodiscard]] double shared_rate(const Crossing& crossing) const {

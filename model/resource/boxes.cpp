@@ -6,7 +6,7 @@
 namespace napkin {
 namespace {
 
-constexpr std::int64_t line = 128, sector = 32;  // bytes of the L2's lines and of what it sends
+constexpr std::int64_t line = l2_line, sector = 32;  // bytes; of what the L2 sends
 constexpr std::int64_t alignment = 16;           // of a row, for the copy engine
 constexpr std::int64_t least_shared = 64;        // what a multicast box sends of each line that it touches, at least
 constexpr std::int64_t least_zeros = 96;         // and for what lies beside the array

@@ -30,6 +30,8 @@ class BoxedRows {
   bool multicast_;
 };
 
+constexpr std::int64_t l2_line = 128;  ///< bytes
+
 /// Bytes of a box's row: the widest swizzle that divides the tile's row; where none does, the tile's row.
 [[nodiscard]] Count box_width(Count tile);
 

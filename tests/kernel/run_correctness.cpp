@@ -8,7 +8,6 @@
 // --every N: only every N-th case; --longest N: only those of at most N rows and keys. Exit 1 where one is wrong.
 #include <cmath>
 #include <cstdio>
-#include <ctime>
 #include <exception>
 #include <fstream>
 #include <future>
@@ -16,6 +15,7 @@
 #include <nlohmann/json.hpp>
 
 #include "apps/library/revision.hpp"
+#include "apps/library/validation.hpp"
 #include "kernels/launch/driver_version.hpp"
 #include "tests/kernel/correctness_run.hpp"
 
@@ -56,15 +56,6 @@ Request read(int argc, char** argv) {
   return r;
 }
 
-std::string date_now() {
-  const std::time_t now = std::time(nullptr);
-  std::tm parts{};
-  gmtime_r(&now, &parts);
-  char text[32] = {};
-  static_cast<void>(std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts));
-  return text;
-}
-
 void report(const Comparison& c, Json& out) {
   const auto finite = [](double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); };
   out["max_error"] = finite(c.max_error);
@@ -101,7 +92,7 @@ int run(const Request& r) {
       row["device"] = runtime.device().properties().name;
       row["driver"] = driver_version();
       row["cuda"] = compiler ? compiler->version() : "";
-      row["date"] = date_now();
+      row["date"] = now_utc();
       row["revision"] = std::string(source_revision());
       wrong += row["good"].get<bool>() ? 0 : 1;
       if (!row["good"].get<bool>()) std::fprintf(stderr, "WRONG %s\n", row.dump().c_str());

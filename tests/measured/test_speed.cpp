@@ -36,14 +36,25 @@ std::map<std::string, double> best_of(const std::vector<Json>& rows, const char*
 TEST_CASE("attention_sm90 beside cuDNN: all 36 shapes, none below 0.89") {
   const auto best = best_of(rows_of("attention_sm90"), "cudnn");
   CHECK(best.size() == 36);
-  for (const auto& [shape, ratio] : best) CHECK_MESSAGE(ratio >= 0.89, shape << ": " << ratio);
+  for (const auto& one : best) CHECK_MESSAGE(one.second >= 0.89, one.first << ": " << one.second);
   CHECK(std::count_if(best.begin(), best.end(), [](const auto& one) { return one.second >= 1; }) >= 21);
 }
 
 TEST_CASE("attention_sm80 is at least as fast as FlashAttention-2") {
   const auto best = best_of(rows_of("attention_sm80"), "flash_attention_2");
   CHECK(best.size() == 12);
-  for (const auto& [shape, ratio] : best) CHECK_MESSAGE(ratio >= 1, shape << ": " << ratio);
+  for (const auto& one : best) CHECK_MESSAGE(one.second >= 1, one.first << ": " << one.second);
+}
+
+TEST_CASE("a program's first call, cold and from the disk cache, and the same call again") {
+  std::map<std::string, std::vector<double>> first;
+  for (const Json& row : rows_of("call")) {
+    first[row["cache"].get<std::string>()].push_back(row["first"].get<double>());
+    CHECK(row["repeated_host"].get<double>() < 10e-6);
+  }
+  REQUIRE(first.size() == 2);
+  for (const double seconds : first["empty"]) CHECK(seconds < 2);
+  CHECK(first["disk"].back() < 0.03);  // the newest; the goal is 5 ms: not reached
 }
 
 TEST_CASE("matmul_sm90 beside cuBLAS") {

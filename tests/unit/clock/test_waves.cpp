@@ -1,0 +1,113 @@
+// Blocks of unequal length onto nodes, against a plain acting out; and what an edge, a port and control code say.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "model/clock/waves.hpp"
+#include "tests/laid_out.hpp"
+
+using namespace napkin;
+using namespace napkin::test;
+
+namespace {
+
+/// Chunks of each tile of rows that some row of it sees, counted pair by pair; causal, bottom-right aligned.
+std::vector<int> lengths(std::int64_t q, std::int64_t x, std::int64_t rows, std::int64_t chunk) {
+  std::vector<int> out;
+  for (std::int64_t first = 0; first < q; first += rows) {
+    int seen = 0;
+    for (std::int64_t j = 0; j < x; j += chunk) {
+      bool any = false;
+      for (std::int64_t i = first; i < std::min(first + rows, q); ++i) any = any || j <= i + x - q;
+      seen += any ? 1 : 0;
+    }
+    out.push_back(seen);
+  }
+  return out;
+}
+
+/// The busiest node's time, block by block.
+double acted_out(std::vector<int> row, int heads, int nodes, const std::string& order, double iteration, double block) {
+  std::vector<int> all;
+  if (order == "longest_first") {
+    std::sort(row.rbegin(), row.rend());
+    for (const int length : row) all.insert(all.end(), static_cast<std::size_t>(heads), length);
+  } else {
+    for (int head = 0; head < heads; ++head) all.insert(all.end(), row.begin(), row.end());
+  }
+  std::vector<double> busy(static_cast<std::size_t>(nodes), 0.0);
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const auto next = order == "persistent" ? busy.begin() + static_cast<std::ptrdiff_t>(i % busy.size()) : std::min_element(busy.begin(), busy.end());
+    *next += all[i] * iteration + block;
+  }
+  return *std::max_element(busy.begin(), busy.end());
+}
+
+const EventEdge& edge_of(const EventGraph& graph, const char* from, const char* to, int delay) {
+  const auto found = std::find_if(graph.edges.begin(), graph.edges.end(), [&](const EventEdge& e) {
+    return e.from == graph.find(from) && e.to == graph.find(to) && e.delay == delay;
+  });
+  REQUIRE(found != graph.edges.end());
+  return *found;
+}
+
+}  // namespace
+
+TEST_CASE("causal blocks go onto nodes in the kernel's order") {
+  const Mask causal{Mask::Kind::causal, 0, 0};
+  struct Sizes {
+    int q, x, h;
+  };
+  for (const Sizes s : {Sizes{4096, 4096, 16}, {1000, 3000, 40}, {16384, 16384, 2}}) {
+    const int q = s.q, x = s.x, h = s.h;
+    const LaidOut l("attention_sm90", "h200-sxm", {{"h", h}, {"q", q}, {"x", x}, {"d", 128}}, DType::bf16, causal);
+    std::vector<double> busiest;
+    for (const std::string order : {"grid", "persistent", "longest_first"}) {
+      CAPTURE(order);
+      CAPTURE(q);
+      const PlacedDiagram placed = l.place({{"q", "128"}, {"x", "128"}, {"order", order}});
+      const EventGraph graph = event_graph(placed);
+      const Period p = period(graph);
+      const std::vector<int> row = lengths(q, x, 128, 128);
+      double mean = 0;
+      for (const int length : row) mean += length / static_cast<double>(row.size());
+      const BlockClocks block = block_clocks(graph, p, mean);
+      const double handover = order == "grid" ? 450 : 0, each = (order == "grid" ? block.first : block.next) + handover;
+      const double right = block.first - each + acted_out(row, h, 132, order, p.clocks, each - mean * p.clocks);
+      CHECK(launch_clocks(placed, graph, p).busiest == doctest::Approx(right).epsilon(1e-9));
+      busiest.push_back(right);
+    }
+    CHECK(busiest[2] <= busiest[1]);  // the longest first ends earlier than dealing out in turn
+  }
+}
+
+TEST_CASE("what attention_sm90's edges ask for: copies in one order, softmax once P V is handed over, control code alone") {
+  const LaidOut l("attention_sm90", "h200-sxm", {{"h", 16}, {"q", 4096}, {"x", 4096}, {"d", 128}}, DType::bf16);
+  const Knobs tile{{"q", "128"}, {"x", "128"}, {"overlap", "on"}, {"pingpong", "on"}};
+  const EventGraph graph = event_graph(l.place(tile));
+  CHECK(edge_of(graph, "load K", "load V", -1).after == EdgeFrom::issued);
+  CHECK(edge_of(graph, "load V", "load K", 2).after == EdgeFrom::issued);
+  CHECK(edge_of(graph, "O", "P.max", 1).after == EdgeFrom::issued);
+  CHECK(edge_of(graph, "S", "P.max", 0).after == EdgeFrom::done);
+  // 240 instructions a row: 64 rows on 4 warps of 32 threads are 120 a warp.
+  CHECK(graph.node(graph.find("S.control")).serial == doctest::Approx(120 * l.machine.fitted.find("serial_issue")->second.value));
+  CHECK(graph.node(graph.find("S.control")).clocks == graph.node(graph.find("S.control")).serial);
+
+  Knobs cluster = tile;
+  cluster.emplace_back("cluster", "2");
+  const EventGraph pair = event_graph(l.place(cluster));
+  const double apart = l.machine.fitted.find("cluster_handover")->second.value;
+  CHECK(edge_of(pair, "S", "load K", 2).latency == doctest::Approx(edge_of(graph, "S", "load K", 2).latency + apart));
+}
+
+TEST_CASE("shared memory's port is left to threads by the operands of the tensor operation that runs") {
+  EventNode tensor;
+  tensor.port = 0.75;
+  CHECK(VectorPipe{"shared_port", 1, true, 0.04}.left_by(tensor) == doctest::Approx(0.25));
+  CHECK(VectorPipe{"shuffle", 0.2, true, 0.04}.left_by(tensor) == doctest::Approx(0.2));
+  tensor.port = 1;
+  CHECK(VectorPipe{"shared_port", 1, true, 0.04}.left_by(tensor) == doctest::Approx(0.04));
+  CHECK(VectorPipe{"special", 0.75, false, 0}.left_by(tensor) == doctest::Approx(0.75));
+}
