@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 
 namespace napkin {
 namespace {
@@ -96,6 +97,19 @@ NamedSizes parse_shape(std::string_view text, const std::string& where) {
 
 TileText parse_tile(std::string_view text, const std::string& where) {
   return parse_pairs(text, where, "q=128,x=128,stages=2");
+}
+
+std::vector<std::pair<std::string, double>> parse_fractions(std::string_view text, const std::string& where) {
+  std::vector<std::pair<std::string, double>> out;
+  for (const auto& [name, value] : parse_pairs(text, where, "P=0.66,O=1")) {
+    double number = 0;
+    const char* end = value.data() + value.size();
+    const auto [stop, error] = std::from_chars(value.data(), end, number);
+    if (stop != end || error != std::errc() || !(number >= 0) || !std::isfinite(number))
+      throw Error(where, name + " is " + in_quotes(value), "a number from 0, such as 0.66");
+    out.emplace_back(name, number);
+  }
+  return out;
 }
 
 Mask parse_window(std::string_view text, const std::string& where) {

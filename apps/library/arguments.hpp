@@ -32,6 +32,9 @@ using NamedSizes = std::vector<std::pair<std::string, std::int64_t>>;
 /// "q=128,stages=2,pingpong=on,registers.q=64": names are single; values are checked by the knob they are for.
 [[nodiscard]] TileText parse_tile(std::string_view text, const std::string& where = "--tile");
 
+/// "P=0.66,O=1": names are single, values numbers from 0.
+[[nodiscard]] std::vector<std::pair<std::string, double>> parse_fractions(std::string_view text, const std::string& where);
+
 /// "L,R", whole numbers from 0: a window mask.
 [[nodiscard]] Mask parse_window(std::string_view text, const std::string& where = "--window");
 

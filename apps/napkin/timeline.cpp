@@ -11,6 +11,7 @@
 #include "apps/report/file.hpp"
 #include "apps/report/timeline.hpp"
 #include "model/clock/load.hpp"
+#include "model/clock/overhead.hpp"
 #include "model/clock/prediction.hpp"
 
 namespace napkin::cli {
@@ -26,6 +27,17 @@ int iterations_of(const Arguments& arguments) {
   return static_cast<int>(n);
 }
 
+/// What a user supposes that vector work takes beyond its counts, and what is left beside it.
+void set_overhead(const Arguments& arguments, report::TimelineReport& out) {
+  if (const auto text = arguments.find("--overhead")) {
+    out.overhead = parse_fractions(*text, "--overhead");
+    for (const auto& [operation, fraction] : out.overhead)
+      out.graph = with_overhead(std::move(out.graph), operation, fraction);
+  }
+  for (const std::string& operation : operations_with_overhead(out.graph))
+    out.budgets.emplace_back(operation, overhead_budget(out.graph, operation));
+}
+
 report::TimelineReport report_of(const Arguments& arguments) {
   static_cast<void>(arguments.need("--gpu", "a profile (napkin list gpus)"));
   const Subject subject = load_subject(ask_of(arguments));
@@ -39,14 +51,19 @@ report::TimelineReport report_of(const Arguments& arguments) {
     for (const PlacedAgent& agent : placed.agents)
       out.agents.push_back(chosen.layout->mapping.agents[static_cast<std::size_t>(agent.mapping)].name);
     out.graph = event_graph(placed);
+    set_overhead(arguments, out);
     out.iterations = iterations_of(arguments);
     out.run = napkin::run(out.graph, out.iterations, 1, true);
     out.period = period(out.graph);
     const Schedule who = schedule(placed);
     out.block_iterations = who.total_iterations / std::max(who.total_blocks, 1.0);
     out.launch = launch_clocks(placed, out.graph, out.period);
-    const Prediction predicted = predict(placed, plan(placed));
-    out.predicted = {predicted.cycles.value, predicted.clock, predicted.power, predicted.time};
+    if (out.overhead.empty()) {
+      const Prediction predicted = predict(placed, plan(placed));
+      out.predicted = {predicted.cycles.value, predicted.clock, predicted.power, predicted.time};
+    } else {
+      out.predicted = predict_by_graph(placed, out.graph, out.period);
+    }
     return out;
   });
 }
@@ -72,6 +89,7 @@ Command timeline_command() {
                    {kernel_option(),
                     tile_option(),
                     {"--iterations", "N", "how many to draw from the block's start (default 6)"},
+                    {"--overhead", "OP=F,...", "suppose that an operation's vector work takes so much longer, such as P=0.66"},
                     {"--svg", "FILE", "also draw it"},
                     {"--perfetto", "FILE", "also write a trace for ui.perfetto.dev, a clock as a microsecond"},
                     json_option()}}),

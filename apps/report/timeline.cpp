@@ -147,6 +147,10 @@ std::string text_of(const TimelineReport& r, const Style& style) {
   out += labelled("pipe", fmt::format("{:.0f} clk: {}", p.pipe.clocks, pipe_name(p.pipe)), style);
   out += labelled("cycle", fmt::format("{:.0f} clk: {}", p.cycle.clocks, chain(p.cycle.nodes)), style);
   out += labelled("busy", busy, style);
+  std::string room;
+  for (const auto& [operation, fraction] : r.budgets)
+    room += fmt::format("{}{} {}", room.empty() ? "" : ", ", operation, percent_text(fraction));
+  out += labelled("room", room.empty() ? "no vector work" : room + " longer vector work lengthens no iteration", style);
   out += labelled("block",
                   fmt::format("{:.0f} clk: {:.1f} iterations and {:.0f} at its ends ({:.0f} for a node's first block)",
                               p.next + r.block_iterations * p.clocks, r.block_iterations, p.next, p.first),
@@ -177,6 +181,11 @@ Json json_of(const TimelineReport& r) {
                        {"power", r.predicted.power ? json_of(r.predicted.power->value) : Json(nullptr)},
                        {"time", json_of(r.predicted.time.value)}};
   json["launch"] = {{"busiest", json_of(r.launch.busiest)}, {"mean", json_of(r.launch.mean)}};
+  Json budgets = Json::object(), overhead = Json::object();
+  for (const auto& [operation, fraction] : r.budgets) budgets[operation] = json_of(fraction);
+  for (const auto& [operation, fraction] : r.overhead) overhead[operation] = json_of(fraction);
+  json["overhead"] = overhead;
+  json["overhead_budget"] = budgets;
   Json pipes = Json::object();
   for (const auto& [name, share] : pipes_of(r)) pipes[name] = json_of(share);
   json["pipes"] = pipes;

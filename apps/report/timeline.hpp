@@ -2,6 +2,7 @@
 // Who runs when: the run of an event graph as text, SVG, JSON and a trace that Perfetto and chrome://tracing open.
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "apps/report/json.hpp"
@@ -24,6 +25,8 @@ struct TimelineReport {
   double block_iterations = 0;  ///< of the mean block
   LaunchClocks launch;
   GraphPrediction predicted;
+  /// By operation, as fractions: vector work taken longer than counted, and how much longer it may take beside that.
+  std::vector<std::pair<std::string, double>> overhead, budgets;
 };
 
 [[nodiscard]] std::string text_of(const TimelineReport& report, const Style& style);

@@ -45,6 +45,15 @@ TEST_CASE("windows") {
   }
 }
 
+TEST_CASE("fractions") {
+  const auto parsed = parse_fractions("P=0.5, O=2", "--overhead");
+  CHECK(parsed == std::vector<std::pair<std::string, double>>{{"P", 0.5}, {"O", 2}});
+  for (const char* bad : {"", "P", "P=", "P=-1", "P=inf", "P=nan", "P=1,P=2", "P=1x", "P=1e999"}) {
+    CAPTURE(bad);
+    CHECK_THROWS_AS((void)parse_fractions(bad, "--overhead"), Error);
+  }
+}
+
 TEST_CASE("quotes are short and printable") {
   CHECK(in_quotes("q=1") == "'q=1'");
   CHECK(in_quotes(std::string_view("\n\x1b\0\xff", 4)) == "'\\x0a\\x1b\\x00\\xff'");
