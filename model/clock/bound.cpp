@@ -1,4 +1,6 @@
-// A lower bound of the event graph's time, from the work of the placement alone: for searches.
+// Lower bounds of the event graph's time, from the work of the placement alone and from the graph in steps: for searches.
+
+#include "model/clock/steps.hpp"
 
 #include <algorithm>
 
@@ -12,6 +14,8 @@ namespace {
 constexpr double rounding = 1 - 1e-9;  // sums in another order
 
 double real(Count count) { return static_cast<double>(count); }
+
+}  // namespace
 
 /// The busiest pipe of an iteration, as busiest_pipe() finds it in the graph, from the loads of the first clock.
 class WorkBound {
@@ -83,7 +87,66 @@ class WorkBound {
   Seconds launch_;
 };
 
+namespace {
+
+/// What is known of an iteration: that no run goes below `least` clocks in the mean over a block, and that from
+/// `settled` iterations on every further one takes `clocks`.
+struct Known {
+  double least, clocks;
+  int settled;
+
+  [[nodiscard]] double block(double iterations) const {
+    const double at_first = std::min(iterations, static_cast<double>(settled));
+    return at_first * least + (iterations - at_first) * clocks;
+  }
+};
+
+/// Clocks of the busiest node: its blocks where all are equally long, else the mean over the nodes.
+double busiest_at_least(const PlacedDiagram& placed, const Known& known) {
+  const Schedule who = schedule(placed);
+  const double mean = who.total_iterations / std::max(who.total_blocks, 1.0), each = known.block(mean);
+  if (placed.problem->mask.kind == Mask::Kind::none && who.iterations >= who.blocks * mean)
+    return who.blocks * each + (who.iterations - who.blocks * mean) * known.clocks;
+  return std::max(who.total_blocks / who.nodes, 1.0) * each;  // some node runs a block of mean length
+}
+
+/// The time at which those cycles would be over, at the clock that the card would hold.
+Seconds time_at_least(const PlacedDiagram& placed, const EventGraph& graph, double cycles, Count blocks, Seconds launch) {
+  const Schedule who = schedule(placed);
+  const double together = std::min(real(std::max(blocks, Count(1))), std::max(who.blocks, 1.0));
+  if (together > 1)
+    cycles = std::max(cycles / together, std::min(cycles, busiest_pipe(graph).clocks * who.iterations));
+  const auto energy = energy_of(placed, graph);
+  const Hertz clock = energy ? held_clock(*placed.machine, *energy, cycles).clock : assumed_clock(*placed.machine).frequency;
+  return Seconds(cycles / clock.value * rounding) + launch;
+}
+
+/// What an iteration cannot go below.
+double least_clocks(const EventGraph& graph) { return std::max(busiest_pipe(graph).clocks, cycle_clocks(graph)); }
+
 }  // namespace
+
+GraphSteps::GraphSteps(const PlacedDiagram& like, std::shared_ptr<Periods> periods)
+    : work_(std::make_shared<WorkBound>(like)), periods_(std::move(periods)), launch_(launch_overhead(*like.machine)) {}
+
+Seconds GraphSteps::by_pipe(const PlacedDiagram& placed) const { return work_->of(placed); }
+
+Seconds GraphSteps::by_cycle(const PlacedDiagram& placed, const EventGraph& graph, Count blocks) const {
+  const double least = least_clocks(graph);
+  return time_at_least(placed, graph, busiest_at_least(placed, {least, least, 0}), blocks, launch_);
+}
+
+Seconds GraphSteps::by_iteration(const PlacedDiagram& placed, const EventGraph& graph, Count blocks) const {
+  const SteadyIteration& steady = periods_->steady(graph);
+  const double least = least_clocks(graph);
+  const Known known{least, std::max(steady.clocks, least), steady.settled};
+  return time_at_least(placed, graph, busiest_at_least(placed, known), blocks, launch_);
+}
+
+Seconds GraphSteps::by_block(const PlacedDiagram& placed, const EventGraph& graph, Count blocks) const {
+  const double cycles = launch_clocks_bound(placed, graph, periods_->of(graph));
+  return time_at_least(placed, graph, cycles, blocks, launch_);
+}
 
 Timer bound_timer(const PlacedDiagram& like) {
   if (!has_event_graph(like)) return nullptr;

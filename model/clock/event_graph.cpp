@@ -273,6 +273,7 @@ class GraphMaker {
     out.to = id(edge, edge.to);
     const std::int64_t tokens = value_of(edge.tokens);
     out.delay = static_cast<int>(tokens > 0 ? tokens : edge.distance);
+    if (tokens > 0 && edge.tokens.kind == Value::Kind::knob) out.tokens = edge.tokens.knob;
     out.agents = static_cast<int>(edge.agents);
     const EventNode &from = g_.node(out.from), &to = g_.node(out.to);
     if (from.kind == NodeKind::tensor && to.kind == NodeKind::tensor && tokens == 0) {
@@ -351,6 +352,12 @@ int EventGraph::find(std::string_view name) const {
     if (nodes[i].name == name) return static_cast<int>(i);
   }
   return -1;
+}
+
+void set_tokens(EventGraph& graph, const Tile& tile) {
+  for (EventEdge& edge : graph.edges) {
+    if (edge.tokens >= 0) edge.delay = static_cast<int>(tile.values[static_cast<std::size_t>(edge.tokens)]);
+  }
 }
 
 EventGraph event_graph(const PlacedDiagram& placed) { return GraphMaker(placed).make(); }

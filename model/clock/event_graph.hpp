@@ -60,6 +60,7 @@ struct EventEdge {
   int agents = 0;
   EdgeFrom after = EdgeFrom::done;
   double latency = 0;  ///< clocks on top of the node's own
+  KnobId tokens = -1;  ///< the knob that `delay` is; -1: none
 };
 
 struct EventGraph {
@@ -75,5 +76,8 @@ struct EventGraph {
 /// The graph of one block's steady iteration. Every agent's thread nodes run in the mapping's order, one after the
 /// other. Throws Error where the mapping has no edges or an edge's node does not exist under the tile's knobs.
 [[nodiscard]] EventGraph event_graph(const PlacedDiagram& placed);
+
+/// Turns it to a tile that differs from its own only in knobs that are tokens (EventEdge::tokens), all at least 1.
+void set_tokens(EventGraph& graph, const Tile& tile);
 
 }  // namespace napkin

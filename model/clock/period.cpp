@@ -4,8 +4,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <boost/graph/adjacency_list.hpp>
-#include <boost/graph/howard_cycle_ratio.hpp>
 #include <cmath>
 #include <limits>
 
@@ -21,63 +19,10 @@ constexpr int run_length = 72, settled = 36;
 
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
-using EdgeWeights = boost::property<boost::edge_weight_t, double, boost::property<boost::edge_weight2_t, double>>;
-using Graph = boost::adjacency_list<boost::vecS, boost::vecS, boost::bidirectionalS,
-                                    boost::property<boost::vertex_index_t, int>, EdgeWeights>;
-
-/// Howard's algorithm stops when no policy gains more than this, in clocks; Boost's default is 0.005.
-struct Tolerance {
-  using value_type = double;
-  static double infinity() { return std::numeric_limits<double>::infinity(); }
-  static double epsilon() { return -1e-7; }
-};
-
 /// What passes between a node's start and the moment that an edge's target may start.
 double passes(const EventNode& from, const EventEdge& edge) {
   return (edge.after == EdgeFrom::done ? from.clocks + from.latency : 0) + edge.latency;
 }
-
-/// One vertex for every instance of every node.
-class Unfolded {
- public:
-  explicit Unfolded(const EventGraph& g) : g_(g) {
-    first_.push_back(0);
-    for (const int n : g_.instances) first_.push_back(first_.back() + n);
-    graph_ = Graph(at(first_.back()));
-    for (const EventEdge& e : g_.edges) add(e);
-  }
-  [[nodiscard]] Graph& graph() { return graph_; }
-  [[nodiscard]] std::string name(std::size_t vertex) const {
-    const auto node = std::upper_bound(first_.begin(), first_.end(), static_cast<int>(vertex)) - first_.begin() - 1;
-    const int instance = static_cast<int>(vertex) - first_[static_cast<std::size_t>(node)];
-    const EventNode& n = g_.nodes[static_cast<std::size_t>(node)];
-    return g_.instances[static_cast<std::size_t>(node)] > 1 ? fmt::format("{}[{}]", n.name, instance) : n.name;
-  }
-
- private:
-  // What runs once a block is in no cycle of the steady state.
-  void add(const EventEdge& e) {
-    if (g_.node(e.from).phase != Phase::loop || g_.node(e.to).phase != Phase::loop) return;
-    const int here = g_.instances[at(e.from)], there = g_.instances[at(e.to)];
-    const double weight = passes(g_.node(e.from), e);
-    for (int from = 0; from < here; ++from) {
-      if (here == there) {
-        connect(first_[at(e.from)] + from, first_[at(e.to)] + (from + e.agents) % there, weight,
-                e.delay + (from + e.agents) / there);
-        continue;
-      }
-      for (int to = 0; to < there; ++to) connect(first_[at(e.from)] + from, first_[at(e.to)] + to, weight, e.delay);
-    }
-  }
-  void connect(int from, int to, double weight, int tokens) {
-    boost::add_edge(at(from), at(to), EdgeWeights(weight, boost::property<boost::edge_weight2_t, double>(tokens)),
-                    graph_);
-  }
-
-  const EventGraph& g_;
-  std::vector<int> first_;
-  Graph graph_;
-};
 
 double tensor_clocks(const EventGraph& graph) {
   double sum = 0;
@@ -97,23 +42,129 @@ double copy_clocks(const EventGraph& graph) {
   return sum;
 }
 
+/// The maximum cycle ratio by Howard's policy iteration, on one vertex for every instance of every node that loops: what
+/// runs once a block is in no cycle of the steady state. Every vertex follows one arc, its policy; the best cycle that
+/// the policies run into gives a ratio, and vertices turn to arcs that lead to longer ways with it, until none does.
+class Howard {
+ public:
+  explicit Howard(const EventGraph& graph) : g_(graph) {
+    int vertices = 0;
+    for (const int instances : g_.instances) {
+      first_.push_back(vertices);
+      vertices += instances;
+    }
+    for (const EventEdge& e : g_.edges) {
+      if (g_.node(e.from).phase == Phase::loop && g_.node(e.to).phase == Phase::loop) add(e);
+    }
+    policy_.assign(at(vertices), -1);
+    way_.assign(at(vertices), 0.0);
+    met_.assign(at(vertices), 0);
+    for (int a = 0; a < static_cast<int>(arcs_.size()); ++a) {
+      int& policy = policy_[at(arcs_[at(a)].from)];
+      if (policy < 0 || arcs_[at(a)].clocks > arcs_[at(policy)].clocks) policy = a;
+    }
+    do {
+      follow();
+    } while (turn());
+  }
+
+  [[nodiscard]] double ratio() const { return ratio_; }
+  /// The nodes of the critical cycle by name.
+  [[nodiscard]] std::vector<std::string> nodes() const {
+    std::vector<std::string> out;
+    for (const int vertex : critical_) out.push_back(name(vertex));
+    return out;
+  }
+
+ private:
+  struct Arc {
+    int from, to, tokens;
+    double clocks;
+  };
+
+  void add(const EventEdge& e) {
+    const int here = g_.instances[at(e.from)], there = g_.instances[at(e.to)];
+    const double clocks = passes(g_.node(e.from), e);
+    for (int from = first_[at(e.from)], i = 0; i < here; ++i) {
+      if (here == there) {
+        const int to = i + e.agents;
+        arcs_.push_back({from + i, first_[at(e.to)] + to % there, e.delay + to / there, clocks});
+        continue;
+      }
+      for (int to = 0; to < there; ++to) arcs_.push_back({from + i, first_[at(e.to)] + to, e.delay, clocks});
+    }
+  }
+
+  /// Takes the best cycle among those that the policies run into, where it beats the best so far.
+  void follow() {
+    std::fill(met_.begin(), met_.end(), 0);
+    for (int start = 0; start < static_cast<int>(policy_.size()); ++start) {
+      int v = start;
+      for (; policy_[at(v)] >= 0 && met_[at(v)] == 0; v = next(v)) met_[at(v)] = start + 1;
+      if (policy_[at(v)] >= 0 && met_[at(v)] == start + 1) take(v);
+    }
+  }
+
+  void take(int on_cycle) {
+    double clocks = 0;
+    int tokens = 0, v = on_cycle;
+    do {
+      clocks += arcs_[at(policy_[at(v)])].clocks;
+      tokens += arcs_[at(policy_[at(v)])].tokens;
+      v = next(v);
+    } while (v != on_cycle);
+    if (tokens <= 0) throw Error("edges", "a cycle of waits without tokens", "tokens on an edge of every cycle");
+    if (!critical_.empty() && clocks / tokens <= ratio_) return;
+    ratio_ = clocks / tokens;
+    critical_.clear();
+    do {
+      critical_.push_back(v);
+      v = next(v);
+    } while (v != on_cycle);
+  }
+
+  /// Whether a vertex has an arc that leads to a longer way, in clocks less the ratio for every token.
+  bool turn() {
+    bool any = false;
+    for (int a = 0; a < static_cast<int>(arcs_.size()); ++a) {
+      const Arc& arc = arcs_[at(a)];
+      const double way = arc.clocks - ratio_ * arc.tokens + way_[at(arc.to)];
+      if (way <= way_[at(arc.from)] + tolerance) continue;
+      way_[at(arc.from)] = way;
+      policy_[at(arc.from)] = a;
+      any = true;
+    }
+    return any;
+  }
+
+  [[nodiscard]] int next(int vertex) const { return arcs_[at(policy_[at(vertex)])].to; }
+
+  [[nodiscard]] std::string name(int vertex) const {
+    const auto node = static_cast<std::size_t>(std::upper_bound(first_.begin(), first_.end(), vertex) - first_.begin() - 1);
+    const std::string& name = g_.nodes[node].name;
+    return g_.instances[node] > 1 ? fmt::format("{}[{}]", name, vertex - first_[node]) : name;
+  }
+
+  static constexpr double tolerance = 1e-7;  // clocks
+
+  const EventGraph& g_;
+  std::vector<int> first_;  // by node: its first vertex
+  std::vector<Arc> arcs_;
+  std::vector<int> policy_;  // by vertex: an arc; -1 where none leaves it
+  std::vector<double> way_;  // by vertex
+  std::vector<int> met_;     // by vertex: the walk that met it
+  std::vector<int> critical_;
+  double ratio_ = 0;
+};
+
 }  // namespace
 
 CycleRatio cycle_ratio(const EventGraph& graph) {
-  Unfolded unfolded(graph);
-  std::vector<boost::graph_traits<Graph>::edge_descriptor> critical;
-  Graph& g = unfolded.graph();
-  const double ratio = boost::maximum_cycle_ratio(g, get(boost::vertex_index, g), get(boost::edge_weight, g),
-                                                  get(boost::edge_weight2, g), &critical, Tolerance());
-  CycleRatio out;
-  if (critical.empty()) return out;
-  double tokens = 0;
-  for (const auto& e : critical) tokens += get(boost::edge_weight2, g, e);
-  if (tokens <= 0) throw Error("edges", "a cycle of waits without tokens", "tokens on an edge of every cycle");
-  out.clocks = std::max(ratio, 0.0);
-  for (const auto& e : critical) out.nodes.push_back(unfolded.name(source(e, g)));
-  return out;
+  const Howard howard(graph);
+  return {howard.ratio(), howard.nodes()};
 }
+
+double cycle_clocks(const EventGraph& graph) { return Howard(graph).ratio(); }
 
 BusiestPipe busiest_pipe(const EventGraph& graph) {
   BusiestPipe out;
@@ -154,29 +205,44 @@ double once_clocks(const EventGraph& graph) {
 
 /// Iterations from which on one more adds the steady clocks to any block: the steady state is reached, and then there is
 /// time for what the block before and the next one do once. Whole turns short of `settled`.
-int iterations_to_settle(const EventGraph& graph, const Simulation::Steady& steady) {
+int iterations_to_settle(const EventGraph& graph, const SteadyIteration& steady) {
   const double least = steady.iterations + std::ceil(once_clocks(graph) / steady.clocks);
   if (least >= settled) return settled;
   return settled - (settled - static_cast<int>(least)) / steady.turn * steady.turn;
 }
 
-}  // namespace
+SteadyIteration steady_iteration(Simulation& simulation, const EventGraph& graph) {
+  const Simulation::Steady found = simulation.steady(run_length);
+  SteadyIteration out{found.clocks, found.iterations, found.turn, 0, settled};
+  if (found.turn > 0) {
+    out.settled = iterations_to_settle(graph, out);
+  } else {
+    std::swap(out.clocks, out.end);
+  }
+  return out;
+}
 
-Period period(const EventGraph& graph, bool explained) {
+Period period_of(Simulation& simulation, const EventGraph& graph, const SteadyIteration& steady, bool explained) {
   Period out;
   out.shorter = std::make_shared<std::unordered_map<int, BlockClocks>>();
   if (explained) out.cycle = cycle_ratio(graph);
   out.pipe = busiest_pipe(graph);
-  Simulation simulation(graph);
-  const Simulation::Steady steady = simulation.steady(run_length);
-  out.settled = steady.turn > 0 ? iterations_to_settle(graph, steady) : settled;
+  out.settled = steady.settled;
   const BlockClocks part = run_blocks(simulation, out.settled);
-  const double clocks = steady.turn > 0 ? steady.clocks : (steady.clocks - part.first) / (run_length - settled);
+  const double clocks = steady.turn > 0 ? steady.clocks : (steady.end - part.first) / (run_length - settled);
   out.clocks = std::max(clocks, out.pipe.clocks);
   out.first = part.first - out.settled * out.clocks;
   out.next = part.next - out.settled * out.clocks;
   out.contention = std::max(out.clocks - std::max(out.cycle.clocks, out.pipe.clocks), 0.0);
   return out;
+}
+
+}  // namespace
+
+Period period(const EventGraph& graph, bool explained) {
+  Simulation simulation(graph);
+  const SteadyIteration steady = steady_iteration(simulation, graph);
+  return period_of(simulation, graph, steady, explained);
 }
 
 BlockClocks block_clocks(const EventGraph& graph, const Period& period, double iterations) {
@@ -196,7 +262,12 @@ BlockClocks block_clocks(const EventGraph& graph, const Period& period, double i
   return {low.first + rest * (high.first - low.first), low.next + rest * (high.next - low.next)};
 }
 
-const Period& Periods::of(const EventGraph& graph) {
+Periods::Periods() : simulation_(std::make_unique<Simulation>()) {}
+Periods::~Periods() = default;
+
+/// Everything about the graph; for one block's run alone without the edges that reach into the next block, but for how
+/// far they reach.
+void Periods::say(const EventGraph& graph, bool one_block) {
   numbers_.clear();
   for (const VectorPipe& p : graph.pipes) numbers_.insert(numbers_.end(), {p.beside, p.port ? 1.0 : 0.0, p.least});
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
@@ -205,13 +276,41 @@ const Period& Periods::of(const EventGraph& graph) {
                                      static_cast<double>(graph.instances[i]), n.clocks, n.latency, n.port});
     numbers_.insert(numbers_.end(), n.demand.begin(), n.demand.end());
   }
+  int reach = 0, beyond = 0;  // of the edges in the loop, and of those left out
   for (const EventEdge& e : graph.edges) {
+    const bool loop = graph.node(e.from).phase == Phase::loop && graph.node(e.to).phase == Phase::loop;
+    if (one_block && !loop && e.delay > 0) {
+      beyond = std::max(beyond, e.delay);
+      continue;
+    }
+    reach = std::max(reach, e.delay);
     numbers_.insert(numbers_.end(),
                     {static_cast<double>(e.from), static_cast<double>(e.to), static_cast<double>(e.delay),
                      static_cast<double>(e.agents), static_cast<double>(e.after), e.latency});
   }
+  numbers_.push_back(std::max(reach, beyond));
+}
+
+const Period* Periods::known(const EventGraph& graph) {
+  say(graph, false);
   const auto known = known_.find(numbers_);
-  return known != known_.end() ? known->second : known_.emplace(numbers_, period(graph, false)).first->second;
+  return known != known_.end() ? &known->second : nullptr;
+}
+
+const Period& Periods::of(const EventGraph& graph) {
+  if (const Period* period = known(graph)) return *period;
+  std::vector<double> numbers = numbers_;
+  const SteadyIteration& from = steady(graph);
+  simulation_->turn_to(graph);
+  return known_.emplace(std::move(numbers), period_of(*simulation_, graph, from, false)).first->second;
+}
+
+const SteadyIteration& Periods::steady(const EventGraph& graph) {
+  say(graph, true);
+  const auto known = steady_.find(numbers_);
+  if (known != steady_.end()) return known->second;
+  simulation_->turn_to(graph);
+  return steady_.emplace(numbers_, steady_iteration(*simulation_, graph)).first->second;
 }
 
 std::size_t Periods::Hash::operator()(const std::vector<double>& numbers) const {

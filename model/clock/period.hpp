@@ -15,6 +15,8 @@
 
 namespace napkin {
 
+class Simulation;
+
 struct CycleRatio {
   double clocks = 0;               ///< 0 where nothing waits for itself
   std::vector<std::string> nodes;  ///< of the critical cycle, in order: "P.max[0]", instance in brackets
@@ -22,6 +24,9 @@ struct CycleRatio {
 
 /// Throws Error for a cycle without tokens that takes time.
 [[nodiscard]] CycleRatio cycle_ratio(const EventGraph& graph);
+
+/// Its clocks alone: what a search bounds by.
+[[nodiscard]] double cycle_clocks(const EventGraph& graph);
 
 struct BusiestPipe {
   double clocks = 0;
@@ -47,6 +52,15 @@ struct Period {
   double contention = 0;  ///< clocks - the larger bound: instances meet on pipes with no order between them
 };
 
+/// The steady iteration of a run of one block; what a period starts from.
+struct SteadyIteration {
+  double clocks = 0;   ///< 0 where the run does not settle
+  int iterations = 0;  ///< from which on it goes on like that
+  int turn = 0;        ///< iterations after which it repeats itself; 0: it does not settle
+  double end = 0;      ///< where it does not settle: clocks of the whole run
+  int settled = 1;     ///< Period::settled
+};
+
 /// Not explained: without the critical cycle, and the contention over the busiest pipe alone; what a search compares.
 [[nodiscard]] Period period(const EventGraph& graph, bool explained = true);
 
@@ -58,14 +72,26 @@ struct Period {
 /// share one. Not explained. Not for several threads at once.
 class Periods {
  public:
+  Periods();
+  ~Periods();
+  Periods(const Periods&) = delete;
+  Periods& operator=(const Periods&) = delete;
+
   [[nodiscard]] const Period& of(const EventGraph& graph);
+  /// The part of it that costs a third: graphs that differ only in what ties one block to the next share one.
+  [[nodiscard]] const SteadyIteration& steady(const EventGraph& graph);
 
  private:
   struct Hash {
     std::size_t operator()(const std::vector<double>& numbers) const;
   };
+  void say(const EventGraph& graph, bool one_block);
+  [[nodiscard]] const Period* known(const EventGraph& graph);
+
   std::vector<double> numbers_;
   std::unordered_map<std::vector<double>, Period, Hash> known_;
+  std::unordered_map<std::vector<double>, SteadyIteration, Hash> steady_;
+  std::unique_ptr<Simulation> simulation_;
 };
 
 }  // namespace napkin

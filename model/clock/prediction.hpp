@@ -14,6 +14,8 @@
 
 namespace napkin {
 
+class Periods;
+
 struct PipeUse {
   std::string name;  ///< "tensor", "special", "fp32", "alu", "conversion", "issue", "shared_port", "l2", "device"
   double busy = 0;   ///< fraction of the predicted time
@@ -38,6 +40,7 @@ struct Prediction {
 /// Time of one call: by the event graph; else the max over pipes of busy time, with wave quantisation. Throws nothing
 /// for a legal placement.
 [[nodiscard]] Prediction predict(const PlacedDiagram& placed, const Plan& plan);
+[[nodiscard]] Prediction predict(const PlacedDiagram& placed, const Plan& plan, std::shared_ptr<Periods> periods);
 /// The max over pipes of busy time for any placement: what a search over thousands of tiles can afford.
 [[nodiscard]] Prediction predict_by_first_clock(const PlacedDiagram& placed, const Plan& plan);
 
@@ -53,6 +56,7 @@ using Timer = std::function<Seconds(const PlacedDiagram& placed, Count blocks_pe
 /// Makes timers that share the periods of the graphs that they meet, whatever the question. Not for several threads at
 /// once.
 [[nodiscard]] std::function<Timer(const PlacedDiagram& like)> timers();
+[[nodiscard]] std::function<Timer(const PlacedDiagram& like)> timers(std::shared_ptr<Periods> periods);
 
 /// At most timer() of the same placement with that many blocks a node or fewer, in a hundredth of the time: the busiest
 /// pipe's work in an iteration for all that the busiest node runs, at the clock that the card would hold. Reads the work

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 #include <limits>
 
 #include "model/base/error.hpp"
@@ -14,51 +13,61 @@ constexpr double never = std::numeric_limits<double>::infinity();
 constexpr double tiny = 1e-9;
 constexpr double same_clocks = 1e-6;  // what counts as the same distance, over an iteration's clocks
 constexpr double same_end = 1e-6;     // clocks
-constexpr std::size_t issue_pipe = 1, share_slots = 256, most_kept = 6;
+constexpr std::size_t issue_pipe = 1;
 
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
-double weight(const EventNode& node) {
-  const double slots = node.demand[issue_pipe];
-  return 1 / (slots > 0 ? slots : node.clocks);
-}
-
 }  // namespace
 
-Simulation::Simulation(const EventGraph& graph) : g_(graph), shares_(share_slots) {
-  for (std::size_t n = 0; n < g_.nodes.size(); ++n) {
-    const EventNode& node = g_.nodes[n];
+Simulation::Simulation(const EventGraph& graph) { turn_to(graph); }
+
+void Simulation::turn_to(const EventGraph& graph) {
+  g_ = &graph;
+  vertices_.clear();
+  nodes_.clear();
+  demands_.clear();
+  first_.clear();
+  arcs_.clear();
+  for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
+    const EventNode& node = graph.nodes[n];
     first_.push_back(static_cast<int>(vertices_.size()));
-    for (int i = 0; i < g_.instances[n]; ++i)
-      vertices_.push_back({&node, static_cast<int>(n), i, node.phase == Phase::loop, 0, {}});
-    demands_.emplace_back();
+    for (int i = 0; i < graph.instances[n]; ++i)
+      vertices_.push_back({node.kind, node.phase == Phase::loop, static_cast<int>(n), i, {}, node.clocks, 0, 0});
+    const double slots = node.demand.size() > issue_pipe ? node.demand[issue_pipe] : 0;
+    Node own{node.clocks, 1 / (slots > 0 ? slots : node.clocks), static_cast<int>(demands_.size()), 0};
     for (std::size_t p = 0; p < node.demand.size(); ++p) {
-      if (node.demand[p] > 0) demands_.back().push_back({p, node.demand[p]});
+      if (node.demand[p] > 0) demands_.push_back({p, node.demand[p], own.weight * node.demand[p]});
     }
+    own.demands_end = static_cast<int>(demands_.size());
+    nodes_.push_back(own);
   }
+  most_shift_ = 1;
   for (Vertex& v : vertices_) {
-    v.arcs = static_cast<int>(arcs_.size());
-    for (const EventEdge& e : g_.edges) {
-      if (e.from != v.id) continue;
-      const int here = g_.instances[at(e.from)], there = g_.instances[at(e.to)];
-      const bool loop = g_.node(e.to).phase == Phase::loop, simple = v.loop && loop && e.delay >= 0;
-      if (here == there) {
-        const int to = v.instance + e.agents;
-        arcs_.push_back({first_[at(e.to)] + to % there, e.delay + to / there, e.after, loop, simple, e.latency});
-        continue;
+    v.arcs[0] = static_cast<int>(arcs_.size());
+    for (const EdgeFrom after : {EdgeFrom::done, EdgeFrom::issued, EdgeFrom::started}) {
+      for (const EventEdge& e : graph.edges) {
+        if (e.from == v.id && e.after == after) add_arcs(e, v.instance);
       }
-      for (int to = 0; to < there; ++to) arcs_.push_back({first_[at(e.to)] + to, e.delay, e.after, loop, simple, e.latency});
-    }
-    std::stable_sort(arcs_.begin() + v.arcs, arcs_.end(), [](const Arc& a, const Arc& b) { return a.after < b.after; });
-    for (std::size_t after = 0; after < v.ends.size(); ++after) {
-      const auto past = [&](const Arc& arc) { return static_cast<std::size_t>(arc.after) > after; };
-      v.ends[after] = static_cast<int>(std::find_if(arcs_.begin() + v.arcs, arcs_.end(), past) - arcs_.begin());
+      v.arcs[static_cast<std::size_t>(after) + 1] = static_cast<int>(arcs_.size());
     }
   }
-  for (const Arc& arc : arcs_) most_shift_ = std::max(most_shift_, arc.shift);
   window_ = 2 * most_shift_;
+  forget_shares();
 }
 
+void Simulation::add_arcs(const EventEdge& e, int instance) {
+  const EventNode &from = g_->node(e.from), &to = g_->node(e.to);
+  const int here = g_->instances[at(e.from)], there = g_->instances[at(e.to)];
+  const bool loop = to.phase == Phase::loop, simple = loop && from.phase == Phase::loop && e.delay >= 0;
+  const double wait = (e.after == EdgeFrom::done ? from.latency : 0) + e.latency;
+  const auto add = [&](int target, int shift) {
+    arcs_.push_back({wait, first_[at(e.to)] + target, shift, 0, loop, simple});
+    most_shift_ = std::max(most_shift_, shift);
+    if (simple) ++vertices_[at(arcs_.back().to)].waits;
+  };
+  if (here == there) return add((instance + e.agents) % there, e.delay + (instance + e.agents) / there);
+  for (int target = 0; target < there; ++target) add(target, e.delay);
+}
 
 /// The turn of the arc's target that waits for this turn of its source; -1: none. A negative shift does not reach out
 /// of its block; what runs once a block meets the loop at the block's first iteration or its last.
@@ -84,34 +93,49 @@ void Simulation::begin(int iterations, int blocks, int let_in) {
   if (iterations < 1 || blocks < 1) throw Error("iterations", "less than one", "at least 1 of each block");
   iterations_ = iterations;
   blocks_ = blocks;
-  base_.clear();
-  std::size_t jobs = 0;
-  for (const Vertex& v : vertices_) {
-    base_.push_back(jobs);
-    jobs += at(turns(v));
+  loop_turns_ = iterations * blocks;
+  int jobs = 0;
+  for (Vertex& v : vertices_) {
+    v.base = jobs;
+    jobs += turns(v);
   }
+  for (Arc& arc : arcs_) arc.base = vertices_[at(arc.to)].base;
   s_.clear();
-  s_.blocks_let_in = let_in;
-  s_.waits.assign(jobs, 0);
-  if (note_ != Note::nothing) noted_.assign(jobs, 0.0);
+  s_.let_in(let_in, iterations_);
+  s_.waits.assign(at(jobs), 0);
+  if (note_ != Note::nothing) noted_.assign(at(jobs), 0.0);
   count_waits();
-  std::vector<Job> unblocked;  // before any of them lets others go on, which then would be met twice
+  let_in_unblocked();
+}
+
+/// All before any of them lets others go on, which then would be met twice.
+void Simulation::let_in_unblocked() {
+  let_in_.clear();
   for (int v = 0; v < static_cast<int>(vertices_.size()); ++v) {
-    for (int turn = 0; turn < turns(vertices_[at(v)]); ++turn) {
-      if (s_.waits[index({v, turn})] == 0) unblocked.push_back({v, turn});
+    const Vertex& vertex = vertices_[at(v)];
+    const int last = vertex.loop && vertex.waits > 0 ? std::min(turns(vertex), most_shift_) : turns(vertex);
+    for (int turn = 0; turn < last; ++turn) {
+      if (s_.waits[index({v, turn})] == 0) let_in_.push_back({v, turn});
     }
   }
-  for (const Job job : unblocked) ready(job);
+  for (const Job job : let_in_) ready(job);
+}
+
+void Simulation::State::let_in(int blocks, int iterations) {
+  blocks_let_in = blocks;
+  iterations_let_in = blocks * iterations;
 }
 
 void Simulation::State::clear() {
   for (Queue& queue : queues) {
     queue.jobs.clear();
     queue.head = 0;
-    queue.end = never;
   }
+  ends.fill(never);
+  tensor = -1;
   active.clear();
   arrivals.clear();
+  first_arrival = 0;
   held.clear();
   now = changed_at = 0;
   next_end = never;
@@ -121,11 +145,15 @@ void Simulation::State::clear() {
 
 void Simulation::count_waits() {
   for (const Vertex& v : vertices_) {
-    for (int a = v.arcs; a < v.ends.back(); ++a) {
+    const auto first = s_.waits.begin() + v.base;
+    if (v.loop) std::fill(first, first + loop_turns_, static_cast<std::int16_t>(v.waits));
+  }
+  for (const Vertex& v : vertices_) {
+    for (int a = v.arcs.front(); a < v.arcs.back(); ++a) {
       const Arc& arc = arcs_[at(a)];
-      std::int16_t* const waits = s_.waits.data() + base_[at(arc.to)];
+      std::int16_t* const waits = s_.waits.data() + arc.base;
       if (arc.simple) {
-        for (int turn = arc.shift; turn < iterations_ * blocks_; ++turn) ++waits[turn];
+        for (int turn = 0; turn < std::min(arc.shift, loop_turns_); ++turn) --waits[turn];
         continue;
       }
       for (int turn = 0; turn < turns(v); ++turn) {
@@ -137,47 +165,50 @@ void Simulation::count_waits() {
 
 void Simulation::ready(Job job) {
   const Vertex& v = vertices_[at(job.vertex)];
-  if (job.turn >= s_.blocks_let_in * (v.loop ? iterations_ : 1)) {
+  if (job.turn >= (v.loop ? s_.iterations_let_in : s_.blocks_let_in)) {
     s_.held.push_back(job);
     return;
   }
   if (note_ == Note::starts) noted_[index(job)] = s_.now;
-  switch (v.node->kind) {
+  switch (v.kind) {
     case NodeKind::copy:
       s_.queues[copies].jobs.push_back(job);
-      fire(job, EdgeFrom::issued, 0);
+      fire(job, EdgeFrom::issued);
       break;
     case NodeKind::store: s_.queues[stores].jobs.push_back(job); break;
     case NodeKind::tensor:
       s_.queues[tensors].jobs.push_back(job);
-      fire(job, EdgeFrom::issued, 0);
+      fire(job, EdgeFrom::issued);
       break;
     case NodeKind::thread:
-      s_.active.push_back({job, 1, 0, never});
+      s_.active.push_back({job, v.id, v.clocks <= 0, 1, 0, never});
       s_.changed = true;
       break;
   }
 }
 
-void Simulation::fire(Job job, EdgeFrom after, double latency) {
+void Simulation::fire(Job job, EdgeFrom after) {
   const Vertex& v = vertices_[at(job.vertex)];
   const auto which = static_cast<std::size_t>(after);
-  for (int a = which == 0 ? v.arcs : v.ends[which - 1]; a < v.ends[which]; ++a) {
-    const Arc& arc = arcs_[at(a)];
-    const int turn = arc.simple ? job.turn + arc.shift : target_turn(v, arc, job.turn);
-    if (turn < 0 || (arc.simple && turn >= iterations_ * blocks_)) continue;
-    const double wait = latency + arc.latency;
-    if (wait <= 0) {
-      satisfy({arc.to, turn});
-      continue;
+  const Arc* const end = arcs_.data() + v.arcs[which + 1];
+  for (const Arc* arc = arcs_.data() + v.arcs[which]; arc != end; ++arc) {
+    const int turn = arc->simple ? job.turn + arc->shift : target_turn(v, *arc, job.turn);
+    if (turn < 0 || turn >= (arc->into_loop ? loop_turns_ : blocks_)) continue;
+    if (arc->wait > 0) {
+      arrive(s_.now + arc->wait, {arc->to, turn});
+    } else if (--s_.waits[at(arc->base + turn)] == 0) {
+      ready({arc->to, turn});
     }
-    s_.arrivals.push_back({s_.now + wait, {arc.to, turn}});
-    std::push_heap(s_.arrivals.begin(), s_.arrivals.end(), std::greater<>());
   }
 }
 
-void Simulation::satisfy(Job job) {
-  if (--s_.waits[index(job)] == 0) ready(job);
+void Simulation::arrive(double time, Job job) {
+  const Arrival arrival{time, job};
+  std::vector<Arrival>& all = s_.arrivals;
+  all.push_back(arrival);
+  std::size_t i = all.size() - 1;
+  for (; i > s_.first_arrival && arrival < all[i - 1]; --i) all[i] = all[i - 1];
+  all[i] = arrival;
 }
 
 void Simulation::finish(Job job) {
@@ -185,49 +216,71 @@ void Simulation::finish(Job job) {
   if (note_ == Note::starts) timeline_.spans.push_back({v.id, v.instance, job.turn, noted_[index(job)], s_.now});
   if (note_ == Note::ends) noted_[index(job)] = s_.now;
   ++s_.done;
-  fire(job, EdgeFrom::done, v.node->latency);
+  fire(job, EdgeFrom::done);
 }
 
-/// Serves the queues' heads, then lets time pass until something ends or arrives.
+/// Serves the queues' heads, then lets time pass until something ends, or arrives that lets a job begin.
 void Simulation::step() {
-  serve(tensors);
-  serve(copies);
-  serve(stores);
+  for (std::size_t which = 0; which < s_.queues.size(); ++which) {
+    if (s_.ends[which] == never && !s_.queues[which].empty()) serve(which);
+  }
   if (s_.changed) share();
-  double next = s_.next_end;
-  for (const Queue& queue : s_.queues) next = std::min(next, queue.end);
-  if (!s_.arrivals.empty()) next = std::min(next, s_.arrivals.front().time);
-  if (next == never) throw Error("edges", "a cycle of waits without tokens", "tokens on an edge of every cycle");
-  pass(next);
+  const double ends = std::min(std::min(s_.next_end, s_.ends[tensors]), std::min(s_.ends[copies], s_.ends[stores]));
+  while (!receive(ends)) {}
+  const double until = s_.now + tiny;
+  if (ends > until) return;
+  end_queues(until);
+  if (s_.next_end <= until) end_threads();
+}
+
+/// Lets time pass until the next arrival, or to the next end where that comes first. False: nothing has come of it yet.
+bool Simulation::receive(double ends) {
+  if (s_.first_arrival == s_.arrivals.size()) {
+    s_.arrivals.clear();
+    s_.first_arrival = 0;
+    if (ends == never) throw Error("edges", "a cycle of waits without tokens", "tokens on an edge of every cycle");
+    s_.now = ends;
+    return true;
+  }
+  s_.now = std::min(ends, s_.arrivals[s_.first_arrival].time);
+  const double until = s_.now + tiny;
+  bool begins = false;
+  while (s_.first_arrival < s_.arrivals.size() && s_.arrivals[s_.first_arrival].time <= until) {
+    const Job job = s_.arrivals[s_.first_arrival++].job;
+    if (--s_.waits[index(job)] > 0) continue;
+    ready(job);
+    begins = true;
+  }
+  return begins || ends <= until;
 }
 
 void Simulation::serve(std::size_t which) {
-  Queue& queue = s_.queues[which];
-  if (queue.end != never || queue.empty()) return;
+  const Queue& queue = s_.queues[which];
   const Job job = queue.jobs[queue.head];
   if (note_ == Note::starts) noted_[index(job)] = s_.now;
-  queue.end = s_.now + vertices_[at(job.vertex)].node->clocks;
+  const Vertex& v = vertices_[at(job.vertex)];
+  s_.ends[which] = s_.now + v.clocks;
   if (which != tensors) return;
+  s_.tensor = v.id;
   s_.changed = true;
-  fire(job, EdgeFrom::started, 0);
+  fire(job, EdgeFrom::started);
 }
 
-void Simulation::pass(double next) {
-  s_.now = next;
-  while (!s_.arrivals.empty() && s_.arrivals.front().time <= s_.now + tiny) {
-    const Job job = s_.arrivals.front().job;
-    std::pop_heap(s_.arrivals.begin(), s_.arrivals.end(), std::greater<>());
-    s_.arrivals.pop_back();
-    satisfy(job);
+void Simulation::end_queues(double until) {
+  if (s_.ends[tensors] <= until) {
+    s_.changed = true;
+    s_.tensor = -1;
   }
-  if (s_.queues[tensors].end <= s_.now + tiny) s_.changed = true;
-  for (Queue& queue : s_.queues) {
-    if (queue.end > s_.now + tiny) continue;
-    const Job job = queue.jobs[queue.head++];
-    queue.end = never;
-    finish(job);
+  for (std::size_t which = 0; which < s_.queues.size(); ++which) {
+    if (s_.ends[which] > until) continue;
+    Queue& queue = s_.queues[which];
+    s_.ends[which] = never;
+    finish(queue.jobs[queue.head++]);
   }
-  for (std::size_t k = 0; s_.next_end <= s_.now + tiny && k < s_.active.size();) {
+}
+
+void Simulation::end_threads() {
+  for (std::size_t k = 0; k < s_.active.size();) {
     if (s_.active[k].end > s_.now + same_end) {
       ++k;
       continue;
@@ -242,74 +295,21 @@ void Simulation::pass(double next) {
 /// Settles what threads have done, and gives them their rates from now on.
 void Simulation::share() {
   s_.changed = false;
-  for (Active& a : s_.active) a.left -= a.rate * (s_.now - s_.changed_at);
+  const double passed = s_.now - s_.changed_at;
   s_.changed_at = s_.now;
-  set_rates();
-  s_.next_end = never;
+  std::uint64_t key = s_.active.size() << 8 | static_cast<std::uint64_t>(s_.tensor + 1);
   for (Active& a : s_.active) {
-    const bool instant = vertices_[at(a.job.vertex)].node->clocks <= 0;
-    a.end = instant ? s_.now : a.rate > 0 ? s_.now + std::max(a.left, 0.0) / a.rate : never;
+    a.left -= a.rate * passed;
+    key = key << 8 | static_cast<std::uint64_t>(a.node + 1);
+  }
+  const double* const rate = rates(key);
+  s_.next_end = never;
+  for (std::size_t k = 0; k < s_.active.size(); ++k) {
+    Active& a = s_.active[k];
+    if (rate != nullptr) a.rate = rate[k];
+    a.end = a.instant ? s_.now : a.rate > 0 ? s_.now + std::max(a.left, 0.0) / a.rate : never;
     s_.next_end = std::min(s_.next_end, a.end);
   }
-}
-
-/// From the table where the same nodes have shared the pipes before.
-void Simulation::set_rates() {
-  const Queue& queue = s_.queues[tensors];
-  const Vertex* tensor = queue.end != never ? &vertices_[at(queue.jobs[queue.head].vertex)] : nullptr;
-  std::uint64_t key = s_.active.size() << 8 | (tensor != nullptr ? static_cast<std::uint64_t>(tensor->id + 1) : 0);
-  for (const Active& a : s_.active) key = key << 8 | static_cast<std::uint64_t>(vertices_[at(a.job.vertex)].id + 1);
-  if (s_.active.size() > most_kept || g_.nodes.size() > 254) {
-    fill(tensor);
-    return;
-  }
-  Share& known = shares_[(key * 0x9E3779B97F4A7C15U) >> 56];
-  if (known.key != key + 1) {
-    fill(tensor);
-    known.key = key + 1;
-    for (std::size_t k = 0; k < s_.active.size(); ++k) known.rates[k] = s_.active[k].rate;
-  }
-  for (std::size_t k = 0; k < s_.active.size(); ++k) s_.active[k].rate = known.rates[k];
-}
-
-/// Max-min fairness by water filling: all threads' issue rates grow alike until a pipe is full or the node runs as
-/// fast as it does alone.
-void Simulation::fill(const Vertex* tensor) {
-  room_.clear();
-  for (const VectorPipe& pipe : g_.pipes) room_.push_back(tensor != nullptr ? pipe.left_by(*tensor->node) : 1.0);
-  growing_.clear();
-  for (std::size_t k = 0; k < s_.active.size(); ++k) {
-    s_.active[k].rate = 0;
-    if (node_of(k).clocks > 0) growing_.push_back(k);
-  }
-  while (!growing_.empty()) {
-    const double grow = most_growth();
-    for (const std::size_t k : growing_) {
-      const double more = grow * weight(node_of(k));
-      s_.active[k].rate += more;
-      for (const Demand& d : demands_of(k)) room_[d.pipe] -= more * d.clocks;
-    }
-    std::erase_if(growing_, [&](std::size_t k) { return stopped(k); });
-  }
-}
-
-double Simulation::most_growth() {
-  wanted_.assign(room_.size(), 0.0);
-  double grow = never;
-  for (const std::size_t k : growing_) {
-    for (const Demand& d : demands_of(k)) wanted_[d.pipe] += weight(node_of(k)) * d.clocks;
-    grow = std::min(grow, (1 / node_of(k).clocks - s_.active[k].rate) / weight(node_of(k)));
-  }
-  for (std::size_t p = 0; p < room_.size(); ++p) {
-    if (wanted_[p] > 0) grow = std::min(grow, std::max(room_[p], 0.0) / wanted_[p]);
-  }
-  return std::max(grow, 0.0);
-}
-
-bool Simulation::stopped(std::size_t k) const {
-  if (s_.active[k].rate >= (1 - tiny) / node_of(k).clocks) return true;
-  const auto& demands = demands_of(k);
-  return std::any_of(demands.begin(), demands.end(), [&](const Demand& d) { return room_[d.pipe] <= tiny; });
 }
 
 Timeline Simulation::whole(int iterations, int blocks, bool keep_spans) {
@@ -334,10 +334,10 @@ std::array<double, 3> Simulation::first_blocks(int iterations) {
     out[at(block - 1)] = s_.now;
     if (block == blocks_) return out;
     if (next_waits) std::swap(s_, before_);
-    s_.blocks_let_in = block + 1;
-    std::vector<Job> held;
-    held.swap(s_.held);
-    for (const Job job : held) ready(job);
+    s_.let_in(block + 1, iterations_);
+    let_in_.clear();
+    let_in_.swap(s_.held);
+    for (const Job job : let_in_) ready(job);
   }
 }
 

@@ -1,6 +1,7 @@
 #pragma once
-// The run behind timeline and period: first come, first served, one event after the other. Made for many runs of one
-// graph: dependences are resolved and shares of pipes found once, and a step allocates nothing.
+// The run behind timeline and period: first come, first served, one event after the other. Made for many runs: of a
+// graph, dependences are resolved and shares of pipes found once; turned to the next graph it keeps its memory, and a
+// step allocates nothing.
 
 #include <array>
 #include <cstdint>
@@ -13,8 +14,10 @@ namespace napkin {
 
 class Simulation {
  public:
-  /// The graph must outlive it.
+  /// A graph must outlive the runs of it.
   explicit Simulation(const EventGraph& graph);
+  Simulation() = default;  ///< to be turned to a graph
+  void turn_to(const EventGraph& graph);
 
   /// So many blocks of so many iterations. Throws Error as napkin::run does.
   [[nodiscard]] Timeline whole(int iterations, int blocks, bool keep_spans);
@@ -35,114 +38,126 @@ class Simulation {
  private:
   /// Where a wait on an edge leads, from one instance.
   struct Arc {
-    int to = 0;     // vertex
-    int shift = 0;  // turns
-    EdgeFrom after = EdgeFrom::done;
+    double wait = 0;  // clocks, the source's latency included
+    int to = 0;       // vertex
+    int shift = 0;    // turns
+    int base = 0;     // the first job of `to`, of the run at hand
     bool into_loop = true;
     bool simple = false;  // from iteration to iteration, forward
-    double latency = 0;
   };
   /// One instance of a node.
   struct Vertex {
-    const EventNode* node = nullptr;
-    int id = 0, instance = 0;
+    NodeKind kind = NodeKind::thread;
     bool loop = true;
-    int arcs = 0;               // its first
-    std::array<int, 3> ends{};  // by EdgeFrom: past its last
+    int id = 0, instance = 0;
+    std::array<int, 4> arcs{};  // by EdgeFrom: its first, and past the last
+    double clocks = 0;
+    int base = 0;   // its first job, of the run at hand
+    int waits = 0;  // simple arcs into it
   };
   struct Job {
     int vertex = 0, turn = 0;
   };
   struct Active {
     Job job;
+    int node = 0;
+    bool instant = false;
     double left = 1, rate = 0, end = 0;  // parts; parts a clock; clock
   };
   struct Arrival {
     double time = 0;
     Job job;
-    friend bool operator>(const Arrival& a, const Arrival& b) {
-      if (a.time != b.time) return a.time > b.time;
-      return a.job.vertex != b.job.vertex ? a.job.vertex > b.job.vertex : a.job.turn > b.job.turn;
+    friend bool operator<(const Arrival& a, const Arrival& b) {
+      if (a.time != b.time) return a.time < b.time;
+      return a.job.vertex != b.job.vertex ? a.job.vertex < b.job.vertex : a.job.turn < b.job.turn;
     }
   };
   /// A pipe that serves one job at a time, in order of request.
   struct Queue {
     std::vector<Job> jobs;
     std::size_t head = 0;
-    double end = 0;  // of the one served, or never
     [[nodiscard]] bool empty() const { return head == jobs.size(); }
   };
   enum : std::size_t { tensors, copies, stores };
   struct State {
     std::vector<std::int16_t> waits;  // by job
     std::array<Queue, 3> queues;
+    std::array<double, 3> ends{};  // of the job that a queue serves, or never
+    int tensor = -1;               // the node that the tensor unit runs
     std::vector<Active> active;
-    std::vector<Arrival> arrivals;  // a heap, the next on top
+    std::vector<Arrival> arrivals;  // sorted, the next at first_arrival: few, and what comes later mostly goes behind
+    std::size_t first_arrival = 0;
     std::vector<Job> held;          // of blocks that may not begin yet
     double now = 0, changed_at = 0, next_end = 0;
     bool changed = false;
     std::int64_t done = 0;
-    int blocks_let_in = 0;
+    int blocks_let_in = 0, iterations_let_in = 0;
     void clear();
+    void let_in(int blocks, int iterations);
   };
   struct Share {
     std::uint64_t key = 0;
     std::array<double, 6> rates{};
   };
 
+  /// What a node asks of a pipe: `wanted` for each part of its weight.
   struct Demand {
     std::size_t pipe = 0;
-    double clocks = 0;
+    double clocks = 0, wanted = 0;
+  };
+  struct Node {
+    double clocks = 0, weight = 0;
+    int demands = 0, demands_end = 0;  // in demands_
   };
   enum class Note { nothing, starts, ends };
 
   void begin(int iterations, int blocks, int let_in);
+  void add_arcs(const EventEdge& edge, int instance);
   void count_waits();
+  void let_in_unblocked();
+  void forget_shares();
   [[nodiscard]] std::int64_t jobs_of(int blocks) const;
-  [[nodiscard]] int turns(const Vertex& v) const { return v.loop ? iterations_ * blocks_ : blocks_; }
+  [[nodiscard]] int turns(const Vertex& v) const { return v.loop ? loop_turns_ : blocks_; }
   [[nodiscard]] std::size_t index(Job job) const {
-    return base_[static_cast<std::size_t>(job.vertex)] + static_cast<std::size_t>(job.turn);
-  }
-  [[nodiscard]] const EventNode& node_of(std::size_t active) const {
-    return *vertices_[static_cast<std::size_t>(s_.active[active].job.vertex)].node;
-  }
-  [[nodiscard]] const std::vector<Demand>& demands_of(std::size_t active) const {
-    const int id = vertices_[static_cast<std::size_t>(s_.active[active].job.vertex)].id;
-    return demands_[static_cast<std::size_t>(id)];
+    return static_cast<std::size_t>(vertices_[static_cast<std::size_t>(job.vertex)].base + job.turn);
   }
   [[nodiscard]] int target_turn(const Vertex& from, const Arc& arc, int turn) const;
   void ready(Job job);
-  void fire(Job job, EdgeFrom after, double latency);
-  void satisfy(Job job);
+  void fire(Job job, EdgeFrom after);
+  void arrive(double time, Job job);
   void finish(Job job);
   void step();
   void serve(std::size_t which);
-  void pass(double next);
+  [[nodiscard]] bool receive(double ends);
+  void end_queues(double until);
+  void end_threads();
   void share();
-  void set_rates();
-  void fill(const Vertex* tensor);
+  [[nodiscard]] const double* rates(std::uint64_t key);
+  void fill(int tensor);
   [[nodiscard]] double most_growth();
   [[nodiscard]] bool stopped(std::size_t active) const;
   [[nodiscard]] bool has_ended(std::size_t vertex, int iteration) const;
   [[nodiscard]] double shift_of(int iteration, int distance) const;
   [[nodiscard]] bool repeats(int iteration, int distance) const;
 
-  const EventGraph& g_;
+  const EventGraph* g_ = nullptr;
   std::vector<Vertex> vertices_;
-  std::vector<int> first_;     // by node: its first vertex
-  std::vector<Arc> arcs_;      // by vertex
-  std::vector<Share> shares_;  // a table by key
+  std::vector<Node> nodes_;
+  std::vector<Demand> demands_;  // by node, without zeros
+  std::vector<int> first_;       // by node: its first vertex
+  std::vector<Arc> arcs_;        // by vertex
+  std::vector<Share> shares_;    // a table by key
+  std::vector<double> shared_, numbers_;  // what the table depends on
   int most_shift_ = 1;           // turns that an arc reaches over
   int window_ = 2;               // turns that must repeat
-  int iterations_ = 1, blocks_ = 1;
-  std::vector<std::size_t> base_;  // by vertex: its first job
+  int iterations_ = 1, blocks_ = 1, loop_turns_ = 1;
   State s_, before_;
   Timeline timeline_;
   Note note_ = Note::nothing;
-  std::vector<double> noted_;  // by job: its start or its end
-  std::vector<std::vector<Demand>> demands_;  // by node, without zeros
-  std::vector<double> room_, wanted_;         // by pipe
+  std::vector<double> noted_;          // by job: its start or its end
+  std::vector<double> room_, wanted_;  // by pipe
   std::vector<std::size_t> growing_;
+  std::vector<Job> let_in_;
 };
 
 }  // namespace napkin

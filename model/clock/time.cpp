@@ -272,8 +272,10 @@ bool has_event_graph(const PlacedDiagram& placed) {
          std::all_of(placed.operations.begin(), placed.operations.end(), measured);
 }
 
-std::function<Timer(const PlacedDiagram& like)> timers() {
-  return [periods = std::make_shared<Periods>()](const PlacedDiagram& like) -> Timer {
+std::function<Timer(const PlacedDiagram& like)> timers() { return timers(std::make_shared<Periods>()); }
+
+std::function<Timer(const PlacedDiagram& like)> timers(std::shared_ptr<Periods> shared) {
+  return [periods = std::move(shared)](const PlacedDiagram& like) -> Timer {
     return [model = TimeModel(like, periods)](const PlacedDiagram& placed, Count blocks_per_sm) {
       return model.with_launch(model.of(placed, blocks_per_sm));
     };
@@ -354,7 +356,11 @@ Prediction predicted_by(const TimeModel& model, const PlacedDiagram& placed, con
 }  // namespace
 
 Prediction predict(const PlacedDiagram& placed, const Plan& plan) {
-  return predicted_by(TimeModel(placed, std::make_shared<Periods>()), placed, plan);
+  return predict(placed, plan, std::make_shared<Periods>());
+}
+
+Prediction predict(const PlacedDiagram& placed, const Plan& plan, std::shared_ptr<Periods> periods) {
+  return predicted_by(TimeModel(placed, std::move(periods)), placed, plan);
 }
 
 Prediction predict_by_first_clock(const PlacedDiagram& placed, const Plan& plan) {

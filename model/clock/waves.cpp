@@ -29,16 +29,20 @@ Order order_of(const PlacedDiagram& placed) {
   return words[value] == "persistent" ? Order::persistent : Order::longest_first;
 }
 
-/// Iterations of the blocks of one plane of the mask, in order; nothing where all blocks are equally long, or where the
-/// stream is split among blocks too.
-std::optional<std::vector<double>> lengths_of(const PlacedDiagram& placed) {
+/// Whether a mask makes blocks unequally long, and the stream is not split among blocks too.
+bool unequal(const PlacedDiagram& placed) {
   const Streamed& streamed = *placed.streamed;
-  if (!placed.across || !streamed.skips || !streamed.stream || placed.problem->mask.kind == Mask::Kind::none) return std::nullopt;
-  const PlacedLevel& block = placed.block();
-  if (block.groups_of[static_cast<std::size_t>(*streamed.stream)] > Count(1)) return std::nullopt;
+  if (!placed.across || !streamed.skips || !streamed.stream || placed.problem->mask.kind == Mask::Kind::none) return false;
+  return !(placed.block().groups_of[static_cast<std::size_t>(*streamed.stream)] > Count(1));
+}
+
+/// Iterations of the blocks of one plane of the mask, in order, where they are unequal.
+std::optional<std::vector<double>> lengths_of(const PlacedDiagram& placed) {
+  if (!unequal(placed)) return std::nullopt;
+  const Streamed& streamed = *placed.streamed;
   const auto size = [&](AxisId axis) { return placed.problem->sizes[static_cast<std::size_t>(axis)].get(); };
   const auto [row_axis, column_axis] = *streamed.skips;
-  const std::int64_t members = size(*placed.across), group = placed.walk.across.get(), chunk = block.chunk.get();
+  const std::int64_t members = size(*placed.across), group = placed.walk.across.get(), chunk = placed.block().chunk.get();
   std::vector<double> out;
   for (std::int64_t first = 0; first < members; first += group) {
     const std::int64_t last = std::min(first + group, members);
@@ -92,21 +96,41 @@ double handover(const Machine& machine) {
   return found == machine.constants.end() ? 0 : found->second.value;
 }
 
+/// The first block of a node beyond those behind it, and one of these.
+struct Ends {
+  Schedule who;
+  double total = 1, mean = 0;  // blocks; iterations of one
+  double start = 0, each = 0;
+
+  Ends(const PlacedDiagram& placed, const EventGraph& graph, const Period& period) : who(schedule(placed)) {
+    total = std::max(who.total_blocks, 1.0);
+    mean = who.total_iterations / total;
+    const BlockClocks block = block_clocks(graph, period, mean);
+    each = order_of(placed) != Order::grid ? block.next : block.first + handover(*placed.machine);
+    start = block.first - each;
+  }
+  [[nodiscard]] double all() const { return start + total / who.nodes * each; }
+  /// The mean block stands for all ends of blocks; an iteration more or less takes the period.
+  [[nodiscard]] double alike(const Period& period) const {
+    return start + who.blocks * each + (who.iterations - who.blocks * mean) * period.clocks;
+  }
+};
+
 }  // namespace
 
 LaunchClocks launch_clocks(const PlacedDiagram& placed, const EventGraph& graph, const Period& period) {
-  const Schedule who = schedule(placed);
-  const double total = std::max(who.total_blocks, 1.0), mean = who.total_iterations / total;
-  const BlockClocks block = block_clocks(graph, period, mean);
-  // The mean block stands for all ends of blocks; an iteration more or less takes the period.
-  const Order order = order_of(placed);
-  const double each = order != Order::grid ? block.next : block.first + handover(*placed.machine);
-  const double start = block.first - each, all = start + total / who.nodes * each;
+  const Ends ends(placed, graph, period);
   const auto lengths = lengths_of(placed);
-  if (!lengths) return {start + who.blocks * each + (who.iterations - who.blocks * mean) * period.clocks, all};
-  const int planes = static_cast<int>(total) / static_cast<int>(lengths->size());
-  Nodes nodes(static_cast<int>(who.nodes), period.clocks, each - mean * period.clocks);
-  return {start + nodes.run(*lengths, planes, order), all};
+  if (!lengths) return {ends.alike(period), ends.all()};
+  const int planes = static_cast<int>(ends.total) / static_cast<int>(lengths->size());
+  Nodes nodes(static_cast<int>(ends.who.nodes), period.clocks, ends.each - ends.mean * period.clocks);
+  return {ends.start + nodes.run(*lengths, planes, order_of(placed)), ends.all()};
+}
+
+double launch_clocks_bound(const PlacedDiagram& placed, const EventGraph& graph, const Period& period) {
+  const Ends ends(placed, graph, period);
+  if (!unequal(placed)) return ends.alike(period);
+  return ends.start + std::max(ends.total / ends.who.nodes, 1.0) * ends.each;  // some node runs a block of mean length
 }
 
 }  // namespace napkin

@@ -17,4 +17,8 @@ struct LaunchClocks {
 /// ended; else blocks persist and overlap.
 [[nodiscard]] LaunchClocks launch_clocks(const PlacedDiagram& placed, const EventGraph& graph, const Period& period);
 
+/// At most launch_clocks().busiest, without putting blocks of unequal length onto nodes: that where all are equally
+/// long, else the mean over the nodes, and a block of mean length.
+[[nodiscard]] double launch_clocks_bound(const PlacedDiagram& placed, const EventGraph& graph, const Period& period);
+
 }  // namespace napkin

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "solver/select/graph_search.hpp"
+
 namespace napkin {
 namespace {
 
@@ -312,15 +314,18 @@ Selection Search::run(int top, Each each) {
 
 Objective graph_objective() {
   Objective out;
-  out.predict = predict;
-  out.time = timers();
-  out.bound = bound_timer;
+  out.periods = std::make_shared<Periods>();
+  out.predict = [periods = out.periods](const PlacedDiagram& placed, const Plan& needs) {
+    return predict(placed, needs, periods);
+  };
+  out.time = timers(out.periods);
   return out;
 }
 
 Selection select(const Question& question, int top) { return select(question, top, Objective{}); }
 
 Selection select(const Question& question, int top, const Objective& objective, Each each) {
+  if (objective.periods != nullptr) return GraphSearch(question, objective).run(top, each);
   return Search(question, objective).run(top, each);
 }
 

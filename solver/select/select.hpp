@@ -47,10 +47,12 @@ struct Objective {
   /// Less work is never slower: an operand nearer, a buffer less, a copy shared. Lets the search bound many tiles by
   /// one.
   bool monotone = true;
+  /// The event graph's, shared by predict and time: the search goes by the graph's own steps (model/clock/steps.hpp), and
+  /// bound and the two above are not asked for.
+  std::shared_ptr<Periods> periods = nullptr;
 };
 
-/// The event graph's time. Exact as any, and a first question takes seconds: thousands of graphs lie between the bound
-/// and the fifth best.
+/// The event graph's time. Keeps the periods of the graphs that it meets, whatever the question.
 [[nodiscard]] Objective graph_objective();
 
 /// What `napkin select` answers: of each of the eight sizes (or `top`) that are best by the first clock the tile that is,

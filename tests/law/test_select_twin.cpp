@@ -5,6 +5,8 @@
 #include <limits>
 #include <random>
 
+#include "model/clock/steps.hpp"
+#include "model/resource/plan.hpp"
 #include "solver/select/select.hpp"
 #include "solver/space/constraints.hpp"
 #include "solver/space/enumerate.hpp"
@@ -270,19 +272,103 @@ TEST_CASE("a bound that is too large is caught") {
   CHECK(caught > 0);
 }
 
-TEST_CASE("by the event graph: bounds and prunes to what ranking every tile by it gives") {
-  for (const Mask::Kind mask : {Mask::Kind::none, Mask::Kind::causal}) {
-    for (const std::int64_t d : {64, 128}) {
-      CAPTURE(d);
-      Case c("attention_sm90", "h200-sxm", {{"b", 1}, {"h", 16}, {"q", 2048}, {"x", 2048}, {"d", d}}, {mask, 0, 0});
-      c.restrict("x", {176, 128, 96, 48});
-      c.restrict("stages", {2, 1});
-      c.restrict("order", {0, 1});
-      const Objective graph = graph_objective();
-      const Selection fast = select(c.question(), 5, graph);
-      const Selection full = select_exhaustively(c.question(), 5, graph).selection;
-      CHECK(same(fast, full));
-      CHECK(fast.ranked.front().prediction.power.has_value());
+/// What the search by the event graph answers beside ranking every tile by it.
+void check_by_graph(const Case& c, int top) {
+  const Selection fast = select(c.question(), top, graph_objective());
+  const Selection full = select_exhaustively(c.question(), top, graph_objective()).selection;
+  CHECK(same(fast, full));
+  REQUIRE(fast.ranked.size() == full.ranked.size());
+  for (std::size_t i = 0; i < fast.ranked.size(); ++i) {
+    CAPTURE(i);
+    CHECK(fast.ranked[i].tile.values == full.ranked[i].tile.values);
+    CHECK(fast.ranked[i].prediction.time == full.ranked[i].prediction.time);
+    CHECK(fast.ranked[i].prediction.iteration == full.ranked[i].prediction.iteration);
+  }
+}
+
+TEST_CASE("by the event graph: the first five are those of ranking every tile by it") {
+  int left = test::rounds(10);
+  for (const std::int64_t length : {2048, 777}) {
+    for (const Mask::Kind mask : {Mask::Kind::none, Mask::Kind::causal}) {
+      for (const std::int64_t d : {64, 128, 256}) {
+        if (left-- <= 0) return;
+        CAPTURE(d);
+        CAPTURE(length);
+        Case c("attention_sm90", "h200-sxm", {{"b", 1}, {"h", 16}, {"q", length}, {"x", length}, {"d", d}}, {mask, 0, 0});
+        c.restrict("x", {176, 128, 96, 48});
+        c.restrict("stages", {2, 3, 1});
+        check_by_graph(c, 5);
+      }
+    }
+  }
+}
+
+TEST_CASE("by the event graph: other kernels, shapes and machines") {
+  Draw draw{std::mt19937(41)};
+  for (const std::string kernel : {"flash_attention_3", "attention_sm80", "matmul_sm90", "attention_sm90", "flash_attention_2"}) {
+    for (int round = 0; round < test::rounds(2); ++round) {
+      CAPTURE(kernel);
+      CAPTURE(round);
+      const bool product = kernel == "matmul_sm90";
+      const std::int64_t size = draw.of({512, 1000, 4096});
+      const Shape shape = product ? Shape{{"a", size}, {"b", draw.of({256, 4096})}, {"c", draw.of({512, 2048})}}
+                                  : Shape{{"h", draw.of({3, 16})}, {"g", draw.of({1, 4})}, {"q", size}, {"x", size}, {"d", 128}};
+      Case c(kernel, draw.of({0, 1}) == 1 ? "h200-sxm" : "h100-pcie", shape, product ? Mask{} : any_mask(draw));
+      for (const Knob& knob : std::vector<Knob>(c.mapping.knobs)) {  // every kind of knob, few values
+        if (knob.domain.size() > 4) c.restrict(knob.name, {knob.domain[0], knob.domain[1], knob.domain[knob.domain.size() / 2]});
+      }
+      check_by_graph(c, static_cast<int>(draw.of({1, 5, 12})));
+    }
+  }
+}
+
+TEST_CASE("each step of the event graph's time is at most the next") {
+  Draw draw{std::mt19937(43)};
+  const auto periods = std::make_shared<Periods>();
+  const auto make = timers(periods);
+  for (int round = 0; round < test::rounds(6); ++round) {
+    const std::int64_t length = draw.of({200, 1024, 5000});
+    const Case c(draw.of({0, 1}) == 1 ? "attention_sm90" : "flash_attention_3", "h200-sxm",
+                 {{"h", draw.of({4, 16})}, {"q", length}, {"x", length}, {"d", draw.of({64, 128, 256})}}, any_mask(draw));
+    const Placer placer(c.streamed, c.mapping, c.machine, c.problem);
+    const Space space = space_of(c.question());
+    int left = 40;
+    for (int i = 0; i < 5000 && left > 0; ++i) {
+      Tile tile;
+      for (const auto& domain : space.domains) tile.values.push_back(draw.of(domain));
+      const PlacedDiagram placed = placer.place(tile);
+      if (!violations(placed, plan(placed)).empty()) continue;
+      --left;
+      const GraphSteps steps(placed, periods);
+      const EventGraph graph = event_graph(placed);
+      const Count blocks = occupancy(placed).blocks;
+      const double rounding = 1 + 1e-9;
+      const double pipe = steps.by_pipe(placed).value, cycle = steps.by_cycle(placed, graph, blocks).value;
+      const double iteration = steps.by_iteration(placed, graph, blocks).value;
+      const double block = steps.by_block(placed, graph, blocks).value, time = make(placed)(placed, blocks).value;
+      CAPTURE(round);
+      CAPTURE(i);
+      CHECK(pipe <= time * rounding);
+      CHECK(cycle <= iteration * rounding);
+      CHECK(iteration <= block * rounding);
+      CHECK(block <= time * rounding);
+    }
+  }
+}
+
+TEST_CASE("a graph turned to other tokens is the one that is made with them") {
+  const Case c("attention_sm90", "h200-sxm", {{"h", 16}, {"q", 1024}, {"x", 1024}, {"d", 128}});
+  const Placer placer(c.streamed, c.mapping, c.machine, c.problem);
+  EventGraph turned = event_graph(placer.place(c.tile({{"stages", 4}, {"q_stages", 2}})));
+  for (const std::int64_t stages : {1, 3}) {
+    const Tile tile = c.tile({{"stages", stages}, {"q_stages", 1}});
+    set_tokens(turned, tile);
+    const EventGraph made = event_graph(placer.place(tile));
+    REQUIRE(turned.edges.size() == made.edges.size());
+    for (std::size_t e = 0; e < made.edges.size(); ++e) {
+      CHECK(turned.edges[e].delay == made.edges[e].delay);
+      CHECK(turned.edges[e].after == made.edges[e].after);
+      CHECK(turned.edges[e].latency == made.edges[e].latency);
     }
   }
 }

@@ -60,6 +60,42 @@ double enumerated_ratio(const EventGraph& g) {
   return best;
 }
 
+// Whether a cycle of the loop's instances takes more than `ratio` clocks a token: longest ways by Bellman and Ford grow
+// without end.
+bool has_longer_cycle(const EventGraph& g, double ratio) {
+  std::vector<int> first;
+  int vertices = 0;
+  for (const int instances : g.instances) {
+    first.push_back(vertices);
+    vertices += instances;
+  }
+  const auto first_of = [&](int node) { return first[static_cast<std::size_t>(node)]; };
+  const auto instances_of = [&](int node) { return g.instances[static_cast<std::size_t>(node)]; };
+  std::vector<double> way(static_cast<std::size_t>(vertices), 0.0);
+  for (int round = 0; round <= vertices; ++round) {
+    bool any = false;
+    for (const EventEdge& e : g.edges) {
+      const EventNode& from = g.node(e.from);
+      if (from.phase != Phase::loop || g.node(e.to).phase != Phase::loop) continue;
+      const double clocks = (e.after == EdgeFrom::done ? from.clocks + from.latency : 0) + e.latency;
+      const int here = instances_of(e.from), there = instances_of(e.to);
+      for (int i = 0; i < here; ++i) {
+        for (int j = 0; j < there; ++j) {
+          if (here == there && j != (i + e.agents) % there) continue;
+          const int tokens = e.delay + (here == there ? (i + e.agents) / there : 0);
+          double& to = way[static_cast<std::size_t>(first_of(e.to) + j)];
+          const double through = way[static_cast<std::size_t>(first_of(e.from) + i)] + clocks - ratio * tokens;
+          if (through <= to + 1e-9) continue;
+          to = through;
+          any = true;
+        }
+      }
+    }
+    if (!any) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 TEST_CASE("the graph of attention: nodes of the mapping, clocks from its counts") {
@@ -138,6 +174,30 @@ TEST_CASE("cycle ratio: Howard's algorithm and every cycle one by one agree") {
   }
 }
 
+TEST_CASE("cycle ratio of bundled kernels: no cycle of waits is longer, and one is as long") {
+  for (const char* kernel : {"attention_sm90", "flash_attention_3", "attention_sm80", "matmul_sm90"}) {
+    const bool product = std::string(kernel) == "matmul_sm90";
+    const LaidOut l(kernel, "h200-sxm", product ? Shape{{"a", 4096}, {"b", 4096}, {"c", 4096}} : shape, DType::bf16);
+    for (const char* stages : {"1", "2", "4"}) {
+      for (const char* warpgroups : {"1", "2", "3"}) {
+        CAPTURE(kernel);
+        CAPTURE(stages);
+        CAPTURE(warpgroups);
+        Knobs knobs;
+        for (const auto& [name, value] : Knobs{{"stages", stages}, {"warpgroups", warpgroups}, {"x", "32"}}) {
+          if (l.mapping.find_knob(name)) knobs.emplace_back(name, value);
+        }
+        const EventGraph g = event_graph(l.place(knobs));
+        const double ratio = cycle_clocks(g);
+        CHECK(ratio == cycle_ratio(g).clocks);
+        CHECK_FALSE(has_longer_cycle(g, ratio * (1 + 1e-6)));
+        CHECK(has_longer_cycle(g, ratio * (1 - 1e-6)));
+        CHECK(ratio <= period(g).clocks * (1 + 1e-9));
+      }
+    }
+  }
+}
+
 TEST_CASE("a chain's own cycle is critical, and named in its order") {
   Small s;
   const int a = s.add("a", 10), b = s.add("b", 20), c = s.add("c", 5);
@@ -194,6 +254,33 @@ TEST_CASE("every bundled mapping that has edges has a graph that runs, above its
     std::set<std::tuple<int, int, int>> once;
     for (const TimelineSpan& s : run(g, 5, 2, true).spans)
       CHECK_MESSAGE(once.emplace(s.node, s.instance, s.iteration).second, g.node(s.node).name << " runs twice");
+  }
+}
+
+TEST_CASE("what runs and graphs share changes no number: one memory for many graphs, and each alone") {
+  const LaidOut l("attention_sm90", "h200-sxm", shape, DType::bf16);
+  Periods shared;
+  for (const char* x : {"128", "64"}) {
+    for (const char* stages : {"3", "2", "1"}) {
+      for (const char* q_stages : {"2", "1"}) {
+        for (const char* cluster : {"1", "2"}) {
+          CAPTURE(stages);
+          CAPTURE(q_stages);
+          CAPTURE(cluster);
+          const EventGraph g =
+              event_graph(l.place({{"x", x}, {"stages", stages}, {"q_stages", q_stages}, {"cluster", cluster}}));
+          const Period alone = period(g, false);
+          const Period& one = shared.of(g);
+          CHECK(one.clocks == alone.clocks);
+          CHECK(one.first == alone.first);
+          CHECK(one.next == alone.next);
+          CHECK(one.settled == alone.settled);
+          CHECK(&shared.of(g) == &one);
+          CHECK(shared.steady(g).settled == alone.settled);
+          CHECK(block_clocks(g, one, 3.5).next == block_clocks(g, alone, 3.5).next);
+        }
+      }
+    }
   }
 }
 
