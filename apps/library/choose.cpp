@@ -82,7 +82,7 @@ Tile least_illegal(const Subject& subject, const Layout& layout) {
   for (bool better = true; better && best.violations > 0;) {
     better = false;
     for (std::size_t knob = 0; knob < tile.values.size(); ++knob) {
-      if (is_fixed(layout, knob)) continue;
+      if (is_fixed(layout, knob) || !layout.mapping.knobs[knob].searched) continue;
       Tile other = tile;
       for (const std::int64_t value : layout.mapping.knobs[knob].domain) {
         other.values[knob] = value;

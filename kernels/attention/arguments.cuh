@@ -11,7 +11,7 @@ enum class MaskKind { none, causal, window };
 
 struct AttentionConfig {
   int q, x, warpgroups, stages, q_stages;
-  bool overlap, pingpong, p_shared;
+  bool overlap, pingpong, p_shared, rescale_rarely;
   int g, cluster;
   TileOrder order;
   int d, dv;

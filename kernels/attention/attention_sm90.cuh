@@ -8,6 +8,7 @@
 #include "kernels/device/clock.cuh"
 #include "kernels/device/infinity.cuh"
 #include "kernels/device/matrix.cuh"
+#include "kernels/device/mma.cuh"
 #include "kernels/device/tma.cuh"
 
 namespace napkin {
@@ -21,9 +22,13 @@ struct Attention {
   static constexpr u32 k_bytes = C.x * C.d * 2, v_bytes = C.x * C.dv * 2;
   static constexpr int consumers = C.warpgroups * 128;
   static constexpr int scores = C.x / 2, outputs = C.dv / 2, probabilities = C.x / 4;  // registers a thread
+  // With rescale_rarely P is exp2(scores - maximum - headroom) in powers of two: a maximum that is kept may be passed by
+  // as much before P leaves [0, 2). fp16 has no room for it below.
+  static constexpr float headroom = C.rescale_rarely && C.bf16 ? 8.f : 0.f;
 
-  // Barriers, eight bytes each: full and empty of Q, of K and of V by copy, then the tile mailbox.
-  static constexpr int q_full = 0, q_empty = C.q_stages, k_full = 2 * C.q_stages;
+  // Barriers, eight bytes each: full and empty of Q by copy and warpgroup, of K and of V by copy, then the tile mailbox.
+  static constexpr int q_copies = C.q_stages * C.warpgroups;
+  static constexpr int q_full = 0, q_empty = q_copies, k_full = 2 * q_copies;
   static constexpr int k_empty = k_full + C.stages, v_full = k_empty + C.stages, v_empty = v_full + C.stages, mail_full = v_empty + C.stages, mail_empty = mail_full + 1;
   static constexpr int mailbox = mail_empty + 1, barrier_slots = mailbox + 1;
 
@@ -34,18 +39,18 @@ struct Attention {
   __device__ __forceinline__ u32 barrier(int slot) const { return shared + C.barriers_offset + 8 * slot; }
 
   __device__ __forceinline__ void initialise() const {
-    for (int s = 0; s < C.q_stages; ++s) {
+    for (int s = 0; s < q_copies; ++s) {
       barrier_init(barrier(q_full + s), 1);
-      barrier_init(barrier(q_empty + s), C.warpgroups);
+      barrier_init(barrier(q_empty + s), 1);
     }
     for (int s = 0; s < C.stages; ++s) {
       barrier_init(barrier(k_full + s), 1);
       barrier_init(barrier(v_full + s), 1);
-      barrier_init(barrier(k_empty + s), C.warpgroups * C.cluster);
+      barrier_init(barrier(k_empty + s), C.warpgroups * 4 * C.cluster);
       barrier_init(barrier(v_empty + s), C.warpgroups * C.cluster);
     }
     barrier_init(barrier(mail_full), 1);
-    barrier_init(barrier(mail_empty), C.warpgroups + 2);
+    barrier_init(barrier(mail_empty), C.warpgroups + 1);
     barrier_init_fence();
   }
 
@@ -61,14 +66,19 @@ struct Attention {
     return shared + C.q_offset + (copy * C.warpgroups + warpgroup) * place_bytes;
   }
 
-  __device__ __forceinline__ void load_q(const Tile& tile, u32 copy) const {
-    barrier_expect(barrier(q_full + copy), C.warpgroups * q_bytes);
+  static __device__ __forceinline__ u32 q_slot(u32 copy, u32 warpgroup) { return copy * C.warpgroups + warpgroup; }
+
+  // Each warpgroup's rows by themselves: one that has stored its O begins its next tile while another still works.
+  __device__ __forceinline__ void load_q(const Tile& tile, const Ring<C.q_stages>& at) const {
 #pragma unroll 1
     for (int w = 0; w < C.warpgroups; ++w) {
+      const u32 slot = q_slot(at.stage, w), full = barrier(q_full + slot);
+      barrier_wait(barrier(q_empty + slot), at.parity ^ 1);
+      barrier_expect(full, q_bytes);
 #pragma unroll 1
       for (int c = 0; c < C.d; c += d_span) {
-        load_box(q_place(copy, w) + c * rows * 2, arguments.q_map, barrier(q_full + copy), evict_first, c,
-                 tile.packed_head, tile.q_row + w * (rows / C.g), tile.head, tile.map_batch);
+        load_box(q_place(at.stage, w) + c * rows * 2, arguments.q_map, full, evict_first, c, tile.packed_head,
+                 tile.q_row + w * (rows / C.g), tile.head, tile.map_batch);
       }
     }
   }
@@ -99,20 +109,19 @@ struct Attention {
     load_chunk<C.dv>(arguments.v_map, shared + C.v_offset + at.stage * v_bytes, barrier(v_full + at.stage), tile, row);
   }
 
-  // Draws tickets and posts them, one ahead of the block's work: longest_first only; one thread.
-  __device__ __forceinline__ void schedule() const {
-    u32 parity = 1;
-    for (int next = 0; next < arguments.shape.tiles; parity ^= 1) {
-      next = gridDim.x + atomicAdd(arguments.ticket, 1);
-      barrier_wait(barrier(mail_empty), parity);
-      post(barrier(mailbox), next);
-      barrier_arrive(barrier(mail_full));
-    }
+  __device__ __forceinline__ int draw() const { return grid_blocks() + atomicAdd(arguments.ticket, 1); }
+
+  // Tells the block's other threads.
+  __device__ __forceinline__ void announce(int next, u32& parity) const {
+    barrier_wait(barrier(mail_empty), parity ^ 1);
+    post(barrier(mailbox), next);
+    barrier_arrive(barrier(mail_full));
+    parity ^= 1;
     // The last block to finish leaves the counters at zero for the next launch.
-    if (atomicInc(reinterpret_cast<u32*>(arguments.ticket) + 1, grid_blocks() - 1) == grid_blocks() - 1) *arguments.ticket = 0;
+    if (next >= arguments.shape.tiles && atomicInc(reinterpret_cast<u32*>(arguments.ticket) + 1, grid_blocks() - 1) == grid_blocks() - 1) *arguments.ticket = 0;
   }
 
-  // The block's next tile, for a producer (Threads = 1) or a consumer warpgroup; `parity`: the mailbox's.
+  // The block's next tile, for the producer of Q (Threads = 1) or a consumer warpgroup; `parity`: the mailbox's.
   template <int Threads>
   __device__ __forceinline__ int next_tile(int current, u32& parity) const {
     if constexpr (C.order == TileOrder::grid) return arguments.shape.tiles;
@@ -132,55 +141,70 @@ struct Attention {
     for (int index = blockIdx.x; index < arguments.shape.tiles; index = next_tile<1>(index, parity)) {
       const Tile tile = tile_of(index);
       if (tile.first >= tile.last) continue;
-      barrier_wait(barrier(q_empty + q.stage), q.parity ^ 1);
-      load_q(tile, q.stage);
+      load_q(tile, q);
       q.advance();
     }
   }
 
-  // K runs one chunk ahead of V.
+  // K runs one chunk ahead of V. longest_first: this thread draws the block's tiles, each when the last one's loads have
+  // been asked for and not before, so that what is long goes to who is free.
   __device__ __forceinline__ void produce_kv() const {
     Ring<C.stages> ring;
     u32 parity = 0;
-    for (int index = blockIdx.x; index < arguments.shape.tiles; index = next_tile<1>(index, parity)) {
+    int next;
+    for (int index = blockIdx.x; index < arguments.shape.tiles; index = next) {
       const Tile tile = tile_of(index);
-      if (tile.first >= tile.last) continue;
       const int first = tile.x_row + tile.first * C.x;
       int row = tile.x_row + (tile.last - 1) * C.x;
-      load_k(tile, row, ring);
-      for (; row > first; row -= C.x) {
-        // Hides how often, which no pragma does: unrolled, the loop would spill the producer's few registers.
-        asm volatile("" : "+r"(row));
-        Ring<C.stages> next = ring;
-        next.advance();
-        load_k(tile, row - C.x, next);
-        load_v(tile, row, ring);
-        ring = next;
+      if (row >= first) {
+        load_k(tile, row, ring);
+        for (; row > first; row -= C.x) {
+          // Hides how often, which no pragma does: unrolled, the loop would spill the producer's few registers.
+          asm volatile("" : "+r"(row));
+          Ring<C.stages> ahead = ring;
+          ahead.advance();
+          load_k(tile, row - C.x, ahead);
+          load_v(tile, row, ring);
+          ring = ahead;
+        }
       }
-      load_v(tile, first, ring);
-      ring.advance();
+      if constexpr (C.order == TileOrder::longest_first) next = draw();
+      if (row >= first) {
+        load_v(tile, first, ring);
+        ring.advance();
+      }
+      if constexpr (C.order == TileOrder::longest_first) {
+        announce(next, parity);
+      } else {
+        next = next_tile<1>(index, parity);
+      }
     }
   }
 
   // ---- consumers ---------------------------------------------------------------------------------------------------
 
+  // One arrival of every `Threads`, to each block of the cluster: V's stages by warpgroup; K's by warp, since a warp may
+  // read its chunk again.
+  template <int Threads>
   __device__ __forceinline__ void release(u32 slot) const {
     if constexpr (C.cluster > 1) {
-      if (threadIdx.x % 128 < C.cluster) barrier_arrive_remote(barrier(slot), threadIdx.x % 128);
+      if (threadIdx.x % Threads < C.cluster) barrier_arrive_remote(barrier(slot), threadIdx.x % Threads);
     } else {
-      if (threadIdx.x % 128 == 0) barrier_arrive(barrier(slot));
+      if (threadIdx.x % Threads == 0) barrier_arrive(barrier(slot));
     }
   }
+  __device__ __forceinline__ void release_k(u32 stage) const { release<32>(k_empty + stage); }
+  __device__ __forceinline__ void release_v(u32 stage) const { release<128>(v_empty + stage); }
 
   // S = Q K: issues and commits.
   __device__ __forceinline__ void issue_scores(float (&s)[scores], u32 copy, u32 stage) const {
-    const u32 a = q_place(copy, wg), b = shared + C.k_offset + stage * k_bytes;
+    const u32 a = q_place(copy, wg) >> 4, b = (shared + C.k_offset + stage * k_bytes) >> 4;
     wgmma_fence();
 #pragma unroll
     for (int k = 0; k < C.d; k += 16) {
       const u32 span = k / d_span, inner = (k % d_span) * 2;
-      wgmma<C.x, C.bf16, 0>(s, descriptor<d_span>(a + span * (rows * d_span * 2) + inner, 0),
-                            descriptor<d_span>(b + span * (C.x * d_span * 2) + inner, 0), k != 0);
+      wgmma<C.x, C.bf16, 0>(s, descriptor<d_span>(a + ((span * (rows * d_span * 2) + inner) >> 4), 0),
+                            descriptor<d_span>(b + ((span * (C.x * d_span * 2) + inner) >> 4), 0), k != 0);
     }
     wgmma_commit();
   }
@@ -188,15 +212,15 @@ struct Attention {
   // O += P V: issues and commits.
   __device__ __forceinline__ void issue_outputs(float (&o)[outputs], const u32 (&p)[probabilities], u32 stage,
                                                 bool accumulate) const {
-    const u32 a = shared + C.p_offset + wg * (rows * C.x * 2), b = shared + C.v_offset + stage * v_bytes;
-    constexpr u32 leading = C.x * dv_span * 2;
+    const u32 a = (shared + C.p_offset + wg * (rows * C.x * 2)) >> 4, b = (shared + C.v_offset + stage * v_bytes) >> 4;
+    constexpr u32 leading = C.x * dv_span * 2 >> 4;
     wgmma_fence();
 #pragma unroll
     for (int k = 0; k < C.x; k += 16) {
-      const u64 v = descriptor<dv_span>(b + k * (dv_span * 2), leading);
+      const u64 v = descriptor<dv_span>(b + (k * (dv_span * 2) >> 4), leading);
       if constexpr (C.p_shared) {
         const u32 span = k / x_span, inner = (k % x_span) * 2;
-        wgmma<C.dv, C.bf16, 1>(o, descriptor<x_span>(a + span * (rows * x_span * 2) + inner, 0), v, accumulate || k != 0);
+        wgmma<C.dv, C.bf16, 1>(o, descriptor<x_span>(a + ((span * (rows * x_span * 2) + inner) >> 4), 0), v, accumulate || k != 0);
       } else {
         wgmma<C.dv, C.bf16, 1>(o, p + k / 4, v, accumulate || k != 0);
       }
@@ -204,10 +228,14 @@ struct Attention {
     wgmma_commit();
   }
 
-  // P as the A operand of P V: pairs in registers, or in shared memory.
-  __device__ __forceinline__ void convert(const float (&s)[scores], u32 (&p)[probabilities]) const {
+  // P as pairs of the A operand of P V.
+  static __device__ __forceinline__ void convert(const float (&s)[scores], u32 (&p)[probabilities]) {
 #pragma unroll
     for (int i = 0; i < probabilities; ++i) p[i] = pack<C.bf16>(s[2 * i], s[2 * i + 1]);
+  }
+
+  // P in shared memory, where it is multiplied from there.
+  __device__ __forceinline__ void place(const u32 (&p)[probabilities]) const {
     if constexpr (C.p_shared) {
       const u32 base = shared + C.p_offset + wg * (rows * C.x * 2);
       const u32 lane = threadIdx.x % 32, row = threadIdx.x % 128 / 32 * 16 + lane % 16, column = lane / 16 * 8;
@@ -221,61 +249,100 @@ struct Attention {
     }
   }
 
+  // What this thread knows of its two rows. P is exp2(scale log2(e) (score - maximum) - headroom).
   struct RowState {
     float maximum[2], sum[2], delta[2];
   };
 
-  // One online softmax step (theory 4.2) on this thread's two rows; scores become exp(scale (s - maximum)).
-  template <bool Masked>
-  __device__ __forceinline__ void softmax(float (&s)[scores], RowState& state, const Tile& tile, int n) const {
-    const float c = arguments.scale_log2;
-    if constexpr (Masked) {
-      const u32 lane = threadIdx.x % 32, row = wg * rows + threadIdx.x % 128 / 32 * 16 + lane / 4;
+  // What the mask hides becomes -infinity.
+  __device__ __forceinline__ void hide(float (&s)[scores], const Tile& tile, int n) const {
+    const u32 lane = threadIdx.x % 32, row = wg * rows + threadIdx.x % 128 / 32 * 16 + lane / 4;
 #pragma unroll
-      for (int r = 0; r < 2; ++r) {
-        const Span seen = seen_by<C.mask>(arguments.shape, tile, tile.q_first + static_cast<int>(row + 8 * r) / C.g);
-        const int own = n * C.x + static_cast<int>(lane % 4) * 2, first = seen.first - own, last = seen.last - own;
+    for (int r = 0; r < 2; ++r) {
+      const Span seen = seen_by<C.mask>(arguments.shape, tile, tile.q_first + static_cast<int>(row + 8 * r) / C.g);
+      const int own = n * C.x + static_cast<int>(lane % 4) * 2, first = seen.first - own, last = seen.last - own;
 #pragma unroll
-        for (int i = 0; i < scores / 4; ++i) {
+      for (int i = 0; i < scores / 4; ++i) {
 #pragma unroll
-          for (int e = 0; e < 2; ++e) {
-            if (8 * i + e >= last || (C.mask == MaskKind::window && 8 * i + e < first)) s[4 * i + 2 * r + e] = -infinity;
-          }
+        for (int e = 0; e < 2; ++e) {
+          if (8 * i + e >= last || (C.mask == MaskKind::window && 8 * i + e < first)) s[4 * i + 2 * r + e] = -infinity;
         }
       }
     }
+  }
+
+  // Scores become P; `sum` its row sums.
+  __device__ __forceinline__ void exponentials(float (&s)[scores], const RowState& state, float (&sum)[2]) const {
+    const float c = arguments.scale_log2;
 #pragma unroll
     for (int r = 0; r < 2; ++r) {
-      float maximum = state.maximum[r];
-#pragma unroll
-      for (int i = 0; i < scores / 4; ++i) maximum = fmaxf(maximum, fmaxf(s[4 * i + 2 * r], s[4 * i + 2 * r + 1]));
-      maximum = quad_max(maximum);
-      const float shift = maximum == -infinity ? 0.f : maximum * c;
-      state.delta[r] = exp2_fast(state.maximum[r] * c - shift);
-      state.maximum[r] = maximum;
-      float sum = 0;
+      const float shift = state.maximum[r] == -infinity ? 0.f : state.maximum[r] * c + headroom;
+      sum[r] = 0;
 #pragma unroll
       for (int i = 0; i < scores / 4; ++i) {
 #pragma unroll
         for (int e = 0; e < 2; ++e) {
           float& v = s[4 * i + 2 * r + e];
           v = exp2_fast(v * c - shift);
-          sum += v;
+          sum[r] += v;
         }
       }
-      state.sum[r] = state.sum[r] * state.delta[r] + sum;
     }
   }
 
-  __device__ __forceinline__ void softmax(float (&s)[scores], RowState& state, const Tile& tile, int n) const {
-    if (n >= tile.whole_last || n < tile.whole_first) {
-      softmax<true>(s, state, tile, n);
-    } else {
-      softmax<false>(s, state, tile, n);
+  // One online softmax step (theory 4.2) on this thread's two rows. With rescale_rarely a maximum stays until one passes
+  // it by the headroom.
+  __device__ __forceinline__ void softmax(float (&s)[scores], RowState& state) const {
+    const float c = arguments.scale_log2;
+#pragma unroll
+    for (int r = 0; r < 2; ++r) {
+      float maximum = state.maximum[r];
+#pragma unroll
+      for (int i = 0; i < scores / 4; ++i) maximum = fmaxf(maximum, fmaxf(s[4 * i + 2 * r], s[4 * i + 2 * r + 1]));
+      maximum = quad_max(maximum);
+      if constexpr (C.rescale_rarely) maximum = (maximum - state.maximum[r]) * c > headroom ? maximum : state.maximum[r];
+      const float shift = maximum == -infinity ? 0.f : maximum * c;
+      state.delta[r] = exp2_fast(state.maximum[r] * c - shift);
+      state.maximum[r] = maximum;
+    }
+    float sum[2];
+    exponentials(s, state, sum);
+#pragma unroll
+    for (int r = 0; r < 2; ++r) state.sum[r] = state.sum[r] * state.delta[r] + sum[r];
+  }
+
+  // Whether some P of this warp is 2 or more, or no number: a 16-bit float's highest exponent bit.
+  static __device__ __forceinline__ bool passed(const u32 (&p)[probabilities]) {
+    u32 bits = 0;
+#pragma unroll
+    for (int i = 0; i < probabilities; ++i) bits |= p[i];
+    return __any_sync(0xffffffffu, (bits & 0x40004000u) != 0);
+  }
+
+  // The scores once more, by this warp alone.
+  __device__ __forceinline__ void score_again(float (&s)[scores], u32 copy, u32 stage) const {
+    const u32 q = q_place(copy, wg), k_place = shared + C.k_offset + stage * k_bytes, lane = threadIdx.x % 32;
+    const u32 row = threadIdx.x % 128 / 32 * 16 + lane % 16, column = lane / 16 * 8;
+#pragma unroll
+    for (int i = 0; i < scores; ++i) s[i] = 0;
+#pragma unroll 1
+    for (int k = 0; k < C.d; k += 16) {
+      u32 a[4];
+      load_matrices(a, q + swizzled<rows, d_span>(row, k + column));
+#pragma unroll
+      for (int x = 0; x < C.x; x += 16) {
+        u32 b[4];
+        load_matrices(b, k_place + swizzled<C.x, d_span>(x + lane % 16, k + column));
+        mma<C.bf16>(s + x / 2, a, b[0], b[2]);
+        mma<C.bf16>(s + x / 2 + 4, a, b[1], b[3]);
+      }
     }
   }
 
   static __device__ __forceinline__ void rescale(float (&o)[outputs], const RowState& state) {
+    if constexpr (C.rescale_rarely) {
+      if (!__any_sync(0xffffffffu, state.delta[0] != 1.f || state.delta[1] != 1.f)) return;
+    }
 #pragma unroll
     for (int i = 0; i < outputs; ++i) o[i] *= state.delta[i / 2 % 2];
   }
@@ -287,27 +354,75 @@ struct Attention {
     if constexpr (C.pingpong) named_arrive(1 + (wg + 1) % C.warpgroups, 256);
   }
 
+  // What happens to a chunk's scores until its P is ready, in two parts: the first beside the last chunk's product, the
+  // second behind it. With a kept maximum a chunk that all rows see in full needs neither maximum nor rescaling, unless
+  // one of its exponentials passes the headroom.
+  struct Chunk {
+    bool plain;
+    float sum[2];
+  };
+
+  __device__ __forceinline__ Chunk begin_softmax(float (&s)[scores], RowState& state, const Tile& tile, int n, bool& settled) const {
+    const bool whole = n < tile.whole_last && n >= tile.whole_first;
+    Chunk chunk{C.rescale_rarely && whole && settled, {0, 0}};
+    if (chunk.plain) {
+      exponentials(s, state, chunk.sum);
+    } else {
+      if (!whole) hide(s, tile, n);
+      softmax(s, state);
+      if constexpr (C.rescale_rarely) settled = __all_sync(0xffffffffu, state.maximum[0] != -infinity && state.maximum[1] != -infinity);
+    }
+    return chunk;
+  }
+
+  __device__ __forceinline__ void end_softmax(float (&s)[scores], u32 (&p)[probabilities], float (&o)[outputs], RowState& state, const Chunk& chunk,
+                                              u32 copy, u32 stage) const {
+    if (!chunk.plain) rescale(o, state);
+    convert(s, p);
+    if constexpr (C.rescale_rarely) {
+      if (chunk.plain) {
+        if (passed(p)) {
+          score_again(s, copy, stage);
+          softmax(s, state);
+          rescale(o, state);
+          convert(s, p);
+        } else {
+#pragma unroll
+          for (int r = 0; r < 2; ++r) state.sum[r] += chunk.sum[r];
+        }
+      }
+      release_k(stage);
+    }
+    place(p);
+  }
+
+  // S of a chunk is there; its K may go unless it may have to be read again.
+  __device__ __forceinline__ void scores_done(float (&s)[scores], u32 stage) const {
+    pin(s);
+    if constexpr (!C.rescale_rarely) release_k(stage);
+  }
+
   // O for one tile from that copy of Q. `ring` is V's position; K's is one further inside the loop. `pending`: the copy
   // of Q whose O the last tile is still storing.
   __device__ __forceinline__ void attend(const Tile& tile, float (&o)[outputs], RowState& state, Ring<C.stages>& ring,
                                          u32 copy, int pending) const {
     float s[scores];
     u32 p[probabilities];
+    bool settled = false, accumulate = false;
     barrier_wait(barrier(k_full + ring.stage), ring.parity);
     issue_scores(s, copy, ring.stage);
     store_settle(pending);
     wgmma_wait<0>();
-    pin(s);
-    release(k_empty + ring.stage);
-    note_scores(tile, tile.last - 1, s);
-    softmax(s, state, tile, tile.last - 1);
-    convert(s, p);
-    note_softmax(tile, tile.last - 1, p, state);
-    bool accumulate = false;
-    for (int n = tile.last - 2; n >= tile.first; --n) {
+    scores_done(s, ring.stage);
+    int n = tile.last - 1;
+    note_scores(tile, n, s);
+    end_softmax(s, p, o, state, begin_softmax(s, state, tile, n, settled), copy, ring.stage);
+    note_softmax(tile, n, p, state);
+    for (--n; n >= tile.first; --n) {
       Ring<C.stages> next = ring;
       next.advance();
       barrier_wait(barrier(k_full + next.stage), next.parity);
+      Chunk chunk;
       if constexpr (C.overlap) {
         my_turn();
         issue_scores(s, copy, next.stage);
@@ -315,14 +430,13 @@ struct Attention {
         issue_outputs(o, p, ring.stage, accumulate);
         next_turn();
         wgmma_wait<1>();
-        pin(s);
-        release(k_empty + next.stage);
+        scores_done(s, next.stage);
         note_scores(tile, n, s);
-        softmax(s, state, tile, n);
+        chunk = begin_softmax(s, state, tile, n, settled);
         wgmma_wait<0>();
         pin(o);
         pin(p);
-        release(v_empty + ring.stage);
+        release_v(ring.stage);
       } else {
         barrier_wait(barrier(v_full + ring.stage), ring.parity);
         my_turn();
@@ -330,28 +444,26 @@ struct Attention {
         wgmma_wait<0>();
         pin(o);
         pin(p);
-        release(v_empty + ring.stage);
+        release_v(ring.stage);
         issue_scores(s, copy, next.stage);
         next_turn();
         wgmma_wait<0>();
-        pin(s);
-        release(k_empty + next.stage);
+        scores_done(s, next.stage);
         note_scores(tile, n, s);
-        softmax(s, state, tile, n);
+        chunk = begin_softmax(s, state, tile, n, settled);
       }
-      ring = next;
       note_outputs(tile, n + 1, o);
-      rescale(o, state);
-      convert(s, p);
+      end_softmax(s, p, o, state, chunk, copy, next.stage);
       note_softmax(tile, n, p, state);
+      ring = next;
       accumulate = true;
     }
     barrier_wait(barrier(v_full + ring.stage), ring.parity);
     issue_outputs(o, p, ring.stage, accumulate);
     wgmma_wait<0>();
     pin(o);
-    release(v_empty + ring.stage);
-    note_outputs(tile, tile.first, o);
+    release_v(ring.stage);
+    note_outputs(tile, n + 1, o);
     ring.advance();
   }
 
@@ -415,7 +527,7 @@ struct Attention {
       if constexpr (C.log_sum_exp) {
         const int query = tile.q_first + static_cast<int>(row + 8 * r) / C.g, head = tile.packed_head + (row + 8 * r) % C.g;
         if (lane % 4 == 0 && query < tile.queries) {
-          const float value = z > 0 ? state.maximum[r] * arguments.scale + __logf(z) : -infinity;
+          const float value = z > 0 ? (state.maximum[r] * arguments.scale + headroom * 0.693147181f) + __logf(z) : -infinity;
           arguments.lse[lse_index<C.packed>(arguments.shape, tile, head, query)] = value;
         }
       }
@@ -449,7 +561,7 @@ struct Attention {
   __device__ __forceinline__ void store_settle(int pending) const {
     if (pending >= 0 && threadIdx.x % 128 == 0) {
       store_wait_read();
-      barrier_arrive(barrier(q_empty + pending));
+      barrier_arrive(barrier(q_empty + q_slot(pending, wg)));
     }
   }
 
@@ -489,7 +601,7 @@ struct Attention {
         store_rows(tile, o);
         continue;
       }
-      barrier_wait(barrier(q_full + q.stage), q.parity);
+      barrier_wait(barrier(q_full + q_slot(q.stage, wg)), q.parity);
       attend(tile, o, state, ring, q.stage, pending);
       // Found again rather than kept: the loop needs the registers.
       asm volatile("" : "+r"(index));
@@ -497,7 +609,7 @@ struct Attention {
       finish(done, o, state);
       note_outputs(done, chunks(), o);
       if constexpr (C.packed) {
-        if (threadIdx.x % 128 == 0) barrier_arrive(barrier(q_empty + q.stage));
+        if (threadIdx.x % 128 == 0) barrier_arrive(barrier(q_empty + q_slot(q.stage, wg)));
         store_rows(done, o);
       } else {
         store_boxes(done, o, q.stage);
@@ -534,8 +646,6 @@ __global__ void __launch_bounds__((C.warpgroups + 1) * 128, 1)
       kernel.produce_kv();
     } else if (threadIdx.x == 32) {
       kernel.produce_q();
-    } else if (C.order == TileOrder::longest_first && threadIdx.x == 64) {
-      kernel.schedule();
     }
   } else {
     registers_grow<C.consumer_registers>();

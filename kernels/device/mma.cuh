@@ -20,9 +20,9 @@ __device__ __forceinline__ void load_matrices_transposed(u32 (&r)[4], u32 addres
                : "r"(address));
 }
 
-// d += a b. Lane l holds of d the columns 2 (l % 4), + 1 of row l / 4, then of row l / 4 + 8.
+// d += a b, d four registers. Lane l holds of d the columns 2 (l % 4), + 1 of row l / 4, then of row l / 4 + 8.
 template <bool Bf16>
-__device__ __forceinline__ void mma(float (&d)[4], const u32* a, u32 b0, u32 b1) {
+__device__ __forceinline__ void mma(float* d, const u32* a, u32 b0, u32 b1) {
   if constexpr (Bf16) {
     asm("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, "
         "%2, %3};"

@@ -9,14 +9,16 @@ namespace napkin {
 // Columns of 16-bit elements that one swizzle span holds: 64 (128 B), 32 (64 B) or 16 (32 B); the widest that divides.
 __host__ __device__ constexpr int swizzle_columns(int columns) { return columns % 64 == 0 ? 64 : columns % 32 == 0 ? 32 : 16; }
 
-// Shared-memory matrix descriptor. `columns`: elements of a swizzle span; `leading`: bytes between spans (used where
-// the contiguous axis is not the contracted one). Eight rows of a span lie together: the stride.
+// Shared-memory matrix descriptor. `columns`: elements of a swizzle span; `address` and `leading` in units of 16 bytes,
+// `leading` between spans (used where the contiguous axis is not the contracted one). Eight rows of a span lie together:
+// the stride. Shared memory ends below 2^18, so that no field needs a mask and descriptors of neighbours differ by a sum.
 template <int Columns>
 __device__ __forceinline__ u64 descriptor(u32 address, u32 leading) {
-  constexpr u64 layout = Columns == 64 ? 1 : Columns == 32 ? 2 : 3;
-  constexpr u64 stride = 8 * Columns * 2;
-  return static_cast<u64>((address & 0x3FFFF) >> 4) | static_cast<u64>((leading & 0x3FFFF) >> 4) << 16 |
-         (stride >> 4) << 32 | layout << 62;
+  constexpr u32 layout = Columns == 64 ? 1 : Columns == 32 ? 2 : 3;
+  constexpr u32 stride = 8 * Columns * 2;
+  u64 both;
+  asm("mov.b64 %0, {%1, %2};" : "=l"(both) : "r"(address + (leading << 16)), "r"(stride >> 4 | layout << 30));
+  return both;
 }
 
 __device__ __forceinline__ void wgmma_fence() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }

@@ -35,6 +35,7 @@ struct Knob {
   std::string unit;                  ///< "rows", "copies", "blocks", "" for words
   std::vector<std::int64_t> domain;  ///< legal values, the preferred one first where predictions tie
   std::vector<std::string> words;    ///< for knobs whose values are words: value i is words[i]
+  bool searched = true;              ///< false: a search takes the first value, another one only where the user asks
   std::string about;
   Location location;
 };

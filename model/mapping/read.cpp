@@ -102,9 +102,10 @@ Knob Reader::knob(const std::string& name, const yaml::Node& node) const {
   Knob knob;
   knob.name = name;
   knob.location = node.key_location();
-  node.allow({"unit", "domain", "words", "about"});
+  node.allow({"unit", "domain", "words", "search", "about"});
   if (!is_name(name)) throw Error(node.key_location(), node.path(), "not a name", "letters, digits, _ and .");
   if (const auto* about = node.find("about")) knob.about = about->text();
+  if (const auto* search = node.find("search")) knob.searched = search->choice({"on", "off"}) == "on";
   const auto* words = node.find("words");
   const auto* numbers = node.find("domain");
   if ((words != nullptr) == (numbers != nullptr))

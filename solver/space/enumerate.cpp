@@ -65,8 +65,8 @@ Tile Space::tile(std::int64_t rank) const {
 Space space_of(const Question& question) {
   Space space;
   for (const Knob& knob : question.mapping->knobs) {
-    space.domains.push_back(knob.domain);
     if (knob.domain.empty()) throw Error(question.mapping->name, "knob '" + knob.name + "' has no values");
+    space.domains.push_back(knob.searched ? knob.domain : std::vector{knob.domain.front()});
   }
   if (const LevelMapping* block = block_level_of(*question.mapping)) {
     for (const std::string& axis : block->group) cut_axis(question, *block, axis, space);
