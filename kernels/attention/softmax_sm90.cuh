@@ -1,0 +1,105 @@
+#pragma once
+// attention_sm90's softmax: one warpgroup's 64 rows, two a thread, whose columns lie over four lanes (theory 4.2).
+// What is kept, and why a maximum need not be looked for with every chunk: NOTES.md, version 6.
+
+#include "kernels/attention/block_sm90.cuh"
+#include "kernels/device/infinity.cuh"
+#include "kernels/device/softmax.cuh"
+
+namespace napkin {
+
+template <AttentionConfig C>
+struct AttentionSoftmax : AttentionBlock<C> {
+  using Block = AttentionBlock<C>;
+  using Block::arguments, Block::wg, Block::rows, Block::scores, Block::outputs, Block::probabilities;
+
+  // With rescale_rarely P is exp2(scores - maximum - headroom) in powers of two: a maximum that is kept may be passed by
+  // as much before P leaves [0, 2). fp16 has no room for it below.
+  static constexpr float headroom = C.rescale_rarely && C.bf16 ? 8.f : 0.f;
+
+  // What this thread knows of its two rows. P is exp2(scale log2(e) (score - maximum) - headroom).
+  struct RowState {
+    float maximum[2], sum[2], delta[2];
+  };
+
+  // What the mask hides becomes -infinity.
+  __device__ __forceinline__ void hide(float (&s)[scores], const Tile& tile, int n) const {
+    const u32 lane = threadIdx.x % 32, row = wg * rows + threadIdx.x % 128 / 32 * 16 + lane / 4;
+#pragma unroll
+    for (int r = 0; r < 2; ++r) {
+      const Span seen = seen_by<C.mask>(arguments.shape, tile, tile.q_first + static_cast<int>(row + 8 * r) / C.g);
+      const int own = n * C.x + static_cast<int>(lane % 4) * 2, first = seen.first - own, last = seen.last - own;
+#pragma unroll
+      for (int i = 0; i < scores / 4; ++i) {
+#pragma unroll
+        for (int e = 0; e < 2; ++e) {
+          if (8 * i + e >= last || (C.mask == MaskKind::window && 8 * i + e < first)) s[4 * i + 2 * r + e] = -infinity;
+        }
+      }
+    }
+  }
+
+  // Scores become P; `sum` its row sums.
+  __device__ __forceinline__ void exponentials(float (&s)[scores], const RowState& state, float (&sum)[2]) const {
+    const float c = arguments.scale_log2;
+#pragma unroll
+    for (int r = 0; r < 2; ++r) {
+      const float shift = state.maximum[r] == -infinity ? 0.f : state.maximum[r] * c + headroom;
+      sum[r] = 0;
+#pragma unroll
+      for (int i = 0; i < scores / 4; ++i) {
+#pragma unroll
+        for (int e = 0; e < 2; ++e) {
+          float& v = s[4 * i + 2 * r + e];
+          v = exp2_fast(v * c - shift);
+          sum[r] += v;
+        }
+      }
+    }
+  }
+
+  // One online softmax step (theory 4.2) on this thread's two rows. With rescale_rarely a maximum stays until one passes
+  // it by the headroom.
+  __device__ __forceinline__ void softmax(float (&s)[scores], RowState& state) const {
+    const float c = arguments.scale_log2;
+#pragma unroll
+    for (int r = 0; r < 2; ++r) {
+      float maximum = state.maximum[r];
+#pragma unroll
+      for (int i = 0; i < scores / 4; ++i) maximum = fmaxf(maximum, fmaxf(s[4 * i + 2 * r], s[4 * i + 2 * r + 1]));
+      maximum = quad_max(maximum);
+      if constexpr (C.rescale_rarely) maximum = (maximum - state.maximum[r]) * c > headroom ? maximum : state.maximum[r];
+      const float shift = maximum == -infinity ? 0.f : maximum * c;
+      state.delta[r] = exp2_fast(state.maximum[r] * c - shift);
+      state.maximum[r] = maximum;
+    }
+    float sum[2];
+    exponentials(s, state, sum);
+#pragma unroll
+    for (int r = 0; r < 2; ++r) state.sum[r] = state.sum[r] * state.delta[r] + sum[r];
+  }
+
+  // Whether some P of this warp is 2 or more, or no number: a 16-bit float's highest exponent bit.
+  static __device__ __forceinline__ bool passed(const u32 (&p)[probabilities]) {
+    u32 bits = 0;
+#pragma unroll
+    for (int i = 0; i < probabilities; ++i) bits |= p[i];
+    return __any_sync(0xffffffffu, (bits & 0x40004000u) != 0);
+  }
+
+  // P as pairs of the A operand of P V.
+  static __device__ __forceinline__ void convert(const float (&s)[scores], u32 (&p)[probabilities]) {
+#pragma unroll
+    for (int i = 0; i < probabilities; ++i) p[i] = pack<C.bf16>(s[2 * i], s[2 * i + 1]);
+  }
+
+  static __device__ __forceinline__ void rescale(float (&o)[outputs], const RowState& state) {
+    if constexpr (C.rescale_rarely) {
+      if (!__any_sync(0xffffffffu, state.delta[0] != 1.f || state.delta[1] != 1.f)) return;
+    }
+#pragma unroll
+    for (int i = 0; i < outputs; ++i) o[i] *= state.delta[i / 2 % 2];
+  }
+};
+
+}  // namespace napkin
