@@ -32,7 +32,7 @@ TEST_CASE("the compiler's numbers beside the plan's") {
   const Json& compiled = answer["compiled"];
   check_keys(compiled);
   CHECK(compiled["registers_per_thread"] == 168);
-  CHECK(compiled["shared_memory"] == 5 * 128 * 128 * 2 + 1024 + 13 * 8);
+  CHECK(compiled["shared_memory"] == 5 * 128 * 128 * 2 + 1024 + 21 * 8);
   CHECK(compiled["static_shared_memory"] == 0);
   CHECK(compiled["spill_stores"] == 0);
   CHECK(compiled["objection"].is_null());

@@ -152,6 +152,7 @@ TEST_CASE("24 rates of attention_sm90, none of which anything was fitted to") {
   const auto own = [](const char* q, const char* x, const char* warpgroups, const char* q_stages, bool causal) {
     Knobs knobs = tile(q, x, warpgroups, "registers", "on", "1", causal);
     knobs.emplace_back("q_stages", q_stages);
+    knobs.emplace_back("rescale", "always");
     return knobs;
   };
   const std::string kernel = "attention_sm90";

@@ -105,6 +105,7 @@ struct AttentionConfiguration {
   bool packed = false, log_sum_exp = true;
   std::int64_t g = 1;  ///< query heads a key head in its shapes; 0: those of the list
   Knobs fixed;
+  double deviation = 1;  ///< of the inputs: from 4 on maxima outgrow kept ones chunk by chunk, at 14 by more than exp2 can hold
 };
 
 inline std::vector<AttentionConfiguration> attention_configurations(const std::string& kernel) {
@@ -122,6 +123,13 @@ inline std::vector<AttentionConfiguration> attention_configurations(const std::s
     out.push_back({64, 64, DType::bf16, masks[0], false, true, 8, {{"g", "8"}}});
     for (const char* order : {"grid", "persistent", "longest_first"}) out.push_back({64, 64, DType::f16, masks[1], false, true, 0, {{"order", order}}});
     for (const char* order : {"grid", "persistent"}) out.push_back({128, 128, DType::bf16, masks[0], false, true, 0, {{"cluster", "2"}, {"order", order}}});
+    for (const std::int64_t d : {64, 128, 256}) out.push_back({d, d, DType::bf16, masks[d == 128 ? 1 : 0], false, true, 0, {{"rescale", "always"}}});
+    for (const double deviation : {4., 14.}) {
+      for (const DType type : {DType::bf16, DType::f16}) out.push_back({64, 64, type, masks[0], false, true, 0, {{"rescale", "rarely"}}, deviation});
+      for (const std::int64_t d : {128, 256}) out.push_back({d, d, DType::bf16, masks[1], false, true, 0, {{"rescale", "rarely"}}, deviation});
+      out.push_back({96, 96, DType::bf16, masks[3], true, true, 0, {{"rescale", "rarely"}, {"cluster", "1"}}, deviation});
+      for (const char* p_in : {"registers", "shared"}) out.push_back({128, 128, DType::bf16, masks[0], false, true, 0, {{"p_in", p_in}, {"cluster", "1"}}, deviation});
+    }
   } else {
     for (const char* d : {"32"}) out.push_back({std::stoll(d), std::stoll(d), DType::bf16, masks[1], false, true, 0, {}});
     for (const char* order : {"grid", "longest_first"}) out.push_back({128, 128, DType::bf16, masks[1], false, true, 0, {{"order", order}, {"swizzle", "off"}}});
@@ -150,6 +158,7 @@ inline void add(const std::string& kernel, const AttentionConfiguration& c, int 
     layout.type = c.type;
     layout.mask = c.mask;
     layout.log_sum_exp = c.log_sum_exp;
+    layout.deviation = c.deviation;
     return CorrectnessCase{kernel, c.type, c.mask, shape_of(layout.sizes), {}, layout, {}};
   };
   AttentionLayout large;

@@ -85,7 +85,7 @@ TEST_CASE("causal blocks go onto nodes in the kernel's order") {
 
 TEST_CASE("what attention_sm90's edges ask for: copies in one order, softmax once P V is handed over, control code alone") {
   const LaidOut l("attention_sm90", "h200-sxm", {{"h", 16}, {"q", 4096}, {"x", 4096}, {"d", 128}}, DType::bf16);
-  const Knobs tile{{"q", "128"}, {"x", "128"}, {"overlap", "on"}, {"pingpong", "on"}};
+  const Knobs tile{{"q", "128"}, {"x", "128"}, {"overlap", "on"}, {"pingpong", "on"}, {"rescale", "always"}};
   const EventGraph graph = event_graph(l.place(tile));
   CHECK(edge_of(graph, "load K", "load V", -1).after == EdgeFrom::issued);
   CHECK(edge_of(graph, "load V", "load K", 2).after == EdgeFrom::issued);
@@ -94,6 +94,16 @@ TEST_CASE("what attention_sm90's edges ask for: copies in one order, softmax onc
   // 240 instructions a row: 64 rows on 4 warps of 32 threads are 120 a warp.
   CHECK(graph.node(graph.find("S.control")).serial == doctest::Approx(120 * l.machine.fitted.find("serial_issue")->second.value));
   CHECK(graph.node(graph.find("S.control")).clocks == graph.node(graph.find("S.control")).serial);
+
+  // Without a maximum the exponentials follow the scores, and K goes when P has been looked at.
+  Knobs rarely = tile;
+  rarely.back().second = "rarely";
+  const EventGraph kept = event_graph(l.place(rarely));
+  CHECK(kept.find("P.max") == -1);
+  CHECK(kept.find("O.rescale") == -1);
+  CHECK(edge_of(kept, "S", "P.exp", 0).after == EdgeFrom::done);
+  CHECK(edge_of(kept, "O", "P.exp", 1).after == EdgeFrom::issued);
+  CHECK(edge_of(kept, "P.test", "load K", 2).after == EdgeFrom::done);
 
   Knobs cluster = tile;
   cluster.emplace_back("cluster", "2");

@@ -119,7 +119,7 @@ TEST_CASE("attention_sm80: Q in registers crosses once; no cluster on Ampere; mm
 TEST_CASE("operations: m, n, k and vector work of one iteration") {
   const Mapped m("attention", "attention_sm90", "h200-sxm",
                  {{"h", 2}, {"g", 4}, {"q", 512}, {"x", 512}, {"d", 128}, {"dv", 64}});
-  const PlacedDiagram p = m.place({{"q", "32"}, {"g", "4"}, {"x", "80"}, {"warpgroups", "2"}});
+  const PlacedDiagram p = m.place({{"q", "32"}, {"g", "4"}, {"x", "80"}, {"warpgroups", "2"}, {"rescale", "always"}});
   CHECK(p.operations[0].m == Count(128));
   CHECK(p.operations[0].n == Count(80));
   CHECK(p.operations[0].k == Count(128));

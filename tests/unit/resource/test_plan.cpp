@@ -176,12 +176,12 @@ TEST_CASE("shared memory of a TMA kernel: 1024-byte tiles, slack for the base, t
   for (const Slot& slot : p.shared) CHECK(slot.offset.value % Count(1024) == Count(0));
 }
 
-TEST_CASE("a mapping's own barriers count: attention_sm90 keeps a mailbox of three words") {
+TEST_CASE("a mapping's own barriers count: attention_sm90 keeps a mailbox of three words, and Q's by warpgroup") {
   const test::LaidOut question("attention_sm90", "h200-sxm", shape, DType::bf16);
   const PlacedDiagram placed = question.place({{"x", "128"}, {"q_stages", "1"}});
   const Plan p = plan(placed);
-  CHECK(p.barriers == Count(2 * (1 + 2 + 2) + 3));
-  CHECK(p.shared_total == Bytes(5 * 128 * 128 * 2 + 1024 + 8 * 13));
+  CHECK(p.barriers == Count(2 * (1 + 2 + 2) + 11));
+  CHECK(p.shared_total == Bytes(5 * 128 * 128 * 2 + 1024 + 8 * 21));
   CHECK(Footprint(placed).shared_bytes(placed) == p.shared_total);
 }
 
