@@ -36,7 +36,7 @@ struct AttentionConsumer : AttentionSoftmax<C> {
 
   // S = Q K: issues and commits.
   __device__ __forceinline__ void issue_scores(float (&s)[scores], u32 copy, u32 stage) const {
-    const u32 a = q_place(copy, wg) >> 4, b = (shared + C.k_offset + stage * k_bytes) >> 4;
+    const u32 a = matrix_address(q_place(copy, wg)), b = matrix_address(shared + C.k_offset + stage * k_bytes);
     wgmma_fence();
 #pragma unroll
     for (int k = 0; k < C.d; k += 16) {
@@ -50,7 +50,7 @@ struct AttentionConsumer : AttentionSoftmax<C> {
   // O += P V: issues and commits.
   __device__ __forceinline__ void issue_outputs(float (&o)[outputs], const u32 (&p)[probabilities], u32 stage,
                                                 bool accumulate) const {
-    const u32 a = (shared + C.p_offset + wg * (rows * C.x * 2)) >> 4, b = (shared + C.v_offset + stage * v_bytes) >> 4;
+    const u32 a = matrix_address(shared + C.p_offset + wg * (rows * C.x * 2)), b = matrix_address(shared + C.v_offset + stage * v_bytes);
     constexpr u32 leading = C.x * dv_span * 2 >> 4;
     wgmma_fence();
 #pragma unroll

@@ -9,9 +9,13 @@ namespace napkin {
 // Columns of 16-bit elements that one swizzle span holds: 64 (128 B), 32 (64 B) or 16 (32 B); the widest that divides.
 __host__ __device__ constexpr int swizzle_columns(int columns) { return columns % 64 == 0 ? 64 : columns % 32 == 0 ? 32 : 16; }
 
+// A descriptor's address, in units of 16 bytes: within the block's own shared memory. In a cluster the block's rank stands
+// above.
+__device__ __forceinline__ u32 matrix_address(u32 address) { return (address & 0x3FFFF) >> 4; }
+
 // Shared-memory matrix descriptor. `columns`: elements of a swizzle span; `address` and `leading` in units of 16 bytes,
 // `leading` between spans (used where the contiguous axis is not the contracted one). Eight rows of a span lie together:
-// the stride. Shared memory ends below 2^18, so that no field needs a mask and descriptors of neighbours differ by a sum.
+// the stride. No field is masked, so that neighbours' descriptors differ by a sum: addresses come from matrix_address().
 template <int Columns>
 __device__ __forceinline__ u64 descriptor(u32 address, u32 leading) {
   constexpr u32 layout = Columns == 64 ? 1 : Columns == 32 ? 2 : 3;

@@ -100,8 +100,8 @@ struct Matmul {
   // One chunk's products: issues and commits.
   template <bool Accumulate>
   __device__ __forceinline__ void issue(float (&d)[steps][accumulators], u32 stage) const {
-    const u64 a = descriptor<b_span>((shared + C.a_offset + stage * a_bytes + wg * (rows * b_span * 2)) >> 4, 0);
-    const u64 b = descriptor<c_span>((shared + C.b_offset + stage * b_bytes) >> 4, C.b * c_span * 2 >> 4);
+    const u64 a = descriptor<b_span>(matrix_address(shared + C.a_offset + stage * a_bytes + wg * (rows * b_span * 2)), 0);
+    const u64 b = descriptor<c_span>(matrix_address(shared + C.b_offset + stage * b_bytes), C.b * c_span * 2 >> 4);
     wgmma_fence();
 #pragma unroll
     for (int k = 0; k < C.b; k += 16) {
