@@ -33,11 +33,25 @@ std::map<std::string, double> best_of(const std::vector<Json>& rows, const char*
 
 }  // namespace
 
-TEST_CASE("attention_sm90 beside cuDNN: all 36 shapes, none below 0.89") {
+TEST_CASE("attention_sm90 beside cuDNN: at all 36 shapes at least the better of FlashAttention-3 and cuDNN") {
+  // That better one over cuDNN in one earlier run on this card, s = 512 to 16384. FlashAttention-3 itself repeats within 4 %.
+  const std::map<std::string, std::vector<double>> goal{
+      {"d=64 none", {1.000, 1.000, 1.046, 1.062, 1.110, 1.143}},
+      {"d=64 causal", {1.000, 1.000, 1.010, 1.086, 1.088, 1.142}},
+      {"d=128 none", {1.000, 1.000, 1.024, 1.035, 1.078, 1.089}},
+      {"d=128 causal", {1.000, 1.016, 1.075, 1.123, 1.150, 1.133}},
+      {"d=256 none", {1.000, 1.000, 1.027, 1.058, 1.047, 1.074}},
+      {"d=256 causal", {1.000, 1.000, 1.000, 1.093, 1.141, 1.149}},
+  };
   const auto best = best_of(rows_of("attention_sm90"), "cudnn");
   CHECK(best.size() == 36);
-  for (const auto& one : best) CHECK_MESSAGE(one.second >= 0.89, one.first << ": " << one.second);
-  CHECK(std::count_if(best.begin(), best.end(), [](const auto& one) { return one.second >= 1; }) >= 21);
+  for (const auto& series : goal) {
+    for (std::size_t i = 0; i < series.second.size(); ++i) {
+      const std::string shape = series.first + " s=" + std::to_string(512 << i);
+      REQUIRE_MESSAGE(best.contains(shape), shape);
+      CHECK_MESSAGE(best.at(shape) >= series.second[i] - 0.005, shape << ": " << best.at(shape));
+    }
+  }
 }
 
 TEST_CASE("attention_sm80 is at least as fast as FlashAttention-2") {
