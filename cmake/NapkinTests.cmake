@@ -17,11 +17,7 @@ function(napkin_test_target target)
   cmake_parse_arguments(PARSE_ARGV 1 arg "NEEDS_PROGRAM" "PREFIX" "SOURCES;LINKS;LABELS")
   add_executable(${target} ${arg_SOURCES})
   napkin_own_target(${target})
-  target_compile_options(${target} PRIVATE -O1)  # compile time is the larger part of a test's time
-  if(NAPKIN_BUILD_FUZZERS)
-    # What the tests test is sanitized, they themselves only in the debug preset: a minute of compile time.
-    target_compile_options(${target} PRIVATE -fno-sanitize=all)
-  endif()
+  napkin_compile_as(${target} test)
   target_compile_definitions(${target} PRIVATE
     NAPKIN_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
     NAPKIN_BINARY_DIR="${PROJECT_BINARY_DIR}"
@@ -97,7 +93,7 @@ function(napkin_tests kind)
   endif()
   if(sources)
     napkin_test_target(napkin_${kind} PREFIX ${kind} LABELS ${kind}
-      SOURCES ${sources} LINKS ${NAPKIN_EVERYTHING} NEEDS_PROGRAM)
+      SOURCES ${sources} LINKS ${NAPKIN_EVERYTHING} napkin_test_cli NEEDS_PROGRAM)
   endif()
 endfunction()
 
@@ -135,7 +131,9 @@ function(napkin_benchmarks)
   endforeach()
 endfunction()
 
-# Each header alone, with what its own layer may use: napkin_headers_model_base, ...; all of them: header_check.
+# Each header alone, with what its own layer may use: napkin_headers_model_base, ...; all of them: header_check. A header
+# with a source of its name is left out: build.layers sees to it that the source includes it first, and so shows that it
+# stands alone, where sources are not given parsed headers (NAPKIN_PRECOMPILE).
 function(napkin_header_check)
   add_custom_target(header_check)
   get_property(layers GLOBAL PROPERTY NAPKIN_LAYERS)
@@ -143,6 +141,10 @@ function(napkin_header_check)
     file(GLOB_RECURSE headers CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/${layer}/*.hpp)
     set(sources)
     foreach(header IN LISTS headers)
+      string(REGEX REPLACE "hpp$" "cpp" own ${PROJECT_SOURCE_DIR}/${header})
+      if(EXISTS ${own} AND NOT NAPKIN_PRECOMPILE)
+        continue()
+      endif()
       set(source ${PROJECT_BINARY_DIR}/header_check/${header}.cpp)
       # Twice, so that a missing include guard shows.
       file(CONFIGURE OUTPUT ${source} CONTENT "#include \"${header}\"\n#include \"${header}\"\n" @ONLY)

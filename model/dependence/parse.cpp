@@ -1,11 +1,12 @@
 // Text -> nest. The rules of a nest are check()'s.
 
+#include "model/dependence/parse.hpp"
+
 #include <algorithm>
 #include <charconv>
 #include <limits>
 
 #include "model/base/yaml.hpp"
-#include "model/dependence/parse.hpp"
 #include "model/dependence/text.hpp"
 
 namespace napkin::dependence {

@@ -8,6 +8,8 @@ usage: check_layers.py ROOT LAYER...        the layers from the base up, as CMak
   diagram, fusion), nothing of kernels/ or apps/, and nothing of CUDA.
 - kernels/ includes model/ and itself, never solver/ or apps/.
 - apps/ follows the list too, and may include kernels/.
+- NAME.cpp includes NAME.hpp before anything else, and each header says #pragma once: build.headers compiles those headers
+  alone that have no source of their name.
 - A library is included only where the design lets it in; model/ does not print and does not read the environment.
 """
 import pathlib
@@ -78,6 +80,17 @@ def check_include(folder, top, quote, name, layers):
     return None
 
 
+def check_own_header(root, path, lines):
+    """Why a header and its source do not show that the header stands alone, or None."""
+    includes = [found.group(2) for found in map(INCLUDE.match, lines) if found]
+    if path.suffix == ".hpp" and "#pragma once" not in lines:
+        return "a header says #pragma once"
+    own = path.with_suffix(".hpp")
+    if path.suffix == ".cpp" and own.exists() and includes[:1] != [own.relative_to(root).as_posix()]:
+        return "a source includes its own header first"
+    return None
+
+
 def check(root, layers):
     problems = []
     for top in ("model", "solver", "kernels", "apps"):
@@ -90,6 +103,9 @@ def check(root, layers):
                 problems.append(f"{name}: in no layer; known: {', '.join(layers)}")
                 continue
             lines = without_comments(path.read_text(encoding="utf-8", errors="replace")).splitlines()
+            why = check_own_header(root, path, lines)
+            if why:
+                problems.append(f"{name}: {why}")
             for number, line in enumerate(lines, 1):
                 found = INCLUDE.match(line)
                 if found:
@@ -129,6 +145,8 @@ def selftest():
         "kernels/b.hpp": '#include "apps/library/a.hpp"\n',
         "apps/library/a.cpp": '#include "apps/napkin/a.hpp"\n',
         "apps/library/b.cpp": "#include <CLI/CLI.hpp>\n",
+        "apps/library/c.hpp": "// no guard\n",
+        "model/base/own.cpp": '#include <vector>\n#include "model/base/own.hpp"\n',
     }
 
     def problems_of(files):
@@ -136,7 +154,9 @@ def selftest():
             for name, text in files.items():
                 path = pathlib.Path(folder) / name
                 path.parent.mkdir(parents=True, exist_ok=True)
-                path.write_text(text)
+                path.write_text(text if path.suffix != ".hpp" or "no guard" in text else "#pragma once\n" + text)
+                if path.stem == "own":
+                    path.with_suffix(".hpp").write_text("#pragma once\n")
             return check(pathlib.Path(folder), layers)
 
     found = problems_of(good)

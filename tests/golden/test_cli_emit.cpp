@@ -19,8 +19,8 @@ std::string emitted(const std::string& rest) {
 }
 
 TEST_CASE("json: kernel and tile, as select chose") {
-  const Json json = Json::parse(emitted("--emit json"));
-  const Json selected = Json::parse(emitted("--json"));
+  const Json json = cli::parse(emitted("--emit json"));
+  const Json selected = cli::parse(emitted("--json"));
   CHECK(cli::keys_of(json) == std::vector<std::string>{"kernel", "tile"});
   CHECK(json["kernel"] == selected["kernel"]);
   CHECK(json["tile"] == selected["tile"]);

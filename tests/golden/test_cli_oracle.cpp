@@ -255,7 +255,7 @@ TEST_CASE("deps --json: the keys of design section 5") {
     const std::string kind = edge["kind"];
     CHECK((kind == "RAW" || kind == "WAR" || kind == "WAW"));
   }
-  CHECK(json["sccs"] == Json::parse(R"([["S3","S6","S12"],["S4","S7","S13"],["S8","S10","S11"]])"));
+  CHECK(json["sccs"] == cli::parse(R"([["S3","S6","S12"],["S4","S7","S13"],["S8","S10","S11"]])"));
   std::map<std::string, bool> parallel;
   for (const Json& loop : json["loops"]) {
     CHECK(keys_of(loop) == Keys{"name", "parallel", "carried"});

@@ -48,7 +48,7 @@ TEST_CASE("pictures and traces are written whole") {
   CHECK(svg.starts_with("<svg "));
   CHECK(svg.ends_with("</svg>\n"));
   CHECK(svg.find("consumer 1") != std::string::npos);
-  const Json trace = Json::parse(cli::contents(folder / "t.json"));
+  const Json trace = cli::parse(cli::contents(folder / "t.json"));
   std::size_t spans = 0;
   for (const Json& event : trace["traceEvents"]) {
     if (event["ph"] != "X") continue;

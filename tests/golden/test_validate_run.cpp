@@ -24,7 +24,7 @@ const std::string small_sweep = " --sweep --tiles 6 --random 3 --pace 0.01 --see
 std::vector<Json> rows_in(const std::string& file) {
   std::vector<Json> rows;
   std::istringstream text(cli::contents(file));
-  for (std::string line; std::getline(text, line);) rows.push_back(Json::parse(line));
+  for (std::string line; std::getline(text, line);) rows.push_back(cli::parse(line));
   return rows;
 }
 

@@ -5,6 +5,7 @@
 #include <random>
 
 #include "solver/optimum/convex.hpp"
+#include "tests/rounds.hpp"
 #include "tests/unit/optimum/programs.hpp"
 
 using namespace napkin;
@@ -138,7 +139,7 @@ TEST_CASE("a constant far above the other terms hides no limit that binds") {
 
 TEST_CASE("H* never rises with memory, and the box never helps") {
   std::mt19937 random(19);
-  for (int round = 0; round < 100; ++round) {
+  for (int round = 0; round < rounds(100); ++round) {
     const GeometricProgram p = random_program(random, 1 + static_cast<int>(random() % 4U));
     double previous = INFINITY;
     for (double ln = 0; ln < 16; ln += 0.7) {

@@ -20,7 +20,7 @@ std::vector<Json> recorded(const std::string& kernel) {
     if (entry.path().extension() != ".jsonl") continue;
     std::istringstream lines(cli::contents(entry.path().string()));
     for (std::string line; std::getline(lines, line);) {
-      Json row = Json::parse(line);
+      Json row = cli::parse(line);
       if (row["kernel"] == kernel) rows.push_back(std::move(row));
     }
   }

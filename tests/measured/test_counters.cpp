@@ -52,7 +52,7 @@ const std::vector<Counted>& recorded() {
     std::vector<Counted> out;
     for (const auto& entry : std::filesystem::directory_iterator(NAPKIN_SOURCE_DIR "/tests/measured/counters")) {
       std::istringstream lines(cli::contents(entry.path().string()));
-      for (std::string line; std::getline(lines, line);) out.push_back(predicted(Json::parse(line)));
+      for (std::string line; std::getline(lines, line);) out.push_back(predicted(cli::parse(line)));
     }
     return out;
   }();

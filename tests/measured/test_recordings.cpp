@@ -43,7 +43,7 @@ void hold(const Json& bound, const Json& found, const std::string& name) {
 
 TEST_CASE("recorded rows hold the published bounds") {
   const std::vector<std::string> files = recordings();
-  const Json bounds = Json::parse(cli::contents(folder + "/bounds.json"));
+  const Json bounds = cli::parse(cli::contents(folder + "/bounds.json"));
   if (files.empty()) {
     CHECK_MESSAGE(bounds.empty(), "bounds are published, and nothing recorded stands behind them");
     std::printf("SKIP: nothing is recorded yet: no *.jsonl in tests/measured\n");

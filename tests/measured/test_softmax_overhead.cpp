@@ -41,7 +41,7 @@ double best_share(std::int64_t d, const std::string& within, const std::string& 
   std::istringstream lines(cli::contents(NAPKIN_SOURCE_DIR "/tests/measured/h200_attention_sm90.jsonl"));
   double best = 0;
   for (std::string line; std::getline(lines, line);) {
-    const Json row = Json::parse(line);
+    const Json row = cli::parse(line);
     const Json &shape = row["shape"], &tile = row["tile"];
     if (row["mask"] != "none" || shape["d"] != d || shape["x"] != 16384 || row["measured"]["cycles"].is_null()) continue;
     if (tile["overlap"] != within || tile["pingpong"] != between || tile["warpgroups"] != warpgroups) continue;

@@ -15,7 +15,7 @@ using cli::Json;
 std::vector<Json> rows_of(const std::string& kernel) {
   std::istringstream text(cli::contents(NAPKIN_SOURCE_DIR "/tests/measured/speed/" + kernel + ".jsonl"));
   std::vector<Json> rows;
-  for (std::string line; std::getline(text, line);) rows.push_back(Json::parse(line));
+  for (std::string line; std::getline(text, line);) rows.push_back(cli::parse(line));
   return rows;
 }
 

@@ -13,6 +13,7 @@
 #include "model/clock/prediction.hpp"
 #include "model/resource/plan.hpp"
 #include "tests/laid_out.hpp"
+#include "tests/rounds.hpp"
 
 using namespace napkin;
 
@@ -146,9 +147,11 @@ TEST_CASE("the event graph predicts where the tile has edges and the machine mea
 }
 
 TEST_CASE("what a search bounds the event graph's time by is never above it") {
+  int left = test::rounds(18);
   for (const Mask& mask : {Mask{}, causal(), Mask{Mask::Kind::window, 500, 0}}) {
     for (const std::int64_t q : {std::int64_t{65}, std::int64_t{1024}, std::int64_t{8192}}) {
       for (const std::int64_t d : {64, 256}) {
+        if (left-- <= 0) return;
         const test::LaidOut question("attention_sm90", "h200-sxm", attention(2, 16, q, 8192, d), DType::bf16, mask);
         std::map<std::shared_ptr<const void>, std::pair<Timer, Timer>> timers_of;
         const auto make = timers();
@@ -166,8 +169,10 @@ TEST_CASE("what a search bounds the event graph's time by is never above it") {
 
 TEST_CASE(
     "a prediction equals its short form and that of a timer made of another tile, and no tile beats its lower bound") {
+  int left = test::rounds(12);
   for (const Mask& mask : {Mask{}, causal(), Mask{Mask::Kind::window, 500, 0}}) {
     for (const std::int64_t q : {std::int64_t{1}, std::int64_t{65}, std::int64_t{1024}, std::int64_t{8192}}) {
+      if (left-- <= 0) return;
       const test::LaidOut question("attention_sm90", "h200-sxm", attention(2, 16, q, 8192, 128), DType::bf16, mask);
       std::map<std::shared_ptr<const void>, Timer> timers;
       for_all(question, {"q", "p_in", "overlap", "warpgroups"}, [&](const PlacedDiagram& placed) {

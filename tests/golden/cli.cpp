@@ -1,0 +1,92 @@
+#include "tests/golden/cli.hpp"
+
+#include <doctest/doctest.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <iterator>
+#include <thread>
+#include <utility>
+
+namespace cli {
+
+std::string contents(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+Json parse(const std::string& text) { return Json::parse(text); }
+
+Run run_program(std::vector<std::string> words, std::vector<std::string> environment, int seconds) {
+  const Folder folder;
+  const std::string out = folder / "out", err = folder / "err";
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+  posix_spawn_file_actions_addopen(&actions, 1, out.c_str(), O_WRONLY | O_CREAT, 0600);
+  posix_spawn_file_actions_addopen(&actions, 2, err.c_str(), O_WRONLY | O_CREAT, 0600);
+  environment.emplace_back("PATH=" + std::string(std::getenv("PATH") != nullptr ? std::getenv("PATH") : ""));
+  std::vector<char*> arguments, variables;
+  for (std::string& word : words) arguments.push_back(word.data());
+  for (std::string& variable : environment) variables.push_back(variable.data());
+  arguments.push_back(nullptr);
+  variables.push_back(nullptr);
+  pid_t child = 0;
+  REQUIRE(posix_spawnp(&child, words.front().c_str(), &actions, nullptr, arguments.data(), variables.data()) == 0);
+  posix_spawn_file_actions_destroy(&actions);
+
+  Run run;
+  int status = 0;
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(seconds);
+  while (waitpid(child, &status, WNOHANG) == 0) {
+    if (std::chrono::steady_clock::now() > end) {
+      kill(child, SIGKILL);
+      waitpid(child, &status, 0);
+      return run;
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  run.code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  run.out = contents(out);
+  run.err = contents(err);
+  return run;
+}
+
+Run napkin(std::vector<std::string> words, std::vector<std::string> environment) {
+  words.insert(words.begin(), NAPKIN_BINARY);
+  return run_program(std::move(words), std::move(environment));
+}
+
+std::vector<std::string> words_of(const std::string& line) {
+  std::vector<std::string> words;
+  std::string word;
+  for (const char c : line + " ") {
+    if (c != ' ') {
+      word += c;
+    } else if (!word.empty()) {
+      words.push_back(std::exchange(word, {}));
+    }
+  }
+  return words;
+}
+
+Run napkin(const std::string& line) { return napkin(words_of(line)); }
+
+void check_refused(const Run& run, const std::string& text) {
+  CHECK(run.code == 2);
+  CHECK(run.out.empty());
+  CHECK_MESSAGE((run.err.size() > 1 && run.err.find('\n') == run.err.size() - 1), run.err);
+  CHECK_MESSAGE(run.err.find(text) != std::string::npos, run.err);
+}
+
+std::vector<std::string> keys_of(const Json& object) {
+  std::vector<std::string> keys;
+  for (const auto& [key, value] : object.items()) keys.push_back(key);
+  return keys;
+}
+
+}  // namespace cli
