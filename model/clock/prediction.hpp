@@ -29,7 +29,7 @@ struct Prediction {
   Seconds time;       ///< launch overhead included where the profile has it
   double tflops = 0;  ///< by the field's convention: 4 b h g q x d for attention, half of it when causal
   std::string bound;      ///< the pipe that limits; "critical cycle" where waits do
-  std::string iteration;  ///< by the event graph: what an iteration takes, and why
+  std::string iteration;  ///< by the event graph: what binds, and what an iteration takes
   std::vector<PipeUse> pipes;
 };
 

@@ -318,10 +318,12 @@ void explain_iteration(const PlacedDiagram& placed, const TimeModel& model, Pred
   p.contention = std::max(p.clocks - std::max(p.cycle.clocks, p.pipe.clocks), 0.0);
   const std::string_view into = model.into_block.pipe != nullptr ? model.into_block.name() : model.device.name();
   const std::string pipe = p.pipe.name == "copy" ? std::string(into) : p.pipe.name;
-  out.iteration = fmt::format("an iteration takes {:.0f} clk: {} {:.0f}{}, the cycle of waits {} {:.0f}, contention {:.0f}",
-                              p.clocks, pipe, p.pipe.clocks, p.pipe.beside_tensor ? " beside the tensor cores" : "",
-                              fmt::join(p.cycle.nodes, " > "), p.cycle.clocks, p.contention);
   if (out.bound.empty()) out.bound = p.pipe.clocks >= p.cycle.clocks ? pipe : "critical cycle";
+  const std::string in_full = pipe + (p.pipe.beside_tensor ? " beside the tensor cores" : "");
+  out.iteration =
+      fmt::format("{} binds: an iteration takes {:.0f} clk: {} {:.0f}, the cycle of waits {} {:.0f}, contention {:.0f}",
+                  out.bound == pipe ? in_full : out.bound, p.clocks, in_full, p.pipe.clocks,
+                  fmt::join(p.cycle.nodes, " > "), p.cycle.clocks, p.contention);
 }
 
 std::string_view clock_source(const PlacedDiagram& placed, const Timing& t, const TimeModel& model) {

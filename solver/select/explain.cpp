@@ -37,7 +37,7 @@ double busy_seconds(const Prediction& prediction, const std::string& name) {
 }
 
 std::string what_binds(const Prediction& prediction) {
-  if (!prediction.iteration.empty()) return fmt::format("{} binds: {}", prediction.bound, prediction.iteration);
+  if (!prediction.iteration.empty()) return prediction.iteration;
   const PipeUse* pipe = fullest(prediction);
   if (!pipe) return fmt::format("{} binds", prediction.bound);
   return fmt::format("{} binds, busy {:.1f} % of the time", pipe->name, 100 * pipe->busy);
