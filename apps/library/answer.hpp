@@ -170,4 +170,22 @@ struct SelectAnswer {
   std::string because;
 };
 
+/// Neighbouring sizes of a family for which the same kernel and tile are selected.
+struct FamilyPick {
+  std::int64_t from = 0, to = 0;  ///< of the sizes that were asked for, both included
+  bool found = false;             ///< as SelectAnswer::found
+  std::optional<std::string> kernel;
+  TileValues tile;  ///< empty where nothing fits
+  std::optional<PredictedAnswer> predicted_from, predicted_to;
+};
+
+/// What is selected along a family of shapes. Every size of the range is selected for, so that no change from one to the
+/// next is missed; of sizes between two neighbours nothing is said.
+struct FamilyAnswer {
+  Head head;  ///< of the first shape
+  ShapeFamily family;
+  std::int64_t points = 0;        ///< sizes that were selected for
+  std::vector<FamilyPick> picks;  ///< by size: each begins where the pick changes
+};
+
 }  // namespace napkin

@@ -40,6 +40,35 @@ std::vector<std::pair<std::string, std::string>> parse_pairs(std::string_view te
   return pairs;
 }
 
+constexpr std::int64_t most_points = 4096, most_steps = 32;
+
+SizeRange parse_range(const std::string& name, std::string_view text, const std::string& where) {
+  const std::string right = "LOW..HIGH, or LOW..HIGH:STEP, such as 512..16384";
+  const std::size_t dots = text.find(".."), colon = std::min(text.find(':'), text.size());
+  const std::string_view low = text.substr(0, dots), high = text.substr(dots + 2, colon - std::min(colon, dots + 2));
+  const bool steps = colon < text.size();
+  if (colon < dots || low.empty() || high.empty() || (steps && colon + 1 == text.size()))
+    throw Error(where, name + " is " + in_quotes(text) + ", a range without an end or a step", right);
+  SizeRange range;
+  range.from = parse_number(low, 1, where, name + "'s lower end");
+  range.to = parse_number(high, 1, where, name + "'s upper end");
+  if (range.to < range.from) {
+    const std::string turned = std::to_string(range.to) + ".." + std::to_string(range.from);
+    throw Error(where, name + " is " + in_quotes(text) + ", a range that runs backward", turned);
+  }
+  if (steps) {
+    range.step = parse_number(text.substr(colon + 1), 1, where, name + "'s step");
+  } else {
+    while ((range.to - range.from) / range.step > most_steps) range.step *= 2;
+  }
+  if ((range.to - range.from) / range.step >= most_points - 1) {
+    throw Error(where, name + " runs through more than " + std::to_string(most_points) + " sizes",
+                "a longer step, such as " + std::string(low) + ".." + std::string(high) + ":" +
+                    std::to_string((range.to - range.from) / (most_points / 2)));
+  }
+  return range;
+}
+
 }  // namespace
 
 std::string in_quotes(std::string_view text) {
@@ -90,9 +119,42 @@ std::int64_t parse_number(std::string_view text, std::int64_t least, const std::
 NamedSizes parse_shape(std::string_view text, const std::string& where) {
   NamedSizes sizes;
   for (const auto& [name, value] : parse_pairs(text, where, "q=8192,x=8192,d=128")) {
+    if (value.find("..") != std::string::npos)
+      throw Error(where, name + " is the range " + in_quotes(value), "one size: napkin select alone takes a range");
     sizes.emplace_back(name, parse_number(value, 1, where, name));
   }
   return sizes;
+}
+
+std::vector<std::int64_t> SizeRange::points() const {
+  std::vector<std::int64_t> out{from};
+  for (std::int64_t size = (from / step + 1) * step; size < to; size += step) out.push_back(size);
+  if (to > from) out.push_back(to);
+  return out;
+}
+
+NamedSizes ShapeFamily::at(std::int64_t size) const {
+  NamedSizes out = fixed;
+  for (const std::string& axis : axes) out.emplace_back(axis, size);
+  return out;
+}
+
+ShapeFamily parse_family(std::string_view text, const std::string& where) {
+  ShapeFamily family;
+  for (const auto& [name, value] : parse_pairs(text, where, "h=16,q=512..16384,x=512..16384,d=128")) {
+    if (value.find("..") == std::string::npos) {
+      family.fixed.emplace_back(name, parse_number(value, 1, where, name));
+      continue;
+    }
+    const SizeRange range = parse_range(name, value, where);
+    if (!family.axes.empty() && range != family.range) {
+      throw Error(where, family.axes.front() + " and " + name + " have different ranges",
+                  "one range; axes that grow together have the same, as in q=512..16384,x=512..16384");
+    }
+    family.range = range;
+    family.axes.push_back(name);
+  }
+  return family;
 }
 
 TileText parse_tile(std::string_view text, const std::string& where) {

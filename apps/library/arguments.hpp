@@ -29,6 +29,25 @@ using NamedSizes = std::vector<std::pair<std::string, std::int64_t>>;
 /// "q=8192,x=8192": names are single, sizes whole numbers from 1.
 [[nodiscard]] NamedSizes parse_shape(std::string_view text, const std::string& where = "--shape");
 
+/// Sizes that axes run through together: `from`, every multiple of `step` between, and `to`.
+struct SizeRange {
+  std::int64_t from = 1, to = 1, step = 64;
+  [[nodiscard]] std::vector<std::int64_t> points() const;
+  bool operator==(const SizeRange&) const = default;
+};
+
+/// A shape in which some axes have one range: "h=16,q=512..16384,x=512..16384,d=128", or with a step of its own
+/// "q=512..16384:64"; else the step is the least power of two from 64 on that is taken at most 32 times. Axes with the
+/// same range grow together; two different ones are an error.
+struct ShapeFamily {
+  NamedSizes fixed;
+  std::vector<std::string> axes;  ///< that run through the range; empty: a single shape
+  SizeRange range;
+  /// The shape at that size.
+  [[nodiscard]] NamedSizes at(std::int64_t size) const;
+};
+[[nodiscard]] ShapeFamily parse_family(std::string_view text, const std::string& where = "--shape");
+
 /// "q=128,stages=2,pingpong=on,registers.q=64": names are single; values are checked by the knob they are for.
 [[nodiscard]] TileText parse_tile(std::string_view text, const std::string& where = "--tile");
 

@@ -47,6 +47,10 @@ struct Ask {
 /// The legal tile of least predicted time, with `top` - 1 runners-up.
 [[nodiscard]] SelectAnswer select(const Ask& ask, int top = 5);
 
+/// The breakpoints along a family of shapes, where the selected kernel or tile changes: select() at every size of its
+/// range. `ask.shape` is not read.
+[[nodiscard]] FamilyAnswer select_family(const Ask& ask, const ShapeFamily& family);
+
 /// The selected configuration as another program reads it.
 struct Emission {
   std::string text;

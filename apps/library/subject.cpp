@@ -164,10 +164,15 @@ std::vector<Mapping> bundled(const Subject& subject) {
 
 Subject load_subject(const Ask& ask) {
   Subject subject{ask, load_diagram(ask.algorithm), machine_of(ask), {}};
-  subject.problem.sizes = resolve_sizes(subject.diagram, ask.shape, "--shape");
-  subject.problem.mask = usable(ask.mask, subject.diagram, subject.problem.sizes);
+  turn_to(subject, ask.shape);
   subject.problem.dtype = ask.memory ? DType::value : parse_dtype(ask.dtype.empty() ? "bf16" : ask.dtype, "--dtype");
   return subject;
+}
+
+void turn_to(Subject& subject, const NamedSizes& shape) {
+  subject.ask.shape = shape;
+  subject.problem.sizes = resolve_sizes(subject.diagram, shape, "--shape");
+  subject.problem.mask = usable(subject.ask.mask, subject.diagram, subject.problem.sizes);
 }
 
 Layouts layouts_of(const Subject& subject) {

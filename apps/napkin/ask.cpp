@@ -50,12 +50,13 @@ std::vector<Option> problem_options() {
           {"--window", "L,R", "row i sees keys from i + x - q - L to i + x - q + R"}};
 }
 
-Ask ask_without_machine(const Arguments& arguments) {
+namespace {
+
+/// All but the shape and the machine.
+Ask problem_of(const Arguments& arguments) {
   Ask ask;
   ask.algorithm =
       arguments.need_operand("ALGORITHM", "a built-in name (napkin list algorithms) or a path to a YAML file");
-  const std::string sizes = "axis sizes, such as q=8192,x=8192,d=128";
-  ask.shape = parse_shape(arguments.need("--shape", sizes));
   ask.dtype = named(arguments, "--dtype", "an element type, such as bf16");
   ask.mask = mask_of(arguments);
   ask.kernel = named(arguments, "--kernel", "a mapping's name (napkin list kernels) or path");
@@ -63,8 +64,7 @@ Ask ask_without_machine(const Arguments& arguments) {
   return ask;
 }
 
-Ask ask_of(const Arguments& arguments) {
-  Ask ask = ask_without_machine(arguments);
+Ask on_machine(const Arguments& arguments, Ask ask) {
   if (const auto values = arguments.find("--memory")) {
     if (arguments.has("--gpu")) throw Error("--memory", "stands beside --gpu", "give one of the two");
     ask.memory = parse_number(*values, 1, "--memory", "VALUES");
@@ -73,6 +73,18 @@ Ask ask_of(const Arguments& arguments) {
   ask.gpu = arguments.need("--gpu", "a profile's name (napkin list gpus) or a path to a YAML file");
   return ask;
 }
+
+}  // namespace
+
+Ask ask_without_machine(const Arguments& arguments) {
+  Ask ask = problem_of(arguments);
+  ask.shape = parse_shape(arguments.need("--shape", "axis sizes, such as q=8192,x=8192,d=128"));
+  return ask;
+}
+
+Ask ask_without_shape(const Arguments& arguments) { return on_machine(arguments, problem_of(arguments)); }
+
+Ask ask_of(const Arguments& arguments) { return on_machine(arguments, ask_without_machine(arguments)); }
 
 std::vector<Option> options(std::initializer_list<std::vector<Option>> groups) {
   std::vector<Option> all;

@@ -22,6 +22,8 @@ namespace napkin::cli {
 
 /// The question of these arguments; options that the command does not have are simply not there.
 [[nodiscard]] Ask ask_of(const Arguments& arguments);
+/// The same of a command that takes a range of sizes: the shape is left alone.
+[[nodiscard]] Ask ask_without_shape(const Arguments& arguments);
 /// The same without the machine: --gpu and --memory are left alone.
 [[nodiscard]] Ask ask_without_machine(const Arguments& arguments);
 

@@ -1,5 +1,7 @@
 // napkin select: which configuration to use, why, and what comes next.
 
+#include <algorithm>
+
 #include "apps/library/napkin.hpp"
 #include "apps/napkin/ask.hpp"
 #include "apps/napkin/commands.hpp"
@@ -28,7 +30,23 @@ std::string no_kernel_note(const SelectAnswer& answer) {
   return "nothing fits\n";
 }
 
+/// Where --shape has a range: its breakpoints.
+Reply run_family(const Arguments& arguments, const ShapeFamily& family, const report::Style& style) {
+  for (const char* option : {"--emit", "--top"}) {
+    if (arguments.has(option))
+      throw Error(option, "stands beside a range in --shape", "leave it out, or give one shape");
+  }
+  const FamilyAnswer answer = select_family(ask_without_shape(arguments), family);
+  const bool found = std::any_of(answer.picks.begin(), answer.picks.end(), [](const FamilyPick& p) { return p.found; });
+  const std::string note = found ? "" : "no bundled kernel fits at any of these sizes\n";
+  const int code = found ? 0 : 1;
+  if (arguments.has("--json")) return {report::line_of(report::json_of(answer)), note, code};
+  return {report::text_of(answer, style), note, code};
+}
+
 Reply run(const Arguments& arguments, const report::Style& style) {
+  if (const auto shape = arguments.find("--shape"); shape && shape->find("..") != std::string::npos)
+    return run_family(arguments, parse_family(*shape), style);
   Ask ask = ask_of(arguments);
   const int top = top_of(arguments);
   if (const auto form = arguments.find("--emit")) {

@@ -25,6 +25,8 @@ using Json = nlohmann::ordered_json;
 [[nodiscard]] Json json_of(const Head& head, std::string_view command);
 [[nodiscard]] Json json_of(const QueryAnswer& answer);
 [[nodiscard]] Json json_of(const SelectAnswer& answer);
+/// Axes that run through the range have {"from", "to", "step"} in "shape"; "breakpoints" has the picks.
+[[nodiscard]] Json json_of(const FamilyAnswer& answer);
 
 /// One line of text with a newline. Bytes that are no UTF-8 are replaced.
 [[nodiscard]] std::string line_of(const Json& json);

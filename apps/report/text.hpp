@@ -11,6 +11,7 @@ namespace napkin::report {
 
 [[nodiscard]] std::string text_of(const QueryAnswer& answer, const Style& style);
 [[nodiscard]] std::string text_of(const SelectAnswer& answer, const Style& style);
+[[nodiscard]] std::string text_of(const FamilyAnswer& answer, const Style& style);
 
 /// What was asked, of a machine: algorithm, shape, kernel, tile.
 [[nodiscard]] std::string heading(const Head& head, const Style& style);

@@ -57,7 +57,8 @@ const Selection& Selector::select(const Question& question, int top) {
     entries_.splice(entries_.begin(), entries_, entry);
     return entries_.front().selection;
   }
-  entries_.push_front({question, top, hash, search_for(question).run(top)});
+  const bool by_graph = objective_.periods != nullptr;  // which is what its questions have in common
+  entries_.push_front({question, top, hash, by_graph ? napkin::select(question, top, objective_) : search_for(question).run(top)});
   if (entries_.size() > remembered_) entries_.pop_back();
   return entries_.front().selection;
 }

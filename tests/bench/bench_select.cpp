@@ -2,6 +2,7 @@
 // repetitions. Budgets: a prediction 20 us, a selection over all of attention_sm90 100 us, a repeated question 1 us.
 #include <benchmark/benchmark.h>
 
+#include "model/clock/period.hpp"
 #include "model/clock/prediction.hpp"
 #include "solver/select/select.hpp"
 #include "solver/space/enumerate.hpp"
@@ -47,6 +48,42 @@ void selection_by_graph(benchmark::State& state) {
   const Case c = attention(state.range(0), 1, state.range(1) != 0);
   const Question question = c.question();
   for (auto _ : state) benchmark::DoNotOptimize(shortlist(question, 5));
+}
+
+/// The first five of all tiles by the event graph, from nothing but the question.
+void selection_of_all_by_graph(benchmark::State& state) {
+  const Case c = attention(state.range(0), 1, state.range(1) != 0);
+  for (auto _ : state) benchmark::DoNotOptimize(select(c.question(), 5, graph_objective()));
+}
+
+/// The same of a process that has met the kind of question before: other lengths of the sequences.
+void selection_of_all_by_graph_next(benchmark::State& state) {
+  const Case c = attention(state.range(0), 1, state.range(1) != 0);
+  Selector selector(graph_objective(), 1);
+  Question question = c.question();
+  std::int64_t turn = 0;
+  const auto ask = [&] {
+    for (const char* axis : {"q", "x"}) {
+      question.problem.sizes[static_cast<std::size_t>(c.streamed.diagram.axis(axis))] = Count(8192 + 128 * (turn % 97));
+    }
+    ++turn;
+    benchmark::DoNotOptimize(&selector.select(question, 5));
+  };
+  for (int i = 0; i < 97; ++i) ask();
+  for (auto _ : state) ask();
+}
+
+/// Periods of graphs of one to three warpgroups: the part of a prediction by the graph that grows with it.
+void period_of_graph(benchmark::State& state) {
+  const Case c = attention(128);
+  const Placer placer(c.streamed, c.mapping, c.machine, c.problem);
+  const EventGraph graph =
+      event_graph(placer.place(c.tile({{"x", 80}, {"warpgroups", state.range(0)}, {"q", 64 * state.range(0)}})));
+  for (auto _ : state) benchmark::DoNotOptimize(period(graph, false));
+  double jobs = 0;
+  for (const int instances : graph.instances) jobs += instances;
+  state.counters["jobs_an_iteration"] = jobs;
+  state.counters["edges"] = static_cast<double>(graph.edges.size());
 }
 
 /// The same for a question that has not been asked before: names resolved anew.
@@ -164,6 +201,9 @@ BENCHMARK(prediction)->Arg(128)->Apply(budget);
 BENCHMARK(prediction_from_scratch)->Arg(128)->Apply(budget);
 BENCHMARK(prediction_by_graph)->ArgName("warpgroups")->DenseRange(1, 3)->Apply(budget);
 BENCHMARK(selection_by_graph)->ArgNames({"d", "causal"})->Apply(budget)->ArgsProduct({{64, 128, 256}, {0, 1}});
+BENCHMARK(period_of_graph)->ArgName("warpgroups")->DenseRange(1, 3)->Apply(budget);
+BENCHMARK(selection_of_all_by_graph)->ArgNames({"d", "causal"})->Apply(budget)->ArgsProduct({{64, 128, 256}, {0, 1}});
+BENCHMARK(selection_of_all_by_graph_next)->ArgNames({"d", "causal"})->Apply(budget)->ArgsProduct({{64, 128, 256}, {0, 1}});
 BENCHMARK(selection)->ArgName("d")->Apply(sizes);
 BENCHMARK(selection_causal)->ArgName("d")->Apply(sizes);
 BENCHMARK(selection_next)->ArgNames({"d", "causal"})->Apply(budget)->ArgsProduct({{64, 96, 128, 192, 256}, {0, 1}});

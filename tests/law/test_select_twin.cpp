@@ -322,6 +322,23 @@ TEST_CASE("by the event graph: other kernels, shapes and machines") {
   }
 }
 
+TEST_CASE("by the event graph: a selector that has answered other questions answers like one that has not") {
+  Draw draw{std::mt19937(47)};
+  Selector selector(graph_objective(), 1);
+  Case c("attention_sm90", "h200-sxm", {{"h", 16}, {"q", 1024}, {"x", 1024}, {"d", 128}});
+  c.restrict("x", {176, 128, 64});
+  for (int round = 0; round < test::rounds(6); ++round) {
+    CAPTURE(round);
+    Question question = c.question();
+    for (const char* axis : {"q", "x"}) {
+      question.problem.sizes[static_cast<std::size_t>(c.streamed.diagram.axis(axis))] = Count(draw.of({300, 1024, 4096}));
+    }
+    const Selection asked = selector.select(question, 5);
+    CHECK(same(asked, select(question, 5, graph_objective())));
+    CHECK(same(asked, selector.select(question, 5)));
+  }
+}
+
 TEST_CASE("each step of the event graph's time is at most the next") {
   Draw draw{std::mt19937(43)};
   const auto periods = std::make_shared<Periods>();

@@ -1,0 +1,106 @@
+// napkin select along a range of sizes: the breakpoints, beside selecting at every size by itself.
+
+#include "apps/library/napkin.hpp"
+#include "tests/golden/cli.hpp"
+
+using cli::check_refused;
+using cli::Json;
+using cli::napkin;
+
+namespace {
+
+std::string question(const std::string& q, const std::string& x) {
+  return "select attention --gpu h200-sxm --shape h=16,q=" + q + ",x=" + x + ",d=128 --json";
+}
+
+}  // namespace
+
+TEST_CASE("breakpoints are those of an exhaustive scan of the grid") {
+  const auto run = napkin(question("1000..2304:256", "1000..2304:256"));
+  REQUIRE(run.code == 0);
+  CHECK(run.err.empty());
+  const Json family = run.json();
+  const std::vector<std::int64_t> grid{1000, 1024, 1280, 1536, 1792, 2048, 2304};
+  CHECK(family["points"] == grid.size());
+  CHECK(family["shape"]["q"] == Json({{"from", 1000}, {"to", 2304}, {"step", 256}}));
+  const Json& picks = family["breakpoints"];
+  std::size_t at = 0;
+  Json before;
+  for (const std::int64_t size : grid) {
+    CAPTURE(size);
+    const Json one = napkin(question(std::to_string(size), std::to_string(size))).json();
+    const Json pick{{"kernel", one["kernel"]}, {"tile", one["tile"]}};
+    if (before.is_null()) {
+      before = pick;
+    } else if (pick != before) {
+      before = pick;
+      ++at;
+      REQUIRE(at < picks.size());
+      CHECK(picks[at]["shape"] == Json({{"q", size}, {"x", size}}));
+    }
+    REQUIRE(at < picks.size());
+    CHECK(picks[at]["kernel"] == one["kernel"]);
+    CHECK(picks[at]["tile"] == one["tile"]);
+    if (picks[at]["shape"]["q"] == size) CHECK(picks[at]["predicted"] == one["predicted"]);
+    if (picks[at]["until"]["q"] == size) CHECK(picks[at]["predicted_until"] == one["predicted"]);
+  }
+  CHECK(at + 1 == picks.size());
+}
+
+TEST_CASE("a family by the library: every size of the grid once, where sizes choose the kernel too") {
+  const napkin::ShapeFamily family = napkin::parse_family("h=4,q=512,x=512,d=64..128:32");
+  CHECK(family.range.points() == std::vector<std::int64_t>{64, 96, 128});
+  CHECK(family.at(96) == napkin::NamedSizes{{"h", 4}, {"q", 512}, {"x", 512}, {"d", 96}});
+  napkin::Ask ask;
+  ask.algorithm = "attention";
+  ask.gpu = "h200-sxm";
+  const napkin::FamilyAnswer answer = napkin::select_family(ask, family);
+  CHECK(answer.points == 3);
+  REQUIRE(!answer.picks.empty());
+  CHECK(answer.picks.front().from == 64);
+  CHECK(answer.picks.back().to == 128);
+  for (const napkin::FamilyPick& pick : answer.picks) {
+    ask.shape = family.at(pick.from);
+    const napkin::SelectAnswer one = napkin::select(ask, 1);
+    CHECK(one.head.tile == pick.tile);
+    CHECK(one.predicted->time == pick.predicted_from->time);
+  }
+  CHECK(napkin::parse_family("q=512..16384,x=1").range.step == 512);
+  CHECK(napkin::parse_family("q=1..1").range.points() == std::vector<std::int64_t>{1});
+}
+
+TEST_CASE("text: the grid, the first tile in full, then what changes") {
+  const auto run = napkin("select attention --gpu h200-sxm --shape h=16,q=1024..2048,x=1024..2048,d=128 --causal");
+  REQUIRE(run.code == 0);
+  for (const char* part : {"q=1024..2048", "17 sizes", "multiples of 64", "causal", "q,x from", "warpgroups="}) {
+    CAPTURE(std::string(part));
+    CHECK(run.out.find(part) != std::string::npos);
+  }
+}
+
+TEST_CASE("a range that cannot be is refused in one message, and so is one where a single shape is asked for") {
+  const std::string select = "select attention --gpu h200-sxm --shape h=16,d=128,";
+  struct Bad {
+    std::string line;
+    const char* says;
+  };
+  for (const Bad& bad : {Bad{select + "x=64,q=16384..512", "runs backward: 512..16384"},
+                         {select + "x=64,q=1..", "LOW..HIGH"},
+                         {select + "x=64,q=..1", "LOW..HIGH"},
+                         {select + "x=64,q=1..8:", "LOW..HIGH:STEP"},
+                         {select + "x=64,q=1..8:0", "q's step is 0"},
+                         {select + "x=64,q=0..8", "q's lower end is 0"},
+                         {select + "x=64,q=1..b", "q's upper end is 'b'"},
+                         {select + "q=1..8,x=1..9", "q and x have different ranges"},
+                         {select + "x=64,q=1..100000:1", "more than 4096 sizes"},
+                         {select + "x=64,q=1..8,q=3", "given twice"},
+                         {select + "x=64,z=1..8,q=3", "no axis 'z'"},
+                         {select + "x=64,q=64..128 --top 3", "--top: stands beside a range"},
+                         {select + "x=64,q=64..128 --emit json", "--emit: stands beside a range"},
+                         {"query attention --gpu h200-sxm --shape q=64..128,x=64,d=64", "napkin select alone takes a range"},
+                         {"timeline attention --gpu h200-sxm --shape q=64..128,x=64,d=64", "napkin select alone"},
+                         {"compare attention --gpus h200-sxm --shape q=64..128,x=64,d=64", "napkin select alone"}}) {
+    CAPTURE(bad.line);
+    check_refused(napkin(bad.line), bad.says);
+  }
+}
