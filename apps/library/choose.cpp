@@ -55,8 +55,9 @@ void keep_comparable(std::vector<Choice>& choices) {
 Choice choose(const Subject& subject, const Layouts& layouts, int top) {
   std::vector<Choice> fitting;
   Choice none;
+  const Objective objective = graph_objective();
   for (const auto& layout : layouts) {
-    Choice choice{layout.get(), shortlist(question_of(subject, *layout), top)};
+    Choice choice{layout.get(), shortlist(question_of(subject, *layout), top, objective), objective};
     if (!choice.selection.ranked.empty()) fitting.push_back(std::move(choice));
     else if (none.layout == nullptr) none = std::move(choice);
   }

@@ -10,6 +10,7 @@ namespace napkin {
 struct Choice {
   const Layout* layout = nullptr;
   Selection selection;
+  Objective objective = {};  ///< what it was ranked by, with what it has met
 };
 
 /// Selects in every layout and keeps the one whose best tile is the fastest, of those that one clock predicts.

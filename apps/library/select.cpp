@@ -22,7 +22,7 @@ SelectAnswer answer_of(const Subject& subject, const Choice& choice) {
     answer.because = "nothing fits: " + nearest_constraint(counted) + " keeps the most tiles out";
     return answer;
   }
-  answer.because = explain(question, selection);
+  answer.because = explain(question, selection, choice.objective);
   const Placer placer(choice.layout->streamed, choice.layout->mapping, subject.machine, subject.problem);
   const Placement best = place(placer, selection.ranked.front().tile);
   answer.predicted = answer_of(selection.ranked.front().prediction);

@@ -143,6 +143,12 @@ Seconds GraphSteps::by_iteration(const PlacedDiagram& placed, const EventGraph& 
   return time_at_least(placed, graph, busiest_at_least(placed, known), blocks, launch_);
 }
 
+Seconds GraphSteps::expected(const PlacedDiagram& placed, const EventGraph& graph, Count blocks) const {
+  const SteadyIteration& steady = periods_->steady(graph);
+  const double each = steady.turn > 0 ? steady.clocks : steady.mean, clocks = std::max(each, least_clocks(graph));
+  return time_at_least(placed, graph, busiest_at_least(placed, {clocks, clocks, 0}), blocks, launch_);
+}
+
 Seconds GraphSteps::by_block(const PlacedDiagram& placed, const EventGraph& graph, Count blocks) const {
   const double cycles = launch_clocks_bound(placed, graph, periods_->of(graph));
   return time_at_least(placed, graph, cycles, blocks, launch_);

@@ -213,11 +213,12 @@ int iterations_to_settle(const EventGraph& graph, const SteadyIteration& steady)
 
 SteadyIteration steady_iteration(Simulation& simulation, const EventGraph& graph) {
   const Simulation::Steady found = simulation.steady(run_length);
-  SteadyIteration out{found.clocks, found.iterations, found.turn, 0, settled};
+  SteadyIteration out{found.clocks, found.iterations, found.turn, 0, 0, settled};
   if (found.turn > 0) {
     out.settled = iterations_to_settle(graph, out);
   } else {
     std::swap(out.clocks, out.end);
+    out.mean = std::max(out.end - once_clocks(graph), 0.0) / run_length;
   }
   return out;
 }

@@ -58,6 +58,7 @@ struct SteadyIteration {
   int iterations = 0;  ///< from which on it goes on like that
   int turn = 0;        ///< iterations after which it repeats itself; 0: it does not settle
   double end = 0;      ///< where it does not settle: clocks of the whole run
+  double mean = 0;     ///< likewise: of one of its iterations
   int settled = 1;     ///< Period::settled
 };
 

@@ -30,6 +30,9 @@ class GraphSteps {
   /// More tokens never make it more.
   [[nodiscard]] Seconds by_cycle(const PlacedDiagram& placed, const EventGraph& graph, Count blocks) const;
   [[nodiscard]] Seconds by_iteration(const PlacedDiagram& placed, const EventGraph& graph, Count blocks) const;
+  /// No bound: what it takes if every iteration of every block goes like the steady one of the first. That is what nearly
+  /// all do; some settle faster behind another block.
+  [[nodiscard]] Seconds expected(const PlacedDiagram& placed, const EventGraph& graph, Count blocks) const;
   [[nodiscard]] Seconds by_block(const PlacedDiagram& placed, const EventGraph& graph, Count blocks) const;
 
  private:

@@ -154,11 +154,13 @@ std::string explained(const Question& question, const Selection& selection, cons
 }  // namespace
 
 std::string explain(const Question& question, const Selection& selection) {
-  return explained(question, selection, shortlist);
+  return explain(question, selection, graph_objective());
 }
 
 std::string explain(const Question& question, const Selection& selection, const Objective& objective) {
-  return explained(question, selection, [&](const Question& q, int top) { return select(q, top, objective); });
+  return explained(question, selection, [&](const Question& q, int top) {
+    return objective.periods != nullptr ? shortlist(q, top, objective) : select(q, top, objective);
+  });
 }
 
 }  // namespace napkin

@@ -150,9 +150,19 @@ void GraphSearch::expand_work(const Entry& entry) {
   for (const napkin::Step& step : token_steps_) legality_->set(point_, step.knob, most[at(step.knob)]);
   const PlacedDiagram& placed = scratch_->place(point_).placed;
   own.graph = event_graph(placed);
+  for (const napkin::Step& step : token_steps_)
+    own.most += static_cast<std::int64_t>(most[at(step.knob)]) * space_.strides[at(step.knob)];
   const double bound = timed(placed).steps->by_cycle(placed, own.graph, blocks).value;
   graphs_.push_back(std::move(own));
-  push({std::max(bound, entry.bound), entry.rank, Step::tokens, static_cast<int>(graphs_.size()) - 1});
+  const Step next = quick_ ? Step::most_tokens : Step::tokens;
+  push({std::max(bound, entry.bound), entry.rank, next, static_cast<int>(graphs_.size()) - 1});
+}
+
+void GraphSearch::expect_of_most_tokens(const Entry& entry) {
+  const Graph& own = graphs_[at(entry.graph)];  // as expand_work has left it
+  const PlacedDiagram& placed = place(entry.rank + own.most);
+  const double expected = timed(placed).steps->expected(placed, own.graph, occupancy(placed).blocks).value;
+  push({std::max(expected, entry.bound), entry.rank, Step::tokens, entry.graph});
 }
 
 void GraphSearch::expand_tokens(const Entry& entry) {
@@ -170,8 +180,10 @@ void GraphSearch::raise(const Entry& entry) {
   Graph& own = graphs_[at(entry.graph)];
   const PlacedDiagram& placed = place(entry.rank);
   set_tokens(own.graph, placed.tile);
-  const double bound = timed(placed).steps->by_iteration(placed, own.graph, occupancy(placed).blocks).value;
-  push({std::max(bound, entry.bound), entry.rank, Step::iteration, entry.graph});
+  const GraphSteps& steps = *timed(placed).steps;
+  const Count blocks = occupancy(placed).blocks;
+  const Seconds bound = quick_ ? steps.expected(placed, own.graph, blocks) : steps.by_iteration(placed, own.graph, blocks);
+  push({std::max(bound.value, entry.bound), entry.rank, Step::iteration, entry.graph});
 }
 
 /// From an iteration to whole blocks, of every tile that has the graph.
@@ -201,6 +213,7 @@ void GraphSearch::expand(const Entry& entry) {
   switch (entry.step) {
     case Step::sizes: return expand_sizes(entry);
     case Step::work: return expand_work(entry);
+    case Step::most_tokens: return expect_of_most_tokens(entry);
     case Step::tokens: return expand_tokens(entry);
     case Step::cycle: return raise(entry);
     case Step::iteration: return expand_block(entry);
@@ -231,45 +244,60 @@ Ranked GraphSearch::full(std::int64_t rank) {
   return {point_.tile, objective_.predict(placed, plan(placed)), 0};
 }
 
-Selection GraphSearch::run(int top, Each each) {
-  Selection out;
-  out.candidates = space_.candidates;
-  if (!question_is_legal(rules_)) return out;
-  struct Found {
-    double time;
-    std::int64_t rank, sizes, ties;
-  };
-  std::vector<Found> best;
-  std::optional<std::int64_t> second;
-  const auto most = static_cast<std::size_t>(std::max(top, 1));
-  point_ = legality_->origin();
-  push_sizes(0, 0);
-  while (!heap_.empty()) {
+bool GraphSearch::Ranking::has(std::int64_t sizes) const {
+  return std::any_of(best.begin(), best.end(), [&](const Found& found) { return found.sizes == sizes; });
+}
+
+void GraphSearch::Ranking::take(const Entry& tile, std::int64_t sizes) {
+  if (!second && !best.empty() && tile.bound != best.front().time) second = tile.rank;
+  const auto same = each == Each::tile ? best.end() : std::find_if(best.begin(), best.end(), [&](const Found& found) {
+    return found.sizes == sizes;
+  });
+  if (same != best.end()) {
+    same->ties += same->time == tile.bound ? 1 : 0;
+  } else if (best.size() < most) {
+    best.push_back({tile.bound, tile.rank, sizes, 0});
+  }
+}
+
+/// Tiles come off the queue in their order; in a quick search, whose bounds may be too high, nearly.
+GraphSearch::Ranking GraphSearch::search(Ranking ranking) {
+  const Ranking none = ranking;
+  std::vector<Entry> tiles;
+  while (!heap_.empty() && !(ranking.full() && heap_.front().bound > ranking.best.back().time)) {
     const Entry entry = heap_.front();
-    if (best.size() == most && second && entry.bound > best.back().time) break;
     std::pop_heap(heap_.begin(), heap_.end());
     heap_.pop_back();
+    const std::int64_t sizes = part_of(entry.rank, roles_.sizes);
+    if (quick_ && ranking.has(sizes)) continue;  // expected to be no faster than what its sizes have
     if (entry.step != Step::tile) {
       expand(entry);
       continue;
     }
-    if (!second && !best.empty() && entry.bound != best.front().time) second = entry.rank;
-    const std::int64_t sizes = part_of(entry.rank, roles_.sizes);
-    const auto same = each == Each::tile ? best.end() : std::find_if(best.begin(), best.end(), [&](const Found& found) {
-      return found.sizes == sizes;
-    });
-    if (same != best.end()) {
-      same->ties += same->time == entry.bound ? 1 : 0;
-    } else if (best.size() < most) {
-      best.push_back({entry.bound, entry.rank, sizes, 0});
-    }
+    tiles.push_back(entry);
+    ranking.take(entry, sizes);
   }
-  for (const Found& found : best) {
+  if (!quick_) return ranking;
+  std::sort(tiles.begin(), tiles.end(), [](const Entry& a, const Entry& b) { return b < a; });
+  ranking = none;
+  for (const Entry& tile : tiles) ranking.take(tile, part_of(tile.rank, roles_.sizes));
+  return ranking;
+}
+
+Selection GraphSearch::run(int top, Each each, bool quick) {
+  Selection out;
+  out.candidates = space_.candidates;
+  if (!question_is_legal(rules_)) return out;
+  quick_ = quick;
+  point_ = legality_->origin();
+  push_sizes(0, 0);
+  const Ranking ranking = search({each, static_cast<std::size_t>(std::max(top, 1)), {}, {}});
+  for (const Ranking::Found& found : ranking.best) {
     if (top < 1) break;
     out.ranked.push_back(full(found.rank));
     out.ranked.back().ties = Count(found.ties);
   }
-  if (second) out.runner_up = full(*second);
+  if (ranking.second) out.runner_up = full(*ranking.second);
   return out;
 }
 

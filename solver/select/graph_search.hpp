@@ -4,7 +4,8 @@
 //
 // One queue holds groups of tiles under bounds of their times, the least on top. What comes off is taken a step further:
 // sizes into ways to work, these into counts of buffers, these through the steps of model/clock/steps.hpp, until a tile
-// comes off with its time: it is the next best one.
+// comes off with its time: it is the next best one. A quick search takes what is expected of a tile for a bound, fewer
+// buffers to be no faster than more, and of each size the first tile that comes off.
 
 #include <cstdint>
 #include <list>
@@ -30,11 +31,11 @@ class GraphSearch {
   GraphSearch& operator=(GraphSearch&&) = delete;
   ~GraphSearch() = default;
 
-  [[nodiscard]] Selection run(int top, Each each);
+  [[nodiscard]] Selection run(int top, Each each, bool quick = false);
 
  private:
   /// What a bound is of, and by what: in the order in which equal ones are taken further.
-  enum class Step : std::uint8_t { sizes, work, tokens, cycle, iteration, block, tile };
+  enum class Step : std::uint8_t { sizes, work, most_tokens, tokens, cycle, iteration, block, tile };
   /// Tiles that agree in the knobs that the step has set; the others are at their first values.
   struct Entry {
     double bound = 0;
@@ -50,6 +51,7 @@ class GraphSearch {
   struct Graph {
     EventGraph graph;
     std::vector<std::int64_t> tokens;
+    std::int64_t most = 0;  ///< the most of each buffer, by its part of the rank
   };
   /// What the tiles of one variant share.
   struct Timed {
@@ -58,12 +60,29 @@ class GraphSearch {
     std::optional<GraphSteps> steps;  ///< none: no event graph, and time() is the first clock's
   };
 
+  /// What has come off, best first.
+  struct Ranking {
+    struct Found {
+      double time;
+      std::int64_t rank, sizes, ties;
+    };
+    Each each;
+    std::size_t most;
+    std::vector<Found> best;             ///< at most that many
+    std::optional<std::int64_t> second;  ///< rank of the best tile whose time differs from the first's
+    [[nodiscard]] bool full() const { return best.size() == most && second; }
+    [[nodiscard]] bool has(std::int64_t sizes) const;
+    void take(const Entry& tile, std::int64_t sizes);
+  };
+
   void find_knobs();
+  [[nodiscard]] Ranking search(Ranking ranking);
   void push(Entry entry);
   void push_sizes(std::size_t depth, std::int64_t rank);
   void expand(const Entry& entry);
   void expand_sizes(const Entry& entry);
   void expand_work(const Entry& entry);
+  void expect_of_most_tokens(const Entry& entry);
   void expand_tokens(const Entry& entry);
   void raise(const Entry& entry);
   void expand_block(const Entry& entry);
@@ -94,6 +113,7 @@ class GraphSearch {
   std::vector<Entry> heap_;
   std::vector<Graph> graphs_;
   Point point_;
+  bool quick_ = false;
 };
 
 }  // namespace napkin
