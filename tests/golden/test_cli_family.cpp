@@ -5,7 +5,6 @@
 
 using cli::check_refused;
 using cli::Json;
-using cli::napkin;
 
 namespace {
 
@@ -16,7 +15,7 @@ std::string question(const std::string& q, const std::string& x) {
 }  // namespace
 
 TEST_CASE("breakpoints are those of an exhaustive scan of the grid") {
-  const auto run = napkin(question("1000..2304:256", "1000..2304:256"));
+  const auto run = cli::napkin(question("1000..2304:256", "1000..2304:256"));
   REQUIRE(run.code == 0);
   CHECK(run.err.empty());
   const Json family = run.json();
@@ -28,7 +27,7 @@ TEST_CASE("breakpoints are those of an exhaustive scan of the grid") {
   Json before;
   for (const std::int64_t size : grid) {
     CAPTURE(size);
-    const Json one = napkin(question(std::to_string(size), std::to_string(size))).json();
+    const Json one = cli::napkin(question(std::to_string(size), std::to_string(size))).json();
     const Json pick{{"kernel", one["kernel"]}, {"tile", one["tile"]}};
     if (before.is_null()) {
       before = pick;
@@ -70,7 +69,7 @@ TEST_CASE("a family by the library: every size of the grid once, where sizes cho
 }
 
 TEST_CASE("text: the grid, the first tile in full, then what changes") {
-  const auto run = napkin("select attention --gpu h200-sxm --shape h=16,q=1024..2048,x=1024..2048,d=128 --causal");
+  const auto run = cli::napkin("select attention --gpu h200-sxm --shape h=16,q=1024..2048,x=1024..2048,d=128 --causal");
   REQUIRE(run.code == 0);
   for (const char* part : {"q=1024..2048", "17 sizes", "multiples of 64", "causal", "q,x from", "warpgroups="}) {
     CAPTURE(std::string(part));
@@ -101,6 +100,6 @@ TEST_CASE("a range that cannot be is refused in one message, and so is one where
                          {"timeline attention --gpu h200-sxm --shape q=64..128,x=64,d=64", "napkin select alone"},
                          {"compare attention --gpus h200-sxm --shape q=64..128,x=64,d=64", "napkin select alone"}}) {
     CAPTURE(bad.line);
-    check_refused(napkin(bad.line), bad.says);
+    check_refused(cli::napkin(bad.line), bad.says);
   }
 }
