@@ -43,7 +43,7 @@ Reply dump_here(const ValidateOptions& options) {
                      ++files;
                    }};
   try {
-    Watchdog watchdog(std::chrono::seconds(40), "");
+    Watchdog watchdog(std::chrono::seconds(40), "", "given up");
     watchdog.watch("", name);
     question.kernel->dump(*runtime, m.placer->place(tile), dump_inputs(m.layout->streamed, m.subject.problem), dump);
     watchdog.rest();

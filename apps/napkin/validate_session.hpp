@@ -36,7 +36,8 @@ class Session {
         from_(std::move(from)),
         file_(file),
         progress_(progress),
-        watchdog_(std::chrono::seconds(40), options.out ? hung_file(*options.out) : "") {}
+        watchdog_(std::chrono::seconds(40), options.out ? hung_file(*options.out) : "",
+                  "given up; the rows so far are kept, --resume goes on without that tile") {}
 
   void set_refused(std::map<std::string, std::string> refused) { refused_ = std::move(refused); }
   /// False where the GPU failed: nothing more can be run on it.

@@ -6,8 +6,8 @@
 
 namespace napkin::cli {
 
-Watchdog::Watchdog(std::chrono::seconds patience, std::string record)
-    : patience_(patience), record_(std::move(record)), thread_([this] { run(); }) {}
+Watchdog::Watchdog(std::chrono::seconds patience, std::string record, std::string advice)
+    : patience_(patience), record_(std::move(record)), advice_(std::move(advice)), thread_([this] { run(); }) {}
 
 Watchdog::~Watchdog() {
   {
@@ -48,8 +48,8 @@ void Watchdog::run() {
 
 void Watchdog::bite() const {
   if (!record_.empty()) std::ofstream(record_, std::ios::app) << key_ << std::endl;
-  std::fprintf(stderr, "\nnapkin: %s has not ended in %lld s: given up; the rows so far are kept, --resume goes on without that tile\n", name_.c_str(),
-               static_cast<long long>(patience_.count()));
+  std::fprintf(stderr, "\nnapkin: %s has not ended in %lld s: %s\n", name_.c_str(), static_cast<long long>(patience_.count()),
+               advice_.c_str());
   std::_Exit(1);
 }
 

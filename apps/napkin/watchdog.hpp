@@ -12,8 +12,8 @@ namespace napkin::cli {
 
 class Watchdog {
  public:
-  /// `record`: a file that gets a line with the key of what hung; "": none.
-  Watchdog(std::chrono::seconds patience, std::string record);
+  /// `record`: a file that gets a line with the key of what hung; "": none. `advice`: what is told then.
+  Watchdog(std::chrono::seconds patience, std::string record, std::string advice);
   ~Watchdog();
   Watchdog(const Watchdog&) = delete;
   Watchdog& operator=(const Watchdog&) = delete;
@@ -27,7 +27,7 @@ class Watchdog {
   [[noreturn]] void bite() const;
 
   std::chrono::seconds patience_;
-  std::string record_, key_, name_;
+  std::string record_, advice_, key_, name_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::optional<std::chrono::steady_clock::time_point> until_;

@@ -93,6 +93,9 @@ void DeviceKernel::allow_shared(unsigned bytes) {
   context_->api.check(context_->api.function_set(function_, driver::max_dynamic_shared, static_cast<int>(bytes)), "cuFuncSetAttribute");
   shared_ = bytes;
 }
+void DeviceKernel::allow_large_cluster() {
+  context_->api.check(context_->api.function_set(function_, driver::non_portable_cluster, 1), "cuFuncSetAttribute");
+}
 int DeviceKernel::registers() const {
   int value = 0;
   context_->api.check(context_->api.function_attribute(&value, driver::registers, function_), "cuFuncGetAttribute");

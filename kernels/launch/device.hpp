@@ -82,6 +82,8 @@ class DeviceKernel {
 
   /// Dynamic shared memory a block, before the first launch that needs it.
   void allow_shared(unsigned bytes);
+  /// Clusters of more than 8 blocks, which not every GPU of an architecture has.
+  void allow_large_cluster();
   [[nodiscard]] int registers() const;
   [[nodiscard]] int static_shared() const;
   [[nodiscard]] void* handle() const { return function_; }

@@ -27,7 +27,7 @@ struct LaunchConfig {
 static_assert(sizeof(LaunchConfig) == 56 && offsetof(LaunchConfig, stream) == 32);
 
 constexpr int cluster_dimension = 4;       // CUlaunchAttributeID
-constexpr int max_dynamic_shared = 8;      // CUfunction_attribute
+constexpr int max_dynamic_shared = 8, non_portable_cluster = 14;  // CUfunction_attribute
 constexpr int static_shared = 1, registers = 4, local_bytes = 3;
 constexpr int attribute_sms = 16, attribute_l2 = 38, attribute_major = 75, attribute_minor = 76, attribute_shared_optin = 97;
 

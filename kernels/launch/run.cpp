@@ -6,6 +6,11 @@
 #include "kernels/jit/failure.hpp"
 
 namespace napkin {
+namespace {
+
+constexpr unsigned portable_cluster = 8;  // blocks
+
+}  // namespace
 
 Compilation compile(const LaunchPlan& plan, const Environment& environment, Objections objections) {
   const auto compiler = Compiler::find(environment.compiler);
@@ -35,6 +40,7 @@ const LoadedKernel& Runtime::kernel(const LaunchPlan& plan) {
 
 ReadyLaunch Runtime::prepare(LaunchPlan plan) {
   const LoadedKernel& loaded = kernel(plan);
+  if (plan.cluster > portable_cluster) loaded.device->allow_large_cluster();
   for (const TensorBox& box : plan.boxes) {
     const TensorMap map = device_.encode(box);
     std::memcpy(plan.arguments.data() + box.offset, &map, sizeof map);

@@ -21,6 +21,7 @@ struct Provenance {
   std::string source;
   std::string tool, date, driver;  ///< date: YYYY-MM-DD, YYYY-MM, YYYY or "unknown" (others' measurements)
   std::string note;                ///< optional: a range, a condition, a conflict between sources
+  std::optional<double> spread;    ///< of a measurement's repetitions, as a fraction: (third - first quartile) / median
   bool fitted = false;
   [[nodiscard]] bool measured() const { return !tool.empty(); }
 };

@@ -166,6 +166,13 @@ void read_measurement(const yaml::Node& node, Provenance& from) {
   from.driver = read_words(require(node, "driver", "driver: \"580\", or unknown"), "\"580\", or unknown");
 }
 
+void read_spread(const yaml::Node& node, Provenance& from) {
+  const yaml::Node* spread = node.find("spread");
+  if (spread == nullptr) return;
+  from.spread = spread->number();
+  if (*from.spread < 0 || *from.spread > 10) spread->fail(spread->text() + " is no spread", "a fraction of the value, such as 0.004");
+}
+
 void read_note(const yaml::Node& node, Provenance& from) {
   if (const yaml::Node* note = node.find("note")) from.note = read_words(*note, "a remark, or no note at all");
 }
@@ -211,6 +218,12 @@ Number read_full(const yaml::Node& node, const std::vector<Dimension>& dimension
 
 }  // namespace
 
+double factor_of(std::string_view unit) {
+  const UnitRow* row = find_unit(unit);
+  if (row == nullptr) throw Error("unit", "'" + std::string(unit) + "' is unknown", "a unit of hardware_profiles/README.md");
+  return row->factor;
+}
+
 std::string name_of(Dimension dimension) { return std::string(row_of(dimension).name); }
 
 Dimension dimension_of(const yaml::Node& unit, const std::vector<Dimension>& dimensions) {
@@ -230,8 +243,9 @@ Provenance read_provenance(const yaml::Node& node) {
   if (source != nullptr) {
     from.source = read_words(*source, "where the number comes from");
   } else {
-    measured->allow({"tool", "date", "driver"});
+    measured->allow({"tool", "date", "driver", "spread"});
     read_measurement(*measured, from);
+    read_spread(*measured, from);
   }
   read_note(node, from);
   return from;
@@ -259,9 +273,10 @@ Stated read_stated(const yaml::Node& node, const std::vector<Dimension>& dimensi
   stated.datasheet->from = read_provenance(datasheet);
   const yaml::Node& measured = require(
       node, "measured", "measured: {value, unit, tool, date, driver}, or {value, unit, source} in place of both");
-  measured.allow({"value", "unit", "tool", "date", "driver", "note"});
+  measured.allow({"value", "unit", "tool", "date", "driver", "spread", "note"});
   stated.measured = read_value(measured, dimensions, false);
   read_measurement(measured, stated.measured->from);
+  read_spread(measured, stated.measured->from);
   read_note(measured, stated.measured->from);
   return stated;
 }

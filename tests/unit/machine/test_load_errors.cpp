@@ -122,7 +122,7 @@ TEST_CASE("a profile's provenance: every slip is refused where it stands") {
        "measured: {value, unit, tool, date, driver}, or {value, unit, source} in place of both"},
       {"tool: a program, date: 2026-11, driver: unknown}", "source: a program}",
        "33:42: pipes.device.bandwidth.measured", "unknown key 'source'",
-       "one of value, unit, tool, date, driver, note"},
+       "one of value, unit, tool, date, driver, spread, note"},
   };
   for (const Broken& broken : all) check_refused(broken);
 }

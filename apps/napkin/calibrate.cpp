@@ -1,0 +1,126 @@
+// napkin calibrate: measures the GPU here with micro-kernels and writes its profile.
+
+#include "apps/napkin/calibrate.hpp"
+
+#include <algorithm>
+#include <thread>
+
+#include "apps/library/arguments.hpp"
+#include "apps/napkin/ask.hpp"
+#include "apps/napkin/commands.hpp"
+#include "apps/report/file.hpp"
+#include "model/base/yaml.hpp"
+#include "model/machine/load.hpp"
+#include "model/machine/write.hpp"
+
+namespace napkin::cli {
+namespace {
+
+std::vector<const Experiment*> experiments_of(const Arguments& arguments) {
+  std::vector<const Experiment*> out;
+  std::vector<std::string> names;
+  for (const Experiment& each : experiments()) {
+    names.emplace_back(each.name);
+    out.push_back(&each);
+  }
+  if (!arguments.has("--only")) return out;
+  out.clear();
+  const std::string text = arguments.need("--only", "names of experiments (napkin calibrate --list)");
+  for (std::size_t from = 0; from <= text.size();) {
+    const std::size_t end = std::min(text.find(',', from), text.size());
+    const std::string name = text.substr(from, end - from);
+    const auto found = std::find(names.begin(), names.end(), name);
+    if (found == names.end()) throw Error("--only", in_quotes(name) + " is no experiment", one_of(name, names));
+    const Experiment* experiment = &experiments()[static_cast<std::size_t>(found - names.begin())];
+    if (std::find(out.begin(), out.end(), experiment) == out.end()) out.push_back(experiment);
+    from = end + 1;
+  }
+  return out;
+}
+
+CalibrateOptions options_of(const Arguments& arguments) {
+  CalibrateOptions out;
+  const std::string gpu = arguments.find("--gpu").value_or("here");
+  if (gpu != "here") out.gpu = arguments.need("--gpu", "a profile (napkin list gpus)");
+  out.experiments = experiments_of(arguments);
+  out.json = arguments.has("--json");
+  if (arguments.has("--out")) out.out = arguments.need("--out", "the profile to write");
+  if (arguments.has("--record")) out.record = arguments.need("--record", "a file for the raw readings");
+  if (out.out.empty() && !out.record) throw Error("--out", "is missing", "the profile to write, such as my-gpu.yaml");
+  const auto threads = static_cast<std::int64_t>(std::max(1U, std::thread::hardware_concurrency()));
+  out.jobs = arguments.has("--jobs") ? parse_number(*arguments.find("--jobs"), 1, "--jobs", "N") : threads;
+  return out;
+}
+
+Reply list(bool json, const report::Style& style) {
+  report::Json all = report::Json::array();
+  report::Table table({"<name", "<what it measures"});
+  for (const Experiment& each : experiments()) {
+    all.push_back({{"name", each.name}, {"about", each.about}});
+    table.add({std::string(each.name), std::string(each.about)});
+  }
+  return {json ? report::line_of({{"command", "calibrate"}, {"experiments", all}}) : table.text(style), "", 0};
+}
+
+/// Fits the rows, writes the profile, and says what was found.
+Reply reply_of(const std::vector<report::ReadingRow>& rows, const std::string& gpu, const CalibrateOptions& options, const report::Style& style) {
+  Readings readings;
+  for (const report::ReadingRow& row : rows) readings.push_back(row.reading);
+  const MeasuredBy& from = rows.front().from;
+  const Stamp stamp = {"napkin " NAPKIN_VERSION " calibrate", from.date.substr(0, 10), from.driver.empty() ? "unknown" : from.driver};
+  const Calibration calibration = calibrate(load_machine(gpu, "--gpu"), readings, stamp);
+  if (!options.out.empty()) {
+    const std::string text = profile_text(calibration.machine);
+    static_cast<void>(parse_machine(text, options.out));  // what is written can be read
+    report::write_file(options.out, text, "--out");
+  }
+  if (!options.json) return {report::table_of(calibration, style), "", 0};
+  report::Json json = {{"command", "calibrate"}, {"gpu", gpu}, {"device", from.device}, {"driver", from.driver}, {"date", from.date}};
+  json.update(report::json_of(calibration));
+  return {report::line_of(json), "", 0};
+}
+
+Reply replay(const Arguments& arguments, CalibrateOptions options, const report::Style& style) {
+  if (options.gpu.empty()) throw Error("--gpu", "is missing", "beside --replay, which looks at no GPU: a profile, such as h200-sxm");
+  if (options.record) throw Error("--record", "stands beside --replay", "leave it out: the readings are recorded already");
+  std::vector<report::ReadingRow> rows;
+  for (const std::string& file : arguments.lists.at("--replay")) {
+    for (report::ReadingRow& row : report::parse_readings(yaml::read_file(file), file)) {
+      const bool wanted = std::any_of(options.experiments.begin(), options.experiments.end(), [&](const Experiment* e) { return e->name == row.reading.experiment; });
+      if (wanted) rows.push_back(std::move(row));
+    }
+  }
+  if (rows.empty()) throw Error("--replay", "no readings", "a file that napkin calibrate --record wrote");
+  return reply_of(rows, options.gpu, options, style);
+}
+
+Reply run(const Arguments& arguments, const report::Style& style) {
+  if (arguments.has("--list")) return list(arguments.has("--json"), style);
+  const CalibrateOptions options = options_of(arguments);
+  if (!options.gpu.empty()) static_cast<void>(load_machine(options.gpu, "--gpu"));  // a slip is told before minutes of measuring
+  if (arguments.has("--replay")) return replay(arguments, options, style);
+  const CalibrationRun run = run_experiments(options);
+  if (!run.failed.empty()) return {"", "no profile written: " + run.failed + "\n", 1};
+  return reply_of(run.rows, options.gpu.empty() ? run.base : options.gpu, options, style);
+}
+
+}  // namespace
+
+Command calibrate_command() {
+  Option gpu = gpu_option();
+  gpu.about = "the profile to start from: what is not measured stays as it says; default: that of the GPU here";
+  return {"calibrate",
+          "measures the GPU here with small kernels and writes its profile",
+          {},
+          {gpu,
+           {"--out", "PROFILE.yaml", "the profile to write"},
+           {"--only", "NAME,...", "only these experiments; the other numbers stay the base's"},
+           {"--list", "", "the experiments, and nothing else"},
+           {"--record", "FILE.jsonl", "also the raw readings, one a line"},
+           {"--replay", "FILE...", "fit recorded readings anew, without a GPU", true},
+           {"--jobs", "N", "threads that compile (default: all cores)"},
+           json_option()},
+          run};
+}
+
+}  // namespace napkin::cli

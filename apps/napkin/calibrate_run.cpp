@@ -1,0 +1,86 @@
+// napkin calibrate on the GPU here: compile, then one experiment after the other.
+
+#include <map>
+
+#include "apps/library/here.hpp"
+#include "apps/library/instrument.hpp"
+#include "apps/library/revision.hpp"
+#include "apps/napkin/calibrate.hpp"
+#include "apps/napkin/progress.hpp"
+#include "apps/napkin/watchdog.hpp"
+#include "apps/report/file.hpp"
+#include "kernels/jit/failure.hpp"
+#include "kernels/launch/driver_version.hpp"
+
+namespace napkin::cli {
+namespace {
+
+/// Throws CudaFailure that says what is missing.
+Runtime runtime_to_calibrate() {
+  try {
+    Environment environment = process_environment();
+    Device device;
+    const std::string& found = device.properties().architecture;
+    if (found != micro_gpu) throw CudaFailure("the micro-kernels are for " + std::string(micro_gpu) + ", this is " + device.properties().name + " (" + found + ")");
+    if (!Compiler::find(environment.compiler)) throw CudaFailure("no NVRTC: install the CUDA toolkit (12.4 or later) or set CUDA_HOME to it");
+    return {std::move(device), std::move(environment), Objections::refuse};
+  } catch (const CudaFailure& failure) {
+    throw CudaFailure(std::string("no GPU to calibrate: ") + failure.what());
+  }
+}
+
+MeasuredBy measured_by(const Runtime& runtime) {
+  const auto compiler = Compiler::find(process_environment().compiler);
+  return {runtime.device().properties().name, driver_version(), compiler ? compiler->version() : "", now_utc(), std::string(source_revision())};
+}
+
+/// Into the disk cache, by several threads, before the clock matters.
+void compile_all(const CalibrateOptions& options, const DeviceProperties& device, Progress& progress) {
+  const Environment environment = process_environment();
+  if (environment.cache.empty()) return;  // nowhere to keep them: each is compiled when it is needed
+  PlanningBench bench(device);
+  for (const Experiment* experiment : options.experiments) static_cast<void>(experiment->run(bench));
+  std::vector<LaunchPlan> plans;
+  for (const auto& [expression, plan] : bench.plans()) plans.push_back(plan);
+  progress.begin("compiling", plans.size());
+  const auto refused = compile_ahead(plans, environment, static_cast<int>(options.jobs), [&](std::size_t done) { progress.show(done, ""); });
+  if (!refused.empty()) throw CudaFailure(refused.begin()->second);
+}
+
+std::string text_of(const std::vector<report::ReadingRow>& rows) {
+  std::string out;
+  for (const report::ReadingRow& row : rows) out += report::line_of(report::json_of(row));
+  return out;
+}
+
+}  // namespace
+
+CalibrationRun run_experiments(const CalibrateOptions& options) {
+  constexpr std::chrono::seconds patience(60);
+  Runtime runtime = runtime_to_calibrate();
+  CalibrationRun out;
+  if (options.gpu.empty()) out.base = profile_of(runtime.device().properties());
+  Progress progress;
+  compile_all(options, runtime.device().properties(), progress);
+
+  GpuBench bench(runtime);
+  Watchdog watchdog(patience, "", "given up");
+  progress.begin("measuring", options.experiments.size());
+  for (const Experiment* experiment : options.experiments) {
+    const std::string name(experiment->name);
+    progress.note(name);
+    watchdog.watch(name, name);
+    try {
+      for (Reading& reading : experiment->run(bench)) out.rows.push_back({std::move(reading), measured_by(runtime)});
+    } catch (const CudaFailure& failure) {
+      out.failed = name + ": " + failure.what();
+    }
+    watchdog.rest();
+    if (options.record) report::write_file(*options.record, text_of(out.rows), "--record");
+    if (!out.failed.empty()) break;  // the GPU's context may be gone
+    progress.step("");
+  }
+  return out;
+}
+
+}  // namespace napkin::cli

@@ -1,0 +1,272 @@
+#pragma once
+// Warpgroups side by side on one SM: some multiply, some loop on one vector instruction, one warp lets the copy engine
+// write to shared memory. All start together, and the others work until the products are done: how far each came says what
+// one takes from another.
+
+#include "kernels/device/matrix.cuh"
+#include "kernels/device/tma.cuh"
+#include "kernels/micro/micro_arguments.cuh"
+#include "kernels/micro/random_words.cuh"
+
+namespace napkin {
+
+// One thread's registers and the instruction that it repeats: independent chains, each link of which needs the one before.
+template <VectorWork W>
+struct Repeated {
+  static constexpr int chains = 8, repeats = 32;
+  // Warp instructions of a chunk.
+  static constexpr int units = chains * repeats * (W == VectorWork::convert_fp8 ? 2 : 1) * (W == VectorWork::special_register ? 2 : 1);
+
+  float x[chains];
+  u32 w[chains];
+  u32 address, shift;
+
+  __device__ __forceinline__ Repeated(u32 scratch, u32 lane, u32 shift) : address(scratch + 16 * lane), shift(shift) {
+#pragma unroll
+    for (int i = 0; i < chains; ++i) {
+      x[i] = 0.5f + 0.01f * static_cast<float>(i + lane);
+      w[i] = random_pair(lane * chains + i);
+    }
+  }
+
+  __device__ __forceinline__ void one(int i) {
+    if constexpr (W == VectorWork::special_register) {
+      u64 now;
+      asm volatile("mov.u64 %0, %%clock64;" : "=l"(now));
+      w[i] ^= static_cast<u32>(now) ^ static_cast<u32>(now >> 32);
+    }
+    if constexpr (W == VectorWork::ex2) asm volatile("ex2.approx.ftz.f32 %0, %0;" : "+f"(x[i]));
+    if constexpr (W == VectorWork::fma) asm volatile("fma.rn.f32 %0, %0, %1, %2;" : "+f"(x[i]) : "f"(0.97f), "f"(0.03f));
+    if constexpr (W == VectorWork::add) asm volatile("add.f32 %0, %0, %1;" : "+f"(x[i]) : "f"(0.03f));
+    if constexpr (W == VectorWork::multiply) asm volatile("mul.f32 %0, %0, %1;" : "+f"(x[i]) : "f"(1.001f));
+    if constexpr (W == VectorWork::maximum) asm volatile("max.f32 %0, %0, %1;" : "+f"(x[i]) : "f"(x[(i + 1) % chains]));
+    if constexpr (W == VectorWork::logic) asm volatile("lop3.b32 %0, %0, %1, %2, 0x96;" : "+r"(w[i]) : "r"(w[(i + 1) % chains]), "r"(address));
+    if constexpr (W == VectorWork::fma16) asm volatile("fma.rn.bf16x2 %0, %0, %1, %2;" : "+r"(w[i]) : "r"(0x3F7A3F7Au), "r"(0x3CA33CA3u));
+    if constexpr (W == VectorWork::convert) {
+      asm volatile("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(w[i]) : "f"(__uint_as_float(w[i])), "f"(x[i]));
+    }
+    if constexpr (W == VectorWork::convert_fp8) {
+      asm volatile(
+          "{\n.reg .b16 low, high;\n"
+          "cvt.rn.satfinite.e4m3x2.f32 low, %1, %2;\n"
+          "cvt.rn.satfinite.e4m3x2.f32 high, %2, %1;\n"
+          "mov.b32 %0, {low, high};\n}"
+          : "=r"(w[i])
+          : "f"(__uint_as_float(w[i])), "f"(x[i]));
+    }
+    if constexpr (W == VectorWork::shuffle) asm volatile("shfl.sync.bfly.b32 %0, %0, 1, 31, 0xffffffff;" : "+r"(w[i]));
+    if constexpr (W == VectorWork::store) asm volatile("st.shared.v4.b32 [%0], {%1, %1, %1, %1};" ::"r"(address + 512 * i), "r"(w[i]) : "memory");
+    if constexpr (W == VectorWork::store_matrix) store_matrices(address + 512 * i, w[i], w[i], w[i], w[i]);
+  }
+
+  __device__ __forceinline__ void chunk() {
+    if constexpr (W == VectorWork::load || W == VectorWork::load_matrix) loads();
+    else if constexpr (W == VectorWork::mix) mixed();
+    else ones();
+  }
+
+  __device__ __forceinline__ void ones() {
+#pragma unroll
+    for (int r = 0; r < repeats; ++r) {
+#pragma unroll
+      for (int i = 0; i < chains; ++i) one(i);
+    }
+  }
+
+  // As many in flight as there are chains.
+  __device__ __forceinline__ void loads() {
+#pragma unroll
+    for (int r = 0; r < repeats; ++r) {
+      Quad q[chains];
+      address += shift;
+#pragma unroll
+      for (int i = 0; i < chains; ++i) {
+        const u32 from = address + 512 * i;
+        if constexpr (W == VectorWork::load) {
+          q[i] = load_quad(from);
+        } else {
+          asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+                       : "=r"(q[i].word[0]), "=r"(q[i].word[1]), "=r"(q[i].word[2]), "=r"(q[i].word[3])
+                       : "r"(from)
+                       : "memory");
+        }
+      }
+#pragma unroll
+      for (int i = 0; i < chains; ++i) w[i] = folded(w[i], q[i]);
+    }
+  }
+
+  __device__ __forceinline__ float result() const {
+    u32 all = 0;
+#pragma unroll
+    for (int i = 0; i < chains; ++i) all ^= w[i];
+    return summed(x) + __uint_as_float(all);
+  }
+
+  __device__ __forceinline__ void mixed() {
+#pragma unroll
+    for (int r = 0; r < repeats / 4; ++r) {
+#pragma unroll
+      for (int i = 0; i < chains; ++i) {
+        asm volatile(
+            "fma.rn.f32 %0, %0, %1, %2;\n"
+            "max.f32 %0, %0, %3;\n"
+            "ex2.approx.ftz.f32 %0, %0;\n"
+            "add.f32 %0, %0, %2;"
+            : "+f"(x[i])
+            : "f"(0.25f), "f"(-1.f), "f"(-4.f));
+      }
+    }
+  }
+};
+
+// Two rows of 32 scores a thread, as an attention kernel has them; the compiler orders what is independent.
+template <>
+struct Repeated<VectorWork::softmax> {
+  static constexpr int columns = 32, units = 2 * columns;  // elements
+
+  float s[2 * columns];
+  float maximum[2] = {-4.f, -4.f}, sum[2] = {0.f, 0.f};
+  u32 packed[2] = {0, 0};
+
+  __device__ __forceinline__ Repeated(u32, u32 lane, u32) {
+#pragma unroll
+    for (int i = 0; i < 2 * columns; ++i) s[i] = static_cast<float>(static_cast<int>(random_pair(lane * 64 + i) & 0xFF)) / 64.f - 2.f;
+  }
+
+  __device__ __forceinline__ void chunk() {
+    pin(s);
+#pragma unroll
+    for (int i = 0; i < 2 * columns; ++i) maximum[i % 2] = fmaxf(maximum[i % 2], s[i]);
+    pin(maximum);
+    float p[2 * columns];
+#pragma unroll
+    for (int i = 0; i < 2 * columns; ++i) {
+      const float t = fmaf(s[i], 1.44f, -maximum[i % 2]);
+      asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(p[i]) : "f"(t));
+      sum[i % 2] += p[i];
+    }
+#pragma unroll
+    for (int i = 0; i < columns; ++i) {  // two chains, as nothing else reads the pairs
+      asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(packed[i % 2]) : "f"(p[2 * i]), "f"(__uint_as_float(packed[i % 2])));
+    }
+    pin(sum);
+    pin(packed);
+  }
+
+  __device__ __forceinline__ float result() const { return summed(sum) + summed(maximum) + __uint_as_float(packed[0] ^ packed[1]); }
+};
+
+template <AgentsConfig C>
+struct Agents {
+  u32 shared;
+  const AgentsArguments& arguments;
+
+  // Vector work and copies ask this now and then; the answer is one for a warp.
+  __device__ __forceinline__ bool over(long long start) const {
+    int finished;
+    asm volatile("ld.volatile.shared.s32 %0, [%1];" : "=r"(finished) : "r"(shared + C.over_at()) : "memory");
+    return finished != 0 || clock64() - start >= arguments.window;
+  }
+
+  __device__ __forceinline__ void note(long long units, long long clocks) const {
+    if (threadIdx.x % 32 != 0) return;
+    unsigned long long* to = arguments.counts + 2 * (static_cast<long long>(blockIdx.x) * (blockDim.x / 32) + threadIdx.x / 32);
+    to[0] = units;
+    to[1] = clocks;
+  }
+
+  __device__ __forceinline__ void multiply(u32 group) const {
+    float d[C.n / 2];
+#pragma unroll
+    for (float& each : d) each = 0.f;
+    u32 a[4];
+#pragma unroll
+    for (int i = 0; i < 4; ++i) a[i] = random_pair(threadIdx.x * 4 + i);
+    const u64 in_shared = descriptor<64>(shared + group * C.a_bytes, 0), b = descriptor<64>(shared + C.b_at(), 0);
+    const long long start = clock64();
+#pragma unroll 1
+    for (int k = 0; k < arguments.batches; ++k) {
+      wgmma_fence();
+#pragma unroll
+      for (int i = 0; i < C.batch(); ++i) {
+        const u64 step = i % 4 * 32 >> 4;  // four steps of 16 in a span
+        if constexpr (C.a_registers) wgmma<C.n, true, 0>(d, a, b + step, i != 0);
+        else wgmma<C.n, true, 0>(d, in_shared + step, b + step, i != 0);
+      }
+      wgmma_commit();
+      wgmma_wait<1>();
+    }
+    wgmma_wait<0>();
+    pin(d);
+    const long long clocks = clock64() - start;
+    if (group == 0) store_word(shared + C.over_at(), 1);
+    note(threadIdx.x % 128 == 0 ? static_cast<long long>(arguments.batches) * C.batch() : 0, clocks);
+    if (arguments.kept != nullptr) arguments.kept[threadIdx.x] = summed(d);
+  }
+
+  __device__ __forceinline__ void work(u32 warp) const {
+    Repeated<C.work> repeated(shared + C.scratch_at() + warp * C.warp_bytes, threadIdx.x % 32, arguments.shift);
+    const long long start = clock64();
+    long long done = 0;
+    do {
+#pragma unroll 1
+      for (int i = 0; i < 4; ++i) repeated.chunk();
+      done += 4 * repeated.units;
+    } while (!__shfl_sync(0xFFFFFFFF, over(start), 0));
+    note(done, clock64() - start);
+    if (arguments.kept != nullptr) arguments.kept[threadIdx.x] = repeated.result();
+  }
+
+  __device__ __forceinline__ void copy_box(int box) const {
+    const u32 barrier = shared + C.barriers_at() + 8 * box;
+    barrier_expect(barrier, C.box_bytes);
+    load_box(shared + C.boxes_at() + box * C.box_bytes, arguments.from, barrier, 0, (blockIdx.x * C.boxes + box) * 64);
+  }
+  __device__ __forceinline__ void copy() const {
+    Ring<C.boxes> ring;
+    const long long start = clock64();
+    long long done = 0;
+    for (int box = 0; box < C.boxes; ++box) copy_box(box);
+    do {
+      barrier_wait(shared + C.barriers_at() + 8 * ring.stage, ring.parity);
+      copy_box(ring.stage);
+      ring.advance();
+      done += C.box_bytes;
+    } while (!over(start));
+    const long long clocks = clock64() - start;
+    for (int box = 0; box < C.boxes; ++box) {
+      barrier_wait(shared + C.barriers_at() + 8 * ring.stage, ring.parity);
+      ring.advance();
+    }
+    note(done, clocks);
+  }
+};
+
+template <AgentsConfig C>
+__global__ void __launch_bounds__(C.threads(), 1) agents(const __grid_constant__ AgentsArguments arguments) {
+  extern __shared__ __align__(1024) unsigned char memory[];
+  const Agents<C> all{shared_address(memory), arguments};
+  fill_shared(all.shared, C.boxes_at());
+  if (threadIdx.x == 0) {
+    store_word(all.shared + C.over_at(), 0);
+    for (int box = 0; box < C.boxes; ++box) barrier_init(all.shared + C.barriers_at() + 8 * box, 1);
+    barrier_init_fence();
+  }
+  async_fence();
+  __syncthreads();
+  const int warp = __shfl_sync(0xFFFFFFFF, static_cast<int>(threadIdx.x / 32), 0), group = warp / 4;  // one for a warp
+  if (group < C.tensor_groups) {
+    if constexpr (C.tensor_groups > 0) {
+      if (group < arguments.tensor_groups) all.multiply(group);
+    }
+  } else if (group < C.tensor_groups + C.vector_groups) {
+    if constexpr (C.work != VectorWork::none) {
+      if (group - C.tensor_groups < arguments.vector_groups) all.work(warp - 4 * C.tensor_groups);
+    }
+  } else if constexpr (C.copies) {
+    if (arguments.copies != 0 && threadIdx.x % 32 == 0) all.copy();
+  }
+}
+
+}  // namespace napkin

@@ -1,0 +1,86 @@
+#pragma once
+// What an experiment does to a GPU. One Bench runs it, another only collects the kernels that it would run, so that they
+// can be compiled ahead, and tested where there is no GPU.
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "kernels/launch/nvml.hpp"
+#include "kernels/launch/run.hpp"
+
+namespace napkin {
+
+/// A kernel that runs again and again.
+struct SteadyLoad {
+  double seconds = 0;  ///< of one launch
+  double clock = 0;    ///< hertz; NVML's median over the later part. 0: not known
+  double power = 0;    ///< watts
+};
+
+class Bench {
+ public:
+  Bench() = default;
+  virtual ~Bench() = default;
+  Bench(const Bench&) = delete;
+  Bench& operator=(const Bench&) = delete;
+
+  [[nodiscard]] virtual const DeviceProperties& device() const = 0;
+  /// The address of at least so many bytes of random bf16 numbers; the same memory for all who ask.
+  [[nodiscard]] virtual std::uint64_t memory(std::size_t bytes) = 0;
+  /// Where kernels write what they measure: 16 MiB.
+  [[nodiscard]] virtual std::uint64_t results() = 0;
+  /// Launches once and returns the first `words` of the results, which were 0.
+  [[nodiscard]] virtual std::vector<std::uint64_t> run(const LaunchPlan& plan, std::size_t words) = 0;
+  /// Of one launch, of `launches` in a row.
+  [[nodiscard]] virtual double seconds(const LaunchPlan& plan, int launches) = 0;
+  [[nodiscard]] virtual SteadyLoad load(const LaunchPlan& plan, double seconds) = 0;
+  /// Of a GPU that does nothing, with its context.
+  [[nodiscard]] virtual SteadyLoad rest(double seconds) = 0;
+  /// Leaves nothing of memory() in the L2.
+  virtual void flush() = 0;
+};
+
+class GpuBench : public Bench {
+ public:
+  explicit GpuBench(Runtime& runtime);
+
+  [[nodiscard]] const DeviceProperties& device() const override { return runtime_.device().properties(); }
+  [[nodiscard]] std::uint64_t memory(std::size_t bytes) override;
+  [[nodiscard]] std::uint64_t results() override { return results_.address(); }
+  [[nodiscard]] std::vector<std::uint64_t> run(const LaunchPlan& plan, std::size_t words) override;
+  [[nodiscard]] double seconds(const LaunchPlan& plan, int launches) override;
+  [[nodiscard]] SteadyLoad load(const LaunchPlan& plan, double seconds) override;
+  [[nodiscard]] SteadyLoad rest(double seconds) override;
+  void flush() override;
+
+ private:
+  Runtime& runtime_;
+  DeviceMemory results_, memory_, flush_;
+};
+
+/// Runs nothing: remembers what would run. Clocks and times that it answers are all 1.
+class PlanningBench : public Bench {
+ public:
+  explicit PlanningBench(DeviceProperties device) : device_(std::move(device)) {}
+
+  [[nodiscard]] const DeviceProperties& device() const override { return device_; }
+  [[nodiscard]] std::uint64_t memory(std::size_t) override { return 1 << 20; }
+  [[nodiscard]] std::uint64_t results() override { return 1 << 20; }
+  [[nodiscard]] std::vector<std::uint64_t> run(const LaunchPlan& plan, std::size_t words) override;
+  [[nodiscard]] double seconds(const LaunchPlan& plan, int launches) override;
+  [[nodiscard]] SteadyLoad load(const LaunchPlan& plan, double seconds) override;
+  [[nodiscard]] SteadyLoad rest(double) override { return {1, 1, 1}; }
+  void flush() override {}
+
+  /// Each variant once, by its expression.
+  [[nodiscard]] const std::map<std::string, LaunchPlan>& plans() const { return plans_; }
+
+ private:
+  DeviceProperties device_;
+  std::map<std::string, LaunchPlan> plans_;
+};
+
+}  // namespace napkin

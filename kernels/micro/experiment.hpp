@@ -1,0 +1,41 @@
+#pragma once
+// The experiments that calibrate a machine: each runs micro-kernels and says what it read. What is made of the readings is
+// model/machine/calibration.hpp's. A new experiment is a function and its row in experiments.cpp.
+
+#include <string_view>
+#include <vector>
+
+#include "kernels/micro/bench.hpp"
+#include "model/machine/reading.hpp"
+
+namespace napkin {
+
+struct Experiment {
+  std::string_view name, about;
+  Readings (*run)(Bench& bench);
+};
+
+/// All, in the order in which they run. For GPUs of architecture sm_90.
+[[nodiscard]] const std::vector<Experiment>& experiments();
+
+/// The architecture that the micro-kernels are compiled for, and that a GPU must have.
+inline constexpr std::string_view micro_architecture = "sm_90a", micro_gpu = "sm_90";
+
+// One function a row.
+[[nodiscard]] Readings device_query(Bench& bench);
+[[nodiscard]] Readings tensor_time(Bench& bench);
+[[nodiscard]] Readings tensor_latency(Bench& bench);
+[[nodiscard]] Readings tensor_together(Bench& bench);
+[[nodiscard]] Readings vector_alone(Bench& bench);
+[[nodiscard]] Readings vector_beside(Bench& bench);
+[[nodiscard]] Readings copies_beside(Bench& bench);
+[[nodiscard]] Readings latency(Bench& bench);
+[[nodiscard]] Readings l2_bandwidth(Bench& bench);
+[[nodiscard]] Readings device_bandwidth(Bench& bench);
+[[nodiscard]] Readings copy_engine(Bench& bench);
+[[nodiscard]] Readings cluster_network(Bench& bench);
+[[nodiscard]] Readings waiting(Bench& bench);
+[[nodiscard]] Readings launching(Bench& bench);
+[[nodiscard]] Readings power(Bench& bench);
+
+}  // namespace napkin

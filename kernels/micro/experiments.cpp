@@ -1,0 +1,26 @@
+#include "kernels/micro/experiment.hpp"
+
+namespace napkin {
+
+const std::vector<Experiment>& experiments() {
+  static const std::vector<Experiment> all = {
+      {"device_query", "what the driver says: SMs, L2, shared memory of a block", device_query},
+      {"tensor_time", "clocks of one product back to back against n, A from shared memory or registers", tensor_time},
+      {"tensor_latency", "one product and batches of them, from issue to the end of the wait", tensor_latency},
+      {"tensor_together", "two warpgroups that issue batches at the same time, without turns", tensor_together},
+      {"vector_alone", "rates of vector instructions and of shared-memory accesses", vector_alone},
+      {"vector_beside", "the same beside products, and how much slower the products are", vector_beside},
+      {"copies_beside", "products beside copies into shared memory, A from shared memory or registers", copies_beside},
+      {"latency", "dependent loads: shared memory, L2 by working set, device memory, clusters", latency},
+      {"l2_bandwidth", "L2 to SMs against the working set; one tile for all; one SM alone; adds", l2_bandwidth},
+      {"device_bandwidth", "device memory: reads, writes, copies, adds", device_bandwidth},
+      {"copy_engine", "boxes from L2 and device memory: latency alone and with all SMs, bandwidth, multicast", copy_engine},
+      {"cluster_network", "shared memory of the next SM: loads and stores against the cluster's size", cluster_network},
+      {"waiting", "barriers, hand-overs between warpgroups, the fence before the copy engine", waiting},
+      {"launching", "launches in a row, blocks behind each other on an SM", launching},
+      {"power", "clock and power under steady loads", power},
+  };
+  return all;
+}
+
+}  // namespace napkin

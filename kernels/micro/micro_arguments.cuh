@@ -1,0 +1,195 @@
+#pragma once
+// What the calibrating kernels are parametrised by, and what they take. Plain: the host and the device read the same text.
+// Clocks are the SM's own counter.
+
+#include "kernels/device/tensor_map.cuh"
+
+#ifdef __CUDACC__
+#define NAPKIN_BOTH __host__ __device__
+#else
+#define NAPKIN_BOTH
+#endif
+
+namespace napkin {
+
+// ---- agents.cuh: warpgroups at work side by side on an SM
+
+enum class VectorWork {
+  none,
+  special_register,  // a read of the clock, which has no operands, and one that folds it: issue slots
+  ex2,
+  fma,
+  add,
+  multiply,
+  maximum,
+  logic,
+  fma16,        // pairs of bf16
+  convert,      // two fp32 to a pair of bf16
+  convert_fp8,  // four fp32 to a word of e4m3: two instructions
+  shuffle,
+  mix,      // equal parts of fma, maximum, ex2, add
+  softmax,  // maximum of all elements first, then per element fma, ex2, add, half a conversion; its unit is an element
+  load,     // shared memory, 16 bytes a thread; the units of these four are warp instructions of 512 bytes
+  store,
+  load_matrix,
+  store_matrix,
+};
+
+struct AgentsConfig {
+  int tensor_groups;  // warpgroups that issue products m64 n k16, one behind the other
+  int n;
+  bool a_registers;   // else A is in shared memory, as B always is
+  int vector_groups;
+  VectorWork work;
+  bool copies;        // one warp more, whose copies from the L2 the copy engine writes into shared memory
+
+  // Offsets in shared memory, which begins at a multiple of 1024.
+  static constexpr int a_bytes = 64 * 64 * 2, warp_bytes = 4096, box_bytes = 64 * 128, boxes = 4;
+  NAPKIN_BOTH constexpr int b_at() const { return tensor_groups * a_bytes; }
+  NAPKIN_BOTH constexpr int scratch_at() const { return b_at() + n * 128; }
+  NAPKIN_BOTH constexpr int scratch_bytes() const { return vector_groups * 4 * warp_bytes; }
+  NAPKIN_BOTH constexpr int boxes_at() const { return (scratch_at() + scratch_bytes() + 1023) / 1024 * 1024; }
+  NAPKIN_BOTH constexpr int barriers_at() const { return boxes_at() + (copies ? boxes * box_bytes : 0); }
+  NAPKIN_BOTH constexpr int over_at() const { return barriers_at() + 8 * boxes; }
+  NAPKIN_BOTH constexpr int shared() const { return over_at() + 8; }
+  NAPKIN_BOTH constexpr int batch() const { return n > 64 ? 8 : 16; }  // products a commit
+  NAPKIN_BOTH constexpr int threads() const { return 128 * (tensor_groups + vector_groups) + (copies ? 32 : 0); }
+};
+
+struct AgentsArguments {
+  TensorMap from;              // what copies read: rows of 128 bytes, four boxes of 64 a block
+  unsigned long long* counts;  // [blocks, warps, 2]: units done, clocks they took; of a tensor warpgroup its first warp's
+  long long window;            // clocks after which vector work and copies end; the first tensor warpgroup's end ends them too
+  int batches;                 // of products that a tensor warpgroup issues
+  int tensor_groups, vector_groups, copies;  // of the above at work; the others leave
+  int shift;                   // 0: from one load's address to the next one's, which the compiler does not know to be equal
+  float* kept;                 // null. Results go there, so that the compiler computes them
+};
+
+// ---- products.cuh: products from issue to the end of the wait
+
+struct ProductsConfig {
+  int groups;  // warpgroups that issue at the same time
+  int n;
+  bool a_registers;
+  int batch;   // products a group issues before it waits
+
+  NAPKIN_BOTH constexpr int b_at() const { return groups * AgentsConfig::a_bytes; }
+  NAPKIN_BOTH constexpr int shared() const { return b_at() + n * 128; }
+};
+
+struct ProductsArguments {
+  unsigned long long* marks;  // [repeats, groups, 3]: clock before the issue, behind it, behind the wait
+  int repeats;
+  int offset;                 // clocks by which each further group is later
+  float* kept;                // null, as above
+};
+
+// ---- chase.cuh: loads whose addresses are the results of the loads before
+
+enum class ChaseSpace { shared, cluster, global };  // cluster: the shared memory of the next block
+
+struct ChaseConfig {
+  ChaseSpace space;
+};
+
+struct ChaseArguments {
+  unsigned int* ring;             // global: where line i holds the number of the next at its start
+  unsigned long long lines, step; // of 128 bytes; from a line to the next, modulo `lines`
+  unsigned long long first;
+  int steps;
+  unsigned long long* clocks;     // [blocks]: of all steps
+};
+
+struct RingConfig {
+  bool lay;
+};
+
+// ---- stream.cuh: threads that read, write, copy or add to device memory
+
+enum class StreamWay { read, write, copy, add };
+
+struct StreamConfig {
+  StreamWay way;
+
+  static constexpr int threads = 1024, unrolled = 4, chunk = threads * unrolled * 16;  // bytes
+};
+
+struct StreamArguments {
+  char *from, *to;
+  long long bytes;             // of a block's part: whole chunks
+  long long stride;            // from one block's part to the next block's; 0: all blocks the same
+  int warm_passes, passes;     // over the part; the clocks are those of `passes`
+  unsigned long long* clocks;  // [blocks]
+  unsigned int* kept;          // null, as above
+};
+
+// ---- boxes.cuh: the copy engine
+
+struct BoxesConfig {
+  int kib;      // of a box; by multicast that a block receives
+  int stages;   // boxes in flight
+  int cluster;  // above 1: each block loads its share of each box for all by multicast
+
+  NAPKIN_BOTH constexpr int rows() const { return kib * 8; }  // of 128 bytes
+  NAPKIN_BOTH constexpr int barriers_at() const { return stages * kib * 1024; }
+  NAPKIN_BOTH constexpr int shared() const { return barriers_at() + 16 * stages; }
+};
+
+struct BoxesArguments {
+  TensorMap from;
+  int rows;                    // of the array
+  int block_rows;              // from the first row of a cluster to the next one's; 0: all the same
+  int count, warm;             // boxes; the first `warm` of them are not timed
+  int around;                  // boxes after which a block begins at its first row again
+  unsigned long long* clocks;  // [blocks, 1 + count]: of the timed ones together; with one stage of each one, too
+};
+
+// ---- cluster.cuh: shared memory of the next block of a cluster
+
+struct ClusterConfig {
+  bool store;  // else load
+
+  static constexpr int threads = 512, bytes = 65536;
+};
+
+struct ClusterArguments {
+  int passes;                  // over `bytes`
+  unsigned long long* clocks;  // [blocks]
+  unsigned int* kept;          // null, as above
+};
+
+// ---- meet.cuh: barriers and fences
+
+enum class Meeting {
+  barrier,        // bar.sync of all threads
+  named_round,    // two warpgroups hand over to each other by named barriers, there and back
+  mbarrier_round, // the same by mbarriers
+  fence,          // fence.proxy.async
+  store_fence_barrier,
+};
+
+struct MeetConfig {
+  Meeting meeting;
+  int threads;
+};
+
+struct MeetArguments {
+  int rounds;
+  unsigned long long* clocks;  // [1]: of all rounds
+};
+
+// ---- blocks.cuh: blocks as they come and go
+
+struct BlocksConfig {
+  bool noted;
+};
+
+struct BlocksArguments {
+  long long window;            // clocks that a block stays
+  unsigned long long* spans;   // noted: [blocks, 3]: SM, clock at start, clock at end
+};
+
+#undef NAPKIN_BOTH
+
+}  // namespace napkin

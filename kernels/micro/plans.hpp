@@ -1,0 +1,69 @@
+#pragma once
+// Launches of micro-kernels. Internal to kernels/micro.
+
+#include <cstring>
+#include <string>
+
+#include "kernels/launch/launch_plan.hpp"
+#include "kernels/micro/bench.hpp"
+#include "kernels/micro/micro_arguments.cuh"
+#include "model/machine/reading.hpp"
+
+namespace napkin::micro {
+
+inline constexpr int repetitions = 5;
+
+[[nodiscard]] std::string written(const AgentsConfig& config);
+[[nodiscard]] std::string written(const ProductsConfig& config);
+[[nodiscard]] std::string written(const BoxesConfig& config);
+[[nodiscard]] std::string written(const MeetConfig& config);
+[[nodiscard]] std::string written(ChaseSpace space);
+[[nodiscard]] std::string written(StreamWay way);
+
+/// "ex2", "load_matrix": as they stand in readings.
+[[nodiscard]] std::string_view name_of(VectorWork work);
+
+/// Kernel file, variant, geometry and argument of one launch; its boxes are added by those who have some.
+template <class Arguments>
+[[nodiscard]] LaunchPlan plan_of(const std::string& file, std::string expression, unsigned grid, unsigned threads, unsigned shared,
+                                 const Arguments& arguments) {
+  LaunchPlan out;
+  out.source = "kernels/micro/" + file;
+  out.expression = std::move(expression);
+  out.architecture = "sm_90a";
+  out.grid = grid;
+  out.threads = threads;
+  out.shared = shared;
+  out.arguments.resize(sizeof arguments);
+  std::memcpy(out.arguments.data(), &arguments, sizeof arguments);
+  return out;
+}
+
+/// Rows of 128 bytes at `address`, moved in boxes of `box_rows`.
+[[nodiscard]] TensorBox rows_box(std::size_t offset, std::uint64_t address, std::int64_t rows, int box_rows);
+
+/// The agents' kernel on every SM. `batches`: of each tensor warpgroup at work.
+struct AgentsAtWork {
+  int tensor_groups = 0, vector_groups = 0;
+  bool copies = false;
+  int batches = 0;
+  long long window = 0;  ///< clocks
+};
+[[nodiscard]] LaunchPlan agents_plan(Bench& bench, const AgentsConfig& config, const AgentsAtWork& at_work);
+
+/// What the agents did in one launch, mean over the SMs.
+struct AgentsRates {
+  double product = 0;  ///< clocks a product of one SM, all tensor warpgroups together; 0: none
+  double vector = 0;   ///< units a clock and SM
+  double copied = 0;   ///< bytes a clock and SM
+};
+[[nodiscard]] AgentsRates run_agents(Bench& bench, const AgentsConfig& config, const AgentsAtWork& at_work);
+
+[[nodiscard]] double mean(const std::vector<std::uint64_t>& values);
+
+template <class T>
+[[nodiscard]] T* pointer(std::uint64_t address) {
+  return reinterpret_cast<T*>(address);
+}
+
+}  // namespace napkin::micro

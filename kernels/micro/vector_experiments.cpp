@@ -1,0 +1,84 @@
+// Vector instructions and shared-memory accesses, alone and beside products.
+
+#include "kernels/micro/experiment.hpp"
+#include "kernels/micro/plans.hpp"
+
+namespace napkin {
+namespace {
+
+using namespace micro;
+
+constexpr long long window = 60000;         // clocks, where nothing else ends the work
+constexpr long long starved = 40 * window;  // where products hardly come to run beside it
+constexpr int products = 1536;              // that vector work runs beside
+
+bool moves_bytes(VectorWork work) {
+  return work == VectorWork::load || work == VectorWork::store || work == VectorWork::load_matrix || work == VectorWork::store_matrix;
+}
+std::string unit_of(VectorWork work) {
+  return moves_bytes(work) ? "B/clk" : work == VectorWork::softmax ? "elements/clk" : "instructions/clk";
+}
+/// An SM's rate from a warp's units: bytes of accesses, elements of a softmax (32 a warp), else warp instructions.
+double rate_of(VectorWork work, double units) { return units * (moves_bytes(work) ? 512 : work == VectorWork::softmax ? 32 : 1); }
+
+const std::vector<VectorWork>& works() {
+  static const std::vector<VectorWork> all = {
+      VectorWork::special_register, VectorWork::ex2,     VectorWork::fma,         VectorWork::add,     VectorWork::multiply, VectorWork::maximum,
+      VectorWork::logic,            VectorWork::fma16,   VectorWork::convert,     VectorWork::convert_fp8, VectorWork::shuffle, VectorWork::mix,
+      VectorWork::softmax,          VectorWork::load,    VectorWork::store,       VectorWork::load_matrix, VectorWork::store_matrix};
+  return all;
+}
+
+struct Neighbour {
+  int n;
+  bool a_registers;
+};
+
+}  // namespace
+
+Readings vector_alone(Bench& bench) {
+  Readings out;
+  for (const VectorWork work : works()) {
+    for (const int groups : {1, 2, 3}) {
+      // The variant that runs beside products too, where it has so many warpgroups.
+      const AgentsConfig config = groups == 3 ? AgentsConfig{0, 64, false, 3, work, false} : AgentsConfig{1, 128, false, 2, work, false};
+      if (groups == 3 && work != VectorWork::softmax && work != VectorWork::mix) continue;
+      Reading reading{"vector_alone", {{"work", std::string(name_of(work))}, {"groups", std::to_string(groups)}}, "rate", unit_of(work), {}};
+      for (int i = 0; i < repetitions; ++i) {
+        reading.values.push_back(rate_of(work, run_agents(bench, config, {0, groups, false, 0, window}).vector));
+      }
+      out.push_back(reading);
+    }
+  }
+  return out;
+}
+
+Readings vector_beside(Bench& bench) {
+  Readings out;
+  for (const VectorWork work : works()) {
+    const bool everywhere = work == VectorWork::ex2 || work == VectorWork::maximum || work == VectorWork::fma || work == VectorWork::mix ||
+                            work == VectorWork::shuffle || work == VectorWork::load || work == VectorWork::store;
+    std::vector<Neighbour> neighbours = {{128, false}};
+    if (everywhere) neighbours = {{64, false}, {128, false}, {128, true}, {192, false}, {256, false}};
+    for (const Neighbour& neighbour : neighbours) {
+      for (const int groups : {1, 2}) {
+        const Conditions with = {{"work", std::string(name_of(work))},
+                                 {"groups", std::to_string(groups)},
+                                 {"n", std::to_string(neighbour.n)},
+                                 {"a", neighbour.a_registers ? "registers" : "shared"}};
+        const AgentsConfig config{1, neighbour.n, neighbour.a_registers, 2, work, false};
+        Reading rate{"vector_beside", with, "rate", unit_of(work), {}}, product{"vector_beside", with, "product", "clk", {}};
+        for (int i = 0; i < repetitions; ++i) {
+          const AgentsRates rates = run_agents(bench, config, {1, groups, false, products / config.batch(), starved});
+          rate.values.push_back(rate_of(work, rates.vector));
+          product.values.push_back(rates.product);
+        }
+        out.push_back(rate);
+        out.push_back(product);
+      }
+    }
+  }
+  return out;
+}
+
+}  // namespace napkin

@@ -1,0 +1,175 @@
+// What the driver says, barriers, launches, power.
+
+#include <algorithm>
+
+#include "kernels/micro/experiment.hpp"
+#include "kernels/micro/plans.hpp"
+
+namespace napkin {
+namespace {
+
+using namespace micro;
+
+std::vector<double> meet_rounds(Bench& bench, Meeting meeting, int threads) {
+  constexpr int rounds = 1024;
+  const MeetConfig config{meeting, threads};
+  const MeetArguments arguments{rounds, pointer<unsigned long long>(bench.results())};
+  std::vector<double> out;
+  for (int i = 0; i < repetitions; ++i) {
+    out.push_back(static_cast<double>(bench.run(plan_of("meet.cuh", written(config), 1, static_cast<unsigned>(threads), 8192, arguments), 1)[0]) / rounds);
+  }
+  return out;
+}
+
+LaunchPlan blocks_plan(Bench& bench, bool noted, unsigned blocks, unsigned threads, unsigned shared, long long window) {
+  const BlocksArguments arguments{window, pointer<unsigned long long>(bench.results())};
+  return plan_of("blocks.cuh", std::string("napkin::blocks<napkin::BlocksConfig{.noted = ") + (noted ? "true" : "false") + "}>", blocks, threads, shared, arguments);
+}
+
+/// By SM, {start, end} of its blocks in the order of their starts.
+std::vector<std::vector<std::pair<double, double>>> spans_by_sm(const std::vector<std::uint64_t>& words, int sms) {
+  std::vector<std::vector<std::pair<double, double>>> out(static_cast<std::size_t>(sms));
+  for (std::size_t i = 0; i + 2 < words.size(); i += 3) {
+    out[words[i] % out.size()].emplace_back(static_cast<double>(words[i + 1]), static_cast<double>(words[i + 2]));
+  }
+  for (auto& spans : out) std::sort(spans.begin(), spans.end());
+  return out;
+}
+
+double middle(std::vector<double> values) {
+  if (values.empty()) return 0;
+  std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2), values.end());
+  return values[values.size() / 2];
+}
+
+/// Clocks between a block's end and the start of the next on its SM, one block an SM at a time.
+double handover(const std::vector<std::vector<std::pair<double, double>>>& by_sm) {
+  std::vector<double> gaps;
+  for (const auto& spans : by_sm) {
+    for (std::size_t i = 1; i < spans.size(); ++i) gaps.push_back(spans[i].first - spans[i - 1].second);
+  }
+  return middle(gaps);
+}
+
+/// Clocks of an SM for each of many blocks.
+double share_of_block(const std::vector<std::vector<std::pair<double, double>>>& by_sm) {
+  std::vector<double> shares;
+  for (const auto& spans : by_sm) {
+    double end = 0;
+    for (const auto& [from, to] : spans) end = std::max(end, to);
+    if (spans.size() > 1) shares.push_back((end - spans.front().first) / static_cast<double>(spans.size()));
+  }
+  return middle(shares);
+}
+
+// ---- power
+
+struct Work {
+  std::string name;
+  double product_flops = 0, instructions = 0, l2_bytes = 0, device_bytes = 0;  // of a launch, all SMs
+};
+
+void add_load(Readings& out, const SteadyLoad& load, const Work& work) {
+  const Conditions with = {{"load", work.name}};
+  const auto add = [&](const std::string& quantity, const std::string& unit, double value) { out.push_back({"power", with, quantity, unit, {value}}); };
+  add("clock", "Hz", load.clock);
+  add("power", "W", load.power);
+  add("flops", "1/s", work.product_flops / load.seconds);
+  add("instructions", "1/s", work.instructions / load.seconds);
+  add("l2_bytes", "B/s", work.l2_bytes / load.seconds);
+  add("device_bytes", "B/s", work.device_bytes / load.seconds);
+}
+
+constexpr double load_seconds = 0.8;
+
+/// Agents for some milliseconds a launch; their own counts say what a launch does.
+void agents_load(Readings& out, Bench& bench, const std::string& name, const AgentsConfig& config, AgentsAtWork at_work) {
+  const LaunchPlan plan = agents_plan(bench, config, at_work);
+  const SteadyLoad load = bench.load(plan, load_seconds);
+  const std::size_t warps = (plan.threads + 31) / 32;
+  const std::vector<std::uint64_t> counts = bench.run(plan, 2 * warps * plan.grid);
+  Work work{name};
+  for (std::size_t i = 0; i < warps * plan.grid; ++i) {
+    const bool tensor = static_cast<int>(i % warps / 4) < config.tensor_groups;
+    (tensor ? work.product_flops : work.instructions) += static_cast<double>(counts[2 * i]);
+  }
+  work.product_flops *= 2.0 * 64 * config.n * 16;
+  add_load(out, load, work);
+}
+
+void stream_load(Readings& out, Bench& bench, const std::string& name, std::int64_t bytes, int passes) {
+  const auto blocks = static_cast<unsigned>(bench.device().sms);
+  StreamArguments arguments{};
+  arguments.from = arguments.to = pointer<char>(bench.memory(static_cast<std::size_t>(bytes) * blocks));
+  arguments.bytes = arguments.stride = bytes;
+  arguments.passes = passes;
+  arguments.clocks = pointer<unsigned long long>(bench.results());
+  const LaunchPlan plan = plan_of("stream.cuh", written(StreamWay::read), blocks, StreamConfig::threads, 0, arguments);
+  const double moved = static_cast<double>(bytes) * blocks * passes;
+  Work work{name};
+  work.l2_bytes = moved;
+  if (passes == 1) work.device_bytes = moved;
+  add_load(out, bench.load(plan, load_seconds), work);
+}
+
+}  // namespace
+
+Readings device_query(Bench& bench) {
+  const DeviceProperties& device = bench.device();
+  const auto row = [](const std::string& quantity, const std::string& unit, double value) { return Reading{"device_query", {}, quantity, unit, {value}}; };
+  return {row("sms", "nodes", device.sms), row("l2", "B", static_cast<double>(device.l2.value.get())),
+          row("shared_per_block", "B", static_cast<double>(device.shared_per_block.value.get()))};
+}
+
+Readings waiting(Bench& bench) {
+  Readings out;
+  const auto add = [&](const std::string& what, Meeting meeting, int threads) {
+    out.push_back({"waiting", {{"for", what}, {"threads", std::to_string(threads)}}, "round", "clk", meet_rounds(bench, meeting, threads)});
+  };
+  for (const int threads : {128, 256, 384, 512}) add("barrier", Meeting::barrier, threads);
+  add("named_round", Meeting::named_round, 256);
+  add("mbarrier_round", Meeting::mbarrier_round, 256);
+  add("fence", Meeting::fence, 128);
+  for (const int threads : {128, 256}) add("store_fence_barrier", Meeting::store_fence_barrier, threads);
+  return out;
+}
+
+Readings launching(Bench& bench) {
+  Readings out;
+  const auto sms = static_cast<unsigned>(bench.device().sms);
+  constexpr unsigned in_turn = 8, many = 64, alone = 200 * 1024;  // bytes of shared memory: one block an SM at a time
+  Reading launch{"launching", {}, "launch", "s", {}}, next{"launching", {}, "handover", "clk", {}}, each{"launching", {}, "block", "clk", {}};
+  for (int i = 0; i < repetitions; ++i) {
+    launch.values.push_back(bench.seconds(blocks_plan(bench, false, sms, 128, 0, 0), 1000));
+    next.values.push_back(handover(spans_by_sm(bench.run(blocks_plan(bench, true, in_turn * sms, 384, alone, 4000), 3 * in_turn * sms), bench.device().sms)));
+    each.values.push_back(share_of_block(spans_by_sm(bench.run(blocks_plan(bench, true, many * sms, 384, 0, 0), 3 * many * sms), bench.device().sms)));
+  }
+  out.push_back(launch);
+  out.push_back(next);
+  out.push_back(each);
+  return out;
+}
+
+Readings power(Bench& bench) {
+  Readings out;
+  constexpr long long window = 4000000;  // clocks: 2 ms
+  add_load(out, bench.rest(load_seconds), {"rest"});
+  agents_load(out, bench, "spin", {1, 128, false, 2, VectorWork::special_register, false}, {0, 1, false, 0, window});
+  for (const int n : {64, 128, 256}) {
+    for (const bool registers : {false, true}) {
+      const AgentsConfig config{1, n, registers, 0, VectorWork::none, false};
+      agents_load(out, bench, std::string("tensor_n") + std::to_string(n) + (registers ? "_registers" : "_shared"), config,
+                  {1, 0, false, static_cast<int>(window / (config.batch() * n / 2)), 0});
+    }
+  }
+  for (const VectorWork work : {VectorWork::ex2, VectorWork::fma, VectorWork::maximum, VectorWork::mix, VectorWork::convert}) {
+    agents_load(out, bench, std::string(name_of(work)), {1, 128, false, 2, work, false}, {0, 2, false, 0, window});
+  }
+  const AgentsConfig both{1, 128, false, 2, VectorWork::mix, false};
+  agents_load(out, bench, "tensor_n128_shared_mix", both, {1, 2, false, static_cast<int>(window / (both.batch() * 64)), 10 * window});
+  stream_load(out, bench, "l2_read", 4 * StreamConfig::chunk, 256);
+  stream_load(out, bench, "device_read", std::int64_t{256} * StreamConfig::chunk, 1);
+  return out;
+}
+
+}  // namespace napkin

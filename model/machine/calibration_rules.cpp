@@ -1,0 +1,230 @@
+#include "model/machine/calibration_rules.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <optional>
+
+namespace napkin {
+namespace {
+
+constexpr double lanes = 32;      // results of a warp instruction
+constexpr double plateau = 0.9;   // of the L2's rate: up to there a working set counts as held
+
+/// All values of those readings, together: the spread is that over the conditions too.
+std::optional<Estimate> pooled(const std::vector<const Reading*>& readings, double factor = 1) {
+  std::vector<double> all;
+  for (const Reading* reading : readings) {
+    for (const double value : reading->values) all.push_back(factor * value);
+  }
+  if (all.empty()) return std::nullopt;
+  return estimate(std::move(all));
+}
+
+/// A number that is a reading times a factor: most are.
+struct Rule {
+  const char* name;
+  const char* unit;
+  const char* experiment;
+  const char* quantity;
+  Conditions with;
+  double factor;
+  const char* note;
+};
+
+std::vector<Rule> unit_rules() {
+  const auto rate = [](const char* name, const char* unit, const char* work, double factor, const char* note) {
+    return Rule{name, unit, "vector_alone", "rate", {{"work", work}, {"groups", "2"}}, factor, note};
+  };
+  const auto beside = [](const char* name, const char* unit, const char* work, double factor, const char* note) {
+    return Rule{name, unit, "vector_beside", "rate", {{"work", work}, {"groups", "2"}}, factor, note};
+  };
+  return {
+      rate("units.special.rate", "results/clk", "ex2", lanes, "EX2, two warpgroups"),
+      beside("units.special.beside_tensor", "results/clk", "ex2", lanes, "EX2 beside wgmma, all n and operands together"),
+      rate("units.fp32.rate", "results/clk", "fma", lanes, "FFMA, two warpgroups"),
+      rate("units.fp16.rate", "results/clk", "fma16", 2 * lanes, "HFMA2.bf16, two results a lane"),
+      beside("units.fp16.beside_tensor", "results/clk", "fma16", 2 * lanes, "HFMA2.bf16 beside wgmma"),
+      rate("units.alu.rate", "results/clk", "maximum", lanes, "FMNMX, two warpgroups"),
+      beside("units.alu.beside_tensor", "results/clk", "maximum", lanes, "FMNMX beside wgmma, all n and operands together"),
+      rate("units.conversion.rate", "results/clk", "convert", 2 * lanes, "to bf16x2, two values a lane"),
+      rate("units.conversion_fp8.rate", "results/clk", "convert_fp8", 2 * lanes, "to e4m3x2, two values a lane and instruction"),
+      rate("units.issue.rate", "instructions/clk", "special_register", 1, "clock reads and LOP3 in turn, two warpgroups"),
+      beside("units.issue.beside_tensor", "instructions/clk", "special_register", 1, "clock reads and LOP3 in turn, beside wgmma"),
+      rate("units.shared_port.rate", "B/clk", "load", 1, "ld.shared.v4, two warpgroups"),
+      rate("units.shuffle.rate", "results/clk", "shuffle", lanes, "SHFL, two warpgroups"),
+      beside("units.shuffle.beside_tensor", "results/clk", "shuffle", lanes, "SHFL beside wgmma, all n and operands together"),
+      rate("constants.mixed_issue", "instructions/clk", "mix", 1, "EX2, FFMA, FMNMX, FADD in equal parts, two warpgroups"),
+      beside("constants.mixed_issue_beside_tensor", "instructions/clk", "mix", 1, "the same beside wgmma, two warpgroups, all n and operands together"),
+      {"constants.softmax_mix", "results/clk", "vector_alone", "rate", {{"work", "softmax"}, {"groups", "3"}}, 1, "12 warps, maximum first"},
+      {"constants.shared_port_least", "B/clk", "vector_beside", "rate", {{"work", "load"}, {"groups", "2"}, {"n", "64"}, {"a", "shared"}}, 1,
+       "ld.shared.v4 beside wgmma n = 64, A and B in shared memory"},
+      {"pipes.shared.bandwidth_per_node", "B/clk", "vector_alone", "rate", {{"work", "load"}, {"groups", "2"}}, 1, "ld.shared.v4, two warpgroups"},
+  };
+}
+
+std::vector<Rule> memory_rules() {
+  return {
+      {"pipes.shared.latency", "clk", "latency", "load", {{"of", "shared"}}, 1, "ld.u32, dependent addresses"},
+      {"pipes.cluster.latency", "clk", "latency", "load", {{"of", "cluster"}, {"size", "2"}}, 1, "cluster of 2"},
+      {"constants.cluster_latency_4", "clk", "latency", "load", {{"of", "cluster"}, {"size", "4"}}, 1, ""},
+      {"constants.cluster_latency_16", "clk", "latency", "load", {{"of", "cluster"}, {"size", "16"}}, 1, ""},
+      {"pipes.l2.latency", "clk", "latency", "load", {{"of", "l2"}, {"mib", "4"}}, 1, "pointer chase, a set of 4 MiB"},
+      {"constants.l2_far_latency", "clk", "latency", "load", {{"of", "l2"}, {"mib", "64"}}, 1, "a set of 64 MiB"},
+      {"constants.device_latency", "clk", "latency", "load", {{"of", "device"}}, 1, "a set of 4 GiB"},
+      {"pipes.cluster.bandwidth_per_node", "B/clk", "cluster_network", "rate", {{"way", "load"}, {"size", "2"}, {"clusters", "all"}}, 1, "loads, cluster of 2, all SMs"},
+      {"constants.cluster_store_bandwidth", "B/clk", "cluster_network", "rate", {{"way", "store"}, {"size", "2"}, {"clusters", "all"}}, 1, "cluster of 2, all SMs"},
+      {"pipes.device.bandwidth", "GB/s", "device_bandwidth", "rate", {{"way", "read"}}, 1, "reads; writes and copies under constants"},
+      {"constants.device_write_bandwidth", "GB/s", "device_bandwidth", "rate", {{"way", "write"}}, 1, ""},
+      {"constants.device_copy_bandwidth", "GB/s", "device_bandwidth", "rate", {{"way", "copy"}}, 1, "bytes read plus bytes written"},
+      {"constants.device_add_bandwidth", "TB/s", "device_bandwidth", "rate", {{"way", "add"}}, 1, "fp32 payload, 2 GiB"},
+      {"constants.l2_add_bandwidth", "TB/s", "l2_bandwidth", "rate", {{"way", "add"}}, 1, "fp32 payload, a set of 17 MB"},
+      {"constants.l2_bandwidth_shared_tile", "B/clk", "l2_bandwidth", "rate", {{"way", "read"}, {"tile", "same"}}, 1, ""},
+      {"constants.l2_bandwidth_one_sm", "B/clk", "l2_bandwidth", "rate", {{"way", "read"}, {"tile", "alone"}}, 1, ""},
+      {"constants.multicast_delivered_bandwidth", "B/clk", "copy_engine", "delivered", {{"cluster", "2"}, {"tile", "own"}}, 1, "boxes of 16 KiB, 8 in flight, cluster of 2"},
+  };
+}
+
+std::vector<Rule> box_rules() {
+  const auto box = [](const char* name, const char* from, const char* kib) {
+    return Rule{name, "clk", "copy_engine", "latency", {{"from", from}, {"kib", kib}, {"sms", "one"}}, 1, "one box at a time, one SM"};
+  };
+  return {box("constants.tma_l2_latency_8kib", "l2", "8"),          box("constants.tma_l2_latency_16kib", "l2", "16"),
+          box("constants.tma_l2_latency_32kib", "l2", "32"),        box("constants.tma_device_latency_8kib", "device", "8"),
+          box("constants.tma_device_latency_16kib", "device", "16"), box("constants.tma_device_latency_32kib", "device", "32")};
+}
+
+std::vector<Rule> wait_rules() {
+  const auto barrier = [](const char* name, const char* threads) {
+    return Rule{name, "clk", "waiting", "round", {{"for", "barrier"}, {"threads", threads}}, 1, ""};
+  };
+  return {
+      barrier("constants.barrier_128", "128"),
+      barrier("constants.barrier_256", "256"),
+      barrier("constants.barrier_384", "384"),
+      barrier("constants.barrier_512", "512"),
+      {"constants.handover_named_barrier", "clk", "waiting", "round", {{"for", "named_round"}}, 1, "a round trip between two warpgroups"},
+      {"constants.handover_mbarrier", "clk", "waiting", "round", {{"for", "mbarrier_round"}}, 1, "a round trip between two warpgroups"},
+      {"constants.fence_proxy_async", "clk", "waiting", "round", {{"for", "fence"}}, 1, ""},
+      {"constants.store_fence_barrier", "clk", "waiting", "round", {{"for", "store_fence_barrier"}}, 1, "128 and 256 threads together"},
+      {"constants.launch_overhead", "us", "launching", "launch", {}, 1, "back to back in a stream, a block an SM"},
+      {"constants.block_handover", "clk", "launching", "handover", {}, 1, "from a block's end to its successor's start"},
+      {"constants.block_overhead", "clk", "launching", "block", {}, 1, "blocks of 384 threads that do nothing"},
+      {"clocks.maximum", "MHz", "power", "clock", {{"load", "spin"}}, 1, "with one warpgroup an SM that reads clocks"},
+      {"power.idle", "W", "power", "power", {{"load", "rest"}}, 1, "with a context, nothing running"},
+  };
+}
+
+/// L2 to SM against the working set: rate of the plateau, its end, and the rate far beyond.
+void add_working_sets(const Readings& readings, std::vector<MeasuredNumber>& out) {
+  std::map<double, const Reading*> by_size;
+  for (const Reading* reading : matching(readings, "l2_bandwidth", "rate", {{"way", "read"}, {"tile", "own"}})) {
+    by_size.emplace(std::stod(std::string(reading->parameter("bytes"))), reading);
+  }
+  if (by_size.size() < 3) return;
+  std::vector<double> sizes, rates;
+  for (const auto& [size, reading] : by_size) {
+    sizes.push_back(size);
+    rates.push_back(estimate(reading->values).value);
+  }
+  const double end = knee(sizes, rates, plateau);
+  std::vector<const Reading*> held;
+  for (const auto& [size, reading] : by_size) {
+    if (size <= end) held.push_back(reading);
+  }
+  out.push_back({"pipes.l2.bandwidth_per_node", "B/clk", *pooled(held), "all SMs on distinct lines, sets up to the working set"});
+  out.push_back({"constants.l2_working_set", "MB", {end, 0, static_cast<int>(by_size.size())}, "the largest set read at 0.9 of the smallest one's rate"});
+  out.push_back({"constants.l2_bandwidth_overflow", "B/clk", *pooled({by_size.rbegin()->second}), "the largest set read"});
+}
+
+void add_device_latency(const Readings& readings, std::vector<MeasuredNumber>& out) {
+  const auto device = pooled(matching(readings, "latency", "load", {{"of", "device"}})), l2 = pooled(matching(readings, "latency", "load", {{"of", "l2"}, {"mib", "4"}}));
+  if (!device || !l2 || device->value <= l2->value) return;
+  const double value = device->value - l2->value;
+  const double spread = std::hypot(device->spread * device->value, l2->spread * l2->value) / value;
+  out.push_back({"pipes.device.latency", "clk", {value, spread, std::min(device->runs, l2->runs)}, "device memory's pointer chase less the L2's"});
+}
+
+}  // namespace
+
+std::vector<MeasuredNumber> measured_numbers(const Readings& readings) {
+  std::vector<MeasuredNumber> out;
+  for (const auto& rules : {unit_rules(), memory_rules(), box_rules(), wait_rules()}) {
+    for (const Rule& rule : rules) {
+      const auto found = pooled(matching(readings, rule.experiment, rule.quantity, rule.with), rule.factor);
+      if (found) out.push_back({rule.name, rule.unit, *found, rule.note});
+    }
+  }
+  add_working_sets(readings, out);
+  add_device_latency(readings, out);
+  for (MeasuredNumber& energy : measured_energies(readings)) out.push_back(std::move(energy));
+  return out;
+}
+
+MeasuredTiming measured_timing(const Readings& readings) {
+  MeasuredTiming out;
+  std::map<int, InstructionTiming> rows;
+  const auto clocks = [&](std::string_view experiment, std::string_view quantity, Conditions with, auto field) {
+    for (const Reading* reading : matching(readings, experiment, quantity, with)) {
+      const Estimate found = estimate(reading->values);
+      const int n = std::stoi(std::string(reading->parameter("n")));
+      InstructionTiming& row = rows[n];
+      row.n = n;
+      row.*field = std::round(found.value * 100) / 100;
+      if (experiment == "tensor_time") out.spread = std::max(out.spread, found.spread);
+    }
+  };
+  clocks("tensor_time", "product", {{"a", "shared"}, {"groups", "1"}}, &InstructionTiming::clocks_shared);
+  clocks("tensor_time", "product", {{"a", "registers"}, {"groups", "1"}}, &InstructionTiming::clocks_registers);
+  if (rows.size() < 3) return out;
+  clocks("tensor_latency", "wait", {{"a", "shared"}, {"batch", "1"}}, &InstructionTiming::latency_shared);
+  clocks("tensor_latency", "wait", {{"a", "registers"}, {"batch", "1"}}, &InstructionTiming::latency_registers);
+
+  std::vector<double> n, shared;
+  for (auto at = rows.begin(); n.size() < 3; ++at) {
+    n.push_back(at->first);
+    shared.push_back(at->second.clocks_shared);
+  }
+  constexpr int least = 8;
+  if (rows.begin()->first > least) {
+    const double line = std::round(line_through(n, shared).at(least) * 100) / 100, registers = rows.begin()->second.clocks_registers;
+    rows[least] = {least, line, registers, 0, 0};
+  }
+  for (const auto& [each, row] : rows) {
+    if (row.clocks_shared > 0 || row.clocks_registers > 0) out.rows.push_back(row);
+  }
+  out.note = "back to back, one warpgroup, bf16; n = 8 by the line through the three next; f16 taken as equal";
+  return out;
+}
+
+std::vector<MeasuredNumber> measured_energies(const Readings& readings) {
+  constexpr double reference_clock = 1.5e9, exponent = 1.2;  // as eq. 12.9 has them
+  std::map<std::string, PowerPoint> points;
+  const std::vector<std::string> kinds = {"flops", "instructions", "l2_bytes", "device_bytes"};
+  for (const Reading* reading : matching(readings, "power", "power")) {
+    const std::string load(reading->parameter("load"));
+    const auto value = [&](const std::string& quantity) {
+      const auto found = pooled(matching(readings, "power", quantity, {{"load", load}}));
+      return found ? found->value : 0;
+    };
+    PowerPoint point{value("clock"), value("power"), {}};
+    for (const std::string& kind : kinds) point.rates.push_back(value(kind));
+    if (point.power > 0) points.emplace(load, point);
+  }
+  const auto rest = points.find("rest");
+  if (rest == points.end()) return {};
+  const double idle = rest->second.power;
+  points.erase(rest);
+  std::vector<PowerPoint> loads;
+  for (const auto& [name, point] : points) loads.push_back(point);
+  if (loads.size() <= kinds.size() + 1) return {};
+  const PowerFit fit = fit_power(loads, idle, {true, true, false, false}, reference_clock, exponent);
+  const int runs = static_cast<int>(loads.size());
+  const double spread = fit.rms / idle;
+  return {{"constants.clock_tree", "W", {fit.tree, spread, runs}, "fitted with the energies to the power of steady loads, at 1.5 GHz"},
+          {"constants.energy_tensor_16bit", "pJ/FLOP", {fit.energies[0], spread, runs}, "steady loads, at 1.5 GHz; spread: what the fit leaves, over idle power"},
+          {"constants.energy_instruction", "nJ/instruction", {fit.energies[1], spread, runs}, "steady loads, at 1.5 GHz"},
+          {"constants.energy_device", "pJ/B", {fit.energies[3], spread, runs}, "steady loads; beyond what the L2's bytes take"}};
+}
+
+}  // namespace napkin

@@ -1,0 +1,35 @@
+#pragma once
+// Which number follows from which readings. Internal to model/machine.
+
+#include <string>
+#include <vector>
+
+#include "model/machine/fit.hpp"
+#include "model/machine/machine.hpp"
+#include "model/machine/reading.hpp"
+
+namespace napkin {
+
+struct MeasuredNumber {
+  std::string name;   ///< its place in a profile
+  std::string unit;   ///< that it is written in
+  Estimate estimate;  ///< in SI units, or per clock
+  std::string note;
+};
+
+/// Those that the readings suffice for.
+[[nodiscard]] std::vector<MeasuredNumber> measured_numbers(const Readings& readings);
+
+/// The table of a 16-bit product's clocks against n, with the latencies of one alone. Below the smallest n measured the line
+/// through the three smallest (A in shared memory: 16 + n/4 clocks of operands), A in registers as at the smallest.
+struct MeasuredTiming {
+  std::vector<InstructionTiming> rows;  ///< empty: not measured
+  double spread = 0;                    ///< the largest of the rows'
+  std::string note;
+};
+[[nodiscard]] MeasuredTiming measured_timing(const Readings& readings);
+
+/// Energies and the clock tree from loads of known rates (eq. 12.9), as constants.
+[[nodiscard]] std::vector<MeasuredNumber> measured_energies(const Readings& readings);
+
+}  // namespace napkin

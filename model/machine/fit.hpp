@@ -1,0 +1,46 @@
+#pragma once
+// From measured points to rates, slopes, knees and energies. Pure; nothing here knows what was measured.
+
+#include <vector>
+
+namespace napkin {
+
+/// A measured number: the median of its repetitions and how far they lie apart.
+struct Estimate {
+  double value = 0;
+  double spread = 0;  ///< (third quartile - first quartile) / |median|; 0 for a single value
+  int runs = 0;
+};
+
+/// Throws Error for no values and for values that are not finite.
+[[nodiscard]] Estimate estimate(std::vector<double> values);
+
+/// y = intercept + slope x, least squares; rms of what is left. Throws Error for fewer than two distinct x.
+struct Line {
+  double intercept = 0, slope = 0, rms = 0;
+  [[nodiscard]] double at(double x) const { return intercept + slope * x; }
+};
+[[nodiscard]] Line line_through(const std::vector<double>& x, const std::vector<double>& y);
+
+/// The largest of the ascending `sizes` up to which every rate is at least `share` of the first; the first size where the
+/// second is below already. Throws Error where the two lists differ in length or are empty.
+[[nodiscard]] double knee(const std::vector<double>& sizes, const std::vector<double>& rates, double share);
+
+/// A load that ran long enough for its power to be read.
+struct PowerPoint {
+  double clock = 0;           ///< hertz
+  double power = 0;           ///< watts
+  std::vector<double> rates;  ///< of each kind of work, a second
+};
+
+/// P = idle + tree (f/f0)^(1+n) + sum over core kinds of energy (f/f0)^n rate + sum over the others of energy rate (model
+/// eq. 12.9), least squares in tree and energies, none of them below 0. `scales[k]`: kind k is the core's.
+struct PowerFit {
+  double tree = 0;               ///< watts at f0
+  std::vector<double> energies;  ///< joules a unit, at f0 where it scales
+  double rms = 0;                ///< watts
+};
+[[nodiscard]] PowerFit fit_power(const std::vector<PowerPoint>& points, double idle, const std::vector<bool>& scales, double reference_clock,
+                                 double exponent);
+
+}  // namespace napkin

@@ -1,0 +1,215 @@
+#include "model/machine/write.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <vector>
+
+#include "model/machine/number.hpp"
+
+namespace napkin {
+namespace {
+
+std::string quoted(std::string_view text) {
+  std::string out = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') out += '\\';
+    if (c == '\n') {
+      out += "\\n";
+    } else {
+      out += c;
+    }
+  }
+  return out + "\"";
+}
+
+/// The shortest decimal form that reads back as the same number, or a whole one without exponent.
+std::string decimal(double value) {
+  if (value == std::rint(value) && std::abs(value) < 1e15) return fmt::format("{}", static_cast<long long>(value));
+  for (int digits = 1; digits < 17; ++digits) {
+    const std::string text = fmt::format("{:.{}g}", value, digits);
+    if (std::stod(text) == value) return text;
+  }
+  return fmt::format("{:.17g}", value);
+}
+
+/// In the number's own unit. A quotient like 4.625e12 / 1e9 may miss the decimal that was read by a last bit.
+std::string value_text(const Number& number) {
+  const double factor = profile::factor_of(number.unit), value = number.value / factor;
+  for (int digits = 1; digits < 16; ++digits) {
+    const double rounded = std::stod(fmt::format("{:.{}g}", value, digits));
+    if (rounded * factor == number.value) return decimal(rounded);
+  }
+  return decimal(value);
+}
+
+std::string measured_text(const Provenance& from) {
+  std::string out = fmt::format("tool: {}, date: {}, driver: {}", quoted(from.tool), quoted(from.date), quoted(from.driver));
+  if (from.spread) out += ", spread: " + decimal(*from.spread);
+  return out;
+}
+
+std::string note_text(const Provenance& from) { return from.note.empty() ? "" : ", note: " + quoted(from.note); }
+
+/// "source: ..." or "measured: {...}", and the note.
+std::string origin_text(const Provenance& from) {
+  return (from.measured() ? "measured: {" + measured_text(from) + "}" : "source: " + quoted(from.source)) + note_text(from);
+}
+
+std::string text_of(const Number& number) {
+  return fmt::format("{{value: {}, unit: {}, {}}}", value_text(number), number.unit, origin_text(number.from));
+}
+
+class Writer {
+ public:
+  [[nodiscard]] std::string take() { return std::move(text_); }
+
+  void line(int depth, const std::string& text) { text_ += std::string(static_cast<std::size_t>(2 * depth), ' ') + text + "\n"; }
+  void number(int depth, const std::string& key, const std::optional<Number>& number) {
+    if (number) line(depth, key + ": " + text_of(*number));
+  }
+  void count(int depth, const std::string& key, Count value, const std::string& unit, const Provenance& from) {
+    line(depth, fmt::format("{}: {{value: {}, unit: {}, {}}}", key, value.get(), unit, origin_text(from)));
+  }
+  void stated(int depth, const std::string& key, const Stated& stated) {
+    if (!stated.known()) return;
+    if (!stated.datasheet || !stated.measured) return number(depth, key, stated.best());
+    line(depth, key + ":");
+    line(depth + 1, "datasheet: " + text_of(*stated.datasheet));
+    const Number& m = *stated.measured;
+    line(depth + 1, fmt::format("measured: {{value: {}, unit: {}, {}{}}}", value_text(m), m.unit, measured_text(m.from), note_text(m.from)));
+  }
+
+ private:
+  std::string text_;
+};
+
+std::string_view kind_name(LevelKind kind) {
+  return kind == LevelKind::cache ? "cache" : kind == LevelKind::cross_transfer ? "cross_transfer" : "ordinary";
+}
+
+const std::string& level_name(const Machine& machine, LevelId level) { return machine.levels[static_cast<std::size_t>(level)].name; }
+
+bool known(const Provenance& from) { return from.measured() || !from.source.empty(); }
+
+void write_levels(Writer& out, const Machine& machine) {
+  out.line(0, "levels:");
+  for (const Level& level : machine.levels) {
+    out.line(1, level.name + ":");
+    out.line(2, fmt::format("kind: {}", kind_name(level.kind)));
+    if (level.parent >= 0) {
+      out.line(2, "parent: " + level_name(machine, level.parent));
+      out.count(2, "per_parent", level.per_parent, "nodes", level.per_parent_from);
+    }
+    out.stated(2, "capacity", level.capacity);
+    out.number(2, "per_block", level.per_block);
+    if (known(level.transaction_from)) out.count(2, "transaction", level.transaction, "B", level.transaction_from);
+  }
+  out.line(0, "compute: " + level_name(machine, machine.compute));
+}
+
+void write_pipes(Writer& out, const Machine& machine) {
+  out.line(0, "pipes:");
+  for (const Pipe& pipe : machine.pipes) {
+    out.line(1, pipe.name + ":");
+    out.line(2, "from: " + level_name(machine, pipe.from));
+    out.line(2, "to: " + level_name(machine, pipe.to));
+    out.stated(2, "bandwidth", pipe.aggregate);
+    out.stated(2, "bandwidth_per_node", pipe.per_node_clock);
+    if (!pipe.by_cluster_size.empty()) out.line(2, "by_cluster_size:");
+    for (const auto& [size, rate] : pipe.by_cluster_size) out.line(3, fmt::format("- {{size: {}, bandwidth: {}}}", size.get(), text_of(rate)));
+    out.number(2, "latency", pipe.latency);
+    out.number(2, "energy", pipe.energy_per_byte);
+  }
+}
+
+std::string timing_row(const InstructionTiming& row) {
+  std::string out = fmt::format("- {{n: {}", row.n.get());
+  const auto add = [&](std::string_view key, double clocks) {
+    if (clocks > 0) out += fmt::format(", {}: {}", key, decimal(clocks));
+  };
+  add("a_shared", row.clocks_shared);
+  add("a_registers", row.clocks_registers);
+  add("latency_a_shared", row.latency_shared);
+  add("latency_a_registers", row.latency_registers);
+  return out + "}";
+}
+
+/// All of an instruction but its type.
+std::string instruction_text(const Machine& machine, const TensorInstruction& t) {
+  Writer out;
+  out.line(2, fmt::format("rate: {{value: {}, unit: FLOP/clk, {}}}", decimal(t.flop_per_clock), origin_text(t.from)));
+  const std::string n = t.n_least == t.n_most ? fmt::format("{}", t.n_least.get())
+                                              : fmt::format("{{from: {}, to: {}, step: {}}}", t.n_least.get(), t.n_most.get(), t.n_step.get());
+  out.line(2, fmt::format("shape: {{m: {}, n: {}, k: {}, {}}}", t.m.get(), n, t.k.get(), origin_text(t.shape_from)));
+  if (!t.timing.empty()) {
+    out.line(2, "timing:");
+    out.line(3, "unit: clk");
+    out.line(3, t.timing_from.measured() ? "measured: {" + measured_text(t.timing_from) + "}" : "source: " + quoted(t.timing_from.source));
+    if (!t.timing_from.note.empty()) out.line(3, "note: " + quoted(t.timing_from.note));
+    out.line(3, "rows:");
+    for (const InstructionTiming& row : t.timing) out.line(4, timing_row(row));
+  }
+  if (t.level != machine.compute) out.line(2, "level: " + level_name(machine, t.level));
+  return out.take();
+}
+
+void write_tensor(Writer& out, const Machine& machine, std::string& text) {
+  text += out.take() + "tensor:";
+  if (machine.tensor.empty()) text += " []";
+  text += "\n";
+  for (std::size_t i = 0; i < machine.tensor.size();) {
+    const std::string all = instruction_text(machine, machine.tensor[i]);
+    std::string types;
+    std::size_t next = i;
+    for (; next < machine.tensor.size() && machine.tensor[next].name == machine.tensor[i].name && instruction_text(machine, machine.tensor[next]) == all; ++next) {
+      types += (types.empty() ? "" : ", ") + std::string(name_of(machine.tensor[next].type));
+    }
+    text += fmt::format("  - name: {}\n    types: [{}]\n{}", machine.tensor[i].name, types, all);
+    i = next;
+  }
+}
+
+void write_units(Writer& out, const Machine& machine) {
+  out.line(0, machine.units.empty() ? "units: {}" : "units:");
+  for (const Unit& unit : machine.units) {
+    out.line(1, unit.name + ":");
+    out.stated(2, "rate", unit.per_clock);
+    out.number(2, "beside_tensor", unit.beside_tensor);
+    if (unit.level != machine.compute) out.line(2, "level: " + level_name(machine, unit.level));
+  }
+}
+
+void write_numbers(Writer& out, const std::string& section, const std::map<std::string, Number, std::less<>>& numbers) {
+  if (numbers.empty()) return;
+  out.line(0, section + ":");
+  for (const auto& [name, number] : numbers) out.number(1, name, number);
+}
+
+}  // namespace
+
+std::string profile_text(const Machine& machine) {
+  Writer out;
+  out.line(0, "name: " + machine.name);
+  out.line(0, "about: " + quoted(machine.about));
+  out.line(0, "vendor: " + machine.vendor);
+  out.line(0, "architecture: " + quoted(machine.architecture));
+  write_levels(out, machine);
+  write_pipes(out, machine);
+  std::string text;
+  write_tensor(out, machine, text);
+  write_units(out, machine);
+  if (machine.limits.known) write_numbers(out, "limits", machine.limits.stated);
+  out.line(0, "clocks:");
+  out.number(1, "maximum", machine.clocks.maximum);
+  out.number(1, "tensor", machine.clocks.tensor);
+  out.number(1, "base", machine.clocks.base);
+  if (machine.power.limit || machine.power.idle) out.line(0, "power:");
+  out.number(1, "limit", machine.power.limit);
+  out.number(1, "idle", machine.power.idle);
+  write_numbers(out, "constants", machine.constants);
+  write_numbers(out, "fitted", machine.fitted);
+  return text + out.take();
+}
+
+}  // namespace napkin

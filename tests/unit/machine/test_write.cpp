@@ -1,0 +1,89 @@
+// A profile written and read again is the same machine, number by number.
+#include "model/machine/write.hpp"
+
+#include <doctest/doctest.h>
+
+#include "model/machine/load.hpp"
+#include "small_profile.hpp"
+
+using namespace napkin;
+
+TEST_CASE("every built-in profile survives being written, and its text is then a fixed point") {
+  for (const std::string& name : builtin_machines()) {
+    CAPTURE(name);
+    const Machine machine = load_machine(name, "--gpu");
+    const std::string text = profile_text(machine);
+    const Machine again = parse_machine(text, "again.yaml");
+    CHECK(profile_text(again) == text);
+    CHECK(again.name == machine.name);
+    REQUIRE(again.levels.size() == machine.levels.size());
+    for (std::size_t i = 0; i < machine.levels.size(); ++i) {
+      CHECK(again.nodes(static_cast<LevelId>(i)) == machine.nodes(static_cast<LevelId>(i)));
+      CHECK(again.levels[i].transaction == machine.levels[i].transaction);
+      if (machine.levels[i].capacity.known()) CHECK(again.levels[i].capacity.best().value == machine.levels[i].capacity.best().value);
+    }
+    REQUIRE(again.pipes.size() == machine.pipes.size());
+    for (std::size_t i = 0; i < machine.pipes.size(); ++i) {
+      const Pipe &a = machine.pipes[i], &b = again.pipes[i];
+      CHECK(a.by_cluster_size.size() == b.by_cluster_size.size());
+      CHECK(bytes_per_second(machine, a, Hertz(1.5e9)) == bytes_per_second(again, b, Hertz(1.5e9)));
+      CHECK(a.latency.has_value() == b.latency.has_value());
+      if (a.latency) CHECK(a.latency->value == b.latency->value);
+    }
+    REQUIRE(again.tensor.size() == machine.tensor.size());
+    for (std::size_t i = 0; i < machine.tensor.size(); ++i) {
+      const TensorInstruction &a = machine.tensor[i], &b = again.tensor[i];
+      CHECK(a.type == b.type);
+      CHECK(a.flop_per_clock == b.flop_per_clock);
+      REQUIRE(a.timing.size() == b.timing.size());
+      for (std::size_t k = 0; k < a.timing.size(); ++k) {
+        CHECK(a.timing[k].clocks_shared == b.timing[k].clocks_shared);
+        CHECK(a.timing[k].latency_registers == b.timing[k].latency_registers);
+      }
+    }
+    REQUIRE(again.units.size() == machine.units.size());
+    for (std::size_t i = 0; i < machine.units.size(); ++i) {
+      CHECK(again.units[i].per_clock.best().value == machine.units[i].per_clock.best().value);
+      CHECK(again.units[i].beside_tensor.has_value() == machine.units[i].beside_tensor.has_value());
+    }
+    for (const auto numbers : {&Machine::constants, &Machine::fitted}) {
+      const auto &a = machine.*numbers, &b = again.*numbers;
+      REQUIRE(a.size() == b.size());
+      for (const auto& [key, number] : a) {
+        CAPTURE(key);
+        CHECK(b.at(key).value == number.value);
+        CHECK(b.at(key).unit == number.unit);
+        CHECK(b.at(key).from.source == number.from.source);
+        CHECK(b.at(key).from.date == number.from.date);
+        CHECK(b.at(key).from.note == number.from.note);
+        CHECK(b.at(key).from.fitted == number.from.fitted);
+      }
+    }
+    CHECK(again.limits.known == machine.limits.known);
+    CHECK(again.limits.shared_reserved_per_block == machine.limits.shared_reserved_per_block);
+    CHECK(again.power.limit.has_value() == machine.power.limit.has_value());
+  }
+}
+
+TEST_CASE("quotes, backslashes and a spread survive") {
+  Machine machine = parse_machine(small_profile, "p.yaml");
+  Number& number = machine.constants.at("launch_overhead");
+  number.from = {{}, "a \"tool\"", "2026-11-21", "580\\1", "one: two, {three} # four", 0.0042};
+  const Machine again = parse_machine(profile_text(machine), "again.yaml");
+  const Provenance& from = again.constants.at("launch_overhead").from;
+  CHECK(from.tool == "a \"tool\"");
+  CHECK(from.driver == "580\\1");
+  CHECK(from.note == "one: two, {three} # four");
+  REQUIRE(from.spread.has_value());
+  CHECK(*from.spread == 0.0042);
+  CHECK_FALSE(again.power.limit->from.spread.has_value());
+}
+
+TEST_CASE("a spread that is none is refused where it stands") {
+  const auto with = [](const std::string& spread) {
+    return changed("{value: 3, unit: us, source: a datasheet}", "{value: 3, unit: us, measured: {tool: t, date: 2026, driver: d, spread: " + spread + "}}");
+  };
+  CHECK(*parse_machine(with("0.01"), "p.yaml").constants.at("launch_overhead").from.spread == 0.01);
+  CHECK_THROWS_WITH_AS((void)parse_machine(with("-1"), "p.yaml"), doctest::Contains("spread"), Error);
+  CHECK_THROWS_WITH_AS((void)parse_machine(with("wide"), "p.yaml"), doctest::Contains("p.yaml:"), Error);
+}

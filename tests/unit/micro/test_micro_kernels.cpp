@@ -1,0 +1,253 @@
+// Every micro-kernel that an experiment would run compiles, spills nothing, and holds what it is to measure: the compiler
+// is a master of leaving out work whose result nobody reads.
+#include <doctest/doctest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <regex>
+#include <set>
+#include <thread>
+
+#include "kernels/jit/failure.hpp"
+#include "kernels/micro/experiment.hpp"
+
+using namespace napkin;
+
+namespace {
+
+DeviceProperties h200() {
+  DeviceProperties out;
+  out.name = "NVIDIA H200";
+  out.architecture = "sm_90";
+  out.sms = 132;
+  out.l2 = Bytes(60 << 20);
+  out.shared_per_block = Bytes(232448);
+  return out;
+}
+
+const std::map<std::string, LaunchPlan>& plans() {
+  static const std::map<std::string, LaunchPlan> all = [] {
+    PlanningBench bench(h200());
+    for (const Experiment& experiment : experiments()) static_cast<void>(experiment.run(bench));
+    return bench.plans();
+  }();
+  return all;
+}
+
+/// The value of `.name = value` in an expression; "" where there is none.
+std::string field(const std::string& expression, const std::string& name) {
+  const auto at = expression.find("." + name + " = ");
+  if (at == std::string::npos) return "";
+  const auto from = at + name.size() + 4;
+  return expression.substr(from, expression.find_first_of(",}", from) - from);
+}
+
+/// The same code with another product in it: most of the compiling.
+bool is_one_more_product(const std::string& expression) {
+  const std::string n = field(expression, "n"), work = field(expression, "work");
+  if (n.empty() || n == "128" || field(expression, "tensor_groups") == "0") return false;
+  return n != "256" || !work.ends_with("::none") || work.empty();
+}
+
+struct Compiled {
+  CompiledKernel kernel;
+  std::map<std::string, int> opcodes;  ///< by name, modifiers included; empty: no disassembler
+};
+
+std::string shell(const std::string& command) {
+  std::string out;
+  FILE* pipe = ::popen(command.c_str(), "r");
+  REQUIRE(pipe != nullptr);
+  std::array<char, 4096> buffer{};
+  for (std::size_t n = 0; (n = std::fread(buffer.data(), 1, buffer.size(), pipe)) > 0;) out.append(buffer.data(), n);
+  ::pclose(pipe);
+  return out;
+}
+
+bool has_disassembler() {
+  static const bool has = std::system("nvdisasm --version > /dev/null 2>&1") == 0;  // NOLINT(concurrency-mt-unsafe): once
+  return has;
+}
+
+std::map<std::string, int> opcodes_of(const std::string& cubin, std::size_t number) {
+  if (!has_disassembler()) return {};
+  const auto file = std::filesystem::temp_directory_path() / ("napkin-micro-" + std::to_string(::getpid()) + "-" + std::to_string(number));
+  std::ofstream(file, std::ios::binary) << cubin;
+  const std::string text = shell("nvdisasm -c " + file.string());
+  std::filesystem::remove(file);
+  std::map<std::string, int> out;
+  static const std::regex line(R"(/\*[0-9a-f]{4,}\*/\s+(?:@!?U?P\d\s+)?([A-Z][A-Z0-9_.]*))");
+  for (std::sregex_iterator at(text.begin(), text.end(), line), end; at != end; ++at) ++out[(*at)[1]];
+  return out;
+}
+
+/// By two threads.
+std::map<std::string, Compiled> compile_those(const std::vector<const LaunchPlan*>& todo) {
+  std::map<std::string, Compiled> out;
+  const auto compiler = Compiler::find(toolkit_directories(""));
+  if (!compiler) {
+    std::puts("SKIP: no NVRTC on this machine");
+    return out;
+  }
+  if (!has_disassembler()) std::puts("no nvdisasm on this machine: only the compiler's report is looked at");
+  for (const LaunchPlan* plan : todo) out[plan->expression];
+  std::atomic<std::size_t> next{0};
+  const auto work = [&] {
+    for (std::size_t i = next++; i < todo.size(); i = next++) {
+      Compiled& one = out.at(todo[i]->expression);
+      one.kernel = compiler->compile({kernel_source(todo[i]->source), todo[i]->expression, todo[i]->architecture, {}});
+      one.opcodes = opcodes_of(one.kernel.cubin, i);
+    }
+  };
+  std::thread second(work);
+  work();
+  second.join();
+  return out;
+}
+
+const std::map<std::string, Compiled>& compiled() {
+  static const std::map<std::string, Compiled> all = [] {
+    std::vector<const LaunchPlan*> todo;
+    for (const auto& [expression, plan] : plans()) {
+      if (!is_one_more_product(expression)) todo.push_back(&plan);
+    }
+    return compile_those(todo);
+  }();
+  return all;
+}
+
+void check_clean(const std::map<std::string, Compiled>& kernels) {
+  for (const auto& [expression, one] : kernels) {
+    CAPTURE(expression);
+    CHECK_MESSAGE(one.kernel.report.clean(), one.kernel.report.objection());
+    CHECK(one.kernel.report.stack == Bytes(0));
+    const LaunchPlan& plan = plans().at(expression);
+    CHECK(plan.shared <= 232448);
+    CHECK(one.kernel.report.registers * static_cast<int>((plan.threads + 31) / 32 * 32) <= 65536);
+  }
+}
+
+int count(const Compiled& kernel, const std::string& opcode) {
+  int sum = 0;
+  for (const auto& [name, times] : kernel.opcodes) sum += name == opcode || name.starts_with(opcode + ".") ? times : 0;
+  return sum;
+}
+
+}  // namespace
+
+TEST_CASE("every experiment asks for kernels, and no name stands twice") {
+  std::set<std::string_view> names;
+  for (const Experiment& experiment : experiments()) {
+    CHECK(names.insert(experiment.name).second);
+    PlanningBench bench(h200());
+    const Readings readings = experiment.run(bench);
+    CAPTURE(experiment.name);
+    CHECK_FALSE(readings.empty());
+    CHECK(bench.plans().empty() == (experiment.name == "device_query"));
+    for (const Reading& reading : readings) {
+      CHECK(reading.experiment == experiment.name);
+      CHECK_FALSE(reading.values.empty());
+      CHECK_FALSE(reading.unit.empty());
+    }
+  }
+}
+
+TEST_CASE("no reading stands twice") {
+  PlanningBench bench(h200());
+  std::set<std::string> keys;
+  for (const Experiment& experiment : experiments()) {
+    for (const Reading& reading : experiment.run(bench)) {
+      std::string key = reading.experiment + " " + reading.quantity;
+      for (const auto& [name, value] : reading.with) key += " " + name + "=" + value;
+      CHECK_MESSAGE(keys.insert(key).second, key);
+    }
+  }
+}
+
+TEST_CASE("micro-kernels compile, without spills and without complaint") { check_clean(compiled()); }
+
+TEST_SUITE("slow") {
+  TEST_CASE("the other variants do, too") {
+    std::vector<const LaunchPlan*> todo;
+    for (const auto& [expression, plan] : plans()) {
+      if (is_one_more_product(expression)) todo.push_back(&plan);
+    }
+    CHECK(todo.size() > 20);
+    check_clean(compile_those(todo));
+  }
+}
+
+TEST_CASE("a kernel holds the instructions that its experiment counts") {
+  // Of one chunk: 8 chains, 32 repeats.
+  const std::map<std::string, std::vector<std::pair<std::string, int>>> expected = {
+      {"VectorWork::special_register", {{"CS2R", 256}}},
+      {"VectorWork::ex2", {{"MUFU.EX2", 256}}},
+      {"VectorWork::fma", {{"FFMA", 256}}},
+      {"VectorWork::add", {{"FADD", 256}}},
+      {"VectorWork::multiply", {{"FMUL", 256}}},
+      {"VectorWork::maximum", {{"FMNMX", 256}}},
+      {"VectorWork::logic", {{"LOP3", 256}}},
+      {"VectorWork::fma16", {{"HFMA2", 256}}},
+      {"VectorWork::convert", {{"F2FP.BF16", 256}}},
+      {"VectorWork::convert_fp8", {{"F2FP.SATFINITE", 512}}},
+      {"VectorWork::shuffle", {{"SHFL", 256}}},
+      {"VectorWork::mix", {{"FFMA", 64}, {"FMNMX", 64}, {"MUFU.EX2", 64}, {"FADD", 64}}},
+      {"VectorWork::softmax", {{"FFMA", 64}, {"FMNMX", 64}, {"MUFU.EX2", 64}, {"FADD", 64}, {"F2FP.BF16", 32}}},
+      {"VectorWork::load", {{"LDS.128", 256}}},
+      {"VectorWork::store", {{"STS.128", 256}}},
+      {"VectorWork::load_matrix", {{"LDSM.16.M88.4", 256}}},
+      {"VectorWork::store_matrix", {{"STSM.16.M88.4", 256}}},
+  };
+  std::set<std::string> seen;
+  for (const auto& [expression, one] : compiled()) {
+    if (one.opcodes.empty()) continue;
+    CAPTURE(expression);
+    const std::string work = field(expression, "work").substr(std::min<std::size_t>(8, field(expression, "work").size()));  // without napkin::
+    if (const auto found = expected.find(work); found != expected.end()) {
+      seen.insert(work);
+      for (const auto& [opcode, times] : found->second) CHECK_MESSAGE(count(one, opcode) >= times, opcode << ": " << count(one, opcode));
+    }
+    if (expression.find("agents<") != std::string::npos) {
+      const int n = std::stoi(field(expression, "n")), groups = std::stoi(field(expression, "tensor_groups"));
+      CHECK(count(one, "HGMMA") == (groups > 0 ? (n > 64 ? 8 : 16) : 0));
+      CHECK((count(one, "UTMALDG") > 0) == (field(expression, "copies") == "true"));
+    }
+    if (expression.find("products<") != std::string::npos) CHECK(count(one, "HGMMA") == std::stoi(field(expression, "batch")));
+  }
+  if (has_disassembler() && !compiled().empty()) CHECK(seen.size() == expected.size());
+}
+
+TEST_CASE("memory, barriers and fences are in the kernels that time them") {
+  const std::vector<std::pair<std::string, std::vector<std::pair<std::string, int>>>> expected = {
+      {"napkin::ChaseSpace::shared", {{"LDS", 8}}},
+      {"napkin::ChaseSpace::cluster", {{"LD.E", 8}}},
+      {"napkin::ChaseSpace::global", {{"LDG.E.STRONG.GPU", 8}}},
+      {"napkin::StreamWay::read", {{"LDG.E.128.STRONG.GPU", 4}}},
+      {"napkin::StreamWay::write", {{"STG.E.128", 4}}},
+      {"napkin::StreamWay::copy", {{"LDG.E.128.STRONG.GPU", 4}, {"STG.E.128", 4}}},
+      {"napkin::StreamWay::add", {{"REDG.E.ADD.F32", 4}}},
+      {"ClusterConfig{.store = false}", {{"LD.E.128", 8}}},
+      {"ClusterConfig{.store = true}", {{"ST.E.128", 8}}},
+      {"boxes<", {{"UTMALDG", 1}}},
+      {"napkin::Meeting::barrier,", {{"BAR.SYNC", 1}}},
+      {"napkin::Meeting::named_round,", {{"BAR.SYNC", 2}, {"BAR.ARV", 2}}},
+      {"napkin::Meeting::mbarrier_round,", {{"SYNCS.ARRIVE", 2}, {"SYNCS.PHASECHK", 2}}},
+      {"napkin::Meeting::fence,", {{"FENCE.VIEW.ASYNC", 1}}},
+      {"napkin::Meeting::store_fence_barrier,", {{"STS", 1}, {"FENCE.VIEW.ASYNC", 1}, {"BAR.SYNC", 1}}},
+  };
+  for (const auto& [part, opcodes] : expected) {
+    bool seen = false;
+    for (const auto& [expression, one] : compiled()) {
+      if (expression.find(part) == std::string::npos || one.opcodes.empty()) continue;
+      seen = true;
+      for (const auto& [opcode, times] : opcodes) CHECK_MESSAGE(count(one, opcode) >= times, expression << " " << opcode << ": " << count(one, opcode));
+    }
+    if (has_disassembler() && !compiled().empty()) CHECK_MESSAGE(seen, part);
+  }
+}
