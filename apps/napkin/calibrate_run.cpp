@@ -1,6 +1,7 @@
 // napkin calibrate on the GPU here: compile, then one experiment after the other.
 
-#include <map>
+#include <algorithm>
+#include <cmath>
 
 #include "apps/library/here.hpp"
 #include "apps/library/instrument.hpp"
@@ -47,6 +48,12 @@ void compile_all(const CalibrateOptions& options, const DeviceProperties& device
   if (!refused.empty()) throw CudaFailure(refused.begin()->second);
 }
 
+/// A kernel that counted nothing leaves quotients of zero behind.
+void check(const Reading& reading) {
+  const bool good = std::all_of(reading.values.begin(), reading.values.end(), [](double value) { return std::isfinite(value); });
+  if (!good) throw CudaFailure(reading.quantity + " is no number: the kernel counted nothing");
+}
+
 std::string text_of(const std::vector<report::ReadingRow>& rows) {
   std::string out;
   for (const report::ReadingRow& row : rows) out += report::line_of(report::json_of(row));
@@ -71,7 +78,10 @@ CalibrationRun run_experiments(const CalibrateOptions& options) {
     progress.note(name);
     watchdog.watch(name, name);
     try {
-      for (Reading& reading : experiment->run(bench)) out.rows.push_back({std::move(reading), measured_by(runtime)});
+      for (Reading& reading : experiment->run(bench)) {
+        check(reading);
+        out.rows.push_back({std::move(reading), measured_by(runtime)});
+      }
     } catch (const CudaFailure& failure) {
       out.failed = name + ": " + failure.what();
     }

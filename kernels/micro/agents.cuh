@@ -13,13 +13,17 @@ namespace napkin {
 // One thread's registers and the instruction that it repeats: independent chains, each link of which needs the one before.
 template <VectorWork W>
 struct Repeated {
-  static constexpr int chains = 8, repeats = 32;
+  static constexpr int chains = 8, repeats = 16;
   // Warp instructions of a chunk.
   static constexpr int units = chains * repeats * (W == VectorWork::convert_fp8 ? 2 : 1) * (W == VectorWork::special_register ? 2 : 1);
 
-  float x[chains];
+  // Between two looks at the clock: some thousand clocks, of which a look takes some hundred.
+  static constexpr bool slow = W == VectorWork::ex2 || W == VectorWork::shuffle || W == VectorWork::mix;
+  static constexpr int chunks = W >= VectorWork::load ? 1 : slow ? 8 : 32;
+
+  float x[chains], factor, term;
   u32 w[chains];
-  u32 address, shift;
+  u32 address, shift, pair;
 
   __device__ __forceinline__ Repeated(u32 scratch, u32 lane, u32 shift) : address(scratch + 16 * lane), shift(shift) {
 #pragma unroll
@@ -27,6 +31,9 @@ struct Repeated {
       x[i] = 0.5f + 0.01f * static_cast<float>(i + lane);
       w[i] = random_pair(lane * chains + i);
     }
+    factor = 0.97f + 0.0001f * static_cast<float>(lane);
+    term = 0.03f + 0.0001f * static_cast<float>(lane);
+    pair = w[0] & 0xBFFFBFFF;
   }
 
   __device__ __forceinline__ void one(int i) {
@@ -36,12 +43,12 @@ struct Repeated {
       w[i] ^= static_cast<u32>(now) ^ static_cast<u32>(now >> 32);
     }
     if constexpr (W == VectorWork::ex2) asm volatile("ex2.approx.ftz.f32 %0, %0;" : "+f"(x[i]));
-    if constexpr (W == VectorWork::fma) asm volatile("fma.rn.f32 %0, %0, %1, %2;" : "+f"(x[i]) : "f"(0.97f), "f"(0.03f));
-    if constexpr (W == VectorWork::add) asm volatile("add.f32 %0, %0, %1;" : "+f"(x[i]) : "f"(0.03f));
-    if constexpr (W == VectorWork::multiply) asm volatile("mul.f32 %0, %0, %1;" : "+f"(x[i]) : "f"(1.001f));
+    if constexpr (W == VectorWork::fma) asm volatile("fma.rn.f32 %0, %0, %1, %2;" : "+f"(x[i]) : "f"(factor), "f"(term));
+    if constexpr (W == VectorWork::add) asm volatile("add.f32 %0, %0, %1;" : "+f"(x[i]) : "f"(term));
+    if constexpr (W == VectorWork::multiply) asm volatile("mul.f32 %0, %0, %1;" : "+f"(x[i]) : "f"(factor));
     if constexpr (W == VectorWork::maximum) asm volatile("max.f32 %0, %0, %1;" : "+f"(x[i]) : "f"(x[(i + 1) % chains]));
     if constexpr (W == VectorWork::logic) asm volatile("lop3.b32 %0, %0, %1, %2, 0x96;" : "+r"(w[i]) : "r"(w[(i + 1) % chains]), "r"(address));
-    if constexpr (W == VectorWork::fma16) asm volatile("fma.rn.bf16x2 %0, %0, %1, %2;" : "+r"(w[i]) : "r"(0x3F7A3F7Au), "r"(0x3CA33CA3u));
+    if constexpr (W == VectorWork::fma16) asm volatile("fma.rn.bf16x2 %0, %0, %1, %2;" : "+r"(w[i]) : "r"(pair), "r"(address));
     if constexpr (W == VectorWork::convert) {
       asm volatile("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(w[i]) : "f"(__uint_as_float(w[i])), "f"(x[i]));
     }
@@ -123,7 +130,7 @@ struct Repeated {
 // Two rows of 32 scores a thread, as an attention kernel has them; the compiler orders what is independent.
 template <>
 struct Repeated<VectorWork::softmax> {
-  static constexpr int columns = 32, units = 2 * columns;  // elements
+  static constexpr int columns = 32, units = 2 * columns, chunks = 8;  // elements
 
   float s[2 * columns];
   float maximum[2] = {-4.f, -4.f}, sum[2] = {0.f, 0.f};
@@ -208,13 +215,15 @@ struct Agents {
   __device__ __forceinline__ void work(u32 warp) const {
     Repeated<C.work> repeated(shared + C.scratch_at() + warp * C.warp_bytes, threadIdx.x % 32, arguments.shift);
     const long long start = clock64();
-    long long done = 0;
-    do {
+    long long done = 0, clocks = 0;
+    while (true) {
 #pragma unroll 1
-      for (int i = 0; i < 4; ++i) repeated.chunk();
-      done += 4 * repeated.units;
-    } while (!__shfl_sync(0xFFFFFFFF, over(start), 0));
-    note(done, clock64() - start);
+      for (int i = 0; i < repeated.chunks; ++i) repeated.chunk();
+      if (__shfl_sync(0xFFFFFFFF, over(start), 0)) break;  // the chunk that the end fell into does not count, nor its time
+      done += repeated.chunks * repeated.units;
+      clocks = clock64() - start;
+    }
+    note(done, clocks);
     if (arguments.kept != nullptr) arguments.kept[threadIdx.x] = repeated.result();
   }
 

@@ -29,13 +29,18 @@ void put(const GpuState& state, SteadyLoad& into) {
 GpuBench::GpuBench(Runtime& runtime) : runtime_(runtime), results_(runtime.device().allocate(result_bytes)) {}
 
 std::uint64_t GpuBench::memory(std::size_t bytes) {
-  if (bytes <= memory_.bytes()) return memory_.address();
-  memory_ = DeviceMemory();
-  memory_ = runtime_.device().allocate(bytes);
-  const LaunchPlan fill = fill_plan(memory_.address(), static_cast<std::int64_t>(bytes / 2), DType::bf16, 1, 1, device());
-  runtime_.prepare(fill)();
-  runtime_.device().synchronize();
+  if (bytes > memory_.bytes()) {
+    memory_ = DeviceMemory();  // the old one goes before the new one comes
+    memory_ = runtime_.device().allocate(bytes);
+  }
   return memory_.address();
+}
+
+std::uint64_t GpuBench::random_memory(std::size_t bytes) {
+  const std::uint64_t address = memory(bytes);
+  runtime_.prepare(fill_plan(address, static_cast<std::int64_t>(bytes / 2), DType::bf16, 1, 1, device()))();
+  runtime_.device().synchronize();
+  return address;
 }
 
 std::vector<std::uint64_t> GpuBench::run(const LaunchPlan& plan, std::size_t words) {
@@ -80,7 +85,7 @@ SteadyLoad GpuBench::rest(double seconds) {
   pause(settling * seconds);
   StateSampler sampler(Nvml::open(device().bus_id), Seconds(0.01));
   pause((1 - settling) * seconds);
-  SteadyLoad out;
+  SteadyLoad out{1, 0, 0};
   put(sampler.finish(), out);
   return out;
 }

@@ -28,8 +28,10 @@ class Bench {
   Bench& operator=(const Bench&) = delete;
 
   [[nodiscard]] virtual const DeviceProperties& device() const = 0;
-  /// The address of at least so many bytes of random bf16 numbers; the same memory for all who ask.
+  /// The address of at least so many bytes, the same for all who ask; what is in them is what was left there.
   [[nodiscard]] virtual std::uint64_t memory(std::size_t bytes) = 0;
+  /// The same, filled anew with random bf16 numbers: the power of moving data depends on them.
+  [[nodiscard]] virtual std::uint64_t random_memory(std::size_t bytes) = 0;
   /// Where kernels write what they measure: 16 MiB.
   [[nodiscard]] virtual std::uint64_t results() = 0;
   /// Launches once and returns the first `words` of the results, which were 0.
@@ -49,6 +51,7 @@ class GpuBench : public Bench {
 
   [[nodiscard]] const DeviceProperties& device() const override { return runtime_.device().properties(); }
   [[nodiscard]] std::uint64_t memory(std::size_t bytes) override;
+  [[nodiscard]] std::uint64_t random_memory(std::size_t bytes) override;
   [[nodiscard]] std::uint64_t results() override { return results_.address(); }
   [[nodiscard]] std::vector<std::uint64_t> run(const LaunchPlan& plan, std::size_t words) override;
   [[nodiscard]] double seconds(const LaunchPlan& plan, int launches) override;
@@ -68,6 +71,7 @@ class PlanningBench : public Bench {
 
   [[nodiscard]] const DeviceProperties& device() const override { return device_; }
   [[nodiscard]] std::uint64_t memory(std::size_t) override { return 1 << 20; }
+  [[nodiscard]] std::uint64_t random_memory(std::size_t) override { return 1 << 20; }
   [[nodiscard]] std::uint64_t results() override { return 1 << 20; }
   [[nodiscard]] std::vector<std::uint64_t> run(const LaunchPlan& plan, std::size_t words) override;
   [[nodiscard]] double seconds(const LaunchPlan& plan, int launches) override;

@@ -1,5 +1,6 @@
 #pragma once
-// The copy engine: latency of a box (one stage), bandwidth (several), by multicast too.
+// The copy engine: latency of a box (one stage), bandwidth (several), by multicast too. A block is one thread: lanes that wait
+// for it elsewhere in the warp make each look at a barrier 150 clocks long.
 
 #include "kernels/device/tma.cuh"
 #include "kernels/micro/micro_arguments.cuh"
@@ -17,18 +18,40 @@ struct Boxes {
   __device__ __forceinline__ u32 full(int stage) const { return shared + C.barriers_at() + 16 * stage; }
   __device__ __forceinline__ u32 empty(int stage) const { return full(stage) + 8; }
 
-  __device__ __forceinline__ void issue(int box) const {
-    const int stage = box % C.stages;
-    const int row = (static_cast<int>(blockIdx.x) / C.cluster * arguments.block_rows + box % arguments.around * C.rows()) % arguments.rows;
+  // Boxes follow each other from the block's first row, and begin there again after `around` of them.
+  struct Place {
+    int row = 0, box = 0;
+  };
+  __device__ __forceinline__ void advance(Place& place) const {
+    place.row += C.rows();
+    if (++place.box == arguments.around) place = {};
+  }
+
+  __device__ __forceinline__ void issue(int stage, const Place& place, int first_row) const {
     const u32 to = shared + stage * bytes;
     barrier_expect(full(stage), bytes);
     if constexpr (C.cluster > 1) {
       const int first = static_cast<int>(rank) * share;
-      load_box_multicast(to + first * 128, arguments.from, full(stage), (1 << C.cluster) - 1, 0, row + first);
+      load_box_multicast(to + first * 128, arguments.from, full(stage), (1 << C.cluster) - 1, 0, first_row + place.row + first);
     } else {
-      load_box(to, arguments.from, full(stage), 0, row);
+      load_box(to, arguments.from, full(stage), 0, first_row + place.row);
     }
   }
+
+  __device__ __forceinline__ void wait(u32 barrier, u32 parity) const {
+    if constexpr (C.spin) {
+      u32 done = 0;
+      while (done == 0) {
+        asm volatile("{\n.reg .pred p;\nmbarrier.test_wait.parity.shared::cta.b64 p, [%1], %2;\nselp.u32 %0, 1, 0, p;\n}"
+                     : "=r"(done)
+                     : "r"(barrier), "r"(parity)
+                     : "memory");
+      }
+    } else {
+      barrier_wait(barrier, parity);
+    }
+  }
+
   // Every block of the cluster has read this stage.
   __device__ __forceinline__ void release(int stage) const {
     if constexpr (C.cluster > 1) {
@@ -38,22 +61,31 @@ struct Boxes {
 
   __device__ __forceinline__ void run() const {
     unsigned long long* clocks = arguments.clocks + static_cast<long long>(blockIdx.x) * (1 + arguments.count);
+    const int first_row = static_cast<int>(blockIdx.x) / C.cluster * arguments.block_rows;
     long long start = clock64();
-    Ring<C.stages> ring;
+    // A stage is filled again when the box after the next has come: by then the other blocks' word that it is free has, too.
+    constexpr int behind = C.cluster > 1 ? 2 : 0;
+    Ring<C.stages> ring, free;
+    Place place;
     if constexpr (C.stages > 1) {
-      for (int box = 0; box < C.stages; ++box) issue(box);
+      for (int stage = 0; stage < C.stages; ++stage, advance(place)) issue(stage, place, first_row);
     }
 #pragma unroll 1
     for (int box = 0; box < arguments.count; ++box) {
       const long long now = clock64();
       if (box == arguments.warm) start = now;
-      if constexpr (C.stages == 1) issue(box);
-      barrier_wait(full(ring.stage), ring.parity);
-      if constexpr (C.stages == 1) clocks[1 + box] = clock64() - now;
+      if constexpr (C.stages == 1) issue(0, place, first_row);
+      wait(full(ring.stage), ring.parity);
+      if constexpr (C.stages == 1) {
+        clocks[1 + box] = clock64() - now;
+        advance(place);
+      }
       release(ring.stage);
-      if (C.stages > 1 && box + C.stages < arguments.count) {
-        if constexpr (C.cluster > 1) barrier_wait(empty(ring.stage), ring.parity);
-        issue(box + C.stages);
+      if (C.stages > 1 && box >= behind && box - behind + C.stages < arguments.count) {
+        if constexpr (C.cluster > 1) wait(empty(free.stage), free.parity);
+        issue(free.stage, place, first_row);
+        advance(place);
+        free.advance();
       }
       ring.advance();
     }
@@ -62,21 +94,17 @@ struct Boxes {
 };
 
 template <BoxesConfig C>
-__global__ void __launch_bounds__(32) boxes(const __grid_constant__ BoxesArguments arguments) {
+__global__ void __launch_bounds__(1) boxes(const __grid_constant__ BoxesArguments arguments) {
   extern __shared__ __align__(1024) unsigned char memory[];
   const Boxes<C> all{shared_address(memory), C.cluster > 1 ? cluster_rank() : 0, arguments};
-  if (threadIdx.x == 0) {
-    prefetch(arguments.from);
-    for (int stage = 0; stage < C.stages; ++stage) {
-      barrier_init(all.full(stage), 1);
-      barrier_init(all.empty(stage), C.cluster);
-    }
-    barrier_init_fence();
+  prefetch(arguments.from);
+  for (int stage = 0; stage < C.stages; ++stage) {
+    barrier_init(all.full(stage), 1);
+    barrier_init(all.empty(stage), C.cluster);
   }
-  __syncwarp();
+  barrier_init_fence();
   if constexpr (C.cluster > 1) cluster_sync();
-  if (threadIdx.x == 0) all.run();
-  __syncwarp();
+  all.run();
   if constexpr (C.cluster > 1) cluster_sync();
 }
 

@@ -36,14 +36,19 @@ __global__ void chase(const __grid_constant__ ChaseArguments arguments) {
   if constexpr (C.space == ChaseSpace::cluster) cluster_meet();
   else __syncthreads();
   if (threadIdx.x == 0) {
-    u32 at = C.space == ChaseSpace::cluster ? in_block(base, next) : C.space == ChaseSpace::shared ? base : static_cast<u32>(arguments.first);
-    const long long start = clock64();
+    u32 at = 0;
+    long long start = 0;
+#pragma unroll 1
+    for (int pass = 0; pass < arguments.passes; ++pass) {
+      at = C.space == ChaseSpace::cluster ? in_block(base, next) : C.space == ChaseSpace::shared ? base : static_cast<u32>(arguments.first);
+      start = clock64();
 #pragma unroll 8
-    for (int i = 0; i < arguments.steps; ++i) {
-      if constexpr (C.space == ChaseSpace::shared) asm volatile("ld.shared.u32 %0, [%0];" : "+r"(at)::"memory");
-      if constexpr (C.space == ChaseSpace::cluster) asm volatile("ld.shared::cluster.u32 %0, [%0];" : "+r"(at)::"memory");
-      if constexpr (C.space == ChaseSpace::global) {
-        asm volatile("ld.global.cg.u32 %0, [%1];" : "=r"(at) : "l"(arguments.ring + 32ull * at) : "memory");
+      for (int i = 0; i < arguments.steps; ++i) {
+        if constexpr (C.space == ChaseSpace::shared) asm volatile("ld.shared.u32 %0, [%0];" : "+r"(at)::"memory");
+        if constexpr (C.space == ChaseSpace::cluster) asm volatile("ld.shared::cluster.u32 %0, [%0];" : "+r"(at)::"memory");
+        if constexpr (C.space == ChaseSpace::global) {
+          asm volatile("ld.global.cg.u32 %0, [%1];" : "=r"(at) : "l"(arguments.ring + 32ull * at) : "memory");
+        }
       }
     }
     const long long clocks = clock64() - start;

@@ -14,7 +14,7 @@ __global__ void __launch_bounds__(C.threads) cluster_traffic(const __grid_consta
   constexpr int step = C.threads * 16, unrolled = 8;
   u32 size;
   asm volatile("mov.u32 %0, %%cluster_nctarank;" : "=r"(size));
-  const u32 there = in_block(shared_address(memory) + threadIdx.x * 16, (cluster_rank() + 1) % size);
+  u32 there = in_block(shared_address(memory) + threadIdx.x * 16, (cluster_rank() + 1) % size);
   for (u32 at = 4 * threadIdx.x; at < C.bytes; at += 4 * C.threads) store_word(shared_address(memory) + at, at);
   cluster_meet();
   u32 read = 0;
@@ -22,6 +22,7 @@ __global__ void __launch_bounds__(C.threads) cluster_traffic(const __grid_consta
 #pragma unroll 1
   for (int pass = 0; pass < arguments.passes; ++pass) {
     Quad q[unrolled];
+    there += arguments.shift;
 #pragma unroll
     for (int i = 0; i < unrolled; ++i) {
       const u32 at = there + i * step;

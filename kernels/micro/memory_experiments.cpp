@@ -21,6 +21,7 @@ constexpr int chase_steps = 4096;
 
 LaunchPlan chase_plan(Bench& bench, ChaseSpace space, unsigned blocks, ChaseArguments arguments) {
   arguments.steps = chase_steps;
+  arguments.passes = std::max(arguments.passes, 1);
   arguments.clocks = pointer<unsigned long long>(bench.results());
   LaunchPlan plan = plan_of("chase.cuh", written(space), blocks, 32, 0, arguments);
   plan.cluster = space == ChaseSpace::cluster ? blocks : 1;
@@ -33,11 +34,13 @@ std::vector<double> chase(Bench& bench, ChaseSpace space, unsigned blocks) {
   return out;
 }
 
-/// A ring of lines through `bytes`, each step most of the way to the other end, laid (and so left in the L2) just before.
-std::vector<double> chase_memory(Bench& bench, std::int64_t bytes) {
+/// A ring of lines through `bytes`, each step most of the way to the other end, written (and so left in the L2) just before
+/// by all SMs; with `passes` of 2 also read once by the SM that chases.
+std::vector<double> chase_memory(Bench& bench, std::int64_t bytes, int passes) {
   ChaseArguments arguments{};
   arguments.ring = pointer<unsigned>(bench.memory(static_cast<std::size_t>(bytes)));
   arguments.lines = static_cast<unsigned long long>(bytes / 128);
+  arguments.passes = passes;
   arguments.step = (arguments.lines * 5 / 8) | 1;  // odd, so that a ring of 2^k lines is one
   std::vector<double> out;
   for (int i = 0; i < repetitions; ++i) {
@@ -92,13 +95,12 @@ std::vector<std::uint64_t> run_boxes(Bench& bench, const BoxesConfig& config, co
   const std::int64_t clusters = run.blocks / static_cast<unsigned>(config.cluster);
   const std::int64_t rows = (run.same ? 1 : clusters) * of_block;
   BoxesArguments arguments{};
-  arguments.rows = static_cast<int>(rows);
   arguments.block_rows = run.same ? 0 : of_block;
   arguments.count = run.count;
   arguments.warm = run.warm;
   arguments.around = run.around;
   arguments.clocks = pointer<unsigned long long>(bench.results());
-  LaunchPlan plan = plan_of("boxes.cuh", written(config), run.blocks, 32, static_cast<unsigned>(config.shared()), arguments);
+  LaunchPlan plan = plan_of("boxes.cuh", written(config), run.blocks, 1, static_cast<unsigned>(config.shared()), arguments);
   plan.cluster = static_cast<unsigned>(config.cluster);
   plan.boxes = {rows_box(offsetof(BoxesArguments, from), bench.memory(static_cast<std::size_t>(rows) * 128), rows, config.rows() / config.cluster)};
   return bench.run(plan, run.blocks * static_cast<std::size_t>(1 + run.count));
@@ -141,9 +143,12 @@ Readings latency(Bench& bench) {
   for (const unsigned size : {2U, 4U, 8U, 16U}) {
     out.push_back({"latency", {{"of", "cluster"}, {"size", text(size)}}, "load", "clk", chase(bench, ChaseSpace::cluster, size)});
   }
-  for (const std::int64_t size : {std::int64_t{1}, std::int64_t{4}, std::int64_t{16}, std::int64_t{32}, std::int64_t{64}, std::int64_t{4096}}) {
-    out.push_back({"latency", {{"of", size == 4096 ? "device" : "l2"}, {"mib", text(size)}}, "load", "clk", chase_memory(bench, size * mib)});
+  for (const std::int64_t size : {1, 4, 16, 32, 64}) {
+    for (const int passes : {1, 2}) {
+      out.push_back({"latency", {{"of", "l2"}, {"mib", text(size)}, {"read_before", passes == 1 ? "no" : "yes"}}, "load", "clk", chase_memory(bench, size * mib, passes)});
+    }
   }
+  out.push_back({"latency", {{"of", "device"}, {"mib", "4096"}}, "load", "clk", chase_memory(bench, 4096 * mib, 1)});
   return out;
 }
 
@@ -170,6 +175,7 @@ Readings l2_bandwidth(Bench& bench) {
 Readings device_bandwidth(Bench& bench) {
   Readings out;
   const unsigned blocks = static_cast<unsigned>(bench.device().sms) * 2;
+  static_cast<void>(bench.random_memory(static_cast<std::size_t>(4 * large)));  // a read of one repeated pattern is 2 % slower
   for (const StreamWay way : {StreamWay::read, StreamWay::write, StreamWay::copy, StreamWay::add}) {
     const std::int64_t bytes = 2 * large / blocks / StreamConfig::chunk * StreamConfig::chunk, moved = bytes * blocks * (way == StreamWay::copy ? 2 : 1);
     Reading reading{"device_bandwidth", {{"way", std::string(name_of(way))}}, "rate", "B/s", {}};
@@ -186,21 +192,22 @@ Readings copy_engine(Bench& bench) {
   const auto sms = static_cast<unsigned>(bench.device().sms);
   for (const int kib : {8, 16, 32}) {
     for (const unsigned blocks : {1U, sms}) {
-      // Warm: the same boxes again; each block's 32, so that those of all SMs are in the L2 together.
-      const int around = blocks == 1 ? 32 : 8;
-      const Conditions with = {{"kib", text(kib)}, {"sms", blocks == 1 ? "one" : "all"}};
-      Conditions warm = with, cold = with;
-      warm["from"] = "l2";
-      cold["from"] = "device";
-      out.push_back({"copy_engine", warm, "latency", "clk", box_latencies(bench, {kib, 1, 1}, {blocks, 2 * around, around, around, false}, false)});
-      out.push_back({"copy_engine", cold, "latency", "clk", box_latencies(bench, {kib, 1, 1}, {blocks, around, 0, around, false}, true)});
+      for (const bool spin : {true, false}) {
+        // Warm: the same boxes again, of all SMs few enough to be in the L2 together.
+        const int around = blocks == 1 ? 32 : 8;
+        Conditions warm = {{"kib", text(kib)}, {"sms", blocks == 1 ? "one" : "all"}, {"wait", spin ? "spin" : "try_wait"}}, cold = warm;
+        warm["from"] = "l2";
+        cold["from"] = "device";
+        out.push_back({"copy_engine", warm, "latency", "clk", box_latencies(bench, {spin, kib, 1, 1}, {blocks, 2 * around, around, around, false}, false)});
+        out.push_back({"copy_engine", cold, "latency", "clk", box_latencies(bench, {spin, kib, 1, 1}, {blocks, around, 0, around, false}, true)});
+      }
     }
   }
   for (const int cluster : {1, 2, 4}) {
     const unsigned blocks = sms / static_cast<unsigned>(cluster) * static_cast<unsigned>(cluster);
     for (const bool same : {false, true}) {
       out.push_back({"copy_engine", {{"cluster", text(cluster)}, {"tile", same ? "same" : "own"}}, "delivered", "B/clk",
-                     box_rates(bench, {16, 8, cluster}, {blocks, 160, 32, 16, same})});
+                     box_rates(bench, {false, 16, 8, cluster}, {blocks, 160, 32, 16, same})});
     }
   }
   return out;

@@ -16,7 +16,7 @@ namespace napkin {
 
 enum class VectorWork {
   none,
-  special_register,  // a read of the clock, which has no operands, and one that folds it: issue slots
+  special_register,  // a read of the 64-bit clock, which has no operands, and one that folds it
   ex2,
   fma,
   add,
@@ -97,8 +97,8 @@ struct ChaseArguments {
   unsigned int* ring;             // global: where line i holds the number of the next at its start
   unsigned long long lines, step; // of 128 bytes; from a line to the next, modulo `lines`
   unsigned long long first;
-  int steps;
-  unsigned long long* clocks;     // [blocks]: of all steps
+  int steps, passes;              // the same steps again; the last pass is timed
+  unsigned long long* clocks;     // [blocks]: of the steps of the last pass
 };
 
 struct RingConfig {
@@ -127,6 +127,7 @@ struct StreamArguments {
 // ---- boxes.cuh: the copy engine
 
 struct BoxesConfig {
+  bool spin;    // wait by test_wait in a loop, else by try_wait, which sleeps
   int kib;      // of a box; by multicast that a block receives
   int stages;   // boxes in flight
   int cluster;  // above 1: each block loads its share of each box for all by multicast
@@ -138,7 +139,6 @@ struct BoxesConfig {
 
 struct BoxesArguments {
   TensorMap from;
-  int rows;                    // of the array
   int block_rows;              // from the first row of a cluster to the next one's; 0: all the same
   int count, warm;             // boxes; the first `warm` of them are not timed
   int around;                  // boxes after which a block begins at its first row again
@@ -155,6 +155,7 @@ struct ClusterConfig {
 
 struct ClusterArguments {
   int passes;                  // over `bytes`
+  int shift;                   // 0, as above: else the loads leave the loop
   unsigned long long* clocks;  // [blocks]
   unsigned int* kept;          // null, as above
 };

@@ -8,9 +8,8 @@ namespace {
 
 using namespace micro;
 
-constexpr long long window = 60000;         // clocks, where nothing else ends the work
+constexpr long long window = 500000;        // clocks, about
 constexpr long long starved = 40 * window;  // where products hardly come to run beside it
-constexpr int products = 1536;              // that vector work runs beside
 
 bool moves_bytes(VectorWork work) {
   return work == VectorWork::load || work == VectorWork::store || work == VectorWork::load_matrix || work == VectorWork::store_matrix;
@@ -69,7 +68,7 @@ Readings vector_beside(Bench& bench) {
         const AgentsConfig config{1, neighbour.n, neighbour.a_registers, 2, work, false};
         Reading rate{"vector_beside", with, "rate", unit_of(work), {}}, product{"vector_beside", with, "product", "clk", {}};
         for (int i = 0; i < repetitions; ++i) {
-          const AgentsRates rates = run_agents(bench, config, {1, groups, false, products / config.batch(), starved});
+          const AgentsRates rates = run_agents(bench, config, {1, groups, false, static_cast<int>(window / (config.batch() * config.n / 2)), starved});
           rate.values.push_back(rate_of(work, rates.vector));
           product.values.push_back(rates.product);
         }

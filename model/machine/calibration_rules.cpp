@@ -49,8 +49,6 @@ std::vector<Rule> unit_rules() {
       beside("units.alu.beside_tensor", "results/clk", "maximum", lanes, "FMNMX beside wgmma, all n and operands together"),
       rate("units.conversion.rate", "results/clk", "convert", 2 * lanes, "to bf16x2, two values a lane"),
       rate("units.conversion_fp8.rate", "results/clk", "convert_fp8", 2 * lanes, "to e4m3x2, two values a lane and instruction"),
-      rate("units.issue.rate", "instructions/clk", "special_register", 1, "clock reads and LOP3 in turn, two warpgroups"),
-      beside("units.issue.beside_tensor", "instructions/clk", "special_register", 1, "clock reads and LOP3 in turn, beside wgmma"),
       rate("units.shared_port.rate", "B/clk", "load", 1, "ld.shared.v4, two warpgroups"),
       rate("units.shuffle.rate", "results/clk", "shuffle", lanes, "SHFL, two warpgroups"),
       beside("units.shuffle.beside_tensor", "results/clk", "shuffle", lanes, "SHFL beside wgmma, all n and operands together"),
@@ -69,8 +67,8 @@ std::vector<Rule> memory_rules() {
       {"pipes.cluster.latency", "clk", "latency", "load", {{"of", "cluster"}, {"size", "2"}}, 1, "cluster of 2"},
       {"constants.cluster_latency_4", "clk", "latency", "load", {{"of", "cluster"}, {"size", "4"}}, 1, ""},
       {"constants.cluster_latency_16", "clk", "latency", "load", {{"of", "cluster"}, {"size", "16"}}, 1, ""},
-      {"pipes.l2.latency", "clk", "latency", "load", {{"of", "l2"}, {"mib", "4"}}, 1, "pointer chase, a set of 4 MiB"},
-      {"constants.l2_far_latency", "clk", "latency", "load", {{"of", "l2"}, {"mib", "64"}}, 1, "a set of 64 MiB"},
+      {"pipes.l2.latency", "clk", "latency", "load", {{"of", "l2"}, {"mib", "4"}, {"read_before", "yes"}}, 1, "pointer chase, a set of 4 MiB that this SM has read before"},
+      {"constants.l2_far_latency", "clk", "latency", "load", {{"of", "l2"}, {"mib", "64"}, {"read_before", "no"}}, 1, "a set of 64 MiB"},
       {"constants.device_latency", "clk", "latency", "load", {{"of", "device"}}, 1, "a set of 4 GiB"},
       {"pipes.cluster.bandwidth_per_node", "B/clk", "cluster_network", "rate", {{"way", "load"}, {"size", "2"}, {"clusters", "all"}}, 1, "loads, cluster of 2, all SMs"},
       {"constants.cluster_store_bandwidth", "B/clk", "cluster_network", "rate", {{"way", "store"}, {"size", "2"}, {"clusters", "all"}}, 1, "cluster of 2, all SMs"},
@@ -87,7 +85,7 @@ std::vector<Rule> memory_rules() {
 
 std::vector<Rule> box_rules() {
   const auto box = [](const char* name, const char* from, const char* kib) {
-    return Rule{name, "clk", "copy_engine", "latency", {{"from", from}, {"kib", kib}, {"sms", "one"}}, 1, "one box at a time, one SM"};
+    return Rule{name, "clk", "copy_engine", "latency", {{"from", from}, {"kib", kib}, {"sms", "one"}, {"wait", "spin"}}, 1, "one box at a time, one SM"};
   };
   return {box("constants.tma_l2_latency_8kib", "l2", "8"),          box("constants.tma_l2_latency_16kib", "l2", "16"),
           box("constants.tma_l2_latency_32kib", "l2", "32"),        box("constants.tma_device_latency_8kib", "device", "8"),
@@ -106,11 +104,11 @@ std::vector<Rule> wait_rules() {
       {"constants.handover_named_barrier", "clk", "waiting", "round", {{"for", "named_round"}}, 1, "a round trip between two warpgroups"},
       {"constants.handover_mbarrier", "clk", "waiting", "round", {{"for", "mbarrier_round"}}, 1, "a round trip between two warpgroups"},
       {"constants.fence_proxy_async", "clk", "waiting", "round", {{"for", "fence"}}, 1, ""},
-      {"constants.store_fence_barrier", "clk", "waiting", "round", {{"for", "store_fence_barrier"}}, 1, "128 and 256 threads together"},
+      {"constants.store_fence_barrier", "clk", "waiting", "round", {{"for", "store_fence_barrier"}, {"threads", "128"}}, 1, "128 threads"},
       {"constants.launch_overhead", "us", "launching", "launch", {}, 1, "back to back in a stream, a block an SM"},
       {"constants.block_handover", "clk", "launching", "handover", {}, 1, "from a block's end to its successor's start"},
       {"constants.block_overhead", "clk", "launching", "block", {}, 1, "blocks of 384 threads that do nothing"},
-      {"clocks.maximum", "MHz", "power", "clock", {{"load", "spin"}}, 1, "with one warpgroup an SM that reads clocks"},
+      {"clocks.maximum", "MHz", "power", "nvml_clock", {{"load", "spin"}}, 1, "with one warpgroup an SM that reads clocks"},
       {"power.idle", "W", "power", "power", {{"load", "rest"}}, 1, "with a context, nothing running"},
   };
 }
@@ -138,7 +136,7 @@ void add_working_sets(const Readings& readings, std::vector<MeasuredNumber>& out
 }
 
 void add_device_latency(const Readings& readings, std::vector<MeasuredNumber>& out) {
-  const auto device = pooled(matching(readings, "latency", "load", {{"of", "device"}})), l2 = pooled(matching(readings, "latency", "load", {{"of", "l2"}, {"mib", "4"}}));
+  const auto device = pooled(matching(readings, "latency", "load", {{"of", "device"}})), l2 = pooled(matching(readings, "latency", "load", {{"of", "l2"}, {"mib", "4"}, {"read_before", "yes"}}));
   if (!device || !l2 || device->value <= l2->value) return;
   const double value = device->value - l2->value;
   const double spread = std::hypot(device->spread * device->value, l2->spread * l2->value) / value;

@@ -49,7 +49,9 @@ TEST_CASE("every built-in profile survives being written, and its text is then a
     for (const auto numbers : {&Machine::constants, &Machine::fitted}) {
       const auto &a = machine.*numbers, &b = again.*numbers;
       REQUIRE(a.size() == b.size());
-      for (const auto& [key, number] : a) {
+      for (const auto& each : a) {
+        const std::string& key = each.first;
+        const Number& number = each.second;
         CAPTURE(key);
         CHECK(b.at(key).value == number.value);
         CHECK(b.at(key).unit == number.unit);

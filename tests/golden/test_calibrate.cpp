@@ -1,0 +1,118 @@
+// napkin calibrate as a user calls it: what it refuses, what it does without a GPU, and the fit of recorded readings.
+
+#include <algorithm>
+#include <set>
+
+#include "tests/golden/cli.hpp"
+#include "tests/golden/fake_cuda.hpp"
+
+namespace {
+
+using cli::Json;
+using Words = std::vector<std::string>;
+
+const std::string readings =
+    R"({"command":"calibrate","experiment":"waiting","with":{"for":"barrier","threads":"128"},"quantity":"round","unit":"clk","values":[31.2,31.4,31.3],"device":"NVIDIA H200","driver":"580.1","cuda":"13.0","date":"2026-11-21T20:00:00Z","revision":"abc"})"
+    "\n"
+    R"({"command":"calibrate","experiment":"vector_alone","with":{"work":"ex2","groups":"2"},"quantity":"rate","unit":"instructions/clk","values":[0.5],"device":"NVIDIA H200","driver":"580.1","cuda":"13.0","date":"2026-11-21T20:00:00Z","revision":"abc"})"
+    "\n";
+
+TEST_CASE("the experiments are listed, and each may be asked for") {
+  const auto run = cli::napkin(Words{"calibrate", "--list", "--json"});
+  REQUIRE(run.code == 0);
+  std::set<std::string> names;
+  for (const Json& one : run.json()["experiments"]) {
+    CHECK(names.insert(one["name"].get<std::string>()).second);
+    CHECK_FALSE(one["about"].get<std::string>().empty());
+  }
+  CHECK(names.contains("tensor_time"));
+  CHECK(names.contains("power"));
+  CHECK(cli::napkin(Words{"calibrate", "--list"}).out.find("tensor_time") != std::string::npos);
+}
+
+TEST_CASE("no GPU: one sentence, exit 1, no file") {
+  const cli::Folder folder;
+  const auto run = cli::napkin(Words{"calibrate", "--out", folder / "p.yaml", "--record", folder / "r.jsonl"}, {"CUDA_VISIBLE_DEVICES="});
+  CHECK(run.code == 1);
+  CHECK(run.out.empty());
+  CHECK(run.err.starts_with("no GPU to calibrate: "));
+  CHECK(std::count(run.err.begin(), run.err.end(), '\n') == 1);
+  CHECK_FALSE(std::filesystem::exists(folder / "p.yaml"));
+  CHECK_FALSE(std::filesystem::exists(folder / "r.jsonl"));
+}
+
+TEST_CASE("a GPU that counts nothing: exit 1 with the experiment's name, and the old profile stays") {
+  const cli::Folder folder;
+  const std::string profile = folder.file("p.yaml", "old\n");
+  const auto run = cli::fake().napkin("calibrate --only waiting,latency --out " + profile);
+  CHECK(run.code == 1);
+  CHECK(run.err.find("no profile written: latency: ") != std::string::npos);
+  CHECK(cli::contents(profile) == "old\n");
+}
+
+TEST_CASE("bad input: exit 2, and what would be right") {
+  const cli::Folder folder;
+  const auto refused = [&](const Words& words, const std::string& says) {
+    Words all{"calibrate"};
+    all.insert(all.end(), words.begin(), words.end());
+    const auto run = cli::napkin(all);
+    CAPTURE(run.err);
+    CHECK(run.code == 2);
+    CHECK(run.out.empty());
+    CHECK(run.err.find(says) != std::string::npos);
+  };
+  refused({}, "--out: is missing");
+  refused({"--out", folder / "p.yaml", "--only", "latenzy"}, "did you mean 'latency'");
+  refused({"--out", folder / "p.yaml", "--only", "latency,"}, "--only");
+  refused({"--out", folder / "p.yaml", "--gpu", "h2000"}, "--gpu");
+  refused({"--out", folder / "p.yaml", "--jobs", "0"}, "--jobs");
+  refused({"--out", folder / "p.yaml", "--replay", folder / "none.jsonl"}, "--gpu: is missing");
+  refused({"--out", folder / "p.yaml", "--gpu", "h200-sxm", "--replay", folder / "none.jsonl"}, "none.jsonl");
+  refused({"--out", folder / "p.yaml", "--gpu", "h200-sxm", "--replay", folder.file("empty.jsonl", "")}, "no readings");
+  const std::string good = folder.file("r.jsonl", readings);
+  refused({"--out", folder / "p.yaml", "--gpu", "h200-sxm", "--replay", good, "--record", folder / "s.jsonl"}, "--record");
+  refused({"--out", folder / "no/such/folder/p.yaml", "--gpu", "h200-sxm", "--replay", good}, "--out");
+  const auto broken = [&](const std::string& from, const std::string& to, const std::string& says) {
+    std::string text = readings;
+    text.replace(text.find(from), from.size(), to);
+    refused({"--out", folder / "p.yaml", "--gpu", "h200-sxm", "--replay", folder.file("broken.jsonl", text)}, says);
+  };
+  broken("[31.2,31.4,31.3]", "[]", "broken.jsonl:1: values");
+  broken("[31.2,31.4,31.3]", "[null]", "broken.jsonl:1: values");
+  broken("\"quantity\"", "\"quality\"", "quality is unknown");
+  broken("\"calibrate\"", "\"validate\"", "command");
+  broken("\"threads\":\"128\"", "\"threads\":128", "with.threads");
+  broken("{\"command\"", "\"command\"", "no JSON object");
+  CHECK_FALSE(std::filesystem::exists(folder / "p.yaml"));
+}
+
+TEST_CASE("recorded readings become a profile that answers questions") {
+  const cli::Folder folder;
+  const std::string rows = folder.file("r.jsonl", readings), profile = folder / "p.yaml";
+  const auto run = cli::napkin(Words{"calibrate", "--gpu", "h200-sxm", "--replay", rows, "--out", profile, "--json"});
+  REQUIRE_MESSAGE(run.code == 0, run.err);
+  const Json findings = run.json()["findings"];
+  REQUIRE(findings.size() == 2);
+  CHECK(findings[0]["name"] == "units.special.rate");
+  CHECK(findings[0]["value"] == 16);
+  CHECK(findings[1]["name"] == "constants.barrier_128");
+  CHECK(findings[1]["value"].get<double>() == doctest::Approx(31.3));
+  CHECK(findings[1]["spread"].get<double>() > 0);
+  CHECK(findings[1]["before"] == 33);
+  const std::string text = cli::contents(profile);
+  CHECK(text.find("barrier_128: {value: 31.3, unit: clk, measured: {tool: \"napkin ") != std::string::npos);
+  CHECK(text.find("date: \"2026-11-21\", driver: \"580.1\", spread: 0.0") != std::string::npos);
+  const auto query = cli::napkin({"query", "attention", "--gpu", profile, "--shape", "h=16,q=4096,x=4096,d=128", "--json"});
+  REQUIRE_MESSAGE(query.code == 0, query.err);
+  CHECK(query.json()["predicted"]["time"].get<double>() > 0);
+}
+
+TEST_CASE("--only takes from recorded readings what it names") {
+  const cli::Folder folder;
+  const std::string rows = folder.file("r.jsonl", readings);
+  const auto run = cli::napkin(Words{"calibrate", "--gpu", "h200-sxm", "--replay", rows, "--out", folder / "p.yaml", "--only", "waiting", "--json"});
+  REQUIRE_MESSAGE(run.code == 0, run.err);
+  CHECK(run.json()["findings"].size() == 1);
+}
+
+}  // namespace
