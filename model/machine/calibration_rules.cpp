@@ -85,7 +85,7 @@ std::vector<Rule> memory_rules() {
 
 std::vector<Rule> box_rules() {
   const auto box = [](const char* name, const char* from, const char* kib) {
-    return Rule{name, "clk", "copy_engine", "latency", {{"from", from}, {"kib", kib}, {"sms", "one"}, {"wait", "spin"}}, 1, "one box at a time, one SM"};
+    return Rule{name, "clk", "copy_engine", "latency", {{"from", from}, {"kib", kib}, {"sms", "one"}, {"wait", "try_wait"}}, 1, "one box at a time, one SM, mbarrier.try_wait"};
   };
   return {box("constants.tma_l2_latency_8kib", "l2", "8"),          box("constants.tma_l2_latency_16kib", "l2", "16"),
           box("constants.tma_l2_latency_32kib", "l2", "32"),        box("constants.tma_device_latency_8kib", "device", "8"),
