@@ -190,7 +190,7 @@ struct Agents {
     u32 a[4];
 #pragma unroll
     for (int i = 0; i < 4; ++i) a[i] = random_pair(threadIdx.x * 4 + i);
-    const u64 in_shared = descriptor<64>(shared + group * C.a_bytes, 0), b = descriptor<64>(shared + C.b_at(), 0);
+    const u64 in_shared = descriptor<64>((shared + group * C.a_bytes) >> 4, 0), b = descriptor<64>((shared + C.b_at()) >> 4, 0);
     const long long start = clock64();
 #pragma unroll 1
     for (int k = 0; k < arguments.batches; ++k) {
