@@ -21,7 +21,8 @@ TEST_CASE("the experiments are listed, and each may be asked for") {
   const auto run = cli::napkin(Words{"calibrate", "--list", "--json"});
   REQUIRE(run.code == 0);
   std::set<std::string> names;
-  for (const Json& one : run.json()["experiments"]) {
+  const Json listed = run.json();
+  for (const Json& one : listed["experiments"]) {
     CHECK(names.insert(one["name"].get<std::string>()).second);
     CHECK_FALSE(one["about"].get<std::string>().empty());
   }
@@ -44,9 +45,9 @@ TEST_CASE("no GPU: one sentence, exit 1, no file") {
 TEST_CASE("a GPU that counts nothing: exit 1 with the experiment's name, and the old profile stays") {
   const cli::Folder folder;
   const std::string profile = folder.file("p.yaml", "old\n");
-  const auto run = cli::fake().napkin("calibrate --only waiting,latency --out " + profile);
+  const auto run = cli::fake().napkin("calibrate --only waiting,l2_bandwidth --out " + profile);
   CHECK(run.code == 1);
-  CHECK(run.err.find("no profile written: latency: ") != std::string::npos);
+  CHECK(run.err.find("no profile written: l2_bandwidth: ") != std::string::npos);
   CHECK(cli::contents(profile) == "old\n");
 }
 
