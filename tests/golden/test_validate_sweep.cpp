@@ -96,8 +96,9 @@ TEST_CASE("experts' tiles are legal and theirs") {
       return value_of(mapping, t.tile, "warpgroups") == warpgroups && value_of(mapping, t.tile, "x") == x;
     });
   };
+  // FlashAttention-3's 192x192 at d = 64 is none of them: here it spills with a kept maximum.
   for (const auto& [d, causal, warpgroups, x] :
-       {std::tuple{64, false, 3, 192}, {64, true, 3, 128}, {128, false, 2, 176}, {128, true, 2, 128}, {256, false, 2, 80}}) {
+       {std::tuple{64, true, 3, 128}, {128, false, 2, 176}, {128, true, 2, 128}, {256, false, 2, 80}}) {
     const auto m = question(d, 2048, causal);
     const auto tiles = expert_tiles(m->subject, *m->layout);
     const std::int64_t head_size = d;
