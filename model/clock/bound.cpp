@@ -73,7 +73,7 @@ class WorkBound {
     const double longest = real(placed.walk.total.longest);
     const double cycles = iteration * std::max(who.total_iterations / who.nodes, longest) * rounding;
     energy.core *= who.total_iterations;
-    energy.device = compulsory_bytes(placed) * rates_.device;
+    energy.device = device_bytes(placed) * rates_.device;
     const Hertz clock = rates_.known ? held_clock(*placed.machine, energy, cycles).clock
                                      : assumed_clock(*placed.machine).frequency;
     return std::max(Seconds(cycles / clock.value) + launch_, time_lower_bound(placed) * rounding);

@@ -4,10 +4,10 @@
 #include <cmath>
 #include <optional>
 
+#include "model/clock/asked_copy.hpp"
 #include "model/clock/load.hpp"
 #include "model/clock/prediction.hpp"
 #include "model/mapping/compiled.hpp"
-#include "model/resource/boxes.hpp"
 
 namespace napkin {
 namespace {
@@ -15,6 +15,9 @@ namespace {
 constexpr std::size_t tensor_pipe = 0, issue_pipe = 1;
 
 double real(Count count) { return static_cast<double>(count); }
+
+/// Of so many tokens; one at least, or nothing would run.
+int delay_of(std::int64_t tokens, int ahead) { return std::max(static_cast<int>(tokens) - ahead, 1); }
 
 double constant(const Machine& machine, std::string_view name) {
   const auto found = machine.constants.find(name);
@@ -58,6 +61,7 @@ class GraphMaker {
     for (const EventNode& node : g_.nodes) {
       g_.instances.push_back(node.agent < 0 ? 1 : static_cast<int>(agent(node).instances.get()));
     }
+    for (const EdgeMapping* edge : edges_) ask(*edge);
     for (const EdgeMapping* edge : edges_) add(*edge);
     threads_in_order();
     return std::move(g_);
@@ -130,7 +134,7 @@ class GraphMaker {
   void work(const std::string& output, std::size_t first, const PlacedOperation& op, const PlacedWork& each) {
     const std::string name = output + "." + each.mapping->name;
     const int by = agent_of(op, *each.mapping);
-    const Phase phase = each.mapping->once ? Phase::tail : Phase::loop;
+    const Phase phase = each.mapping->first ? Phase::head : each.mapping->once ? Phase::tail : Phase::loop;
     const bool joins =
         g_.nodes.size() > first && g_.nodes.back().agent == by && g_.nodes.back().phase == phase && !named(name);
     EventNode& into = joins ? g_.nodes.back() : node(name, NodeKind::thread, by);
@@ -190,8 +194,7 @@ class GraphMaker {
   }
 
   // The buffer that a name says: the array's, or the variable's, on its way into the block's level or up from it.
-  void copy(const std::string& name) {
-    if (g_.find(name) >= 0) return;
+  [[nodiscard]] const Crossing* crossing_of(const std::string& name) const {
     const bool store = name.starts_with("store ");
     const std::string what = name.substr(name.find(' ') + 1);
     const Crossing* found = nullptr;
@@ -200,17 +203,39 @@ class GraphMaker {
       const auto& array = p_.streamed->diagram.arrays[static_cast<std::size_t>(c.array)].name;
       if (array == what || (c.variable >= 0 && variable_name(c.variable) == what)) found = &c;
     }
+    return found;
+  }
+
+  void copy(const std::string& name) {
+    if (g_.find(name) >= 0) return;
+    const bool store = name.starts_with("store ");
+    const Crossing* found = crossing_of(name);
     EventNode& into = node(name, store ? NodeKind::store : NodeKind::copy, -1);
     into.phase = found != nullptr ? found->phase : Phase::loop;
     if (found == nullptr) return;
+    const bool tma = found->engine == CopyEngine::tma;
+    if (tma && !store && is_asked_for(name)) {
+      const AskedCopy copied = asked_copy(p_, *found);
+      into.clocks = copied.clocks;
+      into.latency = copied.latency + near_latency();
+      return;
+    }
     // What a block moves once comes from device memory and goes there; what it streams, other blocks stream too: L2.
     const bool far = into.phase != Phase::loop;
+    const double out = store && tma && asks_for_copies() ? constant(*p_.machine, "tma_store_bandwidth") : 0;
+    if (out > 0) {  // until shared memory has been read
+      into.clocks = bytes_read(p_, *found) * granules_of(p_, *found) / out;
+      return;
+    }
     const double rate = far ? std::min(near_rate(), device_rate()) : std::sqrt(near_rate() * std::max(shared_rate(*found), near_rate()));
-    const double moved = bytes_read(p_, *found) * lines_of(*found);
+    const double moved = bytes_read(p_, *found) * granules_of(p_, *found);
     if (std::isfinite(rate) && rate > 0) into.clocks = moved / rate;
-    const double engine = !store && found->engine == CopyEngine::tma ? engine_latency(far) : 0;
+    const double engine = tma && !store ? engine_latency(far) : 0;
+    into.latency = engine > 0 ? engine : near_latency();
+  }
+  [[nodiscard]] double near_latency() const {
     const Pipe* pipe = p_.machine->pipe_into(p_.block().level);
-    into.latency = engine > 0 ? engine : pipe != nullptr && pipe->latency ? pipe->latency->value : 0;
+    return pipe != nullptr && pipe->latency ? pipe->latency->value : 0;
   }
 
   // While all SMs copy, where that is known; else of a copy alone.
@@ -225,23 +250,9 @@ class GraphMaker {
     const Pipe* pipe = p_.machine->pipe_into(p_.block().level);
     return pipe != nullptr && pipe->per_node_clock.known() ? pipe->per_node_clock.best().value : INFINITY;
   }
-  // A row of a box takes a line, however narrow it is. (resource/boxes)
-  [[nodiscard]] double lines_of(const Crossing& crossing) const {
-    const std::vector<AxisId>& axes = p_.axes_of(crossing);
-    if (crossing.engine != CopyEngine::tma || axes.empty()) return 1;
-    const AxisId last = axes.back();
-    const bool streams = p_.streamed->stream && *p_.streamed->stream == last;
-    const Count columns = streams ? p_.block().chunk : p_.block().extent[static_cast<std::size_t>(last)];
-    return std::max(static_cast<double>(l2_line) / real(box_width(bytes_of(columns, crossing.type).value)), 1.0);
-  }
   // Of what other blocks read too: some of them at the same time, between none and all.
   [[nodiscard]] double shared_rate(const Crossing& crossing) const {
-    const std::vector<AxisId>& axes = p_.axes_of(crossing);
-    for (std::size_t a = 0; a < p_.block().groups_of.size(); ++a) {
-      const bool has = std::find(axes.begin(), axes.end(), static_cast<AxisId>(a)) != axes.end();
-      if (!has && p_.block().groups_of[a] > Count(1)) return constant(*p_.machine, "l2_bandwidth_shared_tile");
-    }
-    return 0;
+    return read_by_others(p_, crossing) ? constant(*p_.machine, "l2_bandwidth_shared_tile") : 0;
   }
   // The same from device memory: blocks start and end in step, so that each node has its share of the bandwidth.
   [[nodiscard]] double device_rate() const {
@@ -267,13 +278,49 @@ class GraphMaker {
     throw Error(edge.location, "edges", "'" + name + "' does not exist with these knobs", "a guard on the edge");
   }
 
+  // A thread that asks for copies waits for their buffer; then it asks for box after box, while they come already.
+  void ask(const EdgeMapping& edge) {
+    const int from = id(edge, edge.from), to = id(edge, edge.to);
+    if (g_.node(from).kind != NodeKind::thread || g_.node(to).kind != NodeKind::copy || value_of(edge.tokens) > 0) return;
+    const Crossing* crossing = crossing_of(edge.to);
+    if (crossing == nullptr || crossing->engine != CopyEngine::tma) return;
+    const std::string name = edge.from + ".boxes";
+    if (g_.find(name) < 0) {
+      EventNode& asks = g_.nodes[static_cast<std::size_t>(from)];
+      asks.serial = asking_clocks(p_);
+      alone(asks);
+      const int agent = asks.agent;
+      node(name, NodeKind::thread, agent);
+      g_.instances.push_back(g_.instances[static_cast<std::size_t>(from)]);
+    }
+    EventNode& boxes = g_.nodes[static_cast<std::size_t>(g_.find(name))];
+    boxes.serial += boxes_clocks(p_, *crossing);
+    alone(boxes);
+  }
+  [[nodiscard]] bool is_asked_for(const std::string& copy) const {
+    return std::any_of(edges_.begin(), edges_.end(), [&](const EdgeMapping* e) {
+      const int from = e->to == copy && value_of(e->tokens) == 0 ? g_.find(e->from) : -1;
+      return from >= 0 && g_.node(from).kind == NodeKind::thread;
+    });
+  }
+  [[nodiscard]] bool asks_for_copies() const {
+    return std::any_of(edges_.begin(), edges_.end(), [&](const EdgeMapping* e) { return e->to.starts_with("load ") && is_asked_for(e->to); });
+  }
+  [[nodiscard]] bool asks(const EventNode& node) const {
+    return node.kind == NodeKind::thread && g_.find(node.name + ".boxes") >= 0;
+  }
+
   void add(const EdgeMapping& edge) {
     EventEdge out;
     out.from = id(edge, edge.from);
     out.to = id(edge, edge.to);
     const std::int64_t tokens = value_of(edge.tokens);
-    out.delay = static_cast<int>(tokens > 0 ? tokens : edge.distance);
-    if (tokens > 0 && edge.tokens.kind == Value::Kind::knob) out.tokens = edge.tokens.knob;
+    out.delay = static_cast<int>(edge.distance);
+    if (tokens > 0) {
+      out.ahead = static_cast<int>(-edge.distance);
+      out.delay = delay_of(tokens, out.ahead);
+      if (edge.tokens.kind == Value::Kind::knob) out.tokens = edge.tokens.knob;
+    }
     out.agents = static_cast<int>(edge.agents);
     const EventNode &from = g_.node(out.from), &to = g_.node(out.to);
     if (from.kind == NodeKind::tensor && to.kind == NodeKind::tensor && tokens == 0) {
@@ -283,9 +330,10 @@ class GraphMaker {
     if (from.kind == NodeKind::thread && to.kind == NodeKind::tensor && stores(from))
       out.latency = constant(*p_.machine, "store_fence_barrier");
     if (from.kind == NodeKind::copy && to.kind == NodeKind::copy) out.after = EdgeFrom::issued;
-    if (to.kind == NodeKind::copy && from.kind != NodeKind::copy) {
+    const bool hands_over = asks(to) ? from.agent != to.agent : to.kind == NodeKind::copy && !asks(from);
+    if (hands_over && from.kind != NodeKind::copy) {
       out.latency += constant(*p_.machine, "handover_mbarrier") / 2;
-      if (p_.cluster > Count(1)) out.latency += fitted(*p_.machine, "cluster_handover");
+      if (p_.cluster > Count(1)) out.latency += asks(to) ? cluster_latency(*p_.machine) : fitted(*p_.machine, "cluster_handover");
     }
     if (out.agents != 0) out.latency = constant(*p_.machine, "handover_named_barrier") / 2;
     if (to.kind == NodeKind::store && from.kind == NodeKind::thread)
@@ -314,11 +362,15 @@ class GraphMaker {
   // A thread runs its nodes one after the other, iteration after iteration, and block after block.
   void threads_in_order() {
     for (int a = 0; a < static_cast<int>(p_.agents.size()); ++a) {
-      const std::vector<int> loop = threads_of(a, Phase::loop), tail = threads_of(a, Phase::tail);
-      for (const std::vector<int>& chain : {loop, tail}) {
+      const std::vector<int> head = threads_of(a, Phase::head), loop = threads_of(a, Phase::loop), tail = threads_of(a, Phase::tail);
+      for (const std::vector<int>& chain : {head, loop, tail}) {
         for (std::size_t i = 1; i < chain.size(); ++i) g_.edges.push_back({chain[i - 1], chain[i]});
       }
       if (!loop.empty()) g_.edges.push_back({loop.back(), loop.front(), 1});
+      if (!head.empty() && !loop.empty()) {
+        g_.edges.push_back({head.back(), loop.front()});
+        g_.edges.push_back({(tail.empty() ? loop : tail).back(), head.front(), 1});
+      }
       if (loop.empty() || tail.empty()) continue;
       g_.edges.push_back({loop.back(), tail.front()});
       g_.edges.push_back({tail.back(), loop.front(), 1});
@@ -356,7 +408,7 @@ int EventGraph::find(std::string_view name) const {
 
 void set_tokens(EventGraph& graph, const Tile& tile) {
   for (EventEdge& edge : graph.edges) {
-    if (edge.tokens >= 0) edge.delay = static_cast<int>(tile.values[static_cast<std::size_t>(edge.tokens)]);
+    if (edge.tokens >= 0) edge.delay = delay_of(tile.values[static_cast<std::size_t>(edge.tokens)], edge.ahead);
   }
 }
 

@@ -60,7 +60,8 @@ struct EventEdge {
   int agents = 0;
   EdgeFrom after = EdgeFrom::done;
   double latency = 0;  ///< clocks on top of the node's own
-  KnobId tokens = -1;  ///< the knob that `delay` is; -1: none
+  KnobId tokens = -1;  ///< the knob that `delay` is, less `ahead`; -1: none
+  int ahead = 0;       ///< iterations that what lets go on lies behind `from`, of the same block
 };
 
 struct EventGraph {

@@ -199,7 +199,8 @@ void Workload::add_operation(const PlacedDiagram& placed, std::size_t operation)
     if (work.unit < 0) continue;
     const Unit& unit = machine.units[static_cast<std::size_t>(work.unit)];
     if (!unit.per_clock.known()) continue;
-    const Phase phase = work.mapping != nullptr && work.mapping->once ? Phase::tail : op.phase;
+    const bool once = work.mapping != nullptr && (work.mapping->once || work.mapping->first);
+    const Phase phase = once ? Phase::tail : op.phase;
     const bool bytes = unit.what == "bytes";
     Share share;
     if (!bytes && unit.what != "instructions") {  // those take slots alone

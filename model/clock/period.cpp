@@ -47,14 +47,16 @@ double copy_clocks(const EventGraph& graph) {
 /// the policies run into gives a ratio, and vertices turn to arcs that lead to longer ways with it, until none does.
 class Howard {
  public:
-  explicit Howard(const EventGraph& graph) : g_(graph) {
+  /// `across`: through the edges alone that hold from block to block too.
+  explicit Howard(const EventGraph& graph, bool across = false) : g_(graph) {
     int vertices = 0;
     for (const int instances : g_.instances) {
       first_.push_back(vertices);
       vertices += instances;
     }
     for (const EventEdge& e : g_.edges) {
-      if (g_.node(e.from).phase == Phase::loop && g_.node(e.to).phase == Phase::loop) add(e);
+      const bool loop = g_.node(e.from).phase == Phase::loop && g_.node(e.to).phase == Phase::loop;
+      if (loop && !(across && e.ahead > 0)) add(e);
     }
     policy_.assign(at(vertices), -1);
     way_.assign(at(vertices), 0.0);
@@ -164,7 +166,7 @@ CycleRatio cycle_ratio(const EventGraph& graph) {
   return {howard.ratio(), howard.nodes()};
 }
 
-double cycle_clocks(const EventGraph& graph) { return Howard(graph).ratio(); }
+double cycle_clocks(const EventGraph& graph) { return Howard(graph, true).ratio(); }
 
 BusiestPipe busiest_pipe(const EventGraph& graph) {
   BusiestPipe out;
@@ -287,7 +289,7 @@ void Periods::say(const EventGraph& graph, bool one_block) {
     reach = std::max(reach, e.delay);
     numbers_.insert(numbers_.end(),
                     {static_cast<double>(e.from), static_cast<double>(e.to), static_cast<double>(e.delay),
-                     static_cast<double>(e.agents), static_cast<double>(e.after), e.latency});
+                     static_cast<double>(e.agents), static_cast<double>(e.after), e.latency, static_cast<double>(e.ahead)});
   }
   numbers_.push_back(std::max(reach, beyond));
 }

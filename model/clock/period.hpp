@@ -25,7 +25,7 @@ struct CycleRatio {
 /// Throws Error for a cycle without tokens that takes time.
 [[nodiscard]] CycleRatio cycle_ratio(const EventGraph& graph);
 
-/// Its clocks alone: what a search bounds by.
+/// The clocks alone, through the edges that hold from block to block: what a search bounds by.
 [[nodiscard]] double cycle_clocks(const EventGraph& graph);
 
 struct BusiestPipe {

@@ -50,16 +50,23 @@ std::optional<Energy> energy_of(const PlacedDiagram& placed, const EventGraph& g
     if (graph.nodes[n].phase == Phase::loop)
       one += graph.nodes[n].demand[issue_pipe] * slots * graph.instances[n] * rates.instruction;
   }
-  return Energy{one * schedule(placed).total_iterations, compulsory_bytes(placed) * rates.device};
+  return Energy{one * schedule(placed).total_iterations, device_bytes(placed) * rates.device};
+}
+
+double device_bytes(const PlacedDiagram& placed) {
+  const double bytes = compulsory_bytes(placed);
+  return bytes > stated(placed.machine->constants, "l2_working_set") ? bytes : 0;
 }
 
 HeldClock held_clock(const Machine& machine, const Energy& energy, double cycles) {
   const double idle = machine.power.idle ? machine.power.idle->value : 0;
   const double tree = stated(machine.constants, "clock_tree");
-  const double a_second = reference_clock / std::max(cycles, 1.0);  // launches, at f0
+  const double highest = machine.clocks.maximum ? machine.clocks.maximum->value : reference_clock;
+  const double gap = launch_overhead(machine).value * highest;
+  const double a_second = reference_clock / std::max(cycles + gap, 1.0);  // launches, at f0
   const double steep = tree + energy.core * a_second, flat = energy.device * a_second;
   const auto power = [&](double ratio) { return idle + steep * std::pow(ratio, 1 + exponent) + flat * ratio; };
-  const double most = (machine.clocks.maximum ? machine.clocks.maximum->value : reference_clock) / reference_clock;
+  const double most = highest / reference_clock;
   double ratio = most, above = machine.power.limit ? power(most) - machine.power.limit->value : 0;
   // Newton's method from above: the power is convex in the clock, so it stays there.
   for (int i = 0; i < most_steps && above > tolerance * machine.power.limit->value; ++i) {
@@ -78,7 +85,7 @@ GraphPrediction predict_by_graph(const PlacedDiagram& placed, const EventGraph& 
     out.clock = held.clock;
     out.power = held.power;
   }
-  out.time = Seconds(out.cycles / out.clock.value + stated(placed.machine->constants, "launch_overhead"));
+  out.time = Seconds(out.cycles / out.clock.value) + launch_overhead(*placed.machine);
   return out;
 }
 

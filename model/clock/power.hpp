@@ -32,6 +32,10 @@ struct EnergyRates {
 /// Of all blocks' iterations; none where the profile has no energies.
 [[nodiscard]] std::optional<Energy> energy_of(const PlacedDiagram& placed, const EventGraph& graph);
 
+/// Bytes to and from device memory of a launch behind others of the same: none where the L2 holds all of them.
+[[nodiscard]] double device_bytes(const PlacedDiagram& placed);
+
+/// Power is what the card takes on the mean from one launch to the next.
 struct HeldClock {
   Hertz clock;
   Watts power;

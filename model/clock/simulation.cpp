@@ -58,10 +58,10 @@ void Simulation::turn_to(const EventGraph& graph) {
 void Simulation::add_arcs(const EventEdge& e, int instance) {
   const EventNode &from = g_->node(e.from), &to = g_->node(e.to);
   const int here = g_->instances[at(e.from)], there = g_->instances[at(e.to)];
-  const bool loop = to.phase == Phase::loop, simple = loop && from.phase == Phase::loop && e.delay >= 0;
+  const bool loop = to.phase == Phase::loop, simple = loop && from.phase == Phase::loop && e.delay >= 0 && e.ahead <= 0;
   const double wait = (e.after == EdgeFrom::done ? from.latency : 0) + e.latency;
   const auto add = [&](int target, int shift) {
-    arcs_.push_back({wait, first_[at(e.to)] + target, shift, 0, loop, simple});
+    arcs_.push_back({wait, first_[at(e.to)] + target, shift, 0, loop, simple, e.ahead});
     most_shift_ = std::max(most_shift_, shift);
     if (simple) ++vertices_[at(arcs_.back().to)].waits;
   };
@@ -74,6 +74,7 @@ void Simulation::add_arcs(const EventEdge& e, int instance) {
 int Simulation::target_turn(const Vertex& from, const Arc& arc, int turn) const {
   int to = turn + arc.shift;
   if (from.loop && arc.into_loop) {
+    if (turn % iterations_ < arc.ahead) return -1;
     if (arc.shift < 0 && (to < 0 || to / iterations_ != turn / iterations_)) return -1;
   } else {
     if (from.loop && turn % iterations_ != iterations_ - 1) return -1;

@@ -44,6 +44,7 @@ class Simulation {
     int base = 0;     // the first job of `to`, of the run at hand
     bool into_loop = true;
     bool simple = false;  // from iteration to iteration, forward
+    int ahead = 0;
   };
   /// One instance of a node.
   struct Vertex {

@@ -249,7 +249,8 @@ AssumedClock assumed_clock(const Machine& machine) {
 }
 
 Seconds launch_overhead(const Machine& machine) {
-  const auto found = machine.constants.find(std::string_view("launch_overhead"));
+  auto found = machine.constants.find(std::string_view("launch_gap"));
+  if (found == machine.constants.end()) found = machine.constants.find(std::string_view("launch_overhead"));
   return Seconds(found == machine.constants.end() ? 0 : found->second.value);
 }
 

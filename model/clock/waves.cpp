@@ -91,8 +91,8 @@ class Nodes {
   std::priority_queue<double, std::vector<double>, std::greater<>> free_;
 };
 
-double handover(const Machine& machine) {
-  const auto found = machine.constants.find(std::string_view("block_handover"));
+double constant(const Machine& machine, std::string_view name) {
+  const auto found = machine.constants.find(name);
   return found == machine.constants.end() ? 0 : found->second.value;
 }
 
@@ -105,8 +105,9 @@ struct Ends {
   Ends(const PlacedDiagram& placed, const EventGraph& graph, const Period& period) : who(schedule(placed)) {
     total = std::max(who.total_blocks, 1.0);
     mean = who.total_iterations / total;
-    const BlockClocks block = block_clocks(graph, period, mean);
-    each = order_of(placed) != Order::grid ? block.next : block.first + handover(*placed.machine);
+    BlockClocks block = block_clocks(graph, period, mean);
+    block.first += constant(*placed.machine, "block_start");
+    each = order_of(placed) != Order::grid ? block.next : block.first + constant(*placed.machine, "block_handover");
     start = block.first - each;
   }
   [[nodiscard]] double all() const { return start + total / who.nodes * each; }

@@ -23,6 +23,7 @@ constexpr std::array constants_known = {
     Constant{"call_overhead", seconds},          // of a whole call, whatever it computes
     Constant{"block_handover", clocks},          // from the end of a block to the start of its successor on the SM
     Constant{"block_overhead", clocks},          // SM time per block of a large grid
+    Constant{"launch_gap", seconds},             // from a kernel's last block's end to the next one's first start
     // latencies
     Constant{"shared_latency", clocks}, Constant{"device_latency", clocks},  // a dependent load that misses every cache
     Constant{"l2_far_latency", clocks},  // a hit in the other partition, or beyond the near half
@@ -31,6 +32,11 @@ constexpr std::array constants_known = {
     Constant{"tma_device_latency_16kib", clocks}, Constant{"tma_device_latency_32kib", clocks},
     Constant{"cluster_latency_4", clocks},  // SM to SM in a cluster of 4; the pipe's own latency is that of 2
     Constant{"cluster_latency_16", clocks},
+    Constant{"tma_ask", clocks},            // a thread's, from one buffer's copies to the next: barrier, bytes to come
+    Constant{"tma_ask_cluster", clocks},    // the same where it waits for all blocks of a cluster
+    Constant{"tma_box", clocks},            // a thread's, for each box that it asks for
+    Constant{"tma_box_multicast", clocks},  // the same into both blocks of a cluster
+    Constant{"block_start", clocks},        // from a block's start to what its threads do first
     // synchronisation
     Constant{"barrier_128", clocks},  // bar.sync of so many threads
     Constant{"barrier_256", clocks}, Constant{"barrier_384", clocks}, Constant{"barrier_512", clocks},
@@ -45,10 +51,12 @@ constexpr std::array constants_known = {
     Constant{"device_add_bandwidth", bytes_per_second},          // fp32 add to memory that exceeds the L2
     Constant{"l2_add_bandwidth", bytes_per_second},              // fp32 add inside the L2
     Constant{"l2_bandwidth_shared_tile", bytes_per_clock},       // a SM, when all read the same tile
+    Constant{"l2_bandwidth_tiles", bytes_per_clock},             // a SM, when blocks read the same tiles in their own time
     Constant{"l2_bandwidth_one_sm", bytes_per_clock},            // one SM alone
     Constant{"l2_bandwidth_overflow", bytes_per_clock},          // a SM, when the set exceeds the L2
     Constant{"multicast_delivered_bandwidth", bytes_per_clock},  // a SM, clusters of 2
     Constant{"cluster_store_bandwidth", bytes_per_clock},        // a SM, stores to another SM
+    Constant{"tma_store_bandwidth", bytes_per_clock},  // a SM's copies out, while others come in
     Constant{"shared_port_least", bytes_per_clock},  // a SM's threads, beside operands that fill shared memory's port
     Constant{"l2_working_set", bytes},                           // largest set that still runs at the L2's rate
     // vector work

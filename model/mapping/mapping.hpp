@@ -116,6 +116,7 @@ struct WorkMapping {
   double count = 1;              ///< results of that unit per element
   std::string agent;         ///< whose threads do it, where not the operation's
   bool once = false;         ///< once a block, after its last iteration, rather than in every iteration
+  bool first = false;        ///< once a block, before its first iteration
   bool serial = false;       ///< each instruction of a warp waits for the one before
   std::vector<std::pair<std::string, Value>> per_chunk;  ///< divide an axis: x -> u_x means once per u_x columns
   Guard when;

@@ -101,7 +101,7 @@ void Reader::variables(const yaml::Node& node) {
 }
 
 WorkMapping Reader::work(const yaml::Node& node) {
-  node.allow({"name", "unit", "per", "count", "agent", "once", "serial", "per_chunk", "when"});
+  node.allow({"name", "unit", "per", "count", "agent", "once", "first", "serial", "per_chunk", "when"});
   WorkMapping out;
   out.name = node.at("name").text();
   out.unit = node.at("unit").text();
@@ -109,6 +109,7 @@ WorkMapping Reader::work(const yaml::Node& node) {
   out.per = axes(&node.at("per"));
   if (const auto* n = node.find("count")) out.count = n->number();
   if (const auto* n = node.find("once")) out.once = n->boolean();
+  if (const auto* n = node.find("first")) out.first = n->boolean();
   if (const auto* n = node.find("serial")) out.serial = n->boolean();
   if (const auto* n = node.find("agent")) out.agent = n->text();
   if (out.count <= 0) node.at("count").fail("not positive", "results of the unit per element");

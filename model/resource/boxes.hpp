@@ -30,7 +30,8 @@ class BoxedRows {
   bool multicast_;
 };
 
-constexpr std::int64_t l2_line = 128;  ///< bytes
+constexpr std::int64_t l2_line = 128;    ///< bytes
+constexpr std::int64_t l2_granule = 64;  ///< bytes that the L2 hands out at once, at least (measured: rows of 32 B come at half the rate)
 
 /// Bytes of a box's row: the widest swizzle that divides the tile's row; where none does, the tile's row.
 [[nodiscard]] Count box_width(Count tile);

@@ -188,8 +188,10 @@ TEST_CASE("cycle ratio of bundled kernels: no cycle of waits is longer, and one 
           if (l.mapping.find_knob(name)) knobs.emplace_back(name, value);
         }
         const EventGraph g = event_graph(l.place(knobs));
-        const double ratio = cycle_clocks(g);
-        CHECK(ratio == cycle_ratio(g).clocks);
+        const double ratio = cycle_ratio(g).clocks;
+        CHECK(cycle_clocks(g) <= ratio);
+        const bool inside = std::any_of(g.edges.begin(), g.edges.end(), [](const EventEdge& e) { return e.ahead > 0; });
+        if (!inside) CHECK(cycle_clocks(g) == ratio);
         CHECK_FALSE(has_longer_cycle(g, ratio * (1 + 1e-6)));
         CHECK(has_longer_cycle(g, ratio * (1 - 1e-6)));
         CHECK(ratio <= period(g).clocks * (1 + 1e-9));
