@@ -51,6 +51,9 @@ function(napkin_ctest name labels)
   if("slow" IN_LIST labels)
     set_tests_properties(${name} PROPERTIES TIMEOUT 14400)
   endif()
+  if(name STREQUAL "golden.cli_answers")  # times the program: alone
+    set_tests_properties(${name} PROPERTIES RUN_SERIAL ON)
+  endif()
 endfunction()
 
 # tests/unit: one program per second folder, which is named after a source folder.

@@ -56,6 +56,12 @@ TEST_CASE("recorded rows hold the published bounds") {
   hold(bounds, run.json(), "replay");
 }
 
+TEST_CASE("attention_sm80 is predicted badly: what README says of it holds") {
+  const auto run = cli::napkin({"validate", "--json", "--replay", folder + "/sm80/h200.jsonl"});
+  REQUIRE_MESSAGE(run.code == 0, run.err);
+  hold({{"kernels", {{"attention_sm80", {{"held-out", {{"rows", 144}, {"time_error", {{"mean", 0.385}}}, {"cycles_error", {{"mean", 0.405}}}}}}}}}}, run.json(), "replay");
+}
+
 TEST_CASE("a bound that does not hold is seen") {
   const Json found = {{"regret", {{"mean", 0.02}, {"best_in_top3", 0.9}}}};
   hold({{"regret", {{"mean", 0.02}, {"best_in_top3", 0.9}}}}, found, "replay");
