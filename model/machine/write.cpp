@@ -10,7 +10,7 @@
 namespace napkin {
 namespace {
 
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
   std::string out = "\"";
   for (const char c : text) {
     if (c == '"' || c == '\\') out += '\\';
@@ -44,16 +44,16 @@ std::string value_text(const Number& number) {
 }
 
 std::string measured_text(const Provenance& from) {
-  std::string out = fmt::format("tool: {}, date: {}, driver: {}", quoted(from.tool), quoted(from.date), quoted(from.driver));
+  std::string out = fmt::format("tool: {}, date: {}, driver: {}", in_quotes(from.tool), in_quotes(from.date), in_quotes(from.driver));
   if (from.spread) out += ", spread: " + decimal(*from.spread);
   return out;
 }
 
-std::string note_text(const Provenance& from) { return from.note.empty() ? "" : ", note: " + quoted(from.note); }
+std::string note_text(const Provenance& from) { return from.note.empty() ? "" : ", note: " + in_quotes(from.note); }
 
 /// "source: ..." or "measured: {...}", and the note.
 std::string origin_text(const Provenance& from) {
-  return (from.measured() ? "measured: {" + measured_text(from) + "}" : "source: " + quoted(from.source)) + note_text(from);
+  return (from.measured() ? "measured: {" + measured_text(from) + "}" : "source: " + in_quotes(from.source)) + note_text(from);
 }
 
 std::string text_of(const Number& number) {
@@ -145,8 +145,8 @@ std::string instruction_text(const Machine& machine, const TensorInstruction& t)
   if (!t.timing.empty()) {
     out.line(2, "timing:");
     out.line(3, "unit: clk");
-    out.line(3, t.timing_from.measured() ? "measured: {" + measured_text(t.timing_from) + "}" : "source: " + quoted(t.timing_from.source));
-    if (!t.timing_from.note.empty()) out.line(3, "note: " + quoted(t.timing_from.note));
+    out.line(3, t.timing_from.measured() ? "measured: {" + measured_text(t.timing_from) + "}" : "source: " + in_quotes(t.timing_from.source));
+    if (!t.timing_from.note.empty()) out.line(3, "note: " + in_quotes(t.timing_from.note));
     out.line(3, "rows:");
     for (const InstructionTiming& row : t.timing) out.line(4, timing_row(row));
   }
@@ -191,9 +191,9 @@ void write_numbers(Writer& out, const std::string& section, const std::map<std::
 std::string profile_text(const Machine& machine) {
   Writer out;
   out.line(0, "name: " + machine.name);
-  out.line(0, "about: " + quoted(machine.about));
+  out.line(0, "about: " + in_quotes(machine.about));
   out.line(0, "vendor: " + machine.vendor);
-  out.line(0, "architecture: " + quoted(machine.architecture));
+  out.line(0, "architecture: " + in_quotes(machine.architecture));
   write_levels(out, machine);
   write_pipes(out, machine);
   std::string text;
