@@ -8,16 +8,10 @@
 
 #include "kernels/jit/source.hpp"
 #include "kernels/micro/fill_arguments.cuh"
+#include "model/machine/fit.hpp"
 
 namespace napkin {
 namespace {
-
-double quantile(const std::vector<double>& sorted, double q) {
-  const double at = q * static_cast<double>(sorted.size() - 1);
-  const auto low = static_cast<std::size_t>(at);
-  const std::size_t high = std::min(low + 1, sorted.size() - 1);
-  return sorted[low] + (sorted[high] - sorted[low]) * (at - static_cast<double>(low));
-}
 
 class Stopwatch {
  public:
@@ -59,11 +53,10 @@ Timing summarise(std::vector<double> seconds) {
   Timing out;
   out.runs = static_cast<int>(seconds.size());
   if (seconds.empty()) return out;
-  std::sort(seconds.begin(), seconds.end());
-  const double median = quantile(seconds, 0.5), range = quantile(seconds, 0.75) - quantile(seconds, 0.25);
-  out.time = Seconds(median);
-  out.spread = median > 0 ? range / median : 0;
-  out.error = 1.2533 * (out.spread / 1.349) / std::sqrt(static_cast<double>(seconds.size()));
+  const Estimate median = estimate(std::move(seconds));
+  out.time = Seconds(median.value);
+  out.spread = median.spread;
+  out.error = 1.2533 * (out.spread / 1.349) / std::sqrt(static_cast<double>(out.runs));
   return out;
 }
 
@@ -113,8 +106,7 @@ Cycles measure_cycles(const Device& device, const std::function<void()>& plain, 
     }
     all.push_back(static_cast<double>(busiest));
   }
-  std::sort(all.begin(), all.end());
-  return Cycles(all.empty() ? 0 : quantile(all, 0.5));
+  return Cycles(all.empty() ? 0 : estimate(std::move(all)).value);
 }
 
 LaunchPlan fill_plan(std::uint64_t to, std::int64_t count, DType type, std::uint64_t seed, double deviation, const DeviceProperties& device) {

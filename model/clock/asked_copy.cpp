@@ -11,9 +11,13 @@ namespace {
 
 double real(Count count) { return static_cast<double>(count); }
 
+/// Measured, or fitted.
 double constant(const Machine& machine, std::string_view name) {
-  const auto found = machine.constants.find(name);
-  return found == machine.constants.end() ? 0 : found->second.value;
+  for (const auto* constants : {&machine.constants, &machine.fitted}) {
+    const auto found = constants->find(name);
+    if (found != constants->end()) return found->second.value;
+  }
+  return 0;
 }
 
 /// Bytes of a row of what a block's copy brings.

@@ -29,6 +29,7 @@ inline nlohmann::ordered_json describe_case(const CorrectnessCase& one) {
   }
   out["heads_first"] = one.attention.heads_first;
   out["gap"] = one.attention.gap;
+  out["deviation"] = one.attention.deviation;
   out["log_sum_exp"] = one.attention.log_sum_exp;
   if (!one.attention.q_lengths.empty()) out["packed"] = {{"q", one.attention.q_lengths}, {"x", one.attention.x_lengths}};
   return out;

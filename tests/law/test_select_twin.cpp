@@ -31,19 +31,24 @@ bool same(const Selection& a, const Selection& b) {
   return true;
 }
 
-void check_same(const Case& c, int top) {
-  const Selection fast = select(c.question(), top);
-  const auto [full, counted] = select_exhaustively(c.question(), top);
-  const Tally quick = tally(c.question());
-  CHECK(quick.legal == counted.legal);
-  CHECK(quick.rejected == counted.rejected);
+void check_equal(const Selection& fast, const Selection& full) {
   CHECK(same(fast, full));
   REQUIRE(fast.ranked.size() == full.ranked.size());
   for (std::size_t i = 0; i < fast.ranked.size(); ++i) {
     CAPTURE(i);
     CHECK(fast.ranked[i].tile.values == full.ranked[i].tile.values);
     CHECK(fast.ranked[i].prediction.time == full.ranked[i].prediction.time);
+    CHECK(fast.ranked[i].prediction.iteration == full.ranked[i].prediction.iteration);
   }
+}
+
+void check_same(const Case& c, int top) {
+  const Selection fast = select(c.question(), top);
+  const auto [full, counted] = select_exhaustively(c.question(), top);
+  const Tally quick = tally(c.question());
+  CHECK(quick.legal == counted.legal);
+  CHECK(quick.rejected == counted.rejected);
+  check_equal(fast, full);
 }
 
 /// Smaller domains, so that many shapes can be ranked in full; every kind of knob stays.
@@ -276,14 +281,7 @@ TEST_CASE("a bound that is too large is caught") {
 void check_by_graph(const Case& c, int top) {
   const Selection fast = select(c.question(), top, graph_objective());
   const Selection full = select_exhaustively(c.question(), top, graph_objective()).selection;
-  CHECK(same(fast, full));
-  REQUIRE(fast.ranked.size() == full.ranked.size());
-  for (std::size_t i = 0; i < fast.ranked.size(); ++i) {
-    CAPTURE(i);
-    CHECK(fast.ranked[i].tile.values == full.ranked[i].tile.values);
-    CHECK(fast.ranked[i].prediction.time == full.ranked[i].prediction.time);
-    CHECK(fast.ranked[i].prediction.iteration == full.ranked[i].prediction.iteration);
-  }
+  check_equal(fast, full);
 }
 
 TEST_CASE("by the event graph: the first five are those of ranking every tile by it") {

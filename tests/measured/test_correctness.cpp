@@ -107,6 +107,10 @@ TEST_CASE("the awkward values are among them") {
     among("eight query heads a key head", size_is("g", 8));
     among("d = 96", size_is("d", 96));
     among("heads before rows, with gaps", [](const Json& row) { return row["heads_first"] == true && row["gap"].get<int>() > 0; });
+    if (kernel == "attention_sm90") {  // of inputs N(0, 1) the reference's error stays below 0.1
+      const auto outgrown = std::count_if(rows.begin(), rows.end(), [](const Json& row) { return row["reference_error"].get<double>() > 1; });
+      CHECK_MESSAGE(outgrown >= 20, "inputs whose maxima outgrow kept ones");
+    }
     among("an empty sequence of queries", has_empty_sequence("q"));
     among("an empty sequence of keys", has_empty_sequence("x"));
     among("causal", mask_begins("causal"));
