@@ -11,15 +11,6 @@ namespace {
 
 double real(Count count) { return static_cast<double>(count); }
 
-/// Measured, or fitted.
-double constant(const Machine& machine, std::string_view name) {
-  for (const auto* constants : {&machine.constants, &machine.fitted}) {
-    const auto found = constants->find(name);
-    if (found != constants->end()) return found->second.value;
-  }
-  return 0;
-}
-
 /// Bytes of a row of what a block's copy brings.
 Count row_bytes(const PlacedDiagram& placed, const Crossing& crossing) {
   const AxisId last = placed.axes_of(crossing).back();
@@ -47,8 +38,8 @@ double granules_of(const PlacedDiagram& placed, const Crossing& crossing) {
 AskedCopy asked_copy(const PlacedDiagram& placed, const Crossing& crossing) {
   const Pipe* pipe = placed.machine->pipe_into(placed.block().level);
   if (pipe == nullptr || !pipe->per_node_clock.known()) return {};
-  const double distinct = pipe->per_node_clock.best().value, all = constant(*placed.machine, "l2_bandwidth_shared_tile");
-  double shared = constant(*placed.machine, "l2_bandwidth_tiles");
+  const double distinct = pipe->per_node_clock.best().value, all = placed.machine->constant("l2_bandwidth_shared_tile");
+  double shared = placed.machine->constant("l2_bandwidth_tiles");
   if (shared <= 0) shared = std::sqrt(distinct * std::max(all, distinct));
   const double rate = read_by_others(placed, crossing) ? std::max(shared, distinct) : distinct;
   const double read = bytes_read(placed, crossing) * granules_of(placed, crossing);
@@ -58,11 +49,11 @@ AskedCopy asked_copy(const PlacedDiagram& placed, const Crossing& crossing) {
 
 double boxes_clocks(const PlacedDiagram& placed, const Crossing& crossing) {
   const Count row = row_bytes(placed, crossing);
-  return constant(*placed.machine, placed.multicast(crossing) ? "tma_box_multicast" : "tma_box") * real(row / box_width(row));
+  return placed.machine->constant(placed.multicast(crossing) ? "tma_box_multicast" : "tma_box") * real(row / box_width(row));
 }
 
 double asking_clocks(const PlacedDiagram& placed) {
-  return constant(*placed.machine, placed.cluster > Count(1) ? "tma_ask_cluster" : "tma_ask");
+  return placed.machine->constant(placed.cluster > Count(1) ? "tma_ask_cluster" : "tma_ask");
 }
 
 double cluster_latency(const Machine& machine) {

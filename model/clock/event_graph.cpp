@@ -19,16 +19,6 @@ double real(Count count) { return static_cast<double>(count); }
 /// Of so many tokens; one at least, or nothing would run.
 int delay_of(std::int64_t tokens, int ahead) { return std::max(static_cast<int>(tokens) - ahead, 1); }
 
-double constant(const Machine& machine, std::string_view name) {
-  const auto found = machine.constants.find(name);
-  return found == machine.constants.end() ? 0 : found->second.value;
-}
-
-double fitted(const Machine& machine, std::string_view name) {
-  const auto found = machine.fitted.find(name);
-  return found == machine.fitted.end() ? 0 : found->second.value;
-}
-
 /// Clocks from one instruction's last clock on the pipe to the end of the wait for it: the largest n measured.
 double tail_of(const TensorInstruction& instruction, bool a_from_registers) {
   double tail = 0;
@@ -79,7 +69,7 @@ class GraphMaker {
     g_.pipes.push_back({"tensor", 1});
     g_.pipes.push_back({"issue", 1});
     if (const Unit* issue = machine.unit("issue"); issue != nullptr && issue->per_clock.known()) {
-      const double rate = issue->per_clock.best().value, mix = constant(machine, "mixed_issue_beside_tensor");
+      const double rate = issue->per_clock.best().value, mix = machine.constant("mixed_issue_beside_tensor");
       if (mix > 0)
         g_.pipes[issue_pipe].beside = mix / rate;
       else if (issue->beside_tensor)
@@ -99,7 +89,7 @@ class GraphMaker {
   /// What others get of shared memory's port beside operands that fill it.
   [[nodiscard]] double least_port() const {
     const Unit* port = p_.machine->unit("shared_port");
-    const double least = constant(*p_.machine, "shared_port_least");
+    const double least = p_.machine->constant("shared_port_least");
     return port != nullptr && port->per_clock.known() ? least / port->per_clock.best().value : 1;
   }
 
@@ -146,7 +136,7 @@ class GraphMaker {
     if (pipe >= 0) into.demand[static_cast<std::size_t>(pipe)] += share / unit.per_clock.best().value;
     const double instructions = warp_instructions(*p_.machine, unit, share);
     into.demand[issue_pipe] += instructions / issue_rate();
-    if (each.mapping->serial) into.serial += instructions / warps(into) * fitted(*p_.machine, "serial_issue");
+    if (each.mapping->serial) into.serial += instructions / warps(into) * p_.machine->constant("serial_issue");
     alone(into);
   }
 
@@ -222,7 +212,7 @@ class GraphMaker {
     }
     // What a block moves once comes from device memory and goes there; what it streams, other blocks stream too: L2.
     const bool far = into.phase != Phase::loop;
-    const double out = store && tma && asks_for_copies() ? constant(*p_.machine, "tma_store_bandwidth") : 0;
+    const double out = store && tma && asks_for_copies() ? p_.machine->constant("tma_store_bandwidth") : 0;
     if (out > 0) {  // until shared memory has been read
       into.clocks = bytes_read(p_, *found) * granules_of(p_, *found) / out;
       return;
@@ -240,9 +230,9 @@ class GraphMaker {
 
   // While all SMs copy, where that is known; else of a copy alone.
   [[nodiscard]] double engine_latency(bool far) const {
-    if (far) return constant(*p_.machine, "tma_device_latency_16kib");
-    const double loaded = fitted(*p_.machine, "tma_loaded_latency");
-    return loaded > 0 ? loaded : constant(*p_.machine, "tma_l2_latency_16kib");
+    if (far) return p_.machine->constant("tma_device_latency_16kib");
+    const double loaded = p_.machine->constant("tma_loaded_latency");
+    return loaded > 0 ? loaded : p_.machine->constant("tma_l2_latency_16kib");
   }
 
   // Bytes a clock and node over the pipe into the block's level, all nodes at once.
@@ -252,7 +242,7 @@ class GraphMaker {
   }
   // Of what other blocks read too: some of them at the same time, between none and all.
   [[nodiscard]] double shared_rate(const Crossing& crossing) const {
-    return read_by_others(p_, crossing) ? constant(*p_.machine, "l2_bandwidth_shared_tile") : 0;
+    return read_by_others(p_, crossing) ? p_.machine->constant("l2_bandwidth_shared_tile") : 0;
   }
   // The same from device memory: blocks start and end in step, so that each node has its share of the bandwidth.
   [[nodiscard]] double device_rate() const {
@@ -328,16 +318,16 @@ class GraphMaker {
     }
     if (edge.issued) out.after = EdgeFrom::issued;
     if (from.kind == NodeKind::thread && to.kind == NodeKind::tensor && stores(from))
-      out.latency = constant(*p_.machine, "store_fence_barrier");
+      out.latency = p_.machine->constant("store_fence_barrier");
     if (from.kind == NodeKind::copy && to.kind == NodeKind::copy) out.after = EdgeFrom::issued;
     const bool hands_over = asks(to) ? from.agent != to.agent : to.kind == NodeKind::copy && !asks(from);
     if (hands_over && from.kind != NodeKind::copy) {
-      out.latency += constant(*p_.machine, "handover_mbarrier") / 2;
-      if (p_.cluster > Count(1)) out.latency += asks(to) ? cluster_latency(*p_.machine) : fitted(*p_.machine, "cluster_handover");
+      out.latency += p_.machine->constant("handover_mbarrier") / 2;
+      if (p_.cluster > Count(1)) out.latency += asks(to) ? cluster_latency(*p_.machine) : p_.machine->constant("cluster_handover");
     }
-    if (out.agents != 0) out.latency = constant(*p_.machine, "handover_named_barrier") / 2;
+    if (out.agents != 0) out.latency = p_.machine->constant("handover_named_barrier") / 2;
     if (to.kind == NodeKind::store && from.kind == NodeKind::thread)
-      out.latency = constant(*p_.machine, "store_fence_barrier");
+      out.latency = p_.machine->constant("store_fence_barrier");
     g_.edges.push_back(out);
   }
 

@@ -14,11 +14,6 @@ constexpr std::size_t issue_pipe = 1;
 constexpr double tolerance = 1e-12;  // of the power, at its limit
 constexpr int most_steps = 60;
 
-double stated(const std::map<std::string, Number, std::less<>>& numbers, std::string_view name) {
-  const auto found = numbers.find(name);
-  return found == numbers.end() ? 0 : found->second.value;
-}
-
 }  // namespace
 
 double EnergyRates::of_tensor(const TensorInstruction& tensor) const {
@@ -26,12 +21,11 @@ double EnergyRates::of_tensor(const TensorInstruction& tensor) const {
 }
 
 EnergyRates energy_rates(const Machine& machine) {
-  const auto& fitted = machine.fitted;
   EnergyRates out;
-  out.flop_16bit = stated(fitted, "energy_tensor_16bit");
-  out.flop_8bit = stated(fitted, "energy_tensor_8bit");
-  out.instruction = stated(fitted, "energy_instruction");
-  out.device = stated(fitted, "energy_device");
+  out.flop_16bit = machine.constant("energy_tensor_16bit");
+  out.flop_8bit = machine.constant("energy_tensor_8bit");
+  out.instruction = machine.constant("energy_instruction");
+  out.device = machine.constant("energy_device");
   out.known = out.flop_16bit > 0;
   return out;
 }
@@ -55,12 +49,12 @@ std::optional<Energy> energy_of(const PlacedDiagram& placed, const EventGraph& g
 
 double device_bytes(const PlacedDiagram& placed) {
   const double bytes = compulsory_bytes(placed);
-  return bytes > stated(placed.machine->constants, "l2_working_set") ? bytes : 0;
+  return bytes > placed.machine->constant("l2_working_set") ? bytes : 0;
 }
 
 HeldClock held_clock(const Machine& machine, const Energy& energy, double cycles) {
   const double idle = machine.power.idle ? machine.power.idle->value : 0;
-  const double tree = stated(machine.constants, "clock_tree");
+  const double tree = machine.constant("clock_tree");
   const double highest = machine.clocks.maximum ? machine.clocks.maximum->value : reference_clock;
   const double gap = launch_overhead(machine).value * highest;
   const double a_second = reference_clock / std::max(cycles + gap, 1.0);  // launches, at f0

@@ -64,8 +64,7 @@ Synchronisation synchronisation(const PlacedDiagram& placed, Hertz clock) {
     }
     case By::barriers: out.clocks = real(out.steps) * 2 * latency; break;
     default: {
-      const auto launch = placed.machine->constants.find(std::string_view("launch_overhead"));
-      if (launch != placed.machine->constants.end()) out.launch = Seconds(launch->second.value);
+      out.launch = Seconds(placed.machine->constant("launch_overhead"));
       out.clocks = latency + clocks_over(placed, pipes, real(moved->loaded + moved->whole), clock);
     }
   }

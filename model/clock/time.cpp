@@ -249,9 +249,8 @@ AssumedClock assumed_clock(const Machine& machine) {
 }
 
 Seconds launch_overhead(const Machine& machine) {
-  auto found = machine.constants.find(std::string_view("launch_gap"));
-  if (found == machine.constants.end()) found = machine.constants.find(std::string_view("launch_overhead"));
-  return Seconds(found == machine.constants.end() ? 0 : found->second.value);
+  const Number* gap = machine.find_constant("launch_gap");
+  return Seconds(gap != nullptr ? gap->value : machine.constant("launch_overhead"));
 }
 
 double conventional_flops(const PlacedDiagram& placed) {

@@ -91,11 +91,6 @@ class Nodes {
   std::priority_queue<double, std::vector<double>, std::greater<>> free_;
 };
 
-double constant(const Machine& machine, std::string_view name) {
-  const auto found = machine.constants.find(name);
-  return found == machine.constants.end() ? 0 : found->second.value;
-}
-
 /// The first block of a node beyond those behind it, and one of these.
 struct Ends {
   Schedule who;
@@ -106,8 +101,8 @@ struct Ends {
     total = std::max(who.total_blocks, 1.0);
     mean = who.total_iterations / total;
     BlockClocks block = block_clocks(graph, period, mean);
-    block.first += constant(*placed.machine, "block_start");
-    each = order_of(placed) != Order::grid ? block.next : block.first + constant(*placed.machine, "block_handover");
+    block.first += placed.machine->constant("block_start");
+    each = order_of(placed) != Order::grid ? block.next : block.first + placed.machine->constant("block_handover");
     start = block.first - each;
   }
   [[nodiscard]] double all() const { return start + total / who.nodes * each; }

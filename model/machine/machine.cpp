@@ -69,6 +69,19 @@ const Unit* Machine::unit(std::string_view unit_name) const {
   return nullptr;
 }
 
+const Number* Machine::find_constant(std::string_view constant_name) const {
+  for (const auto* each : {&fitted, &constants}) {
+    const auto found = each->find(constant_name);
+    if (found != each->end()) return &found->second;
+  }
+  return nullptr;
+}
+
+double Machine::constant(std::string_view constant_name) const {
+  const Number* found = find_constant(constant_name);
+  return found == nullptr ? 0 : found->value;
+}
+
 const TensorInstruction* Machine::tensor_for(DType type) const {
   for (const TensorInstruction& instruction : tensor) {
     if (instruction.type == type) return &instruction;

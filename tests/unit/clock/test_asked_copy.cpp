@@ -29,7 +29,7 @@ const EventNode& node(const EventGraph& graph, const std::string& name) {
   return graph.node(graph.find(name));
 }
 
-double constant(const char* name) { return product().machine.constants.find(name)->second.value; }
+double constant(const char* name) { return product().machine.constant(name); }
 
 const TimelineSpan& span(const Timeline& timeline, int node, int iteration) {
   const auto found = std::find_if(timeline.spans.begin(), timeline.spans.end(),

@@ -93,7 +93,7 @@ TEST_CASE("what attention_sm90's edges ask for: copies in one order, softmax onc
   CHECK(edge_of(graph, "O", "P.max", 1).after == EdgeFrom::issued);
   CHECK(edge_of(graph, "S", "P.max", 0).after == EdgeFrom::done);
   // 240 instructions a row: 64 rows on 4 warps of 32 threads are 120 a warp.
-  CHECK(graph.node(graph.find("S.control")).serial == doctest::Approx(120 * l.machine.fitted.find("serial_issue")->second.value));
+  CHECK(graph.node(graph.find("S.control")).serial == doctest::Approx(120 * l.machine.constant("serial_issue")));
   CHECK(graph.node(graph.find("S.control")).clocks == graph.node(graph.find("S.control")).serial);
 
   // Without a maximum the exponentials follow the scores, and K goes when P has been looked at.
@@ -109,7 +109,7 @@ TEST_CASE("what attention_sm90's edges ask for: copies in one order, softmax onc
   Knobs cluster = tile;
   cluster.emplace_back("cluster", "2");
   const EventGraph pair = event_graph(l.place(cluster));
-  const double apart = l.machine.fitted.find("cluster_handover")->second.value;
+  const double apart = l.machine.constant("cluster_handover");
   CHECK(edge_of(pair, "S", "load K", 2).latency == doctest::Approx(edge_of(graph, "S", "load K", 2).latency + apart));
 }
 
