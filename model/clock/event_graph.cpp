@@ -16,8 +16,7 @@ constexpr std::size_t tensor_pipe = 0, issue_pipe = 1;
 
 double real(Count count) { return static_cast<double>(count); }
 
-/// Of so many tokens; one at least, or nothing would run.
-int delay_of(std::int64_t tokens, int ahead) { return std::max(static_cast<int>(tokens) - ahead, 1); }
+int delay_of(std::int64_t tokens, int ahead) { return std::max(static_cast<int>(tokens) - ahead, 0); }
 
 /// Clocks from one instruction's last clock on the pipe to the end of the wait for it: the largest n measured.
 double tail_of(const TensorInstruction& instruction, bool a_from_registers) {
@@ -39,6 +38,7 @@ class GraphMaker {
   }
 
   EventGraph make() {
+    g_.tensor_queue = static_cast<int>(constant(*p_.machine, "tensor_queue"));
     pipes();
     for (const PlacedOperation& op : p_.operations) {
       if (op.phase == Phase::loop) operation(op);
@@ -124,19 +124,24 @@ class GraphMaker {
   void work(const std::string& output, std::size_t first, const PlacedOperation& op, const PlacedWork& each) {
     const std::string name = output + "." + each.mapping->name;
     const int by = agent_of(op, *each.mapping);
-    const Phase phase = each.mapping->first ? Phase::head : each.mapping->once ? Phase::tail : Phase::loop;
+    const Phase phase = phase_of(op, *each.mapping);
+    const double times = each.mapping->masked ? cut_chunks(p_) : 1;
+    if (times <= 0) return;
     const bool joins =
         g_.nodes.size() > first && g_.nodes.back().agent == by && g_.nodes.back().phase == phase && !named(name);
     EventNode& into = joins ? g_.nodes.back() : node(name, NodeKind::thread, by);
     into.phase = phase;
     if (each.unit < 0) return;
     const Unit& unit = p_.machine->units[static_cast<std::size_t>(each.unit)];
-    const double share = by < 0 ? each.amount : each.amount / std::max(real(agent(into).instances), 1.0);
+    const double share = times * (by < 0 ? each.amount : each.amount / std::max(real(agent(into).instances), 1.0));
     const int pipe = pipe_of_[static_cast<std::size_t>(each.unit)];
     if (pipe >= 0) into.demand[static_cast<std::size_t>(pipe)] += share / unit.per_clock.best().value;
     const double instructions = warp_instructions(*p_.machine, unit, share);
     into.demand[issue_pipe] += instructions / issue_rate();
-    if (each.mapping->serial) into.serial += instructions / warps(into) * p_.machine->constant("serial_issue");
+    if (each.mapping->serial && unit.name == "shuffle")
+      into.latency += instructions / warps(into) * p_.machine->constant("serial_shuffle");
+    else if (each.mapping->serial)
+      into.serial += instructions / warps(into) * p_.machine->constant("serial_issue");
     alone(into);
   }
 
@@ -169,6 +174,8 @@ class GraphMaker {
     if (async) {
       into.clocks = load.clocks / instances;
       into.latency = tail_of(*op.instruction, op.a_from_registers);
+      into.instructions = std::max(static_cast<int>(std::lround(load.slots / 4 / instances)), 1);
+      into.in_turn = !op.a_from_registers;
       const Unit* port = p_.machine->unit("shared_port");
       if (port != nullptr && port->per_clock.known()) into.port = std::min(load.port_bytes / load.clocks / port->per_clock.best().value, 1.0);
       return;
@@ -217,7 +224,7 @@ class GraphMaker {
       into.clocks = bytes_read(p_, *found) * granules_of(p_, *found) / out;
       return;
     }
-    const double rate = far ? std::min(near_rate(), device_rate()) : std::sqrt(near_rate() * std::max(shared_rate(*found), near_rate()));
+    const double rate = far ? std::min(near_rate(), device_rate()) : std::max(shared_rate(*found), near_rate());
     const double moved = bytes_read(p_, *found) * granules_of(p_, *found);
     if (std::isfinite(rate) && rate > 0) into.clocks = moved / rate;
     const double engine = tma && !store ? engine_latency(far) : 0;
@@ -240,7 +247,7 @@ class GraphMaker {
     const Pipe* pipe = p_.machine->pipe_into(p_.block().level);
     return pipe != nullptr && pipe->per_node_clock.known() ? pipe->per_node_clock.best().value : INFINITY;
   }
-  // Of what other blocks read too: some of them at the same time, between none and all.
+  // Of what other blocks read too.
   [[nodiscard]] double shared_rate(const Crossing& crossing) const {
     return read_by_others(p_, crossing) ? p_.machine->constant("l2_bandwidth_shared_tile") : 0;
   }
@@ -314,7 +321,7 @@ class GraphMaker {
     out.agents = static_cast<int>(edge.agents);
     const EventNode &from = g_.node(out.from), &to = g_.node(out.to);
     if (from.kind == NodeKind::tensor && to.kind == NodeKind::tensor && tokens == 0) {
-      out.after = out.agents == 0 ? EdgeFrom::issued : EdgeFrom::started;
+      out.after = EdgeFrom::issued;
     }
     if (edge.issued) out.after = EdgeFrom::issued;
     if (from.kind == NodeKind::thread && to.kind == NodeKind::tensor && stores(from))
@@ -356,14 +363,12 @@ class GraphMaker {
       for (const std::vector<int>& chain : {head, loop, tail}) {
         for (std::size_t i = 1; i < chain.size(); ++i) g_.edges.push_back({chain[i - 1], chain[i]});
       }
-      if (!loop.empty()) g_.edges.push_back({loop.back(), loop.front(), 1});
-      if (!head.empty() && !loop.empty()) {
-        g_.edges.push_back({head.back(), loop.front()});
-        g_.edges.push_back({(tail.empty() ? loop : tail).back(), head.front(), 1});
-      }
-      if (loop.empty() || tail.empty()) continue;
-      g_.edges.push_back({loop.back(), tail.front()});
-      g_.edges.push_back({tail.back(), loop.front(), 1});
+      if (loop.empty()) continue;
+      g_.edges.push_back({loop.back(), loop.front(), 1});
+      if (!head.empty()) g_.edges.push_back({head.back(), loop.front()});
+      if (!tail.empty()) g_.edges.push_back({loop.back(), tail.front()});
+      if (!tail.empty()) g_.edges.push_back({tail.back(), head.empty() ? loop.front() : head.front(), 1});
+      if (tail.empty() && !head.empty()) g_.edges.push_back({loop.back(), head.front(), 1});
     }
   }
 

@@ -41,13 +41,14 @@ struct EventNode {
   double latency = 0;          ///< from its last clock on the pipe until dependents may use the result
   std::vector<double> demand;  ///< thread: clocks of each vector pipe (EventGraph::pipes)
   double port = 0;             ///< tensor: share of shared memory's port that its operands take
+  int instructions = 1;        ///< tensor: that it is handed over in, one after the other
+  bool in_turn = false;        ///< tensor: other agents' instructions come in between where the unit's queue is full
   double serial = 0;           ///< thread: clocks of instructions that wait for each other
 };
 
 enum class EdgeFrom {
-  done,     ///< the result is there
-  issued,   ///< the instructions have been handed over, in program order
-  started,  ///< the pipe has taken them: a turn is given on
+  done,    ///< the result is there
+  issued,  ///< the instructions have been handed over, in program order; of a tensor operation: the last is in the queue
 };
 
 /// Instance g of `to` in iteration i waits for instance g - agents of `from` in iteration i - delay; past the first
@@ -65,6 +66,7 @@ struct EventEdge {
 };
 
 struct EventGraph {
+  int tensor_queue = 0;  ///< tensor instructions that the unit takes ahead, the running one among them; 0: any number
   std::vector<VectorPipe> pipes;
   std::vector<EventNode> nodes;
   std::vector<EventEdge> edges;

@@ -199,8 +199,7 @@ void Workload::add_operation(const PlacedDiagram& placed, std::size_t operation)
     if (work.unit < 0) continue;
     const Unit& unit = machine.units[static_cast<std::size_t>(work.unit)];
     if (!unit.per_clock.known()) continue;
-    const bool once = work.mapping != nullptr && (work.mapping->once || work.mapping->first);
-    const Phase phase = once ? Phase::tail : op.phase;
+    const Phase phase = work.mapping != nullptr ? phase_of(op, *work.mapping) : op.phase;
     const bool bytes = unit.what == "bytes";
     Share share;
     if (!bytes && unit.what != "instructions") {  // those take slots alone
@@ -284,6 +283,35 @@ double Workload::bytes_of(const PlacedDiagram& placed, const Box& box) {
 }
 
 BlockLoad block_load(const PlacedDiagram& placed) { return Workload(placed).of(placed); }
+
+Phase phase_of(const PlacedOperation& operation, const WorkMapping& work) {
+  if (work.once) return Phase::tail;
+  return work.first || work.masked ? Phase::head : operation.phase;
+}
+
+double cut_chunks(const PlacedDiagram& placed) {
+  const Streamed& streamed = *placed.streamed;
+  if (!streamed.stream) return 0;
+  const auto size = [&](AxisId axis) { return placed.problem->sizes[index(axis)].get(); };
+  const std::int64_t chunk = placed.block().chunk.get(), along = size(*streamed.stream);
+  const Mask& mask = placed.problem->mask;
+  if (!placed.across || !streamed.skips || mask.kind == Mask::Kind::none) return along % chunk != 0 ? 1 : 0;
+  const bool columns = (*streamed.skips)[1] == *streamed.stream;
+  const std::int64_t members = size(*placed.across), group = placed.walk.across.get();
+  const auto seen = [&](std::int64_t first, std::int64_t last) {
+    return columns ? visible(mask, first, last, members, along) : visible_rows(mask, first, last, along, members);
+  };
+  std::int64_t cut = 0, groups = 0;
+  for (std::int64_t first = 0; first < members; first += group, ++groups) {
+    const std::int64_t last = std::min(first + group, members);
+    const Span any = seen(first, last), top = seen(first, first + 1), bottom = seen(last - 1, last);
+    if (any.size() == 0) continue;
+    const std::int64_t whole_first = (std::max(top.first, bottom.first) + chunk - 1) / chunk, whole_last = std::min(top.last, bottom.last) / chunk;
+    const std::int64_t visited = (any.last + chunk - 1) / chunk - any.first / chunk;
+    cut += visited - std::max<std::int64_t>(whole_last - whole_first, 0);
+  }
+  return static_cast<double>(cut) / static_cast<double>(std::max<std::int64_t>(groups, 1));
+}
 
 Schedule schedule(const PlacedDiagram& placed) {
   const Count nodes = std::max(placed.machine->compute_nodes(), Count(1));

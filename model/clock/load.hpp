@@ -111,6 +111,13 @@ struct TensorLoad {
 /// agent, columns in as few instructions as their largest n allows, 0 for vector operations.
 [[nodiscard]] double tensor_clocks(const PlacedDiagram& placed, const PlacedOperation& operation);
 
+/// When a piece of an operation's work is done: work of cut chunks counts as done ahead of a block's iterations.
+[[nodiscard]] Phase phase_of(const PlacedOperation& operation, const WorkMapping& work);
+
+/// Chunks of a block that its rows do not all see in full, whether the mask cuts them or the array's end: the mean over
+/// the blocks.
+[[nodiscard]] double cut_chunks(const PlacedDiagram& placed);
+
 /// Who runs how much. Iterations and blocks of the busiest compute node, and in all.
 struct Schedule {
   double iterations = 0;        ///< of the busiest node

@@ -271,12 +271,13 @@ Periods::~Periods() = default;
 /// Everything about the graph; for one block's run alone without the edges that reach into the next block, but for how
 /// far they reach.
 void Periods::say(const EventGraph& graph, bool one_block) {
-  numbers_.clear();
+  numbers_.assign(1, static_cast<double>(graph.tensor_queue));
   for (const VectorPipe& p : graph.pipes) numbers_.insert(numbers_.end(), {p.beside, p.port ? 1.0 : 0.0, p.least});
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
     const EventNode& n = graph.nodes[i];
     numbers_.insert(numbers_.end(), {static_cast<double>(n.kind), static_cast<double>(n.phase),
-                                     static_cast<double>(graph.instances[i]), n.clocks, n.latency, n.port});
+                                     static_cast<double>(graph.instances[i]), n.clocks, n.latency, n.port,
+                                     static_cast<double>(n.instructions), n.in_turn ? 1.0 : 0.0});
     numbers_.insert(numbers_.end(), n.demand.begin(), n.demand.end());
   }
   int reach = 0, beyond = 0;  // of the edges in the loop, and of those left out

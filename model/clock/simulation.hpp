@@ -51,13 +51,14 @@ class Simulation {
     NodeKind kind = NodeKind::thread;
     bool loop = true;
     int id = 0, instance = 0;
-    std::array<int, 4> arcs{};  // by EdgeFrom: its first, and past the last
+    std::array<int, 3> arcs{};  // by EdgeFrom: its first, and past the last
     double clocks = 0;
     int base = 0;   // its first job, of the run at hand
     int waits = 0;  // simple arcs into it
   };
   struct Job {
     int vertex = 0, turn = 0;
+    friend bool operator==(const Job& a, const Job& b) { return a.vertex == b.vertex && a.turn == b.turn; }
   };
   struct Active {
     Job job;
@@ -79,11 +80,30 @@ class Simulation {
     std::size_t head = 0;
     [[nodiscard]] bool empty() const { return head == jobs.size(); }
   };
-  enum : std::size_t { tensors, copies, stores };
+  /// Instructions in a row of one tensor operation.
+  struct Part {
+    Job job;
+    int count = 0;
+  };
+  /// A tensor operation whose last instruction is not in the unit's queue yet.
+  struct Handing {
+    Job job;
+    double time = 0;  // when it will be, as things stand
+  };
+  /// The tensor unit's instructions in the order in which they run: the first `tensor_queue` of them are in its queue.
+  struct Tensors {
+    std::vector<Part> parts;
+    std::size_t head = 0;
+    double start = 0;  // of the part that runs
+    std::vector<Handing> handing;
+    [[nodiscard]] bool idle() const { return head == parts.size(); }
+  };
+  enum : std::size_t { copies, stores, tensors, handed };
   struct State {
     std::vector<std::int16_t> waits;  // by job
-    std::array<Queue, 3> queues;
-    std::array<double, 3> ends{};  // of the job that a queue serves, or never
+    std::array<Queue, 2> queues;
+    Tensors unit;
+    std::array<double, 4> ends{};  // of the job that a queue serves; of the tensor unit's part; of the next `handing`; or never
     int tensor = -1;               // the node that the tensor unit runs
     std::vector<Active> active;
     std::vector<Arrival> arrivals;  // sorted, the next at first_arrival: few, and what comes later mostly goes behind
@@ -129,6 +149,18 @@ class Simulation {
   void finish(Job job);
   void step();
   void serve(std::size_t which);
+  void hand_over(Job job);
+  void line_up(Job job);
+  void take_back();
+  void append(Job job, int instructions);
+  void run_part();
+  void end_part();
+  void see_what_is_handed_over();
+  [[nodiscard]] double until_in_queue(Job job) const;
+  [[nodiscard]] const EventNode& tensor_of(Job job) const {
+    return g_->node(vertices_[static_cast<std::size_t>(job.vertex)].id);
+  }
+  [[nodiscard]] double clocks_of(Job job) const { return tensor_of(job).clocks / tensor_of(job).instructions; }
   [[nodiscard]] bool receive(double ends);
   void end_queues(double until);
   void end_threads();
@@ -159,6 +191,7 @@ class Simulation {
   std::vector<double> room_, wanted_;  // by pipe
   std::vector<std::size_t> growing_;
   std::vector<Job> let_in_;
+  std::vector<Part> behind_;  // of the tensor unit's instructions, those that are not in its queue
 };
 
 }  // namespace napkin

@@ -44,6 +44,7 @@ constexpr std::array constants_known = {
     Constant{"handover_mbarrier", clocks}, Constant{"fence_proxy_async", clocks},
     Constant{"store_fence_barrier", clocks},
     Constant{"serial_issue", clocks},      // an instruction of a warp whose instructions wait for each other
+    Constant{"serial_shuffle", clocks},    // a shuffle and what waits for it
     Constant{"tma_loaded_latency", clocks},  // of a copy from the L2 while all SMs copy
     Constant{"cluster_handover", clocks},  // from one block's last reader to another block's copy, skew included
     // bandwidths beside those of the pipes
@@ -57,6 +58,7 @@ constexpr std::array constants_known = {
     Constant{"multicast_delivered_bandwidth", bytes_per_clock},  // a SM, clusters of 2
     Constant{"cluster_store_bandwidth", bytes_per_clock},        // a SM, stores to another SM
     Constant{"tma_store_bandwidth", bytes_per_clock},  // a SM's copies out, while others come in
+    Constant{"tensor_queue", instructions},  // asynchronous tensor instructions that an SM takes ahead, the running one too
     Constant{"shared_port_least", bytes_per_clock},  // a SM's threads, beside operands that fill shared memory's port
     Constant{"l2_working_set", bytes},                           // largest set that still runs at the L2's rate
     // vector work

@@ -49,6 +49,7 @@ constexpr std::array units = {
     UnitRow{"blocks", blocks, 1},
     UnitRow{"registers", registers, 1},
     UnitRow{"schedulers", schedulers, 1},
+    UnitRow{"instructions", instructions, 1},
 };
 
 struct DimensionRow {
@@ -78,6 +79,7 @@ constexpr std::array dimensions_known = {
     DimensionRow{blocks, "a number of blocks", 1, 1e6, true},
     DimensionRow{registers, "a number of registers", 1, 1e9, true},
     DimensionRow{schedulers, "a number of schedulers", 1, 1e3, true},
+    DimensionRow{instructions, "a number of instructions", 1, 1e6, true},
 };
 
 const DimensionRow& row_of(Dimension dimension) {

@@ -31,6 +31,7 @@ enum class Dimension {
   blocks,
   registers,
   schedulers,
+  instructions,
 };
 
 /// "a bandwidth", "a frequency", ...: for messages.

@@ -101,7 +101,7 @@ void Reader::variables(const yaml::Node& node) {
 }
 
 WorkMapping Reader::work(const yaml::Node& node) {
-  node.allow({"name", "unit", "per", "count", "agent", "once", "first", "serial", "per_chunk", "when"});
+  node.allow({"name", "unit", "per", "count", "agent", "once", "first", "masked", "serial", "per_chunk", "when"});
   WorkMapping out;
   out.name = node.at("name").text();
   out.unit = node.at("unit").text();
@@ -110,6 +110,8 @@ WorkMapping Reader::work(const yaml::Node& node) {
   if (const auto* n = node.find("count")) out.count = n->number();
   if (const auto* n = node.find("once")) out.once = n->boolean();
   if (const auto* n = node.find("first")) out.first = n->boolean();
+  if (const auto* n = node.find("masked")) out.masked = n->boolean();
+  if (int(out.once) + int(out.first) + int(out.masked) > 1) node.fail("more than one of 'once', 'first' and 'masked'", "one of them");
   if (const auto* n = node.find("serial")) out.serial = n->boolean();
   if (const auto* n = node.find("agent")) out.agent = n->text();
   if (out.count <= 0) node.at("count").fail("not positive", "results of the unit per element");

@@ -106,7 +106,7 @@ TEST_CASE("the graph of attention: nodes of the mapping, clocks from its counts"
   CHECK(g.node(g.find("P.max")).clocks == doctest::Approx(64 * 128 / 63.5));
   CHECK(g.node(g.find("P.exp")).clocks == doctest::Approx(0.75 * 64 * 128 / 16 + 64 / 16));  // and one delta a row
   CHECK(g.instances[static_cast<std::size_t>(g.find("S"))] == 2);
-  CHECK(g.node(g.find("load K")).clocks == doctest::Approx(128 * 128 * 2 / std::sqrt(35.0 * 69)));
+  CHECK(g.node(g.find("load K")).clocks == doctest::Approx(128 * 128 * 2 / 69.0));
   CHECK(g.find("P.scale") == -1);  // no edge names it: part of the piece before
   CHECK_THROWS_AS((void)run(g, 0), Error);
 }
@@ -141,15 +141,19 @@ TEST_CASE("a run keeps every order that the edges ask for, and no pipe does more
     }
   }
   CHECK(checked > 100);
-  double last = 0;
+  // Instructions of several operations take turns on the tensor unit, so that operations overlap; their work does not.
   std::vector<TimelineSpan> tensor;
   for (const TimelineSpan& s : t.spans) {
     if (g.node(s.node).kind == NodeKind::tensor) tensor.push_back(s);
   }
-  std::sort(tensor.begin(), tensor.end(), [](const auto& a, const auto& b) { return a.start < b.start; });
-  for (const TimelineSpan& s : tensor) {
-    CHECK(s.start >= last - 1e-6);
-    last = s.end;
+  for (const TimelineSpan& from : tensor) {
+    for (const TimelineSpan& to : tensor) {
+      double work = 0;
+      for (const TimelineSpan& s : tensor) {
+        if (s.start >= from.start && s.end <= to.end) work += g.node(s.node).clocks;
+      }
+      if (to.end > from.start) CHECK(work <= to.end - from.start + 1e-6);
+    }
   }
 }
 
@@ -179,6 +183,7 @@ TEST_CASE("cycle ratio of bundled kernels: no cycle of waits is longer, and one 
     const bool product = std::string(kernel) == "matmul_sm90";
     const LaidOut l(kernel, "h200-sxm", product ? Shape{{"a", 4096}, {"b", 4096}, {"c", 4096}} : shape, DType::bf16);
     for (const char* stages : {"1", "2", "4"}) {
+      if (product && std::string(stages) == "1") continue;  // a stage is given back behind the next one: it has two at least
       for (const char* warpgroups : {"1", "2", "3"}) {
         CAPTURE(kernel);
         CAPTURE(stages);

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "model/clock/load.hpp"
+#include "model/clock/timeline.hpp"
 #include "model/clock/waves.hpp"
 #include "tests/laid_out.hpp"
 
@@ -92,8 +94,11 @@ TEST_CASE("what attention_sm90's edges ask for: copies in one order, softmax onc
   CHECK(edge_of(graph, "load V", "load K", 2).after == EdgeFrom::issued);
   CHECK(edge_of(graph, "O", "P.max", 1).after == EdgeFrom::issued);
   CHECK(edge_of(graph, "S", "P.max", 0).after == EdgeFrom::done);
-  // 240 instructions a row: 64 rows on 4 warps of 32 threads are 120 a warp.
-  CHECK(graph.node(graph.find("S.control")).serial == doctest::Approx(120 * l.machine.constant("serial_issue")));
+  CHECK(edge_of(graph, "S", "S.wait", 0).after == EdgeFrom::issued);
+  CHECK(edge_of(graph, "O", "load K", 3).after == EdgeFrom::issued);  // the warps let K go once P V is handed over
+  CHECK(edge_of(graph, "P.exp", "load V", 1).after == EdgeFrom::done);  // and V behind the softmax: two copies less one
+  // 90 instructions a row: 64 rows on 4 warps of 32 threads are 45 a warp.
+  CHECK(graph.node(graph.find("S.control")).serial == doctest::Approx(45 * l.machine.constant("serial_issue")));
   CHECK(graph.node(graph.find("S.control")).clocks == graph.node(graph.find("S.control")).serial);
 
   // Without a maximum the exponentials follow the scores, and K goes when P has been looked at.
@@ -121,4 +126,61 @@ TEST_CASE("shared memory's port is left to threads by the operands of the tensor
   tensor.port = 1;
   CHECK(VectorPipe{"shared_port", 1, true, 0.04}.left_by(tensor) == doctest::Approx(0.04));
   CHECK(VectorPipe{"special", 0.75, false, 0}.left_by(tensor) == doctest::Approx(0.75));
+}
+
+TEST_CASE("work ahead of a block, of cut chunks and behind it") {
+  const Mask causal{Mask::Kind::causal, 0, 0};
+  const Knobs tile{{"q", "128"}, {"x", "128"}};
+  const LaidOut whole("attention_sm90", "h200-sxm", {{"h", 1}, {"q", 4096}, {"x", 4096}, {"d", 128}}, DType::bf16);
+  const LaidOut ragged("attention_sm90", "h200-sxm", {{"h", 1}, {"q", 4096}, {"x", 4097}, {"d", 128}}, DType::bf16);
+  const LaidOut masked("attention_sm90", "h200-sxm", {{"h", 1}, {"q", 4096}, {"x", 4096}, {"d", 128}}, DType::bf16, causal);
+  CHECK(cut_chunks(whole.place(tile)) == 0);
+  CHECK(cut_chunks(ragged.place(tile)) == 1);
+  CHECK(cut_chunks(masked.place(tile)) == 1);                            // the diagonal's
+  CHECK(cut_chunks(masked.place({{"q", "128"}, {"x", "64"}})) == 2);
+  CHECK(event_graph(whole.place(tile)).find("P.mask") < 0);
+  const EventGraph graph = event_graph(masked.place(tile));
+  REQUIRE(graph.find("P.mask") >= 0);
+  CHECK(graph.node(graph.find("P.mask")).phase == Phase::head);
+  CHECK(graph.node(graph.find("O.epilogue")).phase == Phase::tail);
+  static_cast<void>(edge_of(graph, "P.mask", "S.control", 0));
+  static_cast<void>(edge_of(graph, "O.epilogue", "S.tile", 1));
+}
+
+namespace {
+
+/// Two agents that each issue `instructions` of 10 clk at once, over and over, and wait for nothing else.
+EventGraph two_issuers(int instructions, int queue, bool in_turn) {
+  EventGraph g;
+  g.tensor_queue = queue;
+  g.pipes = {{"tensor"}, {"issue"}};
+  EventNode product{"C", NodeKind::tensor, Phase::loop, 0, 10.0 * instructions, 0, {0, 0}};
+  product.instructions = instructions;
+  product.in_turn = in_turn;
+  g.nodes = {product, {"then", NodeKind::thread, Phase::loop, 0, 0, 0, {0, 0}}};
+  g.edges = {{0, 1, 0, 0, EdgeFrom::issued, 0}};
+  g.instances = {2, 2};
+  return g;
+}
+
+std::vector<double> ends_of(const EventGraph& graph, int node) {
+  std::vector<double> out;
+  for (const TimelineSpan& span : run(graph, 1, 1, true).spans) {
+    if (span.node == node) out.push_back(span.end);
+  }
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("the tensor unit takes so many instructions ahead; behind them agents' instructions run in turn or as they came") {
+  // Any number: first come, first served, and issuing waits for nothing.
+  CHECK(ends_of(two_issuers(8, 0, true), 0) == std::vector<double>{80, 160});
+  CHECK(ends_of(two_issuers(8, 0, true), 1) == std::vector<double>{0, 0});
+  // Three ahead: five of the first are behind them, and the second's come in between from then on.
+  const std::vector<double> turned = ends_of(two_issuers(8, 3, true), 0);
+  CHECK(turned == std::vector<double>{130, 160});
+  // As they came: the first is handed over when 5 of its 8 have run, the second when 13 of all 16 have.
+  CHECK(ends_of(two_issuers(8, 3, false), 0) == std::vector<double>{80, 160});
+  CHECK(ends_of(two_issuers(8, 3, false), 1) == std::vector<double>{50, 130});
 }
