@@ -43,8 +43,8 @@ Placement place(const Placer& placer, const Tile& tile) {
   return placement;
 }
 
-std::vector<LevelAnswer> levels_of(const Subject& subject, const PlacedDiagram& placed, Hertz clock) {
-  const std::vector<LevelTransfer> moved = transfers(placed);
+std::vector<LevelAnswer> levels_of(const Subject& subject, const PlacedDiagram& placed, Hertz clock, Rereads rereads) {
+  const std::vector<LevelTransfer> moved = transfers(placed, rereads);
   const std::vector<LevelMemory> held = memories(placed);
   std::vector<LevelAnswer> levels;
   for (const LevelTransfer& transfer : moved) {

@@ -53,17 +53,17 @@ Tile tile_of(const Mapping& mapping, const TileValues& values) {
   return tile;
 }
 
-TilePrediction predict_tile(const Measurable& measurable, const Tile& tile) {
+TilePrediction predict_tile(const Measurable& measurable, const Tile& tile, Rereads rereads) {
   const Placement placement = place(*measurable.placer, tile);
-  const Prediction prediction = predict(placement.placed, placement.plan);
-  return {answer_of(prediction), levels_of(measurable.subject, placement.placed, prediction.clock)};
+  const Prediction prediction = predict_quickly(placement.placed, placement.plan);
+  return {answer_of(prediction), levels_of(measurable.subject, placement.placed, prediction.clock, rereads)};
 }
 
 ScoredRow Replay::operator()(const ValidationRow& row) {
   auto& question = questions_[question_key(row.head)];
   if (question == nullptr) question = measurable_of(ask_of(row.head));
   const Tile tile = tile_of(question->layout->mapping, row.head.tile);
-  TilePrediction today = predict_tile(*question, tile);
+  TilePrediction today = predict_tile(*question, tile, Rereads::none);
   return {&row, std::move(today.predicted), std::move(today.levels), preference_of(question->layout->mapping, tile)};
 }
 

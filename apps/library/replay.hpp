@@ -7,6 +7,7 @@
 #include "apps/library/subject.hpp"
 #include "apps/library/validation.hpp"
 #include "model/mapping/placed.hpp"
+#include "model/resource/resources.hpp"
 
 namespace napkin {
 
@@ -28,7 +29,7 @@ struct TilePrediction {
   PredictedAnswer predicted;
   std::vector<LevelAnswer> levels;
 };
-[[nodiscard]] TilePrediction predict_tile(const Measurable& measurable, const Tile& tile);
+[[nodiscard]] TilePrediction predict_tile(const Measurable& measurable, const Tile& tile, Rereads rereads);
 
 class Replay {
  public:

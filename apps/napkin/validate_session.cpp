@@ -58,7 +58,7 @@ struct Rounds {
 }  // namespace
 
 ValidationRow Session::blank(const PlannedQuestion& question, const PlannedTile& tile) const {
-  TilePrediction before = predict_tile(*question.measurable, tile.tile.tile);
+  TilePrediction before = predict_tile(*question.measurable, tile.tile.tile, Rereads::counted);
   ValidationRow row;
   row.head = question.head(tile.tile.tile);
   row.levels = std::move(before.levels);

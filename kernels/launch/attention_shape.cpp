@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "model/resource/order.hpp"
+
 namespace napkin {
 
 Initialiser::Enumerator enumerator(TileOrder order) {
@@ -33,21 +35,6 @@ MaskKind mask_kind_of(const Mask& mask) {
   return mask.kind == Mask::Kind::causal ? MaskKind::causal : MaskKind::window;
 }
 
-namespace {
-
-/// Order longest_first takes that many head tiles at a time, row by row, so that their K and V stay in the L2 until the
-/// last row. Its two halves each keep what their SMs read, and Q, O and the next section pass through: a quarter. (an
-/// H200 with 60 MiB reads 16 MiB once, 30 MiB again with every wave: tests/measured/README.md) A last section much
-/// shorter than the others would leave its longest tiles to few SMs.
-Count section_of(Count head_tiles, Count head_bytes, Bytes l2, MaskKind mask) {
-  if (mask == MaskKind::none) return 1;  // all tiles are equally long
-  Count section = std::clamp((l2.value / 4 + head_bytes / 2) / head_bytes, Count(1), head_tiles);
-  while (head_tiles % section != Count(0) && head_tiles % section * 4 < section * 3) section -= 1;
-  return section;
-}
-
-}  // namespace
-
 AttentionShape attention_shape(const PlacedDiagram& placed, const AttentionCall& call, int tile_q, int tile_g, const LaunchDevice& device,
                                const PlacementReader& read) {
   AttentionShape s{};
@@ -62,7 +49,7 @@ AttentionShape attention_shape(const PlacedDiagram& placed, const AttentionCall&
   s.h = divisor(h.get());
   s.groups = divisor(groups.get());
   const Count head_bytes = Count(s.x) * (read.size("d") + read.size("dv")) * element_bytes;
-  const Count section = section_of(head_tiles, head_bytes, device.l2, mask_kind_of(placed.problem->mask));
+  const Count section = section_planes(head_tiles, head_bytes, device.l2, placed.problem->mask.kind != Mask::Kind::none);
   s.section = divisor(section.get());
   s.section_tiles = divisor((section * q_tiles).get());
   s.last_section = divisor(head_tiles % section == Count(0) ? section.get() : (head_tiles % section).get());

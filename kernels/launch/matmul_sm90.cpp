@@ -1,11 +1,11 @@
 #include <algorithm>
 #include <bit>
-#include <cmath>
 
 #include "kernels/jit/source.hpp"
 #include "kernels/launch/matmul.hpp"
 #include "kernels/launch/placement_reader.hpp"
 #include "kernels/matmul/arguments.cuh"
+#include "model/resource/order.hpp"
 
 namespace napkin {
 namespace {
@@ -68,9 +68,7 @@ MatmulShape shape_of(const MatmulConfig& c, const LaunchDevice& device, const Pl
   s.rows = divisor(rows.get());
   s.columns = to_int(columns, "columns of tiles");
   s.side = to_int(static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(std::max(rows, columns).get()))), "tiles of a side");
-  // The tiles at work together read the fewest rows of A and columns of B where they make a square of elements.
-  const double square = std::sqrt(static_cast<double>(resident_clusters(c, device)) * c.c / static_cast<double>(height.get()));
-  const Count group = std::clamp(Count(std::llround(square)), Count(1), rows);
+  const Count group = grouped_rows(rows, resident_clusters(c, device), height, c.c);
   s.group = divisor(group.get());
   s.group_tiles = divisor((group * columns).get());
   s.last_group = divisor(rows % group == Count(0) ? group.get() : (rows % group).get());

@@ -38,7 +38,7 @@ class GraphMaker {
   }
 
   EventGraph make() {
-    g_.tensor_queue = static_cast<int>(constant(*p_.machine, "tensor_queue"));
+    g_.tensor_queue = static_cast<int>(p_.machine->constant("tensor_queue"));
     pipes();
     for (const PlacedOperation& op : p_.operations) {
       if (op.phase == Phase::loop) operation(op);

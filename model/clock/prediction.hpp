@@ -40,12 +40,16 @@ struct Prediction {
 /// Time of one call: by the event graph; else the max over pipes of busy time, with wave quantisation. Throws nothing
 /// for a legal placement.
 [[nodiscard]] Prediction predict(const PlacedDiagram& placed, const Plan& plan);
+/// The same, in a hundredth of the time where what device memory sends again (resource/reuse) cannot change the time: its
+/// pipe's share is then without it.
+[[nodiscard]] Prediction predict_quickly(const PlacedDiagram& placed, const Plan& plan);
+/// predict() without what device memory sends again, as predicted_time(): what a search answers.
 [[nodiscard]] Prediction predict(const PlacedDiagram& placed, const Plan& plan, std::shared_ptr<Periods> periods);
 /// The max over pipes of busy time for any placement: what a search over thousands of tiles can afford.
 [[nodiscard]] Prediction predict_by_first_clock(const PlacedDiagram& placed, const Plan& plan);
 
-/// predict().time without the explanation: what a search compares. The plan enters by its blocks_per_sm alone; more of
-/// them never take longer.
+/// predict().time without the explanation, and without what device memory sends again because the L2 no longer holds it:
+/// what a search compares. The plan enters by its blocks_per_sm alone; more of them never take longer.
 [[nodiscard]] Seconds predicted_time(const PlacedDiagram& placed, Count blocks_per_sm);
 
 /// The same of many placements: those of one variant and problem (PlacedDiagram::variant, binding). What they share is

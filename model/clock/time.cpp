@@ -19,6 +19,7 @@
 #include "model/clock/prediction.hpp"
 #include "model/clock/synchronise.hpp"
 #include "model/mapping/compiled.hpp"
+#include "model/resource/reuse.hpp"
 
 namespace napkin {
 namespace {
@@ -110,6 +111,10 @@ struct TimeModel {
   /// Without periods: the first clock.
   TimeModel(const PlacedDiagram& placed, std::shared_ptr<Periods> periods);
   [[nodiscard]] Timing of(const PlacedDiagram& placed, Count blocks_per_node) const;
+  /// With what device memory sends a second time because the L2 no longer holds it. (resource/reuse)
+  void read_again(const PlacedDiagram& placed, Count blocks_per_node, Timing& timing) const;
+  /// Whether it could take longest: if all that blocks load came from device memory.
+  [[nodiscard]] bool may_bind(const Timing& timing) const;
   [[nodiscard]] Seconds with_launch(const Timing& timing) const { return Seconds(timing.seconds) + launch; }
 
   AssumedClock clock;
@@ -174,6 +179,19 @@ Timing TimeModel::of(const PlacedDiagram& placed, Count blocks_per_node) const {
   const Synchronisation sync = synchronisation(placed, t.clock);
   t.seconds += sync.clocks * times_waited(placed, t.who, blocks_per_node) / t.clock.value + sync.launch.value;
   return t;
+}
+
+bool TimeModel::may_bind(const Timing& t) const {
+  const double all = t.load.loop_bytes * t.who.total_iterations + t.load.once_bytes * t.who.total_blocks;
+  return device.seconds(std::max(all, compulsory)) > t.fullest.seconds;
+}
+
+void TimeModel::read_again(const PlacedDiagram& placed, Count blocks_per_node, Timing& t) const {
+  if (into_block.pipe == nullptr) return;
+  t.shared.device += device.seconds(real(reread_bytes(placed, blocks_per_node).value));
+  if (t.shared.device <= t.fullest.seconds) return;
+  t.seconds += t.shared.device - t.fullest.seconds;
+  t.fullest.with(device.name(), t.shared.device);
 }
 
 void TimeModel::first_clock(Count blocks_per_node, Timing& t) const {
@@ -332,8 +350,12 @@ std::string_view clock_source(const PlacedDiagram& placed, const Timing& t, cons
   return maximum && t.clock.value < maximum->value ? "held at the power limit" : "maximum clock";
 }
 
-Prediction predicted_by(const TimeModel& model, const PlacedDiagram& placed, const Plan& plan) {
-  const Timing t = model.of(placed, plan.blocks_per_sm);
+enum class ReadAgain { counted, where_it_may_bind, never };
+
+Prediction predicted_by(const TimeModel& model, const PlacedDiagram& placed, const Plan& plan, ReadAgain again = ReadAgain::counted) {
+  Timing t = model.of(placed, plan.blocks_per_sm);
+  const bool counts = again == ReadAgain::counted || (again == ReadAgain::where_it_may_bind && model.may_bind(t));
+  if (model.by_graph && counts) model.read_again(placed, plan.blocks_per_sm, t);
   Prediction out;
   out.clock = t.clock;
   out.clock_source = std::string(clock_source(placed, t, model));
@@ -362,7 +384,11 @@ Prediction predict(const PlacedDiagram& placed, const Plan& plan) {
 }
 
 Prediction predict(const PlacedDiagram& placed, const Plan& plan, std::shared_ptr<Periods> periods) {
-  return predicted_by(TimeModel(placed, std::move(periods)), placed, plan);
+  return predicted_by(TimeModel(placed, std::move(periods)), placed, plan, ReadAgain::never);
+}
+
+Prediction predict_quickly(const PlacedDiagram& placed, const Plan& plan) {
+  return predicted_by(TimeModel(placed, std::make_shared<Periods>()), placed, plan, ReadAgain::where_it_may_bind);
 }
 
 Prediction predict_by_first_clock(const PlacedDiagram& placed, const Plan& plan) {

@@ -9,25 +9,10 @@
 
 #include "model/clock/load.hpp"
 #include "model/diagram/visits.hpp"
+#include "model/resource/order.hpp"
 
 namespace napkin {
 namespace {
-
-enum class Order {
-  grid,           ///< the next block in order goes to the first node that is free
-  persistent,     ///< node i has blocks i, i + nodes, ...
-  longest_first,  ///< as grid, the longest blocks first
-};
-
-/// What the knob `order` says; grid where there is none.
-Order order_of(const PlacedDiagram& placed) {
-  const auto knob = placed.mapping->find_knob("order");
-  if (!knob) return Order::grid;
-  const std::vector<std::string>& words = placed.mapping->knobs[static_cast<std::size_t>(*knob)].words;
-  const auto value = static_cast<std::size_t>(placed.tile.values[static_cast<std::size_t>(*knob)]);
-  if (value >= words.size() || words[value] == "grid") return Order::grid;
-  return words[value] == "persistent" ? Order::persistent : Order::longest_first;
-}
 
 /// Whether a mask makes blocks unequally long, and the stream is not split among blocks too.
 bool unequal(const PlacedDiagram& placed) {
@@ -58,15 +43,15 @@ class Nodes {
  public:
   Nodes(int nodes, double iteration, double block) : iteration_(iteration), block_(block), busy_(static_cast<std::size_t>(nodes), 0.0) {}
 
-  double run(std::vector<double> lengths, int planes, Order order) {
-    if (order == Order::longest_first) {  // of equal length all planes' in turn
+  double run(std::vector<double> lengths, int planes, BlockOrder order) {
+    if (order == BlockOrder::longest_first) {  // of equal length all planes' in turn
       std::sort(lengths.begin(), lengths.end(), std::greater<>());
       for (const double length : lengths) {
         for (int i = 0; i < planes; ++i) to_first_free(length);
       }
     } else {
       for (int i = 0; i < planes; ++i) {
-        for (const double length : lengths) order == Order::grid ? to_first_free(length) : to_next(length);
+        for (const double length : lengths) order == BlockOrder::grid ? to_first_free(length) : to_next(length);
       }
     }
     while (free_.size() > 1) free_.pop();
@@ -102,7 +87,7 @@ struct Ends {
     mean = who.total_iterations / total;
     BlockClocks block = block_clocks(graph, period, mean);
     block.first += placed.machine->constant("block_start");
-    each = order_of(placed) != Order::grid ? block.next : block.first + placed.machine->constant("block_handover");
+    each = block_order(placed) != BlockOrder::grid ? block.next : block.first + placed.machine->constant("block_handover");
     start = block.first - each;
   }
   [[nodiscard]] double all() const { return start + total / who.nodes * each; }
@@ -120,7 +105,7 @@ LaunchClocks launch_clocks(const PlacedDiagram& placed, const EventGraph& graph,
   if (!lengths) return {ends.alike(period), ends.all()};
   const int planes = static_cast<int>(ends.total) / static_cast<int>(lengths->size());
   Nodes nodes(static_cast<int>(ends.who.nodes), period.clocks, ends.each - ends.mean * period.clocks);
-  return {ends.start + nodes.run(*lengths, planes, order_of(placed)), ends.all()};
+  return {ends.start + nodes.run(*lengths, planes, block_order(placed)), ends.all()};
 }
 
 double launch_clocks_bound(const PlacedDiagram& placed, const EventGraph& graph, const Period& period) {

@@ -61,6 +61,8 @@ constexpr std::array constants_known = {
     Constant{"tensor_queue", instructions},  // asynchronous tensor instructions that an SM takes ahead, the running one too
     Constant{"shared_port_least", bytes_per_clock},  // a SM's threads, beside operands that fill shared memory's port
     Constant{"l2_working_set", bytes},                           // largest set that still runs at the L2's rate
+    Constant{"l2_partitions", nodes},  // parts of the L2 that each keep what their own SMs read
+    Constant{"l2_ways", ways},         // lines of a set
     // vector work
     Constant{"softmax_mix", results_per_clock},       // elements of a softmax, as a kernel orders it
     Constant{"mixed_issue", instructions_per_clock},  // equal mix of special, multiply-add, maximum, add

@@ -50,6 +50,7 @@ constexpr std::array units = {
     UnitRow{"registers", registers, 1},
     UnitRow{"schedulers", schedulers, 1},
     UnitRow{"instructions", instructions, 1},
+    UnitRow{"ways", ways, 1},
 };
 
 struct DimensionRow {
@@ -80,6 +81,7 @@ constexpr std::array dimensions_known = {
     DimensionRow{registers, "a number of registers", 1, 1e9, true},
     DimensionRow{schedulers, "a number of schedulers", 1, 1e3, true},
     DimensionRow{instructions, "a number of instructions", 1, 1e6, true},
+    DimensionRow{ways, "a number of ways", 1, 1e4, true},
 };
 
 const DimensionRow& row_of(Dimension dimension) {

@@ -32,6 +32,7 @@ enum class Dimension {
   registers,
   schedulers,
   instructions,
+  ways,  // lines of a cache's set
 };
 
 /// "a bandwidth", "a frequency", ...: for messages.

@@ -187,6 +187,7 @@ struct Mapping {
   std::vector<LevelMapping> levels;
   std::vector<VariableMapping> variables;
   std::int64_t barriers = 0;  ///< words of 8 bytes of a block's shared memory beside those of the copies
+  std::int64_t section_bytes = 0;  ///< order longest_first: planes that stream so much together; 0: the bundled kernels' rule
   std::vector<OperationMapping> operations;
   std::vector<EdgeMapping> edges;
   std::optional<CombineMapping> combine;

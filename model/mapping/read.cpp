@@ -8,6 +8,7 @@ namespace {
 
 constexpr std::int64_t most = std::int64_t{1} << 40;  // of any literal: far above every size of a GPU
 constexpr std::size_t most_values = 4096;             // of a knob's domain
+constexpr std::int64_t most_section_bytes = std::int64_t{1} << 40;
 constexpr std::int64_t most_barriers = 1024;          // far above what any kernel waits on
 
 bool is_name(const std::string& text) {
@@ -30,7 +31,7 @@ std::vector<std::string> knob_names(const Mapping& mapping) {
 
 Mapping Reader::read(const yaml::Node& document, const std::string& file) {
   document.allow({"mapping", "about", "algorithm", "runs_on", "source", "dtypes", "sizes", "emit", "launches", "knobs",
-                  "relations", "agents", "levels", "arrays", "barriers", "operations", "edges", "combine"});
+                  "relations", "agents", "levels", "arrays", "barriers", "section_bytes", "operations", "edges", "combine"});
   Mapping mapping;
   mapping.file = file;
   mapping.name = document.at("mapping").text();
@@ -52,6 +53,7 @@ Mapping Reader::read(const yaml::Node& document, const std::string& file) {
   reader.levels(document.at("levels"));
   reader.variables(document.at("arrays"));
   if (const auto* node = document.find("barriers")) mapping.barriers = node->integer(0, most_barriers);
+  if (const auto* node = document.find("section_bytes")) mapping.section_bytes = node->integer(1, most_section_bytes);
   reader.operations(document.at("operations"));
   if (const auto* node = document.find("edges")) reader.edges(*node);
   if (const auto* node = document.find("combine")) reader.combine(*node);

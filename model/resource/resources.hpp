@@ -14,13 +14,17 @@ struct LevelTransfer {
   LevelId level = 0;
   Count groups;
   Bytes load, store;           ///< all groups; clipped to the arrays, visited chunks only
-  Bytes delivered;             ///< loads as the receiver's counter sees them: rows of boxes (eq. 2.5), sectors
+  Bytes delivered;             ///< loads as the receiver's counter sees them: rows of boxes (eq. 2.5), sectors; into the
+                               ///< cache below device memory, with Rereads::counted: what is read again too (resource/reuse)
   Bytes transfer_per_group;    ///< of one full, unmasked group
   [[nodiscard]] Bytes transfer() const { return load + store; }
 };
 
+/// Whether the launch is acted out for what device memory sends again: some milliseconds a tile.
+enum class Rereads { none, counted };
+
 /// Transfers of every level, top to bottom. Throws Overflow. (theory 2; design section 5 "levels")
-[[nodiscard]] std::vector<LevelTransfer> transfers(const PlacedDiagram& placed);
+[[nodiscard]] std::vector<LevelTransfer> transfers(const PlacedDiagram& placed, Rereads rereads = Rereads::none);
 
 /// What moves because results have parts, over the pipe below the level in which these meet.
 struct CombineMoved {

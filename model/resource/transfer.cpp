@@ -5,6 +5,7 @@
 
 #include "model/resource/boxes.hpp"
 #include "model/resource/resources.hpp"
+#include "model/resource/reuse.hpp"
 
 namespace napkin {
 namespace {
@@ -229,7 +230,7 @@ std::optional<CombineMoved> combine_moved(const PlacedDiagram& placed) {
   return moved;
 }
 
-std::vector<LevelTransfer> transfers(const PlacedDiagram& placed) {
+std::vector<LevelTransfer> transfers(const PlacedDiagram& placed, Rereads rereads) {
   std::vector<LevelTransfer> out;
   for (const PlacedLevel& level : placed.levels) {
     LevelTransfer sum;
@@ -244,6 +245,9 @@ std::vector<LevelTransfer> transfers(const PlacedDiagram& placed) {
       if (!crossing.store) sum.delivered += delivered(placed, crossing, mover, moved);
       sum.transfer_per_group += bytes_of(mover.per_group(), crossing.type);
     }
+    const Level& machine_level = placed.machine->levels[at(level.level)];
+    if (rereads == Rereads::counted && machine_level.parent == 0 && machine_level.kind == LevelKind::cache)
+      sum.delivered += reread_bytes(placed, l2_model(*placed.machine).bytes > 0 ? plan(placed).blocks_per_sm : Count(1));
     out.push_back(sum);
   }
   return out;

@@ -1,0 +1,154 @@
+#include "model/resource/order.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+namespace napkin {
+namespace {
+
+std::size_t at_axis(AxisId id) { return static_cast<std::size_t>(id); }
+
+/// The block's grouped axes, as the mapping lists them; what it does not list comes first.
+std::vector<AxisId> listed_axes(const PlacedDiagram& placed) {
+  const Diagram& diagram = placed.streamed->diagram;
+  std::vector<AxisId> listed, out;
+  for (const LevelMapping& level : placed.mapping->levels) {
+    if (placed.machine->find_level(level.level) != placed.block().level) continue;
+    for (const std::string& name : level.group) {
+      if (const auto axis = diagram.find_axis(name)) listed.push_back(*axis);
+    }
+  }
+  for (std::size_t a = 0; a < placed.block().groups_of.size(); ++a) {
+    const auto axis = static_cast<AxisId>(a);
+    const bool unlisted = std::find(listed.begin(), listed.end(), axis) == listed.end();
+    if (unlisted && placed.block().groups_of[a] > Count(1)) out.push_back(axis);
+  }
+  out.insert(out.end(), listed.begin(), listed.end());
+  return out;
+}
+
+/// Bytes of what the blocks of one plane stream.
+Count plane_bytes(const PlacedDiagram& placed) {
+  Bytes sum;
+  for (const Crossing& c : placed.crossings) {
+    if (c.into != placed.block().level || c.store || c.phase != Phase::loop || c.auxiliary >= 0) continue;
+    Count elements = 1;
+    for (const AxisId axis : placed.axes_of(c)) {
+      const bool streams = placed.streamed->stream == axis;
+      const Count size = placed.problem->sizes[at_axis(axis)];
+      elements *= streams ? size : std::min(placed.block().extent[at_axis(axis)], size);
+    }
+    sum += bytes_of(elements, c.type);
+  }
+  return std::max(sum.value, Count(1));
+}
+
+Bytes l2_capacity(const Machine& machine) {
+  const auto level = machine.find_level("l2");
+  if (!level || !machine.levels[static_cast<std::size_t>(*level)].capacity.known()) return {};
+  return Bytes(count_of(machine.levels[static_cast<std::size_t>(*level)].capacity.best()));
+}
+
+/// Of the bundled kernels by their own rule; of others by the bytes that their mapping says.
+Count longest_first_section(const PlacedDiagram& placed, Count planes) {
+  const Count streamed = plane_bytes(placed);
+  if (placed.mapping->section_bytes > 0) {
+    const Count fit = std::clamp(Count(placed.mapping->section_bytes) / streamed, Count(1), planes);
+    return Count(static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(fit.get()))));
+  }
+  return section_planes(planes, streamed, l2_capacity(*placed.machine), placed.problem->mask.kind != Mask::Kind::none);
+}
+
+}  // namespace
+
+BlockOrder block_order(const PlacedDiagram& placed) {
+  const auto knob = placed.mapping->find_knob("order");
+  if (!knob) return BlockOrder::grid;
+  const std::vector<std::string>& words = placed.mapping->knobs[static_cast<std::size_t>(*knob)].words;
+  const auto value = static_cast<std::size_t>(placed.tile.values[static_cast<std::size_t>(*knob)]);
+  const std::string_view word = value < words.size() ? std::string_view(words[value]) : std::string_view();
+  if (word == "persistent") return BlockOrder::persistent;
+  if (word == "longest_first") return BlockOrder::longest_first;
+  if (word == "grouped") return BlockOrder::grouped;
+  return word == "hilbert" ? BlockOrder::hilbert : BlockOrder::grid;
+}
+
+Count section_planes(Count planes, Count plane_bytes, Bytes l2, bool masked) {
+  if (!masked) return 1;
+  Count section = std::clamp((l2.value / 4 + plane_bytes / 2) / plane_bytes, Count(1), planes);
+  while (planes % section != Count(0) && planes % section * 4 < section * 3) section -= 1;
+  return section;
+}
+
+Count grouped_rows(Count rows, Count resident, Count tile_height, Count tile_width) {
+  const double square = std::sqrt(static_cast<double>(resident) * static_cast<double>(tile_width) / static_cast<double>(tile_height));
+  return std::clamp(Count(std::llround(square)), Count(1), rows);
+}
+
+BlockSequence::BlockSequence(const PlacedDiagram& placed, std::optional<Count> section) : order_(block_order(placed)), axes_(listed_axes(placed)) {
+  const PlacedLevel& block = placed.block();
+  for (std::size_t i = 0; i < axes_.size(); ++i)
+    (i + 1 == axes_.size() ? rows_ : planes_) *= block.groups_of[at_axis(axes_[i])].get();
+  cluster_ = std::max<std::int64_t>(placed.cluster.get(), 1);
+  rows_ = (rows_ + cluster_ - 1) / cluster_;
+  if (section) {
+    section_ = std::max<std::int64_t>(section->get(), 1);
+  } else if (order_ == BlockOrder::longest_first) {
+    section_ = longest_first_section(placed, planes_).get();
+  } else if (order_ == BlockOrder::grouped && axes_.size() > 1) {
+    const Count clusters = std::max(placed.machine->compute_nodes() / Count(cluster_), Count(1));
+    const Count height = block.extent[at_axis(axes_.back())] * Count(cluster_), width = block.extent[at_axis(axes_[axes_.size() - 2])];
+    section_ = grouped_rows(rows_, clusters, height, width).get();
+  }
+}
+
+BlockPlace BlockSequence::at(std::int64_t index) const {
+  BlockPlace place = of_clusters(index / cluster_);
+  place.row = place.row * cluster_ + index % cluster_;
+  return place;
+}
+
+BlockPlace BlockSequence::of_clusters(std::int64_t index) const {
+  switch (order_) {
+    case BlockOrder::longest_first: {
+      const std::int64_t first = index / (section_ * rows_) * section_, planes = std::min(section_, planes_ - first);
+      const std::int64_t within = index - first * rows_;
+      return {rows_ - 1 - within / planes, first + within % planes};
+    }
+    case BlockOrder::grouped: {
+      const std::int64_t first = index / (section_ * planes_) * section_, height = std::min(section_, rows_ - first);
+      const std::int64_t within = index - first * planes_;
+      return {first + within % height, within / height};
+    }
+    case BlockOrder::hilbert: return along_hilbert(index);
+    default: return {index % rows_, index / rows_};
+  }
+}
+
+/// Cell `index` of the Hilbert curve over a square, counting only cells inside rows x columns: from the whole square down to
+/// one cell, skip the quadrants before the one that holds it.
+BlockPlace BlockSequence::along_hilbert(std::int64_t index) const {
+  auto side = static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(std::max(rows_, planes_))));
+  BlockPlace at;
+  bool flip = false, swap = false;  // how the curve lies in the current square: turned half round, mirrored at the diagonal
+  for (side /= 2; side > 0; side /= 2) {
+    for (int quadrant = 0; quadrant < 4; ++quadrant) {
+      const bool lower = quadrant >= 2, right = quadrant == 1 || quadrant == 2;
+      const std::int64_t u = lower != flip ? side : 0, v = right != flip ? side : 0;
+      const BlockPlace corner{at.row + (swap ? v : u), at.plane + (swap ? u : v)};
+      const std::int64_t inside = std::clamp<std::int64_t>(rows_ - corner.row, 0, side) * std::clamp<std::int64_t>(planes_ - corner.plane, 0, side);
+      if (index >= inside) {
+        index -= inside;
+        continue;
+      }
+      at = corner;
+      swap = swap != (quadrant == 0 || quadrant == 3);
+      flip = flip != (quadrant == 3);
+      break;
+    }
+  }
+  return at;
+}
+
+}  // namespace napkin

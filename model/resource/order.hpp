@@ -1,0 +1,63 @@
+#pragma once
+// In which order a kernel hands its blocks to the nodes: what the word of its knob `order` means. Used by the launch plans
+// that compute it and by everything that predicts it. (kernels/README.md)
+
+#include <optional>
+#include <vector>
+
+#include "model/mapping/placed.hpp"
+
+namespace napkin {
+
+enum class BlockOrder {
+  grid,           ///< row after row, plane after plane; the next block goes to the first node that is free
+  persistent,     ///< the same order; node i has blocks i, i + nodes, ...
+  longest_first,  ///< planes by sections, in each the last row of all planes first; to the first node that is free
+  grouped,        ///< rows in groups, down the columns of a group; dealt out as persistent
+  hilbert         ///< along a Hilbert curve over rows and columns; dealt out as persistent
+};
+
+/// What the knob `order` says; grid where there is none.
+[[nodiscard]] BlockOrder block_order(const PlacedDiagram& placed);
+
+/// Order longest_first takes that many planes at a time, row by row, so that what they stream (bytes a plane) stays in the
+/// L2 until the last row. Its partitions each keep what their SMs read, and all else passes through: a quarter. (an H200 with
+/// 60 MiB reads 16 MiB once, 30 MiB again with every wave: tests/measured/README.md) A last section much shorter than the
+/// others would leave its longest tiles to few SMs. Without a mask all rows are equally long: one.
+[[nodiscard]] Count section_planes(Count planes, Count plane_bytes, Bytes l2, bool masked);
+
+/// Order grouped takes that many of `rows` tiles: those at work together (`resident`) read the fewest rows and columns of
+/// elements where they make a square of them.
+[[nodiscard]] Count grouped_rows(Count rows, Count resident, Count tile_height, Count tile_width);
+
+/// A block's place: its row (the last grouped axis that the mapping lists) and its plane, a number of mixed radix over the
+/// grouped axes listed before.
+struct BlockPlace {
+  std::int64_t row = 0, plane = 0;
+  bool operator==(const BlockPlace&) const = default;
+};
+
+/// The blocks of a launch in the order in which they are handed out.
+class BlockSequence {
+ public:
+  /// `section`: planes at a time of longest_first, rows at a time of grouped, where the launch chooses it otherwise.
+  explicit BlockSequence(const PlacedDiagram& placed, std::optional<Count> section = std::nullopt);
+  /// Blocks launched: whole clusters, so that the last row's may lie beyond the array.
+  [[nodiscard]] std::int64_t size() const { return rows_ * cluster_ * planes_; }
+  [[nodiscard]] BlockOrder order() const { return order_; }
+  [[nodiscard]] const std::vector<AxisId>& axes() const { return axes_; }  ///< grouped, as listed: the last is the row
+  /// The block that is handed out as number `index` < size().
+  [[nodiscard]] BlockPlace at(std::int64_t index) const;
+
+ private:
+  [[nodiscard]] BlockPlace of_clusters(std::int64_t index) const;
+  [[nodiscard]] BlockPlace along_hilbert(std::int64_t index) const;
+
+  BlockOrder order_;
+  std::vector<AxisId> axes_;
+  std::int64_t rows_ = 1, planes_ = 1;  ///< rows: of clusters
+  std::int64_t cluster_ = 1;            ///< blocks side by side along the rows
+  std::int64_t section_ = 1;            ///< longest_first: planes; grouped: rows
+};
+
+}  // namespace napkin

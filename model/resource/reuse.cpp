@@ -1,0 +1,285 @@
+#include "model/resource/reuse.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <unordered_map>
+#include <vector>
+
+#include "model/resource/order.hpp"
+
+namespace napkin {
+namespace {
+
+constexpr std::int64_t most_steps = std::int64_t{1} << 16;  // of all blocks together
+constexpr std::int64_t most_segments = 16;                  // of the streamed axis
+
+std::size_t index(std::int64_t i) { return static_cast<std::size_t>(i); }
+double real(Count count) { return static_cast<double>(count); }
+
+/// Distances in bytes between two touches of a piece: a sum over the last touches of all pieces, by Fenwick's tree.
+class Distances {
+ public:
+  /// Bytes of other pieces touched since the last touch of this one; negative: never touched. Touches it.
+  double touch(std::size_t piece, double bytes) {
+    if (piece >= last_.size()) last_.resize(std::max(piece + 1, 2 * last_.size()), 0);
+    double out = -1;
+    if (const std::size_t last = last_[piece]; last > 0) {
+      add(last, -bytes);
+      total_ -= bytes;
+      out = total_ - sum(last);
+    }
+    append(bytes);
+    total_ += bytes;
+    last_[piece] = tree_.size() - 1;
+    return out;
+  }
+
+ private:
+  // Appending to the tree: a node of Fenwick's holds the sum of as many entries as its lowest bit says.
+  void append(double bytes) {
+    const std::size_t at = tree_.size();
+    double node = bytes;
+    for (std::size_t step = 1; (at & step) == 0; step *= 2) node += tree_[at - step];
+    tree_.push_back(node);
+  }
+  void add(std::size_t at, double bytes) {
+    for (; at < tree_.size(); at += at & (~at + 1)) tree_[at] += bytes;
+  }
+  [[nodiscard]] double sum(std::size_t at) const {
+    double out = 0;
+    for (; at > 0; at -= at & (~at + 1)) out += tree_[at];
+    return out;
+  }
+  std::vector<double> tree_{0.0};
+  std::vector<std::size_t> last_;  // by piece
+  double total_ = 0;
+};
+
+/// One array as blocks touch it.
+struct Touched {
+  const Crossing* crossing = nullptr;
+  std::vector<AxisId> grouped;  // of the array
+  double fixed_bytes = 1;       // of a piece, without its ragged axes and the streamed one
+  double copies = 1;            // partitions that keep it, over all
+  bool streams = false;
+};
+
+/// A block on its way.
+struct Running {
+  std::int64_t next = 0, end = 0;      // segments; from the other end where it walks backward
+  BlockPlace place;
+  std::vector<std::size_t> first;      // by Touched: its first piece
+  std::vector<double> bytes;           // by Touched: of a piece; streamed: of one column
+  bool begun = false;
+};
+
+class Acted {
+ public:
+  Acted(const PlacedDiagram& placed, const L2Model& l2, std::int64_t running, std::optional<Count> section)
+      : p_(placed), l2_(l2), sequence_(placed, section), slots_(index(running)) {
+    const AxisId stream = p_.streamed->stream.value_or(-1);
+    if (stream >= 0) {
+      columns_ = p_.problem->sizes[index(stream)].get();
+      part_ = std::min(p_.block().extent[index(stream)].get(), columns_);
+      const std::int64_t chunk = p_.block().chunk.get(), chunks = (columns_ + chunk - 1) / chunk;
+      segment_ = (chunks + most_segments - 1) / most_segments * chunk;
+    }
+    segments_ = (columns_ + segment_ - 1) / segment_;
+    for (const LevelMapping& level : p_.mapping->levels) {
+      if (p_.machine->find_level(level.level) == p_.block().level) backward_ = level.backward;
+    }
+    for (const Crossing& c : p_.crossings) add(c, static_cast<double>(running));
+    known_.resize(arrays_.size());
+  }
+
+  Reread act_out() {
+    const std::int64_t all = sequence_.size(), n = static_cast<std::int64_t>(slots_.size());
+    const bool dealt_out = sequence_.order() != BlockOrder::grid && sequence_.order() != BlockOrder::longest_first;
+    std::vector<std::int64_t> turn(slots_.size(), 0);
+    std::int64_t started = 0, steps = 0, started_half = 0;
+    double half = 0;
+    for (bool busy = true; busy; ++step_) {
+      busy = false;
+      for (std::int64_t s = 0; s < n; ++s) {
+        Running& block = slots_[index(s)];
+        if (block.next >= block.end) {
+          const std::int64_t number = dealt_out ? turn[index(s)]++ * n + s : started;
+          if (number >= all || steps >= most_steps) continue;
+          start(block, number);
+          ++started;
+        }
+        advance(block);
+        busy = true;
+        if (++steps != most_steps / 2) continue;
+        started_half = started;
+        half = out_.bytes;
+      }
+    }
+    if (started < all && started > started_half) {
+      const double share = static_cast<double>(all - started) / static_cast<double>(started - started_half);
+      out_.bytes += (out_.bytes - half) * share;
+      out_.extrapolated = true;
+    }
+    return out_;
+  }
+
+ private:
+  /// Bytes that blocks move between the L2 and their own level. Parts that they exchange are left out.
+  void add(const Crossing& c, double running) {
+    if (c.into != p_.block().level || c.auxiliary >= 0 || c.parts) return;
+    Touched t;
+    t.crossing = &c;
+    double readers = 1;
+    for (const AxisId axis : sequence_.axes()) {
+      const auto& axes = p_.axes_of(c);
+      const bool has = std::find(axes.begin(), axes.end(), axis) != axes.end();
+      if (has)
+        t.grouped.push_back(axis);
+      else
+        readers *= real(p_.block().groups_of[index(axis)]);
+    }
+    for (const AxisId axis : p_.axes_of(c)) {
+      if (p_.streamed->stream == axis && c.phase == Phase::loop) {
+        t.streams = true;
+      } else if (std::find(t.grouped.begin(), t.grouped.end(), axis) == t.grouped.end()) {
+        t.fixed_bytes *= real(p_.problem->sizes[index(axis)]);
+      }
+    }
+    t.fixed_bytes *= bits(c.type) / 8.0;
+    t.copies = 1 - std::pow(1 - 1.0 / l2_.partitions, c.store ? 1 : std::min(readers, running));
+    arrays_.push_back(t);
+  }
+
+  void start(Running& block, std::int64_t number) {
+    block.place = sequence_.at(number);
+    block.begun = false;
+    block.first.resize(arrays_.size());
+    block.bytes.resize(arrays_.size());
+    std::vector<std::int64_t> coordinate(p_.problem->sizes.size(), 0);
+    std::int64_t plane = block.place.plane;
+    const auto& axes = sequence_.axes();
+    for (std::size_t i = axes.size(); i-- > 0;) {
+      const std::int64_t groups = p_.block().groups_of[index(axes[i])].get();
+      coordinate[index(axes[i])] = i + 1 == axes.size() ? block.place.row : plane % groups;
+      if (i + 1 != axes.size()) plane /= groups;
+    }
+    const Span seen = columns_seen(coordinate);
+    const bool sees = seen.size() > 0;
+    block.next = sees ? seen.first / segment_ : 0;
+    block.end = sees ? (seen.last + segment_ - 1) / segment_ : 1;
+    for (std::size_t a = 0; a < arrays_.size(); ++a) {
+      block.bytes[a] = sees || !arrays_[a].streams ? arrays_[a].fixed_bytes : 0;
+      std::uint64_t key = 0;
+      for (const AxisId axis : arrays_[a].grouped) {
+        const std::int64_t extent = p_.block().extent[index(axis)].get(), size = p_.problem->sizes[index(axis)].get();
+        const std::int64_t at = coordinate[index(axis)];
+        block.bytes[a] *= static_cast<double>(std::clamp<std::int64_t>(size - at * extent, 0, extent));
+        key = key * static_cast<std::uint64_t>(p_.block().groups_of[index(axis)].get() + 1) + static_cast<std::uint64_t>(at);
+      }
+      block.first[a] = pieces_of(a, key);
+    }
+  }
+
+  /// Its range of the streamed axis: its part of it, without what the mask hides from all its rows.
+  [[nodiscard]] Span columns_seen(const std::vector<std::int64_t>& coordinate) const {
+    if (!p_.streamed->stream) return {0, columns_};
+    const AxisId stream = *p_.streamed->stream;
+    const std::int64_t begin = coordinate[index(stream)] * part_, end = std::min(begin + part_, columns_);
+    if (!p_.across || !p_.streamed->skips) return {begin, end};
+    const auto [row_axis, column_axis] = *p_.streamed->skips;
+    const std::int64_t members = p_.problem->sizes[index(*p_.across)].get(), group = p_.walk.across.get();
+    const std::int64_t first = coordinate[index(*p_.across)] * group, last = std::min(first + group, members);
+    if (first >= members) return {0, 0};  // beyond the array, where clusters are whole
+    const std::int64_t rows = p_.problem->sizes[index(row_axis)].get(), columns = p_.problem->sizes[index(column_axis)].get();
+    const Span seen = *p_.across == row_axis ? visible(p_.problem->mask, first, last, rows, columns)
+                                             : visible_rows(p_.problem->mask, first, last, rows, columns);
+    return {std::max(seen.first, begin), std::min(seen.last, end)};
+  }
+
+  /// Pieces of one array and place get numbers in a row when they are first met.
+  std::size_t pieces_of(std::size_t array, std::uint64_t key) {
+    auto& known = known_[array];
+    const auto [found, added] = known.emplace(key, pieces_);
+    if (added) pieces_ += arrays_[array].streams ? index(segments_) : 1;
+    return found->second;
+  }
+
+  void advance(Running& block) {
+    const std::int64_t segment = backward_ ? block.end - 1 : block.next;
+    for (std::size_t a = 0; a < arrays_.size(); ++a) {
+      const Touched& t = arrays_[a];
+      if (t.streams) {
+        const std::int64_t width = std::min(segment_, columns_ - segment * segment_);
+        touch(block.first[a] + index(segment), block.bytes[a] * static_cast<double>(width), t);
+      } else if (t.crossing->store ? block.end - block.next == 1 : !block.begun) {
+        touch(block.first[a], block.bytes[a], t);
+      }
+    }
+    block.begun = true;
+    (backward_ ? --block.end : ++block.next);
+  }
+
+  void touch(std::size_t piece, double bytes, const Touched& t) {
+    if (piece >= stamp_.size()) stamp_.resize(std::max(piece + 1, 2 * stamp_.size()), -1);
+    if (bytes <= 0 || stamp_[piece] == step_) return;  // met by another block just now
+    stamp_[piece] = step_;
+    const double own = bytes * t.copies, others = distances_.touch(piece, own);
+    if (t.crossing->store) return;
+    if (others < 0)
+      out_.first += bytes;
+    else
+      out_.bytes += bytes * chance_gone(l2_, own, others);
+  }
+
+  const PlacedDiagram& p_;
+  const L2Model& l2_;
+  BlockSequence sequence_;
+  std::vector<Running> slots_;
+  std::vector<Touched> arrays_;
+  std::vector<std::unordered_map<std::uint64_t, std::size_t>> known_;  // by array
+  std::size_t pieces_ = 0;
+  std::vector<std::int64_t> stamp_;  // by piece: the step in which it was touched last
+  std::int64_t step_ = 0;
+  Distances distances_;
+  std::int64_t columns_ = 1, part_ = 1, segment_ = 1, segments_ = 1;
+  bool backward_ = false;
+  Reread out_;
+};
+
+}  // namespace
+
+L2Model l2_model(const Machine& machine) {
+  L2Model out;
+  for (std::size_t l = 1; l < machine.levels.size(); ++l) {
+    const Level& level = machine.levels[l];
+    const bool one = machine.nodes(static_cast<LevelId>(l)) == Count(1);
+    if (level.parent == 0 && level.kind == LevelKind::cache && one && level.capacity.known()) out.bytes = level.capacity.best().value;
+  }
+  out.partitions = std::max(static_cast<int>(machine.constant("l2_partitions")), 1);
+  out.ways = static_cast<int>(machine.constant("l2_ways"));
+  out.bytes /= out.partitions;
+  return out;
+}
+
+double chance_gone(const L2Model& l2, double own_bytes, double other_bytes) {
+  if (l2.bytes <= 0) return 0;
+  if (l2.ways <= 0) return own_bytes + other_bytes > l2.bytes ? 1 : 0;
+  const double mean = l2.ways * other_bytes / l2.bytes;
+  double term = std::exp(-mean), kept = term;
+  for (int others = 1; others < l2.ways; ++others) kept += term *= mean / others;
+  return std::max(1 - kept, 0.0);
+}
+
+Reread reread(const PlacedDiagram& placed, const L2Model& l2, Count running, std::optional<Count> section) {
+  return Acted(placed, l2, std::clamp<std::int64_t>(running.get(), 1, placed.blocks.get()), section).act_out();
+}
+
+Bytes reread_bytes(const PlacedDiagram& placed, Count blocks_a_node) {
+  const L2Model l2 = l2_model(*placed.machine);
+  if (l2.bytes <= 0 || placed.blocks <= Count(1)) return {};
+  const Count cluster = std::max(placed.cluster, Count(1));
+  const Count nodes = std::max(placed.machine->compute_nodes() / cluster * cluster, Count(1));
+  return Bytes(Count(std::llround(reread(placed, l2, nodes * std::max(blocks_a_node, Count(1))).bytes)));
+}
+
+}  // namespace napkin

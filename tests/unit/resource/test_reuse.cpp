@@ -1,0 +1,217 @@
+// What the L2 has to read again, against a list of what was touched last, kept piece by piece.
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <list>
+#include <map>
+#include <random>
+#include <set>
+#include <string>
+
+#include "model/resource/order.hpp"
+#include "model/resource/resources.hpp"
+#include "model/resource/reuse.hpp"
+#include "tests/laid_out.hpp"
+
+using namespace napkin;
+
+namespace {
+
+struct Case {
+  std::int64_t b, h, q, x, tile_q, tile_x, running;
+  bool causal;
+  std::string order;
+};
+
+/// A cache that forgets what was touched longest ago.
+class LeastRecentlyUsed {
+ public:
+  explicit LeastRecentlyUsed(double capacity) : capacity_(capacity) {}
+  /// Whether it had to be fetched although it was there once.
+  bool touch(const std::string& piece, double bytes) {
+    const auto found = std::find_if(list_.begin(), list_.end(), [&](const auto& entry) { return entry.first == piece; });
+    const bool there = found != list_.end();
+    if (there) {
+      held_ -= found->second;
+      list_.erase(found);
+    }
+    list_.emplace_front(piece, bytes);
+    held_ += bytes;
+    while (held_ > capacity_ && !list_.empty()) {
+      held_ -= list_.back().second;
+      list_.pop_back();
+    }
+    return !seen_.insert(piece).second && !there;
+  }
+
+ private:
+  double capacity_, held_ = 0;
+  std::list<std::pair<std::string, double>> list_;
+  std::set<std::string> seen_;
+};
+
+/// Attention acted out: 64 columns of two bytes, the keys' chunks from the last one that a row of the tile sees to the first.
+class Twin {
+ public:
+  Twin(const Case& c, double capacity) : c_(c), cache_(capacity) {}
+
+  double run() {
+    const std::int64_t rows = (c_.q + c_.tile_q - 1) / c_.tile_q;
+    for (std::int64_t plane = 0; plane < c_.b * c_.h; ++plane) {
+      for (std::int64_t row = 0; row < rows; ++row) blocks_.push_back({plane, row, chunks(row), 0});
+    }
+    std::vector<Block*> slots(static_cast<std::size_t>(c_.running), nullptr);
+    std::vector<std::size_t> turn(slots.size(), 0);
+    for (bool busy = true; busy;) {
+      busy = false;
+      step_.clear();
+      for (std::size_t s = 0; s < slots.size(); ++s) {
+        if (slots[s] == nullptr) slots[s] = next(s, turn[s], slots.size());
+        if (slots[s] == nullptr) continue;
+        busy = true;
+        if (advance(*slots[s])) slots[s] = nullptr;
+      }
+    }
+    return again_;
+  }
+
+ private:
+  struct Block {
+    std::int64_t plane, row;
+    std::vector<std::int64_t> chunks;
+    std::size_t done;
+  };
+
+  [[nodiscard]] std::vector<std::int64_t> chunks(std::int64_t row) const {
+    std::set<std::int64_t, std::greater<>> seen;
+    for (std::int64_t i = row * c_.tile_q; i < std::min((row + 1) * c_.tile_q, c_.q); ++i) {
+      for (std::int64_t j = 0; j < c_.x; ++j) {
+        if (!c_.causal || j <= i + c_.x - c_.q) seen.insert(j / c_.tile_x);
+      }
+    }
+    return {seen.begin(), seen.end()};
+  }
+
+  Block* next(std::size_t slot, std::size_t& turn, std::size_t slots) {
+    const std::size_t number = c_.order == "persistent" ? turn++ * slots + slot : handed_out_++;
+    return number < blocks_.size() ? &blocks_[number] : nullptr;
+  }
+
+  /// Whether it has ended.
+  bool advance(Block& block) {
+    const std::string tile = std::to_string(block.plane) + "/" + std::to_string(block.row);
+    const std::int64_t rows = std::min(c_.tile_q, c_.q - block.row * c_.tile_q);
+    if (block.done == 0) touch("Q" + tile, rows, true);
+    if (block.done < block.chunks.size()) {
+      const std::int64_t chunk = block.chunks[block.done], columns = std::min(c_.tile_x, c_.x - chunk * c_.tile_x);
+      const std::string piece = std::to_string(block.plane) + ":" + std::to_string(chunk);
+      touch("K" + piece, columns, true);
+      touch("V" + piece, columns, true);
+    }
+    if (++block.done < block.chunks.size()) return false;
+    touch("O" + tile, rows, false);
+    return true;
+  }
+
+  void touch(const std::string& piece, std::int64_t rows, bool load) {
+    if (!step_.insert(piece).second) return;
+    const double bytes = static_cast<double>(rows) * 64 * 2;
+    if (cache_.touch(piece, bytes) && load) again_ += bytes;
+  }
+
+  const Case& c_;
+  LeastRecentlyUsed cache_;
+  std::vector<Block> blocks_;
+  std::set<std::string> step_;
+  std::size_t handed_out_ = 0;
+  double again_ = 0;
+};
+
+PlacedDiagram placed(const test::LaidOut& laid, const Case& c) {
+  return laid.place({{"q", std::to_string(c.tile_q)}, {"x", std::to_string(c.tile_x)}, {"warpgroups", "1"}, {"order", c.order}, {"cluster", "1"}, {"pingpong", "off"}});
+}
+
+test::LaidOut laid_out(const Case& c) {
+  Mask mask;
+  if (c.causal) mask.kind = Mask::Kind::causal;
+  return {"attention_sm90", "h200-sxm", {{"b", c.b}, {"h", c.h}, {"q", c.q}, {"x", c.x}, {"d", 64}}, DType::bf16, mask};
+}
+
+}  // namespace
+
+TEST_CASE("small launches: read again what a list of the last touched says, to the byte") {
+  std::mt19937 random(11);
+  const auto from = [&](std::int64_t least, std::int64_t most) { return least + static_cast<std::int64_t>(random() % static_cast<unsigned>(most - least + 1)); };
+  int some = 0;
+  for (int round = 0; round < 150; ++round) {
+    const Case c{from(1, 2), from(1, 4), from(1, 600), from(1, 256), 64, 16, from(1, 9), random() % 2 == 0, random() % 2 == 0 ? "grid" : "persistent"};
+    CAPTURE(round);
+    const test::LaidOut laid = laid_out(c);
+    const PlacedDiagram tile = placed(laid, c);
+    const double all = static_cast<double>(transfers(tile).front().load.value.get());
+    const double capacity = std::floor(all * static_cast<double>(from(5, 90)) / 100);
+    const Reread found = reread(tile, {capacity, 1, 0}, Count(c.running));
+    CHECK(found.bytes == doctest::Approx(Twin(c, capacity).run()));
+    CHECK_FALSE(found.extrapolated);
+    // A mask hides nothing but what no row sees, and the pieces are whole chunks.
+    if (!c.causal || c.q >= c.x) CHECK(found.first == doctest::Approx(all));
+    some += found.bytes > 0 ? 1 : 0;
+  }
+  CHECK(some > 40);
+}
+
+TEST_CASE("what all SMs read is kept in every partition, what one reads in one") {
+  const Case c{1, 3, 512, 256, 64, 16, 8, false, "grid"};
+  const test::LaidOut laid = laid_out(c);
+  const PlacedDiagram tile = placed(laid, c);
+  const double head = 2.0 * 256 * 128, queries = 512 * 128.0;
+  // Eight blocks of a head run together: K and V are read once by all of them whatever the size.
+  CHECK(reread(tile, {head, 1, 0}, Count(8)).bytes == 0);
+  // Two at a time read them again every time, unless they stay beside two tiles of Q and O.
+  const double beside = head + 4 * queries / 8;
+  CHECK(reread(tile, {beside, 1, 0}, Count(2)).bytes == 0);
+  CHECK(reread(tile, {beside - 64 * 128, 1, 0}, Count(2)).bytes > 0);
+  // Of two partitions each keeps 3/4 of what two blocks read, one or the other, and half of what one does.
+  const double halves = 0.75 * head + 2 * queries / 8;
+  CHECK(reread(tile, {halves, 2, 0}, Count(2)).bytes == 0);
+  CHECK(reread(tile, {halves - 64 * 128, 2, 0}, Count(2)).bytes > 0);
+}
+
+TEST_CASE("the chance that a line is gone: lines thrown into sets") {
+  constexpr int sets = 4096, ways = 16;
+  const L2Model l2{sets * ways, 1, ways};
+  std::mt19937 random(3);
+  double last = 0;
+  for (const double others : {0.0, 0.3, 0.6, 0.9, 1.0, 1.1, 1.5, 3.0}) {
+    CAPTURE(others);
+    std::vector<int> in_set(sets, 0);
+    const int lines = static_cast<int>(others * sets * ways);
+    for (int i = 0; i < lines; ++i) ++in_set[random() % sets];
+    const auto full = std::count_if(in_set.begin(), in_set.end(), [&](int n) { return n >= ways; });
+    const double chance = chance_gone(l2, 1, lines);
+    CHECK(std::fabs(chance - static_cast<double>(full) / sets) < 0.03);
+    CHECK(chance >= last);
+    last = chance;
+  }
+  CHECK(chance_gone({100, 1, 0}, 10, 90) == 0);
+  CHECK(chance_gone({100, 1, 0}, 10, 91) == 1);
+  CHECK(chance_gone({}, 10, 1e18) == 0);
+}
+
+TEST_CASE("a launch too long to be acted out goes on as it began") {
+  // Each of 16 tiles of a head alone, with a cache that does not hold a head: all but the first read it again.
+  const Case c{64, 64, 1024, 2048, 64, 64, 1, false, "grid"};
+  const test::LaidOut laid = laid_out(c);
+  const Reread found = reread(placed(laid, c), {1 << 16, 1, 0}, Count(1));
+  CHECK(found.extrapolated);
+  CHECK(found.bytes == doctest::Approx(15.0 * 64 * 64 * 2 * 2048 * 128).epsilon(0.01));
+}
+
+TEST_CASE("query's level below device memory delivers what is read again") {
+  const test::LaidOut laid("attention_sm90", "h200-sxm", {{"b", 2}, {"h", 8}, {"q", 8192}, {"x", 8192}, {"d", 256}}, DType::bf16);
+  const PlacedDiagram tile = laid.place({{"q", "128"}, {"x", "80"}, {"warpgroups", "2"}, {"cluster", "1"}, {"order", "persistent"}});
+  const LevelTransfer l2 = transfers(tile, Rereads::counted).front();
+  CHECK(transfers(tile).front().delivered == l2.load);
+  CHECK(l2.delivered > l2.load);
+  CHECK(l2.delivered == l2.load + reread_bytes(tile, Count(1)));
+}
