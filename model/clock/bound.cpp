@@ -21,7 +21,7 @@ double real(Count count) { return static_cast<double>(count); }
 class WorkBound {
  public:
   explicit WorkBound(const PlacedDiagram& like)
-      : workload_(like), graph_(event_graph(like)), rates_(energy_rates(*like.machine)) {
+      : machine_(like.machine), workload_(like), graph_(event_graph(like)), rates_(energy_rates(*like.machine)) {
     const BlockLoad load = workload_.of(like);
     for (std::size_t i = 0; i < load.count; ++i) {
       const PipeLoad& pipe = load.pipes[i];
@@ -38,28 +38,41 @@ class WorkBound {
     launch_ = launch_overhead(*like.machine);
   }
 
-  [[nodiscard]] Seconds of(const PlacedDiagram& placed) const {
+  [[nodiscard]] IterationWork work(const PlacedDiagram& placed) const {
     const BlockLoad load = workload_.of(placed);
     double tensor = 0, slots = 0;
-    Energy energy;
+    IterationWork out;
     for (const PlacedOperation& op : placed.operations) {
       if (!op.tensor || op.instruction == nullptr || op.phase != Phase::loop) continue;
       const TensorLoad one = tensor_load(placed, op);
-      energy.core += one.clocks * rates_.of_tensor(*op.instruction);
+      out.energy += one.clocks * rates_.of_tensor(*op.instruction);
       if (!asynchronous(*op.instruction)) continue;
       tensor += one.clocks;
       slots += one.slots;
     }
-    double busiest = load.tensor().loop;
+    out.clocks = load.tensor().loop;
     for (std::size_t i = 0; i < load.count; ++i) {
-      double work = load.pipes[i].loop * pipes_[i].share;
+      double busy = load.pipes[i].loop * pipes_[i].share;
       if (pipes_[i].issue) {
-        work -= slots / issue_rate_;
-        energy.core += work * issue_rate_ * rates_.instruction;
+        busy -= slots / issue_rate_;
+        out.energy += busy * issue_rate_ * rates_.instruction;
       }
-      if (work > 0) busiest = std::max(busiest, work + pipes_[i].lost * tensor);
+      if (busy > 0) out.clocks = std::max(out.clocks, busy + pipes_[i].lost * tensor);
     }
-    return time_of(placed, busiest, energy);
+    return out;
+  }
+
+  [[nodiscard]] Seconds time(const IterationWork& work, double total, double busiest, double device_bytes) const {
+    const double cycles = work.clocks * busiest * rounding;
+    const Energy energy{work.energy * total, device_bytes * rates_.device};
+    const Hertz clock = rates_.known ? held_clock(*machine_, energy, cycles).clock : assumed_clock(*machine_).frequency;
+    return Seconds(cycles / clock.value) + launch_;
+  }
+
+  [[nodiscard]] Seconds of(const PlacedDiagram& placed) const {
+    const Schedule who = schedule(placed);
+    const double busiest = std::max(who.total_iterations / who.nodes, real(placed.walk.total.longest));
+    return std::max(time(work(placed), who.total_iterations, busiest, device_bytes(placed)), time_lower_bound(placed) * rounding);
   }
 
  private:
@@ -68,17 +81,7 @@ class WorkBound {
     bool issue;
   };
 
-  [[nodiscard]] Seconds time_of(const PlacedDiagram& placed, double iteration, Energy energy) const {
-    const Schedule who = schedule(placed);
-    const double longest = real(placed.walk.total.longest);
-    const double cycles = iteration * std::max(who.total_iterations / who.nodes, longest) * rounding;
-    energy.core *= who.total_iterations;
-    energy.device = device_bytes(placed) * rates_.device;
-    const Hertz clock = rates_.known ? held_clock(*placed.machine, energy, cycles).clock
-                                     : assumed_clock(*placed.machine).frequency;
-    return std::max(Seconds(cycles / clock.value) + launch_, time_lower_bound(placed) * rounding);
-  }
-
+  const Machine* machine_;
   Workload workload_;
   EventGraph graph_;
   EnergyRates rates_;
@@ -89,20 +92,8 @@ class WorkBound {
 
 namespace {
 
-/// What is known of an iteration: that no run goes below `least` clocks in the mean over a block, and that from
-/// `settled` iterations on every further one takes `clocks`.
-struct Known {
-  double least, clocks;
-  int settled;
-
-  [[nodiscard]] double block(double iterations) const {
-    const double at_first = std::min(iterations, static_cast<double>(settled));
-    return at_first * least + (iterations - at_first) * clocks;
-  }
-};
-
 /// Clocks of the busiest node: its blocks where all are equally long, else the mean over the nodes.
-double busiest_at_least(const PlacedDiagram& placed, const Known& known) {
+double busiest_at_least(const PlacedDiagram& placed, const GraphState& known) {
   const Schedule who = schedule(placed);
   const double mean = who.total_iterations / std::max(who.total_blocks, 1.0), each = known.block(mean);
   if (placed.problem->mask.kind == Mask::Kind::none && who.iterations >= who.blocks * mean)
@@ -111,47 +102,88 @@ double busiest_at_least(const PlacedDiagram& placed, const Known& known) {
 }
 
 /// The time at which those cycles would be over, at the clock that the card would hold.
-Seconds time_at_least(const PlacedDiagram& placed, const EventGraph& graph, double cycles, Count blocks, Seconds launch) {
+Seconds time_at_least(const PlacedDiagram& placed, const EventGraph& graph, double cycles, double pipe, Count blocks, Seconds launch) {
   const Schedule who = schedule(placed);
   const double together = std::min(real(std::max(blocks, Count(1))), std::max(who.blocks, 1.0));
   if (together > 1)
-    cycles = std::max(cycles / together, std::min(cycles, busiest_pipe(graph).clocks * who.iterations));
+    cycles = std::max(cycles / together, std::min(cycles, pipe * who.iterations));
   const auto energy = energy_of(placed, graph);
   const Hertz clock = energy ? held_clock(*placed.machine, *energy, cycles).clock : assumed_clock(*placed.machine).frequency;
   return Seconds(cycles / clock.value * rounding) + launch;
 }
 
-/// What an iteration cannot go below.
-double least_clocks(const EventGraph& graph) { return std::max(busiest_pipe(graph).clocks, cycle_clocks(graph)); }
+double product_of(const PlacedDiagram& placed, const std::vector<Count>& of_axis, bool with_stream) {
+  double product = 1;
+  for (std::size_t a = 0; a < of_axis.size(); ++a) {
+    const auto axis = static_cast<AxisId>(a);
+    const bool streams = placed.streamed->stream == axis;
+    if (streams ? with_stream : placed.streamed->grouped(axis)) product *= real(of_axis[a]);
+  }
+  return product;
+}
 
 }  // namespace
+
+double expected_clocks(const GraphState& state) {
+  const SteadyIteration& steady = *state.steady;
+  return std::max(steady.turn > 0 ? steady.clocks : steady.mean, state.least);
+}
+
+double cells_of_question(const PlacedDiagram& placed) {
+  const Problem& problem = *placed.problem;
+  double cells = product_of(placed, problem.sizes, true);
+  if (!placed.across || !placed.streamed->skips || problem.mask.kind == Mask::Kind::none) return cells;
+  const auto [row_axis, column_axis] = *placed.streamed->skips;
+  const Count rows = problem.sizes[static_cast<std::size_t>(row_axis)], columns = problem.sizes[static_cast<std::size_t>(column_axis)];
+  return cells * real(visible_pairs(problem.mask, rows.get(), columns.get())) / (real(rows) * real(columns));
+}
+
+double cells_of_iteration(const PlacedDiagram& placed) {
+  return product_of(placed, placed.block().extent, false) * (placed.streamed->stream ? real(placed.block().chunk) : 1);
+}
 
 GraphSteps::GraphSteps(const PlacedDiagram& like, std::shared_ptr<Periods> periods)
     : work_(std::make_shared<WorkBound>(like)), periods_(std::move(periods)), launch_(launch_overhead(*like.machine)) {}
 
+IterationWork GraphSteps::work(const PlacedDiagram& placed) const { return work_->work(placed); }
+
+Seconds GraphSteps::by_work(const IterationWork& work, double total, double busiest, double device_bytes) const {
+  return work_->time(work, total, busiest, device_bytes);
+}
+
 Seconds GraphSteps::by_pipe(const PlacedDiagram& placed) const { return work_->of(placed); }
 
-Seconds GraphSteps::by_cycle(const PlacedDiagram& placed, const EventGraph& graph, Count blocks) const {
-  const double least = least_clocks(graph);
-  return time_at_least(placed, graph, busiest_at_least(placed, {least, least, 0}), blocks, launch_);
+GraphState GraphSteps::state_of(const EventGraph& graph) {
+  GraphState out;
+  out.pipe = busiest_pipe(graph).clocks;
+  out.least = out.clocks = std::max(out.pipe, cycle_clocks(graph));
+  return out;
 }
 
-Seconds GraphSteps::by_iteration(const PlacedDiagram& placed, const EventGraph& graph, Count blocks) const {
-  const SteadyIteration& steady = periods_->steady(graph);
-  const double least = least_clocks(graph);
-  const Known known{least, std::max(steady.clocks, least), steady.settled};
-  return time_at_least(placed, graph, busiest_at_least(placed, known), blocks, launch_);
+void GraphSteps::raise(const EventGraph& graph, GraphState& state) const {
+  if (state.steady == nullptr) {
+    state.steady = &periods_->steady(graph);
+    state.from = state.steady->settled;
+    state.clocks = std::max(state.steady->clocks, state.least);
+    state.ends = state.from * (state.least - state.clocks);  // until then at the bound
+  } else {
+    state.period = &periods_->of(graph);
+    state.from = state.period->settled;
+    state.clocks = state.period->clocks;
+    state.ends = std::min(state.period->first, state.period->next);
+  }
 }
 
-Seconds GraphSteps::expected(const PlacedDiagram& placed, const EventGraph& graph, Count blocks) const {
-  const SteadyIteration& steady = periods_->steady(graph);
-  const double each = steady.turn > 0 ? steady.clocks : steady.mean, clocks = std::max(each, least_clocks(graph));
-  return time_at_least(placed, graph, busiest_at_least(placed, {clocks, clocks, 0}), blocks, launch_);
+Seconds GraphSteps::bound(const PlacedDiagram& placed, const EventGraph& graph, const GraphState& state, Count blocks) const {
+  if (state.period != nullptr)
+    return time_at_least(placed, graph, launch_clocks_bound(placed, graph, *state.period), state.pipe, blocks, launch_);
+  return time_at_least(placed, graph, busiest_at_least(placed, state), state.pipe, blocks, launch_);
 }
 
-Seconds GraphSteps::by_block(const PlacedDiagram& placed, const EventGraph& graph, Count blocks) const {
-  const double cycles = launch_clocks_bound(placed, graph, periods_->of(graph));
-  return time_at_least(placed, graph, cycles, blocks, launch_);
+Seconds GraphSteps::expected(const PlacedDiagram& placed, const EventGraph& graph, const GraphState& state, Count blocks) const {
+  GraphState expected;
+  expected.clocks = expected_clocks(state);
+  return time_at_least(placed, graph, busiest_at_least(placed, expected), state.pipe, blocks, launch_);
 }
 
 Timer bound_timer(const PlacedDiagram& like) {

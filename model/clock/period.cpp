@@ -225,10 +225,18 @@ SteadyIteration steady_iteration(Simulation& simulation, const EventGraph& graph
   return out;
 }
 
+}  // namespace
+
+void explain(const EventGraph& graph, Period& period) {
+  period.cycle = cycle_ratio(graph);
+  period.contention = std::max(period.clocks - std::max(period.cycle.clocks, period.pipe.clocks), 0.0);
+}
+
+namespace {
+
 Period period_of(Simulation& simulation, const EventGraph& graph, const SteadyIteration& steady, bool explained) {
   Period out;
   out.shorter = std::make_shared<std::unordered_map<int, BlockClocks>>();
-  if (explained) out.cycle = cycle_ratio(graph);
   out.pipe = busiest_pipe(graph);
   out.settled = steady.settled;
   const BlockClocks part = run_blocks(simulation, out.settled);
@@ -236,7 +244,8 @@ Period period_of(Simulation& simulation, const EventGraph& graph, const SteadyIt
   out.clocks = std::max(clocks, out.pipe.clocks);
   out.first = part.first - out.settled * out.clocks;
   out.next = part.next - out.settled * out.clocks;
-  out.contention = std::max(out.clocks - std::max(out.cycle.clocks, out.pipe.clocks), 0.0);
+  out.contention = std::max(out.clocks - out.pipe.clocks, 0.0);
+  if (explained) explain(graph, out);
   return out;
 }
 

@@ -65,6 +65,9 @@ struct SteadyIteration {
 /// Not explained: without the critical cycle, and the contention over the busiest pipe alone; what a search compares.
 [[nodiscard]] Period period(const EventGraph& graph, bool explained = true);
 
+/// Adds what period(graph, true) says beyond period(graph, false).
+void explain(const EventGraph& graph, Period& period);
+
 /// Blocks run as they are up to the length from which on period() measures, with its period from there on. Not for
 /// several threads at once with one period.
 [[nodiscard]] BlockClocks block_clocks(const EventGraph& graph, const Period& period, double iterations);

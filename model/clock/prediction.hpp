@@ -15,6 +15,8 @@
 namespace napkin {
 
 class Periods;
+struct EventGraph;
+struct Period;
 
 struct PipeUse {
   std::string name;  ///< "tensor", "special", "fp32", "alu", "conversion", "issue", "shared_port", "l2", "device"
@@ -61,6 +63,16 @@ using Timer = std::function<Seconds(const PlacedDiagram& placed, Count blocks_pe
 /// once.
 [[nodiscard]] std::function<Timer(const PlacedDiagram& like)> timers();
 [[nodiscard]] std::function<Timer(const PlacedDiagram& like)> timers(std::shared_ptr<Periods> periods);
+
+/// A tile's event graph and its period, found before; explained: with the critical cycle.
+struct KnownGraph {
+  const EventGraph& graph;
+  const Period& period;
+};
+/// timer() and predict(placed, plan, periods) of tiles whose graphs are known. The period of the second is explained.
+using KnownTimer = std::function<Seconds(const PlacedDiagram& placed, Count blocks_per_sm, const KnownGraph& known)>;
+[[nodiscard]] KnownTimer known_timer(const PlacedDiagram& like);
+[[nodiscard]] Prediction predict(const PlacedDiagram& placed, const Plan& plan, const KnownGraph& known);
 
 /// At most timer() of the same placement with that many blocks a node or fewer, in a hundredth of the time: the busiest
 /// pipe's work in an iteration for all that the busiest node runs, at the clock that the card would hold. Reads the work

@@ -110,7 +110,7 @@ struct Timing {
 struct TimeModel {
   /// Without periods: the first clock.
   TimeModel(const PlacedDiagram& placed, std::shared_ptr<Periods> periods);
-  [[nodiscard]] Timing of(const PlacedDiagram& placed, Count blocks_per_node) const;
+  [[nodiscard]] Timing of(const PlacedDiagram& placed, Count blocks_per_node, const KnownGraph* known = nullptr) const;
   /// With what device memory sends a second time because the L2 no longer holds it. (resource/reuse)
   void read_again(const PlacedDiagram& placed, Count blocks_per_node, Timing& timing) const;
   /// Whether it could take longest: if all that blocks load came from device memory.
@@ -129,7 +129,7 @@ struct TimeModel {
 
  private:
   void first_clock(Count blocks_per_node, Timing& timing) const;
-  void event_clock(const PlacedDiagram& placed, Count blocks_per_node, Timing& timing) const;
+  void event_clock(const PlacedDiagram& placed, Count blocks_per_node, const KnownGraph& known, Timing& timing) const;
   [[nodiscard]] SharedSeconds shared_seconds(const PlacedDiagram& placed, const Timing& timing) const;
   [[nodiscard]] double exposed_clocks(const Timing& timing, Count blocks_per_node) const;
 };
@@ -169,13 +169,17 @@ double TimeModel::exposed_clocks(const Timing& t, Count blocks_per_node) const {
   return waves_of(t.who, blocks_per_node) * fill + (into_block.pipe != nullptr ? device.latency() : 0);
 }
 
-Timing TimeModel::of(const PlacedDiagram& placed, Count blocks_per_node) const {
+Timing TimeModel::of(const PlacedDiagram& placed, Count blocks_per_node, const KnownGraph* known) const {
   Timing t{workload.of(placed), schedule(placed), {}, {}, 0, Hertz(0), {}};
   t.shared = shared_seconds(placed, t);
-  if (by_graph)
-    event_clock(placed, blocks_per_node, t);
-  else
+  if (known != nullptr) {
+    event_clock(placed, blocks_per_node, *known, t);
+  } else if (by_graph) {
+    const EventGraph graph = event_graph(placed);
+    event_clock(placed, blocks_per_node, {graph, periods->of(graph)}, t);
+  } else {
     first_clock(blocks_per_node, t);
+  }
   const Synchronisation sync = synchronisation(placed, t.clock);
   t.seconds += sync.clocks * times_waited(placed, t.who, blocks_per_node) / t.clock.value + sync.launch.value;
   return t;
@@ -208,9 +212,8 @@ void TimeModel::first_clock(Count blocks_per_node, Timing& t) const {
 
 /// The graph's cycles, or the pipes that nodes share, whichever take longer. Blocks that share a node hide one
 /// another's waits, down to what the busiest pipe takes.
-void TimeModel::event_clock(const PlacedDiagram& placed, Count blocks_per_node, Timing& t) const {
-  const EventGraph graph = event_graph(placed);
-  const Period& period = periods->of(graph);
+void TimeModel::event_clock(const PlacedDiagram& placed, Count blocks_per_node, const KnownGraph& known, Timing& t) const {
+  const auto& [graph, period] = known;
   const LaunchClocks launched = launch_clocks(placed, graph, period);
   const double together = std::min(real(std::max(blocks_per_node, Count(1))), std::max(t.who.blocks, 1.0));
   double cycles = launched.busiest;
@@ -308,6 +311,12 @@ Timer first_clock_timer(const PlacedDiagram& like) {
   };
 }
 
+KnownTimer known_timer(const PlacedDiagram& like) {
+  return [model = TimeModel(like, nullptr)](const PlacedDiagram& placed, Count blocks_per_sm, const KnownGraph& known) {
+    return model.with_launch(model.of(placed, blocks_per_sm, &known));
+  };
+}
+
 Seconds predicted_time(const PlacedDiagram& placed, Count blocks_per_sm) {
   return timer(placed)(placed, blocks_per_sm);
 }
@@ -328,12 +337,15 @@ Seconds time_lower_bound(const PlacedDiagram& placed) {
 
 namespace {
 
-/// What binds an iteration, by name, and the sentence about it. The copies' pipe is the one into the block's level.
-void explain_iteration(const PlacedDiagram& placed, const TimeModel& model, Prediction& out) {
+Period explained(const PlacedDiagram& placed, const TimeModel& model) {
   const EventGraph graph = event_graph(placed);
-  Period p = model.periods->of(graph);
-  p.cycle = cycle_ratio(graph);
-  p.contention = std::max(p.clocks - std::max(p.cycle.clocks, p.pipe.clocks), 0.0);
+  Period out = model.periods->of(graph);
+  explain(graph, out);
+  return out;
+}
+
+/// What binds an iteration, by name, and the sentence about it. The copies' pipe is the one into the block's level.
+void explain_iteration(const Period& p, const TimeModel& model, Prediction& out) {
   const std::string_view into = model.into_block.pipe != nullptr ? model.into_block.name() : model.device.name();
   const std::string pipe = p.pipe.name == "copy" ? std::string(into) : p.pipe.name;
   if (out.bound.empty()) out.bound = p.pipe.clocks >= p.cycle.clocks ? pipe : "critical cycle";
@@ -352,8 +364,9 @@ std::string_view clock_source(const PlacedDiagram& placed, const Timing& t, cons
 
 enum class ReadAgain { counted, where_it_may_bind, never };
 
-Prediction predicted_by(const TimeModel& model, const PlacedDiagram& placed, const Plan& plan, ReadAgain again = ReadAgain::counted) {
-  Timing t = model.of(placed, plan.blocks_per_sm);
+Prediction predicted_by(const TimeModel& model, const PlacedDiagram& placed, const Plan& plan, ReadAgain again = ReadAgain::counted,
+                        const KnownGraph* known = nullptr) {
+  Timing t = model.of(placed, plan.blocks_per_sm, known);
   const bool counts = again == ReadAgain::counted || (again == ReadAgain::where_it_may_bind && model.may_bind(t));
   if (model.by_graph && counts) model.read_again(placed, plan.blocks_per_sm, t);
   Prediction out;
@@ -364,7 +377,10 @@ Prediction predicted_by(const TimeModel& model, const PlacedDiagram& placed, con
   out.time = model.with_launch(t);
   out.tflops = out.time.value > 0 ? conventional_flops(placed) / out.time.value / 1e12 : 0;
   out.bound = std::string(t.fullest.name);
-  if (model.by_graph) explain_iteration(placed, model, out);
+  if (known != nullptr)
+    explain_iteration(known->period, model, out);
+  else if (model.by_graph)
+    explain_iteration(explained(placed, model), model, out);
   const auto report = [&](std::string_view name, double seconds) {
     if (!name.empty()) out.pipes.push_back({std::string(name), t.seconds > 0 ? std::min(seconds / t.seconds, 1.0) : 0});
   };
@@ -385,6 +401,10 @@ Prediction predict(const PlacedDiagram& placed, const Plan& plan) {
 
 Prediction predict(const PlacedDiagram& placed, const Plan& plan, std::shared_ptr<Periods> periods) {
   return predicted_by(TimeModel(placed, std::move(periods)), placed, plan, ReadAgain::never);
+}
+
+Prediction predict(const PlacedDiagram& placed, const Plan& plan, const KnownGraph& known) {
+  return predicted_by(TimeModel(placed, nullptr), placed, plan, ReadAgain::never, &known);
 }
 
 Prediction predict_quickly(const PlacedDiagram& placed, const Plan& plan) {

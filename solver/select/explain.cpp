@@ -154,7 +154,7 @@ std::string explained(const Question& question, const Selection& selection, cons
 }  // namespace
 
 std::string explain(const Question& question, const Selection& selection) {
-  return explain(question, selection, graph_objective());
+  return explain(question, selection, Objective{});
 }
 
 std::string explain(const Question& question, const Selection& selection, const Objective& objective) {

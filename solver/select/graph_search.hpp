@@ -4,11 +4,17 @@
 //
 // One queue holds groups of tiles under bounds of their times, the least on top. What comes off is taken a step further:
 // sizes into ways to work, these into counts of buffers, these through the steps of model/clock/steps.hpp, until a tile
-// comes off with its time: it is the next best one. A quick search takes what is expected of a tile for a bound, fewer
-// buffers to be no faster than more, and of each size the first tile that comes off.
+// comes off with its time: it is the next best one. A quick search takes what is expected of a tile for a bound: what the
+// same way to work lost at other sizes, then the steady iteration; fewer buffers to be no faster than more; and of each size
+// the first tile that comes off.
+//
+// What is found of graphs stays: the next question of the kind (other lengths of the axes that blocks and chunks divide)
+// bounds by periods that are known. Its queue then takes, within a size and a way to work, the next tile by its clocks an
+// iteration, so that most tiles are never looked at.
 
 #include <cstdint>
 #include <list>
+#include <map>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -21,9 +27,12 @@
 
 namespace napkin {
 
+/// Whether the event graph predicts every tile of the question.
+[[nodiscard]] bool all_by_graph(const Question& question);
+
 class GraphSearch {
  public:
-  /// The objective must have periods.
+  /// The objective must have periods, and all_by_graph(question).
   GraphSearch(const Question& question, const Objective& objective);
   GraphSearch(const GraphSearch&) = delete;  // its parts refer to one another
   GraphSearch& operator=(const GraphSearch&) = delete;
@@ -31,89 +40,145 @@ class GraphSearch {
   GraphSearch& operator=(GraphSearch&&) = delete;
   ~GraphSearch() = default;
 
+  /// Whether that question is of the kind at hand: the same but for lengths that divided axes exceed their tiles by, and for
+  /// further sizes that it fixes.
+  [[nodiscard]] bool serves(const Question& question) const;
+  void turn_to(const Question& question);
   [[nodiscard]] Selection run(int top, Each each, bool quick = false);
 
  private:
-  /// What a bound is of, and by what: in the order in which equal ones are taken further.
-  enum class Step : std::uint8_t { sizes, work, most_tokens, tokens, cycle, iteration, block, tile };
-  /// Tiles that agree in the knobs that the step has set; the others are at their first values.
+  /// Tiles that differ in nothing that the graph says.
+  struct Tokens {
+    std::int64_t rank = 0;
+    Count blocks;              ///< that a node holds
+    GraphState state;          ///< at first that of the most of each buffer
+    bool own = false;          ///< no longer
+    std::unique_ptr<Period> explained;
+  };
+  /// One way to work of given sizes, and the legal counts of buffers.
+  struct Work {
+    std::int64_t rank = 0;
+    IterationWork work;
+    std::optional<EventGraph> graph;  ///< turned to any tokens
+    std::vector<Tokens> tokens;
+    std::size_t alike = 0;  ///< index into alikes_
+    Tokens most;  ///< the most of each buffer, and the blocks with the least: in bounds of all
+    std::vector<std::size_t> order;  ///< of the tokens, by clocks, for the question at hand
+  };
+  /// Ways to work that differ in sizes alone lose about the same to waits and to one another.
+  struct Alike {
+    std::int64_t way = 0;  ///< part of the rank
+    Count instances;       ///< of agents
+    double waits = 0, contention = 0;  ///< factors, the least met; 0: none met
+    double ends = 0;                   ///< of blocks, at the question at hand
+  };
+  struct Sizes {
+    std::int64_t rank = 0;
+    IterationWork least;  ///< that no way to work goes below
+    double cells = 1;     ///< of an iteration
+    std::map<double, std::vector<Work>> by_cut;  ///< ways to work, by the chunks of a block that are cut: these change graphs
+    std::vector<Work>* works = nullptr;          ///< of the question at hand
+    std::vector<std::size_t> order;
+    double total = 0, busiest = 0, mean = 1;  ///< iterations: in all, of the busiest node, of a block
+  };
+  /// What a bound is of, and by what: in the order in which equal ones are taken further. `works` and `tokens`: of all
+  /// from that place in the order on.
+  enum class Step : std::uint8_t { sizes, works, work, tokens, cycle, block, tile };
   struct Entry {
     double bound = 0;
     std::int64_t rank = 0;
     Step step = Step::sizes;
-    int graph = -1;  ///< index into graphs_
+    int sizes = 0, work = 0, tokens = 0;  ///< indices, or places in the order
     friend bool operator<(const Entry& a, const Entry& b) {  // for a heap with the least on top
       if (a.bound != b.bound) return a.bound > b.bound;
       return a.step != b.step ? a.step > b.step : a.rank > b.rank;
     }
   };
-  /// One way to work of given sizes: its graph, and the legal counts of buffers by their parts of the rank.
-  struct Graph {
-    EventGraph graph;
-    std::vector<std::int64_t> tokens;
-    std::int64_t most = 0;  ///< the most of each buffer, by its part of the rank
-  };
   /// What the tiles of one variant share.
   struct Timed {
     std::shared_ptr<const void> variant;
-    Timer time;
-    std::optional<GraphSteps> steps;  ///< none: no event graph, and time() is the first clock's
+    GraphSteps steps;
+    KnownTimer time;  ///< of the question at hand, once asked for
   };
 
   /// What has come off, best first.
   struct Ranking {
     struct Found {
-      double time;
-      std::int64_t rank, sizes, ties;
+      Entry tile;
+      std::int64_t sizes, ties;
     };
     Each each;
     std::size_t most;
-    std::vector<Found> best;             ///< at most that many
-    std::optional<std::int64_t> second;  ///< rank of the best tile whose time differs from the first's
+    std::vector<Found> best;      ///< at most that many
+    std::optional<Entry> second;  ///< the best tile whose time differs from the first's
     [[nodiscard]] bool full() const { return best.size() == most && second; }
     [[nodiscard]] bool has(std::int64_t sizes) const;
     void take(const Entry& tile, std::int64_t sizes);
   };
 
   void find_knobs();
+  void find_sizes();
   [[nodiscard]] Ranking search(Ranking ranking);
   void push(Entry entry);
-  void push_sizes(std::size_t depth, std::int64_t rank);
   void expand(const Entry& entry);
   void expand_sizes(const Entry& entry);
+  void expand_works(const Entry& entry);
   void expand_work(const Entry& entry);
-  void expect_of_most_tokens(const Entry& entry);
   void expand_tokens(const Entry& entry);
   void raise(const Entry& entry);
-  void expand_block(const Entry& entry);
-  void time_all(const Entry& entry);
+  void time(const Entry& entry);
+  void find_works(const Sizes& sizes, std::vector<Work>& works);
+  void find_tokens(Work& work);
+  [[nodiscard]] std::size_t alike_of(const Work& work, const PlacedDiagram& placed);
   template <class Take>
   void each_legal(const std::vector<napkin::Step>& steps, std::size_t depth, std::int64_t rank, const Take& take);
 
   [[nodiscard]] const PlacedDiagram& place(std::int64_t rank);
-  [[nodiscard]] const Timed& timed(const PlacedDiagram& placed);
-  [[nodiscard]] double pipe_bound();
+  [[nodiscard]] Timed& timed(const PlacedDiagram& placed);
+  [[nodiscard]] IterationWork work_here();
+  [[nodiscard]] double by_work(const Sizes& sizes, double clocks, double energy) const;
+  [[nodiscard]] double clocks_of(const Sizes& sizes, const GraphState& state, Count blocks) const;
+  [[nodiscard]] double clocks_of(const Sizes& sizes, const Work& work) const;
+  [[nodiscard]] Work& work_of(const Entry& entry) { return (*sizes_[static_cast<std::size_t>(entry.sizes)].works)[static_cast<std::size_t>(entry.work)]; }
+  [[nodiscard]] double bound_of(const PlacedDiagram& placed, Work& work, const Tokens& tokens);
+  [[nodiscard]] double ends_of(const Work& work) const;
+  [[nodiscard]] bool is_asked_for(const Sizes& sizes) const;
   [[nodiscard]] bool may_be_legal(const napkin::Step& step);
+  [[nodiscard]] bool lengths_hold(KnobSet known) const;
   void set_rank(std::int64_t rank, KnobSet knobs);
   [[nodiscard]] std::int64_t part_of(std::int64_t rank, KnobSet knobs) const;
-  [[nodiscard]] Ranked full(std::int64_t rank);
+  [[nodiscard]] Ranked full(const Entry& tile);
 
   Question question_;
-  Objective objective_;
+  std::shared_ptr<Periods> periods_;
   Space space_;
-  Rules rules_;
+  Rules rules_;        // of the kind: without those that read lengths
+  Rules all_rules_;    // of the question
   Placer placer_;
   Roles roles_;
-  KnobSet tokens_ = 0;  ///< that are nothing but tokens of edges and copies
+  KnobSet work_ = 0;    // how tiles of given sizes work, but for
+  KnobSet tokens_ = 0;  // that are nothing but tokens of edges and copies
   std::optional<Scratch> scratch_;
   std::optional<Legality> legality_;
   std::optional<Alternatives> alternatives_;
   std::vector<napkin::Step> size_steps_, work_steps_, token_steps_, last_steps_;
   std::list<Timed> timed_;
+  std::vector<Sizes> sizes_;
+  std::vector<Alike> alikes_;
   std::vector<Entry> heap_;
-  std::vector<Graph> graphs_;
   Point point_;
+  double device_bytes_ = 0, nodes_ = 1;
   bool quick_ = false;
+};
+
+/// The searches of the latest kinds of questions.
+class GraphSearches {
+ public:
+  /// The search of the question's kind, turned to it. The question must fulfil all_by_graph().
+  [[nodiscard]] GraphSearch& search_for(const Question& question, const Objective& objective);
+
+ private:
+  std::list<std::unique_ptr<GraphSearch>> searches_;  // latest first
 };
 
 }  // namespace napkin

@@ -315,6 +315,7 @@ Selection Search::run(int top, Each each) {
 Objective graph_objective() {
   Objective out;
   out.periods = std::make_shared<Periods>();
+  out.searches = std::make_shared<GraphSearches>();
   out.predict = [periods = out.periods](const PlacedDiagram& placed, const Plan& needs) {
     return predict(placed, needs, periods);
   };
@@ -322,11 +323,19 @@ Objective graph_objective() {
   return out;
 }
 
+Objective without_periods(Objective objective) {
+  objective.periods = nullptr;
+  objective.reads_edges = true;
+  objective.monotone = false;
+  return objective;
+}
+
 Selection select(const Question& question, int top) { return select(question, top, Objective{}); }
 
 Selection select(const Question& question, int top, const Objective& objective, Each each) {
-  if (objective.periods != nullptr) return GraphSearch(question, objective).run(top, each);
-  return Search(question, objective).run(top, each);
+  if (objective.periods == nullptr) return Search(question, objective).run(top, each);
+  if (all_by_graph(question)) return objective.searches->search_for(question, objective).run(top, each);
+  return Search(question, without_periods(objective)).run(top, each);
 }
 
 }  // namespace napkin

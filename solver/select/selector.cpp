@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "solver/select/graph_search.hpp"
 #include "solver/select/search.hpp"
 #include "solver/select/select.hpp"
 
@@ -38,16 +39,17 @@ Selector::~Selector() = default;
 Selector::Selector(Selector&&) noexcept = default;
 Selector& Selector::operator=(Selector&&) noexcept = default;
 
-Search& Selector::search_for(const Question& question) {
+Selection Selector::ask(const Question& question, int top) {
+  if (objective_.periods != nullptr && all_by_graph(question)) return napkin::select(question, top, objective_);
   for (auto search = searches_.begin(); search != searches_.end(); ++search) {
     if (!(*search)->serves(question)) continue;
     searches_.splice(searches_.begin(), searches_, search);
     (*search)->turn_to(question);
-    return **search;
+    return (*search)->run(top);
   }
-  searches_.push_front(std::make_unique<Search>(question, objective_));
+  searches_.push_front(std::make_unique<Search>(question, objective_.periods != nullptr ? without_periods(objective_) : objective_));
   if (searches_.size() > most_searches) searches_.pop_back();
-  return *searches_.front();
+  return searches_.front()->run(top);
 }
 
 const Selection& Selector::select(const Question& question, int top) {
@@ -57,8 +59,7 @@ const Selection& Selector::select(const Question& question, int top) {
     entries_.splice(entries_.begin(), entries_, entry);
     return entries_.front().selection;
   }
-  const bool by_graph = objective_.periods != nullptr;  // which is what its questions have in common
-  entries_.push_front({question, top, hash, by_graph ? napkin::select(question, top, objective_) : search_for(question).run(top)});
+  entries_.push_front({question, top, hash, ask(question, top)});
   if (entries_.size() > remembered_) entries_.pop_back();
   return entries_.front().selection;
 }

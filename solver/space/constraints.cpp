@@ -1,6 +1,7 @@
 #include "solver/space/constraints.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "model/mapping/load.hpp"
 #include "solver/space/granularity.hpp"
@@ -21,11 +22,15 @@ struct Term {
 
 class Resolver {
  public:
-  Resolver(const Streamed& streamed, const Problem& problem) : diagram_(streamed.diagram), problem_(problem) {}
+  Resolver(const Streamed& streamed, const Problem& problem) : streamed_(streamed), diagram_(streamed.diagram), problem_(problem) {}
 
   [[nodiscard]] Count size(const std::string& axis) const {
-    return problem_.sizes[static_cast<std::size_t>(diagram_.axis(axis))];
+    const AxisId id = diagram_.axis(axis);
+    lengths_ = lengths_ || streamed_.grouped(id) || streamed_.stream == id;
+    return problem_.sizes[static_cast<std::size_t>(id)];
   }
+  /// Whether a size asked for since the last call is of an axis that blocks or chunks divide.
+  [[nodiscard]] bool read_lengths() const { return std::exchange(lengths_, false); }
   [[nodiscard]] Term term(const Value& value) const {
     if (value.kind == Value::Kind::knob) return {0, value.knob};
     return {value.kind == Value::Kind::axis ? size(value.axis).get() : value.literal, -1};
@@ -42,8 +47,10 @@ class Resolver {
   }
 
  private:
+  const Streamed& streamed_;
   const Diagram& diagram_;
   const Problem& problem_;
+  mutable bool lengths_ = false;
 };
 
 Count product(const std::vector<Term>& terms, const Tile& tile) {
@@ -142,7 +149,7 @@ void add_packing(std::vector<TileRule>& rules, const Streamed& streamed, const M
       rules.push_back({"packing of " + axis, napkin::knobs_of(sizes[i]),
                        [packed = resolve.term(sizes[i]), whole = resolve.size(axis)](const Tile& tile) {
                          return compare(Relation::Kind::at_most, packed.in(tile), whole);
-                       }});
+                       }, resolve.read_lengths()});
     }
   }
 }
@@ -157,7 +164,7 @@ void add_relations(std::vector<TileRule>& rules, const Streamed& streamed, const
                       kind = relation.kind](const Tile& tile) -> std::optional<Excess> {
                        if (!guard_holds(when, tile)) return std::nullopt;
                        return compare(kind, product(left, tile), product(right, tile));
-                     }});
+                     }, resolve.read_lengths()});
   }
 }
 
@@ -173,7 +180,7 @@ void add_granularity(std::vector<TileRule>& rules, const Streamed& streamed, con
     rules.push_back({"granularity of " + axis, napkin::knobs_of(*size),
                      [extent = resolve.term(*size), divisor = granularity.divisor](const Tile& tile) {
                        return compare(Relation::Kind::multiple, extent.in(tile), divisor);
-                     }});
+                     }, resolve.read_lengths()});
   }
 }
 
@@ -193,7 +200,7 @@ void add_agent_rows(std::vector<TileRule>& rules, const Streamed& streamed, cons
            const Count all = product(rows, tile), instances = chosen(count, tile);
            if (const auto bad = compare(Relation::Kind::multiple, all, instances * step.in(tile))) return bad;
            return compare(Relation::Kind::at_most, ceil_div(all, std::max(instances, Count(1))), limit.in(tile));
-         }});
+         }, resolve.read_lengths()});
   }
 }
 
@@ -211,7 +218,7 @@ void add_threads(std::vector<TileRule>& rules, const Streamed& streamed, const M
                      Count threads;
                      for (const auto& [count, each] : agents) threads += chosen(count, tile) * each.in(tile);
                      return compare(Relation::Kind::at_most, threads, limit);
-                   }});
+                   }, resolve.read_lengths()});
 }
 
 namespace {
@@ -238,7 +245,7 @@ void add_cluster(std::vector<TileRule>& rules, const Streamed& streamed, const M
     const Count most = id ? machine.levels[static_cast<std::size_t>(*id)].per_parent : Count(1);
     rules.push_back({level.level + " size", napkin::knobs_of(*level.nodes), [nodes, most](const Tile& tile) {
                        return compare(Relation::Kind::at_most, nodes.in(tile), most);
-                     }});
+                     }, resolve.read_lengths()});
     if (!block || level.group.empty()) continue;
     if (visits_differ(streamed, mapping, problem, level.group.front())) {
       rules.push_back({level.level + " mask", napkin::knobs_of(*level.nodes), [nodes](const Tile& tile) {
@@ -252,7 +259,7 @@ void add_cluster(std::vector<TileRule>& rules, const Streamed& streamed, const M
          [nodes, size = resolve.size(level.group.front()), extent = resolve.term(*extent)](const Tile& tile) {
            const Count blocks = ceil_div(size, std::max(extent.in(tile), Count(1)));
            return compare(Relation::Kind::multiple, blocks, nodes.in(tile));
-         }});
+         }, true});
   }
 }
 
@@ -287,7 +294,7 @@ void add_combine(std::vector<TileRule>& rules, const Streamed& streamed, const M
                      for (const Cut& cut : cuts)
                        groups *= ceil_div(cut.size, std::max(cut.extent.in(tile)*cut.nodes.in(tile), Count(1)));
                      return compare(Relation::Kind::at_most, groups, most);
-                   }});
+                   }, true});
 }
 
 std::optional<Excess> check_registers(const PlacedDiagram&, const Plan& plan) {

@@ -29,6 +29,7 @@ struct TileRule {
   std::string name;
   KnobSet knobs = 0;  ///< it reads no other knob
   std::function<std::optional<Excess>(const Tile&)> check;
+  bool lengths = false;  ///< it reads the size of an axis that blocks or chunks divide
 };
 
 /// A requirement on what the plan says a placed tile needs.

@@ -56,21 +56,20 @@ void selection_of_all_by_graph(benchmark::State& state) {
   for (auto _ : state) benchmark::DoNotOptimize(select(c.question(), 5, graph_objective()));
 }
 
-/// The same of a process that has met the kind of question before: other lengths of the sequences.
+/// The same of a process that has met the kind of question before: lengths of the sequences that it has not.
 void selection_of_all_by_graph_next(benchmark::State& state) {
   const Case c = attention(state.range(0), 1, state.range(1) != 0);
   Selector selector(graph_objective(), 1);
   Question question = c.question();
-  std::int64_t turn = 0;
-  const auto ask = [&] {
-    for (const char* axis : {"q", "x"}) {
-      question.problem.sizes[static_cast<std::size_t>(c.streamed.diagram.axis(axis))] = Count(8192 + 128 * (turn % 97));
-    }
-    ++turn;
+  std::int64_t length = 4096;
+  const auto ask = [&](std::int64_t step) {
+    length += step;
+    for (const char* axis : {"q", "x"})
+      question.problem.sizes[static_cast<std::size_t>(c.streamed.diagram.axis(axis))] = Count(length);
     benchmark::DoNotOptimize(&selector.select(question, 5));
   };
-  for (int i = 0; i < 97; ++i) ask();
-  for (auto _ : state) ask();
+  for (int i = 0; i < 97; ++i) ask(97);
+  for (auto _ : state) ask(61);
 }
 
 /// Periods of graphs of one to three warpgroups: the part of a prediction by the graph that grows with it.

@@ -358,9 +358,12 @@ TEST_CASE("each step of the event graph's time is at most the next") {
       const EventGraph graph = event_graph(placed);
       const Count blocks = occupancy(placed).blocks;
       const double rounding = 1 + 1e-9;
-      const double pipe = steps.by_pipe(placed).value, cycle = steps.by_cycle(placed, graph, blocks).value;
-      const double iteration = steps.by_iteration(placed, graph, blocks).value;
-      const double block = steps.by_block(placed, graph, blocks).value, time = make(placed)(placed, blocks).value;
+      GraphState state = GraphSteps::state_of(graph);
+      const double pipe = steps.by_pipe(placed).value, cycle = steps.bound(placed, graph, state, blocks).value;
+      steps.raise(graph, state);
+      const double iteration = steps.bound(placed, graph, state, blocks).value;
+      steps.raise(graph, state);
+      const double block = steps.bound(placed, graph, state, blocks).value, time = make(placed)(placed, blocks).value;
       CAPTURE(round);
       CAPTURE(i);
       CHECK(pipe <= time * rounding);
@@ -406,14 +409,14 @@ TEST_CASE("the shortlist: the best of each size by the event graph, its first ti
           if (i > 0) CHECK(quick.ranked[i - 1].prediction.time <= quick.ranked[i].prediction.time);
           const double lost = quick.ranked[i].prediction.time.value / full.ranked[i].prediction.time.value - 1;
           CHECK(lost >= 0);
-          CHECK(lost <= (i == 0 ? 0.005 : 0.02));
+          CHECK(lost <= (i == 0 ? 0.005 : 0.03));
           alike += quick.ranked[i].tile == full.ranked[i].tile ? 1 : 0;
           ++asked;
         }
       }
     }
   }
-  CHECK(alike >= 0.8 * asked);
+  CHECK(alike >= 0.6 * asked);
 }
 
 TEST_CASE("another objective: no bound of many by one, and one that reads the edges") {
