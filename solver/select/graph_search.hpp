@@ -171,6 +171,20 @@ class GraphSearch {
   bool quick_ = false;
 };
 
+/// Calls take(rank) for all values of the steps' knobs, from the point on, that break none of their rules.
+template <class Take>
+void GraphSearch::each_legal(const std::vector<napkin::Step>& steps, std::size_t depth, std::int64_t rank,
+                             const Take& take) {
+  if (depth == steps.size()) return take(rank);
+  const napkin::Step& step = steps[depth];
+  for (std::size_t i = 0; i < space_.domains[static_cast<std::size_t>(step.knob)].size(); ++i) {
+    legality_->set(point_, step.knob, i);
+    if (may_be_legal(step))
+      each_legal(steps, depth + 1, rank + static_cast<std::int64_t>(i) * space_.strides[static_cast<std::size_t>(step.knob)], take);
+  }
+  legality_->set(point_, step.knob, 0);
+}
+
 /// The searches of the latest kinds of questions.
 class GraphSearches {
  public:
