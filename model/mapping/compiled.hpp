@@ -103,6 +103,7 @@ class Placer::Compiled {
  public:
   Compiled(const Streamed& streamed, const Mapping& mapping, const Machine& machine, const Problem& problem);
   void place(const Tile& tile, PlacedDiagram& into) const;
+  void place_alternatives(const Tile& tile, PlacedDiagram& into) const;
   void rebind(const Problem& problem);
 
  private:
@@ -140,6 +141,8 @@ class Placer::Compiled {
   void make(std::size_t index, const Tile& tile) const;
   // place.cpp
   [[nodiscard]] const std::shared_ptr<const Variant>& variant_of(const Tile& tile) const;
+  void check_tile(const Tile& tile) const;
+  [[nodiscard]] bool started(const PlacedDiagram& into, const std::shared_ptr<const Variant>& variant) const;
   void start(PlacedDiagram& into, const std::shared_ptr<const Variant>& variant) const;
   [[nodiscard]] static Knobs different(const Tile& a, const Tile& b);
   void place_levels(const Tile& tile, PlacedDiagram& into) const;

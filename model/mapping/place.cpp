@@ -68,6 +68,7 @@ PlacedDiagram Placer::place(const Tile& tile) const {
 }
 
 void Placer::place(const Tile& tile, PlacedDiagram& into) const { compiled_->place(tile, into); }
+void Placer::place_alternatives(const Tile& tile, PlacedDiagram& into) const { compiled_->place_alternatives(tile, into); }
 void Placer::rebind(const Problem& problem) { compiled_->rebind(problem); }
 
 const std::shared_ptr<const Variant>& Placer::Compiled::variant_of(const Tile& tile) const {
@@ -90,17 +91,33 @@ Knobs Placer::Compiled::different(const Tile& a, const Tile& b) {
   return knobs;
 }
 
-void Placer::Compiled::place(const Tile& tile, PlacedDiagram& into) const {
-  if (tile.values.size() != mapping_->knobs.size()) {
-    throw Error(mapping_->name, "a tile of " + std::to_string(tile.values.size()) + " values",
-                std::to_string(mapping_->knobs.size()) + ", one for each knob");
-  }
+void Placer::Compiled::check_tile(const Tile& tile) const {
+  if (tile.values.size() == mapping_->knobs.size()) return;
+  throw Error(mapping_->name, "a tile of " + std::to_string(tile.values.size()) + " values",
+              std::to_string(mapping_->knobs.size()) + ", one for each knob");
+}
+
+bool Placer::Compiled::started(const PlacedDiagram& into, const std::shared_ptr<const Variant>& variant) const {
+  return into.variant == variant && into.binding == binding_;
+}
+
+void Placer::Compiled::place_alternatives(const Tile& tile, PlacedDiagram& into) const {
+  check_tile(tile);
   const std::shared_ptr<const Variant>& variant = variant_of(tile);
-  const bool started = into.variant == variant && into.binding == binding_;
-  const Knobs changed = started ? different(into.tile, tile) : ~Knobs{0};
+  into.tile.values.clear();  // no tile is placed
+  if (!started(into, variant)) start(into, variant);
+  into.cluster = cluster_ >= 0 ? levels_[at(cluster_)].nodes.of(tile) : Count(1);
+  place_copies(tile, into);
+}
+
+void Placer::Compiled::place(const Tile& tile, PlacedDiagram& into) const {
+  check_tile(tile);
+  const std::shared_ptr<const Variant>& variant = variant_of(tile);
+  const bool continued = started(into, variant);
+  const Knobs changed = continued ? different(into.tile, tile) : ~Knobs{0};
   if (changed == 0) return;
   into.tile.values.clear();  // should anything below throw
-  if (!started) start(into, variant);
+  if (!continued) start(into, variant);
   const auto turned = [&](Knobs knobs) { return changed == ~Knobs{0} || (changed & knobs) != 0; };
   if (turned(depends_.levels)) {
     place_levels(tile, into);

@@ -166,7 +166,11 @@ class Placer {
   /// anew. Exact; throws Overflow for sizes beyond 64 bits.
   void place(const Tile& tile, PlacedDiagram& into) const;
 
-  /// The same for another problem of the same element type and kind of mask, in a small part of the time: what depends
+  /// The alternatives of a tile without its sizes: variables and where they are shared, crossings, the operations' work and
+  /// operands, and the cluster. For comparing alternatives; place() then fills in the rest.
+  void place_alternatives(const Tile& tile, PlacedDiagram& into) const;
+
+  /// This placer for another problem of the same element type and kind of mask, in a small part of the time: what depends
   /// on the sizes is resolved anew. Throws Error where type or kind differ. The problem must outlive the placer.
   void rebind(const Problem& problem);
 

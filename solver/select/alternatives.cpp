@@ -1,7 +1,10 @@
 #include "solver/select/alternatives.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <limits>
+
+#include "model/clock/load.hpp"
 
 namespace napkin {
 namespace {
@@ -27,11 +30,60 @@ bool operation_no_more(const PlacedDiagram& placed, const PlacedOperation& a, co
     if (a.operands[i] == b.operands[i]) continue;
     if (a.operands[i].second == block) return false;  // read through the block's port where b does not
   }
-  return std::all_of(a.work.begin(), a.work.end(), [&](const PlacedWork& work) {
-    return std::any_of(b.work.begin(), b.work.end(), [&](const PlacedWork& other) {
-      return work.mapping == other.mapping && work.unit == other.unit;
-    });
+  return true;
+}
+
+/// A piece of work, and whether it is done in every iteration.
+struct Piece {
+  const PlacedWork* work;
+  bool loop;
+};
+
+/// Work of a that b lacks, operation by operation. Both have theirs in the mapping's order.
+std::vector<Piece> beyond(const PlacedDiagram& a, const PlacedDiagram& b) {
+  std::vector<Piece> out;
+  for (std::size_t i = 0; i < a.operations.size(); ++i) {
+    const std::vector<PlacedWork>& others = b.operations[i].work;
+    auto other = others.begin();
+    for (const PlacedWork& work : a.operations[i].work) {
+      while (other != others.end() && std::less<>()(other->mapping, work.mapping)) ++other;
+      const bool shared = other != others.end() && other->mapping == work.mapping;
+      if (!shared && work.unit >= 0) out.push_back({&work, phase_of(a.operations[i], *work.mapping) == Phase::loop});
+    }
+  }
+  return out;
+}
+
+/// Results of a piece's unit over the same extents, in the same phase.
+double results_like(const std::vector<Piece>& pieces, const Piece& like) {
+  double sum = 0;
+  for (const Piece& p : pieces) {
+    const bool same = p.loop == like.loop && p.work->unit == like.work->unit && p.work->mapping->per_chunk.empty() &&
+                      p.work->mapping->per == like.work->mapping->per;
+    if (same) sum += p.work->mapping->count;
+  }
+  return sum;
+}
+
+/// Whether what a does and b does not is less, unit by unit and extent by extent, than what b does and a does not.
+bool work_no_more(const PlacedDiagram& a, const PlacedDiagram& b) {
+  constexpr double clearly_less = 1 - 1e-3;  // whatever the order of a load's sums
+  const std::vector<Piece> more = beyond(a, b);
+  if (more.empty()) return true;
+  const std::vector<Piece> spared = beyond(b, a);
+  return std::all_of(more.begin(), more.end(), [&](const Piece& piece) {
+    return piece.work->mapping->per_chunk.empty() &&
+           results_like(more, piece) <= clearly_less * results_like(spared, piece);
   });
+}
+
+/// Whether both do the same work. Most differ in how many pieces it has.
+bool equal_work(const PlacedDiagram& a, const PlacedDiagram& b) {
+  if (a.cluster != b.cluster || a.operations.size() != b.operations.size()) return false;
+  for (std::size_t i = 0; i < a.operations.size(); ++i) {
+    if (a.operations[i].work.size() != b.operations[i].work.size()) return false;
+  }
+  return never_more_work(a, b) && never_more_work(b, a);
 }
 
 /// The next crossing into the block's level from `i` on.
@@ -161,7 +213,7 @@ bool never_more_work(const PlacedDiagram& a, const PlacedDiagram& b) {
   for (std::size_t i = 0; i < a.operations.size(); ++i) {
     if (!operation_no_more(a, a.operations[i], b.operations[i])) return false;
   }
-  return crossings_no_more(a, b) && buffers_no_more(a, b);
+  return crossings_no_more(a, b) && buffers_no_more(a, b) && work_no_more(a, b);
 }
 
 Roles roles_of(const Question& question, const Objective& objective, const Space& space) {
@@ -204,14 +256,7 @@ Alternatives::Alternatives(const Objective& objective, const Space& space, const
     }
   }
   allowed_ = allowed_by(rules);
-  Point point = legality.origin();
-  std::vector<const PlacedDiagram*> samples(count);
-  for (std::size_t c = 0; c < count; ++c) {
-    if (!allowed_[c]) continue;
-    set(point, c);
-    samples[c] = &scratch.place(point).placed;
-  }
-  classify(samples, objective);
+  classify(scratch, objective);
 }
 
 std::vector<bool> Alternatives::allowed_by(const Rules& rules) const {
@@ -229,26 +274,66 @@ std::vector<bool> Alternatives::allowed_by(const Rules& rules) const {
   return allowed;
 }
 
-void Alternatives::classify(const std::vector<const PlacedDiagram*>& samples, const Objective& objective) {
-  class_.assign(samples.size(), none);
-  for (std::size_t c = 0; c < samples.size(); ++c) {
-    if (samples[c] == nullptr) continue;
-    std::size_t found = classes_.size();
-    for (std::size_t k = 0; k < classes_.size() && !objective.reads_edges; ++k) {
-      const PlacedDiagram& first = *samples[classes_[k].first];
-      if (&first == samples[c]) continue;  // one scratch for both: the samples cannot be told apart
-      if (first.cluster == samples[c]->cluster && never_more_work(first, *samples[c]) &&
-          never_more_work(*samples[c], first))
-        found = k;
+/// Combinations of equal work are of one class, unless the objective reads more than work.
+void Alternatives::classify(Scratch& scratch, const Objective& objective) {
+  class_.assign(combinations_.size(), none);
+  std::vector<const PlacedDiagram*> samples;  // by class
+  std::vector<std::pair<std::uint64_t, std::size_t>> cases;  // with their classes
+  Point point = legality_.origin();
+  for (std::size_t c = 0; c < combinations_.size(); ++c) {
+    if (!allowed_[c]) continue;
+    set(point, c);
+    const std::uint64_t here = scratch.case_of(point);
+    const auto known = std::find_if(cases.begin(), cases.end(), [&](const auto& one) { return one.first == here; });
+    if (known != cases.end() && !objective.reads_edges) {
+      class_[c] = known->second;
+      continue;
     }
-    if (found == classes_.size()) classes_.push_back({c, true});
-    class_[c] = found;
+    const PlacedDiagram* sample = &scratch.alternatives(point);
+    std::replace(samples.begin(), samples.end(), sample, static_cast<const PlacedDiagram*>(nullptr));  // one scratch for both
+    const auto equals = [&](const PlacedDiagram* first) {
+      return !objective.reads_edges && first != nullptr && equal_work(*first, *sample);
+    };
+    class_[c] = static_cast<std::size_t>(std::find_if(samples.begin(), samples.end(), equals) - samples.begin());
+    cases.emplace_back(here, class_[c]);
+    if (class_[c] < classes_.size()) continue;
+    classes_.push_back({c});
+    samples.push_back(sample);
   }
-  for (Class& one : classes_) {
-    for (const Class& other : classes_) {
-      if (&one == &other || !other.least || !objective.monotone || objective.reads_edges) continue;
-      const PlacedDiagram &less = *samples[other.first], &more = *samples[one.first];
-      if (&less != &more && never_more_work(less, more)) one.least = false;
+  if (objective.monotone && !objective.reads_edges) compare(samples);
+}
+
+/// Whether they differ in the value of one knob.
+bool Alternatives::neighbours(const Class& a, const Class& b) const {
+  int different = 0;
+  for (std::size_t i = 0; i < knobs_.size(); ++i) different += combinations_[a.first][i] != combinations_[b.first][i] ? 1 : 0;
+  return different == 1;
+}
+
+/// Neighbours first, which leave few classes to compare with all others.
+void Alternatives::compare(const std::vector<const PlacedDiagram*>& samples) {
+  const auto place_under = [&](std::size_t c, std::size_t k) {
+    if (samples[k] == nullptr || samples[c] == nullptr || !never_more_work(*samples[k], *samples[c])) return false;
+    classes_[c].under.push_back(k);
+    classes_[c].least = false;
+    return true;
+  };
+  for (const bool near : {true, false}) {
+    for (std::size_t c = 0; c < classes_.size(); ++c) {
+      for (std::size_t k = 0; k < c; ++k) {
+        const bool asked = near ? neighbours(classes_[c], classes_[k]) : classes_[c].least && classes_[k].least;
+        if (asked && !place_under(c, k)) (void)place_under(k, c);
+      }
+    }
+  }
+  for (bool deeper = true; deeper;) {
+    deeper = false;
+    for (Class& one : classes_) {
+      for (const std::size_t k : one.under) {
+        if (one.depth > classes_[k].depth) continue;
+        one.depth = classes_[k].depth + 1;
+        deeper = true;
+      }
     }
   }
 }

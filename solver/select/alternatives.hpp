@@ -26,6 +26,8 @@ class Alternatives {
   struct Class {
     std::size_t first = 0;  ///< its combination of least rank: stands for all of them
     bool least = true;      ///< no other class is known to be never slower than it
+    std::vector<std::size_t> under = {};  ///< some of those that are, itself not among them
+    int depth = 0;                        ///< of a chain of such classes down to a least one
   };
   [[nodiscard]] const std::vector<Class>& classes() const { return classes_; }
   [[nodiscard]] const std::vector<KnobId>& knobs() const { return knobs_; }
@@ -39,7 +41,9 @@ class Alternatives {
 
  private:
   [[nodiscard]] std::vector<bool> allowed_by(const Rules& rules) const;
-  void classify(const std::vector<const PlacedDiagram*>& samples, const Objective& objective);
+  void classify(Scratch& scratch, const Objective& objective);
+  void compare(const std::vector<const PlacedDiagram*>& samples);
+  [[nodiscard]] bool neighbours(const Class& a, const Class& b) const;
 
   const Space& space_;
   const Legality& legality_;
@@ -50,8 +54,8 @@ class Alternatives {
   std::vector<std::size_t> class_;  ///< by combination; of those that are not allowed: none
 };
 
-/// Whether a's work is a part of b's, operand by operand and crossing by crossing: then, of any sizes, a is never
-/// slower than b under a monotone objective. False where it cannot be seen.
+/// Whether a's work is a part of b's or clearly less, operand by operand, crossing by crossing and unit by unit: then, of
+/// any sizes, a is never slower than b under a monotone objective. False where it cannot be seen.
 [[nodiscard]] bool never_more_work(const PlacedDiagram& a, const PlacedDiagram& b);
 
 }  // namespace napkin

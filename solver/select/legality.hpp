@@ -20,8 +20,8 @@ struct Point {
   Tile tile;
 };
 
-/// Placements of one placer, kept apart by the values of the knobs that its guards name, so that each is made once and
-/// then only resized. Finds their footprints.
+/// Placements of one placer, kept apart by what its guards tell apart, so that each is made once and then only resized.
+/// Finds their footprints.
 class Scratch {
  public:
   Scratch(const Mapping& mapping, const Placer& placer, const Space& space);
@@ -32,12 +32,23 @@ class Scratch {
   };
   /// The point's tile placed. What a caller changes in the slot it must put back.
   [[nodiscard]] Slot& place(const Point& point);
+  /// The point's alternatives placed without its sizes (Placer::place_alternatives).
+  [[nodiscard]] const PlacedDiagram& alternatives(const Point& point);
+  /// Points of one case are told apart by no guard, and their clusters are as large: of equal sizes they do the same work.
+  [[nodiscard]] std::uint64_t case_of(const Point& point) const;
   /// The footprint of what the slot holds now.
   [[nodiscard]] const Footprint& footprint(Slot& slot) const;
 
  private:
+  struct Told {
+    KnobId knob;
+    std::size_t stride;                ///< in slots_; 0: too many to keep apart
+    std::vector<std::uint16_t> first;  ///< by position in the domain: the first value that is not told from it
+  };
+  [[nodiscard]] Slot& slot_of(const Point& point);
+
   const Placer& placer_;
-  std::vector<std::pair<KnobId, std::size_t>> guards_;  ///< knobs that guards name, with their strides in slots_
+  std::vector<Told> guards_;  ///< knobs that guards name
   std::vector<std::unique_ptr<Slot>> slots_;
 };
 

@@ -5,47 +5,89 @@
 namespace napkin {
 namespace {
 
-/// What is kept apart: the guards of variables, multicast, operands and work, and the cluster.
-KnobSet guard_knobs(const Mapping& mapping) {
-  KnobSet set = 0;
+/// The guards of variables, multicast, operands and work, and of software pipelining, which keeps lifetimes from ending
+/// early: a footprint's business.
+template <class Visit>
+void each_guard(const Mapping& mapping, const Visit& visit) {
   for (const VariableMapping& v : mapping.variables) {
-    set |= knobs_of(v.when);
-    if (v.multicast) set |= knobs_of(*v.multicast);
+    visit(v.when);
+    if (v.multicast) visit(*v.multicast);
   }
   for (const OperationMapping& op : mapping.operations) {
-    for (const auto& [array, alternatives] : op.operands) set |= guards_of(alternatives);
-    for (const WorkMapping& work : op.work) set |= knobs_of(work.when);
+    for (const auto& [array, alternatives] : op.operands) {
+      for (const auto& [guard, variable] : alternatives) visit(guard);
+    }
+    for (const WorkMapping& work : op.work) visit(work.when);
   }
-  for (const LevelMapping& level : mapping.levels) {
-    if (level.nodes) set |= knobs_of(*level.nodes);
+  for (const EdgeMapping& edge : mapping.edges) {
+    if (edge.distance < 0) visit(edge.when);
   }
-  for (const EdgeMapping& edge :
-       mapping.edges) {  // software pipelining keeps lifetimes from ending early: a footprint's business
-    if (edge.distance < 0) set |= knobs_of(edge.when);
+}
+
+/// By position in a knob's domain: the first value that no guard tells from it.
+std::vector<std::uint16_t> told_apart(const std::vector<std::int64_t>& domain, const std::vector<std::int64_t>& named) {
+  std::vector<std::uint16_t> out;
+  std::optional<std::uint16_t> other;  // the first that no guard names
+  for (std::size_t i = 0; i < domain.size(); ++i) {
+    const auto here = static_cast<std::uint16_t>(i);
+    const bool is_named = std::find(named.begin(), named.end(), domain[i]) != named.end();
+    if (!is_named && !other) other = here;
+    out.push_back(is_named ? here : *other);
   }
-  return set;
+  return out;
 }
 
 }  // namespace
 
 Scratch::Scratch(const Mapping& mapping, const Placer& placer, const Space& space) : placer_(placer) {
+  std::vector<std::vector<std::int64_t>> named(space.domains.size());
+  KnobSet knobs = 0;
+  each_guard(mapping, [&](const Guard& guard) {
+    knobs |= knobs_of(guard);
+    for (const auto& [knob, values] : guard.all) {
+      auto& all = named[static_cast<std::size_t>(knob)];
+      all.insert(all.end(), values.begin(), values.end());
+    }
+  });
+  for (const LevelMapping& level : mapping.levels) {
+    if (!level.nodes || level.nodes->kind != Value::Kind::knob) continue;
+    knobs |= knobs_of(*level.nodes);
+    named[static_cast<std::size_t>(level.nodes->knob)] = space.domains[static_cast<std::size_t>(level.nodes->knob)];
+  }
   std::size_t slots = 1;
-  const KnobSet guards = guard_knobs(mapping);
   for (KnobId k = 0; k < static_cast<KnobId>(space.domains.size()); ++k) {
-    const std::size_t values = space.domains[static_cast<std::size_t>(k)].size();
-    if ((guards & knob_bit(k)) == 0 || values * slots > 256) continue;
-    guards_.emplace_back(k, slots);
-    slots *= values;
+    const auto& domain = space.domains[static_cast<std::size_t>(k)];
+    if ((knobs & knob_bit(k)) == 0) continue;
+    const bool apart = domain.size() * slots <= 256;
+    guards_.push_back({k, apart ? slots : 0, told_apart(domain, named[static_cast<std::size_t>(k)])});
+    if (apart) slots *= domain.size();
   }
   slots_.resize(slots);
 }
 
-Scratch::Slot& Scratch::place(const Point& point) {
+Scratch::Slot& Scratch::slot_of(const Point& point) {
   std::size_t at = 0;
-  for (const auto& [knob, stride] : guards_) at += stride * point.index[static_cast<std::size_t>(knob)];
+  for (const Told& told : guards_) at += told.stride * told.first[point.index[static_cast<std::size_t>(told.knob)]];
   if (!slots_[at]) slots_[at] = std::make_unique<Slot>();
-  placer_.place(point.tile, slots_[at]->placed);
   return *slots_[at];
+}
+
+Scratch::Slot& Scratch::place(const Point& point) {
+  Slot& slot = slot_of(point);
+  placer_.place(point.tile, slot.placed);
+  return slot;
+}
+
+const PlacedDiagram& Scratch::alternatives(const Point& point) {
+  Slot& slot = slot_of(point);
+  placer_.place_alternatives(point.tile, slot.placed);
+  return slot.placed;
+}
+
+std::uint64_t Scratch::case_of(const Point& point) const {
+  std::uint64_t out = 0;
+  for (const Told& told : guards_) out = out * told.first.size() + told.first[point.index[static_cast<std::size_t>(told.knob)]];
+  return out;
 }
 
 const Footprint& Scratch::footprint(Slot& slot) const {

@@ -58,6 +58,12 @@ bool Search::wanted(const Found& least) const {
   return least < second_ && (best_.empty() || !one_time_ || least.time != best_.front().time);
 }
 
+/// The same of a tile that is no faster: it may be the runner-up.
+bool Search::wanted_from(const Found& least) const {
+  const bool stands_alone = each_ == Each::tile || least < own_;
+  return (stands_alone && (best_.size() < top_ || least < best_.back())) || least < second_;
+}
+
 void Search::take(const Found& found) {
   if (best_.empty() || found.time < best_.front().time) {
     if (!best_.empty()) second_ = best_.front();
@@ -118,7 +124,7 @@ double Search::bound_of(Point& point, Count most) {
     if (!one.least) continue;
     alternatives_->set(point, one.first);
     const PlacedDiagram& placed = scratch_->place(point).placed;
-    bound = std::min(bound, timed(placed).bound(placed, most).value);
+    bound = std::min(bound, timed(placed).least(placed, most).value);
   }
   alternatives_->set(point, 0);
   return bound;
@@ -133,11 +139,7 @@ const Search::Timed& Search::timed(const PlacedDiagram& placed) {
   for (const Timed& known : timed_) {
     if (known.variant == placed.variant) return known;
   }
-  Timer time = objective_.time(placed);
-  Timer bound = objective_.bound ? objective_.bound(placed) : nullptr;
-  const bool exact = !bound;
-  if (exact) bound = time;
-  timed_.push_back({placed.variant, std::move(time), std::move(bound), exact});
+  timed_.push_back({placed.variant, objective_.time(placed), objective_.bound ? objective_.bound(placed) : nullptr});
   return timed_.back();
 }
 
@@ -173,31 +175,53 @@ void Search::bound_prefixes(std::size_t depth, std::int64_t rank, Count by_agent
   legality_->set(point_, knob, 0);
 }
 
-/// The prefix's classes of alternatives, fastest first, with the time or bound of each.
-template <class Take>
-void Search::each_class(const Prefix& prefix, const Take& visit_class) {
+/// The point's time, or the bound of those with so many blocks a node.
+double Search::class_time(Count most) {
+  const PlacedDiagram& placed = scratch_->place(point_).placed;
+  return one_time_ ? timed(placed).time(placed, 1).value : timed(placed).least(placed, most).value;
+}
+
+/// The prefix's classes of alternatives, fastest first, with the time or bound of each, as long as those of at least that
+/// time are wanted. A class is not looked at before those that are never slower.
+template <class Wanted, class Visit>
+void Search::each_class(const Prefix& prefix, const Wanted& wanted_from, const Visit& visit_class) {
   set_rank(point_, prefix.rank, roles_.sizes);
   const Count most = most_blocks(point_, most_by_agents(point_));
-  one_time_ = most <= Count(1) && timed(scratch_->place(point_).placed).exact;
-  std::vector<std::pair<double, std::size_t>> order;
-  for (std::size_t c = 0; c < alternatives_->classes().size(); ++c) {
-    alternatives_->set(point_, alternatives_->classes()[c].first);
-    const PlacedDiagram& placed = scratch_->place(point_).placed;
-    order.emplace_back((one_time_ ? timed(placed).time(placed, 1) : timed(placed).bound(placed, most)).value, c);
-  }
-  std::sort(order.begin(), order.end());
-  for (const auto& [time, c] : order) {
-    class_ = c;
-    class_time_ = time;
-    for (const Step& step : rest_) legality_->set(point_, step.knob, 0);
-    visit_class();
+  one_time_ = most <= Count(1) && timed(scratch_->place(point_).placed).exact();
+  const std::vector<Alternatives::Class>& classes = alternatives_->classes();
+  times_.assign(classes.size(), 0.0);  // at least
+  waiting_.clear();
+  for (std::size_t c = 0; c < classes.size(); ++c) waiting_.push_back({0, false, classes[c].depth, c});
+  std::make_heap(waiting_.begin(), waiting_.end());
+  while (!waiting_.empty() && wanted_from(waiting_.front().time)) {
+    std::pop_heap(waiting_.begin(), waiting_.end());
+    Waiting next = waiting_.back();
+    if (next.known) {
+      waiting_.pop_back();
+      class_ = next.which;
+      class_time_ = next.time;
+      for (const Step& step : rest_) legality_->set(point_, step.knob, 0);
+      visit_class();
+      continue;
+    }
+    double least = next.time;
+    for (const std::size_t k : classes[next.which].under) least = std::max(least, times_[k]);
+    next.known = !(least > next.time);
+    if (next.known) {
+      alternatives_->set(point_, classes[next.which].first);
+      least = class_time(most);
+    }
+    next.time = times_[next.which] = least;
+    waiting_.back() = next;
+    std::push_heap(waiting_.begin(), waiting_.end());
   }
   for (const Step& step : rest_) legality_->set(point_, step.knob, 0);
 }
 
 void Search::expand(const Prefix& prefix) {
   own_ = {};
-  each_class(prefix, [&] { visit(0, prefix.rank); });
+  each_class(
+      prefix, [&](double time) { return wanted_from({time, prefix.rank}); }, [&] { visit(0, prefix.rank); });
 }
 
 /// Whether the point, up to that step, breaks no rule.
@@ -246,9 +270,8 @@ Count Search::ties_of(const Found& found) {
   std::int64_t prefix = 0, sum = 0;
   for (const Step& step : sizes_)
     prefix += static_cast<std::int64_t>(point.index[at(step.knob)]) * space_.strides[at(step.knob)];
-  each_class({0, prefix}, [&] {
-    if (!(class_time_ > found.time)) sum += ties_below(0, found.time);
-  });
+  each_class(
+      {0, prefix}, [&](double time) { return !(time > found.time); }, [&] { sum += ties_below(0, found.time); });
   return Count(sum - 1);
 }
 

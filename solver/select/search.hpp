@@ -49,6 +49,19 @@ class Search {
     }
   };
 
+  /// A class of alternatives, with its time or one that it cannot be faster than.
+  struct Waiting {
+    double time = 0;
+    bool known = false;
+    int depth = 0;
+    std::size_t which = 0;
+    friend bool operator<(const Waiting& a, const Waiting& b) {  // for a heap with the least on top
+      if (a.time != b.time) return a.time > b.time;
+      if (a.known != b.known) return a.known;
+      return !a.known && a.depth != b.depth ? a.depth > b.depth : a.which > b.which;
+    }
+  };
+
   void prepare();
   void find_steps();
   void bound_prefixes(std::size_t depth, std::int64_t rank, Count by_agents);
@@ -56,19 +69,24 @@ class Search {
   [[nodiscard]] Count most_by_agents(const Point& point);
   [[nodiscard]] Count most_blocks(const Point& point, Count by_agents);
   void expand(const Prefix& prefix);
-  template <class Take>
-  void each_class(const Prefix& prefix, const Take& visit_class);
+  [[nodiscard]] double class_time(Count most);
+  template <class Wanted, class Visit>
+  void each_class(const Prefix& prefix, const Wanted& wanted_from, const Visit& visit_class);
   void visit(std::size_t depth, std::int64_t rank);
   [[nodiscard]] bool in_class(KnobId knob) const;
   [[nodiscard]] bool may_be_legal(const Step& step);
   struct Timed {
     std::shared_ptr<const void> variant;
-    Timer time, bound;
-    bool exact = false;  ///< the bound is the time
+    Timer time, bound;  ///< without a bound the time is one
+    [[nodiscard]] bool exact() const { return !bound; }
+    [[nodiscard]] Seconds least(const PlacedDiagram& placed, Count most) const {
+      return bound ? bound(placed, most) : time(placed, most);
+    }
   };
   [[nodiscard]] const Timed& timed(const PlacedDiagram& placed);
   [[nodiscard]] double time_of(Point& point);
   [[nodiscard]] bool wanted(const Found& least) const;
+  [[nodiscard]] bool wanted_from(const Found& least) const;
   void take(const Found& found);
   void set_rank(Point& point, std::int64_t rank, KnobSet knobs) const;
   [[nodiscard]] std::vector<Ranked> ranked();
@@ -104,6 +122,8 @@ class Search {
   std::size_t class_ = 0;
   bool one_time_ = false;  // the class has one time, whatever fits beside it
   double class_time_ = 0;  // that time, or a bound of its times
+  std::vector<Waiting> waiting_;
+  std::vector<double> times_;  // of the classes, or what they are at least
   Found own_;              // Each::size: its best tile
 };
 
