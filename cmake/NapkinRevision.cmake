@@ -1,5 +1,6 @@
-# napkin_revision(target): gives the target source_revision() (apps/library/revision.hpp). Asked of git at every build;
-# what depends on it is made anew only where the answer changed. -D NAPKIN_REVISION=... says it where there is no git.
+# napkin_revision(target): gives the target source_revision() and source_digest() (apps/library/revision.hpp). Git is asked
+# and the files are hashed at every build; what depends on the answer is made anew only where it changed.
+# -D NAPKIN_REVISION=... says the revision where there is no git.
 
 set(NAPKIN_REVISION "" CACHE STRING "Source revision to record in measurements; empty: ask git")
 
@@ -12,12 +13,24 @@ if(CMAKE_SCRIPT_MODE_FILE)  # run by the build: SOURCE, OUT, REVISION
   if(NOT REVISION MATCHES "^[-._+/A-Za-z0-9]+$")
     set(REVISION unknown)
   endif()
+  set(parts model solver kernels hardware_profiles apps/library)
+  list(TRANSFORM parts PREPEND ${SOURCE}/)
+  list(TRANSFORM parts APPEND /*)
+  file(GLOB_RECURSE files RELATIVE ${SOURCE} ${parts})
+  list(SORT files)
+  set(hashes "")
+  foreach(file IN LISTS files)
+    file(SHA256 ${SOURCE}/${file} hash)
+    string(APPEND hashes "${file} ${hash}\n")
+  endforeach()
+  string(SHA256 DIGEST "${hashes}")
   file(CONFIGURE OUTPUT ${OUT} @ONLY CONTENT
 "#include \"apps/library/revision.hpp\"
 
 namespace napkin {
 
 std::string_view source_revision() { return \"@REVISION@\"; }
+std::string_view source_digest() { return \"@DIGEST@\"; }
 
 }  // namespace napkin
 ")

@@ -7,6 +7,7 @@
 
 #include "apps/library/choose.hpp"
 #include "apps/library/here.hpp"
+#include "apps/library/known_plans.hpp"
 #include "apps/library/measure.hpp"
 #include "kernels/launch/attention.hpp"
 #include "kernels/launch/matmul.hpp"
@@ -60,7 +61,7 @@ void check(const MatmulArgs& args) {
 bool is_packed(const AttentionArgs& args) { return args.q_starts != nullptr; }
 bool is_packed(const MatmulArgs&) { return false; }
 
-LaunchPlan plan_of(const PlacedDiagram& placed, const AttentionArgs& args, std::uint64_t ticket, const LaunchDevice& device) {
+AttentionCall call_of(const AttentionArgs& args, std::uint64_t ticket) {
   const auto view = [](const DeviceRows& rows) { return TensorView{address_of(rows.data), rows.batch, rows.head, rows.row}; };
   AttentionCall call;
   call.q = view(args.q);
@@ -74,12 +75,20 @@ LaunchPlan plan_of(const PlacedDiagram& placed, const AttentionArgs& args, std::
   call.q_rows = args.q_rows;
   call.x_rows = args.x_rows;
   call.ticket = ticket;
+  return call;
+}
+
+MatmulCall call_of(const MatmulArgs& args, std::uint64_t) {
+  const auto view = [](const DeviceMatrix& matrix) { return MatrixView{address_of(matrix.data), matrix.row}; };
+  return {view(args.a), view(args.b), view(args.c), 0};
+}
+
+LaunchPlan plan_of(const PlacedDiagram& placed, const AttentionCall& call, const LaunchDevice& device) {
   return attention_plan(placed, call, device);
 }
 
-LaunchPlan plan_of(const PlacedDiagram& placed, const MatmulArgs& args, std::uint64_t, const LaunchDevice& device) {
-  const auto view = [](const DeviceMatrix& matrix) { return MatrixView{address_of(matrix.data), matrix.row}; };
-  return matmul_sm90_plan(placed, {view(args.a), view(args.b), view(args.c), 0}, device);
+LaunchPlan plan_of(const PlacedDiagram& placed, const MatmulCall& call, const LaunchDevice& device) {
+  return matmul_sm90_plan(placed, call, device);
 }
 
 /// Blocks of a cluster share one sequence's keys, so they cannot where sequences have lengths of their own.
@@ -128,7 +137,7 @@ class Selected {
 /// What was selected, compiled and prepared on one GPU.
 class Calls {
  public:
-  explicit Calls(int ordinal) : runtime_(Device(ordinal), process_environment()), gpu_(profile_of(runtime_.device().properties())) {}
+  explicit Calls(int ordinal) : runtime_(Device(ordinal), process_environment()), known_(process_environment().cache) {}
 
   template <class Args>
   void call(const Args& args, Stream stream) {
@@ -152,15 +161,31 @@ class Calls {
 
   template <class Args>
   ReadyLaunch prepare(const Args& args, Stream stream) {
-    Selected& selected = selected_for(ask_of(args, gpu_), is_packed(args));
+    const auto call = call_of(args, ticket_of(stream));
     const LaunchDevice device = runtime_.device().launch_device();
+    const std::string key = plan_key(args, runtime_.device().properties(), device);
+    if (std::optional<LaunchPlan> plan = known_.find(key)) {
+      bind(*plan, call);
+      try {
+        return runtime_.prepare(std::move(*plan));
+      } catch (const CompilerObjection&) {  // another compiler than the one that had nothing against it
+      }
+    }
+    Selected& selected = selected_for(ask_of(args, profile()), is_packed(args));
     for (;;) {
       try {
-        return runtime_.prepare(plan_of(selected.placed(), args, ticket_of(stream), device));
+        ReadyLaunch ready = runtime_.prepare(plan_of(selected.placed(), call, device));
+        known_.store(key, ready.plan());
+        return ready;
       } catch (const CompilerObjection&) {
         if (!selected.advance()) throw;
       }
     }
+  }
+
+  const std::string& profile() {
+    if (profile_.empty()) profile_ = profile_of(runtime_.device().properties());
+    return profile_;
   }
 
   Selected& selected_for(const Ask& ask, bool packed) {
@@ -183,7 +208,8 @@ class Calls {
   }
 
   Runtime runtime_;
-  std::string gpu_;
+  KnownPlans known_;
+  std::string profile_;  // "" until it is first asked for
   std::map<std::string, std::unique_ptr<Selected>> selected_;
   std::map<Stream, DeviceMemory> tickets_;
   std::deque<Kept> kept_;

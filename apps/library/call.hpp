@@ -1,6 +1,7 @@
 #pragma once
 // Attention and the matrix product as calls of a user's own program: the tile is selected for the GPU and the shape, the kernel
-// compiled at its first use (from the disk cache where it was compiled before), then launched. No CUDA type is in sight: a stream is
+// compiled at its first use, then launched. The plan and the machine code are kept on disk: a later process that calls with the
+// same sizes and strides selects and compiles nothing. No CUDA type is in sight: a stream is
 // the driver's or the runtime's handle, nullptr the default one.
 //
 //   napkin::AttentionArgs args;

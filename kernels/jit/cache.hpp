@@ -1,12 +1,12 @@
 #pragma once
-// Compiled kernels on disk, by the hash of all that they were made of. Safe for any number of processes at once: an entry
-// is written to a file of its own and renamed into place. A damaged entry counts as none. (design section 3, kernels/jit)
+// Compiled kernels on disk, by the hash of all that they were made of. (design section 3, kernels/jit)
 
 #include <filesystem>
 #include <optional>
 #include <string>
 
 #include "kernels/jit/compile.hpp"
+#include "kernels/jit/disk_cache.hpp"
 
 namespace napkin {
 
@@ -16,17 +16,17 @@ namespace napkin {
 class KernelCache {
  public:
   /// The directory is made when first written to. An empty path: no cache.
-  explicit KernelCache(std::filesystem::path directory) : directory_(std::move(directory)) {}
+  explicit KernelCache(std::filesystem::path directory);
 
   /// The entry, or nothing where there is none or it is damaged.
   [[nodiscard]] std::optional<CompiledKernel> find(const std::string& key) const;
   /// Returns "" or why the entry could not be written. Never throws for that: the kernel is there, only slower next time.
   [[nodiscard]] std::string store(const std::string& key, const CompiledKernel& kernel) const;
 
-  [[nodiscard]] std::filesystem::path file_of(const std::string& key) const { return directory_ / (key + ".kernel"); }
+  [[nodiscard]] std::filesystem::path file_of(const std::string& key) const { return entries_.file_of(key); }
 
  private:
-  std::filesystem::path directory_;
+  DiskCache entries_;
 };
 
 /// A kernel, and what went beside.

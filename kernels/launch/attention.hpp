@@ -39,4 +39,8 @@ struct AttentionCall {
 /// The one of the two whose mapping it is. Throws Error where it is neither's.
 [[nodiscard]] LaunchPlan attention_plan(const PlacedDiagram& placed, const AttentionCall& call, const LaunchDevice& device);
 
+/// Gives a plan of either the memory of another call that is the same in all else: sizes, strides, scale, and which of the
+/// optional arrays it has. Throws Error for addresses that are no multiples of 16 bytes.
+void bind(LaunchPlan& plan, const AttentionCall& call);
+
 }  // namespace napkin

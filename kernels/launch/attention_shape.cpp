@@ -35,7 +35,7 @@ MaskKind mask_kind_of(const Mask& mask) {
   return mask.kind == Mask::Kind::causal ? MaskKind::causal : MaskKind::window;
 }
 
-AttentionShape attention_shape(const PlacedDiagram& placed, const AttentionCall& call, int tile_q, int tile_g, const LaunchDevice& device,
+AttentionShape attention_shape(const PlacedDiagram& placed, int tile_q, int tile_g, const LaunchDevice& device,
                                const PlacementReader& read) {
   AttentionShape s{};
   s.b = read.size("b");
@@ -56,8 +56,6 @@ AttentionShape attention_shape(const PlacedDiagram& placed, const AttentionCall&
   // The kernel adds them to row numbers: beyond the array is as good as its end.
   s.left = to_int(std::min(Count(placed.problem->mask.left), Count(s.q) + s.x), "window");
   s.right = to_int(std::min(Count(placed.problem->mask.right), Count(s.q) + s.x), "window");
-  s.q_starts = reinterpret_cast<const int*>(call.q_starts);
-  s.x_starts = reinterpret_cast<const int*>(call.x_starts);
   return s;
 }
 
@@ -69,6 +67,10 @@ double softmax_scale(const AttentionCall& call, const PlacementReader& read) {
 
 LaunchPlan attention_plan(const PlacedDiagram& placed, const AttentionCall& call, const LaunchDevice& device) {
   return placed.mapping->name == "attention_sm80" ? attention_sm80_plan(placed, call, device) : attention_sm90_plan(placed, call, device);
+}
+
+void bind(LaunchPlan& plan, const AttentionCall& call) {
+  plan.source == attention_sm80_source ? bind_sm80(plan, call) : bind_sm90(plan, call);
 }
 
 void check_call(const AttentionCall& call, std::string_view kernel) {

@@ -14,8 +14,27 @@ namespace napkin {
 [[nodiscard]] MaskKind mask_kind_of(const Mask& mask);
 
 /// `tile_q` queries of `tile_g` query heads a tile. Throws Overflow for more tiles than an int counts.
-[[nodiscard]] AttentionShape attention_shape(const PlacedDiagram& placed, const AttentionCall& call, int tile_q, int tile_g,
-                                             const LaunchDevice& device, const PlacementReader& read);
+[[nodiscard]] AttentionShape attention_shape(const PlacedDiagram& placed, int tile_q, int tile_g, const LaunchDevice& device,
+                                             const PlacementReader& read);
+
+/// Writes what both kernels' parameters have of a call's memory.
+template <class Arguments>
+void bind_common(Arguments& a, const AttentionCall& call) {
+  a.shape.q_starts = reinterpret_cast<const int*>(call.q_starts);
+  a.shape.x_starts = reinterpret_cast<const int*>(call.x_starts);
+  a.o = reinterpret_cast<void*>(aligned("O", call.o.address));
+  a.lse = reinterpret_cast<float*>(call.log_sum_exp);
+  if (call.dump != 0) {
+    a.dump = reinterpret_cast<float*>(call.dump);
+  } else {
+    a.cycles = reinterpret_cast<unsigned long long*>(call.cycles);
+  }
+}
+
+constexpr std::string_view attention_sm90_source = "kernels/attention/attention_sm90.cuh";
+constexpr std::string_view attention_sm80_source = "kernels/attention/attention_sm80.cuh";
+void bind_sm90(LaunchPlan& plan, const AttentionCall& call);
+void bind_sm80(LaunchPlan& plan, const AttentionCall& call);
 
 /// The softmax scale: the call's, else d^-1/2. Throws Error where it is not positive.
 [[nodiscard]] double softmax_scale(const AttentionCall& call, const PlacementReader& read);

@@ -47,7 +47,6 @@ AttentionSm80Config config_of(const PlacedDiagram& placed, const AttentionCall& 
 
 /// Rows are copied 16 bytes at a time. A stride along an axis of one element is never used.
 Strides strides_of(const std::string& name, const TensorView& view, std::int64_t rows, std::int64_t heads, std::int64_t batches, bool packed) {
-  require(view.address % 16 == 0, name, "starts at an address that is no multiple of 16 bytes", "align it to 16 bytes");
   const auto checked = [&](std::int64_t stride, std::int64_t size) {
     require(size == 1 || stride % 8 == 0, name, "has a stride of " + std::to_string(stride) + " elements", "a multiple of 8 elements");
     return static_cast<long long>(size == 1 ? 0 : stride);
@@ -59,24 +58,14 @@ AttentionSm80Arguments arguments_of(const AttentionCall& call, const AttentionSh
   const std::int64_t key_heads = read.size("h"), query_heads = key_heads * shape.g;
   const std::int64_t queries = call.packed() ? call.q_rows : shape.q, keys = call.packed() ? call.x_rows : shape.x;
   AttentionSm80Arguments a{};
-  a.q = reinterpret_cast<const void*>(call.q.address);
-  a.k = reinterpret_cast<const void*>(call.k.address);
-  a.v = reinterpret_cast<const void*>(call.v.address);
-  a.o = reinterpret_cast<void*>(call.o.address);
   a.q_strides = strides_of("Q", call.q, queries, query_heads, shape.b, call.packed());
   a.k_strides = strides_of("K", call.k, keys, key_heads, shape.b, call.packed());
   a.v_strides = strides_of("V", call.v, keys, key_heads, shape.b, call.packed());
   a.o_strides = strides_of("O", call.o, queries, query_heads, shape.b, call.packed());
   a.shape = shape;
-  a.lse = reinterpret_cast<float*>(call.log_sum_exp);
   const double scale = softmax_scale(call, read);
   a.scale = static_cast<float>(scale);
   a.scale_log2 = static_cast<float>(scale * std::numbers::log2e);
-  if (call.dump != 0) {
-    a.dump = reinterpret_cast<float*>(call.dump);
-  } else {
-    a.cycles = reinterpret_cast<unsigned long long*>(call.cycles);
-  }
   return a;
 }
 
@@ -95,17 +84,27 @@ LaunchPlan attention_sm80_plan(const PlacedDiagram& placed, const AttentionCall&
   read.check("attention_sm80");
   const AttentionSm80Config config = config_of(placed, call, read);
   check(call, config);
-  const AttentionShape shape = attention_shape(placed, call, config.q, 1, device, read);
+  const AttentionShape shape = attention_shape(placed, config.q, 1, device, read);
 
   LaunchPlan out;
-  out.source = "kernels/attention/attention_sm80.cuh";
+  out.source = attention_sm80_source;
   out.expression = name_expression("attention_sm80", written(config));
   out.architecture = placed.machine->architecture;
   out.grid = static_cast<unsigned>(shape.tiles);
   out.threads = static_cast<unsigned>(config.warps) * 32;
   out.shared = static_cast<unsigned>(read.shared_total());
   out.arguments = bytes_of_arguments(arguments_of(call, shape, read));
+  bind_sm80(out, call);
   return out;
+}
+
+void bind_sm80(LaunchPlan& plan, const AttentionCall& call) {
+  change_arguments<AttentionSm80Arguments>(plan, [&](AttentionSm80Arguments& a) {
+    bind_common(a, call);
+    a.q = reinterpret_cast<const void*>(aligned("Q", call.q.address));
+    a.k = reinterpret_cast<const void*>(aligned("K", call.k.address));
+    a.v = reinterpret_cast<const void*>(aligned("V", call.v.address));
+  });
 }
 
 }  // namespace napkin

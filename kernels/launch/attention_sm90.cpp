@@ -59,11 +59,11 @@ std::vector<TensorBox> boxes_of(const PlacedDiagram& placed, const AttentionCall
   const std::int64_t q = call.packed() ? call.q_rows : read.size("q"), x = call.packed() ? call.x_rows : read.size("x");
   const DType type = placed.problem->dtype;
   const auto queries = [&](std::size_t offset, const std::string& name, const TensorView& view, int columns) {
-    return box_of(offset, name, view.address, type, {columns, g, q, h, b}, {view.head, view.row, view.head * g, view.batch},
+    return box_of(offset, name, type, {columns, g, q, h, b}, {view.head, view.row, view.head * g, view.batch},
                   {span_of(columns), static_cast<std::uint32_t>(c.g), static_cast<std::uint32_t>(64 / c.g), 1, 1});
   };
   const auto keys = [&](std::size_t offset, const std::string& name, const TensorView& view, int columns) {
-    return box_of(offset, name, view.address, type, {columns, x, h, b}, {view.row, view.head, view.batch},
+    return box_of(offset, name, type, {columns, x, h, b}, {view.row, view.head, view.batch},
                   {span_of(columns), static_cast<std::uint32_t>(c.x / c.cluster), 1, 1});
   };
   return {queries(offsetof(AttentionArguments, q_map), "Q", call.q, c.d), keys(offsetof(AttentionArguments, k_map), "K", call.k, c.d),
@@ -73,20 +73,12 @@ std::vector<TensorBox> boxes_of(const PlacedDiagram& placed, const AttentionCall
 AttentionArguments arguments_of(const AttentionCall& call, const AttentionShape& shape, const PlacementReader& read) {
   AttentionArguments a{};
   a.shape = shape;
-  a.o = reinterpret_cast<void*>(call.o.address);
   a.o_row = call.o.row;
   a.o_head = call.o.head;
   a.o_batch = call.o.batch;
-  a.lse = reinterpret_cast<float*>(call.log_sum_exp);
   const double scale = softmax_scale(call, read);
   a.scale = static_cast<float>(scale);
   a.scale_log2 = static_cast<float>(scale * std::numbers::log2e);
-  a.ticket = reinterpret_cast<int*>(call.ticket);
-  if (call.dump != 0) {
-    a.dump = reinterpret_cast<float*>(call.dump);
-  } else {
-    a.cycles = reinterpret_cast<unsigned long long*>(call.cycles);
-  }
   return a;
 }
 
@@ -108,12 +100,12 @@ LaunchPlan attention_sm90_plan(const PlacedDiagram& placed, const AttentionCall&
   const PlacementReader read(placed);
   read.check("attention_sm90");
   const AttentionConfig config = config_of(placed, call, read);
-  const AttentionShape shape = attention_shape(placed, call, config.q, config.g, device, read);
+  const AttentionShape shape = attention_shape(placed, config.q, config.g, device, read);
   check(call, config, shape, read);
   const AttentionArguments arguments = arguments_of(call, shape, read);
 
   LaunchPlan out;
-  out.source = "kernels/attention/attention_sm90.cuh";
+  out.source = attention_sm90_source;
   out.expression = name_expression("attention_sm90", written(config));
   out.architecture = "sm_90a";
   const int resident = std::max(device.sms / config.cluster, 1) * config.cluster;
@@ -123,7 +115,19 @@ LaunchPlan attention_sm90_plan(const PlacedDiagram& placed, const AttentionCall&
   out.shared = static_cast<unsigned>(read.shared_total());
   out.arguments = bytes_of_arguments(arguments);
   out.boxes = boxes_of(placed, call, config, read);
+  bind_sm90(out, call);
   return out;
+}
+
+void bind_sm90(LaunchPlan& plan, const AttentionCall& call) {
+  change_arguments<AttentionArguments>(plan, [&](AttentionArguments& a) {
+    bind_common(a, call);
+    a.ticket = reinterpret_cast<int*>(call.ticket);
+  });
+  const std::pair<const char*, std::uint64_t> arrays[] = {
+      {"Q", call.q.address}, {"K", call.k.address}, {"V", call.v.address}, {"O", call.o.address}};
+  require(plan.boxes.size() == std::size(arrays), plan.source, "has other boxes", "a plan of this program");
+  for (std::size_t i = 0; i < std::size(arrays); ++i) plan.boxes[i].address = aligned(arrays[i].first, arrays[i].second);
 }
 
 }  // namespace napkin

@@ -3,7 +3,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "kernels/device/tensor_map.cuh"
@@ -32,6 +34,10 @@ struct LaunchPlan {
   std::vector<std::byte> arguments;  ///< the kernel's only parameter; its tensor maps are still to be encoded
   std::vector<TensorBox> boxes;
 };
+
+/// A plan as bytes, and back: nothing where they are none of this version's.
+[[nodiscard]] std::string content_of(const LaunchPlan& plan);
+[[nodiscard]] std::optional<LaunchPlan> read_plan(std::string_view content);
 
 /// What a launch depends on of the GPU that it runs on.
 struct LaunchDevice {

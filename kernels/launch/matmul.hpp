@@ -24,4 +24,7 @@ struct MatmulCall {
 /// its integers.
 [[nodiscard]] LaunchPlan matmul_sm90_plan(const PlacedDiagram& placed, const MatmulCall& call, const LaunchDevice& device);
 
+/// Gives a plan the memory of another call whose sizes and strides are the same. Throws Error as above.
+void bind(LaunchPlan& plan, const MatmulCall& call);
+
 }  // namespace napkin

@@ -80,7 +80,7 @@ std::vector<TensorBox> boxes_of(const PlacedDiagram& placed, const MatmulCall& c
   const std::int64_t a = read.size("a"), b = read.size("b"), columns = read.size("c");
   const auto box = [&](std::size_t offset, const std::string& name, const MatrixView& view, std::int64_t inner, std::int64_t outer, int width,
                        int height) {
-    return box_of(offset, name, view.address, placed.problem->dtype, {inner, outer}, {view.row},
+    return box_of(offset, name, placed.problem->dtype, {inner, outer}, {view.row},
                   {span_of(width), static_cast<std::uint32_t>(height)});
   };
   return {box(offsetof(MatmulArguments, a_map), "A", call.a, b, a, c.b, c.a),
@@ -109,11 +109,9 @@ LaunchPlan matmul_sm90_plan(const PlacedDiagram& placed, const MatmulCall& call,
   check(config, read);
   MatmulArguments arguments{};
   arguments.shape = shape_of(config, device, read);
-  arguments.c = reinterpret_cast<void*>(call.c.address);
   arguments.c_row = call.c.row;
   arguments.c_rows = read.size("a");
   arguments.c_columns = read.size("c");
-  arguments.cycles = reinterpret_cast<unsigned long long*>(call.cycles);
 
   LaunchPlan out;
   out.source = "kernels/matmul/matmul_sm90.cuh";
@@ -127,7 +125,18 @@ LaunchPlan matmul_sm90_plan(const PlacedDiagram& placed, const MatmulCall& call,
   out.shared = static_cast<unsigned>(read.shared_total());
   out.arguments = bytes_of_arguments(arguments);
   out.boxes = boxes_of(placed, call, config, read);
+  bind(out, call);
   return out;
+}
+
+void bind(LaunchPlan& plan, const MatmulCall& call) {
+  change_arguments<MatmulArguments>(plan, [&](MatmulArguments& a) {
+    a.c = reinterpret_cast<void*>(call.c.address);
+    a.cycles = reinterpret_cast<unsigned long long*>(call.cycles);
+  });
+  const std::pair<const char*, std::uint64_t> arrays[] = {{"A", call.a.address}, {"B", call.b.address}, {"C", call.c.address}};
+  require(plan.boxes.size() == std::size(arrays), plan.source, "has other boxes", "a plan of this program");
+  for (std::size_t i = 0; i < std::size(arrays); ++i) plan.boxes[i].address = aligned(arrays[i].first, arrays[i].second);
 }
 
 }  // namespace napkin

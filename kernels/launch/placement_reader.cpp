@@ -67,10 +67,14 @@ void require(bool holds, std::string_view where, const std::string& what, const 
 
 std::uint32_t span_of(int columns) { return columns % 64 == 0 ? 64 : columns % 32 == 0 ? 32 : 16; }
 
-TensorBox box_of(std::size_t offset, const std::string& name, std::uint64_t address, DType type, const std::vector<std::int64_t>& sizes,
-                 const std::vector<std::int64_t>& strides, std::vector<std::uint32_t> box) {
+std::uint64_t aligned(const std::string& name, std::uint64_t address) {
   require(address % 16 == 0, name, "starts at an address that is no multiple of 16 bytes", "align it to 16 bytes");
-  TensorBox out{offset, address, type, {}, {}, std::move(box), 0};
+  return address;
+}
+
+TensorBox box_of(std::size_t offset, const std::string& name, DType type, const std::vector<std::int64_t>& sizes,
+                 const std::vector<std::int64_t>& strides, std::vector<std::uint32_t> box) {
+  TensorBox out{offset, 0, type, {}, {}, std::move(box), 0};
   for (const std::int64_t size : sizes) out.sizes.push_back(whole(size));
   out.swizzle = static_cast<int>(out.box[0]) * element_bytes;
   for (std::size_t i = 0; i < strides.size(); ++i) {

@@ -1,0 +1,36 @@
+#pragma once
+// The plans of calls that were selected, compiled and loaded before, in this process or another: what answers the same call
+// without a selection and without a YAML file being read. On disk beside the compiled kernels. Internal to apps/.
+
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "apps/library/call.hpp"
+#include "kernels/jit/disk_cache.hpp"
+#include "kernels/launch/device.hpp"
+
+namespace napkin {
+
+/// Hash of all that a call's plan depends on but the memory: this program's sources and YAML files, the GPU, sizes, type,
+/// mask, strides, scale, and which optional arrays there are. 64 hex digits.
+[[nodiscard]] std::string plan_key(const AttentionArgs& args, const DeviceProperties& gpu, const LaunchDevice& device);
+[[nodiscard]] std::string plan_key(const MatmulArgs& args, const DeviceProperties& gpu, const LaunchDevice& device);
+
+/// Bound to the memory of whichever call made them: bind() gives them another one's.
+class KnownPlans {
+ public:
+  /// An empty path: in this process alone.
+  explicit KnownPlans(std::filesystem::path directory) : entries_(std::move(directory), "plan", 1) {}
+
+  [[nodiscard]] std::optional<LaunchPlan> find(const std::string& key);
+  void store(const std::string& key, const LaunchPlan& plan);
+  [[nodiscard]] std::filesystem::path file_of(const std::string& key) const { return entries_.file_of(key); }
+
+ private:
+  DiskCache entries_;
+  std::map<std::string, LaunchPlan> met_;
+};
+
+}  // namespace napkin
