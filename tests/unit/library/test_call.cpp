@@ -2,60 +2,23 @@
 // launch, what they refuse.
 #include "apps/library/call.hpp"
 
-#include <dlfcn.h>
 #include <doctest/doctest.h>
 
-#include <cstdlib>
-#include <filesystem>
 #include <string>
 
 #include "apps/library/napkin.hpp"
+#include "tests/unit/library/fake_driver.hpp"
 
 using namespace napkin;
+using test::fake_driver;
 
 namespace {
-
-/// The driver in this process, and a cache of its own. Loaded before anyone asks for a driver, it is the one that is found.
-class FakeDriver {
- public:
-  FakeDriver() {
-    std::string name = (std::filesystem::temp_directory_path() / "napkin-call-XXXXXX").string();
-    REQUIRE(::mkdtemp(name.data()) != nullptr);
-    folder_ = name;
-    const std::filesystem::path lib = folder_ / "lib64";
-    std::filesystem::create_directory(lib);
-    const std::string driver = (lib / "libcuda.so.1").string();
-    const std::string command = std::string(NAPKIN_CXX) + " -std=c++20 -shared -fPIC -Wl,-soname,libcuda.so.1 -o " + driver + " " +
-                                NAPKIN_SOURCE_DIR "/tests/golden/fake_cuda/fake_cuda.cpp";
-    REQUIRE(std::system(command.c_str()) == 0);  // NOLINT(concurrency-mt-unsafe)
-    std::filesystem::copy_file(driver, lib / "libnvrtc.so.13");
-    handle_ = ::dlopen(driver.c_str(), RTLD_NOW | RTLD_LOCAL);
-    REQUIRE(handle_ != nullptr);
-    ::setenv("CUDA_HOME", folder_.c_str(), 1);                           // NOLINT(concurrency-mt-unsafe)
-    ::setenv("XDG_CACHE_HOME", (folder_ / "cache").c_str(), 1);          // NOLINT(concurrency-mt-unsafe)
-  }
-  ~FakeDriver() { std::filesystem::remove_all(folder_); }
-  FakeDriver(const FakeDriver&) = delete;
-  FakeDriver& operator=(const FakeDriver&) = delete;
-
-  [[nodiscard]] long launches() const { return reinterpret_cast<long (*)()>(::dlsym(handle_, "fakeLaunches"))(); }
-  [[nodiscard]] std::string last() const { return reinterpret_cast<const char* (*)()>(::dlsym(handle_, "fakeLastLaunched"))(); }
-
- private:
-  std::filesystem::path folder_;
-  void* handle_ = nullptr;
-};
-
-FakeDriver& driver() {
-  static FakeDriver one;
-  return one;
-}
 
 /// Memory that nothing touches.
 void* at(std::uintptr_t address) { return reinterpret_cast<void*>(address); }
 
 AttentionArgs attention_args() {
-  static_cast<void>(driver());
+  static_cast<void>(fake_driver());
   AttentionArgs args;
   args.sizes.h = 16;
   args.sizes.q = args.sizes.x = 1024;
@@ -69,7 +32,7 @@ AttentionArgs attention_args() {
 }
 
 MatmulArgs matmul_args() {
-  static_cast<void>(driver());
+  static_cast<void>(fake_driver());
   MatmulArgs args;
   args.sizes = {512, 256, 1024};
   args.a = {at(0x10000), 256};
@@ -86,26 +49,26 @@ bool has(const std::string& expression, const std::string& field, const std::str
 }  // namespace
 
 TEST_CASE("attention launches the tile that select selects") {
-  const long before = driver().launches();
+  const long before = fake_driver().launches();
   attention(attention_args());
-  CHECK(driver().launches() == before + 1);
+  CHECK(fake_driver().launches() == before + 1);
   Ask ask;
   ask.algorithm = "attention";
   ask.gpu = "h200-sxm";
   ask.shape = {{"h", 16}, {"q", 1024}, {"x", 1024}, {"d", 128}};
   const SelectAnswer selected = select(ask);
   REQUIRE(selected.head.kernel);
-  CHECK(driver().last().find("napkin::" + *selected.head.kernel + "<") != std::string::npos);
+  CHECK(fake_driver().last().find("napkin::" + *selected.head.kernel + "<") != std::string::npos);
   for (const KnobValue& knob : selected.head.tile) {
-    if (knob.word.empty()) CHECK_MESSAGE(has(driver().last(), knob.name, std::to_string(knob.number)), knob.name);
+    if (knob.word.empty()) CHECK_MESSAGE(has(fake_driver().last(), knob.name, std::to_string(knob.number)), knob.name);
   }
 }
 
 TEST_CASE("calls that come again, with other memory, on other streams") {
   const AttentionArgs args = attention_args();
   attention(args);
-  const std::string expression = driver().last();
-  const long before = driver().launches();
+  const std::string expression = fake_driver().last();
+  const long before = fake_driver().launches();
   attention(args);
   attention(args, at(0x999));
   AttentionArgs moved = args;
@@ -114,14 +77,14 @@ TEST_CASE("calls that come again, with other memory, on other streams") {
     moved.q.data = at(0x60000 + 0x100 * static_cast<std::uintptr_t>(i));
     attention(moved);
   }
-  CHECK(driver().launches() == before + 202);
-  CHECK(driver().last() == expression);
+  CHECK(fake_driver().launches() == before + 202);
+  CHECK(fake_driver().last() == expression);
   AttentionArgs lse = args;
   lse.log_sum_exp = static_cast<float*>(at(0x70000));
   lse.mask.kind = Mask::Kind::causal;
   attention(lse);
-  CHECK(has(driver().last(), "log_sum_exp", "true"));
-  CHECK(has(driver().last(), "mask", "napkin::MaskKind::causal"));
+  CHECK(has(fake_driver().last(), "log_sum_exp", "true"));
+  CHECK(has(fake_driver().last(), "mask", "napkin::MaskKind::causal"));
 }
 
 TEST_CASE("packed sequences") {
@@ -132,22 +95,22 @@ TEST_CASE("packed sequences") {
   args.x_starts = static_cast<const std::int32_t*>(at(0x80000));
   args.q_rows = args.x_rows = 2000;
   attention(args);
-  CHECK(has(driver().last(), "packed", "true"));
+  CHECK(has(fake_driver().last(), "packed", "true"));
 }
 
 TEST_CASE("matmul launches") {
   matmul(matmul_args());
-  CHECK(driver().last().find("napkin::matmul_sm90<") != std::string::npos);
+  CHECK(fake_driver().last().find("napkin::matmul_sm90<") != std::string::npos);
   MatmulArgs ragged = matmul_args();
   ragged.sizes.c = 1001;
   matmul(ragged, at(0x999));
-  CHECK(has(driver().last(), "ragged", "true"));
+  CHECK(has(fake_driver().last(), "ragged", "true"));
 }
 
 TEST_CASE("a tile that the compiler objects to gives way to the next best") {
   AttentionArgs args = attention_args();
   attention(args);
-  std::string first = driver().last();
+  std::string first = fake_driver().last();
   const auto type = first.find(".bf16 = true");
   REQUIRE(type != std::string::npos);
   first.replace(type, 12, ".bf16 = false");
@@ -155,14 +118,14 @@ TEST_CASE("a tile that the compiler objects to gives way to the next best") {
   args.dtype = DType::f16;                                 // not compiled before
   attention(args);
   ::unsetenv("FAKE_CUDA_SPILLS_VARIANT");  // NOLINT(concurrency-mt-unsafe)
-  CHECK(has(driver().last(), "bf16", "false"));
-  CHECK(driver().last() != first);
+  CHECK(has(fake_driver().last(), "bf16", "false"));
+  CHECK(fake_driver().last() != first);
 }
 
 TEST_CASE("what is wrong with a call is said before anything is launched") {
   const AttentionArgs good = attention_args();
   attention(good);
-  const long before = driver().launches();
+  const long before = fake_driver().launches();
   AttentionArgs bad = good;
   bad.v.data = nullptr;
   CHECK_THROWS_WITH_AS(attention(bad), "v: is null: memory on the device", Error);
@@ -187,5 +150,5 @@ TEST_CASE("what is wrong with a call is said before anything is launched") {
   MatmulArgs wrong = matmul_args();
   wrong.sizes.b = 250;
   CHECK_THROWS_AS(matmul(wrong), Error);
-  CHECK(driver().launches() == before);
+  CHECK(fake_driver().launches() == before);
 }
