@@ -205,11 +205,18 @@ KnobSet size_knobs(const Question& question) {
   return set;
 }
 
+/// What guards tell apart, with the first combination of it.
+struct Case {
+  std::uint64_t told, structure;
+  std::size_t first;
+};
+
 }  // namespace
 
 bool never_more_work(const PlacedDiagram& a, const PlacedDiagram& b) {
   if (meets_in_cluster(b) && a.cluster != b.cluster) return false;
   if (a.operations.size() != b.operations.size() || usable_nodes(a) < usable_nodes(b)) return false;
+  if (a.variant == b.variant) return crossings_no_more(a, b);
   for (std::size_t i = 0; i < a.operations.size(); ++i) {
     if (!operation_no_more(a, a.operations[i], b.operations[i])) return false;
   }
@@ -277,30 +284,44 @@ std::vector<bool> Alternatives::allowed_by(const Rules& rules) const {
 /// Combinations of equal work are of one class, unless the objective reads more than work.
 void Alternatives::classify(Scratch& scratch, const Objective& objective) {
   class_.assign(combinations_.size(), none);
-  std::vector<const PlacedDiagram*> samples;  // by class
-  std::vector<std::pair<std::uint64_t, std::size_t>> cases;  // with their classes
-  Point point = legality_.origin();
+  std::vector<const PlacedDiagram*> samples;  // by class; nullptr: none
+  std::vector<Case> cases;
+  const bool less_is_faster = objective.monotone && !objective.reads_edges;
+  Point point = legality_.origin(), other = point;
   for (std::size_t c = 0; c < combinations_.size(); ++c) {
     if (!allowed_[c]) continue;
     set(point, c);
-    const std::uint64_t here = scratch.case_of(point);
-    const auto known = std::find_if(cases.begin(), cases.end(), [&](const auto& one) { return one.first == here; });
+    const Case here{scratch.case_of(point), scratch.structure_of(point), c};
+    const auto known = std::find_if(cases.begin(), cases.end(), [&](const Case& one) { return one.told == here.told; });
     if (known != cases.end() && !objective.reads_edges) {
-      class_[c] = known->second;
+      class_[c] = class_[known->first];
       continue;
     }
+    const auto adds_work = [&](const Case& one) {
+      if (!less_is_faster || one.structure != here.structure) return false;
+      set(other, one.first);
+      return scratch.adds_work(other, point);
+    };
+    const auto base = std::find_if(cases.begin(), cases.end(), adds_work);
+    if (base != cases.end()) {
+      class_[c] = classes_.size();
+      classes_.push_back({c, false, {class_[base->first]}});
+      samples.push_back(nullptr);
+      cases.push_back(here);
+      continue;
+    }
+    cases.push_back(here);
     const PlacedDiagram* sample = &scratch.alternatives(point);
     std::replace(samples.begin(), samples.end(), sample, static_cast<const PlacedDiagram*>(nullptr));  // one scratch for both
     const auto equals = [&](const PlacedDiagram* first) {
       return !objective.reads_edges && first != nullptr && equal_work(*first, *sample);
     };
     class_[c] = static_cast<std::size_t>(std::find_if(samples.begin(), samples.end(), equals) - samples.begin());
-    cases.emplace_back(here, class_[c]);
     if (class_[c] < classes_.size()) continue;
     classes_.push_back({c});
     samples.push_back(sample);
   }
-  if (objective.monotone && !objective.reads_edges) compare(samples);
+  if (less_is_faster) compare(samples);
 }
 
 /// Whether they differ in the value of one knob.

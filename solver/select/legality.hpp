@@ -36,6 +36,10 @@ class Scratch {
   [[nodiscard]] const PlacedDiagram& alternatives(const Point& point);
   /// Points of one case are told apart by no guard, and their clusters are as large: of equal sizes they do the same work.
   [[nodiscard]] std::uint64_t case_of(const Point& point) const;
+  /// Points of one structure are told apart by guards of work alone.
+  [[nodiscard]] std::uint64_t structure_of(const Point& point) const;
+  /// Whether b does all the work that a does, and more: of points of one structure.
+  [[nodiscard]] bool adds_work(const Point& a, const Point& b) const;
   /// The footprint of what the slot holds now.
   [[nodiscard]] const Footprint& footprint(Slot& slot) const;
 
@@ -44,9 +48,11 @@ class Scratch {
     KnobId knob;
     std::size_t stride;                ///< in slots_; 0: too many to keep apart
     std::vector<std::uint16_t> first;  ///< by position in the domain: the first value that is not told from it
+    bool structural;                   ///< not by guards of work alone
   };
   [[nodiscard]] Slot& slot_of(const Point& point);
 
+  const Mapping& mapping_;
   const Placer& placer_;
   std::vector<Told> guards_;  ///< knobs that guards name
   std::vector<std::unique_ptr<Slot>> slots_;

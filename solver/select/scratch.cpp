@@ -5,10 +5,10 @@
 namespace napkin {
 namespace {
 
-/// The guards of variables, multicast, operands and work, and of software pipelining, which keeps lifetimes from ending
-/// early: a footprint's business.
+/// The guards of variables, multicast and operands, and of software pipelining, which keeps lifetimes from ending early: a
+/// footprint's business.
 template <class Visit>
-void each_guard(const Mapping& mapping, const Visit& visit) {
+void each_structural_guard(const Mapping& mapping, const Visit& visit) {
   for (const VariableMapping& v : mapping.variables) {
     visit(v.when);
     if (v.multicast) visit(*v.multicast);
@@ -17,7 +17,6 @@ void each_guard(const Mapping& mapping, const Visit& visit) {
     for (const auto& [array, alternatives] : op.operands) {
       for (const auto& [guard, variable] : alternatives) visit(guard);
     }
-    for (const WorkMapping& work : op.work) visit(work.when);
   }
   for (const EdgeMapping& edge : mapping.edges) {
     if (edge.distance < 0) visit(edge.when);
@@ -39,27 +38,32 @@ std::vector<std::uint16_t> told_apart(const std::vector<std::int64_t>& domain, c
 
 }  // namespace
 
-Scratch::Scratch(const Mapping& mapping, const Placer& placer, const Space& space) : placer_(placer) {
+Scratch::Scratch(const Mapping& mapping, const Placer& placer, const Space& space) : mapping_(mapping), placer_(placer) {
   std::vector<std::vector<std::int64_t>> named(space.domains.size());
   KnobSet knobs = 0;
-  each_guard(mapping, [&](const Guard& guard) {
+  const auto name = [&](const Guard& guard) {
     knobs |= knobs_of(guard);
     for (const auto& [knob, values] : guard.all) {
       auto& all = named[static_cast<std::size_t>(knob)];
       all.insert(all.end(), values.begin(), values.end());
     }
-  });
+  };
+  each_structural_guard(mapping, name);
   for (const LevelMapping& level : mapping.levels) {
     if (!level.nodes || level.nodes->kind != Value::Kind::knob) continue;
     knobs |= knobs_of(*level.nodes);
     named[static_cast<std::size_t>(level.nodes->knob)] = space.domains[static_cast<std::size_t>(level.nodes->knob)];
+  }
+  const KnobSet structural = knobs;
+  for (const OperationMapping& op : mapping.operations) {
+    for (const WorkMapping& work : op.work) name(work.when);
   }
   std::size_t slots = 1;
   for (KnobId k = 0; k < static_cast<KnobId>(space.domains.size()); ++k) {
     const auto& domain = space.domains[static_cast<std::size_t>(k)];
     if ((knobs & knob_bit(k)) == 0) continue;
     const bool apart = domain.size() * slots <= 256;
-    guards_.push_back({k, apart ? slots : 0, told_apart(domain, named[static_cast<std::size_t>(k)])});
+    guards_.push_back({k, apart ? slots : 0, told_apart(domain, named[static_cast<std::size_t>(k)]), (structural & knob_bit(k)) != 0});
     if (apart) slots *= domain.size();
   }
   slots_.resize(slots);
@@ -88,6 +92,27 @@ std::uint64_t Scratch::case_of(const Point& point) const {
   std::uint64_t out = 0;
   for (const Told& told : guards_) out = out * told.first.size() + told.first[point.index[static_cast<std::size_t>(told.knob)]];
   return out;
+}
+
+std::uint64_t Scratch::structure_of(const Point& point) const {
+  std::uint64_t out = 0;
+  for (const Told& told : guards_) {
+    if (told.structural) out = out * told.first.size() + told.first[point.index[static_cast<std::size_t>(told.knob)]];
+  }
+  return out;
+}
+
+bool Scratch::adds_work(const Point& a, const Point& b) const {
+  bool more = false;
+  for (const OperationMapping& op : mapping_.operations) {
+    for (const WorkMapping& work : op.work) {
+      if (work.when.all.empty()) continue;
+      const bool of_a = guard_holds(work.when, a.tile), of_b = guard_holds(work.when, b.tile);
+      if (of_a && !of_b) return false;
+      more = more || (of_b && !of_a);
+    }
+  }
+  return more;
 }
 
 const Footprint& Scratch::footprint(Slot& slot) const {
