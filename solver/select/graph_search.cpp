@@ -43,6 +43,13 @@ std::int64_t largest_tile(const Mapping& mapping, const Space& space, const std:
   return most;
 }
 
+/// Whether blocks or chunks are parts of the axis; else they hold it whole.
+bool divides(const Mapping& mapping, const std::string& axis) {
+  return std::any_of(mapping.levels.begin(), mapping.levels.end(), [&](const LevelMapping& level) {
+    return std::count(level.group.begin(), level.group.end(), axis) + std::count(level.stream.begin(), level.stream.end(), axis) > 0;
+  });
+}
+
 }  // namespace
 
 bool all_by_graph(const Question& question) {
@@ -73,9 +80,9 @@ bool GraphSearch::serves(const Question& question) const {
   const Streamed& streamed = *question.streamed;
   for (std::size_t a = 0; a < had.sizes.size(); ++a) {
     if (asked.sizes[a] == had.sizes[a]) continue;
-    const auto axis = static_cast<AxisId>(a);
-    if (!streamed.grouped(axis) && streamed.stream != axis) return false;
-    const std::int64_t tile = largest_tile(*question.mapping, space_, streamed.diagram.axes[a].name);
+    const std::string& axis = streamed.diagram.axes[a].name;
+    if (!divides(*question.mapping, axis)) return false;
+    const std::int64_t tile = largest_tile(*question.mapping, space_, axis);
     if (std::min(asked.sizes[a], had.sizes[a]) <= Count(tile)) return false;
   }
   const Space space = space_of(question);

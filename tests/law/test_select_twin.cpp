@@ -331,6 +331,8 @@ TEST_CASE("by the event graph: a selector that has answered other questions answ
     for (const char* axis : {"q", "x"}) {
       question.problem.sizes[static_cast<std::size_t>(c.streamed.diagram.axis(axis))] = Count(draw.of({300, 1024, 4096}));
     }
+    question.problem.sizes[static_cast<std::size_t>(c.streamed.diagram.axis("dv"))] = Count(draw.of({64, 128}));
+    if (draw.of({0, 1}) == 1) question.fixed = {{static_cast<KnobId>(1), 1}};
     const Selection asked = selector.select(question, 5);
     CHECK(same(asked, select(question, 5, graph_objective())));
     CHECK(same(asked, selector.select(question, 5)));
