@@ -11,6 +11,12 @@
 
 namespace napkin {
 
+/// Which constants predictions rest on.
+enum class Constants {
+  all,
+  measured,  ///< without those that were fitted to whole kernels (Machine::fitted)
+};
+
 /// A question and the one kernel that was measured for it.
 struct Measurable {
   Subject subject;
@@ -19,7 +25,7 @@ struct Measurable {
 };
 
 /// Throws Error where machine, kernel or sizes are not known. The subject's tile is not looked at.
-[[nodiscard]] std::unique_ptr<Measurable> measurable_of(const Ask& ask);
+[[nodiscard]] std::unique_ptr<Measurable> measurable_of(const Ask& ask, Constants constants = Constants::all);
 
 /// Values by name as knobs. Throws Error at "tile" where a knob is missing, unknown or out of its words.
 [[nodiscard]] Tile tile_of(const Mapping& mapping, const TileValues& values);
@@ -33,10 +39,12 @@ struct TilePrediction {
 
 class Replay {
  public:
+  explicit Replay(Constants constants = Constants::all) : constants_(constants) {}
   /// Keeps a pointer to the row.
   [[nodiscard]] ScoredRow operator()(const ValidationRow& row);
 
  private:
+  Constants constants_;
   std::map<std::string, std::unique_ptr<Measurable>> questions_;
 };
 

@@ -79,6 +79,13 @@ struct ErrorSummary {
   double mean = 0, median = 0, worst = 0;  ///< of |predicted / measured - 1|
 };
 
+/// Hertz that the SMs ran at: cycles over the wall time of the launches that were timed, where a row has cycles; else NVML's
+/// reading, which is up to 15 % more under a power limit. A prediction's is taken alike.
+struct SmClock {
+  double predicted = 0, measured = 0;
+};
+[[nodiscard]] std::optional<SmClock> sm_clock(const PredictedAnswer& predicted, const MeasuredAnswer& measured);
+
 struct SplitSummary {
   std::size_t rows = 0;
   std::optional<ErrorSummary> time, cycles, clock, power;

@@ -65,7 +65,7 @@ void add_errors(const Rows& question, Errors& errors) {
     const MeasuredAnswer& measured = row.row->measured;
     add_error(errors.time, row.predicted.time, measured.time);
     add_error(errors.cycles, row.predicted.cycles, measured.cycles);
-    add_error(errors.clock, row.predicted.clock, measured.clock);
+    if (const auto clock = sm_clock(row.predicted, measured)) add_error(errors.clock, clock->predicted, clock->measured);
     add_error(errors.power, row.predicted.power, measured.power);
   }
 }
@@ -138,6 +138,13 @@ RegretSummary summarise_regret(const std::vector<Rows>& sweeps) {
 }
 
 }  // namespace
+
+std::optional<SmClock> sm_clock(const PredictedAnswer& predicted, const MeasuredAnswer& measured) {
+  if (measured.cycles && measured.time > 0 && predicted.time > 0)
+    return SmClock{predicted.cycles / predicted.time, *measured.cycles / measured.time};
+  if (!measured.clock) return std::nullopt;
+  return SmClock{predicted.clock, *measured.clock};
+}
 
 std::optional<ErrorSummary> summarise_errors(std::vector<double> errors) {
   if (errors.empty()) return std::nullopt;

@@ -17,6 +17,14 @@ ScoredRow score(Replay& again, const report::RecordedRow& recorded) {
   }
 }
 
+ValidationSummary replayed(const std::vector<report::RecordedRow>& rows, Constants constants) {
+  Replay again(constants);
+  std::vector<ScoredRow> scored;
+  scored.reserve(rows.size());
+  for (const report::RecordedRow& row : rows) scored.push_back(score(again, row));
+  return summarise(scored);
+}
+
 }  // namespace
 
 Reply replay(const std::vector<std::string>& files, bool json, const report::Style& style) {
@@ -24,12 +32,13 @@ Reply replay(const std::vector<std::string>& files, bool json, const report::Sty
   for (const std::string& file : files) {
     for (report::RecordedRow& row : report::read_rows(file, "--replay")) rows.push_back(std::move(row));
   }
-  Replay again;
-  std::vector<ScoredRow> scored;
-  for (const report::RecordedRow& row : rows) scored.push_back(score(again, row));
-  const ValidationSummary summary = summarise(scored);
-  if (json) return {report::line_of(report::json_of(summary)), "", 0};
-  return {report::text_of(summary, style), rows.empty() ? "no rows\n" : "", 0};
+  const ValidationSummary summary = replayed(rows, Constants::all), measured = replayed(rows, Constants::measured);
+  if (json) {
+    report::Json object = report::json_of(summary);
+    object["without_fitted"] = report::json_of(measured);
+    return {report::line_of(object), "", 0};
+  }
+  return {report::text_of(summary, style, &measured), rows.empty() ? "no rows\n" : "", 0};
 }
 
 }  // namespace napkin::cli

@@ -29,10 +29,22 @@ Json split_json(const SplitSummary& split) {
 std::string fraction_text(double fraction) { return fmt::format("{:.2f}%", 100 * fraction); }
 
 void add_errors(Table& table, const std::string& kernel, const std::string& split, const std::string& what,
-                const std::optional<ErrorSummary>& errors) {
+                const std::optional<ErrorSummary>& errors, const std::optional<ErrorSummary>& measured) {
   if (!errors) return;
-  table.add({kernel, split, what, count_text(static_cast<std::int64_t>(errors->rows)), fraction_text(errors->mean),
-             fraction_text(errors->median), fraction_text(errors->worst)});
+  std::vector<std::string> row{kernel, split, what, count_text(static_cast<std::int64_t>(errors->rows)), fraction_text(errors->mean),
+                               fraction_text(errors->median), fraction_text(errors->worst), "", "", ""};
+  if (measured) {
+    row[7] = fraction_text(measured->mean);
+    row[8] = fraction_text(measured->median);
+    row[9] = fraction_text(measured->worst);
+  }
+  table.add(std::move(row));
+}
+
+std::string regret_text(const RegretSummary& regret) {
+  if (regret.sweeps == 0) return "";
+  return fmt::format("regret over {} held-out sweep{}: mean {}, worst {}; the best tile is among the three best predicted in {}", regret.sweeps,
+                     regret.sweeps == 1 ? "" : "s", fraction_text(*regret.mean), fraction_text(*regret.worst), percent_text(*regret.best_in_top3));
 }
 
 std::string error_of(const std::optional<double>& predicted, const std::optional<double>& measured) {
@@ -64,28 +76,27 @@ Json json_of(const ValidationSummary& summary) {
             {"best_in_top3", number_json(regret.best_in_top3)}}}};
 }
 
-std::string text_of(const ValidationSummary& summary, const Style& style) {
+std::string text_of(const ValidationSummary& summary, const Style& style, const ValidationSummary* measured) {
   std::string text;
-  Table table({"<kernel", "<split", "<error of", "rows", "mean", "median", "worst"});
+  Table table({"<kernel", "<split", "<error of", "rows", "mean", "median", "worst", "unfitted: mean", "median", "worst"});
   for (const auto& [kernel, splits] : summary.kernels) {
     for (const auto& [name, split] : splits) {
       text += fmt::format("{}, {}: {} rows", kernel, name, count_text(static_cast<std::int64_t>(split.rows)));
       if (split.spearman) text += fmt::format(", rank correlation of times {:.3f}", *split.spearman);
       text += "\n";
-      add_errors(table, kernel, name, "time", split.time);
-      add_errors(table, kernel, name, "cycles", split.cycles);
-      add_errors(table, kernel, name, "clock", split.clock);
-      add_errors(table, kernel, name, "power", split.power);
-      for (const auto& [level, errors] : split.transfer) add_errors(table, kernel, name, "transfer, " + level, errors);
+      const SplitSummary beside = measured != nullptr ? measured->kernels.at(kernel).at(name) : SplitSummary{};
+      add_errors(table, kernel, name, "time", split.time, beside.time);
+      add_errors(table, kernel, name, "cycles", split.cycles, beside.cycles);
+      add_errors(table, kernel, name, "clock", split.clock, beside.clock);
+      add_errors(table, kernel, name, "power", split.power, beside.power);
+      for (const auto& [level, errors] : split.transfer) add_errors(table, kernel, name, "transfer, " + level, errors, std::nullopt);
     }
   }
   if (!summary.kernels.empty()) text += "\n" + table.text(style);
-  const RegretSummary& regret = summary.regret;
-  if (regret.sweeps > 0) {
-    text += fmt::format("\nregret over {} held-out sweep{}: mean {}, worst {}; the best tile is among the three best predicted in {}\n",
-                        regret.sweeps, regret.sweeps == 1 ? "" : "s", fraction_text(*regret.mean), fraction_text(*regret.worst),
-                        percent_text(*regret.best_in_top3));
-  }
+  if (measured != nullptr && !summary.kernels.empty()) text += "unfitted: without the constants that were fitted to whole kernels\n";
+  const std::string regret = regret_text(summary.regret);
+  if (!regret.empty()) text += "\n" + regret + "\n";
+  if (measured != nullptr && !regret.empty()) text += "unfitted: " + regret_text(measured->regret) + "\n";
   return text;
 }
 

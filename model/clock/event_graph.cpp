@@ -124,20 +124,21 @@ class GraphMaker {
   void work(const std::string& output, std::size_t first, const PlacedOperation& op, const PlacedWork& each) {
     const std::string name = output + "." + each.mapping->name;
     const int by = agent_of(op, *each.mapping);
-    const Phase phase = phase_of(op, *each.mapping);
-    const double times = each.mapping->masked ? cut_chunks(p_) : 1;
-    if (times <= 0) return;
+    const bool cut = each.mapping->masked;
+    const Phase phase = cut ? op.phase : phase_of(op, *each.mapping);
     const bool joins =
         g_.nodes.size() > first && g_.nodes.back().agent == by && g_.nodes.back().phase == phase && !named(name);
     EventNode& into = joins ? g_.nodes.back() : node(name, NodeKind::thread, by);
     into.phase = phase;
     if (each.unit < 0) return;
     const Unit& unit = p_.machine->units[static_cast<std::size_t>(each.unit)];
-    const double share = times * (by < 0 ? each.amount : each.amount / std::max(real(agent(into).instances), 1.0));
+    const double share = by < 0 ? each.amount : each.amount / std::max(real(agent(into).instances), 1.0);
     const int pipe = pipe_of_[static_cast<std::size_t>(each.unit)];
-    if (pipe >= 0) into.demand[static_cast<std::size_t>(pipe)] += share / unit.per_clock.best().value;
+    if (cut && into.cut_demand.empty()) into.cut_demand.assign(g_.pipes.size(), 0.0);
+    std::vector<double>& demand = cut ? into.cut_demand : into.demand;
+    if (pipe >= 0) demand[static_cast<std::size_t>(pipe)] += share / unit.per_clock.best().value;
     const double instructions = warp_instructions(*p_.machine, unit, share);
-    into.demand[issue_pipe] += instructions / issue_rate();
+    demand[issue_pipe] += instructions / issue_rate();
     if (each.mapping->serial && unit.name == "shuffle")
       into.latency += instructions / warps(into) * p_.machine->constant("serial_shuffle");
     else if (each.mapping->serial)
@@ -161,9 +162,11 @@ class GraphMaker {
   // Fewer warps than schedulers cannot use the whole of a pipe.
   void alone(EventNode& node) const {
     const double schedulers = real(p_.machine->limits.schedulers);
-    node.clocks = *std::max_element(node.demand.begin(), node.demand.end()) *
-                  std::max(schedulers / std::min(warps(node), schedulers), 1.0);
-    node.clocks = std::max(node.clocks, node.serial);
+    const double slower = std::max(schedulers / std::min(warps(node), schedulers), 1.0);
+    node.clocks = std::max(*std::max_element(node.demand.begin(), node.demand.end()) * slower, node.serial);
+    if (node.cut_demand.empty()) return;
+    // A chunk is masked first, then looked at.
+    node.cut_clocks = node.clocks + *std::max_element(node.cut_demand.begin(), node.cut_demand.end()) * slower;
   }
 
   void tensor(const std::string& name, const PlacedOperation& op) {
@@ -399,6 +402,10 @@ int EventGraph::find(std::string_view name) const {
     if (nodes[i].name == name) return static_cast<int>(i);
   }
   return -1;
+}
+
+bool EventGraph::has_cut_work() const {
+  return std::any_of(nodes.begin(), nodes.end(), [](const EventNode& node) { return node.cut_clocks > 0; });
 }
 
 void set_tokens(EventGraph& graph, const Tile& tile) {

@@ -44,11 +44,23 @@ struct EventNode {
   int instructions = 1;        ///< tensor: that it is handed over in, one after the other
   bool in_turn = false;        ///< tensor: other agents' instructions come in between where the unit's queue is full
   double serial = 0;           ///< thread: clocks of instructions that wait for each other
+  /// thread: on top of `demand` in iterations whose chunk the mask or the array's end cuts
+  std::vector<double> cut_demand = {};
+  double cut_clocks = 0;           ///< of such an iteration, alone; 0 where there is no such work
+
+  [[nodiscard]] double cut_demand_of(std::size_t pipe) const { return cut_demand.empty() ? 0 : cut_demand[pipe]; }
 };
 
 enum class EdgeFrom {
   done,    ///< the result is there
   issued,  ///< the instructions have been handed over, in program order; of a tensor operation: the last is in the queue
+};
+
+/// Of a block's iterations, in the order in which it walks them, how many at its start and its end do the work of cut
+/// chunks too (EventNode::cut_demand).
+struct CutChunks {
+  double first = 0, last = 0;
+  [[nodiscard]] double all() const { return first + last; }
 };
 
 /// Instance g of `to` in iteration i waits for instance g - agents of `from` in iteration i - delay; past the first
@@ -74,6 +86,7 @@ struct EventGraph {
 
   [[nodiscard]] const EventNode& node(int id) const { return nodes[static_cast<std::size_t>(id)]; }
   [[nodiscard]] int find(std::string_view name) const;  ///< or -1
+  [[nodiscard]] bool has_cut_work() const;
 };
 
 /// The graph of one block's steady iteration. Every agent's thread nodes run in the mapping's order, one after the

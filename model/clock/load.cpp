@@ -114,6 +114,17 @@ double results_a_warp(const Machine& machine, const Unit& unit) {
 
 std::size_t index(AxisId axis) { return static_cast<std::size_t>(axis); }
 
+/// Whether the work of the operation that makes an array counts its stores to shared memory.
+bool stores_itself(const PlacedDiagram& placed, ArrayId array, Phase phase) {
+  return std::any_of(placed.operations.begin(), placed.operations.end(), [&](const PlacedOperation& op) {
+    if (diagram(placed).operations[static_cast<std::size_t>(op.operation)].outputs.front() != array) return false;
+    return std::any_of(op.work.begin(), op.work.end(), [&](const PlacedWork& work) {
+      return work.unit >= 0 && placed.machine->units[static_cast<std::size_t>(work.unit)].name == "shared_port" && work.mapping != nullptr &&
+             phase_of(op, *work.mapping) == phase;
+    });
+  });
+}
+
 }  // namespace
 
 PipeLoad& BlockLoad::pipe(std::string_view name) {
@@ -235,6 +246,7 @@ void Workload::add_written(const PlacedDiagram& placed) {
     const ArrayId array = v.arrays.front();
     if (!v.output_staging && diagram(placed).is_input(array)) continue;
     const bool loop = !v.output_staging;
+    if (stores_itself(placed, array, loop ? Phase::loop : Phase::tail)) continue;
     through_port_.push_back({&axes_of(placed, array), loop, loop ? Phase::loop : Phase::tail, size_of(v.type)});
   }
 }
@@ -289,28 +301,34 @@ Phase phase_of(const PlacedOperation& operation, const WorkMapping& work) {
   return work.first || work.masked ? Phase::head : operation.phase;
 }
 
-double cut_chunks(const PlacedDiagram& placed) {
+CutChunks cut_chunks(const PlacedDiagram& placed) {
   const Streamed& streamed = *placed.streamed;
-  if (!streamed.stream) return 0;
+  if (!streamed.stream) return {};
   const auto size = [&](AxisId axis) { return placed.problem->sizes[index(axis)].get(); };
+  const bool backward = walks_backward(placed);
+  const auto cut = [&](double low, double high) { return backward ? CutChunks{high, low} : CutChunks{low, high}; };
   const std::int64_t chunk = placed.block().chunk.get(), along = size(*streamed.stream);
   const Mask& mask = placed.problem->mask;
-  if (!placed.across || !streamed.skips || mask.kind == Mask::Kind::none) return along % chunk != 0 ? 1 : 0;
+  if (!placed.across || !streamed.skips || mask.kind == Mask::Kind::none) return cut(0, along % chunk != 0 ? 1 : 0);
   const bool columns = (*streamed.skips)[1] == *streamed.stream;
   const std::int64_t members = size(*placed.across), group = placed.walk.across.get();
   const auto seen = [&](std::int64_t first, std::int64_t last) {
     return columns ? visible(mask, first, last, members, along) : visible_rows(mask, first, last, along, members);
   };
-  std::int64_t cut = 0, groups = 0;
+  std::int64_t low = 0, high = 0, groups = 0;
   for (std::int64_t first = 0; first < members; first += group, ++groups) {
     const std::int64_t last = std::min(first + group, members);
     const Span any = seen(first, last), top = seen(first, first + 1), bottom = seen(last - 1, last);
     if (any.size() == 0) continue;
-    const std::int64_t whole_first = (std::max(top.first, bottom.first) + chunk - 1) / chunk, whole_last = std::min(top.last, bottom.last) / chunk;
-    const std::int64_t visited = (any.last + chunk - 1) / chunk - any.first / chunk;
-    cut += visited - std::max<std::int64_t>(whole_last - whole_first, 0);
+    const std::int64_t begin = any.first / chunk, end = (any.last + chunk - 1) / chunk;
+    // Of the chunks from `begin` to `end` those that all rows see in full; where there are none, all are cut at one end.
+    const std::int64_t full = std::min((std::max(top.first, bottom.first) + chunk - 1) / chunk, end);
+    const std::int64_t full_end = std::max(std::min(top.last, bottom.last) / chunk, full);
+    low += full - begin;
+    high += end - full_end;
   }
-  return static_cast<double>(cut) / static_cast<double>(std::max<std::int64_t>(groups, 1));
+  const auto blocks = static_cast<double>(std::max<std::int64_t>(groups, 1));
+  return cut(static_cast<double>(low) / blocks, static_cast<double>(high) / blocks);
 }
 
 Schedule schedule(const PlacedDiagram& placed) {

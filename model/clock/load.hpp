@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "model/clock/event_graph.hpp"
 #include "model/mapping/placed.hpp"
 
 namespace napkin {
@@ -114,9 +115,9 @@ struct TensorLoad {
 /// When a piece of an operation's work is done: work of cut chunks counts as done ahead of a block's iterations.
 [[nodiscard]] Phase phase_of(const PlacedOperation& operation, const WorkMapping& work);
 
-/// Chunks of a block that its rows do not all see in full, whether the mask cuts them or the array's end: the mean over
-/// the blocks.
-[[nodiscard]] double cut_chunks(const PlacedDiagram& placed);
+/// Chunks of a block that its rows do not all see in full, whether the mask cuts them or the array's end, where the
+/// block's walk meets them: the mean over the blocks.
+[[nodiscard]] CutChunks cut_chunks(const PlacedDiagram& placed);
 
 /// Who runs how much. Iterations and blocks of the busiest compute node, and in all.
 struct Schedule {

@@ -190,8 +190,8 @@ BusiestPipe busiest_pipe(const EventGraph& graph) {
 namespace {
 
 /// A block of so many iterations alone, and one more behind two others.
-BlockClocks run_blocks(Simulation& simulation, int iterations) {
-  const auto clocks = simulation.first_blocks(iterations);
+BlockClocks run_blocks(Simulation& simulation, int iterations, CutIterations cut = {}) {
+  const auto clocks = simulation.first_blocks(iterations, cut);
   return {clocks[0], clocks[2] - clocks[1]};
 }
 
@@ -236,7 +236,7 @@ namespace {
 
 Period period_of(Simulation& simulation, const EventGraph& graph, const SteadyIteration& steady, bool explained) {
   Period out;
-  out.shorter = std::make_shared<std::unordered_map<int, BlockClocks>>();
+  out.run = std::make_shared<std::unordered_map<std::int64_t, BlockClocks>>();
   out.pipe = busiest_pipe(graph);
   out.settled = steady.settled;
   const BlockClocks part = run_blocks(simulation, out.settled);
@@ -257,21 +257,58 @@ Period period(const EventGraph& graph, bool explained) {
   return period_of(simulation, graph, steady, explained);
 }
 
-BlockClocks block_clocks(const EventGraph& graph, const Period& period, double iterations) {
-  if (iterations >= period.settled)
-    return {period.first + iterations * period.clocks, period.next + iterations * period.clocks};
-  const auto run_or_known = [&](int n) {
-    const auto known = period.shorter->find(n);
-    if (known != period.shorter->end()) return known->second;
-    Simulation simulation(graph);
-    return period.shorter->emplace(n, run_blocks(simulation, n)).first->second;
-  };
+namespace {
+
+/// One more block of so many iterations, of which so many are cut, and the first of them: by runs that are kept.
+class Runs {
+ public:
+  Runs(const EventGraph& graph, const Period& period) : g_(graph), p_(period) {}
+
+  /// Beyond where it settles, the period: behind its cut iterations a block settles as one without does.
+  [[nodiscard]] BlockClocks of(int iterations, CutIterations cut) const {
+    cut.first = std::min(cut.first, iterations);
+    cut.last = std::min(cut.last, iterations - cut.first);
+    const int n = std::min(iterations, p_.settled + cut.first + cut.last);
+    const double beyond = (iterations - n) * p_.clocks;
+    if (n == p_.settled && cut.first + cut.last == 0) return {p_.first + n * p_.clocks + beyond, p_.next + n * p_.clocks + beyond};
+    const std::int64_t key = (static_cast<std::int64_t>(n) << 32) + (static_cast<std::int64_t>(cut.first) << 16) + cut.last;
+    auto known = p_.run->find(key);
+    if (known == p_.run->end()) {
+      Simulation simulation(g_);
+      known = p_.run->emplace(key, run_blocks(simulation, n, cut)).first;
+    }
+    return {known->second.first + beyond, known->second.next + beyond};
+  }
+
+ private:
+  const EventGraph& g_;
+  const Period& p_;
+};
+
+/// Towards `other`, by that share.
+BlockClocks between(const BlockClocks& one, const BlockClocks& other, double share) {
+  return {one.first + share * (other.first - one.first), one.next + share * (other.next - one.next)};
+}
+
+CutIterations whole(const CutChunks& cut, double (*round)(double)) {
+  return {static_cast<int>(round(cut.first)), static_cast<int>(round(cut.last))};
+}
+
+}  // namespace
+
+BlockClocks block_clocks(const EventGraph& graph, const Period& period, double iterations, CutChunks cut) {
+  const Runs runs(graph, period);
+  if (!graph.has_cut_work()) cut = {};
+  const CutIterations fewer = whole(cut, std::floor), more = whole(cut, std::ceil);
   const int below = std::max(static_cast<int>(std::floor(iterations)), 1);
-  const BlockClocks low = run_or_known(below);
-  const double rest = iterations - below;
-  if (rest <= 0) return low;
-  const BlockClocks high = run_or_known(below + 1);
-  return {low.first + rest * (high.first - low.first), low.next + rest * (high.next - low.next)};
+  const BlockClocks low = runs.of(below, fewer);
+  BlockClocks out = low;
+  if (const double rest = iterations - below; rest > 0) out = between(low, runs.of(below + 1, fewer), rest);
+  if (const int apart = more.first + more.last - fewer.first - fewer.last; apart > 0) {
+    const BlockClocks cut_more = between(low, runs.of(below, more), (cut.all() - fewer.first - fewer.last) / apart);
+    out = {out.first + cut_more.first - low.first, out.next + cut_more.next - low.next};
+  }
+  return out;
 }
 
 Periods::Periods() : simulation_(std::make_unique<Simulation>()) {}
@@ -288,6 +325,9 @@ void Periods::say(const EventGraph& graph, bool one_block) {
                                      static_cast<double>(graph.instances[i]), n.clocks, n.latency, n.port,
                                      static_cast<double>(n.instructions), n.in_turn ? 1.0 : 0.0});
     numbers_.insert(numbers_.end(), n.demand.begin(), n.demand.end());
+    if (one_block) continue;  // whose iterations are not cut
+    numbers_.push_back(n.cut_clocks);
+    numbers_.insert(numbers_.end(), n.cut_demand.begin(), n.cut_demand.end());
   }
   int reach = 0, beyond = 0;  // of the edges in the loop, and of those left out
   for (const EventEdge& e : graph.edges) {

@@ -6,6 +6,7 @@
 //                 tensor unit: P - B + beside B >= W, so P >= W + (1 - beside) B, B the tensor unit's clocks
 //   period        of a first-come-first-served run of the same graph, never below the bounds; the rest is contention
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <unordered_map>
@@ -48,7 +49,8 @@ struct Period {
   CycleRatio cycle;
   BusiestPipe pipe;
   int settled = 1;        ///< iterations from which on a block's goes on at the period
-  std::shared_ptr<std::unordered_map<int, BlockClocks>> shorter;  ///< of blocks below that, where they were asked for
+  /// Of blocks below that, and of those with cut iterations, where they were asked for.
+  std::shared_ptr<std::unordered_map<std::int64_t, BlockClocks>> run;
   double contention = 0;  ///< clocks - the larger bound: instances meet on pipes with no order between them
 };
 
@@ -68,9 +70,9 @@ struct SteadyIteration {
 /// Adds what period(graph, true) says beyond period(graph, false).
 void explain(const EventGraph& graph, Period& period);
 
-/// Blocks run as they are up to the length from which on period() measures, with its period from there on. Not for
-/// several threads at once with one period.
-[[nodiscard]] BlockClocks block_clocks(const EventGraph& graph, const Period& period, double iterations);
+/// Blocks run as they are up to the length from which on period() measures, with its period from there on. Between whole
+/// numbers of iterations and of cut ones: straight lines. Not for several threads at once with one period.
+[[nodiscard]] BlockClocks block_clocks(const EventGraph& graph, const Period& period, double iterations, CutChunks cut = {});
 
 /// The periods of graphs met before, found by what the graphs say: tiles and questions that differ in nothing of it
 /// share one. Not explained. Not for several threads at once.

@@ -5,11 +5,12 @@
 
 #include "model/clock/load.hpp"
 #include "model/clock/prediction.hpp"
+#include "model/machine/fit.hpp"
 
 namespace napkin {
 namespace {
 
-constexpr double reference_clock = 1.5e9, exponent = 1.2;
+constexpr double reference_clock = energy_clock, exponent = energy_exponent;
 constexpr std::size_t issue_pipe = 1;
 constexpr double tolerance = 1e-12;  // of the power, at its limit
 constexpr int most_steps = 60;
@@ -25,6 +26,7 @@ EnergyRates energy_rates(const Machine& machine) {
   out.flop_16bit = machine.constant("energy_tensor_16bit");
   out.flop_8bit = machine.constant("energy_tensor_8bit");
   out.instruction = machine.constant("energy_instruction");
+  out.l2 = machine.constant("energy_l2");
   out.device = machine.constant("energy_device");
   out.known = out.flop_16bit > 0;
   return out;
@@ -33,7 +35,7 @@ EnergyRates energy_rates(const Machine& machine) {
 std::optional<Energy> energy_of(const PlacedDiagram& placed, const EventGraph& graph) {
   const EnergyRates rates = energy_rates(*placed.machine);
   if (!rates.known) return std::nullopt;
-  double one = 0;  // block's one iteration
+  double one = 0, once = 0, cut = 0;  // a block's one iteration; its ends; on top in a cut iteration
   for (const PlacedOperation& op : placed.operations) {
     if (op.tensor && op.instruction != nullptr && op.phase == Phase::loop)
       one += tensor_clocks(placed, op) * rates.of_tensor(*op.instruction);
@@ -41,10 +43,25 @@ std::optional<Energy> energy_of(const PlacedDiagram& placed, const EventGraph& g
   const Unit* issue = placed.machine->unit("issue");
   const double slots = issue != nullptr && issue->per_clock.known() ? issue->per_clock.best().value : 0;
   for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
-    if (graph.nodes[n].phase == Phase::loop)
-      one += graph.nodes[n].demand[issue_pipe] * slots * graph.instances[n] * rates.instruction;
+    const EventNode& node = graph.nodes[n];
+    const double each = slots * graph.instances[n] * rates.instruction;
+    (node.phase == Phase::loop ? one : once) += node.demand[issue_pipe] * each;
+    cut += node.cut_demand_of(issue_pipe) * each;
   }
-  return Energy{one * schedule(placed).total_iterations, device_bytes(placed) * rates.device};
+  one += l2_bytes(placed, Phase::loop) * rates.l2;
+  once += l2_bytes(placed, Phase::head) * rates.l2;
+  if (cut > 0) once += cut * cut_chunks(placed).all();
+  const Schedule who = schedule(placed);
+  return Energy{one * who.total_iterations + once * who.total_blocks, device_bytes(placed) * rates.device};
+}
+
+double l2_bytes(const PlacedDiagram& placed, Phase phase) {
+  double bytes = 0;
+  for (const Crossing& c : placed.crossings) {
+    if (c.into != placed.block().level || (c.phase == Phase::loop) != (phase == Phase::loop)) continue;
+    bytes += bytes_read(placed, c) * (placed.multicast(c) ? static_cast<double>(std::max(placed.cluster, Count(1)).get()) : 1);
+  }
+  return bytes;
 }
 
 double device_bytes(const PlacedDiagram& placed) {
@@ -52,10 +69,15 @@ double device_bytes(const PlacedDiagram& placed) {
   return bytes > placed.machine->constant("l2_working_set") ? bytes : 0;
 }
 
+Hertz highest_clock(const Machine& machine) {
+  if (const double beside = machine.constant("clock_beside_tensor"); beside > 0) return Hertz(beside);
+  return Hertz(machine.clocks.maximum ? machine.clocks.maximum->value : reference_clock);
+}
+
 HeldClock held_clock(const Machine& machine, const Energy& energy, double cycles) {
   const double idle = machine.power.idle ? machine.power.idle->value : 0;
   const double tree = machine.constant("clock_tree");
-  const double highest = machine.clocks.maximum ? machine.clocks.maximum->value : reference_clock;
+  const double highest = highest_clock(machine).value;
   const double gap = launch_overhead(machine).value * highest;
   const double a_second = reference_clock / std::max(cycles + gap, 1.0);  // launches, at f0
   const double steep = tree + energy.core * a_second, flat = energy.device * a_second;

@@ -2,10 +2,9 @@
 // The clock that a card holds under a load: at its power limit the clock is an outcome. (model/README.md section 12)
 //
 //   power(f) = idle + tree (f / f0)^(1 + n) + (E_core (f / f0)^n + E_device) / (cycles / f),   f0 = 1.5 GHz
-//   f        = the largest clock up to the maximum with power(f) <= limit
+//   f        = the largest clock up to the highest with power(f) <= limit
 //
-// n = 1.2: what the voltage that goes with the clock adds to the energy of an operation; assumed, as power-limited
-// times do not identify it.
+// n = 1.2 (machine/fit): what the voltage that goes with the clock adds to the energy of an operation.
 
 #include <optional>
 
@@ -16,24 +15,31 @@ namespace napkin {
 
 /// Joules of one launch at f0.
 struct Energy {
-  double core = 0;    ///< tensor operations and warp instructions
+  double core = 0;    ///< tensor operations, warp instructions, bytes from and to the L2
   double device = 0;  ///< bytes to and from device memory
 };
 
 /// What one of each takes, at f0.
 struct EnergyRates {
   bool known = false;
-  double flop_16bit = 0, flop_8bit = 0, instruction = 0, device = 0;
+  double flop_16bit = 0, flop_8bit = 0, instruction = 0, l2 = 0, device = 0;
   /// Of one clock of these tensor instructions.
   [[nodiscard]] double of_tensor(const TensorInstruction& tensor) const;
 };
 [[nodiscard]] EnergyRates energy_rates(const Machine& machine);
 
-/// Of all blocks' iterations; none where the profile has no energies.
+/// Of all blocks: tensor operations of their iterations, warp instructions and bytes of these and of their ends; none where the profile has no energies.
 [[nodiscard]] std::optional<Energy> energy_of(const PlacedDiagram& placed, const EventGraph& graph);
+
+/// Between the L2 and one block, its own copy of what is multicast: in one iteration of the loop, else in head and tail.
+[[nodiscard]] double l2_bytes(const PlacedDiagram& placed, Phase phase);
 
 /// Bytes to and from device memory of a launch behind others of the same: none where the L2 holds all of them.
 [[nodiscard]] double device_bytes(const PlacedDiagram& placed);
+
+/// That no load of the matrix units exceeds: voltage droops under them, and the SMs count fewer clocks than the card's
+/// clock says. Where that was not measured: the maximum.
+[[nodiscard]] Hertz highest_clock(const Machine& machine);
 
 /// Power is what the card takes on the mean from one launch to the next.
 struct HeldClock {

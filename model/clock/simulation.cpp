@@ -33,13 +33,13 @@ void Simulation::turn_to(const EventGraph& graph) {
     first_.push_back(static_cast<int>(vertices_.size()));
     for (int i = 0; i < graph.instances[n]; ++i)
       vertices_.push_back({node.kind, node.phase == Phase::loop, static_cast<int>(n), i, {}, node.clocks, 0, 0});
-    const double slots = node.demand.size() > issue_pipe ? node.demand[issue_pipe] : 0;
-    Node own{node.clocks, 1 / (slots > 0 ? slots : node.clocks), static_cast<int>(demands_.size()), 0};
-    for (std::size_t p = 0; p < node.demand.size(); ++p) {
-      if (node.demand[p] > 0) demands_.push_back({p, node.demand[p], own.weight * node.demand[p]});
-    }
-    own.demands_end = static_cast<int>(demands_.size());
-    nodes_.push_back(own);
+    add_node(node, false);
+  }
+  for (Vertex& v : vertices_) {
+    const EventNode& node = graph.node(v.id);
+    if (node.cut_clocks <= 0) continue;
+    if (v.instance == 0) add_node(node, true);
+    v.cut = static_cast<int>(nodes_.size()) - 1;
   }
   most_shift_ = 1;
   for (Vertex& v : vertices_) {
@@ -53,6 +53,18 @@ void Simulation::turn_to(const EventGraph& graph) {
   }
   window_ = 2 * most_shift_;
   forget_shares();
+}
+
+void Simulation::add_node(const EventNode& node, bool cut) {
+  const auto demand_of = [&](std::size_t p) { return node.demand[p] + (cut ? node.cut_demand_of(p) : 0); };
+  const double clocks = cut ? node.cut_clocks : node.clocks;
+  const double slots = node.demand.size() > issue_pipe ? demand_of(issue_pipe) : 0;
+  Node own{clocks, 1 / (slots > 0 ? slots : clocks), static_cast<int>(demands_.size()), 0};
+  for (std::size_t p = 0; p < node.demand.size(); ++p) {
+    if (demand_of(p) > 0) demands_.push_back({p, demand_of(p), own.weight * demand_of(p)});
+  }
+  own.demands_end = static_cast<int>(demands_.size());
+  nodes_.push_back(own);
 }
 
 void Simulation::add_arcs(const EventEdge& e, int instance) {
@@ -167,6 +179,13 @@ void Simulation::count_waits() {
   }
 }
 
+/// What it does in that turn: index into nodes_.
+int Simulation::node_of(const Vertex& v, int turn) const {
+  if (v.cut < 0) return v.id;
+  const int iteration = turn % iterations_;
+  return iteration < cut_.first || iteration >= iterations_ - cut_.last ? v.cut : v.id;
+}
+
 void Simulation::ready(Job job) {
   const Vertex& v = vertices_[at(job.vertex)];
   if (job.turn >= (v.loop ? s_.iterations_let_in : s_.blocks_let_in)) {
@@ -181,10 +200,12 @@ void Simulation::ready(Job job) {
       break;
     case NodeKind::store: s_.queues[stores].jobs.push_back(job); break;
     case NodeKind::tensor: hand_over(job); break;
-    case NodeKind::thread:
-      s_.active.push_back({job, v.id, v.clocks <= 0, 1, 0, never});
+    case NodeKind::thread: {
+      const int node = node_of(v, job.turn);
+      s_.active.push_back({job, node, nodes_[at(node)].clocks <= 0, 1, 0, never});
       s_.changed = true;
       break;
+    }
   }
 }
 
@@ -444,6 +465,7 @@ void Simulation::share() {
 
 Timeline Simulation::whole(int iterations, int blocks, bool keep_spans) {
   note_ = keep_spans ? Note::starts : Note::nothing;
+  cut_ = {};
   timeline_ = {};
   begin(iterations, blocks, blocks);
   while (s_.done < jobs_of(blocks)) step();
@@ -451,8 +473,9 @@ Timeline Simulation::whole(int iterations, int blocks, bool keep_spans) {
   return std::move(timeline_);
 }
 
-std::array<double, 3> Simulation::first_blocks(int iterations) {
+std::array<double, 3> Simulation::first_blocks(int iterations, CutIterations cut) {
   note_ = Note::nothing;
+  cut_ = cut;
   std::array<double, 3> out{};
   begin(iterations, static_cast<int>(out.size()), 1);
   for (int block = 1;; ++block) {
@@ -473,6 +496,7 @@ std::array<double, 3> Simulation::first_blocks(int iterations) {
 
 Simulation::Steady Simulation::steady(int most_iterations) {
   note_ = Note::ends;
+  cut_ = {};
   begin(most_iterations, 1, 1);
   const std::int64_t jobs = jobs_of(1);
   std::size_t vertex = 0;  // the first that has not ended in the iteration

@@ -12,6 +12,11 @@
 
 namespace napkin {
 
+/// How many of a block's iterations, at its start and at its end, the mask or the array's end cuts.
+struct CutIterations {
+  int first = 0, last = 0;
+};
+
 class Simulation {
  public:
   /// A graph must outlive the runs of it.
@@ -23,8 +28,8 @@ class Simulation {
   [[nodiscard]] Timeline whole(int iterations, int blocks, bool keep_spans);
 
   /// Clocks until the last result of one block, of two and of three in turn: one run, which goes on behind each with
-  /// what it was before the next block began.
-  [[nodiscard]] std::array<double, 3> first_blocks(int iterations);
+  /// what it was before the next block began. Of each block's iterations the first and last so many are cut.
+  [[nodiscard]] std::array<double, 3> first_blocks(int iterations, CutIterations cut = {});
 
   struct Steady {
     double clocks = 0;   ///< an iteration; where it does not settle: all
@@ -55,6 +60,7 @@ class Simulation {
     double clocks = 0;
     int base = 0;   // its first job, of the run at hand
     int waits = 0;  // simple arcs into it
+    int cut = -1;   // index into nodes_, of its iterations that are cut; -1: as in others
   };
   struct Job {
     int vertex = 0, turn = 0;
@@ -133,6 +139,7 @@ class Simulation {
   enum class Note { nothing, starts, ends };
 
   void begin(int iterations, int blocks, int let_in);
+  void add_node(const EventNode& node, bool cut);
   void add_arcs(const EventEdge& edge, int instance);
   void count_waits();
   void let_in_unblocked();
@@ -142,6 +149,7 @@ class Simulation {
   [[nodiscard]] std::size_t index(Job job) const {
     return static_cast<std::size_t>(vertices_[static_cast<std::size_t>(job.vertex)].base + job.turn);
   }
+  [[nodiscard]] int node_of(const Vertex& v, int turn) const;
   [[nodiscard]] int target_turn(const Vertex& from, const Arc& arc, int turn) const;
   void ready(Job job);
   void fire(Job job, EdgeFrom after);
@@ -184,6 +192,7 @@ class Simulation {
   int most_shift_ = 1;           // turns that an arc reaches over
   int window_ = 2;               // turns that must repeat
   int iterations_ = 1, blocks_ = 1, loop_turns_ = 1;
+  CutIterations cut_;  // of each block
   State s_, before_;
   Timeline timeline_;
   Note note_ = Note::nothing;

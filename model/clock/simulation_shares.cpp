@@ -23,7 +23,10 @@ void Simulation::forget_shares() {
   for (const EventNode& node : g_->nodes) {
     const bool shares = node.kind == NodeKind::thread;
     numbers_.insert(numbers_.end(), {static_cast<double>(node.kind), shares ? node.clocks : 0.0, node.port});
-    if (shares) numbers_.insert(numbers_.end(), node.demand.begin(), node.demand.end());
+    if (!shares) continue;
+    numbers_.insert(numbers_.end(), node.demand.begin(), node.demand.end());
+    numbers_.push_back(node.cut_clocks);
+    numbers_.insert(numbers_.end(), node.cut_demand.begin(), node.cut_demand.end());
   }
   if (numbers_ == shared_) return;
   shared_.swap(numbers_);

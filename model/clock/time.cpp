@@ -358,8 +358,10 @@ void explain_iteration(const Period& p, const TimeModel& model, Prediction& out)
 
 std::string_view clock_source(const PlacedDiagram& placed, const Timing& t, const TimeModel& model) {
   if (!t.power) return model.clock.source;
+  const Hertz highest = highest_clock(*placed.machine);
+  if (t.clock < highest) return "held at the power limit";
   const auto& maximum = placed.machine->clocks.maximum;
-  return maximum && t.clock.value < maximum->value ? "held at the power limit" : "maximum clock";
+  return maximum && highest.value < maximum->value ? "highest beside the matrix units" : "maximum clock";
 }
 
 enum class ReadAgain { counted, where_it_may_bind, never };

@@ -85,7 +85,7 @@ struct Ends {
   Ends(const PlacedDiagram& placed, const EventGraph& graph, const Period& period) : who(schedule(placed)) {
     total = std::max(who.total_blocks, 1.0);
     mean = who.total_iterations / total;
-    BlockClocks block = block_clocks(graph, period, mean);
+    BlockClocks block = block_clocks(graph, period, mean, graph.has_cut_work() ? cut_chunks(placed) : CutChunks{});
     block.first += placed.machine->constant("block_start");
     each = block_order(placed) != BlockOrder::grid ? block.next : block.first + placed.machine->constant("block_handover");
     start = block.first - each;

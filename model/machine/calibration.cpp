@@ -109,20 +109,13 @@ Number number_of(const MeasuredNumber& measured, const Stamp& stamp) {
   return out;
 }
 
-/// Numbers that stand in one fit with energies from whole-kernel runs cannot change alone.
-bool belongs_to_fit(const Machine& base, const std::string& name) {
-  return base.fitted.contains("energy_tensor_16bit") && (name == "power.idle" || name == "constants.clock_tree");
-}
-
-Finding place(const Machine& base, Places& places, const MeasuredNumber& measured, const Stamp& stamp) {
+Finding place(Places& places, const MeasuredNumber& measured, const Stamp& stamp) {
   Finding out;
   out.name = measured.name;
   out.number = number_of(measured, stamp);
   out.runs = measured.estimate.runs;
   if (const auto before = places.used(measured.name)) out.before = before->value / profile::factor_of(measured.unit);
-  if (belongs_to_fit(base, measured.name)) {
-    out.why = "the base's fitted energies were fitted with its own";
-  } else if (!(out.number.value > 0)) {
+  if (!(out.number.value > 0)) {
     out.why = "not told apart from 0";
   } else {
     out.placed = places.put(measured.name, out.number);
@@ -146,7 +139,7 @@ void put_timing(Machine& machine, const MeasuredTiming& timing, const Stamp& sta
 Calibration calibrate(const Machine& base, const Readings& readings, const Stamp& stamp) {
   Calibration out{base, {}};
   Places places(out.machine);
-  for (const MeasuredNumber& measured : measured_numbers(readings)) out.findings.push_back(place(base, places, measured, stamp));
+  for (const MeasuredNumber& measured : measured_numbers(readings)) out.findings.push_back(place(places, measured, stamp));
   put_timing(out.machine, measured_timing(readings), stamp);
   return out;
 }

@@ -195,34 +195,66 @@ MeasuredTiming measured_timing(const Readings& readings) {
   return out;
 }
 
-std::vector<MeasuredNumber> measured_energies(const Readings& readings) {
-  constexpr double reference_clock = 1.5e9, exponent = 1.2;  // as eq. 12.9 has them
-  std::map<std::string, PowerPoint> points;
-  const std::vector<std::string> kinds = {"flops", "instructions", "l2_bytes", "device_bytes"};
+namespace {
+
+const std::vector<std::string> kinds_of_work = {"flops", "instructions", "l2_bytes", "device_bytes"};
+
+struct Load {
+  PowerPoint point;
+  double nvml_clock = 0;  // hertz
+};
+
+/// By name, those whose power was read.
+std::map<std::string, Load> steady_loads(const Readings& readings) {
+  std::map<std::string, Load> out;
   for (const Reading* reading : matching(readings, "power", "power")) {
-    const std::string load(reading->parameter("load"));
+    const std::string name(reading->parameter("load"));
     const auto value = [&](const std::string& quantity) {
-      const auto found = pooled(matching(readings, "power", quantity, {{"load", load}}));
+      const auto found = pooled(matching(readings, "power", quantity, {{"load", name}}));
       return found ? found->value : 0;
     };
-    PowerPoint point{value("clock"), value("power"), {}};
-    for (const std::string& kind : kinds) point.rates.push_back(value(kind));
-    if (point.power > 0) points.emplace(load, point);
+    Load load{{value("clock"), value("power"), {}}, value("nvml_clock")};
+    for (const std::string& kind : kinds_of_work) load.point.rates.push_back(value(kind));
+    if (load.point.power > 0) out.emplace(name, load);
   }
-  const auto rest = points.find("rest");
-  if (rest == points.end()) return {};
-  const double idle = rest->second.power;
-  points.erase(rest);
+  return out;
+}
+
+/// What the SMs count of the clock that NVML reads while their matrix units run, of the highest clock that NVML reads.
+std::optional<MeasuredNumber> clock_beside_tensor(const std::map<std::string, Load>& loads) {
+  std::vector<double> clocks;
+  double highest = 0;
+  for (const auto& [name, load] : loads) highest = std::max(highest, load.nvml_clock);
+  for (const auto& [name, load] : loads) {
+    if (load.point.rates.front() > 0 && load.nvml_clock > 0) clocks.push_back(load.point.clock / load.nvml_clock * highest);
+  }
+  if (clocks.empty()) return std::nullopt;
+  return MeasuredNumber{"constants.clock_beside_tensor", "MHz", estimate(std::move(clocks)),
+                        "the highest clock times what the SMs count of NVML's reading under steady loads of products"};
+}
+
+}  // namespace
+
+std::vector<MeasuredNumber> measured_energies(const Readings& readings) {
+  std::map<std::string, Load> named = steady_loads(readings);
+  const auto rest = named.find("rest");
+  if (rest == named.end()) return {};
+  const double idle = rest->second.point.power;
+  named.erase(rest);
   std::vector<PowerPoint> loads;
-  for (const auto& [name, point] : points) loads.push_back(point);
-  if (loads.size() <= kinds.size() + 1) return {};
-  const PowerFit fit = fit_power(loads, idle, {true, true, false, false}, reference_clock, exponent);
+  for (const auto& [name, load] : named) loads.push_back(load.point);
+  if (loads.size() <= kinds_of_work.size() + 1) return {};
+  const PowerFit fit = fit_power(loads, idle, {true, true, true, false});
   const int runs = static_cast<int>(loads.size());
   const double spread = fit.rms / idle;
-  return {{"constants.clock_tree", "W", {fit.tree, spread, runs}, "fitted with the energies to the power of steady loads, at 1.5 GHz"},
-          {"constants.energy_tensor_16bit", "pJ/FLOP", {fit.energies[0], spread, runs}, "steady loads, at 1.5 GHz; spread: what the fit leaves, over idle power"},
-          {"constants.energy_instruction", "nJ/instruction", {fit.energies[1], spread, runs}, "steady loads, at 1.5 GHz"},
-          {"constants.energy_device", "pJ/B", {fit.energies[3], spread, runs}, "steady loads; beyond what the L2's bytes take"}};
+  std::vector<MeasuredNumber> out = {
+      {"constants.clock_tree", "W", {fit.tree, spread, runs}, "fitted with the energies to the power of steady loads, at 1.5 GHz"},
+      {"constants.energy_tensor_16bit", "pJ/FLOP", {fit.energies[0], spread, runs}, "steady loads, at 1.5 GHz; spread: what the fit leaves, over idle power"},
+      {"constants.energy_instruction", "nJ/instruction", {fit.energies[1], spread, runs}, "steady loads, at 1.5 GHz"},
+      {"constants.energy_l2", "pJ/B", {fit.energies[2], spread, runs}, "steady loads, at 1.5 GHz"},
+      {"constants.energy_device", "pJ/B", {fit.energies[3], spread, runs}, "steady loads; beyond what the L2's bytes take"}};
+  if (auto clock = clock_beside_tensor(named)) out.push_back(std::move(*clock));
+  return out;
 }
 
 }  // namespace napkin

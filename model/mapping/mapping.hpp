@@ -117,7 +117,7 @@ struct WorkMapping {
   std::string agent;         ///< whose threads do it, where not the operation's
   bool once = false;         ///< once a block, after its last iteration, rather than in every iteration
   bool first = false;        ///< once a block, before its first iteration
-  bool masked = false;       ///< in chunks that the mask or the array's end cuts alone
+  bool masked = false;       ///< in chunks alone that the mask or the array's end cuts; not `serial`
   bool serial = false;       ///< each instruction of a warp waits for the one before
   std::vector<std::pair<std::string, Value>> per_chunk;  ///< divide an axis: x -> u_x means once per u_x columns
   Guard when;

@@ -146,6 +146,9 @@ struct PlacedDiagram {
   }
 };
 
+/// Whether blocks take the stream's chunks from the last to the first.
+[[nodiscard]] bool walks_backward(const PlacedDiagram& placed);
+
 /// How the groups of the block's level, or of one above it, walk the streamed axis.
 [[nodiscard]] Walk walk_of(const PlacedDiagram& placed, const PlacedLevel& level);
 

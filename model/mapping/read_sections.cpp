@@ -113,6 +113,7 @@ WorkMapping Reader::work(const yaml::Node& node) {
   if (const auto* n = node.find("masked")) out.masked = n->boolean();
   if (int(out.once) + int(out.first) + int(out.masked) > 1) node.fail("more than one of 'once', 'first' and 'masked'", "one of them");
   if (const auto* n = node.find("serial")) out.serial = n->boolean();
+  if (out.masked && out.serial) node.at("serial").fail("stands beside 'masked'", "instructions of cut chunks that do not wait for each other");
   if (const auto* n = node.find("agent")) out.agent = n->text();
   if (out.count <= 0) node.at("count").fail("not positive", "results of the unit per element");
   out.per_chunk = axis_values(node.find("per_chunk"));

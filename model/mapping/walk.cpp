@@ -91,4 +91,11 @@ Walk walk_of(const PlacedDiagram& placed, const PlacedLevel& level) {
   return w;
 }
 
+bool walks_backward(const PlacedDiagram& placed) {
+  for (const LevelMapping& level : placed.mapping->levels) {
+    if (placed.machine->find_level(level.level) == placed.block().level) return level.backward;
+  }
+  return false;
+}
+
 }  // namespace napkin

@@ -85,9 +85,7 @@ class Acted {
       segment_ = (chunks + most_segments - 1) / most_segments * chunk;
     }
     segments_ = (columns_ + segment_ - 1) / segment_;
-    for (const LevelMapping& level : p_.mapping->levels) {
-      if (p_.machine->find_level(level.level) == p_.block().level) backward_ = level.backward;
-    }
+    backward_ = walks_backward(p_);
     for (const Crossing& c : p_.crossings) add(c, static_cast<double>(running));
     known_.resize(arrays_.size());
   }

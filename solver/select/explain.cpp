@@ -159,7 +159,7 @@ std::string explain(const Question& question, const Selection& selection) {
 
 std::string explain(const Question& question, const Selection& selection, const Objective& objective) {
   return explained(question, selection, [&](const Question& q, int top) {
-    return objective.periods != nullptr ? shortlist(q, top, objective) : select(q, top, objective);
+    return objective.periods != nullptr ? shortlist(q, top, objective, 1) : select(q, top, objective);
   });
 }
 

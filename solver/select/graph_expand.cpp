@@ -58,10 +58,10 @@ double GraphSearch::clocks_of(const Sizes& sizes, const GraphState& state, Count
 
 double GraphSearch::clocks_of(const Sizes& sizes, const Work& work) const {
   const Alike& alike = alikes_[work.alike];
-  const double waits = quick_ ? std::max(alike.waits, 1.0) : 1, contention = quick_ ? std::max(alike.contention, 1.0) : 1;
-  if (!work.graph) return std::max(work.work.clocks, sizes.least.clocks) * waits * contention;
+  const double waits = quick_ ? std::max(alike.waits, 1.0) : 1;
+  if (!work.graph) return std::max(work.work.clocks, sizes.least.clocks) * waits;
   if (quick_) {
-    const double clocks = work.most.state.steady != nullptr ? expected_clocks(work.most.state) : work.most.state.least * contention;
+    const double clocks = work.most.state.steady != nullptr ? expected_clocks(work.most.state) : work.most.state.least;
     const Count blocks = work.most.blocks;
     return blocks > Count(1) ? std::max(clocks / real(blocks), std::min(clocks, work.most.state.pipe)) : clocks;
   }
@@ -73,12 +73,12 @@ double GraphSearch::clocks_of(const Sizes& sizes, const Work& work) const {
 /// Of the question at hand: what the sizes' blocks run, and the works in the order of their clocks.
 void GraphSearch::expand_sizes(const Entry& entry) {
   Sizes& sizes = sizes_[at(entry.sizes)];
-  const PlacedDiagram& placed = place(sizes.rank);
-  const auto [found, first] = sizes.by_cut.try_emplace(cut_chunks(placed));
-  if (first) find_works(sizes, found->second);
-  sizes.works = &found->second;
-  const PlacedDiagram& here = place(sizes.rank);
-  const Schedule who = schedule(here);
+  set_rank(sizes.rank, ~KnobSet{0});
+  if (sizes.works == nullptr) {
+    sizes.works = std::make_unique<std::vector<Work>>();
+    find_works(sizes, *sizes.works);
+  }
+  const Schedule who = schedule(place(sizes.rank));
   sizes.total = who.total_iterations;
   sizes.mean = who.total_iterations / std::max(who.total_blocks, 1.0);
   sizes.busiest = std::max(sizes.total / nodes_, sizes.mean);
@@ -183,7 +183,6 @@ void GraphSearch::expand_work(const Entry& entry) {
     const PlacedDiagram& placed = place(work.most.rank);
     set_tokens(*work.graph, placed.tile);
     timed(placed).steps.raise(*work.graph, work.most.state);
-    learn(alikes_[work.alike].contention, expected_clocks(work.most.state) / work.most.state.least);
     return push({std::max(bound_of(placed, work, work.most) * ends_of(work), entry.bound), entry.rank, Step::work, entry.sizes, entry.work, 0});
   }
   std::vector<double> clocks;

@@ -14,7 +14,6 @@
 
 #include <cstdint>
 #include <list>
-#include <map>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -65,19 +64,18 @@ class GraphSearch {
     Tokens most;  ///< the most of each buffer, and the blocks with the least: in bounds of all
     std::vector<std::size_t> order;  ///< of the tokens, by clocks, for the question at hand
   };
-  /// Ways to work that differ in sizes alone lose about the same to waits and to one another.
+  /// Ways to work that differ in sizes alone lose about the same to waits and to the ends of blocks.
   struct Alike {
     std::int64_t way = 0;  ///< part of the rank
     Count instances;       ///< of agents
-    double waits = 0, contention = 0;  ///< factors, the least met; 0: none met
-    double ends = 0;                   ///< of blocks, at the question at hand
+    double waits = 0;  ///< factor, the least met; 0: none met
+    double ends = 0;   ///< the same, at the question at hand
   };
   struct Sizes {
     std::int64_t rank = 0;
     IterationWork least;  ///< that no way to work goes below
     double cells = 1;     ///< of an iteration
-    std::map<double, std::vector<Work>> by_cut;  ///< ways to work, by the chunks of a block that are cut: these change graphs
-    std::vector<Work>* works = nullptr;          ///< of the question at hand
+    std::unique_ptr<std::vector<Work>> works;  ///< ways to work, once they were asked for: those of every question of the kind
     std::vector<std::size_t> order;
     double total = 0, busiest = 0, mean = 1;  ///< iterations: in all, of the busiest node, of a block
   };

@@ -146,9 +146,7 @@ TEST_CASE("the shipped profile is within 15 % of the readings, but for what test
                                         "constants.fence_proxy_async",
                                         "constants.store_fence_barrier",
                                         "constants.block_handover",
-                                        "constants.block_overhead",
-                                        "constants.clock_tree",
-                                        "power.idle"};
+                                        "constants.block_overhead"};
   const std::string readme = cli::contents(NAPKIN_SOURCE_DIR "/tests/measured/README.md");
   for (const std::string& name : listed) CHECK_MESSAGE(readme.find(name.substr(name.find('.') + 1)) != std::string::npos, name);
   const auto found = findings_of(runs().front());

@@ -75,7 +75,7 @@ TEST_CASE("causal blocks go onto nodes in the kernel's order") {
       const std::vector<int> row = lengths(q, x, 128, 128);
       double mean = 0;
       for (const int length : row) mean += length / static_cast<double>(row.size());
-      BlockClocks block = block_clocks(graph, p, mean);
+      BlockClocks block = block_clocks(graph, p, mean, cut_chunks(placed));
       block.first += 800;  // until its threads do anything
       const double handover = order == "grid" ? 450 : 0, each = (order == "grid" ? block.first : block.next) + handover;
       const double right = block.first - each + acted_out(row, h, 132, order, p.clocks, each - mean * p.clocks);
@@ -128,23 +128,59 @@ TEST_CASE("shared memory's port is left to threads by the operands of the tensor
   CHECK(VectorPipe{"special", 0.75, false, 0}.left_by(tensor) == doctest::Approx(0.75));
 }
 
-TEST_CASE("work ahead of a block, of cut chunks and behind it") {
+TEST_CASE("work ahead of a block, of cut chunks where the walk meets them, and behind it") {
   const Mask causal{Mask::Kind::causal, 0, 0};
   const Knobs tile{{"q", "128"}, {"x", "128"}};
   const LaidOut whole("attention_sm90", "h200-sxm", {{"h", 1}, {"q", 4096}, {"x", 4096}, {"d", 128}}, DType::bf16);
   const LaidOut ragged("attention_sm90", "h200-sxm", {{"h", 1}, {"q", 4096}, {"x", 4097}, {"d", 128}}, DType::bf16);
   const LaidOut masked("attention_sm90", "h200-sxm", {{"h", 1}, {"q", 4096}, {"x", 4096}, {"d", 128}}, DType::bf16, causal);
-  CHECK(cut_chunks(whole.place(tile)) == 0);
-  CHECK(cut_chunks(ragged.place(tile)) == 1);
-  CHECK(cut_chunks(masked.place(tile)) == 1);                            // the diagonal's
-  CHECK(cut_chunks(masked.place({{"q", "128"}, {"x", "64"}})) == 2);
-  CHECK(event_graph(whole.place(tile)).find("P.mask") < 0);
+  const LaidOut window("attention_sm90", "h200-sxm", {{"h", 1}, {"q", 4096}, {"x", 4096}, {"d", 128}}, DType::bf16, {Mask::Kind::window, 1024, 0});
+  const auto cut = [](const LaidOut& l, const Knobs& knobs) {
+    const CutChunks chunks = cut_chunks(l.place(knobs));
+    return std::pair(chunks.first, chunks.last);
+  };
+  using Ends = std::pair<double, double>;
+  CHECK(cut(whole, tile) == Ends(0, 0));
+  CHECK(cut(ragged, tile) == Ends(1, 0));  // the kernel begins at the last keys
+  CHECK(cut(masked, tile) == Ends(1, 0));  // the diagonal's
+  CHECK(cut(masked, {{"q", "128"}, {"x", "64"}}) == Ends(2, 0));
+  CHECK(cut(window, tile) == Ends(1, 1 - 8 / 32.0));  // the first eight blocks see from key 0 on
   const EventGraph graph = event_graph(masked.place(tile));
-  REQUIRE(graph.find("P.mask") >= 0);
-  CHECK(graph.node(graph.find("P.mask")).phase == Phase::head);
+  CHECK(graph.find("P.mask") < 0);  // within the softmax
   CHECK(graph.node(graph.find("O.epilogue")).phase == Phase::tail);
-  static_cast<void>(edge_of(graph, "P.mask", "S.control", 0));
   static_cast<void>(edge_of(graph, "O.epilogue", "S.tile", 1));
+}
+
+TEST_CASE("cut chunks cost their work, in their own iterations alone: graph and period are those of any mask and length") {
+  for (const std::string rescale : {"always", "rarely"}) {
+    const Knobs tile{{"q", "128"}, {"x", "64"}, {"rescale", rescale}};
+    Periods periods;
+    const Period* first = nullptr;
+    for (const int s : {1000, 4096, 16384}) {
+      for (const Mask& mask : {Mask{}, Mask{Mask::Kind::causal, 0, 0}, Mask{Mask::Kind::window, 512, 0}}) {
+        const LaidOut l("attention_sm90", "h200-sxm", {{"h", 16}, {"q", s}, {"x", s}, {"d", 64}}, DType::bf16, mask);
+        const EventGraph graph = event_graph(l.place(tile));
+        REQUIRE(graph.has_cut_work());
+        const Period& here = periods.of(graph);
+        if (first == nullptr) first = &here;
+        CHECK(&here == first);  // one of all: it depends on the tile alone
+      }
+    }
+    const LaidOut l("attention_sm90", "h200-sxm", {{"h", 16}, {"q", 4096}, {"x", 4096}, {"d", 64}}, DType::bf16);
+    const EventGraph graph = event_graph(l.place(tile));
+    const auto clocks = [&](double iterations, CutChunks cut) { return block_clocks(graph, *first, iterations, cut).next; };
+    const EventNode& softmax = graph.node(graph.find(rescale == "always" ? "P.max" : "P.exp"));
+    CHECK(softmax.cut_clocks > softmax.clocks);
+    for (const double iterations : {4.0, 40.0}) {
+      const double none = clocks(iterations, {}), one = clocks(iterations, {1, 0}), two = clocks(iterations, {2, 0});
+      const double all = clocks(iterations, {iterations, 0});
+      CHECK(all > 1.02 * none);  // one hides behind what begins a block, all do not
+      CHECK(one - none <= graph.instances[static_cast<std::size_t>(graph.find("S"))] * softmax.cut_clocks);
+      CHECK(clocks(iterations, {1.25, 0}) == doctest::Approx(one + (two - one) / 4));
+    }
+    CHECK(clocks(100, {2, 0}) - clocks(60, {2, 0}) == doctest::Approx(40 * first->clocks));
+    CHECK(clocks(2, {2, 0}) == doctest::Approx(clocks(2, {5, 0})));  // no more than all of them
+  }
 }
 
 namespace {

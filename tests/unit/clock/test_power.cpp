@@ -1,0 +1,69 @@
+// What a launch's energy is made of, and the clock that the card holds under it.
+#include <doctest/doctest.h>
+
+#include <cmath>
+
+#include "model/clock/load.hpp"
+#include "model/clock/power.hpp"
+#include "tests/laid_out.hpp"
+
+using namespace napkin;
+using namespace napkin::test;
+
+namespace {
+
+PlacedDiagram placed(const LaidOut& l, const char* cluster) {
+  return l.place({{"q", "128"}, {"x", "128"}, {"warpgroups", "2"}, {"cluster", cluster}, {"rescale", "rarely"}});
+}
+
+LaidOut attention(std::int64_t s, const Mask& mask = {}) {
+  return {"attention_sm90", "h200-sxm", {{"b", 4}, {"h", 16}, {"q", s}, {"x", s}, {"d", 128}}, DType::bf16, mask};
+}
+
+}  // namespace
+
+TEST_CASE("every SM's copy of what comes from the L2 takes energy, multicast or not") {
+  const LaidOut l = attention(4096);
+  for (const char* cluster : {"1", "2"}) {
+    CHECK(l2_bytes(placed(l, cluster), Phase::loop) == 2.0 * 128 * 128 * 2);  // K and V
+    CHECK(l2_bytes(placed(l, cluster), Phase::head) == 2.0 * 128 * 128 * 2);  // Q and O
+  }
+}
+
+TEST_CASE("a launch's energy by hand: products, instructions, bytes; cut chunks take more") {
+  LaidOut l = attention(4096);
+  const auto only = [&](const char* name, double value) {
+    for (const char* each : {"energy_tensor_16bit", "energy_instruction", "energy_l2", "energy_device"}) {
+      l.machine.fitted[each].value = 0;
+      l.machine.constants[each].value = 0;
+    }
+    l.machine.fitted["energy_tensor_16bit"].value = 1e-30;  // known, and nothing
+    l.machine.fitted[name].value = value;
+    const PlacedDiagram p = placed(l, "1");
+    return *energy_of(p, event_graph(p));
+  };
+  const double flops = 4.0 * 64 * 4096 * 4096 * 128;
+  CHECK(only("energy_tensor_16bit", 1e-12).core == doctest::Approx(flops * 1e-12));
+  const double tiles = 64 * 32, bytes = tiles * (32 + 1) * 2 * 128 * 128 * 2;
+  CHECK(only("energy_l2", 1e-12).core == doctest::Approx(bytes * 1e-12));
+  CHECK(only("energy_device", 1e-12).device == doctest::Approx(4 * 64.0 * 4096 * 128 * 2 * 1e-12));
+  CHECK(only("energy_instruction", 1e-9).core > 4.0 * 64 * 4096 * 4096 / 32 * 1e-9);  // more than four an element
+
+  LaidOut causal = attention(4096, {Mask::Kind::causal, 0, 0});
+  const PlacedDiagram p = placed(causal, "1");
+  EventGraph graph = event_graph(p);
+  const double with = energy_of(p, graph)->core;
+  for (EventNode& node : graph.nodes) node.cut_demand.clear();
+  CHECK(with > energy_of(p, graph)->core);
+}
+
+TEST_CASE("a light load runs at the highest clock beside the matrix units, a heavy one at the limit") {
+  const LaidOut l = attention(4096);
+  CHECK(highest_clock(l.machine) == Hertz(l.machine.constant("clock_beside_tensor")));
+  CHECK(highest_clock(Machine{}).value > 0);
+  const HeldClock light = held_clock(l.machine, {0.01, 0}, 1e6), heavy = held_clock(l.machine, {0.5, 0}, 1e6);
+  CHECK(light.clock == highest_clock(l.machine));
+  CHECK(light.power.value < 200);
+  CHECK(heavy.clock < light.clock);
+  CHECK(heavy.power.value == doctest::Approx(700));
+}
