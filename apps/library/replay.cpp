@@ -57,7 +57,7 @@ Tile tile_of(const Mapping& mapping, const TileValues& values) {
 TilePrediction predict_tile(const Measurable& measurable, const Tile& tile, Rereads rereads) {
   const Placement placement = place(*measurable.placer, tile);
   const Prediction prediction = predict_quickly(placement.placed, placement.plan);
-  return {answer_of(prediction), levels_of(measurable.subject, placement.placed, prediction.clock, rereads)};
+  return {answer_of(prediction), levels_of(measurable.subject, placement.placed, prediction.clock, rereads), placement.violations.empty()};
 }
 
 ScoredRow Replay::operator()(const ValidationRow& row) {
@@ -65,7 +65,7 @@ ScoredRow Replay::operator()(const ValidationRow& row) {
   if (question == nullptr) question = measurable_of(ask_of(row.head), constants_);
   const Tile tile = tile_of(question->layout->mapping, row.head.tile);
   TilePrediction today = predict_tile(*question, tile, Rereads::none);
-  return {&row, std::move(today.predicted), std::move(today.levels), preference_of(question->layout->mapping, tile)};
+  return {&row, std::move(today.predicted), std::move(today.levels), preference_of(question->layout->mapping, tile), today.legal};
 }
 
 }  // namespace napkin

@@ -34,6 +34,7 @@ struct Measurable {
 struct TilePrediction {
   PredictedAnswer predicted;
   std::vector<LevelAnswer> levels;
+  bool legal = true;
 };
 [[nodiscard]] TilePrediction predict_tile(const Measurable& measurable, const Tile& tile, Rereads rereads);
 

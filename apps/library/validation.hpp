@@ -64,6 +64,7 @@ struct ScoredRow {
   PredictedAnswer predicted;
   std::vector<LevelAnswer> levels;
   std::vector<std::int64_t> preference;  ///< places of the knobs' values: of equal predictions the smaller wins
+  bool legal = true;                     ///< as recorded: then; else by today's rules
 };
 [[nodiscard]] ScoredRow as_recorded(const ValidationRow& row);
 
@@ -106,7 +107,8 @@ struct ValidationSummary {
 /// Of the newest rows with right results. Errors cover the rows within 1.5x of the best of their question (all where it has no sweep), Spearman all rows.
 [[nodiscard]] ValidationSummary summarise(const std::vector<ScoredRow>& rows);
 
-/// Of one sweep; the pick is its best predicted row. Times as given: the caller chooses which.
+/// Of one sweep; the pick is its best predicted row that is legal (of all where none is), since `select` answers no other;
+/// the best is that of all rows. Times as given: the caller chooses which.
 struct Regret {
   double regret = 0;
   bool best_in_top3 = false;

@@ -175,6 +175,7 @@ std::optional<double> spearman(const std::vector<std::pair<double, double>>& pai
 Regret regret_of(const std::vector<ScoredRow>& sweep) {
   std::vector<ScoredRow> by_prediction = sweep;
   std::stable_sort(by_prediction.begin(), by_prediction.end(), earlier);
+  std::stable_partition(by_prediction.begin(), by_prediction.end(), [](const ScoredRow& row) { return row.legal; });
   const ScoredRow& pick = by_prediction.front();
   const double best = std::min_element(sweep.begin(), sweep.end(), is_faster)->row->measured.time;
   Regret out{pick.row->measured.time / best - 1, false};

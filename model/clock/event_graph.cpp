@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <optional>
 
 #include "model/clock/asked_copy.hpp"
@@ -34,6 +35,9 @@ class GraphMaker {
     for (const EdgeMapping& edge : p_.mapping->edges) {
       if (holds(edge.when, p_.tile)) edges_.push_back(&edge);
     }
+    waits_for_products_ = std::any_of(p_.operations.begin(), p_.operations.end(), [](const PlacedOperation& op) {
+      return op.tensor && op.instruction != nullptr && !asynchronous(*op.instruction);
+    });
     if (edges_.empty()) throw Error(p_.mapping->file, "no edges: it has no event graph", "the section 'edges'");
   }
 
@@ -49,17 +53,28 @@ class GraphMaker {
       }
     }
     for (const EventNode& node : g_.nodes) {
-      g_.instances.push_back(node.agent < 0 ? 1 : static_cast<int>(agent(node).instances.get()));
+      g_.instances.push_back(node.agent < 0 ? 1 : static_cast<int>(instances(node.agent)));
     }
     for (const EdgeMapping* edge : edges_) ask(*edge);
     for (const EdgeMapping* edge : edges_) add(*edge);
     threads_in_order();
+    if (waits_for_products_) register_ports();
     return std::move(g_);
   }
 
  private:
   [[nodiscard]] const PlacedAgent& agent(const EventNode& node) const {
     return p_.agents[static_cast<std::size_t>(node.agent)];
+  }
+
+  /// Agents of fewer warps than there are schedulers run alike, one on each: as many as there are schedulers, or all, are
+  /// one instance.
+  [[nodiscard]] double instances(int agent) const {
+    if (agent < 0) return 1;
+    const PlacedAgent& a = p_.agents[static_cast<std::size_t>(agent)];
+    const double schedulers = real(p_.machine->limits.schedulers), all = real(a.instances);
+    const double warps = std::max(real(a.threads) / real(p_.machine->limits.warp_size), 1.0);
+    return std::max(warps < schedulers && waits_for_products_ ? std::floor(all * warps / schedulers) : all, 1.0);
   }
 
   // The matrix unit for those whose threads wait for it, the schedulers' slots, and every unit with a known rate. A mix
@@ -122,6 +137,7 @@ class GraphMaker {
 
   // Work that no edge names belongs to the piece before it.
   void work(const std::string& output, std::size_t first, const PlacedOperation& op, const PlacedWork& each) {
+    if (!each.mapping->with.empty()) return among(each, op.agent);
     const std::string name = output + "." + each.mapping->name;
     const int by = agent_of(op, *each.mapping);
     const bool cut = each.mapping->masked;
@@ -132,13 +148,9 @@ class GraphMaker {
     into.phase = phase;
     if (each.unit < 0) return;
     const Unit& unit = p_.machine->units[static_cast<std::size_t>(each.unit)];
-    const double share = by < 0 ? each.amount : each.amount / std::max(real(agent(into).instances), 1.0);
-    const int pipe = pipe_of_[static_cast<std::size_t>(each.unit)];
+    const double share = each.amount / instances(by), instructions = warp_instructions(*p_.machine, unit, share);
     if (cut && into.cut_demand.empty()) into.cut_demand.assign(g_.pipes.size(), 0.0);
-    std::vector<double>& demand = cut ? into.cut_demand : into.demand;
-    if (pipe >= 0) demand[static_cast<std::size_t>(pipe)] += share / unit.per_clock.best().value;
-    const double instructions = warp_instructions(*p_.machine, unit, share);
-    demand[issue_pipe] += instructions / issue_rate();
+    demand(cut ? into.cut_demand : into.demand, each.unit, share);
     if (each.mapping->serial && unit.name == "shuffle")
       into.latency += instructions / warps(into) * p_.machine->constant("serial_shuffle");
     else if (each.mapping->serial)
@@ -146,8 +158,24 @@ class GraphMaker {
     alone(into);
   }
 
+  void demand(std::vector<double>& pipes, int of_unit, double results) const {
+    const Unit& unit = p_.machine->units[static_cast<std::size_t>(of_unit)];
+    const int pipe = pipe_of_[static_cast<std::size_t>(of_unit)];
+    if (pipe >= 0) pipes[static_cast<std::size_t>(pipe)] += results / unit.per_clock.best().value;
+    pipes[issue_pipe] += warp_instructions(*p_.machine, unit, results) / issue_rate();
+  }
+
+  /// Work that stands among the products of a later operation, which the same threads issue.
+  void among(const PlacedWork& each, int by) {
+    std::vector<double>& pipes = among_[each.mapping->with];
+    pipes.resize(g_.pipes.size(), 0.0);
+    if (each.unit >= 0) demand(pipes, each.unit, each.amount / instances(by));
+  }
+
   [[nodiscard]] double warps(const EventNode& node) const {
-    return node.agent < 0 ? 1 : std::max(real(agent(node).threads) / real(p_.machine->limits.warp_size), 1.0);
+    if (node.agent < 0) return 1;
+    const double each = real(agent(node).threads) / real(p_.machine->limits.warp_size);
+    return std::max(each * real(agent(node).instances) / instances(node.agent), 1.0);
   }
 
   [[nodiscard]] int agent_of(const PlacedOperation& op, const WorkMapping& work) const {
@@ -159,21 +187,23 @@ class GraphMaker {
     return op.agent;
   }
 
-  // Fewer warps than schedulers cannot use the whole of a pipe.
+  // Fewer warps than schedulers cannot use the whole of a pipe, but of shared memory's port, which all share.
+  [[nodiscard]] double alone(const EventNode& node, const std::vector<double>& demand) const {
+    const double schedulers = real(p_.machine->limits.schedulers), idle = std::max(schedulers / std::min(warps(node), schedulers), 1.0);
+    double clocks = 0;
+    for (std::size_t p = 0; p < g_.pipes.size(); ++p) clocks = std::max(clocks, demand[p] * (g_.pipes[p].port ? 1 : idle));
+    return clocks;
+  }
   void alone(EventNode& node) const {
-    const double schedulers = real(p_.machine->limits.schedulers);
-    const double slower = std::max(schedulers / std::min(warps(node), schedulers), 1.0);
-    node.clocks = std::max(*std::max_element(node.demand.begin(), node.demand.end()) * slower, node.serial);
-    if (node.cut_demand.empty()) return;
-    // A chunk is masked first, then looked at.
-    node.cut_clocks = node.clocks + *std::max_element(node.cut_demand.begin(), node.cut_demand.end()) * slower;
+    node.clocks = std::max(alone(node, node.demand), node.serial);
+    if (!node.cut_demand.empty()) node.cut_clocks = node.clocks + alone(node, node.cut_demand);  // a chunk is masked first, then looked at
   }
 
   void tensor(const std::string& name, const PlacedOperation& op) {
     const TensorLoad load = tensor_load(p_, op);
     const bool async = asynchronous(*op.instruction);
     EventNode& into = node(name, async ? NodeKind::tensor : NodeKind::thread, op.agent);
-    const double instances = op.agent < 0 ? 1 : std::max(real(agent(into).instances), 1.0);
+    const double instances = this->instances(op.agent);
     if (async) {
       into.clocks = load.clocks / instances;
       into.latency = tail_of(*op.instruction, op.a_from_registers);
@@ -183,14 +213,31 @@ class GraphMaker {
       if (port != nullptr && port->per_clock.known()) into.port = std::min(load.port_bytes / load.clocks / port->per_clock.best().value, 1.0);
       return;
     }
+    if (const auto found = among_.find(name); found != among_.end()) into.demand = found->second;
     into.demand[tensor_pipe] = load.clocks / instances;
-    into.demand[issue_pipe] = load.slots / instances / issue_rate();
+    into.demand[issue_pipe] += load.slots / instances / issue_rate();
+    products_.emplace_back(g_.nodes.size() - 1, load.products / instances);
     for (std::size_t i = 0; i < p_.machine->units.size(); ++i) {
       const Unit& unit = p_.machine->units[i];
       if (unit.name != "shared_port" || pipe_of_[i] < 0) continue;
-      into.demand[static_cast<std::size_t>(pipe_of_[i])] = load.port_bytes / instances / unit.per_clock.best().value;
+      into.demand[static_cast<std::size_t>(pipe_of_[i])] += load.port_bytes / instances / unit.per_clock.best().value;
     }
     alone(into);
+  }
+
+  /// A product whose threads wait for it reads and writes registers for several clocks, in which its scheduler issues
+  /// nothing else: one more pipe, of what every instruction takes of the schedulers' ports to their registers.
+  void register_ports() {
+    const double taken = p_.machine->constant("mma_sync_ports");
+    g_.pipes.push_back({"register_ports", 1});
+    for (EventNode& node : g_.nodes) {
+      node.demand.push_back(node.demand[issue_pipe]);
+      if (!node.cut_demand.empty()) node.cut_demand.push_back(node.cut_demand[issue_pipe]);
+    }
+    for (const auto& [n, products] : products_) g_.nodes[n].demand.back() += products * (taken - 1) / issue_rate();
+    for (EventNode& node : g_.nodes) {
+      if (node.kind == NodeKind::thread) alone(node);
+    }
   }
 
   // The buffer that a name says: the array's, or the variable's, on its way into the block's level or up from it.
@@ -230,7 +277,7 @@ class GraphMaker {
     const double rate = far ? std::min(near_rate(), device_rate()) : std::max(shared_rate(*found), near_rate());
     const double moved = bytes_read(p_, *found) * granules_of(p_, *found);
     if (std::isfinite(rate) && rate > 0) into.clocks = moved / rate;
-    const double engine = tma && !store ? engine_latency(far) : 0;
+    const double engine = store ? 0 : tma ? engine_latency(far) : thread_copy_latency(*found, far);
     into.latency = engine > 0 ? engine : near_latency();
   }
   [[nodiscard]] double near_latency() const {
@@ -245,6 +292,13 @@ class GraphMaker {
     return loaded > 0 ? loaded : p_.machine->constant("tma_l2_latency_16kib");
   }
 
+  /// Of copies that threads ask for and do not wait for, while all SMs copy; 0: not known.
+  [[nodiscard]] double thread_copy_latency(const Crossing& crossing, bool far) const {
+    if (crossing.engine != CopyEngine::cp_async) return 0;
+    const Pipe* device = p_.machine->pipe_into(top_cache());
+    return p_.machine->constant("cp_async_loaded_latency") + (far && device != nullptr && device->latency ? device->latency->value : 0);
+  }
+
   // Bytes a clock and node over the pipe into the block's level, all nodes at once.
   [[nodiscard]] double near_rate() const {
     const Pipe* pipe = p_.machine->pipe_into(p_.block().level);
@@ -256,13 +310,18 @@ class GraphMaker {
   }
   // The same from device memory: blocks start and end in step, so that each node has its share of the bandwidth.
   [[nodiscard]] double device_rate() const {
-    LevelId at = p_.block().level;
-    while (at > 0 && p_.machine->levels[static_cast<std::size_t>(at)].parent > 0)
-      at = p_.machine->levels[static_cast<std::size_t>(at)].parent;
-    const Pipe* pipe = p_.machine->pipe_into(at);
+    const Pipe* pipe = p_.machine->pipe_into(top_cache());
     const Hertz clock = assumed_clock(*p_.machine).frequency;
     const double rate = pipe != nullptr ? bytes_per_second(*p_.machine, *pipe, clock) : 0;
     return rate > 0 ? rate / clock.value / std::max(real(p_.machine->compute_nodes()), 1.0) : INFINITY;
+  }
+
+  /// The level that device memory fills.
+  [[nodiscard]] LevelId top_cache() const {
+    LevelId at = p_.block().level;
+    while (at > 0 && p_.machine->levels[static_cast<std::size_t>(at)].parent > 0)
+      at = p_.machine->levels[static_cast<std::size_t>(at)].parent;
+    return at;
   }
 
   [[nodiscard]] const std::string& variable_name(int variable) const {
@@ -322,6 +381,7 @@ class GraphMaker {
       if (edge.tokens.kind == Value::Kind::knob) out.tokens = edge.tokens.knob;
     }
     out.agents = static_cast<int>(edge.agents);
+    out.barrier = edge.barrier;
     const EventNode &from = g_.node(out.from), &to = g_.node(out.to);
     if (from.kind == NodeKind::tensor && to.kind == NodeKind::tensor && tokens == 0) {
       out.after = EdgeFrom::issued;
@@ -331,14 +391,20 @@ class GraphMaker {
       out.latency = p_.machine->constant("store_fence_barrier");
     if (from.kind == NodeKind::copy && to.kind == NodeKind::copy) out.after = EdgeFrom::issued;
     const bool hands_over = asks(to) ? from.agent != to.agent : to.kind == NodeKind::copy && !asks(from);
-    if (hands_over && from.kind != NodeKind::copy) {
+    if (hands_over && from.kind != NodeKind::copy && !by_threads(edge.to)) {
       out.latency += p_.machine->constant("handover_mbarrier") / 2;
       if (p_.cluster > Count(1)) out.latency += asks(to) ? cluster_latency(*p_.machine) : p_.machine->constant("cluster_handover");
     }
-    if (out.agents != 0) out.latency = p_.machine->constant("handover_named_barrier") / 2;
-    if (to.kind == NodeKind::store && from.kind == NodeKind::thread)
+    if (out.agents != 0 || out.barrier) out.latency = p_.machine->constant("handover_named_barrier") / 2;
+    if (to.kind == NodeKind::store && from.kind == NodeKind::thread && !waits_for_products_)
       out.latency = p_.machine->constant("store_fence_barrier");
     g_.edges.push_back(out);
+  }
+
+  /// Whether the block's own threads ask for that copy, in program order.
+  [[nodiscard]] bool by_threads(const std::string& copy) const {
+    const Crossing* crossing = crossing_of(copy);
+    return crossing != nullptr && crossing->engine == CopyEngine::cp_async;
   }
 
   /// What threads write to shared memory, asynchronous readers see after a fence and a barrier.
@@ -388,6 +454,9 @@ class GraphMaker {
   std::vector<const EdgeMapping*> edges_;  // that hold
   std::vector<int> pipe_of_;               // by unit
   std::vector<std::pair<std::string, int>> last_of_;
+  bool waits_for_products_ = false;  // threads do, for some operation of the loop
+  std::map<std::string, std::vector<double>> among_;    // demands of work that stands among an operation's products
+  std::vector<std::pair<std::size_t, double>> products_;  // by node: instructions whose threads wait for them
   EventGraph g_;
 };
 

@@ -75,6 +75,7 @@ struct EventEdge {
   double latency = 0;  ///< clocks on top of the node's own
   KnobId tokens = -1;  ///< the knob that `delay` is, less `ahead`; -1: none
   int ahead = 0;       ///< iterations that what lets go on lies behind `from`, of the same block
+  bool barrier = false;  ///< every instance of `to` waits for all of `from`
 };
 
 struct EventGraph {

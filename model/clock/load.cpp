@@ -82,6 +82,25 @@ bool read_from(const PlacedDiagram& placed, const PlacedOperation& op, std::size
   return input < op.operands.size() && op.operands[input].second == placed.block().level;
 }
 
+/// The variable of the block's level from which an operand is read, or nullptr.
+const Variable* variable_of(const PlacedDiagram& placed, const PlacedOperation& op, std::size_t input) {
+  if (!read_from(placed, op, input)) return nullptr;
+  for (const Variable& v : placed.variables) {
+    if (v.level == placed.block().level && !v.output_staging && !v.arrays.empty() && v.arrays.front() == op.operands[input].first) return &v;
+  }
+  return nullptr;
+}
+
+/// How often the rows of a matrix that threads load from shared memory meet the banks.
+double conflicts(const PlacedDiagram& placed, const PlacedOperation& op, std::size_t input) {
+  const Variable* variable = variable_of(placed, op, input);
+  const Unit* port = placed.machine->unit("shared_port");
+  if (variable == nullptr || !variable->unpermuted || port == nullptr || !port->per_clock.known()) return 1;
+  const AxisId innermost = axes_of(placed, variable->arrays.front()).back();
+  const double pitch = elements(placed, {innermost}, true) * size_of(variable->type);
+  return bank_conflicts(static_cast<std::int64_t>(pitch), static_cast<std::int64_t>(port->per_clock.best().value));
+}
+
 /// Shared-memory bytes and issue slots of an operation's tensor instructions.
 /// Fetched by the unit: A (m x k) for each n piece, B (n x k) for each m rows. By threads: B once an agent (its rows
 /// reuse the fragments), A once; a load of 16 bytes a thread is one slot.
@@ -89,7 +108,7 @@ TensorLoad load_of(const PlacedDiagram& placed, const PlacedOperation& op, const
   const TensorInstruction& i = *op.instruction;
   const double value = size_of(i.type), depth = real(round_up(op.k, i.k));
   const double warp = real(placed.machine->limits.warp_size);
-  TensorLoad out{pieces.clocks, 0, 0};
+  TensorLoad out{pieces.clocks, 0, 0, pieces.count};
   double& bytes = out.port_bytes;
   if (asynchronous(i)) {
     const double warps = 4;  // a warpgroup issues together
@@ -98,9 +117,10 @@ TensorLoad load_of(const PlacedDiagram& placed, const PlacedOperation& op, const
     out.slots = pieces.count * warps;
   } else {
     const double readers = op.agent >= 0 ? real(placed.agents[static_cast<std::size_t>(op.agent)].instances) : 1.0;
-    if (!op.a_from_registers) bytes += real(padded_rows(placed, op)) * depth * value;
-    if (read_from(placed, op, 1)) bytes += readers * real(round_up(op.n, i.n_step)) * depth * value;
-    out.slots = pieces.count + bytes / (16 * warp);
+    const double a = op.a_from_registers ? 0 : real(padded_rows(placed, op)) * depth * value;
+    const double b = read_from(placed, op, 1) ? readers * real(round_up(op.n, i.n_step)) * depth * value : 0;
+    bytes = a * conflicts(placed, op, 0) + b * conflicts(placed, op, 1);
+    out.slots = pieces.count + (a + b) / (16 * warp);
   }
   return out;
 }
@@ -146,6 +166,15 @@ PipeLoad& BlockLoad::append(std::string_view name, const Unit* unit) {
   pipes[count].name = name;
   pipes[count].unit = unit;
   return pipes[count++];
+}
+
+double bank_conflicts(std::int64_t pitch, std::int64_t width) {
+  constexpr std::int64_t rows = 8, unit = 16;  // of one matrix; bytes of a row
+  const std::int64_t units = std::max<std::int64_t>(width / unit, 1);
+  std::vector<int> met(static_cast<std::size_t>(units), 0);
+  for (std::int64_t row = 0; row < rows; ++row) ++met[static_cast<std::size_t>(row * pitch / unit % units)];
+  const double least = std::ceil(static_cast<double>(rows) / static_cast<double>(units));
+  return *std::max_element(met.begin(), met.end()) / least;
 }
 
 bool asynchronous(const TensorInstruction& instruction) {

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <string_view>
 #include <vector>
 
@@ -94,8 +95,14 @@ struct TensorLoad {
   double clocks = 0;      ///< of the matrix unit
   double slots = 0;       ///< warp instructions issued, loads of operands included where threads do them
   double port_bytes = 0;  ///< of shared memory
+  double products = 0;    ///< tensor instructions
 };
 [[nodiscard]] TensorLoad tensor_load(const PlacedDiagram& placed, const PlacedOperation& operation);
+
+/// How many times as long shared memory's port takes for one 8 x 8 matrix of 16-bit values (ldmatrix: eight rows of 16
+/// bytes at once) where rows lie `pitch` bytes apart, a multiple of 16, than where they meet all banks, `width` bytes wide
+/// together, equally often: 1 for 16 more than a multiple of 128 bytes, 8 for 128.
+[[nodiscard]] double bank_conflicts(std::int64_t pitch, std::int64_t width);
 
 /// Whether the matrix unit takes its operands from shared memory by itself and threads do not wait for it (wgmma),
 /// rather than from registers by threads' loads (mma.sync).

@@ -88,7 +88,7 @@ class Howard {
     const int here = g_.instances[at(e.from)], there = g_.instances[at(e.to)];
     const double clocks = passes(g_.node(e.from), e);
     for (int from = first_[at(e.from)], i = 0; i < here; ++i) {
-      if (here == there) {
+      if (here == there && !e.barrier) {
         const int to = i + e.agents;
         arcs_.push_back({from + i, first_[at(e.to)] + to % there, e.delay + to / there, clocks});
         continue;
@@ -339,7 +339,8 @@ void Periods::say(const EventGraph& graph, bool one_block) {
     reach = std::max(reach, e.delay);
     numbers_.insert(numbers_.end(),
                     {static_cast<double>(e.from), static_cast<double>(e.to), static_cast<double>(e.delay),
-                     static_cast<double>(e.agents), static_cast<double>(e.after), e.latency, static_cast<double>(e.ahead)});
+                     static_cast<double>(e.agents), e.barrier ? 1.0 : 0.0, static_cast<double>(e.after), e.latency,
+                     static_cast<double>(e.ahead)});
   }
   numbers_.push_back(std::max(reach, beyond));
 }

@@ -77,7 +77,7 @@ void Simulation::add_arcs(const EventEdge& e, int instance) {
     most_shift_ = std::max(most_shift_, shift);
     if (simple) ++vertices_[at(arcs_.back().to)].waits;
   };
-  if (here == there) return add((instance + e.agents) % there, e.delay + (instance + e.agents) / there);
+  if (here == there && !e.barrier) return add((instance + e.agents) % there, e.delay + (instance + e.agents) / there);
   for (int target = 0; target < there; ++target) add(target, e.delay);
 }
 

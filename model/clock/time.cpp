@@ -13,6 +13,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "model/clock/load.hpp"
 #include "model/clock/power.hpp"
@@ -104,6 +105,8 @@ struct Timing {
   double seconds = 0;  // without the launch
   Hertz clock;
   std::optional<Watts> power = {};
+  double cycles = 0;  // by the graph
+  std::optional<Energy> energy = {};
 };
 
 /// The time model of one variant and problem: what their tiles share is found once.
@@ -129,6 +132,7 @@ struct TimeModel {
 
  private:
   void first_clock(Count blocks_per_node, Timing& timing) const;
+  static void hold_clock(const Machine& machine, Timing& timing);
   void event_clock(const PlacedDiagram& placed, Count blocks_per_node, const KnownGraph& known, Timing& timing) const;
   [[nodiscard]] SharedSeconds shared_seconds(const PlacedDiagram& placed, const Timing& timing) const;
   [[nodiscard]] double exposed_clocks(const Timing& timing, Count blocks_per_node) const;
@@ -192,10 +196,14 @@ bool TimeModel::may_bind(const Timing& t) const {
 
 void TimeModel::read_again(const PlacedDiagram& placed, Count blocks_per_node, Timing& t) const {
   if (into_block.pipe == nullptr) return;
-  t.shared.device += device.seconds(real(reread_bytes(placed, blocks_per_node).value));
-  if (t.shared.device <= t.fullest.seconds) return;
-  t.seconds += t.shared.device - t.fullest.seconds;
+  const double bytes = real(reread_bytes(placed, blocks_per_node).value), before = t.fullest.seconds;
+  t.shared.device += device.seconds(bytes);
+  if (t.energy) {
+    t.energy->device += bytes * energy_rates(*placed.machine).device;
+    hold_clock(*placed.machine, t);
+  }
   t.fullest.with(device.name(), t.shared.device);
+  t.seconds += t.fullest.seconds - before;
 }
 
 void TimeModel::first_clock(Count blocks_per_node, Timing& t) const {
@@ -210,21 +218,47 @@ void TimeModel::first_clock(Count blocks_per_node, Timing& t) const {
   t.seconds = t.fullest.seconds + exposed_clocks(t, blocks_per_node) / hertz;
 }
 
+/// The cycles at the clock that the card holds with that energy.
+void TimeModel::hold_clock(const Machine& machine, Timing& t) {
+  if (t.energy) {
+    const HeldClock held = held_clock(machine, *t.energy, t.cycles);
+    t.clock = held.clock;
+    t.power = held.power;
+  }
+  t.fullest.with("", t.cycles / t.clock.value);  // named where it is explained
+}
+
+/// Clocks of a node that runs `together` blocks at a time, of which each alone would take `alone` for all of them and the
+/// busiest pipe `full`. A block of fewer warps than schedulers runs on as many of them; blocks that do not share theirs
+/// evenly leave some schedulers to fewer blocks.
+double clocks_together(const PlacedDiagram& placed, double together, double alone, double full) {
+  const Limits& limits = placed.machine->limits;
+  const double warps = std::max(real(placed.threads) / real(limits.warp_size), 1.0);
+  const double sets = std::max(std::floor(real(limits.schedulers) / warps), 1.0);
+  double a_clock = 0;
+  for (double set = 0; set < sets; ++set) {
+    const double blocks = std::floor((together + sets - 1 - set) / sets);
+    a_clock += std::min(blocks / alone, 1 / (sets * full));
+  }
+  return 1 / a_clock;
+}
+
 /// The graph's cycles, or the pipes that nodes share, whichever take longer. Blocks that share a node hide one
-/// another's waits, down to what the busiest pipe takes.
+/// another's waits, down to what the busiest pipe takes, but not their ends: they begin together.
 void TimeModel::event_clock(const PlacedDiagram& placed, Count blocks_per_node, const KnownGraph& known, Timing& t) const {
   const auto& [graph, period] = known;
   const LaunchClocks launched = launch_clocks(placed, graph, period);
   const double together = std::min(real(std::max(blocks_per_node, Count(1))), std::max(t.who.blocks, 1.0));
   double cycles = launched.busiest;
-  if (together > 1) cycles = std::max(cycles / together, std::min(cycles, period.pipe.clocks * t.who.iterations));
-  t.clock = clock.frequency;
-  if (const auto energy = energy_of(placed, graph)) {
-    const HeldClock held = held_clock(*placed.machine, *energy, cycles);
-    t.clock = held.clock;
-    t.power = held.power;
+  if (together > 1) {
+    const double ends = std::max(cycles - period.clocks * t.who.iterations, 0.0);
+    const double full = std::min(cycles, period.pipe.clocks * t.who.iterations + ends / together);
+    cycles = clocks_together(placed, together, cycles, full);
   }
-  t.fullest.with("", cycles / t.clock.value);  // named where it is explained
+  t.clock = clock.frequency;
+  t.cycles = cycles;
+  t.energy = energy_of(placed, graph);
+  hold_clock(*placed.machine, t);
   t.fullest.with(device.name(), t.shared.device);
   if (exchange != nullptr) t.fullest.with(exchange->name, t.shared.exchange);
   t.seconds = t.fullest.seconds;
@@ -286,8 +320,9 @@ bool has_event_graph(const PlacedDiagram& placed) {
   const Unit* issue = placed.machine->unit("issue");
   if (issue == nullptr || !issue->per_clock.known()) return false;
   const auto& edges = placed.mapping->edges;
-  const auto measured = [](const PlacedOperation& op) {
-    return !op.tensor || (op.instruction != nullptr && !op.instruction->timing.empty());
+  const auto measured = [&](const PlacedOperation& op) {
+    if (!op.tensor || op.instruction == nullptr) return !op.tensor;
+    return !op.instruction->timing.empty() || (!asynchronous(*op.instruction) && placed.machine->constant("mma_sync_ports") > 0);
   };
   return std::any_of(edges.begin(), edges.end(), [&](const EdgeMapping& e) { return holds(e.when, placed.tile); }) &&
          std::all_of(placed.operations.begin(), placed.operations.end(), measured);

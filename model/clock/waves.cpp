@@ -76,6 +76,16 @@ class Nodes {
   std::priority_queue<double, std::vector<double>, std::greater<>> free_;
 };
 
+/// Whether a node's blocks are one launched block's tiles, one after the other. Order longest_first stands for tiles drawn
+/// by such blocks where the kernel has order persistent too, else for blocks launched in that order.
+bool blocks_persist(const PlacedDiagram& placed) {
+  const BlockOrder order = block_order(placed);
+  if (order != BlockOrder::longest_first) return order != BlockOrder::grid;
+  const auto& knobs = placed.mapping->knobs;
+  const auto knob = std::find_if(knobs.begin(), knobs.end(), [](const Knob& k) { return k.name == "order"; });
+  return knob != knobs.end() && std::find(knob->words.begin(), knob->words.end(), "persistent") != knob->words.end();
+}
+
 /// The first block of a node beyond those behind it, and one of these.
 struct Ends {
   Schedule who;
@@ -87,7 +97,7 @@ struct Ends {
     mean = who.total_iterations / total;
     BlockClocks block = block_clocks(graph, period, mean, graph.has_cut_work() ? cut_chunks(placed) : CutChunks{});
     block.first += placed.machine->constant("block_start");
-    each = block_order(placed) != BlockOrder::grid ? block.next : block.first + placed.machine->constant("block_handover");
+    each = blocks_persist(placed) ? block.next : block.first + placed.machine->constant("block_handover");
     start = block.first - each;
   }
   [[nodiscard]] double all() const { return start + total / who.nodes * each; }

@@ -46,6 +46,8 @@ constexpr std::array constants_known = {
     Constant{"serial_issue", clocks},      // an instruction of a warp whose instructions wait for each other
     Constant{"serial_shuffle", clocks},    // a shuffle and what waits for it
     Constant{"tma_loaded_latency", clocks},  // of a copy from the L2 while all SMs copy
+    Constant{"cp_async_loaded_latency", clocks},  // the same, asked for by the threads that need it
+    Constant{"mma_sync_ports", clocks},  // in which a scheduler's registers serve a tensor instruction whose threads wait for it
     Constant{"cluster_handover", clocks},  // from one block's last reader to another block's copy, skew included
     // bandwidths beside those of the pipes
     Constant{"device_write_bandwidth", bytes_per_second}, Constant{"device_copy_bandwidth", bytes_per_second},

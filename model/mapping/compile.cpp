@@ -232,6 +232,7 @@ void Placer::Compiled::compile_variables() {
     out.type = type_of(v.type);
     out.copies = numbers(v.copies);
     if (v.multicast) out.multicast = &*v.multicast;
+    if (v.unpermuted) out.unpermuted = &*v.unpermuted;
     for (const auto& [axis, value] : v.sizes) out.sizes.emplace_back(streamed_->diagram.axis(axis), number(value));
     for (std::size_t i = 0; i < mapping_->variables.size(); ++i) {
       if (mapping_->variables[i].name == v.alias) out.alias = static_cast<int>(i);

@@ -65,7 +65,7 @@ struct CompiledVariable {
   int position = 0;  ///< index into the levels
   DType type = DType::f32;
   GuardedNumber copies;
-  const Guard* multicast = nullptr;
+  const Guard *multicast = nullptr, *unpermuted = nullptr;
   std::vector<std::pair<AxisId, Number64>> sizes;
   int alias = -1;  ///< index into Mapping::variables
   int agent = -1;

@@ -99,6 +99,7 @@ struct VariableMapping {
   std::string alias;      ///< shares storage with that variable (lifetimes disjoint)
   CopyEngine engine = CopyEngine::none;
   std::optional<Guard> multicast;                    ///< one copy for the cluster's blocks, where the guard holds
+  std::optional<Guard> unpermuted;                   ///< its rows lie as in the array, where the guard holds: loads of rows meet banks twice
   std::vector<std::pair<std::string, Value>> sizes;  ///< axes held in part: x -> u_x, dv -> 32
   std::vector<std::string> axes;                     ///< explicit axes where they differ from the array's (rare)
   bool output_staging = false;                       ///< on an output's way up, not on an input's way down
@@ -115,6 +116,7 @@ struct WorkMapping {
   std::vector<std::string> per;  ///< axes (tile extents): [q, x], [q, dv]
   double count = 1;              ///< results of that unit per element
   std::string agent;         ///< whose threads do it, where not the operation's
+  std::string with;          ///< its instructions stand among those of that tensor operation, whose threads issue both
   bool once = false;         ///< once a block, after its last iteration, rather than in every iteration
   bool first = false;        ///< once a block, before its first iteration
   bool masked = false;       ///< in chunks alone that the mask or the array's end cuts; not `serial`
@@ -141,6 +143,7 @@ struct EdgeMapping {
   std::string from, to;       ///< "load K", "S", "P.max", "P.exp", "O", "store O"
   std::int64_t distance = 0;  ///< iterations
   std::int64_t agents = 0;    ///< to the agent instance this many further (ping-pong)
+  bool barrier = false;       ///< each instance waits for all of them
   Value tokens;
   bool issued = false;        ///< waits until `from` has been handed over, not for its result
   Guard when;

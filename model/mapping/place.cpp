@@ -307,6 +307,7 @@ void Placer::Compiled::place_copies(const Tile& tile, PlacedDiagram& into) const
     const CompiledVariable& c = variables_[at(v.mapping)];
     v.copies = number_of(c.copies, tile, 1);
     v.multicast = c.multicast != nullptr && holds(*c.multicast, tile);
+    v.unpermuted = c.unpermuted != nullptr && holds(*c.unpermuted, tile);
   }
 }
 

@@ -52,6 +52,7 @@ struct Variable {
   int alias = -1;  ///< index into PlacedDiagram::variables, or -1
   CopyEngine engine = CopyEngine::none;
   bool multicast = false;
+  bool unpermuted = false;  ///< rows one behind the other: what reads several at a time may meet a bank twice
   bool output_staging = false;
 
   [[nodiscard]] Bytes bytes() const { return bytes_of(elements, type) * copies; }  ///< one instance, all copies

@@ -64,8 +64,8 @@ void Reader::levels(const yaml::Node& node) {
 }
 
 VariableMapping Reader::variable(const std::string& name, const yaml::Node& node) {
-  node.allow({"of", "level", "scope", "type", "copies", "alias", "engine", "multicast", "sizes", "axes", "staging",
-              "by", "when"});
+  node.allow({"of", "level", "scope", "type", "copies", "alias", "engine", "multicast", "unpermuted", "sizes", "axes",
+              "staging", "by", "when"});
   VariableMapping out;
   out.name = name;
   out.location = node.key_location();
@@ -87,6 +87,7 @@ VariableMapping Reader::variable(const std::string& name, const yaml::Node& node
   if (const auto* n = node.find("alias")) out.alias = n->text();
   if (const auto* n = node.find("engine")) out.engine = engine_of(*n);
   if (const auto* n = node.find("multicast")) out.multicast = guard(n);
+  if (const auto* n = node.find("unpermuted")) out.unpermuted = guard(n);
   out.sizes = axis_values(node.find("sizes"));
   out.axes = axes(node.find("axes"));
   if (const auto* n = node.find("staging")) out.output_staging = n->boolean();
@@ -101,7 +102,7 @@ void Reader::variables(const yaml::Node& node) {
 }
 
 WorkMapping Reader::work(const yaml::Node& node) {
-  node.allow({"name", "unit", "per", "count", "agent", "once", "first", "masked", "serial", "per_chunk", "when"});
+  node.allow({"name", "unit", "per", "count", "agent", "with", "once", "first", "masked", "serial", "per_chunk", "when"});
   WorkMapping out;
   out.name = node.at("name").text();
   out.unit = node.at("unit").text();
@@ -115,6 +116,10 @@ WorkMapping Reader::work(const yaml::Node& node) {
   if (const auto* n = node.find("serial")) out.serial = n->boolean();
   if (out.masked && out.serial) node.at("serial").fail("stands beside 'masked'", "instructions of cut chunks that do not wait for each other");
   if (const auto* n = node.find("agent")) out.agent = n->text();
+  if (const auto* n = node.find("with")) {
+    out.with = n->text();
+    refer(Reference::Kind::operation, out.with, *n);
+  }
   if (out.count <= 0) node.at("count").fail("not positive", "results of the unit per element");
   out.per_chunk = axis_values(node.find("per_chunk"));
   for (const auto& [axis, chunk] : out.per_chunk) {
@@ -175,13 +180,14 @@ void Reader::operations(const yaml::Node& node) {
 
 void Reader::edges(const yaml::Node& node) {
   for (const yaml::Node& item : node.items()) {
-    item.allow({"from", "to", "distance", "agents", "tokens", "wait", "when"});
+    item.allow({"from", "to", "distance", "agents", "barrier", "tokens", "wait", "when"});
     EdgeMapping edge;
     edge.location = item.location();
     edge.from = item.at("from").text();
     edge.to = item.at("to").text();
     if (const auto* n = item.find("distance")) edge.distance = n->integer(-most_distance, most_distance);
     if (const auto* n = item.find("agents")) edge.agents = n->integer(-most_distance, most_distance);
+    if (const auto* n = item.find("barrier")) edge.barrier = n->boolean();
     if (const auto* n = item.find("tokens")) edge.tokens = value(*n, 0);
     if (const auto* n = item.find("wait")) edge.issued = n->choice({"done", "issued"}) == "issued";
     edge.when = guard(item.find("when"));

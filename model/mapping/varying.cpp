@@ -134,7 +134,8 @@ void Placer::Compiled::find_dependences() {
   }
   for (const CompiledVariable& v : variables_) {
     depends_.parts |= of_all(v.sizes);
-    depends_.copies |= of_guarded(v.copies) | (v.multicast != nullptr ? of_guard(*v.multicast) : 0);
+    depends_.copies |= of_guarded(v.copies);
+    for (const Guard* guard : {v.multicast, v.unpermuted}) depends_.copies |= guard != nullptr ? of_guard(*guard) : 0;
   }
   for (const CompiledOperation& op : operations_) {
     for (const CompiledWork& work : op.work) depends_.chunks |= of_all(work.per_chunk);

@@ -105,12 +105,12 @@ bool crossings_no_more(const PlacedDiagram& a, const PlacedDiagram& b) {
   return i >= a.crossings.size() && j >= b.crossings.size();
 }
 
-/// Variables at the block's level that threads write: every one of a's is one of b's.
+/// Variables at the block's level that threads write: every one of a's is one of b's, and read as easily.
 bool buffers_no_more(const PlacedDiagram& a, const PlacedDiagram& b) {
   const LevelId block = a.block().level;
   return std::all_of(a.variables.begin(), a.variables.end(), [&](const Variable& v) {
     return v.level != block || std::any_of(b.variables.begin(), b.variables.end(), [&](const Variable& w) {
-             return w.mapping == v.mapping && w.level == v.level;
+             return w.mapping == v.mapping && w.level == v.level && (!v.unpermuted || w.unpermuted);
            });
   });
 }
@@ -178,6 +178,7 @@ KnobSet switch_knobs(const Mapping& mapping, const Space& space) {
   for (const VariableMapping& v : mapping.variables) {
     if (v.level != "registers") set |= knobs_of(v.when);
     if (v.multicast) set |= knobs_of(*v.multicast);
+    if (v.unpermuted) set |= knobs_of(*v.unpermuted);
   }
   for (const OperationMapping& op : mapping.operations) {
     for (const auto& [array, alternatives] : op.operands) set |= operand_knobs(mapping, space, alternatives);

@@ -12,6 +12,7 @@ void each_structural_guard(const Mapping& mapping, const Visit& visit) {
   for (const VariableMapping& v : mapping.variables) {
     visit(v.when);
     if (v.multicast) visit(*v.multicast);
+    if (v.unpermuted) visit(*v.unpermuted);
   }
   for (const OperationMapping& op : mapping.operations) {
     for (const auto& [array, alternatives] : op.operands) {

@@ -1,0 +1,113 @@
+// Threads that wait for their own products (mma.sync): banks of shared memory, groups of warps, ports of the registers.
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <string>
+
+#include "model/clock/load.hpp"
+#include "model/clock/period.hpp"
+#include "model/clock/prediction.hpp"
+#include "tests/laid_out.hpp"
+
+using namespace napkin;
+using namespace napkin::test;
+
+namespace {
+
+const Knobs plain = {{"q", "128"}, {"x", "64"}, {"warps", "8"}, {"stages", "2"}, {"q_in", "shared"}, {"swizzle", "on"}, {"rescale", "rarely"}, {"order", "grid"}};
+
+Knobs with(Knobs knobs, const std::string& name, const std::string& value) {
+  for (auto& [knob, text] : knobs) {
+    if (knob == name) text = value;
+  }
+  return knobs;
+}
+
+const PlacedOperation& contraction(const PlacedDiagram& placed, std::size_t which) {
+  std::size_t seen = 0;
+  for (const PlacedOperation& op : placed.operations) {
+    if (op.tensor && seen++ == which) return op;
+  }
+  throw Error("operations", "too few contractions", "two");
+}
+
+const EventEdge* barrier_into(const EventGraph& g, const char* node) {
+  const auto found = std::find_if(g.edges.begin(), g.edges.end(), [&](const EventEdge& e) { return e.barrier && e.to == g.find(node); });
+  return found != g.edges.end() ? &*found : nullptr;
+}
+
+}  // namespace
+
+TEST_CASE("rows of a matrix meet a bank as often as their pitch says") {
+  CHECK(bank_conflicts(128, 128) == 8);  // all eight rows begin in bank 0
+  CHECK(bank_conflicts(256, 128) == 8);
+  CHECK(bank_conflicts(144, 128) == 1);  // each row 16 bytes further: eight rows fill the 128 bytes
+  CHECK(bank_conflicts(64, 128) == 4);   // rows 0, 2, 4, 6 in the first half, 1, 3, 5, 7 in the second
+  CHECK(bank_conflicts(192, 128) == 4);
+  CHECK(bank_conflicts(32, 128) == 2);  // 0, 32, 64, 96, 0, ...
+  CHECK(bank_conflicts(160, 128) == 2);
+  CHECK(bank_conflicts(16, 128) == 1);
+  CHECK(bank_conflicts(64, 64) == 4);  // half the banks: two rounds at best, and all eight rows begin alike
+}
+
+TEST_CASE("unpermuted rows of 256 bytes take the port eight times as long, and no more instructions") {
+  const LaidOut l("attention_sm80", "h200-sxm", {{"b", 1}, {"h", 8}, {"q", 1024}, {"x", 1024}, {"d", 128}}, DType::bf16);
+  const PlacedDiagram on = l.place(plain), off = l.place(with(plain, "swizzle", "off"));
+  for (const std::size_t product : {0U, 1U}) {
+    const TensorLoad easy = tensor_load(on, contraction(on, product)), hard = tensor_load(off, contraction(off, product));
+    CHECK(hard.port_bytes == 8 * easy.port_bytes);
+    CHECK(hard.slots == easy.slots);
+    CHECK(hard.clocks == easy.clocks);
+  }
+  // K by each of 8 warps, 64 rows of 256 bytes; Q once, 128 rows.
+  CHECK(tensor_load(on, contraction(on, 0)).port_bytes == 8 * 64 * 256 + 128 * 256);
+  const double easy = period(event_graph(on)).clocks, hard = period(event_graph(off)).clocks;
+  CHECK(hard >= 8 * (8 * 2 * 64 * 256 + 128 * 256) / 128.0);
+  CHECK(hard > 3 * easy);
+}
+
+TEST_CASE("warps, one on each scheduler, are one instance; a barrier joins those of a block") {
+  const LaidOut l("attention_sm80", "h200-sxm", {{"b", 1}, {"h", 8}, {"q", 1024}, {"x", 1024}, {"d", 128}}, DType::bf16);
+  struct Case {
+    const char *warps, *rows;
+    int instances;
+  };
+  for (const Case& each : {Case{"1", "16", 1}, Case{"2", "64", 1}, Case{"4", "128", 1}, Case{"8", "256", 2}}) {
+    const EventGraph g = event_graph(l.place(with(with(plain, "warps", each.warps), "q", each.rows)));
+    CHECK(g.instances[static_cast<std::size_t>(g.find("O"))] == each.instances);
+    REQUIRE(barrier_into(g, "S.control") != nullptr);
+    CHECK(barrier_into(g, "S.control")->delay == 1);
+  }
+}
+
+TEST_CASE("a product takes its scheduler's register ports from everything else") {
+  const LaidOut l("attention_sm80", "h200-sxm", {{"b", 1}, {"h", 8}, {"q", 1024}, {"x", 1024}, {"d", 128}}, DType::bf16);
+  const EventGraph g = event_graph(l.place(with(plain, "warps", "4")));
+  const EventNode& s = g.node(g.find("S"));
+  REQUIRE(g.pipes.back().name == "register_ports");
+  const double products = 8 * 8 * 8;  // 128 / 16 rows, 64 / 8 columns, 128 / 16 deep
+  const double loads = (4 * 64 * 256 + 128 * 256) / 512.0;
+  CHECK(s.demand[1] == doctest::Approx((products + loads) / 4));
+  CHECK(s.demand.back() == doctest::Approx((products * l.machine.constant("mma_sync_ports") + loads) / 4));
+  CHECK(busiest_pipe(g).name == "register_ports");
+}
+
+TEST_CASE("with one copy the softmax waits for V and the next chunk for K; with two neither does") {
+  const LaidOut l("attention_sm80", "h200-sxm", {{"b", 1}, {"h", 8}, {"q", 1024}, {"x", 1024}, {"d", 128}}, DType::bf16);
+  const Knobs small = with(with(plain, "warps", "4"), "x", "16");
+  const double latency = l.machine.constant("cp_async_loaded_latency");
+  const double one = period(event_graph(l.place(with(small, "stages", "1")))).clocks;
+  const double two = period(event_graph(l.place(small))).clocks;
+  CHECK(one > two);
+  CHECK(one > latency);  // two latencies, each beside less than half an iteration's work
+}
+
+TEST_CASE("a third block of two warps shares its schedulers with another one: no third more is done") {
+  const LaidOut l("attention_sm80", "h200-sxm", {{"b", 1}, {"h", 132}, {"q", 3072}, {"x", 1024}, {"d", 128}}, DType::bf16);
+  const PlacedDiagram placed = l.place(with(with(with(plain, "warps", "2"), "q", "64"), "x", "32"));
+  const double two = predicted_time(placed, 2).value, three = predicted_time(placed, 3).value, four = predicted_time(placed, 4).value;
+  CHECK(three <= two);
+  CHECK(four < three);
+  CHECK(three > 1.1 * four);  // of four, as even as two, all pipes are full
+}
