@@ -265,10 +265,10 @@ class Runs {
   Runs(const EventGraph& graph, const Period& period) : g_(graph), p_(period) {}
 
   /// Beyond where it settles, the period: behind its cut iterations a block settles as one without does.
-  [[nodiscard]] BlockClocks of(int iterations, CutIterations cut) const {
-    cut.first = std::min(cut.first, iterations);
-    cut.last = std::min(cut.last, iterations - cut.first);
-    const int n = std::min(iterations, p_.settled + cut.first + cut.last);
+  [[nodiscard]] BlockClocks of(double iterations, CutIterations cut) const {
+    cut.first = at_most(iterations, cut.first);
+    cut.last = at_most(iterations - cut.first, cut.last);
+    const int n = at_most(iterations, p_.settled + cut.first + cut.last);
     const double beyond = (iterations - n) * p_.clocks;
     if (n == p_.settled && cut.first + cut.last == 0) return {p_.first + n * p_.clocks + beyond, p_.next + n * p_.clocks + beyond};
     const std::int64_t key = (static_cast<std::int64_t>(n) << 32) + (static_cast<std::int64_t>(cut.first) << 16) + cut.last;
@@ -281,6 +281,9 @@ class Runs {
   }
 
  private:
+  /// The lesser of the two; iterations are whole, and may be more than an int holds.
+  static int at_most(double iterations, int n) { return iterations < n ? static_cast<int>(iterations) : n; }
+
   const EventGraph& g_;
   const Period& p_;
 };
@@ -291,7 +294,8 @@ BlockClocks between(const BlockClocks& one, const BlockClocks& other, double sha
 }
 
 CutIterations whole(const CutChunks& cut, double (*round)(double)) {
-  return {static_cast<int>(round(cut.first)), static_cast<int>(round(cut.last))};
+  constexpr double most = 1 << 15;  // of either: keys of runs have 16 bits for each
+  return {static_cast<int>(round(std::min(cut.first, most))), static_cast<int>(round(std::min(cut.last, most)))};
 }
 
 }  // namespace
@@ -300,7 +304,7 @@ BlockClocks block_clocks(const EventGraph& graph, const Period& period, double i
   const Runs runs(graph, period);
   if (!graph.has_cut_work()) cut = {};
   const CutIterations fewer = whole(cut, std::floor), more = whole(cut, std::ceil);
-  const int below = std::max(static_cast<int>(std::floor(iterations)), 1);
+  const double below = std::max(std::floor(iterations), 1.0);
   const BlockClocks low = runs.of(below, fewer);
   BlockClocks out = low;
   if (const double rest = iterations - below; rest > 0) out = between(low, runs.of(below + 1, fewer), rest);
