@@ -13,6 +13,7 @@
 #include "model/fusion/partition.hpp"
 #include "model/interpret/dump.hpp"
 #include "tests/laid_out.hpp"
+#include "tests/rounds.hpp"
 #include "tests/unit/launch/kernels_on_host.hpp"
 
 using namespace napkin;
@@ -246,12 +247,14 @@ TEST_CASE("debug variants compile") {
     test::Knobs tile;
     Mask mask;
   };
-  for (const Variant& variant : std::vector<Variant>{
-           {"attention_sm90", DType::bf16, {{"q", "128"}, {"x", "64"}, {"warpgroups", "2"}}, causal},
-           {"attention_sm90", DType::f16, {{"q", "192"}, {"x", "64"}, {"warpgroups", "3"}, {"p_in", "shared"}, {"overlap", "off"}}, none},
-           {"attention_sm80", DType::bf16, {{"q", "64"}, {"x", "64"}, {"warps", "4"}}, causal},
-           {"attention_sm80", DType::f16, {{"q", "64"}, {"x", "32"}, {"warps", "2"}, {"rescale", "always"}, {"q_in", "registers"}}, window},
-       }) {
+  const std::vector<Variant> variants{
+      {"attention_sm90", DType::bf16, {{"q", "128"}, {"x", "64"}, {"warpgroups", "2"}}, causal},
+      {"attention_sm90", DType::f16, {{"q", "192"}, {"x", "64"}, {"warpgroups", "3"}, {"p_in", "shared"}, {"overlap", "off"}}, none},
+      {"attention_sm80", DType::bf16, {{"q", "64"}, {"x", "64"}, {"warps", "4"}}, causal},
+      {"attention_sm80", DType::f16, {{"q", "64"}, {"x", "32"}, {"warps", "2"}, {"rescale", "always"}, {"q_in", "registers"}}, window},
+  };
+  for (int i = 0; i < test::rounds(static_cast<int>(variants.size())); ++i) {
+    const Variant& variant = variants[static_cast<std::size_t>(i)];
     const LaidOut laid(variant.kernel, "h200-sxm", {{"h", 2}, {"q", 500}, {"x", 300}, {"d", 64}}, variant.type, variant.mask);
     AttentionCall call = call_without_arrays(false);
     call.dump = 4096;
