@@ -270,17 +270,18 @@ Selection GraphSearch::run(int top, Each each, bool quick) {
   return out;
 }
 
-GraphSearch& GraphSearches::search_for(const Question& question, const Objective& objective) {
+GraphSearch* GraphSearches::search_for(const Question& question, const Objective& objective) {
   constexpr std::size_t most_searches = 16;
   const auto known = std::find_if(searches_.begin(), searches_.end(), [&](const auto& search) { return search->serves(question); });
   if (known == searches_.end()) {
+    if (!all_by_graph(question)) return nullptr;
     searches_.push_front(std::make_unique<GraphSearch>(question, objective));
     if (searches_.size() > most_searches) searches_.pop_back();
   } else {
     searches_.splice(searches_.begin(), searches_, known);
     searches_.front()->turn_to(question);
   }
-  return *searches_.front();
+  return searches_.front().get();
 }
 
 }  // namespace napkin

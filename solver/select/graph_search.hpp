@@ -186,8 +186,8 @@ void GraphSearch::each_legal(const std::vector<napkin::Step>& steps, std::size_t
 /// The searches of the latest kinds of questions.
 class GraphSearches {
  public:
-  /// The search of the question's kind, turned to it. The question must fulfil all_by_graph().
-  [[nodiscard]] GraphSearch& search_for(const Question& question, const Objective& objective);
+  /// The search of the question's kind, turned to it; nullptr where the question does not fulfil all_by_graph().
+  [[nodiscard]] GraphSearch* search_for(const Question& question, const Objective& objective);
 
  private:
   std::list<std::unique_ptr<GraphSearch>> searches_;  // latest first

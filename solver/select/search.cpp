@@ -357,7 +357,7 @@ Selection select(const Question& question, int top) { return select(question, to
 
 Selection select(const Question& question, int top, const Objective& objective, Each each) {
   if (objective.periods == nullptr) return Search(question, objective).run(top, each);
-  if (all_by_graph(question)) return objective.searches->search_for(question, objective).run(top, each);
+  if (GraphSearch* search = objective.searches->search_for(question, objective)) return search->run(top, each);
   return Search(question, without_periods(objective)).run(top, each);
 }
 

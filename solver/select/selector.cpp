@@ -40,7 +40,9 @@ Selector::Selector(Selector&&) noexcept = default;
 Selector& Selector::operator=(Selector&&) noexcept = default;
 
 Selection Selector::ask(const Question& question, int top) {
-  if (objective_.periods != nullptr && all_by_graph(question)) return napkin::select(question, top, objective_);
+  if (objective_.periods != nullptr) {
+    if (GraphSearch* search = objective_.searches->search_for(question, objective_)) return search->run(top, Each::tile);
+  }
   for (auto search = searches_.begin(); search != searches_.end(); ++search) {
     if (!(*search)->serves(question)) continue;
     searches_.splice(searches_.begin(), searches_, search);

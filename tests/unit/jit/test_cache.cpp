@@ -8,6 +8,7 @@
 #include <iterator>
 
 #include "kernels/jit/cache.hpp"
+#include "tests/processes.hpp"
 
 using namespace napkin;
 namespace fs = std::filesystem;
@@ -106,26 +107,15 @@ TEST_CASE("a folder that cannot be written gives a warning and no more") {
 TEST_CASE("32 processes at once, each finding a whole entry or none") {
   const Folder folder;
   const KernelCache cache(folder.path);
-  std::vector<pid_t> children;
-  for (int i = 0; i < 32; ++i) {
-    const pid_t child = ::fork();
-    REQUIRE(child >= 0);
-    if (child == 0) {
-      bool good = true;
-      for (int round = 0; round < 5; ++round) {
-        const auto found = cache.find(key);
-        good = good && (!found || found->cubin == kernel_of(found->cubin[0]).cubin);
-        good = good && cache.store(key, kernel_of(static_cast<char>('A' + i))).empty();
-      }
-      ::_exit(good && cache.find(key) ? 0 : 1);
+  test::check_in_processes(32, [&](int i) {
+    bool good = true;
+    for (int round = 0; round < 5; ++round) {
+      const auto found = cache.find(key);
+      good = good && (!found || found->cubin == kernel_of(found->cubin[0]).cubin);
+      good = good && cache.store(key, kernel_of(static_cast<char>('A' + i))).empty();
     }
-    children.push_back(child);
-  }
-  for (const pid_t child : children) {
-    int status = 0;
-    REQUIRE(::waitpid(child, &status, 0) == child);
-    CHECK((WIFEXITED(status) && WEXITSTATUS(status) == 0));
-  }
+    return good && cache.find(key);
+  });
   CHECK(std::distance(fs::directory_iterator(folder.path), {}) == 1);
 }
 

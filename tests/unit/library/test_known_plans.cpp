@@ -10,6 +10,7 @@
 #include <iterator>
 #include <vector>
 
+#include "tests/processes.hpp"
 #include "tests/unit/library/fake_driver.hpp"
 
 using namespace napkin;
@@ -157,27 +158,16 @@ TEST_CASE("an entry is found again; a damaged one, or one of another kind or ver
 
 TEST_CASE("32 processes at once, each finding a whole plan or none") {
   const Folder folder;
-  std::vector<pid_t> children;
-  for (int i = 0; i < 32; ++i) {
-    const pid_t child = ::fork();
-    REQUIRE(child >= 0);
-    if (child == 0) {
-      bool good = true;
-      for (int round = 0; round < 5; ++round) {
-        KnownPlans plans(folder.path);
-        const auto found = plans.find(key);
-        good = good && (!found || content_of(*found) == content_of(plan_of(found->expression[0])));
-        plans.store(key, plan_of(static_cast<char>('A' + i)));
-      }
-      ::_exit(good && KnownPlans(folder.path).find(key) ? 0 : 1);
+  test::check_in_processes(32, [&](int i) {
+    bool good = true;
+    for (int round = 0; round < 5; ++round) {
+      KnownPlans plans(folder.path);
+      const auto found = plans.find(key);
+      good = good && (!found || content_of(*found) == content_of(plan_of(found->expression[0])));
+      plans.store(key, plan_of(static_cast<char>('A' + i)));
     }
-    children.push_back(child);
-  }
-  for (const pid_t child : children) {
-    int status = 0;
-    REQUIRE(::waitpid(child, &status, 0) == child);
-    CHECK((WIFEXITED(status) && WEXITSTATUS(status) == 0));
-  }
+    return good && KnownPlans(folder.path).find(key);
+  });
   CHECK(std::distance(fs::directory_iterator(folder.path), {}) == 1);
 }
 
