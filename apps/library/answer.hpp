@@ -30,6 +30,7 @@ struct Head {
   std::string dtype;
   Mask mask;
   NamedSizes shape;  ///< every axis
+  std::vector<SequenceLengths> lengths;  ///< of a packed batch; else empty
   TileValues tile;   ///< every knob; empty where nothing fits
 };
 
@@ -138,7 +139,7 @@ struct QueryAnswer {
   WorkAnswer work;
   std::vector<LevelAnswer> levels;
   FormulaAnswer formula;
-  std::optional<OptimumAnswer> optimum;
+  std::optional<OptimumAnswer> optimum;      ///< none of packed sequences
   std::optional<PredictedAnswer> predicted;  ///< none on the abstract machine
   std::optional<CombineAnswer> combine;      ///< where results have parts
   std::optional<CheckAnswer> check;          ///< where it was asked for

@@ -29,6 +29,10 @@ using NamedSizes = std::vector<std::pair<std::string, std::int64_t>>;
 /// "q=8192,x=8192": names are single, sizes whole numbers from 1.
 [[nodiscard]] NamedSizes parse_shape(std::string_view text, const std::string& where = "--shape");
 
+/// "512,4096,1,0,64*1x8192": the sequences of a packed batch in order; a number is of queries and keys, QxX of queries
+/// and of keys, N* before either that many of them. At most 2^20 sequences.
+[[nodiscard]] std::vector<SequenceLengths> parse_lengths(std::string_view text, const std::string& where = "--lengths");
+
 /// Sizes that axes run through together: `from`, every multiple of `step` between, and `to`.
 struct SizeRange {
   std::int64_t from = 1, to = 1, step = 64;

@@ -12,6 +12,7 @@
 #include "kernels/launch/attention.hpp"
 #include "kernels/launch/matmul.hpp"
 #include "kernels/launch/run.hpp"
+#include "model/diagram/packing.hpp"
 
 namespace napkin {
 namespace {
@@ -33,6 +34,7 @@ Ask ask_of(const AttentionArgs& args, const std::string& gpu) {
   ask.shape = {{"b", s.b}, {"h", s.h}, {"g", s.g}, {"q", s.q}, {"x", s.x}, {"d", s.d}, {"dv", s.dv == 0 ? s.d : s.dv}};
   ask.dtype = std::string(name_of(args.dtype));
   ask.mask = args.mask;
+  ask.lengths = args.lengths;
   return ask;
 }
 
@@ -50,6 +52,14 @@ void check(const AttentionArgs& args) {
   need(args.k.data, "k");
   need(args.v.data, "v");
   need(args.o.data, "o");
+  if (args.lengths.empty()) return;
+  std::int64_t queries = 0, keys = 0;
+  for (const SequenceLengths& one : args.lengths) {
+    queries += one.q;
+    keys += one.x;
+  }
+  if (args.q_starts == nullptr || queries != args.q_rows || keys != args.x_rows)
+    throw Error("lengths", "are not those of the packed sequences", "q_rows queries and x_rows keys in all, with their starts on the device");
 }
 
 void check(const MatmulArgs& args) {
@@ -191,6 +201,7 @@ class Calls {
   Selected& selected_for(const Ask& ask, bool packed) {
     std::string key = ask.algorithm + " " + ask.dtype + " " + text_of(ask.mask) + (packed ? " packed" : "");
     for (const auto& [axis, size] : ask.shape) key += " " + std::to_string(size);
+    if (!ask.lengths.empty()) key += " " + text_of(ask.lengths);
     std::unique_ptr<Selected>& selected = selected_[key];
     if (selected == nullptr) selected = at_shape([&] { return std::make_unique<Selected>(ask, packed); });
     return *selected;

@@ -52,7 +52,7 @@ struct Laws {
 
 struct ComparedMachine {
   SelectAnswer selected;
-  std::optional<Laws> laws;  ///< none where the profile lacks a bandwidth that they need
+  std::optional<Laws> laws;  ///< none where the profile lacks a bandwidth that they need, and of packed sequences
   std::string refused;       ///< why nothing can be laid out there (no instruction for the type); empty: selected
 };
 

@@ -31,6 +31,9 @@ struct Ask {
   std::string gpu;                     ///< a profile's name or path, or "here"; empty where `memory` is set
   std::optional<std::int64_t> memory;  ///< the abstract two-level machine with so many values
   NamedSizes shape;                    ///< axis sizes; defaults are filled in
+  /// Sequences of different lengths, packed behind one another; empty: as the shape says. The shape then leaves out b, q
+  /// and x, or says how many they are and the longest lengths.
+  std::vector<SequenceLengths> lengths;
   std::string dtype;                   ///< empty: bf16
   Mask mask;
   std::string kernel;  ///< a mapping's name or path; empty: the best that runs there

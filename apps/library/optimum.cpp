@@ -194,16 +194,21 @@ OptimumAnswer machine_optimum(const Subject& subject, const Layout& layout, std:
 
 void add_optimum(const Subject& subject, const Layout& layout, const PlacedDiagram& placed, QueryAnswer& answer) {
   const Streamed& streamed = layout.streamed;
-  const GeometricProgram program = program_of(streamed, subject.problem);
+  const Packing& packing = subject.problem.packing;
+  const bool packed = !packing.sequences.empty();
+  Problem problem = subject.problem;
+  if (packed) problem.sizes[static_cast<std::size_t>(packing.batch)] = 1;  // the formula of one sequence
+  const GeometricProgram program = program_of(streamed, problem);
   const std::vector<Count> groups = groups_in(streamed, placed);
   const bool exchanges = placed.combine && (placed.combine->by == CombineMapping::By::turns ||
                                             placed.combine->by == CombineMapping::By::barriers);
   if (!exchanges) {  // what groups exchange is no array of the diagram
-    answer.formula.transfer = transfer_formula(streamed, program);
+    answer.formula.transfer = (packed ? "sum over sequences of " : "") + transfer_formula(streamed, program);
     answer.formula.memory =
         print(MemoryRule(streamed, subject.problem.sizes, ColumnView::drawn).largest(groups, placed.block().chunk));
   }
 
+  if (packed) return;  // the closed form is of one length
   if (subject.abstract()) {
     answer.optimum = abstract_optimum(subject, layout);
     return;

@@ -18,6 +18,7 @@ Ask ask_of(const Head& head) {
   ask.dtype = head.dtype;
   ask.mask = head.mask;
   ask.shape = head.shape;
+  ask.lengths = head.lengths;
   return ask;
 }
 

@@ -4,6 +4,7 @@
 
 #include "apps/library/here.hpp"
 #include "model/diagram/library.hpp"
+#include "model/diagram/packing.hpp"
 #include "model/diagram/text.hpp"
 #include "model/fusion/derive.hpp"
 #include "model/machine/load.hpp"
@@ -169,9 +170,37 @@ Subject load_subject(const Ask& ask) {
   return subject;
 }
 
+namespace {
+
+/// The shape with what the lengths say of it. What stands there already must say the same.
+NamedSizes completed(const Diagram& diagram, NamedSizes shape, const Packing& packing) {
+  const SequenceLengths longest = longest_of(packing.sequences, "--lengths");
+  const std::pair<AxisId, std::int64_t> known[] = {
+      {packing.batch, std::ssize(packing.sequences)}, {packing.rows, longest.q}, {packing.columns, longest.x}};
+  for (const auto& [axis, size] : known) {
+    const std::string& name = diagram.axes[static_cast<std::size_t>(axis)].name;
+    const auto given = std::find_if(shape.begin(), shape.end(), [&name = name](const auto& one) { return one.first == name; });
+    if (given == shape.end()) {
+      shape.emplace_back(name, size);
+    } else if (given->second != size) {
+      throw Error("--shape", name + "=" + std::to_string(given->second) + " stands beside --lengths, by which it is " + std::to_string(size),
+                  "leave " + name + " out");
+    }
+  }
+  return shape;
+}
+
+}  // namespace
+
 void turn_to(Subject& subject, const NamedSizes& shape) {
   subject.ask.shape = shape;
-  subject.problem.sizes = resolve_sizes(subject.diagram, shape, "--shape");
+  Packing& packing = subject.problem.packing;
+  packing = {};
+  if (!subject.ask.lengths.empty()) {
+    packing = packing_axes(subject.diagram, "--lengths");
+    packing.sequences = subject.ask.lengths;
+  }
+  subject.problem.sizes = resolve_sizes(subject.diagram, packing.sequences.empty() ? shape : completed(subject.diagram, shape, packing), "--shape");
   subject.problem.mask = usable(subject.ask.mask, subject.diagram, subject.problem.sizes);
 }
 
@@ -219,6 +248,7 @@ Head head_of(const Subject& subject, const Layout& layout, const Tile* tile) {
     head.shape.emplace_back(subject.diagram.axes[i].name, subject.problem.sizes[i].get());
   }
   if (tile != nullptr) head.tile = values_of(layout.mapping, *tile);
+  head.lengths = subject.ask.lengths;
   return head;
 }
 

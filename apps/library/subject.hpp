@@ -34,7 +34,7 @@ using Layouts = std::vector<std::unique_ptr<Layout>>;
 
 /// Loads the algorithm and the machine, and checks shape, type and mask. Throws Error.
 [[nodiscard]] Subject load_subject(const Ask& ask);
-/// The same subject at other sizes. Throws Error.
+/// The same subject at other sizes, with the lengths that were asked for. Throws Error.
 void turn_to(Subject& subject, const NamedSizes& shape);
 
 /// The kernel that the user names; else all bundled ones that fit; else the ideal mapping. Throws Error where the named

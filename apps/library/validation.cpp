@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <ctime>
 
+#include "model/diagram/packing.hpp"
+
 namespace napkin {
 namespace {
 
@@ -20,6 +22,7 @@ constexpr char between = '|';
 
 std::string split_of(const Head& head) {
   bool calibration = false;
+  if (!head.lengths.empty()) return "held-out";
   if (head.algorithm == "attention") {
     const std::int64_t d = size_of(head, "d");
     calibration = head.mask.kind == Mask::Kind::none && (d == 64 || d == 128) && size_of(head, "dv") == d &&
@@ -34,6 +37,7 @@ std::string question_key(const Head& head) {
   std::string key = head.algorithm + between + head.gpu.value_or("") + between + head.kernel.value_or("") + between +
                     head.dtype + between + text_of(head.mask) + between;
   for (const auto& [name, size] : head.shape) key += name + "=" + std::to_string(size) + ",";
+  if (!head.lengths.empty()) key += "lengths=" + text_of(head.lengths);
   return key;
 }
 

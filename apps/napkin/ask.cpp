@@ -43,6 +43,12 @@ Option tile_option() {
 
 Option json_option() { return {"--json", "", "one JSON object in place of tables"}; }
 
+Option lengths_option() {
+  return {"--lengths", "L,...",
+          "a packed batch in place of b, q and x: each sequence's length, QxX where queries and keys differ, N* before N of them: "
+          "512,4096,1,0 or 64*1x8192"};
+}
+
 std::vector<Option> problem_options() {
   return {{"--shape", "k=v,...", "axis sizes, such as b=2,h=16,q=8192,x=8192,d=128 (the paper's axis names)"},
           {"--dtype", "T", "element type: bf16 (default), f16, e4m3, ..."},
@@ -61,6 +67,7 @@ Ask problem_of(const Arguments& arguments) {
   ask.mask = mask_of(arguments);
   ask.kernel = named(arguments, "--kernel", "a mapping's name (napkin list kernels) or path");
   if (const auto tile = arguments.find("--tile")) ask.tile = parse_tile(*tile);
+  if (const auto lengths = arguments.find("--lengths")) ask.lengths = parse_lengths(*lengths);
   return ask;
 }
 

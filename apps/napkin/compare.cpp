@@ -11,6 +11,7 @@
 #include "apps/report/json.hpp"
 #include "apps/report/text.hpp"
 #include "apps/report/units.hpp"
+#include "model/diagram/packing.hpp"
 
 namespace napkin::cli {
 namespace {
@@ -201,12 +202,14 @@ std::string quantisation_text(const CompareAnswer& answer) {
   return text.empty() ? "" : "\n" + text;
 }
 
-std::string text_of(const CompareAnswer& answer, const NamedSizes& shape, const Style& style) {
+std::string text_of(const CompareAnswer& answer, const Ask& ask, const Style& style) {
   const auto law = [](std::string (*text)(const Laws&)) {
     return [text](const ComparedMachine& machine) { return machine.laws ? text(*machine.laws) : std::string(); };
   };
   std::string text =
-      style.strong(answer.machines.front().selected.head.algorithm) + "  " + report::text_of(shape) + "\n\n";
+      style.strong(answer.machines.front().selected.head.algorithm) + "  " + report::text_of(ask.shape);
+  if (!ask.lengths.empty()) text += "  lengths " + napkin::text_of(ask.lengths);
+  text += "\n\n";
   text += times_table(answer, style);
   text += part("tile", answer, style, [](const ComparedMachine& m) { return report::text_of(m.selected.head.tile); });
   text +=
@@ -230,7 +233,7 @@ Reply run(const Arguments& arguments, const Style& style) {
   const auto dtypes = distinct(parse_words(given, "--dtype", types), "--dtype");
   const CompareAnswer answer = compare(ask, gpus, dtypes);
   if (arguments.has("--json")) return {report::line_of(json_of(answer)), "", 0};
-  return {text_of(answer, ask.shape, style), "", 0};
+  return {text_of(answer, ask, style), "", 0};
 }
 
 }  // namespace
@@ -239,7 +242,7 @@ Command compare_command() {
   return {"compare", "one algorithm on several GPUs and in several element types", algorithm_operand(),
           options({{{"--gpus", "A,B,...", "profiles' names or paths"}},
                    problem_options(),
-                   {kernel_option(), tile_option(), json_option()}}),
+                   {lengths_option(), kernel_option(), tile_option(), json_option()}}),
           run};
 }
 

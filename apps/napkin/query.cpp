@@ -36,7 +36,7 @@ Command query_command() {
   return {
       "query", "what a tile moves and holds at each memory level, how long it takes, and what limits it",
       algorithm_operand(),
-      options({{gpu_option(), memory_option()}, problem_options(), {kernel_option(), tile_option(), check_option(), compile_option(), json_option()}}),
+      options({{gpu_option(), memory_option()}, problem_options(), {lengths_option(), kernel_option(), tile_option(), check_option(), compile_option(), json_option()}}),
       run};
 }
 

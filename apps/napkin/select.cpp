@@ -32,7 +32,7 @@ std::string no_kernel_note(const SelectAnswer& answer) {
 
 /// Where --shape has a range: its breakpoints.
 Reply run_family(const Arguments& arguments, const ShapeFamily& family, const report::Style& style) {
-  for (const char* option : {"--emit", "--top"}) {
+  for (const char* option : {"--emit", "--top", "--lengths"}) {
     if (arguments.has(option))
       throw Error(option, "stands beside a range in --shape", "leave it out, or give one shape");
   }
@@ -67,7 +67,8 @@ Command select_command() {
   return {"select", "which configuration a kernel should use, why, and the runners-up", algorithm_operand(),
           options({{gpu_option()},
                    problem_options(),
-                   {kernel_option(),
+                   {lengths_option(),
+                    kernel_option(),
                     tile_option(),
                     {"--top", "N", "how many configurations to rank (default 5)"},
                     {"--emit", "FORM", "print the configuration for another program: json, cpp, triton or fa3"},

@@ -55,9 +55,13 @@ std::vector<Ask> asks_of(const Arguments& arguments) {
   Arguments one = arguments;
   std::vector<Ask> asks;
   if (arguments.lists.find("--shape") == arguments.lists.end()) return {ask_without_machine(one)};
+  const auto lengths = arguments.lists.find("--lengths");
   for (const std::string& shape : arguments.lists.at("--shape")) {
     one.values["--shape"] = shape;
-    asks.push_back(ask_without_machine(one));
+    for (const std::string& batch : lengths == arguments.lists.end() ? std::vector<std::string>{""} : lengths->second) {
+      if (lengths != arguments.lists.end()) one.values["--lengths"] = batch;
+      asks.push_back(ask_without_machine(one));
+    }
   }
   const std::string gpu = arguments.find("--gpu").value_or("here");
   for (Ask& ask : asks) ask.gpu = gpu == "here" ? "" : gpu;
@@ -150,13 +154,16 @@ Command validate_command() {
   std::vector<Option> problem = problem_options();
   problem.front().many = true;
   problem.front().about += "; again for further shapes";
+  Option lengths = lengths_option();
+  lengths.many = true;
+  lengths.about += "; again for further batches of each shape";
   Option algorithm = algorithm_operand();
   algorithm.many = true;
   Option gpu = gpu_option();
   gpu.about = "the profile to predict with; default: the GPU here";
   return {"validate", "prediction beside measurement, on the GPU here or replayed from recorded rows", algorithm,
           options({problem,
-                   {gpu, kernel_option(), tile_option()},
+                   {lengths, gpu, kernel_option(), tile_option()},
                    sweep_options(),
                    {{"--counters", "", "bytes moved, by the GPU's own counters"},
                     {"--l2", "STATE", "the L2 before each launch: warm (default) or cold"},
@@ -165,7 +172,7 @@ Command validate_command() {
                     {"--compile", "", "only compile what would run into the cache; no GPU (a sweep: with the --seed that will measure)"},
                     {"--out", "FILE.jsonl", "append a row for each measurement, each on the disk before the next"},
                     {"--resume", "", "skip what is in --out already"},
-                    {"--shard", "I/N", "only the I-th of N shares of the shapes"},
+                    {"--shard", "I/N", "only the I-th of N shares of the shapes and batches"},
                     {"--dump", "DIR",
                      "instead: run one tile's debug variant once and write its intermediates as .npy, by the names, the inputs and the order "
                      "of derive --dump"},

@@ -8,6 +8,7 @@
 #include "apps/library/choose.hpp"
 #include "apps/library/measure.hpp"
 #include "apps/report/text.hpp"
+#include "model/diagram/packing.hpp"
 
 namespace napkin::cli {
 namespace {
@@ -154,6 +155,7 @@ std::vector<PlannedQuestion> plan_questions(const ValidateOptions& options, cons
 std::string sweep_id(const Head& head, const std::string& date, std::uint64_t seed) {
   std::string shape;
   for (const auto& [axis, size] : head.shape) shape += (shape.empty() ? "" : ",") + axis + "=" + std::to_string(size);
+  if (!head.lengths.empty()) shape += " lengths=" + text_of(head.lengths);
   return date + " " + head.gpu.value_or("") + " " + head.kernel.value_or("") + " " + head.dtype + " " + text_of(head.mask) + " " + shape +
          std::string(seed_mark) + std::to_string(seed);
 }

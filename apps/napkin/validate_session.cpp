@@ -7,6 +7,7 @@
 
 #include "apps/report/text.hpp"
 #include "kernels/jit/failure.hpp"
+#include "model/diagram/packing.hpp"
 
 namespace napkin::cli {
 namespace {
@@ -17,7 +18,8 @@ constexpr double near_best = 1.05;
 constexpr std::size_t most_last = 16; // tiles of the last pass
 
 std::string name_of(const Head& head) {
-  return report::text_of(head.shape) + ", " + text_of(head.mask) + ", " + report::text_of(head.tile);
+  const std::string lengths = head.lengths.empty() ? "" : ", lengths " + text_of(head.lengths);
+  return report::text_of(head.shape) + lengths + ", " + text_of(head.mask) + ", " + report::text_of(head.tile);
 }
 
 /// Without the variant's expression, which says in C++ what the tile's name says.

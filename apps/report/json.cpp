@@ -110,15 +110,23 @@ Json json_of(const OptimumAnswer& optimum) {
   return {{"terms", terms}, {"transfer", clean(optimum.transfer)}, {"group", group}, {"integer", integer}};
 }
 
+Json json_of(const std::vector<SequenceLengths>& lengths) {
+  Json list = Json::array();
+  for (const SequenceLengths& one : lengths) list.push_back(Json::array({one.q, one.x}));
+  return list;
+}
+
 Json json_of(const Head& head, std::string_view command) {
-  return {{"command", command},
-          {"algorithm", head.algorithm},
-          {"gpu", optional_json(head.gpu)},
-          {"kernel", optional_json(head.kernel)},
-          {"dtype", head.dtype},
-          {"mask", json_of(head.mask)},
-          {"shape", json_of(head.shape)},
-          {"tile", json_of(head.tile)}};
+  Json json = {{"command", command},
+               {"algorithm", head.algorithm},
+               {"gpu", optional_json(head.gpu)},
+               {"kernel", optional_json(head.kernel)},
+               {"dtype", head.dtype},
+               {"mask", json_of(head.mask)},
+               {"shape", json_of(head.shape)}};
+  if (!head.lengths.empty()) json["lengths"] = json_of(head.lengths);
+  json["tile"] = json_of(head.tile);
+  return json;
 }
 
 Json json_of(const CombineAnswer& combine) {

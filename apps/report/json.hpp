@@ -14,6 +14,8 @@ using Json = nlohmann::ordered_json;
 /// A finite number; whole numbers without a fraction; else null.
 [[nodiscard]] Json json_of(double number);
 [[nodiscard]] Json json_of(const NamedSizes& sizes);
+/// [[queries, keys], ...]
+[[nodiscard]] Json json_of(const std::vector<SequenceLengths>& lengths);
 [[nodiscard]] Json json_of(const TileValues& tile);
 [[nodiscard]] Json json_of(const Mask& mask);
 [[nodiscard]] Json json_of(const PredictedAnswer& predicted);

@@ -96,6 +96,21 @@ Mask read_mask(Reader& row) {
   return {Mask::Kind::window, side(0), side(1)};
 }
 
+/// [[q, x], ...] where sequences were packed; rows of others have no such key.
+std::vector<SequenceLengths> read_lengths(Reader& row) {
+  if (!row.json().contains("lengths")) return {};
+  const Json& list = row.at("lengths");
+  const std::string right = "[[queries, keys], ...], whole numbers from 0";
+  if (!list.is_array() || list.empty()) row.fail("lengths", "is no list of lengths", right);
+  const auto length = [&](const Json& pair, std::size_t i) {
+    if (!pair.is_array() || pair.size() != 2 || !pair[i].is_number_integer() || pair[i].get<std::int64_t>() < 0) row.fail("lengths", "has no such pair", right);
+    return pair[i].get<std::int64_t>();
+  };
+  std::vector<SequenceLengths> out;
+  for (const Json& pair : list) out.push_back({length(pair, 0), length(pair, 1)});
+  return out;
+}
+
 Head read_head(Reader& row) {
   Head head;
   if (row.text("command") != "validate") row.fail("command", "is not 'validate'", "a row as napkin validate writes it");
@@ -109,6 +124,7 @@ Head read_head(Reader& row) {
     head.shape.emplace_back(axis, shape.whole(axis));
     if (head.shape.back().second < 1) shape.fail(axis, "is 0", "a whole number from 1");
   }
+  head.lengths = read_lengths(row);
   Reader tile = row.object("tile");
   for (const auto& [knob, value] : tile.json().items()) {
     if (value.is_string()) {

@@ -4,6 +4,7 @@
 
 #include "apps/report/text.hpp"
 #include "apps/report/units.hpp"
+#include "model/diagram/packing.hpp"
 
 namespace napkin::report {
 namespace {
@@ -57,7 +58,8 @@ std::string scaled(const std::optional<double>& value, double unit, int digits) 
 }
 
 std::string shape_text(const Head& head) {
-  return text_of(head.shape) + (head.mask.kind == Mask::Kind::none ? "" : " " + text_of(head.mask));
+  const std::string lengths = head.lengths.empty() ? "" : " lengths " + text_of(head.lengths);
+  return text_of(head.shape) + lengths + (head.mask.kind == Mask::Kind::none ? "" : " " + text_of(head.mask));
 }
 
 }  // namespace

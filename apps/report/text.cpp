@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "apps/report/units.hpp"
+#include "model/diagram/packing.hpp"
 
 namespace napkin::report {
 namespace {
@@ -33,7 +34,7 @@ std::string mask_text(const Mask& mask) {
 std::string head_text(const Head& head, const Style& style) {
   const std::string machine = head.gpu ? *head.gpu + ", " + head.dtype : "the abstract two-level machine";
   return style.strong(fmt::format("{} on {}{}", head.algorithm, machine, mask_text(head.mask))) + "\n" +
-         entry("shape", text_of(head.shape), style);
+         entry("shape", text_of(head.shape), style) + (head.lengths.empty() ? "" : entry("lengths", text_of(head.lengths), style));
 }
 
 std::string kernel_text(const Head& head) {

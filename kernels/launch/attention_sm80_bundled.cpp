@@ -4,7 +4,7 @@ namespace napkin {
 namespace {
 
 LaunchPlan variant(const PlacedDiagram& placed, bool counting, const LaunchDevice& device) {
-  return attention_sm80_plan(placed, call_without_arrays(counting), device);
+  return attention_sm80_plan(placed, call_without_arrays(placed, counting), device);
 }
 
 std::unique_ptr<KernelTrial> trial(Runtime& runtime, const PlacedDiagram& placed, const TrialOptions& options) {

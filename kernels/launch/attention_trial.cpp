@@ -4,7 +4,10 @@
 #include <atomic>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <thread>
+
+#include "kernels/launch/placement_reader.hpp"
 
 namespace napkin {
 namespace {
@@ -19,13 +22,31 @@ struct KnownRow {
   double unfused_error = 0;  ///< of a framework's unfused attention in the same type
 };
 
-/// Rows spread over batches, heads and places in a sequence.
-std::vector<KnownRow> sampled(const AttentionSizes& s, std::int64_t most, std::uint64_t seed) {
+/// The queries of each sequence.
+std::vector<std::int64_t> queries_of(const AttentionLayout& layout) {
+  if (layout.q_lengths.empty()) return std::vector<std::int64_t>(static_cast<std::size_t>(layout.sizes.b), layout.sizes.q);
+  return {layout.q_lengths.begin(), layout.q_lengths.end()};
+}
+
+/// The first row of each sequence among all, and at the end how many there are.
+std::vector<std::int64_t> first_rows(const AttentionLayout& layout) {
+  std::vector<std::int64_t> out{0};
+  for (const std::int64_t queries : queries_of(layout)) out.push_back(out.back() + queries);
+  return out;
+}
+
+/// Rows spread over sequences, heads and places in a sequence.
+std::vector<KnownRow> sampled(const AttentionLayout& layout, const std::vector<std::int64_t>& first_row, std::int64_t most, std::uint64_t seed) {
   std::vector<KnownRow> rows;
-  const std::int64_t heads = s.h * s.g, all = s.b * heads * s.q;
+  const std::int64_t heads = layout.sizes.h * layout.sizes.g, all = heads * first_row.back();
   const std::int64_t step = std::max<std::int64_t>(1, all / std::max<std::int64_t>(1, most)) | (all > most ? 1 : 0);
   const std::int64_t first = all > most ? static_cast<std::int64_t>(seed % static_cast<std::uint64_t>(step)) : 0;
-  for (std::int64_t i = first; i < all; i += step) rows.push_back({i / s.q / heads, i / s.q % heads, i % s.q, {}, 0, 0});
+  std::size_t batch = 0;
+  for (std::int64_t i = first; i < all; i += step) {
+    while (first_row[batch + 1] * heads <= i) ++batch;
+    const std::int64_t within = i - first_row[batch] * heads, queries = first_row[batch + 1] - first_row[batch];
+    rows.push_back({static_cast<std::int64_t>(batch), within / queries, within % queries, {}, 0, 0});
+  }
   return rows;
 }
 
@@ -53,8 +74,8 @@ void solve(const HostAttention& inputs, std::vector<KnownRow>& rows, int threads
 class AttentionTrial : public KernelTrial {
  public:
   AttentionTrial(Runtime& runtime, const AttentionLayout& layout, const TrialOptions& options, AttentionPlanner planner)
-      : device_(runtime.device()), layout_(layout), planner_(planner), data_(runtime, layout) {
-    rows_ = sampled(layout.sizes, options.rows, options.seed);
+      : device_(runtime.device()), layout_(layout), planner_(planner), data_(runtime, layout), first_row_(first_rows(layout)) {
+    rows_ = sampled(layout, first_row_, options.rows, options.seed);
     solve(data_.download(), rows_, options.threads);
   }
 
@@ -78,7 +99,9 @@ class AttentionTrial : public KernelTrial {
   void add(const KnownRow& row, Comparison& out) const {
     const AttentionCall call = data_.call();
     std::vector<std::uint16_t> o(row.o.size());
-    const std::int64_t at = row.batch * call.o.batch + row.head * call.o.head + row.query * call.o.row;
+    const bool packed = call.packed();
+    const std::int64_t place = (packed ? first_row_[static_cast<std::size_t>(row.batch)] : 0) + row.query, batch = packed ? 0 : row.batch;
+    const std::int64_t at = batch * call.o.batch + row.head * call.o.head + place * call.o.row;
     device_.download(o.data(), call.o.address + static_cast<std::uint64_t>(at) * sizeof(std::uint16_t), o.size() * sizeof(std::uint16_t));
     for (std::size_t c = 0; c < o.size(); ++c) {
       const double error = std::fabs(static_cast<double>(decode(o[c], layout_.type)) - row.o[c]);
@@ -86,7 +109,7 @@ class AttentionTrial : public KernelTrial {
     }
     out.reference_error = std::max(out.reference_error, row.unfused_error);
     const AttentionSizes& s = layout_.sizes;
-    const std::int64_t lse_at = (row.batch * s.h * s.g + row.head) * s.q + row.query;
+    const std::int64_t lse_at = (batch * s.h * s.g + row.head) * (packed ? first_row_.back() : s.q) + place;
     float lse = 0;
     device_.download(&lse, call.log_sum_exp + static_cast<std::uint64_t>(lse_at) * sizeof lse, sizeof lse);
     out.lse_error = std::max(out.lse_error, lse_error(static_cast<double>(lse), row.log_sum_exp));
@@ -103,17 +126,23 @@ class AttentionTrial : public KernelTrial {
   AttentionLayout layout_;
   AttentionPlanner planner_;
   AttentionData data_;
+  std::vector<std::int64_t> first_row_;  // of each sequence
   std::vector<KnownRow> rows_;
 };
 
 }  // namespace
 
-AttentionCall call_without_arrays(bool counting) {
+AttentionCall call_without_arrays(const PlacedDiagram& placed, bool counting) {
   constexpr std::uint64_t somewhere = 4096;  // aligned as real memory is; nothing is launched with it
   AttentionCall call;
   call.q.address = call.k.address = call.v.address = call.o.address = somewhere;
   call.log_sum_exp = call.ticket = somewhere;
   if (counting) call.cycles = somewhere;
+  const AttentionLayout layout = attention_layout(placed, 1);
+  if (layout.q_lengths.empty()) return call;
+  call.q_starts = call.x_starts = somewhere;
+  call.q_rows = std::accumulate(layout.q_lengths.begin(), layout.q_lengths.end(), std::int64_t{0});
+  call.x_rows = std::accumulate(layout.x_lengths.begin(), layout.x_lengths.end(), std::int64_t{0});
   return call;
 }
 
@@ -126,6 +155,15 @@ AttentionLayout attention_layout(const PlacedDiagram& placed, std::uint64_t seed
   out.type = placed.problem->dtype;
   out.mask = placed.problem->mask;
   out.seed = seed;
+  Count queries, keys;
+  for (const SequenceLengths& one : placed.problem->packing.sequences) {
+    out.q_lengths.push_back(to_int(one.q, "queries of a sequence"));
+    out.x_lengths.push_back(to_int(one.x, "keys of a sequence"));
+    queries += one.q;
+    keys += one.x;
+  }
+  static_cast<void>(to_int(queries, "queries of all sequences"));
+  static_cast<void>(to_int(keys, "keys of all sequences"));
   return out;
 }
 

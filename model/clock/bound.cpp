@@ -72,7 +72,7 @@ class WorkBound {
 
   [[nodiscard]] Seconds of(const PlacedDiagram& placed) const {
     const Schedule who = schedule(placed);
-    const double busiest = std::max(who.total_iterations / who.nodes, real(placed.walk.total.longest));
+    const double busiest = std::max(who.total_iterations / who.nodes, who.longest);
     return std::max(time(work(placed), who.total_iterations, busiest, device_bytes(placed)), time_lower_bound(placed) * rounding);
   }
 
@@ -93,11 +93,22 @@ class WorkBound {
 
 namespace {
 
+/// The mean over the nodes, or the longest block.
+double busiest_of_packed(const PlacedDiagram& placed, const GraphState& known, const Schedule& who) {
+  double all = 0;
+  for (const PackedPart& part : placed.packed) {
+    const Schedule own = schedule(part.placed);
+    if (!part.blank) all += own.total_blocks * known.block(own.total_iterations / std::max(own.total_blocks, 1.0));
+  }
+  return std::max(all / who.nodes, known.block(who.longest));
+}
+
 /// Clocks of the busiest node: its blocks where all are equally long, else the mean over the nodes.
 double busiest_at_least(const PlacedDiagram& placed, const GraphState& known) {
   const Schedule who = schedule(placed);
   const double mean = who.total_iterations / std::max(who.total_blocks, 1.0), each = known.block(mean);
-  if (placed.problem->mask.kind == Mask::Kind::none && who.iterations >= who.blocks * mean)
+  if (!placed.packed.empty()) return busiest_of_packed(placed, known, who);
+  if (who.alike && who.iterations >= who.blocks * mean)
     return who.blocks * each + (who.iterations - who.blocks * mean) * known.clocks;
   return std::max(who.total_blocks / who.nodes, 1.0) * each;  // some node runs a block of mean length
 }
@@ -131,6 +142,9 @@ double expected_clocks(const GraphState& state) {
 }
 
 double cells_of_question(const PlacedDiagram& placed) {
+  double all = 0;
+  for (const PackedPart& part : placed.packed) all += part.blank ? 0 : cells_of_question(part.placed);
+  if (!placed.packed.empty()) return all;
   const Problem& problem = *placed.problem;
   double cells = product_of(placed, problem.sizes, true);
   if (!placed.across || !placed.streamed->skips || problem.mask.kind == Mask::Kind::none) return cells;

@@ -330,7 +330,27 @@ Phase phase_of(const PlacedOperation& operation, const WorkMapping& work) {
   return work.first || work.masked ? Phase::head : operation.phase;
 }
 
+namespace {
+
+/// The mean over the blocks of a packed batch's sequences.
+CutChunks cut_chunks_packed(const PlacedDiagram& placed) {
+  CutChunks sum;
+  double blocks = 0;
+  for (const PackedPart& part : placed.packed) {
+    const double own = real(part.placed.blocks);
+    blocks += own;
+    if (part.blank) continue;
+    const CutChunks one = cut_chunks(part.placed);
+    sum.first += one.first * own;
+    sum.last += one.last * own;
+  }
+  return {sum.first / std::max(blocks, 1.0), sum.last / std::max(blocks, 1.0)};
+}
+
+}  // namespace
+
 CutChunks cut_chunks(const PlacedDiagram& placed) {
+  if (!placed.packed.empty()) return cut_chunks_packed(placed);
   const Streamed& streamed = *placed.streamed;
   if (!streamed.stream) return {};
   const auto size = [&](AxisId axis) { return placed.problem->sizes[index(axis)].get(); };
@@ -360,7 +380,28 @@ CutChunks cut_chunks(const PlacedDiagram& placed) {
   return cut(static_cast<double>(low) / blocks, static_cast<double>(high) / blocks);
 }
 
+namespace {
+
+Schedule schedule_packed(const PlacedDiagram& placed) {
+  Schedule sum;
+  sum.alike = false;
+  for (const PackedPart& part : placed.packed) {
+    const Schedule one = schedule(part.placed);
+    sum.nodes = one.nodes;
+    sum.total_blocks += one.total_blocks;
+    if (part.blank) continue;
+    sum.total_iterations += one.total_iterations;
+    sum.longest = std::max(sum.longest, one.longest);
+  }
+  sum.blocks = std::ceil(sum.total_blocks / sum.nodes);
+  sum.iterations = std::max(sum.longest, std::ceil(sum.total_iterations / sum.nodes));
+  return sum;
+}
+
+}  // namespace
+
 Schedule schedule(const PlacedDiagram& placed) {
+  if (!placed.packed.empty()) return schedule_packed(placed);
   const Count nodes = std::max(placed.machine->compute_nodes(), Count(1));
   const Count cluster = std::max(placed.cluster, Count(1));
   const Count usable = std::max(nodes / cluster * cluster, Count(1));
@@ -373,14 +414,19 @@ Schedule schedule(const PlacedDiagram& placed) {
   out.blocks = real(ceil_div(placed.blocks, usable));
   out.total_blocks = real(placed.blocks);
   out.total_iterations = real(seen.chunks * (placed.blocks / std::max(walked_together, Count(1))));
-  const double longest = real(seen.longest), mean = out.total_iterations / out.total_blocks;
+  out.alike = placed.problem->mask.kind == Mask::Kind::none;
+  out.longest = real(seen.longest);
+  const double longest = out.longest, mean = out.total_iterations / out.total_blocks;
   const double ahead = (out.blocks - 1) * out.nodes / out.total_blocks;
   const double last = std::max(longest - 2 * (longest - mean) * ahead, 0.0);
   out.iterations = std::max({longest, std::ceil(out.total_iterations / out.nodes), std::ceil(out.blocks * last)});
   return out;
 }
 
-double compulsory_bytes(const PlacedDiagram& placed) {
+namespace {
+
+/// Of one length of sequences; without inputs: of those that have no keys.
+double compulsory_alike(const PlacedDiagram& placed, bool inputs) {
   const Diagram& d = diagram(placed);
   const Sizes& sizes = placed.problem->sizes;
   AxisId hidden = -1;
@@ -404,11 +450,20 @@ double compulsory_bytes(const PlacedDiagram& placed) {
     return std::nullopt;  // statistics that are exchanged rather than stored
   };
   double bytes = 0;
-  for (const ArrayId a : d.inputs)
+  for (const ArrayId a : inputs ? d.inputs : std::vector<ArrayId>{})
     bytes += volume_of(a, true) * size_of(type_of(a, false).value_or(placed.problem->dtype));
   for (const ArrayId a : d.outputs) {
     if (const auto type = type_of(a, true)) bytes += volume_of(a, false) * size_of(*type);
   }
+  return bytes;
+}
+
+}  // namespace
+
+double compulsory_bytes(const PlacedDiagram& placed) {
+  if (placed.packed.empty()) return compulsory_alike(placed, true);
+  double bytes = 0;
+  for (const PackedPart& part : placed.packed) bytes += compulsory_alike(part.placed, !part.blank);
   return bytes;
 }
 

@@ -133,13 +133,16 @@ struct Schedule {
   double total_iterations = 0;  ///< of all blocks
   double total_blocks = 0;
   double nodes = 1;  ///< that blocks can run on: whole clusters only
+  double longest = 0;  ///< iterations of a block
+  bool alike = true;   ///< neither a mask nor sequences of different lengths make blocks unequal
 };
 
 /// The busiest node's iterations: the longest block's, an even share of all rounded up, or what a node must take that
 /// runs ceil(blocks / nodes) blocks, whichever is the most. For the last, block lengths are taken to fall evenly from
 /// the longest (with the mean that the mask gives): n nodes run k n + 1 blocks only if one of them runs k + 1 of these,
 /// none shorter than the last. Equal blocks: ceil(blocks / nodes) of them, exactly. How many blocks a node holds at a
-/// time does not change its work.
+/// time does not change its work. Packed sequences: of the blocks that have rows; of the busiest node's iterations the first
+/// two alone.
 [[nodiscard]] Schedule schedule(const PlacedDiagram& placed);
 
 /// Bytes of the inputs and outputs once, without the inputs' columns that the mask hides from all rows: what must cross

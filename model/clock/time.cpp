@@ -20,6 +20,7 @@
 #include "model/clock/prediction.hpp"
 #include "model/clock/synchronise.hpp"
 #include "model/mapping/compiled.hpp"
+#include "model/resource/order.hpp"
 #include "model/resource/reuse.hpp"
 
 namespace napkin {
@@ -52,6 +53,9 @@ SharedPipe device_pipe(const PlacedDiagram& placed, Hertz clock) {
 /// Bytes of parts beyond one whole result that stay apart in device memory.
 double parts_in_memory(const PlacedDiagram& placed) {
   if (!placed.combine || placed.combine->at >= 0) return 0;
+  double bytes = 0;
+  for (const PackedPart& part : placed.packed) bytes += part.blank ? 0 : parts_in_memory(part.placed);
+  if (!placed.packed.empty()) return bytes;
   const auto moved = combine_moved(placed);
   return real(moved->stored.value) * (1 - 1 / real(moved->parts));
 }
@@ -310,6 +314,8 @@ Seconds launch_overhead(const Machine& machine) {
 
 double conventional_flops(const PlacedDiagram& placed) {
   double flops = 0;
+  for (const PackedPart& part : placed.packed) flops += part.blank ? 0 : conventional_flops(part.placed);
+  if (!placed.packed.empty()) return flops;
   for (const Operation& op : placed.streamed->diagram.operations) {
     if (op.kind == OpKind::contract) flops += 2 * products(placed, op) * visible_share(placed, op);
   }
@@ -319,6 +325,7 @@ double conventional_flops(const PlacedDiagram& placed) {
 bool has_event_graph(const PlacedDiagram& placed) {
   const Unit* issue = placed.machine->unit("issue");
   if (issue == nullptr || !issue->per_clock.known()) return false;
+  if (!placed.packed.empty() && !takes_one_sequence(placed)) return false;
   const auto& edges = placed.mapping->edges;
   const auto measured = [&](const PlacedOperation& op) {
     if (!op.tensor || op.instruction == nullptr) return !op.tensor;

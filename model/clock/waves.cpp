@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <numeric>
 #include <optional>
 #include <queue>
 #include <string_view>
@@ -86,6 +87,9 @@ bool blocks_persist(const PlacedDiagram& placed) {
   return knob != knobs.end() && std::find(knob->words.begin(), knob->words.end(), "persistent") != knob->words.end();
 }
 
+/// Whether blocks are drawn or launched one after the other, each by the first node that is free.
+bool goes_to_first_free(BlockOrder order) { return order == BlockOrder::grid || order == BlockOrder::longest_first; }
+
 /// The first block of a node beyond those behind it, and one of these.
 struct Ends {
   Schedule who;
@@ -107,9 +111,99 @@ struct Ends {
   }
 };
 
+/// The blocks of a packed batch, each with the clocks of its rows of its sequence.
+class PackedLaunch {
+ public:
+  PackedLaunch(const PlacedDiagram& placed, const EventGraph& graph, const Period& period)
+      : placed_(placed), blocks_(placed), empty_(empty_block_clocks(placed)) {
+    for (const PackedPart& part : placed.packed) {
+      Part own{Ends(part.placed, graph, period), {}, 0};
+      if (const auto lengths = lengths_of(part.placed)) own.lengths = *lengths;
+      own.block = own.ends.each - own.ends.mean * period.clocks;
+      if (part.blank) own = {own.ends, {0.0}, std::max(own.block, 0.0)};
+      parts_.push_back(std::move(own));
+    }
+    period_ = period.clocks;
+    nodes_ = parts_.front().ends.who.nodes;
+  }
+
+  [[nodiscard]] LaunchClocks run() const {
+    std::vector<double> busy(static_cast<std::size_t>(nodes_), 0.0);
+    std::vector<bool> begun(busy.size(), false);
+    using Free = std::pair<double, std::size_t>;  // when, which node
+    std::priority_queue<Free, std::vector<Free>, std::greater<>> free;
+    for (std::size_t n = 0; n < busy.size(); ++n) free.emplace(0.0, n);
+    const BlockSequence sequence(placed_);
+    const bool first_free = goes_to_first_free(sequence.order());
+    std::vector<std::int64_t> coordinates;
+    for (std::int64_t i = 0; i < sequence.size(); ++i) {
+      sequence.coordinates(sequence.at(i), coordinates);
+      const std::size_t node = first_free ? free.top().second : static_cast<std::size_t>(i) % busy.size();
+      busy[node] += clocks_of(coordinates, begun, node);
+      if (!first_free) continue;
+      free.pop();
+      free.emplace(busy[node], node);
+    }
+    return {*std::max_element(busy.begin(), busy.end()), std::accumulate(busy.begin(), busy.end(), 0.0) / nodes_};
+  }
+
+  /// Without the empty blocks, and without what a node's first block takes beyond others.
+  [[nodiscard]] double least() const {
+    double all = 0, longest = 0, start = 0;
+    for (const Part& part : parts_) {
+      const double each = part.lengths.empty() ? part.ends.each : mean_of(part);
+      all += part.ends.total * each;
+      longest = std::max(longest, each);
+      start = std::min(start, part.ends.start);  // order grid: less by the handover
+    }
+    return start + std::max(all / nodes_, longest);
+  }
+
+ private:
+  struct Part {
+    Ends ends;
+    std::vector<double> lengths;  // of the blocks of one plane, in iterations; empty: all alike
+    double block = 0;             // clocks of a block beyond its iterations
+  };
+
+  [[nodiscard]] double mean_of(const Part& part) const {
+    const double sum = std::accumulate(part.lengths.begin(), part.lengths.end(), 0.0);
+    return sum / static_cast<double>(part.lengths.size()) * period_ + part.block;
+  }
+
+  double clocks_of(const std::vector<std::int64_t>& coordinates, std::vector<bool>& begun, std::size_t node) const {
+    const int index = blocks_.part_of(coordinates);
+    if (index < 0) return empty_;
+    const Part& part = parts_[static_cast<std::size_t>(index)];
+    double clocks = part.ends.each;
+    if (part.lengths.size() == 1) {
+      clocks = part.lengths.front() * period_ + part.block;
+    } else if (!part.lengths.empty()) {
+      clocks = part.lengths[static_cast<std::size_t>(coordinates[static_cast<std::size_t>(*placed_.across)])] * period_ + part.block;
+    }
+    if (!begun[node]) clocks += part.ends.start;
+    begun[node] = true;
+    return clocks;
+  }
+
+  const PlacedDiagram& placed_;
+  PackedBlocks blocks_;
+  std::vector<Part> parts_;
+  double empty_, period_ = 0, nodes_ = 1;
+};
+
 }  // namespace
 
+double empty_block_clocks(const PlacedDiagram& placed) {
+  const Machine& machine = *placed.machine;
+  if (!blocks_persist(placed)) return machine.constant("block_overhead");
+  if (!goes_to_first_free(block_order(placed))) return 0;
+  const Pipe* pipe = machine.pipe_into(placed.block().level);
+  return (pipe != nullptr && pipe->latency ? pipe->latency->value : 0) + machine.constant("handover_mbarrier");
+}
+
 LaunchClocks launch_clocks(const PlacedDiagram& placed, const EventGraph& graph, const Period& period) {
+  if (!placed.packed.empty()) return PackedLaunch(placed, graph, period).run();
   const Ends ends(placed, graph, period);
   const auto lengths = lengths_of(placed);
   if (!lengths) return {ends.alike(period), ends.all()};
@@ -119,6 +213,7 @@ LaunchClocks launch_clocks(const PlacedDiagram& placed, const EventGraph& graph,
 }
 
 double launch_clocks_bound(const PlacedDiagram& placed, const EventGraph& graph, const Period& period) {
+  if (!placed.packed.empty()) return PackedLaunch(placed, graph, period).least();
   const Ends ends(placed, graph, period);
   if (!unequal(placed)) return ends.alike(period);
   return ends.start + std::max(ends.total / ends.who.nodes, 1.0) * ends.each;  // some node runs a block of mean length

@@ -40,10 +40,24 @@ struct Span {
 
 using Sizes = std::vector<Count>;  ///< by AxisId
 
+/// One sequence of a packed batch: what it has of the mask's rows and columns (queries and keys); 0: an empty one.
+struct SequenceLengths {
+  std::int64_t q = 0, x = 0;
+  bool operator==(const SequenceLengths&) const = default;
+};
+
+/// Sequences of different lengths, one behind the other. The mask applies to each by itself.
+struct Packing {
+  AxisId batch = -1, rows = -1, columns = -1;
+  std::vector<SequenceLengths> sequences;  ///< empty: all are as long as the sizes say
+  bool operator==(const Packing&) const = default;
+};
+
 struct Problem {
-  Sizes sizes;
+  Sizes sizes;  ///< packed: of the axes of lengths the longest
   Mask mask;
   DType dtype = DType::bf16;
+  Packing packing = {};
 };
 
 /// The size of every axis of the diagram from "name -> number" pairs, defaults filled in. Missing, unknown, repeated,

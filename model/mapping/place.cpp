@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "model/diagram/packing.hpp"
 #include "model/mapping/compiled.hpp"
 
 namespace napkin {
@@ -55,21 +56,54 @@ Count PlacedDiagram::parts() const {
   return out;
 }
 
+struct Placer::Part {
+  std::shared_ptr<const Problem> problem;
+  std::unique_ptr<Compiled> compiled;
+  bool blank = false;
+};
+
 Placer::Placer(const Streamed& streamed, const Mapping& mapping, const Machine& machine, const Problem& problem)
-    : compiled_(std::make_unique<Compiled>(streamed, mapping, machine, problem)) {}
+    : compiled_(std::make_unique<Compiled>(streamed, mapping, machine, problem)) {
+  find_parts(problem);
+}
 Placer::~Placer() = default;
 Placer::Placer(Placer&&) noexcept = default;
 Placer& Placer::operator=(Placer&&) noexcept = default;
 
 PlacedDiagram Placer::place(const Tile& tile) const {
   PlacedDiagram out;
-  compiled_->place(tile, out);
+  place(tile, out);
   return out;
 }
 
-void Placer::place(const Tile& tile, PlacedDiagram& into) const { compiled_->place(tile, into); }
+void Placer::place(const Tile& tile, PlacedDiagram& into) const {
+  compiled_->place(tile, into);
+  if (parts_.empty()) return;
+  into.packed.resize(parts_.size());
+  for (std::size_t i = 0; i < parts_.size(); ++i) {
+    PackedPart& part = into.packed[i];
+    part.problem = parts_[i].problem;
+    part.blank = parts_[i].blank;
+    parts_[i].compiled->place(tile, part.placed);
+  }
+}
 void Placer::place_alternatives(const Tile& tile, PlacedDiagram& into) const { compiled_->place_alternatives(tile, into); }
-void Placer::rebind(const Problem& problem) { compiled_->rebind(problem); }
+
+void Placer::rebind(const Problem& problem) {
+  compiled_->rebind(problem);
+  find_parts(problem);
+}
+
+void Placer::find_parts(const Problem& problem) {
+  parts_.clear();
+  const std::vector<AlikeSequences> sequences = alike(problem.packing.sequences);
+  if (sequences.size() == 1 && sequences.front().which.size() == problem.packing.sequences.size()) return;  // the sizes say it all
+  for (const AlikeSequences& one : sequences) {
+    auto part = std::make_shared<const Problem>(problem_of(problem, one));
+    auto compiled = compiled_->of(*part);
+    parts_.push_back({std::move(part), std::move(compiled), one.lengths.x == 0});
+  }
+}
 
 const std::shared_ptr<const Variant>& Placer::Compiled::variant_of(const Tile& tile) const {
   std::size_t index = 0;
@@ -150,6 +184,7 @@ void Placer::Compiled::start(PlacedDiagram& into, const std::shared_ptr<const Va
   into.agents.resize(agents_.size());
   into.variant = variant;
   into.binding = binding_;
+  into.packed.clear();
   for (std::size_t i = 0; i < levels_.size(); ++i) {
     PlacedLevel& level = into.levels[i];
     level.level = levels_[i].id;

@@ -111,6 +111,8 @@ struct PlacedCombine {
   std::optional<CombineLaunch> launch;  ///< the second launch, by `launch`
 };
 
+struct PackedPart;
+
 struct PlacedDiagram {
   const Streamed* streamed = nullptr;
   const Machine* machine = nullptr;
@@ -131,6 +133,9 @@ struct PlacedDiagram {
   std::shared_ptr<const PlacedCombine> combine;  ///< where results have parts
   std::shared_ptr<const void> variant;  ///< which alternatives of the mapping it was made of (Placer's); owns the spans
   std::uint64_t binding = 0;            ///< which of the Placer's problems
+  /// Of sequences of different lengths: those of each length. Everything else here is then of the launch, whose grid and
+  /// memory are made for the longest.
+  std::vector<PackedPart> packed;
 
   [[nodiscard]] const PlacedLevel& block() const { return levels[static_cast<std::size_t>(block_level)]; }
   [[nodiscard]] const PlacedLevel* find_level(LevelId id) const;
@@ -145,6 +150,13 @@ struct PlacedDiagram {
   [[nodiscard]] bool multicast(const Crossing& c) const {
     return c.met || (c.fills && variables[static_cast<std::size_t>(c.variable)].multicast);
   }
+};
+
+/// The sequences of one length, placed by themselves under the batch's tile.
+struct PackedPart {
+  PlacedDiagram placed;                    ///< axis b: how many there are
+  std::shared_ptr<const Problem> problem;  ///< that of `placed`
+  bool blank = false;                      ///< no keys (`placed` has one): nothing is read, and rows of zeros are stored
 };
 
 /// Whether blocks take the stream's chunks from the last to the first.
@@ -181,7 +193,11 @@ class Placer {
   class Compiled;  ///< model/mapping/compiled.hpp
 
  private:
+  struct Part;  ///< the sequences of one length of a packed batch
+  void find_parts(const Problem& problem);
+
   std::unique_ptr<Compiled> compiled_;
+  std::vector<Part> parts_;
 };
 
 }  // namespace napkin

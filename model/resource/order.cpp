@@ -4,6 +4,8 @@
 #include <bit>
 #include <cmath>
 
+#include "model/diagram/packing.hpp"
+
 namespace napkin {
 namespace {
 
@@ -88,6 +90,7 @@ Count grouped_rows(Count rows, Count resident, Count tile_height, Count tile_wid
 
 BlockSequence::BlockSequence(const PlacedDiagram& placed, std::optional<Count> section) : order_(block_order(placed)), axes_(listed_axes(placed)) {
   const PlacedLevel& block = placed.block();
+  for (const Count groups : block.groups_of) groups_.push_back(groups.get());
   for (std::size_t i = 0; i < axes_.size(); ++i)
     (i + 1 == axes_.size() ? rows_ : planes_) *= block.groups_of[at_axis(axes_[i])].get();
   cluster_ = std::max<std::int64_t>(placed.cluster.get(), 1);
@@ -107,6 +110,38 @@ BlockPlace BlockSequence::at(std::int64_t index) const {
   BlockPlace place = of_clusters(index / cluster_);
   place.row = place.row * cluster_ + index % cluster_;
   return place;
+}
+
+void BlockSequence::coordinates(const BlockPlace& place, std::vector<std::int64_t>& into) const {
+  into.assign(groups_.size(), 0);
+  std::int64_t plane = place.plane;
+  for (std::size_t i = axes_.size(); i-- > 0;) {
+    const bool row = i + 1 == axes_.size();
+    const std::int64_t groups = groups_[at_axis(axes_[i])];
+    into[at_axis(axes_[i])] = row ? place.row : plane % groups;
+    if (!row) plane /= groups;
+  }
+}
+
+bool takes_one_sequence(const PlacedDiagram& launch) {
+  const std::size_t batch = at_axis(launch.problem->packing.batch);
+  return launch.block().groups_of[batch] == launch.problem->sizes[batch];
+}
+
+PackedBlocks::PackedBlocks(const PlacedDiagram& launch) : launch_(launch), parts_(launch.problem->packing.sequences.size(), -1) {
+  const std::vector<AlikeSequences> sequences = alike(launch.problem->packing.sequences);
+  for (std::size_t p = 0; p < sequences.size(); ++p) {
+    for (const std::int64_t which : sequences[p].which) parts_[static_cast<std::size_t>(which)] = static_cast<int>(p);
+  }
+}
+
+int PackedBlocks::part_of(const std::vector<std::int64_t>& coordinates) const {
+  const Packing& packing = launch_.problem->packing;
+  const int part = parts_[static_cast<std::size_t>(coordinates[at_axis(packing.batch)])];
+  if (part < 0) return -1;
+  const PlacedLevel& block = launch_.packed[static_cast<std::size_t>(part)].placed.block();
+  const auto beyond = [&](AxisId axis) { return Count(coordinates[at_axis(axis)]) >= block.groups_of[at_axis(axis)]; };
+  return beyond(packing.rows) || beyond(packing.columns) ? -1 : part;
 }
 
 BlockPlace BlockSequence::of_clusters(std::int64_t index) const {

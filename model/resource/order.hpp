@@ -48,6 +48,8 @@ class BlockSequence {
   [[nodiscard]] const std::vector<AxisId>& axes() const { return axes_; }  ///< grouped, as listed: the last is the row
   /// The block that is handed out as number `index` < size().
   [[nodiscard]] BlockPlace at(std::int64_t index) const;
+  /// Its number along each axis, by AxisId: 0 along those that are not grouped.
+  void coordinates(const BlockPlace& place, std::vector<std::int64_t>& into) const;
 
  private:
   [[nodiscard]] BlockPlace of_clusters(std::int64_t index) const;
@@ -55,9 +57,26 @@ class BlockSequence {
 
   BlockOrder order_;
   std::vector<AxisId> axes_;
+  std::vector<std::int64_t> groups_;    ///< by AxisId
   std::int64_t rows_ = 1, planes_ = 1;  ///< rows: of clusters
   std::int64_t cluster_ = 1;            ///< blocks side by side along the rows
   std::int64_t section_ = 1;            ///< longest_first: planes; grouped: rows
+};
+
+/// Whether each block of a packed batch works for one sequence.
+[[nodiscard]] bool takes_one_sequence(const PlacedDiagram& launch);
+
+/// Which sequence of a packed batch a launched block works for.
+class PackedBlocks {
+ public:
+  /// takes_one_sequence(launch) must hold. Keeps a reference.
+  explicit PackedBlocks(const PlacedDiagram& launch);
+  /// Index into PlacedDiagram::packed of the block at those coordinates; -1: it is beyond its sequence, and ends at once.
+  [[nodiscard]] int part_of(const std::vector<std::int64_t>& coordinates) const;
+
+ private:
+  const PlacedDiagram& launch_;
+  std::vector<int> parts_;  ///< by sequence; -1: no queries
 };
 
 }  // namespace napkin

@@ -59,15 +59,23 @@ class Distances {
 struct Touched {
   const Crossing* crossing = nullptr;
   std::vector<AxisId> grouped;  // of the array
-  double fixed_bytes = 1;       // of a piece, without its ragged axes and the streamed one
-  double copies = 1;            // partitions that keep it, over all
+  std::vector<double> fixed_bytes;  // by Lengths: of a piece, without its ragged axes and the streamed one
+  std::vector<double> copies;       // by Lengths: partitions that keep it, over all
   bool streams = false;
+};
+
+/// The sizes that a block works by: those of the question, or of its sequence of a packed batch.
+struct Lengths {
+  Sizes sizes;
+  std::vector<Count> groups;           // by AxisId
+  std::int64_t columns = 1, part = 1;  // of the streamed axis: all, and of one group
+  bool blank = false;                  // PackedPart::blank
 };
 
 /// A block on its way.
 struct Running {
   std::int64_t next = 0, end = 0;      // segments; from the other end where it walks backward
-  BlockPlace place;
+  std::size_t lengths = 0;             // index into those of the launch
   std::vector<std::size_t> first;      // by Touched: its first piece
   std::vector<double> bytes;           // by Touched: of a piece; streamed: of one column
   bool begun = false;
@@ -77,14 +85,14 @@ class Acted {
  public:
   Acted(const PlacedDiagram& placed, const L2Model& l2, std::int64_t running, std::optional<Count> section)
       : p_(placed), l2_(l2), sequence_(placed, section), slots_(index(running)) {
-    const AxisId stream = p_.streamed->stream.value_or(-1);
-    if (stream >= 0) {
-      columns_ = p_.problem->sizes[index(stream)].get();
-      part_ = std::min(p_.block().extent[index(stream)].get(), columns_);
-      const std::int64_t chunk = p_.block().chunk.get(), chunks = (columns_ + chunk - 1) / chunk;
+    find_lengths();
+    std::int64_t columns = 1;
+    if (p_.streamed->stream) {
+      columns = p_.problem->sizes[index(*p_.streamed->stream)].get();
+      const std::int64_t chunk = p_.block().chunk.get(), chunks = (columns + chunk - 1) / chunk;
       segment_ = (chunks + most_segments - 1) / most_segments * chunk;
     }
-    segments_ = (columns_ + segment_ - 1) / segment_;
+    segments_ = (columns + segment_ - 1) / segment_;
     backward_ = walks_backward(p_);
     for (const Crossing& c : p_.crossings) add(c, static_cast<double>(running));
     known_.resize(arrays_.size());
@@ -95,15 +103,17 @@ class Acted {
     const bool dealt_out = sequence_.order() != BlockOrder::grid && sequence_.order() != BlockOrder::longest_first;
     std::vector<std::int64_t> turn(slots_.size(), 0);
     std::int64_t started = 0, steps = 0, started_half = 0;
+    const auto next_number = [&](std::int64_t s) { return dealt_out ? turn[index(s)]++ * n + s : started; };
     double half = 0;
     for (bool busy = true; busy; ++step_) {
       busy = false;
       for (std::int64_t s = 0; s < n; ++s) {
         Running& block = slots_[index(s)];
         if (block.next >= block.end) {
-          const std::int64_t number = dealt_out ? turn[index(s)]++ * n + s : started;
+          std::int64_t number = next_number(s);
           if (number >= all || steps >= most_steps) continue;
-          start(block, number);
+          for (; number < all && !start(block, number); number = next_number(s)) ++started;
+          if (number >= all) continue;
           ++started;
         }
         advance(block);
@@ -122,73 +132,94 @@ class Acted {
   }
 
  private:
+  void find_lengths() {
+    const auto add_lengths = [&](const PlacedDiagram& own, Sizes sizes, bool blank) {
+      Lengths out{std::move(sizes), own.block().groups_of, 1, 1, blank};
+      if (p_.streamed->stream) {
+        const std::size_t stream = index(*p_.streamed->stream);
+        out.columns = out.sizes[stream].get();
+        out.part = std::min(p_.block().extent[stream].get(), out.columns);
+      }
+      lengths_.push_back(std::move(out));
+    };
+    if (p_.packed.empty()) return add_lengths(p_, p_.problem->sizes, false);
+    const Packing& packing = p_.problem->packing;
+    for (const PackedPart& part : p_.packed) {
+      Sizes sizes = p_.problem->sizes;
+      for (const AxisId axis : {packing.rows, packing.columns}) sizes[index(axis)] = part.problem->sizes[index(axis)];
+      add_lengths(part.placed, std::move(sizes), part.blank);
+      lengths_.back().groups[index(packing.batch)] = p_.block().groups_of[index(packing.batch)];
+    }
+    packed_.emplace(p_);
+  }
+
   /// Bytes that blocks move between the L2 and their own level. Parts that they exchange are left out.
   void add(const Crossing& c, double running) {
     if (c.into != p_.block().level || c.auxiliary >= 0 || c.parts) return;
     Touched t;
     t.crossing = &c;
-    double readers = 1;
+    const auto& axes = p_.axes_of(c);
+    const auto has = [&](AxisId axis) { return std::find(axes.begin(), axes.end(), axis) != axes.end(); };
     for (const AxisId axis : sequence_.axes()) {
-      const auto& axes = p_.axes_of(c);
-      const bool has = std::find(axes.begin(), axes.end(), axis) != axes.end();
-      if (has)
-        t.grouped.push_back(axis);
-      else
-        readers *= real(p_.block().groups_of[index(axis)]);
+      if (has(axis)) t.grouped.push_back(axis);
     }
-    for (const AxisId axis : p_.axes_of(c)) {
-      if (p_.streamed->stream == axis && c.phase == Phase::loop) {
-        t.streams = true;
-      } else if (std::find(t.grouped.begin(), t.grouped.end(), axis) == t.grouped.end()) {
-        t.fixed_bytes *= real(p_.problem->sizes[index(axis)]);
-      }
+    const auto is_fixed = [&](AxisId axis) {
+      if (p_.streamed->stream == axis && c.phase == Phase::loop) return false;
+      return std::find(t.grouped.begin(), t.grouped.end(), axis) == t.grouped.end();
+    };
+    t.streams = p_.streamed->stream && c.phase == Phase::loop && has(*p_.streamed->stream);
+    for (const Lengths& lengths : lengths_) {
+      double readers = 1, fixed = 1;
+      for (const AxisId axis : sequence_.axes()) readers *= has(axis) ? 1 : real(lengths.groups[index(axis)]);
+      for (const AxisId axis : axes) fixed *= is_fixed(axis) ? real(lengths.sizes[index(axis)]) : 1;
+      t.fixed_bytes.push_back(fixed * (bits(c.type) / 8.0));
+      t.copies.push_back(1 - std::pow(1 - 1.0 / l2_.partitions, c.store ? 1 : std::min(readers, running)));
     }
-    t.fixed_bytes *= bits(c.type) / 8.0;
-    t.copies = 1 - std::pow(1 - 1.0 / l2_.partitions, c.store ? 1 : std::min(readers, running));
     arrays_.push_back(t);
   }
 
-  void start(Running& block, std::int64_t number) {
-    block.place = sequence_.at(number);
+  /// False for a block beyond its sequence, which touches nothing.
+  bool start(Running& block, std::int64_t number) {
+    sequence_.coordinates(sequence_.at(number), coordinate_);
+    if (packed_) {
+      const int part = packed_->part_of(coordinate_);
+      if (part < 0) return false;
+      block.lengths = static_cast<std::size_t>(part);
+    }
+    const Lengths& lengths = lengths_[block.lengths];
     block.begun = false;
     block.first.resize(arrays_.size());
     block.bytes.resize(arrays_.size());
-    std::vector<std::int64_t> coordinate(p_.problem->sizes.size(), 0);
-    std::int64_t plane = block.place.plane;
-    const auto& axes = sequence_.axes();
-    for (std::size_t i = axes.size(); i-- > 0;) {
-      const std::int64_t groups = p_.block().groups_of[index(axes[i])].get();
-      coordinate[index(axes[i])] = i + 1 == axes.size() ? block.place.row : plane % groups;
-      if (i + 1 != axes.size()) plane /= groups;
-    }
-    const Span seen = columns_seen(coordinate);
+    const Span seen = lengths.blank ? Span{} : columns_seen(lengths);
     const bool sees = seen.size() > 0;
     block.next = sees ? seen.first / segment_ : 0;
     block.end = sees ? (seen.last + segment_ - 1) / segment_ : 1;
     for (std::size_t a = 0; a < arrays_.size(); ++a) {
-      block.bytes[a] = sees || !arrays_[a].streams ? arrays_[a].fixed_bytes : 0;
+      const bool touches = lengths.blank ? arrays_[a].crossing->store : sees || !arrays_[a].streams;
+      block.bytes[a] = touches ? arrays_[a].fixed_bytes[block.lengths] : 0;
       std::uint64_t key = 0;
       for (const AxisId axis : arrays_[a].grouped) {
-        const std::int64_t extent = p_.block().extent[index(axis)].get(), size = p_.problem->sizes[index(axis)].get();
-        const std::int64_t at = coordinate[index(axis)];
+        const std::int64_t extent = p_.block().extent[index(axis)].get(), size = lengths.sizes[index(axis)].get();
+        const std::int64_t at = coordinate_[index(axis)];
         block.bytes[a] *= static_cast<double>(std::clamp<std::int64_t>(size - at * extent, 0, extent));
         key = key * static_cast<std::uint64_t>(p_.block().groups_of[index(axis)].get() + 1) + static_cast<std::uint64_t>(at);
       }
       block.first[a] = pieces_of(a, key);
     }
+    return true;
   }
 
   /// Its range of the streamed axis: its part of it, without what the mask hides from all its rows.
-  [[nodiscard]] Span columns_seen(const std::vector<std::int64_t>& coordinate) const {
-    if (!p_.streamed->stream) return {0, columns_};
+  [[nodiscard]] Span columns_seen(const Lengths& lengths) const {
+    if (!p_.streamed->stream) return {0, lengths.columns};
     const AxisId stream = *p_.streamed->stream;
-    const std::int64_t begin = coordinate[index(stream)] * part_, end = std::min(begin + part_, columns_);
+    const std::int64_t begin = coordinate_[index(stream)] * lengths.part, end = std::min(begin + lengths.part, lengths.columns);
     if (!p_.across || !p_.streamed->skips) return {begin, end};
     const auto [row_axis, column_axis] = *p_.streamed->skips;
-    const std::int64_t members = p_.problem->sizes[index(*p_.across)].get(), group = p_.walk.across.get();
-    const std::int64_t first = coordinate[index(*p_.across)] * group, last = std::min(first + group, members);
+    const std::int64_t members = lengths.sizes[index(*p_.across)].get(), group = p_.walk.across.get();
+    const std::int64_t first = coordinate_[index(*p_.across)] * group, last = std::min(first + group, members);
     if (first >= members) return {0, 0};  // beyond the array, where clusters are whole
-    const std::int64_t rows = p_.problem->sizes[index(row_axis)].get(), columns = p_.problem->sizes[index(column_axis)].get();
+    const std::int64_t rows = lengths.sizes[index(row_axis)].get(), columns = lengths.sizes[index(column_axis)].get();
     const Span seen = *p_.across == row_axis ? visible(p_.problem->mask, first, last, rows, columns)
                                              : visible_rows(p_.problem->mask, first, last, rows, columns);
     return {std::max(seen.first, begin), std::min(seen.last, end)};
@@ -207,21 +238,21 @@ class Acted {
     for (std::size_t a = 0; a < arrays_.size(); ++a) {
       const Touched& t = arrays_[a];
       if (t.streams) {
-        const std::int64_t width = std::min(segment_, columns_ - segment * segment_);
-        touch(block.first[a] + index(segment), block.bytes[a] * static_cast<double>(width), t);
+        const std::int64_t width = std::min(segment_, lengths_[block.lengths].columns - segment * segment_);
+        touch(block.first[a] + index(segment), block.bytes[a] * static_cast<double>(width), t, block.lengths);
       } else if (t.crossing->store ? block.end - block.next == 1 : !block.begun) {
-        touch(block.first[a], block.bytes[a], t);
+        touch(block.first[a], block.bytes[a], t, block.lengths);
       }
     }
     block.begun = true;
     (backward_ ? --block.end : ++block.next);
   }
 
-  void touch(std::size_t piece, double bytes, const Touched& t) {
+  void touch(std::size_t piece, double bytes, const Touched& t, std::size_t lengths) {
     if (piece >= stamp_.size()) stamp_.resize(std::max(piece + 1, 2 * stamp_.size()), -1);
     if (bytes <= 0 || stamp_[piece] == step_) return;  // met by another block just now
     stamp_[piece] = step_;
-    const double own = bytes * t.copies, others = distances_.touch(piece, own);
+    const double own = bytes * t.copies[lengths], others = distances_.touch(piece, own);
     if (t.crossing->store) return;
     if (others < 0)
       out_.first += bytes;
@@ -239,7 +270,10 @@ class Acted {
   std::vector<std::int64_t> stamp_;  // by piece: the step in which it was touched last
   std::int64_t step_ = 0;
   Distances distances_;
-  std::int64_t columns_ = 1, part_ = 1, segment_ = 1, segments_ = 1;
+  std::vector<Lengths> lengths_;  // one; packed: by PlacedDiagram::packed
+  std::optional<PackedBlocks> packed_;
+  std::vector<std::int64_t> coordinate_;
+  std::int64_t segment_ = 1, segments_ = 1;
   bool backward_ = false;
   Reread out_;
 };
@@ -269,6 +303,16 @@ double chance_gone(const L2Model& l2, double own_bytes, double other_bytes) {
 }
 
 Reread reread(const PlacedDiagram& placed, const L2Model& l2, Count running, std::optional<Count> section) {
+  if (!placed.packed.empty() && !takes_one_sequence(placed)) {
+    Reread sum;
+    for (const PackedPart& part : placed.packed) {
+      const Reread own = part.blank ? Reread{} : reread(part.placed, l2, running, section);
+      sum.bytes += own.bytes;
+      sum.first += own.first;
+      sum.extrapolated = sum.extrapolated || own.extrapolated;
+    }
+    return sum;
+  }
   return Acted(placed, l2, std::clamp<std::int64_t>(running.get(), 1, placed.blocks.get()), section).act_out();
 }
 

@@ -216,21 +216,24 @@ void add_launch(const PlacedDiagram& placed, CombineMoved& moved) {
 
 }  // namespace
 
-std::optional<CombineMoved> combine_moved(const PlacedDiagram& placed) {
-  if (!placed.combine) return std::nullopt;
-  const PlacedLevel& below = placed.levels[at(placed.combine->at + 1)];
-  CombineMoved moved;
-  moved.into = below.level;
-  moved.parts = placed.parts();
-  for (const Crossing& crossing : placed.crossings) {
-    if (!crossing.parts || crossing.into != below.level) continue;
-    (crossing.store ? moved.stored : moved.loaded) += moved_by(placed, below, crossing);
+namespace {
+
+/// Of a packed batch: what its sequences move by themselves.
+CombineMoved combine_moved_packed(const PlacedDiagram& placed) {
+  CombineMoved sum;
+  for (const PackedPart& part : placed.packed) {
+    if (part.blank) continue;
+    const CombineMoved moved = *combine_moved(part.placed);
+    sum.into = moved.into;
+    sum.parts = std::max(sum.parts, moved.parts);
+    sum.stored += moved.stored;
+    sum.loaded += moved.loaded;
+    sum.whole += moved.whole;
   }
-  if (placed.combine->launch) add_launch(placed, moved);
-  return moved;
+  return sum;
 }
 
-std::vector<LevelTransfer> transfers(const PlacedDiagram& placed, Rereads rereads) {
+std::vector<LevelTransfer> moved_over(const PlacedDiagram& placed) {
   std::vector<LevelTransfer> out;
   for (const PlacedLevel& level : placed.levels) {
     LevelTransfer sum;
@@ -245,10 +248,57 @@ std::vector<LevelTransfer> transfers(const PlacedDiagram& placed, Rereads reread
       if (!crossing.store) sum.delivered += delivered(placed, crossing, mover, moved);
       sum.transfer_per_group += bytes_of(mover.per_group(), crossing.type);
     }
-    const Level& machine_level = placed.machine->levels[at(level.level)];
-    if (rereads == Rereads::counted && machine_level.parent == 0 && machine_level.kind == LevelKind::cache)
-      sum.delivered += reread_bytes(placed, l2_model(*placed.machine).bytes > 0 ? plan(placed).blocks_per_sm : Count(1));
     out.push_back(sum);
+  }
+  return out;
+}
+
+/// Of a packed batch: what its sequences move by themselves. Where a level does not divide the batch, one group of it
+/// takes in all of them.
+std::vector<LevelTransfer> moved_over_packed(const PlacedDiagram& placed) {
+  std::vector<LevelTransfer> out(placed.levels.size());
+  const std::size_t batch = at(placed.problem->packing.batch);
+  for (const PackedPart& part : placed.packed) {
+    const std::vector<LevelTransfer> moved = moved_over(part.placed);
+    for (std::size_t i = 0; i < out.size(); ++i) {
+      const bool divided = placed.levels[i].extent[batch] < placed.problem->sizes[batch];
+      out[i].level = moved[i].level;
+      out[i].groups = divided ? out[i].groups + moved[i].groups : std::max(out[i].groups, moved[i].groups);
+      out[i].store += moved[i].store;
+      if (part.blank) continue;
+      out[i].load += moved[i].load;
+      out[i].delivered += moved[i].delivered;
+      Bytes& group = out[i].transfer_per_group;
+      group = divided ? std::max(group, moved[i].transfer_per_group) : group + moved[i].transfer_per_group;
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+std::optional<CombineMoved> combine_moved(const PlacedDiagram& placed) {
+  if (!placed.combine) return std::nullopt;
+  if (!placed.packed.empty()) return combine_moved_packed(placed);
+  const PlacedLevel& below = placed.levels[at(placed.combine->at + 1)];
+  CombineMoved moved;
+  moved.into = below.level;
+  moved.parts = placed.parts();
+  for (const Crossing& crossing : placed.crossings) {
+    if (!crossing.parts || crossing.into != below.level) continue;
+    (crossing.store ? moved.stored : moved.loaded) += moved_by(placed, below, crossing);
+  }
+  if (placed.combine->launch) add_launch(placed, moved);
+  return moved;
+}
+
+std::vector<LevelTransfer> transfers(const PlacedDiagram& placed, Rereads rereads) {
+  std::vector<LevelTransfer> out = placed.packed.empty() ? moved_over(placed) : moved_over_packed(placed);
+  if (rereads == Rereads::none) return out;
+  for (LevelTransfer& moved : out) {
+    const Level& level = placed.machine->levels[at(moved.level)];
+    if (level.parent == 0 && level.kind == LevelKind::cache)
+      moved.delivered += reread_bytes(placed, l2_model(*placed.machine).bytes > 0 ? plan(placed).blocks_per_sm : Count(1));
   }
   return out;
 }

@@ -123,6 +123,18 @@ class Worker {
 
 }  // namespace
 
-Work work(const PlacedDiagram& placed) { return Worker(placed).work(); }
+Work work(const PlacedDiagram& placed) {
+  if (placed.packed.empty()) return Worker(placed).work();
+  Work sum;
+  for (const PackedPart& part : placed.packed) {
+    if (part.blank) continue;
+    const Work one = Worker(part.placed).work();
+    sum.flops += one.flops;
+    sum.executed_flops += one.executed_flops;
+    sum.exponentials += one.exponentials;
+    sum.conversions += one.conversions;
+  }
+  return sum;
+}
 
 }  // namespace napkin

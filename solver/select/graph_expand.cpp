@@ -24,6 +24,7 @@ IterationWork GraphSearch::work_here() {
 }
 
 void GraphSearch::find_sizes() {
+  if (alternatives_->classes().empty()) return;  // fixed knobs that rules forbid together: there is no way to work
   each_legal(size_steps_, 0, 0, [&](std::int64_t rank) {
     Sizes sizes;
     sizes.rank = rank;
@@ -82,7 +83,7 @@ void GraphSearch::expand_sizes(const Entry& entry) {
   sizes.total = who.total_iterations;
   sizes.mean = who.total_iterations / std::max(who.total_blocks, 1.0);
   sizes.busiest = std::max(sizes.total / nodes_, sizes.mean);
-  const bool alike = question_.problem.mask.kind == Mask::Kind::none && who.nodes == nodes_;
+  const bool alike = who.alike && who.nodes == nodes_;
   if (alike && who.iterations >= who.blocks * sizes.mean) sizes.busiest = std::max(sizes.busiest, who.blocks * sizes.mean);
   std::vector<double> clocks;
   for (const Work& work : *sizes.works) clocks.push_back(clocks_of(sizes, work));

@@ -75,7 +75,7 @@ GraphSearch::GraphSearch(const Question& question, const Objective& objective)
 bool GraphSearch::serves(const Question& question) const {
   const Problem &asked = question.problem, &had = question_.problem;
   if (question.streamed != question_.streamed || question.mapping != question_.mapping || question.machine != question_.machine ||
-      asked.dtype != had.dtype || !(asked.mask == had.mask))
+      asked.dtype != had.dtype || !(asked.mask == had.mask) || asked.packing.sequences.empty() != had.packing.sequences.empty())
     return false;
   const Streamed& streamed = *question.streamed;
   for (std::size_t a = 0; a < had.sizes.size(); ++a) {

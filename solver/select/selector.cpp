@@ -28,7 +28,8 @@ std::size_t hash_of(const Question& q, int top) {
 
 bool same(const Question& a, const Question& b) {
   return a.streamed == b.streamed && a.mapping == b.mapping && a.machine == b.machine && a.fixed == b.fixed &&
-         a.problem.sizes == b.problem.sizes && a.problem.mask == b.problem.mask && a.problem.dtype == b.problem.dtype;
+         a.problem.sizes == b.problem.sizes && a.problem.mask == b.problem.mask && a.problem.dtype == b.problem.dtype &&
+         a.problem.packing == b.problem.packing;
 }
 
 }  // namespace

@@ -226,9 +226,11 @@ namespace {
 /// Whether blocks side by side along that axis visit different chunks, and an array reaches them by multicast: one would
 /// wait for chunks that the other never asks for.
 bool visits_differ(const Streamed& streamed, const Mapping& mapping, const Problem& problem, const std::string& axis) {
-  if (problem.mask.kind == Mask::Kind::none || !streamed.skips) return false;
   const AxisId along = streamed.diagram.axis(axis);
-  if (std::find(streamed.skips->begin(), streamed.skips->end(), along) == streamed.skips->end()) return false;
+  const auto among = [along](const std::array<AxisId, 2>& axes) { return std::find(axes.begin(), axes.end(), along) != axes.end(); };
+  const bool masked = problem.mask.kind != Mask::Kind::none && streamed.skips && among(*streamed.skips);
+  const bool packed = !problem.packing.sequences.empty() && among({problem.packing.rows, problem.packing.columns});
+  if (!masked && !packed) return false;
   return std::any_of(mapping.variables.begin(), mapping.variables.end(), [](const VariableMapping& variable) { return variable.multicast.has_value(); });
 }
 
@@ -248,7 +250,7 @@ void add_cluster(std::vector<TileRule>& rules, const Streamed& streamed, const M
                      }, resolve.read_lengths()});
     if (!block || level.group.empty()) continue;
     if (visits_differ(streamed, mapping, problem, level.group.front())) {
-      rules.push_back({level.level + " mask", napkin::knobs_of(*level.nodes), [nodes](const Tile& tile) {
+      rules.push_back({level.level + (problem.mask.kind != Mask::Kind::none ? " mask" : " lengths"), napkin::knobs_of(*level.nodes), [nodes](const Tile& tile) {
                          return compare(Relation::Kind::at_most, nodes.in(tile), Count(1));
                        }});
     }

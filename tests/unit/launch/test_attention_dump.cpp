@@ -157,7 +157,7 @@ template <int Q, int X, int G>
 void hold(const std::string& kernel, const test::Knobs& knobs, const Mask& mask) {
   CAPTURE(text_of(mask));
   const LaidOut laid(kernel, "h200-sxm", ragged, DType::bf16, mask);
-  AttentionCall call = call_without_arrays(false);
+  AttentionCall call = call_without_arrays(laid.place(knobs), false);
   call.dump = 4096;
   const LaunchPlan launch = attention_plan(laid.place(knobs), call, h200);
   CHECK(launch.expression.find(".cycles = false, .dump = true") != std::string::npos);
@@ -222,7 +222,7 @@ TEST_CASE("only what is asked for is shown; a tile that was never written is an 
 TEST_CASE("a dump stands alone") {
   for (const std::string kernel : {"attention_sm90", "attention_sm80"}) {
     const LaidOut laid(kernel, "h200-sxm", ragged, DType::bf16);
-    AttentionCall call = call_without_arrays(true);
+    AttentionCall call = call_without_arrays(laid.place(kernel == "attention_sm90" ? sm90 : sm80), true);
     call.dump = 4096;
     CHECK_THROWS_AS((void)attention_plan(laid.place(kernel == "attention_sm90" ? sm90 : sm80), call, h200), Error);
     call.cycles = 0;
@@ -256,7 +256,7 @@ TEST_CASE("debug variants compile") {
   for (int i = 0; i < test::rounds(static_cast<int>(variants.size())); ++i) {
     const Variant& variant = variants[static_cast<std::size_t>(i)];
     const LaidOut laid(variant.kernel, "h200-sxm", {{"h", 2}, {"q", 500}, {"x", 300}, {"d", 64}}, variant.type, variant.mask);
-    AttentionCall call = call_without_arrays(false);
+    AttentionCall call = call_without_arrays(laid.place(variant.tile), false);
     call.dump = 4096;
     const Compilation out = compile(attention_plan(laid.place(variant.tile), call, h200), environment, Objections::report);
     CHECK(!out.kernel.cubin.empty());

@@ -1,0 +1,69 @@
+#include "model/diagram/packing.hpp"
+
+#include <algorithm>
+#include <map>
+
+namespace napkin {
+
+Packing packing_axes(const Diagram& diagram, const std::string& where) {
+  const std::string right = "leave it out: lengths are of sequences of attention, along b and the axes of its mask";
+  const auto batch = diagram.find_axis("b");
+  const auto planes = mask_axes(diagram);
+  if (planes.size() != 1) throw Error(where, diagram.name + " has no operation with a mask over rows and columns", right);
+  if (!batch) throw Error(where, diagram.name + " has no axis b to count sequences by", right);
+  for (const auto* arrays : {&diagram.inputs, &diagram.outputs}) {
+    for (const ArrayId id : *arrays) {
+      const Array& array = diagram.arrays[static_cast<std::size_t>(id)];
+      if (!array.has(*batch)) throw Error(where, "all sequences share " + array.name + " of " + diagram.name, right);
+    }
+  }
+  return {*batch, planes.front()[0], planes.front()[1], {}};
+}
+
+SequenceLengths longest_of(const std::vector<SequenceLengths>& sequences, const std::string& where) {
+  const std::string right = "lengths from 0, at least one sequence with queries and keys";
+  if (sequences.empty()) throw Error(where, "has no sequence", right);
+  SequenceLengths longest;
+  bool any = false;
+  for (const SequenceLengths& one : sequences) {
+    if (one.q < 0 || one.x < 0) throw Error(where, "a length is " + std::to_string(std::min(one.q, one.x)), right);
+    longest = {std::max(longest.q, one.q), std::max(longest.x, one.x)};
+    any = any || (one.q > 0 && one.x > 0);
+  }
+  if (!any) throw Error(where, "no sequence has queries and keys", right);
+  return longest;
+}
+
+std::vector<AlikeSequences> alike(const std::vector<SequenceLengths>& sequences) {
+  std::map<std::pair<std::int64_t, std::int64_t>, std::vector<std::int64_t>> places;
+  for (std::size_t i = 0; i < sequences.size(); ++i) {
+    if (sequences[i].q > 0) places[{sequences[i].q, sequences[i].x}].push_back(static_cast<std::int64_t>(i));
+  }
+  std::vector<AlikeSequences> out;
+  for (auto& [lengths, which] : places) out.push_back({{lengths.first, lengths.second}, std::move(which)});
+  return out;
+}
+
+Problem problem_of(const Problem& whole, const AlikeSequences& alike) {
+  Problem out{whole.sizes, whole.mask, whole.dtype};
+  const auto size = [&](AxisId axis) -> Count& { return out.sizes[static_cast<std::size_t>(axis)]; };
+  size(whole.packing.batch) = Count(std::ssize(alike.which));
+  size(whole.packing.rows) = Count(alike.lengths.q);
+  size(whole.packing.columns) = Count(std::max<std::int64_t>(alike.lengths.x, 1));
+  return out;
+}
+
+std::string text_of(const std::vector<SequenceLengths>& sequences) {
+  std::string text;
+  for (std::size_t i = 0, next = 0; i < sequences.size(); i = next) {
+    const SequenceLengths& one = sequences[i];
+    while (next < sequences.size() && sequences[next] == one) ++next;
+    text += text.empty() ? "" : ",";
+    if (next - i > 1) text += std::to_string(next - i) + "*";
+    text += std::to_string(one.q);
+    if (one.x != one.q) text += "x" + std::to_string(one.x);
+  }
+  return text;
+}
+
+}  // namespace napkin

@@ -1,0 +1,33 @@
+#pragma once
+// Sequences of different lengths in one batch, packed behind one another. (model/README.md section 9)
+
+#include <string>
+#include <vector>
+
+#include "model/diagram/problem.hpp"
+
+namespace napkin {
+
+/// The axes that lengths are of, without sequences: b, and the rows and columns of the mask. Throws Error at `where` for
+/// a diagram that has no such axes, or inputs or outputs that all sequences share.
+[[nodiscard]] Packing packing_axes(const Diagram& diagram, const std::string& where);
+
+/// Queries and keys of the longest, over all. Throws Error at `where` for no sequence, a negative length, and where none
+/// has both queries and keys.
+[[nodiscard]] SequenceLengths longest_of(const std::vector<SequenceLengths>& sequences, const std::string& where);
+
+/// Sequences of one length by themselves.
+struct AlikeSequences {
+  SequenceLengths lengths;
+  std::vector<std::int64_t> which;  ///< their places in the batch
+};
+/// Those with queries, in an order that does not depend on that of the batch.
+[[nodiscard]] std::vector<AlikeSequences> alike(const std::vector<SequenceLengths>& sequences);
+
+/// The same question for those of one length alone. Without keys one stands for them: see PackedPart::blank.
+[[nodiscard]] Problem problem_of(const Problem& whole, const AlikeSequences& alike);
+
+/// "512,3*1x4096,0": a length is of queries and keys where it is one number; alike in a row are counted.
+[[nodiscard]] std::string text_of(const std::vector<SequenceLengths>& sequences);
+
+}  // namespace napkin

@@ -1,0 +1,143 @@
+// What packed sequences move and compute: the interpreter's counts sequence by sequence, separate questions added up, and
+// the search over their tiles.
+#include <doctest/doctest.h>
+
+#include <random>
+
+#include "model/interpret/check.hpp"
+#include "model/resource/resources.hpp"
+#include "model/resource/reuse.hpp"
+#include "solver/select/select.hpp"
+#include "tests/packed.hpp"
+#include "tests/rounds.hpp"
+
+using namespace napkin;
+using namespace napkin::test;
+
+namespace {
+
+const std::vector<std::vector<SequenceLengths>> batches{
+    {{512, 512}, {4096, 4096}, {1, 1}, {0, 0}, {700, 700}},
+    {{1, 4096}, {1, 512}, {1, 1}, {0, 4096}, {1, 4096}},
+    {{129, 0}, {64, 1000}, {1000, 64}, {65, 65}, {65, 65}},
+};
+const std::vector<Mask> masks{{}, {Mask::Kind::causal, 0, 0}, {Mask::Kind::window, 100, 3}};
+
+}  // namespace
+
+TEST_CASE("on the abstract machine a packed batch moves what the interpreter counts of its sequences, one by one") {
+  const Diagram& diagram = built_in_diagram("attention");
+  const Streamed streamed = derive(diagram);
+  const Machine machine = abstract_machine(std::int64_t{1} << 40);
+  const Mapping mapping = ideal_mapping(streamed, machine);
+  const std::vector<SequenceLengths> batch{{7, 7}, {1, 13}, {0, 5}, {10, 3}, {7, 7}, {4, 0}};
+  for (const Mask& mask : {Mask{}, Mask{Mask::Kind::causal, 0, 0}, Mask{Mask::Kind::window, 2, 1}}) {
+    CAPTURE(text_of(mask));
+    Problem problem{resolve_sizes(diagram, {{"b", 6}, {"h", 2}, {"q", 10}, {"x", 13}, {"d", 4}}, "shape"), mask, DType::value};
+    problem.packing = packing_axes(diagram, "lengths");
+    problem.packing.sequences = batch;
+    const auto group_of = [](const std::string& axis) { return axis == "q" ? 3 : axis == "x" ? 2 : axis == "d" || axis == "dv" ? 4 : 1; };
+    Tile tile;
+    for (const Knob& knob : mapping.knobs) tile.values.push_back(group_of(knob.name));
+    const PlacedDiagram placed = Placer(streamed, mapping, machine, problem).place(tile);
+    Count loaded, stored;
+    for (const SequenceLengths& one : batch) {
+      if (one.q == 0) continue;
+      Problem alone{problem.sizes, mask, DType::value};
+      alone.sizes[static_cast<std::size_t>(diagram.axis("b"))] = 1;
+      alone.sizes[static_cast<std::size_t>(diagram.axis("q"))] = Count(one.q);
+      alone.sizes[static_cast<std::size_t>(diagram.axis("x"))] = Count(std::max<std::int64_t>(one.x, 1));
+      Partition partition{alone.sizes, 2};
+      for (std::size_t a = 0; a < alone.sizes.size(); ++a) {
+        const std::string& axis = diagram.axes[a].name;
+        if (axis != "x") partition.group[a] = std::min(alone.sizes[a], Count(group_of(axis)));
+      }
+      partition.chunk = std::min(partition.chunk, alone.sizes[static_cast<std::size_t>(diagram.axis("x"))]);
+      const LevelCounts counts = run_streamed(streamed, alone, partition, random_inputs(diagram, alone.sizes, 1)).counts.levels.front();
+      loaded += one.x > 0 ? counts.loaded() : Count(0);
+      stored += counts.stored();
+    }
+    CHECK(transfers(placed).front().load.value == loaded);
+    CHECK(transfers(placed).front().store.value == stored);
+  }
+}
+
+TEST_CASE("bytes and work are those of the sequences asked for one by one") {
+  const Knobs tile{{"q", "128"}, {"x", "96"}, {"cluster", "1"}};
+  for (const std::vector<SequenceLengths>& batch : batches) {
+    for (const Mask& mask : masks) {
+      CAPTURE(text_of(batch));
+      CAPTURE(text_of(mask));
+      const auto laid = laid_out_packed("attention_sm90", {{"h", 3}, {"g", 2}, {"d", 96}}, batch, mask);
+      const PlacedDiagram placed = laid->place(tile);
+      const std::vector<LevelTransfer> found = transfers(placed);
+      std::vector<LevelTransfer> sums(found.size());
+      Work all;
+      for (const SequenceLengths& one : batch) {
+        if (one.q == 0) continue;
+        const LaidOut alone("attention_sm90", "h200-sxm", {{"h", 3}, {"g", 2}, {"q", one.q}, {"x", std::max<std::int64_t>(one.x, 1)}, {"d", 96}}, DType::bf16, mask);
+        const PlacedDiagram own = alone.place(tile);
+        const std::vector<LevelTransfer> moved = transfers(own);
+        for (std::size_t l = 0; l < sums.size(); ++l) {
+          sums[l].store += moved[l].store;
+          sums[l].groups += moved[l].groups;
+          if (one.x == 0) continue;
+          sums[l].load += moved[l].load;
+          sums[l].delivered += moved[l].delivered;
+        }
+        if (one.x == 0) continue;
+        all.flops += work(own).flops;
+        all.executed_flops += work(own).executed_flops;
+        all.exponentials += work(own).exponentials;
+      }
+      for (std::size_t l = 0; l < sums.size(); ++l) {
+        CAPTURE(l);
+        CHECK(found[l].load == sums[l].load);
+        CHECK(found[l].store == sums[l].store);
+        CHECK(found[l].delivered == sums[l].delivered);
+        CHECK(found[l].groups == (l == 0 ? Count(1) : sums[l].groups));  // the L2 is one
+      }
+      CHECK(work(placed).flops == all.flops);
+      CHECK(work(placed).executed_flops == all.executed_flops);
+      CHECK(work(placed).exponentials == all.exponentials);
+    }
+  }
+}
+
+TEST_CASE("an L2 that keeps everything reads each sequence once, one that keeps nothing as often as tiles ask") {
+  for (const std::vector<SequenceLengths>& batch : batches) {
+    for (const char* order : {"grid", "persistent", "longest_first"}) {
+      CAPTURE(text_of(batch));
+      CAPTURE(order);
+      const auto laid = laid_out_packed("attention_sm90", {{"h", 3}, {"d", 64}}, batch);
+      const PlacedDiagram placed = laid->place({{"q", "128"}, {"x", "64"}, {"cluster", "1"}, {"order", order}});
+      const std::vector<LevelTransfer> moved = transfers(placed);
+      const Reread kept = reread(placed, {1e15, 1, 0}, Count(1));
+      CHECK(kept.bytes == 0);
+      CHECK(kept.first == doctest::Approx(static_cast<double>(moved.front().load.value.get())));
+      const Reread lost = reread(placed, {1, 1, 0}, Count(1));
+      const LevelTransfer& shared = *std::find_if(moved.begin(), moved.end(), [&](const LevelTransfer& l) { return l.level == placed.block().level; });
+      CHECK(lost.first + lost.bytes == doctest::Approx(static_cast<double>(shared.load.value.get())));
+    }
+  }
+}
+
+TEST_CASE("the shortlist of a packed batch: its first tile the best of all by the packed clock, or near it") {
+  int left = rounds(4);
+  for (const std::vector<SequenceLengths>& batch : batches) {
+    for (const Mask::Kind mask : {Mask::Kind::none, Mask::Kind::causal}) {
+      if (left-- <= 0) return;
+      CAPTURE(text_of(batch));
+      const auto laid = laid_out_packed("attention_sm90", {{"h", 16}, {"d", 128}}, batch, {mask, 0, 0});
+      const Question question{&laid->streamed, &laid->mapping, &laid->machine, laid->problem, {}};
+      const Objective graph = graph_objective();
+      const Selection quick = shortlist(question, 3, graph), full = select(question, 1, graph, Each::size);
+      REQUIRE(!quick.ranked.empty());
+      REQUIRE(!full.ranked.empty());
+      CHECK(quick.ranked.front().prediction.time.value <= full.ranked.front().prediction.time.value * 1.02);
+      // Nothing of clusters: they share one sequence's keys.
+      const auto cluster = *laid->mapping.find_knob("cluster");
+      for (const Ranked& one : quick.ranked) CHECK(one.tile.values[static_cast<std::size_t>(cluster)] == 1);
+    }
+  }
+}
