@@ -13,7 +13,7 @@ struct LaunchClocks {
 
 /// Clocks of a node for a launched block that has no rows of its sequence of a packed batch: one that a launch starts
 /// takes what a block that does nothing takes; tiles that blocks draw cost a draw from the L2 and its message to the
-/// block's other threads; tiles that are dealt out, nothing.
+/// block's other threads; tiles that are dealt out, nothing. (eq. 12.15)
 [[nodiscard]] double empty_block_clocks(const PlacedDiagram& placed);
 
 /// Blocks one after the other on a node; of unequal length (masks) onto nodes in the kernel's order, as a knob `order`

@@ -98,6 +98,31 @@ TEST_CASE("packed sequences") {
   CHECK(has(fake_driver().last(), "packed", "true"));
 }
 
+TEST_CASE("packed sequences: by their lengths where the host knows them") {
+  AttentionArgs args = attention_args();
+  args.sizes.b = 3;
+  const std::vector<std::int32_t> starts{0, 1024, 1034, 1098};
+  args.q_starts = args.x_starts = starts.data();
+  args.q_rows = args.x_rows = 1098;
+  Ask ask;
+  ask.algorithm = "attention";
+  ask.gpu = "h200-sxm";
+  ask.shape = {{"h", 16}, {"d", 128}};
+  ask.lengths = {{1024, 1024}, {10, 10}, {64, 64}};
+  const SelectAnswer selected = select(ask);
+  args.lengths = ask.lengths;
+  attention(args);
+  const std::string launched = fake_driver().last();
+  CHECK(has(launched, "packed", "true"));
+  for (const KnobValue& knob : selected.head.tile) {
+    if (knob.word.empty()) CHECK_MESSAGE(has(launched, knob.name, std::to_string(knob.number)), knob.name);
+  }
+  args.lengths[2].x = 65;
+  CHECK_THROWS_WITH_AS(attention(args), doctest::Contains("lengths: are not those of the packed sequences"), Error);
+  args.lengths.pop_back();
+  CHECK_THROWS_AS(attention(args), Error);
+}
+
 TEST_CASE("matmul launches") {
   matmul(matmul_args());
   CHECK(fake_driver().last().find("napkin::matmul_sm90<") != std::string::npos);

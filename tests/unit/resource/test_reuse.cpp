@@ -11,7 +11,7 @@
 #include "model/resource/order.hpp"
 #include "model/resource/resources.hpp"
 #include "model/resource/reuse.hpp"
-#include "tests/laid_out.hpp"
+#include "tests/packed.hpp"
 
 using namespace napkin;
 
@@ -21,6 +21,9 @@ struct Case {
   std::int64_t b, h, q, x, tile_q, tile_x, running;
   bool causal;
   std::string order;
+  std::vector<SequenceLengths> lengths = {};  // packed: of each of b, of which q and x are the longest
+
+  [[nodiscard]] SequenceLengths of(std::int64_t batch) const { return lengths.empty() ? SequenceLengths{q, x} : lengths[static_cast<std::size_t>(batch)]; }
 };
 
 /// A cache that forgets what was touched longest ago.
@@ -58,7 +61,8 @@ class Twin {
   double run() {
     const std::int64_t rows = (c_.q + c_.tile_q - 1) / c_.tile_q;
     for (std::int64_t plane = 0; plane < c_.b * c_.h; ++plane) {
-      for (std::int64_t row = 0; row < rows; ++row) blocks_.push_back({plane, row, chunks(row), 0});
+      const SequenceLengths own = c_.of(plane / c_.h);
+      for (std::int64_t row = 0; row < rows; ++row) blocks_.push_back({plane, row, chunks(row, own), own, 0});
     }
     std::vector<Block*> slots(static_cast<std::size_t>(c_.running), nullptr);
     std::vector<std::size_t> turn(slots.size(), 0);
@@ -67,6 +71,7 @@ class Twin {
       step_.clear();
       for (std::size_t s = 0; s < slots.size(); ++s) {
         if (slots[s] == nullptr) slots[s] = next(s, turn[s], slots.size());
+        while (slots[s] != nullptr && slots[s]->row * c_.tile_q >= slots[s]->lengths.q) slots[s] = next(s, turn[s], slots.size());  // beyond its sequence
         if (slots[s] == nullptr) continue;
         busy = true;
         if (advance(*slots[s])) slots[s] = nullptr;
@@ -79,14 +84,15 @@ class Twin {
   struct Block {
     std::int64_t plane, row;
     std::vector<std::int64_t> chunks;
+    SequenceLengths lengths;
     std::size_t done;
   };
 
-  [[nodiscard]] std::vector<std::int64_t> chunks(std::int64_t row) const {
+  [[nodiscard]] std::vector<std::int64_t> chunks(std::int64_t row, const SequenceLengths& own) const {
     std::set<std::int64_t, std::greater<>> seen;
-    for (std::int64_t i = row * c_.tile_q; i < std::min((row + 1) * c_.tile_q, c_.q); ++i) {
-      for (std::int64_t j = 0; j < c_.x; ++j) {
-        if (!c_.causal || j <= i + c_.x - c_.q) seen.insert(j / c_.tile_x);
+    for (std::int64_t i = row * c_.tile_q; i < std::min((row + 1) * c_.tile_q, own.q); ++i) {
+      for (std::int64_t j = 0; j < own.x; ++j) {
+        if (!c_.causal || j <= i + own.x - own.q) seen.insert(j / c_.tile_x);
       }
     }
     return {seen.begin(), seen.end()};
@@ -100,10 +106,10 @@ class Twin {
   /// Whether it has ended.
   bool advance(Block& block) {
     const std::string tile = std::to_string(block.plane) + "/" + std::to_string(block.row);
-    const std::int64_t rows = std::min(c_.tile_q, c_.q - block.row * c_.tile_q);
-    if (block.done == 0) touch("Q" + tile, rows, true);
+    const std::int64_t rows = std::min(c_.tile_q, block.lengths.q - block.row * c_.tile_q);
+    if (block.done == 0 && block.lengths.x > 0) touch("Q" + tile, rows, true);
     if (block.done < block.chunks.size()) {
-      const std::int64_t chunk = block.chunks[block.done], columns = std::min(c_.tile_x, c_.x - chunk * c_.tile_x);
+      const std::int64_t chunk = block.chunks[block.done], columns = std::min(c_.tile_x, block.lengths.x - chunk * c_.tile_x);
       const std::string piece = std::to_string(block.plane) + ":" + std::to_string(chunk);
       touch("K" + piece, columns, true);
       touch("V" + piece, columns, true);
@@ -158,6 +164,31 @@ TEST_CASE("small launches: read again what a list of the last touched says, to t
     some += found.bytes > 0 ? 1 : 0;
   }
   CHECK(some > 40);
+}
+
+TEST_CASE("packed sequences: the same, each tile over its own sequence, the empty ones passed over") {
+  std::mt19937 random(17);
+  const auto from = [&](std::int64_t least, std::int64_t most) { return least + static_cast<std::int64_t>(random() % static_cast<unsigned>(most - least + 1)); };
+  int some = 0;
+  for (int round = 0; round < 100; ++round) {
+    Case c{0, from(1, 3), 0, 0, 64, 16, from(1, 9), random() % 2 == 0, random() % 2 == 0 ? "grid" : "persistent", {{from(65, 400), from(1, 256)}}};
+    for (c.b = from(2, 4); std::ssize(c.lengths) < c.b;) c.lengths.push_back({from(0, 3) == 0 ? 0 : from(1, 400), from(0, 3) == 0 ? 0 : from(1, 256)});
+    const SequenceLengths longest = longest_of(c.lengths, "lengths");
+    c.q = longest.q;
+    c.x = longest.x;
+    CAPTURE(round);
+    CAPTURE(text_of(c.lengths));
+    Mask mask;
+    if (c.causal) mask.kind = Mask::Kind::causal;
+    const auto laid = test::laid_out_packed("attention_sm90", {{"h", c.h}, {"d", 64}}, c.lengths, mask);
+    const PlacedDiagram tile = placed(*laid, c);
+    const double all = static_cast<double>(transfers(tile).front().load.value.get());
+    const double capacity = std::floor(all * static_cast<double>(from(5, 90)) / 100);
+    const Reread found = reread(tile, {capacity, 1, 0}, Count(c.running));
+    CHECK(found.bytes == doctest::Approx(Twin(c, capacity).run()));
+    some += found.bytes > 0 ? 1 : 0;
+  }
+  CHECK(some > 25);
 }
 
 TEST_CASE("what all SMs read is kept in every partition, what one reads in one") {
