@@ -111,85 +111,112 @@ struct Ends {
   }
 };
 
+/// What each node has run so far, and which is free first.
+class FirstFree {
+ public:
+  explicit FirstFree(std::size_t nodes) : heap_(nodes) {
+    for (std::size_t n = 0; n < nodes; ++n) heap_[n].node = n;
+  }
+  [[nodiscard]] std::size_t node() const { return heap_.front().node; }
+  /// Gives it that many clocks more.
+  void run(double clocks) {
+    Node moved = heap_.front();
+    moved.until += clocks;
+    std::size_t at = 0;
+    for (std::size_t next = 1; next < heap_.size(); next = 2 * at + 1) {
+      if (next + 1 < heap_.size() && heap_[next + 1] < heap_[next]) ++next;
+      if (!(heap_[next] < moved)) break;
+      heap_[at] = heap_[next];
+      at = next;
+    }
+    heap_[at] = moved;
+  }
+
+ private:
+  struct Node {
+    double until = 0;
+    std::size_t node = 0;
+    friend bool operator<(const Node& a, const Node& b) { return a.until != b.until ? a.until < b.until : a.node < b.node; }
+  };
+  std::vector<Node> heap_;  // the least on top
+};
+
 /// The blocks of a packed batch, each with the clocks of its rows of its sequence.
 class PackedLaunch {
  public:
   PackedLaunch(const PlacedDiagram& placed, const EventGraph& graph, const Period& period)
-      : placed_(placed), blocks_(placed), empty_(empty_block_clocks(placed)) {
+      : placed_(placed), sequence_(placed), empty_(empty_block_clocks(placed)) {
     for (const PackedPart& part : placed.packed) {
       Part own{Ends(part.placed, graph, period), {}, 0};
       if (const auto lengths = lengths_of(part.placed)) own.lengths = *lengths;
       own.block = own.ends.each - own.ends.mean * period.clocks;
       if (part.blank) own = {own.ends, {0.0}, std::max(own.block, 0.0)};
+      for (double& length : own.lengths) length = length * period.clocks + own.block;
       parts_.push_back(std::move(own));
     }
-    period_ = period.clocks;
     nodes_ = parts_.front().ends.who.nodes;
   }
 
   [[nodiscard]] LaunchClocks run() const {
+    const PackedBlocks blocks(placed_, sequence_);
+    const bool first_free = goes_to_first_free(sequence_.order());
     std::vector<double> busy(static_cast<std::size_t>(nodes_), 0.0);
     std::vector<bool> begun(busy.size(), false);
-    using Free = std::pair<double, std::size_t>;  // when, which node
-    std::priority_queue<Free, std::vector<Free>, std::greater<>> free;
-    for (std::size_t n = 0; n < busy.size(); ++n) free.emplace(0.0, n);
-    const BlockSequence sequence(placed_);
-    const bool first_free = goes_to_first_free(sequence.order());
-    std::vector<std::int64_t> coordinates;
-    for (std::int64_t i = 0; i < sequence.size(); ++i) {
-      sequence.coordinates(sequence.at(i), coordinates);
-      const std::size_t node = first_free ? free.top().second : static_cast<std::size_t>(i) % busy.size();
-      busy[node] += clocks_of(coordinates, begun, node);
-      if (!first_free) continue;
-      free.pop();
-      free.emplace(busy[node], node);
+    FirstFree free(busy.size());
+    for (std::int64_t i = 0; i < sequence_.size(); ++i) {
+      const BlockPlace place = sequence_.at(i);
+      const int part = blocks.part_of(place);
+      if (part < 0 && empty_ <= 0) continue;
+      const std::size_t node = first_free ? free.node() : static_cast<std::size_t>(i) % busy.size();
+      double clocks = empty_;
+      if (part >= 0) {
+        const Part& own = parts_[static_cast<std::size_t>(part)];
+        clocks = clocks_of(own, place) + (begun[node] ? 0 : own.ends.start);
+        begun[node] = true;
+      }
+      busy[node] += clocks;
+      if (first_free) free.run(clocks);
     }
     return {*std::max_element(busy.begin(), busy.end()), std::accumulate(busy.begin(), busy.end(), 0.0) / nodes_};
   }
 
-  /// Without the empty blocks, and without what a node's first block takes beyond others.
+  /// Without what a node's first block takes beyond others.
   [[nodiscard]] double least() const {
-    double all = 0, longest = 0, start = 0;
+    double all = 0, longest = 0, start = 0, blocks = 0;
     for (const Part& part : parts_) {
-      const double each = part.lengths.empty() ? part.ends.each : mean_of(part);
+      const double each = part.lengths.empty() ? part.ends.each : mean_of(part.lengths);
+      blocks += part.ends.total;
       all += part.ends.total * each;
       longest = std::max(longest, each);
       start = std::min(start, part.ends.start);  // order grid: less by the handover
     }
+    all += (static_cast<double>(sequence_.size()) - blocks) * empty_;
     return start + std::max(all / nodes_, longest);
   }
 
  private:
   struct Part {
     Ends ends;
-    std::vector<double> lengths;  // of the blocks of one plane, in iterations; empty: all alike
+    std::vector<double> lengths;  // clocks of the blocks of one plane, in order, or of all; none: each is of the mean length
     double block = 0;             // clocks of a block beyond its iterations
   };
 
-  [[nodiscard]] double mean_of(const Part& part) const {
-    const double sum = std::accumulate(part.lengths.begin(), part.lengths.end(), 0.0);
-    return sum / static_cast<double>(part.lengths.size()) * period_ + part.block;
+  [[nodiscard]] static double mean_of(const std::vector<double>& lengths) {
+    return std::accumulate(lengths.begin(), lengths.end(), 0.0) / static_cast<double>(lengths.size());
   }
 
-  double clocks_of(const std::vector<std::int64_t>& coordinates, std::vector<bool>& begun, std::size_t node) const {
-    const int index = blocks_.part_of(coordinates);
-    if (index < 0) return empty_;
-    const Part& part = parts_[static_cast<std::size_t>(index)];
-    double clocks = part.ends.each;
-    if (part.lengths.size() == 1) {
-      clocks = part.lengths.front() * period_ + part.block;
-    } else if (!part.lengths.empty()) {
-      clocks = part.lengths[static_cast<std::size_t>(coordinates[static_cast<std::size_t>(*placed_.across)])] * period_ + part.block;
-    }
-    if (!begun[node]) clocks += part.ends.start;
-    begun[node] = true;
-    return clocks;
+  [[nodiscard]] double clocks_of(const Part& part, const BlockPlace& place) const {
+    if (part.lengths.size() < 2) return part.lengths.empty() ? part.ends.each : part.lengths.front();
+    if (sequence_.axes().back() == *placed_.across) return part.lengths[static_cast<std::size_t>(place.row)];
+    std::vector<std::int64_t> coordinates;
+    sequence_.coordinates(place, coordinates);
+    return part.lengths[static_cast<std::size_t>(coordinates[static_cast<std::size_t>(*placed_.across)])];
   }
 
   const PlacedDiagram& placed_;
-  PackedBlocks blocks_;
+  BlockSequence sequence_;
   std::vector<Part> parts_;
-  double empty_, period_ = 0, nodes_ = 1;
+  double empty_, nodes_ = 1;
 };
 
 }  // namespace

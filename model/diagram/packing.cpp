@@ -53,6 +53,46 @@ Problem problem_of(const Problem& whole, const AlikeSequences& alike) {
   return out;
 }
 
+Problem launch_problem(const Problem& whole) { return {whole.sizes, whole.mask, whole.dtype}; }
+
+namespace {
+
+/// Pairs of queries and keys; a query without keys is one.
+double weight_of(const SequenceLengths& one) { return static_cast<double>(one.q) * static_cast<double>(one.x + 1); }
+
+/// Gives all of [first, last) their mean lengths.
+void flatten(std::vector<SequenceLengths>& sequences, const std::vector<std::size_t>& order, std::size_t first, std::size_t last) {
+  Count q, x;
+  for (std::size_t i = first; i < last; ++i) {
+    q += sequences[order[i]].q;
+    x += sequences[order[i]].x;
+  }
+  const SequenceLengths mean{ceil_div(q, Count(last - first)).get(), ceil_div(x, Count(last - first)).get()};
+  for (std::size_t i = first; i < last; ++i) sequences[order[i]] = mean;
+}
+
+}  // namespace
+
+std::vector<SequenceLengths> coarsened(const std::vector<SequenceLengths>& sequences, std::size_t most) {
+  std::vector<SequenceLengths> out = sequences;
+  std::vector<std::size_t> order;
+  double left = 0;
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    if (out[i].q == 0) continue;
+    order.push_back(i);
+    left += weight_of(out[i]);
+  }
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return weight_of(sequences[a]) > weight_of(sequences[b]); });
+  for (std::size_t first = 0, last = 0, shares = most; first < order.size(); first = last, --shares) {
+    const double share = left / static_cast<double>(shares);
+    double taken = 0;
+    while (last < order.size() && (last == first || shares == 1 || taken + weight_of(sequences[order[last]]) <= share)) taken += weight_of(sequences[order[last++]]);
+    left -= taken;
+    flatten(out, order, first, last);
+  }
+  return out;
+}
+
 std::string text_of(const std::vector<SequenceLengths>& sequences) {
   std::string text;
   for (std::size_t i = 0, next = 0; i < sequences.size(); i = next) {

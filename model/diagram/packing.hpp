@@ -27,6 +27,13 @@ struct AlikeSequences {
 /// The same question for those of one length alone. Without keys one stands for them: see PackedPart::blank.
 [[nodiscard]] Problem problem_of(const Problem& whole, const AlikeSequences& alike);
 
+/// The launch's question, in which all are as long as the longest: enough for what does not depend on lengths.
+[[nodiscard]] Problem launch_problem(const Problem& whole);
+
+/// As many sequences of at most so many different lengths: each of the mean of those near it in work, which shares have
+/// about equally. For searches over many lengths.
+[[nodiscard]] std::vector<SequenceLengths> coarsened(const std::vector<SequenceLengths>& sequences, std::size_t most);
+
 /// "512,3*1x4096,0": a length is of queries and keys where it is one number; alike in a row are counted.
 [[nodiscard]] std::string text_of(const std::vector<SequenceLengths>& sequences);
 

@@ -124,24 +124,31 @@ void BlockSequence::coordinates(const BlockPlace& place, std::vector<std::int64_
 }
 
 bool takes_one_sequence(const PlacedDiagram& launch) {
-  const std::size_t batch = at_axis(launch.problem->packing.batch);
-  return launch.block().groups_of[batch] == launch.problem->sizes[batch];
+  const AxisId batch = launch.problem->packing.batch;
+  const std::vector<AxisId> axes = listed_axes(launch);
+  return launch.block().groups_of[at_axis(batch)] == launch.problem->sizes[at_axis(batch)] && (axes.empty() || axes.back() != batch);
 }
 
-PackedBlocks::PackedBlocks(const PlacedDiagram& launch) : launch_(launch), parts_(launch.problem->packing.sequences.size(), -1) {
-  const std::vector<AlikeSequences> sequences = alike(launch.problem->packing.sequences);
+PackedBlocks::PackedBlocks(const PlacedDiagram& launch, const BlockSequence& sequence) {
+  const Packing& packing = launch.problem->packing;
+  std::vector<int> parts(packing.sequences.size(), -1);  // by sequence
+  const std::vector<AlikeSequences> sequences = alike(packing.sequences);
+  const AxisId row = sequence.axes().back();
   for (std::size_t p = 0; p < sequences.size(); ++p) {
-    for (const std::int64_t which : sequences[p].which) parts_[static_cast<std::size_t>(which)] = static_cast<int>(p);
+    for (const std::int64_t which : sequences[p].which) parts[static_cast<std::size_t>(which)] = static_cast<int>(p);
+    rows_.push_back(launch.packed[p].placed.block().groups_of[at_axis(row)].get());
   }
-}
-
-int PackedBlocks::part_of(const std::vector<std::int64_t>& coordinates) const {
-  const Packing& packing = launch_.problem->packing;
-  const int part = parts_[static_cast<std::size_t>(coordinates[at_axis(packing.batch)])];
-  if (part < 0) return -1;
-  const PlacedLevel& block = launch_.packed[static_cast<std::size_t>(part)].placed.block();
-  const auto beyond = [&](AxisId axis) { return Count(coordinates[at_axis(axis)]) >= block.groups_of[at_axis(axis)]; };
-  return beyond(packing.rows) || beyond(packing.columns) ? -1 : part;
+  std::vector<std::int64_t> coordinates;
+  for (std::int64_t plane = 0; plane < sequence.planes(); ++plane) {
+    sequence.coordinates({0, plane}, coordinates);
+    int part = parts[static_cast<std::size_t>(coordinates[at_axis(packing.batch)])];
+    for (const AxisId axis : {packing.rows, packing.columns}) {
+      if (part < 0 || axis == row) continue;
+      const PlacedLevel& own = launch.packed[static_cast<std::size_t>(part)].placed.block();
+      if (Count(coordinates[at_axis(axis)]) >= own.groups_of[at_axis(axis)]) part = -1;
+    }
+    by_plane_.push_back(part);
+  }
 }
 
 BlockPlace BlockSequence::of_clusters(std::int64_t index) const {

@@ -44,6 +44,7 @@ class BlockSequence {
   explicit BlockSequence(const PlacedDiagram& placed, std::optional<Count> section = std::nullopt);
   /// Blocks launched: whole clusters, so that the last row's may lie beyond the array.
   [[nodiscard]] std::int64_t size() const { return rows_ * cluster_ * planes_; }
+  [[nodiscard]] std::int64_t planes() const { return planes_; }
   [[nodiscard]] BlockOrder order() const { return order_; }
   [[nodiscard]] const std::vector<AxisId>& axes() const { return axes_; }  ///< grouped, as listed: the last is the row
   /// The block that is handed out as number `index` < size().
@@ -63,20 +64,23 @@ class BlockSequence {
   std::int64_t section_ = 1;            ///< longest_first: planes; grouped: rows
 };
 
-/// Whether each block of a packed batch works for one sequence.
+/// Whether each block of a packed batch works for one sequence, whatever its row.
 [[nodiscard]] bool takes_one_sequence(const PlacedDiagram& launch);
 
 /// Which sequence of a packed batch a launched block works for.
 class PackedBlocks {
  public:
-  /// takes_one_sequence(launch) must hold. Keeps a reference.
-  explicit PackedBlocks(const PlacedDiagram& launch);
-  /// Index into PlacedDiagram::packed of the block at those coordinates; -1: it is beyond its sequence, and ends at once.
-  [[nodiscard]] int part_of(const std::vector<std::int64_t>& coordinates) const;
+  /// takes_one_sequence(launch) must hold.
+  PackedBlocks(const PlacedDiagram& launch, const BlockSequence& sequence);
+  /// Index into PlacedDiagram::packed; -1: the block is beyond its sequence, and ends at once.
+  [[nodiscard]] int part_of(const BlockPlace& place) const {
+    const int part = by_plane_[static_cast<std::size_t>(place.plane)];
+    return part >= 0 && place.row < rows_[static_cast<std::size_t>(part)] ? part : -1;
+  }
 
  private:
-  const PlacedDiagram& launch_;
-  std::vector<int> parts_;  ///< by sequence; -1: no queries
+  std::vector<int> by_plane_;
+  std::vector<std::int64_t> rows_;  ///< by part
 };
 
 }  // namespace napkin

@@ -150,7 +150,7 @@ class Acted {
       add_lengths(part.placed, std::move(sizes), part.blank);
       lengths_.back().groups[index(packing.batch)] = p_.block().groups_of[index(packing.batch)];
     }
-    packed_.emplace(p_);
+    packed_.emplace(p_, sequence_);
   }
 
   /// Bytes that blocks move between the L2 and their own level. Parts that they exchange are left out.
@@ -180,12 +180,13 @@ class Acted {
 
   /// False for a block beyond its sequence, which touches nothing.
   bool start(Running& block, std::int64_t number) {
-    sequence_.coordinates(sequence_.at(number), coordinate_);
+    const BlockPlace place = sequence_.at(number);
     if (packed_) {
-      const int part = packed_->part_of(coordinate_);
+      const int part = packed_->part_of(place);
       if (part < 0) return false;
       block.lengths = static_cast<std::size_t>(part);
     }
+    sequence_.coordinates(place, coordinate_);
     const Lengths& lengths = lengths_[block.lengths];
     block.begun = false;
     block.first.resize(arrays_.size());

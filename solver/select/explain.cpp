@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "model/diagram/packing.hpp"
 #include "model/resource/plan.hpp"
 #include "solver/select/larger.hpp"
 #include "solver/select/select.hpp"
@@ -135,7 +136,8 @@ std::string explained(const Question& question, const Selection& selection, cons
   if (selection.ranked.empty()) return {};
   const Space space = space_of(question);
   const Rules rules(*question.streamed, *question.mapping, *question.machine, question.problem);
-  const Placer placer(*question.streamed, *question.mapping, *question.machine, question.problem);
+  const Problem launch = launch_problem(question.problem);  // what tiles need of a node, and the launch's waves
+  const Placer placer(*question.streamed, *question.mapping, *question.machine, launch);
   const Ranked& best = selection.ranked.front();
   std::string text = what_binds(best.prediction);
   PlacedDiagram placed;

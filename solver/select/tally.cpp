@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "model/diagram/packing.hpp"
 #include "solver/select/legality.hpp"
 
 namespace napkin {
@@ -136,7 +137,8 @@ std::vector<std::pair<std::string, Count>> named_counts(const Rules& rules, cons
 Tally tally(const Question& question) {
   const Space space = space_of(question);
   const Rules rules(*question.streamed, *question.mapping, *question.machine, question.problem);
-  const Placer placer(*question.streamed, *question.mapping, *question.machine, question.problem);
+  const Problem launch = launch_problem(question.problem);  // what tiles need of a node
+  const Placer placer(*question.streamed, *question.mapping, *question.machine, launch);
   Scratch scratch(*question.mapping, placer, space);
   return Legality(question, space, rules, scratch).count();
 }

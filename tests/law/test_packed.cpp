@@ -122,6 +122,22 @@ TEST_CASE("an L2 that keeps everything reads each sequence once, one that keeps 
   }
 }
 
+TEST_CASE("the shortlist of a batch of many lengths, found by coarser ones, is predicted by its own") {
+  std::mt19937 random(9);
+  std::vector<SequenceLengths> batch;
+  for (int i = 0; i < 40; ++i) batch.push_back({static_cast<std::int64_t>(random() % 4096), static_cast<std::int64_t>(random() % 4096)});
+  const auto laid = laid_out_packed("attention_sm90", {{"h", 8}, {"d", 128}}, batch, {Mask::Kind::causal, 0, 0});
+  const Question question{&laid->streamed, &laid->mapping, &laid->machine, laid->problem, {}};
+  const Objective graph = graph_objective();
+  const Selection quick = shortlist(question, 3, graph), full = select(question, 1, graph, Each::size);
+  REQUIRE(quick.ranked.size() == 3);
+  CHECK(quick.ranked.front().prediction.time.value <= full.ranked.front().prediction.time.value * 1.02);
+  for (const Ranked& one : quick.ranked) {
+    const PlacedDiagram placed = laid->placer->place(one.tile);
+    CHECK(one.prediction.time.value == doctest::Approx(predicted_time(placed, plan(placed).blocks_per_sm).value));
+  }
+}
+
 TEST_CASE("the shortlist of a packed batch: its first tile the best of all by the packed clock, or near it") {
   int left = rounds(4);
   for (const std::vector<SequenceLengths>& batch : batches) {
@@ -135,6 +151,7 @@ TEST_CASE("the shortlist of a packed batch: its first tile the best of all by th
       REQUIRE(!quick.ranked.empty());
       REQUIRE(!full.ranked.empty());
       CHECK(quick.ranked.front().prediction.time.value <= full.ranked.front().prediction.time.value * 1.02);
+      CHECK(quick.runner_up->prediction.time > quick.ranked.front().prediction.time);
       // Nothing of clusters: they share one sequence's keys.
       const auto cluster = *laid->mapping.find_knob("cluster");
       for (const Ranked& one : quick.ranked) CHECK(one.tile.values[static_cast<std::size_t>(cluster)] == 1);

@@ -62,6 +62,26 @@ TEST_CASE("diagrams whose sequences lengths can be of: b everywhere, and a mask"
   CHECK_THROWS_WITH_AS((void)packing_axes(shared, "--lengths"), doctest::Contains("share K"), Error);
 }
 
+TEST_CASE("coarser lengths: as many sequences, at most so many lengths, about the same work") {
+  std::vector<SequenceLengths> batch{{16384, 16384}, {0, 9}};
+  for (std::int64_t i = 1; i < 200; ++i) batch.push_back({i * 37 % 4096 + 1, i * 911 % 8192});
+  for (const std::size_t most : {1U, 5U, 12U}) {
+    const std::vector<SequenceLengths> coarse = coarsened(batch, most);
+    REQUIRE(coarse.size() == batch.size());
+    CHECK(alike(coarse).size() <= most);
+    CHECK(coarse[1] == batch[1]);
+    double pairs = 0, before = 0;
+    for (std::size_t i = 0; i < batch.size(); ++i) {
+      pairs += static_cast<double>(coarse[i].q * coarse[i].x);
+      before += static_cast<double>(batch[i].q * batch[i].x);
+    }
+    if (most > 1) CHECK(pairs == doctest::Approx(before).epsilon(0.3));
+    if (most == 12) CHECK(coarse[0] == batch[0]);  // the longest has a share of its own
+  }
+  const std::vector<SequenceLengths> few{{5, 5}, {7, 7}, {5, 5}};
+  CHECK(coarsened(few, 12) == few);
+}
+
 TEST_CASE("lengths as text") {
   CHECK(text_of(std::vector<SequenceLengths>{{512, 512}, {1, 4096}, {1, 4096}, {0, 0}, {1, 4096}}) == "512,2*1x4096,0,1x4096");
 }
