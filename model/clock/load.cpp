@@ -425,8 +425,8 @@ Schedule schedule(const PlacedDiagram& placed) {
 
 namespace {
 
-/// Of one length of sequences; without inputs: of those that have no keys.
-double compulsory_alike(const PlacedDiagram& placed, bool inputs) {
+/// Of one length of sequences. `none`: an axis of which they have nothing: they have no inputs, nor outputs along it.
+double compulsory_alike(const PlacedDiagram& placed, AxisId none = -1) {
   const Diagram& d = diagram(placed);
   const Sizes& sizes = placed.problem->sizes;
   AxisId hidden = -1;
@@ -450,9 +450,10 @@ double compulsory_alike(const PlacedDiagram& placed, bool inputs) {
     return std::nullopt;  // statistics that are exchanged rather than stored
   };
   double bytes = 0;
-  for (const ArrayId a : inputs ? d.inputs : std::vector<ArrayId>{})
+  for (const ArrayId a : none < 0 ? d.inputs : std::vector<ArrayId>{})
     bytes += volume_of(a, true) * size_of(type_of(a, false).value_or(placed.problem->dtype));
   for (const ArrayId a : d.outputs) {
+    if (none >= 0 && d.arrays[index(a)].has(none)) continue;
     if (const auto type = type_of(a, true)) bytes += volume_of(a, false) * size_of(*type);
   }
   return bytes;
@@ -461,9 +462,9 @@ double compulsory_alike(const PlacedDiagram& placed, bool inputs) {
 }  // namespace
 
 double compulsory_bytes(const PlacedDiagram& placed) {
-  if (placed.packed.empty()) return compulsory_alike(placed, true);
+  if (placed.packed.empty()) return compulsory_alike(placed);
   double bytes = 0;
-  for (const PackedPart& part : placed.packed) bytes += compulsory_alike(part.placed, !part.blank);
+  for (const PackedPart& part : placed.packed) bytes += compulsory_alike(part.placed, part.blank ? placed.problem->packing.columns : -1);
   return bytes;
 }
 

@@ -233,7 +233,8 @@ CombineMoved combine_moved_packed(const PlacedDiagram& placed) {
   return sum;
 }
 
-std::vector<LevelTransfer> moved_over(const PlacedDiagram& placed) {
+/// `none`: an axis of which nothing is there: arrays along it move nothing.
+std::vector<LevelTransfer> moved_over(const PlacedDiagram& placed, AxisId none = -1) {
   std::vector<LevelTransfer> out;
   for (const PlacedLevel& level : placed.levels) {
     LevelTransfer sum;
@@ -242,6 +243,8 @@ std::vector<LevelTransfer> moved_over(const PlacedDiagram& placed) {
     const Walk walk = walk_of(placed, level);
     for (const Crossing& crossing : placed.crossings) {
       if (crossing.into != level.level) continue;
+      const auto& axes = placed.axes_of(crossing);
+      if (none >= 0 && std::find(axes.begin(), axes.end(), none) != axes.end()) continue;
       const Mover mover(placed, crossing, groups_for(placed, {level, walk}, crossing));
       const Bytes moved = bytes_of(mover.elements(), crossing.type);
       (crossing.store ? sum.store : sum.load) += moved;
@@ -259,7 +262,7 @@ std::vector<LevelTransfer> moved_over_packed(const PlacedDiagram& placed) {
   std::vector<LevelTransfer> out(placed.levels.size());
   const std::size_t batch = at(placed.problem->packing.batch);
   for (const PackedPart& part : placed.packed) {
-    const std::vector<LevelTransfer> moved = moved_over(part.placed);
+    const std::vector<LevelTransfer> moved = moved_over(part.placed, part.blank ? placed.problem->packing.columns : -1);
     for (std::size_t i = 0; i < out.size(); ++i) {
       const bool divided = placed.levels[i].extent[batch] < placed.problem->sizes[batch];
       out[i].level = moved[i].level;

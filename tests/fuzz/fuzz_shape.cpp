@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "apps/library/arguments.hpp"
+#include "model/diagram/packing.hpp"
 
 namespace {
 
@@ -54,6 +55,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
                   [](const napkin::Mask& mask) {
                     require(mask.left >= 0 && mask.right >= 0);
                     require(napkin::parse_window(std::to_string(mask.left) + "," + std::to_string(mask.right)) == mask);
+                  });
+  parse_and_check([&] { return napkin::parse_lengths(text); },
+                  [](const std::vector<napkin::SequenceLengths>& lengths) {
+                    require(!lengths.empty());
+                    for (const napkin::SequenceLengths& one : lengths) require(one.q >= 0 && one.x >= 0);
+                    require(napkin::parse_lengths(napkin::text_of(lengths)) == lengths);
                   });
   parse_and_check([&] { return napkin::parse_words(text, "--gpus", "names"); },
                   [](const auto& words) { require(!words.empty()); });

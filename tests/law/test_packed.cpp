@@ -104,6 +104,23 @@ TEST_CASE("bytes and work are those of the sequences asked for one by one") {
   }
 }
 
+TEST_CASE("sequences without keys have no gradients of keys to store") {
+  const std::string kernel = "attention_backward";
+  const Diagram& diagram = built_in_diagram(kernel);
+  const Streamed streamed = derive(diagram);
+  const Machine machine = abstract_machine(std::int64_t{1} << 40);
+  const Mapping mapping = ideal_mapping(streamed, machine);
+  Problem problem{resolve_sizes(diagram, {{"b", 2}, {"q", 10}, {"x", 6}, {"d", 4}}, "shape"), {}, DType::value};
+  Tile tile;
+  for (const Knob& knob : mapping.knobs) tile.values.push_back(knob.name == "b" ? 1 : 10);
+  const auto stored = [&](const std::vector<SequenceLengths>& batch) {
+    problem.packing = packing_axes(diagram, "lengths");
+    problem.packing.sequences = batch;
+    return transfers(Placer(streamed, mapping, machine, problem).place(tile)).front().store.value;
+  };
+  CHECK(stored({{10, 6}, {10, 0}}) == stored({{10, 6}, {0, 0}}) + Count(10 * 4));  // dQ alone
+}
+
 TEST_CASE("an L2 that keeps everything reads each sequence once, one that keeps nothing as often as tiles ask") {
   for (const std::vector<SequenceLengths>& batch : batches) {
     for (const char* order : {"grid", "persistent", "longest_first"}) {

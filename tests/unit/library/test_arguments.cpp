@@ -34,6 +34,18 @@ TEST_CASE("tiles keep words as words") {
   CHECK_THROWS_AS((void)parse_tile("q=1,q=2"), Error);
 }
 
+TEST_CASE("lengths") {
+  CHECK(parse_lengths("512") == std::vector<SequenceLengths>{{512, 512}});
+  CHECK(parse_lengths(" 512 , 1x4096,0,2*7,3*1x0") ==
+        std::vector<SequenceLengths>{{512, 512}, {1, 4096}, {0, 0}, {7, 7}, {7, 7}, {1, 0}, {1, 0}, {1, 0}});
+  CHECK(parse_lengths("1048576*1").size() == 1048576);
+  for (const char* bad : {"", ",", "5,", "-1", "1x", "x1", "1x2x3", "1X2", "2*", "*2", "0*5", "2*3*4", "1x2*3", "1.5", "1 2", "1048577*1", "1048576*1,1",
+                          "9223372036854775808"}) {
+    CAPTURE(bad);
+    CHECK_THROWS_AS((void)parse_lengths(bad), Error);
+  }
+}
+
 TEST_CASE("windows") {
   const Mask mask = parse_window("1023,0");
   CHECK(mask.kind == Mask::Kind::window);
