@@ -90,7 +90,7 @@ TEST_CASE("each tile of a packed launch: its sequence, whether it has rows, how 
 TEST_CASE("a packed question's variant is the packed one, its trial has its lengths") {
   for (const char* kernel : {"attention_sm90", "attention_sm80"}) {
     const auto laid = test::laid_out_packed(kernel, {{"h", 2}, {"d", 128}}, batch);
-    const PlacedDiagram placed = laid->place({});
+    const PlacedDiagram placed = laid->place({{"x", "64"}});
     CHECK(find_bundled(kernel)->variant(placed, true, h200).expression.find(".packed = true") != std::string::npos);
     const AttentionLayout layout = attention_layout(placed, 1);
     REQUIRE(layout.q_lengths.size() == batch.size());
