@@ -53,12 +53,12 @@ void check(const AttentionArgs& args) {
   need(args.v.data, "v");
   need(args.o.data, "o");
   if (args.lengths.empty()) return;
-  std::int64_t queries = 0, keys = 0;
+  Count queries, keys;
   for (const SequenceLengths& one : args.lengths) {
-    queries += one.q;
-    keys += one.x;
+    queries += Count(one.q);
+    keys += Count(one.x);
   }
-  if (args.q_starts == nullptr || queries != args.q_rows || keys != args.x_rows)
+  if (args.q_starts == nullptr || queries != Count(args.q_rows) || keys != Count(args.x_rows))
     throw Error("lengths", "are not those of the packed sequences", "q_rows queries and x_rows keys in all, with their starts on the device");
 }
 

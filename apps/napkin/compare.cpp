@@ -94,12 +94,11 @@ Json json_of(const CompareAnswer& answer) {
     quantisation.push_back(
         {{"gpu", law.gpu}, {"from", law.from}, {"to", law.to}, {"gain", report::json_of(law.gain)}, {"terms", terms}});
   }
-  return {{"command", "compare"},
-          {"algorithm", head.algorithm},
-          {"mask", report::json_of(head.mask)},
-          {"shape", report::json_of(head.shape)},
-          {"machines", machines},
-          {"quantisation", quantisation}};
+  Json json = {{"command", "compare"}, {"algorithm", head.algorithm}, {"mask", report::json_of(head.mask)}, {"shape", report::json_of(head.shape)}};
+  if (!head.lengths.empty()) json["lengths"] = report::json_of(head.lengths);
+  json["machines"] = machines;
+  json["quantisation"] = quantisation;
+  return json;
 }
 
 /// "l2 0.55 GB, shared 8.66 GB"

@@ -98,6 +98,7 @@ TEST_CASE("select and compare take lengths; blocks of a cluster do not") {
   CHECK(masked.json()["violations"][0]["constraint"] == "cluster mask");
   const auto compared = napkin("compare attention --gpus h200-sxm,a100-sxm-80 --shape h=16,d=128 --lengths 8192,512,1x64 --json");
   REQUIRE_MESSAGE(compared.code == 0, compared.err);
+  CHECK(compared.json()["lengths"] == Json({{8192, 8192}, {512, 512}, {1, 64}}));
   for (const Json& machine : compared.json()["machines"]) {
     CHECK(machine["laws"].is_null());
     CHECK(machine["predicted"]["time"] > 0);
