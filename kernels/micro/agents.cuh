@@ -15,13 +15,15 @@ template <VectorWork W>
 struct Repeated {
   static constexpr int chains = 8, repeats = 16;
   // Warp instructions of a chunk.
-  static constexpr int units = chains * repeats * (W == VectorWork::convert_fp8 ? 2 : 1) * (W == VectorWork::special_register ? 2 : 1);
+  static constexpr bool pairs = W == VectorWork::convert_fp8 || W == VectorWork::special_register || W == VectorWork::ex2_maximum;
+  static constexpr bool triples = W == VectorWork::ex2_fma || W == VectorWork::maximum_fma;
+  static constexpr int units = chains * repeats * (triples ? 3 : pairs ? 2 : 1);
 
   // Between two looks at the clock: some thousand clocks, of which a look takes some hundred.
-  static constexpr bool slow = W == VectorWork::ex2 || W == VectorWork::shuffle || W == VectorWork::mix;
+  static constexpr bool slow = W == VectorWork::ex2 || W == VectorWork::shuffle || W == VectorWork::mix || W == VectorWork::ex2_fma || W == VectorWork::ex2_maximum;
   static constexpr int chunks = W >= VectorWork::load ? 1 : slow ? 8 : 32;
 
-  float x[chains], factor, term;
+  float x[chains], y[chains], z[chains], factor, term;
   u32 w[chains];
   u32 address, shift, pair;
 
@@ -29,6 +31,8 @@ struct Repeated {
 #pragma unroll
     for (int i = 0; i < chains; ++i) {
       x[i] = 0.5f + 0.01f * static_cast<float>(i + lane);
+      y[i] = x[i] + 1.f;
+      z[i] = x[i] + 2.f;
       w[i] = random_pair(lane * chains + i);
     }
     factor = 0.97f + 0.0001f * static_cast<float>(lane);
@@ -62,6 +66,13 @@ struct Repeated {
           : "f"(__uint_as_float(w[i])), "f"(x[i]));
     }
     if constexpr (W == VectorWork::shuffle) asm volatile("shfl.sync.bfly.b32 %0, %0, 1, 31, 0xffffffff;" : "+r"(w[i]));
+    if constexpr (W == VectorWork::ex2_fma || W == VectorWork::ex2_maximum) asm volatile("ex2.approx.ftz.f32 %0, %0;" : "+f"(x[i]));
+    if constexpr (W == VectorWork::ex2_maximum) asm volatile("max.f32 %0, %0, %1;" : "+f"(y[i]) : "f"(y[(i + 1) % chains]));
+    if constexpr (W == VectorWork::maximum_fma) asm volatile("max.f32 %0, %0, %1;" : "+f"(x[i]) : "f"(x[(i + 1) % chains]));
+    if constexpr (triples) {
+      asm volatile("fma.rn.f32 %0, %0, %1, %2;" : "+f"(y[i]) : "f"(factor), "f"(term));
+      asm volatile("fma.rn.f32 %0, %0, %1, %2;" : "+f"(z[i]) : "f"(factor), "f"(term));
+    }
     if constexpr (W == VectorWork::store) asm volatile("st.shared.v4.b32 [%0], {%1, %1, %1, %1};" ::"r"(address + 512 * i), "r"(w[i]) : "memory");
     if constexpr (W == VectorWork::store_matrix) store_matrices(address + 512 * i, w[i], w[i], w[i], w[i]);
   }
@@ -107,7 +118,7 @@ struct Repeated {
     u32 all = 0;
 #pragma unroll
     for (int i = 0; i < chains; ++i) all ^= w[i];
-    return summed(x) + __uint_as_float(all);
+    return summed(x) + summed(y) + summed(z) + __uint_as_float(all);
   }
 
   __device__ __forceinline__ void mixed() {
@@ -162,6 +173,45 @@ struct Repeated<VectorWork::softmax> {
   }
 
   __device__ __forceinline__ float result() const { return summed(sum) + summed(maximum) + __uint_as_float(packed[0] ^ packed[1]); }
+};
+
+// The same where a maximum is kept: of the pairs, or-ed together, only the highest exponent bit is looked at.
+template <>
+struct Repeated<VectorWork::softmax_kept> {
+  static constexpr int columns = 24, units = 2 * columns, chunks = 8;  // elements; three warpgroups beside products have 128 registers a thread
+
+  float s[2 * columns];
+  float maximum[2], sum[2] = {0.f, 0.f};
+  u32 bits = 0;
+
+  __device__ __forceinline__ Repeated(u32, u32 lane, u32) {
+#pragma unroll
+    for (int i = 0; i < 2 * columns; ++i) s[i] = static_cast<float>(static_cast<int>(random_pair(lane * 2 * columns + i) & 0xFF)) / 64.f - 2.f;
+    maximum[0] = 0.01f * static_cast<float>(lane);
+    maximum[1] = maximum[0] + 0.5f;
+  }
+
+  __device__ __forceinline__ void chunk() {
+    pin(s);
+    float p[2 * columns];
+#pragma unroll
+    for (int i = 0; i < 2 * columns; ++i) {
+      const float t = fmaf(s[i], 1.44f, -maximum[i % 2]);
+      asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(p[i]) : "f"(t));
+      sum[i % 2] += p[i];
+    }
+#pragma unroll
+    for (int i = 0; i < columns; i += 2) {
+      u32 one, other;
+      asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(one) : "f"(p[2 * i]), "f"(p[2 * i + 1]));
+      asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(other) : "f"(p[2 * i + 2]), "f"(p[2 * i + 3]));
+      bits |= one | other;
+    }
+    pin(sum);
+    asm volatile("" : "+r"(bits));
+  }
+
+  __device__ __forceinline__ float result() const { return summed(sum) + __uint_as_float(bits); }
 };
 
 template <AgentsConfig C>

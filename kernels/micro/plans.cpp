@@ -20,6 +20,8 @@ constexpr std::array work_names = {
     WorkName{VectorWork::fma16, "fma16"},         WorkName{VectorWork::convert, "convert"},
     WorkName{VectorWork::convert_fp8, "convert_fp8"}, WorkName{VectorWork::shuffle, "shuffle"},
     WorkName{VectorWork::mix, "mix"},             WorkName{VectorWork::softmax, "softmax"},
+    WorkName{VectorWork::softmax_kept, "softmax_kept"}, WorkName{VectorWork::ex2_fma, "ex2_fma"},
+    WorkName{VectorWork::ex2_maximum, "ex2_maximum"}, WorkName{VectorWork::maximum_fma, "maximum_fma"},
     WorkName{VectorWork::load, "load"},           WorkName{VectorWork::store, "store"},
     WorkName{VectorWork::load_matrix, "load_matrix"}, WorkName{VectorWork::store_matrix, "store_matrix"},
 };

@@ -1,5 +1,7 @@
 // Vector instructions and shared-memory accesses, alone and beside products.
 
+#include <algorithm>
+
 #include "kernels/micro/experiment.hpp"
 #include "kernels/micro/plans.hpp"
 
@@ -14,18 +16,23 @@ constexpr long long starved = 40 * window;  // where products hardly come to run
 bool moves_bytes(VectorWork work) {
   return work == VectorWork::load || work == VectorWork::store || work == VectorWork::load_matrix || work == VectorWork::store_matrix;
 }
-std::string unit_of(VectorWork work) {
-  return moves_bytes(work) ? "B/clk" : work == VectorWork::softmax ? "elements/clk" : "instructions/clk";
-}
+bool is_softmax(VectorWork work) { return work == VectorWork::softmax || work == VectorWork::softmax_kept; }
+std::string unit_of(VectorWork work) { return moves_bytes(work) ? "B/clk" : is_softmax(work) ? "elements/clk" : "instructions/clk"; }
 /// An SM's rate from a warp's units: bytes of accesses, elements of a softmax (32 a warp), else warp instructions.
-double rate_of(VectorWork work, double units) { return units * (moves_bytes(work) ? 512 : work == VectorWork::softmax ? 32 : 1); }
+double rate_of(VectorWork work, double units) { return units * (moves_bytes(work) ? 512 : is_softmax(work) ? 32 : 1); }
 
 const std::vector<VectorWork>& works() {
   static const std::vector<VectorWork> all = {
       VectorWork::special_register, VectorWork::ex2,     VectorWork::fma,         VectorWork::add,     VectorWork::multiply, VectorWork::maximum,
       VectorWork::logic,            VectorWork::fma16,   VectorWork::convert,     VectorWork::convert_fp8, VectorWork::shuffle, VectorWork::mix,
-      VectorWork::softmax,          VectorWork::load,    VectorWork::store,       VectorWork::load_matrix, VectorWork::store_matrix};
+      VectorWork::softmax,          VectorWork::softmax_kept, VectorWork::ex2_fma, VectorWork::ex2_maximum, VectorWork::maximum_fma,
+      VectorWork::load,             VectorWork::store,   VectorWork::load_matrix, VectorWork::store_matrix};
   return all;
+}
+
+/// Of several units, whose instructions wait for each other: more warps have more of them on their way.
+bool is_mixed(VectorWork work) {
+  return is_softmax(work) || work == VectorWork::mix || work == VectorWork::ex2_fma || work == VectorWork::ex2_maximum || work == VectorWork::maximum_fma;
 }
 
 struct Neighbour {
@@ -41,7 +48,7 @@ Readings vector_alone(Bench& bench) {
     for (const int groups : {1, 2, 3}) {
       // The variant that runs beside products too, where it has so many warpgroups.
       const AgentsConfig config = groups == 3 ? AgentsConfig{0, 64, false, 3, work, false} : AgentsConfig{1, 128, false, 2, work, false};
-      if (groups == 3 && work != VectorWork::softmax && work != VectorWork::mix) continue;
+      if (groups == 3 && !is_mixed(work)) continue;
       Reading reading{"vector_alone", {{"work", std::string(name_of(work))}, {"groups", std::to_string(groups)}}, "rate", unit_of(work), {}};
       for (int i = 0; i < repetitions; ++i) {
         reading.values.push_back(rate_of(work, run_agents(bench, config, {0, groups, false, 0, window}).vector));
@@ -60,12 +67,13 @@ Readings vector_beside(Bench& bench) {
     std::vector<Neighbour> neighbours = {{128, false}};
     if (everywhere) neighbours = {{64, false}, {128, false}, {128, true}, {192, false}, {256, false}};
     for (const Neighbour& neighbour : neighbours) {
-      for (const int groups : {1, 2}) {
+      for (const int groups : {1, 2, 3}) {
+        if (groups == 3 && !is_mixed(work)) continue;
         const Conditions with = {{"work", std::string(name_of(work))},
                                  {"groups", std::to_string(groups)},
                                  {"n", std::to_string(neighbour.n)},
                                  {"a", neighbour.a_registers ? "registers" : "shared"}};
-        const AgentsConfig config{1, neighbour.n, neighbour.a_registers, 2, work, false};
+        const AgentsConfig config{1, neighbour.n, neighbour.a_registers, std::max(groups, 2), work, false};
         Reading rate{"vector_beside", with, "rate", unit_of(work), {}}, product{"vector_beside", with, "product", "clk", {}};
         for (int i = 0; i < repetitions; ++i) {
           const AgentsRates rates = run_agents(bench, config, {1, groups, false, static_cast<int>(window / (config.batch() * config.n / 2)), starved});

@@ -86,7 +86,7 @@ class GraphMaker {
     if (const Unit* issue = machine.unit("issue"); issue != nullptr && issue->per_clock.known()) {
       const double rate = issue->per_clock.best().value, mix = machine.constant("mixed_issue_beside_tensor");
       if (mix > 0)
-        g_.pipes[issue_pipe].beside = mix / rate;
+        mixed_issue(mix / rate, rate);
       else if (issue->beside_tensor)
         g_.pipes[issue_pipe].beside = issue->beside_tensor->value / rate;
     }
@@ -99,6 +99,16 @@ class GraphMaker {
       const bool port = unit.name == "shared_port" || unit.name == "shuffle";
       g_.pipes.push_back({unit.name, beside, port, port ? least_port() : 0});
     }
+  }
+
+  /// Of two warpgroups; of one and of three where that is known.
+  void mixed_issue(double two, double rate) {
+    const auto share = [&](const char* name) {
+      const double known = p_.machine->constant(name);
+      return known > 0 ? known / rate : two;
+    };
+    g_.pipes[issue_pipe].beside = std::max(share("mixed_issue_beside_tensor_three"), two);
+    g_.pipes[issue_pipe].beside_few = {share("mixed_issue_beside_tensor_one"), two};
   }
 
   /// What others get of shared memory's port beside operands that fill it.
@@ -146,6 +156,7 @@ class GraphMaker {
         g_.nodes.size() > first && g_.nodes.back().agent == by && g_.nodes.back().phase == phase && !named(name);
     EventNode& into = joins ? g_.nodes.back() : node(name, NodeKind::thread, by);
     into.phase = phase;
+    if (each.mapping->fence) fenced_.push_back(static_cast<int>(&into - g_.nodes.data()));
     if (each.unit < 0) return;
     const Unit& unit = p_.machine->units[static_cast<std::size_t>(each.unit)];
     const double share = each.amount / instances(by), instructions = warp_instructions(*p_.machine, unit, share);
@@ -179,12 +190,7 @@ class GraphMaker {
   }
 
   [[nodiscard]] int agent_of(const PlacedOperation& op, const WorkMapping& work) const {
-    if (work.agent.empty()) return op.agent;
-    for (std::size_t i = 0; i < p_.agents.size(); ++i) {
-      const Agent& mapped = p_.mapping->agents[static_cast<std::size_t>(p_.agents[i].mapping)];
-      if (mapped.name == work.agent) return static_cast<int>(i);
-    }
-    return op.agent;
+    return work.agent.empty() ? op.agent : agent_named(work.agent).value_or(op.agent);
   }
 
   // Fewer warps than schedulers cannot use the whole of a pipe, but of shared memory's port, which all share.
@@ -260,25 +266,40 @@ class GraphMaker {
     EventNode& into = node(name, store ? NodeKind::store : NodeKind::copy, -1);
     into.phase = found != nullptr ? found->phase : Phase::loop;
     if (found == nullptr) return;
+    into.agent = mover_of(*found);
+    const double parts = instances(into.agent);
     const bool tma = found->engine == CopyEngine::tma;
     if (tma && !store && is_asked_for(name)) {
       const AskedCopy copied = asked_copy(p_, *found);
-      into.clocks = copied.clocks;
-      into.latency = copied.latency + near_latency();
+      into.clocks = copied.clocks / parts;
+      into.latency = copied.latency / parts + near_latency();
       return;
     }
     // What a block moves once comes from device memory and goes there; what it streams, other blocks stream too: L2.
     const bool far = into.phase != Phase::loop;
     const double out = store && tma && asks_for_copies() ? p_.machine->constant("tma_store_bandwidth") : 0;
     if (out > 0) {  // until shared memory has been read
-      into.clocks = bytes_read(p_, *found) * granules_of(p_, *found) / out;
+      into.clocks = bytes_read(p_, *found) * granules_of(p_, *found) / out / parts;
       return;
     }
     const double rate = far ? std::min(near_rate(), device_rate()) : std::max(shared_rate(*found), near_rate());
     const double moved = bytes_read(p_, *found) * granules_of(p_, *found);
-    if (std::isfinite(rate) && rate > 0) into.clocks = moved / rate;
+    if (std::isfinite(rate) && rate > 0) into.clocks = moved / rate / parts;
     const double engine = store ? 0 : tma ? engine_latency(far) : thread_copy_latency(*found, far);
     into.latency = engine > 0 ? engine : near_latency();
+  }
+
+  /// Whose instances have their rows moved each by itself; -1: the block's all at once.
+  [[nodiscard]] int mover_of(const Crossing& crossing) const {
+    if (crossing.variable < 0) return -1;
+    const Variable& v = p_.variables[static_cast<std::size_t>(crossing.variable)];
+    return agent_named(p_.mapping->variables[static_cast<std::size_t>(v.mapping)].moved_by).value_or(-1);
+  }
+  [[nodiscard]] std::optional<int> agent_named(const std::string& name) const {
+    for (std::size_t i = 0; i < p_.agents.size(); ++i) {
+      if (p_.mapping->agents[static_cast<std::size_t>(p_.agents[i].mapping)].name == name) return static_cast<int>(i);
+    }
+    return std::nullopt;
   }
   [[nodiscard]] double near_latency() const {
     const Pipe* pipe = p_.machine->pipe_into(p_.block().level);
@@ -395,7 +416,7 @@ class GraphMaker {
       out.latency += p_.machine->constant("handover_mbarrier") / 2;
       if (p_.cluster > Count(1)) out.latency += asks(to) ? cluster_latency(*p_.machine) : p_.machine->constant("cluster_handover");
     }
-    if (out.agents != 0 || out.barrier) out.latency = p_.machine->constant("handover_named_barrier") / 2;
+    if ((out.agents != 0 || out.barrier) && from.kind != NodeKind::copy) out.latency = p_.machine->constant("handover_named_barrier") / 2;
     if (to.kind == NodeKind::store && from.kind == NodeKind::thread && !waits_for_products_)
       out.latency = p_.machine->constant("store_fence_barrier");
     g_.edges.push_back(out);
@@ -430,15 +451,21 @@ class GraphMaker {
     for (int a = 0; a < static_cast<int>(p_.agents.size()); ++a) {
       const std::vector<int> head = threads_of(a, Phase::head), loop = threads_of(a, Phase::loop), tail = threads_of(a, Phase::tail);
       for (const std::vector<int>& chain : {head, loop, tail}) {
-        for (std::size_t i = 1; i < chain.size(); ++i) g_.edges.push_back({chain[i - 1], chain[i]});
+        for (std::size_t i = 1; i < chain.size(); ++i) follow(chain[i - 1], chain[i], 0);
       }
       if (loop.empty()) continue;
-      g_.edges.push_back({loop.back(), loop.front(), 1});
+      follow(loop.back(), loop.front(), 1);
       if (!head.empty()) g_.edges.push_back({head.back(), loop.front()});
       if (!tail.empty()) g_.edges.push_back({loop.back(), tail.front()});
       if (!tail.empty()) g_.edges.push_back({tail.back(), head.empty() ? loop.front() : head.front(), 1});
       if (tail.empty() && !head.empty()) g_.edges.push_back({loop.back(), head.front(), 1});
     }
+  }
+
+  void follow(int before, int node, int delay) {
+    EventEdge edge{before, node, delay};
+    if (std::find(fenced_.begin(), fenced_.end(), before) != fenced_.end()) edge.latency = p_.machine->constant("store_fence_barrier");
+    g_.edges.push_back(edge);
   }
 
   [[nodiscard]] std::vector<int> threads_of(int agent, Phase phase) const {
@@ -454,6 +481,7 @@ class GraphMaker {
   std::vector<const EdgeMapping*> edges_;  // that hold
   std::vector<int> pipe_of_;               // by unit
   std::vector<std::pair<std::string, int>> last_of_;
+  std::vector<int> fenced_;  // nodes behind which threads pass a fence and a barrier
   bool waits_for_products_ = false;  // threads do, for some operation of the loop
   std::map<std::string, std::vector<double>> among_;    // demands of work that stands among an operation's products
   std::vector<std::pair<std::size_t, double>> products_;  // by node: instructions whose threads wait for them
@@ -462,8 +490,9 @@ class GraphMaker {
 
 }  // namespace
 
-double VectorPipe::left_by(const EventNode& tensor) const {
-  return port ? std::min(beside, std::max(1 - tensor.port, least)) : beside;
+double VectorPipe::left_by(const EventNode& tensor, std::size_t at_work) const {
+  const double most = at_work > 0 && at_work <= beside_few.size() ? std::min(beside_few[at_work - 1], beside) : beside;
+  return port ? std::min(most, std::max(1 - tensor.port, least)) : most;
 }
 
 int EventGraph::find(std::string_view name) const {

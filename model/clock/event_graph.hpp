@@ -3,6 +3,7 @@
 // each waits for. Nodes and edges come from the mapping, durations from its instruction counts and the machine's
 // measured rates; nothing here knows an algorithm or a kernel. (design section 2; model/README.md section 12)
 
+#include <array>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,12 +17,14 @@ struct EventNode;
 /// A pipe whose work can be cut into any parts: a unit of threads, or the matrix unit where threads wait for it.
 struct VectorPipe {
   std::string name;
-  double beside = 1;    ///< share of its rate that is left while an asynchronous tensor operation runs (co-use rule)
+  double beside = 1;    ///< share of its rate that is left, at most, while an asynchronous tensor operation runs (co-use rule)
   bool port = false;    ///< passes shared memory's port, which the tensor operation's operands take first
   double least = 0;     ///< of that port, what others get all the same
+  /// `beside` for one and for two instances at work, where so few get less: one warp a scheduler waits for its own results.
+  std::array<double, 2> beside_few = {1, 1};
 
-  /// Share of its rate beside that tensor operation.
-  [[nodiscard]] double left_by(const EventNode& tensor) const;
+  /// Share of its rate beside that tensor operation, for so many instances of agents at work.
+  [[nodiscard]] double left_by(const EventNode& tensor, std::size_t at_work) const;
 };
 
 enum class NodeKind {

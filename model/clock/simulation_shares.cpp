@@ -19,7 +19,8 @@ std::size_t at(int i) { return static_cast<std::size_t>(i); }
 /// Keeps the table of shares where the graph asks the same of the pipes as the one before.
 void Simulation::forget_shares() {
   numbers_.clear();
-  for (const VectorPipe& pipe : g_->pipes) numbers_.insert(numbers_.end(), {pipe.beside, pipe.port ? 1.0 : 0.0, pipe.least});
+  for (const VectorPipe& pipe : g_->pipes)
+    numbers_.insert(numbers_.end(), {pipe.beside, pipe.port ? 1.0 : 0.0, pipe.least, pipe.beside_few[0], pipe.beside_few[1]});
   for (const EventNode& node : g_->nodes) {
     const bool shares = node.kind == NodeKind::thread;
     numbers_.insert(numbers_.end(), {static_cast<double>(node.kind), shares ? node.clocks : 0.0, node.port});
@@ -51,13 +52,13 @@ const double* Simulation::rates(std::uint64_t key) {
 /// Max-min fairness by water filling: all threads' issue rates grow alike until a pipe is full or the node runs as
 /// fast as it does alone.
 void Simulation::fill(int tensor) {
-  room_.clear();
-  for (const VectorPipe& pipe : g_->pipes) room_.push_back(tensor >= 0 ? pipe.left_by(g_->node(tensor)) : 1.0);
   growing_.clear();
   for (std::size_t k = 0; k < s_.active.size(); ++k) {
     s_.active[k].rate = 0;
     if (nodes_[at(s_.active[k].node)].clocks > 0) growing_.push_back(k);
   }
+  room_.clear();
+  for (const VectorPipe& pipe : g_->pipes) room_.push_back(tensor >= 0 ? pipe.left_by(g_->node(tensor), growing_.size()) : 1.0);
   while (!growing_.empty()) {
     const double grow = most_growth();
     for (const std::size_t k : growing_) {

@@ -54,6 +54,8 @@ std::vector<Rule> unit_rules() {
       beside("units.shuffle.beside_tensor", "results/clk", "shuffle", lanes, "SHFL beside wgmma, all n and operands together"),
       rate("constants.mixed_issue", "instructions/clk", "mix", 1, "EX2, FFMA, FMNMX, FADD in equal parts, two warpgroups"),
       beside("constants.mixed_issue_beside_tensor", "instructions/clk", "mix", 1, "the same beside wgmma, two warpgroups, all n and operands together"),
+      {"constants.mixed_issue_beside_tensor_one", "instructions/clk", "vector_beside", "rate", {{"work", "mix"}, {"groups", "1"}}, 1, "of one warpgroup"},
+      {"constants.mixed_issue_beside_tensor_three", "instructions/clk", "vector_beside", "rate", {{"work", "mix"}, {"groups", "3"}}, 1, "of three warpgroups"},
       {"constants.softmax_mix", "results/clk", "vector_alone", "rate", {{"work", "softmax"}, {"groups", "3"}}, 1, "12 warps, maximum first"},
       {"constants.shared_port_least", "B/clk", "vector_beside", "rate", {{"work", "load"}, {"groups", "2"}, {"n", "64"}, {"a", "shared"}}, 1,
        "ld.shared.v4 beside wgmma n = 64, A and B in shared memory"},

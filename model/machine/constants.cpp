@@ -68,7 +68,9 @@ constexpr std::array constants_known = {
     // vector work
     Constant{"softmax_mix", results_per_clock},       // elements of a softmax, as a kernel orders it
     Constant{"mixed_issue", instructions_per_clock},  // equal mix of special, multiply-add, maximum, add
-    Constant{"mixed_issue_beside_tensor", instructions_per_clock},
+    Constant{"mixed_issue_beside_tensor", instructions_per_clock},        // of two warpgroups
+    Constant{"mixed_issue_beside_tensor_one", instructions_per_clock},    // of one
+    Constant{"mixed_issue_beside_tensor_three", instructions_per_clock},  // of three
     // energies
     Constant{"energy_tensor_16bit", energy_per_flop}, Constant{"energy_tensor_8bit", energy_per_flop},
     Constant{"energy_instruction", energy_per_instruction},  // of one warp's vector instruction

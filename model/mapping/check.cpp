@@ -186,6 +186,15 @@ void check_operations(const Mapping& m) {
   }
 }
 
+void check_movers(const Mapping& m) {
+  std::vector<std::string> agents;
+  for (const Agent& a : m.agents) agents.push_back(a.name);
+  for (const VariableMapping& v : m.variables) {
+    if (v.moved_by.empty() || std::find(agents.begin(), agents.end(), v.moved_by) != agents.end()) continue;
+    throw Error(v.location, "arrays." + v.name + ".moved_by", "unknown agent '" + v.moved_by + "'", one_of(v.moved_by, agents));
+  }
+}
+
 // "load K", "store O", "S", "P.max"
 void check_node(const Mapping& m, const EdgeMapping& edge, const char* end, const std::string& node) {
   std::vector<std::string> known;
@@ -256,6 +265,7 @@ void check_within(const Mapping& m) {
   check_aliases(m);
   check_presence(m);
   check_operations(m);
+  check_movers(m);
   for (const VariableMapping& v : m.variables) {
     if (!v.copies.empty()) need_alternative(m, v.copies, v.location, "arrays." + v.name + ".copies");
   }

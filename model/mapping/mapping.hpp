@@ -105,6 +105,7 @@ struct VariableMapping {
   bool output_staging = false;                       ///< on an output's way up, not on an input's way down
   std::string
       by;  ///< who indexes its rows: "group", "agent", "thread" (key `by`; the table's g_q, w_q, t_q); empty: by scope
+  std::string moved_by;  ///< agent, each instance of which gets and gives its own rows by a copy of their own; empty: one for the block
   Guard when;
   Location location;
 };
@@ -121,6 +122,7 @@ struct WorkMapping {
   bool first = false;        ///< once a block, before its first iteration
   bool masked = false;       ///< in chunks alone that the mask or the array's end cuts; not `serial`
   bool serial = false;       ///< each instruction of a warp waits for the one before
+  bool fence = false;        ///< behind it threads pass a fence and a barrier, so that the tensor unit sees what they stored
   std::vector<std::pair<std::string, Value>> per_chunk;  ///< divide an axis: x -> u_x means once per u_x columns
   Guard when;
 };

@@ -65,7 +65,7 @@ void Reader::levels(const yaml::Node& node) {
 
 VariableMapping Reader::variable(const std::string& name, const yaml::Node& node) {
   node.allow({"of", "level", "scope", "type", "copies", "alias", "engine", "multicast", "unpermuted", "sizes", "axes",
-              "staging", "by", "when"});
+              "staging", "by", "moved_by", "when"});
   VariableMapping out;
   out.name = name;
   out.location = node.key_location();
@@ -92,6 +92,7 @@ VariableMapping Reader::variable(const std::string& name, const yaml::Node& node
   out.axes = axes(node.find("axes"));
   if (const auto* n = node.find("staging")) out.output_staging = n->boolean();
   if (const auto* n = node.find("by")) out.by = n->choice({"group", "agent", "thread"});
+  if (const auto* n = node.find("moved_by")) out.moved_by = n->text();
   out.when = guard(node.find("when"));
   return out;
 }
@@ -102,7 +103,7 @@ void Reader::variables(const yaml::Node& node) {
 }
 
 WorkMapping Reader::work(const yaml::Node& node) {
-  node.allow({"name", "unit", "per", "count", "agent", "with", "once", "first", "masked", "serial", "per_chunk", "when"});
+  node.allow({"name", "unit", "per", "count", "agent", "with", "once", "first", "masked", "serial", "fence", "per_chunk", "when"});
   WorkMapping out;
   out.name = node.at("name").text();
   out.unit = node.at("unit").text();
@@ -113,6 +114,7 @@ WorkMapping Reader::work(const yaml::Node& node) {
   if (const auto* n = node.find("first")) out.first = n->boolean();
   if (const auto* n = node.find("masked")) out.masked = n->boolean();
   if (int(out.once) + int(out.first) + int(out.masked) > 1) node.fail("more than one of 'once', 'first' and 'masked'", "one of them");
+  if (const auto* n = node.find("fence")) out.fence = n->boolean();
   if (const auto* n = node.find("serial")) out.serial = n->boolean();
   if (out.masked && out.serial) node.at("serial").fail("stands beside 'masked'", "instructions of cut chunks that do not wait for each other");
   if (const auto* n = node.find("agent")) out.agent = n->text();

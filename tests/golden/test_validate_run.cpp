@@ -184,7 +184,7 @@ TEST_CASE("a sweep: one id with its seed, each tile once, the pick and those nea
   std::set<std::string> first_pass;
   for (const Json& row : rows) {
     const bool again = !first_pass.insert(row["tile"].dump()).second;
-    if (again && row["selected"] == false) CHECK(row["measured"]["time"].get<double>() <= 1.05 * best);
+    if (again && row["selected"] == false) CHECK(row["measured"]["time"].get<double>() <= 1.12 * best);
   }
   CHECK(run.out.find("regret over 1 held-out sweep") != std::string::npos);
   CHECK(run.out.find("the reference tile's time moved by 0.0%") != std::string::npos);

@@ -248,6 +248,49 @@ TEST_CASE("what runs beside the tensor unit gets the share that it leaves") {
   CHECK(busiest_pipe(s.graph).beside_tensor);
 }
 
+TEST_CASE("fewer warps at work get fewer slots beside the tensor unit") {
+  Small s;
+  s.graph.pipes[1].beside = 0.5;
+  s.graph.pipes[1].beside_few = {0.2, 0.4};
+  const int t = s.add("t", 1e5, NodeKind::tensor);
+  for (int instances = 1; instances <= 3; ++instances) {
+    const int v = s.add("v" + std::to_string(instances), 10);
+    s.graph.nodes[static_cast<std::size_t>(v)].demand[1] = 10;
+    const Timeline timeline = run(s.graph, 1, 1, true);
+    // Each of them, together: 10 clocks of work at that share.
+    CHECK(timeline.spans.front().end == doctest::Approx(10 * instances / s.graph.pipes[1].left_by(s.graph.node(t), static_cast<std::size_t>(instances))));
+  }
+  CHECK(s.graph.pipes[1].left_by(s.graph.node(t), 1) == 0.2);
+  CHECK(s.graph.pipes[1].left_by(s.graph.node(t), 2) == 0.4);
+  CHECK(s.graph.pipes[1].left_by(s.graph.node(t), 3) == 0.5);
+}
+
+TEST_CASE("rows that are moved by agent wait for their own agent alone, and agents start apart") {
+  const LaidOut l("attention_sm90", "h200-sxm", shape, DType::bf16);
+  const EventGraph g = event_graph(l.place(with(with(tile, "q_stages", "1"), "p_in", "registers")));
+  const auto load = static_cast<std::size_t>(g.find("load Q")), store = static_cast<std::size_t>(g.find("store O"));
+  CHECK(g.instances[load] == 2);
+  CHECK(g.instances[store] == 2);
+  double first[2] = {0, 0};
+  for (const TimelineSpan& span : run(g, 2, 1, true).spans) {
+    if (span.node == static_cast<int>(load)) first[span.instance] = span.end;
+  }
+  CHECK(first[1] - first[0] == doctest::Approx(g.nodes[load].clocks));
+}
+
+TEST_CASE("threads go on behind a fence and a barrier where they have stored for the tensor unit") {
+  const LaidOut l("attention_sm90", "h200-sxm", shape, DType::bf16);
+  for (const char* rescale : {"rarely", "always"}) {
+    const EventGraph g = event_graph(l.place(with(with(tile, "p_in", "shared"), "rescale", rescale)));
+    const int store = g.find(std::string(rescale) == "rarely" ? "P.store" : "P.convert");
+    REQUIRE(store >= 0);
+    const double fence = l.machine.constant("store_fence_barrier");
+    CHECK(std::any_of(g.edges.begin(), g.edges.end(), [&](const EventEdge& e) {
+      return e.from == store && g.node(e.to).kind == NodeKind::thread && g.node(e.to).agent == g.node(store).agent && e.latency == fence;
+    }));
+  }
+}
+
 TEST_CASE("every bundled mapping that has edges has a graph that runs, above its bounds") {
   for (const char* kernel :
        {"attention_sm90", "attention_sm80", "flash_attention_2", "flash_attention_3", "flashinfer", "triton"}) {

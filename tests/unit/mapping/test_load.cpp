@@ -129,6 +129,7 @@ TEST_CASE("every mistake is found, with its line") {
       {"A: {level: shared, ", "A: {", "m.yaml:18", "'level' is missing"},
       {"C_out: {of: C", "C_out: {of: D", "m.yaml:21", "unknown array 'D'"},
       {"engine: cp_async}\n  C:", "engine: dma}\n  C:", "m.yaml:19", "unknown 'dma'"},
+      {"engine: cp_async}\n  C:", "engine: cp_async, moved_by: warps}\n  C:", "m.yaml:19", "unknown agent 'warps'"},
       {"type: f32", "type: f33", "m.yaml:20", "f33"},
       {"alias: A", "alias: D", "m.yaml:21", "unknown variable 'D'"},
       {"alias: A", "alias: C", "m.yaml:21", "'C' is at level registers"},
