@@ -21,7 +21,7 @@ double real(Count count) { return static_cast<double>(count); }
 class WorkBound {
  public:
   explicit WorkBound(const PlacedDiagram& like)
-      : machine_(like.machine), workload_(like), graph_(event_graph(like)), rates_(energy_rates(*like.machine)) {
+      : workload_(like), graph_(event_graph(like)), rates_(energy_rates(*like.machine)), power_(power_law(*like.machine)), assumed_(assumed_clock(*like.machine).frequency) {
     const BlockLoad load = workload_.of(like);
     for (std::size_t i = 0; i < load.count; ++i) {
       const PipeLoad& pipe = load.pipes[i];
@@ -65,9 +65,19 @@ class WorkBound {
 
   [[nodiscard]] Seconds time(const IterationWork& work, double total, double busiest, double device_bytes) const {
     const double cycles = work.clocks * busiest * rounding;
-    const Energy energy{work.energy * total, device_bytes * rates_.device};
-    const Hertz clock = rates_.known ? held_clock(*machine_, energy, cycles).clock : assumed_clock(*machine_).frequency;
+    return by_cycles(cycles, {work.energy * total, device_bytes * rates_.device});
+  }
+
+  [[nodiscard]] const EnergyRates& rates() const { return rates_; }
+
+  [[nodiscard]] Seconds by_cycles(double cycles, const Energy& energy) const {
+    const Hertz clock = rates_.known ? held_clock(power_, energy, cycles).clock : assumed_;
     return Seconds(cycles / clock.value) + launch_;
+  }
+
+  [[nodiscard]] double cycles_within(Seconds time, const Energy& energy) const {
+    const Seconds running = time - launch_;
+    return rates_.known ? napkin::cycles_within(power_, energy, running) : running.value * assumed_.value;
   }
 
   [[nodiscard]] Seconds of(const PlacedDiagram& placed) const {
@@ -82,10 +92,11 @@ class WorkBound {
     bool issue;
   };
 
-  const Machine* machine_;
   Workload workload_;
   EventGraph graph_;
   EnergyRates rates_;
+  PowerLaw power_;
+  Hertz assumed_;
   std::vector<PipeShare> pipes_;  // by index in BlockLoad::pipes
   double issue_rate_ = 1;
   Seconds launch_;
@@ -94,32 +105,32 @@ class WorkBound {
 namespace {
 
 /// The mean over the nodes, or the longest block.
-double busiest_of_packed(const PlacedDiagram& placed, const GraphState& known, const Schedule& who) {
+double busiest_of_packed(const LaunchShape& shape, const GraphState& known) {
   double all = 0;
-  for (const PackedPart& part : placed.packed) {
-    const Schedule own = schedule(part.placed);
-    if (!part.blank) all += own.total_blocks * known.block(own.total_iterations / std::max(own.total_blocks, 1.0));
-  }
-  return std::max(all / who.nodes, known.block(who.longest));
+  for (const LaunchShape::Part& part : shape.parts) all += part.blocks * known.block(part.mean);
+  return std::max(all / shape.who.nodes, known.block(shape.who.longest));
 }
 
 /// Clocks of the busiest node: its blocks where all are equally long, else the mean over the nodes.
-double busiest_at_least(const PlacedDiagram& placed, const GraphState& known) {
-  const Schedule who = schedule(placed);
-  const double mean = who.total_iterations / std::max(who.total_blocks, 1.0), each = known.block(mean);
-  if (!placed.packed.empty()) return busiest_of_packed(placed, known, who);
-  if (who.alike && who.iterations >= who.blocks * mean)
-    return who.blocks * each + (who.iterations - who.blocks * mean) * known.clocks;
+double busiest_at_least(const LaunchShape& shape, const GraphState& known) {
+  const Schedule& who = shape.who;
+  const double each = known.block(shape.mean);
+  if (shape.packed) return busiest_of_packed(shape, known);
+  if (who.alike && who.iterations >= who.blocks * shape.mean)
+    return who.blocks * each + (who.iterations - who.blocks * shape.mean) * known.clocks;
   return std::max(who.total_blocks / who.nodes, 1.0) * each;  // some node runs a block of mean length
 }
 
-/// The time at which those cycles would be over, at the clock that the card would hold.
-Seconds time_at_least(const PlacedDiagram& placed, const EventGraph& graph, double cycles, double pipe, Count blocks, Seconds launch) {
-  const Schedule who = schedule(placed);
+/// Of a node that would run its blocks one after the other in those cycles.
+double together_at_least(const Schedule& who, double cycles, double pipe, Count blocks) {
   const double together = std::min(real(std::max(blocks, Count(1))), std::max(who.blocks, 1.0));
-  if (together > 1)
-    cycles = std::max(cycles / together, std::min(cycles, pipe * who.iterations));
-  const auto energy = energy_of(placed, graph);
+  return together > 1 ? std::max(cycles / together, std::min(cycles, pipe * who.iterations)) : cycles;
+}
+
+/// The time at which those cycles would be over, at the clock that the card would hold.
+Seconds time_at_least(const PlacedDiagram& placed, const LaunchShape& shape, const EventGraph& graph, double cycles, double pipe, Count blocks, Seconds launch) {
+  cycles = together_at_least(shape.who, cycles, pipe, blocks);
+  const auto energy = energy_of(placed, graph, shape);
   const Hertz clock = energy ? held_clock(*placed.machine, *energy, cycles).clock : assumed_clock(*placed.machine).frequency;
   return Seconds(cycles / clock.value * rounding) + launch;
 }
@@ -135,6 +146,14 @@ double product_of(const PlacedDiagram& placed, const std::vector<Count>& of_axis
 }
 
 }  // namespace
+
+BlockClocks GraphState::blocks(double iterations, const MeanBlock& mean) {
+  if (period == nullptr) return {block(iterations), block(iterations)};
+  if (!settled || !settled->serves(mean)) settled = settled_ends(*period, mean);
+  if (settled) return settled->of(iterations, mean.share, clocks);
+  if (const auto all = known_block_clocks(*period, mean)) return *all;
+  return {iterations * least, iterations * least};  // cut iterations may let instances out of each other's way
+}
 
 double expected_clocks(const GraphState& state) {
   const SteadyIteration& steady = *state.steady;
@@ -166,6 +185,31 @@ Seconds GraphSteps::by_work(const IterationWork& work, double total, double busi
   return work_->time(work, total, busiest, device_bytes);
 }
 
+Seconds GraphSteps::by_cycles(double cycles, double energy, double device_bytes) const {
+  return work_->by_cycles(cycles * rounding, {energy, device_bytes * work_->rates().device});
+}
+
+double GraphSteps::cycles_within(Seconds time, double energy, double device_bytes) const {
+  return work_->cycles_within(time, {energy, device_bytes * work_->rates().device}) / rounding;
+}
+
+BlockEnergy GraphSteps::energy(const PlacedDiagram& placed, const EventGraph& graph) const {
+  return block_energy(placed, graph, work_->rates());
+}
+
+double GraphSteps::cycles(const LaunchShape& shape, const BlockEnds& ends, bool cuts, GraphState& state, Count blocks) {
+  if (shape.packed) return together(shape, busiest_of_packed(shape, state), state, blocks);
+  const BlockClocks block = state.blocks(shape.mean, cuts ? shape.block : shape.uncut);
+  const bool all = state.period != nullptr || shape.who.iterations >= shape.who.blocks * shape.mean;
+  const double busiest = all ? launch_clocks_bound(shape, ends, block, state.clocks)
+                             : std::max(shape.who.total_blocks / shape.who.nodes, 1.0) * block.next;
+  return together(shape, busiest, state, blocks);
+}
+
+double GraphSteps::together(const LaunchShape& shape, double cycles, const GraphState& state, Count blocks) {
+  return together_at_least(shape.who, cycles, state.pipe, blocks);
+}
+
 Seconds GraphSteps::by_pipe(const PlacedDiagram& placed) const { return work_->of(placed); }
 
 GraphState GraphSteps::state_of(const EventGraph& graph) {
@@ -190,15 +234,16 @@ void GraphSteps::raise(const EventGraph& graph, GraphState& state) const {
 }
 
 Seconds GraphSteps::bound(const PlacedDiagram& placed, const EventGraph& graph, const GraphState& state, Count blocks) const {
-  if (state.period != nullptr)
-    return time_at_least(placed, graph, launch_clocks_bound(placed, graph, *state.period), state.pipe, blocks, launch_);
-  return time_at_least(placed, graph, busiest_at_least(placed, state), state.pipe, blocks, launch_);
+  const LaunchShape shape = launch_shape(placed);
+  const double busiest = state.period != nullptr ? launch_clocks_bound(placed, graph, *state.period) : busiest_at_least(shape, state);
+  return time_at_least(placed, shape, graph, busiest, state.pipe, blocks, launch_);
 }
 
 Seconds GraphSteps::expected(const PlacedDiagram& placed, const EventGraph& graph, const GraphState& state, Count blocks) const {
+  const LaunchShape shape = launch_shape(placed);
   GraphState expected;
   expected.clocks = expected_clocks(state);
-  return time_at_least(placed, graph, busiest_at_least(placed, expected), state.pipe, blocks, launch_);
+  return time_at_least(placed, shape, graph, busiest_at_least(shape, expected), state.pipe, blocks, launch_);
 }
 
 Timer bound_timer(const PlacedDiagram& like) {

@@ -66,6 +66,13 @@ struct CutChunks {
   [[nodiscard]] double all() const { return first + last; }
 };
 
+/// The same of one block: whole numbers.
+struct CutIterations {
+  int first = 0, last = 0;
+  [[nodiscard]] int all() const { return first + last; }
+  bool operator==(const CutIterations&) const = default;
+};
+
 /// Instance g of `to` in iteration i waits for instance g - agents of `from` in iteration i - delay; past the first
 /// instance the count of iterations goes on, so that turns go round. Iterations count through the blocks that one node
 /// runs in turn; a negative delay does not reach into the next block. What runs once a block meets the loop at the

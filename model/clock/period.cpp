@@ -236,7 +236,7 @@ namespace {
 
 Period period_of(Simulation& simulation, const EventGraph& graph, const SteadyIteration& steady, bool explained) {
   Period out;
-  out.run = std::make_shared<std::unordered_map<std::int64_t, BlockClocks>>();
+  out.run = std::make_shared<BlockRuns>();
   out.pipe = busiest_pipe(graph);
   out.settled = steady.settled;
   const BlockClocks part = run_blocks(simulation, out.settled);
@@ -262,30 +262,34 @@ namespace {
 /// One more block of so many iterations, of which so many are cut, and the first of them: by runs that are kept.
 class Runs {
  public:
-  Runs(const EventGraph& graph, const Period& period) : g_(graph), p_(period) {}
+  /// Without a graph: of runs that are known.
+  Runs(const EventGraph* graph, const Period& period) : g_(graph), p_(period) {}
 
   /// Beyond where it settles, the period: behind its cut iterations a block settles as one without does.
-  [[nodiscard]] BlockClocks of(double iterations, CutIterations cut) const {
+  [[nodiscard]] BlockClocks of(double iterations, CutIterations cut) {
     cut.first = at_most(iterations, cut.first);
     cut.last = at_most(iterations - cut.first, cut.last);
     const int n = at_most(iterations, p_.settled + cut.first + cut.last);
     const double beyond = (iterations - n) * p_.clocks;
     if (n == p_.settled && cut.first + cut.last == 0) return {p_.first + n * p_.clocks + beyond, p_.next + n * p_.clocks + beyond};
-    const std::int64_t key = (static_cast<std::int64_t>(n) << 32) + (static_cast<std::int64_t>(cut.first) << 16) + cut.last;
-    auto known = p_.run->find(key);
-    if (known == p_.run->end()) {
-      Simulation simulation(g_);
-      known = p_.run->emplace(key, run_blocks(simulation, n, cut)).first;
+    const BlockClocks* known = p_.run->find(n, cut);
+    if (known == nullptr) {
+      missed_ = missed_ || g_ == nullptr;
+      if (missed_) return {};
+      Simulation simulation(*g_);
+      known = &p_.run->add(n, cut, run_blocks(simulation, n, cut));
     }
-    return {known->second.first + beyond, known->second.next + beyond};
+    return {known->first + beyond, known->next + beyond};
   }
+  [[nodiscard]] bool missed() const { return missed_; }
 
  private:
   /// The lesser of the two; iterations are whole, and may be more than an int holds.
   static int at_most(double iterations, int n) { return iterations < n ? static_cast<int>(iterations) : n; }
 
-  const EventGraph& g_;
+  const EventGraph* g_;
   const Period& p_;
+  bool missed_ = false;
 };
 
 /// Towards `other`, by that share.
@@ -294,25 +298,51 @@ BlockClocks between(const BlockClocks& one, const BlockClocks& other, double sha
 }
 
 CutIterations whole(const CutChunks& cut, double (*round)(double)) {
-  constexpr double most = 1 << 15;  // of either: keys of runs have 16 bits for each
-  return {static_cast<int>(round(std::min(cut.first, most))), static_cast<int>(round(std::min(cut.last, most)))};
+  return {static_cast<int>(round(std::min(cut.first, BlockRuns::most_cut))), static_cast<int>(round(std::min(cut.last, BlockRuns::most_cut)))};
+}
+
+BlockClocks blocks_between(Runs& runs, const MeanBlock& block) {
+  const BlockClocks low = runs.of(block.iterations, block.fewer);
+  BlockClocks out = low;
+  if (block.rest > 0) out = between(low, runs.of(block.iterations + 1, block.fewer), block.rest);
+  if (block.more.all() > block.fewer.all()) {
+    const BlockClocks cut_more = between(low, runs.of(block.iterations, block.more), block.share);
+    out = {out.first + cut_more.first - low.first, out.next + cut_more.next - low.next};
+  }
+  return out;
 }
 
 }  // namespace
 
-BlockClocks block_clocks(const EventGraph& graph, const Period& period, double iterations, CutChunks cut) {
-  const Runs runs(graph, period);
-  if (!graph.has_cut_work()) cut = {};
-  const CutIterations fewer = whole(cut, std::floor), more = whole(cut, std::ceil);
-  const double below = std::max(std::floor(iterations), 1.0);
-  const BlockClocks low = runs.of(below, fewer);
-  BlockClocks out = low;
-  if (const double rest = iterations - below; rest > 0) out = between(low, runs.of(below + 1, fewer), rest);
-  if (const int apart = more.first + more.last - fewer.first - fewer.last; apart > 0) {
-    const BlockClocks cut_more = between(low, runs.of(below, more), (cut.all() - fewer.first - fewer.last) / apart);
-    out = {out.first + cut_more.first - low.first, out.next + cut_more.next - low.next};
-  }
+MeanBlock mean_block(double iterations, CutChunks cut) {
+  MeanBlock out{std::max(std::floor(iterations), 1.0), 0, whole(cut, std::floor), whole(cut, std::ceil), 0};
+  out.rest = iterations - out.iterations;
+  if (const int apart = out.more.all() - out.fewer.all(); apart > 0) out.share = (cut.all() - out.fewer.first - out.fewer.last) / apart;
   return out;
+}
+
+BlockClocks block_clocks(const EventGraph& graph, const Period& period, double iterations, CutChunks cut) {
+  Runs runs(&graph, period);
+  return blocks_between(runs, mean_block(iterations, graph.has_cut_work() ? cut : CutChunks{}));
+}
+
+std::optional<BlockClocks> known_block_clocks(const Period& period, const MeanBlock& block) {
+  Runs runs(nullptr, period);
+  const BlockClocks out = blocks_between(runs, block);
+  return runs.missed() ? std::nullopt : std::optional(out);
+}
+
+std::optional<SettledEnds> settled_ends(const Period& period, const MeanBlock& block) {
+  SettledEnds out{block.fewer, block.more, static_cast<double>(period.settled + std::max(block.fewer.all(), block.more.all())), {}, {}};
+  if (block.iterations < out.from) return std::nullopt;
+  Runs runs(nullptr, period);
+  const auto beyond = [&](CutIterations cut) {
+    const BlockClocks clocks = runs.of(out.from, cut);
+    return BlockClocks{clocks.first - out.from * period.clocks, clocks.next - out.from * period.clocks};
+  };
+  out.few = beyond(block.fewer);
+  out.many = beyond(block.more);
+  return runs.missed() ? std::nullopt : std::optional(out);
 }
 
 Periods::Periods() : simulation_(std::make_unique<Simulation>()) {}

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -42,6 +43,39 @@ struct BlockClocks {
   double first = 0, next = 0;
 };
 
+/// Clocks of blocks that were run, by how many iterations they have and how many of these are cut. Few.
+class BlockRuns {
+ public:
+  [[nodiscard]] const BlockClocks* find(int iterations, CutIterations cut) const {
+    const std::int64_t key = key_of(iterations, cut);
+    for (std::size_t i = keys_.size(); i-- > 0;) {
+      if (keys_[i] == key) return &clocks_[i];
+    }
+    return nullptr;
+  }
+  const BlockClocks& add(int iterations, CutIterations cut, BlockClocks clocks) {
+    keys_.push_back(key_of(iterations, cut));
+    clocks_.push_back(clocks);
+    return clocks_.back();
+  }
+  static constexpr double most_cut = 1 << 15;  ///< of either end
+
+ private:
+  static std::int64_t key_of(int iterations, CutIterations cut) {
+    return (static_cast<std::int64_t>(iterations) << 32) + (static_cast<std::int64_t>(cut.first) << 16) + cut.last;
+  }
+  std::vector<std::int64_t> keys_;
+  std::vector<BlockClocks> clocks_;
+};
+
+/// A block of a mean length with a mean number of cut iterations: the whole numbers that these lie between.
+struct MeanBlock {
+  double iterations = 1, rest = 0;  ///< below, and how far above
+  CutIterations fewer, more;
+  double share = 0;  ///< of the way from fewer to more
+};
+[[nodiscard]] MeanBlock mean_block(double iterations, CutChunks cut);
+
 struct Period {
   double clocks = 0;
   double first = 0;  ///< clocks of a first block beyond its iterations: filling and draining from a cold start
@@ -50,7 +84,7 @@ struct Period {
   BusiestPipe pipe;
   int settled = 1;        ///< iterations from which on a block's goes on at the period
   /// Of blocks below that, and of those with cut iterations, where they were asked for.
-  std::shared_ptr<std::unordered_map<std::int64_t, BlockClocks>> run;
+  std::shared_ptr<BlockRuns> run;
   double contention = 0;  ///< clocks - the larger bound: instances meet on pipes with no order between them
 };
 
@@ -73,6 +107,23 @@ void explain(const EventGraph& graph, Period& period);
 /// Blocks run as they are up to the length from which on period() measures, with its period from there on. Between whole
 /// numbers of iterations and of cut ones: straight lines. Not for several threads at once with one period.
 [[nodiscard]] BlockClocks block_clocks(const EventGraph& graph, const Period& period, double iterations, CutChunks cut = {});
+/// The same where it needs no run that is not known yet; `cut` none for a graph without cut work.
+[[nodiscard]] std::optional<BlockClocks> known_block_clocks(const Period& period, const MeanBlock& block);
+
+/// What blocks with so many cut iterations take beyond the period for each iteration, once they have settled: what
+/// block_clocks() is of all that are long enough.
+struct SettledEnds {
+  CutIterations fewer, more;
+  double from = 0;           ///< iterations
+  BlockClocks few, many;
+
+  [[nodiscard]] bool serves(const MeanBlock& block) const { return block.iterations >= from && block.fewer == fewer && block.more == more; }
+  [[nodiscard]] BlockClocks of(double iterations, double share, double period) const {
+    return {few.first + share * (many.first - few.first) + iterations * period, few.next + share * (many.next - few.next) + iterations * period};
+  }
+};
+/// From runs that are known; nothing where they are not, or the block is shorter.
+[[nodiscard]] std::optional<SettledEnds> settled_ends(const Period& period, const MeanBlock& block);
 
 /// The periods of graphs met before, found by what the graphs say: tiles and questions that differ in nothing of it
 /// share one. Not explained. Not for several threads at once.

@@ -32,27 +32,33 @@ EnergyRates energy_rates(const Machine& machine) {
   return out;
 }
 
-std::optional<Energy> energy_of(const PlacedDiagram& placed, const EventGraph& graph) {
-  const EnergyRates rates = energy_rates(*placed.machine);
-  if (!rates.known) return std::nullopt;
-  double one = 0, once = 0, cut = 0;  // a block's one iteration; its ends; on top in a cut iteration
+BlockEnergy block_energy(const PlacedDiagram& placed, const EventGraph& graph, const EnergyRates& rates) {
+  BlockEnergy out;
   for (const PlacedOperation& op : placed.operations) {
     if (op.tensor && op.instruction != nullptr && op.phase == Phase::loop)
-      one += tensor_clocks(placed, op) * rates.of_tensor(*op.instruction);
+      out.iteration += tensor_clocks(placed, op) * rates.of_tensor(*op.instruction);
   }
   const Unit* issue = placed.machine->unit("issue");
   const double slots = issue != nullptr && issue->per_clock.known() ? issue->per_clock.best().value : 0;
   for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
     const EventNode& node = graph.nodes[n];
     const double each = slots * graph.instances[n] * rates.instruction;
-    (node.phase == Phase::loop ? one : once) += node.demand[issue_pipe] * each;
-    cut += node.cut_demand_of(issue_pipe) * each;
+    (node.phase == Phase::loop ? out.iteration : out.once) += node.demand[issue_pipe] * each;
+    out.cut += node.cut_demand_of(issue_pipe) * each;
   }
-  one += l2_bytes(placed, Phase::loop) * rates.l2;
-  once += l2_bytes(placed, Phase::head) * rates.l2;
-  if (cut > 0) once += cut * cut_chunks(placed).all();
-  const Schedule who = schedule(placed);
-  return Energy{one * who.total_iterations + once * who.total_blocks, device_bytes(placed) * rates.device};
+  out.iteration += l2_bytes(placed, Phase::loop) * rates.l2;
+  out.once += l2_bytes(placed, Phase::head) * rates.l2;
+  return out;
+}
+
+std::optional<Energy> energy_of(const PlacedDiagram& placed, const EventGraph& graph) {
+  return energy_of(placed, graph, launch_shape(placed));
+}
+
+std::optional<Energy> energy_of(const PlacedDiagram& placed, const EventGraph& graph, const LaunchShape& shape) {
+  const EnergyRates rates = energy_rates(*placed.machine);
+  if (!rates.known) return std::nullopt;
+  return Energy{block_energy(placed, graph, rates).of(shape), device_bytes(placed) * rates.device};
 }
 
 double l2_bytes(const PlacedDiagram& placed, Phase phase) {
@@ -74,22 +80,54 @@ Hertz highest_clock(const Machine& machine) {
   return Hertz(machine.clocks.maximum ? machine.clocks.maximum->value : reference_clock);
 }
 
+PowerLaw power_law(const Machine& machine) {
+  PowerLaw out;
+  out.idle = machine.power.idle ? machine.power.idle->value : 0;
+  out.tree = machine.constant("clock_tree");
+  out.limit = machine.power.limit ? machine.power.limit->value : 0;
+  out.highest = highest_clock(machine).value;
+  out.gap = launch_overhead(machine).value * out.highest;
+  return out;
+}
+
 HeldClock held_clock(const Machine& machine, const Energy& energy, double cycles) {
-  const double idle = machine.power.idle ? machine.power.idle->value : 0;
-  const double tree = machine.constant("clock_tree");
-  const double highest = highest_clock(machine).value;
-  const double gap = launch_overhead(machine).value * highest;
-  const double a_second = reference_clock / std::max(cycles + gap, 1.0);  // launches, at f0
-  const double steep = tree + energy.core * a_second, flat = energy.device * a_second;
-  const auto power = [&](double ratio) { return idle + steep * std::pow(ratio, 1 + exponent) + flat * ratio; };
-  const double most = highest / reference_clock;
-  double ratio = most, above = machine.power.limit ? power(most) - machine.power.limit->value : 0;
+  return held_clock(power_law(machine), energy, cycles);
+}
+
+HeldClock held_clock(const PowerLaw& law, const Energy& energy, double cycles) {
+  const double a_second = reference_clock / std::max(cycles + law.gap, 1.0);  // launches, at f0
+  const double steep = law.tree + energy.core * a_second, flat = energy.device * a_second;
+  double ratio = law.highest / reference_clock, raised = 0, power = 0;  // raised: ratio^n
+  const auto look = [&] {
+    raised = std::pow(ratio, exponent);
+    power = law.idle + (steep * raised + flat) * ratio;
+  };
+  look();
   // Newton's method from above: the power is convex in the clock, so it stays there.
-  for (int i = 0; i < most_steps && above > tolerance * machine.power.limit->value; ++i) {
-    ratio -= above / (steep * (1 + exponent) * std::pow(ratio, exponent) + flat);
-    above = power(ratio) - machine.power.limit->value;
+  for (int i = 0; i < most_steps && law.limit > 0 && power - law.limit > tolerance * law.limit; ++i) {
+    ratio -= (power - law.limit) / (steep * (1 + exponent) * raised + flat);
+    look();
   }
-  return {Hertz(ratio * reference_clock), Watts(power(ratio))};
+  return {Hertz(ratio * reference_clock), Watts(power)};
+}
+
+double cycles_within(const PowerLaw& law, const Energy& energy, Seconds time) {
+  const double at_reference = reference_clock * time.value;  // cycles
+  double ratio = law.highest / reference_clock;
+  const auto above = [&] {
+    const double a_second = reference_clock / std::max(at_reference * ratio + law.gap, 1.0);
+    return law.idle + ((law.tree + energy.core * a_second) * std::pow(ratio, exponent) + energy.device * a_second) * ratio - law.limit;
+  };
+  // By halves from both sides: the power grows with the clock. The upper one is never too low.
+  constexpr double close = 1e-4;
+  double low = 0, high = ratio;
+  for (int i = 0; law.limit > 0 && high - low > close * high; ++i) {
+    const double over = above();
+    if (i == 0 && over <= 0) break;
+    (over > 0 ? high : low) = ratio;
+    ratio = (low + high) / 2;
+  }
+  return at_reference * high;
 }
 
 GraphPrediction predict_by_graph(const PlacedDiagram& placed, const EventGraph& graph, const Period& period) {

@@ -28,8 +28,19 @@ struct EnergyRates {
 };
 [[nodiscard]] EnergyRates energy_rates(const Machine& machine);
 
-/// Of all blocks: tensor operations of their iterations, warp instructions and bytes of these and of their ends; none where the profile has no energies.
+/// Joules of one block at f0: tensor operations, warp instructions and bytes of an iteration and of its ends, and what an
+/// iteration takes more whose chunk is cut. Whatever the lengths of the axes that blocks and chunks divide.
+struct BlockEnergy {
+  double iteration = 0, once = 0, cut = 0;
+  [[nodiscard]] double of(const LaunchShape& shape) const {
+    return iteration * shape.who.total_iterations + (once + cut * shape.cut.all()) * shape.who.total_blocks;
+  }
+};
+[[nodiscard]] BlockEnergy block_energy(const PlacedDiagram& placed, const EventGraph& graph, const EnergyRates& rates);
+
+/// Of all blocks; none where the profile has no energies.
 [[nodiscard]] std::optional<Energy> energy_of(const PlacedDiagram& placed, const EventGraph& graph);
+[[nodiscard]] std::optional<Energy> energy_of(const PlacedDiagram& placed, const EventGraph& graph, const LaunchShape& shape);
 
 /// Between the L2 and one block, its own copy of what is multicast: in one iteration of the loop, else in head and tail.
 [[nodiscard]] double l2_bytes(const PlacedDiagram& placed, Phase phase);
@@ -47,6 +58,18 @@ struct HeldClock {
   Watts power;
 };
 [[nodiscard]] HeldClock held_clock(const Machine& machine, const Energy& energy, double cycles);
+
+/// What of a machine decides it, by name looked up once.
+struct PowerLaw {
+  double idle = 0, tree = 0;  ///< watts; at f0
+  double limit = 0;           ///< watts; 0: none is known
+  double highest = 0;         ///< Hz
+  double gap = 0;             ///< clocks at the highest between two launches
+};
+[[nodiscard]] PowerLaw power_law(const Machine& machine);
+[[nodiscard]] HeldClock held_clock(const PowerLaw& law, const Energy& energy, double cycles);
+/// No fewer than the most cycles that take that long at the clock held, by less than 1e-4 more. More energy leaves fewer.
+[[nodiscard]] double cycles_within(const PowerLaw& law, const Energy& energy, Seconds time);
 
 /// One call by the event graph: its cycles on the busiest node, the clock that the card holds, launch overhead. Where
 /// the profile has no energies: the assumed clock, and no power.

@@ -16,6 +16,8 @@ namespace napkin {
 
 class Periods;
 struct EventGraph;
+struct LaunchClocks;
+struct LaunchShape;
 struct Period;
 
 struct PipeUse {
@@ -64,10 +66,13 @@ using Timer = std::function<Seconds(const PlacedDiagram& placed, Count blocks_pe
 [[nodiscard]] std::function<Timer(const PlacedDiagram& like)> timers();
 [[nodiscard]] std::function<Timer(const PlacedDiagram& like)> timers(std::shared_ptr<Periods> periods);
 
-/// A tile's event graph and its period, found before; explained: with the critical cycle.
+/// A tile's event graph and its period, found before; explained: with the critical cycle. And launch_shape() and
+/// launch_clocks() of the tile, where they are known.
 struct KnownGraph {
   const EventGraph& graph;
   const Period& period;
+  const LaunchShape* shape = nullptr;
+  const LaunchClocks* launched = nullptr;
 };
 /// timer() and predict(placed, plan, periods) of tiles whose graphs are known. The period of the second is explained.
 using KnownTimer = std::function<Seconds(const PlacedDiagram& placed, Count blocks_per_sm, const KnownGraph& known)>;

@@ -12,11 +12,6 @@
 
 namespace napkin {
 
-/// How many of a block's iterations, at its start and at its end, the mask or the array's end cuts.
-struct CutIterations {
-  int first = 0, last = 0;
-};
-
 class Simulation {
  public:
   /// A graph must outlive the runs of it.

@@ -14,8 +14,9 @@
 // blocks and chunks divide: GraphState keeps it.
 
 #include <memory>
+#include <optional>
 
-#include "model/clock/period.hpp"
+#include "model/clock/power.hpp"
 #include "model/clock/prediction.hpp"
 
 namespace napkin {
@@ -36,9 +37,12 @@ struct GraphState {
   int from = 0;
   const SteadyIteration* steady = nullptr;
   const Period* period = nullptr;
+  std::optional<SettledEnds> settled = {};  ///< latest
 
   /// Clocks of a block of so many iterations, at least.
   [[nodiscard]] double block(double iterations) const { return iterations < from ? iterations * least : ends + iterations * clocks; }
+  /// The same of the first on a node, and of one behind it; with the cut iterations that runs of the period have.
+  [[nodiscard]] BlockClocks blocks(double iterations, const MeanBlock& block);
 };
 
 /// Of an iteration, as the steady one of a block alone lets expect; the state must have it.
@@ -57,10 +61,21 @@ class GraphSteps {
   /// bound_timer(): more work never makes it less.
   [[nodiscard]] Seconds by_pipe(const PlacedDiagram& placed) const;
 
+  /// Cycles of a launch of that shape, at least, by the most that is known: bound() for many tiles of one shape. `ends`:
+  /// block_ends(); `cuts`: EventGraph::has_cut_work().
+  [[nodiscard]] static double cycles(const LaunchShape& shape, const BlockEnds& ends, bool cuts, GraphState& state, Count blocks);
+  /// Of a node that holds so many blocks at a time and would take those cycles for them one after the other.
+  [[nodiscard]] static double together(const LaunchShape& shape, double cycles, const GraphState& state, Count blocks);
   /// With the bounds of an iteration. More tokens never make these more.
   [[nodiscard]] static GraphState state_of(const EventGraph& graph);
   /// Finds the steady iteration, then the period.
   void raise(const EventGraph& graph, GraphState& state) const;
+  /// So many cycles of the launch, at the clock that the card would hold; joules at f0, device_bytes() of the question.
+  [[nodiscard]] Seconds by_cycles(double cycles, double energy, double device_bytes) const;
+  /// No fewer than the most of which by_cycles() says at most that time; but by 1e-4.
+  [[nodiscard]] double cycles_within(Seconds time, double energy, double device_bytes) const;
+  /// Whatever the lengths.
+  [[nodiscard]] BlockEnergy energy(const PlacedDiagram& placed, const EventGraph& graph) const;
   /// By the most that is known: cycle, iteration, block.
   [[nodiscard]] Seconds bound(const PlacedDiagram& placed, const EventGraph& graph, const GraphState& state, Count blocks) const;
   /// No bound: what it takes if every iteration of every block goes like the steady one of the first. That is what nearly

@@ -250,8 +250,9 @@ double clocks_together(const PlacedDiagram& placed, double together, double alon
 /// The graph's cycles, or the pipes that nodes share, whichever take longer. Blocks that share a node hide one
 /// another's waits, down to what the busiest pipe takes, but not their ends: they begin together.
 void TimeModel::event_clock(const PlacedDiagram& placed, Count blocks_per_node, const KnownGraph& known, Timing& t) const {
-  const auto& [graph, period] = known;
-  const LaunchClocks launched = launch_clocks(placed, graph, period);
+  const Period& period = known.period;
+  const LaunchShape shape = known.shape != nullptr ? *known.shape : launch_shape(placed);
+  const LaunchClocks launched = known.launched != nullptr ? *known.launched : launch_clocks(placed, known.graph, period, shape);
   const double together = std::min(real(std::max(blocks_per_node, Count(1))), std::max(t.who.blocks, 1.0));
   double cycles = launched.busiest;
   if (together > 1) {
@@ -261,7 +262,7 @@ void TimeModel::event_clock(const PlacedDiagram& placed, Count blocks_per_node, 
   }
   t.clock = clock.frequency;
   t.cycles = cycles;
-  t.energy = energy_of(placed, graph);
+  t.energy = energy_of(placed, known.graph, shape);
   hold_clock(*placed.machine, t);
   t.fullest.with(device.name(), t.shared.device);
   if (exchange != nullptr) t.fullest.with(exchange->name, t.shared.exchange);

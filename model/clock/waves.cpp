@@ -1,10 +1,10 @@
 #include "model/clock/waves.hpp"
 
 #include <algorithm>
+#include <bit>
+#include <cmath>
 #include <functional>
 #include <numeric>
-#include <optional>
-#include <queue>
 #include <string_view>
 #include <vector>
 
@@ -22,59 +22,93 @@ bool unequal(const PlacedDiagram& placed) {
   return !(placed.block().groups_of[static_cast<std::size_t>(*streamed.stream)] > Count(1));
 }
 
-/// Iterations of the blocks of one plane of the mask, in order, where they are unequal.
-std::optional<std::vector<double>> lengths_of(const PlacedDiagram& placed) {
-  if (!unequal(placed)) return std::nullopt;
-  const Streamed& streamed = *placed.streamed;
-  const auto size = [&](AxisId axis) { return placed.problem->sizes[static_cast<std::size_t>(axis)].get(); };
-  const auto [row_axis, column_axis] = *streamed.skips;
-  const std::int64_t members = size(*placed.across), group = placed.walk.across.get(), chunk = placed.block().chunk.get();
-  std::vector<double> out;
-  for (std::int64_t first = 0; first < members; first += group) {
-    const std::int64_t last = std::min(first + group, members);
-    const Span seen = *placed.across == row_axis ? visible(placed.problem->mask, first, last, size(row_axis), size(column_axis))
-                                                 : visible_rows(placed.problem->mask, first, last, size(row_axis), size(column_axis));
-    out.push_back(seen.size() > 0 ? static_cast<double>((seen.last + chunk - 1) / chunk - seen.first / chunk) : 0.0);
-  }
-  return out;
-}
-
-/// The time of the node that is busy longest, with `planes` times those blocks, each of so many iterations, plus `start`.
+/// The time of the node that is busy longest, with `planes` times those blocks, each of so many iterations.
 class Nodes {
  public:
-  Nodes(int nodes, double iteration, double block) : iteration_(iteration), block_(block), busy_(static_cast<std::size_t>(nodes), 0.0) {}
+  Nodes(int nodes, double iteration, double block) : iteration_(iteration), block_(block), nodes_(static_cast<std::size_t>(nodes)) {}
 
   double run(std::vector<double> lengths, int planes, BlockOrder order) {
     if (order == BlockOrder::longest_first) {  // of equal length all planes' in turn
       std::sort(lengths.begin(), lengths.end(), std::greater<>());
-      for (const double length : lengths) {
-        for (int i = 0; i < planes; ++i) to_first_free(length);
-      }
-    } else {
-      for (int i = 0; i < planes; ++i) {
-        for (const double length : lengths) order == BlockOrder::grid ? to_first_free(length) : to_next(length);
-      }
+      free_.assign(1, {0, static_cast<int>(nodes_)});
+      for_each_alike(lengths, [&](double length, int blocks) { to_first_free(length, blocks * planes); });
+      return free_.back().at;
     }
-    while (free_.size() > 1) free_.pop();
-    return free_.empty() ? *std::max_element(busy_.begin(), busy_.end()) : free_.top();
+    if (order != BlockOrder::grid) return in_turn(lengths, planes);
+    free_.assign(1, {0, static_cast<int>(nodes_)});
+    for (int i = 0; i < planes; ++i) for_each_alike(lengths, [&](double length, int blocks) { to_first_free(length, blocks); });
+    return free_.back().at;
   }
 
  private:
+  /// Nodes that are free from the same clock on.
+  struct Free {
+    double at;
+    int nodes;
+  };
+
   [[nodiscard]] double time(double length) const { return length * iteration_ + block_; }
-  void to_next(double length) { busy_[next_++ % busy_.size()] += time(length); }
-  void to_first_free(double length) {
-    double at = 0;
-    if (free_.size() == busy_.size()) {
-      at = free_.top();
-      free_.pop();
+
+  template <class Take>
+  static void for_each_alike(const std::vector<double>& lengths, const Take& take) {
+    for (std::size_t i = 0, next = 0; i < lengths.size(); i = next) {
+      while (next < lengths.size() && lengths[next] == lengths[i]) ++next;
+      take(lengths[i], static_cast<int>(next - i));
     }
-    free_.push(at + time(length));
+  }
+
+  /// Nodes that are free at the same clock take blocks of one length together: they are free again at the same clock.
+  void to_first_free(double length, int blocks) {
+    const double clocks = time(length);
+    while (blocks > 0) {
+      Free& first = free_[head_];
+      const int taken = clocks > 0 ? std::min(blocks, first.nodes) : 1;  // else the same node is the first free again
+      const Free later{first.at + clocks, taken};
+      blocks -= taken;
+      first.nodes -= taken;
+      if (first.nodes == 0) ++head_;
+      free_.push_back(later);
+      for (std::size_t i = free_.size() - 1; i > head_ && free_[i - 1].at > later.at; --i) std::swap(free_[i], free_[i - 1]);
+    }
+  }
+
+  [[nodiscard]] double in_turn(const std::vector<double>& lengths, int planes) const {
+    std::vector<double> busy(nodes_, 0.0), times;
+    for (const double length : lengths) times.push_back(time(length));
+    std::size_t node = 0;
+    for (int i = 0; i < planes; ++i) {
+      for (const double clocks : times) {
+        busy[node] += clocks;
+        if (++node == nodes_) node = 0;
+      }
+    }
+    return *std::max_element(busy.begin(), busy.end());
   }
 
   double iteration_, block_;
-  std::vector<double> busy_;
-  std::size_t next_ = 0;
-  std::priority_queue<double, std::vector<double>, std::greater<>> free_;
+  std::size_t nodes_;
+  std::vector<Free> free_;  // the first at head_, sorted
+  std::size_t head_ = 0;
+};
+
+/// Time by quarters of an iteration, in which at most so many quarters lie between the first node that is free and the last.
+class Quarters {
+ public:
+  Quarters(int longest, int nodes) : nodes_(std::bit_ceil(static_cast<std::size_t>(longest) + 1), 0) { nodes_[0] = nodes; }
+
+  void to_first_free(std::int64_t quarters) {
+    while (nodes_[place(now_)] == 0) ++now_;
+    --nodes_[place(now_)];
+    ++nodes_[place(now_ + quarters)];
+    last_ = std::max(last_, now_ + quarters);
+  }
+  [[nodiscard]] std::int64_t last() const { return last_; }
+
+ private:
+  [[nodiscard]] std::size_t place(std::int64_t quarter) const { return static_cast<std::size_t>(quarter) & (nodes_.size() - 1); }
+
+  std::vector<int> nodes_;  // that are free from that quarter on
+  std::int64_t now_ = 0, last_ = 0;
 };
 
 /// Whether a node's blocks are one launched block's tiles, one after the other. Order longest_first stands for tiles drawn
@@ -90,26 +124,68 @@ bool blocks_persist(const PlacedDiagram& placed) {
 /// Whether blocks are drawn or launched one after the other, each by the first node that is free.
 bool goes_to_first_free(BlockOrder order) { return order == BlockOrder::grid || order == BlockOrder::longest_first; }
 
-/// The first block of a node beyond those behind it, and one of these.
+/// A node's first block beyond those behind it, and one of these.
 struct Ends {
-  Schedule who;
-  double total = 1, mean = 0;  // blocks; iterations of one
   double start = 0, each = 0;
 
-  Ends(const PlacedDiagram& placed, const EventGraph& graph, const Period& period) : who(schedule(placed)) {
-    total = std::max(who.total_blocks, 1.0);
-    mean = who.total_iterations / total;
-    BlockClocks block = block_clocks(graph, period, mean, graph.has_cut_work() ? cut_chunks(placed) : CutChunks{});
-    block.first += placed.machine->constant("block_start");
-    each = blocks_persist(placed) ? block.next : block.first + placed.machine->constant("block_handover");
-    start = block.first - each;
+  Ends(const BlockEnds& ends, const BlockClocks& block) : each(ends.persist ? block.next : block.first + ends.start + ends.handover) {
+    start = block.first + ends.start - each;
   }
-  [[nodiscard]] double all() const { return start + total / who.nodes * each; }
   /// The mean block stands for all ends of blocks; an iteration more or less takes the period.
-  [[nodiscard]] double alike(const Period& period) const {
-    return start + who.blocks * each + (who.iterations - who.blocks * mean) * period.clocks;
+  [[nodiscard]] double alike(const Schedule& who, double mean, double iteration) const {
+    return start + who.blocks * each + (who.iterations - who.blocks * mean) * iteration;
   }
 };
+
+BlockClocks clocks_of_mean(const EventGraph& graph, const Period& period, const LaunchShape& shape) {
+  return block_clocks(graph, period, shape.mean, shape.cut);
+}
+
+}  // namespace
+
+std::vector<double> block_lengths(const PlacedDiagram& placed) {
+  if (!unequal(placed)) return {};
+  const Streamed& streamed = *placed.streamed;
+  const auto size = [&](AxisId axis) { return placed.problem->sizes[static_cast<std::size_t>(axis)].get(); };
+  const auto [row_axis, column_axis] = *streamed.skips;
+  const std::int64_t members = size(*placed.across), group = placed.walk.across.get(), chunk = placed.block().chunk.get();
+  std::vector<double> out;
+  for (std::int64_t first = 0; first < members; first += group) {
+    const std::int64_t last = std::min(first + group, members);
+    const Span seen = *placed.across == row_axis ? visible(placed.problem->mask, first, last, size(row_axis), size(column_axis))
+                                                 : visible_rows(placed.problem->mask, first, last, size(row_axis), size(column_axis));
+    out.push_back(seen.size() > 0 ? static_cast<double>((seen.last + chunk - 1) / chunk - seen.first / chunk) : 0.0);
+  }
+  return out;
+}
+
+LaunchShape launch_shape(const PlacedDiagram& placed) {
+  LaunchShape out;
+  out.unequal = unequal(placed);
+  out.cut = cut_chunks(placed);
+  return launch_shape(placed, out);
+}
+
+LaunchShape launch_shape(const PlacedDiagram& placed, const LaunchShape& like) {
+  LaunchShape out = like;
+  out.packed = !placed.packed.empty();
+  out.parts.clear();
+  out.who = schedule(placed);
+  out.mean = out.who.total_iterations / std::max(out.who.total_blocks, 1.0);
+  for (const PackedPart& part : placed.packed) {
+    const Schedule own = schedule(part.placed);
+    if (!part.blank) out.parts.push_back({own.total_blocks, own.total_iterations / std::max(own.total_blocks, 1.0)});
+  }
+  out.block = mean_block(out.mean, out.cut);
+  out.uncut = mean_block(out.mean, {});
+  return out;
+}
+
+BlockEnds block_ends(const PlacedDiagram& placed) {
+  return {placed.machine->constant("block_start"), placed.machine->constant("block_handover"), blocks_persist(placed)};
+}
+
+namespace {
 
 /// What each node has run so far, and which is free first.
 class FirstFree {
@@ -147,14 +223,14 @@ class PackedLaunch {
   PackedLaunch(const PlacedDiagram& placed, const EventGraph& graph, const Period& period)
       : placed_(placed), sequence_(placed), empty_(empty_block_clocks(placed)) {
     for (const PackedPart& part : placed.packed) {
-      Part own{Ends(part.placed, graph, period), {}, 0};
-      if (const auto lengths = lengths_of(part.placed)) own.lengths = *lengths;
-      own.block = own.ends.each - own.ends.mean * period.clocks;
-      if (part.blank) own = {own.ends, {0.0}, std::max(own.block, 0.0)};
+      const LaunchShape shape = launch_shape(part.placed);
+      Part own{Ends(block_ends(part.placed), clocks_of_mean(graph, period, shape)), std::max(shape.who.total_blocks, 1.0), block_lengths(part.placed), 0};
+      own.block = own.ends.each - shape.mean * period.clocks;
+      if (part.blank) own = {own.ends, own.blocks, {0.0}, std::max(own.block, 0.0)};
       for (double& length : own.lengths) length = length * period.clocks + own.block;
       parts_.push_back(std::move(own));
     }
-    nodes_ = parts_.front().ends.who.nodes;
+    nodes_ = schedule(placed).nodes;
   }
 
   [[nodiscard]] LaunchClocks run() const {
@@ -185,8 +261,8 @@ class PackedLaunch {
     double all = 0, longest = 0, start = 0, blocks = 0;
     for (const Part& part : parts_) {
       const double each = part.lengths.empty() ? part.ends.each : mean_of(part.lengths);
-      blocks += part.ends.total;
-      all += part.ends.total * each;
+      blocks += part.blocks;
+      all += part.blocks * each;
       longest = std::max(longest, each);
       start = std::min(start, part.ends.start);  // order grid: less by the handover
     }
@@ -197,6 +273,7 @@ class PackedLaunch {
  private:
   struct Part {
     Ends ends;
+    double blocks = 1;
     std::vector<double> lengths;  // clocks of the blocks of one plane, in order, or of all; none: each is of the mean length
     double block = 0;             // clocks of a block beyond its iterations
   };
@@ -230,20 +307,52 @@ double empty_block_clocks(const PlacedDiagram& placed) {
 }
 
 LaunchClocks launch_clocks(const PlacedDiagram& placed, const EventGraph& graph, const Period& period) {
+  return launch_clocks(placed, graph, period, launch_shape(placed));
+}
+
+LaunchClocks launch_clocks(const PlacedDiagram& placed, const EventGraph& graph, const Period& period, const LaunchShape& shape) {
   if (!placed.packed.empty()) return PackedLaunch(placed, graph, period).run();
-  const Ends ends(placed, graph, period);
-  const auto lengths = lengths_of(placed);
-  if (!lengths) return {ends.alike(period), ends.all()};
-  const int planes = static_cast<int>(ends.total) / static_cast<int>(lengths->size());
-  Nodes nodes(static_cast<int>(ends.who.nodes), period.clocks, ends.each - ends.mean * period.clocks);
-  return {ends.start + nodes.run(*lengths, planes, block_order(placed)), ends.all()};
+  const Ends ends(block_ends(placed), clocks_of_mean(graph, period, shape));
+  const double total = std::max(shape.who.total_blocks, 1.0), mean_node = ends.start + total / shape.who.nodes * ends.each;
+  if (!shape.unequal) return {ends.alike(shape.who, shape.mean, period.clocks), mean_node};
+  const std::vector<double> lengths = shape.lengths.empty() ? block_lengths(placed) : shape.lengths;
+  const int planes = static_cast<int>(total) / static_cast<int>(lengths.size());
+  Nodes nodes(static_cast<int>(shape.who.nodes), period.clocks, ends.each - shape.mean * period.clocks);
+  return {ends.start + nodes.run(lengths, planes, block_order(placed)), mean_node};
 }
 
 double launch_clocks_bound(const PlacedDiagram& placed, const EventGraph& graph, const Period& period) {
   if (!placed.packed.empty()) return PackedLaunch(placed, graph, period).least();
-  const Ends ends(placed, graph, period);
-  if (!unequal(placed)) return ends.alike(period);
-  return ends.start + std::max(ends.total / ends.who.nodes, 1.0) * ends.each;  // some node runs a block of mean length
+  const LaunchShape shape = launch_shape(placed);
+  return launch_clocks_bound(shape, block_ends(placed), clocks_of_mean(graph, period, shape), period.clocks);
+}
+
+double launch_clocks_bound(const LaunchShape& shape, const BlockEnds& block, BlockClocks clocks, double iteration) {
+  const Ends ends(block, clocks);
+  if (!shape.unequal) return ends.alike(shape.who, shape.mean, iteration);
+  return ends.start + std::max(shape.who.total_blocks / shape.who.nodes, 1.0) * ends.each;  // some node runs a block of mean length
+}
+
+double BlocksInOrder::clocks(const PlacedDiagram& placed, const LaunchShape& shape, const BlockEnds& ends, BlockClocks block, double iteration) {
+  constexpr double an_iteration = 4;         // quarters
+  constexpr double longest = 1 << 16;        // quarters
+  const Ends own(ends, block);
+  const double over = std::floor((own.each - shape.mean * iteration) / iteration * an_iteration);
+  if (!shape.unequal || block_order(placed) != BlockOrder::grid || over < 0) return 0;
+  const std::vector<double> lengths = shape.lengths.empty() ? block_lengths(placed) : shape.lengths;
+  const double most = *std::max_element(lengths.begin(), lengths.end()) * an_iteration + over;
+  if (most > longest) return 0;
+  auto known = std::find_if(iterations_.begin(), iterations_.end(), [&](const auto& one) { return one.first == over; });
+  if (known == iterations_.end()) {
+    std::vector<int> quarters;
+    for (const double length : lengths) quarters.push_back(static_cast<int>(length * an_iteration + over));
+    Quarters nodes(static_cast<int>(most), static_cast<int>(shape.who.nodes));
+    for (int planes = static_cast<int>(shape.who.total_blocks) / static_cast<int>(lengths.size()); planes > 0; --planes) {
+      for (const int one : quarters) nodes.to_first_free(one);
+    }
+    known = iterations_.insert(iterations_.end(), {over, static_cast<double>(nodes.last()) / an_iteration});
+  }
+  return own.start + known->second * iteration;
 }
 
 }  // namespace napkin

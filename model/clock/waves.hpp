@@ -1,6 +1,10 @@
 #pragma once
 // Blocks onto compute nodes: from one block's clocks to a launch's. (model/README.md section 12)
 
+#include <utility>
+#include <vector>
+
+#include "model/clock/load.hpp"
 #include "model/clock/period.hpp"
 #include "model/mapping/placed.hpp"
 
@@ -16,15 +20,60 @@ struct LaunchClocks {
 /// block's other threads; tiles that are dealt out, nothing. (eq. 12.15)
 [[nodiscard]] double empty_block_clocks(const PlacedDiagram& placed);
 
+/// What of a question's lengths and of a tile's sizes and cluster a launch takes its clocks from: that of all tiles alike in
+/// these.
+struct LaunchShape {
+  Schedule who;
+  double mean = 0;       ///< iterations of a block
+  bool unequal = false;  ///< a mask makes blocks unequally long
+  CutChunks cut;
+  MeanBlock block, uncut;  ///< of mean length, with these cut chunks and without
+  std::vector<double> lengths = {};  ///< block_lengths(), where they have been asked for
+  struct Part {
+    double blocks, mean;
+  };
+  bool packed = false;
+  std::vector<Part> parts = {};  ///< of a packed batch: its sequences that are not empty, by length
+};
+[[nodiscard]] LaunchShape launch_shape(const PlacedDiagram& placed);
+/// From that of another cluster.
+[[nodiscard]] LaunchShape launch_shape(const PlacedDiagram& placed, const LaunchShape& like);
+/// Iterations of the blocks of one plane of the mask, in order; empty where blocks are alike.
+[[nodiscard]] std::vector<double> block_lengths(const PlacedDiagram& placed);
+
 /// Blocks one after the other on a node; of unequal length (masks) onto nodes in the kernel's order, as a knob `order`
 /// says: `persistent` deals them out in turn, else the next goes to the first node that is free, the longest first
 /// (`longest_first`) or in order (`grid`, or no such knob). With `grid` every block starts cold when its predecessor has
 /// ended; else blocks persist and overlap. Packed sequences: the blocks of the launch in its order, each with the length of
 /// its rows of its sequence.
 [[nodiscard]] LaunchClocks launch_clocks(const PlacedDiagram& placed, const EventGraph& graph, const Period& period);
+[[nodiscard]] LaunchClocks launch_clocks(const PlacedDiagram& placed, const EventGraph& graph, const Period& period, const LaunchShape& shape);
 
 /// At most launch_clocks().busiest, without putting blocks of unequal length onto nodes: that where all are equally
 /// long, else the mean over the nodes, and a block of mean length (packed: of the length whose blocks take longest).
 [[nodiscard]] double launch_clocks_bound(const PlacedDiagram& placed, const EventGraph& graph, const Period& period);
+
+/// What lies between two blocks of a node, whatever the graph.
+struct BlockEnds {
+  double start = 0;     ///< clocks until a node's first block does anything
+  double handover = 0;  ///< until the next block is launched, where blocks do not persist
+  bool persist = false;
+};
+[[nodiscard]] BlockEnds block_ends(const PlacedDiagram& placed);
+
+/// launch_clocks_bound() of blocks whose mean length takes `block` clocks, and one more iteration `iteration`.
+[[nodiscard]] double launch_clocks_bound(const LaunchShape& shape, const BlockEnds& ends, BlockClocks block, double iteration);
+
+/// The blocks of one shape in order grid put onto nodes, where they are unequal, with what a block takes beyond its
+/// iterations rounded down to quarters of one: a bound of all tiles of that shape, since blocks that take longer never end a
+/// launch sooner (the next block goes to the first free node; the nodes' times, sorted, grow with every block's).
+class BlocksInOrder {
+ public:
+  /// At most launch_clocks().busiest of a tile of the shape; 0 where there is no such bound.
+  [[nodiscard]] double clocks(const PlacedDiagram& placed, const LaunchShape& shape, const BlockEnds& ends, BlockClocks block, double iteration);
+
+ private:
+  std::vector<std::pair<double, double>> iterations_;  // of the busiest node, by quarters
+};
 
 }  // namespace napkin

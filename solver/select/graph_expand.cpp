@@ -13,6 +13,15 @@ namespace {
 std::size_t at(int id) { return static_cast<std::size_t>(id); }
 double real(Count count) { return static_cast<double>(count); }
 
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+/// The places of the values, the least first.
+void put_in_order(std::vector<std::size_t>& order, const std::vector<double>& values) {
+  order.resize(values.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return values[a] < values[b]; });
+}
+
 /// Keeps the least factor met; 0: none.
 void learn(double& factor, double met) { factor = factor > 0 ? std::min(factor, met) : met; }
 
@@ -28,7 +37,7 @@ void GraphSearch::find_sizes() {
   each_legal(size_steps_, 0, 0, [&](std::int64_t rank) {
     Sizes sizes;
     sizes.rank = rank;
-    sizes.least = {std::numeric_limits<double>::infinity(), std::numeric_limits<double>::infinity()};
+    sizes.least = {infinity, infinity};
     for (const Alternatives::Class& one : alternatives_->classes()) {
       if (!one.least) continue;
       alternatives_->set(point_, one.first);
@@ -46,32 +55,61 @@ double GraphSearch::by_work(const Sizes& sizes, double clocks, double energy) co
   return timed_.front().steps.by_work({clocks, energy}, sizes.total, sizes.busiest, device_bytes_).value;
 }
 
-/// Clocks an iteration of a block of mean length, at least; of a quick search: as expected. Blocks that share a node hide
-/// one another's waits.
-double GraphSearch::clocks_of(const Sizes& sizes, const GraphState& state, Count blocks) const {
-  double clocks = state.least;
-  if (quick_ && state.steady != nullptr)
-    clocks = expected_clocks(state);
-  else if (state.steady != nullptr)
-    clocks = state.block(sizes.mean) / sizes.mean;
+/// Clocks an iteration, as a quick search expects. Blocks that share a node hide one another's waits.
+double GraphSearch::clocks_of(const GraphState& state, Count blocks) {
+  const double clocks = state.steady != nullptr ? expected_clocks(state) : state.least;
   return blocks > Count(1) ? std::max(clocks / real(blocks), std::min(clocks, state.pipe)) : clocks;
 }
 
 double GraphSearch::clocks_of(const Sizes& sizes, const Work& work) const {
-  const Alike& alike = alikes_[work.alike];
-  const double waits = quick_ ? std::max(alike.waits, 1.0) : 1;
+  const double waits = std::max(alikes_[work.alike].waits, 1.0);
   if (!work.graph) return std::max(work.work.clocks, sizes.least.clocks) * waits;
-  if (quick_) {
-    const double clocks = work.most.state.steady != nullptr ? expected_clocks(work.most.state) : work.most.state.least;
-    const Count blocks = work.most.blocks;
-    return blocks > Count(1) ? std::max(clocks / real(blocks), std::min(clocks, work.most.state.pipe)) : clocks;
-  }
-  double least = std::numeric_limits<double>::infinity();
-  for (const Tokens& tokens : work.tokens) least = std::min(least, clocks_of(sizes, tokens.state, tokens.own ? tokens.blocks : work.most.blocks));
-  return least;
+  return clocks_of(work.most.state, work.most.blocks);
 }
 
-/// Of the question at hand: what the sizes' blocks run, and the works in the order of their clocks.
+GraphSearch::Shape& GraphSearch::shape_of(Sizes& sizes, const Work& work) {
+  for (Shape& shape : sizes.shapes) {
+    if (shape.cluster == work.cluster) return shape;
+  }
+  const PlacedDiagram& placed = place(work.rank);
+  sizes.shapes.push_back({work.cluster, sizes.shapes.empty() ? launch_shape(placed) : launch_shape(placed, sizes.shapes.front().launch)});
+  return sizes.shapes.back();
+}
+
+/// Clocks of the launch, at least.
+double GraphSearch::launch_clocks_of(const Shape& shape, const Work& work, Tokens& tokens) const {
+  return GraphSteps::cycles(shape.launch, work.ends, work.cuts, tokens.state, tokens.own ? tokens.blocks : work.most.blocks);
+}
+
+/// Infinite where no counts of buffers are legal.
+double GraphSearch::least_launch_clocks(Sizes& sizes, Work& work) {
+  if (!work.graph) return std::max(work.work.clocks, sizes.least.clocks) * sizes.busiest;
+  const double least = work.most.state.least * sizes.busiest / std::max(real(work.most.blocks), 1.0);
+  if (least > sizes.enough) return least;
+  const Shape& shape = shape_of(sizes, work);
+  work.clocks.clear();
+  for (Tokens& tokens : work.tokens) work.clocks.push_back(launch_clocks_of(shape, work, tokens));
+  return work.clocks.empty() ? infinity : *std::min_element(work.clocks.begin(), work.clocks.end());
+}
+
+double GraphSearch::by_clocks(const Shape& shape, const Work& work, double clocks) const {
+  return timed_.front().steps.by_cycles(clocks, work.energy.of(shape.launch), device_bytes_).value;
+}
+
+/// What the sizes' blocks run, of the question at hand.
+void GraphSearch::turn_sizes(Sizes& sizes) {
+  if (sizes.question == questions_) return;
+  sizes.question = questions_;
+  sizes.shapes.clear();
+  const Schedule who = schedule(place(sizes.rank));
+  sizes.total = who.total_iterations;
+  sizes.mean = who.total_iterations / std::max(who.total_blocks, 1.0);
+  sizes.busiest = std::max(sizes.total / nodes_, sizes.mean);
+  const bool alike = who.alike && who.nodes == nodes_;
+  if (alike && who.iterations >= who.blocks * sizes.mean) sizes.busiest = std::max(sizes.busiest, who.blocks * sizes.mean);
+}
+
+/// The works in the order of their clocks.
 void GraphSearch::expand_sizes(const Entry& entry) {
   Sizes& sizes = sizes_[at(entry.sizes)];
   set_rank(sizes.rank, ~KnobSet{0});
@@ -79,17 +117,12 @@ void GraphSearch::expand_sizes(const Entry& entry) {
     sizes.works = std::make_unique<std::vector<Work>>();
     find_works(sizes, *sizes.works);
   }
-  const Schedule who = schedule(place(sizes.rank));
-  sizes.total = who.total_iterations;
-  sizes.mean = who.total_iterations / std::max(who.total_blocks, 1.0);
-  sizes.busiest = std::max(sizes.total / nodes_, sizes.mean);
-  const bool alike = who.alike && who.nodes == nodes_;
-  if (alike && who.iterations >= who.blocks * sizes.mean) sizes.busiest = std::max(sizes.busiest, who.blocks * sizes.mean);
-  std::vector<double> clocks;
-  for (const Work& work : *sizes.works) clocks.push_back(clocks_of(sizes, work));
-  sizes.order.resize(sizes.works->size());
-  std::iota(sizes.order.begin(), sizes.order.end(), std::size_t{0});
-  std::stable_sort(sizes.order.begin(), sizes.order.end(), [&](std::size_t a, std::size_t b) { return clocks[a] < clocks[b]; });
+  turn_sizes(sizes);
+  sizes.enough = infinity;
+  if (enough_ < sizes.enough) sizes.enough = timed_.front().steps.cycles_within(Seconds(enough_), sizes.least.energy * sizes.total, device_bytes_);
+  sizes.clocks.clear();
+  for (Work& work : *sizes.works) sizes.clocks.push_back(quick_ ? clocks_of(sizes, work) : least_launch_clocks(sizes, work));
+  put_in_order(sizes.order, sizes.clocks);
   push({entry.bound, entry.rank, Step::works, entry.sizes, 0, 0});
 }
 
@@ -101,7 +134,9 @@ void GraphSearch::find_works(const Sizes& sizes, std::vector<Work>& works) {
     Work own;
     own.rank = rank;
     own.work = *work;
-    own.alike = alike_of(own, scratch_->place(point_).placed);
+    const PlacedDiagram& placed = scratch_->place(point_).placed;
+    own.alike = alike_of(own, placed);
+    own.cluster = placed.cluster;
     works.push_back(std::move(own));
   });
 }
@@ -128,15 +163,26 @@ void GraphSearch::expand_works(const Entry& entry) {
   if (at(entry.work) >= sizes.order.size()) return;
   const auto index = static_cast<int>(sizes.order[at(entry.work)]);
   Work& work = (*sizes.works)[at(index)];
-  const double here = by_work(sizes, clocks_of(sizes, work), sizes.least.energy) * ends_of(work);
+  if (!quick_ && (sizes.clocks[at(index)] > sizes.enough || sizes.clocks[at(index)] == infinity)) return;
+  const double here = bound_of_works(sizes, at(index));
   if (here > entry.bound) return push({here, entry.rank, Step::works, entry.sizes, entry.work, 0});
   push({entry.bound, entry.rank, Step::works, entry.sizes, entry.work + 1, 0});
   set_rank(work.rank, ~KnobSet{0});
   if (!lengths_hold(roles_.sizes | work_)) return;
-  if (!work.graph) find_tokens(work);
+  if (!work.graph) {
+    find_tokens(work);
+    if (!quick_) sizes.clocks[at(index)] = least_launch_clocks(sizes, work);
+  }
   if (work.tokens.empty()) return;
-  const double bound = quick_ ? by_work(sizes, clocks_of(sizes, work), sizes.least.energy) * ends_of(work) : bound_of(place(work.most.rank), work, work.most);
+  const double bound = quick_ ? bound_of_works(sizes, at(index)) : by_clocks(shape_of(sizes, work), work, sizes.clocks[at(index)]);
   push({std::max(bound, entry.bound), work.rank, Step::work, entry.sizes, index, 0});
+}
+
+/// Of those of at least that one's clocks.
+double GraphSearch::bound_of_works(const Sizes& sizes, std::size_t index) const {
+  const Work& work = (*sizes.works)[index];
+  if (quick_) return by_work(sizes, clocks_of(sizes, work), sizes.least.energy) * ends_of(work);
+  return timed_.front().steps.by_cycles(sizes.clocks[index], sizes.least.energy * sizes.total, device_bytes_).value;
 }
 
 /// The graph with the most of each buffer bounds those with fewer.
@@ -162,21 +208,27 @@ void GraphSearch::find_tokens(Work& work) {
     work.most.rank += static_cast<std::int64_t>(most[at(step.knob)]) * space_.strides[at(step.knob)];
   }
   work.graph = event_graph(scratch_->place(point_).placed);
+  work.ends = block_ends(scratch_->place(point_).placed);
+  work.energy = timed(scratch_->place(point_).placed).steps.energy(scratch_->place(point_).placed, *work.graph);
+  work.cuts = work.graph->has_cut_work();
   work.most.state = GraphSteps::state_of(*work.graph);
   learn(alikes_[work.alike].waits, work.most.state.least / work.work.clocks);
   for (Tokens& tokens : work.tokens) tokens.state = work.most.state;
 }
 
-double GraphSearch::bound_of(const PlacedDiagram& placed, Work& work, const Tokens& tokens) {
+/// By the most that is known; of a quick search, as expected. The tokens must have their own state.
+double GraphSearch::bound_of(Sizes& sizes, Work& work, Tokens& tokens) {
+  if (!quick_) return by_clocks(shape_of(sizes, work), work, launch_clocks_of(shape_of(sizes, work), work, tokens));
+  const PlacedDiagram& placed = place(tokens.rank);
   const GraphSteps& steps = timed(placed).steps;
   set_tokens(*work.graph, placed.tile);
-  const bool expected = quick_ && tokens.state.steady != nullptr;
-  return (expected ? steps.expected(placed, *work.graph, tokens.state, tokens.blocks) : steps.bound(placed, *work.graph, tokens.state, tokens.blocks)).value;
+  const bool steady = tokens.state.steady != nullptr;
+  return (steady ? steps.expected(placed, *work.graph, tokens.state, tokens.blocks) : steps.bound(placed, *work.graph, tokens.state, tokens.blocks)).value;
 }
 
 /// Orders the counts of buffers by their clocks. A quick search first finds what is expected of the most.
 void GraphSearch::expand_work(const Entry& entry) {
-  const Sizes& sizes = sizes_[at(entry.sizes)];
+  Sizes& sizes = sizes_[at(entry.sizes)];
   Work& work = work_of(entry);
   if (quick_ && work.most.state.steady == nullptr) {
     const double now = by_work(sizes, clocks_of(sizes, work), sizes.least.energy) * ends_of(work);  // with what has been met since
@@ -184,75 +236,123 @@ void GraphSearch::expand_work(const Entry& entry) {
     const PlacedDiagram& placed = place(work.most.rank);
     set_tokens(*work.graph, placed.tile);
     timed(placed).steps.raise(*work.graph, work.most.state);
-    return push({std::max(bound_of(placed, work, work.most) * ends_of(work), entry.bound), entry.rank, Step::work, entry.sizes, entry.work, 0});
+    return push({std::max(bound_of(sizes, work, work.most) * ends_of(work), entry.bound), entry.rank, Step::work, entry.sizes, entry.work, 0});
   }
-  std::vector<double> clocks;
-  for (const Tokens& tokens : work.tokens) clocks.push_back(clocks_of(sizes, tokens.state, tokens.own ? tokens.blocks : work.most.blocks));
-  work.order.resize(work.tokens.size());
-  std::iota(work.order.begin(), work.order.end(), std::size_t{0});
-  std::stable_sort(work.order.begin(), work.order.end(), [&](std::size_t a, std::size_t b) { return clocks[a] < clocks[b]; });
+  work.clocks.clear();
+  for (Tokens& tokens : work.tokens) {
+    const Count blocks = tokens.own ? tokens.blocks : work.most.blocks;
+    work.clocks.push_back(quick_ ? clocks_of(tokens.state, blocks) : launch_clocks_of(shape_of(sizes, work), work, tokens));
+  }
+  put_in_order(work.order, work.clocks);
   push({entry.bound, entry.rank, Step::tokens, entry.sizes, entry.work, 0});
 }
 
 /// The next of the counts of buffers, and a bound of those behind it.
 void GraphSearch::expand_tokens(const Entry& entry) {
-  const Sizes& sizes = sizes_[at(entry.sizes)];
+  Sizes& sizes = sizes_[at(entry.sizes)];
   Work& work = work_of(entry);
   if (at(entry.tokens) >= work.order.size()) return;
   const auto index = static_cast<int>(work.order[at(entry.tokens)]);
   Tokens& tokens = work.tokens[at(index)];
-  const double here = by_work(sizes, clocks_of(sizes, tokens.state, tokens.own ? tokens.blocks : work.most.blocks), sizes.least.energy);
+  const double clocks = work.clocks[at(index)];
+  const double here = quick_ ? by_work(sizes, clocks, sizes.least.energy) : by_clocks(shape_of(sizes, work), work, clocks);
   if (here > entry.bound) return push({here, entry.rank, Step::tokens, entry.sizes, entry.work, entry.tokens});
   push({entry.bound, entry.rank, Step::tokens, entry.sizes, entry.work, entry.tokens + 1});
+  if (!tokens.own) make_own(work, tokens);
+  push({std::max(bound_of(sizes, work, tokens) * ends_of(work), entry.bound), tokens.rank, Step::cycle, entry.sizes, entry.work, index});
+}
+
+void GraphSearch::make_own(Work& work, Tokens& tokens) {
   const PlacedDiagram& placed = place(tokens.rank);
-  if (!tokens.own) {
-    tokens.blocks = occupancy(placed).blocks;
-    set_tokens(*work.graph, placed.tile);
-    if (tokens.rank != work.most.rank)
-      tokens.state = GraphSteps::state_of(*work.graph);
-    else
-      tokens.state = work.most.state;
-    tokens.own = true;
-  }
-  push({std::max(bound_of(placed, work, tokens) * ends_of(work), entry.bound), tokens.rank, Step::cycle, entry.sizes, entry.work, index});
+  tokens.blocks = occupancy(placed).blocks;
+  set_tokens(*work.graph, placed.tile);
+  tokens.state = tokens.rank != work.most.rank ? GraphSteps::state_of(*work.graph) : work.most.state;
+  tokens.own = true;
 }
 
 /// From the cycle of waits to an iteration, and to whole blocks: then of every tile that has the graph.
 void GraphSearch::raise(const Entry& entry) {
+  Sizes& sizes = sizes_[at(entry.sizes)];
   Work& work = work_of(entry);
   Tokens& tokens = work.tokens[at(entry.tokens)];
   double expected = 0;
   if (tokens.state.period == nullptr) {
+    const bool first = tokens.state.steady == nullptr;
+    const double before = bound_of(sizes, work, tokens), now = before * ends_of(work);
+    if (now > entry.bound) return push({now, entry.rank, Step::cycle, entry.sizes, entry.work, entry.tokens});
     const PlacedDiagram& placed = place(tokens.rank);
     set_tokens(*work.graph, placed.tile);
-    const bool first = tokens.state.steady == nullptr;
-    const double before = bound_of(placed, work, tokens), now = before * ends_of(work);
-    if (now > entry.bound) return push({now, entry.rank, Step::cycle, entry.sizes, entry.work, entry.tokens});
     timed(placed).steps.raise(*work.graph, tokens.state);
-    if (first) return push({std::max(bound_of(placed, work, tokens) * ends_of(work), entry.bound), entry.rank, Step::cycle, entry.sizes, entry.work, entry.tokens});
+    if (first) return push({std::max(bound_of(sizes, work, tokens) * ends_of(work), entry.bound), entry.rank, Step::cycle, entry.sizes, entry.work, entry.tokens});
     expected = before;
   }
+  Shape& shape = shape_of(sizes, work);
   set_rank(tokens.rank, ~KnobSet{0});
   each_legal(last_steps_, 0, tokens.rank, [&](std::int64_t rank) {
     if (!lengths_hold(~KnobSet{0})) return;
     const PlacedDiagram& placed = scratch_->place(point_).placed;
     set_tokens(*work.graph, placed.tile);
-    const double bound = timed(placed).steps.bound(placed, *work.graph, tokens.state, occupancy(placed).blocks).value;
+    const double bound = bound_of_blocks(shape, work, tokens, placed);
     if (expected > 0) learn(alikes_[work.alike].ends, bound / expected);
     push({std::max(bound, entry.bound), rank, Step::block, entry.sizes, entry.work, entry.tokens});
   });
 }
 
+/// By a run of whole blocks; and where they go onto nodes in order, by what their lengths say of that.
+double GraphSearch::bound_of_blocks(Shape& shape, const Work& work, const Tokens& tokens, const PlacedDiagram& placed) const {
+  const GraphState& state = tokens.state;
+  const Count blocks = occupancy(placed).blocks;
+  const BlockClocks block = block_clocks(*work.graph, *state.period, shape.launch.mean, shape.launch.cut);
+  const double clocks = shape.launch.packed ? launch_clocks_bound(placed, *work.graph, *state.period) : launch_clocks_bound(shape.launch, work.ends, block, state.clocks);
+  const auto time = [&](double busiest) { return by_clocks(shape, work, GraphSteps::together(shape.launch, busiest, state, blocks)); };
+  const double bound = time(clocks);
+  if (quick_ || bound > enough_) return bound;
+  if (shape.launch.lengths.empty()) shape.launch.lengths = block_lengths(placed);
+  const double in_order = shape.in_order.clocks(placed, shape.launch, work.ends, block, state.clocks);
+  return in_order > clocks ? time(in_order) : bound;
+}
+
 void GraphSearch::time(const Entry& entry) {
-  Work& work = work_of(entry);
-  const PlacedDiagram& placed = place(entry.rank);
-  set_tokens(*work.graph, placed.tile);
-  Timed& own = timed(placed);
-  if (!own.time) own.time = known_timer(placed);
+  const auto known = std::find_if(latest_.begin(), latest_.end(), [&](const Entry& tile) { return tile.rank == entry.rank; });
   Entry tile = entry;
   tile.step = Step::tile;
-  tile.bound = own.time(placed, occupancy(placed).blocks, {*work.graph, *work.tokens[at(entry.tokens)].state.period}).value;
+  tile.bound = known != latest_.end() ? known->bound : time_of(entry);
   push(tile);
+}
+
+double GraphSearch::time_of(const Entry& entry) {
+  Sizes& sizes = sizes_[at(entry.sizes)];
+  turn_sizes(sizes);
+  (void)shape_of(sizes, work_of(entry));  // which places another tile where it is not known
+  const PlacedDiagram& placed = place(entry.rank);
+  Timed& own = timed(placed);
+  if (!own.time) own.time = known_timer(placed);
+  return own.time(placed, occupancy(placed).blocks, known_of(entry, placed)).value;
+}
+
+/// What is known of a tile's graph, turned to it, and of its launch; the shape of its sizes must be.
+KnownGraph GraphSearch::known_of(const Entry& tile, const PlacedDiagram& placed) {
+  Work& work = work_of(tile);
+  const Period& period = *work.tokens[at(tile.tokens)].state.period;
+  Shape& shape = shape_of(sizes_[at(tile.sizes)], work);
+  if (shape.launch.lengths.empty()) shape.launch.lengths = block_lengths(placed);
+  set_tokens(*work.graph, placed.tile);
+  auto found = std::find_if(launched_.begin(), launched_.end(), [&](const auto& one) { return one.first == tile.rank; });
+  if (found == launched_.end()) found = launched_.insert(found, {tile.rank, launch_clocks(placed, *work.graph, period, shape.launch)});
+  return {*work.graph, period, &shape.launch, &found->second};
+}
+
+/// The best tiles of the question before say what is good enough: their times, and one more than the least of them.
+void GraphSearch::time_latest(std::size_t most) {
+  std::erase_if(latest_, [&](const Entry& tile) {
+    set_rank(tile.rank, ~KnobSet{0});
+    return !is_asked_for(sizes_[at(tile.sizes)]) || !lengths_hold(~KnobSet{0});
+  });
+  std::vector<double> times;
+  for (Entry& tile : latest_) times.push_back(tile.bound = time_of(tile));
+  std::sort(times.begin(), times.end());
+  const auto next = times.empty() ? times.end() : std::upper_bound(times.begin(), times.end(), times.front());
+  if (times.size() >= most && next != times.end()) enough_ = std::max(times[most - 1], *next);
 }
 
 }  // namespace napkin

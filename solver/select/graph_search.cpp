@@ -1,6 +1,7 @@
 #include "solver/select/graph_search.hpp"
 
 #include <algorithm>
+#include <limits>
 
 #include "model/clock/power.hpp"
 #include "model/resource/plan.hpp"
@@ -117,6 +118,7 @@ void GraphSearch::find_knobs() {
 }
 
 void GraphSearch::push(Entry entry) {
+  if (entry.bound > enough_) return;
   heap_.push_back(entry);
   std::push_heap(heap_.begin(), heap_.end());
 }
@@ -190,13 +192,16 @@ void GraphSearch::expand(const Entry& entry) {
 Ranked GraphSearch::full(const Entry& tile) {
   Work& work = work_of(tile);
   Tokens& tokens = work.tokens[at(tile.tokens)];
-  const PlacedDiagram& placed = place(tile.rank);
-  set_tokens(*work.graph, placed.tile);
   if (!tokens.explained) {
     tokens.explained = std::make_unique<Period>(*tokens.state.period);
+    set_rank(tile.rank, ~KnobSet{0});
+    set_tokens(*work.graph, point_.tile);
     explain(*work.graph, *tokens.explained);
   }
-  return {point_.tile, predict(placed, plan(placed), KnownGraph{*work.graph, *tokens.explained}), 0};
+  const Shape& shape = shape_of(sizes_[at(tile.sizes)], work);
+  const PlacedDiagram& placed = place(tile.rank);
+  KnownGraph known = known_of(tile, placed);
+  return {point_.tile, predict(placed, plan(placed), KnownGraph{known.graph, *tokens.explained, &shape.launch, known.launched}), 0};
 }
 
 bool GraphSearch::Ranking::has(std::int64_t sizes) const {
@@ -244,6 +249,9 @@ Selection GraphSearch::run(int top, Each each, bool quick) {
   out.candidates = space_of(question_).candidates;
   if (!question_is_legal(all_rules_)) return out;
   quick_ = quick;
+  ++questions_;
+  launched_.clear();
+  enough_ = std::numeric_limits<double>::infinity();
   for (Alike& alike : alikes_) alike.ends = 0;
   heap_.clear();
   point_ = legality_->origin();
@@ -252,15 +260,24 @@ Selection GraphSearch::run(int top, Each each, bool quick) {
   const PlacedDiagram& any = place(sizes_.front().rank);
   device_bytes_ = device_bytes(any);
   const double cells = cells_of_question(any);
+  if (quick || each != Each::tile)
+    latest_.clear();
+  else
+    time_latest(static_cast<std::size_t>(std::max(top, 1)));
   for (int s = 0; s < static_cast<int>(sizes_.size()); ++s) {
     Sizes& sizes = sizes_[at(s)];
     if (!is_asked_for(sizes)) continue;
     sizes.total = cells / sizes.cells;
     sizes.busiest = sizes.total / nodes_;
-    heap_.push_back({by_work(sizes, sizes.least.clocks, sizes.least.energy), sizes.rank, Step::sizes, s, 0, 0});
+    const double bound = by_work(sizes, sizes.least.clocks, sizes.least.energy);
+    if (bound <= enough_) heap_.push_back({bound, sizes.rank, Step::sizes, s, 0, 0});
   }
   std::make_heap(heap_.begin(), heap_.end());
   const Ranking ranking = search({each, static_cast<std::size_t>(std::max(top, 1)), {}, {}});
+  latest_.clear();
+  for (const Ranking::Found& found : ranking.best) latest_.push_back(found.tile);
+  const auto is_second = [&](const Entry& tile) { return tile.rank == ranking.second->rank; };
+  if (ranking.second && std::none_of(latest_.begin(), latest_.end(), is_second)) latest_.push_back(*ranking.second);
   for (const Ranking::Found& found : ranking.best) {
     if (top < 1) break;
     out.ranked.push_back(full(found.tile));

@@ -61,8 +61,13 @@ class GraphSearch {
     std::optional<EventGraph> graph;  ///< turned to any tokens
     std::vector<Tokens> tokens;
     std::size_t alike = 0;  ///< index into alikes_
+    Count cluster = 1;
+    BlockEnds ends = {};  ///< these and what follows: with the graph
+    BlockEnergy energy = {};
+    bool cuts = false;
     Tokens most;  ///< the most of each buffer, and the blocks with the least: in bounds of all
     std::vector<std::size_t> order;  ///< of the tokens, by clocks, for the question at hand
+    std::vector<double> clocks;      ///< of the tokens, likewise
   };
   /// Ways to work that differ in sizes alone lose about the same to waits and to the ends of blocks.
   struct Alike {
@@ -71,12 +76,22 @@ class GraphSearch {
     double waits = 0;  ///< factor, the least met; 0: none met
     double ends = 0;   ///< the same, at the question at hand
   };
+  /// What tiles of given sizes and cluster share at the question at hand.
+  struct Shape {
+    Count cluster;
+    LaunchShape launch;
+    BlocksInOrder in_order = {};
+  };
   struct Sizes {
     std::int64_t rank = 0;
     IterationWork least;  ///< that no way to work goes below
     double cells = 1;     ///< of an iteration
     std::unique_ptr<std::vector<Work>> works;  ///< ways to work, once they were asked for: those of every question of the kind
     std::vector<std::size_t> order;
+    std::vector<double> clocks;                           ///< of the works: at least, of the launch
+    std::vector<Shape> shapes;                            ///< by cluster
+    std::uint64_t question = 0;  ///< the latest that these three and what follows are of
+    double enough = 0;           ///< clocks of the launch that no wanted tile takes more than
     double total = 0, busiest = 0, mean = 1;  ///< iterations: in all, of the busiest node, of a block
   };
   /// What a bound is of, and by what: in the order in which equal ones are taken further. `works` and `tokens`: of all
@@ -119,12 +134,16 @@ class GraphSearch {
   [[nodiscard]] Ranking search(Ranking ranking);
   void push(Entry entry);
   void expand(const Entry& entry);
+  void turn_sizes(Sizes& sizes);
   void expand_sizes(const Entry& entry);
   void expand_works(const Entry& entry);
   void expand_work(const Entry& entry);
   void expand_tokens(const Entry& entry);
   void raise(const Entry& entry);
   void time(const Entry& entry);
+  [[nodiscard]] KnownGraph known_of(const Entry& tile, const PlacedDiagram& placed);
+  [[nodiscard]] double time_of(const Entry& entry);
+  void time_latest(std::size_t most);
   void find_works(const Sizes& sizes, std::vector<Work>& works);
   void find_tokens(Work& work);
   [[nodiscard]] std::size_t alike_of(const Work& work, const PlacedDiagram& placed);
@@ -135,10 +154,17 @@ class GraphSearch {
   [[nodiscard]] Timed& timed(const PlacedDiagram& placed);
   [[nodiscard]] IterationWork work_here();
   [[nodiscard]] double by_work(const Sizes& sizes, double clocks, double energy) const;
-  [[nodiscard]] double clocks_of(const Sizes& sizes, const GraphState& state, Count blocks) const;
+  [[nodiscard]] static double clocks_of(const GraphState& state, Count blocks);
   [[nodiscard]] double clocks_of(const Sizes& sizes, const Work& work) const;
+  [[nodiscard]] Shape& shape_of(Sizes& sizes, const Work& work);
+  [[nodiscard]] double launch_clocks_of(const Shape& shape, const Work& work, Tokens& tokens) const;
+  [[nodiscard]] double least_launch_clocks(Sizes& sizes, Work& work);
+  [[nodiscard]] double by_clocks(const Shape& shape, const Work& work, double clocks) const;
+  [[nodiscard]] double bound_of_blocks(Shape& shape, const Work& work, const Tokens& tokens, const PlacedDiagram& placed) const;
   [[nodiscard]] Work& work_of(const Entry& entry) { return (*sizes_[static_cast<std::size_t>(entry.sizes)].works)[static_cast<std::size_t>(entry.work)]; }
-  [[nodiscard]] double bound_of(const PlacedDiagram& placed, Work& work, const Tokens& tokens);
+  [[nodiscard]] double bound_of(Sizes& sizes, Work& work, Tokens& tokens);
+  [[nodiscard]] double bound_of_works(const Sizes& sizes, std::size_t index) const;
+  void make_own(Work& work, Tokens& tokens);
   [[nodiscard]] double ends_of(const Work& work) const;
   [[nodiscard]] bool is_asked_for(const Sizes& sizes) const;
   [[nodiscard]] bool may_be_legal(const napkin::Step& step);
@@ -166,7 +192,11 @@ class GraphSearch {
   std::vector<Entry> heap_;
   Point point_;
   double device_bytes_ = 0, nodes_ = 1;
+  std::uint64_t questions_ = 0;
   bool quick_ = false;
+  std::list<std::pair<std::int64_t, LaunchClocks>> launched_;  // of tiles by rank, of the question at hand
+  std::vector<Entry> latest_;  // the best tiles of the question before, with their times of the question at hand
+  double enough_ = 0;          // a time that the tiles asked for do not exceed
 };
 
 /// Calls take(rank) for all values of the steps' knobs, from the point on, that break none of their rules.

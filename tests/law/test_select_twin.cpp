@@ -325,9 +325,10 @@ TEST_CASE("by the event graph: a selector that has answered other questions answ
   Selector selector(graph_objective(), 1);
   Case c("attention_sm90", "h200-sxm", {{"h", 16}, {"q", 1024}, {"x", 1024}, {"d", 128}});
   c.restrict("x", {176, 128, 64});
-  for (int round = 0; round < test::rounds(6); ++round) {
+  for (int round = 0; round < test::rounds(12); ++round) {
     CAPTURE(round);
     Question question = c.question();
+    question.problem.mask.kind = draw.of({0, 1}) == 1 ? Mask::Kind::causal : Mask::Kind::none;
     for (const char* axis : {"q", "x"}) {
       question.problem.sizes[static_cast<std::size_t>(c.streamed.diagram.axis(axis))] = Count(draw.of({300, 1024, 4096}));
     }
@@ -360,11 +361,18 @@ TEST_CASE("each step of the event graph's time is at most the next") {
       const EventGraph graph = event_graph(placed);
       const Count blocks = occupancy(placed).blocks;
       const double rounding = 1 + 1e-9;
+      const LaunchShape shape = launch_shape(placed);
+      const double joules = steps.energy(placed, graph).of(shape), device = device_bytes(placed);
+      const auto by_shape = [&](GraphState& known) {
+        return steps.by_cycles(GraphSteps::cycles(shape, block_ends(placed), graph.has_cut_work(), known, blocks), joules, device).value;
+      };
       GraphState state = GraphSteps::state_of(graph);
+      const double cycle_by_shape = by_shape(state);
       const double pipe = steps.by_pipe(placed).value, cycle = steps.bound(placed, graph, state, blocks).value;
       steps.raise(graph, state);
-      const double iteration = steps.bound(placed, graph, state, blocks).value;
+      const double iteration = steps.bound(placed, graph, state, blocks).value, iteration_by_shape = by_shape(state);
       steps.raise(graph, state);
+      const double unknown_by_shape = by_shape(state);
       const double block = steps.bound(placed, graph, state, blocks).value, time = make(placed)(placed, blocks).value;
       CAPTURE(round);
       CAPTURE(i);
@@ -372,6 +380,10 @@ TEST_CASE("each step of the event graph's time is at most the next") {
       CHECK(cycle <= iteration * rounding);
       CHECK(iteration <= block * rounding);
       CHECK(block <= time * rounding);
+      CHECK(cycle_by_shape <= time * rounding);
+      CHECK(iteration_by_shape <= time * rounding);
+      CHECK(unknown_by_shape <= time * rounding);
+      CHECK(by_shape(state) == doctest::Approx(block).epsilon(1e-6));  // whose runs are known by now
     }
   }
 }

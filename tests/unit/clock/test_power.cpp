@@ -67,3 +67,18 @@ TEST_CASE("a light load runs at the highest clock beside the matrix units, a hea
   CHECK(heavy.clock < light.clock);
   CHECK(heavy.power.value == doctest::Approx(700));
 }
+
+TEST_CASE("the cycles that fit into a time: no fewer than those that take it at the clock held, and hardly more") {
+  const LaidOut l = attention(4096);
+  const PowerLaw law = power_law(l.machine);
+  for (const double cycles : {1e4, 1e6, 3e7}) {
+    for (const double core : {0.0, 0.01, 0.5, 30.0}) {
+      const Energy energy{core, 0.1 * core};
+      const double seconds = cycles / held_clock(law, energy, cycles).clock.value, most = cycles_within(law, energy, Seconds(seconds));
+      CAPTURE(cycles);
+      CAPTURE(core);
+      CHECK(most >= cycles * (1 - 1e-9));
+      CHECK(most <= cycles * 1.001);
+    }
+  }
+}

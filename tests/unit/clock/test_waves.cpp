@@ -86,6 +86,28 @@ TEST_CASE("causal blocks go onto nodes in the kernel's order") {
   }
 }
 
+TEST_CASE("blocks in order by quarters of an iteration: at most what the launch takes, and close") {
+  for (const Mask mask : {Mask{Mask::Kind::causal, 0, 0}, Mask{Mask::Kind::window, 500, 100}}) {
+    for (const int length : {1000, 4096, 9000}) {
+      const LaidOut l("attention_sm90", "h200-sxm", {{"h", 24}, {"q", length}, {"x", length}, {"d", 128}}, DType::bf16, mask);
+      BlocksInOrder known;
+      for (const char* stages : {"1", "2", "3"}) {
+        CAPTURE(length);
+        CAPTURE(stages);
+        const PlacedDiagram placed = l.place({{"q", "128"}, {"x", "96"}, {"order", "grid"}, {"stages", stages}});
+        const EventGraph graph = event_graph(placed);
+        const Period p = period(graph);
+        const LaunchShape shape = launch_shape(placed);
+        const BlockClocks block = block_clocks(graph, p, shape.mean, shape.cut);
+        const double exact = launch_clocks(placed, graph, p, shape).busiest, least = known.clocks(placed, shape, block_ends(placed), block, p.clocks);
+        CHECK(least <= exact * (1 + 1e-9));
+        CHECK(least >= exact * 0.97);
+        CHECK(launch_clocks_bound(shape, block_ends(placed), block, p.clocks) <= exact * (1 + 1e-9));
+      }
+    }
+  }
+}
+
 TEST_CASE("what attention_sm90's edges ask for: copies in one order, softmax once P V is handed over, control code alone") {
   const LaidOut l("attention_sm90", "h200-sxm", {{"h", 16}, {"q", 4096}, {"x", 4096}, {"d", 128}}, DType::bf16);
   const Knobs tile{{"q", "128"}, {"x", "128"}, {"overlap", "on"}, {"pingpong", "on"}, {"rescale", "always"}};
