@@ -3,9 +3,12 @@
 //
 //   run_compile attention_sm90 --gpu h200-sxm --shape h=16,q=4096,x=4096,d=64 [--causal | --window L,R] [--dtype f16]
 //               [--tile order=grid,...] [--sample 40] [--near 32] [--seed 1] [--jobs 1] [--cache DIR]
+//               [--shard I/N] [--count]
 //
 // Variants are the distinct instantiations among the legal tiles, and among those that only the register rule rejects, by at most
-// --near registers. --sample: so many of each, at random; left out: all of them, which takes hours.
+// --near registers (0: none of these). --sample: so many of each, at random; left out: all of them, which takes hours.
+// --shard I/N: the I-th of N shares; one process compiles one variant at a time whatever --jobs says, so that is how it
+// spreads over cores. --count: compiles nothing.
 // Exit 1 where a legal tile spills or the compiler objects to it.
 #include <nlohmann/json.hpp>
 
@@ -33,8 +36,17 @@ struct Request {
   std::int64_t near = 32;
   std::uint64_t seed = 1;
   int jobs = 1;
+  std::size_t shard = 0, shards = 1;
+  bool count = false;
   Environment environment = process_environment();
 };
+
+void read_shard(const std::string& text, Request& r) {
+  std::size_t slash = 0;
+  r.shard = std::stoul(text, &slash) - 1;
+  r.shards = slash < text.size() ? std::stoul(text.substr(slash + 1)) : 0;
+  if (r.shard >= r.shards) throw Error("--shard", "is '" + text + "'", "I/N, I from 1 to N");
+}
 
 Request read(int argc, char** argv) {
   Request r;
@@ -44,6 +56,10 @@ Request read(int argc, char** argv) {
     const std::string word = argv[i];
     if (word == "--causal") {
       r.ask.mask.kind = Mask::Kind::causal;
+      continue;
+    }
+    if (word == "--count") {
+      r.count = true;
       continue;
     }
     if (++i >= argc) throw Error("arguments", word + " wants a value");
@@ -57,6 +73,7 @@ Request read(int argc, char** argv) {
     else if (word == "--near") r.near = std::stoll(value);
     else if (word == "--seed") r.seed = std::stoull(value);
     else if (word == "--jobs") r.jobs = std::stoi(value);
+    else if (word == "--shard") read_shard(value, r);
     else if (word == "--cache") r.environment.cache = value;
     else throw Error("arguments", "'" + word + "' is unknown");
   }
@@ -95,7 +112,7 @@ std::map<std::string, Variant> variants_of(const Request& r, const Measurable& m
   return out;
 }
 
-/// The sample, in an order that is the seed's.
+/// This share of the sample, in an order that is the seed's.
 std::vector<const Variant*> sampled(const std::map<std::string, Variant>& all, const Request& r) {
   std::vector<const Variant*> out;
   for (const bool accepted : {true, false}) {
@@ -109,7 +126,9 @@ std::vector<const Variant*> sampled(const std::map<std::string, Variant>& all, c
       out.push_back(kind[i]);
     }
   }
-  return out;
+  std::vector<const Variant*> share;
+  for (std::size_t i = r.shard; i < out.size(); i += r.shards) share.push_back(out[i]);
+  return share;
 }
 
 struct Tally {
@@ -171,7 +190,7 @@ int run(const Request& r) {
   if (kernel == nullptr) throw Error("KERNEL", "is none that is bundled", "one of " + joined(bundled_names()));
   const std::map<std::string, Variant> all = variants_of(r, *m, *kernel);
   Compiling compiling(r, m->layout->mapping);
-  compiling(sampled(all, r));
+  if (!r.count) compiling(sampled(all, r));
   for (const bool accepted : {true, false}) {
     const auto there = std::count_if(all.begin(), all.end(), [&](const auto& one) { return one.second.accepted == accepted; });
     const Tally& tally = compiling.tally(accepted);
