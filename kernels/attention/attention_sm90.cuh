@@ -18,7 +18,7 @@ struct AttentionConsumer : AttentionSoftmax<C> {
   using Block::shared, Block::arguments, Block::wg, Block::barrier, Block::tile_of, Block::q_place, Block::q_slot;
   using Block::rows, Block::d_span, Block::dv_span, Block::x_span, Block::k_bytes, Block::v_bytes, Block::scores, Block::outputs, Block::probabilities;
   using Block::q_full, Block::q_empty, Block::k_full, Block::k_empty, Block::v_full, Block::v_empty;
-  using Softmax::hide, Softmax::exponentials, Softmax::softmax, Softmax::passed, Softmax::convert, Softmax::rescale, Softmax::headroom;
+  using Softmax::hide, Softmax::exponentials, Softmax::softmax, Softmax::outgrew, Softmax::convert, Softmax::rescale;
   using typename Softmax::RowState;
 
   // One arrival of every `Threads`, to each block of the cluster: V's stages by warpgroup; K's by warp, since a warp may
@@ -110,7 +110,7 @@ struct AttentionConsumer : AttentionSoftmax<C> {
 
   // What happens to a chunk's scores until its P is ready, in two parts: the first beside the last chunk's product, the
   // second behind it. With a kept maximum a chunk that all rows see in full needs neither maximum nor rescaling, unless
-  // one of its exponentials passes the headroom.
+  // its exponentials outgrow it.
   struct Chunk {
     bool plain;
     float sum[2];
@@ -134,7 +134,7 @@ struct AttentionConsumer : AttentionSoftmax<C> {
     convert(s, p);
     if constexpr (C.rescale_rarely) {
       if (chunk.plain) {
-        if (passed(p)) {
+        if (outgrew(chunk.sum)) {
           score_again(s, copy, stage);
           softmax(s, state);
           rescale(o, state);
@@ -281,7 +281,7 @@ struct AttentionConsumer : AttentionSoftmax<C> {
       if constexpr (C.log_sum_exp) {
         const int query = tile.q_first + static_cast<int>(row + 8 * r) / C.g, head = tile.packed_head + (row + 8 * r) % C.g;
         if (lane % 4 == 0 && query < tile.queries) {
-          const float value = z > 0 ? (state.maximum[r] * arguments.scale + headroom * 0.693147181f) + __logf(z) : -infinity;
+          const float value = z > 0 ? state.maximum[r] * arguments.scale + __logf(z) : -infinity;
           arguments.lse[lse_index<C.packed>(arguments.shape, tile, head, query)] = value;
         }
       }

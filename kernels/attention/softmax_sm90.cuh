@@ -13,11 +13,11 @@ struct AttentionSoftmax : AttentionBlock<C> {
   using Block = AttentionBlock<C>;
   using Block::arguments, Block::wg, Block::rows, Block::scores, Block::outputs, Block::probabilities;
 
-  // With rescale_rarely P is exp2(scores - maximum - headroom) in powers of two: a maximum that is kept may be passed by
-  // as much before P leaves [0, 2). fp16 has no room for it below.
-  static constexpr float headroom = C.rescale_rarely && C.bf16 ? 8.f : 0.f;
+  // With rescale_rarely a maximum is kept until a score passes it by more powers of two than `kept`, and a chunk whose
+  // exponentials add up to `outgrown` in some thread is computed again: P stays below 2^9, in fp16 too.
+  static constexpr float kept = 8.f, outgrown = 512.f;
 
-  // What this thread knows of its two rows. P is exp2(scale log2(e) (score - maximum) - headroom).
+  // What this thread knows of its two rows. P is exp2(scale log2(e) (score - maximum)).
   struct RowState {
     float maximum[2], sum[2], delta[2];
   };
@@ -39,27 +39,35 @@ struct AttentionSoftmax : AttentionBlock<C> {
     }
   }
 
-  // Scores become P; `sum` its row sums.
+  // Scores become P; `sum` its row sums. Row by row in steps of a few elements: while one step's exponentials are on their
+  // way, the next one's arguments are computed and the last one's are added up. Left alone, the assembler computes all arguments first,
+  // and a run of multiply-adds takes the registers' ports from the tensor cores (NOTES.md, version 8).
   __device__ __forceinline__ void exponentials(float (&s)[scores], const RowState& state, float (&sum)[2]) const {
+    constexpr int step = 5, row = scores / 2, steps = (scores + step - 1) / step;
     const float c = arguments.scale_log2;
+    float shift[2];
 #pragma unroll
     for (int r = 0; r < 2; ++r) {
-      const float shift = state.maximum[r] == -infinity ? 0.f : state.maximum[r] * c + headroom;
+      shift[r] = state.maximum[r] == -infinity ? 0.f : state.maximum[r] * c;
       sum[r] = 0;
+    }
+    const auto element = [&](int k) -> float& { return s[k % row / 2 * 4 + k / row * 2 + k % 2]; };
+    const auto prepare = [&](int k) { element(k) = element(k) * c - shift[k / row]; };
 #pragma unroll
-      for (int i = 0; i < scores / 4; ++i) {
+    for (int k = 0; k < step; ++k) prepare(k);
 #pragma unroll
-        for (int e = 0; e < 2; ++e) {
-          float& v = s[4 * i + 2 * r + e];
-          v = exp2_fast(v * c - shift);
-          sum[r] += v;
-        }
+    for (int n = 0; n <= steps; ++n) {
+#pragma unroll
+      for (int k = n * step; k < (n + 1) * step; ++k) {
+        if (k < scores) element(k) = exp2_fast(element(k));
+        if (k + step < scores) prepare(k + step);
+        if (k >= step && k - step < scores) sum[(k - step) / row] += element(k - step);
       }
+      if (n < steps) scheduling_fence();
     }
   }
 
-  // One online softmax step (theory 4.2) on this thread's two rows. With rescale_rarely a maximum stays until one passes
-  // it by the headroom.
+  // One online softmax step (theory 4.2) on this thread's two rows.
   __device__ __forceinline__ void softmax(float (&s)[scores], RowState& state) const {
     const float c = arguments.scale_log2;
 #pragma unroll
@@ -68,7 +76,7 @@ struct AttentionSoftmax : AttentionBlock<C> {
 #pragma unroll
       for (int i = 0; i < scores / 4; ++i) maximum = fmaxf(maximum, fmaxf(s[4 * i + 2 * r], s[4 * i + 2 * r + 1]));
       maximum = quad_max(maximum);
-      if constexpr (C.rescale_rarely) maximum = (maximum - state.maximum[r]) * c > headroom ? maximum : state.maximum[r];
+      if constexpr (C.rescale_rarely) maximum = (maximum - state.maximum[r]) * c > kept ? maximum : state.maximum[r];
       const float shift = maximum == -infinity ? 0.f : maximum * c;
       state.delta[r] = exp2_fast(state.maximum[r] * c - shift);
       state.maximum[r] = maximum;
@@ -79,12 +87,9 @@ struct AttentionSoftmax : AttentionBlock<C> {
     for (int r = 0; r < 2; ++r) state.sum[r] = state.sum[r] * state.delta[r] + sum[r];
   }
 
-  // Whether some P of this warp is 2 or more, or no number: a 16-bit float's highest exponent bit.
-  static __device__ __forceinline__ bool passed(const u32 (&p)[probabilities]) {
-    u32 bits = 0;
-#pragma unroll
-    for (int i = 0; i < probabilities; ++i) bits |= p[i];
-    return __any_sync(0xffffffffu, (bits & 0x40004000u) != 0);
+  // Whether a chunk's exponentials outgrew a kept maximum in this warp, or are no numbers.
+  static __device__ __forceinline__ bool outgrew(const float (&sum)[2]) {
+    return __any_sync(0xffffffffu, !(sum[0] < outgrown && sum[1] < outgrown));
   }
 
   // P as pairs of the A operand of P V.

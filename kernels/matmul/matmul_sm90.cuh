@@ -23,8 +23,7 @@ struct Matmul {
   static constexpr int part = C.c < 64 ? C.c : 64, buffers = 2;
   static constexpr u32 part_bytes = 16 * part * 2;
 
-  // Eight bytes each: full and empty barriers by stage, then the place of the tile that a stage begins.
-  static constexpr int full = 0, empty = C.stages, place = 2 * C.stages;
+  static constexpr int full = 0, empty = C.stages;  // barriers by stage
 
   u32 shared;
   const MatmulArguments& arguments;
@@ -44,6 +43,13 @@ struct Matmul {
 
   static __device__ __forceinline__ int first_tile() { return blockIdx.x / C.cluster; }
   static __device__ __forceinline__ int next_tile(int index) { return index + grid_blocks() / C.cluster; }
+
+  // First row and column of this block's part of that tile.
+  __device__ __forceinline__ Place corner(int index) const {
+    const Place tile = find_place<C.order>(arguments.shape, index);
+    const u32 rank = C.cluster > 1 ? cluster_rank() : 0;
+    return {(tile.row * C.cluster + static_cast<int>(rank)) * C.a, tile.column * C.c};
+  }
 
   // ---- producer: one thread ----------------------------------------------------------------------------------------
 
@@ -70,17 +76,11 @@ struct Matmul {
   __device__ __forceinline__ void produce() const {
     Ring<C.stages> ring;
     for (int index = first_tile(); index < arguments.shape.tiles; index = next_tile(index)) {
-      const Place tile = find_place<C.order>(arguments.shape, index);
-      const u32 rank = C.cluster > 1 ? cluster_rank() : 0;
-      const int row = (tile.row * C.cluster + static_cast<int>(rank)) * C.a, column = tile.column * C.c;
+      const Place at = corner(index);
 #pragma unroll 1
       for (int chunk = 0; chunk < arguments.shape.chunks; ++chunk) {
         barrier_wait(barrier(empty + ring.stage), ring.parity ^ 1);
-        if (chunk == 0) {  // handed over with the data: consumers need not know the order
-          post(barrier(place + ring.stage), row);
-          post(barrier(place + ring.stage) + 4, column);
-        }
-        load_chunk(ring.stage, row, column, chunk * C.b);
+        load_chunk(ring.stage, at.row, at.column, chunk * C.b);
         ring.advance();
       }
     }
@@ -88,13 +88,12 @@ struct Matmul {
 
   // ---- consumers ---------------------------------------------------------------------------------------------------
 
-  // The stage is free in every block that writes to it. In its own block by an arrival that is local: what the producer
-  // writes there itself, a tile's place, is ordered by it, and racecheck sees no order in an arrival through the cluster.
+  // The stage is free in every block that writes to it.
   __device__ __forceinline__ void release(u32 stage) const {
-    const u32 peer = threadIdx.x % 128;
-    if (peer == 0) barrier_arrive(barrier(empty + stage));
     if constexpr (C.cluster > 1) {
-      if (peer > 0 && peer < C.cluster) barrier_arrive_remote(barrier(empty + stage), (cluster_rank() + peer) % C.cluster);
+      if (threadIdx.x % 128 < C.cluster) barrier_arrive_remote(barrier(empty + stage), threadIdx.x % 128);
+    } else {
+      if (threadIdx.x % 128 == 0) barrier_arrive(barrier(empty + stage));
     }
   }
 
@@ -175,8 +174,6 @@ struct Matmul {
     for (int index = first_tile(); index < arguments.shape.tiles; index = next_tile(index)) {
       float d[steps][accumulators];
       barrier_wait(barrier(full + ring.stage), ring.parity);
-      const int row = read(barrier(place + ring.stage)), column = read(barrier(place + ring.stage) + 4);
-      named_sync(1 + wg, 128);  // all have read before one of them gives the place back
       issue<false>(d, ring.stage);
 #pragma unroll 1
       for (int chunk = 1; chunk < arguments.shape.chunks; ++chunk) {
@@ -187,15 +184,16 @@ struct Matmul {
         wgmma_wait<1>();
         release(before);
       }
+      const Place at = corner(index);  // beside the last products
       wgmma_wait<0>();
 #pragma unroll
       for (int s = 0; s < steps; ++s) pin(d[s]);
       release(ring.stage);
       ring.advance();
-      if (C.ragged && column + C.c > arguments.c_columns) {
-        store_elements(d, row, column);
+      if (C.ragged && at.column + C.c > arguments.c_columns) {
+        store_elements(d, at.row, at.column);
       } else {
-        store(d, row, column);
+        store(d, at.row, at.column);
       }
     }
     if (threadIdx.x % 32 == 0) store_wait_read();

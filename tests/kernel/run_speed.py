@@ -1,13 +1,16 @@
 #!/usr/bin/env python3
-"""attention_sm90 beside cuDNN (through PyTorch) and, where it is installed, FlashAttention-2, in one run on the GPU here.
+"""The bundled kernels beside their peers through PyTorch, in one run on the GPU here: attention beside cuDNN and, where it is
+installed, FlashAttention-2; products beside cuBLAS.
 
-  run_speed.py --program build/tests/run_attention --tiles FILE [--out FILE.jsonl] [--limit SECONDS] [--dtype bf16]
+  run_speed.py --program build/tests/run_attention --tiles FILE [--kernel attention_sm80] [--out FILE.jsonl] [--limit SECONDS]
+  run_speed.py --program build/napkin --kernel matmul_sm90 --tiles FILE [--out FILE.jsonl] [--limit SECONDS]
 
 A line of FILE: d causal(0|1) s TILE [TILE ...], each TILE as run_attention takes it; b s = 16384, h d = 2048. Every shape:
 cuDNN, FlashAttention-2, each tile, cuDNN again; all alike: launches for 0.1 s, then 12 times 20 queued launches between two
-events (warm L2), the median. One JSON object a tile and shape.
+events (warm L2), the median. One JSON object a tile and shape. Products: a line is n TILE [TILE ...], a tile as napkin
+takes it, measured by napkin validate with cuBLAS right before and after.
 """
-import argparse, json, shlex, statistics, subprocess, sys, time
+import argparse, json, os, statistics, subprocess, sys, tempfile, time
 import torch
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
@@ -38,21 +41,9 @@ def peer_time(backend, q, k, v, causal):
         return None
 
 
-def main():
-    options = argparse.ArgumentParser()
-    options.add_argument("--program", required=True)
-    options.add_argument("--tiles", required=True)
-    options.add_argument("--out")
-    options.add_argument("--limit", type=float, default=1e9)
-    options.add_argument("--kernel", default="attention_sm90")
-    a = options.parse_args()
-    start = time.time()
+def attention(a, lines, out):
     bench = subprocess.Popen([a.program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1)
-    out = open(a.out, "a") if a.out else None
-    for line in open(a.tiles):
-        words = line.split()
-        if not words or time.time() - start > a.limit:
-            continue
+    for words in lines:
         d, causal, s = int(words[0]), words[1] == "1", int(words[2])
         b, h = 16384 // s, 2048 // d
         q, k, v = (torch.randn(b, s, h, d, device="cuda", dtype=torch.bfloat16).transpose(1, 2) for _ in range(3))
@@ -76,10 +67,54 @@ def main():
                       f"ours {row['tflops']:6.1f} = {row['ratio']['cudnn']:.3f} {'' if row.get('good') else 'WRONG'} {tile}", flush=True)
             else:
                 print(d, causal, s, tile, row.get("error"), flush=True)
-            if out:
-                out.write(json.dumps(row) + "\n")
-                out.flush()
+            write(out, row)
     bench.stdin.close()
+
+
+def matmul(a, lines, out):
+    for words in lines:
+        n = int(words[0])
+        x, y = (torch.randn(n, n, device="cuda", dtype=torch.bfloat16) for _ in range(2))
+        for tile in words[1:]:
+            before = median_time(lambda: x @ y)
+            with tempfile.TemporaryDirectory() as folder:
+                record = os.path.join(folder, "row.jsonl")
+                done = subprocess.run([a.program, "validate", "matmul", "--kernel", a.kernel, "--shape", f"a={n},b={n},c={n}", "--tile", tile, "--out", record],
+                                      capture_output=True, text=True)
+                row = json.loads(open(record).readline()) if os.path.exists(record) else None
+            after = median_time(lambda: x @ y)
+            if row is None:
+                print(n, tile, done.stderr.strip(), flush=True)
+                continue
+            row["peers"] = {"cublas": (before + after) / 2, "cublas_spread": abs(before - after) / before}
+            print(f"n={n} cuBLAS {2 * n**3 / row['peers']['cublas'] / 1e12:6.1f} ours {2 * n**3 / row['measured']['time'] / 1e12:6.1f} = "
+                  f"{row['peers']['cublas'] / row['measured']['time']:.3f} {tile}", flush=True)
+            write(out, row)
+
+
+def write(out, row):
+    if out:
+        out.write(json.dumps(row) + "\n")
+        out.flush()
+
+
+def main():
+    options = argparse.ArgumentParser()
+    options.add_argument("--program", required=True)
+    options.add_argument("--tiles", required=True)
+    options.add_argument("--out")
+    options.add_argument("--limit", type=float, default=1e9)
+    options.add_argument("--kernel", default="attention_sm90")
+    a = options.parse_args()
+    start = time.time()
+
+    def lines():
+        for line in open(a.tiles):
+            if line.split() and time.time() - start < a.limit:
+                yield line.split()
+
+    run = matmul if a.kernel.startswith("matmul") else attention
+    run(a, lines(), open(a.out, "a") if a.out else None)
 
 
 if __name__ == "__main__":
