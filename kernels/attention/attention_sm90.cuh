@@ -18,7 +18,7 @@ struct AttentionConsumer : AttentionSoftmax<C> {
   using Block::shared, Block::arguments, Block::wg, Block::barrier, Block::tile_of, Block::q_place, Block::q_slot;
   using Block::rows, Block::d_span, Block::dv_span, Block::x_span, Block::k_bytes, Block::v_bytes, Block::scores, Block::outputs, Block::probabilities;
   using Block::q_full, Block::q_empty, Block::k_full, Block::k_empty, Block::v_full, Block::v_empty;
-  using Softmax::hide, Softmax::exponentials, Softmax::softmax, Softmax::outgrew, Softmax::convert, Softmax::rescale;
+  using Softmax::hide, Softmax::softmax, Softmax::outgrew, Softmax::convert, Softmax::rescale;
   using typename Softmax::RowState;
 
   // One arrival of every `Threads`, to each block of the cluster: V's stages by warpgroup; K's by warp, since a warp may
@@ -120,7 +120,7 @@ struct AttentionConsumer : AttentionSoftmax<C> {
     const bool whole = n < tile.whole_last && n >= tile.whole_first;
     Chunk chunk{C.rescale_rarely && whole && settled, {0, 0}};
     if (chunk.plain) {
-      exponentials(s, state, chunk.sum);
+      Softmax::template exponentials<true>(s, state, chunk.sum);
     } else {
       if (!whole) hide(s, tile, n);
       softmax(s, state);

@@ -39,11 +39,12 @@ struct AttentionSoftmax : AttentionBlock<C> {
     }
   }
 
-  // Scores become P; `sum` its row sums. Row by row in steps of a few elements: while one step's exponentials are on their
-  // way, the next one's arguments are computed and the last one's are added up. Left alone, the assembler computes all arguments first,
-  // and a run of multiply-adds takes the registers' ports from the tensor cores (NOTES.md, version 8).
+  // Scores become P; `sum` its row sums. `Stepped`: row by row in steps of a few elements; while one step's exponentials are
+  // on their way, the next one's arguments are computed and the last one's are added up. Left alone, the assembler computes all
+  // arguments first, and a run of multiply-adds takes the registers' ports from the tensor cores (NOTES.md, version 8).
+  template <bool Stepped>
   __device__ __forceinline__ void exponentials(float (&s)[scores], const RowState& state, float (&sum)[2]) const {
-    constexpr int step = 5, row = scores / 2, steps = (scores + step - 1) / step;
+    constexpr int step = Stepped ? 5 : scores, row = scores / 2;
     const float c = arguments.scale_log2;
     float shift[2];
 #pragma unroll
@@ -56,14 +57,14 @@ struct AttentionSoftmax : AttentionBlock<C> {
 #pragma unroll
     for (int k = 0; k < step; ++k) prepare(k);
 #pragma unroll
-    for (int n = 0; n <= steps; ++n) {
+    for (int first = 0; first < scores + step; first += step) {
 #pragma unroll
-      for (int k = n * step; k < (n + 1) * step; ++k) {
+      for (int k = first; k < first + step; ++k) {
         if (k < scores) element(k) = exp2_fast(element(k));
         if (k + step < scores) prepare(k + step);
         if (k >= step && k - step < scores) sum[(k - step) / row] += element(k - step);
       }
-      if (n < steps) scheduling_fence();
+      if (Stepped && first < scores) scheduling_fence();
     }
   }
 
@@ -82,7 +83,7 @@ struct AttentionSoftmax : AttentionBlock<C> {
       state.maximum[r] = maximum;
     }
     float sum[2];
-    exponentials(s, state, sum);
+    exponentials<false>(s, state, sum);
 #pragma unroll
     for (int r = 0; r < 2; ++r) state.sum[r] = state.sum[r] * state.delta[r] + sum[r];
   }
