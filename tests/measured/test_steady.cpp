@@ -65,7 +65,7 @@ TEST_CASE("loads of seconds: clock within 3 %, power within 5 %, held out") {
     CHECK(std::abs(errors.clock) <= 0.03);
     CHECK(std::abs(errors.power) <= 0.05);
   }
-  CHECK(held == 4);
+  CHECK(held == 5);
 }
 
 }  // namespace

@@ -42,7 +42,7 @@ TEST_CASE("the reason names what binds, what stops the next larger tile, and wha
   CAPTURE(because);
   CHECK(because.find(selection.ranked.front().prediction.bound + " binds, busy ") == 0);
   CHECK(std::regex_search(because, std::regex("; x=[0-9]+( with [a-z=0-9,]+)? fits and is ")));
-  CHECK(std::regex_search(because, std::regex("; q=192 with warpgroups=3[a-z=0-9,]* fits and is ")));
+  CHECK(std::regex_search(because, std::regex("; q=192 with warpgroups=3[a-z_=0-9,]* fits and is ")));
   CHECK(because.find("it loses on ") != std::string::npos);
   CHECK(because.find('\n') == std::string::npos);
 }
