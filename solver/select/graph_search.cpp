@@ -244,7 +244,7 @@ GraphSearch::Ranking GraphSearch::search(Ranking ranking) {
   return ranking;
 }
 
-Selection GraphSearch::run(int top, Each each, bool quick) {
+Selection GraphSearch::run(int top, Each each, bool quick, bool runner_up) {
   Selection out;
   out.candidates = space_of(question_).candidates;
   if (!question_is_legal(all_rules_)) return out;
@@ -273,7 +273,7 @@ Selection GraphSearch::run(int top, Each each, bool quick) {
     if (bound <= enough_) heap_.push_back({bound, sizes.rank, Step::sizes, s, 0, 0});
   }
   std::make_heap(heap_.begin(), heap_.end());
-  const Ranking ranking = search({each, static_cast<std::size_t>(std::max(top, 1)), {}, {}});
+  const Ranking ranking = search({each, static_cast<std::size_t>(std::max(top, 1)), {}, {}, runner_up});
   latest_.clear();
   for (const Ranking::Found& found : ranking.best) latest_.push_back(found.tile);
   const auto is_second = [&](const Entry& tile) { return tile.rank == ranking.second->rank; };
@@ -283,7 +283,7 @@ Selection GraphSearch::run(int top, Each each, bool quick) {
     out.ranked.push_back(full(found.tile));
     out.ranked.back().ties = Count(found.ties);
   }
-  if (ranking.second) out.runner_up = full(*ranking.second);
+  if (ranking.second && runner_up) out.runner_up = full(*ranking.second);
   return out;
 }
 

@@ -43,7 +43,8 @@ class GraphSearch {
   /// further sizes that it fixes.
   [[nodiscard]] bool serves(const Question& question) const;
   void turn_to(const Question& question);
-  [[nodiscard]] Selection run(int top, Each each, bool quick = false);
+  /// A quick one may leave the runner-up out.
+  [[nodiscard]] Selection run(int top, Each each, bool quick = false, bool runner_up = true);
 
  private:
   /// Tiles that differ in nothing that the graph says.
@@ -124,7 +125,8 @@ class GraphSearch {
     std::size_t most;
     std::vector<Found> best;      ///< at most that many
     std::optional<Entry> second;  ///< the best tile whose time differs from the first's
-    [[nodiscard]] bool full() const { return best.size() == most && second; }
+    bool runner_up = true;        ///< whether that is wanted
+    [[nodiscard]] bool full() const { return best.size() == most && (second || !runner_up); }
     [[nodiscard]] bool has(std::int64_t sizes) const;
     void take(const Entry& tile, std::int64_t sizes);
   };

@@ -69,7 +69,8 @@ struct Objective {
 /// 3 % (tests/law). Where the graph does not predict, the first clock's ranking. `objective`: graph_objective(), for what it
 /// has met.
 [[nodiscard]] Selection shortlist(const Question& question, int top);
-/// `breadth`: it searches for so many at least, so that the first does not depend on how many are asked for.
+/// `breadth`: it searches for so many at least, so that the first does not depend on how many are asked for; of one alone
+/// without a runner-up.
 [[nodiscard]] Selection shortlist(const Question& question, int top, const Objective& objective, int breadth = 5);
 
 /// Bounds and prunes; equal to select_exhaustively in its first `top`. Ties are broken by the knobs' order of

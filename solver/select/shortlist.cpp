@@ -41,7 +41,7 @@ Selection shortlist(const Question& question, int top, const Objective& objectiv
   }
   GraphSearch* search = objective.searches->search_for(question, objective);
   if (search == nullptr) return select(question, top, Objective{}, Each::size);
-  Selection out = search->run(std::max(top, breadth), Each::size, true);
+  Selection out = search->run(std::max(top, breadth), Each::size, true, std::max(top, breadth) > 1);
   const auto asked = static_cast<std::size_t>(std::max(top, 0));
   if (out.ranked.size() > asked) out.ranked.resize(asked);
   return out;

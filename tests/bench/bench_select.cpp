@@ -13,9 +13,11 @@ namespace {
 using namespace napkin;
 using napkin::testing::Case;
 
-Case attention(std::int64_t d, std::int64_t g = 1, bool causal = false) {
+/// `masked`: 0 no mask, 1 causal, 2 a window of 1024 keys.
+Case attention(std::int64_t d, std::int64_t g = 1, std::int64_t masked = 0) {
   Mask mask;
-  if (causal) mask.kind = Mask::Kind::causal;
+  if (masked == 1) mask.kind = Mask::Kind::causal;
+  if (masked == 2) mask = {Mask::Kind::window, 1024, 0};
   return Case("attention_sm90", "h200-sxm", {{"b", 2}, {"h", 16 / g}, {"g", g}, {"q", 8192}, {"x", 8192}, {"d", d}},
               mask);
 }
@@ -34,6 +36,14 @@ void prediction(benchmark::State& state) {
   }
 }
 
+/// How large a graph is.
+void count(benchmark::State& state, const EventGraph& graph) {
+  double jobs = 0;
+  for (const int instances : graph.instances) jobs += instances;
+  state.counters["jobs_an_iteration"] = jobs;
+  state.counters["edges"] = static_cast<double>(graph.edges.size());
+}
+
 /// The same by the event graph, explained. The graph of one warpgroup is the smallest, that of three the largest.
 void prediction_by_graph(benchmark::State& state) {
   const Case c = attention(128);
@@ -41,29 +51,30 @@ void prediction_by_graph(benchmark::State& state) {
   const PlacedDiagram placed = placer.place(c.tile({{"x", 80}, {"warpgroups", state.range(0)}, {"q", 64 * state.range(0)}}));
   const Plan needs = plan(placed);
   for (auto _ : state) benchmark::DoNotOptimize(predict(placed, needs));
+  count(state, event_graph(placed));
 }
 
 /// What `napkin select` answers: the first clock's best sizes, ranked by the event graph.
 void selection_by_graph(benchmark::State& state) {
-  const Case c = attention(state.range(0), 1, state.range(1) != 0);
+  const Case c = attention(state.range(0), 1, state.range(1));
   const Question question = c.question();
   for (auto _ : state) benchmark::DoNotOptimize(shortlist(question, 5));
 }
 
 /// The first five of all tiles by the event graph, from nothing but the question.
 void selection_of_all_by_graph(benchmark::State& state) {
-  const Case c = attention(state.range(0), 1, state.range(1) != 0);
+  const Case c = attention(state.range(0), 1, state.range(1));
   for (auto _ : state) benchmark::DoNotOptimize(select(c.question(), 5, graph_objective()));
 }
 
-/// The same of a process that has met the kind of question before: lengths of the sequences that it has not.
+/// The same of a process that has met the kind of question before, at 97 lengths: other ones of the same range.
 void selection_of_all_by_graph_next(benchmark::State& state) {
-  const Case c = attention(state.range(0), 1, state.range(1) != 0);
+  const Case c = attention(state.range(0), 1, state.range(1));
   Selector selector(graph_objective(), 1);
   Question question = c.question();
   std::int64_t length = 4096;
   const auto ask = [&](std::int64_t step) {
-    length += step;
+    length = 4096 + (length - 4096 + step) % 9409;
     for (const char* axis : {"q", "x"})
       question.problem.sizes[static_cast<std::size_t>(c.streamed.diagram.axis(axis))] = Count(length);
     benchmark::DoNotOptimize(&selector.select(question, 5));
@@ -79,10 +90,7 @@ void period_of_graph(benchmark::State& state) {
   const EventGraph graph =
       event_graph(placer.place(c.tile({{"x", 80}, {"warpgroups", state.range(0)}, {"q", 64 * state.range(0)}})));
   for (auto _ : state) benchmark::DoNotOptimize(period(graph, false));
-  double jobs = 0;
-  for (const int instances : graph.instances) jobs += instances;
-  state.counters["jobs_an_iteration"] = jobs;
-  state.counters["edges"] = static_cast<double>(graph.edges.size());
+  count(state, graph);
 }
 
 /// The same for a question that has not been asked before: names resolved anew.
@@ -115,7 +123,7 @@ void selection(benchmark::State& state) {
 }
 
 void selection_causal(benchmark::State& state) {
-  const Case c = attention(state.range(0), 1, true);
+  const Case c = attention(state.range(0), 1, 1);
   run_select(state, c.question());
 }
 
@@ -128,7 +136,7 @@ void selection_grouped(benchmark::State& state) {
 /// Questions never asked before, of a kind that was: what a process asks from its second question on. The lengths of
 /// the sequences change from one question to the next.
 void selection_next(benchmark::State& state) {
-  const Case c = attention(state.range(0), 1, state.range(1) != 0);
+  const Case c = attention(state.range(0), 1, state.range(1));
   Selector selector({}, 1);
   Question question = c.question();
   (void)selector.select(question, 5);
@@ -202,7 +210,7 @@ BENCHMARK(prediction_by_graph)->ArgName("warpgroups")->DenseRange(1, 3)->Apply(b
 BENCHMARK(selection_by_graph)->ArgNames({"d", "causal"})->Apply(budget)->ArgsProduct({{64, 128, 256}, {0, 1}});
 BENCHMARK(period_of_graph)->ArgName("warpgroups")->DenseRange(1, 3)->Apply(budget);
 BENCHMARK(selection_of_all_by_graph)->ArgNames({"d", "causal"})->Apply(budget)->ArgsProduct({{64, 128, 256}, {0, 1}});
-BENCHMARK(selection_of_all_by_graph_next)->ArgNames({"d", "causal"})->Apply(budget)->ArgsProduct({{64, 128, 256}, {0, 1}});
+BENCHMARK(selection_of_all_by_graph_next)->ArgNames({"d", "mask"})->Apply(budget)->ArgsProduct({{64, 128, 256}, {0, 1, 2}});
 BENCHMARK(selection)->ArgName("d")->Apply(sizes);
 BENCHMARK(selection_causal)->ArgName("d")->Apply(sizes);
 BENCHMARK(selection_next)->ArgNames({"d", "causal"})->Apply(budget)->ArgsProduct({{64, 96, 128, 192, 256}, {0, 1}});
