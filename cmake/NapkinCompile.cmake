@@ -29,7 +29,7 @@ endfunction()
 
 function(napkin_kind_options target kind)
   set(text_options $<IF:$<BOOL:${NAPKIN_BUILD_FUZZERS}>,-O0,-O1>)
-  set(test_options $<IF:$<BOOL:${NAPKIN_BUILD_FUZZERS}>,-O0;-fno-sanitize=all,-O1>)
+  set(test_options -O0 $<$<BOOL:${NAPKIN_BUILD_FUZZERS}>:-fno-sanitize=all>)
   target_compile_options(${target} PRIVATE ${${kind}_options})
 endfunction()
 

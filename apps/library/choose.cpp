@@ -50,17 +50,32 @@ void keep_comparable(std::vector<Choice>& choices) {
   if (!std::all_of(choices.begin(), choices.end(), optimistic)) std::erase_if(choices, optimistic);
 }
 
+/// Whether a kernel was made for that very architecture, not for all from some older one on.
+bool is_native(const Mapping& mapping, const Machine& machine) {
+  return std::find(mapping.runs_on.begin(), mapping.runs_on.end(), machine.architecture) != mapping.runs_on.end();
+}
+
+/// What fits, of the kernels that are native or of those that are not; `none`: where nothing does.
+std::vector<Choice> fitting_of(const Subject& subject, const Layouts& layouts, bool native, int top, Choice& none) {
+  std::vector<Choice> out;
+  const Objective objective = graph_objective();
+  for (const auto& layout : layouts) {
+    if (is_native(layout->mapping, subject.machine) != native) continue;
+    Choice choice{layout.get(), shortlist(question_of(subject, *layout), top, objective), objective};
+    if (!choice.selection.ranked.empty()) out.push_back(std::move(choice));
+    else if (none.layout == nullptr) none = std::move(choice);
+  }
+  return out;
+}
+
 }  // namespace
 
 Choice choose(const Subject& subject, const Layouts& layouts, int top) {
-  std::vector<Choice> fitting;
   Choice none;
-  const Objective objective = graph_objective();
-  for (const auto& layout : layouts) {
-    Choice choice{layout.get(), shortlist(question_of(subject, *layout), top, objective), objective};
-    if (!choice.selection.ranked.empty()) fitting.push_back(std::move(choice));
-    else if (none.layout == nullptr) none = std::move(choice);
-  }
+  // The native ones first: measured, they are the faster ones also where predictions are closer than their errors, at problems
+  // of a few blocks (tests/measured/small).
+  std::vector<Choice> fitting = fitting_of(subject, layouts, true, top, none);
+  if (fitting.empty()) fitting = fitting_of(subject, layouts, false, top, none);
   if (fitting.empty()) return none;
   keep_comparable(fitting);
   const auto time = [](const Choice& choice) { return choice.selection.ranked.front().prediction.time; };

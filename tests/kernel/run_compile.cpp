@@ -7,8 +7,7 @@
 //
 // Variants are the distinct instantiations among the legal tiles, and among those that only the register rule rejects, by at most
 // --near registers (0: none of these). --sample: so many of each, at random; left out: all of them, which takes hours.
-// --shard I/N: the I-th of N shares; one process compiles one variant at a time whatever --jobs says, so that is how it
-// spreads over cores. --count: compiles nothing.
+// --shard I/N: the I-th of N shares, for several machines. --count: compiles nothing.
 // Exit 1 where a legal tile spills or the compiler objects to it.
 #include <nlohmann/json.hpp>
 

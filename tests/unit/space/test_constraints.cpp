@@ -140,3 +140,38 @@ TEST_CASE("a tile's rank is its place in the order of preference") {
   Tile last = space.tile(space.candidates.get() - 1);
   for (std::size_t k = 0; k < last.values.size(); ++k) CHECK(last.values[k] == space.domains[k].back());
 }
+
+// Tiles that were legal and spilled when they were compiled, by 8 to 364 bytes.
+TEST_CASE("attention_sm80: tiles that spill are rejected") {
+  const auto rejected = [](std::int64_t d, const Shape& tile, const std::string& constraint) {
+    const Case c("attention_sm80", "h200-sxm", {{"h", 16}, {"q", 512}, {"x", 512}, {"d", d}});
+    CAPTURE(d);
+    CAPTURE(constraint);
+    CHECK(find(broken(c, tile), constraint));
+  };
+  rejected(128, {{"q", 16}, {"x", 112}, {"warps", 1}, {"stages", 2}}, "copies of K");
+  rejected(64, {{"q", 16}, {"x", 256}, {"warps", 1}, {"stages", 1}}, "copies of V");
+  rejected(96, {{"q", 256}, {"x", 96}, {"warps", 8}, {"stages", 2}}, "registers");
+  rejected(128, {{"q", 128}, {"x", 208}, {"warps", 8}, {"stages", 1}, {"q_in", 1}}, "registers");
+  rejected(32, {{"q", 256}, {"x", 160}, {"warps", 8}, {"stages", 1}}, "rows of a warp");  // no spill: S in local memory
+}
+
+TEST_CASE("attention_sm80: a launch leaves the registers that a tile needs") {
+  const Case c("attention_sm80", "h200-sxm", {{"h", 16}, {"q", 512}, {"x", 512}, {"d", 64}});
+  const Placer placer(c.streamed, c.mapping, c.machine, c.problem);
+  const Plan planned = plan(placer.place(c.tile({{"q", 64}, {"x", 128}, {"warps", 4}, {"stages", 1}, {"q_in", 1}})));
+  CHECK(planned.blocks_per_sm * Count(4 * 32 * 168) <= Count(65536 - 4 * 32 * 168));  // it spilled where three blocks left 168
+}
+
+TEST_CASE("attention_sm80: the tiles that measured best are legal") {
+  const auto legal = [](std::int64_t d, const Shape& tile) {
+    CAPTURE(d);
+    CHECK(broken(Case("attention_sm80", "h200-sxm", {{"h", 16}, {"q", 4096}, {"x", 4096}, {"d", d}}), tile).empty());
+  };
+  legal(64, {{"q", 128}, {"x", 128}, {"warps", 4}, {"stages", 1}});
+  legal(64, {{"q", 128}, {"x", 64}, {"warps", 4}, {"stages", 2}});
+  legal(128, {{"q", 128}, {"x", 32}, {"warps", 4}, {"stages", 1}});
+  legal(128, {{"q", 256}, {"x", 48}, {"warps", 8}, {"stages", 2}});
+  legal(128, {{"q", 128}, {"x", 64}, {"warps", 8}, {"stages", 2}, {"q_in", 1}});
+  legal(256, {{"q", 64}, {"x", 64}, {"warps", 4}, {"stages", 1}});
+}
