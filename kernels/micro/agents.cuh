@@ -138,80 +138,62 @@ struct Repeated {
   }
 };
 
-// Two rows of 32 scores a thread, as an attention kernel has them; the compiler orders what is independent.
-template <>
-struct Repeated<VectorWork::softmax> {
-  static constexpr int columns = 32, units = 2 * columns, chunks = 8;  // elements
+// Scores of a chunk to pairs of exponentials and their sums, element by element and then pair by pair as an attention kernel
+// has them; the compiler orders what is independent. Two chains of pairs, as nothing else reads them.
+template <int N>
+__device__ __forceinline__ void exponentials(const float (&s)[N], const float (&maximum)[2], float (&sum)[2], u32 (&packed)[2]) {
+  float p[N];
+#pragma unroll
+  for (int i = 0; i < N; ++i) {
+    const float t = fmaf(s[i], 1.44f, -maximum[i % 2]);
+    asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(p[i]) : "f"(t));
+    sum[i % 2] += p[i];
+  }
+#pragma unroll
+  for (int i = 0; i < N / 2; ++i) {
+    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(packed[i % 2]) : "f"(p[2 * i]), "f"(__uint_as_float(packed[i % 2])));
+  }
+  pin(sum);
+  pin(packed);
+}
+
+// Two rows of scores a thread. With their maximum first; or, `Kept`, with one that is kept, as attention_sm90's rescale=rarely has
+// it: fewer columns, since three warpgroups beside products have 128 registers a thread.
+template <bool Kept>
+struct Softmax {
+  static constexpr int columns = Kept ? 24 : 32, units = 2 * columns, chunks = 8;  // elements
 
   float s[2 * columns];
-  float maximum[2] = {-4.f, -4.f}, sum[2] = {0.f, 0.f};
+  float maximum[2], sum[2] = {0.f, 0.f};
   u32 packed[2] = {0, 0};
 
-  __device__ __forceinline__ Repeated(u32, u32 lane, u32) {
+  __device__ __forceinline__ Softmax(u32, u32 lane, u32) {
 #pragma unroll
-    for (int i = 0; i < 2 * columns; ++i) s[i] = static_cast<float>(static_cast<int>(random_pair(lane * 64 + i) & 0xFF)) / 64.f - 2.f;
+    for (int i = 0; i < 2 * columns; ++i) s[i] = static_cast<float>(static_cast<int>(random_pair(lane * 2 * columns + i) & 0xFF)) / 64.f - 2.f;
+    maximum[0] = Kept ? 0.01f * static_cast<float>(lane) : -4.f;
+    maximum[1] = Kept ? maximum[0] + 0.5f : -4.f;
   }
 
   __device__ __forceinline__ void chunk() {
     pin(s);
+    if constexpr (!Kept) {
 #pragma unroll
-    for (int i = 0; i < 2 * columns; ++i) maximum[i % 2] = fmaxf(maximum[i % 2], s[i]);
-    pin(maximum);
-    float p[2 * columns];
-#pragma unroll
-    for (int i = 0; i < 2 * columns; ++i) {
-      const float t = fmaf(s[i], 1.44f, -maximum[i % 2]);
-      asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(p[i]) : "f"(t));
-      sum[i % 2] += p[i];
+      for (int i = 0; i < 2 * columns; ++i) maximum[i % 2] = fmaxf(maximum[i % 2], s[i]);
+      pin(maximum);
     }
-#pragma unroll
-    for (int i = 0; i < columns; ++i) {  // two chains, as nothing else reads the pairs
-      asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(packed[i % 2]) : "f"(p[2 * i]), "f"(__uint_as_float(packed[i % 2])));
-    }
-    pin(sum);
-    pin(packed);
+    exponentials(s, maximum, sum, packed);
   }
 
   __device__ __forceinline__ float result() const { return summed(sum) + summed(maximum) + __uint_as_float(packed[0] ^ packed[1]); }
 };
 
-// The same where a maximum is kept: of the pairs, or-ed together, only the highest exponent bit is looked at.
 template <>
-struct Repeated<VectorWork::softmax_kept> {
-  static constexpr int columns = 24, units = 2 * columns, chunks = 8;  // elements; three warpgroups beside products have 128 registers a thread
-
-  float s[2 * columns];
-  float maximum[2], sum[2] = {0.f, 0.f};
-  u32 bits = 0;
-
-  __device__ __forceinline__ Repeated(u32, u32 lane, u32) {
-#pragma unroll
-    for (int i = 0; i < 2 * columns; ++i) s[i] = static_cast<float>(static_cast<int>(random_pair(lane * 2 * columns + i) & 0xFF)) / 64.f - 2.f;
-    maximum[0] = 0.01f * static_cast<float>(lane);
-    maximum[1] = maximum[0] + 0.5f;
-  }
-
-  __device__ __forceinline__ void chunk() {
-    pin(s);
-    float p[2 * columns];
-#pragma unroll
-    for (int i = 0; i < 2 * columns; ++i) {
-      const float t = fmaf(s[i], 1.44f, -maximum[i % 2]);
-      asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(p[i]) : "f"(t));
-      sum[i % 2] += p[i];
-    }
-#pragma unroll
-    for (int i = 0; i < columns; i += 2) {
-      u32 one, other;
-      asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(one) : "f"(p[2 * i]), "f"(p[2 * i + 1]));
-      asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(other) : "f"(p[2 * i + 2]), "f"(p[2 * i + 3]));
-      bits |= one | other;
-    }
-    pin(sum);
-    asm volatile("" : "+r"(bits));
-  }
-
-  __device__ __forceinline__ float result() const { return summed(sum) + __uint_as_float(bits); }
+struct Repeated<VectorWork::softmax> : Softmax<false> {
+  using Softmax<false>::Softmax;
+};
+template <>
+struct Repeated<VectorWork::softmax_kept> : Softmax<true> {
+  using Softmax<true>::Softmax;
 };
 
 template <AgentsConfig C>
