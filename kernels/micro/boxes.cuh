@@ -23,18 +23,30 @@ struct Boxes {
     int row = 0, box = 0;
   };
   __device__ __forceinline__ void advance(Place& place) const {
-    place.row += C.rows();
-    if (++place.box == arguments.around) place = {};
+    if constexpr (C.shared_tiles) {
+      if (++place.box % 2 == 0) place.row += C.rows();
+    } else {
+      place.row += C.rows();
+      ++place.box;
+    }
+    if (place.box == arguments.around) place = {};
   }
 
-  __device__ __forceinline__ void issue(int stage, const Place& place, int first_row) const {
+  __device__ __forceinline__ int first_row(const Place& place) const {
+    const int block = static_cast<int>(blockIdx.x);
+    if constexpr (!C.shared_tiles) return block / C.cluster * arguments.block_rows;
+    const SharedTile tile = arguments.tiles[place.box % 2];
+    return (tile.before + block / tile.divide % tile.modulo) * arguments.block_rows;
+  }
+
+  __device__ __forceinline__ void issue(int stage, const Place& place) const {
     const u32 to = shared + stage * bytes;
     barrier_expect(full(stage), bytes);
     if constexpr (C.cluster > 1) {
       const int first = static_cast<int>(rank) * share;
-      load_box_multicast(to + first * 128, arguments.from, full(stage), (1 << C.cluster) - 1, 0, first_row + place.row + first);
+      load_box_multicast(to + first * 128, arguments.from, full(stage), (1 << C.cluster) - 1, 0, first_row(place) + place.row + first);
     } else {
-      load_box(to, arguments.from, full(stage), 0, first_row + place.row);
+      load_box(to, arguments.from, full(stage), 0, first_row(place) + place.row);
     }
   }
 
@@ -61,21 +73,24 @@ struct Boxes {
 
   __device__ __forceinline__ void run() const {
     unsigned long long* clocks = arguments.clocks + static_cast<long long>(blockIdx.x) * (1 + arguments.count);
-    const int first_row = static_cast<int>(blockIdx.x) / C.cluster * arguments.block_rows;
-    long long start = clock64();
+    long long start = clock64(), worked = start;
     // A stage is filled again when the box after the next has come: by then the other blocks' word that it is free has, too.
     constexpr int behind = C.cluster > 1 ? 2 : 0;
     Ring<C.stages> ring, free;
     Place place;
     if constexpr (C.stages > 1) {
-      for (int stage = 0; stage < C.stages; ++stage, advance(place)) issue(stage, place, first_row);
+      for (int stage = 0; stage < C.stages; ++stage, advance(place)) issue(stage, place);
     }
 #pragma unroll 1
     for (int box = 0; box < arguments.count; ++box) {
       const long long now = clock64();
       if (box == arguments.warm) start = now;
-      if constexpr (C.stages == 1) issue(0, place, first_row);
+      if constexpr (C.stages == 1) issue(0, place);
       wait(full(ring.stage), ring.parity);
+      if constexpr (C.shared_tiles) {
+        worked = max(worked, clock64()) + arguments.work;
+        while (clock64() < worked) {}
+      }
       if constexpr (C.stages == 1) {
         clocks[1 + box] = clock64() - now;
         advance(place);
@@ -83,7 +98,7 @@ struct Boxes {
       release(ring.stage);
       if (C.stages > 1 && box >= behind && box - behind + C.stages < arguments.count) {
         if constexpr (C.cluster > 1) wait(empty(free.stage), free.parity);
-        issue(free.stage, place, first_row);
+        issue(free.stage, place);
         advance(place);
         free.advance();
       }

@@ -15,6 +15,7 @@ const std::vector<Experiment>& experiments() {
       {"l2_bandwidth", "L2 to SMs against the working set; one tile for all; one SM alone; adds", l2_bandwidth},
       {"device_bandwidth", "device memory: reads, writes, copies, adds", device_bandwidth},
       {"copy_engine", "boxes from L2 and device memory: latency alone and with all SMs, bandwidth, multicast", copy_engine},
+      {"shared_tiles", "boxes from L2 against how many SMs read the same ones, side by side or not, and as a product's blocks do", shared_tiles},
       {"cluster_network", "shared memory of the next SM: loads and stores against the cluster's size", cluster_network},
       {"waiting", "barriers, hand-overs between warpgroups, the fence before the copy engine", waiting},
       {"launching", "launches in a row, blocks behind each other on an SM", launching},

@@ -1,6 +1,7 @@
 // Latency and bandwidth of shared memory, clusters, L2 and device memory.
 
 #include <algorithm>
+#include <array>
 
 #include "kernels/micro/experiment.hpp"
 #include "kernels/micro/plans.hpp"
@@ -88,6 +89,8 @@ struct BoxesRun {
   unsigned blocks = 1;
   int count = 64, warm = 0, around = 1 << 30;
   bool same = false;
+  std::array<SharedTile, 2> tiles = {};
+  int work = 0;
 };
 
 std::vector<std::uint64_t> run_boxes(Bench& bench, const BoxesConfig& config, const BoxesRun& run) {
@@ -95,7 +98,9 @@ std::vector<std::uint64_t> run_boxes(Bench& bench, const BoxesConfig& config, co
   const std::int64_t clusters = run.blocks / static_cast<unsigned>(config.cluster);
   const std::int64_t rows = (run.same ? 1 : clusters) * of_block;
   BoxesArguments arguments{};
-  arguments.block_rows = run.same ? 0 : of_block;
+  arguments.block_rows = config.shared_tiles ? of_block / 2 : run.same ? 0 : of_block;
+  std::copy(run.tiles.begin(), run.tiles.end(), arguments.tiles);
+  arguments.work = run.work;
   arguments.count = run.count;
   arguments.warm = run.warm;
   arguments.around = run.around;
@@ -208,6 +213,39 @@ Readings copy_engine(Bench& bench) {
     for (const bool same : {false, true}) {
       out.push_back({"copy_engine", {{"cluster", text(cluster)}, {"tile", same ? "same" : "own"}}, "delivered", "B/clk",
                      box_rates(bench, {false, 16, 8, cluster}, {blocks, 160, 32, 16, same})});
+    }
+  }
+  return out;
+}
+
+namespace {
+
+/// Boxes of 16 KiB in turn from two tiles, which blocks share as a product's blocks do.
+Reading tile_rates(Bench& bench, Conditions with, SharedTile even, SharedTile odd, int work) {
+  const auto sms = static_cast<unsigned>(bench.device().sms);
+  with["work"] = text(work);
+  BoxesRun run{sms, 512, 64, 16};
+  run.tiles = {even, odd};
+  run.work = work;
+  BoxesConfig config{false, 16, 8, 1};
+  config.shared_tiles = true;
+  return {"shared_tiles", std::move(with), "delivered", "B/clk", box_rates(bench, config, run)};
+}
+
+}  // namespace
+
+Readings shared_tiles(Bench& bench) {
+  Readings out;
+  const int sms = bench.device().sms;
+  for (const int work : {0, 256}) {  // clocks of 16 KiB at 64 B/clk
+    for (const int readers : {1, 2, 4, 8, 16, 33, 66, 132}) {
+      const int tiles = std::max(sms / readers, 1);
+      out.push_back(tile_rates(bench, {{"readers", text(readers)}, {"blocks", "side_by_side"}}, {readers, sms, 0}, {readers, sms, sms}, work));
+      out.push_back(tile_rates(bench, {{"readers", text(readers)}, {"blocks", "spread"}}, {1, tiles, 0}, {1, tiles, sms}, work));
+    }
+    // A product's blocks down the columns of its tiles: even boxes are A's, of the block's row, odd ones B's, of its column.
+    for (const int rows : {2, 4, 8, 12, 16, 22, 32, 44, 64, 128}) {
+      out.push_back(tile_rates(bench, {{"rows", text(rows)}}, {1, rows, 0}, {rows, sms, rows}, work));
     }
   }
   return out;

@@ -135,10 +135,16 @@ struct BoxesConfig {
   int kib;      // of a box; by multicast that a block receives
   int stages;   // boxes in flight
   int cluster;  // above 1: each block loads its share of each box for all by multicast
+  bool shared_tiles = false;  // boxes come in turn from two tiles, which other blocks read too, and are worked on for a while
 
   NAPKIN_BOTH constexpr int rows() const { return kib * 8; }  // of 128 bytes
   NAPKIN_BOTH constexpr int barriers_at() const { return stages * kib * 1024; }
   NAPKIN_BOTH constexpr int shared() const { return barriers_at() + 16 * stages; }
+};
+
+/// Block i reads tile i / divide % modulo, behind `before` other tiles.
+struct SharedTile {
+  int divide, modulo, before;
 };
 
 struct BoxesArguments {
@@ -146,6 +152,8 @@ struct BoxesArguments {
   int block_rows;              // from the first row of a cluster to the next one's; 0: all the same
   int count, warm;             // boxes; the first `warm` of them are not timed
   int around;                  // boxes after which a block begins at its first row again
+  SharedTile tiles[2];         // of shared_tiles; block_rows are a tile's
+  int work;                    // of shared_tiles: clocks from a box's coming, or from the end of that of the last one, until its stage is free
   unsigned long long* clocks;  // [blocks, 1 + count]: of the timed ones together; with one stage of each one, too
 };
 

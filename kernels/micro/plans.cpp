@@ -57,7 +57,7 @@ std::string written(const ProductsConfig& c) {
 }
 
 std::string written(const BoxesConfig& c) {
-  return name_expression("boxes", Initialiser("napkin::BoxesConfig").set("spin", c.spin).set("kib", c.kib).set("stages", c.stages).set("cluster", c.cluster));
+  return name_expression("boxes", Initialiser("napkin::BoxesConfig").set("spin", c.spin).set("kib", c.kib).set("stages", c.stages).set("cluster", c.cluster).set("shared_tiles", c.shared_tiles));
 }
 
 std::string written(const MeetConfig& c) {
