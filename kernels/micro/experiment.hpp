@@ -34,6 +34,7 @@ inline constexpr std::string_view micro_architecture = "sm_90a", micro_gpu = "sm
 [[nodiscard]] Readings device_bandwidth(Bench& bench);
 [[nodiscard]] Readings copy_engine(Bench& bench);
 [[nodiscard]] Readings shared_tiles(Bench& bench);
+[[nodiscard]] Readings tiles(Bench& bench);
 [[nodiscard]] Readings cluster_network(Bench& bench);
 [[nodiscard]] Readings waiting(Bench& bench);
 [[nodiscard]] Readings launching(Bench& bench);

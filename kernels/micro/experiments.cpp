@@ -16,6 +16,7 @@ const std::vector<Experiment>& experiments() {
       {"device_bandwidth", "device memory: reads, writes, copies, adds", device_bandwidth},
       {"copy_engine", "boxes from L2 and device memory: latency alone and with all SMs, bandwidth, multicast", copy_engine},
       {"shared_tiles", "boxes from L2 against how many SMs read the same ones, side by side or not, and as a product's blocks do", shared_tiles},
+      {"tiles", "a product's blocks without their products: clocks of a chunk against rows of tiles, stages, cluster, work, warm and cold", tiles},
       {"cluster_network", "shared memory of the next SM: loads and stores against the cluster's size", cluster_network},
       {"waiting", "barriers, hand-overs between warpgroups, the fence before the copy engine", waiting},
       {"launching", "launches in a row, blocks behind each other on an SM", launching},

@@ -251,6 +251,66 @@ Readings shared_tiles(Bench& bench) {
   return out;
 }
 
+namespace {
+
+// ---- tiles
+
+struct TilesRun {
+  int rows = 12, work = 0;
+  bool cold = false;
+};
+
+/// A matrix of bf16, moved in boxes of 64 columns.
+TensorBox matrix_box(std::size_t offset, std::uint64_t address, std::int64_t rows, std::int64_t columns, int box_rows) {
+  TensorBox box = micro::rows_box(offset, address, rows, box_rows);
+  box.sizes.front() = static_cast<std::uint64_t>(columns);
+  box.strides.front() = static_cast<std::uint64_t>(2 * columns);
+  return box;
+}
+
+/// Clocks from chunk to chunk, mean over the blocks. Warm: fewer chunks than the L2 holds, again and again.
+Reading tile_clocks(Bench& bench, const TilesConfig& config, const TilesRun& run) {
+  const auto blocks = static_cast<unsigned>(bench.device().sms / config.cluster * config.cluster);
+  const std::int64_t columns = (blocks + static_cast<unsigned>(run.rows) - 1) / static_cast<unsigned>(run.rows);
+  TilesArguments arguments{};
+  arguments.rows = run.rows;
+  arguments.count = run.cold ? 64 : 256;
+  arguments.warm = 16;
+  arguments.around = run.cold ? arguments.count : 8;
+  arguments.work = run.work;
+  arguments.clocks = pointer<unsigned long long>(bench.results());
+  const std::int64_t deep = std::int64_t{arguments.around} * TilesConfig::chunk, a_rows = std::int64_t{run.rows} * TilesConfig::side, b_columns = columns * TilesConfig::side;
+  const std::uint64_t a = bench.memory(static_cast<std::size_t>(2 * deep * (a_rows + b_columns)));
+  LaunchPlan plan = plan_of("tiles.cuh", written(config), blocks, 64, static_cast<unsigned>(config.shared()), arguments);
+  plan.cluster = static_cast<unsigned>(config.cluster);
+  plan.boxes = {matrix_box(offsetof(TilesArguments, a), a, a_rows, deep, TilesConfig::side),
+                matrix_box(offsetof(TilesArguments, b), a + static_cast<std::uint64_t>(2 * deep * a_rows), deep, b_columns, TilesConfig::chunk / config.cluster)};
+  Reading out{"tiles", {{"stages", text(config.stages)}, {"cluster", text(config.cluster)}, {"rows", text(run.rows)}, {"work", text(run.work)}, {"from", run.cold ? "device" : "l2"}}, "chunk", "clk", {}};
+  for (int i = 0; i < repetitions; ++i) {
+    if (run.cold) bench.flush();
+    out.values.push_back(mean(bench.run(plan, blocks)) / (arguments.count - arguments.warm));
+  }
+  return out;
+}
+
+}  // namespace
+
+Readings tiles(Bench& bench) {
+  Readings out;
+  constexpr int busy = 512;  // the clocks of that chunk's products
+  for (const int rows : {2, 4, 8, 16, 22, 32, 44, 64, 132}) {
+    for (const int work : {0, busy}) out.push_back(tile_clocks(bench, {6, 1}, {rows, work, false}));
+  }
+  for (const int cluster : {1, 2}) {
+    for (const int stages : {2, 3, 4, 6}) {
+      for (const int work : {0, busy / 2, busy}) {
+        for (const bool cold : {false, true}) out.push_back(tile_clocks(bench, {stages, cluster}, {12, work, cold}));
+      }
+    }
+  }
+  return out;
+}
+
 Readings cluster_network(Bench& bench) {
   Readings out;
   constexpr int passes = 64;

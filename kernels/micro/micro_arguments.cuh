@@ -157,6 +157,27 @@ struct BoxesArguments {
   unsigned long long* clocks;  // [blocks, 1 + count]: of the timed ones together; with one stage of each one, too
 };
 
+// ---- tiles.cuh: what a product's blocks get from the L2
+
+struct TilesConfig {
+  int stages;
+  int cluster;  // blocks along the rows that share B by multicast
+
+  static constexpr int side = 128, chunk = 64;                                // of a tile; of bf16
+  static constexpr int tile_bytes = side * chunk * 2, stage_bytes = 2 * tile_bytes;
+  NAPKIN_BOTH constexpr int barriers_at() const { return stages * stage_bytes; }
+  NAPKIN_BOTH constexpr int shared() const { return barriers_at() + 16 * stages; }
+};
+
+struct TilesArguments {
+  TensorMap a, b;              // rows x around chunks, chunks x columns
+  int rows;                    // of tiles: block i (or cluster) has row i % rows and column i / rows
+  int count, warm;             // chunks; the first `warm` of them are not timed
+  int around;                  // chunks after which a block begins at its first one again
+  int work;                    // clocks that a consumer is busy with a chunk
+  unsigned long long* clocks;  // [blocks]: of the timed chunks
+};
+
 // ---- cluster.cuh: shared memory of the next block of a cluster
 
 struct ClusterConfig {

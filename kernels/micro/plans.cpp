@@ -60,6 +60,10 @@ std::string written(const BoxesConfig& c) {
   return name_expression("boxes", Initialiser("napkin::BoxesConfig").set("spin", c.spin).set("kib", c.kib).set("stages", c.stages).set("cluster", c.cluster).set("shared_tiles", c.shared_tiles));
 }
 
+std::string written(const TilesConfig& c) {
+  return name_expression("tiles", Initialiser("napkin::TilesConfig").set("stages", c.stages).set("cluster", c.cluster));
+}
+
 std::string written(const MeetConfig& c) {
   constexpr std::array names = {"barrier", "named_round", "mbarrier_round", "fence", "store_fence_barrier"};
   const std::string meeting = enumerator("Meeting", names[static_cast<std::size_t>(c.meeting)]);

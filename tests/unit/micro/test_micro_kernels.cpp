@@ -244,6 +244,7 @@ TEST_CASE("memory, barriers and fences are in the kernels that time them") {
       {"ClusterConfig{.store = false}", {{"LD.E.128", 8}}},
       {"ClusterConfig{.store = true}", {{"ST.E.128", 8}}},
       {"boxes<", {{"UTMALDG", 1}}},
+      {"tiles<", {{"UTMALDG", 2}}},
       {"napkin::Meeting::barrier,", {{"BAR.SYNC", 1}}},
       {"napkin::Meeting::named_round,", {{"BAR.SYNC", 2}, {"BAR.ARV", 2}}},
       {"napkin::Meeting::mbarrier_round,", {{"SYNCS.ARRIVE", 2}, {"SYNCS.PHASECHK", 2}}},
