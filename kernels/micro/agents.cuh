@@ -4,6 +4,7 @@
 // one takes from another.
 
 #include "kernels/device/matrix.cuh"
+#include "kernels/device/softmax.cuh"
 #include "kernels/device/tma.cuh"
 #include "kernels/micro/micro_arguments.cuh"
 #include "kernels/micro/random_words.cuh"
@@ -138,16 +139,21 @@ struct Repeated {
   }
 };
 
-// Scores of a chunk to pairs of exponentials and their sums, element by element and then pair by pair as an attention kernel
-// has them; the compiler orders what is independent. Two chains of pairs, as nothing else reads them.
-template <int N>
-__device__ __forceinline__ void exponentials(const float (&s)[N], const float (&maximum)[2], float (&sum)[2], u32 (&packed)[2]) {
+// Scores of a chunk to pairs of exponentials and their sums, as an attention kernel has them: in steps of a few elements, of which one's
+// arguments are found and another's exponentials are summed while a third's are on their way, or, in one step of all, as the assembler orders
+// what is independent. Two chains of pairs, as nothing else reads them.
+template <int Step, int N>
+__device__ __forceinline__ void exponentials(float (&s)[N], const float (&maximum)[2], float (&sum)[2], u32 (&packed)[2]) {
   float p[N];
 #pragma unroll
-  for (int i = 0; i < N; ++i) {
-    const float t = fmaf(s[i], 1.44f, -maximum[i % 2]);
-    asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(p[i]) : "f"(t));
-    sum[i % 2] += p[i];
+  for (int first = -Step; first < N + Step; first += Step) {
+#pragma unroll
+    for (int k = first; k < first + Step; ++k) {
+      if (k >= 0 && k < N) p[k] = exp2_fast(p[k]);
+      if (k + Step < N) p[k + Step] = fmaf(s[k + Step], 1.44f, -maximum[(k + Step) % 2]);
+      if (k >= Step && k - Step < N) sum[(k - Step) % 2] += p[k - Step];
+    }
+    if (Step < N && first >= 0 && first < N) scheduling_fence();
   }
 #pragma unroll
   for (int i = 0; i < N / 2; ++i) {
@@ -159,15 +165,15 @@ __device__ __forceinline__ void exponentials(const float (&s)[N], const float (&
 
 // Two rows of scores a thread. With their maximum first; or, `Kept`, with one that is kept, as attention_sm90's rescale=rarely has
 // it: fewer columns, since three warpgroups beside products have 128 registers a thread.
-template <bool Kept>
+template <bool Kept, bool Stepped>
 struct Softmax {
   static constexpr int columns = Kept ? 24 : 32, units = 2 * columns, chunks = 8;  // elements
 
   float s[2 * columns];
   float maximum[2], sum[2] = {0.f, 0.f};
-  u32 packed[2] = {0, 0};
+  u32 packed[2] = {0, 0}, shift;
 
-  __device__ __forceinline__ Softmax(u32, u32 lane, u32) {
+  __device__ __forceinline__ Softmax(u32, u32 lane, u32 shift) : shift(shift) {
 #pragma unroll
     for (int i = 0; i < 2 * columns; ++i) s[i] = static_cast<float>(static_cast<int>(random_pair(lane * 2 * columns + i) & 0xFF)) / 64.f - 2.f;
     maximum[0] = Kept ? 0.01f * static_cast<float>(lane) : -4.f;
@@ -176,24 +182,32 @@ struct Softmax {
 
   __device__ __forceinline__ void chunk() {
     pin(s);
-    if constexpr (!Kept) {
+    if constexpr (Kept) {
+      // A step of 0 that the compiler does not know: the assembler sees no pin() and would find the exponentials once for all chunks.
+#pragma unroll
+      for (int r = 0; r < 2; ++r) maximum[r] = __uint_as_float(__float_as_uint(maximum[r]) + shift);
+    } else {
 #pragma unroll
       for (int i = 0; i < 2 * columns; ++i) maximum[i % 2] = fmaxf(maximum[i % 2], s[i]);
       pin(maximum);
     }
-    exponentials(s, maximum, sum, packed);
+    exponentials<Stepped ? 5 : 2 * columns>(s, maximum, sum, packed);
   }
 
   __device__ __forceinline__ float result() const { return summed(sum) + summed(maximum) + __uint_as_float(packed[0] ^ packed[1]); }
 };
 
 template <>
-struct Repeated<VectorWork::softmax> : Softmax<false> {
-  using Softmax<false>::Softmax;
+struct Repeated<VectorWork::softmax> : Softmax<false, false> {
+  using Softmax::Softmax;
 };
 template <>
-struct Repeated<VectorWork::softmax_kept> : Softmax<true> {
-  using Softmax<true>::Softmax;
+struct Repeated<VectorWork::softmax_kept> : Softmax<true, false> {
+  using Softmax::Softmax;
+};
+template <>
+struct Repeated<VectorWork::softmax_steps> : Softmax<true, true> {
+  using Softmax::Softmax;
 };
 
 template <AgentsConfig C>

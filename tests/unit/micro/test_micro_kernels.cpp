@@ -12,6 +12,7 @@
 #include <map>
 #include <regex>
 #include <set>
+#include <sstream>
 #include <thread>
 
 #include "kernels/jit/failure.hpp"
@@ -59,6 +60,7 @@ bool is_one_more_product(const std::string& expression) {
 struct Compiled {
   CompiledKernel kernel;
   std::map<std::string, int> opcodes;  ///< by name, modifiers included; empty: no disassembler
+  std::vector<std::map<std::string, int>> loops;  ///< the same of each loop's body
 };
 
 std::string shell(const std::string& command) {
@@ -76,16 +78,27 @@ bool has_disassembler() {
   return has;
 }
 
-std::map<std::string, int> opcodes_of(const std::string& cubin, std::size_t number) {
-  if (!has_disassembler()) return {};
+/// Opcodes, of all and of what lies between each branch back and its label.
+void disassemble(Compiled& into, std::size_t number) {
+  if (!has_disassembler()) return;
   const auto file = std::filesystem::temp_directory_path() / ("napkin-micro-" + std::to_string(::getpid()) + "-" + std::to_string(number));
-  std::ofstream(file, std::ios::binary) << cubin;
-  const std::string text = shell("nvdisasm -c " + file.string());
+  std::ofstream(file, std::ios::binary) << into.kernel.cubin;
+  std::istringstream text(shell("nvdisasm -c " + file.string()));
   std::filesystem::remove(file);
-  std::map<std::string, int> out;
-  static const std::regex line(R"(/\*[0-9a-f]{4,}\*/\s+(?:@!?U?P\d\s+)?([A-Z][A-Z0-9_.]*))");
-  for (std::sregex_iterator at(text.begin(), text.end(), line), end; at != end; ++at) ++out[(*at)[1]];
-  return out;
+  static const std::regex instruction(R"(/\*[0-9a-f]{4,}\*/\s+(?:@!?U?P\d\s+)?([A-Z][A-Z0-9_.]*)(?:.*`\((\.L_x_\d+)\))?)"), label(R"(^(\.L_x_\d+):)");
+  std::map<std::string, std::size_t> labels;
+  std::vector<std::string> opcodes;
+  std::smatch found;
+  for (std::string line; std::getline(text, line);) {
+    if (std::regex_search(line, found, label)) labels[found[1]] = opcodes.size();
+    if (!std::regex_search(line, found, instruction)) continue;
+    opcodes.push_back(found[1]);
+    ++into.opcodes[opcodes.back()];
+    const auto start = opcodes.back() == "BRA" ? labels.find(found[2]) : labels.end();
+    if (start == labels.end()) continue;
+    into.loops.emplace_back();
+    for (std::size_t i = start->second; i < opcodes.size(); ++i) ++into.loops.back()[opcodes[i]];
+  }
 }
 
 /// By two threads.
@@ -103,7 +116,7 @@ std::map<std::string, Compiled> compile_those(const std::vector<const LaunchPlan
     for (std::size_t i = next++; i < todo.size(); i = next++) {
       Compiled& one = out.at(todo[i]->expression);
       one.kernel = compiler->compile({kernel_source(todo[i]->source), todo[i]->expression, todo[i]->architecture, {}});
-      one.opcodes = opcodes_of(one.kernel.cubin, i);
+      disassemble(one, i);
     }
   };
   std::thread second(work);
@@ -136,10 +149,19 @@ void check_clean(const std::map<std::string, Compiled>& kernels) {
   }
 }
 
-int count(const Compiled& kernel, const std::string& opcode) {
+int count(const std::map<std::string, int>& opcodes, const std::string& opcode) {
   int sum = 0;
-  for (const auto& [name, times] : kernel.opcodes) sum += name == opcode || name.starts_with(opcode + ".") ? times : 0;
+  for (const auto& [name, times] : opcodes) sum += name == opcode || name.starts_with(opcode + ".") ? times : 0;
   return sum;
+}
+int count(const Compiled& kernel, const std::string& opcode) { return count(kernel.opcodes, opcode); }
+
+/// Nothing of a chunk may have been taken out of the loop over chunks: each loop that holds some of it holds all.
+void check_loops(const Compiled& kernel, const std::vector<std::pair<std::string, int>>& chunk) {
+  for (const auto& loop : kernel.loops) {
+    const bool some = std::any_of(chunk.begin(), chunk.end(), [&](const auto& opcode) { return count(loop, opcode.first) > 0; });
+    for (const auto& opcode : chunk) CHECK_MESSAGE((!some || count(loop, opcode.first) >= opcode.second), opcode.first << ": " << count(loop, opcode.first) << " in a loop");
+  }
 }
 
 }  // namespace
@@ -203,6 +225,7 @@ TEST_CASE("a kernel holds the instructions that its experiment counts") {
       {"VectorWork::mix", {{"FFMA", 32}, {"FMNMX", 32}, {"MUFU.EX2", 32}, {"FADD", 32}}},
       {"VectorWork::softmax", {{"FFMA", 64}, {"FMNMX", 64}, {"MUFU.EX2", 64}, {"FADD", 64}, {"F2FP.BF16", 32}}},
       {"VectorWork::softmax_kept", {{"FFMA", 48}, {"MUFU.EX2", 48}, {"FADD", 48}, {"F2FP.BF16", 24}}},
+      {"VectorWork::softmax_steps", {{"FFMA", 48}, {"MUFU.EX2", 48}, {"FADD", 48}, {"F2FP.BF16", 24}, {"PMTRIG", 10}}},
       {"VectorWork::ex2_fma", {{"MUFU.EX2", 128}, {"FFMA", 256}}},
       {"VectorWork::ex2_maximum", {{"MUFU.EX2", 128}, {"FMNMX", 128}}},
       {"VectorWork::maximum_fma", {{"FMNMX", 128}, {"FFMA", 256}}},
@@ -221,6 +244,7 @@ TEST_CASE("a kernel holds the instructions that its experiment counts") {
     if (const auto found = expected.find(work); found != expected.end()) {
       seen.insert(work);
       for (const auto& opcode : found->second) CHECK_MESSAGE(count(one, opcode.first) >= opcode.second, opcode.first << ": " << count(one, opcode.first));
+      if (count(one, "MUFU.EX2") > 0) check_loops(one, found->second);
     }
     if (expression.find("agents<") != std::string::npos) {
       const int n = std::stoi(field(expression, "n")), groups = std::stoi(field(expression, "tensor_groups"));
