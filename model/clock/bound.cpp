@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "model/clock/block_floor.hpp"
 #include "model/clock/load.hpp"
 #include "model/clock/power.hpp"
 #include "model/clock/prediction.hpp"
@@ -75,9 +76,9 @@ class WorkBound {
     return Seconds(cycles / clock.value) + launch_;
   }
 
-  [[nodiscard]] double cycles_within(Seconds time, const Energy& energy) const {
+  [[nodiscard]] bool may_end_within(double cycles, const Energy& energy, Seconds time) const {
     const Seconds running = time - launch_;
-    return rates_.known ? napkin::cycles_within(power_, energy, running) : running.value * assumed_.value;
+    return rates_.known ? napkin::may_end_within(power_, energy, cycles, running) : cycles <= running.value * assumed_.value;
   }
 
   [[nodiscard]] Seconds of(const PlacedDiagram& placed) const {
@@ -189,8 +190,8 @@ Seconds GraphSteps::by_cycles(double cycles, double energy, double device_bytes)
   return work_->by_cycles(cycles * rounding, {energy, device_bytes * work_->rates().device});
 }
 
-double GraphSteps::cycles_within(Seconds time, double energy, double device_bytes) const {
-  return work_->cycles_within(time, {energy, device_bytes * work_->rates().device}) / rounding;
+bool GraphSteps::may_end_within(double cycles, double energy, double device_bytes, Seconds time) const {
+  return work_->may_end_within(cycles * rounding, {energy, device_bytes * work_->rates().device}, time);
 }
 
 BlockEnergy GraphSteps::energy(const PlacedDiagram& placed, const EventGraph& graph) const {
@@ -204,6 +205,14 @@ double GraphSteps::cycles(const LaunchShape& shape, const BlockEnds& ends, bool 
   const double busiest = all ? launch_clocks_bound(shape, ends, block, state.clocks)
                              : std::max(shape.who.total_blocks / shape.who.nodes, 1.0) * block.next;
   return together(shape, busiest, state, blocks);
+}
+
+/// launch_clocks_bound() grows with each of these, but where blocks are shorter than their mean, of which iterations are
+/// taken off again.
+double GraphSteps::cycles(const LaunchShape& shape, const BlockEnds& ends, bool cuts, BlockFloor& floor, Count blocks) {
+  if (shape.packed || (!shape.unequal && shape.who.iterations < shape.who.blocks * shape.mean)) return 0;
+  const BlockClocks block = floor.block(cuts ? shape.block : shape.uncut);
+  return together_at_least(shape.who, launch_clocks_bound(shape, ends, block, floor.clocks()), floor.pipe(), blocks);
 }
 
 double GraphSteps::together(const LaunchShape& shape, double cycles, const GraphState& state, Count blocks) {

@@ -6,7 +6,7 @@
 //                 tensor unit: P - B + beside B >= W, so P >= W + (1 - beside) B, B the tensor unit's clocks
 //   period        of a first-come-first-served run of the same graph, never below the bounds; the rest is contention
 
-#include <cstdint>
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <string>
@@ -43,29 +43,37 @@ struct BlockClocks {
   double first = 0, next = 0;
 };
 
-/// Clocks of blocks that were run, by how many iterations they have and how many of these are cut. Few.
+/// Clocks of blocks by how many iterations they have and how many of these are cut: few kinds of cuts. Found in constant
+/// time.
 class BlockRuns {
  public:
   [[nodiscard]] const BlockClocks* find(int iterations, CutIterations cut) const {
-    const std::int64_t key = key_of(iterations, cut);
-    for (std::size_t i = keys_.size(); i-- > 0;) {
-      if (keys_[i] == key) return &clocks_[i];
+    for (const Alike& alike : alike_) {
+      if (!(alike.cut == cut)) continue;
+      const auto at = static_cast<std::size_t>(iterations);
+      return at < alike.by_iterations.size() && alike.by_iterations[at] ? &*alike.by_iterations[at] : nullptr;
     }
     return nullptr;
   }
+  /// Valid until the next one is added.
   const BlockClocks& add(int iterations, CutIterations cut, BlockClocks clocks) {
-    keys_.push_back(key_of(iterations, cut));
-    clocks_.push_back(clocks);
-    return clocks_.back();
+    auto alike = std::find_if(alike_.begin(), alike_.end(), [&](const Alike& one) { return one.cut == cut; });
+    if (alike == alike_.end()) alike = alike_.insert(alike_.end(), {cut, {}});
+    const auto at = static_cast<std::size_t>(iterations);
+    if (alike->by_iterations.size() <= at) alike->by_iterations.resize(at + 1);
+    ++size_;
+    return *(alike->by_iterations[at] = clocks);
   }
+  [[nodiscard]] std::size_t size() const { return size_; }
   static constexpr double most_cut = 1 << 15;  ///< of either end
 
  private:
-  static std::int64_t key_of(int iterations, CutIterations cut) {
-    return (static_cast<std::int64_t>(iterations) << 32) + (static_cast<std::int64_t>(cut.first) << 16) + cut.last;
-  }
-  std::vector<std::int64_t> keys_;
-  std::vector<BlockClocks> clocks_;
+  struct Alike {
+    CutIterations cut;
+    std::vector<std::optional<BlockClocks>> by_iterations = {};
+  };
+  std::vector<Alike> alike_;
+  std::size_t size_ = 0;
 };
 
 /// A block of a mean length with a mean number of cut iterations: the whole numbers that these lie between.

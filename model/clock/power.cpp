@@ -111,23 +111,12 @@ HeldClock held_clock(const PowerLaw& law, const Energy& energy, double cycles) {
   return {Hertz(ratio * reference_clock), Watts(power)};
 }
 
-double cycles_within(const PowerLaw& law, const Energy& energy, Seconds time) {
-  const double at_reference = reference_clock * time.value;  // cycles
-  double ratio = law.highest / reference_clock;
-  const auto above = [&] {
-    const double a_second = reference_clock / std::max(at_reference * ratio + law.gap, 1.0);
-    return law.idle + ((law.tree + energy.core * a_second) * std::pow(ratio, exponent) + energy.device * a_second) * ratio - law.limit;
-  };
-  // By halves from both sides: the power grows with the clock. The upper one is never too low.
-  constexpr double close = 1e-4;
-  double low = 0, high = ratio;
-  for (int i = 0; law.limit > 0 && high - low > close * high; ++i) {
-    const double over = above();
-    if (i == 0 && over <= 0) break;
-    (over > 0 ? high : low) = ratio;
-    ratio = (low + high) / 2;
-  }
-  return at_reference * high;
+bool may_end_within(const PowerLaw& law, const Energy& energy, double cycles, Seconds time) {
+  const double ratio = cycles / (reference_clock * time.value);
+  if (ratio > law.highest / reference_clock) return false;
+  const double a_second = reference_clock / std::max(cycles + law.gap, 1.0);
+  const double power = law.idle + ((law.tree + energy.core * a_second) * std::pow(ratio, exponent) + energy.device * a_second) * ratio;
+  return law.limit <= 0 || power <= law.limit;
 }
 
 GraphPrediction predict_by_graph(const PlacedDiagram& placed, const EventGraph& graph, const Period& period) {

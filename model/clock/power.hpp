@@ -68,8 +68,9 @@ struct PowerLaw {
 };
 [[nodiscard]] PowerLaw power_law(const Machine& machine);
 [[nodiscard]] HeldClock held_clock(const PowerLaw& law, const Energy& energy, double cycles);
-/// No fewer than the most cycles that take that long at the clock held, by less than 1e-4 more. More energy leaves fewer.
-[[nodiscard]] double cycles_within(const PowerLaw& law, const Energy& energy, Seconds time);
+/// Whether the card may hold the clock at which those cycles take that time: where it takes more than its limit at that
+/// clock it holds less, and the cycles take longer. A part of held_clock()'s cost.
+[[nodiscard]] bool may_end_within(const PowerLaw& law, const Energy& energy, double cycles, Seconds time);
 
 /// One call by the event graph: its cycles on the busiest node, the clock that the card holds, launch overhead. Where
 /// the profile has no energies: the assumed clock, and no power.

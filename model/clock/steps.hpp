@@ -21,6 +21,7 @@
 
 namespace napkin {
 
+class BlockFloor;
 class WorkBound;
 
 /// One block's one iteration, from its work alone.
@@ -64,6 +65,8 @@ class GraphSteps {
   /// Cycles of a launch of that shape, at least, by the most that is known: bound() for many tiles of one shape. `ends`:
   /// block_ends(); `cuts`: EventGraph::has_cut_work().
   [[nodiscard]] static double cycles(const LaunchShape& shape, const BlockEnds& ends, bool cuts, GraphState& state, Count blocks);
+  /// Of tiles of one shape: none goes below. They hold so many blocks, or fewer; 0 where there is no such bound.
+  [[nodiscard]] static double cycles(const LaunchShape& shape, const BlockEnds& ends, bool cuts, BlockFloor& floor, Count blocks);
   /// Of a node that holds so many blocks at a time and would take those cycles for them one after the other.
   [[nodiscard]] static double together(const LaunchShape& shape, double cycles, const GraphState& state, Count blocks);
   /// With the bounds of an iteration. More tokens never make these more.
@@ -72,8 +75,8 @@ class GraphSteps {
   void raise(const EventGraph& graph, GraphState& state) const;
   /// So many cycles of the launch, at the clock that the card would hold; joules at f0, device_bytes() of the question.
   [[nodiscard]] Seconds by_cycles(double cycles, double energy, double device_bytes) const;
-  /// No fewer than the most of which by_cycles() says at most that time; but by 1e-4.
-  [[nodiscard]] double cycles_within(Seconds time, double energy, double device_bytes) const;
+  /// Whether by_cycles() may say at most that time, in a part of its cost. With more cycles or energy never sooner.
+  [[nodiscard]] bool may_end_within(double cycles, double energy, double device_bytes, Seconds time) const;
   /// Whatever the lengths.
   [[nodiscard]] BlockEnergy energy(const PlacedDiagram& placed, const EventGraph& graph) const;
   /// By the most that is known: cycle, iteration, block.

@@ -58,6 +58,7 @@ struct BlockEnds {
   double start = 0;     ///< clocks until a node's first block does anything
   double handover = 0;  ///< until the next block is launched, where blocks do not persist
   bool persist = false;
+  bool operator==(const BlockEnds&) const = default;
 };
 [[nodiscard]] BlockEnds block_ends(const PlacedDiagram& placed);
 

@@ -11,7 +11,6 @@ namespace napkin {
 namespace {
 
 std::size_t at(int id) { return static_cast<std::size_t>(id); }
-double real(Count count) { return static_cast<double>(count); }
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
@@ -51,65 +50,7 @@ void GraphSearch::find_sizes() {
   });
 }
 
-double GraphSearch::by_work(const Sizes& sizes, double clocks, double energy) const {
-  return timed_.front().steps.by_work({clocks, energy}, sizes.total, sizes.busiest, device_bytes_).value;
-}
-
-/// Clocks an iteration, as a quick search expects. Blocks that share a node hide one another's waits.
-double GraphSearch::clocks_of(const GraphState& state, Count blocks) {
-  const double clocks = state.steady != nullptr ? expected_clocks(state) : state.least;
-  return blocks > Count(1) ? std::max(clocks / real(blocks), std::min(clocks, state.pipe)) : clocks;
-}
-
-double GraphSearch::clocks_of(const Sizes& sizes, const Work& work) const {
-  const double waits = std::max(alikes_[work.alike].waits, 1.0);
-  if (!work.graph) return std::max(work.work.clocks, sizes.least.clocks) * waits;
-  return clocks_of(work.most.state, work.most.blocks);
-}
-
-GraphSearch::Shape& GraphSearch::shape_of(Sizes& sizes, const Work& work) {
-  for (Shape& shape : sizes.shapes) {
-    if (shape.cluster == work.cluster) return shape;
-  }
-  const PlacedDiagram& placed = place(work.rank);
-  sizes.shapes.push_back({work.cluster, sizes.shapes.empty() ? launch_shape(placed) : launch_shape(placed, sizes.shapes.front().launch)});
-  return sizes.shapes.back();
-}
-
-/// Clocks of the launch, at least.
-double GraphSearch::launch_clocks_of(const Shape& shape, const Work& work, Tokens& tokens) const {
-  return GraphSteps::cycles(shape.launch, work.ends, work.cuts, tokens.state, tokens.own ? tokens.blocks : work.most.blocks);
-}
-
-/// Infinite where no counts of buffers are legal.
-double GraphSearch::least_launch_clocks(Sizes& sizes, Work& work) {
-  if (!work.graph) return std::max(work.work.clocks, sizes.least.clocks) * sizes.busiest;
-  const double least = work.most.state.least * sizes.busiest / std::max(real(work.most.blocks), 1.0);
-  if (least > sizes.enough) return least;
-  const Shape& shape = shape_of(sizes, work);
-  work.clocks.clear();
-  for (Tokens& tokens : work.tokens) work.clocks.push_back(launch_clocks_of(shape, work, tokens));
-  return work.clocks.empty() ? infinity : *std::min_element(work.clocks.begin(), work.clocks.end());
-}
-
-double GraphSearch::by_clocks(const Shape& shape, const Work& work, double clocks) const {
-  return timed_.front().steps.by_cycles(clocks, work.energy.of(shape.launch), device_bytes_).value;
-}
-
-/// What the sizes' blocks run, of the question at hand.
-void GraphSearch::turn_sizes(Sizes& sizes) {
-  if (sizes.question == questions_) return;
-  sizes.question = questions_;
-  sizes.shapes.clear();
-  const Schedule who = schedule(place(sizes.rank));
-  sizes.total = who.total_iterations;
-  sizes.mean = who.total_iterations / std::max(who.total_blocks, 1.0);
-  sizes.busiest = std::max(sizes.total / nodes_, sizes.mean);
-  const bool alike = who.alike && who.nodes == nodes_;
-  if (alike && who.iterations >= who.blocks * sizes.mean) sizes.busiest = std::max(sizes.busiest, who.blocks * sizes.mean);
-}
-
-/// The works in the order of their clocks.
+/// A bound of all works, then these in the order of their clocks.
 void GraphSearch::expand_sizes(const Entry& entry) {
   Sizes& sizes = sizes_[at(entry.sizes)];
   set_rank(sizes.rank, ~KnobSet{0});
@@ -118,8 +59,8 @@ void GraphSearch::expand_sizes(const Entry& entry) {
     find_works(sizes, *sizes.works);
   }
   turn_sizes(sizes);
-  sizes.enough = infinity;
-  if (enough_ < sizes.enough) sizes.enough = timed_.front().steps.cycles_within(Seconds(enough_), sizes.least.energy * sizes.total, device_bytes_);
+  const bool bounded = entry.work > 0;
+  if (!quick_ && !bounded) return push({std::max(bound_of_sizes(sizes), entry.bound), entry.rank, Step::sizes, entry.sizes, 1, 0});
   sizes.clocks.clear();
   for (Work& work : *sizes.works) sizes.clocks.push_back(quick_ ? clocks_of(sizes, work) : least_launch_clocks(sizes, work));
   put_in_order(sizes.order, sizes.clocks);
@@ -151,19 +92,13 @@ std::size_t GraphSearch::alike_of(const Work& work, const PlacedDiagram& placed)
   return alikes_.size() - 1;
 }
 
-/// What the ends of blocks add, as a quick search expects: most of the least that was met.
-double GraphSearch::ends_of(const Work& work) const {
-  constexpr double most = 0.8;
-  return quick_ ? 1 + most * std::max(alikes_[work.alike].ends - 1, 0.0) : 1;
-}
-
 /// The next of the works, and a bound of those behind it.
 void GraphSearch::expand_works(const Entry& entry) {
   Sizes& sizes = sizes_[at(entry.sizes)];
   if (at(entry.work) >= sizes.order.size()) return;
   const auto index = static_cast<int>(sizes.order[at(entry.work)]);
   Work& work = (*sizes.works)[at(index)];
-  if (!quick_ && (sizes.clocks[at(index)] > sizes.enough || sizes.clocks[at(index)] == infinity)) return;
+  if (!quick_ && sizes.clocks[at(index)] == infinity) return;
   const double here = bound_of_works(sizes, at(index));
   if (here > entry.bound) return push({here, entry.rank, Step::works, entry.sizes, entry.work, 0});
   push({entry.bound, entry.rank, Step::works, entry.sizes, entry.work + 1, 0});
@@ -171,18 +106,12 @@ void GraphSearch::expand_works(const Entry& entry) {
   if (!lengths_hold(roles_.sizes | work_)) return;
   if (!work.graph) {
     find_tokens(work);
+    sizes.groups.clear();
     if (!quick_) sizes.clocks[at(index)] = least_launch_clocks(sizes, work);
   }
   if (work.tokens.empty()) return;
   const double bound = quick_ ? bound_of_works(sizes, at(index)) : by_clocks(shape_of(sizes, work), work, sizes.clocks[at(index)]);
   push({std::max(bound, entry.bound), work.rank, Step::work, entry.sizes, index, 0});
-}
-
-/// Of those of at least that one's clocks.
-double GraphSearch::bound_of_works(const Sizes& sizes, std::size_t index) const {
-  const Work& work = (*sizes.works)[index];
-  if (quick_) return by_work(sizes, clocks_of(sizes, work), sizes.least.energy) * ends_of(work);
-  return timed_.front().steps.by_cycles(sizes.clocks[index], sizes.least.energy * sizes.total, device_bytes_).value;
 }
 
 /// The graph with the most of each buffer bounds those with fewer.
@@ -192,6 +121,7 @@ void GraphSearch::find_tokens(Work& work) {
     const bool first = work.tokens.empty();
     Tokens own;
     own.rank = rank;
+    own.blocks = occupancy(scratch_->place(point_).placed).blocks;
     work.tokens.push_back(std::move(own));
     for (const napkin::Step& step : token_steps_) {
       const auto& domain = space_.domains[at(step.knob)];
@@ -213,17 +143,12 @@ void GraphSearch::find_tokens(Work& work) {
   work.cuts = work.graph->has_cut_work();
   work.most.state = GraphSteps::state_of(*work.graph);
   learn(alikes_[work.alike].waits, work.most.state.least / work.work.clocks);
-  for (Tokens& tokens : work.tokens) tokens.state = work.most.state;
-}
-
-/// By the most that is known; of a quick search, as expected. The tokens must have their own state.
-double GraphSearch::bound_of(Sizes& sizes, Work& work, Tokens& tokens) {
-  if (!quick_) return by_clocks(shape_of(sizes, work), work, launch_clocks_of(shape_of(sizes, work), work, tokens));
-  const PlacedDiagram& placed = place(tokens.rank);
-  const GraphSteps& steps = timed(placed).steps;
-  set_tokens(*work.graph, placed.tile);
-  const bool steady = tokens.state.steady != nullptr;
-  return (steady ? steps.expected(placed, *work.graph, tokens.state, tokens.blocks) : steps.bound(placed, *work.graph, tokens.state, tokens.blocks)).value;
+  for (Tokens& tokens : work.tokens) {
+    tokens.state = work.most.state;
+    auto floor = std::find_if(work.floors.begin(), work.floors.end(), [&](const Floor& one) { return one.blocks == tokens.blocks; });
+    if (floor == work.floors.end()) floor = work.floors.insert(floor, {tokens.blocks});
+    floor->block.add(tokens.state);
+  }
 }
 
 /// Orders the counts of buffers by their clocks. A quick search first finds what is expected of the most.
@@ -264,10 +189,10 @@ void GraphSearch::expand_tokens(const Entry& entry) {
 
 void GraphSearch::make_own(Work& work, Tokens& tokens) {
   const PlacedDiagram& placed = place(tokens.rank);
-  tokens.blocks = occupancy(placed).blocks;
   set_tokens(*work.graph, placed.tile);
   tokens.state = tokens.rank != work.most.rank ? GraphSteps::state_of(*work.graph) : work.most.state;
   tokens.own = true;
+  ++found_;
 }
 
 /// From the cycle of waits to an iteration, and to whole blocks: then of every tile that has the graph.
@@ -283,6 +208,7 @@ void GraphSearch::raise(const Entry& entry) {
     const PlacedDiagram& placed = place(tokens.rank);
     set_tokens(*work.graph, placed.tile);
     timed(placed).steps.raise(*work.graph, tokens.state);
+    ++found_;
     if (first) return push({std::max(bound_of(sizes, work, tokens) * ends_of(work), entry.bound), entry.rank, Step::cycle, entry.sizes, entry.work, entry.tokens});
     expected = before;
   }
@@ -296,20 +222,6 @@ void GraphSearch::raise(const Entry& entry) {
     if (expected > 0) learn(alikes_[work.alike].ends, bound / expected);
     push({std::max(bound, entry.bound), rank, Step::block, entry.sizes, entry.work, entry.tokens});
   });
-}
-
-/// By a run of whole blocks; and where they go onto nodes in order, by what their lengths say of that.
-double GraphSearch::bound_of_blocks(Shape& shape, const Work& work, const Tokens& tokens, const PlacedDiagram& placed) const {
-  const GraphState& state = tokens.state;
-  const Count blocks = occupancy(placed).blocks;
-  const BlockClocks block = block_clocks(*work.graph, *state.period, shape.launch.mean, shape.launch.cut);
-  const double clocks = shape.launch.packed ? launch_clocks_bound(placed, *work.graph, *state.period) : launch_clocks_bound(shape.launch, work.ends, block, state.clocks);
-  const auto time = [&](double busiest) { return by_clocks(shape, work, GraphSteps::together(shape.launch, busiest, state, blocks)); };
-  const double bound = time(clocks);
-  if (quick_ || bound > enough_) return bound;
-  if (shape.launch.lengths.empty()) shape.launch.lengths = block_lengths(placed);
-  const double in_order = shape.in_order.clocks(placed, shape.launch, work.ends, block, state.clocks);
-  return in_order > clocks ? time(in_order) : bound;
 }
 
 void GraphSearch::time(const Entry& entry) {

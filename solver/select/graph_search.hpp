@@ -9,8 +9,8 @@
 // the first tile that comes off.
 //
 // What is found of graphs stays: the next question of the kind (other lengths of the axes that blocks and chunks divide)
-// bounds by periods that are known. Its queue then takes, within a size and a way to work, the next tile by its clocks an
-// iteration, so that most tiles are never looked at.
+// bounds by periods that are known: tiles of one size, then of one way to work, by the least of all their blocks
+// (model/clock/block_floor), and within these the next tile by its clocks, so that most tiles are never looked at.
 
 #include <cstdint>
 #include <list>
@@ -18,6 +18,7 @@
 #include <optional>
 #include <vector>
 
+#include "model/clock/block_floor.hpp"
 #include "model/clock/steps.hpp"
 #include "solver/select/alternatives.hpp"
 #include "solver/select/legality.hpp"
@@ -55,6 +56,11 @@ class GraphSearch {
     bool own = false;          ///< no longer
     std::unique_ptr<Period> explained;
   };
+  /// Of tiles of which a node holds so many blocks.
+  struct Floor {
+    Count blocks;
+    BlockFloor block = {};
+  };
   /// One way to work of given sizes, and the legal counts of buffers.
   struct Work {
     std::int64_t rank = 0;
@@ -66,6 +72,7 @@ class GraphSearch {
     BlockEnds ends = {};  ///< these and what follows: with the graph
     BlockEnergy energy = {};
     bool cuts = false;
+    std::list<Floor> floors;  ///< of the tokens
     Tokens most;  ///< the most of each buffer, and the blocks with the least: in bounds of all
     std::vector<std::size_t> order;  ///< of the tokens, by clocks, for the question at hand
     std::vector<double> clocks;      ///< of the tokens, likewise
@@ -83,6 +90,12 @@ class GraphSearch {
     LaunchShape launch;
     BlocksInOrder in_order = {};
   };
+  /// Ways to work whose launches are alike but for a block's clocks and energy, with the least of these.
+  struct Group {
+    const Work* like;
+    BlockEnergy energy;
+    Floor floor;
+  };
   struct Sizes {
     std::int64_t rank = 0;
     IterationWork least;  ///< that no way to work goes below
@@ -91,8 +104,8 @@ class GraphSearch {
     std::vector<std::size_t> order;
     std::vector<double> clocks;                           ///< of the works: at least, of the launch
     std::vector<Shape> shapes;                            ///< by cluster
-    std::uint64_t question = 0;  ///< the latest that these three and what follows are of
-    double enough = 0;           ///< clocks of the launch that no wanted tile takes more than
+    std::list<Group> groups = {};                         ///< of the works with graphs; empty: to be found
+    std::uint64_t question = 0;  ///< the latest that these two and what follows are of
     double total = 0, busiest = 0, mean = 1;  ///< iterations: in all, of the busiest node, of a block
   };
   /// What a bound is of, and by what: in the order in which equal ones are taken further. `works` and `tokens`: of all
@@ -160,9 +173,13 @@ class GraphSearch {
   [[nodiscard]] double clocks_of(const Sizes& sizes, const Work& work) const;
   [[nodiscard]] Shape& shape_of(Sizes& sizes, const Work& work);
   [[nodiscard]] double launch_clocks_of(const Shape& shape, const Work& work, Tokens& tokens) const;
+  [[nodiscard]] double launch_clocks_of(const Shape& shape, const Work& work, Floor& floor) const;
   [[nodiscard]] double least_launch_clocks(Sizes& sizes, Work& work);
+  [[nodiscard]] double bound_of_sizes(Sizes& sizes);
+  [[nodiscard]] bool good_enough(double clocks, double energy) const;
+  void find_groups(Sizes& sizes);
   [[nodiscard]] double by_clocks(const Shape& shape, const Work& work, double clocks) const;
-  [[nodiscard]] double bound_of_blocks(Shape& shape, const Work& work, const Tokens& tokens, const PlacedDiagram& placed) const;
+  [[nodiscard]] double bound_of_blocks(Shape& shape, const Work& work, const Tokens& tokens, const PlacedDiagram& placed);
   [[nodiscard]] Work& work_of(const Entry& entry) { return (*sizes_[static_cast<std::size_t>(entry.sizes)].works)[static_cast<std::size_t>(entry.work)]; }
   [[nodiscard]] double bound_of(Sizes& sizes, Work& work, Tokens& tokens);
   [[nodiscard]] double bound_of_works(const Sizes& sizes, std::size_t index) const;
@@ -195,6 +212,7 @@ class GraphSearch {
   Point point_;
   double device_bytes_ = 0, nodes_ = 1;
   std::uint64_t questions_ = 0;
+  std::uint64_t found_ = 0;    // how often something was found of a graph
   bool quick_ = false;
   std::list<std::pair<std::int64_t, LaunchClocks>> launched_;  // of tiles by rank, of the question at hand
   std::vector<Entry> latest_;  // the best tiles of the question before, with their times of the question at hand
