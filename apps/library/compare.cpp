@@ -24,7 +24,7 @@ struct Setting {
       : subject(load_subject(ask)),
         streamed(derive(subject.diagram)),
         clock(clock_of(subject.machine)),
-        value_bytes(bits(subject.problem.dtype) / 8.0),
+        value_bytes(bytes_per_value(subject.problem.dtype)),
         program(program_of(streamed, subject.problem)),
         levels(memory_levels_of(subject.machine, clock, value_bytes)),
         terms(closed_form(program, memory()).terms) {}

@@ -44,7 +44,7 @@ std::vector<Count> groups_in(const Streamed& streamed, const PlacedDiagram& plac
   return groups;
 }
 
-std::int64_t at(const NamedSizes& sizes, const std::string& name, std::int64_t otherwise) {
+std::int64_t size_or(const NamedSizes& sizes, const std::string& name, std::int64_t otherwise) {
   for (const auto& [axis, size] : sizes) {
     if (axis == name) return size;
   }
@@ -182,7 +182,7 @@ OptimumAnswer abstract_optimum(const Subject& subject, const Layout& layout) {
 
 /// In bytes, with `limit` bytes where a block lives; in whole numbers under all constraints.
 OptimumAnswer machine_optimum(const Subject& subject, const Layout& layout, std::int64_t limit) {
-  const std::vector<double> weight(layout.streamed.diagram.arrays.size(), bits(subject.problem.dtype) / 8.0);
+  const std::vector<double> weight(layout.streamed.diagram.arrays.size(), bytes_per_value(subject.problem.dtype));
   const GeometricProgram program = program_of(layout.streamed, subject.problem, weight);
   const ClosedForm form = closed_form(program, static_cast<double>(limit));
   OptimumAnswer answer{terms_of(form.terms), form.transfer, {}, least_legal(subject, layout), form.formula};
@@ -227,11 +227,11 @@ NamedSizes integer_groups(const Subject& subject, const Streamed& streamed, cons
   NamedSizes sizes;
   if (streamed.stream && !streamed.grouped(*streamed.stream)) {
     const std::string& name = diagram.axes[static_cast<std::size_t>(*streamed.stream)].name;
-    sizes.emplace_back(name, at(fixed, name, 1));
+    sizes.emplace_back(name, size_or(fixed, name, 1));
     problem.chunks = {Count(sizes.back().second)};
   }
   std::vector<Count> given;
-  for (const AxisId axis : axes) given.emplace_back(at(fixed, diagram.axes[static_cast<std::size_t>(axis)].name, 0));
+  for (const AxisId axis : axes) given.emplace_back(size_or(fixed, diagram.axes[static_cast<std::size_t>(axis)].name, 0));
   const Pinned pinned(problem, given);
   const auto optimum = integer_optimum(pinned.problem);
   for (std::size_t i = 0; i < axes.size(); ++i) {

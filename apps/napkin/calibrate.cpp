@@ -38,7 +38,7 @@ std::vector<const Experiment*> experiments_of(const Arguments& arguments) {
   return out;
 }
 
-CalibrateOptions options_of(const Arguments& arguments) {
+CalibrateOptions calibrate_options_of(const Arguments& arguments) {
   CalibrateOptions out;
   const std::string gpu = arguments.find("--gpu").value_or("here");
   if (gpu != "here") out.gpu = arguments.need("--gpu", "a profile (napkin list gpus)");
@@ -80,7 +80,7 @@ Reply reply_of(const std::vector<report::ReadingRow>& rows, const std::string& g
   return {report::line_of(json), "", 0};
 }
 
-Reply replay(const Arguments& arguments, CalibrateOptions options, const report::Style& style) {
+Reply replay_readings(const Arguments& arguments, CalibrateOptions options, const report::Style& style) {
   if (options.gpu.empty()) throw Error("--gpu", "is missing", "beside --replay, which looks at no GPU: a profile, such as h200-sxm");
   if (options.record) throw Error("--record", "stands beside --replay", "leave it out: the readings are recorded already");
   std::vector<report::ReadingRow> rows;
@@ -94,11 +94,11 @@ Reply replay(const Arguments& arguments, CalibrateOptions options, const report:
   return reply_of(rows, options.gpu, options, style);
 }
 
-Reply run(const Arguments& arguments, const report::Style& style) {
+Reply run_calibrate(const Arguments& arguments, const report::Style& style) {
   if (arguments.has("--list")) return list(arguments.has("--json"), style);
-  const CalibrateOptions options = options_of(arguments);
+  const CalibrateOptions options = calibrate_options_of(arguments);
   if (!options.gpu.empty()) static_cast<void>(load_machine(options.gpu, "--gpu"));  // a slip is told before minutes of measuring
-  if (arguments.has("--replay")) return replay(arguments, options, style);
+  if (arguments.has("--replay")) return replay_readings(arguments, options, style);
   const CalibrationRun run = run_experiments(options);
   if (!run.failed.empty()) return {"", "no profile written: " + run.failed + "\n", 1};
   return reply_of(run.rows, options.gpu.empty() ? run.base : options.gpu, options, style);
@@ -120,7 +120,7 @@ Command calibrate_command() {
            {"--replay", "FILE...", "fit recorded readings anew, without a GPU", true},
            {"--jobs", "N", "threads that compile (default: all cores)"},
            json_option()},
-          run};
+          run_calibrate};
 }
 
 }  // namespace napkin::cli

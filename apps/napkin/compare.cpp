@@ -223,7 +223,7 @@ std::string text_of(const CompareAnswer& answer, const Ask& ask, const Style& st
   return text + quantisation_text(answer);
 }
 
-Reply run(const Arguments& arguments, const Style& style) {
+Reply run_compare(const Arguments& arguments, const Style& style) {
   Ask ask = ask_without_machine(arguments);
   const std::string right = "profiles' names or paths with commas between them, such as h200-sxm,a100-sxm-80";
   const auto gpus = distinct(parse_words(arguments.need("--gpus", right), "--gpus", right), "--gpus");
@@ -242,7 +242,7 @@ Command compare_command() {
           options({{{"--gpus", "A,B,...", "profiles' names or paths"}},
                    problem_options(),
                    {lengths_option(), kernel_option(), tile_option(), json_option()}}),
-          run};
+          run_compare};
 }
 
 }  // namespace napkin::cli

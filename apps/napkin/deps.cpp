@@ -68,7 +68,7 @@ Reply reply(const Arguments& arguments, const Dependences& found, const std::fun
   return reply;
 }
 
-Reply run(const Arguments& arguments, const Style& style) {
+Reply run_deps(const Arguments& arguments, const Style& style) {
   if (arguments.has("--nest")) {
     if (arguments.operand)
       throw Error("--nest", "together with ALGORITHM " + in_quotes(*arguments.operand), "one of the two");
@@ -92,7 +92,7 @@ Command deps_command() {
           options({{{"--nest", "FILE", "a loop nest instead of an algorithm: a file, or a built-in one's name"},
                     {"--svg", "FILE", "also draw the graph (with graphviz)"},
                     json_option()}}),
-          run};
+          run_deps};
 }
 
 }  // namespace napkin::cli

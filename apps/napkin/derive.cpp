@@ -173,7 +173,7 @@ std::string text_of(const Derivation& derivation, const std::string& show, const
   return everything(derivation, style);
 }
 
-Reply run(const Arguments& arguments, const Style& style) {
+Reply run_derive(const Arguments& arguments, const Style& style) {
   const std::vector<std::string> parts = {"diagram", "labels", "pseudocode", "table"};
   const std::string show =
       arguments.has("--show") ? arguments.need("--show", "one of " + joined(parts)) : std::string();
@@ -208,7 +208,7 @@ Command derive_command() {
                     {"--dump", "DIR", "also run it at this shape and tile, in float64 and in the kernel's order, and write its intermediates as .npy"},
                     {"--at", "NAME", "with --dump: only this intermediate, such as S, P, O, mu or z"},
                     json_option()}}),
-          run};
+          run_derive};
 }
 
 }  // namespace napkin::cli

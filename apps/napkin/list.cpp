@@ -114,7 +114,7 @@ List kernels() {
   return list;
 }
 
-Reply run(const Arguments& arguments, const report::Style& style) {
+Reply run_list(const Arguments& arguments, const report::Style& style) {
   const std::vector<std::string> kinds = {"gpus", "algorithms", "kernels"};
   const std::string kind = arguments.need_operand("napkin list", "one of " + joined(kinds));
   List list{Json::array(), Table({})};
@@ -138,7 +138,7 @@ Command list_command() {
           "the GPUs, algorithms and kernels known by name",
           {"WHAT", "", "gpus, algorithms or kernels"},
           {json_option()},
-          run};
+          run_list};
 }
 
 }  // namespace napkin::cli

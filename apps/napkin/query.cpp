@@ -10,7 +10,7 @@
 namespace napkin::cli {
 namespace {
 
-Reply run(const Arguments& arguments, const report::Style& style) {
+Reply run_query(const Arguments& arguments, const report::Style& style) {
   Ask ask = ask_of(arguments);
   ask.check = arguments.has("--check");
   Progress progress;
@@ -37,7 +37,7 @@ Command query_command() {
       "query", "what a tile moves and holds at each memory level, how long it takes, and what limits it",
       algorithm_operand(),
       options({{gpu_option(), memory_option()}, problem_options(), {lengths_option(), kernel_option(), tile_option(), check_option(), compile_option(), json_option()}}),
-      run};
+      run_query};
 }
 
 }  // namespace napkin::cli

@@ -44,7 +44,7 @@ Reply run_family(const Arguments& arguments, const ShapeFamily& family, const re
   return {report::text_of(answer, style), note, code};
 }
 
-Reply run(const Arguments& arguments, const report::Style& style) {
+Reply run_select(const Arguments& arguments, const report::Style& style) {
   if (const auto shape = arguments.find("--shape"); shape && shape->find("..") != std::string::npos)
     return run_family(arguments, parse_family(*shape), style);
   Ask ask = ask_of(arguments);
@@ -73,7 +73,7 @@ Command select_command() {
                     {"--top", "N", "how many configurations to rank (default 5)"},
                     {"--emit", "FORM", "print the configuration for another program: json, cpp, triton or fa3"},
                     json_option()}}),
-          run};
+          run_select};
 }
 
 }  // namespace napkin::cli

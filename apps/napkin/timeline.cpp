@@ -68,7 +68,7 @@ report::TimelineReport report_of(const Arguments& arguments) {
   });
 }
 
-Reply run(const Arguments& arguments, const report::Style& style) {
+Reply run_timeline(const Arguments& arguments, const report::Style& style) {
   const report::TimelineReport timeline = report_of(arguments);
   if (arguments.has("--svg"))
     report::write_file(arguments.need("--svg", "a path for the picture"), report::svg_of(timeline), "--svg");
@@ -93,7 +93,7 @@ Command timeline_command() {
                     {"--svg", "FILE", "also draw it"},
                     {"--perfetto", "FILE", "also write a trace for ui.perfetto.dev, a clock as a microsecond"},
                     json_option()}}),
-          run};
+          run_timeline};
 }
 
 }  // namespace napkin::cli

@@ -86,7 +86,7 @@ void check_dump(const Arguments& arguments, const ValidateOptions& options) {
   if (options.asks.size() > 1) throw Error("--shape", "is given " + std::to_string(options.asks.size()) + " times beside --dump", "one shape");
 }
 
-ValidateOptions options_of(const Arguments& arguments) {
+ValidateOptions validate_options_of(const Arguments& arguments) {
   ValidateOptions out;
   out.asks = asks_of(arguments);
   out.sweep = arguments.has("--sweep");
@@ -118,14 +118,14 @@ ValidateOptions options_of(const Arguments& arguments) {
   return out;
 }
 
-Reply run(const Arguments& arguments, const report::Style& style) {
+Reply run_validate(const Arguments& arguments, const report::Style& style) {
   if (arguments.has("--replay")) {
     check_alone(arguments);
     std::vector<std::string> files = arguments.lists.at("--replay");
     files.insert(files.end(), arguments.operands.begin(), arguments.operands.end());
     return replay(files, arguments.has("--json"), style);
   }
-  const ValidateOptions options = options_of(arguments);
+  const ValidateOptions options = validate_options_of(arguments);
   if (options.compile) return compile_here(options);
   return options.dump.empty() ? measure_here(options, style) : dump_here(options);
 }
@@ -179,7 +179,7 @@ Command validate_command() {
                     {"--at", "NAME", "with --dump: only this intermediate, such as S, P, O, mu or z"},
                     {"--replay", "FILE...", "predict recorded rows anew, without a GPU; prints errors and regret", true},
                     json_option()}}),
-          run};
+          run_validate};
 }
 
 }  // namespace napkin::cli

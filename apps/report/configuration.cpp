@@ -19,7 +19,7 @@ std::string total_note(const TableTotal& total) {
   return text;
 }
 
-std::string memory_text(const Configuration& configuration, const Style& style) {
+std::string memory_table(const Configuration& configuration, const Style& style) {
   Table table({"<variable", "<of", "<level", "<axes", "<type", "copies", "values", "B a block", "B an agent"});
   for (const TableRow& row : configuration.memory.rows) {
     table.add({row.variable, row.array == row.variable ? "" : row.array,
@@ -39,7 +39,7 @@ std::string memory_text(const Configuration& configuration, const Style& style) 
                      configuration.memory.agent_threads.get());
 }
 
-std::string throughput_text(const Configuration& configuration, const Style& style) {
+std::string throughput_table(const Configuration& configuration, const Style& style) {
   if (configuration.throughput.rows.empty()) return "";
   Table table({"<operation", "<unit", "operations a thread", "a clock and SM", "clocks a thread"});
   for (const ThroughputRow& row : configuration.throughput.rows) {
@@ -130,7 +130,7 @@ Json json_of(const Configuration& configuration) {
 }
 
 std::string text_of(const Configuration& configuration, const Style& style) {
-  return memory_text(configuration, style) + throughput_text(configuration, style);
+  return memory_table(configuration, style) + throughput_table(configuration, style);
 }
 
 }  // namespace napkin::report

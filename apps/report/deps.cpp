@@ -17,8 +17,6 @@ constexpr std::size_t shown_components = 6;
 const std::string& name_of(const Nest& nest, StatementId id) {
   return nest.statements[static_cast<std::size_t>(id)].name;
 }
-const std::string& loop_name(const Nest& nest, LoopId id) { return nest.loops[static_cast<std::size_t>(id)].name; }
-
 std::vector<std::string> names_of(const Nest& nest, const std::vector<StatementId>& statements) {
   std::vector<std::string> names;
   for (StatementId s : statements) names.push_back(name_of(nest, s));

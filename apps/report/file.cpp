@@ -12,14 +12,7 @@
 #include "model/base/error.hpp"
 
 namespace napkin::report {
-namespace {
 
-[[noreturn]] void fail(const std::string& path, const std::string& where, int error) {
-  throw Error(where, in_quotes(path) + " cannot be written: " + std::strerror(error),
-              "a path in a folder that you may write to");
-}
-
-/// True when everything was written; errno says why not.
 bool write_all(int file, std::string_view text) {
   while (!text.empty()) {
     const ssize_t written = ::write(file, text.data(), text.size());
@@ -28,6 +21,13 @@ bool write_all(int file, std::string_view text) {
     text.remove_prefix(static_cast<std::size_t>(written));
   }
   return true;
+}
+
+namespace {
+
+[[noreturn]] void fail(const std::string& path, const std::string& where, int error) {
+  throw Error(where, in_quotes(path) + " cannot be written: " + std::strerror(error),
+              "a path in a folder that you may write to");
 }
 
 /// A device or a pipe (/dev/stdout) is written to as it is: a rename would replace it.

@@ -7,12 +7,7 @@ namespace {
 
 template <class T>
 Json optional_json(const std::optional<T>& value) {
-  if (!value) return nullptr;
-  if constexpr (std::is_same_v<T, double>) {
-    return json_of(*value);
-  } else {
-    return Json(*value);
-  }
+  return value ? Json(*value) : Json(nullptr);
 }
 
 Json level_json(const LevelAnswer& level) {
@@ -27,8 +22,8 @@ Json level_json(const LevelAnswer& level) {
           {"memory_live", level.memory_live},
           {"memory", level.memory},
           {"memory_limit", optional_json(level.memory_limit)},
-          {"bandwidth", optional_json(level.bandwidth)},
-          {"time", optional_json(level.time)}};
+          {"bandwidth", json_of(level.bandwidth)},
+          {"time", json_of(level.time)}};
 }
 
 Json violations_json(const std::vector<ViolationAnswer>& violations) {
@@ -54,6 +49,8 @@ Json json_of(double number) {
   if (std::floor(number) == number && std::abs(number) < 9e15) return static_cast<std::int64_t>(number);
   return number;
 }
+
+Json json_of(const std::optional<double>& number) { return number ? json_of(*number) : Json(nullptr); }
 
 Json json_of(const NamedSizes& sizes) {
   Json object = Json::object();
@@ -83,7 +80,7 @@ Json json_of(const PredictedAnswer& predicted) {
   for (const auto& [name, busy] : predicted.pipes) pipes[name] = json_of(busy);
   return {{"cycles", json_of(predicted.cycles)},
           {"clock", json_of(predicted.clock)},
-          {"power", optional_json(predicted.power)},
+          {"power", json_of(predicted.power)},
           {"time", json_of(predicted.time)},
           {"tflops", json_of(predicted.tflops)},
           {"bound", predicted.bound},
@@ -131,41 +128,41 @@ Json json_of(const Head& head, std::string_view command) {
 
 Json json_of(const CombineAnswer& combine) {
   return {{"by", combine.by},     {"at", combine.at},       {"parts", combine.parts},         {"steps", combine.steps},
-          {"load", combine.load}, {"store", combine.store}, {"time", optional_json(combine.time)}};
+          {"load", combine.load}, {"store", combine.store}, {"time", json_of(combine.time)}};
 }
 
 namespace {
 
-Json json_of(const CountsAnswer& counts) {
+Json counts_json(const CountsAnswer& counts) {
   Json json = {{"load", counts.load}, {"store", counts.store}, {"memory_live", counts.memory_live}};
   if (counts.combine_load > 0) json["combine"] = {{"load", counts.combine_load}, {"store", counts.combine_store}};
   return json;
 }
 
-Json json_of(const CheckAnswer& check) {
+Json check_json(const CheckAnswer& check) {
   Json json;
   for (const auto& [axis, size] : check.shape) json["shape"][axis] = size;
   for (const auto& [axis, size] : check.tile) json["tile"][axis] = size;
-  json["counted"] = json_of(check.counted);
-  json["predicted"] = json_of(check.predicted);
+  json["counted"] = counts_json(check.counted);
+  json["predicted"] = counts_json(check.predicted);
   json["output_error"] = check.output_error;
   json["equal"] = check.equal;
   return json;
 }
 
-Json json_of(const BlockAnswer& block) {
+Json block_json(const BlockAnswer& block) {
   return {{"registers_per_thread", block.registers_per_thread},
           {"shared_memory", block.shared_memory},
           {"occupancy", {{"blocks_per_sm", block.blocks_per_sm}, {"limited_by", block.limited_by}}}};
 }
 
-Json json_of(const CompiledAnswer& answer) {
-  Json json = json_of(answer.compiled);
+Json compiled_json(const CompiledAnswer& answer) {
+  Json json = block_json(answer.compiled);
   json["static_shared_memory"] = answer.static_shared_memory;
   json["spill_stores"] = answer.spill_stores;
   json["spill_loads"] = answer.spill_loads;
   json["objection"] = answer.objection.empty() ? Json(nullptr) : Json(answer.objection);
-  json["planned"] = json_of(answer.planned);
+  json["planned"] = block_json(answer.planned);
   return json;
 }
 
@@ -183,8 +180,8 @@ Json json_of(const QueryAnswer& answer) {
   json["optimum"] = answer.optimum ? json_of(*answer.optimum) : Json(nullptr);
   if (answer.predicted) json["predicted"] = json_of(*answer.predicted);
   if (answer.combine) json["combine"] = json_of(*answer.combine);
-  if (answer.check) json["check"] = json_of(*answer.check);
-  if (answer.compiled) json["compiled"] = json_of(*answer.compiled);
+  if (answer.check) json["check"] = check_json(*answer.check);
+  if (answer.compiled) json["compiled"] = compiled_json(*answer.compiled);
   return json;
 }
 

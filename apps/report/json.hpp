@@ -2,6 +2,7 @@
 // The JSON of design section 5. Keys keep their order; no NaN and no infinity: such numbers are null.
 
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -13,6 +14,7 @@ using Json = nlohmann::ordered_json;
 
 /// A finite number; whole numbers without a fraction; else null.
 [[nodiscard]] Json json_of(double number);
+[[nodiscard]] Json json_of(const std::optional<double>& number);
 [[nodiscard]] Json json_of(const NamedSizes& sizes);
 /// [[queries, keys], ...]
 [[nodiscard]] Json json_of(const std::vector<SequenceLengths>& lengths);

@@ -68,7 +68,7 @@ ReadingRow parse_reading(std::string_view line, const std::string& where) {
   return out;
 }
 
-std::string number_text(double value) { return fmt::format("{:.4g}", value); }
+std::string short_number(double value) { return fmt::format("{:.4g}", value); }
 
 std::string change_text(const Finding& finding, double value) {
   if (!finding.before || *finding.before == 0) return "";
@@ -108,14 +108,14 @@ std::string table_of(const Calibration& calibration, const Style& style) {
   Table table({"<number", "measured", "<unit", "spread", "base", "change", "<remark"});
   for (const Finding& finding : calibration.findings) {
     const double value = finding.number.value / profile::factor_of(finding.number.unit);
-    table.add({finding.name, number_text(value), finding.number.unit, fmt::format("{:.1f} %", 100 * finding.number.from.spread.value_or(0)),
-               finding.before ? number_text(*finding.before) : "-", change_text(finding, value), finding.placed ? "" : "not placed: " + finding.why});
+    table.add({finding.name, short_number(value), finding.number.unit, fmt::format("{:.1f} %", 100 * finding.number.from.spread.value_or(0)),
+               finding.before ? short_number(*finding.before) : "-", change_text(finding, value), finding.placed ? "" : "not placed: " + finding.why});
   }
   std::string out = table.text(style);
   const TensorInstruction* product = timed(calibration);
   if (product == nullptr) return out;
   Table rows({"n", "A shared", "A registers", "alone, A shared", "alone, A registers"});
-  const auto cell = [](double clocks) { return clocks > 0 ? number_text(clocks) : std::string(); };
+  const auto cell = [](double clocks) { return clocks > 0 ? short_number(clocks) : std::string(); };
   for (const InstructionTiming& row : product->timing) {
     rows.add({std::to_string(row.n.get()), cell(row.clocks_shared), cell(row.clocks_registers), cell(row.latency_shared), cell(row.latency_registers)});
   }

@@ -3,26 +3,21 @@
 namespace napkin::report {
 namespace {
 
-template <class T>
-Json or_null(const std::optional<T>& value) {
-  return value ? json_of(*value) : Json(nullptr);
-}
-
 Json measured_json(const MeasuredAnswer& m) {
   return {{"time", json_of(m.time)},
           {"time_spread", json_of(m.time_spread)},
           {"runs", m.runs},
           {"l2", m.l2},
-          {"cycles", or_null(m.cycles)},
-          {"clock", or_null(m.clock)},
-          {"power", or_null(m.power)},
+          {"cycles", json_of(m.cycles)},
+          {"clock", json_of(m.clock)},
+          {"power", json_of(m.power)},
           {"registers_per_thread", m.registers_per_thread},
           {"shared_memory", m.shared_memory},
-          {"l2_to_sm_bytes", or_null(m.l2_to_sm_bytes)},
-          {"dram_read_bytes", or_null(m.dram_read_bytes)},
-          {"dram_write_bytes", or_null(m.dram_write_bytes)},
-          {"max_error", or_null(m.max_error)},
-          {"reference_error", or_null(m.reference_error)}};
+          {"l2_to_sm_bytes", json_of(m.l2_to_sm_bytes)},
+          {"dram_read_bytes", json_of(m.dram_read_bytes)},
+          {"dram_write_bytes", json_of(m.dram_write_bytes)},
+          {"max_error", json_of(m.max_error)},
+          {"reference_error", json_of(m.reference_error)}};
 }
 
 }  // namespace

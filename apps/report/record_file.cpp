@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "apps/report/file.hpp"
 #include "apps/report/record.hpp"
 #include "model/base/error.hpp"
 
@@ -12,16 +13,6 @@ namespace {
 
 [[noreturn]] void fail(const std::string& path, const std::string& where) {
   throw Error(where, in_quotes(path) + " cannot be written: " + std::strerror(errno), "a path in a folder that you may write to");
-}
-
-bool write_all(int file, std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t written = ::write(file, text.data(), text.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) return false;
-    text.remove_prefix(static_cast<std::size_t>(written));
-  }
-  return true;
 }
 
 /// What stands behind the last end of line: "" where the file ends with one.

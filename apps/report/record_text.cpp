@@ -9,8 +9,6 @@
 namespace napkin::report {
 namespace {
 
-Json number_json(const std::optional<double>& value) { return value ? json_of(*value) : Json(nullptr); }
-
 Json errors_json(const std::optional<ErrorSummary>& errors) {
   if (!errors) return {{"mean", nullptr}, {"median", nullptr}, {"worst", nullptr}};
   return {{"mean", json_of(errors->mean)}, {"median", json_of(errors->median)}, {"worst", json_of(errors->worst)}};
@@ -22,7 +20,7 @@ Json split_json(const SplitSummary& split) {
                {"cycles_error", errors_json(split.cycles)},
                {"clock_error", errors_json(split.clock)},
                {"power_error", errors_json(split.power)},
-               {"spearman", number_json(split.spearman)}};
+               {"spearman", json_of(split.spearman)}};
   for (const auto& [level, errors] : split.transfer) json["transfer_error"][level] = errors_json(errors);
   return json;
 }
@@ -73,9 +71,9 @@ Json json_of(const ValidationSummary& summary) {
   return {{"kernels", kernels},
           {"regret",
            {{"sweeps", regret.sweeps},
-            {"mean", number_json(regret.mean)},
-            {"worst", number_json(regret.worst)},
-            {"best_in_top3", number_json(regret.best_in_top3)}}}};
+            {"mean", json_of(regret.mean)},
+            {"worst", json_of(regret.worst)},
+            {"best_in_top3", json_of(regret.best_in_top3)}}}};
 }
 
 std::string text_of(const ValidationSummary& summary, const Style& style, const ValidationSummary* measured) {

@@ -36,20 +36,6 @@ struct Picture {
 
 int column_x(int column) { return margin + label_room + column * column_width; }
 
-std::string escaped(std::string_view text) {
-  std::string result;
-  for (const char c : text) {
-    switch (c) {
-      case '&': result += "&amp;"; break;
-      case '<': result += "&lt;"; break;
-      case '>': result += "&gt;"; break;
-      case '"': result += "&quot;"; break;
-      default: result += c;
-    }
-  }
-  return result;
-}
-
 std::vector<Band> lifetimes(const Diagram& diagram) {
   std::vector<Band> bands(diagram.arrays.size());
   for (std::size_t i = 0; i < diagram.operations.size(); ++i) {
@@ -165,7 +151,7 @@ std::string box_of(const Picture& picture, std::size_t index) {
   return svg;
 }
 
-constexpr std::string_view style = R"(<style>
+constexpr std::string_view style_sheet = R"(<style>
 text { font: 13px sans-serif; fill: #222 }
 .title { font-size: 16px; font-weight: bold } .name { font-weight: bold } .op { text-anchor: middle; font-weight: bold }
 .over { text-anchor: middle; font-size: 11px; fill: #555 }
@@ -190,13 +176,27 @@ std::string legend(int y) {
 
 }  // namespace
 
+std::string escaped(std::string_view text) {
+  std::string result;
+  for (const char c : text) {
+    switch (c) {
+      case '&': result += "&amp;"; break;
+      case '<': result += "&lt;"; break;
+      case '>': result += "&gt;"; break;
+      case '"': result += "&quot;"; break;
+      default: result += c;
+    }
+  }
+  return result;
+}
+
 std::string svg_of(const Streamed& streamed) {
   const Picture picture(streamed);
   const int width = std::max(column_x(picture.columns() - 1) + margin + 20, 680);
   std::string svg =
       fmt::format("<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0}\" height=\"{1}\" viewBox=\"0 0 {0} {1}\">\n",
                   width, picture.height + 20);
-  svg += style;
+  svg += style_sheet;
   svg += fmt::format("<rect width=\"{}\" height=\"{}\" fill=\"#fff\"/>\n", width, picture.height + 20);
   svg += fmt::format("<text class=\"title\" x=\"{}\" y=\"28\">{}</text>\n", margin, escaped(picture.diagram().name));
   for (std::size_t i = 0; i < picture.diagram().arrays.size(); ++i) svg += wires_of(picture, static_cast<ArrayId>(i));

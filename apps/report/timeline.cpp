@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "apps/report/svg.hpp"
 #include "apps/report/text.hpp"
 #include "apps/report/units.hpp"
 
@@ -107,12 +108,6 @@ std::vector<std::pair<std::string, double>> pipes_of(const TimelineReport& r) {
   for (std::size_t p = 0; p < vector.size(); ++p) {
     if (vector[p] > 0) out.emplace_back(r.graph.pipes[p].name, vector[p] / r.period.clocks);
   }
-  return out;
-}
-
-std::string escaped(std::string_view text) {
-  std::string out;
-  for (const char c : text) out += c == '&' ? "&amp;" : c == '<' ? "&lt;" : c == '>' ? "&gt;" : std::string(1, c);
   return out;
 }
 

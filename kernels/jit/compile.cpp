@@ -1,5 +1,6 @@
 #include "kernels/jit/compile.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <cstring>
 #include <filesystem>

@@ -13,8 +13,6 @@ constexpr std::int64_t most_bytes = std::int64_t{1} << 32;  // on the device, an
 /// What a tile holds of each axis.
 using Box = std::vector<Span>;
 
-std::size_t at(AxisId axis) { return static_cast<std::size_t>(axis); }
-
 AttentionDump columns_of(const PlacedDiagram& placed) {
   const AxisId dv = placed.streamed->diagram.axis("dv");
   return attention_dump(to_int(placed.block().chunk, "keys of a chunk"), to_int(placed.problem->sizes[at(dv)], "dv"));

@@ -19,7 +19,7 @@ Initialiser written(const AttentionSm80Config& config) {
   return out;
 }
 
-AttentionSm80Config config_of(const PlacedDiagram& placed, const AttentionCall& call, const PlacementReader& read) {
+AttentionSm80Config sm80_config_of(const PlacedDiagram& placed, const AttentionCall& call, const PlacementReader& read) {
   AttentionSm80Config c{};
   c.q = read.knob("q");
   c.x = read.knob("x");
@@ -54,7 +54,7 @@ Strides strides_of(const std::string& name, const TensorView& view, std::int64_t
   return {checked(view.row, rows), checked(view.head, heads), packed ? 0 : checked(view.batch, batches)};
 }
 
-AttentionSm80Arguments arguments_of(const AttentionCall& call, const AttentionShape& shape, const PlacementReader& read) {
+AttentionSm80Arguments sm80_arguments_of(const AttentionCall& call, const AttentionShape& shape, const PlacementReader& read) {
   const std::int64_t key_heads = read.size("h"), query_heads = key_heads * shape.g;
   const std::int64_t queries = call.packed() ? call.q_rows : shape.q, keys = call.packed() ? call.x_rows : shape.x;
   AttentionSm80Arguments a{};
@@ -82,7 +82,7 @@ void check(const AttentionCall& call, const AttentionSm80Config& c) {
 LaunchPlan attention_sm80_plan(const PlacedDiagram& placed, const AttentionCall& call, const LaunchDevice& device) {
   const PlacementReader read(placed);
   read.check("attention_sm80");
-  const AttentionSm80Config config = config_of(placed, call, read);
+  const AttentionSm80Config config = sm80_config_of(placed, call, read);
   check(call, config);
   const AttentionShape shape = attention_shape(placed, config.q, 1, device, read);
 
@@ -93,7 +93,7 @@ LaunchPlan attention_sm80_plan(const PlacedDiagram& placed, const AttentionCall&
   out.grid = static_cast<unsigned>(shape.tiles);
   out.threads = static_cast<unsigned>(config.warps) * 32;
   out.shared = static_cast<unsigned>(read.shared_total());
-  out.arguments = bytes_of_arguments(arguments_of(call, shape, read));
+  out.arguments = bytes_of_arguments(sm80_arguments_of(call, shape, read));
   bind_sm80(out, call);
   return out;
 }

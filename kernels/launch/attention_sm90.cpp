@@ -21,7 +21,7 @@ Initialiser written(const AttentionConfig& config) {
   return out;
 }
 
-AttentionConfig config_of(const PlacedDiagram& placed, const AttentionCall& call, const PlacementReader& read) {
+AttentionConfig sm90_config_of(const PlacedDiagram& placed, const AttentionCall& call, const PlacementReader& read) {
   AttentionConfig c{};
   c.q = read.knob("q");
   c.x = read.knob("x");
@@ -70,7 +70,7 @@ std::vector<TensorBox> boxes_of(const PlacedDiagram& placed, const AttentionCall
           keys(offsetof(AttentionArguments, v_map), "V", call.v, c.dv), queries(offsetof(AttentionArguments, o_map), "O", call.o, c.dv)};
 }
 
-AttentionArguments arguments_of(const AttentionCall& call, const AttentionShape& shape, const PlacementReader& read) {
+AttentionArguments sm90_arguments_of(const AttentionCall& call, const AttentionShape& shape, const PlacementReader& read) {
   AttentionArguments a{};
   a.shape = shape;
   a.o_row = call.o.row;
@@ -99,10 +99,10 @@ void check(const AttentionCall& call, const AttentionConfig& c, const AttentionS
 LaunchPlan attention_sm90_plan(const PlacedDiagram& placed, const AttentionCall& call, const LaunchDevice& device) {
   const PlacementReader read(placed);
   read.check("attention_sm90");
-  const AttentionConfig config = config_of(placed, call, read);
+  const AttentionConfig config = sm90_config_of(placed, call, read);
   const AttentionShape shape = attention_shape(placed, config.q, config.g, device, read);
   check(call, config, shape, read);
-  const AttentionArguments arguments = arguments_of(call, shape, read);
+  const AttentionArguments arguments = sm90_arguments_of(call, shape, read);
 
   LaunchPlan out;
   out.source = attention_sm90_source;

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
-#include <limits>
 #include <numeric>
 #include <thread>
 
@@ -11,8 +10,6 @@
 
 namespace napkin {
 namespace {
-
-constexpr double infinity = std::numeric_limits<double>::infinity();
 
 /// A row of the output and what it should be.
 struct KnownRow {
@@ -105,21 +102,15 @@ class AttentionTrial : public KernelTrial {
     device_.download(o.data(), call.o.address + static_cast<std::uint64_t>(at) * sizeof(std::uint16_t), o.size() * sizeof(std::uint16_t));
     for (std::size_t c = 0; c < o.size(); ++c) {
       const double error = std::fabs(static_cast<double>(decode(o[c], layout_.type)) - row.o[c]);
-      out.max_error = std::isnan(error) ? infinity : std::max(out.max_error, error);
+      out.max_error = larger_error(out.max_error, error);
     }
     out.reference_error = std::max(out.reference_error, row.unfused_error);
     const AttentionSizes& s = layout_.sizes;
     const std::int64_t lse_at = (batch * s.h * s.g + row.head) * (packed ? first_row_.back() : s.q) + place;
     float lse = 0;
     device_.download(&lse, call.log_sum_exp + static_cast<std::uint64_t>(lse_at) * sizeof lse, sizeof lse);
-    out.lse_error = std::max(out.lse_error, lse_error(static_cast<double>(lse), row.log_sum_exp));
+    out.lse_error = std::max(out.lse_error, lse_difference(static_cast<double>(lse), row.log_sum_exp));
     ++out.rows;
-  }
-
-  static double lse_error(double measured, double right) {
-    if (right == -infinity) return measured == -infinity ? 0 : infinity;
-    const double error = std::fabs(measured - right);
-    return std::isnan(error) ? infinity : error;
   }
 
   Device device_;

@@ -111,10 +111,10 @@ GpuState StateSampler::finish() {
     std::nth_element(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(all.size() / 2), all.end());
     return all[all.size() / 2];
   };
-  using Number = std::optional<double>;
+  using Maybe = std::optional<double>;
   GpuState out;
-  if (const auto clock = middle([](const GpuState& s) { return s.sm_clock ? Number(s.sm_clock->value) : Number(); })) out.sm_clock = Hertz(*clock);
-  if (const auto power = middle([](const GpuState& s) { return s.power ? Number(s.power->value) : Number(); })) out.power = Watts(*power);
+  if (const auto clock = middle([](const GpuState& s) { return s.sm_clock ? Maybe(s.sm_clock->value) : Maybe(); })) out.sm_clock = Hertz(*clock);
+  if (const auto power = middle([](const GpuState& s) { return s.power ? Maybe(s.power->value) : Maybe(); })) out.power = Watts(*power);
   out.temperature = middle([](const GpuState& s) { return s.temperature; });
   for (const GpuState& sample : samples_) out.throttle |= sample.throttle;
   return out;

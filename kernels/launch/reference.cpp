@@ -110,7 +110,7 @@ double largest_difference(const HostAttention& a, std::size_t at, const std::vec
   double most = 0;
   for (std::size_t c = 0; c < reference.size(); ++c) {
     const double error = std::fabs(static_cast<double>(decode(a.o.values[at + c], a.type)) - reference[c]);
-    most = std::isnan(error) ? infinity : std::max(most, error);
+    most = larger_error(most, error);
   }
   return most;
 }
@@ -120,12 +120,6 @@ std::size_t lse_at(const HostAttention& a, const Sequence& s, std::int64_t batch
   const std::int64_t heads = a.sizes.h * a.sizes.g;
   if (a.q_starts.empty()) return static_cast<std::size_t>((batch * heads + head) * a.sizes.q + query);
   return static_cast<std::size_t>(head * a.q_starts.back() + s.q_first + query);
-}
-
-double lse_difference(double measured, double reference) {
-  if (reference == -infinity) return measured == -infinity ? 0 : infinity;
-  const double error = std::fabs(measured - reference);
-  return std::isnan(error) ? infinity : error;
 }
 
 void count_poison(const HostAttention& a, Comparison& out) {
@@ -147,6 +141,13 @@ void count_poison(const HostAttention& a, Comparison& out) {
 }
 
 }  // namespace
+
+double larger_error(double most, double error) { return std::isnan(error) ? infinity : std::max(most, error); }
+
+double lse_difference(double measured, double reference) {
+  if (reference == -infinity) return measured == -infinity ? 0 : infinity;
+  return larger_error(0, std::fabs(measured - reference));
+}
 
 float decode(std::uint16_t bits, DType type) {
   if (type == DType::f16) return decode_half(bits);

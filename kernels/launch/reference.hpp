@@ -47,6 +47,11 @@ struct ReferenceRow {
 /// The same as a framework's unfused attention in that type computes it: scores, probabilities and output rounded to the type.
 [[nodiscard]] std::vector<double> unfused_row(const HostAttention& a, std::int64_t batch, std::int64_t head, std::int64_t query);
 
+/// The larger of two errors; what is no number is infinitely wrong.
+[[nodiscard]] double larger_error(double most, double error);
+/// Error of a log-sum-exp: 0 where both are -infinity.
+[[nodiscard]] double lse_difference(double measured, double reference);
+
 struct Comparison {
   double max_error = 0;        ///< largest |o - reference| over the rows compared
   double reference_error = 0;  ///< the same of unfused_row

@@ -1,5 +1,6 @@
 #include "kernels/micro/bench.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <thread>
 

@@ -10,8 +10,8 @@ namespace {
 
 using namespace micro;
 
-constexpr long long window = 500000;        // clocks, about
-constexpr long long starved = 40 * window;  // where products hardly come to run beside it
+constexpr long long rate_window = 500000;             // clocks, about
+constexpr long long starved = 40 * rate_window;  // where products hardly come to run beside it
 
 bool moves_bytes(VectorWork work) {
   return work == VectorWork::load || work == VectorWork::store || work == VectorWork::load_matrix || work == VectorWork::store_matrix;
@@ -52,7 +52,7 @@ Readings vector_alone(Bench& bench) {
       if (groups == 3 && !is_mixed(work)) continue;
       Reading reading{"vector_alone", {{"work", std::string(name_of(work))}, {"groups", std::to_string(groups)}}, "rate", unit_of(work), {}};
       for (int i = 0; i < repetitions; ++i) {
-        reading.values.push_back(rate_of(work, run_agents(bench, config, {0, groups, false, 0, window}).vector));
+        reading.values.push_back(rate_of(work, run_agents(bench, config, {0, groups, false, 0, rate_window}).vector));
       }
       out.push_back(reading);
     }
@@ -78,7 +78,7 @@ Readings vector_beside(Bench& bench) {
         const AgentsConfig config{1, neighbour.n, neighbour.a_registers, std::max(groups, 2), work, false};
         Reading rate{"vector_beside", with, "rate", unit_of(work), {}}, product{"vector_beside", with, "product", "clk", {}};
         for (int i = 0; i < repetitions; ++i) {
-          const AgentsRates rates = run_agents(bench, config, {1, groups, false, static_cast<int>(window / (config.batch() * config.n / 2)), starved});
+          const AgentsRates rates = run_agents(bench, config, {1, groups, false, static_cast<int>(rate_window / (config.batch() * config.n / 2)), starved});
           rate.values.push_back(rate_of(work, rates.vector));
           product.values.push_back(rates.product);
         }

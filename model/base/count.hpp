@@ -3,6 +3,7 @@
 
 #include <compare>
 #include <concepts>
+#include <cstddef>
 #include <cstdint>
 
 #include "model/base/error.hpp"
@@ -49,6 +50,11 @@ class Count {
  private:
   std::int64_t value_ = 0;
 };
+
+[[nodiscard]] constexpr double real(Count count) { return static_cast<double>(count); }
+
+/// Where an id >= 0 stands in the list that it counts.
+[[nodiscard]] constexpr std::size_t at(int id) { return static_cast<std::size_t>(id); }
 
 /// ceil(a / b) for a >= 0, b > 0.
 [[nodiscard]] constexpr Count ceil_div(Count a, Count b) {

@@ -30,6 +30,9 @@ enum class DType { f64, f32, tf32, f16, bf16, e4m3, e5m2, i32, i8, e2m1, value }
   return 0;
 }
 
+/// Bytes of one element: half a byte of the smallest.
+[[nodiscard]] constexpr double bytes_per_value(DType t) { return bits(t) / 8.0; }
+
 /// Bytes of n elements stored densely, rounded up to whole bytes.
 [[nodiscard]] constexpr Bytes bytes_of(Count n, DType t) { return Bytes(ceil_div(n * Count(bits(t)), Count(8))); }
 

@@ -9,8 +9,6 @@
 namespace napkin {
 namespace {
 
-double real(Count count) { return static_cast<double>(count); }
-
 /// Bytes of a row of what a block's copy brings.
 Count row_bytes(const PlacedDiagram& placed, const Crossing& crossing) {
   const AxisId last = placed.axes_of(crossing).back();

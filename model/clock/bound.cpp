@@ -14,8 +14,6 @@ namespace {
 
 constexpr double rounding = 1 - 1e-9;  // sums in another order
 
-double real(Count count) { return static_cast<double>(count); }
-
 }  // namespace
 
 /// The busiest pipe of an iteration, as busiest_pipe() finds it in the graph, from the loads of the first clock.

@@ -13,10 +13,6 @@
 namespace napkin {
 namespace {
 
-constexpr std::size_t tensor_pipe = 0, issue_pipe = 1;
-
-double real(Count count) { return static_cast<double>(count); }
-
 int delay_of(std::int64_t tokens, int ahead) { return std::max(static_cast<int>(tokens) - ahead, 0); }
 
 /// Clocks from one instruction's last clock on the pipe to the end of the wait for it: the largest n measured.

@@ -88,6 +88,9 @@ struct EventEdge {
   bool barrier = false;  ///< every instance of `to` waits for all of `from`
 };
 
+/// The first of EventGraph::pipes.
+inline constexpr std::size_t tensor_pipe = 0, issue_pipe = 1;
+
 struct EventGraph {
   int tensor_queue = 0;  ///< tensor instructions that the unit takes ahead, the running one among them; 0: any number
   std::vector<VectorPipe> pipes;

@@ -8,10 +8,6 @@
 namespace napkin {
 namespace {
 
-double real(Count count) { return static_cast<double>(count); }
-
-double size_of(DType type) { return bits(type) / 8.0; }
-
 const Diagram& diagram(const PlacedDiagram& placed) { return placed.streamed->diagram; }
 
 /// Elements along some axes that one block touches: per iteration where `chunked`, else with the streamed axis in full.
@@ -97,7 +93,7 @@ double conflicts(const PlacedDiagram& placed, const PlacedOperation& op, std::si
   const Unit* port = placed.machine->unit("shared_port");
   if (variable == nullptr || !variable->unpermuted || port == nullptr || !port->per_clock.known()) return 1;
   const AxisId innermost = axes_of(placed, variable->arrays.front()).back();
-  const double pitch = elements(placed, {innermost}, true) * size_of(variable->type);
+  const double pitch = elements(placed, {innermost}, true) * bytes_per_value(variable->type);
   return bank_conflicts(static_cast<std::int64_t>(pitch), static_cast<std::int64_t>(port->per_clock.best().value));
 }
 
@@ -106,7 +102,7 @@ double conflicts(const PlacedDiagram& placed, const PlacedOperation& op, std::si
 /// reuse the fragments), A once; a load of 16 bytes a thread is one slot.
 TensorLoad load_of(const PlacedDiagram& placed, const PlacedOperation& op, const Pieces& pieces) {
   const TensorInstruction& i = *op.instruction;
-  const double value = size_of(i.type), depth = real(round_up(op.k, i.k));
+  const double value = bytes_per_value(i.type), depth = real(round_up(op.k, i.k));
   const double warp = real(placed.machine->limits.warp_size);
   TensorLoad out{pieces.clocks, 0, 0, pieces.count};
   double& bytes = out.port_bytes;
@@ -184,7 +180,7 @@ double warp_instructions(const Machine& machine, const Unit& unit, double result
 }
 
 double bytes_read(const PlacedDiagram& placed, const Crossing& c) {
-  const double bytes = elements(placed, placed.axes_of(c), c.phase == Phase::loop) * size_of(c.type);
+  const double bytes = elements(placed, placed.axes_of(c), c.phase == Phase::loop) * bytes_per_value(c.type);
   return placed.multicast(c) ? bytes / std::max(real(placed.cluster), 1.0) : bytes;
 }
 
@@ -249,7 +245,7 @@ void Workload::add_operation(const PlacedDiagram& placed, std::size_t operation)
   if (op.tensor) return;
   for (const auto& [array, level] : op.operands) {
     if (level != placed.block().level) continue;
-    through_port_.push_back({&axes_of(placed, array), true, op.phase, size_of(placed.problem->dtype)});
+    through_port_.push_back({&axes_of(placed, array), true, op.phase, bytes_per_value(placed.problem->dtype)});
   }
 }
 
@@ -262,7 +258,7 @@ void Workload::add_crossings(const PlacedDiagram& placed) {
     if (!met && !into_block) continue;
     const bool loop = c.phase == Phase::loop;
     crossings_.push_back(
-        {i, {&placed.axes_of(c), loop, c.phase, size_of(c.type)}, met, into_block, in_cluster && c.parts});
+        {i, {&placed.axes_of(c), loop, c.phase, bytes_per_value(c.type)}, met, into_block, in_cluster && c.parts});
   }
 }
 
@@ -274,7 +270,7 @@ void Workload::add_written(const PlacedDiagram& placed) {
     if (!v.output_staging && diagram(placed).is_input(array)) continue;
     const bool loop = !v.output_staging;
     if (stores_itself(placed, array, loop ? Phase::loop : Phase::tail)) continue;
-    through_port_.push_back({&axes_of(placed, array), loop, loop ? Phase::loop : Phase::tail, size_of(v.type)});
+    through_port_.push_back({&axes_of(placed, array), loop, loop ? Phase::loop : Phase::tail, bytes_per_value(v.type)});
   }
 }
 

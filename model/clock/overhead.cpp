@@ -7,10 +7,9 @@
 namespace napkin {
 namespace {
 
-constexpr double rounding = 1e-9;      // of a period, beside which two are one
+constexpr double same_period = 1e-9;    // of a period, beside which two are one
 constexpr double least_step = 1e-6;    // of an overhead
 constexpr double most_overhead = 1000;  // what a user may suppose; a budget is less: such work waits for itself
-constexpr std::size_t tensor_pipe = 0;
 
 /// The operation whose vector work in the loop this is; empty: none.
 std::string_view operation_of(const EventNode& node) {
@@ -49,7 +48,7 @@ EventGraph with_overhead(EventGraph graph, std::string_view operation, double ov
 double overhead_budget(const EventGraph& graph, std::string_view operation) {
   const double now = period(graph, false).clocks;
   const auto lengthens = [&](double overhead) {
-    return period(with_overhead(graph, operation, overhead), false).clocks > now * (1 + rounding);
+    return period(with_overhead(graph, operation, overhead), false).clocks > now * (1 + same_period);
   };
   double fits = 0, longer = least_step;
   if (lengthens(longer)) return 0;

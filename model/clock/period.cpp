@@ -17,8 +17,6 @@ namespace {
 // cycles with up to four tokens.
 constexpr int run_length = 72, settled = 36;
 
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
-
 /// What passes between a node's start and the moment that an edge's target may start.
 double passes(const EventNode& from, const EventEdge& edge) {
   return (edge.after == EdgeFrom::done ? from.clocks + from.latency : 0) + edge.latency;

@@ -11,7 +11,6 @@ namespace napkin {
 namespace {
 
 constexpr double reference_clock = energy_clock, exponent = energy_exponent;
-constexpr std::size_t issue_pipe = 1;
 constexpr double tolerance = 1e-12;  // of the power, at its limit
 constexpr int most_steps = 60;
 

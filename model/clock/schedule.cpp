@@ -8,10 +8,6 @@
 namespace napkin {
 namespace {
 
-double real(Count count) { return static_cast<double>(count); }
-
-double size_of(DType type) { return bits(type) / 8.0; }
-
 std::size_t index(AxisId axis) { return static_cast<std::size_t>(axis); }
 
 /// The mean over the blocks of a packed batch's sequences.
@@ -133,10 +129,10 @@ double compulsory_alike(const PlacedDiagram& placed, AxisId none = -1) {
   };
   double bytes = 0;
   for (const ArrayId a : none < 0 ? d.inputs : std::vector<ArrayId>{})
-    bytes += volume_of(a, true) * size_of(type_of(a, false).value_or(placed.problem->dtype));
+    bytes += volume_of(a, true) * bytes_per_value(type_of(a, false).value_or(placed.problem->dtype));
   for (const ArrayId a : d.outputs) {
     if (none >= 0 && d.arrays[index(a)].has(none)) continue;
-    if (const auto type = type_of(a, true)) bytes += volume_of(a, false) * size_of(*type);
+    if (const auto type = type_of(a, true)) bytes += volume_of(a, false) * bytes_per_value(*type);
   }
   return bytes;
 }

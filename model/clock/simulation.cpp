@@ -2,20 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "model/base/error.hpp"
 
 namespace napkin {
 namespace {
 
-constexpr double never = std::numeric_limits<double>::infinity();
-constexpr double tiny = 1e-9;
 constexpr double same_clocks = 1e-6;  // what counts as the same distance, over an iteration's clocks
 constexpr double same_end = 1e-6;     // clocks
-constexpr std::size_t issue_pipe = 1;
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 }  // namespace
 

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -99,6 +100,8 @@ class Simulation {
     std::vector<Handing> handing;
     [[nodiscard]] bool idle() const { return head == parts.size(); }
   };
+  static constexpr double never = std::numeric_limits<double>::infinity();
+  static constexpr double tiny = 1e-9;  // of a clock or of a pipe: two times or rates are one
   enum : std::size_t { copies, stores, tensors, handed };
   struct State {
     std::vector<std::int16_t> waits;  // by job

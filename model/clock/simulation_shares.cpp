@@ -1,18 +1,13 @@
 // How threads that run at the same time share the vector pipes.
 #include <algorithm>
-#include <limits>
 
 #include "model/clock/simulation.hpp"
 
 namespace napkin {
 namespace {
 
-constexpr double never = std::numeric_limits<double>::infinity();
-constexpr double tiny = 1e-9;
 constexpr std::size_t share_slots = 256, most_kept = 6;
 constexpr int share_shift = 56;  // the table takes the highest bits of a hash
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 }  // namespace
 

@@ -1,19 +1,9 @@
 // The tensor unit: operations are handed over instruction by instruction into a short queue, and run in its order.
 #include <algorithm>
-#include <limits>
 
 #include "model/clock/simulation.hpp"
 
 namespace napkin {
-namespace {
-
-constexpr double never = std::numeric_limits<double>::infinity();
-constexpr double tiny = 1e-9;
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
-
-}  // namespace
-
 void Simulation::hand_over(Job job) {
   Tensors& t = s_.unit;
   t.handing.push_back({job, never});

@@ -9,7 +9,6 @@ namespace {
 
 using By = CombineMapping::By;
 
-double real(Count count) { return static_cast<double>(count); }
 double real(Bytes bytes) { return real(bytes.value); }
 
 /// The pipes from where the parts meet down to the blocks: that of the cluster, or those of the levels in between.

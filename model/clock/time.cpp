@@ -26,8 +26,6 @@
 namespace napkin {
 namespace {
 
-double real(Count count) { return static_cast<double>(count); }
-
 /// A pipe of the machine that all nodes share.
 struct SharedPipe {
   const Pipe* pipe = nullptr;

@@ -16,7 +16,7 @@ namespace {
 
 constexpr double tolerance = 1e-9;
 
-std::string number_text(double value) {
+std::string six_digits(double value) {
   if (!std::isfinite(value)) return std::isnan(value) ? "not a number" : value < 0 ? "-infinity" : "infinity";
   std::array<char, 32> buffer{};
   const auto [end, code] =
@@ -66,8 +66,8 @@ std::optional<std::string> difference(const std::string& name, const Cells& a, c
     at = c;
   }
   if (worst <= tolerance) return std::nullopt;
-  return name + " differs from " + other + ", most at " + name + cell_text(a, at) + ": " + number_text(a.cells[at]) +
-         " where it should be " + number_text(b.cells[at]);
+  return name + " differs from " + other + ", most at " + name + cell_text(a, at) + ": " + six_digits(a.cells[at]) +
+         " where it should be " + six_digits(b.cells[at]);
 }
 
 void check_values(const Nest& nest, std::vector<Defect>& found) {

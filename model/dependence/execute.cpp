@@ -11,7 +11,7 @@
 namespace napkin::dependence {
 namespace {
 
-constexpr std::int64_t most = std::int64_t{1} << 24;
+constexpr std::int64_t most_work = std::int64_t{1} << 24;
 
 std::uint64_t mixed(std::uint64_t x) {  // splitmix64's finaliser
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9U;
@@ -46,7 +46,7 @@ class Run {
   void refuse_huge() const {
     Count iterations = 1;
     for (const Loop& l : nest_.loops) iterations *= l.size();
-    if (iterations > most) throw Error(nest_.name, "too many iterations to run", "at most 2^24");
+    if (iterations > most_work) throw Error(nest_.name, "too many iterations to run", "at most 2^24");
   }
 
   void allocate() {
@@ -57,7 +57,7 @@ class Run {
     for (auto& [name, values] : store_) {
       Count cells = 1;
       for (std::int64_t size : values.size) cells *= size;
-      if (cells > most) throw Error(nest_.name, "'" + name + "' has too many cells to run", "at most 2^24");
+      if (cells > most_work) throw Error(nest_.name, "'" + name + "' has too many cells to run", "at most 2^24");
       values.cells.assign(static_cast<std::size_t>(cells.get()), std::numeric_limits<double>::quiet_NaN());
       values.written.assign(values.cells.size(), false);
     }

@@ -1,14 +1,6 @@
 #include "model/dependence/meeting.hpp"
 
 namespace napkin::dependence {
-namespace {
-
-const Statement& statement_of(const Nest& nest, StatementId id) {
-  return nest.statements[static_cast<std::size_t>(id)];
-}
-
-}  // namespace
-
 Meeting::Meeting(const Nest& nest, StatementId from, const Reference& source, StatementId to, const Reference& sink)
     : nest_(&nest),
       from_(from),

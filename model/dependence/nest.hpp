@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "model/base/count.hpp"
 #include "model/base/error.hpp"
 
 namespace napkin::dependence {
@@ -127,6 +128,9 @@ void for_each_reference(E& expression, F&& f) {
   if (expression.kind == Expression::Kind::reference) f(expression.reference);
   for (auto& operand : expression.operands) for_each_reference(operand, f);
 }
+
+[[nodiscard]] inline const Statement& statement_of(const Nest& nest, StatementId id) { return nest.statements[at(id)]; }
+[[nodiscard]] inline const std::string& loop_name(const Nest& nest, LoopId id) { return nest.loops[at(id)].name; }
 
 /// The names of the loops, by LoopId.
 [[nodiscard]] std::vector<std::string> loop_names(const Nest& nest);

@@ -41,7 +41,6 @@ std::string scalar(const std::string& word) {
   return quoted + "\"";
 }
 
-const std::string& loop_name(const Nest& nest, LoopId id) { return nest.loops[static_cast<std::size_t>(id)].name; }
 
 std::string loop_list(const Nest& nest, const std::vector<LoopId>& loops, const char* separator) {
   std::vector<std::string> names;

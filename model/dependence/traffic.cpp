@@ -6,10 +6,6 @@
 namespace napkin::dependence {
 namespace {
 
-const Statement& statement_of(const Nest& nest, StatementId id) {
-  return nest.statements[static_cast<std::size_t>(id)];
-}
-
 class Counter {
  public:
   Counter(const Nest& nest, const std::vector<Dependence>& all, const std::vector<LoopId>& order, std::size_t cached,

@@ -10,13 +10,11 @@
 namespace napkin::dependence {
 namespace {
 
-using Names = std::vector<std::string>;
+using NameList = std::vector<std::string>;
 
-bool contains(const Names& names, const std::string& name) {
+bool contains(const NameList& names, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
-
-const std::string& loop_name(const Nest& nest, LoopId loop) { return nest.loops[static_cast<std::size_t>(loop)].name; }
 
 void for_each_reference_of(Nest& nest, const std::string& array, const std::function<void(Reference&)>& f) {
   for (Statement& s : nest.statements) {
@@ -103,7 +101,7 @@ std::vector<std::size_t> dimensions_along(const Nest& nest, const std::string& a
 }
 
 // Drops from temporaries that only the hoisted statements write the dimension that was the loop.
-void drop_dimensions(Nest& nest, const Names& hoisted, LoopId loop) {
+void drop_dimensions(Nest& nest, const NameList& hoisted, LoopId loop) {
   for (const std::string& array : nest.array_names()) {
     if (!nest.is_temporary(array)) continue;
     const TemporaryUses uses = uses_of(nest, array);
@@ -130,7 +128,7 @@ std::optional<Reference> reference_to(const Statement& s, LoopId loop) {
 
 // A dependence that hoisting would turn around: from a statement that stays in the loop to one that goes, unless an
 // outer loop carries it.
-const Dependence* obstacle(const Nest& nest, const std::vector<Dependence>& all, const Names& hoisted, LoopId loop) {
+const Dependence* obstacle(const Nest& nest, const std::vector<Dependence>& all, const NameList& hoisted, LoopId loop) {
   for (const Dependence& d : all) {
     const Statement& from = nest.statements[static_cast<std::size_t>(d.from)];
     const Statement& to = nest.statements[static_cast<std::size_t>(d.to)];
@@ -141,7 +139,7 @@ const Dependence* obstacle(const Nest& nest, const std::vector<Dependence>& all,
 }
 
 // A value that the hoisted statements hand from one iteration of the loop to the next.
-const Dependence* changed_by(const Nest& nest, const std::vector<Dependence>& all, const Names& hoisted, LoopId loop) {
+const Dependence* changed_by(const Nest& nest, const std::vector<Dependence>& all, const NameList& hoisted, LoopId loop) {
   for (const Dependence& d : all) {
     if (d.kind == Kind::raw && d.carrier() == loop &&
         contains(hoisted, nest.statements[static_cast<std::size_t>(d.from)].name) &&
@@ -153,7 +151,7 @@ const Dependence* changed_by(const Nest& nest, const std::vector<Dependence>& al
 }
 
 // The hoisted statements without the loop, before those that stay.
-void move_out(Nest& nest, const Names& hoisted, LoopId loop) {
+void move_out(Nest& nest, const NameList& hoisted, LoopId loop) {
   std::vector<Statement> before, moved, rest;
   for (Statement& s : nest.statements) {
     if (contains(hoisted, s.name)) {
@@ -185,7 +183,7 @@ void check_sides(const Nest& before, const Nest& after, LoopId loop) {
   }
 }
 
-bool drop_unfit(const Nest& nest, const std::vector<Dependence>& all, LoopId loop, bool meant_once, Names& names) {
+bool drop_unfit(const Nest& nest, const std::vector<Dependence>& all, LoopId loop, bool meant_once, NameList& names) {
   Nest trial = nest;
   drop_dimensions(trial, names, loop);
   for (const std::string& name : names) {
@@ -205,13 +203,13 @@ bool drop_unfit(const Nest& nest, const std::vector<Dependence>& all, LoopId loo
 
 Step privatise(const Nest& nest) {
   Step step{"privatise", "", true, nest};
-  Names done;
+  NameList done;
   for (const std::string& array : nest.array_names()) {
     if (!nest.is_temporary(array)) continue;
     const std::vector<LoopId> loops = private_loops(nest, array);
     if (loops.empty()) continue;
     std::vector<Subscript> front;
-    Names names;
+    NameList names;
     for (LoopId l : loops) {
       front.push_back({l, 0});
       names.push_back(loop_name(nest, l));
@@ -262,7 +260,7 @@ Step hoist(const Nest& nest, const std::vector<std::string>& names, const std::s
 std::vector<std::string> hoistable(const Nest& nest, const std::string& loop, bool meant_once) {
   const LoopId id = nest.loop(loop);
   const std::vector<Dependence> all = dependences(nest);
-  Names names;
+  NameList names;
   std::size_t inside = 0;
   for (const Statement& s : nest.statements) {
     if (s.in(id)) ++inside;
@@ -270,7 +268,7 @@ std::vector<std::string> hoistable(const Nest& nest, const std::string& loop, bo
   }
   while (!names.empty() && drop_unfit(nest, all, id, meant_once, names)) {
   }
-  return names.size() == inside ? Names{} : names;
+  return names.size() == inside ? NameList{} : names;
 }
 
 Step replace(const Nest& nest, const std::string& statement, const std::string& why) {
@@ -293,7 +291,7 @@ std::vector<Step> improve(const Nest& nest) {
     const auto loop = static_cast<LoopId>(l);
     const auto& claimed = nest.claimed_parallel;
     const bool meant_once = std::find(claimed.begin(), claimed.end(), loop) != claimed.end();
-    const Names names = hoistable(current(), loop_name(nest, loop), meant_once);
+    const NameList names = hoistable(current(), loop_name(nest, loop), meant_once);
     if (names.empty()) continue;
     try {
       add(hoist(current(), names, loop_name(nest, loop)));

@@ -7,12 +7,10 @@
 namespace napkin {
 namespace {
 
-std::size_t index(int id) { return static_cast<std::size_t>(id); }
-
 /// Writes the combine's diagram, split axis by split axis.
-class Writer {
+class CombineWriter {
  public:
-  explicit Writer(const Streamed& from) : from_(from), axis_of_(from.roles.size()), parts_of_(from.roles.size()) {}
+  explicit CombineWriter(const Streamed& from) : from_(from), axis_of_(from.roles.size()), parts_of_(from.roles.size()) {}
 
   CombineLaunch write() {
     out_.streamed.diagram.name = from_.diagram.name + "_combine";
@@ -21,7 +19,7 @@ class Writer {
       if (from_.roles[a] == AxisRole::split) reduce(static_cast<AxisId>(a));
     }
     for (const ArrayId array : out_.whole) {
-      d().arrays[index(now(array))].name = from_.diagram.arrays[index(array)].name;
+      d().arrays[at(now(array))].name = from_.diagram.arrays[at(array)].name;
       d().outputs.push_back(now(array));
     }
     check(d());
@@ -39,14 +37,14 @@ class Writer {
     return static_cast<AxisId>(d().axes.size()) - 1;
   }
   AxisId axis_of(AxisId axis) {
-    std::optional<AxisId>& there = axis_of_[index(axis)];
-    if (!there) there = add_axis(from_.diagram.axes[index(axis)].name, axis, std::nullopt);
+    std::optional<AxisId>& there = axis_of_[at(axis)];
+    if (!there) there = add_axis(from_.diagram.axes[at(axis)].name, axis, std::nullopt);
     return *there;
   }
   // "x.parts": no name of a diagram's own has a point in it.
   AxisId parts_of(AxisId axis) {
-    std::optional<AxisId>& there = parts_of_[index(axis)];
-    if (!there) there = add_axis(from_.diagram.axes[index(axis)].name + ".parts", std::nullopt, axis);
+    std::optional<AxisId>& there = parts_of_[at(axis)];
+    if (!there) there = add_axis(from_.diagram.axes[at(axis)].name + ".parts", std::nullopt, axis);
     return *there;
   }
 
@@ -57,7 +55,7 @@ class Writer {
 
   // The latest form of an output: its parts at first, the whole at the end.
   ArrayId& now(ArrayId output) {
-    return now_[index(static_cast<int>(std::find(out_.whole.begin(), out_.whole.end(), output) - out_.whole.begin()))];
+    return now_[at(static_cast<int>(std::find(out_.whole.begin(), out_.whole.end(), output) - out_.whole.begin()))];
   }
 
   void add_inputs() {
@@ -67,7 +65,7 @@ class Writer {
         if (combine(output, static_cast<AxisId>(a)) != nullptr) axes.push_back(parts_of(static_cast<AxisId>(a)));
       }
       if (axes.empty()) continue;
-      const Array& array = from_.diagram.arrays[index(output)];
+      const Array& array = from_.diagram.arrays[at(output)];
       for (const AxisId a : array.axes) axes.push_back(axis_of(a));
       out_.whole.push_back(output);
       now_.push_back(add_array(array.name + ".parts", std::move(axes)));
@@ -87,7 +85,7 @@ class Writer {
     op.kind = kind;
     op.own = {over};
     std::vector<AxisId> axes;
-    for (const AxisId a : d().arrays[index(inputs.back())].axes) {
+    for (const AxisId a : d().arrays[at(inputs.back())].axes) {
       if (a != over) axes.push_back(a);
     }
     op.inputs = std::move(inputs);
@@ -103,11 +101,11 @@ class Writer {
     op.kind = OpKind::softmax;
     op.own = {over};
     op.inputs = {parts};
-    const std::vector<AxisId> all = d().arrays[index(parts)].axes;
+    const std::vector<AxisId> all = d().arrays[at(parts)].axes;
     std::vector<AxisId> rows = all;
     rows.erase(std::remove(rows.begin(), rows.end(), over), rows.end());
     op.outputs.push_back(add_array("weights" + name, all));
-    op.outputs.push_back(add_array(from_.diagram.arrays[index(log_sum_exp)].name + name, rows));
+    op.outputs.push_back(add_array(from_.diagram.arrays[at(log_sum_exp)].name + name, rows));
     d().operations.push_back(op);
     now(log_sum_exp) = op.outputs[1];
     return op.outputs[0];
@@ -116,7 +114,7 @@ class Writer {
   // One split axis out of all arrays that have parts along it.
   void reduce(AxisId axis) {
     std::vector<std::pair<ArrayId, ArrayId>> weights;  // by log-sum-exp
-    const std::string suffix = "." + from_.diagram.axes[index(axis)].name;
+    const std::string suffix = "." + from_.diagram.axes[at(axis)].name;
     for (const Combine& c : from_.combines) {
       if (c.axis != axis || c.kind != Combine::Kind::log_sum_exp) continue;
       const std::string name = suffix + "." + std::to_string(weights.size());
@@ -133,7 +131,7 @@ class Writer {
             std::find_if(weights.begin(), weights.end(), [&](const auto& w) { return w.first == c.log_sum_exp; });
         inputs.insert(inputs.begin(), of->second);
       }
-      const std::string name = from_.diagram.arrays[index(c.array)].name + suffix;
+      const std::string name = from_.diagram.arrays[at(c.array)].name + suffix;
       const ArrayId reduced = add_operation(kind, std::move(inputs), parts_of(axis), name);
       now(c.array) = reduced;
     }
@@ -149,7 +147,7 @@ class Writer {
 
 std::optional<CombineLaunch> combine_launch(const Streamed& streamed) {
   if (streamed.combines.empty()) return std::nullopt;
-  return Writer(streamed).write();
+  return CombineWriter(streamed).write();
 }
 
 Problem combine_problem(const CombineLaunch& combine, const Problem& problem, const std::vector<Count>& group) {
@@ -157,7 +155,7 @@ Problem combine_problem(const CombineLaunch& combine, const Problem& problem, co
   out.dtype = problem.dtype;
   for (std::size_t i = 0; i < combine.streamed.diagram.axes.size(); ++i) {
     const bool parts = combine.split[i].has_value();
-    const std::size_t from = index(parts ? *combine.split[i] : *combine.same_axis[i]);
+    const std::size_t from = at(parts ? *combine.split[i] : *combine.same_axis[i]);
     out.sizes.push_back(parts ? ceil_div(problem.sizes[from], group[from]) : problem.sizes[from]);
   }
   return out;

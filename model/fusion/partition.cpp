@@ -5,8 +5,6 @@
 namespace napkin {
 namespace {
 
-std::size_t index(int id) { return static_cast<std::size_t>(id); }
-
 // When an array is there: statement numbers over head, loop and tail, in order. Defined after `from`, needed up to and
 // including statement `to`.
 struct Lifetime {
@@ -39,10 +37,10 @@ class Timeline {
   static std::size_t index_of(std::ptrdiff_t t) { return static_cast<std::size_t>(t); }
 
   void define(ArrayId array, std::ptrdiff_t t) {
-    Lifetime& life = live_[index(array)];
+    Lifetime& life = live_[at(array)];
     if (life.from < 0) life.from = t;
   }
-  void need(ArrayId array, std::ptrdiff_t t) { live_[index(array)].to = t; }
+  void need(ArrayId array, std::ptrdiff_t t) { live_[at(array)].to = t; }
 
   void touch(const Statement& statement, std::ptrdiff_t t) {
     switch (statement.kind) {
@@ -59,9 +57,9 @@ class Timeline {
 
   void compute(const Statement& statement, std::ptrdiff_t t) {
     if (statement.array) return define(*statement.array, t);  // log-sum-exp, of mu and z
-    const Operation& op = s_.diagram.operations[index(*statement.operation)];
+    const Operation& op = s_.diagram.operations[at(*statement.operation)];
     for (ArrayId in : op.inputs) need(in, t);
-    const bool state = s_.operations[index(*statement.operation)].accumulator == AccumulatorKind::online_softmax;
+    const bool state = s_.operations[at(*statement.operation)].accumulator == AccumulatorKind::online_softmax;
     for (std::size_t i = 0; i < op.outputs.size(); ++i) {
       if (i == 0 || !state) define(op.outputs[i], t);
     }
@@ -113,7 +111,7 @@ class Timeline {
 };
 
 Count size_of(const Streamed& s, AxisId axis, const Partition& partition) {
-  const Count group = partition.group[index(axis)];
+  const Count group = partition.group[at(axis)];
   return s.stream == axis ? std::min(partition.chunk, group) : group;
 }
 
@@ -139,10 +137,10 @@ Partition make_partition(const Streamed& streamed, const Sizes& sizes,
                   one_of(name, labelled));
     }
     if (size < 1) throw Error(where, size_text(name, size), "a whole number of at least 1");
-    if (seen[index(*axis)]) throw Error(where, "axis '" + name + "' stands twice", "each axis once");
-    seen[index(*axis)] = true;
-    Count& slot = streamed.grouped(*axis) ? p.group[index(*axis)] : p.chunk;
-    slot = std::min(Count(size), sizes[index(*axis)]);
+    if (seen[at(*axis)]) throw Error(where, "axis '" + name + "' stands twice", "each axis once");
+    seen[at(*axis)] = true;
+    Count& slot = streamed.grouped(*axis) ? p.group[at(*axis)] : p.chunk;
+    slot = std::min(Count(size), sizes[at(*axis)]);
   }
   return p;
 }
@@ -165,8 +163,8 @@ std::vector<Column> columns(const Streamed& streamed, ColumnView view) { return 
 
 Values column_size(const Streamed& streamed, const Column& column, const Partition& partition) {
   Values sum;
-  for (ArrayId id : column.arrays) sum += held(streamed, streamed.diagram.arrays[index(id)].axes, partition);
-  for (int aux : column.auxiliaries) sum += held(streamed, streamed.auxiliaries[index(aux)].axes, partition);
+  for (ArrayId id : column.arrays) sum += held(streamed, streamed.diagram.arrays[at(id)].axes, partition);
+  for (int aux : column.auxiliaries) sum += held(streamed, streamed.auxiliaries[at(aux)].axes, partition);
   return sum;
 }
 

@@ -8,9 +8,9 @@
 namespace napkin {
 namespace {
 
-class Writer {
+class ProgramWriter {
  public:
-  Writer(Streamed& streamed, const AxisAnalysis* analysis) : s_(streamed), analysis_(analysis) {}
+  ProgramWriter(Streamed& streamed, const AxisAnalysis* analysis) : s_(streamed), analysis_(analysis) {}
 
   void run() {
     label_operations();
@@ -133,7 +133,7 @@ class Writer {
 
 }  // namespace
 
-void write_program(Streamed& streamed, const AxisAnalysis* analysis) { Writer(streamed, analysis).run(); }
+void write_program(Streamed& streamed, const AxisAnalysis* analysis) { ProgramWriter(streamed, analysis).run(); }
 
 double initial_value(const Streamed& streamed, ArrayId array) {
   const auto producer = streamed.diagram.producer(array);

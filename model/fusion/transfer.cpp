@@ -8,14 +8,12 @@
 namespace napkin {
 namespace {
 
-std::size_t index(int id) { return static_cast<std::size_t>(id); }
-
 TransferTerm term_of(const Streamed& s, ArrayId array, bool store) {
   TransferTerm term{array, store, {}, {}};
   for (std::size_t i = 0; i < s.roles.size(); ++i) {
     const auto axis = static_cast<AxisId>(i);
     if (!s.grouped(axis)) continue;
-    (s.diagram.arrays[index(array)].has(axis) ? term.carried : term.lacking).push_back(axis);
+    (s.diagram.arrays[at(array)].has(axis) ? term.carried : term.lacking).push_back(axis);
   }
   return term;
 }
@@ -24,7 +22,7 @@ TransferTerm term_of(const Streamed& s, ArrayId array, bool store) {
 // the mask leaves zeros; a partial sum of nothing need not be.
 bool moves_visited_only(const Streamed& s, const TransferTerm& term, const Problem& problem) {
   if (!s.skips || problem.mask.kind == Mask::Kind::none) return false;
-  if (!s.diagram.arrays[index(term.array)].has(*s.stream)) return false;
+  if (!s.diagram.arrays[at(term.array)].has(*s.stream)) return false;
   const Combine* combine = s.combine_of(term.array);
   return !term.store || (combine != nullptr && combine->kind == Combine::Kind::sum);
 }
@@ -34,20 +32,20 @@ Count visited(const Streamed& s, const TransferTerm& term, const Problem& proble
   const auto [row, column] = *s.skips;
   const bool streamed_rows = row == *s.stream;
   const AxisId other = streamed_rows ? column : row;
-  return visited_in_split(problem.mask, problem.sizes[index(row)].get(), problem.sizes[index(column)].get(),
-                          partition.group[index(other)].get(), partition.group[index(*s.stream)].get(),
-                          partition.chunk.get(), streamed_rows, s.diagram.arrays[index(term.array)].has(other));
+  return visited_in_split(problem.mask, problem.sizes[at(row)].get(), problem.sizes[at(column)].get(),
+                          partition.group[at(other)].get(), partition.group[at(*s.stream)].get(),
+                          partition.chunk.get(), streamed_rows, s.diagram.arrays[at(term.array)].has(other));
 }
 
 Count values_of(const Streamed& s, const TransferTerm& term, const Problem& problem, const Partition& partition) {
   const bool masked = moves_visited_only(s, term, problem);
   const auto in_mask = [&](AxisId axis) { return masked && (axis == (*s.skips)[0] || axis == (*s.skips)[1]); };
   Count product = masked ? visited(s, term, problem, partition) : Count(1);
-  for (AxisId a : s.diagram.arrays[index(term.array)].axes) {
-    if (!in_mask(a)) product *= problem.sizes[index(a)];
+  for (AxisId a : s.diagram.arrays[at(term.array)].axes) {
+    if (!in_mask(a)) product *= problem.sizes[at(a)];
   }
   for (AxisId a : term.lacking) {
-    if (!in_mask(a)) product *= ceil_div(problem.sizes[index(a)], partition.group[index(a)]);
+    if (!in_mask(a)) product *= ceil_div(problem.sizes[at(a)], partition.group[at(a)]);
   }
   return product;
 }
@@ -65,7 +63,7 @@ Transfer transfer_per_group(const Streamed& streamed, const Partition& partition
   Transfer sum;
   for (const TransferTerm& term : transfer_terms(streamed)) {
     Count product = 1;
-    for (AxisId a : streamed.diagram.arrays[index(term.array)].axes) product *= partition.group[index(a)];
+    for (AxisId a : streamed.diagram.arrays[at(term.array)].axes) product *= partition.group[at(a)];
     (term.store ? sum.store : sum.load) += Values(product);
   }
   return sum;
@@ -76,7 +74,7 @@ Values transfer_of(const Streamed& streamed, const TransferTerm& term, const Pro
   try {
     return Values(values_of(streamed, term, problem, partition));
   } catch (const Overflow&) {
-    throw Overflow("the number of values moved of array " + streamed.diagram.arrays[index(term.array)].name);
+    throw Overflow("the number of values moved of array " + streamed.diagram.arrays[at(term.array)].name);
   }
 }
 

@@ -2,16 +2,15 @@
 
 #include <algorithm>
 #include <cmath>
+#include <tuple>
 
 namespace napkin {
 namespace {
 
-std::size_t index(int id) { return static_cast<std::size_t>(id); }
-
 // The size that the axis is cut into: its group, or its chunk.
 Count step_of(const Streamed& s, const Partition& p, AxisId axis) {
-  const Count group = p.group[index(axis)];
-  return s.stream == axis && s.roles[index(axis)] == AxisRole::stream ? std::min(p.chunk, group) : group;
+  const Count group = p.group[at(axis)];
+  return s.stream == axis && s.roles[at(axis)] == AxisRole::stream ? std::min(p.chunk, group) : group;
 }
 
 // At most `groups` steps, of which the last is as ragged as it was.
@@ -24,10 +23,10 @@ Count shortened(Count size, Count step, Count groups) {
 // Rows <= columns, or rows >= columns, as it was: the shorter axis gets steps back.
 void keep_order(const Streamed& s, const Problem& problem, const Partition& p, Sizes& sizes) {
   for (const auto& [row, column] : mask_axes(s.diagram)) {
-    const bool wide = problem.sizes[index(column)] >= problem.sizes[index(row)];
+    const bool wide = problem.sizes[at(column)] >= problem.sizes[at(row)];
     const AxisId small = wide ? row : column, large = wide ? column : row;
-    while (sizes[index(large)] < sizes[index(small)]) {
-      sizes[index(large)] = std::min(sizes[index(large)] + step_of(s, p, large), problem.sizes[index(large)]);
+    while (sizes[at(large)] < sizes[at(small)]) {
+      sizes[at(large)] = std::min(sizes[at(large)] + step_of(s, p, large), problem.sizes[at(large)]);
     }
   }
 }
@@ -38,15 +37,15 @@ double work_of(const Diagram& d, const Sizes& sizes) {
   double sum = 0;
   for (const Array& array : d.arrays) {
     double values = each_value;
-    for (AxisId a : array.axes) values *= static_cast<double>(sizes[index(a)]);
+    for (AxisId a : array.axes) values *= static_cast<double>(sizes[at(a)]);
     sum += values;
   }
   for (const Operation& op : d.operations) {
     double product = 1;
     for (std::size_t a = 0; a < sizes.size(); ++a) {
       const auto axis = static_cast<AxisId>(a);
-      bool carried = d.arrays[index(op.outputs[0])].has(axis);
-      for (ArrayId in : op.inputs) carried = carried || d.arrays[index(in)].has(axis);
+      bool carried = d.arrays[at(op.outputs[0])].has(axis);
+      for (ArrayId in : op.inputs) carried = carried || d.arrays[at(in)].has(axis);
       if (carried) product *= static_cast<double>(sizes[a]);
     }
     sum += product;
@@ -75,7 +74,7 @@ void scale_window(const Streamed& s, const Problem& problem, Problem& small) {
   if (problem.mask.kind != Mask::Kind::window) return;
   const auto pairs = mask_axes(s.diagram);
   if (pairs.empty()) return;
-  const std::size_t column = index(pairs[0][1]);
+  const std::size_t column = at(pairs[0][1]);
   const double ratio = static_cast<double>(small.sizes[column]) / static_cast<double>(problem.sizes[column]);
   const auto scaled = [&](std::int64_t reach) {
     const double shorter = std::ceil(static_cast<double>(reach) * ratio);

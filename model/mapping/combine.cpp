@@ -9,13 +9,7 @@ namespace {
 
 using By = CombineMapping::By;
 
-std::size_t at(int id) { return static_cast<std::size_t>(id); }
-
 bool adds(CopyEngine engine) { return engine == CopyEngine::atomic || engine == CopyEngine::bulk_reduce; }
-
-bool lists(const std::vector<std::string>& names, const std::string& name) {
-  return std::find(names.begin(), names.end(), name) != names.end();
-}
 
 }  // namespace
 

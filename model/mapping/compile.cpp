@@ -7,17 +7,11 @@
 namespace napkin {
 namespace {
 
-std::size_t at(int id) { return static_cast<std::size_t>(id); }
-
 const LevelMapping* find_level(const Mapping& mapping, const std::string& name) {
   for (const LevelMapping& level : mapping.levels) {
     if (level.level == name) return &level;
   }
   return nullptr;
-}
-
-bool lists(const std::vector<std::string>& names, const std::string& name) {
-  return std::find(names.begin(), names.end(), name) != names.end();
 }
 
 // The mapping's roles must be those that the streamed diagram was derived with. A split axis may stream by itself.

@@ -2,6 +2,7 @@
 // How a kernel lays an algorithm on a machine: the paper's "recolouring", as data. Structure and counts only: no times,
 // no arithmetic. The YAML form and every key: kernels/README.md. (design section 6)
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <optional>
@@ -17,6 +18,11 @@
 namespace napkin {
 
 using KnobId = int;
+
+/// Whether this is one of a level's axes, a combine's values or another list of names.
+[[nodiscard]] inline bool lists(const std::vector<std::string>& names, std::string_view name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
 
 /// A name that a mapping uses for something outside it, with its place in the text: checked against the diagram and
 /// the machine when they are known.

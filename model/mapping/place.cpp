@@ -6,15 +6,11 @@
 namespace napkin {
 namespace {
 
-std::size_t at(int id) { return static_cast<std::size_t>(id); }
-
 Count product(const std::vector<AxisId>& axes, const std::vector<Count>& extent) {
   Count out = 1;
   for (const AxisId axis : axes) out *= extent[at(axis)];
   return out;
 }
-
-double real(Count count) { return static_cast<double>(count); }
 
 Count product(const std::vector<Count>& numbers) {
   Count out = 1;

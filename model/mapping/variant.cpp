@@ -7,8 +7,6 @@
 namespace napkin {
 namespace {
 
-std::size_t at(int id) { return static_cast<std::size_t>(id); }
-
 bool has(std::span<const ArrayId> arrays, ArrayId array) {
   return std::find(arrays.begin(), arrays.end(), array) != arrays.end();
 }

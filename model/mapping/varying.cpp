@@ -4,12 +4,6 @@
 #include "model/mapping/compiled.hpp"
 
 namespace napkin {
-namespace {
-
-std::size_t at(int id) { return static_cast<std::size_t>(id); }
-
-}  // namespace
-
 // A block's extent of an axis, where no knob changes it.
 std::optional<Count> Placer::Compiled::constant_extent(AxisId axis) const {
   if (axis == stream_) return std::nullopt;

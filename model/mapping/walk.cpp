@@ -6,8 +6,6 @@
 namespace napkin {
 namespace {
 
-std::size_t at(int id) { return static_cast<std::size_t>(id); }
-
 /// The mask's plane of one question: the streamed axis and the one across.
 struct Plane {
   const Mask& mask;

@@ -9,8 +9,6 @@
 namespace napkin {
 namespace {
 
-std::size_t at(int id) { return static_cast<std::size_t>(id); }
-
 class Holder {
  public:
   explicit Holder(const PlacedDiagram& placed) : p_(placed), s_(*placed.streamed) {}

@@ -15,12 +15,12 @@ constexpr std::int64_t plain_tile = 128;      // one row of banks
 constexpr std::int64_t barrier_bytes = 8;
 constexpr std::int64_t register_bytes = 4;
 
-const Variable& at(const PlacedDiagram& placed, std::size_t v) { return placed.variables[v]; }
+const Variable& variable_at(const PlacedDiagram& placed, std::size_t v) { return placed.variables[v]; }
 
 /// The variable whose storage this one uses, through chains of aliases.
 std::size_t owner(const PlacedDiagram& placed, std::size_t v) {
-  for (std::size_t steps = 0; at(placed, v).alias >= 0 && steps < placed.variables.size(); ++steps) {
-    v = static_cast<std::size_t>(at(placed, v).alias);
+  for (std::size_t steps = 0; variable_at(placed, v).alias >= 0 && steps < placed.variables.size(); ++steps) {
+    v = static_cast<std::size_t>(variable_at(placed, v).alias);
   }
   return v;
 }
@@ -129,7 +129,7 @@ int storage_for(const PlacedDiagram& placed, const Layout& layout, const std::ar
     bool free = true;
     for (std::size_t w = 0; w < v && free; ++w) {
       if (layout.of[w] != static_cast<int>(s)) continue;
-      free = at(placed, w).scope == at(placed, v).scope && disjoint(lives[v], lives[w]);
+      free = variable_at(placed, w).scope == variable_at(placed, v).scope && disjoint(lives[v], lives[w]);
     }
     if (free) return static_cast<int>(s);
   }
@@ -142,14 +142,14 @@ void assign_storages(const PlacedDiagram& placed, Layout& layout) {
   const bool pipelined = software_pipelined(placed);
   layout.of.fill(-1);
   for (std::size_t v = 0; v < n; ++v) {
-    if (!pipelined && at(placed, v).level == placed.block().level) lives[v] = life_of(placed, at(placed, v));
+    if (!pipelined && variable_at(placed, v).level == placed.block().level) lives[v] = life_of(placed, variable_at(placed, v));
   }
   for (std::size_t v = 0; v < n; ++v) {  // an alias may make its owner live longer
     const std::size_t root = owner(placed, v);
     if (root != v) lives[root].shareable = lives[v].shareable = false;
   }
   for (std::size_t v = 0; v < n; ++v) {
-    if (at(placed, v).level != placed.block().level || owner(placed, v) != v) continue;
+    if (variable_at(placed, v).level != placed.block().level || owner(placed, v) != v) continue;
     layout.of[v] = storage_for(placed, layout, lives, v);
     if (static_cast<std::size_t>(layout.of[v]) == layout.count) ++layout.count;
   }
@@ -163,7 +163,7 @@ Layout layout_of(const PlacedDiagram& placed) {
   assign_storages(placed, layout);
   for (std::size_t v = 0; v < n; ++v) {
     if (layout.of[v] < 0) continue;
-    const Variable& variable = at(placed, v);
+    const Variable& variable = variable_at(placed, v);
     Storage& storage = layout.storages[static_cast<std::size_t>(layout.of[v])];
     const Count align = alignment(placed, variable);
     const Count copy = round_up(bytes_of(variable.elements, variable.type).value, align);
@@ -223,11 +223,11 @@ RegisterNeed register_need(const PlacedDiagram& placed, int agent) {
   const auto level = placed.machine->find_level("registers");
   Count bytes;
   for (std::size_t v = 0; v < placed.variables.size() && level; ++v) {
-    const Variable& variable = at(placed, v);
+    const Variable& variable = variable_at(placed, v);
     if (variable.level != *level || owner(placed, v) != v || agent_of(placed, variable) != agent) continue;
     Count most;
     for (std::size_t w = 0; w < placed.variables.size(); ++w) {
-      if (owner(placed, w) == v) most = std::max(most, at(placed, w).bytes().value);
+      if (owner(placed, w) == v) most = std::max(most, variable_at(placed, w).bytes().value);
     }
     bytes += variable.scope == Scope::block ? ceil_div(most, std::max(a.instances, Count(1))) : most;
   }
@@ -299,7 +299,7 @@ Footprint::Footprint(const PlacedDiagram& placed) {
   const Layout layout = layout_of(placed);
   const auto registers = placed.machine->find_level("registers");
   for (std::size_t v = 0; v < placed.variables.size(); ++v) {
-    const Variable& variable = at(placed, v);
+    const Variable& variable = variable_at(placed, v);
     const int agent = variable.scope == Scope::block ? -1 : agent_of(placed, variable);
     const bool barriers = variable.engine == CopyEngine::tma && !variable.output_staging;
     if (layout.of[v] >= 0) {
@@ -310,8 +310,8 @@ Footprint::Footprint(const PlacedDiagram& placed) {
       in_shared_.push_back({v, -1, 0, 1, 0, agent, barriers});
     }
     const std::size_t own = owner(placed, v);
-    if (!registers || variable.level != *registers || at(placed, own).level != *registers) continue;
-    in_registers_.push_back({v, own, agent_of(placed, at(placed, own)), at(placed, own).scope == Scope::block});
+    if (!registers || variable.level != *registers || variable_at(placed, own).level != *registers) continue;
+    in_registers_.push_back({v, own, agent_of(placed, variable_at(placed, own)), variable_at(placed, own).scope == Scope::block});
   }
   slack_ = slack(layout);
   std::stable_sort(in_shared_.begin(), in_shared_.end(), [](const InShared& a, const InShared& b) {
@@ -328,7 +328,7 @@ Bytes Footprint::shared_bytes(const PlacedDiagram& placed) const {
     Count largest;  // of those that share the storage
     for (; u < in_shared_.size() && in_shared_[u].storage == first.storage; ++u) {
       const InShared& use = in_shared_[u];
-      const Variable& variable = at(placed, use.variable);
+      const Variable& variable = variable_at(placed, use.variable);
       Count copies = variable.copies;
       if (use.agent >= 0) copies *= placed.agents[static_cast<std::size_t>(use.agent)].instances;
       if (use.barriers) barriers += Count(2) * copies;
@@ -353,7 +353,7 @@ RegisterNeed Footprint::register_need(const PlacedDiagram& placed) const {
       Count most;  // of those that share the storage
       for (; u < in_registers_.size() && in_registers_[u].owner == first.owner; ++u) {
         if (first.agent != static_cast<int>(i)) continue;
-        most = std::max(most, at(placed, in_registers_[u].variable).bytes().value);
+        most = std::max(most, variable_at(placed, in_registers_[u].variable).bytes().value);
       }
       bytes += first.of_block ? ceil_div(most, std::max(a.instances, Count(1))) : most;
     }
@@ -369,7 +369,7 @@ Plan plan(const PlacedDiagram& placed) {
   Plan out;
   for (std::size_t v = 0; v < placed.variables.size(); ++v) {
     if (layout.of[v] < 0) continue;
-    const Variable& variable = at(placed, v);
+    const Variable& variable = variable_at(placed, v);
     const Count copy = round_up(bytes_of(variable.elements, variable.type).value, alignment(placed, variable));
     const Bytes size(copy * variable.copies * instances(placed, variable));
     out.shared.push_back(

@@ -14,7 +14,6 @@ constexpr std::int64_t most_steps = std::int64_t{1} << 16;  // of all blocks tog
 constexpr std::int64_t most_segments = 16;                  // of the streamed axis
 
 std::size_t index(std::int64_t i) { return static_cast<std::size_t>(i); }
-double real(Count count) { return static_cast<double>(count); }
 
 /// Distances in bytes between two touches of a piece: a sum over the last touches of all pieces, by Fenwick's tree.
 class Distances {
@@ -172,7 +171,7 @@ class Acted {
       double readers = 1, fixed = 1;
       for (const AxisId axis : sequence_.axes()) readers *= has(axis) ? 1 : real(lengths.groups[index(axis)]);
       for (const AxisId axis : axes) fixed *= is_fixed(axis) ? real(lengths.sizes[index(axis)]) : 1;
-      t.fixed_bytes.push_back(fixed * (bits(c.type) / 8.0));
+      t.fixed_bytes.push_back(fixed * bytes_per_value(c.type));
       t.copies.push_back(1 - std::pow(1 - 1.0 / l2_.partitions, c.store ? 1 : std::min(readers, running)));
     }
     arrays_.push_back(t);

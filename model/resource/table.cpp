@@ -8,9 +8,6 @@
 namespace napkin {
 namespace {
 
-double real(Count count) { return static_cast<double>(count); }
-std::size_t at(int id) { return static_cast<std::size_t>(id); }
-
 const VariableMapping& mapping_of(const PlacedDiagram& placed, const Variable& v) {
   return placed.mapping->variables[at(v.mapping)];
 }

@@ -10,8 +10,6 @@
 namespace napkin {
 namespace {
 
-std::size_t at(int id) { return static_cast<std::size_t>(id); }
-
 /// How elements are counted along tiled axes.
 enum class Ragged {
   clipped,  ///< to the array
@@ -44,10 +42,10 @@ class Mover {
   [[nodiscard]] Count elements() const { return rows(Ragged::clipped, std::nullopt) * walked(Ragged::clipped); }
 
   /// Rows of the unit-stride axis in whole sectors of that many bytes, everything else clipped.
-  [[nodiscard]] Bytes sectors(Count sector) const {
-    if (axes_.empty()) return Bytes(round_up(bytes_of(1, c_.type).value, sector));
+  [[nodiscard]] Bytes sectors(Count transaction) const {
+    if (axes_.empty()) return Bytes(round_up(bytes_of(1, c_.type).value, transaction));
     const AxisId last = axes_.back();
-    const auto stored = [&](Count n) { return round_up(bytes_of(n, c_.type).value, sector); };
+    const auto stored = [&](Count n) { return round_up(bytes_of(n, c_.type).value, transaction); };
     if (walks_ && streams_ && last == *s_.stream) {
       // Each visited chunk of each row is a piece; those at the end of the array are shorter.
       const Count chunks = walked_chunks(), ragged = chunks * l_.chunk - walked(Ragged::clipped);

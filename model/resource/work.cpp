@@ -7,8 +7,6 @@
 namespace napkin {
 namespace {
 
-std::size_t at(int id) { return static_cast<std::size_t>(id); }
-
 constexpr std::array<std::string_view, 6> exponential_maps = {"exp", "gelu", "silu", "sigmoid", "tanh", "softplus"};
 
 class Worker {

@@ -24,7 +24,7 @@ Int plus(Int a, Int b) {
 Int groups_of(Int size, Int group) { return size / group + (size % group != 0 ? 1 : 0); }
 
 // The legal sizes of one axis, addressed by index, ascending: multiples k, 2k, ..., or a list of divisors.
-struct Sizes {
+struct GroupSizes {
   Int size = 1, multiple = 1, count = 1;
   bool divides = false;
   bool lacked = false;
@@ -41,8 +41,8 @@ struct Sizes {
   }
 };
 
-Sizes sizes_of(const IntegerAxis& axis, bool lacked) {
-  Sizes s;
+GroupSizes sizes_of(const IntegerAxis& axis, bool lacked) {
+  GroupSizes s;
   s.size = axis.size.get();
   s.multiple = axis.multiple.get();
   s.divides = axis.divides;
@@ -77,7 +77,7 @@ class Search {
   void run() {
     if (!feasible_) return;
     group_.clear();
-    for (const Sizes& axis : axes_) group_.push_back(axis.at(0));
+    for (const GroupSizes& axis : axes_) group_.push_back(axis.at(0));
     if (!fits()) return;
     counts_.resize(axes_.size());
     for (std::size_t i = 0; i < axes_.size(); ++i) {
@@ -145,7 +145,7 @@ class Search {
     if (depth == order_.size()) return keep();
     const std::size_t axis = order_[depth];
     const std::vector<Int> optimistic = counts_;
-    const Sizes& sizes = axes_[axis];
+    const GroupSizes& sizes = axes_[axis];
     Int index = largest(axis);
     if (depth + 1 == order_.size()) {
       place(axis, index);
@@ -207,7 +207,7 @@ class Search {
 
   const IntegerProblem& problem_;
   Int chunk_;
-  std::vector<Sizes> axes_;
+  std::vector<GroupSizes> axes_;
   bool feasible_ = true, overflowed_ = false;
   std::vector<Count> group_;
   std::vector<Int> counts_;         // groups of each axis: placed ones as placed, others at their best

@@ -5,10 +5,6 @@
 namespace napkin {
 namespace {
 
-std::size_t at(int id) { return static_cast<std::size_t>(id); }
-
-double number(Count n) { return static_cast<double>(n); }
-
 AxisSet set_of(const std::vector<AxisId>& axes, const std::vector<AxisId>& grouped) {
   AxisSet set = 0;
   for (AxisId a : axes) {
@@ -41,7 +37,7 @@ Resident resident_in(const Streamed& s, const Column& column, const std::vector<
     double values = named.coefficient;
     for (AxisId a : array.axes) {
       if (s.grouped(a)) continue;
-      values *= number(sizes[at(a)]);
+      values *= real(sizes[at(a)]);
       named = named * axis_symbol(s.diagram, sizes, a);
     }
     r.values += values;
@@ -97,7 +93,7 @@ GeometricProgram program_of(const Streamed& streamed, const Problem& problem, co
   GeometricProgram p;
   for (std::size_t i = 0; i < grouped.size(); ++i) {
     const AxisId a = grouped[i];
-    p.axes.push_back({streamed.diagram.axes[at(a)].name, a, number(problem.sizes[at(a)]),
+    p.axes.push_back({streamed.diagram.axes[at(a)].name, a, real(problem.sizes[at(a)]),
                       axis_symbol(streamed.diagram, problem.sizes, a), ((limited >> i) & 1U) != 0});
   }
   for (const TransferTerm& t : transfer_terms(streamed)) {
@@ -107,7 +103,7 @@ GeometricProgram program_of(const Streamed& streamed, const Problem& problem, co
     axes.insert(axes.end(), t.lacking.begin(), t.lacking.end());
     term.coefficient = term.symbol.coefficient;
     for (AxisId a : axes) {
-      term.coefficient *= number(problem.sizes[at(a)]);
+      term.coefficient *= real(problem.sizes[at(a)]);
       term.symbol = term.symbol * axis_symbol(streamed.diagram, problem.sizes, a);
     }
     p.terms.push_back(std::move(term));

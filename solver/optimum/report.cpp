@@ -5,8 +5,6 @@
 namespace napkin {
 namespace {
 
-std::size_t at(int id) { return static_cast<std::size_t>(id); }
-
 // The masked axis that is grouped: its groups see different chunks, so H is no product of counts along it.
 std::optional<std::size_t> masked_axis(const Streamed& s, const Problem& problem, const std::vector<AxisId>& grouped) {
   if (!s.skips || problem.mask.kind == Mask::Kind::none) return std::nullopt;

@@ -11,8 +11,6 @@ namespace {
 
 constexpr auto none = std::numeric_limits<std::size_t>::max();
 
-std::size_t at(int id) { return static_cast<std::size_t>(id); }
-
 /// Instructions that take A from registers are nowhere slower than those that take it from shared memory.
 bool registers_no_slower(const TensorInstruction& instruction) {
   return std::all_of(instruction.timing.begin(), instruction.timing.end(),

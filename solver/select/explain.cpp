@@ -13,9 +13,7 @@
 namespace napkin {
 namespace {
 
-using Search = std::function<Selection(const Question&, int top)>;
-
-std::size_t at(int id) { return static_cast<std::size_t>(id); }
+using Searcher = std::function<Selection(const Question&, int top)>;
 
 std::string number(double value) {
   return value == static_cast<double>(static_cast<long long>(value)) ? fmt::format("{}", static_cast<long long>(value))
@@ -62,7 +60,7 @@ std::vector<KnobId> axis_sizes(const Question& question, const Space& space) {
 }
 
 /// "x=144 does not fit: 250 registers of 240", "q=192 with warpgroups=3 fits and is 2.1 % slower".
-std::string text_of(const Larger& larger, const Question& question, const Ranked& best, const Search& search) {
+std::string text_of(const Larger& larger, const Question& question, const Ranked& best, const Searcher& search) {
   std::string text = setting(*question.mapping, larger.knob, larger.value);
   for (std::size_t i = 0; i < larger.implied.size(); ++i) {
     const auto& [knob, value] = larger.implied[i];
@@ -82,7 +80,7 @@ std::string text_of(const Larger& larger, const Question& question, const Ranked
 
 /// What stops the next larger sizes, of the two that can grow in the finest steps.
 std::string what_stops(const Question& question, const Space& space, const Rules& rules, const Placer& placer,
-                       const Ranked& best, const Search& search) {
+                       const Ranked& best, const Searcher& search) {
   std::string text;
   int clauses = 0;
   for (const KnobId knob : axis_sizes(question, space)) {
@@ -132,7 +130,7 @@ std::string what_it_loses_on(const Prediction& a, const Prediction& b, const Wav
                      1e6 * (b.time.value - busy_seconds(b, b.bound)), 1e6 * (a.time.value - busy_seconds(a, a.bound)));
 }
 
-std::string explained(const Question& question, const Selection& selection, const Search& search) {
+std::string explained(const Question& question, const Selection& selection, const Searcher& search) {
   if (selection.ranked.empty()) return {};
   const Space space = space_of(question);
   const Rules rules(*question.streamed, *question.mapping, *question.machine, question.problem);

@@ -1,6 +1,5 @@
 // What the search by the event graph bounds tiles by.
 #include <algorithm>
-#include <limits>
 
 #include "model/clock/load.hpp"
 #include "model/resource/plan.hpp"
@@ -8,10 +7,6 @@
 
 namespace napkin {
 namespace {
-
-double real(Count count) { return static_cast<double>(count); }
-
-constexpr double infinity = std::numeric_limits<double>::infinity();
 
 BlockEnergy least_of(const BlockEnergy& a, const BlockEnergy& b) {
   return {std::min(a.iteration, b.iteration), std::min(a.once, b.once), std::min(a.cut, b.cut)};

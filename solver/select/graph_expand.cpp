@@ -1,6 +1,5 @@
 // The steps of the search by the event graph: from sizes to a tile's time.
 #include <algorithm>
-#include <limits>
 #include <numeric>
 
 #include "model/clock/load.hpp"
@@ -9,10 +8,6 @@
 
 namespace napkin {
 namespace {
-
-std::size_t at(int id) { return static_cast<std::size_t>(id); }
-
-constexpr double infinity = std::numeric_limits<double>::infinity();
 
 /// The places of the values, the least first.
 void put_in_order(std::vector<std::size_t>& order, const std::vector<double>& values) {

@@ -1,16 +1,12 @@
 #include "solver/select/graph_search.hpp"
 
 #include <algorithm>
-#include <limits>
 
 #include "model/clock/power.hpp"
 #include "model/resource/plan.hpp"
 
 namespace napkin {
 namespace {
-
-std::size_t at(int id) { return static_cast<std::size_t>(id); }
-double real(Count count) { return static_cast<double>(count); }
 
 KnobSet guards_of_edges(const Mapping& mapping) {
   KnobSet set = 0;
@@ -251,7 +247,7 @@ Selection GraphSearch::run(int top, Each each, bool quick, bool runner_up) {
   quick_ = quick;
   ++questions_;
   launched_.clear();
-  enough_ = std::numeric_limits<double>::infinity();
+  enough_ = infinity;
   for (Alike& alike : alikes_) alike.ends = 0;
   heap_.clear();
   point_ = legality_->origin();

@@ -13,6 +13,7 @@
 // (model/clock/block_floor), and within these the next tile by its clocks, so that most tiles are never looked at.
 
 #include <cstdint>
+#include <limits>
 #include <list>
 #include <memory>
 #include <optional>
@@ -48,6 +49,7 @@ class GraphSearch {
   [[nodiscard]] Selection run(int top, Each each, bool quick = false, bool runner_up = true);
 
  private:
+  static constexpr double infinity = std::numeric_limits<double>::infinity();
   /// Tiles that differ in nothing that the graph says.
   struct Tokens {
     std::int64_t rank = 0;

@@ -8,8 +8,6 @@
 namespace napkin {
 namespace {
 
-std::size_t at(int id) { return static_cast<std::size_t>(id); }
-
 /// Depth-first over the tiles of one value: first the knobs that the plan depends on, then, for each that the rules of
 /// the knobs' values allow, any one completion.
 class Trial {

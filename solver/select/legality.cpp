@@ -7,8 +7,6 @@ namespace {
 
 constexpr std::size_t most_memo = std::size_t{1} << 22;
 
-std::size_t at(int id) { return static_cast<std::size_t>(id); }
-
 /// What multiplies a variable's elements.
 enum class Growth { constant, proportional, other };
 

@@ -7,12 +7,6 @@
 #include "solver/select/graph_search.hpp"
 
 namespace napkin {
-namespace {
-
-std::size_t at(int id) { return static_cast<std::size_t>(id); }
-
-}  // namespace
-
 Search::Search(const Question& question, Objective objective)
     : question_(question),
       objective_(std::move(objective)),

@@ -8,8 +8,6 @@
 namespace napkin {
 namespace {
 
-std::size_t at(int id) { return static_cast<std::size_t>(id); }
-
 std::int64_t lanes_in(Lanes lanes) { return std::popcount(lanes); }
 
 void add_to(std::vector<Count>& rejected, std::size_t rule, std::int64_t tiles) { rejected[rule] += Count(tiles); }

@@ -1,6 +1,7 @@
 #include "solver/space/constraints.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "model/mapping/load.hpp"
@@ -8,8 +9,6 @@
 
 namespace napkin {
 namespace {
-
-double real(Count count) { return static_cast<double>(count); }
 
 /// A literal, or a knob: values with every axis replaced by its size.
 struct Term {
