@@ -218,12 +218,15 @@ struct AttentionSm80 {
   }
 
   __device__ __forceinline__ void apply_mask(float (&s)[steps][C.x / 8][4], int n) const {
+    int own = n * C.x + static_cast<int>(lane_id() % 4) * 2, top = query_of(0, 0);
+    // Or what each row sees would wait in registers for the next masked chunk.
+    asm volatile("" : "+r"(top));
 #pragma unroll
     for (int m = 0; m < steps; ++m) {
 #pragma unroll
       for (int r = 0; r < 2; ++r) {
-        const Span seen = seen_by<C.mask>(arguments.shape, tile, query_of(m, r));
-        const int own = n * C.x + static_cast<int>(lane_id() % 4) * 2, first = seen.first - own, last = seen.last - own;
+        const Span seen = seen_by<C.mask>(arguments.shape, tile, top + m * 16 + r * 8);
+        const int first = seen.first - own, last = seen.last - own;
 #pragma unroll
         for (int i = 0; i < C.x / 8; ++i) {
 #pragma unroll

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <charconv>
 #include <functional>
+#include <set>
 
 #include "model/mapping/load.hpp"
 #include "model/mapping/read.hpp"
@@ -24,29 +25,33 @@ bool holds(const Guard& guard, const std::vector<std::int64_t>& values) {
   });
 }
 
+// Of each knob's values one for all that the guards do not tell apart.
+std::vector<std::vector<std::int64_t>> told_apart(const Mapping& m, const std::vector<const Guard*>& guards) {
+  std::vector<std::vector<std::int64_t>> told(m.knobs.size());
+  for (std::size_t k = 0; k < m.knobs.size(); ++k) {
+    std::set<std::vector<bool>> seen;
+    for (const std::int64_t v : m.knobs[k].domain) {
+      std::vector<bool> named;
+      for (const Guard* guard : guards) {
+        for (const auto& [knob, values] : guard->all) {
+          if (static_cast<std::size_t>(knob) == k) named.push_back(std::find(values.begin(), values.end(), v) != values.end());
+        }
+      }
+      if (seen.insert(std::move(named)).second) told[k].push_back(v);
+    }
+  }
+  return told;
+}
+
 // Calls `visit` with knob values such that every combination that the guards can tell apart occurs once.
 void for_each_case(const Mapping& m, const std::vector<const Guard*>& guards, const Location& where,
                    const std::function<void(const std::vector<std::int64_t>&)>& visit) {
-  std::vector<std::vector<std::int64_t>> told(m.knobs.size());
-  for (const Guard* guard : guards) {
-    for (const auto& [knob, values] : guard->all) {
-      auto& list = told[static_cast<std::size_t>(knob)];
-      for (const std::int64_t v : values) {
-        if (std::find(list.begin(), list.end(), v) == list.end()) list.push_back(v);
-      }
-    }
-  }
+  const std::vector<std::vector<std::int64_t>> told = told_apart(m, guards);
   std::size_t cases = 1;
   std::vector<std::int64_t> values(m.knobs.size());
-  for (std::size_t k = 0; k < m.knobs.size(); ++k) {
-    for (const std::int64_t v : m.knobs[k].domain) {  // one more value stands for all that no guard names
-      if (std::find(told[k].begin(), told[k].end(), v) != told[k].end()) continue;
-      told[k].push_back(v);
-      break;
-    }
-    cases *= told[k].size();
+  for (const auto& one : told) {
+    cases *= one.size();
     if (cases > 4096) throw Error(where, "", "guards tell more than 4096 cases apart", "fewer knobs in 'when'");
-    values[k] = told[k].front();
   }
   for (std::size_t index = 0; index < cases; ++index) {
     std::size_t rest = index;

@@ -3,26 +3,26 @@
 //
 //   run_compile attention_sm90 --gpu h200-sxm --shape h=16,q=4096,x=4096,d=64 [--causal | --window L,R] [--dtype f16]
 //               [--tile order=grid,...] [--sample 40] [--near 32] [--seed 1] [--jobs 1] [--cache DIR]
-//               [--shard I/N] [--count]
+//               [--shard I/N] [--known FILE.jsonl] [--count]
 //
 // Variants are the distinct instantiations among the legal tiles, and among those that only the register rule rejects, by at most
 // --near registers (0: none of these). --sample: so many of each, at random; left out: all of them, which takes hours.
-// --shard I/N: the I-th of N shares, for several machines. --count: compiles nothing.
+// --shard I/N: the I-th of N shares, for several machines. --known: leaves out what an earlier run of the same shape and mask
+// wrote there. --count: compiles nothing.
 // Exit 1 where a legal tile spills or the compiler objects to it.
 #include <nlohmann/json.hpp>
 
 #include <atomic>
 #include <cstdio>
 #include <exception>
+#include <fstream>
 #include <map>
 #include <mutex>
+#include <set>
 #include <thread>
 
-#include "apps/library/replay.hpp"
-#include "apps/library/sweep.hpp"
 #include "kernels/launch/bundled.hpp"
-#include "solver/space/constraints.hpp"
-#include "solver/space/enumerate.hpp"
+#include "tests/kernel/register_rule.hpp"
 
 namespace {
 
@@ -36,6 +36,7 @@ struct Request {
   std::uint64_t seed = 1;
   int jobs = 1;
   std::size_t shard = 0, shards = 1;
+  std::string known;
   bool count = false;
   Environment environment = process_environment();
 };
@@ -73,11 +74,28 @@ Request read(int argc, char** argv) {
     else if (word == "--seed") r.seed = std::stoull(value);
     else if (word == "--jobs") r.jobs = std::stoi(value);
     else if (word == "--shard") read_shard(value, r);
+    else if (word == "--known") r.known = value;
     else if (word == "--cache") r.environment.cache = value;
     else throw Error("arguments", "'" + word + "' is unknown");
   }
   r.ask.algorithm = r.ask.kernel.starts_with("matmul") ? "matmul" : "attention";
   return r;
+}
+
+std::string written(const Mapping& mapping, const Tile& tile) {
+  Json out;
+  for (const auto& [knob, value] : describe(mapping, tile)) out[knob] = value;
+  return out.dump();
+}
+
+/// The tiles of an earlier run's rows.
+std::set<std::string> known_tiles(const std::string& path) {
+  std::set<std::string> out;
+  if (path.empty()) return out;
+  std::ifstream file(path);
+  if (!file) throw Error("--known", "cannot read '" + path + "'");
+  for (std::string line; std::getline(file, line);) out.insert(Json::parse(line).at("tile").dump());
+  return out;
 }
 
 struct Variant {
@@ -89,25 +107,15 @@ struct Variant {
 
 /// By instantiation; legal ones and near ones.
 std::map<std::string, Variant> variants_of(const Request& r, const Measurable& m, const BundledKernel& kernel) {
-  const Question question = question_of(m.subject, *m.layout);
-  const Space space = space_of(question);
-  const Rules rules(*question.streamed, *question.mapping, *question.machine, question.problem);
   const LaunchDevice device = launch_device(m.subject.machine);
+  const std::set<std::string> known = known_tiles(r.known);
   std::map<std::string, Variant> out;
-  Tile tile;
-  for (std::int64_t rank = 0; rank < space.candidates.get(); ++rank) {
-    space.tile(rank, tile);
-    if (std::any_of(rules.tile.begin(), rules.tile.end(), [&](const TileRule& rule) { return rule.check(tile).has_value(); })) continue;
-    const PlacedDiagram placed = m.placer->place(tile);
-    const Plan planned = plan(placed);
-    const auto broken = violations(rules, placed, planned);
-    const Count excess = planned.registers_per_thread - planned.registers_limit;
-    const bool only_registers = broken.size() == 1 && broken.front().constraint == "registers" && excess <= Count(r.near);
-    if (!broken.empty() && !only_registers) continue;
-    Variant variant{kernel.variant(placed, false, device), tile, broken.empty(), planned.registers_per_thread.get(), planned.registers_limit.get(),
-                    planned.registers_launch.get()};
+  test::for_each_ruled(m, r.near, [&](const test::RuledTile& one) {
+    if (known.contains(written(m.layout->mapping, one.tile))) return;
+    Variant variant{kernel.variant(one.placed, false, device), one.tile, one.legal, one.plan.registers_per_thread.get(),
+                    one.plan.registers_limit.get(), one.plan.registers_launch.get()};
     out.emplace(variant.launch.expression, std::move(variant));
-  }
+  });
   return out;
 }
 
@@ -153,7 +161,7 @@ class Compiling {
  private:
   void one(const Variant& v) {
     Json out;
-    for (const auto& [knob, value] : describe(mapping_, v.tile)) out["tile"][knob] = value;
+    out["tile"] = Json::parse(written(mapping_, v.tile));
     out["accepted"] = v.accepted;
     out["need"] = v.need;
     out["limit"] = v.limit;

@@ -2,13 +2,14 @@
 """The bundled kernels beside their peers through PyTorch, in one run on the GPU here: attention beside cuDNN and, where it is
 installed, FlashAttention-2; products beside cuBLAS.
 
-  run_speed.py --program build/tests/run_attention --tiles FILE [--kernel attention_sm80] [--out FILE.jsonl] [--limit SECONDS]
-  run_speed.py --program build/napkin --kernel matmul_sm90 --tiles FILE [--out FILE.jsonl] [--limit SECONDS]
+  run_speed.py --program build/tests/run_attention --tiles FILE [--kernel attention_sm80] [--out FILE.jsonl] [--limit SECONDS] [--rounds N]
+  run_speed.py --program build/napkin --kernel matmul_sm90 --tiles FILE [--out FILE.jsonl] [--limit SECONDS] [--rounds N]
 
 A line of FILE: d causal(0|1) s TILE [TILE ...], each TILE as run_attention takes it; b s = 16384, h d = 2048. Every shape:
 cuDNN, FlashAttention-2, each tile, cuDNN again; all alike: launches for 0.1 s, then 12 times 20 queued launches between two
 events (warm L2), the median. One JSON object a tile and shape. Products: a line is n TILE [TILE ...], a tile as napkin
-takes it, measured by napkin validate with cuBLAS right before and after.
+takes it, measured by napkin validate with cuBLAS right before and after. A card that was idle is faster for a second than
+one at its power limit: two seconds of products come first. --rounds N: the whole list N times (rows carry `round`).
 """
 import argparse, json, os, statistics, subprocess, sys, tempfile, time
 import torch
@@ -33,6 +34,11 @@ def median_time(call, queued=20, runs=12, warm_up=0.1):
     return statistics.median(times)
 
 
+def heat(seconds=2):
+    x, y = (torch.randn(8192, 8192, device="cuda", dtype=torch.bfloat16) for _ in range(2))
+    median_time(lambda: x @ y, runs=1, warm_up=seconds)
+
+
 def peer_time(backend, q, k, v, causal):
     try:
         with sdpa_kernel(backend):
@@ -41,7 +47,7 @@ def peer_time(backend, q, k, v, causal):
         return None
 
 
-def attention(a, lines, out):
+def attention(a, lines, out, number):
     bench = subprocess.Popen([a.program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1)
     for words in lines:
         d, causal, s = int(words[0]), words[1] == "1", int(words[2])
@@ -60,7 +66,7 @@ def attention(a, lines, out):
         after = peer_time(SDPBackend.CUDNN_ATTENTION, q, k, v, causal)
         peers = {"cudnn": (before + after) / 2, "cudnn_spread": abs(before - after) / before, "flash_attention_2": flash2}
         for tile, row in zip(words[3:], rows):
-            row["peers"] = peers
+            row["round"], row["peers"] = number, peers
             if "time" in row:
                 row["ratio"] = {"cudnn": peers["cudnn"] / row["time"], "flash_attention_2": flash2 / row["time"] if flash2 else None}
                 print(f"d={d} {'causal' if causal else 'full':6} s={s:5} cuDNN {flops / peers['cudnn'] / 1e12:6.1f} "
@@ -71,7 +77,7 @@ def attention(a, lines, out):
     bench.stdin.close()
 
 
-def matmul(a, lines, out):
+def matmul(a, lines, out, number):
     for words in lines:
         n = int(words[0])
         x, y = (torch.randn(n, n, device="cuda", dtype=torch.bfloat16) for _ in range(2))
@@ -86,6 +92,7 @@ def matmul(a, lines, out):
             if row is None:
                 print(n, tile, done.stderr.strip(), flush=True)
                 continue
+            row["round"] = number
             row["peers"] = {"cublas": (before + after) / 2, "cublas_spread": abs(before - after) / before}
             print(f"n={n} cuBLAS {2 * n**3 / row['peers']['cublas'] / 1e12:6.1f} ours {2 * n**3 / row['measured']['time'] / 1e12:6.1f} = "
                   f"{row['peers']['cublas'] / row['measured']['time']:.3f} {tile}", flush=True)
@@ -104,6 +111,7 @@ def main():
     options.add_argument("--tiles", required=True)
     options.add_argument("--out")
     options.add_argument("--limit", type=float, default=1e9)
+    options.add_argument("--rounds", type=int, default=1)
     options.add_argument("--kernel", default="attention_sm90")
     a = options.parse_args()
     start = time.time()
@@ -114,7 +122,10 @@ def main():
                 yield line.split()
 
     run = matmul if a.kernel.startswith("matmul") else attention
-    run(a, lines(), open(a.out, "a") if a.out else None)
+    out = open(a.out, "a") if a.out else None
+    heat()
+    for number in range(1, a.rounds + 1):
+        run(a, lines(), out, number)
 
 
 if __name__ == "__main__":
