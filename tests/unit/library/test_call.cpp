@@ -15,7 +15,7 @@ using test::fake_driver;
 namespace {
 
 /// Memory that nothing touches.
-void* at(std::uintptr_t address) { return reinterpret_cast<void*>(address); }
+void* address(std::uintptr_t value) { return reinterpret_cast<void*>(value); }
 
 AttentionArgs attention_args() {
   static_cast<void>(fake_driver());
@@ -24,10 +24,10 @@ AttentionArgs attention_args() {
   args.sizes.q = args.sizes.x = 1024;
   args.sizes.d = 128;
   const std::int64_t row = 16 * 128;
-  args.q = {at(0x10000), 1024 * row, 128, row};
-  args.k = {at(0x20000), 1024 * row, 128, row};
-  args.v = {at(0x30000), 1024 * row, 128, row};
-  args.o = {at(0x40000), 1024 * row, 128, row};
+  args.q = {address(0x10000), 1024 * row, 128, row};
+  args.k = {address(0x20000), 1024 * row, 128, row};
+  args.v = {address(0x30000), 1024 * row, 128, row};
+  args.o = {address(0x40000), 1024 * row, 128, row};
   return args;
 }
 
@@ -35,9 +35,9 @@ MatmulArgs matmul_args() {
   static_cast<void>(fake_driver());
   MatmulArgs args;
   args.sizes = {512, 256, 1024};
-  args.a = {at(0x10000), 256};
-  args.b = {at(0x20000), 1024};
-  args.c = {at(0x30000), 1024};
+  args.a = {address(0x10000), 256};
+  args.b = {address(0x20000), 1024};
+  args.c = {address(0x30000), 1024};
   return args;
 }
 
@@ -70,17 +70,17 @@ TEST_CASE("calls that come again, with other memory, on other streams") {
   const std::string expression = fake_driver().last();
   const long before = fake_driver().launches();
   attention(args);
-  attention(args, at(0x999));
+  attention(args, address(0x999));
   AttentionArgs moved = args;
-  moved.o.data = at(0x50000);
+  moved.o.data = address(0x50000);
   for (int i = 0; i < 200; ++i) {
-    moved.q.data = at(0x60000 + 0x100 * static_cast<std::uintptr_t>(i));
+    moved.q.data = address(0x60000 + 0x100 * static_cast<std::uintptr_t>(i));
     attention(moved);
   }
   CHECK(fake_driver().launches() == before + 202);
   CHECK(fake_driver().last() == expression);
   AttentionArgs lse = args;
-  lse.log_sum_exp = static_cast<float*>(at(0x70000));
+  lse.log_sum_exp = static_cast<float*>(address(0x70000));
   lse.mask.kind = Mask::Kind::causal;
   attention(lse);
   CHECK(has(fake_driver().last(), "log_sum_exp", "true"));
@@ -90,9 +90,9 @@ TEST_CASE("calls that come again, with other memory, on other streams") {
 TEST_CASE("packed sequences") {
   AttentionArgs args = attention_args();
   args.sizes.b = 3;
-  args.q_starts = static_cast<const std::int32_t*>(at(0x70000));
+  args.q_starts = static_cast<const std::int32_t*>(address(0x70000));
   CHECK_THROWS_AS(attention(args), Error);
-  args.x_starts = static_cast<const std::int32_t*>(at(0x80000));
+  args.x_starts = static_cast<const std::int32_t*>(address(0x80000));
   args.q_rows = args.x_rows = 2000;
   attention(args);
   CHECK(has(fake_driver().last(), "packed", "true"));
@@ -128,7 +128,7 @@ TEST_CASE("matmul launches") {
   CHECK(fake_driver().last().find("napkin::matmul_sm90<") != std::string::npos);
   MatmulArgs ragged = matmul_args();
   ragged.sizes.c = 1001;
-  matmul(ragged, at(0x999));
+  matmul(ragged, address(0x999));
   CHECK(has(fake_driver().last(), "ragged", "true"));
 }
 
