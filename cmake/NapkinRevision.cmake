@@ -45,5 +45,6 @@ function(napkin_revision target)
     BYPRODUCTS ${out}
     VERBATIM)
   target_sources(${target} PRIVATE ${out})
+  set_source_files_properties(${out} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)  # made anew at every commit
   add_dependencies(${target} napkin_revision_source)
 endfunction()

@@ -8,7 +8,9 @@
 #   tests/fuzz/fuzz_*.cpp          napkin_fuzz_*, linking what its line "// links: LAYER" names (else everything)
 #
 # Each test source is one CTest test ("unit.base.count"), labelled with its kind and folder. Test cases in a
-# TEST_SUITE("slow") run apart, as "KIND.slow", labelled slow, which the presets leave out.
+# TEST_SUITE("slow") run apart, as "KIND.slow", labelled slow, which the presets leave out; those decorated
+# doctest::test_suite("compiling") as "KIND.compiling", labelled once: their time is the CUDA compiler's, which a sanitizer
+# of our own code does not look into.
 
 # The target that tests link for everything there is.
 set(NAPKIN_EVERYTHING napkin_apps_napkin)
@@ -32,23 +34,27 @@ function(napkin_test_target target)
     add_dependencies(${target} napkin)
   endif()
 
+  set(apart "slow*")
+  foreach(source IN LISTS arg_SOURCES)
+    file(STRINGS ${source} compiling REGEX "test_suite\\(\"compiling\"\\)")
+    if(compiling)
+      set(apart "slow*,compiling*")
+    endif()
+  endforeach()
   foreach(source IN LISTS arg_SOURCES)
     get_filename_component(name ${source} NAME_WE)
     string(REGEX REPLACE "^test_" "" name ${name})
     file(RELATIVE_PATH path ${PROJECT_SOURCE_DIR} ${source})
     napkin_ctest(${arg_PREFIX}.${name} "${arg_LABELS}"
-      COMMAND ${target} "--source-file=*/${path}" "--test-suite-exclude=slow*")
+      COMMAND ${target} "--source-file=*/${path}" "--test-suite-exclude=${apart}")
   endforeach()
   napkin_ctest(${arg_PREFIX}.slow "${arg_LABELS};slow" COMMAND ${target} "--test-suite=slow*")
+  if(apart MATCHES "compiling")
+    napkin_ctest(${arg_PREFIX}.compiling "${arg_LABELS};once" COMMAND ${target} "--test-suite=compiling*")
+  endif()
 endfunction()
 
-# Their time is the CUDA compiler's, which a sanitizer of our own code does not look into.
-set(NAPKIN_COMPILING_TESTS unit.micro.micro_kernels unit.launch.attention_dump)
-
 function(napkin_ctest name labels)
-  if(name IN_LIST NAPKIN_COMPILING_TESTS)
-    list(APPEND labels once)
-  endif()
   add_test(NAME ${name} ${ARGN})
   set_tests_properties(${name} PROPERTIES
     LABELS "${labels}"
@@ -114,6 +120,7 @@ function(napkin_kernel_programs)
     get_filename_component(name ${source} NAME_WE)
     add_executable(${name} ${source})
     napkin_own_target(${name})
+    napkin_compile_as(${name} test)
     target_link_libraries(${name} PRIVATE napkin_apps_library nlohmann_json::nlohmann_json)
     set_target_properties(${name} PROPERTIES BUILD_RPATH "$ORIGIN")
   endforeach()
@@ -143,7 +150,8 @@ endfunction()
 
 # Each header alone, with what its own layer may use: napkin_headers_model_base, ...; all of them: header_check. A header
 # with a source of its name is left out: build.layers sees to it that the source includes it first, and so shows that it
-# stands alone, where sources are not given parsed headers (NAPKIN_PRECOMPILE).
+# stands alone where sources are compiled one by one and not given parsed headers (preset debug); of ours it needs no more
+# where they are (preset fuzz), and build.includes sees to the others.
 function(napkin_header_check)
   add_custom_target(header_check)
   get_property(layers GLOBAL PROPERTY NAPKIN_LAYERS)

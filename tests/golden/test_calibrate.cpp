@@ -6,6 +6,8 @@
 #include "tests/golden/cli.hpp"
 #include "tests/golden/fake_cuda.hpp"
 
+namespace test_calibrate {
+
 namespace {
 
 using cli::Json;
@@ -117,3 +119,5 @@ TEST_CASE("--only takes from recorded readings what it names") {
 }
 
 }  // namespace
+
+}  // namespace test_calibrate

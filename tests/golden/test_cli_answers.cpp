@@ -6,6 +6,8 @@
 
 #include "tests/golden/cli.hpp"
 
+namespace test_cli_answers {
+
 namespace {
 
 using cli::Folder;
@@ -242,3 +244,5 @@ TEST_CASE("help and version go to stdout") {
 }
 
 }  // namespace
+
+}  // namespace test_cli_answers

@@ -6,6 +6,8 @@
 
 #include "tests/golden/cli.hpp"
 
+namespace test_cli_bad_input {
+
 namespace {
 
 using cli::check_refused;
@@ -257,3 +259,5 @@ TEST_CASE("an output that cannot be written") {
 }
 
 }  // namespace
+
+}  // namespace test_cli_bad_input

@@ -5,6 +5,8 @@
 #include "tests/golden/cli.hpp"
 #include "tests/golden/fake_cuda.hpp"
 
+namespace test_cli_compile {
+
 namespace {
 
 using cli::check_refused;
@@ -109,3 +111,5 @@ TEST_CASE("no GPU here: one sentence, exit 1") {
 }
 
 }  // namespace
+
+}  // namespace test_cli_compile

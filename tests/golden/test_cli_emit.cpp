@@ -2,6 +2,8 @@
 
 #include "tests/golden/cli.hpp"
 
+namespace test_cli_emit {
+
 namespace {
 
 using cli::Folder;
@@ -68,3 +70,5 @@ TEST_CASE("a form that no mapping has there is said so") {
 }
 
 }  // namespace
+
+}  // namespace test_cli_emit

@@ -3,6 +3,8 @@
 #include "apps/library/napkin.hpp"
 #include "tests/golden/cli.hpp"
 
+namespace test_cli_family {
+
 using cli::check_refused;
 using cli::Json;
 
@@ -103,3 +105,5 @@ TEST_CASE("a range that cannot be is refused in one message, and so is one where
     check_refused(cli::napkin(bad.line), bad.says);
   }
 }
+
+}  // namespace test_cli_family

@@ -4,6 +4,8 @@
 
 #include "tests/golden/cli.hpp"
 
+namespace test_cli_json {
+
 namespace {
 
 using cli::Json;
@@ -200,3 +202,5 @@ TEST_CASE("list") {
 }
 
 }  // namespace
+
+}  // namespace test_cli_json

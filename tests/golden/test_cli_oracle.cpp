@@ -6,6 +6,8 @@
 
 #include "tests/golden/cli.hpp"
 
+namespace test_cli_oracle {
+
 namespace {
 
 using cli::check_refused;
@@ -365,3 +367,5 @@ TEST_CASE("what the ways demand is a violation, and a machine without clusters i
 }
 
 }  // namespace
+
+}  // namespace test_cli_oracle

@@ -7,6 +7,8 @@
 #include "tests/golden/fake_cuda.hpp"
 #include "tests/golden/recorded_row.hpp"
 
+namespace test_cli_packed {
+
 namespace {
 
 using cli::check_refused;
@@ -190,3 +192,5 @@ TEST_CASE("a recorded row's lengths: two batches are two questions; a malformed 
 }
 
 }  // namespace
+
+}  // namespace test_cli_packed

@@ -1,6 +1,8 @@
 // napkin timeline, as a user asks it.
 #include "tests/golden/cli.hpp"
 
+namespace test_cli_timeline {
+
 namespace {
 
 using cli::Folder;
@@ -78,3 +80,5 @@ TEST_CASE("bad input is one message and exit 2") {
 }
 
 }  // namespace
+
+}  // namespace test_cli_timeline

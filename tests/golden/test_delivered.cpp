@@ -6,6 +6,8 @@
 #include "model/resource/resources.hpp"
 #include "tests/unit/mapping/mapped.hpp"
 
+namespace test_delivered {
+
 namespace {
 
 using namespace napkin;
@@ -143,3 +145,5 @@ TEST_CASE("FlashAttention-2's counter: rows clipped, 8.66 GB") {
   const LevelTransfer ragged = at_level(m.place({{"q", "128"}, {"x", "176"}, {"warps", "4"}}), "shared");
   CHECK(ragged.delivered == ragged.load);  // 8192 = 46 x 176 + 96 rows of 256 bytes: no padding crosses
 }
+
+}  // namespace test_delivered

@@ -16,6 +16,8 @@
 #include "solver/space/constraints.hpp"
 #include "tests/laid_out.hpp"
 
+namespace test_experts {
+
 using namespace napkin;
 
 namespace {
@@ -220,3 +222,5 @@ TEST_CASE("where select ranks the experts' tiles: s = n = 8192, h d = 2048, b s 
   for (const Expert& e : product_rows()) rank_row(e, {{"a", 8192}, {"b", 8192}, {"c", 8192}});
   std::fflush(stdout);
 }
+
+}  // namespace test_experts

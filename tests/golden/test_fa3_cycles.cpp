@@ -7,6 +7,8 @@
 #include "model/clock/waves.hpp"
 #include "tests/laid_out.hpp"
 
+namespace test_fa3_cycles {
+
 using namespace napkin;
 using namespace napkin::test;
 
@@ -79,3 +81,5 @@ TEST_CASE("the five cycle counters of FlashAttention-3, within 4 % each") {
     CHECK(steady.clocks >= steady.pipe.clocks);
   }
 }
+
+}  // namespace test_fa3_cycles

@@ -7,6 +7,8 @@
 #include "model/fusion/derive.hpp"
 #include "solver/optimum/report.hpp"
 
+namespace test_optimum_formulas {
+
 using namespace napkin;
 
 namespace {
@@ -108,3 +110,5 @@ TEST_CASE("figures 18 and 21: the rule at the printed tiles is the printed memor
   CHECK(transfer_of(integer_problem_of(fused, {heads, {}, DType::value}, Values(512)),
                     std::vector<Count>{1, 1, 1, 12}) == 23'552);
 }
+
+}  // namespace test_optimum_formulas

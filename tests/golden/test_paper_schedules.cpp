@@ -11,6 +11,8 @@
 #include "tests/golden/cli.hpp"
 #include "tests/laid_out.hpp"
 
+namespace test_paper_schedules {
+
 using namespace napkin;
 
 namespace {
@@ -141,3 +143,5 @@ TEST_CASE("napkin timeline draws them, with their room") {
   cli::check_refused(cli::napkin(fig35 + " --overhead P=1001"), "from 0 to 1000");
   cli::check_refused(cli::napkin(fig35 + " --overhead P"), "has no '='");
 }
+
+}  // namespace test_paper_schedules

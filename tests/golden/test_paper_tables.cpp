@@ -13,6 +13,8 @@
 #include "model/resource/table.hpp"
 #include "tests/laid_out.hpp"
 
+namespace test_paper_tables {
+
 using namespace napkin;
 
 namespace {
@@ -171,3 +173,5 @@ TEST_CASE("one whole wave of the paper's kernel comes close to its ideal rate, b
   CHECK(predicted.bound == "tensor");
   CHECK(predicted.tflops == doctest::Approx(1319).epsilon(0.002));
 }
+
+}  // namespace test_paper_tables

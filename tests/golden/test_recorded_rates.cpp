@@ -15,6 +15,8 @@
 #include "model/clock/prediction.hpp"
 #include "tests/laid_out.hpp"
 
+namespace test_recorded_rates {
+
 using namespace napkin;
 using namespace napkin::test;
 
@@ -174,3 +176,5 @@ TEST_CASE("24 rates of attention_sm90, none of which anything was fitted to") {
   CHECK(summary(all).mean <= 0.10);
   CHECK(summary(long_rows).mean <= 0.06);
 }
+
+}  // namespace test_recorded_rates

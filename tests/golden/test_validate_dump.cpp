@@ -7,6 +7,8 @@
 #include "tests/golden/cli.hpp"
 #include "tests/golden/fake_cuda.hpp"
 
+namespace test_validate_dump {
+
 namespace {
 
 using cli::check_refused;
@@ -104,3 +106,5 @@ TEST_CASE("what cannot be dumped is said in a line, exit 2") {
 }
 
 }  // namespace
+
+}  // namespace test_validate_dump

@@ -2,6 +2,8 @@
 
 #include "tests/golden/recorded_row.hpp"
 
+namespace test_validate_replay {
+
 namespace {
 
 using cli::check_refused;
@@ -157,3 +159,5 @@ TEST_CASE("a newer row supersedes across files") {
 }
 
 }  // namespace
+
+}  // namespace test_validate_replay

@@ -8,6 +8,8 @@
 #include "tests/golden/cli.hpp"
 #include "tests/golden/fake_cuda.hpp"
 
+namespace test_validate_run {
+
 namespace {
 
 using cli::fake;
@@ -249,3 +251,5 @@ TEST_CASE("a file that cannot be written, a kernel that cannot be launched, a sh
 }
 
 }  // namespace
+
+}  // namespace test_validate_run

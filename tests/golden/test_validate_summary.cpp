@@ -4,6 +4,8 @@
 
 #include "apps/library/validation.hpp"
 
+namespace test_validate_summary {
+
 using namespace napkin;
 
 namespace {
@@ -213,3 +215,5 @@ TEST_CASE("transfers against the counters, by level") {
   CHECK(split.transfer.at("shared, delivered").worst == doctest::Approx(0.025));
   CHECK(split.transfer.at("l2, load").worst == doctest::Approx(0.2));
 }
+
+}  // namespace test_validate_summary

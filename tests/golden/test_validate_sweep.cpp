@@ -10,6 +10,8 @@
 #include "model/resource/plan.hpp"
 #include "solver/space/constraints.hpp"
 
+namespace test_validate_sweep {
+
 using namespace napkin;
 
 namespace {
@@ -112,3 +114,5 @@ TEST_CASE("experts' tiles are legal and theirs") {
     }
   }
 }
+
+}  // namespace test_validate_sweep

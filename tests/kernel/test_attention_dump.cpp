@@ -12,6 +12,8 @@
 #include "tests/kernel/gpu.hpp"
 #include "tests/laid_out.hpp"
 
+namespace test_attention_dump {
+
 using namespace napkin;
 using test::LaidOut;
 
@@ -152,3 +154,5 @@ TEST_CASE("attention_sm80: masks, stages, Q in registers, rescaling with every c
   }
   hold("attention_sm80", {{"h", 2}, {"g", 3}, {"q", 300}, {"x", 100}, {"d", 64}}, causal, {{"q", "64"}, {"x", "32"}, {"warps", "4"}, {"rescale", "always"}});
 }
+
+}  // namespace test_attention_dump

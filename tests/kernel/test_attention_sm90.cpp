@@ -4,6 +4,8 @@
 #include "tests/kernel/attention_problem.hpp"
 #include "tests/kernel/gpu.hpp"
 
+namespace test_attention_sm90 {
+
 using namespace napkin;
 
 namespace {
@@ -129,3 +131,5 @@ TEST_CASE("without the log-sum-exp") {
   layout.log_sum_exp = false;
   hold(layout, wide);
 }
+
+}  // namespace test_attention_sm90

@@ -4,6 +4,8 @@
 #include "tests/kernel/correctness_run.hpp"
 #include "tests/kernel/gpu.hpp"
 
+namespace test_correctness {
+
 using namespace napkin;
 
 TEST_CASE("every bundled kernel agrees with float64 on awkward cases") {
@@ -26,3 +28,5 @@ TEST_CASE("every bundled kernel agrees with float64 on awkward cases") {
     CHECK(c.lse_error <= 1e-3);
   }
 }
+
+}  // namespace test_correctness

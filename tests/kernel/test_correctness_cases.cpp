@@ -5,6 +5,8 @@
 
 #include "tests/kernel/correctness_run.hpp"
 
+namespace test_correctness_cases {
+
 using namespace napkin;
 
 TEST_CASE("the list is the same on every run, alone and among the others, with 200 cases of each kernel") {
@@ -25,3 +27,5 @@ TEST_CASE("the draws are the standard's, which every library has to make alike")
   for (int i = 0; i < 10000; ++i) last = draws.below(1'000'000'007);
   CHECK(last == 9981545732273789042ULL % 1'000'000'007);  // [rand.predef]: the 10000th of mt19937_64
 }
+
+}  // namespace test_correctness_cases

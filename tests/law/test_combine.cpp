@@ -12,6 +12,8 @@
 #include "solver/space/constraints.hpp"
 #include "tests/unit/mapping/mapped.hpp"
 
+namespace test_combine {
+
 namespace {
 
 using namespace napkin;
@@ -268,3 +270,5 @@ TEST_CASE("what the ways demand: all blocks at once for a grid barrier, all part
 }
 
 }  // namespace
+
+}  // namespace test_combine

@@ -19,10 +19,14 @@
 #include "model/dependence/transform.hpp"
 #include "tests/rounds.hpp"
 
+namespace test_dependence_trace {
+
 namespace {
 
 using namespace napkin;
 using namespace napkin::dependence;
+using dependence::Reference;  // not the mappings', nor the pseudocode's
+using dependence::Statement;
 using Random = std::mt19937;
 
 std::size_t below(Random& random, std::size_t n) { return static_cast<std::size_t>(random() % n); }
@@ -295,3 +299,5 @@ TEST_CASE("traffic of matrix products in every order is what a small cache fetch
 }
 
 }  // namespace
+
+}  // namespace test_dependence_trace

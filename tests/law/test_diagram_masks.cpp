@@ -8,6 +8,8 @@
 
 #include "model/diagram/visits.hpp"
 
+namespace test_diagram_masks {
+
 namespace {
 
 using namespace napkin;
@@ -173,3 +175,5 @@ TEST_CASE("huge masked planes are exact or refused, and never slow") {
 }
 
 }  // namespace
+
+}  // namespace test_diagram_masks

@@ -14,6 +14,8 @@
 #include "model/fusion/partition.hpp"
 #include "tests/unit/diagram/random_diagram.hpp"
 
+namespace test_fusion_transfer {
+
 namespace {
 
 using namespace napkin;
@@ -330,3 +332,5 @@ TEST_CASE("the twins notice planted faults") {
 }
 
 }  // namespace
+
+}  // namespace test_fusion_transfer

@@ -10,6 +10,8 @@
 #include "model/interpret/run.hpp"
 #include "tests/law/interpret_builder.hpp"
 
+namespace test_interpret_planted {
+
 using namespace napkin;
 using namespace napkin::testing;
 
@@ -304,3 +306,5 @@ TEST_CASE("a maximum is not accumulated by a sum") {
   a.operation("O").accumulator = AccumulatorKind::max;
   CHECK(a.error() > 1e-2);
 }
+
+}  // namespace test_interpret_planted

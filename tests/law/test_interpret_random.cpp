@@ -16,6 +16,8 @@
 #include <random>
 #endif
 
+namespace test_interpret_random {
+
 using namespace napkin;
 using namespace napkin::testing;
 
@@ -200,3 +202,5 @@ TEST_SUITE("slow") {
     for (std::uint64_t seed = 1; seed <= 10; ++seed) check_shares(check_random_cases(50000, seed));
   }
 }
+
+}  // namespace test_interpret_random

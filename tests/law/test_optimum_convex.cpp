@@ -8,6 +8,8 @@
 #include "tests/rounds.hpp"
 #include "tests/unit/optimum/programs.hpp"
 
+namespace test_optimum_convex {
+
 using namespace napkin;
 using namespace napkin::test;
 
@@ -183,3 +185,5 @@ TEST_CASE("the matrix game's value: equal to the exponent of theorem (iii), boun
     }
   }
 }
+
+}  // namespace test_optimum_convex

@@ -6,6 +6,8 @@
 
 #include "tests/unit/optimum/programs.hpp"
 
+namespace test_optimum_integer {
+
 using namespace napkin;
 using namespace napkin::test;
 
@@ -180,3 +182,5 @@ TEST_CASE("closed form <= integer optimum whenever the bound is valid, over rand
     CHECK(double(best->transfer) >= closed_form(matmul(a, b, c), memory).transfer * (1 - 1e-12));
   }
 }
+
+}  // namespace test_optimum_integer

@@ -11,6 +11,8 @@
 #include "tests/packed.hpp"
 #include "tests/rounds.hpp"
 
+namespace test_packed {
+
 using namespace napkin;
 using namespace napkin::test;
 
@@ -175,3 +177,5 @@ TEST_CASE("the shortlist of a packed batch: its first tile the best of all by th
     }
   }
 }
+
+}  // namespace test_packed

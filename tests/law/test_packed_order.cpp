@@ -10,6 +10,8 @@
 #include "tests/packed.hpp"
 #include "tests/unit/launch/kernels_on_host.hpp"
 
+namespace test_packed_order {
+
 using namespace napkin;
 
 namespace {
@@ -105,3 +107,5 @@ TEST_CASE("a packed question's variant is the packed one, its trial has its leng
   const auto large = test::laid_out_packed("attention_sm90", {{"h", 2}, {"d", 128}}, {{1, 2000000000}, {1, 2000000000}});
   CHECK_THROWS_WITH_AS((void)attention_layout(large->place({}), 1), doctest::Contains("keys of all sequences"), Overflow);
 }
+
+}  // namespace test_packed_order

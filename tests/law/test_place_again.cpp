@@ -7,6 +7,8 @@
 #include "model/mapping/placed.hpp"
 #include "tests/unit/select/case.hpp"
 
+namespace test_place_again {
+
 using namespace napkin;
 using napkin::testing::Case;
 using napkin::testing::Shape;
@@ -93,3 +95,5 @@ TEST_CASE("a tile placed over another is the tile placed anew") {
   }
   CHECK(kernels > 5);
 }
+
+}  // namespace test_place_again

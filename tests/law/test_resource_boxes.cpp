@@ -7,6 +7,8 @@
 #include "model/resource/boxes.hpp"
 #include "tests/law/boxes_twin.hpp"
 
+namespace test_resource_boxes {
+
 namespace {
 
 using namespace napkin;
@@ -69,3 +71,5 @@ TEST_CASE("as an H200 counted them") {
   CHECK(BoxedRows(4096, 192, 22, true).inside(22, 1) == Count(4096 + 2 * 96));
   CHECK(BoxedRows(4096, 192, 22, false).inside(22, 1) == Count(22 * 192));
 }
+
+}  // namespace test_resource_boxes

@@ -13,6 +13,8 @@
 #include "tests/law/boxes_twin.hpp"
 #include "tests/unit/mapping/mapped.hpp"
 
+namespace test_resource_transfer {
+
 namespace {
 
 using namespace napkin;
@@ -560,3 +562,5 @@ TEST_CASE("on the abstract machine place() is the paper's rule: theory 18 and ra
     if (std::string(name) != "mlp") check_all(s, shape, tile, Mask{Mask::Kind::causal, 0, 0});
   }
 }
+
+}  // namespace test_resource_transfer

@@ -8,6 +8,8 @@
 #include "model/resource/resources.hpp"
 #include "tests/unit/mapping/mapped.hpp"
 
+namespace test_resource_work {
+
 namespace {
 
 using namespace napkin;
@@ -59,3 +61,5 @@ TEST_CASE("attention: pairs one by one, tiles one by one") {
     CHECK(w.conversions == Count(heads * tiles * tile_g * tile_q * tile_x + blocks * tile_g * tile_q * dv));
   }
 }
+
+}  // namespace test_resource_work

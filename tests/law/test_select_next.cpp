@@ -8,6 +8,8 @@
 #include "tests/rounds.hpp"
 #include "tests/unit/select/case.hpp"
 
+namespace test_select_next {
+
 using namespace napkin;
 using napkin::testing::Case;
 
@@ -43,3 +45,5 @@ TEST_CASE("by the event graph: the next questions of a kind, long and short, one
     }
   }
 }
+
+}  // namespace test_select_next

@@ -13,6 +13,8 @@
 #include "tests/rounds.hpp"
 #include "tests/unit/select/case.hpp"
 
+namespace test_select_twin {
+
 using namespace napkin;
 using napkin::testing::Case;
 using napkin::testing::Shape;
@@ -453,3 +455,5 @@ TEST_CASE("another objective: no bound of many by one, and one that reads the ed
   CHECK(same(fast, full));
   CHECK(fast.ranked.front().prediction.time < select(c.question(), 1).ranked.front().prediction.time * 1.2);
 }
+
+}  // namespace test_select_twin

@@ -12,6 +12,8 @@
 #include "model/machine/write.hpp"
 #include "tests/golden/cli.hpp"
 
+namespace test_calibration {
+
 using namespace napkin;
 
 namespace {
@@ -178,3 +180,5 @@ TEST_CASE("each recorded run makes a profile that loads again") {
 }
 
 }  // namespace
+
+}  // namespace test_calibration

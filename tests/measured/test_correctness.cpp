@@ -8,6 +8,8 @@
 
 #include "tests/golden/cli.hpp"
 
+namespace test_correctness {
+
 namespace {
 
 using cli::Json;
@@ -118,3 +120,5 @@ TEST_CASE("the awkward values are among them") {
     among("more queries than keys, causal: rows that see nothing", [](const Json& row) { return row["mask"] == "causal" && row["shape"]["q"] > row["shape"]["x"]; });
   }
 }
+
+}  // namespace test_correctness

@@ -11,6 +11,8 @@
 #include "tests/golden/cli.hpp"
 #include "tests/laid_out.hpp"
 
+namespace test_counters {
+
 namespace {
 
 using namespace napkin;
@@ -183,3 +185,5 @@ TEST_CASE("so it does of FlashAttention-3 and -2, which read up to 17 % again: d
     CHECK(read == doctest::Approx(peer.megabytes).epsilon(0.05));
   }
 }
+
+}  // namespace test_counters

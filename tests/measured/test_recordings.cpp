@@ -5,6 +5,8 @@
 
 #include "tests/golden/cli.hpp"
 
+namespace test_recordings {
+
 namespace {
 
 using cli::Json;
@@ -80,3 +82,5 @@ TEST_CASE("a bound that does not hold is seen") {
 }
 
 }  // namespace
+
+}  // namespace test_recordings

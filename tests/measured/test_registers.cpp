@@ -9,6 +9,8 @@
 #include "tests/golden/cli.hpp"
 #include "tests/kernel/register_rule.hpp"
 
+namespace test_registers {
+
 namespace {
 
 using namespace napkin;
@@ -74,3 +76,5 @@ TEST_CASE("no tile that the register rule accepts spills, in the whole space; of
   CHECK(sm80.near_objected >= 0.47 * sm80.near);
   CHECK(hold_all("matmul_sm90").legal > 6'500);
 }
+
+}  // namespace test_registers

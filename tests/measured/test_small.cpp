@@ -6,6 +6,8 @@
 
 #include "tests/golden/cli.hpp"
 
+namespace test_small {
+
 namespace {
 
 using cli::Json;
@@ -53,3 +55,5 @@ TEST_CASE("times of problems of a few blocks are predicted") {
 }
 
 }  // namespace
+
+}  // namespace test_small

@@ -12,6 +12,8 @@
 #include "tests/golden/cli.hpp"
 #include "tests/laid_out.hpp"
 
+namespace test_softmax_overhead {
+
 using namespace napkin;
 using cli::Json;
 
@@ -93,3 +95,5 @@ TEST_CASE("the overhead of one warpgroup is the one that its instructions have: 
   CHECK(intra == doctest::Approx(beside).epsilon(0.1));
   CHECK(intra_64 == doctest::Approx(beside).epsilon(0.1));
 }
+
+}  // namespace test_softmax_overhead

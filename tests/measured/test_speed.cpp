@@ -8,6 +8,8 @@
 
 #include "tests/golden/cli.hpp"
 
+namespace test_speed {
+
 namespace {
 
 using cli::Json;
@@ -102,3 +104,5 @@ TEST_CASE("matmul_sm90 beside cuBLAS") {
   CHECK(best.at("4096") >= 1);
   CHECK(best.at("8192") >= 1);
 }
+
+}  // namespace test_speed

@@ -6,6 +6,8 @@
 
 #include "tests/golden/cli.hpp"
 
+namespace test_steady {
+
 namespace {
 
 using cli::Json;
@@ -69,3 +71,5 @@ TEST_CASE("loads of seconds: clock within 3 %, power within 5 %, held out") {
 }
 
 }  // namespace
+
+}  // namespace test_steady

@@ -7,6 +7,8 @@
 #include "model/base/dtype.hpp"
 #include "model/base/quantity.hpp"
 
+namespace test_count {
+
 using namespace napkin;
 
 namespace {
@@ -56,3 +58,5 @@ TEST_CASE("types: names and dense storage") {
                        "e5m2, i32, i8, e2m1)",
                        Error);
 }
+
+}  // namespace test_count

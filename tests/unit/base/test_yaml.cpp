@@ -5,6 +5,8 @@
 
 #include "model/base/yaml.hpp"
 
+namespace test_yaml {
+
 using napkin::Error;
 namespace yaml = napkin::yaml;
 
@@ -73,3 +75,5 @@ TEST_CASE("did you mean: a beginning before an edit") {
   CHECK(napkin::nearest("h20-sxm", {"b200", "h100-sxm", "h200-sxm"}) == "h200-sxm");
   CHECK(napkin::nearest("zebra", {"b200", "h100-sxm"}).empty());
 }
+
+}  // namespace test_yaml

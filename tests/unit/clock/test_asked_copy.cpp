@@ -10,6 +10,8 @@
 #include "model/clock/timeline.hpp"
 #include "tests/laid_out.hpp"
 
+namespace test_asked_copy {
+
 using namespace napkin;
 using namespace napkin::test;
 
@@ -111,3 +113,5 @@ TEST_CASE("launches of what the L2 holds take no energy for device memory") {
   CHECK(device_bytes(small.place({})) == 0);
   CHECK(device_bytes(product().place({})) == 3.0 * 4096 * 4096 * 2);
 }
+
+}  // namespace test_asked_copy

@@ -7,6 +7,8 @@
 #include "tests/laid_out.hpp"
 #include "tests/rounds.hpp"
 
+namespace test_block_floor {
+
 using namespace napkin;
 using namespace napkin::test;
 
@@ -120,3 +122,5 @@ TEST_CASE("the floor of one state is what the state says") {
     }
   }
 }
+
+}  // namespace test_block_floor

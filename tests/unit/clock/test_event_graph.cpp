@@ -12,6 +12,8 @@
 #include "model/clock/timeline.hpp"
 #include "tests/laid_out.hpp"
 
+namespace test_event_graph {
+
 using namespace napkin;
 using namespace napkin::test;
 
@@ -365,3 +367,5 @@ TEST_CASE("a period and a block's clocks, found from a few iterations, are those
     }
   }
 }
+
+}  // namespace test_event_graph

@@ -16,6 +16,8 @@
 #include "tests/packed.hpp"
 #include "tests/rounds.hpp"
 
+namespace test_packed {
+
 using namespace napkin;
 using namespace napkin::test;
 
@@ -207,3 +209,5 @@ TEST_CASE("a tile is placed for every length anew when knobs turn") {
   const PlacedDiagram fresh = laid->place({{"q", "64"}, {"warpgroups", "1"}, {"x", "96"}, {"pingpong", "off"}});
   CHECK(predicted_time(placed, Count(1)) == predicted_time(fresh, Count(1)));
 }
+
+}  // namespace test_packed

@@ -7,6 +7,8 @@
 #include "model/clock/power.hpp"
 #include "tests/laid_out.hpp"
 
+namespace test_power {
+
 using namespace napkin;
 using namespace napkin::test;
 
@@ -82,3 +84,5 @@ TEST_CASE("cycles may end within the time that they take at the clock held, and 
     }
   }
 }
+
+}  // namespace test_power

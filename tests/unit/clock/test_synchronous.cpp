@@ -10,6 +10,8 @@
 #include "model/clock/prediction.hpp"
 #include "tests/laid_out.hpp"
 
+namespace test_synchronous {
+
 using namespace napkin;
 using namespace napkin::test;
 
@@ -111,3 +113,5 @@ TEST_CASE("a third block of two warps shares its schedulers with another one: no
   CHECK(four < three);
   CHECK(three > 1.1 * four);  // of four, as even as two, all pipes are full
 }
+
+}  // namespace test_synchronous

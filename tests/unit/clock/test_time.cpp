@@ -15,6 +15,8 @@
 #include "tests/laid_out.hpp"
 #include "tests/rounds.hpp"
 
+namespace test_time {
+
 using namespace napkin;
 
 namespace {
@@ -222,3 +224,5 @@ TEST_CASE("machines without units, limits or clocks do not crash") {
     CHECK(time_lower_bound(placed) <= p.time);
   }
 }
+
+}  // namespace test_time

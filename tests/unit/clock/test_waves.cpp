@@ -10,6 +10,8 @@
 #include "model/clock/waves.hpp"
 #include "tests/laid_out.hpp"
 
+namespace test_waves {
+
 using namespace napkin;
 using namespace napkin::test;
 
@@ -242,3 +244,5 @@ TEST_CASE("the tensor unit takes so many instructions ahead; behind them agents'
   CHECK(ends_of(two_issuers(8, 3, false), 0) == std::vector<double>{80, 160});
   CHECK(ends_of(two_issuers(8, 3, false), 1) == std::vector<double>{50, 130});
 }
+
+}  // namespace test_waves

@@ -16,6 +16,8 @@
 #include "model/dependence/traffic.hpp"
 #include "model/dependence/transform.hpp"
 
+namespace test_attention {
+
 namespace {
 
 using namespace napkin;
@@ -258,3 +260,5 @@ TEST_CASE("traffic: j inside re-reads K and V for every i, i inside re-reads m, 
 }
 
 }  // namespace
+
+}  // namespace test_attention

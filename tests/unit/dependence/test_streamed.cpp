@@ -16,6 +16,8 @@
 #include "model/fusion/derive.hpp"
 #include "tests/unit/diagram/random_diagram.hpp"
 
+namespace test_streamed {
+
 namespace {
 
 using namespace napkin;
@@ -182,3 +184,5 @@ TEST_CASE("orders of attention's loops: groups outside, or the keys outside and 
 }
 
 }  // namespace
+
+}  // namespace test_streamed

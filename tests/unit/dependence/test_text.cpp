@@ -7,6 +7,8 @@
 #include "model/dependence/library.hpp"
 #include "model/dependence/text.hpp"
 
+namespace test_text {
+
 namespace {
 
 using namespace napkin;
@@ -86,3 +88,5 @@ TEST_CASE("what is wrong with a nest is said at its place") {
 }
 
 }  // namespace
+
+}  // namespace test_text

@@ -3,6 +3,8 @@
 #include "model/diagram/library.hpp"
 #include "model/diagram/text.hpp"
 
+namespace test_compose {
+
 namespace {
 
 using namespace napkin;
@@ -75,3 +77,5 @@ TEST_CASE("weaving puts the axis in front of all but the copied inputs") {
 }
 
 }  // namespace
+
+}  // namespace test_compose

@@ -4,6 +4,8 @@
 
 #include "model/diagram/library.hpp"
 
+namespace test_library {
+
 namespace {
 
 using namespace napkin;
@@ -30,3 +32,5 @@ TEST_CASE("a file is read exactly like a built-in diagram") {
 }
 
 }  // namespace
+
+}  // namespace test_library

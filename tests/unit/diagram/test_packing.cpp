@@ -7,6 +7,8 @@
 
 #include "model/diagram/library.hpp"
 
+namespace test_packing {
+
 using namespace napkin;
 
 namespace {
@@ -85,3 +87,5 @@ TEST_CASE("coarser lengths: as many sequences, at most so many lengths, about th
 TEST_CASE("lengths as text") {
   CHECK(text_of(std::vector<SequenceLengths>{{512, 512}, {1, 4096}, {1, 4096}, {0, 0}, {1, 4096}}) == "512,2*1x4096,0,1x4096");
 }
+
+}  // namespace test_packing

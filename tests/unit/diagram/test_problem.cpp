@@ -4,6 +4,8 @@
 #include "model/diagram/problem.hpp"
 #include "model/diagram/text.hpp"
 
+namespace test_problem {
+
 namespace {
 
 using namespace napkin;
@@ -68,3 +70,5 @@ TEST_CASE("mask axes: each pair once") {
 }
 
 }  // namespace
+
+}  // namespace test_problem

@@ -13,6 +13,8 @@
 #include <rapidcheck.h>
 #endif
 
+namespace test_text {
+
 namespace {
 
 using namespace napkin;
@@ -191,3 +193,5 @@ TEST_CASE("property: parse(print(d)) == d") {
 #endif
 
 }  // namespace
+
+}  // namespace test_text

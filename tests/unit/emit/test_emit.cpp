@@ -12,6 +12,8 @@
 #include "solver/emit/identifier.hpp"
 #include "tests/unit/select/case.hpp"
 
+namespace test_emit {
+
 using namespace napkin;
 using napkin::testing::Case;
 using napkin::testing::Shape;
@@ -170,3 +172,5 @@ TEST_CASE("names become identifiers") {
   CHECK(emit::type_identifier("80") == "T80");
   CHECK(emit::upper_identifier("q") == "Q");
 }
+
+}  // namespace test_emit

@@ -12,6 +12,8 @@
 #include "model/fusion/pseudocode.hpp"
 #include "tests/unit/diagram/random_diagram.hpp"
 
+namespace test_derive {
+
 namespace {
 
 using namespace napkin;
@@ -360,3 +362,5 @@ TEST_CASE("derive never throws anything but Error, and its program holds every l
 }
 
 }  // namespace
+
+}  // namespace test_derive

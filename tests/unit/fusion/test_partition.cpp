@@ -9,6 +9,8 @@
 #include "model/fusion/derive.hpp"
 #include "model/fusion/partition.hpp"
 
+namespace test_partition {
+
 namespace {
 
 using namespace napkin;
@@ -184,3 +186,5 @@ TEST_CASE("huge sizes are refused, never wrapped, and named") {
 }
 
 }  // namespace
+
+}  // namespace test_partition

@@ -10,6 +10,8 @@
 #include "model/interpret/dump.hpp"
 #include "tests/unit/interpret/helpers.hpp"
 
+namespace test_run {
+
 using namespace napkin;
 using namespace napkin::testing;
 
@@ -335,3 +337,5 @@ TEST_CASE("a check of something enormous stays small; windows shrink with it") {
   CHECK(result.counts.levels[0].peak == memory_live(s, result.partition).value);
   CHECK(result.counts.levels[0].loaded() == transfer(s, result.problem, result.partition).load.value);
 }
+
+}  // namespace test_run

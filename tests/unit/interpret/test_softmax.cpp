@@ -3,6 +3,8 @@
 
 #include "tests/unit/interpret/helpers.hpp"
 
+namespace test_softmax {
+
 using namespace napkin;
 using namespace napkin::testing;
 
@@ -108,3 +110,5 @@ TEST_CASE("storage types by array: scores that overflow f16 where they are store
   options.precision.arrays["S"] = DType::f16;
   CHECK(std::isnan(run_streamed(s, problem, p, inputs, options).outputs.at("O").data[0]));  // infinity - infinity
 }
+
+}  // namespace test_softmax

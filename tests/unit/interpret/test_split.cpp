@@ -3,6 +3,8 @@
 
 #include "tests/unit/interpret/helpers.hpp"
 
+namespace test_split {
+
 using namespace napkin;
 using namespace napkin::testing;
 
@@ -89,3 +91,5 @@ TEST_CASE("three levels of a matmul") {
   CHECK(run.counts.levels[1].loaded() == transfer(s, problem, options.nested[0].partition).load.value);
   CHECK(run.counts.levels[2].loaded() == transfer(s, problem, options.nested[1].partition).load.value);
 }
+
+}  // namespace test_split

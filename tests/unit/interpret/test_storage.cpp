@@ -8,6 +8,8 @@
 
 #include "model/interpret/storage.hpp"
 
+namespace test_storage {
+
 using namespace napkin;
 
 namespace {
@@ -115,3 +117,5 @@ TEST_CASE("float64 stays; integers are refused") {
   CHECK(round_to(DType::f32, 0.1) == static_cast<double>(0.1F));
   CHECK_THROWS_AS((void)round_to(DType::i8, 1.0), Error);
 }
+
+}  // namespace test_storage

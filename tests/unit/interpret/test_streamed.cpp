@@ -3,6 +3,8 @@
 
 #include "tests/unit/interpret/helpers.hpp"
 
+namespace test_streamed {
+
 using namespace napkin;
 using namespace napkin::testing;
 
@@ -104,3 +106,5 @@ TEST_CASE("a causal run loads only the chunks that a group sees") {
   // Rows 0-1 see keys 0-1 (chunk 0), 2-3: 0-3 (chunks 0, 1), 4-5: 0-5, 6-7: all; the last chunk has two keys.
   CHECK(loaded(run, d, "K") == Count((3 + 6 + 6 + 8) * 2));
 }
+
+}  // namespace test_streamed

@@ -10,6 +10,8 @@
 #include "kernels/jit/cache.hpp"
 #include "tests/processes.hpp"
 
+namespace test_cache {
+
 using namespace napkin;
 namespace fs = std::filesystem;
 
@@ -137,3 +139,5 @@ TEST_CASE("the key depends on everything that the machine code depends on") {
   CHECK(changed([](CompileRequest& r) { r.source.headers[0].path = "i.cuh"; }));
   CHECK(changed([](CompileRequest& r) { r.source.headers.clear(); }));
 }
+
+}  // namespace test_cache

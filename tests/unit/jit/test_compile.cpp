@@ -8,6 +8,8 @@
 #include "kernels/jit/cache.hpp"
 #include "kernels/jit/failure.hpp"
 
+namespace test_compile {
+
 using namespace napkin;
 
 namespace {
@@ -111,3 +113,5 @@ TEST_CASE("32 processes compile one kernel into one cache") {
   CHECK(again.kernel.lowered_name.starts_with("_ZN6napkin5small"));
   std::filesystem::remove_all(name);
 }
+
+}  // namespace test_compile

@@ -2,6 +2,8 @@
 
 #include "kernels/jit/sha256.hpp"
 
+namespace test_sha256 {
+
 using namespace napkin;
 
 namespace {
@@ -28,3 +30,5 @@ TEST_CASE("how the bytes come in pieces does not matter") {
 TEST_CASE("fields keep their borders") {
   CHECK(hex(Sha256().add_field("ab").add_field("c").digest()) != hex(Sha256().add_field("a").add_field("bc").digest()));
 }
+
+}  // namespace test_sha256

@@ -6,6 +6,8 @@
 #include "kernels/jit/report.hpp"
 #include "kernels/jit/source.hpp"
 
+namespace test_source {
+
 using namespace napkin;
 
 TEST_CASE("headers are followed, once each, whatever they include") {
@@ -70,3 +72,5 @@ TEST_CASE("the compiler's log") {
   CHECK_FALSE(read_report(clean + "ptxas info    : (C7508) setmaxnreg ignored to maintain minimum register requirements\n").clean());
   CHECK_THROWS_AS((void)read_report("nothing"), CudaFailure);
 }
+
+}  // namespace test_source

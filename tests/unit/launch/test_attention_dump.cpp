@@ -16,6 +16,8 @@
 #include "tests/rounds.hpp"
 #include "tests/unit/launch/kernels_on_host.hpp"
 
+namespace test_attention_dump {
+
 using namespace napkin;
 using test::LaidOut;
 
@@ -234,7 +236,7 @@ TEST_CASE("a dump stands alone") {
 }
 
 // Slow where nothing is cached: some seconds a variant.
-TEST_CASE("debug variants compile") {
+TEST_CASE("debug variants compile" * doctest::test_suite("compiling")) {
   Environment environment = process_environment();
   environment.cache = std::filesystem::path(NAPKIN_BINARY_DIR) / "kernel-cache";
   if (!Compiler::find(environment.compiler)) {
@@ -262,3 +264,5 @@ TEST_CASE("debug variants compile") {
     CHECK(!out.kernel.cubin.empty());
   }
 }
+
+}  // namespace test_attention_dump

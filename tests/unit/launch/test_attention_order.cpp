@@ -8,6 +8,8 @@
 #include "tests/laid_out.hpp"
 #include "tests/unit/launch/kernels_on_host.hpp"
 
+namespace test_attention_order {
+
 using namespace napkin;
 using test::LaidOut;
 
@@ -62,3 +64,5 @@ TEST_CASE("longest first: the last SM ends within an eighth of the mean, whateve
     CHECK(unbalanced(launched(g.h, g.s, g.d)) <= 1.125);
   }
 }
+
+}  // namespace test_attention_order

@@ -10,6 +10,8 @@
 #include "model/resource/resources.hpp"
 #include "tests/laid_out.hpp"
 
+namespace test_attention_plan {
+
 using namespace napkin;
 using test::LaidOut;
 
@@ -207,7 +209,7 @@ TEST_CASE("the machine's part of a launch comes from its profile") {
 }
 
 // Slow where nothing is cached: some seconds a variant.
-TEST_CASE("variants compile without spills and without serialised instructions") {
+TEST_CASE("variants compile without spills and without serialised instructions" * doctest::test_suite("compiling")) {
   Environment environment = process_environment();
   environment.cache = std::filesystem::path(NAPKIN_BINARY_DIR) / "kernel-cache";
   if (!Compiler::find(environment.compiler)) {
@@ -248,3 +250,5 @@ TEST_CASE("variants compile without spills and without serialised instructions")
     if (launch.threads > 256) CHECK(out.kernel.report.registers == plan(placed).registers_launch.get());
   }
 }
+
+}  // namespace test_attention_plan

@@ -13,6 +13,8 @@
 #include "tests/laid_out.hpp"
 #include "tests/unit/launch/kernels_on_host.hpp"
 
+namespace test_attention_sm80_plan {
+
 using namespace napkin;
 using test::LaidOut;
 
@@ -171,7 +173,7 @@ TEST_CASE("the Ampere structs as the device lays them out") {
 }
 
 // Slow where nothing is cached: some seconds a variant.
-TEST_CASE("Ampere variants compile without spills") {
+TEST_CASE("Ampere variants compile without spills" * doctest::test_suite("compiling")) {
   Environment environment = process_environment();
   environment.cache = std::filesystem::path(NAPKIN_BINARY_DIR) / "kernel-cache";
   if (!Compiler::find(environment.compiler)) {
@@ -204,3 +206,5 @@ TEST_CASE("Ampere variants compile without spills") {
     CHECK(occupancy(placed, out.kernel.report.registers, Bytes(launch.shared)).blocks >= plan(placed).blocks_per_sm);
   }
 }
+
+}  // namespace test_attention_sm80_plan

@@ -9,6 +9,8 @@
 #include "tests/laid_out.hpp"
 #include "tests/unit/launch/kernels_on_host.hpp"
 
+namespace test_block_order {
+
 using namespace napkin;
 using test::LaidOut;
 
@@ -94,3 +96,5 @@ TEST_CASE("so do matmul's, in clusters or not") {
     }
   }
 }
+
+}  // namespace test_block_order

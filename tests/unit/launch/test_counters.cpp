@@ -2,6 +2,8 @@
 
 #include "kernels/launch/counters.hpp"
 
+namespace test_counters {
+
 using namespace napkin;
 
 TEST_CASE("a refusal says what would allow it") {
@@ -12,3 +14,5 @@ TEST_CASE("a refusal says what would allow it") {
   CHECK(refusal("call", 33, "").find("operator") != std::string::npos);
   CHECK(refusal("call", 1, "") == "call: result 1");
 }
+
+}  // namespace test_counters

@@ -11,6 +11,8 @@
 #include "tests/laid_out.hpp"
 #include "tests/unit/launch/kernels_on_host.hpp"
 
+namespace test_matmul_plan {
+
 using namespace napkin;
 using test::LaidOut;
 
@@ -162,7 +164,7 @@ TEST_CASE("the product's structs as the device lays them out") {
 }
 
 // Slow where nothing is cached: some seconds a variant.
-TEST_CASE("products compile without spills and without serialised instructions") {
+TEST_CASE("products compile without spills and without serialised instructions" * doctest::test_suite("compiling")) {
   Environment environment = process_environment();
   environment.cache = std::filesystem::path(NAPKIN_BINARY_DIR) / "kernel-cache";
   if (!Compiler::find(environment.compiler)) {
@@ -189,3 +191,5 @@ TEST_CASE("products compile without spills and without serialised instructions")
     if (launch.threads > 256) CHECK(out.kernel.report.registers == 65536 / launch.threads / 8 * 8);
   }
 }
+
+}  // namespace test_matmul_plan

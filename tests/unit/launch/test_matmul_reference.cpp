@@ -5,6 +5,8 @@
 
 #include "kernels/launch/matmul_reference.hpp"
 
+namespace test_matmul_reference {
+
 using namespace napkin;
 
 namespace {
@@ -70,3 +72,5 @@ TEST_CASE("sampled rows meet every place of a tile") {
   for (const std::int64_t row : spread_rows(4096, 64, 7)) met[static_cast<std::size_t>(row % 16)] = true;
   CHECK(std::find(met.begin(), met.end(), false) == met.end());
 }
+
+}  // namespace test_matmul_reference

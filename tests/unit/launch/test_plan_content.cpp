@@ -5,6 +5,8 @@
 #include "kernels/launch/matmul.hpp"
 #include "tests/laid_out.hpp"
 
+namespace test_plan_content {
+
 using namespace napkin;
 using test::LaidOut;
 
@@ -85,3 +87,5 @@ TEST_CASE("a plan comes back from its bytes; other bytes are none") {
     static_cast<void>(read_plan(other));
   }
 }
+
+}  // namespace test_plan_content

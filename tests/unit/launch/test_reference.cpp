@@ -7,6 +7,8 @@
 #include "kernels/launch/measure.hpp"
 #include "kernels/launch/reference.hpp"
 
+namespace test_reference {
+
 using namespace napkin;
 
 namespace {
@@ -143,3 +145,5 @@ TEST_CASE("reasons of a slow clock") {
   CHECK(throttle_text(1) == "");  // idle
   CHECK(throttle_text(0x4 | 0x20) == "power limit, thermal");
 }
+
+}  // namespace test_reference

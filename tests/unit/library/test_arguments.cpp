@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+namespace test_arguments {
+
 using namespace napkin;
 
 TEST_CASE("shapes") {
@@ -71,3 +73,5 @@ TEST_CASE("quotes are short and printable") {
   CHECK(in_quotes(std::string_view("\n\x1b\0\xff", 4)) == "'\\x0a\\x1b\\x00\\xff'");
   CHECK(in_quotes(std::string(100, 'a')) == "'" + std::string(40, 'a') + "...'");
 }
+
+}  // namespace test_arguments

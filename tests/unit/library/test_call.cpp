@@ -9,6 +9,8 @@
 #include "apps/library/napkin.hpp"
 #include "tests/unit/library/fake_driver.hpp"
 
+namespace test_call {
+
 using namespace napkin;
 using test::fake_driver;
 
@@ -177,3 +179,5 @@ TEST_CASE("what is wrong with a call is said before anything is launched") {
   CHECK_THROWS_AS(matmul(wrong), Error);
   CHECK(fake_driver().launches() == before);
 }
+
+}  // namespace test_call

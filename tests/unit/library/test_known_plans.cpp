@@ -13,6 +13,8 @@
 #include "tests/processes.hpp"
 #include "tests/unit/library/fake_driver.hpp"
 
+namespace test_known_plans {
+
 using namespace napkin;
 using test::fake_driver;
 namespace fs = std::filesystem;
@@ -215,3 +217,5 @@ TEST_CASE("the key depends on all that a plan depends on, and not on where the a
   other.c.row = 512;
   CHECK(plan_key(product, gpu, device) != plan_key(other, gpu, device));
 }
+
+}  // namespace test_known_plans

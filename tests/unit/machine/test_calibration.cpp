@@ -8,6 +8,8 @@
 #include "model/machine/load.hpp"
 #include "model/machine/write.hpp"
 
+namespace test_calibration {
+
 using namespace napkin;
 
 namespace {
@@ -100,3 +102,5 @@ TEST_CASE("the table of products: measured rows, and the smallest n by the line"
   }
   CHECK(machine.tensor_for(DType::e4m3)->timing_from.tool != "napkin test");
 }
+
+}  // namespace test_calibration

@@ -8,6 +8,8 @@
 
 #include "model/base/error.hpp"
 
+namespace test_fit {
+
 using namespace napkin;
 
 TEST_CASE("median, and how far the quartiles lie apart") {
@@ -74,3 +76,5 @@ TEST_CASE("no energy is below nothing") {
   CHECK(fit.energies[0] == doctest::Approx(10e-12).epsilon(0.01));
   CHECK_THROWS_AS((void)fit_power({points[0]}, 100, {true, true}, 1.5e9, 1.2), Error);
 }
+
+}  // namespace test_fit

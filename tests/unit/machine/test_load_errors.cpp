@@ -7,6 +7,8 @@
 #include "model/machine/load.hpp"
 #include "small_profile.hpp"
 
+namespace test_load_errors {
+
 using namespace napkin;
 
 namespace {
@@ -227,3 +229,5 @@ TEST_CASE("every line matters or may be left out, but nothing aborts") {
     at = end;
   }
 }
+
+}  // namespace test_load_errors

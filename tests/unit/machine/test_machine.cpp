@@ -8,6 +8,8 @@
 #include "model/machine/load.hpp"
 #include "small_profile.hpp"
 
+namespace test_machine {
+
 using namespace napkin;
 
 namespace {
@@ -171,3 +173,5 @@ TEST_CASE("the abstract machine has two levels and holds values") {
   CHECK_THROWS_AS((void)abstract_machine(-1), Error);
   CHECK_THROWS_AS((void)abstract_machine(INT64_MAX), Error);
 }
+
+}  // namespace test_machine

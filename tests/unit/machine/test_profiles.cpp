@@ -10,6 +10,8 @@
 #include "model/base/embedded.hpp"
 #include "model/machine/load.hpp"
 
+namespace test_profiles {
+
 using namespace napkin;
 
 namespace {
@@ -231,3 +233,5 @@ TEST_CASE("one profile is read in a few milliseconds") {
   MESSAGE("h200-sxm: ", best, " ms");
   CHECK(best < 100);  // sanitizers and busy machines; an optimised build needs 2 to 4
 }
+
+}  // namespace test_profiles

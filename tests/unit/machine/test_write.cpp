@@ -6,6 +6,8 @@
 #include "model/machine/load.hpp"
 #include "small_profile.hpp"
 
+namespace test_write {
+
 using namespace napkin;
 
 TEST_CASE("every built-in profile survives being written, and its text is then a fixed point") {
@@ -89,3 +91,5 @@ TEST_CASE("a spread that is none is refused where it stands") {
   CHECK_THROWS_WITH_AS((void)parse_machine(with("-1"), "p.yaml"), doctest::Contains("spread"), Error);
   CHECK_THROWS_WITH_AS((void)parse_machine(with("wide"), "p.yaml"), doctest::Contains("p.yaml:"), Error);
 }
+
+}  // namespace test_write

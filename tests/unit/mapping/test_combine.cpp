@@ -4,6 +4,8 @@
 
 #include "tests/unit/mapping/mapped.hpp"
 
+namespace test_combine {
+
 namespace {
 
 using namespace napkin;
@@ -99,3 +101,5 @@ TEST_CASE("a weighted sum needs the maximum and the sum that go with it") {
 }
 
 }  // namespace
+
+}  // namespace test_combine

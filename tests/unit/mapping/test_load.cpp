@@ -12,6 +12,8 @@
 #include "model/mapping/placed.hpp"
 #include "model/mapping/tile.hpp"
 
+namespace test_load {
+
 namespace {
 
 using namespace napkin;
@@ -249,3 +251,5 @@ TEST_CASE("the ideal mapping: a knob for each grouped and streamed axis, bounded
   CHECK(m.levels[0].level == "low");
   CHECK(ideal_mapping(s, load_machine("h200-sxm", "--gpu")).levels[0].level == "shared");
 }
+
+}  // namespace test_load

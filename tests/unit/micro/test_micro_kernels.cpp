@@ -18,6 +18,8 @@
 #include "kernels/jit/failure.hpp"
 #include "kernels/micro/experiment.hpp"
 
+namespace test_micro_kernels {
+
 using namespace napkin;
 
 namespace {
@@ -195,7 +197,7 @@ TEST_CASE("no reading stands twice") {
   }
 }
 
-TEST_CASE("micro-kernels compile, without spills and without complaint") { check_clean(compiled()); }
+TEST_CASE("micro-kernels compile, without spills and without complaint" * doctest::test_suite("compiling")) { check_clean(compiled()); }
 
 TEST_SUITE("slow") {
   TEST_CASE("the other variants do, too") {
@@ -208,7 +210,7 @@ TEST_SUITE("slow") {
   }
 }
 
-TEST_CASE("a kernel holds the instructions that its experiment counts") {
+TEST_CASE("a kernel holds the instructions that its experiment counts" * doctest::test_suite("compiling")) {
   // Of one chunk: 8 chains, 16 repeats.
   const std::map<std::string, std::vector<std::pair<std::string, int>>> expected = {
       {"VectorWork::special_register", {{"CS2R", 128}}},
@@ -256,7 +258,7 @@ TEST_CASE("a kernel holds the instructions that its experiment counts") {
   if (has_disassembler() && !compiled().empty()) CHECK(seen.size() == expected.size());
 }
 
-TEST_CASE("memory, barriers and fences are in the kernels that time them") {
+TEST_CASE("memory, barriers and fences are in the kernels that time them" * doctest::test_suite("compiling")) {
   const std::vector<std::pair<std::string, std::vector<std::pair<std::string, int>>>> expected = {
       {"napkin::ChaseSpace::shared", {{"LDS", 8}}},
       {"napkin::ChaseSpace::cluster", {{"LD.E", 8}}},
@@ -287,3 +289,5 @@ TEST_CASE("memory, barriers and fences are in the kernels that time them") {
     if (has_disassembler() && !compiled().empty()) CHECK_MESSAGE(seen, wanted.first);
   }
 }
+
+}  // namespace test_micro_kernels

@@ -5,6 +5,8 @@
 #include "model/machine/load.hpp"
 #include "solver/optimum/bandwidth.hpp"
 
+namespace test_bandwidth {
+
 using namespace napkin;
 
 namespace {
@@ -80,3 +82,5 @@ TEST_CASE("the same numbers from the profile of the paper's H100") {
   CHECK(std::round(matmul_minima(rates, 1e6).memory) == 348'515);
   CHECK_THROWS_AS((void)rates_of(m, 0, DType::f16, clock), Error);
 }
+
+}  // namespace test_bandwidth

@@ -2,6 +2,8 @@
 
 #include "tests/unit/optimum/programs.hpp"
 
+namespace test_geometric_program {
+
 using namespace napkin;
 using namespace napkin::test;
 
@@ -195,3 +197,5 @@ TEST_CASE("symbols: sums collect, factor and print") {
   CHECK(as_fraction(-0.5) == Exponent(-1, 2));
   CHECK_FALSE(as_fraction(0.123456789));
 }
+
+}  // namespace test_geometric_program

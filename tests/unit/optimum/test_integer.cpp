@@ -4,6 +4,8 @@
 
 #include "tests/unit/optimum/programs.hpp"
 
+namespace test_integer {
+
 using namespace napkin;
 using namespace napkin::test;
 
@@ -119,3 +121,5 @@ TEST_CASE("single-level problems take far less than a millisecond") {
   MESSAGE("matmul 4096^3: " << best * 1e6 << " us");
   CHECK(best < 10e-3);  // a hang's guard, wide enough for sanitizers; bench has the real number
 }
+
+}  // namespace test_integer

@@ -4,6 +4,8 @@
 #include "solver/optimum/multilevel.hpp"
 #include "tests/unit/optimum/programs.hpp"
 
+namespace test_multilevel {
+
 using namespace napkin;
 using namespace napkin::test;
 
@@ -149,3 +151,5 @@ TEST_CASE("cluster sizes from a machine's profile") {
   CHECK(choose_cluster(closed_form(attention(4096, 4096, 128), memory).terms, memory, 1e-12 / 2.04, options).size == 2);
   CHECK(choose_cluster(closed_form(matmul(4096, 4096, 4096), memory).terms, memory, 1e-12 / 2.04, options).size == 4);
 }
+
+}  // namespace test_multilevel

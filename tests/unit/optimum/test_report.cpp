@@ -4,6 +4,8 @@
 #include "model/fusion/derive.hpp"
 #include "solver/optimum/report.hpp"
 
+namespace test_report {
+
 using namespace napkin;
 
 namespace {
@@ -177,3 +179,5 @@ TEST_CASE("too little memory: no integer optimum, no ratio") {
   CHECK(r.ratio == 0);
   CHECK(optimum_of(a.streamed, a.problem, Values(256)).fits);
 }
+
+}  // namespace test_report

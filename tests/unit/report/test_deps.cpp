@@ -12,6 +12,8 @@
 #include "model/diagram/library.hpp"
 #include "model/fusion/derive.hpp"
 
+namespace test_deps {
+
 namespace {
 
 using namespace napkin;
@@ -100,3 +102,5 @@ TEST_CASE("theory's argument on the order of loops, for the streamed program in 
 }
 
 }  // namespace
+
+}  // namespace test_deps

@@ -4,6 +4,8 @@
 
 #include "apps/report/table.hpp"
 
+namespace test_units {
+
 using namespace napkin::report;
 
 TEST_CASE("numbers as people read them") {
@@ -53,3 +55,5 @@ TEST_CASE("long lines break at blanks") {
   CHECK(wrapped("unbreakable", 3, "") == "unbreakable");
   CHECK(wrapped("", 3, "") == "");
 }
+
+}  // namespace test_units

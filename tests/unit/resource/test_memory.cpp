@@ -6,6 +6,8 @@
 #include "model/resource/resources.hpp"
 #include "tests/unit/mapping/mapped.hpp"
 
+namespace test_memory {
+
 namespace {
 
 using namespace napkin;
@@ -62,3 +64,5 @@ TEST_CASE("the ideal mapping allocates what is live") {
   CHECK(low.allocated == low.live);
   CHECK(low.limit == Bytes(1 << 30));
 }
+
+}  // namespace test_memory

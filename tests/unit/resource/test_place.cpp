@@ -7,6 +7,8 @@
 #include "model/resource/resources.hpp"
 #include "tests/unit/mapping/mapped.hpp"
 
+namespace test_place {
+
 namespace {
 
 using namespace napkin;
@@ -237,3 +239,5 @@ operations:
     CHECK(t.store == Bytes(128 * 64 * 4 * 3));  // a partial result for each of three parts
   }
 }
+
+}  // namespace test_place

@@ -29,6 +29,8 @@
 #pragma GCC diagnostic pop
 #endif
 
+namespace test_plan {
+
 using namespace napkin;
 
 namespace {
@@ -265,3 +267,5 @@ TEST_CASE("occupancy is the toolkit's own") {
 #else
 TEST_CASE("occupancy is the toolkit's own") { MESSAGE("SKIP: no cuda_occupancy.h on this machine"); }
 #endif
+
+}  // namespace test_plan

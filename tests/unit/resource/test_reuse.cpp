@@ -13,6 +13,8 @@
 #include "model/resource/reuse.hpp"
 #include "tests/packed.hpp"
 
+namespace test_reuse {
+
 using namespace napkin;
 
 namespace {
@@ -246,3 +248,5 @@ TEST_CASE("query's level below device memory delivers what is read again") {
   CHECK(l2.delivered > l2.load);
   CHECK(l2.delivered == l2.load + reread_bytes(tile, Count(1)));
 }
+
+}  // namespace test_reuse

@@ -10,6 +10,8 @@
 
 #include "tests/laid_out.hpp"
 
+namespace test_table {
+
 using namespace napkin;
 
 namespace {
@@ -75,3 +77,5 @@ TEST_CASE("subloops: one more exponential a subloop, one more accumulation") {
   CHECK(special == 64 + 4);
   CHECK(fp16 == 4 * 256);
 }
+
+}  // namespace test_table

@@ -5,6 +5,8 @@
 #include "model/resource/resources.hpp"
 #include "tests/unit/mapping/mapped.hpp"
 
+namespace test_work {
+
 namespace {
 
 using namespace napkin;
@@ -39,3 +41,5 @@ TEST_CASE("ragged tiles are executed in full") {
   CHECK(w.exponentials == Count(0));
   CHECK(w.conversions == Count(2 * 64 * 2 * 48));
 }
+
+}  // namespace test_work

@@ -8,6 +8,8 @@
 #include "solver/select/select.hpp"
 #include "tests/unit/select/case.hpp"
 
+namespace test_select {
+
 using namespace napkin;
 using napkin::testing::Case;
 
@@ -159,3 +161,5 @@ TEST_CASE("a selection takes less than five times its budget") {
   MESSAGE("not optimised: " << best * 1e6 << " us, next " << next * 1e6 << " us, repeated " << repeated * 1e6 << " us");
 #endif
 }
+
+}  // namespace test_select

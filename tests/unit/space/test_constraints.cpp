@@ -8,6 +8,8 @@
 #include "solver/space/granularity.hpp"
 #include "tests/unit/select/case.hpp"
 
+namespace test_constraints {
+
 using namespace napkin;
 using napkin::testing::Case;
 using napkin::testing::Shape;
@@ -175,3 +177,5 @@ TEST_CASE("attention_sm80: the tiles that measured best are legal") {
   legal(128, {{"q", 128}, {"x", 64}, {"warps", 8}, {"stages", 2}, {"q_in", 1}});
   legal(256, {{"q", 64}, {"x", 64}, {"warps", 4}, {"stages", 1}});
 }
+
+}  // namespace test_constraints

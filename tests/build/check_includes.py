@@ -1,0 +1,199 @@
+#!/usr/bin/env python3
+"""Each file of ours includes the standard and library headers whose names it uses.
+
+usage: check_includes.py ROOT
+       check_includes.py --selftest
+
+A compiler does not find that out: one of its headers happens to include another, a precompiled header (preset fuzz) or
+a neighbour compiled in the same go (preset default) brings what is missing. A header counts as included where the file
+or one of our headers that it includes, directly or not, names it. Our own headers that are missing show in preset fuzz,
+which compiles the sources of model/, solver/, kernels/ and apps/ one by one.
+"""
+import functools
+import pathlib
+import re
+import sys
+import tempfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+from check_layers import INCLUDE, without_comments  # noqa: E402
+
+# header: names that it has; a name that stands with several may come from any of them
+STANDARD = {
+    "algorithm": "adjacent_find all_of any_of binary_search clamp copy copy_if copy_n count count_if equal fill fill_n find find_if "
+                 "find_if_not for_each generate includes is_sorted lexicographical_compare lower_bound make_heap max max_element "
+                 "merge min min_element minmax minmax_element next_permutation none_of nth_element partial_sort partition pop_heap "
+                 "push_heap remove_if replace replace_if reverse rotate set_difference set_intersection set_union shuffle sort "
+                 "stable_partition stable_sort transform unique upper_bound",
+    "array": "array to_array",
+    "atomic": "atomic memory_order_acquire memory_order_release memory_order_relaxed",
+    "bit": "bit_cast bit_ceil bit_floor bit_width countl_zero countr_zero has_single_bit popcount rotl rotr",
+    "cctype": "isalnum isalpha isdigit islower isspace isupper tolower toupper",
+    "charconv": "chars_format from_chars to_chars",
+    "chrono": "chrono",
+    "cmath": "abs cbrt ceil copysign erf exp exp2 fabs floor fma fmod frexp hypot ilogb isfinite isinf isnan ldexp llround log log10 log1p "
+             "log2 lround nearbyint pow rint round signbit sqrt tanh trunc",
+    "compare": "partial_ordering strong_ordering weak_ordering",
+    "concepts": "convertible_to floating_point integral invocable same_as signed_integral unsigned_integral",
+    "condition_variable": "condition_variable",
+    "cstddef": "byte",
+    "cstdint": "int8_t int16_t int32_t int64_t uint8_t uint16_t uint32_t uint64_t uintptr_t",
+    "cstdio": "fclose fflush fopen fprintf fread fwrite printf rename rewind snprintf tmpfile",
+    "cstdlib": "abort abs exit getenv system",
+    "cstring": "memcmp memcpy memset strcmp strerror strlen",
+    "ctime": "strftime time time_t tm",
+    "deque": "deque",
+    "exception": "current_exception exception exception_ptr rethrow_exception terminate",
+    "filesystem": "filesystem",
+    "fstream": "fstream ifstream ofstream",
+    "functional": "function greater hash invoke less plus ref reference_wrapper",
+    "iosfwd": "ifstream istream ofstream ostream",
+    "iostream": "cerr cin cout",
+    "istream": "istream",
+    "limits": "numeric_limits",
+    "list": "list",
+    "map": "less map multimap",
+    "memory": "enable_shared_from_this make_shared make_unique shared_ptr unique_ptr weak_ptr",
+    "mutex": "call_once lock_guard mutex once_flag scoped_lock unique_lock",
+    "new": "bad_alloc",
+    "numbers": "numbers",
+    "numeric": "accumulate gcd inner_product iota lcm midpoint partial_sum reduce transform_reduce",
+    "optional": "make_optional nullopt optional",
+    "ostream": "endl ostream",
+    "random": "mt19937 mt19937_64 normal_distribution random_device uniform_int_distribution uniform_real_distribution",
+    "regex": "regex regex_match regex_replace regex_search smatch sregex_iterator",
+    "set": "less multiset set",
+    "span": "dynamic_extent span",
+    "sstream": "istringstream ostringstream stringstream",
+    "stdexcept": "invalid_argument logic_error out_of_range runtime_error",
+    "string": "getline stod stof stoi stol stoll stoull string to_string",
+    "string_view": "string_view",
+    "system_error": "errc error_code",
+    "thread": "jthread this_thread thread",
+    "tuple": "apply make_tuple tie tuple",
+    "type_traits": "conditional_t decay_t enable_if_t is_same_v remove_cvref_t",
+    "unordered_map": "unordered_map",
+    "unordered_set": "unordered_set",
+    "utility": "exchange move pair swap",
+    "variant": "get_if holds_alternative monostate variant visit",
+    "vector": "vector",
+}
+# What the standard itself, or every implementation, lets a header bring with it.
+BRINGS = {
+    "charconv": ["system_error"],
+    "filesystem": ["chrono", "string", "string_view", "system_error"],
+    "fstream": ["istream", "ostream", "string"],
+    "iostream": ["istream", "ostream"],
+    "map": ["utility"],
+    "mutex": ["system_error"],
+    "sstream": ["istream", "ostream", "string"],
+    "stdexcept": ["exception", "string"],
+    "string": ["string_view"],
+    "thread": ["chrono", "compare"],
+    "tuple": ["utility"],
+}
+for container in ("algorithm", "array", "deque", "functional", "list", "memory", "optional", "set", "span", "string", "unordered_map",
+                  "unordered_set", "variant", "vector"):
+    BRINGS.setdefault(container, []).append("utility")  # move, swap and pair
+
+LIBRARIES = {  # namespace: how the names of its headers begin
+    "CLI": "CLI/",
+    "Eigen": "Eigen/",
+    "YAML": "yaml-cpp/",
+    "boost": "boost/",
+    "fmt": "fmt/",
+    "nlohmann": "nlohmann/",
+}
+HEADERS_OF = {}
+for header, names in STANDARD.items():
+    for name in names.split():
+        HEADERS_OF.setdefault(name, []).append(header)
+USE = re.compile(r"\bstd::(\w+)")
+LIBRARY_USE = re.compile(r"(?<![\w:])(" + "|".join(LIBRARIES) + r")::")
+STRINGS = re.compile(r'R"([^(\s]*)\(.*?\)\1"|"(?:\\.|[^"\\\n])*"', re.DOTALL)
+
+
+def check(root):
+    @functools.cache
+    def lines_of(name):
+        text = without_comments((root / name).read_text(encoding="utf-8", errors="replace"))
+        return text.splitlines()
+
+    @functools.cache
+    def included(name):
+        """All headers that a file names, by way of ours too."""
+        found, waiting, seen = set(), [name], set()
+        while waiting:
+            file = waiting.pop()
+            if file in seen:
+                continue
+            seen.add(file)
+            for match in filter(None, map(INCLUDE.match, lines_of(file))):
+                header = match.group(2)
+                found |= {header, *BRINGS.get(header, [])}
+                if (root / header).is_file():
+                    waiting.append(header)
+        return found
+
+    def missing(name):
+        has, told = included(name), set()
+        code = STRINGS.sub(lambda found: "\n" * found.group(0).count("\n"), "\n".join(
+            "" if INCLUDE.match(line) else line for line in lines_of(name)))
+        for number, line in enumerate(code.splitlines(), 1):
+            for used in USE.findall(line):
+                headers = HEADERS_OF.get(used, [])
+                if headers and used not in told and has.isdisjoint(headers):
+                    told.add(used)
+                    yield f"{name}:{number}: uses std::{used} without <{'> or <'.join(headers)}>"
+            for used in LIBRARY_USE.findall(line):
+                if used not in told and not any(header.startswith(LIBRARIES[used]) for header in has):
+                    told.add(used)
+                    yield f"{name}:{number}: uses {used}:: without a header of <{LIBRARIES[used]}...>"
+
+    files = [path for top in ("model", "solver", "kernels", "apps") for path in sorted((root / top).rglob("*.?pp"))]
+    return [problem for path in files for problem in missing(path.relative_to(root).as_posix())]
+
+
+def selftest():
+    """Plants faults and expects them found; and clean files that are not blamed."""
+    common = {"model/base/a.hpp": "#pragma once\n#include <string>\nstd::string f();\n"}
+    good = [
+        '#include "model/base/a.hpp"\nstd::string g() { return std::move(f()); }\n',
+        "#include <cstdint>\nstd::int64_t x = 0;  // std::vector\nconst char* y = \"std::map fmt::\";\n",
+        "#include <fmt/format.h>\nauto x() { return fmt::format(\"\"); }\n",
+        'const char* x = R"(\nstd::vector\n)";\n',
+        "namespace own::fmt { int x(); }\nint y() { return own::fmt::x(); }\n",
+    ]
+    bad = [
+        ('#include "model/base/a.hpp"\nstd::vector<int> g();\n', 2),
+        ("#include <vector>\nstd::vector<std::int64_t> g();\n", 2),
+        ("#include <string>\n\nauto x() { return fmt::format(\"\"); }\n", 3),
+        ('const char* x = R"(\n\n)";\nstd::vector<int> g();\n', 4),
+        ("// #include <vector>\nstd::vector<int> g();\n", 2),
+    ]
+
+    def problems_of(text):
+        with tempfile.TemporaryDirectory() as folder:
+            for name, content in {**common, "apps/b.cpp": text}.items():
+                path = pathlib.Path(folder) / name
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_text(content)
+            return check(pathlib.Path(folder))
+
+    for text in good:
+        assert not problems_of(text), f"blamed: {text!r}: {problems_of(text)}"
+    for text, line in bad:
+        found = problems_of(text)
+        assert len(found) == 1 and found[0].startswith(f"apps/b.cpp:{line}: "), f"{text!r} gives {found}"
+    print(f"{len(bad)} planted faults found")
+
+
+if __name__ == "__main__":
+    if sys.argv[1:] == ["--selftest"]:
+        selftest()
+    elif len(sys.argv) != 2:
+        sys.exit(__doc__)
+    else:
+        faults = check(pathlib.Path(sys.argv[1]))
+        print("\n".join(faults) if faults else "every file includes what it uses")
+        sys.exit(bool(faults))
