@@ -124,11 +124,18 @@ bool blocks_persist(const PlacedDiagram& placed) {
 /// Whether blocks are drawn or launched one after the other, each by the first node that is free.
 bool goes_to_first_free(BlockOrder order) { return order == BlockOrder::grid || order == BlockOrder::longest_first; }
 
+/// A draw of the next tile from the L2 and its message to the block's other threads; 0 where tiles are dealt out.
+double draw_clocks(const PlacedDiagram& placed) {
+  if (!goes_to_first_free(block_order(placed))) return 0;
+  const Pipe* pipe = placed.machine->pipe_into(placed.block().level);
+  return (pipe != nullptr && pipe->latency ? pipe->latency->value : 0) + placed.machine->constant("handover_mbarrier");
+}
+
 /// A node's first block beyond those behind it, and one of these.
 struct Ends {
   double start = 0, each = 0;
 
-  Ends(const BlockEnds& ends, const BlockClocks& block) : each(ends.persist ? block.next : block.first + ends.start + ends.handover) {
+  Ends(const BlockEnds& ends, const BlockClocks& block) : each(ends.persist ? block.next + ends.draw : block.first + ends.start + ends.handover) {
     start = block.first + ends.start - each;
   }
   /// The mean block stands for all ends of blocks; an iteration more or less takes the period.
@@ -182,7 +189,8 @@ LaunchShape launch_shape(const PlacedDiagram& placed, const LaunchShape& like) {
 }
 
 BlockEnds block_ends(const PlacedDiagram& placed) {
-  return {placed.machine->constant("block_start"), placed.machine->constant("block_handover"), blocks_persist(placed)};
+  const bool persist = blocks_persist(placed);
+  return {placed.machine->constant("block_start"), placed.machine->constant("block_handover"), persist ? draw_clocks(placed) : 0, persist};
 }
 
 namespace {
@@ -300,10 +308,7 @@ class PackedLaunch {
 
 double empty_block_clocks(const PlacedDiagram& placed) {
   const Machine& machine = *placed.machine;
-  if (!blocks_persist(placed)) return machine.constant("block_overhead");
-  if (!goes_to_first_free(block_order(placed))) return 0;
-  const Pipe* pipe = machine.pipe_into(placed.block().level);
-  return (pipe != nullptr && pipe->latency ? pipe->latency->value : 0) + machine.constant("handover_mbarrier");
+  return blocks_persist(placed) ? draw_clocks(placed) : machine.constant("block_overhead");
 }
 
 LaunchClocks launch_clocks(const PlacedDiagram& placed, const EventGraph& graph, const Period& period) {

@@ -17,7 +17,7 @@ struct LaunchClocks {
 
 /// Clocks of a node for a launched block that has no rows of its sequence of a packed batch: one that a launch starts
 /// takes what a block that does nothing takes; tiles that blocks draw cost a draw from the L2 and its message to the
-/// block's other threads; tiles that are dealt out, nothing. (eq. 12.15)
+/// block's other threads (BlockEnds::draw, eq. 12.16); tiles that are dealt out, nothing. (eq. 12.15)
 [[nodiscard]] double empty_block_clocks(const PlacedDiagram& placed);
 
 /// What of a question's lengths and of a tile's sizes and cluster a launch takes its clocks from: that of all tiles alike in
@@ -57,6 +57,7 @@ struct LaunchShape {
 struct BlockEnds {
   double start = 0;     ///< clocks until a node's first block does anything
   double handover = 0;  ///< until the next block is launched, where blocks do not persist
+  double draw = 0;      ///< where they do: until a block knows which tile is next (eq. 12.16)
   bool persist = false;
   bool operator==(const BlockEnds&) const = default;
 };
