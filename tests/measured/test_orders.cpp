@@ -39,7 +39,9 @@ std::map<int, std::map<std::string, Cycles>> unmasked() {
 TEST_CASE("a tile that is drawn takes longer than one that is dealt out, one that is launched too, in measurement as predicted") {
   const auto all = unmasked();
   CHECK(all.size() == 4);
-  for (const auto& [x, orders] : all) {
+  for (const auto& each : all) {
+    const int x = each.first;
+    const auto& orders = each.second;
     CAPTURE(x);
     const Cycles &dealt = orders.at("persistent"), &drawn = orders.at("longest_first"), &launched = orders.at("grid");
     const double measured = (drawn.measured - dealt.measured) / tiles, predicted = (drawn.predicted - dealt.predicted) / tiles;
