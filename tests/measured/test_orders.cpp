@@ -6,6 +6,8 @@
 
 #include "tests/golden/cli.hpp"
 
+namespace test_orders {
+
 namespace {
 
 using cli::Json;
@@ -64,3 +66,5 @@ TEST_CASE("cycles of the three orders are predicted, with and without a mask") {
 }
 
 }  // namespace
+
+}  // namespace test_orders

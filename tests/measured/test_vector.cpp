@@ -12,6 +12,8 @@
 #include "model/machine/number.hpp"
 #include "tests/golden/cli.hpp"
 
+namespace test_vector {
+
 using namespace napkin;
 
 namespace {
@@ -49,3 +51,5 @@ TEST_CASE("no softmax takes more exponentials than the unit makes, beside produc
 }
 
 }  // namespace
+
+}  // namespace test_vector
