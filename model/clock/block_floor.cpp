@@ -24,14 +24,12 @@ constexpr double infinity = std::numeric_limits<double>::infinity();
 void BlockFloor::renew(std::uint64_t found) {
   if (renewed_ == found) return;
   renewed_ = found;
-  cuts_.clear();
-  known_ = false;
   for (BlockFloor* part : parts_) part->renew(found);
 }
 
 void BlockFloor::find() {
-  if (known_) return;
-  known_ = true;
+  if (found_ == renewed_) return;
+  found_ = renewed_;
   clocks_ = pipe_ = infinity;
   settled_ = 1;
   const auto take = [&](double clocks, double pipe, int settled) {
@@ -71,9 +69,9 @@ BlockFloor::Runs BlockFloor::runs(double iterations, const MeanBlock& mean) {
   auto cut = std::find_if(cuts_.begin(), cuts_.end(), [&](const Cut& one) { return one.fewer == mean.fewer && one.more == mean.more && one.between == (mean.rest > 0); });
   if (cut == cuts_.end()) cut = cuts_.insert(cut, {mean.fewer, mean.more, mean.rest > 0});
   if (cut->by_iterations.size() <= static_cast<std::size_t>(n)) cut->by_iterations.resize(static_cast<std::size_t>(n) + 1);
-  std::optional<Runs>& known = cut->by_iterations[static_cast<std::size_t>(n)];
-  if (!known) known = least(n, mean);
-  Runs out = *known;
+  Found& known = cut->by_iterations[static_cast<std::size_t>(n)];
+  if (known.when != renewed_) known = {renewed_, least(n, mean)};
+  Runs out = known.runs;
   const double beyond = (iterations - n) * clocks_;
   for (BlockClocks* run : {&out.fewer, &out.longer, &out.more, &out.across}) *run = {run->first + beyond, run->next + beyond};
   return out;

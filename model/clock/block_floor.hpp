@@ -23,7 +23,7 @@ class BlockFloor {
   /// Both are referred to.
   void add(const GraphState& state) { states_.push_back(&state); }
   void add(BlockFloor& part) { parts_.push_back(&part); }
-  /// For a number that grows with what is found.
+  /// For a number above 0 that grows with what is found.
   void renew(std::uint64_t found);
 
   [[nodiscard]] BlockClocks block(const MeanBlock& mean);
@@ -36,10 +36,14 @@ class BlockFloor {
   struct Runs {
     BlockClocks fewer, longer, more, across;
   };
+  struct Found {
+    std::uint64_t when = 0;  ///< renewed_ at that time; 0: never
+    Runs runs = {};
+  };
   struct Cut {
     CutIterations fewer, more;
     bool between;  ///< numbers of iterations, so that longer runs count
-    std::vector<std::optional<Runs>> by_iterations = {};
+    std::vector<Found> by_iterations = {};
   };
 
   [[nodiscard]] Runs runs(double iterations, const MeanBlock& mean);
@@ -50,8 +54,7 @@ class BlockFloor {
   std::vector<const GraphState*> states_;
   std::vector<BlockFloor*> parts_;
   std::vector<Cut> cuts_;
-  std::uint64_t renewed_ = 0;
-  bool known_ = false;  // these:
+  std::uint64_t renewed_ = 1, found_ = 0;  // found_: renewed_ when these were found:
   double clocks_ = 0, pipe_ = 0;
   int settled_ = 0;     // iterations, beside the cut ones, from which on each takes its clocks
 };

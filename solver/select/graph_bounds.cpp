@@ -57,8 +57,8 @@ double GraphSearch::launch_clocks_of(const Shape& shape, const Work& work, Token
   return GraphSteps::cycles(shape.launch, work.ends, work.cuts, tokens.state, tokens.blocks);
 }
 
-double GraphSearch::launch_clocks_of(const Shape& shape, const Work& work, Floor& floor) const {
-  floor.block.renew(found_);
+double GraphSearch::launch_clocks_of(const Shape& shape, const Work& work, std::uint64_t found, Floor& floor) const {
+  floor.block.renew(found);
   return GraphSteps::cycles(shape.launch, work.ends, work.cuts, floor.block, floor.blocks);
 }
 
@@ -73,7 +73,7 @@ double GraphSearch::least_launch_clocks(Sizes& sizes, Work& work) {
   if (work.tokens.empty()) return infinity;
   const Shape& shape = shape_of(sizes, work);
   double least = infinity;
-  for (Floor& floor : work.floors) least = std::min(least, launch_clocks_of(shape, work, floor));
+  for (Floor& floor : work.floors) least = std::min(least, launch_clocks_of(shape, work, sizes.found, floor));
   if (least <= 0) {  // no bound of all
     least = infinity;
     for (Tokens& tokens : work.tokens) least = std::min(least, launch_clocks_of(shape, work, tokens));
@@ -103,7 +103,7 @@ double GraphSearch::bound_of_sizes(Sizes& sizes) {
   double bound = infinity, new_clocks = infinity;
   for (Group& group : sizes.groups) {
     const Shape& shape = shape_of(sizes, *group.like);
-    const double clocks = launch_clocks_of(shape, *group.like, group.floor), energy = group.energy.of(shape.launch);
+    const double clocks = launch_clocks_of(shape, *group.like, sizes.found, group.floor), energy = group.energy.of(shape.launch);
     if (good_enough(clocks, energy)) bound = std::min(bound, timed_.front().steps.by_cycles(clocks, energy, device_bytes_).value);
   }
   for (const Work& work : *sizes.works) {
@@ -140,12 +140,10 @@ double GraphSearch::bound_of(Sizes& sizes, Work& work, Tokens& tokens) {
 }
 
 /// By a run of whole blocks; and where they go onto nodes in order, by what their lengths say of that.
-double GraphSearch::bound_of_blocks(Shape& shape, const Work& work, const Tokens& tokens, const PlacedDiagram& placed) {
+double GraphSearch::bound_of_blocks(Shape& shape, const Work& work, const Tokens& tokens, const PlacedDiagram& placed) const {
   const GraphState& state = tokens.state;
   const Count blocks = occupancy(placed).blocks;
-  const std::size_t runs = state.period->run->size();
   const BlockClocks block = block_clocks(*work.graph, *state.period, shape.launch.mean, shape.launch.cut);
-  if (state.period->run->size() > runs) ++found_;
   const double clocks = shape.launch.packed ? launch_clocks_bound(placed, *work.graph, *state.period) : launch_clocks_bound(shape.launch, work.ends, block, state.clocks);
   const auto time = [&](double busiest) { return by_clocks(shape, work, GraphSteps::together(shape.launch, busiest, state, blocks)); };
   const double bound = time(clocks);

@@ -178,7 +178,10 @@ void GraphSearch::expand_tokens(const Entry& entry) {
   const double here = quick_ ? by_work(sizes, clocks, sizes.least.energy) : by_clocks(shape_of(sizes, work), work, clocks);
   if (here > entry.bound) return push({here, entry.rank, Step::tokens, entry.sizes, entry.work, entry.tokens});
   push({entry.bound, entry.rank, Step::tokens, entry.sizes, entry.work, entry.tokens + 1});
-  if (!tokens.own) make_own(work, tokens);
+  if (!tokens.own) {
+    make_own(work, tokens);
+    ++sizes.found;
+  }
   push({std::max(bound_of(sizes, work, tokens) * ends_of(work), entry.bound), tokens.rank, Step::cycle, entry.sizes, entry.work, index});
 }
 
@@ -187,7 +190,6 @@ void GraphSearch::make_own(Work& work, Tokens& tokens) {
   set_tokens(*work.graph, placed.tile);
   tokens.state = tokens.rank != work.most.rank ? GraphSteps::state_of(*work.graph) : work.most.state;
   tokens.own = true;
-  ++found_;
 }
 
 /// From the cycle of waits to an iteration, and to whole blocks: then of every tile that has the graph.
@@ -203,11 +205,12 @@ void GraphSearch::raise(const Entry& entry) {
     const PlacedDiagram& placed = place(tokens.rank);
     set_tokens(*work.graph, placed.tile);
     timed(placed).steps.raise(*work.graph, tokens.state);
-    ++found_;
+    ++sizes.found;
     if (first) return push({std::max(bound_of(sizes, work, tokens) * ends_of(work), entry.bound), entry.rank, Step::cycle, entry.sizes, entry.work, entry.tokens});
     expected = before;
   }
   Shape& shape = shape_of(sizes, work);
+  const std::size_t runs = tokens.state.period->run->size();
   set_rank(tokens.rank, ~KnobSet{0});
   each_legal(last_steps_, 0, tokens.rank, [&](std::int64_t rank) {
     if (!lengths_hold(~KnobSet{0})) return;
@@ -217,6 +220,7 @@ void GraphSearch::raise(const Entry& entry) {
     if (expected > 0) learn(alikes_[work.alike].ends, bound / expected);
     push({std::max(bound, entry.bound), rank, Step::block, entry.sizes, entry.work, entry.tokens});
   });
+  if (tokens.state.period->run->size() > runs) ++sizes.found;
 }
 
 void GraphSearch::time(const Entry& entry) {

@@ -102,6 +102,7 @@ class GraphSearch {
     std::int64_t rank = 0;
     IterationWork least;  ///< that no way to work goes below
     double cells = 1;     ///< of an iteration
+    std::uint64_t found = 1;  ///< grows with what is found of the works' graphs
     std::unique_ptr<std::vector<Work>> works;  ///< ways to work, once they were asked for: those of every question of the kind
     std::vector<std::size_t> order;
     std::vector<double> clocks;                           ///< of the works: at least, of the launch
@@ -175,13 +176,13 @@ class GraphSearch {
   [[nodiscard]] double clocks_of(const Sizes& sizes, const Work& work) const;
   [[nodiscard]] Shape& shape_of(Sizes& sizes, const Work& work);
   [[nodiscard]] double launch_clocks_of(const Shape& shape, const Work& work, Tokens& tokens) const;
-  [[nodiscard]] double launch_clocks_of(const Shape& shape, const Work& work, Floor& floor) const;
+  [[nodiscard]] double launch_clocks_of(const Shape& shape, const Work& work, std::uint64_t found, Floor& floor) const;
   [[nodiscard]] double least_launch_clocks(Sizes& sizes, Work& work);
   [[nodiscard]] double bound_of_sizes(Sizes& sizes);
   [[nodiscard]] bool good_enough(double clocks, double energy) const;
   void find_groups(Sizes& sizes);
   [[nodiscard]] double by_clocks(const Shape& shape, const Work& work, double clocks) const;
-  [[nodiscard]] double bound_of_blocks(Shape& shape, const Work& work, const Tokens& tokens, const PlacedDiagram& placed);
+  [[nodiscard]] double bound_of_blocks(Shape& shape, const Work& work, const Tokens& tokens, const PlacedDiagram& placed) const;
   [[nodiscard]] Work& work_of(const Entry& entry) { return (*sizes_[static_cast<std::size_t>(entry.sizes)].works)[static_cast<std::size_t>(entry.work)]; }
   [[nodiscard]] double bound_of(Sizes& sizes, Work& work, Tokens& tokens);
   [[nodiscard]] double bound_of_works(const Sizes& sizes, std::size_t index) const;
@@ -214,7 +215,6 @@ class GraphSearch {
   Point point_;
   double device_bytes_ = 0, nodes_ = 1;
   std::uint64_t questions_ = 0;
-  std::uint64_t found_ = 0;    // how often something was found of a graph
   bool quick_ = false;
   std::list<std::pair<std::int64_t, LaunchClocks>> launched_;  // of tiles by rank, of the question at hand
   std::vector<Entry> latest_;  // the best tiles of the question before, with their times of the question at hand
