@@ -19,6 +19,7 @@ namespace {
 
 constexpr int tiles_tried = 8;          // of the ranking, until the compiler has nothing against one
 constexpr std::size_t calls_kept = 64;  // that come again without planning anew
+constexpr std::size_t selections_kept = 64;  // of questions without a known plan
 
 std::uint64_t address_of(const void* pointer) { return reinterpret_cast<std::uint64_t>(pointer); }
 
@@ -202,9 +203,8 @@ class Calls {
     std::string key = ask.algorithm + " " + ask.dtype + " " + text_of(ask.mask) + (packed ? " packed" : "");
     for (const auto& [axis, size] : ask.shape) key += " " + std::to_string(size);
     if (!ask.lengths.empty()) key += " " + text_of(ask.lengths);
-    std::unique_ptr<Selected>& selected = selected_[key];
-    if (selected == nullptr) selected = at_shape([&] { return std::make_unique<Selected>(ask, packed); });
-    return *selected;
+    if (const auto* known = selected_.find(key)) return **known;
+    return *selected_.put(key, at_shape([&] { return std::make_unique<Selected>(ask, packed); }));
   }
 
   /// Launches of one stream follow each other and leave it zero; those of another must not draw from it.
@@ -221,7 +221,7 @@ class Calls {
   Runtime runtime_;
   KnownPlans known_;
   std::string profile_;  // "" until it is first asked for
-  std::map<std::string, std::unique_ptr<Selected>> selected_;
+  Latest<std::unique_ptr<Selected>> selected_{selections_kept};
   std::map<Stream, DeviceMemory> tickets_;
   std::deque<Kept> kept_;
 };

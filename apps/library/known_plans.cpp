@@ -49,16 +49,15 @@ std::string plan_key(const MatmulArgs& args, const DeviceProperties& gpu, const 
 }
 
 std::optional<LaunchPlan> KnownPlans::find(const std::string& key) {
-  const auto met = met_.find(key);
-  if (met != met_.end()) return met->second;
+  if (const LaunchPlan* met = met_.find(key)) return *met;
   const auto content = entries_.find(key);
   std::optional<LaunchPlan> plan = content ? read_plan(*content) : std::nullopt;
-  if (plan) met_.emplace(key, *plan);
+  if (plan) met_.put(key, *plan);
   return plan;
 }
 
 void KnownPlans::store(const std::string& key, const LaunchPlan& plan) {
-  met_.insert_or_assign(key, plan);
+  met_.put(key, plan);
   (void)entries_.store(key, content_of(plan));  // the kernel's own entry said what there is to say of the directory
 }
 

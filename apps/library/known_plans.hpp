@@ -3,11 +3,11 @@
 // without a selection and without a YAML file being read. On disk beside the compiled kernels. Internal to apps/.
 
 #include <filesystem>
-#include <map>
 #include <optional>
 #include <string>
 
 #include "apps/library/call.hpp"
+#include "apps/library/latest.hpp"
 #include "kernels/jit/disk_cache.hpp"
 #include "kernels/launch/device.hpp"
 
@@ -21,8 +21,9 @@ namespace napkin {
 /// Bound to the memory of whichever call made them: bind() gives them another one's.
 class KnownPlans {
  public:
-  /// An empty path: in this process alone.
-  explicit KnownPlans(std::filesystem::path directory) : entries_(std::move(directory), "plan", 1) {}
+  /// An empty path: in this process alone. This process keeps as many of those that it has met, the latest used.
+  explicit KnownPlans(std::filesystem::path directory, std::size_t most_met = 1024)
+      : entries_(std::move(directory), "plan", 1), met_(most_met) {}
 
   [[nodiscard]] std::optional<LaunchPlan> find(const std::string& key);
   void store(const std::string& key, const LaunchPlan& plan);
@@ -30,7 +31,7 @@ class KnownPlans {
 
  private:
   DiskCache entries_;
-  std::map<std::string, LaunchPlan> met_;
+  Latest<LaunchPlan> met_;
 };
 
 }  // namespace napkin

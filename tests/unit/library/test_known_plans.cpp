@@ -158,6 +158,18 @@ TEST_CASE("an entry is found again; a damaged one, or one of another kind or ver
   CHECK_FALSE(KnownPlans(fs::path()).find(key));
 }
 
+TEST_CASE("a process keeps the plans used last, as many as it may") {
+  KnownPlans plans(fs::path(), 2);
+  plans.store("a", plan_of('a'));
+  plans.store("b", plan_of('b'));
+  CHECK(plans.find("a")->expression == plan_of('a').expression);
+  plans.store("c", plan_of('c'));
+  CHECK_FALSE(plans.find("b"));
+  plans.store("a", plan_of('x'));
+  CHECK(plans.find("a")->expression == plan_of('x').expression);
+  CHECK(plans.find("c")->expression == plan_of('c').expression);
+}
+
 TEST_CASE("32 processes at once, each finding a whole plan or none") {
   const Folder folder;
   test::check_in_processes(32, [&](int i) {
