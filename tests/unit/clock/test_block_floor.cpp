@@ -112,8 +112,9 @@ TEST_CASE("the floor of one state is what the state says") {
     one.add(s.states[i]);
     for (int round = 0; round < 60; ++round) {
       const MeanBlock mean = any_mean(random);
+      (void)one.block(mean);  // what is not known yet is taken in later
       if (s.states[i].period != nullptr) (void)block_between(s.graphs[i], *s.states[i].period, mean);
-      one.renew(static_cast<std::uint64_t>(round) + 1);
+      one.renew(static_cast<std::uint64_t>(round) + 2);
       const BlockClocks floor = one.block(mean), block = s.states[i].blocks(mean.iterations + mean.rest, mean);
       CAPTURE(i);
       CAPTURE(round);
@@ -121,6 +122,27 @@ TEST_CASE("the floor of one state is what the state says") {
       CHECK(floor.next == doctest::Approx(block.next).epsilon(1e-9));
     }
   }
+}
+
+TEST_CASE("where a state has the shortest run of one length and another that of the others, the floor is below both") {
+  std::vector<Period> periods(2);
+  std::vector<GraphState> states(2);
+  BlockFloor floor;
+  const MeanBlock mean{5, 0.9, {0, 0}, {0, 1}, 0.9};
+  const double fewer[] = {100, 150}, others[] = {200, 190};
+  for (std::size_t i = 0; i < 2; ++i) {
+    periods[i].settled = 30;
+    periods[i].run = std::make_shared<BlockRuns>();
+    periods[i].run->add(5, {0, 0}, {fewer[i], fewer[i]});
+    periods[i].run->add(6, {0, 0}, {others[i], others[i]});
+    periods[i].run->add(5, {0, 1}, {others[i], others[i]});
+    states[i].period = &periods[i];
+    states[i].from = periods[i].settled;
+    floor.add(states[i]);
+  }
+  CHECK(states[0].blocks(5.9, mean).next == doctest::Approx(-0.8 * 100 + 1.8 * 200));
+  CHECK(states[1].blocks(5.9, mean).next == doctest::Approx(-0.8 * 150 + 1.8 * 190));
+  CHECK(floor.block(mean).next == doctest::Approx(-0.8 * 150 + 1.8 * 190));
 }
 
 }  // namespace test_block_floor
