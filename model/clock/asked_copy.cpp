@@ -1,7 +1,6 @@
 #include "model/clock/asked_copy.hpp"
 
 #include <algorithm>
-#include <cmath>
 
 #include "model/clock/load.hpp"
 #include "model/resource/boxes.hpp"
@@ -36,13 +35,44 @@ double granules_of(const PlacedDiagram& placed, const Crossing& crossing) {
 AskedCopy asked_copy(const PlacedDiagram& placed, const Crossing& crossing) {
   const Pipe* pipe = placed.machine->pipe_into(placed.block().level);
   if (pipe == nullptr || !pipe->per_node_clock.known()) return {};
-  const double distinct = pipe->per_node_clock.best().value, all = placed.machine->constant("l2_bandwidth_shared_tile");
-  double shared = placed.machine->constant("l2_bandwidth_tiles");
-  if (shared <= 0) shared = std::sqrt(distinct * std::max(all, distinct));
+  const double distinct = pipe->per_node_clock.best().value, shared = placed.machine->constant("l2_bandwidth_shared_tile");
   const double rate = read_by_others(placed, crossing) ? std::max(shared, distinct) : distinct;
+  const double alone = std::max(placed.machine->constant("l2_bandwidth_one_sm"), rate);
   const double read = bytes_read(placed, crossing) * granules_of(placed, crossing);
-  const double delivered = placed.multicast(crossing) ? read * real(placed.cluster) : read;
-  return {read / rate, std::max(delivered / distinct - read / rate, 0.0)};
+  if (!placed.multicast(crossing)) return {read / rate, read / alone};
+  const double delivered = read * real(placed.cluster), multicast = placed.machine->constant("multicast_delivered_bandwidth");
+  return {std::max(read / rate, multicast > 0 ? delivered / multicast : 0), delivered / alone};
+}
+
+bool comes_from_device(const Machine& machine, const Streamed& streamed, const Problem& problem) {
+  const Diagram& diagram = streamed.diagram;
+  double bytes = 0;
+  for (const std::vector<ArrayId>* arrays : {&diagram.inputs, &diagram.outputs}) {
+    for (const ArrayId array : *arrays) {
+      double values = 1;
+      for (const AxisId axis : diagram.arrays[at(array)].axes) values *= real(problem.sizes[at(axis)]);
+      bytes += values * bytes_per_value(problem.dtype);
+    }
+  }
+  return bytes > machine.constant("l2_working_set");
+}
+
+double asked_latency(const PlacedDiagram& placed) {
+  const Machine& machine = *placed.machine;
+  const Pipe* pipe = machine.pipe_into(placed.block().level);
+  const double chased = pipe != nullptr && pipe->latency ? pipe->latency->value : 0;
+  const double box = machine.constant("tma_l2_latency_16kib"), alone = machine.constant("l2_bandwidth_one_sm");
+  const double first = box > 0 && alone > 0 ? std::max(box - 16 * 1024 / alone, chased) : chased;
+  if (pipe == nullptr || !comes_from_device(machine, *placed.streamed, *placed.problem)) return first;
+  const Pipe* device = machine.pipe_into(pipe->from);
+  return first + (device != nullptr && device->latency ? device->latency->value : 0);
+}
+
+bool asks_for_copies(const Mapping& mapping) {
+  return std::any_of(mapping.edges.begin(), mapping.edges.end(), [](const EdgeMapping& edge) {
+    const bool waits = edge.tokens.kind != Value::Kind::literal || edge.tokens.literal != 0;
+    return edge.to.starts_with("load ") && !edge.from.starts_with("load ") && !waits;
+  });
 }
 
 double boxes_clocks(const PlacedDiagram& placed, const Crossing& crossing) {
@@ -50,8 +80,11 @@ double boxes_clocks(const PlacedDiagram& placed, const Crossing& crossing) {
   return placed.machine->constant(placed.multicast(crossing) ? "tma_box_multicast" : "tma_box") * real(row / box_width(row));
 }
 
-double asking_clocks(const PlacedDiagram& placed) {
-  return placed.machine->constant(placed.cluster > Count(1) ? "tma_ask_cluster" : "tma_ask");
+double asking_clocks(const PlacedDiagram& placed) { return placed.machine->constant("tma_ask"); }
+
+double meeting_clocks(const PlacedDiagram& placed) {
+  const Machine& machine = *placed.machine;
+  return placed.cluster > Count(1) ? std::max(machine.constant("tma_ask_cluster") - machine.constant("tma_ask"), 0.0) : 0;
 }
 
 double cluster_latency(const Machine& machine) {

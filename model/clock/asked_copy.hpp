@@ -7,18 +7,31 @@
 namespace napkin {
 
 struct AskedCopy {
-  double clocks = 0;   ///< of the pipe into the node: what it lets through, of tiles that other blocks read too
-  double latency = 0;  ///< behind that, until all of it is there: it comes at the rate of distinct lines (the pipe's own apart)
+  double clocks = 0;  ///< of the pipe into the node: what it lets through while all nodes copy, of tiles that other blocks read too
+  double alone = 0;   ///< until all of it is there, behind the pipe's latency: one node can take it faster than all at once
 };
 
 /// One buffer's copy. A row of a box takes what the L2 hands out at once, however narrow it is.
 [[nodiscard]] AskedCopy asked_copy(const PlacedDiagram& placed, const Crossing& crossing);
+
+/// Clocks from the ask until the first bytes are there: from the L2, or from device memory where they come from there
+/// (blocks run in step: all wait for who asked first).
+[[nodiscard]] double asked_latency(const PlacedDiagram& placed);
+
+/// Whether a launch behind others of the same finds its arrays in device memory: they are more than the L2 keeps.
+[[nodiscard]] bool comes_from_device(const Machine& machine, const Streamed& streamed, const Problem& problem);
+
+/// Whether a thread of the kernel asks for its copies, so that its event graph depends on comes_from_device().
+[[nodiscard]] bool asks_for_copies(const Mapping& mapping);
 
 /// Clocks of the thread that asks for its boxes; 0 where the machine does not say.
 [[nodiscard]] double boxes_clocks(const PlacedDiagram& placed, const Crossing& crossing);
 
 /// Clocks of that thread from one buffer's boxes to the next one's.
 [[nodiscard]] double asking_clocks(const PlacedDiagram& placed);
+
+/// What it takes beyond that behind its boxes where all blocks of a cluster must have read the next buffer.
+[[nodiscard]] double meeting_clocks(const PlacedDiagram& placed);
 
 /// Rows of L2 granules that a box's row stands for: 1 from 64 bytes on.
 [[nodiscard]] double granules_of(const PlacedDiagram& placed, const Crossing& crossing);

@@ -268,7 +268,8 @@ class GraphMaker {
     if (tma && !store && is_asked_for(name)) {
       const AskedCopy copied = asked_copy(p_, *found);
       into.clocks = copied.clocks / parts;
-      into.latency = copied.latency / parts + near_latency();
+      ahead_ += into.clocks - copied.alone / parts;
+      into.latency = asked_latency(p_) - ahead_;
       return;
     }
     // What a block moves once comes from device memory and goes there; what it streams, other blocks stream too: L2.
@@ -366,7 +367,7 @@ class GraphMaker {
       asks.serial = asking_clocks(p_);
       alone(asks);
       const int agent = asks.agent;
-      node(name, NodeKind::thread, agent);
+      node(name, NodeKind::thread, agent).serial = meeting_clocks(p_);
       g_.instances.push_back(g_.instances[static_cast<std::size_t>(from)]);
     }
     EventNode& boxes = g_.nodes[static_cast<std::size_t>(g_.find(name))];
@@ -477,6 +478,7 @@ class GraphMaker {
   std::vector<const EdgeMapping*> edges_;  // that hold
   std::vector<int> pipe_of_;               // by unit
   std::vector<std::pair<std::string, int>> last_of_;
+  double ahead_ = 0;  // clocks by which a buffer's copies asked for so far are there before the pipe is free
   std::vector<int> fenced_;  // nodes behind which threads pass a fence and a barrier
   bool waits_for_products_ = false;  // threads do, for some operation of the loop
   std::map<std::string, std::vector<double>> among_;    // demands of work that stands among an operation's products

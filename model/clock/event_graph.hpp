@@ -41,7 +41,8 @@ struct EventNode {
   Phase phase = Phase::loop;   ///< head and tail: once a block
   int agent = -1;              ///< index into PlacedDiagram::agents; -1: the block's copy engine
   double clocks = 0;           ///< copy, tensor: on its pipe; thread: alone on the node
-  double latency = 0;          ///< from its last clock on the pipe until dependents may use the result
+  /// From its last clock on the pipe until dependents may use the result. Of a copy also negative: it is there before that.
+  double latency = 0;
   std::vector<double> demand;  ///< thread: clocks of each vector pipe (EventGraph::pipes)
   double port = 0;             ///< tensor: share of shared memory's port that its operands take
   int instructions = 1;        ///< tensor: that it is handed over in, one after the other

@@ -6,6 +6,7 @@
 #include "model/clock/load.hpp"
 #include "model/clock/prediction.hpp"
 #include "model/machine/fit.hpp"
+#include "model/resource/reuse.hpp"
 
 namespace napkin {
 namespace {
@@ -57,7 +58,8 @@ std::optional<Energy> energy_of(const PlacedDiagram& placed, const EventGraph& g
 std::optional<Energy> energy_of(const PlacedDiagram& placed, const EventGraph& graph, const LaunchShape& shape) {
   const EnergyRates rates = energy_rates(*placed.machine);
   if (!rates.known) return std::nullopt;
-  return Energy{block_energy(placed, graph, rates).of(shape), device_bytes(placed) * rates.device};
+  const double once = device_bytes(placed);
+  return Energy{block_energy(placed, graph, rates).of(shape), (once > 0 ? once + reread_by_waves(placed) : 0) * rates.device};
 }
 
 double l2_bytes(const PlacedDiagram& placed, Phase phase) {

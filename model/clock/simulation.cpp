@@ -26,7 +26,7 @@ void Simulation::turn_to(const EventGraph& graph) {
     const EventNode& node = graph.nodes[n];
     first_.push_back(static_cast<int>(vertices_.size()));
     for (int i = 0; i < graph.instances[n]; ++i)
-      vertices_.push_back({node.kind, node.phase == Phase::loop, static_cast<int>(n), i, {}, node.clocks, 0, 0});
+      vertices_.push_back({node.kind, node.phase == Phase::loop, static_cast<int>(n), i, {}, node.clocks, std::max(-node.latency, 0.0), 0, 0});
     add_node(node, false);
   }
   for (Vertex& v : vertices_) {
@@ -65,7 +65,7 @@ void Simulation::add_arcs(const EventEdge& e, int instance) {
   const EventNode &from = g_->node(e.from), &to = g_->node(e.to);
   const int here = g_->instances[at(e.from)], there = g_->instances[at(e.to)];
   const bool loop = to.phase == Phase::loop, simple = loop && from.phase == Phase::loop && e.delay >= 0 && e.ahead <= 0;
-  const double wait = (e.after == EdgeFrom::done ? from.latency : 0) + e.latency;
+  const double wait = (e.after == EdgeFrom::done ? std::max(from.latency, 0.0) : 0) + e.latency;
   const auto add = [&](int target, int shift) {
     arcs_.push_back({wait, first_[at(e.to)] + target, shift, 0, loop, simple, e.ahead});
     most_shift_ = std::max(most_shift_, shift);
@@ -142,6 +142,7 @@ void Simulation::State::clear() {
   unit.handing.clear();
   unit.head = 0;
   ends.fill(never);
+  free_at.fill(0);
   tensor = -1;
   active.clear();
   arrivals.clear();
@@ -273,9 +274,11 @@ bool Simulation::receive(double ends) {
 void Simulation::serve(std::size_t which) {
   const Queue& queue = s_.queues[which];
   const Job job = queue.jobs[queue.head];
-  if (note_ == Note::starts) noted_[index(job)] = s_.now;
   const Vertex& v = vertices_[at(job.vertex)];
-  s_.ends[which] = s_.now + v.clocks;
+  const double start = std::max(s_.now, s_.free_at[which]);
+  if (note_ == Note::starts) noted_[index(job)] = start;
+  s_.ends[which] = start + v.clocks - v.early;
+  s_.free_at[which] = start + v.clocks;
 }
 
 void Simulation::end_queues(double until) {

@@ -54,6 +54,7 @@ class Simulation {
     int id = 0, instance = 0;
     std::array<int, 3> arcs{};  // by EdgeFrom: its first, and past the last
     double clocks = 0;
+    double early = 0;  // clocks before its pipe is free that its result is there
     int base = 0;   // its first job, of the run at hand
     int waits = 0;  // simple arcs into it
     int cut = -1;   // index into nodes_, of its iterations that are cut; -1: as in others
@@ -107,6 +108,7 @@ class Simulation {
     std::vector<std::int16_t> waits;  // by job
     std::array<Queue, 2> queues;
     Tensors unit;
+    std::array<double, 2> free_at{};  // by queue: when its pipe can take the next job
     std::array<double, 4> ends{};  // of the job that a queue serves; of the tensor unit's part; of the next `handing`; or never
     int tensor = -1;               // the node that the tensor unit runs
     std::vector<Active> active;

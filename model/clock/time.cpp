@@ -201,7 +201,8 @@ void TimeModel::read_again(const PlacedDiagram& placed, Count blocks_per_node, T
   const double bytes = real(reread_bytes(placed, blocks_per_node).value), before = t.fullest.seconds;
   t.shared.device += device.seconds(bytes);
   if (t.energy) {
-    t.energy->device += bytes * energy_rates(*placed.machine).device;
+    const double counted = device_bytes(placed) > 0 ? reread_by_waves(placed) : 0;
+    t.energy->device += (bytes - counted) * energy_rates(*placed.machine).device;
     hold_clock(*placed.machine, t);
   }
   t.fullest.with(device.name(), t.shared.device);

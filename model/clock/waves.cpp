@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "model/clock/asked_copy.hpp"
 #include "model/clock/load.hpp"
 #include "model/diagram/visits.hpp"
 #include "model/resource/order.hpp"
@@ -190,7 +191,9 @@ LaunchShape launch_shape(const PlacedDiagram& placed, const LaunchShape& like) {
 
 BlockEnds block_ends(const PlacedDiagram& placed) {
   const bool persist = blocks_persist(placed);
-  return {placed.machine->constant("block_start"), placed.machine->constant("block_handover"), persist ? draw_clocks(placed) : 0, persist};
+  // The blocks of a cluster meet before the first copy into another's memory, and before one leaves that others may write to.
+  const double meetings = placed.cluster > Count(1) ? 2 * cluster_latency(*placed.machine) : 0;
+  return {placed.machine->constant("block_start") + meetings, placed.machine->constant("block_handover"), persist ? draw_clocks(placed) : 0, persist};
 }
 
 namespace {

@@ -54,7 +54,6 @@ constexpr std::array constants_known = {
     Constant{"device_add_bandwidth", bytes_per_second},          // fp32 add to memory that exceeds the L2
     Constant{"l2_add_bandwidth", bytes_per_second},              // fp32 add inside the L2
     Constant{"l2_bandwidth_shared_tile", bytes_per_clock},       // a SM, when all read the same tile
-    Constant{"l2_bandwidth_tiles", bytes_per_clock},             // a SM, when blocks read the same tiles in their own time
     Constant{"l2_bandwidth_one_sm", bytes_per_clock},            // one SM alone
     Constant{"l2_bandwidth_overflow", bytes_per_clock},          // a SM, when the set exceeds the L2
     Constant{"multicast_delivered_bandwidth", bytes_per_clock},  // a SM, clusters of 2

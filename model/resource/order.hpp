@@ -46,6 +46,8 @@ class BlockSequence {
   [[nodiscard]] std::int64_t size() const { return rows_ * cluster_ * planes_; }
   [[nodiscard]] std::int64_t planes() const { return planes_; }
   [[nodiscard]] BlockOrder order() const { return order_; }
+  /// Of longest_first: planes at a time; of grouped: rows of clusters.
+  [[nodiscard]] std::int64_t section() const { return section_; }
   [[nodiscard]] const std::vector<AxisId>& axes() const { return axes_; }  ///< grouped, as listed: the last is the row
   /// The block that is handed out as number `index` < size().
   [[nodiscard]] BlockPlace at(std::int64_t index) const;

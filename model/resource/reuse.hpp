@@ -37,4 +37,8 @@ struct Reread {
 /// The same on the placed machine, as many blocks as its nodes hold (`blocks_a_node`).
 [[nodiscard]] Bytes reread_bytes(const PlacedDiagram& placed, Count blocks_a_node);
 
+/// About the same at one block a node, without acting it out (some 100 ns): for the energy of tiles that are compared. 0 with a mask
+/// or packed lengths.
+[[nodiscard]] double reread_by_waves(const PlacedDiagram& placed);
+
 }  // namespace napkin

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "model/clock/asked_copy.hpp"
 #include "model/clock/power.hpp"
 #include "model/resource/plan.hpp"
 
@@ -75,6 +76,8 @@ bool GraphSearch::serves(const Question& question) const {
       asked.dtype != had.dtype || !(asked.mask == had.mask) || asked.packing.sequences.empty() != had.packing.sequences.empty())
     return false;
   const Streamed& streamed = *question.streamed;
+  const auto far = [&](const Problem& problem) { return comes_from_device(*question.machine, streamed, problem); };
+  if (asks_for_copies(*question.mapping) && far(asked) != far(had)) return false;
   for (std::size_t a = 0; a < had.sizes.size(); ++a) {
     if (asked.sizes[a] == had.sizes[a]) continue;
     const std::string& axis = streamed.diagram.axes[a].name;

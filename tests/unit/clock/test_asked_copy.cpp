@@ -51,37 +51,67 @@ TEST_CASE("a thread's time for its boxes: those 64 columns wide, 32 and 16; more
     CAPTURE(row.c);
     const EventGraph alone = event_graph(placed(row.c, row.b, "2", "1", "grid")), pair = event_graph(placed(row.c, row.b, "2", "2", "grid"));
     CHECK(node(alone, "C.ask.boxes").clocks == doctest::Approx((row.boxes_of_a + row.boxes_of_b) * constant("tma_box")));
+    const double meeting = constant("tma_ask_cluster") - constant("tma_ask");
     CHECK(node(pair, "C.ask.boxes").clocks ==
-          doctest::Approx(row.boxes_of_a * constant("tma_box") + row.boxes_of_b * constant("tma_box_multicast")));
+          doctest::Approx(meeting + row.boxes_of_a * constant("tma_box") + row.boxes_of_b * constant("tma_box_multicast")));
     CHECK(node(alone, "C.ask").clocks == constant("tma_ask"));
-    CHECK(node(pair, "C.ask").clocks == constant("tma_ask_cluster"));
+    CHECK(node(pair, "C.ask").clocks == constant("tma_ask"));
   }
 }
 
-TEST_CASE("rows of 32 bytes come at half the rate, those of 64 do not; a cluster reads its share and receives all") {
-  const double tiles = constant("l2_bandwidth_tiles");
+TEST_CASE("rows of 32 bytes come at half the rate, those of 64 do not; what a cluster receives passes its own pipe") {
+  const double tiles = constant("l2_bandwidth_shared_tile");
   CHECK(node(event_graph(placed("256", "64", "2", "1", "grid")), "load B").clocks == doctest::Approx(256 * 64 * 2 / tiles));
   CHECK(node(event_graph(placed("224", "64", "2", "1", "grid")), "load B").clocks == doctest::Approx(224 * 64 * 2 / tiles));
   CHECK(node(event_graph(placed("240", "64", "2", "1", "grid")), "load B").clocks == doctest::Approx(2 * 240 * 64 * 2 / tiles));
-  const EventNode alone = node(event_graph(placed("256", "64", "2", "1", "grid")), "load B");
-  const EventNode pair = node(event_graph(placed("256", "64", "2", "2", "grid")), "load B");
-  CHECK(pair.clocks == doctest::Approx(alone.clocks / 2));
-  CHECK(pair.clocks + pair.latency == doctest::Approx(alone.clocks + alone.latency));
+  CHECK(node(event_graph(placed("256", "64", "2", "2", "grid")), "load B").clocks == doctest::Approx(256 * 64 * 2 / constant("multicast_delivered_bandwidth")));
+  CHECK(node(event_graph(placed("256", "64", "2", "2", "grid")), "load A").clocks == doctest::Approx(128 * 64 * 2 / tiles));
+}
+
+TEST_CASE("a buffer is full after a latency and what one SM alone takes for it; the pipe is free later, where all copy") {
+  const double alone = constant("l2_bandwidth_one_sm"), bytes = (128 + 256) * 64 * 2;
+  const EventGraph graph = event_graph(placed("256", "64", "2", "1", "grid"));
+  const EventNode &a = node(graph, "load A"), &b = node(graph, "load B");
+  const double first = a.clocks + a.latency - 128 * 64 * 2 / alone;
+  CHECK(a.clocks + b.clocks + b.latency == doctest::Approx(first + bytes / alone));
+  const Timeline timeline = run(graph, 8, 1, true);
+  const int ask = graph.find("C.ask"), control = graph.find("C.control");
+  CHECK(span(timeline, control, 0).start == doctest::Approx(span(timeline, ask, 0).end + first + bytes / alone));
+  // With two buffers free the second one's copies wait for the pipe.
+  CHECK(span(timeline, graph.find("load A"), 1).start >= span(timeline, graph.find("load A"), 0).start + a.clocks + b.clocks - 1e-6);
+}
+
+TEST_CASE("chunks of arrays that the L2 does not keep come from device memory") {
+  const LaidOut small("matmul_sm90", "h200-sxm", {{"a", 2048}, {"b", 2048}, {"c", 2048}}, DType::bf16);
+  const auto& machine = small.machine;
+  const Pipe* device = machine.pipe_into(machine.pipe_into(small.place({}).block().level)->from);
+  REQUIRE(device != nullptr);
+  CHECK(asked_latency(product().place({})) == doctest::Approx(asked_latency(small.place({})) + device->latency->value));
+  CHECK(asked_latency(small.place({})) == doctest::Approx(constant("tma_l2_latency_16kib") - 16 * 1024 / constant("l2_bandwidth_one_sm")));
+  const PlacedDiagram large = product().place({});
+  CHECK(comes_from_device(*large.machine, *large.streamed, *large.problem));
+  CHECK(asks_for_copies(*large.mapping));
+  const LaidOut attention("attention_sm90", "h200-sxm", {{"q", 4096}, {"x", 4096}, {"d", 128}}, DType::bf16);
+  CHECK_FALSE(asks_for_copies(*attention.place({}).mapping));
 }
 
 TEST_CASE("a stage is given back behind the next one's first product, a block's last one at once") {
   const EventGraph graph = event_graph(placed("256", "64", "3", "1", "grid"));
   const int control = graph.find("C.control"), ask = graph.find("C.ask"), iterations = 6;
-  const auto edge = std::find_if(graph.edges.begin(), graph.edges.end(), [&](const EventEdge& e) { return e.from == control && e.to == ask; });
+  const auto edge = std::find_if(graph.edges.begin(), graph.edges.end(),
+                                 [&](const EventEdge& e) { return e.from == graph.find("C") && e.to == ask && e.after == EdgeFrom::issued; });
   REQUIRE(edge != graph.edges.end());
   CHECK(edge->delay == 2);
   CHECK(edge->ahead == 1);
   const Timeline timeline = run(graph, iterations, 2, true);
   for (int i = 2; i < 2 * iterations; ++i) {
     CAPTURE(i);
-    // Iteration i takes the stage of i - 3, which i - 2 gives back, where that is of the same block.
+    // Iteration i takes the stage of i - 3, which i - 2 gives back, where that is of the same block: its products must be in the queue.
     if ((i - 2) % iterations == 0) continue;
     CHECK(span(timeline, ask, i).start >= span(timeline, control, i - 2).end + edge->latency - 1e-6);
+    const TimelineSpan& products = span(timeline, graph.find("C"), i - 2);
+    const double queued = (products.end - products.start) * (1 - static_cast<double>(graph.tensor_queue) / node(graph, "C").instructions);
+    CHECK(span(timeline, ask, i).start >= products.start + queued + edge->latency - 1e-6);
   }
   // The second block's first stages are filled while the first one's result leaves.
   CHECK(span(timeline, ask, iterations + 2).start < span(timeline, graph.find("store C"), 0).end);
@@ -90,7 +120,8 @@ TEST_CASE("a stage is given back behind the next one's first product, a block's 
 TEST_CASE("with two stages an iteration takes a copy's whole way; with four the products hide it") {
   const PlacedDiagram two = placed("256", "64", "2", "1", "grid"), four = placed("256", "64", "4", "1", "grid");
   const EventGraph graph = event_graph(two);
-  const double way = node(graph, "C.ask").clocks + node(graph, "load A").clocks + node(graph, "load B").clocks + node(graph, "load B").latency;
+  const double bytes = (128 + 256) * 64 * 2;
+  const double way = node(graph, "C.ask").clocks + asked_latency(two) + bytes / constant("l2_bandwidth_one_sm");
   CHECK(period(graph).clocks >= way);
   const Period hidden = period(event_graph(four));
   CHECK(hidden.clocks == doctest::Approx(hidden.pipe.clocks));

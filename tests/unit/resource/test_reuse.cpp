@@ -249,4 +249,31 @@ TEST_CASE("query's level below device memory delivers what is read again") {
   CHECK(l2.delivered == l2.load + reread_bytes(tile, Count(1)));
 }
 
+TEST_CASE("waves say about what acting a product's launch out says, in every order") {
+  struct Tile {
+    const char *a, *c, *cluster;
+  };
+  double off = 0;
+  int tiles = 0;
+  for (const std::int64_t size : {4096, 6144, 8192}) {
+    const test::LaidOut laid("matmul_sm90", "h200-sxm", {{"a", size}, {"b", size}, {"c", size}}, DType::bf16);
+    for (const char* order : {"grid", "grouped", "hilbert"}) {
+      for (const Tile& each : {Tile{"128", "256", "1"}, {"128", "128", "2"}, {"256", "64", "1"}, {"256", "192", "2"}, {"64", "256", "1"}}) {
+        const PlacedDiagram tile =
+            laid.place({{"a", each.a}, {"c", each.c}, {"b", "64"}, {"warpgroups", "1"}, {"stages", "3"}, {"cluster", each.cluster}, {"order", order}});
+        const double acted = static_cast<double>(reread_bytes(tile, Count(1)).value.get()) + 4.0 * static_cast<double>(size * size);
+        const double waves = reread_by_waves(tile) + 4.0 * static_cast<double>(size * size);
+        CAPTURE(size);
+        CAPTURE(order);
+        CAPTURE(each.a);
+        CAPTURE(each.c);
+        CHECK(waves == doctest::Approx(acted).epsilon(0.3));
+        off += std::abs(waves / acted - 1);
+        ++tiles;
+      }
+    }
+  }
+  CHECK(off / tiles < 0.07);
+}
+
 }  // namespace test_reuse
