@@ -79,11 +79,34 @@ std::string text_of_case(const Mapping& m, const std::vector<const Guard*>& guar
   return words.empty() ? "always" : joined(words, ",");
 }
 
+// Whether `b` holds wherever `a` does.
+bool implies(const Guard& a, const Guard& b) {
+  return std::all_of(b.all.begin(), b.all.end(), [&](const auto& wanted) {
+    return std::any_of(a.all.begin(), a.all.end(), [&](const auto& term) {
+      return term.first == wanted.first && std::all_of(term.second.begin(), term.second.end(), [&](std::int64_t v) {
+               return std::find(wanted.second.begin(), wanted.second.end(), v) != wanted.second.end();
+             });
+    });
+  });
+}
+
+// Those that cover all that the given ones cover.
+std::vector<const Guard*> weakest(const std::vector<const Guard*>& guards) {
+  std::vector<const Guard*> out;
+  for (const Guard* guard : guards) {
+    if (std::any_of(out.begin(), out.end(), [&](const Guard* other) { return implies(*guard, *other); })) continue;
+    out.erase(std::remove_if(out.begin(), out.end(), [&](const Guard* other) { return implies(*other, *guard); }), out.end());
+    out.push_back(guard);
+  }
+  return out;
+}
+
 template <class T>
 void need_alternative(const Mapping& m, const Guarded<T>& alternatives, const Location& where,
                       const std::string& field) {
   std::vector<const Guard*> guards;
   for (const auto& [guard, value] : alternatives) guards.push_back(&guard);
+  guards = weakest(guards);
   for_each_case(m, guards, where, [&](const auto& values) {
     if (std::any_of(guards.begin(), guards.end(), [&](const Guard* g) { return holds(*g, values); })) return;
     throw Error(where, field, "no alternative for " + text_of_case(m, guards, values),
