@@ -2,6 +2,8 @@
 // The debug variants of the attention kernels: every intermediate of every tile and chunk, as run_streamed() shows it.
 
 #include <span>
+#include <string>
+#include <utility>
 
 #include "kernels/attention/dump.cuh"
 #include "kernels/launch/attention_trial.hpp"
@@ -21,5 +23,17 @@ void show_attention_tile(const PlacedDiagram& placed, int tile, std::span<const 
 
 /// Runs the debug variant once on these inputs. Throws Error for intermediates that are too many, CudaFailure.
 void dump_attention(Runtime& runtime, const PlacedDiagram& placed, const Tensors& inputs, const DumpOptions& options);
+
+/// What an attention kernel with that planner offers.
+template <AttentionPlanner Planner>
+[[nodiscard]] BundledKernel attention_bundled(std::string mapping) {
+  const auto variant = [](const PlacedDiagram& placed, bool counting, const LaunchDevice& device) {
+    return Planner(placed, call_without_arrays(placed, counting), device);
+  };
+  const auto trial = [](Runtime& runtime, const PlacedDiagram& placed, const TrialOptions& options) {
+    return attention_trial(runtime, placed, options, Planner);
+  };
+  return {std::move(mapping), variant, trial, dump_attention};
+}
 
 }  // namespace napkin

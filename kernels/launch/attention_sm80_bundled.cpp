@@ -1,14 +1,7 @@
 #include "kernels/launch/attention_dump.hpp"
 
 namespace napkin {
-BundledKernel attention_sm80_bundled() {
-  const auto variant = [](const PlacedDiagram& placed, bool counting, const LaunchDevice& device) {
-    return attention_sm80_plan(placed, call_without_arrays(placed, counting), device);
-  };
-  const auto trial = [](Runtime& runtime, const PlacedDiagram& placed, const TrialOptions& options) {
-    return attention_trial(runtime, placed, options, attention_sm80_plan);
-  };
-  return {"attention_sm80", variant, trial, dump_attention};
-}
+
+BundledKernel attention_sm80_bundled() { return attention_bundled<attention_sm80_plan>("attention_sm80"); }
 
 }  // namespace napkin

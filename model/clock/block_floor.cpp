@@ -95,7 +95,7 @@ BlockFloor::Runs BlockFloor::least(int iterations, const MeanBlock& mean) {
 BlockFloor::Runs BlockFloor::of(const GraphState& state, int iterations, const MeanBlock& mean) {
   const double n = iterations;
   const auto by = [&](const auto& clocks) { return Runs{alike(clocks(n)), alike(clocks(n + 1)), alike(clocks(n)), alike(clocks(n + 1))}; };
-  if (state.period == nullptr) return by([&](double all) { return state.block(all); });
+  if (state.period == nullptr) return by([&](double all) { return state.block(all, mean.more.all()); });
   const auto run = [&](double all, CutIterations cut) { return known_block_clocks(*state.period, {all, 0, cut, cut}); };
   const auto fewer = run(n, mean.fewer), longer = mean.rest > 0 ? run(n + 1, mean.fewer) : fewer;
   const auto more = mean.more.all() > mean.fewer.all() ? run(n, mean.more) : fewer;

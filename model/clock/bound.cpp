@@ -106,14 +106,14 @@ namespace {
 /// The mean over the nodes, or the longest block.
 double busiest_of_packed(const LaunchShape& shape, const GraphState& known) {
   double all = 0;
-  for (const LaunchShape::Part& part : shape.parts) all += part.blocks * known.block(part.mean);
-  return std::max(all / shape.who.nodes, known.block(shape.who.longest));
+  for (const LaunchShape::Part& part : shape.parts) all += part.blocks * known.block(part.mean, 0);
+  return std::max(all / shape.who.nodes, known.block(shape.who.longest, 0));
 }
 
 /// Clocks of the busiest node: its blocks where all are equally long, else the mean over the nodes.
 double busiest_at_least(const LaunchShape& shape, const GraphState& known) {
   const Schedule& who = shape.who;
-  const double each = known.block(shape.mean);
+  const double each = known.block(shape.mean, shape.block.more.all());
   if (shape.packed) return busiest_of_packed(shape, known);
   if (who.alike && who.iterations >= who.blocks * shape.mean)
     return who.blocks * each + (who.iterations - who.blocks * shape.mean) * known.clocks;
@@ -147,7 +147,10 @@ double product_of(const PlacedDiagram& placed, const std::vector<Count>& of_axis
 }  // namespace
 
 BlockClocks GraphState::blocks(double iterations, const MeanBlock& mean) {
-  if (period == nullptr) return {block(iterations), block(iterations)};
+  if (period == nullptr) {
+    const double all = block(iterations, mean.more.all());
+    return {all, all};
+  }
   if (!settled || !settled->serves(mean)) settled = settled_ends(*period, mean);
   if (settled) return settled->of(iterations, mean.share, clocks);
   if (const auto all = known_block_clocks(*period, mean)) return *all;

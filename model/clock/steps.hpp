@@ -40,8 +40,10 @@ struct GraphState {
   const Period* period = nullptr;
   std::optional<SettledEnds> settled = {};  ///< latest
 
-  /// Clocks of a block of so many iterations, at least.
-  [[nodiscard]] double block(double iterations) const { return iterations < from ? iterations * least : ends + iterations * clocks; }
+  /// Clocks of a block of so many iterations, so many of them cut, at least: behind cut ones it settles as much later.
+  [[nodiscard]] double block(double iterations, int cut) const {
+    return iterations < from + cut ? iterations * least : ends + cut * (least - clocks) + iterations * clocks;
+  }
   /// The same of the first on a node, and of one behind it; with the cut iterations that runs of the period have.
   [[nodiscard]] BlockClocks blocks(double iterations, const MeanBlock& block);
 };
