@@ -276,7 +276,7 @@ struct Agents {
   __device__ __forceinline__ void copy_box(int box) const {
     const u32 barrier = shared + C.barriers_at() + 8 * box;
     barrier_expect(barrier, C.box_bytes);
-    load_box(shared + C.boxes_at() + box * C.box_bytes, arguments.from, barrier, 0, (blockIdx.x * C.boxes + box) * 64);
+    load_box(shared + C.boxes_at() + box * C.box_bytes, arguments.from, barrier, 0, (blockIdx.x * arguments.apart + box) * 64);
   }
   __device__ __forceinline__ void copy() const {
     Ring<C.boxes> ring;

@@ -67,6 +67,7 @@ struct AgentsArguments {
   long long window;            // clocks after which vector work and copies end; the first tensor warpgroup's end ends them too
   int batches;                 // of products that a tensor warpgroup issues
   int tensor_groups, vector_groups, copies;  // of the above at work; the others leave
+  int apart;                   // boxes from a block's first one to the next block's; 0: all copy the same
   int shift;                   // 0: from one load's address to the next one's, which the compiler does not know to be equal
   float* kept;                 // null. Results go there, so that the compiler computes them
 };

@@ -101,6 +101,7 @@ LaunchPlan agents_plan(Bench& bench, const AgentsConfig& config, const AgentsAtW
   arguments.tensor_groups = at_work.tensor_groups;
   arguments.vector_groups = at_work.vector_groups;
   arguments.copies = at_work.copies ? 1 : 0;
+  arguments.apart = at_work.same ? 0 : AgentsConfig::boxes;
   LaunchPlan plan = plan_of("agents.cuh", written(config), sms, static_cast<unsigned>(config.threads()), static_cast<unsigned>(config.shared()), arguments);
   if (config.copies) {
     const std::int64_t rows = static_cast<std::int64_t>(sms) * AgentsConfig::boxes * 64;

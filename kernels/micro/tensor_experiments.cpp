@@ -17,12 +17,12 @@ Conditions operands(int n, bool a_registers) { return {{"n", std::to_string(n)},
 int batches_for(const AgentsConfig& config) { return std::max(4, product_clocks / (config.batch() * std::max(config.n / 2, 13) * config.tensor_groups)); }
 
 /// Clocks a product: the slope between a short and a long run, so that filling and draining the pipe do not count.
-std::vector<double> product_slopes(Bench& bench, const AgentsConfig& config, bool copies) {
+std::vector<double> product_slopes(Bench& bench, const AgentsConfig& config, bool copies, bool same = false) {
   std::vector<double> out;
   const int batches = batches_for(config), per_batch = config.batch() * config.tensor_groups;
   for (int i = 0; i < repetitions; ++i) {
     const auto clocks = [&](int count) {
-      return run_agents(bench, config, {config.tensor_groups, 0, copies, count, 1LL << 40}).product * count * per_batch;
+      return run_agents(bench, config, {config.tensor_groups, 0, copies, count, 1LL << 40, same}).product * count * per_batch;
     };
     const double less = clocks(batches), more = clocks(3 * batches);
     out.push_back((more - less) / (2 * batches * per_batch));
@@ -111,19 +111,27 @@ Readings tensor_together(Bench& bench) {
 
 Readings copies_beside(Bench& bench) {
   Readings out;
-  const auto add = [&](const Conditions& with, const std::string& quantity, const std::string& unit, const std::vector<double>& values) {
+  const auto add = [&](Conditions with, bool same, const std::string& quantity, const std::string& unit, const std::vector<double>& values) {
+    if (same) with["tile"] = "same";  // for all SMs
     out.push_back({"copies_beside", with, quantity, unit, values});
   };
-  std::vector<double> alone;
-  for (int i = 0; i < repetitions; ++i) alone.push_back(run_agents(bench, {1, 64, false, 0, VectorWork::none, true}, {0, 0, true, 0, product_clocks}).copied);
-  add({{"n", "0"}}, "copied", "B/clk", alone);
-  for (const int n : {64, 128, 176, 256}) {
-    for (const bool registers : {false, true}) {
-      const AgentsConfig config{1, n, registers, 0, VectorWork::none, true};
-      std::vector<double> copied;
-      for (int i = 0; i < repetitions; ++i) copied.push_back(run_agents(bench, config, {1, 0, true, 3 * batches_for(config), 1LL << 40}).copied);
-      add(operands(n, registers), "copied", "B/clk", copied);
-      add(operands(n, registers), "product", "clk", product_slopes(bench, config, true));
+  for (const bool same : {false, true}) {
+    std::vector<double> alone;
+    for (int i = 0; i < repetitions; ++i) {
+      alone.push_back(run_agents(bench, {1, 64, false, 0, VectorWork::none, true}, {0, 0, true, 0, product_clocks, same}).copied);
+    }
+    add({{"n", "0"}}, same, "copied", "B/clk", alone);
+    for (const int n : {16, 32, 48, 64, 80, 96, 128, 176, 256}) {
+      for (const bool registers : {false, true}) {
+        if (registers && n < 64) continue;
+        const AgentsConfig config{1, n, registers, 0, VectorWork::none, true};
+        std::vector<double> copied;
+        for (int i = 0; i < repetitions; ++i) {
+          copied.push_back(run_agents(bench, config, {1, 0, true, 3 * batches_for(config), 1LL << 40, same}).copied);
+        }
+        add(operands(n, registers), same, "copied", "B/clk", copied);
+        add(operands(n, registers), same, "product", "clk", product_slopes(bench, config, true, same));
+      }
     }
   }
   return out;
