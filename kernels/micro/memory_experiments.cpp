@@ -260,9 +260,11 @@ struct TilesRun {
   bool cold = false;
 };
 
-/// A matrix of bf16, moved in boxes of 64 columns.
-TensorBox matrix_box(std::size_t offset, std::uint64_t address, std::int64_t rows, std::int64_t columns, int box_rows) {
+/// A matrix of bf16, moved in boxes of so many rows and columns.
+TensorBox matrix_box(std::size_t offset, std::uint64_t address, std::int64_t rows, std::int64_t columns, int box_rows, int span) {
   TensorBox box = micro::rows_box(offset, address, rows, box_rows);
+  box.box.front() = static_cast<std::uint32_t>(span);
+  box.swizzle = 2 * span;
   box.sizes.front() = static_cast<std::uint64_t>(columns);
   box.strides.front() = static_cast<std::uint64_t>(2 * columns);
   return box;
@@ -279,13 +281,15 @@ Reading tile_clocks(Bench& bench, const TilesConfig& config, const TilesRun& run
   arguments.around = run.cold ? arguments.count : 8;
   arguments.work = run.work;
   arguments.clocks = pointer<unsigned long long>(bench.results());
-  const std::int64_t deep = std::int64_t{arguments.around} * TilesConfig::chunk, a_rows = std::int64_t{run.rows} * TilesConfig::side, b_columns = columns * TilesConfig::side;
+  const std::int64_t deep = std::int64_t{arguments.around} * config.chunk, a_rows = std::int64_t{run.rows} * config.a, b_columns = columns * config.c;
   const std::uint64_t a = bench.memory(static_cast<std::size_t>(2 * deep * (a_rows + b_columns)));
   LaunchPlan plan = plan_of("tiles.cuh", written(config), blocks, 64, static_cast<unsigned>(config.shared()), arguments);
   plan.cluster = static_cast<unsigned>(config.cluster);
-  plan.boxes = {matrix_box(offsetof(TilesArguments, a), a, a_rows, deep, TilesConfig::side),
-                matrix_box(offsetof(TilesArguments, b), a + static_cast<std::uint64_t>(2 * deep * a_rows), deep, b_columns, TilesConfig::chunk / config.cluster)};
-  Reading out{"tiles", {{"stages", text(config.stages)}, {"cluster", text(config.cluster)}, {"rows", text(run.rows)}, {"work", text(run.work)}, {"from", run.cold ? "device" : "l2"}}, "chunk", "clk", {}};
+  plan.boxes = {matrix_box(offsetof(TilesArguments, a), a, a_rows, deep, config.a, TilesConfig::span(config.chunk)),
+                matrix_box(offsetof(TilesArguments, b), a + static_cast<std::uint64_t>(2 * deep * a_rows), deep, b_columns, config.chunk / config.cluster,
+                           TilesConfig::span(config.c))};
+  const std::string tile = text(config.a) + "x" + text(config.c) + "x" + text(config.chunk);
+  Reading out{"tiles", {{"tile", tile}, {"stages", text(config.stages)}, {"cluster", text(config.cluster)}, {"rows", text(run.rows)}, {"work", text(run.work)}, {"from", run.cold ? "device" : "l2"}}, "chunk", "clk", {}};
   for (int i = 0; i < repetitions; ++i) {
     if (run.cold) bench.flush();
     out.values.push_back(mean(bench.run(plan, blocks)) / (arguments.count - arguments.warm));
@@ -307,6 +311,17 @@ Readings tiles(Bench& bench) {
         for (const bool cold : {false, true}) out.push_back(tile_clocks(bench, {stages, cluster}, {12, work, cold}));
       }
     }
+  }
+  // Tall and wide ones, rows of 128, 64 and 32 bytes; as many rows of tiles as order grouped takes together, or all.
+  struct Shape {
+    TilesConfig config;
+    int rows;
+  };
+  for (const Shape& shape : {Shape{{4, 1, 64, 256, 64}, 23}, {{4, 1, 256, 64, 64}, 6}, {{4, 1, 256, 64, 64}, 16}, {{4, 1, 256, 32, 64}, 4}, {{4, 1, 192, 64, 64}, 7},
+                             {{3, 1, 128, 64, 128}, 8}, {{4, 1, 128, 64, 128}, 8}, {{3, 1, 64, 192, 128}, 20}, {{3, 1, 64, 160, 128}, 18}, {{6, 1, 64, 160, 64}, 18},
+                             {{4, 1, 128, 160, 64}, 13}, {{4, 1, 128, 144, 64}, 12}, {{4, 1, 128, 176, 64}, 13}, {{4, 1, 192, 112, 64}, 9}, {{6, 1, 128, 128, 32}, 11},
+                             {{4, 2, 192, 64, 64}, 4}, {{4, 2, 128, 160, 64}, 10}}) {
+    for (const bool cold : {false, true}) out.push_back(tile_clocks(bench, shape.config, {shape.rows, 0, cold}));
   }
   return out;
 }

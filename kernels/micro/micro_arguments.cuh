@@ -164,10 +164,12 @@ struct BoxesArguments {
 struct TilesConfig {
   int stages;
   int cluster;  // blocks along the rows that share B by multicast
+  int a = 128, c = 128, chunk = 64;  // rows and columns of a tile; contracted elements, all of bf16
 
-  static constexpr int side = 128, chunk = 64;                                // of a tile; of bf16
-  static constexpr int tile_bytes = side * chunk * 2, stage_bytes = 2 * tile_bytes;
-  NAPKIN_BOTH constexpr int barriers_at() const { return stages * stage_bytes; }
+  static constexpr NAPKIN_BOTH int span(int columns) { return columns % 64 == 0 ? 64 : columns % 32 == 0 ? 32 : 16; }  // of a box
+  NAPKIN_BOTH constexpr int a_bytes() const { return a * chunk * 2; }
+  NAPKIN_BOTH constexpr int stage_bytes() const { return (a + c) * chunk * 2; }
+  NAPKIN_BOTH constexpr int barriers_at() const { return stages * stage_bytes(); }
   NAPKIN_BOTH constexpr int shared() const { return barriers_at() + 16 * stages; }
 };
 

@@ -62,7 +62,7 @@ std::string written(const BoxesConfig& c) {
 }
 
 std::string written(const TilesConfig& c) {
-  return name_expression("tiles", Initialiser("napkin::TilesConfig").set("stages", c.stages).set("cluster", c.cluster));
+  return name_expression("tiles", Initialiser("napkin::TilesConfig").set("stages", c.stages).set("cluster", c.cluster).set("a", c.a).set("c", c.c).set("chunk", c.chunk));
 }
 
 std::string written(const MeetConfig& c) {

@@ -1,6 +1,5 @@
 #pragma once
-// What a product's blocks get from the L2: a producer and a consumer as in matmul_sm90 with tiles 128 x 128 x 64, without its
-// products. The consumer is busy with a chunk for so many clocks. One thread each: lanes that wait elsewhere in the warp make
+// What a product's blocks get from the L2: a producer and a consumer as in matmul_sm90, with its boxes, without its products. The consumer is busy with a chunk for so many clocks. One thread each: lanes that wait elsewhere in the warp make
 // a wait longer.
 
 #include "kernels/device/tma.cuh"
@@ -18,19 +17,21 @@ struct Tiles {
 
   __device__ __forceinline__ void produce() const {
     constexpr int share = C.chunk / C.cluster;  // of B's rows, for all blocks of the cluster
+    constexpr int a_span = C.span(C.chunk), c_span = C.span(C.c);
     const u32 rank = C.cluster > 1 ? cluster_rank() : 0;
     const int block = static_cast<int>(blockIdx.x) / C.cluster, rows = arguments.rows / C.cluster;
-    const int row = (block % rows * C.cluster + static_cast<int>(rank)) * C.side, column = block / rows * C.side;
+    const int row = (block % rows * C.cluster + static_cast<int>(rank)) * C.a, column = block / rows * C.c;
     Ring<C.stages> ring;
 #pragma unroll 1
     for (int chunk = 0, place = 0; chunk < arguments.count; ++chunk) {
       barrier_wait(empty(ring.stage), ring.parity ^ 1);
-      const u32 ready = full(ring.stage), a = shared + ring.stage * C.stage_bytes, b = a + C.tile_bytes + rank * (share * 128);
-      barrier_expect(ready, C.stage_bytes);
+      const u32 ready = full(ring.stage), a = shared + ring.stage * C.stage_bytes(), b = a + C.a_bytes() + rank * (share * c_span * 2);
+      barrier_expect(ready, C.stage_bytes());
       const int k = place * C.chunk;
-      load_box(a, arguments.a, ready, k, row);
+#pragma unroll
+      for (int i = 0; i < C.chunk; i += a_span) load_box(a + i * C.a * 2, arguments.a, ready, k + i, row);
 #pragma unroll 1
-      for (int i = 0; i < C.side; i += 64) {
+      for (int i = 0; i < C.c; i += c_span) {
         const u32 to = b + i * (C.chunk * 2);
         if constexpr (C.cluster > 1) {
           load_box_multicast(to, arguments.b, ready, (1 << C.cluster) - 1, column + i, k + static_cast<int>(rank) * share);
