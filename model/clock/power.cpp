@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "model/clock/asked_copy.hpp"
 #include "model/clock/load.hpp"
 #include "model/clock/prediction.hpp"
 #include "model/machine/fit.hpp"
@@ -66,7 +67,8 @@ double l2_bytes(const PlacedDiagram& placed, Phase phase) {
   double bytes = 0;
   for (const Crossing& c : placed.crossings) {
     if (c.into != placed.block().level || (c.phase == Phase::loop) != (phase == Phase::loop)) continue;
-    bytes += bytes_read(placed, c) * (placed.multicast(c) ? static_cast<double>(std::max(placed.cluster, Count(1)).get()) : 1);
+    const double granules = c.store ? 1 : granules_of(placed, c);
+    bytes += bytes_read(placed, c) * granules * (placed.multicast(c) ? static_cast<double>(std::max(placed.cluster, Count(1)).get()) : 1);
   }
   return bytes;
 }

@@ -42,7 +42,8 @@ struct BlockEnergy {
 [[nodiscard]] std::optional<Energy> energy_of(const PlacedDiagram& placed, const EventGraph& graph);
 [[nodiscard]] std::optional<Energy> energy_of(const PlacedDiagram& placed, const EventGraph& graph, const LaunchShape& shape);
 
-/// Between the L2 and one block, its own copy of what is multicast: in one iteration of the loop, else in head and tail.
+/// Between the L2 and one block, its own copy of what is multicast, rows of a box as the L2 hands them out: in one
+/// iteration of the loop, else in head and tail.
 [[nodiscard]] double l2_bytes(const PlacedDiagram& placed, Phase phase);
 
 /// Bytes to and from device memory of a launch behind others of the same: none where the L2 holds all of them.

@@ -139,6 +139,21 @@ TEST_CASE("where a tile lies is found out once a block, before it asks; not in t
   CHECK(span(timeline, place, 1).start >= span(timeline, ask, 3).end);
 }
 
+TEST_CASE("along the Hilbert curve consumers find where they store beside their last products, and pack behind both") {
+  CHECK(event_graph(placed("256", "64", "3", "1", "grouped")).find("C.find") < 0);
+  for (const bool deep : {false, true}) {
+    const EventGraph graph = event_graph(deep ? placed("256", "128", "2", "1", "hilbert") : placed("32", "64", "2", "1", "hilbert"));
+    CHECK(node(graph, "C.find").phase == Phase::tail);
+    CHECK(node(graph, "C.find").clocks == doctest::Approx(node(graph, "C.place").clocks));
+    const Timeline timeline = run(graph, 4, 1, true);
+    const TimelineSpan &find = span(timeline, graph.find("C.find"), 0), &last = span(timeline, graph.find("C"), 3);
+    CHECK(find.start <= last.start);
+    CHECK(find.start < last.end);
+    CHECK(span(timeline, graph.find("C.pack"), 0).start >= std::max(find.end, last.end) - 1e-6);
+    if (!deep) CHECK(find.end > last.end + node(graph, "C").latency);  // short products leave most of it for itself
+  }
+}
+
 TEST_CASE("launches of what the L2 holds take no energy for device memory") {
   const LaidOut small("matmul_sm90", "h200-sxm", {{"a", 2048}, {"b", 2048}, {"c", 2048}}, DType::bf16);
   CHECK(device_bytes(small.place({})) == 0);

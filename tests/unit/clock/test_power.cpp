@@ -2,6 +2,8 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
+#include <string>
+#include <utility>
 
 #include "model/clock/load.hpp"
 #include "model/clock/power.hpp"
@@ -29,6 +31,15 @@ TEST_CASE("every SM's copy of what comes from the L2 takes energy, multicast or 
   for (const char* cluster : {"1", "2"}) {
     CHECK(l2_bytes(placed(l, cluster), Phase::loop) == 2.0 * 128 * 128 * 2);  // K and V
     CHECK(l2_bytes(placed(l, cluster), Phase::head) == 2.0 * 128 * 128 * 2);  // Q and O
+  }
+}
+
+TEST_CASE("rows of 32 bytes take the energy of the 64 that the L2 hands out, those of 64 and 128 bytes their own") {
+  const LaidOut l{"matmul_sm90", "h200-sxm", {{"a", 4096}, {"b", 4096}, {"c", 4096}}, DType::bf16};
+  for (const auto& [columns, granules] : {std::pair{"256", 1.0}, {"224", 1.0}, {"240", 2.0}}) {
+    const PlacedDiagram p = l.place({{"a", "128"}, {"c", columns}, {"b", "64"}, {"warpgroups", "2"}, {"stages", "2"}, {"cluster", "1"}});
+    CHECK(l2_bytes(p, Phase::loop) == (128 + granules * std::stod(columns)) * 64 * 2);
+    CHECK(l2_bytes(p, Phase::head) == 128 * std::stod(columns) * 2);  // C
   }
 }
 
