@@ -37,6 +37,10 @@ struct Reread {
 /// The same on the placed machine, as many blocks as its nodes hold (`blocks_a_node`).
 [[nodiscard]] Bytes reread_bytes(const PlacedDiagram& placed, Count blocks_a_node);
 
+/// Blocks in a row along a Hilbert curve fill no square: the rows and planes that they touch over its sides, mean over the
+/// curve, whatever its size and their number (1.22 to 1.23).
+constexpr double hilbert_unaligned = 1.225;
+
 /// About the same at one block a node, without acting it out (some 100 ns): for the energy of tiles that are compared. 0 with a mask
 /// or packed lengths.
 [[nodiscard]] double reread_by_waves(const PlacedDiagram& placed);

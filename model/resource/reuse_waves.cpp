@@ -10,9 +10,6 @@
 namespace napkin {
 namespace {
 
-/// Blocks in a row along a Hilbert curve fill no square: what they touch beyond its rows and planes, mean over the curve.
-constexpr double unaligned = 1.2;
-
 /// What blocks touch, bytes: of a row of tiles in all its planes alike, of a plane in all its rows, and each its own.
 struct Touches {
   double row = 0, plane = 0, own = 0;
@@ -55,7 +52,7 @@ double reread_by_waves(const PlacedDiagram& placed) {
   const auto again = [&](double at_a_time, double one, double all, double gone) { return std::max(waves * at_a_time * one - all, 0.0) * gone; };
   if (sequence.order() == BlockOrder::hilbert) {
     // A wave is about a square; the next one lies beside, above or below it: it touches the rows or the planes again.
-    const double side = unaligned * std::sqrt(running), wave = side * (bytes.row + bytes.plane) + running * bytes.own;
+    const double side = hilbert_unaligned * std::sqrt(running), wave = side * (bytes.row + bytes.plane) + running * bytes.own;
     const double gone = (chance_gone(l2, 0, wave) + chance_gone(l2, 0, 2 * wave)) / 2;
     return again(std::min(side, rows), bytes.row, all_rows, gone) + again(std::min(side, planes), bytes.plane, all_planes, gone);
   }

@@ -106,7 +106,7 @@ class Twin {
       known->second.iterations.push_back(chunks_seen(one, row, masked_));
     }
     BlockClocks block = block_clocks(graph, period, mean, cut_chunks(alone.place(tile_of(order_))));
-    block.first += 800;
+    block.first += 680;
     const double next = order_ == "grid" ? block.first + 450 : order_ == "longest_first" ? block.next + 279 + 190 : block.next;
     known->second.own = next - mean * period.clocks;
     if (one.x == 0) known->second.own = std::max(known->second.own, 0.0);

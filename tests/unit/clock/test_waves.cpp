@@ -78,7 +78,7 @@ TEST_CASE("causal blocks go onto nodes in the kernel's order") {
       double mean = 0;
       for (const int length : row) mean += length / static_cast<double>(row.size());
       BlockClocks block = block_clocks(graph, p, mean, cut_chunks(placed));
-      block.first += 800;  // until its threads do anything
+      block.first += 680;  // until its threads do anything
       // Launched anew; drawn from the L2 (279) and told to the block's threads (190); dealt out.
       const double handover = order == "grid" ? 450 : order == "longest_first" ? 279 + 190 : 0, each = (order == "grid" ? block.first : block.next) + handover;
       const double right = block.first - each + acted_out(row, h, 132, order, p.clocks, each - mean * p.clocks);

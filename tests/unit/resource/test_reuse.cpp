@@ -249,6 +249,26 @@ TEST_CASE("query's level below device memory delivers what is read again") {
   CHECK(l2.delivered == l2.load + reread_bytes(tile, Count(1)));
 }
 
+TEST_CASE("blocks in a row along a Hilbert curve touch so many more rows and planes than a square of them") {
+  for (const std::int64_t size : {2048, 4096, 8192}) {  // 32, 64, 128 tiles a side
+    const test::LaidOut laid("matmul_sm90", "h200-sxm", {{"a", size}, {"b", size}, {"c", size}}, DType::bf16);
+    const BlockSequence sequence(laid.place({{"a", "64"}, {"c", "64"}, {"b", "64"}, {"warpgroups", "1"}, {"stages", "3"}, {"cluster", "1"}, {"order", "hilbert"}}));
+    for (const std::int64_t running : {33, 66, 132}) {
+      double touched = 0;
+      std::int64_t windows = 0;
+      for (std::int64_t first = 0; first + running <= sequence.size(); first += 7, ++windows) {
+        std::set<std::int64_t> rows, planes;
+        for (std::int64_t i = first; i < first + running; ++i) {
+          rows.insert(sequence.at(i).row);
+          planes.insert(sequence.at(i).plane);
+        }
+        touched += static_cast<double>(rows.size() + planes.size()) / 2;
+      }
+      CHECK(touched / static_cast<double>(windows) / std::sqrt(static_cast<double>(running)) == doctest::Approx(hilbert_unaligned).epsilon(0.006));
+    }
+  }
+}
+
 TEST_CASE("waves say about what acting a product's launch out says, in every order") {
   struct Tile {
     const char *a, *c, *cluster;
@@ -273,7 +293,7 @@ TEST_CASE("waves say about what acting a product's launch out says, in every ord
       }
     }
   }
-  CHECK(off / tiles < 0.07);
+  CHECK(off / tiles < 0.075);
 }
 
 }  // namespace test_reuse
