@@ -131,7 +131,7 @@ GraphPrediction predict_by_graph(const PlacedDiagram& placed, const EventGraph& 
     out.clock = held.clock;
     out.power = held.power;
   }
-  out.time = Seconds(out.cycles / out.clock.value) + launch_overhead(*placed.machine);
+  out.time = Seconds((out.cycles + meeting_of_cluster(placed)) / out.clock.value) + launch_overhead(*placed.machine);
   return out;
 }
 

@@ -107,7 +107,8 @@ struct Timing {
   double seconds = 0;  // without the launch
   Hertz clock;
   std::optional<Watts> power = {};
-  double cycles = 0;  // by the graph
+  double cycles = 0;   // by the graph
+  double meeting = 0;  // clocks behind the last block's end, until its cluster may leave
   std::optional<Energy> energy = {};
 };
 
@@ -120,7 +121,7 @@ struct TimeModel {
   void read_again(const PlacedDiagram& placed, Count blocks_per_node, Timing& timing) const;
   /// Whether it could take longest: if all that blocks load came from device memory.
   [[nodiscard]] bool may_bind(const Timing& timing) const;
-  [[nodiscard]] Seconds with_launch(const Timing& timing) const { return Seconds(timing.seconds) + launch; }
+  [[nodiscard]] Seconds with_launch(const Timing& timing) const { return Seconds(timing.seconds + timing.meeting / timing.clock.value) + launch; }
 
   AssumedClock clock;
   Workload workload;
@@ -261,6 +262,7 @@ void TimeModel::event_clock(const PlacedDiagram& placed, Count blocks_per_node, 
   }
   t.clock = clock.frequency;
   t.cycles = cycles;
+  t.meeting = meeting_of_cluster(placed);
   t.energy = energy_of(placed, known.graph, shape);
   hold_clock(*placed.machine, t);
   t.fullest.with(device.name(), t.shared.device);

@@ -189,11 +189,12 @@ LaunchShape launch_shape(const PlacedDiagram& placed, const LaunchShape& like) {
   return out;
 }
 
+double meeting_of_cluster(const PlacedDiagram& placed) { return placed.cluster > Count(1) ? cluster_latency(*placed.machine) : 0; }
+
 BlockEnds block_ends(const PlacedDiagram& placed) {
   const bool persist = blocks_persist(placed);
-  // The blocks of a cluster meet before the first copy into another's memory, and before one leaves that others may write to.
-  const double meetings = placed.cluster > Count(1) ? 2 * cluster_latency(*placed.machine) : 0;
-  return {placed.machine->constant("block_start") + meetings, placed.machine->constant("block_handover"), persist ? draw_clocks(placed) : 0, persist};
+  const double meeting = meeting_of_cluster(placed);
+  return {placed.machine->constant("block_start") + meeting, placed.machine->constant("block_handover") + meeting, persist ? draw_clocks(placed) : 0, persist};
 }
 
 namespace {

@@ -63,6 +63,10 @@ struct BlockEnds {
 };
 [[nodiscard]] BlockEnds block_ends(const PlacedDiagram& placed);
 
+/// The blocks of a cluster meet before the first copy into another's memory, and before one leaves that others may write to:
+/// clocks of one meeting. The last one of a node lies behind its last block's end.
+[[nodiscard]] double meeting_of_cluster(const PlacedDiagram& placed);
+
 /// launch_clocks_bound() of blocks whose mean length takes `block` clocks, and one more iteration `iteration`.
 [[nodiscard]] double launch_clocks_bound(const LaunchShape& shape, const BlockEnds& ends, BlockClocks block, double iteration);
 

@@ -7,6 +7,7 @@
 #include "model/clock/asked_copy.hpp"
 #include "model/clock/period.hpp"
 #include "model/clock/power.hpp"
+#include "model/clock/prediction.hpp"
 #include "model/clock/timeline.hpp"
 #include "tests/laid_out.hpp"
 
@@ -151,6 +152,20 @@ TEST_CASE("along the Hilbert curve consumers find where they store beside their 
     CHECK(find.start < last.end);
     CHECK(span(timeline, graph.find("C.pack"), 0).start >= std::max(find.end, last.end) - 1e-6);
     if (!deep) CHECK(find.end > last.end + node(graph, "C").latency);  // short products leave most of it for itself
+  }
+}
+
+TEST_CASE("a cluster's blocks meet before their first copy, and behind the last block's end: in the time, not in the cycles") {
+  const Plan none{};
+  for (const char* cluster : {"1", "2"}) {
+    CAPTURE(cluster);
+    const PlacedDiagram p = placed("256", "64", "3", cluster, "grouped");
+    const double meeting = std::string(cluster) == "2" ? cluster_latency(*p.machine) : 0;
+    CHECK(meeting_of_cluster(p) == meeting);
+    CHECK(block_ends(p).start == constant("block_start") + meeting);
+    CHECK(block_ends(p).handover == constant("block_handover") + meeting);
+    const Prediction said = predict(p, none);
+    CHECK((said.time.value - constant("launch_gap")) * said.clock.value == doctest::Approx(said.cycles.value + meeting));
   }
 }
 
