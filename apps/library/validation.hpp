@@ -97,6 +97,7 @@ struct SplitSummary {
 struct RegretSummary {
   std::size_t sweeps = 0;
   std::optional<double> mean, worst;
+  std::optional<double> top3_mean, top3_worst;  ///< of the fastest of the three best predicted, whoever would measure these three
   std::optional<double> best_in_top3;  ///< fraction of the sweeps whose best measured tile is among the three best predicted
 };
 
@@ -111,7 +112,7 @@ struct ValidationSummary {
 /// the best is that of all rows. Times as given: the caller chooses which.
 struct Regret {
   double regret = 0;
-  bool best_in_top3 = false;
+  double top3 = 0;  ///< of the fastest of the three best predicted; 0: the best is among them
 };
 [[nodiscard]] Regret regret_of(const std::vector<ScoredRow>& sweep);
 

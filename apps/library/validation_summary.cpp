@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <numeric>
 
 #include "apps/library/validation.hpp"
@@ -121,18 +122,22 @@ Rows latest_sweep(const Rows& question) {
 
 RegretSummary summarise_regret(const std::vector<Rows>& sweeps) {
   RegretSummary out;
-  double sum = 0, worst = 0, in_top = 0;
+  double sum = 0, worst = 0, top3_sum = 0, top3_worst = 0, in_top = 0;
   for (const Rows& sweep : sweeps) {
     const Regret one = regret_of(sweep);
     sum += one.regret;
     worst = std::max(worst, one.regret);
-    in_top += one.best_in_top3 ? 1 : 0;
+    top3_sum += one.top3;
+    top3_worst = std::max(top3_worst, one.top3);
+    in_top += one.top3 <= 0 ? 1 : 0;
   }
   out.sweeps = sweeps.size();
   if (sweeps.empty()) return out;
   const auto count = static_cast<double>(sweeps.size());
   out.mean = sum / count;
   out.worst = worst;
+  out.top3_mean = top3_sum / count;
+  out.top3_worst = top3_worst;
   out.best_in_top3 = in_top / count;
   return out;
 }
@@ -176,13 +181,10 @@ Regret regret_of(const std::vector<ScoredRow>& sweep) {
   std::vector<ScoredRow> by_prediction = sweep;
   std::stable_sort(by_prediction.begin(), by_prediction.end(), earlier);
   std::stable_partition(by_prediction.begin(), by_prediction.end(), [](const ScoredRow& row) { return row.legal; });
-  const ScoredRow& pick = by_prediction.front();
-  const double best = std::min_element(sweep.begin(), sweep.end(), is_faster)->row->measured.time;
-  Regret out{pick.row->measured.time / best - 1, false};
-  for (std::size_t i = 0; i < std::min<std::size_t>(3, by_prediction.size()); ++i) {
-    out.best_in_top3 = out.best_in_top3 || by_prediction[i].row->measured.time <= best;
-  }
-  return out;
+  const auto fastest = [](auto from, auto to) { return std::min_element(from, to, is_faster)->row->measured.time; };
+  const double best = fastest(sweep.begin(), sweep.end());
+  const auto third = by_prediction.begin() + std::min<std::ptrdiff_t>(3, std::ssize(by_prediction));
+  return {by_prediction.front().row->measured.time / best - 1, fastest(by_prediction.begin(), third) / best - 1};
 }
 
 ValidationSummary summarise(const std::vector<ScoredRow>& rows) {

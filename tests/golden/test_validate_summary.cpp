@@ -131,6 +131,7 @@ TEST_CASE("regret: the best predicted row over the best measured") {
   CHECK(summary.regret.sweeps == 1);
   CHECK(*summary.regret.mean == doctest::Approx(0.2));
   CHECK(*summary.regret.worst == doctest::Approx(0.2));
+  CHECK(*summary.regret.top3_worst == doctest::Approx(0.1));
   CHECK(*summary.regret.best_in_top3 == doctest::Approx(0));
 
   // A second sweep whose pick is the best one.
@@ -141,6 +142,8 @@ TEST_CASE("regret: the best predicted row over the best measured") {
   CHECK(summary.regret.sweeps == 2);
   CHECK(*summary.regret.mean == doctest::Approx(0.1));
   CHECK(*summary.regret.worst == doctest::Approx(0.2));
+  CHECK(*summary.regret.top3_mean == doctest::Approx(0.05));
+  CHECK(*summary.regret.top3_worst == doctest::Approx(0.1));
   CHECK(*summary.regret.best_in_top3 == doctest::Approx(0.5));
 }
 
