@@ -6,7 +6,8 @@
 
 namespace napkin {
 
-enum class TileOrder { grid, persistent, longest_first };
+// told: grid or longest_first as the shape says, so that one compiled kernel does both.
+enum class TileOrder { grid, persistent, longest_first, told };
 enum class MaskKind { none, causal, window };
 
 struct AttentionConfig {
@@ -33,6 +34,7 @@ struct AttentionShape {
   // longest_first: head tiles whose K and V stay in L2 together, tiles of one section, and the width of the last one
   Divisor section, section_tiles, last_section;
   int left, right;                 // window
+  int rows_ascend;                 // told: rows of a section from the first on
   const int* q_starts;             // packed: b + 1 first rows
   const int* x_starts;
 };

@@ -9,7 +9,6 @@ struct AttentionSm80Config {
   int q, x, warps, stages;
   bool q_registers, swizzle;
   bool rescale_rarely;  // O and the sums only when a score outgrows the subtracted maximum by 2^8, else with each chunk
-  TileOrder order;      // grid or longest_first; one block a tile in either
   int d, dv;
   bool bf16;
   MaskKind mask;

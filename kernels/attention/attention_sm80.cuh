@@ -44,7 +44,7 @@ struct AttentionSm80 {
   using VRows = SharedRows<C.dv, C.swizzle>;
   using Element = unsigned short;
   static_assert(C.q % (16 * C.warps) == 0 && C.x % 16 == 0 && C.d % 32 == 0 && C.dv % 32 == 0);
-  static_assert((C.q_offset | C.k_offset | C.v_offset | C.o_offset) % 128 == 0 && C.order != TileOrder::persistent);
+  static_assert((C.q_offset | C.k_offset | C.v_offset | C.o_offset) % 128 == 0);
 
   // Two a thread and step. Exponentials are 2^(s scale log2 e - shift); sums are of this thread's columns until the
   // end. The first shift is finite, so that a row that has seen nothing yet meets no infinity less infinity.
@@ -469,7 +469,7 @@ __global__ void __launch_bounds__(C.warps * 32, C.blocks)
   if (C.cycles && threadIdx.x == 0) note_start(arguments.cycles);
   const u32 shared = shared_address(memory);
   const auto found = [&](int index) {
-    return find_tile<C.q, C.x, 1, C.order, C.mask, C.packed>(arguments.shape, index);
+    return find_tile<C.q, C.x, 1, TileOrder::told, C.mask, C.packed>(arguments.shape, index);
   };
   const Tile tile = found(blockIdx.x);
   if (tile.q_first < tile.queries) {

@@ -35,11 +35,12 @@ template <int Queries, int Keys, int Heads, TileOrder Order, MaskKind Mask, bool
 __device__ __forceinline__ Tile find_tile(const AttentionShape& shape, int index) {
   Tile tile;
   int heads, row;
-  if constexpr (Order == TileOrder::longest_first) {
+  if constexpr (Order == TileOrder::longest_first || Order == TileOrder::told) {
     int within, head;
     const int section = divide(index, shape.section_tiles, within);
     const bool last = (section + 1) * shape.section_tiles.value > shape.tiles;
-    row = shape.q_tiles.value - 1 - divide(within, last ? shape.last_section : shape.section, head);
+    row = divide(within, last ? shape.last_section : shape.section, head);
+    if (Order == TileOrder::longest_first || !shape.rows_ascend) row = shape.q_tiles.value - 1 - row;
     heads = section * shape.section.value + head;
   } else {
     heads = divide(index, shape.q_tiles, row);

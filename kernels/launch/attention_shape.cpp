@@ -12,6 +12,7 @@ Initialiser::Enumerator enumerator(TileOrder order) {
     case TileOrder::grid: return {"TileOrder::grid"};
     case TileOrder::persistent: return {"TileOrder::persistent"};
     case TileOrder::longest_first: return {"TileOrder::longest_first"};
+    case TileOrder::told: return {"TileOrder::told"};
   }
   return {};
 }

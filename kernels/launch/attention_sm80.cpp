@@ -9,11 +9,11 @@ namespace {
 
 /// The names bound here are checked by number, the names written by the kernel's compiler.
 Initialiser written(const AttentionSm80Config& config) {
-  const auto& [q, x, warps, stages, q_registers, swizzle, rescale_rarely, order, d, dv, bf16, mask, packed, log_sum_exp, cycles, dump, q_offset,
+  const auto& [q, x, warps, stages, q_registers, swizzle, rescale_rarely, d, dv, bf16, mask, packed, log_sum_exp, cycles, dump, q_offset,
                k_offset, v_offset, o_offset, blocks] = config;
   Initialiser out("napkin::AttentionSm80Config");
   out.set("q", q).set("x", x).set("warps", warps).set("stages", stages).set("q_registers", q_registers).set("swizzle", swizzle);
-  out.set("rescale_rarely", rescale_rarely).set("order", enumerator(order)).set("d", d).set("dv", dv).set("bf16", bf16);
+  out.set("rescale_rarely", rescale_rarely).set("d", d).set("dv", dv).set("bf16", bf16);
   out.set("mask", enumerator(mask)).set("packed", packed).set("log_sum_exp", log_sum_exp).set("cycles", cycles).set("dump", dump);
   out.set("q_offset", q_offset).set("k_offset", k_offset).set("v_offset", v_offset).set("o_offset", o_offset).set("blocks", blocks);
   return out;
@@ -28,7 +28,6 @@ AttentionSm80Config sm80_config_of(const PlacedDiagram& placed, const AttentionC
   c.q_registers = read.word("q_in") == "registers";
   c.swizzle = read.word("swizzle") == "on";
   c.rescale_rarely = read.word("rescale") == "rarely";
-  c.order = tile_order_of(read.word("order"));
   c.d = read.size("d");
   c.dv = read.size("dv");
   c.bf16 = placed.problem->dtype == DType::bf16;
@@ -52,6 +51,14 @@ Strides strides_of(const std::string& name, const TensorView& view, std::int64_t
     return static_cast<long long>(size == 1 ? 0 : stride);
   };
   return {checked(view.row, rows), checked(view.head, heads), packed ? 0 : checked(view.batch, batches)};
+}
+
+/// One head tile after the other, each from its first row: sections of one.
+AttentionShape in_grid_order(AttentionShape shape) {
+  shape.section = shape.last_section = divisor(1);
+  shape.section_tiles = shape.q_tiles;
+  shape.rows_ascend = 1;
+  return shape;
 }
 
 AttentionSm80Arguments sm80_arguments_of(const AttentionCall& call, const AttentionShape& shape, const PlacementReader& read) {
@@ -84,7 +91,8 @@ LaunchPlan attention_sm80_plan(const PlacedDiagram& placed, const AttentionCall&
   read.check("attention_sm80");
   const AttentionSm80Config config = sm80_config_of(placed, call, read);
   check(call, config);
-  const AttentionShape shape = attention_shape(placed, config.q, 1, device, read);
+  const AttentionShape sections = attention_shape(placed, config.q, 1, device, read);
+  const AttentionShape shape = read.word("order") == "grid" ? in_grid_order(sections) : sections;
 
   LaunchPlan out;
   out.source = attention_sm80_source;

@@ -105,7 +105,9 @@ template <class T>
 void need_alternative(const Mapping& m, const Guarded<T>& alternatives, const Location& where,
                       const std::string& field) {
   std::vector<const Guard*> guards;
-  for (const auto& [guard, value] : alternatives) guards.push_back(&guard);
+  for (const auto& [guard, value] : alternatives) {
+    if (guard.masks.empty()) guards.push_back(&guard);  // the others do not hold for every problem
+  }
   guards = weakest(guards);
   for_each_case(m, guards, where, [&](const auto& values) {
     if (std::any_of(guards.begin(), guards.end(), [&](const Guard* g) { return holds(*g, values); })) return;

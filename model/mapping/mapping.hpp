@@ -14,6 +14,7 @@
 
 #include "model/base/dtype.hpp"
 #include "model/base/error.hpp"
+#include "model/diagram/problem.hpp"
 
 namespace napkin {
 
@@ -46,9 +47,10 @@ struct Knob {
   Location location;
 };
 
-/// Holds when every named knob has the given value (or one of the given values).
+/// Holds when every named knob has the given value (or one of the given values), and the problem one of the masks.
 struct Guard {
   std::vector<std::pair<KnobId, std::vector<std::int64_t>>> all;
+  std::vector<Mask::Kind> masks = {};  ///< empty: any. Only an agent's overhead asks: a masked loop is other code
 };
 
 /// A whole number: a literal, a knob's value, or the full size of an axis (by name).

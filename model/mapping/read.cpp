@@ -147,10 +147,26 @@ std::int64_t Reader::knob_value(const Knob& knob, const yaml::Node& node) const 
   return v;
 }
 
-Guard Reader::guard(const yaml::Node* node) const {
+std::vector<Mask::Kind> Reader::mask_kinds(const yaml::Node& node) {
+  const std::vector<std::string> words{"none", "causal", "window"};  // in the order of Mask::Kind
+  const auto kind = [&](const yaml::Node& item) {
+    return static_cast<Mask::Kind>(std::find(words.begin(), words.end(), item.choice(words)) - words.begin());
+  };
+  if (!node.is_sequence()) return {kind(node)};
+  std::vector<Mask::Kind> out;
+  for (const yaml::Node& item : node.items()) out.push_back(kind(item));
+  if (out.empty()) node.fail("no mask", "at least one");
+  return out;
+}
+
+Guard Reader::guard(const yaml::Node* node, bool masks) const {
   Guard guard;
   if (node == nullptr) return guard;
   for (const auto& [name, entry] : node->entries()) {
+    if (masks && name == "mask") {
+      guard.masks = mask_kinds(entry);
+      continue;
+    }
     const auto id = m_.find_knob(name);
     if (!id)
       throw Error(entry.key_location(), node->path(), "unknown knob '" + name + "'", one_of(name, knob_names(m_)));
@@ -188,7 +204,7 @@ Value Reader::value(const yaml::Node& node, std::int64_t least) {
   return out;
 }
 
-Guarded<Value> Reader::values(const yaml::Node& node, std::int64_t least) {
+Guarded<Value> Reader::values(const yaml::Node& node, std::int64_t least, bool masks) {
   Guarded<Value> out;
   if (!node.is_sequence()) {
     out.emplace_back(Guard{}, value(node, least));
@@ -196,7 +212,7 @@ Guarded<Value> Reader::values(const yaml::Node& node, std::int64_t least) {
   }
   for (const yaml::Node& item : node.items()) {
     item.allow({"when", "value"});
-    out.emplace_back(guard(item.find("when")), value(item.at("value"), least));
+    out.emplace_back(guard(item.find("when"), masks), value(item.at("value"), least));
   }
   if (out.empty()) node.fail("no alternative", "at least one {when: ..., value: ...}");
   return out;

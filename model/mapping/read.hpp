@@ -36,9 +36,11 @@ class Reader {
   [[nodiscard]] WorkMapping work(const yaml::Node& node);
   [[nodiscard]] std::vector<std::int64_t> domain(const yaml::Node& node) const;
   [[nodiscard]] std::int64_t knob_value(const Knob& knob, const yaml::Node& node) const;
-  [[nodiscard]] Guard guard(const yaml::Node* node) const;
+  [[nodiscard]] static std::vector<Mask::Kind> mask_kinds(const yaml::Node& node);
+  /// `masks`: it may ask for the problem's mask too.
+  [[nodiscard]] Guard guard(const yaml::Node* node, bool masks = false) const;
   [[nodiscard]] Value value(const yaml::Node& node, std::int64_t least);
-  [[nodiscard]] Guarded<Value> values(const yaml::Node& node, std::int64_t least);
+  [[nodiscard]] Guarded<Value> values(const yaml::Node& node, std::int64_t least, bool masks = false);
   [[nodiscard]] std::vector<Value> product(const yaml::Node& node);
   [[nodiscard]] std::vector<std::pair<std::string, Value>> axis_values(const yaml::Node* node);
   [[nodiscard]] std::vector<std::string> axes(const yaml::Node* node);

@@ -31,7 +31,7 @@ void Reader::agents(const yaml::Node& node) {
     agent.count = values(entry.at("count"), 1);
     agent.threads = value(entry.at("threads"), 1);
     if (const auto* n = entry.find("registers")) agent.registers = values(*n, 1);
-    if (const auto* n = entry.find("overhead")) agent.overhead = values(*n, 0);
+    if (const auto* n = entry.find("overhead")) agent.overhead = values(*n, 0, true);
     agent.splits = axes(entry.find("splits"));
     if (const auto* n = entry.find("row_step")) agent.row_step = value(*n, 1);
     if (const auto* n = entry.find("row_most")) agent.row_most = value(*n, 1);

@@ -85,8 +85,7 @@ void Placer::Compiled::each_extents(const Visit& visit) {
 }
 
 void Placer::Compiled::rebind(const Problem& problem) {
-  if (problem.dtype != problem_->dtype ||
-      (problem.mask.kind == Mask::Kind::none) != (problem_->mask.kind == Mask::Kind::none))
+  if (problem.dtype != problem_->dtype || problem.mask.kind != problem_->mask.kind)
     throw Error(mapping_->name, "a problem of another element type or kind of mask", "a placer of its own");
   problem_ = &problem;
   ++binding_;

@@ -24,10 +24,9 @@ void Search::prepare() {
 }
 
 bool Search::serves(const Question& question) const {
-  const auto masked = [](const Question& q) { return q.problem.mask.kind != Mask::Kind::none; };
   return question.streamed == question_.streamed && question.mapping == question_.mapping &&
          question.machine == question_.machine && question.problem.dtype == question_.problem.dtype &&
-         masked(question) == masked(question_) && question.problem.packing.sequences.empty() == question_.problem.packing.sequences.empty();
+         question.problem.mask.kind == question_.problem.mask.kind && question.problem.packing.sequences.empty() == question_.problem.packing.sequences.empty();
 }
 
 void Search::turn_to(const Question& question) {

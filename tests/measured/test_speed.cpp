@@ -47,6 +47,7 @@ std::map<std::string, double> best_of(const std::vector<Json>& rows, const char*
   BestTiles tiles;
   for (const Json& row : rows) {
     CHECK(row["good"].get<bool>());
+    CHECK(row["spill_bytes"] == 0);  // a tile that the rule would refuse is none that select picks
     const Json& shape = row["shape"];
     tiles.add("d=" + shape["d"].dump() + " " + row["mask"].get<std::string>() + " s=" + shape["q"].dump(), row["tile"],
               row["ratio"][peer].get<double>());

@@ -40,8 +40,8 @@ void check_attention(std::int64_t b, std::int64_t h, std::int64_t s, std::int64_
   const BlockSequence sequence(placed);
   REQUIRE(sequence.size() == shape.tiles);
   for (int i = 0; i < shape.tiles; ++i) {
-    const DeviceTile tile = find_tile<128, 64, 1, Order, Mask, false>(shape, i);
-    CHECK(sequence.at(i) == BlockPlace{tile.q_first / 128, tile.batch * h + tile.head});
+    for (const DeviceTile& tile : {find_tile<128, 64, 1, Order, Mask, false>(shape, i), find_tile<128, 64, 1, TileOrder::told, Mask, false>(shape, i)})
+      CHECK(sequence.at(i) == BlockPlace{tile.q_first / 128, tile.batch * h + tile.head});
   }
 }
 

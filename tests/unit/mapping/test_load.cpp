@@ -11,6 +11,7 @@
 #include "model/mapping/load.hpp"
 #include "model/mapping/placed.hpp"
 #include "model/mapping/tile.hpp"
+#include "tests/unit/mapping/mapped.hpp"
 
 namespace test_load {
 
@@ -116,6 +117,10 @@ TEST_CASE("every mistake is found, with its line") {
       {"when: {out: staged}, left", "when: {outt: staged}, left", "m.yaml:11", "unknown knob 'outt'"},
       {"when: {out: staged}, left", "when: {out: stage}, left", "m.yaml:11", "unknown 'stage'"},
       {"{when: {a: 64}, value: 2}", "{when: {a: 65}, value: 2}", "m.yaml:13", "not in the domain of 'a'"},
+      {"{when: {a: 64}, value: 2}", "{when: {mask: none}, value: 2}", "m.yaml:13", "unknown knob 'mask'"},
+      {"threads: 32", "threads: 32, overhead: [{when: {mask: all}, value: 2}, {value: 1}]", "m.yaml:13", "unknown 'all'"},
+      {"threads: 32", "threads: 32, overhead: [{when: {mask: []}, value: 2}, {value: 1}]", "m.yaml:13", "no mask"},
+      {"threads: 32", "threads: 32, overhead: [{when: {mask: [none, causal, window]}, value: 2}]", "m.yaml:13", "no alternative"},
       {"multiple_of: [16, stages]", "multiple_of: [16, stagess]", "m.yaml:11", "neither a knob nor an axis: 'stagess'"},
       {"multiple_of: [16, stages]", "multiple_of: []", "m.yaml:11", "an empty product"},
       {"multiple_of: [16, stages]", "multiple_of: [out]", "m.yaml:11", "a knob of words"},
@@ -160,6 +165,21 @@ TEST_CASE("every mistake is found, with its line") {
     CHECK_MESSAGE(said.find(m.where) == 0, said);
     CHECK_MESSAGE(said.find(m.what) != std::string::npos, said);
   }
+}
+
+TEST_CASE("an agent's overhead may depend on the problem's mask") {
+  const std::string text =
+      with("threads: 32", "threads: 32, overhead: [{when: {mask: causal, stages: 2}, value: 9}, {when: {mask: [none, window]}, value: 5}, {value: 7}]");
+  const auto overhead = [&](Mask::Kind kind, const std::string& stages) {
+    Mask mask;
+    mask.kind = kind;
+    const testing::Mapped mapped(load_diagram("matmul"), parse_mapping(text, "m.yaml"), load_machine("h200-sxm", "--gpu"), {{"a", 64}, {"b", 64}, {"c", 64}}, mask);
+    return mapped.place({{"stages", stages}}).agents[0].overhead.get();
+  };
+  CHECK(overhead(Mask::Kind::causal, "2") == 9);
+  CHECK(overhead(Mask::Kind::causal, "1") == 7);
+  CHECK(overhead(Mask::Kind::none, "2") == 5);
+  CHECK(overhead(Mask::Kind::window, "1") == 5);
 }
 
 TEST_CASE("a duplicate name, an operation that is not mapped") {
