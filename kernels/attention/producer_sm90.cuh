@@ -53,7 +53,9 @@ struct AttentionProducer : AttentionBlock<C> {
     load_chunk<C.dv>(arguments.v_map, shared + C.v_offset + at.stage * v_bytes, barrier(v_full + at.stage), tile, row);
   }
 
-  __device__ __forceinline__ int draw() const { return grid_blocks() + atomicAdd(arguments.ticket, 1); }
+  // By shuffle, of this lane alone, so that the compiler knows the tile to be uniform: of loops over one that is not it lets lanes
+  // meet again around every wait and copy.
+  __device__ __forceinline__ int draw() const { return __shfl_sync(1u, grid_blocks() + atomicAdd(arguments.ticket, 1), 0); }
 
   // Tells the block's other threads.
   __device__ __forceinline__ void announce(int next, u32& parity) const {
