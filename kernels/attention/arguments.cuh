@@ -19,7 +19,6 @@ struct AttentionConfig {
   bool bf16;
   MaskKind mask;
   bool packed;         // sequences of different lengths, one behind the other
-  bool log_sum_exp;
   bool cycles;         // each SM notes when its first block starts and its last one ends
   bool dump;           // the debug variant: intermediates of every tile and chunk (attention/dump.cuh)
   int q_offset, k_offset, v_offset, p_offset, barriers_offset;  // bytes; O is staged on Q
@@ -44,7 +43,7 @@ struct AttentionArguments {
   AttentionShape shape;
   void* o;
   long long o_row, o_head, o_batch;  // strides in elements
-  float* lse;                        // [b, h * g, q], or [h * g, total q] when packed
+  float* lse;                        // [b, h * g, q], or [h * g, total q] when packed; null: not wanted
   float scale, scale_log2;           // softmax scale, positive; the same times log2 e
   int* ticket;                       // longest_first: tiles drawn, blocks done; zero before the first launch, and after each
   union {                            // by what the variant writes beside its results:

@@ -278,12 +278,10 @@ struct AttentionConsumer : AttentionSoftmax<C> {
         o[4 * i + 2 * r] *= inverse;
         o[4 * i + 2 * r + 1] *= inverse;
       }
-      if constexpr (C.log_sum_exp) {
-        const int query = tile.q_first + static_cast<int>(row + 8 * r) / C.g, head = tile.packed_head + (row + 8 * r) % C.g;
-        if (lane % 4 == 0 && query < tile.queries) {
-          const float value = z > 0 ? state.maximum[r] * arguments.scale + __logf(z) : -infinity;
-          arguments.lse[lse_index<C.packed>(arguments.shape, tile, head, query)] = value;
-        }
+      const int query = tile.q_first + static_cast<int>(row + 8 * r) / C.g, head = tile.packed_head + (row + 8 * r) % C.g;
+      if (lane % 4 == 0 && query < tile.queries && arguments.lse != nullptr) {
+        const float value = z > 0 ? state.maximum[r] * arguments.scale + __logf(z) : -infinity;
+        arguments.lse[lse_index<C.packed>(arguments.shape, tile, head, query)] = value;
       }
     }
   }

@@ -8,13 +8,13 @@ namespace {
 
 /// The names bound here are checked by number, the names written by the kernel's compiler.
 Initialiser written(const AttentionConfig& config) {
-  const auto& [q, x, warpgroups, stages, q_stages, overlap, pingpong, p_shared, rescale_rarely, g, cluster, order, d, dv, bf16, mask, packed, log_sum_exp, cycles, dump,
+  const auto& [q, x, warpgroups, stages, q_stages, overlap, pingpong, p_shared, rescale_rarely, g, cluster, order, d, dv, bf16, mask, packed, cycles, dump,
                q_offset, k_offset, v_offset, p_offset, barriers_offset, producer_registers, consumer_registers] = config;
   Initialiser out("napkin::AttentionConfig");
   out.set("q", q).set("x", x).set("warpgroups", warpgroups).set("stages", stages).set("q_stages", q_stages);
   out.set("overlap", overlap).set("pingpong", pingpong).set("p_shared", p_shared).set("rescale_rarely", rescale_rarely).set("g", g).set("cluster", cluster);
   out.set("order", enumerator(order)).set("d", d).set("dv", dv).set("bf16", bf16).set("mask", enumerator(mask)).set("packed", packed);
-  out.set("log_sum_exp", log_sum_exp).set("cycles", cycles).set("dump", dump);
+  out.set("cycles", cycles).set("dump", dump);
   out.set("q_offset", q_offset).set("k_offset", k_offset).set("v_offset", v_offset).set("p_offset", p_offset);
   out.set("barriers_offset", barriers_offset);
   out.set("producer_registers", producer_registers).set("consumer_registers", consumer_registers);
@@ -40,7 +40,6 @@ AttentionConfig sm90_config_of(const PlacedDiagram& placed, const AttentionCall&
   c.bf16 = placed.problem->dtype == DType::bf16;
   c.mask = mask_kind_of(placed.problem->mask);
   c.packed = call.packed();
-  c.log_sum_exp = call.log_sum_exp != 0;
   c.cycles = call.cycles != 0;
   c.dump = call.dump != 0;
   c.q_offset = read.offset("Q");

@@ -65,7 +65,7 @@ TEST_CASE("the plan of one launch, worked out by hand") {
   CHECK(plan.expression ==
         "napkin::attention_sm90<napkin::AttentionConfig{.q = 128, .x = 128, .warpgroups = 2, .stages = 2, .q_stages = 1, .overlap = true, .pingpong = true, "
         ".p_shared = false, .rescale_rarely = true, .g = 1, .cluster = 1, .order = napkin::TileOrder::persistent, .d = 128, .dv = 128, .bf16 = true, "
-        ".mask = napkin::MaskKind::none, .packed = false, .log_sum_exp = true, .cycles = false, .dump = false, .q_offset = 0, .k_offset = 32768, "
+        ".mask = napkin::MaskKind::none, .packed = false, .cycles = false, .dump = false, .q_offset = 0, .k_offset = 32768, "
         ".v_offset = 98304, .p_offset = 0, .barriers_offset = 163840, .producer_registers = 24, .consumer_registers = 240}>");
   CHECK(plan.shared == 1024 + 163840 + 8 * (2 + 4 * 2 + 11));
 
