@@ -417,7 +417,7 @@ struct AttentionSm80 {
           o[m][i][2 * r + 1] *= inverse;
         }
         const int query = query_of(m, r);
-        if (C.log_sum_exp && lane_id() % 4 == 0 && query < tile.queries) {
+        if (lane_id() % 4 == 0 && query < tile.queries && arguments.lse != nullptr) {
           arguments.lse[lse_index<C.packed>(arguments.shape, tile, tile.packed_head, query)] =
               z > 0 ? rows.shift[m][r] * 0.69314718f + __logf(z) : -infinity;
         }

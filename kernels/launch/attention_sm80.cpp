@@ -9,12 +9,12 @@ namespace {
 
 /// The names bound here are checked by number, the names written by the kernel's compiler.
 Initialiser written(const AttentionSm80Config& config) {
-  const auto& [q, x, warps, stages, q_registers, swizzle, rescale_rarely, d, dv, bf16, mask, packed, log_sum_exp, cycles, dump, q_offset,
+  const auto& [q, x, warps, stages, q_registers, swizzle, rescale_rarely, d, dv, bf16, mask, packed, cycles, dump, q_offset,
                k_offset, v_offset, o_offset, blocks] = config;
   Initialiser out("napkin::AttentionSm80Config");
   out.set("q", q).set("x", x).set("warps", warps).set("stages", stages).set("q_registers", q_registers).set("swizzle", swizzle);
   out.set("rescale_rarely", rescale_rarely).set("d", d).set("dv", dv).set("bf16", bf16);
-  out.set("mask", enumerator(mask)).set("packed", packed).set("log_sum_exp", log_sum_exp).set("cycles", cycles).set("dump", dump);
+  out.set("mask", enumerator(mask)).set("packed", packed).set("cycles", cycles).set("dump", dump);
   out.set("q_offset", q_offset).set("k_offset", k_offset).set("v_offset", v_offset).set("o_offset", o_offset).set("blocks", blocks);
   return out;
 }
@@ -33,7 +33,6 @@ AttentionSm80Config sm80_config_of(const PlacedDiagram& placed, const AttentionC
   c.bf16 = placed.problem->dtype == DType::bf16;
   c.mask = mask_kind_of(placed.problem->mask);
   c.packed = call.packed();
-  c.log_sum_exp = call.log_sum_exp != 0;
   c.cycles = call.cycles != 0;
   c.dump = call.dump != 0;
   c.q_offset = read.offset(c.q_registers ? "Q_stage" : "Q");

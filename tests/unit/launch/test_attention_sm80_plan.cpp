@@ -77,7 +77,7 @@ TEST_CASE("the plan of one launch on Ampere, worked out by hand") {
   CHECK(launch.expression ==
         "napkin::attention_sm80<napkin::AttentionSm80Config{.q = 128, .x = 64, .warps = 4, .stages = 1, .q_registers = false, .swizzle = true, "
         ".rescale_rarely = true, .d = 128, .dv = 128, .bf16 = true, .mask = napkin::MaskKind::causal, "
-        ".packed = false, .log_sum_exp = true, .cycles = false, .dump = false, .q_offset = 0, .k_offset = 32768, .v_offset = 49152, .o_offset = 0, .blocks = " +
+        ".packed = false, .cycles = false, .dump = false, .q_offset = 0, .k_offset = 32768, .v_offset = 49152, .o_offset = 0, .blocks = " +
             std::to_string(plan(placed).blocks_per_sm.get()) + "}>");
   const AttentionSm80Arguments a = arguments_of(launch);
   CHECK(reinterpret_cast<std::uint64_t>(a.q) == at_q);
