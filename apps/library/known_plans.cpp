@@ -38,7 +38,7 @@ std::string plan_key(const AttentionArgs& args, const DeviceProperties& gpu, con
   key.add({args.scale ? 1 : 0, std::bit_cast<std::int64_t>(args.scale.value_or(0))});
   for (const SequenceLengths& one : args.lengths) key.add({one.q, one.x});
   key.add({std::ssize(args.lengths)});
-  key.add({args.log_sum_exp != nullptr, args.q_starts != nullptr, args.x_starts != nullptr, args.q_rows, args.x_rows});
+  key.add({args.q_starts != nullptr, args.x_starts != nullptr, args.q_rows, args.x_rows});
   return key.digits();
 }
 

@@ -144,9 +144,11 @@ void count_poison(const HostAttention& a, Comparison& out) {
 
 double larger_error(double most, double error) { return std::isnan(error) ? infinity : std::max(most, error); }
 
+constexpr double lse_unit = 100;  // a score of a thousand is a sum in f32 of products that round by 1e-4 and more
+
 double lse_difference(double measured, double reference) {
   if (reference == -infinity) return measured == -infinity ? 0 : infinity;
-  return larger_error(0, std::fabs(measured - reference));
+  return larger_error(0, std::fabs(measured - reference) / std::max(1.0, std::fabs(reference) / lse_unit));
 }
 
 float decode(std::uint16_t bits, DType type) {

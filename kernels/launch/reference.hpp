@@ -50,6 +50,7 @@ struct ReferenceRow {
 /// The larger of two errors; what is no number is infinitely wrong.
 [[nodiscard]] double larger_error(double most, double error);
 /// Error of a log-sum-exp: 0 where both are -infinity.
+/// Beyond 100 in hundreds of the reference: 1e-3 allows 1e-5 of it there.
 [[nodiscard]] double lse_difference(double measured, double reference);
 
 struct Comparison {

@@ -41,6 +41,7 @@ std::map<int, std::map<std::string, Cycles>> unmasked() {
 TEST_CASE("a tile that is drawn takes longer than one that is dealt out, one that is launched too, in measurement as predicted") {
   const auto all = unmasked();
   CHECK(all.size() == 4);
+  double measured_sum = 0, predicted_sum = 0;  // one width's cycles repeat within 2 %, which is a third of a draw's
   for (const auto& each : all) {
     const int x = each.first;
     const auto& orders = each.second;
@@ -49,11 +50,14 @@ TEST_CASE("a tile that is drawn takes longer than one that is dealt out, one tha
     const double measured = (drawn.measured - dealt.measured) / tiles, predicted = (drawn.predicted - dealt.predicted) / tiles;
     MESSAGE("x = " << x << ", clocks a tile more: drawn " << measured << ", predicted " << predicted << "; launched " << (launched.measured - dealt.measured) / tiles
                    << ", predicted " << (launched.predicted - dealt.predicted) / tiles);
-    CHECK(predicted >= 0.3 * measured);
-    CHECK(predicted <= measured);
+    measured_sum += measured;
+    predicted_sum += predicted;
+    CHECK(drawn.measured > dealt.measured);
     CHECK(launched.predicted > dealt.predicted);
     CHECK(launched.measured > dealt.measured);
   }
+  CHECK(predicted_sum >= 0.7 * measured_sum);
+  CHECK(predicted_sum <= 1.1 * measured_sum);
 }
 
 TEST_CASE("cycles of the three orders are predicted, with and without a mask") {

@@ -113,6 +113,15 @@ TEST_CASE("a right output passes, each planted fault is found") {
   }
 }
 
+TEST_CASE("a log-sum-exp of a thousand may be off by more than one of ten") {
+  const double infinity = std::numeric_limits<double>::infinity();
+  CHECK(lse_difference(10.001, 10) == doctest::Approx(1e-3));
+  CHECK(lse_difference(-1000.005, -1000) == doctest::Approx(5e-4));
+  CHECK(lse_difference(-infinity, -infinity) == 0);
+  CHECK(lse_difference(0, -infinity) == infinity);
+  CHECK(lse_difference(std::nan(""), 10) == infinity);
+}
+
 TEST_CASE("fewer rows than there are") {
   HostAttention a = problem({1, 2, 1, 64, 8, 8, 8}, {});
   solve(a);
