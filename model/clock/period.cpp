@@ -232,12 +232,13 @@ void explain(const EventGraph& graph, Period& period) {
 
 namespace {
 
-Period period_of(Simulation& simulation, const EventGraph& graph, const SteadyIteration& steady, bool explained) {
+/// The simulation must be turned to the graph.
+Period period_of(const std::shared_ptr<Simulation>& simulation, const EventGraph& graph, const SteadyIteration& steady, bool explained) {
   Period out;
-  out.run = std::make_shared<BlockRuns>();
+  out.run = std::make_shared<BlockRuns>(simulation);
   out.pipe = busiest_pipe(graph);
   out.settled = steady.settled;
-  const BlockClocks part = run_blocks(simulation, out.settled);
+  const BlockClocks part = run_blocks(*simulation, out.settled);
   const double clocks = steady.turn > 0 ? steady.clocks : (steady.end - part.first) / (run_length - settled);
   out.clocks = std::max(clocks, out.pipe.clocks);
   out.first = part.first - out.settled * out.clocks;
@@ -249,9 +250,15 @@ Period period_of(Simulation& simulation, const EventGraph& graph, const SteadyIt
 
 }  // namespace
 
+Simulation& BlockRuns::turned_to(const EventGraph& graph) {
+  if (simulation_ == nullptr) simulation_ = std::make_shared<Simulation>();
+  simulation_->turn_to(graph);
+  return *simulation_;
+}
+
 Period period(const EventGraph& graph, bool explained) {
-  Simulation simulation(graph);
-  const SteadyIteration steady = steady_iteration(simulation, graph);
+  const auto simulation = std::make_shared<Simulation>(graph);
+  const SteadyIteration steady = steady_iteration(*simulation, graph);
   return period_of(simulation, graph, steady, explained);
 }
 
@@ -274,8 +281,7 @@ class Runs {
     if (known == nullptr) {
       missed_ = missed_ || g_ == nullptr;
       if (missed_) return {};
-      Simulation simulation(*g_);
-      known = &p_.run->add(n, cut, run_blocks(simulation, n, cut));
+      known = &p_.run->add(n, cut, run_blocks(p_.run->turned_to(*g_), n, cut));
     }
     return {known->first + beyond, known->next + beyond};
   }
@@ -343,7 +349,7 @@ std::optional<SettledEnds> settled_ends(const Period& period, const MeanBlock& b
   return runs.missed() ? std::nullopt : std::optional(out);
 }
 
-Periods::Periods() : simulation_(std::make_unique<Simulation>()) {}
+Periods::Periods() : simulation_(std::make_shared<Simulation>()) {}
 Periods::~Periods() = default;
 
 /// Everything about the graph; for one block's run alone without the edges that reach into the next block, but for how
@@ -388,7 +394,7 @@ const Period& Periods::of(const EventGraph& graph) {
   std::vector<double> numbers = numbers_;
   const SteadyIteration& from = steady(graph);
   simulation_->turn_to(graph);
-  return known_.emplace(std::move(numbers), period_of(*simulation_, graph, from, false)).first->second;
+  return known_.emplace(std::move(numbers), period_of(simulation_, graph, from, false)).first->second;
 }
 
 const SteadyIteration& Periods::steady(const EventGraph& graph) {

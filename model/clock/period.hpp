@@ -11,6 +11,7 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "model/clock/event_graph.hpp"
@@ -41,12 +42,16 @@ struct BusiestPipe {
 /// more block takes behind others.
 struct BlockClocks {
   double first = 0, next = 0;
+  bool operator==(const BlockClocks&) const = default;
 };
 
 /// Clocks of blocks by how many iterations they have and how many of these are cut: few kinds of cuts. Found in constant
 /// time.
 class BlockRuns {
  public:
+  /// What new runs are made on: one simulation for many graphs keeps what alike ones share.
+  explicit BlockRuns(std::shared_ptr<Simulation> simulation = nullptr) : simulation_(std::move(simulation)) {}
+  [[nodiscard]] Simulation& turned_to(const EventGraph& graph);
   [[nodiscard]] const BlockClocks* find(int iterations, CutIterations cut) const {
     for (const Alike& alike : alike_) {
       if (!(alike.cut == cut)) continue;
@@ -72,6 +77,7 @@ class BlockRuns {
     CutIterations cut;
     std::vector<std::optional<BlockClocks>> by_iterations = {};
   };
+  std::shared_ptr<Simulation> simulation_;
   std::vector<Alike> alike_;
   std::size_t size_ = 0;
 };
@@ -156,7 +162,7 @@ class Periods {
   std::vector<double> numbers_;
   std::unordered_map<std::vector<double>, Period, Hash> known_;
   std::unordered_map<std::vector<double>, SteadyIteration, Hash> steady_;
-  std::unique_ptr<Simulation> simulation_;
+  std::shared_ptr<Simulation> simulation_;
 };
 
 }  // namespace napkin

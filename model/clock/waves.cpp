@@ -321,12 +321,17 @@ LaunchClocks launch_clocks(const PlacedDiagram& placed, const EventGraph& graph,
 
 LaunchClocks launch_clocks(const PlacedDiagram& placed, const EventGraph& graph, const Period& period, const LaunchShape& shape) {
   if (!placed.packed.empty()) return PackedLaunch(placed, graph, period).run();
-  const Ends ends(block_ends(placed), clocks_of_mean(graph, period, shape));
+  return launch_clocks(placed, shape, block_ends(placed), clocks_of_mean(graph, period, shape), period.clocks);
+}
+
+LaunchClocks launch_clocks(const PlacedDiagram& placed, const LaunchShape& shape, const BlockEnds& block_ends, BlockClocks block, double iteration) {
+  const Ends ends(block_ends, block);
   const double total = std::max(shape.who.total_blocks, 1.0), mean_node = ends.start + total / shape.who.nodes * ends.each;
-  if (!shape.unequal) return {ends.alike(shape.who, shape.mean, period.clocks), mean_node};
-  const std::vector<double> lengths = shape.lengths.empty() ? block_lengths(placed) : shape.lengths;
+  if (!shape.unequal) return {ends.alike(shape.who, shape.mean, iteration), mean_node};
+  const std::vector<double> own = shape.lengths.empty() ? block_lengths(placed) : std::vector<double>{};
+  const std::vector<double>& lengths = shape.lengths.empty() ? own : shape.lengths;
   const int planes = static_cast<int>(total) / static_cast<int>(lengths.size());
-  Nodes nodes(static_cast<int>(shape.who.nodes), period.clocks, ends.each - shape.mean * period.clocks);
+  Nodes nodes(static_cast<int>(shape.who.nodes), iteration, ends.each - shape.mean * iteration);
   return {ends.start + nodes.run(lengths, planes, block_order(placed)), mean_node};
 }
 

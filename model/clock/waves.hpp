@@ -67,6 +67,9 @@ struct BlockEnds {
 /// clocks of one meeting. The last one of a node lies behind its last block's end.
 [[nodiscard]] double meeting_of_cluster(const PlacedDiagram& placed);
 
+/// launch_clocks() of blocks that take those clocks, and one more iteration `iteration`: not of packed sequences.
+[[nodiscard]] LaunchClocks launch_clocks(const PlacedDiagram& placed, const LaunchShape& shape, const BlockEnds& ends, BlockClocks block, double iteration);
+
 /// launch_clocks_bound() of blocks whose mean length takes `block` clocks, and one more iteration `iteration`.
 [[nodiscard]] double launch_clocks_bound(const LaunchShape& shape, const BlockEnds& ends, BlockClocks block, double iteration);
 

@@ -8,30 +8,48 @@ namespace {
 
 __extension__ typedef __int128 Wide;  // sums and products of two 64-bit sizes do not wrap in it
 
-constexpr Wide unbounded = Wide{1} << 100;
+// Of sizes and masks below this a few make no sum that 64 bits do not hold.
+constexpr std::int64_t few_bits = std::int64_t{1} << 59;
+
+template <class Int>
+constexpr Int unbounded = Int{1} << (sizeof(Int) > sizeof(std::int64_t) ? 100 : 61);
 
 // Row i sees the columns from i + below to i + above, both included.
+template <class Int>
 struct Band {
-  Wide below, above;
+  Int below, above;
 };
 
-Band band_of(const Mask& mask, std::int64_t rows, std::int64_t columns) {
-  const Wide shift = Wide{columns} - rows;
+template <class Int>
+Band<Int> band_of(const Mask& mask, std::int64_t rows, std::int64_t columns) {
+  const Int shift = Int{columns} - rows;
   switch (mask.kind) {
-    case Mask::Kind::none: return {-unbounded, unbounded};
-    case Mask::Kind::causal: return {-unbounded, shift};
+    case Mask::Kind::none: return {-unbounded<Int>, unbounded<Int>};
+    case Mask::Kind::causal: return {-unbounded<Int>, shift};
     case Mask::Kind::window: return {shift - mask.left, shift + mask.right};
   }
   return {};
 }
 
 // Indices of [0, count) that are in the band of at least one index of [first, last): a range, as bands overlap.
-Span seen_by(const Band& band, std::int64_t first, std::int64_t last, std::int64_t count) {
+template <class Int>
+Span seen_by(const Band<Int>& band, std::int64_t first, std::int64_t last, std::int64_t count) {
   if (first >= last || band.below > band.above) return {};
-  const Wide from = std::clamp<Wide>(first + band.below, 0, count);
-  const Wide to = std::clamp<Wide>(Wide{last} + band.above, 0, count);
+  const Int from = std::clamp<Int>(first + band.below, 0, count);
+  const Int to = std::clamp<Int>(Int{last} + band.above, 0, count);
   if (from >= to) return {};
   return {static_cast<std::int64_t>(from), static_cast<std::int64_t>(to)};
+}
+
+// `first` and `last` lie within the rows.
+bool fits_few_bits(const Mask& mask, std::int64_t rows, std::int64_t columns) {
+  return rows < few_bits && columns < few_bits && mask.left < few_bits && mask.right < few_bits && mask.left > -few_bits && mask.right > -few_bits;
+}
+
+template <class Int>
+Span rows_seen_by(const Mask& mask, std::int64_t first, std::int64_t last, std::int64_t rows, std::int64_t columns) {
+  const Band<Int> band = band_of<Int>(mask, rows, columns);  // i + below <= j <= i + above  <=>  j - above <= i <= j - below
+  return seen_by<Int>({-band.above, -band.below}, first, last, rows);
 }
 
 // sum over i in [0, rows) of clamp(i + c, 0, columns).
@@ -48,22 +66,24 @@ std::string shown(std::int64_t value) { return std::to_string(value); }
 }  // namespace
 
 Span visible(const Mask& mask, std::int64_t row_first, std::int64_t row_last, std::int64_t rows, std::int64_t columns) {
-  return seen_by(band_of(mask, rows, columns), std::max<std::int64_t>(row_first, 0), std::min(row_last, rows), columns);
+  const std::int64_t first = std::max<std::int64_t>(row_first, 0), last = std::min(row_last, rows);
+  return fits_few_bits(mask, rows, columns) ? seen_by(band_of<std::int64_t>(mask, rows, columns), first, last, columns)
+                                            : seen_by(band_of<Wide>(mask, rows, columns), first, last, columns);
 }
 
 Span visible_rows(const Mask& mask, std::int64_t column_first, std::int64_t column_last, std::int64_t rows,
                   std::int64_t columns) {
-  const Band band = band_of(mask, rows, columns);  // i + below <= j <= i + above  <=>  j - above <= i <= j - below
-  return seen_by({-band.above, -band.below}, std::max<std::int64_t>(column_first, 0), std::min(column_last, columns),
-                 rows);
+  const std::int64_t first = std::max<std::int64_t>(column_first, 0), last = std::min(column_last, columns);
+  return fits_few_bits(mask, rows, columns) ? rows_seen_by<std::int64_t>(mask, first, last, rows, columns)
+                                            : rows_seen_by<Wide>(mask, first, last, rows, columns);
 }
 
 Count visible_pairs(const Mask& mask, std::int64_t rows, std::int64_t columns) {
   if (mask.kind == Mask::Kind::none) return Count(rows) * Count(columns);
-  const Band band = band_of(mask, rows, columns);
+  const Band<Wide> band = band_of<Wide>(mask, rows, columns);
   if (band.below > band.above) return 0;
   const Wide pairs = clamped_sum(band.above + 1, rows, columns) -
-                     (band.below == -unbounded ? 0 : clamped_sum(band.below, rows, columns));
+                     (band.below == -unbounded<Wide> ? 0 : clamped_sum(band.below, rows, columns));
   if (pairs > INT64_MAX) throw Overflow("the number of visible (row, column) pairs");
   return static_cast<std::int64_t>(pairs);
 }

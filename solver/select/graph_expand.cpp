@@ -231,10 +231,26 @@ void GraphSearch::time(const Entry& entry) {
   push(tile);
 }
 
+/// Tiles that differ in nothing but tokens, and whose blocks take the same clocks all the same, take one time.
 double GraphSearch::time_of(const Entry& entry) {
   Sizes& sizes = sizes_[at(entry.sizes)];
   turn_sizes(sizes);
-  (void)shape_of(sizes, work_of(entry));  // which places another tile where it is not known
+  const Work& work = work_of(entry);
+  Shape& shape = shape_of(sizes, work);
+  const Tokens& tokens = work.tokens[at(entry.tokens)];
+  const Period& period = *tokens.state.period;
+  const auto block = known_block_clocks(period, work.cuts ? shape.launch.block : shape.launch.uncut);
+  if (!block || shape.launch.packed || !last_steps_.empty()) return time_alone(entry);
+  const auto same = [&](const Taken& one) {
+    return one.work == &work && one.blocks == tokens.blocks && one.block == *block && one.iteration == period.clocks;
+  };
+  const auto found = std::find_if(shape.taken.begin(), shape.taken.end(), same);
+  if (found != shape.taken.end()) return found->time;
+  shape.taken.push_back({&work, tokens.blocks, *block, period.clocks, time_alone(entry)});
+  return shape.taken.back().time;
+}
+
+double GraphSearch::time_alone(const Entry& entry) {
   const PlacedDiagram& placed = place(entry.rank);
   Timed& own = timed(placed);
   if (!own.time) own.time = known_timer(placed);
@@ -246,11 +262,26 @@ KnownGraph GraphSearch::known_of(const Entry& tile, const PlacedDiagram& placed)
   Work& work = work_of(tile);
   const Period& period = *work.tokens[at(tile.tokens)].state.period;
   Shape& shape = shape_of(sizes_[at(tile.sizes)], work);
-  if (shape.launch.lengths.empty()) shape.launch.lengths = block_lengths(placed);
   set_tokens(*work.graph, placed.tile);
-  auto found = std::find_if(launched_.begin(), launched_.end(), [&](const auto& one) { return one.first == tile.rank; });
-  if (found == launched_.end()) found = launched_.insert(found, {tile.rank, launch_clocks(placed, *work.graph, period, shape.launch)});
-  return {*work.graph, period, &shape.launch, &found->second};
+  return {*work.graph, period, &shape.launch, &launched(shape, tile, placed)};
+}
+
+/// The tile's graph must be turned to it.
+const LaunchClocks& GraphSearch::launched(Shape& shape, const Entry& tile, const PlacedDiagram& placed) {
+  const Work& work = work_of(tile);
+  const Period& period = *work.tokens[at(tile.tokens)].state.period;
+  const bool packed = shape.launch.packed;
+  if (shape.launch.lengths.empty()) shape.launch.lengths = block_lengths(placed);
+  Launched own{packed ? tile.rank : -1, block_order(placed), block_ends(placed), {}, period.clocks, {}};
+  if (!packed) own.block = block_clocks(*work.graph, period, shape.launch.mean, shape.launch.cut);
+  const auto same = [&](const Launched& one) {
+    return one.rank == own.rank && one.order == own.order && one.ends == own.ends && one.block == own.block && one.iteration == own.iteration;
+  };
+  const auto found = std::find_if(shape.launched.begin(), shape.launched.end(), same);
+  if (found != shape.launched.end()) return found->clocks;
+  own.clocks = packed ? launch_clocks(placed, *work.graph, period, shape.launch) : launch_clocks(placed, shape.launch, own.ends, own.block, own.iteration);
+  shape.launched.push_back(own);
+  return shape.launched.back().clocks;
 }
 
 /// The best tiles of the question before say what is good enough: their times, and one more than the least of them.

@@ -249,7 +249,6 @@ Selection GraphSearch::run(int top, Each each, bool quick, bool runner_up) {
   if (!question_is_legal(all_rules_)) return out;
   quick_ = quick;
   ++questions_;
-  launched_.clear();
   enough_ = infinity;
   for (Alike& alike : alikes_) alike.ends = 0;
   heap_.clear();

@@ -21,6 +21,8 @@
 
 #include "model/clock/block_floor.hpp"
 #include "model/clock/steps.hpp"
+#include "model/clock/waves.hpp"
+#include "model/resource/order.hpp"
 #include "solver/select/alternatives.hpp"
 #include "solver/select/legality.hpp"
 #include "solver/select/select.hpp"
@@ -86,11 +88,29 @@ class GraphSearch {
     double waits = 0;  ///< factor, the least met; 0: none met
     double ends = 0;   ///< the same, at the question at hand
   };
+  /// A launch of blocks that take those clocks; of packed sequences that of one tile.
+  struct Launched {
+    std::int64_t rank;  ///< -1: of all
+    BlockOrder order;
+    BlockEnds ends;
+    BlockClocks block;
+    double iteration;
+    LaunchClocks clocks;
+  };
+  /// The time of tiles of one way to work whose blocks take those clocks, so many of them on a node.
+  struct Taken {
+    const Work* work;
+    Count blocks;
+    BlockClocks block;
+    double iteration, time;
+  };
   /// What tiles of given sizes and cluster share at the question at hand.
   struct Shape {
     Count cluster;
     LaunchShape launch;
     BlocksInOrder in_order = {};
+    std::list<Launched> launched = {};  ///< found already
+    std::vector<Taken> taken = {};
   };
   /// Ways to work whose launches are alike but for a block's clocks and energy, with the least of these.
   struct Group {
@@ -160,7 +180,9 @@ class GraphSearch {
   void raise(const Entry& entry);
   void time(const Entry& entry);
   [[nodiscard]] KnownGraph known_of(const Entry& tile, const PlacedDiagram& placed);
+  [[nodiscard]] const LaunchClocks& launched(Shape& shape, const Entry& tile, const PlacedDiagram& placed);
   [[nodiscard]] double time_of(const Entry& entry);
+  [[nodiscard]] double time_alone(const Entry& entry);
   void time_latest(std::size_t most);
   void find_works(const Sizes& sizes, std::vector<Work>& works);
   void find_tokens(Work& work);
@@ -216,7 +238,6 @@ class GraphSearch {
   double device_bytes_ = 0, nodes_ = 1;
   std::uint64_t questions_ = 0;
   bool quick_ = false;
-  std::list<std::pair<std::int64_t, LaunchClocks>> launched_;  // of tiles by rank, of the question at hand
   std::vector<Entry> latest_;  // the best tiles of the question before, with their times of the question at hand
   double enough_ = 0;          // a time that the tiles asked for do not exceed
 };

@@ -62,6 +62,23 @@ TEST_CASE("causal is bottom-right aligned; a window is a band around that diagon
   CHECK(text_of(Mask{}) == "none");
 }
 
+TEST_CASE("what rows see does not depend on how wide the sums are taken") {
+  const std::int64_t far = std::int64_t{1} << 60;  // beyond what 64 bits are taken for
+  for (const std::int64_t rows : {7, 9, 12}) {
+    const std::int64_t columns = 19 - rows;
+    for (std::int64_t first = 0; first < rows; ++first) {
+      const Span wide = visible({Mask::Kind::window, far, 0}, first, first + 2, rows, columns);
+      const Span causal = visible({Mask::Kind::causal, 0, 0}, first, first + 2, rows, columns);
+      CHECK(wide.first == causal.first);
+      CHECK(wide.last == causal.last);
+      const Span after = visible_rows({Mask::Kind::window, far, 0}, first % columns, first % columns + 1, rows, columns);
+      const Span below = visible_rows({Mask::Kind::causal, 0, 0}, first % columns, first % columns + 1, rows, columns);
+      CHECK(after.first == below.first);
+      CHECK(after.last == below.last);
+    }
+  }
+}
+
 TEST_CASE("mask axes: each pair once") {
   const Diagram d = load_diagram("attention");
   REQUIRE(mask_axes(d).size() == 1);
