@@ -110,12 +110,14 @@ std::map<std::string, Variant> variants_of(const Request& r, const Measurable& m
   const LaunchDevice device = launch_device(m.subject.machine);
   const std::set<std::string> known = known_tiles(r.known);
   std::map<std::string, Variant> out;
+  std::set<std::string> compiled;  // a tile of another order may be the same kernel
   test::for_each_ruled(m, r.near, [&](const test::RuledTile& one) {
-    if (known.contains(written(m.layout->mapping, one.tile))) return;
     Variant variant{kernel.variant(one.placed, false, device), one.tile, one.legal, one.plan.registers_per_thread.get(),
                     one.plan.registers_limit.get(), one.plan.registers_launch.get()};
+    if (known.contains(written(m.layout->mapping, one.tile))) compiled.insert(variant.launch.expression);
     out.emplace(variant.launch.expression, std::move(variant));
   });
+  for (const std::string& expression : compiled) out.erase(expression);
   return out;
 }
 
