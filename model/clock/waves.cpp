@@ -68,8 +68,8 @@ class Nodes {
       blocks -= taken;
       first.nodes -= taken;
       if (first.nodes == 0) ++head_;
-      free_.push_back(later);
-      for (std::size_t i = free_.size() - 1; i > head_ && free_[i - 1].at > later.at; --i) std::swap(free_[i], free_[i - 1]);
+      const auto frees_later = [](double at, const Free& other) { return at < other.at; };
+      free_.insert(std::upper_bound(free_.begin() + static_cast<std::ptrdiff_t>(head_), free_.end(), later.at, frees_later), later);
     }
   }
 
@@ -78,9 +78,11 @@ class Nodes {
     for (const double length : lengths) times.push_back(time(length));
     std::size_t node = 0;
     for (int i = 0; i < planes; ++i) {
-      for (const double clocks : times) {
-        busy[node] += clocks;
-        if (++node == nodes_) node = 0;
+      for (std::size_t first = 0; first < times.size();) {
+        const std::size_t taken = std::min(times.size() - first, nodes_ - node);
+        for (std::size_t n = 0; n < taken; ++n) busy[node + n] += times[first + n];
+        first += taken;
+        node = (node + taken) % nodes_;
       }
     }
     return *std::max_element(busy.begin(), busy.end());
