@@ -97,7 +97,7 @@ struct SplitSummary {
 struct RegretSummary {
   std::size_t sweeps = 0;
   std::optional<double> mean, worst;
-  std::optional<double> top3_mean, top3_worst;  ///< of the fastest of the three best predicted, whoever would measure these three
+  std::optional<double> top3_mean, top3_worst;  ///< the same of who measures the three best predicted and takes the fastest
   std::optional<double> best_in_top3;  ///< fraction of the sweeps whose best measured tile is among the three best predicted
 };
 
