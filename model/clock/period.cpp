@@ -188,9 +188,10 @@ BusiestPipe busiest_pipe(const EventGraph& graph) {
 namespace {
 
 /// A block of so many iterations alone, and one more behind two others.
-BlockClocks run_blocks(Simulation& simulation, int iterations, CutIterations cut = {}) {
-  const auto clocks = simulation.first_blocks(iterations, cut);
-  return {clocks[0], clocks[2] - clocks[1]};
+BlockRun run_blocks(Simulation& simulation, int iterations, CutIterations cut = {}) {
+  const Simulation::FirstBlocks run = simulation.first_blocks(iterations, cut);
+  const auto of = [](const std::array<double, 3>& ends) { return BlockClocks{ends[0], ends[2] - ends[1]}; };
+  return {of(run.clocks), iterations, run.least, run.turn, of(run.more)};
 }
 
 /// Clocks of what a block does once, one after the other.
@@ -238,7 +239,7 @@ Period period_of(const std::shared_ptr<Simulation>& simulation, const EventGraph
   out.run = std::make_shared<BlockRuns>(simulation);
   out.pipe = busiest_pipe(graph);
   out.settled = steady.settled;
-  const BlockClocks part = run_blocks(*simulation, out.settled);
+  const BlockClocks part = out.run->add(run_blocks(*simulation, out.settled), {}).clocks;
   const double clocks = steady.turn > 0 ? steady.clocks : (steady.end - part.first) / (run_length - settled);
   out.clocks = std::max(clocks, out.pipe.clocks);
   out.first = part.first - out.settled * out.clocks;
@@ -277,17 +278,28 @@ class Runs {
     const int n = at_most(iterations, p_.settled + cut.first + cut.last);
     const double beyond = (iterations - n) * p_.clocks;
     if (n == p_.settled && cut.first + cut.last == 0) return {p_.first + n * p_.clocks + beyond, p_.next + n * p_.clocks + beyond};
-    const BlockClocks* known = p_.run->find(n, cut);
-    if (known == nullptr) {
-      missed_ = missed_ || g_ == nullptr;
-      if (missed_) return {};
-      known = &p_.run->add(n, cut, run_blocks(p_.run->turned_to(*g_), n, cut));
-    }
-    return {known->first + beyond, known->next + beyond};
+    const BlockClocks known = of_run(n, cut);
+    return {known.first + beyond, known.next + beyond};
   }
   [[nodiscard]] bool missed() const { return missed_; }
 
  private:
+  /// Of the longest run that says it; so of few runs for all lengths.
+  BlockClocks of_run(int n, CutIterations cut) {
+    constexpr int few = 6;  // iterations, in which hardly any graph repeats itself
+    for (int from = n < few + cut.all() ? n : p_.settled + cut.all();;) {
+      const BlockRun* run = p_.run->find(from, cut);
+      if (run == nullptr) {
+        missed_ = missed_ || g_ == nullptr;
+        if (missed_) return {};
+        run = &p_.run->add(run_blocks(p_.run->turned_to(*g_), from, cut), cut);
+      }
+      if (run->serves(n)) return run->of(n);
+      const int other = from - (from - n) % run->turn;
+      from = other < from ? other : n;
+    }
+  }
+
   /// The lesser of the two; iterations are whole, and may be more than an int holds.
   static int at_most(double iterations, int n) { return iterations < n ? static_cast<int>(iterations) : n; }
 

@@ -45,14 +45,25 @@ struct BlockClocks {
   bool operator==(const BlockClocks&) const = default;
 };
 
-/// Clocks of blocks by how many iterations they have and how many of these are cut: few kinds of cuts. Found in constant
+/// A run of blocks of so many iterations, and what it says of others: those that whole turns more or less.
+struct BlockRun {
+  BlockClocks clocks;
+  int iterations = 1;
+  int least = 1, turn = 1;  ///< of those others
+  BlockClocks more = {};    ///< for one iteration more
+
+  [[nodiscard]] bool serves(int n) const { return n >= least && (n - iterations) % turn == 0; }
+  [[nodiscard]] BlockClocks of(int n) const { return {clocks.first + (n - iterations) * more.first, clocks.next + (n - iterations) * more.next}; }
+};
+
+/// Runs of blocks by how many iterations they have and how many of these are cut: few kinds of cuts. Found in constant
 /// time.
 class BlockRuns {
  public:
   /// What new runs are made on: one simulation for many graphs keeps what alike ones share.
   explicit BlockRuns(std::shared_ptr<Simulation> simulation = nullptr) : simulation_(std::move(simulation)) {}
   [[nodiscard]] Simulation& turned_to(const EventGraph& graph);
-  [[nodiscard]] const BlockClocks* find(int iterations, CutIterations cut) const {
+  [[nodiscard]] const BlockRun* find(int iterations, CutIterations cut) const {
     for (const Alike& alike : alike_) {
       if (!(alike.cut == cut)) continue;
       const auto at = static_cast<std::size_t>(iterations);
@@ -61,13 +72,13 @@ class BlockRuns {
     return nullptr;
   }
   /// Valid until the next one is added.
-  const BlockClocks& add(int iterations, CutIterations cut, BlockClocks clocks) {
+  const BlockRun& add(const BlockRun& run, CutIterations cut) {
     auto alike = std::find_if(alike_.begin(), alike_.end(), [&](const Alike& one) { return one.cut == cut; });
     if (alike == alike_.end()) alike = alike_.insert(alike_.end(), {cut, {}});
-    const auto at = static_cast<std::size_t>(iterations);
+    const auto at = static_cast<std::size_t>(run.iterations);
     if (alike->by_iterations.size() <= at) alike->by_iterations.resize(at + 1);
     ++size_;
-    return *(alike->by_iterations[at] = clocks);
+    return *(alike->by_iterations[at] = run);
   }
   [[nodiscard]] std::size_t size() const { return size_; }
   static constexpr double most_cut = 1 << 15;  ///< of either end
@@ -75,7 +86,7 @@ class BlockRuns {
  private:
   struct Alike {
     CutIterations cut;
-    std::vector<std::optional<BlockClocks>> by_iterations = {};
+    std::vector<std::optional<BlockRun>> by_iterations = {};
   };
   std::shared_ptr<Simulation> simulation_;
   std::vector<Alike> alike_;

@@ -36,6 +36,7 @@ void Simulation::turn_to(const EventGraph& graph) {
     v.cut = static_cast<int>(nodes_.size()) - 1;
   }
   most_shift_ = 1;
+  most_back_ = most_ahead_ = 0;
   for (Vertex& v : vertices_) {
     v.arcs[0] = static_cast<int>(arcs_.size());
     for (const EdgeFrom after : {EdgeFrom::done, EdgeFrom::issued}) {
@@ -46,6 +47,8 @@ void Simulation::turn_to(const EventGraph& graph) {
     }
   }
   window_ = 2 * most_shift_;
+  const auto loops = [](const Vertex& v) { return v.loop; };
+  watched_ = static_cast<int>(std::find_if(vertices_.begin(), vertices_.end(), loops) - vertices_.begin());
   forget_shares();
 }
 
@@ -69,6 +72,11 @@ void Simulation::add_arcs(const EventEdge& e, int instance) {
   const auto add = [&](int target, int shift) {
     arcs_.push_back({wait, first_[at(e.to)] + target, shift, 0, loop, simple, e.ahead});
     most_shift_ = std::max(most_shift_, shift);
+    if (loop && from.phase == Phase::loop) {
+      ++vertices_[at(arcs_.back().to)].all_waits;
+      most_back_ = std::max(most_back_, -shift);
+      most_ahead_ = std::max(most_ahead_, e.ahead);
+    }
     if (simple) ++vertices_[at(arcs_.back().to)].waits;
   };
   if (here == there && !e.barrier) return add((instance + e.agents) % there, e.delay + (instance + e.agents) / there);
@@ -108,6 +116,8 @@ void Simulation::begin(int iterations, int blocks, int let_in) {
   }
   for (Arc& arc : arcs_) arc.base = vertices_[at(arc.to)].base;
   s_.clear();
+  s_.ended.assign(vertices_.size(), 0);
+  known_ = 0;
   s_.let_in(let_in, iterations_);
   s_.waits.assign(at(jobs), 0);
   if (note_ != Note::nothing) noted_.assign(at(jobs), 0.0);
@@ -152,6 +162,7 @@ void Simulation::State::clear() {
   next_end = never;
   changed = false;
   done = 0;
+  skipped = {};
 }
 
 void Simulation::count_waits() {
@@ -233,6 +244,7 @@ void Simulation::finish(Job job) {
   if (note_ == Note::starts) timeline_.spans.push_back({v.id, v.instance, job.turn, noted_[index(job)], s_.now});
   if (note_ == Note::ends) noted_[index(job)] = s_.now;
   ++s_.done;
+  ++s_.ended[at(job.vertex)];
   fire(job, EdgeFrom::done);
 }
 
@@ -333,27 +345,6 @@ Timeline Simulation::whole(int iterations, int blocks, bool keep_spans) {
   while (s_.done < jobs_of(blocks)) step();
   timeline_.clocks = s_.now;
   return std::move(timeline_);
-}
-
-std::array<double, 3> Simulation::first_blocks(int iterations, CutIterations cut) {
-  note_ = Note::nothing;
-  cut_ = cut;
-  std::array<double, 3> out{};
-  begin(iterations, static_cast<int>(out.size()), 1);
-  for (int block = 1;; ++block) {
-    const std::int64_t jobs = jobs_of(block);
-    while (s_.done < jobs && s_.held.empty()) step();
-    const bool next_waits = s_.done < jobs;
-    if (next_waits) before_ = s_;
-    while (s_.done < jobs) step();
-    out[at(block - 1)] = s_.now;
-    if (block == blocks_) return out;
-    if (next_waits) std::swap(s_, before_);
-    s_.let_in(block + 1, iterations_);
-    let_in_.clear();
-    let_in_.swap(s_.held);
-    for (const Job job : let_in_) ready(job);
-  }
 }
 
 Simulation::Steady Simulation::steady(int most_iterations) {

@@ -23,9 +23,14 @@ class Simulation {
   /// So many blocks of so many iterations. Throws Error as napkin::run does.
   [[nodiscard]] Timeline whole(int iterations, int blocks, bool keep_spans);
 
-  /// Clocks until the last result of one block, of two and of three in turn: one run, which goes on behind each with
-  /// what it was before the next block began. Of each block's iterations the first and last so many are cut.
-  [[nodiscard]] std::array<double, 3> first_blocks(int iterations, CutIterations cut = {});
+  struct FirstBlocks {
+    std::array<double, 3> clocks{};  ///< until the last result of one block, of two and of three in turn
+    std::array<double, 3> more{};    ///< the same of one iteration more of each block,
+    int least = 1, turn = 1;         ///< for blocks of so many iterations or more, but whole turns more or less than these
+  };
+  /// One run, which goes on behind each block with what it was before the next one began. Of each block's iterations the
+  /// first and last so many are cut. Where a block repeats itself, the run goes on at its end; `in_full`: it does not.
+  [[nodiscard]] FirstBlocks first_blocks(int iterations, CutIterations cut = {}, bool in_full = false);
 
   struct Steady {
     double clocks = 0;   ///< an iteration; where it does not settle: all
@@ -57,6 +62,7 @@ class Simulation {
     double early = 0;  // clocks before its pipe is free that its result is there
     int base = 0;   // its first job, of the run at hand
     int waits = 0;  // simple arcs into it
+    int all_waits = 0;  // all arcs into it from what loops
     int cut = -1;   // index into nodes_, of its iterations that are cut; -1: as in others
   };
   struct Job {
@@ -104,6 +110,13 @@ class Simulation {
   static constexpr double never = std::numeric_limits<double>::infinity();
   static constexpr double tiny = 1e-9;  // of a clock or of a pipe: two times or rates are one
   enum : std::size_t { copies, stores, tensors, handed };
+  /// Iterations that a run has left out.
+  struct Skipped {
+    int blocks = 0, behind = 0;  // that have repeated themselves, and the latest of them and one
+    double clocks = 0;
+    double iteration = 0;      // clocks of one of each block
+    int least = 1, turn = 1;   // FirstBlocks
+  };
   struct State {
     std::vector<std::int16_t> waits;  // by job
     std::array<Queue, 2> queues;
@@ -119,6 +132,8 @@ class Simulation {
     bool changed = false;
     std::int64_t done = 0;
     int blocks_let_in = 0, iterations_let_in = 0;
+    std::vector<int> ended;  // jobs, by vertex
+    Skipped skipped;
     void clear();
     void let_in(int blocks, int iterations);
   };
@@ -180,6 +195,12 @@ class Simulation {
   [[nodiscard]] bool has_ended(std::size_t vertex, int iteration) const;
   [[nodiscard]] double shift_of(int iteration, int distance) const;
   [[nodiscard]] bool repeats(int iteration, int distance) const;
+  void run_until(std::int64_t done, bool none_held);
+  void skip_what_repeats();
+  void say();
+  void skip(int block, int distance, double clocks);
+  [[nodiscard]] int furthest(int from, int to) const;
+  void move_on(int from, int last, int iterations);
 
   const EventGraph* g_ = nullptr;
   std::vector<Vertex> vertices_;
@@ -201,6 +222,16 @@ class Simulation {
   std::vector<std::size_t> growing_;
   std::vector<Job> let_in_;
   std::vector<Part> behind_;  // of the tensor unit's instructions, those that are not in its queue
+  /// What the run was like when the node that it is watched by ended, of the latest iterations.
+  struct Said {
+    double time = 0;
+    std::vector<double> numbers;
+  };
+  std::vector<Said> said_;  // by iteration, in turn
+  int watched_ = 0;         // vertex
+  bool skips_ = false;      // whether such a run leaves out what repeats itself
+  int known_ = 0;           // iterations in a row that have been said
+  int most_back_ = 0, most_ahead_ = 0;  // iterations at a block's end and start in which arcs within it lead elsewhere
 };
 
 }  // namespace napkin

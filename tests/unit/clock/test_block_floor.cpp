@@ -128,20 +128,20 @@ TEST_CASE("where a state has the shortest run of one length and another that of 
   std::vector<Period> periods(2);
   std::vector<GraphState> states(2);
   BlockFloor floor;
-  const MeanBlock mean{5, 0.9, {0, 0}, {0, 1}, 0.9};
+  const MeanBlock mean{4, 0.9, {0, 0}, {0, 1}, 0.9};
   const double fewer[] = {100, 150}, others[] = {200, 190};
   for (std::size_t i = 0; i < 2; ++i) {
     periods[i].settled = 30;
     periods[i].run = std::make_shared<BlockRuns>();
-    periods[i].run->add(5, {0, 0}, {fewer[i], fewer[i]});
-    periods[i].run->add(6, {0, 0}, {others[i], others[i]});
-    periods[i].run->add(5, {0, 1}, {others[i], others[i]});
+    periods[i].run->add({{fewer[i], fewer[i]}, 4, 4}, {0, 0});
+    periods[i].run->add({{others[i], others[i]}, 5, 5}, {0, 0});
+    periods[i].run->add({{others[i], others[i]}, 4, 4}, {0, 1});
     states[i].period = &periods[i];
     states[i].from = periods[i].settled;
     floor.add(states[i]);
   }
-  CHECK(states[0].blocks(5.9, mean).next == doctest::Approx(-0.8 * 100 + 1.8 * 200));
-  CHECK(states[1].blocks(5.9, mean).next == doctest::Approx(-0.8 * 150 + 1.8 * 190));
+  CHECK(states[0].blocks(4.9, mean).next == doctest::Approx(-0.8 * 100 + 1.8 * 200));
+  CHECK(states[1].blocks(4.9, mean).next == doctest::Approx(-0.8 * 150 + 1.8 * 190));
   CHECK(floor.block(mean).next == doctest::Approx(-0.8 * 150 + 1.8 * 190));
 }
 
