@@ -59,8 +59,12 @@ std::optional<Energy> energy_of(const PlacedDiagram& placed, const EventGraph& g
 std::optional<Energy> energy_of(const PlacedDiagram& placed, const EventGraph& graph, const LaunchShape& shape) {
   const EnergyRates rates = energy_rates(*placed.machine);
   if (!rates.known) return std::nullopt;
+  return energy_of(placed, block_energy(placed, graph, rates), rates, shape);
+}
+
+Energy energy_of(const PlacedDiagram& placed, const BlockEnergy& block, const EnergyRates& rates, const LaunchShape& shape) {
   const double once = device_bytes(placed);
-  return Energy{block_energy(placed, graph, rates).of(shape), (once > 0 ? once + reread_by_waves(placed) : 0) * rates.device};
+  return {block.of(shape), (once > 0 ? once + reread_by_waves(placed) : 0) * rates.device};
 }
 
 double l2_bytes(const PlacedDiagram& placed, Phase phase) {
@@ -101,12 +105,14 @@ HeldClock held_clock(const PowerLaw& law, const Energy& energy, double cycles) {
   const double a_second = reference_clock / std::max(cycles + law.gap, 1.0);  // launches, at f0
   const double steep = law.tree + energy.core * a_second, flat = energy.device * a_second;
   double ratio = law.highest / reference_clock, raised = 0, power = 0;  // raised: ratio^n
+  // The power is convex in the clock: the tangent at f0 meets the limit at or above where the power does.
+  if (const double rises = steep * (1 + exponent) + flat; law.limit > 0 && rises > 0) ratio = std::min(ratio, std::max(1 + (law.limit - law.idle - steep - flat) / rises, 0.0));
   const auto look = [&] {
     raised = std::pow(ratio, exponent);
     power = law.idle + (steep * raised + flat) * ratio;
   };
   look();
-  // Newton's method from above: the power is convex in the clock, so it stays there.
+  // Newton's method from above stays there.
   for (int i = 0; i < most_steps && law.limit > 0 && power - law.limit > tolerance * law.limit; ++i) {
     ratio -= (power - law.limit) / (steep * (1 + exponent) * raised + flat);
     look();

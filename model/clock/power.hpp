@@ -38,7 +38,9 @@ struct BlockEnergy {
 };
 [[nodiscard]] BlockEnergy block_energy(const PlacedDiagram& placed, const EventGraph& graph, const EnergyRates& rates);
 
-/// Of all blocks; none where the profile has no energies.
+/// Of all blocks, each of that energy.
+[[nodiscard]] Energy energy_of(const PlacedDiagram& placed, const BlockEnergy& block, const EnergyRates& rates, const LaunchShape& shape);
+/// The same; none where the profile has no energies.
 [[nodiscard]] std::optional<Energy> energy_of(const PlacedDiagram& placed, const EventGraph& graph);
 [[nodiscard]] std::optional<Energy> energy_of(const PlacedDiagram& placed, const EventGraph& graph, const LaunchShape& shape);
 

@@ -15,6 +15,7 @@
 namespace napkin {
 
 class Periods;
+struct BlockEnergy;
 struct EventGraph;
 struct LaunchClocks;
 struct LaunchShape;
@@ -66,13 +67,14 @@ using Timer = std::function<Seconds(const PlacedDiagram& placed, Count blocks_pe
 [[nodiscard]] std::function<Timer(const PlacedDiagram& like)> timers();
 [[nodiscard]] std::function<Timer(const PlacedDiagram& like)> timers(std::shared_ptr<Periods> periods);
 
-/// A tile's event graph and its period, found before; explained: with the critical cycle. And launch_shape() and
-/// launch_clocks() of the tile, where they are known.
+/// A tile's event graph and its period, found before; explained: with the critical cycle. And launch_shape(),
+/// launch_clocks() and block_energy() of the tile, where they are known.
 struct KnownGraph {
   const EventGraph& graph;
   const Period& period;
   const LaunchShape* shape = nullptr;
   const LaunchClocks* launched = nullptr;
+  const BlockEnergy* energy = nullptr;
 };
 /// timer() and predict(placed, plan, periods) of tiles whose graphs are known. The period of the second is explained.
 using KnownTimer = std::function<Seconds(const PlacedDiagram& placed, Count blocks_per_sm, const KnownGraph& known)>;

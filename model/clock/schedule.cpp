@@ -39,9 +39,7 @@ CutChunks cut_chunks(const PlacedDiagram& placed) {
   if (!placed.across || !streamed.skips || mask.kind == Mask::Kind::none) return cut(0, along % chunk != 0 ? 1 : 0);
   const bool columns = (*streamed.skips)[1] == *streamed.stream;
   const std::int64_t members = size(*placed.across), group = placed.walk.across.get();
-  const auto seen = [&](std::int64_t first, std::int64_t last) {
-    return columns ? visible(mask, first, last, members, along) : visible_rows(mask, first, last, along, members);
-  };
+  const VisibleSpans seen(mask, columns ? members : along, columns ? along : members, !columns);
   std::int64_t low = 0, high = 0, groups = 0;
   for (std::int64_t first = 0; first < members; first += group, ++groups) {
     const std::int64_t last = std::min(first + group, members);

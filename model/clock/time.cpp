@@ -129,13 +129,15 @@ struct TimeModel {
   const Pipe* exchange = nullptr;  // among the blocks of a cluster
   double compulsory = 0;           // bytes
   double nodes = 1;
+  EnergyRates rates;
+  PowerLaw power;
   Seconds launch;
   std::shared_ptr<Periods> periods;
   bool by_graph = false;
 
  private:
   void first_clock(Count blocks_per_node, Timing& timing) const;
-  static void hold_clock(const Machine& machine, Timing& timing);
+  void hold_clock(Timing& timing) const;
   void event_clock(const PlacedDiagram& placed, Count blocks_per_node, const KnownGraph& known, Timing& timing) const;
   [[nodiscard]] SharedSeconds shared_seconds(const PlacedDiagram& placed, const Timing& timing) const;
   [[nodiscard]] double exposed_clocks(const Timing& timing, Count blocks_per_node) const;
@@ -149,6 +151,8 @@ TimeModel::TimeModel(const PlacedDiagram& placed, std::shared_ptr<Periods> share
       exchange(exchange_pipe(placed)),
       compulsory(compulsory_bytes(placed)),
       nodes(std::max(real(placed.machine->compute_nodes()), 1.0)),
+      rates(energy_rates(*placed.machine)),
+      power(power_law(*placed.machine)),
       launch(launch_overhead(*placed.machine)),
       periods(std::move(shared_periods)),
       by_graph(periods != nullptr && has_event_graph(placed)) {
@@ -203,8 +207,8 @@ void TimeModel::read_again(const PlacedDiagram& placed, Count blocks_per_node, T
   t.shared.device += device.seconds(bytes);
   if (t.energy) {
     const double counted = device_bytes(placed) > 0 ? reread_by_waves(placed) : 0;
-    t.energy->device += (bytes - counted) * energy_rates(*placed.machine).device;
-    hold_clock(*placed.machine, t);
+    t.energy->device += (bytes - counted) * rates.device;
+    hold_clock(t);
   }
   t.fullest.with(device.name(), t.shared.device);
   t.seconds += t.fullest.seconds - before;
@@ -223,9 +227,9 @@ void TimeModel::first_clock(Count blocks_per_node, Timing& t) const {
 }
 
 /// The cycles at the clock that the card holds with that energy.
-void TimeModel::hold_clock(const Machine& machine, Timing& t) {
+void TimeModel::hold_clock(Timing& t) const {
   if (t.energy) {
-    const HeldClock held = held_clock(machine, *t.energy, t.cycles);
+    const HeldClock held = held_clock(power, *t.energy, t.cycles);
     t.clock = held.clock;
     t.power = held.power;
   }
@@ -251,7 +255,8 @@ double clocks_together(const PlacedDiagram& placed, double together, double alon
 /// another's waits, down to what the busiest pipe takes, but not their ends: they begin together.
 void TimeModel::event_clock(const PlacedDiagram& placed, Count blocks_per_node, const KnownGraph& known, Timing& t) const {
   const Period& period = known.period;
-  const LaunchShape shape = known.shape != nullptr ? *known.shape : launch_shape(placed);
+  const LaunchShape own = known.shape != nullptr ? LaunchShape{} : launch_shape(placed);
+  const LaunchShape& shape = known.shape != nullptr ? *known.shape : own;
   const LaunchClocks launched = known.launched != nullptr ? *known.launched : launch_clocks(placed, known.graph, period, shape);
   const double together = std::min(real(std::max(blocks_per_node, Count(1))), std::max(t.who.blocks, 1.0));
   double cycles = launched.busiest;
@@ -263,8 +268,8 @@ void TimeModel::event_clock(const PlacedDiagram& placed, Count blocks_per_node, 
   t.clock = clock.frequency;
   t.cycles = cycles;
   t.meeting = meeting_of_cluster(placed);
-  t.energy = energy_of(placed, known.graph, shape);
-  hold_clock(*placed.machine, t);
+  if (rates.known) t.energy = energy_of(placed, known.energy != nullptr ? *known.energy : block_energy(placed, known.graph, rates), rates, shape);
+  hold_clock(t);
   t.fullest.with(device.name(), t.shared.device);
   if (exchange != nullptr) t.fullest.with(exchange->name, t.shared.exchange);
   t.seconds = t.fullest.seconds;

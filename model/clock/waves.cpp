@@ -23,44 +23,16 @@ bool unequal(const PlacedDiagram& placed) {
   return !(placed.block().groups_of[static_cast<std::size_t>(*streamed.stream)] > Count(1));
 }
 
-/// The time of the node that is busy longest, with `planes` times those blocks, each of so many iterations.
+using Alike = BlockLengths::Alike;
+
+/// Blocks that go to the first node that is free.
 class Nodes {
  public:
-  Nodes(int nodes, double iteration, double block) : iteration_(iteration), block_(block), nodes_(static_cast<std::size_t>(nodes)) {}
-
-  double run(std::vector<double> lengths, int planes, BlockOrder order) {
-    if (order == BlockOrder::longest_first) {  // of equal length all planes' in turn
-      std::sort(lengths.begin(), lengths.end(), std::greater<>());
-      free_.assign(1, {0, static_cast<int>(nodes_)});
-      for_each_alike(lengths, [&](double length, int blocks) { to_first_free(length, blocks * planes); });
-      return free_.back().at;
-    }
-    if (order != BlockOrder::grid) return in_turn(lengths, planes);
-    free_.assign(1, {0, static_cast<int>(nodes_)});
-    for (int i = 0; i < planes; ++i) for_each_alike(lengths, [&](double length, int blocks) { to_first_free(length, blocks); });
-    return free_.back().at;
-  }
-
- private:
-  /// Nodes that are free from the same clock on.
-  struct Free {
-    double at;
-    int nodes;
-  };
-
-  [[nodiscard]] double time(double length) const { return length * iteration_ + block_; }
-
-  template <class Take>
-  static void for_each_alike(const std::vector<double>& lengths, const Take& take) {
-    for (std::size_t i = 0, next = 0; i < lengths.size(); i = next) {
-      while (next < lengths.size() && lengths[next] == lengths[i]) ++next;
-      take(lengths[i], static_cast<int>(next - i));
-    }
-  }
+  Nodes(int nodes, double iteration, double block) : iteration_(iteration), block_(block), free_(1, {0, nodes}) {}
 
   /// Nodes that are free at the same clock take blocks of one length together: they are free again at the same clock.
-  void to_first_free(double length, int blocks) {
-    const double clocks = time(length);
+  void run(double length, int blocks) {
+    const double clocks = length * iteration_ + block_;
     while (blocks > 0) {
       Free& first = free_[head_];
       const int taken = clocks > 0 ? std::min(blocks, first.nodes) : 1;  // else the same node is the first free again
@@ -72,27 +44,71 @@ class Nodes {
       free_.insert(std::upper_bound(free_.begin() + static_cast<std::ptrdiff_t>(head_), free_.end(), later.at, frees_later), later);
     }
   }
+  [[nodiscard]] double busiest() const { return free_.back().at; }
 
-  [[nodiscard]] double in_turn(const std::vector<double>& lengths, int planes) const {
-    std::vector<double> busy(nodes_, 0.0), times;
-    for (const double length : lengths) times.push_back(time(length));
-    std::size_t node = 0;
-    for (int i = 0; i < planes; ++i) {
-      for (std::size_t first = 0; first < times.size();) {
-        const std::size_t taken = std::min(times.size() - first, nodes_ - node);
-        for (std::size_t n = 0; n < taken; ++n) busy[node + n] += times[first + n];
-        first += taken;
-        node = (node + taken) % nodes_;
-      }
-    }
-    return *std::max_element(busy.begin(), busy.end());
-  }
+ private:
+  /// Nodes that are free from the same clock on.
+  struct Free {
+    double at;
+    int nodes;
+  };
 
   double iteration_, block_;
-  std::size_t nodes_;
   std::vector<Free> free_;  // the first at head_, sorted
   std::size_t head_ = 0;
 };
+
+/// The time of the node that is busy longest, with `planes` times those blocks, each of so many iterations.
+double busiest_node(const BlockLengths& lengths, int planes, int nodes, BlockOrder order, double iteration, double block) {
+  if (order == BlockOrder::longest_first || order == BlockOrder::grid) {
+    Nodes free(nodes, iteration, block);
+    if (order == BlockOrder::longest_first) {  // of equal length all planes' in turn
+      for (const Alike& one : lengths.longest_first) free.run(one.iterations, one.blocks * planes);
+    } else {
+      for (int i = 0; i < planes; ++i) {
+        for (const Alike& one : lengths.in_a_row) free.run(one.iterations, one.blocks);
+      }
+    }
+    return free.busiest();
+  }
+  double busiest = 0;
+  for (const BlockLengths::Dealt& one : lengths.dealt) busiest = std::max(busiest, one.iterations * iteration + one.blocks * block);
+  return busiest;
+}
+
+std::vector<Alike> alike_in_a_row(const std::vector<double>& lengths) {
+  std::vector<Alike> out;
+  for (const double length : lengths) {
+    if (out.empty() || out.back().iterations != length) out.push_back({length, 0});
+    ++out.back().blocks;
+  }
+  return out;
+}
+
+/// Of the nodes that blocks are dealt out to in turn, by how many they get, the one that gets the most iterations.
+std::vector<BlockLengths::Dealt> dealt_out(const std::vector<double>& lengths, int planes, int nodes) {
+  std::vector<BlockLengths::Dealt> all(static_cast<std::size_t>(nodes), {0, 0}), out;
+  std::size_t node = 0;
+  for (int i = 0; i < planes; ++i) {
+    for (std::size_t first = 0; first < lengths.size();) {
+      const std::size_t taken = std::min(lengths.size() - first, all.size() - node);
+      for (std::size_t n = 0; n < taken; ++n) {
+        all[node + n].iterations += lengths[first + n];
+        all[node + n].blocks += 1;
+      }
+      first += taken;
+      node = (node + taken) % all.size();
+    }
+  }
+  for (const BlockLengths::Dealt& one : all) {
+    const auto same = std::find_if(out.begin(), out.end(), [&](const BlockLengths::Dealt& other) { return other.blocks == one.blocks; });
+    if (same == out.end())
+      out.push_back(one);
+    else
+      same->iterations = std::max(same->iterations, one.iterations);
+  }
+  return out;
+}
 
 /// Time by quarters of an iteration, in which at most so many quarters lie between the first node that is free and the last.
 class Quarters {
@@ -159,13 +175,26 @@ std::vector<double> block_lengths(const PlacedDiagram& placed) {
   const auto size = [&](AxisId axis) { return placed.problem->sizes[static_cast<std::size_t>(axis)].get(); };
   const auto [row_axis, column_axis] = *streamed.skips;
   const std::int64_t members = size(*placed.across), group = placed.walk.across.get(), chunk = placed.block().chunk.get();
+  const VisibleSpans spans(placed.problem->mask, size(row_axis), size(column_axis), *placed.across != row_axis);
   std::vector<double> out;
   for (std::int64_t first = 0; first < members; first += group) {
     const std::int64_t last = std::min(first + group, members);
-    const Span seen = *placed.across == row_axis ? visible(placed.problem->mask, first, last, size(row_axis), size(column_axis))
-                                                 : visible_rows(placed.problem->mask, first, last, size(row_axis), size(column_axis));
+    const Span seen = spans(first, last);
     out.push_back(seen.size() > 0 ? static_cast<double>((seen.last + chunk - 1) / chunk - seen.first / chunk) : 0.0);
   }
+  return out;
+}
+
+BlockLengths block_lengths(const PlacedDiagram& placed, const LaunchShape& shape) {
+  BlockLengths out;
+  out.in_order = block_lengths(placed);
+  if (out.in_order.empty()) return out;
+  out.planes = static_cast<int>(std::max(shape.who.total_blocks, 1.0)) / static_cast<int>(out.in_order.size());
+  out.in_a_row = alike_in_a_row(out.in_order);
+  std::vector<double> sorted = out.in_order;
+  std::sort(sorted.begin(), sorted.end(), std::greater<>());
+  out.longest_first = alike_in_a_row(sorted);
+  out.dealt = dealt_out(out.in_order, out.planes, static_cast<int>(shape.who.nodes));
   return out;
 }
 
@@ -330,11 +359,10 @@ LaunchClocks launch_clocks(const PlacedDiagram& placed, const LaunchShape& shape
   const Ends ends(block_ends, block);
   const double total = std::max(shape.who.total_blocks, 1.0), mean_node = ends.start + total / shape.who.nodes * ends.each;
   if (!shape.unequal) return {ends.alike(shape.who, shape.mean, iteration), mean_node};
-  const std::vector<double> own = shape.lengths.empty() ? block_lengths(placed) : std::vector<double>{};
-  const std::vector<double>& lengths = shape.lengths.empty() ? own : shape.lengths;
-  const int planes = static_cast<int>(total) / static_cast<int>(lengths.size());
-  Nodes nodes(static_cast<int>(shape.who.nodes), iteration, ends.each - shape.mean * iteration);
-  return {ends.start + nodes.run(lengths, planes, block_order(placed)), mean_node};
+  const BlockLengths own = shape.lengths.in_order.empty() ? block_lengths(placed, shape) : BlockLengths{};
+  const BlockLengths& lengths = shape.lengths.in_order.empty() ? own : shape.lengths;
+  const double beyond = ends.each - shape.mean * iteration;
+  return {ends.start + busiest_node(lengths, lengths.planes, static_cast<int>(shape.who.nodes), block_order(placed), iteration, beyond), mean_node};
 }
 
 double launch_clocks_bound(const PlacedDiagram& placed, const EventGraph& graph, const Period& period) {
@@ -349,13 +377,13 @@ double launch_clocks_bound(const LaunchShape& shape, const BlockEnds& block, Blo
   return ends.start + std::max(shape.who.total_blocks / shape.who.nodes, 1.0) * ends.each;  // some node runs a block of mean length
 }
 
-double BlocksInOrder::clocks(const PlacedDiagram& placed, const LaunchShape& shape, const BlockEnds& ends, BlockClocks block, double iteration) {
+double BlocksInOrder::clocks(const LaunchShape& shape, const BlockEnds& ends, BlockClocks block, double iteration) {
   constexpr double an_iteration = 4;         // quarters
   constexpr double longest = 1 << 16;        // quarters
   const Ends own(ends, block);
   const double over = std::floor((own.each - shape.mean * iteration) / iteration * an_iteration);
-  if (!shape.unequal || block_order(placed) != BlockOrder::grid || over < 0) return 0;
-  const std::vector<double> lengths = shape.lengths.empty() ? block_lengths(placed) : shape.lengths;
+  if (!shape.unequal || over < 0) return 0;
+  const std::vector<double>& lengths = shape.lengths.in_order;
   const double most = *std::max_element(lengths.begin(), lengths.end()) * an_iteration + over;
   if (most > longest) return 0;
   auto known = std::find_if(iterations_.begin(), iterations_.end(), [&](const auto& one) { return one.first == over; });
@@ -363,7 +391,7 @@ double BlocksInOrder::clocks(const PlacedDiagram& placed, const LaunchShape& sha
     std::vector<int> quarters;
     for (const double length : lengths) quarters.push_back(static_cast<int>(length * an_iteration + over));
     Quarters nodes(static_cast<int>(most), static_cast<int>(shape.who.nodes));
-    for (int planes = static_cast<int>(shape.who.total_blocks) / static_cast<int>(lengths.size()); planes > 0; --planes) {
+    for (int planes = shape.lengths.planes; planes > 0; --planes) {
       for (const int one : quarters) nodes.to_first_free(one);
     }
     known = iterations_.insert(iterations_.end(), {over, static_cast<double>(nodes.last()) / an_iteration});

@@ -20,6 +20,21 @@ struct LaunchClocks {
 /// block's other threads (BlockEnds::draw, eq. 12.16); tiles that are dealt out, nothing. (eq. 12.15)
 [[nodiscard]] double empty_block_clocks(const PlacedDiagram& placed);
 
+/// Iterations of the blocks of one plane of the mask; nothing where blocks are alike.
+struct BlockLengths {
+  struct Alike {
+    double iterations;
+    int blocks;
+  };
+  struct Dealt {
+    double iterations, blocks;
+  };
+  int planes = 1;
+  std::vector<double> in_order = {};
+  std::vector<Alike> in_a_row = {}, longest_first = {};
+  std::vector<Dealt> dealt = {};  ///< to a node in all planes, in turn: by blocks, of those with the most iterations
+};
+
 /// What of a question's lengths and of a tile's sizes and cluster a launch takes its clocks from: that of all tiles alike in
 /// these.
 struct LaunchShape {
@@ -28,7 +43,7 @@ struct LaunchShape {
   bool unequal = false;  ///< a mask makes blocks unequally long
   CutChunks cut;
   MeanBlock block, uncut;  ///< of mean length, with these cut chunks and without
-  std::vector<double> lengths = {};  ///< block_lengths(), where they have been asked for
+  BlockLengths lengths = {};  ///< block_lengths(), where they have been asked for
   struct Part {
     double blocks, mean;
   };
@@ -40,6 +55,7 @@ struct LaunchShape {
 [[nodiscard]] LaunchShape launch_shape(const PlacedDiagram& placed, const LaunchShape& like);
 /// Iterations of the blocks of one plane of the mask, in order; empty where blocks are alike.
 [[nodiscard]] std::vector<double> block_lengths(const PlacedDiagram& placed);
+[[nodiscard]] BlockLengths block_lengths(const PlacedDiagram& placed, const LaunchShape& shape);
 
 /// Blocks one after the other on a node; of unequal length (masks) onto nodes in the kernel's order, as a knob `order`
 /// says: `persistent` deals them out in turn, else the next goes to the first node that is free, the longest first
@@ -78,8 +94,9 @@ struct BlockEnds {
 /// launch sooner (the next block goes to the first free node; the nodes' times, sorted, grow with every block's).
 class BlocksInOrder {
  public:
-  /// At most launch_clocks().busiest of a tile of the shape; 0 where there is no such bound.
-  [[nodiscard]] double clocks(const PlacedDiagram& placed, const LaunchShape& shape, const BlockEnds& ends, BlockClocks block, double iteration);
+  /// At most launch_clocks().busiest of a tile of the shape, whose block_lengths() must be known, in order grid; 0 where
+  /// there is no such bound.
+  [[nodiscard]] double clocks(const LaunchShape& shape, const BlockEnds& ends, BlockClocks block, double iteration);
 
  private:
   std::vector<std::pair<double, double>> iterations_;  // of the busiest node, by quarters

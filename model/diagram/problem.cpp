@@ -78,6 +78,20 @@ Span visible_rows(const Mask& mask, std::int64_t column_first, std::int64_t colu
                                             : rows_seen_by<Wide>(mask, first, last, rows, columns);
 }
 
+VisibleSpans::VisibleSpans(const Mask& mask, std::int64_t rows, std::int64_t columns, bool of_columns)
+    : mask_(mask),
+      rows_(rows),
+      columns_(columns),
+      members_(of_columns ? columns : rows),
+      seen_(of_columns ? rows : columns),
+      of_columns_(of_columns),
+      narrow_(fits_few_bits(mask, rows, columns)) {
+  if (!narrow_) return;
+  const auto band = band_of<std::int64_t>(mask, rows, columns);
+  below_ = of_columns ? -band.above : band.below;
+  above_ = of_columns ? -band.below : band.above;
+}
+
 Count visible_pairs(const Mask& mask, std::int64_t rows, std::int64_t columns) {
   if (mask.kind == Mask::Kind::none) return Count(rows) * Count(columns);
   const Band<Wide> band = band_of<Wide>(mask, rows, columns);

@@ -32,6 +32,27 @@ struct Span {
 /// The same seen from the columns: rows that see at least one of the columns [column_first, column_last).
 [[nodiscard]] Span visible_rows(const Mask& mask, std::int64_t column_first, std::int64_t column_last,
                                 std::int64_t rows, std::int64_t columns);
+/// The same of many ranges of one plane, in a part of the time: visible(), or visible_rows() where `of_columns`.
+class VisibleSpans {
+ public:
+  VisibleSpans(const Mask& mask, std::int64_t rows, std::int64_t columns, bool of_columns);
+  [[nodiscard]] Span operator()(std::int64_t first, std::int64_t last) const {
+    if (!narrow_) return of_columns_ ? visible_rows(mask_, first, last, rows_, columns_) : visible(mask_, first, last, rows_, columns_);
+    first = first > 0 ? first : 0;
+    last = last < members_ ? last : members_;
+    std::int64_t from = first + below_, to = last + above_;
+    from = from > 0 ? from : 0;
+    to = to < seen_ ? to : seen_;
+    return first < last && below_ <= above_ && from < to ? Span{from, to} : Span{};
+  }
+
+ private:
+  Mask mask_;
+  std::int64_t rows_, columns_, members_, seen_;
+  bool of_columns_, narrow_;
+  std::int64_t below_ = 0, above_ = 0;
+};
+
 /// Unmasked (row, column) pairs, exact. Throws Overflow.
 [[nodiscard]] Count visible_pairs(const Mask& mask, std::int64_t rows, std::int64_t columns);
 

@@ -44,7 +44,9 @@ void GraphSearch::turn_sizes(Sizes& sizes) {
   if (sizes.question == questions_) return;
   sizes.question = questions_;
   sizes.shapes.clear();
-  const Schedule who = schedule(place(sizes.rank));
+  const PlacedDiagram& placed = place(sizes.rank);
+  sizes.shapes.push_back({placed.cluster, launch_shape(placed)});
+  const Schedule& who = sizes.shapes.front().launch.who;
   sizes.total = who.total_iterations;
   sizes.mean = who.total_iterations / std::max(who.total_blocks, 1.0);
   sizes.busiest = std::max(sizes.total / nodes_, sizes.mean);
@@ -139,18 +141,23 @@ double GraphSearch::bound_of(Sizes& sizes, Work& work, Tokens& tokens) {
   return (steady ? steps.expected(placed, *work.graph, tokens.state, tokens.blocks) : steps.bound(placed, *work.graph, tokens.state, tokens.blocks)).value;
 }
 
-/// By a run of whole blocks; and where they go onto nodes in order, by what their lengths say of that.
-double GraphSearch::bound_of_blocks(Shape& shape, const Work& work, const Tokens& tokens, const PlacedDiagram& placed) const {
+/// By a run of whole blocks; and where they go onto nodes in order, by what their lengths say of that. The work's graph
+/// must be turned to the tile.
+double GraphSearch::bound_of_blocks(Shape& shape, const Work& work, const Tokens& tokens, const PlacedDiagram& placed) {
   const GraphState& state = tokens.state;
-  const Count blocks = occupancy(placed).blocks;
+  const Count blocks = last_steps_.empty() ? tokens.blocks : occupancy(placed).blocks;
+  if (shape.launch.packed) return by_clocks(shape, work, GraphSteps::together(shape.launch, launch_clocks_bound(placed, *work.graph, *state.period), state, blocks));
   const BlockClocks block = block_clocks(*work.graph, *state.period, shape.launch.mean, shape.launch.cut);
-  const double clocks = shape.launch.packed ? launch_clocks_bound(placed, *work.graph, *state.period) : launch_clocks_bound(shape.launch, work.ends, block, state.clocks);
-  const auto time = [&](double busiest) { return by_clocks(shape, work, GraphSteps::together(shape.launch, busiest, state, blocks)); };
-  const double bound = time(clocks);
-  if (quick_ || bound > enough_) return bound;
-  if (shape.launch.lengths.empty()) shape.launch.lengths = block_lengths(placed);
-  const double in_order = shape.in_order.clocks(placed, shape.launch, work.ends, block, state.clocks);
-  return in_order > clocks ? time(in_order) : bound;
+  const double bound = by_clocks(shape, work, GraphSteps::together(shape.launch, launch_clocks_bound(shape.launch, work.ends, block, state.clocks), state, blocks));
+  return quick_ || bound > enough_ ? bound : std::max(bound, in_order(shape, work, tokens, block, blocks));
+}
+
+/// 0 where that is no bound.
+double GraphSearch::in_order(Shape& shape, const Work& work, const Tokens& tokens, const BlockClocks& block, Count blocks) {
+  if (work.blocks_in != BlockOrder::grid || !shape.launch.unequal) return 0;
+  if (shape.launch.lengths.in_order.empty()) shape.launch.lengths = block_lengths(place(tokens.rank), shape.launch);
+  const double clocks = shape.in_order.clocks(shape.launch, work.ends, block, tokens.state.clocks);
+  return clocks > 0 ? by_clocks(shape, work, GraphSteps::together(shape.launch, clocks, tokens.state, blocks)) : 0;
 }
 
 }  // namespace napkin

@@ -134,6 +134,7 @@ void GraphSearch::find_tokens(Work& work) {
   }
   work.graph = event_graph(scratch_->place(point_).placed);
   work.ends = block_ends(scratch_->place(point_).placed);
+  work.blocks_in = block_order(scratch_->place(point_).placed);
   work.energy = timed(scratch_->place(point_).placed).steps.energy(scratch_->place(point_).placed, *work.graph);
   work.cuts = work.graph->has_cut_work();
   work.most.state = GraphSteps::state_of(*work.graph);
@@ -178,11 +179,31 @@ void GraphSearch::expand_tokens(const Entry& entry) {
   const double here = quick_ ? by_work(sizes, clocks, sizes.least.energy) : by_clocks(shape_of(sizes, work), work, clocks);
   if (here > entry.bound) return push({here, entry.rank, Step::tokens, entry.sizes, entry.work, entry.tokens});
   push({entry.bound, entry.rank, Step::tokens, entry.sizes, entry.work, entry.tokens + 1});
+  Entry own{entry.bound, tokens.rank, Step::cycle, entry.sizes, entry.work, index};
+  if (tokens.own && push_known(own)) return;
   if (!tokens.own) {
     make_own(work, tokens);
     ++sizes.found;
   }
-  push({std::max(bound_of(sizes, work, tokens) * ends_of(work), entry.bound), tokens.rank, Step::cycle, entry.sizes, entry.work, index});
+  own.bound = std::max(bound_of(sizes, work, tokens) * ends_of(work), entry.bound);
+  push(own);
+}
+
+/// A tile whose blocks' clocks are known is at its last bound already. False where they are not.
+bool GraphSearch::push_known(Entry entry) {
+  Sizes& sizes = sizes_[at(entry.sizes)];
+  Work& work = work_of(entry);
+  const Tokens& tokens = work.tokens[at(entry.tokens)];
+  Shape& shape = shape_of(sizes, work);
+  if (quick_ || !last_steps_.empty() || shape.launch.packed || tokens.state.period == nullptr) return false;
+  const auto block = known_block_clocks(*tokens.state.period, work.cuts ? shape.launch.block : shape.launch.uncut);
+  if (!block) return false;
+  set_rank(tokens.rank, ~KnobSet{0});
+  if (!lengths_hold(~KnobSet{0})) return true;
+  entry.step = Step::block;
+  entry.bound = std::max(entry.bound, in_order(shape, work, tokens, *block, tokens.blocks));
+  push(entry);
+  return true;
 }
 
 void GraphSearch::make_own(Work& work, Tokens& tokens) {
@@ -263,7 +284,7 @@ KnownGraph GraphSearch::known_of(const Entry& tile, const PlacedDiagram& placed)
   const Period& period = *work.tokens[at(tile.tokens)].state.period;
   Shape& shape = shape_of(sizes_[at(tile.sizes)], work);
   set_tokens(*work.graph, placed.tile);
-  return {*work.graph, period, &shape.launch, &launched(shape, tile, placed)};
+  return {*work.graph, period, &shape.launch, &launched(shape, tile, placed), &work.energy};
 }
 
 /// The tile's graph must be turned to it.
@@ -271,8 +292,8 @@ const LaunchClocks& GraphSearch::launched(Shape& shape, const Entry& tile, const
   const Work& work = work_of(tile);
   const Period& period = *work.tokens[at(tile.tokens)].state.period;
   const bool packed = shape.launch.packed;
-  if (shape.launch.lengths.empty()) shape.launch.lengths = block_lengths(placed);
-  Launched own{packed ? tile.rank : -1, block_order(placed), block_ends(placed), {}, period.clocks, {}};
+  if (shape.launch.lengths.in_order.empty()) shape.launch.lengths = block_lengths(placed, shape.launch);
+  Launched own{packed ? tile.rank : -1, block_order(placed), last_steps_.empty() ? work.ends : block_ends(placed), {}, period.clocks, {}};
   if (!packed) own.block = block_clocks(*work.graph, period, shape.launch.mean, shape.launch.cut);
   const auto same = [&](const Launched& one) {
     return one.rank == own.rank && one.order == own.order && one.ends == own.ends && one.block == own.block && one.iteration == own.iteration;

@@ -200,7 +200,7 @@ Ranked GraphSearch::full(const Entry& tile) {
   const Shape& shape = shape_of(sizes_[at(tile.sizes)], work);
   const PlacedDiagram& placed = place(tile.rank);
   KnownGraph known = known_of(tile, placed);
-  return {point_.tile, predict(placed, plan(placed), KnownGraph{known.graph, *tokens.explained, &shape.launch, known.launched}), 0};
+  return {point_.tile, predict(placed, plan(placed), KnownGraph{known.graph, *tokens.explained, &shape.launch, known.launched, known.energy}), 0};
 }
 
 bool GraphSearch::Ranking::has(std::int64_t sizes) const {

@@ -74,6 +74,7 @@ class GraphSearch {
     std::size_t alike = 0;  ///< index into alikes_
     Count cluster = 1;
     BlockEnds ends = {};  ///< these and what follows: with the graph
+    BlockOrder blocks_in = BlockOrder::grid;
     BlockEnergy energy = {};
     bool cuts = false;
     std::list<Floor> floors;  ///< of the tokens
@@ -204,7 +205,9 @@ class GraphSearch {
   [[nodiscard]] bool good_enough(double clocks, double energy) const;
   void find_groups(Sizes& sizes);
   [[nodiscard]] double by_clocks(const Shape& shape, const Work& work, double clocks) const;
-  [[nodiscard]] double bound_of_blocks(Shape& shape, const Work& work, const Tokens& tokens, const PlacedDiagram& placed) const;
+  [[nodiscard]] double bound_of_blocks(Shape& shape, const Work& work, const Tokens& tokens, const PlacedDiagram& placed);
+  [[nodiscard]] double in_order(Shape& shape, const Work& work, const Tokens& tokens, const BlockClocks& block, Count blocks);
+  [[nodiscard]] bool push_known(Entry entry);
   [[nodiscard]] Work& work_of(const Entry& entry) { return (*sizes_[static_cast<std::size_t>(entry.sizes)].works)[static_cast<std::size_t>(entry.work)]; }
   [[nodiscard]] double bound_of(Sizes& sizes, Work& work, Tokens& tokens);
   [[nodiscard]] double bound_of_works(const Sizes& sizes, std::size_t index) const;

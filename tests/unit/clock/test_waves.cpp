@@ -111,9 +111,10 @@ TEST_CASE("blocks in order by quarters of an iteration: at most what the launch 
         const PlacedDiagram placed = l.place({{"q", "128"}, {"x", "96"}, {"order", "grid"}, {"stages", stages}});
         const EventGraph graph = event_graph(placed);
         const Period p = period(graph);
-        const LaunchShape shape = launch_shape(placed);
+        LaunchShape shape = launch_shape(placed);
+        shape.lengths = block_lengths(placed, shape);
         const BlockClocks block = block_clocks(graph, p, shape.mean, shape.cut);
-        const double exact = launch_clocks(placed, graph, p, shape).busiest, least = known.clocks(placed, shape, block_ends(placed), block, p.clocks);
+        const double exact = launch_clocks(placed, graph, p, shape).busiest, least = known.clocks(shape, block_ends(placed), block, p.clocks);
         CHECK(least <= exact * (1 + 1e-9));
         CHECK(least >= exact * 0.97);
         CHECK(launch_clocks_bound(shape, block_ends(placed), block, p.clocks) <= exact * (1 + 1e-9));
