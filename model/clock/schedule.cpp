@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "model/clock/load.hpp"
 
@@ -25,6 +26,82 @@ CutChunks cut_chunks_packed(const PlacedDiagram& placed) {
   return {sum.first / std::max(blocks, 1.0), sum.last / std::max(blocks, 1.0)};
 }
 
+/// Groups of a masked plane's members and the chunks that they see of the other axis.
+class GroupsUnderMask {
+ public:
+  GroupsUnderMask(const VisibleSpans& seen, std::int64_t members, std::int64_t group, std::int64_t along, std::int64_t chunk)
+      : seen_(seen), members_(members), group_(group), along_(along), chunk_(chunk), repeat_(chunk / std::gcd(group, chunk)) {}
+
+  /// Of the chunks that a group visits those that not all of its members see in full, before the first such one and from
+  /// there on: of all groups. Where a mask's band lies within the plane they come again after as many groups as are whole
+  /// chunks.
+  struct Cut {
+    std::int64_t low = 0, high = 0;
+  };
+  [[nodiscard]] Cut cut() const {
+    const std::int64_t whole = members_ / group_;
+    Cut sum;
+    for (std::int64_t k = 0; k < whole;) {
+      const std::int64_t alike = alike_from(k, whole), times = alike / repeat_;
+      for (std::int64_t i = 0; i < (times > 1 ? repeat_ : alike); ++i) add(sum, of(k + i), times > 1 ? times : 1);
+      k += times > 1 ? times * repeat_ : alike;
+    }
+    if (whole * group_ < members_) add(sum, of(whole), 1);
+    return sum;
+  }
+
+ private:
+  struct Spans {
+    Span any, top, bottom;  // that some member sees, the first and the last
+  };
+  /// How the band lies over a group: within the plane at both ends, or from its start on, or over all of it.
+  enum class Lies { within, from_the_start, over, otherwise };
+
+  [[nodiscard]] Spans spans(std::int64_t k) const {
+    const std::int64_t first = k * group_, last = std::min(first + group_, members_);
+    return {seen_(first, last), seen_(first, first + 1), seen_(last - 1, last)};
+  }
+  [[nodiscard]] Lies lies(std::int64_t k) const {
+    const Spans s = spans(k);
+    if (s.top.size() == 0 || s.bottom.size() == 0) return Lies::otherwise;
+    const bool starts = std::max(s.top.first, s.bottom.first) == 0, within = s.any.last < along_;
+    if (s.any.first > 0 && within) return Lies::within;
+    if (starts && within) return Lies::from_the_start;
+    return starts && std::min(s.top.last, s.bottom.last) == along_ ? Lies::over : Lies::otherwise;
+  }
+  /// How many groups from that on lie alike.
+  [[nodiscard]] std::int64_t alike_from(std::int64_t k, std::int64_t whole) const {
+    const Lies here = lies(k);
+    if (here == Lies::otherwise) return 1;
+    std::int64_t alike = 1, other = whole - k;  // as bands move one way, all before one that lies alike do
+    for (; alike < other;) {
+      const std::int64_t tried = alike + (other - alike + 1) / 2;
+      if (lies(k + tried - 1) == here)
+        alike = tried;
+      else
+        other = tried - 1;
+    }
+    return alike;
+  }
+
+  [[nodiscard]] Cut of(std::int64_t k) const {
+    const Spans s = spans(k);
+    if (s.any.size() == 0) return {};
+    const std::int64_t begin = s.any.first / chunk_, end = (s.any.last + chunk_ - 1) / chunk_;
+    // Of the chunks from `begin` to `end` those that all rows see in full; where there are none, all are cut at one end.
+    const std::int64_t full = std::min((std::max(s.top.first, s.bottom.first) + chunk_ - 1) / chunk_, end);
+    const std::int64_t full_end = std::max(std::min(s.top.last, s.bottom.last) / chunk_, full);
+    return {full - begin, end - full_end};
+  }
+  static void add(Cut& sum, const Cut& one, std::int64_t times) {
+    sum.low += one.low * times;
+    sum.high += one.high * times;
+  }
+
+  const VisibleSpans& seen_;
+  std::int64_t members_, group_, along_, chunk_, repeat_;
+};
+
 }  // namespace
 
 CutChunks cut_chunks(const PlacedDiagram& placed) {
@@ -40,19 +117,8 @@ CutChunks cut_chunks(const PlacedDiagram& placed) {
   const bool columns = (*streamed.skips)[1] == *streamed.stream;
   const std::int64_t members = size(*placed.across), group = placed.walk.across.get();
   const VisibleSpans seen(mask, columns ? members : along, columns ? along : members, !columns);
-  std::int64_t low = 0, high = 0, groups = 0;
-  for (std::int64_t first = 0; first < members; first += group, ++groups) {
-    const std::int64_t last = std::min(first + group, members);
-    const Span any = seen(first, last), top = seen(first, first + 1), bottom = seen(last - 1, last);
-    if (any.size() == 0) continue;
-    const std::int64_t begin = any.first / chunk, end = (any.last + chunk - 1) / chunk;
-    // Of the chunks from `begin` to `end` those that all rows see in full; where there are none, all are cut at one end.
-    const std::int64_t full = std::min((std::max(top.first, bottom.first) + chunk - 1) / chunk, end);
-    const std::int64_t full_end = std::max(std::min(top.last, bottom.last) / chunk, full);
-    low += full - begin;
-    high += end - full_end;
-  }
-  const auto blocks = static_cast<double>(std::max<std::int64_t>(groups, 1));
+  const auto [low, high] = GroupsUnderMask(seen, members, group, along, chunk).cut();
+  const auto blocks = static_cast<double>(std::max<std::int64_t>((members + group - 1) / group, 1));
   return cut(static_cast<double>(low) / blocks, static_cast<double>(high) / blocks);
 }
 

@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -9,6 +10,7 @@
 #include "model/clock/timeline.hpp"
 #include "model/clock/waves.hpp"
 #include "tests/laid_out.hpp"
+#include "tests/rounds.hpp"
 
 namespace test_waves {
 
@@ -186,6 +188,39 @@ TEST_CASE("work ahead of a block, of cut chunks where the walk meets them, and b
   CHECK(graph.find("P.mask") < 0);  // within the softmax
   CHECK(graph.node(graph.find("O.epilogue")).phase == Phase::tail);
   static_cast<void>(edge_of(graph, "O.epilogue", "S.tile", 1));
+}
+
+TEST_CASE("cut chunks are those that some rows of a block see and not all in full, block by block") {
+  std::mt19937 random(7);
+  const auto of = [&](int least, int most) { return std::uniform_int_distribution<>(least, most)(random); };
+  for (int round = 0; round < test::rounds(150); ++round) {
+    const int q = of(0, 3) == 0 ? of(1, 300) : of(300, 9000), x = of(0, 3) == 0 ? of(1, 300) : of(0, 1) == 0 ? q : of(300, 9000);
+    const Mask mask = of(0, 2) == 0 ? Mask{Mask::Kind::causal, 0, 0} : Mask{Mask::Kind::window, of(0, 2000), of(0, 1) * of(0, 500)};
+    const int group = 64 * of(1, 3), chunk = 16 * of(1, 16);
+    CAPTURE(q);
+    CAPTURE(x);
+    CAPTURE(text_of(mask));
+    CAPTURE(group);
+    CAPTURE(chunk);
+    const LaidOut l("attention_sm90", "h200-sxm", {{"h", 1}, {"q", q}, {"x", x}, {"d", 64}}, DType::bf16, mask);
+    const PlacedDiagram placed = l.place({{"warpgroups", std::to_string(group / 64)}, {"q", std::to_string(group)}, {"x", std::to_string(chunk)}});
+    const std::int64_t rows = placed.walk.across.get(), columns = placed.block().chunk.get();
+    double low = 0, high = 0, groups = 0;
+    for (std::int64_t first = 0; first < q; first += rows, ++groups) {
+      const std::int64_t last = std::min<std::int64_t>(first + rows, q);
+      const Span any = visible(mask, first, last, q, x);
+      const Span top = visible(mask, first, first + 1, q, x), bottom = visible(mask, last - 1, last, q, x);
+      for (std::int64_t c = any.first / columns; any.size() > 0 && c * columns < any.last; ++c) {
+        if (std::max(top.first, bottom.first) > c * columns)
+          low += 1;
+        else if (std::min(top.last, bottom.last) < (c + 1) * columns)
+          high += 1;
+      }
+    }
+    const CutChunks found = cut_chunks(placed);
+    CHECK(found.first * groups == doctest::Approx(high));  // the kernel begins at the last keys
+    CHECK(found.last * groups == doctest::Approx(low));
+  }
 }
 
 TEST_CASE("cut chunks cost their work, in their own iterations alone: graph and period are those of any mask and length") {
