@@ -58,14 +58,14 @@ class Nodes {
   std::size_t head_ = 0;
 };
 
-/// The time of the node that is busy longest, with `planes` times those blocks, each of so many iterations.
-double busiest_node(const BlockLengths& lengths, int planes, int nodes, BlockOrder order, double iteration, double block) {
+/// The time of the node that is busy longest.
+double busiest_node(const BlockLengths& lengths, int nodes, BlockOrder order, double iteration, double block) {
   if (order == BlockOrder::longest_first || order == BlockOrder::grid) {
     Nodes free(nodes, iteration, block);
     if (order == BlockOrder::longest_first) {  // of equal length all planes' in turn
-      for (const Alike& one : lengths.longest_first) free.run(one.iterations, one.blocks * planes);
+      for (const Alike& one : lengths.longest_first) free.run(one.iterations, one.blocks * lengths.planes);
     } else {
-      for (int i = 0; i < planes; ++i) {
+      for (int i = 0; i < lengths.planes; ++i) {
         for (const Alike& one : lengths.in_a_row) free.run(one.iterations, one.blocks);
       }
     }
@@ -355,14 +355,19 @@ LaunchClocks launch_clocks(const PlacedDiagram& placed, const EventGraph& graph,
   return launch_clocks(placed, shape, block_ends(placed), clocks_of_mean(graph, period, shape), period.clocks);
 }
 
-LaunchClocks launch_clocks(const PlacedDiagram& placed, const LaunchShape& shape, const BlockEnds& block_ends, BlockClocks block, double iteration) {
+LaunchClocks launch_clocks(const PlacedDiagram& placed, const LaunchShape& shape, const BlockEnds& ends, BlockClocks block, double iteration) {
+  if (!shape.unequal || !shape.lengths.in_order.empty()) return launch_clocks(block_order(placed), shape, ends, block, iteration);
+  LaunchShape own = shape;
+  own.lengths = block_lengths(placed, shape);
+  return launch_clocks(block_order(placed), own, ends, block, iteration);
+}
+
+LaunchClocks launch_clocks(BlockOrder order, const LaunchShape& shape, const BlockEnds& block_ends, BlockClocks block, double iteration) {
   const Ends ends(block_ends, block);
   const double total = std::max(shape.who.total_blocks, 1.0), mean_node = ends.start + total / shape.who.nodes * ends.each;
   if (!shape.unequal) return {ends.alike(shape.who, shape.mean, iteration), mean_node};
-  const BlockLengths own = shape.lengths.in_order.empty() ? block_lengths(placed, shape) : BlockLengths{};
-  const BlockLengths& lengths = shape.lengths.in_order.empty() ? own : shape.lengths;
   const double beyond = ends.each - shape.mean * iteration;
-  return {ends.start + busiest_node(lengths, lengths.planes, static_cast<int>(shape.who.nodes), block_order(placed), iteration, beyond), mean_node};
+  return {ends.start + busiest_node(shape.lengths, static_cast<int>(shape.who.nodes), order, iteration, beyond), mean_node};
 }
 
 double launch_clocks_bound(const PlacedDiagram& placed, const EventGraph& graph, const Period& period) {

@@ -7,6 +7,7 @@
 #include "model/clock/load.hpp"
 #include "model/clock/period.hpp"
 #include "model/mapping/placed.hpp"
+#include "model/resource/order.hpp"
 
 namespace napkin {
 
@@ -85,6 +86,8 @@ struct BlockEnds {
 
 /// launch_clocks() of blocks that take those clocks, and one more iteration `iteration`: not of packed sequences.
 [[nodiscard]] LaunchClocks launch_clocks(const PlacedDiagram& placed, const LaunchShape& shape, const BlockEnds& ends, BlockClocks block, double iteration);
+/// The same in that order; blocks of unequal length with their lengths.
+[[nodiscard]] LaunchClocks launch_clocks(BlockOrder order, const LaunchShape& shape, const BlockEnds& ends, BlockClocks block, double iteration);
 
 /// launch_clocks_bound() of blocks whose mean length takes `block` clocks, and one more iteration `iteration`.
 [[nodiscard]] double launch_clocks_bound(const LaunchShape& shape, const BlockEnds& ends, BlockClocks block, double iteration);

@@ -114,7 +114,9 @@ double GraphSearch::bound_of_sizes(Sizes& sizes) {
   return new_clocks < infinity ? std::min(bound, by_work(sizes, new_clocks, sizes.least.energy)) : bound;
 }
 
+/// Infinite where that is not good enough.
 double GraphSearch::by_clocks(const Shape& shape, const Work& work, double clocks) const {
+  if (!good_enough(clocks, work.energy.of(shape.launch))) return infinity;
   return timed_.front().steps.by_cycles(clocks, work.energy.of(shape.launch), device_bytes_).value;
 }
 
@@ -150,6 +152,13 @@ double GraphSearch::bound_of_blocks(Shape& shape, const Work& work, const Tokens
   const BlockClocks block = block_clocks(*work.graph, *state.period, shape.launch.mean, shape.launch.cut);
   const double bound = by_clocks(shape, work, GraphSteps::together(shape.launch, launch_clocks_bound(shape.launch, work.ends, block, state.clocks), state, blocks));
   return quick_ || bound > enough_ ? bound : std::max(bound, in_order(shape, work, tokens, block, blocks));
+}
+
+/// By blocks of unequal length onto nodes, where that costs little: in order a bound of it. 0 where they are alike.
+double GraphSearch::by_lengths(Shape& shape, const Work& work, const Tokens& tokens, const BlockClocks& block) {
+  if (!shape.launch.unequal || work.blocks_in == BlockOrder::grid) return in_order(shape, work, tokens, block, tokens.blocks);
+  const double clocks = launched(shape, {-1, work.blocks_in, work.ends, block, tokens.state.clocks, {}}, tokens.rank).busiest;
+  return by_clocks(shape, work, GraphSteps::together(shape.launch, clocks, tokens.state, tokens.blocks));
 }
 
 /// 0 where that is no bound.

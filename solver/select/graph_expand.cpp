@@ -201,7 +201,7 @@ bool GraphSearch::push_known(Entry entry) {
   set_rank(tokens.rank, ~KnobSet{0});
   if (!lengths_hold(~KnobSet{0})) return true;
   entry.step = Step::block;
-  entry.bound = std::max(entry.bound, in_order(shape, work, tokens, *block, tokens.blocks));
+  entry.bound = std::max(entry.bound, by_lengths(shape, work, tokens, *block));
   push(entry);
   return true;
 }
@@ -291,16 +291,27 @@ KnownGraph GraphSearch::known_of(const Entry& tile, const PlacedDiagram& placed)
 const LaunchClocks& GraphSearch::launched(Shape& shape, const Entry& tile, const PlacedDiagram& placed) {
   const Work& work = work_of(tile);
   const Period& period = *work.tokens[at(tile.tokens)].state.period;
-  const bool packed = shape.launch.packed;
-  if (shape.launch.lengths.in_order.empty()) shape.launch.lengths = block_lengths(placed, shape.launch);
-  Launched own{packed ? tile.rank : -1, block_order(placed), last_steps_.empty() ? work.ends : block_ends(placed), {}, period.clocks, {}};
-  if (!packed) own.block = block_clocks(*work.graph, period, shape.launch.mean, shape.launch.cut);
+  if (shape.launch.packed) {
+    const auto same = [&](const Launched& one) { return one.rank == tile.rank; };
+    const auto found = std::find_if(shape.launched.begin(), shape.launched.end(), same);
+    if (found != shape.launched.end()) return found->clocks;
+    shape.launched.push_back({tile.rank, {}, {}, {}, 0, launch_clocks(placed, *work.graph, period, shape.launch)});
+    return shape.launched.back().clocks;
+  }
+  const bool of_work = last_steps_.empty();
+  const BlockClocks block = block_clocks(*work.graph, period, shape.launch.mean, shape.launch.cut);
+  return launched(shape, {-1, of_work ? work.blocks_in : block_order(placed), of_work ? work.ends : block_ends(placed), block, period.clocks, {}}, tile.rank);
+}
+
+/// By blocks; the tile is one of the shape.
+const LaunchClocks& GraphSearch::launched(Shape& shape, Launched own, std::int64_t tile) {
   const auto same = [&](const Launched& one) {
-    return one.rank == own.rank && one.order == own.order && one.ends == own.ends && one.block == own.block && one.iteration == own.iteration;
+    return one.block == own.block && one.iteration == own.iteration && one.order == own.order && one.ends == own.ends;
   };
   const auto found = std::find_if(shape.launched.begin(), shape.launched.end(), same);
   if (found != shape.launched.end()) return found->clocks;
-  own.clocks = packed ? launch_clocks(placed, *work.graph, period, shape.launch) : launch_clocks(placed, shape.launch, own.ends, own.block, own.iteration);
+  if (shape.launch.unequal && shape.launch.lengths.in_order.empty()) shape.launch.lengths = block_lengths(place(tile), shape.launch);
+  own.clocks = launch_clocks(own.order, shape.launch, own.ends, own.block, own.iteration);
   shape.launched.push_back(own);
   return shape.launched.back().clocks;
 }

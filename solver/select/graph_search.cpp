@@ -267,6 +267,7 @@ Selection GraphSearch::run(int top, Each each, bool quick, bool runner_up) {
     if (!is_asked_for(sizes)) continue;
     sizes.total = cells / sizes.cells;
     sizes.busiest = sizes.total / nodes_;
+    if (!good_enough(sizes.least.clocks * sizes.busiest, sizes.least.energy * sizes.total)) continue;
     const double bound = by_work(sizes, sizes.least.clocks, sizes.least.energy);
     if (bound <= enough_) heap_.push_back({bound, sizes.rank, Step::sizes, s, 0, 0});
   }

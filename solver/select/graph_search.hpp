@@ -182,6 +182,7 @@ class GraphSearch {
   void time(const Entry& entry);
   [[nodiscard]] KnownGraph known_of(const Entry& tile, const PlacedDiagram& placed);
   [[nodiscard]] const LaunchClocks& launched(Shape& shape, const Entry& tile, const PlacedDiagram& placed);
+  [[nodiscard]] const LaunchClocks& launched(Shape& shape, Launched own, std::int64_t tile);
   [[nodiscard]] double time_of(const Entry& entry);
   [[nodiscard]] double time_alone(const Entry& entry);
   void time_latest(std::size_t most);
@@ -207,6 +208,7 @@ class GraphSearch {
   [[nodiscard]] double by_clocks(const Shape& shape, const Work& work, double clocks) const;
   [[nodiscard]] double bound_of_blocks(Shape& shape, const Work& work, const Tokens& tokens, const PlacedDiagram& placed);
   [[nodiscard]] double in_order(Shape& shape, const Work& work, const Tokens& tokens, const BlockClocks& block, Count blocks);
+  [[nodiscard]] double by_lengths(Shape& shape, const Work& work, const Tokens& tokens, const BlockClocks& block);
   [[nodiscard]] bool push_known(Entry entry);
   [[nodiscard]] Work& work_of(const Entry& entry) { return (*sizes_[static_cast<std::size_t>(entry.sizes)].works)[static_cast<std::size_t>(entry.work)]; }
   [[nodiscard]] double bound_of(Sizes& sizes, Work& work, Tokens& tokens);
