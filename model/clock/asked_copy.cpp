@@ -1,6 +1,7 @@
 #include "model/clock/asked_copy.hpp"
 
 #include <algorithm>
+#include <functional>
 
 #include "model/clock/load.hpp"
 #include "model/resource/boxes.hpp"
@@ -32,13 +33,19 @@ double granules_of(const PlacedDiagram& placed, const Crossing& crossing) {
   return std::max(static_cast<double>(l2_granule) / real(box_width(row_bytes(placed, crossing))), 1.0);
 }
 
+double passing_bytes(const PlacedDiagram& placed, const Crossing& crossing) {
+  const double bytes = bytes_read(placed, crossing) * granules_of(placed, crossing), narrow = placed.machine->constant("tma_row_64");
+  const bool of_64 = crossing.engine == CopyEngine::tma && !placed.axes_of(crossing).empty() && box_width(row_bytes(placed, crossing)) == Count(64);
+  return of_64 && narrow > 0 ? bytes * narrow / 64 : bytes;
+}
+
 AskedCopy asked_copy(const PlacedDiagram& placed, const Crossing& crossing) {
   const Pipe* pipe = placed.machine->pipe_into(placed.block().level);
   if (pipe == nullptr || !pipe->per_node_clock.known()) return {};
   const double distinct = pipe->per_node_clock.best().value, shared = placed.machine->constant("l2_bandwidth_shared_tile");
   const double rate = read_by_others(placed, crossing) ? std::max(shared, distinct) : distinct;
   const double alone = std::max(placed.machine->constant("l2_bandwidth_one_sm"), rate);
-  const double read = bytes_read(placed, crossing) * granules_of(placed, crossing);
+  const double read = passing_bytes(placed, crossing);
   if (!placed.multicast(crossing)) return {read / rate, read / alone};
   const double delivered = read * real(placed.cluster), multicast = placed.machine->constant("multicast_delivered_bandwidth");
   return {std::max(read / rate, multicast > 0 ? delivered / multicast : 0), delivered / alone};
@@ -57,22 +64,21 @@ bool comes_from_device(const Machine& machine, const Streamed& streamed, const P
   return bytes > machine.constant("l2_working_set");
 }
 
-double asked_latency(const PlacedDiagram& placed) {
+bool waits_for_device(const Machine& machine, const Streamed& streamed, const Problem& problem) {
+  const auto& sequences = problem.packing.sequences;
+  const bool alike = std::adjacent_find(sequences.begin(), sequences.end(), std::not_equal_to<>()) == sequences.end();
+  return problem.mask.kind == Mask::Kind::none && alike && comes_from_device(machine, streamed, problem);
+}
+
+double chunk_latency(const PlacedDiagram& placed) {
   const Machine& machine = *placed.machine;
   const Pipe* pipe = machine.pipe_into(placed.block().level);
   const double chased = pipe != nullptr && pipe->latency ? pipe->latency->value : 0;
   const double box = machine.constant("tma_l2_latency_16kib"), alone = machine.constant("l2_bandwidth_one_sm");
   const double first = box > 0 && alone > 0 ? std::max(box - 16 * 1024 / alone, chased) : chased;
-  if (pipe == nullptr || !comes_from_device(machine, *placed.streamed, *placed.problem)) return first;
-  const Pipe* device = machine.pipe_into(pipe->from);
-  return first + (device != nullptr && device->latency ? device->latency->value : 0);
-}
-
-bool asks_for_copies(const Mapping& mapping) {
-  return std::any_of(mapping.edges.begin(), mapping.edges.end(), [](const EdgeMapping& edge) {
-    const bool waits = edge.tokens.kind != Value::Kind::literal || edge.tokens.literal != 0;
-    return edge.to.starts_with("load ") && !edge.from.starts_with("load ") && !waits;
-  });
+  if (pipe == nullptr || !waits_for_device(machine, *placed.streamed, *placed.problem)) return first;
+  // Asks are spread over the time until what was asked for first is there: half of that on the mean.
+  return first + std::max(machine.constant("tma_device_latency_16kib") - box, 0.0) / 2;
 }
 
 double boxes_clocks(const PlacedDiagram& placed, const Crossing& crossing) {

@@ -1,6 +1,6 @@
 #pragma once
-// Copies of boxes that a thread asks for one after the other, from the L2 while all nodes copy. (model/README.md
-// section 12)
+// Copies of boxes by the copy engine, from the L2 while all nodes copy, and what a thread takes that asks for one after the
+// other. (model/README.md section 12)
 
 #include "model/mapping/placed.hpp"
 
@@ -14,15 +14,16 @@ struct AskedCopy {
 /// One buffer's copy. A row of a box takes what the L2 hands out at once, however narrow it is.
 [[nodiscard]] AskedCopy asked_copy(const PlacedDiagram& placed, const Crossing& crossing);
 
-/// Clocks from the ask until the first bytes are there: from the L2, or from device memory where they come from there
-/// (blocks run in step: all wait for who asked first).
-[[nodiscard]] double asked_latency(const PlacedDiagram& placed);
+/// Clocks from the ask until a chunk's first bytes are there: from the L2, and from device memory where all blocks wait for
+/// it (waits_for_device).
+[[nodiscard]] double chunk_latency(const PlacedDiagram& placed);
 
 /// Whether a launch behind others of the same finds its arrays in device memory: they are more than the L2 keeps.
 [[nodiscard]] bool comes_from_device(const Machine& machine, const Streamed& streamed, const Problem& problem);
 
-/// Whether a thread of the kernel asks for its copies, so that its event graph depends on comes_from_device().
-[[nodiscard]] bool asks_for_copies(const Mapping& mapping);
+/// Whether its blocks then wait for device memory with each chunk: blocks of one length run in step, and all wait for who
+/// asked first. Blocks of different lengths find what others have read.
+[[nodiscard]] bool waits_for_device(const Machine& machine, const Streamed& streamed, const Problem& problem);
 
 /// Clocks of the thread that asks for its boxes; 0 where the machine does not say.
 [[nodiscard]] double boxes_clocks(const PlacedDiagram& placed, const Crossing& crossing);
@@ -35,6 +36,9 @@ struct AskedCopy {
 
 /// Rows of L2 granules that a box's row stands for: 1 from 64 bytes on.
 [[nodiscard]] double granules_of(const PlacedDiagram& placed, const Crossing& crossing);
+
+/// What they take of the pipe into a node, as bytes of rows of 128: a row of 64 bytes more than half of one (`tma_row_64`).
+[[nodiscard]] double passing_bytes(const PlacedDiagram& placed, const Crossing& crossing);
 
 /// Whether blocks of other groups bring the same.
 [[nodiscard]] bool read_by_others(const PlacedDiagram& placed, const Crossing& crossing);

@@ -269,21 +269,23 @@ class GraphMaker {
       const AskedCopy copied = asked_copy(p_, *found);
       into.clocks = copied.clocks / parts;
       ahead_ += into.clocks - copied.alone / parts;
-      into.latency = asked_latency(p_) - ahead_;
+      into.latency = chunk_latency(p_) - ahead_;
       return;
     }
-    // What a block moves once comes from device memory and goes there; what it streams, other blocks stream too: L2.
-    const bool far = into.phase != Phase::loop;
+    // What a block moves once comes from device memory, where the L2 does not keep it, and goes there; what it streams, other
+    // blocks stream too: L2.
+    const bool once = into.phase != Phase::loop, far = once && (store || comes_from_device(*p_.machine, *p_.streamed, *p_.problem));
     const double out = store && tma && asks_for_copies() ? p_.machine->constant("tma_store_bandwidth") : 0;
     if (out > 0) {  // until shared memory has been read
       into.clocks = bytes_read(p_, *found) * granules_of(p_, *found) / out / parts;
       return;
     }
-    const double rate = far ? std::min(near_rate(), device_rate()) : std::max(shared_rate(*found), near_rate());
-    const double moved = bytes_read(p_, *found) * granules_of(p_, *found);
-    if (std::isfinite(rate) && rate > 0) into.clocks = moved / rate / parts;
+    // A load from device memory is waited for at its node's share of that, but keeps the pipe into the block only for what passes it.
+    const double near = once ? near_rate() : std::max(shared_rate(*found), near_rate());
+    const double rate = far ? std::min(near, device_rate()) : near, moved = passing_bytes(p_, *found) / parts;
+    if (std::isfinite(rate) && rate > 0) into.clocks = moved / (store ? rate : near);
     const double engine = store ? 0 : tma ? engine_latency(far) : thread_copy_latency(*found, far);
-    into.latency = engine > 0 ? engine : near_latency();
+    into.latency = (engine > 0 ? engine : near_latency()) + (std::isfinite(rate) && rate > 0 ? moved / rate - into.clocks : 0);
   }
 
   /// Whose instances have their rows moved each by itself; -1: the block's all at once.
@@ -303,12 +305,7 @@ class GraphMaker {
     return pipe != nullptr && pipe->latency ? pipe->latency->value : 0;
   }
 
-  // While all SMs copy, where that is known; else of a copy alone.
-  [[nodiscard]] double engine_latency(bool far) const {
-    if (far) return p_.machine->constant("tma_device_latency_16kib");
-    const double loaded = p_.machine->constant("tma_loaded_latency");
-    return loaded > 0 ? loaded : p_.machine->constant("tma_l2_latency_16kib");
-  }
+  [[nodiscard]] double engine_latency(bool far) const { return far ? p_.machine->constant("tma_device_latency_16kib") : chunk_latency(p_); }
 
   /// Of copies that threads ask for and do not wait for, while all SMs copy; 0: not known.
   [[nodiscard]] double thread_copy_latency(const Crossing& crossing, bool far) const {

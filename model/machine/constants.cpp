@@ -36,6 +36,7 @@ constexpr std::array constants_known = {
     Constant{"tma_ask_cluster", clocks},    // the same where it waits for all blocks of a cluster
     Constant{"tma_box", clocks},            // a thread's, for each box that it asks for
     Constant{"tma_box_multicast", clocks},  // the same into both blocks of a cluster
+    Constant{"tma_row_64", bytes},           // of the pipe into a node: what a row of 64 bytes takes, in bytes of rows of 128
     Constant{"block_start", clocks},        // from a block's start to what its threads do first
     // synchronisation
     Constant{"barrier_128", clocks},  // bar.sync of so many threads
@@ -45,7 +46,6 @@ constexpr std::array constants_known = {
     Constant{"store_fence_barrier", clocks},
     Constant{"serial_issue", clocks},      // an instruction of a warp whose instructions wait for each other
     Constant{"serial_shuffle", clocks},    // a shuffle and what waits for it
-    Constant{"tma_loaded_latency", clocks},  // of a copy from the L2 while all SMs copy
     Constant{"cp_async_loaded_latency", clocks},  // the same, asked for by the threads that need it
     Constant{"mma_sync_ports", clocks},  // in which a scheduler's registers serve a tensor instruction whose threads wait for it
     Constant{"cluster_handover", clocks},  // from one block's last reader to another block's copy, skew included

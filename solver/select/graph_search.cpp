@@ -76,8 +76,9 @@ bool GraphSearch::serves(const Question& question) const {
       asked.dtype != had.dtype || !(asked.mask == had.mask) || asked.packing.sequences.empty() != had.packing.sequences.empty())
     return false;
   const Streamed& streamed = *question.streamed;
-  const auto far = [&](const Problem& problem) { return comes_from_device(*question.machine, streamed, problem); };
-  if (asks_for_copies(*question.mapping) && far(asked) != far(had)) return false;
+  for (const auto far : {comes_from_device, waits_for_device}) {
+    if (far(*question.machine, streamed, asked) != far(*question.machine, streamed, had)) return false;
+  }
   for (std::size_t a = 0; a < had.sizes.size(); ++a) {
     if (asked.sizes[a] == had.sizes[a]) continue;
     const std::string& axis = streamed.diagram.axes[a].name;

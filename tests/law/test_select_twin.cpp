@@ -407,7 +407,7 @@ TEST_CASE("a graph turned to other tokens is the one that is made with them") {
   }
 }
 
-TEST_CASE("the shortlist: the best of each size by the event graph, its first tile the best of all or within half a percent") {
+TEST_CASE("the shortlist: the best of each size by the event graph, its first tile the best of all or within 0.7 %") {
   int left = test::rounds(8), alike = 0, asked = 0;
   for (const std::int64_t length : {8192, 1500}) {
     for (const Mask::Kind mask : {Mask::Kind::none, Mask::Kind::causal}) {
@@ -425,7 +425,7 @@ TEST_CASE("the shortlist: the best of each size by the event graph, its first ti
           if (i > 0) CHECK(quick.ranked[i - 1].prediction.time <= quick.ranked[i].prediction.time);
           const double lost = quick.ranked[i].prediction.time.value / full.ranked[i].prediction.time.value - 1;
           CHECK(lost >= 0);
-          CHECK(lost <= (i == 0 ? 0.005 : 0.03));
+          CHECK(lost <= (i == 0 ? 0.007 : 0.03));
           alike += quick.ranked[i].tile == full.ranked[i].tile ? 1 : 0;
           ++asked;
         }

@@ -1,0 +1,79 @@
+// What lies between two tiles of attention_sm90, piece by piece: recorded marks of a variant of the kernel beside the event
+// graph's blocks. Tiles without a mask, each of 16 chunks (26 at d = 256).
+#include <sstream>
+#include <string>
+
+#include "model/clock/waves.hpp"
+#include "tests/golden/cli.hpp"
+#include "tests/laid_out.hpp"
+
+namespace test_ends {
+
+using namespace napkin;
+using namespace napkin::test;
+
+namespace {
+
+using cli::Json;
+
+const std::string file = NAPKIN_SOURCE_DIR "/tests/measured/ends/h200.jsonl";
+
+/// Clocks from one tile's end to the next one's, the mean over the warpgroups, and without its loop.
+struct TileClocks {
+  double tile = 0, ends = 0;
+};
+
+/// The marks slow a launch by some percent, which they take in the ends.
+TileClocks measured(const Json& row) {
+  TileClocks out;
+  const double warpgroups = static_cast<double>(row["warpgroups"].size());
+  double iterations = 0;
+  for (const Json& each : row["warpgroups"]) {
+    out.tile += each["tile"].get<double>() / warpgroups;
+    iterations += each["iterations"].get<double>() / warpgroups;
+  }
+  out.tile *= row["cycles"].get<double>() / row["traced"].get<double>();
+  out.ends = out.tile - iterations;
+  return out;
+}
+
+TileClocks predicted(const Json& row) {
+  Shape shape;
+  for (const std::string& axis : cli::keys_of(row["shape"])) shape.emplace_back(axis, row["shape"][axis].get<std::int64_t>());
+  Knobs tile;
+  for (const std::string& knob : cli::keys_of(row["tile"])) {
+    const Json& value = row["tile"][knob];
+    tile.emplace_back(knob, value.is_string() ? value.get<std::string>() : value.dump());
+  }
+  const LaidOut l("attention_sm90", "h200-sxm", shape, DType::bf16);
+  const PlacedDiagram placed = l.place(tile);
+  const EventGraph graph = event_graph(placed);
+  const Period steady = period(graph);
+  const LaunchShape launch = launch_shape(placed);
+  const BlockEnds ends = block_ends(placed);
+  const BlockClocks block = block_clocks(graph, steady, launch.mean, launch.cut);
+  TileClocks out;
+  out.tile = ends.persist ? block.next + ends.draw : block.first + ends.start + ends.handover;
+  out.ends = out.tile - (launch.mean - 1) * steady.clocks;  // the first chunk is none of the loop's
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("a tile's ends and the whole of it, as marks in the kernel read them") {
+  int rows = 0;
+  std::istringstream lines(cli::contents(file));
+  for (std::string line; std::getline(lines, line);) {
+    const Json row = cli::parse(line);
+    if (row["mask"] != "none") continue;
+    ++rows;
+    const TileClocks m = measured(row), p = predicted(row);
+    const std::string of = row["shape"].dump() + row["tile"].dump();
+    MESSAGE(of << ": a tile " << m.tile << ", predicted " << p.tile << "; its ends " << m.ends << ", predicted " << p.ends);
+    CHECK(p.tile == doctest::Approx(m.tile).epsilon(0.08));
+    CHECK(p.ends == doctest::Approx(m.ends).epsilon(0.25));
+  }
+  CHECK(rows == 9);
+}
+
+}  // namespace test_ends
