@@ -73,7 +73,9 @@ void Simulation::add_arcs(const EventEdge& e, int instance) {
     arcs_.push_back({wait, first_[at(e.to)] + target, shift, 0, loop, simple, e.ahead});
     most_shift_ = std::max(most_shift_, shift);
     if (loop && from.phase == Phase::loop) {
-      ++vertices_[at(arcs_.back().to)].all_waits;
+      Vertex& into = vertices_[at(arcs_.back().to)];
+      ++into.all_waits;
+      into.most_in = std::max(into.most_in, shift);
       most_back_ = std::max(most_back_, -shift);
       most_ahead_ = std::max(most_ahead_, e.ahead);
     }

@@ -62,7 +62,7 @@ class Simulation {
     double early = 0;  // clocks before its pipe is free that its result is there
     int base = 0;   // its first job, of the run at hand
     int waits = 0;  // simple arcs into it
-    int all_waits = 0;  // all arcs into it from what loops
+    int all_waits = 0, most_in = 0;  // all arcs into it from what loops, and the most turns that one reaches over
     int cut = -1;   // index into nodes_, of its iterations that are cut; -1: as in others
   };
   struct Job {

@@ -115,13 +115,13 @@ void Simulation::say() {
 /// other at its start, or has met its end.
 void Simulation::skip(int block, int distance, double clocks) {
   const int start = block * iterations_, to = start + iterations_ - std::max(cut_.last, most_back_);
-  int first = to;
-  for (std::size_t v = 0; v < vertices_.size(); ++v) {
-    if (vertices_[v].loop) first = std::min(first, s_.ended[v]);
-  }
-  const int last = furthest(start, to);
-  const int like_the_others = start + std::max({cut_.first, most_ahead_, block == 0 ? most_shift_ : 0});
-  if (first - distance < like_the_others || last >= to - 1) {
+  const int last = furthest(start, to), like_others = start + std::max(cut_.first, most_ahead_);
+  const auto began_otherwise = [&](std::size_t v) {  // the first block's first jobs wait for none
+    return vertices_[v].loop && s_.ended[v] - distance < std::max(like_others, block == 0 ? vertices_[v].most_in : 0);
+  };
+  bool whole_turns = last < to - 1;
+  for (std::size_t v = 0; v < vertices_.size() && whole_turns; ++v) whole_turns = !began_otherwise(v);
+  if (!whole_turns) {
     ++known_;
     return;
   }
