@@ -76,10 +76,12 @@ struct KnownGraph {
   const LaunchClocks* launched = nullptr;
   const BlockEnergy* energy = nullptr;
 };
-/// timer() and predict(placed, plan, periods) of tiles whose graphs are known. The period of the second is explained.
-using KnownTimer = std::function<Seconds(const PlacedDiagram& placed, Count blocks_per_sm, const KnownGraph& known)>;
+/// timer() and predict(placed, plan, periods) of tiles of one variant and problem whose graphs are known. The period of the second is explained.
+struct KnownTimer {
+  std::function<Seconds(const PlacedDiagram& placed, Count blocks_per_sm, const KnownGraph& known)> time;
+  std::function<Prediction(const PlacedDiagram& placed, const Plan& plan, const KnownGraph& known)> predict;
+};
 [[nodiscard]] KnownTimer known_timer(const PlacedDiagram& like);
-[[nodiscard]] Prediction predict(const PlacedDiagram& placed, const Plan& plan, const KnownGraph& known);
 
 /// At most timer() of the same placement with that many blocks a node or fewer, in a hundredth of the time: the busiest
 /// pipe's work in an iteration for all that the busiest node runs, at the clock that the card would hold. Reads the work

@@ -360,12 +360,6 @@ Timer first_clock_timer(const PlacedDiagram& like) {
   };
 }
 
-KnownTimer known_timer(const PlacedDiagram& like) {
-  return [model = TimeModel(like, nullptr)](const PlacedDiagram& placed, Count blocks_per_sm, const KnownGraph& known) {
-    return model.with_launch(model.of(placed, blocks_per_sm, &known));
-  };
-}
-
 Seconds predicted_time(const PlacedDiagram& placed, Count blocks_per_sm) {
   return timer(placed)(placed, blocks_per_sm);
 }
@@ -454,8 +448,15 @@ Prediction predict(const PlacedDiagram& placed, const Plan& plan, std::shared_pt
   return predicted_by(TimeModel(placed, std::move(periods)), placed, plan, ReadAgain::never);
 }
 
-Prediction predict(const PlacedDiagram& placed, const Plan& plan, const KnownGraph& known) {
-  return predicted_by(TimeModel(placed, nullptr), placed, plan, ReadAgain::never, &known);
+KnownTimer known_timer(const PlacedDiagram& like) {
+  const auto model = std::make_shared<const TimeModel>(like, nullptr);
+  const auto time = [model](const PlacedDiagram& placed, Count blocks_per_sm, const KnownGraph& known) {
+    return model->with_launch(model->of(placed, blocks_per_sm, &known));
+  };
+  const auto predict = [model](const PlacedDiagram& placed, const Plan& plan, const KnownGraph& known) {
+    return predicted_by(*model, placed, plan, ReadAgain::never, &known);
+  };
+  return {time, predict};
 }
 
 Prediction predict_quickly(const PlacedDiagram& placed, const Plan& plan) {

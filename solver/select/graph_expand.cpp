@@ -273,9 +273,13 @@ double GraphSearch::time_of(const Entry& entry) {
 
 double GraphSearch::time_alone(const Entry& entry) {
   const PlacedDiagram& placed = place(entry.rank);
+  return known_timer_of(placed).time(placed, occupancy(placed).blocks, known_of(entry, placed)).value;
+}
+
+const KnownTimer& GraphSearch::known_timer_of(const PlacedDiagram& placed) {
   Timed& own = timed(placed);
   if (!own.time) own.time = known_timer(placed);
-  return own.time(placed, occupancy(placed).blocks, known_of(entry, placed)).value;
+  return *own.time;
 }
 
 /// What is known of a tile's graph, turned to it, and of its launch; the shape of its sizes must be.

@@ -101,7 +101,7 @@ void GraphSearch::turn_to(const Question& question) {
   question_.fixed = question.fixed;
   placer_.rebind(question_.problem);
   all_rules_ = Rules(*question_.streamed, *question_.mapping, *question_.machine, question_.problem);
-  for (Timed& each : timed_) each.time = nullptr;
+  for (Timed& each : timed_) each.time.reset();
 }
 
 void GraphSearch::find_knobs() {
@@ -150,7 +150,7 @@ GraphSearch::Timed& GraphSearch::timed(const PlacedDiagram& placed) {
   for (Timed& known : timed_) {
     if (known.variant == placed.variant) return known;
   }
-  timed_.push_back({placed.variant, GraphSteps(placed, periods_), nullptr});
+  timed_.push_back({placed.variant, GraphSteps(placed, periods_), {}});
   return timed_.back();
 }
 
@@ -201,7 +201,8 @@ Ranked GraphSearch::full(const Entry& tile) {
   const Shape& shape = shape_of(sizes_[at(tile.sizes)], work);
   const PlacedDiagram& placed = place(tile.rank);
   KnownGraph known = known_of(tile, placed);
-  return {point_.tile, predict(placed, plan(placed), KnownGraph{known.graph, *tokens.explained, &shape.launch, known.launched, known.energy}), 0};
+  const KnownGraph explained{known.graph, *tokens.explained, &shape.launch, known.launched, known.energy};
+  return {point_.tile, known_timer_of(placed).predict(placed, plan(placed), explained), 0};
 }
 
 bool GraphSearch::Ranking::has(std::int64_t sizes) const {

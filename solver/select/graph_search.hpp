@@ -149,7 +149,7 @@ class GraphSearch {
   struct Timed {
     std::shared_ptr<const void> variant;
     GraphSteps steps;
-    KnownTimer time;  ///< of the question at hand, once asked for
+    std::optional<KnownTimer> time;  ///< of the question at hand, once asked for
   };
 
   /// What has come off, best first.
@@ -180,6 +180,7 @@ class GraphSearch {
   void expand_tokens(const Entry& entry);
   void raise(const Entry& entry);
   void time(const Entry& entry);
+  [[nodiscard]] const KnownTimer& known_timer_of(const PlacedDiagram& placed);
   [[nodiscard]] KnownGraph known_of(const Entry& tile, const PlacedDiagram& placed);
   [[nodiscard]] const LaunchClocks& launched(Shape& shape, const Entry& tile, const PlacedDiagram& placed);
   [[nodiscard]] const LaunchClocks& launched(Shape& shape, Launched own, std::int64_t tile);
