@@ -265,6 +265,11 @@ Period period(const EventGraph& graph, bool explained) {
 
 namespace {
 
+/// Towards `other`, by that share.
+BlockClocks between(const BlockClocks& one, const BlockClocks& other, double share) {
+  return {one.first + share * (other.first - one.first), one.next + share * (other.next - one.next)};
+}
+
 /// One more block of so many iterations, of which so many are cut, and the first of them: by runs that are kept.
 class Runs {
  public:
@@ -284,20 +289,27 @@ class Runs {
   [[nodiscard]] bool missed() const { return missed_; }
 
  private:
-  /// Of the longest run that says it; so of few runs for all lengths.
+  /// Of the longest run that says it; below what that speaks of, a straight line to a run of a few iterations.
   BlockClocks of_run(int n, CutIterations cut) {
-    constexpr int few = 6;  // iterations, in which hardly any graph repeats itself
-    for (int from = n < few + cut.all() ? n : p_.settled + cut.all();;) {
-      const BlockRun* run = p_.run->find(from, cut);
-      if (run == nullptr) {
-        missed_ = missed_ || g_ == nullptr;
-        if (missed_) return {};
-        run = &p_.run->add(run_blocks(p_.run->turned_to(*g_), from, cut), cut);
+    const int few = 6 + cut.all();
+    if (n <= few) return run(n, cut).clocks;
+    for (int from = p_.settled + cut.all();;) {
+      const BlockRun far = run(from, cut);
+      if (missed_ || far.serves(n)) return far.of(n);
+      const int other = from - (from - n) % far.turn;
+      if (other == from) {
+        const int least = from - (from - far.least) / far.turn * far.turn;
+        return between(run(few, cut).clocks, far.of(least), static_cast<double>(n - few) / (least - few));
       }
-      if (run->serves(n)) return run->of(n);
-      const int other = from - (from - n) % run->turn;
-      from = other < from ? other : n;
+      from = other;
     }
+  }
+
+  BlockRun run(int n, CutIterations cut) {
+    const BlockRun* known = p_.run->find(n, cut);
+    if (known != nullptr) return *known;
+    missed_ = missed_ || g_ == nullptr;
+    return missed_ ? BlockRun{} : p_.run->add(run_blocks(p_.run->turned_to(*g_), n, cut), cut);
   }
 
   /// The lesser of the two; iterations are whole, and may be more than an int holds.
@@ -307,11 +319,6 @@ class Runs {
   const Period& p_;
   bool missed_ = false;
 };
-
-/// Towards `other`, by that share.
-BlockClocks between(const BlockClocks& one, const BlockClocks& other, double share) {
-  return {one.first + share * (other.first - one.first), one.next + share * (other.next - one.next)};
-}
 
 CutIterations whole(const CutChunks& cut, double (*round)(double)) {
   return {static_cast<int>(round(std::min(cut.first, BlockRuns::most_cut))), static_cast<int>(round(std::min(cut.last, BlockRuns::most_cut)))};

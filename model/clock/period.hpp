@@ -129,8 +129,9 @@ struct SteadyIteration {
 /// Adds what period(graph, true) says beyond period(graph, false).
 void explain(const EventGraph& graph, Period& period);
 
-/// Blocks run as they are up to the length from which on period() measures, with its period from there on. Between whole
-/// numbers of iterations and of cut ones: straight lines. Not for several threads at once with one period.
+/// Blocks of a few iterations are run; those up to the length from which on period() measures are by straight lines what few
+/// runs say (Runs in period.cpp), with the period from there on. Between whole numbers of iterations and of cut ones: straight
+/// lines. Not for several threads at once with one period.
 [[nodiscard]] BlockClocks block_clocks(const EventGraph& graph, const Period& period, double iterations, CutChunks cut = {});
 /// The same where it needs no run that is not known yet; `cut` none for a graph without cut work.
 [[nodiscard]] std::optional<BlockClocks> known_block_clocks(const Period& period, const MeanBlock& block);
