@@ -291,7 +291,7 @@ class Runs {
  private:
   /// Of the longest run that says it; below what that speaks of, a straight line to a run of a few iterations.
   BlockClocks of_run(int n, CutIterations cut) {
-    const int few = 6 + cut.all();
+    const int few = 9 + cut.all();
     if (n <= few) return run(n, cut).clocks;
     for (int from = p_.settled + cut.all();;) {
       const BlockRun far = run(from, cut);
