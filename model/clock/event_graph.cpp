@@ -5,7 +5,7 @@
 #include <map>
 #include <optional>
 
-#include "model/clock/asked_copy.hpp"
+#include "model/clock/copies.hpp"
 #include "model/clock/load.hpp"
 #include "model/clock/prediction.hpp"
 #include "model/mapping/compiled.hpp"
@@ -272,20 +272,14 @@ class GraphMaker {
       into.latency = chunk_latency(p_) - ahead_;
       return;
     }
-    // What a block moves once comes from device memory, where the L2 does not keep it, and goes there; what it streams, other
-    // blocks stream too: L2.
-    const bool once = into.phase != Phase::loop, far = once && (store || comes_from_device(*p_.machine, *p_.streamed, *p_.problem));
     const double out = store && tma && asks_for_copies() ? p_.machine->constant("tma_store_bandwidth") : 0;
     if (out > 0) {  // until shared memory has been read
       into.clocks = bytes_read(p_, *found) * granules_of(p_, *found) / out / parts;
       return;
     }
-    // A load from device memory is waited for at its node's share of that, but keeps the pipe into the block only for what passes it.
-    const double near = once ? near_rate() : std::max(shared_rate(*found), near_rate());
-    const double rate = far ? std::min(near, device_rate()) : near, moved = passing_bytes(p_, *found) / parts;
-    if (std::isfinite(rate) && rate > 0) into.clocks = moved / (store ? rate : near);
-    const double engine = store ? 0 : tma ? engine_latency(far) : thread_copy_latency(*found, far);
-    into.latency = (engine > 0 ? engine : near_latency()) + (std::isfinite(rate) && rate > 0 ? moved / rate - into.clocks : 0);
+    const CopyTime time = copy_time(p_, *found, into.phase != Phase::loop, parts);
+    into.clocks = time.clocks;
+    into.latency = time.latency;
   }
 
   /// Whose instances have their rows moved each by itself; -1: the block's all at once.
@@ -300,45 +294,6 @@ class GraphMaker {
     }
     return std::nullopt;
   }
-  [[nodiscard]] double near_latency() const {
-    const Pipe* pipe = p_.machine->pipe_into(p_.block().level);
-    return pipe != nullptr && pipe->latency ? pipe->latency->value : 0;
-  }
-
-  [[nodiscard]] double engine_latency(bool far) const { return far ? p_.machine->constant("tma_device_latency_16kib") : chunk_latency(p_); }
-
-  /// Of copies that threads ask for and do not wait for, while all SMs copy; 0: not known.
-  [[nodiscard]] double thread_copy_latency(const Crossing& crossing, bool far) const {
-    if (crossing.engine != CopyEngine::cp_async) return 0;
-    const Pipe* device = p_.machine->pipe_into(top_cache());
-    return p_.machine->constant("cp_async_loaded_latency") + (far && device != nullptr && device->latency ? device->latency->value : 0);
-  }
-
-  // Bytes a clock and node over the pipe into the block's level, all nodes at once.
-  [[nodiscard]] double near_rate() const {
-    const Pipe* pipe = p_.machine->pipe_into(p_.block().level);
-    return pipe != nullptr && pipe->per_node_clock.known() ? pipe->per_node_clock.best().value : INFINITY;
-  }
-  // Of what other blocks read too.
-  [[nodiscard]] double shared_rate(const Crossing& crossing) const {
-    return read_by_others(p_, crossing) ? p_.machine->constant("l2_bandwidth_shared_tile") : 0;
-  }
-  // The same from device memory: blocks start and end in step, so that each node has its share of the bandwidth.
-  [[nodiscard]] double device_rate() const {
-    const Pipe* pipe = p_.machine->pipe_into(top_cache());
-    const Hertz clock = assumed_clock(*p_.machine).frequency;
-    const double rate = pipe != nullptr ? bytes_per_second(*p_.machine, *pipe, clock) : 0;
-    return rate > 0 ? rate / clock.value / std::max(real(p_.machine->compute_nodes()), 1.0) : INFINITY;
-  }
-
-  /// The level that device memory fills.
-  [[nodiscard]] LevelId top_cache() const {
-    LevelId at = p_.block().level;
-    while (at > 0 && p_.machine->levels[static_cast<std::size_t>(at)].parent > 0)
-      at = p_.machine->levels[static_cast<std::size_t>(at)].parent;
-    return at;
-  }
-
   [[nodiscard]] const std::string& variable_name(int variable) const {
     const Variable& v = p_.variables[static_cast<std::size_t>(variable)];
     return p_.mapping->variables[static_cast<std::size_t>(v.mapping)].name;

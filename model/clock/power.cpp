@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "model/clock/asked_copy.hpp"
+#include "model/clock/copies.hpp"
 #include "model/clock/load.hpp"
 #include "model/clock/prediction.hpp"
 #include "model/machine/fit.hpp"

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "model/clock/asked_copy.hpp"
+#include "model/clock/copies.hpp"
 #include "model/clock/load.hpp"
 #include "model/diagram/visits.hpp"
 #include "model/resource/order.hpp"

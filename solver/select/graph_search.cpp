@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "model/clock/asked_copy.hpp"
+#include "model/clock/copies.hpp"
 #include "model/clock/power.hpp"
 #include "model/resource/plan.hpp"
 

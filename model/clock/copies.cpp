@@ -1,9 +1,11 @@
-#include "model/clock/asked_copy.hpp"
+#include "model/clock/copies.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 
 #include "model/clock/load.hpp"
+#include "model/clock/prediction.hpp"
 #include "model/resource/boxes.hpp"
 
 namespace napkin {
@@ -17,7 +19,58 @@ Count row_bytes(const PlacedDiagram& placed, const Crossing& crossing) {
   return bytes_of(columns, crossing.type).value;
 }
 
+/// The level that device memory fills.
+LevelId top_cache(const PlacedDiagram& placed) {
+  LevelId at = placed.block().level;
+  while (at > 0 && placed.machine->levels[static_cast<std::size_t>(at)].parent > 0) at = placed.machine->levels[static_cast<std::size_t>(at)].parent;
+  return at;
+}
+
+double latency_of(const Pipe* pipe) { return pipe != nullptr && pipe->latency ? pipe->latency->value : 0; }
+
+/// Bytes a clock and node over the pipe into the block's level, all nodes at once.
+double near_rate(const PlacedDiagram& placed) {
+  const Pipe* pipe = placed.machine->pipe_into(placed.block().level);
+  return pipe != nullptr && pipe->per_node_clock.known() ? pipe->per_node_clock.best().value : INFINITY;
+}
+
+/// The same of what other blocks read too.
+double shared_rate(const PlacedDiagram& placed, const Crossing& crossing) {
+  return read_by_others(placed, crossing) ? placed.machine->constant("l2_bandwidth_shared_tile") : 0;
+}
+
+/// The same from device memory: blocks start and end in step, so that each node has its share of the bandwidth.
+double device_rate(const PlacedDiagram& placed) {
+  const Machine& machine = *placed.machine;
+  const Pipe* pipe = machine.pipe_into(top_cache(placed));
+  const Hertz clock = assumed_clock(machine).frequency;
+  const double rate = pipe != nullptr ? bytes_per_second(machine, *pipe, clock) : 0;
+  return rate > 0 ? rate / clock.value / std::max(real(machine.compute_nodes()), 1.0) : INFINITY;
+}
+
+/// Until a load's first bytes are there, from device memory (`far`) or the L2; of threads that ask and do not wait, while all
+/// nodes copy. 0: not known.
+double load_latency(const PlacedDiagram& placed, CopyEngine engine, bool far) {
+  const Machine& machine = *placed.machine;
+  if (engine == CopyEngine::tma) return far ? machine.constant("tma_device_latency_16kib") : chunk_latency(placed);
+  if (engine != CopyEngine::cp_async) return 0;
+  return machine.constant("cp_async_loaded_latency") + (far ? latency_of(machine.pipe_into(top_cache(placed))) : 0);
+}
+
 }  // namespace
+
+CopyTime copy_time(const PlacedDiagram& placed, const Crossing& crossing, bool once, double parts) {
+  const bool far = once && (crossing.store || comes_from_device(*placed.machine, *placed.streamed, *placed.problem));
+  const double near = once ? near_rate(placed) : std::max(shared_rate(placed, crossing), near_rate(placed));
+  const double rate = far ? std::min(near, device_rate(placed)) : near, moved = passing_bytes(placed, crossing) / parts;
+  CopyTime out;
+  const double known = crossing.store ? 0 : load_latency(placed, crossing.engine, far);
+  out.latency = known > 0 ? known : latency_of(placed.machine->pipe_into(placed.block().level));
+  if (!std::isfinite(rate) || rate <= 0) return out;
+  out.clocks = moved / (crossing.store ? rate : near);
+  out.latency += moved / rate - out.clocks;
+  return out;
+}
 
 bool read_by_others(const PlacedDiagram& placed, const Crossing& crossing) {
   const std::vector<AxisId>& axes = placed.axes_of(crossing);
@@ -73,7 +126,7 @@ bool waits_for_device(const Machine& machine, const Streamed& streamed, const Pr
 double chunk_latency(const PlacedDiagram& placed) {
   const Machine& machine = *placed.machine;
   const Pipe* pipe = machine.pipe_into(placed.block().level);
-  const double chased = pipe != nullptr && pipe->latency ? pipe->latency->value : 0;
+  const double chased = latency_of(pipe);
   const double box = machine.constant("tma_l2_latency_16kib"), alone = machine.constant("l2_bandwidth_one_sm");
   const double first = box > 0 && alone > 0 ? std::max(box - 16 * 1024 / alone, chased) : chased;
   if (pipe == nullptr || !waits_for_device(machine, *placed.streamed, *placed.problem)) return first;

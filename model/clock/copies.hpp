@@ -1,10 +1,19 @@
 #pragma once
-// Copies of boxes by the copy engine, from the L2 while all nodes copy, and what a thread takes that asks for one after the
+// What a block's copies take, from the L2 or device memory while all nodes copy, and a thread that asks for one box after the
 // other. (model/README.md section 12)
 
 #include "model/mapping/placed.hpp"
 
 namespace napkin {
+
+struct CopyTime {
+  double clocks = 0;   ///< of the pipe into the block: other copies pass one that waits for device memory
+  double latency = 0;  ///< beyond that, until all of it is there
+};
+
+/// Of one of so many equal parts of a copy that no thread asks for, or of a store. What a block moves once comes from device memory,
+/// where the L2 does not keep it, and goes there; what it streams, other blocks stream too: L2.
+[[nodiscard]] CopyTime copy_time(const PlacedDiagram& placed, const Crossing& crossing, bool once, double parts);
 
 struct AskedCopy {
   double clocks = 0;  ///< of the pipe into the node: what it lets through while all nodes copy, of tiles that other blocks read too

@@ -4,14 +4,14 @@
 #include <algorithm>
 #include <string>
 
-#include "model/clock/asked_copy.hpp"
+#include "model/clock/copies.hpp"
 #include "model/clock/period.hpp"
 #include "model/clock/power.hpp"
 #include "model/clock/prediction.hpp"
 #include "model/clock/timeline.hpp"
 #include "tests/laid_out.hpp"
 
-namespace test_asked_copy {
+namespace test_copies {
 
 using namespace napkin;
 using namespace napkin::test;
@@ -179,4 +179,4 @@ TEST_CASE("launches of what the L2 holds take no energy for device memory") {
   CHECK(device_bytes(product().place({})) == 3.0 * 4096 * 4096 * 2);
 }
 
-}  // namespace test_asked_copy
+}  // namespace test_copies
