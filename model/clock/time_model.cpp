@@ -1,0 +1,219 @@
+// From a placed diagram to a time. Where the tile has an event graph (has_event_graph): its cycles on the busiest node
+// (clock/waves.hpp), at the clock that the card holds (clock/power.hpp), or the pipes that all nodes share. Else the
+// first clock: the fullest pipe, with wave quantisation. Nothing in it is fitted.
+//
+//   busy(pipe of a node) = loop x iterations + once x blocks            of the busiest node (clock/load.hpp)
+//   busy(machine pipe)   = bytes of all blocks / bandwidth              the pipe into the block's level, and device
+//   memory time = max busy + waves x exposed + first exposed + synchronisation + launch overhead
+//
+// exposed: what nothing hides at the ends of a block, once per wave of resident blocks: the latency of the pipe that
+// fills the first buffers, the head's and the first iteration's bytes, and the first iteration's vector work before the
+// pipes overlap (ramp). The first wave also waits for device memory. (model/README.md section 12)
+
+#include "model/clock/time_model.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "model/clock/synchronise.hpp"
+#include "model/resource/order.hpp"
+#include "model/resource/reuse.hpp"
+
+namespace napkin {
+namespace {
+
+SharedPipe shared_pipe(const Machine& machine, LevelId into, Hertz clock) {
+  const Pipe* pipe = machine.pipe_into(into);
+  return {pipe, pipe != nullptr ? bytes_per_second(machine, *pipe, clock) : 0};
+}
+
+/// Bytes of parts beyond one whole result that stay apart in device memory.
+double parts_in_memory(const PlacedDiagram& placed) {
+  if (!placed.combine || placed.combine->at >= 0) return 0;
+  double bytes = 0;
+  for (const PackedPart& part : placed.packed) bytes += part.blank ? 0 : parts_in_memory(part.placed);
+  if (!placed.packed.empty()) return bytes;
+  const auto moved = combine_moved(placed);
+  return real(moved->stored.value) * (1 - 1 / real(moved->parts));
+}
+
+/// Clocks of the first iteration that overlap with nothing: one pass through tensor and vector work, less the longer
+/// one.
+double ramp(const BlockLoad& load) {
+  double vector = 0;
+  for (std::size_t i = 0; i < load.count; ++i) {
+    if (load.pipes[i].vector) vector = std::max(vector, load.pipes[i].loop);
+  }
+  return std::min(load.tensor().loop, vector);
+}
+
+double waves_of(const Schedule& who, Count blocks_per_node) {
+  return real(ceil_div(Count(static_cast<std::int64_t>(who.blocks)), std::max(blocks_per_node, Count(1))));
+}
+
+/// Barriers are passed by wave after wave; turns and a second launch come once.
+double times_waited(const PlacedDiagram& placed, const Schedule& who, Count blocks_per_node) {
+  if (!placed.combine || placed.combine->by != CombineMapping::By::barriers) return 1;
+  return waves_of(who, blocks_per_node);
+}
+
+/// Clocks of a node that runs `together` blocks at a time, of which each alone would take `alone` for all of them and the
+/// busiest pipe `full`. A block of fewer warps than schedulers runs on as many of them; blocks that do not share theirs
+/// evenly leave some schedulers to fewer blocks.
+double clocks_together(const PlacedDiagram& placed, double together, double alone, double full) {
+  const Limits& limits = placed.machine->limits;
+  const double warps = std::max(real(placed.threads) / real(limits.warp_size), 1.0);
+  const double sets = std::max(std::floor(real(limits.schedulers) / warps), 1.0);
+  double a_clock = 0;
+  for (double set = 0; set < sets; ++set) {
+    const double blocks = std::floor((together + sets - 1 - set) / sets);
+    a_clock += std::min(blocks / alone, 1 / (sets * full));
+  }
+  return 1 / a_clock;
+}
+
+}  // namespace
+
+SharedPipe device_pipe(const PlacedDiagram& placed, Hertz clock) {
+  const Machine& machine = *placed.machine;
+  LevelId at = placed.block().level;
+  while (at > 0 && machine.levels[static_cast<std::size_t>(at)].parent > 0)
+    at = machine.levels[static_cast<std::size_t>(at)].parent;
+  return shared_pipe(machine, at, clock);
+}
+
+double busy_clocks(const PipeLoad& pipe, const Schedule& who) {
+  return pipe.loop * who.iterations + pipe.once * who.blocks;
+}
+
+TimeModel::TimeModel(const PlacedDiagram& placed, std::shared_ptr<Periods> shared_periods)
+    : clock(assumed_clock(*placed.machine)),
+      workload(placed),
+      into_block(shared_pipe(*placed.machine, placed.block().level, clock.frequency)),
+      device(device_pipe(placed, clock.frequency)),
+      exchange(exchange_pipe(placed)),
+      compulsory(compulsory_bytes(placed)),
+      nodes(std::max(real(placed.machine->compute_nodes()), 1.0)),
+      rates(energy_rates(*placed.machine)),
+      power(power_law(*placed.machine)),
+      launch(launch_overhead(*placed.machine)),
+      periods(std::move(shared_periods)),
+      by_graph(periods != nullptr && has_event_graph(placed)) {
+  if (into_block.pipe == device.pipe) into_block = {};
+}
+
+SharedSeconds TimeModel::shared_seconds(const PlacedDiagram& placed, const Timing& t) const {
+  const double bytes = t.load.loop_bytes * t.who.total_iterations + t.load.once_bytes * t.who.total_blocks;
+  const bool one = into_block.pipe == nullptr;
+  SharedSeconds out;
+  out.into_block = into_block.seconds(bytes);
+  out.device = device.seconds(one ? std::max(bytes, compulsory) : compulsory + parts_in_memory(placed));
+  if (exchange == nullptr) return out;
+  const double rate = bytes_per_second(*placed.machine, *exchange, clock.frequency, placed.cluster);
+  if (rate > 0) out.exchange = t.load.part_bytes * t.who.total_blocks / rate;
+  return out;
+}
+
+/// Clocks at the ends of the busiest node's blocks that no work hides. (comment at the top of the file)
+double TimeModel::exposed_clocks(const Timing& t, Count blocks_per_node) const {
+  const SharedPipe& into = into_block.pipe != nullptr ? into_block : device;
+  const double rate = into.rate / clock.frequency.value / nodes;
+  double fill = into.latency() + ramp(t.load);
+  if (rate > 0) fill += (t.load.once_bytes + t.load.loop_bytes) / rate;
+  return waves_of(t.who, blocks_per_node) * fill + (into_block.pipe != nullptr ? device.latency() : 0);
+}
+
+Timing TimeModel::of(const PlacedDiagram& placed, Count blocks_per_node, const KnownGraph* known) const {
+  Timing t{workload.of(placed), schedule(placed), {}, {}, 0, Hertz(0), {}};
+  t.shared = shared_seconds(placed, t);
+  if (known != nullptr) {
+    event_clock(placed, blocks_per_node, *known, t);
+  } else if (by_graph) {
+    const EventGraph graph = event_graph(placed);
+    event_clock(placed, blocks_per_node, {graph, periods->of(graph)}, t);
+  } else {
+    first_clock(blocks_per_node, t);
+  }
+  const Synchronisation sync = synchronisation(placed, t.clock);
+  t.seconds += sync.clocks * times_waited(placed, t.who, blocks_per_node) / t.clock.value + sync.launch.value;
+  return t;
+}
+
+bool TimeModel::may_bind(const Timing& t) const {
+  const double all = t.load.loop_bytes * t.who.total_iterations + t.load.once_bytes * t.who.total_blocks;
+  return device.seconds(std::max(all, compulsory)) > t.fullest.seconds;
+}
+
+void TimeModel::read_again(const PlacedDiagram& placed, Count blocks_per_node, Timing& t) const {
+  if (into_block.pipe == nullptr) return;
+  const double bytes = real(reread_bytes(placed, blocks_per_node).value), before = t.fullest.seconds;
+  t.shared.device += device.seconds(bytes);
+  if (t.energy) {
+    const double counted = device_bytes(placed) > 0 ? reread_by_waves(placed) : 0;
+    t.energy->device += (bytes - counted) * rates.device;
+    hold_clock(t);
+  }
+  t.fullest.with(device.name(), t.shared.device);
+  t.seconds += t.fullest.seconds - before;
+}
+
+void TimeModel::first_clock(Count blocks_per_node, Timing& t) const {
+  t.clock = clock.frequency;
+  const double hertz = t.clock.value;
+  for (std::size_t i = 0; i < t.load.count; ++i) {
+    t.fullest.with(t.load.pipes[i].name, busy_clocks(t.load.pipes[i], t.who) / hertz);
+  }
+  t.fullest.with(into_block.name(), t.shared.into_block);
+  t.fullest.with(device.name(), t.shared.device);
+  if (exchange != nullptr) t.fullest.with(exchange->name, t.shared.exchange);
+  t.seconds = t.fullest.seconds + exposed_clocks(t, blocks_per_node) / hertz;
+}
+
+/// The cycles at the clock that the card holds with that energy.
+void TimeModel::hold_clock(Timing& t) const {
+  if (t.energy) {
+    const HeldClock held = held_clock(power, *t.energy, t.cycles);
+    t.clock = held.clock;
+    t.power = held.power;
+  }
+  t.fullest.with("", t.cycles / t.clock.value);  // named where it is explained
+}
+
+/// The graph's cycles, or the pipes that nodes share, whichever take longer. Blocks that share a node hide one
+/// another's waits, down to what the busiest pipe takes, but not their ends: they begin together.
+void TimeModel::event_clock(const PlacedDiagram& placed, Count blocks_per_node, const KnownGraph& known, Timing& t) const {
+  const Period& period = known.period;
+  const LaunchShape own = known.shape != nullptr ? LaunchShape{} : launch_shape(placed);
+  const LaunchShape& shape = known.shape != nullptr ? *known.shape : own;
+  const LaunchClocks launched = known.launched != nullptr ? *known.launched : launch_clocks(placed, known.graph, period, shape);
+  const double together = std::min(real(std::max(blocks_per_node, Count(1))), std::max(t.who.blocks, 1.0));
+  double cycles = launched.busiest;
+  if (together > 1) {
+    const double ends = std::max(cycles - period.clocks * t.who.iterations, 0.0);
+    const double full = std::min(cycles, period.pipe.clocks * t.who.iterations + ends / together);
+    cycles = clocks_together(placed, together, cycles, full);
+  }
+  t.clock = clock.frequency;
+  t.cycles = cycles;
+  t.meeting = meeting_of_cluster(placed);
+  if (rates.known) t.energy = energy_of(placed, known.energy != nullptr ? *known.energy : block_energy(placed, known.graph, rates), rates, shape);
+  hold_clock(t);
+  t.fullest.with(device.name(), t.shared.device);
+  if (exchange != nullptr) t.fullest.with(exchange->name, t.shared.exchange);
+  t.seconds = t.fullest.seconds;
+}
+
+AssumedClock assumed_clock(const Machine& machine) {
+  const Clocks& c = machine.clocks;
+  if (c.tensor) return {Hertz(c.tensor->value), "datasheet tensor clock"};
+  if (c.maximum) return {Hertz(c.maximum->value), "maximum clock"};
+  if (c.base) return {Hertz(c.base->value), "base clock"};
+  return {};
+}
+
+Seconds launch_overhead(const Machine& machine) {
+  const Number* gap = machine.find_constant("launch_gap");
+  return Seconds(gap != nullptr ? gap->value : machine.constant("launch_overhead"));
+}
+
+}  // namespace napkin
