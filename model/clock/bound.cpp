@@ -41,7 +41,7 @@ class WorkBound {
     const BlockLoad load = workload_.of(placed);
     double tensor = 0, slots = 0;
     IterationWork out;
-    out.energy = l2_bytes(placed, Phase::loop) * rates_.l2;
+    out.energy = rates_.of_l2(l2_bytes(placed, Phase::loop));
     for (const PlacedOperation& op : placed.operations) {
       if (!op.tensor || op.instruction == nullptr || op.phase != Phase::loop) continue;
       const TensorLoad one = tensor_load(placed, op);

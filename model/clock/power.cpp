@@ -28,6 +28,8 @@ EnergyRates energy_rates(const Machine& machine) {
   out.flop_8bit = machine.constant("energy_tensor_8bit");
   out.instruction = machine.constant("energy_instruction");
   out.l2 = machine.constant("energy_l2");
+  const Number* multicast = machine.find_constant("energy_multicast");
+  out.multicast = multicast != nullptr ? multicast->value : out.l2;
   out.device = machine.constant("energy_device");
   out.known = out.flop_16bit > 0;
   return out;
@@ -47,8 +49,8 @@ BlockEnergy block_energy(const PlacedDiagram& placed, const EventGraph& graph, c
     (node.phase == Phase::loop ? out.iteration : out.once) += node.demand[issue_pipe] * each;
     out.cut += node.cut_demand_of(issue_pipe) * each;
   }
-  out.iteration += l2_bytes(placed, Phase::loop) * rates.l2;
-  out.once += l2_bytes(placed, Phase::head) * rates.l2;
+  out.iteration += rates.of_l2(l2_bytes(placed, Phase::loop));
+  out.once += rates.of_l2(l2_bytes(placed, Phase::head));
   return out;
 }
 
@@ -67,12 +69,16 @@ Energy energy_of(const PlacedDiagram& placed, const BlockEnergy& block, const En
   return {block.of(shape), (once > 0 ? once + reread_by_waves(placed) : 0) * rates.device};
 }
 
-double l2_bytes(const PlacedDiagram& placed, Phase phase) {
-  double bytes = 0;
+L2Bytes l2_bytes(const PlacedDiagram& placed, Phase phase) {
+  L2Bytes bytes;
+  const double sharers = static_cast<double>(std::max(placed.cluster, Count(1)).get());
   for (const Crossing& c : placed.crossings) {
     if (c.into != placed.block().level || (c.phase == Phase::loop) != (phase == Phase::loop)) continue;
-    const double granules = c.store ? 1 : granules_of(placed, c);
-    bytes += bytes_read(placed, c) * granules * (placed.multicast(c) ? static_cast<double>(std::max(placed.cluster, Count(1)).get()) : 1);
+    const double read = bytes_read(placed, c) * (c.store ? 1 : granules_of(placed, c));
+    if (sharers > 1 && placed.multicast(c))
+      bytes.multicast += read * sharers;
+    else
+      bytes.asked += read;
   }
   return bytes;
 }

@@ -19,10 +19,16 @@ struct Energy {
   double device = 0;  ///< bytes to and from device memory
 };
 
+/// Bytes that one block gets from the L2, asked for by its own SM or by one of its cluster for all (multicast).
+struct L2Bytes {
+  double asked = 0, multicast = 0;
+};
+
 /// What one of each takes, at f0.
 struct EnergyRates {
   bool known = false;
-  double flop_16bit = 0, flop_8bit = 0, instruction = 0, l2 = 0, device = 0;
+  double flop_16bit = 0, flop_8bit = 0, instruction = 0, l2 = 0, multicast = 0, device = 0;
+  [[nodiscard]] double of_l2(const L2Bytes& bytes) const { return bytes.asked * l2 + bytes.multicast * multicast; }
   /// Of one clock of these tensor instructions.
   [[nodiscard]] double of_tensor(const TensorInstruction& tensor) const;
 };
@@ -46,7 +52,7 @@ struct BlockEnergy {
 
 /// Between the L2 and one block, its own copy of what is multicast, rows of a box as the L2 hands them out: in one
 /// iteration of the loop, else in head and tail.
-[[nodiscard]] double l2_bytes(const PlacedDiagram& placed, Phase phase);
+[[nodiscard]] L2Bytes l2_bytes(const PlacedDiagram& placed, Phase phase);
 
 /// Bytes to and from device memory of a launch behind others of the same: none where the L2 holds all of them.
 [[nodiscard]] double device_bytes(const PlacedDiagram& placed);

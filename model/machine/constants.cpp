@@ -73,7 +73,8 @@ constexpr std::array constants_known = {
     // energies
     Constant{"energy_tensor_16bit", energy_per_flop}, Constant{"energy_tensor_8bit", energy_per_flop},
     Constant{"energy_instruction", energy_per_instruction},  // of one warp's vector instruction
-    Constant{"energy_l2", energy_per_byte},                  // of each SM's copy of what comes from the L2
+    Constant{"energy_l2", energy_per_byte},                  // of a copy that one SM asked for
+    Constant{"energy_multicast", energy_per_byte},           // of each SM's where one asked for all; not measured: energy_l2
     Constant{"energy_device", energy_per_byte},              // to and from device memory, beyond the L2's
     Constant{"clock_tree", power},                           // at 1.5 GHz, whatever runs
     Constant{"clock_beside_tensor", frequency},              // the SMs' highest while their matrix units run

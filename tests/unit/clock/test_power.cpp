@@ -29,8 +29,11 @@ LaidOut attention(std::int64_t s, const Mask& mask = {}) {
 TEST_CASE("every SM's copy of what comes from the L2 takes energy, multicast or not") {
   const LaidOut l = attention(4096);
   for (const char* cluster : {"1", "2"}) {
-    CHECK(l2_bytes(placed(l, cluster), Phase::loop) == 2.0 * 128 * 128 * 2);  // K and V
-    CHECK(l2_bytes(placed(l, cluster), Phase::head) == 2.0 * 128 * 128 * 2);  // Q and O
+    const L2Bytes loop = l2_bytes(placed(l, cluster), Phase::loop), ends = l2_bytes(placed(l, cluster), Phase::head);
+    CHECK((std::string(cluster) == "1" ? loop.asked : loop.multicast) == 2.0 * 128 * 128 * 2);  // K and V
+    CHECK(loop.asked + loop.multicast == 2.0 * 128 * 128 * 2);
+    CHECK(ends.asked == 2.0 * 128 * 128 * 2);  // Q and O
+    CHECK(ends.multicast == 0);
   }
 }
 
@@ -38,27 +41,29 @@ TEST_CASE("rows of 32 bytes take the energy of the 64 that the L2 hands out, tho
   const LaidOut l{"matmul_sm90", "h200-sxm", {{"a", 4096}, {"b", 4096}, {"c", 4096}}, DType::bf16};
   for (const auto& [columns, granules] : {std::pair{"256", 1.0}, {"224", 1.0}, {"240", 2.0}}) {
     const PlacedDiagram p = l.place({{"a", "128"}, {"c", columns}, {"b", "64"}, {"warpgroups", "2"}, {"stages", "2"}, {"cluster", "1"}});
-    CHECK(l2_bytes(p, Phase::loop) == (128 + granules * std::stod(columns)) * 64 * 2);
-    CHECK(l2_bytes(p, Phase::head) == 128 * std::stod(columns) * 2);  // C
+    CHECK(l2_bytes(p, Phase::loop).asked == (128 + granules * std::stod(columns)) * 64 * 2);
+    CHECK(l2_bytes(p, Phase::head).asked == 128 * std::stod(columns) * 2);  // C
   }
 }
 
 TEST_CASE("a launch's energy by hand: products, instructions, bytes; cut chunks take more") {
   LaidOut l = attention(4096);
-  const auto only = [&](const char* name, double value) {
-    for (const char* each : {"energy_tensor_16bit", "energy_instruction", "energy_l2", "energy_device"}) {
+  const auto only = [&](const char* name, double value, const char* cluster = "1") {
+    for (const char* each : {"energy_tensor_16bit", "energy_instruction", "energy_l2", "energy_multicast", "energy_device"}) {
       l.machine.fitted[each].value = 0;
       l.machine.constants[each].value = 0;
     }
     l.machine.fitted["energy_tensor_16bit"].value = 1e-30;  // known, and nothing
     l.machine.fitted[name].value = value;
-    const PlacedDiagram p = placed(l, "1");
+    const PlacedDiagram p = placed(l, cluster);
     return *energy_of(p, event_graph(p));
   };
   const double flops = 4.0 * 64 * 4096 * 4096 * 128;
   CHECK(only("energy_tensor_16bit", 1e-12).core == doctest::Approx(flops * 1e-12));
   const double tiles = 64 * 32, bytes = tiles * (32 + 1) * 2 * 128 * 128 * 2;
   CHECK(only("energy_l2", 1e-12).core == doctest::Approx(bytes * 1e-12));
+  CHECK(only("energy_multicast", 1e-12, "2").core == doctest::Approx(tiles * 32 * 2 * 128 * 128 * 2 * 1e-12));  // K and V, once to each SM
+  CHECK(only("energy_l2", 1e-12, "2").core == doctest::Approx(tiles * 2 * 128 * 128 * 2 * 1e-12));              // Q and O
   CHECK(only("energy_device", 1e-12).device == doctest::Approx(4 * 64.0 * 4096 * 128 * 2 * 1e-12));
   CHECK(only("energy_instruction", 1e-9).core > 4.0 * 64 * 4096 * 4096 / 32 * 1e-9);  // more than four an element
 
