@@ -93,10 +93,8 @@ double passing_bytes(const PlacedDiagram& placed, const Crossing& crossing) {
 }
 
 AskedCopy asked_copy(const PlacedDiagram& placed, const Crossing& crossing) {
-  const Pipe* pipe = placed.machine->pipe_into(placed.block().level);
-  if (pipe == nullptr || !pipe->per_node_clock.known()) return {};
-  const double distinct = pipe->per_node_clock.best().value, shared = placed.machine->constant("l2_bandwidth_shared_tile");
-  const double rate = read_by_others(placed, crossing) ? std::max(shared, distinct) : distinct;
+  const double rate = std::max(shared_rate(placed, crossing), near_rate(placed));
+  if (!std::isfinite(rate)) return {};
   const double alone = std::max(placed.machine->constant("l2_bandwidth_one_sm"), rate);
   const double read = passing_bytes(placed, crossing);
   if (!placed.multicast(crossing)) return {read / rate, read / alone};
