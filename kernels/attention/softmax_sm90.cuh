@@ -42,9 +42,11 @@ struct AttentionSoftmax : AttentionBlock<C> {
   // Scores become P; `sum` its row sums. `Stepped`: row by row in steps of a few elements; while one step's exponentials are
   // on their way, the next one's arguments are computed and the last one's are added up. Left alone, the assembler computes all
   // arguments first, and a run of multiply-adds takes the registers' ports from the tensor cores (NOTES.md, version 8).
+  // Of a warp's six scoreboards the assembler keeps four or five for exponentials: in a step of more two share one, and who waits
+  // for the first waits for the last (NOTES.md, version 10).
   template <bool Stepped>
   __device__ __forceinline__ void exponentials(float (&s)[scores], const RowState& state, float (&sum)[2]) const {
-    constexpr int step = Stepped ? 5 : scores, row = scores / 2;
+    constexpr int step = Stepped ? 3 : scores, row = scores / 2;
     const float c = arguments.scale_log2;
     float shift[2];
 #pragma unroll

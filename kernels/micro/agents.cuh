@@ -191,7 +191,7 @@ struct Softmax {
       for (int i = 0; i < 2 * columns; ++i) maximum[i % 2] = fmaxf(maximum[i % 2], s[i]);
       pin(maximum);
     }
-    exponentials<Stepped ? 5 : 2 * columns>(s, maximum, sum, packed);
+    exponentials<Stepped ? 3 : 2 * columns>(s, maximum, sum, packed);
   }
 
   __device__ __forceinline__ float result() const { return summed(sum) + summed(maximum) + __uint_as_float(packed[0] ^ packed[1]); }

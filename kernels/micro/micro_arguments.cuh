@@ -30,7 +30,7 @@ enum class VectorWork {
   mix,      // equal parts of fma, maximum, ex2, add
   softmax,  // maximum of all elements first, then per element fma, ex2, add, half a conversion; its unit is an element
   softmax_kept,  // the same without the maximum
-  softmax_steps,  // that in steps of five elements: attention_sm90's, rescale rarely
+  softmax_steps,  // that in steps of three elements: attention_sm90's, rescale rarely
   ex2_fma,       // independent: one ex2, two fma
   ex2_maximum,   // one ex2, one maximum
   maximum_fma,   // one maximum, two fma

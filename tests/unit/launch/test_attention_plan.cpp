@@ -9,6 +9,7 @@
 #include "kernels/launch/run.hpp"
 #include "model/resource/resources.hpp"
 #include "tests/laid_out.hpp"
+#include "tests/scoreboards.hpp"
 
 namespace test_attention_plan {
 
@@ -246,6 +247,9 @@ TEST_CASE("variants compile without spills and without serialised instructions" 
     const Compilation out = compile(launch, environment, Objections::report);
     CHECK(out.kernel.report.objection() == "");
     CHECK(out.kernel.report.static_shared == Bytes(0));
+    const test::Exponentials exponentials = test::exponentials_of(out.kernel.cubin);
+    CHECK(exponentials.steps > 4);
+    CHECK(exponentials.sharing == 0);
     // With one consumer the kernel asks for more than its agents' average, and the block has the SM to itself anyway.
     if (launch.threads > 256) CHECK(out.kernel.report.registers == plan(placed).registers_launch.get());
   }

@@ -227,7 +227,7 @@ TEST_CASE("a kernel holds the instructions that its experiment counts" * doctest
       {"VectorWork::mix", {{"FFMA", 32}, {"FMNMX", 32}, {"MUFU.EX2", 32}, {"FADD", 32}}},
       {"VectorWork::softmax", {{"FFMA", 64}, {"FMNMX", 64}, {"MUFU.EX2", 64}, {"FADD", 64}, {"F2FP.BF16", 32}}},
       {"VectorWork::softmax_kept", {{"FFMA", 48}, {"MUFU.EX2", 48}, {"FADD", 48}, {"F2FP.BF16", 24}}},
-      {"VectorWork::softmax_steps", {{"FFMA", 48}, {"MUFU.EX2", 48}, {"FADD", 48}, {"F2FP.BF16", 24}, {"PMTRIG", 10}}},
+      {"VectorWork::softmax_steps", {{"FFMA", 48}, {"MUFU.EX2", 48}, {"FADD", 48}, {"F2FP.BF16", 24}, {"PMTRIG", 16}}},
       {"VectorWork::ex2_fma", {{"MUFU.EX2", 128}, {"FFMA", 256}}},
       {"VectorWork::ex2_maximum", {{"MUFU.EX2", 128}, {"FMNMX", 128}}},
       {"VectorWork::maximum_fma", {{"FMNMX", 128}, {"FFMA", 256}}},
