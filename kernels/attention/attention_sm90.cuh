@@ -34,9 +34,17 @@ struct AttentionConsumer : AttentionSoftmax<C> {
   __device__ __forceinline__ void release_k(u32 stage) const { release<32>(k_empty + stage); }
   __device__ __forceinline__ void release_v(u32 stage) const { release<128>(v_empty + stage); }
 
-  // S = Q K: issues and commits.
-  __device__ __forceinline__ void issue_scores(float (&s)[scores], u32 copy, u32 stage) const {
-    const u32 a = matrix_address(q_place(copy, wg)), b = matrix_address(shared + C.k_offset + stage * k_bytes);
+  // This warpgroup's rows in that copy of Q, for descriptors. By shuffle: of two copies' addresses the compiler would make each
+  // product's descriptor in vector registers, and moving them over takes longer than a product of few columns (NOTES.md, version 10).
+  // Three warpgroups have no register for it.
+  __device__ __forceinline__ u32 q_matrix(u32 copy) const {
+    const u32 matrix = matrix_address(q_place(copy, wg));
+    return C.warpgroups < 3 && C.q_stages > 1 ? __shfl_sync(0xffffffffu, matrix, 0) : matrix;
+  }
+
+  // S = Q K, Q from q_matrix: issues and commits.
+  __device__ __forceinline__ void issue_scores(float (&s)[scores], u32 a, u32 stage) const {
+    const u32 b = matrix_address(shared + C.k_offset + stage * k_bytes);
     wgmma_fence();
 #pragma unroll
     for (int k = 0; k < C.d; k += 16) {
@@ -162,8 +170,9 @@ struct AttentionConsumer : AttentionSoftmax<C> {
     float s[scores];
     u32 p[probabilities];
     bool settled = false, accumulate = false;
+    const u32 q = q_matrix(copy);
     barrier_wait(barrier(k_full + ring.stage), ring.parity);
-    issue_scores(s, copy, ring.stage);
+    issue_scores(s, q, ring.stage);
     store_settle(pending);
     wgmma_wait<0>();
     scores_done(s, ring.stage);
@@ -178,7 +187,7 @@ struct AttentionConsumer : AttentionSoftmax<C> {
       Chunk chunk;
       if constexpr (C.overlap) {
         my_turn();
-        issue_scores(s, copy, next.stage);
+        issue_scores(s, q, next.stage);
         barrier_wait(barrier(v_full + ring.stage), ring.parity);
         issue_outputs(o, p, ring.stage, accumulate);
         next_turn();
@@ -198,7 +207,7 @@ struct AttentionConsumer : AttentionSoftmax<C> {
         pin(o);
         pin(p);
         release_v(ring.stage);
-        issue_scores(s, copy, next.stage);
+        issue_scores(s, q, next.stage);
         next_turn();
         wgmma_wait<0>();
         scores_done(s, next.stage);
