@@ -13,9 +13,10 @@ struct AttentionSoftmax : AttentionBlock<C> {
   using Block = AttentionBlock<C>;
   using Block::arguments, Block::wg, Block::rows, Block::scores, Block::outputs, Block::probabilities;
 
-  // With rescale_rarely a maximum is kept until a score passes it by more powers of two than `kept`, and a chunk whose
-  // exponentials add up to `outgrown` in some thread is computed again: P stays below 2^9, in fp16 too.
-  static constexpr float kept = 8.f, outgrown = 512.f;
+  // With rescale_rarely a maximum is looked for where a chunk is cut, or where its exponentials add up to `outgrown` in some thread,
+  // which computes it again: P stays below 2^12, in fp16 too. Of the first chunk that a row sees under a mask it may see one key,
+  // whose score others pass by far (NOTES.md, version 10).
+  static constexpr float outgrown = 4096.f;
 
   // What this thread knows of its two rows. P is exp2(scale log2(e) (score - maximum)).
   struct RowState {
@@ -79,7 +80,6 @@ struct AttentionSoftmax : AttentionBlock<C> {
 #pragma unroll
       for (int i = 0; i < scores / 4; ++i) maximum = fmaxf(maximum, fmaxf(s[4 * i + 2 * r], s[4 * i + 2 * r + 1]));
       maximum = quad_max(maximum);
-      if constexpr (C.rescale_rarely) maximum = (maximum - state.maximum[r]) * c > kept ? maximum : state.maximum[r];
       const float shift = maximum == -infinity ? 0.f : maximum * c;
       state.delta[r] = exp2_fast(state.maximum[r] * c - shift);
       state.maximum[r] = maximum;
