@@ -34,6 +34,7 @@ class GraphMaker {
     waits_for_products_ = std::any_of(p_.operations.begin(), p_.operations.end(), [](const PlacedOperation& op) {
       return op.tensor && op.instruction != nullptr && !asynchronous(*op.instruction);
     });
+    in_steps_ = in_steps();
     if (edges_.empty()) throw Error(p_.mapping->file, "no edges: it has no event graph", "the section 'edges'");
   }
 
@@ -74,13 +75,14 @@ class GraphMaker {
   }
 
   // The matrix unit for those whose threads wait for it, the schedulers' slots, and every unit with a known rate. A mix
-  // of instructions gets fewer slots beside the matrix unit than instructions without operands do.
+  // of instructions gets fewer slots beside the matrix unit than instructions without operands do; but where what exponentials need and
+  // what needs them stand among them in steps, the special-function unit's rate at that is what is short, not slots.
   void pipes() {
     const Machine& machine = *p_.machine;
     g_.pipes.push_back({"tensor", 1});
     g_.pipes.push_back({"issue", 1});
     if (const Unit* issue = machine.unit("issue"); issue != nullptr && issue->per_clock.known()) {
-      const double rate = issue->per_clock.best().value, mix = machine.constant("mixed_issue_beside_tensor");
+      const double rate = issue->per_clock.best().value, mix = in_steps_ ? 0 : machine.constant("mixed_issue_beside_tensor");
       if (mix > 0)
         mixed_issue(mix / rate, rate);
       else if (issue->beside_tensor)
@@ -94,7 +96,25 @@ class GraphMaker {
       const double beside = unit.beside_tensor ? unit.beside_tensor->value / unit.per_clock.best().value : 1;
       const bool port = unit.name == "shared_port" || unit.name == "shuffle";
       g_.pipes.push_back({unit.name, beside, port, port ? least_port() : 0});
+      if (in_steps_ && unit.name == "special") exponentials_in_steps(g_.pipes.back(), unit.per_clock.best().value);
     }
+  }
+
+  /// Whether an operation of the loop has exponentials in steps, and the machine's rates of those are known.
+  [[nodiscard]] bool in_steps() const {
+    const auto steps = [](const PlacedWork& work) { return work.mapping != nullptr && work.mapping->in_steps; };
+    const auto has = [&](const PlacedOperation& op) { return op.phase == Phase::loop && std::any_of(op.work.begin(), op.work.end(), steps); };
+    const bool known = p_.machine->constant("softmax_steps_three") > 0 && p_.machine->constant("softmax_steps_beside_tensor_three") > 0;
+    return known && std::any_of(p_.operations.begin(), p_.operations.end(), has);
+  }
+
+  /// Of one instance, of two, of three and more: elements of a softmax over exponentials alone.
+  void exponentials_in_steps(VectorPipe& special, double rate) const {
+    const auto share = [&](const char* name) { return std::min(p_.machine->constant(name) / rate, 1.0); };
+    special.alone_few = {share("softmax_steps_one"), share("softmax_steps_two")};
+    special.alone = share("softmax_steps_three");
+    special.beside_few = {share("softmax_steps_beside_tensor_one"), share("softmax_steps_beside_tensor_two")};
+    special.beside = share("softmax_steps_beside_tensor_three");
   }
 
   /// Of two warpgroups; of one and of three where that is known.
@@ -160,9 +180,20 @@ class GraphMaker {
     demand(cut ? into.cut_demand : into.demand, each.unit, share);
     if (each.mapping->serial && unit.name == "shuffle")
       into.latency += instructions / warps(into) * p_.machine->constant("serial_shuffle");
-    else if (each.mapping->serial)
+    else if (each.mapping->serial) {
       into.serial += instructions / warps(into) * p_.machine->constant("serial_issue");
+      beside_exponentials(into, instructions);
+    }
     alone(into);
+  }
+
+  /// What control code takes of exponentials in steps, clocks of a scheduler's special-function unit an instruction.
+  void beside_exponentials(EventNode& into, double instructions) const {
+    if (!in_steps_) return;
+    const double schedulers = real(p_.machine->limits.schedulers);
+    for (std::size_t p = 0; p < g_.pipes.size(); ++p) {
+      if (g_.pipes[p].name == "special") into.demand[p] += instructions * p_.machine->constant("serial_beside_exponentials") / schedulers;
+    }
   }
 
   void demand(std::vector<double>& pipes, int of_unit, double results) const {
@@ -433,6 +464,7 @@ class GraphMaker {
   double ahead_ = 0;  // clocks by which a buffer's copies asked for so far are there before the pipe is free
   std::vector<int> fenced_;  // nodes behind which threads pass a fence and a barrier
   bool waits_for_products_ = false;  // threads do, for some operation of the loop
+  bool in_steps_ = false;  // exponentials are
   std::map<std::string, std::vector<double>> among_;    // demands of work that stands among an operation's products
   std::vector<std::pair<std::size_t, double>> products_;  // by node: instructions whose threads wait for them
   EventGraph g_;
@@ -440,9 +472,15 @@ class GraphMaker {
 
 }  // namespace
 
-double VectorPipe::left_by(const EventNode& tensor, std::size_t at_work) const {
-  const double most = at_work > 0 && at_work <= beside_few.size() ? std::min(beside_few[at_work - 1], beside) : beside;
-  return port ? std::min(most, std::max(1 - tensor.port, least)) : most;
+double VectorPipe::left_by(const EventNode* tensor, std::size_t at_work) const {
+  const double all = tensor != nullptr ? beside : alone;
+  const std::array<double, 2>& few = tensor != nullptr ? beside_few : alone_few;
+  const double most = at_work > 0 && at_work <= few.size() ? std::min(few[at_work - 1], all) : all;
+  return port && tensor != nullptr ? std::min(most, std::max(1 - tensor->port, least)) : most;
+}
+
+void VectorPipe::say(std::vector<double>& numbers) const {
+  numbers.insert(numbers.end(), {beside, port ? 1.0 : 0.0, least, beside_few[0], beside_few[1], alone, alone_few[0], alone_few[1]});
 }
 
 int EventGraph::find(std::string_view name) const {

@@ -20,11 +20,15 @@ struct VectorPipe {
   double beside = 1;    ///< share of its rate that is left, at most, while an asynchronous tensor operation runs (co-use rule)
   bool port = false;    ///< passes shared memory's port, which the tensor operation's operands take first
   double least = 0;     ///< of that port, what others get all the same
-  /// `beside` for one and for two instances at work, where so few get less: one warp a scheduler waits for its own results.
+  /// `beside` for one and for two instances at work on it, where so few get less: one warp a scheduler waits for its own results.
   std::array<double, 2> beside_few = {1, 1};
+  double alone = 1;  ///< the same while no tensor operation runs
+  std::array<double, 2> alone_few = {1, 1};
 
-  /// Share of its rate beside that tensor operation, for so many instances of agents at work.
-  [[nodiscard]] double left_by(const EventNode& tensor, std::size_t at_work) const;
+  /// Share of its rate beside that tensor operation, or beside none (nullptr), for so many instances of agents at work on it.
+  [[nodiscard]] double left_by(const EventNode* tensor, std::size_t at_work) const;
+  /// Appends all that left_by depends on.
+  void say(std::vector<double>& numbers) const;
 };
 
 enum class NodeKind {

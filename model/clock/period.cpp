@@ -375,7 +375,7 @@ Periods::~Periods() = default;
 /// far they reach.
 void Periods::say(const EventGraph& graph, bool one_block) {
   numbers_.assign(1, static_cast<double>(graph.tensor_queue));
-  for (const VectorPipe& p : graph.pipes) numbers_.insert(numbers_.end(), {p.beside, p.port ? 1.0 : 0.0, p.least, p.beside_few[0], p.beside_few[1]});
+  for (const VectorPipe& pipe : graph.pipes) pipe.say(numbers_);
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
     const EventNode& n = graph.nodes[i];
     numbers_.insert(numbers_.end(), {static_cast<double>(n.kind), static_cast<double>(n.phase),

@@ -219,6 +219,7 @@ class Simulation {
   Note note_ = Note::nothing;
   std::vector<double> noted_;          // by job: its start or its end
   std::vector<double> room_, wanted_;  // by pipe
+  std::vector<std::size_t> at_work_;   // by pipe: threads' nodes that demand it
   std::vector<std::size_t> growing_;
   std::vector<Job> let_in_;
   std::vector<Part> behind_;  // of the tensor unit's instructions, those that are not in its queue

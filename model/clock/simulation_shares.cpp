@@ -14,8 +14,7 @@ constexpr int share_shift = 56;  // the table takes the highest bits of a hash
 /// Keeps the table of shares where the graph asks the same of the pipes as the one before.
 void Simulation::forget_shares() {
   numbers_.clear();
-  for (const VectorPipe& pipe : g_->pipes)
-    numbers_.insert(numbers_.end(), {pipe.beside, pipe.port ? 1.0 : 0.0, pipe.least, pipe.beside_few[0], pipe.beside_few[1]});
+  for (const VectorPipe& pipe : g_->pipes) pipe.say(numbers_);
   for (const EventNode& node : g_->nodes) {
     const bool shares = node.kind == NodeKind::thread;
     numbers_.insert(numbers_.end(), {static_cast<double>(node.kind), shares ? node.clocks : 0.0, node.port});
@@ -53,7 +52,13 @@ void Simulation::fill(int tensor) {
     if (nodes_[at(s_.active[k].node)].clocks > 0) growing_.push_back(k);
   }
   room_.clear();
-  for (const VectorPipe& pipe : g_->pipes) room_.push_back(tensor >= 0 ? pipe.left_by(g_->node(tensor), growing_.size()) : 1.0);
+  at_work_.assign(g_->pipes.size(), 0);
+  for (const std::size_t k : growing_) {
+    const Node& node = nodes_[at(s_.active[k].node)];
+    for (int d = node.demands; d < node.demands_end; ++d) ++at_work_[demands_[at(d)].pipe];
+  }
+  const EventNode* const beside = tensor >= 0 ? &g_->node(tensor) : nullptr;
+  for (std::size_t p = 0; p < at_work_.size(); ++p) room_.push_back(g_->pipes[p].left_by(beside, at_work_[p]));
   while (!growing_.empty()) {
     const double grow = most_growth();
     for (const std::size_t k : growing_) {

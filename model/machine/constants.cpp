@@ -45,6 +45,7 @@ constexpr std::array constants_known = {
     Constant{"handover_mbarrier", clocks}, Constant{"fence_proxy_async", clocks},
     Constant{"store_fence_barrier", clocks},
     Constant{"serial_issue", clocks},      // an instruction of a warp whose instructions wait for each other
+    Constant{"serial_beside_exponentials", clocks},  // that it takes of a scheduler's exponentials in steps
     Constant{"serial_shuffle", clocks},    // a shuffle and what waits for it
     Constant{"cp_async_loaded_latency", clocks},  // the same, asked for by the threads that need it
     Constant{"mma_sync_ports", clocks},  // in which a scheduler's registers serve a tensor instruction whose threads wait for it
@@ -66,6 +67,12 @@ constexpr std::array constants_known = {
     Constant{"l2_ways", ways},         // lines of a set
     // vector work
     Constant{"softmax_mix", results_per_clock},       // elements of a softmax, as a kernel orders it
+    Constant{"softmax_steps_one", results_per_clock},  // elements of one whose exponentials are in steps, of one warpgroup
+    Constant{"softmax_steps_two", results_per_clock},  // of two
+    Constant{"softmax_steps_three", results_per_clock},
+    Constant{"softmax_steps_beside_tensor_one", results_per_clock},
+    Constant{"softmax_steps_beside_tensor_two", results_per_clock},
+    Constant{"softmax_steps_beside_tensor_three", results_per_clock},
     Constant{"mixed_issue", instructions_per_clock},  // equal mix of special, multiply-add, maximum, add
     Constant{"mixed_issue_beside_tensor", instructions_per_clock},        // of two warpgroups
     Constant{"mixed_issue_beside_tensor_one", instructions_per_clock},    // of one

@@ -130,6 +130,7 @@ struct WorkMapping {
   bool first = false;        ///< once a block, before its first iteration
   bool masked = false;       ///< in chunks alone that the mask or the array's end cuts; not `serial`
   bool serial = false;       ///< each instruction of a warp waits for the one before
+  bool in_steps = false;     ///< what it needs and what needs it stand among its own instructions, a few at a time
   bool fence = false;        ///< behind it threads pass a fence and a barrier, so that the tensor unit sees what they stored
   std::vector<std::pair<std::string, Value>> per_chunk;  ///< divide an axis: x -> u_x means once per u_x columns
   Guard when;

@@ -103,7 +103,7 @@ void Reader::variables(const yaml::Node& node) {
 }
 
 WorkMapping Reader::work(const yaml::Node& node) {
-  node.allow({"name", "unit", "per", "count", "agent", "with", "once", "first", "masked", "serial", "fence", "per_chunk", "when"});
+  node.allow({"name", "unit", "per", "count", "agent", "with", "once", "first", "masked", "serial", "in_steps", "fence", "per_chunk", "when"});
   WorkMapping out;
   out.name = node.at("name").text();
   out.unit = node.at("unit").text();
@@ -116,6 +116,7 @@ WorkMapping Reader::work(const yaml::Node& node) {
   if (int(out.once) + int(out.first) + int(out.masked) > 1) node.fail("more than one of 'once', 'first' and 'masked'", "one of them");
   if (const auto* n = node.find("fence")) out.fence = n->boolean();
   if (const auto* n = node.find("serial")) out.serial = n->boolean();
+  if (const auto* n = node.find("in_steps")) out.in_steps = n->boolean();
   if (out.masked && out.serial) node.at("serial").fail("stands beside 'masked'", "instructions of cut chunks that do not wait for each other");
   if (const auto* n = node.find("agent")) out.agent = n->text();
   if (const auto* n = node.find("with")) {

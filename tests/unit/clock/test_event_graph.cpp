@@ -260,11 +260,11 @@ TEST_CASE("fewer warps at work get fewer slots beside the tensor unit") {
     s.graph.nodes[static_cast<std::size_t>(v)].demand[1] = 10;
     const Timeline timeline = run(s.graph, 1, 1, true);
     // Each of them, together: 10 clocks of work at that share.
-    CHECK(timeline.spans.front().end == doctest::Approx(10 * instances / s.graph.pipes[1].left_by(s.graph.node(t), static_cast<std::size_t>(instances))));
+    CHECK(timeline.spans.front().end == doctest::Approx(10 * instances / s.graph.pipes[1].left_by(&s.graph.node(t), static_cast<std::size_t>(instances))));
   }
-  CHECK(s.graph.pipes[1].left_by(s.graph.node(t), 1) == 0.2);
-  CHECK(s.graph.pipes[1].left_by(s.graph.node(t), 2) == 0.4);
-  CHECK(s.graph.pipes[1].left_by(s.graph.node(t), 3) == 0.5);
+  CHECK(s.graph.pipes[1].left_by(&s.graph.node(t), 1) == 0.2);
+  CHECK(s.graph.pipes[1].left_by(&s.graph.node(t), 2) == 0.4);
+  CHECK(s.graph.pipes[1].left_by(&s.graph.node(t), 3) == 0.5);
 }
 
 TEST_CASE("rows that are moved by agent wait for their own agent alone, and agents start apart") {

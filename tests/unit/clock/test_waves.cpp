@@ -160,11 +160,11 @@ TEST_CASE("what attention_sm90's edges ask for: copies in one order, softmax onc
 TEST_CASE("shared memory's port is left to threads by the operands of the tensor operation that runs") {
   EventNode tensor;
   tensor.port = 0.75;
-  CHECK(VectorPipe{"shared_port", 1, true, 0.04}.left_by(tensor, 3) == doctest::Approx(0.25));
-  CHECK(VectorPipe{"shuffle", 0.2, true, 0.04}.left_by(tensor, 3) == doctest::Approx(0.2));
+  CHECK(VectorPipe{"shared_port", 1, true, 0.04}.left_by(&tensor, 3) == doctest::Approx(0.25));
+  CHECK(VectorPipe{"shuffle", 0.2, true, 0.04}.left_by(&tensor, 3) == doctest::Approx(0.2));
   tensor.port = 1;
-  CHECK(VectorPipe{"shared_port", 1, true, 0.04}.left_by(tensor, 3) == doctest::Approx(0.04));
-  CHECK(VectorPipe{"special", 0.75, false, 0}.left_by(tensor, 3) == doctest::Approx(0.75));
+  CHECK(VectorPipe{"shared_port", 1, true, 0.04}.left_by(&tensor, 3) == doctest::Approx(0.04));
+  CHECK(VectorPipe{"special", 0.75, false, 0}.left_by(&tensor, 3) == doctest::Approx(0.75));
 }
 
 TEST_CASE("work ahead of a block, of cut chunks where the walk meets them, and behind it") {
