@@ -45,18 +45,27 @@ double median(std::vector<double> of) {
 
 }  // namespace
 
-TEST_CASE("selected tiles at 24 new sizes of attention and 3 of products") {
+TEST_CASE("selected tiles at 18 new sizes of attention, version 10") {
+  const Json attention = replayed("h200_steps.jsonl")["kernels"]["attention_sm90"]["held-out"];
+  CHECK(attention["rows"] == 18);
+  CHECK(attention["time_error"]["mean"].get<double>() <= 0.036);
+  CHECK(attention["time_error"]["worst"].get<double>() <= 0.061);
+  CHECK(attention["cycles_error"]["mean"].get<double>() <= 0.022);
+}
+
+// Version 9 took up to 6 % more cycles than version 10, which is what the model describes.
+TEST_CASE("selected tiles at 24 new sizes of attention and 3 of products, version 9") {
   const Json kernels = replayed("h200.jsonl")["kernels"];
   const Json attention = kernels["attention_sm90"]["held-out"], products = kernels["matmul_sm90"]["held-out"];
   CHECK(attention["rows"] == 24);
-  CHECK(attention["time_error"]["mean"].get<double>() <= 0.026);
+  CHECK(attention["time_error"]["mean"].get<double>() <= 0.032);
   CHECK(attention["time_error"]["worst"].get<double>() <= 0.065);
-  CHECK(attention["cycles_error"]["mean"].get<double>() <= 0.026);
+  CHECK(attention["cycles_error"]["mean"].get<double>() <= 0.034);
   CHECK(products["rows"] == 3);
-  CHECK(products["time_error"]["mean"].get<double>() <= 0.025);
+  CHECK(products["time_error"]["mean"].get<double>() <= 0.026);
 }
 
-TEST_CASE("six new sweeps: errors and regret") {
+TEST_CASE("six new sweeps, version 9: errors and regret") {
   const Json all = replayed("h200_sweeps.jsonl"), rows = all["kernels"]["attention_sm90"]["held-out"];
   CHECK(rows["rows"] == 304);
   CHECK(rows["time_error"]["mean"].get<double>() <= 0.05);

@@ -61,10 +61,10 @@ Cycles iteration(const Lengths& lengths, double blocks, int chunk) {
   return {(other.second.measured - one.second.measured) / more, (other.second.predicted - one.second.predicted) / more};
 }
 
-TEST_CASE("a tile that is drawn takes longer than one that is dealt out, one that is launched too, in measurement as predicted") {
+TEST_CASE("a tile that is launched takes longer than one that is dealt out, in measurement as predicted; one that is drawn does not, as is not predicted") {
   const auto all = unmasked();
   CHECK(all.size() == 4);
-  double measured_sum = 0, predicted_sum = 0;  // one width's cycles repeat within 2 %, which is a third of a draw's
+  double drawn_sum = 0, launched_sum = 0, launched_predicted = 0;  // one width's cycles repeat within 1 %, a fifth of a launch's
   for (const auto& each : all) {
     const int x = each.first;
     const auto& orders = each.second;
@@ -73,14 +73,16 @@ TEST_CASE("a tile that is drawn takes longer than one that is dealt out, one tha
     const double measured = (drawn.measured - dealt.measured) / tiles, predicted = (drawn.predicted - dealt.predicted) / tiles;
     MESSAGE("x = " << x << ", clocks a tile more: drawn " << measured << ", predicted " << predicted << "; launched " << (launched.measured - dealt.measured) / tiles
                    << ", predicted " << (launched.predicted - dealt.predicted) / tiles);
-    measured_sum += measured;
-    predicted_sum += predicted;
-    CHECK(drawn.measured > dealt.measured);
+    drawn_sum += measured;
+    launched_sum += (launched.measured - dealt.measured) / tiles;
+    launched_predicted += (launched.predicted - dealt.predicted) / tiles;
     CHECK(launched.predicted > dealt.predicted);
     CHECK(launched.measured > dealt.measured);
+    CHECK(predicted < 450);
   }
-  CHECK(predicted_sum >= 0.7 * measured_sum);
-  CHECK(predicted_sum <= 1.1 * measured_sum);
+  CHECK(std::abs(drawn_sum / 4) < 100);
+  CHECK(launched_predicted > launched_sum);
+  CHECK(launched_predicted < 1.5 * launched_sum);
 }
 
 TEST_CASE("cycles of the three orders are predicted, with and without a mask") {
@@ -88,11 +90,11 @@ TEST_CASE("cycles of the three orders are predicted, with and without a mask") {
   REQUIRE_MESSAGE(run.code == 0, run.err);
   const Json rows = run.json()["kernels"]["attention_sm90"]["held-out"], cycles = rows["cycles_error"];
   CHECK(rows["rows"] == 24);
-  CHECK(cycles["mean"].get<double>() <= 0.055);
-  CHECK(cycles["worst"].get<double>() <= 0.115);
+  CHECK(cycles["mean"].get<double>() <= 0.031);
+  CHECK(cycles["worst"].get<double>() <= 0.09);
 }
 
-TEST_CASE("an iteration takes the same in a tile dealt out or launched, more in one that is drawn, but where the tensor cores are full") {
+TEST_CASE("an iteration takes the same in a tile dealt out, launched or drawn") {
   std::map<std::string, std::map<std::string, Lengths>> all;  // by tile and order
   std::map<std::string, Json> asked;
   for (const Json& row : rows_of(NAPKIN_SOURCE_DIR "/tests/measured/orders/h200_lengths.jsonl")) {
@@ -111,12 +113,10 @@ TEST_CASE("an iteration takes the same in a tile dealt out or launched, more in 
     const Cycles dealt = of("persistent"), launched = of("grid"), drawn = of("longest_first");
     MESSAGE(name << ": clocks an iteration, measured (predicted): dealt out " << dealt.measured << " (" << dealt.predicted << "), launched " << launched.measured << " ("
                  << launched.predicted << "), drawn " << drawn.measured << " (" << drawn.predicted << ")");
-    const bool full = shape["d"].get<int>() == 256;
     CHECK(launched.measured == doctest::Approx(dealt.measured).epsilon(0.045));
-    CHECK(drawn.measured / dealt.measured >= (full ? 0.99 : 1.02));
-    CHECK(drawn.measured / dealt.measured <= (full ? 1.01 : 1.07));
-    // Weakest: one warpgroup with P in registers -8 %, three where the tensor cores are full +19 %.
-    CHECK(dealt.predicted == doctest::Approx(dealt.measured).epsilon(tile["warpgroups"].get<int>() == 2 || full || shape["d"].get<int>() == 64 ? 0.065 : 0.2));
+    CHECK(drawn.measured == doctest::Approx(dealt.measured).epsilon(0.012));
+    // Weakest: three warpgroups, +6 and +7 %.
+    CHECK(dealt.predicted == doctest::Approx(dealt.measured).epsilon(tile["warpgroups"].get<int>() == 3 ? 0.07 : 0.017));
   }
 }
 

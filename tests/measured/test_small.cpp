@@ -51,7 +51,7 @@ TEST_CASE("times of problems of a few blocks are predicted") {
   REQUIRE_MESSAGE(run.code == 0, run.err);
   const Json time = run.json()["kernels"]["attention_sm90"]["held-out"]["time_error"];
   CHECK(time["mean"].get<double>() <= 0.065);
-  CHECK(time["worst"].get<double>() <= 0.19);
+  CHECK(time["worst"].get<double>() <= 0.2);
 }
 
 }  // namespace
