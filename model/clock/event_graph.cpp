@@ -40,7 +40,9 @@ class GraphMaker {
 
   EventGraph make() {
     g_.tensor_queue = static_cast<int>(p_.machine->constant("tensor_queue"));
-    pipes();
+    VectorPipes pipes = vector_pipes(*p_.machine, in_steps_);
+    g_.pipes = std::move(pipes.pipes);
+    pipe_of_ = std::move(pipes.of_unit);
     for (const PlacedOperation& op : p_.operations) {
       if (op.phase == Phase::loop) operation(op);
     }
@@ -74,64 +76,11 @@ class GraphMaker {
     return std::max(warps < schedulers && waits_for_products_ ? std::floor(all * warps / schedulers) : all, 1.0);
   }
 
-  // The matrix unit for those whose threads wait for it, the schedulers' slots, and every unit with a known rate. A mix
-  // of instructions gets fewer slots beside the matrix unit than instructions without operands do; but where what exponentials need and
-  // what needs them stand among them in steps, the special-function unit's rate at that is what is short, not slots.
-  void pipes() {
-    const Machine& machine = *p_.machine;
-    g_.pipes.push_back({"tensor", 1});
-    g_.pipes.push_back({"issue", 1});
-    if (const Unit* issue = machine.unit("issue"); issue != nullptr && issue->per_clock.known()) {
-      const double rate = issue->per_clock.best().value, mix = in_steps_ ? 0 : machine.constant("mixed_issue_beside_tensor");
-      if (mix > 0)
-        mixed_issue(mix / rate, rate);
-      else if (issue->beside_tensor)
-        g_.pipes[issue_pipe].beside = issue->beside_tensor->value / rate;
-    }
-    pipe_of_.assign(machine.units.size(), -1);
-    for (std::size_t i = 0; i < machine.units.size(); ++i) {
-      const Unit& unit = machine.units[i];
-      if (!unit.per_clock.known() || unit.what == "instructions") continue;
-      pipe_of_[i] = static_cast<int>(g_.pipes.size());
-      const double beside = unit.beside_tensor ? unit.beside_tensor->value / unit.per_clock.best().value : 1;
-      const bool port = unit.name == "shared_port" || unit.name == "shuffle";
-      g_.pipes.push_back({unit.name, beside, port, port ? least_port() : 0});
-      if (in_steps_ && unit.name == "special") exponentials_in_steps(g_.pipes.back(), unit.per_clock.best().value);
-    }
-  }
-
   /// Whether an operation of the loop has exponentials in steps, and the machine's rates of those are known.
   [[nodiscard]] bool in_steps() const {
     const auto steps = [](const PlacedWork& work) { return work.mapping != nullptr && work.mapping->in_steps; };
     const auto has = [&](const PlacedOperation& op) { return op.phase == Phase::loop && std::any_of(op.work.begin(), op.work.end(), steps); };
-    const bool known = p_.machine->constant("softmax_steps_three") > 0 && p_.machine->constant("softmax_steps_beside_tensor_three") > 0;
-    return known && std::any_of(p_.operations.begin(), p_.operations.end(), has);
-  }
-
-  /// Of one instance, of two, of three and more: elements of a softmax over exponentials alone.
-  void exponentials_in_steps(VectorPipe& special, double rate) const {
-    const auto share = [&](const char* name) { return std::min(p_.machine->constant(name) / rate, 1.0); };
-    special.alone_few = {share("softmax_steps_one"), share("softmax_steps_two")};
-    special.alone = share("softmax_steps_three");
-    special.beside_few = {share("softmax_steps_beside_tensor_one"), share("softmax_steps_beside_tensor_two")};
-    special.beside = share("softmax_steps_beside_tensor_three");
-  }
-
-  /// Of two warpgroups; of one and of three where that is known.
-  void mixed_issue(double two, double rate) {
-    const auto share = [&](const char* name) {
-      const double known = p_.machine->constant(name);
-      return known > 0 ? known / rate : two;
-    };
-    g_.pipes[issue_pipe].beside = std::max(share("mixed_issue_beside_tensor_three"), two);
-    g_.pipes[issue_pipe].beside_few = {share("mixed_issue_beside_tensor_one"), two};
-  }
-
-  /// What others get of shared memory's port beside operands that fill it.
-  [[nodiscard]] double least_port() const {
-    const Unit* port = p_.machine->unit("shared_port");
-    const double least = p_.machine->constant("shared_port_least");
-    return port != nullptr && port->per_clock.known() ? least / port->per_clock.best().value : 1;
+    return knows_steps(*p_.machine) && std::any_of(p_.operations.begin(), p_.operations.end(), has);
   }
 
   [[nodiscard]] double issue_rate() const {
@@ -471,17 +420,6 @@ class GraphMaker {
 };
 
 }  // namespace
-
-double VectorPipe::left_by(const EventNode* tensor, std::size_t at_work) const {
-  const double all = tensor != nullptr ? beside : alone;
-  const std::array<double, 2>& few = tensor != nullptr ? beside_few : alone_few;
-  const double most = at_work > 0 && at_work <= few.size() ? std::min(few[at_work - 1], all) : all;
-  return port && tensor != nullptr ? std::min(most, std::max(1 - tensor->port, least)) : most;
-}
-
-void VectorPipe::say(std::vector<double>& numbers) const {
-  numbers.insert(numbers.end(), {beside, port ? 1.0 : 0.0, least, beside_few[0], beside_few[1], alone, alone_few[0], alone_few[1]});
-}
 
 int EventGraph::find(std::string_view name) const {
   for (std::size_t i = 0; i < nodes.size(); ++i) {

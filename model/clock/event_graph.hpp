@@ -3,33 +3,14 @@
 // each waits for. Nodes and edges come from the mapping, durations from its instruction counts and the machine's
 // measured rates; nothing here knows an algorithm or a kernel. (design section 2; model/README.md section 12)
 
-#include <array>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "model/clock/vector_pipes.hpp"
 #include "model/mapping/placed.hpp"
 
 namespace napkin {
-
-struct EventNode;
-
-/// A pipe whose work can be cut into any parts: a unit of threads, or the matrix unit where threads wait for it.
-struct VectorPipe {
-  std::string name;
-  double beside = 1;    ///< share of its rate that is left, at most, while an asynchronous tensor operation runs (co-use rule)
-  bool port = false;    ///< passes shared memory's port, which the tensor operation's operands take first
-  double least = 0;     ///< of that port, what others get all the same
-  /// `beside` for one and for two instances at work on it, where so few get less: one warp a scheduler waits for its own results.
-  std::array<double, 2> beside_few = {1, 1};
-  double alone = 1;  ///< the same while no tensor operation runs
-  std::array<double, 2> alone_few = {1, 1};
-
-  /// Share of its rate beside that tensor operation, or beside none (nullptr), for so many instances of agents at work on it.
-  [[nodiscard]] double left_by(const EventNode* tensor, std::size_t at_work) const;
-  /// Appends all that left_by depends on.
-  void say(std::vector<double>& numbers) const;
-};
 
 enum class NodeKind {
   copy,    ///< a copy engine fills a buffer: one at a time, in order of request
@@ -92,9 +73,6 @@ struct EventEdge {
   int ahead = 0;       ///< iterations that what lets go on lies behind `from`, of the same block
   bool barrier = false;  ///< every instance of `to` waits for all of `from`
 };
-
-/// The first of EventGraph::pipes.
-inline constexpr std::size_t tensor_pipe = 0, issue_pipe = 1;
 
 struct EventGraph {
   int tensor_queue = 0;  ///< tensor instructions that the unit takes ahead, the running one among them; 0: any number

@@ -68,10 +68,11 @@ TEST_CASE("attention_sm80's recording holds what README says of it") {
   hold({{"sweeps", 6}, {"mean", 0.008}, {"worst", 0.046}, {"best_in_top3", 0.83}}, found["regret"], "replay.regret");
 }
 
+// Recorded with version 8, which takes more cycles than predicted, under a mask up to 12 %.
 TEST_CASE("packed batches: bytes at the counter's, times by the blocks of every sequence") {
   const auto run = cli::napkin({"validate", "--json", "--replay", folder + "/packed/h200.jsonl"});
   REQUIRE_MESSAGE(run.code == 0, run.err);
-  const Json held_out = {{"rows", 10}, {"time_error", {{"mean", 0.08}, {"median", 0.06}}}, {"transfer_error", {{"l2, load", {{"worst", 0.06}}}, {"shared, delivered", {{"worst", 0.002}}}}}};
+  const Json held_out = {{"rows", 10}, {"time_error", {{"mean", 0.08}, {"median", 0.067}}}, {"transfer_error", {{"l2, load", {{"worst", 0.06}}}, {"shared, delivered", {{"worst", 0.002}}}}}};
   hold({{"held-out", held_out}}, run.json()["kernels"]["attention_sm90"], "replay.packed");
 }
 
