@@ -69,6 +69,8 @@ CopyTime copy_time(const PlacedDiagram& placed, const Crossing& crossing, bool o
   if (!std::isfinite(rate) || rate <= 0) return out;
   out.clocks = moved / (crossing.store ? rate : near);
   out.latency += moved / rate - out.clocks;
+  // One thread asks for box after box: how many, whatever they bring, is the pipe's time too.
+  if (!crossing.store && crossing.engine == CopyEngine::tma) out.clocks = std::max(out.clocks, boxes_clocks(placed, crossing));
   return out;
 }
 
