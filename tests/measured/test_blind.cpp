@@ -1,5 +1,5 @@
 // Launches measured when the model was fixed, at sizes that nothing had been measured at before: what it says unseen.
-// Bounds are today's model's: README has what revision 00b919e said, too.
+// Bounds are today's model's: README has what the revision that was fixed then said of version 10, too.
 #include <algorithm>
 #include <map>
 #include <sstream>

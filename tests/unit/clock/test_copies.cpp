@@ -82,6 +82,15 @@ TEST_CASE("a buffer is full after a latency and what one SM alone takes for it; 
   CHECK(span(timeline, graph.find("load A"), 1).start >= span(timeline, graph.find("load A"), 0).start + a.clocks + b.clocks - 1e-6);
 }
 
+TEST_CASE("narrow chunks take the pipe as long as one thread asks for their boxes") {
+  const LaidOut l("attention_sm90", "h200-sxm", {{"b", 8}, {"h", 8}, {"q", 4096}, {"x", 4096}, {"d", 256}}, DType::bf16);
+  const auto load = [&](const std::string& x) {
+    return node(event_graph(l.place({{"q", "128"}, {"x", x}, {"warpgroups", "2"}, {"cluster", "1"}})), "load K").clocks;
+  };
+  CHECK(load("32") == doctest::Approx(4 * constant("tma_box")));
+  CHECK(load("80") == doctest::Approx(80 * 256 * 2 / constant("l2_bandwidth_shared_tile")));
+}
+
 TEST_CASE("chunks of arrays that the L2 does not keep come from device memory") {
   const LaidOut small("matmul_sm90", "h200-sxm", {{"a", 2048}, {"b", 2048}, {"c", 2048}}, DType::bf16);
   const double wait = (constant("tma_device_latency_16kib") - constant("tma_l2_latency_16kib")) / 2;

@@ -283,34 +283,6 @@ TEST_CASE("alone, too, fewer warps at work get less of a pipe; those that work e
   CHECK(s.graph.pipes[1].left_by(nullptr, 3) == 0.8);
 }
 
-TEST_CASE("exponentials in steps have the rates of small kernels and take slots as others do; else mixed slots are short") {
-  const LaidOut l("attention_sm90", "h200-sxm", shape, DType::bf16);
-  const EventGraph steps = event_graph(l.place(with(tile, "rescale", "rarely"))), plain = event_graph(l.place(with(tile, "rescale", "always")));
-  const auto pipe = [](const EventGraph& g, std::string_view name) {
-    return *std::find_if(g.pipes.begin(), g.pipes.end(), [&](const VectorPipe& p) { return p.name == name; });
-  };
-  const Machine& machine = l.machine;
-  EventNode tensor;
-  tensor.kind = NodeKind::tensor;
-  const double rate = machine.unit("special")->per_clock.best().value;
-  for (const auto& [at_work, name] : {std::pair<std::size_t, std::string>{1, "one"}, {2, "two"}, {3, "three"}}) {
-    CHECK(pipe(steps, "special").left_by(nullptr, at_work) == doctest::Approx(machine.constant("softmax_steps_" + name) / rate));
-    CHECK(pipe(steps, "special").left_by(&tensor, at_work) == doctest::Approx(machine.constant("softmax_steps_beside_tensor_" + name) / rate));
-    CHECK(pipe(plain, "special").left_by(nullptr, at_work) == 1);
-  }
-  CHECK(pipe(steps, "issue").left_by(&tensor, 1) == doctest::Approx(0.5));
-  CHECK(pipe(plain, "issue").left_by(&tensor, 1) == doctest::Approx(machine.constant("mixed_issue_beside_tensor_one") / 4));
-  // Control code takes of them; without them it does not.
-  const auto special_of = [](const EventGraph& g, std::string_view node) {
-    for (std::size_t p = 0; p < g.pipes.size(); ++p) {
-      if (g.pipes[p].name == "special") return g.node(g.find(node)).demand[p];
-    }
-    return -1.0;
-  };
-  CHECK(special_of(steps, "S.control") > 0);
-  CHECK(special_of(plain, "S.control") == 0);
-}
-
 TEST_CASE("rows that are moved by agent wait for their own agent alone, and agents start apart") {
   const LaidOut l("attention_sm90", "h200-sxm", shape, DType::bf16);
   const EventGraph g = event_graph(l.place(with(with(tile, "q_stages", "1"), "p_in", "registers")));
