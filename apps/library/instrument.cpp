@@ -28,6 +28,7 @@ Pace brisk_pace(L2State l2, double seconds, double launch) {
   pace.timing.l2 = l2;
   pace.timing.warm_up = Seconds(seconds * 0.25);
   pace.timing.longest = Seconds(seconds * 0.5);
+  pace.timing.wanted = 0;
   pace.timing.queued = static_cast<int>(std::clamp(std::ceil(run / std::max(launch, 1e-6)), 1.0, 20.0));
   pace.timing.least_runs = 5;
   pace.cycle_runs = 3;

@@ -20,7 +20,8 @@ struct Pace {
 };
 /// A single tile: until its median is known to half a percent.
 [[nodiscard]] Pace patient_pace(L2State l2);
-/// One of a sweep's many: about `seconds` in all for a launch of that length; runs are longer than the clock's step.
+/// One of a sweep's many: `seconds` for a launch of that length, a quarter of them to warm up and half of them timed, also where
+/// the median seems known before: the card holds its power limit by steps that are longer than a run.
 [[nodiscard]] Pace brisk_pace(L2State l2, double seconds, double launch);
 
 /// The variants of a placed tile that a measurement runs: the plain one, and the one that counts its cycles.

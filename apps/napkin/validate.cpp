@@ -96,7 +96,7 @@ ValidateOptions validate_options_of(const Arguments& arguments) {
   if (arguments.has("--out")) out.out = arguments.need("--out", "a file to append to");
   if (out.resume && !out.out) throw Error("--resume", "stands without --out", "give the file that the rows go to");
   if (const auto shard = arguments.find("--shard")) out.shard = parse_shard(*shard);
-  for (const char* option : {"--within", "--tiles", "--random", "--seed", "--pace"}) {
+  for (const char* option : {"--within", "--tiles", "--random", "--seed", "--pace", "--settle"}) {
     if (arguments.has(option) && !out.sweep) throw Error(option, "has no meaning without --sweep", "add --sweep or leave it out");
   }
   out.tiles.within = real(arguments, "--within", 1, 1000, out.tiles.within);
@@ -104,6 +104,7 @@ ValidateOptions validate_options_of(const Arguments& arguments) {
   out.tiles.random = number(arguments, "--random", 0, most_tiles, out.tiles.random);
   if (arguments.has("--seed")) out.seed = static_cast<std::uint64_t>(number(arguments, "--seed", 0, INT64_MAX, 0));
   out.pace = real(arguments, "--pace", 0.01, 100, out.pace);
+  out.settle = real(arguments, "--settle", 0, 1000, out.settle);
   out.l2 = l2_of(arguments);
   out.rows = number(arguments, "--rows", 1, most_tiles, out.rows);
   const auto threads = static_cast<std::int64_t>(std::max(1U, std::thread::hardware_concurrency()));
@@ -136,7 +137,8 @@ std::vector<Option> sweep_options() {
           {"--tiles", "N", "with --sweep: at most so many of those, spread over the distinct predictions (default 200: device time is finite)"},
           {"--random", "N", "with --sweep: how many others (default 100)"},
           {"--seed", "S", "with --sweep: of order and choice (default: a new one; it stands in the rows)"},
-          {"--pace", "SECONDS", "with --sweep: GPU time of one tile (default 0.25)"}};
+          {"--pace", "SECONDS", "with --sweep: GPU time of one tile (default 0.25)"},
+          {"--settle", "SECONDS", "with --sweep: work before the first tile, a quarter of it before each further sweep (default 20: an idle card's clock swings for that long)"}};
 }
 
 }  // namespace

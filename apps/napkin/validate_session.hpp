@@ -57,6 +57,7 @@ class Session {
   [[nodiscard]] bool mount(const PlannedQuestion& question, Workbench& bench, Candidate& candidate);
   [[nodiscard]] ValidationRow blank(const PlannedQuestion& question, const PlannedTile& tile) const;
   void judge(const Candidate& candidate);
+  void settle(Workbench& bench, const Candidate& reference);
   void first_pass(const PlannedQuestion& question, Workbench& bench, std::vector<Candidate>& candidates);
   void last_pass(const PlannedQuestion& question, Workbench& bench, std::vector<Candidate>& candidates);
   void count_bytes(Workbench& bench, Candidate& candidate);
@@ -70,6 +71,7 @@ class Session {
   Progress& progress_;
   Watchdog watchdog_;
   std::map<std::string, std::string> refused_;
+  bool settled_ = false;  ///< the card has been at work
   Findings findings_;
 };
 
