@@ -20,7 +20,7 @@ constexpr double rounding = 1 - 1e-9;  // sums in another order
 class WorkBound {
  public:
   explicit WorkBound(const PlacedDiagram& like)
-      : workload_(like), graph_(event_graph(like)), rates_(energy_rates(*like.machine)), power_(power_law(*like.machine)), assumed_(assumed_clock(*like.machine).frequency) {
+      : workload_(like), graph_(event_graph(like)), rates_(energy_rates(like)), power_(power_law(*like.machine)), assumed_(assumed_clock(*like.machine).frequency) {
     const BlockLoad load = workload_.of(like);
     for (std::size_t i = 0; i < load.count; ++i) {
       const PipeLoad& pipe = load.pipes[i];
@@ -45,7 +45,7 @@ class WorkBound {
     for (const PlacedOperation& op : placed.operations) {
       if (!op.tensor || op.instruction == nullptr || op.phase != Phase::loop) continue;
       const TensorLoad one = tensor_load(placed, op);
-      out.energy += one.clocks * rates_.of_tensor(*op.instruction);
+      out.energy += one.flops * rates_.of_flop(*op.instruction);
       if (!asynchronous(*op.instruction)) continue;
       tensor += one.clocks;
       slots += one.slots;

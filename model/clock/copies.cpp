@@ -117,10 +117,13 @@ bool comes_from_device(const Machine& machine, const Streamed& streamed, const P
   return bytes > machine.constant("l2_working_set");
 }
 
-bool waits_for_device(const Machine& machine, const Streamed& streamed, const Problem& problem) {
+bool in_step(const Problem& problem) {
   const auto& sequences = problem.packing.sequences;
-  const bool alike = std::adjacent_find(sequences.begin(), sequences.end(), std::not_equal_to<>()) == sequences.end();
-  return problem.mask.kind == Mask::Kind::none && alike && comes_from_device(machine, streamed, problem);
+  return problem.mask.kind == Mask::Kind::none && std::adjacent_find(sequences.begin(), sequences.end(), std::not_equal_to<>()) == sequences.end();
+}
+
+bool waits_for_device(const Machine& machine, const Streamed& streamed, const Problem& problem) {
+  return in_step(problem) && comes_from_device(machine, streamed, problem);
 }
 
 double chunk_latency(const PlacedDiagram& placed) {

@@ -30,8 +30,11 @@ struct AskedCopy {
 /// Whether a launch behind others of the same finds its arrays in device memory: they are more than the L2 keeps.
 [[nodiscard]] bool comes_from_device(const Machine& machine, const Streamed& streamed, const Problem& problem);
 
-/// Whether its blocks then wait for device memory with each chunk: blocks of one length run in step, and all wait for who
-/// asked first. Blocks of different lengths find what others have read.
+/// Whether blocks are of one length, and so walk in step: those that read the same ask for it at about the same time.
+[[nodiscard]] bool in_step(const Problem& problem);
+
+/// Whether its blocks then wait for device memory with each chunk: in step, all wait for who asked first. Blocks of different
+/// lengths find what others have read.
 [[nodiscard]] bool waits_for_device(const Machine& machine, const Streamed& streamed, const Problem& problem);
 
 /// Clocks of the thread that asks for its boxes; 0 where the machine does not say.

@@ -127,7 +127,9 @@ class GraphMaker {
     const double share = each.amount / instances(by), instructions = warp_instructions(*p_.machine, unit, share);
     if (cut && into.cut_demand.empty()) into.cut_demand.assign(g_.pipes.size(), 0.0);
     demand(cut ? into.cut_demand : into.demand, each.unit, share);
-    if (each.mapping->serial && unit.name == "shuffle")
+    if (cut && each.mapping->serial)
+      into.cut_serial += instructions / warps(into) * p_.machine->constant(unit.name == "shuffle" ? "serial_shuffle" : "serial_issue");
+    else if (each.mapping->serial && unit.name == "shuffle")
       into.latency += instructions / warps(into) * p_.machine->constant("serial_shuffle");
     else if (each.mapping->serial) {
       into.serial += instructions / warps(into) * p_.machine->constant("serial_issue");
@@ -178,7 +180,7 @@ class GraphMaker {
   }
   void alone(EventNode& node) const {
     node.clocks = std::max(alone(node, node.demand), node.serial);
-    if (!node.cut_demand.empty()) node.cut_clocks = node.clocks + alone(node, node.cut_demand);  // a chunk is masked first, then looked at
+    if (!node.cut_demand.empty()) node.cut_clocks = node.clocks + alone(node, node.cut_demand) + node.cut_serial;  // a chunk is masked first, then looked at
   }
 
   void tensor(const std::string& name, const PlacedOperation& op) {

@@ -35,6 +35,7 @@ struct EventNode {
   double serial = 0;           ///< thread: clocks of instructions that wait for each other
   /// thread: on top of `demand` in iterations whose chunk the mask or the array's end cuts
   std::vector<double> cut_demand = {};
+  double cut_serial = 0;           ///< clocks of it that each wait for the one before
   double cut_clocks = 0;           ///< of such an iteration, alone; 0 where there is no such work
 
   [[nodiscard]] double cut_demand_of(std::size_t pipe) const { return cut_demand.empty() ? 0 : cut_demand[pipe]; }

@@ -104,7 +104,7 @@ TensorLoad load_of(const PlacedDiagram& placed, const PlacedOperation& op, const
   const TensorInstruction& i = *op.instruction;
   const double value = bytes_per_value(i.type), depth = real(round_up(op.k, i.k));
   const double warp = real(placed.machine->limits.warp_size);
-  TensorLoad out{pieces.clocks, 0, 0, pieces.count};
+  TensorLoad out{pieces.clocks, 0, 0, pieces.count, 2 * real(i.m * i.k) * pieces.columns};
   double& bytes = out.port_bytes;
   if (asynchronous(i)) {
     const double warps = 4;  // a warpgroup issues together

@@ -18,16 +18,18 @@ constexpr int most_steps = 60;
 
 }  // namespace
 
-double EnergyRates::of_tensor(const TensorInstruction& tensor) const {
-  return tensor.flop_per_clock * (bits(tensor.type) == 8 ? flop_8bit : flop_16bit);
+double EnergyRates::of_flop(const TensorInstruction& tensor) const {
+  return bits(tensor.type) == 8 ? flop_8bit : flop_16bit;
 }
 
-EnergyRates energy_rates(const Machine& machine) {
+EnergyRates energy_rates(const PlacedDiagram& placed) {
+  const Machine& machine = *placed.machine;
   EnergyRates out;
   out.flop_16bit = machine.constant("energy_tensor_16bit");
   out.flop_8bit = machine.constant("energy_tensor_8bit");
   out.instruction = machine.constant("energy_instruction");
   out.l2 = machine.constant("energy_l2");
+  if (const Number* together = machine.find_constant("energy_l2_together"); together != nullptr && in_step(*placed.problem)) out.l2 = together->value;
   const Number* multicast = machine.find_constant("energy_multicast");
   out.multicast = multicast != nullptr ? multicast->value : out.l2;
   out.device = machine.constant("energy_device");
@@ -39,7 +41,7 @@ BlockEnergy block_energy(const PlacedDiagram& placed, const EventGraph& graph, c
   BlockEnergy out;
   for (const PlacedOperation& op : placed.operations) {
     if (op.tensor && op.instruction != nullptr && op.phase == Phase::loop)
-      out.iteration += tensor_clocks(placed, op) * rates.of_tensor(*op.instruction);
+      out.iteration += tensor_load(placed, op).flops * rates.of_flop(*op.instruction);
   }
   const Unit* issue = placed.machine->unit("issue");
   const double slots = issue != nullptr && issue->per_clock.known() ? issue->per_clock.best().value : 0;
@@ -59,7 +61,7 @@ std::optional<Energy> energy_of(const PlacedDiagram& placed, const EventGraph& g
 }
 
 std::optional<Energy> energy_of(const PlacedDiagram& placed, const EventGraph& graph, const LaunchShape& shape) {
-  const EnergyRates rates = energy_rates(*placed.machine);
+  const EnergyRates rates = energy_rates(placed);
   if (!rates.known) return std::nullopt;
   return energy_of(placed, block_energy(placed, graph, rates), rates, shape);
 }

@@ -4,7 +4,7 @@
 //   power(f) = idle + tree (f / f0)^(1 + n) + (E_core (f / f0)^n + E_device) / (cycles / f),   f0 = 1.5 GHz
 //   f        = the largest clock up to the highest with power(f) <= limit
 //
-// n = 1.2 (machine/fit): what the voltage that goes with the clock adds to the energy of an operation.
+// n = 1.5 (machine/fit): what the voltage that goes with the clock adds to the energy of an operation.
 
 #include <optional>
 
@@ -29,10 +29,10 @@ struct EnergyRates {
   bool known = false;
   double flop_16bit = 0, flop_8bit = 0, instruction = 0, l2 = 0, multicast = 0, device = 0;
   [[nodiscard]] double of_l2(const L2Bytes& bytes) const { return bytes.asked * l2 + bytes.multicast * multicast; }
-  /// Of one clock of these tensor instructions.
-  [[nodiscard]] double of_tensor(const TensorInstruction& tensor) const;
+  /// Of one FLOP of these tensor instructions.
+  [[nodiscard]] double of_flop(const TensorInstruction& tensor) const;
 };
-[[nodiscard]] EnergyRates energy_rates(const Machine& machine);
+[[nodiscard]] EnergyRates energy_rates(const PlacedDiagram& placed);
 
 /// Joules of one block at f0: tensor operations, warp instructions and bytes of an iteration and of its ends, and what an
 /// iteration takes more whose chunk is cut. Whatever the lengths of the axes that blocks and chunks divide.

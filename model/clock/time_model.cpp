@@ -94,7 +94,7 @@ TimeModel::TimeModel(const PlacedDiagram& placed, std::shared_ptr<Periods> share
       exchange(exchange_pipe(placed)),
       compulsory(compulsory_bytes(placed)),
       nodes(std::max(real(placed.machine->compute_nodes()), 1.0)),
-      rates(energy_rates(*placed.machine)),
+      rates(energy_rates(placed)),
       power(power_law(*placed.machine)),
       launch(launch_overhead(*placed.machine)),
       periods(std::move(shared_periods)),

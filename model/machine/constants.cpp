@@ -81,6 +81,7 @@ constexpr std::array constants_known = {
     Constant{"energy_tensor_16bit", energy_per_flop}, Constant{"energy_tensor_8bit", energy_per_flop},
     Constant{"energy_instruction", energy_per_instruction},  // of one warp's vector instruction
     Constant{"energy_l2", energy_per_byte},                  // of a copy that one SM asked for
+    Constant{"energy_l2_together", energy_per_byte},         // where other SMs ask for the same bytes at about that time; not known: energy_l2
     Constant{"energy_multicast", energy_per_byte},           // of each SM's where one asked for all; not measured: energy_l2
     Constant{"energy_device", energy_per_byte},              // to and from device memory, beyond the L2's
     Constant{"clock_tree", power},                           // at 1.5 GHz, whatever runs

@@ -128,7 +128,7 @@ struct WorkMapping {
   std::string with;          ///< its instructions stand among those of that tensor operation, whose threads issue both
   bool once = false;         ///< once a block, after its last iteration, rather than in every iteration
   bool first = false;        ///< once a block, before its first iteration
-  bool masked = false;       ///< in chunks alone that the mask or the array's end cuts; not `serial`
+  bool masked = false;       ///< in chunks alone that the mask or the array's end cuts
   bool serial = false;       ///< each instruction of a warp waits for the one before
   bool in_steps = false;     ///< what it needs and what needs it stand among its own instructions, a few at a time
   bool fence = false;        ///< behind it threads pass a fence and a barrier, so that the tensor unit sees what they stored

@@ -117,7 +117,6 @@ WorkMapping Reader::work(const yaml::Node& node) {
   if (const auto* n = node.find("fence")) out.fence = n->boolean();
   if (const auto* n = node.find("serial")) out.serial = n->boolean();
   if (const auto* n = node.find("in_steps")) out.in_steps = n->boolean();
-  if (out.masked && out.serial) node.at("serial").fail("stands beside 'masked'", "instructions of cut chunks that do not wait for each other");
   if (const auto* n = node.find("agent")) out.agent = n->text();
   if (const auto* n = node.find("with")) {
     out.with = n->text();

@@ -300,7 +300,7 @@ TEST_CASE("threads go on behind a fence and a barrier where they have stored for
   const LaidOut l("attention_sm90", "h200-sxm", shape, DType::bf16);
   for (const char* rescale : {"rarely", "always"}) {
     const EventGraph g = event_graph(l.place(with(with(tile, "p_in", "shared"), "rescale", rescale)));
-    const int store = g.find(std::string(rescale) == "rarely" ? "P.store" : "P.convert");
+    const int store = g.find(std::string(rescale) == "rarely" ? "P.store" : "P.exp");
     REQUIRE(store >= 0);
     const double fence = l.machine.constant("store_fence_barrier");
     CHECK(std::any_of(g.edges.begin(), g.edges.end(), [&](const EventEdge& e) {

@@ -49,7 +49,7 @@ TEST_CASE("rows of 32 bytes take the energy of the 64 that the L2 hands out, tho
 TEST_CASE("a launch's energy by hand: products, instructions, bytes; cut chunks take more") {
   LaidOut l = attention(4096);
   const auto only = [&](const char* name, double value, const char* cluster = "1") {
-    for (const char* each : {"energy_tensor_16bit", "energy_instruction", "energy_l2", "energy_multicast", "energy_device"}) {
+    for (const char* each : {"energy_tensor_16bit", "energy_instruction", "energy_l2", "energy_l2_together", "energy_multicast", "energy_device"}) {
       l.machine.fitted[each].value = 0;
       l.machine.constants[each].value = 0;
     }
@@ -61,18 +61,33 @@ TEST_CASE("a launch's energy by hand: products, instructions, bytes; cut chunks 
   const double flops = 4.0 * 64 * 4096 * 4096 * 128;
   CHECK(only("energy_tensor_16bit", 1e-12).core == doctest::Approx(flops * 1e-12));
   const double tiles = 64 * 32, bytes = tiles * (32 + 1) * 2 * 128 * 128 * 2;
-  CHECK(only("energy_l2", 1e-12).core == doctest::Approx(bytes * 1e-12));
+  CHECK(only("energy_l2_together", 1e-12).core == doctest::Approx(bytes * 1e-12));
+  CHECK(only("energy_l2", 1e-12).core == doctest::Approx(0));  // without a mask blocks walk in step
   CHECK(only("energy_multicast", 1e-12, "2").core == doctest::Approx(tiles * 32 * 2 * 128 * 128 * 2 * 1e-12));  // K and V, once to each SM
-  CHECK(only("energy_l2", 1e-12, "2").core == doctest::Approx(tiles * 2 * 128 * 128 * 2 * 1e-12));              // Q and O
+  CHECK(only("energy_l2_together", 1e-12, "2").core == doctest::Approx(tiles * 2 * 128 * 128 * 2 * 1e-12));              // Q and O
   CHECK(only("energy_device", 1e-12).device == doctest::Approx(4 * 64.0 * 4096 * 128 * 2 * 1e-12));
   CHECK(only("energy_instruction", 1e-9).core > 4.0 * 64 * 4096 * 4096 / 32 * 1e-9);  // more than four an element
 
   LaidOut causal = attention(4096, {Mask::Kind::causal, 0, 0});
   const PlacedDiagram p = placed(causal, "1");
+  CHECK(energy_rates(p).l2 == causal.machine.constant("energy_l2"));
+  causal.machine.fitted.erase("energy_l2_together");
+  CHECK(energy_rates(placed(attention(4096), "1")).l2 < energy_rates(p).l2);
   EventGraph graph = event_graph(p);
   const double with = energy_of(p, graph)->core;
   for (EventNode& node : graph.nodes) node.cut_demand.clear();
   CHECK(with > energy_of(p, graph)->core);
+}
+
+TEST_CASE("a product of few columns takes the energy of its FLOPs, not of the clocks in which its operands come") {
+  const LaidOut l{"attention_sm90", "h200-sxm", {{"h", 8}, {"q", 4096}, {"x", 4096}, {"d", 256}}, DType::bf16};
+  const auto flops = [&](const char* x) {
+    const PlacedDiagram p = l.place({{"q", "128"}, {"x", x}, {"warpgroups", "2"}, {"rescale", "rarely"}});
+    const TensorLoad scores = tensor_load(p, p.operations[0]);
+    CHECK(scores.flops == doctest::Approx(2.0 * 128 * std::stod(x) * 256));
+    return scores.flops / scores.clocks;
+  };
+  CHECK(flops("32") == doctest::Approx(flops("128") * 16 / 24));  // 16 + N / 4 clocks, where N / 2 compute
 }
 
 TEST_CASE("a light load runs at the highest clock beside the matrix units, a heavy one at the limit") {

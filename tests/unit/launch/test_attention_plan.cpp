@@ -8,8 +8,8 @@
 #include "kernels/launch/attention.hpp"
 #include "kernels/launch/run.hpp"
 #include "model/resource/resources.hpp"
+#include "tests/assembly.hpp"
 #include "tests/laid_out.hpp"
-#include "tests/scoreboards.hpp"
 
 namespace test_attention_plan {
 
@@ -253,6 +253,31 @@ TEST_CASE("variants compile without spills and without serialised instructions" 
     // With one consumer the kernel asks for more than its agents' average, and the block has the SM to itself anyway.
     if (launch.threads > 256) CHECK(out.kernel.report.registers == plan(placed).registers_launch.get());
   }
+}
+
+TEST_CASE("the assembler's order is the mapping's: without overlap S follows the wait for P V at once; with every chunk's maximum that wait comes first" *
+          doctest::test_suite("compiling")) {
+  Environment environment = process_environment();
+  environment.cache = std::filesystem::path(NAPKIN_BINARY_DIR) / "kernel-cache";
+  if (!Compiler::find(environment.compiler)) {
+    std::puts("SKIP: no NVRTC on this machine");
+    return;
+  }
+  const LaidOut laid("attention_sm90", "h200-sxm", shape, DType::bf16);
+  const auto waits = [&](const char* overlap, const char* rescale) {
+    const PlacedDiagram placed = laid.place({{"q", "128"}, {"x", "128"}, {"warpgroups", "2"}, {"stages", "2"}, {"overlap", overlap}, {"rescale", rescale}});
+    const LaunchPlan launch = attention_sm90_plan(placed, call_of(16, 1, 4096, 4096, 128, 128), h200);
+    return test::waits_of(compile(launch, environment, Objections::report).kernel.cubin);
+  };
+  // attention_sm90.yaml counts 6 a row, which are 3 a warp.
+  for (const char* rescale : {"rarely", "always"}) {
+    const int between = waits("off", rescale).until_product;
+    CHECK(between >= 2);
+    CHECK(between <= 4);
+  }
+  // Of 64 exponentials a thread, all stand between the wait for S and that for P V, or none.
+  CHECK(waits("on", "rarely").exponentials >= 64);
+  CHECK(waits("on", "always").exponentials == 0);
 }
 
 }  // namespace test_attention_plan
