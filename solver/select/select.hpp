@@ -66,7 +66,8 @@ struct Objective {
 /// ranking: it expects that the same way to work loses at other sizes what it lost at one, takes the steady iteration of a
 /// block alone for that of all blocks, and fewer buffers to be no faster than more. What it ranks has its own time; the
 /// runner-up is of other sizes, ties are not counted. Against the whole ranking the first is within 0.5 %, the others within
-/// 3 % (tests/law). Where the graph does not predict, the first clock's ranking. `objective`: graph_objective(), for what it
+/// 3 % (tests/law). Where its first tile's blocks have few iterations, ends count too much for that (its pick was up to 6 % over the
+/// best at s = 512): all is ranked. Where the graph does not predict, the first clock's ranking. `objective`: graph_objective(), for what it
 /// has met.
 [[nodiscard]] Selection shortlist(const Question& question, int top);
 /// `breadth`: it searches for so many at least, so that the first does not depend on how many are asked for; of one alone

@@ -11,6 +11,12 @@ Selection shortlist(const Question& question, int top) { return shortlist(questi
 namespace {
 
 constexpr std::size_t most_lengths = 12;  // of a packed batch, that a search places every tile for
+constexpr double few_iterations = 12;     // of a block: its ends, which a quick search expects from others', then decide
+
+double iterations_of(const Question& question, const Tile& tile) {
+  const Placer placer(*question.streamed, *question.mapping, *question.machine, question.problem);
+  return launch_shape(placer.place(tile)).mean;
+}
 
 /// Predicts what a search over coarser lengths has found for the question's own.
 void predict_anew(const Question& question, const Objective& objective, Selection& selection) {
@@ -41,7 +47,9 @@ Selection shortlist(const Question& question, int top, const Objective& objectiv
   }
   GraphSearch* search = objective.searches->search_for(question, objective);
   if (search == nullptr) return select(question, top, Objective{}, Each::size);
-  Selection out = search->run(std::max(top, breadth), Each::size, true, std::max(top, breadth) > 1);
+  const int wanted = std::max(top, breadth);
+  Selection out = search->run(wanted, Each::size, true, wanted > 1);
+  if (!out.ranked.empty() && iterations_of(question, out.ranked.front().tile) < few_iterations) out = search->run(wanted, Each::size, false, wanted > 1);
   const auto asked = static_cast<std::size_t>(std::max(top, 0));
   if (out.ranked.size() > asked) out.ranked.resize(asked);
   return out;

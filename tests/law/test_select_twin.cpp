@@ -435,6 +435,17 @@ TEST_CASE("the shortlist: the best of each size by the event graph, its first ti
   if (asked >= 20) CHECK(alike >= 0.4 * asked);  // of one question alone, as sanitizers run it, that says little
 }
 
+TEST_CASE("the shortlist of short blocks is the ranking itself") {
+  for (const Mask::Kind mask : {Mask::Kind::causal, Mask::Kind::none}) {
+    if (mask == Mask::Kind::none && test::rounds(2) < 2) continue;
+    const Case c("attention_sm90", "h200-sxm", {{"b", 32}, {"h", 8}, {"q", 512}, {"x", 512}, {"d", 256}}, {mask, 0, 0});
+    const Objective graph = graph_objective();
+    const Selection quick = shortlist(c.question(), 5, graph), full = select(c.question(), 5, graph, Each::size);
+    REQUIRE(quick.ranked.size() == 5);
+    for (std::size_t i = 0; i < quick.ranked.size(); ++i) CHECK(quick.ranked[i].tile == full.ranked[i].tile);
+  }
+}
+
 TEST_CASE("another objective: no bound of many by one, and one that reads the edges") {
   const Case c("attention_sm90", "h200-sxm", {{"b", 1}, {"h", 8}, {"q", 512}, {"x", 512}, {"d", 64}});
   Objective finer;  // ping-pong and buffers matter to it
