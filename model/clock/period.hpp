@@ -1,10 +1,8 @@
 #pragma once
-// The steady cost of one iteration: two bounds with names, and the number. (design section 2; model/README.md 12)
+// The steady cost of one iteration: the number between two bounds. (design section 2; model/README.md 12)
 //
-//   cycle ratio   max over cycles of (clocks of its nodes and edges) / (tokens on it)      Howard's algorithm
-//   busiest pipe  max over pipes of its work in one iteration of all instances; a pipe that loses a share beside the
-//                 tensor unit: P - B + beside B >= W, so P >= W + (1 - beside) B, B the tensor unit's clocks
-//   period        of a first-come-first-served run of the same graph, never below the bounds; the rest is contention
+//   period        of a first-come-first-served run of the same graph, never below the bounds (period_bounds.hpp); the
+//                 rest is contention
 
 #include <algorithm>
 #include <memory>
@@ -15,28 +13,11 @@
 #include <vector>
 
 #include "model/clock/event_graph.hpp"
+#include "model/clock/period_bounds.hpp"
 
 namespace napkin {
 
 class Simulation;
-
-struct CycleRatio {
-  double clocks = 0;               ///< 0 where nothing waits for itself
-  std::vector<std::string> nodes;  ///< of the critical cycle, in order: "P.max[0]", instance in brackets
-};
-
-/// Throws Error for a cycle without tokens that takes time.
-[[nodiscard]] CycleRatio cycle_ratio(const EventGraph& graph);
-
-/// The clocks alone, through the edges that hold from block to block: what a search bounds by.
-[[nodiscard]] double cycle_clocks(const EventGraph& graph);
-
-struct BusiestPipe {
-  double clocks = 0;
-  std::string name = "none";
-  bool beside_tensor = false;  ///< what binds is the share that the running tensor unit leaves it
-};
-[[nodiscard]] BusiestPipe busiest_pipe(const EventGraph& graph);
 
 /// Clocks of one block with so many iterations: alone, from its first copy's start to its last result, and what one
 /// more block takes behind others.
