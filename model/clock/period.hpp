@@ -1,8 +1,6 @@
 #pragma once
-// The steady cost of one iteration: the number between two bounds. (design section 2; model/README.md 12)
-//
-//   period        of a first-come-first-served run of the same graph, never below the bounds (period_bounds.hpp); the
-//                 rest is contention
+// The steady cost of one iteration: of a first-come-first-served run of the graph, never below its bounds (period_bounds.hpp);
+// the rest is contention. (design section 2; model/README.md 12)
 
 #include <algorithm>
 #include <memory>

@@ -14,20 +14,12 @@ double passes(const EventNode& from, const EventEdge& edge) {
   return (edge.after == EdgeFrom::done ? from.clocks + from.latency : 0) + edge.latency;
 }
 
-double tensor_clocks(const EventGraph& graph) {
+/// Of all instances in one iteration.
+double loop_clocks(const EventGraph& graph, NodeKind kind) {
   double sum = 0;
   for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
-    if (graph.nodes[n].kind == NodeKind::tensor && graph.nodes[n].phase == Phase::loop)
-      sum += graph.nodes[n].clocks * graph.instances[n];
-  }
-  return sum;
-}
-
-double copy_clocks(const EventGraph& graph) {
-  double sum = 0;
-  for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
-    if (graph.nodes[n].kind == NodeKind::copy && graph.nodes[n].phase == Phase::loop)
-      sum += graph.nodes[n].clocks * graph.instances[n];
+    const EventNode& node = graph.nodes[n];
+    if (node.kind == kind && node.phase == Phase::loop) sum += node.clocks * graph.instances[n];
   }
   return sum;
 }
@@ -163,9 +155,9 @@ BusiestPipe busiest_pipe(const EventGraph& graph) {
   const auto offer = [&](const std::string& name, double clocks, bool beside) {
     if (clocks > out.clocks) out = {clocks, name, beside};
   };
-  const double tensor = tensor_clocks(graph);
+  const double tensor = loop_clocks(graph, NodeKind::tensor);
   offer("tensor", tensor, false);
-  offer("copy", copy_clocks(graph), false);
+  offer("copy", loop_clocks(graph, NodeKind::copy), false);
   for (std::size_t p = 0; p < graph.pipes.size(); ++p) {
     double work = 0;
     for (std::size_t n = 0; n < graph.nodes.size(); ++n)
