@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "model/clock/block_floor.hpp"
+#include "model/clock/copies.hpp"
 #include "model/clock/load.hpp"
 #include "model/clock/power.hpp"
 #include "model/clock/prediction.hpp"
@@ -41,7 +42,7 @@ class WorkBound {
     const BlockLoad load = workload_.of(placed);
     double tensor = 0, slots = 0;
     IterationWork out;
-    out.energy = rates_.of_l2(l2_bytes(placed, Phase::loop));
+    out.energy = rates_.of_l2(l2_bytes(placed, Phase::loop), least_streamed_alone(placed));
     for (const PlacedOperation& op : placed.operations) {
       if (!op.tensor || op.instruction == nullptr || op.phase != Phase::loop) continue;
       const TensorLoad one = tensor_load(placed, op);

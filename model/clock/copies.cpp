@@ -7,6 +7,7 @@
 #include "model/clock/load.hpp"
 #include "model/clock/prediction.hpp"
 #include "model/resource/boxes.hpp"
+#include "model/resource/reuse.hpp"
 
 namespace napkin {
 namespace {
@@ -122,6 +123,22 @@ bool in_step(const Problem& problem) {
   return problem.mask.kind == Mask::Kind::none && std::adjacent_find(sequences.begin(), sequences.end(), std::not_equal_to<>()) == sequences.end();
 }
 
+namespace {
+
+double neighbours(const PlacedDiagram& placed) { return in_step(*placed.problem) ? placed.machine->constant("l2_neighbours") : 0; }
+
+}  // namespace
+
+double streamed_alone(const PlacedDiagram& placed) {
+  const double side_by_side = std::min(neighbours(placed), real(placed.blocks));
+  if (side_by_side <= 1) return 1;
+  const StreamsOfRun streams = streams_of_run(placed, side_by_side);
+  if (streams.crossed && comes_from_device(*placed.machine, *placed.streamed, *placed.problem)) return 1;
+  return streams.different;
+}
+
+double least_streamed_alone(const PlacedDiagram& placed) { return 1 / std::max(neighbours(placed), 1.0); }
+
 bool waits_for_device(const Machine& machine, const Streamed& streamed, const Problem& problem) {
   return in_step(problem) && comes_from_device(machine, streamed, problem);
 }
@@ -135,6 +152,15 @@ double chunk_latency(const PlacedDiagram& placed) {
   if (pipe == nullptr || !waits_for_device(machine, *placed.streamed, *placed.problem)) return first;
   // Asks are spread over the time until what was asked for first is there: half of that on the mean.
   return first + std::max(machine.constant("tma_device_latency_16kib") - box, 0.0) / 2;
+}
+
+double first_touch_latency(const PlacedDiagram& placed) {
+  const Machine& machine = *placed.machine;
+  if (placed.problem->mask.kind == Mask::Kind::none || !placed.across || !walks_backward(placed)) return 0;
+  if (!comes_from_device(machine, *placed.streamed, *placed.problem)) return 0;
+  const double rows = real(placed.block().extent[static_cast<std::size_t>(*placed.across)]), keys = real(placed.block().chunk);
+  const double device = machine.constant("tma_device_latency_16kib") - machine.constant("tma_l2_latency_16kib");
+  return std::max(device, 0.0) * std::min(rows / keys, 1.0);
 }
 
 double boxes_clocks(const PlacedDiagram& placed, const Crossing& crossing) {

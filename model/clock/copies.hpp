@@ -27,11 +27,24 @@ struct AskedCopy {
 /// it (waits_for_device).
 [[nodiscard]] double chunk_latency(const PlacedDiagram& placed);
 
+/// What a chunk on a masked block's diagonal takes longer: its keys come from device memory, those behind it have been read by
+/// blocks that began there; half of a chunk of twice the block's rows is the next block's. 0 where the L2 keeps all, and
+/// where blocks walk in step (chunk_latency).
+[[nodiscard]] double first_touch_latency(const PlacedDiagram& placed);
+
 /// Whether a launch behind others of the same finds its arrays in device memory: they are more than the L2 keeps.
 [[nodiscard]] bool comes_from_device(const Machine& machine, const Streamed& streamed, const Problem& problem);
 
 /// Whether blocks are of one length, and so walk in step: those that read the same ask for it at about the same time.
 [[nodiscard]] bool in_step(const Problem& problem);
+
+/// Of what a block streams from the L2, the share that comes for it alone: SMs side by side (`l2_neighbours`) get a line
+/// together that they ask for at about the same time. So they do where blocks walk in step: those that share all that they
+/// stream with the same others (a head's K and V), and, of arrays that the L2 holds, those that share a row of A with some and
+/// a column of B with others too; waiting for device memory these drift apart. (model/README.md, eq. 12.17)
+[[nodiscard]] double streamed_alone(const PlacedDiagram& placed);
+/// The least of that, whatever the lengths.
+[[nodiscard]] double least_streamed_alone(const PlacedDiagram& placed);
 
 /// Whether its blocks then wait for device memory with each chunk: in step, all wait for who asked first. Blocks of different
 /// lengths find what others have read.

@@ -262,6 +262,7 @@ class GraphMaker {
     const CopyTime time = copy_time(p_, *found, into.phase != Phase::loop, parts);
     into.clocks = time.clocks;
     into.latency = time.latency;
+    if (into.phase == Phase::loop && !store && tma) into.first_latency = first_touch_latency(p_);
   }
 
   /// Whose instances have their rows moved each by itself; -1: the block's all at once.

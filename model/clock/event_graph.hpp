@@ -37,6 +37,7 @@ struct EventNode {
   std::vector<double> cut_demand = {};
   double cut_serial = 0;           ///< clocks of it that each wait for the one before
   double cut_clocks = 0;           ///< of such an iteration, alone; 0 where there is no such work
+  double first_latency = 0;        ///< copy: on top of `latency` in a block's first cut iterations, whose bytes nobody has asked for before
 
   [[nodiscard]] double cut_demand_of(std::size_t pipe) const { return cut_demand.empty() ? 0 : cut_demand[pipe]; }
 };

@@ -209,7 +209,7 @@ void Periods::say(const EventGraph& graph, bool one_block) {
                                      static_cast<double>(n.instructions), n.in_turn ? 1.0 : 0.0});
     numbers_.insert(numbers_.end(), n.demand.begin(), n.demand.end());
     if (one_block) continue;  // whose iterations are not cut
-    numbers_.push_back(n.cut_clocks);
+    numbers_.insert(numbers_.end(), {n.cut_clocks, n.first_latency});
     numbers_.insert(numbers_.end(), n.cut_demand.begin(), n.cut_demand.end());
   }
   int reach = 0, beyond = 0;  // of the edges in the loop, and of those left out

@@ -28,10 +28,11 @@ EnergyRates energy_rates(const PlacedDiagram& placed) {
   out.flop_16bit = machine.constant("energy_tensor_16bit");
   out.flop_8bit = machine.constant("energy_tensor_8bit");
   out.instruction = machine.constant("energy_instruction");
-  out.l2 = machine.constant("energy_l2");
-  if (const Number* together = machine.find_constant("energy_l2_together"); together != nullptr && in_step(*placed.problem)) out.l2 = together->value;
-  const Number* multicast = machine.find_constant("energy_multicast");
-  out.multicast = multicast != nullptr ? multicast->value : out.l2;
+  const double l2 = machine.constant("energy_l2");
+  const Number *together = machine.find_constant("energy_l2_together"), *multicast = machine.find_constant("energy_multicast");
+  out.l2 = together != nullptr ? together->value : l2;
+  out.alone = std::max(l2 - out.l2, 0.0);
+  out.multicast = multicast != nullptr ? multicast->value : l2;
   out.device = machine.constant("energy_device");
   out.known = out.flop_16bit > 0;
   return out;
@@ -51,7 +52,9 @@ BlockEnergy block_energy(const PlacedDiagram& placed, const EventGraph& graph, c
     (node.phase == Phase::loop ? out.iteration : out.once) += node.demand[issue_pipe] * each;
     out.cut += node.cut_demand_of(issue_pipe) * each;
   }
-  out.iteration += rates.of_l2(l2_bytes(placed, Phase::loop));
+  const L2Bytes streamed = l2_bytes(placed, Phase::loop);
+  out.iteration += rates.of_l2(streamed, 0);
+  out.alone = streamed.asked * rates.alone;
   out.once += rates.of_l2(l2_bytes(placed, Phase::head));
   return out;
 }

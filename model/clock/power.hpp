@@ -4,7 +4,7 @@
 //   power(f) = idle + tree (f / f0)^(1 + n) + (E_core (f / f0)^n + E_device) / (cycles / f),   f0 = 1.5 GHz
 //   f        = the largest clock up to the highest with power(f) <= limit
 //
-// n = 1.5 (machine/fit): what the voltage that goes with the clock adds to the energy of an operation.
+// n = 1.3 (machine/fit): what the voltage that goes with the clock adds to the energy of an operation.
 
 #include <optional>
 
@@ -24,22 +24,24 @@ struct L2Bytes {
   double asked = 0, multicast = 0;
 };
 
-/// What one of each takes, at f0.
+/// What one of each takes, at f0. A byte from the L2: what it takes once all neighbours have asked for it, and what more
+/// where it comes for one SM alone.
 struct EnergyRates {
   bool known = false;
-  double flop_16bit = 0, flop_8bit = 0, instruction = 0, l2 = 0, multicast = 0, device = 0;
-  [[nodiscard]] double of_l2(const L2Bytes& bytes) const { return bytes.asked * l2 + bytes.multicast * multicast; }
+  double flop_16bit = 0, flop_8bit = 0, instruction = 0, l2 = 0, alone = 0, multicast = 0, device = 0;
+  [[nodiscard]] double of_l2(const L2Bytes& bytes, double share_alone = 1) const { return bytes.asked * (l2 + share_alone * alone) + bytes.multicast * multicast; }
   /// Of one FLOP of these tensor instructions.
   [[nodiscard]] double of_flop(const TensorInstruction& tensor) const;
 };
 [[nodiscard]] EnergyRates energy_rates(const PlacedDiagram& placed);
 
 /// Joules of one block at f0: tensor operations, warp instructions and bytes of an iteration and of its ends, and what an
-/// iteration takes more whose chunk is cut. Whatever the lengths of the axes that blocks and chunks divide.
+/// iteration takes more whose chunk is cut, and one whose bytes all come for its SM alone. Whatever the lengths of the axes
+/// that blocks and chunks divide.
 struct BlockEnergy {
-  double iteration = 0, once = 0, cut = 0;
+  double iteration = 0, once = 0, cut = 0, alone = 0;
   [[nodiscard]] double of(const LaunchShape& shape) const {
-    return iteration * shape.who.total_iterations + (once + cut * shape.cut.all()) * shape.who.total_blocks;
+    return (iteration + alone * shape.alone) * shape.who.total_iterations + (once + cut * shape.cut.all()) * shape.who.total_blocks;
   }
 };
 [[nodiscard]] BlockEnergy block_energy(const PlacedDiagram& placed, const EventGraph& graph, const EnergyRates& rates);

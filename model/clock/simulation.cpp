@@ -31,6 +31,7 @@ void Simulation::turn_to(const EventGraph& graph) {
   }
   for (Vertex& v : vertices_) {
     const EventNode& node = graph.node(v.id);
+    v.late = node.first_latency;
     if (node.cut_clocks <= 0) continue;
     if (v.instance == 0) add_node(node, true);
     v.cut = static_cast<int>(nodes_.size()) - 1;
@@ -221,11 +222,12 @@ void Simulation::fire(Job job, EdgeFrom after) {
   const Vertex& v = vertices_[at(job.vertex)];
   const auto which = static_cast<std::size_t>(after);
   const Arc* const end = arcs_.data() + v.arcs[which + 1];
+  const double late = v.late > 0 && after == EdgeFrom::done && job.turn % iterations_ < cut_.first ? v.late : 0;
   for (const Arc* arc = arcs_.data() + v.arcs[which]; arc != end; ++arc) {
     const int turn = arc->simple ? job.turn + arc->shift : target_turn(v, *arc, job.turn);
     if (turn < 0 || turn >= (arc->into_loop ? loop_turns_ : blocks_)) continue;
-    if (arc->wait > 0) {
-      arrive(s_.now + arc->wait, {arc->to, turn});
+    if (arc->wait + late > 0) {
+      arrive(s_.now + arc->wait + late, {arc->to, turn});
     } else if (--s_.waits[at(arc->base + turn)] == 0) {
       ready({arc->to, turn});
     }

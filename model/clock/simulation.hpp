@@ -63,6 +63,7 @@ class Simulation {
     int base = 0;   // its first job, of the run at hand
     int waits = 0;  // simple arcs into it
     int all_waits = 0, most_in = 0;  // all arcs into it from what loops, and the most turns that one reaches over
+    double late = 0;  // clocks more until its result is there, in a block's first iterations that are cut
     int cut = -1;   // index into nodes_, of its iterations that are cut; -1: as in others
   };
   struct Job {

@@ -143,7 +143,7 @@ bool blocks_persist(const PlacedDiagram& placed) {
 /// Whether blocks are drawn or launched one after the other, each by the first node that is free.
 bool goes_to_first_free(BlockOrder order) { return order == BlockOrder::grid || order == BlockOrder::longest_first; }
 
-/// A draw of the next tile from the L2 and its message to the block's other threads; 0 where tiles are dealt out.
+/// A draw of the next tile from the L2 and its message to the block's other threads (eq. 12.16); 0 where tiles are dealt out.
 double draw_clocks(const PlacedDiagram& placed) {
   if (!goes_to_first_free(block_order(placed))) return 0;
   const Pipe* pipe = placed.machine->pipe_into(placed.block().level);
@@ -154,7 +154,7 @@ double draw_clocks(const PlacedDiagram& placed) {
 struct Ends {
   double start = 0, each = 0;
 
-  Ends(const BlockEnds& ends, const BlockClocks& block) : each(ends.persist ? block.next + ends.draw : block.first + ends.start + ends.handover) {
+  Ends(const BlockEnds& ends, const BlockClocks& block) : each(ends.persist ? block.next : block.first + ends.start + ends.handover) {
     start = block.first + ends.start - each;
   }
   /// The mean block stands for all ends of blocks; an iteration more or less takes the period.
@@ -210,6 +210,7 @@ LaunchShape launch_shape(const PlacedDiagram& placed, const LaunchShape& like) {
   out.packed = !placed.packed.empty();
   out.parts.clear();
   out.who = schedule(placed);
+  out.alone = streamed_alone(placed);
   out.mean = out.who.total_iterations / std::max(out.who.total_blocks, 1.0);
   for (const PackedPart& part : placed.packed) {
     const Schedule own = schedule(part.placed);
@@ -225,7 +226,7 @@ double meeting_of_cluster(const PlacedDiagram& placed) { return placed.cluster >
 BlockEnds block_ends(const PlacedDiagram& placed) {
   const bool persist = blocks_persist(placed);
   const double meeting = meeting_of_cluster(placed);
-  return {placed.machine->constant("block_start") + meeting, placed.machine->constant("block_handover") + meeting, persist ? draw_clocks(placed) : 0, persist};
+  return {placed.machine->constant("block_start") + meeting, placed.machine->constant("block_handover") + meeting, persist};
 }
 
 namespace {

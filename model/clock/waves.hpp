@@ -18,7 +18,8 @@ struct LaunchClocks {
 
 /// Clocks of a node for a launched block that has no rows of its sequence of a packed batch: one that a launch starts
 /// takes what a block that does nothing takes; tiles that blocks draw cost a draw from the L2 and its message to the
-/// block's other threads (BlockEnds::draw, eq. 12.16); tiles that are dealt out, nothing. (eq. 12.15)
+/// block's other threads (eq. 12.16), which a tile with rows hides behind its work; tiles that are dealt out, nothing. (eq.
+/// 12.15)
 [[nodiscard]] double empty_block_clocks(const PlacedDiagram& placed);
 
 /// Iterations of the blocks of one plane of the mask; nothing where blocks are alike.
@@ -43,6 +44,7 @@ struct LaunchShape {
   double mean = 0;       ///< iterations of a block
   bool unequal = false;  ///< a mask makes blocks unequally long
   CutChunks cut;
+  double alone = 1;         ///< streamed_alone()
   MeanBlock block, uncut;  ///< of mean length, with these cut chunks and without
   BlockLengths lengths = {};  ///< block_lengths(), where they have been asked for
   struct Part {
@@ -74,7 +76,6 @@ struct LaunchShape {
 struct BlockEnds {
   double start = 0;     ///< clocks until a node's first block does anything
   double handover = 0;  ///< until the next block is launched, where blocks do not persist
-  double draw = 0;      ///< where they do: until a block knows which tile is next (eq. 12.16)
   bool persist = false;
   bool operator==(const BlockEnds&) const = default;
 };

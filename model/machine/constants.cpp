@@ -65,6 +65,7 @@ constexpr std::array constants_known = {
     Constant{"l2_working_set", bytes},                           // largest set that still runs at the L2's rate
     Constant{"l2_partitions", nodes},  // parts of the L2 that each keep what their own SMs read
     Constant{"l2_ways", ways},         // lines of a set
+    Constant{"l2_neighbours", nodes},  // SMs side by side that get a line together which they ask for at about the same time
     // vector work
     Constant{"softmax_mix", results_per_clock},       // elements of a softmax, as a kernel orders it
     Constant{"softmax_steps_one", results_per_clock},  // elements of one whose exponentials are in steps, of one warpgroup
@@ -81,7 +82,7 @@ constexpr std::array constants_known = {
     Constant{"energy_tensor_16bit", energy_per_flop}, Constant{"energy_tensor_8bit", energy_per_flop},
     Constant{"energy_instruction", energy_per_instruction},  // of one warp's vector instruction
     Constant{"energy_l2", energy_per_byte},                  // of a copy that one SM asked for
-    Constant{"energy_l2_together", energy_per_byte},         // where other SMs ask for the same bytes at about that time; not known: energy_l2
+    Constant{"energy_l2_together", energy_per_byte},         // once all of its neighbours have asked for it at about that time; not known: energy_l2
     Constant{"energy_multicast", energy_per_byte},           // of each SM's where one asked for all; not measured: energy_l2
     Constant{"energy_device", energy_per_byte},              // to and from device memory, beyond the L2's
     Constant{"clock_tree", power},                           // at 1.5 GHz, whatever runs

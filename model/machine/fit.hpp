@@ -27,7 +27,7 @@ struct Line {
 [[nodiscard]] double knee(const std::vector<double>& sizes, const std::vector<double>& rates, double share);
 
 /// Of eq. 12.9: where energies are stated, and what the voltage that goes with the clock adds to an operation's.
-inline constexpr double energy_clock = 1.5e9, energy_exponent = 1.5;
+inline constexpr double energy_clock = 1.5e9, energy_exponent = 1.3;
 
 /// A load that ran long enough for its power to be read.
 struct PowerPoint {

@@ -36,7 +36,45 @@ Touches touches_of(const PlacedDiagram& placed, const std::vector<AxisId>& axes)
   return out;
 }
 
+/// Rows and planes that so many blocks (clusters) in a row meet, on the mean.
+struct Met {
+  double rows = 0, planes = 0;
+};
+Met met_by(const BlockSequence& sequence, double running, double rows) {
+  const double planes = static_cast<double>(sequence.planes());
+  if (sequence.order() == BlockOrder::hilbert) {
+    const double side = hilbert_unaligned * std::sqrt(running);
+    return {std::min(side, rows), std::min(side, planes)};
+  }
+  const double down = sequence.order() == BlockOrder::grouped ? std::min(static_cast<double>(sequence.section()), rows) : rows;
+  return {std::min(down, running), std::min(1 + (running - 1) / down, planes)};
+}
+
 }  // namespace
+
+StreamsOfRun streams_of_run(const PlacedDiagram& placed, double blocks) {
+  const BlockSequence sequence(placed);
+  const double cluster = std::max(real(placed.cluster), 1.0), rows = static_cast<double>(sequence.size() / sequence.planes()) / cluster;
+  const double running = std::clamp(blocks / cluster, 1.0, rows * static_cast<double>(sequence.planes()));
+  const Met met = met_by(sequence, running, rows);
+  double all = 0, different = 0;
+  bool by_row = false, by_plane = false;
+  for (const Crossing& c : placed.crossings) {
+    if (c.into != placed.block().level || c.store || c.phase != Phase::loop || c.auxiliary >= 0 || c.parts || placed.multicast(c)) continue;
+    double bytes = bytes_per_value(c.type);
+    bool row = false, plane = false;
+    for (const AxisId axis : placed.axes_of(c)) {
+      bytes *= real(placed.block().extent[at(axis)]);
+      const auto grouped = std::find(sequence.axes().begin(), sequence.axes().end(), axis);
+      if (grouped != sequence.axes().end()) (axis == sequence.axes().back() ? row : plane) = true;
+    }
+    by_row = by_row || (row && !plane);
+    by_plane = by_plane || (plane && !row);
+    all += bytes;
+    different += bytes * (row && plane ? 1 : row ? met.rows / running : plane ? met.planes / running : 1 / running);
+  }
+  return {all > 0 ? different / all : 1, by_row && by_plane};
+}
 
 double reread_by_waves(const PlacedDiagram& placed) {
   const L2Model l2 = l2_model(*placed.machine);

@@ -9,7 +9,7 @@ namespace napkin {
 namespace {
 
 BlockEnergy least_of(const BlockEnergy& a, const BlockEnergy& b) {
-  return {std::min(a.iteration, b.iteration), std::min(a.once, b.once), std::min(a.cut, b.cut)};
+  return {std::min(a.iteration, b.iteration), std::min(a.once, b.once), std::min(a.cut, b.cut), std::min(a.alone, b.alone)};
 }
 
 }  // namespace

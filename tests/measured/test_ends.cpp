@@ -53,7 +53,7 @@ TileClocks predicted(const Json& row) {
   const BlockEnds ends = block_ends(placed);
   const BlockClocks block = block_clocks(graph, steady, launch.mean, launch.cut);
   TileClocks out;
-  out.tile = ends.persist ? block.next + ends.draw : block.first + ends.start + ends.handover;
+  out.tile = ends.persist ? block.next : block.first + ends.start + ends.handover;
   out.ends = out.tile - (launch.mean - 1) * steady.clocks;  // the first chunk is none of the loop's
   return out;
 }

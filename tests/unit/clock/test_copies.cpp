@@ -109,6 +109,30 @@ TEST_CASE("chunks of arrays that the L2 does not keep come from device memory") 
   CHECK(node(far, "load Q").clocks == doctest::Approx(node(kept, "load Q").clocks));
 }
 
+TEST_CASE("of masked blocks that begin on the diagonal the chunks there come from device memory, and later; with three of them in two stages an iteration waits") {
+  const auto attention_of = [](std::int64_t b, const Mask& mask) {
+    return LaidOut("attention_sm90", "h200-sxm", {{"b", b}, {"h", 8}, {"q", 1024}, {"x", 1024}, {"d", 256}}, DType::bf16, mask);
+  };
+  const Mask causal{Mask::Kind::causal, 0, 0};
+  const auto placed = [](const LaidOut& l, const char* x) {
+    return l.place({{"q", "128"}, {"x", x}, {"warpgroups", "2"}, {"p_in", "registers"}, {"stages", "2"}, {"q_stages", "2"}, {"order", "longest_first"}});
+  };
+  const LaidOut beyond = attention_of(16, causal), kept = attention_of(1, causal), whole = attention_of(16, {});
+  const double device = beyond.machine.constant("tma_device_latency_16kib") - beyond.machine.constant("tma_l2_latency_16kib");
+  CHECK(first_touch_latency(placed(beyond, "48")) == device);
+  CHECK(first_touch_latency(placed(beyond, "256")) == device / 2);  // half of those keys are the next block's
+  CHECK(first_touch_latency(placed(kept, "48")) == 0);              // the L2 has them from the launch before
+  CHECK(first_touch_latency(placed(whole, "48")) == 0);             // without a mask all of a head begin alike (chunk_latency)
+  const PlacedDiagram p = placed(beyond, "48");
+  EventGraph graph = event_graph(p);
+  const auto clocks = [&] { return block_clocks(graph, period(graph), 16, cut_chunks(p)).next; };
+  const double with = clocks();
+  for (EventNode& node : graph.nodes) node.first_latency = 0;
+  const double without = clocks();
+  CHECK(with > without + device);
+  CHECK(with < without + 4 * device);
+}
+
 TEST_CASE("a stage is given back behind the next one's first product, a block's last one at once") {
   const EventGraph graph = event_graph(placed("256", "64", "3", "1", "grid"));
   const int control = graph.find("C.control"), ask = graph.find("C.ask"), iterations = 6;

@@ -107,7 +107,7 @@ class Twin {
     }
     BlockClocks block = block_clocks(graph, period, mean, cut_chunks(alone.place(tile_of(order_))));
     block.first += 680;
-    const double next = order_ == "grid" ? block.first + 450 : order_ == "longest_first" ? block.next + 279 + 190 : block.next;
+    const double next = order_ == "grid" ? block.first + 450 : block.next;
     known->second.own = next - mean * period.clocks;
     if (one.x == 0) known->second.own = std::max(known->second.own, 0.0);
     known->second.start = block.first - next;

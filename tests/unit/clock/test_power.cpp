@@ -2,11 +2,15 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
+#include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
+#include "model/clock/copies.hpp"
 #include "model/clock/load.hpp"
 #include "model/clock/power.hpp"
+#include "model/resource/order.hpp"
 #include "tests/laid_out.hpp"
 
 namespace test_power {
@@ -61,22 +65,72 @@ TEST_CASE("a launch's energy by hand: products, instructions, bytes; cut chunks 
   const double flops = 4.0 * 64 * 4096 * 4096 * 128;
   CHECK(only("energy_tensor_16bit", 1e-12).core == doctest::Approx(flops * 1e-12));
   const double tiles = 64 * 32, bytes = tiles * (32 + 1) * 2 * 128 * 128 * 2;
-  CHECK(only("energy_l2_together", 1e-12).core == doctest::Approx(bytes * 1e-12));
-  CHECK(only("energy_l2", 1e-12).core == doctest::Approx(0));  // without a mask blocks walk in step
+  const double ends = tiles * 2 * 128 * 128 * 2, alone = (1 + 15.0 / 32) / 16;  // Q and O; of K and V, of 32 blocks a head
+  CHECK(only("energy_l2", 1e-12).core == doctest::Approx((ends + alone * (bytes - ends)) * 1e-12));
+  CHECK(only("energy_l2_together", 0.4e-12).core == doctest::Approx(bytes * 0.4e-12));  // never less than for one alone
   CHECK(only("energy_multicast", 1e-12, "2").core == doctest::Approx(tiles * 32 * 2 * 128 * 128 * 2 * 1e-12));  // K and V, once to each SM
-  CHECK(only("energy_l2_together", 1e-12, "2").core == doctest::Approx(tiles * 2 * 128 * 128 * 2 * 1e-12));              // Q and O
+  CHECK(only("energy_l2", 1e-12, "2").core == doctest::Approx(ends * 1e-12));
   CHECK(only("energy_device", 1e-12).device == doctest::Approx(4 * 64.0 * 4096 * 128 * 2 * 1e-12));
   CHECK(only("energy_instruction", 1e-9).core > 4.0 * 64 * 4096 * 4096 / 32 * 1e-9);  // more than four an element
 
   LaidOut causal = attention(4096, {Mask::Kind::causal, 0, 0});
   const PlacedDiagram p = placed(causal, "1");
-  CHECK(energy_rates(p).l2 == causal.machine.constant("energy_l2"));
-  causal.machine.fitted.erase("energy_l2_together");
-  CHECK(energy_rates(placed(attention(4096), "1")).l2 < energy_rates(p).l2);
+  const EnergyRates rates = energy_rates(p);
+  CHECK(rates.of_l2({1, 0}) == doctest::Approx(causal.machine.constant("energy_l2")));
+  CHECK(rates.of_l2({1, 0}, 0) == causal.machine.constant("energy_l2_together"));
   EventGraph graph = event_graph(p);
   const double with = energy_of(p, graph)->core;
   for (EventNode& node : graph.nodes) node.cut_demand.clear();
   CHECK(with > energy_of(p, graph)->core);
+}
+
+namespace {
+
+/// Bytes of loads that differ among blocks in a row, over all, of every run of `run` blocks: one by one.
+double counted_alone(const PlacedDiagram& p, std::int64_t run) {
+  const BlockSequence sequence(p);
+  double all = 0, different = 0;
+  for (const Crossing& c : p.crossings) {
+    if (c.into != p.block().level || c.store || c.phase != Phase::loop || p.multicast(c)) continue;
+    double bytes = bytes_per_value(c.type);
+    for (const AxisId axis : p.axes_of(c)) bytes *= real(p.block().extent[static_cast<std::size_t>(axis)]);
+    for (std::int64_t first = 0; first + run <= sequence.size(); ++first) {
+      std::set<std::vector<std::int64_t>> met;
+      for (std::int64_t i = first; i < first + run; ++i) {
+        std::vector<std::int64_t> at(p.block().groups_of.size(), 0), own;
+        sequence.coordinates(sequence.at(i), at);
+        for (const AxisId axis : p.axes_of(c)) own.push_back(at[static_cast<std::size_t>(axis)]);
+        met.insert(own);
+      }
+      all += bytes * static_cast<double>(run);
+      different += bytes * static_cast<double>(met.size());
+    }
+  }
+  return different / all;
+}
+
+}  // namespace
+
+TEST_CASE("what SMs side by side stream alone: counted block by block; all of it under a mask, and of products beyond the L2") {
+  for (const std::int64_t s : {256, 1024, 4096}) {
+    const LaidOut l = attention(s);
+    const PlacedDiagram p = placed(l, "1");
+    CHECK(streamed_alone(p) == doctest::Approx(counted_alone(p, 16)).epsilon(0.02));
+    CHECK(least_streamed_alone(p) <= streamed_alone(p));
+  }
+  CHECK(streamed_alone(placed(attention(4096, {Mask::Kind::causal, 0, 0}), "1")) == 1);
+  for (const std::int64_t n : {1024, 2048}) {
+    const LaidOut l{"matmul_sm90", "h200-sxm", {{"a", n}, {"b", n}, {"c", n}}, DType::bf16};
+    for (const char* order : {"grid", "grouped", "hilbert"}) {
+      for (const char* cluster : {"1", "2"}) {
+        const PlacedDiagram p = l.place({{"a", "128"}, {"c", "128"}, {"b", "64"}, {"warpgroups", "2"}, {"stages", "2"}, {"cluster", cluster}, {"order", order}});
+        CAPTURE(std::string(order) + cluster);
+        CHECK(streamed_alone(p) == doctest::Approx(counted_alone(p, 16)).epsilon(0.12));
+      }
+    }
+  }
+  const LaidOut large{"matmul_sm90", "h200-sxm", {{"a", 4096}, {"b", 4096}, {"c", 4096}}, DType::bf16};
+  CHECK(streamed_alone(large.place({{"a", "128"}, {"c", "128"}, {"b", "64"}, {"warpgroups", "2"}, {"stages", "2"}, {"cluster", "1"}})) == 1);
 }
 
 TEST_CASE("a product of few columns takes the energy of its FLOPs, not of the clocks in which its operands come") {
