@@ -97,6 +97,22 @@ TEST_CASE("six more sweeps, version 10, on cards at work: errors and regret; the
   CHECK(all["regret"]["top3_worst"].get<double>() == 0);
 }
 
+TEST_CASE("five sweeps of attention and three of products at sizes that no fit used: errors and regret; the best tile is among the first three of each") {
+  const Json attention = replayed("h200_first_touch_sweeps.jsonl"), rows = attention["kernels"]["attention_sm90"]["held-out"];
+  CHECK(rows["time_error"]["mean"].get<double>() <= 0.033);
+  CHECK(rows["time_error"]["median"].get<double>() <= 0.024);
+  CHECK(rows["cycles_error"]["mean"].get<double>() <= 0.041);
+  CHECK(attention["regret"]["sweeps"] == 5);
+  CHECK(attention["regret"]["mean"].get<double>() <= 0.011);
+  CHECK(attention["regret"]["worst"].get<double>() <= 0.031);
+  CHECK(attention["regret"]["top3_worst"].get<double>() == 0);
+  const Json all = replayed("h200_first_touch_products.jsonl"), products = all["kernels"]["matmul_sm90"]["held-out"];
+  CHECK(products["time_error"]["mean"].get<double>() <= 0.03);
+  CHECK(products["cycles_error"]["mean"].get<double>() <= 0.045);
+  CHECK(all["regret"]["sweeps"] == 3);
+  CHECK(all["regret"]["worst"].get<double>() == 0);
+}
+
 TEST_CASE("of the picks before and after the energies were fitted anew, where they differ, the one predicted faster is, or the same within 0.5 %") {
   std::map<std::pair<std::string, std::string>, std::map<std::string, std::vector<double>>> times;
   std::istringstream lines(cli::contents(NAPKIN_SOURCE_DIR "/tests/measured/blind/h200_energies.jsonl"));
