@@ -29,7 +29,7 @@ struct AskedCopy {
 
 /// What a chunk on a masked block's diagonal takes longer: its keys come from device memory, those behind it have been read by
 /// blocks that began there; half of a chunk of twice the block's rows is the next block's. 0 where the L2 keeps all, and
-/// where blocks walk in step (chunk_latency).
+/// where blocks walk in step (chunk_latency). (eq. 12.19)
 [[nodiscard]] double first_touch_latency(const PlacedDiagram& placed);
 
 /// Whether a launch behind others of the same finds its arrays in device memory: they are more than the L2 keeps.

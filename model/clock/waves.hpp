@@ -18,8 +18,7 @@ struct LaunchClocks {
 
 /// Clocks of a node for a launched block that has no rows of its sequence of a packed batch: one that a launch starts
 /// takes what a block that does nothing takes; tiles that blocks draw cost a draw from the L2 and its message to the
-/// block's other threads (eq. 12.16), which a tile with rows hides behind its work; tiles that are dealt out, nothing. (eq.
-/// 12.15)
+/// block's other threads (eq. 12.16; a tile with rows hides it); tiles that are dealt out, nothing. (eq. 12.15)
 [[nodiscard]] double empty_block_clocks(const PlacedDiagram& placed);
 
 /// Iterations of the blocks of one plane of the mask; nothing where blocks are alike.
@@ -44,7 +43,7 @@ struct LaunchShape {
   double mean = 0;       ///< iterations of a block
   bool unequal = false;  ///< a mask makes blocks unequally long
   CutChunks cut;
-  double alone = 1;         ///< streamed_alone()
+  double alone = 1;        ///< streamed_alone()
   MeanBlock block, uncut;  ///< of mean length, with these cut chunks and without
   BlockLengths lengths = {};  ///< block_lengths(), where they have been asked for
   struct Part {
