@@ -127,14 +127,19 @@ namespace {
 
 double neighbours(const PlacedDiagram& placed) { return in_step(*placed.problem) ? placed.machine->constant("l2_neighbours") : 0; }
 
+bool drift_apart(const PlacedDiagram& placed) {
+  return streams_crossed(placed) && comes_from_device(*placed.machine, *placed.streamed, *placed.problem);
+}
+
 }  // namespace
 
 double streamed_alone(const PlacedDiagram& placed) {
   const double side_by_side = std::min(neighbours(placed), real(placed.blocks));
-  if (side_by_side <= 1) return 1;
-  const StreamsOfRun streams = streams_of_run(placed, side_by_side);
-  if (streams.crossed && comes_from_device(*placed.machine, *placed.streamed, *placed.problem)) return 1;
-  return streams.different;
+  return side_by_side <= 1 || drift_apart(placed) ? 1 : streams_alone(placed, side_by_side);
+}
+
+double streamed_alone_in_any_order(const PlacedDiagram& placed) {
+  return streams_crossed(placed) && !drift_apart(placed) ? least_streamed_alone(placed) : streamed_alone(placed);
 }
 
 double least_streamed_alone(const PlacedDiagram& placed) { return 1 / std::max(neighbours(placed), 1.0); }

@@ -43,7 +43,7 @@ struct LaunchShape {
   double mean = 0;       ///< iterations of a block
   bool unequal = false;  ///< a mask makes blocks unequally long
   CutChunks cut;
-  double alone = 1;        ///< streamed_alone()
+  double least_alone = 1;  ///< streamed_alone_in_any_order()
   MeanBlock block, uncut;  ///< of mean length, with these cut chunks and without
   BlockLengths lengths = {};  ///< block_lengths(), where they have been asked for
   struct Part {

@@ -45,13 +45,11 @@ constexpr double hilbert_unaligned = 1.225;
 /// or packed lengths.
 [[nodiscard]] double reread_by_waves(const PlacedDiagram& placed);
 
-/// What blocks stream that are handed out in a row.
-struct StreamsOfRun {
-  double different = 1;  ///< bytes that differ from block to block, over all that come; 1: none reads what another does
-  bool crossed = false;  ///< a block shares some with those of its row, and some with those of its plane
-};
-/// Of loads that come by no multicast, so many blocks in a row of the launch's order, wherever they begin: in closed form,
-/// within 12 % of the blocks counted one by one (tests/unit/clock/test_power.cpp).
-[[nodiscard]] StreamsOfRun streams_of_run(const PlacedDiagram& placed, double blocks);
+/// Of what so many blocks stream that are handed out in a row, wherever they begin, by no multicast: bytes that differ from block
+/// to block over all that come; 1: none reads what another does. In closed form, within 12 % of the blocks counted one by
+/// one (tests/unit/clock/test_power.cpp).
+[[nodiscard]] double streams_alone(const PlacedDiagram& placed, double blocks);
+/// Whether a block shares some of its streams with those of its row, and some with those of its plane.
+[[nodiscard]] bool streams_crossed(const PlacedDiagram& placed);
 
 }  // namespace napkin

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <optional>
 
 #include "model/resource/order.hpp"
 #include "model/resource/reuse.hpp"
@@ -36,6 +38,11 @@ Touches touches_of(const PlacedDiagram& placed, const std::vector<AxisId>& axes)
   return out;
 }
 
+/// What a block's loop brings by itself.
+bool is_stream(const PlacedDiagram& placed, const Crossing& c) {
+  return c.into == placed.block().level && !c.store && c.phase == Phase::loop && c.auxiliary < 0 && !c.parts && !placed.multicast(c);
+}
+
 /// Rows and planes that so many blocks (clusters) in a row meet, on the mean.
 struct Met {
   double rows = 0, planes = 0;
@@ -52,15 +59,14 @@ Met met_by(const BlockSequence& sequence, double running, double rows) {
 
 }  // namespace
 
-StreamsOfRun streams_of_run(const PlacedDiagram& placed, double blocks) {
+double streams_alone(const PlacedDiagram& placed, double blocks) {
   const BlockSequence sequence(placed);
   const double cluster = std::max(real(placed.cluster), 1.0), rows = static_cast<double>(sequence.size() / sequence.planes()) / cluster;
   const double running = std::clamp(blocks / cluster, 1.0, rows * static_cast<double>(sequence.planes()));
   const Met met = met_by(sequence, running, rows);
-  double all = 0, different = 0;
-  bool by_row = false, by_plane = false;
+  double all = 0, alone = 0;
   for (const Crossing& c : placed.crossings) {
-    if (c.into != placed.block().level || c.store || c.phase != Phase::loop || c.auxiliary >= 0 || c.parts || placed.multicast(c)) continue;
+    if (!is_stream(placed, c)) continue;
     double bytes = bytes_per_value(c.type);
     bool row = false, plane = false;
     for (const AxisId axis : placed.axes_of(c)) {
@@ -68,12 +74,24 @@ StreamsOfRun streams_of_run(const PlacedDiagram& placed, double blocks) {
       const auto grouped = std::find(sequence.axes().begin(), sequence.axes().end(), axis);
       if (grouped != sequence.axes().end()) (axis == sequence.axes().back() ? row : plane) = true;
     }
-    by_row = by_row || (row && !plane);
-    by_plane = by_plane || (plane && !row);
     all += bytes;
-    different += bytes * (row && plane ? 1 : row ? met.rows / running : plane ? met.planes / running : 1 / running);
+    alone += bytes * (row && plane ? 1 : row ? met.rows / running : plane ? met.planes / running : 1 / running);
   }
-  return {all > 0 ? different / all : 1, by_row && by_plane};
+  return all > 0 ? alone / all : 1;
+}
+
+bool streams_crossed(const PlacedDiagram& placed) {
+  std::optional<std::uint64_t> first;  // grouped axes of a stream, of more than one group
+  for (const Crossing& c : placed.crossings) {
+    if (!is_stream(placed, c)) continue;
+    std::uint64_t has = 0;
+    for (const AxisId axis : placed.axes_of(c)) {
+      if (placed.block().groups_of[at(axis)] > Count(1)) has |= std::uint64_t{1} << axis;
+    }
+    if (first && *first != has) return true;
+    first = has;
+  }
+  return false;
 }
 
 double reread_by_waves(const PlacedDiagram& placed) {

@@ -322,6 +322,19 @@ TEST_CASE("by the event graph: other kernels, shapes and machines") {
   }
 }
 
+// The L2 holds those of 1024 and 2048, where energy depends on the order of the blocks, and not those of 4096.
+TEST_CASE("by the event graph: products in every order, held by the L2 and not") {
+  int left = test::rounds(3);
+  for (const std::int64_t size : {2048, 4096, 1024}) {
+    if (left-- <= 0) return;
+    CAPTURE(size);
+    Case c("matmul_sm90", "h200-sxm", {{"a", size}, {"b", size}, {"c", size}});
+    c.restrict("c", {256, 128, 64});
+    c.restrict("stages", {4, 3, 6});
+    check_by_graph(c, 5);
+  }
+}
+
 TEST_CASE("by the event graph: a selector that has answered other questions answers like one that has not") {
   Draw draw{std::mt19937(47)};
   Selector selector(graph_objective(), 1);
