@@ -7,6 +7,7 @@
 #include "model/clock/load.hpp"
 #include "model/clock/prediction.hpp"
 #include "model/resource/boxes.hpp"
+#include "model/resource/order.hpp"
 #include "model/resource/reuse.hpp"
 
 namespace napkin {
@@ -127,19 +128,22 @@ namespace {
 
 double neighbours(const PlacedDiagram& placed) { return in_step(*placed.problem) ? placed.machine->constant("l2_neighbours") : 0; }
 
-bool drift_apart(const PlacedDiagram& placed) {
-  return streams_crossed(placed) && comes_from_device(*placed.machine, *placed.streamed, *placed.problem);
-}
+/// Blocks whose lines may come together.
+double side_by_side(const PlacedDiagram& placed) { return std::min(neighbours(placed), real(placed.blocks)); }
 
 }  // namespace
 
-double streamed_alone(const PlacedDiagram& placed) {
-  const double side_by_side = std::min(neighbours(placed), real(placed.blocks));
-  return side_by_side <= 1 || drift_apart(placed) ? 1 : streams_alone(placed, side_by_side);
+StreamedAlone streamed_alone_in_any_order(const PlacedDiagram& placed) {
+  const double blocks = side_by_side(placed);
+  if (blocks <= 1) return {};
+  if (streams_crossed(placed) && comes_from_device(*placed.machine, *placed.streamed, *placed.problem)) return {};
+  if (always_rows_first(*placed.mapping)) return {streams_alone(placed, blocks), false};
+  return {least_streamed_alone(placed), true};
 }
 
-double streamed_alone_in_any_order(const PlacedDiagram& placed) {
-  return streams_crossed(placed) && !drift_apart(placed) ? least_streamed_alone(placed) : streamed_alone(placed);
+double streamed_alone(const PlacedDiagram& placed) {
+  const StreamedAlone all = streamed_alone_in_any_order(placed);
+  return all.by_order ? streams_alone(placed, side_by_side(placed)) : all.least;
 }
 
 double least_streamed_alone(const PlacedDiagram& placed) { return 1 / std::max(neighbours(placed), 1.0); }

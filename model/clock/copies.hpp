@@ -43,8 +43,12 @@ struct AskedCopy {
 /// stream with the same others (a head's K and V), and, of arrays that the L2 holds, those that share a row of A with some and
 /// a column of B with others too; waiting for device memory these drift apart. (model/README.md, eq. 12.17)
 [[nodiscard]] double streamed_alone(const PlacedDiagram& placed);
-/// At least, in whatever order blocks are handed out: the same where a block shares all with the same others.
-[[nodiscard]] double streamed_alone_in_any_order(const PlacedDiagram& placed);
+/// The same of all orders in which blocks may be handed out.
+struct StreamedAlone {
+  double least = 1;
+  bool by_order = false;  ///< else all have the least
+};
+[[nodiscard]] StreamedAlone streamed_alone_in_any_order(const PlacedDiagram& placed);
 /// At least, whatever the lengths.
 [[nodiscard]] double least_streamed_alone(const PlacedDiagram& placed);
 

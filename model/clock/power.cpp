@@ -71,7 +71,7 @@ std::optional<Energy> energy_of(const PlacedDiagram& placed, const EventGraph& g
 
 Energy energy_of(const PlacedDiagram& placed, const BlockEnergy& block, const EnergyRates& rates, const LaunchShape& shape) {
   const double once = device_bytes(placed);
-  return {block.of(shape, streamed_alone(placed)), (once > 0 ? once + reread_by_waves(placed) : 0) * rates.device};
+  return {shape.alone.by_order ? block.of(shape, streamed_alone(placed)) : block.of(shape), (once > 0 ? once + reread_by_waves(placed) : 0) * rates.device};
 }
 
 L2Bytes l2_bytes(const PlacedDiagram& placed, Phase phase) {

@@ -41,7 +41,7 @@ struct EnergyRates {
 struct BlockEnergy {
   double iteration = 0, once = 0, cut = 0, alone = 0;
   /// `share_alone` of its bytes come for its SM alone; at least, where that is not said.
-  [[nodiscard]] double of(const LaunchShape& shape) const { return of(shape, shape.least_alone); }
+  [[nodiscard]] double of(const LaunchShape& shape) const { return of(shape, shape.alone.least); }
   [[nodiscard]] double of(const LaunchShape& shape, double share_alone) const {
     return (iteration + alone * share_alone) * shape.who.total_iterations + (once + cut * shape.cut.all()) * shape.who.total_blocks;
   }

@@ -210,7 +210,7 @@ LaunchShape launch_shape(const PlacedDiagram& placed, const LaunchShape& like) {
   out.packed = !placed.packed.empty();
   out.parts.clear();
   out.who = schedule(placed);
-  out.least_alone = streamed_alone_in_any_order(placed);
+  out.alone = streamed_alone_in_any_order(placed);
   out.mean = out.who.total_iterations / std::max(out.who.total_blocks, 1.0);
   for (const PackedPart& part : placed.packed) {
     const Schedule own = schedule(part.placed);

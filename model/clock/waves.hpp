@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "model/clock/copies.hpp"
 #include "model/clock/load.hpp"
 #include "model/clock/period.hpp"
 #include "model/mapping/placed.hpp"
@@ -43,7 +44,7 @@ struct LaunchShape {
   double mean = 0;       ///< iterations of a block
   bool unequal = false;  ///< a mask makes blocks unequally long
   CutChunks cut;
-  double least_alone = 1;  ///< streamed_alone_in_any_order()
+  StreamedAlone alone = {};  ///< streamed_alone_in_any_order()
   MeanBlock block, uncut;  ///< of mean length, with these cut chunks and without
   BlockLengths lengths = {};  ///< block_lengths(), where they have been asked for
   struct Part {

@@ -64,6 +64,13 @@ Count longest_first_section(const PlacedDiagram& placed, Count planes) {
 
 }  // namespace
 
+bool always_rows_first(const Mapping& mapping) {
+  const auto knob = mapping.find_knob("order");
+  if (!knob) return true;
+  const std::vector<std::string>& words = mapping.knobs[static_cast<std::size_t>(*knob)].words;
+  return std::none_of(words.begin(), words.end(), [](const std::string& word) { return word == "grouped" || word == "hilbert"; });
+}
+
 BlockOrder block_order(const PlacedDiagram& placed) {
   const auto knob = placed.mapping->find_knob("order");
   if (!knob) return BlockOrder::grid;

@@ -17,6 +17,9 @@ enum class BlockOrder {
   hilbert         ///< along a Hilbert curve over rows and columns; dealt out as persistent
 };
 
+/// Whether every word of the knob `order` takes row after row, plane after plane where nothing is masked.
+[[nodiscard]] bool always_rows_first(const Mapping& mapping);
+
 /// What the knob `order` says; grid where there is none.
 [[nodiscard]] BlockOrder block_order(const PlacedDiagram& placed);
 

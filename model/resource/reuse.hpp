@@ -49,7 +49,7 @@ constexpr double hilbert_unaligned = 1.225;
 /// to block over all that come; 1: none reads what another does. In closed form, within 12 % of the blocks counted one by
 /// one (tests/unit/clock/test_power.cpp).
 [[nodiscard]] double streams_alone(const PlacedDiagram& placed, double blocks);
-/// Whether a block shares some of its streams with those of its row, and some with those of its plane.
+/// Whether a block shares some of its streams, multicast ones too, with others than the rest.
 [[nodiscard]] bool streams_crossed(const PlacedDiagram& placed);
 
 }  // namespace napkin

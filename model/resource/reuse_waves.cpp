@@ -17,6 +17,18 @@ struct Touches {
   double row = 0, plane = 0, own = 0;
 };
 
+/// Whether what crosses differs from row to row of tiles, and from plane to plane; `axes`: BlockSequence::axes().
+struct Differs {
+  bool row = false, plane = false;
+};
+Differs differs(const PlacedDiagram& placed, const Crossing& c, const std::vector<AxisId>& axes) {
+  Differs out;
+  for (const AxisId axis : placed.axes_of(c)) {
+    if (std::find(axes.begin(), axes.end(), axis) != axes.end()) (axis == axes.back() ? out.row : out.plane) = true;
+  }
+  return out;
+}
+
 /// Clusters are blocks here: of so many rows.
 Touches touches_of(const PlacedDiagram& placed, const std::vector<AxisId>& axes) {
   Touches out;
@@ -24,12 +36,10 @@ Touches touches_of(const PlacedDiagram& placed, const std::vector<AxisId>& axes)
   for (const Crossing& c : placed.crossings) {
     if (c.into != block.level || c.auxiliary >= 0 || c.parts) continue;
     double bytes = bytes_per_value(c.type);
-    bool row = false, plane = false;
+    const auto [row, plane] = differs(placed, c, axes);
     for (const AxisId axis : placed.axes_of(c)) {
       const bool grouped = std::find(axes.begin(), axes.end(), axis) != axes.end();
       bytes *= real(grouped ? block.extent[at(axis)] : placed.problem->sizes[at(axis)]);
-      row = row || axis == axes.back();
-      plane = plane || (grouped && axis != axes.back());
     }
     if (row) bytes *= std::max(real(placed.cluster), 1.0);
     // A result lies in the partition of those who wrote it alone.
@@ -38,9 +48,8 @@ Touches touches_of(const PlacedDiagram& placed, const std::vector<AxisId>& axes)
   return out;
 }
 
-/// What a block's loop brings by itself.
 bool is_stream(const PlacedDiagram& placed, const Crossing& c) {
-  return c.into == placed.block().level && !c.store && c.phase == Phase::loop && c.auxiliary < 0 && !c.parts && !placed.multicast(c);
+  return c.into == placed.block().level && !c.store && c.phase == Phase::loop && c.auxiliary < 0 && !c.parts;
 }
 
 /// Rows and planes that so many blocks (clusters) in a row meet, on the mean.
@@ -66,14 +75,10 @@ double streams_alone(const PlacedDiagram& placed, double blocks) {
   const Met met = met_by(sequence, running, rows);
   double all = 0, alone = 0;
   for (const Crossing& c : placed.crossings) {
-    if (!is_stream(placed, c)) continue;
+    if (!is_stream(placed, c) || placed.multicast(c)) continue;
     double bytes = bytes_per_value(c.type);
-    bool row = false, plane = false;
-    for (const AxisId axis : placed.axes_of(c)) {
-      bytes *= real(placed.block().extent[at(axis)]);
-      const auto grouped = std::find(sequence.axes().begin(), sequence.axes().end(), axis);
-      if (grouped != sequence.axes().end()) (axis == sequence.axes().back() ? row : plane) = true;
-    }
+    for (const AxisId axis : placed.axes_of(c)) bytes *= real(placed.block().extent[at(axis)]);
+    const auto [row, plane] = differs(placed, c, sequence.axes());
     all += bytes;
     alone += bytes * (row && plane ? 1 : row ? met.rows / running : plane ? met.planes / running : 1 / running);
   }

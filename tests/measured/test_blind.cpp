@@ -38,6 +38,34 @@ double predicted_time(const std::string& shape, const std::string& mask, const s
   return run.json()["predicted"]["time"].get<double>();
 }
 
+/// At most; negative: not looked at.
+struct Errors {
+  double time = -1, median = -1, worst = -1, cycles = -1;
+};
+void hold(const Json& rows, const Errors& bounds) {
+  const auto at_most = [&](const char* of, const char* what, double bound) {
+    CAPTURE(of);
+    CAPTURE(what);
+    if (bound >= 0) CHECK(rows[of][what].get<double>() <= bound);
+  };
+  at_most("time_error", "mean", bounds.time);
+  at_most("time_error", "median", bounds.median);
+  at_most("time_error", "worst", bounds.worst);
+  at_most("cycles_error", "mean", bounds.cycles);
+}
+
+/// At most.
+struct Over {
+  int sweeps;  ///< exactly
+  double mean, worst, top3;
+};
+void hold_regret(const Json& regret, const Over& bounds) {
+  CHECK(regret["sweeps"] == bounds.sweeps);
+  CHECK(regret["mean"].get<double>() <= bounds.mean);
+  CHECK(regret["worst"].get<double>() <= bounds.worst);
+  CHECK(regret["top3_worst"].get<double>() <= bounds.top3);
+}
+
 double median(std::vector<double> of) {
   std::sort(of.begin(), of.end());
   return of[of.size() / 2];
@@ -48,9 +76,7 @@ double median(std::vector<double> of) {
 TEST_CASE("selected tiles at 18 new sizes of attention, version 10") {
   const Json attention = replayed("h200_steps.jsonl")["kernels"]["attention_sm90"]["held-out"];
   CHECK(attention["rows"] == 18);
-  CHECK(attention["time_error"]["mean"].get<double>() <= 0.041);
-  CHECK(attention["time_error"]["worst"].get<double>() <= 0.076);
-  CHECK(attention["cycles_error"]["mean"].get<double>() <= 0.022);
+  hold(attention, {.time = 0.035, .worst = 0.076, .cycles = 0.022});
 }
 
 // Version 9 took up to 6 % more cycles than version 10, which is what the model describes.
@@ -58,59 +84,40 @@ TEST_CASE("selected tiles at 24 new sizes of attention and 3 of products, versio
   const Json kernels = replayed("h200.jsonl")["kernels"];
   const Json attention = kernels["attention_sm90"]["held-out"], products = kernels["matmul_sm90"]["held-out"];
   CHECK(attention["rows"] == 24);
-  CHECK(attention["time_error"]["mean"].get<double>() <= 0.030);
-  CHECK(attention["time_error"]["worst"].get<double>() <= 0.069);
-  CHECK(attention["cycles_error"]["mean"].get<double>() <= 0.036);
+  hold(attention, {.time = 0.024, .worst = 0.05, .cycles = 0.036});
   CHECK(products["rows"] == 3);
-  CHECK(products["time_error"]["mean"].get<double>() <= 0.038);  // of a few launches: a card that has not settled holds 2 to 4 % more clock
+  hold(products, {.time = 0.038});  // of a few launches: a card that has not settled holds more clock
 }
 
 TEST_CASE("six new sweeps, version 9: errors and regret") {
   const Json all = replayed("h200_sweeps.jsonl"), rows = all["kernels"]["attention_sm90"]["held-out"];
   CHECK(rows["rows"] == 304);
-  CHECK(rows["time_error"]["mean"].get<double>() <= 0.034);
-  CHECK(rows["time_error"]["median"].get<double>() <= 0.031);
-  CHECK(rows["cycles_error"]["mean"].get<double>() <= 0.047);
-  CHECK(all["regret"]["sweeps"] == 6);
-  CHECK(all["regret"]["mean"].get<double>() <= 0.008);
-  CHECK(all["regret"]["worst"].get<double>() <= 0.033);
-  CHECK(all["regret"]["top3_worst"].get<double>() <= 0.013);
+  hold(rows, {.time = 0.034, .median = 0.031, .cycles = 0.047});
+  hold_regret(all["regret"], {6, 0.008, 0.033, 0.013});
 }
 
 TEST_CASE("selected tiles at 18 more sizes of attention, version 10, on a card at work") {
   const Json attention = replayed("h200_settled.jsonl")["kernels"]["attention_sm90"]["held-out"];
   CHECK(attention["rows"] == 18);
-  CHECK(attention["time_error"]["mean"].get<double>() <= 0.03);
-  CHECK(attention["time_error"]["worst"].get<double>() <= 0.062);
-  CHECK(attention["cycles_error"]["mean"].get<double>() <= 0.024);
+  hold(attention, {.time = 0.024, .worst = 0.046, .cycles = 0.024});
 }
 
 TEST_CASE("six more sweeps, version 10, on cards at work: errors and regret; the best tile is among the first three of each") {
   const Json all = replayed("h200_settled_sweeps.jsonl"), rows = all["kernels"]["attention_sm90"]["held-out"];
   CHECK(rows["rows"] == 257);
-  CHECK(rows["time_error"]["mean"].get<double>() <= 0.031);
-  CHECK(rows["time_error"]["median"].get<double>() <= 0.026);
-  CHECK(rows["cycles_error"]["mean"].get<double>() <= 0.037);
-  CHECK(all["regret"]["sweeps"] == 6);
-  CHECK(all["regret"]["mean"].get<double>() <= 0.009);
-  CHECK(all["regret"]["worst"].get<double>() <= 0.033);
-  CHECK(all["regret"]["top3_worst"].get<double>() == 0);
+  hold(rows, {.time = 0.031, .median = 0.026, .cycles = 0.037});
+  hold_regret(all["regret"], {6, 0.004, 0.017, 0});
 }
 
 TEST_CASE("five sweeps of attention and three of products at sizes that no fit used: errors and regret; the best tile is among the first three of each") {
   const Json attention = replayed("h200_first_touch_sweeps.jsonl"), rows = attention["kernels"]["attention_sm90"]["held-out"];
-  CHECK(rows["time_error"]["mean"].get<double>() <= 0.033);
-  CHECK(rows["time_error"]["median"].get<double>() <= 0.024);
-  CHECK(rows["cycles_error"]["mean"].get<double>() <= 0.041);
-  CHECK(attention["regret"]["sweeps"] == 5);
-  CHECK(attention["regret"]["mean"].get<double>() <= 0.011);
-  CHECK(attention["regret"]["worst"].get<double>() <= 0.031);
-  CHECK(attention["regret"]["top3_worst"].get<double>() == 0);
+  CHECK(rows["rows"] == 212);
+  hold(rows, {.time = 0.033, .median = 0.024, .cycles = 0.041});
+  hold_regret(attention["regret"], {5, 0.011, 0.031, 0});
   const Json all = replayed("h200_first_touch_products.jsonl"), products = all["kernels"]["matmul_sm90"]["held-out"];
-  CHECK(products["time_error"]["mean"].get<double>() <= 0.03);
-  CHECK(products["cycles_error"]["mean"].get<double>() <= 0.045);
-  CHECK(all["regret"]["sweeps"] == 3);
-  CHECK(all["regret"]["worst"].get<double>() == 0);
+  CHECK(products["rows"] == 129);
+  hold(products, {.time = 0.03, .cycles = 0.045});
+  hold_regret(all["regret"], {3, 0, 0, 0});
 }
 
 TEST_CASE("of the picks before and after the energies were fitted anew, where they differ, the one predicted faster is, or the same within 0.5 %") {
