@@ -31,7 +31,6 @@ Pace brisk_pace(L2State l2, double seconds, double launch) {
   pace.timing.wanted = 0;
   pace.timing.queued = static_cast<int>(std::clamp(std::ceil(run / std::max(launch, 1e-6)), 1.0, 20.0));
   pace.timing.least_runs = 5;
-  pace.cycle_runs = 3;
   return pace;
 }
 
@@ -99,7 +98,8 @@ MeasuredAnswer Workbench::measure(const MountedTile& tile, const Pace& pace) con
   if (timing.state.sm_clock) out.clock = timing.state.sm_clock->value;
   if (timing.state.power) out.power = timing.state.power->value;
   if (tile.counting) {
-    const Cycles cycles = measure_cycles(runtime_.device(), [&] { tile.plain(); }, [&] { (*tile.counting)(); }, trial_->spans(), pace.cycle_runs);
+    const int plains = static_cast<int>(std::clamp(std::ceil(pace.cycle_lead.value / std::max(out.time, 1e-6)), 3.0, 1000.0));
+    const Cycles cycles = measure_cycles(runtime_.device(), [&] { tile.plain(); }, [&] { (*tile.counting)(); }, trial_->spans(), pace.cycle_runs, plains);
     out.cycles = cycles.value;
   }
   out.registers_per_thread = tile.plain.kernel().compiled.report.registers;

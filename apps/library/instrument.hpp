@@ -16,7 +16,8 @@ namespace napkin {
 /// How much time a measurement takes.
 struct Pace {
   TimingOptions timing;
-  int cycle_runs = 5;
+  int cycle_runs = 9;
+  Seconds cycle_lead = Seconds(0.004);  ///< of plain launches before each of them
 };
 /// A single tile: until its median is known to half a percent.
 [[nodiscard]] Pace patient_pace(L2State l2);

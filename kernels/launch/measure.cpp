@@ -86,7 +86,7 @@ DeviceMemory cycle_spans(const Device& device) {
 }
 
 Cycles measure_cycles(const Device& device, const std::function<void()>& plain, const std::function<void()>& counting,
-                      const DeviceMemory& spans, int runs) {
+                      const DeviceMemory& spans, int runs, int plains) {
   const auto sms = static_cast<std::size_t>(device.properties().sms);
   std::vector<std::uint64_t> host(2 * sms);
   std::vector<double> all;
@@ -96,7 +96,7 @@ Cycles measure_cycles(const Device& device, const std::function<void()>& plain, 
       host[2 * i + 1] = 0;
     }
     device.upload(spans.address(), host.data(), spans.bytes());
-    for (int i = 0; i < 3; ++i) plain();
+    for (int i = 0; i < plains; ++i) plain();
     counting();
     device.synchronize();
     device.download(host.data(), spans.address(), spans.bytes());

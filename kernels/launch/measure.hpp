@@ -45,10 +45,10 @@ struct Timing {
 [[nodiscard]] Timing time_launch(const Device& device, const std::function<void()>& launch, const TimingOptions& options = {});
 
 /// Clocks from the start of an SM's first block to the end of its last, on the busiest SM. `counting` is the launch with
-/// its cycles written to `spans` ([SMs, 2] of 8 bytes), run behind a few of `plain`, so that clocks and L2 are as in a
-/// warm run. Median of `runs`.
+/// its cycles written to `spans` ([SMs, 2] of 8 bytes), run behind so many of `plain`: the L2 as in a warm run, and behind
+/// some milliseconds of them the clock too, which copies' cycles depend on. Median of `runs`.
 [[nodiscard]] Cycles measure_cycles(const Device& device, const std::function<void()>& plain, const std::function<void()>& counting,
-                                    const DeviceMemory& spans, int runs = 5);
+                                    const DeviceMemory& spans, int runs = 5, int plains = 3);
 
 /// Room for measure_cycles().
 [[nodiscard]] DeviceMemory cycle_spans(const Device& device);

@@ -11,25 +11,26 @@ struct Place {
 };
 
 // Cell `n` of the Hilbert curve over a square of `side`, counting only cells inside rows x columns: from the whole square
-// down to one cell, skip the quadrants before the one that holds it.
+// down to one cell, skip the quadrants before the one that holds it. Without branches: all threads that ask wait for it.
 __device__ __forceinline__ Place along_hilbert(int n, int rows, int columns, int side) {
   Place at{0, 0};
-  int flip = 0, swap = 0;  // how the curve lies in the current square: turned half round, mirrored at the diagonal
+  bool flip = false, swap = false;  // how the curve lies in the current square: turned half round, mirrored at the diagonal
 #pragma unroll 1
   for (side >>= 1; side > 0; side >>= 1) {
-    Place corner;
-    int quadrant = 0;
-#pragma unroll 1
-    for (;; ++quadrant) {
-      const int u = quadrant >> 1 ^ flip, v = ((quadrant ^ quadrant >> 1) & 1) ^ flip;
-      corner = {at.row + (swap ? v : u) * side, at.column + (swap ? u : v) * side};
-      const int inside = max(0, min(side, rows - corner.row)) * max(0, min(side, columns - corner.column));
-      if (n < inside) break;
-      n -= inside;
-    }
-    at = corner;
-    swap ^= quadrant == 0 || quadrant == 3;
-    flip ^= quadrant == 3;
+    // Cells inside along the curve's first side (u) and its second (v), in the half where it begins and in the other.
+    const int left_u = (swap ? columns - at.column : rows - at.row), left_v = (swap ? rows - at.row : columns - at.column);
+    const int low_u = min(side, left_u), high_u = max(0, min(side, left_u - side));
+    const int low_v = min(side, left_v), high_v = max(0, min(side, left_v - side));
+    const int near_u = flip ? high_u : low_u, far_u = flip ? low_u : high_u;
+    const int near_v = flip ? high_v : low_v, far_v = flip ? low_v : high_v;
+    const int second = near_u * near_v, third = second + near_u * far_v, fourth = third + far_u * far_v;
+    const bool last = n >= fourth, in_far_u = n >= third, in_far_v = n >= second && !last;
+    n -= last ? fourth : in_far_u ? third : in_far_v ? second : 0;
+    const int u = in_far_u != flip ? side : 0, v = in_far_v != flip ? side : 0;
+    at.row += swap ? v : u;
+    at.column += swap ? u : v;
+    swap = swap == in_far_v;  // mirrored again in the first and the last quadrant
+    flip = flip != last;
   }
   return at;
 }
