@@ -106,6 +106,47 @@ AskedCopy asked_copy(const PlacedDiagram& placed, const Crossing& crossing) {
   return {std::max(read / rate, multicast > 0 ? delivered / multicast : 0), delivered / alone};
 }
 
+namespace {
+
+/// Elements of the last launched block that lie beyond the array; the blocks of a cluster lie side by side along the rows.
+Count beyond_array(const PlacedDiagram& placed, AxisId axis, AxisId row) {
+  const Count extent = placed.block().extent[static_cast<std::size_t>(axis)], groups = placed.block().groups_of[static_cast<std::size_t>(axis)];
+  const Count launched = axis == row ? round_up(groups, std::max(placed.cluster, Count(1))) : groups;
+  return std::clamp(launched * extent - placed.problem->sizes[static_cast<std::size_t>(axis)], Count(0), extent);
+}
+
+struct BoxRows {
+  double all = 0, outside = 0;
+};
+/// Of the boxes of a chunk. Columns outside cost no more than columns inside.
+BoxRows box_rows(const PlacedDiagram& placed, const Crossing& crossing, AxisId row_axis) {
+  const std::vector<AxisId>& axes = placed.axes_of(crossing);
+  BoxRows out;
+  out.all = bytes_read(placed, crossing) / real(box_width(row_bytes(placed, crossing)));
+  for (const AxisId axis : axes) {
+    if (axis == axes.back() || placed.streamed->stream == axis) continue;
+    out.outside = std::max(out.outside, out.all * real(beyond_array(placed, axis, row_axis)) / real(placed.block().extent[static_cast<std::size_t>(axis)]));
+  }
+  return out;
+}
+
+}  // namespace
+
+double edge_clocks(const PlacedDiagram& placed) {
+  const double zeros = placed.machine->constant("tma_row_outside");
+  const std::vector<AxisId> axes = BlockSequence(placed).axes();
+  if (zeros <= 0 || axes.empty()) return 0;
+  double clocks = 0, outside = 0;
+  for (const Crossing& c : placed.crossings) {
+    if (c.into != placed.block().level || c.store || c.phase != Phase::loop || c.auxiliary >= 0 || c.engine != CopyEngine::tma) continue;
+    const double inside = asked_copy(placed, c).clocks;
+    const BoxRows rows = box_rows(placed, c, axes.back());
+    clocks += inside + rows.outside * std::max(zeros - inside / rows.all, 0.0);
+    outside += rows.outside;
+  }
+  return outside > 0 ? clocks : 0;
+}
+
 bool comes_from_device(const Machine& machine, const Streamed& streamed, const Problem& problem) {
   const Diagram& diagram = streamed.diagram;
   double bytes = 0;

@@ -23,6 +23,10 @@ struct AskedCopy {
 /// One buffer's copy. A row of a box takes what the L2 hands out at once, however narrow it is.
 [[nodiscard]] AskedCopy asked_copy(const PlacedDiagram& placed, const Crossing& crossing);
 
+/// Clocks of the pipe into the node for a chunk of the last block along all axes: its boxes' rows beyond the array are filled with
+/// zeros, `tma_row_outside` each. 0 where no block reaches beyond. (eq. 12.20)
+[[nodiscard]] double edge_clocks(const PlacedDiagram& placed);
+
 /// Clocks from the ask until a chunk's first bytes are there: from the L2, and from device memory where all blocks wait for
 /// it (waits_for_device).
 [[nodiscard]] double chunk_latency(const PlacedDiagram& placed);

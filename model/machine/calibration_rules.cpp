@@ -83,7 +83,7 @@ std::vector<Rule> memory_rules() {
       {"constants.device_copy_bandwidth", "GB/s", "device_bandwidth", "rate", {{"way", "copy"}}, 1, "bytes read plus bytes written"},
       {"constants.device_add_bandwidth", "TB/s", "device_bandwidth", "rate", {{"way", "add"}}, 1, "fp32 payload, 2 GiB"},
       {"constants.l2_add_bandwidth", "TB/s", "l2_bandwidth", "rate", {{"way", "add"}}, 1, "fp32 payload, a set of 17 MB"},
-      {"constants.l2_bandwidth_shared_tile", "B/clk", "l2_bandwidth", "rate", {{"way", "read"}, {"tile", "same"}}, 1, ""},
+      {"constants.l2_bandwidth_shared_tile", "B/clk", "copy_engine", "delivered", {{"cluster", "1"}, {"tile", "same"}}, 1, "boxes of 16 KiB, 8 in flight"},
       {"constants.l2_bandwidth_one_sm", "B/clk", "l2_bandwidth", "rate", {{"way", "read"}, {"tile", "alone"}}, 1, ""},
       {"constants.multicast_delivered_bandwidth", "B/clk", "copy_engine", "delivered", {{"cluster", "2"}, {"tile", "own"}}, 1, "boxes of 16 KiB, 8 in flight, cluster of 2"},
   };

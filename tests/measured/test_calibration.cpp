@@ -145,7 +145,6 @@ TEST_CASE("the shipped profile is within 15 % of the readings, but for what test
   const std::set<std::string> listed = {"units.fp16.rate",
                                         "constants.shared_port_least",
                                         "constants.l2_far_latency",
-                                        "constants.l2_bandwidth_shared_tile",
                                         "constants.fence_proxy_async",
                                         "constants.store_fence_barrier",
                                         "constants.block_handover",

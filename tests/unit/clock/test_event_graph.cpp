@@ -109,7 +109,7 @@ TEST_CASE("the graph of attention: nodes of the mapping, clocks from its counts"
   CHECK(g.node(g.find("P.max")).clocks == doctest::Approx(64 * 128 / 63.5));
   CHECK(g.node(g.find("P.exp")).clocks == doctest::Approx(0.75 * 64 * 128 / 16 + 64 / 16));  // and one delta a row
   CHECK(g.instances[static_cast<std::size_t>(g.find("S"))] == 2);
-  CHECK(g.node(g.find("load K")).clocks == doctest::Approx(128 * 128 * 2 / 69.0));
+  CHECK(g.node(g.find("load K")).clocks == doctest::Approx(128 * 128 * 2 / l.machine.constant("l2_bandwidth_shared_tile")));
   CHECK(g.find("P.scale") == -1);  // no edge names it: part of the piece before
   CHECK_THROWS_AS((void)run(g, 0), Error);
 }
