@@ -108,43 +108,42 @@ AskedCopy asked_copy(const PlacedDiagram& placed, const Crossing& crossing) {
 
 namespace {
 
-/// Elements of the last launched block that lie beyond the array; the blocks of a cluster lie side by side along the rows.
-Count beyond_array(const PlacedDiagram& placed, AxisId axis, AxisId row) {
+/// Elements of the last launched block that lie beyond the array. The blocks of a cluster lie side by side along the rows.
+Count beyond_array(const PlacedDiagram& placed, AxisId axis) {
   const Count extent = placed.block().extent[static_cast<std::size_t>(axis)], groups = placed.block().groups_of[static_cast<std::size_t>(axis)];
-  const Count launched = axis == row ? round_up(groups, std::max(placed.cluster, Count(1))) : groups;
+  const bool whole_clusters = placed.cluster <= Count(1) || groups % placed.cluster == Count(0) || BlockSequence(placed).axes().back() != axis;
+  const Count launched = whole_clusters ? groups : round_up(groups, placed.cluster);
   return std::clamp(launched * extent - placed.problem->sizes[static_cast<std::size_t>(axis)], Count(0), extent);
 }
 
-struct BoxRows {
-  double all = 0, outside = 0;
-};
-/// Of the boxes of a chunk. Columns outside cost no more than columns inside.
-BoxRows box_rows(const PlacedDiagram& placed, const Crossing& crossing, AxisId row_axis) {
+/// Of a chunk's boxes, the share of rows that lie beyond the array; columns outside cost no more than columns inside.
+double share_outside(const PlacedDiagram& placed, const Crossing& crossing) {
   const std::vector<AxisId>& axes = placed.axes_of(crossing);
-  BoxRows out;
-  out.all = bytes_read(placed, crossing) / real(box_width(row_bytes(placed, crossing)));
+  double share = 0;
   for (const AxisId axis : axes) {
     if (axis == axes.back() || placed.streamed->stream == axis) continue;
-    out.outside = std::max(out.outside, out.all * real(beyond_array(placed, axis, row_axis)) / real(placed.block().extent[static_cast<std::size_t>(axis)]));
+    share = std::max(share, real(beyond_array(placed, axis)) / real(placed.block().extent[static_cast<std::size_t>(axis)]));
   }
-  return out;
+  return share;
+}
+
+bool is_boxes_of_loop(const PlacedDiagram& placed, const Crossing& c) {
+  return c.into == placed.block().level && !c.store && c.phase == Phase::loop && c.auxiliary < 0 && c.engine == CopyEngine::tma;
 }
 
 }  // namespace
 
 double edge_clocks(const PlacedDiagram& placed) {
+  const auto outside = [&](const Crossing& c) { return is_boxes_of_loop(placed, c) && share_outside(placed, c) > 0; };
+  if (std::none_of(placed.crossings.begin(), placed.crossings.end(), outside)) return 0;
   const double zeros = placed.machine->constant("tma_row_outside");
-  const std::vector<AxisId> axes = BlockSequence(placed).axes();
-  if (zeros <= 0 || axes.empty()) return 0;
-  double clocks = 0, outside = 0;
+  double clocks = 0;
   for (const Crossing& c : placed.crossings) {
-    if (c.into != placed.block().level || c.store || c.phase != Phase::loop || c.auxiliary >= 0 || c.engine != CopyEngine::tma) continue;
-    const double inside = asked_copy(placed, c).clocks;
-    const BoxRows rows = box_rows(placed, c, axes.back());
-    clocks += inside + rows.outside * std::max(zeros - inside / rows.all, 0.0);
-    outside += rows.outside;
+    if (!is_boxes_of_loop(placed, c)) continue;
+    const double inside = asked_copy(placed, c).clocks, rows = bytes_read(placed, c) / real(box_width(row_bytes(placed, c)));
+    clocks += inside + share_outside(placed, c) * std::max(rows * zeros - inside, 0.0);
   }
-  return outside > 0 ? clocks : 0;
+  return zeros > 0 ? clocks : 0;
 }
 
 bool comes_from_device(const Machine& machine, const Streamed& streamed, const Problem& problem) {
@@ -213,12 +212,24 @@ double first_touch_latency(const PlacedDiagram& placed) {
   return std::max(device, 0.0) * std::min(rows / keys, 1.0);
 }
 
-double boxes_clocks(const PlacedDiagram& placed, const Crossing& crossing) {
-  const Count row = row_bytes(placed, crossing);
-  return placed.machine->constant(placed.multicast(crossing) ? "tma_box_multicast" : "tma_box") * real(row / box_width(row));
+namespace {
+
+/// The thread that asks shares its scheduler with a warp of every other warpgroup: each beyond the first slows it.
+double slowed(const PlacedDiagram& placed) {
+  const Machine& machine = *placed.machine;
+  const double box = machine.constant("tma_box"), beside = machine.constant("tma_box_beside");
+  const double warps = real(placed.threads) / std::max(real(machine.limits.warp_size) * real(machine.limits.schedulers), 1.0);
+  return box > 0 ? 1 + beside / box * std::max(warps - 2, 0.0) : 1;
 }
 
-double asking_clocks(const PlacedDiagram& placed) { return placed.machine->constant("tma_ask"); }
+}  // namespace
+
+double boxes_clocks(const PlacedDiagram& placed, const Crossing& crossing) {
+  const Count row = row_bytes(placed, crossing);
+  return placed.machine->constant(placed.multicast(crossing) ? "tma_box_multicast" : "tma_box") * real(row / box_width(row)) * slowed(placed);
+}
+
+double asking_clocks(const PlacedDiagram& placed) { return placed.machine->constant("tma_ask") * slowed(placed); }
 
 double meeting_clocks(const PlacedDiagram& placed) {
   const Machine& machine = *placed.machine;

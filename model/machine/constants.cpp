@@ -37,6 +37,7 @@ constexpr std::array constants_known = {
     Constant{"tma_box", clocks},            // a thread's, for each box that it asks for
     Constant{"tma_box_multicast", clocks},  // the same into both blocks of a cluster
     Constant{"tma_row_64", bytes},           // of the pipe into a node: what a row of 64 bytes takes, in bytes of rows of 128
+    Constant{"tma_box_beside", clocks},      // what tma_box is more beside each warpgroup beyond the first, tma_ask in proportion
     Constant{"tma_row_outside", clocks},     // of the copy engine, a row of a box beyond the array, which it fills with zeros
     Constant{"block_start", clocks},        // from a block's start to what its threads do first
     // synchronisation

@@ -86,20 +86,20 @@ TEST_CASE("selected tiles at 24 new sizes of attention and 3 of products, versio
   CHECK(attention["rows"] == 24);
   hold(attention, {.time = 0.024, .worst = 0.05, .cycles = 0.036});
   CHECK(products["rows"] == 3);
-  hold(products, {.time = 0.038});  // of a few launches: a card that has not settled holds more clock
+  hold(products, {.time = 0.045});  // of a few launches: a card that has not settled holds more clock
 }
 
 TEST_CASE("six new sweeps, version 9: errors and regret") {
   const Json all = replayed("h200_sweeps.jsonl"), rows = all["kernels"]["attention_sm90"]["held-out"];
   CHECK(rows["rows"] == 304);
-  hold(rows, {.time = 0.034, .median = 0.031, .cycles = 0.047});
+  hold(rows, {.time = 0.035, .median = 0.031, .cycles = 0.048});
   hold_regret(all["regret"], {6, 0.008, 0.033, 0.013});
 }
 
 TEST_CASE("selected tiles at 18 more sizes of attention, version 10, on a card at work") {
   const Json attention = replayed("h200_settled.jsonl")["kernels"]["attention_sm90"]["held-out"];
   CHECK(attention["rows"] == 18);
-  hold(attention, {.time = 0.024, .worst = 0.046, .cycles = 0.024});
+  hold(attention, {.time = 0.024, .worst = 0.047, .cycles = 0.024});
 }
 
 TEST_CASE("six more sweeps, version 10, on cards at work: errors and regret; the best tile is among the first three of each") {
@@ -114,9 +114,9 @@ TEST_CASE("five sweeps of attention and three of products at sizes that no fit u
   CHECK(rows["rows"] == 212);
   hold(rows, {.time = 0.033, .median = 0.024, .cycles = 0.041});
   hold_regret(attention["regret"], {5, 0.011, 0.031, 0});
-  const Json all = replayed("h200_first_touch_products.jsonl"), products = all["kernels"]["matmul_sm90"]["held-out"];
-  CHECK(products["rows"] == 129);
-  hold(products, {.time = 0.03, .cycles = 0.045});
+  const Json all = replayed("h200_boxes_products.jsonl"), products = all["kernels"]["matmul_sm90"]["held-out"];
+  CHECK(products["rows"] == 135);
+  hold(products, {.time = 0.033, .median = 0.026, .cycles = 0.037});
   hold_regret(all["regret"], {3, 0, 0, 0});
 }
 

@@ -34,6 +34,9 @@ const EventNode& node(const EventGraph& graph, const std::string& name) {
 
 double constant(const char* name) { return product().machine.constant(name); }
 
+/// What a thread that asks for boxes takes beside two warpgroups, over what it takes beside one.
+double beside_two() { return 1 + constant("tma_box_beside") / constant("tma_box"); }
+
 const TimelineSpan& span(const Timeline& timeline, int node, int iteration) {
   const auto found = std::find_if(timeline.spans.begin(), timeline.spans.end(),
                                   [&](const TimelineSpan& s) { return s.node == node && s.iteration == iteration && s.instance == 0; });
@@ -51,13 +54,41 @@ TEST_CASE("a thread's time for its boxes: those 64 columns wide, 32 and 16; more
   for (const Row& row : {Row{"256", "64", 1, 4}, {"256", "128", 2, 4}, {"224", "64", 1, 7}, {"240", "32", 1, 15}}) {
     CAPTURE(row.c);
     const EventGraph alone = event_graph(placed(row.c, row.b, "2", "1", "grid")), pair = event_graph(placed(row.c, row.b, "2", "2", "grid"));
-    CHECK(node(alone, "C.ask.boxes").clocks == doctest::Approx((row.boxes_of_a + row.boxes_of_b) * constant("tma_box")));
+    CHECK(node(alone, "C.ask.boxes").clocks == doctest::Approx((row.boxes_of_a + row.boxes_of_b) * constant("tma_box") * beside_two()));
     const double meeting = constant("tma_ask_cluster") - constant("tma_ask");
     CHECK(node(pair, "C.ask.boxes").clocks ==
-          doctest::Approx(meeting + row.boxes_of_a * constant("tma_box") + row.boxes_of_b * constant("tma_box_multicast")));
-    CHECK(node(alone, "C.ask").clocks == constant("tma_ask"));
-    CHECK(node(pair, "C.ask").clocks == constant("tma_ask"));
+          doctest::Approx(meeting + (row.boxes_of_a * constant("tma_box") + row.boxes_of_b * constant("tma_box_multicast")) * beside_two()));
+    CHECK(node(alone, "C.ask").clocks == doctest::Approx(constant("tma_ask") * beside_two()));
+    CHECK(node(pair, "C.ask").clocks == doctest::Approx(constant("tma_ask") * beside_two()));
   }
+}
+
+TEST_CASE("each warpgroup beyond the first slows the thread that asks for boxes by as much") {
+  const auto boxes = [](const char* warpgroups) {
+    return node(event_graph(product().place({{"a", "192"}, {"c", "128"}, {"b", "32"}, {"warpgroups", warpgroups}, {"stages", "4"}, {"cluster", "1"}})), "C.ask.boxes").clocks;
+  };
+  CHECK(boxes("1") == doctest::Approx(3 * constant("tma_box")));
+  CHECK(boxes("3") == doctest::Approx(3 * (constant("tma_box") + 2 * constant("tma_box_beside"))));
+}
+
+TEST_CASE("rows of a block beyond the array are filled with zeros, and where copies bind a launch waits for them") {
+  const auto of_rows = [](std::int64_t a, std::int64_t c) { return LaidOut("matmul_sm90", "h200-sxm", {{"a", a}, {"b", 4096}, {"c", c}}, DType::bf16); };
+  const Knobs knobs{{"a", "192"}, {"c", "64"}, {"b", "64"}, {"warpgroups", "3"}, {"stages", "4"}, {"cluster", "1"}, {"order", "grid"}};
+  const LaidOut whole = of_rows(960, 1024), ragged = of_rows(1024, 1024), columns = of_rows(960, 1056);
+  const PlacedDiagram p = ragged.place(knobs);
+  CHECK(edge_clocks(whole.place(knobs)) == 0);
+  CHECK(edge_clocks(columns.place(knobs)) == 0);
+  const double row = 128 / constant("l2_bandwidth_shared_tile"), outside = 128;  // of 192 rows in the sixth block
+  CHECK(edge_clocks(p) == doctest::Approx((192 + 64 - outside) * row + outside * constant("tma_row_outside")));
+  const EventGraph graph = event_graph(p);
+  const Period steady = period(graph);
+  const LaunchShape shape = launch_shape(p);
+  CHECK(shape.edge_blocks == 1);  // 16 of 96 blocks
+  const double longer = launch_clocks(p, graph, steady).busiest - launch_clocks(whole.place(knobs), graph, steady).busiest;
+  CHECK(longer == doctest::Approx(64 * (edge_clocks(p) - steady.clocks)));
+  CHECK(launch_clocks_bound(p, graph, steady) < launch_clocks(p, graph, steady).busiest);
+  const PlacedDiagram two = ragged.place({{"a", "128"}, {"c", "64"}, {"b", "64"}, {"warpgroups", "1"}, {"stages", "4"}, {"cluster", "1"}, {"order", "grid"}});
+  CHECK(edge_clocks(two) == 0);  // 1024 is eight times 128
 }
 
 TEST_CASE("rows of 32 bytes come at half the rate, those of 64 take more than half of one of 128; what a cluster receives passes its own pipe") {
@@ -87,7 +118,7 @@ TEST_CASE("narrow chunks take the pipe as long as one thread asks for their boxe
   const auto load = [&](const std::string& x) {
     return node(event_graph(l.place({{"q", "128"}, {"x", x}, {"warpgroups", "2"}, {"cluster", "1"}})), "load K").clocks;
   };
-  CHECK(load("32") == doctest::Approx(4 * constant("tma_box")));
+  CHECK(load("32") == doctest::Approx(4 * constant("tma_box") * beside_two()));
   CHECK(load("80") == doctest::Approx(80 * 256 * 2 / constant("l2_bandwidth_shared_tile")));
 }
 
