@@ -116,34 +116,47 @@ Count beyond_array(const PlacedDiagram& placed, AxisId axis) {
   return std::clamp(launched * extent - placed.problem->sizes[static_cast<std::size_t>(axis)], Count(0), extent);
 }
 
-/// Of a chunk's boxes, the share of rows that lie beyond the array; columns outside cost no more than columns inside.
-double share_outside(const PlacedDiagram& placed, const Crossing& crossing) {
-  const std::vector<AxisId>& axes = placed.axes_of(crossing);
-  double share = 0;
-  for (const AxisId axis : axes) {
-    if (axis == axes.back() || placed.streamed->stream == axis) continue;
-    share = std::max(share, real(beyond_array(placed, axis)) / real(placed.block().extent[static_cast<std::size_t>(axis)]));
-  }
-  return share;
-}
-
 bool is_boxes_of_loop(const PlacedDiagram& placed, const Crossing& c) {
   return c.into == placed.block().level && !c.store && c.phase == Phase::loop && c.auxiliary < 0 && c.engine == CopyEngine::tma;
 }
 
+/// Along which a chunk's boxes have rows beyond the array, and what share of them; columns outside cost no more than columns
+/// inside.
+struct Outside {
+  AxisId axis = -1;
+  double share = 0;
+};
+Outside rows_outside(const PlacedDiagram& placed, const Crossing& crossing) {
+  const std::vector<AxisId>& axes = placed.axes_of(crossing);
+  Outside out;
+  for (const AxisId axis : axes) {
+    if (axis == axes.back() || placed.streamed->stream == axis) continue;
+    const double share = real(beyond_array(placed, axis)) / real(placed.block().extent[static_cast<std::size_t>(axis)]);
+    if (share > out.share) out = {axis, share};
+  }
+  return out;
+}
+
 }  // namespace
 
-double edge_clocks(const PlacedDiagram& placed) {
-  const auto outside = [&](const Crossing& c) { return is_boxes_of_loop(placed, c) && share_outside(placed, c) > 0; };
-  if (std::none_of(placed.crossings.begin(), placed.crossings.end(), outside)) return 0;
-  const double zeros = placed.machine->constant("tma_row_outside");
-  double clocks = 0;
+EdgeCopies edge_copies(const PlacedDiagram& placed) {
+  const auto outside = [&](const Crossing& c) { return is_boxes_of_loop(placed, c) && rows_outside(placed, c).share > 0; };
+  const double zeros = std::any_of(placed.crossings.begin(), placed.crossings.end(), outside) ? placed.machine->constant("tma_row_outside") : 0;
+  if (zeros <= 0) return {};
+  EdgeCopies out;
   for (const Crossing& c : placed.crossings) {
     if (!is_boxes_of_loop(placed, c)) continue;
     const double inside = asked_copy(placed, c).clocks, rows = bytes_read(placed, c) / real(box_width(row_bytes(placed, c)));
-    clocks += inside + share_outside(placed, c) * std::max(rows * zeros - inside, 0.0);
+    const Outside edge = rows_outside(placed, c);
+    out.clocks += inside + edge.share * std::max(rows * zeros - inside, 0.0);
+    if (edge.axis < 0) continue;
+    double blocks = 1;
+    for (std::size_t a = 0; a < placed.block().groups_of.size(); ++a) {
+      if (static_cast<AxisId>(a) != edge.axis) blocks *= real(placed.block().groups_of[a]);
+    }
+    out.blocks += blocks;
   }
-  return zeros > 0 ? clocks : 0;
+  return out;
 }
 
 bool comes_from_device(const Machine& machine, const Streamed& streamed, const Problem& problem) {

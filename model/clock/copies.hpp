@@ -23,9 +23,13 @@ struct AskedCopy {
 /// One buffer's copy. A row of a box takes what the L2 hands out at once, however narrow it is.
 [[nodiscard]] AskedCopy asked_copy(const PlacedDiagram& placed, const Crossing& crossing);
 
-/// Clocks of the pipe into the node for a chunk of the last block along all axes: its boxes' rows beyond the array are filled with
-/// zeros, `tma_row_outside` each. 0 where no block reaches beyond. (eq. 12.20)
-[[nodiscard]] double edge_clocks(const PlacedDiagram& placed);
+/// Blocks that reach beyond the array along what their boxes' rows lie along: their copies fill rows outside with zeros,
+/// `tma_row_outside` each. (eq. 12.20)
+struct EdgeCopies {
+  double clocks = 0;  ///< of the pipe into the node, for a chunk of the last block
+  double blocks = 0;  ///< how many there are; 0: none reaches beyond
+};
+[[nodiscard]] EdgeCopies edge_copies(const PlacedDiagram& placed);
 
 /// Clocks from the ask until a chunk's first bytes are there: from the L2, and from device memory where all blocks wait for
 /// it (waits_for_device).

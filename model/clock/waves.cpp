@@ -205,20 +205,6 @@ LaunchShape launch_shape(const PlacedDiagram& placed) {
   return launch_shape(placed, out);
 }
 
-namespace {
-
-/// Blocks that are the last along some axis that they divide.
-double blocks_at_edges(const PlacedDiagram& placed) {
-  double all = 1, within = 1;
-  for (const Count groups : placed.block().groups_of) {
-    all *= real(groups);
-    within *= groups > Count(1) ? real(groups) - 1 : 1;
-  }
-  return all - within;
-}
-
-}  // namespace
-
 LaunchShape launch_shape(const PlacedDiagram& placed, const LaunchShape& like) {
   LaunchShape out = like;
   out.packed = !placed.packed.empty();
@@ -230,8 +216,8 @@ LaunchShape launch_shape(const PlacedDiagram& placed, const LaunchShape& like) {
     const Schedule own = schedule(part.placed);
     if (!part.blank) out.parts.push_back({own.total_blocks, own.total_iterations / std::max(own.total_blocks, 1.0)});
   }
-  out.edge = out.packed ? 0 : edge_clocks(placed);
-  out.edge_blocks = out.edge > 0 ? std::min(std::ceil(blocks_at_edges(placed) / out.who.nodes), out.who.blocks) : 0;
+  out.edge = out.packed ? EdgeCopies{} : edge_copies(placed);
+  out.edge.blocks = std::min(std::ceil(out.edge.blocks / out.who.nodes), out.who.blocks);
   out.block = mean_block(out.mean, out.cut);
   out.uncut = mean_block(out.mean, {});
   return out;
@@ -383,7 +369,7 @@ LaunchClocks launch_clocks(BlockOrder order, const LaunchShape& shape, const Blo
   const Ends ends(block_ends, block);
   const double total = std::max(shape.who.total_blocks, 1.0), mean_node = ends.start + total / shape.who.nodes * ends.each;
   if (!shape.unequal) {
-    const double longer = shape.edge_blocks * shape.mean * std::max(shape.edge - iteration, 0.0);  // where their copies bind
+    const double longer = shape.edge.blocks * shape.mean * std::max(shape.edge.clocks - iteration, 0.0);  // where their copies bind
     return {ends.alike(shape.who, shape.mean, iteration) + longer, mean_node};
   }
   const double beyond = ends.each - shape.mean * iteration;

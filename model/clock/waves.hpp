@@ -47,7 +47,7 @@ struct LaunchShape {
   StreamedAlone alone = {};  ///< streamed_alone_in_any_order()
   MeanBlock block, uncut;  ///< of mean length, with these cut chunks and without
   BlockLengths lengths = {};  ///< block_lengths(), where they have been asked for
-  double edge = 0, edge_blocks = 0;  ///< edge_clocks(); of such blocks, on the node that has the most
+  EdgeCopies edge = {};  ///< edge_copies(), but of the blocks those that the node with the most of them has
   struct Part {
     double blocks, mean;
   };

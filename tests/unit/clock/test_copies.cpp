@@ -76,19 +76,20 @@ TEST_CASE("rows of a block beyond the array are filled with zeros, and where cop
   const Knobs knobs{{"a", "192"}, {"c", "64"}, {"b", "64"}, {"warpgroups", "3"}, {"stages", "4"}, {"cluster", "1"}, {"order", "grid"}};
   const LaidOut whole = of_rows(960, 1024), ragged = of_rows(1024, 1024), columns = of_rows(960, 1056);
   const PlacedDiagram p = ragged.place(knobs);
-  CHECK(edge_clocks(whole.place(knobs)) == 0);
-  CHECK(edge_clocks(columns.place(knobs)) == 0);
+  CHECK(edge_copies(whole.place(knobs)).blocks == 0);
+  CHECK(edge_copies(columns.place(knobs)).blocks == 0);
   const double row = 128 / constant("l2_bandwidth_shared_tile"), outside = 128;  // of 192 rows in the sixth block
-  CHECK(edge_clocks(p) == doctest::Approx((192 + 64 - outside) * row + outside * constant("tma_row_outside")));
+  CHECK(edge_copies(p).blocks == 16);
+  CHECK(edge_copies(p).clocks == doctest::Approx((192 + 64 - outside) * row + outside * constant("tma_row_outside")));
   const EventGraph graph = event_graph(p);
   const Period steady = period(graph);
   const LaunchShape shape = launch_shape(p);
-  CHECK(shape.edge_blocks == 1);  // 16 of 96 blocks
+  CHECK(shape.edge.blocks == 1);  // 16 of 96 blocks
   const double longer = launch_clocks(p, graph, steady).busiest - launch_clocks(whole.place(knobs), graph, steady).busiest;
-  CHECK(longer == doctest::Approx(64 * (edge_clocks(p) - steady.clocks)));
+  CHECK(longer == doctest::Approx(64 * (edge_copies(p).clocks - steady.clocks)));
   CHECK(launch_clocks_bound(p, graph, steady) < launch_clocks(p, graph, steady).busiest);
   const PlacedDiagram two = ragged.place({{"a", "128"}, {"c", "64"}, {"b", "64"}, {"warpgroups", "1"}, {"stages", "4"}, {"cluster", "1"}, {"order", "grid"}});
-  CHECK(edge_clocks(two) == 0);  // 1024 is eight times 128
+  CHECK(edge_copies(two).blocks == 0);  // 1024 is eight times 128
 }
 
 TEST_CASE("rows of 32 bytes come at half the rate, those of 64 take more than half of one of 128; what a cluster receives passes its own pipe") {
