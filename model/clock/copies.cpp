@@ -108,12 +108,10 @@ AskedCopy asked_copy(const PlacedDiagram& placed, const Crossing& crossing) {
 
 namespace {
 
-/// Elements of the last launched block that lie beyond the array. The blocks of a cluster lie side by side along the rows.
+/// Elements of the last block that lie beyond the array.
 Count beyond_array(const PlacedDiagram& placed, AxisId axis) {
-  const Count extent = placed.block().extent[static_cast<std::size_t>(axis)], groups = placed.block().groups_of[static_cast<std::size_t>(axis)];
-  const bool whole_clusters = placed.cluster <= Count(1) || groups % placed.cluster == Count(0) || BlockSequence(placed).axes().back() != axis;
-  const Count launched = whole_clusters ? groups : round_up(groups, placed.cluster);
-  return std::clamp(launched * extent - placed.problem->sizes[static_cast<std::size_t>(axis)], Count(0), extent);
+  const auto a = static_cast<std::size_t>(axis);
+  return placed.block().groups_of[a] * placed.block().extent[a] - placed.problem->sizes[a];
 }
 
 bool is_boxes_of_loop(const PlacedDiagram& placed, const Crossing& c) {

@@ -89,4 +89,13 @@ std::vector<std::string> keys_of(const Json& object) {
   return keys;
 }
 
+std::string pairs(const Json& of) {
+  std::string out;
+  for (const std::string& key : keys_of(of)) {
+    const Json& value = of[key];
+    out += (out.empty() ? "" : ",") + key + "=" + (value.is_string() ? value.get<std::string>() : value.dump());
+  }
+  return out;
+}
+
 }  // namespace cli

@@ -61,5 +61,7 @@ Run napkin(const std::string& line);
 void check_refused(const Run& run, const std::string& text = "");
 
 [[nodiscard]] std::vector<std::string> keys_of(const Json& object);
+/// The command line's "k=v,..." of a shape or tile.
+[[nodiscard]] std::string pairs(const Json& of);
 
 }  // namespace cli

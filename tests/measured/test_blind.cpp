@@ -13,21 +13,12 @@ namespace test_blind {
 namespace {
 
 using cli::Json;
+using cli::pairs;
 
 Json replayed(const std::string& file) {
   const auto run = cli::napkin({"validate", "--json", "--replay", NAPKIN_SOURCE_DIR "/tests/measured/blind/" + file});
   REQUIRE_MESSAGE(run.code == 0, run.err);
   return run.json();
-}
-
-/// The CLI's "k=v,..." of a shape or tile.
-std::string pairs(const Json& of) {
-  std::string out;
-  for (const std::string& key : cli::keys_of(of)) {
-    const Json& value = of[key];
-    out += (out.empty() ? "" : ",") + key + "=" + (value.is_string() ? value.get<std::string>() : value.dump());
-  }
-  return out;
 }
 
 double predicted_time(const std::string& shape, const std::string& mask, const std::string& tile) {

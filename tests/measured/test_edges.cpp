@@ -1,9 +1,9 @@
 // Products whose last row or column of tiles reaches beyond the array, one tile's launches beside others of whole tiles (edges/h200.jsonl):
 // the copy engine fills rows outside with zeros, slower than it brings rows; columns outside cost nothing.
-#include <algorithm>
 #include <map>
 #include <sstream>
 #include <string>
+#include <tuple>
 
 #include "tests/golden/cli.hpp"
 
@@ -11,6 +11,7 @@ namespace test_edges {
 
 using namespace napkin;
 using cli::Json;
+using cli::pairs;
 
 namespace {
 
@@ -19,12 +20,6 @@ const std::string file = NAPKIN_SOURCE_DIR "/tests/measured/edges/h200.jsonl";
 struct Cycles {
   double measured = 0, predicted = 0;
 };
-
-std::string pairs(const Json& of) {
-  std::string out;
-  for (const std::string& key : cli::keys_of(of)) out += (out.empty() ? "" : ",") + key + "=" + (of[key].is_string() ? of[key].get<std::string>() : of[key].dump());
-  return out;
-}
 
 /// By "TILE ROWS x COLUMNS".
 std::map<std::string, Cycles> cycles() {

@@ -88,8 +88,6 @@ TEST_CASE("rows of a block beyond the array are filled with zeros, and where cop
   const double longer = launch_clocks(p, graph, steady).busiest - launch_clocks(whole.place(knobs), graph, steady).busiest;
   CHECK(longer == doctest::Approx(64 * (edge_copies(p).clocks - steady.clocks)));
   CHECK(launch_clocks_bound(p, graph, steady) < launch_clocks(p, graph, steady).busiest);
-  const PlacedDiagram two = ragged.place({{"a", "128"}, {"c", "64"}, {"b", "64"}, {"warpgroups", "1"}, {"stages", "4"}, {"cluster", "1"}, {"order", "grid"}});
-  CHECK(edge_copies(two).blocks == 0);  // 1024 is eight times 128
 }
 
 TEST_CASE("rows of 32 bytes come at half the rate, those of 64 take more than half of one of 128; what a cluster receives passes its own pipe") {
