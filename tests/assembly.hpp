@@ -11,6 +11,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace napkin::test {
 
@@ -86,6 +87,31 @@ inline Waits waits_of(std::string_view image) {
     } else if (since >= 0) {
       ++since;
       exponentials += one.opcode == multifunction ? 1 : 0;
+    }
+  });
+  return out;
+}
+
+/// Products that are issued with no wait among them.
+struct Batch {
+  int products = 0;
+  int between = 0;  ///< instructions from the first to the last
+};
+
+inline std::vector<Batch> batches_of(std::string_view image) {
+  constexpr unsigned product = 0x9F0, from_registers = 0xDF0, warpgroup = 0x9C5;  // HGMMA, by where A is; WARPGROUP
+  std::vector<Batch> out;
+  int since = -1;  // the last product of the batch; -1: none yet
+  for_instructions(image, [&](const Instruction& one) {
+    if (one.opcode == warpgroup && one.waits) {
+      since = -1;
+    } else if (one.opcode == product || one.opcode == from_registers) {
+      if (since < 0) out.emplace_back();
+      out.back().between += std::max(since, 0);
+      ++out.back().products;
+      since = 0;
+    } else if (since >= 0) {
+      ++since;
     }
   });
   return out;

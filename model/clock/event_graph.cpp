@@ -127,6 +127,7 @@ class GraphMaker {
     const double share = each.amount / instances(by), instructions = warp_instructions(*p_.machine, unit, share);
     if (cut && into.cut_demand.empty()) into.cut_demand.assign(g_.pipes.size(), 0.0);
     demand(cut ? into.cut_demand : into.demand, each.unit, share);
+    if (in_steps_ && each.mapping->in_steps) into.latency += p_.machine->constant("softmax_steps_latency");
     if (cut && each.mapping->serial)
       into.cut_serial += instructions / warps(into) * p_.machine->constant(unit.name == "shuffle" ? "serial_shuffle" : "serial_issue");
     else if (each.mapping->serial && unit.name == "shuffle")

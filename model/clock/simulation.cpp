@@ -59,7 +59,7 @@ void Simulation::add_node(const EventNode& node, bool cut) {
   const double slots = node.demand.size() > issue_pipe ? demand_of(issue_pipe) : 0;
   Node own{clocks, 1 / (slots > 0 ? slots : clocks), static_cast<int>(demands_.size()), 0};
   for (std::size_t p = 0; p < node.demand.size(); ++p) {
-    if (demand_of(p) > 0) demands_.push_back({p, demand_of(p), own.weight * demand_of(p)});
+    if (demand_of(p) > 0) demands_.push_back({p, demand_of(p), own.weight * demand_of(p), demand_of(p) >= g_->pipes[p].least_share * clocks});
   }
   own.demands_end = static_cast<int>(demands_.size());
   nodes_.push_back(own);

@@ -147,6 +147,7 @@ class Simulation {
   struct Demand {
     std::size_t pipe = 0;
     double clocks = 0, wanted = 0;
+    bool at_work = true;  // VectorPipe::least_share
   };
   struct Node {
     double clocks = 0, weight = 0;
@@ -220,7 +221,7 @@ class Simulation {
   Note note_ = Note::nothing;
   std::vector<double> noted_;          // by job: its start or its end
   std::vector<double> room_, wanted_;  // by pipe
-  std::vector<std::size_t> at_work_;   // by pipe: threads' nodes that demand it
+  std::vector<std::size_t> at_work_;   // by pipe: threads' nodes at work on it
   std::vector<std::size_t> growing_;
   std::vector<Job> let_in_;
   std::vector<Part> behind_;  // of the tensor unit's instructions, those that are not in its queue

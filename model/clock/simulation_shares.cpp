@@ -55,7 +55,7 @@ void Simulation::fill(int tensor) {
   at_work_.assign(g_->pipes.size(), 0);
   for (const std::size_t k : growing_) {
     const Node& node = nodes_[at(s_.active[k].node)];
-    for (int d = node.demands; d < node.demands_end; ++d) ++at_work_[demands_[at(d)].pipe];
+    for (int d = node.demands; d < node.demands_end; ++d) at_work_[demands_[at(d)].pipe] += demands_[at(d)].at_work ? 1 : 0;
   }
   const EventNode* const beside = tensor >= 0 ? &g_->node(tensor) : nullptr;
   for (std::size_t p = 0; p < at_work_.size(); ++p) room_.push_back(g_->pipes[p].left_by(beside, at_work_[p]));

@@ -23,6 +23,9 @@ struct VectorPipe {
   std::array<double, 2> beside_few = {1, 1};
   double alone = 1;  ///< the same while no tensor operation runs
   std::array<double, 2> alone_few = {1, 1};
+  /// Of an instance's own clocks, the least share on the pipe with which it counts as at work on it: less is what its other
+  /// instructions take from those who are.
+  double least_share = 0;
 
   /// Share of its rate beside that tensor operation, or beside none (nullptr), for so many instances of agents at work on it.
   [[nodiscard]] double left_by(const EventNode* tensor, std::size_t at_work) const;

@@ -76,6 +76,7 @@ constexpr std::array constants_known = {
     Constant{"softmax_steps_beside_tensor_one", results_per_clock},
     Constant{"softmax_steps_beside_tensor_two", results_per_clock},
     Constant{"softmax_steps_beside_tensor_three", results_per_clock},
+    Constant{"softmax_steps_latency", clocks},  // from such a softmax's last exponential until all that waits for it may begin
     Constant{"mixed_issue", instructions_per_clock},  // equal mix of special, multiply-add, maximum, add
     Constant{"mixed_issue_beside_tensor", instructions_per_clock},        // of two warpgroups
     Constant{"mixed_issue_beside_tensor_one", instructions_per_clock},    // of one

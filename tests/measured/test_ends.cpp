@@ -107,7 +107,7 @@ TEST_CASE("the third chunk of a masked tile is waited for where two stages hold 
   double measured = 0;
   for (std::size_t i = 0; i < 4; ++i) measured += behind("causal1024 x48 stages 2 q_stages 2", i);
   CAPTURE(measured);
-  CHECK(with - clocks() > 0.5 * measured);
+  CHECK(with - clocks() > 0.4 * measured);
   CHECK(with - clocks() < 1.1 * measured);
 }
 

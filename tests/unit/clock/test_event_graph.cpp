@@ -283,6 +283,33 @@ TEST_CASE("alone, too, fewer warps at work get less of a pipe; those that work e
   CHECK(s.graph.pipes[1].left_by(nullptr, 3) == 0.8);
 }
 
+TEST_CASE("who takes less of a pipe than its least share is not at work on it, and takes it all the same") {
+  Small s;
+  s.graph.pipes[1].alone_few = {0.25, 0.5};
+  s.graph.pipes[1].least_share = 0.5;
+  const int v = s.add("v", 10), w = s.add("w", 100);
+  s.graph.nodes[static_cast<std::size_t>(v)].demand[1] = 10;
+  s.graph.nodes[static_cast<std::size_t>(w)].demand[1] = 5;
+  // w as fast as it runs alone, 0.05 of the pipe; v what is left of one instance's share.
+  CHECK(run(s.graph, 1, 1, true).spans.front().end == doctest::Approx(10 / (0.25 - 0.05)));
+  s.graph.pipes[1].least_share = 0.05;
+  CHECK(run(s.graph, 1, 1, true).spans.front().end == doctest::Approx(10 / (0.5 - 0.05)));
+}
+
+TEST_CASE("without overlap the instructions between products run beside them; exponentials in steps are there a while after the last") {
+  const LaidOut l("attention_sm90", "h200-sxm", shape, DType::bf16);
+  const Knobs off = with(with(tile, "overlap", "off"), "rescale", "rarely");
+  EventGraph g = event_graph(l.place(off));
+  CHECK(g.node(g.find("S.products")).serial == 0);
+  CHECK(g.node(g.find("P.exp")).latency == l.machine.constant("softmax_steps_latency"));
+  const auto clocks = [&] { return period(g).clocks; };
+  const double beside = clocks();
+  for (double& each : g.nodes[static_cast<std::size_t>(g.find("S.products"))].demand) each = 0;
+  g.nodes[static_cast<std::size_t>(g.find("S.products"))].clocks = 0;
+  CHECK(clocks() == doctest::Approx(beside).epsilon(0.02));
+  CHECK(event_graph(l.place(with(off, "rescale", "always"))).node(g.find("P.exp")).latency == 0);
+}
+
 TEST_CASE("rows that are moved by agent wait for their own agent alone, and agents start apart") {
   const LaidOut l("attention_sm90", "h200-sxm", shape, DType::bf16);
   const EventGraph g = event_graph(l.place(with(with(tile, "q_stages", "1"), "p_in", "registers")));
