@@ -205,8 +205,8 @@ Ranked GraphSearch::full(const Entry& tile) {
   return {point_.tile, known_timer_of(placed).predict(placed, plan(placed), explained), 0};
 }
 
-bool GraphSearch::Ranking::has(std::int64_t sizes) const {
-  return std::any_of(best.begin(), best.end(), [&](const Found& found) { return found.sizes == sizes; });
+bool GraphSearch::Ranking::has(std::int64_t sizes, double bound) const {
+  return std::any_of(best.begin(), best.end(), [&](const Found& found) { return found.sizes == sizes && found.tile.bound < bound; });
 }
 
 void GraphSearch::Ranking::take(const Entry& tile, std::int64_t sizes) {
@@ -223,14 +223,16 @@ void GraphSearch::Ranking::take(const Entry& tile, std::int64_t sizes) {
 
 /// Tiles come off the queue in their order; in a quick search, whose bounds may be too high, nearly.
 GraphSearch::Ranking GraphSearch::search(Ranking ranking) {
+  constexpr double too_high = 0.02;  // what a quick search looks beyond the best that it has
+  const double over = quick_ ? 1 + too_high : 1;
   const Ranking none = ranking;
   std::vector<Entry> tiles;
-  while (!heap_.empty() && !(ranking.full() && heap_.front().bound > ranking.best.back().tile.bound)) {
+  while (!heap_.empty() && !(ranking.full() && heap_.front().bound > over * ranking.best.back().tile.bound)) {
     const Entry entry = heap_.front();
     std::pop_heap(heap_.begin(), heap_.end());
     heap_.pop_back();
     const std::int64_t sizes = sizes_[at(entry.sizes)].rank;
-    if (quick_ && ranking.has(sizes)) continue;  // expected to be no faster than what its sizes have
+    if (quick_ && ranking.has(sizes, entry.bound / over)) continue;  // expected to be no faster than what its sizes have
     if (entry.step != Step::tile) {
       expand(entry);
       continue;

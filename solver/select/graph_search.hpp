@@ -5,8 +5,8 @@
 // One queue holds groups of tiles under bounds of their times, the least on top. What comes off is taken a step further:
 // sizes into ways to work, these into counts of buffers, these through the steps of model/clock/steps.hpp, until a tile
 // comes off with its time: it is the next best one. A quick search takes what is expected of a tile for a bound: what the
-// same way to work lost at other sizes, then the steady iteration; fewer buffers to be no faster than more; and of each size
-// the first tile that comes off.
+// same way to work lost at other sizes, then the steady iteration; fewer buffers to be no faster than more. It looks a little
+// beyond the best tile of each size and of all.
 //
 // What is found of graphs stays: the next question of the kind (other lengths of the axes that blocks and chunks divide)
 // bounds by periods that are known: tiles of one size, then of one way to work, by the least of all their blocks
@@ -164,7 +164,7 @@ class GraphSearch {
     std::optional<Entry> second;  ///< the best tile whose time differs from the first's
     bool runner_up = true;        ///< whether that is wanted
     [[nodiscard]] bool full() const { return best.size() == most && (second || !runner_up); }
-    [[nodiscard]] bool has(std::int64_t sizes) const;
+    [[nodiscard]] bool has(std::int64_t sizes, double bound) const;  ///< a tile of those sizes below that
     void take(const Entry& tile, std::int64_t sizes);
   };
 

@@ -420,7 +420,7 @@ TEST_CASE("a graph turned to other tokens is the one that is made with them") {
   }
 }
 
-TEST_CASE("the shortlist: the best of each size by the event graph, its first tile the best of all or within 0.7 %") {
+TEST_CASE("the shortlist: the best of each size by the event graph, its first tile the best of all or within 0.1 %") {
   int left = test::rounds(8), alike = 0, asked = 0;
   for (const std::int64_t length : {8192, 1500}) {
     for (const Mask::Kind mask : {Mask::Kind::none, Mask::Kind::causal}) {
@@ -438,14 +438,14 @@ TEST_CASE("the shortlist: the best of each size by the event graph, its first ti
           if (i > 0) CHECK(quick.ranked[i - 1].prediction.time <= quick.ranked[i].prediction.time);
           const double lost = quick.ranked[i].prediction.time.value / full.ranked[i].prediction.time.value - 1;
           CHECK(lost >= 0);
-          CHECK(lost <= (i == 0 ? 0.007 : 0.03));
+          CHECK(lost <= (i == 0 ? 0.001 : 0.02));
           alike += quick.ranked[i].tile == full.ranked[i].tile ? 1 : 0;
           ++asked;
         }
       }
     }
   }
-  if (asked >= 20) CHECK(alike >= 0.4 * asked);  // of one question alone, as sanitizers run it, that says little
+  if (asked >= 20) CHECK(alike >= 0.6 * asked);  // of one question alone, as sanitizers run it, that says little
 }
 
 TEST_CASE("the shortlist of short blocks is the ranking itself") {
