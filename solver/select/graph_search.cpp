@@ -223,7 +223,7 @@ void GraphSearch::Ranking::take(const Entry& tile, std::int64_t sizes) {
 
 /// Tiles come off the queue in their order; in a quick search, whose bounds may be too high, nearly.
 GraphSearch::Ranking GraphSearch::search(Ranking ranking) {
-  constexpr double too_high = 0.02;  // what a quick search looks beyond the best that it has
+  constexpr double too_high = 0.04;  // what a quick search looks beyond the best that it has
   const double over = quick_ ? 1 + too_high : 1;
   const Ranking none = ranking;
   std::vector<Entry> tiles;
