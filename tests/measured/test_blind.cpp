@@ -111,6 +111,21 @@ TEST_CASE("five sweeps of attention and three of products at sizes that no fit u
   hold_regret(all["regret"], {3, 0, 0, 0});
 }
 
+TEST_CASE("five sweeps of attention when instructions among products had been counted: errors and regret") {
+  const Json all = replayed("h200_among_products_sweeps.jsonl"), rows = all["kernels"]["attention_sm90"]["held-out"];
+  CHECK(rows["rows"] == 253);
+  hold(rows, {.time = 0.031, .median = 0.023, .cycles = 0.037});
+  hold_regret(all["regret"], {5, 0.001, 0.002, 0.001});
+}
+
+// Not spread over all predictions: up to 44 tiles of each question, every one predicted within 6 % of the best.
+TEST_CASE("six sweeps of the tiles that are predicted best: errors and regret") {
+  const Json all = replayed("h200_near_best_sweeps.jsonl"), rows = all["kernels"]["attention_sm90"]["held-out"];
+  CHECK(rows["rows"] == 229);
+  hold(rows, {.time = 0.02, .median = 0.015, .cycles = 0.028});
+  hold_regret(all["regret"], {6, 0.006, 0.014, 0.0101});
+}
+
 TEST_CASE("of the picks before and after the energies were fitted anew, where they differ, the one predicted faster is, or the same within 0.5 %") {
   std::map<std::pair<std::string, std::string>, std::map<std::string, std::vector<double>>> times;
   std::istringstream lines(cli::contents(NAPKIN_SOURCE_DIR "/tests/measured/blind/h200_energies.jsonl"));

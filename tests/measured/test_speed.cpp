@@ -13,6 +13,7 @@ namespace test_speed {
 namespace {
 
 using cli::Json;
+using cli::pairs;
 
 std::vector<Json> rows_of(const std::string& kernel) {
   std::istringstream text(cli::contents(NAPKIN_SOURCE_DIR "/tests/measured/speed/" + kernel + ".jsonl"));
@@ -29,7 +30,13 @@ double median(std::vector<double> of) {
 /// By shape, the best tile's ratio to a peer: the median of its runs, on several cards.
 class BestTiles {
  public:
-  void add(const std::string& shape, const Json& tile, double ratio) { ratios_[shape][tile.dump()].push_back(ratio); }
+  void add(const std::string& shape, const Json& tile, double ratio) { ratios_[shape][pairs(tile)].push_back(ratio); }
+  /// Of one tile; 0: never measured there.
+  [[nodiscard]] double of(const std::string& shape, const Json& tile) const {
+    const auto& tiles = ratios_.at(shape);
+    const auto found = tiles.find(pairs(tile));
+    return found != tiles.end() ? median(found->second) : 0;
+  }
   [[nodiscard]] std::map<std::string, double> best() const {
     std::map<std::string, double> out;
     for (const auto& [shape, tiles] : ratios_) {
@@ -76,6 +83,33 @@ TEST_CASE("attention_sm90 beside cuDNN: at all 36 shapes at least the better of 
       CHECK_MESSAGE(best.at(shape) >= series.second[i], shape << ": " << best.at(shape));
     }
   }
+}
+
+// Ratios to cuDNN of several runs, whose own times move by some percent at s = 512.
+TEST_CASE("what select answers at the 36 shapes was measured there: within 5 % of the fastest measured tile, 1 % in the mean") {
+  BestTiles tiles;
+  std::map<std::string, Json> shapes;
+  for (const char* const file : {"attention_sm90", "attention_sm90_picks"}) {
+    for (const Json& row : rows_of(file)) {
+      const std::string shape = row["mask"].get<std::string>() + " " + pairs(row["shape"]);
+      shapes[shape] = row;
+      tiles.add(shape, row["tile"], row["ratio"]["cudnn"].get<double>());
+    }
+  }
+  CHECK(shapes.size() == 36);
+  const auto best = tiles.best();
+  double behind = 0;
+  for (const auto& [shape, row] : shapes) {
+    CAPTURE(shape);
+    std::vector<std::string> ask = {"select", "attention", "--gpu", "h200-sxm", "--kernel", "attention_sm90", "--json", "--top", "1", "--shape", pairs(row["shape"])};
+    if (row["mask"] == "causal") ask.emplace_back("--causal");
+    const auto run = cli::napkin(ask);
+    REQUIRE_MESSAGE(run.code == 0, run.err);
+    const double of_best = tiles.of(shape, run.json()["tile"]) / best.at(shape);
+    CHECK(of_best >= 0.95);
+    behind += (1 - of_best) / static_cast<double>(shapes.size());
+  }
+  CHECK(behind <= 0.01);
 }
 
 TEST_CASE("attention_sm80 is at least as fast as FlashAttention-2") {
