@@ -64,7 +64,7 @@ struct Objective {
 
 /// What `napkin select` answers: of each size the best tile by the event graph, in a part of the time of graph_objective()'s
 /// ranking: it expects that the same way to work loses at other sizes what it lost at one, takes the steady iteration of a
-/// block alone for that of all blocks, and fewer buffers to be no faster than more, and looks 4 % beyond what it has. What it
+/// block alone for that of all blocks, and fewer buffers to be no faster than more, and looks a little beyond what it has. What it
 /// ranks has its own time; the runner-up is of other sizes, ties are not counted. Against the whole ranking the first is within
 /// 0.1 %, the others within 2 % (tests/law). Where its first tile's blocks have few iterations, ends count too much for that (its pick was up to 6 % over the
 /// best at s = 512): all is ranked. Where the graph does not predict, the first clock's ranking. `objective`: graph_objective(), for what it
