@@ -280,8 +280,8 @@ TEST_CASE("the assembler's order is the mapping's: without overlap S follows the
   CHECK(waits("on", "rarely").exponentials >= 64);
   CHECK(waits("on", "always").exponentials == 0);
 
-  // S, then in the loop O and the next S, then the last O: 8 products each. The mapping's counts are instructions a row: 0.51 a key
-  // among O's products, 0.45 a column of d among S's, half as many a warp and 32.
+  // S, then in the loop O and the next S, then the last O: 8 products each. The mapping counts instructions of a thread for each of 64
+  // rows on 128 threads: 0.51 a key among O's products and 0.45 a column of d among S's are half as many of each warp.
   const std::vector<test::Batch> batches = test::batches_of(image("off", "rarely"));
   REQUIRE(batches.size() == 4);
   for (const test::Batch& batch : batches) CHECK(batch.products == 8);
