@@ -126,6 +126,13 @@ TEST_CASE("six sweeps of the tiles that are predicted best: errors and regret") 
   hold_regret(all["regret"], {6, 0.006, 0.014, 0.0101});
 }
 
+TEST_CASE("four sweeps at d of 96 and 192, which nothing had been measured at: errors and regret") {
+  const Json all = replayed("h200_widths_sweeps.jsonl"), rows = all["kernels"]["attention_sm90"]["held-out"];
+  CHECK(rows["rows"] == 162);
+  hold(rows, {.time = 0.031, .median = 0.024, .cycles = 0.038});
+  hold_regret(all["regret"], {4, 0.001, 0.001, 0.001});
+}
+
 TEST_CASE("of the picks before and after the energies were fitted anew, where they differ, the one predicted faster is, or the same within 0.5 %") {
   std::map<std::pair<std::string, std::string>, std::map<std::string, std::vector<double>>> times;
   std::istringstream lines(cli::contents(NAPKIN_SOURCE_DIR "/tests/measured/blind/h200_energies.jsonl"));
