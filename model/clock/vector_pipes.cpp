@@ -29,7 +29,7 @@ void mixed_issue(const Machine& machine, VectorPipe& issue, double rate) {
 
 /// Elements of a softmax over exponentials alone, of three instances and more; of one and of two where that is known.
 void exponentials_in_steps(const Machine& machine, VectorPipe& special, double rate) {
-  special.least_share = 0.5;
+  special.least_share = 0.5;  // a softmax is there nearly all of its clocks, control code a twentieth
   special.alone = share(machine, "softmax_steps_three", rate, 1);
   special.alone_few = {share(machine, "softmax_steps_one", rate, special.alone), share(machine, "softmax_steps_two", rate, special.alone)};
   special.beside = share(machine, "softmax_steps_beside_tensor_three", rate, 1);

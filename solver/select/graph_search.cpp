@@ -224,8 +224,7 @@ void GraphSearch::Ranking::take(const Entry& tile, std::int64_t sizes) {
 /// Tiles come off the queue in their order; in a quick search, whose bounds may be too high, nearly: it looks 2 % beyond the
 /// tiles that it has, 5 % for others of the best one's sizes.
 GraphSearch::Ranking GraphSearch::search(Ranking ranking) {
-  constexpr double too_high = 0.02, too_high_of_best = 0.05;
-  const double over = quick_ ? 1 + too_high : 1;
+  const double over = quick_ ? 1.02 : 1, over_best = quick_ ? 1.05 : 1;
   const Ranking none = ranking;
   std::vector<Entry> tiles;
   while (!heap_.empty() && !(ranking.full() && heap_.front().bound > over * ranking.best.back().tile.bound)) {
@@ -233,8 +232,7 @@ GraphSearch::Ranking GraphSearch::search(Ranking ranking) {
     std::pop_heap(heap_.begin(), heap_.end());
     heap_.pop_back();
     const std::int64_t sizes = sizes_[at(entry.sizes)].rank;
-    const bool of_best = !ranking.best.empty() && sizes == ranking.best.front().sizes;
-    if (quick_ && ranking.has(sizes, entry.bound / (of_best ? 1 + too_high_of_best : over))) continue;
+    if (quick_ && ranking.has(sizes, entry.bound / over) && (sizes != ranking.best.front().sizes || ranking.has(sizes, entry.bound / over_best))) continue;
     if (entry.step != Step::tile) {
       expand(entry);
       continue;

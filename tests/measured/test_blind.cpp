@@ -57,6 +57,14 @@ void hold_regret(const Json& regret, const Over& bounds) {
   CHECK(regret["top3_worst"].get<double>() <= bounds.top3);
 }
 
+/// Of attention_sm90's sweeps in that file: the held-out rows' number and errors, and the regret.
+void hold_sweeps(const std::string& file, int rows, const Errors& errors, const Over& over) {
+  const Json all = replayed(file), of = all["kernels"]["attention_sm90"]["held-out"];
+  CHECK(of["rows"] == rows);
+  hold(of, errors);
+  hold_regret(all["regret"], over);
+}
+
 double median(std::vector<double> of) {
   std::sort(of.begin(), of.end());
   return of[of.size() / 2];
@@ -81,10 +89,7 @@ TEST_CASE("selected tiles at 24 new sizes of attention and 3 of products, versio
 }
 
 TEST_CASE("six new sweeps, version 9: errors and regret") {
-  const Json all = replayed("h200_sweeps.jsonl"), rows = all["kernels"]["attention_sm90"]["held-out"];
-  CHECK(rows["rows"] == 304);
-  hold(rows, {.time = 0.037, .median = 0.031, .cycles = 0.05});
-  hold_regret(all["regret"], {6, 0.009, 0.033, 0.013});
+  hold_sweeps("h200_sweeps.jsonl", 304, {.time = 0.037, .median = 0.031, .cycles = 0.05}, {6, 0.009, 0.033, 0.013});
 }
 
 TEST_CASE("selected tiles at 18 more sizes of attention, version 10, on a card at work") {
@@ -94,17 +99,11 @@ TEST_CASE("selected tiles at 18 more sizes of attention, version 10, on a card a
 }
 
 TEST_CASE("six more sweeps, version 10, on cards at work: errors and regret; the best tile is among the first three of each") {
-  const Json all = replayed("h200_settled_sweeps.jsonl"), rows = all["kernels"]["attention_sm90"]["held-out"];
-  CHECK(rows["rows"] == 257);
-  hold(rows, {.time = 0.032, .median = 0.026, .cycles = 0.038});
-  hold_regret(all["regret"], {6, 0.006, 0.017, 0});
+  hold_sweeps("h200_settled_sweeps.jsonl", 257, {.time = 0.032, .median = 0.026, .cycles = 0.038}, {6, 0.006, 0.017, 0});
 }
 
 TEST_CASE("five sweeps of attention and three of products at sizes that no fit used: errors and regret; the best tile is among the first three of each") {
-  const Json attention = replayed("h200_first_touch_sweeps.jsonl"), rows = attention["kernels"]["attention_sm90"]["held-out"];
-  CHECK(rows["rows"] == 212);
-  hold(rows, {.time = 0.035, .median = 0.027, .cycles = 0.043});
-  hold_regret(attention["regret"], {5, 0.013, 0.031, 0});
+  hold_sweeps("h200_first_touch_sweeps.jsonl", 212, {.time = 0.035, .median = 0.027, .cycles = 0.043}, {5, 0.013, 0.031, 0});
   const Json all = replayed("h200_boxes_products.jsonl"), products = all["kernels"]["matmul_sm90"]["held-out"];
   CHECK(products["rows"] == 135);
   hold(products, {.time = 0.033, .median = 0.026, .cycles = 0.037});
@@ -112,25 +111,16 @@ TEST_CASE("five sweeps of attention and three of products at sizes that no fit u
 }
 
 TEST_CASE("five sweeps of attention when instructions among products had been counted: errors and regret") {
-  const Json all = replayed("h200_among_products_sweeps.jsonl"), rows = all["kernels"]["attention_sm90"]["held-out"];
-  CHECK(rows["rows"] == 253);
-  hold(rows, {.time = 0.031, .median = 0.023, .cycles = 0.037});
-  hold_regret(all["regret"], {5, 0.001, 0.002, 0.001});
+  hold_sweeps("h200_among_products_sweeps.jsonl", 253, {.time = 0.031, .median = 0.023, .cycles = 0.037}, {5, 0.001, 0.002, 0.001});
 }
 
 // Not spread over all predictions: up to 44 tiles of each question, every one predicted within 6 % of the best.
 TEST_CASE("six sweeps of the tiles that are predicted best: errors and regret") {
-  const Json all = replayed("h200_near_best_sweeps.jsonl"), rows = all["kernels"]["attention_sm90"]["held-out"];
-  CHECK(rows["rows"] == 229);
-  hold(rows, {.time = 0.02, .median = 0.015, .cycles = 0.028});
-  hold_regret(all["regret"], {6, 0.006, 0.014, 0.0101});
+  hold_sweeps("h200_near_best_sweeps.jsonl", 229, {.time = 0.02, .median = 0.015, .cycles = 0.028}, {6, 0.006, 0.014, 0.0101});
 }
 
 TEST_CASE("four sweeps at d of 96 and 192, which nothing had been measured at: errors and regret") {
-  const Json all = replayed("h200_widths_sweeps.jsonl"), rows = all["kernels"]["attention_sm90"]["held-out"];
-  CHECK(rows["rows"] == 162);
-  hold(rows, {.time = 0.031, .median = 0.024, .cycles = 0.038});
-  hold_regret(all["regret"], {4, 0.001, 0.001, 0.001});
+  hold_sweeps("h200_widths_sweeps.jsonl", 162, {.time = 0.031, .median = 0.024, .cycles = 0.038}, {4, 0.001, 0.001, 0.001});
 }
 
 TEST_CASE("of the picks before and after the energies were fitted anew, where they differ, the one predicted faster is, or the same within 0.5 %") {

@@ -86,7 +86,7 @@ TEST_CASE("attention_sm90 beside cuDNN: at all 36 shapes at least the better of 
 }
 
 // Ratios to cuDNN of several runs, whose own times move by some percent at s = 512.
-TEST_CASE("what select answers at the 36 shapes was measured there: within 5 % of the fastest measured tile, 1 % in the mean") {
+TEST_CASE("what select answers at the 36 shapes was measured there: within 5 % of the fastest measured tile, 0.6 % in the mean") {
   BestTiles tiles;
   std::map<std::string, Json> shapes;
   for (const char* const file : {"attention_sm90", "attention_sm90_picks"}) {
@@ -109,7 +109,7 @@ TEST_CASE("what select answers at the 36 shapes was measured there: within 5 % o
     CHECK(of_best >= 0.95);
     behind += (1 - of_best) / static_cast<double>(shapes.size());
   }
-  CHECK(behind <= 0.01);
+  CHECK(behind <= 0.006);
 }
 
 TEST_CASE("attention_sm80 is at least as fast as FlashAttention-2") {

@@ -11,6 +11,7 @@
 #include "model/clock/period.hpp"
 #include "model/clock/timeline.hpp"
 #include "tests/laid_out.hpp"
+#include "tests/unit/clock/small_graph.hpp"
 
 namespace test_event_graph {
 
@@ -26,18 +27,6 @@ Knobs with(Knobs knobs, const std::string& name, const std::string& value) {
   knobs.emplace_back(name, value);
   return knobs;
 }
-
-// A graph of thread nodes of one agent instance each, which share no pipe.
-struct Small {
-  EventGraph graph;
-  Small() { graph.pipes = {{"tensor", 1}, {"issue", 1}}; }
-  int add(const std::string& name, double clocks, NodeKind kind = NodeKind::thread) {
-    graph.nodes.push_back({name, kind, Phase::loop, 0, clocks, 0, {0, 0}});
-    graph.instances.push_back(1);
-    return static_cast<int>(graph.nodes.size()) - 1;
-  }
-  void edge(int from, int to, int delay = 0) { graph.edges.push_back({from, to, delay}); }
-};
 
 // The largest ratio over all simple cycles, one by one.
 double enumerated_ratio(const EventGraph& g) {
@@ -230,70 +219,6 @@ TEST_CASE("a cycle without tokens cannot run, and is refused") {
   s.edge(a, b);
   s.edge(b, a);
   CHECK_THROWS_AS((void)run(s.graph, 3), Error);
-}
-
-TEST_CASE("what runs beside the tensor unit gets the share that it leaves") {
-  Small s;
-  s.graph.pipes[1].beside = 0.25;
-  const int t = s.add("t", 1000, NodeKind::tensor), v = s.add("v", 100);
-  s.graph.nodes[static_cast<std::size_t>(v)].demand[1] = 100;
-  s.edge(t, t, 1);
-  s.edge(v, v, 1);
-  // 1000 clocks at a quarter of the rate: 2.5 of the vector's iterations each. Over the tensor's last iteration no
-  // vector work is left, so the run is the tensor's until its end.
-  const Timeline timeline = run(s.graph, 1, 1, true);
-  CHECK(timeline.spans.front().end == doctest::Approx(400));
-  CHECK(timeline.clocks == doctest::Approx(1000));
-  CHECK(busiest_pipe(s.graph).clocks == doctest::Approx(1000));
-  s.graph.nodes[static_cast<std::size_t>(v)].demand[1] = s.graph.nodes[static_cast<std::size_t>(v)].clocks = 400;
-  CHECK(busiest_pipe(s.graph).clocks == doctest::Approx(400 + 0.75 * 1000));
-  CHECK(busiest_pipe(s.graph).beside_tensor);
-}
-
-TEST_CASE("fewer warps at work get fewer slots beside the tensor unit") {
-  Small s;
-  s.graph.pipes[1].beside = 0.5;
-  s.graph.pipes[1].beside_few = {0.2, 0.4};
-  const int t = s.add("t", 1e5, NodeKind::tensor);
-  for (int instances = 1; instances <= 3; ++instances) {
-    const int v = s.add("v" + std::to_string(instances), 10);
-    s.graph.nodes[static_cast<std::size_t>(v)].demand[1] = 10;
-    const Timeline timeline = run(s.graph, 1, 1, true);
-    // Each of them, together: 10 clocks of work at that share.
-    CHECK(timeline.spans.front().end == doctest::Approx(10 * instances / s.graph.pipes[1].left_by(&s.graph.node(t), static_cast<std::size_t>(instances))));
-  }
-  CHECK(s.graph.pipes[1].left_by(&s.graph.node(t), 1) == 0.2);
-  CHECK(s.graph.pipes[1].left_by(&s.graph.node(t), 2) == 0.4);
-  CHECK(s.graph.pipes[1].left_by(&s.graph.node(t), 3) == 0.5);
-}
-
-TEST_CASE("alone, too, fewer warps at work get less of a pipe; those that work elsewhere do not count") {
-  Small s;
-  s.graph.pipes.push_back({"other"});
-  s.graph.pipes[1].alone = 0.8;
-  s.graph.pipes[1].alone_few = {0.25, 0.5};
-  for (EventNode& node : s.graph.nodes) node.demand.resize(3, 0.0);
-  const int v = s.add("v", 10), w = s.add("w", 1000);
-  for (EventNode& node : s.graph.nodes) node.demand.resize(3, 0.0);
-  s.graph.nodes[static_cast<std::size_t>(v)].demand[1] = 10;
-  s.graph.nodes[static_cast<std::size_t>(w)].demand[2] = 1000;
-  CHECK(run(s.graph, 1, 1, true).spans.front().end == doctest::Approx(10 / 0.25));
-  CHECK(s.graph.pipes[1].left_by(nullptr, 1) == 0.25);
-  CHECK(s.graph.pipes[1].left_by(nullptr, 2) == 0.5);
-  CHECK(s.graph.pipes[1].left_by(nullptr, 3) == 0.8);
-}
-
-TEST_CASE("who takes less of a pipe than its least share is not at work on it, and takes it all the same") {
-  Small s;
-  s.graph.pipes[1].alone_few = {0.25, 0.5};
-  s.graph.pipes[1].least_share = 0.5;
-  const int v = s.add("v", 10), w = s.add("w", 100);
-  s.graph.nodes[static_cast<std::size_t>(v)].demand[1] = 10;
-  s.graph.nodes[static_cast<std::size_t>(w)].demand[1] = 5;
-  // w as fast as it runs alone, 0.05 of the pipe; v what is left of one instance's share.
-  CHECK(run(s.graph, 1, 1, true).spans.front().end == doctest::Approx(10 / (0.25 - 0.05)));
-  s.graph.pipes[1].least_share = 0.05;
-  CHECK(run(s.graph, 1, 1, true).spans.front().end == doctest::Approx(10 / (0.5 - 0.05)));
 }
 
 TEST_CASE("without overlap the instructions between products run beside them; exponentials in steps are there a while after the last") {

@@ -1,0 +1,22 @@
+#pragma once
+// Event graphs made by hand, for the tests of what runs them.
+
+#include <string>
+
+#include "model/clock/event_graph.hpp"
+
+namespace napkin::test {
+
+/// A graph of thread nodes of one agent instance each, which share no pipe.
+struct Small {
+  EventGraph graph;
+  Small() { graph.pipes = {{"tensor", 1}, {"issue", 1}}; }
+  int add(const std::string& name, double clocks, NodeKind kind = NodeKind::thread) {
+    graph.nodes.push_back({name, kind, Phase::loop, 0, clocks, 0, {0, 0}});
+    graph.instances.push_back(1);
+    return static_cast<int>(graph.nodes.size()) - 1;
+  }
+  void edge(int from, int to, int delay = 0) { graph.edges.push_back({from, to, delay}); }
+};
+
+}  // namespace napkin::test
