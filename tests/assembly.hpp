@@ -1,6 +1,6 @@
 #pragma once
-// What the assembler made of a kernel, read from the machine code (sm_70 to sm_90: 16 bytes an instruction, opcode in the lowest 12
-// bits, the scoreboard that a result sets in bits 110 to 112; 7: none).
+// What the assembler made of a kernel, read from the machine code (sm_70 to sm_90: 16 bytes an instruction, opcode in
+// the lowest 12 bits, the scoreboard that a result sets in bits 110 to 112; 7: none).
 
 #include <elf.h>
 
@@ -40,8 +40,9 @@ void for_instructions(std::string_view image, See see) {
 }
 
 struct Exponentials {
-  int steps = 0;   ///< runs of exponentials between two scheduling fences
-  int sharing = 0; ///< those in which two exponentials set one scoreboard, so that who waits for the first waits for the other
+  int steps = 0;  ///< runs of exponentials between two scheduling fences
+  int sharing =
+      0;  ///< those in which two exponentials set one scoreboard, so that who waits for the first waits for the other
 };
 
 inline Exponentials exponentials_of(std::string_view image) {

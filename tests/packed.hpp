@@ -11,10 +11,12 @@
 namespace napkin::test {
 
 /// `shape` without b and the axes of lengths.
-inline std::unique_ptr<LaidOut> laid_out_packed(const std::string& kernel, Shape shape, const std::vector<SequenceLengths>& lengths, Mask mask = {},
+inline std::unique_ptr<LaidOut> laid_out_packed(const std::string& kernel, Shape shape,
+                                                const std::vector<SequenceLengths>& lengths, Mask mask = {},
                                                 const std::string& gpu = "h200-sxm") {
   const SequenceLengths longest = longest_of(lengths, "lengths");
-  for (const auto& [axis, size] : Shape{{"b", std::ssize(lengths)}, {"q", longest.q}, {"x", longest.x}}) shape.emplace_back(axis, size);
+  for (const auto& [axis, size] : Shape{{"b", std::ssize(lengths)}, {"q", longest.q}, {"x", longest.x}})
+    shape.emplace_back(axis, size);
   auto out = std::make_unique<LaidOut>(kernel, gpu, shape, DType::bf16, mask);
   out->problem.packing = packing_axes(out->streamed.diagram, "lengths");
   out->problem.packing.sequences = lengths;

@@ -29,9 +29,9 @@ struct Head {
   std::optional<std::string> kernel;  ///< none: the ideal mapping
   std::string dtype;
   Mask mask;
-  NamedSizes shape;  ///< every axis
+  NamedSizes shape;                      ///< every axis
   std::vector<SequenceLengths> lengths;  ///< of a packed batch; else empty
-  TileValues tile;   ///< every knob; empty where nothing fits
+  TileValues tile;                       ///< every knob; empty where nothing fits
 };
 
 struct ViolationAnswer {
@@ -127,9 +127,9 @@ struct BlockAnswer {
 /// The kernel compiled with the tile, beside what the plan says of it.
 struct CompiledAnswer {
   BlockAnswer compiled, planned;
-  std::int64_t static_shared_memory = 0;            ///< part of compiled.shared_memory
-  std::int64_t spill_stores = 0, spill_loads = 0;   ///< bytes a thread
-  std::string objection;                            ///< spills, or instructions that the compiler serialised; empty: none
+  std::int64_t static_shared_memory = 0;           ///< part of compiled.shared_memory
+  std::int64_t spill_stores = 0, spill_loads = 0;  ///< bytes a thread
+  std::string objection;  ///< spills, or instructions that the compiler serialised; empty: none
 };
 
 struct QueryAnswer {
@@ -180,8 +180,8 @@ struct FamilyPick {
   std::optional<PredictedAnswer> predicted_from, predicted_to;
 };
 
-/// What is selected along a family of shapes. Every size of the range is selected for, so that no change from one to the
-/// next is missed; of sizes between two neighbours nothing is said.
+/// What is selected along a family of shapes. Every size of the range is selected for, so that no change from one to
+/// the next is missed; of sizes between two neighbours nothing is said.
 struct FamilyAnswer {
   Head head;  ///< of the first shape
   ShapeFamily family;

@@ -128,7 +128,8 @@ NamedSizes parse_shape(std::string_view text, const std::string& where) {
 
 std::vector<SequenceLengths> parse_lengths(std::string_view text, const std::string& where) {
   constexpr std::int64_t most = std::int64_t{1} << 20;
-  const std::string right = "lengths with commas between them, such as 512,4096,1,0 or 64*1x8192 (64 sequences of 1 query and 8192 keys)";
+  const std::string right =
+      "lengths with commas between them, such as 512,4096,1,0 or 64*1x8192 (64 sequences of 1 query and 8192 keys)";
   std::vector<SequenceLengths> out;
   for (const std::string& word : parse_words(text, where, right)) {
     std::string_view rest = word;
@@ -140,8 +141,11 @@ std::vector<SequenceLengths> parse_lengths(std::string_view text, const std::str
     const std::size_t by = rest.find('x');
     SequenceLengths one;
     one.q = parse_number(rest.substr(0, by), 0, where, "a length in " + in_quotes(word));
-    one.x = by == std::string_view::npos ? one.q : parse_number(rest.substr(by + 1), 0, where, "a length in " + in_quotes(word));
-    if (count > most - std::ssize(out)) throw Error(where, "has more than " + std::to_string(most) + " sequences", "fewer");
+    one.x = by == std::string_view::npos
+                ? one.q
+                : parse_number(rest.substr(by + 1), 0, where, "a length in " + in_quotes(word));
+    if (count > most - std::ssize(out))
+      throw Error(where, "has more than " + std::to_string(most) + " sequences", "fewer");
     out.insert(out.end(), static_cast<std::size_t>(count), one);
   }
   return out;

@@ -56,7 +56,8 @@ struct ShapeFamily {
 [[nodiscard]] TileText parse_tile(std::string_view text, const std::string& where = "--tile");
 
 /// "P=0.66,O=1": names are single, values numbers from 0.
-[[nodiscard]] std::vector<std::pair<std::string, double>> parse_fractions(std::string_view text, const std::string& where);
+[[nodiscard]] std::vector<std::pair<std::string, double>> parse_fractions(std::string_view text,
+                                                                          const std::string& where);
 
 /// "L,R", whole numbers from 0: a window mask.
 [[nodiscard]] Mask parse_window(std::string_view text, const std::string& where = "--window");

@@ -17,8 +17,8 @@
 namespace napkin {
 namespace {
 
-constexpr int tiles_tried = 8;          // of the ranking, until the compiler has nothing against one
-constexpr std::size_t calls_kept = 64;  // that come again without planning anew
+constexpr int tiles_tried = 8;               // of the ranking, until the compiler has nothing against one
+constexpr std::size_t calls_kept = 64;       // that come again without planning anew
 constexpr std::size_t selections_kept = 64;  // of questions without a known plan
 
 std::uint64_t address_of(const void* pointer) { return reinterpret_cast<std::uint64_t>(pointer); }
@@ -60,7 +60,8 @@ void check(const AttentionArgs& args) {
     keys += Count(one.x);
   }
   if (args.q_starts == nullptr || queries != Count(args.q_rows) || keys != Count(args.x_rows))
-    throw Error("lengths", "are not those of the packed sequences", "q_rows queries and x_rows keys in all, with their starts on the device");
+    throw Error("lengths", "are not those of the packed sequences",
+                "q_rows queries and x_rows keys in all, with their starts on the device");
 }
 
 void check(const MatmulArgs& args) {
@@ -73,7 +74,9 @@ bool is_packed(const AttentionArgs& args) { return args.q_starts != nullptr; }
 bool is_packed(const MatmulArgs&) { return false; }
 
 AttentionCall call_of(const AttentionArgs& args, std::uint64_t ticket) {
-  const auto view = [](const DeviceRows& rows) { return TensorView{address_of(rows.data), rows.batch, rows.head, rows.row}; };
+  const auto view = [](const DeviceRows& rows) {
+    return TensorView{address_of(rows.data), rows.batch, rows.head, rows.row};
+  };
   AttentionCall call;
   call.q = view(args.q);
   call.k = view(args.k);
@@ -116,8 +119,11 @@ Layouts layouts_for(const Subject& subject, bool packed) {
 class Selected {
  public:
   Selected(const Ask& ask, bool packed)
-      : subject_(load_subject(ask)), layouts_(layouts_for(subject_, packed)), choice_(choose(subject_, layouts_, tiles_tried)) {
-    if (choice_.layout->ideal) throw Error(ask.algorithm, "no bundled kernel computes this on " + ask.gpu, "other sizes or another type");
+      : subject_(load_subject(ask)),
+        layouts_(layouts_for(subject_, packed)),
+        choice_(choose(subject_, layouts_, tiles_tried)) {
+    if (choice_.layout->ideal)
+      throw Error(ask.algorithm, "no bundled kernel computes this on " + ask.gpu, "other sizes or another type");
     if (choice_.selection.ranked.empty()) {
       const std::string what = nearest_constraint(tally(question_of(subject_, *choice_.layout)));
       throw Error(ask.algorithm, "nothing fits: " + what + " keeps the most tiles out", "other sizes");

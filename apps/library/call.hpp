@@ -1,8 +1,8 @@
 #pragma once
-// Attention and the matrix product as calls of a user's own program: the tile is selected for the GPU and the shape, the kernel
-// compiled at its first use, then launched. The plan and the machine code are kept on disk: a later process that calls with the
-// same sizes and strides selects and compiles nothing. No CUDA type is in sight: a stream is
-// the driver's or the runtime's handle, nullptr the default one.
+// Attention and the matrix product as calls of a user's own program: the tile is selected for the GPU and the shape,
+// the kernel compiled at its first use, then launched. The plan and the machine code are kept on disk: a later process
+// that calls with the same sizes and strides selects and compiles nothing. No CUDA type is in sight: a stream is the
+// driver's or the runtime's handle, nullptr the default one.
 //
 //   napkin::AttentionArgs args;
 //   args.sizes = {.h = 16, .q = 8192, .x = 8192, .d = 128};
@@ -10,8 +10,8 @@
 //   ...
 //   napkin::attention(args, stream);
 //
-// Arguments that no kernel takes throw napkin::Error: where, what, and what would be right. What CUDA lacks or refuses (no
-// GPU, no NVRTC) throws napkin::CudaFailure. Both before anything was launched. Safe from several threads.
+// Arguments that no kernel takes throw napkin::Error: where, what, and what would be right. What CUDA lacks or refuses
+// (no GPU, no NVRTC) throws napkin::CudaFailure. Both before anything was launched. Safe from several threads.
 
 #include <cstdint>
 #include <optional>
@@ -38,11 +38,11 @@ struct AttentionArgs {
     std::int64_t dv = 0;  ///< 0: d
     bool operator==(const Sizes&) const = default;
   } sizes;
-  DType dtype = DType::bf16;    ///< or f16
-  Mask mask;                    ///< bottom-right aligned
-  DeviceRows q, k, v, o;        ///< heads: h g of q and of o, h of k and of v
-  std::optional<double> scale;  ///< default d^-1/2
-  float* log_sum_exp = nullptr; ///< [b, h g, q], or not wanted
+  DType dtype = DType::bf16;     ///< or f16
+  Mask mask;                     ///< bottom-right aligned
+  DeviceRows q, k, v, o;         ///< heads: h g of q and of o, h of k and of v
+  std::optional<double> scale;   ///< default d^-1/2
+  float* log_sum_exp = nullptr;  ///< [b, h g, q], or not wanted
   /// Sequences of different lengths, one behind the other: [b + 1] first rows on the device, and all rows. sizes.q
   /// and sizes.x are then the longest, log_sum_exp is [h g, q_rows], and batch strides are not used.
   const std::int32_t* q_starts = nullptr;
@@ -50,7 +50,7 @@ struct AttentionArgs {
   std::int64_t q_rows = 0, x_rows = 0;
   /// Their lengths, where the host knows them: the tile is then selected for these, else for sequences of the longest.
   std::vector<SequenceLengths> lengths;
-  int device = 0;               ///< ordinal of the GPU; its primary context is made current
+  int device = 0;  ///< ordinal of the GPU; its primary context is made current
   bool operator==(const AttentionArgs&) const = default;
 };
 
@@ -71,7 +71,7 @@ struct MatmulArgs {
   } sizes;
   DType dtype = DType::bf16;  ///< or f16
   DeviceMatrix a, b, c;
-  int device = 0;             ///< as above
+  int device = 0;  ///< as above
   bool operator==(const MatmulArgs&) const = default;
 };
 

@@ -22,7 +22,8 @@ CountsAnswer predicted(const Streamed& streamed, const Problem& problem, const P
   Tile tile;
   for (const Knob& knob : mapping.knobs) {
     const AxisId axis = streamed.diagram.axis(knob.name.substr(knob.name.find('.') + 1));
-    const bool chunk = streamed.stream == axis && knob.name == streamed.diagram.axes[static_cast<std::size_t>(axis)].name;
+    const bool chunk =
+        streamed.stream == axis && knob.name == streamed.diagram.axes[static_cast<std::size_t>(axis)].name;
     tile.values.push_back((chunk ? partition.chunk : partition.group[static_cast<std::size_t>(axis)]).get());
   }
   Problem in_values = problem;
@@ -44,7 +45,8 @@ Partition partition_of(const PlacedDiagram& placed) {
     partition.group[a] = std::min(partition.group[a], placed.problem->sizes[a]);
   }
   if (placed.streamed->stream) {
-    partition.chunk = std::min(partition.chunk, placed.problem->sizes[static_cast<std::size_t>(*placed.streamed->stream)]);
+    partition.chunk =
+        std::min(partition.chunk, placed.problem->sizes[static_cast<std::size_t>(*placed.streamed->stream)]);
   }
   return partition;
 }

@@ -46,7 +46,9 @@ bool is_fixed(const Layout& layout, std::size_t knob) {
 /// Leaves the kernels whose times can be compared: the first clock's time is one that no kernel reaches, so where the
 /// event graph predicts some kernels, the others drop out.
 void keep_comparable(std::vector<Choice>& choices) {
-  const auto optimistic = [](const Choice& choice) { return choice.selection.ranked.front().prediction.iteration.empty(); };
+  const auto optimistic = [](const Choice& choice) {
+    return choice.selection.ranked.front().prediction.iteration.empty();
+  };
   if (!std::all_of(choices.begin(), choices.end(), optimistic)) std::erase_if(choices, optimistic);
 }
 
@@ -62,8 +64,10 @@ std::vector<Choice> fitting_of(const Subject& subject, const Layouts& layouts, b
   for (const auto& layout : layouts) {
     if (is_native(layout->mapping, subject.machine) != native) continue;
     Choice choice{layout.get(), shortlist(question_of(subject, *layout), top, objective), objective};
-    if (!choice.selection.ranked.empty()) out.push_back(std::move(choice));
-    else if (none.layout == nullptr) none = std::move(choice);
+    if (!choice.selection.ranked.empty())
+      out.push_back(std::move(choice));
+    else if (none.layout == nullptr)
+      none = std::move(choice);
   }
   return out;
 }
@@ -72,14 +76,15 @@ std::vector<Choice> fitting_of(const Subject& subject, const Layouts& layouts, b
 
 Choice choose(const Subject& subject, const Layouts& layouts, int top) {
   Choice none;
-  // The native ones first: measured, they are the faster ones also where predictions are closer than their errors, at problems
-  // of a few blocks (tests/measured/small).
+  // The native ones first: measured, they are the faster ones also where predictions are closer than their errors, at
+  // problems of a few blocks (tests/measured/small).
   std::vector<Choice> fitting = fitting_of(subject, layouts, true, top, none);
   if (fitting.empty()) fitting = fitting_of(subject, layouts, false, top, none);
   if (fitting.empty()) return none;
   keep_comparable(fitting);
   const auto time = [](const Choice& choice) { return choice.selection.ranked.front().prediction.time; };
-  const auto best = std::min_element(fitting.begin(), fitting.end(), [&](const Choice& x, const Choice& y) { return time(x) < time(y); });
+  const auto best = std::min_element(fitting.begin(), fitting.end(),
+                                     [&](const Choice& x, const Choice& y) { return time(x) < time(y); });
   return std::move(*best);
 }
 

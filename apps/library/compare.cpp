@@ -166,7 +166,8 @@ CompareAnswer compare(const Ask& ask, const std::vector<std::string>& gpus, cons
       one.dtype = dtype;
       ComparedMachine machine = compared(one);
       if (machine.refused.empty()) {
-        std::optional<Setting> setting = one.lengths.empty() ? setting_of(one) : std::nullopt;  // the laws are of one length
+        std::optional<Setting> setting =
+            one.lengths.empty() ? setting_of(one) : std::nullopt;  // the laws are of one length
         if (setting) machine.laws = laws_of(*setting);
         if (setting && first) answer.quantisation.push_back(quantisation_of(*first, *setting));
         if (!first) first = std::move(setting);

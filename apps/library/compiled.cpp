@@ -32,9 +32,11 @@ Compilation compilation_of(const LaunchPlan& launch) {
 }  // namespace
 
 void check_compilable(const Subject& subject, const Layouts& layouts) {
-  if (subject.abstract()) throw Error("--compile", "has no meaning with --memory", "leave it out: no kernel runs on the abstract machine");
+  if (subject.abstract())
+    throw Error("--compile", "has no meaning with --memory", "leave it out: no kernel runs on the abstract machine");
   if (std::any_of(layouts.begin(), layouts.end(), [](const auto& layout) { return compilable(*layout); })) return;
-  const std::string what = layouts.front()->ideal ? "no bundled kernel computes this" : layouts.front()->mapping.name + " has no kernel here";
+  const std::string what = layouts.front()->ideal ? "no bundled kernel computes this"
+                                                  : layouts.front()->mapping.name + " has no kernel here";
   throw Error("--compile", what, "a question for one of " + joined(bundled_names()));
 }
 

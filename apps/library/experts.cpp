@@ -20,10 +20,12 @@ struct Expert {
 };
 
 TileText hopper(const char* warpgroups, const char* x, const char* p_in, const char* overlap = "on") {
-  return {{"warpgroups", warpgroups}, {"x", x}, {"p_in", p_in}, {"overlap", overlap}, {"stages", "2"}, {"cluster", "1"}};
+  return {{"warpgroups", warpgroups}, {"x", x},        {"p_in", p_in},
+          {"overlap", overlap},       {"stages", "2"}, {"cluster", "1"}};
 }
 
-TileText ampere(const char* q, const char* x, const char* warps, const char* stages = "1", const char* q_in = "shared") {
+TileText ampere(const char* q, const char* x, const char* warps, const char* stages = "1",
+                const char* q_in = "shared") {
   return {{"q", q}, {"x", x}, {"warps", warps}, {"stages", stages}, {"q_in", q_in}};
 }
 
@@ -84,7 +86,8 @@ std::optional<Question> question_of(const Expert& expert, const Subject& subject
     } catch (const Error&) {
       return std::nullopt;
     }
-    const auto fixed = std::find_if(layout.fixed.begin(), layout.fixed.end(), [&](const auto& f) { return f.first == *knob; });
+    const auto fixed =
+        std::find_if(layout.fixed.begin(), layout.fixed.end(), [&](const auto& f) { return f.first == *knob; });
     if (fixed == layout.fixed.end()) {
       question.fixed.emplace_back(*knob, value);
     } else if (fixed->second != value) {

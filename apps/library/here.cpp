@@ -46,8 +46,9 @@ std::string profile_of(const DeviceProperties& device) {
     }
   }
   if (best.empty()) {
-    throw Error("--gpu", "no profile describes the GPU here (" + device.name + ", " + device.architecture + ", " +
-                             std::to_string(device.sms) + " SMs)",
+    throw Error("--gpu",
+                "no profile describes the GPU here (" + device.name + ", " + device.architecture + ", " +
+                    std::to_string(device.sms) + " SMs)",
                 "the nearest of " + joined(builtin_machines()) + ", or a path to a profile of your own");
   }
   return best;

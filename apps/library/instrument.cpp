@@ -12,7 +12,9 @@
 namespace napkin {
 namespace {
 
-std::optional<double> finite(double value) { return std::isfinite(value) ? std::optional<double>(value) : std::nullopt; }
+std::optional<double> finite(double value) {
+  return std::isfinite(value) ? std::optional<double>(value) : std::nullopt;
+}
 
 }  // namespace
 
@@ -34,14 +36,15 @@ Pace brisk_pace(L2State l2, double seconds, double launch) {
   return pace;
 }
 
-std::vector<LaunchPlan> variants_of(const BundledKernel& kernel, const PlacedDiagram& placed, bool cycles, const LaunchDevice& device) {
+std::vector<LaunchPlan> variants_of(const BundledKernel& kernel, const PlacedDiagram& placed, bool cycles,
+                                    const LaunchDevice& device) {
   std::vector<LaunchPlan> plans{kernel.variant(placed, false, device)};
   if (cycles) plans.push_back(kernel.variant(placed, true, device));
   return plans;
 }
 
-std::map<std::string, std::string> compile_ahead(const std::vector<LaunchPlan>& plans, const Environment& environment, int threads,
-                                                 const std::function<void(std::size_t done)>& progress) {
+std::map<std::string, std::string> compile_ahead(const std::vector<LaunchPlan>& plans, const Environment& environment,
+                                                 int threads, const std::function<void(std::size_t done)>& progress) {
   std::map<std::string, const LaunchPlan*> distinct;
   for (const LaunchPlan& plan : plans) distinct.emplace(plan.expression, &plan);
   std::vector<const LaunchPlan*> todo;
@@ -71,8 +74,11 @@ std::map<std::string, std::string> compile_ahead(const std::vector<LaunchPlan>& 
   return refused;
 }
 
-Workbench::Workbench(Runtime& runtime, const Measurable& measurable, const BundledKernel& kernel, const Tile& any, const TrialOptions& options)
-    : runtime_(runtime), measurable_(measurable), trial_(kernel.trial(runtime, measurable.placer->place(any), options)) {}
+Workbench::Workbench(Runtime& runtime, const Measurable& measurable, const BundledKernel& kernel, const Tile& any,
+                     const TrialOptions& options)
+    : runtime_(runtime),
+      measurable_(measurable),
+      trial_(kernel.trial(runtime, measurable.placer->place(any), options)) {}
 
 MountedTile Workbench::mount(const Tile& tile, bool cycles, KernelTrial::Extent extent) {
   const PlacedDiagram placed = measurable_.placer->place(tile);
@@ -85,7 +91,8 @@ MountedTile Workbench::mount(const Tile& tile, bool cycles, KernelTrial::Extent 
 }
 
 Timing Workbench::time(const MountedTile& tile, const Pace& pace) const {
-  return time_launch(runtime_.device(), [&] { tile.plain(); }, pace.timing);
+  return time_launch(
+      runtime_.device(), [&] { tile.plain(); }, pace.timing);
 }
 
 MeasuredAnswer Workbench::measure(const MountedTile& tile, const Pace& pace) const {
@@ -98,8 +105,11 @@ MeasuredAnswer Workbench::measure(const MountedTile& tile, const Pace& pace) con
   if (timing.state.sm_clock) out.clock = timing.state.sm_clock->value;
   if (timing.state.power) out.power = timing.state.power->value;
   if (tile.counting) {
-    const int plains = static_cast<int>(std::clamp(std::ceil(pace.cycle_lead.value / std::max(out.time, 1e-6)), 3.0, 1000.0));
-    const Cycles cycles = measure_cycles(runtime_.device(), [&] { tile.plain(); }, [&] { (*tile.counting)(); }, trial_->spans(), pace.cycle_runs, plains);
+    const int plains =
+        static_cast<int>(std::clamp(std::ceil(pace.cycle_lead.value / std::max(out.time, 1e-6)), 3.0, 1000.0));
+    const Cycles cycles = measure_cycles(
+        runtime_.device(), [&] { tile.plain(); }, [&] { (*tile.counting)(); }, trial_->spans(), pace.cycle_runs,
+        plains);
     out.cycles = cycles.value;
   }
   out.registers_per_thread = tile.plain.kernel().compiled.report.registers;
@@ -113,8 +123,8 @@ MeasuredAnswer Workbench::measure(const MountedTile& tile, const Pace& pace) con
 std::string Workbench::count_bytes(const MountedTile& tile, MeasuredAnswer& into) const {
   const Device& device = runtime_.device();
   const DeviceMemory flush = device.allocate(static_cast<std::size_t>(2 * device.properties().l2.value.get()));
-  const CounterReading reading =
-      count(device, [&] { device.set(flush, 0); }, [&] { tile.plain(); }, byte_counters, process_environment().compiler);
+  const CounterReading reading = count(
+      device, [&] { device.set(flush, 0); }, [&] { tile.plain(); }, byte_counters, process_environment().compiler);
   const auto value = [&](std::size_t i) -> std::optional<double> {
     const auto found = reading.values.find(byte_counters[i]);
     return found == reading.values.end() ? std::nullopt : std::optional<double>(found->second);

@@ -21,8 +21,8 @@ struct Pace {
 };
 /// A single tile: until its median is known to half a percent.
 [[nodiscard]] Pace patient_pace(L2State l2);
-/// One of a sweep's many: `seconds` for a launch of that length, a quarter of them to warm up and half of them timed, also where
-/// the median seems known before: the card holds its power limit by steps that are longer than a run.
+/// One of a sweep's many: `seconds` for a launch of that length, a quarter of them to warm up and half of them timed,
+/// also where the median seems known before: the card holds its power limit by steps that are longer than a run.
 [[nodiscard]] Pace brisk_pace(L2State l2, double seconds, double launch);
 
 /// The variants of a placed tile that a measurement runs: the plain one, and the one that counts its cycles.
@@ -30,7 +30,8 @@ struct Pace {
                                                   const LaunchDevice& device);
 
 /// Compiles into the disk cache with several threads, each variant once; says by variant why one was refused.
-[[nodiscard]] std::map<std::string, std::string> compile_ahead(const std::vector<LaunchPlan>& plans, const Environment& environment, int threads,
+[[nodiscard]] std::map<std::string, std::string> compile_ahead(const std::vector<LaunchPlan>& plans,
+                                                               const Environment& environment, int threads,
                                                                const std::function<void(std::size_t done)>& progress);
 
 /// A tile that is ready to run.
@@ -43,7 +44,8 @@ struct MountedTile {
 class Workbench {
  public:
   /// Inputs for that question. Throws CudaFailure.
-  Workbench(Runtime& runtime, const Measurable& measurable, const BundledKernel& kernel, const Tile& any, const TrialOptions& options);
+  Workbench(Runtime& runtime, const Measurable& measurable, const BundledKernel& kernel, const Tile& any,
+            const TrialOptions& options);
 
   /// Compiled, loaded, run once and compared. Throws CudaFailure where the compiler refuses it.
   [[nodiscard]] MountedTile mount(const Tile& tile, bool cycles, KernelTrial::Extent extent);

@@ -12,7 +12,8 @@ namespace {
 class Key {
  public:
   Key(std::string_view algorithm, DType type, const DeviceProperties& gpu, const LaunchDevice& device) {
-    for (const std::string_view text : {source_digest(), algorithm, name_of(type), std::string_view(gpu.name), std::string_view(gpu.architecture)})
+    for (const std::string_view text :
+         {source_digest(), algorithm, name_of(type), std::string_view(gpu.name), std::string_view(gpu.architecture)})
       hash_.add_field(text);
     add({gpu.sms, device.sms, device.l2.value.get()});
   }

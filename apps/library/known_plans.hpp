@@ -1,6 +1,6 @@
 #pragma once
-// The plans of calls that were selected, compiled and loaded before, in this process or another: what answers the same call
-// without a selection and without a YAML file being read. On disk beside the compiled kernels. Internal to apps/.
+// The plans of calls that were selected, compiled and loaded before, in this process or another: what answers the same
+// call without a selection and without a YAML file being read. On disk beside the compiled kernels. Internal to apps/.
 
 #include <filesystem>
 #include <optional>
@@ -13,8 +13,8 @@
 
 namespace napkin {
 
-/// Hash of all that a call's plan depends on but the memory: this program's sources and YAML files, the GPU, sizes, type,
-/// mask, strides, scale, and which optional arrays there are. 64 hex digits.
+/// Hash of all that a call's plan depends on but the memory: this program's sources and YAML files, the GPU, sizes,
+/// type, mask, strides, scale, and which optional arrays there are. 64 hex digits.
 [[nodiscard]] std::string plan_key(const AttentionArgs& args, const DeviceProperties& gpu, const LaunchDevice& device);
 [[nodiscard]] std::string plan_key(const MatmulArgs& args, const DeviceProperties& gpu, const LaunchDevice& device);
 

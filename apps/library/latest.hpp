@@ -36,8 +36,9 @@ class Latest {
 
  private:
   std::size_t most_;
-  std::list<std::pair<std::string, Value>> values_;                           // latest first
-  std::map<std::string_view, typename std::list<std::pair<std::string, Value>>::iterator> by_key_;  // the keys lie in values_
+  std::list<std::pair<std::string, Value>> values_;  // latest first
+  std::map<std::string_view, typename std::list<std::pair<std::string, Value>>::iterator>
+      by_key_;  // the keys lie in values_
 };
 
 }  // namespace napkin

@@ -20,7 +20,8 @@ struct Placement {
 
 [[nodiscard]] Placement place(const Placer& placer, const Tile& tile);
 
-[[nodiscard]] std::vector<LevelAnswer> levels_of(const Subject& subject, const PlacedDiagram& placed, Hertz clock, Rereads rereads = Rereads::counted);
+[[nodiscard]] std::vector<LevelAnswer> levels_of(const Subject& subject, const PlacedDiagram& placed, Hertz clock,
+                                                 Rereads rereads = Rereads::counted);
 /// Nothing where no result has parts.
 [[nodiscard]] std::optional<CombineAnswer> combine_of(const PlacedDiagram& placed, Hertz clock);
 [[nodiscard]] PredictedAnswer answer_of(const Prediction& prediction);

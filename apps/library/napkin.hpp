@@ -10,8 +10,8 @@
 //   const napkin::SelectAnswer answer = napkin::select(ask);
 //   for (const auto& knob : answer.head.tile) ...
 //
-// To compute attention or a product on the GPU here: call.hpp. Bad input throws napkin::Error: where, what, and what would be right. What CUDA lacks or refuses here (no GPU, no
-// NVRTC) throws napkin::CudaFailure.
+// To compute attention or a product on the GPU here: call.hpp. Bad input throws napkin::Error: where, what, and what
+// would be right. What CUDA lacks or refuses here (no GPU, no NVRTC) throws napkin::CudaFailure.
 
 #include <cstdint>
 #include <functional>
@@ -31,14 +31,14 @@ struct Ask {
   std::string gpu;                     ///< a profile's name or path, or "here"; empty where `memory` is set
   std::optional<std::int64_t> memory;  ///< the abstract two-level machine with so many values
   NamedSizes shape;                    ///< axis sizes; defaults are filled in
-  /// Sequences of different lengths, packed behind one another; empty: as the shape says. The shape then leaves out b, q
-  /// and x, or says how many they are and the longest lengths.
+  /// Sequences of different lengths, packed behind one another; empty: as the shape says. The shape then leaves out b,
+  /// q and x, or says how many they are and the longest lengths.
   std::vector<SequenceLengths> lengths;
-  std::string dtype;                   ///< empty: bf16
+  std::string dtype;  ///< empty: bf16
   Mask mask;
   std::string kernel;  ///< a mapping's name or path; empty: the best that runs there
   TileText tile;       ///< knobs that are fixed; the rest is chosen
-  bool check = false;    ///< query: also run the streamed program at a scaled-down shape and count
+  bool check = false;  ///< query: also run the streamed program at a scaled-down shape and count
   std::function<void(std::int64_t done, std::int64_t total)> progress;  ///< of that run: groups done, of so many
   bool compile = false;  ///< query: also compile the kernel with that tile; needs NVRTC and no GPU
 };

@@ -231,7 +231,8 @@ NamedSizes integer_groups(const Subject& subject, const Streamed& streamed, cons
     problem.chunks = {Count(sizes.back().second)};
   }
   std::vector<Count> given;
-  for (const AxisId axis : axes) given.emplace_back(size_or(fixed, diagram.axes[static_cast<std::size_t>(axis)].name, 0));
+  for (const AxisId axis : axes)
+    given.emplace_back(size_or(fixed, diagram.axes[static_cast<std::size_t>(axis)].name, 0));
   const Pinned pinned(problem, given);
   const auto optimum = integer_optimum(pinned.problem);
   for (std::size_t i = 0; i < axes.size(); ++i) {

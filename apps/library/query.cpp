@@ -51,7 +51,8 @@ QueryAnswer answer_of(const Subject& subject, const Layout& layout, const Tile& 
 
 QueryAnswer query(const Ask& ask) {
   if (ask.check && !ask.lengths.empty())
-    throw Error("--check", "stands beside --lengths", "leave one of the two out: what is run and counted is sequences of one length");
+    throw Error("--check", "stands beside --lengths",
+                "leave one of the two out: what is run and counted is sequences of one length");
   const Subject subject = load_subject(ask);
   return at_shape([&] {
     const Layouts layouts = layouts_of(subject);

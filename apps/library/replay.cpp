@@ -38,19 +38,22 @@ std::unique_ptr<Measurable> measurable_of(const Ask& ask, Constants constants) {
   if (constants == Constants::measured) out->subject.machine.fitted.clear();
   Layouts layouts = layouts_of(out->subject);
   out->layout = std::move(layouts.front());
-  out->placer = std::make_unique<Placer>(out->layout->streamed, out->layout->mapping, out->subject.machine, out->subject.problem);
+  out->placer =
+      std::make_unique<Placer>(out->layout->streamed, out->layout->mapping, out->subject.machine, out->subject.problem);
   return out;
 }
 
 Tile tile_of(const Mapping& mapping, const TileValues& values) {
   Tile tile;
   for (const Knob& knob : mapping.knobs) {
-    const auto value = std::find_if(values.begin(), values.end(), [&](const KnobValue& v) { return v.name == knob.name; });
+    const auto value =
+        std::find_if(values.begin(), values.end(), [&](const KnobValue& v) { return v.name == knob.name; });
     if (value == values.end()) throw Error("tile", "has no " + knob.name, "every knob of " + mapping.name);
     tile.values.push_back(parse_knob(knob, value->word.empty() ? std::to_string(value->number) : value->word, "tile"));
   }
   for (const KnobValue& value : values) {
-    if (!mapping.find_knob(value.name)) throw Error("tile", in_quotes(value.name) + " is no knob of " + mapping.name, "leave it out");
+    if (!mapping.find_knob(value.name))
+      throw Error("tile", in_quotes(value.name) + " is no knob of " + mapping.name, "leave it out");
   }
   return tile;
 }
@@ -58,7 +61,8 @@ Tile tile_of(const Mapping& mapping, const TileValues& values) {
 TilePrediction predict_tile(const Measurable& measurable, const Tile& tile, Rereads rereads) {
   const Placement placement = place(*measurable.placer, tile);
   const Prediction prediction = predict_quickly(placement.placed, placement.plan);
-  return {answer_of(prediction), levels_of(measurable.subject, placement.placed, prediction.clock, rereads), placement.violations.empty()};
+  return {answer_of(prediction), levels_of(measurable.subject, placement.placed, prediction.clock, rereads),
+          placement.violations.empty()};
 }
 
 ScoredRow Replay::operator()(const ValidationRow& row) {
@@ -66,7 +70,8 @@ ScoredRow Replay::operator()(const ValidationRow& row) {
   if (question == nullptr) question = measurable_of(ask_of(row.head), constants_);
   const Tile tile = tile_of(question->layout->mapping, row.head.tile);
   TilePrediction today = predict_tile(*question, tile, Rereads::none);
-  return {&row, std::move(today.predicted), std::move(today.levels), preference_of(question->layout->mapping, tile), today.legal};
+  return {&row, std::move(today.predicted), std::move(today.levels), preference_of(question->layout->mapping, tile),
+          today.legal};
 }
 
 }  // namespace napkin

@@ -31,8 +31,7 @@ SelectAnswer answer_of(const Subject& subject, const Choice& choice) {
   answer.occupancy = answer_of(best.plan);
   for (std::size_t i = 1; i < selection.ranked.size(); ++i) {
     const Ranked& other = selection.ranked[i];
-    answer.alternatives.push_back(
-        {values_of(choice.layout->mapping, other.tile), answer_of(other.prediction)});
+    answer.alternatives.push_back({values_of(choice.layout->mapping, other.tile), answer_of(other.prediction)});
   }
   return answer;
 }

@@ -179,11 +179,14 @@ NamedSizes completed(const Diagram& diagram, NamedSizes shape, const Packing& pa
       {packing.batch, std::ssize(packing.sequences)}, {packing.rows, longest.q}, {packing.columns, longest.x}};
   for (const auto& [axis, size] : known) {
     const std::string& name = diagram.axes[static_cast<std::size_t>(axis)].name;
-    const auto given = std::find_if(shape.begin(), shape.end(), [&name = name](const auto& one) { return one.first == name; });
+    const auto given =
+        std::find_if(shape.begin(), shape.end(), [&name = name](const auto& one) { return one.first == name; });
     if (given == shape.end()) {
       shape.emplace_back(name, size);
     } else if (given->second != size) {
-      throw Error("--shape", name + "=" + std::to_string(given->second) + " stands beside --lengths, by which it is " + std::to_string(size),
+      throw Error("--shape",
+                  name + "=" + std::to_string(given->second) + " stands beside --lengths, by which it is " +
+                      std::to_string(size),
                   "leave " + name + " out");
     }
   }
@@ -200,7 +203,8 @@ void turn_to(Subject& subject, const NamedSizes& shape) {
     packing = packing_axes(subject.diagram, "--lengths");
     packing.sequences = subject.ask.lengths;
   }
-  subject.problem.sizes = resolve_sizes(subject.diagram, packing.sequences.empty() ? shape : completed(subject.diagram, shape, packing), "--shape");
+  subject.problem.sizes = resolve_sizes(
+      subject.diagram, packing.sequences.empty() ? shape : completed(subject.diagram, shape, packing), "--shape");
   subject.problem.mask = usable(subject.ask.mask, subject.diagram, subject.problem.sizes);
 }
 

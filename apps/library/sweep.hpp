@@ -1,5 +1,6 @@
 #pragma once
-// Which tiles of a question a sweep measures, and in which order: pure, and the same for the same seed. Internal to apps/.
+// Which tiles of a question a sweep measures, and in which order: pure, and the same for the same seed. Internal to
+// apps/.
 
 #include <cstdint>
 #include <string>
@@ -11,8 +12,8 @@
 namespace napkin {
 
 struct SweepOptions {
-  double within = 1.5;     ///< legal tiles predicted within that factor of the best
-  std::int64_t most = 200; ///< of those at most so many, spread over the distinct predictions
+  double within = 1.5;      ///< legal tiles predicted within that factor of the best
+  std::int64_t most = 200;  ///< of those at most so many, spread over the distinct predictions
   std::int64_t random = 100;
   std::uint64_t seed = 1;
 };
@@ -27,13 +28,14 @@ struct SweepTile {
 
 /// The pick first, then experts, near ones, random ones; each tile once. Empty where nothing fits.
 /// `all`: every legal tile, best first.
-[[nodiscard]] std::vector<SweepTile> sweep_tiles(const Subject& subject, const Layout& layout, const std::vector<Ranked>& all,
-                                                 const SweepOptions& options);
+[[nodiscard]] std::vector<SweepTile> sweep_tiles(const Subject& subject, const Layout& layout,
+                                                 const std::vector<Ranked>& all, const SweepOptions& options);
 
 /// Every legal tile of the question, best first.
 [[nodiscard]] std::vector<Ranked> legal_tiles(const Subject& subject, const Layout& layout);
 
-/// Tiles that other kernels ship for the question, in this layout's knobs, where it can express them and they are legal.
+/// Tiles that other kernels ship for the question, in this layout's knobs, where it can express them and they are
+/// legal.
 [[nodiscard]] std::vector<SweepTile> expert_tiles(const Subject& subject, const Layout& layout);
 
 /// 0 to n - 1 in an order that looks random and is the seed's.

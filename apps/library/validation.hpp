@@ -22,7 +22,8 @@ struct MeasuredAnswer {
   std::optional<double> clock, power;
   std::int64_t registers_per_thread = 0, shared_memory = 0;
   std::optional<double> l2_to_sm_bytes, dram_read_bytes, dram_write_bytes;
-  std::optional<double> max_error, reference_error;  ///< against float64 (none: elements missing); of the type's unfused arithmetic
+  std::optional<double> max_error,
+      reference_error;  ///< against float64 (none: elements missing); of the type's unfused arithmetic
 };
 
 /// Where and with what a row was measured.
@@ -68,8 +69,8 @@ struct ScoredRow {
 };
 [[nodiscard]] ScoredRow as_recorded(const ValidationRow& row);
 
-/// False where the kernel's result was wrong: further from float64 than twice its type's own error and 1e-5, or not there.
-/// Such a time is no measurement of the kernel.
+/// False where the kernel's result was wrong: further from float64 than twice its type's own error and 1e-5, or not
+/// there. Such a time is no measurement of the kernel.
 [[nodiscard]] bool is_right(const MeasuredAnswer& measured);
 
 /// The rows that no newer row of the same key supersedes (later date; of equal dates the later in the list), in order.
@@ -80,8 +81,8 @@ struct ErrorSummary {
   double mean = 0, median = 0, worst = 0;  ///< of |predicted / measured - 1|
 };
 
-/// Hertz that the SMs ran at: cycles over the wall time of the launches that were timed, where a row has cycles; else NVML's
-/// reading, which is up to 15 % more under a power limit. A prediction's is taken alike.
+/// Hertz that the SMs ran at: cycles over the wall time of the launches that were timed, where a row has cycles; else
+/// NVML's reading, which is up to 15 % more under a power limit. A prediction's is taken alike.
 struct SmClock {
   double predicted = 0, measured = 0;
 };
@@ -90,33 +91,38 @@ struct SmClock {
 struct SplitSummary {
   std::size_t rows = 0;
   std::optional<ErrorSummary> time, cycles, clock, power;
-  std::optional<double> spearman;                ///< of predicted and measured times, all rows
-  std::map<std::string, ErrorSummary> transfer;  ///< by level: delivered bytes against the counters, where there are any
+  std::optional<double> spearman;  ///< of predicted and measured times, all rows
+  std::map<std::string, ErrorSummary>
+      transfer;  ///< by level: delivered bytes against the counters, where there are any
 };
 
 struct RegretSummary {
   std::size_t sweeps = 0;
   std::optional<double> mean, worst;
-  std::optional<double> top3_mean, top3_worst;  ///< the same of who measures the three best predicted and takes the fastest
-  std::optional<double> best_in_top3;  ///< fraction of the sweeps whose best measured tile is among the three best predicted
+  std::optional<double> top3_mean,
+      top3_worst;  ///< the same of who measures the three best predicted and takes the fastest
+  std::optional<double>
+      best_in_top3;  ///< fraction of the sweeps whose best measured tile is among the three best predicted
 };
 
 struct ValidationSummary {
   std::map<std::string, std::map<std::string, SplitSummary>> kernels;  ///< kernel -> split
   RegretSummary regret;                                                ///< held-out sweeps only
 };
-/// Of the newest rows with right results. Errors cover the rows within 1.5x of the best of their question (all where it has no sweep), Spearman all rows.
+/// Of the newest rows with right results. Errors cover the rows within 1.5x of the best of their question (all where it
+/// has no sweep), Spearman all rows.
 [[nodiscard]] ValidationSummary summarise(const std::vector<ScoredRow>& rows);
 
-/// Of one sweep; the pick is its best predicted row that is legal (of all where none is), since `select` answers no other;
-/// the best is that of all rows. Times as given: the caller chooses which.
+/// Of one sweep; the pick is its best predicted row that is legal (of all where none is), since `select` answers no
+/// other; the best is that of all rows. Times as given: the caller chooses which.
 struct Regret {
   double regret = 0;
   double top3 = 0;  ///< of the fastest of the three best predicted; 0: the best is among them
 };
 [[nodiscard]] Regret regret_of(const std::vector<ScoredRow>& sweep);
 
-/// Spearman's rank correlation with mean ranks for ties; nothing for fewer than two pairs or where one side is constant.
+/// Spearman's rank correlation with mean ranks for ties; nothing for fewer than two pairs or where one side is
+/// constant.
 [[nodiscard]] std::optional<double> spearman(const std::vector<std::pair<double, double>>& pairs);
 [[nodiscard]] std::optional<ErrorSummary> summarise_errors(std::vector<double> errors);
 

@@ -41,13 +41,15 @@ bool earlier(const ScoredRow& a, const ScoredRow& b) {
 
 bool is_faster(const ScoredRow& a, const ScoredRow& b) { return a.row->measured.time < b.row->measured.time; }
 
-void add_error(std::vector<double>& errors, const std::optional<double>& predicted, const std::optional<double>& measured) {
+void add_error(std::vector<double>& errors, const std::optional<double>& predicted,
+               const std::optional<double>& measured) {
   if (predicted && measured && *measured > 0) errors.push_back(std::fabs(*predicted / *measured - 1));
 }
 
 /// The rows within 1.5x of the best of one question, or all where it has no sweep.
 Rows near_the_best(const Rows& question) {
-  const bool swept = std::any_of(question.begin(), question.end(), [](const ScoredRow& r) { return r.row->sweep.has_value(); });
+  const bool swept =
+      std::any_of(question.begin(), question.end(), [](const ScoredRow& r) { return r.row->sweep.has_value(); });
   if (!swept) return question;
   const double best = std::min_element(question.begin(), question.end(), is_faster)->row->measured.time;
   Rows out;
@@ -66,7 +68,8 @@ void add_errors(const Rows& question, Errors& errors) {
     const MeasuredAnswer& measured = row.row->measured;
     add_error(errors.time, row.predicted.time, measured.time);
     add_error(errors.cycles, row.predicted.cycles, measured.cycles);
-    if (const auto clock = sm_clock(row.predicted, measured)) add_error(errors.clock, clock->predicted, clock->measured);
+    if (const auto clock = sm_clock(row.predicted, measured))
+      add_error(errors.clock, clock->predicted, clock->measured);
     add_error(errors.power, row.predicted.power, measured.power);
   }
 }
@@ -75,7 +78,8 @@ void add_errors(const Rows& question, Errors& errors) {
 void add_transfer_errors(const ScoredRow& row, std::map<std::string, std::vector<double>>& errors) {
   const MeasuredAnswer& measured = row.row->measured;
   for (const LevelAnswer& level : row.levels) {
-    if (level.name == "shared") add_error(errors["shared, delivered"], static_cast<double>(level.delivered), measured.l2_to_sm_bytes);
+    if (level.name == "shared")
+      add_error(errors["shared, delivered"], static_cast<double>(level.delivered), measured.l2_to_sm_bytes);
     if (level.name == "l2") {
       add_error(errors["l2, load"], static_cast<double>(level.load), measured.dram_read_bytes);
       add_error(errors["l2, store"], static_cast<double>(level.store), measured.dram_write_bytes);

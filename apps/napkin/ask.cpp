@@ -26,7 +26,10 @@ Option algorithm_operand() {
   return {"ALGORITHM", "", "a built-in name (napkin list algorithms) or a path to a diagram's YAML"};
 }
 
-Option gpu_option() { return {"--gpu", "G", "a profile's name (napkin list gpus), a path to a profile's YAML, or here: the GPU in this machine"}; }
+Option gpu_option() {
+  return {"--gpu", "G",
+          "a profile's name (napkin list gpus), a path to a profile's YAML, or here: the GPU in this machine"};
+}
 
 Option memory_option() {
   return {"--memory", "VALUES",
@@ -45,7 +48,8 @@ Option json_option() { return {"--json", "", "one JSON object in place of tables
 
 Option lengths_option() {
   return {"--lengths", "L,...",
-          "a packed batch in place of b, q and x: each sequence's length, QxX where queries and keys differ, N* before N of them: "
+          "a packed batch in place of b, q and x: each sequence's length, QxX where queries and keys differ, N* before "
+          "N of them: "
           "512,4096,1,0 or 64*1x8192"};
 }
 

@@ -63,11 +63,13 @@ Reply list(bool json, const report::Style& style) {
 }
 
 /// Fits the rows, writes the profile, and says what was found.
-Reply reply_of(const std::vector<report::ReadingRow>& rows, const std::string& gpu, const CalibrateOptions& options, const report::Style& style) {
+Reply reply_of(const std::vector<report::ReadingRow>& rows, const std::string& gpu, const CalibrateOptions& options,
+               const report::Style& style) {
   Readings readings;
   for (const report::ReadingRow& row : rows) readings.push_back(row.reading);
   const MeasuredBy& from = rows.front().from;
-  const Stamp stamp = {"napkin " NAPKIN_VERSION " calibrate", from.date.substr(0, 10), from.driver.empty() ? "unknown" : from.driver};
+  const Stamp stamp = {"napkin " NAPKIN_VERSION " calibrate", from.date.substr(0, 10),
+                       from.driver.empty() ? "unknown" : from.driver};
   const Calibration calibration = calibrate(load_machine(gpu, "--gpu"), readings, stamp);
   if (!options.out.empty()) {
     const std::string text = profile_text(calibration.machine);
@@ -75,18 +77,22 @@ Reply reply_of(const std::vector<report::ReadingRow>& rows, const std::string& g
     report::write_file(options.out, text, "--out");
   }
   if (!options.json) return {report::table_of(calibration, style), "", 0};
-  report::Json json = {{"command", "calibrate"}, {"gpu", gpu}, {"device", from.device}, {"driver", from.driver}, {"date", from.date}};
+  report::Json json = {
+      {"command", "calibrate"}, {"gpu", gpu}, {"device", from.device}, {"driver", from.driver}, {"date", from.date}};
   json.update(report::json_of(calibration));
   return {report::line_of(json), "", 0};
 }
 
 Reply replay_readings(const Arguments& arguments, CalibrateOptions options, const report::Style& style) {
-  if (options.gpu.empty()) throw Error("--gpu", "is missing", "beside --replay, which looks at no GPU: a profile, such as h200-sxm");
-  if (options.record) throw Error("--record", "stands beside --replay", "leave it out: the readings are recorded already");
+  if (options.gpu.empty())
+    throw Error("--gpu", "is missing", "beside --replay, which looks at no GPU: a profile, such as h200-sxm");
+  if (options.record)
+    throw Error("--record", "stands beside --replay", "leave it out: the readings are recorded already");
   std::vector<report::ReadingRow> rows;
   for (const std::string& file : arguments.lists.at("--replay")) {
     for (report::ReadingRow& row : report::parse_readings(yaml::read_file(file), file)) {
-      const bool wanted = std::any_of(options.experiments.begin(), options.experiments.end(), [&](const Experiment* e) { return e->name == row.reading.experiment; });
+      const bool wanted = std::any_of(options.experiments.begin(), options.experiments.end(),
+                                      [&](const Experiment* e) { return e->name == row.reading.experiment; });
       if (wanted) rows.push_back(std::move(row));
     }
   }
@@ -97,7 +103,8 @@ Reply replay_readings(const Arguments& arguments, CalibrateOptions options, cons
 Reply run_calibrate(const Arguments& arguments, const report::Style& style) {
   if (arguments.has("--list")) return list(arguments.has("--json"), style);
   const CalibrateOptions options = calibrate_options_of(arguments);
-  if (!options.gpu.empty()) static_cast<void>(load_machine(options.gpu, "--gpu"));  // a slip is told before minutes of measuring
+  if (!options.gpu.empty())
+    static_cast<void>(load_machine(options.gpu, "--gpu"));  // a slip is told before minutes of measuring
   if (arguments.has("--replay")) return replay_readings(arguments, options, style);
   const CalibrationRun run = run_experiments(options);
   if (!run.failed.empty()) return {"", "no profile written: " + run.failed + "\n", 1};

@@ -12,22 +12,23 @@
 namespace napkin::cli {
 
 struct CalibrateOptions {
-  std::string gpu;                           ///< the base profile; empty: the one here
-  std::string out;                           ///< empty: none is written
+  std::string gpu;  ///< the base profile; empty: the one here
+  std::string out;  ///< empty: none is written
   std::optional<std::string> record;
   std::vector<const Experiment*> experiments;
-  std::int64_t jobs = 1;                     ///< threads that compile
+  std::int64_t jobs = 1;  ///< threads that compile
   bool json = false;
 };
 
 /// The readings of a run, and what ended it early.
 struct CalibrationRun {
   std::vector<report::ReadingRow> rows;
-  std::string base;   ///< the profile of the GPU here, where none was named
-  std::string failed; ///< empty: all experiments have run
+  std::string base;    ///< the profile of the GPU here, where none was named
+  std::string failed;  ///< empty: all experiments have run
 };
 
-/// On the GPU here; raw readings go to options.record as they come. Throws CudaFailure where there is no GPU to calibrate.
+/// On the GPU here; raw readings go to options.record as they come. Throws CudaFailure where there is no GPU to
+/// calibrate.
 [[nodiscard]] CalibrationRun run_experiments(const CalibrateOptions& options);
 
 }  // namespace napkin::cli

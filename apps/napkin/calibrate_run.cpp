@@ -22,8 +22,11 @@ Runtime runtime_to_calibrate() {
     Environment environment = process_environment();
     Device device;
     const std::string& found = device.properties().architecture;
-    if (found != micro_gpu) throw CudaFailure("the micro-kernels are for " + std::string(micro_gpu) + ", this is " + device.properties().name + " (" + found + ")");
-    if (!Compiler::find(environment.compiler)) throw CudaFailure("no NVRTC: install the CUDA toolkit (12.4 or later) or set CUDA_HOME to it");
+    if (found != micro_gpu)
+      throw CudaFailure("the micro-kernels are for " + std::string(micro_gpu) + ", this is " +
+                        device.properties().name + " (" + found + ")");
+    if (!Compiler::find(environment.compiler))
+      throw CudaFailure("no NVRTC: install the CUDA toolkit (12.4 or later) or set CUDA_HOME to it");
     return {std::move(device), std::move(environment), Objections::refuse};
   } catch (const CudaFailure& failure) {
     throw CudaFailure(std::string("no GPU to calibrate: ") + failure.what());
@@ -32,7 +35,8 @@ Runtime runtime_to_calibrate() {
 
 MeasuredBy measured_by(const Runtime& runtime) {
   const auto compiler = Compiler::find(process_environment().compiler);
-  return {runtime.device().properties().name, driver_version(), compiler ? compiler->version() : "", now_utc(), std::string(source_revision())};
+  return {runtime.device().properties().name, driver_version(), compiler ? compiler->version() : "", now_utc(),
+          std::string(source_revision())};
 }
 
 /// Into the disk cache, by several threads, before the clock matters.
@@ -44,13 +48,15 @@ void compile_all(const CalibrateOptions& options, const DeviceProperties& device
   std::vector<LaunchPlan> plans;
   for (const auto& [expression, plan] : bench.plans()) plans.push_back(plan);
   progress.begin("compiling", plans.size());
-  const auto refused = compile_ahead(plans, environment, static_cast<int>(options.jobs), [&](std::size_t done) { progress.show(done, ""); });
+  const auto refused = compile_ahead(plans, environment, static_cast<int>(options.jobs),
+                                     [&](std::size_t done) { progress.show(done, ""); });
   if (!refused.empty()) throw CudaFailure(refused.begin()->second);
 }
 
 /// A kernel that counted nothing leaves quotients of zero behind.
 void check(const Reading& reading) {
-  const bool good = std::all_of(reading.values.begin(), reading.values.end(), [](double value) { return std::isfinite(value); });
+  const bool good =
+      std::all_of(reading.values.begin(), reading.values.end(), [](double value) { return std::isfinite(value); });
   if (!good) throw CudaFailure(reading.quantity + " is no number: the kernel counted nothing");
 }
 

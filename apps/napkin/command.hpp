@@ -23,7 +23,7 @@ struct Option {
 class Arguments {
  public:
   std::optional<std::string> operand;
-  std::map<std::string, std::string, std::less<>> values;  ///< flags have ""
+  std::map<std::string, std::string, std::less<>> values;              ///< flags have ""
   std::map<std::string, std::vector<std::string>, std::less<>> lists;  ///< of options that may be given again
   std::vector<std::string> operands;                                   ///< all of them, where there may be several
 

@@ -94,7 +94,10 @@ Json json_of(const CompareAnswer& answer) {
     quantisation.push_back(
         {{"gpu", law.gpu}, {"from", law.from}, {"to", law.to}, {"gain", report::json_of(law.gain)}, {"terms", terms}});
   }
-  Json json = {{"command", "compare"}, {"algorithm", head.algorithm}, {"mask", report::json_of(head.mask)}, {"shape", report::json_of(head.shape)}};
+  Json json = {{"command", "compare"},
+               {"algorithm", head.algorithm},
+               {"mask", report::json_of(head.mask)},
+               {"shape", report::json_of(head.shape)}};
   if (!head.lengths.empty()) json["lengths"] = report::json_of(head.lengths);
   json["machines"] = machines;
   json["quantisation"] = quantisation;
@@ -205,8 +208,7 @@ std::string text_of(const CompareAnswer& answer, const Ask& ask, const Style& st
   const auto law = [](std::string (*text)(const Laws&)) {
     return [text](const ComparedMachine& machine) { return machine.laws ? text(*machine.laws) : std::string(); };
   };
-  std::string text =
-      style.strong(answer.machines.front().selected.head.algorithm) + "  " + report::text_of(ask.shape);
+  std::string text = style.strong(answer.machines.front().selected.head.algorithm) + "  " + report::text_of(ask.shape);
   if (!ask.lengths.empty()) text += "  lengths " + napkin::text_of(ask.lengths);
   text += "\n\n";
   text += times_table(answer, style);

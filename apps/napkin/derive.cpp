@@ -42,21 +42,23 @@ bool asks_for_machine(const Arguments& arguments) {
   return false;
 }
 
-/// Runs the streamed program at the shape and tile asked for, in float64 on random inputs and in the kernel's order, and
-/// writes what it computes on the way as .npy, a file a tile and iteration.
+/// Runs the streamed program at the shape and tile asked for, in float64 on random inputs and in the kernel's order,
+/// and writes what it computes on the way as .npy, a file a tile and iteration.
 void dump(const Arguments& arguments, const Streamed& streamed, const PlacedDiagram& placed) {
   constexpr std::int64_t most = 200'000'000'000;  // FLOP: about a minute
   const std::string folder = arguments.need("--dump", "a folder for the .npy files");
   RunOptions options;
   options.observed = observed_at(arguments, streamed);
-  options.backward = std::any_of(placed.mapping->levels.begin(), placed.mapping->levels.end(), [](const LevelMapping& level) { return level.backward; });
+  options.backward = std::any_of(placed.mapping->levels.begin(), placed.mapping->levels.end(),
+                                 [](const LevelMapping& level) { return level.backward; });
   if (work(placed).flops.value > Count(most))
     throw Error("--dump", "this shape takes more than 200 GFLOP to run on the CPU", "a smaller --shape");
   make_dump_folder(folder);
   options.observer = dump_into(folder);
   Progress progress;
   options.progress = following(progress, "groups run");
-  static_cast<void>(run_streamed(streamed, *placed.problem, partition_of(placed), dump_inputs(streamed, *placed.problem), options));
+  static_cast<void>(
+      run_streamed(streamed, *placed.problem, partition_of(placed), dump_inputs(streamed, *placed.problem), options));
 }
 
 /// With the roles that the kernel gives to the axes, for the tile that would run.
@@ -205,7 +207,9 @@ Command derive_command() {
                     {"--show", "PART",
                      "only this: diagram, labels, pseudocode or table (the configuration table; needs --gpu)"},
                     {"--svg", "FILE", "also draw the labelled diagram"},
-                    {"--dump", "DIR", "also run it at this shape and tile, in float64 and in the kernel's order, and write its intermediates as .npy"},
+                    {"--dump", "DIR",
+                     "also run it at this shape and tile, in float64 and in the kernel's order, and write its "
+                     "intermediates as .npy"},
                     {"--at", "NAME", "with --dump: only this intermediate, such as S, P, O, mu or z"},
                     json_option()}}),
           run_derive};

@@ -27,12 +27,14 @@ std::vector<std::string> observed_at(const Arguments& arguments, const Streamed&
 void make_dump_folder(const std::string& folder) {
   std::error_code failed;
   std::filesystem::create_directories(folder, failed);
-  if (failed) throw Error("--dump", in_quotes(folder) + " cannot be made: " + failed.message(), "a folder that you may write to");
+  if (failed)
+    throw Error("--dump", in_quotes(folder) + " cannot be made: " + failed.message(), "a folder that you may write to");
 }
 
 Tensors dump_inputs(const Streamed& streamed, const Problem& problem) {
   Tensors inputs = random_inputs(streamed.diagram, problem.sizes, 1);
-  if (problem.dtype == DType::i8 || problem.dtype == DType::i32) return inputs;  // of those no kernel says how it scales
+  if (problem.dtype == DType::i8 || problem.dtype == DType::i32)
+    return inputs;  // of those no kernel says how it scales
   for (auto& [name, tensor] : inputs) {
     for (double& value : tensor.data) value = round_to(problem.dtype, value);
   }

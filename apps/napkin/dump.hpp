@@ -1,6 +1,6 @@
 #pragma once
-// --dump DIR --at NAME: what derive (the interpreter) and validate (a kernel) have in common, so that their files can be laid
-// side by side: the same names, the same inputs.
+// --dump DIR --at NAME: what derive (the interpreter) and validate (a kernel) have in common, so that their files can
+// be laid side by side: the same names, the same inputs.
 
 #include <string>
 #include <vector>
@@ -11,8 +11,8 @@
 
 namespace napkin::cli {
 
-/// The intermediates that --at names: computed arrays and auxiliaries; empty, which is all of them, without it. Throws Error
-/// that lists them.
+/// The intermediates that --at names: computed arrays and auxiliaries; empty, which is all of them, without it. Throws
+/// Error that lists them.
 [[nodiscard]] std::vector<std::string> observed_at(const Arguments& arguments, const Streamed& streamed);
 
 /// Makes the folder. Throws Error.

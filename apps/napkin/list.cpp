@@ -109,7 +109,8 @@ List kernels() {
                          {"combine", mapping.combine ? Json(combine_text(mapping)) : Json(nullptr)},
                          {"knobs", knobs}});
     list.table.add({name, mapping.algorithm, joined(mapping.runs_on, " "), joined(mapping.dtypes, " "),
-                    mapping.source.empty() ? "a peer's" : "bundled", combine_text(mapping), joined(knobs, " "), mapping.about});
+                    mapping.source.empty() ? "a peer's" : "bundled", combine_text(mapping), joined(knobs, " "),
+                    mapping.about});
   }
   return list;
 }

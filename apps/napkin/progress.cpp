@@ -18,10 +18,12 @@ std::string duration_text(double seconds) {
 
 }  // namespace
 
-std::string progress_text(const std::string& what, std::size_t done, std::size_t steps, double seconds, const std::string& now) {
+std::string progress_text(const std::string& what, std::size_t done, std::size_t steps, double seconds,
+                          const std::string& now) {
   constexpr std::size_t width = 20;
   const std::size_t filled = steps == 0 ? width : std::min(width, width * done / steps);
-  std::string text = fmt::format("{} [{}{}] {} of {}", what, std::string(filled, '#'), std::string(width - filled, '.'), done, steps);
+  std::string text =
+      fmt::format("{} [{}{}] {} of {}", what, std::string(filled, '#'), std::string(width - filled, '.'), done, steps);
   if (done > 0 && done < steps) {
     text += ", " + duration_text(seconds / static_cast<double>(done) * static_cast<double>(steps - done)) + " left";
   }

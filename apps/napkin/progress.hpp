@@ -35,9 +35,11 @@ class Progress {
 };
 
 /// Shows what a run reports of its groups. The progress must outlive the run.
-[[nodiscard]] std::function<void(std::int64_t done, std::int64_t total)> following(Progress& progress, std::string what);
+[[nodiscard]] std::function<void(std::int64_t done, std::int64_t total)> following(Progress& progress,
+                                                                                   std::string what);
 
 /// "[######....] 12 of 20, 1 min 20 s left: q=128": pure.
-[[nodiscard]] std::string progress_text(const std::string& what, std::size_t done, std::size_t steps, double seconds, const std::string& now);
+[[nodiscard]] std::string progress_text(const std::string& what, std::size_t done, std::size_t steps, double seconds,
+                                        const std::string& now);
 
 }  // namespace napkin::cli

@@ -23,11 +23,14 @@ Reply run_query(const Arguments& arguments, const report::Style& style) {
 }
 
 Option check_option() {
-  return {"--check", "", "also run the streamed program at a scaled-down shape: what it counts beside what was predicted"};
+  return {"--check", "",
+          "also run the streamed program at a scaled-down shape: what it counts beside what was predicted"};
 }
 
 Option compile_option() {
-  return {"--compile", "", "also compile the kernel with that tile: registers, spills and occupancy beside the plan's (needs NVRTC, no GPU)"};
+  return {"--compile", "",
+          "also compile the kernel with that tile: registers, spills and occupancy beside the plan's (needs NVRTC, no "
+          "GPU)"};
 }
 
 }  // namespace
@@ -36,7 +39,9 @@ Command query_command() {
   return {
       "query", "what a tile moves and holds at each memory level, how long it takes, and what limits it",
       algorithm_operand(),
-      options({{gpu_option(), memory_option()}, problem_options(), {lengths_option(), kernel_option(), tile_option(), check_option(), compile_option(), json_option()}}),
+      options({{gpu_option(), memory_option()},
+               problem_options(),
+               {lengths_option(), kernel_option(), tile_option(), check_option(), compile_option(), json_option()}}),
       run_query};
 }
 

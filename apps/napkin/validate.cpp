@@ -20,12 +20,14 @@ namespace {
 
 constexpr std::int64_t most_tiles = 1000000;
 
-std::int64_t number(const Arguments& arguments, std::string_view option, std::int64_t least, std::int64_t most, std::int64_t otherwise) {
+std::int64_t number(const Arguments& arguments, std::string_view option, std::int64_t least, std::int64_t most,
+                    std::int64_t otherwise) {
   const auto text = arguments.find(option);
   if (!text) return otherwise;
   const std::string where(option);
   const std::int64_t value = parse_number(*text, least, where, "N");
-  if (value > most) throw Error(where, "N is " + *text, "a whole number from " + std::to_string(least) + " to " + std::to_string(most));
+  if (value > most)
+    throw Error(where, "N is " + *text, "a whole number from " + std::to_string(least) + " to " + std::to_string(most));
   return value;
 }
 
@@ -36,7 +38,8 @@ double real(const Arguments& arguments, std::string_view option, double least, d
   const char* end = text->data() + text->size();
   const auto [stop, error] = std::from_chars(text->data(), end, value);
   if (error != std::errc() || stop != end || !(value >= least && value <= most)) {
-    throw Error(std::string(option), "is " + in_quotes(*text), "a number from " + std::to_string(least) + " to " + std::to_string(most));
+    throw Error(std::string(option), "is " + in_quotes(*text),
+                "a number from " + std::to_string(least) + " to " + std::to_string(most));
   }
   return value;
 }
@@ -50,7 +53,8 @@ L2State l2_of(const Arguments& arguments) {
 
 std::vector<Ask> asks_of(const Arguments& arguments) {
   if (arguments.operands.size() > 1) {
-    throw Error("napkin validate", in_quotes(arguments.operands[1]) + " is one word too many", "one ALGORITHM, then options");
+    throw Error("napkin validate", in_quotes(arguments.operands[1]) + " is one word too many",
+                "one ALGORITHM, then options");
   }
   Arguments one = arguments;
   std::vector<Ask> asks;
@@ -78,12 +82,14 @@ void check_alone(const Arguments& arguments) {
 
 /// What is dumped is one question's.
 void check_dump(const Arguments& arguments, const ValidateOptions& options) {
-  const std::array<std::string_view, 9> question = {"--dump", "--at", "--shape", "--dtype", "--causal", "--window", "--gpu", "--kernel", "--tile"};
+  const std::array<std::string_view, 9> question = {"--dump",   "--at",  "--shape",  "--dtype", "--causal",
+                                                    "--window", "--gpu", "--kernel", "--tile"};
   for (const auto& [option, value] : arguments.values) {
     if (std::find(question.begin(), question.end(), option) == question.end())
       throw Error(option, "stands beside --dump", "leave it out: a dump runs one tile once and measures nothing");
   }
-  if (options.asks.size() > 1) throw Error("--shape", "is given " + std::to_string(options.asks.size()) + " times beside --dump", "one shape");
+  if (options.asks.size() > 1)
+    throw Error("--shape", "is given " + std::to_string(options.asks.size()) + " times beside --dump", "one shape");
 }
 
 ValidateOptions validate_options_of(const Arguments& arguments) {
@@ -97,7 +103,8 @@ ValidateOptions validate_options_of(const Arguments& arguments) {
   if (out.resume && !out.out) throw Error("--resume", "stands without --out", "give the file that the rows go to");
   if (const auto shard = arguments.find("--shard")) out.shard = parse_shard(*shard);
   for (const char* option : {"--within", "--tiles", "--random", "--seed", "--pace", "--settle"}) {
-    if (arguments.has(option) && !out.sweep) throw Error(option, "has no meaning without --sweep", "add --sweep or leave it out");
+    if (arguments.has(option) && !out.sweep)
+      throw Error(option, "has no meaning without --sweep", "add --sweep or leave it out");
   }
   out.tiles.within = real(arguments, "--within", 1, 1000, out.tiles.within);
   out.tiles.most = number(arguments, "--tiles", 0, most_tiles, out.tiles.most);
@@ -110,12 +117,14 @@ ValidateOptions validate_options_of(const Arguments& arguments) {
   const auto threads = static_cast<std::int64_t>(std::max(1U, std::thread::hardware_concurrency()));
   out.jobs = number(arguments, "--jobs", 1, 1024, threads);
   out.compile = arguments.has("--compile");
-  if (out.compile && out.asks.front().gpu.empty()) throw Error("--gpu", "is missing", "beside --compile, which looks at no GPU: a profile, such as h200-sxm");
+  if (out.compile && out.asks.front().gpu.empty())
+    throw Error("--gpu", "is missing", "beside --compile, which looks at no GPU: a profile, such as h200-sxm");
   if (arguments.has("--dump")) {
     check_dump(arguments, out);
     out.dump = arguments.need("--dump", "a folder for the .npy files");
   }
-  if (arguments.has("--dump") || arguments.has("--at")) out.observed = observed_at(arguments, derive(load_diagram(out.asks.front().algorithm)));
+  if (arguments.has("--dump") || arguments.has("--at"))
+    out.observed = observed_at(arguments, derive(load_diagram(out.asks.front().algorithm)));
   return out;
 }
 
@@ -132,13 +141,18 @@ Reply run_validate(const Arguments& arguments, const report::Style& style) {
 }
 
 std::vector<Option> sweep_options() {
-  return {{"--sweep", "", "every legal tile predicted within 1.5x of the best, the experts' tiles and 100 others, in random order"},
+  return {{"--sweep", "",
+           "every legal tile predicted within 1.5x of the best, the experts' tiles and 100 others, in random order"},
           {"--within", "F", "with --sweep: how far from the best prediction (default 1.5)"},
-          {"--tiles", "N", "with --sweep: at most so many of those, spread over the distinct predictions (default 200: device time is finite)"},
+          {"--tiles", "N",
+           "with --sweep: at most so many of those, spread over the distinct predictions (default 200: device time is "
+           "finite)"},
           {"--random", "N", "with --sweep: how many others (default 100)"},
           {"--seed", "S", "with --sweep: of order and choice (default: a new one; it stands in the rows)"},
           {"--pace", "SECONDS", "with --sweep: GPU time of one tile (default 0.25)"},
-          {"--settle", "SECONDS", "with --sweep: work before the first tile, a quarter of it before each further sweep (default 20: an idle card's clock swings for that long)"}};
+          {"--settle", "SECONDS",
+           "with --sweep: work before the first tile, a quarter of it before each further sweep (default 20: an idle "
+           "card's clock swings for that long)"}};
 }
 
 }  // namespace
@@ -147,7 +161,8 @@ Shard parse_shard(const std::string& text) {
   const std::string right = "I/N with I from 1 to N, such as 3/8";
   const std::size_t slash = text.find('/');
   if (slash == std::string::npos) throw Error("--shard", "is " + in_quotes(text), right);
-  const Shard shard{parse_number(text.substr(0, slash), 1, "--shard", "I"), parse_number(text.substr(slash + 1), 1, "--shard", "N")};
+  const Shard shard{parse_number(text.substr(0, slash), 1, "--shard", "I"),
+                    parse_number(text.substr(slash + 1), 1, "--shard", "N")};
   if (shard.index > shard.count) throw Error("--shard", "is " + in_quotes(text), right);
   return shard;
 }
@@ -163,25 +178,28 @@ Command validate_command() {
   algorithm.many = true;
   Option gpu = gpu_option();
   gpu.about = "the profile to predict with; default: the GPU here";
-  return {"validate", "prediction beside measurement, on the GPU here or replayed from recorded rows", algorithm,
-          options({problem,
-                   {lengths, gpu, kernel_option(), tile_option()},
-                   sweep_options(),
-                   {{"--counters", "", "bytes moved, by the GPU's own counters"},
-                    {"--l2", "STATE", "the L2 before each launch: warm (default) or cold"},
-                    {"--rows", "N", "rows of the output that are compared with float64 (default 64)"},
-                    {"--jobs", "N", "threads that compile (default: all cores)"},
-                    {"--compile", "", "only compile what would run into the cache; no GPU (a sweep: with the --seed that will measure)"},
-                    {"--out", "FILE.jsonl", "append a row for each measurement, each on the disk before the next"},
-                    {"--resume", "", "skip what is in --out already"},
-                    {"--shard", "I/N", "only the I-th of N shares of the shapes and batches"},
-                    {"--dump", "DIR",
-                     "instead: run one tile's debug variant once and write its intermediates as .npy, by the names, the inputs and the order "
-                     "of derive --dump"},
-                    {"--at", "NAME", "with --dump: only this intermediate, such as S, P, O, mu or z"},
-                    {"--replay", "FILE...", "predict recorded rows anew, without a GPU; prints errors and regret", true},
-                    json_option()}}),
-          run_validate};
+  return {
+      "validate", "prediction beside measurement, on the GPU here or replayed from recorded rows", algorithm,
+      options({problem,
+               {lengths, gpu, kernel_option(), tile_option()},
+               sweep_options(),
+               {{"--counters", "", "bytes moved, by the GPU's own counters"},
+                {"--l2", "STATE", "the L2 before each launch: warm (default) or cold"},
+                {"--rows", "N", "rows of the output that are compared with float64 (default 64)"},
+                {"--jobs", "N", "threads that compile (default: all cores)"},
+                {"--compile", "",
+                 "only compile what would run into the cache; no GPU (a sweep: with the --seed that will measure)"},
+                {"--out", "FILE.jsonl", "append a row for each measurement, each on the disk before the next"},
+                {"--resume", "", "skip what is in --out already"},
+                {"--shard", "I/N", "only the I-th of N shares of the shapes and batches"},
+                {"--dump", "DIR",
+                 "instead: run one tile's debug variant once and write its intermediates as .npy, by the names, the "
+                 "inputs and the order "
+                 "of derive --dump"},
+                {"--at", "NAME", "with --dump: only this intermediate, such as S, P, O, mu or z"},
+                {"--replay", "FILE...", "predict recorded rows anew, without a GPU; prints errors and regret", true},
+                json_option()}}),
+      run_validate};
 }
 
 }  // namespace napkin::cli

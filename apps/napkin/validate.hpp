@@ -31,11 +31,11 @@ struct ValidateOptions {
   SweepOptions tiles;
   std::optional<std::uint64_t> seed;  ///< none: a new one each sweep
   L2State l2 = L2State::warm;
-  std::int64_t rows = 64;   ///< compared with float64
-  double pace = 0.25;       ///< seconds of one tile of a sweep
-  double settle = 20;       ///< seconds of work before a run's first sweep
-  std::int64_t jobs = 1;    ///< threads that compile
-  bool compile = false;     ///< and nothing else
+  std::int64_t rows = 64;             ///< compared with float64
+  double pace = 0.25;                 ///< seconds of one tile of a sweep
+  double settle = 20;                 ///< seconds of work before a run's first sweep
+  std::int64_t jobs = 1;              ///< threads that compile
+  bool compile = false;               ///< and nothing else
   std::string dump;                   ///< a folder: intermediates instead of measurements; empty: not wanted
   std::vector<std::string> observed;  ///< with it: these alone; empty: all
 };

@@ -28,7 +28,8 @@ Reply dump_here(const ValidateOptions& options) {
   const std::unique_ptr<Runtime> runtime = runtime_here(why, Objections::report);
   if (runtime == nullptr) return {"", why + "\n", 1};
   const bool named = !options.asks.front().gpu.empty();
-  const auto questions = plan_questions(options, named ? "" : profile_of(runtime->device().properties()), now_utc(), {});
+  const auto questions =
+      plan_questions(options, named ? "" : profile_of(runtime->device().properties()), now_utc(), {});
   const PlannedQuestion& question = questions.front();
   if (!question.nothing.empty()) return {"", question.nothing + "\n", 1};
   const Measurable& m = *question.measurable;

@@ -44,9 +44,11 @@ std::unique_ptr<Measurable> measurable_for(Ask ask, std::string& nothing) {
   if (ask.kernel.empty()) {
     const Subject subject = load_subject(ask);
     Layouts layouts = layouts_of(subject);
-    std::erase_if(layouts, [](const auto& layout) { return layout->ideal || find_bundled(layout->mapping.name) == nullptr; });
+    std::erase_if(layouts,
+                  [](const auto& layout) { return layout->ideal || find_bundled(layout->mapping.name) == nullptr; });
     if (layouts.empty()) {
-      nothing = "no bundled kernel runs " + subject.diagram.name + " on " + subject.machine.name + ", in that type and with those sizes";
+      nothing = "no bundled kernel runs " + subject.diagram.name + " on " + subject.machine.name +
+                ", in that type and with those sizes";
       return nullptr;
     }
     ask.kernel = choose(subject, layouts, 1).layout->mapping.name;
@@ -72,7 +74,8 @@ std::vector<SweepTile> single_tile(const PlannedQuestion& question) {
 }
 
 /// Its id and seed: those of the sweep that is continued, else new ones.
-void begin_sweep(const ValidateOptions& options, const std::string& date, const Recorded& recorded, PlannedQuestion& question) {
+void begin_sweep(const ValidateOptions& options, const std::string& date, const Recorded& recorded,
+                 PlannedQuestion& question) {
   const Head head = question.head(question.pick);
   if (options.resume) question.sweep = recorded.sweep(question_key(head));
   const auto seed = question.sweep ? seed_of(*question.sweep) : std::nullopt;
@@ -89,7 +92,8 @@ void lead_with(const Tile& pick, std::vector<SweepTile>& tiles) {
   tiles.insert(tiles.begin(), {pick, TileRole::selected, ""});
 }
 
-void add_tiles(const ValidateOptions& options, const std::string& date, const Recorded& recorded, PlannedQuestion& question) {
+void add_tiles(const ValidateOptions& options, const std::string& date, const Recorded& recorded,
+               PlannedQuestion& question) {
   const Measurable& m = *question.measurable;
   std::vector<SweepTile> tiles;
   if (options.sweep) {
@@ -116,7 +120,8 @@ void add_tiles(const ValidateOptions& options, const std::string& date, const Re
   question.finished = options.sweep ? std::count_if(rows.begin(), rows.end(), same) > 1 : !rows.empty();
 }
 
-PlannedQuestion plan_question(const Ask& ask, const ValidateOptions& options, const std::string& date, const Recorded& recorded) {
+PlannedQuestion plan_question(const Ask& ask, const ValidateOptions& options, const std::string& date,
+                              const Recorded& recorded) {
   PlannedQuestion question;
   question.measurable = measurable_for(ask, question.nothing);
   if (question.measurable == nullptr) return question;
@@ -128,7 +133,9 @@ PlannedQuestion plan_question(const Ask& ask, const ValidateOptions& options, co
   const auto pick = pick_of(*question.measurable);
   if (pick) question.pick = *pick;
   if (!pick) {
-    question.nothing = "nothing fits " + report::text_of(head_of(question.measurable->subject, *question.measurable->layout, nullptr).shape);
+    question.nothing =
+        "nothing fits " +
+        report::text_of(head_of(question.measurable->subject, *question.measurable->layout, nullptr).shape);
   } else {
     add_tiles(options, date, recorded, question);
   }
@@ -139,8 +146,8 @@ PlannedQuestion plan_question(const Ask& ask, const ValidateOptions& options, co
 
 Head PlannedQuestion::head(const Tile& tile) const { return head_of(measurable->subject, *measurable->layout, &tile); }
 
-std::vector<PlannedQuestion> plan_questions(const ValidateOptions& options, const std::string& gpu, const std::string& date,
-                                            const std::vector<ValidationRow>& recorded) {
+std::vector<PlannedQuestion> plan_questions(const ValidateOptions& options, const std::string& gpu,
+                                            const std::string& date, const std::vector<ValidationRow>& recorded) {
   const Recorded there(recorded);
   std::vector<PlannedQuestion> out;
   for (std::size_t i = 0; i < options.asks.size(); ++i) {
@@ -156,8 +163,8 @@ std::string sweep_id(const Head& head, const std::string& date, std::uint64_t se
   std::string shape;
   for (const auto& [axis, size] : head.shape) shape += (shape.empty() ? "" : ",") + axis + "=" + std::to_string(size);
   if (!head.lengths.empty()) shape += " lengths=" + text_of(head.lengths);
-  return date + " " + head.gpu.value_or("") + " " + head.kernel.value_or("") + " " + head.dtype + " " + text_of(head.mask) + " " + shape +
-         std::string(seed_mark) + std::to_string(seed);
+  return date + " " + head.gpu.value_or("") + " " + head.kernel.value_or("") + " " + head.dtype + " " +
+         text_of(head.mask) + " " + shape + std::string(seed_mark) + std::to_string(seed);
 }
 
 std::optional<std::uint64_t> seed_of(const std::string& sweep) {

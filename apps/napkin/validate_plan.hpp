@@ -33,7 +33,8 @@ struct PlannedQuestion {
 };
 
 /// The questions of this shard. `gpu`: the profile where the ask names none. `recorded`: the rows that are there.
-[[nodiscard]] std::vector<PlannedQuestion> plan_questions(const ValidateOptions& options, const std::string& gpu, const std::string& date,
+[[nodiscard]] std::vector<PlannedQuestion> plan_questions(const ValidateOptions& options, const std::string& gpu,
+                                                          const std::string& date,
                                                           const std::vector<ValidationRow>& recorded);
 
 /// "2026-11-20T12:34:56Z h200-sxm attention_sm90 bf16 causal b=4,... seed=7"

@@ -19,7 +19,8 @@
 namespace napkin::cli {
 namespace {
 
-constexpr const char* no_compiler = "no NVRTC to compile the kernels with: install the CUDA toolkit (12.4 or later) or set CUDA_HOME to it";
+constexpr const char* no_compiler =
+    "no NVRTC to compile the kernels with: install the CUDA toolkit (12.4 or later) or set CUDA_HOME to it";
 
 MeasuredBy measured_by(const Runtime& runtime, const std::string& date) {
   MeasuredBy out;
@@ -67,11 +68,13 @@ std::vector<LaunchPlan> variants_of(std::span<const PlannedQuestion> questions, 
 }
 
 /// By several threads, before the clock matters.
-std::map<std::string, std::string> compile_all(const std::vector<LaunchPlan>& plans, const ValidateOptions& options, Progress& progress) {
+std::map<std::string, std::string> compile_all(const std::vector<LaunchPlan>& plans, const ValidateOptions& options,
+                                               Progress& progress) {
   const Environment environment = process_environment();
   if (environment.cache.empty()) return {};  // nowhere to keep them: each is compiled when it is needed
   progress.begin("compiling", plans.size());
-  return compile_ahead(plans, environment, static_cast<int>(options.jobs), [&](std::size_t done) { progress.show(done, ""); });
+  return compile_ahead(plans, environment, static_cast<int>(options.jobs),
+                       [&](std::size_t done) { progress.show(done, ""); });
 }
 
 /// The rows that --resume finds; the file is there and whole after this.
@@ -80,7 +83,8 @@ std::vector<ValidationRow> rows_there(const ValidateOptions& options, std::optio
   if (!options.out) return rows;
   file.emplace(*options.out, "--out");
   if (!options.resume) return rows;
-  for (report::RecordedRow& recorded : report::read_rows(*options.out, "--out")) rows.push_back(std::move(recorded.row));
+  for (report::RecordedRow& recorded : report::read_rows(*options.out, "--out"))
+    rows.push_back(std::move(recorded.row));
   return rows;
 }
 
@@ -115,7 +119,8 @@ std::string tiles_text(const std::string& kind, const std::vector<RejectedTile>&
   return text;
 }
 
-Reply reply_of(const Findings& findings, const std::vector<ValidationRow>& before, const ValidateOptions& options, const report::Style& style) {
+Reply reply_of(const Findings& findings, const std::vector<ValidationRow>& before, const ValidateOptions& options,
+               const report::Style& style) {
   std::vector<ValidationRow> all = before;
   all.insert(all.end(), findings.rows.begin(), findings.rows.end());
   std::vector<ScoredRow> scored;
@@ -158,7 +163,8 @@ Reply measure_here(const ValidateOptions& options, const report::Style& style) {
   std::string why;
   const std::unique_ptr<Runtime> runtime = runtime_here(why, Objections::refuse);
   if (runtime == nullptr) return {"", why + "\n", 1};
-  const bool named = std::all_of(options.asks.begin(), options.asks.end(), [](const Ask& ask) { return !ask.gpu.empty(); });
+  const bool named =
+      std::all_of(options.asks.begin(), options.asks.end(), [](const Ask& ask) { return !ask.gpu.empty(); });
   const std::string gpu = named ? "" : profile_of(runtime->device().properties());
 
   std::optional<report::RowFile> file;
@@ -184,7 +190,8 @@ Reply compile_here(const ValidateOptions& options) {
   std::map<std::string, LaunchPlan> variants;
   for (const PlannedQuestion& question : questions) {
     if (question.measurable == nullptr) continue;
-    for (LaunchPlan& plan : variants_of(std::span(&question, 1), launch_device(question.measurable->subject.machine))) variants.emplace(plan.expression, plan);
+    for (LaunchPlan& plan : variants_of(std::span(&question, 1), launch_device(question.measurable->subject.machine)))
+      variants.emplace(plan.expression, plan);
   }
   std::vector<LaunchPlan> plans;
   for (auto& [expression, plan] : variants) plans.push_back(std::move(plan));

@@ -12,10 +12,10 @@
 namespace napkin::cli {
 namespace {
 
-constexpr int reference_every = 8;    // tiles of a sweep between two measurements of the reference
-constexpr int last_rounds = 7;        // interleaved, of the tiles near the best measured one
-constexpr double near_best = 1.08;    // one reading's clock is off by some percent
-constexpr std::size_t most_last = 12; // tiles of the last pass
+constexpr int reference_every = 8;     // tiles of a sweep between two measurements of the reference
+constexpr int last_rounds = 7;         // interleaved, of the tiles near the best measured one
+constexpr double near_best = 1.08;     // one reading's clock is off by some percent
+constexpr std::size_t most_last = 12;  // tiles of the last pass
 
 std::string name_of(const Head& head) {
   const std::string lengths = head.lengths.empty() ? "" : ", lengths " + text_of(head.lengths);
@@ -82,8 +82,9 @@ void Session::judge(const Candidate& candidate) {
   if (c.good()) return;
   findings_.wrong = true;
   findings_.incorrect.push_back(
-      {name_of(candidate.row.head), fmt::format("error {:.2e} (its type's own {:.2e}), log-sum-exp {:.2e}, {} elements not written, {} strayed",
-                                                c.max_error, c.reference_error, c.lse_error, c.unwritten, c.strayed)});
+      {name_of(candidate.row.head),
+       fmt::format("error {:.2e} (its type's own {:.2e}), log-sum-exp {:.2e}, {} elements not written, {} strayed",
+                   c.max_error, c.reference_error, c.lse_error, c.unwritten, c.strayed)});
 }
 
 bool Session::mount(const PlannedQuestion& question, Workbench& bench, Candidate& candidate) {
@@ -91,7 +92,8 @@ bool Session::mount(const PlannedQuestion& question, Workbench& bench, Candidate
   const bool cycles = counts_cycles(tile.role);
   progress_.note("preparing " + report::text_of(candidate.row.head.tile));
   try {
-    if (options_.resume && has_hung(hung_file(*options_.out), candidate.planned->key)) throw CudaFailure("it hung when it was measured before");
+    if (options_.resume && has_hung(hung_file(*options_.out), candidate.planned->key))
+      throw CudaFailure("it hung when it was measured before");
     const PlacedDiagram placed = question.measurable->placer->place(tile.tile);
     for (const LaunchPlan& variant : variants_of(*question.kernel, placed, cycles, runtime_.device().launch_device())) {
       const auto refused = refused_.find(variant.expression);
@@ -104,7 +106,8 @@ bool Session::mount(const PlannedQuestion& question, Workbench& bench, Candidate
   }
   watchdog_.watch(candidate.planned->key, name_of(candidate.row.head));
   const bool alone = !question.sweep || candidate.planned == &question.tiles.front();
-  candidate.mounted = bench.mount(tile.tile, cycles, alone ? KernelTrial::Extent::everything : KernelTrial::Extent::rows);
+  candidate.mounted =
+      bench.mount(tile.tile, cycles, alone ? KernelTrial::Extent::everything : KernelTrial::Extent::rows);
   watchdog_.rest();
   judge(candidate);
   return true;
@@ -165,7 +168,8 @@ void Session::first_pass(const PlannedQuestion& question, Workbench& bench, std:
   }
   if (reference.size() < 2) return;
   const auto [least, most] = std::minmax_element(reference.begin(), reference.end());
-  findings_.remarks.push_back(fmt::format("{}: the reference tile's time moved by {:.1f}% over the sweep", *question.sweep, 100 * (*most / *least - 1)));
+  findings_.remarks.push_back(fmt::format("{}: the reference tile's time moved by {:.1f}% over the sweep",
+                                          *question.sweep, 100 * (*most / *least - 1)));
 }
 
 /// The pick and the tiles within 8 % of the best measured one again, interleaved: their times give the regret.
@@ -175,9 +179,11 @@ void Session::last_pass(const PlannedQuestion& question, Workbench& bench, std::
     if (is_right(candidate.row.measured)) close.push_back(&candidate);
   }
   if (close.empty()) return;
-  std::sort(close.begin(), close.end(), [](const Candidate* a, const Candidate* b) { return a->row.measured.time < b->row.measured.time; });
+  std::sort(close.begin(), close.end(),
+            [](const Candidate* a, const Candidate* b) { return a->row.measured.time < b->row.measured.time; });
   const double best = close.front()->row.measured.time;
-  std::erase_if(close, [&](const Candidate* c) { return c->row.measured.time > near_best * best || c == &candidates.front(); });
+  std::erase_if(
+      close, [&](const Candidate* c) { return c->row.measured.time > near_best * best || c == &candidates.front(); });
   if (close.size() > most_last) close.resize(most_last);
   close.push_back(&candidates.front());  // the pick, last: its second row says that the sweep is whole
   std::erase_if(close, [&](Candidate* c) { return !c->mounted && !mount(question, bench, *c); });
@@ -221,7 +227,8 @@ bool Session::run(const PlannedQuestion& question) {
   try {
     measure(question);
   } catch (const CudaFailure& failure) {
-    findings_.remarks.push_back(std::string("stopped: ") + failure.what() + ": the rows so far are kept; --resume goes on");
+    findings_.remarks.push_back(std::string("stopped: ") + failure.what() +
+                                ": the rows so far are kept; --resume goes on");
     findings_.wrong = true;
     return false;
   }

@@ -22,7 +22,7 @@ struct Findings {
   std::vector<RejectedTile> rejected;   ///< they do not run
   std::vector<RejectedTile> incorrect;  ///< they run, and the result is wrong
   std::vector<std::string> remarks;     ///< drift, counters that are refused
-  bool wrong = false;                ///< a kernel's result, or no result at all
+  bool wrong = false;                   ///< a kernel's result, or no result at all
 };
 
 /// Tiles far from the best are timed alone: half of the compiling.

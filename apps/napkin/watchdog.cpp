@@ -48,8 +48,8 @@ void Watchdog::run() {
 
 void Watchdog::bite() const {
   if (!record_.empty()) std::ofstream(record_, std::ios::app) << key_ << std::endl;
-  std::fprintf(stderr, "\nnapkin: %s has not ended in %lld s: %s\n", name_.c_str(), static_cast<long long>(patience_.count()),
-               advice_.c_str());
+  std::fprintf(stderr, "\nnapkin: %s has not ended in %lld s: %s\n", name_.c_str(),
+               static_cast<long long>(patience_.count()), advice_.c_str());
   std::_Exit(1);
 }
 

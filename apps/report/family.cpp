@@ -29,11 +29,15 @@ std::string picks_table(const FamilyAnswer& answer, const Style& style) {
   Table table({fmt::format("{} from", fmt::join(answer.family.axes, ",")), "time", "TFLOP/s", "to", "time", "TFLOP/s",
                "<kernel", "<tile, where it differs from the one before"});
   const auto time_of = [](const std::optional<PredictedAnswer>& p) { return p ? time_text(p->time) : "-"; };
-  const auto rate_of = [](const std::optional<PredictedAnswer>& p) { return p ? fmt::format("{:.1f}", p->tflops) : "-"; };
+  const auto rate_of = [](const std::optional<PredictedAnswer>& p) {
+    return p ? fmt::format("{:.1f}", p->tflops) : "-";
+  };
   const FamilyPick* before = nullptr;
   for (const FamilyPick& pick : answer.picks) {
     const bool other = before == nullptr || pick.kernel != before->kernel;
-    const std::string tile = pick.tile.empty() ? "nothing fits" : other ? text_of(pick.tile) : differences(pick.tile, before->tile);
+    const std::string tile = pick.tile.empty() ? "nothing fits"
+                             : other           ? text_of(pick.tile)
+                                               : differences(pick.tile, before->tile);
     table.add({count_text(pick.from), time_of(pick.predicted_from), rate_of(pick.predicted_from), count_text(pick.to),
                time_of(pick.predicted_to), rate_of(pick.predicted_to),
                other ? pick.kernel.value_or(pick.tile.empty() ? "" : "none bundled") : "", tile});
@@ -51,15 +55,15 @@ Json shape_json(const ShapeFamily& family, std::int64_t size) {
 }  // namespace
 
 std::string text_of(const FamilyAnswer& answer, const Style& style) {
-  const std::string grid =
-      fmt::format("{} sizes, the ends and the multiples of {} between, each of them selected for; the pick changes {} time{}",
-                  answer.points, answer.family.range.step, answer.picks.size() - 1, answer.picks.size() == 2 ? "" : "s");
+  const std::string grid = fmt::format(
+      "{} sizes, the ends and the multiples of {} between, each of them selected for; the pick changes {} time{}",
+      answer.points, answer.family.range.step, answer.picks.size() - 1, answer.picks.size() == 2 ? "" : "s");
   std::string machine = answer.head.algorithm + " on " + answer.head.gpu.value_or("") + ", " + answer.head.dtype;
   if (answer.head.mask.kind == Mask::Kind::causal) machine += ", causal";
   if (answer.head.mask.kind == Mask::Kind::window)
     machine += fmt::format(", window {},{}", answer.head.mask.left, answer.head.mask.right);
-  return style.strong(machine) + "\n" + labelled("shape", shape_text(answer), style) + labelled("grid", grid, style) + "\n" +
-         picks_table(answer, style);
+  return style.strong(machine) + "\n" + labelled("shape", shape_text(answer), style) + labelled("grid", grid, style) +
+         "\n" + picks_table(answer, style);
 }
 
 Json json_of(const FamilyAnswer& answer) {

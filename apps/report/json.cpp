@@ -127,7 +127,7 @@ Json json_of(const Head& head, std::string_view command) {
 }
 
 Json json_of(const CombineAnswer& combine) {
-  return {{"by", combine.by},     {"at", combine.at},       {"parts", combine.parts},         {"steps", combine.steps},
+  return {{"by", combine.by},     {"at", combine.at},       {"parts", combine.parts},       {"steps", combine.steps},
           {"load", combine.load}, {"store", combine.store}, {"time", json_of(combine.time)}};
 }
 

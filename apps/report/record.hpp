@@ -12,7 +12,8 @@ namespace napkin::report {
 
 [[nodiscard]] Json json_of(const ValidationRow& row);
 
-/// Strict: missing, unknown and repeated keys, wrong types and numbers that cannot be are errors at `where` (file:line).
+/// Strict: missing, unknown and repeated keys, wrong types and numbers that cannot be are errors at `where`
+/// (file:line).
 [[nodiscard]] ValidationRow parse_row(std::string_view line, const std::string& where);
 
 /// Every line of a text; empty lines are skipped. An error says file:line.

@@ -12,7 +12,8 @@ namespace napkin::report {
 namespace {
 
 [[noreturn]] void fail(const std::string& path, const std::string& where) {
-  throw Error(where, in_quotes(path) + " cannot be written: " + std::strerror(errno), "a path in a folder that you may write to");
+  throw Error(where, in_quotes(path) + " cannot be written: " + std::strerror(errno),
+              "a path in a folder that you may write to");
 }
 
 /// What stands behind the last end of line: "" where the file ends with one.

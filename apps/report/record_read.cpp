@@ -14,7 +14,8 @@ namespace {
 /// One object, whose keys must all be taken.
 class Reader {
  public:
-  Reader(const Json& json, std::string where, std::string path) : json_(json), where_(std::move(where)), path_(std::move(path)) {
+  Reader(const Json& json, std::string where, std::string path)
+      : json_(json), where_(std::move(where)), path_(std::move(path)) {
     if (!json_.is_object()) fail("", "is no object", "{...}");
   }
 
@@ -47,7 +48,8 @@ class Reader {
   }
   [[nodiscard]] std::int64_t whole(const std::string& key) {
     const Json& value = at(key);
-    const bool fits = value.is_number_integer() && (!value.is_number_unsigned() || value.get<std::uint64_t>() < (std::uint64_t{1} << 63U));
+    const bool fits = value.is_number_integer() &&
+                      (!value.is_number_unsigned() || value.get<std::uint64_t>() < (std::uint64_t{1} << 63U));
     if (!fits || value.get<std::int64_t>() < 0) fail(key, "is no whole number", "a whole number from 0");
     return value.get<std::int64_t>();
   }
@@ -57,7 +59,9 @@ class Reader {
   }
   [[nodiscard]] Reader object(const std::string& key) { return {at(key), where_, name(key)}; }
   [[nodiscard]] const std::string& where() const { return where_; }
-  [[nodiscard]] std::string name(const std::string& key) const { return path_.empty() || key.empty() ? path_ + key : path_ + "." + key; }
+  [[nodiscard]] std::string name(const std::string& key) const {
+    return path_.empty() || key.empty() ? path_ + key : path_ + "." + key;
+  }
   [[nodiscard]] const Json& json() const { return json_; }
   /// No key but those asked for.
   void finish() {
@@ -103,7 +107,8 @@ std::vector<SequenceLengths> read_lengths(Reader& row) {
   const std::string right = "[[queries, keys], ...], whole numbers from 0";
   if (!list.is_array() || list.empty()) row.fail("lengths", "is no list of lengths", right);
   const auto length = [&](const Json& pair, std::size_t i) {
-    if (!pair.is_array() || pair.size() != 2 || !pair[i].is_number_integer() || pair[i].get<std::int64_t>() < 0) row.fail("lengths", "has no such pair", right);
+    if (!pair.is_array() || pair.size() != 2 || !pair[i].is_number_integer() || pair[i].get<std::int64_t>() < 0)
+      row.fail("lengths", "has no such pair", right);
     return pair[i].get<std::int64_t>();
   };
   std::vector<SequenceLengths> out;
@@ -207,7 +212,8 @@ Json parse_strictly(std::string_view line, const std::string& where) {
   const auto watch = [&](int /*depth*/, Json::parse_event_t event, Json& parsed) {
     if (event == Json::parse_event_t::object_start) open.emplace_back();
     if (event == Json::parse_event_t::object_end && !open.empty()) open.pop_back();
-    if (event == Json::parse_event_t::key && !open.back().insert(parsed.get<std::string>()).second) repeated = parsed.get<std::string>();
+    if (event == Json::parse_event_t::key && !open.back().insert(parsed.get<std::string>()).second)
+      repeated = parsed.get<std::string>();
     return true;
   };
   try {
@@ -229,7 +235,8 @@ ValidationRow parse_row(std::string_view line, const std::string& where) {
   out.levels = read_levels(row);
   out.predicted = read_predicted(row.object("predicted"));
   out.split = row.text("split");
-  if (out.split != split_of(out.head)) row.fail("split", "is '" + out.split + "'", split_of(out.head) + ", by the rule fixed beforehand");
+  if (out.split != split_of(out.head))
+    row.fail("split", "is '" + out.split + "'", split_of(out.head) + ", by the rule fixed beforehand");
   if (!row.at("sweep").is_null()) out.sweep = row.text("sweep");
   const Json& selected = row.at("selected");
   if (!selected.is_boolean()) row.fail("selected", "is no truth value", "true or false");

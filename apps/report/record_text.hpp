@@ -13,7 +13,8 @@ namespace napkin::report {
 /// {"kernels": {name: {split: {...}}}, "regret": {...}} of design section 5.
 [[nodiscard]] Json json_of(const ValidationSummary& summary);
 /// `measured`: the same rows without the constants that were fitted to whole kernels, for three columns beside.
-[[nodiscard]] std::string text_of(const ValidationSummary& summary, const Style& style, const ValidationSummary* measured = nullptr);
+[[nodiscard]] std::string text_of(const ValidationSummary& summary, const Style& style,
+                                  const ValidationSummary* measured = nullptr);
 
 /// Prediction beside measurement, a row each.
 [[nodiscard]] std::string table_of(const std::vector<const ValidationRow*>& rows, const Style& style);

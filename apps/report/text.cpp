@@ -34,7 +34,8 @@ std::string mask_text(const Mask& mask) {
 std::string head_text(const Head& head, const Style& style) {
   const std::string machine = head.gpu ? *head.gpu + ", " + head.dtype : "the abstract two-level machine";
   return style.strong(fmt::format("{} on {}{}", head.algorithm, machine, mask_text(head.mask))) + "\n" +
-         entry("shape", text_of(head.shape), style) + (head.lengths.empty() ? "" : entry("lengths", text_of(head.lengths), style));
+         entry("shape", text_of(head.shape), style) +
+         (head.lengths.empty() ? "" : entry("lengths", text_of(head.lengths), style));
 }
 
 std::string kernel_text(const Head& head) {
@@ -127,8 +128,8 @@ std::string alternatives_table(const SelectAnswer& answer, const Style& style) {
   Table table({"rank", "time", "TFLOP/s", "<bound by", "<tile, where it differs"});
   int rank = 0;
   const auto add = [&](const PredictedAnswer& predicted, const std::string& tile) {
-    table.add({std::to_string(++rank), time_text(predicted.time), fmt::format("{:.1f}", predicted.tflops), predicted.bound,
-               tile});
+    table.add({std::to_string(++rank), time_text(predicted.time), fmt::format("{:.1f}", predicted.tflops),
+               predicted.bound, tile});
   };
   add(*answer.predicted, "as above");
   for (const AlternativeAnswer& other : answer.alternatives)
@@ -150,15 +151,17 @@ std::string combine_entry(const CombineAnswer& combine, const Style& style) {
 }
 
 std::string block_text(const BlockAnswer& block) {
-  return fmt::format("{} registers a thread at launch, {} of shared memory; {} block{} an SM{}{}", block.registers_per_thread,
-                     memory_text(block.shared_memory), block.blocks_per_sm, block.blocks_per_sm == 1 ? "" : "s",
-                     block.limited_by.empty() ? "" : ", limited by ", block.limited_by);
+  return fmt::format("{} registers a thread at launch, {} of shared memory; {} block{} an SM{}{}",
+                     block.registers_per_thread, memory_text(block.shared_memory), block.blocks_per_sm,
+                     block.blocks_per_sm == 1 ? "" : "s", block.limited_by.empty() ? "" : ", limited by ",
+                     block.limited_by);
 }
 
 std::string compiled_text(const CompiledAnswer& answer, const Style& style) {
   std::string text = block_text(answer.compiled);
   text += answer.objection.empty() ? "; no spills" : "; " + answer.objection;
-  if (answer.static_shared_memory > 0) text += "; " + memory_text(answer.static_shared_memory) + " of the shared memory is static";
+  if (answer.static_shared_memory > 0)
+    text += "; " + memory_text(answer.static_shared_memory) + " of the shared memory is static";
   return entry("compiled", text, style) + entry("planned", block_text(answer.planned), style);
 }
 

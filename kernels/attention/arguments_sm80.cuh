@@ -12,7 +12,7 @@ struct AttentionSm80Config {
   int d, dv;
   bool bf16;
   MaskKind mask;
-  bool packed;  // sequences of different lengths, one behind the other
+  bool packed;                                 // sequences of different lengths, one behind the other
   bool cycles;                                 // each SM notes when its first block starts and its last one ends
   bool dump;                                   // the debug variant: intermediates of every tile and chunk
   int q_offset, k_offset, v_offset, o_offset;  // bytes, multiples of 128; copies of K and of V lie behind each other
@@ -29,8 +29,8 @@ struct AttentionSm80Arguments {
   void* o;
   Strides q_strides, k_strides, v_strides, o_strides;
   AttentionShape shape;
-  float* lse;                  // [b, h * g, q], or [h * g, total q] when packed; null: not wanted
-  float scale, scale_log2;     // softmax scale, positive; the same times log2 e
+  float* lse;                    // [b, h * g, q], or [h * g, total q] when packed; null: not wanted
+  float scale, scale_log2;       // softmax scale, positive; the same times log2 e
   union {                        // by what the variant writes beside its results:
     unsigned long long* cycles;  // cycles: by SM, first start and last end
     float* dump;                 // dump: as attention/dump.cuh lays it out

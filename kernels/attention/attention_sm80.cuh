@@ -283,7 +283,8 @@ struct AttentionSm80 {
   __device__ __forceinline__ float* noted(int n, int m) const {
     const DumpLayout layout{C.q, at().pitch, chunks()};
     const int row = static_cast<int>(warp_rows()) + m * 16;
-    return arguments.dump + tile_number<C.q, 1>(arguments.shape, tile) * layout.tile_size() + n * layout.chunk_size() + row * at().pitch;
+    return arguments.dump + tile_number<C.q, 1>(arguments.shape, tile) * layout.tile_size() + n * layout.chunk_size() +
+           row * at().pitch;
   }
 
   __device__ __forceinline__ void note_scores(int n, const float (&s)[steps][C.x / 8][4]) const {
@@ -305,18 +306,17 @@ struct AttentionSm80 {
     }
   }
 
-  // P as it is multiplied, the state behind this chunk and O with it. The shift stands for mu; the first one, which no score
-  // made, for -infinity.
-  __device__ __forceinline__ void note_chunk(int n, const float (&s)[steps][C.x / 8][4], const Rows& before, const Rows& rows,
-                                             const float (&o)[steps][C.dv / 8][4]) const {
+  // P as it is multiplied, the state behind this chunk and O with it. The shift stands for mu; the first one, which no
+  // score made, for -infinity.
+  __device__ __forceinline__ void note_chunk(int n, const float (&s)[steps][C.x / 8][4], const Rows& before,
+                                             const Rows& rows, const float (&o)[steps][C.dv / 8][4]) const {
     if constexpr (C.dump) {
       note_outputs(n, o);
 #pragma unroll
       for (int m = 0; m < steps; ++m) {
         float* to = noted(n, m);
-        write_fragment<C.x / 2>(to + at().p, at().pitch, [&](int i) {
-          return unpack<C.bf16>(pack<C.bf16>(s[m][i / 4][i % 4], 0), false);
-        });
+        write_fragment<C.x / 2>(to + at().p, at().pitch,
+                                [&](int i) { return unpack<C.bf16>(pack<C.bf16>(s[m][i / 4][i % 4], 0), false); });
 #pragma unroll
         for (int r = 0; r < 2; ++r) {
           const float z = quad_sum(rows.sum[m][r]), earlier = before.shift[m][r], now = rows.shift[m][r];

@@ -1,6 +1,6 @@
 #pragma once
-// Forward attention on Hopper. One producer warpgroup moves boxes with the copy engine; 1 to 3 consumer warpgroups of 64
-// rows each compute S = Q K, the online softmax and O += P V. Knobs are those of attention_sm90.yaml; offsets and
+// Forward attention on Hopper. One producer warpgroup moves boxes with the copy engine; 1 to 3 consumer warpgroups of
+// 64 rows each compute S = Q K, the online softmax and O += P V. Knobs are those of attention_sm90.yaml; offsets and
 // register counts come from the plan. Rows of a tile are (query, packed head), the head fastest.
 
 #include "kernels/attention/dump.cuh"
@@ -15,14 +15,15 @@ template <AttentionConfig C>
 struct AttentionConsumer : AttentionSoftmax<C> {
   using Block = AttentionBlock<C>;
   using Softmax = AttentionSoftmax<C>;
-  using Block::shared, Block::arguments, Block::wg, Block::barrier, Block::tile_of, Block::q_place, Block::q_slot;
-  using Block::rows, Block::d_span, Block::dv_span, Block::x_span, Block::k_bytes, Block::v_bytes, Block::scores, Block::outputs, Block::probabilities;
   using Block::q_full, Block::q_empty, Block::k_full, Block::k_empty, Block::v_full, Block::v_empty;
+  using Block::rows, Block::d_span, Block::dv_span, Block::x_span, Block::k_bytes, Block::v_bytes, Block::scores,
+      Block::outputs, Block::probabilities;
+  using Block::shared, Block::arguments, Block::wg, Block::barrier, Block::tile_of, Block::q_place, Block::q_slot;
   using Softmax::hide, Softmax::softmax, Softmax::outgrew, Softmax::convert, Softmax::rescale;
   using typename Softmax::RowState;
 
-  // One arrival of every `Threads`, to each block of the cluster: V's stages by warpgroup; K's by warp, since a warp may
-  // read its chunk again.
+  // One arrival of every `Threads`, to each block of the cluster: V's stages by warpgroup; K's by warp, since a warp
+  // may read its chunk again.
   template <int Threads>
   __device__ __forceinline__ void release(u32 slot) const {
     if constexpr (C.cluster > 1) {
@@ -34,9 +35,9 @@ struct AttentionConsumer : AttentionSoftmax<C> {
   __device__ __forceinline__ void release_k(u32 stage) const { release<32>(k_empty + stage); }
   __device__ __forceinline__ void release_v(u32 stage) const { release<128>(v_empty + stage); }
 
-  // This warpgroup's rows in that copy of Q, for descriptors. By shuffle: of two copies' addresses the compiler would make each
-  // product's descriptor in vector registers, and moving them over takes longer than a product of few columns (NOTES.md, version 10).
-  // Three warpgroups have no register for it.
+  // This warpgroup's rows in that copy of Q, for descriptors. By shuffle: of two copies' addresses the compiler would
+  // make each product's descriptor in vector registers, and moving them over takes longer than a product of few columns
+  // (NOTES.md, version 10). Three warpgroups have no register for it.
   __device__ __forceinline__ u32 q_matrix(u32 copy) const {
     const u32 matrix = matrix_address(q_place(copy, wg));
     return C.warpgroups < 3 && C.q_stages > 1 ? __shfl_sync(0xffffffffu, matrix, 0) : matrix;
@@ -58,7 +59,8 @@ struct AttentionConsumer : AttentionSoftmax<C> {
   // O += P V: issues and commits.
   __device__ __forceinline__ void issue_outputs(float (&o)[outputs], const u32 (&p)[probabilities], u32 stage,
                                                 bool accumulate) const {
-    const u32 a = matrix_address(shared + C.p_offset + wg * (rows * C.x * 2)), b = matrix_address(shared + C.v_offset + stage * v_bytes);
+    const u32 a = matrix_address(shared + C.p_offset + wg * (rows * C.x * 2)),
+              b = matrix_address(shared + C.v_offset + stage * v_bytes);
     constexpr u32 leading = C.x * dv_span * 2 >> 4;
     wgmma_fence();
 #pragma unroll
@@ -66,7 +68,8 @@ struct AttentionConsumer : AttentionSoftmax<C> {
       const u64 v = descriptor<dv_span>(b + (k * (dv_span * 2) >> 4), leading);
       if constexpr (C.p_shared) {
         const u32 span = k / x_span, inner = (k % x_span) * 2;
-        wgmma<C.dv, C.bf16, 1>(o, descriptor<x_span>(a + ((span * (rows * x_span * 2) + inner) >> 4), 0), v, accumulate || k != 0);
+        wgmma<C.dv, C.bf16, 1>(o, descriptor<x_span>(a + ((span * (rows * x_span * 2) + inner) >> 4), 0), v,
+                               accumulate || k != 0);
       } else {
         wgmma<C.dv, C.bf16, 1>(o, p + k / 4, v, accumulate || k != 0);
       }
@@ -124,7 +127,8 @@ struct AttentionConsumer : AttentionSoftmax<C> {
     float sum[2];
   };
 
-  __device__ __forceinline__ Chunk begin_softmax(float (&s)[scores], RowState& state, const Tile& tile, int n, bool& settled) const {
+  __device__ __forceinline__ Chunk begin_softmax(float (&s)[scores], RowState& state, const Tile& tile, int n,
+                                                 bool& settled) const {
     const bool whole = n < tile.whole_last && n >= tile.whole_first;
     Chunk chunk{C.rescale_rarely && whole && settled, {0, 0}};
     if (chunk.plain) {
@@ -132,13 +136,14 @@ struct AttentionConsumer : AttentionSoftmax<C> {
     } else {
       if (!whole) hide(s, tile, n);
       softmax(s, state);
-      if constexpr (C.rescale_rarely) settled = __all_sync(0xffffffffu, state.maximum[0] != -infinity && state.maximum[1] != -infinity);
+      if constexpr (C.rescale_rarely)
+        settled = __all_sync(0xffffffffu, state.maximum[0] != -infinity && state.maximum[1] != -infinity);
     }
     return chunk;
   }
 
-  __device__ __forceinline__ void end_softmax(float (&s)[scores], u32 (&p)[probabilities], float (&o)[outputs], RowState& state, const Chunk& chunk,
-                                              u32 copy, u32 stage) const {
+  __device__ __forceinline__ void end_softmax(float (&s)[scores], u32 (&p)[probabilities], float (&o)[outputs],
+                                              RowState& state, const Chunk& chunk, u32 copy, u32 stage) const {
     convert(s, p);
     if constexpr (C.rescale_rarely) {
       if (chunk.plain) {
@@ -240,7 +245,8 @@ struct AttentionConsumer : AttentionSoftmax<C> {
   __device__ __forceinline__ float* noted(const Tile& tile, int n) const {
     const DumpLayout layout{rows * C.warpgroups, at().pitch, chunks()};
     const int row = static_cast<int>(wg) * rows + threadIdx.x % 128 / 32 * 16;
-    return arguments.dump + tile_number<C.q, C.g>(arguments.shape, tile) * layout.tile_size() + n * layout.chunk_size() + row * at().pitch;
+    return arguments.dump + tile_number<C.q, C.g>(arguments.shape, tile) * layout.tile_size() +
+           n * layout.chunk_size() + row * at().pitch;
   }
 
   __device__ __forceinline__ void note_scores(const Tile& tile, int n, const float (&s)[scores]) const {
@@ -250,7 +256,8 @@ struct AttentionConsumer : AttentionSoftmax<C> {
   }
 
   // P as it is multiplied, and the state behind this chunk.
-  __device__ __forceinline__ void note_softmax(const Tile& tile, int n, const u32 (&p)[probabilities], const RowState& state) const {
+  __device__ __forceinline__ void note_softmax(const Tile& tile, int n, const u32 (&p)[probabilities],
+                                               const RowState& state) const {
     if constexpr (C.dump) {
       float* to = noted(tile, n);
       write_fragment<scores>(to + at().p, at().pitch, [&](int i) { return unpack<C.bf16>(p[i / 2], i % 2 != 0); });
@@ -287,7 +294,8 @@ struct AttentionConsumer : AttentionSoftmax<C> {
         o[4 * i + 2 * r] *= inverse;
         o[4 * i + 2 * r + 1] *= inverse;
       }
-      const int query = tile.q_first + static_cast<int>(row + 8 * r) / C.g, head = tile.packed_head + (row + 8 * r) % C.g;
+      const int query = tile.q_first + static_cast<int>(row + 8 * r) / C.g,
+                head = tile.packed_head + (row + 8 * r) % C.g;
       if (lane % 4 == 0 && query < tile.queries && arguments.lse != nullptr) {
         const float value = z > 0 ? state.maximum[r] * arguments.scale + __logf(z) : -infinity;
         arguments.lse[lse_index<C.packed>(arguments.shape, tile, head, query)] = value;
@@ -302,8 +310,8 @@ struct AttentionConsumer : AttentionSoftmax<C> {
 #pragma unroll
     for (int c = 0; c < C.dv; c += 16) {
       const float* v = o + c / 2;
-      store_matrices(base + swizzled<rows, dv_span>(row, c + column), pack<C.bf16>(v[0], v[1]), pack<C.bf16>(v[2], v[3]),
-                     pack<C.bf16>(v[4], v[5]), pack<C.bf16>(v[6], v[7]));
+      store_matrices(base + swizzled<rows, dv_span>(row, c + column), pack<C.bf16>(v[0], v[1]),
+                     pack<C.bf16>(v[2], v[3]), pack<C.bf16>(v[4], v[5]), pack<C.bf16>(v[6], v[7]));
     }
     async_fence();
     named_sync(6 + wg, 128);
@@ -331,11 +339,13 @@ struct AttentionConsumer : AttentionSoftmax<C> {
     const u32 lane = threadIdx.x % 32, row = wg * rows + threadIdx.x % 128 / 32 * 16 + lane / 4;
 #pragma unroll
     for (int r = 0; r < 2; ++r) {
-      const int query = tile.q_first + static_cast<int>(row + 8 * r) / C.g, head = tile.packed_head + (row + 8 * r) % C.g;
+      const int query = tile.q_first + static_cast<int>(row + 8 * r) / C.g,
+                head = tile.packed_head + (row + 8 * r) % C.g;
       if (query >= tile.queries) continue;
-      u32* to = reinterpret_cast<u32*>(static_cast<unsigned short*>(arguments.o) +
-                                       (tile.map_batch * arguments.o_batch + (tile.q_start + query) * arguments.o_row +
-                                        (static_cast<long long>(tile.head) * arguments.shape.g + head) * arguments.o_head));
+      u32* to =
+          reinterpret_cast<u32*>(static_cast<unsigned short*>(arguments.o) +
+                                 (tile.map_batch * arguments.o_batch + (tile.q_start + query) * arguments.o_row +
+                                  (static_cast<long long>(tile.head) * arguments.shape.g + head) * arguments.o_head));
 #pragma unroll
       for (int i = 0; i < outputs / 4; ++i) {
         to[4 * i + lane % 4] = pack<C.bf16>(o[4 * i + 2 * r], o[4 * i + 2 * r + 1]);

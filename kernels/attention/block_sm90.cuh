@@ -16,15 +16,17 @@ struct AttentionBlock {
   static constexpr u32 k_bytes = C.x * C.d * 2, v_bytes = C.x * C.dv * 2;
   static constexpr int scores = C.x / 2, outputs = C.dv / 2, probabilities = C.x / 4;  // registers a thread
 
-  // Barriers, eight bytes each: full and empty of Q by copy and warpgroup, of K and of V by copy, then the tile mailbox.
+  // Barriers, eight bytes each: full and empty of Q by copy and warpgroup, of K and of V by copy, then the tile
+  // mailbox.
   static constexpr int q_copies = C.q_stages * C.warpgroups;
   static constexpr int q_full = 0, q_empty = q_copies, k_full = 2 * q_copies;
-  static constexpr int k_empty = k_full + C.stages, v_full = k_empty + C.stages, v_empty = v_full + C.stages, mail_full = v_empty + C.stages, mail_empty = mail_full + 1;
+  static constexpr int k_empty = k_full + C.stages, v_full = k_empty + C.stages, v_empty = v_full + C.stages,
+                       mail_full = v_empty + C.stages, mail_empty = mail_full + 1;
   static constexpr int mailbox = mail_empty + 1;
 
   u32 shared;
   const AttentionArguments& arguments;
-  u32 wg;    // consumer warpgroup
+  u32 wg;  // consumer warpgroup
 
   __device__ __forceinline__ u32 barrier(int slot) const { return shared + C.barriers_offset + 8 * slot; }
 

@@ -15,7 +15,8 @@ struct AttentionDump {
 #ifdef __CUDACC__
 __host__ __device__
 #endif
-constexpr AttentionDump attention_dump(int keys, int columns) {
+    constexpr AttentionDump
+    attention_dump(int keys, int columns) {
   const int state = 2 * keys + columns;
   return {0, keys, 2 * keys, state, state + 1, state + 2, state + 3};
 }

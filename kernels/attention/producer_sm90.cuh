@@ -8,9 +8,10 @@ namespace napkin {
 template <AttentionConfig C>
 struct AttentionProducer : AttentionBlock<C> {
   using Block = AttentionBlock<C>;
-  using Block::shared, Block::arguments, Block::barrier, Block::tile_of, Block::q_place, Block::q_slot;
+  using Block::q_full, Block::q_empty, Block::k_full, Block::k_empty, Block::v_full, Block::v_empty, Block::mail_full,
+      Block::mail_empty, Block::mailbox;
   using Block::rows, Block::d_span, Block::q_bytes, Block::k_bytes, Block::v_bytes;
-  using Block::q_full, Block::q_empty, Block::k_full, Block::k_empty, Block::v_full, Block::v_empty, Block::mail_full, Block::mail_empty, Block::mailbox;
+  using Block::shared, Block::arguments, Block::barrier, Block::tile_of, Block::q_place, Block::q_slot;
 
   // Each warpgroup's rows by themselves: one that has stored its O begins its next tile while another still works.
   __device__ __forceinline__ void load_q(const Tile& tile, const Ring<C.q_stages>& at) const {
@@ -53,9 +54,11 @@ struct AttentionProducer : AttentionBlock<C> {
     load_chunk<C.dv>(arguments.v_map, shared + C.v_offset + at.stage * v_bytes, barrier(v_full + at.stage), tile, row);
   }
 
-  // By shuffle, of this lane alone, so that the compiler knows the tile to be uniform: of loops over one that is not it lets lanes
-  // meet again around every wait and copy.
-  __device__ __forceinline__ int draw() const { return __shfl_sync(1u, grid_blocks() + atomicAdd(arguments.ticket, 1), 0); }
+  // By shuffle, of this lane alone, so that the compiler knows the tile to be uniform: of loops over one that is not it
+  // lets lanes meet again around every wait and copy.
+  __device__ __forceinline__ int draw() const {
+    return __shfl_sync(1u, grid_blocks() + atomicAdd(arguments.ticket, 1), 0);
+  }
 
   // Tells the block's other threads.
   __device__ __forceinline__ void announce(int next, u32& parity) const {
@@ -64,7 +67,9 @@ struct AttentionProducer : AttentionBlock<C> {
     barrier_arrive(barrier(mail_full));
     parity ^= 1;
     // The last block to finish leaves the counters at zero for the next launch.
-    if (next >= arguments.shape.tiles && atomicInc(reinterpret_cast<u32*>(arguments.ticket) + 1, grid_blocks() - 1) == grid_blocks() - 1) *arguments.ticket = 0;
+    if (next >= arguments.shape.tiles &&
+        atomicInc(reinterpret_cast<u32*>(arguments.ticket) + 1, grid_blocks() - 1) == grid_blocks() - 1)
+      *arguments.ticket = 0;
   }
 
   // One thread for Q and one for K and V: the next tile's K and V arrive while this tile's O still occupies Q's place.
@@ -79,8 +84,8 @@ struct AttentionProducer : AttentionBlock<C> {
     }
   }
 
-  // K runs one chunk ahead of V. longest_first: this thread draws the block's tiles, each when the last one's loads have
-  // been asked for and not before, so that what is long goes to who is free.
+  // K runs one chunk ahead of V. longest_first: this thread draws the block's tiles, each when the last one's loads
+  // have been asked for and not before, so that what is long goes to who is free.
   __device__ __forceinline__ void produce_kv() const {
     Ring<C.stages> ring;
     u32 parity = 0;

@@ -13,9 +13,9 @@ struct AttentionSoftmax : AttentionBlock<C> {
   using Block = AttentionBlock<C>;
   using Block::arguments, Block::wg, Block::rows, Block::scores, Block::outputs, Block::probabilities;
 
-  // With rescale_rarely a maximum is looked for where a chunk is cut, or where its exponentials add up to `outgrown` in some thread,
-  // which computes it again: P stays below 2^12, in fp16 too. Of the first chunk that a row sees under a mask it may see one key,
-  // whose score others pass by far (NOTES.md, version 10).
+  // With rescale_rarely a maximum is looked for where a chunk is cut, or where its exponentials add up to `outgrown` in
+  // some thread, which computes it again: P stays below 2^12, in fp16 too. Of the first chunk that a row sees under a
+  // mask it may see one key, whose score others pass by far (NOTES.md, version 10).
   static constexpr float outgrown = 4096.f;
 
   // What this thread knows of its two rows. P is exp2(scale log2(e) (score - maximum)).
@@ -40,11 +40,11 @@ struct AttentionSoftmax : AttentionBlock<C> {
     }
   }
 
-  // Scores become P; `sum` its row sums. `Stepped`: row by row in steps of a few elements; while one step's exponentials are
-  // on their way, the next one's arguments are computed and the last one's are added up. Left alone, the assembler computes all
-  // arguments first, and a run of multiply-adds takes the registers' ports from the tensor cores (NOTES.md, version 8).
-  // Of a warp's six scoreboards the assembler keeps four or five for exponentials: in a step of more two share one, and who waits
-  // for the first waits for the last (NOTES.md, version 10).
+  // Scores become P; `sum` its row sums. `Stepped`: row by row in steps of a few elements; while one step's
+  // exponentials are on their way, the next one's arguments are computed and the last one's are added up. Left alone,
+  // the assembler computes all arguments first, and a run of multiply-adds takes the registers' ports from the tensor
+  // cores (NOTES.md, version 8). Of a warp's six scoreboards the assembler keeps four or five for exponentials: in a
+  // step of more two share one, and who waits for the first waits for the last (NOTES.md, version 10).
   template <bool Stepped>
   __device__ __forceinline__ void exponentials(float (&s)[scores], const RowState& state, float (&sum)[2]) const {
     constexpr int step = Stepped ? 3 : scores, row = scores / 2;

@@ -7,11 +7,11 @@
 namespace napkin {
 
 struct Tile {
-  int batch, head, packed_head; // key head; first query head of the group that this tile packs
-  int q_first, queries, keys;   // first query, and this sequence's lengths
+  int batch, head, packed_head;          // key head; first query head of the group that this tile packs
+  int q_first, queries, keys;            // first query, and this sequence's lengths
   int q_start, x_row, q_row, map_batch;  // where the sequence starts; rows and batch as the copy engine addresses them
-  int first, last;              // chunks visited
-  int whole_first, whole_last;  // of these, chunks that every row sees in full
+  int first, last;                       // chunks visited
+  int whole_first, whole_last;           // of these, chunks that every row sees in full
 };
 
 struct Span {
@@ -74,7 +74,8 @@ __device__ __forceinline__ Tile find_tile(const AttentionShape& shape, int index
   return tile;
 }
 
-// Its place among all tiles, whatever the order in which they are taken: batch, head, group of heads, queries. Not packed.
+// Its place among all tiles, whatever the order in which they are taken: batch, head, group of heads, queries. Not
+// packed.
 template <int Queries, int Heads>
 __device__ __forceinline__ int tile_number(const AttentionShape& shape, const Tile& tile) {
   const int heads = (tile.batch * shape.h.value + tile.head) * shape.groups.value + tile.packed_head / Heads;

@@ -10,14 +10,16 @@ __device__ __forceinline__ void barrier_init(u32 barrier, u32 arrivals) {
 }
 
 // Makes initialised barriers visible to the copy engine and to the cluster.
-__device__ __forceinline__ void barrier_init_fence() { asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory"); }
+__device__ __forceinline__ void barrier_init_fence() {
+  asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+}
 
 __device__ __forceinline__ void barrier_arrive(u32 barrier) {
   asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(barrier) : "memory");
 }
 
-// Arrives at the same barrier of block `rank` of the cluster: says that shared memory was read, and releases no writes (a
-// release to the cluster would cost a fence to device memory each time).
+// Arrives at the same barrier of block `rank` of the cluster: says that shared memory was read, and releases no writes
+// (a release to the cluster would cost a fence to device memory each time).
 __device__ __forceinline__ void barrier_arrive_remote(u32 barrier, u32 rank) {
   asm volatile(
       "{\n.reg .b32 remote;\n"

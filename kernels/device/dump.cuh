@@ -1,6 +1,6 @@
 #pragma once
-// Where the kernels' debug variants write their intermediates, and how a warp writes its part of an accumulator there. The
-// host reads them by the same text.
+// Where the kernels' debug variants write their intermediates, and how a warp writes its part of an accumulator there.
+// The host reads them by the same text.
 
 #ifdef __CUDACC__
 #define NAPKIN_HOST_DEVICE __host__ __device__ __forceinline__
@@ -10,9 +10,9 @@
 
 namespace napkin {
 
-// f32 [tiles][chunks + 1][rows][pitch]. Tiles are numbered as the groups of the grouped axes, the last axis fastest; chunks
-// from the start of the stream, in whatever order they are taken. A row holds the arrays of a kernel side by side; the
-// place behind the last chunk holds what is made after the loop.
+// f32 [tiles][chunks + 1][rows][pitch]. Tiles are numbered as the groups of the grouped axes, the last axis fastest;
+// chunks from the start of the stream, in whatever order they are taken. A row holds the arrays of a kernel side by
+// side; the place behind the last chunk holds what is made after the loop.
 struct DumpLayout {
   int rows, pitch, chunks;
 

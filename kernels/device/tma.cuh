@@ -23,7 +23,8 @@ __device__ __forceinline__ void load_box(u32 to, const TensorMap& map, u32 barri
       : "memory");
 }
 
-// The same into every block of the cluster whose bit is set in `blocks`, at the same offset, completing on each one's barrier.
+// The same into every block of the cluster whose bit is set in `blocks`, at the same offset, completing on each one's
+// barrier.
 __device__ __forceinline__ void load_box_multicast(u32 to, const TensorMap& map, u32 barrier, u64 policy,
                                                    unsigned short blocks, int c0, int c1, int c2, int c3) {
   asm volatile(
@@ -45,12 +46,13 @@ __device__ __forceinline__ void load_box(u32 to, const TensorMap& map, u32 barri
 // The same for matrices, which take no hint.
 __device__ __forceinline__ void load_box(u32 to, const TensorMap& map, u32 barrier, int c0, int c1) {
   asm volatile(
-      "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%3, %4}], [%2];" ::"r"(to),
+      "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%3, %4}], [%2];" ::"r"(
+          to),
       "l"(reinterpret_cast<u64>(&map)), "r"(barrier), "r"(c0), "r"(c1)
       : "memory");
 }
-__device__ __forceinline__ void load_box_multicast(u32 to, const TensorMap& map, u32 barrier, unsigned short blocks, int c0,
-                                                   int c1) {
+__device__ __forceinline__ void load_box_multicast(u32 to, const TensorMap& map, u32 barrier, unsigned short blocks,
+                                                   int c0, int c1) {
   asm volatile(
       "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster"
       " [%0], [%1, {%3, %4}], [%2], %5;" ::"r"(to),
@@ -58,10 +60,10 @@ __device__ __forceinline__ void load_box_multicast(u32 to, const TensorMap& map,
       : "memory");
 }
 __device__ __forceinline__ void store_box(u32 from, const TensorMap& map, int c0, int c1) {
-  asm volatile("cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [%0, {%2, %3}], [%1];" ::"l"(
-                   reinterpret_cast<u64>(&map)),
-               "r"(from), "r"(c0), "r"(c1)
-               : "memory");
+  asm volatile(
+      "cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [%0, {%2, %3}], [%1];" ::"l"(reinterpret_cast<u64>(&map)),
+      "r"(from), "r"(c0), "r"(c1)
+      : "memory");
 }
 
 __device__ __forceinline__ void store_box(u32 from, const TensorMap& map, int c0, int c1, int c2, int c3, int c4) {

@@ -7,15 +7,18 @@
 namespace napkin {
 
 // Columns of 16-bit elements that one swizzle span holds: 64 (128 B), 32 (64 B) or 16 (32 B); the widest that divides.
-__host__ __device__ constexpr int swizzle_columns(int columns) { return columns % 64 == 0 ? 64 : columns % 32 == 0 ? 32 : 16; }
+__host__ __device__ constexpr int swizzle_columns(int columns) {
+  return columns % 64 == 0 ? 64 : columns % 32 == 0 ? 32 : 16;
+}
 
-// A descriptor's address, in units of 16 bytes: within the block's own shared memory. In a cluster the block's rank stands
-// above.
+// A descriptor's address, in units of 16 bytes: within the block's own shared memory. In a cluster the block's rank
+// stands above.
 __device__ __forceinline__ u32 matrix_address(u32 address) { return (address & 0x3FFFF) >> 4; }
 
 // Shared-memory matrix descriptor. `columns`: elements of a swizzle span; `address` and `leading` in units of 16 bytes,
-// `leading` between spans (used where the contiguous axis is not the contracted one). Eight rows of a span lie together:
-// the stride. No field is masked, so that neighbours' descriptors differ by a sum: addresses come from matrix_address().
+// `leading` between spans (used where the contiguous axis is not the contracted one). Eight rows of a span lie
+// together: the stride. No field is masked, so that neighbours' descriptors differ by a sum: addresses come from
+// matrix_address().
 template <int Columns>
 __device__ __forceinline__ u64 descriptor(u32 address, u32 leading) {
   constexpr u32 layout = Columns == 64 ? 1 : Columns == 32 ? 2 : 3;
@@ -45,7 +48,9 @@ __device__ __forceinline__ void pin(u32 (&registers)[N]) {
 }
 
 // Operand lists: eight accumulators a step of 16 columns.
-#define NAPKIN_D8(d, i) "+f"(d[i]), "+f"(d[i + 1]), "+f"(d[i + 2]), "+f"(d[i + 3]), "+f"(d[i + 4]), "+f"(d[i + 5]), "+f"(d[i + 6]), "+f"(d[i + 7])
+#define NAPKIN_D8(d, i)                                                                                       \
+  "+f"(d[i]), "+f"(d[i + 1]), "+f"(d[i + 2]), "+f"(d[i + 3]), "+f"(d[i + 4]), "+f"(d[i + 5]), "+f"(d[i + 6]), \
+      "+f"(d[i + 7])
 #define NAPKIN_L1(d) NAPKIN_D8(d, 0)
 #define NAPKIN_L2(d) NAPKIN_L1(d), NAPKIN_D8(d, 8)
 #define NAPKIN_L3(d) NAPKIN_L2(d), NAPKIN_D8(d, 16)
@@ -80,61 +85,193 @@ __device__ __forceinline__ void pin(u32 (&registers)[N]) {
 #define NAPKIN_T16 NAPKIN_T15 ", %120, %121, %122, %123, %124, %125, %126, %127"
 
 // S: step count N / 16; O0..: numbers of the operands behind the accumulators.
-#define NAPKIN_WGMMA_SS(S, N, TYPE, O0, O1, O2, O3)                                                             \
-  asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, %" #O2 ", 0;\n"                                               \
-               "wgmma.mma_async.sync.aligned.m64n" #N "k16.f32." TYPE "." TYPE " {" NAPKIN_T##S "}, %" #O0      \
-               ", %" #O1 ", p, 1, 1, 0, %" #O3 ";\n}"                                                           \
-               : NAPKIN_L##S(d)                                                                                  \
+#define NAPKIN_WGMMA_SS(S, N, TYPE, O0, O1, O2, O3)                                             \
+  asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, %" #O2                                         \
+               ", 0;\n"                                                                         \
+               "wgmma.mma_async.sync.aligned.m64n" #N "k16.f32." TYPE "." TYPE " {" NAPKIN_T##S \
+               "}, %" #O0 ", %" #O1 ", p, 1, 1, 0, %" #O3 ";\n}"                                \
+               : NAPKIN_L##S(d)                                                                 \
                : "l"(a), "l"(b), "r"(accumulate), "n"(TransposedB))
-#define NAPKIN_WGMMA_RS(S, N, TYPE, A0, A1, A2, A3, O1, O2, O3)                                                 \
-  asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, %" #O2 ", 0;\n"                                               \
-               "wgmma.mma_async.sync.aligned.m64n" #N "k16.f32." TYPE "." TYPE " {" NAPKIN_T##S "}, {%" #A0     \
-               ", %" #A1 ", %" #A2 ", %" #A3 "}, %" #O1 ", p, 1, 1, %" #O3 ";\n}"                               \
-               : NAPKIN_L##S(d)                                                                                  \
+#define NAPKIN_WGMMA_RS(S, N, TYPE, A0, A1, A2, A3, O1, O2, O3)                                 \
+  asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, %" #O2                                         \
+               ", 0;\n"                                                                         \
+               "wgmma.mma_async.sync.aligned.m64n" #N "k16.f32." TYPE "." TYPE " {" NAPKIN_T##S \
+               "}, {%" #A0 ", %" #A1 ", %" #A2 ", %" #A3 "}, %" #O1 ", p, 1, 1, %" #O3 ";\n}"   \
+               : NAPKIN_L##S(d)                                                                 \
                : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(accumulate), "n"(TransposedB))
 
 // d (64 x N) = A B + (accumulate ? d : 0), both operands in shared memory. TransposedB: B's contiguous axis is N.
 template <int N, bool Bf16, int TransposedB>
 __device__ __forceinline__ void wgmma(float (&d)[N / 2], u64 a, u64 b, int accumulate) {
   static_assert(N % 16 == 0 && N >= 16 && N <= 256);
-  if constexpr (N == 16) { if constexpr (Bf16) NAPKIN_WGMMA_SS(1, 16, "bf16", 8, 9, 10, 11); else NAPKIN_WGMMA_SS(1, 16, "f16", 8, 9, 10, 11); }
-  else if constexpr (N == 32) { if constexpr (Bf16) NAPKIN_WGMMA_SS(2, 32, "bf16", 16, 17, 18, 19); else NAPKIN_WGMMA_SS(2, 32, "f16", 16, 17, 18, 19); }
-  else if constexpr (N == 48) { if constexpr (Bf16) NAPKIN_WGMMA_SS(3, 48, "bf16", 24, 25, 26, 27); else NAPKIN_WGMMA_SS(3, 48, "f16", 24, 25, 26, 27); }
-  else if constexpr (N == 64) { if constexpr (Bf16) NAPKIN_WGMMA_SS(4, 64, "bf16", 32, 33, 34, 35); else NAPKIN_WGMMA_SS(4, 64, "f16", 32, 33, 34, 35); }
-  else if constexpr (N == 80) { if constexpr (Bf16) NAPKIN_WGMMA_SS(5, 80, "bf16", 40, 41, 42, 43); else NAPKIN_WGMMA_SS(5, 80, "f16", 40, 41, 42, 43); }
-  else if constexpr (N == 96) { if constexpr (Bf16) NAPKIN_WGMMA_SS(6, 96, "bf16", 48, 49, 50, 51); else NAPKIN_WGMMA_SS(6, 96, "f16", 48, 49, 50, 51); }
-  else if constexpr (N == 112) { if constexpr (Bf16) NAPKIN_WGMMA_SS(7, 112, "bf16", 56, 57, 58, 59); else NAPKIN_WGMMA_SS(7, 112, "f16", 56, 57, 58, 59); }
-  else if constexpr (N == 128) { if constexpr (Bf16) NAPKIN_WGMMA_SS(8, 128, "bf16", 64, 65, 66, 67); else NAPKIN_WGMMA_SS(8, 128, "f16", 64, 65, 66, 67); }
-  else if constexpr (N == 144) { if constexpr (Bf16) NAPKIN_WGMMA_SS(9, 144, "bf16", 72, 73, 74, 75); else NAPKIN_WGMMA_SS(9, 144, "f16", 72, 73, 74, 75); }
-  else if constexpr (N == 160) { if constexpr (Bf16) NAPKIN_WGMMA_SS(10, 160, "bf16", 80, 81, 82, 83); else NAPKIN_WGMMA_SS(10, 160, "f16", 80, 81, 82, 83); }
-  else if constexpr (N == 176) { if constexpr (Bf16) NAPKIN_WGMMA_SS(11, 176, "bf16", 88, 89, 90, 91); else NAPKIN_WGMMA_SS(11, 176, "f16", 88, 89, 90, 91); }
-  else if constexpr (N == 192) { if constexpr (Bf16) NAPKIN_WGMMA_SS(12, 192, "bf16", 96, 97, 98, 99); else NAPKIN_WGMMA_SS(12, 192, "f16", 96, 97, 98, 99); }
-  else if constexpr (N == 208) { if constexpr (Bf16) NAPKIN_WGMMA_SS(13, 208, "bf16", 104, 105, 106, 107); else NAPKIN_WGMMA_SS(13, 208, "f16", 104, 105, 106, 107); }
-  else if constexpr (N == 224) { if constexpr (Bf16) NAPKIN_WGMMA_SS(14, 224, "bf16", 112, 113, 114, 115); else NAPKIN_WGMMA_SS(14, 224, "f16", 112, 113, 114, 115); }
-  else if constexpr (N == 240) { if constexpr (Bf16) NAPKIN_WGMMA_SS(15, 240, "bf16", 120, 121, 122, 123); else NAPKIN_WGMMA_SS(15, 240, "f16", 120, 121, 122, 123); }
-  else if constexpr (N == 256) { if constexpr (Bf16) NAPKIN_WGMMA_SS(16, 256, "bf16", 128, 129, 130, 131); else NAPKIN_WGMMA_SS(16, 256, "f16", 128, 129, 130, 131); }
+  if constexpr (N == 16) {
+    if constexpr (Bf16)
+      NAPKIN_WGMMA_SS(1, 16, "bf16", 8, 9, 10, 11);
+    else
+      NAPKIN_WGMMA_SS(1, 16, "f16", 8, 9, 10, 11);
+  } else if constexpr (N == 32) {
+    if constexpr (Bf16)
+      NAPKIN_WGMMA_SS(2, 32, "bf16", 16, 17, 18, 19);
+    else
+      NAPKIN_WGMMA_SS(2, 32, "f16", 16, 17, 18, 19);
+  } else if constexpr (N == 48) {
+    if constexpr (Bf16)
+      NAPKIN_WGMMA_SS(3, 48, "bf16", 24, 25, 26, 27);
+    else
+      NAPKIN_WGMMA_SS(3, 48, "f16", 24, 25, 26, 27);
+  } else if constexpr (N == 64) {
+    if constexpr (Bf16)
+      NAPKIN_WGMMA_SS(4, 64, "bf16", 32, 33, 34, 35);
+    else
+      NAPKIN_WGMMA_SS(4, 64, "f16", 32, 33, 34, 35);
+  } else if constexpr (N == 80) {
+    if constexpr (Bf16)
+      NAPKIN_WGMMA_SS(5, 80, "bf16", 40, 41, 42, 43);
+    else
+      NAPKIN_WGMMA_SS(5, 80, "f16", 40, 41, 42, 43);
+  } else if constexpr (N == 96) {
+    if constexpr (Bf16)
+      NAPKIN_WGMMA_SS(6, 96, "bf16", 48, 49, 50, 51);
+    else
+      NAPKIN_WGMMA_SS(6, 96, "f16", 48, 49, 50, 51);
+  } else if constexpr (N == 112) {
+    if constexpr (Bf16)
+      NAPKIN_WGMMA_SS(7, 112, "bf16", 56, 57, 58, 59);
+    else
+      NAPKIN_WGMMA_SS(7, 112, "f16", 56, 57, 58, 59);
+  } else if constexpr (N == 128) {
+    if constexpr (Bf16)
+      NAPKIN_WGMMA_SS(8, 128, "bf16", 64, 65, 66, 67);
+    else
+      NAPKIN_WGMMA_SS(8, 128, "f16", 64, 65, 66, 67);
+  } else if constexpr (N == 144) {
+    if constexpr (Bf16)
+      NAPKIN_WGMMA_SS(9, 144, "bf16", 72, 73, 74, 75);
+    else
+      NAPKIN_WGMMA_SS(9, 144, "f16", 72, 73, 74, 75);
+  } else if constexpr (N == 160) {
+    if constexpr (Bf16)
+      NAPKIN_WGMMA_SS(10, 160, "bf16", 80, 81, 82, 83);
+    else
+      NAPKIN_WGMMA_SS(10, 160, "f16", 80, 81, 82, 83);
+  } else if constexpr (N == 176) {
+    if constexpr (Bf16)
+      NAPKIN_WGMMA_SS(11, 176, "bf16", 88, 89, 90, 91);
+    else
+      NAPKIN_WGMMA_SS(11, 176, "f16", 88, 89, 90, 91);
+  } else if constexpr (N == 192) {
+    if constexpr (Bf16)
+      NAPKIN_WGMMA_SS(12, 192, "bf16", 96, 97, 98, 99);
+    else
+      NAPKIN_WGMMA_SS(12, 192, "f16", 96, 97, 98, 99);
+  } else if constexpr (N == 208) {
+    if constexpr (Bf16)
+      NAPKIN_WGMMA_SS(13, 208, "bf16", 104, 105, 106, 107);
+    else
+      NAPKIN_WGMMA_SS(13, 208, "f16", 104, 105, 106, 107);
+  } else if constexpr (N == 224) {
+    if constexpr (Bf16)
+      NAPKIN_WGMMA_SS(14, 224, "bf16", 112, 113, 114, 115);
+    else
+      NAPKIN_WGMMA_SS(14, 224, "f16", 112, 113, 114, 115);
+  } else if constexpr (N == 240) {
+    if constexpr (Bf16)
+      NAPKIN_WGMMA_SS(15, 240, "bf16", 120, 121, 122, 123);
+    else
+      NAPKIN_WGMMA_SS(15, 240, "f16", 120, 121, 122, 123);
+  } else if constexpr (N == 256) {
+    if constexpr (Bf16)
+      NAPKIN_WGMMA_SS(16, 256, "bf16", 128, 129, 130, 131);
+    else
+      NAPKIN_WGMMA_SS(16, 256, "f16", 128, 129, 130, 131);
+  }
 }
 
 // The same with A (64 x 16) in registers: four 32-bit pairs a thread.
 template <int N, bool Bf16, int TransposedB>
 __device__ __forceinline__ void wgmma(float (&d)[N / 2], const u32* a, u64 b, int accumulate) {
   static_assert(N % 16 == 0 && N >= 16 && N <= 256);
-  if constexpr (N == 16) { if constexpr (Bf16) NAPKIN_WGMMA_RS(1, 16, "bf16", 8, 9, 10, 11, 12, 13, 14); else NAPKIN_WGMMA_RS(1, 16, "f16", 8, 9, 10, 11, 12, 13, 14); }
-  else if constexpr (N == 32) { if constexpr (Bf16) NAPKIN_WGMMA_RS(2, 32, "bf16", 16, 17, 18, 19, 20, 21, 22); else NAPKIN_WGMMA_RS(2, 32, "f16", 16, 17, 18, 19, 20, 21, 22); }
-  else if constexpr (N == 48) { if constexpr (Bf16) NAPKIN_WGMMA_RS(3, 48, "bf16", 24, 25, 26, 27, 28, 29, 30); else NAPKIN_WGMMA_RS(3, 48, "f16", 24, 25, 26, 27, 28, 29, 30); }
-  else if constexpr (N == 64) { if constexpr (Bf16) NAPKIN_WGMMA_RS(4, 64, "bf16", 32, 33, 34, 35, 36, 37, 38); else NAPKIN_WGMMA_RS(4, 64, "f16", 32, 33, 34, 35, 36, 37, 38); }
-  else if constexpr (N == 80) { if constexpr (Bf16) NAPKIN_WGMMA_RS(5, 80, "bf16", 40, 41, 42, 43, 44, 45, 46); else NAPKIN_WGMMA_RS(5, 80, "f16", 40, 41, 42, 43, 44, 45, 46); }
-  else if constexpr (N == 96) { if constexpr (Bf16) NAPKIN_WGMMA_RS(6, 96, "bf16", 48, 49, 50, 51, 52, 53, 54); else NAPKIN_WGMMA_RS(6, 96, "f16", 48, 49, 50, 51, 52, 53, 54); }
-  else if constexpr (N == 112) { if constexpr (Bf16) NAPKIN_WGMMA_RS(7, 112, "bf16", 56, 57, 58, 59, 60, 61, 62); else NAPKIN_WGMMA_RS(7, 112, "f16", 56, 57, 58, 59, 60, 61, 62); }
-  else if constexpr (N == 128) { if constexpr (Bf16) NAPKIN_WGMMA_RS(8, 128, "bf16", 64, 65, 66, 67, 68, 69, 70); else NAPKIN_WGMMA_RS(8, 128, "f16", 64, 65, 66, 67, 68, 69, 70); }
-  else if constexpr (N == 144) { if constexpr (Bf16) NAPKIN_WGMMA_RS(9, 144, "bf16", 72, 73, 74, 75, 76, 77, 78); else NAPKIN_WGMMA_RS(9, 144, "f16", 72, 73, 74, 75, 76, 77, 78); }
-  else if constexpr (N == 160) { if constexpr (Bf16) NAPKIN_WGMMA_RS(10, 160, "bf16", 80, 81, 82, 83, 84, 85, 86); else NAPKIN_WGMMA_RS(10, 160, "f16", 80, 81, 82, 83, 84, 85, 86); }
-  else if constexpr (N == 176) { if constexpr (Bf16) NAPKIN_WGMMA_RS(11, 176, "bf16", 88, 89, 90, 91, 92, 93, 94); else NAPKIN_WGMMA_RS(11, 176, "f16", 88, 89, 90, 91, 92, 93, 94); }
-  else if constexpr (N == 192) { if constexpr (Bf16) NAPKIN_WGMMA_RS(12, 192, "bf16", 96, 97, 98, 99, 100, 101, 102); else NAPKIN_WGMMA_RS(12, 192, "f16", 96, 97, 98, 99, 100, 101, 102); }
-  else if constexpr (N == 208) { if constexpr (Bf16) NAPKIN_WGMMA_RS(13, 208, "bf16", 104, 105, 106, 107, 108, 109, 110); else NAPKIN_WGMMA_RS(13, 208, "f16", 104, 105, 106, 107, 108, 109, 110); }
-  else if constexpr (N == 224) { if constexpr (Bf16) NAPKIN_WGMMA_RS(14, 224, "bf16", 112, 113, 114, 115, 116, 117, 118); else NAPKIN_WGMMA_RS(14, 224, "f16", 112, 113, 114, 115, 116, 117, 118); }
-  else if constexpr (N == 240) { if constexpr (Bf16) NAPKIN_WGMMA_RS(15, 240, "bf16", 120, 121, 122, 123, 124, 125, 126); else NAPKIN_WGMMA_RS(15, 240, "f16", 120, 121, 122, 123, 124, 125, 126); }
-  else if constexpr (N == 256) { if constexpr (Bf16) NAPKIN_WGMMA_RS(16, 256, "bf16", 128, 129, 130, 131, 132, 133, 134); else NAPKIN_WGMMA_RS(16, 256, "f16", 128, 129, 130, 131, 132, 133, 134); }
+  if constexpr (N == 16) {
+    if constexpr (Bf16)
+      NAPKIN_WGMMA_RS(1, 16, "bf16", 8, 9, 10, 11, 12, 13, 14);
+    else
+      NAPKIN_WGMMA_RS(1, 16, "f16", 8, 9, 10, 11, 12, 13, 14);
+  } else if constexpr (N == 32) {
+    if constexpr (Bf16)
+      NAPKIN_WGMMA_RS(2, 32, "bf16", 16, 17, 18, 19, 20, 21, 22);
+    else
+      NAPKIN_WGMMA_RS(2, 32, "f16", 16, 17, 18, 19, 20, 21, 22);
+  } else if constexpr (N == 48) {
+    if constexpr (Bf16)
+      NAPKIN_WGMMA_RS(3, 48, "bf16", 24, 25, 26, 27, 28, 29, 30);
+    else
+      NAPKIN_WGMMA_RS(3, 48, "f16", 24, 25, 26, 27, 28, 29, 30);
+  } else if constexpr (N == 64) {
+    if constexpr (Bf16)
+      NAPKIN_WGMMA_RS(4, 64, "bf16", 32, 33, 34, 35, 36, 37, 38);
+    else
+      NAPKIN_WGMMA_RS(4, 64, "f16", 32, 33, 34, 35, 36, 37, 38);
+  } else if constexpr (N == 80) {
+    if constexpr (Bf16)
+      NAPKIN_WGMMA_RS(5, 80, "bf16", 40, 41, 42, 43, 44, 45, 46);
+    else
+      NAPKIN_WGMMA_RS(5, 80, "f16", 40, 41, 42, 43, 44, 45, 46);
+  } else if constexpr (N == 96) {
+    if constexpr (Bf16)
+      NAPKIN_WGMMA_RS(6, 96, "bf16", 48, 49, 50, 51, 52, 53, 54);
+    else
+      NAPKIN_WGMMA_RS(6, 96, "f16", 48, 49, 50, 51, 52, 53, 54);
+  } else if constexpr (N == 112) {
+    if constexpr (Bf16)
+      NAPKIN_WGMMA_RS(7, 112, "bf16", 56, 57, 58, 59, 60, 61, 62);
+    else
+      NAPKIN_WGMMA_RS(7, 112, "f16", 56, 57, 58, 59, 60, 61, 62);
+  } else if constexpr (N == 128) {
+    if constexpr (Bf16)
+      NAPKIN_WGMMA_RS(8, 128, "bf16", 64, 65, 66, 67, 68, 69, 70);
+    else
+      NAPKIN_WGMMA_RS(8, 128, "f16", 64, 65, 66, 67, 68, 69, 70);
+  } else if constexpr (N == 144) {
+    if constexpr (Bf16)
+      NAPKIN_WGMMA_RS(9, 144, "bf16", 72, 73, 74, 75, 76, 77, 78);
+    else
+      NAPKIN_WGMMA_RS(9, 144, "f16", 72, 73, 74, 75, 76, 77, 78);
+  } else if constexpr (N == 160) {
+    if constexpr (Bf16)
+      NAPKIN_WGMMA_RS(10, 160, "bf16", 80, 81, 82, 83, 84, 85, 86);
+    else
+      NAPKIN_WGMMA_RS(10, 160, "f16", 80, 81, 82, 83, 84, 85, 86);
+  } else if constexpr (N == 176) {
+    if constexpr (Bf16)
+      NAPKIN_WGMMA_RS(11, 176, "bf16", 88, 89, 90, 91, 92, 93, 94);
+    else
+      NAPKIN_WGMMA_RS(11, 176, "f16", 88, 89, 90, 91, 92, 93, 94);
+  } else if constexpr (N == 192) {
+    if constexpr (Bf16)
+      NAPKIN_WGMMA_RS(12, 192, "bf16", 96, 97, 98, 99, 100, 101, 102);
+    else
+      NAPKIN_WGMMA_RS(12, 192, "f16", 96, 97, 98, 99, 100, 101, 102);
+  } else if constexpr (N == 208) {
+    if constexpr (Bf16)
+      NAPKIN_WGMMA_RS(13, 208, "bf16", 104, 105, 106, 107, 108, 109, 110);
+    else
+      NAPKIN_WGMMA_RS(13, 208, "f16", 104, 105, 106, 107, 108, 109, 110);
+  } else if constexpr (N == 224) {
+    if constexpr (Bf16)
+      NAPKIN_WGMMA_RS(14, 224, "bf16", 112, 113, 114, 115, 116, 117, 118);
+    else
+      NAPKIN_WGMMA_RS(14, 224, "f16", 112, 113, 114, 115, 116, 117, 118);
+  } else if constexpr (N == 240) {
+    if constexpr (Bf16)
+      NAPKIN_WGMMA_RS(15, 240, "bf16", 120, 121, 122, 123, 124, 125, 126);
+    else
+      NAPKIN_WGMMA_RS(15, 240, "f16", 120, 121, 122, 123, 124, 125, 126);
+  } else if constexpr (N == 256) {
+    if constexpr (Bf16)
+      NAPKIN_WGMMA_RS(16, 256, "bf16", 128, 129, 130, 131, 132, 133, 134);
+    else
+      NAPKIN_WGMMA_RS(16, 256, "f16", 128, 129, 130, 131, 132, 133, 134);
+  }
 }
 
 #undef NAPKIN_L16

@@ -20,7 +20,8 @@ class KernelCache {
 
   /// The entry, or nothing where there is none or it is damaged.
   [[nodiscard]] std::optional<CompiledKernel> find(const std::string& key) const;
-  /// Returns "" or why the entry could not be written. Never throws for that: the kernel is there, only slower next time.
+  /// Returns "" or why the entry could not be written. Never throws for that: the kernel is there, only slower next
+  /// time.
   [[nodiscard]] std::string store(const std::string& key, const CompiledKernel& kernel) const;
 
   [[nodiscard]] std::filesystem::path file_of(const std::string& key) const { return entries_.file_of(key); }
@@ -37,6 +38,7 @@ struct Compilation {
 };
 
 /// From the cache, else compiled and stored. Throws CudaFailure where it does not compile.
-[[nodiscard]] Compilation compile_cached(const Compiler& compiler, const KernelCache& cache, const CompileRequest& request);
+[[nodiscard]] Compilation compile_cached(const Compiler& compiler, const KernelCache& cache,
+                                         const CompileRequest& request);
 
 }  // namespace napkin

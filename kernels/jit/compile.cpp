@@ -75,8 +75,8 @@ class Program {
     };
     const auto text_pointers = pointers(texts), name_pointers = pointers(names);
     const std::string text(source.main.text), name(source.main.path);
-    nvrtc_.check(nvrtc_.create(&program_, text.c_str(), name.c_str(), static_cast<int>(texts.size()), text_pointers.data(),
-                               name_pointers.data()),
+    nvrtc_.check(nvrtc_.create(&program_, text.c_str(), name.c_str(), static_cast<int>(texts.size()),
+                               text_pointers.data(), name_pointers.data()),
                  "nvrtcCreateProgram");
   }
   ~Program() { nvrtc_.destroy(&program_); }
@@ -200,7 +200,8 @@ std::vector<std::string> toolkit_directories(const std::string& toolkit) {
   };
   if (!toolkit.empty()) add(toolkit);
   for (const char* root : {"/usr/local/cuda", "/opt/cuda", "/usr/local/cuda-13", "/usr/local/cuda-12"}) add(root);
-  for (const char* directory : {"/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu"}) directories.emplace_back(directory);
+  for (const char* directory : {"/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu"})
+    directories.emplace_back(directory);
   return directories;
 }
 

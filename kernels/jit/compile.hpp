@@ -13,16 +13,16 @@ namespace napkin {
 /// One variant of one kernel for one architecture.
 struct CompileRequest {
   KernelSource source;
-  std::string expression;           ///< "napkin::attention_sm90<napkin::AttentionConfig{...}>" (name_expression)
-  std::string architecture;         ///< "sm_90a", "sm_80"
-  std::vector<std::string> options; ///< beyond the ones that every kernel gets
+  std::string expression;            ///< "napkin::attention_sm90<napkin::AttentionConfig{...}>" (name_expression)
+  std::string architecture;          ///< "sm_90a", "sm_80"
+  std::vector<std::string> options;  ///< beyond the ones that every kernel gets
 };
 
 struct CompiledKernel {
-  std::string cubin;          ///< bytes of an ELF image
-  std::string lowered_name;   ///< of the kernel in it
+  std::string cubin;         ///< bytes of an ELF image
+  std::string lowered_name;  ///< of the kernel in it
   CompileReport report;
-  Seconds compile_time;       ///< of the compilation, also where it comes from the cache
+  Seconds compile_time;  ///< of the compilation, also where it comes from the cache
 };
 
 /// Options of every kernel, the architecture's included.

@@ -58,18 +58,23 @@ std::string temporary_name(const std::string& key) {
   static std::atomic<unsigned> count{0};
   char host[256] = {};
   ::gethostname(host, sizeof host - 1);
-  return "." + key.substr(0, 16) + "." + std::string(host) + "." + std::to_string(::getpid()) + "." + std::to_string(count++) + ".tmp";
+  return "." + key.substr(0, 16) + "." + std::string(host) + "." + std::to_string(::getpid()) + "." +
+         std::to_string(count++) + ".tmp";
 }
 
 /// Of an entry's content under its key.
-std::string digest_of(const std::string& key, std::string_view content) { return hex(Sha256().add_field(key).add(content).digest()); }
+std::string digest_of(const std::string& key, std::string_view content) {
+  return hex(Sha256().add_field(key).add(content).digest());
+}
 
 }  // namespace
 
 // An entry: format, hash of key and content, newline, content.
 
 DiskCache::DiskCache(fs::path directory, std::string kind, int version)
-    : directory_(std::move(directory)), kind_(std::move(kind)), format_("napkin " + kind_ + " " + std::to_string(version) + "\n") {}
+    : directory_(std::move(directory)),
+      kind_(std::move(kind)),
+      format_("napkin " + kind_ + " " + std::to_string(version) + "\n") {}
 
 std::optional<std::string> DiskCache::find(const std::string& key) const {
   if (directory_.empty()) return std::nullopt;
@@ -93,7 +98,8 @@ std::string DiskCache::store(const std::string& key, std::string_view content) c
   fs::create_directories(directory_, error);
   if (error) return refused(error.value());
   Temporary file(directory_ / temporary_name(key));
-  if (!file.write(format_ + digest_of(key, content) + "\n" + std::string(content)) || !file.rename(file_of(key))) return refused(errno);
+  if (!file.write(format_ + digest_of(key, content) + "\n" + std::string(content)) || !file.rename(file_of(key)))
+    return refused(errno);
   const int directory = ::open(directory_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (directory >= 0) {
     ::fsync(directory);
@@ -102,7 +108,9 @@ std::string DiskCache::store(const std::string& key, std::string_view content) c
   return "";
 }
 
-void add_field(std::string& content, std::string_view bytes) { content.append(std::to_string(bytes.size())).append(":").append(bytes); }
+void add_field(std::string& content, std::string_view bytes) {
+  content.append(std::to_string(bytes.size())).append(":").append(bytes);
+}
 
 std::optional<std::string_view> next_field(std::string_view& rest) {
   const std::size_t colon = rest.find(':');

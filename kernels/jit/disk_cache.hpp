@@ -11,8 +11,8 @@ namespace napkin {
 
 class DiskCache {
  public:
-  /// `kind`: what its files end in, and with the version what they begin with; the version is counted up when an entry's
-  /// content changes. The directory is made when first written to. An empty path: no cache.
+  /// `kind`: what its files end in, and with the version what they begin with; the version is counted up when an
+  /// entry's content changes. The directory is made when first written to. An empty path: no cache.
   DiskCache(std::filesystem::path directory, std::string kind, int version);
 
   /// The entry, or nothing where there is none or it is damaged.

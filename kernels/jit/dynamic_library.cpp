@@ -23,7 +23,8 @@ void* DynamicLibrary::find(const char* symbol) const { return dlsym(handle_.get(
 
 void* DynamicLibrary::required(const char* symbol) const {
   void* found = find(symbol);
-  if (found == nullptr) throw CudaFailure(name_ + " has no " + symbol + ": it is too old; CUDA 12.4 or later is needed");
+  if (found == nullptr)
+    throw CudaFailure(name_ + " has no " + symbol + ": it is too old; CUDA 12.4 or later is needed");
   return found;
 }
 

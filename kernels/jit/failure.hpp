@@ -6,13 +6,15 @@
 
 namespace napkin {
 
-/// A library of CUDA that is missing, refuses or fails. what() names the call, what went wrong and, where known, the way out.
+/// A library of CUDA that is missing, refuses or fails. what() names the call, what went wrong and, where known, the
+/// way out.
 class CudaFailure : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-/// The compiler did what it was asked, and the kernel would not be what its mapping says: it spills, or wgmma was serialised.
+/// The compiler did what it was asked, and the kernel would not be what its mapping says: it spills, or wgmma was
+/// serialised.
 class CompilerObjection : public CudaFailure {
  public:
   using CudaFailure::CudaFailure;

@@ -55,7 +55,8 @@ std::string CompileReport::objection() const {
   if (!faults.empty()) return faults.front();
   if (!spills()) return "";
   return "registers spill: " + std::to_string(spill_stores.value.get()) + " bytes stored and " +
-         std::to_string(spill_loads.value.get()) + " bytes loaded a thread, at " + std::to_string(registers) + " registers";
+         std::to_string(spill_loads.value.get()) + " bytes loaded a thread, at " + std::to_string(registers) +
+         " registers";
 }
 
 }  // namespace napkin

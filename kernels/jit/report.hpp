@@ -11,9 +11,9 @@
 namespace napkin {
 
 struct CompileReport {
-  int registers = 0;          ///< a thread, at launch
+  int registers = 0;                       ///< a thread, at launch
   Bytes spill_stores, spill_loads, stack;  ///< a thread
-  Bytes static_shared;        ///< a block; Napkin's kernels have none
+  Bytes static_shared;                     ///< a block; Napkin's kernels have none
   /// The compiler's words where it serialised wgmma (C7504 to C7517) or ignored a setmaxnreg: such a kernel computes
   /// right and is not what its mapping says.
   std::vector<std::string> faults;

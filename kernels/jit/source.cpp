@@ -10,7 +10,8 @@ namespace {
 const EmbeddedFile& find(std::string_view path, std::string_view from, std::span<const EmbeddedFile> files) {
   const auto found = std::find_if(files.begin(), files.end(), [&](const EmbeddedFile& f) { return f.path == path; });
   if (found == files.end()) {
-    throw CudaFailure("kernel source " + std::string(path) + (from.empty() ? "" : ", included by " + std::string(from) + ",") +
+    throw CudaFailure("kernel source " + std::string(path) +
+                      (from.empty() ? "" : ", included by " + std::string(from) + ",") +
                       " is not part of this program");
   }
   return *found;
@@ -40,8 +41,9 @@ std::vector<std::string_view> included(std::string_view text) {
 void collect(const EmbeddedFile& file, std::span<const EmbeddedFile> files, KernelSource& source) {
   for (const std::string_view name : included(file.text)) {
     const EmbeddedFile& header = find(name, file.path, files);
-    const bool known = header.path == source.main.path ||
-                       std::any_of(source.headers.begin(), source.headers.end(), [&](const EmbeddedFile& h) { return h.path == name; });
+    const bool known =
+        header.path == source.main.path || std::any_of(source.headers.begin(), source.headers.end(),
+                                                       [&](const EmbeddedFile& h) { return h.path == name; });
     if (known) continue;
     source.headers.push_back(header);
     collect(header, files, source);

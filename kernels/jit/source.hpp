@@ -1,6 +1,6 @@
 #pragma once
-// What the run-time compiler reads: a kernel's file, the headers it includes, and the one struct that names its variant.
-// All of it is embedded in the program or written by the program: nothing of a user's file gets here.
+// What the run-time compiler reads: a kernel's file, the headers it includes, and the one struct that names its
+// variant. All of it is embedded in the program or written by the program: nothing of a user's file gets here.
 
 #include <concepts>
 #include <span>
@@ -30,12 +30,16 @@ class Initialiser {
   explicit Initialiser(std::string_view type) : text_(std::string(type) + "{") {}
 
   Initialiser& set(std::string_view field, std::same_as<int> auto value) { return add(field, std::to_string(value)); }
-  Initialiser& set(std::string_view field, std::same_as<bool> auto value) { return add(field, value ? "true" : "false"); }
+  Initialiser& set(std::string_view field, std::same_as<bool> auto value) {
+    return add(field, value ? "true" : "false");
+  }
   /// An enumerator by its C++ name within the namespace.
   struct Enumerator {
     std::string_view name;  ///< "TileOrder::grid"
   };
-  Initialiser& set(std::string_view field, Enumerator value) { return add(field, "napkin::" + std::string(value.name)); }
+  Initialiser& set(std::string_view field, Enumerator value) {
+    return add(field, "napkin::" + std::string(value.name));
+  }
   [[nodiscard]] std::string text() const { return text_ + "}"; }
 
  private:

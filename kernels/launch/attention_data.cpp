@@ -15,7 +15,8 @@ std::vector<std::int32_t> starts_of(const std::vector<std::int32_t>& lengths) {
 
 }  // namespace
 
-AttentionData::AttentionData(Runtime& runtime, const AttentionLayout& layout) : device_(runtime.device()), layout_(layout) {
+AttentionData::AttentionData(Runtime& runtime, const AttentionLayout& layout)
+    : device_(runtime.device()), layout_(layout) {
   const AttentionSizes& s = layout.sizes;
   batches_ = s.b;
   q_rows_ = s.q;
@@ -31,7 +32,8 @@ AttentionData::AttentionData(Runtime& runtime, const AttentionLayout& layout) : 
   spans_ = cycle_spans(device_);
   std::uint64_t seed = layout.seed * 16;
   for (const Array* input : {&q_, &k_, &v_}) {
-    runtime.prepare(fill_plan(input->view.address, input->count, layout.type, ++seed, layout.deviation, device_.properties()))();
+    runtime.prepare(
+        fill_plan(input->view.address, input->count, layout.type, ++seed, layout.deviation, device_.properties()))();
   }
   poison();
   device_.synchronize();
@@ -97,7 +99,8 @@ void AttentionData::put(const Array& array, const Tensor& values, std::int64_t h
   for (std::int64_t i = 0; i < all * columns; ++i) {
     const std::int64_t row = i / columns % rows, head = i / columns / rows % heads, batch = i / columns / rows / heads;
     const std::int64_t at = batch * array.view.batch + head * array.view.head + row * array.view.row + i % columns;
-    bits[static_cast<std::size_t>(at)] = encode(static_cast<float>(values.data[static_cast<std::size_t>(i)]), layout_.type);
+    bits[static_cast<std::size_t>(at)] =
+        encode(static_cast<float>(values.data[static_cast<std::size_t>(i)]), layout_.type);
   }
   device_.upload(array.view.address, bits.data(), array.memory.bytes());
 }

@@ -17,10 +17,10 @@ struct AttentionLayout {
   DType type = DType::bf16;
   Mask mask;
   bool log_sum_exp = true;
-  bool heads_first = false;           ///< [b, head, row, d] instead of [b, row, head, d]
-  std::int64_t gap = 0;               ///< elements between rows that belong to nobody (a multiple of 8)
+  bool heads_first = false;                        ///< [b, head, row, d] instead of [b, row, head, d]
+  std::int64_t gap = 0;                            ///< elements between rows that belong to nobody (a multiple of 8)
   std::vector<std::int32_t> q_lengths, x_lengths;  ///< packed: one of each per sequence; else empty
-  double deviation = 1;               ///< of the inputs
+  double deviation = 1;                            ///< of the inputs
   std::uint64_t seed = 1;
 };
 

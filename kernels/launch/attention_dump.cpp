@@ -61,17 +61,20 @@ Place place_of(const PlacedDiagram& placed, std::int64_t tile) {
 }
 
 /// The array's part of one chunk's rows: (query, packed head), the head fastest.
-Tensor cut(const PlacedDiagram& placed, const Named& named, const Box& box, const DumpLayout& layout, std::span<const float> rows) {
+Tensor cut(const PlacedDiagram& placed, const Named& named, const Box& box, const DumpLayout& layout,
+           std::span<const float> rows) {
   const Diagram& diagram = placed.streamed->diagram;
   const std::size_t g = at(diagram.axis("g")), q = at(diagram.axis("q"));
-  const std::int64_t packed = placed.block().extent[g].get(), heads = box[g].last - box[g].first, queries = box[q].last - box[q].first;
+  const std::int64_t packed = placed.block().extent[g].get(), heads = box[g].last - box[g].first,
+                     queries = box[q].last - box[q].first;
   Tensor out;
   for (const AxisId axis : named.axes) out.shape.push_back(box[at(axis)].last - box[at(axis)].first);
   const std::int64_t columns = volume(out.shape) / (heads * queries);
   for (std::int64_t head = 0; head < heads; ++head) {
     for (std::int64_t query = 0; query < queries; ++query) {
       const std::int64_t first = (query * packed + head) * layout.pitch + named.column;
-      for (std::int64_t c = 0; c < columns; ++c) out.data.push_back(static_cast<double>(rows[static_cast<std::size_t>(first + c)]));
+      for (std::int64_t c = 0; c < columns; ++c)
+        out.data.push_back(static_cast<double>(rows[static_cast<std::size_t>(first + c)]));
     }
   }
   return out;
@@ -94,7 +97,8 @@ Bytes attention_dump_bytes(const PlacedDiagram& placed) {
   return bytes_of(placed.blocks * Count(layout.tile_size()), DType::f32);
 }
 
-void show_attention_tile(const PlacedDiagram& placed, int tile, std::span<const float> numbers, const DumpOptions& options) {
+void show_attention_tile(const PlacedDiagram& placed, int tile, std::span<const float> numbers,
+                         const DumpOptions& options) {
   const DumpLayout layout = attention_dump_layout(placed);
   const AttentionDump columns = columns_of(placed);
   const std::size_t x = at(placed.streamed->diagram.axis("x"));
@@ -117,7 +121,8 @@ void show_attention_tile(const PlacedDiagram& placed, int tile, std::span<const 
     for (const Named& named : names) show(named, Phase::loop, chunk, rows);
   }
   const std::span<const float> end = numbers.subspan(static_cast<std::size_t>(layout.chunks) * size, size);
-  if (!written(end[static_cast<std::size_t>(columns.o)])) throw CudaFailure("the kernel wrote nothing of tile " + std::to_string(tile));
+  if (!written(end[static_cast<std::size_t>(columns.o)]))
+    throw CudaFailure("the kernel wrote nothing of tile " + std::to_string(tile));
   for (const Named& named : names) {
     if (named.column == columns.o) show(named, Phase::tail, 0, end);
   }
@@ -126,7 +131,8 @@ void show_attention_tile(const PlacedDiagram& placed, int tile, std::span<const 
 void dump_attention(Runtime& runtime, const PlacedDiagram& placed, const Tensors& inputs, const DumpOptions& options) {
   const Bytes bytes = attention_dump_bytes(placed);
   if (bytes > Bytes(most_bytes)) {
-    throw Error(placed.mapping->name, "its intermediates take " + std::to_string(bytes.value.get()) + " bytes at this shape",
+    throw Error(placed.mapping->name,
+                "its intermediates take " + std::to_string(bytes.value.get()) + " bytes at this shape",
                 "at most " + std::to_string(most_bytes) + ": a smaller shape");
   }
   const Device& device = runtime.device();

@@ -16,10 +16,11 @@ namespace napkin {
 /// Of all tiles.
 [[nodiscard]] Bytes attention_dump_bytes(const PlacedDiagram& placed);
 
-/// Shows one tile's part of it (DumpLayout::tile_size() numbers) under the names, groups and chunks that run_streamed() has,
-/// clipped to the arrays; chunks that hold nothing but the poison were not visited. Pure. Throws CudaFailure where the
-/// tile was never written.
-void show_attention_tile(const PlacedDiagram& placed, int tile, std::span<const float> numbers, const DumpOptions& options);
+/// Shows one tile's part of it (DumpLayout::tile_size() numbers) under the names, groups and chunks that run_streamed()
+/// has, clipped to the arrays; chunks that hold nothing but the poison were not visited. Pure. Throws CudaFailure where
+/// the tile was never written.
+void show_attention_tile(const PlacedDiagram& placed, int tile, std::span<const float> numbers,
+                         const DumpOptions& options);
 
 /// Runs the debug variant once on these inputs. Throws Error for intermediates that are too many, CudaFailure.
 void dump_attention(Runtime& runtime, const PlacedDiagram& placed, const Tensors& inputs, const DumpOptions& options);

@@ -50,7 +50,8 @@ AttentionShape attention_shape(const PlacedDiagram& placed, int tile_q, int tile
   s.h = divisor(h.get());
   s.groups = divisor(groups.get());
   const Count head_bytes = Count(s.x) * (read.size("d") + read.size("dv")) * element_bytes;
-  const Count section = section_planes(head_tiles, head_bytes, device.l2, placed.problem->mask.kind != Mask::Kind::none);
+  const Count section =
+      section_planes(head_tiles, head_bytes, device.l2, placed.problem->mask.kind != Mask::Kind::none);
   s.section = divisor(section.get());
   s.section_tiles = divisor((section * q_tiles).get());
   s.last_section = divisor(head_tiles % section == Count(0) ? section.get() : (head_tiles % section).get());
@@ -67,7 +68,8 @@ double softmax_scale(const AttentionCall& call, const PlacementReader& read) {
 }
 
 LaunchPlan attention_plan(const PlacedDiagram& placed, const AttentionCall& call, const LaunchDevice& device) {
-  return placed.mapping->name == "attention_sm80" ? attention_sm80_plan(placed, call, device) : attention_sm90_plan(placed, call, device);
+  return placed.mapping->name == "attention_sm80" ? attention_sm80_plan(placed, call, device)
+                                                  : attention_sm90_plan(placed, call, device);
 }
 
 void bind(LaunchPlan& plan, const AttentionCall& call) {
@@ -75,10 +77,10 @@ void bind(LaunchPlan& plan, const AttentionCall& call) {
 }
 
 void check_call(const AttentionCall& call, std::string_view kernel) {
-  require(!call.packed() || (call.x_starts != 0 && call.q_rows > 0 && call.x_rows > 0), kernel, "packed sequences need both starts and rows",
-          "q_starts, x_starts, q_rows and x_rows");
-  require(call.dump == 0 || (!call.packed() && call.cycles == 0), kernel, "dumps neither packed sequences nor beside its cycles",
-          "sequences of one length, a launch of its own");
+  require(!call.packed() || (call.x_starts != 0 && call.q_rows > 0 && call.x_rows > 0), kernel,
+          "packed sequences need both starts and rows", "q_starts, x_starts, q_rows and x_rows");
+  require(call.dump == 0 || (!call.packed() && call.cycles == 0), kernel,
+          "dumps neither packed sequences nor beside its cycles", "sequences of one length, a launch of its own");
 }
 
 }  // namespace napkin

@@ -14,8 +14,8 @@ namespace napkin {
 [[nodiscard]] MaskKind mask_kind_of(const Mask& mask);
 
 /// `tile_q` queries of `tile_g` query heads a tile. Throws Overflow for more tiles than an int counts.
-[[nodiscard]] AttentionShape attention_shape(const PlacedDiagram& placed, int tile_q, int tile_g, const LaunchDevice& device,
-                                             const PlacementReader& read);
+[[nodiscard]] AttentionShape attention_shape(const PlacedDiagram& placed, int tile_q, int tile_g,
+                                             const LaunchDevice& device, const PlacementReader& read);
 
 /// Writes what both kernels' parameters have of a call's memory.
 template <class Arguments>

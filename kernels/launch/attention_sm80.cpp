@@ -9,17 +9,27 @@ namespace {
 
 /// The names bound here are checked by number, the names written by the kernel's compiler.
 Initialiser written(const AttentionSm80Config& config) {
-  const auto& [q, x, warps, stages, q_registers, swizzle, rescale_rarely, d, dv, bf16, mask, packed, cycles, dump, q_offset,
-               k_offset, v_offset, o_offset, blocks] = config;
+  const auto& [q, x, warps, stages, q_registers, swizzle, rescale_rarely, d, dv, bf16, mask, packed, cycles, dump,
+               q_offset, k_offset, v_offset, o_offset, blocks] = config;
   Initialiser out("napkin::AttentionSm80Config");
-  out.set("q", q).set("x", x).set("warps", warps).set("stages", stages).set("q_registers", q_registers).set("swizzle", swizzle);
+  out.set("q", q)
+      .set("x", x)
+      .set("warps", warps)
+      .set("stages", stages)
+      .set("q_registers", q_registers)
+      .set("swizzle", swizzle);
   out.set("rescale_rarely", rescale_rarely).set("d", d).set("dv", dv).set("bf16", bf16);
   out.set("mask", enumerator(mask)).set("packed", packed).set("cycles", cycles).set("dump", dump);
-  out.set("q_offset", q_offset).set("k_offset", k_offset).set("v_offset", v_offset).set("o_offset", o_offset).set("blocks", blocks);
+  out.set("q_offset", q_offset)
+      .set("k_offset", k_offset)
+      .set("v_offset", v_offset)
+      .set("o_offset", o_offset)
+      .set("blocks", blocks);
   return out;
 }
 
-AttentionSm80Config sm80_config_of(const PlacedDiagram& placed, const AttentionCall& call, const PlacementReader& read) {
+AttentionSm80Config sm80_config_of(const PlacedDiagram& placed, const AttentionCall& call,
+                                   const PlacementReader& read) {
   AttentionSm80Config c{};
   c.q = read.knob("q");
   c.x = read.knob("x");
@@ -44,9 +54,11 @@ AttentionSm80Config sm80_config_of(const PlacedDiagram& placed, const AttentionC
 }
 
 /// Rows are copied 16 bytes at a time. A stride along an axis of one element is never used.
-Strides strides_of(const std::string& name, const TensorView& view, std::int64_t rows, std::int64_t heads, std::int64_t batches, bool packed) {
+Strides strides_of(const std::string& name, const TensorView& view, std::int64_t rows, std::int64_t heads,
+                   std::int64_t batches, bool packed) {
   const auto checked = [&](std::int64_t stride, std::int64_t size) {
-    require(size == 1 || stride % 8 == 0, name, "has a stride of " + std::to_string(stride) + " elements", "a multiple of 8 elements");
+    require(size == 1 || stride % 8 == 0, name, "has a stride of " + std::to_string(stride) + " elements",
+            "a multiple of 8 elements");
     return static_cast<long long>(size == 1 ? 0 : stride);
   };
   return {checked(view.row, rows), checked(view.head, heads), packed ? 0 : checked(view.batch, batches)};
@@ -60,7 +72,8 @@ AttentionShape in_grid_order(AttentionShape shape) {
   return shape;
 }
 
-AttentionSm80Arguments sm80_arguments_of(const AttentionCall& call, const AttentionShape& shape, const PlacementReader& read) {
+AttentionSm80Arguments sm80_arguments_of(const AttentionCall& call, const AttentionShape& shape,
+                                         const PlacementReader& read) {
   const std::int64_t key_heads = read.size("h"), query_heads = key_heads * shape.g;
   const std::int64_t queries = call.packed() ? call.q_rows : shape.q, keys = call.packed() ? call.x_rows : shape.x;
   AttentionSm80Arguments a{};

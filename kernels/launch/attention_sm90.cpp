@@ -8,12 +8,23 @@ namespace {
 
 /// The names bound here are checked by number, the names written by the kernel's compiler.
 Initialiser written(const AttentionConfig& config) {
-  const auto& [q, x, warpgroups, stages, q_stages, overlap, pingpong, p_shared, rescale_rarely, g, cluster, order, d, dv, bf16, mask, packed, cycles, dump,
-               q_offset, k_offset, v_offset, p_offset, barriers_offset, producer_registers, consumer_registers] = config;
+  const auto& [q, x, warpgroups, stages, q_stages, overlap, pingpong, p_shared, rescale_rarely, g, cluster, order, d,
+               dv, bf16, mask, packed, cycles, dump, q_offset, k_offset, v_offset, p_offset, barriers_offset,
+               producer_registers, consumer_registers] = config;
   Initialiser out("napkin::AttentionConfig");
   out.set("q", q).set("x", x).set("warpgroups", warpgroups).set("stages", stages).set("q_stages", q_stages);
-  out.set("overlap", overlap).set("pingpong", pingpong).set("p_shared", p_shared).set("rescale_rarely", rescale_rarely).set("g", g).set("cluster", cluster);
-  out.set("order", enumerator(order)).set("d", d).set("dv", dv).set("bf16", bf16).set("mask", enumerator(mask)).set("packed", packed);
+  out.set("overlap", overlap)
+      .set("pingpong", pingpong)
+      .set("p_shared", p_shared)
+      .set("rescale_rarely", rescale_rarely)
+      .set("g", g)
+      .set("cluster", cluster);
+  out.set("order", enumerator(order))
+      .set("d", d)
+      .set("dv", dv)
+      .set("bf16", bf16)
+      .set("mask", enumerator(mask))
+      .set("packed", packed);
   out.set("cycles", cycles).set("dump", dump);
   out.set("q_offset", q_offset).set("k_offset", k_offset).set("v_offset", v_offset).set("p_offset", p_offset);
   out.set("barriers_offset", barriers_offset);
@@ -52,7 +63,8 @@ AttentionConfig sm90_config_of(const PlacedDiagram& placed, const AttentionCall&
   return c;
 }
 
-std::vector<TensorBox> boxes_of(const PlacedDiagram& placed, const AttentionCall& call, const AttentionConfig& c, const PlacementReader& read) {
+std::vector<TensorBox> boxes_of(const PlacedDiagram& placed, const AttentionCall& call, const AttentionConfig& c,
+                                const PlacementReader& read) {
   const int g = read.size("g");
   const std::int64_t h = read.size("h"), b = call.packed() ? 1 : read.size("b");
   const std::int64_t q = call.packed() ? call.q_rows : read.size("q"), x = call.packed() ? call.x_rows : read.size("x");
@@ -65,11 +77,14 @@ std::vector<TensorBox> boxes_of(const PlacedDiagram& placed, const AttentionCall
     return box_of(offset, name, type, {columns, x, h, b}, {view.row, view.head, view.batch},
                   {span_of(columns), static_cast<std::uint32_t>(c.x / c.cluster), 1, 1});
   };
-  return {queries(offsetof(AttentionArguments, q_map), "Q", call.q, c.d), keys(offsetof(AttentionArguments, k_map), "K", call.k, c.d),
-          keys(offsetof(AttentionArguments, v_map), "V", call.v, c.dv), queries(offsetof(AttentionArguments, o_map), "O", call.o, c.dv)};
+  return {queries(offsetof(AttentionArguments, q_map), "Q", call.q, c.d),
+          keys(offsetof(AttentionArguments, k_map), "K", call.k, c.d),
+          keys(offsetof(AttentionArguments, v_map), "V", call.v, c.dv),
+          queries(offsetof(AttentionArguments, o_map), "O", call.o, c.dv)};
 }
 
-AttentionArguments sm90_arguments_of(const AttentionCall& call, const AttentionShape& shape, const PlacementReader& read) {
+AttentionArguments sm90_arguments_of(const AttentionCall& call, const AttentionShape& shape,
+                                     const PlacementReader& read) {
   AttentionArguments a{};
   a.shape = shape;
   a.o_row = call.o.row;
@@ -81,16 +96,22 @@ AttentionArguments sm90_arguments_of(const AttentionCall& call, const AttentionS
   return a;
 }
 
-void check(const AttentionCall& call, const AttentionConfig& c, const AttentionShape& shape, const PlacementReader& read) {
+void check(const AttentionCall& call, const AttentionConfig& c, const AttentionShape& shape,
+           const PlacementReader& read) {
   const std::string where = "attention_sm90";
-  require(c.q * c.g == 64 * c.warpgroups && 64 % c.g == 0, where, "a tile's rows do not fill its warpgroups", "q * g = 64 * warpgroups");
+  require(c.q * c.g == 64 * c.warpgroups && 64 % c.g == 0, where, "a tile's rows do not fill its warpgroups",
+          "q * g = 64 * warpgroups");
   require(read.offset("O_out") == c.q_offset, where, "stages O on Q, and the plan does not", "alias: Q");
   // Two a copy of Q and warpgroup, four a stage of K and V, and the tile mailbox.
-  require(read.resources().barriers >= Count(2 * c.q_stages * c.warpgroups + 4 * c.stages + 3), where, "needs more barriers than the plan has", "barriers: 11");
-  require(c.order != TileOrder::longest_first || call.ticket != 0, where, "order longest_first needs a ticket", "two zeroed i32");
+  require(read.resources().barriers >= Count(2 * c.q_stages * c.warpgroups + 4 * c.stages + 3), where,
+          "needs more barriers than the plan has", "barriers: 11");
+  require(c.order != TileOrder::longest_first || call.ticket != 0, where, "order longest_first needs a ticket",
+          "two zeroed i32");
   check_call(call, where);
-  require(c.cluster == 1 || (shape.q_tiles.value % c.cluster == 0 && c.order != TileOrder::longest_first && !c.packed && c.mask == MaskKind::none), where,
-          "a cluster shares one head's keys", "tiles of q a multiple of the cluster, another order, sequences of one length, no mask");
+  require(c.cluster == 1 || (shape.q_tiles.value % c.cluster == 0 && c.order != TileOrder::longest_first && !c.packed &&
+                             c.mask == MaskKind::none),
+          where, "a cluster shares one head's keys",
+          "tiles of q a multiple of the cluster, another order, sequences of one length, no mask");
 }
 
 }  // namespace
@@ -126,7 +147,8 @@ void bind_sm90(LaunchPlan& plan, const AttentionCall& call) {
   const std::pair<const char*, std::uint64_t> arrays[] = {
       {"Q", call.q.address}, {"K", call.k.address}, {"V", call.v.address}, {"O", call.o.address}};
   require(plan.boxes.size() == std::size(arrays), plan.source, "has other boxes", "a plan of this program");
-  for (std::size_t i = 0; i < std::size(arrays); ++i) plan.boxes[i].address = aligned(arrays[i].first, arrays[i].second);
+  for (std::size_t i = 0; i < std::size(arrays); ++i)
+    plan.boxes[i].address = aligned(arrays[i].first, arrays[i].second);
 }
 
 }  // namespace napkin

@@ -21,7 +21,8 @@ struct KnownRow {
 
 /// The queries of each sequence.
 std::vector<std::int64_t> queries_of(const AttentionLayout& layout) {
-  if (layout.q_lengths.empty()) return std::vector<std::int64_t>(static_cast<std::size_t>(layout.sizes.b), layout.sizes.q);
+  if (layout.q_lengths.empty())
+    return std::vector<std::int64_t>(static_cast<std::size_t>(layout.sizes.b), layout.sizes.q);
   return {layout.q_lengths.begin(), layout.q_lengths.end()};
 }
 
@@ -33,7 +34,8 @@ std::vector<std::int64_t> first_rows(const AttentionLayout& layout) {
 }
 
 /// Rows spread over sequences, heads and places in a sequence.
-std::vector<KnownRow> sampled(const AttentionLayout& layout, const std::vector<std::int64_t>& first_row, std::int64_t most, std::uint64_t seed) {
+std::vector<KnownRow> sampled(const AttentionLayout& layout, const std::vector<std::int64_t>& first_row,
+                              std::int64_t most, std::uint64_t seed) {
   std::vector<KnownRow> rows;
   const std::int64_t heads = layout.sizes.h * layout.sizes.g, all = heads * first_row.back();
   const std::int64_t step = std::max<std::int64_t>(1, all / std::max<std::int64_t>(1, most)) | (all > most ? 1 : 0);
@@ -71,7 +73,11 @@ void solve(const HostAttention& inputs, std::vector<KnownRow>& rows, int threads
 class AttentionTrial : public KernelTrial {
  public:
   AttentionTrial(Runtime& runtime, const AttentionLayout& layout, const TrialOptions& options, AttentionPlanner planner)
-      : device_(runtime.device()), layout_(layout), planner_(planner), data_(runtime, layout), first_row_(first_rows(layout)) {
+      : device_(runtime.device()),
+        layout_(layout),
+        planner_(planner),
+        data_(runtime, layout),
+        first_row_(first_rows(layout)) {
     rows_ = sampled(layout, first_row_, options.rows, options.seed);
     solve(data_.download(), rows_, options.threads);
   }
@@ -97,9 +103,11 @@ class AttentionTrial : public KernelTrial {
     const AttentionCall call = data_.call();
     std::vector<std::uint16_t> o(row.o.size());
     const bool packed = call.packed();
-    const std::int64_t place = (packed ? first_row_[static_cast<std::size_t>(row.batch)] : 0) + row.query, batch = packed ? 0 : row.batch;
+    const std::int64_t place = (packed ? first_row_[static_cast<std::size_t>(row.batch)] : 0) + row.query,
+                       batch = packed ? 0 : row.batch;
     const std::int64_t at = batch * call.o.batch + row.head * call.o.head + place * call.o.row;
-    device_.download(o.data(), call.o.address + static_cast<std::uint64_t>(at) * sizeof(std::uint16_t), o.size() * sizeof(std::uint16_t));
+    device_.download(o.data(), call.o.address + static_cast<std::uint64_t>(at) * sizeof(std::uint16_t),
+                     o.size() * sizeof(std::uint16_t));
     for (std::size_t c = 0; c < o.size(); ++c) {
       const double error = std::fabs(static_cast<double>(decode(o[c], layout_.type)) - row.o[c]);
       out.max_error = larger_error(out.max_error, error);

@@ -4,7 +4,8 @@ namespace napkin {
 namespace {
 
 const std::vector<BundledKernel>& all() {
-  static const std::vector<BundledKernel> kernels{attention_sm90_bundled(), attention_sm80_bundled(), matmul_sm90_bundled()};
+  static const std::vector<BundledKernel> kernels{attention_sm90_bundled(), attention_sm80_bundled(),
+                                                  matmul_sm90_bundled()};
   return kernels;
 }
 

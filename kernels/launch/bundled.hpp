@@ -55,10 +55,12 @@ struct BundledKernel {
   /// The variant of a placed tile as a plan without arrays: enough to compile it.
   LaunchPlan (*variant)(const PlacedDiagram& placed, bool counting, const LaunchDevice& device) = nullptr;
   /// `placed`: any tile of the question. Throws CudaFailure.
-  std::unique_ptr<KernelTrial> (*trial)(Runtime& runtime, const PlacedDiagram& placed, const TrialOptions& options) = nullptr;
-  /// Runs the debug variant once on these inputs and shows its intermediates as run_streamed() would, chunks that the kernel
-  /// did not visit left out; nullptr where there is none. Throws Error where they are too many, CudaFailure.
-  void (*dump)(Runtime& runtime, const PlacedDiagram& placed, const Tensors& inputs, const DumpOptions& options) = nullptr;
+  std::unique_ptr<KernelTrial> (*trial)(Runtime& runtime, const PlacedDiagram& placed,
+                                        const TrialOptions& options) = nullptr;
+  /// Runs the debug variant once on these inputs and shows its intermediates as run_streamed() would, chunks that the
+  /// kernel did not visit left out; nullptr where there is none. Throws Error where they are too many, CudaFailure.
+  void (*dump)(Runtime& runtime, const PlacedDiagram& placed, const Tensors& inputs,
+               const DumpOptions& options) = nullptr;
 };
 
 /// nullptr where no kernel of that mapping can be launched.

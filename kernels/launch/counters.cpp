@@ -20,8 +20,10 @@ std::string refusal(const std::string& call, int result, const std::string& word
   std::string text = call + ": " + (words.empty() ? "result " + std::to_string(result) : words);
   if (result == insufficient_privileges || result == virtualised_privileges) {
     text +=
-        ": the driver lets only administrators read counters (ERR_NVGPUCTRPERM): run as root or with CAP_SYS_ADMIN, or load the driver with "
-        "NVreg_RestrictProfilingToAdminUsers=0 (a line 'options nvidia NVreg_RestrictProfilingToAdminUsers=0' in /etc/modprobe.d, then reboot); "
+        ": the driver lets only administrators read counters (ERR_NVGPUCTRPERM): run as root or with CAP_SYS_ADMIN, or "
+        "load the driver with "
+        "NVreg_RestrictProfilingToAdminUsers=0 (a line 'options nvidia NVreg_RestrictProfilingToAdminUsers=0' in "
+        "/etc/modprobe.d, then reboot); "
         "in a container, start it with --cap-add=SYS_ADMIN";
   } else if (result == virtualised) {
     text += ": this virtual machine's GPU has no counters: ask its operator for profiling";
@@ -235,7 +237,8 @@ class Session {
     decode.pRangeProfilerObject = profiler_;
     cupti_.call("cuptiRangeProfilerDecodeData", cupti_.decode, decode);
     std::vector<double> out(plan_.names.size());
-    CUpti_Profiler_Host_EvaluateToGpuValues_Params evaluate = NAPKIN_SIZED(CUpti_Profiler_Host_EvaluateToGpuValues_Params);
+    CUpti_Profiler_Host_EvaluateToGpuValues_Params evaluate =
+        NAPKIN_SIZED(CUpti_Profiler_Host_EvaluateToGpuValues_Params);
     evaluate.pHostObject = plan_.host;
     evaluate.pCounterDataImage = data_.data();
     evaluate.counterDataImageSize = data_.size();
@@ -257,7 +260,8 @@ class Session {
 std::vector<std::string> library_names(const std::vector<std::string>& directories) {
   std::vector<std::string> names;
   for (const std::string& directory : directories) {
-    for (const char* name : {"/libcupti.so.13", "/libcupti.so.12", "/../extras/CUPTI/lib64/libcupti.so.12"}) names.push_back(directory + name);
+    for (const char* name : {"/libcupti.so.13", "/libcupti.so.12", "/../extras/CUPTI/lib64/libcupti.so.12"})
+      names.push_back(directory + name);
   }
   names.insert(names.end(), {"libcupti.so.13", "libcupti.so.12"});
   return names;
@@ -290,8 +294,8 @@ CounterReading count(const Device& device, const std::function<void()>& before, 
 
 #else
 
-CounterReading count(const Device&, const std::function<void()>&, const std::function<void()>&, const std::vector<std::string>&,
-                     const std::vector<std::string>&) {
+CounterReading count(const Device&, const std::function<void()>&, const std::function<void()>&,
+                     const std::vector<std::string>&, const std::vector<std::string>&) {
   return {{}, "this program was built without CUPTI: build it where the CUDA toolkit is installed"};
 }
 

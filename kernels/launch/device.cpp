@@ -13,7 +13,8 @@ struct DeviceContext {
     api.check(api.init(0), "cuInit");
     int count = 0;
     api.check(api.device_count(&count), "cuDeviceGetCount");
-    if (wanted < 0 || wanted >= count) throw CudaFailure("no GPU number " + std::to_string(wanted) + ": this machine has " + std::to_string(count));
+    if (wanted < 0 || wanted >= count)
+      throw CudaFailure("no GPU number " + std::to_string(wanted) + ": this machine has " + std::to_string(count));
     api.check(api.device_get(&device, wanted), "cuDeviceGet");
     read_properties();
     properties.ordinal = wanted;
@@ -54,7 +55,8 @@ struct DeviceContext {
   DeviceProperties properties;
 };
 
-DeviceMemory::DeviceMemory(std::shared_ptr<const DeviceContext> context, std::size_t bytes) : context_(std::move(context)), bytes_(bytes) {
+DeviceMemory::DeviceMemory(std::shared_ptr<const DeviceContext> context, std::size_t bytes)
+    : context_(std::move(context)), bytes_(bytes) {
   if (bytes > 0) context_->api.check(context_->api.memory_allocate(&address_, bytes), "cuMemAlloc");
 }
 DeviceMemory::~DeviceMemory() {
@@ -80,7 +82,8 @@ Seconds Event::since(const Event& start) const {
   return Seconds(static_cast<double>(milliseconds) / 1e3);
 }
 
-DeviceKernel::DeviceKernel(std::shared_ptr<const DeviceContext> context, const std::string& cubin, const std::string& name)
+DeviceKernel::DeviceKernel(std::shared_ptr<const DeviceContext> context, const std::string& cubin,
+                           const std::string& name)
     : context_(std::move(context)) {
   context_->api.check(context_->api.module_load(&module_, cubin.data()), "cuModuleLoadData");
   context_->api.check(context_->api.module_function(&function_, module_, name.c_str()), "cuModuleGetFunction");
@@ -90,7 +93,8 @@ DeviceKernel::~DeviceKernel() {
 }
 void DeviceKernel::allow_shared(unsigned bytes) {
   if (bytes <= shared_) return;
-  context_->api.check(context_->api.function_set(function_, driver::max_dynamic_shared, static_cast<int>(bytes)), "cuFuncSetAttribute");
+  context_->api.check(context_->api.function_set(function_, driver::max_dynamic_shared, static_cast<int>(bytes)),
+                      "cuFuncSetAttribute");
   shared_ = bytes;
 }
 void DeviceKernel::allow_large_cluster() {
@@ -110,7 +114,9 @@ int DeviceKernel::static_shared() const {
 Device::Device(int ordinal) : context_(std::make_shared<const DeviceContext>(ordinal)) { make_current(); }
 
 const DeviceProperties& Device::properties() const { return context_->properties; }
-void Device::make_current() const { context_->api.check(context_->api.context_set(context_->handle), "cuCtxSetCurrent"); }
+void Device::make_current() const {
+  context_->api.check(context_->api.context_set(context_->handle), "cuCtxSetCurrent");
+}
 void* Device::context() const { return context_->handle; }
 DeviceMemory Device::allocate(std::size_t bytes) const { return DeviceMemory(context_, bytes); }
 void Device::upload(std::uint64_t to, const void* from, std::size_t bytes) const {
@@ -123,19 +129,25 @@ void Device::set(const DeviceMemory& memory, std::uint8_t value, Stream stream) 
   context_->api.check(context_->api.set_bytes(memory.address(), value, memory.bytes(), stream), "cuMemsetD8Async");
 }
 void Device::synchronize() const { context_->api.check(context_->api.context_synchronize(), "cuCtxSynchronize"); }
-void Device::synchronize(Stream stream) const { context_->api.check(context_->api.stream_synchronize(stream), "cuStreamSynchronize"); }
+void Device::synchronize(Stream stream) const {
+  context_->api.check(context_->api.stream_synchronize(stream), "cuStreamSynchronize");
+}
 
 TensorMap Device::encode(const TensorBox& box) const {
   constexpr int float16 = 6, float32 = 7, bfloat16 = 9, uint8 = 0;  // CUtensorMapDataType
-  const int type = box.type == DType::bf16 ? bfloat16 : box.type == DType::f16 ? float16 : box.type == DType::f32 ? float32 : uint8;
+  const int type = box.type == DType::bf16  ? bfloat16
+                   : box.type == DType::f16 ? float16
+                   : box.type == DType::f32 ? float32
+                                            : uint8;
   const int swizzle = box.swizzle == 128 ? 3 : box.swizzle == 64 ? 2 : box.swizzle == 32 ? 1 : 0;
   constexpr int no_interleave = 0, promote_128_bytes = 2, fill_zeros = 0;
   const std::vector<std::uint32_t> steps(box.sizes.size(), 1);
   TensorMap map{};
-  context_->api.check(context_->api.encode_tiled(&map, type, static_cast<std::uint32_t>(box.sizes.size()), reinterpret_cast<void*>(box.address),
-                                                 box.sizes.data(), box.strides.data(), box.box.data(), steps.data(), no_interleave, swizzle,
-                                                 promote_128_bytes, fill_zeros),
-                      "cuTensorMapEncodeTiled");
+  context_->api.check(
+      context_->api.encode_tiled(&map, type, static_cast<std::uint32_t>(box.sizes.size()),
+                                 reinterpret_cast<void*>(box.address), box.sizes.data(), box.strides.data(),
+                                 box.box.data(), steps.data(), no_interleave, swizzle, promote_128_bytes, fill_zeros),
+      "cuTensorMapEncodeTiled");
   return map;
 }
 
@@ -143,9 +155,11 @@ std::unique_ptr<DeviceKernel> Device::load(const std::string& cubin, const std::
   return std::make_unique<DeviceKernel>(context_, cubin, name);
 }
 
-void Device::launch(const DeviceKernel& kernel, const LaunchPlan& plan, std::span<const std::byte> arguments, Stream stream) const {
+void Device::launch(const DeviceKernel& kernel, const LaunchPlan& plan, std::span<const std::byte> arguments,
+                    Stream stream) const {
   driver::LaunchAttribute cluster{driver::cluster_dimension, 0, {plan.cluster, 1, 1}};
-  driver::LaunchConfig config{{plan.grid, 1, 1}, {plan.threads, 1, 1}, plan.shared, stream, &cluster, plan.cluster > 1 ? 1u : 0u};
+  driver::LaunchConfig config{{plan.grid, 1, 1}, {plan.threads, 1, 1},      plan.shared, stream,
+                              &cluster,          plan.cluster > 1 ? 1u : 0u};
   void* parameter = const_cast<std::byte*>(arguments.data());
   context_->api.check(context_->api.launch(&config, kernel.handle(), &parameter, nullptr), "cuLaunchKernelEx");
 }

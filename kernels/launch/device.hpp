@@ -118,7 +118,8 @@ class Device {
   [[nodiscard]] TensorMap encode(const TensorBox& box) const;
   [[nodiscard]] std::unique_ptr<DeviceKernel> load(const std::string& cubin, const std::string& name) const;
   /// Geometry of `plan`; `arguments` with its tensor maps encoded.
-  void launch(const DeviceKernel& kernel, const LaunchPlan& plan, std::span<const std::byte> arguments, Stream stream) const;
+  void launch(const DeviceKernel& kernel, const LaunchPlan& plan, std::span<const std::byte> arguments,
+              Stream stream) const;
 
  private:
   std::shared_ptr<const DeviceContext> context_;

@@ -47,7 +47,8 @@ void Api::check(int result, const char* call) const {
   const char *name = nullptr, *text = nullptr;
   error_name(result, &name);
   error_string(result, &text);
-  throw CudaFailure(std::string(call) + ": " + (name != nullptr ? name : std::to_string(result)) + (text != nullptr ? std::string(": ") + text : ""));
+  throw CudaFailure(std::string(call) + ": " + (name != nullptr ? name : std::to_string(result)) +
+                    (text != nullptr ? std::string(": ") + text : ""));
 }
 
 }  // namespace napkin::driver

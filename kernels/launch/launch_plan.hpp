@@ -16,19 +16,19 @@ namespace napkin {
 
 /// An array as the copy engine sees it; innermost axis first. (the arguments of cuTensorMapEncodeTiled)
 struct TensorBox {
-  std::size_t offset = 0;               ///< of its TensorMap in LaunchPlan::arguments
-  std::uint64_t address = 0;            ///< on the device
+  std::size_t offset = 0;     ///< of its TensorMap in LaunchPlan::arguments
+  std::uint64_t address = 0;  ///< on the device
   DType type = DType::bf16;
-  std::vector<std::uint64_t> sizes;     ///< elements
-  std::vector<std::uint64_t> strides;   ///< bytes; the innermost axis, which is dense, left out
-  std::vector<std::uint32_t> box;       ///< elements
-  int swizzle = 0;                      ///< bytes: 0, 32, 64, 128
+  std::vector<std::uint64_t> sizes;    ///< elements
+  std::vector<std::uint64_t> strides;  ///< bytes; the innermost axis, which is dense, left out
+  std::vector<std::uint32_t> box;      ///< elements
+  int swizzle = 0;                     ///< bytes: 0, 32, 64, 128
 };
 
 struct LaunchPlan {
-  std::string source;                ///< "kernels/attention/attention_sm90.cuh"
-  std::string expression;            ///< the variant by name (jit/source.hpp)
-  std::string architecture;          ///< "sm_90a"
+  std::string source;        ///< "kernels/attention/attention_sm90.cuh"
+  std::string expression;    ///< the variant by name (jit/source.hpp)
+  std::string architecture;  ///< "sm_90a"
   unsigned grid = 1, threads = 1, cluster = 1;
   unsigned shared = 0;               ///< dynamic bytes a block
   std::vector<std::byte> arguments;  ///< the kernel's only parameter; its tensor maps are still to be encoded

@@ -92,7 +92,8 @@ std::optional<LaunchPlan> read_plan(std::string_view content) {
   std::size_t boxes = 0;
   fields.number(boxes);
   try {
-    for (std::size_t i = 0; fields.good && i < boxes && boxes <= most_boxes; ++i) plan.boxes.push_back(read_box(fields));
+    for (std::size_t i = 0; fields.good && i < boxes && boxes <= most_boxes; ++i)
+      plan.boxes.push_back(read_box(fields));
   } catch (const Error&) {  // a type that there is none of
     return std::nullopt;
   }

@@ -22,7 +22,8 @@ struct MatmulCall {
 /// The kernel of the mapping matmul_sm90 for this placement. Throws Error where the tile or a matrix is none that it
 /// takes: rows of all three start at multiples of 16 bytes, and b is a multiple of 8. Throws Overflow for sizes beyond
 /// its integers.
-[[nodiscard]] LaunchPlan matmul_sm90_plan(const PlacedDiagram& placed, const MatmulCall& call, const LaunchDevice& device);
+[[nodiscard]] LaunchPlan matmul_sm90_plan(const PlacedDiagram& placed, const MatmulCall& call,
+                                          const LaunchDevice& device);
 
 /// Gives a plan the memory of another call whose sizes and strides are the same. Throws Error as above.
 void bind(LaunchPlan& plan, const MatmulCall& call);

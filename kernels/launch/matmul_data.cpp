@@ -10,7 +10,8 @@ MatmulData::MatmulData(Runtime& runtime, const MatmulLayout& layout) : device_(r
   spans_ = cycle_spans(device_);
   std::uint64_t seed = layout.seed * 16;
   for (const Matrix* input : {&a_, &b_}) {
-    runtime.prepare(fill_plan(input->view.address, input->count, layout.type, ++seed, layout.deviation, device_.properties()))();
+    runtime.prepare(
+        fill_plan(input->view.address, input->count, layout.type, ++seed, layout.deviation, device_.properties()))();
   }
   poison();
   device_.synchronize();

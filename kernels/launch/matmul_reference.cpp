@@ -26,7 +26,8 @@ void multiply(const HostMatmul& m, const std::vector<std::int64_t>& rows, std::i
 
 }  // namespace
 
-std::vector<std::vector<double>> reference_rows(const HostMatmul& m, const std::vector<std::int64_t>& rows, int threads) {
+std::vector<std::vector<double>> reference_rows(const HostMatmul& m, const std::vector<std::int64_t>& rows,
+                                                int threads) {
   std::vector<std::vector<double>> out(rows.size(), std::vector<double>(static_cast<std::size_t>(m.sizes.c), 0.0));
   const std::int64_t part = (m.sizes.c + threads - 1) / std::max(threads, 1);
   std::vector<std::thread> helpers;
@@ -39,9 +40,11 @@ std::vector<std::vector<double>> reference_rows(const HostMatmul& m, const std::
   return out;
 }
 
-void compare_row(std::span<const std::uint16_t> row, const std::vector<double>& reference, DType type, Comparison& into) {
+void compare_row(std::span<const std::uint16_t> row, const std::vector<double>& reference, DType type,
+                 Comparison& into) {
   for (std::size_t j = 0; j < reference.size(); ++j) {
-    const double right = reference[j], rounded = static_cast<double>(decode(encode(static_cast<float>(right), type), type));
+    const double right = reference[j],
+                 rounded = static_cast<double>(decode(encode(static_cast<float>(right), type), type));
     const double error = std::fabs(static_cast<double>(decode(row[j], type)) - right);
     into.max_error = std::isnan(error) ? std::numeric_limits<double>::infinity() : std::max(into.max_error, error);
     into.reference_error = std::max(into.reference_error, std::fabs(rounded - right));
@@ -61,7 +64,9 @@ std::vector<std::int64_t> spread_rows(std::int64_t all, std::int64_t most, std::
   // An odd step meets every place within a tile.
   const std::int64_t step = std::max<std::int64_t>(1, all / std::max<std::int64_t>(1, most)) | (all > most ? 1 : 0);
   std::vector<std::int64_t> rows;
-  for (std::int64_t i = all > most ? static_cast<std::int64_t>(seed % static_cast<std::uint64_t>(step)) : 0; i < all; i += step) rows.push_back(i);
+  for (std::int64_t i = all > most ? static_cast<std::int64_t>(seed % static_cast<std::uint64_t>(step)) : 0; i < all;
+       i += step)
+    rows.push_back(i);
   return rows;
 }
 

@@ -17,7 +17,9 @@ struct MatmulSizes {
 struct HostMatrix {
   std::vector<std::uint16_t> values;
   std::int64_t row = 0;
-  [[nodiscard]] std::size_t at(std::int64_t r, std::int64_t column) const { return static_cast<std::size_t>(r * row + column); }
+  [[nodiscard]] std::size_t at(std::int64_t r, std::int64_t column) const {
+    return static_cast<std::size_t>(r * row + column);
+  }
 };
 
 /// What is multiplied.
@@ -28,10 +30,12 @@ struct HostMatmul {
 };
 
 /// Rows of A B, each of sizes.c columns, by so many threads.
-[[nodiscard]] std::vector<std::vector<double>> reference_rows(const HostMatmul& m, const std::vector<std::int64_t>& rows, int threads = 1);
+[[nodiscard]] std::vector<std::vector<double>> reference_rows(const HostMatmul& m,
+                                                              const std::vector<std::int64_t>& rows, int threads = 1);
 
 /// Holds one row of C to the reference. reference_error: of the exact product rounded to the type.
-void compare_row(std::span<const std::uint16_t> row, const std::vector<double>& reference, DType type, Comparison& into);
+void compare_row(std::span<const std::uint16_t> row, const std::vector<double>& reference, DType type,
+                 Comparison& into);
 
 /// Elements of C, of so many columns, that still hold the poison, and elements behind its rows that do not.
 void count_poison(const HostMatrix& c, std::int64_t columns, Comparison& into);

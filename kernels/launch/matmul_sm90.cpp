@@ -26,12 +26,15 @@ MatmulOrder order_of(std::string_view word) {
 
 /// The names bound here are checked by number, the names written by the kernel's compiler.
 Initialiser written(const MatmulConfig& config) {
-  const auto& [a, c, b, warpgroups, stages, cluster, order, bf16, ragged, cycles, a_offset, b_offset, c_offset, barriers_offset,
-               producer_registers, consumer_registers] = config;
+  const auto& [a, c, b, warpgroups, stages, cluster, order, bf16, ragged, cycles, a_offset, b_offset, c_offset,
+               barriers_offset, producer_registers, consumer_registers] = config;
   Initialiser out("napkin::MatmulConfig");
   out.set("a", a).set("c", c).set("b", b).set("warpgroups", warpgroups).set("stages", stages).set("cluster", cluster);
   out.set("order", enumerator(order)).set("bf16", bf16).set("ragged", ragged).set("cycles", cycles);
-  out.set("a_offset", a_offset).set("b_offset", b_offset).set("c_offset", c_offset).set("barriers_offset", barriers_offset);
+  out.set("a_offset", a_offset)
+      .set("b_offset", b_offset)
+      .set("c_offset", c_offset)
+      .set("barriers_offset", barriers_offset);
   out.set("producer_registers", producer_registers).set("consumer_registers", consumer_registers);
   return out;
 }
@@ -61,13 +64,15 @@ MatmulConfig config_of(const PlacedDiagram& placed, const MatmulCall& call, cons
 int resident_clusters(const MatmulConfig& c, const LaunchDevice& device) { return std::max(device.sms / c.cluster, 1); }
 
 MatmulShape shape_of(const MatmulConfig& c, const LaunchDevice& device, const PlacementReader& read) {
-  const Count height = Count(c.a) * c.cluster, rows = ceil_div(read.size("a"), height), columns = ceil_div(read.size("c"), c.c);
+  const Count height = Count(c.a) * c.cluster, rows = ceil_div(read.size("a"), height),
+              columns = ceil_div(read.size("c"), c.c);
   MatmulShape s{};
   s.tiles = to_int(rows * columns, "tiles");
   s.chunks = to_int(ceil_div(read.size("b"), c.b), "chunks");
   s.rows = divisor(rows.get());
   s.columns = to_int(columns, "columns of tiles");
-  s.side = to_int(static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(std::max(rows, columns).get()))), "tiles of a side");
+  s.side = to_int(static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(std::max(rows, columns).get()))),
+                  "tiles of a side");
   const Count group = grouped_rows(rows, resident_clusters(c, device), height, c.c);
   s.group = divisor(group.get());
   s.group_tiles = divisor((group * columns).get());
@@ -75,11 +80,12 @@ MatmulShape shape_of(const MatmulConfig& c, const LaunchDevice& device, const Pl
   return s;
 }
 
-std::vector<TensorBox> boxes_of(const PlacedDiagram& placed, const MatmulCall& call, const MatmulConfig& c, const PlacementReader& read) {
+std::vector<TensorBox> boxes_of(const PlacedDiagram& placed, const MatmulCall& call, const MatmulConfig& c,
+                                const PlacementReader& read) {
   constexpr int warp_rows = 16;  // a warp stores its rows by itself
   const std::int64_t a = read.size("a"), b = read.size("b"), columns = read.size("c");
-  const auto box = [&](std::size_t offset, const std::string& name, const MatrixView& view, std::int64_t inner, std::int64_t outer, int width,
-                       int height) {
+  const auto box = [&](std::size_t offset, const std::string& name, const MatrixView& view, std::int64_t inner,
+                       std::int64_t outer, int width, int height) {
     return box_of(offset, name, placed.problem->dtype, {inner, outer}, {view.row},
                   {span_of(width), static_cast<std::uint32_t>(height)});
   };
@@ -90,14 +96,23 @@ std::vector<TensorBox> boxes_of(const PlacedDiagram& placed, const MatmulCall& c
 
 void check(const MatmulConfig& c, const PlacementReader& read) {
   const std::string where = "matmul_sm90";
-  require(c.a % (64 * c.warpgroups) == 0, where, "a tile's rows do not fill its warpgroups", "a multiple of 64 * warpgroups");
-  require(c.a <= 256 && c.c <= 256 && c.c % 16 == 0, where, "a tile is larger than a box or an instruction", "a and c at most 256, c in steps of 16");
-  require(c.b % 16 == 0 && c.b % (16 * c.cluster) == 0, where, "a chunk is not whole instructions", "b a multiple of 16 in each block of a cluster");
-  require(c.stages >= 2, where, "gives a stage back when the next one's products have been issued", "stages of 2 or more");
-  // Full and empty by stage, and where the stage's tile lies: A and B share theirs, so the plan's four a stage are one too many.
-  require(read.resources().barriers >= Count(3 * c.stages), where, "counts more barriers than the plan", "two a copy of A and of B");
-  require(read.size("b") % 8 == 0, where, "b is " + std::to_string(read.size("b")) + ": rows of A are copied 16 bytes at a time, and what lies "
-          "behind b would be multiplied too", "a multiple of 8, the rest zeros");
+  require(c.a % (64 * c.warpgroups) == 0, where, "a tile's rows do not fill its warpgroups",
+          "a multiple of 64 * warpgroups");
+  require(c.a <= 256 && c.c <= 256 && c.c % 16 == 0, where, "a tile is larger than a box or an instruction",
+          "a and c at most 256, c in steps of 16");
+  require(c.b % 16 == 0 && c.b % (16 * c.cluster) == 0, where, "a chunk is not whole instructions",
+          "b a multiple of 16 in each block of a cluster");
+  require(c.stages >= 2, where, "gives a stage back when the next one's products have been issued",
+          "stages of 2 or more");
+  // Full and empty by stage, and where the stage's tile lies: A and B share theirs, so the plan's four a stage are one
+  // too many.
+  require(read.resources().barriers >= Count(3 * c.stages), where, "counts more barriers than the plan",
+          "two a copy of A and of B");
+  require(read.size("b") % 8 == 0, where,
+          "b is " + std::to_string(read.size("b")) +
+              ": rows of A are copied 16 bytes at a time, and what lies "
+              "behind b would be multiplied too",
+          "a multiple of 8, the rest zeros");
 }
 
 }  // namespace
@@ -134,9 +149,11 @@ void bind(LaunchPlan& plan, const MatmulCall& call) {
     a.c = reinterpret_cast<void*>(call.c.address);
     a.cycles = reinterpret_cast<unsigned long long*>(call.cycles);
   });
-  const std::pair<const char*, std::uint64_t> arrays[] = {{"A", call.a.address}, {"B", call.b.address}, {"C", call.c.address}};
+  const std::pair<const char*, std::uint64_t> arrays[] = {
+      {"A", call.a.address}, {"B", call.b.address}, {"C", call.c.address}};
   require(plan.boxes.size() == std::size(arrays), plan.source, "has other boxes", "a plan of this program");
-  for (std::size_t i = 0; i < std::size(arrays); ++i) plan.boxes[i].address = aligned(arrays[i].first, arrays[i].second);
+  for (std::size_t i = 0; i < std::size(arrays); ++i)
+    plan.boxes[i].address = aligned(arrays[i].first, arrays[i].second);
 }
 
 }  // namespace napkin

@@ -18,7 +18,11 @@ MatmulLayout layout_of(const PlacedDiagram& placed, std::uint64_t seed) {
 class MatmulTrial : public KernelTrial {
  public:
   MatmulTrial(Runtime& runtime, const MatmulLayout& layout, const TrialOptions& options)
-      : device_(runtime.device()), type_(layout.type), columns_(layout.sizes.c), data_(runtime, layout), rows_(spread_rows(layout.sizes.a, options.rows, options.seed)) {
+      : device_(runtime.device()),
+        type_(layout.type),
+        columns_(layout.sizes.c),
+        data_(runtime, layout),
+        rows_(spread_rows(layout.sizes.a, options.rows, options.seed)) {
     reference_ = reference_rows(data_.inputs(), rows_, options.threads);
   }
 

@@ -15,7 +15,9 @@ namespace {
 
 class Stopwatch {
  public:
-  [[nodiscard]] double seconds() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count(); }
+  [[nodiscard]] double seconds() const {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+  }
 
  private:
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
@@ -26,7 +28,8 @@ class OneRun {
  public:
   OneRun(const Device& device, const std::function<void()>& launch, const TimingOptions& options)
       : device_(device), launch_(launch), options_(options), start_(device.event()), stop_(device.event()) {
-    if (options.l2 == L2State::cold) flush_ = device.allocate(static_cast<std::size_t>(2 * device.properties().l2.value.get()));
+    if (options.l2 == L2State::cold)
+      flush_ = device.allocate(static_cast<std::size_t>(2 * device.properties().l2.value.get()));
   }
   double operator()() {
     const int launches = options_.l2 == L2State::warm ? options_.queued : 1;
@@ -75,7 +78,8 @@ Timing time_launch(const Device& device, const std::function<void()>& launch, co
     seconds.push_back(run());
     timing = summarise(seconds);
     if (timing.runs >= options.least_runs && timing.error <= options.wanted) break;
-  } while (timing.runs < options.most_runs && (timing.runs < options.least_runs || running.seconds() < options.longest.value));
+  } while (timing.runs < options.most_runs &&
+           (timing.runs < options.least_runs || running.seconds() < options.longest.value));
   timing.l2 = options.l2;
   timing.state = sampler.finish();
   return timing;
@@ -109,7 +113,8 @@ Cycles measure_cycles(const Device& device, const std::function<void()>& plain, 
   return Cycles(all.empty() ? 0 : estimate(std::move(all)).value);
 }
 
-LaunchPlan fill_plan(std::uint64_t to, std::int64_t count, DType type, std::uint64_t seed, double deviation, const DeviceProperties& device) {
+LaunchPlan fill_plan(std::uint64_t to, std::int64_t count, DType type, std::uint64_t seed, double deviation,
+                     const DeviceProperties& device) {
   const FillArguments arguments{reinterpret_cast<unsigned short*>(to), count, seed, static_cast<float>(deviation)};
   LaunchPlan out;
   out.source = "kernels/micro/fill.cuh";

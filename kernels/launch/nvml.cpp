@@ -60,7 +60,8 @@ GpuState Nvml::state() const {
   if (api_->clock(device_, sm_clock, &value) == 0) out.sm_clock = Hertz(value * 1e6);
   if (api_->temperature(device_, gpu_sensor, &value) == 0) out.temperature = value;
   Api::FieldValue field{power_instant, 0, 0, 0, 0, 0, {0}};
-  if (api_->fields != nullptr && api_->fields(device_, 1, &field) == 0 && field.result == 0 && field.value.as_unsigned > 0) {
+  if (api_->fields != nullptr && api_->fields(device_, 1, &field) == 0 && field.result == 0 &&
+      field.value.as_unsigned > 0) {
     out.power = Watts(field.value.as_unsigned / 1e3);
   } else if (api_->power(device_, &value) == 0) {
     out.power = Watts(value / 1e3);
@@ -113,8 +114,10 @@ GpuState StateSampler::finish() {
   };
   using Maybe = std::optional<double>;
   GpuState out;
-  if (const auto clock = middle([](const GpuState& s) { return s.sm_clock ? Maybe(s.sm_clock->value) : Maybe(); })) out.sm_clock = Hertz(*clock);
-  if (const auto power = middle([](const GpuState& s) { return s.power ? Maybe(s.power->value) : Maybe(); })) out.power = Watts(*power);
+  if (const auto clock = middle([](const GpuState& s) { return s.sm_clock ? Maybe(s.sm_clock->value) : Maybe(); }))
+    out.sm_clock = Hertz(*clock);
+  if (const auto power = middle([](const GpuState& s) { return s.power ? Maybe(s.power->value) : Maybe(); }))
+    out.power = Watts(*power);
   out.temperature = middle([](const GpuState& s) { return s.temperature; });
   for (const GpuState& sample : samples_) out.throttle |= sample.throttle;
   return out;

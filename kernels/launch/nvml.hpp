@@ -15,9 +15,9 @@ namespace napkin {
 
 struct GpuState {
   std::optional<Hertz> sm_clock;
-  std::optional<Watts> power;        ///< at that moment where the driver says, else its average over about a second
-  std::optional<double> temperature; ///< degrees Celsius
-  std::uint64_t throttle = 0;        ///< bits of nvmlClocksThrottleReasons
+  std::optional<Watts> power;         ///< at that moment where the driver says, else its average over about a second
+  std::optional<double> temperature;  ///< degrees Celsius
+  std::uint64_t throttle = 0;         ///< bits of nvmlClocksThrottleReasons
 };
 
 /// "power limit, thermal" for the reasons that slow a running GPU down; "" for none.

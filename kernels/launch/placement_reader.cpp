@@ -12,16 +12,20 @@ std::uint64_t whole(std::int64_t value) { return static_cast<std::uint64_t>(valu
 }  // namespace
 
 int PlacementReader::size(std::string_view axis) const {
-  return to_int(placed_.problem->sizes[static_cast<std::size_t>(placed_.streamed->diagram.axis(axis))], "axis " + std::string(axis));
+  return to_int(placed_.problem->sizes[static_cast<std::size_t>(placed_.streamed->diagram.axis(axis))],
+                "axis " + std::string(axis));
 }
 
-int PlacementReader::knob(std::string_view name) const { return to_int(value_of(*placed_.mapping, placed_.tile, name), std::string(name)); }
+int PlacementReader::knob(std::string_view name) const {
+  return to_int(value_of(*placed_.mapping, placed_.tile, name), std::string(name));
+}
 
 std::string_view PlacementReader::word(std::string_view name) const {
   const auto id = placed_.mapping->find_knob(name);
   const auto value = static_cast<std::size_t>(knob(name));
   const auto& words = placed_.mapping->knobs[static_cast<std::size_t>(*id)].words;
-  require(value < words.size(), placed_.mapping->name, "knob '" + std::string(name) + "' is none of words", "the bundled mapping");
+  require(value < words.size(), placed_.mapping->name, "knob '" + std::string(name) + "' is none of words",
+          "the bundled mapping");
   return words[value];
 }
 
@@ -35,7 +39,8 @@ const Slot* PlacementReader::find(std::string_view variable) const {
 
 int PlacementReader::offset(std::string_view variable) const {
   const Slot* slot = find(variable);
-  require(slot != nullptr, placed_.mapping->name, "keeps no '" + std::string(variable) + "' in shared memory", "a variable of that name there");
+  require(slot != nullptr, placed_.mapping->name, "keeps no '" + std::string(variable) + "' in shared memory",
+          "a variable of that name there");
   return to_int(slot->offset.value, std::string(variable));
 }
 
@@ -55,10 +60,13 @@ int PlacementReader::registers(std::string_view agent) const {
 }
 
 void PlacementReader::check(std::string_view kernel) const {
-  require(placed_.mapping->name == kernel, placed_.mapping->name, "is not the mapping of this kernel", std::string(kernel));
-  require(placed_.problem->dtype == DType::bf16 || placed_.problem->dtype == DType::f16, kernel, "takes bf16 and f16", "one of these");
+  require(placed_.mapping->name == kernel, placed_.mapping->name, "is not the mapping of this kernel",
+          std::string(kernel));
+  require(placed_.problem->dtype == DType::bf16 || placed_.problem->dtype == DType::f16, kernel, "takes bf16 and f16",
+          "one of these");
   require(plan_.shared_total <= plan_.shared_limit, kernel,
-          "a block needs " + std::to_string(shared_total()) + " bytes of shared memory, more than there are", "smaller tiles or fewer copies");
+          "a block needs " + std::to_string(shared_total()) + " bytes of shared memory, more than there are",
+          "smaller tiles or fewer copies");
 }
 
 void require(bool holds, std::string_view where, const std::string& what, const std::string& right) {

@@ -47,8 +47,9 @@ void require(bool holds, std::string_view where, const std::string& what, const 
 /// Elements of one swizzle span: the widest of 64, 32 and 16 that divides.
 [[nodiscard]] std::uint32_t span_of(int columns);
 
-/// `sizes` and `box` in elements, innermost axis first; `strides` in elements, without the innermost. Its address is set when
-/// the plan is bound. Throws Error for strides that are no multiples of 16 bytes; an axis of one element may have any.
+/// `sizes` and `box` in elements, innermost axis first; `strides` in elements, without the innermost. Its address is
+/// set when the plan is bound. Throws Error for strides that are no multiples of 16 bytes; an axis of one element may
+/// have any.
 [[nodiscard]] TensorBox box_of(std::size_t offset, const std::string& name, DType type,
                                const std::vector<std::int64_t>& sizes, const std::vector<std::int64_t>& strides,
                                std::vector<std::uint32_t> box);
@@ -60,7 +61,8 @@ void require(bool holds, std::string_view where, const std::string& what, const 
 template <class Arguments, class Change>
 void change_arguments(LaunchPlan& plan, const Change& change) {
   Arguments arguments;
-  require(plan.arguments.size() == sizeof arguments, plan.source, "has no parameter of that size", "a plan of this program");
+  require(plan.arguments.size() == sizeof arguments, plan.source, "has no parameter of that size",
+          "a plan of this program");
   std::memcpy(static_cast<void*>(&arguments), plan.arguments.data(), sizeof arguments);
   change(arguments);
   std::memcpy(plan.arguments.data(), &arguments, sizeof arguments);

@@ -35,25 +35,29 @@ bool sees(const Mask& mask, const Sequence& s, std::int64_t i, std::int64_t j) {
 double dot(const HostArray& a, std::size_t a_at, const HostArray& b, std::size_t b_at, std::int64_t n, DType type) {
   double sum = 0;
   for (std::size_t i = 0; i < static_cast<std::size_t>(n); ++i) {
-    sum += static_cast<double>(decode(a.values[a_at + i], type)) * static_cast<double>(decode(b.values[b_at + i], type));
+    sum +=
+        static_cast<double>(decode(a.values[a_at + i], type)) * static_cast<double>(decode(b.values[b_at + i], type));
   }
   return sum;
 }
 
-double rounded(double value, DType type) { return static_cast<double>(decode(encode(static_cast<float>(value), type), type)); }
+double rounded(double value, DType type) {
+  return static_cast<double>(decode(encode(static_cast<float>(value), type), type));
+}
 
 /// Scores of one row by key, -infinity where masked.
 std::vector<double> scores(const HostAttention& a, const Sequence& s, std::int64_t head, std::int64_t query) {
   std::vector<double> out(static_cast<std::size_t>(s.keys), -infinity);
   for (std::int64_t j = 0; j < s.keys; ++j) {
     if (!sees(a.mask, s, query, j)) continue;
-    out[static_cast<std::size_t>(j)] =
-        dot(a.q, a.q.at(s.batch, head, s.q_first + query), a.k, a.k.at(s.batch, head / a.sizes.g, s.x_first + j), a.sizes.d, a.type);
+    out[static_cast<std::size_t>(j)] = dot(a.q, a.q.at(s.batch, head, s.q_first + query), a.k,
+                                           a.k.at(s.batch, head / a.sizes.g, s.x_first + j), a.sizes.d, a.type);
   }
   return out;
 }
 
-std::vector<double> weighted(const HostAttention& a, const Sequence& s, std::int64_t head, const std::vector<double>& weights) {
+std::vector<double> weighted(const HostAttention& a, const Sequence& s, std::int64_t head,
+                             const std::vector<double>& weights) {
   std::vector<double> out(static_cast<std::size_t>(a.sizes.dv), 0.0);
   for (std::int64_t j = 0; j < s.keys; ++j) {
     const double w = weights[static_cast<std::size_t>(j)];
@@ -91,7 +95,8 @@ std::uint16_t encode_half(float value) {
   if (whole == 0) return sign;
   // As an integer, a half is its biased exponent above 10 bits of fraction; the carry of rounding does the rest.
   const int biased = step + 24;
-  const auto magnitude = static_cast<std::uint32_t>(whole) + (biased > 0 ? static_cast<std::uint32_t>(biased) * 1024u : 0u);
+  const auto magnitude =
+      static_cast<std::uint32_t>(whole) + (biased > 0 ? static_cast<std::uint32_t>(biased) * 1024u : 0u);
   return static_cast<std::uint16_t>(sign | magnitude);
 }
 
@@ -116,7 +121,8 @@ double largest_difference(const HostAttention& a, std::size_t at, const std::vec
 }
 
 /// Index of a row's log-sum-exp: [b, h g, q], or [h g, q rows] when packed.
-std::size_t lse_at(const HostAttention& a, const Sequence& s, std::int64_t batch, std::int64_t head, std::int64_t query) {
+std::size_t lse_at(const HostAttention& a, const Sequence& s, std::int64_t batch, std::int64_t head,
+                   std::int64_t query) {
   const std::int64_t heads = a.sizes.h * a.sizes.g;
   if (a.q_starts.empty()) return static_cast<std::size_t>((batch * heads + head) * a.sizes.q + query);
   return static_cast<std::size_t>(head * a.q_starts.back() + s.q_first + query);
@@ -190,16 +196,20 @@ Comparison compare(const HostAttention& a, std::int64_t most, std::uint64_t seed
   const std::int64_t heads = a.sizes.h * a.sizes.g, rows = a.sizes.b * heads * a.sizes.q;
   // A step that shares no factor with the row counts visits all heads and all places in a sequence.
   const std::int64_t step = std::max<std::int64_t>(1, rows / std::max<std::int64_t>(1, most)) | (rows > most ? 1 : 0);
-  for (std::int64_t i = rows > most ? static_cast<std::int64_t>(seed % static_cast<std::uint64_t>(step)) : 0; i < rows; i += step) {
+  for (std::int64_t i = rows > most ? static_cast<std::int64_t>(seed % static_cast<std::uint64_t>(step)) : 0; i < rows;
+       i += step) {
     const std::int64_t query = i % a.sizes.q, head = i / a.sizes.q % heads, batch = i / a.sizes.q / heads;
     const Sequence s = sequence_of(a, batch);
     if (query >= s.queries) continue;
     const ReferenceRow reference = reference_row(a, batch, head, query);
     const std::vector<double> unfused = unfused_row(a, batch, head, query);
-    out.max_error = std::max(out.max_error, largest_difference(a, a.o.at(s.batch, head, s.q_first + query), reference.o));
-    for (std::size_t c = 0; c < unfused.size(); ++c) out.reference_error = std::max(out.reference_error, std::fabs(unfused[c] - reference.o[c]));
+    out.max_error =
+        std::max(out.max_error, largest_difference(a, a.o.at(s.batch, head, s.q_first + query), reference.o));
+    for (std::size_t c = 0; c < unfused.size(); ++c)
+      out.reference_error = std::max(out.reference_error, std::fabs(unfused[c] - reference.o[c]));
     if (!a.log_sum_exp.empty()) {
-      out.lse_error = std::max(out.lse_error, lse_difference(a.log_sum_exp[lse_at(a, s, batch, head, query)], reference.log_sum_exp));
+      out.lse_error = std::max(out.lse_error,
+                               lse_difference(a.log_sum_exp[lse_at(a, s, batch, head, query)], reference.log_sum_exp));
     }
     ++out.rows;
   }

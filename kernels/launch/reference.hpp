@@ -1,5 +1,6 @@
 #pragma once
-// Attention on the CPU in float64, row by row and written apart from everything else here: what the kernels are held to.
+// Attention on the CPU in float64, row by row and written apart from everything else here: what the kernels are held
+// to.
 
 #include <cstdint>
 #include <vector>
@@ -28,8 +29,8 @@ struct HostAttention {
   DType type = DType::bf16;
   double scale = 1;
   HostArray q, k, v, o;
-  std::vector<float> log_sum_exp;                   ///< empty: not wanted
-  std::vector<std::int32_t> q_starts, x_starts;     ///< packed: b + 1 each; else empty
+  std::vector<float> log_sum_exp;                ///< empty: not wanted
+  std::vector<std::int32_t> q_starts, x_starts;  ///< packed: b + 1 each; else empty
 };
 
 [[nodiscard]] float decode(std::uint16_t bits, DType type);
@@ -42,10 +43,13 @@ struct ReferenceRow {
 };
 
 /// One query of one query head (0 to h g - 1), counted within its sequence.
-[[nodiscard]] ReferenceRow reference_row(const HostAttention& a, std::int64_t batch, std::int64_t head, std::int64_t query);
+[[nodiscard]] ReferenceRow reference_row(const HostAttention& a, std::int64_t batch, std::int64_t head,
+                                         std::int64_t query);
 
-/// The same as a framework's unfused attention in that type computes it: scores, probabilities and output rounded to the type.
-[[nodiscard]] std::vector<double> unfused_row(const HostAttention& a, std::int64_t batch, std::int64_t head, std::int64_t query);
+/// The same as a framework's unfused attention in that type computes it: scores, probabilities and output rounded to
+/// the type.
+[[nodiscard]] std::vector<double> unfused_row(const HostAttention& a, std::int64_t batch, std::int64_t head,
+                                              std::int64_t query);
 
 /// The larger of two errors; what is no number is infinitely wrong.
 [[nodiscard]] double larger_error(double most, double error);
@@ -65,7 +69,7 @@ struct Comparison {
   }
 };
 
-constexpr std::uint16_t poison = 0xFFFF;         // a NaN that no kernel produces
+constexpr std::uint16_t poison = 0xFFFF;  // a NaN that no kernel produces
 constexpr std::uint32_t lse_poison = 0xFFFFFFFF;
 
 /// Compares up to `most` rows, evenly spread with a random start; all elements for the poison.

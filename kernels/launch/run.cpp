@@ -14,7 +14,8 @@ constexpr unsigned portable_cluster = 8;  // blocks
 
 Compilation compile(const LaunchPlan& plan, const Environment& environment, Objections objections) {
   const auto compiler = Compiler::find(environment.compiler);
-  if (!compiler) throw CudaFailure("no NVRTC on this machine: install the CUDA toolkit (12.4 or later) or set CUDA_HOME to it");
+  if (!compiler)
+    throw CudaFailure("no NVRTC on this machine: install the CUDA toolkit (12.4 or later) or set CUDA_HOME to it");
   const CompileRequest request{kernel_source(plan.source), plan.expression, plan.architecture, {}};
   Compilation out = compile_cached(*compiler, KernelCache(environment.cache), request);
   if (objections == Objections::refuse && !out.kernel.report.clean()) {
@@ -28,7 +29,8 @@ const LoadedKernel& Runtime::kernel(const LaunchPlan& plan) {
   const auto found = kernels_.find(plan.expression);
   if (found != kernels_.end()) return found->second;
   Compilation compilation = compile(plan, environment_, objections_);
-  if (!compilation.warning.empty() && std::find(warnings_.begin(), warnings_.end(), compilation.warning) == warnings_.end()) {
+  if (!compilation.warning.empty() &&
+      std::find(warnings_.begin(), warnings_.end(), compilation.warning) == warnings_.end()) {
     warnings_.push_back(compilation.warning);
   }
   LoadedKernel kernel{std::move(compilation.kernel), nullptr, compilation.cached};
@@ -53,8 +55,6 @@ std::vector<std::string> Runtime::warnings() const {
   return warnings_;
 }
 
-void ReadyLaunch::operator()(Stream stream) const {
-  device_.launch(*kernel_->device, plan_, plan_.arguments, stream);
-}
+void ReadyLaunch::operator()(Stream stream) const { device_.launch(*kernel_->device, plan_, plan_.arguments, stream); }
 
 }  // namespace napkin

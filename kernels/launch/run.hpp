@@ -1,6 +1,6 @@
 #pragma once
-// Plans to launches: compiles through the cache, loads each variant once, encodes tensor maps. A Runtime is an object of
-// its owner; there is nothing global.
+// Plans to launches: compiles through the cache, loads each variant once, encodes tensor maps. A Runtime is an object
+// of its owner; there is nothing global.
 
 #include <map>
 #include <memory>
@@ -23,7 +23,7 @@ enum class Objections { refuse, report };
 struct LoadedKernel {
   CompiledKernel compiled;  ///< its machine code dropped after loading
   std::unique_ptr<DeviceKernel> device;
-  bool cached = false;      ///< came from the disk cache
+  bool cached = false;  ///< came from the disk cache
 };
 
 /// A launch with everything done that can be done beforehand: a few microseconds each.
@@ -35,7 +35,8 @@ class ReadyLaunch {
 
  private:
   friend class Runtime;
-  ReadyLaunch(const Device& device, LaunchPlan plan, const LoadedKernel& kernel) : device_(device), plan_(std::move(plan)), kernel_(&kernel) {}
+  ReadyLaunch(const Device& device, LaunchPlan plan, const LoadedKernel& kernel)
+      : device_(device), plan_(std::move(plan)), kernel_(&kernel) {}
 
   Device device_;
   LaunchPlan plan_;  // tensor maps encoded
@@ -44,7 +45,8 @@ class ReadyLaunch {
 
 /// Compiles without a GPU. Throws CudaFailure where there is no NVRTC, where the kernel does not compile, and where the
 /// compiler objects and `objections` says refuse (CompilerObjection).
-[[nodiscard]] Compilation compile(const LaunchPlan& plan, const Environment& environment, Objections objections = Objections::refuse);
+[[nodiscard]] Compilation compile(const LaunchPlan& plan, const Environment& environment,
+                                  Objections objections = Objections::refuse);
 
 class Runtime {
  public:

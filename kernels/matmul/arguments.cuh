@@ -21,10 +21,10 @@ struct MatmulConfig {
 
 // A tile here is a cluster's: `cluster` tiles of a block, one below the other.
 struct MatmulShape {
-  int tiles, chunks;  // tiles in all; ceil(b / tile b)
-  Divisor rows;       // tiles down
-  int columns;        // tiles across
-  int side;           // hilbert: power of two, at least rows and columns
+  int tiles, chunks;                       // tiles in all; ceil(b / tile b)
+  Divisor rows;                            // tiles down
+  int columns;                             // tiles across
+  int side;                                // hilbert: power of two, at least rows and columns
   Divisor group, group_tiles, last_group;  // grouped: rows of a group, tiles of it, rows of the last one
 };
 

@@ -100,7 +100,8 @@ struct Matmul {
   // One chunk's products: issues and commits.
   template <bool Accumulate>
   __device__ __forceinline__ void issue(float (&d)[steps][accumulators], u32 stage) const {
-    const u64 a = descriptor<b_span>(matrix_address(shared + C.a_offset + stage * a_bytes + wg * (rows * b_span * 2)), 0);
+    const u64 a =
+        descriptor<b_span>(matrix_address(shared + C.a_offset + stage * a_bytes + wg * (rows * b_span * 2)), 0);
     const u64 b = descriptor<c_span>(matrix_address(shared + C.b_offset + stage * b_bytes), C.b * c_span * 2 >> 4);
     wgmma_fence();
 #pragma unroll
@@ -147,7 +148,8 @@ struct Matmul {
     }
   }
 
-  // Straight from registers. The copy engine writes 16 bytes at a time, beyond the end of a row that is no multiple of them.
+  // Straight from registers. The copy engine writes 16 bytes at a time, beyond the end of a row that is no multiple of
+  // them.
   __device__ __forceinline__ void store_elements(const float (&d)[steps][accumulators], int row, int column) const {
     const int lane = threadIdx.x % 32, warp = threadIdx.x % 128 / 32;
 #pragma unroll

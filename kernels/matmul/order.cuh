@@ -10,15 +10,18 @@ struct Place {
   int row, column;
 };
 
-// Cell `n` of the Hilbert curve over a square of `side`, counting only cells inside rows x columns: from the whole square
-// down to one cell, skip the quadrants before the one that holds it. Without branches: all threads that ask wait for it.
+// Cell `n` of the Hilbert curve over a square of `side`, counting only cells inside rows x columns: from the whole
+// square down to one cell, skip the quadrants before the one that holds it. Without branches: all threads that ask wait
+// for it.
 __device__ __forceinline__ Place along_hilbert(int n, int rows, int columns, int side) {
   Place at{0, 0};
-  bool flip = false, swap = false;  // how the curve lies in the current square: turned half round, mirrored at the diagonal
+  bool flip = false,
+       swap = false;  // how the curve lies in the current square: turned half round, mirrored at the diagonal
 #pragma unroll 1
   for (side >>= 1; side > 0; side >>= 1) {
     // Cells inside along the curve's first side (u) and its second (v), in the half where it begins and in the other.
-    const int left_u = (swap ? columns - at.column : rows - at.row), left_v = (swap ? rows - at.row : columns - at.column);
+    const int left_u = (swap ? columns - at.column : rows - at.row),
+              left_v = (swap ? rows - at.row : columns - at.column);
     const int low_u = min(side, left_u), high_u = max(0, min(side, left_u - side));
     const int low_v = min(side, left_v), high_v = max(0, min(side, left_v - side));
     const int near_u = flip ? high_u : low_u, far_u = flip ? low_u : high_u;

@@ -1,7 +1,7 @@
 #pragma once
 // Warpgroups side by side on one SM: some multiply, some loop on one vector instruction, one warp lets the copy engine
-// write to shared memory. All start together, and the others work until the products are done: how far each came says what
-// one takes from another.
+// write to shared memory. All start together, and the others work until the products are done: how far each came says
+// what one takes from another.
 
 #include "kernels/device/matrix.cuh"
 #include "kernels/device/softmax.cuh"
@@ -11,17 +11,20 @@
 
 namespace napkin {
 
-// One thread's registers and the instruction that it repeats: independent chains, each link of which needs the one before.
+// One thread's registers and the instruction that it repeats: independent chains, each link of which needs the one
+// before.
 template <VectorWork W>
 struct Repeated {
   static constexpr int chains = 8, repeats = 16;
   // Warp instructions of a chunk.
-  static constexpr bool pairs = W == VectorWork::convert_fp8 || W == VectorWork::special_register || W == VectorWork::ex2_maximum;
+  static constexpr bool pairs =
+      W == VectorWork::convert_fp8 || W == VectorWork::special_register || W == VectorWork::ex2_maximum;
   static constexpr bool triples = W == VectorWork::ex2_fma || W == VectorWork::maximum_fma;
   static constexpr int units = chains * repeats * (triples ? 3 : pairs ? 2 : 1);
 
   // Between two looks at the clock: some thousand clocks, of which a look takes some hundred.
-  static constexpr bool slow = W == VectorWork::ex2 || W == VectorWork::shuffle || W == VectorWork::mix || W == VectorWork::ex2_fma || W == VectorWork::ex2_maximum;
+  static constexpr bool slow = W == VectorWork::ex2 || W == VectorWork::shuffle || W == VectorWork::mix ||
+                               W == VectorWork::ex2_fma || W == VectorWork::ex2_maximum;
   static constexpr int chunks = W >= VectorWork::load ? 1 : slow ? 8 : 32;
 
   float x[chains], y[chains], z[chains], factor, term;
@@ -48,12 +51,15 @@ struct Repeated {
       w[i] ^= static_cast<u32>(now) ^ static_cast<u32>(now >> 32);
     }
     if constexpr (W == VectorWork::ex2) asm volatile("ex2.approx.ftz.f32 %0, %0;" : "+f"(x[i]));
-    if constexpr (W == VectorWork::fma) asm volatile("fma.rn.f32 %0, %0, %1, %2;" : "+f"(x[i]) : "f"(factor), "f"(term));
+    if constexpr (W == VectorWork::fma)
+      asm volatile("fma.rn.f32 %0, %0, %1, %2;" : "+f"(x[i]) : "f"(factor), "f"(term));
     if constexpr (W == VectorWork::add) asm volatile("add.f32 %0, %0, %1;" : "+f"(x[i]) : "f"(term));
     if constexpr (W == VectorWork::multiply) asm volatile("mul.f32 %0, %0, %1;" : "+f"(x[i]) : "f"(factor));
     if constexpr (W == VectorWork::maximum) asm volatile("max.f32 %0, %0, %1;" : "+f"(x[i]) : "f"(x[(i + 1) % chains]));
-    if constexpr (W == VectorWork::logic) asm volatile("lop3.b32 %0, %0, %1, %2, 0x96;" : "+r"(w[i]) : "r"(w[(i + 1) % chains]), "r"(address));
-    if constexpr (W == VectorWork::fma16) asm volatile("fma.rn.bf16x2 %0, %0, %1, %2;" : "+r"(w[i]) : "r"(pair), "r"(address));
+    if constexpr (W == VectorWork::logic)
+      asm volatile("lop3.b32 %0, %0, %1, %2, 0x96;" : "+r"(w[i]) : "r"(w[(i + 1) % chains]), "r"(address));
+    if constexpr (W == VectorWork::fma16)
+      asm volatile("fma.rn.bf16x2 %0, %0, %1, %2;" : "+r"(w[i]) : "r"(pair), "r"(address));
     if constexpr (W == VectorWork::convert) {
       asm volatile("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(w[i]) : "f"(__uint_as_float(w[i])), "f"(x[i]));
     }
@@ -67,21 +73,28 @@ struct Repeated {
           : "f"(__uint_as_float(w[i])), "f"(x[i]));
     }
     if constexpr (W == VectorWork::shuffle) asm volatile("shfl.sync.bfly.b32 %0, %0, 1, 31, 0xffffffff;" : "+r"(w[i]));
-    if constexpr (W == VectorWork::ex2_fma || W == VectorWork::ex2_maximum) asm volatile("ex2.approx.ftz.f32 %0, %0;" : "+f"(x[i]));
-    if constexpr (W == VectorWork::ex2_maximum) asm volatile("max.f32 %0, %0, %1;" : "+f"(y[i]) : "f"(y[(i + 1) % chains]));
-    if constexpr (W == VectorWork::maximum_fma) asm volatile("max.f32 %0, %0, %1;" : "+f"(x[i]) : "f"(x[(i + 1) % chains]));
+    if constexpr (W == VectorWork::ex2_fma || W == VectorWork::ex2_maximum)
+      asm volatile("ex2.approx.ftz.f32 %0, %0;" : "+f"(x[i]));
+    if constexpr (W == VectorWork::ex2_maximum)
+      asm volatile("max.f32 %0, %0, %1;" : "+f"(y[i]) : "f"(y[(i + 1) % chains]));
+    if constexpr (W == VectorWork::maximum_fma)
+      asm volatile("max.f32 %0, %0, %1;" : "+f"(x[i]) : "f"(x[(i + 1) % chains]));
     if constexpr (triples) {
       asm volatile("fma.rn.f32 %0, %0, %1, %2;" : "+f"(y[i]) : "f"(factor), "f"(term));
       asm volatile("fma.rn.f32 %0, %0, %1, %2;" : "+f"(z[i]) : "f"(factor), "f"(term));
     }
-    if constexpr (W == VectorWork::store) asm volatile("st.shared.v4.b32 [%0], {%1, %1, %1, %1};" ::"r"(address + 512 * i), "r"(w[i]) : "memory");
+    if constexpr (W == VectorWork::store)
+      asm volatile("st.shared.v4.b32 [%0], {%1, %1, %1, %1};" ::"r"(address + 512 * i), "r"(w[i]) : "memory");
     if constexpr (W == VectorWork::store_matrix) store_matrices(address + 512 * i, w[i], w[i], w[i], w[i]);
   }
 
   __device__ __forceinline__ void chunk() {
-    if constexpr (W == VectorWork::load || W == VectorWork::load_matrix) loads();
-    else if constexpr (W == VectorWork::mix) mixed();
-    else ones();
+    if constexpr (W == VectorWork::load || W == VectorWork::load_matrix)
+      loads();
+    else if constexpr (W == VectorWork::mix)
+      mixed();
+    else
+      ones();
   }
 
   __device__ __forceinline__ void ones() {
@@ -139,11 +152,12 @@ struct Repeated {
   }
 };
 
-// Scores of a chunk to pairs of exponentials and their sums, as an attention kernel has them: in steps of a few elements, of which one's
-// arguments are found and another's exponentials are summed while a third's are on their way, or, in one step of all, as the assembler orders
-// what is independent. Two chains of pairs, as nothing else reads them.
+// Scores of a chunk to pairs of exponentials and their sums, as an attention kernel has them: in steps of a few
+// elements, of which one's arguments are found and another's exponentials are summed while a third's are on their way,
+// or, in one step of all, as the assembler orders what is independent. Two chains of pairs, as nothing else reads them.
 template <int Step, int N>
-__device__ __forceinline__ void exponentials(float (&s)[N], const float (&maximum)[2], float (&sum)[2], u32 (&packed)[2]) {
+__device__ __forceinline__ void exponentials(float (&s)[N], const float (&maximum)[2], float (&sum)[2],
+                                             u32 (&packed)[2]) {
   float p[N];
 #pragma unroll
   for (int first = -Step; first < N + Step; first += Step) {
@@ -163,8 +177,8 @@ __device__ __forceinline__ void exponentials(float (&s)[N], const float (&maximu
   pin(packed);
 }
 
-// Two rows of scores a thread. With their maximum first; or, `Kept`, with one that is kept, as attention_sm90's rescale=rarely has
-// it: fewer columns, since three warpgroups beside products have 128 registers a thread.
+// Two rows of scores a thread. With their maximum first; or, `Kept`, with one that is kept, as attention_sm90's
+// rescale=rarely has it: fewer columns, since three warpgroups beside products have 128 registers a thread.
 template <bool Kept, bool Stepped>
 struct Softmax {
   static constexpr int columns = Kept ? 24 : 32, units = 2 * columns, chunks = 8;  // elements
@@ -175,7 +189,8 @@ struct Softmax {
 
   __device__ __forceinline__ Softmax(u32, u32 lane, u32 shift) : shift(shift) {
 #pragma unroll
-    for (int i = 0; i < 2 * columns; ++i) s[i] = static_cast<float>(static_cast<int>(random_pair(lane * 2 * columns + i) & 0xFF)) / 64.f - 2.f;
+    for (int i = 0; i < 2 * columns; ++i)
+      s[i] = static_cast<float>(static_cast<int>(random_pair(lane * 2 * columns + i) & 0xFF)) / 64.f - 2.f;
     maximum[0] = Kept ? 0.01f * static_cast<float>(lane) : -4.f;
     maximum[1] = Kept ? maximum[0] + 0.5f : -4.f;
   }
@@ -183,7 +198,8 @@ struct Softmax {
   __device__ __forceinline__ void chunk() {
     pin(s);
     if constexpr (Kept) {
-      // A step of 0 that the compiler does not know: the assembler sees no pin() and would find the exponentials once for all chunks.
+      // A step of 0 that the compiler does not know: the assembler sees no pin() and would find the exponentials once
+      // for all chunks.
 #pragma unroll
       for (int r = 0; r < 2; ++r) maximum[r] = __uint_as_float(__float_as_uint(maximum[r]) + shift);
     } else {
@@ -194,7 +210,9 @@ struct Softmax {
     exponentials<Stepped ? 3 : 2 * columns>(s, maximum, sum, packed);
   }
 
-  __device__ __forceinline__ float result() const { return summed(sum) + summed(maximum) + __uint_as_float(packed[0] ^ packed[1]); }
+  __device__ __forceinline__ float result() const {
+    return summed(sum) + summed(maximum) + __uint_as_float(packed[0] ^ packed[1]);
+  }
 };
 
 template <>
@@ -224,7 +242,8 @@ struct Agents {
 
   __device__ __forceinline__ void note(long long units, long long clocks) const {
     if (threadIdx.x % 32 != 0) return;
-    unsigned long long* to = arguments.counts + 2 * (static_cast<long long>(blockIdx.x) * (blockDim.x / 32) + threadIdx.x / 32);
+    unsigned long long* to =
+        arguments.counts + 2 * (static_cast<long long>(blockIdx.x) * (blockDim.x / 32) + threadIdx.x / 32);
     to[0] = units;
     to[1] = clocks;
   }
@@ -236,7 +255,8 @@ struct Agents {
     u32 a[4];
 #pragma unroll
     for (int i = 0; i < 4; ++i) a[i] = random_pair(threadIdx.x * 4 + i);
-    const u64 in_shared = descriptor<64>((shared + group * C.a_bytes) >> 4, 0), b = descriptor<64>((shared + C.b_at()) >> 4, 0);
+    const u64 in_shared = descriptor<64>((shared + group * C.a_bytes) >> 4, 0),
+              b = descriptor<64>((shared + C.b_at()) >> 4, 0);
     const long long start = clock64();
 #pragma unroll 1
     for (int k = 0; k < arguments.batches; ++k) {
@@ -244,8 +264,10 @@ struct Agents {
 #pragma unroll
       for (int i = 0; i < C.batch(); ++i) {
         const u64 step = i % 4 * 32 >> 4;  // four steps of 16 in a span
-        if constexpr (C.a_registers) wgmma<C.n, true, 0>(d, a, b + step, i != 0);
-        else wgmma<C.n, true, 0>(d, in_shared + step, b + step, i != 0);
+        if constexpr (C.a_registers)
+          wgmma<C.n, true, 0>(d, a, b + step, i != 0);
+        else
+          wgmma<C.n, true, 0>(d, in_shared + step, b + step, i != 0);
       }
       wgmma_commit();
       wgmma_wait<1>();
@@ -265,7 +287,8 @@ struct Agents {
     while (true) {
 #pragma unroll 1
       for (int i = 0; i < repeated.chunks; ++i) repeated.chunk();
-      if (__shfl_sync(0xFFFFFFFF, over(start), 0)) break;  // the chunk that the end fell into does not count, nor its time
+      if (__shfl_sync(0xFFFFFFFF, over(start), 0))
+        break;  // the chunk that the end fell into does not count, nor its time
       done += repeated.chunks * repeated.units;
       clocks = clock64() - start;
     }
@@ -276,7 +299,8 @@ struct Agents {
   __device__ __forceinline__ void copy_box(int box) const {
     const u32 barrier = shared + C.barriers_at() + 8 * box;
     barrier_expect(barrier, C.box_bytes);
-    load_box(shared + C.boxes_at() + box * C.box_bytes, arguments.from, barrier, 0, (blockIdx.x * arguments.apart + box) * 64);
+    load_box(shared + C.boxes_at() + box * C.box_bytes, arguments.from, barrier, 0,
+             (blockIdx.x * arguments.apart + box) * 64);
   }
   __device__ __forceinline__ void copy() const {
     Ring<C.boxes> ring;

@@ -14,7 +14,9 @@ constexpr double settling = 0.4;  // of a load's time before its power is read: 
 
 class Stopwatch {
  public:
-  [[nodiscard]] double seconds() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count(); }
+  [[nodiscard]] double seconds() const {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+  }
 
  private:
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
@@ -48,7 +50,8 @@ std::vector<std::uint64_t> GpuBench::run(const LaunchPlan& plan, std::size_t wor
   const ReadyLaunch launch = runtime_.prepare(plan);
   const Device& device = runtime_.device();
   std::vector<std::uint64_t> out(words, 0);
-  device.upload(results_.address(), out.data(), words * sizeof(std::uint64_t));  // no more: what the L2 holds is measured too
+  device.upload(results_.address(), out.data(),
+                words * sizeof(std::uint64_t));  // no more: what the L2 holds is measured too
   launch();
   device.synchronize();
   device.download(out.data(), results_.address(), words * sizeof(std::uint64_t));

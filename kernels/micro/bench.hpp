@@ -1,6 +1,6 @@
 #pragma once
-// What an experiment does to a GPU. One Bench runs it, another only collects the kernels that it would run, so that they
-// can be compiled ahead, and tested where there is no GPU.
+// What an experiment does to a GPU. One Bench runs it, another only collects the kernels that it would run, so that
+// they can be compiled ahead, and tested where there is no GPU.
 
 #include <cstddef>
 #include <cstdint>

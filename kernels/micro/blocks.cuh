@@ -9,7 +9,8 @@ namespace napkin {
 template <BlocksConfig C>
 __global__ void blocks(const __grid_constant__ BlocksArguments arguments) {
   const long long start = clock64();
-  while (clock64() - start < arguments.window) {}
+  while (clock64() - start < arguments.window) {
+  }
   if constexpr (C.noted) {
     if (threadIdx.x != 0) return;
     unsigned long long* span = arguments.spans + 3ull * blockIdx.x;

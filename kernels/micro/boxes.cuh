@@ -1,6 +1,6 @@
 #pragma once
-// The copy engine: latency of a box (one stage), bandwidth (several), by multicast too. A block is one thread: lanes that wait
-// for it elsewhere in the warp make each look at a barrier 150 clocks long.
+// The copy engine: latency of a box (one stage), bandwidth (several), by multicast too. A block is one thread: lanes
+// that wait for it elsewhere in the warp make each look at a barrier 150 clocks long.
 
 #include "kernels/device/tma.cuh"
 #include "kernels/micro/micro_arguments.cuh"
@@ -44,7 +44,8 @@ struct Boxes {
     barrier_expect(full(stage), bytes);
     if constexpr (C.cluster > 1) {
       const int first = static_cast<int>(rank) * share;
-      load_box_multicast(to + first * 128, arguments.from, full(stage), (1 << C.cluster) - 1, 0, first_row(place) + place.row + first);
+      load_box_multicast(to + first * 128, arguments.from, full(stage), (1 << C.cluster) - 1, 0,
+                         first_row(place) + place.row + first);
     } else {
       load_box(to, arguments.from, full(stage), 0, first_row(place) + place.row);
     }
@@ -54,10 +55,11 @@ struct Boxes {
     if constexpr (C.spin) {
       u32 done = 0;
       while (done == 0) {
-        asm volatile("{\n.reg .pred p;\nmbarrier.test_wait.parity.shared::cta.b64 p, [%1], %2;\nselp.u32 %0, 1, 0, p;\n}"
-                     : "=r"(done)
-                     : "r"(barrier), "r"(parity)
-                     : "memory");
+        asm volatile(
+            "{\n.reg .pred p;\nmbarrier.test_wait.parity.shared::cta.b64 p, [%1], %2;\nselp.u32 %0, 1, 0, p;\n}"
+            : "=r"(done)
+            : "r"(barrier), "r"(parity)
+            : "memory");
       }
     } else {
       barrier_wait(barrier, parity);
@@ -74,7 +76,8 @@ struct Boxes {
   __device__ __forceinline__ void run() const {
     unsigned long long* clocks = arguments.clocks + static_cast<long long>(blockIdx.x) * (1 + arguments.count);
     long long start = clock64(), worked = start;
-    // A stage is filled again when the box after the next has come: by then the other blocks' word that it is free has, too.
+    // A stage is filled again when the box after the next has come: by then the other blocks' word that it is free has,
+    // too.
     constexpr int behind = C.cluster > 1 ? 2 : 0;
     Ring<C.stages> ring, free;
     Place place;
@@ -89,7 +92,8 @@ struct Boxes {
       wait(full(ring.stage), ring.parity);
       if constexpr (C.shared_tiles) {
         worked = max(worked, clock64()) + arguments.work;
-        while (clock64() < worked) {}
+        while (clock64() < worked) {
+        }
       }
       if constexpr (C.stages == 1) {
         clocks[1 + box] = clock64() - now;

@@ -33,19 +33,24 @@ __global__ void chase(const __grid_constant__ ChaseArguments arguments) {
     const u32 to = base + 4 * ((i + ring_step) % ring_words);
     ring[i] = C.space == ChaseSpace::cluster ? in_block(to, rank) : to;
   }
-  if constexpr (C.space == ChaseSpace::cluster) cluster_meet();
-  else __syncthreads();
+  if constexpr (C.space == ChaseSpace::cluster)
+    cluster_meet();
+  else
+    __syncthreads();
   if (threadIdx.x == 0) {
     u32 at = 0;
     long long start = 0;
 #pragma unroll 1
     for (int pass = 0; pass < arguments.passes; ++pass) {
-      at = C.space == ChaseSpace::cluster ? in_block(base, next) : C.space == ChaseSpace::shared ? base : static_cast<u32>(arguments.first);
+      at = C.space == ChaseSpace::cluster  ? in_block(base, next)
+           : C.space == ChaseSpace::shared ? base
+                                           : static_cast<u32>(arguments.first);
       start = clock64();
 #pragma unroll 8
       for (int i = 0; i < arguments.steps; ++i) {
         if constexpr (C.space == ChaseSpace::shared) asm volatile("ld.shared.u32 %0, [%0];" : "+r"(at)::"memory");
-        if constexpr (C.space == ChaseSpace::cluster) asm volatile("ld.shared::cluster.u32 %0, [%0];" : "+r"(at)::"memory");
+        if constexpr (C.space == ChaseSpace::cluster)
+          asm volatile("ld.shared::cluster.u32 %0, [%0];" : "+r"(at)::"memory");
         if constexpr (C.space == ChaseSpace::global) {
           asm volatile("ld.global.cg.u32 %0, [%1];" : "=r"(at) : "l"(arguments.ring + 32ull * at) : "memory");
         }
@@ -61,7 +66,8 @@ __global__ void chase(const __grid_constant__ ChaseArguments arguments) {
 template <RingConfig C>
 __global__ void lay_ring(const __grid_constant__ ChaseArguments arguments) {
   const unsigned long long threads = static_cast<unsigned long long>(gridDim.x) * blockDim.x;
-  for (unsigned long long i = static_cast<unsigned long long>(blockIdx.x) * blockDim.x + threadIdx.x; i < arguments.lines; i += threads) {
+  for (unsigned long long i = static_cast<unsigned long long>(blockIdx.x) * blockDim.x + threadIdx.x;
+       i < arguments.lines; i += threads) {
     if (C.lay) arguments.ring[32 * i] = static_cast<u32>((i + arguments.step) % arguments.lines);
   }
 }

@@ -1,6 +1,6 @@
 #pragma once
-// The experiments that calibrate a machine: each runs micro-kernels and says what it read. What is made of the readings is
-// model/machine/calibration.hpp's. A new experiment is a function and its row in experiments.cpp.
+// The experiments that calibrate a machine: each runs micro-kernels and says what it read. What is made of the readings
+// is model/machine/calibration.hpp's. A new experiment is a function and its row in experiments.cpp.
 
 #include <string_view>
 #include <vector>

@@ -19,7 +19,8 @@ __global__ void fill_normal(const __grid_constant__ FillArguments arguments) {
   for (long long i = static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x; i < arguments.count; i += step) {
     const unsigned long long bits = scrambled(scrambled(arguments.seed) ^ static_cast<unsigned long long>(i));
     // Box-Muller; the first uniform is never 0.
-    const float u = (static_cast<float>(bits >> 40) + 0.5f) * 0x1p-24f, v = static_cast<float>(bits & 0xFFFFFF) * 0x1p-24f;
+    const float u = (static_cast<float>(bits >> 40) + 0.5f) * 0x1p-24f,
+                v = static_cast<float>(bits & 0xFFFFFF) * 0x1p-24f;
     const float normal = arguments.deviation * sqrtf(-2.f * logf(u)) * cospif(2.f * v);
     unsigned int pair;
     if constexpr (C.bf16) {

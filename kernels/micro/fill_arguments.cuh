@@ -9,9 +9,9 @@ struct FillConfig {
 
 struct FillArguments {
   unsigned short* to;
-  long long count;          // elements
+  long long count;  // elements
   unsigned long long seed;
-  float deviation;          // of the normal distribution around 0
+  float deviation;  // of the normal distribution around 0
 };
 
 static_assert(sizeof(FillArguments) == 32);

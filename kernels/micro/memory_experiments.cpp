@@ -31,12 +31,13 @@ LaunchPlan chase_plan(Bench& bench, ChaseSpace space, unsigned blocks, ChaseArgu
 
 std::vector<double> chase(Bench& bench, ChaseSpace space, unsigned blocks) {
   std::vector<double> out;
-  for (int i = 0; i < repetitions; ++i) out.push_back(mean(bench.run(chase_plan(bench, space, blocks, {}), blocks)) / chase_steps);
+  for (int i = 0; i < repetitions; ++i)
+    out.push_back(mean(bench.run(chase_plan(bench, space, blocks, {}), blocks)) / chase_steps);
   return out;
 }
 
-/// A ring of lines through `bytes`, each step most of the way to the other end, written (and so left in the L2) just before
-/// by all SMs; with `passes` of 2 also read once by the SM that chases.
+/// A ring of lines through `bytes`, each step most of the way to the other end, written (and so left in the L2) just
+/// before by all SMs; with `passes` of 2 also read once by the SM that chases.
 std::vector<double> chase_memory(Bench& bench, std::int64_t bytes, int passes) {
   ChaseArguments arguments{};
   arguments.ring = pointer<unsigned>(bench.memory(static_cast<std::size_t>(bytes)));
@@ -45,7 +46,9 @@ std::vector<double> chase_memory(Bench& bench, std::int64_t bytes, int passes) {
   arguments.step = (arguments.lines * 5 / 8) | 1;  // odd, so that a ring of 2^k lines is one
   std::vector<double> out;
   for (int i = 0; i < repetitions; ++i) {
-    static_cast<void>(bench.run(plan_of("chase.cuh", "napkin::lay_ring<napkin::RingConfig{.lay = true}>", static_cast<unsigned>(bench.device().sms * 4), 256, 0, arguments), 1));
+    static_cast<void>(bench.run(plan_of("chase.cuh", "napkin::lay_ring<napkin::RingConfig{.lay = true}>",
+                                        static_cast<unsigned>(bench.device().sms * 4), 256, 0, arguments),
+                                1));
     arguments.first = arguments.lines / repetitions * static_cast<unsigned long long>(i);
     out.push_back(mean(bench.run(chase_plan(bench, ChaseSpace::global, 1, arguments), 1)) / chase_steps);
   }
@@ -54,7 +57,8 @@ std::vector<double> chase_memory(Bench& bench, std::int64_t bytes, int passes) {
 
 // ---- streams
 
-LaunchPlan stream_plan(Bench& bench, StreamWay way, unsigned blocks, std::int64_t bytes, bool same, int warm, int passes) {
+LaunchPlan stream_plan(Bench& bench, StreamWay way, unsigned blocks, std::int64_t bytes, bool same, int warm,
+                       int passes) {
   StreamArguments arguments{};
   const std::int64_t all = bytes * (same ? 1 : blocks);
   const std::uint64_t address = bench.memory(static_cast<std::size_t>(2 * std::max(all, large)));
@@ -73,7 +77,8 @@ std::vector<double> stream_rates(Bench& bench, StreamWay way, unsigned blocks, s
   const int passes = static_cast<int>(std::clamp<std::int64_t>(8 * mib / bytes, 4, 64));
   std::vector<double> out;
   for (int i = 0; i < repetitions; ++i) {
-    const std::vector<std::uint64_t> clocks = bench.run(stream_plan(bench, way, blocks, bytes, same, 2, passes), blocks);
+    const std::vector<std::uint64_t> clocks =
+        bench.run(stream_plan(bench, way, blocks, bytes, same, 2, passes), blocks);
     out.push_back(static_cast<double>(bytes) * passes / mean(clocks));
   }
   return out;
@@ -105,9 +110,11 @@ std::vector<std::uint64_t> run_boxes(Bench& bench, const BoxesConfig& config, co
   arguments.warm = run.warm;
   arguments.around = run.around;
   arguments.clocks = pointer<unsigned long long>(bench.results());
-  LaunchPlan plan = plan_of("boxes.cuh", written(config), run.blocks, 1, static_cast<unsigned>(config.shared()), arguments);
+  LaunchPlan plan =
+      plan_of("boxes.cuh", written(config), run.blocks, 1, static_cast<unsigned>(config.shared()), arguments);
   plan.cluster = static_cast<unsigned>(config.cluster);
-  plan.boxes = {rows_box(offsetof(BoxesArguments, from), bench.memory(static_cast<std::size_t>(rows) * 128), rows, config.rows() / config.cluster)};
+  plan.boxes = {rows_box(offsetof(BoxesArguments, from), bench.memory(static_cast<std::size_t>(rows) * 128), rows,
+                         config.rows() / config.cluster)};
   return bench.run(plan, run.blocks * static_cast<std::size_t>(1 + run.count));
 }
 
@@ -134,7 +141,8 @@ std::vector<double> box_rates(Bench& bench, const BoxesConfig& config, const Box
   for (int i = 0; i < repetitions; ++i) {
     const std::vector<std::uint64_t> clocks = run_boxes(bench, config, run);
     double sum = 0;
-    for (unsigned block = 0; block < run.blocks; ++block) sum += static_cast<double>(clocks[static_cast<std::size_t>(block) * static_cast<std::size_t>(1 + run.count)]);
+    for (unsigned block = 0; block < run.blocks; ++block)
+      sum += static_cast<double>(clocks[static_cast<std::size_t>(block) * static_cast<std::size_t>(1 + run.count)]);
     out.push_back(static_cast<double>(run.count - run.warm) * config.kib * 1024 / (sum / run.blocks));
   }
   return out;
@@ -146,11 +154,16 @@ Readings latency(Bench& bench) {
   Readings out;
   out.push_back({"latency", {{"of", "shared"}}, "load", "clk", chase(bench, ChaseSpace::shared, 1)});
   for (const unsigned size : {2U, 4U, 8U, 16U}) {
-    out.push_back({"latency", {{"of", "cluster"}, {"size", text(size)}}, "load", "clk", chase(bench, ChaseSpace::cluster, size)});
+    out.push_back(
+        {"latency", {{"of", "cluster"}, {"size", text(size)}}, "load", "clk", chase(bench, ChaseSpace::cluster, size)});
   }
   for (const std::int64_t size : {1, 4, 16, 32, 64}) {
     for (const int passes : {1, 2}) {
-      out.push_back({"latency", {{"of", "l2"}, {"mib", text(size)}, {"read_before", passes == 1 ? "no" : "yes"}}, "load", "clk", chase_memory(bench, size * mib, passes)});
+      out.push_back({"latency",
+                     {{"of", "l2"}, {"mib", text(size)}, {"read_before", passes == 1 ? "no" : "yes"}},
+                     "load",
+                     "clk",
+                     chase_memory(bench, size * mib, passes)});
     }
   }
   out.push_back({"latency", {{"of", "device"}, {"mib", "4096"}}, "load", "clk", chase_memory(bench, 4096 * mib, 1)});
@@ -159,11 +172,14 @@ Readings latency(Bench& bench) {
 
 Readings l2_bandwidth(Bench& bench) {
   Readings out;
-  const auto add = [&](const Conditions& with, std::vector<double> values) { out.push_back({"l2_bandwidth", with, "rate", "B/clk", std::move(values)}); };
+  const auto add = [&](const Conditions& with, std::vector<double> values) {
+    out.push_back({"l2_bandwidth", with, "rate", "B/clk", std::move(values)});
+  };
   const auto sms = static_cast<unsigned>(bench.device().sms);
   for (const int chunks : {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 16}) {
     const std::int64_t bytes = std::int64_t{chunks} * StreamConfig::chunk;
-    add({{"way", "read"}, {"tile", "own"}, {"bytes", text(bytes * sms)}}, stream_rates(bench, StreamWay::read, sms, bytes, false));
+    add({{"way", "read"}, {"tile", "own"}, {"bytes", text(bytes * sms)}},
+        stream_rates(bench, StreamWay::read, sms, bytes, false));
   }
   add({{"way", "read"}, {"tile", "same"}}, stream_rates(bench, StreamWay::read, sms, 4 * StreamConfig::chunk, true));
   add({{"way", "read"}, {"tile", "alone"}}, stream_rates(bench, StreamWay::read, 1, 16 * StreamConfig::chunk, false));
@@ -171,7 +187,8 @@ Readings l2_bandwidth(Bench& bench) {
   const std::int64_t bytes = 2 * StreamConfig::chunk;
   Reading adds{"l2_bandwidth", {{"way", "add"}, {"bytes", text(bytes * sms)}}, "rate", "B/s", {}};
   for (int i = 0; i < repetitions; ++i) {
-    adds.values.push_back(static_cast<double>(bytes) * sms * passes / bench.seconds(stream_plan(bench, StreamWay::add, sms, bytes, false, 0, passes), 2));
+    adds.values.push_back(static_cast<double>(bytes) * sms * passes /
+                          bench.seconds(stream_plan(bench, StreamWay::add, sms, bytes, false, 0, passes), 2));
   }
   out.push_back(adds);
   return out;
@@ -180,12 +197,15 @@ Readings l2_bandwidth(Bench& bench) {
 Readings device_bandwidth(Bench& bench) {
   Readings out;
   const unsigned blocks = static_cast<unsigned>(bench.device().sms) * 2;
-  static_cast<void>(bench.random_memory(static_cast<std::size_t>(4 * large)));  // a read of one repeated pattern is 2 % slower
+  static_cast<void>(
+      bench.random_memory(static_cast<std::size_t>(4 * large)));  // a read of one repeated pattern is 2 % slower
   for (const StreamWay way : {StreamWay::read, StreamWay::write, StreamWay::copy, StreamWay::add}) {
-    const std::int64_t bytes = 2 * large / blocks / StreamConfig::chunk * StreamConfig::chunk, moved = bytes * blocks * (way == StreamWay::copy ? 2 : 1);
+    const std::int64_t bytes = 2 * large / blocks / StreamConfig::chunk * StreamConfig::chunk,
+                       moved = bytes * blocks * (way == StreamWay::copy ? 2 : 1);
     Reading reading{"device_bandwidth", {{"way", std::string(name_of(way))}}, "rate", "B/s", {}};
     for (int i = 0; i < repetitions; ++i) {
-      reading.values.push_back(static_cast<double>(moved) / bench.seconds(stream_plan(bench, way, blocks, bytes, false, 0, 1), 2));
+      reading.values.push_back(static_cast<double>(moved) /
+                               bench.seconds(stream_plan(bench, way, blocks, bytes, false, 0, 1), 2));
     }
     out.push_back(reading);
   }
@@ -200,18 +220,26 @@ Readings copy_engine(Bench& bench) {
       for (const bool spin : {true, false}) {
         // Warm: the same boxes again, of all SMs few enough to be in the L2 together.
         const int around = blocks == 1 ? 32 : 8;
-        Conditions warm = {{"kib", text(kib)}, {"sms", blocks == 1 ? "one" : "all"}, {"wait", spin ? "spin" : "try_wait"}}, cold = warm;
+        Conditions warm = {{"kib", text(kib)},
+                           {"sms", blocks == 1 ? "one" : "all"},
+                           {"wait", spin ? "spin" : "try_wait"}},
+                   cold = warm;
         warm["from"] = "l2";
         cold["from"] = "device";
-        out.push_back({"copy_engine", warm, "latency", "clk", box_latencies(bench, {spin, kib, 1, 1}, {blocks, 2 * around, around, around, false}, false)});
-        out.push_back({"copy_engine", cold, "latency", "clk", box_latencies(bench, {spin, kib, 1, 1}, {blocks, around, 0, around, false}, true)});
+        out.push_back({"copy_engine", warm, "latency", "clk",
+                       box_latencies(bench, {spin, kib, 1, 1}, {blocks, 2 * around, around, around, false}, false)});
+        out.push_back({"copy_engine", cold, "latency", "clk",
+                       box_latencies(bench, {spin, kib, 1, 1}, {blocks, around, 0, around, false}, true)});
       }
     }
   }
   for (const int cluster : {1, 2, 4}) {
     const unsigned blocks = sms / static_cast<unsigned>(cluster) * static_cast<unsigned>(cluster);
     for (const bool same : {false, true}) {
-      out.push_back({"copy_engine", {{"cluster", text(cluster)}, {"tile", same ? "same" : "own"}}, "delivered", "B/clk",
+      out.push_back({"copy_engine",
+                     {{"cluster", text(cluster)}, {"tile", same ? "same" : "own"}},
+                     "delivered",
+                     "B/clk",
                      box_rates(bench, {false, 16, 8, cluster}, {blocks, 160, 32, 16, same})});
     }
   }
@@ -240,10 +268,13 @@ Readings shared_tiles(Bench& bench) {
   for (const int work : {0, 256}) {  // clocks of 16 KiB at 64 B/clk
     for (const int readers : {1, 2, 4, 8, 16, 33, 66, 132}) {
       const int tiles = std::max(sms / readers, 1);
-      out.push_back(tile_rates(bench, {{"readers", text(readers)}, {"blocks", "side_by_side"}}, {readers, sms, 0}, {readers, sms, sms}, work));
-      out.push_back(tile_rates(bench, {{"readers", text(readers)}, {"blocks", "spread"}}, {1, tiles, 0}, {1, tiles, sms}, work));
+      out.push_back(tile_rates(bench, {{"readers", text(readers)}, {"blocks", "side_by_side"}}, {readers, sms, 0},
+                               {readers, sms, sms}, work));
+      out.push_back(
+          tile_rates(bench, {{"readers", text(readers)}, {"blocks", "spread"}}, {1, tiles, 0}, {1, tiles, sms}, work));
     }
-    // A product's blocks down the columns of its tiles: even boxes are A's, of the block's row, odd ones B's, of its column.
+    // A product's blocks down the columns of its tiles: even boxes are A's, of the block's row, odd ones B's, of its
+    // column.
     for (const int rows : {2, 4, 8, 12, 16, 22, 32, 44, 64, 128}) {
       out.push_back(tile_rates(bench, {{"rows", text(rows)}}, {1, rows, 0}, {rows, sms, rows}, work));
     }
@@ -261,7 +292,8 @@ struct TilesRun {
 };
 
 /// A matrix of bf16, moved in boxes of so many rows and columns.
-TensorBox matrix_box(std::size_t offset, std::uint64_t address, std::int64_t rows, std::int64_t columns, int box_rows, int span) {
+TensorBox matrix_box(std::size_t offset, std::uint64_t address, std::int64_t rows, std::int64_t columns, int box_rows,
+                     int span) {
   TensorBox box = micro::rows_box(offset, address, rows, box_rows);
   box.box.front() = static_cast<std::uint32_t>(span);
   box.swizzle = 2 * span;
@@ -281,15 +313,26 @@ Reading tile_clocks(Bench& bench, const TilesConfig& config, const TilesRun& run
   arguments.around = run.cold ? arguments.count : 8;
   arguments.work = run.work;
   arguments.clocks = pointer<unsigned long long>(bench.results());
-  const std::int64_t deep = std::int64_t{arguments.around} * config.chunk, a_rows = std::int64_t{run.rows} * config.a, b_columns = columns * config.c;
+  const std::int64_t deep = std::int64_t{arguments.around} * config.chunk, a_rows = std::int64_t{run.rows} * config.a,
+                     b_columns = columns * config.c;
   const std::uint64_t a = bench.memory(static_cast<std::size_t>(2 * deep * (a_rows + b_columns)));
-  LaunchPlan plan = plan_of("tiles.cuh", written(config), blocks, 64, static_cast<unsigned>(config.shared()), arguments);
+  LaunchPlan plan =
+      plan_of("tiles.cuh", written(config), blocks, 64, static_cast<unsigned>(config.shared()), arguments);
   plan.cluster = static_cast<unsigned>(config.cluster);
   plan.boxes = {matrix_box(offsetof(TilesArguments, a), a, a_rows, deep, config.a, TilesConfig::span(config.chunk)),
-                matrix_box(offsetof(TilesArguments, b), a + static_cast<std::uint64_t>(2 * deep * a_rows), deep, b_columns, config.chunk / config.cluster,
-                           TilesConfig::span(config.c))};
+                matrix_box(offsetof(TilesArguments, b), a + static_cast<std::uint64_t>(2 * deep * a_rows), deep,
+                           b_columns, config.chunk / config.cluster, TilesConfig::span(config.c))};
   const std::string tile = text(config.a) + "x" + text(config.c) + "x" + text(config.chunk);
-  Reading out{"tiles", {{"tile", tile}, {"stages", text(config.stages)}, {"cluster", text(config.cluster)}, {"rows", text(run.rows)}, {"work", text(run.work)}, {"from", run.cold ? "device" : "l2"}}, "chunk", "clk", {}};
+  Reading out{"tiles",
+              {{"tile", tile},
+               {"stages", text(config.stages)},
+               {"cluster", text(config.cluster)},
+               {"rows", text(run.rows)},
+               {"work", text(run.work)},
+               {"from", run.cold ? "device" : "l2"}},
+              "chunk",
+              "clk",
+              {}};
   for (int i = 0; i < repetitions; ++i) {
     if (run.cold) bench.flush();
     out.values.push_back(mean(bench.run(plan, blocks)) / (arguments.count - arguments.warm));
@@ -317,13 +360,30 @@ Readings tiles(Bench& bench) {
     TilesConfig config;
     int rows;
   };
-  for (const Shape& shape : {Shape{{4, 1, 64, 256, 64}, 23}, {{4, 1, 256, 64, 64}, 6}, {{4, 1, 256, 64, 64}, 16}, {{4, 1, 256, 32, 64}, 4}, {{4, 1, 192, 64, 64}, 7},
-                             {{3, 1, 128, 64, 128}, 8}, {{4, 1, 128, 64, 128}, 8}, {{3, 1, 64, 192, 128}, 20}, {{3, 1, 64, 160, 128}, 18}, {{6, 1, 64, 160, 64}, 18},
-                             {{4, 1, 128, 160, 64}, 13}, {{4, 1, 128, 144, 64}, 12}, {{4, 1, 128, 176, 64}, 13}, {{4, 1, 192, 112, 64}, 9}, {{6, 1, 128, 128, 32}, 11},
-                             {{4, 2, 192, 64, 64}, 4}, {{4, 2, 128, 160, 64}, 10},
+  for (const Shape& shape : {Shape{{4, 1, 64, 256, 64}, 23},
+                             {{4, 1, 256, 64, 64}, 6},
+                             {{4, 1, 256, 64, 64}, 16},
+                             {{4, 1, 256, 32, 64}, 4},
+                             {{4, 1, 192, 64, 64}, 7},
+                             {{3, 1, 128, 64, 128}, 8},
+                             {{4, 1, 128, 64, 128}, 8},
+                             {{3, 1, 64, 192, 128}, 20},
+                             {{3, 1, 64, 160, 128}, 18},
+                             {{6, 1, 64, 160, 64}, 18},
+                             {{4, 1, 128, 160, 64}, 13},
+                             {{4, 1, 128, 144, 64}, 12},
+                             {{4, 1, 128, 176, 64}, 13},
+                             {{4, 1, 192, 112, 64}, 9},
+                             {{6, 1, 128, 128, 32}, 11},
+                             {{4, 2, 192, 64, 64}, 4},
+                             {{4, 2, 128, 160, 64}, 10},
                              // One B for all: what 128 rows more of its boxes take, of 128, 64 and 32 bytes.
-                             {{4, 1, 64, 128, 64}, 132}, {{4, 1, 64, 256, 64}, 132}, {{4, 1, 64, 160, 64}, 132}, {{4, 1, 64, 224, 64}, 132},
-                             {{4, 1, 64, 112, 64}, 132}, {{4, 1, 64, 144, 64}, 132}}) {
+                             {{4, 1, 64, 128, 64}, 132},
+                             {{4, 1, 64, 256, 64}, 132},
+                             {{4, 1, 64, 160, 64}, 132},
+                             {{4, 1, 64, 224, 64}, 132},
+                             {{4, 1, 64, 112, 64}, 132},
+                             {{4, 1, 64, 144, 64}, 132}}) {
     for (const bool cold : {false, true}) out.push_back(tile_clocks(bench, shape.config, {shape.rows, 0, cold}));
   }
   return out;
@@ -337,14 +397,21 @@ Readings cluster_network(Bench& bench) {
     for (const unsigned size : {2U, 4U, 8U, 16U}) {
       for (const bool all : {true, false}) {
         const unsigned blocks = all ? sms / size * size : size;
-        Reading reading{"cluster_network", {{"way", store ? "store" : "load"}, {"size", text(size)}, {"clusters", all ? "all" : "one"}}, "rate", "B/clk", {}};
+        Reading reading{"cluster_network",
+                        {{"way", store ? "store" : "load"}, {"size", text(size)}, {"clusters", all ? "all" : "one"}},
+                        "rate",
+                        "B/clk",
+                        {}};
         ClusterArguments arguments{};
         arguments.passes = passes;
         arguments.clocks = pointer<unsigned long long>(bench.results());
-        LaunchPlan plan = plan_of("cluster.cuh", std::string("napkin::cluster_traffic<napkin::ClusterConfig{.store = ") + (store ? "true" : "false") + "}>", blocks,
-                                  ClusterConfig::threads, ClusterConfig::bytes, arguments);
+        LaunchPlan plan = plan_of(
+            "cluster.cuh",
+            std::string("napkin::cluster_traffic<napkin::ClusterConfig{.store = ") + (store ? "true" : "false") + "}>",
+            blocks, ClusterConfig::threads, ClusterConfig::bytes, arguments);
         plan.cluster = size;
-        for (int i = 0; i < repetitions; ++i) reading.values.push_back(static_cast<double>(ClusterConfig::bytes) * passes / mean(bench.run(plan, blocks)));
+        for (int i = 0; i < repetitions; ++i)
+          reading.values.push_back(static_cast<double>(ClusterConfig::bytes) * passes / mean(bench.run(plan, blocks)));
         out.push_back(reading);
       }
     }

@@ -1,6 +1,6 @@
 #pragma once
-// What the calibrating kernels are parametrised by, and what they take. Plain: the host and the device read the same text.
-// Clocks are the SM's own counter.
+// What the calibrating kernels are parametrised by, and what they take. Plain: the host and the device read the same
+// text. Clocks are the SM's own counter.
 
 #include "kernels/device/tensor_map.cuh"
 
@@ -29,12 +29,12 @@ enum class VectorWork {
   shuffle,
   mix,      // equal parts of fma, maximum, ex2, add
   softmax,  // maximum of all elements first, then per element fma, ex2, add, half a conversion; its unit is an element
-  softmax_kept,  // the same without the maximum
+  softmax_kept,   // the same without the maximum
   softmax_steps,  // that in steps of three elements: attention_sm90's, rescale rarely
-  ex2_fma,       // independent: one ex2, two fma
-  ex2_maximum,   // one ex2, one maximum
-  maximum_fma,   // one maximum, two fma
-  load,     // shared memory, 16 bytes a thread; the units of these four are warp instructions of 512 bytes
+  ex2_fma,        // independent: one ex2, two fma
+  ex2_maximum,    // one ex2, one maximum
+  maximum_fma,    // one maximum, two fma
+  load,           // shared memory, 16 bytes a thread; the units of these four are warp instructions of 512 bytes
   store,
   load_matrix,
   store_matrix,
@@ -43,10 +43,10 @@ enum class VectorWork {
 struct AgentsConfig {
   int tensor_groups;  // warpgroups that issue products m64 n k16, one behind the other
   int n;
-  bool a_registers;   // else A is in shared memory, as B always is
+  bool a_registers;  // else A is in shared memory, as B always is
   int vector_groups;
   VectorWork work;
-  bool copies;        // one warp more, whose copies from the L2 the copy engine writes into shared memory
+  bool copies;  // one warp more, whose copies from the L2 the copy engine writes into shared memory
 
   // Offsets in shared memory, which begins at a multiple of 1024.
   static constexpr int a_bytes = 64 * 64 * 2, warp_bytes = 4096, box_bytes = 64 * 128, boxes = 4;
@@ -62,14 +62,15 @@ struct AgentsConfig {
 };
 
 struct AgentsArguments {
-  TensorMap from;              // what copies read: rows of 128 bytes, four boxes of 64 a block
-  unsigned long long* counts;  // [blocks, warps, 2]: units done, clocks they took; of a tensor warpgroup its first warp's
-  long long window;            // clocks after which vector work and copies end; the first tensor warpgroup's end ends them too
-  int batches;                 // of products that a tensor warpgroup issues
+  TensorMap from;  // what copies read: rows of 128 bytes, four boxes of 64 a block
+  unsigned long long*
+      counts;        // [blocks, warps, 2]: units done, clocks they took; of a tensor warpgroup its first warp's
+  long long window;  // clocks after which vector work and copies end; the first tensor warpgroup's end ends them too
+  int batches;       // of products that a tensor warpgroup issues
   int tensor_groups, vector_groups, copies;  // of the above at work; the others leave
-  int apart;                   // boxes from a block's first one to the next block's; 0: all copy the same
-  int shift;                   // 0: from one load's address to the next one's, which the compiler does not know to be equal
-  float* kept;                 // null. Results go there, so that the compiler computes them
+  int apart;                                 // boxes from a block's first one to the next block's; 0: all copy the same
+  int shift;    // 0: from one load's address to the next one's, which the compiler does not know to be equal
+  float* kept;  // null. Results go there, so that the compiler computes them
 };
 
 // ---- products.cuh: products from issue to the end of the wait
@@ -78,7 +79,7 @@ struct ProductsConfig {
   int groups;  // warpgroups that issue at the same time
   int n;
   bool a_registers;
-  int batch;   // products a group issues before it waits
+  int batch;  // products a group issues before it waits
 
   NAPKIN_BOTH constexpr int b_at() const { return groups * AgentsConfig::a_bytes; }
   NAPKIN_BOTH constexpr int shared() const { return b_at() + n * 128; }
@@ -87,8 +88,8 @@ struct ProductsConfig {
 struct ProductsArguments {
   unsigned long long* marks;  // [repeats, groups, 3]: clock before the issue, behind it, behind the wait
   int repeats;
-  int offset;                 // clocks by which each further group is later
-  float* kept;                // null, as above
+  int offset;   // clocks by which each further group is later
+  float* kept;  // null, as above
 };
 
 // ---- chase.cuh: loads whose addresses are the results of the loads before
@@ -100,11 +101,11 @@ struct ChaseConfig {
 };
 
 struct ChaseArguments {
-  unsigned int* ring;             // global: where line i holds the number of the next at its start
-  unsigned long long lines, step; // of 128 bytes; from a line to the next, modulo `lines`
+  unsigned int* ring;              // global: where line i holds the number of the next at its start
+  unsigned long long lines, step;  // of 128 bytes; from a line to the next, modulo `lines`
   unsigned long long first;
-  int steps, passes;              // the same steps again; the last pass is timed
-  unsigned long long* clocks;     // [blocks]: of the steps of the last pass
+  int steps, passes;           // the same steps again; the last pass is timed
+  unsigned long long* clocks;  // [blocks]: of the steps of the last pass
 };
 
 struct RingConfig {
@@ -137,7 +138,8 @@ struct BoxesConfig {
   int kib;      // of a box; by multicast that a block receives
   int stages;   // boxes in flight
   int cluster;  // above 1: each block loads its share of each box for all by multicast
-  bool shared_tiles = false;  // boxes come in turn from two tiles, which other blocks read too, and are worked on for a while
+  bool shared_tiles =
+      false;  // boxes come in turn from two tiles, which other blocks read too, and are worked on for a while
 
   NAPKIN_BOTH constexpr int rows() const { return kib * 8; }  // of 128 bytes
   NAPKIN_BOTH constexpr int barriers_at() const { return stages * kib * 1024; }
@@ -151,11 +153,12 @@ struct SharedTile {
 
 struct BoxesArguments {
   TensorMap from;
-  int block_rows;              // from the first row of a cluster to the next one's; 0: all the same
-  int count, warm;             // boxes; the first `warm` of them are not timed
-  int around;                  // boxes after which a block begins at its first row again
-  SharedTile tiles[2];         // of shared_tiles; block_rows are a tile's
-  int work;                    // of shared_tiles: clocks from a box's coming, or from the end of that of the last one, until its stage is free
+  int block_rows;       // from the first row of a cluster to the next one's; 0: all the same
+  int count, warm;      // boxes; the first `warm` of them are not timed
+  int around;           // boxes after which a block begins at its first row again
+  SharedTile tiles[2];  // of shared_tiles; block_rows are a tile's
+  int work;  // of shared_tiles: clocks from a box's coming, or from the end of that of the last one, until its stage is
+             // free
   unsigned long long* clocks;  // [blocks, 1 + count]: of the timed ones together; with one stage of each one, too
 };
 
@@ -163,10 +166,12 @@ struct BoxesArguments {
 
 struct TilesConfig {
   int stages;
-  int cluster;  // blocks along the rows that share B by multicast
+  int cluster;                       // blocks along the rows that share B by multicast
   int a = 128, c = 128, chunk = 64;  // rows and columns of a tile; contracted elements, all of bf16
 
-  static constexpr NAPKIN_BOTH int span(int columns) { return columns % 64 == 0 ? 64 : columns % 32 == 0 ? 32 : 16; }  // of a box
+  static constexpr NAPKIN_BOTH int span(int columns) {
+    return columns % 64 == 0 ? 64 : columns % 32 == 0 ? 32 : 16;
+  }  // of a box
   NAPKIN_BOTH constexpr int a_bytes() const { return a * chunk * 2; }
   NAPKIN_BOTH constexpr int stage_bytes() const { return (a + c) * chunk * 2; }
   NAPKIN_BOTH constexpr int barriers_at() const { return stages * stage_bytes(); }
@@ -200,10 +205,10 @@ struct ClusterArguments {
 // ---- meet.cuh: barriers and fences
 
 enum class Meeting {
-  barrier,        // bar.sync of all threads
-  named_round,    // two warpgroups hand over to each other by named barriers, there and back
-  mbarrier_round, // the same by mbarriers
-  fence,          // fence.proxy.async
+  barrier,         // bar.sync of all threads
+  named_round,     // two warpgroups hand over to each other by named barriers, there and back
+  mbarrier_round,  // the same by mbarriers
+  fence,           // fence.proxy.async
   store_fence_barrier,
 };
 
@@ -224,8 +229,8 @@ struct BlocksConfig {
 };
 
 struct BlocksArguments {
-  long long window;            // clocks that a block stays
-  unsigned long long* spans;   // noted: [blocks, 3]: SM, clock at start, clock at end
+  long long window;           // clocks that a block stays
+  unsigned long long* spans;  // noted: [blocks, 3]: SM, clock at start, clock at end
 };
 
 #undef NAPKIN_BOTH

@@ -13,21 +13,34 @@ struct WorkName {
   std::string_view name;
 };
 constexpr std::array work_names = {
-    WorkName{VectorWork::none, "none"},           WorkName{VectorWork::special_register, "special_register"},
-    WorkName{VectorWork::ex2, "ex2"},             WorkName{VectorWork::fma, "fma"},
-    WorkName{VectorWork::add, "add"},             WorkName{VectorWork::multiply, "multiply"},
-    WorkName{VectorWork::maximum, "maximum"},     WorkName{VectorWork::logic, "logic"},
-    WorkName{VectorWork::fma16, "fma16"},         WorkName{VectorWork::convert, "convert"},
-    WorkName{VectorWork::convert_fp8, "convert_fp8"}, WorkName{VectorWork::shuffle, "shuffle"},
-    WorkName{VectorWork::mix, "mix"},             WorkName{VectorWork::softmax, "softmax"},
-    WorkName{VectorWork::softmax_kept, "softmax_kept"}, WorkName{VectorWork::softmax_steps, "softmax_steps"},
+    WorkName{VectorWork::none, "none"},
+    WorkName{VectorWork::special_register, "special_register"},
+    WorkName{VectorWork::ex2, "ex2"},
+    WorkName{VectorWork::fma, "fma"},
+    WorkName{VectorWork::add, "add"},
+    WorkName{VectorWork::multiply, "multiply"},
+    WorkName{VectorWork::maximum, "maximum"},
+    WorkName{VectorWork::logic, "logic"},
+    WorkName{VectorWork::fma16, "fma16"},
+    WorkName{VectorWork::convert, "convert"},
+    WorkName{VectorWork::convert_fp8, "convert_fp8"},
+    WorkName{VectorWork::shuffle, "shuffle"},
+    WorkName{VectorWork::mix, "mix"},
+    WorkName{VectorWork::softmax, "softmax"},
+    WorkName{VectorWork::softmax_kept, "softmax_kept"},
+    WorkName{VectorWork::softmax_steps, "softmax_steps"},
     WorkName{VectorWork::ex2_fma, "ex2_fma"},
-    WorkName{VectorWork::ex2_maximum, "ex2_maximum"}, WorkName{VectorWork::maximum_fma, "maximum_fma"},
-    WorkName{VectorWork::load, "load"},           WorkName{VectorWork::store, "store"},
-    WorkName{VectorWork::load_matrix, "load_matrix"}, WorkName{VectorWork::store_matrix, "store_matrix"},
+    WorkName{VectorWork::ex2_maximum, "ex2_maximum"},
+    WorkName{VectorWork::maximum_fma, "maximum_fma"},
+    WorkName{VectorWork::load, "load"},
+    WorkName{VectorWork::store, "store"},
+    WorkName{VectorWork::load_matrix, "load_matrix"},
+    WorkName{VectorWork::store_matrix, "store_matrix"},
 };
 
-std::string enumerator(std::string_view type, std::string_view name) { return std::string(type) + "::" + std::string(name); }
+std::string enumerator(std::string_view type, std::string_view name) {
+  return std::string(type) + "::" + std::string(name);
+}
 
 std::string single(std::string_view kernel, std::string_view config, std::string_view field, const std::string& value) {
   return name_expression(kernel, Initialiser(config).set(field, Initialiser::Enumerator{value}));
@@ -54,26 +67,43 @@ std::string written(const AgentsConfig& c) {
 }
 
 std::string written(const ProductsConfig& c) {
-  return name_expression("products", Initialiser("napkin::ProductsConfig").set("groups", c.groups).set("n", c.n).set("a_registers", c.a_registers).set("batch", c.batch));
+  return name_expression("products", Initialiser("napkin::ProductsConfig")
+                                         .set("groups", c.groups)
+                                         .set("n", c.n)
+                                         .set("a_registers", c.a_registers)
+                                         .set("batch", c.batch));
 }
 
 std::string written(const BoxesConfig& c) {
-  return name_expression("boxes", Initialiser("napkin::BoxesConfig").set("spin", c.spin).set("kib", c.kib).set("stages", c.stages).set("cluster", c.cluster).set("shared_tiles", c.shared_tiles));
+  return name_expression("boxes", Initialiser("napkin::BoxesConfig")
+                                      .set("spin", c.spin)
+                                      .set("kib", c.kib)
+                                      .set("stages", c.stages)
+                                      .set("cluster", c.cluster)
+                                      .set("shared_tiles", c.shared_tiles));
 }
 
 std::string written(const TilesConfig& c) {
-  return name_expression("tiles", Initialiser("napkin::TilesConfig").set("stages", c.stages).set("cluster", c.cluster).set("a", c.a).set("c", c.c).set("chunk", c.chunk));
+  return name_expression("tiles", Initialiser("napkin::TilesConfig")
+                                      .set("stages", c.stages)
+                                      .set("cluster", c.cluster)
+                                      .set("a", c.a)
+                                      .set("c", c.c)
+                                      .set("chunk", c.chunk));
 }
 
 std::string written(const MeetConfig& c) {
   constexpr std::array names = {"barrier", "named_round", "mbarrier_round", "fence", "store_fence_barrier"};
   const std::string meeting = enumerator("Meeting", names[static_cast<std::size_t>(c.meeting)]);
-  return name_expression("meet", Initialiser("napkin::MeetConfig").set("meeting", Initialiser::Enumerator{meeting}).set("threads", c.threads));
+  return name_expression(
+      "meet",
+      Initialiser("napkin::MeetConfig").set("meeting", Initialiser::Enumerator{meeting}).set("threads", c.threads));
 }
 
 std::string written(ChaseSpace space) {
   constexpr std::array names = {"shared", "cluster", "global"};
-  return single("chase", "napkin::ChaseConfig", "space", enumerator("ChaseSpace", names[static_cast<std::size_t>(space)]));
+  return single("chase", "napkin::ChaseConfig", "space",
+                enumerator("ChaseSpace", names[static_cast<std::size_t>(space)]));
 }
 
 std::string written(StreamWay way) {
@@ -102,10 +132,12 @@ LaunchPlan agents_plan(Bench& bench, const AgentsConfig& config, const AgentsAtW
   arguments.vector_groups = at_work.vector_groups;
   arguments.copies = at_work.copies ? 1 : 0;
   arguments.apart = at_work.same ? 0 : AgentsConfig::boxes;
-  LaunchPlan plan = plan_of("agents.cuh", written(config), sms, static_cast<unsigned>(config.threads()), static_cast<unsigned>(config.shared()), arguments);
+  LaunchPlan plan = plan_of("agents.cuh", written(config), sms, static_cast<unsigned>(config.threads()),
+                            static_cast<unsigned>(config.shared()), arguments);
   if (config.copies) {
     const std::int64_t rows = static_cast<std::int64_t>(sms) * AgentsConfig::boxes * 64;
-    plan.boxes = {rows_box(offsetof(AgentsArguments, from), bench.memory(static_cast<std::size_t>(rows) * 128), rows, 64)};
+    plan.boxes = {
+        rows_box(offsetof(AgentsArguments, from), bench.memory(static_cast<std::size_t>(rows) * 128), rows, 64)};
   }
   return plan;
 }
@@ -120,7 +152,9 @@ AgentsRates run_agents(Bench& bench, const AgentsConfig& config, const AgentsAtW
     if (counts[2 * i + 1] == 0) continue;
     const double rate = static_cast<double>(counts[2 * i]) / static_cast<double>(counts[2 * i + 1]) / plan.grid;
     const auto group = static_cast<int>(i % warps / 4);
-    double& into = group < config.tensor_groups ? products : group < config.tensor_groups + config.vector_groups ? out.vector : out.copied;
+    double& into = group < config.tensor_groups                          ? products
+                   : group < config.tensor_groups + config.vector_groups ? out.vector
+                                                                         : out.copied;
     into += rate;
   }
   if (products > 0) out.product = 1 / products;
@@ -128,7 +162,8 @@ AgentsRates run_agents(Bench& bench, const AgentsConfig& config, const AgentsAtW
 }
 
 double mean(const std::vector<std::uint64_t>& values) {
-  return std::accumulate(values.begin(), values.end(), 0.0, [](double sum, std::uint64_t v) { return sum + static_cast<double>(v); }) /
+  return std::accumulate(values.begin(), values.end(), 0.0,
+                         [](double sum, std::uint64_t v) { return sum + static_cast<double>(v); }) /
          static_cast<double>(values.size());
 }
 

@@ -26,8 +26,8 @@ inline constexpr int repetitions = 5;
 
 /// Kernel file, variant, geometry and argument of one launch; its boxes are added by those who have some.
 template <class Arguments>
-[[nodiscard]] LaunchPlan plan_of(const std::string& file, std::string expression, unsigned grid, unsigned threads, unsigned shared,
-                                 const Arguments& arguments) {
+[[nodiscard]] LaunchPlan plan_of(const std::string& file, std::string expression, unsigned grid, unsigned threads,
+                                 unsigned shared, const Arguments& arguments) {
   LaunchPlan out;
   out.source = "kernels/micro/" + file;
   out.expression = std::move(expression);

@@ -21,20 +21,25 @@ __global__ void __launch_bounds__(128 * C.groups, 1) products(const __grid_const
   for (float& each : d) each = 0.f;
   u32 a[4];
 #pragma unroll
-  for (int i = 0; i < 4; ++i) a[i] = static_cast<u32>(read(shared + 16 * (threadIdx.x % 128) + 4 * i));  // here, not where it is used
-  const u64 in_shared = descriptor<64>((shared + group * AgentsConfig::a_bytes) >> 4, 0), b = descriptor<64>((shared + C.b_at()) >> 4, 0);
+  for (int i = 0; i < 4; ++i)
+    a[i] = static_cast<u32>(read(shared + 16 * (threadIdx.x % 128) + 4 * i));  // here, not where it is used
+  const u64 in_shared = descriptor<64>((shared + group * AgentsConfig::a_bytes) >> 4, 0),
+            b = descriptor<64>((shared + C.b_at()) >> 4, 0);
 #pragma unroll 1
   for (int repeat = 0; repeat < arguments.repeats; ++repeat) {
     named_sync(1, 128 * C.groups);
     const long long together = clock64();
-    while (clock64() - together < static_cast<long long>(group) * arguments.offset) {}
+    while (clock64() - together < static_cast<long long>(group) * arguments.offset) {
+    }
     const long long start = clock64();
     wgmma_fence();
 #pragma unroll
     for (int i = 0; i < C.batch; ++i) {
       const u64 step = i % 4 * 32 >> 4;
-      if constexpr (C.a_registers) wgmma<C.n, true, 0>(d, a, b + step, i != 0);
-      else wgmma<C.n, true, 0>(d, in_shared + step, b + step, i != 0);
+      if constexpr (C.a_registers)
+        wgmma<C.n, true, 0>(d, a, b + step, i != 0);
+      else
+        wgmma<C.n, true, 0>(d, in_shared + step, b + step, i != 0);
     }
     wgmma_commit();
     const long long issued = clock64();

@@ -17,7 +17,8 @@ __device__ __forceinline__ u32 random_pair(u32 seed) {
 
 // All threads of the block fill shared memory; `bytes` is a multiple of 4.
 __device__ __forceinline__ void fill_shared(u32 address, u32 bytes) {
-  for (u32 at = 4 * threadIdx.x; at < bytes; at += 4 * blockDim.x) store_word(address + at, random_pair(at + blockIdx.x * bytes));
+  for (u32 at = 4 * threadIdx.x; at < bytes; at += 4 * blockDim.x)
+    store_word(address + at, random_pair(at + blockIdx.x * bytes));
 }
 
 // The one word that stands for all of these: what nothing reads, the assembler leaves out.

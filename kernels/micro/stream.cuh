@@ -25,12 +25,13 @@ __device__ __forceinline__ void stream_chunk(char* from, char* to, u32& read) {
   for (int i = 0; i < C.unrolled; ++i) {
     if constexpr (C.way == StreamWay::read) read = folded(read, q[i]);
     if constexpr (C.way == StreamWay::write || C.way == StreamWay::copy) {
-      asm volatile("st.global.v4.u32 [%0], {%1, %2, %3, %4};" ::"l"(to + i * step), "r"(q[i].word[0]), "r"(q[i].word[1]), "r"(q[i].word[2]),
-                   "r"(q[i].word[3])
+      asm volatile("st.global.v4.u32 [%0], {%1, %2, %3, %4};" ::"l"(to + i * step), "r"(q[i].word[0]),
+                   "r"(q[i].word[1]), "r"(q[i].word[2]), "r"(q[i].word[3])
                    : "memory");
     }
     if constexpr (C.way == StreamWay::add) {
-      asm volatile("red.relaxed.gpu.global.add.v4.f32 [%0], {%1, %1, %1, %1};" ::"l"(to + i * step), "f"(1.f) : "memory");
+      asm volatile("red.relaxed.gpu.global.add.v4.f32 [%0], {%1, %1, %1, %1};" ::"l"(to + i * step), "f"(1.f)
+                   : "memory");
     }
   }
 }
@@ -47,7 +48,8 @@ __global__ void __launch_bounds__(C.threads) stream(const __grid_constant__ Stre
       start = clock64();
     }
 #pragma unroll 2
-    for (long long at = 0; at < arguments.bytes; at += C.chunk) stream_chunk<C>(arguments.from + part + at, arguments.to + part + at, read);
+    for (long long at = 0; at < arguments.bytes; at += C.chunk)
+      stream_chunk<C>(arguments.from + part + at, arguments.to + part + at, read);
   }
   __syncthreads();
   if (threadIdx.x == 0) arguments.clocks[blockIdx.x] = clock64() - start;

@@ -12,9 +12,13 @@ using namespace micro;
 
 constexpr int product_clocks = 60000;  // of a run, about
 
-Conditions operands(int n, bool a_registers) { return {{"n", std::to_string(n)}, {"a", a_registers ? "registers" : "shared"}}; }
+Conditions operands(int n, bool a_registers) {
+  return {{"n", std::to_string(n)}, {"a", a_registers ? "registers" : "shared"}};
+}
 
-int batches_for(const AgentsConfig& config) { return std::max(4, product_clocks / (config.batch() * std::max(config.n / 2, 13) * config.tensor_groups)); }
+int batches_for(const AgentsConfig& config) {
+  return std::max(4, product_clocks / (config.batch() * std::max(config.n / 2, 13) * config.tensor_groups));
+}
 
 /// Clocks a product: the slope between a short and a long run, so that filling and draining the pipe do not count.
 std::vector<double> product_slopes(Bench& bench, const AgentsConfig& config, bool copies, bool same = false) {
@@ -22,7 +26,8 @@ std::vector<double> product_slopes(Bench& bench, const AgentsConfig& config, boo
   const int batches = batches_for(config), per_batch = config.batch() * config.tensor_groups;
   for (int i = 0; i < repetitions; ++i) {
     const auto clocks = [&](int count) {
-      return run_agents(bench, config, {config.tensor_groups, 0, copies, count, 1LL << 40, same}).product * count * per_batch;
+      return run_agents(bench, config, {config.tensor_groups, 0, copies, count, 1LL << 40, same}).product * count *
+             per_batch;
     };
     const double less = clocks(batches), more = clocks(3 * batches);
     out.push_back((more - less) / (2 * batches * per_batch));
@@ -51,7 +56,8 @@ std::vector<double> run_products(Bench& bench, const ProductsConfig& config, int
   arguments.marks = pointer<unsigned long long>(bench.results());
   arguments.repeats = repeats;
   arguments.offset = offset;
-  const LaunchPlan plan = plan_of("products.cuh", written(config), 1, static_cast<unsigned>(128 * config.groups), static_cast<unsigned>(config.shared()), arguments);
+  const LaunchPlan plan = plan_of("products.cuh", written(config), 1, static_cast<unsigned>(128 * config.groups),
+                                  static_cast<unsigned>(config.shared()), arguments);
   return median_marks(bench.run(plan, static_cast<std::size_t>(3 * repeats * config.groups)), repeats, config.groups);
 }
 
@@ -81,7 +87,8 @@ Readings tensor_latency(Bench& bench) {
       for (const int batch : {1, 4, 8}) {
         Reading reading{"tensor_latency", operands(n, registers), "wait", "clk", {}};
         reading.with["batch"] = std::to_string(batch);
-        for (int i = 0; i < repetitions; ++i) reading.values.push_back(run_products(bench, {1, n, registers, batch}, 0)[2]);
+        for (int i = 0; i < repetitions; ++i)
+          reading.values.push_back(run_products(bench, {1, n, registers, batch}, 0)[2]);
         out.push_back(reading);
       }
     }
@@ -96,7 +103,8 @@ Readings tensor_together(Bench& bench) {
       for (const int offset : {0, 32, 128, 512}) {
         std::vector<std::vector<double>> marks;
         for (int i = 0; i < repetitions; ++i) marks.push_back(run_products(bench, {2, n, registers, 8}, offset));
-        const std::vector<std::string> names = {"first_issued", "first_end", "second_start", "second_issued", "second_end"};
+        const std::vector<std::string> names = {"first_issued", "first_end", "second_start", "second_issued",
+                                                "second_end"};
         for (std::size_t k = 0; k < names.size(); ++k) {
           Reading reading{"tensor_together", operands(n, registers), names[k], "clk", {}};
           reading.with["offset"] = std::to_string(offset);
@@ -111,14 +119,16 @@ Readings tensor_together(Bench& bench) {
 
 Readings copies_beside(Bench& bench) {
   Readings out;
-  const auto add = [&](Conditions with, bool same, const std::string& quantity, const std::string& unit, const std::vector<double>& values) {
+  const auto add = [&](Conditions with, bool same, const std::string& quantity, const std::string& unit,
+                       const std::vector<double>& values) {
     if (same) with["tile"] = "same";  // for all SMs
     out.push_back({"copies_beside", with, quantity, unit, values});
   };
   for (const bool same : {false, true}) {
     std::vector<double> alone;
     for (int i = 0; i < repetitions; ++i) {
-      alone.push_back(run_agents(bench, {1, 64, false, 0, VectorWork::none, true}, {0, 0, true, 0, product_clocks, same}).copied);
+      alone.push_back(
+          run_agents(bench, {1, 64, false, 0, VectorWork::none, true}, {0, 0, true, 0, product_clocks, same}).copied);
     }
     add({{"n", "0"}}, same, "copied", "B/clk", alone);
     for (const int n : {16, 32, 48, 64, 80, 96, 128, 176, 256}) {

@@ -1,7 +1,7 @@
 #pragma once
 // What a product's blocks get from the L2: a producer and a consumer as in matmul_sm90, with its boxes, without its
-// products. The consumer is busy with a chunk for so many clocks. One thread each: lanes that wait elsewhere in the warp
-// make a wait longer.
+// products. The consumer is busy with a chunk for so many clocks. One thread each: lanes that wait elsewhere in the
+// warp make a wait longer.
 
 #include "kernels/device/tma.cuh"
 #include "kernels/micro/micro_arguments.cuh"
@@ -26,7 +26,8 @@ struct Tiles {
 #pragma unroll 1
     for (int chunk = 0, place = 0; chunk < arguments.count; ++chunk) {
       barrier_wait(empty(ring.stage), ring.parity ^ 1);
-      const u32 ready = full(ring.stage), a = shared + ring.stage * C.stage_bytes(), b = a + C.a_bytes() + rank * (share * c_span * 2);
+      const u32 ready = full(ring.stage), a = shared + ring.stage * C.stage_bytes(),
+                b = a + C.a_bytes() + rank * (share * c_span * 2);
       barrier_expect(ready, C.stage_bytes());
       const int k = place * C.chunk;
 #pragma unroll
@@ -35,7 +36,8 @@ struct Tiles {
       for (int i = 0; i < C.c; i += c_span) {
         const u32 to = b + i * (C.chunk * 2);
         if constexpr (C.cluster > 1) {
-          load_box_multicast(to, arguments.b, ready, (1 << C.cluster) - 1, column + i, k + static_cast<int>(rank) * share);
+          load_box_multicast(to, arguments.b, ready, (1 << C.cluster) - 1, column + i,
+                             k + static_cast<int>(rank) * share);
         } else {
           load_box(to, arguments.b, ready, column + i, k);
         }
@@ -62,7 +64,8 @@ struct Tiles {
       barrier_wait(full(ring.stage), ring.parity);
       const long long now = clock64();
       if (chunk == arguments.warm) start = now;
-      while (clock64() < end) {}
+      while (clock64() < end) {
+      }
       if (chunk > 0) release(ring.stage == 0 ? C.stages - 1 : ring.stage - 1);
       end = max(end, now) + arguments.work;
       ring.advance();

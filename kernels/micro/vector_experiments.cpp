@@ -10,29 +10,37 @@ namespace {
 
 using namespace micro;
 
-constexpr long long rate_window = 500000;             // clocks, about
+constexpr long long rate_window = 500000;        // clocks, about
 constexpr long long starved = 40 * rate_window;  // where products hardly come to run beside it
 
 bool moves_bytes(VectorWork work) {
-  return work == VectorWork::load || work == VectorWork::store || work == VectorWork::load_matrix || work == VectorWork::store_matrix;
+  return work == VectorWork::load || work == VectorWork::store || work == VectorWork::load_matrix ||
+         work == VectorWork::store_matrix;
 }
-bool is_softmax(VectorWork work) { return work == VectorWork::softmax || work == VectorWork::softmax_kept || work == VectorWork::softmax_steps; }
-std::string unit_of(VectorWork work) { return moves_bytes(work) ? "B/clk" : is_softmax(work) ? "elements/clk" : "instructions/clk"; }
+bool is_softmax(VectorWork work) {
+  return work == VectorWork::softmax || work == VectorWork::softmax_kept || work == VectorWork::softmax_steps;
+}
+std::string unit_of(VectorWork work) {
+  return moves_bytes(work) ? "B/clk" : is_softmax(work) ? "elements/clk" : "instructions/clk";
+}
 /// An SM's rate from a warp's units: bytes of accesses, elements of a softmax (32 a warp), else warp instructions.
 double rate_of(VectorWork work, double units) { return units * (moves_bytes(work) ? 512 : is_softmax(work) ? 32 : 1); }
 
 const std::vector<VectorWork>& works() {
   static const std::vector<VectorWork> all = {
-      VectorWork::special_register, VectorWork::ex2,     VectorWork::fma,         VectorWork::add,     VectorWork::multiply, VectorWork::maximum,
-      VectorWork::logic,            VectorWork::fma16,   VectorWork::convert,     VectorWork::convert_fp8, VectorWork::shuffle, VectorWork::mix,
-      VectorWork::softmax,          VectorWork::softmax_kept, VectorWork::softmax_steps, VectorWork::ex2_fma, VectorWork::ex2_maximum, VectorWork::maximum_fma,
-      VectorWork::load,             VectorWork::store,   VectorWork::load_matrix, VectorWork::store_matrix};
+      VectorWork::special_register, VectorWork::ex2,          VectorWork::fma,           VectorWork::add,
+      VectorWork::multiply,         VectorWork::maximum,      VectorWork::logic,         VectorWork::fma16,
+      VectorWork::convert,          VectorWork::convert_fp8,  VectorWork::shuffle,       VectorWork::mix,
+      VectorWork::softmax,          VectorWork::softmax_kept, VectorWork::softmax_steps, VectorWork::ex2_fma,
+      VectorWork::ex2_maximum,      VectorWork::maximum_fma,  VectorWork::load,          VectorWork::store,
+      VectorWork::load_matrix,      VectorWork::store_matrix};
   return all;
 }
 
 /// Of several units, whose instructions wait for each other: more warps have more of them on their way.
 bool is_mixed(VectorWork work) {
-  return is_softmax(work) || work == VectorWork::mix || work == VectorWork::ex2_fma || work == VectorWork::ex2_maximum || work == VectorWork::maximum_fma;
+  return is_softmax(work) || work == VectorWork::mix || work == VectorWork::ex2_fma ||
+         work == VectorWork::ex2_maximum || work == VectorWork::maximum_fma;
 }
 
 struct Neighbour {
@@ -46,11 +54,17 @@ Readings vector_alone(Bench& bench) {
   Readings out;
   for (const VectorWork work : works()) {
     for (const int groups : {1, 2, 3}) {
-      // The variant that runs beside products too, where it has so many warpgroups. Beside products the assembler leaves out HFMA2.MMA,
-      // half of a bf16 rate.
-      const AgentsConfig config = groups == 3 || work == VectorWork::fma16 ? AgentsConfig{0, 64, false, 3, work, false} : AgentsConfig{1, 128, false, 2, work, false};
+      // The variant that runs beside products too, where it has so many warpgroups. Beside products the assembler
+      // leaves out HFMA2.MMA, half of a bf16 rate.
+      const AgentsConfig config = groups == 3 || work == VectorWork::fma16
+                                      ? AgentsConfig{0, 64, false, 3, work, false}
+                                      : AgentsConfig{1, 128, false, 2, work, false};
       if (groups == 3 && !is_mixed(work)) continue;
-      Reading reading{"vector_alone", {{"work", std::string(name_of(work))}, {"groups", std::to_string(groups)}}, "rate", unit_of(work), {}};
+      Reading reading{"vector_alone",
+                      {{"work", std::string(name_of(work))}, {"groups", std::to_string(groups)}},
+                      "rate",
+                      unit_of(work),
+                      {}};
       for (int i = 0; i < repetitions; ++i) {
         reading.values.push_back(rate_of(work, run_agents(bench, config, {0, groups, false, 0, rate_window}).vector));
       }
@@ -63,8 +77,9 @@ Readings vector_alone(Bench& bench) {
 Readings vector_beside(Bench& bench) {
   Readings out;
   for (const VectorWork work : works()) {
-    const bool everywhere = work == VectorWork::ex2 || work == VectorWork::maximum || work == VectorWork::fma || work == VectorWork::mix ||
-                            work == VectorWork::softmax_steps || work == VectorWork::shuffle || work == VectorWork::load || work == VectorWork::store;
+    const bool everywhere = work == VectorWork::ex2 || work == VectorWork::maximum || work == VectorWork::fma ||
+                            work == VectorWork::mix || work == VectorWork::softmax_steps ||
+                            work == VectorWork::shuffle || work == VectorWork::load || work == VectorWork::store;
     std::vector<Neighbour> neighbours = {{128, false}};
     if (everywhere) neighbours = {{64, false}, {128, false}, {128, true}, {192, false}, {256, false}};
     for (const Neighbour& neighbour : neighbours) {
@@ -76,9 +91,12 @@ Readings vector_beside(Bench& bench) {
                                  {"n", std::to_string(neighbour.n)},
                                  {"a", neighbour.a_registers ? "registers" : "shared"}};
         const AgentsConfig config{1, neighbour.n, neighbour.a_registers, std::max(groups, 2), work, false};
-        Reading rate{"vector_beside", with, "rate", unit_of(work), {}}, product{"vector_beside", with, "product", "clk", {}};
+        Reading rate{"vector_beside", with, "rate", unit_of(work), {}},
+            product{"vector_beside", with, "product", "clk", {}};
         for (int i = 0; i < repetitions; ++i) {
-          const AgentsRates rates = run_agents(bench, config, {1, groups, false, static_cast<int>(rate_window / (config.batch() * config.n / 2)), starved});
+          const AgentsRates rates =
+              run_agents(bench, config,
+                         {1, groups, false, static_cast<int>(rate_window / (config.batch() * config.n / 2)), starved});
           rate.values.push_back(rate_of(work, rates.vector));
           product.values.push_back(rates.product);
         }

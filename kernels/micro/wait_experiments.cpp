@@ -16,14 +16,18 @@ std::vector<double> meet_rounds(Bench& bench, Meeting meeting, int threads) {
   const MeetArguments arguments{rounds, pointer<unsigned long long>(bench.results())};
   std::vector<double> out;
   for (int i = 0; i < repetitions; ++i) {
-    out.push_back(static_cast<double>(bench.run(plan_of("meet.cuh", written(config), 1, static_cast<unsigned>(threads), 8192, arguments), 1)[0]) / rounds);
+    out.push_back(static_cast<double>(bench.run(
+                      plan_of("meet.cuh", written(config), 1, static_cast<unsigned>(threads), 8192, arguments), 1)[0]) /
+                  rounds);
   }
   return out;
 }
 
 LaunchPlan blocks_plan(Bench& bench, bool noted, unsigned blocks, unsigned threads, unsigned shared, long long window) {
   const BlocksArguments arguments{window, pointer<unsigned long long>(bench.results())};
-  return plan_of("blocks.cuh", std::string("napkin::blocks<napkin::BlocksConfig{.noted = ") + (noted ? "true" : "false") + "}>", blocks, threads, shared, arguments);
+  return plan_of("blocks.cuh",
+                 std::string("napkin::blocks<napkin::BlocksConfig{.noted = ") + (noted ? "true" : "false") + "}>",
+                 blocks, threads, shared, arguments);
 }
 
 /// By SM, {start, end} of its blocks in the order of their starts.
@@ -67,13 +71,16 @@ double share_of_block(const std::vector<std::vector<std::pair<double, double>>>&
 struct Work {
   std::string name;
   double product_flops = 0, instructions = 0, l2_bytes = 0, device_bytes = 0;  // of a launch, all SMs
-  double clocks = 0;  // of a launch, one SM; 0: not counted
+  double clocks = 0;                                                           // of a launch, one SM; 0: not counted
 };
 
-/// The clock is the mean over a launch where its SMs counted clocks: NVML's reads several percent more under a power limit.
+/// The clock is the mean over a launch where its SMs counted clocks: NVML's reads several percent more under a power
+/// limit.
 void add_load(Readings& out, const SteadyLoad& load, const Work& work) {
   const Conditions with = {{"load", work.name}};
-  const auto add = [&](const std::string& quantity, const std::string& unit, double value) { out.push_back({"power", with, quantity, unit, {value}}); };
+  const auto add = [&](const std::string& quantity, const std::string& unit, double value) {
+    out.push_back({"power", with, quantity, unit, {value}});
+  };
   add("clock", "Hz", work.clocks > 0 ? work.clocks / load.seconds : load.clock);
   add("nvml_clock", "Hz", load.clock);
   add("power", "W", load.power);
@@ -86,7 +93,8 @@ void add_load(Readings& out, const SteadyLoad& load, const Work& work) {
 constexpr double load_seconds = 0.8;
 
 /// Agents for some milliseconds a launch; their own counts say what a launch does.
-void agents_load(Readings& out, Bench& bench, const std::string& name, const AgentsConfig& config, AgentsAtWork at_work) {
+void agents_load(Readings& out, Bench& bench, const std::string& name, const AgentsConfig& config,
+                 AgentsAtWork at_work) {
   const LaunchPlan plan = agents_plan(bench, config, at_work);
   const SteadyLoad load = bench.load(plan, load_seconds);
   const std::size_t warps = (plan.threads + 31) / 32;
@@ -120,7 +128,9 @@ void stream_load(Readings& out, Bench& bench, const std::string& name, std::int6
 
 Readings device_query(Bench& bench) {
   const DeviceProperties& device = bench.device();
-  const auto row = [](const std::string& quantity, const std::string& unit, double value) { return Reading{"device_query", {}, quantity, unit, {value}}; };
+  const auto row = [](const std::string& quantity, const std::string& unit, double value) {
+    return Reading{"device_query", {}, quantity, unit, {value}};
+  };
   return {row("sms", "nodes", device.sms), row("l2", "B", static_cast<double>(device.l2.value.get())),
           row("shared_per_block", "B", static_cast<double>(device.shared_per_block.value.get()))};
 }
@@ -128,7 +138,11 @@ Readings device_query(Bench& bench) {
 Readings waiting(Bench& bench) {
   Readings out;
   const auto add = [&](const std::string& what, Meeting meeting, int threads) {
-    out.push_back({"waiting", {{"for", what}, {"threads", std::to_string(threads)}}, "round", "clk", meet_rounds(bench, meeting, threads)});
+    out.push_back({"waiting",
+                   {{"for", what}, {"threads", std::to_string(threads)}},
+                   "round",
+                   "clk",
+                   meet_rounds(bench, meeting, threads)});
   };
   for (const int threads : {128, 256, 384, 512}) add("barrier", Meeting::barrier, threads);
   add("named_round", Meeting::named_round, 256);
@@ -142,11 +156,14 @@ Readings launching(Bench& bench) {
   Readings out;
   const auto sms = static_cast<unsigned>(bench.device().sms);
   constexpr unsigned in_turn = 8, many = 64, alone = 200 * 1024;  // bytes of shared memory: one block an SM at a time
-  Reading launch{"launching", {}, "launch", "s", {}}, next{"launching", {}, "handover", "clk", {}}, each{"launching", {}, "block", "clk", {}};
+  Reading launch{"launching", {}, "launch", "s", {}}, next{"launching", {}, "handover", "clk", {}},
+      each{"launching", {}, "block", "clk", {}};
   for (int i = 0; i < repetitions; ++i) {
     launch.values.push_back(bench.seconds(blocks_plan(bench, false, sms, 128, 0, 0), 1000));
-    next.values.push_back(handover(spans_by_sm(bench.run(blocks_plan(bench, true, in_turn * sms, 384, alone, 4000), 3 * in_turn * sms), bench.device().sms)));
-    each.values.push_back(share_of_block(spans_by_sm(bench.run(blocks_plan(bench, true, many * sms, 384, 0, 0), 3 * many * sms), bench.device().sms)));
+    next.values.push_back(handover(spans_by_sm(
+        bench.run(blocks_plan(bench, true, in_turn * sms, 384, alone, 4000), 3 * in_turn * sms), bench.device().sms)));
+    each.values.push_back(share_of_block(
+        spans_by_sm(bench.run(blocks_plan(bench, true, many * sms, 384, 0, 0), 3 * many * sms), bench.device().sms)));
   }
   out.push_back(launch);
   out.push_back(next);
@@ -162,15 +179,17 @@ Readings power(Bench& bench) {
   for (const int n : {64, 128, 256}) {
     for (const bool registers : {false, true}) {
       const AgentsConfig config{1, n, registers, 0, VectorWork::none, false};
-      agents_load(out, bench, std::string("tensor_n") + std::to_string(n) + (registers ? "_registers" : "_shared"), config,
-                  {1, 0, false, static_cast<int>(window / (config.batch() * n / 2)), 0});
+      agents_load(out, bench, std::string("tensor_n") + std::to_string(n) + (registers ? "_registers" : "_shared"),
+                  config, {1, 0, false, static_cast<int>(window / (config.batch() * n / 2)), 0});
     }
   }
-  for (const VectorWork work : {VectorWork::ex2, VectorWork::fma, VectorWork::maximum, VectorWork::mix, VectorWork::convert}) {
+  for (const VectorWork work :
+       {VectorWork::ex2, VectorWork::fma, VectorWork::maximum, VectorWork::mix, VectorWork::convert}) {
     agents_load(out, bench, std::string(name_of(work)), {1, 128, false, 2, work, false}, {0, 2, false, 0, window});
   }
   const AgentsConfig both{1, 128, false, 2, VectorWork::mix, false};
-  agents_load(out, bench, "tensor_n128_shared_mix", both, {1, 2, false, static_cast<int>(window / (both.batch() * 64)), 10 * window});
+  agents_load(out, bench, "tensor_n128_shared_mix", both,
+              {1, 2, false, static_cast<int>(window / (both.batch() * 64)), 10 * window});
   stream_load(out, bench, "l2_read", 4 * StreamConfig::chunk, 256);
   stream_load(out, bench, "device_read", std::int64_t{256} * StreamConfig::chunk, 1);
   return out;

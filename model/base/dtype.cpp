@@ -17,11 +17,8 @@ constexpr std::array<std::pair<std::string_view, DType>, 11> canonical{{{"f64", 
                                                                         {"i8", DType::i8},
                                                                         {"e2m1", DType::e2m1},
                                                                         {"value", DType::value}}};
-constexpr std::array<std::pair<std::string_view, DType>, 5> aliases{{{"fp64", DType::f64},
-                                                                     {"fp32", DType::f32},
-                                                                     {"fp16", DType::f16},
-                                                                     {"fp8", DType::e4m3},
-                                                                     {"int8", DType::i8}}};
+constexpr std::array<std::pair<std::string_view, DType>, 5> aliases{
+    {{"fp64", DType::f64}, {"fp32", DType::f32}, {"fp16", DType::f16}, {"fp8", DType::e4m3}, {"int8", DType::i8}}};
 
 }  // namespace
 

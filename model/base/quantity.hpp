@@ -26,9 +26,9 @@ struct Quantity {
   friend constexpr bool operator==(Quantity, Quantity) = default;
 };
 
-using Values = Quantity<struct ValueUnit, Count>;    ///< numbers moved or held, whatever their type
+using Values = Quantity<struct ValueUnit, Count>;  ///< numbers moved or held, whatever their type
 using Bytes = Quantity<struct ByteUnit, Count>;
-using Flops = Quantity<struct FlopUnit, Count>;      ///< floating-point operations (not a rate)
+using Flops = Quantity<struct FlopUnit, Count>;  ///< floating-point operations (not a rate)
 using Cycles = Quantity<struct CycleUnit, double>;
 using Seconds = Quantity<struct SecondUnit, double>;
 using Hertz = Quantity<struct HertzUnit, double>;

@@ -32,20 +32,20 @@ class Node {
   /// True for a scalar written in quotes (or as a block): never a number.
   [[nodiscard]] bool is_quoted() const { return quoted_; }
 
-  [[nodiscard]] const std::string& text() const;                                  ///< a scalar, not empty
-  [[nodiscard]] std::int64_t integer(std::int64_t least, std::int64_t most) const; ///< decimal digits only
-  [[nodiscard]] double number() const;                                            ///< finite, plain or 1e9 form
-  [[nodiscard]] bool boolean() const;                                             ///< true/false/on/off/yes/no
+  [[nodiscard]] const std::string& text() const;                                    ///< a scalar, not empty
+  [[nodiscard]] std::int64_t integer(std::int64_t least, std::int64_t most) const;  ///< decimal digits only
+  [[nodiscard]] double number() const;                                              ///< finite, plain or 1e9 form
+  [[nodiscard]] bool boolean() const;                                               ///< true/false/on/off/yes/no
   [[nodiscard]] std::string choice(const std::vector<std::string>& allowed) const;
-  [[nodiscard]] const std::vector<Node>& items() const;                           ///< a sequence
+  [[nodiscard]] const std::vector<Node>& items() const;  ///< a sequence
   /// A sequence, or a single scalar taken as a sequence of one.
   [[nodiscard]] std::vector<std::string> words() const;
 
   /// A map, in file order. allow() refuses any key not in the list.
   [[nodiscard]] const std::vector<std::pair<std::string, Node>>& entries() const;
   const Node& allow(const std::vector<std::string>& keys) const;
-  [[nodiscard]] const Node& at(std::string_view key) const;       ///< required
-  [[nodiscard]] const Node* find(std::string_view key) const;     ///< or nullptr
+  [[nodiscard]] const Node& at(std::string_view key) const;    ///< required
+  [[nodiscard]] const Node* find(std::string_view key) const;  ///< or nullptr
 
   [[noreturn]] void fail(const std::string& what, const std::string& right = {}) const;
   /// The position of character `offset` of a one-line scalar: for errors inside small texts.

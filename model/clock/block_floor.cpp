@@ -66,14 +66,18 @@ BlockFloor::Runs BlockFloor::runs(double iterations, const MeanBlock& mean) {
   find();
   const int most = settled_ + std::max(mean.fewer.all(), mean.more.all());
   const int n = iterations < most ? static_cast<int>(iterations) : most;
-  auto cut = std::find_if(cuts_.begin(), cuts_.end(), [&](const Cut& one) { return one.fewer == mean.fewer && one.more == mean.more && one.between == (mean.rest > 0); });
+  auto cut = std::find_if(cuts_.begin(), cuts_.end(), [&](const Cut& one) {
+    return one.fewer == mean.fewer && one.more == mean.more && one.between == (mean.rest > 0);
+  });
   if (cut == cuts_.end()) cut = cuts_.insert(cut, {mean.fewer, mean.more, mean.rest > 0});
-  if (cut->by_iterations.size() <= static_cast<std::size_t>(n)) cut->by_iterations.resize(static_cast<std::size_t>(n) + 1);
+  if (cut->by_iterations.size() <= static_cast<std::size_t>(n))
+    cut->by_iterations.resize(static_cast<std::size_t>(n) + 1);
   Found& known = cut->by_iterations[static_cast<std::size_t>(n)];
   if (known.when != renewed_) known = {renewed_, least(n, mean)};
   Runs out = known.runs;
   const double beyond = (iterations - n) * clocks_;
-  for (BlockClocks* run : {&out.fewer, &out.longer, &out.more, &out.across}) *run = {run->first + beyond, run->next + beyond};
+  for (BlockClocks* run : {&out.fewer, &out.longer, &out.more, &out.across})
+    *run = {run->first + beyond, run->next + beyond};
   return out;
 }
 
@@ -94,7 +98,9 @@ BlockFloor::Runs BlockFloor::least(int iterations, const MeanBlock& mean) {
 /// As GraphState::blocks() has them: where a run that counts is not known, the bound of every iteration.
 BlockFloor::Runs BlockFloor::of(const GraphState& state, int iterations, const MeanBlock& mean) {
   const double n = iterations;
-  const auto by = [&](const auto& clocks) { return Runs{alike(clocks(n)), alike(clocks(n + 1)), alike(clocks(n)), alike(clocks(n + 1))}; };
+  const auto by = [&](const auto& clocks) {
+    return Runs{alike(clocks(n)), alike(clocks(n + 1)), alike(clocks(n)), alike(clocks(n + 1))};
+  };
   if (state.period == nullptr) return by([&](double all) { return state.block(all, mean.more.all()); });
   const auto run = [&](double all, CutIterations cut) { return known_block_clocks(*state.period, {all, 0, cut, cut}); };
   const auto fewer = run(n, mean.fewer), longer = mean.rest > 0 ? run(n + 1, mean.fewer) : fewer;

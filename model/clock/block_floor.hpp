@@ -1,13 +1,13 @@
 #pragma once
 // What no block of many tiles goes below, in constant time: for searches that rule tiles out by hundreds.
 //
-// A block of mean length lies between whole numbers of iterations and of cut ones (MeanBlock): with r the part of one more
-// iteration and s that of more cut ones, block_clocks() is
+// A block of mean length lies between whole numbers of iterations and of cut ones (MeanBlock): with r the part of one
+// more iteration and s that of more cut ones, block_clocks() is
 //
 //   (1 - r - s) fewer + r longer + s more  =  (1 - r) more + (1 - s) longer + (r + s - 1) (longer + more - fewer)
 //
-// of three runs. No factor of the first form is below 0 where r + s <= 1, none of the second elsewhere: so the least of each
-// run over the tiles, put in for it, gives at most what any tile has.
+// of three runs. No factor of the first form is below 0 where r + s <= 1, none of the second elsewhere: so the least of
+// each run over the tiles, put in for it, gives at most what any tile has.
 
 #include <cstdint>
 #include <vector>
@@ -16,8 +16,8 @@
 
 namespace napkin {
 
-/// At most block_clocks() of each of its states' graphs, whatever is known of these. What is found of a state afterwards makes
-/// it no less true, but is taken in only by renew().
+/// At most block_clocks() of each of its states' graphs, whatever is known of these. What is found of a state
+/// afterwards makes it no less true, but is taken in only by renew().
 class BlockFloor {
  public:
   /// Both are referred to.
@@ -56,7 +56,7 @@ class BlockFloor {
   std::vector<Cut> cuts_;
   std::uint64_t renewed_ = 1, found_ = 0;  // found_: renewed_ when these were found:
   double clocks_ = 0, pipe_ = 0;
-  int settled_ = 0;     // iterations, beside the cut ones, from which on each takes its clocks
+  int settled_ = 0;  // iterations, beside the cut ones, from which on each takes its clocks
 };
 
 }  // namespace napkin

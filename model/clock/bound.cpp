@@ -1,4 +1,5 @@
-// Lower bounds of the event graph's time, from the work of the placement alone and from the graph in steps: for searches.
+// Lower bounds of the event graph's time, from the work of the placement alone and from the graph in steps: for
+// searches.
 
 #include "model/clock/steps.hpp"
 
@@ -21,7 +22,11 @@ constexpr double rounding = 1 - 1e-9;  // sums in another order
 class WorkBound {
  public:
   explicit WorkBound(const PlacedDiagram& like)
-      : workload_(like), graph_(event_graph(like)), rates_(energy_rates(like)), power_(power_law(*like.machine)), assumed_(assumed_clock(*like.machine).frequency) {
+      : workload_(like),
+        graph_(event_graph(like)),
+        rates_(energy_rates(like)),
+        power_(power_law(*like.machine)),
+        assumed_(assumed_clock(*like.machine).frequency) {
     const BlockLoad load = workload_.of(like);
     for (std::size_t i = 0; i < load.count; ++i) {
       const PipeLoad& pipe = load.pipes[i];
@@ -77,13 +82,15 @@ class WorkBound {
 
   [[nodiscard]] bool may_end_within(double cycles, const Energy& energy, Seconds time) const {
     const Seconds running = time - launch_;
-    return rates_.known ? napkin::may_end_within(power_, energy, cycles, running) : cycles <= running.value * assumed_.value;
+    return rates_.known ? napkin::may_end_within(power_, energy, cycles, running)
+                        : cycles <= running.value * assumed_.value;
   }
 
   [[nodiscard]] Seconds of(const PlacedDiagram& placed) const {
     const Schedule who = schedule(placed);
     const double busiest = std::max(who.total_iterations / who.nodes, who.longest);
-    return std::max(time(work(placed), who.total_iterations, busiest, device_bytes(placed)), time_lower_bound(placed) * rounding);
+    return std::max(time(work(placed), who.total_iterations, busiest, device_bytes(placed)),
+                    time_lower_bound(placed) * rounding);
   }
 
  private:
@@ -128,10 +135,12 @@ double together_at_least(const Schedule& who, double cycles, double pipe, Count 
 }
 
 /// The time at which those cycles would be over, at the clock that the card would hold.
-Seconds time_at_least(const PlacedDiagram& placed, const LaunchShape& shape, const EventGraph& graph, double cycles, double pipe, Count blocks, Seconds launch) {
+Seconds time_at_least(const PlacedDiagram& placed, const LaunchShape& shape, const EventGraph& graph, double cycles,
+                      double pipe, Count blocks, Seconds launch) {
   cycles = together_at_least(shape.who, cycles, pipe, blocks);
   const auto energy = energy_of(placed, graph, shape);
-  const Hertz clock = energy ? held_clock(*placed.machine, *energy, cycles).clock : assumed_clock(*placed.machine).frequency;
+  const Hertz clock =
+      energy ? held_clock(*placed.machine, *energy, cycles).clock : assumed_clock(*placed.machine).frequency;
   return Seconds(cycles / clock.value * rounding) + launch;
 }
 
@@ -171,7 +180,8 @@ double cells_of_question(const PlacedDiagram& placed) {
   double cells = product_of(placed, problem.sizes, true);
   if (!placed.across || !placed.streamed->skips || problem.mask.kind == Mask::Kind::none) return cells;
   const auto [row_axis, column_axis] = *placed.streamed->skips;
-  const Count rows = problem.sizes[static_cast<std::size_t>(row_axis)], columns = problem.sizes[static_cast<std::size_t>(column_axis)];
+  const Count rows = problem.sizes[static_cast<std::size_t>(row_axis)],
+              columns = problem.sizes[static_cast<std::size_t>(column_axis)];
   return cells * real(visible_pairs(problem.mask, rows.get(), columns.get())) / (real(rows) * real(columns));
 }
 
@@ -209,8 +219,8 @@ double GraphSteps::cycles(const LaunchShape& shape, const BlockEnds& ends, bool 
   return together(shape, busiest, state, blocks);
 }
 
-/// launch_clocks_bound() grows with each of these, but where blocks are shorter than their mean, of which iterations are
-/// taken off again.
+/// launch_clocks_bound() grows with each of these, but where blocks are shorter than their mean, of which iterations
+/// are taken off again.
 double GraphSteps::cycles(const LaunchShape& shape, const BlockEnds& ends, bool cuts, BlockFloor& floor, Count blocks) {
   if (shape.packed || (!shape.unequal && shape.who.iterations < shape.who.blocks * shape.mean)) return 0;
   const BlockClocks block = floor.block(cuts ? shape.block : shape.uncut);
@@ -244,13 +254,16 @@ void GraphSteps::raise(const EventGraph& graph, GraphState& state) const {
   }
 }
 
-Seconds GraphSteps::bound(const PlacedDiagram& placed, const EventGraph& graph, const GraphState& state, Count blocks) const {
+Seconds GraphSteps::bound(const PlacedDiagram& placed, const EventGraph& graph, const GraphState& state,
+                          Count blocks) const {
   const LaunchShape shape = launch_shape(placed);
-  const double busiest = state.period != nullptr ? launch_clocks_bound(placed, graph, *state.period) : busiest_at_least(shape, state);
+  const double busiest =
+      state.period != nullptr ? launch_clocks_bound(placed, graph, *state.period) : busiest_at_least(shape, state);
   return time_at_least(placed, shape, graph, busiest, state.pipe, blocks, launch_);
 }
 
-Seconds GraphSteps::expected(const PlacedDiagram& placed, const EventGraph& graph, const GraphState& state, Count blocks) const {
+Seconds GraphSteps::expected(const PlacedDiagram& placed, const EventGraph& graph, const GraphState& state,
+                             Count blocks) const {
   const LaunchShape shape = launch_shape(placed);
   GraphState expected;
   expected.clocks = expected_clocks(state);

@@ -24,7 +24,8 @@ Count row_bytes(const PlacedDiagram& placed, const Crossing& crossing) {
 /// The level that device memory fills.
 LevelId top_cache(const PlacedDiagram& placed) {
   LevelId at = placed.block().level;
-  while (at > 0 && placed.machine->levels[static_cast<std::size_t>(at)].parent > 0) at = placed.machine->levels[static_cast<std::size_t>(at)].parent;
+  while (at > 0 && placed.machine->levels[static_cast<std::size_t>(at)].parent > 0)
+    at = placed.machine->levels[static_cast<std::size_t>(at)].parent;
   return at;
 }
 
@@ -50,8 +51,8 @@ double device_rate(const PlacedDiagram& placed) {
   return rate > 0 ? rate / clock.value / std::max(real(machine.compute_nodes()), 1.0) : INFINITY;
 }
 
-/// Until a load's first bytes are there, from device memory (`far`) or the L2; of threads that ask and do not wait, while all
-/// nodes copy. 0: not known.
+/// Until a load's first bytes are there, from device memory (`far`) or the L2; of threads that ask and do not wait,
+/// while all nodes copy. 0: not known.
 double load_latency(const PlacedDiagram& placed, CopyEngine engine, bool far) {
   const Machine& machine = *placed.machine;
   if (engine == CopyEngine::tma) return far ? machine.constant("tma_device_latency_16kib") : chunk_latency(placed);
@@ -72,7 +73,8 @@ CopyTime copy_time(const PlacedDiagram& placed, const Crossing& crossing, bool o
   out.clocks = moved / (crossing.store ? rate : near);
   out.latency += moved / rate - out.clocks;
   // One thread asks for box after box: how many, whatever they bring, is the pipe's time too.
-  if (!crossing.store && crossing.engine == CopyEngine::tma) out.clocks = std::max(out.clocks, boxes_clocks(placed, crossing));
+  if (!crossing.store && crossing.engine == CopyEngine::tma)
+    out.clocks = std::max(out.clocks, boxes_clocks(placed, crossing));
   return out;
 }
 
@@ -91,8 +93,10 @@ double granules_of(const PlacedDiagram& placed, const Crossing& crossing) {
 }
 
 double passing_bytes(const PlacedDiagram& placed, const Crossing& crossing) {
-  const double bytes = bytes_read(placed, crossing) * granules_of(placed, crossing), narrow = placed.machine->constant("tma_row_64");
-  const bool of_64 = crossing.engine == CopyEngine::tma && !placed.axes_of(crossing).empty() && box_width(row_bytes(placed, crossing)) == Count(64);
+  const double bytes = bytes_read(placed, crossing) * granules_of(placed, crossing),
+               narrow = placed.machine->constant("tma_row_64");
+  const bool of_64 = crossing.engine == CopyEngine::tma && !placed.axes_of(crossing).empty() &&
+                     box_width(row_bytes(placed, crossing)) == Count(64);
   return of_64 && narrow > 0 ? bytes * narrow / 64 : bytes;
 }
 
@@ -102,7 +106,8 @@ AskedCopy asked_copy(const PlacedDiagram& placed, const Crossing& crossing) {
   const double alone = std::max(placed.machine->constant("l2_bandwidth_one_sm"), rate);
   const double read = passing_bytes(placed, crossing);
   if (!placed.multicast(crossing)) return {read / rate, read / alone};
-  const double delivered = read * real(placed.cluster), multicast = placed.machine->constant("multicast_delivered_bandwidth");
+  const double delivered = read * real(placed.cluster),
+               multicast = placed.machine->constant("multicast_delivered_bandwidth");
   return {std::max(read / rate, multicast > 0 ? delivered / multicast : 0), delivered / alone};
 }
 
@@ -115,11 +120,12 @@ Count beyond_array(const PlacedDiagram& placed, AxisId axis) {
 }
 
 bool is_boxes_of_loop(const PlacedDiagram& placed, const Crossing& c) {
-  return c.into == placed.block().level && !c.store && c.phase == Phase::loop && c.auxiliary < 0 && c.engine == CopyEngine::tma;
+  return c.into == placed.block().level && !c.store && c.phase == Phase::loop && c.auxiliary < 0 &&
+         c.engine == CopyEngine::tma;
 }
 
-/// Along which a chunk's boxes have rows beyond the array, and what share of them; columns outside cost no more than columns
-/// inside.
+/// Along which a chunk's boxes have rows beyond the array, and what share of them; columns outside cost no more than
+/// columns inside.
 struct Outside {
   AxisId axis = -1;
   double share = 0;
@@ -138,13 +144,18 @@ Outside rows_outside(const PlacedDiagram& placed, const Crossing& crossing) {
 }  // namespace
 
 EdgeCopies edge_copies(const PlacedDiagram& placed) {
-  const auto outside = [&](const Crossing& c) { return is_boxes_of_loop(placed, c) && rows_outside(placed, c).share > 0; };
-  const double zeros = std::any_of(placed.crossings.begin(), placed.crossings.end(), outside) ? placed.machine->constant("tma_row_outside") : 0;
+  const auto outside = [&](const Crossing& c) {
+    return is_boxes_of_loop(placed, c) && rows_outside(placed, c).share > 0;
+  };
+  const double zeros = std::any_of(placed.crossings.begin(), placed.crossings.end(), outside)
+                           ? placed.machine->constant("tma_row_outside")
+                           : 0;
   if (zeros <= 0) return {};
   EdgeCopies out;
   for (const Crossing& c : placed.crossings) {
     if (!is_boxes_of_loop(placed, c)) continue;
-    const double inside = asked_copy(placed, c).clocks, rows = bytes_read(placed, c) / real(box_width(row_bytes(placed, c)));
+    const double inside = asked_copy(placed, c).clocks,
+                 rows = bytes_read(placed, c) / real(box_width(row_bytes(placed, c)));
     const Outside edge = rows_outside(placed, c);
     out.clocks += inside + edge.share * std::max(rows * zeros - inside, 0.0);
     if (edge.axis < 0) continue;
@@ -172,12 +183,15 @@ bool comes_from_device(const Machine& machine, const Streamed& streamed, const P
 
 bool in_step(const Problem& problem) {
   const auto& sequences = problem.packing.sequences;
-  return problem.mask.kind == Mask::Kind::none && std::adjacent_find(sequences.begin(), sequences.end(), std::not_equal_to<>()) == sequences.end();
+  return problem.mask.kind == Mask::Kind::none &&
+         std::adjacent_find(sequences.begin(), sequences.end(), std::not_equal_to<>()) == sequences.end();
 }
 
 namespace {
 
-double neighbours(const PlacedDiagram& placed) { return in_step(*placed.problem) ? placed.machine->constant("l2_neighbours") : 0; }
+double neighbours(const PlacedDiagram& placed) {
+  return in_step(*placed.problem) ? placed.machine->constant("l2_neighbours") : 0;
+}
 
 /// Blocks whose lines may come together.
 double side_by_side(const PlacedDiagram& placed) { return std::min(neighbours(placed), real(placed.blocks)); }
@@ -218,7 +232,8 @@ double first_touch_latency(const PlacedDiagram& placed) {
   const Machine& machine = *placed.machine;
   if (placed.problem->mask.kind == Mask::Kind::none || !placed.across || !walks_backward(placed)) return 0;
   if (!comes_from_device(machine, *placed.streamed, *placed.problem)) return 0;
-  const double rows = real(placed.block().extent[static_cast<std::size_t>(*placed.across)]), keys = real(placed.block().chunk);
+  const double rows = real(placed.block().extent[static_cast<std::size_t>(*placed.across)]),
+               keys = real(placed.block().chunk);
   const double device = machine.constant("tma_device_latency_16kib") - machine.constant("tma_l2_latency_16kib");
   return std::max(device, 0.0) * std::min(rows / keys, 1.0);
 }
@@ -229,7 +244,8 @@ namespace {
 double slowed(const PlacedDiagram& placed) {
   const Machine& machine = *placed.machine;
   const double box = machine.constant("tma_box"), beside = machine.constant("tma_box_beside");
-  const double warps = real(placed.threads) / std::max(real(machine.limits.warp_size) * real(machine.limits.schedulers), 1.0);
+  const double warps =
+      real(placed.threads) / std::max(real(machine.limits.warp_size) * real(machine.limits.schedulers), 1.0);
   return box > 0 ? 1 + beside / box * std::max(warps - 2, 0.0) : 1;
 }
 
@@ -237,14 +253,16 @@ double slowed(const PlacedDiagram& placed) {
 
 double boxes_clocks(const PlacedDiagram& placed, const Crossing& crossing) {
   const Count row = row_bytes(placed, crossing);
-  return placed.machine->constant(placed.multicast(crossing) ? "tma_box_multicast" : "tma_box") * real(row / box_width(row)) * slowed(placed);
+  return placed.machine->constant(placed.multicast(crossing) ? "tma_box_multicast" : "tma_box") *
+         real(row / box_width(row)) * slowed(placed);
 }
 
 double asking_clocks(const PlacedDiagram& placed) { return placed.machine->constant("tma_ask") * slowed(placed); }
 
 double meeting_clocks(const PlacedDiagram& placed) {
   const Machine& machine = *placed.machine;
-  return placed.cluster > Count(1) ? std::max(machine.constant("tma_ask_cluster") - machine.constant("tma_ask"), 0.0) : 0;
+  return placed.cluster > Count(1) ? std::max(machine.constant("tma_ask_cluster") - machine.constant("tma_ask"), 0.0)
+                                   : 0;
 }
 
 double cluster_latency(const Machine& machine) {

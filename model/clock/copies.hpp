@@ -1,6 +1,6 @@
 #pragma once
-// What a block's copies take, from the L2 or device memory while all nodes copy, and a thread that asks for one box after the
-// other. (model/README.md section 12)
+// What a block's copies take, from the L2 or device memory while all nodes copy, and a thread that asks for one box
+// after the other. (model/README.md section 12)
 
 #include "model/mapping/placed.hpp"
 
@@ -11,33 +11,35 @@ struct CopyTime {
   double latency = 0;  ///< beyond that, until all of it is there
 };
 
-/// Of one of so many equal parts of a copy that no thread asks for, or of a store. What a block moves once comes from device memory,
-/// where the L2 does not keep it, and goes there; what it streams, other blocks stream too: L2.
+/// Of one of so many equal parts of a copy that no thread asks for, or of a store. What a block moves once comes from
+/// device memory, where the L2 does not keep it, and goes there; what it streams, other blocks stream too: L2.
 [[nodiscard]] CopyTime copy_time(const PlacedDiagram& placed, const Crossing& crossing, bool once, double parts);
 
 struct AskedCopy {
-  double clocks = 0;  ///< of the pipe into the node: what it lets through while all nodes copy, of tiles that other blocks read too
-  double alone = 0;   ///< until all of it is there, behind the pipe's latency: one node can take it faster than all at once
+  double clocks =
+      0;  ///< of the pipe into the node: what it lets through while all nodes copy, of tiles that other blocks read too
+  double alone =
+      0;  ///< until all of it is there, behind the pipe's latency: one node can take it faster than all at once
 };
 
 /// One buffer's copy. A row of a box takes what the L2 hands out at once, however narrow it is.
 [[nodiscard]] AskedCopy asked_copy(const PlacedDiagram& placed, const Crossing& crossing);
 
-/// Blocks that reach beyond the array along what their boxes' rows lie along: their copies fill rows outside with zeros,
-/// `tma_row_outside` each. (eq. 12.20)
+/// Blocks that reach beyond the array along what their boxes' rows lie along: their copies fill rows outside with
+/// zeros, `tma_row_outside` each. (eq. 12.20)
 struct EdgeCopies {
   double clocks = 0;  ///< of the pipe into the node, for a chunk of the last block
   double blocks = 0;  ///< how many there are; 0: none reaches beyond
 };
 [[nodiscard]] EdgeCopies edge_copies(const PlacedDiagram& placed);
 
-/// Clocks from the ask until a chunk's first bytes are there: from the L2, and from device memory where all blocks wait for
-/// it (waits_for_device).
+/// Clocks from the ask until a chunk's first bytes are there: from the L2, and from device memory where all blocks wait
+/// for it (waits_for_device).
 [[nodiscard]] double chunk_latency(const PlacedDiagram& placed);
 
-/// What a chunk on a masked block's diagonal takes longer: its keys come from device memory, those behind it have been read by
-/// blocks that began there; half of a chunk of twice the block's rows is the next block's. 0 where the L2 keeps all, and
-/// where blocks walk in step (chunk_latency). (eq. 12.19)
+/// What a chunk on a masked block's diagonal takes longer: its keys come from device memory, those behind it have been
+/// read by blocks that began there; half of a chunk of twice the block's rows is the next block's. 0 where the L2 keeps
+/// all, and where blocks walk in step (chunk_latency). (eq. 12.19)
 [[nodiscard]] double first_touch_latency(const PlacedDiagram& placed);
 
 /// Whether a launch behind others of the same finds its arrays in device memory: they are more than the L2 keeps.
@@ -46,10 +48,11 @@ struct EdgeCopies {
 /// Whether blocks are of one length, and so walk in step: those that read the same ask for it at about the same time.
 [[nodiscard]] bool in_step(const Problem& problem);
 
-/// Of what a block streams from the L2, the share that comes for it alone: SMs side by side (`l2_neighbours`) get a line
-/// together that they ask for at about the same time. So they do where blocks walk in step: those that share all that they
-/// stream with the same others (a head's K and V), and, of arrays that the L2 holds, those that share a row of A with some and
-/// a column of B with others too; waiting for device memory these drift apart. (model/README.md, eq. 12.17)
+/// Of what a block streams from the L2, the share that comes for it alone: SMs side by side (`l2_neighbours`) get a
+/// line together that they ask for at about the same time. So they do where blocks walk in step: those that share all
+/// that they stream with the same others (a head's K and V), and, of arrays that the L2 holds, those that share a row
+/// of A with some and a column of B with others too; waiting for device memory these drift apart. (model/README.md,
+/// eq. 12.17)
 [[nodiscard]] double streamed_alone(const PlacedDiagram& placed);
 /// The same of all orders in which blocks may be handed out.
 struct StreamedAlone {
@@ -60,8 +63,8 @@ struct StreamedAlone {
 /// At least, whatever the lengths.
 [[nodiscard]] double least_streamed_alone(const PlacedDiagram& placed);
 
-/// Whether its blocks then wait for device memory with each chunk: in step, all wait for who asked first. Blocks of different
-/// lengths find what others have read.
+/// Whether its blocks then wait for device memory with each chunk: in step, all wait for who asked first. Blocks of
+/// different lengths find what others have read.
 [[nodiscard]] bool waits_for_device(const Machine& machine, const Streamed& streamed, const Problem& problem);
 
 /// Clocks of the thread that asks for its boxes; 0 where the machine does not say.
@@ -76,7 +79,8 @@ struct StreamedAlone {
 /// Rows of L2 granules that a box's row stands for: 1 from 64 bytes on.
 [[nodiscard]] double granules_of(const PlacedDiagram& placed, const Crossing& crossing);
 
-/// What they take of the pipe into a node, as bytes of rows of 128: a row of 64 bytes more than half of one (`tma_row_64`).
+/// What they take of the pipe into a node, as bytes of rows of 128: a row of 64 bytes more than half of one
+/// (`tma_row_64`).
 [[nodiscard]] double passing_bytes(const PlacedDiagram& placed, const Crossing& crossing);
 
 /// Whether blocks of other groups bring the same.

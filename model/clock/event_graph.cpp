@@ -66,8 +66,8 @@ class GraphMaker {
     return p_.agents[static_cast<std::size_t>(node.agent)];
   }
 
-  /// Agents of fewer warps than there are schedulers run alike, one on each: as many as there are schedulers, or all, are
-  /// one instance.
+  /// Agents of fewer warps than there are schedulers run alike, one on each: as many as there are schedulers, or all,
+  /// are one instance.
   [[nodiscard]] double instances(int agent) const {
     if (agent < 0) return 1;
     const PlacedAgent& a = p_.agents[static_cast<std::size_t>(agent)];
@@ -79,7 +79,9 @@ class GraphMaker {
   /// Whether an operation of the loop has exponentials in steps, and the machine's rates of those are known.
   [[nodiscard]] bool in_steps() const {
     const auto steps = [](const PlacedWork& work) { return work.mapping != nullptr && work.mapping->in_steps; };
-    const auto has = [&](const PlacedOperation& op) { return op.phase == Phase::loop && std::any_of(op.work.begin(), op.work.end(), steps); };
+    const auto has = [&](const PlacedOperation& op) {
+      return op.phase == Phase::loop && std::any_of(op.work.begin(), op.work.end(), steps);
+    };
     return knows_steps(*p_.machine) && std::any_of(p_.operations.begin(), p_.operations.end(), has);
   }
 
@@ -129,7 +131,8 @@ class GraphMaker {
     demand(cut ? into.cut_demand : into.demand, each.unit, share);
     if (in_steps_ && each.mapping->in_steps) into.latency += p_.machine->constant("softmax_steps_latency");
     if (cut && each.mapping->serial)
-      into.cut_serial += instructions / warps(into) * p_.machine->constant(unit.name == "shuffle" ? "serial_shuffle" : "serial_issue");
+      into.cut_serial +=
+          instructions / warps(into) * p_.machine->constant(unit.name == "shuffle" ? "serial_shuffle" : "serial_issue");
     else if (each.mapping->serial && unit.name == "shuffle")
       into.latency += instructions / warps(into) * p_.machine->constant("serial_shuffle");
     else if (each.mapping->serial) {
@@ -144,7 +147,8 @@ class GraphMaker {
     if (!in_steps_) return;
     const double schedulers = real(p_.machine->limits.schedulers);
     for (std::size_t p = 0; p < g_.pipes.size(); ++p) {
-      if (g_.pipes[p].name == "special") into.demand[p] += instructions * p_.machine->constant("serial_beside_exponentials") / schedulers;
+      if (g_.pipes[p].name == "special")
+        into.demand[p] += instructions * p_.machine->constant("serial_beside_exponentials") / schedulers;
     }
   }
 
@@ -174,14 +178,18 @@ class GraphMaker {
 
   // Fewer warps than schedulers cannot use the whole of a pipe, but of shared memory's port, which all share.
   [[nodiscard]] double alone(const EventNode& node, const std::vector<double>& demand) const {
-    const double schedulers = real(p_.machine->limits.schedulers), idle = std::max(schedulers / std::min(warps(node), schedulers), 1.0);
+    const double schedulers = real(p_.machine->limits.schedulers),
+                 idle = std::max(schedulers / std::min(warps(node), schedulers), 1.0);
     double clocks = 0;
-    for (std::size_t p = 0; p < g_.pipes.size(); ++p) clocks = std::max(clocks, demand[p] * (g_.pipes[p].port ? 1 : idle));
+    for (std::size_t p = 0; p < g_.pipes.size(); ++p)
+      clocks = std::max(clocks, demand[p] * (g_.pipes[p].port ? 1 : idle));
     return clocks;
   }
   void alone(EventNode& node) const {
     node.clocks = std::max(alone(node, node.demand), node.serial);
-    if (!node.cut_demand.empty()) node.cut_clocks = node.clocks + alone(node, node.cut_demand) + node.cut_serial;  // a chunk is masked first, then looked at
+    if (!node.cut_demand.empty())
+      node.cut_clocks =
+          node.clocks + alone(node, node.cut_demand) + node.cut_serial;  // a chunk is masked first, then looked at
   }
 
   void tensor(const std::string& name, const PlacedOperation& op) {
@@ -195,7 +203,8 @@ class GraphMaker {
       into.instructions = std::max(static_cast<int>(std::lround(load.slots / 4 / instances)), 1);
       into.in_turn = !op.a_from_registers;
       const Unit* port = p_.machine->unit("shared_port");
-      if (port != nullptr && port->per_clock.known()) into.port = std::min(load.port_bytes / load.clocks / port->per_clock.best().value, 1.0);
+      if (port != nullptr && port->per_clock.known())
+        into.port = std::min(load.port_bytes / load.clocks / port->per_clock.best().value, 1.0);
       return;
     }
     if (const auto found = among_.find(name); found != among_.end()) into.demand = found->second;
@@ -294,7 +303,8 @@ class GraphMaker {
   // A thread that asks for copies waits for their buffer; then it asks for box after box, while they come already.
   void ask(const EdgeMapping& edge) {
     const int from = id(edge, edge.from), to = id(edge, edge.to);
-    if (g_.node(from).kind != NodeKind::thread || g_.node(to).kind != NodeKind::copy || value_of(edge.tokens) > 0) return;
+    if (g_.node(from).kind != NodeKind::thread || g_.node(to).kind != NodeKind::copy || value_of(edge.tokens) > 0)
+      return;
     const Crossing* crossing = crossing_of(edge.to);
     if (crossing == nullptr || crossing->engine != CopyEngine::tma) return;
     const std::string name = edge.from + ".boxes";
@@ -317,7 +327,8 @@ class GraphMaker {
     });
   }
   [[nodiscard]] bool asks_for_copies() const {
-    return std::any_of(edges_.begin(), edges_.end(), [&](const EdgeMapping* e) { return e->to.starts_with("load ") && is_asked_for(e->to); });
+    return std::any_of(edges_.begin(), edges_.end(),
+                       [&](const EdgeMapping* e) { return e->to.starts_with("load ") && is_asked_for(e->to); });
   }
   [[nodiscard]] bool asks(const EventNode& node) const {
     return node.kind == NodeKind::thread && g_.find(node.name + ".boxes") >= 0;
@@ -347,9 +358,11 @@ class GraphMaker {
     const bool hands_over = asks(to) ? from.agent != to.agent : to.kind == NodeKind::copy && !asks(from);
     if (hands_over && from.kind != NodeKind::copy && !by_threads(edge.to)) {
       out.latency += p_.machine->constant("handover_mbarrier") / 2;
-      if (p_.cluster > Count(1)) out.latency += asks(to) ? cluster_latency(*p_.machine) : p_.machine->constant("cluster_handover");
+      if (p_.cluster > Count(1))
+        out.latency += asks(to) ? cluster_latency(*p_.machine) : p_.machine->constant("cluster_handover");
     }
-    if ((out.agents != 0 || out.barrier) && from.kind != NodeKind::copy) out.latency = p_.machine->constant("handover_named_barrier") / 2;
+    if ((out.agents != 0 || out.barrier) && from.kind != NodeKind::copy)
+      out.latency = p_.machine->constant("handover_named_barrier") / 2;
     if (to.kind == NodeKind::store && from.kind == NodeKind::thread && !waits_for_products_)
       out.latency = p_.machine->constant("store_fence_barrier");
     g_.edges.push_back(out);
@@ -382,7 +395,8 @@ class GraphMaker {
   // A thread runs its nodes one after the other, iteration after iteration, and block after block.
   void threads_in_order() {
     for (int a = 0; a < static_cast<int>(p_.agents.size()); ++a) {
-      const std::vector<int> head = threads_of(a, Phase::head), loop = threads_of(a, Phase::loop), tail = threads_of(a, Phase::tail);
+      const std::vector<int> head = threads_of(a, Phase::head), loop = threads_of(a, Phase::loop),
+                             tail = threads_of(a, Phase::tail);
       for (const std::vector<int>& chain : {head, loop, tail}) {
         for (std::size_t i = 1; i < chain.size(); ++i) follow(chain[i - 1], chain[i], 0);
       }
@@ -397,7 +411,8 @@ class GraphMaker {
 
   void follow(int before, int node, int delay) {
     EventEdge edge{before, node, delay};
-    if (std::find(fenced_.begin(), fenced_.end(), before) != fenced_.end()) edge.latency = p_.machine->constant("store_fence_barrier");
+    if (std::find(fenced_.begin(), fenced_.end(), before) != fenced_.end())
+      edge.latency = p_.machine->constant("store_fence_barrier");
     g_.edges.push_back(edge);
   }
 
@@ -414,11 +429,11 @@ class GraphMaker {
   std::vector<const EdgeMapping*> edges_;  // that hold
   std::vector<int> pipe_of_;               // by unit
   std::vector<std::pair<std::string, int>> last_of_;
-  double ahead_ = 0;  // clocks by which a buffer's copies asked for so far are there before the pipe is free
+  double ahead_ = 0;         // clocks by which a buffer's copies asked for so far are there before the pipe is free
   std::vector<int> fenced_;  // nodes behind which threads pass a fence and a barrier
-  bool waits_for_products_ = false;  // threads do, for some operation of the loop
-  bool in_steps_ = false;  // exponentials are
-  std::map<std::string, std::vector<double>> among_;    // demands of work that stands among an operation's products
+  bool waits_for_products_ = false;                       // threads do, for some operation of the loop
+  bool in_steps_ = false;                                 // exponentials are
+  std::map<std::string, std::vector<double>> among_;      // demands of work that stands among an operation's products
   std::vector<std::pair<std::size_t, double>> products_;  // by node: instructions whose threads wait for them
   EventGraph g_;
 };

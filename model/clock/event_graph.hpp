@@ -23,10 +23,11 @@ enum class NodeKind {
 struct EventNode {
   std::string name;  ///< "load K", "S", "P.max", "O.rescale"
   NodeKind kind = NodeKind::thread;
-  Phase phase = Phase::loop;   ///< head and tail: once a block
-  int agent = -1;              ///< index into PlacedDiagram::agents; -1: the block's copy engine
-  double clocks = 0;           ///< copy, tensor: on its pipe; thread: alone on the node
-  /// From its last clock on the pipe until dependents may use the result. Of a copy also negative: it is there before that.
+  Phase phase = Phase::loop;  ///< head and tail: once a block
+  int agent = -1;             ///< index into PlacedDiagram::agents; -1: the block's copy engine
+  double clocks = 0;          ///< copy, tensor: on its pipe; thread: alone on the node
+  /// From its last clock on the pipe until dependents may use the result. Of a copy also negative: it is there before
+  /// that.
   double latency = 0;
   std::vector<double> demand;  ///< thread: clocks of each vector pipe (EventGraph::pipes)
   double port = 0;             ///< tensor: share of shared memory's port that its operands take
@@ -35,16 +36,18 @@ struct EventNode {
   double serial = 0;           ///< thread: clocks of instructions that wait for each other
   /// thread: on top of `demand` in iterations whose chunk the mask or the array's end cuts
   std::vector<double> cut_demand = {};
-  double cut_serial = 0;           ///< clocks of it that each wait for the one before
-  double cut_clocks = 0;           ///< of such an iteration, alone; 0 where there is no such work
-  double first_latency = 0;        ///< copy: on top of `latency` in a block's first cut iterations, whose bytes nobody has asked for before
+  double cut_serial = 0;  ///< clocks of it that each wait for the one before
+  double cut_clocks = 0;  ///< of such an iteration, alone; 0 where there is no such work
+  double first_latency =
+      0;  ///< copy: on top of `latency` in a block's first cut iterations, whose bytes nobody has asked for before
 
   [[nodiscard]] double cut_demand_of(std::size_t pipe) const { return cut_demand.empty() ? 0 : cut_demand[pipe]; }
 };
 
 enum class EdgeFrom {
   done,    ///< the result is there
-  issued,  ///< the instructions have been handed over, in program order; of a tensor operation: the last is in the queue
+  issued,  ///< the instructions have been handed over, in program order; of a tensor operation: the last is in the
+           ///< queue
 };
 
 /// Of a block's iterations, in the order in which it walks them, how many at its start and its end do the work of cut
@@ -70,9 +73,9 @@ struct EventEdge {
   int delay = 0;  ///< iterations (blocks) = tokens on the edge; negative: software pipelining
   int agents = 0;
   EdgeFrom after = EdgeFrom::done;
-  double latency = 0;  ///< clocks on top of the node's own
-  KnobId tokens = -1;  ///< the knob that `delay` is, less `ahead`; -1: none
-  int ahead = 0;       ///< iterations that what lets go on lies behind `from`, of the same block
+  double latency = 0;    ///< clocks on top of the node's own
+  KnobId tokens = -1;    ///< the knob that `delay` is, less `ahead`; -1: none
+  int ahead = 0;         ///< iterations that what lets go on lies behind `from`, of the same block
   bool barrier = false;  ///< every instance of `to` waits for all of `from`
 };
 

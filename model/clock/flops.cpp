@@ -1,4 +1,5 @@
-// The field's convention of an algorithm's FLOP: contractions alone, two for a multiply-add, a causal mask half of them.
+// The field's convention of an algorithm's FLOP: contractions alone, two for a multiply-add, a causal mask half of
+// them.
 #include "model/clock/prediction.hpp"
 
 namespace napkin {

@@ -82,7 +82,9 @@ bool read_from(const PlacedDiagram& placed, const PlacedOperation& op, std::size
 const Variable* variable_of(const PlacedDiagram& placed, const PlacedOperation& op, std::size_t input) {
   if (!read_from(placed, op, input)) return nullptr;
   for (const Variable& v : placed.variables) {
-    if (v.level == placed.block().level && !v.output_staging && !v.arrays.empty() && v.arrays.front() == op.operands[input].first) return &v;
+    if (v.level == placed.block().level && !v.output_staging && !v.arrays.empty() &&
+        v.arrays.front() == op.operands[input].first)
+      return &v;
   }
   return nullptr;
 }
@@ -133,8 +135,8 @@ bool stores_itself(const PlacedDiagram& placed, ArrayId array, Phase phase) {
   return std::any_of(placed.operations.begin(), placed.operations.end(), [&](const PlacedOperation& op) {
     if (diagram(placed).operations[static_cast<std::size_t>(op.operation)].outputs.front() != array) return false;
     return std::any_of(op.work.begin(), op.work.end(), [&](const PlacedWork& work) {
-      return work.unit >= 0 && placed.machine->units[static_cast<std::size_t>(work.unit)].name == "shared_port" && work.mapping != nullptr &&
-             phase_of(op, *work.mapping) == phase;
+      return work.unit >= 0 && placed.machine->units[static_cast<std::size_t>(work.unit)].name == "shared_port" &&
+             work.mapping != nullptr && phase_of(op, *work.mapping) == phase;
     });
   });
 }

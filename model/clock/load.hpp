@@ -101,8 +101,8 @@ struct TensorLoad {
 [[nodiscard]] TensorLoad tensor_load(const PlacedDiagram& placed, const PlacedOperation& operation);
 
 /// How many times as long shared memory's port takes for one 8 x 8 matrix of 16-bit values (ldmatrix: eight rows of 16
-/// bytes at once) where rows lie `pitch` bytes apart, a multiple of 16, than where they meet all banks, `width` bytes wide
-/// together, equally often: 1 for 16 more than a multiple of 128 bytes, 8 for 128.
+/// bytes at once) where rows lie `pitch` bytes apart, a multiple of 16, than where they meet all banks, `width` bytes
+/// wide together, equally often: 1 for 16 more than a multiple of 128 bytes, 8 for 128.
 [[nodiscard]] double bank_conflicts(std::int64_t pitch, std::int64_t width);
 
 /// Whether the matrix unit takes its operands from shared memory by itself and threads do not wait for it (wgmma),
@@ -133,7 +133,7 @@ struct Schedule {
   double blocks = 0;            ///< of the busiest node
   double total_iterations = 0;  ///< of all blocks
   double total_blocks = 0;
-  double nodes = 1;  ///< that blocks can run on: whole clusters only
+  double nodes = 1;    ///< that blocks can run on: whole clusters only
   double longest = 0;  ///< iterations of a block
   bool alike = true;   ///< neither a mask nor sequences of different lengths make blocks unequal
 };
@@ -142,8 +142,8 @@ struct Schedule {
 /// runs ceil(blocks / nodes) blocks, whichever is the most. For the last, block lengths are taken to fall evenly from
 /// the longest (with the mean that the mask gives): n nodes run k n + 1 blocks only if one of them runs k + 1 of these,
 /// none shorter than the last. Equal blocks: ceil(blocks / nodes) of them, exactly. How many blocks a node holds at a
-/// time does not change its work. Packed sequences: of the blocks that have rows; of the busiest node's iterations the first
-/// two alone.
+/// time does not change its work. Packed sequences: of the blocks that have rows; of the busiest node's iterations the
+/// first two alone.
 [[nodiscard]] Schedule schedule(const PlacedDiagram& placed);
 
 /// Bytes of the inputs and outputs once, without the inputs' columns that the mask hides from all rows: what must cross

@@ -8,7 +8,7 @@ namespace napkin {
 namespace {
 
 constexpr double same_period = 1e-9;    // of a period, beside which two are one
-constexpr double least_step = 1e-6;    // of an overhead
+constexpr double least_step = 1e-6;     // of an overhead
 constexpr double most_overhead = 1000;  // what a user may suppose; a budget is less: such work waits for itself
 
 /// The operation whose vector work in the loop this is; empty: none.
@@ -35,7 +35,8 @@ EventGraph with_overhead(EventGraph graph, std::string_view operation, double ov
     throw Error("overhead", "out of range", "a fraction from 0 to 1000, such as 0.66");
   const std::vector<std::string> known = operations_with_overhead(graph);
   if (std::find(known.begin(), known.end(), operation) == known.end())
-    throw Error("overhead", "no vector work of '" + std::string(operation) + "' in an iteration", known.empty() ? "none has any" : one_of(operation, known));
+    throw Error("overhead", "no vector work of '" + std::string(operation) + "' in an iteration",
+                known.empty() ? "none has any" : one_of(operation, known));
   for (EventNode& node : graph.nodes) {
     if (operation_of(node) != operation) continue;
     node.clocks *= 1 + overhead;

@@ -30,8 +30,8 @@ double once_clocks(const EventGraph& graph) {
   return sum;
 }
 
-/// Iterations from which on one more adds the steady clocks to any block: the steady state is reached, and then there is
-/// time for what the block before and the next one do once. Whole turns short of `settled`.
+/// Iterations from which on one more adds the steady clocks to any block: the steady state is reached, and then there
+/// is time for what the block before and the next one do once. Whole turns short of `settled`.
 int iterations_to_settle(const EventGraph& graph, const SteadyIteration& steady) {
   const double least = steady.iterations + std::ceil(once_clocks(graph) / steady.clocks);
   if (least >= settled) return settled;
@@ -60,7 +60,8 @@ void explain(const EventGraph& graph, Period& period) {
 namespace {
 
 /// The simulation must be turned to the graph.
-Period period_of(const std::shared_ptr<Simulation>& simulation, const EventGraph& graph, const SteadyIteration& steady, bool explained) {
+Period period_of(const std::shared_ptr<Simulation>& simulation, const EventGraph& graph, const SteadyIteration& steady,
+                 bool explained) {
   Period out;
   out.run = std::make_shared<BlockRuns>(simulation);
   out.pipe = busiest_pipe(graph);
@@ -108,7 +109,8 @@ class Runs {
     cut.last = at_most(iterations - cut.first, cut.last);
     const int n = at_most(iterations, p_.settled + cut.first + cut.last);
     const double beyond = (iterations - n) * p_.clocks;
-    if (n == p_.settled && cut.first + cut.last == 0) return {p_.first + n * p_.clocks + beyond, p_.next + n * p_.clocks + beyond};
+    if (n == p_.settled && cut.first + cut.last == 0)
+      return {p_.first + n * p_.clocks + beyond, p_.next + n * p_.clocks + beyond};
     const BlockClocks known = of_run(n, cut);
     return {known.first + beyond, known.next + beyond};
   }
@@ -147,7 +149,8 @@ class Runs {
 };
 
 CutIterations whole(const CutChunks& cut, double (*round)(double)) {
-  return {static_cast<int>(round(std::min(cut.first, BlockRuns::most_cut))), static_cast<int>(round(std::min(cut.last, BlockRuns::most_cut)))};
+  return {static_cast<int>(round(std::min(cut.first, BlockRuns::most_cut))),
+          static_cast<int>(round(std::min(cut.last, BlockRuns::most_cut)))};
 }
 
 BlockClocks blocks_between(Runs& runs, const MeanBlock& block) {
@@ -166,7 +169,8 @@ BlockClocks blocks_between(Runs& runs, const MeanBlock& block) {
 MeanBlock mean_block(double iterations, CutChunks cut) {
   MeanBlock out{std::max(std::floor(iterations), 1.0), 0, whole(cut, std::floor), whole(cut, std::ceil), 0};
   out.rest = iterations - out.iterations;
-  if (const int apart = out.more.all() - out.fewer.all(); apart > 0) out.share = (cut.all() - out.fewer.first - out.fewer.last) / apart;
+  if (const int apart = out.more.all() - out.fewer.all(); apart > 0)
+    out.share = (cut.all() - out.fewer.first - out.fewer.last) / apart;
   return out;
 }
 
@@ -182,7 +186,11 @@ std::optional<BlockClocks> known_block_clocks(const Period& period, const MeanBl
 }
 
 std::optional<SettledEnds> settled_ends(const Period& period, const MeanBlock& block) {
-  SettledEnds out{block.fewer, block.more, static_cast<double>(period.settled + std::max(block.fewer.all(), block.more.all())), {}, {}};
+  SettledEnds out{block.fewer,
+                  block.more,
+                  static_cast<double>(period.settled + std::max(block.fewer.all(), block.more.all())),
+                  {},
+                  {}};
   if (block.iterations < out.from) return std::nullopt;
   Runs runs(nullptr, period);
   const auto beyond = [&](CutIterations cut) {
@@ -204,9 +212,9 @@ void Periods::say(const EventGraph& graph, bool one_block) {
   for (const VectorPipe& pipe : graph.pipes) pipe.say(numbers_);
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
     const EventNode& n = graph.nodes[i];
-    numbers_.insert(numbers_.end(), {static_cast<double>(n.kind), static_cast<double>(n.phase),
-                                     static_cast<double>(graph.instances[i]), n.clocks, n.latency, n.port,
-                                     static_cast<double>(n.instructions), n.in_turn ? 1.0 : 0.0});
+    numbers_.insert(numbers_.end(),
+                    {static_cast<double>(n.kind), static_cast<double>(n.phase), static_cast<double>(graph.instances[i]),
+                     n.clocks, n.latency, n.port, static_cast<double>(n.instructions), n.in_turn ? 1.0 : 0.0});
     numbers_.insert(numbers_.end(), n.demand.begin(), n.demand.end());
     if (one_block) continue;  // whose iterations are not cut
     numbers_.insert(numbers_.end(), {n.cut_clocks, n.first_latency});
@@ -220,10 +228,9 @@ void Periods::say(const EventGraph& graph, bool one_block) {
       continue;
     }
     reach = std::max(reach, e.delay);
-    numbers_.insert(numbers_.end(),
-                    {static_cast<double>(e.from), static_cast<double>(e.to), static_cast<double>(e.delay),
-                     static_cast<double>(e.agents), e.barrier ? 1.0 : 0.0, static_cast<double>(e.after), e.latency,
-                     static_cast<double>(e.ahead)});
+    numbers_.insert(numbers_.end(), {static_cast<double>(e.from), static_cast<double>(e.to),
+                                     static_cast<double>(e.delay), static_cast<double>(e.agents), e.barrier ? 1.0 : 0.0,
+                                     static_cast<double>(e.after), e.latency, static_cast<double>(e.ahead)});
   }
   numbers_.push_back(std::max(reach, beyond));
 }

@@ -1,6 +1,6 @@
 #pragma once
-// The steady cost of one iteration: of a first-come-first-served run of the graph, never below its bounds (period_bounds.hpp);
-// the rest is contention. (design section 2; model/README.md 12)
+// The steady cost of one iteration: of a first-come-first-served run of the graph, never below its bounds
+// (period_bounds.hpp); the rest is contention. (design section 2; model/README.md 12)
 
 #include <algorithm>
 #include <memory>
@@ -32,7 +32,9 @@ struct BlockRun {
   BlockClocks more = {};    ///< for one iteration more
 
   [[nodiscard]] bool serves(int n) const { return n >= least && (n - iterations) % turn == 0; }
-  [[nodiscard]] BlockClocks of(int n) const { return {clocks.first + (n - iterations) * more.first, clocks.next + (n - iterations) * more.next}; }
+  [[nodiscard]] BlockClocks of(int n) const {
+    return {clocks.first + (n - iterations) * more.first, clocks.next + (n - iterations) * more.next};
+  }
 };
 
 /// Runs of blocks by how many iterations they have and how many of these are cut: few kinds of cuts. Found in constant
@@ -86,7 +88,7 @@ struct Period {
   double next = 0;   ///< the same of a block that follows another on the same node, whose end it overlaps
   CycleRatio cycle;
   BusiestPipe pipe;
-  int settled = 1;        ///< iterations from which on a block's goes on at the period
+  int settled = 1;  ///< iterations from which on a block's goes on at the period
   /// Of blocks below that, and of those with cut iterations, where they were asked for.
   std::shared_ptr<BlockRuns> run;
   double contention = 0;  ///< clocks - the larger bound: instances meet on pipes with no order between them
@@ -108,10 +110,11 @@ struct SteadyIteration {
 /// Adds what period(graph, true) says beyond period(graph, false).
 void explain(const EventGraph& graph, Period& period);
 
-/// Blocks of a few iterations are run; those up to the length from which on period() measures are by straight lines what few
-/// runs say (Runs in period.cpp), with the period from there on. Between whole numbers of iterations and of cut ones: straight
-/// lines. Not for several threads at once with one period.
-[[nodiscard]] BlockClocks block_clocks(const EventGraph& graph, const Period& period, double iterations, CutChunks cut = {});
+/// Blocks of a few iterations are run; those up to the length from which on period() measures are by straight lines
+/// what few runs say (Runs in period.cpp), with the period from there on. Between whole numbers of iterations and of
+/// cut ones: straight lines. Not for several threads at once with one period.
+[[nodiscard]] BlockClocks block_clocks(const EventGraph& graph, const Period& period, double iterations,
+                                       CutChunks cut = {});
 /// The same where it needs no run that is not known yet; `cut` none for a graph without cut work.
 [[nodiscard]] std::optional<BlockClocks> known_block_clocks(const Period& period, const MeanBlock& block);
 
@@ -119,12 +122,15 @@ void explain(const EventGraph& graph, Period& period);
 /// block_clocks() is of all that are long enough.
 struct SettledEnds {
   CutIterations fewer, more;
-  double from = 0;           ///< iterations
+  double from = 0;  ///< iterations
   BlockClocks few, many;
 
-  [[nodiscard]] bool serves(const MeanBlock& block) const { return block.iterations >= from && block.fewer == fewer && block.more == more; }
+  [[nodiscard]] bool serves(const MeanBlock& block) const {
+    return block.iterations >= from && block.fewer == fewer && block.more == more;
+  }
   [[nodiscard]] BlockClocks of(double iterations, double share, double period) const {
-    return {few.first + share * (many.first - few.first) + iterations * period, few.next + share * (many.next - few.next) + iterations * period};
+    return {few.first + share * (many.first - few.first) + iterations * period,
+            few.next + share * (many.next - few.next) + iterations * period};
   }
 };
 /// From runs that are known; nothing where they are not, or the block is shorter.

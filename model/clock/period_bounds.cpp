@@ -24,9 +24,10 @@ double loop_clocks(const EventGraph& graph, NodeKind kind) {
   return sum;
 }
 
-/// The maximum cycle ratio by Howard's policy iteration, on one vertex for every instance of every node that loops: what
-/// runs once a block is in no cycle of the steady state. Every vertex follows one arc, its policy; the best cycle that
-/// the policies run into gives a ratio, and vertices turn to arcs that lead to longer ways with it, until none does.
+/// The maximum cycle ratio by Howard's policy iteration, on one vertex for every instance of every node that loops:
+/// what runs once a block is in no cycle of the steady state. Every vertex follows one arc, its policy; the best cycle
+/// that the policies run into gives a ratio, and vertices turn to arcs that lead to longer ways with it, until none
+/// does.
 class Howard {
  public:
   /// `across`: through the edges alone that hold from block to block too.
@@ -124,7 +125,8 @@ class Howard {
   [[nodiscard]] int next(int vertex) const { return arcs_[at(policy_[at(vertex)])].to; }
 
   [[nodiscard]] std::string name(int vertex) const {
-    const auto node = static_cast<std::size_t>(std::upper_bound(first_.begin(), first_.end(), vertex) - first_.begin() - 1);
+    const auto node =
+        static_cast<std::size_t>(std::upper_bound(first_.begin(), first_.end(), vertex) - first_.begin() - 1);
     const std::string& name = g_.nodes[node].name;
     return g_.instances[node] > 1 ? fmt::format("{}[{}]", name, vertex - first_[node]) : name;
   }

@@ -29,7 +29,8 @@ EnergyRates energy_rates(const PlacedDiagram& placed) {
   out.flop_8bit = machine.constant("energy_tensor_8bit");
   out.instruction = machine.constant("energy_instruction");
   const double l2 = machine.constant("energy_l2");
-  const Number *together = machine.find_constant("energy_l2_together"), *multicast = machine.find_constant("energy_multicast");
+  const Number *together = machine.find_constant("energy_l2_together"),
+               *multicast = machine.find_constant("energy_multicast");
   out.l2 = together != nullptr ? together->value : l2;
   out.alone = std::max(l2 - out.l2, 0.0);
   out.multicast = multicast != nullptr ? multicast->value : l2;
@@ -69,9 +70,11 @@ std::optional<Energy> energy_of(const PlacedDiagram& placed, const EventGraph& g
   return energy_of(placed, block_energy(placed, graph, rates), rates, shape);
 }
 
-Energy energy_of(const PlacedDiagram& placed, const BlockEnergy& block, const EnergyRates& rates, const LaunchShape& shape) {
+Energy energy_of(const PlacedDiagram& placed, const BlockEnergy& block, const EnergyRates& rates,
+                 const LaunchShape& shape) {
   const double once = device_bytes(placed);
-  return {shape.alone.by_order ? block.of(shape, streamed_alone(placed)) : block.of(shape), (once > 0 ? once + reread_by_waves(placed) : 0) * rates.device};
+  return {shape.alone.by_order ? block.of(shape, streamed_alone(placed)) : block.of(shape),
+          (once > 0 ? once + reread_by_waves(placed) : 0) * rates.device};
 }
 
 L2Bytes l2_bytes(const PlacedDiagram& placed, Phase phase) {
@@ -117,7 +120,8 @@ HeldClock held_clock(const PowerLaw& law, const Energy& energy, double cycles) {
   const double steep = law.tree + energy.core * a_second, flat = energy.device * a_second;
   double ratio = law.highest / reference_clock, raised = 0, power = 0;  // raised: ratio^n
   // The power is convex in the clock: the tangent at f0 meets the limit at or above where the power does.
-  if (const double rises = steep * (1 + exponent) + flat; law.limit > 0 && rises > 0) ratio = std::min(ratio, std::max(1 + (law.limit - law.idle - steep - flat) / rises, 0.0));
+  if (const double rises = steep * (1 + exponent) + flat; law.limit > 0 && rises > 0)
+    ratio = std::min(ratio, std::max(1 + (law.limit - law.idle - steep - flat) / rises, 0.0));
   const auto look = [&] {
     raised = std::pow(ratio, exponent);
     power = law.idle + (steep * raised + flat) * ratio;
@@ -135,7 +139,8 @@ bool may_end_within(const PowerLaw& law, const Energy& energy, double cycles, Se
   const double ratio = cycles / (reference_clock * time.value);
   if (ratio > law.highest / reference_clock) return false;
   const double a_second = reference_clock / std::max(cycles + law.gap, 1.0);
-  const double power = law.idle + ((law.tree + energy.core * a_second) * std::pow(ratio, exponent) + energy.device * a_second) * ratio;
+  const double power =
+      law.idle + ((law.tree + energy.core * a_second) * std::pow(ratio, exponent) + energy.device * a_second) * ratio;
   return law.limit <= 0 || power <= law.limit;
 }
 

@@ -24,35 +24,40 @@ struct L2Bytes {
   double asked = 0, multicast = 0;
 };
 
-/// What one of each takes, at f0. A byte from the L2: what it takes once all neighbours have asked for it, and what more
-/// where it comes for one SM alone.
+/// What one of each takes, at f0. A byte from the L2: what it takes once all neighbours have asked for it, and what
+/// more where it comes for one SM alone.
 struct EnergyRates {
   bool known = false;
   double flop_16bit = 0, flop_8bit = 0, instruction = 0, l2 = 0, alone = 0, multicast = 0, device = 0;
-  [[nodiscard]] double of_l2(const L2Bytes& bytes, double share_alone = 1) const { return bytes.asked * (l2 + share_alone * alone) + bytes.multicast * multicast; }
+  [[nodiscard]] double of_l2(const L2Bytes& bytes, double share_alone = 1) const {
+    return bytes.asked * (l2 + share_alone * alone) + bytes.multicast * multicast;
+  }
   /// Of one FLOP of these tensor instructions.
   [[nodiscard]] double of_flop(const TensorInstruction& tensor) const;
 };
 [[nodiscard]] EnergyRates energy_rates(const PlacedDiagram& placed);
 
-/// Joules of one block at f0: tensor operations, warp instructions and bytes of an iteration and of its ends, and what an
-/// iteration takes more whose chunk is cut, and one whose bytes all come for its SM alone. Whatever the lengths of the axes
-/// that blocks and chunks divide.
+/// Joules of one block at f0: tensor operations, warp instructions and bytes of an iteration and of its ends, and what
+/// an iteration takes more whose chunk is cut, and one whose bytes all come for its SM alone. Whatever the lengths of
+/// the axes that blocks and chunks divide.
 struct BlockEnergy {
   double iteration = 0, once = 0, cut = 0, alone = 0;
   /// `share_alone` of its bytes come for its SM alone; at least, where that is not said.
   [[nodiscard]] double of(const LaunchShape& shape) const { return of(shape, shape.alone.least); }
   [[nodiscard]] double of(const LaunchShape& shape, double share_alone) const {
-    return (iteration + alone * share_alone) * shape.who.total_iterations + (once + cut * shape.cut.all()) * shape.who.total_blocks;
+    return (iteration + alone * share_alone) * shape.who.total_iterations +
+           (once + cut * shape.cut.all()) * shape.who.total_blocks;
   }
 };
 [[nodiscard]] BlockEnergy block_energy(const PlacedDiagram& placed, const EventGraph& graph, const EnergyRates& rates);
 
 /// Of all blocks, each of that energy.
-[[nodiscard]] Energy energy_of(const PlacedDiagram& placed, const BlockEnergy& block, const EnergyRates& rates, const LaunchShape& shape);
+[[nodiscard]] Energy energy_of(const PlacedDiagram& placed, const BlockEnergy& block, const EnergyRates& rates,
+                               const LaunchShape& shape);
 /// The same; none where the profile has no energies.
 [[nodiscard]] std::optional<Energy> energy_of(const PlacedDiagram& placed, const EventGraph& graph);
-[[nodiscard]] std::optional<Energy> energy_of(const PlacedDiagram& placed, const EventGraph& graph, const LaunchShape& shape);
+[[nodiscard]] std::optional<Energy> energy_of(const PlacedDiagram& placed, const EventGraph& graph,
+                                              const LaunchShape& shape);
 
 /// Between the L2 and one block, its own copy of what is multicast, rows of a box as the L2 hands them out: in one
 /// iteration of the loop, else in head and tail.

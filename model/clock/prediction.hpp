@@ -31,8 +31,8 @@ struct Prediction {
   Hertz clock;               ///< held under this load; by the first clock: assumed
   std::string clock_source;  ///< "power limit", "maximum clock", "datasheet tensor clock", ...
   std::optional<Watts> power;
-  Seconds time;       ///< launch overhead included where the profile has it
-  double tflops = 0;  ///< by the field's convention: 4 b h g q x d for attention, half of it when causal
+  Seconds time;           ///< launch overhead included where the profile has it
+  double tflops = 0;      ///< by the field's convention: 4 b h g q x d for attention, half of it when causal
   std::string bound;      ///< the pipe that limits; "critical cycle" where waits do
   std::string iteration;  ///< by the event graph: what binds, and what an iteration takes
   std::vector<PipeUse> pipes;
@@ -45,16 +45,16 @@ struct Prediction {
 /// Time of one call: by the event graph; else the max over pipes of busy time, with wave quantisation. Throws nothing
 /// for a legal placement.
 [[nodiscard]] Prediction predict(const PlacedDiagram& placed, const Plan& plan);
-/// The same, in a hundredth of the time where what device memory sends again (resource/reuse) cannot change the time: its
-/// pipe's share is then without it.
+/// The same, in a hundredth of the time where what device memory sends again (resource/reuse) cannot change the time:
+/// its pipe's share is then without it.
 [[nodiscard]] Prediction predict_quickly(const PlacedDiagram& placed, const Plan& plan);
 /// predict() without what device memory sends again, as predicted_time(): what a search answers.
 [[nodiscard]] Prediction predict(const PlacedDiagram& placed, const Plan& plan, std::shared_ptr<Periods> periods);
 /// The max over pipes of busy time for any placement: what a search over thousands of tiles can afford.
 [[nodiscard]] Prediction predict_by_first_clock(const PlacedDiagram& placed, const Plan& plan);
 
-/// predict().time without the explanation, and without what device memory sends again because the L2 no longer holds it:
-/// what a search compares. The plan enters by its blocks_per_sm alone; more of them never take longer.
+/// predict().time without the explanation, and without what device memory sends again because the L2 no longer holds
+/// it: what a search compares. The plan enters by its blocks_per_sm alone; more of them never take longer.
 [[nodiscard]] Seconds predicted_time(const PlacedDiagram& placed, Count blocks_per_sm);
 
 /// The same of many placements: those of one variant and problem (PlacedDiagram::variant, binding). What they share is
@@ -76,7 +76,8 @@ struct KnownGraph {
   const LaunchClocks* launched = nullptr;
   const BlockEnergy* energy = nullptr;
 };
-/// timer() and predict(placed, plan, periods) of tiles of one variant and problem whose graphs are known. The period of the second is explained.
+/// timer() and predict(placed, plan, periods) of tiles of one variant and problem whose graphs are known. The period of
+/// the second is explained.
 struct KnownTimer {
   std::function<Seconds(const PlacedDiagram& placed, Count blocks_per_sm, const KnownGraph& known)> time;
   std::function<Prediction(const PlacedDiagram& placed, const Plan& plan, const KnownGraph& known)> predict;
@@ -84,8 +85,8 @@ struct KnownTimer {
 [[nodiscard]] KnownTimer known_timer(const PlacedDiagram& like);
 
 /// At most timer() of the same placement with that many blocks a node or fewer, in a hundredth of the time: the busiest
-/// pipe's work in an iteration for all that the busiest node runs, at the clock that the card would hold. Reads the work
-/// alone, and more of it never makes it less. Empty where the event graph does not predict.
+/// pipe's work in an iteration for all that the busiest node runs, at the clock that the card would hold. Reads the
+/// work alone, and more of it never makes it less. Empty where the event graph does not predict.
 [[nodiscard]] Timer bound_timer(const PlacedDiagram& like);
 
 /// At most predict().time of the same placement: the tensor work of all visited tiles spread evenly over the nodes, or

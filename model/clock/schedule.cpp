@@ -1,4 +1,5 @@
-// Who runs how much of a launch, and what must cross for it: of a question, or of a packed batch's sequences by their lengths.
+// Who runs how much of a launch, and what must cross for it: of a question, or of a packed batch's sequences by their
+// lengths.
 
 #include <algorithm>
 #include <cmath>
@@ -29,12 +30,18 @@ CutChunks cut_chunks_packed(const PlacedDiagram& placed) {
 /// Groups of a masked plane's members and the chunks that they see of the other axis.
 class GroupsUnderMask {
  public:
-  GroupsUnderMask(const VisibleSpans& seen, std::int64_t members, std::int64_t group, std::int64_t along, std::int64_t chunk)
-      : seen_(seen), members_(members), group_(group), along_(along), chunk_(chunk), repeat_(chunk / std::gcd(group, chunk)) {}
+  GroupsUnderMask(const VisibleSpans& seen, std::int64_t members, std::int64_t group, std::int64_t along,
+                  std::int64_t chunk)
+      : seen_(seen),
+        members_(members),
+        group_(group),
+        along_(along),
+        chunk_(chunk),
+        repeat_(chunk / std::gcd(group, chunk)) {}
 
-  /// Of the chunks that a group visits those that not all of its members see in full, before the first such one and from
-  /// there on: of all groups. Where a mask's band lies within the plane they come again after as many groups as are whole
-  /// chunks.
+  /// Of the chunks that a group visits those that not all of its members see in full, before the first such one and
+  /// from there on: of all groups. Where a mask's band lies within the plane they come again after as many groups as
+  /// are whole chunks.
   struct Cut {
     std::int64_t low = 0, high = 0;
   };
@@ -88,7 +95,8 @@ class GroupsUnderMask {
     const Spans s = spans(k);
     if (s.any.size() == 0) return {};
     const std::int64_t begin = s.any.first / chunk_, end = (s.any.last + chunk_ - 1) / chunk_;
-    // Of the chunks from `begin` to `end` those that all rows see in full; where there are none, all are cut at one end.
+    // Of the chunks from `begin` to `end` those that all rows see in full; where there are none, all are cut at one
+    // end.
     const std::int64_t full = std::min((std::max(s.top.first, s.bottom.first) + chunk_ - 1) / chunk_, end);
     const std::int64_t full_end = std::max(std::min(s.top.last, s.bottom.last) / chunk_, full);
     return {full - begin, end - full_end};
@@ -206,7 +214,8 @@ double compulsory_alike(const PlacedDiagram& placed, AxisId none = -1) {
 double compulsory_bytes(const PlacedDiagram& placed) {
   if (placed.packed.empty()) return compulsory_alike(placed);
   double bytes = 0;
-  for (const PackedPart& part : placed.packed) bytes += compulsory_alike(part.placed, part.blank ? placed.problem->packing.columns : -1);
+  for (const PackedPart& part : placed.packed)
+    bytes += compulsory_alike(part.placed, part.blank ? placed.problem->packing.columns : -1);
   return bytes;
 }
 

@@ -26,7 +26,15 @@ void Simulation::turn_to(const EventGraph& graph) {
     const EventNode& node = graph.nodes[n];
     first_.push_back(static_cast<int>(vertices_.size()));
     for (int i = 0; i < graph.instances[n]; ++i)
-      vertices_.push_back({node.kind, node.phase == Phase::loop, static_cast<int>(n), i, {}, node.clocks, std::max(-node.latency, 0.0), 0, 0});
+      vertices_.push_back({node.kind,
+                           node.phase == Phase::loop,
+                           static_cast<int>(n),
+                           i,
+                           {},
+                           node.clocks,
+                           std::max(-node.latency, 0.0),
+                           0,
+                           0});
     add_node(node, false);
   }
   for (Vertex& v : vertices_) {
@@ -59,7 +67,9 @@ void Simulation::add_node(const EventNode& node, bool cut) {
   const double slots = node.demand.size() > issue_pipe ? demand_of(issue_pipe) : 0;
   Node own{clocks, 1 / (slots > 0 ? slots : clocks), static_cast<int>(demands_.size()), 0};
   for (std::size_t p = 0; p < node.demand.size(); ++p) {
-    if (demand_of(p) > 0) demands_.push_back({p, demand_of(p), own.weight * demand_of(p), demand_of(p) >= g_->pipes[p].least_share * clocks});
+    if (demand_of(p) > 0)
+      demands_.push_back(
+          {p, demand_of(p), own.weight * demand_of(p), demand_of(p) >= g_->pipes[p].least_share * clocks});
   }
   own.demands_end = static_cast<int>(demands_.size());
   nodes_.push_back(own);
@@ -259,7 +269,8 @@ void Simulation::step() {
   }
   if (s_.changed) share();
   const double ends = std::min(s_.next_end, *std::min_element(s_.ends.begin(), s_.ends.end()));
-  while (!receive(ends)) {}
+  while (!receive(ends)) {
+  }
   const double until = s_.now + tiny;
   if (ends > until) return;
   end_queues(until);
@@ -384,8 +395,8 @@ double Simulation::shift_of(int iteration, int distance) const {
   return 0;
 }
 
-/// Whether every node of this iteration, and of those before it that later ones wait for, ended the same clocks after it
-/// did `distance` before.
+/// Whether every node of this iteration, and of those before it that later ones wait for, ended the same clocks after
+/// it did `distance` before.
 bool Simulation::repeats(int iteration, int distance) const {
   if (iteration < distance + window_) return false;
   const double shift = shift_of(iteration, distance);

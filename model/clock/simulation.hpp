@@ -26,10 +26,11 @@ class Simulation {
   struct FirstBlocks {
     std::array<double, 3> clocks{};  ///< until the last result of one block, of two and of three in turn
     std::array<double, 3> more{};    ///< the same of one iteration more of each block,
-    int least = 1, turn = 1;         ///< for blocks of so many iterations or more, but whole turns more or less than these
+    int least = 1, turn = 1;  ///< for blocks of so many iterations or more, but whole turns more or less than these
   };
-  /// One run, which goes on behind each block with what it was before the next one began. Of each block's iterations the
-  /// first and last so many are cut. Where a block repeats itself, the run goes on at its end; `in_full`: it does not.
+  /// One run, which goes on behind each block with what it was before the next one began. Of each block's iterations
+  /// the first and last so many are cut. Where a block repeats itself, the run goes on at its end; `in_full`: it does
+  /// not.
   [[nodiscard]] FirstBlocks first_blocks(int iterations, CutIterations cut = {}, bool in_full = false);
 
   struct Steady {
@@ -59,12 +60,12 @@ class Simulation {
     int id = 0, instance = 0;
     std::array<int, 3> arcs{};  // by EdgeFrom: its first, and past the last
     double clocks = 0;
-    double early = 0;  // clocks before its pipe is free that its result is there
-    int base = 0;   // its first job, of the run at hand
-    int waits = 0;  // simple arcs into it
+    double early = 0;                // clocks before its pipe is free that its result is there
+    int base = 0;                    // its first job, of the run at hand
+    int waits = 0;                   // simple arcs into it
     int all_waits = 0, most_in = 0;  // all arcs into it from what loops, and the most turns that one reaches over
     double late = 0;  // clocks more until its result is there, in a block's first iterations that are cut
-    int cut = -1;   // index into nodes_, of its iterations that are cut; -1: as in others
+    int cut = -1;     // index into nodes_, of its iterations that are cut; -1: as in others
   };
   struct Job {
     int vertex = 0, turn = 0;
@@ -115,20 +116,21 @@ class Simulation {
   struct Skipped {
     int blocks = 0, behind = 0;  // that have repeated themselves, and the latest of them and one
     double clocks = 0;
-    double iteration = 0;      // clocks of one of each block
-    int least = 1, turn = 1;   // FirstBlocks
+    double iteration = 0;     // clocks of one of each block
+    int least = 1, turn = 1;  // FirstBlocks
   };
   struct State {
     std::vector<std::int16_t> waits;  // by job
     std::array<Queue, 2> queues;
     Tensors unit;
     std::array<double, 2> free_at{};  // by queue: when its pipe can take the next job
-    std::array<double, 4> ends{};  // of the job that a queue serves; of the tensor unit's part; of the next `handing`; or never
-    int tensor = -1;               // the node that the tensor unit runs
+    std::array<double, 4>
+        ends{};       // of the job that a queue serves; of the tensor unit's part; of the next `handing`; or never
+    int tensor = -1;  // the node that the tensor unit runs
     std::vector<Active> active;
     std::vector<Arrival> arrivals;  // sorted, the next at first_arrival: few, and what comes later mostly goes behind
     std::size_t first_arrival = 0;
-    std::vector<Job> held;          // of blocks that may not begin yet
+    std::vector<Job> held;  // of blocks that may not begin yet
     double now = 0, changed_at = 0, next_end = 0;
     bool changed = false;
     std::int64_t done = 0;
@@ -207,13 +209,13 @@ class Simulation {
   const EventGraph* g_ = nullptr;
   std::vector<Vertex> vertices_;
   std::vector<Node> nodes_;
-  std::vector<Demand> demands_;  // by node, without zeros
-  std::vector<int> first_;       // by node: its first vertex
-  std::vector<Arc> arcs_;        // by vertex
-  std::vector<Share> shares_;    // a table by key
+  std::vector<Demand> demands_;           // by node, without zeros
+  std::vector<int> first_;                // by node: its first vertex
+  std::vector<Arc> arcs_;                 // by vertex
+  std::vector<Share> shares_;             // a table by key
   std::vector<double> shared_, numbers_;  // what the table depends on
-  int most_shift_ = 1;           // turns that an arc reaches over
-  int window_ = 2;               // turns that must repeat
+  int most_shift_ = 1;                    // turns that an arc reaches over
+  int window_ = 2;                        // turns that must repeat
   int iterations_ = 1, blocks_ = 1, loop_turns_ = 1;
   CutIterations cut_;  // of each block
   State s_, before_;
@@ -230,10 +232,10 @@ class Simulation {
     double time = 0;
     std::vector<double> numbers;
   };
-  std::vector<Said> said_;  // by iteration, in turn
-  int watched_ = 0;         // vertex
-  bool skips_ = false;      // whether such a run leaves out what repeats itself
-  int known_ = 0;           // iterations in a row that have been said
+  std::vector<Said> said_;              // by iteration, in turn
+  int watched_ = 0;                     // vertex
+  bool skips_ = false;                  // whether such a run leaves out what repeats itself
+  int known_ = 0;                       // iterations in a row that have been said
   int most_back_ = 0, most_ahead_ = 0;  // iterations at a block's end and start in which arcs within it lead elsewhere
 };
 

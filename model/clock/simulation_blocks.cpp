@@ -60,7 +60,9 @@ void Simulation::skip_what_repeats() {
     const Said& then = said_[at(turn - distance) % said_.size()];
     const double clocks = now.time - then.time, apart = alike_clocks * clocks;
     const auto same = [&](double a, double b) { return std::abs(a - b) <= apart; };
-    if (clocks <= 0 || now.numbers.size() != then.numbers.size() || !std::equal(now.numbers.begin(), now.numbers.end(), then.numbers.begin(), same)) continue;
+    if (clocks <= 0 || now.numbers.size() != then.numbers.size() ||
+        !std::equal(now.numbers.begin(), now.numbers.end(), then.numbers.begin(), same))
+      continue;
     return skip(block, distance, clocks);
   }
   ++known_;
@@ -75,7 +77,8 @@ void Simulation::say() {
   out.clear();
   const auto say_job = [&](Job job) {
     const bool runs = vertices_[at(job.vertex)].loop && job.turn / iterations_ == turn / iterations_;
-    out.insert(out.end(), {static_cast<double>(job.vertex), static_cast<double>(runs ? job.turn - turn : iterations_ + job.turn)});
+    out.insert(out.end(),
+               {static_cast<double>(job.vertex), static_cast<double>(runs ? job.turn - turn : iterations_ + job.turn)});
   };
   const auto say_time = [&](double time) { out.push_back(time == never ? no_time : time - s_.now); };
   for (std::size_t v = 0; v < vertices_.size(); ++v) out.push_back(s_.ended[v] - (vertices_[v].loop ? turn : 0));
@@ -111,8 +114,8 @@ void Simulation::say() {
   for (const Job job : s_.held) say_job(job);
 }
 
-/// Lets as many whole turns pass as do not reach into what is other at the block's end; none where it began with what is
-/// other at its start, or has met its end.
+/// Lets as many whole turns pass as do not reach into what is other at the block's end; none where it began with what
+/// is other at its start, or has met its end.
 void Simulation::skip(int block, int distance, double clocks) {
   const int start = block * iterations_, to = start + iterations_ - std::max(cut_.last, most_back_);
   const int last = furthest(start, to), like_others = start + std::max(cut_.first, most_ahead_);

@@ -28,7 +28,8 @@ void Simulation::forget_shares() {
   shares_.assign(share_slots, {});
 }
 
-/// From the table where the same nodes have shared the pipes before; nullptr: they have been filled in where they belong.
+/// From the table where the same nodes have shared the pipes before; nullptr: they have been filled in where they
+/// belong.
 const double* Simulation::rates(std::uint64_t key) {
   if (s_.active.size() > most_kept || nodes_.size() > 254) {
     fill(s_.tensor);
@@ -55,7 +56,8 @@ void Simulation::fill(int tensor) {
   at_work_.assign(g_->pipes.size(), 0);
   for (const std::size_t k : growing_) {
     const Node& node = nodes_[at(s_.active[k].node)];
-    for (int d = node.demands; d < node.demands_end; ++d) at_work_[demands_[at(d)].pipe] += demands_[at(d)].at_work ? 1 : 0;
+    for (int d = node.demands; d < node.demands_end; ++d)
+      at_work_[demands_[at(d)].pipe] += demands_[at(d)].at_work ? 1 : 0;
   }
   const EventNode* const beside = tensor >= 0 ? &g_->node(tensor) : nullptr;
   for (std::size_t p = 0; p < at_work_.size(); ++p) room_.push_back(g_->pipes[p].left_by(beside, at_work_[p]));
@@ -65,7 +67,8 @@ void Simulation::fill(int tensor) {
       const Node& node = nodes_[at(s_.active[k].node)];
       const double more = grow * node.weight;
       s_.active[k].rate += more;
-      for (int d = node.demands; d < node.demands_end; ++d) room_[demands_[at(d)].pipe] -= more * demands_[at(d)].clocks;
+      for (int d = node.demands; d < node.demands_end; ++d)
+        room_[demands_[at(d)].pipe] -= more * demands_[at(d)].clocks;
     }
     std::erase_if(growing_, [&](std::size_t k) { return stopped(k); });
   }

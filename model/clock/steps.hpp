@@ -1,6 +1,6 @@
 #pragma once
-// The event graph's time in steps, for searches: each is a bound from below that the next one raises and that costs more
-// to find, and the last is the time. (model/README.md section 12)
+// The event graph's time in steps, for searches: each is a bound from below that the next one raises and that costs
+// more to find, and the last is the time. (model/README.md section 12)
 //
 //   work       the busiest pipe's work for all cells of the question, without placing a tile       0.3 us
 //   pipe       the same for all that the busiest node runs                                         1 us
@@ -9,9 +9,9 @@
 //   block      whole blocks and their ends, all of mean length                                   300 us
 //   time       blocks of unequal length onto nodes: timers()
 //
-// That a run of a block takes at least its bound for every iteration is what these rest on; tests/law/test_select_twin.cpp
-// holds them to it. What is found of a graph holds for every question of its kind, whatever the lengths of the axes that
-// blocks and chunks divide: GraphState keeps it.
+// That a run of a block takes at least its bound for every iteration is what these rest on;
+// tests/law/test_select_twin.cpp holds them to it. What is found of a graph holds for every question of its kind,
+// whatever the lengths of the axes that blocks and chunks divide: GraphState keeps it.
 
 #include <memory>
 #include <optional>
@@ -32,8 +32,8 @@ struct IterationWork {
 
 /// What is known of a tile's event graph.
 struct GraphState {
-  double pipe = 0;   ///< clocks of an iteration: the busiest pipe's
-  double least = 0;  ///< that no run of a block goes below in the mean
+  double pipe = 0;              ///< clocks of an iteration: the busiest pipe's
+  double least = 0;             ///< that no run of a block goes below in the mean
   double clocks = 0, ends = 0;  ///< a block of `from` iterations or more takes at least ends + iterations x clocks
   int from = 0;
   const SteadyIteration* steady = nullptr;
@@ -64,11 +64,13 @@ class GraphSteps {
   /// bound_timer(): more work never makes it less.
   [[nodiscard]] Seconds by_pipe(const PlacedDiagram& placed) const;
 
-  /// Cycles of a launch of that shape, at least, by the most that is known: bound() for many tiles of one shape. `ends`:
-  /// block_ends(); `cuts`: EventGraph::has_cut_work().
-  [[nodiscard]] static double cycles(const LaunchShape& shape, const BlockEnds& ends, bool cuts, GraphState& state, Count blocks);
+  /// Cycles of a launch of that shape, at least, by the most that is known: bound() for many tiles of one shape.
+  /// `ends`: block_ends(); `cuts`: EventGraph::has_cut_work().
+  [[nodiscard]] static double cycles(const LaunchShape& shape, const BlockEnds& ends, bool cuts, GraphState& state,
+                                     Count blocks);
   /// Of tiles of one shape: none goes below. They hold so many blocks, or fewer; 0 where there is no such bound.
-  [[nodiscard]] static double cycles(const LaunchShape& shape, const BlockEnds& ends, bool cuts, BlockFloor& floor, Count blocks);
+  [[nodiscard]] static double cycles(const LaunchShape& shape, const BlockEnds& ends, bool cuts, BlockFloor& floor,
+                                     Count blocks);
   /// Of a node that holds so many blocks at a time and would take those cycles for them one after the other.
   [[nodiscard]] static double together(const LaunchShape& shape, double cycles, const GraphState& state, Count blocks);
   /// With the bounds of an iteration. More tokens never make these more.
@@ -82,10 +84,12 @@ class GraphSteps {
   /// Whatever the lengths.
   [[nodiscard]] BlockEnergy energy(const PlacedDiagram& placed, const EventGraph& graph) const;
   /// By the most that is known: cycle, iteration, block.
-  [[nodiscard]] Seconds bound(const PlacedDiagram& placed, const EventGraph& graph, const GraphState& state, Count blocks) const;
-  /// No bound: what it takes if every iteration of every block goes like the steady one of the first. That is what nearly
-  /// all do; some settle faster behind another block. The state must have the steady iteration.
-  [[nodiscard]] Seconds expected(const PlacedDiagram& placed, const EventGraph& graph, const GraphState& state, Count blocks) const;
+  [[nodiscard]] Seconds bound(const PlacedDiagram& placed, const EventGraph& graph, const GraphState& state,
+                              Count blocks) const;
+  /// No bound: what it takes if every iteration of every block goes like the steady one of the first. That is what
+  /// nearly all do; some settle faster behind another block. The state must have the steady iteration.
+  [[nodiscard]] Seconds expected(const PlacedDiagram& placed, const EventGraph& graph, const GraphState& state,
+                                 Count blocks) const;
 
  private:
   std::shared_ptr<const WorkBound> work_;

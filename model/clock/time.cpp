@@ -1,4 +1,5 @@
-// Predictions and timers: the time of a tile (clock/time_model) with its clock, what binds it and the share of each pipe.
+// Predictions and timers: the time of a tile (clock/time_model) with its clock, what binds it and the share of each
+// pipe.
 
 #include <fmt/format.h>
 
@@ -16,7 +17,8 @@ bool has_event_graph(const PlacedDiagram& placed) {
   const auto& edges = placed.mapping->edges;
   const auto measured = [&](const PlacedOperation& op) {
     if (!op.tensor || op.instruction == nullptr) return !op.tensor;
-    return !op.instruction->timing.empty() || (!asynchronous(*op.instruction) && placed.machine->constant("mma_sync_ports") > 0);
+    return !op.instruction->timing.empty() ||
+           (!asynchronous(*op.instruction) && placed.machine->constant("mma_sync_ports") > 0);
   };
   return std::any_of(edges.begin(), edges.end(), [&](const EdgeMapping& e) { return holds(e.when, placed.tile); }) &&
          std::all_of(placed.operations.begin(), placed.operations.end(), measured);
@@ -89,8 +91,8 @@ std::string_view clock_source(const PlacedDiagram& placed, const Timing& t, cons
 
 enum class ReadAgain { counted, where_it_may_bind, never };
 
-Prediction predicted_by(const TimeModel& model, const PlacedDiagram& placed, const Plan& plan, ReadAgain again = ReadAgain::counted,
-                        const KnownGraph* known = nullptr) {
+Prediction predicted_by(const TimeModel& model, const PlacedDiagram& placed, const Plan& plan,
+                        ReadAgain again = ReadAgain::counted, const KnownGraph* known = nullptr) {
   Timing t = model.of(placed, plan.blocks_per_sm, known);
   const bool counts = again == ReadAgain::counted || (again == ReadAgain::where_it_may_bind && model.may_bind(t));
   if (model.by_graph && counts) model.read_again(placed, plan.blocks_per_sm, t);

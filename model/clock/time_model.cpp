@@ -57,9 +57,9 @@ double times_waited(const PlacedDiagram& placed, const Schedule& who, Count bloc
   return waves_of(who, blocks_per_node);
 }
 
-/// Clocks of a node that runs `together` blocks at a time, of which each alone would take `alone` for all of them and the
-/// busiest pipe `full`. A block of fewer warps than schedulers runs on as many of them; blocks that do not share theirs
-/// evenly leave some schedulers to fewer blocks.
+/// Clocks of a node that runs `together` blocks at a time, of which each alone would take `alone` for all of them and
+/// the busiest pipe `full`. A block of fewer warps than schedulers runs on as many of them; blocks that do not share
+/// theirs evenly leave some schedulers to fewer blocks.
 double clocks_together(const PlacedDiagram& placed, double together, double alone, double full) {
   const Limits& limits = placed.machine->limits;
   const double warps = std::max(real(placed.threads) / real(limits.warp_size), 1.0);
@@ -181,11 +181,13 @@ void TimeModel::hold_clock(Timing& t) const {
 
 /// The graph's cycles, or the pipes that nodes share, whichever take longer. Blocks that share a node hide one
 /// another's waits, down to what the busiest pipe takes, but not their ends: they begin together.
-void TimeModel::event_clock(const PlacedDiagram& placed, Count blocks_per_node, const KnownGraph& known, Timing& t) const {
+void TimeModel::event_clock(const PlacedDiagram& placed, Count blocks_per_node, const KnownGraph& known,
+                            Timing& t) const {
   const Period& period = known.period;
   const LaunchShape own = known.shape != nullptr ? LaunchShape{} : launch_shape(placed);
   const LaunchShape& shape = known.shape != nullptr ? *known.shape : own;
-  const LaunchClocks launched = known.launched != nullptr ? *known.launched : launch_clocks(placed, known.graph, period, shape);
+  const LaunchClocks launched =
+      known.launched != nullptr ? *known.launched : launch_clocks(placed, known.graph, period, shape);
   const double together = std::min(real(std::max(blocks_per_node, Count(1))), std::max(t.who.blocks, 1.0));
   double cycles = launched.busiest;
   if (together > 1) {
@@ -196,7 +198,9 @@ void TimeModel::event_clock(const PlacedDiagram& placed, Count blocks_per_node, 
   t.clock = clock.frequency;
   t.cycles = cycles;
   t.meeting = meeting_of_cluster(placed);
-  if (rates.known) t.energy = energy_of(placed, known.energy != nullptr ? *known.energy : block_energy(placed, known.graph, rates), rates, shape);
+  if (rates.known)
+    t.energy = energy_of(placed, known.energy != nullptr ? *known.energy : block_energy(placed, known.graph, rates),
+                         rates, shape);
   hold_clock(t);
   t.fullest.with(device.name(), t.shared.device);
   if (exchange != nullptr) t.fullest.with(exchange->name, t.shared.exchange);

@@ -62,7 +62,9 @@ struct TimeModel {
   void read_again(const PlacedDiagram& placed, Count blocks_per_node, Timing& timing) const;
   /// Whether it could take longest: if all that blocks load came from device memory.
   [[nodiscard]] bool may_bind(const Timing& timing) const;
-  [[nodiscard]] Seconds with_launch(const Timing& timing) const { return Seconds(timing.seconds + timing.meeting / timing.clock.value) + launch; }
+  [[nodiscard]] Seconds with_launch(const Timing& timing) const {
+    return Seconds(timing.seconds + timing.meeting / timing.clock.value) + launch;
+  }
 
   AssumedClock clock;
   Workload workload;

@@ -31,7 +31,8 @@ void mixed_issue(const Machine& machine, VectorPipe& issue, double rate) {
 void exponentials_in_steps(const Machine& machine, VectorPipe& special, double rate) {
   special.least_share = 0.5;  // a softmax is there nearly all of its clocks, control code a twentieth
   special.alone = share(machine, "softmax_steps_three", rate, 1);
-  special.alone_few = {share(machine, "softmax_steps_one", rate, special.alone), share(machine, "softmax_steps_two", rate, special.alone)};
+  special.alone_few = {share(machine, "softmax_steps_one", rate, special.alone),
+                       share(machine, "softmax_steps_two", rate, special.alone)};
   special.beside = share(machine, "softmax_steps_beside_tensor_three", rate, 1);
   special.beside_few = {share(machine, "softmax_steps_beside_tensor_one", rate, special.beside),
                         share(machine, "softmax_steps_beside_tensor_two", rate, special.beside)};
@@ -47,7 +48,8 @@ double VectorPipe::left_by(const EventNode* tensor, std::size_t at_work) const {
 }
 
 void VectorPipe::say(std::vector<double>& numbers) const {
-  numbers.insert(numbers.end(), {beside, port ? 1.0 : 0.0, least, beside_few[0], beside_few[1], alone, alone_few[0], alone_few[1], least_share});
+  numbers.insert(numbers.end(), {beside, port ? 1.0 : 0.0, least, beside_few[0], beside_few[1], alone, alone_few[0],
+                                 alone_few[1], least_share});
 }
 
 bool knows_steps(const Machine& machine) {

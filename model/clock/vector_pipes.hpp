@@ -1,6 +1,6 @@
 #pragma once
-// The pipes that threads share, and what is left of each beside a running tensor operation: a machine's measured co-use rules.
-// (model/README.md section 12)
+// The pipes that threads share, and what is left of each beside a running tensor operation: a machine's measured co-use
+// rules. (model/README.md section 12)
 
 #include <array>
 #include <cstddef>
@@ -16,18 +16,21 @@ struct EventNode;
 /// A pipe whose work can be cut into any parts: a unit of threads, or the matrix unit where threads wait for it.
 struct VectorPipe {
   std::string name;
-  double beside = 1;    ///< share of its rate that is left, at most, while an asynchronous tensor operation runs (co-use rule)
-  bool port = false;    ///< passes shared memory's port, which the tensor operation's operands take first
-  double least = 0;     ///< of that port, what others get all the same
-  /// `beside` for one and for two instances at work on it, where so few get less: one warp a scheduler waits for its own results.
+  double beside =
+      1;  ///< share of its rate that is left, at most, while an asynchronous tensor operation runs (co-use rule)
+  bool port = false;  ///< passes shared memory's port, which the tensor operation's operands take first
+  double least = 0;   ///< of that port, what others get all the same
+  /// `beside` for one and for two instances at work on it, where so few get less: one warp a scheduler waits for its
+  /// own results.
   std::array<double, 2> beside_few = {1, 1};
   double alone = 1;  ///< the same while no tensor operation runs
   std::array<double, 2> alone_few = {1, 1};
-  /// Of an instance's own clocks, the least share on the pipe with which it counts as at work on it: less is what its other
-  /// instructions take from those who are.
+  /// Of an instance's own clocks, the least share on the pipe with which it counts as at work on it: less is what its
+  /// other instructions take from those who are.
   double least_share = 0;
 
-  /// Share of its rate beside that tensor operation, or beside none (nullptr), for so many instances of agents at work on it.
+  /// Share of its rate beside that tensor operation, or beside none (nullptr), for so many instances of agents at work
+  /// on it.
   [[nodiscard]] double left_by(const EventNode* tensor, std::size_t at_work) const;
   /// Appends all that left_by depends on.
   void say(std::vector<double>& numbers) const;
@@ -41,9 +44,9 @@ struct VectorPipes {
   std::vector<int> of_unit;  ///< by the machine's units; -1: none of its own
 };
 
-/// The matrix unit for those whose threads wait for it, the schedulers' slots, and every unit with a known rate. A mix of instructions
-/// gets fewer slots beside the matrix unit than instructions without operands do. Exponentials `in_steps` (WorkMapping): what is short
-/// then are not slots but the special-function unit.
+/// The matrix unit for those whose threads wait for it, the schedulers' slots, and every unit with a known rate. A mix
+/// of instructions gets fewer slots beside the matrix unit than instructions without operands do. Exponentials
+/// `in_steps` (WorkMapping): what is short then are not slots but the special-function unit.
 [[nodiscard]] VectorPipes vector_pipes(const Machine& machine, bool in_steps);
 
 /// Whether the machine's rates of exponentials in steps are known.

@@ -19,7 +19,8 @@ namespace {
 /// Whether a mask makes blocks unequally long, and the stream is not split among blocks too.
 bool unequal(const PlacedDiagram& placed) {
   const Streamed& streamed = *placed.streamed;
-  if (!placed.across || !streamed.skips || !streamed.stream || placed.problem->mask.kind == Mask::Kind::none) return false;
+  if (!placed.across || !streamed.skips || !streamed.stream || placed.problem->mask.kind == Mask::Kind::none)
+    return false;
   return !(placed.block().groups_of[static_cast<std::size_t>(*streamed.stream)] > Count(1));
 }
 
@@ -41,7 +42,9 @@ class Nodes {
       first.nodes -= taken;
       if (first.nodes == 0) ++head_;
       const auto frees_later = [](double at, const Free& other) { return at < other.at; };
-      free_.insert(std::upper_bound(free_.begin() + static_cast<std::ptrdiff_t>(head_), free_.end(), later.at, frees_later), later);
+      free_.insert(
+          std::upper_bound(free_.begin() + static_cast<std::ptrdiff_t>(head_), free_.end(), later.at, frees_later),
+          later);
     }
   }
   [[nodiscard]] double busiest() const { return free_.back().at; }
@@ -72,7 +75,8 @@ double busiest_node(const BlockLengths& lengths, int nodes, BlockOrder order, do
     return free.busiest();
   }
   double busiest = 0;
-  for (const BlockLengths::Dealt& one : lengths.dealt) busiest = std::max(busiest, one.iterations * iteration + one.blocks * block);
+  for (const BlockLengths::Dealt& one : lengths.dealt)
+    busiest = std::max(busiest, one.iterations * iteration + one.blocks * block);
   return busiest;
 }
 
@@ -101,7 +105,8 @@ std::vector<BlockLengths::Dealt> dealt_out(const std::vector<double>& lengths, i
     }
   }
   for (const BlockLengths::Dealt& one : all) {
-    const auto same = std::find_if(out.begin(), out.end(), [&](const BlockLengths::Dealt& other) { return other.blocks == one.blocks; });
+    const auto same = std::find_if(out.begin(), out.end(),
+                                   [&](const BlockLengths::Dealt& other) { return other.blocks == one.blocks; });
     if (same == out.end())
       out.push_back(one);
     else
@@ -110,10 +115,13 @@ std::vector<BlockLengths::Dealt> dealt_out(const std::vector<double>& lengths, i
   return out;
 }
 
-/// Time by quarters of an iteration, in which at most so many quarters lie between the first node that is free and the last.
+/// Time by quarters of an iteration, in which at most so many quarters lie between the first node that is free and the
+/// last.
 class Quarters {
  public:
-  Quarters(int longest, int nodes) : nodes_(std::bit_ceil(static_cast<std::size_t>(longest) + 1), 0) { nodes_[0] = nodes; }
+  Quarters(int longest, int nodes) : nodes_(std::bit_ceil(static_cast<std::size_t>(longest) + 1), 0) {
+    nodes_[0] = nodes;
+  }
 
   void to_first_free(std::int64_t quarters) {
     while (nodes_[place(now_)] == 0) ++now_;
@@ -124,14 +132,16 @@ class Quarters {
   [[nodiscard]] std::int64_t last() const { return last_; }
 
  private:
-  [[nodiscard]] std::size_t place(std::int64_t quarter) const { return static_cast<std::size_t>(quarter) & (nodes_.size() - 1); }
+  [[nodiscard]] std::size_t place(std::int64_t quarter) const {
+    return static_cast<std::size_t>(quarter) & (nodes_.size() - 1);
+  }
 
   std::vector<int> nodes_;  // that are free from that quarter on
   std::int64_t now_ = 0, last_ = 0;
 };
 
-/// Whether a node's blocks are one launched block's tiles, one after the other. Order longest_first stands for tiles drawn
-/// by such blocks where the kernel has order persistent too, else for blocks launched in that order.
+/// Whether a node's blocks are one launched block's tiles, one after the other. Order longest_first stands for tiles
+/// drawn by such blocks where the kernel has order persistent too, else for blocks launched in that order.
 bool blocks_persist(const PlacedDiagram& placed) {
   const BlockOrder order = block_order(placed);
   if (order != BlockOrder::longest_first) return order != BlockOrder::grid;
@@ -143,7 +153,8 @@ bool blocks_persist(const PlacedDiagram& placed) {
 /// Whether blocks are drawn or launched one after the other, each by the first node that is free.
 bool goes_to_first_free(BlockOrder order) { return order == BlockOrder::grid || order == BlockOrder::longest_first; }
 
-/// A draw of the next tile from the L2 and its message to the block's other threads (eq. 12.16); 0 where tiles are dealt out.
+/// A draw of the next tile from the L2 and its message to the block's other threads (eq. 12.16); 0 where tiles are
+/// dealt out.
 double draw_clocks(const PlacedDiagram& placed) {
   if (!goes_to_first_free(block_order(placed))) return 0;
   const Pipe* pipe = placed.machine->pipe_into(placed.block().level);
@@ -154,7 +165,8 @@ double draw_clocks(const PlacedDiagram& placed) {
 struct Ends {
   double start = 0, each = 0;
 
-  Ends(const BlockEnds& ends, const BlockClocks& block) : each(ends.persist ? block.next : block.first + ends.start + ends.handover) {
+  Ends(const BlockEnds& ends, const BlockClocks& block)
+      : each(ends.persist ? block.next : block.first + ends.start + ends.handover) {
     start = block.first + ends.start - each;
   }
   /// The mean block stands for all ends of blocks; an iteration more or less takes the period.
@@ -174,7 +186,8 @@ std::vector<double> block_lengths(const PlacedDiagram& placed) {
   const Streamed& streamed = *placed.streamed;
   const auto size = [&](AxisId axis) { return placed.problem->sizes[static_cast<std::size_t>(axis)].get(); };
   const auto [row_axis, column_axis] = *streamed.skips;
-  const std::int64_t members = size(*placed.across), group = placed.walk.across.get(), chunk = placed.block().chunk.get();
+  const std::int64_t members = size(*placed.across), group = placed.walk.across.get(),
+                     chunk = placed.block().chunk.get();
   const VisibleSpans spans(placed.problem->mask, size(row_axis), size(column_axis), *placed.across != row_axis);
   std::vector<double> out;
   for (std::int64_t first = 0; first < members; first += group) {
@@ -223,12 +236,15 @@ LaunchShape launch_shape(const PlacedDiagram& placed, const LaunchShape& like) {
   return out;
 }
 
-double meeting_of_cluster(const PlacedDiagram& placed) { return placed.cluster > Count(1) ? cluster_latency(*placed.machine) : 0; }
+double meeting_of_cluster(const PlacedDiagram& placed) {
+  return placed.cluster > Count(1) ? cluster_latency(*placed.machine) : 0;
+}
 
 BlockEnds block_ends(const PlacedDiagram& placed) {
   const bool persist = blocks_persist(placed);
   const double meeting = meeting_of_cluster(placed);
-  return {placed.machine->constant("block_start") + meeting, placed.machine->constant("block_handover") + meeting, persist};
+  return {placed.machine->constant("block_start") + meeting, placed.machine->constant("block_handover") + meeting,
+          persist};
 }
 
 namespace {
@@ -258,7 +274,9 @@ class FirstFree {
   struct Node {
     double until = 0;
     std::size_t node = 0;
-    friend bool operator<(const Node& a, const Node& b) { return a.until != b.until ? a.until < b.until : a.node < b.node; }
+    friend bool operator<(const Node& a, const Node& b) {
+      return a.until != b.until ? a.until < b.until : a.node < b.node;
+    }
   };
   std::vector<Node> heap_;  // the least on top
 };
@@ -270,7 +288,8 @@ class PackedLaunch {
       : placed_(placed), sequence_(placed), empty_(empty_block_clocks(placed)) {
     for (const PackedPart& part : placed.packed) {
       const LaunchShape shape = launch_shape(part.placed);
-      Part own{Ends(block_ends(part.placed), clocks_of_mean(graph, period, shape)), std::max(shape.who.total_blocks, 1.0), block_lengths(part.placed), 0};
+      Part own{Ends(block_ends(part.placed), clocks_of_mean(graph, period, shape)),
+               std::max(shape.who.total_blocks, 1.0), block_lengths(part.placed), 0};
       own.block = own.ends.each - shape.mean * period.clocks;
       if (part.blank) own = {own.ends, own.blocks, {0.0}, std::max(own.block, 0.0)};
       for (double& length : own.lengths) length = length * period.clocks + own.block;
@@ -320,8 +339,9 @@ class PackedLaunch {
   struct Part {
     Ends ends;
     double blocks = 1;
-    std::vector<double> lengths;  // clocks of the blocks of one plane, in order, or of all; none: each is of the mean length
-    double block = 0;             // clocks of a block beyond its iterations
+    std::vector<double>
+        lengths;       // clocks of the blocks of one plane, in order, or of all; none: each is of the mean length
+    double block = 0;  // clocks of a block beyond its iterations
   };
 
   [[nodiscard]] static double mean_of(const std::vector<double>& lengths) {
@@ -353,27 +373,34 @@ LaunchClocks launch_clocks(const PlacedDiagram& placed, const EventGraph& graph,
   return launch_clocks(placed, graph, period, launch_shape(placed));
 }
 
-LaunchClocks launch_clocks(const PlacedDiagram& placed, const EventGraph& graph, const Period& period, const LaunchShape& shape) {
+LaunchClocks launch_clocks(const PlacedDiagram& placed, const EventGraph& graph, const Period& period,
+                           const LaunchShape& shape) {
   if (!placed.packed.empty()) return PackedLaunch(placed, graph, period).run();
   return launch_clocks(placed, shape, block_ends(placed), clocks_of_mean(graph, period, shape), period.clocks);
 }
 
-LaunchClocks launch_clocks(const PlacedDiagram& placed, const LaunchShape& shape, const BlockEnds& ends, BlockClocks block, double iteration) {
-  if (!shape.unequal || !shape.lengths.in_order.empty()) return launch_clocks(block_order(placed), shape, ends, block, iteration);
+LaunchClocks launch_clocks(const PlacedDiagram& placed, const LaunchShape& shape, const BlockEnds& ends,
+                           BlockClocks block, double iteration) {
+  if (!shape.unequal || !shape.lengths.in_order.empty())
+    return launch_clocks(block_order(placed), shape, ends, block, iteration);
   LaunchShape own = shape;
   own.lengths = block_lengths(placed, shape);
   return launch_clocks(block_order(placed), own, ends, block, iteration);
 }
 
-LaunchClocks launch_clocks(BlockOrder order, const LaunchShape& shape, const BlockEnds& block_ends, BlockClocks block, double iteration) {
+LaunchClocks launch_clocks(BlockOrder order, const LaunchShape& shape, const BlockEnds& block_ends, BlockClocks block,
+                           double iteration) {
   const Ends ends(block_ends, block);
-  const double total = std::max(shape.who.total_blocks, 1.0), mean_node = ends.start + total / shape.who.nodes * ends.each;
+  const double total = std::max(shape.who.total_blocks, 1.0),
+               mean_node = ends.start + total / shape.who.nodes * ends.each;
   if (!shape.unequal) {
-    const double longer = shape.edge.blocks * shape.mean * std::max(shape.edge.clocks - iteration, 0.0);  // where their copies bind
+    const double longer =
+        shape.edge.blocks * shape.mean * std::max(shape.edge.clocks - iteration, 0.0);  // where their copies bind
     return {ends.alike(shape.who, shape.mean, iteration) + longer, mean_node};
   }
   const double beyond = ends.each - shape.mean * iteration;
-  return {ends.start + busiest_node(shape.lengths, static_cast<int>(shape.who.nodes), order, iteration, beyond), mean_node};
+  return {ends.start + busiest_node(shape.lengths, static_cast<int>(shape.who.nodes), order, iteration, beyond),
+          mean_node};
 }
 
 double launch_clocks_bound(const PlacedDiagram& placed, const EventGraph& graph, const Period& period) {
@@ -385,12 +412,13 @@ double launch_clocks_bound(const PlacedDiagram& placed, const EventGraph& graph,
 double launch_clocks_bound(const LaunchShape& shape, const BlockEnds& block, BlockClocks clocks, double iteration) {
   const Ends ends(block, clocks);
   if (!shape.unequal) return ends.alike(shape.who, shape.mean, iteration);
-  return ends.start + std::max(shape.who.total_blocks / shape.who.nodes, 1.0) * ends.each;  // some node runs a block of mean length
+  return ends.start +
+         std::max(shape.who.total_blocks / shape.who.nodes, 1.0) * ends.each;  // some node runs a block of mean length
 }
 
 double BlocksInOrder::clocks(const LaunchShape& shape, const BlockEnds& ends, BlockClocks block, double iteration) {
-  constexpr double an_iteration = 4;         // quarters
-  constexpr double longest = 1 << 16;        // quarters
+  constexpr double an_iteration = 4;   // quarters
+  constexpr double longest = 1 << 16;  // quarters
   const Ends own(ends, block);
   const double over = std::floor((own.each - shape.mean * iteration) / iteration * an_iteration);
   if (!shape.unequal || over < 0) return 0;

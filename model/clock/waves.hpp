@@ -37,17 +37,17 @@ struct BlockLengths {
   std::vector<Dealt> dealt = {};  ///< to a node in all planes, in turn: by blocks, of those with the most iterations
 };
 
-/// What of a question's lengths and of a tile's sizes and cluster a launch takes its clocks from: that of all tiles alike in
-/// these.
+/// What of a question's lengths and of a tile's sizes and cluster a launch takes its clocks from: that of all tiles
+/// alike in these.
 struct LaunchShape {
   Schedule who;
   double mean = 0;       ///< iterations of a block
   bool unequal = false;  ///< a mask makes blocks unequally long
   CutChunks cut;
-  StreamedAlone alone = {};  ///< streamed_alone_in_any_order()
-  MeanBlock block, uncut;  ///< of mean length, with these cut chunks and without
+  StreamedAlone alone = {};   ///< streamed_alone_in_any_order()
+  MeanBlock block, uncut;     ///< of mean length, with these cut chunks and without
   BlockLengths lengths = {};  ///< block_lengths(), where they have been asked for
-  EdgeCopies edge = {};  ///< edge_copies(), but of the blocks those that the node with the most of them has
+  EdgeCopies edge = {};       ///< edge_copies(), but of the blocks those that the node with the most of them has
   struct Part {
     double blocks, mean;
   };
@@ -63,11 +63,12 @@ struct LaunchShape {
 
 /// Blocks one after the other on a node; of unequal length (masks) onto nodes in the kernel's order, as a knob `order`
 /// says: `persistent` deals them out in turn, else the next goes to the first node that is free, the longest first
-/// (`longest_first`) or in order (`grid`, or no such knob). With `grid` every block starts cold when its predecessor has
-/// ended; else blocks persist and overlap. Packed sequences: the blocks of the launch in its order, each with the length of
-/// its rows of its sequence.
+/// (`longest_first`) or in order (`grid`, or no such knob). With `grid` every block starts cold when its predecessor
+/// has ended; else blocks persist and overlap. Packed sequences: the blocks of the launch in its order, each with the
+/// length of its rows of its sequence.
 [[nodiscard]] LaunchClocks launch_clocks(const PlacedDiagram& placed, const EventGraph& graph, const Period& period);
-[[nodiscard]] LaunchClocks launch_clocks(const PlacedDiagram& placed, const EventGraph& graph, const Period& period, const LaunchShape& shape);
+[[nodiscard]] LaunchClocks launch_clocks(const PlacedDiagram& placed, const EventGraph& graph, const Period& period,
+                                         const LaunchShape& shape);
 
 /// At most launch_clocks().busiest, without putting blocks of unequal length onto nodes: that where all are equally
 /// long, else the mean over the nodes, and a block of mean length (packed: of the length whose blocks take longest).
@@ -82,25 +83,28 @@ struct BlockEnds {
 };
 [[nodiscard]] BlockEnds block_ends(const PlacedDiagram& placed);
 
-/// The blocks of a cluster meet before the first copy into another's memory, and before one leaves that others may write to:
-/// clocks of one meeting. The last one of a node lies behind its last block's end.
+/// The blocks of a cluster meet before the first copy into another's memory, and before one leaves that others may
+/// write to: clocks of one meeting. The last one of a node lies behind its last block's end.
 [[nodiscard]] double meeting_of_cluster(const PlacedDiagram& placed);
 
 /// launch_clocks() of blocks that take those clocks, and one more iteration `iteration`: not of packed sequences.
-[[nodiscard]] LaunchClocks launch_clocks(const PlacedDiagram& placed, const LaunchShape& shape, const BlockEnds& ends, BlockClocks block, double iteration);
+[[nodiscard]] LaunchClocks launch_clocks(const PlacedDiagram& placed, const LaunchShape& shape, const BlockEnds& ends,
+                                         BlockClocks block, double iteration);
 /// The same in that order; blocks of unequal length with their lengths.
-[[nodiscard]] LaunchClocks launch_clocks(BlockOrder order, const LaunchShape& shape, const BlockEnds& ends, BlockClocks block, double iteration);
+[[nodiscard]] LaunchClocks launch_clocks(BlockOrder order, const LaunchShape& shape, const BlockEnds& ends,
+                                         BlockClocks block, double iteration);
 
 /// launch_clocks_bound() of blocks whose mean length takes `block` clocks, and one more iteration `iteration`.
-[[nodiscard]] double launch_clocks_bound(const LaunchShape& shape, const BlockEnds& ends, BlockClocks block, double iteration);
+[[nodiscard]] double launch_clocks_bound(const LaunchShape& shape, const BlockEnds& ends, BlockClocks block,
+                                         double iteration);
 
 /// The blocks of one shape in order grid put onto nodes, where they are unequal, with what a block takes beyond its
-/// iterations rounded down to quarters of one: a bound of all tiles of that shape, since blocks that take longer never end a
-/// launch sooner (the next block goes to the first free node; the nodes' times, sorted, grow with every block's).
+/// iterations rounded down to quarters of one: a bound of all tiles of that shape, since blocks that take longer never
+/// end a launch sooner (the next block goes to the first free node; the nodes' times, sorted, grow with every block's).
 class BlocksInOrder {
  public:
-  /// At most launch_clocks().busiest of a tile of the shape, whose block_lengths() must be known, in order grid; 0 where
-  /// there is no such bound.
+  /// At most launch_clocks().busiest of a tile of the shape, whose block_lengths() must be known, in order grid; 0
+  /// where there is no such bound.
   [[nodiscard]] double clocks(const LaunchShape& shape, const BlockEnds& ends, BlockClocks block, double iteration);
 
  private:

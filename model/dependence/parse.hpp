@@ -14,8 +14,8 @@ namespace napkin::dependence {
 /// A function, or infinity.
 [[nodiscard]] bool is_reserved(std::string_view word);
 
-/// One statement: "S1(i,j) s = q[i] * k[j]". `place` gives a character's position in the file; `field` names the text in
-/// messages. Throws Error.
+/// One statement: "S1(i,j) s = q[i] * k[j]". `place` gives a character's position in the file; `field` names the text
+/// in messages. Throws Error.
 [[nodiscard]] Statement read_statement(const Nest& nest, const std::string& text, const std::string& field,
                                        std::function<Location(std::size_t)> place);
 

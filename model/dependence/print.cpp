@@ -41,7 +41,6 @@ std::string scalar(const std::string& word) {
   return quoted + "\"";
 }
 
-
 std::string loop_list(const Nest& nest, const std::vector<LoopId>& loops, const char* separator) {
   std::vector<std::string> names;
   for (LoopId l : loops) names.push_back(loop_name(nest, l));

@@ -139,7 +139,8 @@ const Dependence* obstacle(const Nest& nest, const std::vector<Dependence>& all,
 }
 
 // A value that the hoisted statements hand from one iteration of the loop to the next.
-const Dependence* changed_by(const Nest& nest, const std::vector<Dependence>& all, const NameList& hoisted, LoopId loop) {
+const Dependence* changed_by(const Nest& nest, const std::vector<Dependence>& all, const NameList& hoisted,
+                             LoopId loop) {
   for (const Dependence& d : all) {
     if (d.kind == Kind::raw && d.carrier() == loop &&
         contains(hoisted, nest.statements[static_cast<std::size_t>(d.from)].name) &&

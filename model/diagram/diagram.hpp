@@ -84,7 +84,7 @@ struct Diagram {
 
   [[nodiscard]] std::optional<AxisId> find_axis(std::string_view axis_name) const;
   [[nodiscard]] std::optional<ArrayId> find_array(std::string_view array_name) const;
-  [[nodiscard]] AxisId axis(std::string_view axis_name) const;    ///< throws Error naming the known ones
+  [[nodiscard]] AxisId axis(std::string_view axis_name) const;     ///< throws Error naming the known ones
   [[nodiscard]] ArrayId array(std::string_view array_name) const;  ///< throws Error naming the known ones
   [[nodiscard]] std::optional<OpId> producer(ArrayId array) const;
   [[nodiscard]] std::vector<OpId> consumers(ArrayId array) const;

@@ -9,7 +9,8 @@ Packing packing_axes(const Diagram& diagram, const std::string& where) {
   const std::string right = "leave it out: lengths are of sequences of attention, along b and the axes of its mask";
   const auto batch = diagram.find_axis("b");
   const auto planes = mask_axes(diagram);
-  if (planes.size() != 1) throw Error(where, diagram.name + " has no operation with a mask over rows and columns", right);
+  if (planes.size() != 1)
+    throw Error(where, diagram.name + " has no operation with a mask over rows and columns", right);
   if (!batch) throw Error(where, diagram.name + " has no axis b to count sequences by", right);
   for (const auto* arrays : {&diagram.inputs, &diagram.outputs}) {
     for (const ArrayId id : *arrays) {
@@ -61,7 +62,8 @@ namespace {
 double weight_of(const SequenceLengths& one) { return static_cast<double>(one.q) * static_cast<double>(one.x + 1); }
 
 /// Gives all of [first, last) their mean lengths.
-void flatten(std::vector<SequenceLengths>& sequences, const std::vector<std::size_t>& order, std::size_t first, std::size_t last) {
+void flatten(std::vector<SequenceLengths>& sequences, const std::vector<std::size_t>& order, std::size_t first,
+             std::size_t last) {
   Count q, x;
   for (std::size_t i = first; i < last; ++i) {
     q += sequences[order[i]].q;
@@ -82,11 +84,13 @@ std::vector<SequenceLengths> coarsened(const std::vector<SequenceLengths>& seque
     order.push_back(i);
     left += weight_of(out[i]);
   }
-  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return weight_of(sequences[a]) > weight_of(sequences[b]); });
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return weight_of(sequences[a]) > weight_of(sequences[b]); });
   for (std::size_t first = 0, last = 0, shares = most; first < order.size(); first = last, --shares) {
     const double share = left / static_cast<double>(shares);
     double taken = 0;
-    while (last < order.size() && (last == first || shares == 1 || taken + weight_of(sequences[order[last]]) <= share)) taken += weight_of(sequences[order[last++]]);
+    while (last < order.size() && (last == first || shares == 1 || taken + weight_of(sequences[order[last]]) <= share))
+      taken += weight_of(sequences[order[last++]]);
     left -= taken;
     flatten(out, order, first, last);
   }

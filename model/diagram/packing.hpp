@@ -8,12 +8,12 @@
 
 namespace napkin {
 
-/// The axes that lengths are of, without sequences: b, and the rows and columns of the mask. Throws Error at `where` for
-/// a diagram that has no such axes, or inputs or outputs that all sequences share.
+/// The axes that lengths are of, without sequences: b, and the rows and columns of the mask. Throws Error at `where`
+/// for a diagram that has no such axes, or inputs or outputs that all sequences share.
 [[nodiscard]] Packing packing_axes(const Diagram& diagram, const std::string& where);
 
-/// Queries and keys of the longest, over all. Throws Error at `where` for no sequence, a negative length, and where none
-/// has both queries and keys.
+/// Queries and keys of the longest, over all. Throws Error at `where` for no sequence, a negative length, and where
+/// none has both queries and keys.
 [[nodiscard]] SequenceLengths longest_of(const std::vector<SequenceLengths>& sequences, const std::string& where);
 
 /// Sequences of one length by themselves.

@@ -43,12 +43,14 @@ Span seen_by(const Band<Int>& band, std::int64_t first, std::int64_t last, std::
 
 // `first` and `last` lie within the rows.
 bool fits_few_bits(const Mask& mask, std::int64_t rows, std::int64_t columns) {
-  return rows < few_bits && columns < few_bits && mask.left < few_bits && mask.right < few_bits && mask.left > -few_bits && mask.right > -few_bits;
+  return rows < few_bits && columns < few_bits && mask.left < few_bits && mask.right < few_bits &&
+         mask.left > -few_bits && mask.right > -few_bits;
 }
 
 template <class Int>
 Span rows_seen_by(const Mask& mask, std::int64_t first, std::int64_t last, std::int64_t rows, std::int64_t columns) {
-  const Band<Int> band = band_of<Int>(mask, rows, columns);  // i + below <= j <= i + above  <=>  j - above <= i <= j - below
+  const Band<Int> band =
+      band_of<Int>(mask, rows, columns);  // i + below <= j <= i + above  <=>  j - above <= i <= j - below
   return seen_by<Int>({-band.above, -band.below}, first, last, rows);
 }
 

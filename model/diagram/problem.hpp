@@ -37,7 +37,9 @@ class VisibleSpans {
  public:
   VisibleSpans(const Mask& mask, std::int64_t rows, std::int64_t columns, bool of_columns);
   [[nodiscard]] Span operator()(std::int64_t first, std::int64_t last) const {
-    if (!narrow_) return of_columns_ ? visible_rows(mask_, first, last, rows_, columns_) : visible(mask_, first, last, rows_, columns_);
+    if (!narrow_)
+      return of_columns_ ? visible_rows(mask_, first, last, rows_, columns_)
+                         : visible(mask_, first, last, rows_, columns_);
     first = first > 0 ? first : 0;
     last = last < members_ ? last : members_;
     std::int64_t from = first + below_, to = last + above_;

@@ -10,7 +10,8 @@ namespace {
 /// Writes the combine's diagram, split axis by split axis.
 class CombineWriter {
  public:
-  explicit CombineWriter(const Streamed& from) : from_(from), axis_of_(from.roles.size()), parts_of_(from.roles.size()) {}
+  explicit CombineWriter(const Streamed& from)
+      : from_(from), axis_of_(from.roles.size()), parts_of_(from.roles.size()) {}
 
   CombineLaunch write() {
     out_.streamed.diagram.name = from_.diagram.name + "_combine";

@@ -21,8 +21,8 @@ enum class AxisRole {
 
 /// How an operation runs over the streamed axis (theory 4).
 enum class AccumulatorKind {
-  concatenate,     ///< computed chunk by chunk; its output carries the streamed axis
-  sum,             ///< contraction or sum over the streamed axis
+  concatenate,  ///< computed chunk by chunk; its output carries the streamed axis
+  sum,          ///< contraction or sum over the streamed axis
   max,
   online_softmax,  ///< state (mu, delta, z); its output is right up to a later rescale
 };
@@ -69,30 +69,31 @@ struct Statement {
 /// How the partial results that the groups of a split axis store become one (theory 16).
 struct Combine {
   enum class Kind {
-    sum,          ///< added
+    sum,  ///< added
     max,
     weighted,     ///< normalised partial results, added with weights exp(lse_i - lse)
     log_sum_exp,  ///< the lse themselves: log of the sum of exponentials
   };
   AxisId axis = 0;
-  ArrayId array = 0;                   ///< an output of the diagram
+  ArrayId array = 0;  ///< an output of the diagram
   Kind kind = Kind::sum;
   std::optional<ArrayId> log_sum_exp;  ///< weighted: the output that holds lse_i
 };
 
 /// A diagram with the roles of its axes: the input of place(), of the closed-form optimum and of the interpreter.
 struct Streamed {
-  /// As given; a split softmax gets its log-sum-exp as a further array and output (at the end), as its combine needs it.
+  /// As given; a split softmax gets its log-sum-exp as a further array and output (at the end), as its combine needs
+  /// it.
   Diagram diagram;
-  std::vector<AxisRole> roles;            ///< by AxisId
+  std::vector<AxisRole> roles;  ///< by AxisId
   /// The one axis with AxisRole::stream; where none has that role, a split axis that streams within its groups.
   std::optional<AxisId> stream;
-  std::vector<StreamedOp> operations;     ///< by OpId
+  std::vector<StreamedOp> operations;  ///< by OpId
   std::vector<Auxiliary> auxiliaries;
-  std::vector<ArrayId> maintained;        ///< arrays that the loop accumulates and carries (the y of theory 4)
-  std::vector<ArrayId> persistent;        ///< inputs loaded once by the head and read by every iteration (Q)
-  std::vector<Combine> combines;          ///< outputs that are partial results of a split axis
-  std::vector<ArrayId> statistics;        ///< outputs that derive added because a combine weighs with them
+  std::vector<ArrayId> maintained;  ///< arrays that the loop accumulates and carries (the y of theory 4)
+  std::vector<ArrayId> persistent;  ///< inputs loaded once by the head and read by every iteration (Q)
+  std::vector<Combine> combines;    ///< outputs that are partial results of a split axis
+  std::vector<ArrayId> statistics;  ///< outputs that derive added because a combine weighs with them
   /// The (row, column) axes of the mask, one of them the stream, where a chunk that no row of the group
   /// sees may be left out: all that the loop accumulates or stores would be zero there.
   std::optional<std::array<AxisId, 2>> skips;

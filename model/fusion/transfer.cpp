@@ -33,8 +33,8 @@ Count visited(const Streamed& s, const TransferTerm& term, const Problem& proble
   const bool streamed_rows = row == *s.stream;
   const AxisId other = streamed_rows ? column : row;
   return visited_in_split(problem.mask, problem.sizes[at(row)].get(), problem.sizes[at(column)].get(),
-                          partition.group[at(other)].get(), partition.group[at(*s.stream)].get(),
-                          partition.chunk.get(), streamed_rows, s.diagram.arrays[at(term.array)].has(other));
+                          partition.group[at(other)].get(), partition.group[at(*s.stream)].get(), partition.chunk.get(),
+                          streamed_rows, s.diagram.arrays[at(term.array)].has(other));
 }
 
 Count values_of(const Streamed& s, const TransferTerm& term, const Problem& problem, const Partition& partition) {

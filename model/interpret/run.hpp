@@ -27,7 +27,8 @@ struct Observation {
   std::string_view name;  ///< of the array, or of the auxiliary: "mu", "delta", "z"
   Phase phase = Phase::loop;
   const std::vector<std::int64_t>& group;  ///< index of the group on each grouped axis, in the order of the axes
-  std::int64_t iteration = 0;              ///< number of the chunk from the start of the group's stream, in either order; 0 outside it
+  std::int64_t iteration =
+      0;  ///< number of the chunk from the start of the group's stream, in either order; 0 outside it
   const std::vector<std::int64_t>& first;  ///< where the tensor begins on each of its axes
   const Tensor& tensor;                    ///< valid during the call
 };

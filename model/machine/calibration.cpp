@@ -26,7 +26,8 @@ class Places {
     const std::optional<Number>* number = optional_at(section, key, field);
     if (number != nullptr) return *number;
     const auto found = machine_.constants.find(key);
-    return section == "constants" && found != machine_.constants.end() ? std::optional<Number>(found->second) : std::nullopt;
+    return section == "constants" && found != machine_.constants.end() ? std::optional<Number>(found->second)
+                                                                       : std::nullopt;
   }
 
   /// False where the machine has no such unit or pipe.
@@ -69,7 +70,8 @@ class Places {
     }
     return nullptr;
   }
-  [[nodiscard]] std::optional<Number>* optional_at(const std::string& section, const std::string& key, const std::string& field) const {
+  [[nodiscard]] std::optional<Number>* optional_at(const std::string& section, const std::string& key,
+                                                   const std::string& field) const {
     if (section == "units" && field == "beside_tensor") {
       for (Unit& unit : machine_.units) {
         if (unit.name == key) return &unit.beside_tensor;
@@ -127,7 +129,8 @@ Finding place(Places& places, const MeasuredNumber& measured, const Stamp& stamp
 void put_timing(Machine& machine, const MeasuredTiming& timing, const Stamp& stamp) {
   if (timing.rows.empty()) return;
   for (TensorInstruction& instruction : machine.tensor) {
-    const bool same = instruction.name == "wgmma" && (instruction.type == DType::bf16 || instruction.type == DType::f16);
+    const bool same =
+        instruction.name == "wgmma" && (instruction.type == DType::bf16 || instruction.type == DType::f16);
     if (!same) continue;
     instruction.timing = timing.rows;
     instruction.timing_from = {{}, stamp.tool, stamp.date, stamp.driver, timing.note, rounded(timing.spread, 2)};
@@ -139,7 +142,8 @@ void put_timing(Machine& machine, const MeasuredTiming& timing, const Stamp& sta
 Calibration calibrate(const Machine& base, const Readings& readings, const Stamp& stamp) {
   Calibration out{base, {}};
   Places places(out.machine);
-  for (const MeasuredNumber& measured : measured_numbers(readings)) out.findings.push_back(place(places, measured, stamp));
+  for (const MeasuredNumber& measured : measured_numbers(readings))
+    out.findings.push_back(place(places, measured, stamp));
   put_timing(out.machine, measured_timing(readings), stamp);
   return out;
 }

@@ -31,8 +31,8 @@ struct Calibration {
   std::vector<Finding> findings;
 };
 
-/// What the readings say, for each number that they suffice for. Numbers that the base has no place for are left out of it.
-/// Throws Error where readings are no numbers.
+/// What the readings say, for each number that they suffice for. Numbers that the base has no place for are left out of
+/// it. Throws Error where readings are no numbers.
 [[nodiscard]] Calibration calibrate(const Machine& base, const Readings& readings, const Stamp& stamp);
 
 }  // namespace napkin

@@ -8,8 +8,8 @@
 namespace napkin {
 namespace {
 
-constexpr double lanes = 32;      // results of a warp instruction
-constexpr double plateau = 0.9;   // of the L2's rate: up to there a working set counts as held
+constexpr double lanes = 32;     // results of a warp instruction
+constexpr double plateau = 0.9;  // of the L2's rate: up to there a working set counts as held
 
 /// All values of those readings, together: the spread is that over the conditions too.
 std::optional<Estimate> pooled(const std::vector<const Reading*>& readings, double factor = 1) {
@@ -41,29 +41,78 @@ std::vector<Rule> unit_rules() {
   };
   return {
       rate("units.special.rate", "results/clk", "ex2", lanes, "EX2, two warpgroups"),
-      beside("units.special.beside_tensor", "results/clk", "ex2", lanes, "EX2 beside wgmma, all n and operands together"),
+      beside("units.special.beside_tensor", "results/clk", "ex2", lanes,
+             "EX2 beside wgmma, all n and operands together"),
       rate("units.fp32.rate", "results/clk", "fma", lanes, "FFMA, two warpgroups"),
       rate("units.fp16.rate", "results/clk", "fma16", 2 * lanes, "HFMA2.bf16, two results a lane"),
       beside("units.fp16.beside_tensor", "results/clk", "fma16", 2 * lanes, "HFMA2.bf16 beside wgmma"),
       rate("units.alu.rate", "results/clk", "maximum", lanes, "FMNMX, two warpgroups"),
-      beside("units.alu.beside_tensor", "results/clk", "maximum", lanes, "FMNMX beside wgmma, all n and operands together"),
+      beside("units.alu.beside_tensor", "results/clk", "maximum", lanes,
+             "FMNMX beside wgmma, all n and operands together"),
       rate("units.conversion.rate", "results/clk", "convert", 2 * lanes, "to bf16x2, two values a lane"),
-      rate("units.conversion_fp8.rate", "results/clk", "convert_fp8", 2 * lanes, "to e4m3x2, two values a lane and instruction"),
+      rate("units.conversion_fp8.rate", "results/clk", "convert_fp8", 2 * lanes,
+           "to e4m3x2, two values a lane and instruction"),
       rate("units.shared_port.rate", "B/clk", "load", 1, "ld.shared.v4, two warpgroups"),
       rate("units.shuffle.rate", "results/clk", "shuffle", lanes, "SHFL, two warpgroups"),
-      beside("units.shuffle.beside_tensor", "results/clk", "shuffle", lanes, "SHFL beside wgmma, all n and operands together"),
-      rate("constants.mixed_issue", "instructions/clk", "mix", 1, "EX2, FFMA, FMNMX, FADD in equal parts, two warpgroups"),
-      beside("constants.mixed_issue_beside_tensor", "instructions/clk", "mix", 1, "the same beside wgmma, two warpgroups, all n and operands together"),
-      {"constants.mixed_issue_beside_tensor_one", "instructions/clk", "vector_beside", "rate", {{"work", "mix"}, {"groups", "1"}}, 1, "of one warpgroup"},
-      {"constants.mixed_issue_beside_tensor_three", "instructions/clk", "vector_beside", "rate", {{"work", "mix"}, {"groups", "3"}}, 1, "of three warpgroups"},
-      rate("constants.softmax_steps_two", "results/clk", "softmax_steps", 1, "kept maximum, steps of three, two warpgroups"),
-      {"constants.softmax_steps_three", "results/clk", "vector_alone", "rate", {{"work", "softmax_steps"}, {"groups", "3"}}, 1, "of three warpgroups"},
-      beside("constants.softmax_steps_beside_tensor_two", "results/clk", "softmax_steps", 1, "two warpgroups beside wgmma, all n and operands together"),
-      {"constants.softmax_steps_beside_tensor_three", "results/clk", "vector_beside", "rate", {{"work", "softmax_steps"}, {"groups", "3"}}, 1, "of three warpgroups"},
-      {"constants.softmax_mix", "results/clk", "vector_alone", "rate", {{"work", "softmax"}, {"groups", "3"}}, 1, "12 warps, maximum first"},
-      {"constants.shared_port_least", "B/clk", "vector_beside", "rate", {{"work", "load"}, {"groups", "2"}, {"n", "64"}, {"a", "shared"}}, 1,
+      beside("units.shuffle.beside_tensor", "results/clk", "shuffle", lanes,
+             "SHFL beside wgmma, all n and operands together"),
+      rate("constants.mixed_issue", "instructions/clk", "mix", 1,
+           "EX2, FFMA, FMNMX, FADD in equal parts, two warpgroups"),
+      beside("constants.mixed_issue_beside_tensor", "instructions/clk", "mix", 1,
+             "the same beside wgmma, two warpgroups, all n and operands together"),
+      {"constants.mixed_issue_beside_tensor_one",
+       "instructions/clk",
+       "vector_beside",
+       "rate",
+       {{"work", "mix"}, {"groups", "1"}},
+       1,
+       "of one warpgroup"},
+      {"constants.mixed_issue_beside_tensor_three",
+       "instructions/clk",
+       "vector_beside",
+       "rate",
+       {{"work", "mix"}, {"groups", "3"}},
+       1,
+       "of three warpgroups"},
+      rate("constants.softmax_steps_two", "results/clk", "softmax_steps", 1,
+           "kept maximum, steps of three, two warpgroups"),
+      {"constants.softmax_steps_three",
+       "results/clk",
+       "vector_alone",
+       "rate",
+       {{"work", "softmax_steps"}, {"groups", "3"}},
+       1,
+       "of three warpgroups"},
+      beside("constants.softmax_steps_beside_tensor_two", "results/clk", "softmax_steps", 1,
+             "two warpgroups beside wgmma, all n and operands together"),
+      {"constants.softmax_steps_beside_tensor_three",
+       "results/clk",
+       "vector_beside",
+       "rate",
+       {{"work", "softmax_steps"}, {"groups", "3"}},
+       1,
+       "of three warpgroups"},
+      {"constants.softmax_mix",
+       "results/clk",
+       "vector_alone",
+       "rate",
+       {{"work", "softmax"}, {"groups", "3"}},
+       1,
+       "12 warps, maximum first"},
+      {"constants.shared_port_least",
+       "B/clk",
+       "vector_beside",
+       "rate",
+       {{"work", "load"}, {"groups", "2"}, {"n", "64"}, {"a", "shared"}},
+       1,
        "ld.shared.v4 beside wgmma n = 64, A and B in shared memory"},
-      {"pipes.shared.bandwidth_per_node", "B/clk", "vector_alone", "rate", {{"work", "load"}, {"groups", "2"}}, 1, "ld.shared.v4, two warpgroups"},
+      {"pipes.shared.bandwidth_per_node",
+       "B/clk",
+       "vector_alone",
+       "rate",
+       {{"work", "load"}, {"groups", "2"}},
+       1,
+       "ld.shared.v4, two warpgroups"},
   };
 }
 
@@ -73,29 +122,98 @@ std::vector<Rule> memory_rules() {
       {"pipes.cluster.latency", "clk", "latency", "load", {{"of", "cluster"}, {"size", "2"}}, 1, "cluster of 2"},
       {"constants.cluster_latency_4", "clk", "latency", "load", {{"of", "cluster"}, {"size", "4"}}, 1, ""},
       {"constants.cluster_latency_16", "clk", "latency", "load", {{"of", "cluster"}, {"size", "16"}}, 1, ""},
-      {"pipes.l2.latency", "clk", "latency", "load", {{"of", "l2"}, {"mib", "4"}, {"read_before", "yes"}}, 1, "pointer chase, a set of 4 MiB that this SM has read before"},
-      {"constants.l2_far_latency", "clk", "latency", "load", {{"of", "l2"}, {"mib", "64"}, {"read_before", "no"}}, 1, "a set of 64 MiB"},
+      {"pipes.l2.latency",
+       "clk",
+       "latency",
+       "load",
+       {{"of", "l2"}, {"mib", "4"}, {"read_before", "yes"}},
+       1,
+       "pointer chase, a set of 4 MiB that this SM has read before"},
+      {"constants.l2_far_latency",
+       "clk",
+       "latency",
+       "load",
+       {{"of", "l2"}, {"mib", "64"}, {"read_before", "no"}},
+       1,
+       "a set of 64 MiB"},
       {"constants.device_latency", "clk", "latency", "load", {{"of", "device"}}, 1, "a set of 4 GiB"},
-      {"pipes.cluster.bandwidth_per_node", "B/clk", "cluster_network", "rate", {{"way", "load"}, {"size", "2"}, {"clusters", "all"}}, 1, "loads, cluster of 2, all SMs"},
-      {"constants.cluster_store_bandwidth", "B/clk", "cluster_network", "rate", {{"way", "store"}, {"size", "2"}, {"clusters", "all"}}, 1, "cluster of 2, all SMs"},
-      {"pipes.device.bandwidth", "GB/s", "device_bandwidth", "rate", {{"way", "read"}}, 1, "reads; writes and copies under constants"},
+      {"pipes.cluster.bandwidth_per_node",
+       "B/clk",
+       "cluster_network",
+       "rate",
+       {{"way", "load"}, {"size", "2"}, {"clusters", "all"}},
+       1,
+       "loads, cluster of 2, all SMs"},
+      {"constants.cluster_store_bandwidth",
+       "B/clk",
+       "cluster_network",
+       "rate",
+       {{"way", "store"}, {"size", "2"}, {"clusters", "all"}},
+       1,
+       "cluster of 2, all SMs"},
+      {"pipes.device.bandwidth",
+       "GB/s",
+       "device_bandwidth",
+       "rate",
+       {{"way", "read"}},
+       1,
+       "reads; writes and copies under constants"},
       {"constants.device_write_bandwidth", "GB/s", "device_bandwidth", "rate", {{"way", "write"}}, 1, ""},
-      {"constants.device_copy_bandwidth", "GB/s", "device_bandwidth", "rate", {{"way", "copy"}}, 1, "bytes read plus bytes written"},
-      {"constants.device_add_bandwidth", "TB/s", "device_bandwidth", "rate", {{"way", "add"}}, 1, "fp32 payload, 2 GiB"},
-      {"constants.l2_add_bandwidth", "TB/s", "l2_bandwidth", "rate", {{"way", "add"}}, 1, "fp32 payload, a set of 17 MB"},
-      {"constants.l2_bandwidth_shared_tile", "B/clk", "copy_engine", "delivered", {{"cluster", "1"}, {"tile", "same"}}, 1, "boxes of 16 KiB, 8 in flight"},
+      {"constants.device_copy_bandwidth",
+       "GB/s",
+       "device_bandwidth",
+       "rate",
+       {{"way", "copy"}},
+       1,
+       "bytes read plus bytes written"},
+      {"constants.device_add_bandwidth",
+       "TB/s",
+       "device_bandwidth",
+       "rate",
+       {{"way", "add"}},
+       1,
+       "fp32 payload, 2 GiB"},
+      {"constants.l2_add_bandwidth",
+       "TB/s",
+       "l2_bandwidth",
+       "rate",
+       {{"way", "add"}},
+       1,
+       "fp32 payload, a set of 17 MB"},
+      {"constants.l2_bandwidth_shared_tile",
+       "B/clk",
+       "copy_engine",
+       "delivered",
+       {{"cluster", "1"}, {"tile", "same"}},
+       1,
+       "boxes of 16 KiB, 8 in flight"},
       {"constants.l2_bandwidth_one_sm", "B/clk", "l2_bandwidth", "rate", {{"way", "read"}, {"tile", "alone"}}, 1, ""},
-      {"constants.multicast_delivered_bandwidth", "B/clk", "copy_engine", "delivered", {{"cluster", "2"}, {"tile", "own"}}, 1, "boxes of 16 KiB, 8 in flight, cluster of 2"},
+      {"constants.multicast_delivered_bandwidth",
+       "B/clk",
+       "copy_engine",
+       "delivered",
+       {{"cluster", "2"}, {"tile", "own"}},
+       1,
+       "boxes of 16 KiB, 8 in flight, cluster of 2"},
   };
 }
 
 std::vector<Rule> box_rules() {
   const auto box = [](const char* name, const char* from, const char* kib) {
-    return Rule{name, "clk", "copy_engine", "latency", {{"from", from}, {"kib", kib}, {"sms", "one"}, {"wait", "try_wait"}}, 1, "one box at a time, one SM, mbarrier.try_wait"};
+    return Rule{name,
+                "clk",
+                "copy_engine",
+                "latency",
+                {{"from", from}, {"kib", kib}, {"sms", "one"}, {"wait", "try_wait"}},
+                1,
+                "one box at a time, one SM, mbarrier.try_wait"};
   };
-  return {box("constants.tma_l2_latency_8kib", "l2", "8"),          box("constants.tma_l2_latency_16kib", "l2", "16"),
-          box("constants.tma_l2_latency_32kib", "l2", "32"),        box("constants.tma_device_latency_8kib", "device", "8"),
-          box("constants.tma_device_latency_16kib", "device", "16"), box("constants.tma_device_latency_32kib", "device", "32")};
+  return {box("constants.tma_l2_latency_8kib", "l2", "8"),
+          box("constants.tma_l2_latency_16kib", "l2", "16"),
+          box("constants.tma_l2_latency_32kib", "l2", "32"),
+          box("constants.tma_device_latency_8kib", "device", "8"),
+          box("constants.tma_device_latency_16kib", "device", "16"),
+          box("constants.tma_device_latency_32kib", "device", "32")};
 }
 
 std::vector<Rule> wait_rules() {
@@ -107,14 +225,44 @@ std::vector<Rule> wait_rules() {
       barrier("constants.barrier_256", "256"),
       barrier("constants.barrier_384", "384"),
       barrier("constants.barrier_512", "512"),
-      {"constants.handover_named_barrier", "clk", "waiting", "round", {{"for", "named_round"}}, 1, "a round trip between two warpgroups"},
-      {"constants.handover_mbarrier", "clk", "waiting", "round", {{"for", "mbarrier_round"}}, 1, "a round trip between two warpgroups"},
+      {"constants.handover_named_barrier",
+       "clk",
+       "waiting",
+       "round",
+       {{"for", "named_round"}},
+       1,
+       "a round trip between two warpgroups"},
+      {"constants.handover_mbarrier",
+       "clk",
+       "waiting",
+       "round",
+       {{"for", "mbarrier_round"}},
+       1,
+       "a round trip between two warpgroups"},
       {"constants.fence_proxy_async", "clk", "waiting", "round", {{"for", "fence"}}, 1, ""},
-      {"constants.store_fence_barrier", "clk", "waiting", "round", {{"for", "store_fence_barrier"}, {"threads", "128"}}, 1, "128 threads"},
+      {"constants.store_fence_barrier",
+       "clk",
+       "waiting",
+       "round",
+       {{"for", "store_fence_barrier"}, {"threads", "128"}},
+       1,
+       "128 threads"},
       {"constants.launch_overhead", "us", "launching", "launch", {}, 1, "back to back in a stream, a block an SM"},
-      {"constants.block_handover", "clk", "launching", "handover", {}, 1, "from a block's end to its successor's start"},
+      {"constants.block_handover",
+       "clk",
+       "launching",
+       "handover",
+       {},
+       1,
+       "from a block's end to its successor's start"},
       {"constants.block_overhead", "clk", "launching", "block", {}, 1, "blocks of 384 threads that do nothing"},
-      {"clocks.maximum", "MHz", "power", "nvml_clock", {{"load", "spin"}}, 1, "with one warpgroup an SM that reads clocks"},
+      {"clocks.maximum",
+       "MHz",
+       "power",
+       "nvml_clock",
+       {{"load", "spin"}},
+       1,
+       "with one warpgroup an SM that reads clocks"},
       {"power.idle", "W", "power", "power", {{"load", "rest"}}, 1, "with a context, nothing running"},
   };
 }
@@ -136,17 +284,26 @@ void add_working_sets(const Readings& readings, std::vector<MeasuredNumber>& out
   for (const auto& [size, reading] : by_size) {
     if (size <= end) held.push_back(reading);
   }
-  out.push_back({"pipes.l2.bandwidth_per_node", "B/clk", *pooled(held), "all SMs on distinct lines, sets up to the working set"});
-  out.push_back({"constants.l2_working_set", "MB", {end, 0, static_cast<int>(by_size.size())}, "the largest set read at 0.9 of the smallest one's rate"});
-  out.push_back({"constants.l2_bandwidth_overflow", "B/clk", *pooled({by_size.rbegin()->second}), "the largest set read"});
+  out.push_back(
+      {"pipes.l2.bandwidth_per_node", "B/clk", *pooled(held), "all SMs on distinct lines, sets up to the working set"});
+  out.push_back({"constants.l2_working_set",
+                 "MB",
+                 {end, 0, static_cast<int>(by_size.size())},
+                 "the largest set read at 0.9 of the smallest one's rate"});
+  out.push_back(
+      {"constants.l2_bandwidth_overflow", "B/clk", *pooled({by_size.rbegin()->second}), "the largest set read"});
 }
 
 void add_device_latency(const Readings& readings, std::vector<MeasuredNumber>& out) {
-  const auto device = pooled(matching(readings, "latency", "load", {{"of", "device"}})), l2 = pooled(matching(readings, "latency", "load", {{"of", "l2"}, {"mib", "4"}, {"read_before", "yes"}}));
+  const auto device = pooled(matching(readings, "latency", "load", {{"of", "device"}})),
+             l2 = pooled(matching(readings, "latency", "load", {{"of", "l2"}, {"mib", "4"}, {"read_before", "yes"}}));
   if (!device || !l2 || device->value <= l2->value) return;
   const double value = device->value - l2->value;
   const double spread = std::hypot(device->spread * device->value, l2->spread * l2->value) / value;
-  out.push_back({"pipes.device.latency", "clk", {value, spread, std::min(device->runs, l2->runs)}, "device memory's pointer chase less the L2's"});
+  out.push_back({"pipes.device.latency",
+                 "clk",
+                 {value, spread, std::min(device->runs, l2->runs)},
+                 "device memory's pointer chase less the L2's"});
 }
 
 }  // namespace
@@ -191,7 +348,8 @@ MeasuredTiming measured_timing(const Readings& readings) {
   }
   constexpr int least = 8;
   if (rows.begin()->first > least) {
-    const double line = std::round(line_through(n, shared).at(least) * 100) / 100, registers = rows.begin()->second.clocks_registers;
+    const double line = std::round(line_through(n, shared).at(least) * 100) / 100,
+                 registers = rows.begin()->second.clocks_registers;
     rows[least] = {least, line, registers, 0, 0};
   }
   for (const auto& [each, row] : rows) {
@@ -232,7 +390,8 @@ std::optional<MeasuredNumber> clock_beside_tensor(const std::map<std::string, Lo
   double highest = 0;
   for (const auto& [name, load] : loads) highest = std::max(highest, load.nvml_clock);
   for (const auto& [name, load] : loads) {
-    if (load.point.rates.front() > 0 && load.nvml_clock > 0) clocks.push_back(load.point.clock / load.nvml_clock * highest);
+    if (load.point.rates.front() > 0 && load.nvml_clock > 0)
+      clocks.push_back(load.point.clock / load.nvml_clock * highest);
   }
   if (clocks.empty()) return std::nullopt;
   return MeasuredNumber{"constants.clock_beside_tensor", "MHz", estimate(std::move(clocks)),
@@ -254,11 +413,20 @@ std::vector<MeasuredNumber> measured_energies(const Readings& readings) {
   const int runs = static_cast<int>(loads.size());
   const double spread = fit.rms / idle;
   std::vector<MeasuredNumber> out = {
-      {"constants.clock_tree", "W", {fit.tree, spread, runs}, "fitted with the energies to the power of steady loads, at 1.5 GHz"},
-      {"constants.energy_tensor_16bit", "pJ/FLOP", {fit.energies[0], spread, runs}, "steady loads, at 1.5 GHz; spread: what the fit leaves, over idle power"},
+      {"constants.clock_tree",
+       "W",
+       {fit.tree, spread, runs},
+       "fitted with the energies to the power of steady loads, at 1.5 GHz"},
+      {"constants.energy_tensor_16bit",
+       "pJ/FLOP",
+       {fit.energies[0], spread, runs},
+       "steady loads, at 1.5 GHz; spread: what the fit leaves, over idle power"},
       {"constants.energy_instruction", "nJ/instruction", {fit.energies[1], spread, runs}, "steady loads, at 1.5 GHz"},
       {"constants.energy_l2", "pJ/B", {fit.energies[2], spread, runs}, "steady loads, at 1.5 GHz"},
-      {"constants.energy_device", "pJ/B", {fit.energies[3], spread, runs}, "steady loads; beyond what the L2's bytes take"}};
+      {"constants.energy_device",
+       "pJ/B",
+       {fit.energies[3], spread, runs},
+       "steady loads; beyond what the L2's bytes take"}};
   if (auto clock = clock_beside_tensor(named)) out.push_back(std::move(*clock));
   return out;
 }

@@ -20,8 +20,9 @@ struct MeasuredNumber {
 /// Those that the readings suffice for.
 [[nodiscard]] std::vector<MeasuredNumber> measured_numbers(const Readings& readings);
 
-/// The table of a 16-bit product's clocks against n, with the latencies of one alone. Below the smallest n measured the line
-/// through the three smallest (A in shared memory: 16 + n/4 clocks of operands), A in registers as at the smallest.
+/// The table of a 16-bit product's clocks against n, with the latencies of one alone. Below the smallest n measured the
+/// line through the three smallest (A in shared memory: 16 + n/4 clocks of operands), A in registers as at the
+/// smallest.
 struct MeasuredTiming {
   std::vector<InstructionTiming> rows;  ///< empty: not measured
   double spread = 0;                    ///< the largest of the rows'

@@ -36,21 +36,24 @@ constexpr std::array constants_known = {
     Constant{"tma_ask_cluster", clocks},    // the same where it waits for all blocks of a cluster
     Constant{"tma_box", clocks},            // a thread's, for each box that it asks for
     Constant{"tma_box_multicast", clocks},  // the same into both blocks of a cluster
-    Constant{"tma_row_64", bytes},           // of the pipe into a node: what a row of 64 bytes takes, in bytes of rows of 128
-    Constant{"tma_box_beside", clocks},      // what tma_box is more beside each warpgroup beyond the first, tma_ask in proportion
-    Constant{"tma_row_outside", clocks},     // of the copy engine, a row of a box beyond the array, which it fills with zeros
-    Constant{"block_start", clocks},        // from a block's start to what its threads do first
+    Constant{"tma_row_64", bytes},  // of the pipe into a node: what a row of 64 bytes takes, in bytes of rows of 128
+    Constant{"tma_box_beside",
+             clocks},  // what tma_box is more beside each warpgroup beyond the first, tma_ask in proportion
+    Constant{"tma_row_outside",
+             clocks},                 // of the copy engine, a row of a box beyond the array, which it fills with zeros
+    Constant{"block_start", clocks},  // from a block's start to what its threads do first
     // synchronisation
     Constant{"barrier_128", clocks},  // bar.sync of so many threads
     Constant{"barrier_256", clocks}, Constant{"barrier_384", clocks}, Constant{"barrier_512", clocks},
     Constant{"handover_named_barrier", clocks},  // two warpgroups, a round trip
     Constant{"handover_mbarrier", clocks}, Constant{"fence_proxy_async", clocks},
     Constant{"store_fence_barrier", clocks},
-    Constant{"serial_issue", clocks},      // an instruction of a warp whose instructions wait for each other
+    Constant{"serial_issue", clocks},                // an instruction of a warp whose instructions wait for each other
     Constant{"serial_beside_exponentials", clocks},  // that it takes of a scheduler's exponentials in steps
-    Constant{"serial_shuffle", clocks},    // a shuffle and what waits for it
-    Constant{"cp_async_loaded_latency", clocks},  // the same, asked for by the threads that need it
-    Constant{"mma_sync_ports", clocks},  // in which a scheduler's registers serve a tensor instruction whose threads wait for it
+    Constant{"serial_shuffle", clocks},              // a shuffle and what waits for it
+    Constant{"cp_async_loaded_latency", clocks},     // the same, asked for by the threads that need it
+    Constant{"mma_sync_ports",
+             clocks},  // in which a scheduler's registers serve a tensor instruction whose threads wait for it
     Constant{"cluster_handover", clocks},  // from one block's last reader to another block's copy, skew included
     // bandwidths beside those of the pipes
     Constant{"device_write_bandwidth", bytes_per_second}, Constant{"device_copy_bandwidth", bytes_per_second},
@@ -61,35 +64,39 @@ constexpr std::array constants_known = {
     Constant{"l2_bandwidth_overflow", bytes_per_clock},          // a SM, when the set exceeds the L2
     Constant{"multicast_delivered_bandwidth", bytes_per_clock},  // a SM, clusters of 2
     Constant{"cluster_store_bandwidth", bytes_per_clock},        // a SM, stores to another SM
-    Constant{"tma_store_bandwidth", bytes_per_clock},  // a SM's copies out, while others come in
-    Constant{"tensor_queue", instructions},  // asynchronous tensor instructions that an SM takes ahead, the running one too
+    Constant{"tma_store_bandwidth", bytes_per_clock},            // a SM's copies out, while others come in
+    Constant{"tensor_queue",
+             instructions},  // asynchronous tensor instructions that an SM takes ahead, the running one too
     Constant{"shared_port_least", bytes_per_clock},  // a SM's threads, beside operands that fill shared memory's port
-    Constant{"l2_working_set", bytes},                           // largest set that still runs at the L2's rate
-    Constant{"l2_partitions", nodes},  // parts of the L2 that each keep what their own SMs read
-    Constant{"l2_ways", ways},         // lines of a set
-    Constant{"l2_neighbours", nodes},  // SMs side by side that get a line together which they ask for at about the same time
+    Constant{"l2_working_set", bytes},               // largest set that still runs at the L2's rate
+    Constant{"l2_partitions", nodes},                // parts of the L2 that each keep what their own SMs read
+    Constant{"l2_ways", ways},                       // lines of a set
+    Constant{"l2_neighbours",
+             nodes},  // SMs side by side that get a line together which they ask for at about the same time
     // vector work
-    Constant{"softmax_mix", results_per_clock},       // elements of a softmax, as a kernel orders it
-    Constant{"softmax_steps_one", results_per_clock},  // elements of one whose exponentials are in steps, of one warpgroup
+    Constant{"softmax_mix", results_per_clock},  // elements of a softmax, as a kernel orders it
+    Constant{"softmax_steps_one",
+             results_per_clock},  // elements of one whose exponentials are in steps, of one warpgroup
     Constant{"softmax_steps_two", results_per_clock},  // of two
-    Constant{"softmax_steps_three", results_per_clock},
-    Constant{"softmax_steps_beside_tensor_one", results_per_clock},
+    Constant{"softmax_steps_three", results_per_clock}, Constant{"softmax_steps_beside_tensor_one", results_per_clock},
     Constant{"softmax_steps_beside_tensor_two", results_per_clock},
     Constant{"softmax_steps_beside_tensor_three", results_per_clock},
-    Constant{"softmax_steps_latency", clocks},  // from such a softmax's last exponential until all that waits for it may begin
-    Constant{"mixed_issue", instructions_per_clock},  // equal mix of special, multiply-add, maximum, add
-    Constant{"mixed_issue_beside_tensor", instructions_per_clock},        // of two warpgroups
+    Constant{"softmax_steps_latency",
+             clocks},  // from such a softmax's last exponential until all that waits for it may begin
+    Constant{"mixed_issue", instructions_per_clock},                // equal mix of special, multiply-add, maximum, add
+    Constant{"mixed_issue_beside_tensor", instructions_per_clock},  // of two warpgroups
     Constant{"mixed_issue_beside_tensor_one", instructions_per_clock},    // of one
     Constant{"mixed_issue_beside_tensor_three", instructions_per_clock},  // of three
     // energies
     Constant{"energy_tensor_16bit", energy_per_flop}, Constant{"energy_tensor_8bit", energy_per_flop},
     Constant{"energy_instruction", energy_per_instruction},  // of one warp's vector instruction
     Constant{"energy_l2", energy_per_byte},                  // of a copy that one SM asked for
-    Constant{"energy_l2_together", energy_per_byte},         // once all of its neighbours have asked for it at about that time; not known: energy_l2
-    Constant{"energy_multicast", energy_per_byte},           // of each SM's where one asked for all; not measured: energy_l2
-    Constant{"energy_device", energy_per_byte},              // to and from device memory, beyond the L2's
-    Constant{"clock_tree", power},                           // at 1.5 GHz, whatever runs
-    Constant{"clock_beside_tensor", frequency},              // the SMs' highest while their matrix units run
+    Constant{"energy_l2_together",
+             energy_per_byte},  // once all of its neighbours have asked for it at about that time; not known: energy_l2
+    Constant{"energy_multicast", energy_per_byte},  // of each SM's where one asked for all; not measured: energy_l2
+    Constant{"energy_device", energy_per_byte},     // to and from device memory, beyond the L2's
+    Constant{"clock_tree", power},                  // at 1.5 GHz, whatever runs
+    Constant{"clock_beside_tensor", frequency},     // the SMs' highest while their matrix units run
 };
 
 }  // namespace

@@ -19,7 +19,8 @@ double quantile(const std::vector<double>& sorted, double q) {
 
 double rms_of(const Eigen::VectorXd& left) { return std::sqrt(left.squaredNorm() / static_cast<double>(left.size())); }
 
-/// Least squares with x >= 0: the column of the most negative x leaves until there is none. (few columns, well conditioned)
+/// Least squares with x >= 0: the column of the most negative x leaves until there is none. (few columns, well
+/// conditioned)
 Eigen::VectorXd solve_positive(const Eigen::MatrixXd& a, const Eigen::VectorXd& b) {
   std::vector<Eigen::Index> kept(static_cast<std::size_t>(a.cols()));
   std::iota(kept.begin(), kept.end(), 0);
@@ -66,13 +67,15 @@ Line line_through(const std::vector<double>& x, const std::vector<double>& y) {
 }
 
 double knee(const std::vector<double>& sizes, const std::vector<double>& rates, double share) {
-  if (sizes.empty() || sizes.size() != rates.size()) throw Error("knee", "no points", "as many rates as sizes, at least one");
+  if (sizes.empty() || sizes.size() != rates.size())
+    throw Error("knee", "no points", "as many rates as sizes, at least one");
   std::size_t last = 0;
   while (last + 1 < sizes.size() && rates[last + 1] >= share * rates.front()) ++last;
   return sizes[last];
 }
 
-PowerFit fit_power(const std::vector<PowerPoint>& points, double idle, const std::vector<bool>& scales, double reference_clock, double exponent) {
+PowerFit fit_power(const std::vector<PowerPoint>& points, double idle, const std::vector<bool>& scales,
+                   double reference_clock, double exponent) {
   const auto rows = static_cast<Eigen::Index>(points.size()), kinds = static_cast<Eigen::Index>(scales.size());
   if (rows <= kinds) throw Error("power", "fewer loads than unknowns", "more loads than kinds of work");
   Eigen::MatrixXd a(rows, kinds + 1);
@@ -82,7 +85,8 @@ PowerFit fit_power(const std::vector<PowerPoint>& points, double idle, const std
     const double ratio = point.clock / reference_clock;
     a(i, 0) = std::pow(ratio, 1 + exponent);
     for (Eigen::Index k = 0; k < kinds; ++k) {
-      a(i, k + 1) = point.rates.at(static_cast<std::size_t>(k)) * (scales[static_cast<std::size_t>(k)] ? std::pow(ratio, exponent) : 1);
+      a(i, k + 1) = point.rates.at(static_cast<std::size_t>(k)) *
+                    (scales[static_cast<std::size_t>(k)] ? std::pow(ratio, exponent) : 1);
     }
     b(i) = point.power - idle;
   }

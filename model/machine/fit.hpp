@@ -22,8 +22,8 @@ struct Line {
 };
 [[nodiscard]] Line line_through(const std::vector<double>& x, const std::vector<double>& y);
 
-/// The largest of the ascending `sizes` up to which every rate is at least `share` of the first; the first size where the
-/// second is below already. Throws Error where the two lists differ in length or are empty.
+/// The largest of the ascending `sizes` up to which every rate is at least `share` of the first; the first size where
+/// the second is below already. Throws Error where the two lists differ in length or are empty.
 [[nodiscard]] double knee(const std::vector<double>& sizes, const std::vector<double>& rates, double share);
 
 /// Of eq. 12.9: where energies are stated, and what the voltage that goes with the clock adds to an operation's.
@@ -36,8 +36,8 @@ struct PowerPoint {
   std::vector<double> rates;  ///< of each kind of work, a second
 };
 
-/// P = idle + tree (f/f0)^(1+n) + sum over core kinds of energy (f/f0)^n rate + sum over the others of energy rate (model
-/// eq. 12.9), least squares in tree and energies, none of them below 0. `scales[k]`: kind k is the core's.
+/// P = idle + tree (f/f0)^(1+n) + sum over core kinds of energy (f/f0)^n rate + sum over the others of energy rate
+/// (model eq. 12.9), least squares in tree and energies, none of them below 0. `scales[k]`: kind k is the core's.
 struct PowerFit {
   double tree = 0;               ///< watts at f0
   std::vector<double> energies;  ///< joules a unit, at f0 where it scales

@@ -149,8 +149,9 @@ struct Machine {
   [[nodiscard]] const Pipe* pipe_into(LevelId level) const;
   [[nodiscard]] const Pipe* find_pipe(std::string_view pipe_name) const;  ///< or nullptr
   [[nodiscard]] const Unit* unit(std::string_view unit_name) const;       ///< or nullptr
-  [[nodiscard]] const Number* find_constant(std::string_view constant_name) const;  ///< fitted, else measured, or nullptr
-  [[nodiscard]] double constant(std::string_view constant_name) const;              ///< its value; 0 where the profile has none
+  [[nodiscard]] const Number* find_constant(
+      std::string_view constant_name) const;                            ///< fitted, else measured, or nullptr
+  [[nodiscard]] double constant(std::string_view constant_name) const;  ///< its value; 0 where the profile has none
   /// The instruction for that input type, or nullptr where the machine has none. Where it has several (wgmma and
   /// mma.sync on Hopper) the first, which is the fastest; by name, exactly that one.
   [[nodiscard]] const TensorInstruction* tensor_for(DType type) const;

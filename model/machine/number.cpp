@@ -174,7 +174,8 @@ void read_spread(const yaml::Node& node, Provenance& from) {
   const yaml::Node* spread = node.find("spread");
   if (spread == nullptr) return;
   from.spread = spread->number();
-  if (*from.spread < 0 || *from.spread > 10) spread->fail(spread->text() + " is no spread", "a fraction of the value, such as 0.004");
+  if (*from.spread < 0 || *from.spread > 10)
+    spread->fail(spread->text() + " is no spread", "a fraction of the value, such as 0.004");
 }
 
 void read_note(const yaml::Node& node, Provenance& from) {
@@ -224,7 +225,8 @@ Number read_full(const yaml::Node& node, const std::vector<Dimension>& dimension
 
 double factor_of(std::string_view unit) {
   const UnitRow* row = find_unit(unit);
-  if (row == nullptr) throw Error("unit", "'" + std::string(unit) + "' is unknown", "a unit of hardware_profiles/README.md");
+  if (row == nullptr)
+    throw Error("unit", "'" + std::string(unit) + "' is unknown", "a unit of hardware_profiles/README.md");
   return row->factor;
 }
 

@@ -38,7 +38,8 @@ enum class Dimension {
 /// "a bandwidth", "a frequency", ...: for messages.
 [[nodiscard]] std::string name_of(Dimension dimension);
 
-/// What a number in that unit is multiplied by to be in SI units (or a clock): 1e9 for "GB/s". Throws Error for no unit.
+/// What a number in that unit is multiplied by to be in SI units (or a clock): 1e9 for "GB/s". Throws Error for no
+/// unit.
 [[nodiscard]] double factor_of(std::string_view unit);
 
 /// {value, unit, source} or {value, unit, measured: {tool, date, driver}}, note optional, in one of these dimensions.

@@ -9,11 +9,11 @@
 namespace napkin {
 
 struct Reading {
-  std::string experiment;                               ///< "tensor_time"
-  std::map<std::string, std::string, std::less<>> with; ///< what it was measured with: {a: shared, n: 128}
-  std::string quantity;                                 ///< "product"
-  std::string unit;                                     ///< "clk", "B/clk", "instructions/clk", "s", "Hz", "W", "B/s", "1/s"
-  std::vector<double> values;                           ///< one for each repetition
+  std::string experiment;                                ///< "tensor_time"
+  std::map<std::string, std::string, std::less<>> with;  ///< what it was measured with: {a: shared, n: 128}
+  std::string quantity;                                  ///< "product"
+  std::string unit;            ///< "clk", "B/clk", "instructions/clk", "s", "Hz", "W", "B/s", "1/s"
+  std::vector<double> values;  ///< one for each repetition
 
   [[nodiscard]] std::string_view parameter(std::string_view name) const;  ///< "" where it has none
 };
@@ -22,7 +22,7 @@ using Readings = std::vector<Reading>;
 using Conditions = std::map<std::string, std::string, std::less<>>;
 
 /// Those of that experiment and quantity that have all of these parameters.
-[[nodiscard]] std::vector<const Reading*> matching(const Readings& readings, std::string_view experiment, std::string_view quantity,
-                                                   const Conditions& with = {});
+[[nodiscard]] std::vector<const Reading*> matching(const Readings& readings, std::string_view experiment,
+                                                   std::string_view quantity, const Conditions& with = {});
 
 }  // namespace napkin

@@ -44,7 +44,8 @@ std::string value_text(const Number& number) {
 }
 
 std::string measured_text(const Provenance& from) {
-  std::string out = fmt::format("tool: {}, date: {}, driver: {}", in_quotes(from.tool), in_quotes(from.date), in_quotes(from.driver));
+  std::string out =
+      fmt::format("tool: {}, date: {}, driver: {}", in_quotes(from.tool), in_quotes(from.date), in_quotes(from.driver));
   if (from.spread) out += ", spread: " + decimal(*from.spread);
   return out;
 }
@@ -53,7 +54,8 @@ std::string note_text(const Provenance& from) { return from.note.empty() ? "" : 
 
 /// "source: ..." or "measured: {...}", and the note.
 std::string origin_text(const Provenance& from) {
-  return (from.measured() ? "measured: {" + measured_text(from) + "}" : "source: " + in_quotes(from.source)) + note_text(from);
+  return (from.measured() ? "measured: {" + measured_text(from) + "}" : "source: " + in_quotes(from.source)) +
+         note_text(from);
 }
 
 std::string text_of(const Number& number) {
@@ -64,7 +66,9 @@ class Writer {
  public:
   [[nodiscard]] std::string take() { return std::move(text_); }
 
-  void line(int depth, const std::string& text) { text_ += std::string(static_cast<std::size_t>(2 * depth), ' ') + text + "\n"; }
+  void line(int depth, const std::string& text) {
+    text_ += std::string(static_cast<std::size_t>(2 * depth), ' ') + text + "\n";
+  }
   void number(int depth, const std::string& key, const std::optional<Number>& number) {
     if (number) line(depth, key + ": " + text_of(*number));
   }
@@ -77,7 +81,8 @@ class Writer {
     line(depth, key + ":");
     line(depth + 1, "datasheet: " + text_of(*stated.datasheet));
     const Number& m = *stated.measured;
-    line(depth + 1, fmt::format("measured: {{value: {}, unit: {}, {}{}}}", value_text(m), m.unit, measured_text(m.from), note_text(m.from)));
+    line(depth + 1, fmt::format("measured: {{value: {}, unit: {}, {}{}}}", value_text(m), m.unit, measured_text(m.from),
+                                note_text(m.from)));
   }
 
  private:
@@ -88,7 +93,9 @@ std::string_view kind_name(LevelKind kind) {
   return kind == LevelKind::cache ? "cache" : kind == LevelKind::cross_transfer ? "cross_transfer" : "ordinary";
 }
 
-const std::string& level_name(const Machine& machine, LevelId level) { return machine.levels[static_cast<std::size_t>(level)].name; }
+const std::string& level_name(const Machine& machine, LevelId level) {
+  return machine.levels[static_cast<std::size_t>(level)].name;
+}
 
 bool known(const Provenance& from) { return from.measured() || !from.source.empty(); }
 
@@ -117,7 +124,8 @@ void write_pipes(Writer& out, const Machine& machine) {
     out.stated(2, "bandwidth", pipe.aggregate);
     out.stated(2, "bandwidth_per_node", pipe.per_node_clock);
     if (!pipe.by_cluster_size.empty()) out.line(2, "by_cluster_size:");
-    for (const auto& [size, rate] : pipe.by_cluster_size) out.line(3, fmt::format("- {{size: {}, bandwidth: {}}}", size.get(), text_of(rate)));
+    for (const auto& [size, rate] : pipe.by_cluster_size)
+      out.line(3, fmt::format("- {{size: {}, bandwidth: {}}}", size.get(), text_of(rate)));
     out.number(2, "latency", pipe.latency);
     out.number(2, "energy", pipe.energy_per_byte);
   }
@@ -140,12 +148,14 @@ std::string instruction_text(const Machine& machine, const TensorInstruction& t)
   Writer out;
   out.line(2, fmt::format("rate: {{value: {}, unit: FLOP/clk, {}}}", decimal(t.flop_per_clock), origin_text(t.from)));
   const std::string n = t.n_least == t.n_most ? fmt::format("{}", t.n_least.get())
-                                              : fmt::format("{{from: {}, to: {}, step: {}}}", t.n_least.get(), t.n_most.get(), t.n_step.get());
+                                              : fmt::format("{{from: {}, to: {}, step: {}}}", t.n_least.get(),
+                                                            t.n_most.get(), t.n_step.get());
   out.line(2, fmt::format("shape: {{m: {}, n: {}, k: {}, {}}}", t.m.get(), n, t.k.get(), origin_text(t.shape_from)));
   if (!t.timing.empty()) {
     out.line(2, "timing:");
     out.line(3, "unit: clk");
-    out.line(3, t.timing_from.measured() ? "measured: {" + measured_text(t.timing_from) + "}" : "source: " + in_quotes(t.timing_from.source));
+    out.line(3, t.timing_from.measured() ? "measured: {" + measured_text(t.timing_from) + "}"
+                                         : "source: " + in_quotes(t.timing_from.source));
     if (!t.timing_from.note.empty()) out.line(3, "note: " + in_quotes(t.timing_from.note));
     out.line(3, "rows:");
     for (const InstructionTiming& row : t.timing) out.line(4, timing_row(row));
@@ -162,7 +172,9 @@ void write_tensor(Writer& out, const Machine& machine, std::string& text) {
     const std::string all = instruction_text(machine, machine.tensor[i]);
     std::string types;
     std::size_t next = i;
-    for (; next < machine.tensor.size() && machine.tensor[next].name == machine.tensor[i].name && instruction_text(machine, machine.tensor[next]) == all; ++next) {
+    for (; next < machine.tensor.size() && machine.tensor[next].name == machine.tensor[i].name &&
+           instruction_text(machine, machine.tensor[next]) == all;
+         ++next) {
       types += (types.empty() ? "" : ", ") + std::string(name_of(machine.tensor[next].type));
     }
     text += fmt::format("  - name: {}\n    types: [{}]\n{}", machine.tensor[i].name, types, all);

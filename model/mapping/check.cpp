@@ -34,7 +34,8 @@ std::vector<std::vector<std::int64_t>> told_apart(const Mapping& m, const std::v
       std::vector<bool> named;
       for (const Guard* guard : guards) {
         for (const auto& [knob, values] : guard->all) {
-          if (static_cast<std::size_t>(knob) == k) named.push_back(std::find(values.begin(), values.end(), v) != values.end());
+          if (static_cast<std::size_t>(knob) == k)
+            named.push_back(std::find(values.begin(), values.end(), v) != values.end());
         }
       }
       if (seen.insert(std::move(named)).second) told[k].push_back(v);
@@ -95,7 +96,8 @@ std::vector<const Guard*> weakest(const std::vector<const Guard*>& guards) {
   std::vector<const Guard*> out;
   for (const Guard* guard : guards) {
     if (std::any_of(out.begin(), out.end(), [&](const Guard* other) { return implies(*guard, *other); })) continue;
-    out.erase(std::remove_if(out.begin(), out.end(), [&](const Guard* other) { return implies(*other, *guard); }), out.end());
+    out.erase(std::remove_if(out.begin(), out.end(), [&](const Guard* other) { return implies(*other, *guard); }),
+              out.end());
     out.push_back(guard);
   }
   return out;
@@ -221,7 +223,8 @@ void check_movers(const Mapping& m) {
   for (const Agent& a : m.agents) agents.push_back(a.name);
   for (const VariableMapping& v : m.variables) {
     if (v.moved_by.empty() || std::find(agents.begin(), agents.end(), v.moved_by) != agents.end()) continue;
-    throw Error(v.location, "arrays." + v.name + ".moved_by", "unknown agent '" + v.moved_by + "'", one_of(v.moved_by, agents));
+    throw Error(v.location, "arrays." + v.name + ".moved_by", "unknown agent '" + v.moved_by + "'",
+                one_of(v.moved_by, agents));
   }
 }
 

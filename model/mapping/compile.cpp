@@ -71,7 +71,8 @@ Number64 Placer::Compiled::number(const Value& value) const {
 GuardedNumber Placer::Compiled::numbers(const Guarded<Value>& values) const {
   GuardedNumber out;
   for (const auto& [guard, value] : values) {
-    const bool meant = guard.masks.empty() || std::count(guard.masks.begin(), guard.masks.end(), problem_->mask.kind) > 0;
+    const bool meant =
+        guard.masks.empty() || std::count(guard.masks.begin(), guard.masks.end(), problem_->mask.kind) > 0;
     if (meant) out.emplace_back(&guard, number(value));
   }
   return out;

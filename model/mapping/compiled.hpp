@@ -106,7 +106,9 @@ class Placer::Compiled {
   void place_alternatives(const Tile& tile, PlacedDiagram& into) const;
   void rebind(const Problem& problem);
   /// The same for another problem.
-  [[nodiscard]] std::unique_ptr<Compiled> of(const Problem& problem) const { return std::make_unique<Compiled>(*streamed_, *mapping_, *machine_, problem); }
+  [[nodiscard]] std::unique_ptr<Compiled> of(const Problem& problem) const {
+    return std::make_unique<Compiled>(*streamed_, *mapping_, *machine_, problem);
+  }
 
  private:
   // compile.cpp

@@ -52,7 +52,8 @@ std::vector<std::string> bundled_mappings(std::string_view algorithm) {
   std::vector<std::string> names;
   for (const EmbeddedFile& file : embedded_files()) {
     const auto name = mapping_name(file.path);
-    if (name && !top_level(file.text, "source").empty() && top_level(file.text, "algorithm") == algorithm) names.emplace_back(*name);
+    if (name && !top_level(file.text, "source").empty() && top_level(file.text, "algorithm") == algorithm)
+      names.emplace_back(*name);
   }
   std::sort(names.begin(), names.end());
   return names;

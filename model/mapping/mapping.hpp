@@ -106,14 +106,16 @@ struct VariableMapping {
   Guarded<Value> copies;  ///< 1 where empty
   std::string alias;      ///< shares storage with that variable (lifetimes disjoint)
   CopyEngine engine = CopyEngine::none;
-  std::optional<Guard> multicast;                    ///< one copy for the cluster's blocks, where the guard holds
-  std::optional<Guard> unpermuted;                   ///< its rows lie as in the array, where the guard holds: loads of rows meet banks twice
+  std::optional<Guard> multicast;  ///< one copy for the cluster's blocks, where the guard holds
+  std::optional<Guard>
+      unpermuted;  ///< its rows lie as in the array, where the guard holds: loads of rows meet banks twice
   std::vector<std::pair<std::string, Value>> sizes;  ///< axes held in part: x -> u_x, dv -> 32
   std::vector<std::string> axes;                     ///< explicit axes where they differ from the array's (rare)
   bool output_staging = false;                       ///< on an output's way up, not on an input's way down
   std::string
       by;  ///< who indexes its rows: "group", "agent", "thread" (key `by`; the table's g_q, w_q, t_q); empty: by scope
-  std::string moved_by;  ///< agent, each instance of which gets and gives its own rows by a copy of their own; empty: one for the block
+  std::string moved_by;  ///< agent, each instance of which gets and gives its own rows by a copy of their own; empty:
+                         ///< one for the block
   Guard when;
   Location location;
 };
@@ -124,14 +126,14 @@ struct WorkMapping {
   std::string unit;              ///< a unit of the machine: "special", "fp32", "fp16", "alu", "conversion"
   std::vector<std::string> per;  ///< axes (tile extents): [q, x], [q, dv]
   double count = 1;              ///< results of that unit per element
-  std::string agent;         ///< whose threads do it, where not the operation's
-  std::string with;          ///< its instructions stand among those of that tensor operation, whose threads issue both
-  bool once = false;         ///< once a block, after its last iteration, rather than in every iteration
-  bool first = false;        ///< once a block, before its first iteration
-  bool masked = false;       ///< in chunks alone that the mask or the array's end cuts
-  bool serial = false;       ///< each instruction of a warp waits for the one before
-  bool in_steps = false;     ///< what it needs and what needs it stand among its own instructions, a few at a time
-  bool fence = false;        ///< behind it threads pass a fence and a barrier, so that the tensor unit sees what they stored
+  std::string agent;             ///< whose threads do it, where not the operation's
+  std::string with;       ///< its instructions stand among those of that tensor operation, whose threads issue both
+  bool once = false;      ///< once a block, after its last iteration, rather than in every iteration
+  bool first = false;     ///< once a block, before its first iteration
+  bool masked = false;    ///< in chunks alone that the mask or the array's end cuts
+  bool serial = false;    ///< each instruction of a warp waits for the one before
+  bool in_steps = false;  ///< what it needs and what needs it stand among its own instructions, a few at a time
+  bool fence = false;  ///< behind it threads pass a fence and a barrier, so that the tensor unit sees what they stored
   std::vector<std::pair<std::string, Value>> per_chunk;  ///< divide an axis: x -> u_x means once per u_x columns
   Guard when;
 };
@@ -156,7 +158,7 @@ struct EdgeMapping {
   std::int64_t agents = 0;    ///< to the agent instance this many further (ping-pong)
   bool barrier = false;       ///< each instance waits for all of them
   Value tokens;
-  bool issued = false;        ///< waits until `from` has been handed over, not for its result
+  bool issued = false;  ///< waits until `from` has been handed over, not for its result
   Guard when;
   Location location;
 };
@@ -201,7 +203,8 @@ struct Mapping {
   std::vector<LevelMapping> levels;
   std::vector<VariableMapping> variables;
   std::int64_t barriers = 0;  ///< words of 8 bytes of a block's shared memory beside those of the copies
-  std::int64_t section_bytes = 0;  ///< order longest_first: planes that stream so much together; 0: the bundled kernels' rule
+  std::int64_t section_bytes =
+      0;  ///< order longest_first: planes that stream so much together; 0: the bundled kernels' rule
   std::vector<OperationMapping> operations;
   std::vector<EdgeMapping> edges;
   std::optional<CombineMapping> combine;

@@ -83,7 +83,9 @@ void Placer::place(const Tile& tile, PlacedDiagram& into) const {
     parts_[i].compiled->place(tile, part.placed);
   }
 }
-void Placer::place_alternatives(const Tile& tile, PlacedDiagram& into) const { compiled_->place_alternatives(tile, into); }
+void Placer::place_alternatives(const Tile& tile, PlacedDiagram& into) const {
+  compiled_->place_alternatives(tile, into);
+}
 
 void Placer::rebind(const Problem& problem) {
   compiled_->rebind(problem);
@@ -93,7 +95,8 @@ void Placer::rebind(const Problem& problem) {
 void Placer::find_parts(const Problem& problem) {
   parts_.clear();
   const std::vector<AlikeSequences> sequences = alike(problem.packing.sequences);
-  if (sequences.size() == 1 && sequences.front().which.size() == problem.packing.sequences.size()) return;  // the sizes say it all
+  if (sequences.size() == 1 && sequences.front().which.size() == problem.packing.sequences.size())
+    return;  // the sizes say it all
   for (const AlikeSequences& one : sequences) {
     auto part = std::make_shared<const Problem>(problem_of(problem, one));
     auto compiled = compiled_->of(*part);

@@ -133,8 +133,8 @@ struct PlacedDiagram {
   std::shared_ptr<const PlacedCombine> combine;  ///< where results have parts
   std::shared_ptr<const void> variant;  ///< which alternatives of the mapping it was made of (Placer's); owns the spans
   std::uint64_t binding = 0;            ///< which of the Placer's problems
-  /// Of sequences of different lengths: those of each length. Everything else here is then of the launch, whose grid and
-  /// memory are made for the longest.
+  /// Of sequences of different lengths: those of each length. Everything else here is then of the launch, whose grid
+  /// and memory are made for the longest.
   std::vector<PackedPart> packed;
 
   [[nodiscard]] const PlacedLevel& block() const { return levels[static_cast<std::size_t>(block_level)]; }
@@ -156,7 +156,7 @@ struct PlacedDiagram {
 struct PackedPart {
   PlacedDiagram placed;                    ///< axis b: how many there are
   std::shared_ptr<const Problem> problem;  ///< that of `placed`
-  bool blank = false;                      ///< no keys (`placed` has one): nothing is read, and rows of zeros are stored
+  bool blank = false;  ///< no keys (`placed` has one): nothing is read, and rows of zeros are stored
 };
 
 /// Whether blocks take the stream's chunks from the last to the first.
@@ -182,12 +182,13 @@ class Placer {
   /// anew. Exact; throws Overflow for sizes beyond 64 bits.
   void place(const Tile& tile, PlacedDiagram& into) const;
 
-  /// The alternatives of a tile without its sizes: variables and where they are shared, crossings, the operations' work and
-  /// operands, and the cluster. For comparing alternatives; place() then fills in the rest.
+  /// The alternatives of a tile without its sizes: variables and where they are shared, crossings, the operations' work
+  /// and operands, and the cluster. For comparing alternatives; place() then fills in the rest.
   void place_alternatives(const Tile& tile, PlacedDiagram& into) const;
 
-  /// This placer for another problem of the same element type and kind of mask, in a small part of the time: what depends
-  /// on the sizes is resolved anew. Throws Error where type or kind differ. The problem must outlive the placer.
+  /// This placer for another problem of the same element type and kind of mask, in a small part of the time: what
+  /// depends on the sizes is resolved anew. Throws Error where type or kind differ. The problem must outlive the
+  /// placer.
   void rebind(const Problem& problem);
 
   class Compiled;  ///< model/mapping/compiled.hpp

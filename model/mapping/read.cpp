@@ -9,7 +9,7 @@ namespace {
 constexpr std::int64_t most = std::int64_t{1} << 40;  // of any literal: far above every size of a GPU
 constexpr std::size_t most_values = 4096;             // of a knob's domain
 constexpr std::int64_t most_section_bytes = std::int64_t{1} << 40;
-constexpr std::int64_t most_barriers = 1024;          // far above what any kernel waits on
+constexpr std::int64_t most_barriers = 1024;  // far above what any kernel waits on
 
 bool is_name(const std::string& text) {
   const auto letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
@@ -31,7 +31,8 @@ std::vector<std::string> knob_names(const Mapping& mapping) {
 
 Mapping Reader::read(const yaml::Node& document, const std::string& file) {
   document.allow({"mapping", "about", "algorithm", "runs_on", "source", "dtypes", "sizes", "emit", "launches", "knobs",
-                  "relations", "agents", "levels", "arrays", "barriers", "section_bytes", "operations", "edges", "combine"});
+                  "relations", "agents", "levels", "arrays", "barriers", "section_bytes", "operations", "edges",
+                  "combine"});
   Mapping mapping;
   mapping.file = file;
   mapping.name = document.at("mapping").text();

@@ -103,7 +103,8 @@ void Reader::variables(const yaml::Node& node) {
 }
 
 WorkMapping Reader::work(const yaml::Node& node) {
-  node.allow({"name", "unit", "per", "count", "agent", "with", "once", "first", "masked", "serial", "in_steps", "fence", "per_chunk", "when"});
+  node.allow({"name", "unit", "per", "count", "agent", "with", "once", "first", "masked", "serial", "in_steps", "fence",
+              "per_chunk", "when"});
   WorkMapping out;
   out.name = node.at("name").text();
   out.unit = node.at("unit").text();
@@ -113,7 +114,8 @@ WorkMapping Reader::work(const yaml::Node& node) {
   if (const auto* n = node.find("once")) out.once = n->boolean();
   if (const auto* n = node.find("first")) out.first = n->boolean();
   if (const auto* n = node.find("masked")) out.masked = n->boolean();
-  if (int(out.once) + int(out.first) + int(out.masked) > 1) node.fail("more than one of 'once', 'first' and 'masked'", "one of them");
+  if (int(out.once) + int(out.first) + int(out.masked) > 1)
+    node.fail("more than one of 'once', 'first' and 'masked'", "one of them");
   if (const auto* n = node.find("fence")) out.fence = n->boolean();
   if (const auto* n = node.find("serial")) out.serial = n->boolean();
   if (const auto* n = node.find("in_steps")) out.in_steps = n->boolean();

@@ -7,9 +7,9 @@ namespace napkin {
 namespace {
 
 constexpr std::int64_t line = l2_line, sector = 32;  // bytes; of what the L2 sends
-constexpr std::int64_t row_alignment = 16;       // of a row, for the copy engine
-constexpr std::int64_t least_shared = 64;        // what a multicast box sends of each line that it touches, at least
-constexpr std::int64_t least_zeros = 96;         // and for what lies beside the array
+constexpr std::int64_t row_alignment = 16;           // of a row, for the copy engine
+constexpr std::int64_t least_shared = 64;  // what a multicast box sends of each line that it touches, at least
+constexpr std::int64_t least_zeros = 96;   // and for what lies beside the array
 
 /// Bytes [first, last) of one line.
 Count of_line(Count first, Count last, Count least) {
@@ -26,14 +26,20 @@ Count box_width(Count tile) {
 }
 
 BoxedRows::BoxedRows(Count row, Count tile, Count tiles, bool multicast)
-    : row_(row), pitch_(round_up(row, row_alignment)), width_(box_width(tile)), tiles_(tiles), boxes_(tile / width_ * tiles), multicast_(multicast) {}
+    : row_(row),
+      pitch_(round_up(row, row_alignment)),
+      width_(box_width(tile)),
+      tiles_(tiles),
+      boxes_(tile / width_ * tiles),
+      multicast_(multicast) {}
 
 /// That many bytes of the array, from an address.
 Count BoxedRows::read(Count at, Count length) const {
   const Count least = multicast_ ? least_shared : 0, first = at % line, last = first + length;
   if (last <= Count(line)) return of_line(first, last, least);
   const Count rest = last % line;
-  return of_line(first, line, least) + (last / line - 1) * line + (rest == Count(0) ? Count(0) : of_line(0, rest, least));
+  return of_line(first, line, least) + (last / line - 1) * line +
+         (rest == Count(0) ? Count(0) : of_line(0, rest, least));
 }
 
 /// Zeros in place of that many bytes beside the array.

@@ -1,6 +1,6 @@
 #pragma once
-// What the receiver's counter sees of boxes that the copy engine brings from an array. (model/README.md eq. 2.5, measured
-// on an H200: tests/measured/counters)
+// What the receiver's counter sees of boxes that the copy engine brings from an array. (model/README.md eq. 2.5,
+// measured on an H200: tests/measured/counters)
 
 #include "model/base/count.hpp"
 
@@ -30,8 +30,9 @@ class BoxedRows {
   bool multicast_;
 };
 
-constexpr std::int64_t l2_line = 128;    ///< bytes
-constexpr std::int64_t l2_granule = 64;  ///< bytes that the L2 hands out at once, at least (measured: rows of 32 B come at half the rate)
+constexpr std::int64_t l2_line = 128;  ///< bytes
+constexpr std::int64_t l2_granule =
+    64;  ///< bytes that the L2 hands out at once, at least (measured: rows of 32 B come at half the rate)
 
 /// Bytes of a box's row: the widest swizzle that divides the tile's row; where none does, the tile's row.
 [[nodiscard]] Count box_width(Count tile);

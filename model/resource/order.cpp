@@ -68,7 +68,8 @@ bool always_rows_first(const Mapping& mapping) {
   const auto knob = mapping.find_knob("order");
   if (!knob) return true;
   const std::vector<std::string>& words = mapping.knobs[static_cast<std::size_t>(*knob)].words;
-  return std::none_of(words.begin(), words.end(), [](const std::string& word) { return word == "grouped" || word == "hilbert"; });
+  return std::none_of(words.begin(), words.end(),
+                      [](const std::string& word) { return word == "grouped" || word == "hilbert"; });
 }
 
 BlockOrder block_order(const PlacedDiagram& placed) {
@@ -91,11 +92,13 @@ Count section_planes(Count planes, Count plane_bytes, Bytes l2, bool masked) {
 }
 
 Count grouped_rows(Count rows, Count resident, Count tile_height, Count tile_width) {
-  const double square = std::sqrt(static_cast<double>(resident) * static_cast<double>(tile_width) / static_cast<double>(tile_height));
+  const double square =
+      std::sqrt(static_cast<double>(resident) * static_cast<double>(tile_width) / static_cast<double>(tile_height));
   return std::clamp(Count(std::llround(square)), Count(1), rows);
 }
 
-BlockSequence::BlockSequence(const PlacedDiagram& placed, std::optional<Count> section) : order_(block_order(placed)), axes_(listed_axes(placed)) {
+BlockSequence::BlockSequence(const PlacedDiagram& placed, std::optional<Count> section)
+    : order_(block_order(placed)), axes_(listed_axes(placed)) {
   const PlacedLevel& block = placed.block();
   for (const Count groups : block.groups_of) groups_.push_back(groups.get());
   for (std::size_t i = 0; i < axes_.size(); ++i)
@@ -108,7 +111,8 @@ BlockSequence::BlockSequence(const PlacedDiagram& placed, std::optional<Count> s
     section_ = longest_first_section(placed, planes_).get();
   } else if (order_ == BlockOrder::grouped && axes_.size() > 1) {
     const Count clusters = std::max(placed.machine->compute_nodes() / Count(cluster_), Count(1));
-    const Count height = block.extent[at_axis(axes_.back())] * Count(cluster_), width = block.extent[at_axis(axes_[axes_.size() - 2])];
+    const Count height = block.extent[at_axis(axes_.back())] * Count(cluster_),
+                width = block.extent[at_axis(axes_[axes_.size() - 2])];
     section_ = grouped_rows(rows_, clusters, height, width).get();
   }
 }
@@ -133,7 +137,8 @@ void BlockSequence::coordinates(const BlockPlace& place, std::vector<std::int64_
 bool takes_one_sequence(const PlacedDiagram& launch) {
   const AxisId batch = launch.problem->packing.batch;
   const std::vector<AxisId> axes = listed_axes(launch);
-  return launch.block().groups_of[at_axis(batch)] == launch.problem->sizes[at_axis(batch)] && (axes.empty() || axes.back() != batch);
+  return launch.block().groups_of[at_axis(batch)] == launch.problem->sizes[at_axis(batch)] &&
+         (axes.empty() || axes.back() != batch);
 }
 
 PackedBlocks::PackedBlocks(const PlacedDiagram& launch, const BlockSequence& sequence) {
@@ -175,18 +180,20 @@ BlockPlace BlockSequence::of_clusters(std::int64_t index) const {
   }
 }
 
-/// Cell `index` of the Hilbert curve over a square, counting only cells inside rows x columns: from the whole square down to
-/// one cell, skip the quadrants before the one that holds it.
+/// Cell `index` of the Hilbert curve over a square, counting only cells inside rows x columns: from the whole square
+/// down to one cell, skip the quadrants before the one that holds it.
 BlockPlace BlockSequence::along_hilbert(std::int64_t index) const {
   auto side = static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(std::max(rows_, planes_))));
   BlockPlace at;
-  bool flip = false, swap = false;  // how the curve lies in the current square: turned half round, mirrored at the diagonal
+  bool flip = false,
+       swap = false;  // how the curve lies in the current square: turned half round, mirrored at the diagonal
   for (side /= 2; side > 0; side /= 2) {
     for (int quadrant = 0; quadrant < 4; ++quadrant) {
       const bool lower = quadrant >= 2, right = quadrant == 1 || quadrant == 2;
       const std::int64_t u = lower != flip ? side : 0, v = right != flip ? side : 0;
       const BlockPlace corner{at.row + (swap ? v : u), at.plane + (swap ? u : v)};
-      const std::int64_t inside = std::clamp<std::int64_t>(rows_ - corner.row, 0, side) * std::clamp<std::int64_t>(planes_ - corner.plane, 0, side);
+      const std::int64_t inside = std::clamp<std::int64_t>(rows_ - corner.row, 0, side) *
+                                  std::clamp<std::int64_t>(planes_ - corner.plane, 0, side);
       if (index >= inside) {
         index -= inside;
         continue;

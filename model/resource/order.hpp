@@ -1,6 +1,6 @@
 #pragma once
-// In which order a kernel hands its blocks to the nodes: what the word of its knob `order` means. Used by the launch plans
-// that compute it and by everything that predicts it. (kernels/README.md)
+// In which order a kernel hands its blocks to the nodes: what the word of its knob `order` means. Used by the launch
+// plans that compute it and by everything that predicts it. (kernels/README.md)
 
 #include <optional>
 #include <vector>
@@ -23,18 +23,18 @@ enum class BlockOrder {
 /// What the knob `order` says; grid where there is none.
 [[nodiscard]] BlockOrder block_order(const PlacedDiagram& placed);
 
-/// Order longest_first takes that many planes at a time, row by row, so that what they stream (bytes a plane) stays in the
-/// L2 until the last row. Its partitions each keep what their SMs read, and all else passes through: a quarter. (an H200 with
-/// 60 MiB reads 16 MiB once, 30 MiB again with every wave: tests/measured/README.md) A last section much shorter than the
-/// others would leave its longest tiles to few SMs. Without a mask all rows are equally long: one.
+/// Order longest_first takes that many planes at a time, row by row, so that what they stream (bytes a plane) stays in
+/// the L2 until the last row. Its partitions each keep what their SMs read, and all else passes through: a quarter. (an
+/// H200 with 60 MiB reads 16 MiB once, 30 MiB again with every wave: tests/measured/README.md) A last section much
+/// shorter than the others would leave its longest tiles to few SMs. Without a mask all rows are equally long: one.
 [[nodiscard]] Count section_planes(Count planes, Count plane_bytes, Bytes l2, bool masked);
 
-/// Order grouped takes that many of `rows` tiles: those at work together (`resident`) read the fewest rows and columns of
-/// elements where they make a square of them.
+/// Order grouped takes that many of `rows` tiles: those at work together (`resident`) read the fewest rows and columns
+/// of elements where they make a square of them.
 [[nodiscard]] Count grouped_rows(Count rows, Count resident, Count tile_height, Count tile_width);
 
-/// A block's place: its row (the last grouped axis that the mapping lists) and its plane, a number of mixed radix over the
-/// grouped axes listed before.
+/// A block's place: its row (the last grouped axis that the mapping lists) and its plane, a number of mixed radix over
+/// the grouped axes listed before.
 struct BlockPlace {
   std::int64_t row = 0, plane = 0;
   bool operator==(const BlockPlace&) const = default;

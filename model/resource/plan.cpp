@@ -142,7 +142,8 @@ void assign_storages(const PlacedDiagram& placed, Layout& layout) {
   const bool pipelined = software_pipelined(placed);
   layout.of.fill(-1);
   for (std::size_t v = 0; v < n; ++v) {
-    if (!pipelined && variable_at(placed, v).level == placed.block().level) lives[v] = life_of(placed, variable_at(placed, v));
+    if (!pipelined && variable_at(placed, v).level == placed.block().level)
+      lives[v] = life_of(placed, variable_at(placed, v));
   }
   for (std::size_t v = 0; v < n; ++v) {  // an alias may make its owner live longer
     const std::size_t root = owner(placed, v);
@@ -311,7 +312,8 @@ Footprint::Footprint(const PlacedDiagram& placed) {
     }
     const std::size_t own = owner(placed, v);
     if (!registers || variable.level != *registers || variable_at(placed, own).level != *registers) continue;
-    in_registers_.push_back({v, own, agent_of(placed, variable_at(placed, own)), variable_at(placed, own).scope == Scope::block});
+    in_registers_.push_back(
+        {v, own, agent_of(placed, variable_at(placed, own)), variable_at(placed, own).scope == Scope::block});
   }
   slack_ = slack(layout);
   std::stable_sort(in_shared_.begin(), in_shared_.end(), [](const InShared& a, const InShared& b) {

@@ -1,5 +1,6 @@
 #pragma once
-// What a placed diagram moves, holds and computes. All exact integers; all derived from the two rules. (theory section 2)
+// What a placed diagram moves, holds and computes. All exact integers; all derived from the two rules. (theory section
+// 2)
 
 #include <optional>
 #include <string>
@@ -13,10 +14,10 @@ namespace napkin {
 struct LevelTransfer {
   LevelId level = 0;
   Count groups;
-  Bytes load, store;           ///< all groups; clipped to the arrays, visited chunks only
-  Bytes delivered;             ///< loads as the receiver's counter sees them: rows of boxes (eq. 2.5), sectors; into the
-                               ///< cache below device memory, with Rereads::counted: what is read again too (resource/reuse)
-  Bytes transfer_per_group;    ///< of one full, unmasked group
+  Bytes load, store;  ///< all groups; clipped to the arrays, visited chunks only
+  Bytes delivered;    ///< loads as the receiver's counter sees them: rows of boxes (eq. 2.5), sectors; into the
+                      ///< cache below device memory, with Rereads::counted: what is read again too (resource/reuse)
+  Bytes transfer_per_group;  ///< of one full, unmasked group
   [[nodiscard]] Bytes transfer() const { return load + store; }
 };
 
@@ -28,11 +29,11 @@ enum class Rereads { none, counted };
 
 /// What moves because results have parts, over the pipe below the level in which these meet.
 struct CombineMoved {
-  LevelId into = 0;   ///< the lower end of that pipe
-  Count parts = 1;    ///< of one result
-  Bytes stored;       ///< parts, and with them what the groups exchange; these bytes are in transfers() too
-  Bytes loaded;       ///< what groups read back of it (in transfers() too); by `launch` all parts, by the second launch
-  Bytes whole;        ///< by `launch`: the results that the second launch stores
+  LevelId into = 0;  ///< the lower end of that pipe
+  Count parts = 1;   ///< of one result
+  Bytes stored;      ///< parts, and with them what the groups exchange; these bytes are in transfers() too
+  Bytes loaded;      ///< what groups read back of it (in transfers() too); by `launch` all parts, by the second launch
+  Bytes whole;       ///< by `launch`: the results that the second launch stores
 };
 
 /// By the transfer rule, of the launch that leaves parts and of the one that combines them. Nothing where no result has
@@ -64,16 +65,16 @@ struct Slot {
 
 /// What a launch needs of an SM. Offsets reach the kernel in its template struct.
 struct Plan {
-  std::vector<Slot> shared;        ///< in order of offset; aliases share an offset
-  Bytes shared_total;              ///< dynamic shared memory of a block, barriers included
+  std::vector<Slot> shared;  ///< in order of offset; aliases share an offset
+  Bytes shared_total;        ///< dynamic shared memory of a block, barriers included
   Bytes shared_limit;
-  Count barriers;                  ///< mbarriers of 8 bytes
-  Count registers_per_thread;      ///< estimated need of the hungriest agent, overhead included
-  Count registers_limit;           ///< what that agent may have (setmaxnreg split, 255, or threads' share)
-  Count registers_launch;          ///< registers a thread at launch, a multiple of the granule (before setmaxnreg)
+  Count barriers;              ///< mbarriers of 8 bytes
+  Count registers_per_thread;  ///< estimated need of the hungriest agent, overhead included
+  Count registers_limit;       ///< what that agent may have (setmaxnreg split, 255, or threads' share)
+  Count registers_launch;      ///< registers a thread at launch, a multiple of the granule (before setmaxnreg)
   Count threads;
   Count blocks_per_sm;
-  std::string limited_by;          ///< "shared memory", "registers", "threads", "blocks"
+  std::string limited_by;  ///< "shared memory", "registers", "threads", "blocks"
 };
 [[nodiscard]] Plan plan(const PlacedDiagram& placed);
 

@@ -57,7 +57,7 @@ class Distances {
 /// One array as blocks touch it.
 struct Touched {
   const Crossing* crossing = nullptr;
-  std::vector<AxisId> grouped;  // of the array
+  std::vector<AxisId> grouped;      // of the array
   std::vector<double> fixed_bytes;  // by Lengths: of a piece, without its ragged axes and the streamed one
   std::vector<double> copies;       // by Lengths: partitions that keep it, over all
   bool streams = false;
@@ -73,10 +73,10 @@ struct Lengths {
 
 /// A block on its way.
 struct Running {
-  std::int64_t next = 0, end = 0;      // segments; from the other end where it walks backward
-  std::size_t lengths = 0;             // index into those of the launch
-  std::vector<std::size_t> first;      // by Touched: its first piece
-  std::vector<double> bytes;           // by Touched: of a piece; streamed: of one column
+  std::int64_t next = 0, end = 0;  // segments; from the other end where it walks backward
+  std::size_t lengths = 0;         // index into those of the launch
+  std::vector<std::size_t> first;  // by Touched: its first piece
+  std::vector<double> bytes;       // by Touched: of a piece; streamed: of one column
   bool begun = false;
 };
 
@@ -202,7 +202,8 @@ class Acted {
         const std::int64_t extent = p_.block().extent[index(axis)].get(), size = lengths.sizes[index(axis)].get();
         const std::int64_t at = coordinate_[index(axis)];
         block.bytes[a] *= static_cast<double>(std::clamp<std::int64_t>(size - at * extent, 0, extent));
-        key = key * static_cast<std::uint64_t>(p_.block().groups_of[index(axis)].get() + 1) + static_cast<std::uint64_t>(at);
+        key = key * static_cast<std::uint64_t>(p_.block().groups_of[index(axis)].get() + 1) +
+              static_cast<std::uint64_t>(at);
       }
       block.first[a] = pieces_of(a, key);
     }
@@ -213,7 +214,8 @@ class Acted {
   [[nodiscard]] Span columns_seen(const Lengths& lengths) const {
     if (!p_.streamed->stream) return {0, lengths.columns};
     const AxisId stream = *p_.streamed->stream;
-    const std::int64_t begin = coordinate_[index(stream)] * lengths.part, end = std::min(begin + lengths.part, lengths.columns);
+    const std::int64_t begin = coordinate_[index(stream)] * lengths.part,
+                       end = std::min(begin + lengths.part, lengths.columns);
     if (!p_.across || !p_.streamed->skips) return {begin, end};
     const auto [row_axis, column_axis] = *p_.streamed->skips;
     const std::int64_t members = lengths.sizes[index(*p_.across)].get(), group = p_.walk.across.get();
@@ -285,7 +287,8 @@ L2Model l2_model(const Machine& machine) {
   for (std::size_t l = 1; l < machine.levels.size(); ++l) {
     const Level& level = machine.levels[l];
     const bool one = machine.nodes(static_cast<LevelId>(l)) == Count(1);
-    if (level.parent == 0 && level.kind == LevelKind::cache && one && level.capacity.known()) out.bytes = level.capacity.best().value;
+    if (level.parent == 0 && level.kind == LevelKind::cache && one && level.capacity.known())
+      out.bytes = level.capacity.best().value;
   }
   out.partitions = std::max(static_cast<int>(machine.constant("l2_partitions")), 1);
   out.ways = static_cast<int>(machine.constant("l2_ways"));

@@ -1,6 +1,6 @@
 #pragma once
-// Which bytes device memory sends again because the L2 no longer holds them: from the order of the blocks and what those that
-// run together touch. (model/README.md section 9)
+// Which bytes device memory sends again because the L2 no longer holds them: from the order of the blocks and what
+// those that run together touch. (model/README.md section 9)
 
 #include <optional>
 
@@ -10,44 +10,46 @@ namespace napkin {
 
 /// The cache below device memory as what it can keep.
 struct L2Model {
-  double bytes = 0;       ///< of one partition; 0: not known, everything is kept
-  int partitions = 1;     ///< each keeps what its own SMs read
-  int ways = 0;           ///< lines of a set; 0: any line goes anywhere, and exactly `bytes` are kept
+  double bytes = 0;    ///< of one partition; 0: not known, everything is kept
+  int partitions = 1;  ///< each keeps what its own SMs read
+  int ways = 0;        ///< lines of a set; 0: any line goes anywhere, and exactly `bytes` are kept
 };
 /// Of machines with one such cache whose size is known: others keep everything.
 [[nodiscard]] L2Model l2_model(const Machine& machine);
 
-/// Probability that a line is gone after so many other bytes: of Poisson's ways-or-more others in its set, which lines are
-/// spread over by their addresses. Without ways: 0 up to the capacity, then 1.
+/// Probability that a line is gone after so many other bytes: of Poisson's ways-or-more others in its set, which lines
+/// are spread over by their addresses. Without ways: 0 up to the capacity, then 1.
 [[nodiscard]] double chance_gone(const L2Model& l2, double own_bytes, double other_bytes);
 
 /// Bytes that device memory sends beside the first time.
 struct Reread {
-  double bytes = 0;       ///< again, all arrays
-  double first = 0;       ///< the first time: of inputs
-  bool extrapolated = false;  ///< a launch too long to be acted out whole: the rest goes on like the second half of what was
+  double bytes = 0;  ///< again, all arrays
+  double first = 0;  ///< the first time: of inputs
+  bool extrapolated =
+      false;  ///< a launch too long to be acted out whole: the rest goes on like the second half of what was
 };
 
-/// Acts out the launch in steps of a chunk (of several, where there are many): all running blocks take the next one of theirs
-/// at the same time, the next block starts where one has ended. A piece that was touched before is read again with
-/// chance_gone() of what was touched since. `running`: blocks at a time on all nodes. The first bytes are exact; with
-/// `ways` 0 so are the others for that order of touches. Cost: some 10 ns a touch, 2^16 steps of blocks at most.
-[[nodiscard]] Reread reread(const PlacedDiagram& placed, const L2Model& l2, Count running, std::optional<Count> section = std::nullopt);
+/// Acts out the launch in steps of a chunk (of several, where there are many): all running blocks take the next one of
+/// theirs at the same time, the next block starts where one has ended. A piece that was touched before is read again
+/// with chance_gone() of what was touched since. `running`: blocks at a time on all nodes. The first bytes are exact;
+/// with `ways` 0 so are the others for that order of touches. Cost: some 10 ns a touch, 2^16 steps of blocks at most.
+[[nodiscard]] Reread reread(const PlacedDiagram& placed, const L2Model& l2, Count running,
+                            std::optional<Count> section = std::nullopt);
 
 /// The same on the placed machine, as many blocks as its nodes hold (`blocks_a_node`).
 [[nodiscard]] Bytes reread_bytes(const PlacedDiagram& placed, Count blocks_a_node);
 
-/// Blocks in a row along a Hilbert curve fill no square: the rows and planes that they touch over its sides, mean over the
-/// curve, whatever its size and their number (1.22 to 1.23).
+/// Blocks in a row along a Hilbert curve fill no square: the rows and planes that they touch over its sides, mean over
+/// the curve, whatever its size and their number (1.22 to 1.23).
 constexpr double hilbert_unaligned = 1.225;
 
-/// About the same at one block a node, without acting it out (some 100 ns): for the energy of tiles that are compared. 0 with a mask
-/// or packed lengths.
+/// About the same at one block a node, without acting it out (some 100 ns): for the energy of tiles that are compared.
+/// 0 with a mask or packed lengths.
 [[nodiscard]] double reread_by_waves(const PlacedDiagram& placed);
 
-/// Of what so many blocks stream that are handed out in a row, wherever they begin, by no multicast: bytes that differ from block
-/// to block over all that come; 1: none reads what another does. In closed form, within 12 % of the blocks counted one by
-/// one (tests/unit/clock/test_power.cpp).
+/// Of what so many blocks stream that are handed out in a row, wherever they begin, by no multicast: bytes that differ
+/// from block to block over all that come; 1: none reads what another does. In closed form, within 12 % of the blocks
+/// counted one by one (tests/unit/clock/test_power.cpp).
 [[nodiscard]] double streams_alone(const PlacedDiagram& placed, double blocks);
 /// Whether a block shares some of its streams, multicast ones too, with others than the rest.
 [[nodiscard]] bool streams_crossed(const PlacedDiagram& placed);

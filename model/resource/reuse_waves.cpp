@@ -1,5 +1,5 @@
-// What is read again, in closed form: blocks that run together are a wave, a rectangle of rows and planes of tiles; what one
-// wave touched is touched again one wave later, or when the order comes back to it.
+// What is read again, in closed form: blocks that run together are a wave, a rectangle of rows and planes of tiles;
+// what one wave touched is touched again one wave later, or when the order comes back to it.
 
 #include <algorithm>
 #include <cmath>
@@ -62,7 +62,8 @@ Met met_by(const BlockSequence& sequence, double running, double rows) {
     const double side = hilbert_unaligned * std::sqrt(running);
     return {std::min(side, rows), std::min(side, planes)};
   }
-  const double down = sequence.order() == BlockOrder::grouped ? std::min(static_cast<double>(sequence.section()), rows) : rows;
+  const double down =
+      sequence.order() == BlockOrder::grouped ? std::min(static_cast<double>(sequence.section()), rows) : rows;
   return {std::min(down, running), std::min(1 + (running - 1) / down, planes)};
 }
 
@@ -70,7 +71,8 @@ Met met_by(const BlockSequence& sequence, double running, double rows) {
 
 double streams_alone(const PlacedDiagram& placed, double blocks) {
   const BlockSequence sequence(placed);
-  const double cluster = std::max(real(placed.cluster), 1.0), rows = static_cast<double>(sequence.size() / sequence.planes()) / cluster;
+  const double cluster = std::max(real(placed.cluster), 1.0),
+               rows = static_cast<double>(sequence.size() / sequence.planes()) / cluster;
   const double running = std::clamp(blocks / cluster, 1.0, rows * static_cast<double>(sequence.planes()));
   const Met met = met_by(sequence, running, rows);
   double all = 0, alone = 0;
@@ -106,25 +108,33 @@ double reread_by_waves(const PlacedDiagram& placed) {
   if (sequence.axes().size() < 2) return 0;
   const Touches bytes = touches_of(placed, sequence.axes());
   const double cluster = std::max(real(placed.cluster), 1.0);
-  const double rows = static_cast<double>(sequence.size() / sequence.planes()) / cluster, planes = static_cast<double>(sequence.planes());
+  const double rows = static_cast<double>(sequence.size() / sequence.planes()) / cluster,
+               planes = static_cast<double>(sequence.planes());
   const double running = std::min(std::floor(real(placed.machine->compute_nodes()) / cluster), rows * planes);
   const double waves = rows * planes / running, all_rows = rows * bytes.row, all_planes = planes * bytes.plane;
   // Touched by all waves, in rows and planes at a time; a piece that was touched a wave or more ago may be gone.
-  const auto again = [&](double at_a_time, double one, double all, double gone) { return std::max(waves * at_a_time * one - all, 0.0) * gone; };
+  const auto again = [&](double at_a_time, double one, double all, double gone) {
+    return std::max(waves * at_a_time * one - all, 0.0) * gone;
+  };
   if (sequence.order() == BlockOrder::hilbert) {
     // A wave is about a square; the next one lies beside, above or below it: it touches the rows or the planes again.
-    const double side = hilbert_unaligned * std::sqrt(running), wave = side * (bytes.row + bytes.plane) + running * bytes.own;
+    const double side = hilbert_unaligned * std::sqrt(running),
+                 wave = side * (bytes.row + bytes.plane) + running * bytes.own;
     const double gone = (chance_gone(l2, 0, wave) + chance_gone(l2, 0, 2 * wave)) / 2;
-    return again(std::min(side, rows), bytes.row, all_rows, gone) + again(std::min(side, planes), bytes.plane, all_planes, gone);
+    return again(std::min(side, rows), bytes.row, all_rows, gone) +
+           again(std::min(side, planes), bytes.plane, all_planes, gone);
   }
   // Down the rows of a section, plane after plane; then the next section. Waves begin and end within a plane.
-  const double section = sequence.order() == BlockOrder::grouped ? std::min(static_cast<double>(sequence.section()), rows) : rows;
-  const double high = std::min(section, running), wide = std::min(running / high, planes), cut = wide < planes ? 1 - 1 / high : 0;
+  const double section =
+      sequence.order() == BlockOrder::grouped ? std::min(static_cast<double>(sequence.section()), rows) : rows;
+  const double high = std::min(section, running), wide = std::min(running / high, planes),
+               cut = wide < planes ? 1 - 1 / high : 0;
   const double wave = high * bytes.row + (wide + cut) * bytes.plane + running * bytes.own;
   const double pass = section * bytes.row + planes * bytes.plane + section * planes * bytes.own;
   const double after_wave = chance_gone(l2, 0, wave), after_pass = chance_gone(l2, 0, pass);
   const double by_cuts = waves * cut * bytes.plane * after_wave;
-  if (section > high) return by_cuts + again(high, bytes.row, all_rows, after_pass) + again(wide, bytes.plane, all_planes, after_wave);
+  if (section > high)
+    return by_cuts + again(high, bytes.row, all_rows, after_pass) + again(wide, bytes.plane, all_planes, after_wave);
   return by_cuts + again(high, bytes.row, all_rows, after_wave) + again(wide, bytes.plane, all_planes, after_pass);
 }
 

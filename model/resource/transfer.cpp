@@ -81,7 +81,8 @@ class Mover {
     const Count inside = tile_rows(Ragged::clipped), all = tile_rows(Ragged::whole);
     Count array_rows = 1;
     for (const AxisId axis : axes_) array_rows *= axis == last ? Count(1) : size_of(axis);
-    const BoxedRows boxed(bytes_of(size_of(last), c_.type).value, bytes_of(tile, c_.type).value, tiles, p_.multicast(c_));
+    const BoxedRows boxed(bytes_of(size_of(last), c_.type).value, bytes_of(tile, c_.type).value, tiles,
+                          p_.multicast(c_));
     return Bytes(boxed.inside(inside, array_rows) + (all - inside) * boxed.outside());
   }
 
@@ -299,7 +300,8 @@ std::vector<LevelTransfer> transfers(const PlacedDiagram& placed, Rereads reread
   for (LevelTransfer& moved : out) {
     const Level& level = placed.machine->levels[at(moved.level)];
     if (level.parent == 0 && level.kind == LevelKind::cache)
-      moved.delivered += reread_bytes(placed, l2_model(*placed.machine).bytes > 0 ? plan(placed).blocks_per_sm : Count(1));
+      moved.delivered +=
+          reread_bytes(placed, l2_model(*placed.machine).bytes > 0 ? plan(placed).blocks_per_sm : Count(1));
   }
   return out;
 }

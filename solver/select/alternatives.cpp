@@ -311,7 +311,8 @@ void Alternatives::classify(Scratch& scratch, const Objective& objective) {
     }
     cases.push_back(here);
     const PlacedDiagram* sample = &scratch.alternatives(point);
-    std::replace(samples.begin(), samples.end(), sample, static_cast<const PlacedDiagram*>(nullptr));  // one scratch for both
+    std::replace(samples.begin(), samples.end(), sample,
+                 static_cast<const PlacedDiagram*>(nullptr));  // one scratch for both
     const auto equals = [&](const PlacedDiagram* first) {
       return !objective.reads_edges && first != nullptr && equal_work(*first, *sample);
     };
@@ -326,7 +327,8 @@ void Alternatives::classify(Scratch& scratch, const Objective& objective) {
 /// Whether they differ in the value of one knob.
 bool Alternatives::neighbours(const Class& a, const Class& b) const {
   int different = 0;
-  for (std::size_t i = 0; i < knobs_.size(); ++i) different += combinations_[a.first][i] != combinations_[b.first][i] ? 1 : 0;
+  for (std::size_t i = 0; i < knobs_.size(); ++i)
+    different += combinations_[a.first][i] != combinations_[b.first][i] ? 1 : 0;
   return different == 1;
 }
 

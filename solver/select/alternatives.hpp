@@ -24,8 +24,8 @@ class Alternatives {
   [[nodiscard]] bool serves(const Rules& rules) const { return allowed_by(rules) == allowed_; }
 
   struct Class {
-    std::size_t first = 0;  ///< its combination of least rank: stands for all of them
-    bool least = true;      ///< no other class is known to be never slower than it
+    std::size_t first = 0;                ///< its combination of least rank: stands for all of them
+    bool least = true;                    ///< no other class is known to be never slower than it
     std::vector<std::size_t> under = {};  ///< some of those that are, itself not among them
     int depth = 0;                        ///< of a chain of such classes down to a least one
   };
@@ -54,8 +54,8 @@ class Alternatives {
   std::vector<std::size_t> class_;  ///< by combination; of those that are not allowed: none
 };
 
-/// Whether a's work is a part of b's or clearly less, operand by operand, crossing by crossing and unit by unit: then, of
-/// any sizes, a is never slower than b under a monotone objective. False where it cannot be seen.
+/// Whether a's work is a part of b's or clearly less, operand by operand, crossing by crossing and unit by unit: then,
+/// of any sizes, a is never slower than b under a monotone objective. False where it cannot be seen.
 [[nodiscard]] bool never_more_work(const PlacedDiagram& a, const PlacedDiagram& b);
 
 }  // namespace napkin

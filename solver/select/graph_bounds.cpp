@@ -9,7 +9,8 @@ namespace napkin {
 namespace {
 
 BlockEnergy least_of(const BlockEnergy& a, const BlockEnergy& b) {
-  return {std::min(a.iteration, b.iteration), std::min(a.once, b.once), std::min(a.cut, b.cut), std::min(a.alone, b.alone)};
+  return {std::min(a.iteration, b.iteration), std::min(a.once, b.once), std::min(a.cut, b.cut),
+          std::min(a.alone, b.alone)};
 }
 
 }  // namespace
@@ -35,7 +36,8 @@ GraphSearch::Shape& GraphSearch::shape_of(Sizes& sizes, const Work& work) {
     if (shape.cluster == work.cluster) return shape;
   }
   const PlacedDiagram& placed = place(work.rank);
-  sizes.shapes.push_back({work.cluster, sizes.shapes.empty() ? launch_shape(placed) : launch_shape(placed, sizes.shapes.front().launch)});
+  sizes.shapes.push_back(
+      {work.cluster, sizes.shapes.empty() ? launch_shape(placed) : launch_shape(placed, sizes.shapes.front().launch)});
   return sizes.shapes.back();
 }
 
@@ -51,7 +53,8 @@ void GraphSearch::turn_sizes(Sizes& sizes) {
   sizes.mean = who.total_iterations / std::max(who.total_blocks, 1.0);
   sizes.busiest = std::max(sizes.total / nodes_, sizes.mean);
   const bool alike = who.alike && who.nodes == nodes_;
-  if (alike && who.iterations >= who.blocks * sizes.mean) sizes.busiest = std::max(sizes.busiest, who.blocks * sizes.mean);
+  if (alike && who.iterations >= who.blocks * sizes.mean)
+    sizes.busiest = std::max(sizes.busiest, who.blocks * sizes.mean);
 }
 
 /// Clocks of the launch, at least.
@@ -88,7 +91,8 @@ void GraphSearch::find_groups(Sizes& sizes) {
     if (!work.graph || work.tokens.empty()) continue;
     for (Floor& floor : work.floors) {
       const auto alike = [&](const Group& group) {
-        return group.floor.blocks == floor.blocks && group.like->cluster == work.cluster && group.like->cuts == work.cuts && group.like->ends == work.ends;
+        return group.floor.blocks == floor.blocks && group.like->cluster == work.cluster &&
+               group.like->cuts == work.cuts && group.like->ends == work.ends;
       };
       auto group = std::find_if(sizes.groups.begin(), sizes.groups.end(), alike);
       if (group == sizes.groups.end()) group = sizes.groups.insert(group, {&work, work.energy, {floor.blocks}});
@@ -98,15 +102,17 @@ void GraphSearch::find_groups(Sizes& sizes) {
   }
 }
 
-/// A bound of all works; infinite where none is good enough. Of a group by the least clocks and the least energy of any in
-/// it: a launch never ends sooner with more of either.
+/// A bound of all works; infinite where none is good enough. Of a group by the least clocks and the least energy of any
+/// in it: a launch never ends sooner with more of either.
 double GraphSearch::bound_of_sizes(Sizes& sizes) {
   if (sizes.groups.empty()) find_groups(sizes);
   double bound = infinity, new_clocks = infinity;
   for (Group& group : sizes.groups) {
     const Shape& shape = shape_of(sizes, *group.like);
-    const double clocks = launch_clocks_of(shape, *group.like, sizes.found, group.floor), energy = group.energy.of(shape.launch);
-    if (good_enough(clocks, energy)) bound = std::min(bound, timed_.front().steps.by_cycles(clocks, energy, device_bytes_).value);
+    const double clocks = launch_clocks_of(shape, *group.like, sizes.found, group.floor),
+                 energy = group.energy.of(shape.launch);
+    if (good_enough(clocks, energy))
+      bound = std::min(bound, timed_.front().steps.by_cycles(clocks, energy, device_bytes_).value);
   }
   for (const Work& work : *sizes.works) {
     if (!work.graph) new_clocks = std::min(new_clocks, std::max(work.work.clocks, sizes.least.clocks));
@@ -140,7 +146,9 @@ double GraphSearch::bound_of(Sizes& sizes, Work& work, Tokens& tokens) {
   const GraphSteps& steps = timed(placed).steps;
   set_tokens(*work.graph, placed.tile);
   const bool steady = tokens.state.steady != nullptr;
-  return (steady ? steps.expected(placed, *work.graph, tokens.state, tokens.blocks) : steps.bound(placed, *work.graph, tokens.state, tokens.blocks)).value;
+  return (steady ? steps.expected(placed, *work.graph, tokens.state, tokens.blocks)
+                 : steps.bound(placed, *work.graph, tokens.state, tokens.blocks))
+      .value;
 }
 
 /// By a run of whole blocks; and where they go onto nodes in order, by what their lengths say of that. The work's graph
@@ -148,21 +156,30 @@ double GraphSearch::bound_of(Sizes& sizes, Work& work, Tokens& tokens) {
 double GraphSearch::bound_of_blocks(Shape& shape, const Work& work, const Tokens& tokens, const PlacedDiagram& placed) {
   const GraphState& state = tokens.state;
   const Count blocks = last_steps_.empty() ? tokens.blocks : occupancy(placed).blocks;
-  if (shape.launch.packed) return by_clocks(shape, work, GraphSteps::together(shape.launch, launch_clocks_bound(placed, *work.graph, *state.period), state, blocks));
+  if (shape.launch.packed)
+    return by_clocks(
+        shape, work,
+        GraphSteps::together(shape.launch, launch_clocks_bound(placed, *work.graph, *state.period), state, blocks));
   const BlockClocks block = block_clocks(*work.graph, *state.period, shape.launch.mean, shape.launch.cut);
-  const double bound = by_clocks(shape, work, GraphSteps::together(shape.launch, launch_clocks_bound(shape.launch, work.ends, block, state.clocks), state, blocks));
+  const double bound =
+      by_clocks(shape, work,
+                GraphSteps::together(shape.launch, launch_clocks_bound(shape.launch, work.ends, block, state.clocks),
+                                     state, blocks));
   return quick_ || bound > enough_ ? bound : std::max(bound, in_order(shape, work, tokens, block, blocks));
 }
 
 /// By blocks of unequal length onto nodes, where that costs little: in order a bound of it. 0 where they are alike.
 double GraphSearch::by_lengths(Shape& shape, const Work& work, const Tokens& tokens, const BlockClocks& block) {
-  if (!shape.launch.unequal || work.blocks_in == BlockOrder::grid) return in_order(shape, work, tokens, block, tokens.blocks);
-  const double clocks = launched(shape, {-1, work.blocks_in, work.ends, block, tokens.state.clocks, {}}, tokens.rank).busiest;
+  if (!shape.launch.unequal || work.blocks_in == BlockOrder::grid)
+    return in_order(shape, work, tokens, block, tokens.blocks);
+  const double clocks =
+      launched(shape, {-1, work.blocks_in, work.ends, block, tokens.state.clocks, {}}, tokens.rank).busiest;
   return by_clocks(shape, work, GraphSteps::together(shape.launch, clocks, tokens.state, tokens.blocks));
 }
 
 /// 0 where that is no bound.
-double GraphSearch::in_order(Shape& shape, const Work& work, const Tokens& tokens, const BlockClocks& block, Count blocks) {
+double GraphSearch::in_order(Shape& shape, const Work& work, const Tokens& tokens, const BlockClocks& block,
+                             Count blocks) {
   if (work.blocks_in != BlockOrder::grid || !shape.launch.unequal) return 0;
   if (shape.launch.lengths.in_order.empty()) shape.launch.lengths = block_lengths(place(tokens.rank), shape.launch);
   const double clocks = shape.in_order.clocks(shape.launch, work.ends, block, tokens.state.clocks);

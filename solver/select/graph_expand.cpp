@@ -55,15 +55,18 @@ void GraphSearch::expand_sizes(const Entry& entry) {
   }
   turn_sizes(sizes);
   const bool bounded = entry.work > 0;
-  if (!quick_ && !bounded) return push({std::max(bound_of_sizes(sizes), entry.bound), entry.rank, Step::sizes, entry.sizes, 1, 0});
+  if (!quick_ && !bounded)
+    return push({std::max(bound_of_sizes(sizes), entry.bound), entry.rank, Step::sizes, entry.sizes, 1, 0});
   sizes.clocks.clear();
-  for (Work& work : *sizes.works) sizes.clocks.push_back(quick_ ? clocks_of(sizes, work) : least_launch_clocks(sizes, work));
+  for (Work& work : *sizes.works)
+    sizes.clocks.push_back(quick_ ? clocks_of(sizes, work) : least_launch_clocks(sizes, work));
   put_in_order(sizes.order, sizes.clocks);
   push({entry.bound, entry.rank, Step::works, entry.sizes, 0, 0});
 }
 
 void GraphSearch::find_works(const Sizes& sizes, std::vector<Work>& works) {
-  std::vector<std::optional<IterationWork>> known(alternatives_->size());  // ways to work differ in more than what loads the pipes
+  std::vector<std::optional<IterationWork>> known(
+      alternatives_->size());  // ways to work differ in more than what loads the pipes
   each_legal(work_steps_, 0, sizes.rank, [&](std::int64_t rank) {
     std::optional<IterationWork>& work = known[alternatives_->combination_of(point_)];
     if (!work) work = work_here();
@@ -81,7 +84,8 @@ std::size_t GraphSearch::alike_of(const Work& work, const PlacedDiagram& placed)
   Alike own;
   own.way = part_of(work.rank, work_);
   for (const PlacedAgent& agent : placed.agents) own.instances += agent.instances;
-  const auto found = std::find_if(alikes_.begin(), alikes_.end(), [&](const Alike& a) { return a.way == own.way && a.instances == own.instances; });
+  const auto found = std::find_if(alikes_.begin(), alikes_.end(),
+                                  [&](const Alike& a) { return a.way == own.way && a.instances == own.instances; });
   if (found != alikes_.end()) return static_cast<std::size_t>(found - alikes_.begin());
   alikes_.push_back(own);
   return alikes_.size() - 1;
@@ -105,7 +109,8 @@ void GraphSearch::expand_works(const Entry& entry) {
     if (!quick_) sizes.clocks[at(index)] = least_launch_clocks(sizes, work);
   }
   if (work.tokens.empty()) return;
-  const double bound = quick_ ? bound_of_works(sizes, at(index)) : by_clocks(shape_of(sizes, work), work, sizes.clocks[at(index)]);
+  const double bound =
+      quick_ ? bound_of_works(sizes, at(index)) : by_clocks(shape_of(sizes, work), work, sizes.clocks[at(index)]);
   push({std::max(bound, entry.bound), work.rank, Step::work, entry.sizes, index, 0});
 }
 
@@ -141,7 +146,8 @@ void GraphSearch::find_tokens(Work& work) {
   learn(alikes_[work.alike].waits, work.most.state.least / work.work.clocks);
   for (Tokens& tokens : work.tokens) {
     tokens.state = work.most.state;
-    auto floor = std::find_if(work.floors.begin(), work.floors.end(), [&](const Floor& one) { return one.blocks == tokens.blocks; });
+    auto floor = std::find_if(work.floors.begin(), work.floors.end(),
+                              [&](const Floor& one) { return one.blocks == tokens.blocks; });
     if (floor == work.floors.end()) floor = work.floors.insert(floor, {tokens.blocks});
     floor->block.add(tokens.state);
   }
@@ -152,17 +158,20 @@ void GraphSearch::expand_work(const Entry& entry) {
   Sizes& sizes = sizes_[at(entry.sizes)];
   Work& work = work_of(entry);
   if (quick_ && work.most.state.steady == nullptr) {
-    const double now = by_work(sizes, clocks_of(sizes, work), sizes.least.energy) * ends_of(work);  // with what has been met since
+    const double now =
+        by_work(sizes, clocks_of(sizes, work), sizes.least.energy) * ends_of(work);  // with what has been met since
     if (now > entry.bound) return push({now, entry.rank, Step::work, entry.sizes, entry.work, 0});
     const PlacedDiagram& placed = place(work.most.rank);
     set_tokens(*work.graph, placed.tile);
     timed(placed).steps.raise(*work.graph, work.most.state);
-    return push({std::max(bound_of(sizes, work, work.most) * ends_of(work), entry.bound), entry.rank, Step::work, entry.sizes, entry.work, 0});
+    return push({std::max(bound_of(sizes, work, work.most) * ends_of(work), entry.bound), entry.rank, Step::work,
+                 entry.sizes, entry.work, 0});
   }
   work.clocks.clear();
   for (Tokens& tokens : work.tokens) {
     const Count blocks = tokens.own ? tokens.blocks : work.most.blocks;
-    work.clocks.push_back(quick_ ? clocks_of(tokens.state, blocks) : launch_clocks_of(shape_of(sizes, work), work, tokens));
+    work.clocks.push_back(quick_ ? clocks_of(tokens.state, blocks)
+                                 : launch_clocks_of(shape_of(sizes, work), work, tokens));
   }
   put_in_order(work.order, work.clocks);
   push({entry.bound, entry.rank, Step::tokens, entry.sizes, entry.work, 0});
@@ -176,7 +185,8 @@ void GraphSearch::expand_tokens(const Entry& entry) {
   const auto index = static_cast<int>(work.order[at(entry.tokens)]);
   Tokens& tokens = work.tokens[at(index)];
   const double clocks = work.clocks[at(index)];
-  const double here = quick_ ? by_work(sizes, clocks, sizes.least.energy) : by_clocks(shape_of(sizes, work), work, clocks);
+  const double here =
+      quick_ ? by_work(sizes, clocks, sizes.least.energy) : by_clocks(shape_of(sizes, work), work, clocks);
   if (here > entry.bound) return push({here, entry.rank, Step::tokens, entry.sizes, entry.work, entry.tokens});
   push({entry.bound, entry.rank, Step::tokens, entry.sizes, entry.work, entry.tokens + 1});
   Entry own{entry.bound, tokens.rank, Step::cycle, entry.sizes, entry.work, index};
@@ -227,7 +237,9 @@ void GraphSearch::raise(const Entry& entry) {
     set_tokens(*work.graph, placed.tile);
     timed(placed).steps.raise(*work.graph, tokens.state);
     ++sizes.found;
-    if (first) return push({std::max(bound_of(sizes, work, tokens) * ends_of(work), entry.bound), entry.rank, Step::cycle, entry.sizes, entry.work, entry.tokens});
+    if (first)
+      return push({std::max(bound_of(sizes, work, tokens) * ends_of(work), entry.bound), entry.rank, Step::cycle,
+                   entry.sizes, entry.work, entry.tokens});
     expected = before;
   }
   Shape& shape = shape_of(sizes, work);
@@ -245,7 +257,8 @@ void GraphSearch::raise(const Entry& entry) {
 }
 
 void GraphSearch::time(const Entry& entry) {
-  const auto known = std::find_if(latest_.begin(), latest_.end(), [&](const Entry& tile) { return tile.rank == entry.rank; });
+  const auto known =
+      std::find_if(latest_.begin(), latest_.end(), [&](const Entry& tile) { return tile.rank == entry.rank; });
   Entry tile = entry;
   tile.step = Step::tile;
   tile.bound = known != latest_.end() ? known->bound : time_of(entry);
@@ -304,7 +317,14 @@ const LaunchClocks& GraphSearch::launched(Shape& shape, const Entry& tile, const
   }
   const bool of_work = last_steps_.empty();
   const BlockClocks block = block_clocks(*work.graph, period, shape.launch.mean, shape.launch.cut);
-  return launched(shape, {-1, of_work ? work.blocks_in : block_order(placed), of_work ? work.ends : block_ends(placed), block, period.clocks, {}}, tile.rank);
+  return launched(shape,
+                  {-1,
+                   of_work ? work.blocks_in : block_order(placed),
+                   of_work ? work.ends : block_ends(placed),
+                   block,
+                   period.clocks,
+                   {}},
+                  tile.rank);
 }
 
 /// By blocks; the tile is one of the shape.
@@ -314,7 +334,8 @@ const LaunchClocks& GraphSearch::launched(Shape& shape, Launched own, std::int64
   };
   const auto found = std::find_if(shape.launched.begin(), shape.launched.end(), same);
   if (found != shape.launched.end()) return found->clocks;
-  if (shape.launch.unequal && shape.launch.lengths.in_order.empty()) shape.launch.lengths = block_lengths(place(tile), shape.launch);
+  if (shape.launch.unequal && shape.launch.lengths.in_order.empty())
+    shape.launch.lengths = block_lengths(place(tile), shape.launch);
   own.clocks = launch_clocks(own.order, shape.launch, own.ends, own.block, own.iteration);
   shape.launched.push_back(own);
   return shape.launched.back().clocks;

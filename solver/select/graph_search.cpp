@@ -36,7 +36,8 @@ std::int64_t largest_tile(const Mapping& mapping, const Space& space, const std:
   const KnobSet knobs = knobs_of_axis(mapping, axis);
   std::int64_t most = 1;
   for (KnobId k = 0; k < static_cast<KnobId>(space.domains.size()); ++k) {
-    if ((knobs & knob_bit(k)) != 0) most = std::max(most, *std::max_element(space.domains[at(k)].begin(), space.domains[at(k)].end()));
+    if ((knobs & knob_bit(k)) != 0)
+      most = std::max(most, *std::max_element(space.domains[at(k)].begin(), space.domains[at(k)].end()));
   }
   return most;
 }
@@ -44,7 +45,9 @@ std::int64_t largest_tile(const Mapping& mapping, const Space& space, const std:
 /// Whether blocks or chunks are parts of the axis; else they hold it whole.
 bool divides(const Mapping& mapping, const std::string& axis) {
   return std::any_of(mapping.levels.begin(), mapping.levels.end(), [&](const LevelMapping& level) {
-    return std::count(level.group.begin(), level.group.end(), axis) + std::count(level.stream.begin(), level.stream.end(), axis) > 0;
+    return std::count(level.group.begin(), level.group.end(), axis) +
+               std::count(level.stream.begin(), level.stream.end(), axis) >
+           0;
   });
 }
 
@@ -52,7 +55,8 @@ bool divides(const Mapping& mapping, const std::string& axis) {
 
 bool all_by_graph(const Question& question) {
   const auto& edges = question.mapping->edges;
-  const bool always = std::any_of(edges.begin(), edges.end(), [](const EdgeMapping& edge) { return knobs_of(edge.when) == 0; });
+  const bool always =
+      std::any_of(edges.begin(), edges.end(), [](const EdgeMapping& edge) { return knobs_of(edge.when) == 0; });
   const Placer placer(*question.streamed, *question.mapping, *question.machine, question.problem);
   return always && has_event_graph(placer.place(space_of(question).tile(0)));
 }
@@ -72,8 +76,9 @@ GraphSearch::GraphSearch(const Question& question, const Objective& objective)
 
 bool GraphSearch::serves(const Question& question) const {
   const Problem &asked = question.problem, &had = question_.problem;
-  if (question.streamed != question_.streamed || question.mapping != question_.mapping || question.machine != question_.machine ||
-      asked.dtype != had.dtype || !(asked.mask == had.mask) || asked.packing.sequences.empty() != had.packing.sequences.empty())
+  if (question.streamed != question_.streamed || question.mapping != question_.mapping ||
+      question.machine != question_.machine || asked.dtype != had.dtype || !(asked.mask == had.mask) ||
+      asked.packing.sequences.empty() != had.packing.sequences.empty())
     return false;
   const Streamed& streamed = *question.streamed;
   for (const auto far : {comes_from_device, waits_for_device}) {
@@ -90,7 +95,8 @@ bool GraphSearch::serves(const Question& question) const {
   for (KnobId k = 0; k < static_cast<KnobId>(space.domains.size()); ++k) {
     const auto &own = space_.domains[at(k)], &other = space.domains[at(k)];
     if (own == other) continue;
-    const bool fixed = (roles_.sizes & knob_bit(k)) != 0 && other.size() == 1 && std::find(own.begin(), own.end(), other.front()) != own.end();
+    const bool fixed = (roles_.sizes & knob_bit(k)) != 0 && other.size() == 1 &&
+                       std::find(own.begin(), own.end(), other.front()) != own.end();
     if (!fixed || !std::count(question.fixed.begin(), question.fixed.end(), std::pair(k, other.front()))) return false;
   }
   return true;
@@ -206,7 +212,8 @@ Ranked GraphSearch::full(const Entry& tile) {
 }
 
 bool GraphSearch::Ranking::has(std::int64_t sizes, double bound) const {
-  return std::any_of(best.begin(), best.end(), [&](const Found& found) { return found.sizes == sizes && found.tile.bound < bound; });
+  return std::any_of(best.begin(), best.end(),
+                     [&](const Found& found) { return found.sizes == sizes && found.tile.bound < bound; });
 }
 
 void GraphSearch::Ranking::take(const Entry& tile, std::int64_t sizes) {
@@ -221,8 +228,8 @@ void GraphSearch::Ranking::take(const Entry& tile, std::int64_t sizes) {
   }
 }
 
-/// Tiles come off the queue in their order; in a quick search, whose bounds may be too high, nearly: it looks 2 % beyond the
-/// tiles that it has, 5 % for others of the best one's sizes.
+/// Tiles come off the queue in their order; in a quick search, whose bounds may be too high, nearly: it looks 2 %
+/// beyond the tiles that it has, 5 % for others of the best one's sizes.
 GraphSearch::Ranking GraphSearch::search(Ranking ranking) {
   const double over = quick_ ? 1.02 : 1, over_best = quick_ ? 1.05 : 1;
   const Ranking none = ranking;
@@ -232,7 +239,9 @@ GraphSearch::Ranking GraphSearch::search(Ranking ranking) {
     std::pop_heap(heap_.begin(), heap_.end());
     heap_.pop_back();
     const std::int64_t sizes = sizes_[at(entry.sizes)].rank;
-    if (quick_ && ranking.has(sizes, entry.bound / over) && (sizes != ranking.best.front().sizes || ranking.has(sizes, entry.bound / over_best))) continue;
+    if (quick_ && ranking.has(sizes, entry.bound / over) &&
+        (sizes != ranking.best.front().sizes || ranking.has(sizes, entry.bound / over_best)))
+      continue;
     if (entry.step != Step::tile) {
       expand(entry);
       continue;
@@ -292,7 +301,8 @@ Selection GraphSearch::run(int top, Each each, bool quick, bool runner_up) {
 
 GraphSearch* GraphSearches::search_for(const Question& question, const Objective& objective) {
   constexpr std::size_t most_searches = 16;
-  const auto known = std::find_if(searches_.begin(), searches_.end(), [&](const auto& search) { return search->serves(question); });
+  const auto known =
+      std::find_if(searches_.begin(), searches_.end(), [&](const auto& search) { return search->serves(question); });
   if (known == searches_.end()) {
     if (!all_by_graph(question)) return nullptr;
     searches_.push_front(std::make_unique<GraphSearch>(question, objective));

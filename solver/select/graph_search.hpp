@@ -2,15 +2,16 @@
 // The search by the event graph's time: best first in steps, so that what costs much is found only for tiles that what
 // costs little does not rule out.
 //
-// One queue holds groups of tiles under bounds of their times, the least on top. What comes off is taken a step further:
-// sizes into ways to work, these into counts of buffers, these through the steps of model/clock/steps.hpp, until a tile
-// comes off with its time: it is the next best one. A quick search takes what is expected of a tile for a bound: what the
-// same way to work lost at other sizes, then the steady iteration; fewer buffers to be no faster than more. It looks a little
-// beyond the best tile of each size and of all.
+// One queue holds groups of tiles under bounds of their times, the least on top. What comes off is taken a step
+// further: sizes into ways to work, these into counts of buffers, these through the steps of model/clock/steps.hpp,
+// until a tile comes off with its time: it is the next best one. A quick search takes what is expected of a tile for a
+// bound: what the same way to work lost at other sizes, then the steady iteration; fewer buffers to be no faster than
+// more. It looks a little beyond the best tile of each size and of all.
 //
-// What is found of graphs stays: the next question of the kind (other lengths of the axes that blocks and chunks divide)
-// bounds by periods that are known: tiles of one size, then of one way to work, by the least of all their blocks
-// (model/clock/block_floor), and within these the next tile by its clocks, so that most tiles are never looked at.
+// What is found of graphs stays: the next question of the kind (other lengths of the axes that blocks and chunks
+// divide) bounds by periods that are known: tiles of one size, then of one way to work, by the least of all their
+// blocks (model/clock/block_floor), and within these the next tile by its clocks, so that most tiles are never looked
+// at.
 
 #include <cstdint>
 #include <limits>
@@ -43,8 +44,8 @@ class GraphSearch {
   GraphSearch& operator=(GraphSearch&&) = delete;
   ~GraphSearch() = default;
 
-  /// Whether that question is of the kind at hand: the same but for lengths that divided axes exceed their tiles by, and for
-  /// further sizes that it fixes.
+  /// Whether that question is of the kind at hand: the same but for lengths that divided axes exceed their tiles by,
+  /// and for further sizes that it fixes.
   [[nodiscard]] bool serves(const Question& question) const;
   void turn_to(const Question& question);
   /// A quick one may leave the runner-up out.
@@ -55,9 +56,9 @@ class GraphSearch {
   /// Tiles that differ in nothing that the graph says.
   struct Tokens {
     std::int64_t rank = 0;
-    Count blocks;              ///< that a node holds
-    GraphState state;          ///< at first that of the most of each buffer
-    bool own = false;          ///< no longer
+    Count blocks;      ///< that a node holds
+    GraphState state;  ///< at first that of the most of each buffer
+    bool own = false;  ///< no longer
     std::unique_ptr<Period> explained;
   };
   /// Of tiles of which a node holds so many blocks.
@@ -77,8 +78,8 @@ class GraphSearch {
     BlockOrder blocks_in = BlockOrder::grid;
     BlockEnergy energy = {};
     bool cuts = false;
-    std::list<Floor> floors;  ///< of the tokens
-    Tokens most;  ///< the most of each buffer, and the blocks with the least: in bounds of all
+    std::list<Floor> floors;         ///< of the tokens
+    Tokens most;                     ///< the most of each buffer, and the blocks with the least: in bounds of all
     std::vector<std::size_t> order;  ///< of the tokens, by clocks, for the question at hand
     std::vector<double> clocks;      ///< of the tokens, likewise
   };
@@ -86,8 +87,8 @@ class GraphSearch {
   struct Alike {
     std::int64_t way = 0;  ///< part of the rank
     Count instances;       ///< of agents
-    double waits = 0;  ///< factor, the least met; 0: none met
-    double ends = 0;   ///< the same, at the question at hand
+    double waits = 0;      ///< factor, the least met; 0: none met
+    double ends = 0;       ///< the same, at the question at hand
   };
   /// A launch of blocks that take those clocks; of packed sequences that of one tile.
   struct Launched {
@@ -121,15 +122,16 @@ class GraphSearch {
   };
   struct Sizes {
     std::int64_t rank = 0;
-    IterationWork least;  ///< that no way to work goes below
-    double cells = 1;     ///< of an iteration
+    IterationWork least;      ///< that no way to work goes below
+    double cells = 1;         ///< of an iteration
     std::uint64_t found = 1;  ///< grows with what is found of the works' graphs
-    std::unique_ptr<std::vector<Work>> works;  ///< ways to work, once they were asked for: those of every question of the kind
+    std::unique_ptr<std::vector<Work>>
+        works;  ///< ways to work, once they were asked for: those of every question of the kind
     std::vector<std::size_t> order;
-    std::vector<double> clocks;                           ///< of the works: at least, of the launch
-    std::vector<Shape> shapes;                            ///< by cluster
-    std::list<Group> groups = {};                         ///< of the works with graphs; empty: to be found
-    std::uint64_t question = 0;  ///< the latest that these two and what follows are of
+    std::vector<double> clocks;               ///< of the works: at least, of the launch
+    std::vector<Shape> shapes;                ///< by cluster
+    std::list<Group> groups = {};             ///< of the works with graphs; empty: to be found
+    std::uint64_t question = 0;               ///< the latest that these two and what follows are of
     double total = 0, busiest = 0, mean = 1;  ///< iterations: in all, of the busiest node, of a block
   };
   /// What a bound is of, and by what: in the order in which equal ones are taken further. `works` and `tokens`: of all
@@ -139,7 +141,7 @@ class GraphSearch {
     double bound = 0;
     std::int64_t rank = 0;
     Step step = Step::sizes;
-    int sizes = 0, work = 0, tokens = 0;  ///< indices, or places in the order
+    int sizes = 0, work = 0, tokens = 0;                     ///< indices, or places in the order
     friend bool operator<(const Entry& a, const Entry& b) {  // for a heap with the least on top
       if (a.bound != b.bound) return a.bound > b.bound;
       return a.step != b.step ? a.step > b.step : a.rank > b.rank;
@@ -207,11 +209,15 @@ class GraphSearch {
   [[nodiscard]] bool good_enough(double clocks, double energy) const;
   void find_groups(Sizes& sizes);
   [[nodiscard]] double by_clocks(const Shape& shape, const Work& work, double clocks) const;
-  [[nodiscard]] double bound_of_blocks(Shape& shape, const Work& work, const Tokens& tokens, const PlacedDiagram& placed);
-  [[nodiscard]] double in_order(Shape& shape, const Work& work, const Tokens& tokens, const BlockClocks& block, Count blocks);
+  [[nodiscard]] double bound_of_blocks(Shape& shape, const Work& work, const Tokens& tokens,
+                                       const PlacedDiagram& placed);
+  [[nodiscard]] double in_order(Shape& shape, const Work& work, const Tokens& tokens, const BlockClocks& block,
+                                Count blocks);
   [[nodiscard]] double by_lengths(Shape& shape, const Work& work, const Tokens& tokens, const BlockClocks& block);
   [[nodiscard]] bool push_known(Entry entry);
-  [[nodiscard]] Work& work_of(const Entry& entry) { return (*sizes_[static_cast<std::size_t>(entry.sizes)].works)[static_cast<std::size_t>(entry.work)]; }
+  [[nodiscard]] Work& work_of(const Entry& entry) {
+    return (*sizes_[static_cast<std::size_t>(entry.sizes)].works)[static_cast<std::size_t>(entry.work)];
+  }
   [[nodiscard]] double bound_of(Sizes& sizes, Work& work, Tokens& tokens);
   [[nodiscard]] double bound_of_works(const Sizes& sizes, std::size_t index) const;
   void make_own(Work& work, Tokens& tokens);
@@ -226,8 +232,8 @@ class GraphSearch {
   Question question_;
   std::shared_ptr<Periods> periods_;
   Space space_;
-  Rules rules_;        // of the kind: without those that read lengths
-  Rules all_rules_;    // of the question
+  Rules rules_;      // of the kind: without those that read lengths
+  Rules all_rules_;  // of the question
   Placer placer_;
   Roles roles_;
   KnobSet work_ = 0;    // how tiles of given sizes work, but for
@@ -257,7 +263,8 @@ void GraphSearch::each_legal(const std::vector<napkin::Step>& steps, std::size_t
   for (std::size_t i = 0; i < space_.domains[static_cast<std::size_t>(step.knob)].size(); ++i) {
     legality_->set(point_, step.knob, i);
     if (may_be_legal(step))
-      each_legal(steps, depth + 1, rank + static_cast<std::int64_t>(i) * space_.strides[static_cast<std::size_t>(step.knob)], take);
+      each_legal(steps, depth + 1,
+                 rank + static_cast<std::int64_t>(i) * space_.strides[static_cast<std::size_t>(step.knob)], take);
   }
   legality_->set(point_, step.knob, 0);
 }

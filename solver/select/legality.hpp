@@ -34,7 +34,8 @@ class Scratch {
   [[nodiscard]] Slot& place(const Point& point);
   /// The point's alternatives placed without its sizes (Placer::place_alternatives).
   [[nodiscard]] const PlacedDiagram& alternatives(const Point& point);
-  /// Points of one case are told apart by no guard, and their clusters are as large: of equal sizes they do the same work.
+  /// Points of one case are told apart by no guard, and their clusters are as large: of equal sizes they do the same
+  /// work.
   [[nodiscard]] std::uint64_t case_of(const Point& point) const;
   /// Points of one structure are told apart by guards of work alone.
   [[nodiscard]] std::uint64_t structure_of(const Point& point) const;

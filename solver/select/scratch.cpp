@@ -5,8 +5,8 @@
 namespace napkin {
 namespace {
 
-/// The guards of variables, multicast and operands, and of software pipelining, which keeps lifetimes from ending early: a
-/// footprint's business.
+/// The guards of variables, multicast and operands, and of software pipelining, which keeps lifetimes from ending
+/// early: a footprint's business.
 template <class Visit>
 void each_structural_guard(const Mapping& mapping, const Visit& visit) {
   for (const VariableMapping& v : mapping.variables) {
@@ -39,7 +39,8 @@ std::vector<std::uint16_t> told_apart(const std::vector<std::int64_t>& domain, c
 
 }  // namespace
 
-Scratch::Scratch(const Mapping& mapping, const Placer& placer, const Space& space) : mapping_(mapping), placer_(placer) {
+Scratch::Scratch(const Mapping& mapping, const Placer& placer, const Space& space)
+    : mapping_(mapping), placer_(placer) {
   std::vector<std::vector<std::int64_t>> named(space.domains.size());
   KnobSet knobs = 0;
   const auto name = [&](const Guard& guard) {
@@ -64,7 +65,8 @@ Scratch::Scratch(const Mapping& mapping, const Placer& placer, const Space& spac
     const auto& domain = space.domains[static_cast<std::size_t>(k)];
     if ((knobs & knob_bit(k)) == 0) continue;
     const bool apart = domain.size() * slots <= 256;
-    guards_.push_back({k, apart ? slots : 0, told_apart(domain, named[static_cast<std::size_t>(k)]), (structural & knob_bit(k)) != 0});
+    guards_.push_back({k, apart ? slots : 0, told_apart(domain, named[static_cast<std::size_t>(k)]),
+                       (structural & knob_bit(k)) != 0});
     if (apart) slots *= domain.size();
   }
   slots_.resize(slots);
@@ -91,7 +93,8 @@ const PlacedDiagram& Scratch::alternatives(const Point& point) {
 
 std::uint64_t Scratch::case_of(const Point& point) const {
   std::uint64_t out = 0;
-  for (const Told& told : guards_) out = out * told.first.size() + told.first[point.index[static_cast<std::size_t>(told.knob)]];
+  for (const Told& told : guards_)
+    out = out * told.first.size() + told.first[point.index[static_cast<std::size_t>(told.knob)]];
   return out;
 }
 

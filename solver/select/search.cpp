@@ -26,7 +26,8 @@ void Search::prepare() {
 bool Search::serves(const Question& question) const {
   return question.streamed == question_.streamed && question.mapping == question_.mapping &&
          question.machine == question_.machine && question.problem.dtype == question_.problem.dtype &&
-         question.problem.mask.kind == question_.problem.mask.kind && question.problem.packing.sequences.empty() == question_.problem.packing.sequences.empty();
+         question.problem.mask.kind == question_.problem.mask.kind &&
+         question.problem.packing.sequences.empty() == question_.problem.packing.sequences.empty();
 }
 
 void Search::turn_to(const Question& question) {
@@ -174,8 +175,8 @@ double Search::class_time(Count most) {
   return one_time_ ? timed(placed).time(placed, 1).value : timed(placed).least(placed, most).value;
 }
 
-/// The prefix's classes of alternatives, fastest first, with the time or bound of each, as long as those of at least that
-/// time are wanted. A class is not looked at before those that are never slower.
+/// The prefix's classes of alternatives, fastest first, with the time or bound of each, as long as those of at least
+/// that time are wanted. A class is not looked at before those that are never slower.
 template <class Wanted, class Visit>
 void Search::each_class(const Prefix& prefix, const Wanted& wanted_from, const Visit& visit_class) {
   set_rank(point_, prefix.rank, roles_.sizes);
@@ -214,7 +215,11 @@ void Search::each_class(const Prefix& prefix, const Wanted& wanted_from, const V
 void Search::expand(const Prefix& prefix) {
   own_ = {};
   each_class(
-      prefix, [&](double time) { return wanted_from({time, prefix.rank}); }, [&] { visit(0, prefix.rank); });
+      prefix,
+      [&](double time) {
+        return wanted_from({time, prefix.rank});
+      },
+      [&] { visit(0, prefix.rank); });
 }
 
 /// Whether the point, up to that step, breaks no rule.

@@ -124,7 +124,7 @@ class Search {
   double class_time_ = 0;  // that time, or a bound of its times
   std::vector<Waiting> waiting_;
   std::vector<double> times_;  // of the classes, or what they are at least
-  Found own_;              // Each::size: its best tile
+  Found own_;                  // Each::size: its best tile
 };
 
 }  // namespace napkin

@@ -49,29 +49,30 @@ struct Objective {
   /// Less work is never slower: an operand nearer, a buffer less, a copy shared. Lets the search bound many tiles by
   /// one.
   bool monotone = true;
-  /// The event graph's, shared by predict and time: the search goes by the graph's own steps (model/clock/steps.hpp), and
-  /// bound and the two above are not asked for.
+  /// The event graph's, shared by predict and time: the search goes by the graph's own steps (model/clock/steps.hpp),
+  /// and bound and the two above are not asked for.
   std::shared_ptr<Periods> periods = nullptr;
   /// The latest of these searches, for questions of the same kinds. Not for several threads at once.
   std::shared_ptr<GraphSearches> searches = nullptr;
 };
 
-/// The event graph's time. Keeps the periods of the graphs that it meets, whatever the question, and what the latest kinds
-/// of questions have in common.
+/// The event graph's time. Keeps the periods of the graphs that it meets, whatever the question, and what the latest
+/// kinds of questions have in common.
 [[nodiscard]] Objective graph_objective();
 /// The same for questions that no search by the graph's steps answers: some tiles have no event graph.
 [[nodiscard]] Objective without_periods(Objective objective);
 
-/// What `napkin select` answers: of each size the best tile by the event graph, in a part of the time of graph_objective()'s
-/// ranking: it expects that the same way to work loses at other sizes what it lost at one, takes the steady iteration of a
-/// block alone for that of all blocks, and fewer buffers to be no faster than more, and looks a little beyond what it has. What it
-/// ranks has its own time; the runner-up is of other sizes, ties are not counted. Against the whole ranking the first is within
-/// 0.1 %, the others within 2 % (tests/law). Where its first tile's blocks have few iterations, ends count too much for that (its pick was up to 6 % over the
-/// best at s = 512): all is ranked. Where the graph does not predict, the first clock's ranking. `objective`: graph_objective(), for what it
-/// has met.
+/// What `napkin select` answers: of each size the best tile by the event graph, in a part of the time of
+/// graph_objective()'s ranking: it expects that the same way to work loses at other sizes what it lost at one, takes
+/// the steady iteration of a block alone for that of all blocks, and fewer buffers to be no faster than more, and looks
+/// a little beyond what it has. What it ranks has its own time; the runner-up is of other sizes, ties are not counted.
+/// Against the whole ranking the first is within 0.1 %, the others within 2 % (tests/law). Where its first tile's
+/// blocks have few iterations, ends count too much for that (its pick was up to 6 % over the best at s = 512): all is
+/// ranked. Where the graph does not predict, the first clock's ranking. `objective`: graph_objective(), for what it has
+/// met.
 [[nodiscard]] Selection shortlist(const Question& question, int top);
-/// `breadth`: it searches for so many at least, so that the first does not depend on how many are asked for; of one alone
-/// without a runner-up.
+/// `breadth`: it searches for so many at least, so that the first does not depend on how many are asked for; of one
+/// alone without a runner-up.
 [[nodiscard]] Selection shortlist(const Question& question, int top, const Objective& objective, int breadth = 5);
 
 /// Bounds and prunes; equal to select_exhaustively in its first `top`. Ties are broken by the knobs' order of

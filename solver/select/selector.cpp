@@ -42,7 +42,8 @@ Selector& Selector::operator=(Selector&&) noexcept = default;
 
 Selection Selector::ask(const Question& question, int top) {
   if (objective_.periods != nullptr) {
-    if (GraphSearch* search = objective_.searches->search_for(question, objective_)) return search->run(top, Each::tile);
+    if (GraphSearch* search = objective_.searches->search_for(question, objective_))
+      return search->run(top, Each::tile);
   }
   for (auto search = searches_.begin(); search != searches_.end(); ++search) {
     if (!(*search)->serves(question)) continue;
@@ -50,7 +51,8 @@ Selection Selector::ask(const Question& question, int top) {
     (*search)->turn_to(question);
     return (*search)->run(top);
   }
-  searches_.push_front(std::make_unique<Search>(question, objective_.periods != nullptr ? without_periods(objective_) : objective_));
+  searches_.push_front(
+      std::make_unique<Search>(question, objective_.periods != nullptr ? without_periods(objective_) : objective_));
   if (searches_.size() > most_searches) searches_.pop_back();
   return searches_.front()->run(top);
 }

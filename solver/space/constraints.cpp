@@ -21,7 +21,8 @@ struct Term {
 
 class Resolver {
  public:
-  Resolver(const Streamed& streamed, const Problem& problem) : streamed_(streamed), diagram_(streamed.diagram), problem_(problem) {}
+  Resolver(const Streamed& streamed, const Problem& problem)
+      : streamed_(streamed), diagram_(streamed.diagram), problem_(problem) {}
 
   [[nodiscard]] Count size(const std::string& axis) const {
     const AxisId id = diagram_.axis(axis);
@@ -148,7 +149,8 @@ void add_packing(std::vector<TileRule>& rules, const Streamed& streamed, const M
       rules.push_back({"packing of " + axis, napkin::knobs_of(sizes[i]),
                        [packed = resolve.term(sizes[i]), whole = resolve.size(axis)](const Tile& tile) {
                          return compare(Relation::Kind::at_most, packed.in(tile), whole);
-                       }, resolve.read_lengths()});
+                       },
+                       resolve.read_lengths()});
     }
   }
 }
@@ -163,7 +165,8 @@ void add_relations(std::vector<TileRule>& rules, const Streamed& streamed, const
                       kind = relation.kind](const Tile& tile) -> std::optional<Excess> {
                        if (!guard_holds(when, tile)) return std::nullopt;
                        return compare(kind, product(left, tile), product(right, tile));
-                     }, resolve.read_lengths()});
+                     },
+                     resolve.read_lengths()});
   }
 }
 
@@ -179,7 +182,8 @@ void add_granularity(std::vector<TileRule>& rules, const Streamed& streamed, con
     rules.push_back({"granularity of " + axis, napkin::knobs_of(*size),
                      [extent = resolve.term(*size), divisor = granularity.divisor](const Tile& tile) {
                        return compare(Relation::Kind::multiple, extent.in(tile), divisor);
-                     }, resolve.read_lengths()});
+                     },
+                     resolve.read_lengths()});
   }
 }
 
@@ -199,7 +203,8 @@ void add_agent_rows(std::vector<TileRule>& rules, const Streamed& streamed, cons
            const Count all = product(rows, tile), instances = chosen(count, tile);
            if (const auto bad = compare(Relation::Kind::multiple, all, instances * step.in(tile))) return bad;
            return compare(Relation::Kind::at_most, ceil_div(all, std::max(instances, Count(1))), limit.in(tile));
-         }, resolve.read_lengths()});
+         },
+         resolve.read_lengths()});
   }
 }
 
@@ -213,24 +218,29 @@ void add_threads(std::vector<TileRule>& rules, const Streamed& streamed, const M
     agents.emplace_back(resolve.alternatives(agent.count), resolve.term(agent.threads));
     knobs |= napkin::knobs_of(agent.count) | napkin::knobs_of(agent.threads);
   }
-  rules.push_back({"threads", knobs, [agents, limit = machine.limits.threads_per_block](const Tile& tile) {
+  rules.push_back({"threads", knobs,
+                   [agents, limit = machine.limits.threads_per_block](const Tile& tile) {
                      Count threads;
                      for (const auto& [count, each] : agents) threads += chosen(count, tile) * each.in(tile);
                      return compare(Relation::Kind::at_most, threads, limit);
-                   }, resolve.read_lengths()});
+                   },
+                   resolve.read_lengths()});
 }
 
 namespace {
 
-/// Whether blocks side by side along that axis visit different chunks, and an array reaches them by multicast: one would
-/// wait for chunks that the other never asks for.
+/// Whether blocks side by side along that axis visit different chunks, and an array reaches them by multicast: one
+/// would wait for chunks that the other never asks for.
 bool visits_differ(const Streamed& streamed, const Mapping& mapping, const Problem& problem, const std::string& axis) {
   const AxisId along = streamed.diagram.axis(axis);
-  const auto among = [along](const std::array<AxisId, 2>& axes) { return std::find(axes.begin(), axes.end(), along) != axes.end(); };
+  const auto among = [along](const std::array<AxisId, 2>& axes) {
+    return std::find(axes.begin(), axes.end(), along) != axes.end();
+  };
   const bool masked = problem.mask.kind != Mask::Kind::none && streamed.skips && among(*streamed.skips);
   const bool packed = !problem.packing.sequences.empty() && among({problem.packing.rows, problem.packing.columns});
   if (!masked && !packed) return false;
-  return std::any_of(mapping.variables.begin(), mapping.variables.end(), [](const VariableMapping& variable) { return variable.multicast.has_value(); });
+  return std::any_of(mapping.variables.begin(), mapping.variables.end(),
+                     [](const VariableMapping& variable) { return variable.multicast.has_value(); });
 }
 
 }  // namespace
@@ -244,14 +254,14 @@ void add_cluster(std::vector<TileRule>& rules, const Streamed& streamed, const M
     const Term nodes = resolve.term(*level.nodes);
     const auto id = machine.find_level(level.level);
     const Count most = id ? machine.levels[static_cast<std::size_t>(*id)].per_parent : Count(1);
-    rules.push_back({level.level + " size", napkin::knobs_of(*level.nodes), [nodes, most](const Tile& tile) {
-                       return compare(Relation::Kind::at_most, nodes.in(tile), most);
-                     }, resolve.read_lengths()});
+    rules.push_back({level.level + " size", napkin::knobs_of(*level.nodes),
+                     [nodes, most](const Tile& tile) { return compare(Relation::Kind::at_most, nodes.in(tile), most); },
+                     resolve.read_lengths()});
     if (!block || level.group.empty()) continue;
     if (visits_differ(streamed, mapping, problem, level.group.front())) {
-      rules.push_back({level.level + (problem.mask.kind != Mask::Kind::none ? " mask" : " lengths"), napkin::knobs_of(*level.nodes), [nodes](const Tile& tile) {
-                         return compare(Relation::Kind::at_most, nodes.in(tile), Count(1));
-                       }});
+      rules.push_back(
+          {level.level + (problem.mask.kind != Mask::Kind::none ? " mask" : " lengths"), napkin::knobs_of(*level.nodes),
+           [nodes](const Tile& tile) { return compare(Relation::Kind::at_most, nodes.in(tile), Count(1)); }});
     }
     const auto extent = size_of_axis(mapping, *block, level.group.front());
     if (!extent) continue;
@@ -260,7 +270,8 @@ void add_cluster(std::vector<TileRule>& rules, const Streamed& streamed, const M
          [nodes, size = resolve.size(level.group.front()), extent = resolve.term(*extent)](const Tile& tile) {
            const Count blocks = ceil_div(size, std::max(extent.in(tile), Count(1)));
            return compare(Relation::Kind::multiple, blocks, nodes.in(tile));
-         }, true});
+         },
+         true});
   }
 }
 
@@ -290,12 +301,14 @@ void add_combine(std::vector<TileRule>& rules, const Streamed& streamed, const M
     knobs |= (extent ? napkin::knobs_of(*extent) : 0) | (along ? napkin::knobs_of(*met->nodes) : 0);
   }
   const Count most = in_cluster ? Count(1) : machine.compute_nodes();
-  rules.push_back({in_cluster ? "parts" : "resident blocks", knobs, [cuts, most](const Tile& tile) {
+  rules.push_back({in_cluster ? "parts" : "resident blocks", knobs,
+                   [cuts, most](const Tile& tile) {
                      Count groups = 1;
                      for (const Cut& cut : cuts)
                        groups *= ceil_div(cut.size, std::max(cut.extent.in(tile)*cut.nodes.in(tile), Count(1)));
                      return compare(Relation::Kind::at_most, groups, most);
-                   }, true});
+                   },
+                   true});
 }
 
 std::optional<Excess> check_registers(const PlacedDiagram&, const Plan& plan) {

@@ -48,7 +48,8 @@ void count(benchmark::State& state, const EventGraph& graph) {
 void prediction_by_graph(benchmark::State& state) {
   const Case c = attention(128);
   const Placer placer(c.streamed, c.mapping, c.machine, c.problem);
-  const PlacedDiagram placed = placer.place(c.tile({{"x", 80}, {"warpgroups", state.range(0)}, {"q", 64 * state.range(0)}}));
+  const PlacedDiagram placed =
+      placer.place(c.tile({{"x", 80}, {"warpgroups", state.range(0)}, {"q", 64 * state.range(0)}}));
   const Plan needs = plan(placed);
   for (auto _ : state) benchmark::DoNotOptimize(predict(placed, needs));
   count(state, event_graph(placed));
@@ -210,7 +211,10 @@ BENCHMARK(prediction_by_graph)->ArgName("warpgroups")->DenseRange(1, 3)->Apply(b
 BENCHMARK(selection_by_graph)->ArgNames({"d", "causal"})->Apply(budget)->ArgsProduct({{64, 128, 256}, {0, 1}});
 BENCHMARK(period_of_graph)->ArgName("warpgroups")->DenseRange(1, 3)->Apply(budget);
 BENCHMARK(selection_of_all_by_graph)->ArgNames({"d", "causal"})->Apply(budget)->ArgsProduct({{64, 128, 256}, {0, 1}});
-BENCHMARK(selection_of_all_by_graph_next)->ArgNames({"d", "mask"})->Apply(budget)->ArgsProduct({{64, 128, 256}, {0, 1, 2}});
+BENCHMARK(selection_of_all_by_graph_next)
+    ->ArgNames({"d", "mask"})
+    ->Apply(budget)
+    ->ArgsProduct({{64, 128, 256}, {0, 1, 2}});
 BENCHMARK(selection)->ArgName("d")->Apply(sizes);
 BENCHMARK(selection_causal)->ArgName("d")->Apply(sizes);
 BENCHMARK(selection_next)->ArgNames({"d", "causal"})->Apply(budget)->ArgsProduct({{64, 96, 128, 192, 256}, {0, 1}});

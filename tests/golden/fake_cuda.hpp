@@ -17,7 +17,7 @@ class FakeCuda {
     std::filesystem::create_directory(lib);
     const std::string driver = lib + "/libcuda.so.1";
     const auto run = run_program({NAPKIN_CXX, "-std=c++20", "-shared", "-fPIC", "-o", driver,
-                                       NAPKIN_SOURCE_DIR "/tests/golden/fake_cuda/fake_cuda.cpp"});
+                                  NAPKIN_SOURCE_DIR "/tests/golden/fake_cuda/fake_cuda.cpp"});
     REQUIRE_MESSAGE(run.code == 0, run.err);
     std::filesystem::copy_file(driver, lib + "/libnvrtc.so.13");
   }

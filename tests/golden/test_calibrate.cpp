@@ -35,7 +35,8 @@ TEST_CASE("the experiments are listed, and each may be asked for") {
 
 TEST_CASE("no GPU: one sentence, exit 1, no file") {
   const cli::Folder folder;
-  const auto run = cli::napkin(Words{"calibrate", "--out", folder / "p.yaml", "--record", folder / "r.jsonl"}, {"CUDA_VISIBLE_DEVICES="});
+  const auto run = cli::napkin(Words{"calibrate", "--out", folder / "p.yaml", "--record", folder / "r.jsonl"},
+                               {"CUDA_VISIBLE_DEVICES="});
   CHECK(run.code == 1);
   CHECK(run.out.empty());
   CHECK(run.err.starts_with("no GPU to calibrate: "));
@@ -73,7 +74,8 @@ TEST_CASE("bad input: exit 2, and what would be right") {
   refused({"--out", folder / "p.yaml", "--gpu", "h200-sxm", "--replay", folder / "none.jsonl"}, "none.jsonl");
   refused({"--out", folder / "p.yaml", "--gpu", "h200-sxm", "--replay", folder.file("empty.jsonl", "")}, "no readings");
   const std::string good = folder.file("r.jsonl", readings);
-  refused({"--out", folder / "p.yaml", "--gpu", "h200-sxm", "--replay", good, "--record", folder / "s.jsonl"}, "--record");
+  refused({"--out", folder / "p.yaml", "--gpu", "h200-sxm", "--replay", good, "--record", folder / "s.jsonl"},
+          "--record");
   refused({"--out", folder / "no/such/folder/p.yaml", "--gpu", "h200-sxm", "--replay", good}, "--out");
   const auto broken = [&](const std::string& from, const std::string& to, const std::string& says) {
     std::string text = readings;
@@ -105,7 +107,8 @@ TEST_CASE("recorded readings become a profile that answers questions") {
   const std::string text = cli::contents(profile);
   CHECK(text.find("barrier_128: {value: 31.3, unit: clk, measured: {tool: \"napkin ") != std::string::npos);
   CHECK(text.find("date: \"2026-11-21\", driver: \"580.1\", spread: 0.0") != std::string::npos);
-  const auto query = cli::napkin({"query", "attention", "--gpu", profile, "--shape", "h=16,q=4096,x=4096,d=128", "--json"});
+  const auto query =
+      cli::napkin({"query", "attention", "--gpu", profile, "--shape", "h=16,q=4096,x=4096,d=128", "--json"});
   REQUIRE_MESSAGE(query.code == 0, query.err);
   CHECK(query.json()["predicted"]["time"].get<double>() > 0);
 }
@@ -113,7 +116,8 @@ TEST_CASE("recorded readings become a profile that answers questions") {
 TEST_CASE("--only takes from recorded readings what it names") {
   const cli::Folder folder;
   const std::string rows = folder.file("r.jsonl", readings);
-  const auto run = cli::napkin(Words{"calibrate", "--gpu", "h200-sxm", "--replay", rows, "--out", folder / "p.yaml", "--only", "waiting", "--json"});
+  const auto run = cli::napkin(Words{"calibrate", "--gpu", "h200-sxm", "--replay", rows, "--out", folder / "p.yaml",
+                                     "--only", "waiting", "--json"});
   REQUIRE_MESSAGE(run.code == 0, run.err);
   CHECK(run.json()["findings"].size() == 1);
 }

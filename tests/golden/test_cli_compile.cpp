@@ -17,11 +17,13 @@ using cli::keys_of;
 using cli::words_of;
 using Keys = std::vector<std::string>;
 
-const std::string question = "query attention --gpu h200-sxm --kernel attention_sm90 --shape h=2,q=512,x=512,d=128 --tile x=128,q_stages=1,stages=2,warpgroups=2";
+const std::string question =
+    "query attention --gpu h200-sxm --kernel attention_sm90 --shape h=2,q=512,x=512,d=128 --tile "
+    "x=128,q_stages=1,stages=2,warpgroups=2";
 
 void check_keys(const Json& compiled) {
-  CHECK(keys_of(compiled) == Keys{"registers_per_thread", "shared_memory", "occupancy", "static_shared_memory", "spill_stores", "spill_loads",
-                                  "objection", "planned"});
+  CHECK(keys_of(compiled) == Keys{"registers_per_thread", "shared_memory", "occupancy", "static_shared_memory",
+                                  "spill_stores", "spill_loads", "objection", "planned"});
   CHECK(keys_of(compiled["planned"]) == Keys{"registers_per_thread", "shared_memory", "occupancy"});
   CHECK(keys_of(compiled["occupancy"]) == Keys{"blocks_per_sm", "limited_by"});
 }
@@ -39,16 +41,21 @@ TEST_CASE("the compiler's numbers beside the plan's") {
   CHECK(compiled["spill_stores"] == 0);
   CHECK(compiled["objection"].is_null());
   CHECK(compiled["occupancy"] == Json({{"blocks_per_sm", 1}, {"limited_by", "shared memory"}}));
-  CHECK(compiled["planned"] == Json({{"registers_per_thread", 168}, {"shared_memory", compiled["shared_memory"]}, {"occupancy", compiled["occupancy"]}}));
+  CHECK(compiled["planned"] == Json({{"registers_per_thread", 168},
+                                     {"shared_memory", compiled["shared_memory"]},
+                                     {"occupancy", compiled["occupancy"]}}));
   CHECK_FALSE(cli::napkin(question + " --json").json().contains("compiled"));
 }
 
 TEST_CASE("spills are an answer") {
-  const std::string other = "query attention --gpu h200-sxm --kernel attention_sm90 --shape h=2,q=512,x=512,d=128 --tile x=112,warpgroups=2 --compile";
+  const std::string other =
+      "query attention --gpu h200-sxm --kernel attention_sm90 --shape h=2,q=512,x=512,d=128 --tile x=112,warpgroups=2 "
+      "--compile";
   const auto run = fake().napkin(other + " --json", {"FAKE_CUDA_SPILLS=112"});
   REQUIRE_MESSAGE(run.code == 0, run.err);
   CHECK(run.json()["compiled"]["spill_stores"] == 8);
-  CHECK(run.json()["compiled"]["objection"] == "registers spill: 8 bytes stored and 0 bytes loaded a thread, at 168 registers");
+  CHECK(run.json()["compiled"]["objection"] ==
+        "registers spill: 8 bytes stored and 0 bytes loaded a thread, at 168 registers");
   const auto text = fake().napkin(other);  // from the cache
   CHECK(text.out.find("compiled   168 registers a thread at launch") != std::string::npos);
   CHECK(text.out.find("registers spill: 8 bytes") != std::string::npos);
@@ -56,13 +63,16 @@ TEST_CASE("spills are an answer") {
 }
 
 TEST_CASE("what cannot be compiled: one sentence, exit 1, or exit 2 where no kernel is asked for") {
-  auto run = fake().napkin("query attention --gpu h200-sxm --kernel attention_sm90 --shape h=2,q=512,x=512,d=128 --tile x=256,q=256 --compile");
+  auto run = fake().napkin(
+      "query attention --gpu h200-sxm --kernel attention_sm90 --shape h=2,q=512,x=512,d=128 --tile x=256,q=256 "
+      "--compile");
   CHECK(run.code == 1);
   CHECK(run.out.empty());
   CHECK(run.err.starts_with("--compile: the kernel does not take this tile: "));
   CHECK(run.err.find('\n') == run.err.size() - 1);
   const std::string compile = " --shape q=64,x=64,d=64 --compile";
-  check_refused(cli::napkin("query attention --gpu h200-sxm --kernel flash_attention_3" + compile), "flash_attention_3 has no kernel here");
+  check_refused(cli::napkin("query attention --gpu h200-sxm --kernel flash_attention_3" + compile),
+                "flash_attention_3 has no kernel here");
   check_refused(cli::napkin("query attention --gpu mi300x" + compile), "no bundled kernel computes this");
   check_refused(cli::napkin("query attention --memory 1000" + compile), "--memory");
 }
@@ -83,7 +93,8 @@ TEST_CASE("the real compiler, where there is one") {
   const auto run = cli::napkin(words_of(question + " --compile --json"), cache);
   if (run.code != 0) {
     CHECK(run.code == 1);
-    CHECK(run.err == "--compile: no NVRTC on this machine: install the CUDA toolkit (12.4 or later) or set CUDA_HOME to it\n");
+    CHECK(run.err ==
+          "--compile: no NVRTC on this machine: install the CUDA toolkit (12.4 or later) or set CUDA_HOME to it\n");
     std::puts("SKIP: no NVRTC on this machine");
     return;
   }
@@ -102,7 +113,8 @@ TEST_CASE("the GPU here, by its profile") {
 
 TEST_CASE("no GPU here: one sentence, exit 1") {
   for (const char* command : {"query", "select"}) {
-    const auto run = cli::napkin(words_of(std::string(command) + " attention --gpu here --shape q=64,x=64,d=64"), {"CUDA_VISIBLE_DEVICES="});
+    const auto run = cli::napkin(words_of(std::string(command) + " attention --gpu here --shape q=64,x=64,d=64"),
+                                 {"CUDA_VISIBLE_DEVICES="});
     CHECK(run.code == 1);
     CHECK(run.out.empty());
     CHECK(run.err.starts_with("--gpu: no GPU here: "));

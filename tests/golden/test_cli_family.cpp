@@ -85,22 +85,23 @@ TEST_CASE("a range that cannot be is refused in one message, and so is one where
     std::string line;
     const char* says;
   };
-  for (const Bad& bad : {Bad{select + "x=64,q=16384..512", "runs backward: 512..16384"},
-                         {select + "x=64,q=1..", "LOW..HIGH"},
-                         {select + "x=64,q=..1", "LOW..HIGH"},
-                         {select + "x=64,q=1..8:", "LOW..HIGH:STEP"},
-                         {select + "x=64,q=1..8:0", "q's step is 0"},
-                         {select + "x=64,q=0..8", "q's lower end is 0"},
-                         {select + "x=64,q=1..b", "q's upper end is 'b'"},
-                         {select + "q=1..8,x=1..9", "q and x have different ranges"},
-                         {select + "x=64,q=1..100000:1", "more than 4096 sizes"},
-                         {select + "x=64,q=1..8,q=3", "given twice"},
-                         {select + "x=64,z=1..8,q=3", "no axis 'z'"},
-                         {select + "x=64,q=64..128 --top 3", "--top: stands beside a range"},
-                         {select + "x=64,q=64..128 --emit json", "--emit: stands beside a range"},
-                         {"query attention --gpu h200-sxm --shape q=64..128,x=64,d=64", "napkin select alone takes a range"},
-                         {"timeline attention --gpu h200-sxm --shape q=64..128,x=64,d=64", "napkin select alone"},
-                         {"compare attention --gpus h200-sxm --shape q=64..128,x=64,d=64", "napkin select alone"}}) {
+  for (const Bad& bad :
+       {Bad{select + "x=64,q=16384..512", "runs backward: 512..16384"},
+        {select + "x=64,q=1..", "LOW..HIGH"},
+        {select + "x=64,q=..1", "LOW..HIGH"},
+        {select + "x=64,q=1..8:", "LOW..HIGH:STEP"},
+        {select + "x=64,q=1..8:0", "q's step is 0"},
+        {select + "x=64,q=0..8", "q's lower end is 0"},
+        {select + "x=64,q=1..b", "q's upper end is 'b'"},
+        {select + "q=1..8,x=1..9", "q and x have different ranges"},
+        {select + "x=64,q=1..100000:1", "more than 4096 sizes"},
+        {select + "x=64,q=1..8,q=3", "given twice"},
+        {select + "x=64,z=1..8,q=3", "no axis 'z'"},
+        {select + "x=64,q=64..128 --top 3", "--top: stands beside a range"},
+        {select + "x=64,q=64..128 --emit json", "--emit: stands beside a range"},
+        {"query attention --gpu h200-sxm --shape q=64..128,x=64,d=64", "napkin select alone takes a range"},
+        {"timeline attention --gpu h200-sxm --shape q=64..128,x=64,d=64", "napkin select alone"},
+        {"compare attention --gpus h200-sxm --shape q=64..128,x=64,d=64", "napkin select alone"}}) {
     CAPTURE(bad.line);
     check_refused(cli::napkin(bad.line), bad.says);
   }

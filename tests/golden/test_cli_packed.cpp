@@ -44,8 +44,9 @@ TEST_CASE("a batch of one length is that batch, by either name") {
 
 TEST_CASE("the head has lengths only where they were asked for") {
   const Json packed = query(" --lengths 512,1x4096,0" + tile);
-  CHECK(keys_of(packed) == std::vector<std::string>{"command", "algorithm", "gpu", "kernel", "dtype", "mask", "shape", "lengths", "tile", "legal", "violations", "work",
-                                                    "levels", "formula", "optimum", "predicted"});
+  CHECK(keys_of(packed) == std::vector<std::string>{"command", "algorithm", "gpu", "kernel", "dtype", "mask", "shape",
+                                                    "lengths", "tile", "legal", "violations", "work", "levels",
+                                                    "formula", "optimum", "predicted"});
   CHECK(packed["lengths"] == Json({{512, 512}, {1, 4096}, {0, 0}}));
   CHECK(packed["shape"]["b"] == 3);
   CHECK(packed["shape"]["q"] == 512);
@@ -58,22 +59,27 @@ TEST_CASE("the head has lengths only where they were asked for") {
 
 TEST_CASE("bytes and work are sums over the sequences, in whatever order") {
   for (const std::string mask : {"", " --causal"}) {
-    const Json packed = query(" --lengths 512,1x4096,0,700" + tile + mask), turned = query(" --lengths 0,700,1x4096,512" + tile + mask);
+    const Json packed = query(" --lengths 512,1x4096,0,700" + tile + mask),
+               turned = query(" --lengths 0,700,1x4096,512" + tile + mask);
     Json sum = {{"levels", {Json::object(), Json::object(), Json::object(), Json::object()}}};
     for (const std::string alone : {",q=512,x=512", ",q=1,x=4096", ",q=700,x=700"}) {
       const Json one = query(alone + tile + mask);
-      for (const char* key : {"flops", "executed_flops", "exponentials"}) sum[key] = sum.value(key, 0LL) + one["work"][key].get<long long>();
+      for (const char* key : {"flops", "executed_flops", "exponentials"})
+        sum[key] = sum.value(key, 0LL) + one["work"][key].get<long long>();
       for (std::size_t l = 0; l < one["levels"].size(); ++l) {
-        for (const char* key : {"load", "store"}) sum["levels"][l][key] = sum["levels"][l].value(key, 0LL) + one["levels"][l][key].get<long long>();
+        for (const char* key : {"load", "store"})
+          sum["levels"][l][key] = sum["levels"][l].value(key, 0LL) + one["levels"][l][key].get<long long>();
       }
     }
     for (const char* key : {"flops", "executed_flops", "exponentials"}) CHECK(packed["work"][key] == sum[key]);
     for (std::size_t l = 0; l < packed["levels"].size(); ++l) {
       for (const char* key : {"load", "store"}) CHECK(packed["levels"][l][key] == sum["levels"][l][key]);
-      for (const char* key : {"load", "store", "transfer", "groups"}) CHECK(turned["levels"][l][key] == packed["levels"][l][key]);
+      for (const char* key : {"load", "store", "transfer", "groups"})
+        CHECK(turned["levels"][l][key] == packed["levels"][l][key]);
     }
     CHECK(turned["work"] == packed["work"]);
-    CHECK(turned["predicted"]["time"].get<double>() == doctest::Approx(packed["predicted"]["time"].get<double>()).epsilon(0.2));
+    CHECK(turned["predicted"]["time"].get<double>() ==
+          doctest::Approx(packed["predicted"]["time"].get<double>()).epsilon(0.2));
   }
 }
 
@@ -81,7 +87,8 @@ TEST_CASE("sequences without keys or queries: zeros are stored, nothing is read"
   const Json some = query(" --lengths 512" + tile), more = query(" --lengths 512,100x0,0x4096,0" + tile);
   CHECK(more["work"] == some["work"]);
   CHECK(more["levels"][0]["load"] == some["levels"][0]["load"]);
-  CHECK(more["levels"][0]["store"].get<long long>() == some["levels"][0]["store"].get<long long>() + 16 * 100 * 128 * 2);
+  CHECK(more["levels"][0]["store"].get<long long>() ==
+        some["levels"][0]["store"].get<long long>() + 16 * 100 * 128 * 2);
   CHECK(more["predicted"]["time"] >= some["predicted"]["time"]);
 }
 
@@ -91,14 +98,18 @@ TEST_CASE("select and compare take lengths; blocks of a cluster do not") {
   const Json answer = run.json();
   CHECK(answer["tile"]["cluster"] == 1);
   CHECK(answer["lengths"][0] == Json({8192, 8192}));
-  const auto one = napkin("query" + on_h200 + " --kernel attention_sm90 --lengths 8192,512,512,64 --tile cluster=2,order=persistent --json");
+  const auto one =
+      napkin("query" + on_h200 +
+             " --kernel attention_sm90 --lengths 8192,512,512,64 --tile cluster=2,order=persistent --json");
   REQUIRE(one.code == 0);
   CHECK(one.json()["legal"] == false);
   CHECK(one.json()["violations"][0]["constraint"] == "cluster lengths");
-  const auto masked = napkin("query" + on_h200 + ",q=640,x=640 --kernel attention_sm90 --causal --tile cluster=2,order=persistent --json");
+  const auto masked = napkin("query" + on_h200 +
+                             ",q=640,x=640 --kernel attention_sm90 --causal --tile cluster=2,order=persistent --json");
   REQUIRE(masked.code == 0);
   CHECK(masked.json()["violations"][0]["constraint"] == "cluster mask");
-  const auto compared = napkin("compare attention --gpus h200-sxm,a100-sxm-80 --shape h=16,d=128 --lengths 8192,512,1x64 --json");
+  const auto compared =
+      napkin("compare attention --gpus h200-sxm,a100-sxm-80 --shape h=16,d=128 --lengths 8192,512,1x64 --json");
   REQUIRE_MESSAGE(compared.code == 0, compared.err);
   CHECK(compared.json()["lengths"] == Json({{8192, 8192}, {512, 512}, {1, 64}}));
   for (const Json& machine : compared.json()["machines"]) {
@@ -109,7 +120,8 @@ TEST_CASE("select and compare take lengths; blocks of a cluster do not") {
 
 TEST_CASE("the abstract machine adds up sequences too") {
   const std::string start = "query attention --memory 20000 --json --tile q=32,x=1 --shape d=64";
-  const auto packed = napkin(start + " --lengths 100,30x200,0"), first = napkin(start + ",q=100,x=100"), second = napkin(start + ",q=30,x=200");
+  const auto packed = napkin(start + " --lengths 100,30x200,0"), first = napkin(start + ",q=100,x=100"),
+             second = napkin(start + ",q=30,x=200");
   for (const auto* run : {&packed, &first, &second}) REQUIRE_MESSAGE(run->code == 0, run->err);
   const auto moved = [](const cli::Run& run) { return run.json()["levels"][0]["transfer"].get<long long>(); };
   CHECK(moved(packed) == moved(first) + moved(second));
@@ -147,14 +159,18 @@ TEST_CASE("lengths that are none, and what they stand beside") {
   check_refused(napkin("query softmax_contraction --gpu h200-sxm --shape d=64 --lengths 64"), "no axis b");
   check_refused(napkin("select attention --gpu h200-sxm --shape d=64,h=1..8 --lengths 64"), "--lengths");
   check_refused(napkin("timeline" + on_h200 + " --lengths 64"), "is no option");
-  check_refused(napkin("validate attention --shape h=2,d=128 --lengths 64 --dump /tmp"), "--lengths: stands beside --dump");
+  check_refused(napkin("validate attention --shape h=2,d=128 --lengths 64 --dump /tmp"),
+                "--lengths: stands beside --dump");
 }
 
 TEST_CASE("validate measures packed batches: rows keep their lengths, and are predicted anew") {
   const Folder folder;
   const std::string out = folder / "rows.jsonl";
   // Each row sees one key, of which all values are 0: the fake's output is right.
-  const std::string line = "validate attention --kernel attention_sm90 --shape h=2,d=128 --lengths 512x1,0,7x1,0x64 --lengths 300x1 --json --out " + out;
+  const std::string line =
+      "validate attention --kernel attention_sm90 --shape h=2,d=128 --lengths 512x1,0,7x1,0x64 --lengths 300x1 --json "
+      "--out " +
+      out;
   const auto run = fake().napkin(line);
   REQUIRE_MESSAGE(run.code == 0, run.err);
   const std::string rows = cli::contents(out);
@@ -182,7 +198,8 @@ TEST_CASE("a recorded row's lengths: two batches are two questions; a malformed 
   const auto both = napkin({"validate", "--json", "--replay", folder.file("both.jsonl", cli::lines_of({row, other}))});
   REQUIRE_MESSAGE(both.code == 0, both.err);
   CHECK(both.json()["kernels"]["attention_sm90"]["held-out"]["rows"] == 2);
-  for (const Json& bad : {Json::array(), Json({{1, 2, 3}}), Json({{1, -2}}), Json({{2048, 2048}, "x"}), Json(5), Json({{2048, 2048}, {0.5, 1}})}) {
+  for (const Json& bad : {Json::array(), Json({{1, 2, 3}}), Json({{1, -2}}), Json({{2048, 2048}, "x"}), Json(5),
+                          Json({{2048, 2048}, {0.5, 1}})}) {
     CAPTURE(bad.dump());
     row["lengths"] = bad;
     check_refused(napkin({"validate", "--replay", folder.file("bad.jsonl", cli::lines_of({row}))}), "bad.jsonl:1");

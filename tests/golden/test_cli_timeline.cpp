@@ -17,8 +17,8 @@ TEST_CASE("text names the pipe, the critical cycle and the contention, and draws
   const auto run = napkin(fa3);
   REQUIRE(run.code == 0);
   CHECK(run.err.empty());
-  for (const char* part : {"iteration", "contention", "issue beside the tensor unit", "P.exp[", "consumer 1",
-                           "tensor", "copies", "load K"}) {
+  for (const char* part : {"iteration", "contention", "issue beside the tensor unit", "P.exp[", "consumer 1", "tensor",
+                           "copies", "load K"}) {
     CAPTURE(std::string(part));
     CHECK(run.out.find(part) != std::string::npos);
   }

@@ -72,9 +72,9 @@ TEST_CASE("the five cycle counters of FlashAttention-3, within 4 % each") {
     const Period steady = period(graph);
     const LaunchClocks clocks = launch_clocks(placed, graph, steady);
     const double error = clocks.mean / r.cycles - 1;
-    MESSAGE(r.kernel << ", d = " << r.d << ", " << std::string(r.causal ? "causal" : "full") << ": " << clocks.mean / 1e6
-                     << " M cycles, " << 100 * error << " %; a period of " << steady.clocks << ", " << steady.contention
-                     << " of it contention");
+    MESSAGE(r.kernel << ", d = " << r.d << ", " << std::string(r.causal ? "causal" : "full") << ": "
+                     << clocks.mean / 1e6 << " M cycles, " << 100 * error << " %; a period of " << steady.clocks << ", "
+                     << steady.contention << " of it contention");
     CHECK(clocks.mean == doctest::Approx(r.cycles).epsilon(0.04));
     CHECK(busy(graph) / steady.clocks == doctest::Approx(r.tensor_percent / 100).epsilon(0.06));
     CHECK(steady.clocks >= steady.cycle.clocks);

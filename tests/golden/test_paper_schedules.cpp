@@ -1,5 +1,6 @@
-// Figures 34 to 37 of "FlashAttention on a Napkin" and what the paper concludes from them, as runs of the event graph: the
-// paper's machine, the mappings' edges. Where the paper rounds or errs, the right value stands with the printed one beside it.
+// Figures 34 to 37 of "FlashAttention on a Napkin" and what the paper concludes from them, as runs of the event graph:
+// the paper's machine, the mappings' edges. Where the paper rounds or errs, the right value stands with the printed one
+// beside it.
 
 #include <doctest/doctest.h>
 
@@ -31,8 +32,11 @@ struct Schedule {
   PlacedDiagram placed;
   EventGraph graph;
 
-  /// Clocks a thread of an iteration with so much overhead of the softmax: the paper's unit, of 128 threads a warpgroup.
-  [[nodiscard]] double iteration(double overhead = 0) const { return period(with_overhead(graph, "P", overhead)).clocks / 128; }
+  /// Clocks a thread of an iteration with so much overhead of the softmax: the paper's unit, of 128 threads a
+  /// warpgroup.
+  [[nodiscard]] double iteration(double overhead = 0) const {
+    return period(with_overhead(graph, "P", overhead)).clocks / 128;
+  }
   [[nodiscard]] double utilisation(double overhead = 0) const {
     const EventGraph slower = with_overhead(graph, "P", overhead);
     return tensor_share(slower, period(slower));
@@ -46,12 +50,18 @@ Schedule within(DType type) {
   return {"napkin_fa3", type, {{"warpgroups", "1"}, {"q", "128"}, {"x", "128"}, {"overlap", "within"}}};
 }
 Schedule napkin_fp8(const std::string& warpgroups) {
-  return {"napkin_fp8", DType::e4m3,
-          {{"warpgroups", warpgroups}, {"q", std::to_string(128 * std::stoi(warpgroups))}, {"x", "64"}, {"u_x", "64"}, {"d_block", "32"}, {"d_step", "8"}}};
+  return {"napkin_fp8",
+          DType::e4m3,
+          {{"warpgroups", warpgroups},
+           {"q", std::to_string(128 * std::stoi(warpgroups))},
+           {"x", "64"},
+           {"u_x", "64"},
+           {"d_block", "32"},
+           {"d_step", "8"}}};
 }
 
-/// The paper's own arithmetic, from its table of clocks a thread: an iteration of n warpgroups that overlap one another,
-/// each with one iteration in flight, and of one that overlaps its softmax with its own second product.
+/// The paper's own arithmetic, from its table of clocks a thread: an iteration of n warpgroups that overlap one
+/// another, each with one iteration in flight, and of one that overlaps its softmax with its own second product.
 double between_twin(const ThroughputTable& table, int n, double overhead) {
   double tensor = 0, special = 0;
   for (const ThroughputRow& row : table.rows) (row.unit == "special" ? special : tensor) += row.clocks;
@@ -71,7 +81,8 @@ TEST_CASE("Figure 36: FP16, a softmax between warpgroups has room for 100 %, wit
   CHECK(overhead_budget(intra.graph, "P") == 0);
 }
 
-TEST_CASE("Figure 37: FP8 is bound by the softmax: no room in either, and within one warpgroup a third is lost at once") {
+TEST_CASE(
+    "Figure 37: FP8 is bound by the softmax: no room in either, and within one warpgroup a third is lost at once") {
   const Schedule inter = between(DType::e4m3), intra = within(DType::e4m3);
   CHECK(inter.utilisation() == doctest::Approx(1));
   CHECK(overhead_budget(inter.graph, "P") == 0);
@@ -80,9 +91,9 @@ TEST_CASE("Figure 37: FP8 is bound by the softmax: no room in either, and within
 }
 
 TEST_CASE("section 6.3: a softmax 66 % longer explains 75 % of FP16's peak and 60 % of FP8's") {
-  CHECK(within(DType::f16).utilisation(two_thirds) == doctest::Approx(0.75));      // 740 of 989 TFLOP/s: 4/3 as long
-  CHECK(between(DType::e4m3).utilisation(two_thirds) == doctest::Approx(0.60));    // 1.2 of 1.98 PFLOP/s: 5/3 as long
-  CHECK(between(DType::f16).utilisation(two_thirds) == doctest::Approx(1));        // what it says of the others
+  CHECK(within(DType::f16).utilisation(two_thirds) == doctest::Approx(0.75));    // 740 of 989 TFLOP/s: 4/3 as long
+  CHECK(between(DType::e4m3).utilisation(two_thirds) == doctest::Approx(0.60));  // 1.2 of 1.98 PFLOP/s: 5/3 as long
+  CHECK(between(DType::f16).utilisation(two_thirds) == doctest::Approx(1));      // what it says of the others
   CHECK(within(DType::e4m3).utilisation(two_thirds) == doctest::Approx(6.0 / 13));
 }
 
@@ -101,11 +112,14 @@ TEST_CASE("the runs take what the paper's arithmetic says, whatever the overhead
 
 TEST_CASE("Figure 34: one warpgroup does one thing after the other") {
   const Schedule one = napkin_fp8("1");
-  // Q K 2 (erratum P6: the caption's ruler is one clock), 64 exponentials 4, P V 4; only the 65th and the update run beside.
+  // Q K 2 (erratum P6: the caption's ruler is one clock), 64 exponentials 4, P V 4; only the 65th and the update run
+  // beside.
   CHECK(one.iteration() == doctest::Approx(10));
 }
 
-TEST_CASE("Figure 35: three warpgroups keep the tensor cores busy with 47.7 % of overhead of the softmax, 100 % of the update") {
+TEST_CASE(
+    "Figure 35: three warpgroups keep the tensor cores busy with 47.7 % of overhead of the softmax, 100 % of the "
+    "update") {
   const Schedule three = napkin_fp8("3");
   CHECK(three.iteration() == doctest::Approx(18));
   CHECK(three.utilisation() == doctest::Approx(1));

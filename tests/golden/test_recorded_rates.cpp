@@ -1,6 +1,7 @@
 // Recorded forward rates on one H200 (driver 580, warm L2, queued launches, b s = 16384 tokens, h d = 2048), predicted:
-// cycles by the event graph, the clock by the card's power limit. FlashAttention-3's 48 (2026-11-20): nothing is fitted to
-// them but the energy of an e4m3 FLOP, to rows with s = 1024, 4096 and 16384. attention_sm90's 24 (2026-11-21) are all held out.
+// cycles by the event graph, the clock by the card's power limit. FlashAttention-3's 48 (2026-11-20): nothing is fitted
+// to them but the energy of an e4m3 FLOP, to rows with s = 1024, 4096 and 16384. attention_sm90's 24 (2026-11-21) are
+// all held out.
 #include <doctest/doctest.h>
 
 #include <fmt/format.h>

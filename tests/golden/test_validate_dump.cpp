@@ -1,5 +1,5 @@
-// napkin validate --dump: the files of a kernel's debug variant have the names and shapes of derive --dump's. The GPU is
-// tests/golden/fake_cuda, which computes nothing: the numbers are tests/kernel's business.
+// napkin validate --dump: the files of a kernel's debug variant have the names and shapes of derive --dump's. The GPU
+// is tests/golden/fake_cuda, which computes nothing: the numbers are tests/kernel's business.
 
 #include <filesystem>
 #include <set>
@@ -28,8 +28,10 @@ std::set<std::string> files_in(const std::string& folder, const std::string& typ
   return out;
 }
 
-const std::string sm90 = " --gpu h200-sxm --kernel attention_sm90 --shape b=2,h=2,g=3,q=100,x=150,d=64 --tile warpgroups=2,g=2,q=64,x=64 ";
-const std::string sm80 = " --gpu h200-sxm --kernel attention_sm80 --shape h=2,g=3,q=100,x=150,d=64 --tile q=64,x=32,warps=4 ";
+const std::string sm90 =
+    " --gpu h200-sxm --kernel attention_sm90 --shape b=2,h=2,g=3,q=100,x=150,d=64 --tile warpgroups=2,g=2,q=64,x=64 ";
+const std::string sm80 =
+    " --gpu h200-sxm --kernel attention_sm80 --shape h=2,g=3,q=100,x=150,d=64 --tile q=64,x=32,warps=4 ";
 
 TEST_CASE("the files of validate --dump are those of derive --dump") {
   for (const std::string& question : {sm90, sm80}) {
@@ -73,7 +75,8 @@ TEST_CASE("a kernel that writes nothing: exit 1") {
 
 TEST_CASE("no GPU: the usual sentence, and no folder") {
   const Folder folder;
-  const auto run = cli::napkin(words_of("validate attention" + sm90 + "--dump " + (folder / "x")), {"CUDA_VISIBLE_DEVICES="});
+  const auto run =
+      cli::napkin(words_of("validate attention" + sm90 + "--dump " + (folder / "x")), {"CUDA_VISIBLE_DEVICES="});
   CHECK(run.code == 1);
   CHECK(run.err.starts_with("no GPU to validate on: "));
   CHECK_FALSE(std::filesystem::exists(folder / "x"));
@@ -102,7 +105,8 @@ TEST_CASE("what cannot be dumped is said in a line, exit 2") {
   check_refused(fake().napkin("validate attention" + sm90 + "--dump " + folder.file("file", "")), "cannot be made");
   check_refused(fake().napkin("validate attention" + sm90 + "--dump /proc/napkin"), "cannot be made");
   check_refused(fake().napkin("validate matmul --shape a=300,b=64,c=136 " + dump), "matmul_sm90 has no debug variant");
-  check_refused(fake().napkin("validate attention --kernel attention_sm90 --shape h=64,q=8192,x=8192,d=128 " + dump), "a smaller shape");
+  check_refused(fake().napkin("validate attention --kernel attention_sm90 --shape h=64,q=8192,x=8192,d=128 " + dump),
+                "a smaller shape");
 }
 
 }  // namespace

@@ -45,7 +45,8 @@ TEST_CASE("errors are those of today's predictions, whatever was recorded") {
   const Json json = replayed({folder.file("a.jsonl", lines_of({row}))});
   CHECK(keys_of(json) == Keys{"kernels", "regret", "without_fitted"});
   CHECK(keys_of(json["without_fitted"]) == Keys{"kernels", "regret"});
-  CHECK(json["without_fitted"]["kernels"]["attention_sm90"]["held-out"]["time_error"]["mean"].get<double>() != doctest::Approx(0.25));
+  CHECK(json["without_fitted"]["kernels"]["attention_sm90"]["held-out"]["time_error"]["mean"].get<double>() !=
+        doctest::Approx(0.25));
   CHECK(keys_of(json["kernels"]) == Keys{"attention_sm90"});
   CHECK(keys_of(json["kernels"]["attention_sm90"]) == Keys{"held-out"});
   const Json split = json["kernels"]["attention_sm90"]["held-out"];
@@ -58,7 +59,12 @@ TEST_CASE("errors are those of today's predictions, whatever was recorded") {
   CHECK(split["clock_error"]["worst"].get<double>() == doctest::Approx(0.28).epsilon(1e-3));
   CHECK(split["power_error"]["worst"].is_null());
   CHECK(split["spearman"].is_null());
-  CHECK(json["regret"] == Json({{"sweeps", 0}, {"mean", nullptr}, {"worst", nullptr}, {"top3_mean", nullptr}, {"top3_worst", nullptr}, {"best_in_top3", nullptr}}));
+  CHECK(json["regret"] == Json({{"sweeps", 0},
+                                {"mean", nullptr},
+                                {"worst", nullptr},
+                                {"top3_mean", nullptr},
+                                {"top3_worst", nullptr},
+                                {"best_in_top3", nullptr}}));
 }
 
 TEST_CASE("without cycles the clock is held to NVML's reading") {
@@ -80,7 +86,8 @@ TEST_CASE("a sweep: rank correlation and regret by hand") {
   const double times[] = {1.3, 1.1, 1.2, 1};
   for (std::size_t i = 0; i < 4; ++i) rows[i]["measured"]["time"] = times[i];
   const Folder folder;
-  const std::string first = folder.file("a.jsonl", lines_of({rows[0], rows[1]})), second = folder.file("b.jsonl", lines_of({rows[2], rows[3]}));
+  const std::string first = folder.file("a.jsonl", lines_of({rows[0], rows[1]})),
+                    second = folder.file("b.jsonl", lines_of({rows[2], rows[3]}));
   const Json json = replayed({first, second});
   // Ranks 1 2 3 4 against 4 2 3 1: 1 - 6 (9 + 0 + 0 + 9) / 60 = -0.8.
   CHECK(json["kernels"]["attention_sm90"]["held-out"]["spearman"].get<double>() == doctest::Approx(-0.8));
@@ -135,8 +142,11 @@ TEST_CASE("lines that are no JSON, keys that stand twice, files that are none") 
   const Folder folder;
   const Json good = recorded_row(128, 1e-3);
   const std::string twice = "{\"command\":\"validate\"," + good.dump().substr(1);
-  for (const auto& line : {std::pair<std::string, std::string>{"{", ":1"}, {good.dump() + "\n" + good.dump().substr(0, 100), ":2"},
-                                   {good.dump() + good.dump(), ":1"}, {"\n\n" + twice, ":3: command stands there twice"}, {"nan\n", ":1"}}) {
+  for (const auto& line : {std::pair<std::string, std::string>{"{", ":1"},
+                           {good.dump() + "\n" + good.dump().substr(0, 100), ":2"},
+                           {good.dump() + good.dump(), ":1"},
+                           {"\n\n" + twice, ":3: command stands there twice"},
+                           {"nan\n", ":1"}}) {
     const std::string &text = line.first, &says = line.second;  // clang 14 captures no structured binding
     CAPTURE(text.substr(0, 50));
     check_refused(napkin({"validate", "--replay", folder.file("bad.jsonl", text)}), "bad.jsonl" + says);
@@ -153,7 +163,8 @@ TEST_CASE("a newer row supersedes across files") {
   older["measured"]["time"] = predicted(older) * 3;
   newer["measured"]["time"] = predicted(older) / 1.1;
   newer["date"] = "2026-11-22T10:00:00Z";
-  const Json json = replayed({folder.file("new.jsonl", lines_of({newer})), folder.file("old.jsonl", lines_of({older}))});
+  const Json json =
+      replayed({folder.file("new.jsonl", lines_of({newer})), folder.file("old.jsonl", lines_of({older}))});
   CHECK(json["kernels"]["attention_sm90"]["held-out"]["rows"] == 1);
   CHECK(json["kernels"]["attention_sm90"]["held-out"]["time_error"]["worst"].get<double>() == doctest::Approx(0.1));
 }

@@ -46,7 +46,9 @@ TEST_CASE("no GPU: exit 1 and one clear sentence") {
 
 TEST_CASE("--compile: into the cache, without a GPU") {
   const cli::Folder folder;
-  const std::string command = "validate matmul --compile --gpu h200-sxm --shape a=512,b=512,c=512 --tile a=64,c=32,b=64,warpgroups=1,stages=2,cluster=1,order=grid";
+  const std::string command =
+      "validate matmul --compile --gpu h200-sxm --shape a=512,b=512,c=512 --tile "
+      "a=64,c=32,b=64,warpgroups=1,stages=2,cluster=1,order=grid";
   const auto run = cli::napkin(words_of(command), {"CUDA_VISIBLE_DEVICES=", "XDG_CACHE_HOME=" + (folder / "")});
   if (run.code == 1) {
     CHECK(run.err.starts_with("no NVRTC"));
@@ -87,10 +89,12 @@ TEST_CASE("a row has exactly the keys of the design") {
   REQUIRE_MESSAGE(run.code == 0, run.err);
   CHECK(run.out.find('\n') == run.out.size() - 1);
   const Json row = run.json();
-  CHECK(keys_of(row) == Keys{"command", "algorithm", "gpu", "kernel", "dtype", "mask", "shape", "tile", "levels", "predicted", "split", "sweep",
-                             "selected", "measured", "device", "driver", "cuda", "date", "revision"});
-  CHECK(keys_of(row["measured"]) == Keys{"time", "time_spread", "runs", "l2", "cycles", "clock", "power", "registers_per_thread", "shared_memory",
-                                         "l2_to_sm_bytes", "dram_read_bytes", "dram_write_bytes", "max_error", "reference_error"});
+  CHECK(keys_of(row) == Keys{"command", "algorithm", "gpu", "kernel", "dtype", "mask", "shape", "tile", "levels",
+                             "predicted", "split", "sweep", "selected", "measured", "device", "driver", "cuda", "date",
+                             "revision"});
+  CHECK(keys_of(row["measured"]) == Keys{"time", "time_spread", "runs", "l2", "cycles", "clock", "power",
+                                         "registers_per_thread", "shared_memory", "l2_to_sm_bytes", "dram_read_bytes",
+                                         "dram_write_bytes", "max_error", "reference_error"});
   CHECK(keys_of(row["predicted"]) == Keys{"cycles", "clock", "power", "time", "tflops", "bound", "pipes"});
   CHECK(row["command"] == "validate");
   CHECK(row["gpu"] == "h200-sxm");
@@ -102,7 +106,8 @@ TEST_CASE("a row has exactly the keys of the design") {
   CHECK(row["measured"]["max_error"] == 0);
   CHECK(row["measured"]["l2"] == "warm");
   const double x = row["tile"]["x"];
-  CHECK(row["measured"]["time"].get<double>() == doctest::Approx(100e-6 + 10e-6 * std::fabs(x - 64) / 16).epsilon(0.001));
+  CHECK(row["measured"]["time"].get<double>() ==
+        doctest::Approx(100e-6 + 10e-6 * std::fabs(x - 64) / 16).epsilon(0.001));
   CHECK(row["date"].get<std::string>().size() == 20);
 }
 
@@ -137,7 +142,8 @@ TEST_CASE("several shapes, masks and given tiles") {
 
 TEST_CASE("--resume skips what is there; a line cut short goes") {
   const Folder folder;
-  const std::string out = folder / "rows.jsonl", line = "validate attention" + shape + "--shape h=4,q=512,x=1,d=64 --out " + out;
+  const std::string out = folder / "rows.jsonl",
+                    line = "validate attention" + shape + "--shape h=4,q=512,x=1,d=64 --out " + out;
   REQUIRE(fake().napkin(line).code == 0);
   const std::string whole = cli::contents(out);
   REQUIRE(fake().napkin(line + " --resume").code == 0);
@@ -205,7 +211,8 @@ TEST_CASE("a sweep: one id with its seed, each tile once, the pick and those nea
 
 TEST_CASE("a sweep that was broken off goes on as the same sweep") {
   const Folder folder;
-  const std::string out = folder / "rows.jsonl", line = "validate attention" + shape + small_sweep + "--resume --out " + out;
+  const std::string out = folder / "rows.jsonl",
+                    line = "validate attention" + shape + small_sweep + "--resume --out " + out;
   REQUIRE(fake().napkin(line).code == 0);
   const auto whole = rows_in(out);
   const std::string text = cli::contents(out);
@@ -225,7 +232,8 @@ TEST_CASE("tiles that spill are said to be rejected, the others measured") {
   const Folder folder;
   const std::string out = folder / "rows.jsonl";
   // Experts' tiles of d = 128 have 128, 176 and 192 keys.
-  const auto run = fake().napkin("validate attention" + shape + small_sweep + "--out " + out, {"FAKE_CUDA_SPILLS=128", "XDG_CACHE_HOME=" + (folder / "cache")});
+  const auto run = fake().napkin("validate attention" + shape + small_sweep + "--out " + out,
+                                 {"FAKE_CUDA_SPILLS=128", "XDG_CACHE_HOME=" + (folder / "cache")});
   CHECK(run.code == 0);
   CHECK(run.out.find("rejected: ") != std::string::npos);
   CHECK(run.out.find("registers spill: 8 bytes stored") != std::string::npos);
@@ -244,7 +252,8 @@ TEST_CASE("a wrong result is not hidden: exit 1, the row says so") {
 
 TEST_CASE("a file that cannot be written, a kernel that cannot be launched, a shape that fits nothing") {
   cli::check_refused(fake().napkin("validate attention --out /nonexistent/rows.jsonl" + shape), "--out");
-  cli::check_refused(fake().napkin("validate attention --kernel flash_attention_3 --shape h=2,q=512,x=1,d=128"), "can be launched");
+  cli::check_refused(fake().napkin("validate attention --kernel flash_attention_3 --shape h=2,q=512,x=1,d=128"),
+                     "can be launched");
   cli::check_refused(fake().napkin("validate attention --kernel attention_sm90 --shape h=2,q=512,x=1"), "--shape");
   const auto run = fake().napkin("validate attention --dtype f32 --shape h=2,q=512,x=1,d=128");
   CHECK(run.code != 0);

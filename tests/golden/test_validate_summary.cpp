@@ -1,4 +1,5 @@
-// What recorded rows say of the model, by hand: errors, rank correlation, regret, what supersedes what. (design section 5)
+// What recorded rows say of the model, by hand: errors, rank correlation, regret, what supersedes what. (design section
+// 5)
 
 #include <doctest/doctest.h>
 
@@ -11,7 +12,8 @@ using namespace napkin;
 namespace {
 
 /// A row of attention, s = 2048 unless said, told apart by x alone; measured and predicted in microseconds.
-ValidationRow row_of(std::int64_t x, double measured, double predicted, const char* sweep = "sweep", std::int64_t s = 2048) {
+ValidationRow row_of(std::int64_t x, double measured, double predicted, const char* sweep = "sweep",
+                     std::int64_t s = 2048) {
   ValidationRow row;
   row.head.algorithm = "attention";
   row.head.gpu = "h200-sxm";
@@ -71,7 +73,8 @@ TEST_CASE("the split is fixed beforehand") {
 
 TEST_CASE("errors cover the rows within 1.5x of the best, Spearman all") {
   // Errors 10 %, 20 %, 50 %; the last is 2x the best and counts for the ranks alone.
-  const std::vector<ValidationRow> rows{row_of(64, 100, 110), row_of(80, 125, 100), row_of(96, 150, 75), row_of(112, 200, 600)};
+  const std::vector<ValidationRow> rows{row_of(64, 100, 110), row_of(80, 125, 100), row_of(96, 150, 75),
+                                        row_of(112, 200, 600)};
   const SplitSummary split = only_split(summarise(scored(rows)));
   CHECK(split.rows == 4);
   REQUIRE(split.time);
@@ -88,8 +91,8 @@ TEST_CASE("errors cover the rows within 1.5x of the best, Spearman all") {
 }
 
 TEST_CASE("all rows where there is no sweep; the median of an even number; cycles, clock and power") {
-  std::vector<ValidationRow> rows{row_of(64, 100, 110, nullptr), row_of(80, 200, 220, nullptr), row_of(96, 400, 480, nullptr),
-                                  row_of(112, 800, 1200, nullptr)};
+  std::vector<ValidationRow> rows{row_of(64, 100, 110, nullptr), row_of(80, 200, 220, nullptr),
+                                  row_of(96, 400, 480, nullptr), row_of(112, 800, 1200, nullptr)};
   rows[0].measured.cycles = 100e3;  // predicted 110e3
   rows[1].measured.clock = 0.8e9;   // predicted 1e9
   rows[2].measured.power = 500;
@@ -108,7 +111,8 @@ TEST_CASE("all rows where there is no sweep; the median of an even number; cycle
 }
 
 TEST_CASE("the best is that of the question, not of all") {
-  const std::vector<ValidationRow> rows{row_of(64, 100, 110), row_of(64, 1000, 1100, "other", 8192), row_of(80, 1600, 3200, "other", 8192)};
+  const std::vector<ValidationRow> rows{row_of(64, 100, 110), row_of(64, 1000, 1100, "other", 8192),
+                                        row_of(80, 1600, 3200, "other", 8192)};
   const SplitSummary split = only_split(summarise(scored(rows)));
   CHECK(split.rows == 3);
   CHECK(split.time->rows == 2);
@@ -126,7 +130,8 @@ TEST_CASE("Spearman with ties, constants and too few") {
 
 TEST_CASE("regret: the best predicted row over the best measured") {
   // Predicted best: 80, measured 120 against 100; the best is fourth by prediction.
-  std::vector<ValidationRow> rows{row_of(64, 100, 140), row_of(80, 120, 100), row_of(96, 110, 110), row_of(112, 150, 120)};
+  std::vector<ValidationRow> rows{row_of(64, 100, 140), row_of(80, 120, 100), row_of(96, 110, 110),
+                                  row_of(112, 150, 120)};
   ValidationSummary summary = summarise(scored(rows));
   CHECK(summary.regret.sweeps == 1);
   CHECK(*summary.regret.mean == doctest::Approx(0.2));
@@ -156,7 +161,8 @@ TEST_CASE("regret: equal predictions by preference, held-out sweeps only, none w
   std::swap(both[0].preference, both[1].preference);
   CHECK(regret_of(both).regret == doctest::Approx(0.3));
 
-  const std::vector<ValidationRow> calibration{row_of(64, 130, 100, "sweep", 4096), row_of(80, 100, 110, "sweep", 4096)};
+  const std::vector<ValidationRow> calibration{row_of(64, 130, 100, "sweep", 4096),
+                                               row_of(80, 100, 110, "sweep", 4096)};
   const ValidationSummary summary = summarise(scored(calibration));
   CHECK(summary.kernels.at("attention_sm90").count("calibration") == 1);
   CHECK(summary.regret.sweeps == 0);
@@ -187,7 +193,8 @@ TEST_CASE("a newer row of the same key supersedes an older one, wherever it stan
 
 TEST_CASE("regret: the latest sweep of a question, as its rows stand now") {
   // The older sweep's tile was the best that day; it does not compete with the later sweep.
-  std::vector<ValidationRow> rows{row_of(48, 50, 1000, "older"), row_of(64, 110, 100, "newer"), row_of(80, 100, 120, "newer")};
+  std::vector<ValidationRow> rows{row_of(48, 50, 1000, "older"), row_of(64, 110, 100, "newer"),
+                                  row_of(80, 100, 120, "newer")};
   for (std::size_t i : {1U, 2U}) rows[i].from.date = "2026-11-22T10:00:00Z";
   rows.push_back(row_of(80, 105, 120, "newer"));  // measured again at the end
   rows.back().from.date = "2026-11-22T11:00:00Z";
@@ -210,7 +217,8 @@ TEST_CASE("a wrong result is no measurement") {
 
 TEST_CASE("transfers against the counters, by level") {
   ValidationRow row = row_of(64, 100, 110);
-  row.levels = {{"l2", 1, 1000, 500, 1500, 1000, 0, 0, 0, 0, {}, {}, {}}, {"shared", 1, 4000, 500, 4500, 4100, 0, 0, 0, 0, {}, {}, {}}};
+  row.levels = {{"l2", 1, 1000, 500, 1500, 1000, 0, 0, 0, 0, {}, {}, {}},
+                {"shared", 1, 4000, 500, 4500, 4100, 0, 0, 0, 0, {}, {}, {}}};
   row.measured.l2_to_sm_bytes = 4000;
   row.measured.dram_read_bytes = 1250;
   const SplitSummary split = only_split(summarise(scored({row})));

@@ -33,7 +33,8 @@ std::set<std::vector<std::int64_t>> values(const std::vector<SweepTile>& tiles) 
 }
 
 std::size_t count(const std::vector<SweepTile>& tiles, TileRole role) {
-  return static_cast<std::size_t>(std::count_if(tiles.begin(), tiles.end(), [&](const SweepTile& t) { return t.role == role; }));
+  return static_cast<std::size_t>(
+      std::count_if(tiles.begin(), tiles.end(), [&](const SweepTile& t) { return t.role == role; }));
 }
 
 }  // namespace
@@ -81,7 +82,8 @@ TEST_CASE("the seed decides") {
   const auto all = legal_tiles(m->subject, *m->layout);
   SweepOptions options;
   options.most = options.random = 20;
-  const auto first = sweep_tiles(m->subject, *m->layout, all, options), again = sweep_tiles(m->subject, *m->layout, all, options);
+  const auto first = sweep_tiles(m->subject, *m->layout, all, options),
+             again = sweep_tiles(m->subject, *m->layout, all, options);
   CHECK(values(first) == values(again));
   options.seed = 2;
   CHECK(values(first) != values(sweep_tiles(m->subject, *m->layout, all, options)));
@@ -93,7 +95,8 @@ TEST_CASE("the seed decides") {
 }
 
 TEST_CASE("experts' tiles are legal and theirs") {
-  const auto has = [](const std::vector<SweepTile>& tiles, const Mapping& mapping, std::int64_t warpgroups, std::int64_t x) {
+  const auto has = [](const std::vector<SweepTile>& tiles, const Mapping& mapping, std::int64_t warpgroups,
+                      std::int64_t x) {
     return std::any_of(tiles.begin(), tiles.end(), [&](const SweepTile& t) {
       return value_of(mapping, t.tile, "warpgroups") == warpgroups && value_of(mapping, t.tile, "x") == x;
     });

@@ -15,7 +15,8 @@ inline Shape shape_of(const AttentionSizes& s) {
 
 class AttentionProblem {
  public:
-  AttentionProblem(Runtime& runtime, const std::string& gpu, const AttentionLayout& layout, const Knobs& knobs, const std::string& kernel = "attention_sm90")
+  AttentionProblem(Runtime& runtime, const std::string& gpu, const AttentionLayout& layout, const Knobs& knobs,
+                   const std::string& kernel = "attention_sm90")
       : laid_out_(kernel, gpu, shape_of(layout.sizes), layout.type, layout.mask),
         placed_(laid_out_.place(knobs)),
         data_(runtime, layout),

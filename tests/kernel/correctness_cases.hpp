@@ -1,7 +1,7 @@
 #pragma once
-// What every bundled kernel is held to float64 on: awkward sizes, masks, strides, packed lengths, types, tiles. The same
-// list on every machine: a configuration is one compiled variant, its tile drawn from the legal ones, and runs on a few
-// shapes in turn.
+// What every bundled kernel is held to float64 on: awkward sizes, masks, strides, packed lengths, types, tiles. The
+// same list on every machine: a configuration is one compiled variant, its tile drawn from the legal ones, and runs on
+// a few shapes in turn.
 
 #include <algorithm>
 #include <cstdint>
@@ -56,7 +56,9 @@ inline Knobs legal_tile(const CorrectnessCase& one, const Knobs& fixed, Draws& d
   const Rules rules(laid_out->streamed, mapping, laid_out->machine, laid_out->problem);
   for (int attempt = 0; attempt < 200000; ++attempt) {
     const Tile tile = space.tile(draws.below(space.candidates.get()));
-    if (std::any_of(rules.tile.begin(), rules.tile.end(), [&](const TileRule& rule) { return rule.check(tile).has_value(); })) continue;
+    if (std::any_of(rules.tile.begin(), rules.tile.end(),
+                    [&](const TileRule& rule) { return rule.check(tile).has_value(); }))
+      continue;
     const PlacedDiagram placed = laid_out->placer->place(tile);
     if (violations(rules, placed, plan(placed)).empty()) return describe(mapping, tile);
   }
@@ -94,7 +96,8 @@ inline std::vector<AttentionSizes> attention_sizes() {
   for (const std::int64_t q : {1, 7, 65, 1000, 4097}) {
     for (const std::int64_t x : {1, 7, 65, 1000, 4097}) out.push_back({1, q * x < 100000 ? 3 : 1, 1, q, x});
   }
-  for (const auto& [q, x] : {std::pair{1, 1000}, {65, 300}, {500, 500}, {7, 65}, {1000, 4097}}) out.push_back({2, 1, 8, q, x});
+  for (const auto& [q, x] : {std::pair{1, 1000}, {65, 300}, {500, 500}, {7, 65}, {1000, 4097}})
+    out.push_back({2, 1, 8, q, x});
   return out;
 }
 
@@ -105,12 +108,16 @@ struct AttentionConfiguration {
   bool packed = false, log_sum_exp = true;
   std::int64_t g = 1;  ///< query heads a key head in its shapes; 0: those of the list
   Knobs fixed;
-  double deviation = 1;  ///< of the inputs: from 4 on maxima outgrow kept ones chunk by chunk, at 14 by more than exp2 can hold
+  double deviation =
+      1;  ///< of the inputs: from 4 on maxima outgrow kept ones chunk by chunk, at 14 by more than exp2 can hold
 };
 
 inline std::vector<AttentionConfiguration> attention_configurations(const std::string& kernel) {
-  const std::vector<std::pair<std::int64_t, std::int64_t>> heads{{64, 64}, {128, 128}, {96, 96}, {256, 256}, {192, 128}, {64, 256}, {192, 192}, {128, 64}};
-  const std::vector<Mask> masks{{}, {Mask::Kind::causal, 0, 0}, {Mask::Kind::window, 100, 0}, {Mask::Kind::window, 30, 70}, {}, {Mask::Kind::causal, 0, 0}, {Mask::Kind::window, 0, 0}};
+  const std::vector<std::pair<std::int64_t, std::int64_t>> heads{{64, 64},   {128, 128}, {96, 96},   {256, 256},
+                                                                 {192, 128}, {64, 256},  {192, 192}, {128, 64}};
+  const std::vector<Mask> masks{
+      {}, {Mask::Kind::causal, 0, 0}, {Mask::Kind::window, 100, 0}, {Mask::Kind::window, 30, 70},
+      {}, {Mask::Kind::causal, 0, 0}, {Mask::Kind::window, 0, 0}};
   std::vector<AttentionConfiguration> out;
   for (std::size_t i = 0; i < 42; ++i) {
     const auto& [d, dv] = heads[i % heads.size()];
@@ -121,25 +128,36 @@ inline std::vector<AttentionConfiguration> attention_configurations(const std::s
   if (kernel == "attention_sm90") {
     for (const char* g : {"2", "4", "8"}) out.push_back({128, 128, DType::bf16, masks[1], false, true, 8, {{"g", g}}});
     out.push_back({64, 64, DType::bf16, masks[0], false, true, 8, {{"g", "8"}}});
-    for (const char* order : {"grid", "persistent", "longest_first"}) out.push_back({64, 64, DType::f16, masks[1], false, true, 0, {{"order", order}}});
-    for (const char* order : {"grid", "persistent"}) out.push_back({128, 128, DType::bf16, masks[0], false, true, 0, {{"cluster", "2"}, {"order", order}}});
-    for (const std::int64_t d : {64, 128, 256}) out.push_back({d, d, DType::bf16, masks[d == 128 ? 1 : 0], false, true, 0, {{"rescale", "always"}}});
+    for (const char* order : {"grid", "persistent", "longest_first"})
+      out.push_back({64, 64, DType::f16, masks[1], false, true, 0, {{"order", order}}});
+    for (const char* order : {"grid", "persistent"})
+      out.push_back({128, 128, DType::bf16, masks[0], false, true, 0, {{"cluster", "2"}, {"order", order}}});
+    for (const std::int64_t d : {64, 128, 256})
+      out.push_back({d, d, DType::bf16, masks[d == 128 ? 1 : 0], false, true, 0, {{"rescale", "always"}}});
     for (const double deviation : {4., 14.}) {
-      for (const DType type : {DType::bf16, DType::f16}) out.push_back({64, 64, type, masks[0], false, true, 0, {{"rescale", "rarely"}}, deviation});
-      for (const std::int64_t d : {128, 256}) out.push_back({d, d, DType::bf16, masks[1], false, true, 0, {{"rescale", "rarely"}}, deviation});
-      out.push_back({96, 96, DType::bf16, masks[3], true, true, 0, {{"rescale", "rarely"}, {"cluster", "1"}}, deviation});
-      for (const char* p_in : {"registers", "shared"}) out.push_back({128, 128, DType::bf16, masks[0], false, true, 0, {{"p_in", p_in}, {"cluster", "1"}}, deviation});
+      for (const DType type : {DType::bf16, DType::f16})
+        out.push_back({64, 64, type, masks[0], false, true, 0, {{"rescale", "rarely"}}, deviation});
+      for (const std::int64_t d : {128, 256})
+        out.push_back({d, d, DType::bf16, masks[1], false, true, 0, {{"rescale", "rarely"}}, deviation});
+      out.push_back(
+          {96, 96, DType::bf16, masks[3], true, true, 0, {{"rescale", "rarely"}, {"cluster", "1"}}, deviation});
+      for (const char* p_in : {"registers", "shared"})
+        out.push_back({128, 128, DType::bf16, masks[0], false, true, 0, {{"p_in", p_in}, {"cluster", "1"}}, deviation});
     }
   } else {
-    for (const char* d : {"32"}) out.push_back({std::stoll(d), std::stoll(d), DType::bf16, masks[1], false, true, 0, {}});
-    for (const char* order : {"grid", "longest_first"}) out.push_back({128, 128, DType::bf16, masks[1], false, true, 0, {{"order", order}, {"swizzle", "off"}}});
-    for (const char* q_in : {"shared", "registers"}) out.push_back({64, 64, DType::f16, masks[0], false, true, 0, {{"q_in", q_in}, {"rescale", "always"}}});
+    for (const char* d : {"32"})
+      out.push_back({std::stoll(d), std::stoll(d), DType::bf16, masks[1], false, true, 0, {}});
+    for (const char* order : {"grid", "longest_first"})
+      out.push_back({128, 128, DType::bf16, masks[1], false, true, 0, {{"order", order}, {"swizzle", "off"}}});
+    for (const char* q_in : {"shared", "registers"})
+      out.push_back({64, 64, DType::f16, masks[0], false, true, 0, {{"q_in", q_in}, {"rescale", "always"}}});
   }
   return out;
 }
 
 inline void pack(AttentionLayout& layout, std::int64_t i) {
-  const std::vector<std::vector<std::int32_t>> q{{100, 0, 300, 1, 129}, {1000, 7, 65, 1, 0}, {0, 4097}}, x{{100, 7, 500, 1, 0}, {500, 30, 0, 65, 4097}, {65, 1000}};
+  const std::vector<std::vector<std::int32_t>> q{{100, 0, 300, 1, 129}, {1000, 7, 65, 1, 0}, {0, 4097}},
+      x{{100, 7, 500, 1, 0}, {500, 30, 0, 65, 4097}, {65, 1000}};
   const auto at = static_cast<std::size_t>(i) % q.size();
   layout.q_lengths = q[at];
   layout.x_lengths = x[at];
@@ -150,7 +168,8 @@ inline void pack(AttentionLayout& layout, std::int64_t i) {
 }
 
 /// One configuration on so many shapes, going on in the list from `next`.
-inline void add(const std::string& kernel, const AttentionConfiguration& c, int shapes, Draws& draws, std::size_t& next, std::vector<CorrectnessCase>& out) {
+inline void add(const std::string& kernel, const AttentionConfiguration& c, int shapes, Draws& draws, std::size_t& next,
+                std::vector<CorrectnessCase>& out) {
   static const std::vector<AttentionSizes> sizes = attention_sizes();
   const auto case_of = [&](AttentionLayout layout) {
     layout.sizes.d = c.d;
@@ -183,9 +202,11 @@ inline void add(const std::string& kernel, const AttentionConfiguration& c, int 
 }
 
 inline void add_matmul(std::vector<CorrectnessCase>& out, int configurations, int shapes, Draws& draws) {
-  const std::vector<MatmulSizes> sizes{{1, 8, 1},        {7, 8, 7},       {65, 72, 65},    {1000, 1000, 1000}, {4097, 64, 1000}, {65, 4096, 7},     {1000, 8, 4097}, {1, 4096, 65},
-                                       {4097, 1000, 1},  {7, 64, 4097},   {4097, 72, 65},  {512, 512, 512},    {2048, 4096, 1000}, {1000, 136, 1001}, {65, 1000, 1000}, {256, 256, 4097},
-                                       {4097, 128, 7},   {1, 8, 4097},    {300, 2048, 200}};
+  const std::vector<MatmulSizes> sizes{{1, 8, 1},          {7, 8, 7},         {65, 72, 65},     {1000, 1000, 1000},
+                                       {4097, 64, 1000},   {65, 4096, 7},     {1000, 8, 4097},  {1, 4096, 65},
+                                       {4097, 1000, 1},    {7, 64, 4097},     {4097, 72, 65},   {512, 512, 512},
+                                       {2048, 4096, 1000}, {1000, 136, 1001}, {65, 1000, 1000}, {256, 256, 4097},
+                                       {4097, 128, 7},     {1, 8, 4097},      {300, 2048, 200}};
   std::size_t next = 0;
   for (int i = 0; i < configurations; ++i) {
     const DType type = i % 3 == 2 ? DType::f16 : DType::bf16;

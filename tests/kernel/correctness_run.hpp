@@ -31,7 +31,8 @@ inline nlohmann::ordered_json describe_case(const CorrectnessCase& one) {
   out["gap"] = one.attention.gap;
   out["deviation"] = one.attention.deviation;
   out["log_sum_exp"] = one.attention.log_sum_exp;
-  if (!one.attention.q_lengths.empty()) out["packed"] = {{"q", one.attention.q_lengths}, {"x", one.attention.x_lengths}};
+  if (!one.attention.q_lengths.empty())
+    out["packed"] = {{"q", one.attention.q_lengths}, {"x", one.attention.x_lengths}};
   return out;
 }
 
@@ -42,7 +43,8 @@ inline std::future<Comparison> start(Runtime& runtime, const CorrectnessCase& on
     problem.data().poison();
     problem.launch()();
     auto outcome = std::make_shared<HostAttention>(problem.data().download());
-    return std::async(std::launch::async, [outcome, rows, seed = one.attention.seed] { return compare(*outcome, rows, seed); });
+    return std::async(std::launch::async,
+                      [outcome, rows, seed = one.attention.seed] { return compare(*outcome, rows, seed); });
   }
   const MatmulData data(runtime, one.matmul);
   const auto laid_out = correctness::lay_out(one);

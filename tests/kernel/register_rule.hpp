@@ -19,8 +19,8 @@ struct RuledTile {
   bool legal;  ///< else only the register rule rejects it
 };
 
-/// Every tile that `select` searches for this question and that is legal, or that the register rule alone rejects, by at most
-/// `near` registers.
+/// Every tile that `select` searches for this question and that is legal, or that the register rule alone rejects, by
+/// at most `near` registers.
 inline void for_each_ruled(const Measurable& m, std::int64_t near, const std::function<void(const RuledTile&)>& visit) {
   const Question question = question_of(m.subject, *m.layout);
   const Space space = space_of(question);
@@ -28,7 +28,9 @@ inline void for_each_ruled(const Measurable& m, std::int64_t near, const std::fu
   Tile tile;
   for (std::int64_t rank = 0; rank < space.candidates.get(); ++rank) {
     space.tile(rank, tile);
-    if (std::any_of(rules.tile.begin(), rules.tile.end(), [&](const TileRule& rule) { return rule.check(tile).has_value(); })) continue;
+    if (std::any_of(rules.tile.begin(), rules.tile.end(),
+                    [&](const TileRule& rule) { return rule.check(tile).has_value(); }))
+      continue;
     const PlacedDiagram placed = m.placer->place(tile);
     const Plan planned = plan(placed);
     const auto broken = violations(rules, placed, planned);

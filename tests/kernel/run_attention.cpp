@@ -1,7 +1,8 @@
 // A developer's bench: an attention kernel under given tiles on the GPU at hand, one JSON object a line.
 //
 //   run_attention --shape b=4,h=16,q=4096,x=4096,d=128 --tile q=128,x=176,warpgroups=2 [--causal | --window L,R]
-//                 [--kernel attention_sm80] [--dtype f16] [--gpu h200-sxm] [--l2 cold] [--rows 64] [--runs 12] [--no-time] [--no-cycles] [--counters] [--no-lse] [--gap 8]
+//                 [--kernel attention_sm80] [--dtype f16] [--gpu h200-sxm] [--l2 cold] [--rows 64] [--runs 12]
+//                 [--no-time] [--no-cycles] [--counters] [--no-lse] [--gap 8]
 //                 [--heads-first] [--packed 100:100,0:7] [--seed 1]
 //   run_attention < FILE     the same arguments, one problem a line; loads each variant once
 //
@@ -52,7 +53,8 @@ struct Request {
 };
 
 void read_shape(const std::string& text, AttentionSizes& s) {
-  const std::map<std::string, std::int64_t*> axes{{"b", &s.b}, {"h", &s.h}, {"g", &s.g}, {"q", &s.q}, {"x", &s.x}, {"d", &s.d}, {"dv", &s.dv}};
+  const std::map<std::string, std::int64_t*> axes{{"b", &s.b}, {"h", &s.h}, {"g", &s.g},  {"q", &s.q},
+                                                  {"x", &s.x}, {"d", &s.d}, {"dv", &s.dv}};
   bool dv = false;
   for (const auto& [name, value] : pairs(text)) {
     const auto axis = axes.find(name);
@@ -83,29 +85,47 @@ Request read(const std::vector<std::string>& words) {
       if (++i >= words.size()) throw Error("arguments", word + " wants a value");
       return words[i];
     };
-    if (word == "--gpu") r.gpu = value();
-    else if (word == "--kernel") r.kernel = value();
-    else if (word == "--shape") read_shape(value(), r.layout.sizes);
-    else if (word == "--tile") r.tile = pairs(value());
-    else if (word == "--causal") r.layout.mask.kind = Mask::Kind::causal;
+    if (word == "--gpu")
+      r.gpu = value();
+    else if (word == "--kernel")
+      r.kernel = value();
+    else if (word == "--shape")
+      read_shape(value(), r.layout.sizes);
+    else if (word == "--tile")
+      r.tile = pairs(value());
+    else if (word == "--causal")
+      r.layout.mask.kind = Mask::Kind::causal;
     else if (word == "--window") {
       const auto sides = split(value(), ',');
       r.layout.mask = {Mask::Kind::window, std::stoll(sides.at(0)), std::stoll(sides.at(1))};
-    }
-    else if (word == "--dtype") r.layout.type = value() == "f16" ? DType::f16 : DType::bf16;
-    else if (word == "--l2") r.timing.l2 = value() == "cold" ? L2State::cold : L2State::warm;
-    else if (word == "--runs") r.timing.least_runs = r.timing.most_runs = std::stoi(value());
-    else if (word == "--rows") r.rows = std::stoll(value());
-    else if (word == "--no-time") r.time = false;
-    else if (word == "--no-cycles") r.cycles = false;
-    else if (word == "--compile") r.compile = true;
-    else if (word == "--counters") r.counters = true;
-    else if (word == "--no-lse") r.layout.log_sum_exp = false;
-    else if (word == "--gap") r.layout.gap = std::stoll(value());
-    else if (word == "--heads-first") r.layout.heads_first = true;
-    else if (word == "--packed") read_packed(value(), r.layout);
-    else if (word == "--seed") r.layout.seed = std::stoull(value());
-    else throw Error("arguments", "'" + word + "' is unknown");
+    } else if (word == "--dtype")
+      r.layout.type = value() == "f16" ? DType::f16 : DType::bf16;
+    else if (word == "--l2")
+      r.timing.l2 = value() == "cold" ? L2State::cold : L2State::warm;
+    else if (word == "--runs")
+      r.timing.least_runs = r.timing.most_runs = std::stoi(value());
+    else if (word == "--rows")
+      r.rows = std::stoll(value());
+    else if (word == "--no-time")
+      r.time = false;
+    else if (word == "--no-cycles")
+      r.cycles = false;
+    else if (word == "--compile")
+      r.compile = true;
+    else if (word == "--counters")
+      r.counters = true;
+    else if (word == "--no-lse")
+      r.layout.log_sum_exp = false;
+    else if (word == "--gap")
+      r.layout.gap = std::stoll(value());
+    else if (word == "--heads-first")
+      r.layout.heads_first = true;
+    else if (word == "--packed")
+      read_packed(value(), r.layout);
+    else if (word == "--seed")
+      r.layout.seed = std::stoull(value());
+    else
+      throw Error("arguments", "'" + word + "' is unknown");
   }
   return r;
 }
@@ -182,11 +202,13 @@ void report_counters(Runtime& runtime, const test::AttentionProblem& problem, Js
   const Device& device = runtime.device();
   const DeviceMemory flush = device.allocate(static_cast<std::size_t>(2 * device.properties().l2.value.get()));
   const CounterReading reading = count(
-      device, [&] { device.set(flush, 0); }, [&] { problem.launch()(); }, byte_counters, process_environment().compiler);
+      device, [&] { device.set(flush, 0); }, [&] { problem.launch()(); }, byte_counters,
+      process_environment().compiler);
   for (const auto& [name, value] : reading.values) out["counters"][name] = value;
   if (!reading.refused.empty()) out["counters_refused"] = reading.refused;
   for (const LevelTransfer& level : transfers(problem.placed())) {
-    if (level.level == problem.placed().machine->level("shared")) out["predicted_delivered"] = level.delivered.value.get();
+    if (level.level == problem.placed().machine->level("shared"))
+      out["predicted_delivered"] = level.delivered.value.get();
   }
 }
 
@@ -197,10 +219,15 @@ Json answer(Runtime& runtime, const Request& r) {
   const LoadedKernel& kernel = problem.launch().kernel();
   report_compiler(kernel.compiled, kernel.cached, problem.launch().plan(), out);
   if (r.rows > 0) report_check(problem.check(r.rows, r.layout.seed), out);
-  if (r.time) report_timing(time_launch(runtime.device(), [&] { problem.launch()(); }, r.timing), attention_flops(r.layout), out);
+  if (r.time)
+    report_timing(time_launch(
+                      runtime.device(), [&] { problem.launch()(); }, r.timing),
+                  attention_flops(r.layout), out);
   if (r.cycles) {
     const ReadyLaunch counting = problem.counting(runtime);
-    out["cycles"] = measure_cycles(runtime.device(), [&] { problem.launch()(); }, [&] { counting(); }, problem.data().spans()).value;
+    out["cycles"] = measure_cycles(
+                        runtime.device(), [&] { problem.launch()(); }, [&] { counting(); }, problem.data().spans())
+                        .value;
   }
   if (r.counters) report_counters(runtime, problem, out);
   return out;

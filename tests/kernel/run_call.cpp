@@ -1,9 +1,10 @@
 // How long napkin::attention takes from call to result, and on the host when nothing is new: one JSON object.
 //
-//   run_call [--shape b,h,q,x,d] [--causal]     run it twice with the same XDG_CACHE_HOME: cold, then from the disk cache
+//   run_call [--shape b,h,q,x,d] [--causal]     run it twice with the same XDG_CACHE_HOME: cold, then from the disk
+//   cache
 //
-// The context is made before the clock starts, as in a program that has its tensors on the GPU already. `first` is the whole call:
-// selection, compilation (or the cache), loading, launch, until the result is there.
+// The context is made before the clock starts, as in a program that has its tensors on the GPU already. `first` is the
+// whole call: selection, compilation (or the cache), loading, launch, until the result is there.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -27,7 +28,9 @@ double since(Clock::time_point start) { return std::chrono::duration<double>(Clo
 
 AttentionArgs args_of(const AttentionData& data, const AttentionLayout& layout) {
   const AttentionCall call = data.call();
-  const auto rows = [](const TensorView& view) { return DeviceRows{reinterpret_cast<void*>(view.address), view.batch, view.head, view.row}; };
+  const auto rows = [](const TensorView& view) {
+    return DeviceRows{reinterpret_cast<void*>(view.address), view.batch, view.head, view.row};
+  };
   AttentionArgs args;
   const AttentionSizes& s = layout.sizes;
   args.sizes = {s.b, s.h, s.g, s.q, s.x, s.d, s.dv};

@@ -1,15 +1,15 @@
-// A developer's check of the register rule: compiles a kernel's tile space and sets what the compiler says beside what the
-// plan says, one JSON object a variant, a summary on stderr. No GPU.
+// A developer's check of the register rule: compiles a kernel's tile space and sets what the compiler says beside what
+// the plan says, one JSON object a variant, a summary on stderr. No GPU.
 //
 //   run_compile attention_sm90 --gpu h200-sxm --shape h=16,q=4096,x=4096,d=64 [--causal | --window L,R] [--dtype f16]
 //               [--tile order=grid,...] [--sample 40] [--near 32] [--seed 1] [--jobs 1] [--cache DIR]
 //               [--shard I/N] [--known FILE.jsonl] [--count]
 //
-// Variants are the distinct instantiations among the legal tiles, and among those that only the register rule rejects, by at most
+// Variants are the distinct instantiations among the legal tiles, and among those that only the register rule rejects,
+// by at most
 // --near registers (0: none of these). --sample: so many of each, at random; left out: all of them, which takes hours.
-// --shard I/N: the I-th of N shares, for several machines. --known: leaves out what an earlier run of the same shape and mask
-// wrote there. --count: compiles nothing.
-// Exit 1 where a legal tile spills or the compiler objects to it.
+// --shard I/N: the I-th of N shares, for several machines. --known: leaves out what an earlier run of the same shape
+// and mask wrote there. --count: compiles nothing. Exit 1 where a legal tile spills or the compiler objects to it.
 #include <nlohmann/json.hpp>
 
 #include <atomic>
@@ -64,19 +64,32 @@ Request read(int argc, char** argv) {
     }
     if (++i >= argc) throw Error("arguments", word + " wants a value");
     const std::string value = argv[i];
-    if (word == "--gpu") r.ask.gpu = value;
-    else if (word == "--shape") r.ask.shape = parse_shape(value);
-    else if (word == "--tile") r.ask.tile = parse_tile(value);
-    else if (word == "--dtype") r.ask.dtype = value;
-    else if (word == "--window") r.ask.mask = parse_window(value);
-    else if (word == "--sample") r.sample = std::stoul(value);
-    else if (word == "--near") r.near = std::stoll(value);
-    else if (word == "--seed") r.seed = std::stoull(value);
-    else if (word == "--jobs") r.jobs = std::stoi(value);
-    else if (word == "--shard") read_shard(value, r);
-    else if (word == "--known") r.known = value;
-    else if (word == "--cache") r.environment.cache = value;
-    else throw Error("arguments", "'" + word + "' is unknown");
+    if (word == "--gpu")
+      r.ask.gpu = value;
+    else if (word == "--shape")
+      r.ask.shape = parse_shape(value);
+    else if (word == "--tile")
+      r.ask.tile = parse_tile(value);
+    else if (word == "--dtype")
+      r.ask.dtype = value;
+    else if (word == "--window")
+      r.ask.mask = parse_window(value);
+    else if (word == "--sample")
+      r.sample = std::stoul(value);
+    else if (word == "--near")
+      r.near = std::stoll(value);
+    else if (word == "--seed")
+      r.seed = std::stoull(value);
+    else if (word == "--jobs")
+      r.jobs = std::stoi(value);
+    else if (word == "--shard")
+      read_shard(value, r);
+    else if (word == "--known")
+      r.known = value;
+    else if (word == "--cache")
+      r.environment.cache = value;
+    else
+      throw Error("arguments", "'" + word + "' is unknown");
   }
   r.ask.algorithm = r.ask.kernel.starts_with("matmul") ? "matmul" : "attention";
   return r;
@@ -112,8 +125,12 @@ std::map<std::string, Variant> variants_of(const Request& r, const Measurable& m
   std::map<std::string, Variant> out;
   std::set<std::string> compiled;  // a tile of another order may be the same kernel
   test::for_each_ruled(m, r.near, [&](const test::RuledTile& one) {
-    Variant variant{kernel.variant(one.placed, false, device), one.tile, one.legal, one.plan.registers_per_thread.get(),
-                    one.plan.registers_limit.get(), one.plan.registers_launch.get()};
+    Variant variant{kernel.variant(one.placed, false, device),
+                    one.tile,
+                    one.legal,
+                    one.plan.registers_per_thread.get(),
+                    one.plan.registers_limit.get(),
+                    one.plan.registers_launch.get()};
     if (known.contains(written(m.layout->mapping, one.tile))) compiled.insert(variant.launch.expression);
     out.emplace(variant.launch.expression, std::move(variant));
   });
@@ -201,10 +218,11 @@ int run(const Request& r) {
   Compiling compiling(r, m->layout->mapping);
   if (!r.count) compiling(sampled(all, r));
   for (const bool accepted : {true, false}) {
-    const auto there = std::count_if(all.begin(), all.end(), [&](const auto& one) { return one.second.accepted == accepted; });
+    const auto there =
+        std::count_if(all.begin(), all.end(), [&](const auto& one) { return one.second.accepted == accepted; });
     const Tally& tally = compiling.tally(accepted);
-    std::fprintf(stderr, "%s: %td variants, %d compiled, %d objected to\n", accepted ? "legal" : "rejected by few registers", there, tally.compiled,
-                 tally.objected);
+    std::fprintf(stderr, "%s: %td variants, %d compiled, %d objected to\n",
+                 accepted ? "legal" : "rejected by few registers", there, tally.compiled, tally.objected);
   }
   return compiling.tally(true).objected == 0 ? 0 : 1;
 }

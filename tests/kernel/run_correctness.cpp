@@ -44,14 +44,22 @@ Request read(int argc, char** argv) {
     }
     if (++i >= argc) throw Error("arguments", word + " wants a value");
     const std::string value = argv[i];
-    if (word == "--kernel") r.kernel = value;
-    else if (word == "--out") r.out = value;
-    else if (word == "--jobs") r.jobs = std::stoi(value);
-    else if (word == "--rows") r.rows = std::stoll(value);
-    else if (word == "--every") r.every = std::stoul(value);
-    else if (word == "--longest") r.longest = std::stoll(value);
-    else if (word == "--first") r.first = std::stoul(value);
-    else throw Error("arguments", "'" + word + "' is unknown");
+    if (word == "--kernel")
+      r.kernel = value;
+    else if (word == "--out")
+      r.out = value;
+    else if (word == "--jobs")
+      r.jobs = std::stoi(value);
+    else if (word == "--rows")
+      r.rows = std::stoll(value);
+    else if (word == "--every")
+      r.every = std::stoul(value);
+    else if (word == "--longest")
+      r.longest = std::stoll(value);
+    else if (word == "--first")
+      r.first = std::stoul(value);
+    else
+      throw Error("arguments", "'" + word + "' is unknown");
   }
   return r;
 }
@@ -86,7 +94,8 @@ int run(const Request& r) {
   const auto batch = static_cast<std::size_t>(std::max(r.jobs, 1));
   for (std::size_t first = 0; first < cases.size(); first += batch) {
     std::vector<std::pair<Json, std::future<Comparison>>> running;
-    for (std::size_t i = first; i < std::min(first + batch, cases.size()); ++i) running.emplace_back(test::describe_case(cases[i]), test::start(runtime, cases[i], r.rows));
+    for (std::size_t i = first; i < std::min(first + batch, cases.size()); ++i)
+      running.emplace_back(test::describe_case(cases[i]), test::start(runtime, cases[i], r.rows));
     for (auto& [row, comparison] : running) {
       report(comparison.get(), row);
       row["device"] = runtime.device().properties().name;

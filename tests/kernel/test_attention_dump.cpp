@@ -35,17 +35,23 @@ Observer into(Files& files) {
   };
 }
 
-/// What the kernel and the interpreter may differ by: the type's rounding of P, the exponential's 2^-22, and sums in fp32
-/// of as many products as a row has. Inputs lie in [-1, 1].
+/// What the kernel and the interpreter may differ by: the type's rounding of P, the exponential's 2^-22, and sums in
+/// fp32 of as many products as a row has. Inputs lie in [-1, 1].
 class Bounds {
  public:
   Bounds(const LaidOut& laid, const Files& exact, const Files& kernel, bool lags)
-      : exact_(exact), kernel_(kernel), lags_(lags), unit_(laid.problem.dtype == DType::bf16 ? 0x1p-8 : 0x1p-11),
-        products_(static_cast<double>(laid.problem.sizes[static_cast<std::size_t>(laid.streamed.diagram.axis("d"))].get()) * 0x1p-20) {}
+      : exact_(exact),
+        kernel_(kernel),
+        lags_(lags),
+        unit_(laid.problem.dtype == DType::bf16 ? 0x1p-8 : 0x1p-11),
+        products_(
+            static_cast<double>(laid.problem.sizes[static_cast<std::size_t>(laid.streamed.diagram.axis("d"))].get()) *
+            0x1p-20) {}
 
   void hold(const Shown& right, const Shown& found) const {
     REQUIRE(found.tensor.shape == right.tensor.shape);
-    const std::size_t rows = exact_.contains("mu" + right.file_end) ? exact_.at("mu" + right.file_end).tensor.data.size() : 1;
+    const std::size_t rows =
+        exact_.contains("mu" + right.file_end) ? exact_.at("mu" + right.file_end).tensor.data.size() : 1;
     const std::size_t columns = right.tensor.data.size() / rows;
     double worst = 0;  // as a part of what is allowed
     for (std::size_t i = 0; i < right.tensor.data.size(); ++i) {
@@ -88,7 +94,8 @@ class Bounds {
   double unit_, products_;
 };
 
-void hold(const std::string& kernel, const test::Shape& shape, const Mask& mask, const test::Knobs& tile, DType type = DType::bf16) {
+void hold(const std::string& kernel, const test::Shape& shape, const Mask& mask, const test::Knobs& tile,
+          DType type = DType::bf16) {
   Runtime* runtime = test::gpu("sm_90");
   if (runtime == nullptr) return;
   CAPTURE(kernel);
@@ -104,20 +111,25 @@ void hold(const std::string& kernel, const test::Shape& shape, const Mask& mask,
   options.backward = true;
   options.observer = into(exact);
   Partition partition{placed.block().extent, placed.block().chunk};
-  for (std::size_t a = 0; a < partition.group.size(); ++a) partition.group[a] = std::min(partition.group[a], laid.problem.sizes[a]);
-  partition.chunk = std::min(partition.chunk, laid.problem.sizes[static_cast<std::size_t>(laid.streamed.diagram.axis("x"))]);
+  for (std::size_t a = 0; a < partition.group.size(); ++a)
+    partition.group[a] = std::min(partition.group[a], laid.problem.sizes[a]);
+  partition.chunk =
+      std::min(partition.chunk, laid.problem.sizes[static_cast<std::size_t>(laid.streamed.diagram.axis("x"))]);
   static_cast<void>(run_streamed(laid.streamed, laid.problem, partition, inputs, options));
   dump_attention(*runtime, placed, inputs, {{}, into(found)});
 
   CHECK(found.size() == exact.size());
-  const bool lags = kernel == "attention_sm80" && std::find(tile.begin(), tile.end(), std::pair<std::string, std::string>{"rescale", "always"}) == tile.end();
+  const bool lags =
+      kernel == "attention_sm80" &&
+      std::find(tile.begin(), tile.end(), std::pair<std::string, std::string>{"rescale", "always"}) == tile.end();
   const Bounds bounds(laid, exact, found, lags);
   for (const auto& one : exact) {
     const std::string& file = one.first;
     const Shown& right = one.second;
     CAPTURE(file);
     REQUIRE(found.contains(file));
-    if (lags && (right.name == "mu" || right.name == "delta")) continue;  // its own; what they make of P, O and z is held
+    if (lags && (right.name == "mu" || right.name == "delta"))
+      continue;  // its own; what they make of P, O and z is held
     bounds.hold(right, found.at(file));
   }
 }
@@ -130,29 +142,36 @@ TEST_CASE("attention_sm90: masks, overlap, order, P in registers and in shared m
   for (const Mask& mask : {none, causal, window}) {
     for (const char* overlap : {"on", "off"}) {
       for (const char* order : {"persistent", "longest_first"}) {
-        hold("attention_sm90", ragged, mask, {{"warpgroups", "2"}, {"q", "128"}, {"x", "64"}, {"overlap", overlap}, {"order", order}});
+        hold("attention_sm90", ragged, mask,
+             {{"warpgroups", "2"}, {"q", "128"}, {"x", "64"}, {"overlap", overlap}, {"order", order}});
       }
     }
-    hold("attention_sm90", ragged, mask, {{"warpgroups", "3"}, {"q", "192"}, {"x", "128"}, {"p_in", "shared"}}, DType::f16);
+    hold("attention_sm90", ragged, mask, {{"warpgroups", "3"}, {"q", "192"}, {"x", "128"}, {"p_in", "shared"}},
+         DType::f16);
   }
-  hold("attention_sm90", {{"h", 2}, {"q", 256}, {"x", 300}, {"d", 128}}, none, {{"warpgroups", "2"}, {"q", "128"}, {"x", "64"}, {"cluster", "2"}});
+  hold("attention_sm90", {{"h", 2}, {"q", 256}, {"x", 300}, {"d", 128}}, none,
+       {{"warpgroups", "2"}, {"q", "128"}, {"x", "64"}, {"cluster", "2"}});
 }
 
 TEST_CASE("attention_sm90: query heads packed into a tile; rows that see nothing") {
   const test::Shape grouped{{"h", 2}, {"g", 6}, {"q", 50}, {"x", 90}, {"d", 64}};
   hold("attention_sm90", grouped, causal, {{"warpgroups", "2"}, {"g", "4"}, {"q", "32"}, {"x", "32"}});
-  hold("attention_sm90", {{"h", 2}, {"q", 300}, {"x", 100}, {"d", 64}}, causal, {{"warpgroups", "1"}, {"q", "64"}, {"x", "32"}, {"pingpong", "off"}});
+  hold("attention_sm90", {{"h", 2}, {"q", 300}, {"x", 100}, {"d", 64}}, causal,
+       {{"warpgroups", "1"}, {"q", "64"}, {"x", "32"}, {"pingpong", "off"}});
 }
 
 TEST_CASE("attention_sm80: masks, stages, Q in registers, rescaling with every chunk and rarely") {
   for (const Mask& mask : {none, causal, window}) {
     for (const char* rescale : {"always", "rarely"}) {
       hold("attention_sm80", ragged, mask, {{"q", "64"}, {"x", "64"}, {"warps", "4"}, {"rescale", rescale}});
-      hold("attention_sm80", ragged, mask, {{"q", "128"}, {"x", "32"}, {"warps", "4"}, {"stages", "2"}, {"rescale", rescale}}, DType::f16);
+      hold("attention_sm80", ragged, mask,
+           {{"q", "128"}, {"x", "32"}, {"warps", "4"}, {"stages", "2"}, {"rescale", rescale}}, DType::f16);
     }
-    hold("attention_sm80", ragged, mask, {{"q", "64"}, {"x", "48"}, {"warps", "4"}, {"q_in", "registers"}, {"rescale", "always"}});
+    hold("attention_sm80", ragged, mask,
+         {{"q", "64"}, {"x", "48"}, {"warps", "4"}, {"q_in", "registers"}, {"rescale", "always"}});
   }
-  hold("attention_sm80", {{"h", 2}, {"g", 3}, {"q", 300}, {"x", 100}, {"d", 64}}, causal, {{"q", "64"}, {"x", "32"}, {"warps", "4"}, {"rescale", "always"}});
+  hold("attention_sm80", {{"h", 2}, {"g", 3}, {"q", 300}, {"x", 100}, {"d", 64}}, causal,
+       {{"q", "64"}, {"x", "32"}, {"warps", "4"}, {"rescale", "always"}});
 }
 
 }  // namespace test_attention_dump

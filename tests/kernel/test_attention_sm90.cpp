@@ -78,11 +78,14 @@ TEST_CASE("windows") {
 TEST_CASE("head sizes, types and warpgroups") {
   for (const DType type : {DType::bf16, DType::f16}) {
     hold(layout_of({1, 2, 1, 333, 777, 64, 64}, {}, type), with(wide, {{"warpgroups", "3"}, {"q", "192"}}));
-    hold(layout_of({1, 2, 1, 333, 777, 96, 96}, causal, type), with(wide, {{"warpgroups", "3"}, {"q", "192"}, {"p_in", "shared"}}));
+    hold(layout_of({1, 2, 1, 333, 777, 96, 96}, causal, type),
+         with(wide, {{"warpgroups", "3"}, {"q", "192"}, {"p_in", "shared"}}));
     hold(layout_of({1, 2, 1, 333, 777, 128, 128}, {}, type), with(wide, {{"x", "176"}, {"q_stages", "1"}}));
     hold(layout_of({1, 2, 1, 333, 777, 192, 128}, causal, type), with(wide, {{"x", "96"}}));
-    hold(layout_of({1, 2, 1, 333, 777, 256, 256}, {}, type), with(wide, {{"x", "80"}, {"q_stages", "1"}, {"pingpong", "off"}}));
-    hold(layout_of({1, 2, 1, 333, 777, 64, 64}, {}, type), with(wide, {{"warpgroups", "1"}, {"q", "64"}, {"pingpong", "off"}}));
+    hold(layout_of({1, 2, 1, 333, 777, 256, 256}, {}, type),
+         with(wide, {{"x", "80"}, {"q_stages", "1"}, {"pingpong", "off"}}));
+    hold(layout_of({1, 2, 1, 333, 777, 64, 64}, {}, type),
+         with(wide, {{"warpgroups", "1"}, {"q", "64"}, {"pingpong", "off"}}));
   }
 }
 
@@ -90,7 +93,8 @@ TEST_CASE("knobs that change the order of work and not the result") {
   for (const char* overlap : {"on", "off"}) {
     for (const char* pingpong : {"on", "off"}) {
       for (const char* order : {"grid", "persistent", "longest_first"}) {
-        hold(layout_of({2, 3, 1, 500, 900, 128, 128}, causal), with(wide, {{"overlap", overlap}, {"pingpong", pingpong}, {"order", order}}), 100);
+        hold(layout_of({2, 3, 1, 500, 900, 128, 128}, causal),
+             with(wide, {{"overlap", overlap}, {"pingpong", pingpong}, {"order", order}}), 100);
       }
     }
   }

@@ -1,5 +1,5 @@
-// What packed sequences move and compute: the interpreter's counts sequence by sequence, separate questions added up, and
-// the search over their tiles.
+// What packed sequences move and compute: the interpreter's counts sequence by sequence, separate questions added up,
+// and the search over their tiles.
 #include <doctest/doctest.h>
 
 #include <random>
@@ -35,10 +35,13 @@ TEST_CASE("on the abstract machine a packed batch moves what the interpreter cou
   const std::vector<SequenceLengths> batch{{7, 7}, {1, 13}, {0, 5}, {10, 3}, {7, 7}, {4, 0}};
   for (const Mask& mask : {Mask{}, Mask{Mask::Kind::causal, 0, 0}, Mask{Mask::Kind::window, 2, 1}}) {
     CAPTURE(text_of(mask));
-    Problem problem{resolve_sizes(diagram, {{"b", 6}, {"h", 2}, {"q", 10}, {"x", 13}, {"d", 4}}, "shape"), mask, DType::value};
+    Problem problem{resolve_sizes(diagram, {{"b", 6}, {"h", 2}, {"q", 10}, {"x", 13}, {"d", 4}}, "shape"), mask,
+                    DType::value};
     problem.packing = packing_axes(diagram, "lengths");
     problem.packing.sequences = batch;
-    const auto group_of = [](const std::string& axis) { return axis == "q" ? 3 : axis == "x" ? 2 : axis == "d" || axis == "dv" ? 4 : 1; };
+    const auto group_of = [](const std::string& axis) {
+      return axis == "q" ? 3 : axis == "x" ? 2 : axis == "d" || axis == "dv" ? 4 : 1;
+    };
     Tile tile;
     for (const Knob& knob : mapping.knobs) tile.values.push_back(group_of(knob.name));
     const PlacedDiagram placed = Placer(streamed, mapping, machine, problem).place(tile);
@@ -55,7 +58,8 @@ TEST_CASE("on the abstract machine a packed batch moves what the interpreter cou
         if (axis != "x") partition.group[a] = std::min(alone.sizes[a], Count(group_of(axis)));
       }
       partition.chunk = std::min(partition.chunk, alone.sizes[static_cast<std::size_t>(diagram.axis("x"))]);
-      const LevelCounts counts = run_streamed(streamed, alone, partition, random_inputs(diagram, alone.sizes, 1)).counts.levels.front();
+      const LevelCounts counts =
+          run_streamed(streamed, alone, partition, random_inputs(diagram, alone.sizes, 1)).counts.levels.front();
       loaded += one.x > 0 ? counts.loaded() : Count(0);
       stored += counts.stored();
     }
@@ -77,7 +81,9 @@ TEST_CASE("bytes and work are those of the sequences asked for one by one") {
       Work all;
       for (const SequenceLengths& one : batch) {
         if (one.q == 0) continue;
-        const LaidOut alone("attention_sm90", "h200-sxm", {{"h", 3}, {"g", 2}, {"q", one.q}, {"x", std::max<std::int64_t>(one.x, 1)}, {"d", 96}}, DType::bf16, mask);
+        const LaidOut alone("attention_sm90", "h200-sxm",
+                            {{"h", 3}, {"g", 2}, {"q", one.q}, {"x", std::max<std::int64_t>(one.x, 1)}, {"d", 96}},
+                            DType::bf16, mask);
         const PlacedDiagram own = alone.place(tile);
         const std::vector<LevelTransfer> moved = transfers(own);
         for (std::size_t l = 0; l < sums.size(); ++l) {
@@ -135,7 +141,8 @@ TEST_CASE("an L2 that keeps everything reads each sequence once, one that keeps 
       CHECK(kept.bytes == 0);
       CHECK(kept.first == doctest::Approx(static_cast<double>(moved.front().load.value.get())));
       const Reread lost = reread(placed, {1, 1, 0}, Count(1));
-      const LevelTransfer& shared = *std::find_if(moved.begin(), moved.end(), [&](const LevelTransfer& l) { return l.level == placed.block().level; });
+      const LevelTransfer& shared = *std::find_if(
+          moved.begin(), moved.end(), [&](const LevelTransfer& l) { return l.level == placed.block().level; });
       CHECK(lost.first + lost.bytes == doctest::Approx(static_cast<double>(shared.load.value.get())));
     }
   }
@@ -144,7 +151,8 @@ TEST_CASE("an L2 that keeps everything reads each sequence once, one that keeps 
 TEST_CASE("the shortlist of a batch of many lengths, found by coarser ones, is predicted by its own") {
   std::mt19937 random(9);
   std::vector<SequenceLengths> batch;
-  for (int i = 0; i < 40; ++i) batch.push_back({static_cast<std::int64_t>(random() % 4096), static_cast<std::int64_t>(random() % 4096)});
+  for (int i = 0; i < 40; ++i)
+    batch.push_back({static_cast<std::int64_t>(random() % 4096), static_cast<std::int64_t>(random() % 4096)});
   const auto laid = laid_out_packed("attention_sm90", {{"h", 8}, {"d", 128}}, batch, {Mask::Kind::causal, 0, 0});
   const Question question{&laid->streamed, &laid->mapping, &laid->machine, laid->problem, {}};
   const Objective graph = graph_objective();

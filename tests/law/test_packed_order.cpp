@@ -1,4 +1,5 @@
-// The model's account of a packed launch, tile by tile, against the arithmetic that the kernel itself does; its variant.
+// The model's account of a packed launch, tile by tile, against the arithmetic that the kernel itself does; its
+// variant.
 #include <doctest/doctest.h>
 
 #include <cstring>
@@ -18,7 +19,8 @@ namespace {
 
 constexpr int rows = 128, keys = 96;
 const LaunchDevice h200{132, Bytes(62914560)};
-const std::vector<SequenceLengths> batch{{700, 700}, {0, 0}, {1, 3000}, {2500, 2000}, {300, 0}, {0, 900}, {129, 129}, {700, 700}};
+const std::vector<SequenceLengths> batch{{700, 700}, {0, 0},   {1, 3000},  {2500, 2000},
+                                         {300, 0},   {0, 900}, {129, 129}, {700, 700}};
 
 /// The launch's arguments, with the sequences' first rows where the host can read them.
 class Launched {
@@ -75,7 +77,8 @@ void hold(const std::string& order, const Mask& mask) {
   const Schedule who = schedule(placed);
   CHECK(who.total_blocks == begun);
   CHECK(who.total_iterations == iterations);
-  for (std::size_t p = 0; p < of_part.size(); ++p) CHECK(of_part[p] == (placed.packed[p].blank ? 0 : schedule(placed.packed[p].placed).total_iterations));
+  for (std::size_t p = 0; p < of_part.size(); ++p)
+    CHECK(of_part[p] == (placed.packed[p].blank ? 0 : schedule(placed.packed[p].placed).total_iterations));
 }
 
 }  // namespace
@@ -104,8 +107,10 @@ TEST_CASE("a packed question's variant is the packed one, its trial has its leng
     }
   }
   // Rows are numbered by an int on the device.
-  const auto large = test::laid_out_packed("attention_sm90", {{"h", 2}, {"d", 128}}, {{1, 2000000000}, {1, 2000000000}});
-  CHECK_THROWS_WITH_AS((void)attention_layout(large->place({}), 1), doctest::Contains("keys of all sequences"), Overflow);
+  const auto large =
+      test::laid_out_packed("attention_sm90", {{"h", 2}, {"d", 128}}, {{1, 2000000000}, {1, 2000000000}});
+  CHECK_THROWS_WITH_AS((void)attention_layout(large->place({}), 1), doctest::Contains("keys of all sequences"),
+                       Overflow);
 }
 
 }  // namespace test_packed_order

@@ -28,7 +28,8 @@ void each_graph(const std::string& kernel, std::int64_t d, int graphs, const Tak
   const Space space = space_of(c.question());
   std::mt19937_64 random(static_cast<std::uint64_t>(d));
   while (graphs > 0) {
-    const PlacedDiagram placed = placer.place(space.tile(static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(space.candidates.get()))));
+    const PlacedDiagram placed = placer.place(
+        space.tile(static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(space.candidates.get()))));
     if (!violations(placed, plan(placed)).empty()) continue;
     --graphs;
     take(event_graph(placed));
@@ -49,7 +50,9 @@ struct Counted {
 
 }  // namespace
 
-TEST_CASE("blocks that go on at their end where they repeat themselves end with those that are run in full, but for one in hundreds that never quite settles") {
+TEST_CASE(
+    "blocks that go on at their end where they repeat themselves end with those that are run in full, but for one in "
+    "hundreds that never quite settles") {
   Counted runs, others;
   int repeated = 0;
   for (const std::string kernel : {"attention_sm90", "flash_attention_3", "attention_sm80"}) {
@@ -58,7 +61,8 @@ TEST_CASE("blocks that go on at their end where they repeat themselves end with 
         Simulation simulation(graph);
         const CutIterations cut = graph.nodes.size() % 2 == 0 ? CutIterations{} : CutIterations{2, 1};
         constexpr int iterations = 36, shorter = 9;
-        const Simulation::FirstBlocks found = simulation.first_blocks(iterations, cut), full = simulation.first_blocks(iterations, cut, true);
+        const Simulation::FirstBlocks found = simulation.first_blocks(iterations, cut),
+                                      full = simulation.first_blocks(iterations, cut, true);
         double by = 0;
         for (std::size_t b = 0; b < 3; ++b) by = std::max(by, apart(found.clocks[b], full.clocks[b]));
         runs.take(by);
@@ -67,7 +71,8 @@ TEST_CASE("blocks that go on at their end where they repeat themselves end with 
         for (const int n : {shorter, 12, 17, 23}) {
           if (n < found.least || (iterations - n) % found.turn != 0) continue;
           const Simulation::FirstBlocks other = simulation.first_blocks(n, cut, true);
-          for (std::size_t b = 0; b < 3; ++b) others.take(apart(found.clocks[b] - (iterations - n) * found.more[b], other.clocks[b]));
+          for (std::size_t b = 0; b < 3; ++b)
+            others.take(apart(found.clocks[b] - (iterations - n) * found.more[b], other.clocks[b]));
         }
       });
     }

@@ -36,7 +36,8 @@ TEST_CASE("boxes of rows: any row, tile and number of rows") {
   const auto pick = [&](i64 low, i64 high) { return std::uniform_int_distribution<i64>(low, high)(random); };
   for (int round = 0; round < 3000; ++round) {
     const i64 steps[] = {1, 2, 16, 32, 64, 128};
-    const i64 tile = pick(1, 5) * steps[pick(0, 5)], tiles = pick(1, 4), row = pick(1, tile * tiles), rows = pick(1, 20);
+    const i64 tile = pick(1, 5) * steps[pick(0, 5)], tiles = pick(1, 4), row = pick(1, tile * tiles),
+              rows = pick(1, 20);
     const bool multicast = pick(0, 1) == 1;
     CAPTURE(tile);
     CAPTURE(tiles);

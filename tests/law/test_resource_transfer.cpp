@@ -163,7 +163,8 @@ class Actor {
   /// Every row of the tile, box by box; rows lie behind one another at multiples of 16 bytes.
   [[nodiscard]] i64 boxes(const Array& array, const std::vector<Range>& tile, i64 bytes, bool multicast) const {
     const auto last = static_cast<std::size_t>(array.axes.back());
-    const i64 pitch = (size(last) * bytes + 15) / 16 * 16, box = counted_box((tile[last].end - tile[last].begin) * bytes);
+    const i64 pitch = (size(last) * bytes + 15) / 16 * 16,
+              box = counted_box((tile[last].end - tile[last].begin) * bytes);
     i64 out = 0;
     std::function<void(std::size_t, i64, bool)> each_row = [&](std::size_t depth, i64 row, bool in) {
       if (depth + 1 == array.axes.size()) {
@@ -229,8 +230,12 @@ TEST_CASE(
     const i64 cluster = pick(1, 2), warpgroups = tile_q % 2 == 0 ? 2 : 1;
     const bool shared_p = round % 2 == 0;
     // A mask sees rows unequally often: there only those that all lie alike in their lines are counted exactly.
-    const auto d_size = [&] { return mask.kind == Mask::Kind::none ? pick(1, 40) : std::array<i64, 4>{3, 8, 16, 64}[static_cast<std::size_t>(pick(0, 3))]; };
-    const Given shape = {{"b", pick(1, 2)}, {"h", pick(1, 2)}, {"g", g}, {"q", q}, {"x", x}, {"d", d_size()}, {"dv", d_size()}};
+    const auto d_size = [&] {
+      return mask.kind == Mask::Kind::none ? pick(1, 40)
+                                           : std::array<i64, 4>{3, 8, 16, 64}[static_cast<std::size_t>(pick(0, 3))];
+    };
+    const Given shape = {{"b", pick(1, 2)}, {"h", pick(1, 2)}, {"g", g},        {"q", q},
+                         {"x", x},          {"d", d_size()},   {"dv", d_size()}};
     const Mapped m(d, mapping, load_machine("h200-sxm", "--gpu"), shape, mask);
     const auto text = [](i64 v) { return std::to_string(v); };
     const PlacedDiagram p = m.place({{"q", text(tile_q)},

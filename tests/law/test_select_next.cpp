@@ -1,5 +1,5 @@
-// A search that has met its kind of question against ranking every tile in full: what it keeps of graphs must bound the next
-// question's tiles too.
+// A search that has met its kind of question against ranking every tile in full: what it keeps of graphs must bound the
+// next question's tiles too.
 #include <doctest/doctest.h>
 
 #include <random>
@@ -27,7 +27,8 @@ TEST_CASE("by the event graph: the next questions of a kind, long and short, one
       question.problem.mask = masks[random() % masks.size()];
       const auto length = std::uniform_int_distribution<std::int64_t>(300, round % 2 == 0 ? 2500 : 9000)(random);
       question.problem.sizes[static_cast<std::size_t>(c.streamed.diagram.axis("q"))] = Count(length);
-      question.problem.sizes[static_cast<std::size_t>(c.streamed.diagram.axis("x"))] = Count(round % 5 == 0 ? length + 333 : length);
+      question.problem.sizes[static_cast<std::size_t>(c.streamed.diagram.axis("x"))] =
+          Count(round % 5 == 0 ? length + 333 : length);
       const Selection asked = selector.select(question, 5);
       const Selection full = select_exhaustively(question, 5, kept).selection;
       CAPTURE(d);

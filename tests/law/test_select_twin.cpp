@@ -294,7 +294,8 @@ TEST_CASE("by the event graph: the first five are those of ranking every tile by
         if (left-- <= 0) return;
         CAPTURE(d);
         CAPTURE(length);
-        Case c("attention_sm90", "h200-sxm", {{"b", 1}, {"h", 16}, {"q", length}, {"x", length}, {"d", d}}, {mask, 0, 0});
+        Case c("attention_sm90", "h200-sxm", {{"b", 1}, {"h", 16}, {"q", length}, {"x", length}, {"d", d}},
+               {mask, 0, 0});
         c.restrict("x", {176, 128, 96, 48});
         c.restrict("stages", {2, 3, 1});
         check_by_graph(c, 5);
@@ -305,17 +306,20 @@ TEST_CASE("by the event graph: the first five are those of ranking every tile by
 
 TEST_CASE("by the event graph: other kernels, shapes and machines") {
   Draw draw{std::mt19937(41)};
-  for (const std::string kernel : {"flash_attention_3", "attention_sm80", "matmul_sm90", "attention_sm90", "flash_attention_2"}) {
+  for (const std::string kernel :
+       {"flash_attention_3", "attention_sm80", "matmul_sm90", "attention_sm90", "flash_attention_2"}) {
     for (int round = 0; round < test::rounds(2); ++round) {
       CAPTURE(kernel);
       CAPTURE(round);
       const bool product = kernel == "matmul_sm90";
       const std::int64_t size = draw.of({512, 1000, 4096});
-      const Shape shape = product ? Shape{{"a", size}, {"b", draw.of({256, 4096})}, {"c", draw.of({512, 2048})}}
-                                  : Shape{{"h", draw.of({3, 16})}, {"g", draw.of({1, 4})}, {"q", size}, {"x", size}, {"d", 128}};
+      const Shape shape =
+          product ? Shape{{"a", size}, {"b", draw.of({256, 4096})}, {"c", draw.of({512, 2048})}}
+                  : Shape{{"h", draw.of({3, 16})}, {"g", draw.of({1, 4})}, {"q", size}, {"x", size}, {"d", 128}};
       Case c(kernel, draw.of({0, 1}) == 1 ? "h200-sxm" : "h100-pcie", shape, product ? Mask{} : any_mask(draw));
       for (const Knob& knob : std::vector<Knob>(c.mapping.knobs)) {  // every kind of knob, few values
-        if (knob.domain.size() > 4) c.restrict(knob.name, {knob.domain[0], knob.domain[1], knob.domain[knob.domain.size() / 2]});
+        if (knob.domain.size() > 4)
+          c.restrict(knob.name, {knob.domain[0], knob.domain[1], knob.domain[knob.domain.size() / 2]});
       }
       check_by_graph(c, static_cast<int>(draw.of({1, 5, 12})));
     }
@@ -345,7 +349,8 @@ TEST_CASE("by the event graph: a selector that has answered other questions answ
     Question question = c.question();
     question.problem.mask.kind = draw.of({0, 1}) == 1 ? Mask::Kind::causal : Mask::Kind::none;
     for (const char* axis : {"q", "x"}) {
-      question.problem.sizes[static_cast<std::size_t>(c.streamed.diagram.axis(axis))] = Count(draw.of({300, 1024, 4096}));
+      question.problem.sizes[static_cast<std::size_t>(c.streamed.diagram.axis(axis))] =
+          Count(draw.of({300, 1024, 4096}));
     }
     question.problem.sizes[static_cast<std::size_t>(c.streamed.diagram.axis("dv"))] = Count(draw.of({64, 128}));
     if (draw.of({0, 1}) == 1) question.fixed = {{static_cast<KnobId>(1), 1}};
@@ -362,7 +367,8 @@ TEST_CASE("each step of the event graph's time is at most the next") {
   for (int round = 0; round < test::rounds(6); ++round) {
     const std::int64_t length = draw.of({200, 1024, 5000});
     const Case c(draw.of({0, 1}) == 1 ? "attention_sm90" : "flash_attention_3", "h200-sxm",
-                 {{"h", draw.of({4, 16})}, {"q", length}, {"x", length}, {"d", draw.of({64, 128, 256})}}, any_mask(draw));
+                 {{"h", draw.of({4, 16})}, {"q", length}, {"x", length}, {"d", draw.of({64, 128, 256})}},
+                 any_mask(draw));
     const Placer placer(c.streamed, c.mapping, c.machine, c.problem);
     const Space space = space_of(c.question());
     int left = 40;
@@ -379,7 +385,10 @@ TEST_CASE("each step of the event graph's time is at most the next") {
       const LaunchShape shape = launch_shape(placed);
       const double joules = steps.energy(placed, graph).of(shape), device = device_bytes(placed);
       const auto by_shape = [&](GraphState& known) {
-        return steps.by_cycles(GraphSteps::cycles(shape, block_ends(placed), graph.has_cut_work(), known, blocks), joules, device).value;
+        return steps
+            .by_cycles(GraphSteps::cycles(shape, block_ends(placed), graph.has_cut_work(), known, blocks), joules,
+                       device)
+            .value;
       };
       GraphState state = GraphSteps::state_of(graph);
       const double cycle_by_shape = by_shape(state);
@@ -428,7 +437,8 @@ TEST_CASE("the shortlist: the best of each size by the event graph, its first ti
         if (left-- <= 0) break;
         CAPTURE(d);
         CAPTURE(length);
-        const Case c("attention_sm90", "h200-sxm", {{"b", 2}, {"h", 16}, {"q", length}, {"x", length}, {"d", d}}, {mask, 0, 0});
+        const Case c("attention_sm90", "h200-sxm", {{"b", 2}, {"h", 16}, {"q", length}, {"x", length}, {"d", d}},
+                     {mask, 0, 0});
         const Objective graph = graph_objective();
         const Selection quick = shortlist(c.question(), 5, graph);
         const Selection full = select(c.question(), 5, graph, Each::size);

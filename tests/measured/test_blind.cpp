@@ -22,7 +22,8 @@ Json replayed(const std::string& file) {
 }
 
 double predicted_time(const std::string& shape, const std::string& mask, const std::string& tile) {
-  std::vector<std::string> ask = {"query", "attention", "--gpu", "h200-sxm", "--kernel", "attention_sm90", "--json", "--shape", shape, "--tile", tile};
+  std::vector<std::string> ask = {"query",  "attention", "--gpu", "h200-sxm", "--kernel", "attention_sm90",
+                                  "--json", "--shape",   shape,   "--tile",   tile};
   if (mask == "causal") ask.emplace_back("--causal");
   const auto run = cli::napkin(ask);
   REQUIRE_MESSAGE(run.code == 0, run.err);
@@ -98,12 +99,18 @@ TEST_CASE("selected tiles at 18 more sizes of attention, version 10, on a card a
   hold(attention, {.time = 0.024, .worst = 0.047, .cycles = 0.024});
 }
 
-TEST_CASE("six more sweeps, version 10, on cards at work: errors and regret; the best tile is among the first three of each") {
-  hold_sweeps("h200_settled_sweeps.jsonl", 257, {.time = 0.032, .median = 0.026, .cycles = 0.038}, {6, 0.006, 0.017, 0});
+TEST_CASE(
+    "six more sweeps, version 10, on cards at work: errors and regret; the best tile is among the first three of "
+    "each") {
+  hold_sweeps("h200_settled_sweeps.jsonl", 257, {.time = 0.032, .median = 0.026, .cycles = 0.038},
+              {6, 0.006, 0.017, 0});
 }
 
-TEST_CASE("five sweeps of attention and three of products at sizes that no fit used: errors and regret; the best tile is among the first three of each") {
-  hold_sweeps("h200_first_touch_sweeps.jsonl", 212, {.time = 0.035, .median = 0.027, .cycles = 0.043}, {5, 0.013, 0.031, 0});
+TEST_CASE(
+    "five sweeps of attention and three of products at sizes that no fit used: errors and regret; the best tile is "
+    "among the first three of each") {
+  hold_sweeps("h200_first_touch_sweeps.jsonl", 212, {.time = 0.035, .median = 0.027, .cycles = 0.043},
+              {5, 0.013, 0.031, 0});
   const Json all = replayed("h200_boxes_products.jsonl"), products = all["kernels"]["matmul_sm90"]["held-out"];
   CHECK(products["rows"] == 135);
   hold(products, {.time = 0.033, .median = 0.026, .cycles = 0.037});
@@ -111,24 +118,30 @@ TEST_CASE("five sweeps of attention and three of products at sizes that no fit u
 }
 
 TEST_CASE("five sweeps of attention when instructions among products had been counted: errors and regret") {
-  hold_sweeps("h200_among_products_sweeps.jsonl", 253, {.time = 0.031, .median = 0.023, .cycles = 0.037}, {5, 0.001, 0.002, 0.001});
+  hold_sweeps("h200_among_products_sweeps.jsonl", 253, {.time = 0.031, .median = 0.023, .cycles = 0.037},
+              {5, 0.001, 0.002, 0.001});
 }
 
 // Not spread over all predictions: up to 44 tiles of each question, every one predicted within 6 % of the best.
 TEST_CASE("six sweeps of the tiles that are predicted best: errors and regret") {
-  hold_sweeps("h200_near_best_sweeps.jsonl", 229, {.time = 0.02, .median = 0.015, .cycles = 0.028}, {6, 0.006, 0.014, 0.0101});
+  hold_sweeps("h200_near_best_sweeps.jsonl", 229, {.time = 0.02, .median = 0.015, .cycles = 0.028},
+              {6, 0.006, 0.014, 0.0101});
 }
 
 TEST_CASE("four sweeps at d of 96 and 192, which nothing had been measured at: errors and regret") {
-  hold_sweeps("h200_widths_sweeps.jsonl", 162, {.time = 0.031, .median = 0.024, .cycles = 0.038}, {4, 0.001, 0.001, 0.001});
+  hold_sweeps("h200_widths_sweeps.jsonl", 162, {.time = 0.031, .median = 0.024, .cycles = 0.038},
+              {4, 0.001, 0.001, 0.001});
 }
 
-TEST_CASE("of the picks before and after the energies were fitted anew, where they differ, the one predicted faster is, or the same within 0.5 %") {
+TEST_CASE(
+    "of the picks before and after the energies were fitted anew, where they differ, the one predicted faster is, or "
+    "the same within 0.5 %") {
   std::map<std::pair<std::string, std::string>, std::map<std::string, std::vector<double>>> times;
   std::istringstream lines(cli::contents(NAPKIN_SOURCE_DIR "/tests/measured/blind/h200_energies.jsonl"));
   for (std::string line; std::getline(lines, line);) {
     const Json row = cli::parse(line);
-    times[{pairs(row["shape"]), row["mask"].get<std::string>()}][pairs(row["tile"])].push_back(row["measured"]["time"].get<double>());
+    times[{pairs(row["shape"]), row["mask"].get<std::string>()}][pairs(row["tile"])].push_back(
+        row["measured"]["time"].get<double>());
   }
   CHECK(times.size() == 8);
   for (const auto& [problem, tiles] : times) {
@@ -136,7 +149,8 @@ TEST_CASE("of the picks before and after the energies were fitted anew, where th
     REQUIRE(tiles.size() == 2);
     const auto& [one, one_times] = *tiles.begin();
     const auto& [other, other_times] = *tiles.rbegin();
-    const bool first = predicted_time(problem.first, problem.second, one) < predicted_time(problem.first, problem.second, other);
+    const bool first =
+        predicted_time(problem.first, problem.second, one) < predicted_time(problem.first, problem.second, other);
     const double a = median(one_times), b = median(other_times);
     CHECK((first ? a / b : b / a) <= 1.005);
   }

@@ -1,5 +1,5 @@
-// The recorded readings of napkin calibrate, fitted anew: what they say of the card, whether two runs agree, and how far
-// the shipped profile is from them.
+// The recorded readings of napkin calibrate, fitted anew: what they say of the card, whether two runs agree, and how
+// far the shipped profile is from them.
 
 #include <algorithm>
 #include <cmath>
@@ -79,10 +79,16 @@ TEST_CASE("the tensor cores serve products in the order in which they were issue
   // behind it; issued at once, products of both take turns until the first has its 8.
   for (const Run& run : runs()) {
     for (const char* a : {"shared", "registers"}) {
-      const Conditions apart = {{"n", "128"}, {"a", a}, {"offset", "128"}}, alone = {{"n", "128"}, {"a", a}, {"offset", "512"}}, at_once = {{"n", "128"}, {"a", a}, {"offset", "0"}};
-      CHECK(median_of(run, "tensor_together", "first_end", apart) == doctest::Approx(median_of(run, "tensor_together", "first_end", alone)).epsilon(0.02));
-      CHECK(median_of(run, "tensor_together", "second_end", apart) - median_of(run, "tensor_together", "first_end", apart) == doctest::Approx(512).epsilon(0.05));
-      const double one = median_of(run, "tensor_together", "first_end", at_once), other = median_of(run, "tensor_together", "second_end", at_once);
+      const Conditions apart = {{"n", "128"}, {"a", a}, {"offset", "128"}},
+                       alone = {{"n", "128"}, {"a", a}, {"offset", "512"}},
+                       at_once = {{"n", "128"}, {"a", a}, {"offset", "0"}};
+      CHECK(median_of(run, "tensor_together", "first_end", apart) ==
+            doctest::Approx(median_of(run, "tensor_together", "first_end", alone)).epsilon(0.02));
+      CHECK(median_of(run, "tensor_together", "second_end", apart) -
+                median_of(run, "tensor_together", "first_end", apart) ==
+            doctest::Approx(512).epsilon(0.05));
+      const double one = median_of(run, "tensor_together", "first_end", at_once),
+                   other = median_of(run, "tensor_together", "second_end", at_once);
       CHECK(std::max(one, other) == doctest::Approx(1090).epsilon(0.05));
       CHECK(std::min(one, other) > 1.3 * median_of(run, "tensor_together", "first_end", alone));
       CHECK(std::min(one, other) < 0.9 * std::max(one, other));
@@ -90,7 +96,8 @@ TEST_CASE("the tensor cores serve products in the order in which they were issue
   }
 }
 
-TEST_CASE("copies into shared memory do not slow products, products slow copies only at n = 64 with A in shared memory") {
+TEST_CASE(
+    "copies into shared memory do not slow products, products slow copies only at n = 64 with A in shared memory") {
   for (const Run& run : runs()) {
     for (const Reading* reading : matching(run.readings, "copies_beside", "product")) {
       const double n = std::stod(std::string(reading->parameter("n")));
@@ -107,7 +114,8 @@ TEST_CASE("copies into shared memory do not slow products, products slow copies 
 TEST_CASE("what returns to registers from shared memory or another lane does so at 32 B/clk beside products") {
   for (const Run& run : runs()) {
     for (const char* n : {"192", "256"}) {
-      const Conditions load = {{"work", "load"}, {"groups", "2"}, {"n", n}}, shuffle = {{"work", "shuffle"}, {"groups", "2"}, {"n", n}};
+      const Conditions load = {{"work", "load"}, {"groups", "2"}, {"n", n}},
+                       shuffle = {{"work", "shuffle"}, {"groups", "2"}, {"n", n}};
       CHECK(median_of(run, "vector_beside", "rate", load) == doctest::Approx(32).epsilon(0.01));
       CHECK(128 * median_of(run, "vector_beside", "rate", shuffle) == doctest::Approx(32).epsilon(0.01));
     }
@@ -115,16 +123,26 @@ TEST_CASE("what returns to registers from shared memory or another lane does so 
 }
 
 TEST_CASE("two runs of one card agree within 1 %, but for what is listed") {
-  // Host time; device memory's pages and a chase's place in the L2 differ from process to process; differences and fits.
-  const std::map<std::string, double> looser = {{"constants.launch_overhead", 0.5},        {"constants.tma_device_latency_8kib", 0.15},
-                                                {"constants.tma_device_latency_16kib", 0.15}, {"constants.tma_device_latency_32kib", 0.15},
-                                                {"constants.l2_far_latency", 0.05},        {"constants.device_latency", 0.05},
-                                                {"pipes.device.latency", 0.1},             {"pipes.l2.latency", 0.03},
-                                                {"pipes.cluster.latency", 0.1},            {"constants.cluster_latency_4", 0.1},
-                                                {"constants.cluster_latency_16", 0.1},     {"constants.l2_bandwidth_one_sm", 0.05},
-                                                {"constants.l2_bandwidth_shared_tile", 0.03}, {"constants.l2_bandwidth_overflow", 0.03},
-                                                {"constants.clock_tree", 0.5},             {"constants.energy_device", 0.1},
-                                                {"constants.energy_tensor_16bit", 0.05},   {"constants.energy_instruction", 0.05},
+  // Host time; device memory's pages and a chase's place in the L2 differ from process to process; differences and
+  // fits.
+  const std::map<std::string, double> looser = {{"constants.launch_overhead", 0.5},
+                                                {"constants.tma_device_latency_8kib", 0.15},
+                                                {"constants.tma_device_latency_16kib", 0.15},
+                                                {"constants.tma_device_latency_32kib", 0.15},
+                                                {"constants.l2_far_latency", 0.05},
+                                                {"constants.device_latency", 0.05},
+                                                {"pipes.device.latency", 0.1},
+                                                {"pipes.l2.latency", 0.03},
+                                                {"pipes.cluster.latency", 0.1},
+                                                {"constants.cluster_latency_4", 0.1},
+                                                {"constants.cluster_latency_16", 0.1},
+                                                {"constants.l2_bandwidth_one_sm", 0.05},
+                                                {"constants.l2_bandwidth_shared_tile", 0.03},
+                                                {"constants.l2_bandwidth_overflow", 0.03},
+                                                {"constants.clock_tree", 0.5},
+                                                {"constants.energy_device", 0.1},
+                                                {"constants.energy_tensor_16bit", 0.05},
+                                                {"constants.energy_instruction", 0.05},
                                                 {"power.idle", 0.1}};
   REQUIRE(runs().size() >= 2);
   const auto first = findings_of(runs().front());
@@ -150,7 +168,8 @@ TEST_CASE("the shipped profile is within 15 % of the readings, but for what test
                                         "constants.block_handover",
                                         "constants.block_overhead"};
   const std::string readme = cli::contents(NAPKIN_SOURCE_DIR "/tests/measured/README.md");
-  for (const std::string& name : listed) CHECK_MESSAGE(readme.find(name.substr(name.find('.') + 1)) != std::string::npos, name);
+  for (const std::string& name : listed)
+    CHECK_MESSAGE(readme.find(name.substr(name.find('.') + 1)) != std::string::npos, name);
   const auto found = findings_of(runs().front());
   std::set<std::string> apart;
   for (const auto& each : found) {
@@ -169,8 +188,9 @@ TEST_CASE("a number of a shipped profile that says calibrate is what a recorded 
     const Number& number = each.second;
     if (number.from.tool.find("calibrate") == std::string::npos) continue;
     const auto gives = [&](const Run& run) {
-      return std::any_of(run.calibration.findings.begin(), run.calibration.findings.end(),
-                         [&](const Finding& finding) { return finding.name == "constants." + each.first && finding.number.value == number.value; });
+      return std::any_of(run.calibration.findings.begin(), run.calibration.findings.end(), [&](const Finding& finding) {
+        return finding.name == "constants." + each.first && finding.number.value == number.value;
+      });
     };
     const bool recorded = gives(vector) || std::any_of(runs().begin(), runs().end(), gives);
     CHECK_MESSAGE(recorded, each.first);

@@ -1,5 +1,5 @@
-// Products on random data and on zeros, which take less power and so run at a higher clock (clocks/h200.jsonl): where copies
-// bind, cycles grow with the clock. Predictions, in clocks of the SMs, do not: README, Weakest.
+// Products on random data and on zeros, which take less power and so run at a higher clock (clocks/h200.jsonl): where
+// copies bind, cycles grow with the clock. Predictions, in clocks of the SMs, do not: README, Weakest.
 #include <algorithm>
 #include <sstream>
 #include <string>
@@ -21,11 +21,15 @@ std::vector<Json> rows_of(const std::string& file) {
   return out;
 }
 
-double over(const Json& row, const char* of, const char* base, const char* what) { return row[of][what].get<double>() / row[base][what].get<double>(); }
+double over(const Json& row, const char* of, const char* base, const char* what) {
+  return row[of][what].get<double>() / row[base][what].get<double>();
+}
 
 }  // namespace
 
-TEST_CASE("on zeros, at more clock, products take the same cycles where they bind, and up to a third more where their copies do") {
+TEST_CASE(
+    "on zeros, at more clock, products take the same cycles where they bind, and up to a third more where their copies "
+    "do") {
   int grown = 0, same = 0;
   double most = 0;
   for (const Json& row : rows_of("clocks/h200.jsonl")) {
@@ -42,8 +46,11 @@ TEST_CASE("on zeros, at more clock, products take the same cycles where they bin
   CHECK(most > 1.35);
 }
 
-TEST_CASE("a place on the Hilbert curve without branches: launches of 1024 in that order are a tenth shorter, later ones by less") {
-  for (const auto& [size, least, most] : {std::tuple{1024, 0.85, 0.92}, {2048, 0.90, 0.97}, {4096, 0.97, 1.0}, {8192, 0.95, 0.99}}) {
+TEST_CASE(
+    "a place on the Hilbert curve without branches: launches of 1024 in that order are a tenth shorter, later ones by "
+    "less") {
+  for (const auto& [size, least, most] :
+       {std::tuple{1024, 0.85, 0.92}, {2048, 0.90, 0.97}, {4096, 0.97, 1.0}, {8192, 0.95, 0.99}}) {
     CAPTURE(size);
     double sum = 0, rows = 0;
     for (const Json& row : rows_of("orders/h200_hilbert.jsonl")) {

@@ -35,7 +35,8 @@ bool right(const Json& row) {
   for (const char* error : {"max_error", "reference_error", "lse_error"}) {
     if (!row[error].is_number()) return false;
   }
-  return row["rows"].get<int>() > 0 && row["max_error"].get<double>() <= 2 * row["reference_error"].get<double>() + 1e-5 &&
+  return row["rows"].get<int>() > 0 &&
+         row["max_error"].get<double>() <= 2 * row["reference_error"].get<double>() + 1e-5 &&
          row["lse_error"].get<double>() <= 1e-3 && row["unwritten"] == 0 && row["strayed"] == 0;
 }
 
@@ -82,8 +83,12 @@ TEST_CASE("a wrong row is seen") {
   const Json good = recorded("attention_sm90").front();
   REQUIRE(right(good));
   const double bound = 2 * good["reference_error"].get<double>() + 1e-5;
-  const std::vector<std::pair<const char*, Json>> faults{{"max_error", bound + 1e-6}, {"max_error", nullptr}, {"lse_error", 2e-3},
-                                                         {"unwritten", 1},            {"strayed", 1},         {"rows", 0}};
+  const std::vector<std::pair<const char*, Json>> faults{{"max_error", bound + 1e-6},
+                                                         {"max_error", nullptr},
+                                                         {"lse_error", 2e-3},
+                                                         {"unwritten", 1},
+                                                         {"strayed", 1},
+                                                         {"rows", 0}};
   for (const auto& fault : faults) {
     Json row = good;
     row[fault.first] = fault.second;
@@ -95,7 +100,9 @@ TEST_CASE("the awkward values are among them") {
   for (const std::string& kernel : kernels) {
     CAPTURE(kernel);
     const std::vector<Json> rows = recorded(kernel);
-    const auto among = [&](const char* what, const Is& is) { CHECK_MESSAGE(std::any_of(rows.begin(), rows.end(), is), what); };
+    const auto among = [&](const char* what, const Is& is) {
+      CHECK_MESSAGE(std::any_of(rows.begin(), rows.end(), is), what);
+    };
     for (const int size : {1, 7, 65, 1000, 4097}) {
       CAPTURE(size);
       among("rows", size_is(is_attention(kernel) ? "q" : "a", size));
@@ -105,19 +112,24 @@ TEST_CASE("the awkward values are among them") {
     among("f16", [](const Json& row) { return row["dtype"] == "f16"; });
     among("gaps between rows", [](const Json& row) { return row["gap"].get<int>() > 0; });
     if (!is_attention(kernel)) continue;
-    among("fewer keys than a chunk", [](const Json& row) { return row["shape"]["x"].get<int>() < std::stoi(row["tile"]["x"].get<std::string>()); });
+    among("fewer keys than a chunk", [](const Json& row) {
+      return row["shape"]["x"].get<int>() < std::stoi(row["tile"]["x"].get<std::string>());
+    });
     among("eight query heads a key head", size_is("g", 8));
     among("d = 96", size_is("d", 96));
-    among("heads before rows, with gaps", [](const Json& row) { return row["heads_first"] == true && row["gap"].get<int>() > 0; });
+    among("heads before rows, with gaps",
+          [](const Json& row) { return row["heads_first"] == true && row["gap"].get<int>() > 0; });
     if (kernel == "attention_sm90") {  // of inputs N(0, 1) the reference's error stays below 0.1
-      const auto outgrown = std::count_if(rows.begin(), rows.end(), [](const Json& row) { return row["reference_error"].get<double>() > 1; });
+      const auto outgrown = std::count_if(rows.begin(), rows.end(),
+                                          [](const Json& row) { return row["reference_error"].get<double>() > 1; });
       CHECK_MESSAGE(outgrown >= 20, "inputs whose maxima outgrow kept ones");
     }
     among("an empty sequence of queries", has_empty_sequence("q"));
     among("an empty sequence of keys", has_empty_sequence("x"));
     among("causal", mask_begins("causal"));
     among("window", mask_begins("window"));
-    among("more queries than keys, causal: rows that see nothing", [](const Json& row) { return row["mask"] == "causal" && row["shape"]["q"] > row["shape"]["x"]; });
+    among("more queries than keys, causal: rows that see nothing",
+          [](const Json& row) { return row["mask"] == "causal" && row["shape"]["q"] > row["shape"]["x"]; });
   }
 }
 

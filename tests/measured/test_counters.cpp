@@ -22,7 +22,7 @@ struct Counted {
   Json row;
   double delivered = 0;  ///< predicted, into shared memory
   double compulsory = 0;
-  double device = 0;     ///< predicted, out of device memory, as the launch was planned then
+  double device = 0;        ///< predicted, out of device memory, as the launch was planned then
   bool first_plan = false;  ///< longest_first as the first recording planned it (recorded_section)
 
   [[nodiscard]] double shared_error() const { return delivered / row["measured"]["l2_to_sm_bytes"].get<double>() - 1; }
@@ -32,7 +32,8 @@ struct Counted {
 };
 
 Mask mask_of(const Json& mask) {
-  if (mask.is_object()) return {Mask::Kind::window, mask["window"][0].get<std::int64_t>(), mask["window"][1].get<std::int64_t>()};
+  if (mask.is_object())
+    return {Mask::Kind::window, mask["window"][0].get<std::int64_t>(), mask["window"][1].get<std::int64_t>()};
   return {mask == "causal" ? Mask::Kind::causal : Mask::Kind::none, 0, 0};
 }
 
@@ -47,8 +48,10 @@ Counted predicted(Json row) {
   test::Shape shape;
   for (const auto& [axis, size] : row["shape"].items()) shape.emplace_back(axis, size.get<std::int64_t>());
   test::Knobs tile;
-  for (const auto& [knob, value] : row["tile"].items()) tile.emplace_back(knob, value.is_string() ? value.get<std::string>() : value.dump());
-  const test::LaidOut laid(row["kernel"].get<std::string>(), row["gpu"].get<std::string>(), shape, parse_dtype(row["dtype"].get<std::string>(), "dtype"), mask_of(row["mask"]));
+  for (const auto& [knob, value] : row["tile"].items())
+    tile.emplace_back(knob, value.is_string() ? value.get<std::string>() : value.dump());
+  const test::LaidOut laid(row["kernel"].get<std::string>(), row["gpu"].get<std::string>(), shape,
+                           parse_dtype(row["dtype"].get<std::string>(), "dtype"), mask_of(row["mask"]));
   Counted out{std::move(row)};
   const PlacedDiagram placed = laid.place(tile);
   for (const LevelTransfer& level : transfers(placed, Rereads::counted)) {
@@ -57,10 +60,12 @@ Counted predicted(Json row) {
     out.compulsory = static_cast<double>(level.load.value);
     out.device = static_cast<double>(level.delivered.value);
   }
-  out.first_plan = out.row["revision"] == "aec626c" && out.row["kernel"] != "matmul_sm90" && out.row["tile"]["order"] == "longest_first";
+  out.first_plan = out.row["revision"] == "aec626c" && out.row["kernel"] != "matmul_sm90" &&
+                   out.row["tile"]["order"] == "longest_first";
   if (out.first_plan) {
     const Count running = laid.machine.compute_nodes() * plan(placed).blocks_per_sm;
-    const Bytes l2 = Bytes(count_of(laid.machine.levels[static_cast<std::size_t>(laid.machine.level("l2"))].capacity.best()));
+    const Bytes l2 =
+        Bytes(count_of(laid.machine.levels[static_cast<std::size_t>(laid.machine.level("l2"))].capacity.best()));
     out.device = out.compulsory + reread(placed, l2_model(laid.machine), running, recorded_section(out, l2)).bytes;
   }
   return out;
@@ -86,7 +91,8 @@ const std::vector<Counted>& recorded() {
 TEST_CASE("delivered bytes are the L2 -> SM counter's within 0.2 %, row by row") {
   std::map<std::string, std::set<std::string>> tiles, masks, shapes;
   for (const Counted& one : recorded()) {
-    CHECK_MESSAGE(std::fabs(one.shared_error()) <= 0.002, one.row["shape"].dump() << one.row["tile"].dump() << one.shared_error());
+    CHECK_MESSAGE(std::fabs(one.shared_error()) <= 0.002, one.row["shape"].dump()
+                                                              << one.row["tile"].dump() << one.shared_error());
     const std::string kernel = one.row["kernel"].get<std::string>();
     tiles[kernel].insert(one.row["tile"].dump());
     masks[kernel].insert(one.row["mask"].is_object() ? "window" : one.row["mask"].get<std::string>());
@@ -96,43 +102,53 @@ TEST_CASE("delivered bytes are the L2 -> SM counter's within 0.2 %, row by row")
     CAPTURE(kernel);
     CHECK(tiles[kernel].size() >= 12);
     CHECK(shapes[kernel].size() >= 2);
-    const bool ragged = std::any_of(shapes[kernel].begin(), shapes[kernel].end(), [](const std::string& shape) { return shape.find("\":1000,") != std::string::npos; });
+    const bool ragged = std::any_of(shapes[kernel].begin(), shapes[kernel].end(), [](const std::string& shape) {
+      return shape.find("\":1000,") != std::string::npos;
+    });
     CHECK(ragged);
-    if (std::string(kernel).starts_with("attention")) CHECK(masks[kernel] == std::set<std::string>{"causal", "none", "window"});
+    if (std::string(kernel).starts_with("attention"))
+      CHECK(masks[kernel] == std::set<std::string>{"causal", "none", "window"});
   }
 }
 
-TEST_CASE("what orders of longest_first read beside the arrays: a ticket of 32 bytes for each tile, and one for each block") {
+TEST_CASE(
+    "what orders of longest_first read beside the arrays: a ticket of 32 bytes for each tile, and one for each block") {
   for (const Counted& one : recorded()) {
     if (one.row["kernel"] != "attention_sm90") continue;
     const double beside = one.row["measured"]["l2_to_sm_bytes"].get<double>() - one.delivered;
     const std::int64_t q = one.row["tile"]["q"].get<std::int64_t>();
     const std::int64_t count = one.size("b") * one.size("h") * ((one.size("q") + q - 1) / q);
-    const std::int64_t tickets = one.row["tile"]["order"] == "longest_first" ? count + std::min<std::int64_t>(count, 132) : 0;
+    const std::int64_t tickets =
+        one.row["tile"]["order"] == "longest_first" ? count + std::min<std::int64_t>(count, 132) : 0;
     CHECK_MESSAGE(beside == static_cast<double>(32 * tickets), one.row["shape"].dump() << one.row["tile"].dump());
   }
 }
 
-TEST_CASE("device memory reads what the model of the L2 says, within 5 %, and 8 % where the first launch plan read again") {
+TEST_CASE(
+    "device memory reads what the model of the L2 says, within 5 %, and 8 % where the first launch plan read again") {
   double worst = 0, worst_first = 0;
   int again = 0;
   for (const Counted& one : recorded()) {
     if (one.row["revision"] == reuse_revision) continue;
     const double error = std::fabs(one.device / one.row["measured"]["dram_read_bytes"].get<double>() - 1);
-    CHECK_MESSAGE(error <= (one.first_plan ? 0.08 : 0.05), one.row["kernel"].dump() << one.row["shape"].dump() << one.row["tile"].dump() << error);
+    CHECK_MESSAGE(error <= (one.first_plan ? 0.08 : 0.05),
+                  one.row["kernel"].dump() << one.row["shape"].dump() << one.row["tile"].dump() << error);
     (one.first_plan ? worst_first : worst) = std::max(one.first_plan ? worst_first : worst, error);
-    // The two rows of README.md: 30 MiB in use at a time are more than each of the L2's partitions keeps. Recorded again with
-    // sections of a quarter (h200_sections.jsonl), the same tiles read what they must.
+    // The two rows of README.md: 30 MiB in use at a time are more than each of the L2's partitions keeps. Recorded
+    // again with sections of a quarter (h200_sections.jsonl), the same tiles read what they must.
     if (one.reads() < 1.3) continue;
     CHECK(one.device > 1.3 * one.compulsory);
     ++again;
   }
   MESSAGE("worst: " << 100 * worst << " %, of the first launch plan's longest_first " << 100 * worst_first << " %");
   CHECK(again == 2);
-  CHECK(std::count_if(recorded().begin(), recorded().end(), [](const Counted& one) { return one.row["revision"] == "b0bb860"; }) == 2);
+  CHECK(std::count_if(recorded().begin(), recorded().end(),
+                      [](const Counted& one) { return one.row["revision"] == "b0bb860"; }) == 2);
 }
 
-TEST_CASE("launches that outgrow the L2: predicted over measured, 5 % where blocks walk together, what the model reaches where they drift apart") {
+TEST_CASE(
+    "launches that outgrow the L2: predicted over measured, 5 % where blocks walk together, what the model reaches "
+    "where they drift apart") {
   int rows = 0;
   for (const Counted& one : recorded()) {
     if (one.row["revision"] != reuse_revision) continue;
@@ -140,8 +156,9 @@ TEST_CASE("launches that outgrow the L2: predicted over measured, 5 % where bloc
     const std::string order = one.row["tile"]["order"].get<std::string>();
     const bool matmul = one.row["algorithm"] == "matmul", causal = one.row["mask"] == "causal";
     const bool drifts = matmul ? order == "grid" : causal && order == "persistent";
-    MESSAGE(one.row["kernel"].get<std::string>() << one.row["shape"].dump() << (causal ? " causal " : " ") << order << ": " << one.device / 1e6 << " of " << measured / 1e6 << " MB, "
-                                                 << 100 * error << " %");
+    MESSAGE(one.row["kernel"].get<std::string>()
+            << one.row["shape"].dump() << (causal ? " causal " : " ") << order << ": " << one.device / 1e6 << " of "
+            << measured / 1e6 << " MB, " << 100 * error << " %");
     // README.md says why: the acted-out blocks keep their pace whatever they miss.
     CHECK(std::fabs(error) <= (!drifts ? 0.05 : matmul ? 0.14 : 0.34));
     // Which launches read much again is right all the same.
@@ -162,8 +179,11 @@ struct Peer {
   double megabytes;  // counter, b = 2, s = 8192, h d = 2048
 };
 
-test::Knobs tile_of(const char* q, const char* x, const char* warpgroups, const char* p_in, const char* cluster, const char* order) {
-  return {{"q", q}, {"x", x}, {"warpgroups", warpgroups}, {"pingpong", "on"}, {"p_in", p_in}, {"cluster", cluster}, {"order", order}, {"overlap", "on"}};
+test::Knobs tile_of(const char* q, const char* x, const char* warpgroups, const char* p_in, const char* cluster,
+                    const char* order) {
+  return {{"q", q},           {"x", x},         {"warpgroups", warpgroups},
+          {"pingpong", "on"}, {"p_in", p_in},   {"cluster", cluster},
+          {"order", order},   {"overlap", "on"}};
 }
 
 }  // namespace
@@ -173,15 +193,21 @@ TEST_CASE("so it does of FlashAttention-3 and -2, which read up to 17 % again: d
       {"flash_attention_3", DType::bf16, 64, false, tile_of("192", "192", "3", "shared", "1", "persistent"), 201.4},
       {"flash_attention_3", DType::bf16, 128, false, tile_of("128", "176", "2", "registers", "2", "persistent"), 201.8},
       {"flash_attention_3", DType::bf16, 256, false, tile_of("128", "80", "2", "registers", "2", "persistent"), 234.7},
-      {"flash_attention_3_fp8", DType::e4m3, 128, false, tile_of("128", "224", "2", "registers", "1", "persistent"), 100.7},
-      {"flash_attention_3", DType::bf16, 128, true, tile_of("128", "128", "2", "registers", "1", "longest_first"), 229.3},
+      {"flash_attention_3_fp8", DType::e4m3, 128, false, tile_of("128", "224", "2", "registers", "1", "persistent"),
+       100.7},
+      {"flash_attention_3", DType::bf16, 128, true, tile_of("128", "128", "2", "registers", "1", "longest_first"),
+       229.3},
       {"flash_attention_2", DType::bf16, 128, false, {{"q", "128"}, {"x", "64"}, {"warps", "4"}}, 217.9}};
   for (const Peer& peer : peers) {
     Mask mask;
     if (peer.causal) mask.kind = Mask::Kind::causal;
-    const test::LaidOut laid(peer.kernel, "h200-sxm", {{"b", 2}, {"h", 2048 / peer.d}, {"q", 8192}, {"x", 8192}, {"d", peer.d}}, peer.type, mask);
-    const double read = static_cast<double>(transfers(laid.place(peer.tile), Rereads::counted).front().delivered.value) / 1e6;
-    MESSAGE(std::string(peer.kernel) << ", d = " << peer.d << std::string(peer.causal ? ", causal: " : ": ") << read << " MB, " << 100 * (read / peer.megabytes - 1) << " %");
+    const test::LaidOut laid(peer.kernel, "h200-sxm",
+                             {{"b", 2}, {"h", 2048 / peer.d}, {"q", 8192}, {"x", 8192}, {"d", peer.d}}, peer.type,
+                             mask);
+    const double read =
+        static_cast<double>(transfers(laid.place(peer.tile), Rereads::counted).front().delivered.value) / 1e6;
+    MESSAGE(std::string(peer.kernel) << ", d = " << peer.d << std::string(peer.causal ? ", causal: " : ": ") << read
+                                     << " MB, " << 100 * (read / peer.megabytes - 1) << " %");
     CHECK(read == doctest::Approx(peer.megabytes).epsilon(0.05));
   }
 }

@@ -1,5 +1,6 @@
-// Products whose last row or column of tiles reaches beyond the array, one tile's launches beside others of whole tiles (edges/h200.jsonl):
-// the copy engine fills rows outside with zeros, slower than it brings rows; columns outside cost nothing.
+// Products whose last row or column of tiles reaches beyond the array, one tile's launches beside others of whole tiles
+// (edges/h200.jsonl): the copy engine fills rows outside with zeros, slower than it brings rows; columns outside cost
+// nothing.
 #include <map>
 #include <sstream>
 #include <string>
@@ -27,9 +28,11 @@ std::map<std::string, Cycles> cycles() {
   std::istringstream lines(cli::contents(file));
   for (std::string line; std::getline(lines, line);) {
     const Json row = cli::parse(line);
-    const auto run = cli::napkin({"query", "matmul", "--gpu", "h200-sxm", "--kernel", "matmul_sm90", "--json", "--shape", pairs(row["shape"]), "--tile", pairs(row["tile"])});
+    const auto run = cli::napkin({"query", "matmul", "--gpu", "h200-sxm", "--kernel", "matmul_sm90", "--json",
+                                  "--shape", pairs(row["shape"]), "--tile", pairs(row["tile"])});
     REQUIRE_MESSAGE(run.code == 0, run.err);
-    const std::string name = row["tile"]["a"].dump() + "x" + row["tile"]["c"].dump() + " " + row["shape"]["a"].dump() + "x" + row["shape"]["c"].dump();
+    const std::string name = row["tile"]["a"].dump() + "x" + row["tile"]["c"].dump() + " " + row["shape"]["a"].dump() +
+                             "x" + row["shape"]["c"].dump();
     out[name] = {row["measured"]["cycles"].get<double>(), run.json()["predicted"]["cycles"].get<double>()};
   }
   return out;
@@ -45,9 +48,13 @@ TEST_CASE("rows of tiles beyond the array cost a launch as much as is predicted;
     CHECK(one.predicted == doctest::Approx(one.measured).epsilon(0.15));
   }
   // Over whole tiles: the same, 64 and 128 rows of 192 outside; 192 and 128 of 256.
-  const auto over = [&](const std::string& ragged, const std::string& whole) { return Cycles{all.at(ragged).measured / all.at(whole).measured, all.at(ragged).predicted / all.at(whole).predicted}; };
-  for (const auto& [ragged, whole, least] : {std::tuple{"192x64 1088x1024", "192x64 960x1024", 1.1}, {"192x64 1024x1024", "192x64 960x1024", 1.25},
-                                             {"256x64 1152x1024", "256x64 1024x1024", 1.15}, {"256x64 1088x1024", "256x64 1024x1024", 1.3}}) {
+  const auto over = [&](const std::string& ragged, const std::string& whole) {
+    return Cycles{all.at(ragged).measured / all.at(whole).measured, all.at(ragged).predicted / all.at(whole).predicted};
+  };
+  for (const auto& [ragged, whole, least] : {std::tuple{"192x64 1088x1024", "192x64 960x1024", 1.1},
+                                             {"192x64 1024x1024", "192x64 960x1024", 1.25},
+                                             {"256x64 1152x1024", "256x64 1024x1024", 1.15},
+                                             {"256x64 1088x1024", "256x64 1024x1024", 1.3}}) {
     CAPTURE(ragged);
     const Cycles more = over(ragged, whole);
     CHECK(more.measured > least);

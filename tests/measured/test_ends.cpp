@@ -1,5 +1,5 @@
-// What lies between two tiles of attention_sm90, piece by piece: recorded marks of a variant of the kernel beside the event
-// graph's blocks. Tiles without a mask, each of 16 chunks (26 at d = 256).
+// What lies between two tiles of attention_sm90, piece by piece: recorded marks of a variant of the kernel beside the
+// event graph's blocks. Tiles without a mask, each of 16 chunks (26 at d = 256).
 #include <map>
 #include <sstream>
 #include <string>
@@ -40,7 +40,8 @@ TileClocks measured(const Json& row) {
 
 TileClocks predicted(const Json& row) {
   Shape shape;
-  for (const std::string& axis : cli::keys_of(row["shape"])) shape.emplace_back(axis, row["shape"][axis].get<std::int64_t>());
+  for (const std::string& axis : cli::keys_of(row["shape"]))
+    shape.emplace_back(axis, row["shape"][axis].get<std::int64_t>());
   Knobs tile;
   for (const std::string& knob : cli::keys_of(row["tile"])) {
     const Json& value = row["tile"][knob];
@@ -70,33 +71,42 @@ TEST_CASE("a tile's ends and the whole of it, as marks in the kernel read them")
     ++rows;
     const TileClocks m = measured(row), p = predicted(row);
     const std::string of = row["shape"].dump() + row["tile"].dump();
-    MESSAGE(of << ": a tile " << m.tile << ", predicted " << p.tile << "; its ends " << m.ends << ", predicted " << p.ends);
+    MESSAGE(of << ": a tile " << m.tile << ", predicted " << p.tile << "; its ends " << m.ends << ", predicted "
+               << p.ends);
     CHECK(p.tile == doctest::Approx(m.tile).epsilon(0.08));
     CHECK(p.ends == doctest::Approx(m.ends).epsilon(0.25));
   }
   CHECK(rows == 9);
 }
 
-// ends/h200_diagonal.jsonl: marks at the top of every iteration, medians over the tiles of four blocks' warpgroups behind
-// their first: of the first four, and of all later ones.
-TEST_CASE("the third chunk of a masked tile is waited for where two stages hold two, and the first touch of the diagonal says how long") {
+// ends/h200_diagonal.jsonl: marks at the top of every iteration, medians over the tiles of four blocks' warpgroups
+// behind their first: of the first four, and of all later ones.
+TEST_CASE(
+    "the third chunk of a masked tile is waited for where two stages hold two, and the first touch of the diagonal "
+    "says how long") {
   std::map<std::string, Json> rows;
   std::istringstream lines(cli::contents(NAPKIN_SOURCE_DIR "/tests/measured/ends/h200_diagonal.jsonl"));
   for (std::string line; std::getline(lines, line);) {
     const Json row = cli::parse(line);
     const auto text = [&](const char* knob) { return row["tile"][knob].get<std::string>(); };
-    rows[row["mask"].get<std::string>() + std::to_string(row["shape"]["q"].get<int>()) + " x" + text("x") + " stages " + text("stages") + " q_stages " + text("q_stages")] = row;
+    rows[row["mask"].get<std::string>() + std::to_string(row["shape"]["q"].get<int>()) + " x" + text("x") + " stages " +
+         text("stages") + " q_stages " + text("q_stages")] = row;
   }
   CHECK(rows.size() == 7);
-  const auto behind = [&](const std::string& name, std::size_t iteration) { return rows.at(name)["iterations"][iteration].get<double>() - rows.at(name)["later"].get<double>(); };
+  const auto behind = [&](const std::string& name, std::size_t iteration) {
+    return rows.at(name)["iterations"][iteration].get<double>() - rows.at(name)["later"].get<double>();
+  };
   CHECK(behind("causal1024 x48 stages 2 q_stages 2", 1) > 1000);
   CHECK(behind("causal4096 x48 stages 2 q_stages 2", 1) > 700);
   CHECK(behind("causal1024 x64 stages 2 q_stages 1", 1) < 0);  // two chunks are new, and two are held
-  CHECK(rows.at("causal1024 x48 stages 2 q_stages 1")["q"].get<double>() > 2000);  // one copy of Q waits for that instead, and longer
+  CHECK(rows.at("causal1024 x48 stages 2 q_stages 1")["q"].get<double>() >
+        2000);  // one copy of Q waits for that instead, and longer
 
-  // What the tile waits in its first four iterations beyond later ones, measured and by the graph; cut chunks take work too.
+  // What the tile waits in its first four iterations beyond later ones, measured and by the graph; cut chunks take work
+  // too.
   const Json& row = rows.at("causal1024 x48 stages 2 q_stages 2");
-  const LaidOut l("attention_sm90", "h200-sxm", {{"b", 16}, {"h", 8}, {"q", 1024}, {"x", 1024}, {"d", 256}}, DType::bf16, {Mask::Kind::causal, 0, 0});
+  const LaidOut l("attention_sm90", "h200-sxm", {{"b", 16}, {"h", 8}, {"q", 1024}, {"x", 1024}, {"d", 256}},
+                  DType::bf16, {Mask::Kind::causal, 0, 0});
   Knobs knobs;
   for (const auto& [name, value] : row["tile"].items()) knobs.emplace_back(name, value.get<std::string>());
   const PlacedDiagram p = l.place(knobs);

@@ -1,4 +1,5 @@
-// Every recording beside this file, replayed with today's model, holds the error bounds that are published (bounds.json).
+// Every recording beside this file, replayed with today's model, holds the error bounds that are published
+// (bounds.json).
 
 #include <algorithm>
 #include <cstdio>
@@ -62,9 +63,16 @@ TEST_CASE("attention_sm80's recording holds what README says of it") {
   const auto run = cli::napkin({"validate", "--json", "--replay", folder + "/sm80/h200.jsonl"});
   REQUIRE_MESSAGE(run.code == 0, run.err);
   const Json found = run.json();
-  const Json held_out = {{"rows", 144}, {"time_error", {{"mean", 0.066}, {"median", 0.052}, {"worst", 0.34}}}, {"cycles_error", {{"mean", 0.068}}}, {"spearman", 0.94}};
-  const Json calibration = {{"rows", 47}, {"time_error", {{"mean", 0.038}, {"worst", 0.09}}}, {"cycles_error", {{"mean", 0.029}}}, {"spearman", 0.98}};
-  hold({{"calibration", calibration}, {"held-out", held_out}}, found["kernels"]["attention_sm80"], "replay.attention_sm80");
+  const Json held_out = {{"rows", 144},
+                         {"time_error", {{"mean", 0.066}, {"median", 0.052}, {"worst", 0.34}}},
+                         {"cycles_error", {{"mean", 0.068}}},
+                         {"spearman", 0.94}};
+  const Json calibration = {{"rows", 47},
+                            {"time_error", {{"mean", 0.038}, {"worst", 0.09}}},
+                            {"cycles_error", {{"mean", 0.029}}},
+                            {"spearman", 0.98}};
+  hold({{"calibration", calibration}, {"held-out", held_out}}, found["kernels"]["attention_sm80"],
+       "replay.attention_sm80");
   hold({{"sweeps", 6}, {"mean", 0.008}, {"worst", 0.046}, {"best_in_top3", 0.83}}, found["regret"], "replay.regret");
 }
 
@@ -72,7 +80,10 @@ TEST_CASE("attention_sm80's recording holds what README says of it") {
 TEST_CASE("packed batches: bytes at the counter's, times by the blocks of every sequence") {
   const auto run = cli::napkin({"validate", "--json", "--replay", folder + "/packed/h200.jsonl"});
   REQUIRE_MESSAGE(run.code == 0, run.err);
-  const Json held_out = {{"rows", 10}, {"time_error", {{"mean", 0.08}, {"median", 0.067}}}, {"transfer_error", {{"l2, load", {{"worst", 0.06}}}, {"shared, delivered", {{"worst", 0.002}}}}}};
+  const Json held_out = {
+      {"rows", 10},
+      {"time_error", {{"mean", 0.08}, {"median", 0.067}}},
+      {"transfer_error", {{"l2, load", {{"worst", 0.06}}}, {"shared, delivered", {{"worst", 0.002}}}}}};
   hold({{"held-out", held_out}}, run.json()["kernels"]["attention_sm90"], "replay.packed");
 }
 

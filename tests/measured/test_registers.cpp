@@ -1,5 +1,5 @@
-// The register rule against the compiler: whole tile spaces compiled once (registers/*.jsonl, tests/kernel/run_compile.cpp). A
-// row names the variants that it objected to: spills, or wgmma serialised.
+// The register rule against the compiler: whole tile spaces compiled once (registers/*.jsonl,
+// tests/kernel/run_compile.cpp). A row names the variants that it objected to: spills, or wgmma serialised.
 
 #include <cstdio>
 #include <set>
@@ -68,7 +68,9 @@ Held hold_all(const std::string& kernel) {
 
 }  // namespace
 
-TEST_CASE("no tile that the register rule accepts spills, in the whole space; of those rejected by few registers most would") {
+TEST_CASE(
+    "no tile that the register rule accepts spills, in the whole space; of those rejected by few registers most "
+    "would") {
   const Held sm90 = hold_all("attention_sm90");
   CHECK(sm90.legal > 26'000);
   CHECK(sm90.near_objected >= 0.8 * sm90.near);

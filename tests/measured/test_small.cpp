@@ -1,8 +1,9 @@
-// Problems of a few blocks, each selected tile of two kernels measured: the kernel that select answers is the faster one.
+// Problems of a few blocks, each selected tile of two kernels measured: the kernel that select answers is the faster
+// one.
 #include <algorithm>
+#include <map>
 #include <sstream>
 #include <string>
-#include <map>
 
 #include "tests/golden/cli.hpp"
 
@@ -16,7 +17,8 @@ const std::string file = NAPKIN_SOURCE_DIR "/tests/measured/small/h200.jsonl";
 
 std::string shape_of(const Json& row) {
   std::string text;
-  for (const std::string& axis : cli::keys_of(row["shape"])) text += (text.empty() ? "" : ",") + axis + "=" + row["shape"][axis].dump();
+  for (const std::string& axis : cli::keys_of(row["shape"]))
+    text += (text.empty() ? "" : ",") + axis + "=" + row["shape"][axis].dump();
   return text;
 }
 

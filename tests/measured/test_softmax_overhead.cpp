@@ -1,6 +1,7 @@
-// The paper's hypothesis (section 6.3): a softmax that takes 66 % longer than its exponentials explains what FlashAttention-3
-// reaches, 75 % of FP16's peak and 60 % of FP8's. Held against an H200: each measured share of the tensor cores is turned into the
-// overhead that the paper's own schedule needs for it (napkin_fa3 on the paper's machine).
+// The paper's hypothesis (section 6.3): a softmax that takes 66 % longer than its exponentials explains what
+// FlashAttention-3 reaches, 75 % of FP16's peak and 60 % of FP8's. Held against an H200: each measured share of the
+// tensor cores is turned into the overhead that the paper's own schedule needs for it (napkin_fa3 on the paper's
+// machine).
 
 #include <fmt/format.h>
 
@@ -45,11 +46,14 @@ double best_share(std::int64_t d, const std::string& within, const std::string& 
   for (std::string line; std::getline(lines, line);) {
     const Json row = cli::parse(line);
     const Json &shape = row["shape"], &tile = row["tile"];
-    if (row["mask"] != "none" || shape["d"] != d || shape["x"] != 16384 || row["measured"]["cycles"].is_null()) continue;
+    if (row["mask"] != "none" || shape["d"] != d || shape["x"] != 16384 || row["measured"]["cycles"].is_null())
+      continue;
     if (tile["overlap"] != within || tile["pingpong"] != between || tile["warpgroups"] != warpgroups) continue;
-    const double flops = 4.0 * shape["b"].get<double>() * shape["h"].get<double>() * shape["q"].get<double>() * shape["x"].get<double>() * static_cast<double>(d);
+    const double flops = 4.0 * shape["b"].get<double>() * shape["h"].get<double>() * shape["q"].get<double>() *
+                         shape["x"].get<double>() * static_cast<double>(d);
     const Machine& machine = test::built_in_machine("h200-sxm");
-    const double a_clock = machine.tensor_for(DType::bf16)->flop_per_clock * static_cast<double>(machine.compute_nodes().get());
+    const double a_clock =
+        machine.tensor_for(DType::bf16)->flop_per_clock * static_cast<double>(machine.compute_nodes().get());
     best = std::max(best, flops / a_clock / row["measured"]["cycles"].get<double>());
   }
   REQUIRE(best > 0);
@@ -59,14 +63,16 @@ double best_share(std::int64_t d, const std::string& within, const std::string& 
 /// Says and returns it.
 double implied(const std::string& what, double share, const std::string& overlap, DType type, std::int64_t d) {
   const double overhead = overhead_for(share, overlap, type, d);
-  MESSAGE(fmt::format("{}: tensor cores busy {:.1f} %, which takes an overhead of {:.0f} %", what, 100 * share, 100 * overhead));
+  MESSAGE(fmt::format("{}: tensor cores busy {:.1f} %, which takes an overhead of {:.0f} %", what, 100 * share,
+                      100 * overhead));
   return overhead;
 }
 
 }  // namespace
 
 TEST_CASE("the hypothesis does not hold on an H200: no one overhead explains its kernels") {
-  // FlashAttention-3 as it is today, by the tensor pipe's counter (tests/golden/test_fa3_cycles.cpp): within a warpgroup, by the paper.
+  // FlashAttention-3 as it is today, by the tensor pipe's counter (tests/golden/test_fa3_cycles.cpp): within a
+  // warpgroup, by the paper.
   const double fa3 = implied("FlashAttention-3, bf16, d = 128", 0.872, "within", DType::f16, 128);
   const double fa3_fp8 = implied("FlashAttention-3, e4m3, d = 128", 0.533, "within", DType::e4m3, 128);
   // attention_sm90 with one of the two overlaps alone, which is what the paper's figures draw.
@@ -84,9 +90,10 @@ TEST_CASE("the hypothesis does not hold on an H200: no one overhead explains its
   CHECK(best_share(128, "on", "on", 2) > best_share(128, "off", "on", 2));
 }
 
-TEST_CASE("the overhead of one warpgroup is the one that its instructions have: 50 % alone, 180 % beside the tensor cores") {
-  // reference: the micro-kernels of 2026-11-20. A softmax of 4 warps, maximum first, makes 10.7 elements a clock, where its
-  // exponentials alone would make 16; beside the tensor cores a mix of instructions runs at 0.23 of its 0.43 slots.
+TEST_CASE(
+    "the overhead of one warpgroup is the one that its instructions have: 50 % alone, 180 % beside the tensor cores") {
+  // reference: the micro-kernels of 2026-11-20. A softmax of 4 warps, maximum first, makes 10.7 elements a clock, where
+  // its exponentials alone would make 16; beside the tensor cores a mix of instructions runs at 0.23 of its 0.43 slots.
   const double alone = 16 / 10.7 - 1, beside = 16 / 10.7 * (0.43 / 0.23) - 1;
   CHECK(alone < hypothesis);
   CHECK(beside > hypothesis);

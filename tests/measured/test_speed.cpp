@@ -1,4 +1,5 @@
-// Recorded speed beside the peers of the same run (speed/*.jsonl, tests/kernel/run_speed.py): what README's tables quote.
+// Recorded speed beside the peers of the same run (speed/*.jsonl, tests/kernel/run_speed.py): what README's tables
+// quote.
 
 #include <algorithm>
 #include <cstdio>
@@ -65,7 +66,8 @@ std::map<std::string, double> best_of(const std::vector<Json>& rows, const char*
 }  // namespace
 
 TEST_CASE("attention_sm90 beside cuDNN: at all 36 shapes at least the better of FlashAttention-3 and cuDNN") {
-  // That better one over cuDNN in one earlier run on this card, s = 512 to 16384. FlashAttention-3 itself repeats within 4 %.
+  // That better one over cuDNN in one earlier run on this card, s = 512 to 16384. FlashAttention-3 itself repeats
+  // within 4 %.
   const std::map<std::string, std::vector<double>> goal{
       {"d=64 none", {1.000, 1.000, 1.046, 1.062, 1.110, 1.143}},
       {"d=64 causal", {1.000, 1.000, 1.010, 1.086, 1.088, 1.142}},
@@ -86,7 +88,9 @@ TEST_CASE("attention_sm90 beside cuDNN: at all 36 shapes at least the better of 
 }
 
 // Ratios to cuDNN of several runs, whose own times move by some percent at s = 512.
-TEST_CASE("what select answers at the 36 shapes was measured there: within 5 % of the fastest measured tile, 0.6 % in the mean") {
+TEST_CASE(
+    "what select answers at the 36 shapes was measured there: within 5 % of the fastest measured tile, 0.6 % in the "
+    "mean") {
   BestTiles tiles;
   std::map<std::string, Json> shapes;
   for (const char* const file : {"attention_sm90", "attention_sm90_picks"}) {
@@ -101,7 +105,8 @@ TEST_CASE("what select answers at the 36 shapes was measured there: within 5 % o
   double behind = 0;
   for (const auto& [shape, row] : shapes) {
     CAPTURE(shape);
-    std::vector<std::string> ask = {"select", "attention", "--gpu", "h200-sxm", "--kernel", "attention_sm90", "--json", "--top", "1", "--shape", pairs(row["shape"])};
+    std::vector<std::string> ask = {"select", "attention", "--gpu", "h200-sxm", "--kernel",         "attention_sm90",
+                                    "--json", "--top",     "1",     "--shape",  pairs(row["shape"])};
     if (row["mask"] == "causal") ask.emplace_back("--causal");
     const auto run = cli::napkin(ask);
     REQUIRE_MESSAGE(run.code == 0, run.err);
@@ -132,7 +137,8 @@ TEST_CASE("a program's first call, cold and from the disk cache, and the same ca
 TEST_CASE("matmul_sm90 beside cuBLAS") {
   BestTiles tiles;
   for (const Json& row : rows_of("matmul_sm90")) {
-    tiles.add(row["shape"]["a"].dump(), row["tile"], row["peers"]["cublas"].get<double>() / row["measured"]["time"].get<double>());
+    tiles.add(row["shape"]["a"].dump(), row["tile"],
+              row["peers"]["cublas"].get<double>() / row["measured"]["time"].get<double>());
   }
   const auto best = tiles.best();
   CHECK(best.at("2048") >= 0.97);

@@ -1,5 +1,6 @@
-// Loads of seconds under the card's power limit (steady/h200.jsonl): the clock that the SMs ran at and what the card took,
-// predicted. Split as design section 7 has it: s = 4096 without a mask, d = 64 and 128, is calibration, the rest held out.
+// Loads of seconds under the card's power limit (steady/h200.jsonl): the clock that the SMs ran at and what the card
+// took, predicted. Split as design section 7 has it: s = 4096 without a mask, d = 64 and 128, is calibration, the rest
+// held out.
 
 #include <cmath>
 #include <map>
@@ -21,7 +22,9 @@ std::vector<Json> rows() {
   return out;
 }
 
-bool held_out(const Json& row) { return row["mask"] != "none" || row["shape"]["q"] != 4096 || row["shape"]["d"] == 256; }
+bool held_out(const Json& row) {
+  return row["mask"] != "none" || row["shape"]["q"] != 4096 || row["shape"]["d"] == 256;
+}
 
 std::string word_of(const Json& value) { return value.is_string() ? value.get<std::string>() : value.dump(); }
 
@@ -32,8 +35,9 @@ std::string list_of(const Json& object) {
 }
 
 Json predicted(const Json& row) {
-  std::vector<std::string> words{"query",   "attention",          "--gpu",  "h200-sxm",          "--kernel", "attention_sm90", "--json",
-                                 "--shape", list_of(row["shape"]), "--tile", list_of(row["tile"])};
+  std::vector<std::string> words{
+      "query",   "attention",           "--gpu",  "h200-sxm",          "--kernel", "attention_sm90", "--json",
+      "--shape", list_of(row["shape"]), "--tile", list_of(row["tile"])};
   if (row["mask"] == "causal") words.emplace_back("--causal");
   const cli::Run run = cli::napkin(words);
   REQUIRE_MESSAGE(run.code == 0, run.err);
@@ -51,8 +55,9 @@ Errors errors_of(const Json& row) {
   const double clock = number(row, "cycles") / number(row, "time");
   const Errors out{number(p, "cycles") / number(p, "time") / clock - 1, number(p, "power") / number(row, "power") - 1,
                    number(p, "time") / number(row, "time") - 1};
-  MESSAGE(list_of(row["shape"]) << " " << row["mask"].get<std::string>() << (held_out(row) ? ", held out" : ", calibration") << ": clock "
-                                << 100 * out.clock << " %, power " << 100 * out.power << " %, time " << 100 * out.time << " %");
+  MESSAGE(list_of(row["shape"]) << " " << row["mask"].get<std::string>()
+                                << (held_out(row) ? ", held out" : ", calibration") << ": clock " << 100 * out.clock
+                                << " %, power " << 100 * out.power << " %, time " << 100 * out.time << " %");
   return out;
 }
 
@@ -75,7 +80,8 @@ TEST_CASE("loads of seconds on two cards that have been at work: clock within 3 
 TEST_CASE("two cards that have been at work hold the same clock within 2 %") {
   std::map<std::string, std::vector<double>> clocks;
   for (const Json& row : rows())
-    clocks[list_of(row["shape"]) + row["mask"].get<std::string>()].push_back(row["cycles"].get<double>() / row["time"].get<double>());
+    clocks[list_of(row["shape"]) + row["mask"].get<std::string>()].push_back(row["cycles"].get<double>() /
+                                                                             row["time"].get<double>());
   CHECK(clocks.size() == 12);
   for (const auto& [load, of] : clocks) {
     CAPTURE(load);

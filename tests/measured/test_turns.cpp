@@ -1,5 +1,6 @@
-// One tile with turns and without, in turn (turns/h200.jsonl): readings of half a second on cards that were idle before, and on
-// cards that had been at work for a minute or more. How fine a pick between tiles of equal cycles can be checked.
+// One tile with turns and without, in turn (turns/h200.jsonl): readings of half a second on cards that were idle
+// before, and on cards that had been at work for a minute or more. How fine a pick between tiles of equal cycles can be
+// checked.
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -42,14 +43,17 @@ std::map<std::pair<int, std::string>, Pair> pairs(bool settled) {
     Json tile = row["tile"];
     tile.erase("pingpong");
     Pair& pair = out[{row["card"].get<int>(), row["shape"].dump() + row["mask"].dump() + tile.dump()}];
-    (row["tile"]["pingpong"] == "on" ? pair.with : pair.without).push_back(row["cycles"].get<double>() / row["time"].get<double>());
+    (row["tile"]["pingpong"] == "on" ? pair.with : pair.without)
+        .push_back(row["cycles"].get<double>() / row["time"].get<double>());
   }
   return out;
 }
 
 }  // namespace
 
-TEST_CASE("four pairs alike but for turns, two cards at work: six readings each have the same clock within 1.3 % in the median") {
+TEST_CASE(
+    "four pairs alike but for turns, two cards at work: six readings each have the same clock within 1.3 % in the "
+    "median") {
   const auto all = pairs(true);
   CHECK(all.size() == 8);
   for (const auto& [problem, pair] : all) {

@@ -1,5 +1,5 @@
-// Vector work alone and beside products, read again on 2026-11-22 with mended micro-kernels (kernels/micro/NOTES.md): rates of
-// units fitted anew against the shipped profile, and what a softmax gets, by its order of instructions.
+// Vector work alone and beside products, read again on 2026-11-22 with mended micro-kernels (kernels/micro/NOTES.md):
+// rates of units fitted anew against the shipped profile, and what a softmax gets, by its order of instructions.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -21,17 +21,21 @@ namespace {
 Readings readings() {
   const std::string file = NAPKIN_SOURCE_DIR "/tests/measured/vector/h200.jsonl";
   Readings out;
-  for (report::ReadingRow& row : report::parse_readings(cli::contents(file), file)) out.push_back(std::move(row.reading));
+  for (report::ReadingRow& row : report::parse_readings(cli::contents(file), file))
+    out.push_back(std::move(row.reading));
   return out;
 }
 
 TEST_CASE("rates of units are the shipped ones, half-width arithmetic too") {
-  const Calibration calibration = calibrate(load_machine("h200-sxm", "--gpu"), readings(), {"napkin calibrate", "2026-11-22", "580"});
+  const Calibration calibration =
+      calibrate(load_machine("h200-sxm", "--gpu"), readings(), {"napkin calibrate", "2026-11-22", "580"});
   std::map<std::string, double> change;
   for (const Finding& finding : calibration.findings) {
-    if (finding.before) change[finding.name] = finding.number.value / profile::factor_of(finding.number.unit) / *finding.before - 1;
+    if (finding.before)
+      change[finding.name] = finding.number.value / profile::factor_of(finding.number.unit) / *finding.before - 1;
   }
-  for (const char* name : {"units.special.rate", "units.fp32.rate", "units.fp16.rate", "units.alu.rate", "units.conversion.rate", "units.shuffle.rate"}) {
+  for (const char* name : {"units.special.rate", "units.fp32.rate", "units.fp16.rate", "units.alu.rate",
+                           "units.conversion.rate", "units.shuffle.rate"}) {
     CAPTURE(name);
     REQUIRE(change.count(name) == 1);
     CHECK(std::abs(change.at(name)) <= 0.035);

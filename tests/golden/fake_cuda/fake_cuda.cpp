@@ -1,7 +1,7 @@
 // A CUDA driver and run-time compiler that compute nothing: what napkin validate does around a GPU, tested without one.
-// Device memory is the host's. A launch takes a time that depends on its tile alone: 100 us at x = 64, 10 us more for each
-// 16 keys further away. Filling memory with the poison clears it, so that of inputs that are all zero the output is right
-// where each row sees one key (FAKE_CUDA_WRONG: the poison stays). FAKE_CUDA_SPILLS=N: tiles of x = N spill;
+// Device memory is the host's. A launch takes a time that depends on its tile alone: 100 us at x = 64, 10 us more for
+// each 16 keys further away. Filling memory with the poison clears it, so that of inputs that are all zero the output
+// is right where each row sees one key (FAKE_CUDA_WRONG: the poison stays). FAKE_CUDA_SPILLS=N: tiles of x = N spill;
 // FAKE_CUDA_SPILLS_VARIANT=NAME: that instantiation.
 // Built as libcuda.so.1 and as libnvrtc.so.13 by the test that uses it.
 
@@ -42,13 +42,17 @@ int cuGetErrorName(int, const char** name) { return *name = "FAKE", 0; }
 int cuGetErrorString(int, const char** text) { return *text = "a failure of the fake driver", 0; }
 int cuDeviceGetCount(int* count) { return *count = 1, 0; }
 int cuDeviceGet(int* device, int) { return *device = 0, 0; }
-int cuDeviceGetName(char* name, int size, int) { return std::strncpy(name, "NVIDIA H200", static_cast<std::size_t>(size)), 0; }
+int cuDeviceGetName(char* name, int size, int) {
+  return std::strncpy(name, "NVIDIA H200", static_cast<std::size_t>(size)), 0;
+}
 int cuDeviceGetAttribute(int* value, int which, int) {
   *value = which == 16 ? 132 : which == 38 ? 1 << 20 : which == 75 ? 9 : which == 76 ? 0 : which == 97 ? 232448 : 0;
   return 0;
 }
 int cuDeviceTotalMem_v2(std::size_t* bytes, int) { return *bytes = 141000000000, 0; }
-int cuDeviceGetPCIBusId(char* id, int size, int) { return std::strncpy(id, "0000:00:00.0", static_cast<std::size_t>(size)), 0; }
+int cuDeviceGetPCIBusId(char* id, int size, int) {
+  return std::strncpy(id, "0000:00:00.0", static_cast<std::size_t>(size)), 0;
+}
 int cuDevicePrimaryCtxRetain(void** context, int) { return *context = &now, 0; }
 int cuDevicePrimaryCtxRelease_v2(int) { return 0; }
 int cuCtxSetCurrent(void*) { return 0; }
@@ -96,7 +100,10 @@ int cuEventElapsedTime(float* milliseconds, void* from, void* to) {
   return 0;
 }
 int cuStreamSynchronize(void*) { return 0; }
-int cuTensorMapEncodeTiled(void*, int, std::uint32_t, void*, const void*, const void*, const void*, const void*, int, int, int, int) { return 0; }
+int cuTensorMapEncodeTiled(void*, int, std::uint32_t, void*, const void*, const void*, const void*, const void*, int,
+                           int, int, int) {
+  return 0;
+}
 
 int nvrtcVersion(int* major, int* minor) { return *major = 13, *minor = 0, 0; }
 const char* nvrtcGetErrorString(int) { return "a failure of the fake compiler"; }
@@ -104,23 +111,34 @@ int nvrtcCreateProgram(void** program, const char*, const char*, int, const char
   return *program = new Program, 0;
 }
 int nvrtcDestroyProgram(void** program) { return delete static_cast<Program*>(*program), 0; }
-int nvrtcAddNameExpression(void* program, const char* expression) { return static_cast<Program*>(program)->expression = expression, 0; }
+int nvrtcAddNameExpression(void* program, const char* expression) {
+  return static_cast<Program*>(program)->expression = expression, 0;
+}
 int nvrtcCompileProgram(void* program, int, const char* const*) {
   auto& p = *static_cast<Program*>(program);
   const char* spills = std::getenv("FAKE_CUDA_SPILLS");
   const char* variant = std::getenv("FAKE_CUDA_SPILLS_VARIANT");
   const bool spill = (spills != nullptr && knob(p.expression, "x") == std::strtol(spills, nullptr, 10)) ||
                      (variant != nullptr && p.expression == variant);
-  p.log = std::string("0 bytes stack frame, ") + (spill ? "8" : "0") + " bytes spill stores, 0 bytes spill loads\nUsed 168 registers\n";
+  p.log = std::string("0 bytes stack frame, ") + (spill ? "8" : "0") +
+          " bytes spill stores, 0 bytes spill loads\nUsed 168 registers\n";
   p.lowered = "lowered";
   return 0;
 }
-int nvrtcGetProgramLogSize(void* program, std::size_t* size) { return *size = static_cast<Program*>(program)->log.size() + 1, 0; }
-int nvrtcGetProgramLog(void* program, char* log) { return std::strcpy(log, static_cast<Program*>(program)->log.c_str()), 0; }
+int nvrtcGetProgramLogSize(void* program, std::size_t* size) {
+  return *size = static_cast<Program*>(program)->log.size() + 1, 0;
+}
+int nvrtcGetProgramLog(void* program, char* log) {
+  return std::strcpy(log, static_cast<Program*>(program)->log.c_str()), 0;
+}
 int nvrtcGetLoweredName(void* program, const char*, const char** name) {
   return *name = static_cast<Program*>(program)->lowered.c_str(), 0;
 }
-int nvrtcGetCUBINSize(void* program, std::size_t* size) { return *size = static_cast<Program*>(program)->expression.size() + 1, 0; }
-int nvrtcGetCUBIN(void* program, char* image) { return std::strcpy(image, static_cast<Program*>(program)->expression.c_str()), 0; }
+int nvrtcGetCUBINSize(void* program, std::size_t* size) {
+  return *size = static_cast<Program*>(program)->expression.size() + 1, 0;
+}
+int nvrtcGetCUBIN(void* program, char* image) {
+  return std::strcpy(image, static_cast<Program*>(program)->expression.c_str()), 0;
+}
 
 }  // extern "C"

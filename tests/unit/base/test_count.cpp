@@ -14,7 +14,9 @@ using namespace napkin;
 namespace {
 
 template <class A, class B>
-concept Addable = requires(A a, B b) { a + b; };
+concept Addable = requires(A a, B b) {
+  a + b;
+};
 
 }  // namespace
 

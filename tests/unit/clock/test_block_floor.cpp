@@ -18,7 +18,11 @@ constexpr double rounding = 1 + 1e-12;
 
 /// Tiles of one size whose buffers differ, each known to another depth.
 struct States {
-  LaidOut laid_out{"attention_sm90", "h200-sxm", {{"h", 16}, {"q", 4096}, {"x", 4096}, {"d", 128}}, DType::bf16, {Mask::Kind::causal, 0, 0}};
+  LaidOut laid_out{"attention_sm90",
+                   "h200-sxm",
+                   {{"h", 16}, {"q", 4096}, {"x", 4096}, {"d", 128}},
+                   DType::bf16,
+                   {Mask::Kind::causal, 0, 0}};
   std::shared_ptr<Periods> periods = std::make_shared<Periods>();
   std::vector<EventGraph> graphs;
   std::vector<GraphState> states;
@@ -27,7 +31,8 @@ struct States {
   States() {
     for (const char* stages : {"1", "2", "3"}) {
       for (const char* warpgroups : {"1", "2"}) {
-        const PlacedDiagram placed = laid_out.place({{"q", warpgroups[0] == '1' ? "64" : "128"}, {"x", "64"}, {"warpgroups", warpgroups}, {"stages", stages}});
+        const PlacedDiagram placed = laid_out.place(
+            {{"q", warpgroups[0] == '1' ? "64" : "128"}, {"x", "64"}, {"warpgroups", warpgroups}, {"stages", stages}});
         graphs.push_back(event_graph(placed));
         states.push_back(GraphSteps::state_of(graphs.back()));
         whole.push_back(period(graphs.back(), false));
@@ -44,13 +49,15 @@ MeanBlock any_mean(std::mt19937& random) {
   const auto of = [&](double most) { return std::uniform_real_distribution<>(0, most)(random); };
   const double first = of(3), last = of(2);
   const bool whole = of(1) < 0.3;
-  return mean_block(whole ? std::floor(of(60)) + 1 : 1 + of(60), whole ? CutChunks{0, std::floor(last)} : CutChunks{first, last});
+  return mean_block(whole ? std::floor(of(60)) + 1 : 1 + of(60),
+                    whole ? CutChunks{0, std::floor(last)} : CutChunks{first, last});
 }
 
 /// block_clocks() of that mean: by runs of the whole numbers around it.
 BlockClocks block_between(const EventGraph& graph, const Period& period, const MeanBlock& mean) {
   const auto run = [&](double more, CutIterations cut) {
-    return block_clocks(graph, period, mean.iterations + more, {static_cast<double>(cut.first), static_cast<double>(cut.last)});
+    return block_clocks(graph, period, mean.iterations + more,
+                        {static_cast<double>(cut.first), static_cast<double>(cut.last)});
   };
   (void)run(0, mean.more);
   (void)run(mean.rest > 0 ? 1 : 0, mean.fewer);
@@ -77,7 +84,8 @@ TEST_CASE("no block of any state is below the floor of all, whatever runs are kn
     if (round % 3 == 0) {  // a block is run
       const std::size_t i = random() % s.states.size();
       if (s.states[i].period != nullptr) {
-        (void)block_clocks(s.graphs[i], *s.states[i].period, mean.iterations, {static_cast<double>(mean.fewer.first), static_cast<double>(mean.fewer.last)});
+        (void)block_clocks(s.graphs[i], *s.states[i].period, mean.iterations,
+                           {static_cast<double>(mean.fewer.first), static_cast<double>(mean.fewer.last)});
         ++found;
       }
     }

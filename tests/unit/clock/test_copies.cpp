@@ -23,8 +23,15 @@ const LaidOut& product() {
   return out;
 }
 
-PlacedDiagram placed(const std::string& c, const std::string& b, const std::string& stages, const std::string& cluster, const std::string& order) {
-  return product().place({{"a", "128"}, {"c", c}, {"b", b}, {"warpgroups", "2"}, {"stages", stages}, {"cluster", cluster}, {"order", order}});
+PlacedDiagram placed(const std::string& c, const std::string& b, const std::string& stages, const std::string& cluster,
+                     const std::string& order) {
+  return product().place({{"a", "128"},
+                          {"c", c},
+                          {"b", b},
+                          {"warpgroups", "2"},
+                          {"stages", stages},
+                          {"cluster", cluster},
+                          {"order", order}});
 }
 
 const EventNode& node(const EventGraph& graph, const std::string& name) {
@@ -38,8 +45,9 @@ double constant(const char* name) { return product().machine.constant(name); }
 double beside_two() { return 1 + constant("tma_box_beside") / constant("tma_box"); }
 
 const TimelineSpan& span(const Timeline& timeline, int node, int iteration) {
-  const auto found = std::find_if(timeline.spans.begin(), timeline.spans.end(),
-                                  [&](const TimelineSpan& s) { return s.node == node && s.iteration == iteration && s.instance == 0; });
+  const auto found = std::find_if(timeline.spans.begin(), timeline.spans.end(), [&](const TimelineSpan& s) {
+    return s.node == node && s.iteration == iteration && s.instance == 0;
+  });
   REQUIRE(found != timeline.spans.end());
   return *found;
 }
@@ -53,11 +61,15 @@ TEST_CASE("a thread's time for its boxes: those 64 columns wide, 32 and 16; more
   };
   for (const Row& row : {Row{"256", "64", 1, 4}, {"256", "128", 2, 4}, {"224", "64", 1, 7}, {"240", "32", 1, 15}}) {
     CAPTURE(row.c);
-    const EventGraph alone = event_graph(placed(row.c, row.b, "2", "1", "grid")), pair = event_graph(placed(row.c, row.b, "2", "2", "grid"));
-    CHECK(node(alone, "C.ask.boxes").clocks == doctest::Approx((row.boxes_of_a + row.boxes_of_b) * constant("tma_box") * beside_two()));
+    const EventGraph alone = event_graph(placed(row.c, row.b, "2", "1", "grid")),
+                     pair = event_graph(placed(row.c, row.b, "2", "2", "grid"));
+    CHECK(node(alone, "C.ask.boxes").clocks ==
+          doctest::Approx((row.boxes_of_a + row.boxes_of_b) * constant("tma_box") * beside_two()));
     const double meeting = constant("tma_ask_cluster") - constant("tma_ask");
     CHECK(node(pair, "C.ask.boxes").clocks ==
-          doctest::Approx(meeting + (row.boxes_of_a * constant("tma_box") + row.boxes_of_b * constant("tma_box_multicast")) * beside_two()));
+          doctest::Approx(meeting +
+                          (row.boxes_of_a * constant("tma_box") + row.boxes_of_b * constant("tma_box_multicast")) *
+                              beside_two()));
     CHECK(node(alone, "C.ask").clocks == doctest::Approx(constant("tma_ask") * beside_two()));
     CHECK(node(pair, "C.ask").clocks == doctest::Approx(constant("tma_ask") * beside_two()));
   }
@@ -65,15 +77,25 @@ TEST_CASE("a thread's time for its boxes: those 64 columns wide, 32 and 16; more
 
 TEST_CASE("each warpgroup beyond the first slows the thread that asks for boxes by as much") {
   const auto boxes = [](const char* warpgroups) {
-    return node(event_graph(product().place({{"a", "192"}, {"c", "128"}, {"b", "32"}, {"warpgroups", warpgroups}, {"stages", "4"}, {"cluster", "1"}})), "C.ask.boxes").clocks;
+    return node(event_graph(product().place({{"a", "192"},
+                                             {"c", "128"},
+                                             {"b", "32"},
+                                             {"warpgroups", warpgroups},
+                                             {"stages", "4"},
+                                             {"cluster", "1"}})),
+                "C.ask.boxes")
+        .clocks;
   };
   CHECK(boxes("1") == doctest::Approx(3 * constant("tma_box")));
   CHECK(boxes("3") == doctest::Approx(3 * (constant("tma_box") + 2 * constant("tma_box_beside"))));
 }
 
 TEST_CASE("rows of a block beyond the array are filled with zeros, and where copies bind a launch waits for them") {
-  const auto of_rows = [](std::int64_t a, std::int64_t c) { return LaidOut("matmul_sm90", "h200-sxm", {{"a", a}, {"b", 4096}, {"c", c}}, DType::bf16); };
-  const Knobs knobs{{"a", "192"}, {"c", "64"}, {"b", "64"}, {"warpgroups", "3"}, {"stages", "4"}, {"cluster", "1"}, {"order", "grid"}};
+  const auto of_rows = [](std::int64_t a, std::int64_t c) {
+    return LaidOut("matmul_sm90", "h200-sxm", {{"a", a}, {"b", 4096}, {"c", c}}, DType::bf16);
+  };
+  const Knobs knobs{{"a", "192"},    {"c", "64"},      {"b", "64"},      {"warpgroups", "3"},
+                    {"stages", "4"}, {"cluster", "1"}, {"order", "grid"}};
   const LaidOut whole = of_rows(960, 1024), ragged = of_rows(1024, 1024), columns = of_rows(960, 1056);
   const PlacedDiagram p = ragged.place(knobs);
   CHECK(edge_copies(whole.place(knobs)).blocks == 0);
@@ -85,21 +107,30 @@ TEST_CASE("rows of a block beyond the array are filled with zeros, and where cop
   const Period steady = period(graph);
   const LaunchShape shape = launch_shape(p);
   CHECK(shape.edge.blocks == 1);  // 16 of 96 blocks
-  const double longer = launch_clocks(p, graph, steady).busiest - launch_clocks(whole.place(knobs), graph, steady).busiest;
+  const double longer =
+      launch_clocks(p, graph, steady).busiest - launch_clocks(whole.place(knobs), graph, steady).busiest;
   CHECK(longer == doctest::Approx(64 * (edge_copies(p).clocks - steady.clocks)));
   CHECK(launch_clocks_bound(p, graph, steady) < launch_clocks(p, graph, steady).busiest);
 }
 
-TEST_CASE("rows of 32 bytes come at half the rate, those of 64 take more than half of one of 128; what a cluster receives passes its own pipe") {
+TEST_CASE(
+    "rows of 32 bytes come at half the rate, those of 64 take more than half of one of 128; what a cluster receives "
+    "passes its own pipe") {
   const double tiles = constant("l2_bandwidth_shared_tile");
-  CHECK(node(event_graph(placed("256", "64", "2", "1", "grid")), "load B").clocks == doctest::Approx(256 * 64 * 2 / tiles));
-  CHECK(node(event_graph(placed("224", "64", "2", "1", "grid")), "load B").clocks == doctest::Approx(224 * 64 * 2 / tiles * constant("tma_row_64") / 64));
-  CHECK(node(event_graph(placed("240", "64", "2", "1", "grid")), "load B").clocks == doctest::Approx(2 * 240 * 64 * 2 / tiles));
-  CHECK(node(event_graph(placed("256", "64", "2", "2", "grid")), "load B").clocks == doctest::Approx(256 * 64 * 2 / constant("multicast_delivered_bandwidth")));
-  CHECK(node(event_graph(placed("256", "64", "2", "2", "grid")), "load A").clocks == doctest::Approx(128 * 64 * 2 / tiles));
+  CHECK(node(event_graph(placed("256", "64", "2", "1", "grid")), "load B").clocks ==
+        doctest::Approx(256 * 64 * 2 / tiles));
+  CHECK(node(event_graph(placed("224", "64", "2", "1", "grid")), "load B").clocks ==
+        doctest::Approx(224 * 64 * 2 / tiles * constant("tma_row_64") / 64));
+  CHECK(node(event_graph(placed("240", "64", "2", "1", "grid")), "load B").clocks ==
+        doctest::Approx(2 * 240 * 64 * 2 / tiles));
+  CHECK(node(event_graph(placed("256", "64", "2", "2", "grid")), "load B").clocks ==
+        doctest::Approx(256 * 64 * 2 / constant("multicast_delivered_bandwidth")));
+  CHECK(node(event_graph(placed("256", "64", "2", "2", "grid")), "load A").clocks ==
+        doctest::Approx(128 * 64 * 2 / tiles));
 }
 
-TEST_CASE("a buffer is full after a latency and what one SM alone takes for it; the pipe is free later, where all copy") {
+TEST_CASE(
+    "a buffer is full after a latency and what one SM alone takes for it; the pipe is free later, where all copy") {
   const double alone = constant("l2_bandwidth_one_sm"), bytes = (128 + 256) * 64 * 2;
   const EventGraph graph = event_graph(placed("256", "64", "2", "1", "grid"));
   const EventNode &a = node(graph, "load A"), &b = node(graph, "load B");
@@ -109,11 +140,13 @@ TEST_CASE("a buffer is full after a latency and what one SM alone takes for it; 
   const int ask = graph.find("C.ask"), control = graph.find("C.control");
   CHECK(span(timeline, control, 0).start == doctest::Approx(span(timeline, ask, 0).end + first + bytes / alone));
   // With two buffers free the second one's copies wait for the pipe.
-  CHECK(span(timeline, graph.find("load A"), 1).start >= span(timeline, graph.find("load A"), 0).start + a.clocks + b.clocks - 1e-6);
+  CHECK(span(timeline, graph.find("load A"), 1).start >=
+        span(timeline, graph.find("load A"), 0).start + a.clocks + b.clocks - 1e-6);
 }
 
 TEST_CASE("narrow chunks take the pipe as long as one thread asks for their boxes") {
-  const LaidOut l("attention_sm90", "h200-sxm", {{"b", 8}, {"h", 8}, {"q", 4096}, {"x", 4096}, {"d", 256}}, DType::bf16);
+  const LaidOut l("attention_sm90", "h200-sxm", {{"b", 8}, {"h", 8}, {"q", 4096}, {"x", 4096}, {"d", 256}},
+                  DType::bf16);
   const auto load = [&](const std::string& x) {
     return node(event_graph(l.place({{"q", "128"}, {"x", x}, {"warpgroups", "2"}, {"cluster", "1"}})), "load K").clocks;
   };
@@ -125,12 +158,14 @@ TEST_CASE("chunks of arrays that the L2 does not keep come from device memory") 
   const LaidOut small("matmul_sm90", "h200-sxm", {{"a", 2048}, {"b", 2048}, {"c", 2048}}, DType::bf16);
   const double wait = (constant("tma_device_latency_16kib") - constant("tma_l2_latency_16kib")) / 2;
   CHECK(chunk_latency(product().place({})) == doctest::Approx(chunk_latency(small.place({})) + wait));
-  CHECK(chunk_latency(small.place({})) == doctest::Approx(constant("tma_l2_latency_16kib") - 16 * 1024 / constant("l2_bandwidth_one_sm")));
+  CHECK(chunk_latency(small.place({})) ==
+        doctest::Approx(constant("tma_l2_latency_16kib") - 16 * 1024 / constant("l2_bandwidth_one_sm")));
   const PlacedDiagram large = product().place({});
   CHECK(waits_for_device(*large.machine, *large.streamed, *large.problem));
   // Blocks of different lengths are not in step: one finds in the L2 what another has read.
   const Shape shape = {{"b", 8}, {"h", 16}, {"q", 4096}, {"x", 4096}, {"d", 128}};
-  const LaidOut full("attention_sm90", "h200-sxm", shape, DType::bf16), causal("attention_sm90", "h200-sxm", shape, DType::bf16, {Mask::Kind::causal});
+  const LaidOut full("attention_sm90", "h200-sxm", shape, DType::bf16),
+      causal("attention_sm90", "h200-sxm", shape, DType::bf16, {Mask::Kind::causal});
   CHECK(chunk_latency(full.place({})) == doctest::Approx(chunk_latency(causal.place({})) + wait));
   // What a block loads once is in the L2 where the launch's arrays fit there.
   const LaidOut little("attention_sm90", "h200-sxm", {{"q", 1024}, {"x", 1024}, {"d", 128}}, DType::bf16);
@@ -139,20 +174,30 @@ TEST_CASE("chunks of arrays that the L2 does not keep come from device memory") 
   CHECK(node(far, "load Q").clocks == doctest::Approx(node(kept, "load Q").clocks));
 }
 
-TEST_CASE("of masked blocks that begin on the diagonal the chunks there come from device memory, and later; with three of them in two stages an iteration waits") {
+TEST_CASE(
+    "of masked blocks that begin on the diagonal the chunks there come from device memory, and later; with three of "
+    "them in two stages an iteration waits") {
   const auto attention_of = [](std::int64_t b, const Mask& mask) {
-    return LaidOut("attention_sm90", "h200-sxm", {{"b", b}, {"h", 8}, {"q", 1024}, {"x", 1024}, {"d", 256}}, DType::bf16, mask);
+    return LaidOut("attention_sm90", "h200-sxm", {{"b", b}, {"h", 8}, {"q", 1024}, {"x", 1024}, {"d", 256}},
+                   DType::bf16, mask);
   };
   const Mask causal{Mask::Kind::causal, 0, 0};
   const auto placed = [](const LaidOut& l, const char* x) {
-    return l.place({{"q", "128"}, {"x", x}, {"warpgroups", "2"}, {"p_in", "registers"}, {"stages", "2"}, {"q_stages", "2"}, {"order", "longest_first"}});
+    return l.place({{"q", "128"},
+                    {"x", x},
+                    {"warpgroups", "2"},
+                    {"p_in", "registers"},
+                    {"stages", "2"},
+                    {"q_stages", "2"},
+                    {"order", "longest_first"}});
   };
   const LaidOut beyond = attention_of(16, causal), kept = attention_of(1, causal), whole = attention_of(16, {});
-  const double device = beyond.machine.constant("tma_device_latency_16kib") - beyond.machine.constant("tma_l2_latency_16kib");
+  const double device =
+      beyond.machine.constant("tma_device_latency_16kib") - beyond.machine.constant("tma_l2_latency_16kib");
   CHECK(first_touch_latency(placed(beyond, "48")) == device);
   CHECK(first_touch_latency(placed(beyond, "256")) == device / 2);  // half of those keys are the next block's
   CHECK(first_touch_latency(placed(kept, "48")) == 0);              // the L2 has them from the launch before
-  CHECK(first_touch_latency(placed(whole, "48")) == 0);             // without a mask all of a head begin alike (chunk_latency)
+  CHECK(first_touch_latency(placed(whole, "48")) == 0);  // without a mask all of a head begin alike (chunk_latency)
   const PlacedDiagram p = placed(beyond, "48");
   EventGraph graph = event_graph(p);
   const auto clocks = [&] { return block_clocks(graph, period(graph), 16, cut_chunks(p)).next; };
@@ -166,19 +211,22 @@ TEST_CASE("of masked blocks that begin on the diagonal the chunks there come fro
 TEST_CASE("a stage is given back behind the next one's first product, a block's last one at once") {
   const EventGraph graph = event_graph(placed("256", "64", "3", "1", "grid"));
   const int control = graph.find("C.control"), ask = graph.find("C.ask"), iterations = 6;
-  const auto edge = std::find_if(graph.edges.begin(), graph.edges.end(),
-                                 [&](const EventEdge& e) { return e.from == graph.find("C") && e.to == ask && e.after == EdgeFrom::issued; });
+  const auto edge = std::find_if(graph.edges.begin(), graph.edges.end(), [&](const EventEdge& e) {
+    return e.from == graph.find("C") && e.to == ask && e.after == EdgeFrom::issued;
+  });
   REQUIRE(edge != graph.edges.end());
   CHECK(edge->delay == 2);
   CHECK(edge->ahead == 1);
   const Timeline timeline = run(graph, iterations, 2, true);
   for (int i = 2; i < 2 * iterations; ++i) {
     CAPTURE(i);
-    // Iteration i takes the stage of i - 3, which i - 2 gives back, where that is of the same block: its products must be in the queue.
+    // Iteration i takes the stage of i - 3, which i - 2 gives back, where that is of the same block: its products must
+    // be in the queue.
     if ((i - 2) % iterations == 0) continue;
     CHECK(span(timeline, ask, i).start >= span(timeline, control, i - 2).end + edge->latency - 1e-6);
     const TimelineSpan& products = span(timeline, graph.find("C"), i - 2);
-    const double queued = (products.end - products.start) * (1 - static_cast<double>(graph.tensor_queue) / node(graph, "C").instructions);
+    const double queued =
+        (products.end - products.start) * (1 - static_cast<double>(graph.tensor_queue) / node(graph, "C").instructions);
     CHECK(span(timeline, ask, i).start >= products.start + queued + edge->latency - 1e-6);
   }
   // The second block's first stages are filled while the first one's result leaves.
@@ -210,7 +258,8 @@ TEST_CASE("where a tile lies is found out once a block, before it asks; not in t
 TEST_CASE("along the Hilbert curve consumers find where they store beside their last products, and pack behind both") {
   CHECK(event_graph(placed("256", "64", "3", "1", "grouped")).find("C.find") < 0);
   for (const bool deep : {false, true}) {
-    const EventGraph graph = event_graph(deep ? placed("256", "128", "2", "1", "hilbert") : placed("32", "64", "2", "1", "hilbert"));
+    const EventGraph graph =
+        event_graph(deep ? placed("256", "128", "2", "1", "hilbert") : placed("32", "64", "2", "1", "hilbert"));
     CHECK(node(graph, "C.find").phase == Phase::tail);
     CHECK(node(graph, "C.find").clocks == doctest::Approx(node(graph, "C.place").clocks));
     const Timeline timeline = run(graph, 4, 1, true);
@@ -222,7 +271,9 @@ TEST_CASE("along the Hilbert curve consumers find where they store beside their 
   }
 }
 
-TEST_CASE("a cluster's blocks meet before their first copy, and behind the last block's end: in the time, not in the cycles") {
+TEST_CASE(
+    "a cluster's blocks meet before their first copy, and behind the last block's end: in the time, not in the "
+    "cycles") {
   const Plan none{};
   for (const char* cluster : {"1", "2"}) {
     CAPTURE(cluster);
@@ -232,7 +283,8 @@ TEST_CASE("a cluster's blocks meet before their first copy, and behind the last 
     CHECK(block_ends(p).start == constant("block_start") + meeting);
     CHECK(block_ends(p).handover == constant("block_handover") + meeting);
     const Prediction said = predict(p, none);
-    CHECK((said.time.value - constant("launch_gap")) * said.clock.value == doctest::Approx(said.cycles.value + meeting));
+    CHECK((said.time.value - constant("launch_gap")) * said.clock.value ==
+          doctest::Approx(said.cycles.value + meeting));
   }
 }
 

@@ -98,7 +98,8 @@ TEST_CASE("the graph of attention: nodes of the mapping, clocks from its counts"
   CHECK(g.node(g.find("P.max")).clocks == doctest::Approx(64 * 128 / 63.5));
   CHECK(g.node(g.find("P.exp")).clocks == doctest::Approx(0.75 * 64 * 128 / 16 + 64 / 16));  // and one delta a row
   CHECK(g.instances[static_cast<std::size_t>(g.find("S"))] == 2);
-  CHECK(g.node(g.find("load K")).clocks == doctest::Approx(128 * 128 * 2 / l.machine.constant("l2_bandwidth_shared_tile")));
+  CHECK(g.node(g.find("load K")).clocks ==
+        doctest::Approx(128 * 128 * 2 / l.machine.constant("l2_bandwidth_shared_tile")));
   CHECK(g.find("P.scale") == -1);  // no edge names it: part of the piece before
   CHECK_THROWS_AS((void)run(g, 0), Error);
 }
@@ -175,7 +176,8 @@ TEST_CASE("cycle ratio of bundled kernels: no cycle of waits is longer, and one 
     const bool product = std::string(kernel) == "matmul_sm90";
     const LaidOut l(kernel, "h200-sxm", product ? Shape{{"a", 4096}, {"b", 4096}, {"c", 4096}} : shape, DType::bf16);
     for (const char* stages : {"1", "2", "3"}) {
-      if (product && std::string(stages) == "1") continue;  // a stage is given back behind the next one: it has two at least
+      if (product && std::string(stages) == "1")
+        continue;  // a stage is given back behind the next one: it has two at least
       for (const char* warpgroups : {"1", "2", "3"}) {
         CAPTURE(kernel);
         CAPTURE(stages);
@@ -221,7 +223,9 @@ TEST_CASE("a cycle without tokens cannot run, and is refused") {
   CHECK_THROWS_AS((void)run(s.graph, 3), Error);
 }
 
-TEST_CASE("without overlap the instructions between products run beside them; exponentials in steps are there a while after the last") {
+TEST_CASE(
+    "without overlap the instructions between products run beside them; exponentials in steps are there a while after "
+    "the last") {
   const LaidOut l("attention_sm90", "h200-sxm", shape, DType::bf16);
   const Knobs off = with(with(tile, "overlap", "off"), "rescale", "rarely");
   EventGraph g = event_graph(l.place(off));
@@ -256,7 +260,8 @@ TEST_CASE("threads go on behind a fence and a barrier where they have stored for
     REQUIRE(store >= 0);
     const double fence = l.machine.constant("store_fence_barrier");
     CHECK(std::any_of(g.edges.begin(), g.edges.end(), [&](const EventEdge& e) {
-      return e.from == store && g.node(e.to).kind == NodeKind::thread && g.node(e.to).agent == g.node(store).agent && e.latency == fence;
+      return e.from == store && g.node(e.to).kind == NodeKind::thread && g.node(e.to).agent == g.node(store).agent &&
+             e.latency == fence;
     }));
   }
 }

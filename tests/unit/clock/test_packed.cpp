@@ -37,20 +37,24 @@ int chunks_seen(const SequenceLengths& one, std::int64_t row, bool masked) {
   for (std::int64_t first = 0; first < one.x; first += chunk) {
     bool any = false;
     for (std::int64_t i = row * rows_a_tile; i < std::min((row + 1) * rows_a_tile, one.q) && !any; ++i) {
-      for (std::int64_t j = first; j < std::min(first + chunk, one.x) && !any; ++j) any = !masked || j <= i + one.x - one.q;
+      for (std::int64_t j = first; j < std::min(first + chunk, one.x) && !any; ++j)
+        any = !masked || j <= i + one.x - one.q;
     }
     seen += any ? 1 : 0;
   }
   return seen;
 }
 
-/// Which sequence and which of its tiles the launch's tile of that number is: kernels/attention/tiles.cuh, line by line.
+/// Which sequence and which of its tiles the launch's tile of that number is: kernels/attention/tiles.cuh, line by
+/// line.
 struct Place {
   std::int64_t sequence, row;
 };
-Place place_of(std::int64_t number, std::int64_t planes, std::int64_t most, std::int64_t section, const std::string& order) {
+Place place_of(std::int64_t number, std::int64_t planes, std::int64_t most, std::int64_t section,
+               const std::string& order) {
   if (order != "longest_first") return {number / most / h, number % most};
-  const std::int64_t first = number / (section * most) * section, wide = std::min(section, planes - first), within = number - first * most;
+  const std::int64_t first = number / (section * most) * section, wide = std::min(section, planes - first),
+                     within = number - first * most;
   return {(first + within % wide) / h, most - 1 - within / wide};
 }
 
@@ -63,7 +67,8 @@ struct TileClocks {
 /// The busiest node's clocks, tile by tile of the launch.
 class Twin {
  public:
-  Twin(const std::vector<SequenceLengths>& batch, bool masked, const std::string& order) : batch_(batch), masked_(masked), order_(order) {
+  Twin(const std::vector<SequenceLengths>& batch, bool masked, const std::string& order)
+      : batch_(batch), masked_(masked), order_(order) {
     std::int64_t longest = 0, keys = 0;
     for (const SequenceLengths& one : batch) {
       longest = std::max(longest, one.q);
@@ -87,7 +92,8 @@ class Twin {
         continue;
       }
       const TileClocks& clocks = clocks_of(one, graph, period);
-      busy[static_cast<std::size_t>(node)] += clocks.iterations[static_cast<std::size_t>(row)] * period.clocks + clocks.own + (begun[static_cast<std::size_t>(node)] ? 0 : clocks.start);
+      busy[static_cast<std::size_t>(node)] += clocks.iterations[static_cast<std::size_t>(row)] * period.clocks +
+                                              clocks.own + (begun[static_cast<std::size_t>(node)] ? 0 : clocks.start);
       begun[static_cast<std::size_t>(node)] = true;
     }
     return *std::max_element(busy.begin(), busy.end());
@@ -99,7 +105,8 @@ class Twin {
     const auto [known, added] = known_.emplace(std::pair(one.q, one.x), TileClocks{});
     if (!added) return known->second;
     const std::int64_t keys = std::max<std::int64_t>(one.x, 1), tiles = tiles_of(one.q);
-    const LaidOut alone("attention_sm90", "h200-sxm", {{"h", 1}, {"q", one.q}, {"x", keys}, {"d", 128}}, DType::bf16, masked_ ? causal : Mask{});
+    const LaidOut alone("attention_sm90", "h200-sxm", {{"h", 1}, {"q", one.q}, {"x", keys}, {"d", 128}}, DType::bf16,
+                        masked_ ? causal : Mask{});
     double mean = 0;
     for (std::int64_t row = 0; row < tiles; ++row) {
       mean += chunks_seen({one.q, keys}, row, masked_) / static_cast<double>(tiles);
@@ -147,7 +154,8 @@ TEST_CASE("packed tiles go onto nodes in the kernel's order, each with its own r
         const PlacedDiagram placed = laid->place(tile_of(order));
         const EventGraph graph = event_graph(placed);
         const Period p = period(graph);
-        CHECK(launch_clocks(placed, graph, p).busiest == doctest::Approx(Twin(batch, masked, order).run(graph, p)).epsilon(1e-9));
+        CHECK(launch_clocks(placed, graph, p).busiest ==
+              doctest::Approx(Twin(batch, masked, order).run(graph, p)).epsilon(1e-9));
         CHECK(launch_clocks_bound(placed, graph, p) <= launch_clocks(placed, graph, p).busiest * (1 + 1e-9));
       }
     }
@@ -160,14 +168,17 @@ TEST_CASE("a batch of one length is that batch; taken apart sequence by sequence
       CAPTURE(order);
       CAPTURE(masked);
       const Mask mask = masked ? causal : Mask{};
-      const LaidOut whole("attention_sm90", "h200-sxm", {{"b", 3}, {"h", 4}, {"q", 1000}, {"x", 1200}, {"d", 128}}, DType::bf16, mask);
-      const auto laid = laid_out_packed("attention_sm90", {{"h", 4}, {"d", 128}}, {{1000, 1200}, {1000, 1200}, {1000, 1200}}, mask);
+      const LaidOut whole("attention_sm90", "h200-sxm", {{"b", 3}, {"h", 4}, {"q", 1000}, {"x", 1200}, {"d", 128}},
+                          DType::bf16, mask);
+      const auto laid =
+          laid_out_packed("attention_sm90", {{"h", 4}, {"d", 128}}, {{1000, 1200}, {1000, 1200}, {1000, 1200}}, mask);
       const PlacedDiagram expected = whole.place(tile_of(order));
       PlacedDiagram placed = laid->place(tile_of(order));
       CHECK(placed.packed.empty());
       CHECK(predicted_time(placed, Count(1)) == predicted_time(expected, Count(1)));
       placed.packed.push_back({expected, std::make_shared<const Problem>(whole.problem), false});
-      CHECK(predicted_time(placed, Count(1)).value == doctest::Approx(predicted_time(expected, Count(1)).value).epsilon(1e-9));
+      CHECK(predicted_time(placed, Count(1)).value ==
+            doctest::Approx(predicted_time(expected, Count(1)).value).epsilon(1e-9));
       CHECK(work(placed).executed_flops == work(expected).executed_flops);
       CHECK(compulsory_bytes(placed) == compulsory_bytes(expected));
       CHECK(conventional_flops(placed) == doctest::Approx(conventional_flops(expected)));
@@ -180,7 +191,8 @@ TEST_CASE("bounds of a packed batch's time are none above it; its order changes 
   for (int round = 0; round < rounds(8); ++round) {
     std::vector<SequenceLengths> batch = any_batch(random);
     CAPTURE(text_of(batch));
-    const auto laid = laid_out_packed("attention_sm90", {{"h", 4}, {"d", 128}}, batch, random() % 2 == 0 ? causal : Mask{});
+    const auto laid =
+        laid_out_packed("attention_sm90", {{"h", 4}, {"d", 128}}, batch, random() % 2 == 0 ? causal : Mask{});
     const PlacedDiagram placed = laid->place(tile_of("longest_first"));
     const double time = predicted_time(placed, Count(1)).value;
     CHECK(time_lower_bound(placed).value <= time * (1 + 1e-9));

@@ -44,7 +44,8 @@ TEST_CASE("every SM's copy of what comes from the L2 takes energy, multicast or 
 TEST_CASE("rows of 32 bytes take the energy of the 64 that the L2 hands out, those of 64 and 128 bytes their own") {
   const LaidOut l{"matmul_sm90", "h200-sxm", {{"a", 4096}, {"b", 4096}, {"c", 4096}}, DType::bf16};
   for (const auto& [columns, granules] : {std::pair{"256", 1.0}, {"224", 1.0}, {"240", 2.0}}) {
-    const PlacedDiagram p = l.place({{"a", "128"}, {"c", columns}, {"b", "64"}, {"warpgroups", "2"}, {"stages", "2"}, {"cluster", "1"}});
+    const PlacedDiagram p =
+        l.place({{"a", "128"}, {"c", columns}, {"b", "64"}, {"warpgroups", "2"}, {"stages", "2"}, {"cluster", "1"}});
     CHECK(l2_bytes(p, Phase::loop).asked == (128 + granules * std::stod(columns)) * 64 * 2);
     CHECK(l2_bytes(p, Phase::head).asked == 128 * std::stod(columns) * 2);  // C
   }
@@ -53,7 +54,8 @@ TEST_CASE("rows of 32 bytes take the energy of the 64 that the L2 hands out, tho
 TEST_CASE("a launch's energy by hand: products, instructions, bytes; cut chunks take more") {
   LaidOut l = attention(4096);
   const auto only = [&](const char* name, double value, const char* cluster = "1") {
-    for (const char* each : {"energy_tensor_16bit", "energy_instruction", "energy_l2", "energy_l2_together", "energy_multicast", "energy_device"}) {
+    for (const char* each : {"energy_tensor_16bit", "energy_instruction", "energy_l2", "energy_l2_together",
+                             "energy_multicast", "energy_device"}) {
       l.machine.fitted[each].value = 0;
       l.machine.constants[each].value = 0;
     }
@@ -65,10 +67,12 @@ TEST_CASE("a launch's energy by hand: products, instructions, bytes; cut chunks 
   const double flops = 4.0 * 64 * 4096 * 4096 * 128;
   CHECK(only("energy_tensor_16bit", 1e-12).core == doctest::Approx(flops * 1e-12));
   const double tiles = 64 * 32, bytes = tiles * (32 + 1) * 2 * 128 * 128 * 2;
-  const double ends = tiles * 2 * 128 * 128 * 2, alone = (1 + 15.0 / 32) / 16;  // Q and O; of K and V, of 32 blocks a head
+  const double ends = tiles * 2 * 128 * 128 * 2,
+               alone = (1 + 15.0 / 32) / 16;  // Q and O; of K and V, of 32 blocks a head
   CHECK(only("energy_l2", 1e-12).core == doctest::Approx((ends + alone * (bytes - ends)) * 1e-12));
   CHECK(only("energy_l2_together", 0.4e-12).core == doctest::Approx(bytes * 0.4e-12));  // never less than for one alone
-  CHECK(only("energy_multicast", 1e-12, "2").core == doctest::Approx(tiles * 32 * 2 * 128 * 128 * 2 * 1e-12));  // K and V, once to each SM
+  CHECK(only("energy_multicast", 1e-12, "2").core ==
+        doctest::Approx(tiles * 32 * 2 * 128 * 128 * 2 * 1e-12));  // K and V, once to each SM
   CHECK(only("energy_l2", 1e-12, "2").core == doctest::Approx(ends * 1e-12));
   CHECK(only("energy_device", 1e-12).device == doctest::Approx(4 * 64.0 * 4096 * 128 * 2 * 1e-12));
   CHECK(only("energy_instruction", 1e-9).core > 4.0 * 64 * 4096 * 4096 / 32 * 1e-9);  // more than four an element
@@ -111,7 +115,9 @@ double counted_alone(const PlacedDiagram& p, std::int64_t run) {
 
 }  // namespace
 
-TEST_CASE("what SMs side by side stream alone: counted block by block; all of it under a mask, and of products beyond the L2") {
+TEST_CASE(
+    "what SMs side by side stream alone: counted block by block; all of it under a mask, and of products beyond the "
+    "L2") {
   for (const std::int64_t s : {256, 1024, 4096}) {
     const LaidOut l = attention(s);
     const PlacedDiagram p = placed(l, "1");
@@ -123,7 +129,13 @@ TEST_CASE("what SMs side by side stream alone: counted block by block; all of it
     const LaidOut l{"matmul_sm90", "h200-sxm", {{"a", n}, {"b", n}, {"c", n}}, DType::bf16};
     for (const char* order : {"grid", "grouped", "hilbert"}) {
       for (const char* cluster : {"1", "2"}) {
-        const PlacedDiagram p = l.place({{"a", "128"}, {"c", "128"}, {"b", "64"}, {"warpgroups", "2"}, {"stages", "2"}, {"cluster", cluster}, {"order", order}});
+        const PlacedDiagram p = l.place({{"a", "128"},
+                                         {"c", "128"},
+                                         {"b", "64"},
+                                         {"warpgroups", "2"},
+                                         {"stages", "2"},
+                                         {"cluster", cluster},
+                                         {"order", order}});
         CAPTURE(std::string(order) + cluster);
         CHECK(streamed_alone(p) == doctest::Approx(counted_alone(p, 16)).epsilon(0.12));
       }
@@ -131,7 +143,9 @@ TEST_CASE("what SMs side by side stream alone: counted block by block; all of it
   }
   const LaidOut large{"matmul_sm90", "h200-sxm", {{"a", 4096}, {"b", 4096}, {"c", 4096}}, DType::bf16};
   for (const char* cluster : {"1", "2"})  // B by multicast is a stream too
-    CHECK(streamed_alone(large.place({{"a", "128"}, {"c", "128"}, {"b", "64"}, {"warpgroups", "2"}, {"stages", "2"}, {"cluster", cluster}})) == 1);
+    CHECK(streamed_alone(large.place(
+              {{"a", "128"}, {"c", "128"}, {"b", "64"}, {"warpgroups", "2"}, {"stages", "2"}, {"cluster", cluster}})) ==
+          1);
 }
 
 TEST_CASE("a product of few columns takes the energy of its FLOPs, not of the clocks in which its operands come") {

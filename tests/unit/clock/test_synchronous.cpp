@@ -17,7 +17,8 @@ using namespace napkin::test;
 
 namespace {
 
-const Knobs plain = {{"q", "128"}, {"x", "64"}, {"warps", "8"}, {"stages", "2"}, {"q_in", "shared"}, {"swizzle", "on"}, {"rescale", "rarely"}, {"order", "grid"}};
+const Knobs plain = {{"q", "128"},       {"x", "64"},       {"warps", "8"},        {"stages", "2"},
+                     {"q_in", "shared"}, {"swizzle", "on"}, {"rescale", "rarely"}, {"order", "grid"}};
 
 Knobs with(Knobs knobs, const std::string& name, const std::string& value) {
   for (auto& [knob, text] : knobs) {
@@ -35,7 +36,8 @@ const PlacedOperation& contraction(const PlacedDiagram& placed, std::size_t whic
 }
 
 const EventEdge* barrier_into(const EventGraph& g, const char* node) {
-  const auto found = std::find_if(g.edges.begin(), g.edges.end(), [&](const EventEdge& e) { return e.barrier && e.to == g.find(node); });
+  const auto found = std::find_if(g.edges.begin(), g.edges.end(),
+                                  [&](const EventEdge& e) { return e.barrier && e.to == g.find(node); });
   return found != g.edges.end() ? &*found : nullptr;
 }
 
@@ -54,10 +56,12 @@ TEST_CASE("rows of a matrix meet a bank as often as their pitch says") {
 }
 
 TEST_CASE("unpermuted rows of 256 bytes take the port eight times as long, and no more instructions") {
-  const LaidOut l("attention_sm80", "h200-sxm", {{"b", 1}, {"h", 8}, {"q", 1024}, {"x", 1024}, {"d", 128}}, DType::bf16);
+  const LaidOut l("attention_sm80", "h200-sxm", {{"b", 1}, {"h", 8}, {"q", 1024}, {"x", 1024}, {"d", 128}},
+                  DType::bf16);
   const PlacedDiagram on = l.place(plain), off = l.place(with(plain, "swizzle", "off"));
   for (const std::size_t product : {0U, 1U}) {
-    const TensorLoad easy = tensor_load(on, contraction(on, product)), hard = tensor_load(off, contraction(off, product));
+    const TensorLoad easy = tensor_load(on, contraction(on, product)),
+                     hard = tensor_load(off, contraction(off, product));
     CHECK(hard.port_bytes == 8 * easy.port_bytes);
     CHECK(hard.slots == easy.slots);
     CHECK(hard.clocks == easy.clocks);
@@ -70,7 +74,8 @@ TEST_CASE("unpermuted rows of 256 bytes take the port eight times as long, and n
 }
 
 TEST_CASE("warps, one on each scheduler, are one instance; a barrier joins those of a block") {
-  const LaidOut l("attention_sm80", "h200-sxm", {{"b", 1}, {"h", 8}, {"q", 1024}, {"x", 1024}, {"d", 128}}, DType::bf16);
+  const LaidOut l("attention_sm80", "h200-sxm", {{"b", 1}, {"h", 8}, {"q", 1024}, {"x", 1024}, {"d", 128}},
+                  DType::bf16);
   struct Case {
     const char *warps, *rows;
     int instances;
@@ -84,7 +89,8 @@ TEST_CASE("warps, one on each scheduler, are one instance; a barrier joins those
 }
 
 TEST_CASE("a product takes its scheduler's register ports from everything else") {
-  const LaidOut l("attention_sm80", "h200-sxm", {{"b", 1}, {"h", 8}, {"q", 1024}, {"x", 1024}, {"d", 128}}, DType::bf16);
+  const LaidOut l("attention_sm80", "h200-sxm", {{"b", 1}, {"h", 8}, {"q", 1024}, {"x", 1024}, {"d", 128}},
+                  DType::bf16);
   const EventGraph g = event_graph(l.place(with(plain, "warps", "4")));
   const EventNode& s = g.node(g.find("S"));
   REQUIRE(g.pipes.back().name == "register_ports");
@@ -96,7 +102,8 @@ TEST_CASE("a product takes its scheduler's register ports from everything else")
 }
 
 TEST_CASE("with one copy the softmax waits for V and the next chunk for K; with two neither does") {
-  const LaidOut l("attention_sm80", "h200-sxm", {{"b", 1}, {"h", 8}, {"q", 1024}, {"x", 1024}, {"d", 128}}, DType::bf16);
+  const LaidOut l("attention_sm80", "h200-sxm", {{"b", 1}, {"h", 8}, {"q", 1024}, {"x", 1024}, {"d", 128}},
+                  DType::bf16);
   const Knobs small = with(with(plain, "warps", "4"), "x", "16");
   const double latency = l.machine.constant("cp_async_loaded_latency");
   const double one = period(event_graph(l.place(with(small, "stages", "1")))).clocks;
@@ -106,9 +113,11 @@ TEST_CASE("with one copy the softmax waits for V and the next chunk for K; with 
 }
 
 TEST_CASE("a third block of two warps shares its schedulers with another one: no third more is done") {
-  const LaidOut l("attention_sm80", "h200-sxm", {{"b", 1}, {"h", 132}, {"q", 3072}, {"x", 1024}, {"d", 128}}, DType::bf16);
+  const LaidOut l("attention_sm80", "h200-sxm", {{"b", 1}, {"h", 132}, {"q", 3072}, {"x", 1024}, {"d", 128}},
+                  DType::bf16);
   const PlacedDiagram placed = l.place(with(with(with(plain, "warps", "2"), "q", "64"), "x", "32"));
-  const double two = predicted_time(placed, 2).value, three = predicted_time(placed, 3).value, four = predicted_time(placed, 4).value;
+  const double two = predicted_time(placed, 2).value, three = predicted_time(placed, 3).value,
+               four = predicted_time(placed, 4).value;
   CHECK(three <= two);
   CHECK(four < three);
   CHECK(three > 1.1 * four);  // of four, as even as two, all pipes are full

@@ -159,11 +159,11 @@ TEST_CASE("what a search bounds the event graph's time by is never above it") {
         std::map<std::shared_ptr<const void>, std::pair<Timer, Timer>> timers_of;
         const auto make = timers();
         for_all(question, {"q", "x", "warpgroups"}, [&](const PlacedDiagram& placed) {
-          auto& [time, bound] =
-              timers_of.try_emplace(placed.variant, make(placed), bound_timer(placed)).first->second;
+          auto& [time, bound] = timers_of.try_emplace(placed.variant, make(placed), bound_timer(placed)).first->second;
           const Count blocks = plan(placed).blocks_per_sm;
           if (!(bound(placed, blocks) <= time(placed, blocks)))
-            FAIL_CHECK(joined({std::to_string(bound(placed, blocks).value), std::to_string(time(placed, blocks).value)}));
+            FAIL_CHECK(
+                joined({std::to_string(bound(placed, blocks).value), std::to_string(time(placed, blocks).value)}));
         });
       }
     }

@@ -1,4 +1,5 @@
-// What instructions of one kind leave of each vector pipe, by how exponentials are made; and how those at work on one share it.
+// What instructions of one kind leave of each vector pipe, by how exponentials are made; and how those at work on one
+// share it.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -84,7 +85,9 @@ TEST_CASE("fewer warps at work get fewer slots beside the tensor unit") {
     s.graph.nodes[static_cast<std::size_t>(v)].demand[1] = 10;
     const Timeline timeline = run(s.graph, 1, 1, true);
     // Each of them, together: 10 clocks of work at that share.
-    CHECK(timeline.spans.front().end == doctest::Approx(10 * instances / s.graph.pipes[1].left_by(&s.graph.node(t), static_cast<std::size_t>(instances))));
+    CHECK(timeline.spans.front().end ==
+          doctest::Approx(10 * instances /
+                          s.graph.pipes[1].left_by(&s.graph.node(t), static_cast<std::size_t>(instances))));
   }
   CHECK(s.graph.pipes[1].left_by(&s.graph.node(t), 1) == 0.2);
   CHECK(s.graph.pipes[1].left_by(&s.graph.node(t), 2) == 0.4);

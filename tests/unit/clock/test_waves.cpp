@@ -45,7 +45,8 @@ double acted_out(std::vector<int> row, int heads, int nodes, const std::string& 
   }
   std::vector<double> busy(static_cast<std::size_t>(nodes), 0.0);
   for (std::size_t i = 0; i < all.size(); ++i) {
-    const auto next = order == "persistent" ? busy.begin() + static_cast<std::ptrdiff_t>(i % busy.size()) : std::min_element(busy.begin(), busy.end());
+    const auto next = order == "persistent" ? busy.begin() + static_cast<std::ptrdiff_t>(i % busy.size())
+                                            : std::min_element(busy.begin(), busy.end());
     *next += all[i] * iteration + block;
   }
   return *std::max_element(busy.begin(), busy.end());
@@ -90,8 +91,10 @@ TEST_CASE("causal blocks go onto nodes in the kernel's order") {
   }
 }
 
-TEST_CASE("without a mask nothing tells the orders of blocks that persist apart: a draw is hidden behind the tile before") {
-  const LaidOut l("attention_sm90", "h200-sxm", {{"b", 16}, {"h", 16}, {"q", 1024}, {"x", 1024}, {"d", 128}}, DType::bf16, {});
+TEST_CASE(
+    "without a mask nothing tells the orders of blocks that persist apart: a draw is hidden behind the tile before") {
+  const LaidOut l("attention_sm90", "h200-sxm", {{"b", 16}, {"h", 16}, {"q", 1024}, {"x", 1024}, {"d", 128}},
+                  DType::bf16, {});
   const auto busiest = [&](const char* order) {
     const PlacedDiagram placed = l.place({{"q", "128"}, {"x", "96"}, {"q_stages", "1"}, {"order", order}});
     const EventGraph graph = event_graph(placed);
@@ -103,7 +106,8 @@ TEST_CASE("without a mask nothing tells the orders of blocks that persist apart:
 TEST_CASE("blocks in order by quarters of an iteration: at most what the launch takes, and close") {
   for (const Mask mask : {Mask{Mask::Kind::causal, 0, 0}, Mask{Mask::Kind::window, 500, 100}}) {
     for (const int length : {1000, 4096, 9000}) {
-      const LaidOut l("attention_sm90", "h200-sxm", {{"h", 24}, {"q", length}, {"x", length}, {"d", 128}}, DType::bf16, mask);
+      const LaidOut l("attention_sm90", "h200-sxm", {{"h", 24}, {"q", length}, {"x", length}, {"d", 128}}, DType::bf16,
+                      mask);
       BlocksInOrder known;
       for (const char* stages : {"1", "2", "3"}) {
         CAPTURE(length);
@@ -114,7 +118,8 @@ TEST_CASE("blocks in order by quarters of an iteration: at most what the launch 
         LaunchShape shape = launch_shape(placed);
         shape.lengths = block_lengths(placed, shape);
         const BlockClocks block = block_clocks(graph, p, shape.mean, shape.cut);
-        const double exact = launch_clocks(placed, graph, p, shape).busiest, least = known.clocks(shape, block_ends(placed), block, p.clocks);
+        const double exact = launch_clocks(placed, graph, p, shape).busiest,
+                     least = known.clocks(shape, block_ends(placed), block, p.clocks);
         CHECK(least <= exact * (1 + 1e-9));
         CHECK(least >= exact * 0.97);
         CHECK(launch_clocks_bound(shape, block_ends(placed), block, p.clocks) <= exact * (1 + 1e-9));
@@ -123,13 +128,16 @@ TEST_CASE("blocks in order by quarters of an iteration: at most what the launch 
   }
 }
 
-TEST_CASE("what attention_sm90's edges ask for: copies in one order, softmax once P V is handed over or has ended, control code alone") {
+TEST_CASE(
+    "what attention_sm90's edges ask for: copies in one order, softmax once P V is handed over or has ended, control "
+    "code alone") {
   const LaidOut l("attention_sm90", "h200-sxm", {{"h", 16}, {"q", 4096}, {"x", 4096}, {"d", 128}}, DType::bf16);
   const Knobs tile{{"q", "128"}, {"x", "128"}, {"overlap", "on"}, {"pingpong", "on"}, {"rescale", "always"}};
   const EventGraph graph = event_graph(l.place(tile));
   CHECK(edge_of(graph, "load K", "load V", -1).after == EdgeFrom::issued);
   CHECK(edge_of(graph, "load V", "load K", 2).after == EdgeFrom::issued);
-  CHECK(edge_of(graph, "O", "P.exp", 1).after == EdgeFrom::done);  // the assembler waits for P V before the second row's maximum
+  CHECK(edge_of(graph, "O", "P.exp", 1).after ==
+        EdgeFrom::done);  // the assembler waits for P V before the second row's maximum
   CHECK(edge_of(graph, "S", "P.max", 0).after == EdgeFrom::done);
   CHECK(edge_of(graph, "S", "S.wait", 0).after == EdgeFrom::issued);
   CHECK(edge_of(graph, "O", "load K", 3).after == EdgeFrom::issued);  // the warps let K go once P V is handed over
@@ -146,7 +154,8 @@ TEST_CASE("what attention_sm90's edges ask for: copies in one order, softmax onc
   CHECK(edge_of(kept, "S", "P.exp", 0).after == EdgeFrom::done);
   CHECK(edge_of(kept, "O", "P.exp", 1).after == EdgeFrom::issued);
   CHECK(edge_of(kept, "P.test", "load K", 2).after == EdgeFrom::done);
-  CHECK(edge_of(kept, "P.exp", "load V", 1).after == EdgeFrom::done);  // V goes behind the exponentials: two copies less one
+  CHECK(edge_of(kept, "P.exp", "load V", 1).after ==
+        EdgeFrom::done);  // V goes behind the exponentials: two copies less one
 
   Knobs cluster = tile;
   cluster.emplace_back("cluster", "2");
@@ -170,8 +179,10 @@ TEST_CASE("work ahead of a block, of cut chunks where the walk meets them, and b
   const Knobs tile{{"q", "128"}, {"x", "128"}};
   const LaidOut whole("attention_sm90", "h200-sxm", {{"h", 1}, {"q", 4096}, {"x", 4096}, {"d", 128}}, DType::bf16);
   const LaidOut ragged("attention_sm90", "h200-sxm", {{"h", 1}, {"q", 4096}, {"x", 4097}, {"d", 128}}, DType::bf16);
-  const LaidOut masked("attention_sm90", "h200-sxm", {{"h", 1}, {"q", 4096}, {"x", 4096}, {"d", 128}}, DType::bf16, causal);
-  const LaidOut window("attention_sm90", "h200-sxm", {{"h", 1}, {"q", 4096}, {"x", 4096}, {"d", 128}}, DType::bf16, {Mask::Kind::window, 1024, 0});
+  const LaidOut masked("attention_sm90", "h200-sxm", {{"h", 1}, {"q", 4096}, {"x", 4096}, {"d", 128}}, DType::bf16,
+                       causal);
+  const LaidOut window("attention_sm90", "h200-sxm", {{"h", 1}, {"q", 4096}, {"x", 4096}, {"d", 128}}, DType::bf16,
+                       {Mask::Kind::window, 1024, 0});
   const auto cut = [](const LaidOut& l, const Knobs& knobs) {
     const CutChunks chunks = cut_chunks(l.place(knobs));
     return std::pair(chunks.first, chunks.last);
@@ -192,8 +203,11 @@ TEST_CASE("cut chunks are those that some rows of a block see and not all in ful
   std::mt19937 random(7);
   const auto of = [&](int least, int most) { return std::uniform_int_distribution<>(least, most)(random); };
   for (int round = 0; round < test::rounds(150); ++round) {
-    const int q = of(0, 3) == 0 ? of(1, 300) : of(300, 9000), x = of(0, 3) == 0 ? of(1, 300) : of(0, 1) == 0 ? q : of(300, 9000);
-    const Mask mask = of(0, 2) == 0 ? Mask{Mask::Kind::causal, 0, 0} : Mask{Mask::Kind::window, of(0, 2000), of(0, 1) * of(0, 500)};
+    const int q = of(0, 3) == 0 ? of(1, 300) : of(300, 9000), x = of(0, 3) == 0   ? of(1, 300)
+                                                                  : of(0, 1) == 0 ? q
+                                                                                  : of(300, 9000);
+    const Mask mask =
+        of(0, 2) == 0 ? Mask{Mask::Kind::causal, 0, 0} : Mask{Mask::Kind::window, of(0, 2000), of(0, 1) * of(0, 500)};
     const int group = 64 * of(1, 3), chunk = 16 * of(1, 16);
     CAPTURE(q);
     CAPTURE(x);
@@ -201,7 +215,8 @@ TEST_CASE("cut chunks are those that some rows of a block see and not all in ful
     CAPTURE(group);
     CAPTURE(chunk);
     const LaidOut l("attention_sm90", "h200-sxm", {{"h", 1}, {"q", q}, {"x", x}, {"d", 64}}, DType::bf16, mask);
-    const PlacedDiagram placed = l.place({{"warpgroups", std::to_string(group / 64)}, {"q", std::to_string(group)}, {"x", std::to_string(chunk)}});
+    const PlacedDiagram placed = l.place(
+        {{"warpgroups", std::to_string(group / 64)}, {"q", std::to_string(group)}, {"x", std::to_string(chunk)}});
     const std::int64_t rows = placed.walk.across.get(), columns = placed.block().chunk.get();
     double low = 0, high = 0, groups = 0;
     for (std::int64_t first = 0; first < q; first += rows, ++groups) {
@@ -221,7 +236,9 @@ TEST_CASE("cut chunks are those that some rows of a block see and not all in ful
   }
 }
 
-TEST_CASE("cut chunks cost their work, in their own iterations alone: graph and period are those of any mask and length that the L2 keeps") {
+TEST_CASE(
+    "cut chunks cost their work, in their own iterations alone: graph and period are those of any mask and length that "
+    "the L2 keeps") {
   for (const std::string rescale : {"always", "rarely"}) {
     const Knobs tile{{"q", "128"}, {"x", "64"}, {"rescale", rescale}};
     Periods periods;
@@ -238,10 +255,13 @@ TEST_CASE("cut chunks cost their work, in their own iterations alone: graph and 
     }
     const LaidOut l("attention_sm90", "h200-sxm", {{"h", 16}, {"q", 4096}, {"x", 4096}, {"d", 64}}, DType::bf16);
     const EventGraph graph = event_graph(l.place(tile));
-    const auto clocks = [&](double iterations, CutChunks cut) { return block_clocks(graph, *first, iterations, cut).next; };
+    const auto clocks = [&](double iterations, CutChunks cut) {
+      return block_clocks(graph, *first, iterations, cut).next;
+    };
     const EventNode& softmax = graph.node(graph.find(rescale == "always" ? "P.max" : "P.exp"));
     CHECK(softmax.cut_clocks > softmax.clocks);
-    // Each cut chunk's maximum goes through 8 shuffles a row where it is not looked for anyway: 64 rows on 4 warps of 32 threads.
+    // Each cut chunk's maximum goes through 8 shuffles a row where it is not looked for anyway: 64 rows on 4 warps of
+    // 32 threads.
     CHECK(softmax.cut_serial == doctest::Approx(rescale == "rarely" ? 4 * l.machine.constant("serial_shuffle") : 0));
     for (const double iterations : {4.0, 40.0}) {
       const double none = clocks(iterations, {}), one = clocks(iterations, {1, 0}), two = clocks(iterations, {2, 0});
@@ -281,7 +301,8 @@ std::vector<double> ends_of(const EventGraph& graph, int node) {
 
 }  // namespace
 
-TEST_CASE("the tensor unit takes so many instructions ahead; behind them agents' instructions run in turn or as they came") {
+TEST_CASE(
+    "the tensor unit takes so many instructions ahead; behind them agents' instructions run in turn or as they came") {
   // Any number: first come, first served, and issuing waits for nothing.
   CHECK(ends_of(two_issuers(8, 0, true), 0) == std::vector<double>{80, 160});
   CHECK(ends_of(two_issuers(8, 0, true), 1) == std::vector<double>{0, 0});

@@ -16,7 +16,8 @@ namespace {
 Problem problem_of(const Diagram& diagram, const std::vector<SequenceLengths>& sequences) {
   const SequenceLengths longest = longest_of(sequences, "--lengths");
   Problem out;
-  out.sizes = resolve_sizes(diagram, {{"b", std::ssize(sequences)}, {"h", 3}, {"q", longest.q}, {"x", longest.x}, {"d", 64}}, "--shape");
+  out.sizes = resolve_sizes(
+      diagram, {{"b", std::ssize(sequences)}, {"h", 3}, {"q", longest.q}, {"x", longest.x}, {"d", 64}}, "--shape");
   out.packing = packing_axes(diagram, "--lengths");
   out.packing.sequences = sequences;
   return out;
@@ -56,8 +57,10 @@ TEST_CASE("diagrams whose sequences lengths can be of: b everywhere, and a mask"
   const Packing packing = packing_axes(load_diagram("attention_backward"), "--lengths");
   CHECK(packing.batch == load_diagram("attention_backward").axis("b"));
   CHECK(packing.columns == load_diagram("attention_backward").axis("x"));
-  CHECK_THROWS_WITH_AS((void)packing_axes(load_diagram("matmul"), "--lengths"), doctest::Contains("no operation with a mask"), Error);
-  CHECK_THROWS_WITH_AS((void)packing_axes(load_diagram("softmax_contraction"), "--lengths"), doctest::Contains("no axis b"), Error);
+  CHECK_THROWS_WITH_AS((void)packing_axes(load_diagram("matmul"), "--lengths"),
+                       doctest::Contains("no operation with a mask"), Error);
+  CHECK_THROWS_WITH_AS((void)packing_axes(load_diagram("softmax_contraction"), "--lengths"),
+                       doctest::Contains("no axis b"), Error);
   Diagram shared = load_diagram("attention");
   Array& keys = shared.arrays[static_cast<std::size_t>(shared.array("K"))];
   std::erase(keys.axes, shared.axis("b"));
@@ -85,7 +88,8 @@ TEST_CASE("coarser lengths: as many sequences, at most so many lengths, about th
 }
 
 TEST_CASE("lengths as text") {
-  CHECK(text_of(std::vector<SequenceLengths>{{512, 512}, {1, 4096}, {1, 4096}, {0, 0}, {1, 4096}}) == "512,2*1x4096,0,1x4096");
+  CHECK(text_of(std::vector<SequenceLengths>{{512, 512}, {1, 4096}, {1, 4096}, {0, 0}, {1, 4096}}) ==
+        "512,2*1x4096,0,1x4096");
 }
 
 }  // namespace test_packing

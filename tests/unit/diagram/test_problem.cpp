@@ -71,7 +71,8 @@ TEST_CASE("what rows see does not depend on how wide the sums are taken") {
       const Span causal = visible({Mask::Kind::causal, 0, 0}, first, first + 2, rows, columns);
       CHECK(wide.first == causal.first);
       CHECK(wide.last == causal.last);
-      const Span after = visible_rows({Mask::Kind::window, far, 0}, first % columns, first % columns + 1, rows, columns);
+      const Span after =
+          visible_rows({Mask::Kind::window, far, 0}, first % columns, first % columns + 1, rows, columns);
       const Span below = visible_rows({Mask::Kind::causal, 0, 0}, first % columns, first % columns + 1, rows, columns);
       CHECK(after.first == below.first);
       CHECK(after.last == below.last);

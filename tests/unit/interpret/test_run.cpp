@@ -291,13 +291,17 @@ TEST_CASE("backward: the last chunk comes first, under its own number; results a
   }
   // One row, three keys in chunks of one: mu of chunk 0 is the largest score, mu of chunk 2 the last one's.
   const Problem problem = problem_of(d, {{"q", 1}, {"x", 3}, {"d", 1}});
-  const Tensors inputs{{"Q", filled({1, 1, 1, 1, 1}, 1)}, {"K", {{1, 1, 3, 1}, {7, 5, 3}}}, {"V", filled({1, 1, 3, 1}, 1)}};
+  const Tensors inputs{
+      {"Q", filled({1, 1, 1, 1, 1}, 1)}, {"K", {{1, 1, 3, 1}, {7, 5, 3}}}, {"V", filled({1, 1, 3, 1}, 1)}};
   std::vector<double> mu(3);
   RunOptions options;
   options.backward = true;
   options.observed = {"mu"};
-  options.observer = [&](const Observation& seen) { mu[static_cast<std::size_t>(seen.iteration)] = seen.tensor.data[0]; };
-  static_cast<void>(run_streamed(s, problem, make_partition(s, problem.sizes, {{"q", 1}, {"x", 1}}, ""), inputs, options));
+  options.observer = [&](const Observation& seen) {
+    mu[static_cast<std::size_t>(seen.iteration)] = seen.tensor.data[0];
+  };
+  static_cast<void>(
+      run_streamed(s, problem, make_partition(s, problem.sizes, {{"q", 1}, {"x", 1}}, ""), inputs, options));
   CHECK(mu == std::vector<double>{7, 5, 3});  // and not {7, 7, 7}
 }
 

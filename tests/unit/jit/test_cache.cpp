@@ -36,7 +36,8 @@ CompiledKernel kernel_of(char byte) {
   CompiledKernel kernel;
   kernel.cubin = std::string(200000, byte) + std::string("\0\n:", 3);
   kernel.lowered_name = "_Z1k";
-  kernel.report = read_report("    0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads\nptxas info : Used 40 registers\n");
+  kernel.report = read_report(
+      "    0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads\nptxas info : Used 40 registers\n");
   kernel.compile_time = Seconds(1.5);
   return kernel;
 }
@@ -47,7 +48,9 @@ std::string content(const fs::path& file) {
   std::ifstream in(file, std::ios::binary);
   return {std::istreambuf_iterator<char>(in), {}};
 }
-void write(const fs::path& file, const std::string& text) { std::ofstream(file, std::ios::binary | std::ios::trunc) << text; }
+void write(const fs::path& file, const std::string& text) {
+  std::ofstream(file, std::ios::binary | std::ios::trunc) << text;
+}
 
 CompileRequest request() { return {{{"k.cuh", "text"}, {{"h.cuh", "header"}}}, "napkin::k<1>", "sm_90a", {}}; }
 

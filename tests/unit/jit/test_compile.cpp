@@ -26,7 +26,8 @@ const std::optional<Compiler>& compiler() {
 CompileRequest small(const std::string& expression) {
   return {{{"small.cuh",
             "#include \"config.cuh\"\n"
-            "namespace napkin { template <Config C> __global__ void small(float* x) { x[threadIdx.x] *= C.on ? C.factor : 0; } }\n"},
+            "namespace napkin { template <Config C> __global__ void small(float* x) { x[threadIdx.x] *= C.on ? "
+            "C.factor : 0; } }\n"},
            {{"config.cuh", "namespace napkin { struct Config { int factor; bool on; }; }\n"}}},
           expression,
           "sm_80",
@@ -37,9 +38,12 @@ CompileRequest small(const std::string& expression) {
 
 TEST_CASE("a kernel named by a struct compiles, with its report") {
   if (!compiler()) return;
-  const std::string expression = name_expression("small", Initialiser("napkin::Config").set("factor", 3).set("on", true));
+  const std::string expression =
+      name_expression("small", Initialiser("napkin::Config").set("factor", 3).set("on", true));
   const CompiledKernel kernel = compiler()->compile(small(expression));
-  CHECK(kernel.cubin.substr(0, 4) == "\x7f" "ELF");
+  CHECK(kernel.cubin.substr(0, 4) ==
+        "\x7f"
+        "ELF");
   CHECK(kernel.lowered_name.starts_with("_ZN6napkin5small"));
   CHECK(kernel.report.registers > 0);
   CHECK(kernel.report.clean());
@@ -49,7 +53,9 @@ TEST_CASE("a kernel named by a struct compiles, with its report") {
 
 TEST_CASE("what the kernel's struct does not have stops the compilation") {
   if (!compiler()) return;
-  const auto compile = [](const Initialiser& value) { return compiler()->compile(small(name_expression("small", value))); };
+  const auto compile = [](const Initialiser& value) {
+    return compiler()->compile(small(name_expression("small", value)));
+  };
   CHECK_THROWS_AS((void)compile(Initialiser("napkin::Config").set("factors", 3)), CudaFailure);
   CHECK_THROWS_AS((void)compile(Initialiser("napkin::Config").set("on", true).set("factor", 3)), CudaFailure);
   try {
@@ -66,7 +72,8 @@ TEST_CASE("spills are seen") {
       "namespace napkin { __global__ void __launch_bounds__(1024) hungry(float* x, int n) {\n"
       "  float a[96];\n"
       "  _Pragma(\"unroll\") for (int i = 0; i < 96; ++i) a[i] = x[i * 1024 + threadIdx.x];\n"
-      "  for (int k = 0; k < n; ++k) { _Pragma(\"unroll\") for (int i = 0; i < 96; ++i) a[i] = a[i] * a[(i + 1) % 96] + k; }\n"
+      "  for (int k = 0; k < n; ++k) { _Pragma(\"unroll\") for (int i = 0; i < 96; ++i) a[i] = a[i] * a[(i + 1) % 96] "
+      "+ k; }\n"
       "  _Pragma(\"unroll\") for (int i = 0; i < 96; ++i) x[i * 1024 + threadIdx.x] = a[i]; } }\n";
   request.source.headers.clear();
   const CompiledKernel kernel = compiler()->compile(request);
@@ -85,7 +92,8 @@ TEST_CASE("32 processes compile one kernel into one cache") {
   std::string name = (std::filesystem::temp_directory_path() / "napkin-compile-XXXXXX").string();
   REQUIRE(::mkdtemp(name.data()) != nullptr);
   const KernelCache cache{std::filesystem::path(name)};
-  const CompileRequest request = small(name_expression("small", Initialiser("napkin::Config").set("factor", 5).set("on", false)));
+  const CompileRequest request =
+      small(name_expression("small", Initialiser("napkin::Config").set("factor", 5).set("on", false)));
   std::vector<pid_t> children;
   for (int i = 0; i < 32; ++i) {
     const pid_t child = ::fork();

@@ -12,7 +12,8 @@ using namespace napkin;
 
 TEST_CASE("headers are followed, once each, whatever they include") {
   const std::vector<EmbeddedFile> files{
-      {"a.cuh", "#pragma once\n#include \"b.cuh\"\n  #  include \"c.cuh\"\n#include <cuda/std/array>\n// #include \"d.cuh\"\n"},
+      {"a.cuh",
+       "#pragma once\n#include \"b.cuh\"\n  #  include \"c.cuh\"\n#include <cuda/std/array>\n// #include \"d.cuh\"\n"},
       {"b.cuh", "#include \"c.cuh\"\n#include \"a.cuh\"\n"},
       {"c.cuh", "int c;"},
       {"d.cuh", "not wanted"}};
@@ -21,15 +22,18 @@ TEST_CASE("headers are followed, once each, whatever they include") {
   REQUIRE(source.headers.size() == 2);
   CHECK(source.headers[0].path == "b.cuh");
   CHECK(source.headers[1].path == "c.cuh");
-  CHECK_THROWS_WITH_AS((void)kernel_source("e.cuh", files), "kernel source e.cuh is not part of this program", CudaFailure);
+  CHECK_THROWS_WITH_AS((void)kernel_source("e.cuh", files), "kernel source e.cuh is not part of this program",
+                       CudaFailure);
   const std::vector<EmbeddedFile> broken{{"a.cuh", "#include \"gone.cuh\""}};
-  CHECK_THROWS_WITH_AS((void)kernel_source("a.cuh", broken), "kernel source gone.cuh, included by a.cuh, is not part of this program", CudaFailure);
+  CHECK_THROWS_WITH_AS((void)kernel_source("a.cuh", broken),
+                       "kernel source gone.cuh, included by a.cuh, is not part of this program", CudaFailure);
 }
 
 TEST_CASE("the kernels are embedded with their headers") {
   const KernelSource source = kernel_source("kernels/attention/attention_sm90.cuh");
   const auto has = [&](std::string_view path) {
-    return std::any_of(source.headers.begin(), source.headers.end(), [&](const EmbeddedFile& h) { return h.path == path; });
+    return std::any_of(source.headers.begin(), source.headers.end(),
+                       [&](const EmbeddedFile& h) { return h.path == path; });
   };
   CHECK(has("kernels/attention/arguments.cuh"));
   CHECK(has("kernels/device/wgmma.cuh"));
@@ -65,11 +69,14 @@ TEST_CASE("the compiler's log") {
   CHECK(spilled.static_shared == Bytes(1024));
   CHECK(spilled.objection() == "registers spill: 36 bytes stored and 52 bytes loaded a thread, at 255 registers");
 
-  const std::string serialised = "ptxas info    : (C7510) Potential Performance Loss: wgmma.mma_async instructions are serialized\n";
+  const std::string serialised =
+      "ptxas info    : (C7510) Potential Performance Loss: wgmma.mma_async instructions are serialized\n";
   CHECK_FALSE(read_report(clean + serialised).clean());
   CHECK(read_report(clean + serialised).objection().find("C7510") != std::string::npos);
   CHECK(read_report(clean + "ptxas info    : (C7518) something else\n").clean());
-  CHECK_FALSE(read_report(clean + "ptxas info    : (C7508) setmaxnreg ignored to maintain minimum register requirements\n").clean());
+  CHECK_FALSE(
+      read_report(clean + "ptxas info    : (C7508) setmaxnreg ignored to maintain minimum register requirements\n")
+          .clean());
   CHECK_THROWS_AS((void)read_report("nothing"), CudaFailure);
 }
 

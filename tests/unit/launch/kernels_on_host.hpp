@@ -18,7 +18,9 @@ namespace napkin {
 using std::max;
 using std::min;
 
-inline unsigned int __umulhi(unsigned int a, unsigned int b) { return static_cast<unsigned int>(static_cast<std::uint64_t>(a) * b >> 32); }
+inline unsigned int __umulhi(unsigned int a, unsigned int b) {
+  return static_cast<unsigned int>(static_cast<std::uint64_t>(a) * b >> 32);
+}
 
 }  // namespace napkin
 

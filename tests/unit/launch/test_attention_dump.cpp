@@ -1,5 +1,5 @@
-// What the attention kernels' debug variants write, without a GPU: warps simulated by the kernels' own arithmetic write the
-// interpreter's values, and what is shown of them is what the interpreter showed.
+// What the attention kernels' debug variants write, without a GPU: warps simulated by the kernels' own arithmetic write
+// the interpreter's values, and what is shown of them is what the interpreter showed.
 #include <doctest/doctest.h>
 
 #include <cstdio>
@@ -54,10 +54,12 @@ Values values_of(const LaidOut& laid, const Partition& partition, Files& files) 
       std::vector<std::int64_t> place = seen.first;
       std::int64_t rest = static_cast<std::int64_t>(i);
       for (std::size_t a = t.shape.size(); a-- > 0; rest /= t.shape[a]) place[a] += rest % t.shape[a];
-      values[{std::string(seen.name), seen.phase == Phase::tail ? -1 : seen.iteration, place}] = static_cast<float>(t.data[i]);
+      values[{std::string(seen.name), seen.phase == Phase::tail ? -1 : seen.iteration, place}] =
+          static_cast<float>(t.data[i]);
     }
   };
-  static_cast<void>(run_streamed(laid.streamed, laid.problem, partition, random_inputs(laid.streamed.diagram, laid.problem.sizes, 5), options));
+  static_cast<void>(run_streamed(laid.streamed, laid.problem, partition,
+                                 random_inputs(laid.streamed.diagram, laid.problem.sizes, 5), options));
   return values;
 }
 
@@ -69,7 +71,8 @@ class Warps {
     std::memset(numbers.data(), 0xFF, numbers.size() * sizeof(float));
   }
 
-  void write(const DeviceTile& tile, int number, int heads, std::int64_t chunk, std::int64_t first_key, int keys, int columns) {
+  void write(const DeviceTile& tile, int number, int heads, std::int64_t chunk, std::int64_t first_key, int keys,
+             int columns) {
     const std::int64_t n = chunk < 0 ? layout_.chunks : chunk;
     float* rows = numbers.data() + number * layout_.tile_size() + n * layout_.chunk_size();
     for (int warp = 0; warp < layout_.rows / 16; ++warp) {
@@ -96,7 +99,8 @@ class Warps {
 
  private:
   /// What lies outside the arrays is what the kernel's padding makes: a number that nobody may see.
-  [[nodiscard]] float value(const DeviceTile& tile, int heads, const char* name, std::int64_t chunk, int row, std::int64_t column) const {
+  [[nodiscard]] float value(const DeviceTile& tile, int heads, const char* name, std::int64_t chunk, int row,
+                            std::int64_t column) const {
     std::vector<std::int64_t> place{tile.batch, tile.head, tile.packed_head + row % heads, tile.q_first + row / heads};
     if (column >= 0) place.push_back(column);
     const auto found = values_.find({name, chunk, place});
@@ -142,7 +146,9 @@ void hold(const LaidOut& laid, const test::Knobs& knobs, const AttentionShape& s
   CHECK((*numbers.begin() == 0 && *numbers.rbegin() == shape.tiles - 1));
   const auto size = static_cast<std::size_t>(layout.tile_size());
   for (int i = 0; i < shape.tiles; ++i) {
-    show_attention_tile(placed, i, std::span<const float>(warps.numbers).subspan(static_cast<std::size_t>(i) * size, size), {{}, into(shown)});
+    show_attention_tile(placed, i,
+                        std::span<const float>(warps.numbers).subspan(static_cast<std::size_t>(i) * size, size),
+                        {{}, into(shown)});
   }
   CHECK(shown.size() == expected.size());
   for (const auto& one : expected) {
@@ -163,13 +169,15 @@ void hold(const std::string& kernel, const test::Knobs& knobs, const Mask& mask)
   call.dump = 4096;
   const LaunchPlan launch = attention_plan(laid.place(knobs), call, h200);
   CHECK(launch.expression.find(".cycles = false, .dump = true") != std::string::npos);
-  const AttentionShape shape = kernel == "attention_sm90" ? shape_in<AttentionArguments>(launch) : shape_in<AttentionSm80Arguments>(launch);
+  const AttentionShape shape =
+      kernel == "attention_sm90" ? shape_in<AttentionArguments>(launch) : shape_in<AttentionSm80Arguments>(launch);
   if (mask.kind == Mask::Kind::none) return hold<Q, X, G, MaskKind::none>(laid, knobs, shape);
   if (mask.kind == Mask::Kind::causal) return hold<Q, X, G, MaskKind::causal>(laid, knobs, shape);
   hold<Q, X, G, MaskKind::window>(laid, knobs, shape);
 }
 
-const test::Knobs sm90{{"warpgroups", "1"}, {"g", "2"}, {"q", "32"}, {"x", "16"}, {"pingpong", "off"}, {"order", "longest_first"}};
+const test::Knobs sm90{{"warpgroups", "1"}, {"g", "2"},          {"q", "32"},
+                       {"x", "16"},         {"pingpong", "off"}, {"order", "longest_first"}};
 const test::Knobs sm80{{"q", "32"}, {"x", "16"}, {"warps", "2"}, {"order", "longest_first"}};
 
 }  // namespace
@@ -251,16 +259,24 @@ TEST_CASE("debug variants compile" * doctest::test_suite("compiling")) {
   };
   const std::vector<Variant> variants{
       {"attention_sm90", DType::bf16, {{"q", "128"}, {"x", "64"}, {"warpgroups", "2"}}, causal},
-      {"attention_sm90", DType::f16, {{"q", "192"}, {"x", "64"}, {"warpgroups", "3"}, {"p_in", "shared"}, {"overlap", "off"}}, none},
+      {"attention_sm90",
+       DType::f16,
+       {{"q", "192"}, {"x", "64"}, {"warpgroups", "3"}, {"p_in", "shared"}, {"overlap", "off"}},
+       none},
       {"attention_sm80", DType::bf16, {{"q", "64"}, {"x", "64"}, {"warps", "4"}}, causal},
-      {"attention_sm80", DType::f16, {{"q", "64"}, {"x", "32"}, {"warps", "2"}, {"rescale", "always"}, {"q_in", "registers"}}, window},
+      {"attention_sm80",
+       DType::f16,
+       {{"q", "64"}, {"x", "32"}, {"warps", "2"}, {"rescale", "always"}, {"q_in", "registers"}},
+       window},
   };
   for (int i = 0; i < test::rounds(static_cast<int>(variants.size())); ++i) {
     const Variant& variant = variants[static_cast<std::size_t>(i)];
-    const LaidOut laid(variant.kernel, "h200-sxm", {{"h", 2}, {"q", 500}, {"x", 300}, {"d", 64}}, variant.type, variant.mask);
+    const LaidOut laid(variant.kernel, "h200-sxm", {{"h", 2}, {"q", 500}, {"x", 300}, {"d", 64}}, variant.type,
+                       variant.mask);
     AttentionCall call = call_without_arrays(laid.place(variant.tile), false);
     call.dump = 4096;
-    const Compilation out = compile(attention_plan(laid.place(variant.tile), call, h200), environment, Objections::report);
+    const Compilation out =
+        compile(attention_plan(laid.place(variant.tile), call, h200), environment, Objections::report);
     CHECK(!out.kernel.cubin.empty());
   }
 }

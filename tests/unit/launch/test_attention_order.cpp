@@ -20,7 +20,8 @@ const LaunchDevice h200{sms, Bytes(62914560)};
 
 /// The launch's arguments for h heads of s causal queries and keys.
 AttentionShape launched(std::int64_t h, std::int64_t s, std::int64_t d) {
-  const LaidOut laid("attention_sm80", "h200-sxm", {{"h", h}, {"q", s}, {"x", s}, {"d", d}}, DType::bf16, {Mask::Kind::causal, 0, 0});
+  const LaidOut laid("attention_sm80", "h200-sxm", {{"h", h}, {"q", s}, {"x", s}, {"d", d}}, DType::bf16,
+                     {Mask::Kind::causal, 0, 0});
   AttentionCall call;
   const TensorView view{4096, h * s * d, d, h * d};
   call.q = call.k = call.v = call.o = view;
@@ -56,8 +57,16 @@ TEST_CASE("longest first: the last SM ends within an eighth of the mean, whateve
   struct Given {
     std::int64_t h, s, d;
   };
-  for (const Given& g : {Given{16, 4096, 128}, {17, 4096, 128}, {40, 4096, 128}, {64, 4096, 128}, {32, 4096, 256}, {128, 1024, 256},
-                         {256, 1024, 128}, {16, 16384, 128}, {8, 16384, 256}, {32, 8192, 128}}) {
+  for (const Given& g : {Given{16, 4096, 128},
+                         {17, 4096, 128},
+                         {40, 4096, 128},
+                         {64, 4096, 128},
+                         {32, 4096, 256},
+                         {128, 1024, 256},
+                         {256, 1024, 128},
+                         {16, 16384, 128},
+                         {8, 16384, 256},
+                         {32, 8192, 128}}) {
     CAPTURE(g.h);
     CAPTURE(g.s);
     CAPTURE(g.d);

@@ -46,7 +46,8 @@ AttentionArguments arguments_of(const LaunchPlan& plan) {
 
 constexpr LaunchDevice h200{132, Bytes(62914560)};
 const test::Shape shape{{"b", 4}, {"h", 16}, {"q", 4096}, {"x", 4096}, {"d", 128}};
-const test::Knobs tile{{"q", "128"}, {"x", "128"}, {"warpgroups", "2"}, {"stages", "2"}, {"q_stages", "1"}, {"order", "persistent"}};
+const test::Knobs tile{{"q", "128"},    {"x", "128"},      {"warpgroups", "2"},
+                       {"stages", "2"}, {"q_stages", "1"}, {"order", "persistent"}};
 
 int divided(int n, const Divisor& by) {  // as tiles.cuh does
   if (by.value == 1) return n;
@@ -65,10 +66,14 @@ TEST_CASE("the plan of one launch, worked out by hand") {
   CHECK(plan.cluster == 1);
   // Q 32 KiB, K and V 2 x 32 KiB each, barriers behind them.
   CHECK(plan.expression ==
-        "napkin::attention_sm90<napkin::AttentionConfig{.q = 128, .x = 128, .warpgroups = 2, .stages = 2, .q_stages = 1, .overlap = true, .pingpong = true, "
-        ".p_shared = false, .rescale_rarely = true, .g = 1, .cluster = 1, .order = napkin::TileOrder::persistent, .d = 128, .dv = 128, .bf16 = true, "
-        ".mask = napkin::MaskKind::none, .packed = false, .cycles = false, .dump = false, .q_offset = 0, .k_offset = 32768, "
-        ".v_offset = 98304, .p_offset = 0, .barriers_offset = 163840, .producer_registers = 24, .consumer_registers = 240}>");
+        "napkin::attention_sm90<napkin::AttentionConfig{.q = 128, .x = 128, .warpgroups = 2, .stages = 2, .q_stages = "
+        "1, .overlap = true, .pingpong = true, "
+        ".p_shared = false, .rescale_rarely = true, .g = 1, .cluster = 1, .order = napkin::TileOrder::persistent, .d = "
+        "128, .dv = 128, .bf16 = true, "
+        ".mask = napkin::MaskKind::none, .packed = false, .cycles = false, .dump = false, .q_offset = 0, .k_offset = "
+        "32768, "
+        ".v_offset = 98304, .p_offset = 0, .barriers_offset = 163840, .producer_registers = 24, .consumer_registers = "
+        "240}>");
   CHECK(plan.shared == 1024 + 163840 + 8 * (2 + 4 * 2 + 11));
 
   const AttentionArguments a = arguments_of(plan);
@@ -94,19 +99,26 @@ TEST_CASE("the plan of one launch, worked out by hand") {
 
 TEST_CASE("longest first takes heads whose K and V fit a quarter of the L2, sections of nearly one length") {
   const auto shape_of = [](std::int64_t b, std::int64_t h, std::int64_t s, std::int64_t d) {
-    const LaidOut laid("attention_sm90", "h200-sxm", {{"b", b}, {"h", h}, {"q", s}, {"x", s}, {"d", d}}, DType::bf16, {Mask::Kind::causal, 0, 0});
-    const PlacedDiagram placed = laid.place({{"q", "128"}, {"x", "80"}, {"warpgroups", "2"}, {"stages", "1"}, {"q_stages", "1"}, {"order", "longest_first"}});
+    const LaidOut laid("attention_sm90", "h200-sxm", {{"b", b}, {"h", h}, {"q", s}, {"x", s}, {"d", d}}, DType::bf16,
+                       {Mask::Kind::causal, 0, 0});
+    const PlacedDiagram placed = laid.place({{"q", "128"},
+                                             {"x", "80"},
+                                             {"warpgroups", "2"},
+                                             {"stages", "1"},
+                                             {"q_stages", "1"},
+                                             {"order", "longest_first"}});
     return arguments_of(attention_sm90_plan(placed, call_of(h, 1, s, s, d, d), h200)).shape;
   };
   const AttentionShape whole = shape_of(4, 16, 4096, 128);  // 2 MiB a head: 15 MiB hold 8, rounded
   CHECK(whole.section.value == 8);
   CHECK(whole.section_tiles.value == 8 * 32);
   CHECK(whole.last_section.value == 8);
-  const AttentionShape uneven = shape_of(16, 8, 1024, 256);  // 1 MiB a head, 15 of them: 128 = 8 x 15 + 8, and 9 x 13 + 11
+  const AttentionShape uneven =
+      shape_of(16, 8, 1024, 256);  // 1 MiB a head, 15 of them: 128 = 8 x 15 + 8, and 9 x 13 + 11
   CHECK(uneven.section.value == 13);
   CHECK(uneven.last_section.value == 11);
-  CHECK(shape_of(1, 2, 512, 64).section.value == 2);         // no more than there are
-  CHECK(shape_of(1, 2, 65536, 256).section.value == 1);      // 64 MiB a head
+  CHECK(shape_of(1, 2, 512, 64).section.value == 2);     // no more than there are
+  CHECK(shape_of(1, 2, 65536, 256).section.value == 1);  // 64 MiB a head
 }
 
 TEST_CASE("the boxes of the copy engine") {
@@ -118,7 +130,8 @@ TEST_CASE("the boxes of the copy engine") {
   CHECK(k.offset == 128);
   CHECK(q.address == at_q);
   CHECK(q.sizes == std::vector<std::uint64_t>{128, 1, 4096, 16, 4});
-  CHECK(q.strides == std::vector<std::uint64_t>{16, 4096, 256, 4096 * 4096});  // one head a group: its stride is a stand-in
+  CHECK(q.strides ==
+        std::vector<std::uint64_t>{16, 4096, 256, 4096 * 4096});  // one head a group: its stride is a stand-in
   CHECK(q.box == std::vector<std::uint32_t>{64, 1, 64, 1, 1});
   CHECK(q.swizzle == 128);
   CHECK(k.sizes == std::vector<std::uint64_t>{128, 4096, 16, 4});
@@ -131,11 +144,12 @@ TEST_CASE("the boxes of the copy engine") {
 TEST_CASE("grouped heads, d = 96, causal, longest first") {
   const test::Shape grouped{{"b", 1}, {"h", 2}, {"g", 6}, {"q", 1000}, {"x", 1000}, {"d", 96}};
   const LaidOut laid("attention_sm90", "h200-sxm", grouped, DType::f16, {Mask::Kind::causal, 0, 0});
-  const PlacedDiagram placed = laid.place({{"q", "32"}, {"g", "4"}, {"x", "80"}, {"warpgroups", "2"}, {"order", "longest_first"}});
+  const PlacedDiagram placed =
+      laid.place({{"q", "32"}, {"g", "4"}, {"x", "80"}, {"warpgroups", "2"}, {"order", "longest_first"}});
   const LaunchPlan plan = attention_sm90_plan(placed, call_of(2, 6, 1000, 1000, 96, 96), h200);
   const AttentionArguments a = arguments_of(plan);
-  CHECK(a.shape.groups.value == 2);   // ceil(6 / 4)
-  CHECK(a.shape.q_tiles.value == 32); // ceil(1000 / 32)
+  CHECK(a.shape.groups.value == 2);    // ceil(6 / 4)
+  CHECK(a.shape.q_tiles.value == 32);  // ceil(1000 / 32)
   CHECK(a.shape.tiles == 2 * 2 * 32);
   CHECK(plan.grid == 128);
   CHECK(reinterpret_cast<std::uint64_t>(a.ticket) == 0x60000);
@@ -177,8 +191,10 @@ TEST_CASE("what the kernel does not take is refused by name") {
   CHECK_THROWS_AS((void)attention_sm90_plan(laid.place(tile), call, h200), Error);
   call = call_of(16, 1, 4096, 4096, 128, 128);
   CHECK_THROWS_AS((void)attention_sm90_plan(laid.place({{"q", "64"}, {"warpgroups", "2"}}), call, h200), Error);
-  CHECK_THROWS_WITH_AS((void)attention_sm90_plan(laid.place({{"q", "128"}, {"x", "256"}}), call, h200),
-                       "attention_sm90: a block needs 328888 bytes of shared memory, more than there are: smaller tiles or fewer copies", Error);
+  CHECK_THROWS_WITH_AS(
+      (void)attention_sm90_plan(laid.place({{"q", "128"}, {"x", "256"}}), call, h200),
+      "attention_sm90: a block needs 328888 bytes of shared memory, more than there are: smaller tiles or fewer copies",
+      Error);
   call.scale = -1;
   CHECK_THROWS_AS((void)attention_sm90_plan(laid.place(tile), call, h200), Error);
   call = call_of(16, 1, 4096, 4096, 128, 128);
@@ -189,7 +205,8 @@ TEST_CASE("what the kernel does not take is refused by name") {
 TEST_CASE("divisors divide") {
   for (const int by : {1, 2, 3, 5, 7, 31, 32, 33, 1000, 65535, 65536, 1 << 30, (1 << 30) + 1, 2147483647}) {
     const Divisor divisor_of = divisor(by);
-    for (const std::int64_t n : {0L, 1L, 6L, 7L, 1023L, 123456789L, by - 1L, 1L * by, by + 1L, 2L * by - 1, 2147483647L}) {
+    for (const std::int64_t n :
+         {0L, 1L, 6L, 7L, 1023L, 123456789L, by - 1L, 1L * by, by + 1L, 2L * by - 1, 2147483647L}) {
       if (n <= 2147483647) CHECK(divided(static_cast<int>(n), divisor_of) == n / by);
     }
   }
@@ -230,8 +247,12 @@ TEST_CASE("variants compile without spills and without serialised instructions" 
       {64, {{"q", "128"}, {"x", "112"}, {"warpgroups", "2"}}, {Mask::Kind::window, 100, 0}},
       {64, {{"q", "64"}, {"x", "128"}, {"warpgroups", "1"}, {"pingpong", "off"}}, {}},
       // The producer has 24 registers, whatever the rings' lengths.
-      {64, {{"q", "128"}, {"x", "128"}, {"warpgroups", "2"}, {"stages", "1"}, {"order", "longest_first"}}, {Mask::Kind::causal, 0, 0}},
-      {64, {{"q", "128"}, {"x", "128"}, {"warpgroups", "2"}, {"stages", "3"}, {"order", "persistent"}}, {Mask::Kind::causal, 0, 0}},
+      {64,
+       {{"q", "128"}, {"x", "128"}, {"warpgroups", "2"}, {"stages", "1"}, {"order", "longest_first"}},
+       {Mask::Kind::causal, 0, 0}},
+      {64,
+       {{"q", "128"}, {"x", "128"}, {"warpgroups", "2"}, {"stages", "3"}, {"order", "persistent"}},
+       {Mask::Kind::causal, 0, 0}},
       // At the limit, with the most masking.
       {64, {{"q", "192"}, {"x", "128"}, {"warpgroups", "3"}}, {Mask::Kind::window, 100, 0}},
       {256, {{"q", "128"}, {"x", "80"}, {"warpgroups", "2"}, {"pingpong", "off"}}, {}},
@@ -256,8 +277,10 @@ TEST_CASE("variants compile without spills and without serialised instructions" 
   }
 }
 
-TEST_CASE("the assembler's order is the mapping's: without overlap S follows the wait for P V at once; with every chunk's maximum that wait comes first" *
-          doctest::test_suite("compiling")) {
+TEST_CASE(
+    "the assembler's order is the mapping's: without overlap S follows the wait for P V at once; with every chunk's "
+    "maximum that wait comes first" *
+    doctest::test_suite("compiling")) {
   Environment environment = process_environment();
   environment.cache = std::filesystem::path(NAPKIN_BINARY_DIR) / "kernel-cache";
   if (!Compiler::find(environment.compiler)) {
@@ -266,10 +289,12 @@ TEST_CASE("the assembler's order is the mapping's: without overlap S follows the
   }
   const LaidOut laid("attention_sm90", "h200-sxm", shape, DType::bf16);
   const auto placed_with = [&](const char* overlap, const char* rescale) {
-    return laid.place({{"q", "128"}, {"x", "128"}, {"warpgroups", "2"}, {"stages", "2"}, {"overlap", overlap}, {"rescale", rescale}});
+    return laid.place(
+        {{"q", "128"}, {"x", "128"}, {"warpgroups", "2"}, {"stages", "2"}, {"overlap", overlap}, {"rescale", rescale}});
   };
   const auto image = [&](const char* overlap, const char* rescale) {
-    const LaunchPlan launch = attention_sm90_plan(placed_with(overlap, rescale), call_of(16, 1, 4096, 4096, 128, 128), h200);
+    const LaunchPlan launch =
+        attention_sm90_plan(placed_with(overlap, rescale), call_of(16, 1, 4096, 4096, 128, 128), h200);
     return compile(launch, environment, Objections::report).kernel.cubin;
   };
   const auto waits = [&](const char* overlap, const char* rescale) { return test::waits_of(image(overlap, rescale)); };
@@ -280,7 +305,8 @@ TEST_CASE("the assembler's order is the mapping's: without overlap S follows the
     }
     return 0.0;
   };
-  for (const char* rescale : {"rarely", "always"}) CHECK(std::abs(waits("off", rescale).until_product - counted(0, "issue")) <= 1);
+  for (const char* rescale : {"rarely", "always"})
+    CHECK(std::abs(waits("off", rescale).until_product - counted(0, "issue")) <= 1);
   // Of 64 exponentials a thread, all stand between the wait for S and that for P V, or none.
   CHECK(waits("on", "rarely").exponentials >= 64);
   CHECK(waits("on", "always").exponentials == 0);

@@ -1,4 +1,5 @@
-// Launches of attention_sm80: plans worked out by hand, the tiles that it visits held to the model, its variants compiled.
+// Launches of attention_sm80: plans worked out by hand, the tiles that it visits held to the model, its variants
+// compiled.
 #include <doctest/doctest.h>
 
 #include <cstdio>
@@ -75,9 +76,11 @@ TEST_CASE("the plan of one launch on Ampere, worked out by hand") {
   CHECK(launch.boxes.empty());
   CHECK(launch.shared == (128 + 64 + 64) * 128 * 2);
   CHECK(launch.expression ==
-        "napkin::attention_sm80<napkin::AttentionSm80Config{.q = 128, .x = 64, .warps = 4, .stages = 1, .q_registers = false, .swizzle = true, "
+        "napkin::attention_sm80<napkin::AttentionSm80Config{.q = 128, .x = 64, .warps = 4, .stages = 1, .q_registers = "
+        "false, .swizzle = true, "
         ".rescale_rarely = true, .d = 128, .dv = 128, .bf16 = true, .mask = napkin::MaskKind::causal, "
-        ".packed = false, .cycles = false, .dump = false, .q_offset = 0, .k_offset = 32768, .v_offset = 49152, .o_offset = 0, .blocks = " +
+        ".packed = false, .cycles = false, .dump = false, .q_offset = 0, .k_offset = 32768, .v_offset = 49152, "
+        ".o_offset = 0, .blocks = " +
             std::to_string(plan(placed).blocks_per_sm.get()) + "}>");
   const AttentionSm80Arguments a = arguments_of(launch);
   CHECK(reinterpret_cast<std::uint64_t>(a.q) == at_q);
@@ -99,11 +102,13 @@ TEST_CASE("the plan of one launch on Ampere, worked out by hand") {
 
 TEST_CASE("Q in registers shares V's place, and O too") {
   const LaidOut laid("attention_sm80", "a100-sxm-80", {{"q", 512}, {"x", 512}, {"d", 64}}, DType::f16);
-  const LaunchPlan launch = attention_sm80_plan(laid.place({{"q", "64"}, {"x", "64"}, {"stages", "2"}, {"q_in", "registers"}}),
-                                                call_of(1, 1, 512, 512, 64, 64), a100);
+  const LaunchPlan launch =
+      attention_sm80_plan(laid.place({{"q", "64"}, {"x", "64"}, {"stages", "2"}, {"q_in", "registers"}}),
+                          call_of(1, 1, 512, 512, 64, 64), a100);
   CHECK(launch.shared == 2 * 2 * 64 * 64 * 2);
   CHECK(launch.expression.find(".q_registers = true") != std::string::npos);
-  CHECK(launch.expression.find(".q_offset = 16384, .k_offset = 0, .v_offset = 16384, .o_offset = 16384") != std::string::npos);
+  CHECK(launch.expression.find(".q_offset = 16384, .k_offset = 0, .v_offset = 16384, .o_offset = 16384") !=
+        std::string::npos);
 }
 
 TEST_CASE("the architecture is the machine's") {
@@ -112,7 +117,8 @@ TEST_CASE("the architecture is the machine's") {
 }
 
 TEST_CASE("packed sequences on Ampere have no batch") {
-  const LaidOut laid("attention_sm80", "a100-sxm-80", {{"b", 3}, {"h", 4}, {"q", 100}, {"x", 300}, {"d", 64}}, DType::bf16);
+  const LaidOut laid("attention_sm80", "a100-sxm-80", {{"b", 3}, {"h", 4}, {"q", 100}, {"x", 300}, {"d", 64}},
+                     DType::bf16);
   AttentionCall call = call_of(4, 1, 100, 300, 64, 64);
   call.q_starts = 0x70000;
   CHECK_THROWS_AS((void)attention_sm80_plan(laid.place(tile), call, a100), Error);
@@ -135,7 +141,8 @@ TEST_CASE("what the Ampere kernel does not take is refused by name") {
                        "K: starts at an address that is no multiple of 16 bytes: align it to 16 bytes", Error);
   call = call_of(2, 1, 512, 512, 64, 64);
   call.v.row = 132;
-  CHECK_THROWS_WITH_AS((void)attention_sm80_plan(laid.place(tile), call, a100), "V: has a stride of 132 elements: a multiple of 8 elements", Error);
+  CHECK_THROWS_WITH_AS((void)attention_sm80_plan(laid.place(tile), call, a100),
+                       "V: has a stride of 132 elements: a multiple of 8 elements", Error);
   call = call_of(2, 1, 512, 512, 64, 64);
   CHECK_THROWS_AS((void)attention_sm80_plan(laid.place({{"q", "32"}, {"warps", "4"}}), call, a100), Error);
   CHECK_THROWS_AS((void)attention_sm80_plan(laid.place({{"x", "256"}, {"stages", "3"}}), call, a100), Error);
@@ -143,22 +150,27 @@ TEST_CASE("what the Ampere kernel does not take is refused by name") {
 
 TEST_CASE("the kernel visits the chunks that the model counts, each tile once") {
   for (const Mask& mask : {Mask{}, causal, Mask{Mask::Kind::window, 100, 30}}) {
-    for (const auto& sizes : std::vector<std::pair<std::int64_t, std::int64_t>>{{1, 7}, {65, 1000}, {1000, 65}, {1000, 1000}, {130, 4097}}) {
+    for (const auto& sizes : std::vector<std::pair<std::int64_t, std::int64_t>>{
+             {1, 7}, {65, 1000}, {1000, 65}, {1000, 1000}, {130, 4097}}) {
       const std::int64_t q = sizes.first, x = sizes.second;
-      const LaidOut laid("attention_sm80", "a100-sxm-80", {{"b", 2}, {"h", 3}, {"g", 2}, {"q", q}, {"x", x}, {"d", 64}}, DType::bf16, mask);
+      const LaidOut laid("attention_sm80", "a100-sxm-80", {{"b", 2}, {"h", 3}, {"g", 2}, {"q", q}, {"x", x}, {"d", 64}},
+                         DType::bf16, mask);
       CAPTURE(q);
       CAPTURE(x);
       CAPTURE(text_of(mask));
       for (const char* order : {"grid", "longest_first"}) {
         const PlacedDiagram placed = laid.place({{"q", "64"}, {"x", "48"}, {"warps", "4"}, {"order", order}});
-        const AttentionShape shape = arguments_of(attention_sm80_plan(placed, call_of(3, 2, q, x, 64, 64), LaunchDevice{108, Bytes(1 << 20)})).shape;
+        const AttentionShape shape =
+            arguments_of(attention_sm80_plan(placed, call_of(3, 2, q, x, 64, 64), LaunchDevice{108, Bytes(1 << 20)}))
+                .shape;
         const auto visited = [&] {
           if (mask.kind == Mask::Kind::none) return chunks_visited<MaskKind::none>(shape);
           if (mask.kind == Mask::Kind::causal) return chunks_visited<MaskKind::causal>(shape);
           return chunks_visited<MaskKind::window>(shape);
         };
         std::int64_t expected = (placed.walk.total.chunks * Count(2 * 3 * 2)).get();
-        if (mask.kind == Mask::Kind::none) expected *= shape.q_tiles.value;  // without a mask every group walks the same way
+        if (mask.kind == Mask::Kind::none)
+          expected *= shape.q_tiles.value;  // without a mask every group walks the same way
         CHECK(visited() == expected);
       }
     }
@@ -189,13 +201,16 @@ TEST_CASE("Ampere variants compile without spills" * doctest::test_suite("compil
       {128, {{"q", "128"}, {"x", "64"}, {"warps", "8"}}, {}},
       {64, {{"q", "128"}, {"x", "64"}, {"warps", "4"}, {"stages", "2"}}, causal},
       {64, {{"q", "64"}, {"x", "64"}, {"warps", "4"}, {"q_in", "registers"}, {"order", "longest_first"}}, causal},
-      {96, {{"q", "64"}, {"x", "48"}, {"warps", "4"}, {"swizzle", "off"}, {"rescale", "always"}}, {Mask::Kind::window, 100, 0}},
+      {96,
+       {{"q", "64"}, {"x", "48"}, {"warps", "4"}, {"swizzle", "off"}, {"rescale", "always"}},
+       {Mask::Kind::window, 100, 0}},
       {64, {{"q", "96"}, {"x", "32"}, {"warps", "2"}, {"swizzle", "off"}, {"rescale", "always"}}, causal},
       {128, {{"q", "128"}, {"x", "64"}, {"warps", "4"}}, causal},
       {256, {{"q", "64"}, {"x", "32"}, {"warps", "4"}}, {}},
   };
   for (const Variant& variant : variants) {
-    const LaidOut laid("attention_sm80", "a100-sxm-80", {{"h", 2}, {"g", 8}, {"q", 1024}, {"x", 1024}, {"d", variant.d}}, DType::bf16, variant.mask);
+    const LaidOut laid("attention_sm80", "a100-sxm-80",
+                       {{"h", 2}, {"g", 8}, {"q", 1024}, {"x", 1024}, {"d", variant.d}}, DType::bf16, variant.mask);
     const PlacedDiagram placed = laid.place(variant.tile);
     const LaunchPlan launch = attention_sm80_plan(placed, call_of(2, 8, 1024, 1024, variant.d, variant.d), a100);
     CAPTURE(launch.expression);

@@ -33,14 +33,17 @@ template <TileOrder Order, MaskKind Mask>
 void check_attention(std::int64_t b, std::int64_t h, std::int64_t s, std::int64_t d) {
   napkin::Mask mask;
   if (Mask == MaskKind::causal) mask.kind = napkin::Mask::Kind::causal;
-  const LaidOut laid("attention_sm80", "h200-sxm", {{"b", b}, {"h", h}, {"q", s}, {"x", s}, {"d", d}}, DType::bf16, mask);
+  const LaidOut laid("attention_sm80", "h200-sxm", {{"b", b}, {"h", h}, {"q", s}, {"x", s}, {"d", d}}, DType::bf16,
+                     mask);
   const std::string order = Order == TileOrder::grid ? "grid" : "longest_first";
-  const PlacedDiagram placed = laid.place({{"q", "128"}, {"x", "64"}, {"warps", "8"}, {"stages", "1"}, {"order", order}});
+  const PlacedDiagram placed =
+      laid.place({{"q", "128"}, {"x", "64"}, {"warps", "8"}, {"stages", "1"}, {"order", order}});
   const AttentionShape shape = launched(placed, h, s, d);
   const BlockSequence sequence(placed);
   REQUIRE(sequence.size() == shape.tiles);
   for (int i = 0; i < shape.tiles; ++i) {
-    for (const DeviceTile& tile : {find_tile<128, 64, 1, Order, Mask, false>(shape, i), find_tile<128, 64, 1, TileOrder::told, Mask, false>(shape, i)})
+    for (const DeviceTile& tile : {find_tile<128, 64, 1, Order, Mask, false>(shape, i),
+                                   find_tile<128, 64, 1, TileOrder::told, Mask, false>(shape, i)})
       CHECK(sequence.at(i) == BlockPlace{tile.q_first / 128, tile.batch * h + tile.head});
   }
 }
@@ -48,7 +51,13 @@ void check_attention(std::int64_t b, std::int64_t h, std::int64_t s, std::int64_
 template <MatmulOrder Order>
 void check_matmul(const std::string& order, std::int64_t a, std::int64_t c, const std::string& cluster) {
   const LaidOut laid("matmul_sm90", "h200-sxm", {{"a", a}, {"b", 512}, {"c", c}}, DType::bf16);
-  const PlacedDiagram placed = laid.place({{"a", "128"}, {"c", "256"}, {"b", "64"}, {"warpgroups", "2"}, {"stages", "3"}, {"cluster", cluster}, {"order", order}});
+  const PlacedDiagram placed = laid.place({{"a", "128"},
+                                           {"c", "256"},
+                                           {"b", "64"},
+                                           {"warpgroups", "2"},
+                                           {"stages", "3"},
+                                           {"cluster", cluster},
+                                           {"order", order}});
   MatmulCall call;
   call.a = {4096, 512};
   call.b = call.c = {4096, c};

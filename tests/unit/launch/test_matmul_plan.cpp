@@ -20,7 +20,8 @@ namespace {
 
 constexpr std::uint64_t at_a = 0x10000, at_b = 0x20000, at_c = 0x30000;
 constexpr LaunchDevice h200{132, Bytes(62914560)};
-const test::Knobs tile{{"a", "128"}, {"c", "256"}, {"b", "64"}, {"warpgroups", "2"}, {"stages", "3"}, {"cluster", "2"}, {"order", "hilbert"}};
+const test::Knobs tile{{"a", "128"},    {"c", "256"},     {"b", "64"},         {"warpgroups", "2"},
+                       {"stages", "3"}, {"cluster", "2"}, {"order", "hilbert"}};
 
 test::Shape shape_of(std::int64_t a, std::int64_t b, std::int64_t c) { return {{"a", a}, {"b", b}, {"c", c}}; }
 
@@ -74,8 +75,10 @@ TEST_CASE("the plan of one product, worked out by hand") {
   CHECK(plan.cluster == 2);
   // A 3 x 16 KiB, B 3 x 32 KiB, two warpgroups' two parts of 64 x 64, barriers behind them.
   CHECK(plan.expression ==
-        "napkin::matmul_sm90<napkin::MatmulConfig{.a = 128, .c = 256, .b = 64, .warpgroups = 2, .stages = 3, .cluster = 2, "
-        ".order = napkin::MatmulOrder::hilbert, .bf16 = true, .ragged = false, .cycles = false, .a_offset = 0, .b_offset = 49152, "
+        "napkin::matmul_sm90<napkin::MatmulConfig{.a = 128, .c = 256, .b = 64, .warpgroups = 2, .stages = 3, .cluster "
+        "= 2, "
+        ".order = napkin::MatmulOrder::hilbert, .bf16 = true, .ragged = false, .cycles = false, .a_offset = 0, "
+        ".b_offset = 49152, "
         ".c_offset = 147456, .barriers_offset = 180224, .producer_registers = 24, .consumer_registers = 240}>");
   CHECK(plan.shared == 1024 + 180224 + 8 * 2 * 2 * 3);
   const MatmulArguments a = arguments_of(plan);
@@ -124,7 +127,8 @@ TEST_CASE("every order visits every tile once") {
       for (const char* cluster : {"1", "2"}) {
         CAPTURE(a);
         CAPTURE(c);
-        const MatmulShape shape = arguments_of(plan_of(shape_of(a, 64, c), with(with(tile, "c", "64"), "cluster", cluster))).shape;
+        const MatmulShape shape =
+            arguments_of(plan_of(shape_of(a, 64, c), with(with(tile, "c", "64"), "cluster", cluster))).shape;
         visits_each_once<MatmulOrder::hilbert>(shape);
         visits_each_once<MatmulOrder::grouped>(shape);
         visits_each_once<MatmulOrder::grid>(shape);
@@ -146,7 +150,8 @@ TEST_CASE("what the product's kernel does not take is refused by name") {
   CHECK_THROWS_WITH_AS((void)matmul_sm90_plan(laid.place(tile), call, h200),
                        "B: has a stride of 1001 elements: a multiple of 8 elements, below 2^39", Error);
   CHECK_THROWS_WITH_AS((void)plan_of(shape_of(64, 1001, 64), tile),
-                       "matmul_sm90: b is 1001: rows of A are copied 16 bytes at a time, and what lies behind b would be multiplied too: a multiple of "
+                       "matmul_sm90: b is 1001: rows of A are copied 16 bytes at a time, and what lies behind b would "
+                       "be multiplied too: a multiple of "
                        "8, the rest zeros",
                        Error);
   CHECK_THROWS_AS((void)plan_of(shape_of(64, 64, 64), with(tile, "a", "64")), Error);
@@ -178,7 +183,8 @@ TEST_CASE("products compile without spills and without serialised instructions" 
   const std::vector<Variant> variants{
       {4096, tile},
       {1001, tile},
-      {1001, {{"a", "256"}, {"c", "128"}, {"warpgroups", "2"}, {"stages", "3"}, {"cluster", "1"}, {"order", "grouped"}}},
+      {1001,
+       {{"a", "256"}, {"c", "128"}, {"warpgroups", "2"}, {"stages", "3"}, {"cluster", "1"}, {"order", "grouped"}}},
       {4096, {{"a", "192"}, {"c", "160"}, {"warpgroups", "3"}, {"stages", "3"}, {"cluster", "2"}, {"order", "grid"}}},
       {1001, {{"a", "64"}, {"c", "80"}, {"b", "32"}, {"warpgroups", "1"}, {"stages", "2"}, {"cluster", "1"}}},
   };

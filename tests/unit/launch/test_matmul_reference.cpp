@@ -25,14 +25,16 @@ HostMatrix random_matrix(std::int64_t rows, std::int64_t columns, std::int64_t p
 
 TEST_CASE("rows of a product, by any number of threads") {
   const MatmulSizes s{7, 13, 11};
-  const HostMatmul m{s, DType::f16, random_matrix(s.a, s.b, 16, 1, DType::f16), random_matrix(s.b, s.c, 16, 2, DType::f16)};
+  const HostMatmul m{s, DType::f16, random_matrix(s.a, s.b, 16, 1, DType::f16),
+                     random_matrix(s.b, s.c, 16, 2, DType::f16)};
   const std::vector<std::int64_t> rows{0, 3, 6};
   const auto one = reference_rows(m, rows, 1);
   for (std::size_t i = 0; i < rows.size(); ++i) {
     for (std::int64_t j = 0; j < s.c; ++j) {
       double sum = 0;
       for (std::int64_t k = 0; k < s.b; ++k) {
-        sum += static_cast<double>(decode(m.a.values[m.a.at(rows[i], k)], m.type)) * static_cast<double>(decode(m.b.values[m.b.at(k, j)], m.type));
+        sum += static_cast<double>(decode(m.a.values[m.a.at(rows[i], k)], m.type)) *
+               static_cast<double>(decode(m.b.values[m.b.at(k, j)], m.type));
       }
       CHECK(one[i][static_cast<std::size_t>(j)] == doctest::Approx(sum).epsilon(1e-12));
     }

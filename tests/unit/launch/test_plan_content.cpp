@@ -33,17 +33,22 @@ AttentionCall call_at(std::uint64_t first) {
 
 LaunchPlan attention_at(const char* kernel, std::uint64_t first) {
   const bool old = std::string(kernel) == "attention_sm80";
-  const LaidOut laid(kernel, old ? "a100-sxm-80" : "h200-sxm", {{"b", 2}, {"h", 4}, {"q", 512}, {"x", 512}, {"d", 64}}, DType::bf16);
-  const test::Knobs knobs = old ? test::Knobs{{"q", "128"}, {"x", "64"}, {"warps", "4"}, {"stages", "1"}}
-                                : test::Knobs{{"q", "128"}, {"x", "128"}, {"warpgroups", "2"}, {"stages", "2"}, {"q_stages", "1"}};
+  const LaidOut laid(kernel, old ? "a100-sxm-80" : "h200-sxm", {{"b", 2}, {"h", 4}, {"q", 512}, {"x", 512}, {"d", 64}},
+                     DType::bf16);
+  const test::Knobs knobs =
+      old ? test::Knobs{{"q", "128"}, {"x", "64"}, {"warps", "4"}, {"stages", "1"}}
+          : test::Knobs{{"q", "128"}, {"x", "128"}, {"warpgroups", "2"}, {"stages", "2"}, {"q_stages", "1"}};
   return attention_plan(laid.place(knobs), call_at(first), old ? a100 : h200);
 }
 
-MatmulCall product_at(std::uint64_t first) { return {{first + 0x10000, 256}, {first + 0x20000, 512}, {first + 0x30000, 512}, first + 0x40000}; }
+MatmulCall product_at(std::uint64_t first) {
+  return {{first + 0x10000, 256}, {first + 0x20000, 512}, {first + 0x30000, 512}, first + 0x40000};
+}
 
 LaunchPlan matmul_at(std::uint64_t first) {
   const LaidOut laid("matmul_sm90", "h200-sxm", {{"a", 512}, {"b", 256}, {"c", 512}}, DType::bf16);
-  const test::Knobs knobs{{"a", "128"}, {"c", "256"}, {"b", "64"}, {"warpgroups", "2"}, {"stages", "3"}, {"cluster", "1"}};
+  const test::Knobs knobs{{"a", "128"},        {"c", "256"},    {"b", "64"},
+                          {"warpgroups", "2"}, {"stages", "3"}, {"cluster", "1"}};
   return matmul_sm90_plan(laid.place(knobs), product_at(first), h200);
 }
 
@@ -59,7 +64,8 @@ TEST_CASE("a plan bound to other memory is the plan made with it") {
     CHECK(content_of(plan) == content_of(attention_at(kernel, there)));
     AttentionCall crooked = call_at(there);
     crooked.v.address += 8;
-    CHECK_THROWS_WITH_AS(bind(plan, crooked), "V: starts at an address that is no multiple of 16 bytes: align it to 16 bytes", Error);
+    CHECK_THROWS_WITH_AS(bind(plan, crooked),
+                         "V: starts at an address that is no multiple of 16 bytes: align it to 16 bytes", Error);
     LaunchPlan of_matmul = matmul_at(here);
     CHECK_THROWS_AS(bind(of_matmul, call_at(here)), Error);
   }
@@ -79,7 +85,8 @@ TEST_CASE("a plan comes back from its bytes; other bytes are none") {
   CHECK(content_of(*read) == content);
   CHECK(read->boxes.size() == 4);
   CHECK(read->arguments == plan.arguments);
-  for (std::size_t length = 0; length < content.size(); ++length) CHECK_FALSE(read_plan(std::string_view(content).substr(0, length)));
+  for (std::size_t length = 0; length < content.size(); ++length)
+    CHECK_FALSE(read_plan(std::string_view(content).substr(0, length)));
   CHECK_FALSE(read_plan(content + "0:"));
   for (std::size_t at = 0; at < content.size(); ++at) {  // never out of bounds, whatever the bytes
     std::string other = content;

@@ -13,11 +13,13 @@ using namespace napkin;
 
 namespace {
 
-HostArray random_array(std::int64_t batches, std::int64_t rows, std::int64_t heads, std::int64_t columns, unsigned seed, DType type) {
+HostArray random_array(std::int64_t batches, std::int64_t rows, std::int64_t heads, std::int64_t columns, unsigned seed,
+                       DType type) {
   HostArray out{{}, rows * heads * columns, columns, heads * columns};
   std::mt19937 engine(seed);
   std::normal_distribution<float> normal;
-  for (std::int64_t i = 0; i < batches * rows * heads * columns; ++i) out.values.push_back(encode(normal(engine), type));
+  for (std::int64_t i = 0; i < batches * rows * heads * columns; ++i)
+    out.values.push_back(encode(normal(engine), type));
   return out;
 }
 
@@ -42,7 +44,8 @@ void solve(HostAttention& a) {
     for (std::int64_t head = 0; head < a.sizes.h * a.sizes.g; ++head) {
       for (std::int64_t q = 0; q < a.sizes.q; ++q) {
         const ReferenceRow row = reference_row(a, b, head, q);
-        for (std::size_t c = 0; c < row.o.size(); ++c) a.o.values[a.o.at(b, head, q) + c] = encode(static_cast<float>(row.o[c]), a.type);
+        for (std::size_t c = 0; c < row.o.size(); ++c)
+          a.o.values[a.o.at(b, head, q) + c] = encode(static_cast<float>(row.o[c]), a.type);
         a.log_sum_exp[at++] = static_cast<float>(row.log_sum_exp);
       }
     }

@@ -10,7 +10,8 @@
 
 namespace napkin::test {
 
-/// The driver in this process, and a cache of its own. Loaded before anyone asks for a driver, it is the one that is found.
+/// The driver in this process, and a cache of its own. Loaded before anyone asks for a driver, it is the one that is
+/// found.
 class FakeDriver {
  public:
   FakeDriver() {
@@ -20,14 +21,14 @@ class FakeDriver {
     const std::filesystem::path lib = folder_ / "lib64";
     std::filesystem::create_directory(lib);
     const std::string driver = (lib / "libcuda.so.1").string();
-    const std::string command = std::string(NAPKIN_CXX) + " -std=c++20 -shared -fPIC -Wl,-soname,libcuda.so.1 -o " + driver + " " +
-                                NAPKIN_SOURCE_DIR "/tests/golden/fake_cuda/fake_cuda.cpp";
+    const std::string command = std::string(NAPKIN_CXX) + " -std=c++20 -shared -fPIC -Wl,-soname,libcuda.so.1 -o " +
+                                driver + " " + NAPKIN_SOURCE_DIR "/tests/golden/fake_cuda/fake_cuda.cpp";
     REQUIRE(std::system(command.c_str()) == 0);  // NOLINT(concurrency-mt-unsafe)
     std::filesystem::copy_file(driver, lib / "libnvrtc.so.13");
     handle_ = ::dlopen(driver.c_str(), RTLD_NOW | RTLD_LOCAL);
     REQUIRE(handle_ != nullptr);
-    ::setenv("CUDA_HOME", folder_.c_str(), 1);                           // NOLINT(concurrency-mt-unsafe)
-    ::setenv("XDG_CACHE_HOME", (folder_ / "cache").c_str(), 1);          // NOLINT(concurrency-mt-unsafe)
+    ::setenv("CUDA_HOME", folder_.c_str(), 1);                   // NOLINT(concurrency-mt-unsafe)
+    ::setenv("XDG_CACHE_HOME", (folder_ / "cache").c_str(), 1);  // NOLINT(concurrency-mt-unsafe)
   }
   ~FakeDriver() { std::filesystem::remove_all(folder_); }
   FakeDriver(const FakeDriver&) = delete;
@@ -35,7 +36,9 @@ class FakeDriver {
 
   [[nodiscard]] std::filesystem::path cache() const { return folder_ / "cache" / "napkin"; }
   [[nodiscard]] long launches() const { return reinterpret_cast<long (*)()>(::dlsym(handle_, "fakeLaunches"))(); }
-  [[nodiscard]] std::string last() const { return reinterpret_cast<const char* (*)()>(::dlsym(handle_, "fakeLastLaunched"))(); }
+  [[nodiscard]] std::string last() const {
+    return reinterpret_cast<const char* (*)()>(::dlsym(handle_, "fakeLastLaunched"))();
+  }
 
  private:
   std::filesystem::path folder_;

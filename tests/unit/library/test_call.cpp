@@ -1,5 +1,5 @@
-// napkin::attention and napkin::matmul around a driver that computes nothing (tests/golden/fake_cuda): what they select, what they
-// launch, what they refuse.
+// napkin::attention and napkin::matmul around a driver that computes nothing (tests/golden/fake_cuda): what they
+// select, what they launch, what they refuse.
 #include "apps/library/call.hpp"
 
 #include <doctest/doctest.h>

@@ -1,4 +1,5 @@
-// What one process selected, the next one launches without selecting: entries on disk, around a driver that computes nothing.
+// What one process selected, the next one launches without selecting: entries on disk, around a driver that computes
+// nothing.
 #include "apps/library/known_plans.hpp"
 
 #include <doctest/doctest.h>
@@ -46,7 +47,9 @@ LaunchPlan plan_of(char mark) {
 AttentionArgs args_at(std::uintptr_t address) {
   AttentionArgs args;
   args.sizes = {.b = 1, .h = 4, .g = 1, .q = 256, .x = 256, .d = 64, .dv = 64};
-  const auto rows = [&](std::uintptr_t at) { return DeviceRows{reinterpret_cast<void*>(address + at), 256 * 256, 64, 256}; };
+  const auto rows = [&](std::uintptr_t at) {
+    return DeviceRows{reinterpret_cast<void*>(address + at), 256 * 256, 64, 256};
+  };
   args.q = rows(0x10000);
   args.k = rows(0x20000);
   args.v = rows(0x30000);
@@ -103,7 +106,8 @@ fs::path entry() {
 
 }  // namespace
 
-TEST_CASE("the second process launches what the first selected, in under 5 ms of its own, and makes a damaged entry anew") {
+TEST_CASE(
+    "the second process launches what the first selected, in under 5 ms of its own, and makes a damaged entry anew") {
   fs::remove_all(fake_driver().cache());
   const Child first = in_a_process(args_at(0x1000000));
   CHECK(first.launched.find("napkin::attention_sm") == 0);
@@ -116,7 +120,8 @@ TEST_CASE("the second process launches what the first selected, in under 5 ms of
     CHECK(second.launched == first.launched);
     least = std::min(least, second.seconds);
   }
-  MESSAGE("first process " << first.seconds * 1e3 << " ms, from the cache " << least * 1e3 << " ms, without the driver's share");
+  MESSAGE("first process " << first.seconds * 1e3 << " ms, from the cache " << least * 1e3
+                           << " ms, without the driver's share");
 #ifdef NDEBUG
   CHECK(least < 5e-3);
 #endif
@@ -199,8 +204,9 @@ TEST_CASE("the key depends on all that a plan depends on, and not on where the a
     change(args);
     return plan_key(args, gpu, device) != base;
   };
-  for (std::int64_t AttentionArgs::Sizes::*size : {&AttentionArgs::Sizes::b, &AttentionArgs::Sizes::h, &AttentionArgs::Sizes::g,
-                                                   &AttentionArgs::Sizes::q, &AttentionArgs::Sizes::x, &AttentionArgs::Sizes::d, &AttentionArgs::Sizes::dv})
+  for (std::int64_t AttentionArgs::Sizes::*size :
+       {&AttentionArgs::Sizes::b, &AttentionArgs::Sizes::h, &AttentionArgs::Sizes::g, &AttentionArgs::Sizes::q,
+        &AttentionArgs::Sizes::x, &AttentionArgs::Sizes::d, &AttentionArgs::Sizes::dv})
     CHECK(changed([&](AttentionArgs& a) { a.sizes.*size += 8; }));
   for (DeviceRows AttentionArgs::*rows : {&AttentionArgs::q, &AttentionArgs::k, &AttentionArgs::v, &AttentionArgs::o}) {
     for (std::int64_t DeviceRows::*stride : {&DeviceRows::batch, &DeviceRows::head, &DeviceRows::row})

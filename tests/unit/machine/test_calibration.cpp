@@ -17,7 +17,8 @@ namespace {
 const Stamp stamp = {"napkin test", "2026-11-21", "580.1"};
 
 const Finding* find(const Calibration& calibration, std::string_view name) {
-  const auto at = std::find_if(calibration.findings.begin(), calibration.findings.end(), [&](const Finding& f) { return f.name == name; });
+  const auto at = std::find_if(calibration.findings.begin(), calibration.findings.end(),
+                               [&](const Finding& f) { return f.name == name; });
   return at == calibration.findings.end() ? nullptr : &*at;
 }
 
@@ -26,10 +27,11 @@ Machine h200() { return load_machine("h200-sxm", "--gpu"); }
 }  // namespace
 
 TEST_CASE("a reading lands in its place, with spread and origin; the datasheet's value stays") {
-  const Readings readings = {{"vector_alone", {{"work", "ex2"}, {"groups", "1"}}, "rate", "instructions/clk", {0.4}},
-                             {"vector_alone", {{"work", "ex2"}, {"groups", "2"}}, "rate", "instructions/clk", {0.49, 0.50, 0.51}},
-                             {"waiting", {{"for", "barrier"}, {"threads", "128"}}, "round", "clk", {33.24, 33.26}},
-                             {"device_bandwidth", {{"way", "read"}}, "rate", "B/s", {4.6e12}}};
+  const Readings readings = {
+      {"vector_alone", {{"work", "ex2"}, {"groups", "1"}}, "rate", "instructions/clk", {0.4}},
+      {"vector_alone", {{"work", "ex2"}, {"groups", "2"}}, "rate", "instructions/clk", {0.49, 0.50, 0.51}},
+      {"waiting", {{"for", "barrier"}, {"threads", "128"}}, "round", "clk", {33.24, 33.26}},
+      {"device_bandwidth", {{"way", "read"}}, "rate", "B/s", {4.6e12}}};
   const Calibration found = calibrate(h200(), readings, stamp);
   REQUIRE(found.findings.size() == 3);
   const Unit* special = found.machine.unit("special");
@@ -59,7 +61,9 @@ TEST_CASE("what the base has no place for is told and not placed") {
   const Readings readings = {{"vector_alone", {{"work", "shuffle"}, {"groups", "2"}}, "rate", "instructions/clk", {1}},
                              {"power", {{"load", "rest"}}, "power", "W", {77}}};
   Machine base = h200();
-  base.units.erase(std::remove_if(base.units.begin(), base.units.end(), [](const Unit& unit) { return unit.name == "shuffle"; }), base.units.end());
+  base.units.erase(
+      std::remove_if(base.units.begin(), base.units.end(), [](const Unit& unit) { return unit.name == "shuffle"; }),
+      base.units.end());
   const Calibration found = calibrate(base, readings, stamp);
   REQUIRE(find(found, "units.shuffle.rate") != nullptr);
   CHECK_FALSE(find(found, "units.shuffle.rate")->placed);
@@ -68,8 +72,10 @@ TEST_CASE("what the base has no place for is told and not placed") {
 
 TEST_CASE("the working set ends where the rate falls, and the rate is that of the sets within") {
   Readings readings;
-  const std::vector<std::pair<const char*, double>> points = {{"8000000", 36}, {"16000000", 35}, {"32000000", 35}, {"48000000", 34}, {"64000000", 20}, {"96000000", 18}};
-  for (const auto& [bytes, rate] : points) readings.push_back({"l2_bandwidth", {{"way", "read"}, {"tile", "own"}, {"bytes", bytes}}, "rate", "B/clk", {rate}});
+  const std::vector<std::pair<const char*, double>> points = {{"8000000", 36},  {"16000000", 35}, {"32000000", 35},
+                                                              {"48000000", 34}, {"64000000", 20}, {"96000000", 18}};
+  for (const auto& [bytes, rate] : points)
+    readings.push_back({"l2_bandwidth", {{"way", "read"}, {"tile", "own"}, {"bytes", bytes}}, "rate", "B/clk", {rate}});
   const Calibration found = calibrate(h200(), readings, stamp);
   CHECK(found.machine.constants.at("l2_working_set").value == 48e6);
   CHECK(found.machine.find_pipe("l2")->per_node_clock.measured->value == doctest::Approx(35));

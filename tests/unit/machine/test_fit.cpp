@@ -54,11 +54,13 @@ TEST_CASE("energies are found again from the power of loads") {
   constexpr double flop = 0.7e-12, instruction = 0.2e-9, byte = 80e-12;
   const auto point = [&](double clock, double flops, double instructions, double bytes) {
     const double r = clock / f0;
-    const double power = idle + tree * std::pow(r, 1 + n) + std::pow(r, n) * (flop * flops + instruction * instructions) + byte * bytes;
+    const double power =
+        idle + tree * std::pow(r, 1 + n) + std::pow(r, n) * (flop * flops + instruction * instructions) + byte * bytes;
     return PowerPoint{clock, power, {flops, instructions, bytes}};
   };
-  const std::vector<PowerPoint> points = {point(1.98e9, 0, 0, 0),       point(1.6e9, 7e14, 0, 0), point(1.9e9, 0, 9e11, 0),
-                                          point(1.8e9, 0, 1e11, 4.5e12), point(1.4e9, 6e14, 3e11, 0), point(1.7e9, 2e14, 5e11, 1e12)};
+  const std::vector<PowerPoint> points = {point(1.98e9, 0, 0, 0),      point(1.6e9, 7e14, 0, 0),
+                                          point(1.9e9, 0, 9e11, 0),    point(1.8e9, 0, 1e11, 4.5e12),
+                                          point(1.4e9, 6e14, 3e11, 0), point(1.7e9, 2e14, 5e11, 1e12)};
   const PowerFit fit = fit_power(points, idle, {true, true, false}, f0, n);
   CHECK(fit.tree == doctest::Approx(tree));
   CHECK(fit.energies[0] == doctest::Approx(flop));

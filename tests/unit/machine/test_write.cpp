@@ -22,7 +22,8 @@ TEST_CASE("every built-in profile survives being written, and its text is then a
     for (std::size_t i = 0; i < machine.levels.size(); ++i) {
       CHECK(again.nodes(static_cast<LevelId>(i)) == machine.nodes(static_cast<LevelId>(i)));
       CHECK(again.levels[i].transaction == machine.levels[i].transaction);
-      if (machine.levels[i].capacity.known()) CHECK(again.levels[i].capacity.best().value == machine.levels[i].capacity.best().value);
+      if (machine.levels[i].capacity.known())
+        CHECK(again.levels[i].capacity.best().value == machine.levels[i].capacity.best().value);
     }
     REQUIRE(again.pipes.size() == machine.pipes.size());
     for (std::size_t i = 0; i < machine.pipes.size(); ++i) {
@@ -85,7 +86,8 @@ TEST_CASE("quotes, backslashes and a spread survive") {
 
 TEST_CASE("a spread that is none is refused where it stands") {
   const auto with = [](const std::string& spread) {
-    return changed("{value: 3, unit: us, source: a datasheet}", "{value: 3, unit: us, measured: {tool: t, date: 2026, driver: d, spread: " + spread + "}}");
+    return changed("{value: 3, unit: us, source: a datasheet}",
+                   "{value: 3, unit: us, measured: {tool: t, date: 2026, driver: d, spread: " + spread + "}}");
   };
   CHECK(*parse_machine(with("0.01"), "p.yaml").constants.at("launch_overhead").from.spread == 0.01);
   CHECK_THROWS_WITH_AS((void)parse_machine(with("-1"), "p.yaml"), doctest::Contains("spread"), Error);

@@ -118,9 +118,11 @@ TEST_CASE("every mistake is found, with its line") {
       {"when: {out: staged}, left", "when: {out: stage}, left", "m.yaml:11", "unknown 'stage'"},
       {"{when: {a: 64}, value: 2}", "{when: {a: 65}, value: 2}", "m.yaml:13", "not in the domain of 'a'"},
       {"{when: {a: 64}, value: 2}", "{when: {mask: none}, value: 2}", "m.yaml:13", "unknown knob 'mask'"},
-      {"threads: 32", "threads: 32, overhead: [{when: {mask: all}, value: 2}, {value: 1}]", "m.yaml:13", "unknown 'all'"},
+      {"threads: 32", "threads: 32, overhead: [{when: {mask: all}, value: 2}, {value: 1}]", "m.yaml:13",
+       "unknown 'all'"},
       {"threads: 32", "threads: 32, overhead: [{when: {mask: []}, value: 2}, {value: 1}]", "m.yaml:13", "no mask"},
-      {"threads: 32", "threads: 32, overhead: [{when: {mask: [none, causal, window]}, value: 2}]", "m.yaml:13", "no alternative"},
+      {"threads: 32", "threads: 32, overhead: [{when: {mask: [none, causal, window]}, value: 2}]", "m.yaml:13",
+       "no alternative"},
       {"multiple_of: [16, stages]", "multiple_of: [16, stagess]", "m.yaml:11", "neither a knob nor an axis: 'stagess'"},
       {"multiple_of: [16, stages]", "multiple_of: []", "m.yaml:11", "an empty product"},
       {"multiple_of: [16, stages]", "multiple_of: [out]", "m.yaml:11", "a knob of words"},
@@ -131,7 +133,8 @@ TEST_CASE("every mistake is found, with its line") {
       {"splits: [a]", "splits: [a, a]", "m.yaml:13", "stands twice"},
       {"stream: [b]", "stream: [b, c]", "m.yaml:15", "more than one streamed axis"},
       {"stream: [b]", "stream: [b], walk: sideways", "m.yaml:15", "unknown 'sideways'"},
-      {"  registers: {group: [a]}", "  registers: {group: [a], walk: backward}", "m.yaml:16", "a walk without a streamed axis"},
+      {"  registers: {group: [a]}", "  registers: {group: [a], walk: backward}", "m.yaml:16",
+       "a walk without a streamed axis"},
       {"  registers: {group: [a]}", "  registry: {group: [a]}", "m.yaml:16", "no level 'registry'"},
       {"A: {level: shared, ", "A: {", "m.yaml:18", "'level' is missing"},
       {"C_out: {of: C", "C_out: {of: D", "m.yaml:21", "unknown array 'D'"},
@@ -168,12 +171,14 @@ TEST_CASE("every mistake is found, with its line") {
 }
 
 TEST_CASE("an agent's overhead may depend on the problem's mask") {
-  const std::string text =
-      with("threads: 32", "threads: 32, overhead: [{when: {mask: causal, stages: 2}, value: 9}, {when: {mask: [none, window]}, value: 5}, {value: 7}]");
+  const std::string text = with("threads: 32",
+                                "threads: 32, overhead: [{when: {mask: causal, stages: 2}, value: 9}, {when: {mask: "
+                                "[none, window]}, value: 5}, {value: 7}]");
   const auto overhead = [&](Mask::Kind kind, const std::string& stages) {
     Mask mask;
     mask.kind = kind;
-    const testing::Mapped mapped(load_diagram("matmul"), parse_mapping(text, "m.yaml"), load_machine("h200-sxm", "--gpu"), {{"a", 64}, {"b", 64}, {"c", 64}}, mask);
+    const testing::Mapped mapped(load_diagram("matmul"), parse_mapping(text, "m.yaml"),
+                                 load_machine("h200-sxm", "--gpu"), {{"a", 64}, {"b", 64}, {"c", 64}}, mask);
     return mapped.place({{"stages", stages}}).agents[0].overhead.get();
   };
   CHECK(overhead(Mask::Kind::causal, "2") == 9);

@@ -1,5 +1,5 @@
-// Every micro-kernel that an experiment would run compiles, spills nothing, and holds what it is to measure: the compiler
-// is a master of leaving out work whose result nobody reads.
+// Every micro-kernel that an experiment would run compiles, spills nothing, and holds what it is to measure: the
+// compiler is a master of leaving out work whose result nobody reads.
 #include <doctest/doctest.h>
 #include <unistd.h>
 
@@ -51,17 +51,18 @@ std::string field(const std::string& expression, const std::string& name) {
   return expression.substr(from, expression.find_first_of(",}", from) - from);
 }
 
-/// The same code with another product in it: most of the compiling. Not with three vector warpgroups, whose threads have
-/// few registers.
+/// The same code with another product in it: most of the compiling. Not with three vector warpgroups, whose threads
+/// have few registers.
 bool is_one_more_product(const std::string& expression) {
   const std::string n = field(expression, "n"), work = field(expression, "work");
-  if (n.empty() || n == "128" || field(expression, "tensor_groups") == "0" || field(expression, "vector_groups") == "3") return false;
+  if (n.empty() || n == "128" || field(expression, "tensor_groups") == "0" || field(expression, "vector_groups") == "3")
+    return false;
   return n != "256" || !work.ends_with("::none") || work.empty();
 }
 
 struct Compiled {
   CompiledKernel kernel;
-  std::map<std::string, int> opcodes;  ///< by name, modifiers included; empty: no disassembler
+  std::map<std::string, int> opcodes;             ///< by name, modifiers included; empty: no disassembler
   std::vector<std::map<std::string, int>> loops;  ///< the same of each loop's body
 };
 
@@ -76,18 +77,22 @@ std::string shell(const std::string& command) {
 }
 
 bool has_disassembler() {
-  static const bool has = std::system("nvdisasm --version > /dev/null 2>&1") == 0;  // NOLINT(concurrency-mt-unsafe): once
+  static const bool has =
+      std::system("nvdisasm --version > /dev/null 2>&1") == 0;  // NOLINT(concurrency-mt-unsafe): once
   return has;
 }
 
 /// Opcodes, of all and of what lies between each branch back and its label.
 void disassemble(Compiled& into, std::size_t number) {
   if (!has_disassembler()) return;
-  const auto file = std::filesystem::temp_directory_path() / ("napkin-micro-" + std::to_string(::getpid()) + "-" + std::to_string(number));
+  const auto file = std::filesystem::temp_directory_path() /
+                    ("napkin-micro-" + std::to_string(::getpid()) + "-" + std::to_string(number));
   std::ofstream(file, std::ios::binary) << into.kernel.cubin;
   std::istringstream text(shell("nvdisasm -c " + file.string()));
   std::filesystem::remove(file);
-  static const std::regex instruction(R"(/\*[0-9a-f]{4,}\*/\s+(?:@!?U?P\d\s+)?([A-Z][A-Z0-9_.]*)(?:.*`\((\.L_x_\d+)\))?)"), label(R"(^(\.L_x_\d+):)");
+  static const std::regex instruction(
+      R"(/\*[0-9a-f]{4,}\*/\s+(?:@!?U?P\d\s+)?([A-Z][A-Z0-9_.]*)(?:.*`\((\.L_x_\d+)\))?)"),
+      label(R"(^(\.L_x_\d+):)");
   std::map<std::string, std::size_t> labels;
   std::vector<std::string> opcodes;
   std::smatch found;
@@ -161,8 +166,11 @@ int count(const Compiled& kernel, const std::string& opcode) { return count(kern
 /// Nothing of a chunk may have been taken out of the loop over chunks: each loop that holds some of it holds all.
 void check_loops(const Compiled& kernel, const std::vector<std::pair<std::string, int>>& chunk) {
   for (const auto& loop : kernel.loops) {
-    const bool some = std::any_of(chunk.begin(), chunk.end(), [&](const auto& opcode) { return count(loop, opcode.first) > 0; });
-    for (const auto& opcode : chunk) CHECK_MESSAGE((!some || count(loop, opcode.first) >= opcode.second), opcode.first << ": " << count(loop, opcode.first) << " in a loop");
+    const bool some =
+        std::any_of(chunk.begin(), chunk.end(), [&](const auto& opcode) { return count(loop, opcode.first) > 0; });
+    for (const auto& opcode : chunk)
+      CHECK_MESSAGE((!some || count(loop, opcode.first) >= opcode.second),
+                    opcode.first << ": " << count(loop, opcode.first) << " in a loop");
   }
 }
 
@@ -197,7 +205,9 @@ TEST_CASE("no reading stands twice") {
   }
 }
 
-TEST_CASE("micro-kernels compile, without spills and without complaint" * doctest::test_suite("compiling")) { check_clean(compiled()); }
+TEST_CASE("micro-kernels compile, without spills and without complaint" * doctest::test_suite("compiling")) {
+  check_clean(compiled());
+}
 
 TEST_SUITE("slow") {
   TEST_CASE("the other variants do, too") {
@@ -242,10 +252,13 @@ TEST_CASE("a kernel holds the instructions that its experiment counts" * doctest
     const Compiled& one = each.second;
     if (one.opcodes.empty()) continue;
     CAPTURE(expression);
-    const std::string work = field(expression, "work").substr(std::min<std::size_t>(8, field(expression, "work").size()));  // without napkin::
+    const std::string work =
+        field(expression, "work")
+            .substr(std::min<std::size_t>(8, field(expression, "work").size()));  // without napkin::
     if (const auto found = expected.find(work); found != expected.end()) {
       seen.insert(work);
-      for (const auto& opcode : found->second) CHECK_MESSAGE(count(one, opcode.first) >= opcode.second, opcode.first << ": " << count(one, opcode.first));
+      for (const auto& opcode : found->second)
+        CHECK_MESSAGE(count(one, opcode.first) >= opcode.second, opcode.first << ": " << count(one, opcode.first));
       if (count(one, "MUFU.EX2") > 0) check_loops(one, found->second);
     }
     if (expression.find("agents<") != std::string::npos) {
@@ -253,7 +266,8 @@ TEST_CASE("a kernel holds the instructions that its experiment counts" * doctest
       CHECK(count(one, "HGMMA") == (groups > 0 ? (n > 64 ? 8 : 16) : 0));
       CHECK((count(one, "UTMALDG") > 0) == (field(expression, "copies") == "true"));
     }
-    if (expression.find("products<") != std::string::npos) CHECK(count(one, "HGMMA") == std::stoi(field(expression, "batch")));
+    if (expression.find("products<") != std::string::npos)
+      CHECK(count(one, "HGMMA") == std::stoi(field(expression, "batch")));
   }
   if (has_disassembler() && !compiled().empty()) CHECK(seen.size() == expected.size());
 }
@@ -283,7 +297,8 @@ TEST_CASE("memory, barriers and fences are in the kernels that time them" * doct
       if (each.first.find(wanted.first) == std::string::npos || each.second.opcodes.empty()) continue;
       seen = true;
       for (const auto& opcode : wanted.second) {
-        CHECK_MESSAGE(count(each.second, opcode.first) >= opcode.second, each.first << " " << opcode.first << ": " << count(each.second, opcode.first));
+        CHECK_MESSAGE(count(each.second, opcode.first) >= opcode.second,
+                      each.first << " " << opcode.first << ": " << count(each.second, opcode.first));
       }
     }
     if (has_disassembler() && !compiled().empty()) CHECK_MESSAGE(seen, wanted.first);

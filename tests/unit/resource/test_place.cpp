@@ -132,7 +132,8 @@ TEST_CASE("operations: m, n, k and vector work of one iteration") {
   CHECK(p.operations[2].k == Count(80));
   const PlacedOperation& softmax = p.operations[1];
   const auto work = [&](const std::string& name) {
-    const auto found = std::find_if(softmax.work.begin(), softmax.work.end(), [&](const PlacedWork& w) { return w.mapping->name == name; });
+    const auto found = std::find_if(softmax.work.begin(), softmax.work.end(),
+                                    [&](const PlacedWork& w) { return w.mapping->name == name; });
     REQUIRE(found != softmax.work.end());
     return *found;
   };

@@ -25,7 +25,9 @@ struct Case {
   std::string order;
   std::vector<SequenceLengths> lengths = {};  // packed: of each of b, of which q and x are the longest
 
-  [[nodiscard]] SequenceLengths of(std::int64_t batch) const { return lengths.empty() ? SequenceLengths{q, x} : lengths[static_cast<std::size_t>(batch)]; }
+  [[nodiscard]] SequenceLengths of(std::int64_t batch) const {
+    return lengths.empty() ? SequenceLengths{q, x} : lengths[static_cast<std::size_t>(batch)];
+  }
 };
 
 /// A cache that forgets what was touched longest ago.
@@ -34,7 +36,8 @@ class LeastRecentlyUsed {
   explicit LeastRecentlyUsed(double capacity) : capacity_(capacity) {}
   /// Whether it had to be fetched although it was there once.
   bool touch(const std::string& piece, double bytes) {
-    const auto found = std::find_if(list_.begin(), list_.end(), [&](const auto& entry) { return entry.first == piece; });
+    const auto found =
+        std::find_if(list_.begin(), list_.end(), [&](const auto& entry) { return entry.first == piece; });
     const bool there = found != list_.end();
     if (there) {
       held_ -= found->second;
@@ -55,7 +58,8 @@ class LeastRecentlyUsed {
   std::set<std::string> seen_;
 };
 
-/// Attention acted out: 64 columns of two bytes, the keys' chunks from the last one that a row of the tile sees to the first.
+/// Attention acted out: 64 columns of two bytes, the keys' chunks from the last one that a row of the tile sees to the
+/// first.
 class Twin {
  public:
   Twin(const Case& c, double capacity) : c_(c), cache_(capacity) {}
@@ -73,7 +77,8 @@ class Twin {
       step_.clear();
       for (std::size_t s = 0; s < slots.size(); ++s) {
         if (slots[s] == nullptr) slots[s] = next(s, turn[s], slots.size());
-        while (slots[s] != nullptr && slots[s]->row * c_.tile_q >= slots[s]->lengths.q) slots[s] = next(s, turn[s], slots.size());  // beyond its sequence
+        while (slots[s] != nullptr && slots[s]->row * c_.tile_q >= slots[s]->lengths.q)
+          slots[s] = next(s, turn[s], slots.size());  // beyond its sequence
         if (slots[s] == nullptr) continue;
         busy = true;
         if (advance(*slots[s])) slots[s] = nullptr;
@@ -111,7 +116,8 @@ class Twin {
     const std::int64_t rows = std::min(c_.tile_q, block.lengths.q - block.row * c_.tile_q);
     if (block.done == 0 && block.lengths.x > 0) touch("Q" + tile, rows, true);
     if (block.done < block.chunks.size()) {
-      const std::int64_t chunk = block.chunks[block.done], columns = std::min(c_.tile_x, block.lengths.x - chunk * c_.tile_x);
+      const std::int64_t chunk = block.chunks[block.done],
+                         columns = std::min(c_.tile_x, block.lengths.x - chunk * c_.tile_x);
       const std::string piece = std::to_string(block.plane) + ":" + std::to_string(chunk);
       touch("K" + piece, columns, true);
       touch("V" + piece, columns, true);
@@ -136,7 +142,12 @@ class Twin {
 };
 
 PlacedDiagram placed(const test::LaidOut& laid, const Case& c) {
-  return laid.place({{"q", std::to_string(c.tile_q)}, {"x", std::to_string(c.tile_x)}, {"warpgroups", "1"}, {"order", c.order}, {"cluster", "1"}, {"pingpong", "off"}});
+  return laid.place({{"q", std::to_string(c.tile_q)},
+                     {"x", std::to_string(c.tile_x)},
+                     {"warpgroups", "1"},
+                     {"order", c.order},
+                     {"cluster", "1"},
+                     {"pingpong", "off"}});
 }
 
 test::LaidOut laid_out(const Case& c) {
@@ -149,10 +160,20 @@ test::LaidOut laid_out(const Case& c) {
 
 TEST_CASE("small launches: read again what a list of the last touched says, to the byte") {
   std::mt19937 random(11);
-  const auto from = [&](std::int64_t least, std::int64_t most) { return least + static_cast<std::int64_t>(random() % static_cast<unsigned>(most - least + 1)); };
+  const auto from = [&](std::int64_t least, std::int64_t most) {
+    return least + static_cast<std::int64_t>(random() % static_cast<unsigned>(most - least + 1));
+  };
   int some = 0;
   for (int round = 0; round < 150; ++round) {
-    const Case c{from(1, 2), from(1, 4), from(1, 600), from(1, 256), 64, 16, from(1, 9), random() % 2 == 0, random() % 2 == 0 ? "grid" : "persistent"};
+    const Case c{from(1, 2),
+                 from(1, 4),
+                 from(1, 600),
+                 from(1, 256),
+                 64,
+                 16,
+                 from(1, 9),
+                 random() % 2 == 0,
+                 random() % 2 == 0 ? "grid" : "persistent"};
     CAPTURE(round);
     const test::LaidOut laid = laid_out(c);
     const PlacedDiagram tile = placed(laid, c);
@@ -170,11 +191,23 @@ TEST_CASE("small launches: read again what a list of the last touched says, to t
 
 TEST_CASE("packed sequences: the same, each tile over its own sequence, the empty ones passed over") {
   std::mt19937 random(17);
-  const auto from = [&](std::int64_t least, std::int64_t most) { return least + static_cast<std::int64_t>(random() % static_cast<unsigned>(most - least + 1)); };
+  const auto from = [&](std::int64_t least, std::int64_t most) {
+    return least + static_cast<std::int64_t>(random() % static_cast<unsigned>(most - least + 1));
+  };
   int some = 0;
   for (int round = 0; round < 100; ++round) {
-    Case c{0, from(1, 3), 0, 0, 64, 16, from(1, 9), random() % 2 == 0, random() % 2 == 0 ? "grid" : "persistent", {{from(65, 400), from(1, 256)}}};
-    for (c.b = from(2, 4); std::ssize(c.lengths) < c.b;) c.lengths.push_back({from(0, 3) == 0 ? 0 : from(1, 400), from(0, 3) == 0 ? 0 : from(1, 256)});
+    Case c{0,
+           from(1, 3),
+           0,
+           0,
+           64,
+           16,
+           from(1, 9),
+           random() % 2 == 0,
+           random() % 2 == 0 ? "grid" : "persistent",
+           {{from(65, 400), from(1, 256)}}};
+    for (c.b = from(2, 4); std::ssize(c.lengths) < c.b;)
+      c.lengths.push_back({from(0, 3) == 0 ? 0 : from(1, 400), from(0, 3) == 0 ? 0 : from(1, 256)});
     const SequenceLengths longest = longest_of(c.lengths, "lengths");
     c.q = longest.q;
     c.x = longest.x;
@@ -241,8 +274,10 @@ TEST_CASE("a launch too long to be acted out goes on as it began") {
 }
 
 TEST_CASE("query's level below device memory delivers what is read again") {
-  const test::LaidOut laid("attention_sm90", "h200-sxm", {{"b", 2}, {"h", 8}, {"q", 8192}, {"x", 8192}, {"d", 256}}, DType::bf16);
-  const PlacedDiagram tile = laid.place({{"q", "128"}, {"x", "80"}, {"warpgroups", "2"}, {"cluster", "1"}, {"order", "persistent"}});
+  const test::LaidOut laid("attention_sm90", "h200-sxm", {{"b", 2}, {"h", 8}, {"q", 8192}, {"x", 8192}, {"d", 256}},
+                           DType::bf16);
+  const PlacedDiagram tile =
+      laid.place({{"q", "128"}, {"x", "80"}, {"warpgroups", "2"}, {"cluster", "1"}, {"order", "persistent"}});
   const LevelTransfer l2 = transfers(tile, Rereads::counted).front();
   CHECK(transfers(tile).front().delivered == l2.load);
   CHECK(l2.delivered > l2.load);
@@ -252,7 +287,13 @@ TEST_CASE("query's level below device memory delivers what is read again") {
 TEST_CASE("blocks in a row along a Hilbert curve touch so many more rows and planes than a square of them") {
   for (const std::int64_t size : {2048, 4096, 8192}) {  // 32, 64, 128 tiles a side
     const test::LaidOut laid("matmul_sm90", "h200-sxm", {{"a", size}, {"b", size}, {"c", size}}, DType::bf16);
-    const BlockSequence sequence(laid.place({{"a", "64"}, {"c", "64"}, {"b", "64"}, {"warpgroups", "1"}, {"stages", "3"}, {"cluster", "1"}, {"order", "hilbert"}}));
+    const BlockSequence sequence(laid.place({{"a", "64"},
+                                             {"c", "64"},
+                                             {"b", "64"},
+                                             {"warpgroups", "1"},
+                                             {"stages", "3"},
+                                             {"cluster", "1"},
+                                             {"order", "hilbert"}}));
     for (const std::int64_t running : {33, 66, 132}) {
       double touched = 0;
       std::int64_t windows = 0;
@@ -264,7 +305,8 @@ TEST_CASE("blocks in a row along a Hilbert curve touch so many more rows and pla
         }
         touched += static_cast<double>(rows.size() + planes.size()) / 2;
       }
-      CHECK(touched / static_cast<double>(windows) / std::sqrt(static_cast<double>(running)) == doctest::Approx(hilbert_unaligned).epsilon(0.006));
+      CHECK(touched / static_cast<double>(windows) / std::sqrt(static_cast<double>(running)) ==
+            doctest::Approx(hilbert_unaligned).epsilon(0.006));
     }
   }
 }
@@ -278,10 +320,20 @@ TEST_CASE("waves say about what acting a product's launch out says, in every ord
   for (const std::int64_t size : {4096, 6144, 8192}) {
     const test::LaidOut laid("matmul_sm90", "h200-sxm", {{"a", size}, {"b", size}, {"c", size}}, DType::bf16);
     for (const char* order : {"grid", "grouped", "hilbert"}) {
-      for (const Tile& each : {Tile{"128", "256", "1"}, {"128", "128", "2"}, {"256", "64", "1"}, {"256", "192", "2"}, {"64", "256", "1"}}) {
-        const PlacedDiagram tile =
-            laid.place({{"a", each.a}, {"c", each.c}, {"b", "64"}, {"warpgroups", "1"}, {"stages", "3"}, {"cluster", each.cluster}, {"order", order}});
-        const double acted = static_cast<double>(reread_bytes(tile, Count(1)).value.get()) + 4.0 * static_cast<double>(size * size);
+      for (const Tile& each : {Tile{"128", "256", "1"},
+                               {"128", "128", "2"},
+                               {"256", "64", "1"},
+                               {"256", "192", "2"},
+                               {"64", "256", "1"}}) {
+        const PlacedDiagram tile = laid.place({{"a", each.a},
+                                               {"c", each.c},
+                                               {"b", "64"},
+                                               {"warpgroups", "1"},
+                                               {"stages", "3"},
+                                               {"cluster", each.cluster},
+                                               {"order", order}});
+        const double acted =
+            static_cast<double>(reread_bytes(tile, Count(1)).value.get()) + 4.0 * static_cast<double>(size * size);
         const double waves = reread_by_waves(tile) + 4.0 * static_cast<double>(size * size);
         CAPTURE(size);
         CAPTURE(order);

@@ -55,7 +55,8 @@ TEST_CASE("matrix product: one tensor row, its threshold and rate") {
   const test::LaidOut question("matmul_sm90", "h100-sxm", {{"a", 8192}, {"b", 8192}, {"c", 8192}}, DType::bf16);
   const PlacedDiagram placed = question.place({{"a", "128"}, {"c", "256"}, {"b", "64"}});
   const ThroughputTable table = throughput_table(placed);
-  CHECK(std::count_if(table.rows.begin(), table.rows.end(), [](const ThroughputRow& r) { return r.unit.starts_with("tensor"); }) == 1);
+  CHECK(std::count_if(table.rows.begin(), table.rows.end(),
+                      [](const ThroughputRow& r) { return r.unit.starts_with("tensor"); }) == 1);
   CHECK(table.rows[0].operation == "C");
   CHECK(table.rows[0].unit == "tensor bf16");
   CHECK(table.rows[0].operations == 2.0 * 128 * 256 * 64 / 256);

@@ -52,7 +52,8 @@ TEST_CASE("the reason names what binds, what stops the next larger tile, and wha
 TEST_CASE("the next larger size is refused for what stops it with every other knob free") {
   const Case c = attention(256);
   const std::string because = explain(c.question(), select(c.question(), 1));
-  CHECK(std::regex_search(because, std::regex("; q=192 with warpgroups=3[a-z=0-9,]* does not fit: registers \\(needed ")));
+  CHECK(std::regex_search(because,
+                          std::regex("; q=192 with warpgroups=3[a-z=0-9,]* does not fit: registers \\(needed ")));
   CHECK(because.find("available 160)") != std::string::npos);
 }
 

@@ -162,7 +162,8 @@ TEST_CASE("attention_sm80: a launch leaves the registers that a tile needs") {
   const Case c("attention_sm80", "h200-sxm", {{"h", 16}, {"q", 512}, {"x", 512}, {"d", 64}});
   const Placer placer(c.streamed, c.mapping, c.machine, c.problem);
   const Plan planned = plan(placer.place(c.tile({{"q", 64}, {"x", 128}, {"warps", 4}, {"stages", 1}, {"q_in", 1}})));
-  CHECK(planned.blocks_per_sm * Count(4 * 32 * 168) <= Count(65536 - 4 * 32 * 168));  // it spilled where three blocks left 168
+  CHECK(planned.blocks_per_sm * Count(4 * 32 * 168) <=
+        Count(65536 - 4 * 32 * 168));  // it spilled where three blocks left 168
 }
 
 TEST_CASE("attention_sm80: the tiles that measured best are legal") {
