@@ -28,6 +28,14 @@ __device__ __forceinline__ u64 descriptor(u32 address, u32 leading) {
   return both;
 }
 
+// From a matrix's descriptor to that of its part from (row, column) on, in units of 16 bytes. The matrix lies as spans
+// of `Columns` 16-bit elements, one behind the other, each of `Rows` rows. Example: a product's next 16 elements of the
+// contracted axis are 16 columns on in a K-major operand, and 16 rows down in an MN-major one.
+template <int Rows, int Columns>
+__device__ __forceinline__ constexpr u32 descriptor_offset(u32 row, u32 column) {
+  return (column / Columns * (Rows * Columns * 2) + row * (Columns * 2) + column % Columns * 2) >> 4;
+}
+
 __device__ __forceinline__ void wgmma_fence() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
 __device__ __forceinline__ void wgmma_commit() { asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory"); }
 template <int Pending>
