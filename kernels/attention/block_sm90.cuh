@@ -65,7 +65,7 @@ struct AttentionBlock {
 
   // The tile's row that this lane's first accumulator belongs to.
   __device__ __forceinline__ u32 thread_row(u32 lane) const {
-    return wg * rows + threadIdx.x % 128 / 32 * 16 + lane / 4;
+    return wg * rows + threadIdx.x % warpgroup_threads / warp_threads * 16 + fragment_row(lane, 0);
   }
 
   __device__ __forceinline__ u32 q_place(u32 copy, u32 warpgroup) const {

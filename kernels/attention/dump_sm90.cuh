@@ -21,7 +21,7 @@ struct AttentionDumper : AttentionEpilogue<C> {
   // Where this warp's 16 rows of that chunk begin.
   __device__ __forceinline__ float* dump_place(const Tile& tile, int n) const {
     const DumpLayout layout{rows * C.warpgroups, at().pitch, chunks()};
-    const int row = static_cast<int>(wg) * rows + threadIdx.x % 128 / 32 * 16;
+    const int row = static_cast<int>(wg) * rows + threadIdx.x % warpgroup_threads / warp_threads * 16;
     return arguments.dump + tile_number<C.q, C.g>(arguments.shape, tile) * layout.tile_size() +
            n * layout.chunk_size() + row * at().pitch;
   }
@@ -42,7 +42,7 @@ struct AttentionDumper : AttentionEpilogue<C> {
 #pragma unroll
       for (int r = 0; r < 2; ++r) {
         const float z = quad_sum(state.sum[r]);
-        float* row = to + (threadIdx.x % 32 / 4 + 8 * r) * at().pitch;
+        float* row = to + (threadIdx.x % warp_threads / 4 + 8 * r) * at().pitch;
         if (threadIdx.x % 4 != 0) continue;
         row[at().mu] = state.maximum[r] * arguments.scale;
         row[at().delta] = state.delta[r];

@@ -15,7 +15,7 @@ struct AttentionEpilogue : AttentionProducts<C> {
 
   // O /= z and the log-sum-exp; a row that saw nothing gives 0 and -infinity.
   __device__ __forceinline__ void finish(const Tile& tile, Outputs& o, RowState& state) const {
-    const u32 lane = threadIdx.x % 32, row = Block::thread_row(lane);
+    const u32 lane = threadIdx.x % warp_threads, row = Block::thread_row(lane);
 #pragma unroll
     for (int r = 0; r < 2; ++r) {
       const float z = quad_sum(state.sum[r]);
@@ -71,7 +71,7 @@ struct AttentionEpilogue : AttentionProducts<C> {
 
   // Straight from registers: for packed sequences, whose last rows border on the next one's, and for empty tiles.
   __device__ __forceinline__ void store_rows(const Tile& tile, const Outputs& o) const {
-    const u32 lane = threadIdx.x % 32, row = Block::thread_row(lane);
+    const u32 lane = threadIdx.x % warp_threads, row = Block::thread_row(lane);
 #pragma unroll
     for (int r = 0; r < 2; ++r) {
       const int query = Block::query_of(tile, row + 8 * r), head = Block::head_of(tile, row + 8 * r);

@@ -113,7 +113,7 @@ struct AttentionProducts : AttentionSoftmax<C> {
 
   // The scores once more, by this warp alone.
   __device__ __forceinline__ void score_again(Scores& s, u32 copy, u32 stage) const {
-    const u32 q = Block::q_place(copy, wg), k_place = Block::k_place(stage), lane = threadIdx.x % 32;
+    const u32 q = Block::q_place(copy, wg), k_place = Block::k_place(stage), lane = threadIdx.x % warp_threads;
     const u32 row = warp_row() + lane % 16, column = lane / 16 * 8;
 #pragma unroll
     for (int i = 0; i < Block::scores; ++i) s[i] = 0;

@@ -27,7 +27,7 @@ struct AttentionSoftmax : AttentionBlock<C> {
 
   // What the mask hides becomes -infinity.
   __device__ __forceinline__ void hide(Scores& s, const Tile& tile, int n) const {
-    const u32 lane = threadIdx.x % 32, row = Block::thread_row(lane);
+    const u32 lane = threadIdx.x % warp_threads, row = Block::thread_row(lane);
 #pragma unroll
     for (int r = 0; r < 2; ++r) {
       const Span seen = seen_by<C.mask>(arguments.shape, tile, Block::query_of(tile, row + 8 * r));

@@ -1,5 +1,7 @@
 #pragma once
-// Barriers: mbarriers in shared memory (transaction counting, phases), named barriers, clusters. (PTX ISA, sm_90)
+// A block's threads wait for each other and for the copy engine at barriers: an mbarrier in shared memory counts
+// arrivals and bytes and completes phase by phase, a named barrier joins whole warps. Also here: clusters, setmaxnreg,
+// a word in shared memory, and the position in a ring of buffers. (PTX ISA, sm_90)
 
 #include "kernels/device/shared.cuh"
 
@@ -18,8 +20,8 @@ __device__ __forceinline__ void barrier_arrive(u32 barrier) {
   asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(barrier) : "memory");
 }
 
-// Arrives at the same barrier of block `rank` of the cluster: says that shared memory was read, and releases no writes
-// (a release to the cluster would cost a fence to device memory each time).
+// Arrives at this barrier's twin in block `rank` of the cluster: says that shared memory was read, and releases no
+// writes (a release to the cluster would cost a fence to device memory each time).
 __device__ __forceinline__ void barrier_arrive_remote(u32 barrier, u32 rank) {
   asm volatile(
       "{\n.reg .b32 remote;\n"

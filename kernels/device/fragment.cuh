@@ -39,17 +39,22 @@ NAPKIN_HOST_DEVICE constexpr Lane matrix_column(Lane lane) {
 }
 
 #ifdef __CUDACC__
-// This thread in its warp and in its warpgroup; the first of its warp's 16 rows among its warpgroup's 64.
+// This thread in its warp and in its warpgroup. The assembler's order of instructions hangs on where a thread's number
+// is read: kernels say threadIdx.x % warp_threads themselves where these functions gave them other machine code.
 __device__ __forceinline__ u32 warp_lane() { return threadIdx.x % warp_threads; }
 __device__ __forceinline__ u32 warpgroup_thread() { return threadIdx.x % warpgroup_threads; }
+
+// The first of this warp's 16 rows among its warpgroup's 64.
+__device__ __forceinline__ u32 warp_row() { return threadIdx.x % warpgroup_threads / warp_threads * 16; }
+
+// matrix_row() and matrix_column() of this thread, the row among its warpgroup's 64.
 struct MatrixPlace {
   u32 row, column;
 };
 __device__ __forceinline__ MatrixPlace matrix_place() {
-  const u32 lane = threadIdx.x % 32, row = threadIdx.x % 128 / 32 * 16 + lane % 16, column = lane / 16 * 8;
-  return {row, column};
+  const u32 lane = threadIdx.x % warp_threads;
+  return {threadIdx.x % warpgroup_threads / warp_threads * 16 + lane % 16, lane / 16 * 8};
 }
-__device__ __forceinline__ u32 warp_row() { return threadIdx.x % warpgroup_threads / warp_threads * 16; }
 #endif
 
 }  // namespace napkin

@@ -1,6 +1,7 @@
 #pragma once
-// wgmma: one warpgroup's m64 nN k16 product, accumulators in fp32 registers, B (and A) from swizzled shared memory.
-// N is a multiple of 16 up to 256. (PTX ISA section wgmma, sm_90a)
+// A warpgroup multiplies 64 x 16 by 16 x N elements in one wgmma, N a multiple of 16 up to 256: accumulators are fp32
+// registers, B, and A unless it is in registers, lies swizzled in shared memory and is named by a descriptor. (PTX ISA
+// section wgmma, sm_90a)
 
 #include "kernels/device/barrier.cuh"
 
@@ -195,7 +196,7 @@ __device__ __forceinline__ void wgmma(float (&d)[N / 2], u64 a, u64 b, int accum
   }
 }
 
-// The same with A (64 x 16) in registers: four 32-bit pairs a thread.
+// d = A B + (accumulate ? d : 0) with A (64 x 16) in registers: four 32-bit pairs a thread.
 template <int N, bool Bf16, int TransposedB>
 __device__ __forceinline__ void wgmma(float (&d)[N / 2], const u32* a, u64 b, int accumulate) {
   static_assert(N % 16 == 0 && N >= 16 && N <= 256);
