@@ -125,7 +125,7 @@ __global__ void __launch_bounds__(C.warps * 32, C.blocks)
     kernel.note_outputs(kernel.chunks(), o);
     kernel.store(o);
   }
-  if (C.cycles && threadIdx.x % 32 == 0) note_end(arguments.cycles);
+  if (C.cycles && threadIdx.x % warp_threads == 0) note_end(arguments.cycles);
 }
 
 }  // namespace napkin

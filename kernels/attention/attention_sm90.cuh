@@ -101,6 +101,17 @@ struct AttentionConsumer : AttentionDumper<C> {
     return begin_softmax(s, state, tile, n, settled);
   }
 
+  // O += P V of the last chunk, under which nothing runs.
+  __device__ __forceinline__ void last_outputs(const Probabilities& p, Outputs& o, Position& at,
+                                               bool accumulate) const {
+    Products::wait_v(at);
+    Products::issue_outputs(o, p, at.stage, accumulate);
+    wgmma_wait<0>();
+    pin(o);
+    Products::release_v(at.stage);
+    at.advance();
+  }
+
   // O for one tile from that copy of Q. `at` is V's position; K's is one further inside the loop. `pending`: the copy
   // of Q whose O the last tile is still storing.
   __device__ __forceinline__ void attend(const Tile& tile, Outputs& o, RowState& state, Position& at, u32 copy,
@@ -135,13 +146,8 @@ struct AttentionConsumer : AttentionDumper<C> {
       at = next;
       accumulate = true;
     }
-    Products::wait_v(at);
-    Products::issue_outputs(o, p, at.stage, accumulate);
-    wgmma_wait<0>();
-    pin(o);
-    Products::release_v(at.stage);
+    last_outputs(p, o, at, accumulate);
     Dumper::dump_outputs(tile, n + 1, o);
-    at.advance();
   }
 
   // A tile whose rows see no key: O is 0.

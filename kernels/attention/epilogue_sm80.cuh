@@ -120,7 +120,7 @@ struct AttentionSm80Epilogue : AttentionSm80Products<C> {
 #pragma unroll
         for (int r = 0; r < 2; ++r) {
           const float z = quad_sum(rows.sum[m][r]), earlier = before.shift[m][r], now = rows.shift[m][r];
-          float* row = to + (threadIdx.x % 32 / 4 + 8 * r) * at().pitch;
+          float* row = to + (threadIdx.x % warp_threads / 4 + 8 * r) * at().pitch;
           if (threadIdx.x % 4 != 0) continue;
           row[at().mu] = now == first_shift() ? -infinity : now * 0.69314718f;
           row[at().delta] = earlier == first_shift() ? 0 : exp2_fast(earlier - now);

@@ -93,9 +93,10 @@ struct Matmul {
   // The stage is free in every block that writes to it. (By the remainder itself: warpgroup_thread() gives other code.)
   __device__ __forceinline__ void release(u32 stage) const {
     if constexpr (C.cluster > 1) {
-      if (threadIdx.x % 128 < C.cluster) barrier_arrive_remote(barrier(empty + stage), threadIdx.x % 128);
+      if (threadIdx.x % warpgroup_threads < C.cluster)
+        barrier_arrive_remote(barrier(empty + stage), threadIdx.x % warpgroup_threads);
     } else {
-      if (threadIdx.x % 128 == 0) barrier_arrive(barrier(empty + stage));
+      if (threadIdx.x % warpgroup_threads == 0) barrier_arrive(barrier(empty + stage));
     }
   }
 
@@ -120,7 +121,7 @@ struct Matmul {
 
   // Rows of C by the copy engine, which clips what is ragged. Warps go their own ways: no barrier among them.
   __device__ __forceinline__ void store(const Accumulators& d, int row, int column) const {
-    const u32 lane = threadIdx.x % 32, warp = threadIdx.x % 128 / 32;
+    const u32 lane = threadIdx.x % warp_threads, warp = threadIdx.x % warpgroup_threads / warp_threads;
     const u32 base = shared + C.c_offset + (wg * 4 + warp) * (buffers * part_bytes);
     int count = 0;
 #pragma unroll
@@ -154,7 +155,7 @@ struct Matmul {
   // Straight from registers. The copy engine writes 16 bytes at a time, beyond the end of a row that is no multiple of
   // them.
   __device__ __forceinline__ void store_elements(const Accumulators& d, int row, int column) const {
-    const int lane = threadIdx.x % 32, warp = threadIdx.x % 128 / 32;
+    const int lane = threadIdx.x % warp_threads, warp = threadIdx.x % warpgroup_threads / warp_threads;
 #pragma unroll
     for (int s = 0; s < steps; ++s) {
 #pragma unroll
@@ -202,7 +203,7 @@ struct Matmul {
         store(d, at.row, at.column);
       }
     }
-    if (threadIdx.x % 32 == 0) store_wait_read();
+    if (threadIdx.x % warp_threads == 0) store_wait_read();
   }
 };
 
@@ -226,7 +227,7 @@ __global__ void __launch_bounds__((C.warpgroups + 1) * 128, 1)
   } else {
     registers_grow<C.consumer_registers>();
     kernel.consume();
-    if (C.cycles && threadIdx.x % 128 == 0) note_end(arguments.cycles);
+    if (C.cycles && threadIdx.x % warpgroup_threads == 0) note_end(arguments.cycles);
   }
   // No block leaves while another may still write to its memory.
   if constexpr (C.cluster > 1) cluster_sync();
