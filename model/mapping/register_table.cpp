@@ -202,6 +202,7 @@ class RegisterTable::Reader {
         throw Error(line.location, "row", "another row speaks of " + text_of(index), "each combination in one row");
       table_.registers_[index] = static_cast<std::int16_t>(registers);
     }
+    spoken_of_ += indices.size();
     ++table_.rows_;
   }
 
@@ -215,31 +216,33 @@ class RegisterTable::Reader {
     return words.empty() ? "every tile" : joined(words, ",");
   }
 
-  /// Calls `visit` with each combination, and whether its values are all of the columns' own.
-  template <class Visit>
-  void each_combination(const Visit& visit) const {
-    for (std::size_t index = 0; index < table_.registers_.size(); ++index) {
-      visit(index, std::all_of(table_.columns_.begin(), table_.columns_.end(),
-                               [&](const Column& c) { return index / c.stride % c.slots < c.values.size(); }));
-    }
+  /// Whether the combination has a slot for other values.
+  [[nodiscard]] bool has_others(std::size_t index) const {
+    return std::any_of(table_.columns_.begin(), table_.columns_.end(),
+                       [&](const Column& c) { return index / c.stride % c.slots == c.values.size(); });
   }
 
   void need_all_combinations() const {
-    each_combination([&](std::size_t index, bool own) {
-      if (own && table_.registers_[index] == unknown)
+    std::size_t combinations = 1;
+    for (const Column& c : table_.columns_) combinations *= c.values.size();
+    if (spoken_of_ == combinations) return;
+    for (std::size_t index = 0; index < table_.registers_.size(); ++index) {
+      if (table_.registers_[index] == unknown && !has_others(index))
         throw Error(heading_.front().location, "row", "no row speaks of " + text_of(index), "one more row; * for any");
-    });
+    }
   }
 
   /// Other values of a column take the largest number of its own values.
   void fill_others() {
+    std::vector<std::int16_t>& registers = table_.registers_;
     for (const Column& c : table_.columns_) {
       if (c.slots == c.values.size()) continue;
-      for (std::size_t index = 0; index < table_.registers_.size(); ++index) {
-        if (index / c.stride % c.slots != c.values.size()) continue;
-        const std::size_t first = index - c.values.size() * c.stride;
-        for (std::size_t slot = 0; slot < c.values.size(); ++slot)
-          table_.registers_[index] = std::max(table_.registers_[index], table_.registers_[first + slot * c.stride]);
+      for (std::size_t first = 0; first < registers.size(); first += c.slots * c.stride) {
+        for (std::size_t i = first; i < first + c.stride; ++i) {
+          std::int16_t& others = registers[i + c.values.size() * c.stride];
+          for (std::size_t slot = 0; slot < c.values.size(); ++slot)
+            others = std::max(others, registers[i + slot * c.stride]);
+        }
       }
     }
   }
@@ -248,6 +251,7 @@ class RegisterTable::Reader {
   const std::vector<Knob>& knobs_;
   std::vector<Word> heading_;
   std::vector<std::string_view> facts_;
+  std::size_t spoken_of_ = 0;  // combinations
 };
 
 RegisterTable::RegisterTable(std::string_view text, const std::string& file, const std::vector<Knob>& knobs)

@@ -89,9 +89,10 @@ Request read(int argc, char** argv) {
       r.ask.tile = parse_tile(value);
     else if (word == "--dtype")
       r.ask.dtype = value;
-    else if (word == "--window")
-      r.ask.mask = parse_window(value), r.mask = "window " + value;
-    else if (word == "--sample")
+    else if (word == "--window") {
+      r.ask.mask = parse_window(value);
+      r.mask = "window " + value;
+    } else if (word == "--sample")
       r.sample = std::stoul(value);
     else if (word == "--near")
       r.near = std::stoll(value);
@@ -256,8 +257,9 @@ class Compiling {
 };
 
 /// Adds the line of verdicts: tests/kernel/register_verdicts.hpp.
-void record(const Request& r, const Mapping& mapping, const std::map<std::string, Variant>& all) {
+void record(const Request& r, const Mapping& mapping, DType dtype, const std::map<std::string, Variant>& all) {
   const auto compiler = Compiler::find(r.environment.compiler);
+  if (!compiler) throw Error("--record", "no compiler to name", "CUDA_HOME, where NVRTC lies");
   std::set<std::string> objected;
   for (const auto& [expression, variant] : all) {
     if (*variant.objected) objected.insert(variant.tiles.begin(), variant.tiles.end());
@@ -268,7 +270,7 @@ void record(const Request& r, const Mapping& mapping, const std::map<std::string
   Json out;
   out["kernel"] = r.ask.kernel;
   out["gpu"] = r.ask.gpu;
-  out["dtype"] = r.ask.dtype;
+  out["dtype"] = name_of(dtype);
   out["shape"] = r.shape;
   out["mask"] = r.mask;
   out["date"] = now_utc().substr(0, 10);
@@ -301,7 +303,7 @@ int run(const Request& r) {
     std::fprintf(stderr, "%s: %td variants, %d compiled, %d objected to\n",
                  accepted ? "legal" : "rejected by few registers", there, tally.compiled, tally.objected);
   }
-  if (!r.record.empty()) record(r, m->layout->mapping, all);
+  if (!r.record.empty()) record(r, m->layout->mapping, m->subject.problem.dtype, all);
   return compiling.tally(true).objected == 0 ? 0 : 1;
 }
 
