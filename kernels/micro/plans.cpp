@@ -63,7 +63,9 @@ std::string written(const AgentsConfig& c) {
                                        .set("a_registers", c.a_registers)
                                        .set("vector_groups", c.vector_groups)
                                        .set("work", Initialiser::Enumerator{work})
-                                       .set("copies", c.copies));
+                                       .set("copies", c.copies)
+                                       .set("synchronous", c.synchronous)
+                                       .set("among", c.among));
 }
 
 std::string written(const ProductsConfig& c) {
@@ -81,6 +83,13 @@ std::string written(const BoxesConfig& c) {
                                       .set("stages", c.stages)
                                       .set("cluster", c.cluster)
                                       .set("shared_tiles", c.shared_tiles));
+}
+
+std::string written(const AsyncCopiesConfig& c) {
+  return name_expression("async_copies", Initialiser("napkin::AsyncCopiesConfig")
+                                             .set("threads", c.threads)
+                                             .set("pieces", c.pieces)
+                                             .set("stages", c.stages));
 }
 
 std::string written(const TilesConfig& c) {
