@@ -74,6 +74,15 @@ struct Repeated {
           : "f"(__uint_as_float(w[i])), "f"(x[i]));
     }
     if constexpr (W == VectorWork::shuffle) asm volatile("shfl.sync.bfly.b32 %0, %0, 1, 31, 0xffffffff;" : "+r"(w[i]));
+    if constexpr (W == VectorWork::mix) {
+      asm volatile(
+          "fma.rn.f32 %0, %0, %1, %2;\n"
+          "max.f32 %0, %0, %3;\n"
+          "ex2.approx.ftz.f32 %0, %0;\n"
+          "add.f32 %0, %0, %2;"
+          : "+f"(x[i])
+          : "f"(0.25f), "f"(-1.f), "f"(-4.f));
+    }
     if constexpr (W == VectorWork::ex2_fma || W == VectorWork::ex2_maximum)
       asm volatile("ex2.approx.ftz.f32 %0, %0;" : "+f"(x[i]));
     if constexpr (W == VectorWork::ex2_maximum)
@@ -140,15 +149,7 @@ struct Repeated {
 #pragma unroll
     for (int r = 0; r < repeats / 4; ++r) {
 #pragma unroll
-      for (int i = 0; i < chains; ++i) {
-        asm volatile(
-            "fma.rn.f32 %0, %0, %1, %2;\n"
-            "max.f32 %0, %0, %3;\n"
-            "ex2.approx.ftz.f32 %0, %0;\n"
-            "add.f32 %0, %0, %2;"
-            : "+f"(x[i])
-            : "f"(0.25f), "f"(-1.f), "f"(-4.f));
-      }
+      for (int i = 0; i < chains; ++i) one(i);
     }
   }
 };
@@ -281,7 +282,8 @@ struct Agents {
     if (arguments.kept != nullptr) arguments.kept[threadIdx.x] = summed(d);
   }
 
-  // Operands of two products of a warp, and what it loads anew of them: B, and then A, of the two after the next six.
+  // Operands of a warp's products, two by two, and what it loads anew of them: B, and then A, of two that come six
+  // later.
   struct Operands {
     static constexpr int ring = 4;
     u32 a[ring][4], b[ring][4], address;
@@ -296,10 +298,11 @@ struct Agents {
         }
       }
     }
-    __device__ __forceinline__ void load(int slot, int which) {
-      u32(&to)[4] = which % 2 == 0 ? b[slot] : a[slot];
-      const u32 from = address + 512 * (2 * slot + which % 2);
-      if constexpr (C.work == VectorWork::load_matrix) {
+    // Each from a place of its own: of two loads of one place the assembler keeps one.
+    __device__ __forceinline__ void load(int pair, int which) {
+      u32(&to)[4] = which % 2 == 0 ? b[pair % ring] : a[pair % ring];
+      const u32 from = address + 16 * (2 * pair + which);
+      if constexpr (C.work == VectorWork::load_matrix || C.loads > 0) {
         load_matrices(to, from);
       } else {
         const Quad q = load_quad(from);
@@ -328,10 +331,13 @@ struct Agents {
         const int slot = i / 2 % Operands::ring;
         mma<true>(d[i % count], operands.a[slot], operands.b[slot][i % 2 * 2], operands.b[slot][i % 2 * 2 + 1]);
         if (i % 2 == 0) continue;
+        if constexpr (C.loads > 0) {
+          if (i / 2 % 2 < C.loads) operands.load(i / 2, 0);
+        }
 #pragma unroll
         for (int j = 0; j < C.among; ++j) {
           if constexpr (loads)
-            operands.load(slot, j);
+            operands.load(i / 2, j);
           else
             repeated.one((i / 2 * C.among + j) % repeated.chains);
         }

@@ -31,6 +31,7 @@ inline constexpr std::string_view micro_architecture = "sm_90a", micro_gpu = "sm
 [[nodiscard]] Readings copies_beside(Bench& bench);
 [[nodiscard]] Readings mma_alone(Bench& bench);
 [[nodiscard]] Readings mma_among(Bench& bench);
+[[nodiscard]] Readings mma_attention(Bench& bench);
 [[nodiscard]] Readings mma_beside(Bench& bench);
 [[nodiscard]] Readings latency(Bench& bench);
 [[nodiscard]] Readings l2_bandwidth(Bench& bench);

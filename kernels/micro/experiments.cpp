@@ -13,6 +13,7 @@ const std::vector<Experiment>& experiments() {
       {"copies_beside", "products beside copies into shared memory, A from shared memory or registers", copies_beside},
       {"mma_alone", "mma.sync: clocks of a product against accumulators and warps a scheduler", mma_alone},
       {"mma_among", "the same with other instructions of the same warps among the products", mma_among},
+      {"mma_attention", "the same with a softmax's mix and ldmatrix among them, as attention has them", mma_attention},
       {"mma_beside", "the same beside other warps, and what they get done", mma_beside},
       {"latency", "dependent loads: shared memory, L2 by working set, device memory, clusters", latency},
       {"l2_bandwidth", "L2 to SMs against the working set; one tile for all; one SM alone; adds", l2_bandwidth},

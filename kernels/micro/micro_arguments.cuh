@@ -48,14 +48,16 @@ struct AgentsConfig {
   VectorWork work;
   bool copies;               // one warp more, whose copies from the L2 the copy engine writes into shared memory
   bool synchronous = false;  // each tensor warp issues mma.sync m16 n8 k16 of its own, n / 8 accumulators in turn
-  int among = 0;             // of synchronous: instructions of `work` that a tensor warp has among two products
+  int among = 0;             // of synchronous: instructions of `work` that a tensor warp has among two products; of a
+                             // mix that many times its four
+  int loads = 0;             // of synchronous: ldmatrix of B for every four products
 
   // Offsets in shared memory, which begins at a multiple of 1024.
   static constexpr int a_bytes = 64 * 64 * 2, warp_bytes = 4096, box_bytes = 64 * 128, boxes = 4;
   NAPKIN_BOTH constexpr int b_at() const { return tensor_groups * a_bytes; }
   NAPKIN_BOTH constexpr int scratch_at() const { return b_at() + n * 128; }
   NAPKIN_BOTH constexpr int scratch_bytes() const {
-    return (vector_groups + (among > 0 ? tensor_groups : 0)) * 4 * warp_bytes;
+    return (vector_groups + (among + loads > 0 ? tensor_groups : 0)) * 4 * warp_bytes;
   }
   NAPKIN_BOTH constexpr int boxes_at() const { return (scratch_at() + scratch_bytes() + 1023) / 1024 * 1024; }
   NAPKIN_BOTH constexpr int barriers_at() const { return boxes_at() + (copies ? boxes * box_bytes : 0); }
@@ -171,11 +173,15 @@ struct BoxesArguments {
 
 struct AsyncCopiesConfig {
   int threads;
-  int pieces;  // of 16 bytes that a thread asks for at a time: a chunk
-  int stages;  // chunks in flight
+  int pieces;    // of 16 bytes that a thread asks for at a time: a chunk
+  int stages;    // chunks in flight
+  int busy = 0;  // warps beside them that multiply (mma.sync), with an ldmatrix for two products
 
+  static constexpr int busy_bytes = 4096;
   NAPKIN_BOTH constexpr int bytes() const { return threads * pieces * 16; }
-  NAPKIN_BOTH constexpr int shared() const { return stages * bytes(); }
+  NAPKIN_BOTH constexpr int busy_at() const { return stages * bytes(); }
+  NAPKIN_BOTH constexpr int over_at() const { return busy_at() + busy_bytes; }
+  NAPKIN_BOTH constexpr int shared() const { return over_at() + 16; }
 };
 
 struct AsyncCopiesArguments {
@@ -183,7 +189,9 @@ struct AsyncCopiesArguments {
   long long apart;             // from one block's bytes to the next block's; 0: all blocks the same
   int count, warm;             // chunks; the first `warm` of them are not timed
   int around;                  // chunks after which a block begins at its first one again
+  int shift;                   // 0, as above
   unsigned long long* clocks;  // [blocks]: of the timed chunks
+  float* kept;                 // null, as above
 };
 
 // ---- tiles.cuh: what a product's blocks get from the L2

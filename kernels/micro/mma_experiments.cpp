@@ -17,10 +17,12 @@ AgentsRates multiply(Bench& bench, const AgentsConfig& config) {
                     {config.tensor_groups, config.vector_groups, false, mma_products / config.batch(), mma_window});
 }
 
-AgentsConfig synchronous(int groups, int n, VectorWork work = VectorWork::none, int among = 0, int vector_groups = 0) {
+AgentsConfig synchronous(int groups, int n, VectorWork work = VectorWork::none, int among = 0, int vector_groups = 0,
+                         int loads = 0) {
   AgentsConfig out{groups, n, true, vector_groups, work, false};
   out.synchronous = true;
   out.among = among;
+  out.loads = loads;
   return out;
 }
 
@@ -72,6 +74,29 @@ Readings mma_among(Bench& bench) {
   return out;
 }
 
+/// As an attention kernel has them: an element's share of a softmax for two products (d = 64) or two, and B by
+/// ldmatrix for 16 or 32 rows of a warp.
+Readings mma_attention(Bench& bench) {
+  Readings out;
+  for (const int mixes : {0, 1, 2}) {
+    for (const int loads : {0, 1, 2}) {
+      for (const int groups : {1, 2, 4}) {
+        const VectorWork work = mixes > 0 ? VectorWork::mix : VectorWork::none;
+        Reading reading{
+            "mma_attention",
+            {{"mixes", std::to_string(mixes)}, {"loads", std::to_string(loads)}, {"warps", std::to_string(groups)}},
+            "product",
+            "clk",
+            {}};
+        for (int i = 0; i < repetitions; ++i)
+          reading.values.push_back(multiply(bench, synchronous(groups, 64, work, mixes, 0, loads)).product);
+        out.push_back(reading);
+      }
+    }
+  }
+  return out;
+}
+
 Readings mma_beside(Bench& bench) {
   Readings out;
   for (const VectorWork work :
@@ -99,8 +124,8 @@ Readings async_copies(Bench& bench) {
   constexpr int threads = 128, chunks = 256, warm = 64;
   constexpr std::int64_t held = 192 << 10, far = 16 << 20;  // bytes of a block: in the L2, or beyond it
   Readings out;
-  const auto read = [&](int kib, int stages, bool all, const char* tile) {
-    const AsyncCopiesConfig config{threads, kib * 1024 / 16 / threads, stages};
+  const auto read = [&](int kib, int stages, bool all, const char* tile, int busy = 0) {
+    const AsyncCopiesConfig config{threads, kib * 1024 / 16 / threads, stages, busy};
     const unsigned blocks = all ? static_cast<unsigned>(bench.device().sms) : 1;
     const bool device = std::string(tile) == "device", same = std::string(tile) == "same";
     const std::int64_t of_block = device ? far : held;
@@ -111,13 +136,15 @@ Readings async_copies(Bench& bench) {
     arguments.warm = device ? 8 : warm + arguments.around;
     arguments.count = arguments.warm + (device ? arguments.around - 16 : chunks);
     arguments.clocks = pointer<unsigned long long>(bench.results());
-    const LaunchPlan plan = plan_of("async_copies.cuh", written(config), blocks, threads,
-                                    static_cast<unsigned>(config.shared()), arguments);
+    const LaunchPlan plan =
+        plan_of("async_copies.cuh", written(config), blocks, static_cast<unsigned>(threads + 32 * busy),
+                static_cast<unsigned>(config.shared()), arguments);
     Reading reading{"async_copies",
                     {{"kib", std::to_string(kib)},
                      {"stages", std::to_string(stages)},
                      {"sms", all ? "all" : "one"},
-                     {"tile", tile}},
+                     {"tile", tile},
+                     {"busy", std::to_string(busy)}},
                     "chunk",
                     "clk",
                     {}};
@@ -135,6 +162,9 @@ Readings async_copies(Bench& bench) {
     if (kib > 32) continue;
     for (const int stages : {2, 3}) read(kib, stages, true, "own");
     read(kib, 2, true, "same");
+  }
+  for (const int kib : {8, 16, 32}) {
+    for (const int busy : {4, 8}) read(kib, 1, true, "same", busy);
   }
   return out;
 }

@@ -116,6 +116,23 @@ std::vector<Rule> unit_rules() {
   };
 }
 
+std::vector<Rule> synchronous_rules() {
+  return {{"constants.mma_sync_product",
+           "clk",
+           "mma_alone",
+           "product",
+           {{"accumulators", "8"}, {"warps", "2"}},
+           1,
+           "m16 n8 k16, bf16, 8 accumulators, two warps a scheduler"},
+          {"constants.mma_sync_latency",
+           "clk",
+           "mma_alone",
+           "product",
+           {{"accumulators", "1"}, {"warps", "1"}},
+           1,
+           "m16 n8 k16, bf16, one accumulator, one warp"}};
+}
+
 std::vector<Rule> memory_rules() {
   return {
       {"pipes.shared.latency", "clk", "latency", "load", {{"of", "shared"}}, 1, "ld.u32, dependent addresses"},
@@ -267,6 +284,43 @@ std::vector<Rule> wait_rules() {
   };
 }
 
+/// What an mma.sync takes of its scheduler's register ports (eq. 12.12): the clocks of a product in which the mix
+/// beside it issues nothing.
+void add_register_ports(const Readings& readings, std::vector<MeasuredNumber>& out) {
+  constexpr double schedulers = 4;
+  std::vector<double> all;
+  for (const Reading* product : matching(readings, "mma_beside", "product", {{"work", "mix"}})) {
+    const auto rates = matching(readings, "mma_beside", "rate", product->with);
+    if (rates.empty() || rates.front()->values.size() != product->values.size()) continue;
+    for (std::size_t i = 0; i < product->values.size(); ++i)
+      all.push_back(product->values[i] * (1 - rates.front()->values[i] / schedulers));
+  }
+  if (all.empty()) return;
+  out.push_back({"constants.mma_sync_ports", "clk", estimate(std::move(all)),
+                 "clocks of a product less the instructions of EX2, FFMA, FMNMX and FADD in equal parts that two "
+                 "warpgroups issue beside it, one and two warps of products a scheduler"});
+}
+
+/// cp.async: where the line of a chunk's clocks against its bytes begins, beside warps that multiply and load operands.
+void add_loaded_latency(const Readings& readings, std::vector<MeasuredNumber>& out) {
+  std::vector<double> kib, clocks;
+  double spread = 0;
+  int runs = 0;
+  for (const Reading* reading : matching(readings, "async_copies", "chunk", {{"busy", "8"}})) {
+    const Estimate chunk = estimate(reading->values);
+    kib.push_back(std::stod(std::string(reading->parameter("kib"))));
+    clocks.push_back(chunk.value);
+    spread = std::max(spread, chunk.spread);
+    runs = chunk.runs;
+  }
+  if (kib.size() < 3) return;
+  out.push_back(
+      {"constants.cp_async_loaded_latency",
+       "clk",
+       {line_through(kib, clocks).at(0), spread, runs},
+       "all SMs copy the same 8 to 32 KiB, beside eight warps of mma.sync and ldmatrix; the line's beginning"});
+}
+
 /// L2 to SM against the working set: rate of the plateau, its end, and the rate far beyond.
 void add_working_sets(const Readings& readings, std::vector<MeasuredNumber>& out) {
   std::map<double, const Reading*> by_size;
@@ -310,12 +364,14 @@ void add_device_latency(const Readings& readings, std::vector<MeasuredNumber>& o
 
 std::vector<MeasuredNumber> measured_numbers(const Readings& readings) {
   std::vector<MeasuredNumber> out;
-  for (const auto& rules : {unit_rules(), memory_rules(), box_rules(), wait_rules()}) {
+  for (const auto& rules : {unit_rules(), synchronous_rules(), memory_rules(), box_rules(), wait_rules()}) {
     for (const Rule& rule : rules) {
       const auto found = pooled(matching(readings, rule.experiment, rule.quantity, rule.with), rule.factor);
       if (found) out.push_back({rule.name, rule.unit, *found, rule.note});
     }
   }
+  add_register_ports(readings, out);
+  add_loaded_latency(readings, out);
   add_working_sets(readings, out);
   add_device_latency(readings, out);
   for (MeasuredNumber& energy : measured_energies(readings)) out.push_back(std::move(energy));
