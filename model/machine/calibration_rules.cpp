@@ -284,21 +284,25 @@ std::vector<Rule> wait_rules() {
   };
 }
 
-/// What an mma.sync takes of its scheduler's register ports (eq. 12.12): the clocks of a product in which the mix
-/// beside it issues nothing.
+/// What an mma.sync takes of its scheduler's register ports (eq. 12.12), with what else an attention kernel's warps
+/// have among products: a product's clocks less the instructions of the mix and the ldmatrix. A warp alone on its
+/// scheduler also waits for itself.
 void add_register_ports(const Readings& readings, std::vector<MeasuredNumber>& out) {
-  constexpr double schedulers = 4;
-  std::vector<double> all;
-  for (const Reading* product : matching(readings, "mma_beside", "product", {{"work", "mix"}})) {
-    const auto rates = matching(readings, "mma_beside", "rate", product->with);
-    if (rates.empty() || rates.front()->values.size() != product->values.size()) continue;
-    for (std::size_t i = 0; i < product->values.size(); ++i)
-      all.push_back(product->values[i] * (1 - rates.front()->values[i] / schedulers));
+  std::vector<double> one, several;
+  for (const Reading* reading : matching(readings, "mma_attention", "product")) {
+    const auto of = [&](const char* parameter) { return std::stod(std::string(reading->parameter(parameter))); };
+    if (of("mixes") == 0 || of("loads") == 0) continue;
+    const double others = 4 * of("mixes") / 2 + of("loads") / 4;  // a mix of four instructions is for two products
+    for (const double value : reading->values) (of("warps") == 1 ? one : several).push_back(value - others);
   }
-  if (all.empty()) return;
-  out.push_back({"constants.mma_sync_ports", "clk", estimate(std::move(all)),
-                 "clocks of a product less the instructions of EX2, FFMA, FMNMX and FADD in equal parts that two "
-                 "warpgroups issue beside it, one and two warps of products a scheduler"});
+  const auto add = [&](const char* name, std::vector<double>& values, const char* note) {
+    if (!values.empty()) out.push_back({name, "clk", estimate(std::move(values)), note});
+  };
+  add("constants.mma_sync_ports", several,
+      "a product's clocks less the instructions among products (EX2, FFMA, FMNMX, FADD, ldmatrix), two and four warps "
+      "a "
+      "scheduler");
+  add("constants.mma_sync_ports_one", one, "of one warp a scheduler, its waits for itself included");
 }
 
 /// cp.async: where the line of a chunk's clocks against its bytes begins, beside warps that multiply and load operands.

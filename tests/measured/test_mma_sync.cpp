@@ -22,11 +22,13 @@ struct Run {
   Calibration calibration;
 };
 
-Run run_of(const std::string& file) {
+Run run_of(const std::string& number) {
   Run run;
-  const std::string path = NAPKIN_SOURCE_DIR "/tests/measured/mma_sync/" + file;
-  for (report::ReadingRow& row : report::parse_readings(cli::contents(path), path))
-    run.readings.push_back(std::move(row.reading));
+  for (const char* file : {"h200_", "h200_attention_"}) {
+    const std::string path = NAPKIN_SOURCE_DIR "/tests/measured/mma_sync/" + (file + number) + ".jsonl";
+    for (report::ReadingRow& row : report::parse_readings(cli::contents(path), path))
+      run.readings.push_back(std::move(row.reading));
+  }
   REQUIRE_FALSE(run.readings.empty());
   run.calibration =
       calibrate(load_machine("h200-sxm", "--gpu"), run.readings, {"napkin calibrate", "2026-11-23", "580"});
@@ -34,7 +36,7 @@ Run run_of(const std::string& file) {
 }
 
 const std::vector<Run>& runs() {
-  static const std::vector<Run> both = {run_of("h200_1.jsonl"), run_of("h200_2.jsonl")};
+  static const std::vector<Run> both = {run_of("1"), run_of("2")};
   return both;
 }
 
@@ -116,6 +118,26 @@ TEST_CASE("other warps' multiply-adds starve products; a mix and a softmax take 
   }
 }
 
+TEST_CASE("with a softmax's mix and ldmatrix among products, 6 clocks and an instruction's each; 8 of a warp alone") {
+  for (const Run& run : runs()) {
+    for (const int mixes : {1, 2}) {
+      for (const int loads : {1, 2}) {
+        for (const int warps : {1, 2, 4}) {
+          CAPTURE(mixes);
+          CAPTURE(loads);
+          CAPTURE(warps);
+          const double product = median_of(
+              run, "mma_attention", "product",
+              {{"mixes", std::to_string(mixes)}, {"loads", std::to_string(loads)}, {"warps", std::to_string(warps)}});
+          const double ports = product - 2 * mixes - loads / 4.0;
+          CHECK(ports > (warps == 1 ? 7.4 : 5.9));
+          CHECK(ports < (warps == 1 ? 8.4 : 6.6));
+        }
+      }
+    }
+  }
+}
+
 TEST_CASE("a chunk by cp.async: 330 clocks and its bytes at 123 B/clk by one SM; more beside warps that multiply") {
   for (const Run& run : runs()) {
     for (const int kib : {2, 4, 8, 16, 32, 64}) {
@@ -138,7 +160,8 @@ TEST_CASE("the numbers that calibrate makes of it, beside the fitted ones; two r
       // value, within
       {"constants.mma_sync_product", {6.03, 0.01}},
       {"constants.mma_sync_latency", {24.0, 0.01}},
-      {"constants.mma_sync_ports", {6.5, 0.06}},
+      {"constants.mma_sync_ports", {6.2, 0.02}},
+      {"constants.mma_sync_ports_one", {8.1, 0.02}},
       {"constants.cp_async_loaded_latency", {462, 0.02}}};
   for (const Run& run : runs()) {
     REQUIRE(run.calibration.findings.size() == expected.size());

@@ -211,6 +211,22 @@ TEST_CASE("micro-kernels compile, without spills and without complaint" * doctes
   check_clean(compiled());
 }
 
+TEST_CASE("inputs whose scores have a shape compile, of both types" * doctest::test_suite("compiling")) {
+  const auto compiler = Compiler::find(toolkit_directories(""));
+  if (!compiler) {
+    std::puts("SKIP: no NVRTC on this machine");
+    return;
+  }
+  for (const char* config : {".bf16 = true, .spike = true", ".bf16 = true, .spike = false",
+                             ".bf16 = false, .spike = true", ".bf16 = false, .spike = false"}) {
+    const std::string expression = std::string("napkin::shape_scores<napkin::ScoresConfig{") + config + "}>";
+    const CompiledKernel kernel =
+        compiler->compile({kernel_source("kernels/micro/scores.cuh"), expression, std::string(micro_gpu), {}});
+    CAPTURE(expression);
+    CHECK_MESSAGE(kernel.report.clean(), kernel.report.objection());
+  }
+}
+
 TEST_SUITE("slow") {
   TEST_CASE("the other variants do, too") {
     std::vector<const LaunchPlan*> todo;
