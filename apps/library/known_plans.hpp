@@ -31,7 +31,7 @@ class KnownPlans {
 
  private:
   DiskCache entries_;
-  Latest<LaunchPlan> met_;
+  Latest<std::string, LaunchPlan> met_;
 };
 
 }  // namespace napkin

@@ -28,9 +28,10 @@ struct Findings {
 /// Tiles far from the best are timed alone: half of the compiling.
 [[nodiscard]] inline bool counts_cycles(TileRole role) { return role != TileRole::random; }
 
-class Session {
+class MeasurementRun {
  public:
-  Session(Runtime& runtime, const ValidateOptions& options, MeasuredBy from, report::RowFile* file, Progress& progress)
+  MeasurementRun(Runtime& runtime, const ValidateOptions& options, MeasuredBy from, report::RowFile* file,
+                 Progress& progress)
       : runtime_(runtime),
         options_(options),
         from_(std::move(from)),

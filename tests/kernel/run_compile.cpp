@@ -120,7 +120,7 @@ struct Variant {
 
 /// By instantiation; legal ones and near ones.
 std::map<std::string, Variant> variants_of(const Request& r, const Measurable& m, const BundledKernel& kernel) {
-  const LaunchDevice device = launch_device(m.subject.machine);
+  const LaunchDevice device = launch_device(*m.request.machine);
   const std::set<std::string> known = known_tiles(r.known);
   std::map<std::string, Variant> out;
   std::set<std::string> compiled;  // a tile of another order may be the same kernel
