@@ -13,6 +13,8 @@
 #include <fstream>
 #include <sstream>
 
+#include "model/base/yaml_plain.hpp"
+
 namespace napkin::yaml {
 namespace {
 
@@ -126,7 +128,7 @@ class Builder : public YAML::EventHandler {
       return;
     }
     if (top.has_key) {
-      node.key_location_ = top.key_location;
+      node.key_location_ = std::move(top.key_location);
       top.node.entries_.emplace_back(std::move(top.key), std::move(node));
       top.has_key = false;
       return;
@@ -140,8 +142,8 @@ class Builder : public YAML::EventHandler {
                     "once (the first is in line " + std::to_string(earlier.key_location_.line) + ")");
       }
     }
-    top.key = node.scalar_;
-    top.key_location = node.location_;
+    top.key = std::move(node.scalar_);
+    top.key_location = std::move(node.location_);
     top.has_key = true;
   }
 
@@ -255,6 +257,7 @@ Node parse(std::string_view text, const std::string& file) {
       throw Error(Location{file, static_cast<int>(line), 1}, "", "a control character", "a YAML text in UTF-8");
     }
   }
+  if (Builder builder(file); read_plain(text, builder)) return builder.take();
   std::istringstream stream{std::string(text)};
   Builder builder(file);
   try {
