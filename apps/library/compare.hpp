@@ -21,7 +21,7 @@ struct LevelLaw {
 
 /// What a cluster of that many blocks saves over the pipe that feeds its members, seconds of one call.
 struct ClusterLaw {
-  std::string from;       ///< the level at the pipe's upper end; device memory: as if there were no cache (theory 7)
+  std::string from;       ///< the level at the pipe's upper end; device memory: as if there were no cache
   bool measured = false;  ///< the pipe's rate is a measured one, else the datasheet's
   std::int64_t size = 1;  ///< the best; 1: none saves
   std::vector<std::pair<std::int64_t, double>> savings;

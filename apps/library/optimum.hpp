@@ -1,5 +1,6 @@
 #pragma once
-// The least that the lowest staged level could move: closed form and exact optimum, as answers. Internal to apps/.
+// add_optimum says what the level of a block could move at least: in closed form, 2 q d + 4 q x d^2 / M, and in whole
+// numbers under all constraints. Internal to apps/.
 
 #include "apps/library/request.hpp"
 #include "model/mapping/placed.hpp"

@@ -1,6 +1,6 @@
 #pragma once
-// Which tiles of a question a sweep measures, and in which order: pure, and the same for the same seed. Internal to
-// apps/.
+// sweep_tiles chooses the tiles that a sweep measures: the pick, experts' tiles, 200 near the best and 100 at random,
+// in an order that depends on the seed alone. Internal to apps/.
 
 #include <cstdint>
 #include <string>

@@ -64,7 +64,8 @@ std::optional<Tile> pick_of(const Measurable& measurable) {
 
 std::vector<SweepTile> single_tile(const PlannedQuestion& question) {
   const Measurable& m = *question.measurable;
-  const auto tile = best_tile(m.request, *m.layout);
+  const bool free = m.layout->fixed.empty();  // then select's own pick is the tile
+  const auto tile = free ? std::optional(question.pick) : best_tile(m.request, *m.layout);
   if (!tile) return {};
   return {{*tile, *tile == question.pick ? TileRole::selected : TileRole::near_best, ""}};
 }

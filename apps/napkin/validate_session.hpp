@@ -1,5 +1,5 @@
 #pragma once
-// One run of measurements on the GPU: question by question, tile by tile.
+// A MeasurementRun measures what was planned on the GPU, question by question and tile by tile, and writes the rows.
 
 #include <map>
 #include <string>
