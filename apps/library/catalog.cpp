@@ -73,6 +73,12 @@ Layout Catalog::layout(const std::shared_ptr<const Diagram>& diagram, const std:
   return layouts_.put(key, {diagram, {mapping, std::move(streamed), false, {}}}).layout;
 }
 
+const std::vector<std::string>& Catalog::bundled(const std::string& algorithm) {
+  const auto known = bundled_.find(algorithm);
+  return known != bundled_.end() ? known->second
+                                 : bundled_.emplace(algorithm, bundled_mappings(algorithm)).first->second;
+}
+
 const std::string& Catalog::gpu_here() {
   if (!gpu_here_) gpu_here_ = profile_here();
   return *gpu_here_;

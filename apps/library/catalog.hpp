@@ -3,6 +3,7 @@
 // nothing. Not for several threads at once: a Session locks it for as long as it makes one request. Internal to apps/.
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -36,6 +37,8 @@ class Catalog {
   /// The mapping with the diagram that streams under it. Throws Error where it names what the diagram does not have.
   [[nodiscard]] Layout layout(const std::shared_ptr<const Diagram>& diagram,
                               const std::shared_ptr<const Mapping>& mapping);
+  /// The names of the mappings of bundled kernels for an algorithm.
+  [[nodiscard]] const std::vector<std::string>& bundled(const std::string& algorithm);
   /// The name of the profile of the GPU in this machine.
   [[nodiscard]] const std::string& gpu_here();
 
@@ -69,6 +72,7 @@ class Catalog {
   Parts<Machine> machines_;
   Parts<Mapping> mappings_;
   Latest<Pair, LaidOut, PairHash> layouts_;
+  std::map<std::string, std::vector<std::string>> bundled_;  // by algorithm
   std::optional<std::string> gpu_here_;
   std::shared_ptr<Known> known_;
 };

@@ -80,14 +80,14 @@ Problem problem_of(const Ask& ask, const Diagram& diagram) {
 
 /// A kernel computes the built-in algorithm of its mapping's name: a user's own diagram of that name must be equal to
 /// it.
-bool is_builtin(const std::shared_ptr<const Diagram>& diagram, Catalog& catalog) {
+bool is_builtin(const Request& request, Catalog& catalog) {
+  if (!names_file(request.ask.algorithm)) return true;
+  const Diagram& diagram = *request.diagram;
   const std::vector<std::string> names = builtin_diagrams();
-  if (std::find(names.begin(), names.end(), diagram->name) == names.end()) return false;
-  const auto original = catalog.diagram(diagram->name);
-  if (original == diagram) return true;
-  Diagram retold = *original;
-  retold.about = diagram->about;
-  return retold == *diagram;
+  if (std::find(names.begin(), names.end(), diagram.name) == names.end()) return false;
+  Diagram original = *catalog.diagram(diagram.name);
+  original.about = diagram.about;
+  return original == diagram;
 }
 
 bool supports_sizes(const Mapping& mapping, const Diagram& diagram, const Sizes& sizes) {
@@ -186,8 +186,8 @@ Layout named_layout(const Request& request, Catalog& catalog) {
 std::vector<Layout> bundled_layouts(const Request& request, Catalog& catalog) {
   std::vector<Layout> layouts;
   std::optional<Error> refused;
-  if (request.abstract() || !is_builtin(request.diagram, catalog)) return layouts;
-  for (const std::string& name : bundled_mappings(request.diagram->name)) {
+  if (request.abstract() || !is_builtin(request, catalog)) return layouts;
+  for (const std::string& name : catalog.bundled(request.diagram->name)) {
     const auto mapping = catalog.mapping(name, "--kernel");
     if (!runs_on(*mapping, *request.machine) || !takes_type(*mapping, request.problem.dtype)) continue;
     if (!supports_sizes(*mapping, *request.diagram, request.problem.sizes)) continue;

@@ -9,11 +9,11 @@ namespace {
 void add_best(const Request& request, const Ranking& ranking, SelectAnswer& answer) {
   const Prediction& prediction = ranking.best().prediction;
   const Placer placer = placer_of(request, ranking.layout());
-  const Placement best = place(placer, ranking.best().tile);
+  const PlacedDiagram placed = placer.place(ranking.best().tile);
   answer.predicted = answer_of(prediction);
-  answer.levels = levels_of(best.placed, prediction.clock);
-  answer.combine = combine_of(best.placed, prediction.clock);
-  answer.occupancy = answer_of(best.plan);
+  answer.levels = levels_of(placed, prediction.clock);
+  answer.combine = combine_of(placed, prediction.clock);
+  answer.occupancy = answer_of(plan(placed));
 }
 
 SelectAnswer answer_of(const Request& request, const Ranking& ranking) {
