@@ -160,7 +160,7 @@ struct Variant {
 
 /// By instantiation; legal ones and near ones.
 std::map<std::string, Variant> variants_of(const Request& r, const Measurable& m, const BundledKernel& kernel) {
-  const LaunchDevice device = launch_device(m.subject.machine);
+  const LaunchDevice device = launch_device(*m.request.machine);
   const std::map<std::string, bool> known = known_tiles(r.known);
   std::map<std::string, Variant> out;
   test::for_each_ruled(m, r.near, [&](const test::RuledTile& one) {
@@ -303,7 +303,7 @@ int run(const Request& r) {
     std::fprintf(stderr, "%s: %td variants, %d compiled, %d objected to\n",
                  accepted ? "legal" : "rejected by few registers", there, tally.compiled, tally.objected);
   }
-  if (!r.record.empty()) record(r, m->layout->mapping, m->subject.problem.dtype, all);
+  if (!r.record.empty()) record(r, m->layout->mapping, m->request.problem.dtype, all);
   return compiling.tally(true).objected == 0 ? 0 : 1;
 }
 
