@@ -74,7 +74,7 @@ ValidationRow Session::blank(const PlannedQuestion& question, const PlannedTile&
 
 Pace Session::pace_of(const Candidate& candidate) const {
   if (!candidate.row.sweep) return patient_pace(options_.l2);
-  return brisk_pace(options_.l2, options_.pace, candidate.row.predicted.time);
+  return brisk_pace(options_.l2, options_.pace, candidate.row.predicted->time);
 }
 
 void Session::judge(const Candidate& candidate) {

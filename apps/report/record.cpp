@@ -24,8 +24,8 @@ Json measured_json(const MeasuredAnswer& m) {
 
 Json json_of(const ValidationRow& row) {
   Json json = json_of(row.head, "validate");
-  json["levels"] = json_of(row.levels);
-  json["predicted"] = json_of(row.predicted);
+  if (!row.levels.empty()) json["levels"] = json_of(row.levels);
+  if (row.predicted) json["predicted"] = json_of(*row.predicted);
   json["split"] = row.split;
   json["sweep"] = row.sweep ? Json(*row.sweep) : Json(nullptr);
   json["selected"] = row.selected;

@@ -1,4 +1,4 @@
-// The JSON of every command, key by key. (design section 5)
+// The JSON of every command, key by key.
 
 #include <cmath>
 

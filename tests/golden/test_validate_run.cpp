@@ -157,6 +157,11 @@ TEST_CASE("--resume skips what is there; a line cut short goes") {
   CHECK(rows_in(out).size() == 2);
   REQUIRE(fake().napkin(line).code == 0);  // without it: measured again, appended
   CHECK(rows_in(out).size() == 4);
+  // A recording without predictions is none to go on with: its summary is of predictions made before the run.
+  Json bare = cli::parse(first);
+  bare.erase("predicted");
+  static_cast<void>(folder.file("rows.jsonl", bare.dump() + "\n"));
+  cli::check_refused(fake().napkin(line + " --resume"), "rows.jsonl:1: predicted is missing");
 }
 
 TEST_CASE("--shard: each shape in one share") {

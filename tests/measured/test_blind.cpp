@@ -74,14 +74,14 @@ double median(std::vector<double> of) {
 }  // namespace
 
 TEST_CASE("selected tiles at 18 new sizes of attention, version 10") {
-  const Json attention = replayed("h200_steps.jsonl")["kernels"]["attention_sm90"]["held-out"];
+  const Json attention = replayed("picks_version_10.jsonl")["kernels"]["attention_sm90"]["held-out"];
   CHECK(attention["rows"] == 18);
   hold(attention, {.time = 0.035, .worst = 0.077, .cycles = 0.022});
 }
 
 // Version 9 took up to 6 % more cycles than version 10, which is what the model describes.
 TEST_CASE("selected tiles at 24 new sizes of attention and 3 of products, version 9") {
-  const Json kernels = replayed("h200.jsonl")["kernels"];
+  const Json kernels = replayed("picks_version_9.jsonl")["kernels"];
   const Json attention = kernels["attention_sm90"]["held-out"], products = kernels["matmul_sm90"]["held-out"];
   CHECK(attention["rows"] == 24);
   hold(attention, {.time = 0.024, .worst = 0.05, .cycles = 0.036});
@@ -90,11 +90,11 @@ TEST_CASE("selected tiles at 24 new sizes of attention and 3 of products, versio
 }
 
 TEST_CASE("six new sweeps, version 9: errors and regret") {
-  hold_sweeps("h200_sweeps.jsonl", 304, {.time = 0.037, .median = 0.031, .cycles = 0.05}, {6, 0.009, 0.033, 0.013});
+  hold_sweeps("sweeps_version_9.jsonl", 304, {.time = 0.037, .median = 0.031, .cycles = 0.05}, {6, 0.009, 0.033, 0.013});
 }
 
 TEST_CASE("selected tiles at 18 more sizes of attention, version 10, on a card at work") {
-  const Json attention = replayed("h200_settled.jsonl")["kernels"]["attention_sm90"]["held-out"];
+  const Json attention = replayed("picks_settled.jsonl")["kernels"]["attention_sm90"]["held-out"];
   CHECK(attention["rows"] == 18);
   hold(attention, {.time = 0.024, .worst = 0.047, .cycles = 0.024});
 }
@@ -102,34 +102,34 @@ TEST_CASE("selected tiles at 18 more sizes of attention, version 10, on a card a
 TEST_CASE(
     "six more sweeps, version 10, on cards at work: errors and regret; the best tile is among the first three of "
     "each") {
-  hold_sweeps("h200_settled_sweeps.jsonl", 257, {.time = 0.032, .median = 0.026, .cycles = 0.038},
+  hold_sweeps("sweeps_settled.jsonl", 257, {.time = 0.032, .median = 0.026, .cycles = 0.038},
               {6, 0.006, 0.017, 0});
 }
 
 TEST_CASE(
     "five sweeps of attention and three of products at sizes that no fit used: errors and regret; the best tile is "
     "among the first three of each") {
-  hold_sweeps("h200_first_touch_sweeps.jsonl", 212, {.time = 0.035, .median = 0.027, .cycles = 0.043},
+  hold_sweeps("sweeps_first_touch.jsonl", 212, {.time = 0.035, .median = 0.027, .cycles = 0.043},
               {5, 0.013, 0.031, 0});
-  const Json all = replayed("h200_boxes_products.jsonl"), products = all["kernels"]["matmul_sm90"]["held-out"];
+  const Json all = replayed("sweeps_products.jsonl"), products = all["kernels"]["matmul_sm90"]["held-out"];
   CHECK(products["rows"] == 135);
   hold(products, {.time = 0.033, .median = 0.026, .cycles = 0.037});
   hold_regret(all["regret"], {3, 0, 0, 0});
 }
 
 TEST_CASE("five sweeps of attention when instructions among products had been counted: errors and regret") {
-  hold_sweeps("h200_among_products_sweeps.jsonl", 253, {.time = 0.031, .median = 0.023, .cycles = 0.037},
+  hold_sweeps("sweeps_among_products.jsonl", 253, {.time = 0.031, .median = 0.023, .cycles = 0.037},
               {5, 0.001, 0.002, 0.001});
 }
 
 // Not spread over all predictions: up to 44 tiles of each question, every one predicted within 6 % of the best.
 TEST_CASE("six sweeps of the tiles that are predicted best: errors and regret") {
-  hold_sweeps("h200_near_best_sweeps.jsonl", 229, {.time = 0.02, .median = 0.015, .cycles = 0.028},
+  hold_sweeps("sweeps_near_best.jsonl", 229, {.time = 0.02, .median = 0.015, .cycles = 0.028},
               {6, 0.006, 0.014, 0.0101});
 }
 
 TEST_CASE("four sweeps at d of 96 and 192, which nothing had been measured at: errors and regret") {
-  hold_sweeps("h200_widths_sweeps.jsonl", 162, {.time = 0.031, .median = 0.024, .cycles = 0.038},
+  hold_sweeps("sweeps_head_widths.jsonl", 162, {.time = 0.031, .median = 0.024, .cycles = 0.038},
               {4, 0.001, 0.001, 0.001});
 }
 
@@ -137,7 +137,7 @@ TEST_CASE(
     "of the picks before and after the energies were fitted anew, where they differ, the one predicted faster is, or "
     "the same within 0.5 %") {
   std::map<std::pair<std::string, std::string>, std::map<std::string, std::vector<double>>> times;
-  std::istringstream lines(cli::contents(NAPKIN_SOURCE_DIR "/tests/measured/blind/h200_energies.jsonl"));
+  std::istringstream lines(cli::contents(NAPKIN_SOURCE_DIR "/tests/measured/blind/picks_energies.jsonl"));
   for (std::string line; std::getline(lines, line);) {
     const Json row = cli::parse(line);
     times[{pairs(row["shape"]), row["mask"].get<std::string>()}][pairs(row["tile"])].push_back(

@@ -183,7 +183,7 @@ TEST_CASE("the shipped profile is within 15 % of the readings, but for what test
 
 TEST_CASE("a number of a shipped profile that says calibrate is what a recorded run gives") {
   const Machine shipped = load_machine("h200-sxm", "--gpu");
-  const Run vector = run_of(NAPKIN_SOURCE_DIR "/tests/measured/vector/h200.jsonl");
+  const Run vector = run_of(NAPKIN_SOURCE_DIR "/tests/measured/vector/rates.jsonl");
   for (const auto& each : shipped.constants) {
     const Number& number = each.second;
     if (number.from.tool.find("calibrate") == std::string::npos) continue;

@@ -1,4 +1,4 @@
-// Products on random data and on zeros, which take less power and so run at a higher clock (clocks/h200.jsonl): where
+// Products on random data and on zeros, which take less power and so run at a higher clock (clocks/products_on_zeros.jsonl): where
 // copies bind, cycles grow with the clock. Predictions, in clocks of the SMs, do not: README, Weakest.
 #include <algorithm>
 #include <sstream>
@@ -32,7 +32,7 @@ TEST_CASE(
     "do") {
   int grown = 0, same = 0;
   double most = 0;
-  for (const Json& row : rows_of("clocks/h200.jsonl")) {
+  for (const Json& row : rows_of("clocks/products_on_zeros.jsonl")) {
     const double cycles = over(row, "zeros", "random", "cycles"), clock = cycles / over(row, "zeros", "random", "time");
     if (row["shape"]["a"].get<int>() < 4096 || clock < 1.1) continue;
     CAPTURE(row["shape"].dump() + row["tile"].dump());
@@ -53,7 +53,7 @@ TEST_CASE(
        {std::tuple{1024, 0.85, 0.92}, {2048, 0.90, 0.97}, {4096, 0.97, 1.0}, {8192, 0.95, 0.99}}) {
     CAPTURE(size);
     double sum = 0, rows = 0;
-    for (const Json& row : rows_of("orders/h200_hilbert.jsonl")) {
+    for (const Json& row : rows_of("orders/hilbert.jsonl")) {
       if (row["shape"]["a"].get<int>() != size) continue;
       sum += over(row, "after", "before", "cycles");
       ++rows;

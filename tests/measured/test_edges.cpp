@@ -1,5 +1,5 @@
 // Products whose last row or column of tiles reaches beyond the array, one tile's launches beside others of whole tiles
-// (edges/h200.jsonl): the copy engine fills rows outside with zeros, slower than it brings rows; columns outside cost
+// (edges/products_beyond_the_array.jsonl): the copy engine fills rows outside with zeros, slower than it brings rows; columns outside cost
 // nothing.
 #include <map>
 #include <sstream>
@@ -16,7 +16,7 @@ using cli::pairs;
 
 namespace {
 
-const std::string file = NAPKIN_SOURCE_DIR "/tests/measured/edges/h200.jsonl";
+const std::string file = NAPKIN_SOURCE_DIR "/tests/measured/edges/products_beyond_the_array.jsonl";
 
 struct Cycles {
   double measured = 0, predicted = 0;

@@ -20,7 +20,7 @@ namespace {
 /// By load: joules a byte beyond what a context that rests takes.
 std::map<std::string, double> measured() {
   std::map<std::string, std::map<std::string, double>> of;
-  std::istringstream lines(cli::contents(NAPKIN_SOURCE_DIR "/tests/measured/neighbours/h200.jsonl"));
+  std::istringstream lines(cli::contents(NAPKIN_SOURCE_DIR "/tests/measured/neighbours/l2_readers.jsonl"));
   for (std::string line; std::getline(lines, line);) {
     const Json row = cli::parse(line);
     of[row["with"]["load"].get<std::string>()][row["quantity"].get<std::string>()] = row["values"][0].get<double>();

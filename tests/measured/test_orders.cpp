@@ -15,7 +15,7 @@ namespace {
 
 using cli::Json;
 
-const std::string file = NAPKIN_SOURCE_DIR "/tests/measured/orders/h200.jsonl";
+const std::string file = NAPKIN_SOURCE_DIR "/tests/measured/orders/three_orders.jsonl";
 constexpr double tiles = 16;  // of the busiest SM: 16 x 16 heads of 8 tiles on 132 SMs
 
 /// Measured, and predicted anew.
@@ -105,7 +105,7 @@ TEST_CASE("cycles of the three orders are predicted, with and without a mask") {
 TEST_CASE("an iteration takes the same in a tile dealt out, launched or drawn") {
   std::map<std::string, std::map<std::string, Lengths>> all;  // by tile and order
   std::map<std::string, Json> asked;
-  for (const Json& row : rows_of(NAPKIN_SOURCE_DIR "/tests/measured/orders/h200_lengths.jsonl")) {
+  for (const Json& row : rows_of(NAPKIN_SOURCE_DIR "/tests/measured/orders/two_lengths.jsonl")) {
     const Json& tile = row["tile"];
     const std::string name =
         "d = " + row["shape"]["d"].dump() + ", " + tile["warpgroups"].dump() + " warpgroups, x = " + tile["x"].dump();

@@ -60,7 +60,7 @@ TEST_CASE("recorded rows hold the published bounds") {
 }
 
 TEST_CASE("attention_sm80's recording holds what README says of it") {
-  const auto run = cli::napkin({"validate", "--json", "--replay", folder + "/sm80/h200.jsonl"});
+  const auto run = cli::napkin({"validate", "--json", "--replay", folder + "/sweeps_sm80/attention_sm80.jsonl"});
   REQUIRE_MESSAGE(run.code == 0, run.err);
   const Json found = run.json();
   const Json held_out = {{"rows", 144},
@@ -78,7 +78,7 @@ TEST_CASE("attention_sm80's recording holds what README says of it") {
 
 // Recorded with version 8, which takes more cycles than predicted, under a mask up to 12 %.
 TEST_CASE("packed batches: bytes at the counter's, times by the blocks of every sequence") {
-  const auto run = cli::napkin({"validate", "--json", "--replay", folder + "/packed/h200.jsonl"});
+  const auto run = cli::napkin({"validate", "--json", "--replay", folder + "/packed/batches.jsonl"});
   REQUIRE_MESSAGE(run.code == 0, run.err);
   const Json held_out = {
       {"rows", 10},

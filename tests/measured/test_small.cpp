@@ -13,7 +13,7 @@ namespace {
 
 using cli::Json;
 
-const std::string file = NAPKIN_SOURCE_DIR "/tests/measured/small/h200.jsonl";
+const std::string file = NAPKIN_SOURCE_DIR "/tests/measured/small/few_blocks.jsonl";
 
 std::string shape_of(const Json& row) {
   std::string text;

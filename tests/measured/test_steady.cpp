@@ -1,4 +1,4 @@
-// Loads of seconds under the card's power limit (steady/h200.jsonl): the clock that the SMs ran at and what the card
+// Loads of seconds under the card's power limit (steady/loads_of_seconds.jsonl): the clock that the SMs ran at and what the card
 // took, predicted. Split as design section 7 has it: s = 4096 without a mask, d = 64 and 128, is calibration, the rest
 // held out.
 
@@ -16,7 +16,7 @@ namespace {
 using cli::Json;
 
 std::vector<Json> rows() {
-  std::istringstream text(cli::contents(NAPKIN_SOURCE_DIR "/tests/measured/steady/h200.jsonl"));
+  std::istringstream text(cli::contents(NAPKIN_SOURCE_DIR "/tests/measured/steady/loads_of_seconds.jsonl"));
   std::vector<Json> out;
   for (std::string line; std::getline(text, line);) out.push_back(cli::parse(line));
   return out;

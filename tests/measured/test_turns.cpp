@@ -1,4 +1,4 @@
-// One tile with turns and without, in turn (turns/h200.jsonl): readings of half a second on cards that were idle
+// One tile with turns and without, in turn (turns/with_and_without.jsonl): readings of half a second on cards that were idle
 // before, and on cards that had been at work for a minute or more. How fine a pick between tiles of equal cycles can be
 // checked.
 #include <algorithm>
@@ -35,7 +35,7 @@ double range(const Clocks& of) {
 
 /// By card and problem.
 std::map<std::pair<int, std::string>, Pair> pairs(bool settled) {
-  std::istringstream text(cli::contents(NAPKIN_SOURCE_DIR "/tests/measured/turns/h200.jsonl"));
+  std::istringstream text(cli::contents(NAPKIN_SOURCE_DIR "/tests/measured/turns/with_and_without.jsonl"));
   std::map<std::pair<int, std::string>, Pair> out;
   for (std::string line; std::getline(text, line);) {
     const Json row = cli::parse(line);
