@@ -17,10 +17,11 @@
 namespace measured {
 
 /// The sources of one kernel that a recording ran.
-struct RecordedSource {
+struct RecordedSources {
   std::string kernel;
-  std::string hash;    ///< kernel_source_hash() then; "" where it is not known
-  bool fresh = false;  ///< the manifest claims that today's kernel is this one
+  std::vector<std::string> hashes;  ///< kernel_source_hash() then; none where it is not known
+  std::string revision;             ///< "2453d1a", "before a4bbfea"
+  bool fresh = false;               ///< the manifest claims that today's kernel is these
 };
 
 struct Recording {
@@ -31,7 +32,7 @@ struct Recording {
   std::vector<std::string> revision;  ///< as rows carry it, sorted, or how else it is known
   std::optional<std::int64_t> cards;
   std::vector<std::string> seed, split;  ///< sorted; none where rows have none
-  std::vector<RecordedSource> sources;
+  std::vector<RecordedSources> sources;
 };
 
 struct Manifest {
@@ -43,12 +44,13 @@ struct Manifest {
   std::vector<Recording> files;
 };
 
-inline std::vector<RecordedSource> read_sources(const napkin::yaml::Node& node) {
-  std::vector<RecordedSource> out;
+inline std::vector<RecordedSources> read_sources(const napkin::yaml::Node& node) {
+  std::vector<RecordedSources> out;
   for (const auto& [kernel, source] : node.entries()) {
-    source.allow({"hash", "fresh"});
-    const std::string hash = source.at("hash").text();
-    out.push_back({kernel, hash.starts_with("unknown") ? "" : hash, source.at("fresh").boolean()});
+    source.allow({"hash", "revision", "fresh"});
+    RecordedSources one{kernel, {}, source.at("revision").text(), source.at("fresh").boolean()};
+    if (const auto* hash = source.find("hash")) one.hashes = hash->words();
+    out.push_back(std::move(one));
   }
   return out;
 }
@@ -59,7 +61,10 @@ inline Recording read_recording(const std::string& file, const napkin::yaml::Nod
     const napkin::yaml::Node* found = node.find(key);
     return found != nullptr ? found->words() : std::vector<std::string>{};
   };
-  Recording out{file, node.at("what").text(), node.at("written_by").text()};
+  Recording out;
+  out.file = file;
+  out.what = node.at("what").text();
+  out.written_by = node.at("written_by").text();
   out.rows = static_cast<std::size_t>(node.at("rows").integer(1, 1'000'000));
   out.when = node.at("when").words();
   out.revision = words("revision");
@@ -74,7 +79,9 @@ inline Manifest read_manifest(const std::filesystem::path& folder) {
   const std::string path = (folder / "manifest.yaml").string();
   const napkin::yaml::Node node = napkin::yaml::parse(napkin::yaml::read_file(path), path);
   node.allow({"what", "replay", "predicted", "tests", "device", "driver", "cuda", "compiler", "files"});
-  Manifest out{folder.filename().string(), node.at("what").text()};
+  Manifest out;
+  out.folder = folder.filename().string();
+  out.what = node.at("what").text();
   if (const auto* replay = node.find("replay")) out.published = replay->choice({"published"}) == "published";
   if (const auto* kept = node.find("predicted")) out.predicted_before_run = !kept->choice({"before the run"}).empty();
   out.tests = node.at("tests").words();
@@ -95,6 +102,20 @@ inline std::vector<Manifest> manifests() {
   std::sort(folders.begin(), folders.end());
   std::vector<Manifest> out;
   for (const auto& folder : folders) out.push_back(read_manifest(folder));
+  return out;
+}
+
+/// By kernel: hashes of sources that the compiler makes the same machine code of (same_machine_code.yaml).
+inline std::map<std::string, std::vector<std::string>> same_machine_code() {
+  const std::string path = (root / "same_machine_code.yaml").string();
+  std::map<std::string, std::vector<std::string>> out;
+  const napkin::yaml::Node all = napkin::yaml::parse(napkin::yaml::read_file(path), path);
+  for (const auto& [kernel, sources] : all.entries()) {
+    for (const napkin::yaml::Node& one : sources.items()) {
+      one.allow({"hash", "revision", "compared"});
+      out[kernel].push_back(one.at("hash").text());
+    }
+  }
   return out;
 }
 

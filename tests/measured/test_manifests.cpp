@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "kernels/jit/source.hpp"
 #include "tests/measured/manifest.hpp"
 
 namespace test_manifests {
@@ -63,6 +64,15 @@ Problems problems_of(const Manifest& manifest, const Recording& recording, const
   if (!revisions.empty()) compare(out, "revision", set_of(recording.revision), revisions);
   compare(out, "seed", set_of(recording.seed), seeds_of(rows));
   compare(out, "split", set_of(recording.split), values(rows, "split"));
+  for (const Json& row : rows) {
+    if (!row.contains("source_hash")) continue;
+    const auto ran = [&](const measured::RecordedSources& one) {
+      return (!row.contains("kernel") || row["kernel"] == one.kernel) &&
+             std::find(one.hashes.begin(), one.hashes.end(), row["source_hash"]) != one.hashes.end();
+    };
+    if (std::none_of(recording.sources.begin(), recording.sources.end(), ran))
+      out.emplace_back("sources: the manifest does not say the source_hash that a row has");
+  }
   std::size_t with_prediction = 0;
   for (const Json& row : rows) {
     if (row.contains("levels")) out.emplace_back("levels: a replay computes them (strip.py)");
@@ -73,7 +83,28 @@ Problems problems_of(const Manifest& manifest, const Recording& recording, const
   return out;
 }
 
-/// "| [sweeps](sweeps/manifest.yaml) | ... |", one line a folder and one a file.
+/// Whether a kernel of that hash, or of one with the same machine code, is all that ran.
+bool is_todays(const measured::RecordedSources& recorded, const std::string& today) {
+  static const auto same = measured::same_machine_code();
+  const auto equals = [&](const std::string& hash) {
+    if (hash == today) return true;
+    const auto found = same.find(recorded.kernel);
+    if (found == same.end()) return false;
+    const auto has = [&](const std::string& one) {
+      return std::find(found->second.begin(), found->second.end(), one) != found->second.end();
+    };
+    return has(hash) && has(today);
+  };
+  return !recorded.hashes.empty() && std::all_of(recorded.hashes.begin(), recorded.hashes.end(), equals);
+}
+
+/// Kernels of the rows that name one.
+bool runs_bundled(const std::vector<Json>& rows) {
+  const Values kernels = values(rows, "kernel");
+  return !kernels.empty() && values(rows, "compiler").empty();
+}
+
+/// One line a folder and one a file.
 std::string index_of(const std::vector<Manifest>& all) {
   std::string out = "| file | rows | when | split | what |\n|---|---|---|---|---|\n";
   for (const Manifest& manifest : all) {
@@ -111,8 +142,8 @@ TEST_CASE("a folder is read by the tests that its manifest names") {
     CHECK_FALSE(manifest.tests.empty());
     for (const std::string& test : manifest.tests) {
       const std::string text = cli::contents((measured::root / test).string());
-      const bool by_name = text.find(manifest.folder + "/") != std::string::npos ||
-                           text.find("\"" + manifest.folder + "\"") != std::string::npos,
+      const bool by_name = text.find("\"" + manifest.folder + "/") != std::string::npos ||
+                           text.find("/measured/" + manifest.folder) != std::string::npos,
                  by_bounds = test == "test_recordings.cpp" && exists(measured::root / manifest.folder / "bounds.json");
       CHECK_MESSAGE((by_name || by_bounds), test);
     }
@@ -128,6 +159,44 @@ TEST_CASE("what the manifests say agrees with every row") {
   }
 }
 
+// Only a GPU can record anew: what is stale is said, and fails only where the manifest claims otherwise.
+TEST_CASE("a recording whose kernel has changed since is named, and none claims to be fresh that is not") {
+  for (const Manifest& manifest : measured::manifests()) {
+    for (const Recording& one : manifest.files) {
+      CAPTURE(one.file);
+      if (runs_bundled(measured::rows_of(one.file)) || manifest.folder == "speed") CHECK_FALSE(one.sources.empty());
+      for (const measured::RecordedSources& recorded : one.sources) {
+        const bool todays = is_todays(recorded, napkin::kernel_source_hash(recorded.kernel));
+        CHECK_MESSAGE((todays || !recorded.fresh),
+                      recorded.kernel << " has changed since " << recorded.revision
+                                      << ": record anew, say fresh: false, or show that the machine code is the same "
+                                         "(same_machine_code.yaml)");
+        if (todays) continue;
+        const std::string then = recorded.hashes.empty() ? recorded.revision + ", its source is not known"
+                                                         : "at " + recorded.revision + ", the kernel has changed since";
+        std::printf("STALE: tests/measured/%s: %s was recorded %s\n", one.file.c_str(), recorded.kernel.c_str(),
+                    then.c_str());
+      }
+    }
+  }
+}
+
+TEST_CASE("a changed kernel is seen") {
+  measured::RecordedSources recorded{"attention_sm90", {"one"}, "2453d1a", true};
+  CHECK(is_todays(recorded, "one"));
+  CHECK_FALSE(is_todays(recorded, "two"));
+  recorded.hashes = {"one", "two"};
+  CHECK_FALSE(is_todays(recorded, "one"));
+  recorded.hashes.clear();
+  CHECK_FALSE(is_todays(recorded, "one"));
+  const auto same = measured::same_machine_code();
+  REQUIRE(same.at("attention_sm90").size() >= 2);
+  recorded.hashes = {same.at("attention_sm90").front()};
+  CHECK(is_todays(recorded, same.at("attention_sm90").back()));
+  recorded.kernel = "attention_sm80";
+  CHECK_FALSE(is_todays(recorded, same.at("attention_sm90").back()));
+}
+
 TEST_CASE("a row that the manifest contradicts is seen") {
   const Manifest manifest = measured::read_manifest(measured::root / "sweeps");
   const Recording& one = manifest.files.front();
@@ -140,6 +209,7 @@ TEST_CASE("a row that the manifest contradicts is seen") {
                                                               {"revision", "0000000"},
                                                               {"sweep", "of another day seed=7"},
                                                               {"split", "some"},
+                                                              {"source_hash", "0000"},
                                                               {"levels", Json::array()},
                                                               {"predicted", Json::object()}}) {
     CAPTURE(key);
