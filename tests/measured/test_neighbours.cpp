@@ -72,7 +72,7 @@ TEST_CASE(
     ++loads;
   }
   CHECK(loads == 16);
-  CHECK(sum / loads < 0.12);
+  CHECK(sum / loads < 0.095);
 }
 
 }  // namespace test_neighbours
