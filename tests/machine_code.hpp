@@ -26,14 +26,19 @@ struct MachineCode {
   KernelVariant variant;
   std::string code;  ///< SHA-256 of the instructions, their scheduling bits included
   int instructions = 0, registers = 0;
-  std::string compiler;  ///< Compiler::identity()
+  std::string compiler;  ///< name_of(Compiler)
 };
 
+/// "NVRTC 13.0 55e97276a707": the version that it says, and the file by its hash, since updates keep the version.
+inline std::string name_of(const Compiler& compiler) {
+  return "NVRTC " + compiler.version() + " " + compiler.identity().substr(0, 12);
+}
+
 inline MachineCode machine_code_of(const KernelVariant& variant, const CompiledKernel& kernel,
-                                   const Compiler& compiler) {
+                                   const std::string& compiler) {
   const std::string bytes = machine_code(kernel.cubin);
   return {variant, hex(Sha256().add(bytes).digest()), static_cast<int>(bytes.size() / 16), kernel.report.registers,
-          compiler.identity()};
+          compiler};
 }
 
 inline nlohmann::ordered_json json_of(const MachineCode& one) {

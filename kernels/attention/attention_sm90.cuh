@@ -65,7 +65,7 @@ struct AttentionConsumer : AttentionDumper<C> {
     Products::place(p);
   }
 
-  // With overlap: S of chunk n is issued ahead of O of the last one, whose product runs under this chunk's Softmax::
+  // With overlap: S of chunk n is issued ahead of O of the last one, whose product runs under this chunk's softmax.
   // `at`: V's position, of the last chunk; `next`: K's, of this one.
   __device__ __forceinline__ Chunk overlapped(const Tile& tile, int n, Scores& s, Probabilities& p, Outputs& o,
                                               RowState& state, u32 q, const Position& at, const Position& next,
