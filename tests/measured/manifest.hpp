@@ -78,7 +78,7 @@ inline Recording read_recording(const std::string& file, const napkin::yaml::Nod
 inline Manifest read_manifest(const std::filesystem::path& folder) {
   const std::string path = (folder / "manifest.yaml").string();
   const napkin::yaml::Node node = napkin::yaml::parse(napkin::yaml::read_file(path), path);
-  node.allow({"what", "replay", "predicted", "tests", "device", "driver", "cuda", "compiler", "files"});
+  node.allow({"what", "replay", "predicted", "tests", "expected", "device", "driver", "cuda", "compiler", "files"});
   Manifest out;
   out.folder = folder.filename().string();
   out.what = node.at("what").text();
@@ -105,16 +105,11 @@ inline std::vector<Manifest> manifests() {
   return out;
 }
 
-/// By kernel: hashes of sources that the compiler makes the same machine code of (same_machine_code.yaml).
+/// By kernel: hashes of sources that the compiler makes the same machine code of, since the recorded one is of each.
 inline std::map<std::string, std::vector<std::string>> same_machine_code() {
-  const std::string path = (root / "same_machine_code.yaml").string();
   std::map<std::string, std::vector<std::string>> out;
-  const napkin::yaml::Node all = napkin::yaml::parse(napkin::yaml::read_file(path), path);
-  for (const auto& [kernel, sources] : all.entries()) {
-    for (const napkin::yaml::Node& one : sources.items()) {
-      one.allow({"hash", "revision", "compared"});
-      out[kernel].push_back(one.at("hash").text());
-    }
+  for (const Recording& one : read_manifest(root / "machine_code").files) {
+    for (const RecordedSources& sources : one.sources) out[sources.kernel] = sources.hashes;
   }
   return out;
 }

@@ -85,18 +85,15 @@ Problems problems_of(const Manifest& manifest, const Recording& recording, const
   return out;
 }
 
+using SameCode = std::map<std::string, std::vector<std::string>>;
+
 /// Whether a kernel of that hash, or of one with the same machine code, is all that ran.
-bool is_todays(const measured::RecordedSources& recorded, const std::string& today) {
-  static const auto same = measured::same_machine_code();
-  const auto equals = [&](const std::string& hash) {
-    if (hash == today) return true;
-    const auto found = same.find(recorded.kernel);
-    if (found == same.end()) return false;
-    const auto has = [&](const std::string& one) {
-      return std::find(found->second.begin(), found->second.end(), one) != found->second.end();
-    };
-    return has(hash) && has(today);
+bool is_todays(const measured::RecordedSources& recorded, const std::string& today, const SameCode& same) {
+  const auto found = same.find(recorded.kernel);
+  const auto has = [&](const std::string& one) {
+    return found != same.end() && std::find(found->second.begin(), found->second.end(), one) != found->second.end();
   };
+  const auto equals = [&](const std::string& hash) { return hash == today || (has(hash) && has(today)); };
   return !recorded.hashes.empty() && std::all_of(recorded.hashes.begin(), recorded.hashes.end(), equals);
 }
 
@@ -157,16 +154,17 @@ TEST_CASE("what the manifests say agrees with every row") {
 
 // Only a GPU can record anew: what is stale is said, and fails only where the manifest claims otherwise.
 TEST_CASE("a recording whose kernel has changed since is named, and none claims to be fresh that is not") {
+  const SameCode same = measured::same_machine_code();
   for (const Manifest& manifest : measured::manifests()) {
     for (const Recording& one : manifest.files) {
       CAPTURE(one.file);
       if (Values{"correctness", "counters", "speed"}.contains(manifest.folder)) CHECK_FALSE(one.sources.empty());
       for (const measured::RecordedSources& recorded : one.sources) {
-        const bool todays = is_todays(recorded, napkin::kernel_source_hash(recorded.kernel));
+        const bool todays = is_todays(recorded, napkin::kernel_source_hash(recorded.kernel), same);
         CHECK_MESSAGE((todays || !recorded.fresh),
                       recorded.kernel << " has changed since " << recorded.revision
                                       << ": record anew, say fresh: false, or show that the machine code is the same "
-                                         "(same_machine_code.yaml)");
+                                         "(machine_code/manifest.yaml)");
         if (todays) continue;
         const std::string then = recorded.hashes.empty() ? recorded.revision + ", its source is not known"
                                                          : "at " + recorded.revision + ", the kernel has changed since";
@@ -178,19 +176,18 @@ TEST_CASE("a recording whose kernel has changed since is named, and none claims 
 }
 
 TEST_CASE("a changed kernel is seen") {
+  const SameCode same{{"attention_sm90", {"one", "formatted"}}};
   measured::RecordedSources recorded{"attention_sm90", {"one"}, "2453d1a", true};
-  CHECK(is_todays(recorded, "one"));
-  CHECK_FALSE(is_todays(recorded, "two"));
-  recorded.hashes = {"one", "two"};
-  CHECK_FALSE(is_todays(recorded, "one"));
-  recorded.hashes.clear();
-  CHECK_FALSE(is_todays(recorded, "one"));
-  const auto same = measured::same_machine_code();
-  REQUIRE(same.at("attention_sm90").size() >= 2);
-  recorded.hashes = {same.at("attention_sm90").front()};
-  CHECK(is_todays(recorded, same.at("attention_sm90").back()));
+  CHECK(is_todays(recorded, "one", {}));
+  CHECK_FALSE(is_todays(recorded, "two", same));
+  CHECK_FALSE(is_todays(recorded, "formatted", {}));
+  CHECK(is_todays(recorded, "formatted", same));
   recorded.kernel = "attention_sm80";
-  CHECK_FALSE(is_todays(recorded, same.at("attention_sm90").back()));
+  CHECK_FALSE(is_todays(recorded, "formatted", same));
+  recorded.hashes = {"one", "two"};
+  CHECK_FALSE(is_todays(recorded, "one", same));
+  recorded.hashes.clear();
+  CHECK_FALSE(is_todays(recorded, "one", same));
 }
 
 TEST_CASE("a row that the manifest contradicts is seen") {
