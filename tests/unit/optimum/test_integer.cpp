@@ -1,6 +1,5 @@
 #include <doctest/doctest.h>
 
-
 #include "tests/unit/optimum/programs.hpp"
 
 namespace test_integer {
