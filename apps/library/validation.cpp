@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <ctime>
 
+#include "model/base/error.hpp"
 #include "model/diagram/packing.hpp"
 
 namespace napkin {
@@ -49,7 +50,10 @@ std::string row_key(const Head& head) {
   return key;
 }
 
-ScoredRow as_recorded(const ValidationRow& row) { return {&row, row.predicted, row.levels, {}}; }
+ScoredRow as_recorded(const ValidationRow& row) {
+  if (!row.predicted) throw Error("predicted", "is missing", "a row as napkin validate writes it");
+  return {&row, *row.predicted, row.levels, {}};
+}
 
 bool is_right(const MeasuredAnswer& measured) {
   if (!measured.reference_error) return true;  // not compared

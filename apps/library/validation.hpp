@@ -1,6 +1,6 @@
 #pragma once
-// Predictions beside measurements: one row per measured tile, and what the rows say of the model. Pure values; the
-// definitions are design section 5's. Internal to apps/.
+// A row holds one measured tile beside its prediction, and a summary says how far many rows' predictions were off: "of
+// attention_sm90's 1,042 held-out rows the time is 3.0 % off in the mean". Pure values. Internal to apps/.
 
 #include <cstdint>
 #include <map>
@@ -41,16 +41,17 @@ struct MeasuredBy {
 
 struct ValidationRow {
   Head head;
-  std::vector<LevelAnswer> levels;
-  PredictedAnswer predicted;         ///< as made before the run
-  std::string split;                 ///< "calibration", "held-out"
-  std::optional<std::string> sweep;  ///< one id per run, GPU, kernel, dtype, shape and mask
+  std::vector<LevelAnswer> levels;           ///< empty in a recording that leaves them to a replay
+  std::optional<PredictedAnswer> predicted;  ///< as made before the run; none in a recording that leaves it to a replay
+  std::string split;                         ///< "calibration", "held-out"
+  std::optional<std::string> sweep;          ///< one id per run, GPU, kernel, dtype, shape and mask
   bool selected = false;
   MeasuredAnswer measured;
   MeasuredBy from;
+  std::optional<std::string> source_hash;  ///< kernel_source_hash() of the kernel that ran; older rows have none
 };
 
-/// The split that is fixed beforehand (design section 7): attention at s = 4096 with d in {64, 128} non-causal and
+/// The split that is fixed beforehand: attention at s = 4096 with d in {64, 128} non-causal and
 /// matmul at n = 4096 are "calibration", all else is "held-out".
 [[nodiscard]] std::string split_of(const Head& head);
 
@@ -59,7 +60,7 @@ struct ValidationRow {
 /// The same with the tile: a newer row of the same key supersedes an older one.
 [[nodiscard]] std::string row_key(const Head& head);
 
-/// A row with a prediction to hold it to: the recorded one, or today's.
+/// A row with the prediction that judges it: the recorded one, or today's.
 struct ScoredRow {
   const ValidationRow* row = nullptr;
   PredictedAnswer predicted;
@@ -67,6 +68,7 @@ struct ScoredRow {
   std::vector<std::int64_t> preference;  ///< places of the knobs' values: of equal predictions the smaller wins
   bool legal = true;                     ///< as recorded: then; else by today's rules
 };
+/// Throws Error at "predicted" where the row has no prediction.
 [[nodiscard]] ScoredRow as_recorded(const ValidationRow& row);
 
 /// False where the kernel's result was wrong: further from float64 than twice its type's own error and 1e-5, or not

@@ -1,4 +1,4 @@
-// What recorded rows say of the model: errors, rank correlation, regret. (design section 5)
+// What recorded rows say of the model: errors, rank correlation, regret.
 
 #include <algorithm>
 #include <cmath>

@@ -83,8 +83,11 @@ std::vector<ValidationRow> rows_there(const ValidateOptions& options, std::optio
   if (!options.out) return rows;
   file.emplace(*options.out, "--out");
   if (!options.resume) return rows;
-  for (report::RecordedRow& recorded : report::read_rows(*options.out, "--out"))
+  for (report::RecordedRow& recorded : report::read_rows(*options.out, "--out")) {
+    if (!recorded.row.predicted)
+      throw Error(recorded.where, "predicted is missing", "a row as napkin validate --out wrote it");
     rows.push_back(std::move(recorded.row));
+  }
   return rows;
 }
 

@@ -7,6 +7,7 @@
 
 #include "apps/report/text.hpp"
 #include "kernels/jit/failure.hpp"
+#include "kernels/jit/source.hpp"
 #include "model/diagram/packing.hpp"
 
 namespace napkin::cli {
@@ -69,12 +70,13 @@ ValidationRow MeasurementRun::blank(const PlannedQuestion& question, const Plann
   row.sweep = question.sweep;
   row.selected = tile.tile.tile == question.pick;
   row.from = from_;
+  row.source_hash = kernel_source_hash(*row.head.kernel);
   return row;
 }
 
 Pace MeasurementRun::pace_of(const Candidate& candidate) const {
   if (!candidate.row.sweep) return patient_pace(options_.l2);
-  return brisk_pace(options_.l2, options_.pace, candidate.row.predicted.time);
+  return brisk_pace(options_.l2, options_.pace, candidate.row.predicted->time);
 }
 
 void MeasurementRun::judge(const Candidate& candidate) {

@@ -24,8 +24,8 @@ Json measured_json(const MeasuredAnswer& m) {
 
 Json json_of(const ValidationRow& row) {
   Json json = json_of(row.head, "validate");
-  json["levels"] = json_of(row.levels);
-  json["predicted"] = json_of(row.predicted);
+  if (!row.levels.empty()) json["levels"] = json_of(row.levels);
+  if (row.predicted) json["predicted"] = json_of(*row.predicted);
   json["split"] = row.split;
   json["sweep"] = row.sweep ? Json(*row.sweep) : Json(nullptr);
   json["selected"] = row.selected;
@@ -35,6 +35,7 @@ Json json_of(const ValidationRow& row) {
   json["cuda"] = row.from.cuda;
   json["date"] = row.from.date;
   json["revision"] = row.from.revision;
+  if (row.source_hash) json["source_hash"] = *row.source_hash;
   return json;
 }
 

@@ -121,7 +121,7 @@ std::string table_of(const std::vector<const ValidationRow*>& rows, const Style&
                "L2>SM", "max error", "of its type"});
   for (const ValidationRow* row : rows) {
     const MeasuredAnswer& m = row->measured;
-    const PredictedAnswer& p = row->predicted;
+    const PredictedAnswer& p = row->predicted.value();
     std::optional<double> delivered;
     for (const LevelAnswer& level : row->levels) {
       if (level.name == "shared") delivered = static_cast<double>(level.delivered);

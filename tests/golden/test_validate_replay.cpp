@@ -67,6 +67,18 @@ TEST_CASE("errors are those of today's predictions, whatever was recorded") {
                                 {"best_in_top3", nullptr}}));
 }
 
+TEST_CASE("a row without levels and prediction replays to the same summary") {
+  const Folder folder;
+  Json whole = recorded_row(128, 1);
+  whole["measured"]["l2_to_sm_bytes"] = 1e9;
+  Json bare = whole;
+  bare.erase("levels");
+  bare.erase("predicted");
+  const Json all = replayed({folder.file("whole.jsonl", lines_of({whole}))});
+  CHECK(all["kernels"]["attention_sm90"]["held-out"]["transfer_error"].contains("shared, delivered"));
+  CHECK(replayed({folder.file("bare.jsonl", lines_of({bare}))}) == all);
+}
+
 TEST_CASE("without cycles the clock is held to NVML's reading") {
   const Folder folder;
   Json row = recorded_row(128, 1);

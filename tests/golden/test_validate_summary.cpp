@@ -1,5 +1,4 @@
-// What recorded rows say of the model, by hand: errors, rank correlation, regret, what supersedes what. (design section
-// 5)
+// What recorded rows say of the model, by hand: errors, rank correlation, regret, what supersedes what.
 
 #include <doctest/doctest.h>
 
@@ -21,9 +20,10 @@ ValidationRow row_of(std::int64_t x, double measured, double predicted, const ch
   row.head.dtype = "bf16";
   row.head.shape = {{"b", 1}, {"h", 16}, {"g", 1}, {"q", s}, {"x", s}, {"d", 128}, {"dv", 128}};
   row.head.tile = {{"x", x, ""}, {"order", 0, "grid"}};
-  row.predicted.time = predicted * 1e-6;
-  row.predicted.cycles = predicted * 1e3;
-  row.predicted.clock = 1e9;
+  row.predicted.emplace();
+  row.predicted->time = predicted * 1e-6;
+  row.predicted->cycles = predicted * 1e3;
+  row.predicted->clock = 1e9;
   row.split = split_of(row.head);
   if (sweep != nullptr) row.sweep = sweep;
   row.measured.time = measured * 1e-6;
@@ -96,8 +96,8 @@ TEST_CASE("all rows where there is no sweep; the median of an even number; cycle
   rows[0].measured.cycles = 100e3;  // predicted 110e3
   rows[1].measured.clock = 0.8e9;   // predicted 1e9
   rows[2].measured.power = 500;
-  rows[2].predicted.power = 600;
-  rows[3].predicted.power = 600;
+  rows[2].predicted->power = 600;
+  rows[3].predicted->power = 600;
   const SplitSummary split = only_split(summarise(scored(rows)));
   CHECK(split.time->rows == 4);
   CHECK(split.time->mean == doctest::Approx((0.1 + 0.1 + 0.2 + 0.5) / 4));

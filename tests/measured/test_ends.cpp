@@ -17,7 +17,7 @@ namespace {
 
 using cli::Json;
 
-const std::string file = NAPKIN_SOURCE_DIR "/tests/measured/ends/h200.jsonl";
+const std::string file = NAPKIN_SOURCE_DIR "/tests/measured/ends/tile_ends.jsonl";
 
 /// Clocks from one tile's end to the next one's, the mean over the warpgroups, and without its loop.
 struct TileClocks {
@@ -79,13 +79,13 @@ TEST_CASE("a tile's ends and the whole of it, as marks in the kernel read them")
   CHECK(rows == 9);
 }
 
-// ends/h200_diagonal.jsonl: marks at the top of every iteration, medians over the tiles of four blocks' warpgroups
+// ends/diagonal.jsonl: marks at the top of every iteration, medians over the tiles of four blocks' warpgroups
 // behind their first: of the first four, and of all later ones.
 TEST_CASE(
     "the third chunk of a masked tile is waited for where two stages hold two, and the first touch of the diagonal "
     "says how long") {
   std::map<std::string, Json> rows;
-  std::istringstream lines(cli::contents(NAPKIN_SOURCE_DIR "/tests/measured/ends/h200_diagonal.jsonl"));
+  std::istringstream lines(cli::contents(NAPKIN_SOURCE_DIR "/tests/measured/ends/diagonal.jsonl"));
   for (std::string line; std::getline(lines, line);) {
     const Json row = cli::parse(line);
     const auto text = [&](const char* knob) { return row["tile"][knob].get<std::string>(); };

@@ -41,7 +41,7 @@ double overhead_for(double share, const std::string& overlap, DType type, std::i
 
 /// Share of the tensor cores in the cycles of the best recorded tile with that overlap: long sequences, no mask.
 double best_share(std::int64_t d, const std::string& within, const std::string& between, int warpgroups) {
-  std::istringstream lines(cli::contents(NAPKIN_SOURCE_DIR "/tests/measured/overlaps/h200.jsonl"));
+  std::istringstream lines(cli::contents(NAPKIN_SOURCE_DIR "/tests/measured/overlaps/one_and_two_warpgroups.jsonl"));
   double best = 0;
   for (std::string line; std::getline(lines, line);) {
     const Json row = cli::parse(line);

@@ -19,7 +19,7 @@ using namespace napkin;
 namespace {
 
 Readings readings() {
-  const std::string file = NAPKIN_SOURCE_DIR "/tests/measured/vector/h200.jsonl";
+  const std::string file = NAPKIN_SOURCE_DIR "/tests/measured/vector/rates.jsonl";
   Readings out;
   for (report::ReadingRow& row : report::parse_readings(cli::contents(file), file))
     out.push_back(std::move(row.reading));
