@@ -1,5 +1,5 @@
 #pragma once
-// Recorded rows as JSON lines: one object a line, exactly the keys of design section 5.
+// Recorded rows as JSON lines: one object a line, exactly the keys that docs/command-line.md lists.
 
 #include <string>
 #include <string_view>

@@ -1,4 +1,4 @@
-// The JSON of every command, key by key. (design section 5)
+// The JSON of every command, key by key. (docs/command-line.md)
 
 #include <cmath>
 

@@ -1,5 +1,4 @@
-// What recorded rows say of the model, by hand: errors, rank correlation, regret, what supersedes what. (design section
-// 5)
+// What recorded rows say of the model, by hand: errors, rank correlation, regret, what supersedes what.
 
 #include <doctest/doctest.h>
 
