@@ -1,17 +1,19 @@
 #!/usr/bin/env python3
-"""Holds what sources and documents cite of model/README.md to what stands there.
+"""Holds what sources and documents cite to what is there.
 
-usage: check_equations.py ROOT
-       check_equations.py --selftest
+usage: check_citations.py ROOT
+       check_citations.py --selftest
 
 - model/README.md numbers each equation once, in order, in the section whose number it begins with.
 - A citation names what exists: "eq. 6.3" an equation, "model/README.md section 6" a section, "erratum P13" an erratum.
 - No comment cites a section of a document that is not in the repository ("theory section 2", "design section 5").
+- A document's links and the paths that it names (`model/README.md`) exist; README.md has at most 150 lines.
 """
 import pathlib
 import re
 import subprocess
 import sys
+import tempfile
 
 BOOK = "model/README.md"
 ENDINGS = {".cpp", ".hpp", ".cuh", ".cu", ".h", ".py", ".yaml", ".md", ".cmake", ".txt"}
@@ -22,9 +24,12 @@ CITED_EQUATION = re.compile(r"\beq\.\s+(\d+\.\d+)")
 CITED_SECTION = re.compile(r"model/README\.md,?\s+sections?\s+(\d+)(?:(?:,\s*\d+)*\s+and\s+(\d+))?")
 CITED_ERRATUM = re.compile(r"\berrat(?:um|a)\s+((?:[PLS]\d+(?:\.\d+)?(?:,\s*|\s+and\s+)?)+)")
 ELSEWHERE = re.compile(r"\b(?:(?:design|theory)(?:\.md)?[:,]?\s+(?:sections?\s+)?\d|issue \")", re.I)
+LINK = re.compile(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)")
+PATH = re.compile(r"`((?:[\w.-]+/)+[\w.-]+\.(?:md|hpp|cpp|cuh|yaml|py))`")
+README_LINES = 150
 # Folders whose comments still cite documents that are not here. Empty is the goal.
 UNREAD = ("model/clock/", "model/machine/", "model/mapping/", "model/resource/", "solver/space/", "solver/select/",
-          "apps/library/", "kernels/")
+          "apps/library/", "kernels/", "tests/measured/")
 
 
 def wrong_in_book(book):
@@ -66,6 +71,17 @@ def wrong_in(name, text, book):
     return found
 
 
+def wrong_paths(root, name, text):
+    """Links are seen from the document, paths in code from the root or from the document."""
+    here = (pathlib.Path(root) / name).parent
+    found = [f"{name}: {link}: a link to nothing" for link in LINK.findall(text) if not (here / link).exists()]
+    found += [f"{name}: {path}: no such file" for path in PATH.findall(text)
+              if not (here / path).exists() and not (pathlib.Path(root) / path).exists()]
+    if name == "README.md" and text.count("\n") > README_LINES:
+        found.append(f"README.md: {text.count(chr(10))} lines: at most {README_LINES}")
+    return found
+
+
 def check(root):
     listed = subprocess.run(["git", "-C", root, "ls-files", "-z"], capture_output=True, check=False).stdout.decode()
     names = [n for n in listed.split("\0") if n]
@@ -76,11 +92,14 @@ def check(root):
     found = wrong_in_book(book)
     for name in sorted(names):
         path = pathlib.Path(root) / name
-        if path.suffix not in ENDINGS or not path.is_file() or path == pathlib.Path(__file__).resolve():
+        if path.suffix not in ENDINGS or not path.is_file() or path.resolve() == pathlib.Path(__file__).resolve():
             continue
         if name.startswith("docs/lab/"):  # notebooks keep the numbers of their day
             continue
-        found += wrong_in(name, path.read_text(errors="replace"), book)
+        text = path.read_text(errors="replace")
+        found += wrong_in(name, text, book)
+        if path.suffix == ".md" and not name.startswith(UNREAD):
+            found += wrong_paths(root, name, text)
     return found
 
 
@@ -95,6 +114,12 @@ def selftest():
     for bad in ("eq. 1.3", "eq.\n// 3.1", "model/README.md section 4", "model/README.md sections 1 and\n/// 3", "errata P1, P2",
                 "theory section 1", "design section 5", "theory 4.1", "design.md,\n// section 3", 'issue "the clock"'):
         assert wrong_in("model/a.hpp", f"// ({bad})", book), bad
+    with tempfile.TemporaryDirectory() as root:
+        (pathlib.Path(root) / "docs").mkdir()
+        (pathlib.Path(root) / "docs/a.md").touch()
+        assert wrong_paths(root, "docs/b.md", "[a](a.md), `docs/a.md`, [a](../docs/a.md#x), [web](https://a.b/c)") == []
+        assert len(wrong_paths(root, "docs/b.md", "[a](c.md) and `docs/c.md`")) == 2
+        assert wrong_paths(root, "README.md", "\n" * (README_LINES + 1))
 
 
 if __name__ == "__main__":
