@@ -10,7 +10,7 @@
 
 namespace napkin::report {
 
-/// {"kernels": {name: {split: {...}}}, "regret": {...}} of `napkin validate --replay --json`.
+/// {"kernels": {name: {split: {...}}}, "regret": {...}}, as `--replay --json` prints it.
 [[nodiscard]] Json json_of(const ValidationSummary& summary);
 /// `measured`: the same rows without the constants that were fitted to whole kernels, for three columns beside.
 [[nodiscard]] std::string text_of(const ValidationSummary& summary, const Style& style,

@@ -30,7 +30,7 @@ struct MeasuredTiming {
 };
 [[nodiscard]] MeasuredTiming measured_timing(const Readings& readings);
 
-/// Energies and the clock tree from loads of known rates (eq. 16.1), as constants.
+/// Energies and the clock tree from loads of known rates (eq. 12.9), as constants.
 [[nodiscard]] std::vector<MeasuredNumber> measured_energies(const Readings& readings);
 
 }  // namespace napkin

@@ -1,4 +1,4 @@
-// The JSON of every command, key by key. (docs/command-line.md)
+// The JSON of every command: its keys, and that its numbers agree with each other and with sums by hand.
 
 #include <cmath>
 

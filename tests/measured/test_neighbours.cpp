@@ -1,5 +1,5 @@
 // What a byte from the L2 takes where so many SMs read it: recorded powers of loads that do nothing else, beside
-// eq. 16.2.
+// eq. 12.17.
 #include <algorithm>
 #include <cmath>
 #include <map>

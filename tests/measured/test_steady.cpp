@@ -1,5 +1,5 @@
 // Loads of seconds under the card's power limit (steady/h200.jsonl): the clock that the SMs ran at and what the card
-// took, predicted. The split (CONTRIBUTING.md): s = 4096 without a mask, d = 64 and 128, is calibration, the rest
+// took, predicted. Split as design section 7 has it: s = 4096 without a mask, d = 64 and 128, is calibration, the rest
 // held out.
 
 #include <cmath>
