@@ -42,6 +42,7 @@ std::unique_ptr<Measurable> measurable_of(const Ask& ask, Constants constants) {
     machine->fitted.clear();
     out->request.machine = std::move(machine);
     out->request.known = make_known();
+    out->request.content.clear();  // no longer what the profile says
   }
   out->layout = &out->request.layouts.front();
   out->placer = std::make_unique<Placer>(placer_of(out->request, *out->layout));

@@ -4,6 +4,7 @@
 
 #include "apps/library/catalog.hpp"
 #include "apps/library/compiled.hpp"
+#include "apps/library/kept_tables.hpp"
 #include "apps/library/select_kernel.hpp"
 #include "model/diagram/library.hpp"
 #include "model/diagram/packing.hpp"
@@ -206,7 +207,12 @@ std::vector<Layout> bundled_layouts(const Request& request, Catalog& catalog) {
 }  // namespace
 
 Question Request::question(const Layout& layout) const {
-  return {layout.streamed.get(), layout.mapping.get(), machine.get(), problem, layout.fixed};
+  Question out{layout.streamed.get(), layout.mapping.get(), machine.get(), problem, layout.fixed};
+  if (!layout.ideal && !content.empty()) {
+    const std::string& kernel = names_file(ask.kernel) ? ask.kernel : layout.mapping->name;
+    out.content = content + '\n' + content_of(kernel) + '\n';
+  }
+  return out;
 }
 
 Request resolve_problem(const Ask& ask, Catalog& catalog) {
@@ -219,6 +225,7 @@ Request resolve_problem(const Ask& ask, Catalog& catalog) {
   request.machine = machine_of(ask, catalog);
   request.problem = at_shape([&] { return problem_of(ask, *request.diagram); });
   request.known = catalog.known();
+  request.content = content_of(ask.algorithm) + '\n' + content_of(ask.gpu == "here" ? catalog.gpu_here() : ask.gpu);
   return request;
 }
 

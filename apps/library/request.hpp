@@ -41,6 +41,7 @@ struct Request {
   /// The kernel that the user names; else all bundled ones that fit; else the ideal mapping. Never empty.
   std::vector<Layout> layouts;
   std::shared_ptr<Known> known;  ///< what the solver keeps between requests of these parts
+  std::string content;           ///< names algorithm and machine by content (kept_tables.hpp)
 
   [[nodiscard]] bool abstract() const { return ask.memory.has_value(); }
   /// The question to the solver. Points into the parts that this request shares.

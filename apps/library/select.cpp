@@ -22,7 +22,7 @@ SelectAnswer answer_of(const Request& request, const Ranking& ranking) {
   answer.head = head_of(request, ranking.layout(), ranking.empty() ? nullptr : &ranking.best().tile);
   answer.found = !ranking.empty() && !ranking.layout().ideal;
   answer.candidates = selection.candidates.get();
-  const Tally counted = ranking.count_rejections();
+  const Rejections counted = ranking.count_rejections();
   answer.legal = counted.legal.get();
   for (const auto& [constraint, tiles] : counted.rejected) answer.rejected.emplace_back(constraint, tiles.get());
   if (ranking.empty()) {

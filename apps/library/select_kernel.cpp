@@ -1,18 +1,25 @@
 #include "apps/library/select_kernel.hpp"
 
 #include <algorithm>
-#include <limits>
+
+#include "apps/library/kept_tables.hpp"
 
 namespace napkin {
 
-std::shared_ptr<Known> make_known() { return std::make_shared<Known>(); }
+std::shared_ptr<Known> make_known() { return make_known(kept_tables()); }
+std::shared_ptr<Known> make_known(Tables::Store store) { return std::make_shared<Known>(std::move(store)); }
 
 Ranking::Ranking(const Request& request, const Layout& layout, int top)
-    : layout_(&layout), question_(request.question(layout)), selection_(shortlist(question_, top, objective_)) {}
+    : layout_(&layout),
+      question_(std::make_unique<const Question>(request.question(layout))),
+      selector_(std::make_unique<Selector>(*question_, request.known->tables)),
+      selection_(selector_->rank(top)) {
+  request.known->tables.save();
+}
 
-std::string Ranking::explain() const { return napkin::explain(question_, selection_, objective_); }
+std::string Ranking::explain() const { return selector_->explain(selection_); }
 
-Tally Ranking::count_rejections() const { return tally(question_); }
+Rejections Ranking::count_rejections() const { return selector_->count_rejections(); }
 
 std::string Ranking::nothing_fits() const {
   return "nothing fits: " + nearest_constraint(count_rejections()) + " keeps the most tiles out";
@@ -68,9 +75,11 @@ std::optional<Tile> best_tile(const Request& request, const Layout& layout) {
 }
 
 std::vector<Ranked> legal_tiles(const Request& request, const Layout& layout) {
-  return select(request.question(layout), std::numeric_limits<int>::max(), graph_objective()).ranked;
+  return select_exhaustively(request.question(layout)).all;
 }
 
-bool fits(const Request& request, const Layout& layout) { return !select(request.question(layout), 1).ranked.empty(); }
+bool fits(const Request& request, const Layout& layout) {
+  return any_legal(request.question(layout), request.known->tables);
+}
 
 }  // namespace napkin

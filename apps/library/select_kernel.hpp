@@ -6,6 +6,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "apps/library/least_transfer.hpp"
@@ -16,10 +17,13 @@ namespace napkin {
 
 /// What is kept between requests that share their parts, by the parts' addresses. Whoever reads or writes it locks it.
 struct Known {
-  std::mutex mutex;
+  std::mutex mutex;  ///< of least_transfers
   LeastTransfers least_transfers{256};
+  Tables tables;  ///< locked by itself
+  explicit Known(Tables::Store store) : tables(std::move(store)) {}
 };
 [[nodiscard]] std::shared_ptr<Known> make_known();
+[[nodiscard]] std::shared_ptr<Known> make_known(Tables::Store store);
 
 /// The ranking of one layout's tiles, which can explain itself. Points into the request.
 class Ranking {
@@ -32,14 +36,14 @@ class Ranking {
   [[nodiscard]] const Ranked& best() const { return selection_.ranked.front(); }
   /// Why the best tile is the best; "" where nothing fits.
   [[nodiscard]] std::string explain() const;
-  [[nodiscard]] Tally count_rejections() const;
+  [[nodiscard]] Rejections count_rejections() const;
   /// "nothing fits: shared memory keeps the most tiles out"
   [[nodiscard]] std::string nothing_fits() const;
 
  private:
   const Layout* layout_;
-  Question question_;
-  Objective objective_ = graph_objective();  // of this ranking alone: what it has met decides what it finds
+  std::unique_ptr<const Question> question_;  // the selector points to it
+  std::unique_ptr<Selector> selector_;
   Selection selection_;
 };
 

@@ -13,6 +13,7 @@ namespace napkin::cli {
 [[nodiscard]] Command validate_command();
 [[nodiscard]] Command calibrate_command();
 [[nodiscard]] Command timeline_command();
+[[nodiscard]] Command tables_command();
 [[nodiscard]] Command list_command();
 
 }  // namespace napkin::cli

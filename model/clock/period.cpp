@@ -11,7 +11,7 @@ namespace {
 
 // Iterations of a run that does not settle, and from where on its steady part is read: the difference is whole turns of
 // cycles with up to four tokens.
-constexpr int run_length = 72, settled = 36;
+constexpr int run_length = 72, settled = most_to_settle;
 
 /// A block of so many iterations alone, and one more behind two others.
 BlockRun run_blocks(Simulation& simulation, int iterations, CutIterations cut = {}) {
@@ -154,14 +154,10 @@ CutIterations whole(const CutChunks& cut, double (*round)(double)) {
 }
 
 BlockClocks blocks_between(Runs& runs, const MeanBlock& block) {
-  const BlockClocks low = runs.of(block.iterations, block.fewer);
-  BlockClocks out = low;
-  if (block.rest > 0) out = between(low, runs.of(block.iterations + 1, block.fewer), block.rest);
-  if (block.more.all() > block.fewer.all()) {
-    const BlockClocks cut_more = between(low, runs.of(block.iterations, block.more), block.share);
-    out = {out.first + cut_more.first - low.first, out.next + cut_more.next - low.next};
-  }
-  return out;
+  const BlockClocks fewer = runs.of(block.iterations, block.fewer);
+  const BlockClocks longer = block.rest > 0 ? runs.of(block.iterations + 1, block.fewer) : fewer;
+  const BlockClocks more = block.more.all() > block.fewer.all() ? runs.of(block.iterations, block.more) : fewer;
+  return between_blocks(block, fewer, longer, more);
 }
 
 }  // namespace
@@ -179,26 +175,24 @@ BlockClocks block_clocks(const EventGraph& graph, const Period& period, double i
   return blocks_between(runs, mean_block(iterations, graph.has_cut_work() ? cut : CutChunks{}));
 }
 
-std::optional<BlockClocks> known_block_clocks(const Period& period, const MeanBlock& block) {
+BlockClocks between_blocks(const MeanBlock& block, BlockClocks fewer, BlockClocks longer, BlockClocks more) {
+  BlockClocks out = block.rest > 0 ? between(fewer, longer, block.rest) : fewer;
+  if (block.more.all() > block.fewer.all()) {
+    const BlockClocks cut_more = between(fewer, more, block.share);
+    out = {out.first + cut_more.first - fewer.first, out.next + cut_more.next - fewer.next};
+  }
+  return out;
+}
+
+std::optional<BlockClocks> known_block_clocks(const Period& period, int iterations, CutIterations cut) {
   Runs runs(nullptr, period);
-  const BlockClocks out = blocks_between(runs, block);
+  const BlockClocks out = runs.of(iterations, cut);
   return runs.missed() ? std::nullopt : std::optional(out);
 }
 
-std::optional<SettledEnds> settled_ends(const Period& period, const MeanBlock& block) {
-  SettledEnds out{block.fewer,
-                  block.more,
-                  static_cast<double>(period.settled + std::max(block.fewer.all(), block.more.all())),
-                  {},
-                  {}};
-  if (block.iterations < out.from) return std::nullopt;
+std::optional<BlockClocks> known_block_clocks(const Period& period, const MeanBlock& block) {
   Runs runs(nullptr, period);
-  const auto beyond = [&](CutIterations cut) {
-    const BlockClocks clocks = runs.of(out.from, cut);
-    return BlockClocks{clocks.first - out.from * period.clocks, clocks.next - out.from * period.clocks};
-  };
-  out.few = beyond(block.fewer);
-  out.many = beyond(block.more);
+  const BlockClocks out = blocks_between(runs, block);
   return runs.missed() ? std::nullopt : std::optional(out);
 }
 

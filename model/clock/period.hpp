@@ -62,6 +62,19 @@ class BlockRuns {
     return *(alike->by_iterations[at] = run);
   }
   [[nodiscard]] std::size_t size() const { return size_; }
+  /// One run with its cut iterations, as it is kept on disk.
+  struct Kept {
+    CutIterations cut;
+    BlockRun run;
+  };
+  template <class Visit>
+  void each(const Visit& visit) const {
+    for (const Alike& alike : alike_) {
+      for (const auto& run : alike.by_iterations) {
+        if (run) visit(Kept{alike.cut, *run});
+      }
+    }
+  }
   static constexpr double most_cut = 1 << 15;  ///< of either end
 
  private:
@@ -117,24 +130,13 @@ void explain(const EventGraph& graph, Period& period);
                                        CutChunks cut = {});
 /// The same where it needs no run that is not known yet; `cut` none for a graph without cut work.
 [[nodiscard]] std::optional<BlockClocks> known_block_clocks(const Period& period, const MeanBlock& block);
-
-/// What blocks with so many cut iterations take beyond the period for each iteration, once they have settled: what
-/// block_clocks() is of all that are long enough.
-struct SettledEnds {
-  CutIterations fewer, more;
-  double from = 0;  ///< iterations
-  BlockClocks few, many;
-
-  [[nodiscard]] bool serves(const MeanBlock& block) const {
-    return block.iterations >= from && block.fewer == fewer && block.more == more;
-  }
-  [[nodiscard]] BlockClocks of(double iterations, double share, double period) const {
-    return {few.first + share * (many.first - few.first) + iterations * period,
-            few.next + share * (many.next - few.next) + iterations * period};
-  }
-};
-/// From runs that are known; nothing where they are not, or the block is shorter.
-[[nodiscard]] std::optional<SettledEnds> settled_ends(const Period& period, const MeanBlock& block);
+/// Of a block of so many iterations, so many of them cut: one of those that a block of mean length lies between. From
+/// most_to_settle + cut.all() iterations on, each further one takes Period::clocks.
+[[nodiscard]] std::optional<BlockClocks> known_block_clocks(const Period& period, int iterations, CutIterations cut);
+inline constexpr int most_to_settle = 36;  ///< iterations, beside the cut ones: no period settles later
+/// block_clocks() from the whole blocks that one of mean length lies between.
+[[nodiscard]] BlockClocks between_blocks(const MeanBlock& block, BlockClocks fewer, BlockClocks longer,
+                                         BlockClocks more);
 
 /// The periods of graphs met before, found by what the graphs say: tiles and questions that differ in nothing of it
 /// share one. Not explained. Not for several threads at once.

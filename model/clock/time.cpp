@@ -24,50 +24,7 @@ bool has_event_graph(const PlacedDiagram& placed) {
          std::all_of(placed.operations.begin(), placed.operations.end(), measured);
 }
 
-std::function<Timer(const PlacedDiagram& like)> timers() { return timers(std::make_shared<Periods>()); }
-
-std::function<Timer(const PlacedDiagram& like)> timers(std::shared_ptr<Periods> shared) {
-  return [periods = std::move(shared)](const PlacedDiagram& like) -> Timer {
-    return [model = TimeModel(like, periods)](const PlacedDiagram& placed, Count blocks_per_sm) {
-      return model.with_launch(model.of(placed, blocks_per_sm));
-    };
-  };
-}
-
-Timer timer(const PlacedDiagram& like) { return timers()(like); }
-
-Timer first_clock_timer(const PlacedDiagram& like) {
-  return [model = TimeModel(like, nullptr)](const PlacedDiagram& placed, Count blocks_per_sm) {
-    return model.with_launch(model.of(placed, blocks_per_sm));
-  };
-}
-
-Seconds predicted_time(const PlacedDiagram& placed, Count blocks_per_sm) {
-  return timer(placed)(placed, blocks_per_sm);
-}
-
-Seconds time_lower_bound(const PlacedDiagram& placed) {
-  const Hertz assumed = assumed_clock(*placed.machine).frequency;
-  const auto& maximum = placed.machine->clocks.maximum;
-  const double highest = has_event_graph(placed) && maximum ? std::max(maximum->value, assumed.value) : assumed.value;
-  double tensor = 0;
-  for (const PlacedOperation& op : placed.operations) {
-    if (op.phase == Phase::loop) tensor += tensor_clocks(placed, op);
-  }
-  const Schedule who = schedule(placed);
-  const double work = tensor * who.total_iterations / who.nodes / highest;
-  const double bytes = device_pipe(placed, assumed).seconds(compulsory_bytes(placed));
-  return Seconds(std::max(work, bytes)) + launch_overhead(*placed.machine);
-}
-
 namespace {
-
-Period explained(const PlacedDiagram& placed, const TimeModel& model) {
-  const EventGraph graph = event_graph(placed);
-  Period out = model.periods->of(graph);
-  explain(graph, out);
-  return out;
-}
 
 /// What binds an iteration, by name, and the sentence about it. The copies' pipe is the one into the block's level.
 void explain_iteration(const Period& p, const TimeModel& model, Prediction& out) {
@@ -91,62 +48,59 @@ std::string_view clock_source(const PlacedDiagram& placed, const Timing& t, cons
 
 enum class ReadAgain { counted, where_it_may_bind, never };
 
-Prediction predicted_by(const TimeModel& model, const PlacedDiagram& placed, const Plan& plan,
-                        ReadAgain again = ReadAgain::counted, const KnownGraph* known = nullptr) {
-  Timing t = model.of(placed, plan.blocks_per_sm, known);
-  const bool counts = again == ReadAgain::counted || (again == ReadAgain::where_it_may_bind && model.may_bind(t));
-  if (model.by_graph && counts) model.read_again(placed, plan.blocks_per_sm, t);
+Prediction predicted(const PlacedDiagram& placed, const Plan& plan, Periods& periods, ReadAgain again) {
+  const TimeModel model(placed, ByClock::graph);
+  if (!model.by_graph) return predict_by_roofline(placed, plan);
+  Timing t = model.of(placed, plan.blocks_per_sm, periods);
+  if (again == ReadAgain::counted || (again == ReadAgain::where_it_may_bind && model.may_bind(t)))
+    model.read_again(placed, plan.blocks_per_sm, t);
+  const EventGraph graph = event_graph(placed);
+  Period period = periods.of(graph);
+  explain(graph, period);
+  return model.explained(placed, t, &period);
+}
+
+}  // namespace
+
+Prediction TimeModel::explained(const PlacedDiagram& placed, const Timing& t, const Period* period) const {
   Prediction out;
   out.clock = t.clock;
-  out.clock_source = std::string(clock_source(placed, t, model));
+  out.clock_source = std::string(clock_source(placed, t, *this));
   out.power = t.power;
   out.cycles = Seconds(t.seconds) * t.clock;
-  out.time = model.with_launch(t);
+  out.time = with_launch(t);
   out.tflops = out.time.value > 0 ? conventional_flops(placed) / out.time.value / 1e12 : 0;
   out.bound = std::string(t.fullest.name);
-  if (known != nullptr)
-    explain_iteration(known->period, model, out);
-  else if (model.by_graph)
-    explain_iteration(explained(placed, model), model, out);
+  if (period != nullptr) explain_iteration(*period, *this, out);
   const auto report = [&](std::string_view name, double seconds) {
     if (!name.empty()) out.pipes.push_back({std::string(name), t.seconds > 0 ? std::min(seconds / t.seconds, 1.0) : 0});
   };
   out.pipes.reserve(t.load.count + 3);
   for (std::size_t i = 0; i < t.load.count; ++i)
     report(t.load.pipes[i].name, busy_clocks(t.load.pipes[i], t.who) / t.clock.value);
-  report(model.into_block.name(), t.shared.into_block);
-  report(model.device.name(), t.shared.device);
-  if (model.exchange != nullptr) report(model.exchange->name, t.shared.exchange);
+  report(into_block.name(), t.shared.into_block);
+  report(device.name(), t.shared.device);
+  if (exchange != nullptr) report(exchange->name, t.shared.exchange);
   return out;
 }
 
-}  // namespace
-
 Prediction predict(const PlacedDiagram& placed, const Plan& plan) {
-  return predict(placed, plan, std::make_shared<Periods>());
+  Periods periods;
+  return predicted(placed, plan, periods, ReadAgain::counted);
 }
 
-Prediction predict(const PlacedDiagram& placed, const Plan& plan, std::shared_ptr<Periods> periods) {
-  return predicted_by(TimeModel(placed, std::move(periods)), placed, plan, ReadAgain::never);
-}
-
-KnownTimer known_timer(const PlacedDiagram& like) {
-  const auto model = std::make_shared<const TimeModel>(like, nullptr);
-  const auto time = [model](const PlacedDiagram& placed, Count blocks_per_sm, const KnownGraph& known) {
-    return model->with_launch(model->of(placed, blocks_per_sm, &known));
-  };
-  const auto predict = [model](const PlacedDiagram& placed, const Plan& plan, const KnownGraph& known) {
-    return predicted_by(*model, placed, plan, ReadAgain::never, &known);
-  };
-  return {time, predict};
+Prediction predict(const PlacedDiagram& placed, const Plan& plan, Periods& periods) {
+  return predicted(placed, plan, periods, ReadAgain::never);
 }
 
 Prediction predict_quickly(const PlacedDiagram& placed, const Plan& plan) {
-  return predicted_by(TimeModel(placed, std::make_shared<Periods>()), placed, plan, ReadAgain::where_it_may_bind);
+  Periods periods;
+  return predicted(placed, plan, periods, ReadAgain::where_it_may_bind);
 }
 
-Prediction predict_by_first_clock(const PlacedDiagram& placed, const Plan& plan) {
-  return predicted_by(TimeModel(placed, nullptr), placed, plan);
+Prediction predict_by_roofline(const PlacedDiagram& placed, const Plan& plan) {
+  const TimeModel model(placed, ByClock::roofline);
+  return model.explained(placed, model.of(placed, plan.blocks_per_sm), nullptr);
 }
 
 }  // namespace napkin

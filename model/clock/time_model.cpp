@@ -86,7 +86,7 @@ double busy_clocks(const PipeLoad& pipe, const Schedule& who) {
   return pipe.loop * who.iterations + pipe.once * who.blocks;
 }
 
-TimeModel::TimeModel(const PlacedDiagram& placed, std::shared_ptr<Periods> shared_periods)
+TimeModel::TimeModel(const PlacedDiagram& placed, ByClock wanted)
     : clock(assumed_clock(*placed.machine)),
       workload(placed),
       into_block(shared_pipe(*placed.machine, placed.block().level, clock.frequency)),
@@ -97,8 +97,7 @@ TimeModel::TimeModel(const PlacedDiagram& placed, std::shared_ptr<Periods> share
       rates(energy_rates(placed)),
       power(power_law(*placed.machine)),
       launch(launch_overhead(*placed.machine)),
-      periods(std::move(shared_periods)),
-      by_graph(periods != nullptr && has_event_graph(placed)) {
+      by_graph(wanted == ByClock::graph && has_event_graph(placed)) {
   if (into_block.pipe == device.pipe) into_block = {};
 }
 
@@ -123,20 +122,26 @@ double TimeModel::exposed_clocks(const Timing& t, Count blocks_per_node) const {
   return waves_of(t.who, blocks_per_node) * fill + (into_block.pipe != nullptr ? device.latency() : 0);
 }
 
-Timing TimeModel::of(const PlacedDiagram& placed, Count blocks_per_node, const KnownGraph* known) const {
+Timing TimeModel::of(const PlacedDiagram& placed, Count blocks_per_node, const KnownLaunch* known) const {
   Timing t{workload.of(placed), schedule(placed), {}, {}, 0, Hertz(0), {}};
   t.shared = shared_seconds(placed, t);
-  if (known != nullptr) {
+  if (known != nullptr)
     event_clock(placed, blocks_per_node, *known, t);
-  } else if (by_graph) {
-    const EventGraph graph = event_graph(placed);
-    event_clock(placed, blocks_per_node, {graph, periods->of(graph)}, t);
-  } else {
+  else
     first_clock(blocks_per_node, t);
-  }
   const Synchronisation sync = synchronisation(placed, t.clock);
   t.seconds += sync.clocks * times_waited(placed, t.who, blocks_per_node) / t.clock.value + sync.launch.value;
   return t;
+}
+
+Timing TimeModel::of(const PlacedDiagram& placed, Count blocks_per_node, Periods& periods) const {
+  if (!by_graph) return of(placed, blocks_per_node);
+  const EventGraph graph = event_graph(placed);
+  const Period& period = periods.of(graph);
+  const LaunchShape shape = launch_shape(placed);
+  const BlockEnergy energy = block_energy(placed, graph, rates);
+  const KnownLaunch known{period, energy, shape, launch_clocks(placed, graph, period, shape)};
+  return of(placed, blocks_per_node, &known);
 }
 
 bool TimeModel::may_bind(const Timing& t) const {
@@ -157,16 +162,28 @@ void TimeModel::read_again(const PlacedDiagram& placed, Count blocks_per_node, T
   t.seconds += t.fullest.seconds - before;
 }
 
+Fullest TimeModel::fullest_of(const BlockLoad& load, const Schedule& who, const SharedSeconds& shared) const {
+  Fullest out;
+  for (std::size_t i = 0; i < load.count; ++i)
+    out.with(load.pipes[i].name, busy_clocks(load.pipes[i], who) / clock.frequency.value);
+  out.with(into_block.name(), shared.into_block);
+  out.with(device.name(), shared.device);
+  if (exchange != nullptr) out.with(exchange->name, shared.exchange);
+  return out;
+}
+
+double TimeModel::roofline_bound(const BlockLoad& load, const Schedule& who) const {
+  const double bytes = load.loop_bytes * who.total_iterations + load.once_bytes * who.total_blocks;
+  const bool one = into_block.pipe == nullptr;
+  const SharedSeconds shared{into_block.seconds(bytes), device.seconds(one ? std::max(bytes, compulsory) : compulsory),
+                             0};
+  return fullest_of(load, who, shared).seconds;
+}
+
 void TimeModel::first_clock(Count blocks_per_node, Timing& t) const {
   t.clock = clock.frequency;
-  const double hertz = t.clock.value;
-  for (std::size_t i = 0; i < t.load.count; ++i) {
-    t.fullest.with(t.load.pipes[i].name, busy_clocks(t.load.pipes[i], t.who) / hertz);
-  }
-  t.fullest.with(into_block.name(), t.shared.into_block);
-  t.fullest.with(device.name(), t.shared.device);
-  if (exchange != nullptr) t.fullest.with(exchange->name, t.shared.exchange);
-  t.seconds = t.fullest.seconds + exposed_clocks(t, blocks_per_node) / hertz;
+  t.fullest = fullest_of(t.load, t.who, t.shared);
+  t.seconds = t.fullest.seconds + exposed_clocks(t, blocks_per_node) / t.clock.value;
 }
 
 /// The cycles at the clock that the card holds with that energy.
@@ -181,15 +198,11 @@ void TimeModel::hold_clock(Timing& t) const {
 
 /// The graph's cycles, or the pipes that nodes share, whichever take longer. Blocks that share a node hide one
 /// another's waits, down to what the busiest pipe takes, but not their ends: they begin together.
-void TimeModel::event_clock(const PlacedDiagram& placed, Count blocks_per_node, const KnownGraph& known,
+void TimeModel::event_clock(const PlacedDiagram& placed, Count blocks_per_node, const KnownLaunch& known,
                             Timing& t) const {
   const Period& period = known.period;
-  const LaunchShape own = known.shape != nullptr ? LaunchShape{} : launch_shape(placed);
-  const LaunchShape& shape = known.shape != nullptr ? *known.shape : own;
-  const LaunchClocks launched =
-      known.launched != nullptr ? *known.launched : launch_clocks(placed, known.graph, period, shape);
   const double together = std::min(real(std::max(blocks_per_node, Count(1))), std::max(t.who.blocks, 1.0));
-  double cycles = launched.busiest;
+  double cycles = known.clocks.busiest;
   if (together > 1) {
     const double ends = std::max(cycles - period.clocks * t.who.iterations, 0.0);
     const double full = std::min(cycles, period.pipe.clocks * t.who.iterations + ends / together);
@@ -198,9 +211,7 @@ void TimeModel::event_clock(const PlacedDiagram& placed, Count blocks_per_node, 
   t.clock = clock.frequency;
   t.cycles = cycles;
   t.meeting = meeting_of_cluster(placed);
-  if (rates.known)
-    t.energy = energy_of(placed, known.energy != nullptr ? *known.energy : block_energy(placed, known.graph, rates),
-                         rates, shape);
+  if (rates.known) t.energy = energy_of(placed, known.energy, rates, known.shape);
   hold_clock(t);
   t.fullest.with(device.name(), t.shared.device);
   if (exchange != nullptr) t.fullest.with(exchange->name, t.shared.exchange);

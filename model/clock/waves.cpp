@@ -24,8 +24,6 @@ bool unequal(const PlacedDiagram& placed) {
   return !(placed.block().groups_of[static_cast<std::size_t>(*streamed.stream)] > Count(1));
 }
 
-using Alike = BlockLengths::Alike;
-
 /// Blocks that go to the first node that is free.
 class Nodes {
  public:
@@ -59,85 +57,6 @@ class Nodes {
   double iteration_, block_;
   std::vector<Free> free_;  // the first at head_, sorted
   std::size_t head_ = 0;
-};
-
-/// The time of the node that is busy longest.
-double busiest_node(const BlockLengths& lengths, int nodes, BlockOrder order, double iteration, double block) {
-  if (order == BlockOrder::longest_first || order == BlockOrder::grid) {
-    Nodes free(nodes, iteration, block);
-    if (order == BlockOrder::longest_first) {  // of equal length all planes' in turn
-      for (const Alike& one : lengths.longest_first) free.run(one.iterations, one.blocks * lengths.planes);
-    } else {
-      for (int i = 0; i < lengths.planes; ++i) {
-        for (const Alike& one : lengths.in_a_row) free.run(one.iterations, one.blocks);
-      }
-    }
-    return free.busiest();
-  }
-  double busiest = 0;
-  for (const BlockLengths::Dealt& one : lengths.dealt)
-    busiest = std::max(busiest, one.iterations * iteration + one.blocks * block);
-  return busiest;
-}
-
-std::vector<Alike> alike_in_a_row(const std::vector<double>& lengths) {
-  std::vector<Alike> out;
-  for (const double length : lengths) {
-    if (out.empty() || out.back().iterations != length) out.push_back({length, 0});
-    ++out.back().blocks;
-  }
-  return out;
-}
-
-/// Of the nodes that blocks are dealt out to in turn, by how many they get, the one that gets the most iterations.
-std::vector<BlockLengths::Dealt> dealt_out(const std::vector<double>& lengths, int planes, int nodes) {
-  std::vector<BlockLengths::Dealt> all(static_cast<std::size_t>(nodes), {0, 0}), out;
-  std::size_t node = 0;
-  for (int i = 0; i < planes; ++i) {
-    for (std::size_t first = 0; first < lengths.size();) {
-      const std::size_t taken = std::min(lengths.size() - first, all.size() - node);
-      for (std::size_t n = 0; n < taken; ++n) {
-        all[node + n].iterations += lengths[first + n];
-        all[node + n].blocks += 1;
-      }
-      first += taken;
-      node = (node + taken) % all.size();
-    }
-  }
-  for (const BlockLengths::Dealt& one : all) {
-    const auto same = std::find_if(out.begin(), out.end(),
-                                   [&](const BlockLengths::Dealt& other) { return other.blocks == one.blocks; });
-    if (same == out.end())
-      out.push_back(one);
-    else
-      same->iterations = std::max(same->iterations, one.iterations);
-  }
-  return out;
-}
-
-/// Time by quarters of an iteration, in which at most so many quarters lie between the first node that is free and the
-/// last.
-class Quarters {
- public:
-  Quarters(int longest, int nodes) : nodes_(std::bit_ceil(static_cast<std::size_t>(longest) + 1), 0) {
-    nodes_[0] = nodes;
-  }
-
-  void to_first_free(std::int64_t quarters) {
-    while (nodes_[place(now_)] == 0) ++now_;
-    --nodes_[place(now_)];
-    ++nodes_[place(now_ + quarters)];
-    last_ = std::max(last_, now_ + quarters);
-  }
-  [[nodiscard]] std::int64_t last() const { return last_; }
-
- private:
-  [[nodiscard]] std::size_t place(std::int64_t quarter) const {
-    return static_cast<std::size_t>(quarter) & (nodes_.size() - 1);
-  }
-
-  std::vector<int> nodes_;  // that are free from that quarter on
-  std::int64_t now_ = 0, last_ = 0;
 };
 
 /// Whether a node's blocks are one launched block's tiles, one after the other. Order longest_first stands for tiles
@@ -199,15 +118,67 @@ std::vector<double> block_lengths(const PlacedDiagram& placed) {
 }
 
 BlockLengths block_lengths(const PlacedDiagram& placed, const LaunchShape& shape) {
-  BlockLengths out;
-  out.in_order = block_lengths(placed);
-  if (out.in_order.empty()) return out;
-  out.planes = static_cast<int>(std::max(shape.who.total_blocks, 1.0)) / static_cast<int>(out.in_order.size());
-  out.in_a_row = alike_in_a_row(out.in_order);
-  std::vector<double> sorted = out.in_order;
-  std::sort(sorted.begin(), sorted.end(), std::greater<>());
-  out.longest_first = alike_in_a_row(sorted);
-  out.dealt = dealt_out(out.in_order, out.planes, static_cast<int>(shape.who.nodes));
+  std::vector<double> in_order = block_lengths(placed);
+  const double planes = std::floor(std::max(shape.who.total_blocks, 1.0) / static_cast<double>(in_order.size()));
+  return {std::move(in_order), planes, shape.who.nodes};
+}
+
+BlockLengths::BlockLengths(std::vector<double> in_order, double planes, double nodes)
+    : in_order_(std::move(in_order)), planes_(static_cast<int>(planes)), nodes_(static_cast<int>(nodes)) {}
+
+/// Blocks of the nodes that blocks are dealt out to in turn: by how many a node gets, the one with the most iterations.
+void BlockLengths::deal_out() {
+  std::vector<Dealt> all(static_cast<std::size_t>(nodes_), {0, 0});
+  std::size_t node = 0;
+  for (int i = 0; i < planes_; ++i) {
+    for (std::size_t first = 0; first < in_order_.size();) {
+      const std::size_t taken = std::min(in_order_.size() - first, all.size() - node);
+      for (std::size_t n = 0; n < taken; ++n) {
+        all[node + n].iterations += in_order_[first + n];
+        all[node + n].blocks += 1;
+      }
+      first += taken;
+      node = (node + taken) % all.size();
+    }
+  }
+  for (const Dealt& one : all) {
+    const auto same =
+        std::find_if(dealt_.begin(), dealt_.end(), [&](const Dealt& other) { return other.blocks == one.blocks; });
+    if (same == dealt_.end())
+      dealt_.push_back(one);
+    else
+      same->iterations = std::max(same->iterations, one.iterations);
+  }
+}
+
+double BlockLengths::busiest(BlockOrder order, double iteration, double beyond) {
+  if (!goes_to_first_free(order)) {
+    if (dealt_.empty()) deal_out();
+    double out = 0;
+    for (const Dealt& one : dealt_) out = std::max(out, one.iterations * iteration + one.blocks * beyond);
+    return out;
+  }
+  const bool sorted = order == BlockOrder::longest_first;  // of equal length all planes' in turn
+  std::vector<double> lengths = in_order_;
+  if (sorted) std::sort(lengths.begin(), lengths.end(), std::greater<>());
+  Nodes free(nodes_, iteration, beyond);
+  for (int plane = 0; plane < (sorted ? 1 : planes_); ++plane) {
+    for (std::size_t first = 0; first < lengths.size();) {
+      std::size_t next = first + 1;
+      while (next < lengths.size() && lengths[next] == lengths[first]) ++next;
+      free.run(lengths[first], static_cast<int>(next - first) * (sorted ? planes_ : 1));
+      first = next;
+    }
+  }
+  if (iteration > 0) known_.push_back({order, beyond / iteration, free.busiest() / iteration});
+  return free.busiest();
+}
+
+double BlockLengths::busiest_at_least(BlockOrder order, double iteration, double beyond) const {
+  double out = 0;
+  for (const Known& one : known_) {
+    if (one.order == order && one.ratio * iteration <= beyond) out = std::max(out, one.iterations * iteration);
+  }
   return out;
 }
 
@@ -321,20 +292,6 @@ class PackedLaunch {
     return {*std::max_element(busy.begin(), busy.end()), std::accumulate(busy.begin(), busy.end(), 0.0) / nodes_};
   }
 
-  /// Without what a node's first block takes beyond others.
-  [[nodiscard]] double least() const {
-    double all = 0, longest = 0, start = 0, blocks = 0;
-    for (const Part& part : parts_) {
-      const double each = part.lengths.empty() ? part.ends.each : mean_of(part.lengths);
-      blocks += part.blocks;
-      all += part.blocks * each;
-      longest = std::max(longest, each);
-      start = std::min(start, part.ends.start);  // order grid: less by the handover
-    }
-    all += (static_cast<double>(sequence_.size()) - blocks) * empty_;
-    return start + std::max(all / nodes_, longest);
-  }
-
  private:
   struct Part {
     Ends ends;
@@ -381,14 +338,12 @@ LaunchClocks launch_clocks(const PlacedDiagram& placed, const EventGraph& graph,
 
 LaunchClocks launch_clocks(const PlacedDiagram& placed, const LaunchShape& shape, const BlockEnds& ends,
                            BlockClocks block, double iteration) {
-  if (!shape.unequal || !shape.lengths.in_order.empty())
-    return launch_clocks(block_order(placed), shape, ends, block, iteration);
   LaunchShape own = shape;
-  own.lengths = block_lengths(placed, shape);
+  if (shape.unequal && !shape.lengths.known()) own.lengths = block_lengths(placed, shape);
   return launch_clocks(block_order(placed), own, ends, block, iteration);
 }
 
-LaunchClocks launch_clocks(BlockOrder order, const LaunchShape& shape, const BlockEnds& block_ends, BlockClocks block,
+LaunchClocks launch_clocks(BlockOrder order, LaunchShape& shape, const BlockEnds& block_ends, BlockClocks block,
                            double iteration) {
   const Ends ends(block_ends, block);
   const double total = std::max(shape.who.total_blocks, 1.0),
@@ -399,14 +354,7 @@ LaunchClocks launch_clocks(BlockOrder order, const LaunchShape& shape, const Blo
     return {ends.alike(shape.who, shape.mean, iteration) + longer, mean_node};
   }
   const double beyond = ends.each - shape.mean * iteration;
-  return {ends.start + busiest_node(shape.lengths, static_cast<int>(shape.who.nodes), order, iteration, beyond),
-          mean_node};
-}
-
-double launch_clocks_bound(const PlacedDiagram& placed, const EventGraph& graph, const Period& period) {
-  if (!placed.packed.empty()) return PackedLaunch(placed, graph, period).least();
-  const LaunchShape shape = launch_shape(placed);
-  return launch_clocks_bound(shape, block_ends(placed), clocks_of_mean(graph, period, shape), period.clocks);
+  return {ends.start + shape.lengths.busiest(order, iteration, beyond), mean_node};
 }
 
 double launch_clocks_bound(const LaunchShape& shape, const BlockEnds& block, BlockClocks clocks, double iteration) {
@@ -416,26 +364,25 @@ double launch_clocks_bound(const LaunchShape& shape, const BlockEnds& block, Blo
          std::max(shape.who.total_blocks / shape.who.nodes, 1.0) * ends.each;  // some node runs a block of mean length
 }
 
-double BlocksInOrder::clocks(const LaunchShape& shape, const BlockEnds& ends, BlockClocks block, double iteration) {
-  constexpr double an_iteration = 4;   // quarters
-  constexpr double longest = 1 << 16;  // quarters
-  const Ends own(ends, block);
-  const double over = std::floor((own.each - shape.mean * iteration) / iteration * an_iteration);
-  if (!shape.unequal || over < 0) return 0;
-  const std::vector<double>& lengths = shape.lengths.in_order;
-  const double most = *std::max_element(lengths.begin(), lengths.end()) * an_iteration + over;
-  if (most > longest) return 0;
-  auto known = std::find_if(iterations_.begin(), iterations_.end(), [&](const auto& one) { return one.first == over; });
-  if (known == iterations_.end()) {
-    std::vector<int> quarters;
-    for (const double length : lengths) quarters.push_back(static_cast<int>(length * an_iteration + over));
-    Quarters nodes(static_cast<int>(most), static_cast<int>(shape.who.nodes));
-    for (int planes = shape.lengths.planes; planes > 0; --planes) {
-      for (const int one : quarters) nodes.to_first_free(one);
-    }
-    known = iterations_.insert(iterations_.end(), {over, static_cast<double>(nodes.last()) / an_iteration});
+double cycles_at_least(BlockOrder order, const LaunchShape& shape, const BlockEnds& block_ends, BlockClocks block,
+                       const Period& period, Count blocks) {
+  const Schedule& who = shape.who;
+  const double least = std::max(period.pipe.clocks, period.cycle.clocks);
+  double cycles = 0;
+  if (shape.packed)
+    cycles = std::max(who.total_iterations / who.nodes, who.longest) * least;
+  else if (!shape.unequal && who.iterations < who.blocks * shape.mean)
+    cycles = std::max(who.total_blocks / who.nodes, 1.0) * block.next;
+  else
+    cycles = launch_clocks_bound(shape, block_ends, block, period.clocks);
+  if (shape.unequal && !shape.packed) {
+    const Ends ends(block_ends, block);
+    const double beyond = ends.each - shape.mean * period.clocks;
+    cycles = std::max(cycles, ends.start + shape.lengths.busiest_at_least(order, period.clocks, beyond));
   }
-  return own.start + known->second * iteration;
+  const double together = std::min(real(std::max(blocks, Count(1))), std::max(who.blocks, 1.0));
+  if (together <= 1) return cycles;
+  return std::max(cycles / together, std::min(cycles, period.pipe.clocks * who.iterations));
 }
 
 }  // namespace napkin

@@ -22,19 +22,34 @@ struct LaunchClocks {
 /// block's other threads (eq. 12.16; a tile with rows hides it); tiles that are dealt out, nothing. (eq. 12.15)
 [[nodiscard]] double empty_block_clocks(const PlacedDiagram& placed);
 
-/// Iterations of the blocks of one plane of the mask; nothing where blocks are alike.
-struct BlockLengths {
-  struct Alike {
-    double iterations;
-    int blocks;
-  };
+/// The blocks of a masked launch, put onto nodes: row i of a causal plane visits i + 1 chunks, in all planes.
+///
+/// Where one more iteration takes c clocks and a block e beyond its iterations, the busiest node's clocks are c G(e /
+/// c). G grows: no node is free sooner for a block that takes longer. What is known of G at some e / c bounds it
+/// beyond.
+class BlockLengths {
+ public:
+  BlockLengths() = default;
+  BlockLengths(std::vector<double> in_order, double planes, double nodes);
+  [[nodiscard]] bool known() const { return !in_order_.empty(); }
+  [[nodiscard]] double busiest(BlockOrder order, double iteration, double beyond);
+  /// At most busiest(), by what was found of that order before; 0 where nothing was.
+  [[nodiscard]] double busiest_at_least(BlockOrder order, double iteration, double beyond) const;
+
+ private:
   struct Dealt {
     double iterations, blocks;
   };
-  int planes = 1;
-  std::vector<double> in_order = {};
-  std::vector<Alike> in_a_row = {}, longest_first = {};
-  std::vector<Dealt> dealt = {};  ///< to a node in all planes, in turn: by blocks, of those with the most iterations
+  struct Known {
+    BlockOrder order;
+    double ratio, iterations;  ///< e / c, G
+  };
+  void deal_out();
+
+  std::vector<double> in_order_;  ///< iterations of one plane's blocks
+  int planes_ = 1, nodes_ = 1;
+  std::vector<Dealt> dealt_;  ///< to a node in all planes, in turn: by blocks, of those with the most iterations
+  std::vector<Known> known_;
 };
 
 /// What of a question's lengths and of a tile's sizes and cluster a launch takes its clocks from: that of all tiles
@@ -46,7 +61,7 @@ struct LaunchShape {
   CutChunks cut;
   StreamedAlone alone = {};   ///< streamed_alone_in_any_order()
   MeanBlock block, uncut;     ///< of mean length, with these cut chunks and without
-  BlockLengths lengths = {};  ///< block_lengths(), where they have been asked for
+  BlockLengths lengths = {};  ///< where they have been asked for
   EdgeCopies edge = {};       ///< edge_copies(), but of the blocks those that the node with the most of them has
   struct Part {
     double blocks, mean;
@@ -57,7 +72,7 @@ struct LaunchShape {
 [[nodiscard]] LaunchShape launch_shape(const PlacedDiagram& placed);
 /// From that of another cluster.
 [[nodiscard]] LaunchShape launch_shape(const PlacedDiagram& placed, const LaunchShape& like);
-/// Iterations of the blocks of one plane of the mask, in order; empty where blocks are alike.
+/// Iterations of the blocks of one plane of the mask, in order; empty where blocks are equally long.
 [[nodiscard]] std::vector<double> block_lengths(const PlacedDiagram& placed);
 [[nodiscard]] BlockLengths block_lengths(const PlacedDiagram& placed, const LaunchShape& shape);
 
@@ -69,10 +84,6 @@ struct LaunchShape {
 [[nodiscard]] LaunchClocks launch_clocks(const PlacedDiagram& placed, const EventGraph& graph, const Period& period);
 [[nodiscard]] LaunchClocks launch_clocks(const PlacedDiagram& placed, const EventGraph& graph, const Period& period,
                                          const LaunchShape& shape);
-
-/// At most launch_clocks().busiest, without putting blocks of unequal length onto nodes: that where all are equally
-/// long, else the mean over the nodes, and a block of mean length (packed: of the length whose blocks take longest).
-[[nodiscard]] double launch_clocks_bound(const PlacedDiagram& placed, const EventGraph& graph, const Period& period);
 
 /// What lies between two blocks of a node, whatever the graph.
 struct BlockEnds {
@@ -91,24 +102,17 @@ struct BlockEnds {
 [[nodiscard]] LaunchClocks launch_clocks(const PlacedDiagram& placed, const LaunchShape& shape, const BlockEnds& ends,
                                          BlockClocks block, double iteration);
 /// The same in that order; blocks of unequal length with their lengths.
-[[nodiscard]] LaunchClocks launch_clocks(BlockOrder order, const LaunchShape& shape, const BlockEnds& ends,
-                                         BlockClocks block, double iteration);
+[[nodiscard]] LaunchClocks launch_clocks(BlockOrder order, LaunchShape& shape, const BlockEnds& ends, BlockClocks block,
+                                         double iteration);
 
-/// launch_clocks_bound() of blocks whose mean length takes `block` clocks, and one more iteration `iteration`.
+/// At most launch_clocks().busiest, without putting blocks of unequal length onto nodes: exact where all are equally
+/// long, else the mean over the nodes, and a block of mean length.
 [[nodiscard]] double launch_clocks_bound(const LaunchShape& shape, const BlockEnds& ends, BlockClocks block,
                                          double iteration);
 
-/// The blocks of one shape in order grid put onto nodes, where they are unequal, with what a block takes beyond its
-/// iterations rounded down to quarters of one: a bound of all tiles of that shape, since blocks that take longer never
-/// end a launch sooner (the next block goes to the first free node; the nodes' times, sorted, grow with every block's).
-class BlocksInOrder {
- public:
-  /// At most launch_clocks().busiest of a tile of the shape, whose block_lengths() must be known, in order grid; 0
-  /// where there is no such bound.
-  [[nodiscard]] double clocks(const LaunchShape& shape, const BlockEnds& ends, BlockClocks block, double iteration);
-
- private:
-  std::vector<std::pair<double, double>> iterations_;  // of the busiest node, by quarters
-};
+/// At most the cycles of a launch whose blocks of mean length take `block` clocks, so many of them resident on a node.
+/// Of packed sequences: by their blocks' iterations alone.
+[[nodiscard]] double cycles_at_least(BlockOrder order, const LaunchShape& shape, const BlockEnds& ends,
+                                     BlockClocks block, const Period& period, Count blocks);
 
 }  // namespace napkin

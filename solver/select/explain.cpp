@@ -5,15 +5,12 @@
 
 #include "model/diagram/packing.hpp"
 #include "model/resource/plan.hpp"
-#include "solver/select/larger.hpp"
-#include "solver/select/select.hpp"
+#include "solver/select/scan.hpp"
 #include "solver/space/constraints.hpp"
 #include "solver/space/enumerate.hpp"
 
 namespace napkin {
 namespace {
-
-using Searcher = std::function<Selection(const Question&, int top)>;
 
 std::string number(double value) {
   return value == static_cast<double>(static_cast<long long>(value)) ? fmt::format("{}", static_cast<long long>(value))
@@ -53,40 +50,41 @@ std::string setting(const Mapping& mapping, KnobId id, std::int64_t value) {
 std::vector<KnobId> axis_sizes(const Question& question, const Space& space) {
   KnobSet all = 0;
   for (const KnobSet set : knobs_by_axis(question.streamed->diagram, *question.mapping)) all |= set;
-  std::vector<KnobId> sizes = knobs_in(all, space);
+  std::vector<KnobId> sizes;
+  for (KnobId k = 0; k < static_cast<KnobId>(space.domains.size()); ++k) {
+    if ((all & knob_bit(k)) != 0) sizes.push_back(k);
+  }
   std::stable_sort(sizes.begin(), sizes.end(),
                    [&](KnobId a, KnobId b) { return space.domains[at(a)].size() > space.domains[at(b)].size(); });
   return sizes;
 }
 
 /// "x=144 does not fit: 250 registers of 240", "q=192 with warpgroups=3 fits and is 2.1 % slower".
-std::string text_of(const Larger& larger, const Question& question, const Ranked& best, const Searcher& search) {
-  std::string text = setting(*question.mapping, larger.knob, larger.value);
+std::string text_of(const Scan::Larger& larger, const Ranked& best, Scan& scan) {
+  const Mapping& mapping = *scan.question().mapping;
+  std::string text = setting(mapping, larger.knob, larger.value);
   for (std::size_t i = 0; i < larger.implied.size(); ++i) {
     const auto& [knob, value] = larger.implied[i];
-    text += (i == 0 ? " with " : ",") + setting(*question.mapping, knob, value);
+    text += (i == 0 ? " with " : ",") + setting(mapping, knob, value);
   }
   if (!larger.fits) {
     return text + fmt::format(" does not fit: {} (needed {}, available {})", larger.rule, number(larger.excess.needed),
                               number(larger.excess.available));
   }
-  Question fixed = question;
-  fixed.fixed.emplace_back(larger.knob, larger.value);
-  const Selection other = search(fixed, 1);
-  if (other.ranked.empty()) return text;
-  const double slower = other.ranked.front().prediction.time.value / best.prediction.time.value - 1;
+  const auto time = scan.best_with(larger.knob, larger.value);
+  if (!time) return text;
+  const double slower = time->value / best.prediction.time.value - 1;
   return text + (slower > 0 ? fmt::format(" fits and is {:.2g} % slower", 100 * slower) : " fits and takes as long");
 }
 
 /// What stops the next larger sizes, of the two that can grow in the finest steps.
-std::string what_stops(const Question& question, const Space& space, const Rules& rules, const Placer& placer,
-                       const Ranked& best, const Searcher& search) {
+std::string what_stops(Scan& scan, const Ranked& best) {
   std::string text;
   int clauses = 0;
-  for (const KnobId knob : axis_sizes(question, space)) {
-    const auto larger = next_larger(space, rules, placer, best.tile, knob);
+  for (const KnobId knob : axis_sizes(scan.question(), scan.space())) {
+    const auto larger = scan.next_larger(best.tile, knob);
     if (!larger) continue;
-    text += "; " + text_of(*larger, question, best, search);
+    text += "; " + text_of(*larger, best, scan);
     if (++clauses == 2) break;
   }
   return text;
@@ -130,37 +128,22 @@ std::string what_it_loses_on(const Prediction& a, const Prediction& b, const Wav
                      1e6 * (b.time.value - busy_seconds(b, b.bound)), 1e6 * (a.time.value - busy_seconds(a, a.bound)));
 }
 
-std::string explained(const Question& question, const Selection& selection, const Searcher& search) {
+}  // namespace
+
+std::string Selector::explain(const Selection& selection) const {
   if (selection.ranked.empty()) return {};
-  const Space space = space_of(question);
-  const Rules rules(*question.streamed, *question.mapping, *question.machine, question.problem);
-  const Problem launch = launch_problem(question.problem);  // what tiles need of a node, and the launch's waves
-  const Placer placer(*question.streamed, *question.mapping, *question.machine, launch);
+  const Question& question = scan_->question();
   const Ranked& best = selection.ranked.front();
-  std::string text = what_binds(best.prediction);
-  PlacedDiagram placed;
-  text += what_stops(question, space, rules, placer, best, search);
+  std::string text = what_binds(best.prediction) + what_stops(*scan_, best);
   if (!selection.runner_up) return text + "; no other tile is predicted to take another time";
   const Ranked& next = *selection.runner_up;
   const double slower = 100 * (next.prediction.time.value / best.prediction.time.value - 1);
-  placer.place(best.tile, placed);
-  const Wave wave = wave_of(placed);
-  placer.place(next.tile, placed);
+  const Problem launch = launch_problem(question.problem);  // whose waves count
+  const Placer placer(*question.streamed, *question.mapping, *question.machine, launch);
+  const Wave wave = wave_of(placer.place(best.tile)), next_wave = wave_of(placer.place(next.tile));
   return text + fmt::format("; the runner-up ({}) is {:.2g} % slower: it loses on {}",
                             difference(*question.mapping, best.tile, next.tile), slower,
-                            what_it_loses_on(best.prediction, next.prediction, wave, wave_of(placed)));
-}
-
-}  // namespace
-
-std::string explain(const Question& question, const Selection& selection) {
-  return explain(question, selection, Objective{});
-}
-
-std::string explain(const Question& question, const Selection& selection, const Objective& objective) {
-  return explained(question, selection, [&](const Question& q, int top) {
-    return objective.periods != nullptr ? shortlist(q, top, objective, 1) : select(q, top, objective);
-  });
+                            what_it_loses_on(best.prediction, next.prediction, wave, next_wave));
 }
 
 }  // namespace napkin

@@ -1,128 +1,99 @@
-#include "solver/select/larger.hpp"
+// What stands in the way of a larger size, with all other knobs free: what it brings with it, and what does not fit.
 
 #include <algorithm>
-#include <limits>
 
-#include "model/resource/resources.hpp"
+#include "solver/select/scan.hpp"
 
 namespace napkin {
 namespace {
 
-/// Depth-first over the tiles of one value: first the knobs that the plan depends on, then, for each that the rules of
-/// the knobs' values allow, any one completion.
-class Trial {
- public:
-  Trial(const Space& space, const Rules& rules, const Placer& placer, KnobId knob, std::int64_t value)
-      : rules_(rules), placer_(placer), domains_(space.domains), tile_(space.tile(0)) {
-    domains_[at(knob)] = {value};
-    KnobSet planned = knob_bit(knob);
-    for (const PlanRule& rule : rules.plan) planned |= rule.knobs;
-    std::vector<KnobId> order = knobs_in(planned, space);
-    planned_ = order.size();
-    for (const KnobId other : knobs_in(~planned, space)) order.push_back(other);
-    steps_ = steps_of(rules, 0, order);
-    seen_.resize(domains_.size());
-    visit(0);
-  }
+std::int64_t value_in(const Space& space, std::int64_t rank, std::size_t knob) {
+  const std::vector<std::int64_t>& domain = space.domains[knob];
+  return domain[static_cast<std::size_t>(rank / space.strides[knob] % static_cast<std::int64_t>(domain.size()))];
+}
 
+/// The values that knobs have in all of some tiles.
+class Common {
+ public:
+  explicit Common(const Space& space) : space_(space), values_(space.domains.size()), several_(values_.size(), false) {}
+  void add(std::int64_t rank) {
+    for (std::size_t k = 0; k < values_.size(); ++k) {
+      if (several_[k]) continue;
+      const std::int64_t value = value_in(space_, rank, k);
+      several_[k] = any_ && values_[k] != value;
+      values_[k] = value;
+    }
+    any_ = true;
+  }
   [[nodiscard]] bool any() const { return any_; }
-  [[nodiscard]] bool fits() const { return fits_; }
-  [[nodiscard]] const PlanRule& rule() const { return *worst_; }
-  [[nodiscard]] Excess excess() const { return excess_; }
-  /// The value that a knob has in all tiles; nothing where it has several, or was not looked at.
-  [[nodiscard]] std::optional<std::int64_t> only(KnobId knob) const {
-    return seen_[at(knob)].size() == 1 ? std::optional(seen_[at(knob)].front()) : std::nullopt;
+  [[nodiscard]] std::vector<std::pair<KnobId, std::int64_t>> beside(const Tile& tile, KnobId knob) const {
+    std::vector<std::pair<KnobId, std::int64_t>> out;
+    for (std::size_t k = 0; k < values_.size(); ++k) {
+      if (!several_[k] && static_cast<KnobId>(k) != knob && values_[k] != tile.values[k])
+        out.emplace_back(static_cast<KnobId>(k), values_[k]);
+    }
+    return out;
   }
 
  private:
-  void visit(std::size_t depth) {
-    if (depth == planned_) {
-      if (completes(depth)) judge();
-      return;
-    }
-    const KnobId knob = steps_[depth].knob;
-    for (const std::int64_t value : domains_[at(knob)]) {
-      tile_.values[at(knob)] = value;
-      if (!fits_ && steps_[depth].tile_rules_hold(tile_)) visit(depth + 1);
-    }
-  }
-
-  bool completes(std::size_t depth) {
-    if (depth == steps_.size()) return true;
-    const KnobId knob = steps_[depth].knob;
-    return std::any_of(domains_[at(knob)].begin(), domains_[at(knob)].end(), [&](std::int64_t value) {
-      tile_.values[at(knob)] = value;
-      return steps_[depth].tile_rules_hold(tile_) && completes(depth + 1);
-    });
-  }
-
-  /// Fewer violated rules are closer to legal, then the smaller part by which the worst is exceeded.
-  void judge() {
-    any_ = true;
-    for (std::size_t i = 0; i < planned_; ++i) {
-      std::vector<std::int64_t>& seen = seen_[at(steps_[i].knob)];
-      const std::int64_t value = tile_.values[at(steps_[i].knob)];
-      if (std::find(seen.begin(), seen.end(), value) == seen.end()) seen.push_back(value);
-    }
-    placer_.place(tile_, placed_);
-    const Plan needs = plan(placed_);
-    std::size_t count = 0;
-    double part = 0;
-    const PlanRule* worst = nullptr;
-    Excess excess;
-    for (const PlanRule& rule : rules_.plan) {
-      const auto one = rule.check(placed_, needs);
-      if (!one) continue;
-      ++count;
-      const double exceeded = one->needed / std::max(one->available, 1.0);
-      if (exceeded <= part) continue;
-      part = exceeded;
-      worst = &rule;
-      excess = *one;
-    }
-    fits_ = count == 0;
-    if (std::pair(count, part) >= std::pair(violated_, part_)) return;
-    violated_ = count;
-    part_ = part;
-    worst_ = worst;
-    excess_ = excess;
-  }
-
-  const Rules& rules_;
-  const Placer& placer_;
-  std::vector<std::vector<std::int64_t>> domains_;
-  Tile tile_;
-  PlacedDiagram placed_;
-  std::vector<Step> steps_;
-  std::size_t planned_ = 0;                      // steps that the plan depends on
-  std::vector<std::vector<std::int64_t>> seen_;  // by knob
-  bool any_ = false, fits_ = false;
-  // Of the tile that comes the closest:
-  std::size_t violated_ = std::numeric_limits<std::size_t>::max();
-  double part_ = 0;
-  const PlanRule* worst_ = nullptr;
-  Excess excess_;
+  const Space& space_;
+  std::vector<std::int64_t> values_;
+  std::vector<bool> several_;
+  bool any_ = false;
 };
+
+/// Fewer violated rules are closer to legal, then the smaller part by which the worst is exceeded.
+bool closer(const Candidates::Misfit& a, const Candidates::Misfit& b) {
+  const auto part = [](const Candidates::Misfit& m) { return m.excess.needed / std::max(m.excess.available, 1.0); };
+  return a.violated != b.violated ? a.violated < b.violated : part(a) < part(b);
+}
 
 }  // namespace
 
-std::optional<Larger> next_larger(const Space& space, const Rules& rules, const Placer& placer, const Tile& tile,
-                                  KnobId knob) {
-  std::vector<std::int64_t> values = space.domains[at(knob)];
+const Table::WithValue& Table::with_value(KnobId knob, std::int64_t value) {
+  for (const WithValue& known : with_value_) {
+    if (known.knob == knob && known.value == value) return known;
+  }
+  with_value_.push_back({knob, value, {}, {}});
+  WithValue& out = with_value_.back();
+  const Space& space = candidates_.space();
+  for (std::uint32_t i = 0; i < candidates_.legal().size(); ++i) {
+    if (value_in(space, candidates_.legal()[i], at(knob)) == value) out.legal.push_back(i);
+  }
+  for (std::uint32_t i = 0; i < candidates_.misfits().size(); ++i) {
+    if (value_in(space, candidates_.misfits()[i].rank, at(knob)) == value) out.misfits.push_back(i);
+  }
+  return out;
+}
+
+std::optional<Scan::Larger> Scan::next_larger(const Tile& tile, KnobId knob) {
+  const std::lock_guard lock(table_->mutex_);
+  const Candidates& all = table_->candidates_;
+  std::vector<std::int64_t> values = allowed_.space().domains[at(knob)];
   std::erase_if(values, [&](std::int64_t value) { return value <= tile.values[at(knob)]; });
   std::sort(values.begin(), values.end());
   for (const std::int64_t value : values) {
-    const Trial trial(space, rules, placer, knob, value);
-    if (!trial.any()) continue;
-    Larger out{knob, value, {}, trial.fits(), {}, {}};
-    for (KnobId k = 0; k < static_cast<KnobId>(space.domains.size()); ++k) {
-      const auto only = trial.only(k);
-      if (k != knob && only && *only != tile.values[at(k)]) out.implied.emplace_back(k, *only);
+    const Table::WithValue& tiles = table_->with_value(knob, value);
+    Larger out{knob, value, {}, true, {}, {}};
+    Common common(space());
+    for (const std::uint32_t i : tiles.legal) {
+      const bool lengths = lengths_hold_[table_->sizes_of_[i]] != 0;
+      if (lengths && allowed_.is_as_fixed(all.legal()[i])) common.add(all.legal()[i]);
     }
-    if (!out.fits) {
-      out.rule = trial.rule().name;
-      out.excess = trial.excess();
+    if (!common.any()) {
+      const Candidates::Misfit* closest = nullptr;
+      for (const std::uint32_t i : tiles.misfits) {
+        const Candidates::Misfit& misfit = all.misfits()[i];
+        if (!allowed_(misfit.rank)) continue;
+        common.add(misfit.rank);
+        if (closest == nullptr || closer(misfit, *closest)) closest = &misfit;
+      }
+      if (closest == nullptr) continue;
+      out.fits = false;
+      out.rule = allowed_.rules().plan[at(closest->worst)].name;
+      out.excess = closest->excess;
     }
+    out.implied = common.beside(tile, knob);
     return out;
   }
   return std::nullopt;

@@ -1,148 +1,103 @@
 #pragma once
-// The configuration without tuning: the legal tile of least predicted time, with the reason and the runners-up.
+// A Selector picks the configuration without tuning: for 8192 queries and keys of 16 heads of 128 on an H200 the 128 x
+// 128 tile of attention_sm90 with two warpgroups, with its reason and the runners-up. It ranks the legal tiles by
+// predicted time; the answer is exact: select_exhaustively, which times every tile, gives the same.
 
 #include <functional>
-#include <list>
 #include <memory>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "model/clock/prediction.hpp"
+#include "solver/select/candidates.hpp"
 #include "solver/space/question.hpp"
 
 namespace napkin {
 
+class Periods;
+class Scan;
+class Table;
+
 struct Ranked {
   Tile tile;
   Prediction prediction;
-  Count ties = 0;  ///< Each::size: how many other legal tiles of its sizes take exactly as long
 };
 
-/// What a ranking lists: every tile; or, of the tiles that agree in all knobs that size something (groups, chunks,
-/// agents), the best one.
-enum class Each { tile, size };
-
+/// Tiles are ranked by time, and those of one time by their knobs' order of preference.
 struct Selection {
-  std::vector<Ranked> ranked;       ///< best first, at most `top`; empty: nothing fits
-  Count candidates;                 ///< tiles in the space, legal or not
+  std::vector<Ranked>
+      ranked;        ///< of each size (size_knobs) the best tile, best first, at most `top`; empty: nothing fits
+  Count candidates;  ///< tiles in the space, legal or not
   std::optional<Ranked> runner_up;  ///< the best tile whose predicted time differs from the first's
 };
 
-class GraphSearches;
+/// The tables of the kinds of questions met so far. Safe from several threads. Questions of a kind that share a
+/// diagram, a mapping and a machine by their addresses share a table: all three must outlive the Tables unchanged.
+class Tables {
+ public:
+  /// Where tables are kept beyond this object: the bytes of a kind, by a key that names its content (Question::content
+  /// and the kind). Both may be empty.
+  struct Store {
+    std::function<std::optional<std::string>(const std::string& key)> load;
+    std::function<void(const std::string& key, const std::string& bytes)> save;
+  };
+  Tables();
+  explicit Tables(Store store);
+  ~Tables();
+  Tables(const Tables&) = delete;
+  Tables& operator=(const Tables&) = delete;
 
-/// What is minimised: the seam between a placed diagram and a time. A finer clock is another Objective.
-struct Objective {
-  /// Time and explanation of a legal tile.
-  std::function<Prediction(const PlacedDiagram&, const Plan&)> predict = predict_by_first_clock;
-  /// predict().time of the placements of one variant and problem (those of `like`), without the explanation: exactly
-  /// equal. Of the plan it sees blocks_per_sm alone.
-  std::function<Timer(const PlacedDiagram& like)> time = first_clock_timer;
-  /// At most time() of the same placement with that many blocks a node or fewer. Also asked for tiles that are illegal
-  /// for what they need of a node. Empty, or of an empty timer: time() itself, which more blocks a node then never make
-  /// longer, and which depends on the work of a placement alone.
-  std::function<Timer(const PlacedDiagram& like)> bound = nullptr;
-  /// The time also depends on the mapping's edges and on how many copies a variable has (an event graph), not on the
-  /// work of the placement alone.
-  bool reads_edges = false;
-  /// Less work is never slower: an operand nearer, a buffer less, a copy shared. Lets the search bound many tiles by
-  /// one.
-  bool monotone = true;
-  /// The event graph's, shared by predict and time: the search goes by the graph's own steps (model/clock/steps.hpp),
-  /// and bound and the two above are not asked for.
-  std::shared_ptr<Periods> periods = nullptr;
-  /// The latest of these searches, for questions of the same kinds. Not for several threads at once.
-  std::shared_ptr<GraphSearches> searches = nullptr;
+  [[nodiscard]] std::shared_ptr<Table> of(const Question& question);
+  /// Saves the tables that have new rows since they were loaded or saved; `all`: those with new runs too.
+  void save(bool all = false);
+
+ private:
+  struct Kept;
+  std::unique_ptr<Kept> kept_;
 };
 
-/// The event graph's time. Keeps the periods of the graphs that it meets, whatever the question, and what the latest
-/// kinds of questions have in common.
-[[nodiscard]] Objective graph_objective();
-/// The same for questions that no search by the graph's steps answers: some tiles have no event graph.
-[[nodiscard]] Objective without_periods(Objective objective);
+/// Whether any tile of the question is legal.
+[[nodiscard]] bool any_legal(const Question& question, Tables& tables);
 
-/// What `napkin select` answers: of each size the best tile by the event graph, in a part of the time of
-/// graph_objective()'s ranking: it expects that the same way to work loses at other sizes what it lost at one, takes
-/// the steady iteration of a block alone for that of all blocks, and fewer buffers to be no faster than more, and looks
-/// a little beyond what it has. What it ranks has its own time; the runner-up is of other sizes, ties are not counted.
-/// Against the whole ranking the first is within 0.1 %, the others within 2 % (tests/law). Where its first tile's
-/// blocks have few iterations, ends count too much for that (its pick was up to 6 % over the best at s = 512): all is
-/// ranked. Where the graph does not predict, the first clock's ranking. `objective`: graph_objective(), for what it has
-/// met.
-[[nodiscard]] Selection shortlist(const Question& question, int top);
-/// `breadth`: it searches for so many at least, so that the first does not depend on how many are asked for; of one
-/// alone without a runner-up.
-[[nodiscard]] Selection shortlist(const Question& question, int top, const Objective& objective, int breadth = 5);
+/// One question: ranking, explaining and counting share what was found of it. Not for several threads at once.
+class Selector {
+ public:
+  /// Both must outlive it. Throws Error where the mapping does not fit the diagram or the machine.
+  Selector(const Question& question, Tables& tables);
+  ~Selector();
 
-/// Bounds and prunes; equal to select_exhaustively in its first `top`. Ties are broken by the knobs' order of
-/// preference.
-[[nodiscard]] Selection select(const Question& question, int top);
-[[nodiscard]] Selection select(const Question& question, int top, const Objective& objective, Each each = Each::tile);
+  [[nodiscard]] Selection rank(int top) const;
+  /// Why this tile, in one sentence: what binds, what stops the next larger sizes with all other knobs free, what the
+  /// runner-up loses on. Empty where nothing is ranked.
+  [[nodiscard]] std::string explain(const Selection& selection) const;
+  [[nodiscard]] Rejections count_rejections() const;
 
-/// How a question's candidates fare: what the search need not know and those who read its answer may ask.
-struct Tally {
-  Count legal;
-  std::vector<std::pair<std::string, Count>> rejected;  ///< constraint -> tiles (each tile under the first it violates)
+ private:
+  std::unique_ptr<Scan> scan_;
 };
-/// Counts them without visiting each.
-[[nodiscard]] Tally tally(const Question& question);
+
 /// The constraint that kept the most tiles out, the first of them in order where several tie; "" where none did.
-[[nodiscard]] std::string nearest_constraint(const Tally& tally);
+[[nodiscard]] std::string nearest_constraint(const Rejections& rejections);
 
-/// Why this tile, in one sentence: what binds, what stops the next larger sizes with all other knobs free, what the
-/// runner-up loses on. Empty where nothing is ranked. Knows no algorithm.
-/// The selection must be of that objective; without one, of Objective{}.
-[[nodiscard]] std::string explain(const Question& question, const Selection& selection);
-[[nodiscard]] std::string explain(const Question& question, const Selection& selection, const Objective& objective);
-
-/// Ranks every tile in full, and counts them: the twin that select and tally are tested against.
+/// Every legal tile with its prediction, best first: the twin that Selector is tested against, and what a sweep draws
+/// from. Times each tile by itself, by the event graph where every legal tile has one, else by the roofline.
 struct Exhausted {
-  Selection selection;
-  Tally tally;
+  std::vector<Ranked> all;
+  Rejections rejections;
 };
-[[nodiscard]] Exhausted select_exhaustively(const Question& question, int top);
-[[nodiscard]] Exhausted select_exhaustively(const Question& question, int top, const Objective& objective);
+/// Periods of graphs met before are taken from `periods`, where it is given.
+[[nodiscard]] Exhausted select_exhaustively(const Question& question, Periods* periods = nullptr);
+/// What rank() gives of it.
+[[nodiscard]] Selection selection_of(const Question& question, const Exhausted& exhausted, int top);
 
 /// Where a tile stands among the legal tiles of its question, legal itself or not.
-struct Standing {
+struct TileRank {
   Count rank = 1;  ///< 1 and how many legal tiles are predicted to be faster: tiles of one time share a rank
   Count legal;
   Seconds time, shortest;  ///< its own, and that of the fastest legal tile (zero where there is none)
 };
-
-/// Predicts every legal tile: takes as long as select_exhaustively.
-[[nodiscard]] Standing standing(const Question& question, const Tile& tile);
-[[nodiscard]] Standing standing(const Question& question, const Tile& tile, const Objective& objective);
-
-class Search;
-
-/// Answers questions and remembers the latest answers, and of the latest kinds of questions what their answers have in
-/// common: a question of another size is answered in a part of the time. A question is the same where it points to the
-/// same streamed diagram, mapping and machine (which must outlive the Selector unchanged) and its problem, fixed knobs
-/// and top are equal. Not for several threads at once.
-class Selector {
- public:
-  explicit Selector(Objective objective = {}, std::size_t remembered = 256);
-  ~Selector();
-  Selector(Selector&&) noexcept;
-  Selector& operator=(Selector&&) noexcept;
-  /// Valid until `remembered` other questions have been asked.
-  const Selection& select(const Question& question, int top);
-
- private:
-  struct Entry {
-    Question question;
-    int top = 0;
-    std::size_t hash = 0;
-    Selection selection;
-  };
-  [[nodiscard]] Selection ask(const Question& question, int top);
-
-  Objective objective_;
-  std::size_t remembered_;
-  std::list<Entry> entries_;                     ///< latest first
-  std::list<std::unique_ptr<Search>> searches_;  ///< latest first
-};
+/// Predicts every legal tile.
+[[nodiscard]] TileRank tile_rank(const Question& question, const Tile& tile);
 
 }  // namespace napkin

@@ -32,7 +32,9 @@ int place_in_rows(const Mapping& mapping, const std::string& axis) {
   return -1;
 }
 
-void cut_axis(const Question& question, const LevelMapping& block, const std::string& axis, Space& space) {
+/// `of_kind`: lengths leave every value, as packed axes alone count.
+void cut_axis(const Question& question, const LevelMapping& block, const std::string& axis, bool of_kind,
+              Space& space) {
   const auto value = size_of_axis(*question.mapping, block, axis);
   const auto id = question.streamed->diagram.find_axis(axis);
   if (!value || value->kind != Value::Kind::knob || !id) return;
@@ -41,7 +43,8 @@ void cut_axis(const Question& question, const LevelMapping& block, const std::st
   switch (place_in_rows(*question.mapping, axis)) {
     case 0: break;
     case 1: cut(domain, size); break;
-    default: cut(domain, covering(domain, size));
+    default:
+      if (!of_kind) cut(domain, covering(domain, size));
   }
 }
 
@@ -62,21 +65,24 @@ Tile Space::tile(std::int64_t rank) const {
   return out;
 }
 
-Space space_of(const Question& question) {
+namespace {
+
+Space make_space(const Question& question, bool of_kind) {
   Space space;
   for (const Knob& knob : question.mapping->knobs) {
     if (knob.domain.empty()) throw Error(question.mapping->name, "knob '" + knob.name + "' has no values");
     space.domains.push_back(knob.searched ? knob.domain : std::vector{knob.domain.front()});
   }
   if (const LevelMapping* block = block_level_of(*question.mapping)) {
-    for (const std::string& axis : block->group) cut_axis(question, *block, axis, space);
-    for (const std::string& axis : block->stream) cut_axis(question, *block, axis, space);
+    for (const std::string& axis : block->group) cut_axis(question, *block, axis, of_kind, space);
+    for (const std::string& axis : block->stream) cut_axis(question, *block, axis, of_kind, space);
   }
   for (const auto& [knob, value] : question.fixed) {
     if (knob < 0 || static_cast<std::size_t>(knob) >= space.domains.size()) {
       throw Error(question.mapping->name, "no knob number " + std::to_string(knob));
     }
-    space.domains[static_cast<std::size_t>(knob)] = {value};
+    std::vector<std::int64_t>& domain = space.domains[static_cast<std::size_t>(knob)];
+    if (!of_kind || std::find(domain.begin(), domain.end(), value) == domain.end()) domain = {value};
   }
   space.candidates = 1;
   space.strides.resize(space.domains.size());
@@ -86,5 +92,10 @@ Space space_of(const Question& question) {
   }
   return space;
 }
+
+}  // namespace
+
+Space space_of(const Question& question) { return make_space(question, false); }
+Space space_of_kind(const Question& question) { return make_space(question, true); }
 
 }  // namespace napkin

@@ -27,4 +27,8 @@ struct Space {
 /// more than 2^63 tiles, Error for a fixed knob that the mapping does not have.
 [[nodiscard]] Space space_of(const Question& question);
 
+/// The domains that all lengths of grouped and streamed axes share: sizes above the axis stay, and a fixed knob keeps
+/// its domain where that has the value.
+[[nodiscard]] Space space_of_kind(const Question& question);
+
 }  // namespace napkin

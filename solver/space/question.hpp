@@ -20,6 +20,9 @@ struct Question {
   Problem problem;
   /// Knobs that the user fixed (--tile); the others are free.
   std::vector<std::pair<KnobId, std::int64_t>> fixed;
+  /// What diagram, mapping and machine were read from, by content: names what may be kept of the question on disk.
+  /// Empty: nothing is.
+  std::string content = {};
 };
 
 }  // namespace napkin

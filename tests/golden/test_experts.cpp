@@ -180,11 +180,13 @@ void rank_row(const Expert& e, const test::Shape& shape) {
   const Mask mask = mask_of(e);
   const test::LaidOut laid(e.kernel, e.gpu, shape, e.dtype, mask);
   const Question question{&laid.streamed, &laid.mapping, &laid.machine, laid.problem, {}};
-  const Standing found = standing(question, laid.tile(e.knobs));
-  const Selection best = select(question, 1);
+  const TileRank found = tile_rank(question, laid.tile(e.knobs));
+  Tables tables;
+  const Selector selector(question, tables);
+  const Selection best = selector.rank(1);
   CAPTURE(e.source);
   REQUIRE(!best.ranked.empty());
-  CHECK(tally(question).legal == found.legal);
+  CHECK(selector.count_rejections().legal == found.legal);
   CHECK(best.ranked.front().prediction.time == found.shortest);
   CHECK(found.rank <= found.legal);
   CHECK(found.time >= found.shortest);

@@ -110,7 +110,8 @@ TEST_CASE("rows of a block beyond the array are filled with zeros, and where cop
   const double longer =
       launch_clocks(p, graph, steady).busiest - launch_clocks(whole.place(knobs), graph, steady).busiest;
   CHECK(longer == doctest::Approx(64 * (edge_copies(p).clocks - steady.clocks)));
-  CHECK(launch_clocks_bound(p, graph, steady) < launch_clocks(p, graph, steady).busiest);
+  const BlockClocks block = block_clocks(graph, steady, shape.mean, shape.cut);
+  CHECK(launch_clocks_bound(shape, block_ends(p), block, steady.clocks) < launch_clocks(p, graph, steady).busiest);
 }
 
 TEST_CASE(

@@ -9,6 +9,7 @@
 #include "model/clock/period.hpp"
 #include "model/clock/prediction.hpp"
 #include "tests/laid_out.hpp"
+#include "tests/predicted_time.hpp"
 
 namespace test_synchronous {
 

@@ -112,7 +112,7 @@ TEST_CASE("the field's count of operations") {
 TEST_CASE("the clock says where it comes from, the launch is added") {
   const test::LaidOut question("flash_attention_3", "h200-sxm", attention(2, 16, 8192, 8192, 128), DType::bf16);
   const PlacedDiagram placed = question.place({});
-  const Prediction p = predict_by_first_clock(placed, plan(placed));
+  const Prediction p = predict_by_roofline(placed, plan(placed));
   CHECK(p.clock == Hertz(1.83e9));
   CHECK(p.clock_source == "datasheet tensor clock");
   CHECK((p.time - p.cycles / p.clock).value == doctest::Approx(3.2e-6));
@@ -126,11 +126,11 @@ TEST_CASE("the clock says where it comes from, the launch is added") {
   CHECK(assumed_clock(Machine{}).frequency == Hertz(1e9));
 }
 
-TEST_CASE("the event graph predicts where the tile has edges and the machine measured times, else the first clock") {
+TEST_CASE("the event graph predicts where the tile has edges and the machine measured times, else the roofline") {
   const test::LaidOut question("flash_attention_3", "h200-sxm", attention(2, 16, 8192, 8192, 128), DType::bf16);
   const PlacedDiagram placed = question.place({});
   CHECK(has_event_graph(placed));
-  const Prediction p = predict(placed, plan(placed)), first = predict_by_first_clock(placed, plan(placed));
+  const Prediction p = predict(placed, plan(placed)), first = predict_by_roofline(placed, plan(placed));
   CHECK(p.time > first.time);  // it sees contention, waits and the power limit
   CHECK(p.clock < first.clock);
   CHECK(p.clock_source == "held at the power limit");
@@ -145,49 +145,30 @@ TEST_CASE("the event graph predicts where the tile has edges and the machine mea
   const test::LaidOut older("flash_attention_2", "a100-sxm-80", attention(2, 16, 4096, 4096, 128), DType::f16);
   const PlacedDiagram without = older.place({{"q", "128"}, {"x", "64"}});
   CHECK_FALSE(has_event_graph(without));
-  CHECK(predict(without, plan(without)).time == predict_by_first_clock(without, plan(without)).time);
+  CHECK(predict(without, plan(without)).time == predict_by_roofline(without, plan(without)).time);
   CHECK_FALSE(predict(without, plan(without)).power);
 }
 
-TEST_CASE("what a search bounds the event graph's time by is never above it") {
-  int left = test::rounds(18);
-  for (const Mask& mask : {Mask{}, causal(), Mask{Mask::Kind::window, 500, 0}}) {
-    for (const std::int64_t q : {std::int64_t{65}, std::int64_t{1024}, std::int64_t{8192}}) {
-      for (const std::int64_t d : {64, 256}) {
-        if (left-- <= 0) return;
-        const test::LaidOut question("attention_sm90", "h200-sxm", attention(2, 16, q, 8192, d), DType::bf16, mask);
-        std::map<std::shared_ptr<const void>, std::pair<Timer, Timer>> timers_of;
-        const auto make = timers();
-        for_all(question, {"q", "x", "warpgroups"}, [&](const PlacedDiagram& placed) {
-          auto& [time, bound] = timers_of.try_emplace(placed.variant, make(placed), bound_timer(placed)).first->second;
-          const Count blocks = plan(placed).blocks_per_sm;
-          if (!(bound(placed, blocks) <= time(placed, blocks)))
-            FAIL_CHECK(
-                joined({std::to_string(bound(placed, blocks).value), std::to_string(time(placed, blocks).value)}));
-        });
-      }
-    }
-  }
-}
-
-TEST_CASE(
-    "a prediction equals its short form and that of a timer made of another tile, and no tile beats its lower bound") {
+TEST_CASE("a launch in closed form is never above the launch, and a prediction with known periods is the prediction") {
   int left = test::rounds(12);
   for (const Mask& mask : {Mask{}, causal(), Mask{Mask::Kind::window, 500, 0}}) {
     for (const std::int64_t q : {std::int64_t{1}, std::int64_t{65}, std::int64_t{1024}, std::int64_t{8192}}) {
       if (left-- <= 0) return;
       const test::LaidOut question("attention_sm90", "h200-sxm", attention(2, 16, q, 8192, 128), DType::bf16, mask);
-      std::map<std::shared_ptr<const void>, Timer> timers;
+      Periods periods;
       for_all(question, {"q", "p_in", "overlap", "warpgroups"}, [&](const PlacedDiagram& placed) {
+        const EventGraph graph = event_graph(placed);
+        const Period& period = periods.of(graph);
+        const LaunchShape shape = launch_shape(placed);
+        const BlockClocks block = block_clocks(graph, period, shape.mean, shape.cut);
+        const double least = cycles_at_least(block_order(placed), shape, block_ends(placed), block, period, Count(1));
         const Plan p = plan(placed);
-        const Prediction predicted = predict(placed, p);
-        const Timer& of_variant = timers.try_emplace(placed.variant, timer(placed)).first->second;
-        const bool holds = predicted.time == predicted_time(placed, p.blocks_per_sm) &&
-                           predicted.time == of_variant(placed, p.blocks_per_sm) &&
-                           time_lower_bound(placed) <= predicted.time && std::isfinite(predicted.tflops) &&
+        const Prediction predicted = predict(placed, p, periods);
+        Periods none;
+        const bool holds = least <= launch_clocks(placed, graph, period, shape).busiest * (1 + 1e-9) &&
+                           predicted.time == predict(placed, p, none).time && std::isfinite(predicted.tflops) &&
                            predicted.time.value > 0;
-        if (!holds)
-          FAIL_CHECK(joined({std::to_string(predicted.time.value), std::to_string(time_lower_bound(placed).value)}));
+        if (!holds) FAIL_CHECK(joined({std::to_string(predicted.time.value), std::to_string(least)}));
       });
     }
   }
@@ -221,7 +202,6 @@ TEST_CASE("machines without units, limits or clocks do not crash") {
     CAPTURE(gpu);
     CHECK(std::isfinite(p.time.value));
     CHECK(p.time.value > 0);
-    CHECK(time_lower_bound(placed) <= p.time);
   }
 }
 

@@ -103,26 +103,26 @@ TEST_CASE(
   CHECK(busiest("longest_first") == doctest::Approx(busiest("persistent")).epsilon(1e-6));
 }
 
-TEST_CASE("blocks in order by quarters of an iteration: at most what the launch takes, and close") {
+TEST_CASE("what is known of blocks put onto nodes bounds blocks that take longer, and is exact for those that were") {
   for (const Mask mask : {Mask{Mask::Kind::causal, 0, 0}, Mask{Mask::Kind::window, 500, 100}}) {
     for (const int length : {1000, 4096, 9000}) {
       const LaidOut l("attention_sm90", "h200-sxm", {{"h", 24}, {"q", length}, {"x", length}, {"d", 128}}, DType::bf16,
                       mask);
-      BlocksInOrder known;
-      for (const char* stages : {"1", "2", "3"}) {
+      for (const BlockOrder order : {BlockOrder::grid, BlockOrder::longest_first}) {
         CAPTURE(length);
-        CAPTURE(stages);
-        const PlacedDiagram placed = l.place({{"q", "128"}, {"x", "96"}, {"order", "grid"}, {"stages", stages}});
-        const EventGraph graph = event_graph(placed);
-        const Period p = period(graph);
-        LaunchShape shape = launch_shape(placed);
-        shape.lengths = block_lengths(placed, shape);
-        const BlockClocks block = block_clocks(graph, p, shape.mean, shape.cut);
-        const double exact = launch_clocks(placed, graph, p, shape).busiest,
-                     least = known.clocks(shape, block_ends(placed), block, p.clocks);
-        CHECK(least <= exact * (1 + 1e-9));
-        CHECK(least >= exact * 0.97);
-        CHECK(launch_clocks_bound(shape, block_ends(placed), block, p.clocks) <= exact * (1 + 1e-9));
+        const PlacedDiagram placed = l.place({{"q", "128"}, {"x", "96"}});
+        BlockLengths known = block_lengths(placed, launch_shape(placed));
+        CHECK(known.busiest_at_least(order, 1000, 3000) == 0);
+        const double exact = known.busiest(order, 1000, 3000);
+        CHECK(known.busiest_at_least(order, 1000, 3000) == doctest::Approx(exact));
+        CHECK(known.busiest_at_least(order, 2000, 6000) == doctest::Approx(2 * exact));
+        CHECK(known.busiest_at_least(order, 1000, 2900) == 0);
+        for (const double beyond : {3001.0, 3500.0, 9000.0}) {
+          const double bound = known.busiest_at_least(order, 1000, beyond);
+          BlockLengths other = block_lengths(placed, launch_shape(placed));
+          CHECK(bound >= exact * (1 - 1e-9));
+          CHECK(bound <= other.busiest(order, 1000, beyond) * (1 + 1e-9));
+        }
       }
     }
   }

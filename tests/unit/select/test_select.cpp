@@ -1,9 +1,11 @@
 // Selection: the answer, its reason, and what is said when nothing fits.
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <map>
 #include <regex>
 
-#include "solver/select/larger.hpp"
+#include "solver/select/scan.hpp"
 #include "solver/select/select.hpp"
 #include "tests/unit/select/case.hpp"
 
@@ -18,13 +20,31 @@ Case attention(std::int64_t d) {
   return Case("attention_sm90", "h200-sxm", {{"b", 2}, {"h", 16}, {"q", 8192}, {"x", 8192}, {"d", d}});
 }
 
+Selection select(const Question& question, int top) {
+  Tables tables;
+  return Selector(question, tables).rank(top);
+}
+
+Rejections count(const Question& question) {
+  Tables tables;
+  return Selector(question, tables).count_rejections();
+}
+
+/// One table serves a question's pick, reason and counts.
+struct Asked {
+  Tables tables;
+  Selector selector;
+  Selection selection;
+  Asked(const Question& question, int top) : selector(question, tables), selection(selector.rank(top)) {}
+};
+
 }  // namespace
 
 TEST_CASE("at least a thousand legal tiles at each head size, and every candidate is accounted for") {
   for (const std::int64_t d : {64, 96, 128, 192, 256}) {
     const Case c = attention(d);
     const Selection selection = select(c.question(), 5);
-    const Tally counted = tally(c.question());
+    const Rejections counted = count(c.question());
     CAPTURE(d);
     CHECK(counted.legal >= Count(1000));
     Count sum = counted.legal;
@@ -36,12 +56,13 @@ TEST_CASE("at least a thousand legal tiles at each head size, and every candidat
 
 TEST_CASE("the reason names what binds, what stops the next larger tile, and what the runner-up loses on") {
   const Case c = attention(128);
-  const Selection selection = select(c.question(), 3);
-  REQUIRE(selection.runner_up);
-  CHECK(selection.runner_up->prediction.time > selection.ranked.front().prediction.time);
-  const std::string because = explain(c.question(), selection);
+  const Question question = c.question();
+  const Asked asked(question, 3);
+  REQUIRE(asked.selection.runner_up);
+  CHECK(asked.selection.runner_up->prediction.time > asked.selection.ranked.front().prediction.time);
+  const std::string because = asked.selector.explain(asked.selection);
   CAPTURE(because);
-  CHECK(because.find(selection.ranked.front().prediction.bound + " binds, busy ") == 0);
+  CHECK(because.find(asked.selection.ranked.front().prediction.bound + " binds: an iteration takes ") == 0);
   CHECK(std::regex_search(because, std::regex("; x=[0-9]+( with [a-z=0-9,]+)? fits and is ")));
   CHECK(std::regex_search(because, std::regex("; q=192 with warpgroups=3[a-z_=0-9,]* fits and is ")));
   CHECK(because.find("it loses on ") != std::string::npos);
@@ -50,9 +71,12 @@ TEST_CASE("the reason names what binds, what stops the next larger tile, and wha
 
 TEST_CASE("the next larger size is refused for what stops it with every other knob free") {
   const Case c = attention(256);
-  const std::string because = explain(c.question(), select(c.question(), 1));
+  const Question question = c.question();
+  const Asked asked(question, 1);
+  const std::string because = asked.selector.explain(asked.selection);
+  CAPTURE(because);
   CHECK(std::regex_search(because,
-                          std::regex("; q=192 with warpgroups=3[a-z=0-9,]* does not fit: registers \\(needed ")));
+                          std::regex("; q=192 with warpgroups=3[a-z_=0-9,]* does not fit: registers \\(needed ")));
   CHECK(because.find("available 160)") != std::string::npos);
 }
 
@@ -60,18 +84,16 @@ TEST_CASE("a larger size fits where some tile of it is legal") {
   int fit = 0, refused = 0;
   for (const std::int64_t d : {64, 192, 256}) {
     const Case c = attention(d);
-    const Rules rules(c.streamed, c.mapping, c.machine, c.problem);
-    const Placer placer(c.streamed, c.mapping, c.machine, c.problem);
-    const Space space = space_of(c.question());
+    const Question question = c.question();
+    Scan scan(std::make_shared<Table>(question), question);
+    const Space space = space_of(question);
     for (const char* name : {"q", "x"}) {
       const KnobId knob = *c.mapping.find_knob(name);
       Tile tile = space.tile(0);
       tile.values[static_cast<std::size_t>(knob)] = 1;
-      while (const auto larger = next_larger(space, rules, placer, tile, knob)) {
+      while (const auto larger = scan.next_larger(tile, knob)) {
         CHECK(larger->value > tile.values[static_cast<std::size_t>(knob)]);
-        Question question = c.question();
-        question.fixed = {{knob, larger->value}};
-        CHECK(larger->fits == !select(question, 1).ranked.empty());
+        CHECK(larger->fits == scan.best_with(knob, larger->value).has_value());
         CHECK(larger->rule.empty() == larger->fits);
         CHECK((larger->fits || larger->excess.needed > larger->excess.available));
         ++(larger->fits ? fit : refused);
@@ -87,13 +109,14 @@ TEST_CASE("nothing fits: no tile, and the nearest constraint") {
   Case c = attention(128);
   c.restrict("x", {256});
   c.restrict("stages", {4});
-  const Selection selection = select(c.question(), 5);
-  CHECK(selection.ranked.empty());
-  const Tally counted = tally(c.question());
+  const Question question = c.question();
+  const Asked asked(question, 5);
+  CHECK(asked.selection.ranked.empty());
+  const Rejections counted = asked.selector.count_rejections();
   CHECK(counted.legal == Count(0));
   CHECK(nearest_constraint(counted) == "rows");  // most candidates fail there; all others fail for memory
-  CHECK(explain(c.question(), selection).empty());
-  CHECK_FALSE(selection.runner_up);
+  CHECK(asked.selector.explain(asked.selection).empty());
+  CHECK_FALSE(asked.selection.runner_up);
 }
 
 TEST_CASE("a fixed knob stays, in the domain or not") {
@@ -106,34 +129,76 @@ TEST_CASE("a fixed knob stays, in the domain or not") {
   }
   question.fixed = {{*c.mapping.find_knob("x"), 100}};
   CHECK(select(question, 4).ranked.empty());
-  CHECK(tally(question).legal == Count(0));
+  CHECK(count(question).legal == Count(0));
 }
 
 TEST_CASE("ties are broken by the order of preference") {
   const Case c = attention(128);
-  const Selection selection = select(c.question(), 3);
-  REQUIRE(selection.ranked.size() == 3);
-  CHECK(selection.ranked[0].prediction.time == selection.ranked[2].prediction.time);
-  CHECK(value_of(c.mapping, selection.ranked[0].tile, "order") == 0);
-  CHECK(value_of(c.mapping, selection.ranked[1].tile, "order") > 0);  // the next that the pick's cluster allows
+  const std::vector<Ranked> all = select_exhaustively(c.question()).all;
+  const Selection selection = select(c.question(), 5);
+  const Space space = space_of(c.question());
+  const auto rank_of = [&](const Tile& tile) {
+    std::int64_t rank = 0;
+    for (std::size_t k = 0; k < tile.values.size(); ++k) {
+      const auto& domain = space.domains[k];
+      rank += space.strides[k] * (std::find(domain.begin(), domain.end(), tile.values[k]) - domain.begin());
+    }
+    return rank;
+  };
+  std::size_t ties = 0;
+  for (const Ranked& one : all) {
+    if (one.prediction.time != all.front().prediction.time) break;
+    ++ties;
+    CHECK(rank_of(all.front().tile) <= rank_of(one.tile));
+  }
+  CHECK(ties > 1);
+  CHECK(selection.ranked.front().tile == all.front().tile);
 }
 
-TEST_CASE("a selector remembers by value, and forgets the oldest") {
-  const Case a = attention(128), b = attention(64);
-  Selector selector({}, 1);
-  const Tile first = selector.select(a.question(), 1).ranked.front().tile;
-  const Selection* again = &selector.select(a.question(), 1);
-  CHECK(again == &selector.select(a.question(), 1));
-  CHECK(again->ranked.front().tile == first);
-  Question other = a.question();
-  other.problem.mask.kind = Mask::Kind::causal;
-  // One answer at a time: with room for one, the next question ends the life of this one's answer.
-  const Seconds causal = selector.select(other, 1).ranked.front().prediction.time;
-  const Seconds full = selector.select(a.question(), 1).ranked.front().prediction.time;
-  CHECK(causal < full);
-  CHECK(selector.select(b.question(), 1).ranked.front().tile.values ==
-        select(b.question(), 1).ranked.front().tile.values);
-  CHECK(selector.select(a.question(), 1).ranked.front().tile == first);
+TEST_CASE("questions of one kind share a table, and those of another do not") {
+  const Case c = attention(128);
+  Tables tables;
+  Question question = c.question();
+  const auto first = tables.of(question);
+  question.problem.sizes[static_cast<std::size_t>(c.streamed.diagram.axis("q"))] = Count(777);
+  CHECK(tables.of(question) == first);
+  question.problem.mask.kind = Mask::Kind::causal;
+  CHECK(tables.of(question) != first);
+  question.problem.mask.kind = Mask::Kind::none;
+  question.problem.sizes[static_cast<std::size_t>(c.streamed.diagram.axis("dv"))] = Count(64);
+  CHECK(tables.of(question) != first);
+}
+
+TEST_CASE("a store gives back what was kept, by content") {
+  const Case c = attention(256);
+  std::map<std::string, std::string> kept;
+  const auto store = [&] {
+    return Tables::Store{[&](const std::string& key) -> std::optional<std::string> {
+                           const auto found = kept.find(key);
+                           return found == kept.end() ? std::nullopt : std::optional(found->second);
+                         },
+                         [&](const std::string& key, const std::string& bytes) { kept[key] = bytes; }};
+  };
+  Question question = c.question();
+  {
+    Tables tables(store());
+    (void)Selector(question, tables).rank(1);
+    tables.save();
+    CHECK(kept.empty());  // without content nothing is named
+    question.content = "attention on an H200";
+    Tables named(store());
+    (void)Selector(question, named).rank(1);
+    named.save();
+  }
+  REQUIRE(kept.size() == 1);
+  Tables tables(store());
+  const auto table = tables.of(question);
+  CHECK_FALSE(table->has_grown());
+  CHECK(Scan(table, question).rank(3).ranked.size() == 3);
+  CHECK_FALSE(table->has_grown());  // nothing had to be made
+  kept.begin()->second.resize(100);
+  Tables damaged(store());
+  CHECK(Selector(question, damaged).rank(3).ranked.size() == 3);
 }
 
 }  // namespace test_select

@@ -1,0 +1,326 @@
+#include "solver/select/candidates.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <map>
+
+#include "model/resource/plan.hpp"
+
+namespace napkin {
+namespace {
+
+constexpr std::int64_t most_tiles = std::int64_t{1} << 26;
+constexpr std::size_t most_memo = std::size_t{1} << 20;  // combinations of the knobs that one rule reads
+
+/// A rule of knobs, decided once for all tiles that agree in the knobs that it reads.
+class DecidedRule {
+ public:
+  DecidedRule(const TileRule& rule, const Space& space) : rule_(rule), strides_(space.domains.size(), 0) {
+    std::size_t size = 1;
+    for (std::size_t k = 0; k < strides_.size(); ++k) {
+      if ((rule.knobs & knob_bit(static_cast<KnobId>(k))) == 0) continue;
+      strides_[k] = size;
+      size *= space.domains[k].size();
+      if (size > most_memo) return;  // decided anew for each tile
+    }
+    verdicts_.assign(size, unknown);
+  }
+  [[nodiscard]] bool holds(const std::vector<std::size_t>& digits, const Tile& tile) {
+    if (verdicts_.empty()) return !rule_.check(tile);
+    std::size_t at = 0;
+    for (std::size_t k = 0; k < strides_.size(); ++k) at += strides_[k] * digits[k];
+    if (verdicts_[at] == unknown) verdicts_[at] = rule_.check(tile) ? broken : held;
+    return verdicts_[at] == held;
+  }
+
+ private:
+  enum Verdict : std::uint8_t { unknown, held, broken };
+  const TileRule& rule_;
+  std::vector<std::size_t> strides_;  // 0 of knobs that it does not read
+  std::vector<Verdict> verdicts_;
+};
+
+/// Counts up the digits of a tile's rank, the last knob first.
+void next_tile(const Space& space, std::vector<std::size_t>& digits, Tile& tile) {
+  for (std::size_t k = digits.size(); k-- > 0;) {
+    digits[k] = digits[k] + 1 < space.domains[k].size() ? digits[k] + 1 : 0;
+    tile.values[k] = space.domains[k][digits[k]];
+    if (digits[k] != 0) return;
+  }
+}
+
+Candidates::Misfit misfit_of(const Rules& rules, const PlacedDiagram& placed, const Plan& needs, std::int64_t rank) {
+  Candidates::Misfit out;
+  out.rank = rank;
+  out.rule = -1;
+  double part = 0;
+  for (std::size_t r = 0; r < rules.plan.size(); ++r) {
+    const auto one = rules.plan[r].check(placed, needs);
+    if (!one) continue;
+    if (out.rule < 0) out.rule = static_cast<std::int32_t>(r);
+    ++out.violated;
+    const double exceeded = one->needed / std::max(one->available, 1.0);
+    if (exceeded <= part) continue;
+    part = exceeded;
+    out.worst = static_cast<std::int32_t>(r);
+    out.excess = *one;
+  }
+  return out;
+}
+
+KnobSet knobs_of_rules(const Rules& rules) {
+  KnobSet set = 0;
+  for (const TileRule& rule : rules.tile) set |= rule.lengths ? rule.knobs : 0;
+  return set;
+}
+
+/// Knobs that size an axis which blocks or chunks divide: lengths cut their domains.
+KnobSet knobs_of_divided_axes(const Question& question) {
+  const LevelMapping* block = block_level_of(*question.mapping);
+  KnobSet set = 0;
+  if (block == nullptr) return set;
+  for (const auto* axes : {&block->group, &block->stream}) {
+    for (const std::string& axis : *axes) {
+      const auto size = size_of_axis(*question.mapping, *block, axis);
+      if (size) set |= knobs_of(*size);
+    }
+  }
+  return set;
+}
+
+}  // namespace
+
+KnobSet size_knobs(const Question& question) {
+  KnobSet set = 0;
+  for (const KnobSet axis : knobs_by_axis(question.streamed->diagram, *question.mapping)) set |= axis;
+  for (const Agent& agent : question.mapping->agents) set |= knobs_of(agent.count) | knobs_of(agent.threads);
+  return set;
+}
+
+Candidates::Candidates(const Question& like, const Placer& placer) : space_(space_of_kind(like)) {
+  if (space_.candidates > Count(most_tiles))
+    throw Error(like.mapping->name, "a space of " + std::to_string(space_.candidates.get()) + " tiles is too large",
+                "at most 2^26: fix some knobs");
+  const Rules rules(*like.streamed, *like.mapping, *like.machine, like.problem);
+  length_knobs_ = size_knobs(like) | knobs_of_rules(rules) | knobs_of_divided_axes(like);
+  judge(rules, placer);
+}
+
+namespace {
+
+/// Calls visit(rank, digits, verdict, misfit) for every tile of the space: verdict is the index of the first rule that
+/// it violates, tile rules (of `lengths` all, else those that read no lengths) before the plan's, or one more: legal.
+/// The misfit is of tiles that a rule of the plan rejects.
+template <class Visit>
+void each_verdict(const Space& space, const Rules& rules, bool lengths, const Placer& placer, const Visit& visit) {
+  const std::size_t tile_rules = rules.tile.size();
+  std::vector<std::pair<std::size_t, DecidedRule>> decided;
+  for (std::size_t r = 0; r < tile_rules; ++r) {
+    if (lengths || !rules.tile[r].lengths) decided.emplace_back(r, DecidedRule(rules.tile[r], space));
+  }
+  std::vector<std::size_t> digits(space.domains.size(), 0);
+  Tile tile = space.tile(0);
+  PlacedDiagram placed;
+  for (std::int64_t rank = 0; rank < space.candidates.get(); ++rank, next_tile(space, digits, tile)) {
+    const auto broken =
+        std::find_if(decided.begin(), decided.end(), [&](auto& one) { return !one.second.holds(digits, tile); });
+    if (broken != decided.end()) {
+      visit(rank, digits, broken->first, Candidates::Misfit{});
+      continue;
+    }
+    placer.place(tile, placed);
+    const Candidates::Misfit misfit = misfit_of(rules, placed, plan(placed), rank);
+    const std::size_t rule = misfit.rule < 0 ? rules.plan.size() : static_cast<std::size_t>(misfit.rule);
+    visit(rank, digits, tile_rules + rule, misfit);
+  }
+}
+
+/// By rule's index, the last of them the legal ones, as names with their counts: zeros left out, equal names added up.
+Rejections named(const Rules& rules, std::vector<std::int64_t> sums) {
+  Rejections out;
+  out.legal = Count(sums.back());
+  sums.pop_back();
+  for (std::size_t r = 0; r < sums.size(); ++r) {
+    if (sums[r] == 0) continue;
+    const std::string& name = r < rules.tile.size() ? rules.tile[r].name : rules.plan[r - rules.tile.size()].name;
+    const auto known =
+        std::find_if(out.rejected.begin(), out.rejected.end(), [&](const auto& one) { return one.first == name; });
+    if (known == out.rejected.end())
+      out.rejected.emplace_back(name, Count(sums[r]));
+    else
+      known->second += Count(sums[r]);
+  }
+  return out;
+}
+
+}  // namespace
+
+Rejections count_each(const Question& question, const Placer& placer) {
+  const Rules rules(*question.streamed, *question.mapping, *question.machine, question.problem);
+  std::vector<std::int64_t> sums(rules.tile.size() + rules.plan.size() + 1, 0);
+  each_verdict(space_of(question), rules, true, placer,
+               [&](std::int64_t, const auto&, std::size_t verdict, const auto&) { ++sums[verdict]; });
+  return named(rules, std::move(sums));
+}
+
+void Candidates::judge(const Rules& rules, const Placer& placer) {
+  const std::size_t verdicts = rules.tile.size() + rules.plan.size() + 1;
+  std::vector<std::size_t> cell_strides(space_.domains.size(), 0);
+  std::size_t cells = 1;
+  for (std::size_t k = 0; k < cell_strides.size(); ++k) {
+    if ((length_knobs_ & knob_bit(static_cast<KnobId>(k))) == 0) continue;
+    cell_strides[k] = cells;
+    cells *= space_.domains[k].size();
+  }
+  std::vector<std::int64_t> counts(cells * verdicts, 0);
+  each_verdict(space_, rules, false, placer,
+               [&](std::int64_t rank, const auto& digits, std::size_t verdict, const Misfit& misfit) {
+                 std::size_t cell = 0;
+                 for (std::size_t k = 0; k < digits.size(); ++k) cell += cell_strides[k] * digits[k];
+                 ++counts[cell * verdicts + verdict];
+                 if (verdict + 1 == verdicts)
+                   legal_.push_back(rank);
+                 else if (verdict >= rules.tile.size())
+                   misfits_.push_back(misfit);
+               });
+  keep(counts, verdicts);
+}
+
+/// The counts above 0, by cell.
+void Candidates::keep(const std::vector<std::int64_t>& counts, std::size_t verdicts) {
+  all_.knobs = length_knobs_;
+  std::vector<KnobId> knobs;
+  for (KnobId k = 0; k < static_cast<KnobId>(space_.domains.size()); ++k) {
+    if ((length_knobs_ & knob_bit(k)) != 0) knobs.push_back(k);
+  }
+  for (std::size_t cell = 0; cell < counts.size() / verdicts; ++cell) {
+    Cell one;
+    std::size_t rest = cell;
+    for (const KnobId k : knobs) {  // the first knob has stride 1
+      const std::size_t size = space_.domains[at(k)].size();
+      one.rank += static_cast<std::int64_t>(rest % size) * space_.strides[at(k)];
+      rest /= size;
+    }
+    one.first = static_cast<std::uint32_t>(all_.counts.size());
+    for (std::size_t v = 0; v < verdicts; ++v) {
+      const std::int64_t tiles = counts[cell * verdicts + v];
+      if (tiles > 0) all_.counts.push_back({static_cast<std::int32_t>(v), tiles});
+    }
+    one.last = static_cast<std::uint32_t>(all_.counts.size());
+    if (one.last > one.first) all_.cells.push_back(one);
+  }
+}
+
+Candidates::Candidates(const Question& like, ByteReader& bytes) : space_(space_of_kind(like)) {
+  length_knobs_ = bytes.get<KnobSet>();
+  legal_ = bytes.get_all<std::int64_t>();
+  misfits_ = bytes.get_all<Misfit>();
+  all_ = {length_knobs_, bytes.get_all<Cell>(), bytes.get_all<Tiles>()};
+}
+
+void Candidates::write(ByteWriter& bytes) const {
+  bytes.put(length_knobs_);
+  bytes.put(legal_);
+  bytes.put(misfits_);
+  bytes.put(all_.cells);
+  bytes.put(all_.counts);
+}
+
+Allowed::Allowed(const Question& question, const Candidates& candidates)
+    : all_(candidates),
+      rules_(*question.streamed, *question.mapping, *question.machine, question.problem),
+      own_(space_of(question)) {
+  for (std::size_t r = 0; r < rules_.tile.size(); ++r) {
+    if (rules_.tile[r].lengths) length_rules_.push_back(r);
+  }
+  for (std::size_t k = 0; k < own_.domains.size(); ++k) {
+    const std::vector<std::int64_t>&whole = all_.space().domains[k], &own = own_.domains[k];
+    if (whole == own) continue;
+    cut_ |= knob_bit(static_cast<KnobId>(k));
+    if ((all_.length_knobs() & knob_bit(static_cast<KnobId>(k))) == 0)
+      fixed_.emplace_back(k, std::find(whole.begin(), whole.end(), own.front()) - whole.begin());
+  }
+}
+
+bool Allowed::lengths_hold(const Tile& tile) const {
+  for (KnobSet left = cut_ & all_.length_knobs(); left != 0; left &= left - 1) {
+    const auto k = static_cast<std::size_t>(std::countr_zero(left));
+    if (std::find(own_.domains[k].begin(), own_.domains[k].end(), tile.values[k]) == own_.domains[k].end())
+      return false;
+  }
+  return first_broken(tile) == rules_.tile.size();
+}
+
+bool Allowed::is_as_fixed(std::int64_t rank) const {
+  const Space& space = all_.space();
+  return std::all_of(fixed_.begin(), fixed_.end(), [&](const auto& one) {
+    const auto size = static_cast<std::int64_t>(space.domains[one.first].size());
+    return rank / space.strides[one.first] % size == one.second;
+  });
+}
+
+bool Allowed::operator()(std::int64_t rank) const { return is_as_fixed(rank) && lengths_hold(all_.space().tile(rank)); }
+
+const Candidates::Sums& Candidates::sums_by(KnobSet knobs) {
+  for (const Sums& known : sums_) {
+    if (known.knobs == knobs) return known;
+  }
+  std::map<std::int64_t, std::map<std::int32_t, std::int64_t>> merged;
+  for (const Cell& cell : all_.cells) {
+    std::int64_t rank = 0;
+    for (std::size_t k = 0; k < space_.domains.size(); ++k) {
+      if ((knobs & knob_bit(static_cast<KnobId>(k))) == 0) continue;
+      rank += cell.rank / space_.strides[k] % static_cast<std::int64_t>(space_.domains[k].size()) * space_.strides[k];
+    }
+    for (std::uint32_t i = cell.first; i < cell.last; ++i) merged[rank][all_.counts[i].verdict] += all_.counts[i].tiles;
+  }
+  Sums out;
+  out.knobs = knobs;
+  for (const auto& [rank, by_verdict] : merged) {
+    const auto first = static_cast<std::uint32_t>(out.counts.size());
+    for (const auto& [verdict, tiles] : by_verdict) out.counts.push_back({verdict, tiles});
+    out.cells.push_back({rank, first, static_cast<std::uint32_t>(out.counts.size())});
+  }
+  sums_.push_back(std::move(out));
+  return sums_.back();
+}
+
+Rejections Candidates::count(const Allowed& allowed) {
+  const Rules& rules = allowed.rules();
+  std::vector<std::int64_t> sums(rules.tile.size() + rules.plan.size() + 1, 0);
+  const Sums& by = sums_by(allowed.deciding());
+  Tile tile;
+  for (const Cell& cell : by.cells) {
+    space_.tile(cell.rank, tile);
+    if (!allowed.in_domains(tile)) continue;
+    const std::size_t broken = allowed.first_broken(tile);
+    for (std::uint32_t i = cell.first; i < cell.last; ++i) {
+      const auto verdict = static_cast<std::size_t>(by.counts[i].verdict);
+      sums[broken < rules.tile.size() ? std::min(broken, verdict) : verdict] += by.counts[i].tiles;
+    }
+  }
+  return named(rules, std::move(sums));
+}
+
+KnobSet Allowed::deciding() const {
+  KnobSet set = cut_;
+  for (const std::size_t r : length_rules_) set |= rules_.tile[r].knobs;
+  return set;
+}
+
+std::size_t Allowed::first_broken(const Tile& tile) const {
+  const auto broken = std::find_if(length_rules_.begin(), length_rules_.end(),
+                                   [&](std::size_t r) { return rules_.tile[r].check(tile).has_value(); });
+  return broken == length_rules_.end() ? rules_.tile.size() : *broken;
+}
+
+bool Allowed::in_domains(const Tile& tile) const {
+  for (KnobSet left = cut_; left != 0; left &= left - 1) {
+    const auto k = static_cast<std::size_t>(std::countr_zero(left));
+    if (std::find(own_.domains[k].begin(), own_.domains[k].end(), tile.values[k]) == own_.domains[k].end())
+      return false;
+  }
+  return true;
+}
+
+}  // namespace napkin

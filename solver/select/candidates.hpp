@@ -1,0 +1,125 @@
+#pragma once
+// Candidates are the tiles of one kind of question, each with what the rules say of it: of 276,480 tiles of
+// attention_sm90 at d = 128 the knobs' rules leave 9,216, and 4,869 of these fit an SM.
+//
+// A kind is everything of a question but its lengths: the sizes of the axes that blocks and chunks divide, and how wide
+// the window of a mask is. Rules that read lengths are asked again at every question.
+
+#include <cstdint>
+#include <list>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "model/base/byte_stream.hpp"
+#include "solver/space/constraints.hpp"
+#include "solver/space/enumerate.hpp"
+
+namespace napkin {
+
+/// Tiles by the constraint that keeps them out.
+struct Rejections {
+  Count legal;
+  std::vector<std::pair<std::string, Count>> rejected;  ///< each tile under the first constraint that it violates
+};
+
+/// The knobs that size an axis or count an agent's instances: tiles that agree in them are of one size.
+[[nodiscard]] KnobSet size_knobs(const Question& question);
+
+/// By visiting every tile of the question's space, where Candidates of its kind cannot tell.
+[[nodiscard]] Rejections count_each(const Question& question, const Placer& placer);
+
+class Allowed;
+
+class Candidates {
+ public:
+  /// Of every question of `like`'s kind. Throws Error for a space of more than 2^26 tiles.
+  Candidates(const Question& like, const Placer& placer);
+  /// As written by write() of a question of this kind. Throws Error for bytes that end too early.
+  Candidates(const Question& like, ByteReader& bytes);
+  void write(ByteWriter& bytes) const;
+
+  [[nodiscard]] const Space& space() const { return space_; }
+  /// Ranks of the tiles that no rule of the kind rejects, ascending.
+  [[nodiscard]] const std::vector<std::int64_t>& legal() const { return legal_; }
+
+  /// A tile that a rule of the plan rejects.
+  struct Misfit {
+    std::int64_t rank = 0;
+    std::int32_t rule = 0;   ///< the first violated one, index into Rules::plan
+    std::int32_t worst = 0;  ///< the one that is exceeded by the largest part
+    std::int32_t violated = 0;
+    Excess excess;  ///< of the worst
+  };
+  [[nodiscard]] const std::vector<Misfit>& misfits() const { return misfits_; }
+
+  /// The knobs that rules of lengths read, or whose domains lengths cut.
+  [[nodiscard]] KnobSet length_knobs() const { return length_knobs_; }
+
+  /// Of a question whose fixed knobs are all length knobs (Allowed::can_count). Keeps sums for the next question: not
+  /// for several threads at once.
+  [[nodiscard]] Rejections count(const Allowed& allowed);
+
+ private:
+  /// Tiles under one verdict: index of a rule (tile rules, then plan rules), or one more: legal.
+  struct Tiles {
+    std::int32_t verdict = 0;
+    std::int64_t tiles = 0;
+  };
+  /// The tiles of given length knobs, by verdict.
+  struct Cell {
+    std::int64_t rank = 0;              ///< of the tile whose other knobs have their first values
+    std::uint32_t first = 0, last = 0;  ///< into counts_
+  };
+  void judge(const Rules& rules, const Placer& placer);
+  void keep(const std::vector<std::int64_t>& counts, std::size_t verdicts);
+
+  Space space_;
+  KnobSet length_knobs_ = 0;
+  std::vector<std::int64_t> legal_;
+  std::vector<Misfit> misfits_;
+  /// Cells that agree in some of the length knobs, added up.
+  struct Sums {
+    KnobSet knobs = 0;
+    std::vector<Cell> cells;
+    std::vector<Tiles> counts;
+  };
+  [[nodiscard]] const Sums& sums_by(KnobSet knobs);
+
+  Sums all_;  ///< by all length knobs
+  std::list<Sums> sums_;
+};
+
+/// Which candidates one question's lengths and fixed knobs allow.
+class Allowed {
+ public:
+  Allowed(const Question& question, const Candidates& candidates);
+
+  /// Whether the tile's length knobs are within the question's domains and its rules of lengths hold.
+  [[nodiscard]] bool lengths_hold(const Tile& tile) const;
+  /// Whether the values of fixed knobs are the tile's.
+  [[nodiscard]] bool is_as_fixed(std::int64_t rank) const;
+  [[nodiscard]] bool operator()(std::int64_t rank) const;
+  /// Tiles in the question's space, legal or not.
+  [[nodiscard]] Count candidates() const { return own_.candidates; }
+  /// The question's own domains.
+  [[nodiscard]] const Space& space() const { return own_; }
+  [[nodiscard]] const Rules& rules() const { return rules_; }
+  /// Whether count() counts: no knob is fixed but those that lengths concern.
+  [[nodiscard]] bool can_count() const { return fixed_.empty(); }
+  /// The knobs whose values decide whether lengths allow a tile.
+  [[nodiscard]] KnobSet deciding() const;
+  [[nodiscard]] bool in_domains(const Tile& tile) const;
+  /// The first rule of lengths that the tile violates, index into rules().tile; their number where it violates none.
+  [[nodiscard]] std::size_t first_broken(const Tile& tile) const;
+
+ private:
+  const Candidates& all_;
+  Rules rules_;
+  Space own_;
+  std::vector<std::size_t> length_rules_;                    ///< indices into rules_.tile
+  std::vector<std::pair<std::size_t, std::int64_t>> fixed_;  ///< knobs that lengths do not concern, by position
+  KnobSet cut_ = 0;                                          ///< knobs whose own domain is a part of the kind's
+};
+
+}  // namespace napkin

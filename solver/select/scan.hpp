@@ -1,0 +1,124 @@
+#pragma once
+// A Scan is one question's way through the rows of its table: bounds first, times where bounds do not rule a row out.
+//
+// Sizes come in the order of what their tiles take at least. Of a size the row with the least bound is timed first;
+// another one only where its bound is no longer than the best time of the size, or than the runner-up's.
+
+#include <deque>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "solver/select/table.hpp"
+
+namespace napkin {
+
+/// Tiles that were timed: the best of each size, at most so many, and the best whose time differs from the first's.
+class Best {
+ public:
+  struct Found {
+    double time = 0;
+    std::int64_t rank = 0;
+    std::int64_t size = 0;
+    const TableRow* row = nullptr;
+    friend bool operator<(const Found& a, const Found& b) {
+      return a.time != b.time ? a.time < b.time : a.rank < b.rank;
+    }
+  };
+  /// `runner_up`: whether the second is wanted.
+  explicit Best(std::size_t most, bool runner_up = true) : most_(most), runner_up_(runner_up) {}
+  /// No tile of that size that takes longer changes anything.
+  [[nodiscard]] double enough(std::int64_t size) const;
+  /// No tile of any further size that takes longer changes anything.
+  [[nodiscard]] double enough() const;
+  void take(const Found& found);
+  [[nodiscard]] const std::vector<Found>& best() const { return best_; }
+  [[nodiscard]] const Found* second() const { return second_.row != nullptr ? &second_ : nullptr; }
+
+ private:
+  void take_second(const Found& found);
+
+  [[nodiscard]] double second_time() const;
+
+  std::size_t most_;
+  bool runner_up_;
+  std::vector<Found> best_;
+  Found first_, second_;
+};
+
+class Scan {
+ public:
+  /// The question must outlive it.
+  Scan(std::shared_ptr<Table> table, const Question& question);
+
+  [[nodiscard]] const Question& question() const { return question_; }
+  [[nodiscard]] std::uint64_t number() const { return number_; }  ///< of all scans its own
+  [[nodiscard]] const Space& space() const { return table_->candidates().space(); }
+  [[nodiscard]] Selection rank(int top);
+  /// The time of the best tile with that value of a knob; nothing where no such tile is legal.
+  [[nodiscard]] std::optional<Seconds> best_with(KnobId knob, std::int64_t value);
+  [[nodiscard]] Rejections count();
+
+  /// The next larger value of a knob that the rules of knobs allow, whatever values the others have.
+  struct Larger {
+    KnobId knob = 0;
+    std::int64_t value = 0;
+    std::vector<std::pair<KnobId, std::int64_t>>
+        implied;        ///< values that all its tiles have, and the given one has not
+    bool fits = false;  ///< some tile is legal
+    std::string rule;   ///< where none is: what the tile that comes the closest to legal violates the most
+    Excess excess;
+  };
+  [[nodiscard]] std::optional<Larger> next_larger(const Tile& tile, KnobId knob);
+
+ private:
+  struct Floor {
+    double seconds = 0;
+    std::uint32_t sizes = 0;
+  };
+  struct Shape {
+    std::uint32_t sizes = 0;
+    LaunchShape launch;
+    double device = 0;  ///< bytes
+    /// Of the blocks that one of mean length lies between, those of so many iterations, and how many more there are.
+    const TableRows::Column *fewer = nullptr, *longer = nullptr, *more = nullptr;
+    double fewer_beyond = 0, longer_beyond = 0, more_beyond = 0;
+  };
+  struct Bound {
+    double cycles = 0;  ///< by the roofline seconds
+    const TableRow* row = nullptr;
+    BlockClocks block;
+  };
+  using Only = std::optional<std::pair<KnobId, std::int64_t>>;  ///< a knob and its place in the domain
+
+  [[nodiscard]] Best run(Best best, Only only = std::nullopt);
+  void find_floors();
+  void scan(std::uint32_t sizes, Only only, Best& best);
+  [[nodiscard]] std::int64_t first_allowed(const TableRow& row, Only only) const;
+  [[nodiscard]] Ranked full(const Best::Found& found);
+  [[nodiscard]] double time_of(const TableRow& row);
+  [[nodiscard]] Timing timing_of(const TableRow& row, const PlacedDiagram& placed);
+  [[nodiscard]] LaunchClocks clocks_of(const TableRow& row, const PlacedDiagram& placed, Shape& shape);
+  [[nodiscard]] double cycles_of(const TableRow& row, const Shape& shape, BlockClocks block) const;
+  void find_columns(Shape& shape);
+  [[nodiscard]] BlockClocks block_of(std::uint32_t row, Shape& shape);
+  [[nodiscard]] bool may_end_within(const TableRow& row, const Shape& shape, double cycles, double seconds) const;
+  [[nodiscard]] Shape& shape_of(std::uint32_t sizes);
+  [[nodiscard]] const TimeModel& model_of(const TableRow& row, const PlacedDiagram& placed);
+  [[nodiscard]] const PlacedDiagram& place(std::int64_t rank, std::int32_t variant);
+
+  std::uint64_t number_;
+  std::shared_ptr<Table> table_;
+  const Question& question_;
+  TableRows& rows_;
+  Allowed allowed_;
+  std::vector<std::int8_t> lengths_hold_;  ///< by sizes
+  std::vector<Floor> floors_;              ///< of the sizes that lengths allow, the least first
+  std::deque<Shape> shapes_;
+  std::vector<std::unique_ptr<TimeModel>> models_;  ///< by variant
+  const TimeModel* model_ = nullptr;                ///< any of them: for what all variants share
+  std::vector<Bound> waiting_;                      ///< of the sizes at hand
+};
+
+}  // namespace napkin

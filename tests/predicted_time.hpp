@@ -1,0 +1,15 @@
+// predicted_time() is what predict() says of a tile with so many blocks on a node, as a number alone.
+#pragma once
+
+#include "model/clock/period.hpp"
+#include "model/clock/time_model.hpp"
+
+namespace napkin::test {
+
+inline Seconds predicted_time(const PlacedDiagram& placed, Count blocks_per_node) {
+  Periods periods;
+  const TimeModel model(placed, ByClock::graph);
+  return model.with_launch(model.of(placed, blocks_per_node, periods));
+}
+
+}  // namespace napkin::test
