@@ -20,22 +20,29 @@ struct Instruction {
   bool waits = false;  ///< of those of a warpgroup: for its products
 };
 
-/// Calls `see` with each instruction of an ELF image's code, in order.
-template <typename See>
-void for_instructions(std::string_view image, See see) {
+/// The instructions of an ELF image, section by section: "\x01..." of 16 bytes each.
+inline std::string machine_code(std::string_view image) {
   const auto read = [&](std::size_t at, auto& into) { std::memcpy(&into, image.data() + at, sizeof into); };
   Elf64_Ehdr header;
   read(0, header);
+  std::string out;
   for (unsigned s = 0; s < header.e_shnum; ++s) {
     Elf64_Shdr section;
     read(header.e_shoff + std::size_t{s} * header.e_shentsize, section);
-    if ((section.sh_flags & SHF_EXECINSTR) == 0) continue;
-    for (std::size_t at = section.sh_offset; at < section.sh_offset + section.sh_size; at += 16) {
-      std::uint64_t low = 0, high = 0;
-      read(at, low);
-      read(at + 8, high);
-      see(Instruction{static_cast<unsigned>(low & 0xFFF), static_cast<unsigned>(high >> 46 & 7), (low >> 47 & 1) != 0});
-    }
+    if ((section.sh_flags & SHF_EXECINSTR) != 0) out += image.substr(section.sh_offset, section.sh_size);
+  }
+  return out;
+}
+
+/// Calls `see` with each instruction of an ELF image's code, in order.
+template <typename See>
+void for_instructions(std::string_view image, See see) {
+  const std::string code = machine_code(image);
+  for (std::size_t at = 0; at < code.size(); at += 16) {
+    std::uint64_t low = 0, high = 0;
+    std::memcpy(&low, code.data() + at, sizeof low);
+    std::memcpy(&high, code.data() + at + 8, sizeof high);
+    see(Instruction{static_cast<unsigned>(low & 0xFFF), static_cast<unsigned>(high >> 46 & 7), (low >> 47 & 1) != 0});
   }
 }
 

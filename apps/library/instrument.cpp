@@ -90,13 +90,13 @@ MountedTile Workbench::mount(const Tile& tile, bool cycles, KernelTrial::Extent 
   return out;
 }
 
-Timing Workbench::time(const MountedTile& tile, const Pace& pace) const {
+LaunchTiming Workbench::time(const MountedTile& tile, const Pace& pace) const {
   return time_launch(
       runtime_.device(), [&] { tile.plain(); }, pace.timing);
 }
 
 MeasuredAnswer Workbench::measure(const MountedTile& tile, const Pace& pace) const {
-  const Timing timing = time(tile, pace);
+  const LaunchTiming timing = time(tile, pace);
   MeasuredAnswer out;
   out.time = timing.time.value;
   out.time_spread = timing.spread;

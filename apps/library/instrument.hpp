@@ -49,7 +49,7 @@ class Workbench {
 
   /// Compiled, loaded, run once and compared. Throws CudaFailure where the compiler refuses it.
   [[nodiscard]] MountedTile mount(const Tile& tile, bool cycles, KernelTrial::Extent extent);
-  [[nodiscard]] Timing time(const MountedTile& tile, const Pace& pace) const;
+  [[nodiscard]] LaunchTiming time(const MountedTile& tile, const Pace& pace) const;
   /// Time, clock, power, cycles, and what mounting found.
   [[nodiscard]] MeasuredAnswer measure(const MountedTile& tile, const Pace& pace) const;
   /// Bytes, by the GPU's counters, from a cold L2. Returns "" or why they are not to be had.

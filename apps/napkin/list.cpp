@@ -6,6 +6,7 @@
 #include "apps/napkin/commands.hpp"
 #include "apps/report/json.hpp"
 #include "apps/report/units.hpp"
+#include "kernels/jit/source.hpp"
 #include "model/diagram/library.hpp"
 #include "model/machine/load.hpp"
 #include "model/mapping/load.hpp"
@@ -106,6 +107,7 @@ List kernels() {
                          {"runs_on", mapping.runs_on},
                          {"dtypes", mapping.dtypes},
                          {"source", mapping.source.empty() ? Json(nullptr) : Json(mapping.source)},
+                         {"source_hash", mapping.source.empty() ? Json(nullptr) : Json(kernel_source_hash(name))},
                          {"combine", mapping.combine ? Json(combine_text(mapping)) : Json(nullptr)},
                          {"knobs", knobs}});
     list.table.add({name, mapping.algorithm, joined(mapping.runs_on, " "), joined(mapping.dtypes, " "),

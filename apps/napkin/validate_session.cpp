@@ -41,14 +41,14 @@ struct Rounds {
   std::vector<double> times, clocks, powers;
   int runs = 0;
 
-  void add(const Timing& timing) {
+  void add(const LaunchTiming& timing) {
     times.push_back(timing.time.value);
     if (timing.state.sm_clock) clocks.push_back(timing.state.sm_clock->value);
     if (timing.state.power) powers.push_back(timing.state.power->value);
     runs += timing.runs;
   }
   void put(MeasuredAnswer& into) const {
-    const Timing all = summarise(times);
+    const LaunchTiming all = summarise(times);
     into.time = all.time.value;
     into.time_spread = all.spread;
     into.runs = runs;

@@ -44,7 +44,7 @@ struct AttentionArguments {
   void* o;
   long long o_row, o_head, o_batch;  // strides in elements
   float* lse;                        // [b, h * g, q], or [h * g, total q] when packed; null: not wanted
-  float scale, scale_log2;           // softmax scale, positive; the same times log2 e
+  float scale, scale_log2;           // softmax scale, positive; it times log2 e
   int* ticket;  // longest_first: tiles drawn, blocks done; zero before the first launch, and after each
   union {       // by what the variant writes beside its results:
     unsigned long long* cycles;  // cycles: by SM, first start and last end

@@ -30,7 +30,7 @@ struct AttentionSm80Arguments {
   Strides q_strides, k_strides, v_strides, o_strides;
   AttentionShape shape;
   float* lse;                    // [b, h * g, q], or [h * g, total q] when packed; null: not wanted
-  float scale, scale_log2;       // softmax scale, positive; the same times log2 e
+  float scale, scale_log2;       // softmax scale, positive; it times log2 e
   union {                        // by what the variant writes beside its results:
     unsigned long long* cycles;  // cycles: by SM, first start and last end
     float* dump;                 // dump: as attention/dump.cuh lays it out

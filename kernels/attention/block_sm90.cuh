@@ -1,7 +1,10 @@
 #pragma once
-// What the parts of attention_sm90 share: where things lie in a block's shared memory, its barriers, its tiles.
+// A block of attention_sm90 as all of its parts see it: where arrays lie in shared memory, which barrier guards what,
+// which tile comes next. The producer adds its functions to the block; the consumer is a chain of structs, each of
+// which adds to the one before: softmax, products, epilogue, dumper, consumer.
 
 #include "kernels/attention/tiles.cuh"
+#include "kernels/device/fragment.cuh"
 #include "kernels/device/matrix.cuh"
 #include "kernels/device/tma.cuh"
 
@@ -11,10 +14,15 @@ template <AttentionConfig C>
 struct AttentionBlock {
   static constexpr int rows = 64;  // of a consumer warpgroup
   static constexpr int d_span = swizzle_columns(C.d), dv_span = swizzle_columns(C.dv), x_span = swizzle_columns(C.x);
-  static constexpr u32 q_bytes = rows * C.d * 2, o_bytes = rows * C.dv * 2;
+  static constexpr u32 q_bytes = rows * C.d * 2, o_bytes = rows * C.dv * 2, p_bytes = rows * C.x * 2;
   static constexpr u32 place_bytes = q_bytes > o_bytes ? q_bytes : o_bytes;  // O is staged where its Q was
   static constexpr u32 k_bytes = C.x * C.d * 2, v_bytes = C.x * C.dv * 2;
-  static constexpr int scores = C.x / 2, outputs = C.dv / 2, probabilities = C.x / 4;  // registers a thread
+
+  // A thread's fragments of its warpgroup's S and O, and of P in pairs.
+  static constexpr int scores = C.x / 2, outputs = C.dv / 2, probabilities = C.x / 4;
+  using Scores = float[scores];
+  using Outputs = float[outputs];
+  using Probabilities = u32[probabilities];
 
   // Barriers, eight bytes each: full and empty of Q by copy and warpgroup, of K and of V by copy, then the tile
   // mailbox.
@@ -50,9 +58,23 @@ struct AttentionBlock {
     return find_tile<C.q, C.x, C.g, C.order, C.mask, C.packed>(arguments.shape, index);
   }
 
+  // Query and head of a row of the tile: rows are (query, packed head), the head fastest.
+  static __device__ __forceinline__ int query_of(const Tile& tile, u32 row) {
+    return tile.q_first + static_cast<int>(row) / C.g;
+  }
+  static __device__ __forceinline__ int head_of(const Tile& tile, u32 row) { return tile.packed_head + row % C.g; }
+
+  // The tile's row that this lane's first accumulator belongs to.
+  __device__ __forceinline__ u32 thread_row(u32 lane) const {
+    return wg * rows + threadIdx.x % warpgroup_threads / warp_threads * 16 + fragment_row(lane, 0);
+  }
+
   __device__ __forceinline__ u32 q_place(u32 copy, u32 warpgroup) const {
     return shared + C.q_offset + (copy * C.warpgroups + warpgroup) * place_bytes;
   }
+  __device__ __forceinline__ u32 k_place(u32 stage) const { return shared + C.k_offset + stage * k_bytes; }
+  __device__ __forceinline__ u32 v_place(u32 stage) const { return shared + C.v_offset + stage * v_bytes; }
+  __device__ __forceinline__ u32 p_place() const { return shared + C.p_offset + wg * p_bytes; }
 
   static __device__ __forceinline__ u32 q_slot(u32 copy, u32 warpgroup) { return copy * C.warpgroups + warpgroup; }
 
@@ -63,8 +85,8 @@ struct AttentionBlock {
     if constexpr (C.order == TileOrder::persistent) return current + grid_blocks();
     barrier_wait(barrier(mail_full), parity);
     const int next = read(barrier(mailbox));
-    if constexpr (Threads > 1) named_sync(6 + wg, Threads);
-    if (Threads == 1 || threadIdx.x % 128 == 0) barrier_arrive(barrier(mail_empty));
+    if constexpr (Threads > 1) warpgroup_sync(wg);
+    if (Threads == 1 || warpgroup_thread() == 0) barrier_arrive(barrier(mail_empty));
     parity ^= 1;
     return next;
   }

@@ -1,5 +1,6 @@
 #pragma once
-// attention_sm90's producer: one thread moves Q, one K and V, by the copy engine.
+// attention_sm90's producer: by the copy engine one thread loads each tile's Q, and another its K and V, chunk by
+// chunk.
 
 #include "kernels/attention/block_sm90.cuh"
 
@@ -8,26 +9,24 @@ namespace napkin {
 template <AttentionConfig C>
 struct AttentionProducer : AttentionBlock<C> {
   using Block = AttentionBlock<C>;
-  using Block::q_full, Block::q_empty, Block::k_full, Block::k_empty, Block::v_full, Block::v_empty, Block::mail_full,
-      Block::mail_empty, Block::mailbox;
-  using Block::rows, Block::d_span, Block::q_bytes, Block::k_bytes, Block::v_bytes;
-  using Block::shared, Block::arguments, Block::barrier, Block::tile_of, Block::q_place, Block::q_slot;
+  using Block::arguments, Block::barrier, Block::tile_of;
 
   // Each warpgroup's rows by themselves: one that has stored its O begins its next tile while another still works.
   __device__ __forceinline__ void load_q(const Tile& tile, const Ring<C.q_stages>& at) const {
 #pragma unroll 1
     for (int w = 0; w < C.warpgroups; ++w) {
-      const u32 slot = q_slot(at.stage, w), full = barrier(q_full + slot);
-      barrier_wait(barrier(q_empty + slot), at.parity ^ 1);
-      barrier_expect(full, q_bytes);
+      const u32 slot = Block::q_slot(at.stage, w), full = barrier(Block::q_full + slot);
+      barrier_wait(barrier(Block::q_empty + slot), at.parity ^ 1);
+      barrier_expect(full, Block::q_bytes);
 #pragma unroll 1
-      for (int c = 0; c < C.d; c += d_span) {
-        load_box(q_place(at.stage, w) + c * rows * 2, arguments.q_map, full, evict_first, c, tile.packed_head,
-                 tile.q_row + w * (rows / C.g), tile.head, tile.map_batch);
+      for (int c = 0; c < C.d; c += Block::d_span) {
+        load_box(Block::q_place(at.stage, w) + c * Block::rows * 2, arguments.q_map, full, evict_first, c,
+                 tile.packed_head, tile.q_row + w * (Block::rows / C.g), tile.head, tile.map_batch);
       }
     }
   }
 
+  // C.x rows of K or V from `row` on; of a cluster each block loads its share for all.
   template <int D>
   __device__ __forceinline__ void load_chunk(const TensorMap& map, u32 to, u32 full, const Tile& tile, int row) const {
     constexpr int span = swizzle_columns(D), part = C.x / C.cluster;
@@ -46,12 +45,12 @@ struct AttentionProducer : AttentionBlock<C> {
   }
 
   __device__ __forceinline__ void load_k(const Tile& tile, int row, const Ring<C.stages>& at) const {
-    barrier_wait(barrier(k_empty + at.stage), at.parity ^ 1);
-    load_chunk<C.d>(arguments.k_map, shared + C.k_offset + at.stage * k_bytes, barrier(k_full + at.stage), tile, row);
+    barrier_wait(barrier(Block::k_empty + at.stage), at.parity ^ 1);
+    load_chunk<C.d>(arguments.k_map, Block::k_place(at.stage), barrier(Block::k_full + at.stage), tile, row);
   }
   __device__ __forceinline__ void load_v(const Tile& tile, int row, const Ring<C.stages>& at) const {
-    barrier_wait(barrier(v_empty + at.stage), at.parity ^ 1);
-    load_chunk<C.dv>(arguments.v_map, shared + C.v_offset + at.stage * v_bytes, barrier(v_full + at.stage), tile, row);
+    barrier_wait(barrier(Block::v_empty + at.stage), at.parity ^ 1);
+    load_chunk<C.dv>(arguments.v_map, Block::v_place(at.stage), barrier(Block::v_full + at.stage), tile, row);
   }
 
   // By shuffle, of this lane alone, so that the compiler knows the tile to be uniform: of loops over one that is not it
@@ -60,11 +59,11 @@ struct AttentionProducer : AttentionBlock<C> {
     return __shfl_sync(1u, grid_blocks() + atomicAdd(arguments.ticket, 1), 0);
   }
 
-  // Tells the block's other threads.
+  // Tells the block's other threads which tile comes next.
   __device__ __forceinline__ void announce(int next, u32& parity) const {
-    barrier_wait(barrier(mail_empty), parity ^ 1);
-    post(barrier(mailbox), next);
-    barrier_arrive(barrier(mail_full));
+    barrier_wait(barrier(Block::mail_empty), parity ^ 1);
+    post(barrier(Block::mailbox), next);
+    barrier_arrive(barrier(Block::mail_full));
     parity ^= 1;
     // The last block to finish leaves the counters at zero for the next launch.
     if (next >= arguments.shape.tiles &&

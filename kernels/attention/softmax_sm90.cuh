@@ -1,6 +1,7 @@
 #pragma once
-// attention_sm90's softmax: one warpgroup's 64 rows, two a thread, whose columns lie over four lanes (theory 4.2).
-// What is kept, and why a maximum need not be looked for with every chunk: NOTES.md, version 6.
+// attention_sm90's online softmax: one warpgroup's 64 rows, two a thread, whose columns lie over four lanes. Example:
+// the scores of a row's 128 keys are 32 floats in each of four threads, and become P = exp2(scale log2(e) (score -
+// maximum)). What is kept, and why a maximum need not be looked for with every chunk: NOTES.md, version 6.
 
 #include "kernels/attention/block_sm90.cuh"
 #include "kernels/device/infinity.cuh"
@@ -11,7 +12,8 @@ namespace napkin {
 template <AttentionConfig C>
 struct AttentionSoftmax : AttentionBlock<C> {
   using Block = AttentionBlock<C>;
-  using Block::arguments, Block::wg, Block::rows, Block::scores, Block::outputs, Block::probabilities;
+  using Block::arguments, Block::scores, Block::outputs, Block::probabilities;
+  using typename Block::Scores, typename Block::Outputs, typename Block::Probabilities;
 
   // With rescale_rarely a maximum is looked for where a chunk is cut, or where its exponentials add up to `outgrown` in
   // some thread, which computes it again: P stays below 2^12, in fp16 too. Of the first chunk that a row sees under a
@@ -24,17 +26,19 @@ struct AttentionSoftmax : AttentionBlock<C> {
   };
 
   // What the mask hides becomes -infinity.
-  __device__ __forceinline__ void hide(float (&s)[scores], const Tile& tile, int n) const {
-    const u32 lane = threadIdx.x % 32, row = wg * rows + threadIdx.x % 128 / 32 * 16 + lane / 4;
+  __device__ __forceinline__ void hide(Scores& s, const Tile& tile, int n) const {
+    const u32 lane = threadIdx.x % warp_threads, row = Block::thread_row(lane);
 #pragma unroll
     for (int r = 0; r < 2; ++r) {
-      const Span seen = seen_by<C.mask>(arguments.shape, tile, tile.q_first + static_cast<int>(row + 8 * r) / C.g);
-      const int own = n * C.x + static_cast<int>(lane % 4) * 2, first = seen.first - own, last = seen.last - own;
+      const Span seen = seen_by<C.mask>(arguments.shape, tile, Block::query_of(tile, row + 8 * r));
+      const int own = n * C.x + static_cast<int>(fragment_column(lane, 0));
+      const int first = seen.first - own, last = seen.last - own;
 #pragma unroll
       for (int i = 0; i < scores / 4; ++i) {
 #pragma unroll
         for (int e = 0; e < 2; ++e) {
-          if (8 * i + e >= last || (C.mask == MaskKind::window && 8 * i + e < first)) s[4 * i + 2 * r + e] = -infinity;
+          if (8 * i + e >= last || (C.mask == MaskKind::window && 8 * i + e < first))
+            s[fragment_index(i, r, e)] = -infinity;
         }
       }
     }
@@ -46,7 +50,7 @@ struct AttentionSoftmax : AttentionBlock<C> {
   // cores (NOTES.md, version 8). Of a warp's six scoreboards the assembler keeps four or five for exponentials: in a
   // step of more two share one, and who waits for the first waits for the last (NOTES.md, version 10).
   template <bool Stepped>
-  __device__ __forceinline__ void exponentials(float (&s)[scores], const RowState& state, float (&sum)[2]) const {
+  __device__ __forceinline__ void exponentials(Scores& s, const RowState& state, float (&sum)[2]) const {
     constexpr int step = Stepped ? 3 : scores, row = scores / 2;
     const float c = arguments.scale_log2;
     float shift[2];
@@ -55,7 +59,7 @@ struct AttentionSoftmax : AttentionBlock<C> {
       shift[r] = state.maximum[r] == -infinity ? 0.f : state.maximum[r] * c;
       sum[r] = 0;
     }
-    const auto element = [&](int k) -> float& { return s[k % row / 2 * 4 + k / row * 2 + k % 2]; };
+    const auto element = [&](int k) -> float& { return s[fragment_index(k % row / 2, k / row, k % 2)]; };
     const auto prepare = [&](int k) { element(k) = element(k) * c - shift[k / row]; };
 #pragma unroll
     for (int k = 0; k < step; ++k) prepare(k);
@@ -71,14 +75,15 @@ struct AttentionSoftmax : AttentionBlock<C> {
     }
   }
 
-  // One online softmax step (theory 4.2) on this thread's two rows.
-  __device__ __forceinline__ void softmax(float (&s)[scores], RowState& state) const {
+  // One step of the online softmax on this thread's two rows: maximum, delta, P and sum.
+  __device__ __forceinline__ void softmax(Scores& s, RowState& state) const {
     const float c = arguments.scale_log2;
 #pragma unroll
     for (int r = 0; r < 2; ++r) {
       float maximum = state.maximum[r];
 #pragma unroll
-      for (int i = 0; i < scores / 4; ++i) maximum = fmaxf(maximum, fmaxf(s[4 * i + 2 * r], s[4 * i + 2 * r + 1]));
+      for (int i = 0; i < scores / 4; ++i)
+        maximum = fmaxf(maximum, fmaxf(s[fragment_index(i, r, 0)], s[fragment_index(i, r, 1)]));
       maximum = quad_max(maximum);
       const float shift = maximum == -infinity ? 0.f : maximum * c;
       state.delta[r] = exp2_fast(state.maximum[r] * c - shift);
@@ -96,12 +101,12 @@ struct AttentionSoftmax : AttentionBlock<C> {
   }
 
   // P as pairs of the A operand of P V.
-  static __device__ __forceinline__ void convert(const float (&s)[scores], u32 (&p)[probabilities]) {
+  static __device__ __forceinline__ void convert(const Scores& s, Probabilities& p) {
 #pragma unroll
     for (int i = 0; i < probabilities; ++i) p[i] = pack<C.bf16>(s[2 * i], s[2 * i + 1]);
   }
 
-  static __device__ __forceinline__ void rescale(float (&o)[outputs], const RowState& state) {
+  static __device__ __forceinline__ void rescale(Outputs& o, const RowState& state) {
     if constexpr (C.rescale_rarely) {
       if (!__any_sync(0xffffffffu, state.delta[0] != 1.f || state.delta[1] != 1.f)) return;
     }

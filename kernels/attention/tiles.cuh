@@ -1,5 +1,6 @@
 #pragma once
 // Which tile a block computes, and which keys its rows see: plain integer arithmetic shared by the attention kernels.
+// Example: block 5 of a grid with four tiles a head computes the second tile of the second head.
 
 #include "kernels/attention/arguments.cuh"
 #include "kernels/device/divide.cuh"
@@ -10,15 +11,16 @@ struct Tile {
   int batch, head, packed_head;          // key head; first query head of the group that this tile packs
   int q_first, queries, keys;            // first query, and this sequence's lengths
   int q_start, x_row, q_row, map_batch;  // where the sequence starts; rows and batch as the copy engine addresses them
-  int first, last;                       // chunks visited
-  int whole_first, whole_last;           // of these, chunks that every row sees in full
+  int first, last;                       // chunks of keys visited
+  int whole_first, whole_last;           // of the visited chunks, those that every row sees in full
 };
 
 struct Span {
   int first, last;
 };
 
-// Columns that one query sees: [first, last). (bottom-right aligned; design section 5)
+// Columns that one query sees: [first, last). Bottom-right aligned: of 3 queries and 5 keys query 0 sees
+// keys 0 to 2 under a causal mask, query 2 sees all.
 template <MaskKind Mask>
 __device__ __forceinline__ Span seen_by(const AttentionShape& shape, const Tile& tile, int query) {
   const int diagonal = query + tile.keys - tile.queries;
@@ -74,7 +76,7 @@ __device__ __forceinline__ Tile find_tile(const AttentionShape& shape, int index
   return tile;
 }
 
-// Its place among all tiles, whatever the order in which they are taken: batch, head, group of heads, queries. Not
+// A tile's place among all tiles, whatever the order in which they are taken: batch, head, group of heads, queries. Not
 // packed.
 template <int Queries, int Heads>
 __device__ __forceinline__ int tile_number(const AttentionShape& shape, const Tile& tile) {

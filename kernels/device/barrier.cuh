@@ -1,5 +1,7 @@
 #pragma once
-// Barriers: mbarriers in shared memory (transaction counting, phases), named barriers, clusters. (PTX ISA, sm_90)
+// A block's threads wait for each other and for the copy engine at barriers: an mbarrier in shared memory counts
+// arrivals and bytes and completes phase by phase, a named barrier joins whole warps. Also here: clusters, setmaxnreg,
+// a word in shared memory, and the position in a ring of buffers. (PTX ISA, sm_90)
 
 #include "kernels/device/shared.cuh"
 
@@ -18,8 +20,8 @@ __device__ __forceinline__ void barrier_arrive(u32 barrier) {
   asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(barrier) : "memory");
 }
 
-// Arrives at the same barrier of block `rank` of the cluster: says that shared memory was read, and releases no writes
-// (a release to the cluster would cost a fence to device memory each time).
+// Arrives at this barrier's twin in block `rank` of the cluster: says that shared memory was read, and releases no
+// writes (a release to the cluster would cost a fence to device memory each time).
 __device__ __forceinline__ void barrier_arrive_remote(u32 barrier, u32 rank) {
   asm volatile(
       "{\n.reg .b32 remote;\n"
@@ -47,11 +49,23 @@ __device__ __forceinline__ void barrier_wait(u32 barrier, u32 parity) {
       : "memory");
 }
 
-__device__ __forceinline__ void named_sync(u32 id, u32 threads) {
-  asm volatile("bar.sync %0, %1;" ::"r"(id), "r"(threads) : "memory");
+// Who meets at a named barrier. Each kind has one barrier for every consumer warpgroup w; barrier 0 is __syncthreads'.
+enum class NamedBarrier : u32 {
+  turn = 1,       // w's turn on the tensor cores: w waits, the warpgroup before it arrives (ping-pong)
+  all = 1,        // one for every thread of a block that takes no turns
+  warpgroup = 6,  // the four warps of w
+};
+
+// Waits until so many threads, whole warps, have come to the barrier; arrives without waiting.
+__device__ __forceinline__ void named_sync(NamedBarrier kind, u32 warpgroup, u32 threads) {
+  asm volatile("bar.sync %0, %1;" ::"r"(static_cast<u32>(kind) + warpgroup), "r"(threads) : "memory");
 }
-__device__ __forceinline__ void named_arrive(u32 id, u32 threads) {
-  asm volatile("bar.arrive %0, %1;" ::"r"(id), "r"(threads) : "memory");
+__device__ __forceinline__ void named_arrive(NamedBarrier kind, u32 warpgroup, u32 threads) {
+  asm volatile("bar.arrive %0, %1;" ::"r"(static_cast<u32>(kind) + warpgroup), "r"(threads) : "memory");
+}
+// The four warps of a warpgroup have come here.
+__device__ __forceinline__ void warpgroup_sync(u32 warpgroup) {
+  named_sync(NamedBarrier::warpgroup, warpgroup, warpgroup_threads);
 }
 
 // gridDim.x, read at its use: held in a register of a small producer, it would be spilled.

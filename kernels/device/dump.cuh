@@ -2,6 +2,8 @@
 // Where the kernels' debug variants write their intermediates, and how a warp writes its part of an accumulator there.
 // The host reads them by the same text.
 
+#include "kernels/device/fragment.cuh"
+
 #ifdef __CUDACC__
 #define NAPKIN_HOST_DEVICE __host__ __device__ __forceinline__
 #else
@@ -20,15 +22,11 @@ struct DumpLayout {
   NAPKIN_HOST_DEVICE constexpr long long tile_size() const { return (chunks + 1) * chunk_size(); }
 };
 
-// Where the i-th accumulator of a lane stands in its warp's 16 rows. (PTX ISA: m16n8 of mma, m64nN of wgmma)
-NAPKIN_HOST_DEVICE constexpr int fragment_row(int lane, int i) { return lane / 4 + i / 2 % 2 * 8; }
-NAPKIN_HOST_DEVICE constexpr int fragment_column(int lane, int i) { return i / 4 * 8 + lane % 4 * 2 + i % 2; }
-
 #ifdef __CUDACC__
 // A lane's part of those rows, the first of which begins at `to`; `value(i)` is its i-th accumulator.
 template <int Count, class Value>
 __device__ __forceinline__ void write_fragment(float* to, int pitch, const Value& value) {
-  const int lane = threadIdx.x % 32;
+  const int lane = warp_lane();
 #pragma unroll
   for (int i = 0; i < Count; ++i) to[fragment_row(lane, i) * pitch + fragment_column(lane, i)] = value(i);
 }

@@ -1,5 +1,6 @@
 #pragma once
-// Small matrices between registers and swizzled shared memory: stmatrix, and the swizzle of the copy engine.
+// Matrices of 8 x 8 elements go from registers to swizzled shared memory by stmatrix: a warp's 16 x 16 accumulators
+// take one instruction. The swizzle is that of the copy engine and of wgmma.
 
 #include "kernels/device/softmax.cuh"
 #include "kernels/device/wgmma.cuh"

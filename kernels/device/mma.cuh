@@ -1,5 +1,6 @@
 #pragma once
-// One warp's m16 n8 k16 product, and the loads of its operands from shared memory. (PTX ISA, sm_80)
+// A warp multiplies 16 x 16 by 16 x 8 elements in one mma.sync, and loads the operands from shared memory by ldmatrix.
+// (PTX ISA, sm_80)
 
 #include "kernels/device/shared.cuh"
 
@@ -13,14 +14,14 @@ __device__ __forceinline__ void load_matrices(u32 (&r)[4], u32 address) {
                : "r"(address));
 }
 
-// The same, each matrix transposed on its way.
+// Four 8x8 matrices, each transposed on its way.
 __device__ __forceinline__ void load_matrices_transposed(u32 (&r)[4], u32 address) {
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
                : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
                : "r"(address));
 }
 
-// d += a b, d four registers. Lane l holds of d the columns 2 (l % 4), + 1 of row l / 4, then of row l / 4 + 8.
+// d += a b, d four registers of a fragment (fragment.cuh).
 template <bool Bf16>
 __device__ __forceinline__ void mma(float* d, const u32* a, u32 b0, u32 b1) {
   if constexpr (Bf16) {

@@ -6,6 +6,8 @@ namespace napkin {
 using u32 = unsigned int;
 using u64 = unsigned long long;
 
+constexpr u32 warp_threads = 32, warpgroup_threads = 128;
+
 __device__ __forceinline__ u32 shared_address(const void* pointer) {
   return static_cast<u32>(__cvta_generic_to_shared(pointer));
 }

@@ -1,5 +1,6 @@
 #pragma once
-// Arithmetic of a softmax whose rows are spread over four lanes each, as the accumulators of mma and wgmma are.
+// A softmax of rows that are spread over four lanes each, as the accumulators of mma and wgmma are: the maximum and the
+// sum of a row take two shuffles each.
 
 #include "kernels/device/shared.cuh"
 
@@ -17,7 +18,7 @@ __device__ __forceinline__ u32 pack(float low, float high) {
   return pair;
 }
 
-// The first element of such a pair, or the second (`high`).
+// The first 16-bit element of a pair, or the second (`high`).
 template <bool Bf16>
 __device__ __forceinline__ float unpack(u32 pair, bool high) {
   if constexpr (Bf16) return __uint_as_float(high ? pair & 0xffff0000u : pair << 16);

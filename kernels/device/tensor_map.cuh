@@ -1,5 +1,5 @@
 #pragma once
-// Plain: the host and the device read the same text.
+// Plain structs that host and device read from this very text: a tensor map, a number to divide by.
 
 namespace napkin {
 

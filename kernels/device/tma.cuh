@@ -1,5 +1,6 @@
 #pragma once
-// The bulk tensor copy engine: boxes between device memory and swizzled shared memory. (PTX ISA, sm_90)
+// The bulk tensor copy engine (TMA) moves boxes between device memory and swizzled shared memory: one thread asks for
+// 64 columns of 128 rows, and their 16 KiB arrive at a barrier. (PTX ISA, sm_90)
 
 #include "kernels/device/barrier.cuh"
 #include "kernels/device/tensor_map.cuh"
@@ -23,8 +24,8 @@ __device__ __forceinline__ void load_box(u32 to, const TensorMap& map, u32 barri
       : "memory");
 }
 
-// The same into every block of the cluster whose bit is set in `blocks`, at the same offset, completing on each one's
-// barrier.
+// Loads one box into every block of the cluster whose bit is set in `blocks`, at one offset in all of them, completing
+// on each block's barrier.
 __device__ __forceinline__ void load_box_multicast(u32 to, const TensorMap& map, u32 barrier, u64 policy,
                                                    unsigned short blocks, int c0, int c1, int c2, int c3) {
   asm volatile(
@@ -43,7 +44,7 @@ __device__ __forceinline__ void load_box(u32 to, const TensorMap& map, u32 barri
       : "memory");
 }
 
-// The same for matrices, which take no hint.
+// Boxes of matrices, which take no hint.
 __device__ __forceinline__ void load_box(u32 to, const TensorMap& map, u32 barrier, int c0, int c1) {
   asm volatile(
       "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%3, %4}], [%2];" ::"r"(

@@ -1,6 +1,7 @@
 #pragma once
-// wgmma: one warpgroup's m64 nN k16 product, accumulators in fp32 registers, B (and A) from swizzled shared memory.
-// N is a multiple of 16 up to 256. (PTX ISA section wgmma, sm_90a)
+// A warpgroup multiplies 64 x 16 by 16 x N elements in one wgmma, N a multiple of 16 up to 256: accumulators are fp32
+// registers, B, and A unless it is in registers, lies swizzled in shared memory and is named by a descriptor. (PTX ISA
+// section wgmma, sm_90a)
 
 #include "kernels/device/barrier.cuh"
 
@@ -26,6 +27,14 @@ __device__ __forceinline__ u64 descriptor(u32 address, u32 leading) {
   u64 both;
   asm("mov.b64 %0, {%1, %2};" : "=l"(both) : "r"(address + (leading << 16)), "r"(stride >> 4 | layout << 30));
   return both;
+}
+
+// From a matrix's descriptor to that of its part from (row, column) on, in units of 16 bytes. The matrix lies as spans
+// of `Columns` 16-bit elements, one behind the other, each of `Rows` rows. Example: a product's next 16 elements of the
+// contracted axis are 16 columns on in a K-major operand, and 16 rows down in an MN-major one.
+template <int Rows, int Columns>
+__device__ __forceinline__ constexpr u32 descriptor_offset(u32 row, u32 column) {
+  return (column / Columns * (Rows * Columns * 2) + row * (Columns * 2) + column % Columns * 2) >> 4;
 }
 
 __device__ __forceinline__ void wgmma_fence() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
@@ -187,7 +196,7 @@ __device__ __forceinline__ void wgmma(float (&d)[N / 2], u64 a, u64 b, int accum
   }
 }
 
-// The same with A (64 x 16) in registers: four 32-bit pairs a thread.
+// d = A B + (accumulate ? d : 0) with A (64 x 16) in registers: four 32-bit pairs a thread.
 template <int N, bool Bf16, int TransposedB>
 __device__ __forceinline__ void wgmma(float (&d)[N / 2], const u32* a, u64 b, int accumulate) {
   static_assert(N % 16 == 0 && N >= 16 && N <= 256);

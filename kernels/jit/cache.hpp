@@ -1,5 +1,5 @@
 #pragma once
-// Compiled kernels on disk, by the hash of all that they were made of. (design section 3, kernels/jit)
+// Compiled kernels on disk, by the hash of all that they were made of.
 
 #include <filesystem>
 #include <optional>

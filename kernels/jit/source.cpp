@@ -1,8 +1,10 @@
 #include "kernels/jit/source.hpp"
 
 #include <algorithm>
+#include <cctype>
 
 #include "kernels/jit/failure.hpp"
+#include "kernels/jit/sha256.hpp"
 
 namespace napkin {
 namespace {
@@ -50,7 +52,71 @@ void collect(const EmbeddedFile& file, std::span<const EmbeddedFile> files, Kern
   }
 }
 
+bool in_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
+bool in_operator(char c) { return std::string_view("+-*/%<>=!&|^~?:.#").find(c) != std::string_view::npos; }
+
+/// Where the comment or white space that begins at `at` ends; `at` where neither begins there.
+std::size_t end_of_gap(std::string_view text, std::size_t at) {
+  const auto behind = [&](std::string_view end, std::size_t from, std::size_t more) {
+    const std::size_t found = text.find(end, from);
+    return found == std::string_view::npos ? text.size() : found + more;
+  };
+  if (text.substr(at, 2) == "//") return behind("\n", at, 0);
+  if (text.substr(at, 2) == "/*") return behind("*/", at + 2, 2);
+  return std::isspace(static_cast<unsigned char>(text[at])) != 0 ? at + 1 : at;
+}
+
+/// Where the literal that begins at `at` with a quotation mark ends.
+std::size_t end_of_literal(std::string_view text, std::size_t at) {
+  const char mark = text[at];
+  for (++at; at < text.size() && text[at] != mark; ++at) {
+    if (text[at] == '\\') ++at;
+  }
+  return std::min(at + 1, text.size());
+}
+
+/// The text without comments and without the white space that parts no two tokens. A line of the preprocessor ends with
+/// its line break. Raw literals and digits in groups (1'000), which the kernels do not have, are not known here.
+std::string tokens_of(std::string_view text) {
+  std::string out;
+  bool directive = false;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t start = at;
+    bool line_ends = false;
+    for (std::size_t end; at < text.size() && (end = end_of_gap(text, at)) != at; at = end)
+      line_ends = line_ends || (text[at] == '\n' && (at == 0 || text[at - 1] != '\\'));
+    if (at == text.size()) break;
+    if (directive && line_ends) {
+      out += '\n';
+      directive = false;
+    } else if (at > start && !out.empty()) {
+      const char before = out.back(), after = text[at];
+      if (directive || (in_word(before) && in_word(after)) || (in_operator(before) && in_operator(after))) out += ' ';
+    }
+    const std::size_t end = text[at] == '"' || text[at] == '\'' ? end_of_literal(text, at) : at + 1;
+    directive = directive || text[at] == '#';
+    out += text.substr(at, end - at);
+    at = end;
+  }
+  return out;
+}
+
 }  // namespace
+
+std::string source_hash(const KernelSource& source) {
+  Sha256 hash;
+  hash.add_field(tokens_of(source.main.text));
+  for (const EmbeddedFile& header : source.headers) hash.add_field(header.path).add_field(tokens_of(header.text));
+  return hex(hash.digest());
+}
+
+std::string kernel_source_hash(std::string_view kernel) {
+  const std::string file = "/" + std::string(kernel) + ".cuh";
+  for (const EmbeddedFile& one : embedded_files()) {
+    if (one.path.starts_with("kernels/") && one.path.ends_with(file)) return source_hash(kernel_source(one.path));
+  }
+  throw CudaFailure("kernel " + std::string(kernel) + " is not part of this program");
+}
 
 KernelSource kernel_source(std::string_view path, std::span<const EmbeddedFile> files) {
   KernelSource source{find(path, {}, files), {}};

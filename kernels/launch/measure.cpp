@@ -52,8 +52,8 @@ class OneRun {
 
 std::string_view name_of(L2State state) { return state == L2State::warm ? "warm" : "cold"; }
 
-Timing summarise(std::vector<double> seconds) {
-  Timing out;
+LaunchTiming summarise(std::vector<double> seconds) {
+  LaunchTiming out;
   out.runs = static_cast<int>(seconds.size());
   if (seconds.empty()) return out;
   const Estimate median = estimate(std::move(seconds));
@@ -63,7 +63,7 @@ Timing summarise(std::vector<double> seconds) {
   return out;
 }
 
-Timing time_launch(const Device& device, const std::function<void()>& launch, const TimingOptions& options) {
+LaunchTiming time_launch(const Device& device, const std::function<void()>& launch, const TimingOptions& options) {
   OneRun run(device, launch, options);
   const Stopwatch warming;
   do {
@@ -73,7 +73,7 @@ Timing time_launch(const Device& device, const std::function<void()>& launch, co
   StateSampler sampler(Nvml::open(device.properties().bus_id), Seconds(0.01));
   const Stopwatch running;
   std::vector<double> seconds;
-  Timing timing;
+  LaunchTiming timing;
   do {
     seconds.push_back(run());
     timing = summarise(seconds);

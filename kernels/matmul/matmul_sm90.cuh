@@ -1,9 +1,10 @@
 #pragma once
-// Matrix product on Hopper, C[a, c] = A[a, b] B[b, c]. One thread moves boxes with the copy engine; 1 to 3 consumer
+// Matrix product on Hopper, C[a, c] = A[a, b] B[b, c]: one thread moves boxes with the copy engine; 1 to 3 consumer
 // warpgroups divide a tile's rows and multiply in steps of 64. Blocks persist, so that the next tile's loads run while
 // this one's result is stored. Knobs are those of matmul_sm90.yaml; offsets and register counts come from the plan.
 
 #include "kernels/device/clock.cuh"
+#include "kernels/device/fragment.cuh"
 #include "kernels/device/matrix.cuh"
 #include "kernels/device/tma.cuh"
 #include "kernels/matmul/order.cuh"
@@ -16,6 +17,7 @@ struct Matmul {
   static constexpr int b_span = swizzle_columns(C.b), c_span = swizzle_columns(C.c);
   static constexpr u32 a_bytes = C.a * C.b * 2, b_bytes = C.b * C.c * 2;
   static constexpr int accumulators = C.c / 2;  // registers a thread and step
+  using Accumulators = float[steps][accumulators];
   static_assert(rows * C.warpgroups == C.a && steps * 64 == rows);
   static_assert(C.stages >= 2);  // a stage is released when the next one's products have been issued
 
@@ -88,36 +90,38 @@ struct Matmul {
 
   // ---- consumers ---------------------------------------------------------------------------------------------------
 
-  // The stage is free in every block that writes to it.
+  // The stage is free in every block that writes to it. (By the remainder itself: warpgroup_thread() gives other code.)
   __device__ __forceinline__ void release(u32 stage) const {
     if constexpr (C.cluster > 1) {
-      if (threadIdx.x % 128 < C.cluster) barrier_arrive_remote(barrier(empty + stage), threadIdx.x % 128);
+      if (threadIdx.x % warpgroup_threads < C.cluster)
+        barrier_arrive_remote(barrier(empty + stage), threadIdx.x % warpgroup_threads);
     } else {
-      if (threadIdx.x % 128 == 0) barrier_arrive(barrier(empty + stage));
+      if (threadIdx.x % warpgroup_threads == 0) barrier_arrive(barrier(empty + stage));
     }
   }
 
   // One chunk's products: issues and commits.
   template <bool Accumulate>
-  __device__ __forceinline__ void issue(float (&d)[steps][accumulators], u32 stage) const {
+  __device__ __forceinline__ void issue(Accumulators& d, u32 stage) const {
     const u64 a =
         descriptor<b_span>(matrix_address(shared + C.a_offset + stage * a_bytes + wg * (rows * b_span * 2)), 0);
-    const u64 b = descriptor<c_span>(matrix_address(shared + C.b_offset + stage * b_bytes), C.b * c_span * 2 >> 4);
+    const u64 b = descriptor<c_span>(matrix_address(shared + C.b_offset + stage * b_bytes),
+                                     descriptor_offset<C.b, c_span>(0, c_span));
     wgmma_fence();
 #pragma unroll
     for (int k = 0; k < C.b; k += 16) {
 #pragma unroll
       for (int s = 0; s < steps; ++s) {
-        const u32 a_at = k / b_span * (C.a * b_span * 2) + s * (64 * b_span * 2) + k % b_span * 2;
-        wgmma<C.c, C.bf16, 1>(d[s], a + (a_at >> 4), b + (k * c_span * 2 >> 4), Accumulate || k != 0);
+        wgmma<C.c, C.bf16, 1>(d[s], a + descriptor_offset<C.a, b_span>(64 * s, k),
+                              b + descriptor_offset<C.b, c_span>(k, 0), Accumulate || k != 0);
       }
     }
     wgmma_commit();
   }
 
   // Rows of C by the copy engine, which clips what is ragged. Warps go their own ways: no barrier among them.
-  __device__ __forceinline__ void store(const float (&d)[steps][accumulators], int row, int column) const {
-    const u32 lane = threadIdx.x % 32, warp = threadIdx.x % 128 / 32;
+  __device__ __forceinline__ void store(const Accumulators& d, int row, int column) const {
+    const u32 lane = threadIdx.x % warp_threads, warp = threadIdx.x % warpgroup_threads / warp_threads;
     const u32 base = shared + C.c_offset + (wg * 4 + warp) * (buffers * part_bytes);
     int count = 0;
 #pragma unroll
@@ -132,7 +136,7 @@ struct Matmul {
 #pragma unroll
         for (int i = 0; i < part && c + i < C.c; i += 16) {
           const float* v = d[s] + (c + i) / 2;
-          store_matrices(to + swizzled<16, c_span>(lane % 16, i + lane / 16 * 8), pack<C.bf16>(v[0], v[1]),
+          store_matrices(to + swizzled<16, c_span>(matrix_row(lane), i + matrix_column(lane)), pack<C.bf16>(v[0], v[1]),
                          pack<C.bf16>(v[2], v[3]), pack<C.bf16>(v[4], v[5]), pack<C.bf16>(v[6], v[7]));
         }
         async_fence();
@@ -150,20 +154,21 @@ struct Matmul {
 
   // Straight from registers. The copy engine writes 16 bytes at a time, beyond the end of a row that is no multiple of
   // them.
-  __device__ __forceinline__ void store_elements(const float (&d)[steps][accumulators], int row, int column) const {
-    const int lane = threadIdx.x % 32, warp = threadIdx.x % 128 / 32;
+  __device__ __forceinline__ void store_elements(const Accumulators& d, int row, int column) const {
+    const int lane = threadIdx.x % warp_threads, warp = threadIdx.x % warpgroup_threads / warp_threads;
 #pragma unroll
     for (int s = 0; s < steps; ++s) {
 #pragma unroll
       for (int r = 0; r < 2; ++r) {
-        const int at = row + static_cast<int>(wg) * rows + s * 64 + warp * 16 + lane / 4 + r * 8;
+        const int at =
+            row + static_cast<int>(wg) * rows + s * 64 + warp * 16 + fragment_row(lane, fragment_index(0, r, 0));
         if (at >= arguments.c_rows) continue;
-        const int first = column + lane % 4 * 2;
+        const int first = column + fragment_column(lane, 0);
         unsigned short* to = static_cast<unsigned short*>(arguments.c) + at * arguments.c_row + first;
 #pragma unroll
         for (int i = 0; i < accumulators / 4; ++i) {
           const int left = arguments.c_columns - first - 8 * i;
-          const u32 pair = pack<C.bf16>(d[s][4 * i + 2 * r], d[s][4 * i + 2 * r + 1]);
+          const u32 pair = pack<C.bf16>(d[s][fragment_index(i, r, 0)], d[s][fragment_index(i, r, 1)]);
           if (left >= 2) *reinterpret_cast<u32*>(to + 8 * i) = pair;
           if (left == 1) to[8 * i] = static_cast<unsigned short>(pair);
         }
@@ -174,7 +179,7 @@ struct Matmul {
   __device__ __forceinline__ void consume() const {
     Ring<C.stages> ring;
     for (int index = first_tile(); index < arguments.shape.tiles; index = next_tile(index)) {
-      float d[steps][accumulators];
+      Accumulators d;
       barrier_wait(barrier(full + ring.stage), ring.parity);
       issue<false>(d, ring.stage);
 #pragma unroll 1
@@ -198,7 +203,7 @@ struct Matmul {
         store(d, at.row, at.column);
       }
     }
-    if (threadIdx.x % 32 == 0) store_wait_read();
+    if (threadIdx.x % warp_threads == 0) store_wait_read();
   }
 };
 
@@ -222,7 +227,7 @@ __global__ void __launch_bounds__((C.warpgroups + 1) * 128, 1)
   } else {
     registers_grow<C.consumer_registers>();
     kernel.consume();
-    if (C.cycles && threadIdx.x % 128 == 0) note_end(arguments.cycles);
+    if (C.cycles && threadIdx.x % warpgroup_threads == 0) note_end(arguments.cycles);
   }
   // No block leaves while another may still write to its memory.
   if constexpr (C.cluster > 1) cluster_sync();

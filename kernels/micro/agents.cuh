@@ -263,7 +263,7 @@ struct Agents {
       wgmma_fence();
 #pragma unroll
       for (int i = 0; i < C.batch(); ++i) {
-        const u64 step = i % 4 * 32 >> 4;  // four steps of 16 in a span
+        const u64 step = descriptor_offset<64, 64>(0, i % 4 * 16);  // four in a span
         if constexpr (C.a_registers)
           wgmma<C.n, true, 0>(d, a, b + step, i != 0);
         else

@@ -27,7 +27,7 @@ __global__ void __launch_bounds__(128 * C.groups, 1) products(const __grid_const
             b = descriptor<64>((shared + C.b_at()) >> 4, 0);
 #pragma unroll 1
   for (int repeat = 0; repeat < arguments.repeats; ++repeat) {
-    named_sync(1, 128 * C.groups);
+    named_sync(NamedBarrier::all, 0, warpgroup_threads * C.groups);
     const long long together = clock64();
     while (clock64() - together < static_cast<long long>(group) * arguments.offset) {
     }
@@ -35,7 +35,7 @@ __global__ void __launch_bounds__(128 * C.groups, 1) products(const __grid_const
     wgmma_fence();
 #pragma unroll
     for (int i = 0; i < C.batch; ++i) {
-      const u64 step = i % 4 * 32 >> 4;
+      const u64 step = descriptor_offset<64, 64>(0, i % 4 * 16);  // four in a span
       if constexpr (C.a_registers)
         wgmma<C.n, true, 0>(d, a, b + step, i != 0);
       else

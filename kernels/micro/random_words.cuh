@@ -21,7 +21,7 @@ __device__ __forceinline__ void fill_shared(u32 address, u32 bytes) {
     store_word(address + at, random_pair(at + blockIdx.x * bytes));
 }
 
-// The one word that stands for all of these: what nothing reads, the assembler leaves out.
+// One word that depends on every word loaded: what nothing reads, the assembler leaves out.
 __device__ __forceinline__ u32 folded(u32 into, const Quad& q) {
   into ^= q.word[0] ^ q.word[1];
   return into ^ q.word[2] ^ q.word[3];

@@ -176,7 +176,7 @@ Json answer_compiled(const Request& r) {
   return out;
 }
 
-void report_timing(const Timing& timing, double flops, Json& out) {
+void report_timing(const LaunchTiming& timing, double flops, Json& out) {
   out["l2"] = name_of(timing.l2);
   out["time"] = timing.time.value;
   out["time_spread"] = timing.spread;

@@ -39,6 +39,31 @@ TEST_CASE("the kernels are embedded with their headers") {
   CHECK(has("kernels/device/wgmma.cuh"));
 }
 
+TEST_CASE("a kernel's hash follows its tokens and those of its headers, not how they are laid out") {
+  const auto hash = [](std::string_view main, std::string_view header = "int b;") {
+    return source_hash({{"a.cuh", main}, {{"b.cuh", header}}});
+  };
+  const std::string base = hash("#pragma once\nint f(int a) {\n  return a + 1;  // one more\n}\n");
+  CHECK(base.size() == 64);
+  CHECK(hash("// What f does.\n#pragma  once // here\n\nint f( int a )\n{ return a\n+ 1; /* two\nlines */ }") == base);
+  CHECK(hash("#pragma once\nint f(int a) {\n  return a + 2;  // one more\n}\n") != base);
+  CHECK(hash("#pragma once int f(int a) {\n  return a + 1;\n}\n") != base);
+  CHECK(hash("#pragma once\nint f(int a) {\n  return a + 1;\n}\n", "int c;") != base);
+  CHECK(hash("#pragma once\nint f(int a) {\n  return a + 1;\n}\n", "int b; // c") == base);
+  CHECK(hash("a + +b") != hash("a ++b"));
+  CHECK(hash("int a") != hash("inta"));
+  CHECK(hash("asm(\"add // 1\")") != hash("asm(\"add\")"));
+  CHECK(hash("asm(\"a  b\\\" c  d\")") != hash("asm(\"a  b\\\" c d\")"));
+  CHECK(hash("a '\\'' // b") == hash("a '\\''"));
+  CHECK(hash("#define A 1 \\\n + 2\nint a;") != hash("#define A 1\n + 2\nint a;"));
+}
+
+TEST_CASE("a bundled kernel's hash is found by its mapping's name") {
+  CHECK(kernel_source_hash("attention_sm90") == source_hash(kernel_source("kernels/attention/attention_sm90.cuh")));
+  CHECK(kernel_source_hash("matmul_sm90") != kernel_source_hash("attention_sm80"));
+  CHECK_THROWS_AS((void)kernel_source_hash("sm90"), CudaFailure);
+}
+
 TEST_CASE("a configuration is written by field name") {
   Initialiser value("napkin::Config");
   value.set("q", 128).set("overlap", true).set("order", Initialiser::Enumerator{"TileOrder::grid"}).set("left", -1);

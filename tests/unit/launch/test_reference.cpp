@@ -143,7 +143,7 @@ TEST_CASE("operations by the field's convention") {
 }
 
 TEST_CASE("median, spread and error of timings") {
-  const Timing even = summarise({5, 1, 3, 2, 4});
+  const LaunchTiming even = summarise({5, 1, 3, 2, 4});
   CHECK(even.time == Seconds(3));
   CHECK(even.spread == doctest::Approx(2.0 / 3));
   CHECK(even.runs == 5);

@@ -1,0 +1,172 @@
+// The machine code of the kernels, for a change of their text that is to change nothing. Needs no GPU.
+//
+//   run_machine_code > FILE                        a row for each variant of the correctness cases and of the
+//   calibration run_machine_code --known FILE > NEW            the rows of FILE's variants anew; exit 1 where their
+//   code differs run_machine_code --known FILE --sources ROOT   the same with the kernels' text below ROOT rather than
+//   this program's
+//
+// --jobs N threads; --every N takes one variant in N.
+#include <fmt/format.h>
+
+#include <atomic>
+#include <cstdio>
+#include <exception>
+#include <filesystem>
+#include <map>
+#include <mutex>
+#include <set>
+#include <sstream>
+#include <thread>
+
+#include "kernels/jit/failure.hpp"
+#include "kernels/launch/environment.hpp"
+#include "kernels/micro/experiment.hpp"
+#include "tests/kernel/correctness_cases.hpp"
+#include "tests/machine_code.hpp"
+
+namespace {
+
+using namespace napkin;
+namespace fs = std::filesystem;
+using test::KernelVariant;
+using test::MachineCode;
+
+struct Request {
+  std::string known, sources;
+  std::size_t every = 1;
+  int jobs = 1;
+};
+
+Request read(int argc, char** argv) {
+  Request r;
+  for (int i = 1; i < argc; i += 2) {
+    const std::string word = argv[i];
+    if (i + 1 >= argc) throw Error("arguments", word + " wants a value");
+    const std::string value = argv[i + 1];
+    if (word == "--known")
+      r.known = value;
+    else if (word == "--sources")
+      r.sources = value;
+    else if (word == "--every")
+      r.every = std::stoul(value);
+    else if (word == "--jobs")
+      r.jobs = std::stoi(value);
+    else
+      throw Error("arguments", "'" + word + "' is unknown", "--known, --sources, --every or --jobs");
+  }
+  return r;
+}
+
+/// The variant with `field` set, where its configuration has it: "cycles" counts clocks, "dump" writes intermediates.
+std::string with_flag(std::string expression, const std::string& field) {
+  const std::string off = "." + field + " = false";
+  const auto at = expression.find(off);
+  if (at != std::string::npos) expression.replace(at, off.size(), "." + field + " = true");
+  return expression;
+}
+
+std::vector<KernelVariant> all_variants() {
+  std::vector<KernelVariant> out;
+  std::set<std::string> known;
+  const auto add = [&](const LaunchPlan& plan, const std::string& expression) {
+    if (!known.insert(expression).second) return;
+    out.push_back({plan.source, plan.source.ends_with("_sm80.cuh") ? "sm_80" : plan.architecture, expression});
+  };
+  for (const test::CorrectnessCase& one : test::correctness_cases()) {
+    const LaunchPlan plan = test::correctness::variant_of(one);
+    add(plan, plan.expression);
+    if (known.size() % 8 != 0) continue;
+    add(plan, with_flag(plan.expression, "cycles"));
+    add(plan, with_flag(plan.expression, "dump"));
+  }
+  DeviceProperties h200;
+  h200.architecture = "sm_90";
+  h200.sms = 132;
+  h200.l2 = Bytes(60 << 20);
+  h200.shared_per_block = Bytes(232448);
+  PlanningBench bench(h200);
+  for (const Experiment& experiment : experiments()) static_cast<void>(experiment.run(bench));
+  for (const auto& [expression, plan] : bench.plans()) add(plan, expression);
+  return out;
+}
+
+/// The kernels' text below a folder, as the build embeds it.
+class SourceTree {
+ public:
+  explicit SourceTree(const std::string& root) {
+    for (const fs::directory_entry& entry : fs::recursive_directory_iterator(fs::path(root) / "kernels")) {
+      if (entry.path().extension() != ".cuh") continue;
+      std::ostringstream text;
+      text << std::ifstream(entry.path()).rdbuf();
+      texts_[fs::relative(entry.path(), root).generic_string()] = text.str();
+    }
+    for (const auto& [path, text] : texts_) files_.push_back({path, text});
+  }
+  [[nodiscard]] std::span<const EmbeddedFile> files() const { return files_; }
+
+ private:
+  std::map<std::string, std::string> texts_;
+  std::vector<EmbeddedFile> files_;
+};
+
+int run(const Request& r) {
+  const auto compiler = Compiler::find(process_environment().compiler);
+  if (!compiler) throw CudaFailure("no NVRTC on this machine: install the CUDA toolkit or set CUDA_HOME to it");
+  const std::string name = test::name_of(*compiler);
+  std::vector<MachineCode> todo;
+  if (r.known.empty()) {
+    for (KernelVariant& variant : all_variants()) todo.push_back({std::move(variant), "", 0, 0, ""});
+  } else {
+    todo = test::read_machine_code(r.known);
+  }
+  std::optional<SourceTree> tree;
+  if (!r.sources.empty()) tree.emplace(r.sources);
+  const std::span<const EmbeddedFile> files = tree ? tree->files() : embedded_files();
+
+  std::mutex mutex;
+  std::atomic<std::size_t> next{0}, differ{0};
+  std::map<std::size_t, std::string> lines;
+  const auto one = [&](std::size_t i) {
+    const KernelVariant& variant = todo[i].variant;
+    std::string line;
+    try {
+      const CompiledKernel kernel =
+          compiler->compile({kernel_source(variant.source, files), variant.expression, variant.architecture, {}});
+      const MachineCode now = test::machine_code_of(variant, kernel, name);
+      line = test::json_of(now).dump();
+      if (now.code == todo[i].code || r.known.empty()) return std::pair{line, std::string()};
+      return std::pair{line, fmt::format("{} instructions, {} registers were {} and {}", now.instructions,
+                                         now.registers, todo[i].instructions, todo[i].registers)};
+    } catch (const std::exception& error) {
+      return std::pair{line, std::string(error.what())};
+    }
+  };
+  const auto work = [&] {
+    for (std::size_t i = r.every * next++; i < todo.size(); i = r.every * next++) {
+      const auto [line, objection] = one(i);
+      const std::lock_guard lock(mutex);
+      if (!line.empty()) lines[i] = line;
+      if (objection.empty()) continue;
+      ++differ;
+      std::fprintf(stderr, "%s: %s\n", todo[i].variant.expression.c_str(), objection.c_str());
+    }
+  };
+  std::vector<std::thread> helpers;
+  for (int i = 1; i < r.jobs; ++i) helpers.emplace_back(work);
+  work();
+  for (std::thread& helper : helpers) helper.join();
+  for (const auto& [i, line] : lines) std::printf("%s\n", line.c_str());
+  std::fprintf(stderr, "%s: %zu variants compiled, %zu differ\n", name.c_str(), lines.size(), differ.load());
+  return differ == 0 ? 0 : 1;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    return run(read(argc, argv));
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "run_machine_code: %s\n", error.what());
+    return 2;
+  }
+}
