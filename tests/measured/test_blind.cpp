@@ -1,12 +1,10 @@
 // Launches measured when the model was fixed, at sizes that nothing had been measured at before: what it says unseen.
 // Bounds are today's model's: README has what the revision that was fixed then said of version 10, too.
-#include <algorithm>
 #include <map>
-#include <sstream>
 #include <string>
 #include <vector>
 
-#include "tests/golden/cli.hpp"
+#include "tests/measured/row.hpp"
 
 namespace test_blind {
 
@@ -19,15 +17,6 @@ Json replayed(const std::string& file) {
   const auto run = cli::napkin({"validate", "--json", "--replay", NAPKIN_SOURCE_DIR "/tests/measured/blind/" + file});
   REQUIRE_MESSAGE(run.code == 0, run.err);
   return run.json();
-}
-
-double predicted_time(const std::string& shape, const std::string& mask, const std::string& tile) {
-  std::vector<std::string> ask = {"query",  "attention", "--gpu", "h200-sxm", "--kernel", "attention_sm90",
-                                  "--json", "--shape",   shape,   "--tile",   tile};
-  if (mask == "causal") ask.emplace_back("--causal");
-  const auto run = cli::napkin(ask);
-  REQUIRE_MESSAGE(run.code == 0, run.err);
-  return run.json()["predicted"]["time"].get<double>();
 }
 
 /// At most; negative: not looked at.
@@ -66,11 +55,6 @@ void hold_sweeps(const std::string& file, int rows, const Errors& errors, const 
   hold_regret(all["regret"], over);
 }
 
-double median(std::vector<double> of) {
-  std::sort(of.begin(), of.end());
-  return of[of.size() / 2];
-}
-
 }  // namespace
 
 TEST_CASE("selected tiles at 18 new sizes of attention, version 10") {
@@ -90,7 +74,8 @@ TEST_CASE("selected tiles at 24 new sizes of attention and 3 of products, versio
 }
 
 TEST_CASE("six new sweeps, version 9: errors and regret") {
-  hold_sweeps("sweeps_version_9.jsonl", 304, {.time = 0.037, .median = 0.031, .cycles = 0.05}, {6, 0.009, 0.033, 0.013});
+  hold_sweeps("sweeps_version_9.jsonl", 304, {.time = 0.037, .median = 0.031, .cycles = 0.05},
+              {6, 0.009, 0.033, 0.013});
 }
 
 TEST_CASE("selected tiles at 18 more sizes of attention, version 10, on a card at work") {
@@ -102,15 +87,13 @@ TEST_CASE("selected tiles at 18 more sizes of attention, version 10, on a card a
 TEST_CASE(
     "six more sweeps, version 10, on cards at work: errors and regret; the best tile is among the first three of "
     "each") {
-  hold_sweeps("sweeps_settled.jsonl", 257, {.time = 0.032, .median = 0.026, .cycles = 0.038},
-              {6, 0.006, 0.017, 0});
+  hold_sweeps("sweeps_settled.jsonl", 257, {.time = 0.032, .median = 0.026, .cycles = 0.038}, {6, 0.006, 0.017, 0});
 }
 
 TEST_CASE(
     "five sweeps of attention and three of products at sizes that no fit used: errors and regret; the best tile is "
     "among the first three of each") {
-  hold_sweeps("sweeps_first_touch.jsonl", 212, {.time = 0.035, .median = 0.027, .cycles = 0.043},
-              {5, 0.013, 0.031, 0});
+  hold_sweeps("sweeps_first_touch.jsonl", 212, {.time = 0.035, .median = 0.027, .cycles = 0.043}, {5, 0.013, 0.031, 0});
   const Json all = replayed("sweeps_products.jsonl"), products = all["kernels"]["matmul_sm90"]["held-out"];
   CHECK(products["rows"] == 135);
   hold(products, {.time = 0.033, .median = 0.026, .cycles = 0.037});
@@ -136,23 +119,24 @@ TEST_CASE("four sweeps at d of 96 and 192, which nothing had been measured at: e
 TEST_CASE(
     "of the picks before and after the energies were fitted anew, where they differ, the one predicted faster is, or "
     "the same within 0.5 %") {
-  std::map<std::pair<std::string, std::string>, std::map<std::string, std::vector<double>>> times;
-  std::istringstream lines(cli::contents(NAPKIN_SOURCE_DIR "/tests/measured/blind/picks_energies.jsonl"));
-  for (std::string line; std::getline(lines, line);) {
-    const Json row = cli::parse(line);
-    times[{pairs(row["shape"]), row["mask"].get<std::string>()}][pairs(row["tile"])].push_back(
-        row["measured"]["time"].get<double>());
+  struct Tile {
+    Json row;
+    std::vector<double> times;
+  };
+  std::map<std::string, std::map<std::string, Tile>> problems;
+  for (const Json& row : measured::rows_of("blind/picks_energies.jsonl")) {
+    Tile& tile = problems[pairs(row["shape"]) + row["mask"].dump()][pairs(row["tile"])];
+    tile.row = row;
+    tile.times.push_back(row["measured"]["time"].get<double>());
   }
-  CHECK(times.size() == 8);
-  for (const auto& [problem, tiles] : times) {
-    CAPTURE(problem.first);
+  CHECK(problems.size() == 8);
+  for (const auto& [problem, tiles] : problems) {
+    CAPTURE(problem);
     REQUIRE(tiles.size() == 2);
-    const auto& [one, one_times] = *tiles.begin();
-    const auto& [other, other_times] = *tiles.rbegin();
-    const bool first =
-        predicted_time(problem.first, problem.second, one) < predicted_time(problem.first, problem.second, other);
-    const double a = median(one_times), b = median(other_times);
-    CHECK((first ? a / b : b / a) <= 1.005);
+    const Tile &one = tiles.begin()->second, &other = tiles.rbegin()->second;
+    const auto time = [](const Tile& tile) { return measured::predicted(tile.row)["time"].get<double>(); };
+    const double a = measured::median(one.times), b = measured::median(other.times);
+    CHECK((time(one) < time(other) ? a / b : b / a) <= 1.005);
   }
 }
 

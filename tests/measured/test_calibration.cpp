@@ -37,12 +37,7 @@ Run run_of(const std::string& file) {
 
 const std::vector<Run>& runs() {
   static const std::vector<Run> all = [] {
-    std::vector<std::string> files;
-    for (const auto& entry : std::filesystem::directory_iterator(folder)) files.push_back(entry.path().string());
-    std::sort(files.begin(), files.end());
-    std::vector<Run> out;
-    for (const std::string& file : files) out.push_back(run_of(file));
-    return out;
+    return std::vector<Run>{run_of(folder + "/run_1.jsonl"), run_of(folder + "/run_2.jsonl")};
   }();
   return all;
 }

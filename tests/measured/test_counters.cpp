@@ -4,12 +4,11 @@
 #include <cmath>
 #include <map>
 #include <set>
-#include <sstream>
 
 #include "model/resource/resources.hpp"
 #include "model/resource/reuse.hpp"
-#include "tests/golden/cli.hpp"
 #include "tests/laid_out.hpp"
+#include "tests/measured/row.hpp"
 
 namespace test_counters {
 
@@ -45,15 +44,11 @@ Count recorded_section(const Counted& one, Bytes l2) {
 }
 
 Counted predicted(Json row) {
-  test::Shape shape;
-  for (const auto& [axis, size] : row["shape"].items()) shape.emplace_back(axis, size.get<std::int64_t>());
-  test::Knobs tile;
-  for (const auto& [knob, value] : row["tile"].items())
-    tile.emplace_back(knob, value.is_string() ? value.get<std::string>() : value.dump());
-  const test::LaidOut laid(row["kernel"].get<std::string>(), row["gpu"].get<std::string>(), shape,
-                           parse_dtype(row["dtype"].get<std::string>(), "dtype"), mask_of(row["mask"]));
+  const test::LaidOut laid(row["kernel"].get<std::string>(), row["gpu"].get<std::string>(),
+                           measured::sizes_of(row["shape"]), parse_dtype(row["dtype"].get<std::string>(), "dtype"),
+                           mask_of(row["mask"]));
+  const PlacedDiagram placed = laid.place(measured::texts_of(row["tile"]));
   Counted out{std::move(row)};
-  const PlacedDiagram placed = laid.place(tile);
   for (const LevelTransfer& level : transfers(placed, Rereads::counted)) {
     if (level.level == laid.machine.level("shared")) out.delivered = static_cast<double>(level.delivered.value);
     if (level.level != laid.machine.level("l2")) continue;
@@ -71,15 +66,15 @@ Counted predicted(Json row) {
   return out;
 }
 
-/// Recorded h200_reuse.jsonl: large launches, some of which read most of it again.
+/// Recorded beyond_l2.jsonl: large launches, some of which read most of it again.
 constexpr const char* reuse_revision = "c952106";
 
 const std::vector<Counted>& recorded() {
   static const std::vector<Counted> rows = [] {
     std::vector<Counted> out;
-    for (const auto& entry : std::filesystem::directory_iterator(NAPKIN_SOURCE_DIR "/tests/measured/counters")) {
-      std::istringstream lines(cli::contents(entry.path().string()));
-      for (std::string line; std::getline(lines, line);) out.push_back(predicted(cli::parse(line)));
+    for (const char* file : {"small_sweeps", "beyond_l2", "quarter_sections"}) {
+      for (Json& row : measured::rows_of(std::string("counters/") + file + ".jsonl"))
+        out.push_back(predicted(std::move(row)));
     }
     return out;
   }();
@@ -135,7 +130,7 @@ TEST_CASE(
                   one.row["kernel"].dump() << one.row["shape"].dump() << one.row["tile"].dump() << error);
     (one.first_plan ? worst_first : worst) = std::max(one.first_plan ? worst_first : worst, error);
     // The two rows of README.md: 30 MiB in use at a time are more than each of the L2's partitions keeps. Recorded
-    // again with sections of a quarter (h200_sections.jsonl), the same tiles read what they must.
+    // again with sections of a quarter (quarter_sections.jsonl), the same tiles read what they must.
     if (one.reads() < 1.3) continue;
     CHECK(one.device > 1.3 * one.compulsory);
     ++again;

@@ -1,22 +1,18 @@
 // Products whose last row or column of tiles reaches beyond the array, one tile's launches beside others of whole tiles
-// (edges/products_beyond_the_array.jsonl): the copy engine fills rows outside with zeros, slower than it brings rows; columns outside cost
-// nothing.
+// (edges/products_beyond_the_array.jsonl): the copy engine fills rows outside with zeros, slower than it brings rows;
+// columns outside cost nothing.
 #include <map>
-#include <sstream>
 #include <string>
 #include <tuple>
 
-#include "tests/golden/cli.hpp"
+#include "tests/measured/row.hpp"
 
 namespace test_edges {
 
-using namespace napkin;
 using cli::Json;
-using cli::pairs;
+using measured::number;
 
 namespace {
-
-const std::string file = NAPKIN_SOURCE_DIR "/tests/measured/edges/products_beyond_the_array.jsonl";
 
 struct Cycles {
   double measured = 0, predicted = 0;
@@ -25,15 +21,10 @@ struct Cycles {
 /// By "TILE ROWS x COLUMNS".
 std::map<std::string, Cycles> cycles() {
   std::map<std::string, Cycles> out;
-  std::istringstream lines(cli::contents(file));
-  for (std::string line; std::getline(lines, line);) {
-    const Json row = cli::parse(line);
-    const auto run = cli::napkin({"query", "matmul", "--gpu", "h200-sxm", "--kernel", "matmul_sm90", "--json",
-                                  "--shape", pairs(row["shape"]), "--tile", pairs(row["tile"])});
-    REQUIRE_MESSAGE(run.code == 0, run.err);
+  for (const Json& row : measured::rows_of("edges/products_beyond_the_array.jsonl")) {
     const std::string name = row["tile"]["a"].dump() + "x" + row["tile"]["c"].dump() + " " + row["shape"]["a"].dump() +
                              "x" + row["shape"]["c"].dump();
-    out[name] = {row["measured"]["cycles"].get<double>(), run.json()["predicted"]["cycles"].get<double>()};
+    out[name] = {number(row["measured"], "cycles"), number(measured::predicted(row), "cycles")};
   }
   return out;
 }

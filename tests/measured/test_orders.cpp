@@ -1,58 +1,26 @@
-// One tile of attention_sm90 in the three orders of blocks, short sequences with and without a mask: what lies between
-// two tiles of a node.
+// Tiles of attention_sm90 in the three orders of blocks (orders/*.jsonl): what a tile and an iteration take in each,
+// predicted.
+
 #include <cmath>
 #include <cstdint>
 #include <map>
-#include <sstream>
 #include <string>
-#include <vector>
 
-#include "tests/golden/cli.hpp"
+#include "tests/measured/row.hpp"
 
 namespace test_orders {
 
+using cli::Json;
+using measured::number;
+
 namespace {
 
-using cli::Json;
-
-const std::string file = NAPKIN_SOURCE_DIR "/tests/measured/orders/three_orders.jsonl";
-constexpr double tiles = 16;  // of the busiest SM: 16 x 16 heads of 8 tiles on 132 SMs
-
-/// Measured, and predicted anew.
 struct Cycles {
   double measured = 0, predicted = 0;
 };
 
-std::vector<Json> rows_of(const std::string& of) {
-  std::vector<Json> out;
-  std::istringstream lines(cli::contents(of));
-  for (std::string line; std::getline(lines, line);) out.push_back(cli::parse(line));
-  return out;
-}
-
-/// Of a row without a mask.
 Cycles cycles_of(const Json& row) {
-  std::string shape, tile;
-  for (const std::string& axis : cli::keys_of(row["shape"]))
-    shape += (shape.empty() ? "" : ",") + axis + "=" + row["shape"][axis].dump();
-  for (const std::string& knob : cli::keys_of(row["tile"])) {
-    const Json& value = row["tile"][knob];
-    tile += (tile.empty() ? "" : ",") + knob + "=" + (value.is_string() ? value.get<std::string>() : value.dump());
-  }
-  const auto run = cli::napkin({"query", "attention", "--gpu", "h200-sxm", "--kernel", "attention_sm90", "--json",
-                                "--shape", shape, "--tile", tile});
-  REQUIRE_MESSAGE(run.code == 0, run.err);
-  return {row["measured"]["cycles"].get<double>(), run.json()["predicted"]["cycles"].get<double>()};
-}
-
-/// By keys a chunk and order, those without a mask.
-std::map<int, std::map<std::string, Cycles>> unmasked() {
-  std::map<int, std::map<std::string, Cycles>> out;
-  for (const Json& row : rows_of(file)) {
-    if (row["mask"] == "none")
-      out[row["tile"]["x"].get<int>()][row["tile"]["order"].get<std::string>()] = cycles_of(row);
-  }
-  return out;
+  return {number(row["measured"], "cycles"), number(measured::predicted(row), "cycles")};
 }
 
 /// What one more iteration of a block takes, from one tile at two lengths of keys: the rest of a block drops out.
@@ -64,37 +32,39 @@ Cycles iteration(const Lengths& lengths, double blocks, int chunk) {
   return {(other.second.measured - one.second.measured) / more, (other.second.predicted - one.second.predicted) / more};
 }
 
-TEST_CASE(
-    "a tile that is launched takes longer than one that is dealt out, in measurement as predicted; one that is drawn "
-    "does not, as is not predicted") {
-  const auto all = unmasked();
-  CHECK(all.size() == 4);
-  double drawn_sum = 0, launched_sum = 0,
-         launched_predicted = 0;  // one width's cycles repeat within 1 %, a fifth of a launch's
-  for (const auto& each : all) {
-    const int x = each.first;
-    const auto& orders = each.second;
-    CAPTURE(x);
-    const Cycles &dealt = orders.at("persistent"), &drawn = orders.at("longest_first"), &launched = orders.at("grid");
-    const double measured = (drawn.measured - dealt.measured) / tiles,
-                 predicted = (drawn.predicted - dealt.predicted) / tiles;
-    MESSAGE("x = " << x << ", clocks a tile more: drawn " << measured << ", predicted " << predicted << "; launched "
-                   << (launched.measured - dealt.measured) / tiles << ", predicted "
-                   << (launched.predicted - dealt.predicted) / tiles);
-    drawn_sum += measured;
-    launched_sum += (launched.measured - dealt.measured) / tiles;
-    launched_predicted += (launched.predicted - dealt.predicted) / tiles;
-    CHECK(launched.predicted > dealt.predicted);
-    CHECK(launched.measured > dealt.measured);
-    CHECK(predicted < 450);
+}  // namespace
+
+TEST_CASE("what a tile that is launched or drawn takes beyond one that is dealt out") {
+  constexpr double tiles = 16;  // of the busiest SM: 16 x 16 heads of 8 tiles on 132 SMs
+  std::map<int, std::map<std::string, Cycles>> all;
+  for (const Json& row : measured::rows_of("orders/three_orders.jsonl")) {
+    if (row["mask"] == "none")
+      all[row["tile"]["x"].get<int>()][row["tile"]["order"].get<std::string>()] = cycles_of(row);
   }
-  CHECK(std::abs(drawn_sum / 4) < 100);
-  CHECK(launched_predicted > launched_sum);
-  CHECK(launched_predicted < 1.5 * launched_sum);
+  CHECK(all.size() == 4);
+  Cycles launched, drawn;  // in the mean over the widths: one width's cycles repeat within 1 %, 250 clocks a tile
+  for (const auto& [x, orders] : all) {
+    const auto beyond = [&](const char* order) {
+      const Cycles &one = orders.at(order), &dealt = orders.at("persistent");
+      return Cycles{(one.measured - dealt.measured) / tiles, (one.predicted - dealt.predicted) / tiles};
+    };
+    const Cycles more = beyond("grid"), less = beyond("longest_first");
+    MESSAGE("x = " << x << ", clocks a tile more: launched " << more.measured << ", predicted " << more.predicted
+                   << "; drawn " << less.measured << ", predicted " << less.predicted);
+    CHECK(std::abs(more.predicted - more.measured) < 900);
+    CHECK(std::abs(less.predicted - less.measured) < 400);
+    launched.measured += more.measured / 4;
+    launched.predicted += more.predicted / 4;
+    drawn.measured += less.measured / 4;
+    drawn.predicted += less.predicted / 4;
+  }
+  CHECK(launched.predicted == doctest::Approx(launched.measured).epsilon(0.4));
+  CHECK(std::abs(drawn.predicted - drawn.measured) < 100);
 }
 
 TEST_CASE("cycles of the three orders are predicted, with and without a mask") {
-  const auto run = cli::napkin({"validate", "--json", "--replay", file});
+  const auto run =
+      cli::napkin({"validate", "--json", "--replay", (measured::root / "orders/three_orders.jsonl").string()});
   REQUIRE_MESSAGE(run.code == 0, run.err);
   const Json rows = run.json()["kernels"]["attention_sm90"]["held-out"], cycles = rows["cycles_error"];
   CHECK(rows["rows"] == 24);
@@ -102,10 +72,10 @@ TEST_CASE("cycles of the three orders are predicted, with and without a mask") {
   CHECK(cycles["worst"].get<double>() <= 0.096);
 }
 
-TEST_CASE("an iteration takes the same in a tile dealt out, launched or drawn") {
+TEST_CASE("an iteration takes what is predicted in a tile dealt out, launched or drawn") {
   std::map<std::string, std::map<std::string, Lengths>> all;  // by tile and order
   std::map<std::string, Json> asked;
-  for (const Json& row : rows_of(NAPKIN_SOURCE_DIR "/tests/measured/orders/two_lengths.jsonl")) {
+  for (const Json& row : measured::rows_of("orders/two_lengths.jsonl")) {
     const Json& tile = row["tile"];
     const std::string name =
         "d = " + row["shape"]["d"].dump() + ", " + tile["warpgroups"].dump() + " warpgroups, x = " + tile["x"].dump();
@@ -113,25 +83,19 @@ TEST_CASE("an iteration takes the same in a tile dealt out, launched or drawn") 
     asked[name] = row;
   }
   CHECK(all.size() == 6);
-  for (const auto& each : all) {
-    const std::string& name = each.first;
+  for (const auto& [name, orders] : all) {
     const Json &shape = asked[name]["shape"], &tile = asked[name]["tile"];
-    const double rows = shape["q"].get<double>() / tile["q"].get<double>();
-    const double blocks =
-        std::ceil(std::ceil(rows) * shape["b"].get<double>() * shape["h"].get<double>() / 132);  // of the busiest SM
-    const auto of = [&](const char* order) { return iteration(each.second.at(order), blocks, tile["x"].get<int>()); };
-    const Cycles dealt = of("persistent"), launched = of("grid"), drawn = of("longest_first");
-    MESSAGE(name << ": clocks an iteration, measured (predicted): dealt out " << dealt.measured << " ("
-                 << dealt.predicted << "), launched " << launched.measured << " (" << launched.predicted << "), drawn "
-                 << drawn.measured << " (" << drawn.predicted << ")");
-    CHECK(launched.measured == doctest::Approx(dealt.measured).epsilon(0.045));
-    CHECK(drawn.measured == doctest::Approx(dealt.measured).epsilon(0.012));
-    // Weakest: three warpgroups, +6 and +7 %.
-    CHECK(dealt.predicted ==
-          doctest::Approx(dealt.measured).epsilon(tile["warpgroups"].get<int>() == 3 ? 0.07 : 0.017));
+    const double rows = number(shape, "q") / number(tile, "q"),
+                 blocks = std::ceil(std::ceil(rows) * number(shape, "b") * number(shape, "h") / 132);  // busiest SM
+    const bool two = tile["warpgroups"] == 2;  // the weakest: three, +6 and +7 %, and one, launched, +5 %
+    CHECK(orders.size() == 3);
+    for (const auto& [order, lengths] : orders) {
+      CAPTURE(name + ", " + order);
+      const Cycles one = iteration(lengths, blocks, tile["x"].get<int>());
+      MESSAGE("clocks an iteration " << one.measured << ", predicted " << one.predicted);
+      CHECK(one.predicted == doctest::Approx(one.measured).epsilon(two ? 0.02 : 0.07));
+    }
   }
 }
-
-}  // namespace
 
 }  // namespace test_orders

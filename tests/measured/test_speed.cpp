@@ -2,12 +2,9 @@
 // quote.
 
 #include <algorithm>
-#include <cstdio>
 #include <map>
-#include <set>
-#include <sstream>
 
-#include "tests/golden/cli.hpp"
+#include "tests/measured/row.hpp"
 
 namespace test_speed {
 
@@ -16,17 +13,7 @@ namespace {
 using cli::Json;
 using cli::pairs;
 
-std::vector<Json> rows_of(const std::string& kernel) {
-  std::istringstream text(cli::contents(NAPKIN_SOURCE_DIR "/tests/measured/speed/" + kernel + ".jsonl"));
-  std::vector<Json> rows;
-  for (std::string line; std::getline(text, line);) rows.push_back(cli::parse(line));
-  return rows;
-}
-
-double median(std::vector<double> of) {
-  std::sort(of.begin(), of.end());
-  return (of[(of.size() - 1) / 2] + of[of.size() / 2]) / 2;
-}
+std::vector<Json> rows_of(const std::string& kernel) { return measured::rows_of("speed/" + kernel + ".jsonl"); }
 
 /// By shape, the best tile's ratio to a peer: the median of its runs, on several cards.
 class BestTiles {
@@ -36,12 +23,12 @@ class BestTiles {
   [[nodiscard]] double of(const std::string& shape, const Json& tile) const {
     const auto& tiles = ratios_.at(shape);
     const auto found = tiles.find(pairs(tile));
-    return found != tiles.end() ? median(found->second) : 0;
+    return found != tiles.end() ? measured::median(found->second) : 0;
   }
   [[nodiscard]] std::map<std::string, double> best() const {
     std::map<std::string, double> out;
     for (const auto& [shape, tiles] : ratios_) {
-      for (const auto& [tile, ratios] : tiles) out[shape] = std::max(out[shape], median(ratios));
+      for (const auto& [tile, ratios] : tiles) out[shape] = std::max(out[shape], measured::median(ratios));
     }
     return out;
   }

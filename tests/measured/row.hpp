@@ -1,0 +1,63 @@
+#pragma once
+// A recorded row is one JSON object of a file in this folder, and predicted() asks the program for the row's question
+// anew: "measured 349,668 cycles, predicted 346,312".
+
+#include <algorithm>
+#include <cstdint>
+#include <filesystem>
+#include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tests/golden/cli.hpp"
+
+namespace measured {
+
+using cli::Json;
+
+inline const std::filesystem::path root = NAPKIN_SOURCE_DIR "/tests/measured";
+
+/// Of a file by its path in tests/measured: "edges/products_beyond_the_array.jsonl".
+inline std::vector<Json> rows_of(const std::string& file) {
+  std::istringstream lines(cli::contents((root / file).string()));
+  std::vector<Json> out;
+  for (std::string line; std::getline(lines, line);) out.push_back(cli::parse(line));
+  return out;
+}
+
+/// What `napkin query` predicts of the row's shape, tile and mask on an H200; a row without a kernel's name is of
+/// attention_sm90.
+inline Json predicted(const Json& row) {
+  const std::string kernel = row.contains("kernel") ? row["kernel"].get<std::string>() : "attention_sm90";
+  std::vector<std::string> ask =
+      cli::words_of("query " + kernel.substr(0, kernel.find('_')) + " --gpu h200-sxm --json --kernel " + kernel +
+                    " --shape " + cli::pairs(row["shape"]) + " --tile " + cli::pairs(row["tile"]));
+  if (row.contains("mask") && row["mask"] == "causal") ask.emplace_back("--causal");
+  const auto run = cli::napkin(ask);
+  REQUIRE_MESSAGE(run.code == 0, run.err);
+  return run.json()["predicted"];
+}
+
+/// A tile's entries as knobs, a shape's as sizes.
+inline std::vector<std::pair<std::string, std::string>> texts_of(const Json& object) {
+  std::vector<std::pair<std::string, std::string>> out;
+  for (const auto& [key, value] : object.items())
+    out.emplace_back(key, value.is_string() ? value.get<std::string>() : value.dump());
+  return out;
+}
+inline std::vector<std::pair<std::string, std::int64_t>> sizes_of(const Json& object) {
+  std::vector<std::pair<std::string, std::int64_t>> out;
+  for (const auto& [key, value] : object.items()) out.emplace_back(key, value.get<std::int64_t>());
+  return out;
+}
+
+inline double number(const Json& object, const char* key) { return object[key].get<double>(); }
+
+inline double median(std::vector<double> of) {
+  std::sort(of.begin(), of.end());
+  const std::size_t n = of.size();
+  return n % 2 == 1 ? of[n / 2] : (of[n / 2 - 1] + of[n / 2]) / 2;
+}
+
+}  // namespace measured
