@@ -63,9 +63,6 @@ function(napkin_ctest name labels)
   if("slow" IN_LIST labels)
     set_tests_properties(${name} PROPERTIES TIMEOUT 14400)
   endif()
-  if(name STREQUAL "golden.cli_answers")  # times the program: alone
-    set_tests_properties(${name} PROPERTIES RUN_SERIAL ON)
-  endif()
 endfunction()
 
 # tests/unit: one program per second folder, which is named after a source folder.
@@ -140,11 +137,10 @@ function(napkin_benchmarks)
     if(TARGET napkin)
       add_dependencies(${target} napkin)
     endif()
-    # The benchmarks at least run, but those that take seconds; for numbers, run the program itself.
+    # The benchmarks at least run, but those that take seconds; for numbers, run the program itself, alone.
     string(REGEX REPLACE "^bench_" "" name ${name})
     napkin_ctest(bench.${name} bench COMMAND ${target} --benchmark_min_time=0.001
-      "--benchmark_filter=-(of_all_by_graph|by_graph.*(d:128|d:256|causal:1)|exhaustive)")
-    set_tests_properties(bench.${name} PROPERTIES RUN_SERIAL ON)
+      "--benchmark_filter=-(of_all_by_graph|(by_graph|select_command).*(d:128|d:256|s:512|s:4096|causal:1)|exhaustive)")
   endforeach()
 endfunction()
 

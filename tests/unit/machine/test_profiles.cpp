@@ -2,7 +2,6 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <string>
 #include <vector>
@@ -220,18 +219,6 @@ TEST_CASE("an unknown GPU is answered with the known ones") {
 TEST_CASE("a profile can be read from a path") {
   const std::string path = std::string(NAPKIN_SOURCE_DIR) + "/hardware_profiles/h200-sxm.yaml";
   CHECK(load_machine(path, "--gpu").name == "h200-sxm");
-}
-
-TEST_CASE("one profile is read in a few milliseconds") {
-  double best = 1e9;
-  for (int i = 0; i < 5; ++i) {
-    const auto start = std::chrono::steady_clock::now();
-    (void)load_machine("h200-sxm", "--gpu");
-    const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - start;
-    best = std::min(best, took.count());
-  }
-  MESSAGE("h200-sxm: ", best, " ms");
-  CHECK(best < 100);  // sanitizers and busy machines; an optimised build needs 2 to 4
 }
 
 }  // namespace test_profiles

@@ -1,7 +1,6 @@
 // Selection: the answer, its reason, and what is said when nothing fits.
 #include <doctest/doctest.h>
 
-#include <chrono>
 #include <regex>
 
 #include "solver/select/larger.hpp"
@@ -135,32 +134,6 @@ TEST_CASE("a selector remembers by value, and forgets the oldest") {
   CHECK(selector.select(b.question(), 1).ranked.front().tile.values ==
         select(b.question(), 1).ranked.front().tile.values);
   CHECK(selector.select(a.question(), 1).ranked.front().tile == first);
-}
-
-TEST_CASE("a selection takes less than five times its budget") {
-  const Case c = attention(128);
-  const Question question = c.question();
-  double best = 1, next = 1, repeated = 1;
-  Selector selector;
-  const auto seconds = [](auto&& ask) {
-    const auto start = std::chrono::steady_clock::now();
-    ask();
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  };
-  for (int run = 0; run < 50; ++run) {
-    Question other = question;  // of the same kind, never asked
-    other.problem.sizes[static_cast<std::size_t>(c.streamed.diagram.axis("q"))] = Count(1024 + 128 * run);
-    best = std::min(best, seconds([&] { (void)select(question, 5); }));
-    next = std::min(next, seconds([&] { (void)selector.select(other, 5); }));
-    repeated = std::min(repeated, seconds([&] { (void)selector.select(other, 5); }));
-  }
-#ifdef NDEBUG
-  CHECK(best < 500e-6);
-  CHECK(next < 500e-6);
-  CHECK(repeated < 5e-6);
-#else
-  MESSAGE("not optimised: " << best * 1e6 << " us, next " << next * 1e6 << " us, repeated " << repeated * 1e6 << " us");
-#endif
 }
 
 }  // namespace test_select
