@@ -1,6 +1,8 @@
-// The JSON of every command, key by key.
+// The JSON of every command: its keys, and that its numbers agree with each other and with sums by hand.
 
-#include <cmath>
+#include <algorithm>
+#include <cstdlib>
+#include <set>
 
 #include "tests/golden/cli.hpp"
 
@@ -46,27 +48,57 @@ Json answer(const std::string& line) {
   return run.json();  // a parser of JSON refuses NaN and Infinity
 }
 
-void check_prediction(const Json& json) {
+/// `flops`: of the question, where it is known.
+void check_prediction(const Json& json, const Json& flops = nullptr) {
   CHECK(keys_of(json) == predicted);
-  CHECK(json["cycles"] > 0);
-  CHECK(json["clock"] > 1e8);
-  CHECK(json["time"] > 0);
-  CHECK(json["tflops"] > 0);
-  CHECK(json["bound"].is_string());
+  const auto number = [&](const char* key) { return json[key].get<double>(); };
+  CHECK(number("clock") > 1e8);
+  CHECK(number("cycles") > 0);
+  CHECK(number("time") >= number("cycles") / number("clock"));  // and what begins and ends a launch
+  if (!flops.is_null())
+    CHECK(number("tflops") * 1e12 * number("time") == doctest::Approx(flops.get<double>()).epsilon(1e-9));
   CHECK_FALSE(json["pipes"].empty());
+  double busiest = 0;
   for (const auto& [name, busy] : json["pipes"].items()) {
     CHECK(busy >= 0);
     CHECK(busy <= 1.0000001);
+    busiest = std::max(busiest, busy.get<double>());
+  }
+  const std::string bound = json["bound"];
+  if (json["pipes"].contains(bound)) CHECK(json["pipes"][bound] == busiest);
+}
+
+/// `fits`: the tile is legal.
+void check_levels(const Json& levels, bool fits = true) {
+  REQUIRE(levels.is_array());
+  REQUIRE_FALSE(levels.empty());
+  for (const Json& one : levels) {
+    CHECK(keys_of(one) == level);
+    const auto whole = [&](const char* key) { return one[key].get<std::int64_t>(); };
+    CHECK(whole("transfer") == whole("load") + whole("store"));
+    CHECK(whole("groups") > 0);
+    CHECK(std::abs(whole("transfer_per_group") * whole("groups") - whole("transfer")) < whole("groups"));
+    CHECK(whole("memory_live") >= whole("memory_lower_bound"));
+    if (fits && !one["memory_limit"].is_null()) CHECK(whole("memory") <= whole("memory_limit"));
+    if (!one["bandwidth"].is_null())
+      CHECK(one["time"].get<double>() ==
+            doctest::Approx(one["transfer"].get<double>() / one["bandwidth"].get<double>()).epsilon(1e-9));
   }
 }
 
-void check_levels(const Json& levels) {
-  REQUIRE(levels.is_array());
-  for (const Json& one : levels) {
-    CHECK(keys_of(one) == level);
-    CHECK(one["transfer"] == one["load"].get<std::int64_t>() + one["store"].get<std::int64_t>());
-    CHECK(one["groups"] > 0);
+/// Bytes that attention of `shape` moves, with 2 bytes a value: every block reads all keys and values of its head.
+void check_attention_bytes(const Json& json) {
+  const std::int64_t q = json["tile"]["q"], array = 2 * 16 * 8192 * 128 * 2, blocks = 2 * 16 * ((8192 + q - 1) / q);
+  bool found = false;
+  for (const Json& one : json["levels"]) {
+    CHECK(one["store"] == array);
+    if (one["name"] == "l2") CHECK(one["load"] == 3 * array);
+    if (one["name"] != "shared") continue;
+    CHECK(one["groups"] == blocks);
+    CHECK(one["load"] == array + blocks * 8192 * (128 + 128) * 2);
+    found = true;
   }
+  CHECK(found);
 }
 
 TEST_CASE("query on a GPU") {
@@ -86,11 +118,14 @@ TEST_CASE("query on a GPU") {
   CHECK(keys_of(json["work"]) == Keys{"flops", "executed_flops", "exponentials"});
   CHECK(json["work"]["flops"] == 4LL * 2 * 16 * 8192 * 8192 * 128);
   check_levels(json["levels"]);
+  check_attention_bytes(json);
   CHECK(keys_of(json["formula"]) == Keys{"transfer", "memory"});
   CHECK(keys_of(json["optimum"]) == Keys{"terms", "transfer", "group", "integer"});
   CHECK(keys_of(json["optimum"]["integer"]) == Keys{"transfer", "group"});
   for (const Json& term : json["optimum"]["terms"]) CHECK(keys_of(term) == Keys{"alpha", "beta"});
-  check_prediction(json["predicted"]);
+  CHECK(json["optimum"]["integer"]["transfer"].get<double>() >= json["optimum"]["transfer"].get<double>());
+  CHECK(json["work"]["exponentials"] >= 2LL * 16 * 8192 * 8192);
+  check_prediction(json["predicted"], json["work"]["flops"]);
 }
 
 TEST_CASE("masks") {
@@ -108,11 +143,12 @@ TEST_CASE("a violated constraint is data, and the answer is still given") {
   REQUIRE_FALSE(json["violations"].empty());
   for (const Json& violation : json["violations"]) {
     CHECK(keys_of(violation) == Keys{"constraint", "needed", "available"});
+    CHECK(violation["needed"] > violation["available"]);
   }
   CHECK(json["tile"]["q"] == 192);
   CHECK(json["tile"]["x"] == 256);
   CHECK(json["tile"]["stages"] == 4);
-  check_levels(json["levels"]);
+  check_levels(json["levels"], false);
 }
 
 TEST_CASE("no bundled kernel: the ideal mapping") {
@@ -143,7 +179,9 @@ TEST_CASE("select") {
   CHECK(json["command"] == "select");
   check_prediction(json["predicted"]);
   check_levels(json["levels"]);
+  check_attention_bytes(json);
   CHECK(keys_of(json["registers"]) == Keys{"per_thread", "limit"});
+  CHECK(json["registers"]["per_thread"] <= json["registers"]["limit"]);
   CHECK(keys_of(json["shared_memory"]) == Keys{"bytes", "limit"});
   CHECK(json["shared_memory"]["bytes"] <= json["shared_memory"]["limit"]);
   CHECK(keys_of(json["occupancy"]) == Keys{"blocks_per_sm", "limited_by"});
@@ -157,7 +195,10 @@ TEST_CASE("select") {
     before = other["predicted"]["time"];
   }
   CHECK(json["candidates"] > 1000);
-  CHECK(json["rejected"].is_object());
+  std::int64_t rejected = 0;
+  for (const auto& [constraint, count] : json["rejected"].items()) rejected += count.get<std::int64_t>();
+  CHECK(rejected > 0);
+  CHECK(rejected < json["candidates"]);
   CHECK(json["because"].get<std::string>().size() > 20);
 }
 
@@ -189,6 +230,11 @@ TEST_CASE("compare") {
   CHECK(json["machines"][3]["gpu"] == "a100-sxm-80");
   for (const Json& machine : json["machines"]) {
     CHECK(keys_of(machine) == Keys{"gpu", "kernel", "dtype", "tile", "predicted", "levels", "because", "laws"});
+    const Json selected = answer("select attention --json --gpu " + machine["gpu"].get<std::string>() + " --dtype " +
+                                 machine["dtype"].get<std::string>() + shape);
+    CHECK(machine["tile"] == selected["tile"]);
+    CHECK(machine["predicted"] == selected["predicted"]);
+    CHECK(machine["levels"] == selected["levels"]);
   }
 }
 
@@ -199,6 +245,12 @@ TEST_CASE("list") {
     CHECK(json[kind].size() > 3);
     for (const Json& one : json[kind]) CHECK(one["about"].get<std::string>().size() > 3);
   }
+  std::set<std::string> listed, shipped;
+  for (const Json& one : answer("list gpus --json")["gpus"]) listed.insert(one["name"].get<std::string>());
+  for (const auto& file : std::filesystem::directory_iterator(NAPKIN_SOURCE_DIR "/hardware_profiles")) {
+    if (file.path().extension() == ".yaml") shipped.insert(file.path().stem().string());
+  }
+  CHECK(listed == shipped);
 }
 
 }  // namespace
