@@ -48,6 +48,7 @@ struct ValidationRow {
   bool selected = false;
   MeasuredAnswer measured;
   MeasuredBy from;
+  std::optional<std::string> source_hash;  ///< kernel_source_hash() of the kernel that ran; older rows have none
 };
 
 /// The split that is fixed beforehand: attention at s = 4096 with d in {64, 128} non-causal and

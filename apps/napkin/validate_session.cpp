@@ -7,6 +7,7 @@
 
 #include "apps/report/text.hpp"
 #include "kernels/jit/failure.hpp"
+#include "kernels/jit/source.hpp"
 #include "model/diagram/packing.hpp"
 
 namespace napkin::cli {
@@ -69,6 +70,7 @@ ValidationRow Session::blank(const PlannedQuestion& question, const PlannedTile&
   row.sweep = question.sweep;
   row.selected = tile.tile.tile == question.pick;
   row.from = from_;
+  row.source_hash = kernel_source_hash(*row.head.kernel);
   return row;
 }
 

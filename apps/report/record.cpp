@@ -35,6 +35,7 @@ Json json_of(const ValidationRow& row) {
   json["cuda"] = row.from.cuda;
   json["date"] = row.from.date;
   json["revision"] = row.from.revision;
+  if (row.source_hash) json["source_hash"] = *row.source_hash;
   return json;
 }
 

@@ -245,6 +245,7 @@ ValidationRow parse_row(std::string_view line, const std::string& where) {
   out.selected = selected.get<bool>();
   out.measured = read_measured(row.object("measured"));
   out.from = {row.text("device"), row.text("driver"), row.text("cuda"), row.text("date"), row.text("revision")};
+  if (json.contains("source_hash")) out.source_hash = row.text("source_hash");
   row.finish();
   return out;
 }

@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 
+#include "kernels/jit/source.hpp"
 #include "tests/golden/cli.hpp"
 #include "tests/golden/fake_cuda.hpp"
 
@@ -89,9 +90,10 @@ TEST_CASE("a row has exactly the keys of the design") {
   REQUIRE_MESSAGE(run.code == 0, run.err);
   CHECK(run.out.find('\n') == run.out.size() - 1);
   const Json row = run.json();
-  CHECK(keys_of(row) == Keys{"command", "algorithm", "gpu", "kernel", "dtype", "mask", "shape", "tile", "levels",
-                             "predicted", "split", "sweep", "selected", "measured", "device", "driver", "cuda", "date",
-                             "revision"});
+  CHECK(keys_of(row) == Keys{"command", "algorithm", "gpu",       "kernel", "dtype",    "mask",       "shape",
+                             "tile",    "levels",    "predicted", "split",  "sweep",    "selected",   "measured",
+                             "device",  "driver",    "cuda",      "date",   "revision", "source_hash"});
+  CHECK(row["source_hash"] == napkin::kernel_source_hash("attention_sm90"));
   CHECK(keys_of(row["measured"]) == Keys{"time", "time_spread", "runs", "l2", "cycles", "clock", "power",
                                          "registers_per_thread", "shared_memory", "l2_to_sm_bytes", "dram_read_bytes",
                                          "dram_write_bytes", "max_error", "reference_error"});

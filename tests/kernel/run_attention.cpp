@@ -16,6 +16,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "kernels/jit/source.hpp"
 #include "kernels/launch/counters.hpp"
 #include "model/mapping/tile.hpp"
 #include "model/resource/resources.hpp"
@@ -134,6 +135,7 @@ void report_question(const Request& r, const test::LaidOut& laid_out, const Tile
   for (const auto& [axis, size] : test::shape_of(r.layout.sizes)) out["shape"][axis] = size;
   out["mask"] = text_of(r.layout.mask);
   out["dtype"] = std::string(name_of(r.layout.type));
+  out["source_hash"] = kernel_source_hash(laid_out.mapping.name);
   for (const auto& [knob, value] : describe(laid_out.mapping, tile)) out["tile"][knob] = value;
 }
 

@@ -16,6 +16,7 @@
 
 #include "apps/library/revision.hpp"
 #include "apps/library/validation.hpp"
+#include "kernels/jit/source.hpp"
 #include "kernels/launch/driver_version.hpp"
 #include "tests/kernel/correctness_run.hpp"
 
@@ -103,6 +104,7 @@ int run(const Request& r) {
       row["cuda"] = compiler ? compiler->version() : "";
       row["date"] = now_utc();
       row["revision"] = std::string(source_revision());
+      row["source_hash"] = kernel_source_hash(row["kernel"].get<std::string>());
       wrong += row["good"].get<bool>() ? 0 : 1;
       if (!row["good"].get<bool>()) std::fprintf(stderr, "WRONG %s\n", row.dump().c_str());
       to << row.dump() << std::endl;
