@@ -1,6 +1,7 @@
 #pragma once
-// What Napkin answers, as plain values: the records of design section 5. Bytes, seconds, hertz, FLOP; with a memory of
-// the abstract machine, values in place of bytes.
+// An answer is a plain value: a SelectAnswer says that attention runs best with warpgroups=2, q=128, x=176, and what
+// that tile moves, holds and takes. Numbers are in bytes, seconds, hertz and FLOP; on the abstract machine in values in
+// place of bytes.
 
 #include <cstdint>
 #include <optional>
@@ -143,7 +144,7 @@ struct QueryAnswer {
   std::optional<PredictedAnswer> predicted;  ///< none on the abstract machine
   std::optional<CombineAnswer> combine;      ///< where results have parts
   std::optional<CheckAnswer> check;          ///< where it was asked for
-  std::optional<CompiledAnswer> compiled;    ///< likewise
+  std::optional<CompiledAnswer> compiled;    ///< where it was asked for
 };
 
 struct AlternativeAnswer {
@@ -171,7 +172,7 @@ struct SelectAnswer {
   std::string because;
 };
 
-/// Neighbouring sizes of a family for which the same kernel and tile are selected.
+/// Neighbouring sizes of a family for which one kernel and tile is selected.
 struct FamilyPick {
   std::int64_t from = 0, to = 0;  ///< of the sizes that were asked for, both included
   bool found = false;             ///< as SelectAnswer::found

@@ -1,6 +1,6 @@
 #pragma once
-// Short texts of a user as values: "q=8192,x=8192", "128,0". Every mistake is an Error at `where` that says what would
-// be right; nothing is guessed.
+// parse_shape turns a user's "q=8192,x=8192" into sizes by name, and its neighbours turn tiles, lengths, ranges and
+// masks into values. Every mistake is an Error at `where` that says what would be right; nothing is guessed.
 
 #include <cstdint>
 #include <string>

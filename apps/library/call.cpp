@@ -5,10 +5,11 @@
 #include <mutex>
 #include <variant>
 
-#include "apps/library/choose.hpp"
+#include "apps/library/evaluate.hpp"
 #include "apps/library/here.hpp"
 #include "apps/library/known_plans.hpp"
-#include "apps/library/measure.hpp"
+#include "apps/library/napkin.hpp"
+#include "apps/library/select_kernel.hpp"
 #include "kernels/launch/attention.hpp"
 #include "kernels/launch/matmul.hpp"
 #include "kernels/launch/run.hpp"
@@ -105,47 +106,46 @@ LaunchPlan plan_of(const PlacedDiagram& placed, const MatmulCall& call, const La
   return matmul_sm90_plan(placed, call, device);
 }
 
-/// Blocks of a cluster share one sequence's keys, so they cannot where sequences have lengths of their own.
-Layouts layouts_for(const Subject& subject, bool packed) {
-  Layouts layouts = layouts_of(subject);
-  for (const auto& layout : layouts) {
-    const auto cluster = layout->mapping.find_knob("cluster");
-    if (packed && cluster) layout->fixed.emplace_back(*cluster, 1);
+/// The question resolved. Blocks of a cluster share one sequence's keys, so they cannot where sequences have lengths of
+/// their own.
+Request request_for(const Ask& ask, bool packed) {
+  Request request = default_session().request(ask);
+  for (Layout& layout : request.layouts) {
+    const auto cluster = layout.mapping->find_knob("cluster");
+    if (packed && cluster) layout.fixed.emplace_back(*cluster, 1);
   }
-  return layouts;
+  return request;
 }
 
 /// A question with its ranking, and the tile that is launched.
 class Selected {
  public:
   Selected(const Ask& ask, bool packed)
-      : subject_(load_subject(ask)),
-        layouts_(layouts_for(subject_, packed)),
-        choice_(choose(subject_, layouts_, tiles_tried)) {
-    if (choice_.layout->ideal)
+      : request_(request_for(ask, packed)), ranking_(select_kernel(request_, tiles_tried)) {
+    if (ranking_.layout().ideal)
       throw Error(ask.algorithm, "no bundled kernel computes this on " + ask.gpu, "other sizes or another type");
-    if (choice_.selection.ranked.empty()) {
-      const std::string what = nearest_constraint(tally(question_of(subject_, *choice_.layout)));
-      throw Error(ask.algorithm, "nothing fits: " + what + " keeps the most tiles out", "other sizes");
-    }
-    placer_.emplace(choice_.layout->streamed, choice_.layout->mapping, subject_.machine, subject_.problem);
-    placed_ = placer_->place(choice_.selection.ranked[at_].tile);
+    if (ranking_.empty()) throw Error(ask.algorithm, ranking_.nothing_fits(), "other sizes");
+    placer_.emplace(placer_of(request_, ranking_.layout()));
+    placed_ = placer_->place(ranking_.best().tile);
   }
-  Selected(const Selected&) = delete;
+  ~Selected() = default;
+  Selected(const Selected&) = delete;  // its parts point into its request
   Selected& operator=(const Selected&) = delete;
+  Selected(Selected&&) = delete;
+  Selected& operator=(Selected&&) = delete;
 
   [[nodiscard]] const PlacedDiagram& placed() const { return placed_; }
   /// The next best. False where there is none.
   [[nodiscard]] bool advance() {
-    if (at_ + 1 >= choice_.selection.ranked.size()) return false;
-    placed_ = placer_->place(choice_.selection.ranked[++at_].tile);
+    const std::vector<Ranked>& ranked = ranking_.selection().ranked;
+    if (at_ + 1 >= ranked.size()) return false;
+    placed_ = placer_->place(ranked[++at_].tile);
     return true;
   }
 
  private:
-  Subject subject_;
-  Layouts layouts_;
-  Choice choice_;
+  Request request_;
+  Ranking ranking_;
   std::optional<Placer> placer_;
   PlacedDiagram placed_;
   std::size_t at_ = 0;
@@ -227,7 +227,7 @@ class Calls {
   Runtime runtime_;
   KnownPlans known_;
   std::string profile_;  // "" until it is first asked for
-  Latest<std::unique_ptr<Selected>> selected_{selections_kept};
+  Latest<std::string, std::unique_ptr<Selected>> selected_{selections_kept};
   std::map<Stream, DeviceMemory> tickets_;
   std::deque<Kept> kept_;
 };

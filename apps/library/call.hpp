@@ -1,7 +1,7 @@
 #pragma once
-// Attention and the matrix product as calls of a user's own program: the tile is selected for the GPU and the shape,
-// the kernel compiled at its first use, then launched. The plan and the machine code are kept on disk: a later process
-// that calls with the same sizes and strides selects and compiles nothing. No CUDA type is in sight: a stream is the
+// attention() and matmul() compute on the GPU for a user's own program: they select the tile for the GPU and the shape,
+// compile the kernel at its first use, and launch it. The plan and the machine code are kept on disk: a later process
+// that calls with equal sizes and strides selects and compiles nothing. No CUDA type is in sight: a stream is the
 // driver's or the runtime's handle, nullptr the default one.
 //
 //   napkin::AttentionArgs args;

@@ -1,7 +1,7 @@
 #include "apps/library/compare.hpp"
 
-#include "apps/library/measure.hpp"
-#include "apps/library/subject.hpp"
+#include "apps/library/evaluate.hpp"
+#include "apps/library/session.hpp"
 #include "model/fusion/derive.hpp"
 #include "solver/optimum/bandwidth.hpp"
 #include "solver/optimum/multilevel.hpp"
@@ -12,7 +12,7 @@ namespace {
 
 /// The optimum of one algorithm on one machine in one type, in values and seconds a value.
 struct Setting {
-  Subject subject;
+  Request request;
   Streamed streamed;
   Hertz clock;
   double value_bytes = 2;
@@ -20,13 +20,13 @@ struct Setting {
   std::vector<MemoryLevel> levels;
   std::vector<PowerTerm> terms;  ///< at the memory of a compute node
 
-  explicit Setting(const Ask& ask)
-      : subject(load_subject(ask)),
-        streamed(derive(subject.diagram)),
-        clock(clock_of(subject.machine)),
-        value_bytes(bytes_per_value(subject.problem.dtype)),
-        program(program_of(streamed, subject.problem)),
-        levels(memory_levels_of(subject.machine, clock, value_bytes)),
+  explicit Setting(Request of)
+      : request(std::move(of)),
+        streamed(derive(*request.diagram)),
+        clock(clock_of(*request.machine)),
+        value_bytes(bytes_per_value(request.problem.dtype)),
+        program(program_of(streamed, request.problem)),
+        levels(memory_levels_of(*request.machine, clock, value_bytes)),
         terms(closed_form(program, memory()).terms) {}
 
   [[nodiscard]] double memory() const { return levels.back().memory; }
@@ -47,14 +47,14 @@ std::vector<std::pair<double, bool>> stated_rates(const Setting& setting, const 
   if (pipe.aggregate.datasheet) rates.emplace_back(pipe.aggregate.datasheet->value, false);
   if (pipe.aggregate.measured) rates.emplace_back(pipe.aggregate.measured->value, true);
   if (pipe.per_node_clock.known()) {
-    rates.emplace_back(bytes_per_second(setting.subject.machine, pipe, setting.clock),
+    rates.emplace_back(bytes_per_second(*setting.request.machine, pipe, setting.clock),
                        pipe.per_node_clock.measured.has_value());
   }
   return rates;
 }
 
 std::vector<ClusterLaw> cluster_laws(const Setting& setting) {
-  const Machine& machine = setting.subject.machine;
+  const Machine& machine = *setting.request.machine;
   const auto options = cluster_options(machine, setting.clock, setting.value_bytes);
   std::vector<ClusterLaw> laws;
   for (LevelId id = 1; id <= machine.compute && !options.empty(); ++id) {
@@ -74,20 +74,20 @@ std::vector<ClusterLaw> cluster_laws(const Setting& setting) {
 
 /// The forms of section 8 are worked out for two algorithms.
 std::vector<MinimaLaw> minima_laws(const Setting& setting) {
-  const Machine& machine = setting.subject.machine;
-  const std::string& algorithm = setting.subject.diagram.name;
+  const Machine& machine = *setting.request.machine;
+  const std::string& algorithm = setting.request.diagram->name;
   std::vector<MinimaLaw> laws;
   if (algorithm != "matmul" && algorithm != "attention") return laws;
   for (LevelId level = 1; level <= machine.compute; ++level) {
     if (machine.levels[static_cast<std::size_t>(level)].kind == LevelKind::cross_transfer) continue;
     MinimaLaw law{machine.levels[static_cast<std::size_t>(level)].name, {}};
     try {
-      const Rates rates = rates_of(machine, level, setting.subject.problem.dtype, setting.clock);
+      const Rates rates = rates_of(machine, level, setting.request.problem.dtype, setting.clock);
       if (algorithm == "matmul") {
         const MatmulMinima minima = matmul_minima(rates, setting.memory());
         law.least = {{"accumulator bytes", least_accumulator_bytes(minima, 4)}, {"b", minima.depth}};
       } else {
-        const auto d = setting.subject.problem.sizes[static_cast<std::size_t>(setting.subject.diagram.axis("d"))];
+        const auto d = setting.request.problem.sizes[static_cast<std::size_t>(setting.request.diagram->axis("d"))];
         const AttentionMinima minima = attention_minima(rates, static_cast<double>(d));
         law.least = {{"g_q", minima.rows}, {"x", minima.keys}};
       }
@@ -110,9 +110,10 @@ std::optional<CachingLaw> caching_law(const Setting& setting) {
   return std::nullopt;
 }
 
-std::optional<Setting> setting_of(const Ask& ask) {
+std::optional<Setting> setting_of(const Request& request) {
+  if (!request.ask.lengths.empty()) return std::nullopt;  // the laws are of one length
   try {
-    return Setting(ask);
+    return Setting(request);
   } catch (const Error&) {  // the selection has succeeded: only a bandwidth or memory is missing
     return std::nullopt;
   }
@@ -123,7 +124,7 @@ Laws laws_of(const Setting& setting) {
   add_levels(setting, laws);
   laws.clusters = cluster_laws(setting);
   laws.minima = minima_laws(setting);
-  if (setting.subject.diagram.name == "matmul") laws.caching = caching_law(setting);
+  if (setting.request.diagram->name == "matmul") laws.caching = caching_law(setting);
   return laws;
 }
 
@@ -134,29 +135,29 @@ QuantisationAnswer quantisation_of(const Setting& first, const Setting& other) {
     level.memory *= first.value_bytes;
   }
   const Quantisation law = quantisation(first.terms, levels, first.value_bytes, other.value_bytes);
-  return {first.subject.machine.name, std::string(name_of(first.subject.problem.dtype)),
-          std::string(name_of(other.subject.problem.dtype)), law.gain, law.terms};
+  return {first.request.machine->name, std::string(name_of(first.request.problem.dtype)),
+          std::string(name_of(other.request.problem.dtype)), law.gain, law.terms};
 }
 
 /// The selection, or why this machine cannot have one; names and sizes that are wrong anywhere are still thrown.
-ComparedMachine compared(const Ask& ask) {
-  const Subject subject = load_subject(ask);
+ComparedMachine compared(const Session& session, const Request& problem) {
   try {
-    return {select(ask, 1), std::nullopt, ""};
+    return {*session.select(problem.ask, 1), std::nullopt, ""};
   } catch (const Error& error) {
     if (error.where().starts_with("--")) throw;
     ComparedMachine refused{{}, std::nullopt, error.what()};
-    refused.selected.head.algorithm = subject.diagram.name;
-    refused.selected.head.gpu = subject.machine.name;
-    refused.selected.head.dtype = std::string(name_of(subject.problem.dtype));
-    refused.selected.head.mask = ask.mask;
+    refused.selected.head.algorithm = problem.diagram->name;
+    refused.selected.head.gpu = problem.machine->name;
+    refused.selected.head.dtype = std::string(name_of(problem.problem.dtype));
+    refused.selected.head.mask = problem.ask.mask;
     return refused;
   }
 }
 
 }  // namespace
 
-CompareAnswer compare(const Ask& ask, const std::vector<std::string>& gpus, const std::vector<std::string>& dtypes) {
+CompareAnswer Session::compare(const Ask& ask, const std::vector<std::string>& gpus,
+                               const std::vector<std::string>& dtypes) const {
   CompareAnswer answer;
   for (const std::string& gpu : gpus) {
     std::optional<Setting> first;
@@ -164,10 +165,10 @@ CompareAnswer compare(const Ask& ask, const std::vector<std::string>& gpus, cons
       Ask one = ask;
       one.gpu = gpu;
       one.dtype = dtype;
-      ComparedMachine machine = compared(one);
+      const Request problem = state_->problem(one);
+      ComparedMachine machine = compared(*this, problem);
       if (machine.refused.empty()) {
-        std::optional<Setting> setting =
-            one.lengths.empty() ? setting_of(one) : std::nullopt;  // the laws are of one length
+        std::optional<Setting> setting = setting_of(problem);
         if (setting) machine.laws = laws_of(*setting);
         if (setting && first) answer.quantisation.push_back(quantisation_of(*first, *setting));
         if (!first) first = std::move(setting);

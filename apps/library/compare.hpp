@@ -1,13 +1,13 @@
 #pragma once
-// One algorithm on several machines and in several element types, side by side, with the laws that say why they differ.
-// (theory sections 7 and 8)
+// A CompareAnswer shows one algorithm on several machines and in several element types, side by side, with the laws
+// that say why they differ: attention on an A100 and an H100, in bf16 and e4m3.
 
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "apps/library/napkin.hpp"
+#include "apps/library/answer.hpp"
 
 namespace napkin {
 
@@ -21,7 +21,7 @@ struct LevelLaw {
 
 /// What a cluster of that many blocks saves over the pipe that feeds its members, seconds of one call.
 struct ClusterLaw {
-  std::string from;       ///< the level at the pipe's upper end; device memory: as if there were no cache (theory 7)
+  std::string from;       ///< the level at the pipe's upper end; device memory: as if there were no cache
   bool measured = false;  ///< the pipe's rate is a measured one, else the datasheet's
   std::int64_t size = 1;  ///< the best; 1: none saves
   std::vector<std::pair<std::int64_t, double>> savings;
@@ -67,9 +67,5 @@ struct CompareAnswer {
   std::vector<ComparedMachine> machines;  ///< by GPU, then by type, as given
   std::vector<QuantisationAnswer> quantisation;
 };
-
-/// `ask` with each GPU and each type in turn.
-[[nodiscard]] CompareAnswer compare(const Ask& ask, const std::vector<std::string>& gpus,
-                                    const std::vector<std::string>& dtypes);
 
 }  // namespace napkin

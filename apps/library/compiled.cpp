@@ -9,7 +9,7 @@
 namespace napkin {
 namespace {
 
-bool compilable(const Layout& layout) { return !layout.ideal && find_bundled(layout.mapping.name) != nullptr; }
+bool compilable(const Layout& layout) { return !layout.ideal && find_bundled(layout.mapping->name) != nullptr; }
 
 LaunchPlan variant_of(const PlacedDiagram& placed) {
   try {
@@ -31,12 +31,13 @@ Compilation compilation_of(const LaunchPlan& launch) {
 
 }  // namespace
 
-void check_compilable(const Subject& subject, const Layouts& layouts) {
-  if (subject.abstract())
+void check_compilable(const Request& request) {
+  if (request.abstract())
     throw Error("--compile", "has no meaning with --memory", "leave it out: no kernel runs on the abstract machine");
-  if (std::any_of(layouts.begin(), layouts.end(), [](const auto& layout) { return compilable(*layout); })) return;
-  const std::string what = layouts.front()->ideal ? "no bundled kernel computes this"
-                                                  : layouts.front()->mapping.name + " has no kernel here";
+  if (std::any_of(request.layouts.begin(), request.layouts.end(), compilable)) return;
+  const Layout& first = request.layouts.front();
+  const std::string what =
+      first.ideal ? "no bundled kernel computes this" : first.mapping->name + " has no kernel here";
   throw Error("--compile", what, "a question for one of " + joined(bundled_names()));
 }
 

@@ -1,12 +1,13 @@
 #pragma once
-// The kernel with one tile as the compiler sees it. Internal to apps/.
+// compiled_of asks the CUDA compiler what a kernel takes with one tile: 240 registers a thread, no spills. Internal to
+// apps/.
 
-#include "apps/library/measure.hpp"
+#include "apps/library/evaluate.hpp"
 
 namespace napkin {
 
 /// Throws Error at --compile where no layout has a kernel that could be compiled.
-void check_compilable(const Subject& subject, const Layouts& layouts);
+void check_compilable(const Request& request);
 
 /// Compiles through the disk cache. Throws CudaFailure where there is no NVRTC, where the kernel does not take the
 /// tile, and where it does not compile; spills and serialised instructions are in the answer.

@@ -65,49 +65,48 @@ const std::vector<Expert>& experts() {
   return all;
 }
 
-bool applies(const Expert& expert, const Subject& subject, const Layout& layout) {
-  if (expert.kernel != layout.mapping.name) return false;
-  const bool masked = subject.problem.mask.kind != Mask::Kind::none;
+bool applies(const Expert& expert, const Request& request, const Layout& layout) {
+  if (expert.kernel != layout.mapping->name) return false;
+  const bool masked = request.problem.mask.kind != Mask::Kind::none;
   if (expert.masked != Masked::either && masked != (expert.masked == Masked::yes)) return false;
   if (expert.d == 0) return true;
-  const auto d = subject.diagram.find_axis("d");
-  return d && subject.problem.sizes[static_cast<std::size_t>(*d)].get() == expert.d;
+  const auto d = request.diagram->find_axis("d");
+  return d && request.problem.sizes[static_cast<std::size_t>(*d)].get() == expert.d;
 }
 
-/// The user's fixed knobs and the expert's; nothing where they disagree or a knob does not have the value.
-std::optional<Question> question_of(const Expert& expert, const Subject& subject, const Layout& layout) {
-  Question question = question_of(subject, layout);
+/// The layout with the user's fixed knobs and the expert's; nothing where they disagree or a knob does not have the
+/// value.
+std::optional<Layout> layout_of(const Expert& expert, const Layout& layout) {
+  Layout out = layout;
   for (const auto& [name, text] : expert.knobs) {
-    const auto knob = layout.mapping.find_knob(name);
+    const auto knob = layout.mapping->find_knob(name);
     if (!knob) return std::nullopt;
     std::int64_t value = 0;
     try {
-      value = parse_knob(layout.mapping.knobs[static_cast<std::size_t>(*knob)], text, name);
+      value = parse_knob(layout.mapping->knobs[static_cast<std::size_t>(*knob)], text, name);
     } catch (const Error&) {
       return std::nullopt;
     }
     const auto fixed =
         std::find_if(layout.fixed.begin(), layout.fixed.end(), [&](const auto& f) { return f.first == *knob; });
     if (fixed == layout.fixed.end()) {
-      question.fixed.emplace_back(*knob, value);
+      out.fixed.emplace_back(*knob, value);
     } else if (fixed->second != value) {
       return std::nullopt;
     }
   }
-  return question;
+  return out;
 }
 
 }  // namespace
 
-std::vector<SweepTile> expert_tiles(const Subject& subject, const Layout& layout) {
+std::vector<SweepTile> expert_tiles(const Request& request, const Layout& layout) {
   std::vector<SweepTile> out;
   for (const Expert& expert : experts()) {
-    if (!applies(expert, subject, layout)) continue;
-    const auto question = question_of(expert, subject, layout);
-    if (!question) continue;
-    const Selection selection = select(*question, 1);
-    if (selection.ranked.empty()) continue;
-    out.push_back({selection.ranked.front().tile, TileRole::expert, expert.source});
+    if (!applies(expert, request, layout)) continue;
+    const auto fixed = layout_of(expert, layout);
+    if (!fixed) continue;
+    if (auto tile = best_tile(request, *fixed)) out.push_back({std::move(*tile), TileRole::expert, expert.source});
   }
   return out;
 }

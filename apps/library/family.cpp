@@ -1,54 +1,40 @@
-// The selection along a family of shapes.
-#include <algorithm>
-
-#include "apps/library/choose.hpp"
-#include "apps/library/measure.hpp"
-#include "apps/library/napkin.hpp"
+#include "apps/library/evaluate.hpp"
+#include "apps/library/select_kernel.hpp"
+#include "apps/library/session.hpp"
 
 namespace napkin {
 namespace {
 
-/// Whether the kernels and their fixed knobs are the same at every size of these axes.
-bool same_layouts(const Ask& ask, const Layouts& layouts, const std::vector<std::string>& axes) {
-  if (!ask.tile.empty()) return false;
-  return std::none_of(layouts.begin(), layouts.end(), [&](const auto& layout) {
-    const auto named = [&](const auto& rule) { return std::find(axes.begin(), axes.end(), rule.first) != axes.end(); };
-    const auto& rules = layout->mapping.head_sizes;
-    return layout->ideal || std::any_of(rules.begin(), rules.end(), named);
-  });
-}
-
-FamilyPick pick_of(const Subject& subject, const Choice& choice, std::int64_t size) {
+FamilyPick pick_of(const Request& request, std::int64_t size) {
+  const Ranking ranking = select_kernel(request, 1);
   FamilyPick pick;
   pick.from = pick.to = size;
-  if (choice.selection.ranked.empty()) return pick;
-  const Ranked& best = choice.selection.ranked.front();
-  const Head head = head_of(subject, *choice.layout, &best.tile);
-  pick.found = !choice.layout->ideal;
-  pick.kernel = head.kernel;
-  pick.tile = head.tile;
-  pick.predicted_from = pick.predicted_to = answer_of(best.prediction);
+  if (ranking.empty()) return pick;
+  Head head = head_of(request, ranking.layout(), &ranking.best().tile);
+  pick.found = !ranking.layout().ideal;
+  pick.kernel = std::move(head.kernel);
+  pick.tile = std::move(head.tile);
+  pick.predicted_from = pick.predicted_to = answer_of(ranking.best().prediction);
   return pick;
+}
+
+bool picks_equal(const FamilyPick& a, const FamilyPick& b) {
+  return a.kernel == b.kernel && a.tile == b.tile && a.found == b.found;
 }
 
 }  // namespace
 
-FamilyAnswer select_family(const Ask& ask, const ShapeFamily& family) {
+FamilyAnswer Session::select_family(const Ask& ask, const ShapeFamily& family) const {
   FamilyAnswer answer;
   answer.family = family;
   Ask asked = ask;
-  asked.shape = family.at(family.range.from);
-  Subject subject = load_subject(asked);
-  Layouts layouts = layouts_of(subject);
-  answer.head = head_of(subject, *layouts.front(), nullptr);
   for (const std::int64_t size : family.range.points()) {
-    turn_to(subject, family.at(size));
-    if (size != family.range.from && !same_layouts(ask, layouts, family.axes)) layouts = layouts_of(subject);
-    FamilyPick pick = at_shape([&] { return pick_of(subject, choose(subject, layouts, 1), size); });
+    asked.shape = family.at(size);
+    const Request request = this->request(asked);
+    if (size == family.range.from) answer.head = head_of(request, request.layouts.front(), nullptr);
+    FamilyPick pick = at_shape([&] { return pick_of(request, size); });
     ++answer.points;
-    const bool same = !answer.picks.empty() && answer.picks.back().kernel == pick.kernel &&
-                      answer.picks.back().tile == pick.tile && answer.picks.back().found == pick.found;
-    if (!same) {
+    if (answer.picks.empty() || !picks_equal(answer.picks.back(), pick)) {
       answer.picks.push_back(std::move(pick));
       continue;
     }

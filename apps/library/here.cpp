@@ -37,13 +37,12 @@ std::string profile_of(const DeviceProperties& device) {
   std::string best;
   int most = 0;
   for (const std::string& profile : builtin_machines()) {
+    const int agreed = agreement(profile, name);
+    if (agreed <= most) continue;  // before the profile is read: reading all of them takes ten milliseconds
     const Machine machine = load_machine(profile, "--gpu");
     if (machine.architecture != device.architecture || machine.compute_nodes() != Count(device.sms)) continue;
-    const int agreed = agreement(profile, name);
-    if (agreed > most) {
-      most = agreed;
-      best = profile;
-    }
+    most = agreed;
+    best = profile;
   }
   if (best.empty()) {
     throw Error("--gpu",

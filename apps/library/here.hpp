@@ -1,5 +1,5 @@
 #pragma once
-// The GPU in this machine and its profile. Internal to apps/.
+// profile_of finds the built-in profile of a GPU: h200-sxm for "NVIDIA H200". Internal to apps/.
 
 #include <string>
 
@@ -10,7 +10,7 @@ namespace napkin {
 /// The built-in profile of that GPU: equal architecture and SMs, and the name that says so. Throws Error at --gpu where
 /// none is.
 [[nodiscard]] std::string profile_of(const DeviceProperties& device);
-/// The same of the first GPU of this machine. Throws CudaFailure where there is none.
+/// The profile of the first GPU of this machine. Throws CudaFailure where there is none.
 [[nodiscard]] std::string profile_here();
 
 }  // namespace napkin

@@ -1,5 +1,6 @@
 #pragma once
-// One question on the GPU: its tiles compiled ahead, checked against float64, timed, counted. Internal to apps/.
+// A Workbench measures tiles of one question on the GPU: it compiles each, checks it against float64, times it and
+// counts its bytes. Internal to apps/.
 
 #include <functional>
 #include <map>

@@ -1,6 +1,7 @@
 #pragma once
-// The plans of calls that were selected, compiled and loaded before, in this process or another: what answers the same
-// call without a selection and without a YAML file being read. On disk beside the compiled kernels. Internal to apps/.
+// KnownPlans keeps the launch plans of earlier calls, in this process or another: attention() with sizes and strides
+// that it has met before selects nothing and reads no YAML file. The plans lie on disk beside the compiled kernels.
+// Internal to apps/.
 
 #include <filesystem>
 #include <optional>
@@ -31,7 +32,7 @@ class KnownPlans {
 
  private:
   DiskCache entries_;
-  Latest<LaunchPlan> met_;
+  Latest<std::string, LaunchPlan> met_;
 };
 
 }  // namespace napkin

@@ -1,44 +1,60 @@
 #pragma once
-// Values by key, of which those used last are kept. Internal to apps/.
+// Latest keeps a bounded number of values by key and forgets the one used longest ago: 1024 launch plans, say, each by
+// the digest of its call. Not for several threads at once. Internal to apps/.
 
 #include <cstddef>
+#include <functional>
 #include <list>
-#include <map>
-#include <string>
-#include <string_view>
+#include <unordered_map>
 #include <utility>
 
 namespace napkin {
 
-template <class Value>
+/// `Hash` and `Equal` may take other types than Key: find() then takes them too, and makes no Key.
+template <class Key, class Value, class Hash = std::hash<Key>, class Equal = std::equal_to<>>
 class Latest {
  public:
   explicit Latest(std::size_t most) : most_(most) {}
 
   /// nullptr: not kept. Valid until the next put().
-  [[nodiscard]] Value* find(std::string_view key) {
-    const auto known = by_key_.find(key);
-    if (known == by_key_.end()) return nullptr;
+  template <class Like>
+  [[nodiscard]] Value* find(const Like& like) {
+    const auto known = position(like);
+    if (known == by_hash_.end()) return nullptr;
     values_.splice(values_.begin(), values_, known->second);
     return &known->second->second;
   }
   /// In the place of the key's value, or of the one used longest ago.
-  Value& put(const std::string& key, Value value) {
+  Value& put(Key key, Value value) {
     if (Value* known = find(key)) return *known = std::move(value);
-    values_.emplace_front(key, std::move(value));
-    by_key_.emplace(values_.front().first, values_.begin());
+    const std::size_t hash = Hash{}(key);
+    values_.emplace_front(std::move(key), std::move(value));
+    by_hash_.emplace(hash, values_.begin());
     if (values_.size() > most_) {
-      by_key_.erase(values_.back().first);
+      by_hash_.erase(position(values_.back().first));
       values_.pop_back();
     }
     return values_.front().second;
   }
+  /// True where a further key would take another one's place.
+  [[nodiscard]] bool full() const { return values_.size() >= most_; }
 
  private:
+  using Values = std::list<std::pair<Key, Value>>;  // latest first
+  using ByHash = std::unordered_multimap<std::size_t, typename Values::iterator>;
+
+  template <class Like>
+  [[nodiscard]] typename ByHash::iterator position(const Like& like) {
+    const auto [first, last] = by_hash_.equal_range(Hash{}(like));
+    for (auto at = first; at != last; ++at) {
+      if (Equal{}(at->second->first, like)) return at;
+    }
+    return by_hash_.end();
+  }
+
   std::size_t most_;
-  std::list<std::pair<std::string, Value>> values_;  // latest first
-  std::map<std::string_view, typename std::list<std::pair<std::string, Value>>::iterator>
-      by_key_;  // the keys lie in values_
+  Values values_;
+  ByHash by_hash_;
 };
 
 }  // namespace napkin

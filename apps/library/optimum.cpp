@@ -2,12 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <memory>
 
-#include "apps/library/measure.hpp"
+#include "apps/library/least_transfer.hpp"
 #include "solver/optimum/program.hpp"
 #include "solver/optimum/report.hpp"
-#include "solver/select/select.hpp"
 
 namespace napkin {
 namespace {
@@ -84,85 +82,6 @@ struct Pinned {
   }
 };
 
-/// A knob that sizes an axis where a block lives.
-struct AxisKnob {
-  KnobId knob = 0;
-  std::string axis;
-};
-
-/// The chunk of the stream matters only where a mask leaves chunks out.
-std::vector<AxisKnob> axis_knobs(const Subject& subject, const Layout& layout) {
-  const bool masked = subject.problem.mask.kind != Mask::Kind::none;
-  std::vector<AxisKnob> knobs;
-  for (std::size_t i = 0; i < layout.mapping.knobs.size(); ++i) {
-    const auto axis = layout.streamed.diagram.find_axis(layout.mapping.knobs[i].name);
-    if (axis && (layout.streamed.grouped(*axis) || (masked && layout.streamed.stream == *axis)))
-      knobs.push_back({static_cast<KnobId>(i), layout.mapping.knobs[i].name});
-  }
-  return knobs;
-}
-
-const std::vector<std::int64_t>& domain_of(const Layout& layout, const AxisKnob& knob) {
-  return layout.mapping.knobs[static_cast<std::size_t>(knob.knob)].domain;
-}
-
-/// Sizes of the axes' knobs, and what they move at the level where a block lives.
-struct Combination {
-  Count transfer;
-  std::vector<std::int64_t> values;
-};
-
-Count moved_home(const PlacedDiagram& placed) {
-  for (const LevelTransfer& level : transfers(placed)) {
-    if (level.level == placed.block().level) return level.transfer().value;
-  }
-  return 0;
-}
-
-/// Every combination of the axes' knobs, least transfer first.
-std::vector<Combination> combinations(const Subject& subject, const Layout& layout,
-                                      const std::vector<AxisKnob>& knobs) {
-  const Placer placer(layout.streamed, layout.mapping, subject.machine, subject.problem);
-  Tile tile;
-  for (const Knob& knob : layout.mapping.knobs) tile.values.push_back(knob.domain.front());
-  std::vector<Combination> all;
-  std::vector<std::size_t> digits(knobs.size(), 0);
-  PlacedDiagram placed;
-  for (bool more = true; more;) {
-    Combination combination;
-    for (std::size_t i = 0; i < knobs.size(); ++i) {
-      combination.values.push_back(domain_of(layout, knobs[i])[digits[i]]);
-      tile.values[static_cast<std::size_t>(knobs[i].knob)] = combination.values.back();
-    }
-    placer.place(tile, placed);
-    combination.transfer = moved_home(placed);
-    all.push_back(std::move(combination));
-    more = false;
-    for (std::size_t i = 0; i < knobs.size() && !more; ++i) {
-      more = ++digits[i] < domain_of(layout, knobs[i]).size();
-      if (!more) digits[i] = 0;
-    }
-  }
-  std::stable_sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.transfer < b.transfer; });
-  return all;
-}
-
-/// Of all legal tiles the least transfer at the level where a block lives. Transfers depend on the axes' knobs alone,
-/// so their combinations are tried from the least transfer up until one has a legal tile.
-std::optional<OptimumAnswer::Integer> least_legal(const Subject& subject, const Layout& layout) {
-  const std::vector<AxisKnob> knobs = axis_knobs(subject, layout);
-  Question question = question_of(subject, layout);
-  for (const Combination& combination : combinations(subject, layout, knobs)) {
-    question.fixed.clear();
-    for (std::size_t i = 0; i < knobs.size(); ++i) question.fixed.emplace_back(knobs[i].knob, combination.values[i]);
-    if (select(question, 1).ranked.empty()) continue;
-    OptimumAnswer::Integer answer{combination.transfer.get(), {}};
-    for (std::size_t i = 0; i < knobs.size(); ++i) answer.group.emplace_back(knobs[i].axis, combination.values[i]);
-    return answer;
-  }
-  return std::nullopt;
-}
-
 std::vector<OptimumAnswer::Term> terms_of(const std::vector<PowerTerm>& powers) {
   std::vector<OptimumAnswer::Term> terms;
   for (const PowerTerm& power : powers) terms.push_back({power.alpha, power.beta});
@@ -170,8 +89,8 @@ std::vector<OptimumAnswer::Term> terms_of(const std::vector<PowerTerm>& powers) 
 }
 
 /// In values; streams 1, no divisors, memory_lower_bound <= VALUES.
-OptimumAnswer abstract_optimum(const Subject& subject, const Layout& layout) {
-  const OptimumReport report = optimum_of(layout.streamed, subject.problem, Values(Count(*subject.ask.memory)));
+OptimumAnswer abstract_optimum(const Request& request, const Layout& layout) {
+  const OptimumReport report = optimum_of(*layout.streamed, request.problem, Values(Count(*request.ask.memory)));
   OptimumAnswer answer{terms_of(report.terms), report.transfer, report.group, std::nullopt, report.formula.optimum};
   if (report.integer) {
     answer.integer = {report.integer->transfer.value.get(), {}};
@@ -181,22 +100,22 @@ OptimumAnswer abstract_optimum(const Subject& subject, const Layout& layout) {
 }
 
 /// In bytes, with `limit` bytes where a block lives; in whole numbers under all constraints.
-OptimumAnswer machine_optimum(const Subject& subject, const Layout& layout, std::int64_t limit) {
-  const std::vector<double> weight(layout.streamed.diagram.arrays.size(), bytes_per_value(subject.problem.dtype));
-  const GeometricProgram program = program_of(layout.streamed, subject.problem, weight);
+OptimumAnswer machine_optimum(const Request& request, const Layout& layout, std::int64_t limit) {
+  const std::vector<double> weight(layout.streamed->diagram.arrays.size(), bytes_per_value(request.problem.dtype));
+  const GeometricProgram program = program_of(*layout.streamed, request.problem, weight);
   const ClosedForm form = closed_form(program, static_cast<double>(limit));
-  OptimumAnswer answer{terms_of(form.terms), form.transfer, {}, least_legal(subject, layout), form.formula};
+  OptimumAnswer answer{terms_of(form.terms), form.transfer, {}, least_transfer(request, layout), form.formula};
   for (std::size_t i = 0; i < program.axes.size(); ++i) answer.group.emplace_back(program.axes[i].name, form.group[i]);
   return answer;
 }
 
 }  // namespace
 
-void add_optimum(const Subject& subject, const Layout& layout, const PlacedDiagram& placed, QueryAnswer& answer) {
-  const Streamed& streamed = layout.streamed;
-  const Packing& packing = subject.problem.packing;
+void add_optimum(const Request& request, const Layout& layout, const PlacedDiagram& placed, QueryAnswer& answer) {
+  const Streamed& streamed = *layout.streamed;
+  const Packing& packing = request.problem.packing;
   const bool packed = !packing.sequences.empty();
-  Problem problem = subject.problem;
+  Problem problem = request.problem;
   if (packed) problem.sizes[static_cast<std::size_t>(packing.batch)] = 1;  // the formula of one sequence
   const GeometricProgram program = program_of(streamed, problem);
   const std::vector<Count> groups = groups_in(streamed, placed);
@@ -205,25 +124,25 @@ void add_optimum(const Subject& subject, const Layout& layout, const PlacedDiagr
   if (!exchanges) {  // what groups exchange is no array of the diagram
     answer.formula.transfer = (packed ? "sum over sequences of " : "") + transfer_formula(streamed, program);
     answer.formula.memory =
-        print(MemoryRule(streamed, subject.problem.sizes, ColumnView::drawn).largest(groups, placed.block().chunk));
+        print(MemoryRule(streamed, request.problem.sizes, ColumnView::drawn).largest(groups, placed.block().chunk));
   }
 
   if (packed) return;  // the closed form is of one length
-  if (subject.abstract()) {
-    answer.optimum = abstract_optimum(subject, layout);
+  if (request.abstract()) {
+    answer.optimum = abstract_optimum(request, layout);
     return;
   }
-  const std::string& home = subject.machine.levels[static_cast<std::size_t>(placed.block().level)].name;
+  const std::string& home = request.machine->levels[static_cast<std::size_t>(placed.block().level)].name;
   for (const LevelAnswer& level : answer.levels) {
     if (level.name == home && level.memory_limit)
-      answer.optimum = machine_optimum(subject, layout, *level.memory_limit);
+      answer.optimum = machine_optimum(request, layout, *level.memory_limit);
   }
 }
 
-NamedSizes integer_groups(const Subject& subject, const Streamed& streamed, const NamedSizes& fixed) {
+NamedSizes integer_groups(const Request& request, const Streamed& streamed, const NamedSizes& fixed) {
   const Diagram& diagram = streamed.diagram;
   const std::vector<AxisId> axes = grouped_axes(streamed);
-  IntegerProblem problem = integer_problem_of(streamed, subject.problem, Values(Count(*subject.ask.memory)));
+  IntegerProblem problem = integer_problem_of(streamed, request.problem, Values(Count(*request.ask.memory)));
   NamedSizes sizes;
   if (streamed.stream && !streamed.grouped(*streamed.stream)) {
     const std::string& name = diagram.axes[static_cast<std::size_t>(*streamed.stream)].name;
@@ -239,7 +158,7 @@ NamedSizes integer_groups(const Subject& subject, const Streamed& streamed, cons
     const auto axis = static_cast<std::size_t>(axes[i]);
     Count group = given[i] == Count(0) ? Count(1) : given[i];
     for (std::size_t k = 0; k < pinned.kept.size(); ++k) {
-      if (pinned.kept[k] == i && optimum) group = std::min(optimum->group[k], subject.problem.sizes[axis]);
+      if (pinned.kept[k] == i && optimum) group = std::min(optimum->group[k], request.problem.sizes[axis]);
     }
     sizes.emplace_back(diagram.axes[axis].name, group.get());
   }

@@ -1,9 +1,9 @@
+#include "apps/library/answering.hpp"
 #include "apps/library/check.hpp"
-#include "apps/library/choose.hpp"
 #include "apps/library/compiled.hpp"
-#include "apps/library/measure.hpp"
-#include "apps/library/napkin.hpp"
+#include "apps/library/evaluate.hpp"
 #include "apps/library/optimum.hpp"
+#include "apps/library/select_tile.hpp"
 
 namespace napkin {
 namespace {
@@ -24,41 +24,35 @@ void judge_abstract(QueryAnswer& answer) {
   answer.legal = answer.violations.empty();
 }
 
-QueryAnswer answer_of(const Subject& subject, const Layout& layout, const Tile& tile) {
-  const Placer placer(layout.streamed, layout.mapping, subject.machine, subject.problem);
+QueryAnswer answer_of(const Request& request, const Layout& layout, const Tile& tile) {
+  const Placer placer = placer_of(request, layout);
   const Placement placement = place(placer, tile);
   QueryAnswer answer;
-  answer.head = head_of(subject, layout, &tile);
+  answer.head = head_of(request, layout, &tile);
   answer.legal = placement.violations.empty();
   answer.violations = answer_of(placement.violations);
   answer.work = work_answer(placement.placed);
-  Hertz clock = clock_of(subject.machine);
-  if (!subject.abstract()) {
+  Hertz clock = clock_of(*request.machine);
+  if (!request.abstract()) {
     const Prediction prediction = predict(placement.placed, placement.plan);
     clock = prediction.clock;
     answer.predicted = answer_of(prediction);
   }
-  answer.levels = levels_of(subject, placement.placed, clock);
-  answer.combine = combine_of(placement.placed, subject.abstract() ? Hertz(0) : clock);
-  if (subject.abstract()) judge_abstract(answer);
-  add_optimum(subject, layout, placement.placed, answer);
-  if (subject.ask.check) answer.check = check_of(subject, layout, placement.placed);
-  if (subject.ask.compile) answer.compiled = compiled_of(placement);
+  answer.levels = levels_of(placement.placed, clock);
+  answer.combine = combine_of(placement.placed, request.abstract() ? Hertz(0) : clock);
+  if (request.abstract()) judge_abstract(answer);
+  add_optimum(request, layout, placement.placed, answer);
+  if (request.ask.check) answer.check = check_of(request, layout, placement.placed);
+  if (request.ask.compile) answer.compiled = compiled_of(placement);
   return answer;
 }
 
 }  // namespace
 
-QueryAnswer query(const Ask& ask) {
-  if (ask.check && !ask.lengths.empty())
-    throw Error("--check", "stands beside --lengths",
-                "leave one of the two out: what is run and counted is sequences of one length");
-  const Subject subject = load_subject(ask);
+QueryAnswer query_answer(const Request& request) {
   return at_shape([&] {
-    const Layouts layouts = layouts_of(subject);
-    if (ask.compile) check_compilable(subject, layouts);
-    const Chosen chosen = choose_tile(subject, layouts);
-    return answer_of(subject, *chosen.layout, chosen.tile);
+    const SelectedTile selected = select_tile(request);
+    return answer_of(request, *selected.layout, selected.tile);
   });
 }
 

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
-#include "apps/library/measure.hpp"
+#include "apps/library/evaluate.hpp"
+#include "apps/library/napkin.hpp"
+#include "apps/library/select_kernel.hpp"
 #include "model/clock/prediction.hpp"
 
 namespace napkin {
@@ -34,12 +36,15 @@ std::vector<std::int64_t> preference_of(const Mapping& mapping, const Tile& tile
 }  // namespace
 
 std::unique_ptr<Measurable> measurable_of(const Ask& ask, Constants constants) {
-  auto out = std::make_unique<Measurable>(Measurable{load_subject(ask), nullptr, nullptr});
-  if (constants == Constants::measured) out->subject.machine.fitted.clear();
-  Layouts layouts = layouts_of(out->subject);
-  out->layout = std::move(layouts.front());
-  out->placer =
-      std::make_unique<Placer>(out->layout->streamed, out->layout->mapping, out->subject.machine, out->subject.problem);
+  auto out = std::make_unique<Measurable>(Measurable{default_session().request(ask), nullptr, nullptr});
+  if (constants == Constants::measured) {
+    auto machine = std::make_shared<Machine>(*out->request.machine);
+    machine->fitted.clear();
+    out->request.machine = std::move(machine);
+    out->request.known = make_known();
+  }
+  out->layout = &out->request.layouts.front();
+  out->placer = std::make_unique<Placer>(placer_of(out->request, *out->layout));
   return out;
 }
 
@@ -61,16 +66,15 @@ Tile tile_of(const Mapping& mapping, const TileValues& values) {
 TilePrediction predict_tile(const Measurable& measurable, const Tile& tile, Rereads rereads) {
   const Placement placement = place(*measurable.placer, tile);
   const Prediction prediction = predict_quickly(placement.placed, placement.plan);
-  return {answer_of(prediction), levels_of(measurable.subject, placement.placed, prediction.clock, rereads),
-          placement.violations.empty()};
+  return {answer_of(prediction), levels_of(placement.placed, prediction.clock, rereads), placement.violations.empty()};
 }
 
 ScoredRow Replay::operator()(const ValidationRow& row) {
   auto& question = questions_[question_key(row.head)];
   if (question == nullptr) question = measurable_of(ask_of(row.head), constants_);
-  const Tile tile = tile_of(question->layout->mapping, row.head.tile);
+  const Tile tile = tile_of(*question->layout->mapping, row.head.tile);
   TilePrediction today = predict_tile(*question, tile, Rereads::none);
-  return {&row, std::move(today.predicted), std::move(today.levels), preference_of(question->layout->mapping, tile),
+  return {&row, std::move(today.predicted), std::move(today.levels), preference_of(*question->layout->mapping, tile),
           today.legal};
 }
 

@@ -4,7 +4,7 @@
 #include <map>
 #include <memory>
 
-#include "apps/library/subject.hpp"
+#include "apps/library/request.hpp"
 #include "apps/library/validation.hpp"
 #include "model/mapping/placed.hpp"
 #include "model/resource/resources.hpp"
@@ -19,12 +19,12 @@ enum class Constants {
 
 /// A question and the one kernel that was measured for it.
 struct Measurable {
-  Subject subject;
-  std::unique_ptr<Layout> layout;
+  Request request;
+  const Layout* layout = nullptr;  ///< of the request
   std::unique_ptr<Placer> placer;  ///< points into both
 };
 
-/// Throws Error where machine, kernel or sizes are not known. The subject's tile is not looked at.
+/// Throws Error where machine, kernel or sizes are not known. The ask's tile is not looked at.
 [[nodiscard]] std::unique_ptr<Measurable> measurable_of(const Ask& ask, Constants constants = Constants::all);
 
 /// Values by name as knobs. Throws Error at "tile" where a knob is missing, unknown or out of its words.

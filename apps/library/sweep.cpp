@@ -1,7 +1,6 @@
 #include "apps/library/sweep.hpp"
 
 #include <algorithm>
-#include <limits>
 #include <set>
 
 namespace napkin {
@@ -92,16 +91,12 @@ std::uint64_t hash_of(std::string_view text, std::uint64_t seed) {
   return hash;
 }
 
-std::vector<Ranked> legal_tiles(const Subject& subject, const Layout& layout) {
-  return select(question_of(subject, layout), std::numeric_limits<int>::max(), graph_objective()).ranked;
-}
-
-std::vector<SweepTile> sweep_tiles(const Subject& subject, const Layout& layout, const std::vector<Ranked>& all,
+std::vector<SweepTile> sweep_tiles(const Request& request, const Layout& layout, const std::vector<Ranked>& all,
                                    const SweepOptions& options) {
   if (all.empty()) return {};
   Collected out;
-  out.add(shortlist(question_of(subject, layout), 1).ranked.front().tile, TileRole::selected);
-  for (const SweepTile& expert : expert_tiles(subject, layout)) out.add(expert.tile, TileRole::expert, expert.source);
+  out.add(best_tile(request, layout).value(), TileRole::selected);
+  for (const SweepTile& expert : expert_tiles(request, layout)) out.add(expert.tile, TileRole::expert, expert.source);
   add_near(all, options, out);
   add_random(all, options, out);
   return out.take();

@@ -1,13 +1,12 @@
 #pragma once
-// Which tiles of a question a sweep measures, and in which order: pure, and the same for the same seed. Internal to
-// apps/.
+// sweep_tiles chooses the tiles that a sweep measures: the pick, experts' tiles, 200 near the best and 100 at random,
+// in an order that depends on the seed alone. Internal to apps/.
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
-#include "apps/library/subject.hpp"
-#include "solver/select/select.hpp"
+#include "apps/library/select_kernel.hpp"
 
 namespace napkin {
 
@@ -28,15 +27,12 @@ struct SweepTile {
 
 /// The pick first, then experts, near ones, random ones; each tile once. Empty where nothing fits.
 /// `all`: every legal tile, best first.
-[[nodiscard]] std::vector<SweepTile> sweep_tiles(const Subject& subject, const Layout& layout,
+[[nodiscard]] std::vector<SweepTile> sweep_tiles(const Request& request, const Layout& layout,
                                                  const std::vector<Ranked>& all, const SweepOptions& options);
-
-/// Every legal tile of the question, best first.
-[[nodiscard]] std::vector<Ranked> legal_tiles(const Subject& subject, const Layout& layout);
 
 /// Tiles that other kernels ship for the question, in this layout's knobs, where it can express them and they are
 /// legal.
-[[nodiscard]] std::vector<SweepTile> expert_tiles(const Subject& subject, const Layout& layout);
+[[nodiscard]] std::vector<SweepTile> expert_tiles(const Request& request, const Layout& layout);
 
 /// 0 to n - 1 in an order that looks random and is the seed's.
 [[nodiscard]] std::vector<std::size_t> shuffled(std::size_t n, std::uint64_t seed);

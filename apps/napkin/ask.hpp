@@ -1,5 +1,5 @@
 #pragma once
-// The options that say what is asked: the same in every command that asks a question.
+// ask_of turns a command's options into a question: --gpu, --shape, --kernel and so on mean one thing in all commands.
 
 #include <initializer_list>
 #include <vector>
@@ -23,9 +23,9 @@ namespace napkin::cli {
 
 /// The question of these arguments; options that the command does not have are simply not there.
 [[nodiscard]] Ask ask_of(const Arguments& arguments);
-/// The same of a command that takes a range of sizes: the shape is left alone.
+/// The question of a command that takes a range of sizes: the shape is left alone.
 [[nodiscard]] Ask ask_without_shape(const Arguments& arguments);
-/// The same without the machine: --gpu and --memory are left alone.
+/// The question without the machine: --gpu and --memory are left alone.
 [[nodiscard]] Ask ask_without_machine(const Arguments& arguments);
 
 /// Groups of options, one after the other.

@@ -1,5 +1,5 @@
 #pragma once
-// One function per command, each in a file of its name.
+// select_command() and its neighbours define the commands, each in a file of its name.
 
 #include "apps/napkin/command.hpp"
 

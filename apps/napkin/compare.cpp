@@ -1,11 +1,10 @@
 // napkin compare: one algorithm on several machines and in several element types.
 
-#include "apps/library/compare.hpp"
-
 #include <fmt/format.h>
 
 #include <cmath>
 
+#include "apps/library/napkin.hpp"
 #include "apps/napkin/ask.hpp"
 #include "apps/napkin/commands.hpp"
 #include "apps/report/json.hpp"

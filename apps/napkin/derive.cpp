@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "apps/library/check.hpp"
-#include "apps/library/choose.hpp"
-#include "apps/library/measure.hpp"
+#include "apps/library/evaluate.hpp"
+#include "apps/library/select_tile.hpp"
 #include "apps/napkin/ask.hpp"
 #include "apps/napkin/commands.hpp"
 #include "apps/napkin/dump.hpp"
@@ -63,15 +63,14 @@ void dump(const Arguments& arguments, const Streamed& streamed, const PlacedDiag
 
 /// With the roles that the kernel gives to the axes, for the tile that would run.
 Derivation derive_for_machine(const Arguments& arguments) {
-  const Subject subject = load_subject(ask_of(arguments));
+  const Request request = default_session().request(ask_of(arguments));
   return at_shape([&] {
-    const Layouts layouts = layouts_of(subject);
-    const Chosen chosen = choose_tile(subject, layouts);
-    const Placer placer(chosen.layout->streamed, chosen.layout->mapping, subject.machine, subject.problem);
-    const PlacedDiagram placed = placer.place(chosen.tile);
+    const SelectedTile selected = select_tile(request);
+    const Placer placer = placer_of(request, *selected.layout);
+    const PlacedDiagram placed = placer.place(selected.tile);
     static_cast<void>(transfers(placed));  // sizes that no command can count are refused here too
-    if (arguments.has("--dump")) dump(arguments, chosen.layout->streamed, placed);
-    return Derivation{head_of(subject, *chosen.layout, &chosen.tile), chosen.layout->streamed,
+    if (arguments.has("--dump")) dump(arguments, *selected.layout->streamed, placed);
+    return Derivation{head_of(request, *selected.layout, &selected.tile), *selected.layout->streamed,
                       report::configuration_of(placed)};
   });
 }

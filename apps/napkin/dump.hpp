@@ -1,6 +1,6 @@
 #pragma once
-// --dump DIR --at NAME: what derive (the interpreter) and validate (a kernel) have in common, so that their files can
-// be laid side by side: the same names, the same inputs.
+// dump_inputs and its neighbours serve `--dump DIR --at NAME` of derive (the interpreter) and of validate (a kernel):
+// both begin with equal inputs and write files of equal names, so that the files can be laid side by side.
 
 #include <string>
 #include <vector>

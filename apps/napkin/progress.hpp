@@ -1,5 +1,6 @@
 #pragma once
-// A line on a terminal that says how far a long command is and how long it will still take. Silent elsewhere.
+// Progress shows a line on a terminal that says how far a long command is: "groups run [####....] 12 of 20, 3 s left".
+// It is silent where stderr is no terminal.
 
 #include <chrono>
 #include <cstddef>

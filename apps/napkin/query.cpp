@@ -16,10 +16,10 @@ Reply run_query(const Arguments& arguments, const report::Style& style) {
   Progress progress;
   if (ask.check) ask.progress = following(progress, "groups run");
   ask.compile = arguments.has("--compile");
-  const QueryAnswer answer = query(ask);
-  const int code = answer.check && !answer.check->equal ? 1 : 0;
-  if (arguments.has("--json")) return {report::line_of(report::json_of(answer)), "", code};
-  return {report::text_of(answer, style), "", code};
+  const auto answer = query(ask);
+  const int code = answer->check && !answer->check->equal ? 1 : 0;
+  if (arguments.has("--json")) return {report::line_of(report::json_of(*answer)), "", code};
+  return {report::text_of(*answer, style), "", code};
 }
 
 Option check_option() {

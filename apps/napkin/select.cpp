@@ -47,7 +47,7 @@ Reply run_family(const Arguments& arguments, const ShapeFamily& family, const re
 Reply run_select(const Arguments& arguments, const report::Style& style) {
   if (const auto shape = arguments.find("--shape"); shape && shape->find("..") != std::string::npos)
     return run_family(arguments, parse_family(*shape), style);
-  Ask ask = ask_of(arguments);
+  const Ask ask = ask_of(arguments);
   const int top = top_of(arguments);
   if (const auto form = arguments.find("--emit")) {
     if (arguments.has("--json"))
@@ -55,10 +55,10 @@ Reply run_select(const Arguments& arguments, const report::Style& style) {
     const Emission emission = emit(ask, *form, top);
     return {emission.text, emission.found ? "" : emission.because + "\n", emission.found ? 0 : 1};
   }
-  const SelectAnswer answer = select(ask, top);
-  const int code = answer.found ? 0 : 1;
-  if (arguments.has("--json")) return {report::line_of(report::json_of(answer)), no_kernel_note(answer), code};
-  return {report::text_of(answer, style), no_kernel_note(answer), code};
+  const auto answer = select(ask, top);
+  const int code = answer->found ? 0 : 1;
+  if (arguments.has("--json")) return {report::line_of(report::json_of(*answer)), no_kernel_note(*answer), code};
+  return {report::text_of(*answer, style), no_kernel_note(*answer), code};
 }
 
 }  // namespace

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "apps/library/choose.hpp"
-#include "apps/library/measure.hpp"
+#include "apps/library/evaluate.hpp"
+#include "apps/library/select_tile.hpp"
 #include "apps/napkin/ask.hpp"
 #include "apps/napkin/commands.hpp"
 #include "apps/report/file.hpp"
@@ -40,16 +40,15 @@ void set_overhead(const Arguments& arguments, report::TimelineReport& out) {
 
 report::TimelineReport report_of(const Arguments& arguments) {
   static_cast<void>(arguments.need("--gpu", "a profile (napkin list gpus)"));
-  const Subject subject = load_subject(ask_of(arguments));
+  const Request request = default_session().request(ask_of(arguments));
   return at_shape([&] {
-    const Layouts layouts = layouts_of(subject);
-    const Chosen chosen = choose_tile(subject, layouts);
-    const Placer placer(chosen.layout->streamed, chosen.layout->mapping, subject.machine, subject.problem);
-    const PlacedDiagram placed = placer.place(chosen.tile);
+    const SelectedTile selected = select_tile(request);
+    const Placer placer = placer_of(request, *selected.layout);
+    const PlacedDiagram placed = placer.place(selected.tile);
     report::TimelineReport out;
-    out.head = head_of(subject, *chosen.layout, &chosen.tile);
+    out.head = head_of(request, *selected.layout, &selected.tile);
     for (const PlacedAgent& agent : placed.agents)
-      out.agents.push_back(chosen.layout->mapping.agents[static_cast<std::size_t>(agent.mapping)].name);
+      out.agents.push_back(selected.layout->mapping->agents[static_cast<std::size_t>(agent.mapping)].name);
     out.graph = event_graph(placed);
     set_overhead(arguments, out);
     out.iterations = iterations_of(arguments);

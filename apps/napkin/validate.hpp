@@ -1,5 +1,6 @@
 #pragma once
-// napkin validate: what its options say, and the things that it does.
+// ValidateOptions is what the options of `napkin validate` say; the functions are the things that it does: measure,
+// replay, dump.
 
 #include <cstdint>
 #include <memory>

@@ -5,8 +5,8 @@
 #include <map>
 #include <random>
 
-#include "apps/library/choose.hpp"
-#include "apps/library/measure.hpp"
+#include "apps/library/napkin.hpp"
+#include "apps/library/select_kernel.hpp"
 #include "apps/report/text.hpp"
 #include "model/diagram/packing.hpp"
 
@@ -42,35 +42,32 @@ class Recorded {
 /// The kernel to measure: the named one, else, of those that can be launched, the one whose best tile is the fastest.
 std::unique_ptr<Measurable> measurable_for(Ask ask, std::string& nothing) {
   if (ask.kernel.empty()) {
-    const Subject subject = load_subject(ask);
-    Layouts layouts = layouts_of(subject);
-    std::erase_if(layouts,
-                  [](const auto& layout) { return layout->ideal || find_bundled(layout->mapping.name) == nullptr; });
-    if (layouts.empty()) {
-      nothing = "no bundled kernel runs " + subject.diagram.name + " on " + subject.machine.name +
+    Request request = default_session().request(ask);
+    std::erase_if(request.layouts,
+                  [](const Layout& layout) { return layout.ideal || find_bundled(layout.mapping->name) == nullptr; });
+    if (request.layouts.empty()) {
+      nothing = "no bundled kernel runs " + request.diagram->name + " on " + request.machine->name +
                 ", in that type and with those sizes";
       return nullptr;
     }
-    ask.kernel = choose(subject, layouts, 1).layout->mapping.name;
+    ask.kernel = select_kernel(request, 1).layout().mapping->name;
   }
   return measurable_of(ask);
 }
 
 /// What select selects, whatever knobs the user fixed. Nothing where nothing fits.
 std::optional<Tile> pick_of(const Measurable& measurable) {
-  Question question = question_of(measurable.subject, *measurable.layout);
-  question.fixed.clear();
-  const Selection selection = shortlist(question, 1);
-  if (selection.ranked.empty()) return std::nullopt;
-  return selection.ranked.front().tile;
+  Layout layout = *measurable.layout;
+  layout.fixed.clear();
+  return best_tile(measurable.request, layout);
 }
 
 std::vector<SweepTile> single_tile(const PlannedQuestion& question) {
   const Measurable& m = *question.measurable;
-  const Selection selection = shortlist(question_of(m.subject, *m.layout), 1);
-  if (selection.ranked.empty()) return {};
-  const Tile& tile = selection.ranked.front().tile;
-  return {{tile, tile == question.pick ? TileRole::selected : TileRole::near_best, ""}};
+  const bool free = m.layout->fixed.empty();  // then select's own pick is the tile
+  const auto tile = free ? std::optional(question.pick) : best_tile(m.request, *m.layout);
+  if (!tile) return {};
+  return {{*tile, *tile == question.pick ? TileRole::selected : TileRole::near_best, ""}};
 }
 
 /// Its id and seed: those of the sweep that is continued, else new ones.
@@ -100,7 +97,7 @@ void add_tiles(const ValidateOptions& options, const std::string& date, const Re
     begin_sweep(options, date, recorded, question);
     SweepOptions chosen = options.tiles;
     chosen.seed = question.seed;
-    tiles = sweep_tiles(m.subject, *m.layout, legal_tiles(m.subject, *m.layout), chosen);
+    tiles = sweep_tiles(m.request, *m.layout, legal_tiles(m.request, *m.layout), chosen);
     lead_with(question.pick, tiles);
   } else {
     tiles = single_tile(question);
@@ -125,7 +122,7 @@ PlannedQuestion plan_question(const Ask& ask, const ValidateOptions& options, co
   PlannedQuestion question;
   question.measurable = measurable_for(ask, question.nothing);
   if (question.measurable == nullptr) return question;
-  const std::string& name = question.measurable->layout->mapping.name;
+  const std::string& name = question.measurable->layout->mapping->name;
   question.kernel = find_bundled(name);
   if (question.kernel == nullptr) {
     throw Error("--kernel", name + " has no kernel that can be launched here", "one of " + joined(bundled_names()));
@@ -135,7 +132,7 @@ PlannedQuestion plan_question(const Ask& ask, const ValidateOptions& options, co
   if (!pick) {
     question.nothing =
         "nothing fits " +
-        report::text_of(head_of(question.measurable->subject, *question.measurable->layout, nullptr).shape);
+        report::text_of(head_of(question.measurable->request, *question.measurable->layout, nullptr).shape);
   } else {
     add_tiles(options, date, recorded, question);
   }
@@ -144,7 +141,7 @@ PlannedQuestion plan_question(const Ask& ask, const ValidateOptions& options, co
 
 }  // namespace
 
-Head PlannedQuestion::head(const Tile& tile) const { return head_of(measurable->subject, *measurable->layout, &tile); }
+Head PlannedQuestion::head(const Tile& tile) const { return head_of(measurable->request, *measurable->layout, &tile); }
 
 std::vector<PlannedQuestion> plan_questions(const ValidateOptions& options, const std::string& gpu,
                                             const std::string& date, const std::vector<ValidationRow>& recorded) {

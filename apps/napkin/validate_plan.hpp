@@ -1,5 +1,5 @@
 #pragma once
-// What is to be measured, settled before the GPU is touched.
+// plan_questions settles which tiles of which questions are measured, before the GPU is touched.
 
 #include <set>
 #include <string>

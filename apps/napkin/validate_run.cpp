@@ -175,7 +175,7 @@ Reply measure_here(const ValidateOptions& options, const report::Style& style) {
   const std::string date = now_utc();
   const std::vector<PlannedQuestion> questions = plan_questions(options, gpu, date, before);
   Progress progress;
-  Session session(*runtime, options, measured_by(*runtime, date), file ? &*file : nullptr, progress);
+  MeasurementRun session(*runtime, options, measured_by(*runtime, date), file ? &*file : nullptr, progress);
   session.set_refused(compile_all(variants_of(questions, runtime->device().launch_device()), options, progress));
   progress.begin("measuring", steps_of(questions));
   for (const PlannedQuestion& question : questions) {
@@ -193,7 +193,7 @@ Reply compile_here(const ValidateOptions& options) {
   std::map<std::string, LaunchPlan> variants;
   for (const PlannedQuestion& question : questions) {
     if (question.measurable == nullptr) continue;
-    for (LaunchPlan& plan : variants_of(std::span(&question, 1), launch_device(question.measurable->subject.machine)))
+    for (LaunchPlan& plan : variants_of(std::span(&question, 1), launch_device(*question.measurable->request.machine)))
       variants.emplace(plan.expression, plan);
   }
   std::vector<LaunchPlan> plans;

@@ -60,7 +60,7 @@ struct Rounds {
 
 }  // namespace
 
-ValidationRow Session::blank(const PlannedQuestion& question, const PlannedTile& tile) const {
+ValidationRow MeasurementRun::blank(const PlannedQuestion& question, const PlannedTile& tile) const {
   TilePrediction before = predict_tile(*question.measurable, tile.tile.tile, Rereads::counted);
   ValidationRow row;
   row.head = question.head(tile.tile.tile);
@@ -74,12 +74,12 @@ ValidationRow Session::blank(const PlannedQuestion& question, const PlannedTile&
   return row;
 }
 
-Pace Session::pace_of(const Candidate& candidate) const {
+Pace MeasurementRun::pace_of(const Candidate& candidate) const {
   if (!candidate.row.sweep) return patient_pace(options_.l2);
   return brisk_pace(options_.l2, options_.pace, candidate.row.predicted->time);
 }
 
-void Session::judge(const Candidate& candidate) {
+void MeasurementRun::judge(const Candidate& candidate) {
   const Comparison& c = candidate.mounted->correctness;
   if (c.good()) return;
   findings_.wrong = true;
@@ -89,7 +89,7 @@ void Session::judge(const Candidate& candidate) {
                    c.max_error, c.reference_error, c.lse_error, c.unwritten, c.strayed)});
 }
 
-bool Session::mount(const PlannedQuestion& question, Workbench& bench, Candidate& candidate) {
+bool MeasurementRun::mount(const PlannedQuestion& question, Workbench& bench, Candidate& candidate) {
   const SweepTile& tile = candidate.planned->tile;
   const bool cycles = counts_cycles(tile.role);
   progress_.note("preparing " + report::text_of(candidate.row.head.tile));
@@ -116,7 +116,7 @@ bool Session::mount(const PlannedQuestion& question, Workbench& bench, Candidate
 }
 
 /// Every tile that is to be measured, ready to run, and of a sweep the pick in any case: it is the reference.
-std::vector<Session::Candidate> Session::mount_all(const PlannedQuestion& question, Workbench& bench) {
+std::vector<MeasurementRun::Candidate> MeasurementRun::mount_all(const PlannedQuestion& question, Workbench& bench) {
   std::vector<Candidate> out;
   for (const PlannedTile& tile : question.tiles) {
     Candidate candidate{&tile, tile.recorded ? *tile.recorded : blank(question, tile), std::nullopt};
@@ -126,21 +126,21 @@ std::vector<Session::Candidate> Session::mount_all(const PlannedQuestion& questi
   return out;
 }
 
-void Session::count_bytes(Workbench& bench, Candidate& candidate) {
+void MeasurementRun::count_bytes(Workbench& bench, Candidate& candidate) {
   const std::string refused = bench.count_bytes(*candidate.mounted, candidate.row.measured);
   const std::string remark = "no counters: " + refused;
   auto& remarks = findings_.remarks;
   if (!refused.empty() && std::find(remarks.begin(), remarks.end(), remark) == remarks.end()) remarks.push_back(remark);
 }
 
-void Session::write(const ValidationRow& row) {
+void MeasurementRun::write(const ValidationRow& row) {
   findings_.rows.push_back(row);
   findings_.rows.back().from.date = now_utc();
   if (file_ != nullptr) file_->append(findings_.rows.back());
 }
 
 /// A card that was idle swings about its power limit, by 2 % of its clock, before it holds it.
-void Session::settle(Workbench& bench, const Candidate& reference) {
+void MeasurementRun::settle(Workbench& bench, const Candidate& reference) {
   constexpr double further = 0.25;  // mounting a further sweep's tiles is a short rest
   Pace pace = pace_of(reference);
   pace.timing.warm_up = Seconds(options_.settle * (settled_ ? further : 1));
@@ -151,7 +151,7 @@ void Session::settle(Workbench& bench, const Candidate& reference) {
 }
 
 /// Each tile once, in the seed's order, with the reference between.
-void Session::first_pass(const PlannedQuestion& question, Workbench& bench, std::vector<Candidate>& candidates) {
+void MeasurementRun::first_pass(const PlannedQuestion& question, Workbench& bench, std::vector<Candidate>& candidates) {
   const std::vector<std::size_t> order = shuffled(candidates.size(), question.seed);
   std::vector<double> reference;
   int since = 0;
@@ -175,7 +175,7 @@ void Session::first_pass(const PlannedQuestion& question, Workbench& bench, std:
 }
 
 /// The pick and the tiles within 8 % of the best measured one again, interleaved: their times give the regret.
-void Session::last_pass(const PlannedQuestion& question, Workbench& bench, std::vector<Candidate>& candidates) {
+void MeasurementRun::last_pass(const PlannedQuestion& question, Workbench& bench, std::vector<Candidate>& candidates) {
   std::vector<Candidate*> close;
   for (Candidate& candidate : candidates) {
     if (is_right(candidate.row.measured)) close.push_back(&candidate);
@@ -204,7 +204,7 @@ void Session::last_pass(const PlannedQuestion& question, Workbench& bench, std::
   }
 }
 
-void Session::measure(const PlannedQuestion& question) {
+void MeasurementRun::measure(const PlannedQuestion& question) {
   TrialOptions trial;
   trial.rows = options_.rows;
   trial.seed = question.seed + 1;
@@ -219,7 +219,7 @@ void Session::measure(const PlannedQuestion& question) {
   if (question.sweep && !with_pick) findings_.remarks.push_back(*question.sweep + ": the pick does not run: no regret");
 }
 
-bool Session::run(const PlannedQuestion& question) {
+bool MeasurementRun::run(const PlannedQuestion& question) {
   if (question.finished) return true;
   if (!question.nothing.empty()) {
     findings_.remarks.push_back(question.nothing);

@@ -1,5 +1,5 @@
 #pragma once
-// One run of measurements on the GPU: question by question, tile by tile.
+// A MeasurementRun measures what was planned on the GPU, question by question and tile by tile, and writes the rows.
 
 #include <map>
 #include <string>
@@ -28,9 +28,10 @@ struct Findings {
 /// Tiles far from the best are timed alone: half of the compiling.
 [[nodiscard]] inline bool counts_cycles(TileRole role) { return role != TileRole::random; }
 
-class Session {
+class MeasurementRun {
  public:
-  Session(Runtime& runtime, const ValidateOptions& options, MeasuredBy from, report::RowFile* file, Progress& progress)
+  MeasurementRun(Runtime& runtime, const ValidateOptions& options, MeasuredBy from, report::RowFile* file,
+                 Progress& progress)
       : runtime_(runtime),
         options_(options),
         from_(std::move(from)),

@@ -1,5 +1,5 @@
 #pragma once
-// Ends the program where a kernel never does: a launch that hangs cannot be called back, only its process can.
+// A Watchdog ends the program where a kernel hangs: a launch cannot be called back, only its process can.
 
 #include <chrono>
 #include <condition_variable>

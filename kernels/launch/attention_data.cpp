@@ -1,6 +1,13 @@
 #include "kernels/launch/attention_data.hpp"
 
+#include <algorithm>
+#include <array>
 #include <cmath>
+#include <cstring>
+#include <numbers>
+
+#include "kernels/jit/source.hpp"
+#include "kernels/micro/fill_arguments.cuh"
 
 namespace napkin {
 namespace {
@@ -14,6 +21,18 @@ std::vector<std::int32_t> starts_of(const std::vector<std::int32_t>& lengths) {
 }
 
 }  // namespace
+
+AttentionInputs inputs_of(const std::string& word) {
+  const std::array<std::pair<const char*, AttentionInputs>, 5> words = {{{"normal", AttentionInputs::normal},
+                                                                         {"zeros", AttentionInputs::zeros},
+                                                                         {"growing", AttentionInputs::growing},
+                                                                         {"shrinking", AttentionInputs::shrinking},
+                                                                         {"spike", AttentionInputs::spike}}};
+  for (const auto& [name, inputs] : words) {
+    if (word == name) return inputs;
+  }
+  throw Error("--inputs", "'" + word + "' is unknown", "normal, zeros, growing, shrinking or spike");
+}
 
 AttentionData::AttentionData(Runtime& runtime, const AttentionLayout& layout)
     : device_(runtime.device()), layout_(layout) {
@@ -32,11 +51,50 @@ AttentionData::AttentionData(Runtime& runtime, const AttentionLayout& layout)
   spans_ = cycle_spans(device_);
   std::uint64_t seed = layout.seed * 16;
   for (const Array* input : {&q_, &k_, &v_}) {
-    runtime.prepare(
-        fill_plan(input->view.address, input->count, layout.type, ++seed, layout.deviation, device_.properties()))();
+    runtime.prepare(fill_plan(input->view.address, input->count, layout.type, ++seed,
+                              layout.inputs == AttentionInputs::zeros ? 0 : layout.deviation, device_.properties()))();
   }
+  if (layout.inputs != AttentionInputs::normal && layout.inputs != AttentionInputs::zeros) shape_scores(runtime);
   poison();
   device_.synchronize();
+}
+
+/// A ramp takes two columns, whole numbers and what is between them, so that 16 bits hold it.
+void AttentionData::shape_scores(Runtime& runtime) const {
+  constexpr double growth = 0.25, most = 256;  // powers of two from key to key; whole numbers that bf16 has
+  if (!layout_.q_lengths.empty()) throw Error("inputs", "are shaped for packed sequences", "normal inputs");
+  const AttentionSizes& s = layout_.sizes;
+  const double step = growth * std::numbers::ln2, root = std::sqrt(static_cast<double>(s.d));
+  const double unit = std::max(1.0, static_cast<double>(s.x) * step / most);
+  const auto constant = static_cast<float>(decode(encode(static_cast<float>(unit * root), layout_.type), layout_.type));
+  ScoresArguments a{};
+  a.q = reinterpret_cast<unsigned short*>(q_.view.address);
+  a.k = reinterpret_cast<unsigned short*>(k_.view.address);
+  a.q_strides = {q_.view.row, q_.view.head, q_.view.batch};
+  a.k_strides = {k_.view.row, k_.view.head, k_.view.batch};
+  a.b = static_cast<int>(s.b);
+  a.h = static_cast<int>(s.h);
+  a.g = static_cast<int>(s.g);
+  a.q_rows = static_cast<int>(s.q);
+  a.x_rows = static_cast<int>(s.x);
+  a.d = static_cast<int>(s.d);
+  a.constant = constant;
+  a.unit = constant / static_cast<float>(root);
+  a.step = static_cast<float>(step);
+  a.last_first = layout_.inputs == AttentionInputs::growing ? 1 : 0;
+  a.causal = layout_.mask.kind == Mask::Kind::causal ? 1 : 0;
+  a.seed = static_cast<unsigned int>(layout_.seed);
+  LaunchPlan plan;
+  plan.source = "kernels/micro/scores.cuh";
+  plan.expression = name_expression("shape_scores", Initialiser("napkin::ScoresConfig")
+                                                        .set("bf16", layout_.type == DType::bf16)
+                                                        .set("spike", layout_.inputs == AttentionInputs::spike));
+  plan.architecture = device_.properties().architecture;
+  plan.grid = static_cast<unsigned>(4 * device_.properties().sms);
+  plan.threads = 256;
+  plan.arguments.resize(sizeof a);
+  std::memcpy(plan.arguments.data(), &a, sizeof a);
+  runtime.prepare(plan)();
 }
 
 void AttentionData::make_starts() {

@@ -3,6 +3,7 @@
 // poisoned outputs, any strides.
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "kernels/launch/attention.hpp"
@@ -12,15 +13,24 @@
 
 namespace napkin {
 
+/// What the inputs are: `normal` numbers, or what makes an online softmax work or rest. `growing`: from the last key to
+/// the first, which is how the bundled kernels go, each key's exponential is 2^0.25 times the one before, so that every
+/// chunk of 48 keys and more outgrows a kept maximum by 2^12; `shrinking`: from the first to the last; `spike`: one
+/// score of each row, at a random key, is beyond all others; `zeros`: Q, K and V.
+enum class AttentionInputs { normal, zeros, growing, shrinking, spike };
+/// "normal", "zeros", ... Throws Error on another word.
+[[nodiscard]] AttentionInputs inputs_of(const std::string& word);
+
 struct AttentionLayout {
   AttentionSizes sizes;
   DType type = DType::bf16;
   Mask mask;
   bool log_sum_exp = true;
-  bool heads_first = false;                        ///< [b, head, row, d] instead of [b, row, head, d]
-  std::int64_t gap = 0;                            ///< elements between rows that belong to nobody (a multiple of 8)
-  std::vector<std::int32_t> q_lengths, x_lengths;  ///< packed: one of each per sequence; else empty
-  double deviation = 1;                            ///< of the inputs
+  bool heads_first = false;                          ///< [b, head, row, d] instead of [b, row, head, d]
+  std::int64_t gap = 0;                              ///< elements between rows that belong to nobody (a multiple of 8)
+  std::vector<std::int32_t> q_lengths, x_lengths;    ///< packed: one of each per sequence; else empty
+  double deviation = 1;                              ///< of the inputs
+  AttentionInputs inputs = AttentionInputs::normal;  ///< others than normal: not packed
   std::uint64_t seed = 1;
 };
 
@@ -52,6 +62,7 @@ class AttentionData {
   [[nodiscard]] HostArray fetch(const Array& array) const;
   void put(const Array& array, const Tensor& values, std::int64_t heads, std::int64_t rows) const;
   void make_starts();
+  void shape_scores(Runtime& runtime) const;
 
   Device device_;
   AttentionLayout layout_;

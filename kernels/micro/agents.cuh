@@ -4,6 +4,7 @@
 // what one takes from another.
 
 #include "kernels/device/matrix.cuh"
+#include "kernels/device/mma.cuh"
 #include "kernels/device/softmax.cuh"
 #include "kernels/device/tma.cuh"
 #include "kernels/micro/micro_arguments.cuh"
@@ -73,6 +74,15 @@ struct Repeated {
           : "f"(__uint_as_float(w[i])), "f"(x[i]));
     }
     if constexpr (W == VectorWork::shuffle) asm volatile("shfl.sync.bfly.b32 %0, %0, 1, 31, 0xffffffff;" : "+r"(w[i]));
+    if constexpr (W == VectorWork::mix) {
+      asm volatile(
+          "fma.rn.f32 %0, %0, %1, %2;\n"
+          "max.f32 %0, %0, %3;\n"
+          "ex2.approx.ftz.f32 %0, %0;\n"
+          "add.f32 %0, %0, %2;"
+          : "+f"(x[i])
+          : "f"(0.25f), "f"(-1.f), "f"(-4.f));
+    }
     if constexpr (W == VectorWork::ex2_fma || W == VectorWork::ex2_maximum)
       asm volatile("ex2.approx.ftz.f32 %0, %0;" : "+f"(x[i]));
     if constexpr (W == VectorWork::ex2_maximum)
@@ -139,15 +149,7 @@ struct Repeated {
 #pragma unroll
     for (int r = 0; r < repeats / 4; ++r) {
 #pragma unroll
-      for (int i = 0; i < chains; ++i) {
-        asm volatile(
-            "fma.rn.f32 %0, %0, %1, %2;\n"
-            "max.f32 %0, %0, %3;\n"
-            "ex2.approx.ftz.f32 %0, %0;\n"
-            "add.f32 %0, %0, %2;"
-            : "+f"(x[i])
-            : "f"(0.25f), "f"(-1.f), "f"(-4.f));
-      }
+      for (int i = 0; i < chains; ++i) one(i);
     }
   }
 };
@@ -280,6 +282,79 @@ struct Agents {
     if (arguments.kept != nullptr) arguments.kept[threadIdx.x] = summed(d);
   }
 
+  // Operands of a warp's products, two by two, and what it loads anew of them: B, and then A, of two that come six
+  // later.
+  struct Operands {
+    static constexpr int ring = 4;
+    u32 a[ring][4], b[ring][4], address;
+
+    __device__ __forceinline__ explicit Operands(u32 scratch) : address(scratch + 16 * (threadIdx.x % 32)) {
+#pragma unroll
+      for (int r = 0; r < ring; ++r) {
+#pragma unroll
+        for (int i = 0; i < 4; ++i) {
+          a[r][i] = random_pair(threadIdx.x * 16 + 4 * r + i);
+          b[r][i] = random_pair((threadIdx.x * 16 + 4 * r + i) ^ 0x5555);
+        }
+      }
+    }
+    // Each from a place of its own: of two loads of one place the assembler keeps one.
+    __device__ __forceinline__ void load(int pair, int which) {
+      u32(&to)[4] = which % 2 == 0 ? b[pair % ring] : a[pair % ring];
+      const u32 from = address + 16 * (2 * pair + which);
+      if constexpr (C.work == VectorWork::load_matrix || C.loads > 0) {
+        load_matrices(to, from);
+      } else {
+        const Quad q = load_quad(from);
+#pragma unroll
+        for (int i = 0; i < 4; ++i) to[i] = q.word[i];
+      }
+    }
+  };
+
+  __device__ __forceinline__ void multiply_synchronously(u32 group) const {
+    constexpr int count = C.n / 8;
+    constexpr bool loads = C.among > 0 && (C.work == VectorWork::load || C.work == VectorWork::load_matrix);
+    constexpr VectorWork among = C.among > 0 && !loads ? C.work : VectorWork::none;
+    const u32 scratch = shared + C.scratch_at() + (4 * C.vector_groups + threadIdx.x / 32) * C.warp_bytes;
+    float d[count][4];
+#pragma unroll
+    for (auto& each : d) each[0] = each[1] = each[2] = each[3] = 0.f;
+    Operands operands(scratch);
+    Repeated<among> repeated(scratch, threadIdx.x % 32, arguments.shift);
+    const long long start = clock64();
+#pragma unroll 1
+    for (int k = 0; k < arguments.batches; ++k) {
+      operands.address += arguments.shift;
+#pragma unroll
+      for (int i = 0; i < C.batch(); ++i) {
+        const int slot = i / 2 % Operands::ring;
+        mma<true>(d[i % count], operands.a[slot], operands.b[slot][i % 2 * 2], operands.b[slot][i % 2 * 2 + 1]);
+        if (i % 2 == 0) continue;
+        if constexpr (C.loads > 0) {
+          if (i / 2 % 2 < C.loads) operands.load(i / 2, 0);
+        }
+#pragma unroll
+        for (int j = 0; j < C.among; ++j) {
+          if constexpr (loads)
+            operands.load(i / 2, j);
+          else
+            repeated.one((i / 2 * C.among + j) % repeated.chains);
+        }
+      }
+    }
+#pragma unroll
+    for (auto& each : d) pin(each);
+    const long long clocks = clock64() - start;
+    if (group == 0) store_word(shared + C.over_at(), 1);
+    note(threadIdx.x % 128 == 0 ? static_cast<long long>(arguments.batches) * C.batch() : 0, clocks);
+    if (arguments.kept == nullptr) return;
+    float sum = repeated.result();
+#pragma unroll
+    for (auto& each : d) sum += summed(each);
+    arguments.kept[threadIdx.x] = sum;
+  }
+
   __device__ __forceinline__ void work(u32 warp) const {
     Repeated<C.work> repeated(shared + C.scratch_at() + warp * C.warp_bytes, threadIdx.x % 32, arguments.shift);
     const long long start = clock64();
@@ -337,10 +412,15 @@ __global__ void __launch_bounds__(C.threads(), 1) agents(const __grid_constant__
   const int warp = __shfl_sync(0xFFFFFFFF, static_cast<int>(threadIdx.x / 32), 0), group = warp / 4;  // one for a warp
   if (group < C.tensor_groups) {
     if constexpr (C.tensor_groups > 0) {
-      if (group < arguments.tensor_groups) all.multiply(group);
+      if (group < arguments.tensor_groups) {
+        if constexpr (C.synchronous)
+          all.multiply_synchronously(group);
+        else
+          all.multiply(group);
+      }
     }
   } else if (group < C.tensor_groups + C.vector_groups) {
-    if constexpr (C.work != VectorWork::none) {
+    if constexpr (C.work != VectorWork::none && C.vector_groups > 0) {
       if (group - C.tensor_groups < arguments.vector_groups) all.work(warp - 4 * C.tensor_groups);
     }
   } else if constexpr (C.copies) {

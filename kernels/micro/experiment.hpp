@@ -29,10 +29,15 @@ inline constexpr std::string_view micro_architecture = "sm_90a", micro_gpu = "sm
 [[nodiscard]] Readings vector_alone(Bench& bench);
 [[nodiscard]] Readings vector_beside(Bench& bench);
 [[nodiscard]] Readings copies_beside(Bench& bench);
+[[nodiscard]] Readings mma_alone(Bench& bench);
+[[nodiscard]] Readings mma_among(Bench& bench);
+[[nodiscard]] Readings mma_attention(Bench& bench);
+[[nodiscard]] Readings mma_beside(Bench& bench);
 [[nodiscard]] Readings latency(Bench& bench);
 [[nodiscard]] Readings l2_bandwidth(Bench& bench);
 [[nodiscard]] Readings device_bandwidth(Bench& bench);
 [[nodiscard]] Readings copy_engine(Bench& bench);
+[[nodiscard]] Readings async_copies(Bench& bench);
 [[nodiscard]] Readings shared_tiles(Bench& bench);
 [[nodiscard]] Readings tiles(Bench& bench);
 [[nodiscard]] Readings cluster_network(Bench& bench);

@@ -46,18 +46,25 @@ struct AgentsConfig {
   bool a_registers;  // else A is in shared memory, as B always is
   int vector_groups;
   VectorWork work;
-  bool copies;  // one warp more, whose copies from the L2 the copy engine writes into shared memory
+  bool copies;               // one warp more, whose copies from the L2 the copy engine writes into shared memory
+  bool synchronous = false;  // each tensor warp issues mma.sync m16 n8 k16 of its own, n / 8 accumulators in turn
+  int among = 0;             // of synchronous: instructions of `work` that a tensor warp has among two products; of a
+                             // mix that many times its four
+  int loads = 0;             // of synchronous: ldmatrix of B for every four products
 
   // Offsets in shared memory, which begins at a multiple of 1024.
   static constexpr int a_bytes = 64 * 64 * 2, warp_bytes = 4096, box_bytes = 64 * 128, boxes = 4;
   NAPKIN_BOTH constexpr int b_at() const { return tensor_groups * a_bytes; }
   NAPKIN_BOTH constexpr int scratch_at() const { return b_at() + n * 128; }
-  NAPKIN_BOTH constexpr int scratch_bytes() const { return vector_groups * 4 * warp_bytes; }
+  NAPKIN_BOTH constexpr int scratch_bytes() const {
+    return (vector_groups + (among + loads > 0 ? tensor_groups : 0)) * 4 * warp_bytes;
+  }
   NAPKIN_BOTH constexpr int boxes_at() const { return (scratch_at() + scratch_bytes() + 1023) / 1024 * 1024; }
   NAPKIN_BOTH constexpr int barriers_at() const { return boxes_at() + (copies ? boxes * box_bytes : 0); }
   NAPKIN_BOTH constexpr int over_at() const { return barriers_at() + 8 * boxes; }
   NAPKIN_BOTH constexpr int shared() const { return over_at() + 8; }
-  NAPKIN_BOTH constexpr int batch() const { return n > 64 ? 8 : 16; }  // products a commit
+  // Products a commit; of synchronous ones a warp's in its loop: 64 or a few more, all accumulators as often.
+  NAPKIN_BOTH constexpr int batch() const { return synchronous ? (512 + n - 1) / n * n / 8 : n > 64 ? 8 : 16; }
   NAPKIN_BOTH constexpr int threads() const { return 128 * (tensor_groups + vector_groups) + (copies ? 32 : 0); }
 };
 
@@ -160,6 +167,31 @@ struct BoxesArguments {
   int work;  // of shared_tiles: clocks from a box's coming, or from the end of that of the last one, until its stage is
              // free
   unsigned long long* clocks;  // [blocks, 1 + count]: of the timed ones together; with one stage of each one, too
+};
+
+// ---- async_copies.cuh: copies that the threads ask for which need them (cp.async)
+
+struct AsyncCopiesConfig {
+  int threads;
+  int pieces;    // of 16 bytes that a thread asks for at a time: a chunk
+  int stages;    // chunks in flight
+  int busy = 0;  // warps beside them that multiply (mma.sync), with an ldmatrix for two products
+
+  static constexpr int busy_bytes = 4096;
+  NAPKIN_BOTH constexpr int bytes() const { return threads * pieces * 16; }
+  NAPKIN_BOTH constexpr int busy_at() const { return stages * bytes(); }
+  NAPKIN_BOTH constexpr int over_at() const { return busy_at() + busy_bytes; }
+  NAPKIN_BOTH constexpr int shared() const { return over_at() + 16; }
+};
+
+struct AsyncCopiesArguments {
+  const char* from;
+  long long apart;             // from one block's bytes to the next block's; 0: all blocks the same
+  int count, warm;             // chunks; the first `warm` of them are not timed
+  int around;                  // chunks after which a block begins at its first one again
+  int shift;                   // 0, as above
+  unsigned long long* clocks;  // [blocks]: of the timed chunks
+  float* kept;                 // null, as above
 };
 
 // ---- tiles.cuh: what a product's blocks get from the L2

@@ -1,5 +1,6 @@
 #include "kernels/micro/plans.hpp"
 
+#include <algorithm>
 #include <array>
 #include <numeric>
 
@@ -63,7 +64,10 @@ std::string written(const AgentsConfig& c) {
                                        .set("a_registers", c.a_registers)
                                        .set("vector_groups", c.vector_groups)
                                        .set("work", Initialiser::Enumerator{work})
-                                       .set("copies", c.copies));
+                                       .set("copies", c.copies)
+                                       .set("synchronous", c.synchronous)
+                                       .set("among", c.among)
+                                       .set("loads", c.loads));
 }
 
 std::string written(const ProductsConfig& c) {
@@ -81,6 +85,14 @@ std::string written(const BoxesConfig& c) {
                                       .set("stages", c.stages)
                                       .set("cluster", c.cluster)
                                       .set("shared_tiles", c.shared_tiles));
+}
+
+std::string written(const AsyncCopiesConfig& c) {
+  return name_expression("async_copies", Initialiser("napkin::AsyncCopiesConfig")
+                                             .set("threads", c.threads)
+                                             .set("pieces", c.pieces)
+                                             .set("stages", c.stages)
+                                             .set("busy", c.busy));
 }
 
 std::string written(const TilesConfig& c) {
@@ -142,11 +154,32 @@ LaunchPlan agents_plan(Bench& bench, const AgentsConfig& config, const AgentsAtW
   return plan;
 }
 
+namespace {
+
+/// Products a clock of one scheduler, until the last of its warps is done: the scheduler prefers one to the others.
+double synchronous_rate(const std::vector<std::uint64_t>& counts, std::size_t warps, unsigned sms,
+                        std::size_t tensor_warps) {
+  double rate = 0;
+  for (std::size_t sm = 0; sm < sms; ++sm) {
+    double products = 0, clocks = 0;
+    for (std::size_t warp = 0; warp < tensor_warps; ++warp) {
+      const std::size_t at = 2 * (sm * warps + warp);
+      products += static_cast<double>(counts[at]);
+      clocks = std::max(clocks, static_cast<double>(counts[at + 1]));
+    }
+    if (clocks > 0) rate += products / clocks / sms;
+  }
+  return rate;
+}
+
+}  // namespace
+
 AgentsRates run_agents(Bench& bench, const AgentsConfig& config, const AgentsAtWork& at_work) {
   const LaunchPlan plan = agents_plan(bench, config, at_work);
   const std::size_t warps = (plan.threads + 31) / 32;
   const std::vector<std::uint64_t> counts = bench.run(plan, 2 * warps * plan.grid);
   double products = 0;  // a clock and SM
+  const auto tensor_warps = static_cast<std::size_t>(4 * config.tensor_groups);
   AgentsRates out;
   for (std::size_t i = 0; i < warps * plan.grid; ++i) {
     if (counts[2 * i + 1] == 0) continue;
@@ -157,6 +190,7 @@ AgentsRates run_agents(Bench& bench, const AgentsConfig& config, const AgentsAtW
                                                                          : out.copied;
     into += rate;
   }
+  if (config.synchronous) products = synchronous_rate(counts, warps, plan.grid, tensor_warps);
   if (products > 0) out.product = 1 / products;
   return out;
 }

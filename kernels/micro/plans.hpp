@@ -16,6 +16,7 @@ inline constexpr int repetitions = 5;
 [[nodiscard]] std::string written(const AgentsConfig& config);
 [[nodiscard]] std::string written(const ProductsConfig& config);
 [[nodiscard]] std::string written(const BoxesConfig& config);
+[[nodiscard]] std::string written(const AsyncCopiesConfig& config);
 [[nodiscard]] std::string written(const TilesConfig& config);
 [[nodiscard]] std::string written(const MeetConfig& config);
 [[nodiscard]] std::string written(ChaseSpace space);

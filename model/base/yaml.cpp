@@ -13,6 +13,8 @@
 #include <fstream>
 #include <sstream>
 
+#include "model/base/yaml_plain.hpp"
+
 namespace napkin::yaml {
 namespace {
 
@@ -29,7 +31,7 @@ std::string shown(const std::string& text) {
 // Builds the tree from yaml-cpp's events: they carry a position each, show duplicate keys, and never follow an alias.
 class Builder : public YAML::EventHandler {
  public:
-  explicit Builder(std::string file) : file_(std::move(file)) {}
+  explicit Builder(std::string file) : file_(std::make_shared<const std::string>(std::move(file))) {}
 
   void OnDocumentStart(const YAML::Mark& mark) override {
     if (documents_++ > 0) fail(mark, "a second document", "one document a file");
@@ -69,11 +71,11 @@ class Builder : public YAML::EventHandler {
     Node node;
     bool has_key = false;
     std::string key;
-    Location key_location;
+    Node::Place key_place;
   };
 
   [[noreturn]] void fail(const YAML::Mark& mark, const std::string& what, const std::string& right) const {
-    throw Error(Location{file_, mark.line + 1, mark.column + 1}, next_path(), what, right);
+    throw Error(Location{*file_, mark.line + 1, mark.column + 1}, next_path(), what, right);
   }
 
   std::string next_path() const {
@@ -92,16 +94,17 @@ class Builder : public YAML::EventHandler {
     if (++nodes_ > max_nodes) fail(mark, "too many values", "at most 200000 a file");
     Node node;
     node.kind_ = kind;
-    node.location_ = Location{file_, mark.line + 1, mark.column + 1};
-    node.path_ = next_path();
+    node.file_ = file_;
+    node.place_ = {mark.line + 1, mark.column + 1};
+    if (!wants_key()) node.path_ = next_path();
     return node;
   }
 
   void open(Node node) {
     if (stack_.size() >= max_depth) {
-      throw Error(node.location_, "", "nested more than 32 deep", "a flatter document");
+      throw Error(node.location(), "", "nested more than 32 deep", "a flatter document");
     }
-    if (wants_key()) throw Error(node.location_, stack_.back().node.path_, "a key that is not a word", "name: value");
+    if (wants_key()) throw Error(node.location(), stack_.back().node.path_, "a key that is not a word", "name: value");
     stack_.push_back(Open{std::move(node), false, {}, {}});
   }
 
@@ -126,36 +129,38 @@ class Builder : public YAML::EventHandler {
       return;
     }
     if (top.has_key) {
-      node.key_location_ = top.key_location;
+      node.key_place_ = top.key_place;
       top.node.entries_.emplace_back(std::move(top.key), std::move(node));
       top.has_key = false;
       return;
     }
     if (node.kind_ != Node::Kind::scalar || node.scalar_.empty()) {
-      throw Error(node.location_, top.node.path_, "an empty key", "name: value");
+      throw Error(node.location(), top.node.path_, "an empty key", "name: value");
     }
     for (const auto& [key, earlier] : top.node.entries_) {
       if (key == node.scalar_) {
-        throw Error(node.location_, top.node.path_, "key " + shown(key) + " stands twice",
-                    "once (the first is in line " + std::to_string(earlier.key_location_.line) + ")");
+        throw Error(node.location(), top.node.path_, "key " + shown(key) + " stands twice",
+                    "once (the first is in line " + std::to_string(earlier.key_place_.line) + ")");
       }
     }
-    top.key = node.scalar_;
-    top.key_location = node.location_;
+    top.key = std::move(node.scalar_);
+    top.key_place = node.place_;
     top.has_key = true;
   }
 
-  std::string file_;
+  std::shared_ptr<const std::string> file_;
   std::vector<Open> stack_;
   Node root_;
   int documents_ = 0;
   std::size_t nodes_ = 0;
 };
 
-void Node::fail(const std::string& what, const std::string& right) const { throw Error(location_, path_, what, right); }
+void Node::fail(const std::string& what, const std::string& right) const {
+  throw Error(location(), path_, what, right);
+}
 
 Location Node::at_offset(std::size_t offset) const {
-  Location where = location_;
+  Location where = location();
   where.column += static_cast<int>(offset) + (quoted_ ? 1 : 0);
   return where;
 }
@@ -255,6 +260,7 @@ Node parse(std::string_view text, const std::string& file) {
       throw Error(Location{file, static_cast<int>(line), 1}, "", "a control character", "a YAML text in UTF-8");
     }
   }
+  if (Builder builder(file); read_plain(text, builder)) return builder.take();
   std::istringstream stream{std::string(text)};
   Builder builder(file);
   try {

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <initializer_list>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -20,9 +21,11 @@ class Node {
   enum class Kind { null, scalar, sequence, map };
 
   [[nodiscard]] Kind kind() const { return kind_; }
-  [[nodiscard]] const Location& location() const { return location_; }
+  [[nodiscard]] Location location() const { return {*file_, place_.line, place_.column}; }
   /// Where this value's key stands; location() for values that have none.
-  [[nodiscard]] const Location& key_location() const { return key_location_.line > 0 ? key_location_ : location_; }
+  [[nodiscard]] Location key_location() const {
+    return key_place_.line > 0 ? Location{*file_, key_place_.line, key_place_.column} : location();
+  }
   /// "levels.shared.capacity", "operations[2]"; "" for the document.
   [[nodiscard]] const std::string& path() const { return path_; }
   [[nodiscard]] bool is_null() const { return kind_ == Kind::null; }
@@ -55,7 +58,11 @@ class Node {
   friend class Builder;
   Kind kind_ = Kind::null;
   bool quoted_ = false;
-  Location location_, key_location_;
+  struct Place {
+    int line = 0, column = 0;
+  };
+  std::shared_ptr<const std::string> file_;  ///< one text for all values of a document
+  Place place_, key_place_;
   std::string path_;
   std::string scalar_;
   std::vector<Node> items_;

@@ -54,6 +54,10 @@ constexpr std::array constants_known = {
     Constant{"cp_async_loaded_latency", clocks},     // the same, asked for by the threads that need it
     Constant{"mma_sync_ports",
              clocks},  // in which a scheduler's registers serve a tensor instruction whose threads wait for it
+    Constant{"mma_sync_ports_one", clocks},  // the same of a scheduler with one warp, whose own waits are in it
+    Constant{"mma_sync_product",
+             clocks},  // of a scheduler, from one mma.sync m16 n8 k16 of 16-bit operands to the next
+    Constant{"mma_sync_latency", clocks},  // from one of them to the next that adds to its result
     Constant{"cluster_handover", clocks},  // from one block's last reader to another block's copy, skew included
     // bandwidths beside those of the pipes
     Constant{"device_write_bandwidth", bytes_per_second}, Constant{"device_copy_bandwidth", bytes_per_second},

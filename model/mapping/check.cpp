@@ -305,7 +305,8 @@ void check_within(const Mapping& m) {
   for (const Agent& a : m.agents) {
     need_alternative(m, a.count, a.location, "agents." + a.name + ".count");
     if (!a.registers.empty()) need_alternative(m, a.registers, a.location, "agents." + a.name + ".registers");
-    if (!a.overhead.empty()) need_alternative(m, a.overhead, a.location, "agents." + a.name + ".overhead");
+    if (!a.overhead.numbers.empty())
+      need_alternative(m, a.overhead.numbers, a.location, "agents." + a.name + ".overhead");
   }
   for (const EdgeMapping& edge : m.edges) {
     check_node(m, edge, "from", edge.from);

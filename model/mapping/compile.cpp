@@ -199,7 +199,8 @@ void Placer::Compiled::compile_agents() {
     CompiledAgent out;
     out.count = numbers(agent.count);
     out.registers = numbers(agent.registers);
-    out.overhead = numbers(agent.overhead);
+    out.overhead = numbers(agent.overhead.numbers);
+    out.overhead_table = agent.overhead.table.get();
     out.threads = number(agent.threads);
     for (const std::string& axis : agent.splits) out.splits.push_back(streamed_->diagram.axis(axis));
     if (divider_ < 0 && !out.splits.empty()) divider_ = static_cast<int>(agents_.size());

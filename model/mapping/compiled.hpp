@@ -53,6 +53,7 @@ struct CompiledLevel {
 
 struct CompiledAgent {
   GuardedNumber count, registers, overhead;
+  const RegisterTable* overhead_table = nullptr;  ///< in place of `overhead`
   Number64 threads;
   std::vector<AxisId> splits;
 };

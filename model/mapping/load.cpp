@@ -1,6 +1,7 @@
 #include "model/mapping/load.hpp"
 
 #include <algorithm>
+#include <fstream>
 
 #include "model/base/embedded.hpp"
 #include "model/base/yaml.hpp"
@@ -31,10 +32,21 @@ std::string_view top_level(std::string_view text, std::string_view key) {
   return {};
 }
 
+mapping_text::TableFile built_in_table(const std::string& name) {
+  for (const EmbeddedFile& file : embedded_files()) {
+    if (file.path.starts_with(folder) && file.path.substr(file.path.rfind('/') + 1) == name)
+      return {std::string(file.path), std::string(file.text)};
+  }
+  return {};
+}
+
 }  // namespace
 
 Mapping parse_mapping(std::string_view text, const std::string& file) {
-  return mapping_text::Reader::read(yaml::parse(text, file), file);
+  return mapping_text::Reader::read(yaml::parse(text, file), file, [&](const std::string& name) {
+    const std::string path = file.substr(0, file.rfind('/') + 1) + name;
+    return std::ifstream(path).good() ? mapping_text::TableFile{path, yaml::read_file(path)} : built_in_table(name);
+  });
 }
 
 Mapping load_mapping(const std::string& name_or_path, const std::string& where) {
@@ -42,7 +54,9 @@ Mapping load_mapping(const std::string& name_or_path, const std::string& where) 
     return parse_mapping(yaml::read_file(name_or_path), name_or_path);
   }
   for (const EmbeddedFile& file : embedded_files()) {
-    if (mapping_name(file.path) == name_or_path) return parse_mapping(file.text, std::string(file.path));
+    if (mapping_name(file.path) != name_or_path) continue;
+    const std::string path(file.path);
+    return mapping_text::Reader::read(yaml::parse(file.text, path), path, built_in_table);
   }
   throw Error(where, "unknown kernel '" + name_or_path + "'",
               one_of(name_or_path, builtin_mappings()) + ", or the path of a mapping's .yaml");

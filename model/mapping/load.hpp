@@ -12,6 +12,7 @@
 
 namespace napkin {
 
+/// A table that it names is the file beside `file`, else the built-in one of that name.
 [[nodiscard]] Mapping parse_mapping(std::string_view text, const std::string& file);
 
 /// A built-in mapping by name or a file by path. Unknown: an Error at `where` that lists the known.

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -15,6 +16,7 @@
 #include "model/base/dtype.hpp"
 #include "model/base/error.hpp"
 #include "model/diagram/problem.hpp"
+#include "model/mapping/register_table.hpp"
 
 namespace napkin {
 
@@ -71,13 +73,20 @@ enum class Scope { block, agent };
 /// How an array crosses into its level. tma: whole boxes; cp_async and plain: rows clipped, counted in sectors.
 enum class CopyEngine { none, tma, cp_async, plain, bulk_reduce, atomic };
 
+/// Registers a thread that no variable explains (addresses, loop state): `overhead: 24`, a few guarded numbers, or a
+/// table made from what the compiler said.
+struct Overhead {
+  Guarded<Value> numbers;
+  std::shared_ptr<const RegisterTable> table;  ///< in place of the numbers
+};
+
 /// A named set of threads: "producer", "consumer" x warpgroups. One thread count and register budget each.
 struct Agent {
   std::string name;
   Guarded<Value> count;      ///< instances in a block
   Value threads;             ///< threads an instance
   Guarded<Value> registers;  ///< registers a thread that the kernel asks for (setmaxnreg); empty: the plan decides
-  Guarded<Value> overhead;   ///< registers a thread not explained by variables (addresses, loop state)
+  Overhead overhead;
   std::vector<std::string> splits;  ///< axes of the block's group that the instances divide among themselves
   Value row_step{Value::Kind::literal, 1, -1, {}};  ///< the product of the split axes an instance is a multiple of this
   std::optional<Value> row_most;                    ///< and at most this

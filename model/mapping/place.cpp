@@ -261,7 +261,8 @@ void Placer::Compiled::place_agents(const Tile& tile, PlacedDiagram& into) const
     agent.threads = c.threads.of(tile);
     agent.registers.reset();
     if (!c.registers.empty()) agent.registers = number_of(c.registers, tile, 0);
-    agent.overhead = number_of(c.overhead, tile, 0);
+    agent.overhead = c.overhead_table != nullptr ? Count(c.overhead_table->of(tile, problem_->mask.kind))
+                                                 : number_of(c.overhead, tile, 0);
     agent.extent.assign(block.extent.begin(), block.extent.end());
     if (stream_ >= 0) agent.extent[at(stream_)] = block.chunk;
     // The instances divide the split axes in their order, each as evenly as it goes; the last takes what is left over.

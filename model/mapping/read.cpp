@@ -29,7 +29,7 @@ std::vector<std::string> knob_names(const Mapping& mapping) {
 
 }  // namespace
 
-Mapping Reader::read(const yaml::Node& document, const std::string& file) {
+Mapping Reader::read(const yaml::Node& document, const std::string& file, const FindTable& find_table) {
   document.allow({"mapping", "about", "algorithm", "runs_on", "source", "dtypes", "sizes", "emit", "launches", "knobs",
                   "relations", "agents", "levels", "arrays", "barriers", "section_bytes", "operations", "edges",
                   "combine"});
@@ -43,7 +43,7 @@ Mapping Reader::read(const yaml::Node& document, const std::string& file) {
   if (mapping.runs_on.empty()) document.at("runs_on").fail("no architecture", "[sm_90], or [sm_80+]");
   if (const auto* source = document.find("source")) mapping.source = source->text();
   if (const auto* emit = document.find("emit")) mapping.emit = emit->choice({"fa3", "triton"});
-  Reader reader(mapping);
+  Reader reader(mapping, find_table);
   if (const auto* dtypes = document.find("dtypes")) {
     for (const yaml::Node& item : dtypes->items()) mapping.dtypes.push_back(reader.type(item));
   }

@@ -1,6 +1,7 @@
 #pragma once
 // The sections of a mapping file, read one by one into a Mapping. (YAML form and every key: kernels/README.md)
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -9,14 +10,20 @@
 
 namespace napkin::mapping_text {
 
+/// A table that a mapping names; no path: there is none of that name.
+struct TableFile {
+  std::string path, text;
+};
+using FindTable = std::function<TableFile(const std::string& name)>;
+
 /// Reads one document. Knobs come first: everything else may name them.
 class Reader {
  public:
   /// Throws Error (file:line:column, field path, what, what would be right).
-  [[nodiscard]] static Mapping read(const yaml::Node& document, const std::string& file);
+  [[nodiscard]] static Mapping read(const yaml::Node& document, const std::string& file, const FindTable& find_table);
 
  private:
-  explicit Reader(Mapping& mapping) : m_(mapping) {}
+  Reader(Mapping& mapping, const FindTable& find_table) : m_(mapping), find_table_(find_table) {}
 
   void knobs(const yaml::Node& node);
   void relations(const yaml::Node& node);
@@ -31,6 +38,7 @@ class Reader {
 
   [[nodiscard]] Knob knob(const std::string& name, const yaml::Node& node) const;
   [[nodiscard]] Relation relation(const yaml::Node& node);
+  [[nodiscard]] Overhead overhead(const yaml::Node& node);
   [[nodiscard]] VariableMapping variable(const std::string& name, const yaml::Node& node);
   [[nodiscard]] OperationMapping operation(const std::string& name, const yaml::Node& node);
   [[nodiscard]] WorkMapping work(const yaml::Node& node);
@@ -48,6 +56,7 @@ class Reader {
   void refer(Reference::Kind kind, const std::string& name, const yaml::Node& node);
 
   Mapping& m_;
+  const FindTable& find_table_;
 };
 
 /// What can be checked without diagram and machine: names within the mapping, aliases, that guards leave nothing

@@ -20,7 +20,25 @@ CopyEngine engine_of(const yaml::Node& node) {
   return std::find_if(engines.begin(), engines.end(), [&](const auto& e) { return word == e.first; })->second;
 }
 
+// A plain name: no folder, nothing hidden.
+bool is_file_name(const std::string& text) {
+  const auto plain = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.';
+  };
+  return !text.starts_with('.') && std::all_of(text.begin(), text.end(), plain);
+}
+
 }  // namespace
+
+Overhead Reader::overhead(const yaml::Node& node) {
+  if (!node.is_map()) return {values(node, 0, true), nullptr};
+  node.allow({"table"});
+  const yaml::Node& name = node.at("table");
+  if (!is_file_name(name.text())) name.fail("not the name of a table beside this file", "table: NAME, without folder");
+  const TableFile file = find_table_(name.text() + ".csv");
+  if (file.path.empty()) name.fail("no file '" + name.text() + ".csv' beside this one", "a table, or overhead: 24");
+  return {{}, std::make_shared<const RegisterTable>(file.text, file.path, m_.knobs)};
+}
 
 void Reader::agents(const yaml::Node& node) {
   for (const auto& [name, entry] : node.entries()) {
@@ -31,7 +49,7 @@ void Reader::agents(const yaml::Node& node) {
     agent.count = values(entry.at("count"), 1);
     agent.threads = value(entry.at("threads"), 1);
     if (const auto* n = entry.find("registers")) agent.registers = values(*n, 1);
-    if (const auto* n = entry.find("overhead")) agent.overhead = values(*n, 0, true);
+    if (const auto* n = entry.find("overhead")) agent.overhead = overhead(*n);
     agent.splits = axes(entry.find("splits"));
     if (const auto* n = entry.find("row_step")) agent.row_step = value(*n, 1);
     if (const auto* n = entry.find("row_most")) agent.row_most = value(*n, 1);

@@ -119,6 +119,9 @@ void Placer::Compiled::find_dependences() {
   for (const CompiledAgent& agent : agents_) {
     depends_.levels |= of_guarded(agent.count) | of_guarded(agent.registers) | of_guarded(agent.overhead);
     depends_.levels |= knob_of(agent.threads.knob);
+    if (agent.overhead_table != nullptr) {
+      for (const KnobId knob : agent.overhead_table->knobs()) depends_.levels |= knob_of(knob);
+    }
     stream_divided |= std::find(agent.splits.begin(), agent.splits.end(), stream_) != agent.splits.end();
   }
   for (const CompiledLevel& level : levels_) {

@@ -52,6 +52,13 @@ KnobSet knobs_of(const Guarded<Value>& alternatives) {
   return set;
 }
 
+KnobSet knobs_of(const Overhead& overhead) {
+  KnobSet set = knobs_of(overhead.numbers);
+  if (overhead.table == nullptr) return set;
+  for (const KnobId knob : overhead.table->knobs()) set |= knob_bit(knob);
+  return set;
+}
+
 KnobSet knobs_of_axis(const Mapping& mapping, const std::string& axis) {
   KnobSet set = 0;
   for (KnobId k = 0; k < static_cast<KnobId>(mapping.knobs.size()); ++k) {

@@ -30,6 +30,7 @@ template <class T>
   return set;
 }
 [[nodiscard]] KnobSet knobs_of(const Guarded<Value>& alternatives);
+[[nodiscard]] KnobSet knobs_of(const Overhead& overhead);
 
 /// The knobs that size an axis at any level: those of `sizes`, and the knobs called AXIS or LEVEL.AXIS.
 [[nodiscard]] KnobSet knobs_of_axis(const Mapping& mapping, const std::string& axis);

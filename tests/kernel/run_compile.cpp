@@ -1,15 +1,19 @@
-// A developer's check of the register rule: compiles a kernel's tile space and sets what the compiler says beside what
-// the plan says, one JSON object a variant, a summary on stderr. No GPU.
+// run_compile compiles a kernel's tile space and sets what the compiler says beside what the plan says, one JSON object
+// a variant, a summary on stderr; from such verdicts it makes the mapping's register table. No GPU.
 //
 //   run_compile attention_sm90 --gpu h200-sxm --shape h=16,q=4096,x=4096,d=64 [--causal | --window L,R] [--dtype f16]
 //               [--tile order=grid,...] [--sample 40] [--near 32] [--seed 1] [--jobs 1] [--cache DIR]
-//               [--shard I/N] [--known FILE.jsonl] [--count]
+//               [--spare 8] [--shard I/N] [--known FILE.jsonl] [--record FILE.jsonl] [--count]
+//   run_compile attention_sm90 --table tests/measured/registers/attention_sm90.jsonl [--by order,mask]
 //
 // Variants are the distinct instantiations among the legal tiles, and among those that only the register rule rejects,
 // by at most
 // --near registers (0: none of these). --sample: so many of each, at random; left out: all of them, which takes hours.
-// --shard I/N: the I-th of N shares, for several machines. --known: leaves out what an earlier run of the same shape
-// and mask wrote there. --count: compiles nothing. Exit 1 where a legal tile spills or the compiler objects to it.
+// --spare: of the legal tiles those with fewer registers left. --shard I/N: the I-th of N shares, for several machines.
+// --known: does not compile again what an earlier run of the same shape and mask wrote there. --record: when all is
+// compiled, adds the line of verdicts that --table and tests/measured/test_registers.cpp read. --count: compiles
+// nothing. Exit 1 where a legal tile spills or the compiler objects to it.
+// --table: writes the register table by those verdicts; --by: with columns for these knobs too.
 #include <nlohmann/json.hpp>
 
 #include <atomic>
@@ -21,8 +25,10 @@
 #include <set>
 #include <thread>
 
+#include "apps/library/revision.hpp"
+#include "apps/library/validation.hpp"
 #include "kernels/launch/bundled.hpp"
-#include "tests/kernel/register_rule.hpp"
+#include "tests/kernel/register_table_maker.hpp"
 
 namespace {
 
@@ -33,13 +39,23 @@ struct Request {
   Ask ask;
   std::size_t sample = 0;  // 0: all
   std::int64_t near = 32;
+  std::int64_t spare = 0;  // 0: all
   std::uint64_t seed = 1;
   int jobs = 1;
   std::size_t shard = 0, shards = 1;
-  std::string known;
+  std::string known, record, table;
+  std::set<std::string> by;
+  std::string shape, mask = "none";  // as written
   bool count = false;
   Environment environment = process_environment();
 };
+
+std::set<std::string> names_of(const std::string& text) {
+  std::set<std::string> out;
+  std::istringstream stream(text);
+  for (std::string name; std::getline(stream, name, ',');) out.insert(name);
+  return out;
+}
 
 void read_shard(const std::string& text, Request& r) {
   std::size_t slash = 0;
@@ -56,6 +72,7 @@ Request read(int argc, char** argv) {
     const std::string word = argv[i];
     if (word == "--causal") {
       r.ask.mask.kind = Mask::Kind::causal;
+      r.mask = "causal";
       continue;
     }
     if (word == "--count") {
@@ -67,17 +84,20 @@ Request read(int argc, char** argv) {
     if (word == "--gpu")
       r.ask.gpu = value;
     else if (word == "--shape")
-      r.ask.shape = parse_shape(value);
+      r.ask.shape = parse_shape(r.shape = value);
     else if (word == "--tile")
       r.ask.tile = parse_tile(value);
     else if (word == "--dtype")
       r.ask.dtype = value;
-    else if (word == "--window")
+    else if (word == "--window") {
       r.ask.mask = parse_window(value);
-    else if (word == "--sample")
+      r.mask = "window " + value;
+    } else if (word == "--sample")
       r.sample = std::stoul(value);
     else if (word == "--near")
       r.near = std::stoll(value);
+    else if (word == "--spare")
+      r.spare = std::stoll(value);
     else if (word == "--seed")
       r.seed = std::stoull(value);
     else if (word == "--jobs")
@@ -86,12 +106,20 @@ Request read(int argc, char** argv) {
       read_shard(value, r);
     else if (word == "--known")
       r.known = value;
+    else if (word == "--record")
+      r.record = value;
+    else if (word == "--table")
+      r.table = value;
+    else if (word == "--by")
+      r.by = names_of(value);
     else if (word == "--cache")
       r.environment.cache = value;
     else
       throw Error("arguments", "'" + word + "' is unknown");
   }
-  r.ask.algorithm = r.ask.kernel.starts_with("matmul") ? "matmul" : "attention";
+  if (!r.record.empty() && (r.sample > 0 || r.shards > 1 || r.count))
+    throw Error("--record", "not all is compiled with --sample, --shard or --count", "--known, from the shares' rows");
+  r.ask.algorithm = test::algorithm_of(r.ask.kernel);
   return r;
 }
 
@@ -101,50 +129,67 @@ std::string written(const Mapping& mapping, const Tile& tile) {
   return out.dump();
 }
 
-/// The tiles of an earlier run's rows.
-std::set<std::string> known_tiles(const std::string& path) {
-  std::set<std::string> out;
+std::string words_of(const Json& tile) {
+  std::string out;
+  for (const auto& [knob, value] : tile.items()) out += (out.empty() ? "" : " ") + value.get<std::string>();
+  return out;
+}
+
+/// The tiles of an earlier run's rows, and whether the compiler objected.
+std::map<std::string, bool> known_tiles(const std::string& path) {
+  std::map<std::string, bool> out;
   if (path.empty()) return out;
   std::ifstream file(path);
   if (!file) throw Error("--known", "cannot read '" + path + "'");
-  for (std::string line; std::getline(file, line);) out.insert(Json::parse(line).at("tile").dump());
+  for (std::string line; std::getline(file, line);) {
+    const Json row = Json::parse(line);
+    const bool objected = row.contains("error") || row.contains("faults") || row.at("spill_bytes") != 0;
+    out.emplace(row.at("tile").dump(), objected);
+  }
   return out;
 }
 
 struct Variant {
   LaunchPlan launch;
   Tile tile;
+  std::vector<std::string> tiles;  // all that are this variant, in words
   bool accepted = false;
+  std::optional<bool> objected = std::nullopt;
   std::int64_t need = 0, limit = 0, planned = 0;
 };
 
 /// By instantiation; legal ones and near ones.
 std::map<std::string, Variant> variants_of(const Request& r, const Measurable& m, const BundledKernel& kernel) {
-  const LaunchDevice device = launch_device(m.subject.machine);
-  const std::set<std::string> known = known_tiles(r.known);
+  const LaunchDevice device = launch_device(*m.request.machine);
+  const std::map<std::string, bool> known = known_tiles(r.known);
   std::map<std::string, Variant> out;
-  std::set<std::string> compiled;  // a tile of another order may be the same kernel
   test::for_each_ruled(m, r.near, [&](const test::RuledTile& one) {
+    const Count left = one.plan.registers_limit - one.plan.registers_per_thread;
+    if (one.legal && r.spare > 0 && left >= Count(r.spare)) return;
     Variant variant{kernel.variant(one.placed, false, device),
                     one.tile,
+                    {},
                     one.legal,
+                    {},
                     one.plan.registers_per_thread.get(),
                     one.plan.registers_limit.get(),
                     one.plan.registers_launch.get()};
-    if (known.contains(written(m.layout->mapping, one.tile))) compiled.insert(variant.launch.expression);
-    out.emplace(variant.launch.expression, std::move(variant));
+    const std::string expression = variant.launch.expression;
+    Variant& made = out.emplace(expression, std::move(variant)).first->second;  // another order may be this kernel too
+    made.tiles.push_back(test::words_of(m.layout->mapping, one.tile));
+    const auto found = known.find(written(m.layout->mapping, one.tile));
+    if (found != known.end()) made.objected = found->second;
   });
-  for (const std::string& expression : compiled) out.erase(expression);
   return out;
 }
 
-/// This share of the sample, in an order that is the seed's.
-std::vector<const Variant*> sampled(const std::map<std::string, Variant>& all, const Request& r) {
-  std::vector<const Variant*> out;
+/// This share of the sample, in an order that is the seed's, without those known.
+std::vector<Variant*> sampled(std::map<std::string, Variant>& all, const Request& r) {
+  std::vector<Variant*> out;
   for (const bool accepted : {true, false}) {
-    std::vector<const Variant*> kind;
-    for (const auto& [expression, variant] : all) {
-      if (variant.accepted == accepted) kind.push_back(&variant);
+    std::vector<Variant*> kind;
+    for (auto& [expression, variant] : all) {
+      if (variant.accepted == accepted && !variant.objected) kind.push_back(&variant);
     }
     std::size_t taken = 0;
     for (const std::size_t i : shuffled(kind.size(), r.seed)) {
@@ -152,7 +197,7 @@ std::vector<const Variant*> sampled(const std::map<std::string, Variant>& all, c
       out.push_back(kind[i]);
     }
   }
-  std::vector<const Variant*> share;
+  std::vector<Variant*> share;
   for (std::size_t i = r.shard; i < out.size(); i += r.shards) share.push_back(out[i]);
   return share;
 }
@@ -165,7 +210,7 @@ class Compiling {
  public:
   Compiling(const Request& r, const Mapping& mapping) : request_(r), mapping_(mapping) {}
 
-  void operator()(const std::vector<const Variant*>& variants) {
+  void operator()(const std::vector<Variant*>& variants) {
     std::atomic<std::size_t> next{0};
     const auto work = [&] {
       for (std::size_t i = next++; i < variants.size(); i = next++) one(*variants[i]);
@@ -178,7 +223,7 @@ class Compiling {
   [[nodiscard]] const Tally& tally(bool accepted) const { return accepted ? accepted_ : near_; }
 
  private:
-  void one(const Variant& v) {
+  void one(Variant& v) {
     Json out;
     out["tile"] = Json::parse(written(mapping_, v.tile));
     out["accepted"] = v.accepted;
@@ -196,6 +241,7 @@ class Compiling {
       objected = true;
       out["error"] = error.what();
     }
+    v.objected = objected;
     const std::lock_guard lock(mutex_);
     Tally& tally = v.accepted ? accepted_ : near_;
     ++tally.compiled;
@@ -210,11 +256,44 @@ class Compiling {
   Tally accepted_, near_;
 };
 
+/// Adds the line of verdicts: tests/kernel/register_verdicts.hpp.
+void record(const Request& r, const Mapping& mapping, DType dtype, const std::map<std::string, Variant>& all) {
+  const auto compiler = Compiler::find(r.environment.compiler);
+  if (!compiler) throw Error("--record", "no compiler to name", "CUDA_HOME, where NVRTC lies");
+  std::set<std::string> objected;
+  for (const auto& [expression, variant] : all) {
+    if (*variant.objected) objected.insert(variant.tiles.begin(), variant.tiles.end());
+  }
+  for (const auto& [tile, bad] : known_tiles(r.known)) {  // also those that the rule rejects by now
+    if (bad) objected.insert(words_of(Json::parse(tile)));
+  }
+  Json out;
+  out["kernel"] = r.ask.kernel;
+  out["gpu"] = r.ask.gpu;
+  out["dtype"] = name_of(dtype);
+  out["shape"] = r.shape;
+  out["mask"] = r.mask;
+  out["date"] = now_utc().substr(0, 10);
+  out["compiler"] = "NVRTC " + compiler->version();
+  out["compiled"] = all.size();
+  for (const Knob& knob : mapping.knobs) out["knobs"].push_back(knob.name);
+  if (r.spare > 0) out["spare"] = r.spare;
+  out["near_complete"] = r.near >= 32;
+  out["objected"] = objected;
+  std::ofstream file(r.record, std::ios::app);
+  file << out.dump() << "\n";
+  if (!file.flush()) throw Error(r.record, "cannot be written", "a file");
+}
+
 int run(const Request& r) {
+  if (!r.table.empty()) {
+    std::fputs(test::register_table(r.ask.kernel, r.table, std::string(source_revision()), r.by).c_str(), stdout);
+    return 0;
+  }
   const std::unique_ptr<Measurable> m = measurable_of(r.ask);
   const BundledKernel* kernel = find_bundled(m->layout->mapping.name);
   if (kernel == nullptr) throw Error("KERNEL", "is none that is bundled", "one of " + joined(bundled_names()));
-  const std::map<std::string, Variant> all = variants_of(r, *m, *kernel);
+  std::map<std::string, Variant> all = variants_of(r, *m, *kernel);
   Compiling compiling(r, m->layout->mapping);
   if (!r.count) compiling(sampled(all, r));
   for (const bool accepted : {true, false}) {
@@ -224,6 +303,7 @@ int run(const Request& r) {
     std::fprintf(stderr, "%s: %td variants, %d compiled, %d objected to\n",
                  accepted ? "legal" : "rejected by few registers", there, tally.compiled, tally.objected);
   }
+  if (!r.record.empty()) record(r, m->layout->mapping, m->request.problem.dtype, all);
   return compiling.tally(true).objected == 0 ? 0 : 1;
 }
 

@@ -1,69 +1,94 @@
 // The register rule against the compiler: whole tile spaces compiled once (registers/*.jsonl,
-// tests/kernel/run_compile.cpp). A row names the variants that it objected to: spills, or wgmma serialised.
+// tests/kernel/run_compile.cpp), and the tables beside the mappings, which are what run_compile makes of those
+// verdicts.
 
 #include <cstdio>
-#include <set>
+#include <map>
 #include <sstream>
 #include <string>
 
 #include "tests/golden/cli.hpp"
-#include "tests/kernel/register_rule.hpp"
+#include "tests/kernel/register_table_maker.hpp"
 
 namespace test_registers {
 
 namespace {
 
 using namespace napkin;
-using cli::Json;
+using test::RuledTile;
+using test::Verdict;
+using test::Verdicts;
 
+std::string verdicts_path(const std::string& kernel) {
+  return NAPKIN_SOURCE_DIR "/tests/measured/registers/" + kernel + ".jsonl";
+}
+
+/// Tiles by verdict: those that the rule accepts, and those that it alone rejects, by few registers, where all of them
+/// were compiled.
 struct Held {
-  int legal = 0, legal_objected = 0, near = 0, near_objected = 0;
+  std::map<Verdict, int> legal, near;
 };
 
-std::string words_of(const Mapping& mapping, const Tile& tile) {
-  std::string out;
-  for (const auto& [knob, value] : describe(mapping, tile)) out += (out.empty() ? "" : " ") + value;
-  return out;
-}
-
-Held hold(const Json& row) {
-  Ask ask;
-  ask.kernel = row["kernel"].get<std::string>();
-  ask.algorithm = ask.kernel.starts_with("matmul") ? "matmul" : "attention";
-  ask.gpu = row["gpu"].get<std::string>();
-  ask.dtype = row["dtype"].get<std::string>();
-  ask.shape = parse_shape(row["shape"].get<std::string>());
-  const std::string mask = row["mask"].get<std::string>(), window = "window ";
-  if (mask == "causal") ask.mask.kind = Mask::Kind::causal;
-  if (mask.starts_with(window)) ask.mask = parse_window(mask.substr(window.size()));
-  std::set<std::string> objected;
-  for (const Json& tile : row["objected"]) objected.insert(tile.get<std::string>());
-  const std::unique_ptr<Measurable> m = measurable_of(ask);
-  Held out;
-  test::for_each_ruled(*m, 32, [&](const test::RuledTile& one) {
-    const bool bad = objected.contains(words_of(m->layout->mapping, one.tile));
-    ++(one.legal ? out.legal : out.near);
-    (one.legal ? out.legal_objected : out.near_objected) += bad ? 1 : 0;
-  });
-  return out;
-}
-
-/// All rows of a kernel; of rejected tiles only the rows that compiled them all.
-Held hold_all(const std::string& kernel) {
-  std::istringstream text(cli::contents(NAPKIN_SOURCE_DIR "/tests/measured/registers/" + kernel + ".jsonl"));
+Held hold(const std::string& kernel) {
   Held sum;
-  for (std::string line; std::getline(text, line);) {
-    const Json row = cli::parse(line);
-    const Held one = hold(row);
-    CHECK_MESSAGE(one.legal_objected == 0, kernel << " " << row["shape"] << " " << row["mask"]);
-    sum.legal += one.legal;
-    if (!row["near_complete"].get<bool>()) continue;
-    sum.near += one.near;
-    sum.near_objected += one.near_objected;
+  for (const Verdicts& verdicts : test::read_verdicts(verdicts_path(kernel))) {
+    const std::unique_ptr<Measurable> m = measurable_of(verdicts.ask);
+    test::for_each_ruled(*m, 32, [&](const RuledTile& one) {
+      const Verdict verdict = test::verdict_of(verdicts, m->layout->mapping, one);
+      if (one.legal) ++sum.legal[verdict];
+      if (!one.legal && verdicts.near_complete) ++sum.near[verdict];
+      CHECK_MESSAGE((!one.legal || verdict != Verdict::spilled),
+                    kernel << " " << test::words_of(m->layout->mapping, one.tile));
+    });
   }
-  std::printf("%s: %d legal variants, none that the compiler objects to\n", kernel.c_str(), sum.legal);
-  if (sum.near > 0) std::printf("  it does to %d of %d rejected by up to 32 registers\n", sum.near_objected, sum.near);
+  const int near = sum.near[Verdict::kept] + sum.near[Verdict::spilled];
+  std::printf("%s: %d legal tiles compiled, none that the compiler objects to\n", kernel.c_str(),
+              sum.legal[Verdict::kept]);
+  std::printf("  it does to %d of %d rejected by up to 32 registers\n", sum.near[Verdict::spilled], near);
+  CHECK(sum.near[Verdict::spilled] >= 0.8 * near);
   return sum;
+}
+
+/// Without the line that names the revision of the program that wrote it.
+std::string without_revision(const std::string& text) {
+  std::istringstream lines(text);
+  std::string out;
+  for (std::string line; std::getline(lines, line);) {
+    if (!line.starts_with("# revision: ")) out += line + "\n";
+  }
+  return out;
+}
+
+/// The number of a tile's combination once the compiler objects to that legal tile alone.
+struct Raised {
+  std::int64_t before = 0, after = 0, left = 0;  ///< left: registers of the tile, before
+  std::size_t combinations = 0;                  ///< that were raised
+};
+
+Raised raise(const std::string& kernel, Mask::Kind mask, int which) {
+  Ask ask;
+  ask.algorithm = test::algorithm_of(kernel);
+  ask.kernel = kernel;
+  ask.gpu = "h200-sxm";
+  ask.shape = parse_shape("h=16,q=4096,x=4096,d=128");
+  ask.mask.kind = mask;
+  if (mask == Mask::Kind::window) ask.mask = parse_window("512,0");
+  const std::unique_ptr<Measurable> m = measurable_of(ask);
+  test::RegisterTableMaker maker(m->layout->mapping, {});
+  Raised out;
+  Tile tile;
+  test::for_each_ruled(*m, 0, [&](const RuledTile& one) {
+    const bool this_one = one.legal && which-- == 0;
+    maker.count(one, mask, this_one ? Verdict::spilled : Verdict::kept);
+    if (!this_one) return;
+    tile = one.tile;
+    out.left = (one.plan.registers_limit - one.plan.registers_per_thread).get();
+    for (const PlacedAgent& agent : one.placed.agents) out.before = std::max(out.before, agent.overhead.get());
+  });
+  out.combinations = static_cast<std::size_t>(maker.raise());
+  const std::string facts = "# compiler: C\n# date: D\n# revision: R\n# command: M\n";
+  out.after = RegisterTable(facts + maker.rows(), "table", m->layout->mapping.knobs).of(tile, mask);
+  return out;
 }
 
 }  // namespace
@@ -71,15 +96,30 @@ Held hold_all(const std::string& kernel) {
 TEST_CASE(
     "no tile that the register rule accepts spills, in the whole space; of those rejected by few registers most "
     "would") {
-  const Held sm90 = hold_all("attention_sm90");
-  CHECK(sm90.legal > 26'000);
-  CHECK(sm90.near_objected >= 0.8 * sm90.near);
-  const Held sm80 = hold_all("attention_sm80");
-  CHECK(sm80.legal > 13'000);
-  CHECK(sm80.near_objected >= 0.8 * sm80.near);
-  const Held matmul = hold_all("matmul_sm90");
-  CHECK(matmul.legal > 6'500);
-  CHECK(matmul.near_objected >= 0.8 * matmul.near);
+  CHECK(hold("attention_sm90").legal[Verdict::kept] > 27'000);
+  CHECK(hold("attention_sm80").legal[Verdict::kept] > 14'000);
+  CHECK(hold("matmul_sm90").legal[Verdict::kept] > 6'500);
+}
+
+TEST_CASE("the tables beside the mappings are made of the recorded verdicts") {
+  for (const std::string kernel : {"attention_sm90", "attention_sm80"}) {
+    const std::string shipped = cli::contents(NAPKIN_SOURCE_DIR "/kernels/attention/" + kernel + ".registers.csv");
+    CHECK(without_revision(test::register_table(kernel, verdicts_path(kernel), "R")) == without_revision(shipped));
+  }
+}
+
+TEST_CASE("a tile that the compiler objects to raises the number of its combination, and of no other") {
+  for (const int which : {0, 100, 400}) {
+    CAPTURE(which);
+    // A kernel that sets its registers has no other code with more of them: the tile goes.
+    const Raised sets = raise("attention_sm90", Mask::Kind::window, which);
+    CHECK(sets.combinations == 1);
+    CHECK(sets.after == sets.before + sets.left + 1);
+    // One that is compiled for the number has: a granule more, to be compiled.
+    const Raised asks = raise("attention_sm80", Mask::Kind::causal, which);
+    CHECK(asks.combinations == 1);
+    CHECK(asks.after == asks.before + 8);
+  }
 }
 
 }  // namespace test_registers

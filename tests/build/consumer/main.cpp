@@ -8,18 +8,21 @@ int main() {
   ask.algorithm = "attention";
   ask.gpu = "h200-sxm";
   ask.shape = napkin::parse_shape("h=16,q=8192,x=8192,d=128");
-  const napkin::SelectAnswer answer = napkin::select(ask);
-  if (!answer.found || !answer.predicted) return 1;
+  const auto answer = napkin::select(ask);
+  if (!answer->found || !answer->predicted) return 1;
 
-  std::printf("consumer: %s:", answer.head.kernel->c_str());
-  for (const napkin::KnobValue& knob : answer.head.tile) {
+  std::printf("consumer: %s:", answer->head.kernel->c_str());
+  for (const napkin::KnobValue& knob : answer->head.tile) {
     std::printf(" %s=%s", knob.name.c_str(),
                 knob.word.empty() ? std::to_string(knob.number).c_str() : knob.word.c_str());
   }
-  std::printf(", %.0f us\n", answer.predicted->time * 1e6);
+  std::printf(", %.0f us\n", answer->predicted->time * 1e6);
 
+  if (napkin::select(ask) != answer) return 1;  // a repeated question: the very answer
+
+  const napkin::Session session;
   ask.tile = napkin::parse_tile("q=128,x=128");
-  for (const napkin::LevelAnswer& level : napkin::query(ask).levels) {
+  for (const napkin::LevelAnswer& level : session.query(ask)->levels) {
     std::printf("consumer: %s moves %lld bytes\n", level.name.c_str(), static_cast<long long>(level.transfer));
   }
 

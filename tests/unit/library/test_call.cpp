@@ -58,10 +58,10 @@ TEST_CASE("attention launches the tile that select selects") {
   ask.algorithm = "attention";
   ask.gpu = "h200-sxm";
   ask.shape = {{"h", 16}, {"q", 1024}, {"x", 1024}, {"d", 128}};
-  const SelectAnswer selected = select(ask);
-  REQUIRE(selected.head.kernel);
-  CHECK(fake_driver().last().find("napkin::" + *selected.head.kernel + "<") != std::string::npos);
-  for (const KnobValue& knob : selected.head.tile) {
+  const auto selected = select(ask);
+  REQUIRE(selected->head.kernel);
+  CHECK(fake_driver().last().find("napkin::" + *selected->head.kernel + "<") != std::string::npos);
+  for (const KnobValue& knob : selected->head.tile) {
     if (knob.word.empty()) CHECK_MESSAGE(has(fake_driver().last(), knob.name, std::to_string(knob.number)), knob.name);
   }
 }
@@ -113,12 +113,12 @@ TEST_CASE("packed sequences: by their lengths where the host knows them") {
   ask.gpu = "h200-sxm";
   ask.shape = {{"h", 16}, {"d", 128}};
   ask.lengths = {{1024, 1024}, {10, 10}, {64, 64}};
-  const SelectAnswer selected = select(ask);
+  const auto selected = select(ask);
   args.lengths = ask.lengths;
   attention(args);
   const std::string launched = fake_driver().last();
   CHECK(has(launched, "packed", "true"));
-  for (const KnobValue& knob : selected.head.tile) {
+  for (const KnobValue& knob : selected->head.tile) {
     if (knob.word.empty()) CHECK_MESSAGE(has(launched, knob.name, std::to_string(knob.number)), knob.name);
   }
   args.lengths[2].x = 65;

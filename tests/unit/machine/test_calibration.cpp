@@ -51,6 +51,29 @@ TEST_CASE("a reading lands in its place, with spread and origin; the datasheet's
   CHECK(profile_text(parse_machine(profile_text(found.machine), "c.yaml")) == profile_text(found.machine));
 }
 
+TEST_CASE("what mma.sync leaves of its scheduler, by one warp and by several; cp.async by the line's beginning") {
+  const auto product = [](const char* mixes, const char* loads, const char* warps, double clocks) {
+    return Reading{
+        "mma_attention", {{"mixes", mixes}, {"loads", loads}, {"warps", warps}}, "product", "clk", {clocks, clocks}};
+  };
+  const auto chunk = [](const char* kib, const char* busy, double clocks) {
+    return Reading{"async_copies", {{"kib", kib}, {"busy", busy}}, "chunk", "clk", {clocks}};
+  };
+  // Two instructions a product and a quarter of an ldmatrix; what has no mix or no ldmatrix says nothing.
+  const Calibration found =
+      calibrate(h200(),
+                {product("1", "1", "1", 10.25), product("1", "1", "2", 8.25), product("2", "2", "4", 10.5),
+                 product("0", "1", "2", 6.3), product("1", "0", "2", 7.8), chunk("8", "8", 500), chunk("16", "8", 600),
+                 chunk("32", "8", 800), chunk("8", "0", 300)},
+                stamp);
+  CHECK(find(found, "constants.mma_sync_ports_one")->number.value == doctest::Approx(8));
+  CHECK(find(found, "constants.mma_sync_ports")->number.value == doctest::Approx(6));
+  CHECK(find(found, "constants.cp_async_loaded_latency")->number.value == doctest::Approx(400));
+  CHECK(found.findings.size() == 3);
+  // What is fitted stands apart, and goes on being used.
+  CHECK(found.machine.constant("mma_sync_ports") == h200().constant("mma_sync_ports"));
+}
+
 TEST_CASE("nothing measured, nothing changed") {
   const Calibration found = calibrate(h200(), {}, stamp);
   CHECK(found.findings.empty());

@@ -55,6 +55,8 @@ std::string field(const std::string& expression, const std::string& name) {
 /// have few registers.
 bool is_one_more_product(const std::string& expression) {
   const std::string n = field(expression, "n"), work = field(expression, "work");
+  if (field(expression, "synchronous") == "true")
+    return field(expression, "tensor_groups") != "1" || field(expression, "vector_groups") != "0";
   if (n.empty() || n == "128" || field(expression, "tensor_groups") == "0" || field(expression, "vector_groups") == "3")
     return false;
   return n != "256" || !work.ends_with("::none") || work.empty();
@@ -209,6 +211,22 @@ TEST_CASE("micro-kernels compile, without spills and without complaint" * doctes
   check_clean(compiled());
 }
 
+TEST_CASE("inputs whose scores have a shape compile, of both types" * doctest::test_suite("compiling")) {
+  const auto compiler = Compiler::find(toolkit_directories(""));
+  if (!compiler) {
+    std::puts("SKIP: no NVRTC on this machine");
+    return;
+  }
+  for (const char* config : {".bf16 = true, .spike = true", ".bf16 = true, .spike = false",
+                             ".bf16 = false, .spike = true", ".bf16 = false, .spike = false"}) {
+    const std::string expression = std::string("napkin::shape_scores<napkin::ScoresConfig{") + config + "}>";
+    const CompiledKernel kernel =
+        compiler->compile({kernel_source("kernels/micro/scores.cuh"), expression, std::string(micro_gpu), {}});
+    CAPTURE(expression);
+    CHECK_MESSAGE(kernel.report.clean(), kernel.report.objection());
+  }
+}
+
 TEST_SUITE("slow") {
   TEST_CASE("the other variants do, too") {
     std::vector<const LaunchPlan*> todo;
@@ -255,7 +273,15 @@ TEST_CASE("a kernel holds the instructions that its experiment counts" * doctest
     const std::string work =
         field(expression, "work")
             .substr(std::min<std::size_t>(8, field(expression, "work").size()));  // without napkin::
-    if (const auto found = expected.find(work); found != expected.end()) {
+    const bool synchronous = field(expression, "synchronous") == "true";
+    if (const auto found = expected.find(work); found != expected.end() && synchronous) {
+      // Of the loop's 64 products, or a few more: two and two with so many others among them.
+      for (const auto& opcode : found->second) {
+        const int among = std::stoi(field(expression, "among"));
+        CHECK_MESSAGE(count(one, opcode.first) >= 32 * among, opcode.first << ": " << count(one, opcode.first));
+        check_loops(one, {{opcode.first, 32 * among}});
+      }
+    } else if (found != expected.end()) {
       seen.insert(work);
       for (const auto& opcode : found->second)
         CHECK_MESSAGE(count(one, opcode.first) >= opcode.second, opcode.first << ": " << count(one, opcode.first));
@@ -263,7 +289,8 @@ TEST_CASE("a kernel holds the instructions that its experiment counts" * doctest
     }
     if (expression.find("agents<") != std::string::npos) {
       const int n = std::stoi(field(expression, "n")), groups = std::stoi(field(expression, "tensor_groups"));
-      CHECK(count(one, "HGMMA") == (groups > 0 ? (n > 64 ? 8 : 16) : 0));
+      CHECK(count(one, "HGMMA") == (groups > 0 && !synchronous ? (n > 64 ? 8 : 16) : 0));
+      CHECK(count(one, "HMMA") == (synchronous ? (512 + n - 1) / n * n / 8 : 0));
       CHECK((count(one, "UTMALDG") > 0) == (field(expression, "copies") == "true"));
     }
     if (expression.find("products<") != std::string::npos)
@@ -283,6 +310,7 @@ TEST_CASE("memory, barriers and fences are in the kernels that time them" * doct
       {"napkin::StreamWay::add", {{"REDG.E.ADD.F32", 4}}},
       {"ClusterConfig{.store = false}", {{"LD.E.128", 8}}},
       {"ClusterConfig{.store = true}", {{"ST.E.128", 8}}},
+      {"async_copies<", {{"LDGSTS", 1}}},
       {"boxes<", {{"UTMALDG", 1}}},
       {"tiles<", {{"UTMALDG", 2}}},
       {"napkin::Meeting::barrier,", {{"BAR.SYNC", 1}}},

@@ -1,10 +1,11 @@
 #pragma once
-// One tile of one layout, worked out: its levels, legality, work and time as answers. Internal to apps/.
+// evaluate works out one tile of one layout: where each array lies, what each level moves and holds, whether the tile
+// is legal, and how long it takes, as answers. Internal to apps/.
 
 #include <optional>
 #include <vector>
 
-#include "apps/library/subject.hpp"
+#include "apps/library/request.hpp"
 #include "model/clock/prediction.hpp"
 #include "model/resource/resources.hpp"
 #include "solver/space/constraints.hpp"
@@ -18,9 +19,11 @@ struct Placement {
   std::vector<Violation> violations;
 };
 
+/// Points into the request's parts and its problem.
+[[nodiscard]] Placer placer_of(const Request& request, const Layout& layout);
 [[nodiscard]] Placement place(const Placer& placer, const Tile& tile);
 
-[[nodiscard]] std::vector<LevelAnswer> levels_of(const Subject& subject, const PlacedDiagram& placed, Hertz clock,
+[[nodiscard]] std::vector<LevelAnswer> levels_of(const PlacedDiagram& placed, Hertz clock,
                                                  Rereads rereads = Rereads::counted);
 /// Nothing where no result has parts.
 [[nodiscard]] std::optional<CombineAnswer> combine_of(const PlacedDiagram& placed, Hertz clock);
@@ -30,15 +33,5 @@ struct Placement {
 
 /// The clock that bandwidths are stated at where nothing is predicted.
 [[nodiscard]] Hertz clock_of(const Machine& machine);
-
-/// Calls `work` and gives an overflow its place in the question.
-template <class Work>
-auto at_shape(Work&& work) {
-  try {
-    return work();
-  } catch (const Overflow& error) {
-    throw Error("--shape", error.problem(), error.right());
-  }
-}
 
 }  // namespace napkin

@@ -1,4 +1,4 @@
-#include "apps/library/measure.hpp"
+#include "apps/library/evaluate.hpp"
 
 #include "model/clock/synchronise.hpp"
 
@@ -36,6 +36,10 @@ Hertz clock_of(const Machine& machine) {
   return Hertz(0);
 }
 
+Placer placer_of(const Request& request, const Layout& layout) {
+  return {*layout.streamed, *layout.mapping, *request.machine, request.problem};
+}
+
 Placement place(const Placer& placer, const Tile& tile) {
   Placement placement{placer.place(tile), {}, {}};
   placement.plan = plan(placement.placed);
@@ -43,13 +47,14 @@ Placement place(const Placer& placer, const Tile& tile) {
   return placement;
 }
 
-std::vector<LevelAnswer> levels_of(const Subject& subject, const PlacedDiagram& placed, Hertz clock, Rereads rereads) {
+std::vector<LevelAnswer> levels_of(const PlacedDiagram& placed, Hertz clock, Rereads rereads) {
+  const Machine& machine = *placed.machine;
   const std::vector<LevelTransfer> moved = transfers(placed, rereads);
   const std::vector<LevelMemory> held = memories(placed);
   std::vector<LevelAnswer> levels;
   for (const LevelTransfer& transfer : moved) {
     LevelAnswer level;
-    level.name = subject.machine.levels[static_cast<std::size_t>(transfer.level)].name;
+    level.name = machine.levels[static_cast<std::size_t>(transfer.level)].name;
     level.groups = transfer.groups.get();
     level.load = transfer.load.value.get();
     level.store = transfer.store.value.get();
@@ -63,7 +68,7 @@ std::vector<LevelAnswer> levels_of(const Subject& subject, const PlacedDiagram& 
       level.memory = memory.allocated.value.get();
       if (memory.limit) level.memory_limit = memory.limit->value.get();
     }
-    level.bandwidth = bandwidth_of(subject.machine, transfer.level, clock);
+    level.bandwidth = bandwidth_of(machine, transfer.level, clock);
     if (level.bandwidth) level.time = static_cast<double>(level.transfer) / *level.bandwidth;
     levels.push_back(std::move(level));
   }

@@ -1,0 +1,13 @@
+#pragma once
+// How a request becomes an answer: select_answer ranks the tiles and evaluates the best one, query_answer evaluates the
+// tile that is asked about. A Session keeps what they return. Internal to apps/.
+
+#include "apps/library/answer.hpp"
+#include "apps/library/request.hpp"
+
+namespace napkin {
+
+[[nodiscard]] QueryAnswer query_answer(const Request& request);
+[[nodiscard]] SelectAnswer select_answer(const Request& request, int top);
+
+}  // namespace napkin

@@ -1,0 +1,80 @@
+#pragma once
+// The Catalog keeps each profile, diagram and mapping that was read, so that a second question about the H200 parses
+// nothing. Not for several threads at once: a Session locks it for as long as it makes one request. Internal to apps/.
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "apps/library/latest.hpp"
+#include "apps/library/request.hpp"
+
+namespace napkin {
+
+/// What tells a file from the one that was read earlier. All zero: there is no file of that name.
+struct FileStamp {
+  std::string path;
+  std::uint64_t device = 0, inode = 0;
+  std::int64_t size = 0, seconds = 0, nanoseconds = 0;
+  bool operator==(const FileStamp&) const = default;
+};
+/// Whether a name is a path (it contains '/' or ends in .yaml), not a built-in name.
+[[nodiscard]] bool names_file(const std::string& name);
+[[nodiscard]] FileStamp stamp_of(const std::string& path);
+/// The files among the names of a question as they are now. Empty where all names are built in.
+[[nodiscard]] std::vector<FileStamp> files_of(const Ask& ask);
+
+class Catalog {
+ public:
+  Catalog();
+
+  [[nodiscard]] std::shared_ptr<const Diagram> diagram(const std::string& name);
+  [[nodiscard]] std::shared_ptr<const Machine> machine(const std::string& name);
+  [[nodiscard]] std::shared_ptr<const Mapping> mapping(const std::string& name, const std::string& where);
+  /// The mapping with the diagram that streams under it. Throws Error where it names what the diagram does not have.
+  [[nodiscard]] Layout layout(const std::shared_ptr<const Diagram>& diagram,
+                              const std::shared_ptr<const Mapping>& mapping);
+  /// The names of the mappings of bundled kernels for an algorithm.
+  [[nodiscard]] const std::vector<std::string>& bundled(const std::string& algorithm);
+  /// The name of the profile of the GPU in this machine.
+  [[nodiscard]] const std::string& gpu_here();
+
+  /// What the solver keeps of these parts. Another one from the moment on at which a part is dropped: nothing is ever
+  /// kept by the address of a part that is gone.
+  [[nodiscard]] const std::shared_ptr<Known>& known() const { return known_; }
+
+ private:
+  template <class Part>
+  struct Read {
+    std::shared_ptr<const Part> part;
+    FileStamp file;  ///< of a built-in part: empty
+  };
+  template <class Part>
+  using Parts = Latest<std::string, Read<Part>>;
+  template <class Part, class Load>
+  std::shared_ptr<const Part> find_or_read(Parts<Part>& parts, const std::string& name, const Load& load);
+
+  struct LaidOut {
+    std::shared_ptr<const Diagram> diagram;
+    Layout layout;
+  };
+  using Pair = std::pair<const Diagram*, const Mapping*>;
+  struct PairHash {
+    std::size_t operator()(const Pair& pair) const {
+      return std::hash<const void*>()(pair.first) * 31 + std::hash<const void*>()(pair.second);
+    }
+  };
+
+  Parts<Diagram> diagrams_;
+  Parts<Machine> machines_;
+  Parts<Mapping> mappings_;
+  Latest<Pair, LaidOut, PairHash> layouts_;
+  std::map<std::string, std::vector<std::string>> bundled_;  // by algorithm
+  std::optional<std::string> gpu_here_;
+  std::shared_ptr<Known> known_;
+};
+
+}  // namespace napkin

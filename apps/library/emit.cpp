@@ -1,0 +1,63 @@
+#include <algorithm>
+
+#include "apps/library/evaluate.hpp"
+#include "apps/library/select_kernel.hpp"
+#include "apps/library/session.hpp"
+#include "model/mapping/load.hpp"
+#include "solver/emit/emit.hpp"
+
+namespace napkin {
+namespace {
+
+/// The mapping whose own form is asked for: the peer's that computes the algorithm there.
+std::string peer_of(const Request& request, const std::string& form) {
+  std::vector<std::string> peers;
+  for (const std::string& name : builtin_mappings()) {
+    const Mapping mapping = load_mapping(name, "--emit");
+    if (mapping.emit != form) continue;
+    peers.push_back(name);
+    const bool typed = mapping.dtypes.empty() || lists(mapping.dtypes, name_of(request.problem.dtype));
+    if (mapping.algorithm == request.diagram->name && runs_on(mapping, *request.machine) && typed) return name;
+  }
+  throw Error("--emit", "no mapping of " + form + " computes " + request.diagram->name + " there",
+              peers.empty() ? "json or cpp" : "json or cpp, or another GPU or type for " + joined(peers));
+}
+
+std::string text_in(const std::string& form, const Request& request, const Ranking& ranking) {
+  const Mapping& mapping = *ranking.layout().mapping;
+  const Tile& tile = ranking.best().tile;
+  if (form == "json") return emit_json(mapping, tile);
+  if (form == "fa3") return emit_fa3(mapping, tile);
+  if (form == "triton") {
+    std::vector<Tile> tiles;
+    for (const Ranked& ranked : ranking.selection().ranked) tiles.push_back(ranked.tile);
+    return emit_triton(mapping, tiles);
+  }
+  const Placer placer = placer_of(request, ranking.layout());
+  const Placement placement = place(placer, tile);
+  return emit_cpp(placement.placed, placement.plan);
+}
+
+Emission emission_of(const Request& request, const std::string& form, int top) {
+  const Ranking ranking = select_kernel(request, form == "triton" ? top : 1);
+  if (ranking.layout().ideal) return {"", false, "no bundled kernel runs " + request.diagram->name + " there"};
+  if (ranking.empty()) return {"", false, ranking.nothing_fits()};
+  std::string text = text_in(form, request, ranking);
+  if (!text.ends_with('\n')) text += '\n';
+  return {std::move(text), true, ""};
+}
+
+}  // namespace
+
+Emission Session::emit(const Ask& ask, const std::string& form, int top) const {
+  const std::vector<std::string> forms = {"json", "cpp", "triton", "fa3"};
+  if (std::find(forms.begin(), forms.end(), form) == forms.end()) {
+    throw Error("--emit", in_quotes(form) + " is no form", one_of(form, forms));
+  }
+  Ask asked = ask;
+  if ((form == "triton" || form == "fa3") && ask.kernel.empty()) asked.kernel = peer_of(state_->problem(ask), form);
+  const Request request = this->request(asked);
+  return at_shape([&] { return emission_of(request, form, top); });
+}
+
+}  // namespace napkin

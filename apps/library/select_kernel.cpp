@@ -1,0 +1,76 @@
+#include "apps/library/select_kernel.hpp"
+
+#include <algorithm>
+#include <limits>
+
+namespace napkin {
+
+std::shared_ptr<Known> make_known() { return std::make_shared<Known>(); }
+
+Ranking::Ranking(const Request& request, const Layout& layout, int top)
+    : layout_(&layout), question_(request.question(layout)), selection_(shortlist(question_, top, objective_)) {}
+
+std::string Ranking::explain() const { return napkin::explain(question_, selection_, objective_); }
+
+Tally Ranking::count_rejections() const { return tally(question_); }
+
+std::string Ranking::nothing_fits() const {
+  return "nothing fits: " + nearest_constraint(count_rejections()) + " keeps the most tiles out";
+}
+
+namespace {
+
+/// Leaves the kernels whose times can be compared: the roofline's time is one that no kernel reaches, so where the
+/// event graph predicts some kernels, the others drop out.
+void keep_comparable(std::vector<Ranking>& rankings) {
+  const auto optimistic = [](const Ranking& ranking) { return ranking.best().prediction.iteration.empty(); };
+  if (!std::all_of(rankings.begin(), rankings.end(), optimistic)) std::erase_if(rankings, optimistic);
+}
+
+/// Whether a kernel was made for that very architecture, not for all from some older one on.
+bool is_native(const Layout& layout, const Machine& machine) {
+  return lists(layout.mapping->runs_on, machine.architecture);
+}
+
+/// What fits, of the kernels that are native or of those that are not; `none`: the first in which nothing does.
+std::vector<Ranking> rank_all(const Request& request, bool native, int top, std::optional<Ranking>& none) {
+  std::vector<Ranking> fitting;
+  for (const Layout& layout : request.layouts) {
+    if (is_native(layout, *request.machine) != native) continue;
+    Ranking ranking(request, layout, top);
+    if (!ranking.empty())
+      fitting.push_back(std::move(ranking));
+    else if (!none)
+      none = std::move(ranking);
+  }
+  return fitting;
+}
+
+}  // namespace
+
+Ranking select_kernel(const Request& request, int top) {
+  std::optional<Ranking> none;
+  // The native ones first: measured, they are the faster ones also where predictions are closer than their errors, at
+  // problems of a few blocks (tests/measured/small).
+  std::vector<Ranking> fitting = rank_all(request, true, top, none);
+  if (fitting.empty()) fitting = rank_all(request, false, top, none);
+  if (fitting.empty()) return std::move(*none);
+  keep_comparable(fitting);
+  return std::move(*std::min_element(fitting.begin(), fitting.end(), [](const Ranking& x, const Ranking& y) {
+    return x.best().prediction.time < y.best().prediction.time;
+  }));
+}
+
+std::optional<Tile> best_tile(const Request& request, const Layout& layout) {
+  const Ranking ranking(request, layout, 1);
+  if (ranking.empty()) return std::nullopt;
+  return ranking.best().tile;
+}
+
+std::vector<Ranked> legal_tiles(const Request& request, const Layout& layout) {
+  return select(request.question(layout), std::numeric_limits<int>::max(), graph_objective()).ranked;
+}
+
+bool fits(const Request& request, const Layout& layout) { return !select(request.question(layout), 1).ranked.empty(); }
+
+}  // namespace napkin

@@ -1,0 +1,58 @@
+#pragma once
+// select_kernel ranks the tiles of each kernel that can answer a request, and returns the kernel whose best tile is the
+// fastest: attention_sm90 on an H200. select_kernel.cpp alone asks the solver to select. Internal to apps/.
+
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "apps/library/least_transfer.hpp"
+#include "apps/library/request.hpp"
+#include "solver/select/select.hpp"
+
+namespace napkin {
+
+/// What is kept between requests that share their parts, by the parts' addresses. Whoever reads or writes it locks it.
+struct Known {
+  std::mutex mutex;
+  LeastTransfers least_transfers{256};
+};
+[[nodiscard]] std::shared_ptr<Known> make_known();
+
+/// The ranking of one layout's tiles, which can explain itself. Points into the request.
+class Ranking {
+ public:
+  Ranking(const Request& request, const Layout& layout, int top);
+
+  [[nodiscard]] const Layout& layout() const { return *layout_; }
+  [[nodiscard]] const Selection& selection() const { return selection_; }
+  [[nodiscard]] bool empty() const { return selection_.ranked.empty(); }
+  [[nodiscard]] const Ranked& best() const { return selection_.ranked.front(); }
+  /// Why the best tile is the best; "" where nothing fits.
+  [[nodiscard]] std::string explain() const;
+  [[nodiscard]] Tally count_rejections() const;
+  /// "nothing fits: shared memory keeps the most tiles out"
+  [[nodiscard]] std::string nothing_fits() const;
+
+ private:
+  const Layout* layout_;
+  Question question_;
+  Objective objective_ = graph_objective();  // of this ranking alone: what it has met decides what it finds
+  Selection selection_;
+};
+
+/// Ranks in every layout and keeps the one whose best tile is the fastest, of those that one clock predicts. Its
+/// ranking is empty where nothing fits in any of them.
+[[nodiscard]] Ranking select_kernel(const Request& request, int top);
+
+/// The best tile of one layout; nothing where none fits. What `select` selects where the layout is the kernel's.
+[[nodiscard]] std::optional<Tile> best_tile(const Request& request, const Layout& layout);
+/// Every legal tile of one layout, best first.
+[[nodiscard]] std::vector<Ranked> legal_tiles(const Request& request, const Layout& layout);
+
+/// Whether any tile of the layout is legal.
+[[nodiscard]] bool fits(const Request& request, const Layout& layout);
+
+}  // namespace napkin

@@ -1,0 +1,104 @@
+// What a question takes through the public face: resolving it, the first of a process, further lengths, a repeated one,
+// one given tile. One core; medians of repetitions.
+#include <benchmark/benchmark.h>
+
+#include <memory>
+
+#include "apps/library/napkin.hpp"
+#include "apps/library/request.hpp"
+
+namespace {
+
+using namespace napkin;
+
+Ask attention(std::int64_t s, bool causal = false) {
+  Ask ask;
+  ask.algorithm = "attention";
+  ask.gpu = "h200-sxm";
+  ask.shape = {{"h", 16}, {"q", s}, {"x", s}, {"d", 128}};
+  if (causal) ask.mask.kind = Mask::Kind::causal;
+  return ask;
+}
+
+/// The given lengths are new in each turn: 4096, 4160, ... and again after 4096 of them.
+std::int64_t next_length(std::int64_t& turn) { return 4096 + 64 * (turn++ % 4096); }
+
+/// A session that knows nothing: profile, algorithm and mappings are read.
+void first_request(benchmark::State& state) {
+  for (auto _ : state) {
+    const Session session;
+    benchmark::DoNotOptimize(session.request(attention(8192)));
+  }
+}
+
+/// A further length: names, sizes and mask alone are resolved.
+void further_request(benchmark::State& state) {
+  const Session session;
+  std::int64_t turn = 0;
+  for (auto _ : state) benchmark::DoNotOptimize(session.request(attention(next_length(turn))));
+}
+
+void first_selection(benchmark::State& state) {
+  for (auto _ : state) {
+    const Session session;
+    benchmark::DoNotOptimize(session.select(attention(8192, state.range(0) != 0)));
+  }
+}
+
+void further_selection(benchmark::State& state) {
+  const Session session;
+  std::int64_t turn = 0;
+  for (auto _ : state) benchmark::DoNotOptimize(session.select(attention(next_length(turn), state.range(0) != 0)));
+}
+
+void repeated_selection(benchmark::State& state) {
+  const Ask ask = attention(8192);
+  (void)select(ask);
+  for (auto _ : state) benchmark::DoNotOptimize(select(ask));
+}
+
+/// A tile of which every knob is given, at lengths that are new in each turn.
+void given_tile(benchmark::State& state) {
+  Ask ask = attention(8192);
+  const auto selected = select(ask);
+  ask.kernel = *selected->head.kernel;
+  for (const KnobValue& knob : selected->head.tile)
+    ask.tile.emplace_back(knob.name, knob.word.empty() ? std::to_string(knob.number) : knob.word);
+  const Session session;
+  std::int64_t turn = 0;
+  for (auto _ : state) {
+    ask.shape = attention(next_length(turn)).shape;
+    benchmark::DoNotOptimize(session.query(ask));
+  }
+}
+
+/// Tiles of one question: the shape stays, the tile is another in each turn.
+void tiles_of_one_question(benchmark::State& state) {
+  Ask ask = attention(8192);
+  const auto selected = select(ask);
+  ask.kernel = *selected->head.kernel;
+  for (const KnobValue& knob : selected->head.tile)
+    ask.tile.emplace_back(knob.name, knob.word.empty() ? std::to_string(knob.number) : knob.word);
+  const Session session;
+  std::int64_t turn = 0;
+  for (auto _ : state) {
+    for (auto& [name, value] : ask.tile) {
+      if (name == "x") value = std::to_string(16 + turn++ % 4096);
+    }
+    benchmark::DoNotOptimize(session.query(ask));
+  }
+}
+
+void median(benchmark::internal::Benchmark* b) {
+  b->Unit(benchmark::kMicrosecond)->Repetitions(5)->ReportAggregatesOnly();
+}
+
+BENCHMARK(first_request)->Apply(median);
+BENCHMARK(further_request)->Apply(median);
+BENCHMARK(repeated_selection)->Apply(median);
+BENCHMARK(first_selection)->ArgName("causal")->Arg(0)->Arg(1)->Apply(median);
+BENCHMARK(further_selection)->ArgName("causal")->Arg(0)->Arg(1)->Apply(median);
+BENCHMARK(given_tile)->Apply(median);
+BENCHMARK(tiles_of_one_question)->Apply(median);
+
+}  // namespace

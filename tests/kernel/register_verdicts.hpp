@@ -1,0 +1,72 @@
+#pragma once
+// What the compiler said of a kernel's tiles, as tests/measured/registers records it: a line for each shape and mask
+// names the tiles that it objected to, because registers spilled or wgmma ran one by one.
+
+#include <nlohmann/json.hpp>
+
+#include <fstream>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "apps/library/arguments.hpp"
+#include "tests/kernel/register_rule.hpp"
+
+namespace napkin::test {
+
+/// One line of the record. All legal tiles were compiled, or with `spare` those with fewer registers left than that.
+struct Verdicts {
+  Ask ask;
+  std::string compiler, date;
+  std::int64_t spare = 0;      ///< 0: all legal tiles
+  bool near_complete = false;  ///< also all tiles that the register rule alone rejects, by up to 32 registers
+  std::set<std::string> objected;
+};
+
+enum class Verdict { unknown, kept, spilled };
+
+inline std::string words_of(const Mapping& mapping, const Tile& tile) {
+  std::string out;
+  for (const auto& [knob, value] : describe(mapping, tile)) out += (out.empty() ? "" : " ") + value;
+  return out;
+}
+
+inline std::string algorithm_of(const std::string& kernel) {
+  return kernel.starts_with("matmul") ? "matmul" : "attention";
+}
+
+inline Verdicts verdicts_of(const nlohmann::json& line) {
+  Verdicts out;
+  out.ask.kernel = line.at("kernel").get<std::string>();
+  out.ask.algorithm = algorithm_of(out.ask.kernel);
+  out.ask.gpu = line.at("gpu").get<std::string>();
+  out.ask.dtype = line.at("dtype").get<std::string>();
+  out.ask.shape = parse_shape(line.at("shape").get<std::string>());
+  const std::string mask = line.at("mask").get<std::string>(), window = "window ";
+  if (mask == "causal") out.ask.mask.kind = Mask::Kind::causal;
+  if (mask.starts_with(window)) out.ask.mask = parse_window(mask.substr(window.size()));
+  out.compiler = line.at("compiler").get<std::string>();
+  out.date = line.at("date").get<std::string>();
+  out.spare = line.value("spare", std::int64_t{0});
+  out.near_complete = line.at("near_complete").get<bool>();
+  for (const nlohmann::json& tile : line.at("objected")) out.objected.insert(tile.get<std::string>());
+  return out;
+}
+
+inline std::vector<Verdicts> read_verdicts(const std::string& path) {
+  std::ifstream file(path);
+  if (!file) throw Error(path, "cannot be read", "recorded verdicts, a JSON object a line");
+  std::vector<Verdicts> out;
+  for (std::string line; std::getline(file, line);) out.push_back(verdicts_of(nlohmann::json::parse(line)));
+  return out;
+}
+
+/// What the record says of a tile that for_each_ruled() visits.
+inline Verdict verdict_of(const Verdicts& verdicts, const Mapping& mapping, const RuledTile& one) {
+  if (verdicts.objected.contains(words_of(mapping, one.tile))) return Verdict::spilled;
+  const Count left = one.plan.registers_limit - one.plan.registers_per_thread;
+  const bool compiled = one.legal ? verdicts.spare == 0 || left < Count(verdicts.spare) : verdicts.near_complete;
+  return compiled ? Verdict::kept : Verdict::unknown;
+}
+
+}  // namespace napkin::test
