@@ -33,8 +33,8 @@ struct Dependences {
 /// Of a streamed program; the inner loops of its statements run within the cache.
 [[nodiscard]] Dependences dependences_of(const dependence::StreamedNest& made, const Diagram& diagram);
 
-/// {"edges", "sccs", "loops", "orders"} of design section 5. A vector has a text for each loop ("1", "+", "*", ...),
-/// null where the loop is not common to both statements.
+/// {"edges", "sccs", "loops", "orders"} of `napkin deps --json` (docs/command-line.md). A vector has a text for each
+/// loop ("1", "+", "*", ...), null where the loop is not common to both statements.
 [[nodiscard]] Json json_of(const Dependences& dependences);
 /// Statements, edges, recurrences, loops, orders.
 [[nodiscard]] std::string text_of(const Dependences& dependences, const Style& style);

@@ -1,5 +1,6 @@
 #pragma once
-// The JSON of design section 5. Keys keep their order; no NaN and no infinity: such numbers are null.
+// The JSON that every command prints (docs/command-line.md). Keys keep their order; no NaN and no infinity: such
+// numbers are null.
 
 #include <nlohmann/json.hpp>
 #include <optional>

@@ -26,7 +26,7 @@ struct ReadingRow {
 
 /// The findings, beside the base's numbers; and the products' table.
 [[nodiscard]] std::string table_of(const Calibration& calibration, const Style& style);
-/// "findings" and "tensor" of design section 5's manner: value, unit, spread, before; null where not known.
+/// "findings" and "tensor" of `napkin calibrate --json`: value, unit, spread, before; null where not known.
 [[nodiscard]] Json json_of(const Calibration& calibration);
 
 }  // namespace napkin::report

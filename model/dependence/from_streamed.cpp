@@ -276,7 +276,7 @@ class Builder {
     emit(low(out, pass), maximum ? larger(std::move(old), std::move(value)) : std::move(old) + std::move(value), pass);
   }
 
-  // Theory 4.2, (4.2) and (4.3), with the new maximum in a value of its own.
+  // eq. 4.2 and eq. 4.3, with the new maximum in a value of its own.
   void online_softmax(OpId id) {
     const Operation& o = op(id);
     const Pass row = inner(state_axes(id));
@@ -315,7 +315,7 @@ class Builder {
     emit(low(o.outputs[0], third), call("exp", argument(third) - use(at(top, third))) / use(at(sum, third)), third);
   }
 
-  // The second launch: partial results become whole (theory 16).
+  // The second launch: partial results become whole (eq. 19.1).
   // -------------------------------------------------------
 
   void combine_all() {

@@ -1,6 +1,6 @@
 #pragma once
 // Loop interchange: which orders of the loops keep every dependence, and which dependence an illegal one would turn
-// around. (theory section 13)
+// around. (eq. 18.3)
 
 #include <optional>
 #include <string>

@@ -1,5 +1,5 @@
 #pragma once
-// Named steps from one loop nest to the next: each gives a new nest and says why. (theory section 13)
+// Named steps from one loop nest to the next: each gives a new nest and says why. (model/README.md section 18)
 
 #include <string>
 #include <vector>

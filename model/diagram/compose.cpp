@@ -1,4 +1,4 @@
-// Composition, concatenation and weaving. (theory section 1)
+// Composition, concatenation and weaving. (model/README.md section 1)
 
 #include <algorithm>
 #include <map>

@@ -1,6 +1,6 @@
 #pragma once
 // The IR: named axes, arrays over them, and operations between arrays in execution order. No machine in it.
-// (theory.md section 1; the text form is diagram/text.hpp.)
+// (model/README.md section 1; the text form is diagram/text.hpp.)
 
 #include <array>
 #include <cstdint>
@@ -109,7 +109,7 @@ struct Diagram {
 /// yields, every axis used, ...). Throws Error at the offending place.
 void check(const Diagram& diagram);
 
-/// G after F: F's outputs feed G's inputs of the same name; axes are matched by name. (theory section 1)
+/// G after F: F's outputs feed G's inputs of the same name; axes are matched by name.
 [[nodiscard]] Diagram compose(const Diagram& f, const Diagram& g);
 /// F beside G: inputs and outputs are concatenated; equal names must mean equal axes.
 [[nodiscard]] Diagram concatenate(const Diagram& f, const Diagram& g);

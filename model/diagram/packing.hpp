@@ -1,5 +1,5 @@
 #pragma once
-// Sequences of different lengths in one batch, packed behind one another. (model/README.md eq. 2.7)
+// Sequences of different lengths in one batch, packed behind one another. (eq. 2.7)
 
 #include <string>
 #include <vector>

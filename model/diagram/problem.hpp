@@ -10,7 +10,7 @@
 namespace napkin {
 
 /// Row i of `rows` sees column j: causal j <= i + columns - rows (bottom-right aligned);
-/// window i + columns - rows - left <= j <= i + columns - rows + right. (design section 5)
+/// window i + columns - rows - left <= j <= i + columns - rows + right.
 struct Mask {
   enum class Kind { none, causal, window };
   Kind kind = Kind::none;

@@ -1,6 +1,6 @@
 #pragma once
 // Which chunks of the streamed axis a group of rows visits under a mask: the one place that knows, for transfers, work
-// and time alike. (design section 5, masks by tiles actually visited)
+// and time alike.
 
 #include "model/diagram/problem.hpp"
 

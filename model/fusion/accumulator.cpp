@@ -50,7 +50,7 @@ class Analyser {
       status(id).kind = Kind::chunk;
       loaded = true;
     }
-    // The axis has to originate from a transfer (theory 4): a copied axis alone has nothing to walk.
+    // The axis has to originate from a transfer: a copied axis alone has nothing to walk.
     if (!loaded) throw Refusal{-1, "no input carries " + axis_name() + ": there is nothing to walk"};
   }
 
@@ -218,7 +218,7 @@ class Analyser {
                     "softmax over " + axis_name() + " ends with an output that carries " + axis_name() +
                         ": every chunk of " + name(id) +
                         " stays unnormalised until the last one is seen, so all of it would have to be kept; " +
-                        "contract or sum " + p + " over " + axis_name() + " in the same kernel (theory 4.1)"};
+                        "contract or sum " + p + " over " + axis_name() + " in the same kernel"};
     }
   }
 

@@ -1,6 +1,6 @@
 #pragma once
 // The launch that makes the partial results of split axes whole, as a diagram of its own: what it moves follows from
-// the rule that everything else follows from. (theory 16; model/README.md section 16)
+// the rule that everything else follows from. (eq. 2.4; model/README.md section 19)
 
 #include <optional>
 

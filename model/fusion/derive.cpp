@@ -114,7 +114,7 @@ ArrayId log_sum_exp_of(Streamed& s, OpId softmax) {
 }
 
 // Outputs that the groups of a split axis leave as partial results. A weighted combine needs each group's log-sum-exp
-// as well: it becomes an output, counted like any other. (theory 16)
+// as well: it becomes an output, counted like any other. (eq. 19.2)
 void settle_combines(Streamed& s) {
   for (std::size_t i = 0; i < s.roles.size(); ++i) {
     if (s.roles[i] != AxisRole::split) continue;

@@ -1,6 +1,6 @@
 #pragma once
-// The fusion theorem (theory 4.1) as a program: from an unfused diagram to a streamed one. Knows operations, not
-// algorithms: nothing here names attention or matmul.
+// The fusion theorem (model/README.md section 4) as a program: from an unfused diagram to a streamed one. Knows
+// operations, not algorithms: nothing here names attention or matmul.
 
 #include <optional>
 #include <string>
@@ -23,7 +23,7 @@ struct Streamability {
 [[nodiscard]] std::vector<Streamability> streamability(const Diagram& diagram);
 
 /// The same for a split: whether the axis, although consumed, can be dealt out among groups whose partial results an
-/// associative combine makes whole (flash-decode, split-K, partial dQ; theory 16). An axis that no operation consumes
+/// associative combine makes whole (flash-decode, split-K, partial dQ; eq. 19.1). An axis that no operation consumes
 /// needs no combine: it is splittable.
 [[nodiscard]] Streamability splittability(const Diagram& diagram, AxisId axis);
 
@@ -40,7 +40,7 @@ struct Streamability {
 [[nodiscard]] std::vector<AxisRole> roles_of(const Diagram& diagram, const std::vector<std::string>& grouped,
                                              const std::string& streamed);
 
-/// The value that a maintained array starts from: 0, or -infinity for a maximum. (theory 4, init)
+/// The value that a maintained array starts from: 0, or -infinity for a maximum.
 [[nodiscard]] double initial_value(const Streamed& streamed, ArrayId array);
 
 }  // namespace napkin

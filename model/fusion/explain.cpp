@@ -39,10 +39,10 @@ class Explainer {
     for (std::size_t i = 0; i < s_.roles.size(); ++i) {
       const auto axis = static_cast<AxisId>(i);
       if (s_.roles[i] == AxisRole::group) {
-        add("group (theory 3)", std::nullopt, axis,
+        add("group", std::nullopt, axis,
             "no operation consumes " + axis_name(d_, axis) + ": its groups are independent");
       } else if (s_.roles[i] == AxisRole::split) {
-        add("split (theory 16)", std::nullopt, axis,
+        add("split", std::nullopt, axis,
             axis_name(d_, axis) +
                 " is consumed, but every combine over it is associative: each group works on its part");
       } else {
@@ -100,7 +100,7 @@ class Explainer {
     }
     const auto carriers =
         std::count_if(d_.arrays.begin(), d_.arrays.end(), [&](const Array& a) { return a.has(*s_.stream); });
-    add("stream (theory 4)", std::nullopt, s_.stream,
+    add("stream", std::nullopt, s_.stream,
         x() + " is walked in chunks" + (s_.grouped(*s_.stream) ? " within each of its groups" : "") + ": " +
             std::to_string(carriers) + " arrays carry it, and every operation over it has an accumulator");
   }
@@ -131,7 +131,7 @@ class Explainer {
         }
         break;
       case AccumulatorKind::online_softmax:
-        add("accumulator: online softmax (theory 4.2)", id, s_.stream,
+        add("accumulator: online softmax", id, s_.stream,
             "state mu (running maximum), delta (rescale) and z (running sum) for each index of [" +
                 names(d_, state_axes(d_, id)) + "]; " + out + " is right up to the last rescale");
         break;

@@ -1,6 +1,6 @@
 #pragma once
 // Labels with numbers: the group and stream sizes of one abstract level, and the paper's two rules on it, in values.
-// (theory 2; exact integers, ceilings where groups are ragged)
+// (model/README.md section 2; exact integers, ceilings where groups are ragged)
 
 #include <string>
 #include <utility>
@@ -14,7 +14,7 @@ namespace napkin {
 /// Sizes of one group at a level, by AxisId: the group size of a grouped axis, the chunk of the streamed axis, else the
 /// full size.
 struct Partition {
-  std::vector<Count> group;  ///< g of grouped axes, full size of all others (the h of theory section 1)
+  std::vector<Count> group;  ///< g of grouped axes, full size of all others (h of eq. 1.2)
   Count chunk = 1;           ///< s of the streamed axis
 };
 
@@ -25,15 +25,15 @@ struct Partition {
                                        const std::vector<std::pair<std::string, std::int64_t>>& given,
                                        const std::string& where);
 
-/// Groups of all grouped axes: N = prod ceil(a/g). Throws Overflow. (theory 2)
+/// Groups of all grouped axes: N = prod ceil(a/g). Throws Overflow. (eq. 2.3)
 [[nodiscard]] Count group_count(const Streamed& streamed, const Sizes& sizes, const Partition& partition);
 
-/// Values that one full group holds of something with these axes: chunk on the streamed axis (the m of theory 1).
+/// Values that one full group holds of something with these axes: chunk on the streamed axis (m of eq. 1.1).
 [[nodiscard]] Values held(const Streamed& streamed, const std::vector<AxisId>& axes, const Partition& partition);
 
 // Memory ------------------------------------------------------------------------------------------------------------
 
-/// Which of the memories of design section 5 a column belongs to.
+/// Which of the two memories of model/README.md section 2 a column belongs to.
 enum class ColumnView {
   drawn,  ///< the wires between two operations; maintained outputs at the stream input column only (Fig. 18, 21)
   live,   ///< all that is still needed: persistent inputs, maintained arrays, auxiliaries, and the wires (erratum P14)
@@ -74,14 +74,14 @@ struct Transfer {
 };
 
 [[nodiscard]] std::vector<TransferTerm> transfer_terms(const Streamed& streamed);
-/// Of one full group that sees every chunk: prod h(z) of each term. Throws Overflow. (theory 2, H_{l,g})
+/// Of one full group that sees every chunk: prod h(z) of each term. Throws Overflow. (eq. 2.1)
 [[nodiscard]] Transfer transfer_per_group(const Streamed& streamed, const Partition& partition);
 /// One term, all groups: c_t prod_{I_t} a prod_{J_t} ceil(a/g). Where Streamed::skips holds, loads of arrays that carry
 /// the stream count visited chunks only, clipped to the array; stores likewise where they are partial results (others
 /// must be written, if only with zeros). Exact; no loop over groups. Throws Overflow.
 [[nodiscard]] Values transfer_of(const Streamed& streamed, const TransferTerm& term, const Problem& problem,
                                  const Partition& partition);
-/// All terms, all groups. (theory 2, H_l)
+/// All terms, all groups. (eq. 2.4)
 [[nodiscard]] Transfer transfer(const Streamed& streamed, const Problem& problem, const Partition& partition);
 
 }  // namespace napkin

@@ -6,7 +6,7 @@
 namespace napkin {
 
 /// Fills operations, auxiliaries, maintained, persistent, head, loop and tail of a Streamed whose diagram and stream
-/// are set, from the analysis of its streamed axis. Without a stream everything stands in the head. (theory 9, step 1)
+/// are set, from the analysis of its streamed axis. Without a stream everything stands in the head.
 void write_program(Streamed& streamed, const AxisAnalysis* analysis);
 
 }  // namespace napkin

@@ -140,7 +140,7 @@ class Pseudocode {
     line(joined(outputs) + " = " + right_side(id));
   }
 
-  // Theory 4.2, with erratum P10: the state's letters are the auxiliaries' names.
+  // eq. 4.2 and eq. 4.3, with erratum P10: the state's letters are the auxiliaries' names.
   void online_softmax(OpId id) {
     const std::string mu = auxiliary("mu", id), delta = auxiliary("delta", id), z = auxiliary("z", id);
     const std::string argument = scaled_argument(id);

@@ -1,6 +1,6 @@
 #pragma once
 // What the fusion theorem derives from a diagram: which axes are grouped, which one streams, what is maintained, and
-// the head, loop and tail that compute it. (theory sections 3, 4, 9)
+// the head, loop and tail that compute it. (model/README.md sections 3 and 4)
 
 #include <array>
 #include <optional>
@@ -19,7 +19,7 @@ enum class AxisRole {
   split,   ///< grouped although consumed: outputs that lack it become partial results, combined afterwards
 };
 
-/// How an operation runs over the streamed axis (theory 4).
+/// How an operation runs over the streamed axis.
 enum class AccumulatorKind {
   concatenate,  ///< computed chunk by chunk; its output carries the streamed axis
   sum,          ///< contraction or sum over the streamed axis
@@ -66,7 +66,7 @@ struct Statement {
   std::optional<ArrayId> array;
 };
 
-/// How the partial results that the groups of a split axis store become one (theory 16).
+/// How the partial results that the groups of a split axis store become one. (eq. 19.1)
 struct Combine {
   enum class Kind {
     sum,  ///< added
@@ -90,7 +90,7 @@ struct Streamed {
   std::optional<AxisId> stream;
   std::vector<StreamedOp> operations;  ///< by OpId
   std::vector<Auxiliary> auxiliaries;
-  std::vector<ArrayId> maintained;  ///< arrays that the loop accumulates and carries (the y of theory 4)
+  std::vector<ArrayId> maintained;  ///< arrays that the loop accumulates and carries (y of eq. 4.3)
   std::vector<ArrayId> persistent;  ///< inputs loaded once by the head and read by every iteration (Q)
   std::vector<Combine> combines;    ///< outputs that are partial results of a split axis
   std::vector<ArrayId> statistics;  ///< outputs that derive added because a combine weighs with them

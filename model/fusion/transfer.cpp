@@ -1,4 +1,4 @@
-// The first rule: an array moves once for every group of each grouped axis that it lacks. (theory 2)
+// The first rule: an array moves once for every group of each grouped axis that it lacks. (eq. 2.4)
 
 #include <algorithm>
 

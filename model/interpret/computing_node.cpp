@@ -121,7 +121,7 @@ class ComputingNode final : public Node<T> {
     for (ArrayId out : op.outputs) observe(this->array(out).name, phase, out);
   }
 
-  // mu1 = max(mu, scores); p = exp(scores - mu1); delta = exp(mu - mu1); z1 = delta z + sum p (4.2, 4.3)
+  // mu1 = max(mu, scores); p = exp(scores - mu1); delta = exp(mu - mu1); z1 = delta z + sum p (eq. 4.2 and eq. 4.3)
   void online_softmax(OpId id, const Block<T>& scores) {
     State& s = state(id);
     const ArrayId out = context_.question.operation(id).outputs[0];

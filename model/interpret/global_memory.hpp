@@ -15,7 +15,7 @@ class GlobalMemory final : public Memory<T> {
   std::int64_t read(ArrayId array, Block<T>& block) override { return copy_common(inputs_[index(array)], block); }
   std::int64_t write(ArrayId array, const Block<T>& block, const Box& box) override;
 
-  /// Combines all partial results, one split axis after the other, and counts what the launch moves. (theory 16)
+  /// Combines all partial results, one split axis after the other, and counts what the launch moves. (eq. 19.1)
   void combine(LevelCounts& counts);
   /// The whole output; after combine().
   [[nodiscard]] const Block<T>& output(ArrayId array) const { return results_[index(array)].parts[0]; }

@@ -16,7 +16,7 @@ struct Question {
   [[nodiscard]] const Array& array(ArrayId id) const { return diagram.arrays[index(id)]; }
 };
 
-/// Whether row i of the mask sees column j. (design section 5)
+/// Whether row i of the mask sees column j.
 [[nodiscard]] bool sees(const Mask& mask, std::int64_t row, std::int64_t column, std::int64_t rows,
                         std::int64_t columns);
 
@@ -40,7 +40,7 @@ template <class T>
 /// state = max(state, every value of the row)
 template <class T>
 void raise_to_maximum(Block<T>& state, const Block<T>& values);
-/// values = exp(values - mu), 0 where mu is -infinity; z += their sum. (4.2, 4.3)
+/// values = exp(values - mu), 0 where mu is -infinity; z += their sum. (eq. 4.2 and eq. 4.3)
 template <class T>
 void exponentials(Block<T>& values, const Block<T>& mu, Block<T>& z);
 /// target *= factor along the rows

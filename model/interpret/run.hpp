@@ -65,7 +65,7 @@ struct Run {
                               const Precision& precision = {});
 
 /// By the derived head, loop and tail, group by group. Throws Error where inputs or the partition do not fit.
-/// (theory 3, 4, 9, 16)
+/// (model/README.md sections 3, 4 and 19)
 [[nodiscard]] Run run_streamed(const Streamed& streamed, const Problem& problem, const Partition& partition,
                                const Tensors& inputs, const RunOptions& options = {});
 

@@ -1,6 +1,6 @@
 #pragma once
-// How much memory, how large a problem and how many rows keep the compute units fed. (theory: sections 8 and 11;
-// errata P1, P20, L8)
+// How much memory, how large a problem and how many rows keep the compute units fed. (eq. 8.1 to
+// eq. 8.3, eq. 11.1; errata P1, P20, L8)
 
 #include <span>
 
@@ -50,7 +50,7 @@ struct StreamLoad {
 /// Least g_q with  k_TC g_q / f_K >= H_B N_SM / B :  g_q >= f_K H_B N_SM / (k_TC B).  (erratum P1)
 [[nodiscard]] double least_rows(const StreamLoad& load);
 
-/// One column on the tensor units: operations and clocks a row and iteration. (theory: section 11, table)
+/// One column on the tensor units: operations and clocks a row and iteration. (eq. 11.1)
 struct TensorColumn {
   double operations = 0;
   double clocks = 0;

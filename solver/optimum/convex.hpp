@@ -8,7 +8,7 @@
 namespace napkin {
 
 /// minimise  ln sum_t exp(offset_t - (lacks x)_t)   over x   s.t.  sum x <= budget,  0 <= x_i <= upper_i.
-/// With x = ln g this is theory section 6: offset_t = ln A_t, lacks(t, i) = 1 where array t lacks axis i.
+/// With x = ln g this is eq. 6.2: offset_t = ln A_t, lacks(t, i) = 1 where array t lacks axis i.
 struct LogProgram {
   Eigen::MatrixXd lacks;   ///< terms x axes, entries 0 and 1; every column has a 1
   Eigen::VectorXd offset;  ///< by term
@@ -30,7 +30,7 @@ struct LogSolution {
 [[nodiscard]] LogSolution solve(const LogProgram& program);
 
 /// Value of the matrix game  max_{u >= 0, sum u = 1} min_t sum_{i in J_t} u_i : the leading exponent kappa.
-/// (theory: section 6 (iv); simplex with Bland's rule, so it ends)
+/// (model/README.md section 6 (iv); simplex with Bland's rule, so it ends)
 [[nodiscard]] double game_value(const Eigen::MatrixXd& lacks);
 
 }  // namespace napkin

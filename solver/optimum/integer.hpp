@@ -1,5 +1,5 @@
 #pragma once
-// The exact integer optimum: whole group sizes, ceilings, divisors, a real memory rule. (theory: section 6.1)
+// The exact integer optimum: whole group sizes, ceilings, divisors, a real memory rule. (eq. 6.4)
 
 #include <cstdint>
 #include <functional>

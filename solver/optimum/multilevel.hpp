@@ -1,6 +1,6 @@
 #pragma once
 // The optimum on several memory levels: one cost over all pipes, what element types, caches, cross-transfers and
-// cluster sizes are worth. (theory: section 7; errata P8, P9, P16, P17, P19, L6, L7, L9)
+// cluster sizes are worth. (model/README.md section 7; errata P8, P9, P16, P17, P19, L6, L7, L9)
 
 #include <functional>
 #include <span>
@@ -30,7 +30,7 @@ struct MemoryLevel {
   double children = 1;  ///< cache: nodes below one of it; cross-transfer: nodes that it joins (N_max)
 };
 
-/// One term of the weighted sum: weight * H*(memory). (theory: section 7, table of level kinds)
+/// One term of the weighted sum: weight * H*(memory). (eq. 7.1)
 struct EffectiveLevel {
   std::string name;
   double weight = 0;

@@ -1,5 +1,6 @@
 #pragma once
-// The optimum of one level of a streamed diagram, as a reporter prints it. (design section 5, "optimum", "formula")
+// The optimum of one level of a streamed diagram, as a reporter prints it. ("optimum" and "formula" of
+// docs/command-line.md)
 
 #include <optional>
 #include <string>

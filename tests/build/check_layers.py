@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Holds the sources to the house's order (design.md, section 3).
+"""Holds the sources to the order of the layers.
 
 usage: check_layers.py ROOT LAYER...        the layers from the base up, as CMakeLists.txt declares them
        check_layers.py --selftest
@@ -10,7 +10,7 @@ usage: check_layers.py ROOT LAYER...        the layers from the base up, as CMak
 - apps/ follows the list too, and may include kernels/.
 - NAME.cpp includes NAME.hpp before anything else, and each header says #pragma once: build.headers compiles those headers
   alone that have no source of their name.
-- A library is included only where the design lets it in; model/ does not print and does not read the environment.
+- A library is included only where it is allowed; model/ does not print and does not read the environment.
 """
 import pathlib
 import re

@@ -47,7 +47,7 @@ TEST_CASE("the headline number: attention's load into shared memory") {
   CHECK(level(json, "shared")["groups"] == 2 * 16 * 64);
 }
 
-/// The vectors of theory section 18: sizes, tile, and what they move and hold.
+/// Worked cases of the paper: sizes, tile, and what they move and hold.
 struct Vector {
   const char* name;
   const char* line;
@@ -188,7 +188,7 @@ TEST_CASE("pictures are whole XML, and nothing else is left in the folder") {
   }
 }
 
-TEST_CASE("cluster sizes with the H800's numbers: attention prefers 2, matmul 4 (theory section 7)") {
+TEST_CASE("cluster sizes with the H800's numbers: attention prefers 2, matmul 4 (eq. 7.5)") {
   const auto cluster_of = [](const std::string& line) {
     const Json json = answer(line);
     for (const Json& cluster : json["machines"][0]["laws"]["clusters"]) {

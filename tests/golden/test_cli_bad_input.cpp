@@ -1,4 +1,4 @@
-// Bad input never aborts, hangs or guesses: exit 2, one message, nothing on stdout. (design section 5)
+// Bad input never aborts, hangs or guesses: exit 2, one message, nothing on stdout.
 
 #include <string>
 #include <utility>

@@ -55,7 +55,7 @@ TEST_CASE("query --check --json: the keys, and numbers that are there") {
   CHECK(keys_of(check["counted"]) == Keys{"load", "store", "memory_live"});
   CHECK(check["counted"] == check["predicted"]);
   CHECK(check["equal"] == true);
-  // Three groups of 12 queries, or more where the keys need them: 2 g d + 2 x d values a group (theory 18).
+  // Three groups of 12 queries, or more where the keys need them: 2 g d + 2 x d values a group.
   const std::int64_t q = check["shape"]["q"], x = check["shape"]["x"];
   CHECK(check["counted"]["load"] == q * 16 + (q + 11) / 12 * 2 * x * 16);
   CHECK(check["counted"]["store"] == q * 16);
@@ -248,7 +248,7 @@ TEST_CASE("deps of every algorithm: the labels agree with the dependences") {
   }
 }
 
-TEST_CASE("deps --json: the keys of design section 5") {
+TEST_CASE("deps --json: the keys of docs/command-line.md") {
   const Json json = answer("deps --nest attention");
   CHECK(keys_of(json) == Keys{"edges", "sccs", "loops", "orders"});
   for (const Json& edge : json["edges"]) {

@@ -85,7 +85,7 @@ TEST_CASE("bad options are bad input, GPU or none") {
   }
 }
 
-TEST_CASE("a row has exactly the keys of the design") {
+TEST_CASE("a row has exactly the keys that docs/command-line.md lists") {
   const auto run = fake().napkin("validate attention --json" + shape);
   REQUIRE_MESSAGE(run.code == 0, run.err);
   CHECK(run.out.find('\n') == run.out.size() - 1);

@@ -158,7 +158,7 @@ TEST_CASE("ordered atomics: m, l and O are read and written again for every bloc
     const Question k = random_question(random);
     CAPTURE(round);
     const Placed p("split_keys_ordered", k);
-    const i64 state = 4 * k.all_rows() * (k.dv + 2) * k.parts();  // theory 13: (m, l, O) per block of keys
+    const i64 state = 4 * k.all_rows() * (k.dv + 2) * k.parts();  // (m, l, O) per block of keys
     CHECK(p.at("shared").load.value == k.inputs() + state);
     CHECK(p.at("shared").store.value == state);
     CHECK(p.at("l2").store.value == 4 * k.all_rows() * k.dv);  // above the L2 there is one O

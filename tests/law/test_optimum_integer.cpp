@@ -141,7 +141,7 @@ TEST_CASE("integer optimum: matmul, every pair of groups, over small awkward siz
   }
 }
 
-TEST_CASE("closed form <= integer optimum, and the gap that the theory gives (erratum L1)") {
+TEST_CASE("closed form <= integer optimum, and the gap between them (erratum L1)") {
   // s = 1: g = sqrt(M + 1) - 1, so H is 2abc / (sqrt(M + 1) - 1) + ac; axes are multiples of those sizes.
   const double gaps[] = {0.065, 0.016, 0.004};
   for (int k = 0; k < 3; ++k) {

@@ -514,7 +514,7 @@ operations:
   }
 }
 
-TEST_CASE("on the abstract machine place() is the paper's rule: theory 18 and random diagrams' twins") {
+TEST_CASE("on the abstract machine place() is the paper's rule: worked cases and random diagrams' twins") {
   const auto check_all = [](const Streamed& s, const Given& shape, const Given& tile, Mask mask = {}) {
     const Abstract a(s, shape, mask);
     const PlacedDiagram p = a.place(tile);

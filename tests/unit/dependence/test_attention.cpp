@@ -1,5 +1,5 @@
 // The thirteen statements of the scalar forward pass: what their dependences allow, and that two errata of the source
-// are errors. (theory section 13; errata S0.1, S0.2)
+// are errors. (model/README.md section 18; errata S0.1, S0.2)
 
 #include <doctest/doctest.h>
 
@@ -103,7 +103,7 @@ TEST_CASE("three recurrences: the maximum, the sum, the output") {
   CHECK(recurrences_of(load_nest("attention_listing")) == expected_sets);
 }
 
-TEST_CASE("the edges are those of theory 13; the corrected S10 adds 3>10") {
+TEST_CASE("the edges are those of the dependence analysis; the corrected S10 adds 3>10") {
   const std::set<std::string> listed = {"1>5",  "2>5", "5>6",  "3>7",  "5>7", "6>7",  "4>10", "5>10", "6>10",  "7>10",
                                         "9>10", "3>6", "6>12", "12>3", "4>7", "7>13", "13>4", "8>10", "10>11", "11>8"};
   CHECK(flow(load_nest("attention_listing")) == listed);

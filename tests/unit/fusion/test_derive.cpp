@@ -90,7 +90,7 @@ TEST_CASE("a bare softmax is refused, and the reason says why") {
   const Diagram d = diagram("q: , x: ", "'S[q,x]'", {"P[q,x] = softmax over x (S)"}, "P");
   CHECK(why(d, "x") ==
         "softmax over x ends with an output that carries x: every chunk of P stays unnormalised until the last one is "
-        "seen, so all of it would have to be kept; contract or sum P over x in the same kernel (theory 4.1)");
+        "seen, so all of it would have to be kept; contract or sum P over x in the same kernel");
   CHECK(refusal(d, {}, "x").starts_with("t.yaml:5:5: axis x cannot stream: softmax over x ends"));
   CHECK(roles_text(derive(d)) == "q group, x whole");
   CHECK_FALSE(derive(d).stream);

@@ -1,4 +1,4 @@
-// The two rules on the sources' own numbers. (theory 18)
+// The two rules on the sources' own numbers.
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-// Split axes: partial results of the groups and their combine (theory 16), and levels below the first one.
+// Split axes: partial results of the groups and their combine (eq. 19.1), and levels below the first one.
 #include <doctest/doctest.h>
 
 #include "tests/unit/interpret/helpers.hpp"

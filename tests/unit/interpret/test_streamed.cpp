@@ -80,7 +80,7 @@ TEST_CASE("attention counts by hand: 2gd + 2xd a group, P14's memory") {
   CHECK(loaded(run, d, "K") == Count(8 * 80 * 16));
   CHECK(loaded(run, d, "V") == Count(8 * 80 * 16));
   CHECK(stored(run, d, "O") == Count(96 * 16));
-  CHECK(low.loaded() + low.stored() == Count(23552));                                      // theory 18, Fig. 21
+  CHECK(low.loaded() + low.stored() == Count(23552));                                      // Fig. 21
   CHECK(low.peak == Count(2 * 12 * 16 + std::max(2 * 4 * 16, 12 * 4 + 4 * 16) + 3 * 12));  // erratum P14
   CHECK(low.peak_held == low.peak);
 }

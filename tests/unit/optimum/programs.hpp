@@ -1,5 +1,5 @@
 #pragma once
-// Programmes written out by hand from theory section 5, for tests that must not depend on any derivation.
+// Programmes written out by hand from model/README.md section 5, for tests that must not depend on any derivation.
 
 #include <cmath>
 #include <string>

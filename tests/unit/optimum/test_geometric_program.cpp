@@ -35,7 +35,7 @@ TEST_CASE("matmul: 2 a b c M^-1/2 + a c, square groups of sqrt(M)") {
   CHECK(f.formula == "a c + 2 a b c / M^(1/2)");
 }
 
-TEST_CASE("matmul in its box: the capped forms of theory section 5") {
+TEST_CASE("matmul in its box: the capped forms") {
   // a < sqrt(M), M < a c:  a^2 b c / M + b c + a c
   ClosedForm f = closed_form(matmul(32, 512, 4096), 4096);
   CHECK(f.formula == "a c + b c + a^2 b c / M");

@@ -21,7 +21,7 @@ void check_optimum(const IntegerProblem& p, std::int64_t transfer, std::int64_t 
 
 }  // namespace
 
-TEST_CASE("the exact matmul optima of theory section 18") {
+TEST_CASE("the exact matmul optima, group by group") {
   check_optimum(matmul_integer(480, 480, 480, 64), 32'025'600, 7, 7);
   check_optimum(matmul_integer(480, 480, 480, 1024), 7'372'800, 30, 32);
   check_optimum(matmul_integer(480, 480, 480, 65536), 1'152'000, 240, 270);

@@ -1,4 +1,4 @@
-// The report of dependences: the JSON of design section 5, the text, the graph.
+// The report of dependences: the JSON, the text, the graph.
 
 #include <doctest/doctest.h>
 
@@ -86,7 +86,7 @@ TEST_CASE("attention: with the keys outside, Q is read again for every key, and 
         "x b h d + x b h dv + 2 q x b h g + q x b h g d + q x b h g dv");
 }
 
-TEST_CASE("theory's argument on the order of loops, for the streamed program in names of axes") {
+TEST_CASE("the argument on the order of loops (eq. 18.5), for the streamed program in names of axes") {
   const Streamed streamed = derive(load_diagram("softmax_contraction"));
   const Dependences found = dependences_of(dependence::nest_of(streamed), streamed.diagram);
   std::string text;

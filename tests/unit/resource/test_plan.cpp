@@ -120,7 +120,7 @@ TEST_CASE("twelve warps fit at 168 registers, not at 169 (erratum S4.1)") {
   CHECK(occupancy(limits, Bytes(100 * KiB), 2048, 16, Bytes(0)).blocks == Count(0));
 }
 
-TEST_CASE("the Ampere blog's kernel: 64 KiB apart, one block; O in Q's place 48 KiB, two (theory 17)") {
+TEST_CASE("the Ampere blog's kernel: 64 KiB apart, one block; O in Q's place 48 KiB, two") {
   const Blog apart(false), aliased(true);
   CHECK(shared_bytes(apart.placed) == Bytes(64 * KiB));
   CHECK(shared_bytes(aliased.placed) == Bytes(48 * KiB));
@@ -134,7 +134,7 @@ TEST_CASE("the Ampere blog's kernel: 64 KiB apart, one block; O in Q's place 48 
   CHECK(offset_of(aliased.placed, p, "O_out") == offset_of(aliased.placed, p, "Q"));
 }
 
-TEST_CASE("registers of the Ampere blog's table: Q 32, S 32, P 16, O 64, m and l 2 each (theory 17)") {
+TEST_CASE("registers of the Ampere blog's table: Q 32, S 32, P 16, O 64, m and l 2 each") {
   const Blog blog(true);
   // The blog's K and V fragments (128 each) are whole tiles in registers; this mapping reads them from shared memory.
   CHECK(register_need(blog.placed).need ==

@@ -1,0 +1,131 @@
+#!/usr/bin/env python3
+"""Holds what sources and documents cite to what is there.
+
+usage: check_citations.py ROOT
+       check_citations.py --selftest
+
+- model/README.md numbers each equation once, in order, in the section whose number it begins with.
+- A citation names what exists: "eq. 6.3" an equation, "model/README.md section 6" a section, "erratum P13" an erratum.
+- No comment cites a section of a document that is not in the repository ("theory section 2", "design section 5").
+- A document's links and the paths that it names (`model/README.md`) exist; README.md has at most 150 lines.
+"""
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+BOOK = "model/README.md"
+ENDINGS = {".cpp", ".hpp", ".cuh", ".cu", ".h", ".py", ".yaml", ".md", ".cmake", ".txt"}
+EQUATION = re.compile(r"^ +\((\d+)\.(\d+)\)  ", re.M)
+SECTION = re.compile(r"^## (\d+)\. ", re.M)
+ERRATUM = re.compile(r"^\| ([PLS]\d+(?:\.\d+)?) \|", re.M)
+CITED_EQUATION = re.compile(r"\beq\.\s+(\d+\.\d+)")
+CITED_SECTION = re.compile(r"model/README\.md,?\s+sections?\s+(\d+)(?:(?:,\s*\d+)*\s+and\s+(\d+))?")
+CITED_ERRATUM = re.compile(r"\berrat(?:um|a)\s+((?:[PLS]\d+(?:\.\d+)?(?:,\s*|\s+and\s+)?)+)")
+ELSEWHERE = re.compile(r"\b(?:(?:design|theory)(?:\.md)?[:,]?\s+(?:sections?\s+)?\d|issue \")", re.I)
+LINK = re.compile(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)")
+PATH = re.compile(r"`((?:[\w.-]+/)+[\w.-]+\.(?:md|hpp|cpp|cuh|yaml|py))`")
+README_LINES = 150
+# Folders whose comments still cite other numbers and documents that are not here. Empty is the goal.
+UNREAD = ("model/clock/", "model/machine/", "model/mapping/", "model/resource/", "solver/space/", "solver/select/",
+          "apps/library/", "kernels/", "tests/measured/")
+
+
+def wrong_in_book(book):
+    """What is wrong with the numbers of the equations themselves."""
+    found = []
+    sections = [int(n) for n in SECTION.findall(book)]
+    if sections != list(range(1, len(sections) + 1)):
+        found.append(f"{BOOK}: sections {sections}: number them 1, 2, 3, ...")
+    last = (0, 0)
+    for match in EQUATION.finditer(book):
+        number = (int(match[1]), int(match[2]))
+        section = max((int(s[1]) for s in SECTION.finditer(book) if s.start() < match.start()), default=0)
+        line = book.count("\n", 0, match.start()) + 1
+        right = (section, last[1] + 1 if last[0] == section else 1)
+        if number != right:
+            found.append(f"{BOOK}:{line}: equation {number[0]}.{number[1]}: should be {right[0]}.{right[1]}")
+        last = number
+    return found
+
+
+def joined(text):
+    """A comment that goes on in the next line reads as one line."""
+    return re.sub(r"\n[ \t]*(?://[/!]?<?|#)?[ \t]*", " ", text)
+
+
+def wrong_in(name, text, book):
+    """What the file cites that does not exist."""
+    equations = {f"{a}.{b}" for a, b in EQUATION.findall(book)}
+    sections, errata = set(SECTION.findall(book)), set(ERRATUM.findall(book))
+    text = joined(text)
+    found = [f"{name}: eq. {n}: no such equation in {BOOK}" for n in CITED_EQUATION.findall(text) if n not in equations]
+    for pair in CITED_SECTION.findall(text):
+        found += [f"{name}: section {n}: no such section in {BOOK}" for n in pair if n and n not in sections]
+    for several in CITED_ERRATUM.findall(text):
+        ids = re.findall(r"[PLS]\d+(?:\.\d+)?", several)
+        found += [f"{name}: erratum {n}: no such erratum in {BOOK}" for n in ids if n not in errata]
+    return found + [f"{name}: '{m[0].strip()}': cites a document that is not here" for m in ELSEWHERE.finditer(text)]
+
+
+def wrong_paths(root, name, text):
+    """Links are seen from the document, paths in code from the root or from the document."""
+    here = (pathlib.Path(root) / name).parent
+    found = [f"{name}: {link}: a link to nothing" for link in LINK.findall(text) if not (here / link).exists()]
+    found += [f"{name}: {path}: no such file" for path in PATH.findall(text)
+              if not (here / path).exists() and not (pathlib.Path(root) / path).exists()]
+    if name == "README.md" and text.count("\n") > README_LINES:
+        found.append(f"README.md: {text.count(chr(10))} lines: at most {README_LINES}")
+    return found
+
+
+def check(root):
+    listed = subprocess.run(["git", "-C", root, "ls-files", "-z"], capture_output=True, check=False).stdout.decode()
+    names = [n for n in listed.split("\0") if n]
+    if not names:  # an unpacked archive
+        names = [str(p.relative_to(root)) for p in pathlib.Path(root).rglob("*")
+                 if not p.relative_to(root).parts[0].startswith((".", "build"))]
+    book = (pathlib.Path(root) / BOOK).read_text()
+    found = wrong_in_book(book)
+    for name in sorted(names):
+        path = pathlib.Path(root) / name
+        if path.suffix not in ENDINGS or not path.is_file() or path.resolve() == pathlib.Path(__file__).resolve():
+            continue
+        if name.startswith(("docs/lab/", *UNREAD)):  # notebooks keep the numbers of their day
+            continue
+        text = path.read_text(errors="replace")
+        found += wrong_in(name, text, book)
+        if path.suffix == ".md":
+            found += wrong_paths(root, name, text)
+    return found
+
+
+def selftest():
+    book = "## 1. A\n\n    (1.1)  x\n    (1.2)  y\n\n## 2. B\n\n    (2.1)  z\n\n| P1 | a | b |\n"
+    assert wrong_in_book(book) == []
+    assert wrong_in_book(book.replace("(1.2)", "(1.1)"))
+    assert wrong_in_book(book.replace("(2.1)", "(2.2)"))
+    assert wrong_in_book(book.replace("## 2.", "## 3."))
+    for good in ("eq. 1.2", "model/README.md section 2", "erratum P1", "model/README.md sections 1 and 2"):
+        assert wrong_in("model/a.hpp", f"// ({good})", book) == [], good
+    for bad in ("eq. 1.3", "eq.\n// 3.1", "model/README.md section 4", "model/README.md sections 1 and\n/// 3", "errata P1, P2",
+                "theory section 1", "design section 5", "theory 4.1", "design.md,\n// section 3", 'issue "the clock"'):
+        assert wrong_in("model/a.hpp", f"// ({bad})", book), bad
+    with tempfile.TemporaryDirectory() as root:
+        (pathlib.Path(root) / "docs").mkdir()
+        (pathlib.Path(root) / "docs/a.md").touch()
+        assert wrong_paths(root, "docs/b.md", "[a](a.md), `docs/a.md`, [a](../docs/a.md#x), [web](https://a.b/c)") == []
+        assert len(wrong_paths(root, "docs/b.md", "[a](c.md) and `docs/c.md`")) == 2
+        assert wrong_paths(root, "README.md", "\n" * (README_LINES + 1))
+
+
+if __name__ == "__main__":
+    if sys.argv[1:] == ["--selftest"]:
+        selftest()
+    elif len(sys.argv) == 2:
+        problems = check(sys.argv[1])
+        print("\n".join(problems))
+        sys.exit(1 if problems else 0)
+    else:
+        sys.exit(__doc__)
