@@ -1,7 +1,6 @@
 // The JSON of every command: its keys, and that its numbers agree with each other and with sums by hand.
 
 #include <algorithm>
-#include <cstdlib>
 #include <set>
 
 #include "tests/golden/cli.hpp"
@@ -77,7 +76,7 @@ void check_levels(const Json& levels, bool fits = true) {
     const auto whole = [&](const char* key) { return one[key].get<std::int64_t>(); };
     CHECK(whole("transfer") == whole("load") + whole("store"));
     CHECK(whole("groups") > 0);
-    CHECK(std::abs(whole("transfer_per_group") * whole("groups") - whole("transfer")) < whole("groups"));
+    CHECK(whole("transfer_per_group") * whole("groups") >= whole("transfer"));  // groups at an edge move less
     CHECK(whole("memory_live") >= whole("memory_lower_bound"));
     if (fits && !one["memory_limit"].is_null()) CHECK(whole("memory") <= whole("memory_limit"));
     if (!one["bandwidth"].is_null())
@@ -246,7 +245,8 @@ TEST_CASE("list") {
     for (const Json& one : json[kind]) CHECK(one["about"].get<std::string>().size() > 3);
   }
   std::set<std::string> listed, shipped;
-  for (const Json& one : answer("list gpus --json")["gpus"]) listed.insert(one["name"].get<std::string>());
+  const Json gpus = answer("list gpus --json")["gpus"];
+  for (const Json& one : gpus) listed.insert(one["name"].get<std::string>());
   for (const auto& file : std::filesystem::directory_iterator(NAPKIN_SOURCE_DIR "/hardware_profiles")) {
     if (file.path().extension() == ".yaml") shipped.insert(file.path().stem().string());
   }

@@ -78,7 +78,8 @@ inline Recording read_recording(const std::string& file, const napkin::yaml::Nod
 inline Manifest read_manifest(const std::filesystem::path& folder) {
   const std::string path = (folder / "manifest.yaml").string();
   const napkin::yaml::Node node = napkin::yaml::parse(napkin::yaml::read_file(path), path);
-  node.allow({"what", "replay", "predicted", "tests", "expected", "device", "driver", "cuda", "compiler", "files"});
+  node.allow(
+      {"what", "replay", "predicted", "tests", "expected", "found", "device", "driver", "cuda", "compiler", "files"});
   Manifest out;
   out.folder = folder.filename().string();
   out.what = node.at("what").text();

@@ -53,7 +53,7 @@ void hold(const Range& range, double least, double median, double most) {
 
 TEST_CASE("results are right on every kind of inputs, at s of 512 and 4096") {
   int compared = 0;
-  for (const char* file : {"h200.jsonl", "h200_always.jsonl"}) {
+  for (const char* file : {"selected.jsonl", "always.jsonl"}) {
     for (const auto& shape : rows_of(file)) {
       for (const auto& inputs : shape.second) {
         const Json& row = inputs.second;
@@ -70,7 +70,7 @@ TEST_CASE("results are right on every kind of inputs, at s of 512 and 4096") {
 }
 
 TEST_CASE("scores that outgrow the kept maximum at every chunk cost the picks up to 2.6 times the time, cuDNN none") {
-  const Rows rows = rows_of("h200.jsonl");
+  const Rows rows = rows_of("selected.jsonl");
   REQUIRE(rows.size() == 36);
   hold(over_normal(rows, "growing", time), 1.43, 2.161, 2.56);
   hold(over_normal(rows, "growing", cycles), 1.54, 2.567, 3.25);
@@ -82,14 +82,14 @@ TEST_CASE("scores that outgrow the kept maximum at every chunk cost the picks up
 }
 
 TEST_CASE("zeros take as many cycles at more clock and less power") {
-  const Rows rows = rows_of("h200.jsonl");
+  const Rows rows = rows_of("selected.jsonl");
   hold(over_normal(rows, "zeros", time), 0.77, 0.855, 0.98);
   hold(over_normal(rows, "zeros", cycles), 0.99, 1.005, 1.07);
   hold(over_normal(rows, "zeros", cudnn), 0.81, 0.868, 1.01);
 }
 
 TEST_CASE("with rescale always the same tiles take as many cycles on all inputs, and more on normal ones") {
-  const Rows always = rows_of("h200_always.jsonl"), rarely = rows_of("h200.jsonl");
+  const Rows always = rows_of("always.jsonl"), rarely = rows_of("selected.jsonl");
   REQUIRE(always.size() == 18);
   hold(over_normal(always, "growing", cycles), 0.99, 1.0, 1.01);
   hold(over_normal(always, "spike", cycles), 0.98, 1.0, 1.01);

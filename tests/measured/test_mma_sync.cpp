@@ -24,7 +24,7 @@ struct Run {
 
 Run run_of(const std::string& number) {
   Run run;
-  for (const char* file : {"h200_", "h200_attention_"}) {
+  for (const char* file : {"run_", "attention_"}) {
     const std::string path = NAPKIN_SOURCE_DIR "/tests/measured/mma_sync/" + (file + number) + ".jsonl";
     for (report::ReadingRow& row : report::parse_readings(cli::contents(path), path))
       run.readings.push_back(std::move(row.reading));

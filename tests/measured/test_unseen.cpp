@@ -45,8 +45,7 @@ TEST_CASE("errors of each kind, replayed with today's model") {
   double time = 0, rows = 0;
   for (const Held& held : all) {
     CAPTURE(held.kind);
-    const auto run =
-        cli::napkin({"validate", "--json", "--replay", folder + "h200_" + std::string(held.kind) + ".jsonl"});
+    const auto run = cli::napkin({"validate", "--json", "--replay", folder + std::string(held.kind) + ".jsonl"});
     REQUIRE_MESSAGE(run.code == 0, run.err);
     const Json found = run.json(), of = found["kernels"][held.kernel]["held-out"];
     CHECK(of["rows"] == held.rows);
@@ -67,7 +66,7 @@ TEST_CASE("what select had selected over the best measured tile, as recorded") {
     CAPTURE(held.kind);
     std::map<std::string, std::map<std::string, double>> sweeps;  // by tile, its newest row
     std::map<std::string, std::string> selected;
-    for (const Json& row : rows_of("h200_" + std::string(held.kind) + ".jsonl")) {
+    for (const Json& row : rows_of(std::string(held.kind) + ".jsonl")) {
       CHECK(row["split"] == "held-out");
       const std::string sweep = row["sweep"].get<std::string>(), tile = pairs(row["tile"]);
       sweeps[sweep][tile] = row["measured"]["time"].get<double>();
@@ -98,7 +97,7 @@ TEST_CASE("each sweep's selected tile is the one that was committed as predicted
   for (const Held& held : all) {
     CAPTURE(held.kind);
     std::map<std::string, Json> picks;
-    for (const Json& row : rows_of("h200_" + std::string(held.kind) + ".jsonl")) {
+    for (const Json& row : rows_of(std::string(held.kind) + ".jsonl")) {
       if (row["selected"].get<bool>()) picks.emplace(row["sweep"].get<std::string>(), row);
     }
     for (const auto& pick : picks) {
@@ -117,7 +116,7 @@ TEST_CASE("each sweep's selected tile is the one that was committed as predicted
 TEST_CASE(
     "weights that come from device memory want stages, which predictions do not know; held by the L2 they do not") {
   std::map<std::string, std::map<int, Json>> by_shape;  // by contracted elements, by stages
-  for (const Json& row : rows_of("h200_reasons.jsonl")) {
+  for (const Json& row : rows_of("reasons.jsonl")) {
     if (row["algorithm"] == "matmul") by_shape[row["shape"]["b"].dump()].emplace(row["tile"]["stages"].get<int>(), row);
   }
   const auto measured = [&](const char* b, int stages) {
@@ -138,7 +137,7 @@ TEST_CASE(
 
 TEST_CASE("rows beyond the queries take their cycles, and less power than predictions give them") {
   std::map<int, double> cycles, clocks, predicted;
-  for (const Json& row : rows_of("h200_reasons.jsonl")) {
+  for (const Json& row : rows_of("reasons.jsonl")) {
     if (row["algorithm"] != "attention") continue;
     const int q = row["shape"]["q"].get<int>();
     cycles[q] = row["measured"]["cycles"].get<double>();
