@@ -61,10 +61,10 @@ AttentionData::AttentionData(Runtime& runtime, const AttentionLayout& layout)
 
 /// A ramp takes two columns, whole numbers and what is between them, so that 16 bits hold it.
 void AttentionData::shape_scores(Runtime& runtime) const {
-  constexpr double growth = 0.25, most = 256;  // powers of two from key to key; whole numbers that bf16 has
+  constexpr double most = 256;  // whole numbers that bf16 has
   if (!layout_.q_lengths.empty()) throw Error("inputs", "are shaped for packed sequences", "normal inputs");
   const AttentionSizes& s = layout_.sizes;
-  const double step = growth * std::numbers::ln2, root = std::sqrt(static_cast<double>(s.d));
+  const double step = layout_.growth * std::numbers::ln2, root = std::sqrt(static_cast<double>(s.d));
   const double unit = std::max(1.0, static_cast<double>(s.x) * step / most);
   const auto constant = static_cast<float>(decode(encode(static_cast<float>(unit * root), layout_.type), layout_.type));
   ScoresArguments a{};

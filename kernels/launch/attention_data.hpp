@@ -14,9 +14,9 @@
 namespace napkin {
 
 /// What the inputs are: `normal` numbers, or what makes an online softmax work or rest. `growing`: from the last key to
-/// the first, which is how the bundled kernels go, each key's exponential is 2^0.25 times the one before, so that every
-/// chunk of 48 keys and more outgrows a kept maximum by 2^12; `shrinking`: from the first to the last; `spike`: one
-/// score of each row, at a random key, is beyond all others; `zeros`: Q, K and V.
+/// the first, which is how the bundled kernels go, each key's exponential is 2^growth times the one before: with 0.25
+/// every chunk of 48 keys and more outgrows a kept maximum by 2^12; `shrinking`: from the first to the last; `spike`:
+/// one score of each row, at a random key, is beyond all others; `zeros`: Q, K and V.
 enum class AttentionInputs { normal, zeros, growing, shrinking, spike };
 /// "normal", "zeros", ... Throws Error on another word.
 [[nodiscard]] AttentionInputs inputs_of(const std::string& word);
@@ -30,6 +30,7 @@ struct AttentionLayout {
   std::int64_t gap = 0;                              ///< elements between rows that belong to nobody (a multiple of 8)
   std::vector<std::int32_t> q_lengths, x_lengths;    ///< packed: one of each per sequence; else empty
   double deviation = 1;                              ///< of the inputs
+  double growth = 0.25;                              ///< of growing and shrinking inputs, powers of two a key
   AttentionInputs inputs = AttentionInputs::normal;  ///< others than normal: not packed
   std::uint64_t seed = 1;
 };

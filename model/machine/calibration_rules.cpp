@@ -116,23 +116,6 @@ std::vector<Rule> unit_rules() {
   };
 }
 
-std::vector<Rule> synchronous_rules() {
-  return {{"constants.mma_sync_product",
-           "clk",
-           "mma_alone",
-           "product",
-           {{"accumulators", "8"}, {"warps", "2"}},
-           1,
-           "m16 n8 k16, bf16, 8 accumulators, two warps a scheduler"},
-          {"constants.mma_sync_latency",
-           "clk",
-           "mma_alone",
-           "product",
-           {{"accumulators", "1"}, {"warps", "1"}},
-           1,
-           "m16 n8 k16, bf16, one accumulator, one warp"}};
-}
-
 std::vector<Rule> memory_rules() {
   return {
       {"pipes.shared.latency", "clk", "latency", "load", {{"of", "shared"}}, 1, "ld.u32, dependent addresses"},
@@ -284,47 +267,6 @@ std::vector<Rule> wait_rules() {
   };
 }
 
-/// What an mma.sync takes of its scheduler's register ports (eq. 12.12), with what else an attention kernel's warps
-/// have among products: a product's clocks less the instructions of the mix and the ldmatrix. A warp alone on its
-/// scheduler also waits for itself.
-void add_register_ports(const Readings& readings, std::vector<MeasuredNumber>& out) {
-  std::vector<double> one, several;
-  for (const Reading* reading : matching(readings, "mma_attention", "product")) {
-    const auto of = [&](const char* parameter) { return std::stod(std::string(reading->parameter(parameter))); };
-    if (of("mixes") == 0 || of("loads") == 0) continue;
-    const double others = 4 * of("mixes") / 2 + of("loads") / 4;  // a mix of four instructions is for two products
-    for (const double value : reading->values) (of("warps") == 1 ? one : several).push_back(value - others);
-  }
-  const auto add = [&](const char* name, std::vector<double>& values, const char* note) {
-    if (!values.empty()) out.push_back({name, "clk", estimate(std::move(values)), note});
-  };
-  add("constants.mma_sync_ports", several,
-      "a product's clocks less the instructions among products (EX2, FFMA, FMNMX, FADD, ldmatrix), two and four warps "
-      "a "
-      "scheduler");
-  add("constants.mma_sync_ports_one", one, "of one warp a scheduler, its waits for itself included");
-}
-
-/// cp.async: where the line of a chunk's clocks against its bytes begins, beside warps that multiply and load operands.
-void add_loaded_latency(const Readings& readings, std::vector<MeasuredNumber>& out) {
-  std::vector<double> kib, clocks;
-  double spread = 0;
-  int runs = 0;
-  for (const Reading* reading : matching(readings, "async_copies", "chunk", {{"busy", "8"}})) {
-    const Estimate chunk = estimate(reading->values);
-    kib.push_back(std::stod(std::string(reading->parameter("kib"))));
-    clocks.push_back(chunk.value);
-    spread = std::max(spread, chunk.spread);
-    runs = chunk.runs;
-  }
-  if (kib.size() < 3) return;
-  out.push_back(
-      {"constants.cp_async_loaded_latency",
-       "clk",
-       {line_through(kib, clocks).at(0), spread, runs},
-       "all SMs copy the same 8 to 32 KiB, beside eight warps of mma.sync and ldmatrix; the line's beginning"});
-}
-
 /// L2 to SM against the working set: rate of the plateau, its end, and the rate far beyond.
 void add_working_sets(const Readings& readings, std::vector<MeasuredNumber>& out) {
   std::map<double, const Reading*> by_size;
@@ -368,14 +310,13 @@ void add_device_latency(const Readings& readings, std::vector<MeasuredNumber>& o
 
 std::vector<MeasuredNumber> measured_numbers(const Readings& readings) {
   std::vector<MeasuredNumber> out;
-  for (const auto& rules : {unit_rules(), synchronous_rules(), memory_rules(), box_rules(), wait_rules()}) {
+  for (const auto& rules : {unit_rules(), memory_rules(), box_rules(), wait_rules()}) {
     for (const Rule& rule : rules) {
       const auto found = pooled(matching(readings, rule.experiment, rule.quantity, rule.with), rule.factor);
       if (found) out.push_back({rule.name, rule.unit, *found, rule.note});
     }
   }
-  add_register_ports(readings, out);
-  add_loaded_latency(readings, out);
+  for (MeasuredNumber& number : measured_synchronous(readings)) out.push_back(std::move(number));
   add_working_sets(readings, out);
   add_device_latency(readings, out);
   for (MeasuredNumber& energy : measured_energies(readings)) out.push_back(std::move(energy));

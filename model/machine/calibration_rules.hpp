@@ -30,6 +30,9 @@ struct MeasuredTiming {
 };
 [[nodiscard]] MeasuredTiming measured_timing(const Readings& readings);
 
+/// Of mma.sync and cp.async.
+[[nodiscard]] std::vector<MeasuredNumber> measured_synchronous(const Readings& readings);
+
 /// Energies and the clock tree from loads of known rates (eq. 12.9), as constants.
 [[nodiscard]] std::vector<MeasuredNumber> measured_energies(const Readings& readings);
 

@@ -4,7 +4,7 @@
 //                 [--kernel attention_sm80] [--dtype f16] [--gpu h200-sxm] [--l2 cold] [--rows 64] [--runs 12]
 //                 [--no-time] [--no-cycles] [--counters] [--no-lse] [--gap 8]
 //                 [--heads-first] [--packed 100:100,0:7] [--seed 1]
-//                 [--inputs zeros|growing|shrinking|spike]
+//                 [--inputs zeros|growing[:0.25]|shrinking[:0.25]|spike]
 //   run_attention < FILE     the same arguments, one problem a line; loads each variant once
 //
 // --compile: no GPU; compiles and prints what the compiler says beside what the plan says.
@@ -124,9 +124,11 @@ Request read(const std::vector<std::string>& words) {
       r.layout.heads_first = true;
     else if (word == "--packed")
       read_packed(value(), r.layout);
-    else if (word == "--inputs")
-      r.layout.inputs = inputs_of(value());
-    else if (word == "--seed")
+    else if (word == "--inputs") {
+      const auto parts = split(value(), ':');
+      r.layout.inputs = inputs_of(parts.at(0));
+      if (parts.size() > 1) r.layout.growth = std::stod(parts[1]);
+    } else if (word == "--seed")
       r.layout.seed = std::stoull(value());
     else
       throw Error("arguments", "'" + word + "' is unknown");

@@ -76,12 +76,12 @@ def shaped(inputs, b, h, s, d, causal):
     if inputs == "zeros":
         for each in (q, k, v):
             each.zero_()
-    elif inputs in ("growing", "shrinking"):
-        step = 0.25 * math.log(2)
+    elif inputs.startswith(("growing", "shrinking")):
+        step = float((inputs + ":0.25").split(":")[1]) * math.log(2)
         unit = max(1, s * step / 256)
         constant = torch.tensor(unit * math.sqrt(d)).bfloat16().item()
         key = torch.arange(s, device="cuda", dtype=torch.float32)
-        score = step * (s - 1 - key if inputs == "growing" else key) / (constant / math.sqrt(d))
+        score = step * (s - 1 - key if inputs.startswith("growing") else key) / (constant / math.sqrt(d))
         k[..., 0], k[..., 1] = score.floor(), score - score.floor()
         q[..., :2] = constant
     elif inputs == "spike":

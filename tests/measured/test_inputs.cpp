@@ -81,6 +81,20 @@ TEST_CASE("scores that outgrow the kept maximum at every chunk cost the picks up
   hold(over_normal(rows, "shrinking", cycles), 0.99, 1.0, 1.01);
 }
 
+// By the powers of two that each key's exponential grows by.
+TEST_CASE("scores that grow slowly cost less: nothing at 2^0.001 a key, 7 % at 2^0.003, a quarter at 2^0.01") {
+  const Rows rows = rows_of("growth.jsonl");
+  REQUIRE(rows.size() == 6);
+  hold(over_normal(rows, "growing:0.001", time), 0.98, 1.0, 1.01);
+  hold(over_normal(rows, "growing:0.003", time), 1.05, 1.07, 1.12);
+  hold(over_normal(rows, "growing:0.01", time), 1.19, 1.25, 1.36);
+  hold(over_normal(rows, "growing:0.03", time), 1.39, 1.51, 1.61);
+  hold(over_normal(rows, "growing:0.06", time), 1.59, 1.75, 1.86);
+  for (const auto& shape : rows) {
+    for (const auto& inputs : shape.second) CHECK(inputs.second["good"].get<bool>());
+  }
+}
+
 TEST_CASE("zeros take as many cycles at more clock and less power") {
   const Rows rows = rows_of("selected.jsonl");
   hold(over_normal(rows, "zeros", time), 0.77, 0.855, 0.98);

@@ -15,6 +15,7 @@
 #include "model/resource/order.hpp"
 #include "model/resource/plan.hpp"
 #include "tests/packed.hpp"
+#include "tests/predicted_time.hpp"
 #include "tests/rounds.hpp"
 
 namespace test_packed {
