@@ -33,12 +33,13 @@ class WorkBound {
       const auto same = [&](const VectorPipe& p) { return p.name == pipe.name; };
       const auto found = std::find_if(graph_.pipes.begin(), graph_.pipes.end(), same);
       // The graph leaves out of the port what copies write, and runs what threads read of it beside.
-      const bool counts = found != graph_.pipes.end() && pipe.unit != nullptr && pipe.name != "shared_port";
+      const bool counts = found != graph_.pipes.end() && pipe.unit != nullptr && pipe.unit->counts != Counted::bytes;
       // Multiply-adds are two results of a unit of FLOP to the first clock, one to the graph.
-      const double share = pipe.unit != nullptr && pipe.unit->what == "flop" ? 0.5 : 1;
-      pipes_.push_back({counts ? share : 0, counts ? 1 - found->beside : 0, pipe.name == "issue"});
+      const double share = pipe.unit != nullptr && pipe.unit->counts == Counted::flop ? 0.5 : 1;
+      pipes_.push_back({counts ? share : 0, counts ? 1 - found->beside : 0,
+                        pipe.unit != nullptr && pipe.unit->role == UnitRole::issue});
     }
-    const Unit* issue = like.machine->unit("issue");
+    const Unit* issue = like.machine->unit(UnitRole::issue);
     issue_rate_ = issue->per_clock.best().value;
     launch_ = launch_overhead(*like.machine);
   }
@@ -52,7 +53,7 @@ class WorkBound {
       if (!op.tensor || op.instruction == nullptr || op.phase != Phase::loop) continue;
       const TensorLoad one = tensor_load(placed, op);
       out.energy += one.flops * rates_.of_flop(*op.instruction);
-      if (!asynchronous(*op.instruction)) continue;
+      if (!op.instruction->asynchronous) continue;
       tensor += one.clocks;
       slots += one.slots;
     }

@@ -32,7 +32,7 @@ class GraphMaker {
       if (holds(edge.when, p_.tile)) edges_.push_back(&edge);
     }
     waits_for_products_ = std::any_of(p_.operations.begin(), p_.operations.end(), [](const PlacedOperation& op) {
-      return op.tensor && op.instruction != nullptr && !asynchronous(*op.instruction);
+      return op.tensor && op.instruction != nullptr && !op.instruction->asynchronous;
     });
     in_steps_ = in_steps();
     if (edges_.empty()) throw Error(p_.mapping->file, "no edges: it has no event graph", "the section 'edges'");
@@ -43,6 +43,8 @@ class GraphMaker {
     VectorPipes pipes = vector_pipes(*p_.machine, in_steps_);
     g_.pipes = std::move(pipes.pipes);
     pipe_of_ = std::move(pipes.of_unit);
+    if (const Unit* port = p_.machine->port())
+      port_pipe_ = pipe_of_[static_cast<std::size_t>(port - p_.machine->units.data())];
     for (const PlacedOperation& op : p_.operations) {
       if (op.phase == Phase::loop) operation(op);
     }
@@ -76,18 +78,29 @@ class GraphMaker {
     return std::max(warps < schedulers && waits_for_products_ ? std::floor(all * warps / schedulers) : all, 1.0);
   }
 
-  /// Whether an operation of the loop has exponentials in steps, and the machine's rates of those are known.
-  [[nodiscard]] bool in_steps() const {
-    const auto steps = [](const PlacedWork& work) { return work.mapping != nullptr && work.mapping->in_steps; };
-    const auto has = [&](const PlacedOperation& op) {
-      return op.phase == Phase::loop && std::any_of(op.work.begin(), op.work.end(), steps);
-    };
-    return knows_steps(*p_.machine) && std::any_of(p_.operations.begin(), p_.operations.end(), has);
+  /// The unit whose work in the loop is in steps, where the machine's rates of that are known; else -1.
+  [[nodiscard]] UnitId in_steps() const {
+    for (const PlacedOperation& op : p_.operations) {
+      for (const PlacedWork& work : op.work) {
+        if (op.phase != Phase::loop || work.unit < 0 || work.mapping == nullptr || !work.mapping->in_steps) continue;
+        const CoUse& shares = unit_of(work).co_use;
+        if (!shares.alone.empty() && !shares.beside.empty()) return work.unit;
+      }
+    }
+    return -1;
+  }
+  [[nodiscard]] const Unit& unit_of(const PlacedWork& work) const {
+    return p_.machine->units[static_cast<std::size_t>(work.unit)];
   }
 
   [[nodiscard]] double issue_rate() const {
-    const Unit* issue = p_.machine->unit("issue");
-    return issue != nullptr && issue->per_clock.known() ? issue->per_clock.best().value : INFINITY;
+    const Unit* issue = p_.machine->unit(UnitRole::issue);
+    return issue != nullptr ? issue->per_clock.best().value : INFINITY;
+  }
+  /// Clocks of an instruction that waits for the one before.
+  [[nodiscard]] double serial_clocks() const {
+    const Unit* issue = p_.machine->unit(UnitRole::issue);
+    return issue != nullptr ? p_.machine->constant(*issue, "serial") : 0;
   }
 
   [[nodiscard]] bool named(const std::string& node) const {
@@ -125,31 +138,29 @@ class GraphMaker {
     into.phase = phase;
     if (each.mapping->fence) fenced_.push_back(static_cast<int>(&into - g_.nodes.data()));
     if (each.unit < 0) return;
-    const Unit& unit = p_.machine->units[static_cast<std::size_t>(each.unit)];
+    const Unit& unit = unit_of(each);
     const double share = each.amount / instances(by), instructions = warp_instructions(*p_.machine, unit, share);
+    const double latency = p_.machine->constant(unit, "latency");
     if (cut && into.cut_demand.empty()) into.cut_demand.assign(g_.pipes.size(), 0.0);
     demand(cut ? into.cut_demand : into.demand, each.unit, share);
-    if (in_steps_ && each.mapping->in_steps) into.latency += p_.machine->constant("softmax_steps_latency");
+    if (in_steps_ >= 0 && each.mapping->in_steps) into.latency += latency;
     if (cut && each.mapping->serial)
-      into.cut_serial +=
-          instructions / warps(into) * p_.machine->constant(unit.name == "shuffle" ? "serial_shuffle" : "serial_issue");
-    else if (each.mapping->serial && unit.name == "shuffle")
-      into.latency += instructions / warps(into) * p_.machine->constant("serial_shuffle");
+      into.cut_serial += instructions / warps(into) * (latency > 0 ? latency : serial_clocks());
+    else if (each.mapping->serial && latency > 0)
+      into.latency += instructions / warps(into) * latency;
     else if (each.mapping->serial) {
-      into.serial += instructions / warps(into) * p_.machine->constant("serial_issue");
-      beside_exponentials(into, instructions);
+      into.serial += instructions / warps(into) * serial_clocks();
+      beside_steps(into, instructions);
     }
     alone(into);
   }
 
-  /// What control code takes of exponentials in steps, clocks of a scheduler's special-function unit an instruction.
-  void beside_exponentials(EventNode& into, double instructions) const {
-    if (!in_steps_) return;
-    const double schedulers = real(p_.machine->limits.schedulers);
-    for (std::size_t p = 0; p < g_.pipes.size(); ++p) {
-      if (g_.pipes[p].name == "special")
-        into.demand[p] += instructions * p_.machine->constant("serial_beside_exponentials") / schedulers;
-    }
+  /// What control code takes of work in steps, clocks of a scheduler's unit an instruction.
+  void beside_steps(EventNode& into, double instructions) const {
+    if (in_steps_ < 0) return;
+    const Unit& unit = p_.machine->units[static_cast<std::size_t>(in_steps_)];
+    into.demand[static_cast<std::size_t>(pipe_of_[static_cast<std::size_t>(in_steps_)])] +=
+        instructions * p_.machine->constant(unit, "control") / real(p_.machine->limits.schedulers);
   }
 
   void demand(std::vector<double>& pipes, int of_unit, double results) const {
@@ -194,16 +205,15 @@ class GraphMaker {
 
   void tensor(const std::string& name, const PlacedOperation& op) {
     const TensorLoad load = tensor_load(p_, op);
-    const bool async = asynchronous(*op.instruction);
+    const bool async = op.instruction->asynchronous;
     EventNode& into = node(name, async ? NodeKind::tensor : NodeKind::thread, op.agent);
     const double instances = this->instances(op.agent);
     if (async) {
       into.clocks = load.clocks / instances;
       into.latency = tail_of(*op.instruction, op.a_from_registers);
-      into.instructions = std::max(static_cast<int>(std::lround(load.slots / 4 / instances)), 1);
+      into.instructions = std::max(static_cast<int>(std::lround(load.products / instances)), 1);
       into.in_turn = !op.a_from_registers;
-      const Unit* port = p_.machine->unit("shared_port");
-      if (port != nullptr && port->per_clock.known())
+      if (const Unit* port = p_.machine->port(); port != nullptr)
         into.port = std::min(load.port_bytes / load.clocks / port->per_clock.best().value, 1.0);
       return;
     }
@@ -211,11 +221,8 @@ class GraphMaker {
     into.demand[tensor_pipe] = load.clocks / instances;
     into.demand[issue_pipe] += load.slots / instances / issue_rate();
     products_.emplace_back(g_.nodes.size() - 1, load.products / instances);
-    for (std::size_t i = 0; i < p_.machine->units.size(); ++i) {
-      const Unit& unit = p_.machine->units[i];
-      if (unit.name != "shared_port" || pipe_of_[i] < 0) continue;
-      into.demand[static_cast<std::size_t>(pipe_of_[i])] += load.port_bytes / instances / unit.per_clock.best().value;
-    }
+    if (const Unit* port = p_.machine->port(); port != nullptr)
+      into.demand[static_cast<std::size_t>(port_pipe_)] += load.port_bytes / instances / port->per_clock.best().value;
     alone(into);
   }
 
@@ -376,10 +383,7 @@ class GraphMaker {
 
   /// What threads write to shared memory, asynchronous readers see after a fence and a barrier.
   [[nodiscard]] bool stores(const EventNode& node) const {
-    for (std::size_t p = 0; p < g_.pipes.size(); ++p) {
-      if (g_.pipes[p].name == "shared_port" && node.demand[p] > 0) return true;
-    }
-    return false;
+    return port_pipe_ >= 0 && node.demand[static_cast<std::size_t>(port_pipe_)] > 0;
   }
 
   [[nodiscard]] std::int64_t value_of(const Value& value) const {
@@ -432,7 +436,8 @@ class GraphMaker {
   double ahead_ = 0;         // clocks by which a buffer's copies asked for so far are there before the pipe is free
   std::vector<int> fenced_;  // nodes behind which threads pass a fence and a barrier
   bool waits_for_products_ = false;                       // threads do, for some operation of the loop
-  bool in_steps_ = false;                                 // exponentials are
+  UnitId in_steps_ = -1;                                  // whose work is in steps; -1: none's
+  int port_pipe_ = -1;                                    // that of the node's memory
   std::map<std::string, std::vector<double>> among_;      // demands of work that stands among an operation's products
   std::vector<std::pair<std::size_t, double>> products_;  // by node: instructions whose threads wait for them
   EventGraph g_;

@@ -210,6 +210,9 @@ void check_operations(const Mapping& m) {
                   one_of(op.agent, agents));
     }
     for (const WorkMapping& work : op.work) {
+      if (work.per_thread && op.agent.empty() && work.agent.empty())
+        throw Error(op.location, "operations." + op.output + ".work." + work.name + ".per", "threads of no agent",
+                    "agent: ...");
       if (work.agent.empty() || std::find(agents.begin(), agents.end(), work.agent) != agents.end()) continue;
       throw Error(op.location, "operations." + op.output + ".work.agent", "unknown agent '" + work.agent + "'",
                   one_of(work.agent, agents));
@@ -320,6 +323,23 @@ std::optional<KnobId> Mapping::find_knob(std::string_view knob_name) const {
     if (knobs[i].name == knob_name) return static_cast<KnobId>(i);
   }
   return std::nullopt;
+}
+
+Mapping as_counted(Mapping mapping, std::string_view name) {
+  for (OperationMapping& op : mapping.operations) {
+    for (WorkMapping& work : op.work) {
+      if (work.fitted.empty() || (!name.empty() && work.fitted != name)) continue;
+      const auto is = [&](const FittedCount& each) { return each.name == work.fitted; };
+      work.count = std::find_if(mapping.fitted.begin(), mapping.fitted.end(), is)->counted;
+    }
+  }
+  return mapping;
+}
+
+std::optional<KnobId> Mapping::order_knob() const {
+  const auto found = std::find_if(knobs.begin(), knobs.end(), [](const Knob& knob) { return !knob.orders.empty(); });
+  if (found == knobs.end()) return std::nullopt;
+  return static_cast<KnobId>(found - knobs.begin());
 }
 
 void check(const Mapping& mapping, const Diagram& diagram) {

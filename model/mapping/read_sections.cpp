@@ -1,13 +1,15 @@
 // Agents, levels, arrays, operations and edges of a mapping file.
 #include <algorithm>
 #include <array>
+#include <charconv>
+#include <tuple>
 
 #include "model/mapping/read.hpp"
 
 namespace napkin::mapping_text {
 namespace {
 
-constexpr std::int64_t most_distance = 64;
+constexpr std::int64_t most_distance = 64, most_count = 1 << 20;
 
 CopyEngine engine_of(const yaml::Node& node) {
   static const std::array<std::pair<const char*, CopyEngine>, 6> engines = {{{"none", CopyEngine::none},
@@ -102,6 +104,54 @@ void Reader::variables(const yaml::Node& node) {
   if (m_.variables.empty()) node.fail("no array", "at least one");
 }
 
+namespace {
+
+constexpr const char* right_count = "a whole number, a quotient such as 1/8, or a name of the section 'fitted'";
+
+/// "12" or "1/8"; nothing else can be counted.
+std::optional<double> counted(const std::string& text) {
+  std::int64_t above = 0, below = 1;
+  const char* const end = text.data() + text.size();
+  auto [at, code] = std::from_chars(text.data(), end, above);
+  if (code != std::errc{}) return std::nullopt;
+  if (at != end) {
+    if (*at != '/') return std::nullopt;
+    std::tie(at, code) = [&] {
+      const auto parsed = std::from_chars(at + 1, end, below);
+      return std::pair(parsed.ptr, parsed.ec);
+    }();
+    if (code != std::errc{} || at != end) return std::nullopt;
+  }
+  if (above < 1 || below < 1 || above > most_count || below > most_count) return std::nullopt;
+  return static_cast<double>(above) / static_cast<double>(below);
+}
+
+}  // namespace
+
+void Reader::fitted(const yaml::Node& node) {
+  for (const auto& [name, entry] : node.entries()) {
+    entry.allow({"value", "counted", "source"});
+    FittedCount fit{name, entry.at("value").number(), 0, entry.at("source").text()};
+    if (!(fit.value > 0)) entry.at("value").fail("not positive", "instructions");
+    const auto number = counted(entry.at("counted").text());
+    if (!number) entry.at("counted").fail("cannot be counted", "a whole number, or a quotient such as 1/8");
+    fit.counted = *number;
+    m_.fitted.push_back(std::move(fit));
+  }
+}
+
+void Reader::count(const yaml::Node& node, WorkMapping& into) const {
+  if (const auto number = counted(node.text())) {
+    into.count = *number;
+    return;
+  }
+  const auto found = std::find_if(m_.fitted.begin(), m_.fitted.end(),
+                                  [&](const FittedCount& each) { return each.name == node.text(); });
+  if (found == m_.fitted.end()) node.fail("'" + node.text() + "' cannot be counted", right_count);
+  into.count = found->value;
+  into.fitted = found->name;
+}
+
 WorkMapping Reader::work(const yaml::Node& node) {
   node.allow({"name", "unit", "per", "count", "agent", "with", "once", "first", "masked", "serial", "in_steps", "fence",
               "per_chunk", "when"});
@@ -109,8 +159,10 @@ WorkMapping Reader::work(const yaml::Node& node) {
   out.name = node.at("name").text();
   out.unit = node.at("unit").text();
   refer(Reference::Kind::unit, out.unit, node.at("unit"));
-  out.per = axes(&node.at("per"));
-  if (const auto* n = node.find("count")) out.count = n->number();
+  const yaml::Node& per = node.at("per");
+  out.per_thread = per.is_scalar() && per.choice({"threads"}) == "threads";
+  if (!out.per_thread) out.per = axes(&per);
+  if (const auto* n = node.find("count")) count(*n, out);
   if (const auto* n = node.find("once")) out.once = n->boolean();
   if (const auto* n = node.find("first")) out.first = n->boolean();
   if (const auto* n = node.find("masked")) out.masked = n->boolean();
@@ -124,7 +176,6 @@ WorkMapping Reader::work(const yaml::Node& node) {
     out.with = n->text();
     refer(Reference::Kind::operation, out.with, *n);
   }
-  if (out.count <= 0) node.at("count").fail("not positive", "results of the unit per element");
   out.per_chunk = axis_values(node.find("per_chunk"));
   for (const auto& [axis, chunk] : out.per_chunk) {
     if (std::find(out.per.begin(), out.per.end(), axis) == out.per.end()) {

@@ -57,7 +57,9 @@ double results_like(const std::vector<Piece>& pieces, const Piece& like) {
   double sum = 0;
   for (const Piece& p : pieces) {
     const bool same = p.loop == like.loop && p.work->unit == like.work->unit && p.work->mapping->per_chunk.empty() &&
-                      p.work->mapping->per == like.work->mapping->per;
+                      p.work->mapping->per == like.work->mapping->per &&
+                      p.work->mapping->per_thread == like.work->mapping->per_thread &&
+                      p.work->mapping->agent == like.work->mapping->agent;
     if (same) sum += p.work->mapping->count;
   }
   return sum;
