@@ -33,11 +33,16 @@ std::vector<std::int64_t> preference_of(const Mapping& mapping, const Tile& tile
 
 }  // namespace
 
-std::unique_ptr<Measurable> measurable_of(const Ask& ask, Constants constants) {
+void leave_out_fitted(Machine& machine, Mapping& mapping) {
+  machine.fitted.clear();
+  mapping = as_counted(std::move(mapping));
+}
+
+std::unique_ptr<Measurable> measurable_of(const Ask& ask, const Edit& edit) {
   auto out = std::make_unique<Measurable>(Measurable{load_subject(ask), nullptr, nullptr});
-  if (constants == Constants::measured) out->subject.machine.fitted.clear();
   Layouts layouts = layouts_of(out->subject);
   out->layout = std::move(layouts.front());
+  if (edit) edit(out->subject.machine, out->layout->mapping);
   out->placer =
       std::make_unique<Placer>(out->layout->streamed, out->layout->mapping, out->subject.machine, out->subject.problem);
   return out;
@@ -67,7 +72,7 @@ TilePrediction predict_tile(const Measurable& measurable, const Tile& tile, Rere
 
 ScoredRow Replay::operator()(const ValidationRow& row) {
   auto& question = questions_[question_key(row.head)];
-  if (question == nullptr) question = measurable_of(ask_of(row.head), constants_);
+  if (question == nullptr) question = measurable_of(ask_of(row.head), edit_);
   const Tile tile = tile_of(question->layout->mapping, row.head.tile);
   TilePrediction today = predict_tile(*question, tile, Rereads::none);
   return {&row, std::move(today.predicted), std::move(today.levels), preference_of(question->layout->mapping, tile),

@@ -1,0 +1,24 @@
+#pragma once
+// An ablation switches one term of the clock off, a fence or a fitted count, and replays recorded runs without it: what
+// the term earns is by how much the errors grow. Needs no GPU. Internal to apps/.
+
+#include <string>
+#include <vector>
+
+#include "apps/library/replay.hpp"
+
+namespace napkin {
+
+/// Something that a prediction can be made without.
+struct Term {
+  std::string name;   ///< "constants.tma_ask", "fitted.issue.serial", "units.issue.co_use.beside", "pipes.l2.latency"
+  std::string value;  ///< with its unit
+  std::string off;    ///< what stands in its place: "0 clk", "the measured 143 clk", "the rate alone"
+  Edit edit;
+};
+
+/// Every constant, co-use rate, latency and fitted count that some prediction on this machine by these mappings may
+/// read.
+[[nodiscard]] std::vector<Term> terms_of(const Machine& machine, const std::vector<Mapping>& mappings);
+
+}  // namespace napkin
