@@ -26,14 +26,14 @@ void add_constant(const Machine& machine, const std::string& name, bool fitted, 
   Term term{(fitted ? "fitted." : "constants.") + name, text_of(number), "none", {}};
   if (const auto neutral = neutral_values.find(name); neutral != neutral_values.end()) {
     term.off = neutral->second > 1e15 ? "infinite" : fmt::format("{:g}", neutral->second);
-    term.edit = [name, fitted, value = neutral->second](Machine& m, Mapping&) {
+    term.edit = [name, fitted, value = neutral->second](Machine& m) {
       auto& numbers = fitted ? m.fitted : m.constants;
       if (const auto found = numbers.find(name); found != numbers.end()) found->second.value = value;
     };
   } else {
     if (const auto measured = machine.constants.find(name); fitted && measured != machine.constants.end())
       term.off = "the measured " + text_of(measured->second);
-    term.edit = [name, fitted](Machine& m, Mapping&) { (fitted ? m.fitted : m.constants).erase(name); };
+    term.edit = [name, fitted](Machine& m) { (fitted ? m.fitted : m.constants).erase(name); };
   }
   out.push_back(std::move(term));
 }
@@ -46,7 +46,7 @@ std::string joined_values(const std::vector<Number>& numbers) {
 
 void add_unit(const Unit& unit, std::vector<Term>& out) {
   const auto with = [name = unit.name](auto change) -> Edit {
-    return [name, change](Machine& m, Mapping&) {
+    return [name, change](Machine& m) {
       for (Unit& each : m.units) {
         if (each.name == name) change(each);
       }
@@ -68,12 +68,11 @@ void add_unit(const Unit& unit, std::vector<Term>& out) {
 
 void add_pipe(const Pipe& pipe, std::vector<Term>& out) {
   if (!pipe.latency) return;
-  out.push_back(
-      {"pipes." + pipe.name + ".latency", text_of(*pipe.latency), "none", [name = pipe.name](Machine& m, Mapping&) {
-         for (Pipe& each : m.pipes) {
-           if (each.name == name) each.latency.reset();
-         }
-       }});
+  out.push_back({"pipes." + pipe.name + ".latency", text_of(*pipe.latency), "none", [name = pipe.name](Machine& m) {
+                   for (Pipe& each : m.pipes) {
+                     if (each.name == name) each.latency.reset();
+                   }
+                 }});
 }
 
 void add_latencies(const Machine& machine, std::vector<Term>& out) {
@@ -82,7 +81,7 @@ void add_latencies(const Machine& machine, std::vector<Term>& out) {
     if (std::none_of(each.timing.begin(), each.timing.end(), known)) continue;
     const std::string name = "tensor." + each.name + ".latency";
     if (std::any_of(out.begin(), out.end(), [&](const Term& term) { return term.name == name; })) continue;
-    out.push_back({name, "by n", "none", [instruction = each.name](Machine& m, Mapping&) {
+    out.push_back({name, "by n", "none", [instruction = each.name](Machine& m) {
                      for (TensorInstruction& other : m.tensor) {
                        if (other.name != instruction) continue;
                        for (InstructionTiming& row : other.timing) row.latency_shared = row.latency_registers = 0;
@@ -93,17 +92,9 @@ void add_latencies(const Machine& machine, std::vector<Term>& out) {
 
 }  // namespace
 
-std::vector<Term> terms_of(const Machine& machine, const std::vector<Mapping>& mappings) {
+std::vector<Term> terms_of(const Machine& machine) {
   std::vector<Term> out;
   for (const auto& each : machine.fitted) add_constant(machine, each.first, true, out);
-  for (const Mapping& mapping : mappings) {
-    for (const FittedCount& fit : mapping.fitted)
-      out.push_back({mapping.name + ".fitted." + fit.name, fmt::format("{:g}", fit.value),
-                     fmt::format("{:g} in the disassembly", fit.counted),
-                     [of = mapping.name, name = fit.name](Machine&, Mapping& m) {
-                       if (m.name == of) m = as_counted(std::move(m), name);
-                     }});
-  }
   for (const auto& each : machine.constants) {
     if (!machine.fitted.contains(each.first)) add_constant(machine, each.first, false, out);
   }

@@ -1,6 +1,6 @@
 #pragma once
-// An ablation switches one term of the clock off, a fence or a fitted count, and replays recorded runs without it: what
-// the term earns is by how much the errors grow. Needs no GPU. Internal to apps/.
+// An ablation switches one term of the clock off, such as the latency of a fence, and replays recorded runs without it:
+// what the term earns is by how much the errors grow. Needs no GPU. Internal to apps/.
 
 #include <string>
 #include <vector>
@@ -17,8 +17,7 @@ struct Term {
   Edit edit;
 };
 
-/// Every constant, co-use rate, latency and fitted count that some prediction on this machine by these mappings may
-/// read.
-[[nodiscard]] std::vector<Term> terms_of(const Machine& machine, const std::vector<Mapping>& mappings);
+/// Every constant, co-use rate and latency that a prediction on this machine may read.
+[[nodiscard]] std::vector<Term> terms_of(const Machine& machine);
 
 }  // namespace napkin

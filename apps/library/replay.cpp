@@ -33,16 +33,13 @@ std::vector<std::int64_t> preference_of(const Mapping& mapping, const Tile& tile
 
 }  // namespace
 
-void leave_out_fitted(Machine& machine, Mapping& mapping) {
-  machine.fitted.clear();
-  mapping = as_counted(std::move(mapping));
-}
+void leave_out_fitted(Machine& machine) { machine.fitted.clear(); }
 
 std::unique_ptr<Measurable> measurable_of(const Ask& ask, const Edit& edit) {
   auto out = std::make_unique<Measurable>(Measurable{load_subject(ask), nullptr, nullptr});
+  if (edit) edit(out->subject.machine);
   Layouts layouts = layouts_of(out->subject);
   out->layout = std::move(layouts.front());
-  if (edit) edit(out->subject.machine, out->layout->mapping);
   out->placer =
       std::make_unique<Placer>(out->layout->streamed, out->layout->mapping, out->subject.machine, out->subject.problem);
   return out;

@@ -14,11 +14,11 @@
 
 namespace napkin {
 
-/// What a prediction is to leave out of its machine and mapping, before it is made: a constant, or everything fitted.
-using Edit = std::function<void(Machine& machine, Mapping& mapping)>;
+/// What a prediction is to leave out of its machine, before it is made: a constant, or everything fitted.
+using Edit = std::function<void(Machine& machine)>;
 
 /// Takes out everything that was chosen by looking at whole kernels.
-void leave_out_fitted(Machine& machine, Mapping& mapping);
+void leave_out_fitted(Machine& machine);
 
 /// A question and the one kernel that was measured for it.
 struct Measurable {

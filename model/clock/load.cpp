@@ -153,10 +153,10 @@ PipeLoad& BlockLoad::pipe(const Unit& unit) {
 double bank_conflicts(std::int64_t pitch, std::int64_t width) {
   constexpr std::int64_t rows = 8, unit = 16;  // of one matrix; bytes of a row
   const std::int64_t units = std::max<std::int64_t>(width / unit, 1);
-  std::vector<int> met(static_cast<std::size_t>(units), 0);
-  for (std::int64_t row = 0; row < rows; ++row) ++met[static_cast<std::size_t>(row * pitch / unit % units)];
+  std::vector<int> rows_at(static_cast<std::size_t>(units), 0);
+  for (std::int64_t row = 0; row < rows; ++row) ++rows_at[static_cast<std::size_t>(row * pitch / unit % units)];
   const double least = std::ceil(static_cast<double>(rows) / static_cast<double>(units));
-  return *std::max_element(met.begin(), met.end()) / least;
+  return *std::max_element(rows_at.begin(), rows_at.end()) / least;
 }
 
 double warp_instructions(const Machine& machine, const Unit& unit, double results) {
@@ -235,12 +235,12 @@ void Workload::add_crossings(const PlacedDiagram& placed) {
   const bool in_cluster = exchange_pipe(placed) != nullptr;
   for (std::size_t i = 0; i < placed.crossings.size(); ++i) {
     const Crossing& c = placed.crossings[i];
-    const bool met = in_cluster && c.met;  // one result of all blocks of a cluster, on its way up
+    const bool combined = in_cluster && c.combined_in_cluster;  // one result of all blocks of a cluster, on its way up
     const bool into_block = c.into == placed.block().level;
-    if (!met && !into_block) continue;
+    if (!combined && !into_block) continue;
     const bool loop = c.phase == Phase::loop;
     crossings_.push_back(
-        {i, {&placed.axes_of(c), loop, c.phase, bytes_per_value(c.type)}, met, into_block, in_cluster && c.parts});
+        {i, {&placed.axes_of(c), loop, c.phase, bytes_per_value(c.type)}, combined, into_block, in_cluster && c.parts});
   }
 }
 
@@ -278,7 +278,7 @@ BlockLoad Workload::of(const PlacedDiagram& placed) const {
     const Crossing& c = placed.crossings[moved.crossing];
     const double bytes = bytes_of(placed, moved.box);
     const double read = placed.multicast(c) ? bytes / std::max(real(placed.cluster), 1.0) : bytes;
-    if (moved.met) load.once_bytes += read;
+    if (moved.combined) load.once_bytes += read;
     if (!moved.into_block) continue;
     (moved.part ? load.part_bytes : c.phase == Phase::loop ? load.loop_bytes : load.once_bytes) += read;
     gathered.port(c.phase, bytes);

@@ -66,7 +66,8 @@ class Workload {
   struct Moved {
     std::size_t crossing;  ///< index into PlacedDiagram::crossings
     Box box;
-    bool met, into_block, part;  ///< one result of a cluster on its way up; to or from the block; BlockLoad::part_bytes
+    bool combined, into_block,
+        part;  ///< one result of a cluster on its way up; to or from the block; BlockLoad::part_bytes
   };
 
   void add_operation(const PlacedDiagram& placed, std::size_t operation);

@@ -159,13 +159,6 @@ std::vector<Rule> box_rules() {
 
 std::vector<Rule> wait_rules() {
   return {
-      {"constants.handover_named_barrier",
-       "clk",
-       "waiting",
-       "round",
-       {{"for", "named_round"}},
-       1,
-       "a round trip between two warpgroups"},
       {"constants.handover_mbarrier",
        "clk",
        "waiting",

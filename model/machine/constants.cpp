@@ -38,7 +38,6 @@ constexpr std::array constants_known = {
              clocks},                 // of the copy engine, a row of a box beyond the array, which it fills with zeros
     Constant{"block_start", clocks},  // from a block's start to what its threads do first
     // synchronisation
-    Constant{"handover_named_barrier", clocks},  // two warpgroups, a round trip
     Constant{"handover_mbarrier", clocks}, Constant{"store_fence_barrier", clocks},
     Constant{"cp_async_loaded_latency",
              clocks},  // until what threads ask for themselves is there, while all nodes copy

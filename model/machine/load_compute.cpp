@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "model/machine/load.hpp"
 #include "model/machine/number.hpp"
 #include "model/machine/sections.hpp"
 
@@ -269,3 +270,13 @@ void read_power(const yaml::Node& node, Power& power) {
 }
 
 }  // namespace napkin::profile
+
+namespace napkin {
+
+std::vector<std::string> unit_vocabulary() {
+  std::vector<std::string> names;
+  for (const profile::UnitName& each : profile::unit_names()) names.emplace_back(each.name);
+  return names;
+}
+
+}  // namespace napkin

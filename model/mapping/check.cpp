@@ -4,6 +4,7 @@
 #include <functional>
 #include <set>
 
+#include "model/machine/load.hpp"
 #include "model/mapping/load.hpp"
 #include "model/mapping/read.hpp"
 
@@ -325,17 +326,6 @@ std::optional<KnobId> Mapping::find_knob(std::string_view knob_name) const {
   return std::nullopt;
 }
 
-Mapping as_counted(Mapping mapping, std::string_view name) {
-  for (OperationMapping& op : mapping.operations) {
-    for (WorkMapping& work : op.work) {
-      if (work.fitted.empty() || (!name.empty() && work.fitted != name)) continue;
-      const auto is = [&](const FittedCount& each) { return each.name == work.fitted; };
-      work.count = std::find_if(mapping.fitted.begin(), mapping.fitted.end(), is)->counted;
-    }
-  }
-  return mapping;
-}
-
 std::optional<KnobId> Mapping::order_knob() const {
   const auto found = std::find_if(knobs.begin(), knobs.end(), [](const Knob& knob) { return !knob.orders.empty(); });
   if (found == knobs.end()) return std::nullopt;
@@ -355,6 +345,12 @@ void check(const Mapping& mapping, const Diagram& diagram) {
 }
 
 void check(const Mapping& mapping, const Machine& machine, DType dtype) {
+  for (const Reference& r : mapping.references) {
+    if (r.kind != Reference::Kind::unit || machine.unit(r.name) != nullptr) continue;
+    const std::vector<std::string> known = unit_vocabulary();
+    if (!lists(known, r.name))
+      throw Error(r.location, r.field, "no machine has a unit '" + r.name + "'", one_of(r.name, known));
+  }
   for (const Reference& r : mapping.references) {
     if (r.kind != Reference::Kind::level || machine.find_level(r.name)) continue;
     const auto is_optional = [&](const LevelMapping& level) { return level.nodes && level.level == r.name; };

@@ -138,13 +138,6 @@ struct VariableMapping {
   Location location;
 };
 
-/// A count of instructions that was chosen by looking at whole kernels, in place of what the disassembly gives.
-struct FittedCount {
-  std::string name;
-  double value = 0, counted = 0;  ///< fitted; in the disassembly
-  std::string source;
-};
-
 /// Vector work of an operation: `count` results of that unit for each combination of the `per` axes, or for each thread
 /// of the agent. Example: an exponential a score, 30 instructions of control code a thread.
 struct WorkMapping {
@@ -153,7 +146,6 @@ struct WorkMapping {
   std::vector<std::string> per;  ///< axes (tile extents): [q, x], [q, dv]
   bool per_thread = false;       ///< for each thread of the agent, where `per` names no axes
   double count = 1;              ///< results of that unit per element or thread
-  std::string fitted;            ///< the name of `count` among Mapping::fitted; empty: it is counted
   std::string agent;             ///< whose threads do it, where not the operation's
   std::string with;       ///< its instructions stand among those of that tensor operation, whose threads issue both
   bool once = false;      ///< once a block, after its last iteration, rather than in every iteration
@@ -236,7 +228,6 @@ struct Mapping {
   std::vector<OperationMapping> operations;
   std::vector<EdgeMapping> edges;
   std::optional<CombineMapping> combine;
-  std::vector<FittedCount> fitted;
   std::vector<Relation> relations;
   std::vector<std::pair<std::string, std::vector<std::int64_t>>>
       head_sizes;                     ///< axis -> sizes that the kernel supports; empty: any
@@ -248,8 +239,5 @@ struct Mapping {
   [[nodiscard]] std::optional<KnobId> find_knob(std::string_view knob_name) const;
   [[nodiscard]] std::optional<KnobId> order_knob() const;  ///< whose words say how the launch's tiles are taken
 };
-
-/// The mapping with the fitted count of that name, or every one (empty), as the disassembly gives it.
-[[nodiscard]] Mapping as_counted(Mapping mapping, std::string_view name = {});
 
 }  // namespace napkin

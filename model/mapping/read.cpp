@@ -55,7 +55,6 @@ Mapping Reader::read(const yaml::Node& document, const std::string& file) {
   reader.variables(document.at("arrays"));
   if (const auto* node = document.find("barriers")) mapping.barriers = node->integer(0, most_barriers);
   if (const auto* node = document.find("section_bytes")) mapping.section_bytes = node->integer(1, most_section_bytes);
-  if (const auto* node = document.find("fitted")) reader.fitted(*node);
   reader.operations(document.at("operations"));
   if (const auto* node = document.find("edges")) reader.edges(*node);
   if (const auto* node = document.find("combine")) reader.combine(*node);

@@ -26,7 +26,6 @@ class Reader {
   void operations(const yaml::Node& node);
   void edges(const yaml::Node& node);
   void combine(const yaml::Node& node);
-  void fitted(const yaml::Node& node);
   void launches(const yaml::Node& node);
   void sizes(const yaml::Node& node);
 
@@ -35,7 +34,6 @@ class Reader {
   [[nodiscard]] VariableMapping variable(const std::string& name, const yaml::Node& node);
   [[nodiscard]] OperationMapping operation(const std::string& name, const yaml::Node& node);
   [[nodiscard]] WorkMapping work(const yaml::Node& node);
-  void count(const yaml::Node& node, WorkMapping& into) const;
   [[nodiscard]] std::vector<std::int64_t> domain(const yaml::Node& node) const;
   [[nodiscard]] std::int64_t knob_value(const Knob& knob, const yaml::Node& node) const;
   [[nodiscard]] static std::vector<Mask::Kind> mask_kinds(const yaml::Node& node);

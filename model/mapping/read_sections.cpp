@@ -106,8 +106,6 @@ void Reader::variables(const yaml::Node& node) {
 
 namespace {
 
-constexpr const char* right_count = "a whole number, a quotient such as 1/8, or a name of the section 'fitted'";
-
 /// "12" or "1/8"; nothing else can be counted.
 std::optional<double> counted(const std::string& text) {
   std::int64_t above = 0, below = 1;
@@ -126,31 +124,15 @@ std::optional<double> counted(const std::string& text) {
   return static_cast<double>(above) / static_cast<double>(below);
 }
 
+/// Instructions that a disassembly gives. A mean that fits whole kernels better is not among them.
+double count_of(const yaml::Node& node) {
+  const auto number = counted(node.text());
+  if (!number)
+    node.fail("'" + node.text() + "' cannot be counted", "a whole number above 0, or a quotient such as 1/8");
+  return *number;
+}
+
 }  // namespace
-
-void Reader::fitted(const yaml::Node& node) {
-  for (const auto& [name, entry] : node.entries()) {
-    entry.allow({"value", "counted", "source"});
-    FittedCount fit{name, entry.at("value").number(), 0, entry.at("source").text()};
-    if (!(fit.value > 0)) entry.at("value").fail("not positive", "instructions");
-    const auto number = counted(entry.at("counted").text());
-    if (!number) entry.at("counted").fail("cannot be counted", "a whole number, or a quotient such as 1/8");
-    fit.counted = *number;
-    m_.fitted.push_back(std::move(fit));
-  }
-}
-
-void Reader::count(const yaml::Node& node, WorkMapping& into) const {
-  if (const auto number = counted(node.text())) {
-    into.count = *number;
-    return;
-  }
-  const auto found = std::find_if(m_.fitted.begin(), m_.fitted.end(),
-                                  [&](const FittedCount& each) { return each.name == node.text(); });
-  if (found == m_.fitted.end()) node.fail("'" + node.text() + "' cannot be counted", right_count);
-  into.count = found->value;
-  into.fitted = found->name;
-}
 
 WorkMapping Reader::work(const yaml::Node& node) {
   node.allow({"name", "unit", "per", "count", "agent", "with", "once", "first", "masked", "serial", "in_steps", "fence",
@@ -162,7 +144,7 @@ WorkMapping Reader::work(const yaml::Node& node) {
   const yaml::Node& per = node.at("per");
   out.per_thread = per.is_scalar() && per.choice({"threads"}) == "threads";
   if (!out.per_thread) out.per = axes(&per);
-  if (const auto* n = node.find("count")) count(*n, out);
+  if (const auto* n = node.find("count")) out.count = count_of(*n);
   if (const auto* n = node.find("once")) out.once = n->boolean();
   if (const auto* n = node.find("first")) out.first = n->boolean();
   if (const auto* n = node.find("masked")) out.masked = n->boolean();

@@ -117,7 +117,8 @@ bool buffers_no_more(const PlacedDiagram& a, const PlacedDiagram& b) {
 
 /// Whether the blocks of a cluster make a result together: its size decides what leaves it and how fast parts move.
 bool meets_in_cluster(const PlacedDiagram& placed) {
-  return std::any_of(placed.crossings.begin(), placed.crossings.end(), [](const Crossing& c) { return c.met; });
+  return std::any_of(placed.crossings.begin(), placed.crossings.end(),
+                     [](const Crossing& c) { return c.combined_in_cluster; });
 }
 
 Count usable_nodes(const PlacedDiagram& placed) {

@@ -2,7 +2,7 @@
 //
 //   run_ablation FILE.jsonl... > docs/ablation.md
 //
-// The rows say which machine and kernels; every term of those is tried. (apps/library/ablation.hpp)
+// The rows say which machine; every term of it is tried. (apps/library/ablation.hpp)
 
 #include <fmt/format.h>
 
@@ -13,16 +13,16 @@
 #include "apps/library/ablation.hpp"
 #include "apps/report/record.hpp"
 #include "model/machine/load.hpp"
-#include "model/mapping/load.hpp"
 
 namespace {
 
 using namespace napkin;
 
-constexpr double earns = 0.002;  // of an error or of regret, the least with which a term stays
+constexpr double earns = 0.002;  // of an error, the least with which a term stays
+constexpr double picks = 1e-4;   // of the mean regret: some pick gets worse
 
 struct Errors {
-  double time = 0, cycles = 0;
+  double time = 0, cycles = 0, power = 0;
 };
 
 struct Score {
@@ -41,7 +41,8 @@ Score score_of(const std::vector<report::RecordedRow>& rows, Edit edit = {}) {
     const auto held_out = splits.find("held-out");
     if (held_out == splits.end()) continue;
     const SplitSummary& split = held_out->second;
-    out.kernels[kernel] = {split.time ? split.time->mean : 0, split.cycles ? split.cycles->mean : 0};
+    out.kernels[kernel] = {split.time ? split.time->mean : 0, split.cycles ? split.cycles->mean : 0,
+                           split.power ? split.power->mean : 0};
   }
   out.mean_regret = summary.regret.mean.value_or(0);
   out.worst_regret = summary.regret.worst.value_or(0);
@@ -53,7 +54,7 @@ double gain(const Score& with, const Score& without) {
   double most = without.mean_regret - with.mean_regret;
   for (const auto& [kernel, errors] : with.kernels) {
     const Errors& other = without.kernels.at(kernel);
-    most = std::max({most, other.time - errors.time, other.cycles - errors.cycles});
+    most = std::max({most, other.time - errors.time, other.cycles - errors.cycles, other.power - errors.power});
   }
   return most;
 }
@@ -64,7 +65,8 @@ void print_row(const Term& term, const Score& with, const Score& without) {
   fmt::print("| `{}` | {} | {} |", term.name, term.value, term.off);
   for (const auto& [kernel, errors] : with.kernels) {
     const Errors& other = without.kernels.at(kernel);
-    fmt::print(" {} | {} |", points(other.time - errors.time), points(other.cycles - errors.cycles));
+    fmt::print(" {} | {} | {} |", points(other.time - errors.time), points(other.cycles - errors.cycles),
+               points(other.power - errors.power));
   }
   fmt::print(" {} | {} |\n", points(without.mean_regret - with.mean_regret),
              points(without.worst_regret - with.worst_regret));
@@ -72,35 +74,32 @@ void print_row(const Term& term, const Score& with, const Score& without) {
 
 void print_head(const Score& all) {
   fmt::print("| term | value | in its place |");
-  for (const auto& each : all.kernels) fmt::print(" {0}: time | {0}: cycles |", each.first);
+  for (const auto& each : all.kernels) fmt::print(" {0}: time | cycles | power |", each.first);
   fmt::print(" regret: mean | worst |\n|---|---|---|");
-  for (std::size_t i = 0; i < 2 * all.kernels.size() + 2; ++i) fmt::print("---|");
+  for (std::size_t i = 0; i < 3 * all.kernels.size() + 2; ++i) fmt::print("---|");
   fmt::print("\n| every term | | |");
   for (const auto& [kernel, errors] : all.kernels)
-    fmt::print(" {:.2f} % | {:.2f} % |", 100 * errors.time, 100 * errors.cycles);
+    fmt::print(" {:.2f} % | {:.2f} % | {:.2f} % |", 100 * errors.time, 100 * errors.cycles, 100 * errors.power);
   fmt::print(" {:.2f} % | {:.2f} % |\n", 100 * all.mean_regret, 100 * all.worst_regret);
 }
 
 int run(const std::vector<std::string>& files) {
   std::vector<report::RecordedRow> rows;
-  std::set<std::string> gpus, kernels;
+  std::set<std::string> gpus;
   for (const std::string& file : files) {
     for (report::RecordedRow& row : report::read_rows(file, "run_ablation")) {
       gpus.insert(row.row.head.gpu.value_or(""));
-      kernels.insert(row.row.head.kernel.value_or(""));
       rows.push_back(std::move(row));
     }
   }
   if (gpus.size() != 1) throw Error("run_ablation", "rows of none or of several machines", "one");
-  std::vector<Mapping> mappings;
-  for (const std::string& kernel : kernels) mappings.push_back(load_mapping(kernel, "kernel"));
   const Score all = score_of(rows);
   struct Tried {
     Term term;
     Score without;
   };
   std::vector<Tried> tried;
-  for (Term& term : terms_of(load_machine(*gpus.begin(), "gpu"), mappings)) {
+  for (Term& term : terms_of(load_machine(*gpus.begin(), "gpu"))) {
     std::fprintf(stderr, "%s\n", term.name.c_str());
     Score without = score_of(rows, term.edit);
     tried.push_back({std::move(term), std::move(without)});
@@ -114,14 +113,17 @@ int run(const std::vector<std::string>& files) {
       "held-out\n"
       "sweeps with every term; the others say by how many points each grows. A term stays where something grows by "
       "0.2\n"
-      "points or more. Terms of one effect can stand for one another: rows do not add up.\n\n");
+      "points or more, or where picks get worse. Terms of one effect can stand for one another: rows do not add "
+      "up.\n\n");
   print_head(all);
   std::vector<std::string> idle;
   for (const Tried& each : tried) {
     print_row(each.term, all, each.without);
-    if (gain(all, each.without) < earns) idle.push_back(each.term.name);
+    const bool picks_worse = each.without.mean_regret - all.mean_regret > picks;
+    if (gain(all, each.without) < earns && !picks_worse) idle.push_back(each.term.name);
   }
-  fmt::print("\nBelow 0.2 points: {}.\n", idle.empty() ? "none" : "`" + joined(idle, "`, `") + "`");
+  fmt::print("\nBelow 0.2 points, with picks no worse: {}.\n",
+             idle.empty() ? "none" : "`" + joined(idle, "`, `") + "`");
   return 0;
 }
 

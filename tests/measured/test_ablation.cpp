@@ -11,7 +11,6 @@
 #include "apps/library/ablation.hpp"
 #include "apps/report/record.hpp"
 #include "model/machine/load.hpp"
-#include "model/mapping/load.hpp"
 
 namespace test_ablation {
 
@@ -22,13 +21,6 @@ using namespace napkin;
 const std::string folder = NAPKIN_SOURCE_DIR "/tests/measured/";
 
 Machine h200() { return load_machine("h200-sxm", "gpu"); }
-
-std::vector<Mapping> bundled() {
-  std::vector<Mapping> out;
-  for (const char* kernel : {"attention_sm90", "attention_sm80", "matmul_sm90"})
-    out.push_back(load_mapping(kernel, ""));
-  return out;
-}
 
 /// Rows of every recording, so many apart.
 const std::vector<report::RecordedRow>& sample() {
@@ -54,24 +46,20 @@ std::vector<double> times(Edit edit = {}) {
 
 }  // namespace
 
-TEST_CASE("every constant, fitted number and fitted count is a term") {
+TEST_CASE("every constant and every fitted number is a term") {
   const Machine machine = h200();
   std::set<std::string> names;
-  for (const Term& term : terms_of(machine, bundled())) {
+  for (const Term& term : terms_of(machine)) {
     CHECK_MESSAGE(names.insert(term.name).second, term.name << " stands twice");
   }
   for (const auto& each : machine.fitted) CHECK_MESSAGE(names.contains("fitted." + each.first), each.first);
   for (const auto& each : machine.constants)
     CHECK_MESSAGE((names.contains("constants." + each.first) || machine.fitted.contains(each.first)), each.first);
-  for (const Mapping& mapping : bundled()) {
-    for (const FittedCount& fit : mapping.fitted)
-      CHECK_MESSAGE(names.contains(mapping.name + ".fitted." + fit.name), fit.name);
-  }
 }
 
 TEST_CASE("a fitted term that is switched off moves a prediction; all of them together are what replay leaves out") {
   const std::vector<double> with = times();
-  const std::vector<Term> terms = terms_of(h200(), bundled());
+  const std::vector<Term> terms = terms_of(h200());
   std::vector<Edit> fitted;
   for (const Term& term : terms) {
     if (term.name.find("fitted.") == std::string::npos) continue;
@@ -81,8 +69,8 @@ TEST_CASE("a fitted term that is switched off moves a prediction; all of them to
     CHECK_MESSAGE(times(term.edit) != with, term.name);
   }
   REQUIRE(fitted.size() > 10);
-  const auto all = [&](Machine& machine, Mapping& mapping) {
-    for (const Edit& edit : fitted) edit(machine, mapping);
+  const auto all = [&](Machine& machine) {
+    for (const Edit& edit : fitted) edit(machine);
     machine.fitted.clear();  // what has a neutral value rather than none
   };
   CHECK(times(all) == times(leave_out_fitted));

@@ -46,9 +46,9 @@ TEST_CASE("a reading lands in its place, with spread and origin; the datasheet's
   REQUIRE(read != nullptr);
   CHECK(read->placed);
   CHECK(*read->before == doctest::Approx(4625));
-  CHECK(find(found, "constants.handover_named_barrier") == nullptr);
-  CHECK(found.machine.constants.at("handover_named_barrier").from.tool ==
-        h200().constants.at("handover_named_barrier").from.tool);
+  CHECK(find(found, "constants.store_fence_barrier") == nullptr);
+  CHECK(found.machine.constants.at("store_fence_barrier").from.tool ==
+        h200().constants.at("store_fence_barrier").from.tool);
   CHECK(profile_text(parse_machine(profile_text(found.machine), "c.yaml")) == profile_text(found.machine));
 }
 
