@@ -86,7 +86,7 @@ TEST_CASE("bad input: exit 2, and what would be right") {
   broken("[31.2,31.4,31.3]", "[null]", "broken.jsonl:1: values");
   broken("\"quantity\"", "\"quality\"", "quality is unknown");
   broken("\"calibrate\"", "\"validate\"", "command");
-  broken("\"threads\":\"128\"", "\"threads\":128", "with.threads");
+  broken("\"for\":\"mbarrier_round\"", "\"for\":128", "with.for");
   broken("{\"command\"", "\"command\"", "no JSON object");
   CHECK_FALSE(std::filesystem::exists(folder / "p.yaml"));
 }

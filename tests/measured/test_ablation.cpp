@@ -25,7 +25,7 @@ Machine h200() { return load_machine("h200-sxm", "gpu"); }
 /// Rows of every recording, so many apart.
 const std::vector<report::RecordedRow>& sample() {
   static const std::vector<report::RecordedRow> rows = [] {
-    constexpr std::size_t apart = 29;
+    constexpr std::size_t apart = 11;
     std::vector<report::RecordedRow> out;
     for (const char* file : {"h200_attention_sm90.jsonl", "h200_attention_sm90_rarely.jsonl", "h200_matmul_sm90.jsonl",
                              "sm80/h200.jsonl", "edges/h200.jsonl"}) {
