@@ -35,11 +35,13 @@ std::vector<std::int64_t> preference_of(const Mapping& mapping, const Tile& tile
 
 }  // namespace
 
-std::unique_ptr<Measurable> measurable_of(const Ask& ask, Constants constants) {
+void leave_out_fitted(Machine& machine) { machine.fitted.clear(); }
+
+std::unique_ptr<Measurable> measurable_of(const Ask& ask, const Edit& edit) {
   auto out = std::make_unique<Measurable>(Measurable{default_session().request(ask), nullptr, nullptr});
-  if (constants == Constants::measured) {
+  if (edit) {
     auto machine = std::make_shared<Machine>(*out->request.machine);
-    machine->fitted.clear();
+    edit(*machine);
     out->request.machine = std::move(machine);
     out->request.known = make_known();
     out->request.content.clear();  // no longer what the profile says
@@ -72,7 +74,7 @@ TilePrediction predict_tile(const Measurable& measurable, const Tile& tile, Rere
 
 ScoredRow Replay::operator()(const ValidationRow& row) {
   auto& question = questions_[question_key(row.head)];
-  if (question == nullptr) question = measurable_of(ask_of(row.head), constants_);
+  if (question == nullptr) question = measurable_of(ask_of(row.head), edit_);
   const Tile tile = tile_of(*question->layout->mapping, row.head.tile);
   TilePrediction today = predict_tile(*question, tile, Rereads::none);
   return {&row, std::move(today.predicted), std::move(today.levels), preference_of(*question->layout->mapping, tile),

@@ -1,8 +1,11 @@
 #pragma once
 // Recorded rows predicted anew with today's model. Needs no GPU. Internal to apps/.
 
+#include <functional>
 #include <map>
 #include <memory>
+#include <string>
+#include <utility>
 
 #include "apps/library/request.hpp"
 #include "apps/library/validation.hpp"
@@ -11,11 +14,11 @@
 
 namespace napkin {
 
-/// Which constants predictions rest on.
-enum class Constants {
-  all,
-  measured,  ///< without those that were fitted to whole kernels (Machine::fitted)
-};
+/// What a prediction is to leave out of its machine, before it is made: a constant, or everything fitted.
+using Edit = std::function<void(Machine& machine)>;
+
+/// Takes out everything that was chosen by looking at whole kernels.
+void leave_out_fitted(Machine& machine);
 
 /// A question and the one kernel that was measured for it.
 struct Measurable {
@@ -25,7 +28,7 @@ struct Measurable {
 };
 
 /// Throws Error where machine, kernel or sizes are not known. The ask's tile is not looked at.
-[[nodiscard]] std::unique_ptr<Measurable> measurable_of(const Ask& ask, Constants constants = Constants::all);
+[[nodiscard]] std::unique_ptr<Measurable> measurable_of(const Ask& ask, const Edit& edit = {});
 
 /// Values by name as knobs. Throws Error at "tile" where a knob is missing, unknown or out of its words.
 [[nodiscard]] Tile tile_of(const Mapping& mapping, const TileValues& values);
@@ -40,12 +43,12 @@ struct TilePrediction {
 
 class Replay {
  public:
-  explicit Replay(Constants constants = Constants::all) : constants_(constants) {}
+  explicit Replay(Edit edit = {}) : edit_(std::move(edit)) {}
   /// Keeps a pointer to the row.
   [[nodiscard]] ScoredRow operator()(const ValidationRow& row);
 
  private:
-  Constants constants_;
+  Edit edit_;
   std::map<std::string, std::unique_ptr<Measurable>> questions_;
 };
 

@@ -17,8 +17,8 @@ ScoredRow score(Replay& again, const report::RecordedRow& recorded) {
   }
 }
 
-ValidationSummary replayed(const std::vector<report::RecordedRow>& rows, Constants constants) {
-  Replay again(constants);
+ValidationSummary replayed(const std::vector<report::RecordedRow>& rows, Edit edit = {}) {
+  Replay again(std::move(edit));
   std::vector<ScoredRow> scored;
   scored.reserve(rows.size());
   for (const report::RecordedRow& row : rows) scored.push_back(score(again, row));
@@ -32,7 +32,7 @@ Reply replay(const std::vector<std::string>& files, bool json, const report::Sty
   for (const std::string& file : files) {
     for (report::RecordedRow& row : report::read_rows(file, "--replay")) rows.push_back(std::move(row));
   }
-  const ValidationSummary summary = replayed(rows, Constants::all), measured = replayed(rows, Constants::measured);
+  const ValidationSummary summary = replayed(rows), measured = replayed(rows, leave_out_fitted);
   if (json) {
     report::Json object = report::json_of(summary);
     object["without_fitted"] = report::json_of(measured);

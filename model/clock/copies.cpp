@@ -224,8 +224,9 @@ double chunk_latency(const PlacedDiagram& placed) {
   const double box = machine.constant("tma_l2_latency_16kib"), alone = machine.constant("l2_bandwidth_one_sm");
   const double first = box > 0 && alone > 0 ? std::max(box - 16 * 1024 / alone, chased) : chased;
   if (pipe == nullptr || !waits_for_device(machine, *placed.streamed, *placed.problem)) return first;
-  // Asks are spread over the time until what was asked for first is there: half of that on the mean.
-  return first + std::max(machine.constant("tma_device_latency_16kib") - box, 0.0) / 2;
+  // Asks are spread over the time until what was asked for first is there: a share of that on the mean.
+  return first +
+         std::max(machine.constant("tma_device_latency_16kib") - box, 0.0) * machine.constant("device_wait_share");
 }
 
 double first_touch_latency(const PlacedDiagram& placed) {
@@ -240,13 +241,14 @@ double first_touch_latency(const PlacedDiagram& placed) {
 
 namespace {
 
-/// The thread that asks shares its scheduler with a warp of every other warpgroup: each beyond the first slows it.
+/// The thread that asks shares its scheduler with a warp of every other warpgroup: each beyond those of the measurement
+/// of `tma_box` slows it.
 double slowed(const PlacedDiagram& placed) {
   const Machine& machine = *placed.machine;
   const double box = machine.constant("tma_box"), beside = machine.constant("tma_box_beside");
   const double warps =
       real(placed.threads) / std::max(real(machine.limits.warp_size) * real(machine.limits.schedulers), 1.0);
-  return box > 0 ? 1 + beside / box * std::max(warps - 2, 0.0) : 1;
+  return box > 0 ? 1 + beside / box * std::max(warps - machine.constant("tma_box_warps"), 0.0) : 1;
 }
 
 }  // namespace

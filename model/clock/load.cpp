@@ -92,8 +92,8 @@ const Variable* variable_of(const PlacedDiagram& placed, const PlacedOperation& 
 /// How often the rows of a matrix that threads load from shared memory meet the banks.
 double conflicts(const PlacedDiagram& placed, const PlacedOperation& op, std::size_t input) {
   const Variable* variable = variable_of(placed, op, input);
-  const Unit* port = placed.machine->unit("shared_port");
-  if (variable == nullptr || !variable->unpermuted || port == nullptr || !port->per_clock.known()) return 1;
+  const Unit* port = placed.machine->port();
+  if (variable == nullptr || !variable->unpermuted || port == nullptr) return 1;
   const AxisId innermost = axes_of(placed, variable->arrays.front()).back();
   const double pitch = elements(placed, {innermost}, true) * bytes_per_value(variable->type);
   return bank_conflicts(static_cast<std::int64_t>(pitch), static_cast<std::int64_t>(port->per_clock.best().value));
@@ -108,11 +108,10 @@ TensorLoad load_of(const PlacedDiagram& placed, const PlacedOperation& op, const
   const double warp = real(placed.machine->limits.warp_size);
   TensorLoad out{pieces.clocks, 0, 0, pieces.count, 2 * real(i.m * i.k) * pieces.columns};
   double& bytes = out.port_bytes;
-  if (asynchronous(i)) {
-    const double warps = 4;  // a warpgroup issues together
+  if (i.asynchronous) {
     if (!op.a_from_registers) bytes += pieces.count * real(i.m * i.k) * value;
     if (read_from(placed, op, 1)) bytes += pieces.columns * real(i.k) * value;
-    out.slots = pieces.count * warps;
+    out.slots = pieces.count * real(i.warps);
   } else {
     const double readers = op.agent >= 0 ? real(placed.agents[static_cast<std::size_t>(op.agent)].instances) : 1.0;
     const double a = op.a_from_registers ? 0 : real(padded_rows(placed, op)) * depth * value;
@@ -125,9 +124,7 @@ TensorLoad load_of(const PlacedDiagram& placed, const PlacedOperation& op, const
 
 /// Results of a unit that one warp instruction makes.
 double results_a_warp(const Machine& machine, const Unit& unit) {
-  const std::string_view name = unit.name;
-  const bool pairs = name == "fp16" || name == "conversion" || name == "conversion_fp8";
-  return (unit.what == "bytes" ? 16 : pairs ? 2 : 1) * real(machine.limits.warp_size);
+  return unit.results_per_lane() * real(machine.limits.warp_size);
 }
 
 /// Whether the work of the operation that makes an array counts its stores to shared memory.
@@ -135,7 +132,7 @@ bool stores_itself(const PlacedDiagram& placed, ArrayId array, Phase phase) {
   return std::any_of(placed.operations.begin(), placed.operations.end(), [&](const PlacedOperation& op) {
     if (diagram(placed).operations[static_cast<std::size_t>(op.operation)].outputs.front() != array) return false;
     return std::any_of(op.work.begin(), op.work.end(), [&](const PlacedWork& work) {
-      return work.unit >= 0 && placed.machine->units[static_cast<std::size_t>(work.unit)].name == "shared_port" &&
+      return work.unit >= 0 && placed.machine->units[static_cast<std::size_t>(work.unit)].counts == Counted::bytes &&
              work.mapping != nullptr && phase_of(op, *work.mapping) == phase;
     });
   });
@@ -143,38 +140,23 @@ bool stores_itself(const PlacedDiagram& placed, ArrayId array, Phase phase) {
 
 }  // namespace
 
-PipeLoad& BlockLoad::pipe(std::string_view name) {
-  for (std::size_t i = 0; i < count; ++i) {
-    if (pipes[i].name == name) return pipes[i];
-  }
-  return append(name, nullptr);
-}
-
 PipeLoad& BlockLoad::pipe(const Unit& unit) {
   for (std::size_t i = 0; i < count; ++i) {
     if (pipes[i].unit == &unit) return pipes[i];
   }
-  return append(unit.name, &unit);
-}
-
-PipeLoad& BlockLoad::append(std::string_view name, const Unit* unit) {
-  if (count == most) throw Error(std::string(name), "more than 16 pipes of a compute node", "at most 16");
-  pipes[count].name = name;
-  pipes[count].unit = unit;
+  if (count == most) throw Error(unit.name, "more than 16 pipes of a compute node", "at most 16");
+  pipes[count].name = unit.name;
+  pipes[count].unit = &unit;
   return pipes[count++];
 }
 
 double bank_conflicts(std::int64_t pitch, std::int64_t width) {
   constexpr std::int64_t rows = 8, unit = 16;  // of one matrix; bytes of a row
   const std::int64_t units = std::max<std::int64_t>(width / unit, 1);
-  std::vector<int> met(static_cast<std::size_t>(units), 0);
-  for (std::int64_t row = 0; row < rows; ++row) ++met[static_cast<std::size_t>(row * pitch / unit % units)];
+  std::vector<int> rows_at(static_cast<std::size_t>(units), 0);
+  for (std::int64_t row = 0; row < rows; ++row) ++rows_at[static_cast<std::size_t>(row * pitch / unit % units)];
   const double least = std::ceil(static_cast<double>(rows) / static_cast<double>(units));
-  return *std::max_element(met.begin(), met.end()) / least;
-}
-
-bool asynchronous(const TensorInstruction& instruction) {
-  return instruction.name != "mma.sync" && instruction.name != "mfma";
+  return *std::max_element(rows_at.begin(), rows_at.end()) / least;
 }
 
 double warp_instructions(const Machine& machine, const Unit& unit, double results) {
@@ -195,17 +177,15 @@ double tensor_clocks(const PlacedDiagram& placed, const PlacedOperation& operati
 }
 
 Workload::Workload(const PlacedDiagram& placed) {
-  idle_.pipe("tensor");
   for (std::size_t i = 0; i < placed.operations.size(); ++i) add_operation(placed, i);
   add_crossings(placed);
   add_written(placed);
-  const auto shared = [&](std::string_view name, bool vector) -> Share {
-    const Unit* unit = placed.machine->unit(name);
-    if (unit == nullptr || !unit->per_clock.known()) return {};
+  const auto shared = [&](const Unit* unit, bool vector) -> Share {
+    if (unit == nullptr) return {};
     return {pipe_of(*unit, vector), unit->per_clock.best().value};
   };
-  issue_ = shared("issue", true);
-  port_ = shared("shared_port", false);
+  issue_ = shared(placed.machine->unit(UnitRole::issue), true);
+  port_ = shared(placed.machine->port(), false);
 }
 
 int Workload::pipe_of(const Unit& unit, bool vector) {
@@ -217,15 +197,15 @@ int Workload::pipe_of(const Unit& unit, bool vector) {
 void Workload::add_operation(const PlacedDiagram& placed, std::size_t operation) {
   const Machine& machine = *placed.machine;
   const PlacedOperation& op = placed.operations[operation];
-  const Unit* fp32 = machine.unit("fp32");
+  const Unit* multiply_add = machine.unit(UnitRole::multiply_add);
   if (op.tensor && op.instruction != nullptr) {
     tensor_.push_back(operation);
-  } else if (op.tensor && fp32 != nullptr && fp32->per_clock.known()) {
+  } else if (op.tensor && multiply_add != nullptr) {
     // No matrix unit for the type: multiply-adds of threads.
     results_.push_back({operation,
                         -1,
                         op.phase,
-                        {pipe_of(*fp32, true), fp32->per_clock.best().value},
+                        {pipe_of(*multiply_add, true), multiply_add->per_clock.best().value},
                         real(machine.limits.warp_size),
                         false});
   }
@@ -236,11 +216,11 @@ void Workload::add_operation(const PlacedDiagram& placed, std::size_t operation)
     const Unit& unit = machine.units[static_cast<std::size_t>(work.unit)];
     if (!unit.per_clock.known()) continue;
     const Phase phase = work.mapping != nullptr ? phase_of(op, *work.mapping) : op.phase;
-    const bool bytes = unit.what == "bytes";
+    const bool bytes = unit.counts == Counted::bytes;
     Share share;
-    if (!bytes && unit.what != "instructions") {  // those take slots alone
+    if (!bytes && unit.counts != Counted::instructions) {  // those take slots alone
       share = {pipe_of(unit, true), unit.per_clock.best().value * units_a_node(machine, unit.level)};
-      if (unit.what == "flop") share.a_clock /= 2;  // a multiply-add is one result
+      if (unit.counts == Counted::flop) share.a_clock /= 2;  // a multiply-add is one result
     }
     results_.push_back({operation, static_cast<int>(i), phase, share, results_a_warp(machine, unit), bytes});
   }
@@ -255,12 +235,12 @@ void Workload::add_crossings(const PlacedDiagram& placed) {
   const bool in_cluster = exchange_pipe(placed) != nullptr;
   for (std::size_t i = 0; i < placed.crossings.size(); ++i) {
     const Crossing& c = placed.crossings[i];
-    const bool met = in_cluster && c.met;  // one result of all blocks of a cluster, on its way up
+    const bool combined = in_cluster && c.combined_in_cluster;  // one result of all blocks of a cluster, on its way up
     const bool into_block = c.into == placed.block().level;
-    if (!met && !into_block) continue;
+    if (!combined && !into_block) continue;
     const bool loop = c.phase == Phase::loop;
     crossings_.push_back(
-        {i, {&placed.axes_of(c), loop, c.phase, bytes_per_value(c.type)}, met, into_block, in_cluster && c.parts});
+        {i, {&placed.axes_of(c), loop, c.phase, bytes_per_value(c.type)}, combined, into_block, in_cluster && c.parts});
   }
 }
 
@@ -298,7 +278,7 @@ BlockLoad Workload::of(const PlacedDiagram& placed) const {
     const Crossing& c = placed.crossings[moved.crossing];
     const double bytes = bytes_of(placed, moved.box);
     const double read = placed.multicast(c) ? bytes / std::max(real(placed.cluster), 1.0) : bytes;
-    if (moved.met) load.once_bytes += read;
+    if (moved.combined) load.once_bytes += read;
     if (!moved.into_block) continue;
     (moved.part ? load.part_bytes : c.phase == Phase::loop ? load.loop_bytes : load.once_bytes) += read;
     gathered.port(c.phase, bytes);

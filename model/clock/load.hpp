@@ -25,19 +25,15 @@ struct PipeLoad {
 /// All pipes of a compute node, and what one block moves over the machine's pipe into its level.
 struct BlockLoad {
   static constexpr std::size_t most = 16;
-  std::array<PipeLoad, most> pipes{};
-  std::size_t count = 0;
+  std::array<PipeLoad, most> pipes{PipeLoad{"tensor"}};
+  std::size_t count = 1;
   double loop_bytes = 0;  ///< from and to the level above, one visited iteration; multicast bytes / cluster
   double once_bytes = 0;  ///< the same for head and tail
   double part_bytes = 0;  ///< parts of results that blocks of a cluster exchange; in none of the above
 
   [[nodiscard]] const PipeLoad& tensor() const { return pipes[0]; }  ///< always the first
-  /// The pipe of that name or unit, appended where there is none yet. Throws Error for more than `most`.
-  PipeLoad& pipe(std::string_view name);
+  /// The unit's pipe, appended where there is none yet. Throws Error for more than `most`.
   PipeLoad& pipe(const Unit& unit);
-
- private:
-  PipeLoad& append(std::string_view name, const Unit* unit);
 };
 
 /// Which work of a block goes to which pipe, with the sizes left open: made of one placement, it serves every other of
@@ -70,7 +66,8 @@ class Workload {
   struct Moved {
     std::size_t crossing;  ///< index into PlacedDiagram::crossings
     Box box;
-    bool met, into_block, part;  ///< one result of a cluster on its way up; to or from the block; BlockLoad::part_bytes
+    bool combined, into_block,
+        part;  ///< one result of a cluster on its way up; to or from the block; BlockLoad::part_bytes
   };
 
   void add_operation(const PlacedDiagram& placed, std::size_t operation);
@@ -105,11 +102,7 @@ struct TensorLoad {
 /// wide together, equally often: 1 for 16 more than a multiple of 128 bytes, 8 for 128.
 [[nodiscard]] double bank_conflicts(std::int64_t pitch, std::int64_t width);
 
-/// Whether the matrix unit takes its operands from shared memory by itself and threads do not wait for it (wgmma),
-/// rather than from registers by threads' loads (mma.sync).
-[[nodiscard]] bool asynchronous(const TensorInstruction& instruction);
-
-/// Warp instructions for so many results of a unit: half-width types are packed in pairs, bytes move 16 a thread.
+/// Warp instructions for so many results of a unit. Example: 64 results of a unit that packs pairs are one.
 [[nodiscard]] double warp_instructions(const Machine& machine, const Unit& unit, double results);
 
 /// Bytes that a crossing into the block's level reads for one block: once an iteration in the loop, else once; what is

@@ -12,7 +12,7 @@
 namespace napkin {
 namespace {
 
-constexpr double reference_clock = energy_clock, exponent = energy_exponent;
+constexpr double reference_clock = energy_clock;
 constexpr double tolerance = 1e-12;  // of the power, at its limit
 constexpr int most_steps = 60;
 
@@ -35,7 +35,7 @@ EnergyRates energy_rates(const PlacedDiagram& placed) {
   out.alone = std::max(l2 - out.l2, 0.0);
   out.multicast = multicast != nullptr ? multicast->value : l2;
   out.device = machine.constant("energy_device");
-  out.known = out.flop_16bit > 0;
+  out.known = out.flop_16bit > 0 && machine.find_constant("energy_exponent") != nullptr;
   return out;
 }
 
@@ -45,8 +45,8 @@ BlockEnergy block_energy(const PlacedDiagram& placed, const EventGraph& graph, c
     if (op.tensor && op.instruction != nullptr && op.phase == Phase::loop)
       out.iteration += tensor_load(placed, op).flops * rates.of_flop(*op.instruction);
   }
-  const Unit* issue = placed.machine->unit("issue");
-  const double slots = issue != nullptr && issue->per_clock.known() ? issue->per_clock.best().value : 0;
+  const Unit* issue = placed.machine->unit(UnitRole::issue);
+  const double slots = issue != nullptr ? issue->per_clock.best().value : 0;
   for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
     const EventNode& node = graph.nodes[n];
     const double each = slots * graph.instances[n] * rates.instruction;
@@ -108,6 +108,7 @@ PowerLaw power_law(const Machine& machine) {
   out.limit = machine.power.limit ? machine.power.limit->value : 0;
   out.highest = highest_clock(machine).value;
   out.gap = launch_overhead(machine).value * out.highest;
+  out.exponent = machine.constant("energy_exponent");
   return out;
 }
 
@@ -120,16 +121,16 @@ HeldClock held_clock(const PowerLaw& law, const Energy& energy, double cycles) {
   const double steep = law.tree + energy.core * a_second, flat = energy.device * a_second;
   double ratio = law.highest / reference_clock, raised = 0, power = 0;  // raised: ratio^n
   // The power is convex in the clock: the tangent at f0 meets the limit at or above where the power does.
-  if (const double rises = steep * (1 + exponent) + flat; law.limit > 0 && rises > 0)
+  if (const double rises = steep * (1 + law.exponent) + flat; law.limit > 0 && rises > 0)
     ratio = std::min(ratio, std::max(1 + (law.limit - law.idle - steep - flat) / rises, 0.0));
   const auto look = [&] {
-    raised = std::pow(ratio, exponent);
+    raised = std::pow(ratio, law.exponent);
     power = law.idle + (steep * raised + flat) * ratio;
   };
   look();
   // Newton's method from above stays there.
   for (int i = 0; i < most_steps && law.limit > 0 && power - law.limit > tolerance * law.limit; ++i) {
-    ratio -= (power - law.limit) / (steep * (1 + exponent) * raised + flat);
+    ratio -= (power - law.limit) / (steep * (1 + law.exponent) * raised + flat);
     look();
   }
   return {Hertz(ratio * reference_clock), Watts(power)};
@@ -140,7 +141,8 @@ bool may_end_within(const PowerLaw& law, const Energy& energy, double cycles, Se
   if (ratio > law.highest / reference_clock) return false;
   const double a_second = reference_clock / std::max(cycles + law.gap, 1.0);
   const double power =
-      law.idle + ((law.tree + energy.core * a_second) * std::pow(ratio, exponent) + energy.device * a_second) * ratio;
+      law.idle +
+      ((law.tree + energy.core * a_second) * std::pow(ratio, law.exponent) + energy.device * a_second) * ratio;
   return law.limit <= 0 || power <= law.limit;
 }
 

@@ -4,7 +4,7 @@
 //   power(f) = idle + tree (f / f0)^(1 + n) + (E_core (f / f0)^n + E_device) / (cycles / f),   f0 = 1.5 GHz
 //   f        = the largest clock up to the highest with power(f) <= limit
 //
-// n = 1.3 (machine/fit): what the voltage that goes with the clock adds to the energy of an operation.
+// n (`energy_exponent`): what the voltage that goes with the clock adds to the energy of an operation.
 
 #include <optional>
 
@@ -83,6 +83,7 @@ struct PowerLaw {
   double limit = 0;           ///< watts; 0: none is known
   double highest = 0;         ///< Hz
   double gap = 0;             ///< clocks at the highest between two launches
+  double exponent = 1;        ///< n
 };
 [[nodiscard]] PowerLaw power_law(const Machine& machine);
 [[nodiscard]] HeldClock held_clock(const PowerLaw& law, const Energy& energy, double cycles);

@@ -11,14 +11,13 @@
 namespace napkin {
 
 bool has_event_graph(const PlacedDiagram& placed) {
-  const Unit* issue = placed.machine->unit("issue");
-  if (issue == nullptr || !issue->per_clock.known()) return false;
+  if (placed.machine->unit(UnitRole::issue) == nullptr) return false;
   if (!placed.packed.empty() && !takes_one_sequence(placed)) return false;
   const auto& edges = placed.mapping->edges;
   const auto measured = [&](const PlacedOperation& op) {
     if (!op.tensor || op.instruction == nullptr) return !op.tensor;
     return !op.instruction->timing.empty() ||
-           (!asynchronous(*op.instruction) && placed.machine->constant("mma_sync_ports") > 0);
+           (!op.instruction->asynchronous && placed.machine->constant("mma_sync_ports") > 0);
   };
   return std::any_of(edges.begin(), edges.end(), [&](const EdgeMapping& e) { return holds(e.when, placed.tile); }) &&
          std::all_of(placed.operations.begin(), placed.operations.end(), measured);

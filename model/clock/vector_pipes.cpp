@@ -9,33 +9,36 @@ namespace {
 
 /// What others get of shared memory's port beside operands that fill it.
 double least_port(const Machine& machine) {
-  const Unit* port = machine.unit("shared_port");
-  const double least = machine.constant("shared_port_least");
-  return port != nullptr && port->per_clock.known() ? least / port->per_clock.best().value : 1;
+  const Unit* port = machine.port();
+  return port != nullptr ? machine.constant("shared_port_least") / port->per_clock.best().value : 1;
 }
 
-/// A constant over a unit's rate; where it is not known, that of more instances.
-double share(const Machine& machine, const char* name, double rate, double unknown) {
-  const double known = machine.constant(name);
-  return known > 0 ? std::min(known / rate, 1.0) : unknown;
+/// Shares of a unit's rate by instances at work: those of few of them, and of as many as were measured or more.
+struct Shares {
+  std::array<double, 2> few = {1, 1};
+  double all = 1;
+};
+
+/// Where the rates of few instances are not known, that of all stands for them.
+Shares shares_of(const std::vector<Number>& rates, double rate) {
+  Shares out;
+  if (rates.empty()) return out;
+  const auto share = [&](std::size_t i) { return std::min(rates[std::min(i, rates.size() - 1)].value / rate, 1.0); };
+  out.all = share(rates.size() - 1);
+  for (std::size_t i = 0; i < out.few.size(); ++i) out.few[i] = share(i);
+  return out;
 }
 
-/// Of two warpgroups; of one and of three where that is known.
-void mixed_issue(const Machine& machine, VectorPipe& issue, double rate) {
-  const double two = share(machine, "mixed_issue_beside_tensor", rate, 1);
-  issue.beside = std::max(share(machine, "mixed_issue_beside_tensor_three", rate, two), two);
-  issue.beside_few = {share(machine, "mixed_issue_beside_tensor_one", rate, two), two};
-}
-
-/// Elements of a softmax over exponentials alone, of three instances and more; of one and of two where that is known.
-void exponentials_in_steps(const Machine& machine, VectorPipe& special, double rate) {
-  special.least_share = 0.5;  // a softmax is there nearly all of its clocks, control code a twentieth
-  special.alone = share(machine, "softmax_steps_three", rate, 1);
-  special.alone_few = {share(machine, "softmax_steps_one", rate, special.alone),
-                       share(machine, "softmax_steps_two", rate, special.alone)};
-  special.beside = share(machine, "softmax_steps_beside_tensor_three", rate, 1);
-  special.beside_few = {share(machine, "softmax_steps_beside_tensor_one", rate, special.beside),
-                        share(machine, "softmax_steps_beside_tensor_two", rate, special.beside)};
+void co_use(const Unit& unit, VectorPipe& pipe) {
+  const double rate = unit.per_clock.best().value;
+  if (const Shares shares = shares_of(unit.co_use.alone, rate); !unit.co_use.alone.empty()) {
+    pipe.alone = shares.all;
+    pipe.alone_few = shares.few;
+  }
+  if (const Shares shares = shares_of(unit.co_use.beside, rate); !unit.co_use.beside.empty()) {
+    pipe.beside = shares.all;
+    pipe.beside_few = shares.few;
+  }
 }
 
 }  // namespace
@@ -52,28 +55,24 @@ void VectorPipe::say(std::vector<double>& numbers) const {
                                  alone_few[1], least_share});
 }
 
-bool knows_steps(const Machine& machine) {
-  return machine.constant("softmax_steps_three") > 0 && machine.constant("softmax_steps_beside_tensor_three") > 0;
-}
-
-VectorPipes vector_pipes(const Machine& machine, bool in_steps) {
+VectorPipes vector_pipes(const Machine& machine, UnitId in_steps) {
   VectorPipes out;
   out.pipes = {{"tensor"}, {"issue"}};
-  if (const Unit* issue = machine.unit("issue"); issue != nullptr && issue->per_clock.known()) {
-    const double rate = issue->per_clock.best().value;
-    if (!in_steps && machine.constant("mixed_issue_beside_tensor") > 0)
-      mixed_issue(machine, out.pipes[issue_pipe], rate);
-    else if (issue->beside_tensor)
-      out.pipes[issue_pipe].beside = issue->beside_tensor->value / rate;
+  if (const Unit* issue = machine.unit(UnitRole::issue); issue != nullptr) {
+    if (issue->beside_tensor)
+      out.pipes[issue_pipe].beside = issue->beside_tensor->value / issue->per_clock.best().value;
+    if (in_steps < 0) co_use(*issue, out.pipes[issue_pipe]);
   }
   for (const Unit& unit : machine.units) {
-    const bool own = unit.per_clock.known() && unit.what != "instructions";
+    const bool own = unit.per_clock.known() && unit.counts != Counted::instructions;
     out.of_unit.push_back(own ? static_cast<int>(out.pipes.size()) : -1);
     if (!own) continue;
     const double rate = unit.per_clock.best().value, beside = unit.beside_tensor ? unit.beside_tensor->value / rate : 1;
-    const bool port = unit.name == "shared_port" || unit.name == "shuffle";
+    const bool port = unit.counts == Counted::bytes || unit.passes >= 0;
     out.pipes.push_back({unit.name, beside, port, port ? least_port(machine) : 0});
-    if (in_steps && unit.name == "special") exponentials_in_steps(machine, out.pipes.back(), rate);
+    if (in_steps != static_cast<UnitId>(out.of_unit.size()) - 1) continue;
+    out.pipes.back().least_share = machine.constant(unit, "least_share");
+    co_use(unit, out.pipes.back());
   }
   return out;
 }

@@ -45,11 +45,8 @@ struct VectorPipes {
 };
 
 /// The matrix unit for those whose threads wait for it, the schedulers' slots, and every unit with a known rate. A mix
-/// of instructions gets fewer slots beside the matrix unit than instructions without operands do. Exponentials
-/// `in_steps` (WorkMapping): what is short then are not slots but the special-function unit.
-[[nodiscard]] VectorPipes vector_pipes(const Machine& machine, bool in_steps);
-
-/// Whether the machine's rates of exponentials in steps are known.
-[[nodiscard]] bool knows_steps(const Machine& machine);
+/// of instructions gets the co-use shares of the schedulers' slots; where work is in steps (WorkMapping::in_steps),
+/// what is short are not slots but that work's unit: `in_steps` gets its co-use shares. -1: no work is.
+[[nodiscard]] VectorPipes vector_pipes(const Machine& machine, UnitId in_steps);
 
 }  // namespace napkin

@@ -59,16 +59,6 @@ class Nodes {
   std::size_t head_ = 0;
 };
 
-/// Whether a node's blocks are one launched block's tiles, one after the other. Order longest_first stands for tiles
-/// drawn by such blocks where the kernel has order persistent too, else for blocks launched in that order.
-bool blocks_persist(const PlacedDiagram& placed) {
-  const BlockOrder order = block_order(placed);
-  if (order != BlockOrder::longest_first) return order != BlockOrder::grid;
-  const auto& knobs = placed.mapping->knobs;
-  const auto knob = std::find_if(knobs.begin(), knobs.end(), [](const Knob& k) { return k.name == "order"; });
-  return knob != knobs.end() && std::find(knob->words.begin(), knob->words.end(), "persistent") != knob->words.end();
-}
-
 /// Whether blocks are drawn or launched one after the other, each by the first node that is free.
 bool goes_to_first_free(BlockOrder order) { return order == BlockOrder::grid || order == BlockOrder::longest_first; }
 

@@ -11,6 +11,9 @@
 namespace napkin {
 namespace {
 
+constexpr const char* exponent_name = "energy_exponent";
+constexpr double exponent_of_small_kernels = 1;  // where the base has none (eq. 12.9)
+
 /// The number at "units.special.rate" and the like, made where the profile may have one; nullptr where it may not.
 class Places {
  public:
@@ -25,6 +28,8 @@ class Places {
     }
     const std::optional<Number>* number = optional_at(section, key, field);
     if (number != nullptr) return *number;
+    if (const auto [list, instances] = shares_at(section, key, field); list != nullptr)
+      return instances <= list->size() ? std::optional<Number>((*list)[instances - 1]) : std::nullopt;
     const auto found = machine_.constants.find(key);
     return section == "constants" && found != machine_.constants.end() ? std::optional<Number>(found->second)
                                                                        : std::nullopt;
@@ -39,6 +44,12 @@ class Places {
     }
     if (std::optional<Number>* place = optional_at(section, key, field)) {
       *place = number;
+      return true;
+    }
+    if (const auto [list, instances] = shares_at(section, key, field); list != nullptr) {
+      // What was not measured of fewer instances is taken as theirs.
+      if (list->size() < instances) list->resize(instances, number);
+      (*list)[instances - 1] = number;
       return true;
     }
     if (section != "constants") return false;
@@ -87,6 +98,22 @@ class Places {
     return nullptr;
   }
 
+  struct Shares {
+    std::vector<Number>* list = nullptr;
+    std::size_t instances = 0;
+  };
+  /// Of "co_use.alone.2": the rates of a unit, and of how many instances.
+  [[nodiscard]] Shares shares_at(const std::string& section, const std::string& key, const std::string& field) const {
+    constexpr std::string_view alone = "co_use.alone.", beside = "co_use.beside.";
+    const bool is_alone = field.starts_with(alone);
+    if (section != "units" || (!is_alone && !field.starts_with(beside))) return {};
+    for (Unit& unit : machine_.units) {
+      if (unit.name == key)
+        return {is_alone ? &unit.co_use.alone : &unit.co_use.beside, static_cast<std::size_t>(field.back() - '0')};
+    }
+    return {};
+  }
+
   Machine& machine_;
 };
 
@@ -129,9 +156,9 @@ Finding place(Places& places, const MeasuredNumber& measured, const Stamp& stamp
 void put_timing(Machine& machine, const MeasuredTiming& timing, const Stamp& stamp) {
   if (timing.rows.empty()) return;
   for (TensorInstruction& instruction : machine.tensor) {
-    const bool same =
-        instruction.name == "wgmma" && (instruction.type == DType::bf16 || instruction.type == DType::f16);
-    if (!same) continue;
+    const bool measured = instruction.name == timing.instruction &&
+                          std::find(timing.types.begin(), timing.types.end(), instruction.type) != timing.types.end();
+    if (!measured) continue;
     instruction.timing = timing.rows;
     instruction.timing_from = {{}, stamp.tool, stamp.date, stamp.driver, timing.note, rounded(timing.spread, 2)};
   }
@@ -142,8 +169,15 @@ void put_timing(Machine& machine, const MeasuredTiming& timing, const Stamp& sta
 Calibration calibrate(const Machine& base, const Readings& readings, const Stamp& stamp) {
   Calibration out{base, {}};
   Places places(out.machine);
-  for (const MeasuredNumber& measured : measured_numbers(readings))
+  const Number* known = base.find_constant(exponent_name);
+  const double exponent = known != nullptr ? known->value : exponent_of_small_kernels;
+  for (const MeasuredNumber& measured : measured_numbers(readings, exponent))
     out.findings.push_back(place(places, measured, stamp));
+  if (known == nullptr && out.machine.constant("energy_tensor_16bit") > 0) {
+    Number assumed{exponent, "1", {}};
+    assumed.from.source = "unverified: what steady loads say on an H200";
+    out.machine.constants.emplace(exponent_name, assumed);
+  }
   put_timing(out.machine, measured_timing(readings), stamp);
   return out;
 }

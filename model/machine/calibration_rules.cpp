@@ -56,49 +56,40 @@ std::vector<Rule> unit_rules() {
       rate("units.shuffle.rate", "results/clk", "shuffle", lanes, "SHFL, two warpgroups"),
       beside("units.shuffle.beside_tensor", "results/clk", "shuffle", lanes,
              "SHFL beside wgmma, all n and operands together"),
-      rate("constants.mixed_issue", "instructions/clk", "mix", 1,
-           "EX2, FFMA, FMNMX, FADD in equal parts, two warpgroups"),
-      beside("constants.mixed_issue_beside_tensor", "instructions/clk", "mix", 1,
+      beside("units.issue.co_use.beside.2", "instructions/clk", "mix", 1,
              "the same beside wgmma, two warpgroups, all n and operands together"),
-      {"constants.mixed_issue_beside_tensor_one",
+      {"units.issue.co_use.beside.1",
        "instructions/clk",
        "vector_beside",
        "rate",
        {{"work", "mix"}, {"groups", "1"}},
        1,
        "of one warpgroup"},
-      {"constants.mixed_issue_beside_tensor_three",
+      {"units.issue.co_use.beside.3",
        "instructions/clk",
        "vector_beside",
        "rate",
        {{"work", "mix"}, {"groups", "3"}},
        1,
        "of three warpgroups"},
-      rate("constants.softmax_steps_two", "results/clk", "softmax_steps", 1,
+      rate("units.special.co_use.alone.2", "results/clk", "softmax_steps", 1,
            "kept maximum, steps of three, two warpgroups"),
-      {"constants.softmax_steps_three",
+      {"units.special.co_use.alone.3",
        "results/clk",
        "vector_alone",
        "rate",
        {{"work", "softmax_steps"}, {"groups", "3"}},
        1,
        "of three warpgroups"},
-      beside("constants.softmax_steps_beside_tensor_two", "results/clk", "softmax_steps", 1,
+      beside("units.special.co_use.beside.2", "results/clk", "softmax_steps", 1,
              "two warpgroups beside wgmma, all n and operands together"),
-      {"constants.softmax_steps_beside_tensor_three",
+      {"units.special.co_use.beside.3",
        "results/clk",
        "vector_beside",
        "rate",
        {{"work", "softmax_steps"}, {"groups", "3"}},
        1,
        "of three warpgroups"},
-      {"constants.softmax_mix",
-       "results/clk",
-       "vector_alone",
-       "rate",
-       {{"work", "softmax"}, {"groups", "3"}},
-       1,
-       "12 warps, maximum first"},
       {"constants.shared_port_least",
        "B/clk",
        "vector_beside",
@@ -120,8 +111,6 @@ std::vector<Rule> memory_rules() {
   return {
       {"pipes.shared.latency", "clk", "latency", "load", {{"of", "shared"}}, 1, "ld.u32, dependent addresses"},
       {"pipes.cluster.latency", "clk", "latency", "load", {{"of", "cluster"}, {"size", "2"}}, 1, "cluster of 2"},
-      {"constants.cluster_latency_4", "clk", "latency", "load", {{"of", "cluster"}, {"size", "4"}}, 1, ""},
-      {"constants.cluster_latency_16", "clk", "latency", "load", {{"of", "cluster"}, {"size", "16"}}, 1, ""},
       {"pipes.l2.latency",
        "clk",
        "latency",
@@ -129,14 +118,6 @@ std::vector<Rule> memory_rules() {
        {{"of", "l2"}, {"mib", "4"}, {"read_before", "yes"}},
        1,
        "pointer chase, a set of 4 MiB that this SM has read before"},
-      {"constants.l2_far_latency",
-       "clk",
-       "latency",
-       "load",
-       {{"of", "l2"}, {"mib", "64"}, {"read_before", "no"}},
-       1,
-       "a set of 64 MiB"},
-      {"constants.device_latency", "clk", "latency", "load", {{"of", "device"}}, 1, "a set of 4 GiB"},
       {"pipes.cluster.bandwidth_per_node",
        "B/clk",
        "cluster_network",
@@ -144,42 +125,7 @@ std::vector<Rule> memory_rules() {
        {{"way", "load"}, {"size", "2"}, {"clusters", "all"}},
        1,
        "loads, cluster of 2, all SMs"},
-      {"constants.cluster_store_bandwidth",
-       "B/clk",
-       "cluster_network",
-       "rate",
-       {{"way", "store"}, {"size", "2"}, {"clusters", "all"}},
-       1,
-       "cluster of 2, all SMs"},
-      {"pipes.device.bandwidth",
-       "GB/s",
-       "device_bandwidth",
-       "rate",
-       {{"way", "read"}},
-       1,
-       "reads; writes and copies under constants"},
-      {"constants.device_write_bandwidth", "GB/s", "device_bandwidth", "rate", {{"way", "write"}}, 1, ""},
-      {"constants.device_copy_bandwidth",
-       "GB/s",
-       "device_bandwidth",
-       "rate",
-       {{"way", "copy"}},
-       1,
-       "bytes read plus bytes written"},
-      {"constants.device_add_bandwidth",
-       "TB/s",
-       "device_bandwidth",
-       "rate",
-       {{"way", "add"}},
-       1,
-       "fp32 payload, 2 GiB"},
-      {"constants.l2_add_bandwidth",
-       "TB/s",
-       "l2_bandwidth",
-       "rate",
-       {{"way", "add"}},
-       1,
-       "fp32 payload, a set of 17 MB"},
+      {"pipes.device.bandwidth", "GB/s", "device_bandwidth", "rate", {{"way", "read"}}, 1, "reads"},
       {"constants.l2_bandwidth_shared_tile",
        "B/clk",
        "copy_engine",
@@ -208,30 +154,11 @@ std::vector<Rule> box_rules() {
                 1,
                 "one box at a time, one SM, mbarrier.try_wait"};
   };
-  return {box("constants.tma_l2_latency_8kib", "l2", "8"),
-          box("constants.tma_l2_latency_16kib", "l2", "16"),
-          box("constants.tma_l2_latency_32kib", "l2", "32"),
-          box("constants.tma_device_latency_8kib", "device", "8"),
-          box("constants.tma_device_latency_16kib", "device", "16"),
-          box("constants.tma_device_latency_32kib", "device", "32")};
+  return {box("constants.tma_l2_latency_16kib", "l2", "16"), box("constants.tma_device_latency_16kib", "device", "16")};
 }
 
 std::vector<Rule> wait_rules() {
-  const auto barrier = [](const char* name, const char* threads) {
-    return Rule{name, "clk", "waiting", "round", {{"for", "barrier"}, {"threads", threads}}, 1, ""};
-  };
   return {
-      barrier("constants.barrier_128", "128"),
-      barrier("constants.barrier_256", "256"),
-      barrier("constants.barrier_384", "384"),
-      barrier("constants.barrier_512", "512"),
-      {"constants.handover_named_barrier",
-       "clk",
-       "waiting",
-       "round",
-       {{"for", "named_round"}},
-       1,
-       "a round trip between two warpgroups"},
       {"constants.handover_mbarrier",
        "clk",
        "waiting",
@@ -239,7 +166,6 @@ std::vector<Rule> wait_rules() {
        {{"for", "mbarrier_round"}},
        1,
        "a round trip between two warpgroups"},
-      {"constants.fence_proxy_async", "clk", "waiting", "round", {{"for", "fence"}}, 1, ""},
       {"constants.store_fence_barrier",
        "clk",
        "waiting",
@@ -267,7 +193,7 @@ std::vector<Rule> wait_rules() {
   };
 }
 
-/// L2 to SM against the working set: rate of the plateau, its end, and the rate far beyond.
+/// L2 to SM against the working set: the rate of the plateau, and its end.
 void add_working_sets(const Readings& readings, std::vector<MeasuredNumber>& out) {
   std::map<double, const Reading*> by_size;
   for (const Reading* reading : matching(readings, "l2_bandwidth", "rate", {{"way", "read"}, {"tile", "own"}})) {
@@ -290,8 +216,6 @@ void add_working_sets(const Readings& readings, std::vector<MeasuredNumber>& out
                  "MB",
                  {end, 0, static_cast<int>(by_size.size())},
                  "the largest set read at 0.9 of the smallest one's rate"});
-  out.push_back(
-      {"constants.l2_bandwidth_overflow", "B/clk", *pooled({by_size.rbegin()->second}), "the largest set read"});
 }
 
 void add_device_latency(const Readings& readings, std::vector<MeasuredNumber>& out) {
@@ -308,7 +232,7 @@ void add_device_latency(const Readings& readings, std::vector<MeasuredNumber>& o
 
 }  // namespace
 
-std::vector<MeasuredNumber> measured_numbers(const Readings& readings) {
+std::vector<MeasuredNumber> measured_numbers(const Readings& readings, double exponent) {
   std::vector<MeasuredNumber> out;
   for (const auto& rules : {unit_rules(), memory_rules(), box_rules(), wait_rules()}) {
     for (const Rule& rule : rules) {
@@ -319,7 +243,7 @@ std::vector<MeasuredNumber> measured_numbers(const Readings& readings) {
   for (MeasuredNumber& number : measured_synchronous(readings)) out.push_back(std::move(number));
   add_working_sets(readings, out);
   add_device_latency(readings, out);
-  for (MeasuredNumber& energy : measured_energies(readings)) out.push_back(std::move(energy));
+  for (MeasuredNumber& energy : measured_energies(readings, exponent)) out.push_back(std::move(energy));
   return out;
 }
 
@@ -356,6 +280,8 @@ MeasuredTiming measured_timing(const Readings& readings) {
   for (const auto& [each, row] : rows) {
     if (row.clocks_shared > 0 || row.clocks_registers > 0) out.rows.push_back(row);
   }
+  out.instruction = "wgmma";
+  out.types = {DType::bf16, DType::f16};
   out.note = "back to back, one warpgroup, bf16; n = 8 by the line through the three next; f16 taken as equal";
   return out;
 }
@@ -401,7 +327,7 @@ std::optional<MeasuredNumber> clock_beside_tensor(const std::map<std::string, Lo
 
 }  // namespace
 
-std::vector<MeasuredNumber> measured_energies(const Readings& readings) {
+std::vector<MeasuredNumber> measured_energies(const Readings& readings, double exponent) {
   std::map<std::string, Load> named = steady_loads(readings);
   const auto rest = named.find("rest");
   if (rest == named.end()) return {};
@@ -410,7 +336,7 @@ std::vector<MeasuredNumber> measured_energies(const Readings& readings) {
   std::vector<PowerPoint> loads;
   for (const auto& [name, load] : named) loads.push_back(load.point);
   if (loads.size() <= kinds_of_work.size() + 1) return {};
-  const PowerFit fit = fit_power(loads, idle, {true, true, true, false});
+  const PowerFit fit = fit_power(loads, idle, {true, true, true, false}, exponent);
   const int runs = static_cast<int>(loads.size());
   const double spread = fit.rms / idle;
   std::vector<MeasuredNumber> out = {

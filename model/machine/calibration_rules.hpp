@@ -17,13 +17,15 @@ struct MeasuredNumber {
   std::string note;
 };
 
-/// Those that the readings suffice for.
-[[nodiscard]] std::vector<MeasuredNumber> measured_numbers(const Readings& readings);
+/// Those that the readings suffice for; `exponent`: n of eq. 12.9.
+[[nodiscard]] std::vector<MeasuredNumber> measured_numbers(const Readings& readings, double exponent);
 
 /// The table of a 16-bit product's clocks against n, with the latencies of one alone. Below the smallest n measured the
 /// line through the three smallest (A in shared memory: 16 + n/4 clocks of operands), A in registers as at the
 /// smallest.
 struct MeasuredTiming {
+  std::string instruction;              ///< that was measured, by its name in the profile
+  std::vector<DType> types;             ///< that take those clocks
   std::vector<InstructionTiming> rows;  ///< empty: not measured
   double spread = 0;                    ///< the largest of the rows'
   std::string note;
@@ -34,6 +36,6 @@ struct MeasuredTiming {
 [[nodiscard]] std::vector<MeasuredNumber> measured_synchronous(const Readings& readings);
 
 /// Energies and the clock tree from loads of known rates (eq. 12.9), as constants.
-[[nodiscard]] std::vector<MeasuredNumber> measured_energies(const Readings& readings);
+[[nodiscard]] std::vector<MeasuredNumber> measured_energies(const Readings& readings, double exponent);
 
 }  // namespace napkin

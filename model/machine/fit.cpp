@@ -74,8 +74,8 @@ double knee(const std::vector<double>& sizes, const std::vector<double>& rates, 
   return sizes[last];
 }
 
-PowerFit fit_power(const std::vector<PowerPoint>& points, double idle, const std::vector<bool>& scales,
-                   double reference_clock, double exponent) {
+PowerFit fit_power(const std::vector<PowerPoint>& points, double idle, const std::vector<bool>& scales, double exponent,
+                   double reference_clock) {
   const auto rows = static_cast<Eigen::Index>(points.size()), kinds = static_cast<Eigen::Index>(scales.size());
   if (rows <= kinds) throw Error("power", "fewer loads than unknowns", "more loads than kinds of work");
   Eigen::MatrixXd a(rows, kinds + 1);

@@ -26,8 +26,8 @@ struct Line {
 /// the second is below already. Throws Error where the two lists differ in length or are empty.
 [[nodiscard]] double knee(const std::vector<double>& sizes, const std::vector<double>& rates, double share);
 
-/// Of eq. 12.9: where energies are stated, and what the voltage that goes with the clock adds to an operation's.
-inline constexpr double energy_clock = 1.5e9, energy_exponent = 1.3;
+/// The clock at which energies are stated (eq. 12.9).
+inline constexpr double energy_clock = 1.5e9;
 
 /// A load that ran long enough for its power to be read.
 struct PowerPoint {
@@ -44,6 +44,6 @@ struct PowerFit {
   double rms = 0;                ///< watts
 };
 [[nodiscard]] PowerFit fit_power(const std::vector<PowerPoint>& points, double idle, const std::vector<bool>& scales,
-                                 double reference_clock = energy_clock, double exponent = energy_exponent);
+                                 double exponent, double reference_clock = energy_clock);
 
 }  // namespace napkin

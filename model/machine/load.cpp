@@ -50,8 +50,8 @@ Machine parse_machine(std::string_view text, const std::string& file) {
   if (const auto* limits = document.find("limits")) profile::read_limits(*limits, machine.limits);
   profile::read_clocks(document.at("clocks"), machine.clocks);
   if (const auto* power = document.find("power")) profile::read_power(*power, machine.power);
-  if (const auto* constants = document.find("constants")) profile::read_constants(*constants, false, machine.constants);
-  if (const auto* fitted = document.find("fitted")) profile::read_constants(*fitted, true, machine.fitted);
+  if (const auto* constants = document.find("constants")) profile::read_constants(*constants, false, machine);
+  if (const auto* fitted = document.find("fitted")) profile::read_constants(*fitted, true, machine);
   return machine;
 }
 

@@ -20,4 +20,7 @@ namespace napkin {
 /// Names of the built-in profiles, sorted.
 [[nodiscard]] std::vector<std::string> builtin_machines();
 
+/// The names that a profile may give its units.
+[[nodiscard]] std::vector<std::string> unit_vocabulary();
+
 }  // namespace napkin

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "model/machine/load.hpp"
 #include "model/machine/number.hpp"
 #include "model/machine/sections.hpp"
 
@@ -11,10 +12,11 @@ namespace {
 
 using enum Dimension;
 
-constexpr std::int64_t most_shape = 4096;
+constexpr std::int64_t most_shape = 4096, most_warps = 64;
+constexpr double most_per_lane = 64;
 
 void read_shape(const yaml::Node& node, TensorInstruction& instruction) {
-  node.allow({"m", "n", "k", "source", "measured", "note"});
+  node.allow({"m", "n", "k", "warps", "source", "measured", "note"});
   instruction.m = node.at("m").integer(1, most_shape);
   instruction.k = node.at("k").integer(1, most_shape);
   const yaml::Node& n = node.at("n");
@@ -26,6 +28,7 @@ void read_shape(const yaml::Node& node, TensorInstruction& instruction) {
     instruction.n_most = n.at("to").integer(instruction.n_least.get(), most_shape);
     instruction.n_step = n.at("step").integer(1, most_shape);
   }
+  if (const auto* warps = node.find("warps")) instruction.warps = warps->integer(1, most_warps);
   instruction.shape_from = read_provenance(node);
 }
 
@@ -67,19 +70,64 @@ LevelId read_level_of(const yaml::Node& node, const Machine& machine) {
 }
 
 // What a unit's rate counts, from the unit it is written in; all of a unit's numbers count the same.
-std::string counted(const Unit& unit, const yaml::Node& node) {
-  const auto what = [](const Number& number) -> std::string {
-    if (number.unit == "B/clk") return "bytes";
-    return number.unit == "FLOP/clk" ? "flop" : number.unit.substr(0, number.unit.find('/'));
+Counted counted_by(const Unit& unit, const yaml::Node& node) {
+  static const std::array<std::pair<std::string_view, Counted>, 4> written = {
+      {{"results/clk", Counted::results},
+       {"instructions/clk", Counted::instructions},
+       {"B/clk", Counted::bytes},
+       {"FLOP/clk", Counted::flop}}};
+  const auto counts = [](const Number& number) {
+    return std::find_if(written.begin(), written.end(), [&](const auto& each) { return each.first == number.unit; })
+        ->second;
   };
-  std::string first = what(unit.per_clock.best());
+  const Counted first = counts(unit.per_clock.best());
   std::vector<Number> all;
   if (unit.per_clock.datasheet) all.push_back(*unit.per_clock.datasheet);
   if (unit.beside_tensor) all.push_back(*unit.beside_tensor);
+  for (const auto* list : {&unit.co_use.alone, &unit.co_use.beside}) all.insert(all.end(), list->begin(), list->end());
   for (const Number& number : all) {
-    if (what(number) != first) node.fail("numbers in different units", "one unit for all numbers of a unit");
+    if (counts(number) != first) node.fail("numbers in different units", "one unit for all numbers of a unit");
   }
   return first;
+}
+
+Number read_per_lane(const yaml::Node& node, Counted counts) {
+  Number number = read_number(node, counts == Counted::bytes ? bytes : results);
+  if (number.value > most_per_lane) node.at("value").fail("too many for one lane", "1 to 64");
+  return number;
+}
+
+CoUse read_co_use(const yaml::Node& node, const std::vector<Dimension>& dimensions) {
+  node.allow({"alone", "beside"});
+  const auto read = [&](const char* key) {
+    std::vector<Number> out;
+    const yaml::Node* list = node.find(key);
+    if (list == nullptr) return out;
+    for (const yaml::Node& item : list->items()) out.push_back(read_number(item, dimensions));
+    if (out.empty() || out.size() > CoUse::most)
+      list->fail("not one to three rates", "of one instance, of two, of three");
+    return out;
+  };
+  return {read("alone"), read("beside")};
+}
+
+/// A unit's role. One unit of a machine has it.
+UnitRole read_role(const yaml::Node& node, const Machine& machine) {
+  const UnitRole role = node.choice({"issue", "multiply_add"}) == "issue" ? UnitRole::issue : UnitRole::multiply_add;
+  if (machine.unit(role) != nullptr) node.fail("a second unit of that role", "one");
+  return role;
+}
+
+/// The port that a unit's work passes: one of the units above it that counts bytes.
+UnitId read_passes(const yaml::Node& node, const Machine& machine) {
+  std::vector<std::string> ports;
+  for (std::size_t i = 0; i < machine.units.size(); ++i) {
+    if (machine.units[i].counts != Counted::bytes) continue;
+    if (machine.units[i].name == node.text()) return static_cast<UnitId>(i);
+    ports.push_back(machine.units[i].name);
+  }
+  node.fail("'" + node.text() + "' is no port above this unit",
+            ports.empty() ? "a unit whose rate is in B/clk, listed first" : one_of(node.text(), ports));
 }
 
 struct UnitName {
@@ -128,9 +176,11 @@ constexpr std::array limit_fields = {
 };
 
 void read_instruction(const yaml::Node& node, Machine& machine) {
-  node.allow({"name", "types", "rate", "shape", "timing", "level"});
+  node.allow({"name", "types", "asynchronous", "by_descriptor", "rate", "shape", "timing", "level"});
   TensorInstruction instruction;
   instruction.name = node.at("name").text();
+  if (const auto* asynchronous = node.find("asynchronous")) instruction.asynchronous = asynchronous->boolean();
+  if (const auto* descriptor = node.find("by_descriptor")) instruction.by_descriptor = descriptor->boolean();
   const Number rate = read_number(node.at("rate"), flop_per_clock);
   instruction.flop_per_clock = rate.value;
   instruction.from = rate.from;
@@ -164,12 +214,16 @@ void read_units(const yaml::Node& node, Machine& machine) {
   for (const auto& [name, entry] : node.entries()) {
     const auto row = std::find_if(unit_names().begin(), unit_names().end(),
                                   [&name = name](const UnitName& each) { return each.name == name; });
-    entry.allow({"rate", "beside_tensor", "level"});
+    entry.allow({"rate", "beside_tensor", "co_use", "per_lane", "role", "passes", "level"});
     Unit unit;
     unit.name = name;
     unit.per_clock = read_stated(entry.at("rate"), row->dimensions);
     if (const auto* beside = entry.find("beside_tensor")) unit.beside_tensor = read_number(*beside, row->dimensions);
-    unit.what = counted(unit, entry);
+    if (const auto* shares = entry.find("co_use")) unit.co_use = read_co_use(*shares, row->dimensions);
+    unit.counts = counted_by(unit, entry);
+    if (const auto* lane = entry.find("per_lane")) unit.per_lane = read_per_lane(*lane, unit.counts);
+    if (const auto* role = entry.find("role")) unit.role = read_role(*role, machine);
+    if (const auto* port = entry.find("passes")) unit.passes = read_passes(*port, machine);
     unit.level = read_level_of(entry, machine);
     machine.units.push_back(std::move(unit));
   }
@@ -216,3 +270,13 @@ void read_power(const yaml::Node& node, Power& power) {
 }
 
 }  // namespace napkin::profile
+
+namespace napkin {
+
+std::vector<std::string> unit_vocabulary() {
+  std::vector<std::string> names;
+  for (const profile::UnitName& each : profile::unit_names()) names.emplace_back(each.name);
+  return names;
+}
+
+}  // namespace napkin

@@ -69,6 +69,18 @@ const Unit* Machine::unit(std::string_view unit_name) const {
   return nullptr;
 }
 
+const Unit* Machine::unit(UnitRole role) const {
+  const auto has = [&](const Unit& each) { return each.role == role && each.per_clock.known(); };
+  const auto found = std::find_if(units.begin(), units.end(), has);
+  return found == units.end() ? nullptr : &*found;
+}
+
+const Unit* Machine::port() const {
+  const auto is = [](const Unit& each) { return each.counts == Counted::bytes && each.per_clock.known(); };
+  const auto found = std::find_if(units.begin(), units.end(), is);
+  return found == units.end() ? nullptr : &*found;
+}
+
 const Number* Machine::find_constant(std::string_view constant_name) const {
   for (const auto* each : {&fitted, &constants}) {
     const auto found = each->find(constant_name);
@@ -80,6 +92,10 @@ const Number* Machine::find_constant(std::string_view constant_name) const {
 double Machine::constant(std::string_view constant_name) const {
   const Number* found = find_constant(constant_name);
   return found == nullptr ? 0 : found->value;
+}
+
+double Machine::constant(const Unit& unit, std::string_view field) const {
+  return constant(unit.name + "." + std::string(field));
 }
 
 const TensorInstruction* Machine::tensor_for(DType type) const {

@@ -84,7 +84,10 @@ struct InstructionTiming {
 
 /// Matrix instruction of one element type: m x n x k, n from n_least to n_most in steps.
 struct TensorInstruction {
-  std::string name;  ///< "wgmma", "mma.sync", "tcgen05", "mfma", "cube"
+  std::string name;            ///< "wgmma", "mma.sync", "tcgen05", "mfma", "cube"
+  bool asynchronous = false;   ///< the unit fetches operands by itself and threads go on; else they load and wait
+  bool by_descriptor = false;  ///< it reads tiles of the block's memory in place, which must be swizzled and aligned
+  Count warps = 1;             ///< that issue one together (wgmma: 4)
   DType type = DType::bf16;
   double flop_per_clock = 0;  ///< per node (SM), fp32 accumulate
   Provenance from;
@@ -94,13 +97,39 @@ struct TensorInstruction {
   LevelId level = 0;  ///< whose nodes execute it (Machine::compute unless the profile says otherwise)
 };
 
+/// What a unit's rate counts. A multiply-add is two FLOP; the unit that counts bytes is the port of the node's memory.
+enum class Counted { results, instructions, bytes, flop };
+
+/// What the clock needs a unit for beyond the work that a mapping names it for.
+enum class UnitRole {
+  none,
+  issue,        ///< the schedulers: every warp instruction takes a slot of it
+  multiply_add  ///< multiplies where no tensor instruction takes the type
+};
+
+using UnitId = int;  ///< index into Machine::units
+
+/// What agents get of a unit while their instructions take turns with others of their own, by how many instances are at
+/// work on it: the first of a list for one, the last for as many as the list is long and more.
+struct CoUse {
+  static constexpr std::size_t most = 3;
+  std::vector<Number> alone, beside;  ///< while no tensor instruction runs, and while one does
+};
+
 /// A non-tensor execution unit: results (or warp instructions, or bytes) a clock and node.
 struct Unit {
   std::string name;  ///< "special", "fp32", "fp16", "alu", "conversion", "issue", "shared_port", "shuffle", ...
   Stated per_clock;
-  std::string what;  ///< unit of the count: "results", "instructions", "bytes", "flop" (a multiply-add is 2)
+  Counted counts = Counted::results;
+  UnitRole role = UnitRole::none;
+  std::optional<Number>
+      per_lane;        ///< results (bytes) of one lane of a warp instruction where it is not 1: packed pairs
+  UnitId passes = -1;  ///< the port that its work goes through; -1: none
   std::optional<Number> beside_tensor;  ///< the same rate while the tensor unit is busy, where measured (Hopper)
-  LevelId level = 0;                    ///< whose nodes hold it (Machine::compute unless the profile says otherwise)
+  CoUse co_use;
+  LevelId level = 0;  ///< whose nodes hold it (Machine::compute unless the profile says otherwise)
+
+  [[nodiscard]] double results_per_lane() const { return per_lane ? per_lane->value : 1; }
 };
 
 /// What limits the blocks of one SM. (cuda_occupancy.h is the twin.)
@@ -149,9 +178,13 @@ struct Machine {
   [[nodiscard]] const Pipe* pipe_into(LevelId level) const;
   [[nodiscard]] const Pipe* find_pipe(std::string_view pipe_name) const;  ///< or nullptr
   [[nodiscard]] const Unit* unit(std::string_view unit_name) const;       ///< or nullptr
+  [[nodiscard]] const Unit* unit(UnitRole role) const;                    ///< with a known rate, or nullptr
+  [[nodiscard]] const Unit* port() const;  ///< of the node's memory, with a known rate, or nullptr
   [[nodiscard]] const Number* find_constant(
       std::string_view constant_name) const;                            ///< fitted, else measured, or nullptr
   [[nodiscard]] double constant(std::string_view constant_name) const;  ///< its value; 0 where the profile has none
+  /// The constant "UNIT.FIELD": what belongs to a unit beside its rates; 0 where the profile has none.
+  [[nodiscard]] double constant(const Unit& unit, std::string_view field) const;
   /// The instruction for that input type, or nullptr where the machine has none. Where it has several (wgmma and
   /// mma.sync on Hopper) the first, which is the fastest; by name, exactly that one.
   [[nodiscard]] const TensorInstruction* tensor_for(DType type) const;

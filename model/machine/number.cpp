@@ -50,6 +50,8 @@ constexpr std::array units = {
     UnitRow{"registers", registers, 1},
     UnitRow{"schedulers", schedulers, 1},
     UnitRow{"instructions", instructions, 1},
+    UnitRow{"results", results, 1},
+    UnitRow{"1", ratio, 1},
     UnitRow{"ways", ways, 1},
 };
 
@@ -81,6 +83,8 @@ constexpr std::array dimensions_known = {
     DimensionRow{registers, "a number of registers", 1, 1e9, true},
     DimensionRow{schedulers, "a number of schedulers", 1, 1e3, true},
     DimensionRow{instructions, "a number of instructions", 1, 1e6, true},
+    DimensionRow{results, "a number of results", 1, 1e3, true},
+    DimensionRow{ratio, "a ratio", 1e-6, 1e3},
     DimensionRow{ways, "a number of ways", 1, 1e4, true},
 };
 

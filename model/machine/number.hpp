@@ -32,6 +32,8 @@ enum class Dimension {
   registers,
   schedulers,
   instructions,
+  results,
+  ratio,
   ways,  // lines of a cache's set
 };
 

@@ -26,7 +26,7 @@ void read_clocks(const yaml::Node& node, Clocks& clocks);
 void read_power(const yaml::Node& node, Power& power);
 
 /// `constants` and `fitted`: named numbers, each with the dimension that the list of names gives it.
-void read_constants(const yaml::Node& node, bool fitted, std::map<std::string, Number, std::less<>>& into);
+void read_constants(const yaml::Node& node, bool fitted, Machine& machine);
 
 /// The level that a word names, or an error that lists the known.
 [[nodiscard]] LevelId level_named(const yaml::Node& word, const Machine& machine);

@@ -146,11 +146,15 @@ std::string timing_row(const InstructionTiming& row) {
 /// All of an instruction but its type.
 std::string instruction_text(const Machine& machine, const TensorInstruction& t) {
   Writer out;
+  if (t.asynchronous) out.line(2, "asynchronous: true");
+  if (t.by_descriptor) out.line(2, "by_descriptor: true");
   out.line(2, fmt::format("rate: {{value: {}, unit: FLOP/clk, {}}}", decimal(t.flop_per_clock), origin_text(t.from)));
   const std::string n = t.n_least == t.n_most ? fmt::format("{}", t.n_least.get())
                                               : fmt::format("{{from: {}, to: {}, step: {}}}", t.n_least.get(),
                                                             t.n_most.get(), t.n_step.get());
-  out.line(2, fmt::format("shape: {{m: {}, n: {}, k: {}, {}}}", t.m.get(), n, t.k.get(), origin_text(t.shape_from)));
+  const std::string warps = t.warps > Count(1) ? fmt::format("warps: {}, ", t.warps.get()) : "";
+  out.line(2, fmt::format("shape: {{m: {}, n: {}, k: {}, {}{}}}", t.m.get(), n, t.k.get(), warps,
+                          origin_text(t.shape_from)));
   if (!t.timing.empty()) {
     out.line(2, "timing:");
     out.line(3, "unit: clk");
@@ -182,12 +186,26 @@ void write_tensor(Writer& out, const Machine& machine, std::string& text) {
   }
 }
 
+void write_co_use(Writer& out, const CoUse& shares) {
+  if (shares.alone.empty() && shares.beside.empty()) return;
+  out.line(2, "co_use:");
+  for (const auto& [key, list] : {std::pair("alone:", &shares.alone), std::pair("beside:", &shares.beside)}) {
+    if (list->empty()) continue;
+    out.line(3, key);
+    for (const Number& each : *list) out.line(4, "- " + text_of(each));
+  }
+}
+
 void write_units(Writer& out, const Machine& machine) {
   out.line(0, machine.units.empty() ? "units: {}" : "units:");
   for (const Unit& unit : machine.units) {
     out.line(1, unit.name + ":");
     out.stated(2, "rate", unit.per_clock);
     out.number(2, "beside_tensor", unit.beside_tensor);
+    write_co_use(out, unit.co_use);
+    out.number(2, "per_lane", unit.per_lane);
+    if (unit.role != UnitRole::none) out.line(2, unit.role == UnitRole::issue ? "role: issue" : "role: multiply_add");
+    if (unit.passes >= 0) out.line(2, "passes: " + machine.units[static_cast<std::size_t>(unit.passes)].name);
     if (unit.level != machine.compute) out.line(2, "level: " + level_name(machine, unit.level));
   }
 }

@@ -4,6 +4,7 @@
 #include <functional>
 #include <set>
 
+#include "model/machine/load.hpp"
 #include "model/mapping/load.hpp"
 #include "model/mapping/read.hpp"
 
@@ -210,6 +211,9 @@ void check_operations(const Mapping& m) {
                   one_of(op.agent, agents));
     }
     for (const WorkMapping& work : op.work) {
+      if (work.per_thread && op.agent.empty() && work.agent.empty())
+        throw Error(op.location, "operations." + op.output + ".work." + work.name + ".per", "threads of no agent",
+                    "agent: ...");
       if (work.agent.empty() || std::find(agents.begin(), agents.end(), work.agent) != agents.end()) continue;
       throw Error(op.location, "operations." + op.output + ".work.agent", "unknown agent '" + work.agent + "'",
                   one_of(work.agent, agents));
@@ -323,6 +327,12 @@ std::optional<KnobId> Mapping::find_knob(std::string_view knob_name) const {
   return std::nullopt;
 }
 
+std::optional<KnobId> Mapping::order_knob() const {
+  const auto found = std::find_if(knobs.begin(), knobs.end(), [](const Knob& knob) { return !knob.orders.empty(); });
+  if (found == knobs.end()) return std::nullopt;
+  return static_cast<KnobId>(found - knobs.begin());
+}
+
 void check(const Mapping& mapping, const Diagram& diagram) {
   for (const Reference& r : mapping.references) check_reference(r, diagram);
   for (const Operation& op : diagram.operations) {
@@ -336,6 +346,12 @@ void check(const Mapping& mapping, const Diagram& diagram) {
 }
 
 void check(const Mapping& mapping, const Machine& machine, DType dtype) {
+  for (const Reference& r : mapping.references) {
+    if (r.kind != Reference::Kind::unit || machine.unit(r.name) != nullptr) continue;
+    const std::vector<std::string> known = unit_vocabulary();
+    if (!lists(known, r.name))
+      throw Error(r.location, r.field, "no machine has a unit '" + r.name + "'", one_of(r.name, known));
+  }
   for (const Reference& r : mapping.references) {
     if (r.kind != Reference::Kind::level || machine.find_level(r.name)) continue;
     const auto is_optional = [&](const LevelMapping& level) { return level.nodes && level.level == r.name; };

@@ -282,7 +282,10 @@ void Placer::Compiled::compile_operation(OpId id) {
   }
   out.work.reserve(o.work.size());
   for (const WorkMapping& w : o.work) {
-    CompiledWork work{&w, -1, {}, {}};
+    CompiledWork work{&w, -1, out.agent, {}, {}};
+    for (std::size_t i = 0; i < mapping_->agents.size(); ++i) {
+      if (mapping_->agents[i].name == w.agent) work.agent = static_cast<int>(i);
+    }
     for (std::size_t u = 0; u < machine_->units.size(); ++u) {
       if (machine_->units[u].name == w.unit) work.unit = static_cast<int>(u);
     }

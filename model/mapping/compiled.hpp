@@ -75,6 +75,7 @@ struct CompiledVariable {
 struct CompiledWork {
   const WorkMapping* mapping = nullptr;
   int unit = -1;
+  int agent = -1;  ///< whose threads do it
   Extents per;
   std::vector<std::pair<AxisId, Number64>> per_chunk;  ///< axes beside those of `per`: once for so many
 };

@@ -37,6 +37,23 @@ struct Reference {
   std::string field;
 };
 
+/// In which order and by whom a launch's tiles are taken: what a word of the order knob means.
+struct OrderWord {
+  enum class Tiles {
+    launched,  ///< a block each, which the machine starts on the first node that is free
+    dealt,     ///< block i of as many blocks as nodes takes tiles i, i + nodes, ...
+    drawn      ///< as many blocks as nodes draw one tile after the other
+  };
+  enum class Path {
+    rows,           ///< row after row, plane after plane
+    longest_first,  ///< planes by sections, in each the last row of all planes first
+    grouped,        ///< rows in groups, down the columns of a group
+    hilbert         ///< along a Hilbert curve over rows and columns
+  };
+  Tiles tiles = Tiles::launched;
+  Path path = Path::rows;
+};
+
 /// What a user may turn: the same name and unit in the mapping, on the command line, in JSON, in the kernel and in
 /// emitted code.
 struct Knob {
@@ -44,6 +61,7 @@ struct Knob {
   std::string unit;                  ///< "rows", "copies", "blocks", "" for words
   std::vector<std::int64_t> domain;  ///< legal values, the preferred one first where predictions tie
   std::vector<std::string> words;    ///< for knobs whose values are words: value i is words[i]
+  std::vector<OrderWord> orders;     ///< by word, of the knob that orders the launch's tiles; of others empty
   bool searched = true;              ///< false: a search takes the first value, another one only where the user asks
   std::string about;
   Location location;
@@ -129,12 +147,14 @@ struct VariableMapping {
   Location location;
 };
 
-/// Vector work of an operation: `count` instructions of that unit for each combination of the `per` axes.
+/// Vector work of an operation: `count` results of that unit for each combination of the `per` axes, or for each thread
+/// of the agent. Example: an exponential a score, 30 instructions of control code a thread.
 struct WorkMapping {
   std::string name;              ///< "max", "exp", "convert", "rescale"
   std::string unit;              ///< a unit of the machine: "special", "fp32", "fp16", "alu", "conversion"
   std::vector<std::string> per;  ///< axes (tile extents): [q, x], [q, dv]
-  double count = 1;              ///< results of that unit per element
+  bool per_thread = false;       ///< for each thread of the agent, where `per` names no axes
+  double count = 1;              ///< results of that unit per element or thread
   std::string agent;             ///< whose threads do it, where not the operation's
   std::string with;       ///< its instructions stand among those of that tensor operation, whose threads issue both
   bool once = false;      ///< once a block, after its last iteration, rather than in every iteration
@@ -226,6 +246,7 @@ struct Mapping {
   std::vector<Reference> references;  ///< names that only the diagram or the machine can vouch for
 
   [[nodiscard]] std::optional<KnobId> find_knob(std::string_view knob_name) const;
+  [[nodiscard]] std::optional<KnobId> order_knob() const;  ///< whose words say how the launch's tiles are taken
 };
 
 }  // namespace napkin

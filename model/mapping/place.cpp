@@ -366,6 +366,10 @@ void Placer::Compiled::place_operations(const Tile& tile, PlacedDiagram& into, c
       const CompiledWork& work = **next++;
       if (chunks_alone && !work.per.streams && work.per_chunk.empty()) continue;
       placed.amount = work.mapping->count * real(size(work.per));
+      if (work.mapping->per_thread) {
+        const PlacedAgent& agent = into.agents[at(work.agent)];
+        placed.amount *= real(agent.instances * agent.threads);
+      }
       for (const auto& [axis, each] : work.per_chunk) placed.amount *= real(ceil_div(extent(axis), each.of(tile)));
     }
   }

@@ -68,9 +68,9 @@ struct Crossing {
   bool reread = false;  ///< read anew in every iteration although it lacks the streamed axis (Q from shared memory)
   DType type = DType::bf16;
   CopyEngine engine = CopyEngine::none;
-  bool fills = false;  ///< an input on its way down to `variable`: multicast where that is
-  bool met = false;    ///< a result whose parts have met in the cluster: one copy leaves it
-  bool skips = false;  ///< chunks that the mask rules out do not cross
+  bool fills = false;                ///< an input on its way down to `variable`: multicast where that is
+  bool combined_in_cluster = false;  ///< a result whose parts became one in the cluster: one copy leaves it
+  bool skips = false;                ///< chunks that the mask rules out do not cross
   bool parts = false;  ///< a part of a result of a split axis, or what goes with it: every block's crosses
   int variable = -1;   ///< index into PlacedDiagram::variables: what it fills, is read from or stored from
 };
@@ -148,7 +148,7 @@ struct PlacedDiagram {
   [[nodiscard]] Count parts() const;
   /// One copy of what crosses serves, or comes from, all blocks of a cluster.
   [[nodiscard]] bool multicast(const Crossing& c) const {
-    return c.met || (c.fills && variables[static_cast<std::size_t>(c.variable)].multicast);
+    return c.combined_in_cluster || (c.fills && variables[static_cast<std::size_t>(c.variable)].multicast);
   }
 };
 

@@ -30,9 +30,9 @@ std::vector<std::string> knob_names(const Mapping& mapping) {
 }  // namespace
 
 Mapping Reader::read(const yaml::Node& document, const std::string& file, const FindTable& find_table) {
-  document.allow({"mapping", "about", "algorithm", "runs_on", "source", "dtypes", "sizes", "emit", "launches", "knobs",
-                  "relations", "agents", "levels", "arrays", "barriers", "section_bytes", "operations", "edges",
-                  "combine"});
+  document.allow({"mapping",  "about",         "algorithm", "runs_on",    "source", "dtypes", "sizes",
+                  "emit",     "launches",      "knobs",     "relations",  "agents", "levels", "arrays",
+                  "barriers", "section_bytes", "fitted",    "operations", "edges",  "combine"});
   Mapping mapping;
   mapping.file = file;
   mapping.name = document.at("mapping").text();
@@ -76,7 +76,7 @@ std::string Reader::type(const yaml::Node& node) const {
   }
 }
 
-// Knobs: {unit, domain, about} with numbers, or {words, about}.
+// Knobs: {unit, domain, about} with numbers, or {words, about}: a list, or of the order knob a map to what each means.
 
 std::vector<std::int64_t> Reader::domain(const yaml::Node& node) const {
   std::vector<std::int64_t> out;
@@ -101,6 +101,34 @@ std::vector<std::int64_t> Reader::domain(const yaml::Node& node) const {
   return out;
 }
 
+namespace {
+
+OrderWord order_word(const yaml::Node& node) {
+  node.allow({"tiles", "path"});
+  static const std::vector<std::string> tiles = {"launched", "dealt", "drawn"},
+                                        paths = {"rows", "longest_first", "grouped", "hilbert"};
+  const auto index = [](const std::vector<std::string>& words, const std::string& word) {
+    return static_cast<int>(std::find(words.begin(), words.end(), word) - words.begin());
+  };
+  OrderWord out;
+  out.tiles = static_cast<OrderWord::Tiles>(index(tiles, node.at("tiles").choice(tiles)));
+  if (const auto* path = node.find("path")) out.path = static_cast<OrderWord::Path>(index(paths, path->choice(paths)));
+  using Tiles = OrderWord::Tiles;
+  switch (out.path) {
+    case OrderWord::Path::rows:
+      if (out.tiles == Tiles::drawn) node.at("tiles").fail("tiles drawn row by row", "launched or dealt");
+      break;
+    case OrderWord::Path::longest_first:
+      if (out.tiles == Tiles::dealt) node.at("tiles").fail("the longest tiles first, dealt out", "launched or drawn");
+      break;
+    default:
+      if (out.tiles != Tiles::dealt) node.at("tiles").fail("tiles of this path are dealt out", "dealt");
+  }
+  return out;
+}
+
+}  // namespace
+
 Knob Reader::knob(const std::string& name, const yaml::Node& node) const {
   Knob knob;
   knob.name = name;
@@ -115,13 +143,21 @@ Knob Reader::knob(const std::string& name, const yaml::Node& node) const {
     node.fail("needs a domain or words", "either domain: [...] or words: [...]");
   if (words != nullptr) {
     if (node.find("unit") != nullptr) node.at("unit").fail("words have no unit", "no unit");
-    for (const yaml::Node& item : words->items()) {
-      const std::string& word = item.text();
+    const auto add = [&](const std::string& word, const yaml::Node& item) {
       if (std::find(knob.words.begin(), knob.words.end(), word) != knob.words.end())
         item.fail("stands twice", "each word once");
       if (is_number(word)) item.fail("a number among words", "a word, or domain: [...]");
       knob.domain.push_back(static_cast<std::int64_t>(knob.words.size()));
       knob.words.push_back(word);
+    };
+    if (words->is_map()) {
+      if (m_.order_knob()) words->fail("a second knob that orders the tiles", "one");
+      for (const auto& [word, item] : words->entries()) {
+        add(word, item);
+        knob.orders.push_back(order_word(item));
+      }
+    } else {
+      for (const yaml::Node& item : words->items()) add(item.text(), item);
     }
     if (knob.words.empty()) words->fail("an empty domain", "at least one word");
   } else {

@@ -1,13 +1,15 @@
 // Agents, levels, arrays, operations and edges of a mapping file.
 #include <algorithm>
 #include <array>
+#include <charconv>
+#include <tuple>
 
 #include "model/mapping/read.hpp"
 
 namespace napkin::mapping_text {
 namespace {
 
-constexpr std::int64_t most_distance = 64;
+constexpr std::int64_t most_distance = 64, most_count = 1 << 20;
 
 CopyEngine engine_of(const yaml::Node& node) {
   static const std::array<std::pair<const char*, CopyEngine>, 6> engines = {{{"none", CopyEngine::none},
@@ -120,6 +122,36 @@ void Reader::variables(const yaml::Node& node) {
   if (m_.variables.empty()) node.fail("no array", "at least one");
 }
 
+namespace {
+
+/// "12" or "1/8"; nothing else can be counted.
+std::optional<double> counted(const std::string& text) {
+  std::int64_t above = 0, below = 1;
+  const char* const end = text.data() + text.size();
+  auto [at, code] = std::from_chars(text.data(), end, above);
+  if (code != std::errc{}) return std::nullopt;
+  if (at != end) {
+    if (*at != '/') return std::nullopt;
+    std::tie(at, code) = [&] {
+      const auto parsed = std::from_chars(at + 1, end, below);
+      return std::pair(parsed.ptr, parsed.ec);
+    }();
+    if (code != std::errc{} || at != end) return std::nullopt;
+  }
+  if (above < 1 || below < 1 || above > most_count || below > most_count) return std::nullopt;
+  return static_cast<double>(above) / static_cast<double>(below);
+}
+
+/// Instructions that a disassembly gives. A mean that fits whole kernels better is not among them.
+double count_of(const yaml::Node& node) {
+  const auto number = counted(node.text());
+  if (!number)
+    node.fail("'" + node.text() + "' cannot be counted", "a whole number above 0, or a quotient such as 1/8");
+  return *number;
+}
+
+}  // namespace
+
 WorkMapping Reader::work(const yaml::Node& node) {
   node.allow({"name", "unit", "per", "count", "agent", "with", "once", "first", "masked", "serial", "in_steps", "fence",
               "per_chunk", "when"});
@@ -127,8 +159,10 @@ WorkMapping Reader::work(const yaml::Node& node) {
   out.name = node.at("name").text();
   out.unit = node.at("unit").text();
   refer(Reference::Kind::unit, out.unit, node.at("unit"));
-  out.per = axes(&node.at("per"));
-  if (const auto* n = node.find("count")) out.count = n->number();
+  const yaml::Node& per = node.at("per");
+  out.per_thread = per.is_scalar() && per.choice({"threads"}) == "threads";
+  if (!out.per_thread) out.per = axes(&per);
+  if (const auto* n = node.find("count")) out.count = count_of(*n);
   if (const auto* n = node.find("once")) out.once = n->boolean();
   if (const auto* n = node.find("first")) out.first = n->boolean();
   if (const auto* n = node.find("masked")) out.masked = n->boolean();
@@ -142,7 +176,6 @@ WorkMapping Reader::work(const yaml::Node& node) {
     out.with = n->text();
     refer(Reference::Kind::operation, out.with, *n);
   }
-  if (out.count <= 0) node.at("count").fail("not positive", "results of the unit per element");
   out.per_chunk = axis_values(node.find("per_chunk"));
   for (const auto& [axis, chunk] : out.per_chunk) {
     if (std::find(out.per.begin(), out.per.end(), axis) == out.per.end()) {

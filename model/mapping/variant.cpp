@@ -191,7 +191,7 @@ class VariantMaker {
       const Combine* combine = c_.streamed_->combine_of(array);
       c.skips = c.skips && combine != nullptr && combine->kind == Combine::Kind::sum;
       c.parts = combine != nullptr && where > c_.combine_->at;
-      c.met = combine != nullptr && where == c_.combine_->at && where == c_.cluster_;
+      c.combined_in_cluster = combine != nullptr && where == c_.combine_->at && where == c_.cluster_;
     }
   }
 

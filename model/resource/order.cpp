@@ -46,10 +46,23 @@ Count plane_bytes(const PlacedDiagram& placed) {
   return std::max(sum.value, Count(1));
 }
 
-Bytes l2_capacity(const Machine& machine) {
-  const auto level = machine.find_level("l2");
-  if (!level || !machine.levels[static_cast<std::size_t>(*level)].capacity.known()) return {};
-  return Bytes(count_of(machine.levels[static_cast<std::size_t>(*level)].capacity.best()));
+/// Of the cache between device memory and the blocks.
+Bytes cache_capacity(const PlacedDiagram& placed) {
+  const auto level_of = [&](LevelId id) -> const Level& {
+    return placed.machine->levels[static_cast<std::size_t>(id)];
+  };
+  LevelId id = placed.block().level;
+  while (id > 0 && level_of(id).parent > 0) id = level_of(id).parent;
+  if (level_of(id).kind != LevelKind::cache || !level_of(id).capacity.known()) return {};
+  return Bytes(count_of(level_of(id).capacity.best()));
+}
+
+OrderWord order_word(const PlacedDiagram& placed) {
+  const auto knob = placed.mapping->order_knob();
+  if (!knob) return {};
+  const std::vector<OrderWord>& orders = placed.mapping->knobs[static_cast<std::size_t>(*knob)].orders;
+  const auto value = static_cast<std::size_t>(placed.tile.values[static_cast<std::size_t>(*knob)]);
+  return value < orders.size() ? orders[value] : OrderWord{};
 }
 
 /// Of the bundled kernels by their own rule; of others by the bytes that their mapping says.
@@ -59,30 +72,31 @@ Count longest_first_section(const PlacedDiagram& placed, Count planes) {
     const Count fit = std::clamp(Count(placed.mapping->section_bytes) / streamed, Count(1), planes);
     return Count(static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(fit.get()))));
   }
-  return section_planes(planes, streamed, l2_capacity(*placed.machine), placed.problem->mask.kind != Mask::Kind::none);
+  return section_planes(planes, streamed, cache_capacity(placed), placed.problem->mask.kind != Mask::Kind::none);
 }
 
 }  // namespace
 
 bool always_rows_first(const Mapping& mapping) {
-  const auto knob = mapping.find_knob("order");
+  const auto knob = mapping.order_knob();
   if (!knob) return true;
-  const std::vector<std::string>& words = mapping.knobs[static_cast<std::size_t>(*knob)].words;
-  return std::none_of(words.begin(), words.end(),
-                      [](const std::string& word) { return word == "grouped" || word == "hilbert"; });
+  const std::vector<OrderWord>& orders = mapping.knobs[static_cast<std::size_t>(*knob)].orders;
+  return std::none_of(orders.begin(), orders.end(), [](const OrderWord& order) {
+    return order.path == OrderWord::Path::grouped || order.path == OrderWord::Path::hilbert;
+  });
 }
 
 BlockOrder block_order(const PlacedDiagram& placed) {
-  const auto knob = placed.mapping->find_knob("order");
-  if (!knob) return BlockOrder::grid;
-  const std::vector<std::string>& words = placed.mapping->knobs[static_cast<std::size_t>(*knob)].words;
-  const auto value = static_cast<std::size_t>(placed.tile.values[static_cast<std::size_t>(*knob)]);
-  const std::string_view word = value < words.size() ? std::string_view(words[value]) : std::string_view();
-  if (word == "persistent") return BlockOrder::persistent;
-  if (word == "longest_first") return BlockOrder::longest_first;
-  if (word == "grouped") return BlockOrder::grouped;
-  return word == "hilbert" ? BlockOrder::hilbert : BlockOrder::grid;
+  const OrderWord order = order_word(placed);
+  switch (order.path) {
+    case OrderWord::Path::longest_first: return BlockOrder::longest_first;
+    case OrderWord::Path::grouped: return BlockOrder::grouped;
+    case OrderWord::Path::hilbert: return BlockOrder::hilbert;
+    default: return order.tiles == OrderWord::Tiles::launched ? BlockOrder::grid : BlockOrder::persistent;
+  }
 }
+
+bool blocks_persist(const PlacedDiagram& placed) { return order_word(placed).tiles != OrderWord::Tiles::launched; }
 
 Count section_planes(Count planes, Count plane_bytes, Bytes l2, bool masked) {
   if (!masked) return 1;

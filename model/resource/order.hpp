@@ -1,6 +1,6 @@
 #pragma once
-// In which order a kernel hands its blocks to the nodes: what the word of its knob `order` means. Used by the launch
-// plans that compute it and by everything that predicts it. (kernels/README.md)
+// A block order says which tile a launch hands out when: under `grid` row after row, each to the first node that is
+// free. The mapping says which order a word of its order knob means. (kernels/README.md)
 
 #include <optional>
 #include <vector>
@@ -17,11 +17,14 @@ enum class BlockOrder {
   hilbert         ///< along a Hilbert curve over rows and columns; dealt out as persistent
 };
 
-/// Whether every word of the knob `order` takes row after row, plane after plane where nothing is masked.
+/// Whether every word of the order knob takes row after row, plane after plane where nothing is masked.
 [[nodiscard]] bool always_rows_first(const Mapping& mapping);
 
-/// What the knob `order` says; grid where there is none.
+/// What the tile's word of the order knob means; grid where there is no such knob.
 [[nodiscard]] BlockOrder block_order(const PlacedDiagram& placed);
+
+/// Whether a node's tiles are those of one launched block, one after the other.
+[[nodiscard]] bool blocks_persist(const PlacedDiagram& placed);
 
 /// Order longest_first takes that many planes at a time, row by row, so that what they stream (bytes a plane) stays in
 /// the L2 until the last row. Its partitions each keep what their SMs read, and all else passes through: a quarter. (an

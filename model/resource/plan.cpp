@@ -37,11 +37,10 @@ const Operation& diagram_operation(const PlacedDiagram& placed, const PlacedOper
   return placed.streamed->diagram.operations[static_cast<std::size_t>(op.operation)];
 }
 
-/// Whether the matrix unit reads this variable's tile in place (wgmma, tcgen05), so that it must be swizzled.
+/// Whether the matrix unit reads this variable's tile in place, so that it must be swizzled.
 bool read_by_descriptor(const PlacedDiagram& placed, const Variable& variable) {
   for (const PlacedOperation& op : placed.operations) {
-    if (!op.tensor || op.instruction == nullptr) continue;
-    if (op.instruction->name != "wgmma" && op.instruction->name != "tcgen05") continue;
+    if (!op.tensor || op.instruction == nullptr || !op.instruction->by_descriptor) continue;
     for (const auto& [array, level] : op.operands) {
       if (level == variable.level && contains(variable.arrays, array)) return true;
     }

@@ -30,7 +30,7 @@ Differs differs(const PlacedDiagram& placed, const Crossing& c, const std::vecto
 }
 
 /// Clusters are blocks here: of so many rows.
-Touches touches_of(const PlacedDiagram& placed, const std::vector<AxisId>& axes) {
+Touches touches_of(const PlacedDiagram& placed, const std::vector<AxisId>& axes, const L2Model& l2) {
   Touches out;
   const PlacedLevel& block = placed.block();
   for (const Crossing& c : placed.crossings) {
@@ -43,7 +43,7 @@ Touches touches_of(const PlacedDiagram& placed, const std::vector<AxisId>& axes)
     }
     if (row) bytes *= std::max(real(placed.cluster), 1.0);
     // A result lies in the partition of those who wrote it alone.
-    (row && plane ? out.own : row ? out.row : out.plane) += c.store ? bytes / 2 : bytes;
+    (row && plane ? out.own : row ? out.row : out.plane) += c.store ? bytes / l2.partitions : bytes;
   }
   return out;
 }
@@ -52,11 +52,11 @@ bool is_stream(const PlacedDiagram& placed, const Crossing& c) {
   return c.into == placed.block().level && !c.store && c.phase == Phase::loop && c.auxiliary < 0 && !c.parts;
 }
 
-/// Rows and planes that so many blocks (clusters) in a row meet, on the mean.
-struct Met {
+/// Rows and planes of tiles that so many blocks (clusters) in a row of the launch's order touch, on the mean.
+struct Rectangle {
   double rows = 0, planes = 0;
 };
-Met met_by(const BlockSequence& sequence, double running, double rows) {
+Rectangle touched_by(const BlockSequence& sequence, double running, double rows) {
   const double planes = static_cast<double>(sequence.planes());
   if (sequence.order() == BlockOrder::hilbert) {
     const double side = hilbert_unaligned * std::sqrt(running);
@@ -74,7 +74,7 @@ double streams_alone(const PlacedDiagram& placed, double blocks) {
   const double cluster = std::max(real(placed.cluster), 1.0),
                rows = static_cast<double>(sequence.size() / sequence.planes()) / cluster;
   const double running = std::clamp(blocks / cluster, 1.0, rows * static_cast<double>(sequence.planes()));
-  const Met met = met_by(sequence, running, rows);
+  const Rectangle touched = touched_by(sequence, running, rows);
   double all = 0, alone = 0;
   for (const Crossing& c : placed.crossings) {
     if (!is_stream(placed, c) || placed.multicast(c)) continue;
@@ -82,7 +82,7 @@ double streams_alone(const PlacedDiagram& placed, double blocks) {
     for (const AxisId axis : placed.axes_of(c)) bytes *= real(placed.block().extent[at(axis)]);
     const auto [row, plane] = differs(placed, c, sequence.axes());
     all += bytes;
-    alone += bytes * (row && plane ? 1 : row ? met.rows / running : plane ? met.planes / running : 1 / running);
+    alone += bytes * (row && plane ? 1 : row ? touched.rows / running : plane ? touched.planes / running : 1 / running);
   }
   return all > 0 ? alone / all : 1;
 }
@@ -101,41 +101,64 @@ bool streams_crossed(const PlacedDiagram& placed) {
   return false;
 }
 
+namespace {
+
+/// A launch as waves of blocks that run together, in rows and planes of tiles; clusters are blocks here.
+struct Waves {
+  double rows = 1, planes = 1, running = 1;
+  Touches bytes;  ///< of one row, one plane, one block
+  L2Model l2;
+
+  [[nodiscard]] double count() const { return rows * planes / running; }
+  /// Bytes that waves read again which touch so many rows at a time, each gone with that chance since it was touched.
+  [[nodiscard]] double rows_again(double at_a_time, double gone) const {
+    return std::max(count() * at_a_time * bytes.row - rows * bytes.row, 0.0) * gone;
+  }
+  [[nodiscard]] double planes_again(double at_a_time, double gone) const {
+    return std::max(count() * at_a_time * bytes.plane - planes * bytes.plane, 0.0) * gone;
+  }
+  [[nodiscard]] double gone_after(double other_bytes) const { return chance_gone(l2, 0, other_bytes); }
+};
+
+/// A wave is about a square; the next one lies beside, above or below it: it touches the rows or the planes again.
+double reread_along_hilbert(const Waves& w) {
+  const double side = hilbert_unaligned * std::sqrt(w.running);
+  const double wave = side * (w.bytes.row + w.bytes.plane) + w.running * w.bytes.own;
+  const double gone = (w.gone_after(wave) + w.gone_after(2 * wave)) / 2;
+  return w.rows_again(std::min(side, w.rows), gone) + w.planes_again(std::min(side, w.planes), gone);
+}
+
+/// Down the rows of a section, plane after plane; then the next section. Waves begin and end within a plane.
+double reread_by_sections(const Waves& w, double section) {
+  const double high = std::min(section, w.running), wide = std::min(w.running / high, w.planes);
+  const double cut = wide < w.planes ? 1 - 1 / high : 0;  // planes more that a wave begins or ends in
+  const double wave = high * w.bytes.row + (wide + cut) * w.bytes.plane + w.running * w.bytes.own;
+  const double pass = section * w.bytes.row + w.planes * w.bytes.plane + section * w.planes * w.bytes.own;
+  const double after_wave = w.gone_after(wave), after_pass = w.gone_after(pass);
+  const double by_cuts = w.count() * cut * w.bytes.plane * after_wave;
+  // A section higher than a wave comes back to its rows with its next pass, to its planes with the next wave.
+  const bool higher = section > high;
+  return by_cuts + w.rows_again(high, higher ? after_pass : after_wave) +
+         w.planes_again(wide, higher ? after_wave : after_pass);
+}
+
+}  // namespace
+
 double reread_by_waves(const PlacedDiagram& placed) {
-  const L2Model l2 = l2_model(*placed.machine);
-  if (l2.bytes <= 0 || !placed.packed.empty() || placed.problem->mask.kind != Mask::Kind::none) return 0;
+  Waves waves;
+  waves.l2 = l2_model(*placed.machine);
+  if (waves.l2.bytes <= 0 || !placed.packed.empty() || placed.problem->mask.kind != Mask::Kind::none) return 0;
   const BlockSequence sequence(placed);
   if (sequence.axes().size() < 2) return 0;
-  const Touches bytes = touches_of(placed, sequence.axes());
   const double cluster = std::max(real(placed.cluster), 1.0);
-  const double rows = static_cast<double>(sequence.size() / sequence.planes()) / cluster,
-               planes = static_cast<double>(sequence.planes());
-  const double running = std::min(std::floor(real(placed.machine->compute_nodes()) / cluster), rows * planes);
-  const double waves = rows * planes / running, all_rows = rows * bytes.row, all_planes = planes * bytes.plane;
-  // Touched by all waves, in rows and planes at a time; a piece that was touched a wave or more ago may be gone.
-  const auto again = [&](double at_a_time, double one, double all, double gone) {
-    return std::max(waves * at_a_time * one - all, 0.0) * gone;
-  };
-  if (sequence.order() == BlockOrder::hilbert) {
-    // A wave is about a square; the next one lies beside, above or below it: it touches the rows or the planes again.
-    const double side = hilbert_unaligned * std::sqrt(running),
-                 wave = side * (bytes.row + bytes.plane) + running * bytes.own;
-    const double gone = (chance_gone(l2, 0, wave) + chance_gone(l2, 0, 2 * wave)) / 2;
-    return again(std::min(side, rows), bytes.row, all_rows, gone) +
-           again(std::min(side, planes), bytes.plane, all_planes, gone);
-  }
-  // Down the rows of a section, plane after plane; then the next section. Waves begin and end within a plane.
-  const double section =
-      sequence.order() == BlockOrder::grouped ? std::min(static_cast<double>(sequence.section()), rows) : rows;
-  const double high = std::min(section, running), wide = std::min(running / high, planes),
-               cut = wide < planes ? 1 - 1 / high : 0;
-  const double wave = high * bytes.row + (wide + cut) * bytes.plane + running * bytes.own;
-  const double pass = section * bytes.row + planes * bytes.plane + section * planes * bytes.own;
-  const double after_wave = chance_gone(l2, 0, wave), after_pass = chance_gone(l2, 0, pass);
-  const double by_cuts = waves * cut * bytes.plane * after_wave;
-  if (section > high)
-    return by_cuts + again(high, bytes.row, all_rows, after_pass) + again(wide, bytes.plane, all_planes, after_wave);
-  return by_cuts + again(high, bytes.row, all_rows, after_wave) + again(wide, bytes.plane, all_planes, after_pass);
+  waves.bytes = touches_of(placed, sequence.axes(), waves.l2);
+  waves.rows = static_cast<double>(sequence.size() / sequence.planes()) / cluster;
+  waves.planes = static_cast<double>(sequence.planes());
+  waves.running = std::min(std::floor(real(placed.machine->compute_nodes()) / cluster), waves.rows * waves.planes);
+  if (sequence.order() == BlockOrder::hilbert) return reread_along_hilbert(waves);
+  const bool grouped = sequence.order() == BlockOrder::grouped;
+  return reread_by_sections(waves,
+                            grouped ? std::min(static_cast<double>(sequence.section()), waves.rows) : waves.rows);
 }
 
 }  // namespace napkin

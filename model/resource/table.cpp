@@ -139,7 +139,7 @@ void add_vector_rows(const PlacedDiagram& placed, const PlacedOperation& op, dou
     const Unit& unit = placed.machine->units[at(work.unit)];
     if (!unit.per_clock.known()) continue;
     const std::string name = output_name(placed, op) + "." + work.mapping->name;
-    const double each = (unit.what == "flop" ? 2 : 1) * work.amount / threads;
+    const double each = (unit.counts == Counted::flop ? 2 : 1) * work.amount / threads;
     ThroughputRow row{name, unit.name, each, unit.per_clock.best().value, 0};
     row.clocks = row.operations / row.rate;
     rows.push_back(std::move(row));

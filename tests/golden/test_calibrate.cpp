@@ -14,7 +14,7 @@ using cli::Json;
 using Words = std::vector<std::string>;
 
 const std::string readings =
-    R"({"command":"calibrate","experiment":"waiting","with":{"for":"barrier","threads":"128"},"quantity":"round","unit":"clk","values":[31.2,31.4,31.3],"device":"NVIDIA H200","driver":"580.1","cuda":"13.0","date":"2026-11-21T20:00:00Z","revision":"abc"})"
+    R"({"command":"calibrate","experiment":"waiting","with":{"for":"mbarrier_round"},"quantity":"round","unit":"clk","values":[31.2,31.4,31.3],"device":"NVIDIA H200","driver":"580.1","cuda":"13.0","date":"2026-11-21T20:00:00Z","revision":"abc"})"
     "\n"
     R"({"command":"calibrate","experiment":"vector_alone","with":{"work":"ex2","groups":"2"},"quantity":"rate","unit":"instructions/clk","values":[0.5],"device":"NVIDIA H200","driver":"580.1","cuda":"13.0","date":"2026-11-21T20:00:00Z","revision":"abc"})"
     "\n";
@@ -86,7 +86,7 @@ TEST_CASE("bad input: exit 2, and what would be right") {
   broken("[31.2,31.4,31.3]", "[null]", "broken.jsonl:1: values");
   broken("\"quantity\"", "\"quality\"", "quality is unknown");
   broken("\"calibrate\"", "\"validate\"", "command");
-  broken("\"threads\":\"128\"", "\"threads\":128", "with.threads");
+  broken("\"for\":\"mbarrier_round\"", "\"for\":128", "with.for");
   broken("{\"command\"", "\"command\"", "no JSON object");
   CHECK_FALSE(std::filesystem::exists(folder / "p.yaml"));
 }
@@ -100,12 +100,12 @@ TEST_CASE("recorded readings become a profile that answers questions") {
   REQUIRE(findings.size() == 2);
   CHECK(findings[0]["name"] == "units.special.rate");
   CHECK(findings[0]["value"] == 16);
-  CHECK(findings[1]["name"] == "constants.barrier_128");
+  CHECK(findings[1]["name"] == "constants.handover_mbarrier");
   CHECK(findings[1]["value"].get<double>() == doctest::Approx(31.3));
   CHECK(findings[1]["spread"].get<double>() > 0);
-  CHECK(findings[1]["before"] == 33);
+  CHECK(findings[1]["before"] == 190);
   const std::string text = cli::contents(profile);
-  CHECK(text.find("barrier_128: {value: 31.3, unit: clk, measured: {tool: \"napkin ") != std::string::npos);
+  CHECK(text.find("handover_mbarrier: {value: 31.3, unit: clk, measured: {tool: \"napkin ") != std::string::npos);
   CHECK(text.find("date: \"2026-11-21\", driver: \"580.1\", spread: 0.0") != std::string::npos);
   const auto query =
       cli::napkin({"query", "attention", "--gpu", profile, "--shape", "h=16,q=4096,x=4096,d=128", "--json"});

@@ -121,19 +121,12 @@ TEST_CASE("two runs of one card agree within 1 %, but for what is listed") {
   // Host time; device memory's pages and a chase's place in the L2 differ from process to process; differences and
   // fits.
   const std::map<std::string, double> looser = {{"constants.launch_overhead", 0.5},
-                                                {"constants.tma_device_latency_8kib", 0.15},
                                                 {"constants.tma_device_latency_16kib", 0.15},
-                                                {"constants.tma_device_latency_32kib", 0.15},
-                                                {"constants.l2_far_latency", 0.05},
-                                                {"constants.device_latency", 0.05},
                                                 {"pipes.device.latency", 0.1},
                                                 {"pipes.l2.latency", 0.03},
                                                 {"pipes.cluster.latency", 0.1},
-                                                {"constants.cluster_latency_4", 0.1},
-                                                {"constants.cluster_latency_16", 0.1},
                                                 {"constants.l2_bandwidth_one_sm", 0.05},
                                                 {"constants.l2_bandwidth_shared_tile", 0.03},
-                                                {"constants.l2_bandwidth_overflow", 0.03},
                                                 {"constants.clock_tree", 0.5},
                                                 {"constants.energy_device", 0.1},
                                                 {"constants.energy_tensor_16bit", 0.05},
@@ -141,7 +134,7 @@ TEST_CASE("two runs of one card agree within 1 %, but for what is listed") {
                                                 {"power.idle", 0.1}};
   REQUIRE(runs().size() >= 2);
   const auto first = findings_of(runs().front());
-  CHECK(first.size() > 50);
+  CHECK(first.size() > 30);
   for (std::size_t i = 1; i < runs().size(); ++i) {
     for (const auto& each : findings_of(runs()[i])) {
       const std::string& name = each.first;
@@ -155,12 +148,8 @@ TEST_CASE("two runs of one card agree within 1 %, but for what is listed") {
 }
 
 TEST_CASE("the shipped profile is within 15 % of the readings, but for what tests/measured/README.md lists") {
-  const std::set<std::string> listed = {"units.fp16.rate",
-                                        "constants.shared_port_least",
-                                        "constants.l2_far_latency",
-                                        "constants.fence_proxy_async",
-                                        "constants.store_fence_barrier",
-                                        "constants.block_handover",
+  const std::set<std::string> listed = {"units.fp16.rate", "constants.shared_port_least",
+                                        "constants.store_fence_barrier", "constants.block_handover",
                                         "constants.block_overhead"};
   const std::string readme = cli::contents(NAPKIN_SOURCE_DIR "/tests/measured/README.md");
   for (const std::string& name : listed)
@@ -179,16 +168,23 @@ TEST_CASE("the shipped profile is within 15 % of the readings, but for what test
 TEST_CASE("a number of a shipped profile that says calibrate is what a recorded run gives") {
   const Machine shipped = load_machine("h200-sxm", "--gpu");
   const Run vector = run_of(NAPKIN_SOURCE_DIR "/tests/measured/vector/rates.jsonl");
-  for (const auto& each : shipped.constants) {
-    const Number& number = each.second;
-    if (number.from.tool.find("calibrate") == std::string::npos) continue;
+  const auto check = [&](const std::string& name, const Number& number) {
+    if (number.from.tool.find("calibrate") == std::string::npos) return;
     const auto gives = [&](const Run& run) {
       return std::any_of(run.calibration.findings.begin(), run.calibration.findings.end(), [&](const Finding& finding) {
-        return finding.name == "constants." + each.first && finding.number.value == number.value;
+        return finding.name == name && finding.number.value == number.value;
       });
     };
     const bool recorded = gives(vector) || std::any_of(runs().begin(), runs().end(), gives);
-    CHECK_MESSAGE(recorded, each.first);
+    CHECK_MESSAGE(recorded, name);
+  };
+  for (const auto& each : shipped.constants) check("constants." + each.first, each.second);
+  for (const Unit& unit : shipped.units) {
+    for (const auto& [way, list] :
+         {std::pair("alone.", &unit.co_use.alone), std::pair("beside.", &unit.co_use.beside)}) {
+      for (std::size_t i = 0; i < list->size(); ++i)
+        check("units." + unit.name + ".co_use." + way + std::to_string(i + 1), (*list)[i]);
+    }
   }
 }
 

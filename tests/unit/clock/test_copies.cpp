@@ -157,7 +157,8 @@ TEST_CASE("narrow chunks take the pipe as long as one thread asks for their boxe
 
 TEST_CASE("chunks of arrays that the L2 does not keep come from device memory") {
   const LaidOut small("matmul_sm90", "h200-sxm", {{"a", 2048}, {"b", 2048}, {"c", 2048}}, DType::bf16);
-  const double wait = (constant("tma_device_latency_16kib") - constant("tma_l2_latency_16kib")) / 2;
+  const double wait =
+      (constant("tma_device_latency_16kib") - constant("tma_l2_latency_16kib")) * constant("device_wait_share");
   CHECK(chunk_latency(product().place({})) == doctest::Approx(chunk_latency(small.place({})) + wait));
   CHECK(chunk_latency(small.place({})) ==
         doctest::Approx(constant("tma_l2_latency_16kib") - 16 * 1024 / constant("l2_bandwidth_one_sm")));

@@ -230,7 +230,7 @@ TEST_CASE(
   const Knobs off = with(with(tile, "overlap", "off"), "rescale", "rarely");
   EventGraph g = event_graph(l.place(off));
   CHECK(g.node(g.find("S.products")).serial == 0);
-  CHECK(g.node(g.find("P.exp")).latency == l.machine.constant("softmax_steps_latency"));
+  CHECK(g.node(g.find("P.exp")).latency == l.machine.constant("special.latency"));
   const auto clocks = [&] { return period(g).clocks; };
   const double beside = clocks();
   for (double& each : g.nodes[static_cast<std::size_t>(g.find("S.products"))].demand) each = 0;

@@ -27,7 +27,11 @@ test::Shape attention(std::int64_t b, std::int64_t h, std::int64_t q, std::int64
 
 Mask causal() { return {Mask::Kind::causal, 0, 0}; }
 
-double loop(BlockLoad load, const char* name) { return load.pipe(name).loop; }
+double loop(const BlockLoad& load, std::string_view name) {
+  const auto end = load.pipes.begin() + static_cast<std::ptrdiff_t>(load.count);
+  const auto found = std::find_if(load.pipes.begin(), end, [&](const PipeLoad& pipe) { return pipe.name == name; });
+  return found == end ? 0 : found->loop;
+}
 
 /// Every combination of the named knobs' values, the others at their first.
 template <class Visit>

@@ -35,17 +35,19 @@ TEST_CASE(
   const Machine& machine = l.machine;
   EventNode tensor;
   tensor.kind = NodeKind::tensor;
-  const double rate = machine.unit("special")->per_clock.best().value;
-  for (const auto& [at_work, name] : {std::pair<std::size_t, std::string>{1, "one"}, {2, "two"}, {3, "three"}}) {
+  const Unit &special = *machine.unit("special"), &issue = *machine.unit("issue");
+  const double rate = special.per_clock.best().value;
+  REQUIRE(special.co_use.alone.size() == 3);
+  REQUIRE(special.co_use.beside.size() == 3);
+  for (std::size_t at_work = 1; at_work <= 3; ++at_work) {
     CHECK(pipe(steps, "special").left_by(nullptr, at_work) ==
-          doctest::Approx(machine.constant("softmax_steps_" + name) / rate));
+          doctest::Approx(special.co_use.alone[at_work - 1].value / rate));
     CHECK(pipe(steps, "special").left_by(&tensor, at_work) ==
-          doctest::Approx(machine.constant("softmax_steps_beside_tensor_" + name) / rate));
+          doctest::Approx(special.co_use.beside[at_work - 1].value / rate));
     CHECK(pipe(plain, "special").left_by(nullptr, at_work) == 1);
   }
   CHECK(pipe(steps, "issue").left_by(&tensor, 1) == doctest::Approx(0.5));
-  CHECK(pipe(plain, "issue").left_by(&tensor, 1) ==
-        doctest::Approx(machine.constant("mixed_issue_beside_tensor_one") / 4));
+  CHECK(pipe(plain, "issue").left_by(&tensor, 1) == doctest::Approx(issue.co_use.beside.front().value / 4));
   // Control code takes of them; without them it does not.
   const auto special_of = [](const EventGraph& g, std::string_view node) {
     for (std::size_t p = 0; p < g.pipes.size(); ++p) {

@@ -142,7 +142,7 @@ TEST_CASE(
   CHECK(edge_of(graph, "S", "S.wait", 0).after == EdgeFrom::issued);
   CHECK(edge_of(graph, "O", "load K", 3).after == EdgeFrom::issued);  // the warps let K go once P V is handed over
   // 90 instructions a row: 64 rows on 4 warps of 32 threads are 45 a warp.
-  CHECK(graph.node(graph.find("S.control")).serial == doctest::Approx(45 * l.machine.constant("serial_issue")));
+  CHECK(graph.node(graph.find("S.control")).serial == doctest::Approx(45 * l.machine.constant("issue.serial")));
   CHECK(graph.node(graph.find("S.control")).clocks == graph.node(graph.find("S.control")).serial);
 
   // Without a maximum the exponentials follow the scores, and K goes when P has been looked at.
@@ -262,7 +262,7 @@ TEST_CASE(
     CHECK(softmax.cut_clocks > softmax.clocks);
     // Each cut chunk's maximum goes through 8 shuffles a row where it is not looked for anyway: 64 rows on 4 warps of
     // 32 threads.
-    CHECK(softmax.cut_serial == doctest::Approx(rescale == "rarely" ? 4 * l.machine.constant("serial_shuffle") : 0));
+    CHECK(softmax.cut_serial == doctest::Approx(rescale == "rarely" ? 4 * l.machine.constant("shuffle.latency") : 0));
     for (const double iterations : {4.0, 40.0}) {
       const double none = clocks(iterations, {}), one = clocks(iterations, {1, 0}), two = clocks(iterations, {2, 0});
       const double all = clocks(iterations, {iterations, 0});

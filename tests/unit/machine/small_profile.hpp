@@ -73,8 +73,8 @@ units:
   special:
     rate: {value: 16, unit: results/clk, source: a datasheet}
     beside_tensor: {value: 12, unit: results/clk, source: a datasheet}
-  issue:
-    rate: {value: 4, unit: instructions/clk, source: a datasheet}
+  issue: {role: issue,
+    rate: {value: 4, unit: instructions/clk, source: a datasheet}}
 clocks:
   maximum: {value: 2, unit: GHz, source: a datasheet}
   tensor: {value: 1500, unit: MHz, source: a datasheet}

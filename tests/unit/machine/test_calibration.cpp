@@ -30,7 +30,7 @@ TEST_CASE("a reading lands in its place, with spread and origin; the datasheet's
   const Readings readings = {
       {"vector_alone", {{"work", "ex2"}, {"groups", "1"}}, "rate", "instructions/clk", {0.4}},
       {"vector_alone", {{"work", "ex2"}, {"groups", "2"}}, "rate", "instructions/clk", {0.49, 0.50, 0.51}},
-      {"waiting", {{"for", "barrier"}, {"threads", "128"}}, "round", "clk", {33.24, 33.26}},
+      {"waiting", {{"for", "mbarrier_round"}}, "round", "clk", {33.24, 33.26}},
       {"device_bandwidth", {{"way", "read"}}, "rate", "B/s", {4.6e12}}};
   const Calibration found = calibrate(h200(), readings, stamp);
   REQUIRE(found.findings.size() == 3);
@@ -40,14 +40,15 @@ TEST_CASE("a reading lands in its place, with spread and origin; the datasheet's
   CHECK(special->per_clock.measured->from.tool == "napkin test");
   CHECK(special->per_clock.measured->from.driver == "580.1");
   CHECK(*special->per_clock.measured->from.spread == doctest::Approx(0.02));
-  CHECK(found.machine.constants.at("barrier_128").value == doctest::Approx(33.25));
+  CHECK(found.machine.constants.at("handover_mbarrier").value == doctest::Approx(33.25));
   CHECK(found.machine.find_pipe("device")->aggregate.measured->value == doctest::Approx(4.6e12));
   const Finding* read = find(found, "pipes.device.bandwidth");
   REQUIRE(read != nullptr);
   CHECK(read->placed);
   CHECK(*read->before == doctest::Approx(4625));
-  CHECK(find(found, "constants.barrier_256") == nullptr);
-  CHECK(found.machine.constants.at("barrier_256").from.tool == h200().constants.at("barrier_256").from.tool);
+  CHECK(find(found, "constants.store_fence_barrier") == nullptr);
+  CHECK(found.machine.constants.at("store_fence_barrier").from.tool ==
+        h200().constants.at("store_fence_barrier").from.tool);
   CHECK(profile_text(parse_machine(profile_text(found.machine), "c.yaml")) == profile_text(found.machine));
 }
 
@@ -102,7 +103,26 @@ TEST_CASE("the working set ends where the rate falls, and the rate is that of th
   const Calibration found = calibrate(h200(), readings, stamp);
   CHECK(found.machine.constants.at("l2_working_set").value == 48e6);
   CHECK(found.machine.find_pipe("l2")->per_node_clock.measured->value == doctest::Approx(35));
-  CHECK(found.machine.constants.at("l2_bandwidth_overflow").value == 18);
+}
+
+TEST_CASE("a unit's rates by instances at work: what was not measured of fewer is taken as theirs") {
+  const Readings readings = {
+      {"vector_beside", {{"work", "mix"}, {"groups", "2"}}, "rate", "instructions/clk", {1.2}},
+      {"vector_beside", {{"work", "mix"}, {"groups", "3"}}, "rate", "instructions/clk", {1.3}},
+  };
+  Machine base = h200();
+  const auto rates = [](const Machine& machine) {
+    std::vector<double> out;
+    for (const Number& each : machine.unit("issue")->co_use.beside) out.push_back(each.value);
+    return out;
+  };
+  const double one = rates(base).front();
+  CHECK(rates(calibrate(base, readings, stamp).machine) == std::vector<double>{one, 1.2, 1.3});
+  for (Unit& unit : base.units) unit.co_use = {};
+  const Calibration found = calibrate(base, readings, stamp);
+  CHECK(rates(found.machine) == std::vector<double>{1.2, 1.2, 1.3});
+  CHECK(rates(parse_machine(profile_text(found.machine), "c.yaml")) == rates(found.machine));
+  CHECK_FALSE(find(found, "units.issue.co_use.beside.2")->before);
 }
 
 TEST_CASE("the table of products: measured rows, and the smallest n by the line") {

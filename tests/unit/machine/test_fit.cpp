@@ -61,7 +61,7 @@ TEST_CASE("energies are found again from the power of loads") {
   const std::vector<PowerPoint> points = {point(1.98e9, 0, 0, 0),      point(1.6e9, 7e14, 0, 0),
                                           point(1.9e9, 0, 9e11, 0),    point(1.8e9, 0, 1e11, 4.5e12),
                                           point(1.4e9, 6e14, 3e11, 0), point(1.7e9, 2e14, 5e11, 1e12)};
-  const PowerFit fit = fit_power(points, idle, {true, true, false}, f0, n);
+  const PowerFit fit = fit_power(points, idle, {true, true, false}, n, f0);
   CHECK(fit.tree == doctest::Approx(tree));
   CHECK(fit.energies[0] == doctest::Approx(flop));
   CHECK(fit.energies[1] == doctest::Approx(instruction));
@@ -72,11 +72,11 @@ TEST_CASE("energies are found again from the power of loads") {
 TEST_CASE("no energy is below nothing") {
   std::vector<PowerPoint> points;
   for (int i = 1; i < 8; ++i) points.push_back({1.5e9, 200.0 + 10 * i, {1e12 * i, -1e11 * i + 5e10 * (i % 3)}});
-  const PowerFit fit = fit_power(points, 100, {true, true}, 1.5e9, 1.2);
+  const PowerFit fit = fit_power(points, 100, {true, true}, 1.2, 1.5e9);
   CHECK(fit.energies[0] >= 0);
   CHECK(fit.energies[1] >= 0);
   CHECK(fit.energies[0] == doctest::Approx(10e-12).epsilon(0.01));
-  CHECK_THROWS_AS((void)fit_power({points[0]}, 100, {true, true}, 1.5e9, 1.2), Error);
+  CHECK_THROWS_AS((void)fit_power({points[0]}, 100, {true, true}, 1.2, 1.5e9), Error);
 }
 
 }  // namespace test_fit

@@ -151,10 +151,13 @@ TEST_CASE("clocks of an instruction: table, between, outside, and by rate") {
 TEST_CASE("units count what their number is written in") {
   const Machine machine = small();
   REQUIRE(machine.unit("special") != nullptr);
-  CHECK(machine.unit("special")->what == "results");
+  CHECK(machine.unit("special")->counts == Counted::results);
   CHECK(machine.unit("special")->beside_tensor->value == 12);
-  CHECK(machine.unit("issue")->what == "instructions");
+  CHECK(machine.unit("issue")->counts == Counted::instructions);
   CHECK(machine.unit("special")->level == machine.compute);
+  CHECK(machine.unit(UnitRole::issue) == machine.unit("issue"));
+  CHECK(machine.unit(UnitRole::multiply_add) == nullptr);
+  CHECK(machine.port() == nullptr);
   CHECK(machine.unit("fp32") == nullptr);
 }
 

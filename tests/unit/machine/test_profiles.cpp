@@ -165,7 +165,7 @@ TEST_CASE("the paper's H100 carries the paper's numbers exactly") {
   CHECK(machine.tensor_for(DType::e4m3)->flop_per_clock == 8192);
   CHECK(machine.unit("special")->per_clock.best().value == 16);
   CHECK(machine.unit("fp16")->per_clock.best().value == 512);
-  CHECK(machine.unit("fp16")->what == "flop");
+  CHECK(machine.unit("fp16")->counts == Counted::flop);
   // g_q >= f_K H_B N_SM / (k_TC B) (errata P1)
   const double least = clock.value * 24576 * 132 / (6 * bytes_per_second(machine, *machine.find_pipe("device"), clock));
   CHECK(least == doctest::Approx(295.2).epsilon(0.0002));

@@ -38,6 +38,9 @@ TEST_CASE("every built-in profile survives being written, and its text is then a
       const TensorInstruction &a = machine.tensor[i], &b = again.tensor[i];
       CHECK(a.type == b.type);
       CHECK(a.flop_per_clock == b.flop_per_clock);
+      CHECK(a.asynchronous == b.asynchronous);
+      CHECK(a.by_descriptor == b.by_descriptor);
+      CHECK(a.warps == b.warps);
       REQUIRE(a.timing.size() == b.timing.size());
       for (std::size_t k = 0; k < a.timing.size(); ++k) {
         CHECK(a.timing[k].clocks_shared == b.timing[k].clocks_shared);
@@ -48,6 +51,11 @@ TEST_CASE("every built-in profile survives being written, and its text is then a
     for (std::size_t i = 0; i < machine.units.size(); ++i) {
       CHECK(again.units[i].per_clock.best().value == machine.units[i].per_clock.best().value);
       CHECK(again.units[i].beside_tensor.has_value() == machine.units[i].beside_tensor.has_value());
+      CHECK(again.units[i].role == machine.units[i].role);
+      CHECK(again.units[i].passes == machine.units[i].passes);
+      CHECK(again.units[i].results_per_lane() == machine.units[i].results_per_lane());
+      CHECK(again.units[i].co_use.alone.size() == machine.units[i].co_use.alone.size());
+      CHECK(again.units[i].co_use.beside.size() == machine.units[i].co_use.beside.size());
     }
     for (const auto numbers : {&Machine::constants, &Machine::fitted}) {
       const auto &a = machine.*numbers, &b = again.*numbers;

@@ -74,6 +74,27 @@ struct Mistake {
 
 }  // namespace
 
+TEST_CASE(
+    "work is counted in whole instructions or quotients, per element or per thread; words say how tiles are taken") {
+  std::string text = with("words: [staged, direct]",
+                          "words: {staged: {tiles: drawn, path: longest_first}, direct: {tiles: launched}}");
+  const std::string work = "per: [a, c], per_chunk: {c: 8}";
+  text.replace(text.find(work), work.size(), "per: threads, count: 3/8");
+  const Mapping m = parse_mapping(text, "m.yaml");
+  const WorkMapping& idle = m.operations.front().work.front();
+  CHECK(idle.per_thread);
+  CHECK(idle.per.empty());
+  CHECK(idle.count == 0.375);
+  REQUIRE(m.order_knob());
+  const Knob& knob = m.knobs[static_cast<std::size_t>(*m.order_knob())];
+  CHECK(knob.name == "out");
+  CHECK(knob.words == std::vector<std::string>{"staged", "direct"});
+  CHECK(knob.orders.front().tiles == OrderWord::Tiles::drawn);
+  CHECK(knob.orders.front().path == OrderWord::Path::longest_first);
+  CHECK(knob.orders.back().path == OrderWord::Path::rows);
+  CHECK_FALSE(parse_mapping(good, "m.yaml").order_knob());
+}
+
 TEST_CASE("bundled kernels by their files' keys: those whose mapping says so") {
   for (const char* algorithm : {"attention", "matmul", "mlp"}) {
     std::vector<std::string> expected;
@@ -154,6 +175,20 @@ TEST_CASE("every mistake is found, with its line") {
       {"operands: {A: A", "operands: {A: B", "m.yaml:23", "does not hold 'A'"},
       {"operands: {A: A", "operands: {A: [{when: {out: direct}, value: A}]", "m.yaml:23",
        "no alternative for out=staged"},
+      {"words: [staged, direct]", "words: {staged: {tiles: given}, direct: {tiles: launched}}", "m.yaml:9",
+       "unknown 'given'"},
+      {"words: [staged, direct]", "words: {staged: {tiles: dealt, path: longest_first}, direct: {tiles: launched}}",
+       "m.yaml:9", "the longest tiles first, dealt out"},
+      {"words: [staged, direct]", "words: {staged: {tiles: launched, path: hilbert}, direct: {tiles: launched}}",
+       "m.yaml:9", "tiles of this path are dealt out"},
+      {"words: [staged, direct]", "words: {staged: {tiles: drawn}, direct: {tiles: launched}}", "m.yaml:9",
+       "tiles drawn row by row"},
+      {"per: [a, c]", "count: 0.62, per: [a, c]", "m.yaml:23", "'0.62' cannot be counted"},
+      {"per: [a, c]", "count: 0, per: [a, c]", "m.yaml:23", "'0' cannot be counted"},
+      {"per: [a, c]", "count: 1/0, per: [a, c]", "m.yaml:23", "'1/0' cannot be counted"},
+      {"per: [a, c]", "count: -1, per: [a, c]", "m.yaml:23", "'-1' cannot be counted"},
+      {"per: [a, c], per_chunk: {c: 8}", "per: warps", "m.yaml:23", "unknown 'warps'"},
+      {"unit: alu", "unit: allu", "m.yaml:23", "no machine has a unit 'allu'"},
       {"per: [a, c]", "per: [a, c, cc]", "m.yaml:23", "unknown axis 'cc'"},
       {"per_chunk: {c: 8}", "per_chunk: {b: 8}", "m.yaml:23", "not in 'per'"},
       {"to: C}", "to: D}", "m.yaml:25", "unknown node 'D'"},

@@ -1,0 +1,79 @@
+// Each term of the clock can be switched off alone, and does something: over a sample of the recorded rows. The whole
+// table is run_ablation's (docs/ablation.md).
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "apps/library/ablation.hpp"
+#include "apps/report/record.hpp"
+#include "model/machine/load.hpp"
+
+namespace test_ablation {
+
+namespace {
+
+using namespace napkin;
+
+const std::string folder = NAPKIN_SOURCE_DIR "/tests/measured/";
+
+Machine h200() { return load_machine("h200-sxm", "gpu"); }
+
+/// Rows of every recording, so many apart.
+const std::vector<report::RecordedRow>& sample() {
+  static const std::vector<report::RecordedRow> rows = [] {
+    constexpr std::size_t apart = 11;
+    std::vector<report::RecordedRow> out;
+    for (const char* file : {"h200_attention_sm90.jsonl", "h200_attention_sm90_rarely.jsonl", "h200_matmul_sm90.jsonl",
+                             "sm80/h200.jsonl", "edges/h200.jsonl"}) {
+      const std::vector<report::RecordedRow> all = report::read_rows(folder + file, "");
+      for (std::size_t i = 0; i < all.size(); i += apart) out.push_back(all[i]);
+    }
+    return out;
+  }();
+  return rows;
+}
+
+std::vector<double> times(Edit edit = {}) {
+  Replay again(std::move(edit));
+  std::vector<double> out;
+  for (const report::RecordedRow& row : sample()) out.push_back(again(row.row).predicted.time);
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("every constant and every fitted number is a term") {
+  const Machine machine = h200();
+  std::set<std::string> names;
+  for (const Term& term : terms_of(machine)) {
+    CHECK_MESSAGE(names.insert(term.name).second, term.name << " stands twice");
+  }
+  for (const auto& each : machine.fitted) CHECK_MESSAGE(names.contains("fitted." + each.first), each.first);
+  for (const auto& each : machine.constants)
+    CHECK_MESSAGE((names.contains("constants." + each.first) || machine.fitted.contains(each.first)), each.first);
+}
+
+TEST_CASE("a fitted term that is switched off moves a prediction; all of them together are what replay leaves out") {
+  const std::vector<double> with = times();
+  const std::vector<Term> terms = terms_of(h200());
+  std::vector<Edit> fitted;
+  for (const Term& term : terms) {
+    if (term.name.find("fitted.") == std::string::npos) continue;
+    fitted.push_back(term.edit);
+    // Of e4m3, which no bundled kernel takes.
+    if (term.name == "fitted.energy_tensor_8bit") continue;
+    CHECK_MESSAGE(times(term.edit) != with, term.name);
+  }
+  REQUIRE(fitted.size() > 10);
+  const auto all = [&](Machine& machine) {
+    for (const Edit& edit : fitted) edit(machine);
+    machine.fitted.clear();  // what has a neutral value rather than none
+  };
+  CHECK(times(all) == times(leave_out_fitted));
+}
+
+}  // namespace test_ablation
