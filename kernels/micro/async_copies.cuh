@@ -72,7 +72,7 @@ __global__ void __launch_bounds__(C.threads + 32 * C.busy, 1)
 #pragma unroll 1
   for (int chunk = 0; chunk < arguments.count; ++chunk) {
     copy_wait<C.stages - 1>();
-    named_sync(1, C.threads);
+    named_sync(NamedBarrier::all, 0, C.threads);
     if (chunk + 1 == arguments.warm) start = clock64();
     ask();
   }

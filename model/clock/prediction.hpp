@@ -34,15 +34,13 @@ struct Prediction {
 /// issue slots. Else the first clock does.
 [[nodiscard]] bool has_event_graph(const PlacedDiagram& placed);
 
-/// Time of one call: by the event graph; else by the roofline (the fullest pipe's busy time, with wave quantisation).
-/// Throws nothing for a legal placement.
+/// Time of one call, without what device memory sends again because the L2 no longer holds it: by the event graph; else by
+/// the roofline (the fullest pipe's busy time, with wave quantisation). Throws nothing for a legal placement.
 [[nodiscard]] Prediction predict(const PlacedDiagram& placed, const Plan& plan);
-/// The same, in a hundredth of the time where what device memory sends again (resource/reuse) cannot change the time:
-/// its pipe's share is then without it.
-[[nodiscard]] Prediction predict_quickly(const PlacedDiagram& placed, const Plan& plan);
-/// predict() without what device memory sends again: what a selection ranks tiles by. Periods of graphs met before are
-/// taken from `periods`.
+/// With the periods of graphs met before.
 [[nodiscard]] Prediction predict(const PlacedDiagram& placed, const Plan& plan, Periods& periods);
+/// With what device memory sends again (resource/reuse), where that could change the time: some milliseconds more then.
+[[nodiscard]] Prediction predict_read_again(const PlacedDiagram& placed, const Plan& plan);
 /// By the roofline for any placement, also one that has an event graph.
 [[nodiscard]] Prediction predict_by_roofline(const PlacedDiagram& placed, const Plan& plan);
 

@@ -45,14 +45,12 @@ std::string_view clock_source(const PlacedDiagram& placed, const Timing& t, cons
   return maximum && highest.value < maximum->value ? "highest beside the matrix units" : "maximum clock";
 }
 
-enum class ReadAgain { counted, where_it_may_bind, never };
-
-Prediction predicted(const PlacedDiagram& placed, const Plan& plan, Periods& periods, ReadAgain again) {
+/// `again`: with what device memory sends a second time, where that could take longest.
+Prediction predicted(const PlacedDiagram& placed, const Plan& plan, Periods& periods, bool again) {
   const TimeModel model(placed, ByClock::graph);
   if (!model.by_graph) return predict_by_roofline(placed, plan);
   Timing t = model.of(placed, plan.blocks_per_sm, periods);
-  if (again == ReadAgain::counted || (again == ReadAgain::where_it_may_bind && model.may_bind(t)))
-    model.read_again(placed, plan.blocks_per_sm, t);
+  if (again && model.may_bind(t)) model.read_again(placed, plan.blocks_per_sm, t);
   const EventGraph graph = event_graph(placed);
   Period period = periods.of(graph);
   explain(graph, period);
@@ -85,16 +83,16 @@ Prediction TimeModel::explained(const PlacedDiagram& placed, const Timing& t, co
 
 Prediction predict(const PlacedDiagram& placed, const Plan& plan) {
   Periods periods;
-  return predicted(placed, plan, periods, ReadAgain::counted);
+  return predicted(placed, plan, periods, false);
 }
 
 Prediction predict(const PlacedDiagram& placed, const Plan& plan, Periods& periods) {
-  return predicted(placed, plan, periods, ReadAgain::never);
+  return predicted(placed, plan, periods, false);
 }
 
-Prediction predict_quickly(const PlacedDiagram& placed, const Plan& plan) {
+Prediction predict_read_again(const PlacedDiagram& placed, const Plan& plan) {
   Periods periods;
-  return predicted(placed, plan, periods, ReadAgain::where_it_may_bind);
+  return predicted(placed, plan, periods, true);
 }
 
 Prediction predict_by_roofline(const PlacedDiagram& placed, const Plan& plan) {

@@ -357,10 +357,9 @@ double launch_clocks_bound(const LaunchShape& shape, const BlockEnds& block, Blo
 double cycles_at_least(BlockOrder order, const LaunchShape& shape, const BlockEnds& block_ends, BlockClocks block,
                        const Period& period, Count blocks) {
   const Schedule& who = shape.who;
-  const double least = std::max(period.pipe.clocks, period.cycle.clocks);
   double cycles = 0;
   if (shape.packed)
-    cycles = std::max(who.total_iterations / who.nodes, who.longest) * least;
+    cycles = std::max(who.total_iterations / who.nodes, who.longest) * period.pipe.clocks;
   else if (!shape.unequal && who.iterations < who.blocks * shape.mean)
     cycles = std::max(who.total_blocks / who.nodes, 1.0) * block.next;
   else

@@ -239,7 +239,7 @@ BlockClocks Scan::block_of(std::uint32_t row, Shape& shape) {
       between_blocks(own.cuts ? shape.launch.block : shape.launch.uncut, of(*shape.fewer, shape.fewer_beyond),
                      of(*shape.longer, shape.longer_beyond), of(*shape.more, shape.more_beyond));
   if (!std::isnan(out.next)) return out;
-  const double least = shape.launch.mean * std::max(period.pipe.clocks, period.cycle.clocks);
+  const double least = shape.launch.mean * period.pipe.clocks;
   return {least, least};
 }
 
