@@ -47,7 +47,7 @@ struct AttentionProducts : AttentionSoftmax<C> {
 
   // This warpgroup's rows in that copy of Q, for descriptors. By shuffle: of two copies' addresses the compiler would
   // make each product's descriptor in vector registers, and moving them over takes longer than a product of few columns
-  // (NOTES.md, version 10). Three warpgroups have no register for it.
+  // (docs/hardware/attention_sm90.md). Three warpgroups have no register for it.
   __device__ __forceinline__ u32 q_matrix(u32 copy) const {
     const u32 matrix = matrix_address(Block::q_place(copy, wg));
     return C.warpgroups < 3 && C.q_stages > 1 ? __shfl_sync(0xffffffffu, matrix, 0) : matrix;

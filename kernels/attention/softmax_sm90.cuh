@@ -1,7 +1,7 @@
 #pragma once
 // attention_sm90's online softmax: one warpgroup's 64 rows, two a thread, whose columns lie over four lanes. Example:
 // the scores of a row's 128 keys are 32 floats in each of four threads, and become P = exp2(scale log2(e) (score -
-// maximum)). What is kept, and why a maximum need not be looked for with every chunk: NOTES.md, version 6.
+// maximum)). What is kept, and why a maximum need not be looked for with every chunk: docs/hardware/attention_sm90.md.
 
 #include "kernels/attention/block_sm90.cuh"
 #include "kernels/device/infinity.cuh"
@@ -17,7 +17,7 @@ struct AttentionSoftmax : AttentionBlock<C> {
 
   // With rescale_rarely a maximum is looked for where a chunk is cut, or where its exponentials add up to `outgrown` in
   // some thread, which computes it again: P stays below 2^12, in fp16 too. Of the first chunk that a row sees under a
-  // mask it may see one key, whose score others pass by far (NOTES.md, version 10).
+  // mask it may see one key, whose score others pass by far (docs/hardware/attention_sm90.md).
   static constexpr float outgrown = 4096.f;
 
   // What this thread knows of its two rows. P is exp2(scale log2(e) (score - maximum)).
@@ -47,8 +47,9 @@ struct AttentionSoftmax : AttentionBlock<C> {
   // Scores become P; `sum` its row sums. `Stepped`: row by row in steps of a few elements; while one step's
   // exponentials are on their way, the next one's arguments are computed and the last one's are added up. Left alone,
   // the assembler computes all arguments first, and a run of multiply-adds takes the registers' ports from the tensor
-  // cores (NOTES.md, version 8). Of a warp's six scoreboards the assembler keeps four or five for exponentials: in a
-  // step of more two share one, and who waits for the first waits for the last (NOTES.md, version 10).
+  // cores (docs/hardware/attention_sm90.md). Of a warp's six scoreboards the assembler keeps four or five for
+  // exponentials: in a step of more two share one, and who waits for the first waits for the last
+  // (docs/hardware/attention_sm90.md).
   template <bool Stepped>
   __device__ __forceinline__ void exponentials(Scores& s, const RowState& state, float (&sum)[2]) const {
     constexpr int step = Stepped ? 3 : scores, row = scores / 2;

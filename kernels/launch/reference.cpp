@@ -21,7 +21,7 @@ Sequence sequence_of(const HostAttention& a, std::int64_t batch) {
   return {0, a.q_starts[i], a.x_starts[i], a.q_starts[i + 1] - a.q_starts[i], a.x_starts[i + 1] - a.x_starts[i]};
 }
 
-/// design.md, section 5, word by word.
+/// the masks of docs/algorithms.md, word by word.
 bool sees(const Mask& mask, const Sequence& s, std::int64_t i, std::int64_t j) {
   const std::int64_t diagonal = i + s.keys - s.queries;
   switch (mask.kind) {

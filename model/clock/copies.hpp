@@ -26,7 +26,7 @@ struct AskedCopy {
 [[nodiscard]] AskedCopy asked_copy(const PlacedDiagram& placed, const Crossing& crossing);
 
 /// Blocks that reach beyond the array along what their boxes' rows lie along: their copies fill rows outside with
-/// zeros, `tma_row_outside` each. (eq. 12.20)
+/// zeros, `tma_row_outside` each. (eq. 13.3)
 struct EdgeCopies {
   double clocks = 0;  ///< of the pipe into the node, for a chunk of the last block
   double blocks = 0;  ///< how many there are; 0: none reaches beyond
@@ -39,7 +39,7 @@ struct EdgeCopies {
 
 /// What a chunk on a masked block's diagonal takes longer: its keys come from device memory, those behind it have been
 /// read by blocks that began there; half of a chunk of twice the block's rows is the next block's. 0 where the L2 keeps
-/// all, and where blocks walk in step (chunk_latency). (eq. 12.19)
+/// all, and where blocks walk in step (chunk_latency). (eq. 13.2)
 [[nodiscard]] double first_touch_latency(const PlacedDiagram& placed);
 
 /// Whether a launch behind others of the same finds its arrays in device memory: they are more than the L2 keeps.
@@ -52,7 +52,7 @@ struct EdgeCopies {
 /// line together that they ask for at about the same time. So they do where blocks walk in step: those that share all
 /// that they stream with the same others (a head's K and V), and, of arrays that the L2 holds, those that share a row
 /// of A with some and a column of B with others too; waiting for device memory these drift apart. (model/README.md,
-/// eq. 12.17)
+/// eq. 16.2)
 [[nodiscard]] double streamed_alone(const PlacedDiagram& placed);
 /// The same of all orders in which blocks may be handed out.
 struct StreamedAlone {

@@ -1,7 +1,7 @@
 #pragma once
 // One compute node's steady work as a marked graph: who does what to which pipe in an iteration of the stream, and what
 // each waits for. Nodes and edges come from the mapping, durations from its instruction counts and the machine's
-// measured rates; nothing here knows an algorithm or a kernel. (design section 2; model/README.md section 12)
+// measured rates; nothing here knows an algorithm or a kernel. (model/README.md section 12)
 
 #include <string>
 #include <string_view>

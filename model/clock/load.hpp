@@ -1,6 +1,6 @@
 #pragma once
 // How long one block keeps each pipe of its compute node busy, and how many iterations the busiest node runs: the two
-// factors of the first time model. (model/README.md section 12; theory section 11)
+// factors of the first time model. (model/README.md section 12)
 
 #include <array>
 #include <cstddef>

@@ -1,6 +1,6 @@
 #pragma once
 // The steady cost of one iteration: of a first-come-first-served run of the graph, never below its bounds
-// (period_bounds.hpp); the rest is contention. (design section 2; model/README.md 12)
+// (period_bounds.hpp); the rest is contention. (model/README.md section 14)
 
 #include <algorithm>
 #include <memory>

@@ -1,5 +1,5 @@
 #pragma once
-// The seam between a placed diagram and a time: one function. (design section 2; issue "the clock" refines it)
+// The seam between a placed diagram and a time: one function.
 
 #include <optional>
 #include <string>
@@ -34,8 +34,8 @@ struct Prediction {
 /// issue slots. Else the first clock does.
 [[nodiscard]] bool has_event_graph(const PlacedDiagram& placed);
 
-/// Time of one call, without what device memory sends again because the L2 no longer holds it: by the event graph; else by
-/// the roofline (the fullest pipe's busy time, with wave quantisation). Throws nothing for a legal placement.
+/// Time of one call, without what device memory sends again because the L2 no longer holds it: by the event graph; else
+/// by the roofline (the fullest pipe's busy time, with wave quantisation). Throws nothing for a legal placement.
 [[nodiscard]] Prediction predict(const PlacedDiagram& placed, const Plan& plan);
 /// With the periods of graphs met before.
 [[nodiscard]] Prediction predict(const PlacedDiagram& placed, const Plan& plan, Periods& periods);
@@ -48,7 +48,7 @@ struct Prediction {
 [[nodiscard]] Seconds launch_overhead(const Machine& machine);
 
 /// Floating-point operations by the field's convention: 2 a multiply-add of every contraction; causal: half of the
-/// unmasked count, exactly; window: the visible pairs. (design section 5)
+/// unmasked count, exactly; window: the visible pairs.
 [[nodiscard]] double conventional_flops(const PlacedDiagram& placed);
 
 /// The clock that predictions assume: the profile's tensor clock, else its maximum, else its base. 1 GHz where it has

@@ -1,5 +1,5 @@
 #pragma once
-// What it costs that groups of a split axis wait for each other. (model/README.md section 12; theory 13, 16)
+// What it costs that groups of a split axis wait for each other. (model/README.md section 12)
 
 #include "model/base/quantity.hpp"
 #include "model/mapping/placed.hpp"

@@ -62,7 +62,7 @@ class Nodes {
 /// Whether blocks are drawn or launched one after the other, each by the first node that is free.
 bool goes_to_first_free(BlockOrder order) { return order == BlockOrder::grid || order == BlockOrder::longest_first; }
 
-/// A draw of the next tile from the L2 and its message to the block's other threads (eq. 12.16); 0 where tiles are
+/// A draw of the next tile from the L2 and its message to the block's other threads (eq. 15.4); 0 where tiles are
 /// dealt out.
 double draw_clocks(const PlacedDiagram& placed) {
   if (!goes_to_first_free(block_order(placed))) return 0;

@@ -19,7 +19,7 @@ struct LaunchClocks {
 
 /// Clocks of a node for a launched block that has no rows of its sequence of a packed batch: one that a launch starts
 /// takes what a block that does nothing takes; tiles that blocks draw cost a draw from the L2 and its message to the
-/// block's other threads (eq. 12.16; a tile with rows hides it); tiles that are dealt out, nothing. (eq. 12.15)
+/// block's other threads (eq. 15.4; a tile with rows hides it); tiles that are dealt out, nothing. (eq. 15.3)
 [[nodiscard]] double empty_block_clocks(const PlacedDiagram& placed);
 
 /// The blocks of a masked launch, put onto nodes: row i of a causal plane visits i + 1 chunks, in all planes.

@@ -12,7 +12,7 @@ namespace napkin {
 namespace {
 
 constexpr const char* exponent_name = "energy_exponent";
-constexpr double exponent_of_small_kernels = 1;  // where the base has none (eq. 12.9)
+constexpr double exponent_of_small_kernels = 1;  // where the base has none (eq. 16.1)
 
 /// The number at "units.special.rate" and the like, made where the profile may have one; nullptr where it may not.
 class Places {

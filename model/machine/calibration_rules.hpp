@@ -17,7 +17,7 @@ struct MeasuredNumber {
   std::string note;
 };
 
-/// Those that the readings suffice for; `exponent`: n of eq. 12.9.
+/// Those that the readings suffice for; `exponent`: n of eq. 16.1.
 [[nodiscard]] std::vector<MeasuredNumber> measured_numbers(const Readings& readings, double exponent);
 
 /// The table of a 16-bit product's clocks against n, with the latencies of one alone. Below the smallest n measured the
@@ -35,7 +35,7 @@ struct MeasuredTiming {
 /// Of mma.sync and cp.async.
 [[nodiscard]] std::vector<MeasuredNumber> measured_synchronous(const Readings& readings);
 
-/// Energies and the clock tree from loads of known rates (eq. 12.9), as constants.
+/// Energies and the clock tree from loads of known rates (eq. 16.1), as constants.
 [[nodiscard]] std::vector<MeasuredNumber> measured_energies(const Readings& readings, double exponent);
 
 }  // namespace napkin

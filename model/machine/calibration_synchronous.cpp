@@ -17,7 +17,7 @@ void add_products(const Readings& readings, std::vector<MeasuredNumber>& out) {
   add("constants.mma_sync_latency", "1", "1", "m16 n8 k16, bf16, one accumulator, one warp");
 }
 
-/// What an mma.sync takes of its scheduler's register ports (eq. 12.12), with what else an attention kernel's warps
+/// What an mma.sync takes of its scheduler's register ports (eq. 13.5), with what else an attention kernel's warps
 /// have among products: a product's clocks less the instructions of the mix and the ldmatrix. A warp alone on its
 /// scheduler also waits for itself.
 void add_register_ports(const Readings& readings, std::vector<MeasuredNumber>& out) {

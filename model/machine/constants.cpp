@@ -69,7 +69,7 @@ constexpr std::array constants_known = {
              energy_per_byte},  // once all of its neighbours have asked for it at about that time; not known: energy_l2
     Constant{"energy_multicast", energy_per_byte},  // of each SM's where one asked for all; not measured: energy_l2
     Constant{"energy_device", energy_per_byte},     // to and from device memory, beyond the L2's
-    Constant{"energy_exponent", ratio},             // n of eq. 12.9
+    Constant{"energy_exponent", ratio},             // n of eq. 16.1
     Constant{"clock_tree", power},                  // at 1.5 GHz, whatever runs
     Constant{"clock_beside_tensor", frequency},     // the SMs' highest while their matrix units run
 };

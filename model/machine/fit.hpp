@@ -26,7 +26,7 @@ struct Line {
 /// the second is below already. Throws Error where the two lists differ in length or are empty.
 [[nodiscard]] double knee(const std::vector<double>& sizes, const std::vector<double>& rates, double share);
 
-/// The clock at which energies are stated (eq. 12.9).
+/// The clock at which energies are stated (eq. 16.1).
 inline constexpr double energy_clock = 1.5e9;
 
 /// A load that ran long enough for its power to be read.
@@ -37,7 +37,7 @@ struct PowerPoint {
 };
 
 /// P = idle + tree (f/f0)^(1+n) + sum over core kinds of energy (f/f0)^n rate + sum over the others of energy rate
-/// (model eq. 12.9), least squares in tree and energies, none of them below 0. `scales[k]`: kind k is the core's.
+/// (model eq. 16.1), least squares in tree and energies, none of them below 0. `scales[k]`: kind k is the core's.
 struct PowerFit {
   double tree = 0;               ///< watts at f0
   std::vector<double> energies;  ///< joules a unit, at f0 where it scales

@@ -1,5 +1,5 @@
 #pragma once
-// Hardware profiles from YAML, strictly. (design section 6; schema: hardware_profiles/README.md)
+// Hardware profiles from YAML, strictly. (schema: hardware_profiles/README.md)
 
 #include <string>
 #include <string_view>

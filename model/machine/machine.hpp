@@ -168,7 +168,7 @@ struct Machine {
   Clocks clocks;
   Power power;
   std::map<std::string, Number, std::less<>> constants;  ///< other measured values, by name: launch overhead, ...
-  std::map<std::string, Number, std::less<>> fitted;     ///< fitted from whole-kernel runs, kept apart (design 6)
+  std::map<std::string, Number, std::less<>> fitted;     ///< fitted from whole-kernel runs, kept apart
 
   [[nodiscard]] std::optional<LevelId> find_level(std::string_view level_name) const;
   [[nodiscard]] LevelId level(std::string_view level_name) const;  ///< throws Error that lists the known
@@ -209,7 +209,7 @@ struct Machine {
 [[nodiscard]] double instruction_clocks(const TensorInstruction& instruction, Count n, bool a_from_registers);
 
 /// The two-level machine of --memory: levels "high" and "low", `low` holding `values` (one byte is one value). Throws
-/// Error for fewer than one value or more than 2^62. (design section 5)
+/// Error for fewer than one value or more than 2^62.
 [[nodiscard]] Machine abstract_machine(Count values);
 
 }  // namespace napkin

@@ -37,7 +37,7 @@ void check(const Mapping& mapping, const Machine& machine, DType dtype);
 [[nodiscard]] bool runs_on(const Mapping& mapping, const Machine& machine);
 
 /// The mapping that no kernel need exist for: every array at the lowest level that holds it, a knob for the group or
-/// stream size of each grouped or streamed axis. (design section 5: "kernel": null)
+/// stream size of each grouped or streamed axis.
 [[nodiscard]] Mapping ideal_mapping(const Streamed& streamed, const Machine& machine);
 /// The same with each knob's domain bounded by the axis's size.
 [[nodiscard]] Mapping ideal_mapping(const Streamed& streamed, const Machine& machine, const Sizes& sizes);

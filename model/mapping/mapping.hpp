@@ -1,6 +1,6 @@
 #pragma once
 // How a kernel lays an algorithm on a machine: the paper's "recolouring", as data. Structure and counts only: no times,
-// no arithmetic. The YAML form and every key: kernels/README.md. (design section 6)
+// no arithmetic. The YAML form and every key: kernels/README.md.
 
 #include <algorithm>
 #include <array>
@@ -155,6 +155,7 @@ struct WorkMapping {
   std::vector<std::string> per;  ///< axes (tile extents): [q, x], [q, dv]
   bool per_thread = false;       ///< for each thread of the agent, where `per` names no axes
   double count = 1;              ///< results of that unit per element or thread
+  bool fitted = false;           ///< the count was chosen by what whole kernels take, not read in their machine code
   std::string agent;             ///< whose threads do it, where not the operation's
   std::string with;       ///< its instructions stand among those of that tensor operation, whose threads issue both
   bool once = false;      ///< once a block, after its last iteration, rather than in every iteration
@@ -180,7 +181,7 @@ struct OperationMapping {
   Location location;
 };
 
-/// An edge of the clock's event graph. (design section 2)
+/// An edge of the clock's event graph.
 struct EdgeMapping {
   std::string from, to;       ///< "load K", "S", "P.max", "P.exp", "O", "store O"
   std::int64_t distance = 0;  ///< iterations

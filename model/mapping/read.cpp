@@ -30,9 +30,9 @@ std::vector<std::string> knob_names(const Mapping& mapping) {
 }  // namespace
 
 Mapping Reader::read(const yaml::Node& document, const std::string& file, const FindTable& find_table) {
-  document.allow({"mapping",  "about",         "algorithm", "runs_on",    "source", "dtypes", "sizes",
-                  "emit",     "launches",      "knobs",     "relations",  "agents", "levels", "arrays",
-                  "barriers", "section_bytes", "fitted",    "operations", "edges",  "combine"});
+  document.allow({"mapping", "about", "algorithm", "runs_on", "source", "dtypes", "sizes", "emit", "launches", "knobs",
+                  "relations", "agents", "levels", "arrays", "barriers", "section_bytes", "operations", "edges",
+                  "combine"});
   Mapping mapping;
   mapping.file = file;
   mapping.name = document.at("mapping").text();

@@ -142,7 +142,7 @@ std::optional<double> counted(const std::string& text) {
   return static_cast<double>(above) / static_cast<double>(below);
 }
 
-/// Instructions that a disassembly gives. A mean that fits whole kernels better is not among them.
+/// Instructions that a disassembly gives. A number that fits whole kernels better stands under `fitted`.
 double count_of(const yaml::Node& node) {
   const auto number = counted(node.text());
   if (!number)
@@ -153,8 +153,8 @@ double count_of(const yaml::Node& node) {
 }  // namespace
 
 WorkMapping Reader::work(const yaml::Node& node) {
-  node.allow({"name", "unit", "per", "count", "agent", "with", "once", "first", "masked", "serial", "in_steps", "fence",
-              "per_chunk", "when"});
+  node.allow({"name", "unit", "per", "count", "fitted", "agent", "with", "once", "first", "masked", "serial",
+              "in_steps", "fence", "per_chunk", "when"});
   WorkMapping out;
   out.name = node.at("name").text();
   out.unit = node.at("unit").text();
@@ -163,6 +163,12 @@ WorkMapping Reader::work(const yaml::Node& node) {
   out.per_thread = per.is_scalar() && per.choice({"threads"}) == "threads";
   if (!out.per_thread) out.per = axes(&per);
   if (const auto* n = node.find("count")) out.count = count_of(*n);
+  if (const auto* n = node.find("fitted")) {
+    if (node.find("count") != nullptr) n->fail("stands beside 'count'", "one of the two");
+    out.fitted = true;
+    out.count = n->number();
+    if (!(out.count > 0)) n->fail("is not above 0", "a number of instructions");
+  }
   if (const auto* n = node.find("once")) out.once = n->boolean();
   if (const auto* n = node.find("first")) out.first = n->boolean();
   if (const auto* n = node.find("masked")) out.masked = n->boolean();

@@ -1,5 +1,4 @@
-// The second rule on the placed diagram: the largest column of what a level holds. (theory section 2; model/README.md
-// section 9; design section 5 "memory_lower_bound", "memory_live", "memory")
+// The second rule on the placed diagram: the largest column of what a level holds. (eq. 2.2)
 #include <algorithm>
 
 #include "model/fusion/partition.hpp"

@@ -1,6 +1,6 @@
 #pragma once
-// What a placed diagram moves, holds and computes. All exact integers; all derived from the two rules. (theory section
-// 2)
+// What a placed diagram moves, holds and computes. All exact integers; all derived from the two rules. (model/README.md
+// section 2)
 
 #include <optional>
 #include <string>
@@ -24,7 +24,7 @@ struct LevelTransfer {
 /// Whether the launch is acted out for what device memory sends again: some milliseconds a tile.
 enum class Rereads { none, counted };
 
-/// Transfers of every level, top to bottom. Throws Overflow. (theory 2; design section 5 "levels")
+/// Transfers of every level, top to bottom. Throws Overflow. (model/README.md section 2)
 [[nodiscard]] std::vector<LevelTransfer> transfers(const PlacedDiagram& placed, Rereads rereads = Rereads::none);
 
 /// What moves because results have parts, over the pipe below the level in which these meet.
@@ -37,10 +37,10 @@ struct CombineMoved {
 };
 
 /// By the transfer rule, of the launch that leaves parts and of the one that combines them. Nothing where no result has
-/// parts. Throws Overflow. (theory 16)
+/// parts. Throws Overflow. (eq. 19.1)
 [[nodiscard]] std::optional<CombineMoved> combine_moved(const PlacedDiagram& placed);
 
-/// The three memories of design section 5, of one node of each level.
+/// The three memories of model/README.md section 2, of one node of each level.
 struct LevelMemory {
   LevelId level = 0;
   Bytes lower_bound;  ///< the paper's rule: columns as drawn, outputs at the stream input, no auxiliaries, no copies

@@ -1,6 +1,6 @@
 #pragma once
 // The configuration table and the throughput table of a placed diagram, as data: the paper's Tables 1, 2 and 3, for any
-// mapping. (model/README.md sections 10 and 11; theory sections 10 and 11)
+// mapping. (model/README.md sections 10 and 11)
 
 #include <optional>
 #include <string>
@@ -25,7 +25,7 @@ struct TableRow {
   Bytes agent_bytes;  ///< scope agent: all copies of one instance; else 0
 };
 
-/// One level of the table: how many agents it holds. (theory 10: N_max = (M_max - M_TB) / M_WG)
+/// One level of the table: how many agents it holds. (eq. 10.1: N_max = (M_max - M_TB) / M_WG)
 struct TableTotal {
   LevelId level = 0;
   Bytes limit;                        ///< of one block: M_max
@@ -70,10 +70,10 @@ struct ThroughputTable {
 /// one iteration take longer than its streamed bytes H_B at the node's share of the bandwidth (k_TC clocks a row; bytes
 /// that grow with the rows, as of a matrix product's left operand, are taken off its right side). None: no number is
 /// enough.
-///     k_TC g / f >= H_B N / B    =>    g >= f H_B N / (k_TC B)              (theory 11, erratum P1; 295.2 on the H100)
+///     k_TC g / f >= H_B N / B    =>    g >= f H_B N / (k_TC B)              (eq. 8.3, erratum P1; 295.2 on the H100)
 [[nodiscard]] std::optional<double> bandwidth_threshold(const PlacedDiagram& placed);
 
-/// FLOP/s with the tensor units always busy: FLOPs a thread and iteration over k_TC, all nodes. (theory 11; 1.319e15)
+/// FLOP/s with the tensor units always busy: FLOPs a thread and iteration over k_TC, all nodes. (eq. 11.2; 1.319e15)
 [[nodiscard]] double ideal_tensor_rate(const PlacedDiagram& placed);
 
 }  // namespace napkin

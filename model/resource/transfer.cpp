@@ -1,5 +1,5 @@
 // The first rule on the placed diagram: an array that changes colour moves once per group of every grouped axis that it
-// lacks. (theory section 2; model/README.md section 9)
+// lacks. (eq. 2.4)
 #include <algorithm>
 #include <cstdint>
 

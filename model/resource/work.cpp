@@ -1,4 +1,4 @@
-// What a placed diagram computes: operations of contractions, exponentials, conversions. (theory section 2)
+// What a placed diagram computes: operations of contractions, exponentials, conversions. (model/README.md section 2)
 #include <algorithm>
 #include <array>
 

@@ -1,5 +1,5 @@
 #pragma once
-// What the sizes of a tile must be multiples of, and why. (theory section 9 step 4; errata P4)
+// What the sizes of a tile must be multiples of, and why. (model/README.md section 9; errata P4)
 
 #include <string>
 #include <vector>

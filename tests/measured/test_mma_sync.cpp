@@ -154,7 +154,7 @@ TEST_CASE("a chunk by cp.async: 330 clocks and its bytes at 123 B/clk by one SM;
   }
 }
 
-// What the fitted constants stand for beyond this is not measured: kernels/micro/NOTES.md.
+// What the fitted constants stand for beyond this is not measured: docs/hardware/hopper.md.
 TEST_CASE("the numbers that calibrate makes of it, beside the fitted ones; two runs agree") {
   const std::map<std::string, std::pair<double, double>> expected = {
       // value, within

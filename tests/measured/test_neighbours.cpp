@@ -1,5 +1,5 @@
 // What a byte from the L2 takes where many SMs read it: recorded powers of loads that do nothing else, beside the
-// model's share of bytes that come for one SM alone (model/README.md, eq. 12.17) in launches whose blocks read alike.
+// model's share of bytes that come for one SM alone (model/README.md, eq. 16.2) in launches whose blocks read alike.
 
 #include <cmath>
 #include <map>

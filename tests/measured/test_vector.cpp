@@ -1,4 +1,4 @@
-// Vector work alone and beside products, read again on 2026-11-22 with mended micro-kernels (kernels/micro/NOTES.md):
+// Vector work alone and beside products, read again on 2026-11-22 with mended micro-kernels (docs/hardware/hopper.md):
 // rates of units fitted anew against the shipped profile, and what a softmax gets, by its order of instructions.
 #include <doctest/doctest.h>
 
