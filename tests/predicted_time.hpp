@@ -1,7 +1,7 @@
 // predicted_time() is what predict() says of a tile with so many blocks on a node, as a number alone.
 #pragma once
 
-#include "model/clock/period.hpp"
+#include "model/clock/run/period.hpp"
 #include "model/clock/time_model.hpp"
 
 namespace napkin::test {

@@ -1,6 +1,6 @@
 #include "apps/library/evaluate.hpp"
 
-#include "model/clock/synchronise.hpp"
+#include "model/clock/launch/combine_cost.hpp"
 
 namespace napkin {
 namespace {

@@ -10,9 +10,9 @@
 #include "apps/napkin/commands.hpp"
 #include "apps/report/file.hpp"
 #include "apps/report/timeline.hpp"
-#include "model/clock/load.hpp"
-#include "model/clock/overhead.hpp"
+#include "model/clock/graph/overhead.hpp"
 #include "model/clock/prediction.hpp"
+#include "model/clock/roofline/load.hpp"
 
 namespace napkin::cli {
 namespace {

@@ -7,10 +7,10 @@
 
 #include "apps/report/json.hpp"
 #include "apps/report/table.hpp"
-#include "model/clock/period.hpp"
-#include "model/clock/power.hpp"
-#include "model/clock/timeline.hpp"
-#include "model/clock/waves.hpp"
+#include "model/clock/launch/launch.hpp"
+#include "model/clock/launch/power.hpp"
+#include "model/clock/run/period.hpp"
+#include "model/clock/run/timeline.hpp"
 
 namespace napkin::report {
 

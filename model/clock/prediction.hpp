@@ -20,7 +20,7 @@ struct PipeUse {
 
 struct Prediction {
   Cycles cycles;             ///< SM clocks from the first block's start to the last one's end
-  Hertz clock;               ///< held under this load; by the first clock: assumed
+  Hertz clock;               ///< held under this load; by the roofline: assumed
   std::string clock_source;  ///< "power limit", "maximum clock", "datasheet tensor clock", ...
   std::optional<Watts> power;
   Seconds time;           ///< launch overhead included where the profile has it
@@ -31,7 +31,7 @@ struct Prediction {
 };
 
 /// Whether the event graph predicts: the tile has edges, and the machine measured times of its tensor instructions and
-/// issue slots. Else the first clock does.
+/// issue slots. Else the roofline does.
 [[nodiscard]] bool has_event_graph(const PlacedDiagram& placed);
 
 /// Time of one call, without what device memory sends again because the L2 no longer holds it: by the event graph; else

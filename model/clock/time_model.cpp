@@ -1,6 +1,6 @@
 // From a placed diagram to a time. Where the tile has an event graph (has_event_graph): its cycles on the busiest node
 // (clock/waves.hpp), at the clock that the card holds (clock/power.hpp), or the pipes that all nodes share. Else the
-// first clock: the fullest pipe, with wave quantisation. Nothing in it is fitted.
+// roofline: the fullest pipe, with wave quantisation. Nothing in it is fitted.
 //
 //   busy(pipe of a node) = loop x iterations + once x blocks            of the busiest node (clock/load.hpp)
 //   busy(machine pipe)   = bytes of all blocks / bandwidth              the pipe into the block's level, and device
@@ -15,7 +15,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "model/clock/synchronise.hpp"
+#include "model/clock/launch/combine_cost.hpp"
 #include "model/resource/order.hpp"
 #include "model/resource/reuse.hpp"
 
@@ -128,7 +128,7 @@ Timing TimeModel::of(const PlacedDiagram& placed, Count blocks_per_node, const K
   if (known != nullptr)
     event_clock(placed, blocks_per_node, *known, t);
   else
-    first_clock(blocks_per_node, t);
+    roofline_time(blocks_per_node, t);
   const Synchronisation sync = synchronisation(placed, t.clock);
   t.seconds += sync.clocks * times_waited(placed, t.who, blocks_per_node) / t.clock.value + sync.launch.value;
   return t;
@@ -180,7 +180,7 @@ double TimeModel::roofline_bound(const BlockLoad& load, const Schedule& who) con
   return fullest_of(load, who, shared).seconds;
 }
 
-void TimeModel::first_clock(Count blocks_per_node, Timing& t) const {
+void TimeModel::roofline_time(Count blocks_per_node, Timing& t) const {
   t.clock = clock.frequency;
   t.fullest = fullest_of(t.load, t.who, t.shared);
   t.seconds = t.fullest.seconds + exposed_clocks(t, blocks_per_node) / t.clock.value;

@@ -5,9 +5,9 @@
 #include <optional>
 #include <string_view>
 
-#include "model/clock/load.hpp"
-#include "model/clock/power.hpp"
+#include "model/clock/launch/power.hpp"
 #include "model/clock/prediction.hpp"
+#include "model/clock/roofline/load.hpp"
 
 namespace napkin {
 
@@ -97,7 +97,7 @@ struct TimeModel {
   bool by_graph = false;
 
  private:
-  void first_clock(Count blocks_per_node, Timing& timing) const;
+  void roofline_time(Count blocks_per_node, Timing& timing) const;
   void hold_clock(Timing& timing) const;
   void event_clock(const PlacedDiagram& placed, Count blocks_per_node, const KnownLaunch& known, Timing& timing) const;
   [[nodiscard]] Fullest fullest_of(const BlockLoad& load, const Schedule& who, const SharedSeconds& shared) const;

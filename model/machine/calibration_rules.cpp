@@ -32,13 +32,15 @@ struct Rule {
   const char* note;
 };
 
+/// Of two warpgroups at work on one kind of instruction alone, and beside products.
+Rule rate(const char* name, const char* unit, const char* work, double factor, const char* note) {
+  return {name, unit, "vector_alone", "rate", {{"work", work}, {"groups", "2"}}, factor, note};
+}
+Rule beside(const char* name, const char* unit, const char* work, double factor, const char* note) {
+  return {name, unit, "vector_beside", "rate", {{"work", work}, {"groups", "2"}}, factor, note};
+}
+
 std::vector<Rule> unit_rules() {
-  const auto rate = [](const char* name, const char* unit, const char* work, double factor, const char* note) {
-    return Rule{name, unit, "vector_alone", "rate", {{"work", work}, {"groups", "2"}}, factor, note};
-  };
-  const auto beside = [](const char* name, const char* unit, const char* work, double factor, const char* note) {
-    return Rule{name, unit, "vector_beside", "rate", {{"work", work}, {"groups", "2"}}, factor, note};
-  };
   return {
       rate("units.special.rate", "results/clk", "ex2", lanes, "EX2, two warpgroups"),
       beside("units.special.beside_tensor", "results/clk", "ex2", lanes,
@@ -56,6 +58,12 @@ std::vector<Rule> unit_rules() {
       rate("units.shuffle.rate", "results/clk", "shuffle", lanes, "SHFL, two warpgroups"),
       beside("units.shuffle.beside_tensor", "results/clk", "shuffle", lanes,
              "SHFL beside wgmma, all n and operands together"),
+  };
+}
+
+/// Of one, two and three warpgroups at work together.
+std::vector<Rule> co_use_rules() {
+  return {
       beside("units.issue.co_use.beside.2", "instructions/clk", "mix", 1,
              "the same beside wgmma, two warpgroups, all n and operands together"),
       {"units.issue.co_use.beside.1",
@@ -90,6 +98,11 @@ std::vector<Rule> unit_rules() {
        {{"work", "softmax_steps"}, {"groups", "3"}},
        1,
        "of three warpgroups"},
+  };
+}
+
+std::vector<Rule> port_rules() {
+  return {
       {"constants.shared_port_least",
        "B/clk",
        "vector_beside",
@@ -234,7 +247,7 @@ void add_device_latency(const Readings& readings, std::vector<MeasuredNumber>& o
 
 std::vector<MeasuredNumber> measured_numbers(const Readings& readings, double exponent) {
   std::vector<MeasuredNumber> out;
-  for (const auto& rules : {unit_rules(), memory_rules(), box_rules(), wait_rules()}) {
+  for (const auto& rules : {unit_rules(), co_use_rules(), port_rules(), memory_rules(), box_rules(), wait_rules()}) {
     for (const Rule& rule : rules) {
       const auto found = pooled(matching(readings, rule.experiment, rule.quantity, rule.with), rule.factor);
       if (found) out.push_back({rule.name, rule.unit, *found, rule.note});

@@ -245,6 +245,49 @@ void Placer::Compiled::compile_operations() {
   for (std::size_t i = 0; i < streamed_->diagram.operations.size(); ++i) compile_operation(static_cast<OpId>(i));
 }
 
+/// The variables that each operand is read from, with their guards.
+void Placer::Compiled::compile_operands(const Operation& op, CompiledOperation& out) {
+  const Diagram& d = streamed_->diagram;
+  const OperationMapping& o = *out.mapping;
+  out.operands.reserve(op.inputs.size());
+  for (const ArrayId input : op.inputs) {
+    out.operands.emplace_back();
+    for (const auto& [array, from] : o.operands) {
+      if (array != d.arrays[at(input)].name) continue;
+      for (const auto& [guard, name] : from) {
+        for (std::size_t v = 0; v < mapping_->variables.size(); ++v) {
+          if (mapping_->variables[v].name == name) out.operands.back().emplace_back(&guard, static_cast<int>(v));
+        }
+      }
+    }
+  }
+}
+
+void Placer::Compiled::compile_work(CompiledOperation& out) {
+  const Diagram& d = streamed_->diagram;
+  const OperationMapping& o = *out.mapping;
+  out.work.reserve(o.work.size());
+  for (const WorkMapping& w : o.work) {
+    CompiledWork work{&w, -1, out.agent, {}, {}};
+    for (std::size_t i = 0; i < mapping_->agents.size(); ++i) {
+      if (mapping_->agents[i].name == w.agent) work.agent = static_cast<int>(i);
+    }
+    for (std::size_t u = 0; u < machine_->units.size(); ++u) {
+      if (machine_->units[u].name == w.unit) work.unit = static_cast<int>(u);
+    }
+    for (const std::string& axis : w.per) {
+      const auto each =
+          std::find_if(w.per_chunk.begin(), w.per_chunk.end(), [&](const auto& part) { return part.first == axis; });
+      if (each == w.per_chunk.end()) {
+        work.per.axes.push_back(d.axis(axis));
+      } else {
+        work.per_chunk.emplace_back(d.axis(axis), number(each->second));
+      }
+    }
+    out.work.push_back(std::move(work));
+  }
+}
+
 void Placer::Compiled::compile_operation(OpId id) {
   const Diagram& d = streamed_->diagram;
   const Operation& op = d.operations[at(id)];
@@ -268,38 +311,8 @@ void Placer::Compiled::compile_operation(OpId id) {
     (op.inputs.size() > 1 && last.has(axis) && !first.has(axis) ? out.n : out.m).axes.push_back(axis);
   }
   if (op.kind == OpKind::contract || op.kind == OpKind::sum || op.kind == OpKind::max) out.k.axes = op.own;
-  out.operands.reserve(op.inputs.size());
-  for (const ArrayId input : op.inputs) {
-    out.operands.emplace_back();
-    for (const auto& [array, from] : o.operands) {
-      if (array != d.arrays[at(input)].name) continue;
-      for (const auto& [guard, name] : from) {
-        for (std::size_t v = 0; v < mapping_->variables.size(); ++v) {
-          if (mapping_->variables[v].name == name) out.operands.back().emplace_back(&guard, static_cast<int>(v));
-        }
-      }
-    }
-  }
-  out.work.reserve(o.work.size());
-  for (const WorkMapping& w : o.work) {
-    CompiledWork work{&w, -1, out.agent, {}, {}};
-    for (std::size_t i = 0; i < mapping_->agents.size(); ++i) {
-      if (mapping_->agents[i].name == w.agent) work.agent = static_cast<int>(i);
-    }
-    for (std::size_t u = 0; u < machine_->units.size(); ++u) {
-      if (machine_->units[u].name == w.unit) work.unit = static_cast<int>(u);
-    }
-    for (const std::string& axis : w.per) {
-      const auto each =
-          std::find_if(w.per_chunk.begin(), w.per_chunk.end(), [&](const auto& part) { return part.first == axis; });
-      if (each == w.per_chunk.end()) {
-        work.per.axes.push_back(d.axis(axis));
-      } else {
-        work.per_chunk.emplace_back(d.axis(axis), number(each->second));
-      }
-    }
-    out.work.push_back(std::move(work));
-  }
+  compile_operands(op, out);
+  compile_work(out);
   operations_.push_back(std::move(out));
 }
 

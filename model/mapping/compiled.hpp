@@ -121,6 +121,8 @@ class Placer::Compiled {
   void compile_variables();
   void compile_operations();
   void compile_operation(OpId id);
+  void compile_operands(const Operation& op, CompiledOperation& out);
+  void compile_work(CompiledOperation& out);
   // combine.cpp
   void compile_combine();
   [[nodiscard]] bool adds_up() const;

@@ -27,18 +27,10 @@ LevelId home_of(const Machine& machine) {
   return level;
 }
 
-Mapping ideal(const Streamed& streamed, const Machine& machine, const Sizes* sizes) {
+/// A knob for the group of each grouped axis and for the chunk of the streamed one, all at one level.
+void add_axes(const Streamed& streamed, const std::string& home, const Sizes* sizes, Mapping& m) {
   constexpr std::int64_t most = std::int64_t{1} << 20;
   const Diagram& diagram = streamed.diagram;
-  const bool typed = !machine.tensor.empty();  // a real machine accumulates in fp32; the abstract one counts values
-  const std::string home = machine.levels[static_cast<std::size_t>(home_of(machine))].name;
-  Mapping m;
-  m.name = "ideal";
-  m.about = "every array at the lowest level that holds it";
-  m.algorithm = diagram.name;
-  m.runs_on = {machine.architecture};
-  m.file = "the ideal mapping";
-  m.exact_groups = true;
   LevelMapping level;
   level.level = home;
   for (std::size_t i = 0; i < diagram.axes.size(); ++i) {
@@ -62,13 +54,12 @@ Mapping ideal(const Streamed& streamed, const Machine& machine, const Sizes* siz
     }
   }
   m.levels.push_back(std::move(level));
-  Agent agent;
-  agent.name = "group";
-  agent.count = {{Guard{}, Value{}}};
-  agent.count[0].second.literal = 1;
-  agent.threads.literal = 1;
-  m.agents.push_back(std::move(agent));
+}
 
+/// A variable for each array, one more for an output that is stored in another type, and one for each auxiliary.
+/// `typed`: a real machine accumulates in fp32; the abstract one counts values.
+void add_variables(const Streamed& streamed, const std::string& home, bool typed, Mapping& m) {
+  const Diagram& diagram = streamed.diagram;
   for (std::size_t i = 0; i < diagram.arrays.size(); ++i) {
     const auto id = static_cast<ArrayId>(i);
     VariableMapping v;
@@ -92,9 +83,29 @@ Mapping ideal(const Streamed& streamed, const Machine& machine, const Sizes* siz
     v.type = typed ? "f32" : "T";
     m.variables.push_back(std::move(v));
   }
-  for (const Operation& op : diagram.operations) {
+}
+
+Mapping ideal(const Streamed& streamed, const Machine& machine, const Sizes* sizes) {
+  const bool typed = !machine.tensor.empty();
+  const std::string home = machine.levels[static_cast<std::size_t>(home_of(machine))].name;
+  Mapping m;
+  m.name = "ideal";
+  m.about = "every array at the lowest level that holds it";
+  m.algorithm = streamed.diagram.name;
+  m.runs_on = {machine.architecture};
+  m.file = "the ideal mapping";
+  m.exact_groups = true;
+  add_axes(streamed, home, sizes, m);
+  Agent agent;
+  agent.name = "group";
+  agent.count = {{Guard{}, Value{}}};
+  agent.count[0].second.literal = 1;
+  agent.threads.literal = 1;
+  m.agents.push_back(std::move(agent));
+  add_variables(streamed, home, typed, m);
+  for (const Operation& op : streamed.diagram.operations) {
     OperationMapping o;
-    o.output = diagram.arrays[static_cast<std::size_t>(op.outputs[0])].name;
+    o.output = streamed.diagram.arrays[static_cast<std::size_t>(op.outputs[0])].name;
     o.agent = "group";
     o.unit = typed && op.kind == OpKind::contract ? "tensor" : "vector";
     o.type = "T";

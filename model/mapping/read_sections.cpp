@@ -128,15 +128,12 @@ namespace {
 std::optional<double> counted(const std::string& text) {
   std::int64_t above = 0, below = 1;
   const char* const end = text.data() + text.size();
-  auto [at, code] = std::from_chars(text.data(), end, above);
-  if (code != std::errc{}) return std::nullopt;
-  if (at != end) {
-    if (*at != '/') return std::nullopt;
-    std::tie(at, code) = [&] {
-      const auto parsed = std::from_chars(at + 1, end, below);
-      return std::pair(parsed.ptr, parsed.ec);
-    }();
-    if (code != std::errc{} || at != end) return std::nullopt;
+  std::from_chars_result parsed = std::from_chars(text.data(), end, above);
+  if (parsed.ec != std::errc{}) return std::nullopt;
+  if (parsed.ptr != end) {
+    if (*parsed.ptr != '/') return std::nullopt;
+    parsed = std::from_chars(parsed.ptr + 1, end, below);
+    if (parsed.ec != std::errc{} || parsed.ptr != end) return std::nullopt;
   }
   if (above < 1 || below < 1 || above > most_count || below > most_count) return std::nullopt;
   return static_cast<double>(above) / static_cast<double>(below);

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <set>
 
-#include "model/clock/period.hpp"
+#include "model/clock/run/period.hpp"
 #include "model/clock/time_model.hpp"
 #include "model/diagram/packing.hpp"
 #include "model/resource/plan.hpp"

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <limits>
 
-#include "model/clock/period.hpp"
+#include "model/clock/run/period.hpp"
 #include "model/diagram/packing.hpp"
 #include "model/diagram/visits.hpp"
 #include "model/resource/plan.hpp"

@@ -5,8 +5,8 @@
 #include <map>
 #include <unordered_map>
 
-#include "model/clock/copies.hpp"
-#include "model/clock/period.hpp"
+#include "model/clock/graph/copy_cost.hpp"
+#include "model/clock/run/period.hpp"
 #include "model/diagram/packing.hpp"
 #include "model/resource/plan.hpp"
 #include "solver/select/scan.hpp"

@@ -4,7 +4,7 @@
 #include <list>
 #include <mutex>
 
-#include "model/clock/simulation.hpp"
+#include "model/clock/run/simulation.hpp"
 #include "model/diagram/packing.hpp"
 #include "solver/select/scan.hpp"
 

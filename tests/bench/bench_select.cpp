@@ -2,8 +2,8 @@
 // core; medians of repetitions. What a user waits for through napkin::select is in bench_session.cpp.
 #include <benchmark/benchmark.h>
 
-#include "model/clock/period.hpp"
 #include "model/clock/prediction.hpp"
+#include "model/clock/run/period.hpp"
 #include "solver/select/scan.hpp"
 #include "tests/unit/select/case.hpp"
 

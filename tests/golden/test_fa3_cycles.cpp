@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "model/clock/waves.hpp"
+#include "model/clock/launch/launch.hpp"
 #include "tests/laid_out.hpp"
 
 namespace test_fa3_cycles {

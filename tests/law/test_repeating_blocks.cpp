@@ -5,8 +5,8 @@
 #include <cmath>
 #include <random>
 
-#include "model/clock/period.hpp"
-#include "model/clock/simulation.hpp"
+#include "model/clock/run/period.hpp"
+#include "model/clock/run/simulation.hpp"
 #include "model/resource/plan.hpp"
 #include "solver/space/constraints.hpp"
 #include "solver/space/enumerate.hpp"

@@ -9,7 +9,7 @@
 #include <memory>
 #include <random>
 
-#include "model/clock/period.hpp"
+#include "model/clock/run/period.hpp"
 #include "model/diagram/packing.hpp"
 #include "solver/select/scan.hpp"
 #include "solver/select/select.hpp"

@@ -4,7 +4,7 @@
 #include <sstream>
 #include <string>
 
-#include "model/clock/waves.hpp"
+#include "model/clock/launch/launch.hpp"
 #include "tests/golden/cli.hpp"
 #include "tests/laid_out.hpp"
 

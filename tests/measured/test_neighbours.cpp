@@ -5,7 +5,7 @@
 #include <map>
 #include <string>
 
-#include "model/clock/copies.hpp"
+#include "model/clock/graph/copy_cost.hpp"
 #include "tests/laid_out.hpp"
 #include "tests/measured/row.hpp"
 

@@ -8,8 +8,8 @@
 #include <string>
 
 #include "apps/report/reading.hpp"
-#include "model/clock/event_graph.hpp"
-#include "model/clock/period.hpp"
+#include "model/clock/graph/event_graph.hpp"
+#include "model/clock/run/period.hpp"
 #include "model/machine/reading.hpp"
 #include "tests/laid_out.hpp"
 #include "tests/measured/row.hpp"

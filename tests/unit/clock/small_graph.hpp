@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "model/clock/event_graph.hpp"
+#include "model/clock/graph/event_graph.hpp"
 
 namespace napkin::test {
 

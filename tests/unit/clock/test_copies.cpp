@@ -4,11 +4,11 @@
 #include <algorithm>
 #include <string>
 
-#include "model/clock/copies.hpp"
-#include "model/clock/period.hpp"
-#include "model/clock/power.hpp"
+#include "model/clock/graph/copy_cost.hpp"
+#include "model/clock/launch/power.hpp"
 #include "model/clock/prediction.hpp"
-#include "model/clock/timeline.hpp"
+#include "model/clock/run/period.hpp"
+#include "model/clock/run/timeline.hpp"
 #include "tests/laid_out.hpp"
 
 namespace test_copies {

@@ -7,9 +7,9 @@
 #include <set>
 #include <tuple>
 
-#include "model/clock/event_graph.hpp"
-#include "model/clock/period.hpp"
-#include "model/clock/timeline.hpp"
+#include "model/clock/graph/event_graph.hpp"
+#include "model/clock/run/period.hpp"
+#include "model/clock/run/timeline.hpp"
 #include "tests/laid_out.hpp"
 #include "tests/unit/clock/small_graph.hpp"
 

@@ -7,11 +7,11 @@
 #include <string>
 #include <vector>
 
-#include "model/clock/load.hpp"
-#include "model/clock/power.hpp"
+#include "model/clock/launch/launch.hpp"
+#include "model/clock/launch/power.hpp"
 #include "model/clock/prediction.hpp"
+#include "model/clock/roofline/load.hpp"
 #include "model/clock/time_model.hpp"
-#include "model/clock/waves.hpp"
 #include "model/resource/order.hpp"
 #include "model/resource/plan.hpp"
 #include "tests/packed.hpp"

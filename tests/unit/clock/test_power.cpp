@@ -7,9 +7,9 @@
 #include <utility>
 #include <vector>
 
-#include "model/clock/copies.hpp"
-#include "model/clock/load.hpp"
-#include "model/clock/power.hpp"
+#include "model/clock/graph/copy_cost.hpp"
+#include "model/clock/launch/power.hpp"
+#include "model/clock/roofline/load.hpp"
 #include "model/resource/order.hpp"
 #include "tests/laid_out.hpp"
 

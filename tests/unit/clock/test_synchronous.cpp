@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <string>
 
-#include "model/clock/load.hpp"
-#include "model/clock/period.hpp"
 #include "model/clock/prediction.hpp"
+#include "model/clock/roofline/load.hpp"
+#include "model/clock/run/period.hpp"
 #include "tests/laid_out.hpp"
 #include "tests/predicted_time.hpp"
 

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "model/clock/load.hpp"
 #include "model/clock/prediction.hpp"
+#include "model/clock/roofline/load.hpp"
 #include "model/resource/plan.hpp"
 #include "tests/laid_out.hpp"
 #include "tests/rounds.hpp"

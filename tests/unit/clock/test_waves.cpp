@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "model/clock/load.hpp"
-#include "model/clock/timeline.hpp"
-#include "model/clock/waves.hpp"
+#include "model/clock/launch/launch.hpp"
+#include "model/clock/roofline/load.hpp"
+#include "model/clock/run/timeline.hpp"
 #include "tests/laid_out.hpp"
 #include "tests/rounds.hpp"
 

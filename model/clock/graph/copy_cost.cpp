@@ -1,0 +1,278 @@
+#include "model/clock/graph/copy_cost.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+
+#include "model/clock/prediction.hpp"
+#include "model/clock/roofline/load.hpp"
+#include "model/resource/boxes.hpp"
+#include "model/resource/order.hpp"
+#include "model/resource/reuse.hpp"
+
+namespace napkin {
+namespace {
+
+/// Bytes of a row of what a block's copy brings.
+Count row_bytes(const PlacedDiagram& placed, const Crossing& crossing) {
+  const AxisId last = placed.axes_of(crossing).back();
+  const bool streams = placed.streamed->stream && *placed.streamed->stream == last;
+  const Count columns = streams ? placed.block().chunk : placed.block().extent[static_cast<std::size_t>(last)];
+  return bytes_of(columns, crossing.type).value;
+}
+
+/// The level that device memory fills.
+LevelId top_cache(const PlacedDiagram& placed) {
+  LevelId at = placed.block().level;
+  while (at > 0 && placed.machine->levels[static_cast<std::size_t>(at)].parent > 0)
+    at = placed.machine->levels[static_cast<std::size_t>(at)].parent;
+  return at;
+}
+
+double latency_of(const Pipe* pipe) { return pipe != nullptr && pipe->latency ? pipe->latency->value : 0; }
+
+/// Bytes a clock and node over the pipe into the block's level, all nodes at once.
+double near_rate(const PlacedDiagram& placed) {
+  const Pipe* pipe = placed.machine->pipe_into(placed.block().level);
+  return pipe != nullptr && pipe->per_node_clock.known() ? pipe->per_node_clock.best().value : INFINITY;
+}
+
+/// The same of what other blocks read too.
+double shared_rate(const PlacedDiagram& placed, const Crossing& crossing) {
+  return read_by_others(placed, crossing) ? placed.machine->constant("l2_bandwidth_shared_tile") : 0;
+}
+
+/// The same from device memory: blocks start and end in step, so that each node has its share of the bandwidth.
+double device_rate(const PlacedDiagram& placed) {
+  const Machine& machine = *placed.machine;
+  const Pipe* pipe = machine.pipe_into(top_cache(placed));
+  const Hertz clock = assumed_clock(machine).frequency;
+  const double rate = pipe != nullptr ? bytes_per_second(machine, *pipe, clock) : 0;
+  return rate > 0 ? rate / clock.value / std::max(real(machine.compute_nodes()), 1.0) : INFINITY;
+}
+
+/// Until a load's first bytes are there, from device memory (`far`) or the L2; of threads that ask and do not wait,
+/// while all nodes copy. 0: not known.
+double load_latency(const PlacedDiagram& placed, CopyEngine engine, bool far) {
+  const Machine& machine = *placed.machine;
+  if (engine == CopyEngine::tma) return far ? machine.constant("tma_device_latency_16kib") : chunk_latency(placed);
+  if (engine != CopyEngine::cp_async) return 0;
+  return machine.constant("cp_async_loaded_latency") + (far ? latency_of(machine.pipe_into(top_cache(placed))) : 0);
+}
+
+}  // namespace
+
+CopyTime copy_time(const PlacedDiagram& placed, const Crossing& crossing, bool once, double parts) {
+  const bool far = once && (crossing.store || comes_from_device(*placed.machine, *placed.streamed, *placed.problem));
+  const double near = once ? near_rate(placed) : std::max(shared_rate(placed, crossing), near_rate(placed));
+  const double rate = far ? std::min(near, device_rate(placed)) : near, moved = passing_bytes(placed, crossing) / parts;
+  CopyTime out;
+  const double known = crossing.store ? 0 : load_latency(placed, crossing.engine, far);
+  out.latency = known > 0 ? known : latency_of(placed.machine->pipe_into(placed.block().level));
+  if (!std::isfinite(rate) || rate <= 0) return out;
+  out.clocks = moved / (crossing.store ? rate : near);
+  out.latency += moved / rate - out.clocks;
+  // One thread asks for box after box: how many, whatever they bring, is the pipe's time too.
+  if (!crossing.store && crossing.engine == CopyEngine::tma)
+    out.clocks = std::max(out.clocks, boxes_clocks(placed, crossing));
+  return out;
+}
+
+bool read_by_others(const PlacedDiagram& placed, const Crossing& crossing) {
+  const std::vector<AxisId>& axes = placed.axes_of(crossing);
+  for (std::size_t a = 0; a < placed.block().groups_of.size(); ++a) {
+    const bool has = std::find(axes.begin(), axes.end(), static_cast<AxisId>(a)) != axes.end();
+    if (!has && placed.block().groups_of[a] > Count(1)) return true;
+  }
+  return false;
+}
+
+double granules_of(const PlacedDiagram& placed, const Crossing& crossing) {
+  if (crossing.engine != CopyEngine::tma || placed.axes_of(crossing).empty()) return 1;
+  return std::max(static_cast<double>(l2_granule) / real(box_width(row_bytes(placed, crossing))), 1.0);
+}
+
+double passing_bytes(const PlacedDiagram& placed, const Crossing& crossing) {
+  const double bytes = bytes_read(placed, crossing) * granules_of(placed, crossing),
+               narrow = placed.machine->constant("tma_row_64");
+  const bool of_64 = crossing.engine == CopyEngine::tma && !placed.axes_of(crossing).empty() &&
+                     box_width(row_bytes(placed, crossing)) == Count(64);
+  return of_64 && narrow > 0 ? bytes * narrow / 64 : bytes;
+}
+
+AskedCopy asked_copy(const PlacedDiagram& placed, const Crossing& crossing) {
+  const double rate = std::max(shared_rate(placed, crossing), near_rate(placed));
+  if (!std::isfinite(rate)) return {};
+  const double alone = std::max(placed.machine->constant("l2_bandwidth_one_sm"), rate);
+  const double read = passing_bytes(placed, crossing);
+  if (!placed.multicast(crossing)) return {read / rate, read / alone};
+  const double delivered = read * real(placed.cluster),
+               multicast = placed.machine->constant("multicast_delivered_bandwidth");
+  return {std::max(read / rate, multicast > 0 ? delivered / multicast : 0), delivered / alone};
+}
+
+namespace {
+
+/// Elements of the last block that lie beyond the array.
+Count beyond_array(const PlacedDiagram& placed, AxisId axis) {
+  const auto a = static_cast<std::size_t>(axis);
+  return placed.block().groups_of[a] * placed.block().extent[a] - placed.problem->sizes[a];
+}
+
+bool is_boxes_of_loop(const PlacedDiagram& placed, const Crossing& c) {
+  return c.into == placed.block().level && !c.store && c.phase == Phase::loop && c.auxiliary < 0 &&
+         c.engine == CopyEngine::tma;
+}
+
+/// Along which a chunk's boxes have rows beyond the array, and what share of them; columns outside cost no more than
+/// columns inside.
+struct Outside {
+  AxisId axis = -1;
+  double share = 0;
+};
+Outside rows_outside(const PlacedDiagram& placed, const Crossing& crossing) {
+  const std::vector<AxisId>& axes = placed.axes_of(crossing);
+  Outside out;
+  for (const AxisId axis : axes) {
+    if (axis == axes.back() || placed.streamed->stream == axis) continue;
+    const double share = real(beyond_array(placed, axis)) / real(placed.block().extent[static_cast<std::size_t>(axis)]);
+    if (share > out.share) out = {axis, share};
+  }
+  return out;
+}
+
+}  // namespace
+
+EdgeCopies edge_copies(const PlacedDiagram& placed) {
+  const auto outside = [&](const Crossing& c) {
+    return is_boxes_of_loop(placed, c) && rows_outside(placed, c).share > 0;
+  };
+  const double zeros = std::any_of(placed.crossings.begin(), placed.crossings.end(), outside)
+                           ? placed.machine->constant("tma_row_outside")
+                           : 0;
+  if (zeros <= 0) return {};
+  EdgeCopies out;
+  for (const Crossing& c : placed.crossings) {
+    if (!is_boxes_of_loop(placed, c)) continue;
+    const double inside = asked_copy(placed, c).clocks,
+                 rows = bytes_read(placed, c) / real(box_width(row_bytes(placed, c)));
+    const Outside edge = rows_outside(placed, c);
+    out.clocks += inside + edge.share * std::max(rows * zeros - inside, 0.0);
+    if (edge.axis < 0) continue;
+    double blocks = 1;
+    for (std::size_t a = 0; a < placed.block().groups_of.size(); ++a) {
+      if (static_cast<AxisId>(a) != edge.axis) blocks *= real(placed.block().groups_of[a]);
+    }
+    out.blocks += blocks;
+  }
+  return out;
+}
+
+bool comes_from_device(const Machine& machine, const Streamed& streamed, const Problem& problem) {
+  const Diagram& diagram = streamed.diagram;
+  double bytes = 0;
+  for (const std::vector<ArrayId>* arrays : {&diagram.inputs, &diagram.outputs}) {
+    for (const ArrayId array : *arrays) {
+      double values = 1;
+      for (const AxisId axis : diagram.arrays[at(array)].axes) values *= real(problem.sizes[at(axis)]);
+      bytes += values * bytes_per_value(problem.dtype);
+    }
+  }
+  return bytes > machine.constant("l2_working_set");
+}
+
+bool in_step(const Problem& problem) {
+  const auto& sequences = problem.packing.sequences;
+  return problem.mask.kind == Mask::Kind::none &&
+         std::adjacent_find(sequences.begin(), sequences.end(), std::not_equal_to<>()) == sequences.end();
+}
+
+namespace {
+
+double neighbours(const PlacedDiagram& placed) {
+  return in_step(*placed.problem) ? placed.machine->constant("l2_neighbours") : 0;
+}
+
+/// Blocks whose lines may come together.
+double side_by_side(const PlacedDiagram& placed) { return std::min(neighbours(placed), real(placed.blocks)); }
+
+}  // namespace
+
+StreamedAlone streamed_alone_in_any_order(const PlacedDiagram& placed) {
+  const double blocks = side_by_side(placed);
+  if (blocks <= 1) return {};
+  if (streams_crossed(placed) && comes_from_device(*placed.machine, *placed.streamed, *placed.problem)) return {};
+  if (always_rows_first(*placed.mapping)) return {streams_alone(placed, blocks), false};
+  return {least_streamed_alone(placed), true};
+}
+
+double streamed_alone(const PlacedDiagram& placed) {
+  const StreamedAlone all = streamed_alone_in_any_order(placed);
+  return all.by_order ? streams_alone(placed, side_by_side(placed)) : all.least;
+}
+
+double least_streamed_alone(const PlacedDiagram& placed) { return 1 / std::max(neighbours(placed), 1.0); }
+
+bool waits_for_device(const Machine& machine, const Streamed& streamed, const Problem& problem) {
+  return in_step(problem) && comes_from_device(machine, streamed, problem);
+}
+
+double chunk_latency(const PlacedDiagram& placed) {
+  const Machine& machine = *placed.machine;
+  const Pipe* pipe = machine.pipe_into(placed.block().level);
+  const double chased = latency_of(pipe);
+  const double box = machine.constant("tma_l2_latency_16kib"), alone = machine.constant("l2_bandwidth_one_sm");
+  const double first = box > 0 && alone > 0 ? std::max(box - 16 * 1024 / alone, chased) : chased;
+  if (pipe == nullptr || !waits_for_device(machine, *placed.streamed, *placed.problem)) return first;
+  // Asks are spread over the time until what was asked for first is there: a share of that on the mean.
+  return first +
+         std::max(machine.constant("tma_device_latency_16kib") - box, 0.0) * machine.constant("device_wait_share");
+}
+
+double first_touch_latency(const PlacedDiagram& placed) {
+  const Machine& machine = *placed.machine;
+  if (placed.problem->mask.kind == Mask::Kind::none || !placed.across || !walks_backward(placed)) return 0;
+  if (!comes_from_device(machine, *placed.streamed, *placed.problem)) return 0;
+  const double rows = real(placed.block().extent[static_cast<std::size_t>(*placed.across)]),
+               keys = real(placed.block().chunk);
+  const double device = machine.constant("tma_device_latency_16kib") - machine.constant("tma_l2_latency_16kib");
+  return std::max(device, 0.0) * std::min(rows / keys, 1.0);
+}
+
+namespace {
+
+/// The thread that asks shares its scheduler with a warp of every other warpgroup: each beyond those of the measurement
+/// of `tma_box` slows it.
+double slowed(const PlacedDiagram& placed) {
+  const Machine& machine = *placed.machine;
+  const double box = machine.constant("tma_box"), beside = machine.constant("tma_box_beside");
+  const double warps =
+      real(placed.threads) / std::max(real(machine.limits.warp_size) * real(machine.limits.schedulers), 1.0);
+  return box > 0 ? 1 + beside / box * std::max(warps - machine.constant("tma_box_warps"), 0.0) : 1;
+}
+
+}  // namespace
+
+double boxes_clocks(const PlacedDiagram& placed, const Crossing& crossing) {
+  const Count row = row_bytes(placed, crossing);
+  return placed.machine->constant(placed.multicast(crossing) ? "tma_box_multicast" : "tma_box") *
+         real(row / box_width(row)) * slowed(placed);
+}
+
+double asking_clocks(const PlacedDiagram& placed) { return placed.machine->constant("tma_ask") * slowed(placed); }
+
+double meeting_clocks(const PlacedDiagram& placed) {
+  const Machine& machine = *placed.machine;
+  return placed.cluster > Count(1) ? std::max(machine.constant("tma_ask_cluster") - machine.constant("tma_ask"), 0.0)
+                                   : 0;
+}
+
+double cluster_latency(const Machine& machine) {
+  for (const Pipe& pipe : machine.pipes) {
+    const bool cluster = machine.levels[static_cast<std::size_t>(pipe.from)].kind == LevelKind::cross_transfer;
+    if (cluster && pipe.latency) return pipe.latency->value;
+  }
+  return 0;
+}
+
+}  // namespace napkin

@@ -1,0 +1,65 @@
+#include "model/clock/graph/event_graph.hpp"
+
+#include <algorithm>
+
+#include "model/clock/graph/graph_builder.hpp"
+#include "model/mapping/compiled.hpp"
+
+namespace napkin {
+
+GraphBuilder::GraphBuilder(const PlacedDiagram& placed) : p_(placed) {
+  for (const EdgeMapping& edge : p_.mapping->edges) {
+    if (holds(edge.when, p_.tile)) edges_.push_back(&edge);
+  }
+  waits_for_products_ = std::any_of(p_.operations.begin(), p_.operations.end(), [](const PlacedOperation& op) {
+    return op.tensor && op.instruction != nullptr && !op.instruction->asynchronous;
+  });
+  in_steps_ = in_steps();
+  if (edges_.empty()) throw Error(p_.mapping->file, "no edges: it has no event graph", "the section 'edges'");
+}
+
+EventGraph GraphBuilder::make() {
+  g_.tensor_queue = static_cast<int>(p_.machine->constant("tensor_queue"));
+  VectorPipes pipes = vector_pipes(*p_.machine, in_steps_);
+  g_.pipes = std::move(pipes.pipes);
+  pipe_of_ = std::move(pipes.of_unit);
+  if (const Unit* port = p_.machine->port())
+    port_pipe_ = pipe_of_[static_cast<std::size_t>(port - p_.machine->units.data())];
+  for (const PlacedOperation& op : p_.operations) {
+    if (op.phase == Phase::loop) operation(op);
+  }
+  for (const EdgeMapping* edge : edges_) {
+    for (const std::string& end : {edge->from, edge->to}) {
+      if (end.starts_with("load ") || end.starts_with("store ")) copy(end);
+    }
+  }
+  for (const EventNode& node : g_.nodes) {
+    g_.instances.push_back(node.agent < 0 ? 1 : static_cast<int>(instances(node.agent)));
+  }
+  for (const EdgeMapping* edge : edges_) ask(*edge);
+  for (const EdgeMapping* edge : edges_) add(*edge);
+  threads_in_order();
+  if (waits_for_products_) register_ports();
+  return std::move(g_);
+}
+
+int EventGraph::find(std::string_view name) const {
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    if (nodes[i].name == name) return static_cast<int>(i);
+  }
+  return -1;
+}
+
+bool EventGraph::has_cut_work() const {
+  return std::any_of(nodes.begin(), nodes.end(), [](const EventNode& node) { return node.cut_clocks > 0; });
+}
+
+void set_tokens(EventGraph& graph, const Tile& tile) {
+  for (EventEdge& edge : graph.edges) {
+    if (edge.tokens >= 0) edge.delay = delay_of(tile.values[static_cast<std::size_t>(edge.tokens)], edge.ahead);
+  }
+}
+
+EventGraph event_graph(const PlacedDiagram& placed) { return GraphBuilder(placed).make(); }
+
+}  // namespace napkin

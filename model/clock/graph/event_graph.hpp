@@ -1,0 +1,101 @@
+#pragma once
+// One compute node's steady work as a marked graph: who does what to which pipe in an iteration of the stream, and what
+// each waits for. Nodes and edges come from the mapping, durations from its instruction counts and the machine's
+// measured rates; nothing here knows an algorithm or a kernel. (model/README.md section 12)
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "model/clock/graph/issue_model.hpp"
+#include "model/mapping/placed.hpp"
+
+namespace napkin {
+
+enum class NodeKind {
+  copy,    ///< a copy engine fills a buffer: one at a time, in order of request
+  store,   ///< a copy engine takes a result away: one at a time, beside the copies in
+  tensor,  ///< an asynchronous tensor operation: one at a time, in order of issue
+  thread   ///< instructions of an agent's threads: shares all vector pipes, max-min fair
+};
+
+/// What one instance does once an iteration.
+struct EventNode {
+  std::string name;  ///< "load K", "S", "P.max", "O.rescale"
+  NodeKind kind = NodeKind::thread;
+  Phase phase = Phase::loop;  ///< head and tail: once a block
+  int agent = -1;             ///< index into PlacedDiagram::agents; -1: the block's copy engine
+  double clocks = 0;          ///< copy, tensor: on its pipe; thread: alone on the node
+  /// From its last clock on the pipe until dependents may use the result. Of a copy also negative: it is there before
+  /// that.
+  double latency = 0;
+  std::vector<double> demand;  ///< thread: clocks of each vector pipe (EventGraph::pipes)
+  double port = 0;             ///< tensor: share of shared memory's port that its operands take
+  int instructions = 1;        ///< tensor: that it is handed over in, one after the other
+  bool in_turn = false;        ///< tensor: other agents' instructions come in between where the unit's queue is full
+  double serial = 0;           ///< thread: clocks of instructions that wait for each other
+  /// thread: on top of `demand` in iterations whose chunk the mask or the array's end cuts
+  std::vector<double> cut_demand = {};
+  double cut_serial = 0;  ///< clocks of it that each wait for the one before
+  double cut_clocks = 0;  ///< of such an iteration, alone; 0 where there is no such work
+  double first_latency =
+      0;  ///< copy: on top of `latency` in a block's first cut iterations, whose bytes nobody has asked for before
+
+  [[nodiscard]] double cut_demand_of(std::size_t pipe) const { return cut_demand.empty() ? 0 : cut_demand[pipe]; }
+};
+
+enum class EdgeFrom {
+  done,    ///< the result is there
+  issued,  ///< the instructions have been handed over, in program order; of a tensor operation: the last is in the
+           ///< queue
+};
+
+/// Of a block's iterations, in the order in which it walks them, how many at its start and its end do the work of cut
+/// chunks too (EventNode::cut_demand).
+struct CutChunks {
+  double first = 0, last = 0;
+  [[nodiscard]] double all() const { return first + last; }
+};
+
+/// The same of one block: whole numbers.
+struct CutIterations {
+  int first = 0, last = 0;
+  [[nodiscard]] int all() const { return first + last; }
+  bool operator==(const CutIterations&) const = default;
+};
+
+/// Instance g of `to` in iteration i waits for instance g - agents of `from` in iteration i - delay; past the first
+/// instance the count of iterations goes on, so that turns go round. Iterations count through the blocks that one node
+/// runs in turn; a negative delay does not reach into the next block. What runs once a block meets the loop at the
+/// block's first iteration (edges into the loop) or its last (edges out of it), and its delay is in blocks.
+struct EventEdge {
+  int from = 0, to = 0;
+  int delay = 0;  ///< iterations (blocks) = tokens on the edge; negative: software pipelining
+  int agents = 0;
+  EdgeFrom after = EdgeFrom::done;
+  double latency = 0;    ///< clocks on top of the node's own
+  KnobId tokens = -1;    ///< the knob that `delay` is, less `ahead`; -1: none
+  int ahead = 0;         ///< iterations that what lets go on lies behind `from`, of the same block
+  bool barrier = false;  ///< every instance of `to` waits for all of `from`
+};
+
+struct EventGraph {
+  int tensor_queue = 0;  ///< tensor instructions that the unit takes ahead, the running one among them; 0: any number
+  std::vector<VectorPipe> pipes;
+  std::vector<EventNode> nodes;
+  std::vector<EventEdge> edges;
+  std::vector<int> instances;  ///< by node: copies 1, others their agent's
+
+  [[nodiscard]] const EventNode& node(int id) const { return nodes[static_cast<std::size_t>(id)]; }
+  [[nodiscard]] int find(std::string_view name) const;  ///< or -1
+  [[nodiscard]] bool has_cut_work() const;
+};
+
+/// The graph of one block's steady iteration. Every agent's thread nodes run in the mapping's order, one after the
+/// other. Throws Error where the mapping has no edges or an edge's node does not exist under the tile's knobs.
+[[nodiscard]] EventGraph event_graph(const PlacedDiagram& placed);
+
+/// Turns it to a tile that differs from its own only in knobs that are tokens (EventEdge::tokens), all at least 1.
+void set_tokens(EventGraph& graph, const Tile& tile);
+
+}  // namespace napkin

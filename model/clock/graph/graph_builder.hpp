@@ -1,0 +1,106 @@
+#pragma once
+// A graph builder makes the event graph of one placed tile: a node for each piece of work and each copy, an edge for
+// each wait. Threads, tensor operations, copies and edges have a source file each. Internal to model/clock.
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "model/clock/graph/event_graph.hpp"
+#include "model/mapping/placed.hpp"
+
+namespace napkin {
+
+/// Iterations that an edge with so many tokens lets its end run ahead.
+[[nodiscard]] inline int delay_of(std::int64_t tokens, int ahead) {
+  return std::max(static_cast<int>(tokens) - ahead, 0);
+}
+
+class GraphBuilder {
+ public:
+  explicit GraphBuilder(const PlacedDiagram& placed);
+  EventGraph make();
+
+ private:
+  [[nodiscard]] const PlacedAgent& agent(const EventNode& node) const {
+    return p_.agents[static_cast<std::size_t>(node.agent)];
+  }
+
+  // graph_threads.cpp
+  /// Agents of fewer warps than there are schedulers run one on each scheduler: as many agents as there are schedulers,
+  /// or all agents, are one instance.
+  [[nodiscard]] double instances(int agent) const;
+  /// The unit whose work in the loop is in steps, where the machine's rates of that are known; else -1.
+  [[nodiscard]] UnitId in_steps() const;
+  [[nodiscard]] const Unit& unit_of(const PlacedWork& work) const;
+  [[nodiscard]] double issue_rate() const;
+  /// Clocks of an instruction that waits for the one before.
+  [[nodiscard]] double serial_clocks() const;
+  [[nodiscard]] bool named(const std::string& node) const;
+  void operation(const PlacedOperation& op);
+  // Work that no edge names belongs to the piece before it.
+  void work(const std::string& output, std::size_t first, const PlacedOperation& op, const PlacedWork& each);
+  /// What control code takes of work in steps, clocks of a scheduler's unit an instruction.
+  void beside_steps(EventNode& into, double instructions) const;
+  void demand(std::vector<double>& pipes, int of_unit, double results) const;
+  /// Work that stands among the products of a later operation, which the same threads issue.
+  void among(const PlacedWork& each, int by);
+  [[nodiscard]] double warps(const EventNode& node) const;
+  [[nodiscard]] int agent_of(const PlacedOperation& op, const WorkMapping& work) const;
+  // Fewer warps than schedulers cannot use the whole of a pipe, but of shared memory's port, which all share.
+  [[nodiscard]] double alone(const EventNode& node, const std::vector<double>& demand) const;
+  void alone(EventNode& node) const;
+
+  // graph_tensor.cpp
+  void tensor(const std::string& name, const PlacedOperation& op);
+  /// A product whose threads wait for it reads and writes registers for several clocks, in which its scheduler issues
+  /// nothing else: one more pipe, of what every instruction takes of the schedulers' ports to their registers.
+  void register_ports();
+
+  // graph_copies.cpp
+  // The buffer that a name says: the array's, or the variable's, on its way into the block's level or up from it.
+  [[nodiscard]] const Crossing* crossing_of(const std::string& name) const;
+  void copy(const std::string& name);
+  /// Whose instances have their rows moved each by itself; -1: the block's all at once.
+  [[nodiscard]] int mover_of(const Crossing& crossing) const;
+  [[nodiscard]] const std::string& variable_name(int variable) const;
+  // A thread that asks for copies waits for their buffer; then it asks for box after box, while they come already.
+  void ask(const EdgeMapping& edge);
+  [[nodiscard]] bool is_asked_for(const std::string& copy) const;
+  [[nodiscard]] bool asks_for_copies() const;
+  [[nodiscard]] bool asks(const EventNode& node) const;
+  /// Whether the block's own threads ask for that copy, in program order.
+  [[nodiscard]] bool by_threads(const std::string& copy) const;
+
+  // graph_edges.cpp
+  EventNode& node(std::string name, NodeKind kind, int of_agent);
+  [[nodiscard]] std::optional<int> agent_named(const std::string& name) const;
+  [[nodiscard]] int id(const EdgeMapping& edge, const std::string& name) const;
+  void add(const EdgeMapping& edge);
+  /// What threads write to shared memory, asynchronous readers see after a fence and a barrier.
+  [[nodiscard]] bool stores(const EventNode& node) const;
+  [[nodiscard]] std::int64_t value_of(const Value& value) const;
+  // A thread runs its nodes one after the other, iteration after iteration, and block after block.
+  void threads_in_order();
+  void follow(int before, int node, int delay);
+  [[nodiscard]] std::vector<int> threads_of(int agent, Phase phase) const;
+
+  const PlacedDiagram& p_;
+  std::vector<const EdgeMapping*> edges_;  // that hold
+  std::vector<int> pipe_of_;               // by unit
+  std::vector<std::pair<std::string, int>> last_of_;
+  double ahead_ = 0;         // clocks by which a buffer's copies asked for so far are there before the pipe is free
+  std::vector<int> fenced_;  // nodes behind which threads pass a fence and a barrier
+  bool waits_for_products_ = false;                       // threads do, for some operation of the loop
+  UnitId in_steps_ = -1;                                  // whose work is in steps; -1: none's
+  int port_pipe_ = -1;                                    // that of the node's memory
+  std::map<std::string, std::vector<double>> among_;      // demands of work that stands among an operation's products
+  std::vector<std::pair<std::size_t, double>> products_;  // by node: instructions whose threads wait for them
+  EventGraph g_;
+};
+
+}  // namespace napkin

@@ -1,0 +1,108 @@
+// What waits for what: the mapping's edges, and the order in which a thread runs its nodes.
+
+#include <algorithm>
+
+#include "model/clock/graph/copy_cost.hpp"
+#include "model/clock/graph/graph_builder.hpp"
+
+namespace napkin {
+
+EventNode& GraphBuilder::node(std::string name, NodeKind kind, int of_agent) {
+  g_.nodes.push_back({std::move(name), kind, Phase::loop, of_agent, 0, 0, std::vector<double>(g_.pipes.size(), 0.0)});
+  return g_.nodes.back();
+}
+
+std::optional<int> GraphBuilder::agent_named(const std::string& name) const {
+  for (std::size_t i = 0; i < p_.agents.size(); ++i) {
+    if (p_.mapping->agents[static_cast<std::size_t>(p_.agents[i].mapping)].name == name) return static_cast<int>(i);
+  }
+  return std::nullopt;
+}
+
+int GraphBuilder::id(const EdgeMapping& edge, const std::string& name) const {
+  if (const int found = g_.find(name); found >= 0) return found;
+  for (const auto& [output, last] : last_of_) {
+    if (output == name) return last;
+  }
+  throw Error(edge.location, "edges", "'" + name + "' does not exist with these knobs", "a guard on the edge");
+}
+
+void GraphBuilder::add(const EdgeMapping& edge) {
+  EventEdge out;
+  out.from = id(edge, edge.from);
+  out.to = id(edge, edge.to);
+  const std::int64_t tokens = value_of(edge.tokens);
+  out.delay = static_cast<int>(edge.distance);
+  if (tokens > 0) {
+    out.ahead = static_cast<int>(-edge.distance);
+    out.delay = delay_of(tokens, out.ahead);
+    if (edge.tokens.kind == Value::Kind::knob) out.tokens = edge.tokens.knob;
+  }
+  out.agents = static_cast<int>(edge.agents);
+  out.barrier = edge.barrier;
+  const EventNode &from = g_.node(out.from), &to = g_.node(out.to);
+  if (from.kind == NodeKind::tensor && to.kind == NodeKind::tensor && tokens == 0) {
+    out.after = EdgeFrom::issued;
+  }
+  if (edge.issued) out.after = EdgeFrom::issued;
+  if (from.kind == NodeKind::thread && to.kind == NodeKind::tensor && stores(from))
+    out.latency = p_.machine->constant("store_fence_barrier");
+  if (from.kind == NodeKind::copy && to.kind == NodeKind::copy) out.after = EdgeFrom::issued;
+  const bool hands_over = asks(to) ? from.agent != to.agent : to.kind == NodeKind::copy && !asks(from);
+  if (hands_over && from.kind != NodeKind::copy && !by_threads(edge.to)) {
+    out.latency += p_.machine->constant("handover_mbarrier") / 2;
+    if (p_.cluster > Count(1))
+      out.latency += asks(to) ? cluster_latency(*p_.machine) : p_.machine->constant("cluster_handover");
+  }
+  if (to.kind == NodeKind::store && from.kind == NodeKind::thread && !waits_for_products_)
+    out.latency = p_.machine->constant("store_fence_barrier");
+  g_.edges.push_back(out);
+}
+
+bool GraphBuilder::stores(const EventNode& node) const {
+  return port_pipe_ >= 0 && node.demand[static_cast<std::size_t>(port_pipe_)] > 0;
+}
+
+std::int64_t GraphBuilder::value_of(const Value& value) const {
+  switch (value.kind) {
+    case Value::Kind::literal: return value.literal;
+    case Value::Kind::knob: return p_.tile.values[static_cast<std::size_t>(value.knob)];
+    case Value::Kind::axis: break;
+  }
+  const auto axis = p_.streamed->diagram.find_axis(value.axis);
+  return axis ? p_.problem->sizes[static_cast<std::size_t>(*axis)].get() : 0;
+}
+
+void GraphBuilder::threads_in_order() {
+  for (int a = 0; a < static_cast<int>(p_.agents.size()); ++a) {
+    const std::vector<int> head = threads_of(a, Phase::head), loop = threads_of(a, Phase::loop),
+                           tail = threads_of(a, Phase::tail);
+    for (const std::vector<int>& chain : {head, loop, tail}) {
+      for (std::size_t i = 1; i < chain.size(); ++i) follow(chain[i - 1], chain[i], 0);
+    }
+    if (loop.empty()) continue;
+    follow(loop.back(), loop.front(), 1);
+    if (!head.empty()) g_.edges.push_back({head.back(), loop.front()});
+    if (!tail.empty()) g_.edges.push_back({loop.back(), tail.front()});
+    if (!tail.empty()) g_.edges.push_back({tail.back(), head.empty() ? loop.front() : head.front(), 1});
+    if (tail.empty() && !head.empty()) g_.edges.push_back({loop.back(), head.front(), 1});
+  }
+}
+
+void GraphBuilder::follow(int before, int node, int delay) {
+  EventEdge edge{before, node, delay};
+  if (std::find(fenced_.begin(), fenced_.end(), before) != fenced_.end())
+    edge.latency = p_.machine->constant("store_fence_barrier");
+  g_.edges.push_back(edge);
+}
+
+std::vector<int> GraphBuilder::threads_of(int agent, Phase phase) const {
+  std::vector<int> out;
+  for (int n = 0; n < static_cast<int>(g_.nodes.size()); ++n) {
+    const EventNode& node = g_.node(n);
+    if (node.agent == agent && node.kind == NodeKind::thread && node.phase == phase) out.push_back(n);
+  }
+  return out;
+}
+
+}  // namespace napkin

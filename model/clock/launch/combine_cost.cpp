@@ -1,0 +1,73 @@
+#include "model/clock/launch/combine_cost.hpp"
+
+#include <algorithm>
+
+#include "model/resource/resources.hpp"
+
+namespace napkin {
+namespace {
+
+using By = CombineMapping::By;
+
+double real(Bytes bytes) { return real(bytes.value); }
+
+/// The pipes from where the parts meet down to the blocks: that of the cluster, or those of the levels in between.
+std::vector<const Pipe*> way(const PlacedDiagram& placed) {
+  if (const Pipe* cluster = exchange_pipe(placed)) return {cluster};
+  std::vector<const Pipe*> pipes;
+  for (int i = placed.combine->at + 1; i <= placed.block_level; ++i) {
+    const LevelId id = placed.levels[static_cast<std::size_t>(i)].level;
+    const bool beside = placed.machine->levels[static_cast<std::size_t>(id)].kind == LevelKind::cross_transfer;
+    if (const Pipe* pipe = placed.machine->pipe_into(id); pipe != nullptr && !beside) pipes.push_back(pipe);
+  }
+  return pipes;
+}
+
+/// Clocks that these bytes take over the narrowest of the pipes, all nodes together.
+double clocks_over(const PlacedDiagram& placed, const std::vector<const Pipe*>& pipes, double bytes, Hertz clock) {
+  double longest = 0;
+  for (const Pipe* pipe : pipes) {
+    const double rate = bytes_per_second(*placed.machine, *pipe, clock, placed.cluster);
+    if (rate > 0) longest = std::max(longest, bytes / rate * clock.value);
+  }
+  return longest;
+}
+
+}  // namespace
+
+const Pipe* exchange_pipe(const PlacedDiagram& placed) {
+  if (!placed.combine || placed.combine->at < 0) return nullptr;
+  const LevelId id = placed.levels[static_cast<std::size_t>(placed.combine->at)].level;
+  const bool cluster = placed.machine->levels[static_cast<std::size_t>(id)].kind == LevelKind::cross_transfer;
+  return cluster ? placed.machine->pipe_into(id) : nullptr;
+}
+
+Synchronisation synchronisation(const PlacedDiagram& placed, Hertz clock) {
+  Synchronisation out;
+  const auto moved = combine_moved(placed);
+  if (!moved || placed.combine->by == By::adds) return out;
+  const std::vector<const Pipe*> pipes = way(placed);
+  double latency = 0;
+  for (const Pipe* pipe : pipes) {
+    out.known = out.known && pipe->latency;
+    latency += pipe->latency ? pipe->latency->value : 0;
+  }
+  out.steps = placed.combine->steps;
+  switch (placed.combine->by) {
+    case By::turns: {
+      const double nodes = std::max(real(placed.machine->compute_nodes()), 1.0);
+      const double block = real(moved->stored + moved->loaded) / std::max(real(placed.blocks), 1.0);
+      out.steps = moved->parts;
+      out.clocks = real(out.steps) * (2 * latency + clocks_over(placed, pipes, block * nodes, clock));
+      break;
+    }
+    case By::barriers: out.clocks = real(out.steps) * 2 * latency; break;
+    default: {
+      out.launch = Seconds(placed.machine->constant("launch_overhead"));
+      out.clocks = latency + clocks_over(placed, pipes, real(moved->loaded + moved->whole), clock);
+    }
+  }
+  return out;
+}
+
+}  // namespace napkin

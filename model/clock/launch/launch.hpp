@@ -1,0 +1,118 @@
+#pragma once
+// Blocks onto compute nodes: from one block's clocks to a launch's. (model/README.md section 12)
+
+#include <utility>
+#include <vector>
+
+#include "model/clock/graph/copy_cost.hpp"
+#include "model/clock/roofline/load.hpp"
+#include "model/clock/run/period.hpp"
+#include "model/mapping/placed.hpp"
+#include "model/resource/order.hpp"
+
+namespace napkin {
+
+struct LaunchClocks {
+  double busiest = 0;  ///< of the node that runs longest: what a launch takes
+  double mean = 0;     ///< over the nodes: what a counter of active cycles reads where blocks persist
+};
+
+/// Clocks of a node for a launched block that has no rows of its sequence of a packed batch: one that a launch starts
+/// takes what a block that does nothing takes; tiles that blocks draw cost a draw from the L2 and its message to the
+/// block's other threads (eq. 15.4; a tile with rows hides it); tiles that are dealt out, nothing. (eq. 15.3)
+[[nodiscard]] double empty_block_clocks(const PlacedDiagram& placed);
+
+/// The blocks of a masked launch, put onto nodes: row i of a causal plane visits i + 1 chunks, in all planes.
+///
+/// Where one more iteration takes c clocks and a block e beyond its iterations, the busiest node's clocks are c G(e /
+/// c). G grows: no node is free sooner for a block that takes longer. What is known of G at some e / c bounds it
+/// beyond.
+class BlockLengths {
+ public:
+  BlockLengths() = default;
+  BlockLengths(std::vector<double> in_order, double planes, double nodes);
+  [[nodiscard]] bool known() const { return !in_order_.empty(); }
+  [[nodiscard]] double busiest(BlockOrder order, double iteration, double beyond);
+  /// At most busiest(), by what was found of that order before; 0 where nothing was.
+  [[nodiscard]] double busiest_at_least(BlockOrder order, double iteration, double beyond) const;
+
+ private:
+  struct Dealt {
+    double iterations, blocks;
+  };
+  struct Known {
+    BlockOrder order;
+    double ratio, iterations;  ///< e / c, G
+  };
+  void deal_out();
+
+  std::vector<double> in_order_;  ///< iterations of one plane's blocks
+  int planes_ = 1, nodes_ = 1;
+  std::vector<Dealt> dealt_;  ///< to a node in all planes, in turn: by blocks, of those with the most iterations
+  std::vector<Known> known_;
+};
+
+/// What of a question's lengths and of a tile's sizes and cluster a launch takes its clocks from: that of all tiles
+/// alike in these.
+struct LaunchShape {
+  Schedule who;
+  double mean = 0;       ///< iterations of a block
+  bool unequal = false;  ///< a mask makes blocks unequally long
+  CutChunks cut;
+  StreamedAlone alone = {};   ///< streamed_alone_in_any_order()
+  MeanBlock block, uncut;     ///< of mean length, with these cut chunks and without
+  BlockLengths lengths = {};  ///< where they have been asked for
+  EdgeCopies edge = {};       ///< edge_copies(), but of the blocks those that the node with the most of them has
+  struct Part {
+    double blocks, mean;
+  };
+  bool packed = false;
+  std::vector<Part> parts = {};  ///< of a packed batch: its sequences that are not empty, by length
+};
+[[nodiscard]] LaunchShape launch_shape(const PlacedDiagram& placed);
+/// From that of another cluster.
+[[nodiscard]] LaunchShape launch_shape(const PlacedDiagram& placed, const LaunchShape& like);
+/// Iterations of the blocks of one plane of the mask, in order; empty where blocks are equally long.
+[[nodiscard]] std::vector<double> block_lengths(const PlacedDiagram& placed);
+[[nodiscard]] BlockLengths block_lengths(const PlacedDiagram& placed, const LaunchShape& shape);
+
+/// Blocks one after the other on a node; of unequal length (masks) onto nodes in the kernel's order, as a knob `order`
+/// says: `persistent` deals them out in turn, else the next goes to the first node that is free, the longest first
+/// (`longest_first`) or in order (`grid`, or no such knob). With `grid` every block starts cold when its predecessor
+/// has ended; else blocks persist and overlap. Packed sequences: the blocks of the launch in its order, each with the
+/// length of its rows of its sequence.
+[[nodiscard]] LaunchClocks launch_clocks(const PlacedDiagram& placed, const EventGraph& graph, const Period& period);
+[[nodiscard]] LaunchClocks launch_clocks(const PlacedDiagram& placed, const EventGraph& graph, const Period& period,
+                                         const LaunchShape& shape);
+
+/// What lies between two blocks of a node, whatever the graph.
+struct BlockEnds {
+  double start = 0;     ///< clocks until a node's first block does anything
+  double handover = 0;  ///< until the next block is launched, where blocks do not persist
+  bool persist = false;
+  bool operator==(const BlockEnds&) const = default;
+};
+[[nodiscard]] BlockEnds block_ends(const PlacedDiagram& placed);
+
+/// The blocks of a cluster meet before the first copy into another's memory, and before one leaves that others may
+/// write to: clocks of one meeting. The last one of a node lies behind its last block's end.
+[[nodiscard]] double meeting_of_cluster(const PlacedDiagram& placed);
+
+/// launch_clocks() of blocks that take those clocks, and one more iteration `iteration`: not of packed sequences.
+[[nodiscard]] LaunchClocks launch_clocks(const PlacedDiagram& placed, const LaunchShape& shape, const BlockEnds& ends,
+                                         BlockClocks block, double iteration);
+/// The same in that order; blocks of unequal length with their lengths.
+[[nodiscard]] LaunchClocks launch_clocks(BlockOrder order, LaunchShape& shape, const BlockEnds& ends, BlockClocks block,
+                                         double iteration);
+
+/// At most launch_clocks().busiest, without putting blocks of unequal length onto nodes: exact where all are equally
+/// long, else the mean over the nodes, and a block of mean length.
+[[nodiscard]] double launch_clocks_bound(const LaunchShape& shape, const BlockEnds& ends, BlockClocks block,
+                                         double iteration);
+
+/// At most the cycles of a launch whose blocks of mean length take `block` clocks, so many of them resident on a node.
+/// Of packed sequences: by their blocks' iterations alone.
+[[nodiscard]] double cycles_at_least(BlockOrder order, const LaunchShape& shape, const BlockEnds& ends,
+                                     BlockClocks block, const Period& period, Count blocks);
+
+}  // namespace napkin

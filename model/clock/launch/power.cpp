@@ -1,0 +1,162 @@
+#include "model/clock/launch/power.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "model/clock/graph/copy_cost.hpp"
+#include "model/clock/prediction.hpp"
+#include "model/clock/roofline/load.hpp"
+#include "model/machine/fit.hpp"
+#include "model/resource/reuse.hpp"
+
+namespace napkin {
+namespace {
+
+constexpr double reference_clock = energy_clock;
+constexpr double tolerance = 1e-12;  // of the power, at its limit
+constexpr int most_steps = 60;
+
+}  // namespace
+
+double EnergyRates::of_flop(const TensorInstruction& tensor) const {
+  return bits(tensor.type) == 8 ? flop_8bit : flop_16bit;
+}
+
+EnergyRates energy_rates(const PlacedDiagram& placed) {
+  const Machine& machine = *placed.machine;
+  EnergyRates out;
+  out.flop_16bit = machine.constant("energy_tensor_16bit");
+  out.flop_8bit = machine.constant("energy_tensor_8bit");
+  out.instruction = machine.constant("energy_instruction");
+  const double l2 = machine.constant("energy_l2");
+  const Number *together = machine.find_constant("energy_l2_together"),
+               *multicast = machine.find_constant("energy_multicast");
+  out.l2 = together != nullptr ? together->value : l2;
+  out.alone = std::max(l2 - out.l2, 0.0);
+  out.multicast = multicast != nullptr ? multicast->value : l2;
+  out.device = machine.constant("energy_device");
+  out.known = out.flop_16bit > 0 && machine.find_constant("energy_exponent") != nullptr;
+  return out;
+}
+
+BlockEnergy block_energy(const PlacedDiagram& placed, const EventGraph& graph, const EnergyRates& rates) {
+  BlockEnergy out;
+  for (const PlacedOperation& op : placed.operations) {
+    if (op.tensor && op.instruction != nullptr && op.phase == Phase::loop)
+      out.iteration += tensor_load(placed, op).flops * rates.of_flop(*op.instruction);
+  }
+  const Unit* issue = placed.machine->unit(UnitRole::issue);
+  const double slots = issue != nullptr ? issue->per_clock.best().value : 0;
+  for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
+    const EventNode& node = graph.nodes[n];
+    const double each = slots * graph.instances[n] * rates.instruction;
+    (node.phase == Phase::loop ? out.iteration : out.once) += node.demand[issue_pipe] * each;
+    out.cut += node.cut_demand_of(issue_pipe) * each;
+  }
+  const L2Bytes streamed = l2_bytes(placed, Phase::loop);
+  out.iteration += rates.of_l2(streamed, 0);
+  out.alone = streamed.asked * rates.alone;
+  out.once += rates.of_l2(l2_bytes(placed, Phase::head));
+  return out;
+}
+
+std::optional<Energy> energy_of(const PlacedDiagram& placed, const EventGraph& graph) {
+  return energy_of(placed, graph, launch_shape(placed));
+}
+
+std::optional<Energy> energy_of(const PlacedDiagram& placed, const EventGraph& graph, const LaunchShape& shape) {
+  const EnergyRates rates = energy_rates(placed);
+  if (!rates.known) return std::nullopt;
+  return energy_of(placed, block_energy(placed, graph, rates), rates, shape);
+}
+
+Energy energy_of(const PlacedDiagram& placed, const BlockEnergy& block, const EnergyRates& rates,
+                 const LaunchShape& shape) {
+  const double once = device_bytes(placed);
+  return {shape.alone.by_order ? block.of(shape, streamed_alone(placed)) : block.of(shape),
+          (once > 0 ? once + reread_by_waves(placed) : 0) * rates.device};
+}
+
+L2Bytes l2_bytes(const PlacedDiagram& placed, Phase phase) {
+  L2Bytes bytes;
+  const double sharers = static_cast<double>(std::max(placed.cluster, Count(1)).get());
+  for (const Crossing& c : placed.crossings) {
+    if (c.into != placed.block().level || (c.phase == Phase::loop) != (phase == Phase::loop)) continue;
+    const double read = bytes_read(placed, c) * (c.store ? 1 : granules_of(placed, c));
+    if (sharers > 1 && placed.multicast(c))
+      bytes.multicast += read * sharers;
+    else
+      bytes.asked += read;
+  }
+  return bytes;
+}
+
+double device_bytes(const PlacedDiagram& placed) {
+  const double bytes = compulsory_bytes(placed);
+  return bytes > placed.machine->constant("l2_working_set") ? bytes : 0;
+}
+
+Hertz highest_clock(const Machine& machine) {
+  if (const double beside = machine.constant("clock_beside_tensor"); beside > 0) return Hertz(beside);
+  return Hertz(machine.clocks.maximum ? machine.clocks.maximum->value : reference_clock);
+}
+
+PowerLaw power_law(const Machine& machine) {
+  PowerLaw out;
+  out.idle = machine.power.idle ? machine.power.idle->value : 0;
+  out.tree = machine.constant("clock_tree");
+  out.limit = machine.power.limit ? machine.power.limit->value : 0;
+  out.highest = highest_clock(machine).value;
+  out.gap = launch_overhead(machine).value * out.highest;
+  out.exponent = machine.constant("energy_exponent");
+  return out;
+}
+
+HeldClock held_clock(const Machine& machine, const Energy& energy, double cycles) {
+  return held_clock(power_law(machine), energy, cycles);
+}
+
+HeldClock held_clock(const PowerLaw& law, const Energy& energy, double cycles) {
+  const double a_second = reference_clock / std::max(cycles + law.gap, 1.0);  // launches, at f0
+  const double steep = law.tree + energy.core * a_second, flat = energy.device * a_second;
+  double ratio = law.highest / reference_clock, raised = 0, power = 0;  // raised: ratio^n
+  // The power is convex in the clock: the tangent at f0 meets the limit at or above where the power does.
+  if (const double rises = steep * (1 + law.exponent) + flat; law.limit > 0 && rises > 0)
+    ratio = std::min(ratio, std::max(1 + (law.limit - law.idle - steep - flat) / rises, 0.0));
+  const auto look = [&] {
+    raised = std::pow(ratio, law.exponent);
+    power = law.idle + (steep * raised + flat) * ratio;
+  };
+  look();
+  // Newton's method from above stays there.
+  for (int i = 0; i < most_steps && law.limit > 0 && power - law.limit > tolerance * law.limit; ++i) {
+    ratio -= (power - law.limit) / (steep * (1 + law.exponent) * raised + flat);
+    look();
+  }
+  return {Hertz(ratio * reference_clock), Watts(power)};
+}
+
+bool may_end_within(const PowerLaw& law, const Energy& energy, double cycles, Seconds time) {
+  const double ratio = cycles / (reference_clock * time.value);
+  if (ratio > law.highest / reference_clock) return false;
+  const double a_second = reference_clock / std::max(cycles + law.gap, 1.0);
+  const double power =
+      law.idle +
+      ((law.tree + energy.core * a_second) * std::pow(ratio, law.exponent) + energy.device * a_second) * ratio;
+  return law.limit <= 0 || power <= law.limit;
+}
+
+GraphPrediction predict_by_graph(const PlacedDiagram& placed, const EventGraph& graph, const Period& period) {
+  GraphPrediction out;
+  out.cycles = launch_clocks(placed, graph, period).busiest;
+  out.clock = assumed_clock(*placed.machine).frequency;
+  if (const auto energy = energy_of(placed, graph)) {
+    const HeldClock held = held_clock(*placed.machine, *energy, out.cycles);
+    out.clock = held.clock;
+    out.power = held.power;
+  }
+  out.time = Seconds((out.cycles + meeting_of_cluster(placed)) / out.clock.value) + launch_overhead(*placed.machine);
+  return out;
+}
+
+}  // namespace napkin

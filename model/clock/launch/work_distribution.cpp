@@ -1,0 +1,222 @@
+// Who runs how much of a launch, and what must cross for it: of a question, or of a packed batch's sequences by their
+// lengths.
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "model/clock/roofline/load.hpp"
+
+namespace napkin {
+namespace {
+
+std::size_t index(AxisId axis) { return static_cast<std::size_t>(axis); }
+
+/// The mean over the blocks of a packed batch's sequences.
+CutChunks cut_chunks_packed(const PlacedDiagram& placed) {
+  CutChunks sum;
+  double blocks = 0;
+  for (const PackedPart& part : placed.packed) {
+    const double own = real(part.placed.blocks);
+    blocks += own;
+    if (part.blank) continue;
+    const CutChunks one = cut_chunks(part.placed);
+    sum.first += one.first * own;
+    sum.last += one.last * own;
+  }
+  return {sum.first / std::max(blocks, 1.0), sum.last / std::max(blocks, 1.0)};
+}
+
+/// Groups of a masked plane's members and the chunks that they see of the other axis.
+class GroupsUnderMask {
+ public:
+  GroupsUnderMask(const VisibleSpans& seen, std::int64_t members, std::int64_t group, std::int64_t along,
+                  std::int64_t chunk)
+      : seen_(seen),
+        members_(members),
+        group_(group),
+        along_(along),
+        chunk_(chunk),
+        repeat_(chunk / std::gcd(group, chunk)) {}
+
+  /// Of the chunks that a group visits those that not all of its members see in full, before the first such one and
+  /// from there on: of all groups. Where a mask's band lies within the plane they come again after as many groups as
+  /// are whole chunks.
+  struct Cut {
+    std::int64_t low = 0, high = 0;
+  };
+  [[nodiscard]] Cut cut() const {
+    const std::int64_t whole = members_ / group_;
+    Cut sum;
+    for (std::int64_t k = 0; k < whole;) {
+      const std::int64_t alike = alike_from(k, whole), times = alike / repeat_;
+      for (std::int64_t i = 0; i < (times > 1 ? repeat_ : alike); ++i) add(sum, of(k + i), times > 1 ? times : 1);
+      k += times > 1 ? times * repeat_ : alike;
+    }
+    if (whole * group_ < members_) add(sum, of(whole), 1);
+    return sum;
+  }
+
+ private:
+  struct Spans {
+    Span any, top, bottom;  // that some member sees, the first and the last
+  };
+  /// How the band lies over a group: within the plane at both ends, or from its start on, or over all of it.
+  enum class Lies { within, from_the_start, over, otherwise };
+
+  [[nodiscard]] Spans spans(std::int64_t k) const {
+    const std::int64_t first = k * group_, last = std::min(first + group_, members_);
+    return {seen_(first, last), seen_(first, first + 1), seen_(last - 1, last)};
+  }
+  [[nodiscard]] Lies lies(std::int64_t k) const {
+    const Spans s = spans(k);
+    if (s.top.size() == 0 || s.bottom.size() == 0) return Lies::otherwise;
+    const bool starts = std::max(s.top.first, s.bottom.first) == 0, within = s.any.last < along_;
+    if (s.any.first > 0 && within) return Lies::within;
+    if (starts && within) return Lies::from_the_start;
+    return starts && std::min(s.top.last, s.bottom.last) == along_ ? Lies::over : Lies::otherwise;
+  }
+  /// How many groups from that on lie alike.
+  [[nodiscard]] std::int64_t alike_from(std::int64_t k, std::int64_t whole) const {
+    const Lies here = lies(k);
+    if (here == Lies::otherwise) return 1;
+    std::int64_t alike = 1, other = whole - k;  // as bands move one way, all before one that lies alike do
+    for (; alike < other;) {
+      const std::int64_t tried = alike + (other - alike + 1) / 2;
+      if (lies(k + tried - 1) == here)
+        alike = tried;
+      else
+        other = tried - 1;
+    }
+    return alike;
+  }
+
+  [[nodiscard]] Cut of(std::int64_t k) const {
+    const Spans s = spans(k);
+    if (s.any.size() == 0) return {};
+    const std::int64_t begin = s.any.first / chunk_, end = (s.any.last + chunk_ - 1) / chunk_;
+    // Of the chunks from `begin` to `end` those that all rows see in full; where there are none, all are cut at one
+    // end.
+    const std::int64_t full = std::min((std::max(s.top.first, s.bottom.first) + chunk_ - 1) / chunk_, end);
+    const std::int64_t full_end = std::max(std::min(s.top.last, s.bottom.last) / chunk_, full);
+    return {full - begin, end - full_end};
+  }
+  static void add(Cut& sum, const Cut& one, std::int64_t times) {
+    sum.low += one.low * times;
+    sum.high += one.high * times;
+  }
+
+  const VisibleSpans& seen_;
+  std::int64_t members_, group_, along_, chunk_, repeat_;
+};
+
+}  // namespace
+
+CutChunks cut_chunks(const PlacedDiagram& placed) {
+  if (!placed.packed.empty()) return cut_chunks_packed(placed);
+  const Streamed& streamed = *placed.streamed;
+  if (!streamed.stream) return {};
+  const auto size = [&](AxisId axis) { return placed.problem->sizes[index(axis)].get(); };
+  const bool backward = walks_backward(placed);
+  const auto cut = [&](double low, double high) { return backward ? CutChunks{high, low} : CutChunks{low, high}; };
+  const std::int64_t chunk = placed.block().chunk.get(), along = size(*streamed.stream);
+  const Mask& mask = placed.problem->mask;
+  if (!placed.across || !streamed.skips || mask.kind == Mask::Kind::none) return cut(0, along % chunk != 0 ? 1 : 0);
+  const bool columns = (*streamed.skips)[1] == *streamed.stream;
+  const std::int64_t members = size(*placed.across), group = placed.walk.across.get();
+  const VisibleSpans seen(mask, columns ? members : along, columns ? along : members, !columns);
+  const auto [low, high] = GroupsUnderMask(seen, members, group, along, chunk).cut();
+  const auto blocks = static_cast<double>(std::max<std::int64_t>((members + group - 1) / group, 1));
+  return cut(static_cast<double>(low) / blocks, static_cast<double>(high) / blocks);
+}
+
+namespace {
+
+Schedule schedule_packed(const PlacedDiagram& placed) {
+  Schedule sum;
+  sum.alike = false;
+  for (const PackedPart& part : placed.packed) {
+    const Schedule one = schedule(part.placed);
+    sum.nodes = one.nodes;
+    sum.total_blocks += one.total_blocks;
+    if (part.blank) continue;
+    sum.total_iterations += one.total_iterations;
+    sum.longest = std::max(sum.longest, one.longest);
+  }
+  sum.blocks = std::ceil(sum.total_blocks / sum.nodes);
+  sum.iterations = std::max(sum.longest, std::ceil(sum.total_iterations / sum.nodes));
+  return sum;
+}
+
+}  // namespace
+
+Schedule schedule(const PlacedDiagram& placed) {
+  if (!placed.packed.empty()) return schedule_packed(placed);
+  const Count nodes = std::max(placed.machine->compute_nodes(), Count(1));
+  const Count cluster = std::max(placed.cluster, Count(1));
+  const Count usable = std::max(nodes / cluster * cluster, Count(1));
+  const PlacedLevel& block = placed.block();
+  const Visits& seen = placed.walk.total;
+  Count walked_together = seen.row_groups;  // blocks that the walk's sums run over
+  if (placed.streamed->stream) walked_together *= block.groups_of[index(*placed.streamed->stream)];
+  Schedule out;
+  out.nodes = real(usable);
+  out.blocks = real(ceil_div(placed.blocks, usable));
+  out.total_blocks = real(placed.blocks);
+  out.total_iterations = real(seen.chunks * (placed.blocks / std::max(walked_together, Count(1))));
+  out.alike = placed.problem->mask.kind == Mask::Kind::none;
+  out.longest = real(seen.longest);
+  const double longest = out.longest, mean = out.total_iterations / out.total_blocks;
+  const double ahead = (out.blocks - 1) * out.nodes / out.total_blocks;
+  const double last = std::max(longest - 2 * (longest - mean) * ahead, 0.0);
+  out.iterations = std::max({longest, std::ceil(out.total_iterations / out.nodes), std::ceil(out.blocks * last)});
+  return out;
+}
+
+namespace {
+
+/// Of one length of sequences. `none`: an axis of which they have nothing: they have no inputs, nor outputs along it.
+double compulsory_alike(const PlacedDiagram& placed, AxisId none = -1) {
+  const Diagram& d = placed.streamed->diagram;
+  const Sizes& sizes = placed.problem->sizes;
+  AxisId hidden = -1;
+  double columns = 0;
+  if (placed.across && placed.streamed->skips) {
+    const auto [row_axis, column_axis] = *placed.streamed->skips;
+    const std::int64_t rows = sizes[index(row_axis)].get();
+    columns = static_cast<double>(visible(placed.problem->mask, 0, rows, rows, sizes[index(column_axis)].get()).size());
+    hidden = column_axis;
+  }
+  const auto volume_of = [&](ArrayId array, bool input) {
+    double product = 1;
+    for (const AxisId a : d.arrays[index(array)].axes)
+      product *= input && a == hidden ? columns : real(sizes[index(a)]);
+    return product;
+  };
+  const auto type_of = [&](ArrayId array, bool store) -> std::optional<DType> {
+    for (const Crossing& c : placed.crossings) {
+      if (c.array == array && c.store == store) return c.type;
+    }
+    return std::nullopt;  // statistics that are exchanged rather than stored
+  };
+  double bytes = 0;
+  for (const ArrayId a : none < 0 ? d.inputs : std::vector<ArrayId>{})
+    bytes += volume_of(a, true) * bytes_per_value(type_of(a, false).value_or(placed.problem->dtype));
+  for (const ArrayId a : d.outputs) {
+    if (none >= 0 && d.arrays[index(a)].has(none)) continue;
+    if (const auto type = type_of(a, true)) bytes += volume_of(a, false) * bytes_per_value(*type);
+  }
+  return bytes;
+}
+
+}  // namespace
+
+double compulsory_bytes(const PlacedDiagram& placed) {
+  if (placed.packed.empty()) return compulsory_alike(placed);
+  double bytes = 0;
+  for (const PackedPart& part : placed.packed)
+    bytes += compulsory_alike(part.placed, part.blank ? placed.problem->packing.columns : -1);
+  return bytes;
+}
+
+}  // namespace napkin

@@ -1,0 +1,309 @@
+#include "model/clock/roofline/load.hpp"
+
+#include "model/clock/launch/combine_cost.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace napkin {
+namespace {
+
+const Diagram& diagram(const PlacedDiagram& placed) { return placed.streamed->diagram; }
+
+/// Elements along some axes that one block touches: per iteration where `chunked`, else with the streamed axis in full.
+double elements(const PlacedDiagram& placed, const std::vector<AxisId>& axes, bool chunked) {
+  const PlacedLevel& block = placed.block();
+  const AxisId stream = chunked ? placed.streamed->stream.value_or(-1) : -1;
+  double product = 1;
+  for (const AxisId axis : axes) {
+    product *= real(axis == stream ? block.chunk : block.extent[static_cast<std::size_t>(axis)]);
+  }
+  return product;
+}
+
+const std::vector<AxisId>& axes_of(const PlacedDiagram& placed, ArrayId array) {
+  return diagram(placed).arrays[static_cast<std::size_t>(array)].axes;
+}
+
+/// Nodes that hold a unit, for each compute node (two vector cores to a cube core on some machines).
+double units_a_node(const Machine& machine, LevelId level) {
+  if (level == machine.compute || level <= 0) return 1;
+  return real(machine.nodes(level)) / std::max(real(machine.compute_nodes()), 1.0);
+}
+
+struct Pieces {
+  double count = 0;    // instructions in all
+  double columns = 0;  // n over them
+  double clocks = 0;
+};
+
+Count padded_rows(const PlacedDiagram& placed, const PlacedOperation& op) {
+  Count agents = 1;
+  if (op.agent >= 0) agents = std::max(placed.agents[static_cast<std::size_t>(op.agent)].instances, Count(1));
+  return round_up(ceil_div(op.m, agents), op.instruction->m) * agents;
+}
+
+Pieces instructions(const PlacedDiagram& placed, const PlacedOperation& op) {
+  const TensorInstruction& i = *op.instruction;
+  const double repeats = real(padded_rows(placed, op) / i.m) * real(ceil_div(op.k, i.k));
+  const Count whole = op.n / i.n_most, rest = op.n % i.n_most;
+  Pieces out;
+  if (whole > Count(0)) {
+    out.count += real(whole) * repeats;
+    out.columns += real(whole * i.n_most) * repeats;
+    out.clocks += real(whole) * repeats * instruction_clocks(i, i.n_most, op.a_from_registers);
+  }
+  if (rest > Count(0)) {
+    const Count n = std::max(round_up(rest, i.n_step), i.n_least);
+    out.count += repeats;
+    out.columns += real(n) * repeats;
+    out.clocks += repeats * instruction_clocks(i, n, op.a_from_registers);
+  }
+  out.clocks /= units_a_node(*placed.machine, i.level);
+  return out;
+}
+
+/// Adds to the head and tail's work or to the loop's.
+void add(PipeLoad& pipe, Phase phase, double clocks) { (phase == Phase::loop ? pipe.loop : pipe.once) += clocks; }
+
+/// What a load gathers for pipes whose rate is known only at the end.
+struct Gathered {
+  double slots_loop = 0, slots_once = 0;  // warp instructions
+  double port_loop = 0, port_once = 0;    // bytes
+  void slots(Phase phase, double n) { (phase == Phase::loop ? slots_loop : slots_once) += n; }
+  void port(Phase phase, double bytes) { (phase == Phase::loop ? port_loop : port_once) += bytes; }
+};
+
+bool read_from(const PlacedDiagram& placed, const PlacedOperation& op, std::size_t input) {
+  return input < op.operands.size() && op.operands[input].second == placed.block().level;
+}
+
+/// The variable of the block's level from which an operand is read, or nullptr.
+const Variable* variable_of(const PlacedDiagram& placed, const PlacedOperation& op, std::size_t input) {
+  if (!read_from(placed, op, input)) return nullptr;
+  for (const Variable& v : placed.variables) {
+    if (v.level == placed.block().level && !v.output_staging && !v.arrays.empty() &&
+        v.arrays.front() == op.operands[input].first)
+      return &v;
+  }
+  return nullptr;
+}
+
+/// How often the rows of a matrix that threads load from shared memory meet the banks.
+double conflicts(const PlacedDiagram& placed, const PlacedOperation& op, std::size_t input) {
+  const Variable* variable = variable_of(placed, op, input);
+  const Unit* port = placed.machine->port();
+  if (variable == nullptr || !variable->unpermuted || port == nullptr) return 1;
+  const AxisId innermost = axes_of(placed, variable->arrays.front()).back();
+  const double pitch = elements(placed, {innermost}, true) * bytes_per_value(variable->type);
+  return bank_conflicts(static_cast<std::int64_t>(pitch), static_cast<std::int64_t>(port->per_clock.best().value));
+}
+
+/// Shared-memory bytes and issue slots of an operation's tensor instructions.
+/// Fetched by the unit: A (m x k) for each n piece, B (n x k) for each m rows. By threads: B once an agent (its rows
+/// reuse the fragments), A once; a load of 16 bytes a thread is one slot.
+TensorLoad load_of(const PlacedDiagram& placed, const PlacedOperation& op, const Pieces& pieces) {
+  const TensorInstruction& i = *op.instruction;
+  const double value = bytes_per_value(i.type), depth = real(round_up(op.k, i.k));
+  const double warp = real(placed.machine->limits.warp_size);
+  TensorLoad out{pieces.clocks, 0, 0, pieces.count, 2 * real(i.m * i.k) * pieces.columns};
+  double& bytes = out.port_bytes;
+  if (i.asynchronous) {
+    if (!op.a_from_registers) bytes += pieces.count * real(i.m * i.k) * value;
+    if (read_from(placed, op, 1)) bytes += pieces.columns * real(i.k) * value;
+    out.slots = pieces.count * real(i.warps);
+  } else {
+    const double readers = op.agent >= 0 ? real(placed.agents[static_cast<std::size_t>(op.agent)].instances) : 1.0;
+    const double a = op.a_from_registers ? 0 : real(padded_rows(placed, op)) * depth * value;
+    const double b = read_from(placed, op, 1) ? readers * real(round_up(op.n, i.n_step)) * depth * value : 0;
+    bytes = a * conflicts(placed, op, 0) + b * conflicts(placed, op, 1);
+    out.slots = pieces.count + (a + b) / (16 * warp);
+  }
+  return out;
+}
+
+/// Results of a unit that one warp instruction makes.
+double results_a_warp(const Machine& machine, const Unit& unit) {
+  return unit.results_per_lane() * real(machine.limits.warp_size);
+}
+
+/// Whether the work of the operation that makes an array counts its stores to shared memory.
+bool stores_itself(const PlacedDiagram& placed, ArrayId array, Phase phase) {
+  return std::any_of(placed.operations.begin(), placed.operations.end(), [&](const PlacedOperation& op) {
+    if (diagram(placed).operations[static_cast<std::size_t>(op.operation)].outputs.front() != array) return false;
+    return std::any_of(op.work.begin(), op.work.end(), [&](const PlacedWork& work) {
+      return work.unit >= 0 && placed.machine->units[static_cast<std::size_t>(work.unit)].counts == Counted::bytes &&
+             work.mapping != nullptr && phase_of(op, *work.mapping) == phase;
+    });
+  });
+}
+
+}  // namespace
+
+PipeLoad& BlockLoad::pipe(const Unit& unit) {
+  for (std::size_t i = 0; i < count; ++i) {
+    if (pipes[i].unit == &unit) return pipes[i];
+  }
+  if (count == most) throw Error(unit.name, "more than 16 pipes of a compute node", "at most 16");
+  pipes[count].name = unit.name;
+  pipes[count].unit = &unit;
+  return pipes[count++];
+}
+
+double bank_conflicts(std::int64_t pitch, std::int64_t width) {
+  constexpr std::int64_t rows = 8, unit = 16;  // of one matrix; bytes of a row
+  const std::int64_t units = std::max<std::int64_t>(width / unit, 1);
+  std::vector<int> rows_at(static_cast<std::size_t>(units), 0);
+  for (std::int64_t row = 0; row < rows; ++row) ++rows_at[static_cast<std::size_t>(row * pitch / unit % units)];
+  const double least = std::ceil(static_cast<double>(rows) / static_cast<double>(units));
+  return *std::max_element(rows_at.begin(), rows_at.end()) / least;
+}
+
+double warp_instructions(const Machine& machine, const Unit& unit, double results) {
+  return results / results_a_warp(machine, unit);
+}
+
+double bytes_read(const PlacedDiagram& placed, const Crossing& c) {
+  const double bytes = elements(placed, placed.axes_of(c), c.phase == Phase::loop) * bytes_per_value(c.type);
+  return placed.multicast(c) ? bytes / std::max(real(placed.cluster), 1.0) : bytes;
+}
+
+TensorLoad tensor_load(const PlacedDiagram& placed, const PlacedOperation& operation) {
+  return load_of(placed, operation, instructions(placed, operation));
+}
+
+double tensor_clocks(const PlacedDiagram& placed, const PlacedOperation& operation) {
+  return operation.tensor && operation.instruction != nullptr ? instructions(placed, operation).clocks : 0;
+}
+
+Workload::Workload(const PlacedDiagram& placed) {
+  for (std::size_t i = 0; i < placed.operations.size(); ++i) add_operation(placed, i);
+  add_crossings(placed);
+  add_written(placed);
+  const auto shared = [&](const Unit* unit, bool vector) -> Share {
+    if (unit == nullptr) return {};
+    return {pipe_of(*unit, vector), unit->per_clock.best().value};
+  };
+  issue_ = shared(placed.machine->unit(UnitRole::issue), true);
+  port_ = shared(placed.machine->port(), false);
+}
+
+int Workload::pipe_of(const Unit& unit, bool vector) {
+  PipeLoad& pipe = idle_.pipe(unit);
+  pipe.vector = pipe.vector || vector;
+  return static_cast<int>(&pipe - idle_.pipes.data());
+}
+
+void Workload::add_operation(const PlacedDiagram& placed, std::size_t operation) {
+  const Machine& machine = *placed.machine;
+  const PlacedOperation& op = placed.operations[operation];
+  const Unit* multiply_add = machine.unit(UnitRole::multiply_add);
+  if (op.tensor && op.instruction != nullptr) {
+    tensor_.push_back(operation);
+  } else if (op.tensor && multiply_add != nullptr) {
+    // No matrix unit for the type: multiply-adds of threads.
+    results_.push_back({operation,
+                        -1,
+                        op.phase,
+                        {pipe_of(*multiply_add, true), multiply_add->per_clock.best().value},
+                        real(machine.limits.warp_size),
+                        false});
+  }
+  results_.reserve(results_.size() + op.work.size() + 1);
+  for (std::size_t i = 0; i < op.work.size(); ++i) {
+    const PlacedWork& work = op.work[i];
+    if (work.unit < 0) continue;
+    const Unit& unit = machine.units[static_cast<std::size_t>(work.unit)];
+    if (!unit.per_clock.known()) continue;
+    const Phase phase = work.mapping != nullptr ? phase_of(op, *work.mapping) : op.phase;
+    const bool bytes = unit.counts == Counted::bytes;
+    Share share;
+    if (!bytes && unit.counts != Counted::instructions) {  // those take slots alone
+      share = {pipe_of(unit, true), unit.per_clock.best().value * units_a_node(machine, unit.level)};
+      if (unit.counts == Counted::flop) share.a_clock /= 2;  // a multiply-add is one result
+    }
+    results_.push_back({operation, static_cast<int>(i), phase, share, results_a_warp(machine, unit), bytes});
+  }
+  if (op.tensor) return;
+  for (const auto& [array, level] : op.operands) {
+    if (level != placed.block().level) continue;
+    through_port_.push_back({&axes_of(placed, array), true, op.phase, bytes_per_value(placed.problem->dtype)});
+  }
+}
+
+void Workload::add_crossings(const PlacedDiagram& placed) {
+  const bool in_cluster = exchange_pipe(placed) != nullptr;
+  for (std::size_t i = 0; i < placed.crossings.size(); ++i) {
+    const Crossing& c = placed.crossings[i];
+    const bool combined = in_cluster && c.combined_in_cluster;  // one result of all blocks of a cluster, on its way up
+    const bool into_block = c.into == placed.block().level;
+    if (!combined && !into_block) continue;
+    const bool loop = c.phase == Phase::loop;
+    crossings_.push_back(
+        {i, {&placed.axes_of(c), loop, c.phase, bytes_per_value(c.type)}, combined, into_block, in_cluster && c.parts});
+  }
+}
+
+// What threads write to the block's level: intermediates once an iteration, staged outputs once a block.
+void Workload::add_written(const PlacedDiagram& placed) {
+  for (const Variable& v : placed.variables) {
+    if (v.level != placed.block().level || v.arrays.empty()) continue;
+    const ArrayId array = v.arrays.front();
+    if (!v.output_staging && diagram(placed).is_input(array)) continue;
+    const bool loop = !v.output_staging;
+    if (stores_itself(placed, array, loop ? Phase::loop : Phase::tail)) continue;
+    through_port_.push_back({&axes_of(placed, array), loop, loop ? Phase::loop : Phase::tail, bytes_per_value(v.type)});
+  }
+}
+
+BlockLoad Workload::of(const PlacedDiagram& placed) const {
+  BlockLoad load = idle_;
+  Gathered gathered;
+  for (const std::size_t i : tensor_) {
+    const PlacedOperation& op = placed.operations[i];
+    const TensorLoad tensor = tensor_load(placed, op);
+    add(load.pipes[0], op.phase, tensor.clocks);
+    gathered.slots(op.phase, tensor.slots);
+    gathered.port(op.phase, tensor.port_bytes);
+  }
+  for (const Results& r : results_) {
+    const PlacedOperation& op = placed.operations[r.operation];
+    const double amount =
+        r.work < 0 ? real(op.m) * real(op.n) * real(op.k) : op.work[static_cast<std::size_t>(r.work)].amount;
+    gathered.slots(r.phase, amount / r.a_warp);
+    if (r.bytes) gathered.port(r.phase, amount);
+    if (r.of.pipe >= 0) add(load.pipes[static_cast<std::size_t>(r.of.pipe)], r.phase, amount / r.of.a_clock);
+  }
+  for (const Moved& moved : crossings_) {
+    const Crossing& c = placed.crossings[moved.crossing];
+    const double bytes = bytes_of(placed, moved.box);
+    const double read = placed.multicast(c) ? bytes / std::max(real(placed.cluster), 1.0) : bytes;
+    if (moved.combined) load.once_bytes += read;
+    if (!moved.into_block) continue;
+    (moved.part ? load.part_bytes : c.phase == Phase::loop ? load.loop_bytes : load.once_bytes) += read;
+    gathered.port(c.phase, bytes);
+  }
+  for (const Box& box : through_port_) gathered.port(box.phase, bytes_of(placed, box));
+  const auto set = [&](const Share& share, double loop, double once) {
+    if (share.pipe < 0) return;
+    PipeLoad& pipe = load.pipes[static_cast<std::size_t>(share.pipe)];
+    pipe.loop = loop / share.a_clock;
+    pipe.once = once / share.a_clock;
+  };
+  set(issue_, gathered.slots_loop, gathered.slots_once);
+  set(port_, gathered.port_loop, gathered.port_once);
+  return load;
+}
+
+double Workload::bytes_of(const PlacedDiagram& placed, const Box& box) {
+  return elements(placed, *box.axes, box.chunked) * box.value_bytes;
+}
+
+BlockLoad block_load(const PlacedDiagram& placed) { return Workload(placed).of(placed); }
+
+Phase phase_of(const PlacedOperation& operation, const WorkMapping& work) {
+  if (work.once) return Phase::tail;
+  return work.first || work.masked ? Phase::head : operation.phase;
+}
+
+}  // namespace napkin

@@ -1,0 +1,260 @@
+#include "model/clock/run/period.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+#include "model/clock/run/simulation.hpp"
+
+namespace napkin {
+namespace {
+
+// Iterations of a run that does not settle, and from where on its steady part is read: the difference is whole turns of
+// cycles with up to four tokens.
+constexpr int run_length = 72, settled = most_to_settle;
+
+/// A block of so many iterations alone, and one more behind two others.
+BlockRun run_blocks(Simulation& simulation, int iterations, CutIterations cut = {}) {
+  const Simulation::FirstBlocks run = simulation.first_blocks(iterations, cut);
+  const auto of = [](const std::array<double, 3>& ends) { return BlockClocks{ends[0], ends[2] - ends[1]}; };
+  return {of(run.clocks), iterations, run.least, run.turn, of(run.more)};
+}
+
+/// Clocks of what a block does once, one after the other.
+double once_clocks(const EventGraph& graph) {
+  double sum = 0;
+  for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
+    const EventNode& node = graph.nodes[n];
+    if (node.phase != Phase::loop) sum += node.clocks * graph.instances[n] + node.latency;
+  }
+  return sum;
+}
+
+/// Iterations from which on one more adds the steady clocks to any block: the steady state is reached, and then there
+/// is time for what the block before and the next one do once. Whole turns short of `settled`.
+int iterations_to_settle(const EventGraph& graph, const SteadyIteration& steady) {
+  const double least = steady.iterations + std::ceil(once_clocks(graph) / steady.clocks);
+  if (least >= settled) return settled;
+  return settled - (settled - static_cast<int>(least)) / steady.turn * steady.turn;
+}
+
+SteadyIteration steady_iteration(Simulation& simulation, const EventGraph& graph) {
+  const Simulation::Steady found = simulation.steady(run_length);
+  SteadyIteration out{found.clocks, found.iterations, found.turn, 0, 0, settled};
+  if (found.turn > 0) {
+    out.settled = iterations_to_settle(graph, out);
+  } else {
+    std::swap(out.clocks, out.end);
+    out.mean = std::max(out.end - once_clocks(graph), 0.0) / run_length;
+  }
+  return out;
+}
+
+}  // namespace
+
+void explain(const EventGraph& graph, Period& period) {
+  period.cycle = cycle_ratio(graph);
+  period.contention = std::max(period.clocks - std::max(period.cycle.clocks, period.pipe.clocks), 0.0);
+}
+
+namespace {
+
+/// The simulation must be turned to the graph.
+Period period_of(const std::shared_ptr<Simulation>& simulation, const EventGraph& graph, const SteadyIteration& steady,
+                 bool explained) {
+  Period out;
+  out.run = std::make_shared<BlockRuns>(simulation);
+  out.pipe = busiest_pipe(graph);
+  out.settled = steady.settled;
+  const BlockClocks part = out.run->add(run_blocks(*simulation, out.settled), {}).clocks;
+  const double clocks = steady.turn > 0 ? steady.clocks : (steady.end - part.first) / (run_length - settled);
+  out.clocks = std::max(clocks, out.pipe.clocks);
+  out.first = part.first - out.settled * out.clocks;
+  out.next = part.next - out.settled * out.clocks;
+  out.contention = std::max(out.clocks - out.pipe.clocks, 0.0);
+  if (explained) explain(graph, out);
+  return out;
+}
+
+}  // namespace
+
+Simulation& BlockRuns::turned_to(const EventGraph& graph) {
+  if (simulation_ == nullptr) simulation_ = std::make_shared<Simulation>();
+  simulation_->turn_to(graph);
+  return *simulation_;
+}
+
+Period period(const EventGraph& graph, bool explained) {
+  const auto simulation = std::make_shared<Simulation>(graph);
+  const SteadyIteration steady = steady_iteration(*simulation, graph);
+  return period_of(simulation, graph, steady, explained);
+}
+
+namespace {
+
+/// Towards `other`, by that share.
+BlockClocks between(const BlockClocks& one, const BlockClocks& other, double share) {
+  return {one.first + share * (other.first - one.first), one.next + share * (other.next - one.next)};
+}
+
+/// One more block of so many iterations, of which so many are cut, and the first of them: by runs that are kept.
+class Runs {
+ public:
+  /// Without a graph: of runs that are known.
+  Runs(const EventGraph* graph, const Period& period) : g_(graph), p_(period) {}
+
+  /// Beyond where it settles, the period: behind its cut iterations a block settles as one without does.
+  [[nodiscard]] BlockClocks of(double iterations, CutIterations cut) {
+    cut.first = at_most(iterations, cut.first);
+    cut.last = at_most(iterations - cut.first, cut.last);
+    const int n = at_most(iterations, p_.settled + cut.first + cut.last);
+    const double beyond = (iterations - n) * p_.clocks;
+    if (n == p_.settled && cut.first + cut.last == 0)
+      return {p_.first + n * p_.clocks + beyond, p_.next + n * p_.clocks + beyond};
+    const BlockClocks known = of_run(n, cut);
+    return {known.first + beyond, known.next + beyond};
+  }
+  [[nodiscard]] bool missed() const { return missed_; }
+
+ private:
+  /// Of the longest run that says it; below what that speaks of, a straight line to a run of a few iterations.
+  BlockClocks of_run(int n, CutIterations cut) {
+    const int few = 9 + cut.all();
+    if (n <= few) return run(n, cut).clocks;
+    for (int from = p_.settled + cut.all();;) {
+      const BlockRun far = run(from, cut);
+      if (missed_ || far.serves(n)) return far.of(n);
+      const int other = from - (from - n) % far.turn;
+      if (other == from) {
+        const int least = from - (from - far.least) / far.turn * far.turn;
+        return between(run(few, cut).clocks, far.of(least), static_cast<double>(n - few) / (least - few));
+      }
+      from = other;
+    }
+  }
+
+  BlockRun run(int n, CutIterations cut) {
+    const BlockRun* known = p_.run->find(n, cut);
+    if (known != nullptr) return *known;
+    missed_ = missed_ || g_ == nullptr;
+    return missed_ ? BlockRun{} : p_.run->add(run_blocks(p_.run->turned_to(*g_), n, cut), cut);
+  }
+
+  /// The lesser of the two; iterations are whole, and may be more than an int holds.
+  static int at_most(double iterations, int n) { return iterations < n ? static_cast<int>(iterations) : n; }
+
+  const EventGraph* g_;
+  const Period& p_;
+  bool missed_ = false;
+};
+
+CutIterations whole(const CutChunks& cut, double (*round)(double)) {
+  return {static_cast<int>(round(std::min(cut.first, BlockRuns::most_cut))),
+          static_cast<int>(round(std::min(cut.last, BlockRuns::most_cut)))};
+}
+
+BlockClocks blocks_between(Runs& runs, const MeanBlock& block) {
+  const BlockClocks fewer = runs.of(block.iterations, block.fewer);
+  const BlockClocks longer = block.rest > 0 ? runs.of(block.iterations + 1, block.fewer) : fewer;
+  const BlockClocks more = block.more.all() > block.fewer.all() ? runs.of(block.iterations, block.more) : fewer;
+  return between_blocks(block, fewer, longer, more);
+}
+
+}  // namespace
+
+MeanBlock mean_block(double iterations, CutChunks cut) {
+  MeanBlock out{std::max(std::floor(iterations), 1.0), 0, whole(cut, std::floor), whole(cut, std::ceil), 0};
+  out.rest = iterations - out.iterations;
+  if (const int apart = out.more.all() - out.fewer.all(); apart > 0)
+    out.share = (cut.all() - out.fewer.first - out.fewer.last) / apart;
+  return out;
+}
+
+BlockClocks block_clocks(const EventGraph& graph, const Period& period, double iterations, CutChunks cut) {
+  Runs runs(&graph, period);
+  return blocks_between(runs, mean_block(iterations, graph.has_cut_work() ? cut : CutChunks{}));
+}
+
+BlockClocks between_blocks(const MeanBlock& block, BlockClocks fewer, BlockClocks longer, BlockClocks more) {
+  BlockClocks out = block.rest > 0 ? between(fewer, longer, block.rest) : fewer;
+  if (block.more.all() > block.fewer.all()) {
+    const BlockClocks cut_more = between(fewer, more, block.share);
+    out = {out.first + cut_more.first - fewer.first, out.next + cut_more.next - fewer.next};
+  }
+  return out;
+}
+
+std::optional<BlockClocks> known_block_clocks(const Period& period, int iterations, CutIterations cut) {
+  Runs runs(nullptr, period);
+  const BlockClocks out = runs.of(iterations, cut);
+  return runs.missed() ? std::nullopt : std::optional(out);
+}
+
+std::optional<BlockClocks> known_block_clocks(const Period& period, const MeanBlock& block) {
+  Runs runs(nullptr, period);
+  const BlockClocks out = blocks_between(runs, block);
+  return runs.missed() ? std::nullopt : std::optional(out);
+}
+
+Periods::Periods() : simulation_(std::make_shared<Simulation>()) {}
+Periods::~Periods() = default;
+
+/// Everything about the graph; for one block's run alone without the edges that reach into the next block, but for how
+/// far they reach.
+void Periods::say(const EventGraph& graph, bool one_block) {
+  numbers_.assign(1, static_cast<double>(graph.tensor_queue));
+  for (const VectorPipe& pipe : graph.pipes) pipe.say(numbers_);
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+    const EventNode& n = graph.nodes[i];
+    numbers_.insert(numbers_.end(),
+                    {static_cast<double>(n.kind), static_cast<double>(n.phase), static_cast<double>(graph.instances[i]),
+                     n.clocks, n.latency, n.port, static_cast<double>(n.instructions), n.in_turn ? 1.0 : 0.0});
+    numbers_.insert(numbers_.end(), n.demand.begin(), n.demand.end());
+    if (one_block) continue;  // whose iterations are not cut
+    numbers_.insert(numbers_.end(), {n.cut_clocks, n.first_latency});
+    numbers_.insert(numbers_.end(), n.cut_demand.begin(), n.cut_demand.end());
+  }
+  int reach = 0, beyond = 0;  // of the edges in the loop, and of those left out
+  for (const EventEdge& e : graph.edges) {
+    const bool loop = graph.node(e.from).phase == Phase::loop && graph.node(e.to).phase == Phase::loop;
+    if (one_block && !loop && e.delay > 0) {
+      beyond = std::max(beyond, e.delay);
+      continue;
+    }
+    reach = std::max(reach, e.delay);
+    numbers_.insert(numbers_.end(), {static_cast<double>(e.from), static_cast<double>(e.to),
+                                     static_cast<double>(e.delay), static_cast<double>(e.agents), e.barrier ? 1.0 : 0.0,
+                                     static_cast<double>(e.after), e.latency, static_cast<double>(e.ahead)});
+  }
+  numbers_.push_back(std::max(reach, beyond));
+}
+
+const Period* Periods::known(const EventGraph& graph) {
+  say(graph, false);
+  const auto known = known_.find(numbers_);
+  return known != known_.end() ? &known->second : nullptr;
+}
+
+const Period& Periods::of(const EventGraph& graph) {
+  if (const Period* period = known(graph)) return *period;
+  std::vector<double> numbers = numbers_;
+  const SteadyIteration& from = steady(graph);
+  simulation_->turn_to(graph);
+  return known_.emplace(std::move(numbers), period_of(simulation_, graph, from, false)).first->second;
+}
+
+const SteadyIteration& Periods::steady(const EventGraph& graph) {
+  say(graph, true);
+  const auto known = steady_.find(numbers_);
+  if (known != steady_.end()) return known->second;
+  simulation_->turn_to(graph);
+  return steady_.emplace(numbers_, steady_iteration(*simulation_, graph)).first->second;
+}
+
+std::size_t Periods::Hash::operator()(const std::vector<double>& numbers) const {
+  std::size_t hash = numbers.size();
+  for (const double number : numbers) hash = (hash ^ std::bit_cast<std::uint64_t>(number)) * 0x9E3779B97F4A7C15U;
+  return hash ^ hash >> 32;
+}
+
+}  // namespace napkin

@@ -1,0 +1,167 @@
+#pragma once
+// The steady cost of one iteration: of a first-come-first-served run of the graph, never below its bounds
+// (period_bounds.hpp); the rest is contention. (model/README.md section 14)
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "model/clock/graph/event_graph.hpp"
+#include "model/clock/run/period_bounds.hpp"
+
+namespace napkin {
+
+class Simulation;
+
+/// Clocks of one block with so many iterations: alone, from its first copy's start to its last result, and what one
+/// more block takes behind others.
+struct BlockClocks {
+  double first = 0, next = 0;
+  bool operator==(const BlockClocks&) const = default;
+};
+
+/// A run of blocks of so many iterations, and what it says of others: those that whole turns more or less.
+struct BlockRun {
+  BlockClocks clocks;
+  int iterations = 1;
+  int least = 1, turn = 1;  ///< of those others
+  BlockClocks more = {};    ///< for one iteration more
+
+  [[nodiscard]] bool serves(int n) const { return n >= least && (n - iterations) % turn == 0; }
+  [[nodiscard]] BlockClocks of(int n) const {
+    return {clocks.first + (n - iterations) * more.first, clocks.next + (n - iterations) * more.next};
+  }
+};
+
+/// Runs of blocks by how many iterations they have and how many of these are cut: few kinds of cuts. Found in constant
+/// time.
+class BlockRuns {
+ public:
+  /// What new runs are made on: one simulation for many graphs keeps what alike ones share.
+  explicit BlockRuns(std::shared_ptr<Simulation> simulation = nullptr) : simulation_(std::move(simulation)) {}
+  [[nodiscard]] Simulation& turned_to(const EventGraph& graph);
+  [[nodiscard]] const BlockRun* find(int iterations, CutIterations cut) const {
+    for (const Alike& alike : alike_) {
+      if (!(alike.cut == cut)) continue;
+      const auto at = static_cast<std::size_t>(iterations);
+      return at < alike.by_iterations.size() && alike.by_iterations[at] ? &*alike.by_iterations[at] : nullptr;
+    }
+    return nullptr;
+  }
+  /// Valid until the next one is added.
+  const BlockRun& add(const BlockRun& run, CutIterations cut) {
+    auto alike = std::find_if(alike_.begin(), alike_.end(), [&](const Alike& one) { return one.cut == cut; });
+    if (alike == alike_.end()) alike = alike_.insert(alike_.end(), {cut, {}});
+    const auto at = static_cast<std::size_t>(run.iterations);
+    if (alike->by_iterations.size() <= at) alike->by_iterations.resize(at + 1);
+    ++size_;
+    return *(alike->by_iterations[at] = run);
+  }
+  [[nodiscard]] std::size_t size() const { return size_; }
+  /// One run with its cut iterations, as it is kept on disk.
+  struct Kept {
+    CutIterations cut;
+    BlockRun run;
+  };
+  template <class Visit>
+  void each(const Visit& visit) const {
+    for (const Alike& alike : alike_) {
+      for (const auto& run : alike.by_iterations) {
+        if (run) visit(Kept{alike.cut, *run});
+      }
+    }
+  }
+  static constexpr double most_cut = 1 << 15;  ///< of either end
+
+ private:
+  struct Alike {
+    CutIterations cut;
+    std::vector<std::optional<BlockRun>> by_iterations = {};
+  };
+  std::shared_ptr<Simulation> simulation_;
+  std::vector<Alike> alike_;
+  std::size_t size_ = 0;
+};
+
+/// A block of a mean length with a mean number of cut iterations: the whole numbers that these lie between.
+struct MeanBlock {
+  double iterations = 1, rest = 0;  ///< below, and how far above
+  CutIterations fewer, more;
+  double share = 0;  ///< of the way from fewer to more
+};
+[[nodiscard]] MeanBlock mean_block(double iterations, CutChunks cut);
+
+struct Period {
+  double clocks = 0;
+  double first = 0;  ///< clocks of a first block beyond its iterations: filling and draining from a cold start
+  double next = 0;   ///< the same of a block that follows another on the same node, whose end it overlaps
+  CycleRatio cycle;
+  BusiestPipe pipe;
+  int settled = 1;  ///< iterations from which on a block's goes on at the period
+  /// Of blocks below that, and of those with cut iterations, where they were asked for.
+  std::shared_ptr<BlockRuns> run;
+  double contention = 0;  ///< clocks - the larger bound: instances meet on pipes with no order between them
+};
+
+/// The steady iteration of a run of one block; what a period starts from.
+struct SteadyIteration {
+  double clocks = 0;   ///< 0 where the run does not settle
+  int iterations = 0;  ///< from which on it goes on like that
+  int turn = 0;        ///< iterations after which it repeats itself; 0: it does not settle
+  double end = 0;      ///< where it does not settle: clocks of the whole run
+  double mean = 0;     ///< likewise: of one of its iterations
+  int settled = 1;     ///< Period::settled
+};
+
+/// Not explained: without the critical cycle, and the contention over the busiest pipe alone; what a search compares.
+[[nodiscard]] Period period(const EventGraph& graph, bool explained = true);
+
+/// Adds what period(graph, true) says beyond period(graph, false).
+void explain(const EventGraph& graph, Period& period);
+
+/// Blocks of a few iterations are run; those up to the length from which on period() measures are by straight lines
+/// what few runs say (Runs in period.cpp), with the period from there on. Between whole numbers of iterations and of
+/// cut ones: straight lines. Not for several threads at once with one period.
+[[nodiscard]] BlockClocks block_clocks(const EventGraph& graph, const Period& period, double iterations,
+                                       CutChunks cut = {});
+/// The same where it needs no run that is not known yet; `cut` none for a graph without cut work.
+[[nodiscard]] std::optional<BlockClocks> known_block_clocks(const Period& period, const MeanBlock& block);
+/// Of a block of so many iterations, so many of them cut: one of those that a block of mean length lies between. From
+/// most_to_settle + cut.all() iterations on, each further one takes Period::clocks.
+[[nodiscard]] std::optional<BlockClocks> known_block_clocks(const Period& period, int iterations, CutIterations cut);
+inline constexpr int most_to_settle = 36;  ///< iterations, beside the cut ones: no period settles later
+/// block_clocks() from the whole blocks that one of mean length lies between.
+[[nodiscard]] BlockClocks between_blocks(const MeanBlock& block, BlockClocks fewer, BlockClocks longer,
+                                         BlockClocks more);
+
+/// The periods of graphs met before, found by what the graphs say: tiles and questions that differ in nothing of it
+/// share one. Not explained. Not for several threads at once.
+class Periods {
+ public:
+  Periods();
+  ~Periods();
+  Periods(const Periods&) = delete;
+  Periods& operator=(const Periods&) = delete;
+
+  [[nodiscard]] const Period& of(const EventGraph& graph);
+  /// The part of it that costs a third: graphs that differ only in what ties one block to the next share one.
+  [[nodiscard]] const SteadyIteration& steady(const EventGraph& graph);
+
+ private:
+  struct Hash {
+    std::size_t operator()(const std::vector<double>& numbers) const;
+  };
+  void say(const EventGraph& graph, bool one_block);
+  [[nodiscard]] const Period* known(const EventGraph& graph);
+
+  std::vector<double> numbers_;
+  std::unordered_map<std::vector<double>, Period, Hash> known_;
+  std::unordered_map<std::vector<double>, SteadyIteration, Hash> steady_;
+  std::shared_ptr<Simulation> simulation_;
+};
+
+}  // namespace napkin

@@ -1,0 +1,174 @@
+#include "model/clock/run/period_bounds.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "model/base/error.hpp"
+
+namespace napkin {
+namespace {
+
+/// What passes between a node's start and the moment that an edge's target may start.
+double passes(const EventNode& from, const EventEdge& edge) {
+  return (edge.after == EdgeFrom::done ? from.clocks + from.latency : 0) + edge.latency;
+}
+
+/// Of all instances in one iteration.
+double loop_clocks(const EventGraph& graph, NodeKind kind) {
+  double sum = 0;
+  for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
+    const EventNode& node = graph.nodes[n];
+    if (node.kind == kind && node.phase == Phase::loop) sum += node.clocks * graph.instances[n];
+  }
+  return sum;
+}
+
+/// The maximum cycle ratio by Howard's policy iteration, on one vertex for every instance of every node that loops:
+/// what runs once a block is in no cycle of the steady state. Every vertex follows one arc, its policy; the best cycle
+/// that the policies run into gives a ratio, and vertices turn to arcs that lead to longer ways with it, until none
+/// does.
+class Howard {
+ public:
+  /// `across`: through the edges alone that hold from block to block too.
+  explicit Howard(const EventGraph& graph, bool across = false) : g_(graph) {
+    int vertices = 0;
+    for (const int instances : g_.instances) {
+      first_.push_back(vertices);
+      vertices += instances;
+    }
+    for (const EventEdge& e : g_.edges) {
+      const bool loop = g_.node(e.from).phase == Phase::loop && g_.node(e.to).phase == Phase::loop;
+      if (loop && !(across && e.ahead > 0)) add(e);
+    }
+    policy_.assign(at(vertices), -1);
+    way_.assign(at(vertices), 0.0);
+    met_.assign(at(vertices), 0);
+    for (int a = 0; a < static_cast<int>(arcs_.size()); ++a) {
+      int& policy = policy_[at(arcs_[at(a)].from)];
+      if (policy < 0 || arcs_[at(a)].clocks > arcs_[at(policy)].clocks) policy = a;
+    }
+    do {
+      follow();
+    } while (turn());
+  }
+
+  [[nodiscard]] double ratio() const { return ratio_; }
+  /// The nodes of the critical cycle by name.
+  [[nodiscard]] std::vector<std::string> nodes() const {
+    std::vector<std::string> out;
+    for (const int vertex : critical_) out.push_back(name(vertex));
+    return out;
+  }
+
+ private:
+  struct Arc {
+    int from, to, tokens;
+    double clocks;
+  };
+
+  void add(const EventEdge& e) {
+    const int here = g_.instances[at(e.from)], there = g_.instances[at(e.to)];
+    const double clocks = passes(g_.node(e.from), e);
+    for (int from = first_[at(e.from)], i = 0; i < here; ++i) {
+      if (here == there && !e.barrier) {
+        const int to = i + e.agents;
+        arcs_.push_back({from + i, first_[at(e.to)] + to % there, e.delay + to / there, clocks});
+        continue;
+      }
+      for (int to = 0; to < there; ++to) arcs_.push_back({from + i, first_[at(e.to)] + to, e.delay, clocks});
+    }
+  }
+
+  /// Takes the best cycle among those that the policies run into, where it beats the best so far.
+  void follow() {
+    std::fill(met_.begin(), met_.end(), 0);
+    for (int start = 0; start < static_cast<int>(policy_.size()); ++start) {
+      int v = start;
+      for (; policy_[at(v)] >= 0 && met_[at(v)] == 0; v = next(v)) met_[at(v)] = start + 1;
+      if (policy_[at(v)] >= 0 && met_[at(v)] == start + 1) take(v);
+    }
+  }
+
+  void take(int on_cycle) {
+    double clocks = 0;
+    int tokens = 0, v = on_cycle;
+    do {
+      clocks += arcs_[at(policy_[at(v)])].clocks;
+      tokens += arcs_[at(policy_[at(v)])].tokens;
+      v = next(v);
+    } while (v != on_cycle);
+    if (tokens <= 0) throw Error("edges", "a cycle of waits without tokens", "tokens on an edge of every cycle");
+    if (!critical_.empty() && clocks / tokens <= ratio_) return;
+    ratio_ = clocks / tokens;
+    critical_.clear();
+    do {
+      critical_.push_back(v);
+      v = next(v);
+    } while (v != on_cycle);
+  }
+
+  /// Whether a vertex has an arc that leads to a longer way, in clocks less the ratio for every token.
+  bool turn() {
+    bool any = false;
+    for (int a = 0; a < static_cast<int>(arcs_.size()); ++a) {
+      const Arc& arc = arcs_[at(a)];
+      const double way = arc.clocks - ratio_ * arc.tokens + way_[at(arc.to)];
+      if (way <= way_[at(arc.from)] + tolerance) continue;
+      way_[at(arc.from)] = way;
+      policy_[at(arc.from)] = a;
+      any = true;
+    }
+    return any;
+  }
+
+  [[nodiscard]] int next(int vertex) const { return arcs_[at(policy_[at(vertex)])].to; }
+
+  [[nodiscard]] std::string name(int vertex) const {
+    const auto node =
+        static_cast<std::size_t>(std::upper_bound(first_.begin(), first_.end(), vertex) - first_.begin() - 1);
+    const std::string& name = g_.nodes[node].name;
+    return g_.instances[node] > 1 ? fmt::format("{}[{}]", name, vertex - first_[node]) : name;
+  }
+
+  static constexpr double tolerance = 1e-7;  // clocks
+
+  const EventGraph& g_;
+  std::vector<int> first_;  // by node: its first vertex
+  std::vector<Arc> arcs_;
+  std::vector<int> policy_;  // by vertex: an arc; -1 where none leaves it
+  std::vector<double> way_;  // by vertex
+  std::vector<int> met_;     // by vertex: the walk that met it
+  std::vector<int> critical_;
+  double ratio_ = 0;
+};
+
+}  // namespace
+
+CycleRatio cycle_ratio(const EventGraph& graph) {
+  const Howard howard(graph);
+  return {howard.ratio(), howard.nodes()};
+}
+
+double cycle_clocks(const EventGraph& graph) { return Howard(graph, true).ratio(); }
+
+BusiestPipe busiest_pipe(const EventGraph& graph) {
+  BusiestPipe out;
+  const auto offer = [&](const std::string& name, double clocks, bool beside) {
+    if (clocks > out.clocks) out = {clocks, name, beside};
+  };
+  const double tensor = loop_clocks(graph, NodeKind::tensor);
+  offer("tensor", tensor, false);
+  offer("copy", loop_clocks(graph, NodeKind::copy), false);
+  for (std::size_t p = 0; p < graph.pipes.size(); ++p) {
+    double work = 0;
+    for (std::size_t n = 0; n < graph.nodes.size(); ++n)
+      if (graph.nodes[n].phase == Phase::loop) work += graph.nodes[n].demand[p] * graph.instances[n];
+    if (work <= 0) continue;
+    const double lost = (1 - graph.pipes[p].beside) * tensor;
+    offer(graph.pipes[p].name, work + lost, lost > 0);
+  }
+  return out;
+}
+
+}  // namespace napkin

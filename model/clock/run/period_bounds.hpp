@@ -1,0 +1,33 @@
+#pragma once
+// What bounds the steady cost of one iteration from below, with names. (model/README.md section 14)
+//
+//   cycle ratio   max over cycles of (clocks of its nodes and edges) / (tokens on it)      Howard's algorithm
+//   busiest pipe  max over pipes of its work in one iteration of all instances; a pipe that loses a share beside the
+//                 tensor unit: P - B + beside B >= W, so P >= W + (1 - beside) B, B the tensor unit's clocks
+
+#include <string>
+#include <vector>
+
+#include "model/clock/graph/event_graph.hpp"
+
+namespace napkin {
+
+struct CycleRatio {
+  double clocks = 0;               ///< 0 where nothing waits for itself
+  std::vector<std::string> nodes;  ///< of the critical cycle, in order: "P.max[0]", instance in brackets
+};
+
+/// Throws Error for a cycle without tokens that takes time.
+[[nodiscard]] CycleRatio cycle_ratio(const EventGraph& graph);
+
+/// The clocks alone, through the edges that hold from block to block: what a search bounds by.
+[[nodiscard]] double cycle_clocks(const EventGraph& graph);
+
+struct BusiestPipe {
+  double clocks = 0;
+  std::string name = "none";
+  bool beside_tensor = false;  ///< what binds is the share that the running tensor unit leaves it
+};
+[[nodiscard]] BusiestPipe busiest_pipe(const EventGraph& graph);
+
+}  // namespace napkin

@@ -1,0 +1,413 @@
+#include "model/clock/run/simulation.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "model/base/error.hpp"
+
+namespace napkin {
+namespace {
+
+constexpr double same_clocks = 1e-6;  // what counts as the same distance, over an iteration's clocks
+constexpr double same_end = 1e-6;     // clocks
+
+}  // namespace
+
+Simulation::Simulation(const EventGraph& graph) { turn_to(graph); }
+
+void Simulation::turn_to(const EventGraph& graph) {
+  g_ = &graph;
+  vertices_.clear();
+  nodes_.clear();
+  demands_.clear();
+  first_.clear();
+  arcs_.clear();
+  for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
+    const EventNode& node = graph.nodes[n];
+    first_.push_back(static_cast<int>(vertices_.size()));
+    for (int i = 0; i < graph.instances[n]; ++i)
+      vertices_.push_back({node.kind,
+                           node.phase == Phase::loop,
+                           static_cast<int>(n),
+                           i,
+                           {},
+                           node.clocks,
+                           std::max(-node.latency, 0.0),
+                           0,
+                           0});
+    add_node(node, false);
+  }
+  for (Vertex& v : vertices_) {
+    const EventNode& node = graph.node(v.id);
+    v.late = node.first_latency;
+    if (node.cut_clocks <= 0) continue;
+    if (v.instance == 0) add_node(node, true);
+    v.cut = static_cast<int>(nodes_.size()) - 1;
+  }
+  most_shift_ = 1;
+  most_back_ = most_ahead_ = 0;
+  for (Vertex& v : vertices_) {
+    v.arcs[0] = static_cast<int>(arcs_.size());
+    for (const EdgeFrom after : {EdgeFrom::done, EdgeFrom::issued}) {
+      for (const EventEdge& e : graph.edges) {
+        if (e.from == v.id && e.after == after) add_arcs(e, v.instance);
+      }
+      v.arcs[static_cast<std::size_t>(after) + 1] = static_cast<int>(arcs_.size());
+    }
+  }
+  window_ = 2 * most_shift_;
+  const auto loops = [](const Vertex& v) { return v.loop; };
+  watched_ = static_cast<int>(std::find_if(vertices_.begin(), vertices_.end(), loops) - vertices_.begin());
+  forget_shares();
+}
+
+void Simulation::add_node(const EventNode& node, bool cut) {
+  const auto demand_of = [&](std::size_t p) { return node.demand[p] + (cut ? node.cut_demand_of(p) : 0); };
+  const double clocks = cut ? node.cut_clocks : node.clocks;
+  const double slots = node.demand.size() > issue_pipe ? demand_of(issue_pipe) : 0;
+  Node own{clocks, 1 / (slots > 0 ? slots : clocks), static_cast<int>(demands_.size()), 0};
+  for (std::size_t p = 0; p < node.demand.size(); ++p) {
+    if (demand_of(p) > 0)
+      demands_.push_back(
+          {p, demand_of(p), own.weight * demand_of(p), demand_of(p) >= g_->pipes[p].least_share * clocks});
+  }
+  own.demands_end = static_cast<int>(demands_.size());
+  nodes_.push_back(own);
+}
+
+void Simulation::add_arcs(const EventEdge& e, int instance) {
+  const EventNode &from = g_->node(e.from), &to = g_->node(e.to);
+  const int here = g_->instances[at(e.from)], there = g_->instances[at(e.to)];
+  const bool loop = to.phase == Phase::loop, simple = loop && from.phase == Phase::loop && e.delay >= 0 && e.ahead <= 0;
+  const double wait = (e.after == EdgeFrom::done ? std::max(from.latency, 0.0) : 0) + e.latency;
+  const auto add = [&](int target, int shift) {
+    arcs_.push_back({wait, first_[at(e.to)] + target, shift, 0, loop, simple, e.ahead});
+    most_shift_ = std::max(most_shift_, shift);
+    if (loop && from.phase == Phase::loop) {
+      Vertex& into = vertices_[at(arcs_.back().to)];
+      ++into.all_waits;
+      into.most_in = std::max(into.most_in, shift);
+      most_back_ = std::max(most_back_, -shift);
+      most_ahead_ = std::max(most_ahead_, e.ahead);
+    }
+    if (simple) ++vertices_[at(arcs_.back().to)].waits;
+  };
+  if (here == there && !e.barrier) return add((instance + e.agents) % there, e.delay + (instance + e.agents) / there);
+  for (int target = 0; target < there; ++target) add(target, e.delay);
+}
+
+/// The turn of the arc's target that waits for this turn of its source; -1: none. A negative shift does not reach out
+/// of its block; what runs once a block meets the loop at the block's first iteration or its last.
+int Simulation::target_turn(const Vertex& from, const Arc& arc, int turn) const {
+  int to = turn + arc.shift;
+  if (from.loop && arc.into_loop) {
+    if (turn % iterations_ < arc.ahead) return -1;
+    if (arc.shift < 0 && (to < 0 || to / iterations_ != turn / iterations_)) return -1;
+  } else {
+    if (from.loop && turn % iterations_ != iterations_ - 1) return -1;
+    const int block = (from.loop ? turn / iterations_ : turn) + arc.shift;
+    to = arc.into_loop ? block * iterations_ : block;
+  }
+  return to >= 0 && to < turns(vertices_[at(arc.to)]) ? to : -1;
+}
+
+std::int64_t Simulation::jobs_of(int blocks) const {
+  std::int64_t jobs = 0;
+  for (const Vertex& v : vertices_) jobs += std::int64_t{v.loop ? iterations_ : 1} * blocks;
+  return jobs;
+}
+
+void Simulation::begin(int iterations, int blocks, int let_in) {
+  if (iterations < 1 || blocks < 1) throw Error("iterations", "less than one", "at least 1 of each block");
+  iterations_ = iterations;
+  blocks_ = blocks;
+  loop_turns_ = iterations * blocks;
+  int jobs = 0;
+  for (Vertex& v : vertices_) {
+    v.base = jobs;
+    jobs += turns(v);
+  }
+  for (Arc& arc : arcs_) arc.base = vertices_[at(arc.to)].base;
+  s_.clear();
+  s_.ended.assign(vertices_.size(), 0);
+  known_ = 0;
+  s_.let_in(let_in, iterations_);
+  s_.waits.assign(at(jobs), 0);
+  if (note_ != Note::nothing) noted_.assign(at(jobs), 0.0);
+  count_waits();
+  let_in_unblocked();
+}
+
+/// All before any of them lets others go on, which then would be met twice.
+void Simulation::let_in_unblocked() {
+  let_in_.clear();
+  for (int v = 0; v < static_cast<int>(vertices_.size()); ++v) {
+    const Vertex& vertex = vertices_[at(v)];
+    const int last = vertex.loop && vertex.waits > 0 ? std::min(turns(vertex), most_shift_) : turns(vertex);
+    for (int turn = 0; turn < last; ++turn) {
+      if (s_.waits[index({v, turn})] == 0) let_in_.push_back({v, turn});
+    }
+  }
+  for (const Job job : let_in_) ready(job);
+}
+
+void Simulation::State::let_in(int blocks, int iterations) {
+  blocks_let_in = blocks;
+  iterations_let_in = blocks * iterations;
+}
+
+void Simulation::State::clear() {
+  for (Queue& queue : queues) {
+    queue.jobs.clear();
+    queue.head = 0;
+  }
+  unit.parts.clear();
+  unit.handing.clear();
+  unit.head = 0;
+  ends.fill(never);
+  free_at.fill(0);
+  tensor = -1;
+  active.clear();
+  arrivals.clear();
+  first_arrival = 0;
+  held.clear();
+  now = changed_at = 0;
+  next_end = never;
+  changed = false;
+  done = 0;
+  skipped = {};
+}
+
+void Simulation::count_waits() {
+  for (const Vertex& v : vertices_) {
+    const auto first = s_.waits.begin() + v.base;
+    if (v.loop) std::fill(first, first + loop_turns_, static_cast<std::int16_t>(v.waits));
+  }
+  for (const Vertex& v : vertices_) {
+    for (int a = v.arcs.front(); a < v.arcs.back(); ++a) {
+      const Arc& arc = arcs_[at(a)];
+      std::int16_t* const waits = s_.waits.data() + arc.base;
+      if (arc.simple) {
+        for (int turn = 0; turn < std::min(arc.shift, loop_turns_); ++turn) --waits[turn];
+        continue;
+      }
+      for (int turn = 0; turn < turns(v); ++turn) {
+        if (const int to = target_turn(v, arc, turn); to >= 0) ++waits[to];
+      }
+    }
+  }
+}
+
+/// What it does in that turn: index into nodes_.
+int Simulation::node_of(const Vertex& v, int turn) const {
+  if (v.cut < 0) return v.id;
+  const int iteration = turn % iterations_;
+  return iteration < cut_.first || iteration >= iterations_ - cut_.last ? v.cut : v.id;
+}
+
+void Simulation::ready(Job job) {
+  const Vertex& v = vertices_[at(job.vertex)];
+  if (job.turn >= (v.loop ? s_.iterations_let_in : s_.blocks_let_in)) {
+    s_.held.push_back(job);
+    return;
+  }
+  if (note_ == Note::starts) noted_[index(job)] = s_.now;
+  switch (v.kind) {
+    case NodeKind::copy:
+      s_.queues[copies].jobs.push_back(job);
+      fire(job, EdgeFrom::issued);
+      break;
+    case NodeKind::store: s_.queues[stores].jobs.push_back(job); break;
+    case NodeKind::tensor: hand_over(job); break;
+    case NodeKind::thread: {
+      const int node = node_of(v, job.turn);
+      s_.active.push_back({job, node, nodes_[at(node)].clocks <= 0, 1, 0, never});
+      s_.changed = true;
+      break;
+    }
+  }
+}
+
+void Simulation::fire(Job job, EdgeFrom after) {
+  const Vertex& v = vertices_[at(job.vertex)];
+  const auto which = static_cast<std::size_t>(after);
+  const Arc* const end = arcs_.data() + v.arcs[which + 1];
+  const double late = v.late > 0 && after == EdgeFrom::done && job.turn % iterations_ < cut_.first ? v.late : 0;
+  for (const Arc* arc = arcs_.data() + v.arcs[which]; arc != end; ++arc) {
+    const int turn = arc->simple ? job.turn + arc->shift : target_turn(v, *arc, job.turn);
+    if (turn < 0 || turn >= (arc->into_loop ? loop_turns_ : blocks_)) continue;
+    if (arc->wait + late > 0) {
+      arrive(s_.now + arc->wait + late, {arc->to, turn});
+    } else if (--s_.waits[at(arc->base + turn)] == 0) {
+      ready({arc->to, turn});
+    }
+  }
+}
+
+void Simulation::arrive(double time, Job job) {
+  const Arrival arrival{time, job};
+  std::vector<Arrival>& all = s_.arrivals;
+  all.push_back(arrival);
+  std::size_t i = all.size() - 1;
+  for (; i > s_.first_arrival && arrival < all[i - 1]; --i) all[i] = all[i - 1];
+  all[i] = arrival;
+}
+
+void Simulation::finish(Job job) {
+  const Vertex& v = vertices_[at(job.vertex)];
+  if (note_ == Note::starts) timeline_.spans.push_back({v.id, v.instance, job.turn, noted_[index(job)], s_.now});
+  if (note_ == Note::ends) noted_[index(job)] = s_.now;
+  ++s_.done;
+  ++s_.ended[at(job.vertex)];
+  fire(job, EdgeFrom::done);
+}
+
+/// Serves the queues' heads, then lets time pass until something ends, or arrives that lets a job begin.
+void Simulation::step() {
+  for (std::size_t which = 0; which < s_.queues.size(); ++which) {
+    if (s_.ends[which] == never && !s_.queues[which].empty()) serve(which);
+  }
+  if (s_.changed) share();
+  const double ends = std::min(s_.next_end, *std::min_element(s_.ends.begin(), s_.ends.end()));
+  while (!receive(ends)) {
+  }
+  const double until = s_.now + tiny;
+  if (ends > until) return;
+  end_queues(until);
+  if (s_.next_end <= until) end_threads();
+}
+
+/// Lets time pass until the next arrival, or to the next end where that comes first. False: nothing has come of it yet.
+bool Simulation::receive(double ends) {
+  if (s_.first_arrival == s_.arrivals.size()) {
+    s_.arrivals.clear();
+    s_.first_arrival = 0;
+    if (ends == never) throw Error("edges", "a cycle of waits without tokens", "tokens on an edge of every cycle");
+    s_.now = ends;
+    return true;
+  }
+  s_.now = std::min(ends, s_.arrivals[s_.first_arrival].time);
+  const double until = s_.now + tiny;
+  bool begins = false;
+  while (s_.first_arrival < s_.arrivals.size() && s_.arrivals[s_.first_arrival].time <= until) {
+    const Job job = s_.arrivals[s_.first_arrival++].job;
+    if (--s_.waits[index(job)] > 0) continue;
+    ready(job);
+    begins = true;
+  }
+  return begins || ends <= until;
+}
+
+void Simulation::serve(std::size_t which) {
+  const Queue& queue = s_.queues[which];
+  const Job job = queue.jobs[queue.head];
+  const Vertex& v = vertices_[at(job.vertex)];
+  const double start = std::max(s_.now, s_.free_at[which]);
+  if (note_ == Note::starts) noted_[index(job)] = start;
+  s_.ends[which] = start + v.clocks - v.early;
+  s_.free_at[which] = start + v.clocks;
+}
+
+void Simulation::end_queues(double until) {
+  if (s_.ends[tensors] <= until) end_part();
+  if (s_.ends[handed] <= until) see_what_is_handed_over();
+  for (std::size_t which = 0; which < s_.queues.size(); ++which) {
+    if (s_.ends[which] > until) continue;
+    Queue& queue = s_.queues[which];
+    s_.ends[which] = never;
+    finish(queue.jobs[queue.head++]);
+  }
+}
+
+void Simulation::end_threads() {
+  for (std::size_t k = 0; k < s_.active.size();) {
+    if (s_.active[k].end > s_.now + same_end) {
+      ++k;
+      continue;
+    }
+    const Job job = s_.active[k].job;
+    s_.active.erase(s_.active.begin() + static_cast<std::ptrdiff_t>(k));
+    s_.changed = true;
+    finish(job);
+  }
+}
+
+/// Settles what threads have done, and gives them their rates from now on.
+void Simulation::share() {
+  s_.changed = false;
+  const double passed = s_.now - s_.changed_at;
+  s_.changed_at = s_.now;
+  std::uint64_t key = s_.active.size() << 8 | static_cast<std::uint64_t>(s_.tensor + 1);
+  for (Active& a : s_.active) {
+    a.left -= a.rate * passed;
+    key = key << 8 | static_cast<std::uint64_t>(a.node + 1);
+  }
+  const double* const rate = rates(key);
+  s_.next_end = never;
+  for (std::size_t k = 0; k < s_.active.size(); ++k) {
+    Active& a = s_.active[k];
+    if (rate != nullptr) a.rate = rate[k];
+    a.end = a.instant ? s_.now : a.rate > 0 ? s_.now + std::max(a.left, 0.0) / a.rate : never;
+    s_.next_end = std::min(s_.next_end, a.end);
+  }
+}
+
+Timeline Simulation::whole(int iterations, int blocks, bool keep_spans) {
+  note_ = keep_spans ? Note::starts : Note::nothing;
+  cut_ = {};
+  timeline_ = {};
+  begin(iterations, blocks, blocks);
+  while (s_.done < jobs_of(blocks)) step();
+  timeline_.clocks = s_.now;
+  return std::move(timeline_);
+}
+
+Simulation::Steady Simulation::steady(int most_iterations) {
+  note_ = Note::ends;
+  cut_ = {};
+  begin(most_iterations, 1, 1);
+  const std::int64_t jobs = jobs_of(1);
+  std::size_t vertex = 0;  // the first that has not ended in the iteration
+  for (int iteration = 0; s_.done < jobs;) {
+    step();
+    while (iteration < most_iterations) {
+      while (vertex < vertices_.size() && has_ended(vertex, iteration)) ++vertex;
+      if (vertex < vertices_.size()) break;
+      for (int distance = 1; distance <= most_shift_ + 1; ++distance) {
+        if (repeats(iteration, distance)) return {shift_of(iteration, distance) / distance, iteration + 2, distance};
+      }
+      ++iteration;
+      vertex = 0;
+    }
+  }
+  return {s_.now, most_iterations, 0};
+}
+
+bool Simulation::has_ended(std::size_t vertex, int iteration) const {
+  return !vertices_[vertex].loop || noted_[index({static_cast<int>(vertex), iteration})] > 0;
+}
+
+/// Clocks from the end of an iteration to that of a later one, of the first node that loops.
+double Simulation::shift_of(int iteration, int distance) const {
+  for (int v = 0; v < static_cast<int>(vertices_.size()); ++v) {
+    if (vertices_[at(v)].loop) return noted_[index({v, iteration})] - noted_[index({v, iteration - distance})];
+  }
+  return 0;
+}
+
+/// Whether every node of this iteration, and of those before it that later ones wait for, ended the same clocks after
+/// it did `distance` before.
+bool Simulation::repeats(int iteration, int distance) const {
+  if (iteration < distance + window_) return false;
+  const double shift = shift_of(iteration, distance);
+  for (int v = 0; v < static_cast<int>(vertices_.size()); ++v) {
+    if (!vertices_[at(v)].loop) continue;
+    const double* const ends = noted_.data() + index({v, iteration});
+    for (int back = 0; back > -window_; --back) {
+      if (std::abs(ends[back] - ends[back - distance] - shift) > same_clocks * shift) return false;
+    }
+  }
+  return shift > 0;
+}
+
+}  // namespace napkin

@@ -1,0 +1,242 @@
+#pragma once
+// The run behind timeline and period: first come, first served, one event after the other. Made for many runs: of a
+// graph, dependences are resolved and shares of pipes found once; turned to the next graph it keeps its memory, and a
+// step allocates nothing.
+
+#include <array>
+#include <cstdint>
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include "model/clock/run/timeline.hpp"
+
+namespace napkin {
+
+class Simulation {
+ public:
+  /// A graph must outlive the runs of it.
+  explicit Simulation(const EventGraph& graph);
+  Simulation() = default;  ///< to be turned to a graph
+  void turn_to(const EventGraph& graph);
+
+  /// So many blocks of so many iterations. Throws Error as napkin::run does.
+  [[nodiscard]] Timeline whole(int iterations, int blocks, bool keep_spans);
+
+  struct FirstBlocks {
+    std::array<double, 3> clocks{};  ///< until the last result of one block, of two and of three in turn
+    std::array<double, 3> more{};    ///< the same of one iteration more of each block,
+    int least = 1, turn = 1;  ///< for blocks of so many iterations or more, but whole turns more or less than these
+  };
+  /// One run, which goes on behind each block with what it was before the next one began. Of each block's iterations
+  /// the first and last so many are cut. Where a block repeats itself, the run goes on at its end; `in_full`: it does
+  /// not.
+  [[nodiscard]] FirstBlocks first_blocks(int iterations, CutIterations cut = {}, bool in_full = false);
+
+  struct Steady {
+    double clocks = 0;   ///< an iteration; where it does not settle: all
+    int iterations = 0;  ///< from which on a block's goes on like that
+    int turn = 0;        ///< iterations after which it repeats itself; 0: it does not settle
+  };
+  /// Runs one block until it repeats itself: twice as many iterations as an edge reaches over in which every node ends
+  /// the same clocks after it did 1 or a few iterations before; to its end where that does not come about.
+  [[nodiscard]] Steady steady(int most_iterations);
+
+ private:
+  /// Where a wait on an edge leads, from one instance.
+  struct Arc {
+    double wait = 0;  // clocks, the source's latency included
+    int to = 0;       // vertex
+    int shift = 0;    // turns
+    int base = 0;     // the first job of `to`, of the run at hand
+    bool into_loop = true;
+    bool simple = false;  // from iteration to iteration, forward
+    int ahead = 0;
+  };
+  /// One instance of a node.
+  struct Vertex {
+    NodeKind kind = NodeKind::thread;
+    bool loop = true;
+    int id = 0, instance = 0;
+    std::array<int, 3> arcs{};  // by EdgeFrom: its first, and past the last
+    double clocks = 0;
+    double early = 0;                // clocks before its pipe is free that its result is there
+    int base = 0;                    // its first job, of the run at hand
+    int waits = 0;                   // simple arcs into it
+    int all_waits = 0, most_in = 0;  // all arcs into it from what loops, and the most turns that one reaches over
+    double late = 0;  // clocks more until its result is there, in a block's first iterations that are cut
+    int cut = -1;     // index into nodes_, of its iterations that are cut; -1: as in others
+  };
+  struct Job {
+    int vertex = 0, turn = 0;
+    friend bool operator==(const Job& a, const Job& b) { return a.vertex == b.vertex && a.turn == b.turn; }
+  };
+  struct Active {
+    Job job;
+    int node = 0;
+    bool instant = false;
+    double left = 1, rate = 0, end = 0;  // parts; parts a clock; clock
+  };
+  struct Arrival {
+    double time = 0;
+    Job job;
+    friend bool operator<(const Arrival& a, const Arrival& b) {
+      if (a.time != b.time) return a.time < b.time;
+      return a.job.vertex != b.job.vertex ? a.job.vertex < b.job.vertex : a.job.turn < b.job.turn;
+    }
+  };
+  /// A pipe that serves one job at a time, in order of request.
+  struct Queue {
+    std::vector<Job> jobs;
+    std::size_t head = 0;
+    [[nodiscard]] bool empty() const { return head == jobs.size(); }
+  };
+  /// Instructions in a row of one tensor operation.
+  struct Part {
+    Job job;
+    int count = 0;
+  };
+  /// A tensor operation whose last instruction is not in the unit's queue yet.
+  struct Handing {
+    Job job;
+    double time = 0;  // when it will be, as things stand
+  };
+  /// The tensor unit's instructions in the order in which they run: the first `tensor_queue` of them are in its queue.
+  struct Tensors {
+    std::vector<Part> parts;
+    std::size_t head = 0;
+    double start = 0;  // of the part that runs
+    std::vector<Handing> handing;
+    [[nodiscard]] bool idle() const { return head == parts.size(); }
+  };
+  static constexpr double never = std::numeric_limits<double>::infinity();
+  static constexpr double tiny = 1e-9;  // of a clock or of a pipe: two times or rates are one
+  enum : std::size_t { copies, stores, tensors, handed };
+  /// Iterations that a run has left out.
+  struct Skipped {
+    int blocks = 0, behind = 0;  // that have repeated themselves, and the latest of them and one
+    double clocks = 0;
+    double iteration = 0;     // clocks of one of each block
+    int least = 1, turn = 1;  // FirstBlocks
+  };
+  struct State {
+    std::vector<std::int16_t> waits;  // by job
+    std::array<Queue, 2> queues;
+    Tensors unit;
+    std::array<double, 2> free_at{};  // by queue: when its pipe can take the next job
+    std::array<double, 4>
+        ends{};       // of the job that a queue serves; of the tensor unit's part; of the next `handing`; or never
+    int tensor = -1;  // the node that the tensor unit runs
+    std::vector<Active> active;
+    std::vector<Arrival> arrivals;  // sorted, the next at first_arrival: few, and what comes later mostly goes behind
+    std::size_t first_arrival = 0;
+    std::vector<Job> held;  // of blocks that may not begin yet
+    double now = 0, changed_at = 0, next_end = 0;
+    bool changed = false;
+    std::int64_t done = 0;
+    int blocks_let_in = 0, iterations_let_in = 0;
+    std::vector<int> ended;  // jobs, by vertex
+    Skipped skipped;
+    void clear();
+    void let_in(int blocks, int iterations);
+  };
+  struct Share {
+    std::uint64_t key = 0;
+    std::array<double, 6> rates{};
+  };
+
+  /// What a node asks of a pipe: `wanted` for each part of its weight.
+  struct Demand {
+    std::size_t pipe = 0;
+    double clocks = 0, wanted = 0;
+    bool at_work = true;  // VectorPipe::least_share
+  };
+  struct Node {
+    double clocks = 0, weight = 0;
+    int demands = 0, demands_end = 0;  // in demands_
+  };
+  enum class Note { nothing, starts, ends };
+
+  void begin(int iterations, int blocks, int let_in);
+  void add_node(const EventNode& node, bool cut);
+  void add_arcs(const EventEdge& edge, int instance);
+  void count_waits();
+  void let_in_unblocked();
+  void forget_shares();
+  [[nodiscard]] std::int64_t jobs_of(int blocks) const;
+  [[nodiscard]] int turns(const Vertex& v) const { return v.loop ? loop_turns_ : blocks_; }
+  [[nodiscard]] std::size_t index(Job job) const {
+    return static_cast<std::size_t>(vertices_[static_cast<std::size_t>(job.vertex)].base + job.turn);
+  }
+  [[nodiscard]] int node_of(const Vertex& v, int turn) const;
+  [[nodiscard]] int target_turn(const Vertex& from, const Arc& arc, int turn) const;
+  void ready(Job job);
+  void fire(Job job, EdgeFrom after);
+  void arrive(double time, Job job);
+  void finish(Job job);
+  void step();
+  void serve(std::size_t which);
+  void hand_over(Job job);
+  void line_up(Job job);
+  void take_back();
+  void append(Job job, int instructions);
+  void run_part();
+  void end_part();
+  void see_what_is_handed_over();
+  [[nodiscard]] double until_in_queue(Job job) const;
+  [[nodiscard]] const EventNode& tensor_of(Job job) const {
+    return g_->node(vertices_[static_cast<std::size_t>(job.vertex)].id);
+  }
+  [[nodiscard]] double clocks_of(Job job) const { return tensor_of(job).clocks / tensor_of(job).instructions; }
+  [[nodiscard]] bool receive(double ends);
+  void end_queues(double until);
+  void end_threads();
+  void share();
+  [[nodiscard]] const double* rates(std::uint64_t key);
+  void fill(int tensor);
+  [[nodiscard]] double most_growth();
+  [[nodiscard]] bool stopped(std::size_t active) const;
+  [[nodiscard]] bool has_ended(std::size_t vertex, int iteration) const;
+  [[nodiscard]] double shift_of(int iteration, int distance) const;
+  [[nodiscard]] bool repeats(int iteration, int distance) const;
+  void run_until(std::int64_t done, bool none_held);
+  void skip_what_repeats();
+  void say();
+  void skip(int block, int distance, double clocks);
+  [[nodiscard]] int furthest(int from, int to) const;
+  void move_on(int from, int last, int iterations);
+
+  const EventGraph* g_ = nullptr;
+  std::vector<Vertex> vertices_;
+  std::vector<Node> nodes_;
+  std::vector<Demand> demands_;           // by node, without zeros
+  std::vector<int> first_;                // by node: its first vertex
+  std::vector<Arc> arcs_;                 // by vertex
+  std::vector<Share> shares_;             // a table by key
+  std::vector<double> shared_, numbers_;  // what the table depends on
+  int most_shift_ = 1;                    // turns that an arc reaches over
+  int window_ = 2;                        // turns that must repeat
+  int iterations_ = 1, blocks_ = 1, loop_turns_ = 1;
+  CutIterations cut_;  // of each block
+  State s_, before_;
+  Timeline timeline_;
+  Note note_ = Note::nothing;
+  std::vector<double> noted_;          // by job: its start or its end
+  std::vector<double> room_, wanted_;  // by pipe
+  std::vector<std::size_t> at_work_;   // by pipe: threads' nodes at work on it
+  std::vector<std::size_t> growing_;
+  std::vector<Job> let_in_;
+  std::vector<Part> behind_;  // of the tensor unit's instructions, those that are not in its queue
+  /// What the run was like when the node that it is watched by ended, of the latest iterations.
+  struct Said {
+    double time = 0;
+    std::vector<double> numbers;
+  };
+  std::vector<Said> said_;              // by iteration, in turn
+  int watched_ = 0;                     // vertex
+  bool skips_ = false;                  // whether such a run leaves out what repeats itself
+  int known_ = 0;                       // iterations in a row that have been said
+  int most_back_ = 0, most_ahead_ = 0;  // iterations at a block's end and start in which arcs within it lead elsewhere
+};
+
+}  // namespace napkin

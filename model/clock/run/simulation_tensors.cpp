@@ -1,0 +1,142 @@
+// The tensor unit: operations are handed over instruction by instruction into a short queue, and run in its order.
+#include <algorithm>
+
+#include "model/clock/run/simulation.hpp"
+
+namespace napkin {
+void Simulation::hand_over(Job job) {
+  Tensors& t = s_.unit;
+  t.handing.push_back({job, never});
+  if (t.idle()) {
+    t.parts.assign(1, {job, tensor_of(job).instructions});
+    t.head = 0;
+    run_part();
+  } else {
+    line_up(job);
+  }
+  see_what_is_handed_over();
+}
+
+/// Behind what is in the unit's queue, instructions that may run in turn do so, one of each operation, beginning with
+/// another operation than that of the queue's last; others run as they came.
+void Simulation::line_up(Job job) {
+  take_back();
+  behind_.push_back({job, tensor_of(job).instructions});
+  const Part& first = behind_.front();
+  const bool goes_on = first.job == s_.unit.parts.back().job && tensor_of(first.job).in_turn;
+  for (std::size_t next = goes_on && behind_.size() > 1 ? 1 : 0; !behind_.empty();) {
+    next %= behind_.size();
+    Part& from = behind_[next];
+    const int taken = tensor_of(from.job).in_turn && behind_.size() > 1 ? 1 : from.count;
+    append(from.job, taken);
+    from.count -= taken;
+    if (from.count == 0)
+      behind_.erase(behind_.begin() + static_cast<std::ptrdiff_t>(next));
+    else
+      ++next;
+  }
+}
+
+/// Into `behind_`, by operation: the instructions that are not in the unit's queue yet.
+void Simulation::take_back() {
+  Tensors& t = s_.unit;
+  behind_.clear();
+  if (g_->tensor_queue == 0) return;
+  const double done = (s_.now - t.start) / clocks_of(t.parts[t.head].job);
+  int room = g_->tensor_queue + static_cast<int>(done + tiny);
+  std::size_t kept = t.head;
+  for (; kept < t.parts.size() && room > 0; ++kept) {
+    Part& part = t.parts[kept];
+    if (const int over = part.count - room; over > 0) {
+      behind_.push_back({part.job, over});
+      if (kept == t.head) s_.ends[tensors] -= over * clocks_of(part.job);
+      part.count = room;
+    }
+    room -= part.count;
+  }
+  for (std::size_t i = kept; i < t.parts.size(); ++i) {
+    const Part& part = t.parts[i];
+    const auto same = std::find_if(behind_.begin(), behind_.end(), [&](const Part& b) { return b.job == part.job; });
+    if (same != behind_.end())
+      same->count += part.count;
+    else
+      behind_.push_back(part);
+  }
+  t.parts.resize(kept);
+}
+
+void Simulation::append(Job job, int instructions) {
+  Tensors& t = s_.unit;
+  if (!(t.parts.back().job == job)) {
+    t.parts.push_back({job, instructions});
+    return;
+  }
+  if (t.head + 1 == t.parts.size()) s_.ends[tensors] += instructions * clocks_of(job);
+  t.parts.back().count += instructions;
+}
+
+void Simulation::run_part() {
+  Tensors& t = s_.unit;
+  const Part& part = t.parts[t.head];
+  t.start = s_.now;
+  s_.ends[tensors] = s_.now + part.count * clocks_of(part.job);
+  s_.tensor = vertices_[at(part.job.vertex)].id;
+  s_.changed = true;
+  if (note_ != Note::starts) return;
+  int left = 0;
+  for (std::size_t i = t.head; i < t.parts.size(); ++i) {
+    if (t.parts[i].job == part.job) left += t.parts[i].count;
+  }
+  if (left == tensor_of(part.job).instructions) noted_[index(part.job)] = s_.now;
+}
+
+void Simulation::end_part() {
+  Tensors& t = s_.unit;
+  const Job job = t.parts[t.head++].job;
+  const bool last = std::none_of(t.parts.begin() + static_cast<std::ptrdiff_t>(t.head), t.parts.end(),
+                                 [&](const Part& part) { return part.job == job; });
+  s_.ends[tensors] = never;
+  s_.tensor = -1;
+  s_.changed = true;
+  if (!t.idle()) run_part();
+  if (last) finish(job);
+}
+
+/// Clocks from the start of the part that runs until that operation's last instruction is in the unit's queue.
+double Simulation::until_in_queue(Job job) const {
+  const Tensors& t = s_.unit;
+  int last = -1, count = 0;
+  for (std::size_t i = t.head; i < t.parts.size(); ++i) {
+    count += t.parts[i].count;
+    if (t.parts[i].job == job) last = count;
+  }
+  double clocks = 0;
+  int must_end = last - g_->tensor_queue;  // instructions
+  for (std::size_t i = t.head; i < t.parts.size() && must_end > 0; ++i) {
+    const int ended = std::min(must_end, t.parts[i].count);
+    clocks += ended * clocks_of(t.parts[i].job);
+    must_end -= ended;
+  }
+  return clocks;
+}
+
+/// Lets go on who waits for operations whose last instruction is in the queue; notes for the others when it will be.
+void Simulation::see_what_is_handed_over() {
+  Tensors& t = s_.unit;
+  const bool all = g_->tensor_queue == 0 || t.idle();
+  for (Handing& h : t.handing) h.time = all ? s_.now : std::max(t.start + until_in_queue(h.job), s_.now);
+  for (std::size_t i = 0; i < t.handing.size();) {
+    if (t.handing[i].time > s_.now + tiny) {
+      ++i;
+      continue;
+    }
+    const Job job = t.handing[i].job;
+    t.handing.erase(t.handing.begin() + static_cast<std::ptrdiff_t>(i));
+    fire(job, EdgeFrom::issued);
+    i = 0;
+  }
+  s_.ends[handed] = never;
+  for (const Handing& h : t.handing) s_.ends[handed] = std::min(s_.ends[handed], h.time);
+}
+
+}  // namespace napkin
