@@ -27,8 +27,9 @@ const std::vector<report::RecordedRow>& sample() {
   static const std::vector<report::RecordedRow> rows = [] {
     constexpr std::size_t apart = 11;
     std::vector<report::RecordedRow> out;
-    for (const char* file : {"h200_attention_sm90.jsonl", "h200_attention_sm90_rarely.jsonl", "h200_matmul_sm90.jsonl",
-                             "sm80/h200.jsonl", "edges/h200.jsonl"}) {
+    for (const char* file :
+         {"sweeps/attention_sm90_always.jsonl", "sweeps/attention_sm90_rarely.jsonl", "sweeps/matmul_sm90.jsonl",
+          "sweeps_sm80/attention_sm80.jsonl", "edges/products_beyond_the_array.jsonl"}) {
       const std::vector<report::RecordedRow> all = report::read_rows(folder + file, "");
       for (std::size_t i = 0; i < all.size(); i += apart) out.push_back(all[i]);
     }
