@@ -135,7 +135,8 @@ void Scan::find_floors() {
       const TableRow& any = rows_.rows[part.first];
       model_ = &model_of(any, place(any.rank, any.variant));
     }
-    const double iterations = cells / table_->sizes_[s].cells, cycles = iterations / nodes * part.least * rounding;
+    const double iterations = cells / table_->sizes_[s].cells, of_node = iterations / nodes;
+    const double cycles = rounding * std::max(of_node * part.least, (of_node - most_to_settle) * part.cycle);
     const bool held = model_->rates.known && rows_.loads.empty();
     const double clock = held ? held_clock(model_->power, {part.energy * iterations, 0}, cycles).clock.value
                               : model_->clock.frequency.value;
@@ -157,10 +158,12 @@ void Scan::scan(std::uint32_t sizes, Only only, Best& best) {
     const TableRow& row = rows_.rows[r];
     // Rows come with their iterations, the shortest first: behind one that takes too long all do.
     const double enough = best.enough(size);
-    if (row.period >= 0 && enough < infinity &&
-        !napkin::may_end_within(model_->power, least, iterations * rows_.least[r] * rounding,
-                                Seconds(enough - model_->launch.value)))
-      break;
+    const auto takes_too_long = [&](double cycles) {
+      return row.period >= 0 && enough < infinity &&
+             !napkin::may_end_within(model_->power, least, cycles, Seconds(enough - model_->launch.value));
+    };
+    if (takes_too_long(iterations * rows_.least[r])) break;
+    if (iterations > most_to_settle && takes_too_long((iterations - most_to_settle) * row.cycle)) continue;
     const BlockClocks block = row.period >= 0 && !shape.launch.packed ? block_of(r, shape) : BlockClocks{};
     waiting_.push_back({cycles_of(row, shape, block), &row, block});
   }

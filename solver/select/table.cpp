@@ -7,6 +7,7 @@
 
 #include "model/clock/graph/copy_cost.hpp"
 #include "model/clock/run/period.hpp"
+#include "model/clock/run/period_bounds.hpp"
 #include "model/diagram/packing.hpp"
 #include "model/resource/plan.hpp"
 #include "solver/select/scan.hpp"
@@ -190,7 +191,9 @@ class RowMaker {
       if (static_cast<std::size_t>(row.period) == into_.periods.size()) {
         into_.periods.push_back(period);
         explain(graph, into_.periods.back());
+        cycles_.push_back(rounding * cycle_clocks(graph));
       }
+      row.cycle = row.blocks > 1 ? 0 : cycles_[at(row.period)];
     } else {
       const auto workload = workloads_.try_emplace(row.variant, placed).first;
       const BlockLoad load = workload->second.of(placed);
@@ -226,7 +229,9 @@ class RowMaker {
       row.count = static_cast<std::uint32_t>(members_[i].size());
       into_.members.insert(into_.members.end(), members_[i].begin(), members_[i].end());
       TableRows::Part& part = into_.parts[row.sizes];
-      if (part.last == 0) part = {static_cast<std::uint32_t>(rows.size()), 0, clocks[i], row.energy.iteration};
+      if (part.last == 0)
+        part = {static_cast<std::uint32_t>(rows.size()), 0, clocks[i], row.cycle, row.energy.iteration};
+      part.cycle = std::min(part.cycle, row.cycle);
       part.energy = std::min(part.energy, row.energy.iteration);
       into_.least.push_back(clocks[i]);
       part.last = static_cast<std::uint32_t>(rows.size() + 1);
@@ -257,6 +262,7 @@ class RowMaker {
   Periods known_;
   std::optional<EnergyRates> rates_;
   std::map<std::int32_t, Workload> workloads_;  // by variant
+  std::vector<double> cycles_;                  // by period
   std::map<const Period*, std::int32_t> periods_;
   std::map<const void*, std::int32_t> variants_;
   std::map<std::string, std::int32_t> loads_;

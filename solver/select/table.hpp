@@ -43,6 +43,7 @@ struct TableRow {
   std::int32_t load = -1;              ///< index into TableRows::loads; -1: by the graph
   std::int32_t variant = 0;            ///< tiles of one variant of the mapping have one number
   std::int32_t blocks = 1;             ///< resident on a node
+  double cycle = 0;  ///< clocks that its cycles of waits take an iteration; 0: of several blocks a node
   BlockOrder order = BlockOrder::grid;
   bool cuts = false;  ///< EventGraph::has_cut_work
   BlockEnds ends = {};
@@ -60,6 +61,7 @@ struct TableRows {
   struct Part {
     std::uint32_t first = 0, last = 0;
     double least = 0;   ///< clocks of an iteration
+    double cycle = 0;   ///< by its cycles of waits: but for the first most_to_settle iterations of a node
     double energy = 0;  ///< joules of one
   };
   std::vector<Part> parts;

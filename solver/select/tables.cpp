@@ -11,7 +11,7 @@
 namespace napkin {
 namespace {
 
-constexpr std::string_view format = "napkin table 1";
+constexpr std::string_view format = "napkin table 2";
 
 void write(ByteWriter& bytes, const Period& period) {
   for (const double number :
