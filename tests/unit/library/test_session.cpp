@@ -224,7 +224,8 @@ TEST_CASE("eight threads, equal and different questions: the answers of one thre
   std::vector<std::thread> running;
   for (int t = 0; t < threads; ++t) {
     running.emplace_back([&, t] {
-      for (int i = 0; i < kinds; ++i) answers[t].push_back(shared.select(question((t + i) % kinds)));
+      for (int i = 0; i < kinds; ++i)
+        answers[static_cast<std::size_t>(t)].push_back(shared.select(question((t + i) % kinds)));
       Ask wrong = matmul(64);
       wrong.gpu = "h200";
       try {
@@ -240,8 +241,10 @@ TEST_CASE("eight threads, equal and different questions: the answers of one thre
     for (int i = 0; i < kinds; ++i) {
       const int kind = (t + i) % kinds;
       CAPTURE(kind);
-      check_equal(*answers[t][i], *expected[kind]);
-      CHECK(answers[t][i] == shared.select(question(kind)));  // whoever was first: one object for all
+      check_equal(*answers[static_cast<std::size_t>(t)][static_cast<std::size_t>(i)],
+                  *expected[static_cast<std::size_t>(kind)]);
+      CHECK(answers[static_cast<std::size_t>(t)][static_cast<std::size_t>(i)] ==
+            shared.select(question(kind)));  // whoever was first: one object for all
     }
   }
 }
