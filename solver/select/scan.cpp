@@ -159,8 +159,7 @@ void Scan::scan(std::uint32_t sizes, Only only, Best& best) {
     // Rows come with their iterations, the shortest first: behind one that takes too long all do.
     const double enough = best.enough(size);
     const auto takes_too_long = [&](double cycles) {
-      return row.period >= 0 && enough < infinity &&
-             !napkin::may_end_within(model_->power, least, cycles, Seconds(enough - model_->launch.value));
+      return row.period >= 0 && enough < infinity && !may_end_within(least, cycles, enough);
     };
     if (takes_too_long(iterations * rows_.least[r])) break;
     if (iterations > most_to_settle && takes_too_long((iterations - most_to_settle) * row.cycle)) continue;
@@ -250,9 +249,14 @@ BlockClocks Scan::block_of(std::uint32_t row, Shape& shape) {
 bool Scan::may_end_within(const TableRow& row, const Shape& shape, double cycles, double seconds) const {
   const double running = seconds - model_->launch.value;
   if (row.period < 0) return cycles <= running;
-  if (!model_->rates.known) return cycles <= running * model_->clock.frequency.value;
-  const Energy energy{row.energy.of(shape.launch), shape.device * model_->rates.device};
-  return napkin::may_end_within(model_->power, energy, cycles, Seconds(running));
+  return may_end_within({row.energy.of(shape.launch), shape.device * model_->rates.device}, cycles, seconds);
+}
+
+/// At the clock that the card may hold; without known energies at the one that is assumed.
+bool Scan::may_end_within(const Energy& energy, double cycles, double seconds) const {
+  const Seconds running(seconds - model_->launch.value);
+  if (!model_->rates.known) return cycles <= running.value * model_->clock.frequency.value;
+  return napkin::may_end_within(model_->power, energy, cycles, running);
 }
 
 double Scan::time_of(const TableRow& row) {

@@ -103,6 +103,7 @@ class Scan {
   [[nodiscard]] double cycles_of(const TableRow& row, const Shape& shape, BlockClocks block) const;
   void find_columns(Shape& shape);
   [[nodiscard]] BlockClocks block_of(std::uint32_t row, Shape& shape);
+  [[nodiscard]] bool may_end_within(const Energy& energy, double cycles, double seconds) const;
   [[nodiscard]] bool may_end_within(const TableRow& row, const Shape& shape, double cycles, double seconds) const;
   [[nodiscard]] Shape& shape_of(std::uint32_t sizes);
   [[nodiscard]] const TimeModel& model_of(const TableRow& row, const PlacedDiagram& placed);

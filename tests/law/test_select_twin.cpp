@@ -184,6 +184,18 @@ TEST_CASE("machines without times of tensor instructions are ranked by the roofl
   }
 }
 
+TEST_CASE("machines whose energies are not known are ranked at the assumed clock") {
+  Draw draw{std::mt19937(13)};
+  for (const std::string gpu : {"h100-sxm", "h100-pcie", "h800-pcie"}) {
+    CAPTURE(gpu);
+    Case c("attention_sm90", gpu, {{"h", 1}, {"q", 1}, {"x", 1}, {"d", 128}});
+    thin(c);
+    Tables tables;
+    Periods periods;
+    for (int round = 0; round < test::rounds(8); ++round) check_twin(any_question(draw, c), tables, periods);
+  }
+}
+
 TEST_CASE("fixed knobs: the best tile that has them, and the count of what is left") {
   Case c("attention_sm90", "h200-sxm", {{"h", 16}, {"q", 1500}, {"x", 1500}, {"d", 128}});
   thin(c);
