@@ -9,7 +9,9 @@ namespace napkin::test {
 inline Seconds predicted_time(const PlacedDiagram& placed, Count blocks_per_node) {
   Periods periods;
   const TimeModel model(placed, ByClock::graph);
-  return model.with_launch(model.of(placed, blocks_per_node, periods));
+  if (!model.by_graph) return model.with_launch(model.of(placed, blocks_per_node));
+  const EventGraph graph = event_graph(placed);
+  return model.with_launch(model.of(placed, blocks_per_node, graph, periods.of(graph)));
 }
 
 }  // namespace napkin::test

@@ -4,6 +4,9 @@
 // place of bytes.
 
 #include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
@@ -11,6 +14,7 @@
 
 #include "apps/library/arguments.hpp"
 #include "model/diagram/problem.hpp"
+#include "model/machine/vocabulary.hpp"
 
 namespace napkin {
 
@@ -33,12 +37,20 @@ struct Head {
   NamedSizes shape;                      ///< every axis
   std::vector<SequenceLengths> lengths;  ///< of a packed batch; else empty
   TileValues tile;                       ///< every knob; empty where nothing fits
+  bool bundled = false;                  ///< the kernel is one of this repository's, not a peer's
+  Vocabulary terms;                      ///< the machine's own words
 };
 
 struct ViolationAnswer {
   std::string constraint;
   double needed = 0;
   double available = 0;
+  std::string text;  ///< in words: "takes bf16 and f16 only", "needs 288,896 B of shared memory, there are 232,448"
+};
+
+/// How many of the machine's compute nodes get work.
+struct NodesAnswer {
+  std::int64_t busy = 1, all = 1;
 };
 
 struct WorkAnswer {
@@ -47,17 +59,46 @@ struct WorkAnswer {
   std::int64_t exponentials = 0;
 };
 
+/// A value that is worked out when it is first read, where that takes long. Safe from several threads.
+template <class T>
+class Later {
+ public:
+  Later(T known = {}) : known_(std::move(known)) {}
+  explicit Later(std::function<T()> find) : later_(std::make_shared<Found>()) { later_->find = std::move(find); }
+  [[nodiscard]] const T& get() const {
+    if (later_ == nullptr) return known_;
+    std::call_once(later_->once, [&] {
+      later_->found = later_->find();
+      later_->find = nullptr;
+    });
+    return later_->found;
+  }
+  operator const T&() const { return get(); }
+
+ private:
+  struct Found {
+    std::once_flag once;
+    std::function<T()> find;
+    T found{};
+  };
+  T known_;
+  std::shared_ptr<Found> later_;
+};
+
 /// One level below device memory.
 struct LevelAnswer {
   std::string name;
   std::int64_t groups = 0;
   std::int64_t load = 0, store = 0, transfer = 0;  ///< over the pipe from its parent, all groups
-  std::int64_t delivered = 0;
+  Later<std::int64_t> delivered;                   ///< into a cache below device memory with what is read again
   std::int64_t transfer_per_group = 0;
   std::int64_t memory_lower_bound = 0, memory_live = 0, memory = 0;
   std::optional<std::int64_t> memory_limit;
   std::optional<double> bandwidth;  ///< bytes a second, whole machine
   std::optional<double> time;       ///< transfer over bandwidth
+  /// Of the cache below device memory, where its size is known: the part of what it is asked for that it has, with
+  /// blocks in step, and with blocks that walk out of step.
+  Later<std::optional<double>> hit_rate = {}, hit_rate_apart = {};
 };
 
 struct FormulaAnswer {
@@ -75,8 +116,9 @@ struct OptimumAnswer {
   std::vector<Term> terms;
   double transfer = 0;
   std::vector<std::pair<std::string, double>> group;
-  std::optional<Integer> integer;
+  Later<std::optional<Integer>> integer;
   std::string formula;  ///< of the closed form, "2 q d + 4 q x d^2 / M"; the numbers are `terms`
+  bool exact = true;    ///< `terms` give `transfer`; else an axis is too short for them, and they only bound it
 };
 
 struct PredictedAnswer {
@@ -88,6 +130,8 @@ struct PredictedAnswer {
   double tflops = 0;
   std::string bound;
   std::vector<std::pair<std::string, double>> pipes;  ///< busy fractions
+  NodesAnswer nodes;
+  bool at_least = false;  ///< a bound: no mapping of the algorithm takes less on that machine
 };
 
 /// Values moved and held by a run of the streamed program, or predicted for it; where results have parts, what the
@@ -133,6 +177,14 @@ struct CompiledAnswer {
   std::string objection;  ///< spills, or instructions that the compiler serialised; empty: none
 };
 
+/// One launch of an algorithm that is cut into several: some of its operations, with the ideal mapping.
+struct LaunchAnswer {
+  std::vector<std::string> inputs, outputs;  ///< arrays that it loads and stores
+  TileValues tile;
+  std::vector<LevelAnswer> levels;
+  std::optional<PredictedAnswer> predicted;  ///< a bound
+};
+
 struct QueryAnswer {
   Head head;
   bool legal = true;
@@ -145,6 +197,8 @@ struct QueryAnswer {
   std::optional<CombineAnswer> combine;      ///< where results have parts
   std::optional<CheckAnswer> check;          ///< where it was asked for
   std::optional<CompiledAnswer> compiled;    ///< where it was asked for
+  std::vector<std::string> notes;            ///< what is unusual about the question: a knob outside its domain
+  std::vector<LaunchAnswer> launches;        ///< where the algorithm does not fit one launch; `levels` is their sum
 };
 
 struct AlternativeAnswer {
@@ -159,9 +213,19 @@ struct OccupancyAnswer {
   std::string limited_by;
 };
 
+/// A kernel that could answer a question, with the best of its tiles.
+struct KernelAnswer {
+  std::string kernel;
+  bool bundled = false;
+  TileValues tile;  ///< empty: nothing fits
+  std::optional<PredictedAnswer> predicted;
+  bool by_graph = false;  ///< predicted by the event graph; else by the roofline, which no kernel reaches
+  std::string why;        ///< nothing fits: why
+};
+
 struct SelectAnswer {
   Head head;
-  bool found = false;  ///< false: nothing fits, or no bundled kernel runs there (the ideal mapping is shown)
+  bool found = false;  ///< false: nothing fits, or no kernel runs there (the ideal mapping's bound is shown)
   std::optional<PredictedAnswer> predicted;
   std::vector<LevelAnswer> levels;
   std::optional<CombineAnswer> combine;
@@ -170,24 +234,38 @@ struct SelectAnswer {
   std::int64_t candidates = 0, legal = 0;
   std::vector<std::pair<std::string, std::int64_t>> rejected;
   std::string because;
+  std::vector<std::string> notes;
+  std::vector<LaunchAnswer> launches;  ///< where the algorithm does not fit one launch; `levels` is their sum
+  /// All kernels that run there, bundled and peers', the fastest first; empty: not asked for (Session::kernels).
+  std::vector<KernelAnswer> kernels;
 };
 
-/// Neighbouring sizes of a family for which one kernel and tile is selected.
+/// Neighbouring sizes of a family that one kernel and tile serves within 1 % of the best.
 struct FamilyPick {
   std::int64_t from = 0, to = 0;  ///< of the sizes that were asked for, both included
   bool found = false;             ///< as SelectAnswer::found
   std::optional<std::string> kernel;
   TileValues tile;  ///< empty where nothing fits
   std::optional<PredictedAnswer> predicted_from, predicted_to;
+  double loss = 0;  ///< how much longer than the best at most, over these sizes, as a fraction
 };
 
-/// What is selected along a family of shapes. Every size of the range is selected for, so that no change from one to
-/// the next is missed; of sizes between two neighbours nothing is said.
+/// One kernel and tile for the whole range.
+struct FamilyDefault {
+  FamilyPick pick;
+  double mean = 0;            ///< of its losses
+  std::int64_t worst_at = 0;  ///< the size at which it loses the most
+};
+
+/// What to use along a family of shapes, in as few pieces as one tile within 1 % of the best everywhere allows. Every
+/// size of the range is selected for; of sizes between two neighbours nothing is said.
 struct FamilyAnswer {
   Head head;  ///< of the first shape
   ShapeFamily family;
-  std::int64_t points = 0;        ///< sizes that were selected for
-  std::vector<FamilyPick> picks;  ///< by size: each begins where the pick changes
+  std::int64_t points = 0;                             ///< sizes that were selected for
+  std::vector<FamilyPick> picks;                       ///< by size: each begins where another tile is needed
+  std::vector<std::pair<double, std::int64_t>> wider;  ///< how few pieces suffice within 2, 5 and 10 %
+  std::optional<FamilyDefault> whole;                  ///< nothing where no tile fits everywhere
 };
 
 }  // namespace napkin

@@ -4,10 +4,12 @@
 
 #include "apps/library/answer.hpp"
 #include "apps/library/request.hpp"
+#include "apps/library/sensitivity.hpp"
 
 namespace napkin {
 
 [[nodiscard]] QueryAnswer query_answer(const Request& request);
 [[nodiscard]] SelectAnswer select_answer(const Request& request, int top);
+[[nodiscard]] SensitivityAnswer sensitivity_answer(const Request& request);
 
 }  // namespace napkin

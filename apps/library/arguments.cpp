@@ -153,7 +153,12 @@ std::vector<SequenceLengths> parse_lengths(std::string_view text, const std::str
 
 std::vector<std::int64_t> SizeRange::points() const {
   std::vector<std::int64_t> out{from};
-  for (std::int64_t size = (from / step + 1) * step; size < to; size += step) out.push_back(size);
+  for (std::int64_t size = from;;) {
+    const std::int64_t gap = step - size % step;  // to the next multiple
+    if (to - size <= gap) break;
+    size += gap;
+    out.push_back(size);
+  }
   if (to > from) out.push_back(to);
   return out;
 }

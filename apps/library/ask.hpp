@@ -27,7 +27,9 @@ struct Ask {
   std::string kernel;  ///< a mapping's name or path; empty: the best that runs there
   TileText tile;       ///< knobs that are fixed; the others are selected
   bool check = false;  ///< query: also run the streamed program at a scaled-down shape and count
-  std::function<void(std::int64_t done, std::int64_t total)> progress;  ///< of that run: groups done, of so many
+  /// Of that run, groups done of so many; of a family of shapes, sizes.
+  std::function<void(std::int64_t done, std::int64_t total)> progress;
+  std::function<void(std::int64_t done, std::int64_t total)> making;  ///< a table for the question: parts done
   bool compile = false;  ///< query: also compile the kernel with that tile; needs NVRTC and no GPU
 };
 

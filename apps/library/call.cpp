@@ -22,6 +22,9 @@ constexpr int tiles_tried = 8;               // of the ranking, until the compil
 constexpr std::size_t calls_kept = 64;       // that come again without planning anew
 constexpr std::size_t selections_kept = 64;  // of questions without a known plan
 
+/// Two i32 each, for the launches of a stream or for one node of a graph.
+constexpr std::size_t ticket_bytes = 2 * sizeof(std::int32_t), tickets_made = 4096;
+
 std::uint64_t address_of(const void* pointer) { return reinterpret_cast<std::uint64_t>(pointer); }
 
 void need(const void* pointer, const std::string& name) {
@@ -122,7 +125,7 @@ class Selected {
  public:
   Selected(const Ask& ask, bool packed)
       : request_(request_for(ask, packed)), ranking_(select_kernel(request_, tiles_tried)) {
-    if (ranking_.layout().ideal)
+    if (!ranking_.layout().bundled())
       throw Error(ask.algorithm, "no bundled kernel computes this on " + ask.gpu, "other sizes or another type");
     if (ranking_.empty()) throw Error(ask.algorithm, ranking_.nothing_fits(), "other sizes");
     placer_.emplace(placer_of(request_, ranking_.layout()));
@@ -159,12 +162,14 @@ class Calls {
   template <class Args>
   void call(const Args& args, Stream stream) {
     runtime_.device().make_current();
+    if (runtime_.device().capturing(stream)) return capture(args, stream);
     for (const Kept& kept : kept_) {
       const auto* known = std::get_if<Args>(&kept.args);
       if (known != nullptr && kept.stream == stream && *known == args) return kept.launch(stream);
     }
     check(args);
-    kept_.push_front({args, stream, prepare(args, stream)});
+    if (tickets_.size() <= tickets_made / 8) make_tickets();
+    kept_.push_front({args, stream, prepare(args, ticket_of(stream))});
     if (kept_.size() > calls_kept) kept_.pop_back();
     kept_.front().launch(stream);
   }
@@ -176,9 +181,19 @@ class Calls {
     ReadyLaunch launch;
   };
 
+  /// Graphs run on any stream and beside each other: each node has a ticket of its own, for good.
   template <class Args>
-  ReadyLaunch prepare(const Args& args, Stream stream) {
-    const auto call = call_of(args, ticket_of(stream));
+  void capture(const Args& args, Stream stream) {
+    check(args);
+    if (tickets_.empty())
+      throw CudaFailure("a call is captured into a graph before any ran here: call once before the capture");
+    const RelaxedCapture relaxed = runtime_.device().relaxed_capture();
+    prepare(args, take_ticket())(stream);
+  }
+
+  template <class Args>
+  ReadyLaunch prepare(const Args& args, std::uint64_t ticket) {
+    const auto call = call_of(args, ticket);
     const LaunchDevice device = runtime_.device().launch_device();
     const std::string key = plan_key(args, runtime_.device().properties(), device);
     if (std::optional<LaunchPlan> plan = known_.find(key)) {
@@ -215,20 +230,31 @@ class Calls {
 
   /// Launches of one stream follow each other and leave it zero; those of another must not draw from it.
   std::uint64_t ticket_of(Stream stream) {
-    DeviceMemory& ticket = tickets_[stream];
-    if (ticket.bytes() == 0) {
-      ticket = runtime_.device().allocate(2 * sizeof(std::int32_t));
-      runtime_.device().set(ticket, 0);
-      runtime_.device().synchronize();
-    }
-    return ticket.address();
+    const auto [at, is_new] = streams_.try_emplace(stream, 0);
+    if (is_new) at->second = take_ticket();
+    return at->second;
+  }
+
+  std::uint64_t take_ticket() {
+    const std::uint64_t ticket = tickets_.back();
+    tickets_.pop_back();
+    return ticket;
+  }
+
+  void make_tickets() {
+    DeviceMemory& all = ticket_memory_.emplace_back(runtime_.device().allocate(tickets_made * ticket_bytes));
+    runtime_.device().set(all, 0);
+    runtime_.device().synchronize();
+    for (std::size_t i = 0; i < tickets_made; ++i) tickets_.push_back(all.address() + i * ticket_bytes);
   }
 
   Runtime runtime_;
   KnownPlans known_;
   std::string profile_;  // "" until it is first asked for
   Latest<std::string, std::unique_ptr<Selected>> selected_{selections_kept};
-  std::map<Stream, DeviceMemory> tickets_;
+  std::vector<DeviceMemory> ticket_memory_;
+  std::vector<std::uint64_t> tickets_;  ///< nobody's yet
+  std::map<Stream, std::uint64_t> streams_;
   std::deque<Kept> kept_;
 };
 

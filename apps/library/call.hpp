@@ -11,7 +11,8 @@
 //   napkin::attention(args, stream);
 //
 // Arguments that no kernel takes throw napkin::Error: where, what, and what would be right. What CUDA lacks or refuses
-// (no GPU, no NVRTC) throws napkin::CudaFailure. Both before anything was launched. Safe from several threads.
+// (no GPU, no NVRTC) throws napkin::CudaFailure. Both before anything was launched. Safe from several threads. A call
+// can be captured into a CUDA graph, once another ran on that GPU.
 
 #include <cstdint>
 #include <optional>

@@ -5,7 +5,9 @@
 #include "apps/library/here.hpp"
 #include "apps/library/select_kernel.hpp"
 #include "model/diagram/library.hpp"
+#include "model/diagram/text.hpp"
 #include "model/fusion/derive.hpp"
+#include "model/fusion/rewrite.hpp"
 #include "model/machine/load.hpp"
 #include "model/mapping/load.hpp"
 
@@ -39,7 +41,12 @@ std::vector<FileStamp> files_of(const Ask& ask) {
 }
 
 Catalog::Catalog()
-    : diagrams_(parts_kept), machines_(parts_kept), mappings_(parts_kept), layouts_(parts_kept), known_(make_known()) {}
+    : diagrams_(parts_kept),
+      machines_(parts_kept),
+      mappings_(parts_kept),
+      reordered_(parts_kept),
+      layouts_(parts_kept),
+      known_(make_known()) {}
 
 template <class Part, class Load>
 std::shared_ptr<const Part> Catalog::find_or_read(Parts<Part>& parts, const std::string& name, const Load& load) {
@@ -53,7 +60,16 @@ std::shared_ptr<const Part> Catalog::find_or_read(Parts<Part>& parts, const std:
 }
 
 std::shared_ptr<const Diagram> Catalog::diagram(const std::string& name) {
-  return find_or_read(diagrams_, name, load_diagram);
+  return find_or_read(diagrams_, name, [](const std::string& given) { return linearised(load_diagram(given)); });
+}
+
+std::shared_ptr<const Diagram> Catalog::at_sizes(const std::shared_ptr<const Diagram>& diagram, const Sizes& sizes) {
+  Diagram other = reassociated(*diagram, sizes);
+  if (other.rewritings.size() == diagram->rewritings.size()) return diagram;
+  const std::string text = print(other);
+  if (const auto* known = reordered_.find(text)) return *known;
+  if (reordered_.full()) known_ = make_known();
+  return reordered_.put(text, std::make_shared<const Diagram>(std::move(other)));
 }
 
 std::shared_ptr<const Machine> Catalog::machine(const std::string& name) {
@@ -73,10 +89,11 @@ Layout Catalog::layout(const std::shared_ptr<const Diagram>& diagram, const std:
   return layouts_.put(key, {diagram, {mapping, std::move(streamed), false, {}}}).layout;
 }
 
-const std::vector<std::string>& Catalog::bundled(const std::string& algorithm) {
-  const auto known = bundled_.find(algorithm);
-  return known != bundled_.end() ? known->second
-                                 : bundled_.emplace(algorithm, bundled_mappings(algorithm)).first->second;
+const std::vector<std::string>& Catalog::kernels(const std::string& algorithm, bool bundled) {
+  const std::pair key(algorithm, bundled);
+  const auto known = kernels_.find(key);
+  if (known != kernels_.end()) return known->second;
+  return kernels_.emplace(key, bundled ? bundled_mappings(algorithm) : peers_mappings(algorithm)).first->second;
 }
 
 const std::string& Catalog::gpu_here() {

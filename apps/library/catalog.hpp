@@ -32,13 +32,16 @@ class Catalog {
   Catalog();
 
   [[nodiscard]] std::shared_ptr<const Diagram> diagram(const std::string& name);
+  /// The diagram with its products in the order that is cheapest at these sizes; itself where that is the one written.
+  [[nodiscard]] std::shared_ptr<const Diagram> at_sizes(const std::shared_ptr<const Diagram>& diagram,
+                                                        const Sizes& sizes);
   [[nodiscard]] std::shared_ptr<const Machine> machine(const std::string& name);
   [[nodiscard]] std::shared_ptr<const Mapping> mapping(const std::string& name, const std::string& where);
   /// The mapping with the diagram that streams under it. Throws Error where it names what the diagram does not have.
   [[nodiscard]] Layout layout(const std::shared_ptr<const Diagram>& diagram,
                               const std::shared_ptr<const Mapping>& mapping);
-  /// The names of the mappings of bundled kernels for an algorithm.
-  [[nodiscard]] const std::vector<std::string>& bundled(const std::string& algorithm);
+  /// The names of the mappings of bundled kernels for an algorithm, or of peers'.
+  [[nodiscard]] const std::vector<std::string>& kernels(const std::string& algorithm, bool bundled);
   /// The name of the profile of the GPU in this machine.
   [[nodiscard]] const std::string& gpu_here();
 
@@ -71,8 +74,9 @@ class Catalog {
   Parts<Diagram> diagrams_;
   Parts<Machine> machines_;
   Parts<Mapping> mappings_;
+  Latest<std::string, std::shared_ptr<const Diagram>> reordered_;  // by their text
   Latest<Pair, LaidOut, PairHash> layouts_;
-  std::map<std::string, std::vector<std::string>> bundled_;  // by algorithm
+  std::map<std::pair<std::string, bool>, std::vector<std::string>> kernels_;
   std::optional<std::string> gpu_here_;
   std::shared_ptr<Known> known_;
 };

@@ -139,6 +139,15 @@ QuantisationAnswer quantisation_of(const Setting& first, const Setting& other) {
           std::string(name_of(other.request.problem.dtype)), law.gain, law.terms};
 }
 
+/// The kernels to compare; "all": those that run there, the fastest first, and the bound below them all.
+std::vector<std::string> named(const Session& session, const Ask& ask, const std::vector<std::string>& kernels) {
+  if (kernels != std::vector<std::string>{"all"}) return kernels;
+  std::vector<std::string> names;
+  for (const KernelAnswer& kernel : session.kernels(ask)) names.push_back(kernel.kernel);
+  names.emplace_back("ideal");
+  return names;
+}
+
 /// The selection, or why this machine cannot have one; names and sizes that are wrong anywhere are still thrown.
 ComparedMachine compared(const Session& session, const Request& problem) {
   try {
@@ -157,7 +166,7 @@ ComparedMachine compared(const Session& session, const Request& problem) {
 }  // namespace
 
 CompareAnswer Session::compare(const Ask& ask, const std::vector<std::string>& gpus,
-                               const std::vector<std::string>& dtypes) const {
+                               const std::vector<std::string>& dtypes, const std::vector<std::string>& kernels) const {
   CompareAnswer answer;
   for (const std::string& gpu : gpus) {
     std::optional<Setting> first;
@@ -165,15 +174,19 @@ CompareAnswer Session::compare(const Ask& ask, const std::vector<std::string>& g
       Ask one = ask;
       one.gpu = gpu;
       one.dtype = dtype;
-      const Request problem = state_->problem(one);
-      ComparedMachine machine = compared(*this, problem);
-      if (machine.refused.empty()) {
-        std::optional<Setting> setting = setting_of(problem);
-        if (setting) machine.laws = laws_of(*setting);
-        if (setting && first) answer.quantisation.push_back(quantisation_of(*first, *setting));
-        if (!first) first = std::move(setting);
+      Request problem = state_->problem(one);
+      std::optional<Setting> setting = setting_of(problem);
+      bool any = false;
+      for (const std::string& kernel : kernels.empty() ? std::vector{ask.kernel} : named(*this, one, kernels)) {
+        problem.ask.kernel = kernel;
+        ComparedMachine machine = compared(*this, problem);
+        if (machine.refused.empty() && setting && !any) machine.laws = laws_of(*setting);
+        any = any || machine.refused.empty();
+        answer.machines.push_back(std::move(machine));
       }
-      answer.machines.push_back(std::move(machine));
+      if (!any) continue;
+      if (setting && first) answer.quantisation.push_back(quantisation_of(*first, *setting));
+      if (!first) first = std::move(setting);
     }
   }
   return answer;

@@ -27,11 +27,12 @@ std::string text_in(const std::string& form, const Request& request, const Ranki
   const Mapping& mapping = *ranking.layout().mapping;
   const Tile& tile = ranking.best().tile;
   if (form == "json") return emit_json(mapping, tile);
-  if (form == "fa3") return emit_fa3(mapping, tile);
+  const std::string about = about_question(*request.diagram, mapping, *request.machine, request.problem);
+  if (form == "fa3") return emit_fa3(mapping, tile, about);
   if (form == "triton") {
     std::vector<Tile> tiles;
     for (const Ranked& ranked : ranking.selection().ranked) tiles.push_back(ranked.tile);
-    return emit_triton(mapping, tiles);
+    return emit_triton(mapping, tiles, about);
   }
   const Placer placer = placer_of(request, ranking.layout());
   const Placement placement = place(placer, tile);
@@ -40,7 +41,7 @@ std::string text_in(const std::string& form, const Request& request, const Ranki
 
 Emission emission_of(const Request& request, const std::string& form, int top) {
   const Ranking ranking = select_kernel(request, form == "triton" ? top : 1);
-  if (ranking.layout().ideal) return {"", false, "no bundled kernel runs " + request.diagram->name + " there"};
+  if (ranking.layout().ideal) return {"", false, "no kernel is known that runs " + request.diagram->name + " there"};
   if (ranking.empty()) return {"", false, ranking.nothing_fits()};
   std::string text = text_in(form, request, ranking);
   if (!text.ends_with('\n')) text += '\n';

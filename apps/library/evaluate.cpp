@@ -1,5 +1,7 @@
 #include "apps/library/evaluate.hpp"
 
+#include "apps/library/select_kernel.hpp"
+#include "apps/library/words.hpp"
 #include "model/clock/launch/combine_cost.hpp"
 
 namespace napkin {
@@ -40,6 +42,10 @@ Placer placer_of(const Request& request, const Layout& layout) {
   return {*layout.streamed, *layout.mapping, *request.machine, request.problem};
 }
 
+KeptPlacer kept_placer_of(const Request& request, const Layout& layout) {
+  return {request.known->placers, *layout.streamed, *layout.mapping, *request.machine, request.problem};
+}
+
 Placement place(const Placer& placer, const Tile& tile) {
   Placement placement{placer.place(tile), {}, {}};
   placement.plan = plan(placement.placed);
@@ -52,7 +58,8 @@ std::vector<LevelAnswer> levels_of(const PlacedDiagram& placed, Hertz clock, Rer
   const std::vector<LevelTransfer> moved = transfers(placed, rereads);
   const std::vector<LevelMemory> held = memories(placed);
   std::vector<LevelAnswer> levels;
-  for (const LevelTransfer& transfer : moved) {
+  for (std::size_t i = 0; i < moved.size(); ++i) {
+    const LevelTransfer& transfer = moved[i];
     LevelAnswer level;
     level.name = machine.levels[static_cast<std::size_t>(transfer.level)].name;
     level.groups = transfer.groups.get();
@@ -70,7 +77,39 @@ std::vector<LevelAnswer> levels_of(const PlacedDiagram& placed, Hertz clock, Rer
     }
     level.bandwidth = bandwidth_of(machine, transfer.level, clock);
     if (level.bandwidth) level.time = static_cast<double>(level.transfer) / *level.bandwidth;
+    if (transfer.delivered_apart && i + 1 < moved.size()) {
+      level.hit_rate = std::optional(hit_rate(moved[i + 1], transfer.delivered));
+      level.hit_rate_apart = std::optional(hit_rate(moved[i + 1], *transfer.delivered_apart));
+    }
     levels.push_back(std::move(level));
+  }
+  return levels;
+}
+
+std::vector<LevelAnswer> levels_of(const Request& request, const Layout& layout, const PlacedDiagram& placed,
+                                   Hertz clock, Rereads rereads) {
+  struct Kept {
+    std::shared_ptr<const Machine> machine;
+    Layout layout;
+    Problem problem;
+    PlacedDiagram placed;
+  };
+  std::vector<LevelAnswer> levels = levels_of(placed, clock, Rereads::none);
+  for (std::size_t i = 0; i < levels.size(); ++i) {
+    if (!counts_rereads(*request.machine, placed.levels[i].level)) continue;
+    const auto kept = std::make_shared<Kept>(Kept{request.machine, layout, request.problem, placed});
+    kept->placed.problem = &kept->problem;
+    using Moved = Later<std::vector<LevelTransfer>>;
+    const auto moved = std::make_shared<const Moved>([kept, rereads] { return transfers(kept->placed, rereads); });
+    levels[i].delivered = Later<std::int64_t>([moved, i] { return moved->get()[i].delivered.value.get(); });
+    if (rereads != Rereads::spread || i + 1 == levels.size()) continue;
+    const auto rate = [moved, i](bool apart) {
+      const LevelTransfer &at = moved->get()[i], &below = moved->get()[i + 1];
+      if (!at.delivered_apart) return std::optional<double>();
+      return std::optional(hit_rate(below, apart ? *at.delivered_apart : at.delivered));
+    };
+    levels[i].hit_rate = Later<std::optional<double>>([rate] { return rate(false); });
+    levels[i].hit_rate_apart = Later<std::optional<double>>([rate] { return rate(true); });
   }
   return levels;
 }
@@ -79,6 +118,7 @@ std::optional<CombineAnswer> combine_of(const PlacedDiagram& placed, Hertz clock
   const auto moved = combine_moved(placed);
   if (!moved) return std::nullopt;
   const PlacedCombine& how = *placed.combine;
+  if (how.by == CombineMapping::By::launch && moved->parts <= Count(1)) return std::nullopt;  // there is one part
   const LevelId at = how.at < 0 ? 0 : placed.levels[static_cast<std::size_t>(how.at)].level;
   const Synchronisation sync = synchronisation(placed, clock);
   CombineAnswer answer;
@@ -102,12 +142,29 @@ PredictedAnswer answer_of(const Prediction& prediction) {
   answer.tflops = prediction.tflops;
   answer.bound = prediction.bound;
   for (const PipeUse& pipe : prediction.pipes) answer.pipes.emplace_back(pipe.name, pipe.busy);
+  answer.nodes = {prediction.busy_nodes.get(), prediction.nodes.get()};
   return answer;
 }
 
-std::vector<ViolationAnswer> answer_of(const std::vector<Violation>& violations) {
+Prediction with_rereads(const PlacedDiagram& placed, const Plan& plan, const Prediction& once) {
+  constexpr double noticed = 1.001;
+  Prediction again = predict_read_again(placed, plan);
+  return again.time.value > noticed * once.time.value ? again : once;
+}
+
+std::optional<PredictedAnswer> bound_of(const PlacedDiagram& placed) {
+  const auto least = least_time(placed);
+  if (!least) return std::nullopt;
+  PredictedAnswer answer = answer_of(*least);
+  answer.at_least = true;
+  return answer;
+}
+
+std::vector<ViolationAnswer> answer_of(const std::vector<Violation>& violations, const Request& request,
+                                       const Mapping& mapping) {
   std::vector<ViolationAnswer> answer;
-  for (const Violation& v : violations) answer.push_back({v.constraint, v.needed, v.available});
+  for (const Violation& v : violations)
+    answer.push_back({v.constraint, v.needed, v.available, words_of(v, request, mapping)});
   return answer;
 }
 

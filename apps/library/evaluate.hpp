@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "apps/library/kept_placers.hpp"
 #include "apps/library/request.hpp"
 #include "model/clock/prediction.hpp"
 #include "model/resource/resources.hpp"
@@ -21,14 +22,24 @@ struct Placement {
 
 /// Points into the request's parts and its problem.
 [[nodiscard]] Placer placer_of(const Request& request, const Layout& layout);
+/// One of those that are kept for the request's parts, for as long as it is held.
+[[nodiscard]] KeptPlacer kept_placer_of(const Request& request, const Layout& layout);
 [[nodiscard]] Placement place(const Placer& placer, const Tile& tile);
 
 [[nodiscard]] std::vector<LevelAnswer> levels_of(const PlacedDiagram& placed, Hertz clock,
                                                  Rereads rereads = Rereads::counted);
+/// What is read again is counted when it is asked for.
+[[nodiscard]] std::vector<LevelAnswer> levels_of(const Request& request, const Layout& layout,
+                                                 const PlacedDiagram& placed, Hertz clock, Rereads rereads);
 /// Nothing where no result has parts.
 [[nodiscard]] std::optional<CombineAnswer> combine_of(const PlacedDiagram& placed, Hertz clock);
 [[nodiscard]] PredictedAnswer answer_of(const Prediction& prediction);
-[[nodiscard]] std::vector<ViolationAnswer> answer_of(const std::vector<Violation>& violations);
+/// The prediction with what device memory sends again, where that takes longer by more than 0.1 %.
+[[nodiscard]] Prediction with_rereads(const PlacedDiagram& placed, const Plan& plan, const Prediction& once);
+/// Of the ideal mapping: what no mapping goes below (least_time); nothing where the profile lacks what it needs.
+[[nodiscard]] std::optional<PredictedAnswer> bound_of(const PlacedDiagram& placed);
+[[nodiscard]] std::vector<ViolationAnswer> answer_of(const std::vector<Violation>& violations, const Request& request,
+                                                     const Mapping& mapping);
 [[nodiscard]] OccupancyAnswer answer_of(const Plan& plan);
 
 /// The clock that bandwidths are stated at where nothing is predicted.

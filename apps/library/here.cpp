@@ -36,8 +36,10 @@ std::string profile_of(const DeviceProperties& device) {
   const std::string name = lower(device.name);
   std::string best;
   int most = 0;
-  for (const std::string& profile : builtin_machines()) {
-    const int agreed = agreement(profile, name);
+  std::vector<std::pair<std::string, std::string>> names = builtin_aliases();
+  for (const std::string& profile : builtin_machines()) names.emplace_back(profile, profile);
+  for (const auto& [known_as, profile] : names) {
+    const int agreed = agreement(known_as, name);
     if (agreed <= most) continue;  // before the profile is read: reading all of them takes ten milliseconds
     const Machine machine = load_machine(profile, "--gpu");
     if (machine.architecture != device.architecture || machine.compute_nodes() != Count(device.sms)) continue;

@@ -2,6 +2,8 @@
 
 #include <fstream>
 #include <iterator>
+#include <map>
+#include <memory>
 #include <system_error>
 
 #include "apps/library/catalog.hpp"
@@ -9,11 +11,23 @@
 #include "kernels/jit/disk_cache.hpp"
 #include "kernels/jit/sha256.hpp"
 #include "kernels/launch/environment.hpp"
+#include "model/base/file.hpp"
 
 namespace napkin {
 namespace {
 
-DiskCache tables_in(const std::filesystem::path& folder) { return {folder, "table", 1}; }
+DiskCache tables_in(const std::filesystem::path& folder) { return {folder, "table", 2}; }
+
+/// Before the name of the entry that has the content: kinds that differ in a name alone have equal tables (bf16, f16).
+constexpr std::string_view elsewhere = "as ";
+
+std::optional<SharedBytes> find_in(const std::filesystem::path& folder, const std::string& digits) {
+  const DiskCache cache = tables_in(folder);
+  auto found = cache.mapped(digits);
+  if (found && found->bytes.starts_with(elsewhere))
+    return cache.mapped(std::string(found->bytes.substr(elsewhere.size())));
+  return found;
+}
 
 /// This program's sources are part of a key: a table says what they predict.
 std::string digits_of(const std::string& key) {
@@ -39,12 +53,14 @@ std::vector<std::filesystem::path> shipped_tables() {
 
 Tables::Store kept_tables() {
   const std::filesystem::path cache = process_environment().cache;
-  const auto load = [cache, shipped = shipped_tables()](const std::string& key) -> std::optional<std::string> {
+  std::vector<std::filesystem::path> folders = shipped_tables();
+  folders.insert(folders.begin(), cache);  // a table there began as the one that was shipped
+  const auto load = [folders](const std::string& key) -> std::optional<SharedBytes> {
     const std::string digits = digits_of(key);
-    for (const std::filesystem::path& folder : shipped) {
-      if (auto bytes = tables_in(folder).find(digits)) return bytes;
+    for (const std::filesystem::path& folder : folders) {
+      if (auto bytes = find_in(folder, digits)) return bytes;
     }
-    return tables_in(cache).find(digits);
+    return std::nullopt;
   };
   const auto save = [cache](const std::string& key, const std::string& bytes) {
     (void)tables_in(cache).store(digits_of(key), bytes);  // what is not kept is made again
@@ -52,19 +68,21 @@ Tables::Store kept_tables() {
   return {load, save};
 }
 
-Tables::Store tables_for(const std::filesystem::path& folder) {
-  return {nullptr, [folder](const std::string& key, const std::string& bytes) {
-            const std::string why = tables_in(folder).store(digits_of(key), bytes);
-            if (!why.empty()) throw Error("--out", why, "a folder that can be written");
-          }};
+void ship_tables(const std::filesystem::path& folder, const std::map<std::string, std::string>& tables) {
+  std::map<std::string, std::string> known;  // content's digest to the name of the entry that has it
+  for (const auto& [key, bytes] : tables) {
+    const std::string digits = digits_of(key);
+    const auto [first, is_new] = known.emplace(hex(Sha256().add(bytes).digest()), digits);
+    const std::string why = tables_in(folder).store(digits, is_new ? bytes : std::string(elsewhere) + first->second);
+    if (!why.empty()) throw Error("--out", why, "a folder that can be written");
+  }
 }
 
 std::string content_of(const std::string& name) {
   if (!names_file(name)) return name;
-  std::ifstream file(name, std::ios::binary);
-  const std::string bytes{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  constexpr std::size_t most = std::size_t{4} << 20;  // as of everything that was read under that name
   Sha256 hash;
-  hash.add_field(bytes);
+  hash.add_field(read_file(name, most, name));
   return hex(hash.digest());
 }
 

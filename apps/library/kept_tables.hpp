@@ -3,6 +3,7 @@
 // the build made them, and a user's own under ~/.cache/napkin. Internal to apps/.
 
 #include <filesystem>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -13,8 +14,8 @@ namespace napkin {
 /// Looks beside the program, in the installed package and in the user's cache; saves in the user's cache.
 [[nodiscard]] Tables::Store kept_tables();
 
-/// Saves in that folder and looks nowhere: how a build makes what it ships.
-[[nodiscard]] Tables::Store tables_for(const std::filesystem::path& folder);
+/// Writes tables, bytes by key, where a program looks for those that came with it: equal ones once.
+void ship_tables(const std::filesystem::path& folder, const std::map<std::string, std::string>& tables);
 
 /// What a name stands for: a built-in name is this program's own, a file is known by its bytes.
 [[nodiscard]] std::string content_of(const std::string& name);

@@ -5,6 +5,7 @@
 #include "apps/library/select_kernel.hpp"
 #include "model/mapping/placed.hpp"
 #include "model/resource/resources.hpp"
+#include "solver/space/constraints.hpp"
 
 namespace napkin {
 namespace {
@@ -72,15 +73,42 @@ std::vector<Combination> combinations(const Request& request, const Layout& layo
   return all;
 }
 
+/// Tiles of which the axes' knobs are all knobs: each is judged by itself, and no table of them is asked.
+class WholeTiles {
+ public:
+  WholeTiles(const Request& request, const Layout& layout, const std::vector<AxisKnob>& knobs)
+      : placer_(*layout.streamed, *layout.mapping, *request.machine, request.problem),
+        rules_(*layout.streamed, *layout.mapping, *request.machine, request.problem),
+        all_given_(knobs.size() == layout.mapping->knobs.size()) {}
+
+  [[nodiscard]] bool all_given() const { return all_given_; }
+  [[nodiscard]] bool is_legal(const std::vector<std::pair<KnobId, std::int64_t>>& values) const {
+    Tile tile;
+    tile.values.resize(values.size());
+    for (const auto& [knob, value] : values) tile.values[static_cast<std::size_t>(knob)] = value;
+    for (const TileRule& rule : rules_.tile) {
+      if (rule.check(tile)) return false;
+    }
+    const PlacedDiagram placed = placer_.place(tile);
+    return violations(rules_, placed, plan(placed)).empty();
+  }
+
+ private:
+  Placer placer_;
+  Rules rules_;
+  bool all_given_;
+};
+
 /// Transfers depend on the axes' knobs alone, so the knobs' combinations are tried from the least transfer up until one
 /// has a legal tile.
 std::optional<OptimumAnswer::Integer> find(const Request& request, const Layout& layout) {
   const std::vector<AxisKnob> knobs = axis_knobs(request, layout);
   Layout tried = layout;
+  const WholeTiles whole(request, layout, knobs);
   for (const Combination& combination : combinations(request, layout, knobs)) {
     tried.fixed.clear();
     for (std::size_t i = 0; i < knobs.size(); ++i) tried.fixed.emplace_back(knobs[i].knob, combination.values[i]);
-    if (!fits(request, tried)) continue;
+    if (!(whole.all_given() ? whole.is_legal(tried.fixed) : fits(request, tried))) continue;
     OptimumAnswer::Integer answer{combination.transfer.get(), {}};
     for (std::size_t i = 0; i < knobs.size(); ++i) answer.group.emplace_back(knobs[i].axis, combination.values[i]);
     return answer;

@@ -29,6 +29,7 @@
 #include "apps/library/ask.hpp"
 #include "apps/library/call.hpp"
 #include "apps/library/compare.hpp"
+#include "apps/library/sensitivity.hpp"
 #include "model/base/error.hpp"
 
 namespace napkin {
@@ -60,14 +61,23 @@ class Session {
   /// The legal tile of least predicted time, with `top` - 1 runners-up.
   [[nodiscard]] std::shared_ptr<const SelectAnswer> select(const Ask& ask, int top = 5) const;
 
-  /// The breakpoints along a family of shapes, where the selected kernel or tile changes: select() at every size of its
-  /// range. `ask.shape` is not read.
+  /// Each kernel that can answer the question, bundled or a peer's, with its best tile, the fastest first. `ask.kernel`
+  /// is not read.
+  [[nodiscard]] std::vector<KernelAnswer> kernels(const Ask& ask) const;
+
+  /// The breakpoints along a family of shapes: which tile is within 1 % of the best from where to where, and what one
+  /// tile for all of it loses. `ask.shape` is not read; `ask.progress` follows the sizes.
   [[nodiscard]] FamilyAnswer select_family(const Ask& ask, const ShapeFamily& family) const;
 
   /// The question on each GPU and in each element type in turn, with the laws that say why they differ. `ask.gpu` and
-  /// `ask.dtype` are not read.
+  /// `ask.dtype` are not read. With `kernels` ("all": every one that runs there) each of them by itself.
   [[nodiscard]] CompareAnswer compare(const Ask& ask, const std::vector<std::string>& gpus,
-                                      const std::vector<std::string>& dtypes) const;
+                                      const std::vector<std::string>& dtypes,
+                                      const std::vector<std::string>& kernels = {}) const;
+
+  /// What a percent more of each number of the machine, and of each instruction count of the mapping, would change, and
+  /// what limits next. Throws Error on the abstract machine, which has no clock.
+  [[nodiscard]] SensitivityAnswer sensitivity(const Ask& ask) const;
 
   /// `form`: "json" (kernel and tile), "cpp" (a constexpr struct), "triton" (its list of configurations, the `top`
   /// best) or "fa3" (FlashAttention-3's tuple). The last two select for that peer's mapping unless `ask` names one.
@@ -87,9 +97,12 @@ class Session {
 
 [[nodiscard]] std::shared_ptr<const QueryAnswer> query(const Ask& ask);
 [[nodiscard]] std::shared_ptr<const SelectAnswer> select(const Ask& ask, int top = 5);
+[[nodiscard]] std::vector<KernelAnswer> kernels(const Ask& ask);
 [[nodiscard]] FamilyAnswer select_family(const Ask& ask, const ShapeFamily& family);
 [[nodiscard]] CompareAnswer compare(const Ask& ask, const std::vector<std::string>& gpus,
-                                    const std::vector<std::string>& dtypes);
+                                    const std::vector<std::string>& dtypes,
+                                    const std::vector<std::string>& kernels = {});
+[[nodiscard]] SensitivityAnswer sensitivity(const Ask& ask);
 [[nodiscard]] Emission emit(const Ask& ask, const std::string& form, int top = 5);
 
 }  // namespace napkin

@@ -88,14 +88,23 @@ std::vector<OptimumAnswer::Term> terms_of(const std::vector<PowerTerm>& powers) 
   return terms;
 }
 
+bool gives(const std::vector<OptimumAnswer::Term>& terms, double memory, double transfer) {
+  constexpr double rounding = 1e-6;
+  double sum = 0;
+  for (const OptimumAnswer::Term& term : terms) sum += term.alpha * std::pow(memory, -term.beta);
+  return std::abs(sum - transfer) <= rounding * transfer;
+}
+
 /// In values; streams 1, no divisors, memory_lower_bound <= VALUES.
 OptimumAnswer abstract_optimum(const Request& request, const Layout& layout) {
   const OptimumReport report = optimum_of(*layout.streamed, request.problem, Values(Count(*request.ask.memory)));
-  OptimumAnswer answer{terms_of(report.terms), report.transfer, report.group, std::nullopt, report.formula.optimum};
+  std::optional<OptimumAnswer::Integer> integer;
   if (report.integer) {
-    answer.integer = {report.integer->transfer.value.get(), {}};
-    for (const auto& [axis, size] : report.integer->group) answer.integer->group.emplace_back(axis, size.get());
+    integer = {report.integer->transfer.value.get(), {}};
+    for (const auto& [axis, size] : report.integer->group) integer->group.emplace_back(axis, size.get());
   }
+  OptimumAnswer answer{terms_of(report.terms), report.transfer, report.group, integer, report.formula.optimum};
+  answer.exact = gives(answer.terms, static_cast<double>(*request.ask.memory), report.transfer);
   return answer;
 }
 
@@ -104,7 +113,10 @@ OptimumAnswer machine_optimum(const Request& request, const Layout& layout, std:
   const std::vector<double> weight(layout.streamed->diagram.arrays.size(), bytes_per_value(request.problem.dtype));
   const GeometricProgram program = program_of(*layout.streamed, request.problem, weight);
   const ClosedForm form = closed_form(program, static_cast<double>(limit));
-  OptimumAnswer answer{terms_of(form.terms), form.transfer, {}, least_transfer(request, layout), form.formula};
+  const auto least = [request, layout] { return at_shape([&] { return least_transfer(request, layout); }); };
+  OptimumAnswer answer{
+      terms_of(form.terms), form.transfer, {}, Later<std::optional<OptimumAnswer::Integer>>(least), form.formula};
+  answer.exact = gives(answer.terms, static_cast<double>(limit), form.transfer);
   for (std::size_t i = 0; i < program.axes.size(); ++i) answer.group.emplace_back(program.axes[i].name, form.group[i]);
   return answer;
 }

@@ -1,9 +1,14 @@
+#include <fmt/format.h>
+
 #include "apps/library/answering.hpp"
 #include "apps/library/check.hpp"
 #include "apps/library/compiled.hpp"
+#include "apps/library/cut.hpp"
 #include "apps/library/evaluate.hpp"
 #include "apps/library/optimum.hpp"
+#include "apps/library/select_kernel.hpp"
 #include "apps/library/select_tile.hpp"
+#include "apps/library/words.hpp"
 
 namespace napkin {
 namespace {
@@ -14,37 +19,66 @@ WorkAnswer work_answer(const PlacedDiagram& placed) {
 }
 
 /// The abstract machine holds what the paper's rule counts, and that is all that limits it.
-void judge_abstract(QueryAnswer& answer) {
+void judge_abstract(const Request& request, const Layout& layout, QueryAnswer& answer) {
   answer.violations.clear();
   for (const LevelAnswer& level : answer.levels) {
     if (!level.memory_limit || level.memory_lower_bound <= *level.memory_limit) continue;
+    const Violation broken{"memory", static_cast<double>(level.memory_lower_bound),
+                           static_cast<double>(*level.memory_limit)};
     answer.violations.push_back(
-        {"memory", static_cast<double>(level.memory_lower_bound), static_cast<double>(*level.memory_limit)});
+        {broken.constraint, broken.needed, broken.available, words_of(broken, request, *layout.mapping)});
   }
   answer.legal = answer.violations.empty();
 }
 
+/// A level's time is at its pipe's bandwidth for bytes that one node reads alone, and counts every block's copy.
+void explain_levels(QueryAnswer& answer) {
+  if (!answer.predicted || answer.predicted->at_least) return;
+  for (const LevelAnswer& level : answer.levels) {
+    if (!level.time || *level.time <= answer.predicted->time) continue;
+    answer.notes.push_back(fmt::format(
+        "{} shows {:.4g} us, more than the call takes: its bandwidth is of bytes that one {} reads alone, and every "
+        "block's copy counts; what several read at a time passes faster, by multicast or from one line of the cache",
+        level.name, 1e6 * *level.time, answer.head.terms.node));
+  }
+}
+
 QueryAnswer answer_of(const Request& request, const Layout& layout, const Tile& tile) {
-  const Placer placer = placer_of(request, layout);
+  const KeptPlacer placer = kept_placer_of(request, layout);
   const Placement placement = place(placer, tile);
   QueryAnswer answer;
   answer.head = head_of(request, layout, &tile);
   answer.legal = placement.violations.empty();
-  answer.violations = answer_of(placement.violations);
+  answer.violations = answer_of(placement.violations, request, *layout.mapping);
   answer.work = work_answer(placement.placed);
   Hertz clock = clock_of(*request.machine);
   if (!request.abstract()) {
-    const Prediction prediction = predict(placement.placed, placement.plan);
-    clock = prediction.clock;
-    answer.predicted = answer_of(prediction);
+    answer.predicted = layout.ideal
+                           ? bound_of(placement.placed)
+                           : std::optional(answer_of(request.known->predicted(placement.placed, placement.plan)));
+    if (answer.predicted) clock = Hertz(answer.predicted->clock);
+    answer.notes = notes_of(layout);
   }
-  answer.levels = levels_of(placement.placed, clock);
+  answer.levels = levels_of(request, layout, placement.placed, clock, Rereads::spread);
+  explain_levels(answer);
   answer.combine = combine_of(placement.placed, request.abstract() ? Hertz(0) : clock);
-  if (request.abstract()) judge_abstract(answer);
+  if (request.abstract()) judge_abstract(request, layout, answer);
   add_optimum(request, layout, placement.placed, answer);
   if (request.ask.check) answer.check = check_of(request, layout, placement.placed);
   if (request.ask.compile) answer.compiled = compiled_of(placement);
   return answer;
+}
+
+/// Nothing fits one launch: the answer about the launches that it is cut into. `answer` is of a tile that is not legal.
+void make_cut(const Request& request, QueryAnswer& answer) {
+  answer.launches = cut_of(request);
+  if (answer.launches.empty()) return;
+  answer.legal = true;
+  answer.violations.clear();
+  answer.head.tile.clear();
+  answer.levels = levels_of(answer.launches);
+  answer.formula = {};
+  answer.optimum.reset();
 }
 
 }  // namespace
@@ -52,7 +86,9 @@ QueryAnswer answer_of(const Request& request, const Layout& layout, const Tile& 
 QueryAnswer query_answer(const Request& request) {
   return at_shape([&] {
     const SelectedTile selected = select_tile(request);
-    return answer_of(request, *selected.layout, selected.tile);
+    QueryAnswer answer = answer_of(request, *selected.layout, selected.tile);
+    if (!selected.fits && may_be_cut(request)) make_cut(request, answer);
+    return answer;
   });
 }
 

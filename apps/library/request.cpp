@@ -79,16 +79,18 @@ Problem problem_of(const Ask& ask, const Diagram& diagram) {
   return problem;
 }
 
-/// A kernel computes the built-in algorithm of its mapping's name: a user's own diagram of that name must be equal to
-/// it.
-bool is_builtin(const Request& request, Catalog& catalog) {
-  if (!names_file(request.ask.algorithm)) return true;
-  const Diagram& diagram = *request.diagram;
-  const std::vector<std::string> names = builtin_diagrams();
-  if (std::find(names.begin(), names.end(), diagram.name) == names.end()) return false;
-  Diagram original = *catalog.diagram(diagram.name);
-  original.about = diagram.about;
-  return original == diagram;
+/// The built-in algorithm that the diagram is by its structure, whatever its author calls it: what its kernels compute.
+/// "" where it is none.
+std::string builtin_name(const Request& request, Catalog& catalog) {
+  if (!names_file(request.ask.algorithm)) return request.diagram->name;
+  Diagram diagram = *request.diagram;
+  for (const std::string& name : builtin_diagrams()) {
+    const auto original = catalog.diagram(name);
+    diagram.name = original->name;
+    diagram.about = original->about;
+    if (diagram == *original) return name;
+  }
+  return "";
 }
 
 bool supports_sizes(const Mapping& mapping, const Diagram& diagram, const Sizes& sizes) {
@@ -158,6 +160,48 @@ std::vector<std::pair<KnobId, std::int64_t>> fixed_knobs(const Request& request,
   return fixed;
 }
 
+/// The user's kernel. Whether it runs there is a matter of constraints, which the answer names; here only what cannot
+/// be laid out.
+Layout named_layout(const Request& request, Catalog& catalog) {
+  const auto mapping = catalog.mapping(request.ask.kernel, "--kernel");
+  if (mapping->algorithm != request.diagram->name && mapping->algorithm != builtin_name(request, catalog)) {
+    throw Error("--kernel", mapping->name + " computes " + mapping->algorithm + ", not " + request.diagram->name,
+                "one of napkin list kernels");
+  }
+  Layout layout = catalog.layout(request.diagram, mapping);
+  check(*mapping, *request.machine, request.problem.dtype);
+  layout.fixed = fixed_knobs(request, *mapping);
+  return layout;
+}
+
+bool takes_mask(const Mapping& mapping, Mask::Kind mask) {
+  return mapping.masks.empty() || std::find(mapping.masks.begin(), mapping.masks.end(), mask) != mapping.masks.end();
+}
+
+/// Whether the machine has what the mapping names: levels, and instructions for the type.
+bool has_all(const Machine& machine, const Mapping& mapping, DType dtype) {
+  try {
+    check(mapping, machine, dtype);
+    return true;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+/// The kernel's layout; nothing where it cannot run there, take the type or these sizes.
+std::optional<Layout> layout_of(const Request& request, Catalog& catalog, const std::string& name) {
+  const auto mapping = catalog.mapping(name, "--kernel");
+  if (!runs_on(*mapping, *request.machine) || !takes_type(*mapping, request.problem.dtype)) return std::nullopt;
+  if (!takes_mask(*mapping, request.problem.mask.kind)) return std::nullopt;
+  if (!supports_sizes(*mapping, *request.diagram, request.problem.sizes)) return std::nullopt;
+  if (!has_all(*request.machine, *mapping, request.problem.dtype)) return std::nullopt;
+  Layout layout = catalog.layout(request.diagram, mapping);
+  layout.fixed = fixed_knobs(request, *mapping);
+  return layout;
+}
+
+}  // namespace
+
 Layout ideal_layout(const Request& request) {
   Layout layout;
   layout.streamed = std::make_shared<const Streamed>(derive(*request.diagram));
@@ -168,34 +212,18 @@ Layout ideal_layout(const Request& request) {
   return layout;
 }
 
-/// The user's kernel. Whether it runs there is a matter of constraints, which the answer names; here only what cannot
-/// be laid out.
-Layout named_layout(const Request& request, Catalog& catalog) {
-  const auto mapping = catalog.mapping(request.ask.kernel, "--kernel");
-  if (mapping->algorithm != request.diagram->name) {
-    throw Error("--kernel", mapping->name + " computes " + mapping->algorithm + ", not " + request.diagram->name,
-                "one of napkin list kernels");
-  }
-  Layout layout = catalog.layout(request.diagram, mapping);
-  check(*mapping, *request.machine, request.problem.dtype);
-  layout.fixed = fixed_knobs(request, *mapping);
-  return layout;
-}
-
-/// Every bundled kernel that can compute the request and has the user's knobs. Throws Error where only knobs keep all
-/// of them out.
-std::vector<Layout> bundled_layouts(const Request& request, Catalog& catalog) {
+std::vector<Layout> kernel_layouts(const Request& request, Catalog& catalog, bool bundled) {
   std::vector<Layout> layouts;
+  if (request.abstract()) return layouts;
+  const std::string algorithm = builtin_name(request, catalog);
+  std::vector<std::string> names = algorithm.empty() ? std::vector<std::string>() : catalog.kernels(algorithm, bundled);
+  std::stable_partition(names.begin(), names.end(), [&](const std::string& name) {
+    return lists(catalog.mapping(name, "--kernel")->runs_on, request.machine->architecture);
+  });
   std::optional<Error> refused;
-  if (request.abstract() || !is_builtin(request, catalog)) return layouts;
-  for (const std::string& name : catalog.bundled(request.diagram->name)) {
-    const auto mapping = catalog.mapping(name, "--kernel");
-    if (!runs_on(*mapping, *request.machine) || !takes_type(*mapping, request.problem.dtype)) continue;
-    if (!supports_sizes(*mapping, *request.diagram, request.problem.sizes)) continue;
+  for (const std::string& name : names) {
     try {
-      Layout layout = catalog.layout(request.diagram, mapping);
-      layout.fixed = fixed_knobs(request, *mapping);
-      layouts.push_back(std::move(layout));
+      if (auto layout = layout_of(request, catalog, name)) layouts.push_back(std::move(*layout));
     } catch (const Error& error) {  // a knob that this kernel lacks: another may have it
       if (!refused) refused = error;
     }
@@ -203,8 +231,6 @@ std::vector<Layout> bundled_layouts(const Request& request, Catalog& catalog) {
   if (layouts.empty() && refused) throw *refused;
   return layouts;
 }
-
-}  // namespace
 
 Question Request::question(const Layout& layout) const {
   Question out{layout.streamed.get(), layout.mapping.get(), machine.get(), problem, layout.fixed};
@@ -224,6 +250,7 @@ Request resolve_problem(const Ask& ask, Catalog& catalog) {
   request.diagram = catalog.diagram(ask.algorithm);
   request.machine = machine_of(ask, catalog);
   request.problem = at_shape([&] { return problem_of(ask, *request.diagram); });
+  request.diagram = catalog.at_sizes(request.diagram, request.problem.sizes);
   request.known = catalog.known();
   request.content = content_of(ask.algorithm) + '\n' + content_of(ask.gpu == "here" ? catalog.gpu_here() : ask.gpu);
   return request;
@@ -232,10 +259,13 @@ Request resolve_problem(const Ask& ask, Catalog& catalog) {
 Request make_request(const Ask& ask, Catalog& catalog) {
   Request request = resolve_problem(ask, catalog);
   at_shape([&] {
-    if (!ask.kernel.empty()) {
+    if (ask.kernel == "ideal") {
+      request.layouts.push_back(ideal_layout(request));
+    } else if (!ask.kernel.empty()) {
       request.layouts.push_back(named_layout(request, catalog));
     } else {
-      request.layouts = bundled_layouts(request, catalog);
+      request.layouts = kernel_layouts(request, catalog, true);
+      if (request.layouts.empty()) request.layouts = kernel_layouts(request, catalog, false);
     }
     if (request.layouts.empty()) request.layouts.push_back(ideal_layout(request));
   });
@@ -260,6 +290,8 @@ Head head_of(const Request& request, const Layout& layout, const Tile* tile) {
   head.algorithm = request.diagram->name;
   if (!request.abstract()) head.gpu = request.machine->name;
   if (!layout.ideal) head.kernel = layout.mapping->name;
+  head.bundled = layout.bundled();
+  head.terms = vocabulary_of(*request.machine);
   head.dtype = std::string(name_of(request.problem.dtype));
   head.mask = request.ask.mask;
   for (std::size_t i = 0; i < request.diagram->axes.size(); ++i) {

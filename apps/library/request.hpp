@@ -31,6 +31,9 @@ struct Layout {
   std::shared_ptr<const Streamed> streamed;            ///< the diagram as this mapping streams it
   bool ideal = false;                                  ///< no kernel: "kernel": null
   std::vector<std::pair<KnobId, std::int64_t>> fixed;  ///< the user's --tile
+
+  /// A kernel of this repository, which can be launched; else a peer's, of which there is the mapping alone.
+  [[nodiscard]] bool bundled() const { return !ideal && !mapping->source.empty(); }
 };
 
 struct Request {
@@ -38,7 +41,8 @@ struct Request {
   std::shared_ptr<const Diagram> diagram;
   std::shared_ptr<const Machine> machine;
   Problem problem;
-  /// The kernel that the user names; else all bundled ones that fit; else the ideal mapping. Never empty.
+  /// The kernel that the user names ("ideal": the ideal mapping); else all bundled ones that can compute it there; else
+  /// all peers'; else the ideal mapping. Never empty.
   std::vector<Layout> layouts;
   std::shared_ptr<Known> known;  ///< what the solver keeps between requests of these parts
   std::string content;           ///< names algorithm and machine by content (kept_tables.hpp)
@@ -54,6 +58,13 @@ struct Request {
 
 /// The first half: without layouts. What a machine is asked for that cannot have the kernel or the type.
 [[nodiscard]] Request resolve_problem(const Ask& ask, Catalog& catalog);
+
+/// Every array at the lowest level that holds it; with the user's knobs.
+[[nodiscard]] Layout ideal_layout(const Request& request);
+
+/// All layouts of the question, bundled kernels' and peers', those made for the machine's architecture first. A kernel
+/// that lacks a knob of the user's is left out; where only that keeps all of them out, the first one's Error is thrown.
+[[nodiscard]] std::vector<Layout> kernel_layouts(const Request& request, Catalog& catalog, bool bundled);
 
 /// The common head of an answer; no tile: nullptr.
 [[nodiscard]] Head head_of(const Request& request, const Layout& layout, const Tile* tile);

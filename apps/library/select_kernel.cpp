@@ -2,17 +2,29 @@
 
 #include <algorithm>
 
+#include "apps/library/evaluate.hpp"
 #include "apps/library/kept_tables.hpp"
+#include "model/clock/time_model.hpp"
 
 namespace napkin {
 
 std::shared_ptr<Known> make_known() { return make_known(kept_tables()); }
 std::shared_ptr<Known> make_known(Tables::Store store) { return std::make_shared<Known>(std::move(store)); }
 
+Prediction Known::predicted(const PlacedDiagram& placed, const Plan& plan) {
+  constexpr std::size_t most_graphs = 1024;
+  const std::lock_guard lock(mutex);
+  if (periods->size() > most_graphs) periods = std::make_unique<Periods>();
+  constexpr double noticed = 1.001;
+  Prediction once = predict(placed, plan, *periods);
+  Prediction again = predict_read_again(placed, plan, *periods);
+  return again.time.value > noticed * once.time.value ? again : once;
+}
+
 Ranking::Ranking(const Request& request, const Layout& layout, int top)
     : layout_(&layout),
       question_(std::make_unique<const Question>(request.question(layout))),
-      selector_(std::make_unique<Selector>(*question_, request.known->tables)),
+      selector_(std::make_unique<Selector>(*question_, request.known->tables, request.ask.making)),
       selection_(selector_->rank(top)) {
   request.known->tables.save();
 }
@@ -66,6 +78,19 @@ Ranking select_kernel(const Request& request, int top) {
   return std::move(*std::min_element(fitting.begin(), fitting.end(), [](const Ranking& x, const Ranking& y) {
     return x.best().prediction.time < y.best().prediction.time;
   }));
+}
+
+Prediction prediction_of(const Request& request, const Layout& layout, const Ranked& ranked) {
+  const Placer placer = placer_of(request, layout);
+  const PlacedDiagram placed = placer.place(ranked.tile);
+  const Prediction& once = ranked.prediction;
+  const double rate = device_pipe(placed, once.clock).rate;
+  double most = 0;  // bytes that any level takes in: more than these device memory does not send
+  for (const LevelTransfer& level : transfers(placed)) {
+    if (level.level <= placed.block().level) most = std::max(most, real(level.load.value));
+  }
+  constexpr double sure = 0.5;
+  return rate > 0 && most / rate > sure * once.time.value ? with_rereads(placed, plan(placed), once) : once;
 }
 
 std::optional<Tile> best_tile(const Request& request, const Layout& layout) {

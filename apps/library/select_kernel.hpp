@@ -9,18 +9,25 @@
 #include <utility>
 #include <vector>
 
+#include "apps/library/kept_placers.hpp"
 #include "apps/library/least_transfer.hpp"
 #include "apps/library/request.hpp"
+#include "model/clock/run/period.hpp"
 #include "solver/select/select.hpp"
 
 namespace napkin {
 
 /// What is kept between requests that share their parts, by the parts' addresses. Whoever reads or writes it locks it.
 struct Known {
-  std::mutex mutex;  ///< of least_transfers
+  std::mutex mutex;  ///< of least_transfers and periods
   LeastTransfers least_transfers{256};
-  Tables tables;  ///< locked by itself
+  std::unique_ptr<Periods> periods = std::make_unique<Periods>();  ///< of tiles that were asked about
+  Tables tables;                                                   ///< locked by itself
+  KeptPlacers placers;                                             ///< locked by itself
   explicit Known(Tables::Store store) : tables(std::move(store)) {}
+  /// As `select` says it; with what device memory sends again where that takes longer. Uses the periods of graphs met
+  /// before.
+  [[nodiscard]] Prediction predicted(const PlacedDiagram& placed, const Plan& plan);
 };
 [[nodiscard]] std::shared_ptr<Known> make_known();
 [[nodiscard]] std::shared_ptr<Known> make_known(Tables::Store store);
@@ -50,6 +57,9 @@ class Ranking {
 /// Ranks in every layout and keeps the one whose best tile is the fastest, of those that one clock predicts. Its
 /// ranking is empty where nothing fits in any of them.
 [[nodiscard]] Ranking select_kernel(const Request& request, int top);
+
+/// What query says of a ranked tile: its prediction, with what device memory sends again where that could bind.
+[[nodiscard]] Prediction prediction_of(const Request& request, const Layout& layout, const Ranked& ranked);
 
 /// The best tile of one layout; nothing where none fits. What `select` selects where the layout is the kernel's.
 [[nodiscard]] std::optional<Tile> best_tile(const Request& request, const Layout& layout);

@@ -49,13 +49,13 @@ bool is_fixed(const Layout& layout, std::size_t knob) {
 
 SelectedTile select_tile(const Request& request) {
   const Layout& first = request.layouts.front();
-  if (request.abstract()) return {&first, abstract_tile(request, first)};
+  if (request.abstract()) return {&first, abstract_tile(request, first), true};
   // Nothing is left to select where the user fixed every knob of the only layout.
   if (request.layouts.size() == 1 && first.fixed.size() == first.mapping->knobs.size())
-    return {&first, preferred(first)};
+    return {&first, preferred(first), true};
   const Ranking ranking = select_kernel(request, 1);
-  if (ranking.empty()) return {&ranking.layout(), least_illegal(request, ranking.layout())};
-  return {&ranking.layout(), ranking.best().tile};
+  if (ranking.empty()) return {&ranking.layout(), least_illegal(request, ranking.layout()), false};
+  return {&ranking.layout(), ranking.best().tile, true};
 }
 
 Tile least_illegal(const Request& request, const Layout& layout) {

@@ -10,6 +10,7 @@ namespace napkin {
 struct SelectedTile {
   const Layout* layout = nullptr;
   Tile tile;
+  bool fits = true;  ///< false: no tile with the user's knobs is legal
 };
 [[nodiscard]] SelectedTile select_tile(const Request& request);
 

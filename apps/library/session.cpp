@@ -85,7 +85,7 @@ std::shared_ptr<const Answer> Answers<Answer>::keep(const AskedAs& asked, std::v
   const std::lock_guard lock(mutex_);
   if (const Kept* known = kept_.find(asked); known != nullptr && known->files == files) return known->answer;
   Ask ask = asked.ask;
-  ask.progress = nullptr;
+  ask.progress = ask.making = nullptr;
   return kept_.put({std::move(ask), asked.top}, {std::move(answer), std::move(files)}).answer;
 }
 
@@ -97,6 +97,23 @@ Request Session::State::request(const Ask& ask) {
 Request Session::State::problem(const Ask& ask) {
   const std::lock_guard lock(mutex);
   return resolve_problem(ask, catalog);
+}
+
+Request Session::State::kernels(const Ask& ask) {
+  const std::lock_guard lock(mutex);
+  Request request = resolve_problem(ask, catalog);
+  for (const bool bundled : {true, false}) {
+    try {
+      at_shape([&] {
+        for (Layout& layout : kernel_layouts(request, catalog, bundled)) request.layouts.push_back(std::move(layout));
+      });
+    } catch (const Overflow&) {
+      throw;
+    } catch (const Error&) {  // none of these has the user's knobs
+      continue;
+    }
+  }
+  return request;
 }
 
 Session::Session() : state_(std::make_unique<State>()) {}
@@ -114,6 +131,11 @@ std::shared_ptr<const SelectAnswer> Session::select(const Ask& ask, int top) con
   return answer_of(state_->selections, {ask, top}, [&] { return select_answer(request(ask), top); });
 }
 
+SensitivityAnswer Session::sensitivity(const Ask& ask) const {
+  if (ask.memory) throw Error("--memory", "has no clock", "--gpu with a profile (napkin list gpus)");
+  return sensitivity_answer(request(ask));
+}
+
 Session& default_session() {
   static Session& one = *new Session;  // never destroyed: a call at the end of the program may still ask
   return one;
@@ -123,13 +145,18 @@ std::shared_ptr<const QueryAnswer> query(const Ask& ask) { return default_sessio
 
 std::shared_ptr<const SelectAnswer> select(const Ask& ask, int top) { return default_session().select(ask, top); }
 
+std::vector<KernelAnswer> kernels(const Ask& ask) { return default_session().kernels(ask); }
+
 FamilyAnswer select_family(const Ask& ask, const ShapeFamily& family) {
   return default_session().select_family(ask, family);
 }
 
-CompareAnswer compare(const Ask& ask, const std::vector<std::string>& gpus, const std::vector<std::string>& dtypes) {
-  return default_session().compare(ask, gpus, dtypes);
+CompareAnswer compare(const Ask& ask, const std::vector<std::string>& gpus, const std::vector<std::string>& dtypes,
+                      const std::vector<std::string>& kernels) {
+  return default_session().compare(ask, gpus, dtypes, kernels);
 }
+
+SensitivityAnswer sensitivity(const Ask& ask) { return default_session().sensitivity(ask); }
 
 Emission emit(const Ask& ask, const std::string& form, int top) { return default_session().emit(ask, form, top); }
 

@@ -57,6 +57,8 @@ struct Session::State {
   /// The question resolved; without layouts: problem().
   [[nodiscard]] Request request(const Ask& ask);
   [[nodiscard]] Request problem(const Ask& ask);
+  /// With the layouts of all kernels, bundled and peers', that have the user's knobs; maybe none.
+  [[nodiscard]] Request kernels(const Ask& ask);
 
   std::mutex mutex;  ///< of the catalog
   Catalog catalog;

@@ -37,11 +37,12 @@ Option memory_option() {
 }
 
 Option kernel_option() {
-  return {"--kernel", "K", "a mapping's name (napkin list kernels) or path; default: the best that runs on the GPU"};
+  return {"--kernel", "K",
+          "a mapping's name (napkin list kernels) or path; ideal: no kernel's; default: the best that runs on the GPU"};
 }
 
 Option tile_option() {
-  return {"--tile", "k=v,...", "knobs to fix, such as q=128,x=128 or registers.q=64; the others are selected"};
+  return {"--tile", "k=v,...", "knobs to fix, such as q=128,x=128,stages=2; the others are selected"};
 }
 
 Option json_option() { return {"--json", "", "one JSON object in place of tables"}; }

@@ -13,7 +13,9 @@ namespace napkin::cli {
 [[nodiscard]] Command validate_command();
 [[nodiscard]] Command calibrate_command();
 [[nodiscard]] Command timeline_command();
+[[nodiscard]] Command sensitivity_command();
 [[nodiscard]] Command tables_command();
 [[nodiscard]] Command list_command();
+[[nodiscard]] Command completion_command();
 
 }  // namespace napkin::cli

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "apps/library/napkin.hpp"
@@ -115,17 +116,17 @@ std::string transfers_text(const std::vector<LevelAnswer>& levels) {
 
 std::string outcome(const ComparedMachine& machine) {
   if (!machine.refused.empty()) return machine.refused;
-  return machine.selected.predicted ? machine.selected.predicted->bound : "nothing fits: " + machine.selected.because;
+  return machine.selected.predicted ? machine.selected.predicted->bound : machine.selected.because;
 }
 
 std::string times_table(const CompareAnswer& answer, const Style& style) {
   Table table({"<gpu", "<type", "time", "TFLOP/s", "<kernel", "<bound by"});
   for (const ComparedMachine& machine : answer.machines) {
     const auto& predicted = machine.selected.predicted;
-    const std::string kernel = machine.refused.empty() ? machine.selected.head.kernel.value_or("(ideal)") : "-";
+    const std::string kernel = machine.refused.empty() ? machine.selected.head.kernel.value_or("none: a bound") : "-";
     table.add({*machine.selected.head.gpu, machine.selected.head.dtype,
-               predicted ? report::time_text(predicted->time) : "-",
-               predicted ? fmt::format("{:.1f}", predicted->tflops) : "-", kernel, outcome(machine)});
+               predicted ? (predicted->at_least ? ">= " : "") + report::time_text(predicted->time) : "-",
+               predicted ? report::tflops_cell(predicted->tflops) : "-", kernel, outcome(machine)});
   }
   return table.text(style, "  ");
 }
@@ -224,23 +225,62 @@ std::string text_of(const CompareAnswer& answer, const Ask& ask, const Style& st
   return text + quantisation_text(answer);
 }
 
+/// What is compared: GPUs, or kernels on one.
+struct Compared {
+  std::vector<std::string> gpus, kernels;
+};
+
+Compared compared_of(const Arguments& arguments) {
+  if (!arguments.has("--kernels")) {
+    if (arguments.has("--gpu")) throw Error("--gpu", "stands without --kernels", "--gpus A,B,... or --kernels all");
+    const std::string right = "profiles' names or paths with commas between them, such as h200-sxm,a100-sxm-80";
+    return {distinct(parse_words(arguments.need("--gpus", right), "--gpus", right), "--gpus"), {}};
+  }
+  for (const char* other : {"--gpus", "--kernel"}) {
+    if (arguments.has(other)) throw Error(other, "stands beside --kernels", "--gpu G --kernels all|A,B,...");
+  }
+  const std::string right = "all, or mappings' names or paths with commas between them (napkin list kernels)";
+  return {{arguments.need("--gpu", "the GPU that the kernels are compared on")},
+          distinct(parse_words(arguments.need("--kernels", right), "--kernels", right), "--kernels")};
+}
+
+/// An error in one word of a list is the list's.
+CompareAnswer answer_of(const Ask& ask, const Compared& compared, const std::vector<std::string>& dtypes) {
+  try {
+    return compare(ask, compared.gpus, dtypes, compared.kernels);
+  } catch (const Error& error) {
+    const bool gpu = error.where() == "--gpu" && compared.kernels.empty();
+    const bool kernel = error.where() == "--kernel" && !compared.kernels.empty();
+    if (!gpu && !kernel) throw;
+    throw Error(error.where() + "s", error.problem(), error.right());
+  }
+}
+
 Reply run_compare(const Arguments& arguments, const Style& style) {
-  Ask ask = ask_without_machine(arguments);
-  const std::string right = "profiles' names or paths with commas between them, such as h200-sxm,a100-sxm-80";
-  const auto gpus = distinct(parse_words(arguments.need("--gpus", right), "--gpus", right), "--gpus");
+  const Ask ask = ask_without_machine(arguments);
+  const Compared compared = compared_of(arguments);
   const std::string types = "element types with commas between them, such as bf16,e4m3";
   const std::string given = ask.dtype.empty() ? "bf16" : ask.dtype;
   const auto dtypes = distinct(parse_words(given, "--dtype", types), "--dtype");
-  const CompareAnswer answer = compare(ask, gpus, dtypes);
-  if (arguments.has("--json")) return {report::line_of(json_of(answer)), "", 0};
-  return {text_of(answer, ask, style), "", 0};
+  const CompareAnswer answer = answer_of(ask, compared, dtypes);
+  const bool found = std::any_of(answer.machines.begin(), answer.machines.end(),
+                                 [](const ComparedMachine& machine) { return machine.selected.found; });
+  const std::string note =
+      found ? ""
+            : "no kernel is known that runs " + answer.machines.front().selected.head.algorithm + " on any of them\n";
+  if (arguments.has("--json")) return {report::line_of(json_of(answer)), note, found ? 0 : 1};
+  return {text_of(answer, ask, style), note, found ? 0 : 1};
 }
 
 }  // namespace
 
 Command compare_command() {
-  return {"compare", "one algorithm on several GPUs and in several element types", algorithm_operand(),
-          options({{{"--gpus", "A,B,...", "profiles' names or paths"}},
+  return {"compare", "one algorithm on several GPUs and in several element types, or several kernels on one GPU",
+          algorithm_operand(),
+          options({{{"--gpus", "A,B,...", "profiles' names or paths"},
+                    {"--gpu", "G", "with --kernels: the GPU that they are compared on"},
+                    {"--kernels", "K,...",
+                     "mappings' names or paths, or all: every kernel that runs there, the fastest first"}},
                    problem_options(),
                    {lengths_option(), kernel_option(), tile_option(), json_option()}}),
           run_compare};

@@ -20,7 +20,10 @@
 #include "model/diagram/text.hpp"
 #include "model/fusion/derive.hpp"
 #include "model/fusion/pseudocode.hpp"
+#include "model/fusion/rewrite.hpp"
 #include "model/interpret/dump.hpp"
+#include "solver/space/granularity.hpp"
+#include "solver/space/knobs.hpp"
 
 namespace napkin::cli {
 namespace {
@@ -33,6 +36,8 @@ struct Derivation {
   Head head;
   Streamed streamed;
   std::optional<report::Configuration> configuration;
+  std::vector<Granularity> divisors;   ///< of axes, by what instructions and transfers need
+  std::vector<std::string> relations;  ///< of parts of axes, by name: the mapping says what they must divide by
 };
 
 bool asks_for_machine(const Arguments& arguments) {
@@ -70,8 +75,16 @@ Derivation derive_for_machine(const Arguments& arguments) {
     const PlacedDiagram placed = placer.place(selected.tile);
     static_cast<void>(transfers(placed));  // sizes that no command can count are refused here too
     if (arguments.has("--dump")) dump(arguments, *selected.layout->streamed, placed);
-    return Derivation{head_of(request, *selected.layout, &selected.tile), *selected.layout->streamed,
-                      report::configuration_of(placed)};
+    const Layout& layout = *selected.layout;
+    Derivation out{
+        head_of(request, layout, &selected.tile), *layout.streamed, report::configuration_of(placed), {}, {}};
+    if (request.abstract()) return out;
+    out.divisors = granularities(*layout.streamed, *layout.mapping, *request.machine, request.problem);
+    for (const Relation& relation : layout.mapping->relations) {
+      if (relation.kind == Relation::Kind::multiple && guard_holds(relation.when, selected.tile))
+        out.relations.push_back(relation.name);
+    }
+    return out;
   });
 }
 
@@ -81,10 +94,38 @@ Derivation derivation_of(const Arguments& arguments) {
   const std::string name =
       arguments.need_operand("ALGORITHM", "a built-in name (napkin list algorithms) or a path to a YAML file");
   Derivation derivation;
-  derivation.streamed = derive(load_diagram(name));
+  derivation.streamed = derive(linearised(load_diagram(name)));
   derivation.head.algorithm = derivation.streamed.diagram.name;
   derivation.head.dtype = "bf16";
   return derivation;
+}
+
+/// "x   16   wgmma k of O 16, wgmma n of S 8": why a tile's size is a multiple of that number.
+std::string divisors_text(const Derivation& derivation, const Style& style) {
+  report::Table table({"<axis", "a multiple of", "<because"});
+  for (const Granularity& one : derivation.divisors) {
+    std::string causes;
+    for (const Divisor& cause : one.causes)
+      causes += (causes.empty() ? "" : ", ") + cause.cause + " " + std::to_string(cause.divisor.get());
+    table.add({derivation.streamed.diagram.axes[static_cast<std::size_t>(one.axis)].name,
+               std::to_string(one.divisor.get()), causes});
+  }
+  std::string text = table.text(style, "  ");
+  for (const std::string& relation : derivation.relations) text += "  " + relation + "\n";
+  return text;
+}
+
+Json divisors_json(const Derivation& derivation) {
+  Json list = Json::array();
+  for (const Granularity& one : derivation.divisors) {
+    Json causes = Json::array();
+    for (const Divisor& cause : one.causes)
+      causes.push_back({{"cause", cause.cause}, {"divisor", cause.divisor.get()}});
+    list.push_back({{"axis", derivation.streamed.diagram.axes[static_cast<std::size_t>(one.axis)].name},
+                    {"divisor", one.divisor.get()},
+                    {"causes", causes}});
+  }
+  return list;
 }
 
 std::string role_name(AxisRole role) {
@@ -139,6 +180,7 @@ Json json_of(const Derivation& derivation) {
   json["steps"] = steps_json(streamed);
   json["labels"] = print_labels(streamed);
   json["pseudocode"] = print_pseudocode(streamed);
+  json["divisors"] = divisors_json(derivation);
   json["table"] = derivation.configuration ? report::json_of(*derivation.configuration) : Json(nullptr);
   return json;
 }
@@ -159,6 +201,7 @@ std::string everything(const Derivation& derivation, const Style& style) {
   part("derivation", print_steps(streamed));
   part("labelled", print_labels(streamed));
   part("program of one group", print_pseudocode(streamed));
+  if (!derivation.divisors.empty()) part("divisors of sizes, and of parts of axes", divisors_text(derivation, style));
   if (derivation.configuration) {
     part("configuration of " + report::text_of(derivation.head.tile),
          report::text_of(*derivation.configuration, style));
@@ -168,7 +211,9 @@ std::string everything(const Derivation& derivation, const Style& style) {
 
 std::string text_of(const Derivation& derivation, const std::string& show, const Style& style) {
   if (show == "diagram") return with_newline(print(derivation.streamed.diagram));
-  if (show == "labels") return with_newline(print_labels(derivation.streamed));
+  if (show == "labels")
+    return with_newline(print_labels(derivation.streamed)) +
+           (derivation.divisors.empty() ? "" : "\n" + divisors_text(derivation, style));
   if (show == "pseudocode") return with_newline(print_pseudocode(derivation.streamed));
   if (show == "table") return report::text_of(*derivation.configuration, style);
   return everything(derivation, style);

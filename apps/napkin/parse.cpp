@@ -39,20 +39,28 @@ void declare(CLI::App& app, const Command& command, std::vector<CLI::Option*>& d
   if (command.operand.many) declared.back()->expected(1, 1 << 20)->allow_extra_args();
 }
 
-/// An option whose value is missing would swallow the next one, or the algorithm.
+/// A value that is missing would swallow the next option or the algorithm; a flag's value would be read as "yes"
+/// whatever it says.
 void check_values(const Command& command, const std::vector<std::string>& words) {
-  const std::vector<std::string> names = option_names(command);
-  const auto is_option = [&](const std::string& word) {
-    return std::find(names.begin(), names.end(), word.substr(0, word.find('='))) != names.end();
+  const auto named = [&](const std::string& word) {
+    const std::string name = word.substr(0, word.find('='));
+    return std::find_if(command.options.begin(), command.options.end(),
+                        [&](const Option& o) { return o.name == name; });
   };
-  for (const Option& option : command.options) {
-    for (std::size_t i = 0; i < words.size() && !option.value.empty(); ++i) {
-      const bool swallows = words[i] == option.name && (i + 1 == words.size() || is_option(words[i + 1]));
-      if (swallows || words[i] == option.name + "=") {
-        throw Error(option.name, "has no value", option.value + ": " + option.about);
-      }
-      if (words[i] == option.name) ++i;
-    }
+  const auto none = command.options.end();
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const auto option = named(words[i]);
+    if (option == none) continue;
+    const std::size_t equals = words[i].find('=');
+    const bool inside = equals != std::string::npos;
+    if (option->value.empty() && inside)
+      throw Error(option->name, "is a switch and has the value " + in_quotes(words[i].substr(equals + 1)),
+                  option->name + " alone, or leave it out");
+    if (option->value.empty()) continue;
+    const bool next = i + 1 < words.size() && named(words[i + 1]) == none;
+    if (inside ? equals + 1 == words[i].size() : !next)
+      throw Error(option->name, "has no value", option->value + ": " + option->about);
+    i += inside ? 0 : 1;
   }
 }
 

@@ -38,6 +38,47 @@ std::function<void(std::int64_t, std::int64_t)> following(Progress& progress, st
   };
 }
 
+std::function<void(std::int64_t, std::int64_t)> following_late(Progress& progress, std::string what) {
+  using Clock = std::chrono::steady_clock;
+  return [show = following(progress, std::move(what)), from = Clock::now()](std::int64_t done, std::int64_t total) {
+    if (Clock::now() - from >= std::chrono::milliseconds(500)) show(done, total);
+  };
+}
+
+std::string waiting_text(const std::string& what, double seconds) {
+  return what + ": at work, " + duration_text(seconds);
+}
+
+Waiting::Waiting(std::string what) : what_(std::move(what)) {
+  if (isatty(STDERR_FILENO) == 1) thread_ = std::thread([this] { run(); });
+}
+
+Waiting::~Waiting() {
+  {
+    const std::lock_guard lock(mutex_);
+    ended_ = true;
+  }
+  over_.notify_all();
+  if (thread_.joinable()) thread_.join();
+  if (on_line_) std::fprintf(stderr, "\r\033[K");
+}
+
+void Waiting::run() {
+  const auto start = std::chrono::steady_clock::now();
+  std::unique_lock lock(mutex_);
+  std::chrono::milliseconds pause(2000);
+  while (!over_.wait_for(lock, pause, [&] { return ended_; })) {
+    pause = std::chrono::milliseconds(500);
+    if (Progress::any_shown) continue;
+    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    std::fprintf(stderr, "\r%s\033[K", waiting_text(what_, seconds).c_str());
+    std::fflush(stderr);
+    on_line_ = true;
+  }
+}
+
+std::atomic<bool> Progress::any_shown{false};
+
 Progress::Progress() : terminal_(isatty(STDERR_FILENO) == 1), start_(Clock::now()), shown_(start_) {}
 
 void Progress::begin(std::string what, std::size_t steps) {
@@ -55,7 +96,7 @@ void Progress::show(std::size_t done, const std::string& now) {
   const Clock::time_point at = Clock::now();
   if (!terminal_ || (at - shown_ < std::chrono::milliseconds(100) && done < steps_)) return;
   shown_ = at;
-  on_line_ = true;
+  on_line_ = any_shown = true;
   const double seconds = std::chrono::duration<double>(at - start_).count();
   std::fprintf(stderr, "\r%s\033[K", progress_text(what_, done, steps_, seconds, now).substr(0, 110).c_str());
   std::fflush(stderr);

@@ -2,11 +2,15 @@
 // Progress shows a line on a terminal that says how far a long command is: "groups run [####....] 12 of 20, 3 s left".
 // It is silent where stderr is no terminal.
 
+#include <atomic>
 #include <chrono>
+#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <mutex>
 #include <string>
+#include <thread>
 
 namespace napkin::cli {
 
@@ -27,7 +31,9 @@ class Progress {
   void clear();
 
  private:
+  friend class Waiting;
   using Clock = std::chrono::steady_clock;
+  static std::atomic<bool> any_shown;
   bool terminal_ = false;
   bool on_line_ = false;
   std::string what_;
@@ -35,9 +41,34 @@ class Progress {
   Clock::time_point start_, shown_;
 };
 
+/// Waiting says on a terminal, from two seconds on, that a command is at work, where it shows no progress of its own.
+class Waiting {
+ public:
+  explicit Waiting(std::string what);
+  ~Waiting();
+  Waiting(const Waiting&) = delete;
+  Waiting& operator=(const Waiting&) = delete;
+
+ private:
+  void run();
+
+  std::string what_;
+  std::mutex mutex_;
+  std::condition_variable over_;
+  bool ended_ = false, on_line_ = false;
+  std::thread thread_;
+};
+
+/// "napkin select: at work, 3 s": pure.
+[[nodiscard]] std::string waiting_text(const std::string& what, double seconds);
+
 /// Shows what a run reports of its groups. The progress must outlive the run.
 [[nodiscard]] std::function<void(std::int64_t done, std::int64_t total)> following(Progress& progress,
                                                                                    std::string what);
+
+/// The same of what is over in no time mostly: nothing is shown in the first half second.
+[[nodiscard]] std::function<void(std::int64_t done, std::int64_t total)> following_late(Progress& progress,
+                                                                                        std::string what);
 
 /// "[######....] 12 of 20, 1 min 20 s left: q=128": pure.
 [[nodiscard]] std::string progress_text(const std::string& what, std::size_t done, std::size_t steps, double seconds,

@@ -17,9 +17,11 @@ Reply run_query(const Arguments& arguments, const report::Style& style) {
   if (ask.check) ask.progress = following(progress, "groups run");
   ask.compile = arguments.has("--compile");
   const auto answer = query(ask);
-  const int code = answer->check && !answer->check->equal ? 1 : 0;
-  if (arguments.has("--json")) return {report::line_of(report::json_of(*answer)), "", code};
-  return {report::text_of(*answer, style), "", code};
+  const bool fits = answer->legal || !ask.tile.empty() || !ask.kernel.empty();  // else no tile of any kernel does
+  const int code = !fits || (answer->check && !answer->check->equal) ? 1 : 0;
+  const std::string note = fits ? "" : "nothing fits\n";
+  if (arguments.has("--json")) return {report::line_of(report::json_of(*answer)), note, code};
+  return {report::text_of(*answer, style), note, code};
 }
 
 Option check_option() {

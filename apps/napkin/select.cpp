@@ -1,18 +1,23 @@
 // napkin select: which configuration to use, why, and what comes next.
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "apps/library/napkin.hpp"
 #include "apps/napkin/ask.hpp"
 #include "apps/napkin/commands.hpp"
+#include "apps/napkin/progress.hpp"
 #include "apps/report/json.hpp"
 #include "apps/report/text.hpp"
+#include "apps/report/units.hpp"
 #include "model/base/error.hpp"
 
 namespace napkin::cli {
 namespace {
 
 constexpr std::int64_t most_shown = 100000;
+constexpr const char* making_tables = "tables of this kind of question made";
 
 int top_of(const Arguments& arguments) {
   const auto text = arguments.find("--top");
@@ -24,10 +29,24 @@ int top_of(const Arguments& arguments) {
 
 std::string no_kernel_note(const SelectAnswer& answer) {
   if (answer.found) return "";
-  if (answer.predicted && !answer.head.kernel) {
-    return "no bundled kernel runs " + answer.head.algorithm + " there: the ideal mapping is shown\n";
-  }
+  if (!answer.head.tile.empty() || !answer.launches.empty())
+    return "no kernel is known that runs " + answer.head.algorithm + " there: the ideal mapping's bound is shown\n";
   return "nothing fits\n";
+}
+
+/// The other kernels, and whether one of them is faster than what is selected.
+void add_kernels(const Ask& ask, SelectAnswer& answer) {
+  constexpr double worth_saying = 1.2;
+  answer.kernels = kernels(ask);
+  if (answer.kernels.empty() || !answer.predicted) return;
+  const KernelAnswer& first = answer.kernels.front();
+  if (!first.predicted || !first.by_graph || first.kernel == answer.head.kernel) return;
+  const double times = answer.predicted->time / first.predicted->time;
+  if (times < worth_saying) return;
+  const std::string faster =
+      times < 2 ? fmt::format("{:.0f} % faster", 100 * (times - 1)) : fmt::format("{:.1f} times as fast", times);
+  answer.because += "; " + first.kernel + ", which is " + (first.bundled ? "bundled" : "not bundled") + ", takes " +
+                    report::time_text(first.predicted->time) + " and is " + faster;
 }
 
 /// Where --shape has a range: its breakpoints.
@@ -36,9 +55,13 @@ Reply run_family(const Arguments& arguments, const ShapeFamily& family, const re
     if (arguments.has(option))
       throw Error(option, "stands beside a range in --shape", "leave it out, or give one shape");
   }
-  const FamilyAnswer answer = select_family(ask_without_shape(arguments), family);
+  Ask ask = ask_without_shape(arguments);
+  Progress progress;
+  ask.progress = following(progress, "sizes");
+  const FamilyAnswer answer = select_family(ask, family);
+  progress.clear();
   const bool found = std::any_of(answer.picks.begin(), answer.picks.end(), [](const FamilyPick& p) { return p.found; });
-  const std::string note = found ? "" : "no bundled kernel fits at any of these sizes\n";
+  const std::string note = found ? "" : "no kernel fits at any of these sizes\n";
   const int code = found ? 0 : 1;
   if (arguments.has("--json")) return {report::line_of(report::json_of(answer)), note, code};
   return {report::text_of(answer, style), note, code};
@@ -47,7 +70,9 @@ Reply run_family(const Arguments& arguments, const ShapeFamily& family, const re
 Reply run_select(const Arguments& arguments, const report::Style& style) {
   if (const auto shape = arguments.find("--shape"); shape && shape->find("..") != std::string::npos)
     return run_family(arguments, parse_family(*shape), style);
-  const Ask ask = ask_of(arguments);
+  Progress progress;
+  Ask ask = ask_of(arguments);
+  ask.making = following_late(progress, making_tables);
   const int top = top_of(arguments);
   if (const auto form = arguments.find("--emit")) {
     if (arguments.has("--json"))
@@ -55,10 +80,11 @@ Reply run_select(const Arguments& arguments, const report::Style& style) {
     const Emission emission = emit(ask, *form, top);
     return {emission.text, emission.found ? "" : emission.because + "\n", emission.found ? 0 : 1};
   }
-  const auto answer = select(ask, top);
-  const int code = answer->found ? 0 : 1;
-  if (arguments.has("--json")) return {report::line_of(report::json_of(*answer)), no_kernel_note(*answer), code};
-  return {report::text_of(*answer, style), no_kernel_note(*answer), code};
+  SelectAnswer answer = *select(ask, top);
+  if (ask.kernel.empty()) add_kernels(ask, answer);
+  const int code = answer.found ? 0 : 1;
+  if (arguments.has("--json")) return {report::line_of(report::json_of(answer)), no_kernel_note(answer), code};
+  return {report::text_of(answer, style), no_kernel_note(answer), code};
 }
 
 }  // namespace

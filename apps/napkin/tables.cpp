@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <filesystem>
+#include <map>
 
 #include "apps/library/catalog.hpp"
 #include "apps/library/kept_tables.hpp"
@@ -15,7 +15,16 @@
 namespace napkin::cli {
 namespace {
 
-/// A question of one kind that stands for its lengths.
+/// Sequences as long as users have them: runs of every number of iterations that blocks of good tiles have at lengths
+/// in between are then in the table.
+std::vector<std::int64_t> lengths() {
+  std::vector<std::int64_t> out{1, 128};
+  for (std::int64_t s = 256; s <= 2048; s += 256) out.push_back(s);
+  for (std::int64_t s = 4096; s <= 16384; s *= 2) out.push_back(s);
+  return out;
+}
+
+/// Questions of one kind that stand for its lengths: where arrays come from device memory and where the L2 keeps them.
 std::vector<Ask> asks_of(const Mapping& mapping, const std::string& gpu, const std::string& dtype) {
   std::vector<Ask> out;
   Ask ask;
@@ -24,7 +33,7 @@ std::vector<Ask> asks_of(const Mapping& mapping, const std::string& gpu, const s
   ask.kernel = mapping.name;
   ask.dtype = dtype;
   if (mapping.algorithm == "matmul") {
-    for (const std::int64_t n : {512, 1024, 2048, 4096, 8192}) {
+    for (const std::int64_t n : lengths()) {
       ask.shape = {{"a", n}, {"b", n}, {"c", n}};
       out.push_back(ask);
     }
@@ -35,8 +44,9 @@ std::vector<Ask> asks_of(const Mapping& mapping, const std::string& gpu, const s
     for (const std::int64_t d : sizes) {
       for (const Mask mask : {Mask{}, Mask{Mask::Kind::causal, 0, 0}, Mask{Mask::Kind::window, 1024, 0}}) {
         ask.mask = mask;
-        for (std::int64_t tokens : {16384, 1024}) {  // beyond what the L2 keeps, and within
-          for (std::int64_t s = 256; s <= tokens; s *= 2) {
+        for (const std::int64_t tokens : {16384, 1024}) {
+          for (const std::int64_t s : lengths()) {
+            if (s > tokens) continue;
             ask.shape = {{"b", tokens / s}, {"h", std::max<std::int64_t>(2048 / d, 1)}, {"q", s}, {"x", s}, {"d", d}};
             out.push_back(ask);
           }
@@ -51,7 +61,9 @@ Reply run_tables(const Arguments& arguments, const report::Style&) {
   const std::string folder = arguments.need("--out", "a folder for the tables");
   const std::string gpu = arguments.find("--gpu").value_or("h200-sxm");
   Catalog catalog;
-  const auto known = make_known(tables_for(folder));
+  std::map<std::string, std::string> made;
+  const auto known =
+      make_known({nullptr, [&](const std::string& key, const std::string& bytes) { made[key] = bytes; }});
   Progress progress;
   std::size_t kinds = 0;
   for (const std::string& name : builtin_mappings()) {
@@ -70,6 +82,7 @@ Reply run_tables(const Arguments& arguments, const report::Style&) {
     }
   }
   known->tables.save(true);
+  ship_tables(folder, made);
   progress.clear();
   return {fmt::format("{} questions of {} answered; their tables lie in {}\n", kinds, gpu, folder), "", 0};
 }

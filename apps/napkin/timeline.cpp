@@ -56,13 +56,9 @@ report::TimelineReport report_of(const Arguments& arguments) {
     out.period = period(out.graph);
     const Schedule who = schedule(placed);
     out.block_iterations = who.total_iterations / std::max(who.total_blocks, 1.0);
-    out.launch = launch_clocks(placed, out.graph, out.period);
-    if (out.overhead.empty()) {
-      const Prediction predicted = predict(placed, plan(placed));
-      out.predicted = {predicted.cycles.value, predicted.clock, predicted.power, predicted.time};
-    } else {
-      out.predicted = predict_by_graph(placed, out.graph, out.period);
-    }
+    const Prediction predicted = predict_of_graph(placed, plan(placed), out.graph, out.period);
+    out.predicted = {predicted.cycles.value, predicted.clock, predicted.power, predicted.time};
+    out.timed = has_event_graph(placed);
     return out;
   });
 }

@@ -1,5 +1,5 @@
 // napkin validate: is it true? Runs the bundled kernels on the GPU here and sets prediction beside measurement, or
-// predicts recorded rows anew.
+// predicts recorded or published rows anew.
 
 #include "apps/napkin/validate.hpp"
 
@@ -72,11 +72,11 @@ std::vector<Ask> asks_of(const Arguments& arguments) {
   return asks;
 }
 
-void check_alone(const Arguments& arguments) {
+/// Rows say what was measured: nothing else is asked beside them.
+void check_alone(const Arguments& arguments, std::string_view rows) {
   for (const auto& [option, value] : arguments.values) {
-    if (option != "--replay" && option != "--json") {
-      throw Error(option, "stands beside --replay", "leave it out: recorded rows say what was measured");
-    }
+    if (option != rows && option != "--json")
+      throw Error(option, "stands beside " + std::string(rows), "leave it out: the rows say what was measured");
   }
 }
 
@@ -130,10 +130,14 @@ ValidateOptions validate_options_of(const Arguments& arguments) {
 
 Reply run_validate(const Arguments& arguments, const report::Style& style) {
   if (arguments.has("--replay")) {
-    check_alone(arguments);
+    check_alone(arguments, "--replay");
     std::vector<std::string> files = arguments.lists.at("--replay");
     files.insert(files.end(), arguments.operands.begin(), arguments.operands.end());
     return replay(files, arguments.has("--json"), style);
+  }
+  if (arguments.has("--published")) {
+    check_alone(arguments, "--published");
+    return published(arguments.operands, arguments.has("--json"), style);
   }
   const ValidateOptions options = validate_options_of(arguments);
   if (options.compile) return compile_here(options);
@@ -179,7 +183,9 @@ Command validate_command() {
   Option gpu = gpu_option();
   gpu.about = "the profile to predict with; default: the GPU here";
   return {
-      "validate", "prediction beside measurement, on the GPU here or replayed from recorded rows", algorithm,
+      "validate",
+      "prediction beside measurement: on the GPU here, replayed from recorded rows, or beside published speeds",
+      algorithm,
       options({problem,
                {lengths, gpu, kernel_option(), tile_option()},
                sweep_options(),
@@ -198,6 +204,9 @@ Command validate_command() {
                  "of derive --dump"},
                 {"--at", "NAME", "with --dump: only this intermediate, such as S, P, O, mu or z"},
                 {"--replay", "FILE...", "predict recorded rows anew, without a GPU; prints errors and regret", true},
+                {"--published", "",
+                 "hold the model to what others published, per GPU and kernel; the words after it: files of such rows "
+                 "instead of the built-in ones"},
                 json_option()}}),
       run_validate};
 }

@@ -53,6 +53,9 @@ struct ValidateOptions {
 /// Runs the kernel's debug variant once on the GPU here and writes its intermediates as `napkin derive --dump` does.
 [[nodiscard]] Reply dump_here(const ValidateOptions& options);
 
+/// Predicts what others published; no files: the built-in rows.
+[[nodiscard]] Reply published(const std::vector<std::string>& files, bool json, const report::Style& style);
+
 /// Predicts recorded rows anew.
 [[nodiscard]] Reply replay(const std::vector<std::string>& files, bool json, const report::Style& style);
 

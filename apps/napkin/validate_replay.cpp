@@ -1,9 +1,13 @@
 // napkin validate --replay: today's model held to what was recorded.
 
+#include <algorithm>
+#include <iterator>
+
 #include "apps/library/replay.hpp"
 #include "apps/napkin/validate.hpp"
 #include "apps/report/record.hpp"
 #include "apps/report/record_text.hpp"
+#include "model/base/error.hpp"
 
 namespace napkin::cli {
 namespace {
@@ -30,7 +34,10 @@ ValidationSummary replayed(const std::vector<report::RecordedRow>& rows, Edit ed
 Reply replay(const std::vector<std::string>& files, bool json, const report::Style& style) {
   std::vector<report::RecordedRow> rows;
   for (const std::string& file : files) {
-    for (report::RecordedRow& row : report::read_rows(file, "--replay")) rows.push_back(std::move(row));
+    std::vector<report::RecordedRow> read = report::read_rows(file, "--replay");
+    if (read.empty())
+      throw Error("--replay", in_quotes(file) + " has no rows", "a file that napkin validate --out wrote");
+    std::move(read.begin(), read.end(), std::back_inserter(rows));
   }
   const ValidationSummary summary = replayed(rows), measured = replayed(rows, leave_out_fitted);
   if (json) {
@@ -38,7 +45,7 @@ Reply replay(const std::vector<std::string>& files, bool json, const report::Sty
     object["without_fitted"] = report::json_of(measured);
     return {report::line_of(object), "", 0};
   }
-  return {report::text_of(summary, style, &measured), rows.empty() ? "no rows\n" : "", 0};
+  return {report::text_of(summary, style, &measured), "", 0};
 }
 
 }  // namespace napkin::cli

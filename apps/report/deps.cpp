@@ -1,10 +1,15 @@
 #include "apps/report/deps.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 #include <set>
+#include <tuple>
 
 #include "model/dependence/text.hpp"
+#include "model/diagram/problem.hpp"
+#include "model/diagram/text.hpp"
 
 namespace napkin::report {
 namespace {
@@ -39,6 +44,30 @@ Json vector_json(const std::vector<Component>& vector) {
   return json;
 }
 
+std::string word_of(const LoopVerdict& verdict) {
+  return verdict.parallel ? "parallel" : verdict.carried.empty() ? "not parallel" : "carried";
+}
+
+/// A scale stands as the author wrote it, not as a number at the sizes that stand for any.
+std::string statement_text(const Dependences& all, const dependence::Statement& statement) {
+  std::string text = print_statement(all.nest, statement);
+  for (const auto& [number, scale] : all.scales) {
+    for (std::size_t at = text.find(number); at != std::string::npos; at = text.find(number, at + scale.size()))
+      text.replace(at, number.size(), scale);
+  }
+  return text;
+}
+
+Json statements_json(const Dependences& all) {
+  Json json = Json::array();
+  for (const dependence::Statement& s : all.nest.statements) {
+    Json loops = Json::array();
+    for (const LoopId loop : s.loops) loops.push_back(loop_name(all.nest, loop));
+    json.push_back({{"name", s.name}, {"text", statement_text(all, s)}, {"loops", loops}});
+  }
+  return json;
+}
+
 // Two pairs of references may give the same edge: it is told once.
 Json edges_json(const Dependences& all) {
   Json json = Json::array();
@@ -47,7 +76,10 @@ Json edges_json(const Dependences& all) {
     Json edge = {{"from", name_of(all.nest, d.from)},
                  {"to", name_of(all.nest, d.to)},
                  {"kind", dependence::name_of(d.kind)},
-                 {"vector", vector_json(d.vector)}};
+                 {"vector", vector_json(d.vector)},
+                 {"value", print_reference(all.nest, d.source)}};
+    const auto carrier = d.carrier();
+    edge["carried_by"] = carrier ? Json(loop_name(all.nest, *carrier)) : Json(nullptr);
     if (told.insert(edge.dump()).second) json.push_back(std::move(edge));
   }
   return json;
@@ -62,7 +94,12 @@ Json loops_json(const Dependences& all) {
       const std::string name = edge_name(all.nest, all.edges[i]);
       if (told.insert(name).second) carried.push_back(name);
     }
-    json.push_back({{"name", loop_name(all.nest, verdict.loop)}, {"parallel", verdict.parallel}, {"carried", carried}});
+    const Loop& loop = all.nest.loops[static_cast<std::size_t>(verdict.loop)];
+    json.push_back({{"name", loop_name(all.nest, verdict.loop)},
+                    {"iterations", all.sizes_matter ? Json(loop.size()) : Json(nullptr)},
+                    {"parallel", verdict.parallel},
+                    {"verdict", word_of(verdict)},
+                    {"carried", carried}});
   }
   return json;
 }
@@ -125,9 +162,8 @@ std::string loops_text(const Dependences& all, const Style& style) {
       why = edge_name(all.nest, d) + " " + print_reference(all.nest, d.source) + " " + vector_text(all, d);
       if (verdict.blocking.size() > 1) why += " and " + std::to_string(verdict.blocking.size() - 1) + " more";
     }
-    const std::string word = verdict.parallel ? "parallel" : verdict.carried.empty() ? "not parallel" : "carried";
-    table.add(
-        {loop.name, all.sizes_matter ? std::to_string(loop.size()) : "", word, wrapped(why, 70, std::string(30, ' '))});
+    table.add({loop.name, all.sizes_matter ? std::to_string(loop.size()) : "", word_of(verdict),
+               wrapped(why, 70, std::string(30, ' '))});
   }
   return table.text(style, "  ");
 }
@@ -143,13 +179,45 @@ void analyse(Dependences& all) {
   }
 }
 
-std::string dot_edge(const Dependences& all, const Dependence& d) {
-  const auto carrier = d.carrier();
-  const char* style = d.kind == Kind::raw ? "solid" : d.kind == Kind::war ? "dashed" : "dotted";
-  std::string label(dependence::name_of(d.kind));
-  if (carrier) label += " " + loop_name(all.nest, *carrier);
-  return "  " + name_of(all.nest, d.from) + " -> " + name_of(all.nest, d.to) + " [style=" + style + ", label=\"" +
-         label + "\"" + (carrier ? ", color=\"#b03030\", fontcolor=\"#b03030\", constraint=false" : "") + "];\n";
+/// What one arrow of the picture stands for: all dependences between two statements that are carried, or all that are
+/// not.
+struct Arrow {
+  std::set<std::string> words;  ///< "RAW", "WAW x"
+  bool value = false;           ///< a value passes: a RAW is among them
+};
+
+/// By source, sink, and whether a loop carries it.
+std::map<std::tuple<std::string, std::string, bool>, Arrow> arrows_of(const Dependences& all) {
+  std::map<std::tuple<std::string, std::string, bool>, Arrow> out;
+  for (const Dependence& d : all.edges) {
+    const auto carrier = d.carrier();
+    Arrow& arrow = out[{name_of(all.nest, d.from), name_of(all.nest, d.to), carrier.has_value()}];
+    arrow.words.insert(std::string(dependence::name_of(d.kind)) + (carrier ? " " + loop_name(all.nest, *carrier) : ""));
+    arrow.value = arrow.value || d.kind == Kind::raw;
+  }
+  return out;
+}
+
+std::string dot_arrow(const std::string& from, const std::string& to, bool carried, const Arrow& arrow) {
+  std::string label;
+  for (const std::string& word : arrow.words) label += (label.empty() ? "" : "\\n") + word;
+  return "  " + from + " -> " + to + " [style=" + (arrow.value ? "solid" : "dashed") + ", label=\"" + label + "\"" +
+         (carried ? ", color=\"#b03030\", fontcolor=\"#b03030\", constraint=false" : "") + "];\n";
+}
+
+/// "S10(b,h,g,q,x)" above what it does to which arrays. Where the arrays are touched is left to the box's tooltip, so
+/// that boxes stay narrow.
+std::string dot_label(const std::string& statement) {
+  const std::size_t end = statement.find(") ");
+  if (end == std::string::npos) return statement;
+  std::string does;
+  int depth = 0;
+  for (const char c : statement.substr(end + 2)) {
+    if (c == '[') ++depth;
+    if (depth == 0) does += c;
+    if (c == ']') --depth;
+  }
+  return statement.substr(0, end + 1) + "\\n" + does;
 }
 
 }  // namespace
@@ -171,6 +239,14 @@ Dependences dependences_of(const StreamedNest& made, const Diagram& diagram) {
   all.cached = made.nest.loops.size() - made.outer;
   all.sizes_matter = false;
   for (AxisId axis : made.axes) all.names.push_back(diagram.axes[static_cast<std::size_t>(axis)].name);
+  for (const Operation& op : diagram.operations) {
+    const auto loop = op.scale.axis ? std::find(made.axes.begin(), made.axes.end(), *op.scale.axis) : made.axes.end();
+    if (loop == made.axes.end()) continue;
+    Sizes sizes(diagram.axes.size(), Count(1));
+    sizes[static_cast<std::size_t>(*op.scale.axis)] =
+        made.nest.loops[static_cast<std::size_t>(loop - made.axes.begin())].size();
+    all.scales.emplace_back(fmt::format("{}", value_of(op.scale, sizes)), print_scale(diagram, op.scale));
+  }
   analyse(all);
   return all;
 }
@@ -178,7 +254,17 @@ Dependences dependences_of(const StreamedNest& made, const Diagram& diagram) {
 Json json_of(const Dependences& all) {
   Json sccs = Json::array();
   for (const auto& members : all.recurrences) sccs.push_back(names_of(all.nest, members));
-  return {{"edges", edges_json(all)}, {"sccs", sccs}, {"loops", loops_json(all)}, {"orders", orders_json(all)}};
+  Json loops = Json::array();
+  for (std::size_t l = 0; l < all.nest.loops.size(); ++l) loops.push_back(loop_name(all.nest, static_cast<LoopId>(l)));
+  return {{"command", "deps"},
+          {"name", all.nest.name},
+          {"statements", statements_json(all)},
+          {"arrays", all.nest.array_names()},
+          {"vector_loops", loops},
+          {"edges", edges_json(all)},
+          {"sccs", sccs},
+          {"loops", loops_json(all)},
+          {"orders", orders_json(all)}};
 }
 
 std::string orders_text(const Dependences& all, const Style& style) {
@@ -211,7 +297,7 @@ std::string text_of(const Dependences& all, const Style& style) {
     text += (text.empty() ? "" : "\n") + style.strong(title) + "\n" + body;
   };
   std::string statements, sets;
-  for (const dependence::Statement& s : all.nest.statements) statements += "  " + print_statement(all.nest, s) + "\n";
+  for (const dependence::Statement& s : all.nest.statements) statements += "  " + statement_text(all, s) + "\n";
   for (const auto& members : all.recurrences) sets += "  {" + joined(names_of(all.nest, members)) + "}\n";
   part("statements of " + all.nest.name, statements);
   part("dependences (source to sink; + later, * any, . not common)", edges_text(all, style));
@@ -233,21 +319,20 @@ std::string summary_of(const Dependences& all) {
 
 std::string dot_of(const Dependences& all) {
   std::string text =
-      "digraph dependences {\n  node [shape=box, fontname=\"sans-serif\", fontsize=10];\n"
-      "  edge [fontname=\"sans-serif\", fontsize=9];\n";
+      "digraph dependences {\n  rankdir=TB; nodesep=0.15; ranksep=0.45;\n"
+      "  node [shape=box, fontname=\"sans-serif\", fontsize=13, style=filled, fillcolor=white, margin=\"0.06,0.04\"];\n"
+      "  edge [fontname=\"sans-serif\", fontsize=11];\n";
   for (const dependence::Statement& s : all.nest.statements) {
-    text += "  " + s.name + " [label=\"" + print_statement(all.nest, s) + "\"];\n";
+    const std::string statement = statement_text(all, s);
+    text += "  " + s.name + " [label=\"" + dot_label(statement) + "\", tooltip=\"" + statement + "\"];\n";
   }
   for (std::size_t i = 0; i < all.recurrences.size(); ++i) {
     text += "  subgraph cluster_" + std::to_string(i) + " { style=\"rounded,filled\"; color=\"#e8eef8\";";
     for (const std::string& name : names_of(all.nest, all.recurrences[i])) text += " " + name + ";";
     text += " }\n";
   }
-  std::set<std::string> told;
-  for (const Dependence& d : all.edges) {
-    std::string edge = dot_edge(all, d);
-    if (told.insert(edge).second) text += edge;
-  }
+  for (const auto& [key, arrow] : arrows_of(all))
+    text += dot_arrow(std::get<0>(key), std::get<1>(key), std::get<2>(key), arrow);
   return text + "}\n";
 }
 

@@ -21,6 +21,7 @@ struct Dependences {
   std::size_t cached = 0;          ///< innermost loops that run within the cache
   bool sizes_matter = true;        ///< false: the sizes stand for any; traffic is told as a formula only
   std::vector<std::string> names;  ///< by LoopId: loops of one name walk over the same values
+  std::vector<std::pair<std::string, std::string>> scales;  ///< numbers in statements, and what they stand for: d^-1/2
   std::vector<dependence::Dependence> edges;
   std::vector<std::vector<dependence::StatementId>> recurrences;
   std::vector<dependence::LoopVerdict> loops;
@@ -33,8 +34,8 @@ struct Dependences {
 /// Of a streamed program; the inner loops of its statements run within the cache.
 [[nodiscard]] Dependences dependences_of(const dependence::StreamedNest& made, const Diagram& diagram);
 
-/// {"edges", "sccs", "loops", "orders"} of `napkin deps --json` (docs/command-line.md). A vector has a text for each
-/// loop ("1", "+", "*", ...), null where the loop is not common to both statements.
+/// What `napkin deps --json` prints (docs/schema). A vector has a text for each loop ("1", "+", "*", ...), null where
+/// the loop is not common to both statements.
 [[nodiscard]] Json json_of(const Dependences& dependences);
 /// Statements, edges, recurrences, loops, orders.
 [[nodiscard]] std::string text_of(const Dependences& dependences, const Style& style);
@@ -42,7 +43,9 @@ struct Dependences {
 [[nodiscard]] std::string summary_of(const Dependences& dependences);
 /// The orders alone.
 [[nodiscard]] std::string orders_text(const Dependences& dependences, const Style& style);
-/// The graph in graphviz's language; recurrences are boxes, RAW solid, WAR dashed, WAW dotted, carried ones coloured.
+/// The graph in graphviz's language. Recurrences share a pale box. One arrow stands for all dependences between two
+/// statements: solid where a value passes (RAW), dashed where only an order does (WAR, WAW), red where a loop carries
+/// them.
 [[nodiscard]] std::string dot_of(const Dependences& dependences);
 
 }  // namespace napkin::report

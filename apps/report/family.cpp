@@ -25,13 +25,23 @@ std::string shape_text(const FamilyAnswer& answer) {
   return text;
 }
 
+std::string percent_lost(double loss) { return fmt::format("{:.1f}%", 100 * loss); }
+
+std::string whole_text(const FamilyAnswer& answer, const Style& style) {
+  if (!answer.whole) return labelled("one tile", "none fits at every size", style);
+  const FamilyDefault& whole = *answer.whole;
+  return labelled("one tile",
+                  fmt::format("{}{} for the whole range loses {} on the mean and {} at {}",
+                              whole.pick.kernel ? *whole.pick.kernel + " " : "", text_of(whole.pick.tile),
+                              percent_lost(whole.mean), percent_lost(whole.pick.loss), count_text(whole.worst_at)),
+                  style);
+}
+
 std::string picks_table(const FamilyAnswer& answer, const Style& style) {
   Table table({fmt::format("{} from", fmt::join(answer.family.axes, ",")), "time", "TFLOP/s", "to", "time", "TFLOP/s",
-               "<kernel", "<tile, where it differs from the one before"});
+               "loses", "<kernel", "<tile, where it differs from the one before"});
   const auto time_of = [](const std::optional<PredictedAnswer>& p) { return p ? time_text(p->time) : "-"; };
-  const auto rate_of = [](const std::optional<PredictedAnswer>& p) {
-    return p ? fmt::format("{:.1f}", p->tflops) : "-";
-  };
+  const auto rate_of = [](const std::optional<PredictedAnswer>& p) { return p ? tflops_cell(p->tflops) : "-"; };
   const FamilyPick* before = nullptr;
   for (const FamilyPick& pick : answer.picks) {
     const bool other = before == nullptr || pick.kernel != before->kernel;
@@ -39,8 +49,8 @@ std::string picks_table(const FamilyAnswer& answer, const Style& style) {
                              : other           ? text_of(pick.tile)
                                                : differences(pick.tile, before->tile);
     table.add({count_text(pick.from), time_of(pick.predicted_from), rate_of(pick.predicted_from), count_text(pick.to),
-               time_of(pick.predicted_to), rate_of(pick.predicted_to),
-               other ? pick.kernel.value_or(pick.tile.empty() ? "" : "none bundled") : "", tile});
+               time_of(pick.predicted_to), rate_of(pick.predicted_to), pick.tile.empty() ? "" : percent_lost(pick.loss),
+               other ? pick.kernel.value_or(pick.tile.empty() ? "" : "none: a bound") : "", tile});
     before = &pick;
   }
   return table.text(style, "  ");
@@ -55,15 +65,17 @@ Json shape_json(const ShapeFamily& family, std::int64_t size) {
 }  // namespace
 
 std::string text_of(const FamilyAnswer& answer, const Style& style) {
-  const std::string grid = fmt::format(
-      "{} sizes, the ends and the multiples of {} between, each of them selected for; the pick changes {} time{}",
-      answer.points, answer.family.range.step, answer.picks.size() - 1, answer.picks.size() == 2 ? "" : "s");
+  std::string grid = fmt::format(
+      "{} sizes, the ends and the multiples of {} between, each of them selected for; {} piece{} within 1 % of the "
+      "best",
+      answer.points, answer.family.range.step, answer.picks.size(), answer.picks.size() == 1 ? "" : "s");
+  for (const auto& [most, pieces] : answer.wider) grid += fmt::format(", {} within {:.0f} %", pieces, 100 * most);
   std::string machine = answer.head.algorithm + " on " + answer.head.gpu.value_or("") + ", " + answer.head.dtype;
   if (answer.head.mask.kind == Mask::Kind::causal) machine += ", causal";
   if (answer.head.mask.kind == Mask::Kind::window)
     machine += fmt::format(", window {},{}", answer.head.mask.left, answer.head.mask.right);
   return style.strong(machine) + "\n" + labelled("shape", shape_text(answer), style) + labelled("grid", grid, style) +
-         "\n" + picks_table(answer, style);
+         whole_text(answer, style) + "\n" + picks_table(answer, style);
 }
 
 Json json_of(const FamilyAnswer& answer) {
@@ -82,7 +94,19 @@ Json json_of(const FamilyAnswer& answer) {
                                    {"kernel", pick.kernel ? Json(*pick.kernel) : Json(nullptr)},
                                    {"tile", json_of(pick.tile)},
                                    {"predicted", predicted(pick.predicted_from)},
-                                   {"predicted_until", predicted(pick.predicted_to)}});
+                                   {"predicted_until", predicted(pick.predicted_to)},
+                                   {"loss", json_of(pick.loss)}});
+  }
+  json["pieces"] = Json::array({{{"within", 0.01}, {"pieces", answer.picks.size()}}});
+  for (const auto& [most, pieces] : answer.wider) json["pieces"].push_back({{"within", most}, {"pieces", pieces}});
+  json["default"] = nullptr;
+  if (answer.whole) {
+    const FamilyDefault& whole = *answer.whole;
+    json["default"] = {{"kernel", whole.pick.kernel ? Json(*whole.pick.kernel) : Json(nullptr)},
+                       {"tile", json_of(whole.pick.tile)},
+                       {"loss", json_of(whole.pick.loss)},
+                       {"mean_loss", json_of(whole.mean)},
+                       {"worst_at", shape_json(answer.family, whole.worst_at)}};
   }
   return json;
 }

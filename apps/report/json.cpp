@@ -11,19 +11,22 @@ Json optional_json(const std::optional<T>& value) {
 }
 
 Json level_json(const LevelAnswer& level) {
-  return {{"name", level.name},
-          {"groups", level.groups},
-          {"load", level.load},
-          {"store", level.store},
-          {"transfer", level.transfer},
-          {"delivered", level.delivered},
-          {"transfer_per_group", level.transfer_per_group},
-          {"memory_lower_bound", level.memory_lower_bound},
-          {"memory_live", level.memory_live},
-          {"memory", level.memory},
-          {"memory_limit", optional_json(level.memory_limit)},
-          {"bandwidth", json_of(level.bandwidth)},
-          {"time", json_of(level.time)}};
+  Json json = {{"name", level.name},
+               {"groups", level.groups},
+               {"load", level.load},
+               {"store", level.store},
+               {"transfer", level.transfer},
+               {"delivered", level.delivered.get()},
+               {"transfer_per_group", level.transfer_per_group},
+               {"memory_lower_bound", level.memory_lower_bound},
+               {"memory_live", level.memory_live},
+               {"memory", level.memory},
+               {"memory_limit", optional_json(level.memory_limit)},
+               {"bandwidth", json_of(level.bandwidth)},
+               {"time", json_of(level.time)}};
+  if (level.hit_rate.get()) json["hit_rate"] = json_of(level.hit_rate.get());
+  if (level.hit_rate_apart.get()) json["hit_rate_apart"] = json_of(level.hit_rate_apart.get());
+  return json;
 }
 
 Json violations_json(const std::vector<ViolationAnswer>& violations) {
@@ -31,7 +34,8 @@ Json violations_json(const std::vector<ViolationAnswer>& violations) {
   for (const ViolationAnswer& violation : violations) {
     list.push_back({{"constraint", violation.constraint},
                     {"needed", json_of(violation.needed)},
-                    {"available", json_of(violation.available)}});
+                    {"available", json_of(violation.available)},
+                    {"text", violation.text}});
   }
   return list;
 }
@@ -78,13 +82,15 @@ Json json_of(const Mask& mask) {
 Json json_of(const PredictedAnswer& predicted) {
   Json pipes = Json::object();
   for (const auto& [name, busy] : predicted.pipes) pipes[name] = json_of(busy);
-  return {{"cycles", json_of(predicted.cycles)},
-          {"clock", json_of(predicted.clock)},
-          {"power", json_of(predicted.power)},
-          {"time", json_of(predicted.time)},
-          {"tflops", json_of(predicted.tflops)},
-          {"bound", predicted.bound},
-          {"pipes", pipes}};
+  Json json = {{"cycles", json_of(predicted.cycles)},
+               {"clock", json_of(predicted.clock)},
+               {"power", json_of(predicted.power)},
+               {"time", json_of(predicted.time)},
+               {"tflops", json_of(predicted.tflops)},
+               {"bound", predicted.bound},
+               {"pipes", pipes}};
+  if (predicted.at_least) json["at_least"] = true;
+  return json;
 }
 
 Json json_of(const std::vector<LevelAnswer>& levels) {
@@ -101,8 +107,8 @@ Json json_of(const OptimumAnswer& optimum) {
   Json group = Json::object();
   for (const auto& [name, size] : optimum.group) group[name] = clean(size);
   Json integer = nullptr;
-  if (optimum.integer) {
-    integer = {{"transfer", optimum.integer->transfer}, {"group", json_of(optimum.integer->group)}};
+  if (const auto& found = optimum.integer.get()) {
+    integer = {{"transfer", found->transfer}, {"group", json_of(found->group)}};
   }
   return {{"terms", terms}, {"transfer", clean(optimum.transfer)}, {"group", group}, {"integer", integer}};
 }
@@ -168,6 +174,36 @@ Json compiled_json(const CompiledAnswer& answer) {
 
 }  // namespace
 
+namespace {
+
+Json nodes_json(const NodesAnswer& nodes) { return {{"busy", nodes.busy}, {"all", nodes.all}}; }
+
+Json launches_json(const std::vector<LaunchAnswer>& launches) {
+  Json list = Json::array();
+  for (const LaunchAnswer& launch : launches) {
+    list.push_back({{"inputs", launch.inputs},
+                    {"outputs", launch.outputs},
+                    {"tile", json_of(launch.tile)},
+                    {"levels", json_of(launch.levels)},
+                    {"predicted", launch.predicted ? json_of(*launch.predicted) : Json(nullptr)}});
+  }
+  return list;
+}
+
+Json kernels_json(const std::vector<KernelAnswer>& kernels) {
+  Json list = Json::array();
+  for (const KernelAnswer& kernel : kernels) {
+    list.push_back({{"kernel", kernel.kernel},
+                    {"bundled", kernel.bundled},
+                    {"tile", json_of(kernel.tile)},
+                    {"predicted", kernel.predicted ? json_of(*kernel.predicted) : Json(nullptr)},
+                    {"because", kernel.why.empty() ? Json(nullptr) : Json(kernel.why)}});
+  }
+  return list;
+}
+
+}  // namespace
+
 Json json_of(const QueryAnswer& answer) {
   Json json = json_of(answer.head, "query");
   json["legal"] = answer.legal;
@@ -179,6 +215,9 @@ Json json_of(const QueryAnswer& answer) {
   json["formula"] = {{"transfer", answer.formula.transfer}, {"memory", answer.formula.memory}};
   json["optimum"] = answer.optimum ? json_of(*answer.optimum) : Json(nullptr);
   if (answer.predicted) json["predicted"] = json_of(*answer.predicted);
+  if (answer.predicted) json["nodes"] = nodes_json(answer.predicted->nodes);
+  if (!answer.notes.empty()) json["notes"] = answer.notes;
+  if (!answer.launches.empty()) json["launches"] = launches_json(answer.launches);
   if (answer.combine) json["combine"] = json_of(*answer.combine);
   if (answer.check) json["check"] = check_json(*answer.check);
   if (answer.compiled) json["compiled"] = compiled_json(*answer.compiled);
@@ -188,6 +227,7 @@ Json json_of(const QueryAnswer& answer) {
 Json json_of(const SelectAnswer& answer) {
   Json json = json_of(answer.head, "select");
   json["predicted"] = answer.predicted ? json_of(*answer.predicted) : Json(nullptr);
+  if (answer.predicted) json["nodes"] = nodes_json(answer.predicted->nodes);
   json["levels"] = json_of(answer.levels);
   if (answer.combine) json["combine"] = json_of(*answer.combine);
   const OccupancyAnswer& fit = answer.occupancy;
@@ -201,6 +241,9 @@ Json json_of(const SelectAnswer& answer) {
   json["candidates"] = answer.candidates;
   json["rejected"] = json_of(answer.rejected);
   json["because"] = answer.because;
+  if (!answer.notes.empty()) json["notes"] = answer.notes;
+  if (!answer.launches.empty()) json["launches"] = launches_json(answer.launches);
+  if (!answer.kernels.empty()) json["kernels"] = kernels_json(answer.kernels);
   return json;
 }
 

@@ -1,12 +1,11 @@
 // The strict reader of recorded rows.
 
 #include <cmath>
-#include <fstream>
-#include <iterator>
 #include <set>
 
 #include "apps/report/record.hpp"
 #include "model/base/error.hpp"
+#include "model/base/file.hpp"
 
 namespace napkin::report {
 namespace {
@@ -156,6 +155,8 @@ LevelAnswer read_level(Reader level) {
   out.memory_limit = level.maybe_whole("memory_limit");
   out.bandwidth = level.maybe("bandwidth");
   out.time = level.maybe("time");
+  if (level.json().contains("hit_rate")) out.hit_rate = level.maybe("hit_rate");
+  if (level.json().contains("hit_rate_apart")) out.hit_rate_apart = level.maybe("hit_rate_apart");
   level.finish();
   return out;
 }
@@ -267,11 +268,8 @@ std::vector<RecordedRow> parse_rows(std::string_view text, const std::string& fi
 }
 
 std::vector<RecordedRow> read_rows(const std::string& file, const std::string& where) {
-  std::ifstream in(file, std::ios::binary);
-  if (!in) throw Error(where, in_quotes(file) + " cannot be read", "a file that napkin validate --out wrote");
-  const std::string text{std::istreambuf_iterator<char>(in), {}};
-  if (in.bad()) throw Error(where, in_quotes(file) + " cannot be read", "a file that napkin validate --out wrote");
-  return parse_rows(text, file);
+  constexpr std::size_t most = std::size_t{1} << 30;
+  return parse_rows(read_file(file, most, where), file);
 }
 
 }  // namespace napkin::report

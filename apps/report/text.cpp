@@ -12,14 +12,14 @@ namespace napkin::report {
 namespace {
 
 constexpr std::size_t page_width = 100;
-constexpr std::size_t label_width = 11;
+constexpr std::size_t entry_width = 11;
 
 /// "label      text", broken into lines where it is long.
 std::string entry(std::string_view label, std::string_view text, const Style& style) {
-  const std::string indent(label_width, ' ');
+  const std::string indent(entry_width, ' ');
   std::string padded(label);
-  padded.resize(label_width, ' ');
-  return style.faint(padded) + wrapped(text, page_width - label_width, indent) + "\n";
+  padded.resize(entry_width, ' ');
+  return style.faint(padded) + wrapped(text, page_width - entry_width, indent) + "\n";
 }
 
 std::string mask_text(const Mask& mask) {
@@ -39,12 +39,24 @@ std::string head_text(const Head& head, const Style& style) {
 }
 
 std::string kernel_text(const Head& head) {
-  if (head.kernel) return *head.kernel;
-  return head.gpu ? "none bundled fits: the ideal mapping" : "";
+  if (head.kernel) return *head.kernel + (head.bundled ? "" : ", not bundled");
+  return head.gpu ? "none: the ideal mapping, whose time is a bound" : "";
+}
+
+/// What stops the next block, in the machine's words.
+std::string limit_text(const Vocabulary& terms, const std::string& limit) {
+  return limit == "shared memory" ? terms.memory : limit;
+}
+
+/// "an SM", "a CU"
+std::string a_node(const Vocabulary& terms) {
+  const bool vowel = terms.node == "SM" || terms.node.starts_with('A');
+  return (vowel ? "an " : "a ") + terms.node;
 }
 
 std::string prediction_line(const PredictedAnswer& predicted) {
-  std::string text = fmt::format("{}  {}  bound by {}  {} cycles at {}", time_text(predicted.time),
+  std::string text = fmt::format("{}{}  {}{}  bound by {}  {} cycles at {}", predicted.at_least ? "at least " : "",
+                                 time_text(predicted.time), predicted.at_least ? "at most " : "",
                                  tflops_text(predicted.tflops), predicted.bound,
                                  count_text(static_cast<std::int64_t>(predicted.cycles)), clock_text(predicted.clock));
   if (!predicted.clock_source.empty()) text += " (" + predicted.clock_source + ")";
@@ -52,16 +64,25 @@ std::string prediction_line(const PredictedAnswer& predicted) {
   return text;
 }
 
-std::string prediction_text(const PredictedAnswer& predicted, const Style& style) {
-  return entry("predicted", prediction_line(predicted), style) + entry("busy", text_of_pipes(predicted), style);
+std::string prediction_text(const Head& head, const PredictedAnswer& predicted, const Style& style) {
+  const NodesAnswer& nodes = predicted.nodes;
+  const std::string few = nodes.busy < nodes.all ? fmt::format("{} of {} {} have work; ", count_text(nodes.busy),
+                                                               count_text(nodes.all), head.terms.nodes)
+                                                 : "";
+  return entry("predicted", prediction_line(predicted), style) + entry("busy", few + text_of_pipes(predicted), style);
+}
+
+std::string notes_text(const std::vector<std::string>& notes, const Style& style) {
+  std::string text;
+  for (const std::string& note : notes) text += entry("note", note, style);
+  return text;
 }
 
 std::string violation_text(const std::vector<ViolationAnswer>& violations) {
   std::string text = "no: ";
   for (const ViolationAnswer& violation : violations) {
     if (&violation != violations.data()) text += "; ";
-    text += fmt::format("{} needs {}, there is {}", violation.constraint, number_text(violation.needed),
-                        number_text(violation.available));
+    text += violation.text;
   }
   return text;
 }
@@ -75,14 +96,15 @@ std::string optimum_text(const QueryAnswer& answer, bool values, const Style& st
   const OptimumAnswer& optimum = *answer.optimum;
   std::string groups;
   for (const auto& [name, size] : optimum.group) groups += fmt::format(" {}={:.4g}", name, size);
-  std::string text = entry("least H",
-                           fmt::format("{} with real-valued groups{}: H* = {} (in {})", amount(optimum.transfer),
-                                       groups, optimum.formula, values ? "values" : "bytes"),
-                           style);
-  if (optimum.integer) {
-    const double least = static_cast<double>(optimum.integer->transfer);
+  std::string text =
+      entry("least H",
+            fmt::format("{} with real-valued groups{}: H* {} {} (in {})", amount(optimum.transfer), groups,
+                        optimum.exact ? "=" : ">=", optimum.formula, values ? "values" : "bytes"),
+            style);
+  if (const auto& integer = optimum.integer.get()) {
+    const double least = static_cast<double>(integer->transfer);
     text += entry("",
-                  fmt::format("{} with whole groups {}{}", amount(least), text_of(optimum.integer->group),
+                  fmt::format("{} with whole groups {}{}", amount(least), text_of(integer->group),
                               values ? " (streams 1)" : " that meet every constraint"),
                   style);
   }
@@ -104,11 +126,20 @@ std::string values_table(const std::vector<LevelAnswer>& levels, const Style& st
   return table.text(style, "  ");
 }
 
+/// "98.4%"; where blocks out of step find less, "21.3 to 89.6%".
+std::string hits_text(const LevelAnswer& level) {
+  const std::optional<double>&together = level.hit_rate.get(), &apart = level.hit_rate_apart.get();
+  if (!together) return "";
+  const std::string most = fmt::format("{:.1f}%", 100 * *together);
+  const std::string least = fmt::format("{:.1f}", 100 * apart.value_or(*together));
+  return least + "%" == most ? most : least + " to " + most;
+}
+
 std::string moves_table(const std::vector<LevelAnswer>& levels, const Style& style) {
-  Table table({"<moves into", "groups", "load", "store", "a group", "delivered", "bandwidth", "time"});
+  Table table({"<moves into", "groups", "load", "store", "a group", "delivered", "hits", "bandwidth", "time"});
   for (const LevelAnswer& level : levels) {
     table.add({level.name, count_text(level.groups), transfer_text(level.load), transfer_text(level.store),
-               transfer_text(level.transfer_per_group), transfer_text(level.delivered),
+               transfer_text(level.transfer_per_group), transfer_text(level.delivered), hits_text(level),
                level.bandwidth ? rate_text(*level.bandwidth) : "-", level.time ? time_text(*level.time) : "-"});
   }
   return table.text(style, "  ");
@@ -128,8 +159,8 @@ std::string alternatives_table(const SelectAnswer& answer, const Style& style) {
   Table table({"rank", "time", "TFLOP/s", "<bound by", "<tile, where it differs"});
   int rank = 0;
   const auto add = [&](const PredictedAnswer& predicted, const std::string& tile) {
-    table.add({std::to_string(++rank), time_text(predicted.time), fmt::format("{:.1f}", predicted.tflops),
-               predicted.bound, tile});
+    table.add(
+        {std::to_string(++rank), time_text(predicted.time), tflops_cell(predicted.tflops), predicted.bound, tile});
   };
   add(*answer.predicted, "as above");
   for (const AlternativeAnswer& other : answer.alternatives)
@@ -141,9 +172,28 @@ std::string space_text(const SelectAnswer& answer) {
   std::string text = fmt::format("{} candidates, {} legal", count_text(answer.candidates), count_text(answer.legal));
   std::string why;
   for (const auto& [constraint, tiles] : answer.rejected) {
-    why += fmt::format("{}{} by {}", why.empty() ? "" : ", ", count_text(tiles), constraint);
+    why += fmt::format("{}{} by {}", why.empty() ? "" : ", ", count_text(tiles),
+                       limit_text(answer.head.terms, constraint));
   }
   return why.empty() ? text : text + "; rejected: " + why;
+}
+
+std::string tile_text(const Head& head, const std::vector<LaunchAnswer>& launches) {
+  return launches.empty() ? text_of(head.tile) : "one for each launch";
+}
+
+std::string launches_table(const std::vector<LaunchAnswer>& launches, const Style& style) {
+  Table table({"launch", "<stores", "<loads", "at least", "<tile"});
+  double seconds = 0;
+  for (std::size_t i = 0; i < launches.size(); ++i) {
+    const LaunchAnswer& launch = launches[i];
+    if (launch.predicted) seconds += launch.predicted->time;
+    table.add({std::to_string(i + 1), fmt::format("{}", fmt::join(launch.outputs, " ")),
+               fmt::format("{}", fmt::join(launch.inputs, " ")),
+               launch.predicted ? time_text(launch.predicted->time) : "-", text_of(launch.tile)});
+  }
+  return "\n" + entry("launches", fmt::format("{}, together at least {}", launches.size(), time_text(seconds)), style) +
+         "\n" + table.text(style, "  ");
 }
 
 std::string combine_entry(const CombineAnswer& combine, const Style& style) {
@@ -165,10 +215,27 @@ std::string compiled_text(const CompiledAnswer& answer, const Style& style) {
   return entry("compiled", text, style) + entry("planned", block_text(answer.planned), style);
 }
 
-std::string occupancy_text(const OccupancyAnswer& fit) {
-  return fmt::format("{} of {} shared memory, {} of {} registers a thread; {} block{} an SM, limited by {}",
-                     memory_text(fit.shared_memory), memory_text(fit.shared_memory_limit), fit.registers_per_thread,
-                     fit.registers_limit, fit.blocks_per_sm, fit.blocks_per_sm == 1 ? "" : "s", fit.limited_by);
+std::string occupancy_text(const Vocabulary& terms, const OccupancyAnswer& fit) {
+  std::string text =
+      fmt::format("{} of {} {}", memory_text(fit.shared_memory), memory_text(fit.shared_memory_limit), terms.memory);
+  if (fit.registers_per_thread > 0)
+    text += fmt::format(", {} of {} registers a thread", fit.registers_per_thread, fit.registers_limit);
+  text += fmt::format("; {} block{} {}", fit.blocks_per_sm, fit.blocks_per_sm == 1 ? "" : "s", a_node(terms));
+  return fit.limited_by.empty() ? text : text + ", limited by " + limit_text(terms, fit.limited_by);
+}
+
+/// "flash_decoding 20.26 us, attention_sm90 71.54 us (bundled), and 9 more", the fastest first.
+std::string kernels_text(const SelectAnswer& answer) {
+  constexpr std::size_t shown = 4;
+  std::string text;
+  std::size_t fitting = 0;
+  for (const KernelAnswer& kernel : answer.kernels) {
+    if (!kernel.predicted || ++fitting > shown) continue;
+    text += fmt::format("{}{} {}{}", text.empty() ? "" : ", ", kernel.kernel, time_text(kernel.predicted->time),
+                        kernel.bundled ? " (bundled)" : "");
+  }
+  if (fitting > shown) text += fmt::format(", and {} more (napkin compare --kernels all)", fitting - shown);
+  return text;
 }
 
 }  // namespace
@@ -253,13 +320,15 @@ std::string text_of(const QueryAnswer& answer, const Style& style) {
   const bool values = !answer.head.gpu;
   std::string text = head_text(answer.head, style);
   if (!values) text += entry("kernel", kernel_text(answer.head), style);
-  text += entry("tile", style.strong(text_of(answer.head.tile)), style);
+  text += entry("tile", style.strong(tile_text(answer.head, answer.launches)), style);
   text += entry("legal", answer.legal ? "yes" : violation_text(answer.violations), style);
-  if (answer.predicted) text += prediction_text(*answer.predicted, style);
+  text += notes_text(answer.notes, style);
+  if (answer.predicted) text += prediction_text(answer.head, *answer.predicted, style);
   text += entry("work",
                 fmt::format("{}, {} executed, {} exponentials", work_text(answer.work.flops),
                             work_text(answer.work.executed_flops), count_text(answer.work.exponentials)),
                 style);
+  if (!answer.launches.empty()) text += launches_table(answer.launches, style);
   text += "\n" + table_of(answer.levels, values, style) + "\n";
   if (answer.combine) text += combine_entry(*answer.combine, style);
   text += formula_text(answer.formula, style);
@@ -272,17 +341,22 @@ std::string text_of(const QueryAnswer& answer, const Style& style) {
 std::string text_of(const SelectAnswer& answer, const Style& style) {
   std::string text = head_text(answer.head, style);
   text += entry("kernel", kernel_text(answer.head), style);
-  if (!answer.predicted)
-    return text + entry("tile", "none", style) + entry("why", answer.because, style) +
+  if (!answer.launches.empty())
+    return text + entry("tile", tile_text(answer.head, answer.launches), style) + entry("why", answer.because, style) +
+           launches_table(answer.launches, style) + "\n" + table_of(answer.levels, false, style);
+  if (answer.head.tile.empty())
+    return text + entry("tile", "none", style) + entry("why", answer.because, style) + notes_text(answer.notes, style) +
            entry("space", space_text(answer), style);
   text += entry("tile", style.strong(text_of(answer.head.tile)), style);
-  text += entry("why", answer.because, style);
-  text += prediction_text(*answer.predicted, style);
-  text += entry("holds", occupancy_text(answer.occupancy), style);
+  text += entry("why", answer.because, style) + notes_text(answer.notes, style);
+  if (answer.predicted) text += prediction_text(answer.head, *answer.predicted, style);
+  text += entry("holds", occupancy_text(answer.head.terms, answer.occupancy), style);
   text += "\n" + table_of(answer.levels, !answer.head.gpu, style);
   if (answer.combine) text += "\n" + combine_entry(*answer.combine, style);
   if (!answer.alternatives.empty()) text += "\n" + alternatives_table(answer, style);
-  return text + "\n" + entry("space", space_text(answer), style);
+  text += "\n";
+  if (answer.kernels.size() > 1) text += entry("kernels", kernels_text(answer), style);
+  return text + entry("space", space_text(answer), style);
 }
 
 }  // namespace napkin::report

@@ -7,7 +7,6 @@
 
 #include "apps/report/json.hpp"
 #include "apps/report/table.hpp"
-#include "model/clock/launch/launch.hpp"
 #include "model/clock/launch/power.hpp"
 #include "model/clock/run/period.hpp"
 #include "model/clock/run/timeline.hpp"
@@ -23,8 +22,8 @@ struct TimelineReport {
   int iterations = 0;  ///< of the run
   Period period;
   double block_iterations = 0;  ///< of the mean block
-  LaunchClocks launch;
   GraphPrediction predicted;
+  bool timed = true;  ///< somebody has timed this GPU's instructions; else the graph has the datasheet's rates
   /// By operation, as fractions: vector work taken longer than counted, and how much longer it may take beside that.
   std::vector<std::pair<std::string, double>> overhead, budgets;
 };

@@ -65,7 +65,12 @@ std::string work_text(std::int64_t flop) {
                 std::array{"FLOP", "kFLOP", "MFLOP", "GFLOP", "TFLOP", "PFLOP", "EFLOP"});
 }
 
-std::string tflops_text(double tflops) { return four_digits(tflops) + " TFLOP/s"; }
+std::string tflops_text(double tflops) {
+  constexpr double tera = 1e12;
+  return scaled(tflops * tera, 1e3, std::array{"FLOP/s", "kFLOP/s", "MFLOP/s", "GFLOP/s", "TFLOP/s"});
+}
+
+std::string tflops_cell(double tflops) { return four_digits(tflops); }
 
 std::string percent_text(double fraction) { return fmt::format("{:.0f}%", fraction * 100); }
 

@@ -13,6 +13,7 @@ namespace napkin::report {
 [[nodiscard]] std::string rate_text(double bytes_per_second);  ///< "4.80 TB/s"
 [[nodiscard]] std::string clock_text(double hertz);            ///< "1.755 GHz"
 [[nodiscard]] std::string work_text(std::int64_t flop);        ///< "2.20 TFLOP"
+[[nodiscard]] std::string tflops_cell(double tflops);          ///< "661.0", "0.938": under a heading that has the unit
 [[nodiscard]] std::string tflops_text(double tflops);          ///< "661 TFLOP/s"
 [[nodiscard]] std::string percent_text(double fraction);       ///< "93%"
 [[nodiscard]] std::string number_text(double number);          ///< "1.5", "232,448": whole where it is whole

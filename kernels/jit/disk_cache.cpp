@@ -1,6 +1,8 @@
 #include "kernels/jit/disk_cache.hpp"
 
 #include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -10,6 +12,7 @@
 #include <iterator>
 
 #include "kernels/jit/sha256.hpp"
+#include "model/base/file.hpp"
 
 namespace napkin {
 namespace {
@@ -78,7 +81,9 @@ DiskCache::DiskCache(fs::path directory, std::string kind, int version)
 
 std::optional<std::string> DiskCache::find(const std::string& key) const {
   if (directory_.empty()) return std::nullopt;
-  std::ifstream in(file_of(key), std::ios::binary);
+  const fs::path path = file_of(key);
+  if (!is_file(path)) return std::nullopt;  // also where something else took its name: a folder, a FIFO, a device
+  std::ifstream in(path, std::ios::binary);
   if (!in) return std::nullopt;
   std::string entry{std::istreambuf_iterator<char>(in), {}};
   const std::size_t head = format_.size() + digest_digits + 1;
@@ -87,6 +92,24 @@ std::optional<std::string> DiskCache::find(const std::string& key) const {
   entry.erase(0, head);
   if (digest_of(key, entry) != digest) return std::nullopt;
   return entry;
+}
+
+std::optional<SharedBytes> DiskCache::mapped(const std::string& key) const {
+  if (directory_.empty()) return std::nullopt;
+  // Without O_NONBLOCK a pipe that stands in an entry's place would be waited for.
+  const int file = ::open(file_of(key).c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (file < 0) return std::nullopt;
+  struct stat found = {};
+  const std::size_t head = format_.size() + digest_digits + 1;
+  const std::size_t size =
+      ::fstat(file, &found) == 0 && S_ISREG(found.st_mode) ? static_cast<std::size_t>(found.st_size) : 0;
+  void* const start = size >= head ? ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file, 0) : MAP_FAILED;
+  ::close(file);
+  if (start == MAP_FAILED) return std::nullopt;
+  const std::shared_ptr<const void> owner(start, [size](void* mapped) { ::munmap(mapped, size); });
+  const std::string_view entry(static_cast<const char*>(start), size);
+  if (!entry.starts_with(format_)) return std::nullopt;
+  return SharedBytes(owner, entry.substr(head));
 }
 
 std::string DiskCache::store(const std::string& key, std::string_view content) const {

@@ -7,6 +7,8 @@
 #include <string>
 #include <string_view>
 
+#include "model/base/byte_stream.hpp"
+
 namespace napkin {
 
 class DiskCache {
@@ -17,6 +19,8 @@ class DiskCache {
 
   /// The entry, or nothing where there is none or it is damaged.
   [[nodiscard]] std::optional<std::string> find(const std::string& key) const;
+  /// The entry as a mapped file, without looking for damage: of content that carries its own sums of checks.
+  [[nodiscard]] std::optional<SharedBytes> mapped(const std::string& key) const;
   /// Returns "" or why the entry could not be written. Never throws for that: what was kept can be made again.
   [[nodiscard]] std::string store(const std::string& key, std::string_view content) const;
 

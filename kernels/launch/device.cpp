@@ -111,6 +111,12 @@ int DeviceKernel::static_shared() const {
   return value;
 }
 
+RelaxedCapture::RelaxedCapture(std::shared_ptr<const DeviceContext> context)
+    : context_(std::move(context)), before_(driver::capture_relaxed) {
+  context_->api.check(context_->api.exchange_capture_mode(&before_), "cuThreadExchangeStreamCaptureMode");
+}
+RelaxedCapture::~RelaxedCapture() { context_->api.exchange_capture_mode(&before_); }
+
 Device::Device(int ordinal) : context_(std::make_shared<const DeviceContext>(ordinal)) { make_current(); }
 
 const DeviceProperties& Device::properties() const { return context_->properties; }
@@ -131,6 +137,11 @@ void Device::set(const DeviceMemory& memory, std::uint8_t value, Stream stream) 
 void Device::synchronize() const { context_->api.check(context_->api.context_synchronize(), "cuCtxSynchronize"); }
 void Device::synchronize(Stream stream) const {
   context_->api.check(context_->api.stream_synchronize(stream), "cuStreamSynchronize");
+}
+bool Device::capturing(Stream stream) const {
+  int status = 0;
+  context_->api.check(context_->api.stream_is_capturing(stream, &status), "cuStreamIsCapturing");
+  return status != 0;
 }
 
 TensorMap Device::encode(const TensorBox& box) const {

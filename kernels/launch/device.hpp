@@ -95,6 +95,18 @@ class DeviceKernel {
   unsigned shared_ = 0;
 };
 
+/// Lets this thread load kernels while a stream is captured into a graph, for as long as it lives.
+class RelaxedCapture {
+ public:
+  explicit RelaxedCapture(std::shared_ptr<const DeviceContext> context);
+  ~RelaxedCapture();
+  RelaxedCapture(RelaxedCapture&&) = delete;
+
+ private:
+  std::shared_ptr<const DeviceContext> context_;
+  int before_;
+};
+
 class Device {
  public:
   /// Makes the device's primary context (the one that the runtime API uses) current in this thread.
@@ -112,6 +124,9 @@ class Device {
   void synchronize() const;
   void synchronize(Stream stream) const;
   [[nodiscard]] Event event() const { return Event(context_); }
+  /// Whether what is launched on the stream becomes a node of a graph.
+  [[nodiscard]] bool capturing(Stream stream) const;
+  [[nodiscard]] RelaxedCapture relaxed_capture() const { return RelaxedCapture(context_); }
 
   [[nodiscard]] void* context() const;  ///< the driver's
 

@@ -39,6 +39,8 @@ Api::Api() {
   library->bind(event_synchronize, "cuEventSynchronize");
   library->bind(event_elapsed, "cuEventElapsedTime");
   library->bind(stream_synchronize, "cuStreamSynchronize");
+  library->bind(stream_is_capturing, "cuStreamIsCapturing");
+  library->bind(exchange_capture_mode, "cuThreadExchangeStreamCaptureMode");
   library->bind(encode_tiled, "cuTensorMapEncodeTiled");
 }
 

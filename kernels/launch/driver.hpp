@@ -29,6 +29,7 @@ static_assert(sizeof(LaunchConfig) == 56 && offsetof(LaunchConfig, stream) == 32
 constexpr int cluster_dimension = 4;                              // CUlaunchAttributeID
 constexpr int max_dynamic_shared = 8, non_portable_cluster = 14;  // CUfunction_attribute
 constexpr int static_shared = 1, registers = 4, local_bytes = 3;
+constexpr int capture_relaxed = 2;  // CUstreamCaptureMode
 constexpr int attribute_sms = 16, attribute_l2 = 38, attribute_major = 75, attribute_minor = 76,
               attribute_shared_optin = 97;
 
@@ -68,6 +69,8 @@ struct Api {
   int (*event_synchronize)(Handle) = nullptr;
   int (*event_elapsed)(float*, Handle, Handle) = nullptr;
   int (*stream_synchronize)(Handle) = nullptr;
+  int (*stream_is_capturing)(Handle, int*) = nullptr;
+  int (*exchange_capture_mode)(int*) = nullptr;
   int (*encode_tiled)(void*, int, std::uint32_t, void*, const std::uint64_t*, const std::uint64_t*,
                       const std::uint32_t*, const std::uint32_t*, int, int, int, int) = nullptr;
 };

@@ -1,7 +1,9 @@
 #include "model/base/error.hpp"
 
 #include <algorithm>
+#include <array>
 #include <numeric>
+#include <utility>
 
 namespace napkin {
 namespace {
@@ -53,17 +55,89 @@ Error::Error(const Location& location, const std::string& field, std::string wha
 Overflow::Overflow(const std::string& what)
     : Error("", what + " does not fit 64 bits", "use smaller sizes (the largest count is 9223372036854775807)") {}
 
-std::string nearest(std::string_view name, const std::vector<std::string>& candidates) {
-  if (name.size() > 64) return {};
+namespace {
+
+/// What users of other programs call a thing, and what it is called here; the first that is a candidate is meant.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 44> synonyms{{
+    {"attn", "attention"},
+    {"sdpa", "attention"},
+    {"flash", "attention"},
+    {"flash_attention", "attention"},
+    {"mha", "attention"},
+    {"gemm", "matmul"},
+    {"mm", "matmul"},
+    {"linear", "matmul"},
+    {"ffn", "mlp"},
+    {"batch", "b"},
+    {"batch_size", "b"},
+    {"bs", "b"},
+    {"head", "h"},
+    {"heads", "h"},
+    {"num_heads", "h"},
+    {"nheads", "h"},
+    {"kv_heads", "h"},
+    {"num_kv_heads", "h"},
+    {"group", "g"},
+    {"groups", "g"},
+    {"gqa", "g"},
+    {"s", "q"},
+    {"n", "q"},
+    {"l", "q"},
+    {"seq", "q"},
+    {"seqlen", "q"},
+    {"seq_len", "q"},
+    {"sequence", "q"},
+    {"length", "q"},
+    {"queries", "q"},
+    {"keys", "x"},
+    {"kv", "x"},
+    {"kv_len", "x"},
+    {"seqlen_k", "x"},
+    {"k", "x"},
+    {"head_dim", "d"},
+    {"headdim", "d"},
+    {"hdim", "d"},
+    {"head_size", "d"},
+    {"dim", "d"},
+    {"m", "a"},
+    {"n", "c"},
+    {"k", "b"},
+    {"fp16", "f16"},
+}};
+
+std::string in_lower_case(std::string_view text) {
+  std::string out(text);
+  for (char& c : out) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  return out;
+}
+
+/// A candidate equal to the name but for case, or what the name means elsewhere; "" where there is none.
+std::string meant(const std::string& name, const std::vector<std::string>& candidates) {
+  for (const auto& candidate : candidates) {
+    if (in_lower_case(candidate) == name) return candidate;
+  }
+  for (const auto& [word, here] : synonyms) {
+    const auto at = std::find(candidates.begin(), candidates.end(), here);
+    if (word == name && at != candidates.end()) return *at;
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string nearest(std::string_view given, const std::vector<std::string>& candidates) {
+  if (given.size() > 64) return {};
+  const std::string name = in_lower_case(given);
+  std::string best = meant(name, candidates);
+  if (!best.empty()) return best;
   if (name.size() >= 2) {  // "h200" means h200-sxm rather than b200
     for (const auto& candidate : candidates) {
-      if (candidate.starts_with(name)) return candidate;
+      if (in_lower_case(candidate).starts_with(name)) return candidate;
     }
   }
-  std::string best;
-  std::size_t best_distance = (name.size() + 2) / 3 + 1;
+  std::size_t best_distance = std::min((name.size() + 2) / 3 + 1, name.size());  // something of it must be right
   for (const auto& candidate : candidates) {
-    const std::size_t distance = edit_distance(name, candidate);
+    const std::size_t distance = edit_distance(name, in_lower_case(candidate));
     if (distance < best_distance) {
       best = candidate;
       best_distance = distance;

@@ -39,8 +39,8 @@ class Overflow : public Error {
   explicit Overflow(const std::string& what);
 };
 
-/// The candidate that begins with `name`, else the nearest by edit distance, or "" where none is near. For "did you
-/// mean".
+/// The candidate that `name` is but for case, else what other programs' word means here ("head_dim": "d"), else the one
+/// that begins with it, else the nearest by edit distance; "" where none is near. For "did you mean".
 [[nodiscard]] std::string nearest(std::string_view name, const std::vector<std::string>& candidates);
 
 /// "a, b, c"

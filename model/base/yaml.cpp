@@ -10,9 +10,9 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <fstream>
 #include <sstream>
 
+#include "model/base/file.hpp"
 #include "model/base/yaml_plain.hpp"
 
 namespace napkin::yaml {
@@ -274,15 +274,6 @@ Node parse(std::string_view text, const std::string& file) {
   return builder.take();
 }
 
-std::string read_file(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  if (!in) throw Error(path, "cannot be read", "the path of a readable file");
-  std::string text(max_bytes + 1, '\0');
-  in.read(text.data(), static_cast<std::streamsize>(text.size()));
-  if (in.bad()) throw Error(path, "cannot be read", "a regular file");
-  text.resize(static_cast<std::size_t>(in.gcount()));
-  if (text.size() > max_bytes) throw Error(path, "larger than 4 MiB", "a smaller file");
-  return text;
-}
+std::string read_file(const std::string& path) { return napkin::read_file(path, max_bytes, path); }
 
 }  // namespace napkin::yaml

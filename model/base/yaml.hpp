@@ -56,6 +56,7 @@ class Node {
 
  private:
   friend class Builder;
+  friend class Overlay;
   Kind kind_ = Kind::null;
   bool quoted_ = false;
   struct Place {

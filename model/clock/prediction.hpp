@@ -12,6 +12,8 @@
 namespace napkin {
 
 class Periods;
+struct EventGraph;
+struct Period;
 
 struct PipeUse {
   std::string name;  ///< "tensor", "special", "fp32", "alu", "conversion", "issue", "shared_port", "l2", "device"
@@ -24,10 +26,12 @@ struct Prediction {
   std::string clock_source;  ///< "power limit", "maximum clock", "datasheet tensor clock", ...
   std::optional<Watts> power;
   Seconds time;           ///< launch overhead included where the profile has it
-  double tflops = 0;      ///< by the field's convention: 4 b h g q x d for attention, half of it when causal
+  double tflops = 0;      ///< work's FLOP (of visible pairs, unpadded) over `time`, 1e12 a second
   std::string bound;      ///< the pipe that limits; "critical cycle" where waits do
   std::string iteration;  ///< by the event graph: what binds, and what an iteration takes
   std::vector<PipeUse> pipes;
+  Count busy_nodes = 1, nodes = 1;  ///< compute nodes that get a block, and those that there are
+  double ends = 0;  ///< fraction of the cycles outside of iterations: fills, drains, waits between blocks
 };
 
 /// Whether the event graph predicts: the tile has edges, and the machine measured times of its tensor instructions and
@@ -41,15 +45,21 @@ struct Prediction {
 [[nodiscard]] Prediction predict(const PlacedDiagram& placed, const Plan& plan, Periods& periods);
 /// With what device memory sends again (resource/reuse), where that could change the time: some milliseconds more then.
 [[nodiscard]] Prediction predict_read_again(const PlacedDiagram& placed, const Plan& plan);
+[[nodiscard]] Prediction predict_read_again(const PlacedDiagram& placed, const Plan& plan, Periods& periods);
 /// By the roofline for any placement, also one that has an event graph.
 [[nodiscard]] Prediction predict_by_roofline(const PlacedDiagram& placed, const Plan& plan);
 
+/// Of a graph that is not quite the placement's own: with vector work that somebody supposes to take longer.
+[[nodiscard]] Prediction predict_of_graph(const PlacedDiagram& placed, const Plan& plan, const EventGraph& graph,
+                                          const Period& period);
+
+/// What no mapping of that algorithm goes below on that machine, whatever the placed tile: contractions at the fastest
+/// instruction's rate and the highest clock, inputs and outputs once over device memory's pipe. Nothing where the
+/// profile knows neither rate.
+[[nodiscard]] std::optional<Prediction> least_time(const PlacedDiagram& placed);
+
 /// What every call takes beside its kernel; 0 where the profile does not have it.
 [[nodiscard]] Seconds launch_overhead(const Machine& machine);
-
-/// Floating-point operations by the field's convention: 2 a multiply-add of every contraction; causal: half of the
-/// unmasked count, exactly; window: the visible pairs.
-[[nodiscard]] double conventional_flops(const PlacedDiagram& placed);
 
 /// The clock that predictions assume: the profile's tensor clock, else its maximum, else its base. 1 GHz where it has
 /// none.

@@ -7,11 +7,12 @@
 
 #include "model/clock/time_model.hpp"
 #include "model/mapping/compiled.hpp"
+#include "model/mapping/load.hpp"
 
 namespace napkin {
 
 bool has_event_graph(const PlacedDiagram& placed) {
-  if (placed.machine->unit(UnitRole::issue) == nullptr) return false;
+  if (placed.machine->unit(UnitRole::issue) == nullptr || !runs_on(*placed.mapping, *placed.machine)) return false;
   if (!placed.packed.empty() && !takes_one_sequence(placed)) return false;
   const auto& edges = placed.mapping->edges;
   const auto measured = [&](const PlacedOperation& op) {
@@ -45,15 +46,21 @@ std::string_view clock_source(const PlacedDiagram& placed, const Timing& t, cons
   return maximum && highest.value < maximum->value ? "highest beside the matrix units" : "maximum clock";
 }
 
+Prediction by_roofline(const PlacedDiagram& placed, const Plan& plan, bool again) {
+  const TimeModel model(placed, ByClock::roofline);
+  Timing t = model.of(placed, plan.blocks_per_sm);
+  if (again && model.may_bind(t)) model.read_again(placed, plan.blocks_per_sm, t);
+  return model.explained(placed, t, nullptr);
+}
+
 /// `again`: with what device memory sends a second time, where that could take longest.
 Prediction predicted(const PlacedDiagram& placed, const Plan& plan, Periods& periods, bool again) {
   const TimeModel model(placed, ByClock::graph);
-  if (!model.by_graph) return predict_by_roofline(placed, plan);
-  Timing t = model.of(placed, plan.blocks_per_sm, periods);
-  if (again && model.may_bind(t)) model.read_again(placed, plan.blocks_per_sm, t);
+  if (!model.by_graph) return by_roofline(placed, plan, again);
   const EventGraph graph = event_graph(placed);
-  Period period = periods.of(graph);
-  explain(graph, period);
+  const Period& period = periods.explained(graph);
+  Timing t = model.of(placed, plan.blocks_per_sm, graph, period);
+  if (again && model.may_bind(t)) model.read_again(placed, plan.blocks_per_sm, t);
   return model.explained(placed, t, &period);
 }
 
@@ -66,9 +73,13 @@ Prediction TimeModel::explained(const PlacedDiagram& placed, const Timing& t, co
   out.power = t.power;
   out.cycles = Seconds(t.seconds) * t.clock;
   out.time = with_launch(t);
-  out.tflops = out.time.value > 0 ? conventional_flops(placed) / out.time.value / 1e12 : 0;
+  out.tflops = out.time.value > 0 ? real(work(placed).flops.value) / out.time.value / 1e12 : 0;
   out.bound = std::string(t.fullest.name);
   if (period != nullptr) explain_iteration(*period, *this, out);
+  out.nodes = placed.machine->compute_nodes();
+  out.busy_nodes = Count(static_cast<std::int64_t>(std::min(std::max(t.who.total_blocks, 1.0), real(out.nodes))));
+  const double steady = period != nullptr ? t.who.iterations * period->clocks / t.clock.value : t.fullest.seconds;
+  if (t.seconds > 0) out.ends = std::clamp(1 - steady / t.seconds, 0.0, 1.0);
   const auto report = [&](std::string_view name, double seconds) {
     if (!name.empty()) out.pipes.push_back({std::string(name), t.seconds > 0 ? std::min(seconds / t.seconds, 1.0) : 0});
   };
@@ -95,9 +106,21 @@ Prediction predict_read_again(const PlacedDiagram& placed, const Plan& plan) {
   return predicted(placed, plan, periods, true);
 }
 
+Prediction predict_read_again(const PlacedDiagram& placed, const Plan& plan, Periods& periods) {
+  return predicted(placed, plan, periods, true);
+}
+
+Prediction predict_of_graph(const PlacedDiagram& placed, const Plan& plan, const EventGraph& graph,
+                            const Period& period) {
+  const TimeModel model(placed, ByClock::graph);
+  const LaunchShape shape = launch_shape(placed);
+  const KnownLaunch known{period, block_energy(placed, graph, model.rates), shape,
+                          launch_clocks(placed, graph, period, shape)};
+  return model.explained(placed, model.of(placed, plan.blocks_per_sm, &known), &period);
+}
+
 Prediction predict_by_roofline(const PlacedDiagram& placed, const Plan& plan) {
-  const TimeModel model(placed, ByClock::roofline);
-  return model.explained(placed, model.of(placed, plan.blocks_per_sm), nullptr);
+  return by_roofline(placed, plan, false);
 }
 
 }  // namespace napkin

@@ -59,17 +59,20 @@ double times_waited(const PlacedDiagram& placed, const Schedule& who, Count bloc
 
 /// Clocks of a node that runs `together` blocks at a time, of which each alone would take `alone` for all of them and
 /// the busiest pipe `full`. A block of fewer warps than schedulers runs on as many of them; blocks that do not share
-/// theirs evenly leave some schedulers to fewer blocks.
+/// theirs evenly leave some schedulers to fewer blocks. Between blocks that hide one another's waits wherever a pipe is
+/// free, and blocks of which each meets all others on the busiest pipe: half way. (eq. 15.1)
 double clocks_together(const PlacedDiagram& placed, double together, double alone, double full) {
   const Limits& limits = placed.machine->limits;
   const double warps = std::max(real(placed.threads) / real(limits.warp_size), 1.0);
   const double sets = std::max(std::floor(real(limits.schedulers) / warps), 1.0);
-  double a_clock = 0;
+  double a_clock = 0, meeting = 0;
   for (double set = 0; set < sets; ++set) {
     const double blocks = std::floor((together + sets - 1 - set) / sets);
+    if (blocks < 1) continue;
     a_clock += std::min(blocks / alone, 1 / (sets * full));
+    meeting += std::min(blocks / alone, blocks / (alone + (blocks - 1) * sets * full));
   }
-  return 1 / a_clock;
+  return (1 / a_clock + 1 / meeting) / 2;
 }
 
 }  // namespace
@@ -134,10 +137,8 @@ Timing TimeModel::of(const PlacedDiagram& placed, Count blocks_per_node, const K
   return t;
 }
 
-Timing TimeModel::of(const PlacedDiagram& placed, Count blocks_per_node, Periods& periods) const {
-  if (!by_graph) return of(placed, blocks_per_node);
-  const EventGraph graph = event_graph(placed);
-  const Period& period = periods.of(graph);
+Timing TimeModel::of(const PlacedDiagram& placed, Count blocks_per_node, const EventGraph& graph,
+                     const Period& period) const {
   const LaunchShape shape = launch_shape(placed);
   const BlockEnergy energy = block_energy(placed, graph, rates);
   const KnownLaunch known{period, energy, shape, launch_clocks(placed, graph, period, shape)};

@@ -70,8 +70,9 @@ struct TimeModel {
   TimeModel(const PlacedDiagram& placed, ByClock wanted);
   /// By the roofline, or by a graph and a launch that are known.
   [[nodiscard]] Timing of(const PlacedDiagram& placed, Count blocks_per_node, const KnownLaunch* known = nullptr) const;
-  /// By the graph, whose period is taken from `periods`.
-  [[nodiscard]] Timing of(const PlacedDiagram& placed, Count blocks_per_node, Periods& periods) const;
+  /// By the tile's graph.
+  [[nodiscard]] Timing of(const PlacedDiagram& placed, Count blocks_per_node, const EventGraph& graph,
+                          const Period& period) const;
   /// By the roofline, at most of().seconds: the fullest pipe of a block with that load, without what is exposed at its
   /// ends.
   [[nodiscard]] double roofline_bound(const BlockLoad& load, const Schedule& who) const;

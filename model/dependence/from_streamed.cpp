@@ -255,6 +255,7 @@ class Builder {
       if (o.kind == OpKind::add) e = std::move(e) + std::move(next);
       if (o.kind == OpKind::subtract) e = std::move(e) - std::move(next);
       if (o.kind == OpKind::multiply) e = std::move(e) * std::move(next);
+      if (o.kind == OpKind::divide) e = std::move(e) / std::move(next);
     }
     return e;
   }

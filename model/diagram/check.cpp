@@ -136,7 +136,8 @@ class Checker {
         if (n < 2) fail(op.location, kind + " of one array", "at least two arrays");
         break;
       case OpKind::subtract:
-        if (n != 2) fail(op.location, "subtract of " + std::to_string(n) + " arrays", "two arrays");
+      case OpKind::divide:
+        if (n != 2) fail(op.location, kind + " of " + std::to_string(n) + " arrays", "two arrays");
         break;
       default:
         if (n != 1) fail(op.location, kind + " of " + std::to_string(n) + " arrays", "one array");
@@ -183,15 +184,14 @@ class Checker {
   }
 
   void check_mask(const Operation& op) const {
-    // A masked score counts as -infinity; only where that makes the result 0 is a masked chunk no work at all.
-    if (op.kind != OpKind::softmax && !(op.kind == OpKind::map && op.function == "exp")) {
-      fail(op.location, std::string(name_of(op.kind)) + " takes no mask", "a mask on softmax or on map exp");
+    if (op.kind != OpKind::softmax && op.kind != OpKind::map && op.kind != OpKind::multiply) {
+      fail(op.location, std::string(name_of(op.kind)) + " takes no mask", "a mask on softmax, map or multiply");
     }
     const auto [row, column] = *op.mask;
     for (AxisId id : {row, column}) {
-      if (!known_axis(id) || !array(op.inputs[0]).has(id)) {
-        fail(op.location, "the mask names an axis that '" + array(op.inputs[0]).name + "' does not carry",
-             "mask (row axis, column axis) of " + names(axes_of(op.inputs[0])));
+      if (!known_axis(id) || !array(op.outputs[0]).has(id)) {
+        fail(op.location, "the mask names an axis that '" + array(op.outputs[0]).name + "' does not carry",
+             "mask (row axis, column axis) of " + names(axes_of(op.outputs[0])));
       }
     }
     if (row == column) fail(op.location, "the mask's two axes are the same", "mask (row axis, column axis)");

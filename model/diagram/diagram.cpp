@@ -85,6 +85,7 @@ std::string_view name_of(OpKind kind) {
     case OpKind::add: return "add";
     case OpKind::subtract: return "subtract";
     case OpKind::multiply: return "multiply";
+    case OpKind::divide: return "divide";
     case OpKind::copy: return "copy";
   }
   return "";

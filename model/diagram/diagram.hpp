@@ -40,7 +40,7 @@ struct Array {
   }
 };
 
-enum class OpKind { contract, softmax, map, sum, max, add, subtract, multiply, copy };
+enum class OpKind { contract, softmax, map, sum, max, add, subtract, multiply, divide, copy };
 
 /// factor * size(axis)^(numerator/denominator): "d^-1/2", "0.5".
 struct Scale {
@@ -60,7 +60,8 @@ struct Operation {
   std::vector<AxisId> own;
   std::string function;  ///< map: exp, relu, gelu, silu, negate, identity, square, reciprocal, ...
   Scale scale;           ///< softmax and map: multiplies the argument; contract, sum: the result
-  /// The (row, column) axes of the mask that the question may ask for; masked scores count as -infinity.
+  /// The (row, column) axes of the mask that the question may ask for. A masked score of a softmax counts as
+  /// -infinity; what a masked map or product makes is 0.
   std::optional<std::array<AxisId, 2>> mask;
   Location location;
 
@@ -81,6 +82,7 @@ struct Diagram {
   std::vector<Operation> operations;
   std::vector<ArrayId> inputs;
   std::vector<ArrayId> outputs;
+  std::vector<std::string> rewritings;  ///< what fusion/rewrite did to it, for people; empty: as it was written
 
   [[nodiscard]] std::optional<AxisId> find_axis(std::string_view axis_name) const;
   [[nodiscard]] std::optional<ArrayId> find_array(std::string_view array_name) const;

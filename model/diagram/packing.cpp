@@ -37,8 +37,11 @@ SequenceLengths longest_of(const std::vector<SequenceLengths>& sequences, const 
 
 std::vector<AlikeSequences> alike(const std::vector<SequenceLengths>& sequences) {
   std::map<std::pair<std::int64_t, std::int64_t>, std::vector<std::int64_t>> places;
+  std::vector<std::int64_t>* latest = nullptr;  // of the sequence before
   for (std::size_t i = 0; i < sequences.size(); ++i) {
-    if (sequences[i].q > 0) places[{sequences[i].q, sequences[i].x}].push_back(static_cast<std::int64_t>(i));
+    if (sequences[i].q <= 0) continue;
+    if (latest == nullptr || !(sequences[i] == sequences[i - 1])) latest = &places[{sequences[i].q, sequences[i].x}];
+    latest->push_back(static_cast<std::int64_t>(i));
   }
   std::vector<AlikeSequences> out;
   for (auto& [lengths, which] : places) out.push_back({{lengths.first, lengths.second}, std::move(which)});

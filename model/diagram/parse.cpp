@@ -132,8 +132,8 @@ struct WrittenOperation {
   std::vector<Word> mask;
 };
 
-constexpr OpKind all_kinds[] = {OpKind::contract, OpKind::softmax,  OpKind::map,      OpKind::sum, OpKind::max,
-                                OpKind::add,      OpKind::subtract, OpKind::multiply, OpKind::copy};
+constexpr OpKind all_kinds[] = {OpKind::contract, OpKind::softmax,  OpKind::map,      OpKind::sum,    OpKind::max,
+                                OpKind::add,      OpKind::subtract, OpKind::multiply, OpKind::divide, OpKind::copy};
 
 OpKind parse_kind(Line& line) {
   const Word w = line.word("an operation's kind");

@@ -52,14 +52,6 @@ std::string array_text(const Diagram& d, ArrayId id) {
   return a.name + "[" + axis_list(d, a.axes, ",") + "]";
 }
 
-std::string scale_text(const Diagram& d, const Scale& scale) {
-  if (!scale.axis) return number_text(scale.factor);
-  std::string text = scale.factor == 1.0 ? "" : number_text(scale.factor) + "*";
-  text += d.axes[static_cast<std::size_t>(*scale.axis)].name + "^" + std::to_string(scale.numerator);
-  if (scale.denominator != 1) text += "/" + std::to_string(scale.denominator);
-  return text;
-}
-
 std::string axis_entry(const Diagram& d, const Axis& axis) {
   std::string text = scalar(axis.name) + ": ";
   if (const auto* number = std::get_if<std::int64_t>(&axis.fallback)) text += std::to_string(*number);
@@ -71,6 +63,14 @@ std::string axis_entry(const Diagram& d, const Axis& axis) {
 
 }  // namespace
 
+std::string print_scale(const Diagram& d, const Scale& scale) {
+  if (!scale.axis) return number_text(scale.factor);
+  std::string text = scale.factor == 1.0 ? "" : number_text(scale.factor) + "*";
+  text += d.axes[static_cast<std::size_t>(*scale.axis)].name + "^" + std::to_string(scale.numerator);
+  if (scale.denominator != 1) text += "/" + std::to_string(scale.denominator);
+  return text;
+}
+
 std::string print_operation(const Diagram& d, OpId id) {
   const Operation& op = d.operations[static_cast<std::size_t>(id)];
   std::vector<std::string> outputs, inputs;
@@ -80,7 +80,7 @@ std::string print_operation(const Diagram& d, OpId id) {
   if (op.kind == OpKind::map) text += " " + op.function;
   if (!op.own.empty()) text += " over " + axis_list(d, op.own, ", ");
   text += " (" + joined(inputs) + ")";
-  if (!(op.scale == Scale{})) text += " scale " + scale_text(d, op.scale);
+  if (!(op.scale == Scale{})) text += " scale " + print_scale(d, op.scale);
   if (op.mask) text += " mask (" + axis_list(d, {(*op.mask)[0], (*op.mask)[1]}, ", ") + ")";
   return text;
 }

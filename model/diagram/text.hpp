@@ -13,7 +13,7 @@
 //
 //   operation := output {"," output} "=" kind ["over" axis {"," axis}] "(" array {"," array} ")" {attribute}
 //   output    := NAME "[" [axis {"," axis}] "]"
-//   kind      := contract | softmax | map FUNCTION | sum | max | add | subtract | multiply | copy
+//   kind      := contract | softmax | map FUNCTION | sum | max | add | subtract | multiply | divide | copy
 //   attribute := "scale" (NUMBER | AXIS "^" POWER | NUMBER "*" AXIS "^" POWER) | "mask" "(" axis "," axis ")"
 
 #include <string>
@@ -28,6 +28,8 @@ namespace napkin {
 
 /// The text form; a fixed point: print(parse(print(d))) == print(d).
 [[nodiscard]] std::string print(const Diagram& diagram);
+/// "d^-1/2", "0.5", "2*d^1"
+[[nodiscard]] std::string print_scale(const Diagram& diagram, const Scale& scale);
 /// One operation's line, as in the text form.
 [[nodiscard]] std::string print_operation(const Diagram& diagram, OpId operation);
 

@@ -38,6 +38,7 @@ class Analyser {
  private:
   const Operation& op(OpId id) const { return d_.operations[static_cast<std::size_t>(id)]; }
   const Array& array(ArrayId id) const { return d_.arrays[static_cast<std::size_t>(id)]; }
+  const ArrayStatus& status_of(ArrayId id) const { return result_.arrays[static_cast<std::size_t>(id)]; }
   ArrayStatus& status(ArrayId id) { return result_.arrays[static_cast<std::size_t>(id)]; }
   const std::string& axis_name() const { return d_.axes[static_cast<std::size_t>(axis_)].name; }
   std::string name(ArrayId id) const { return array(id).name; }
@@ -159,6 +160,10 @@ class Analyser {
       case OpKind::multiply:
         if (operands > 1) throw Refusal{id, title(id) + " multiplies two unfinished factors: " + unfinished};
         return;
+      case OpKind::divide:
+        if (operands > 1 || status_of(f.inputs[1]).pending || status_of(f.inputs[1]).kind == Kind::reduced)
+          throw Refusal{id, title(id) + " divides by an unfinished value: " + unfinished};
+        return;
       case OpKind::add:
       case OpKind::subtract:
         if (operands < f.inputs.size()) {
@@ -247,8 +252,9 @@ class Zeros {
     switch (op.kind) {
       case OpKind::softmax: return masked(op);
       case OpKind::map: return masked(op) || (keeps_zero(op.function) && zero(op.inputs[0]));
-      case OpKind::contract:
-      case OpKind::multiply: return std::any_of(op.inputs.begin(), op.inputs.end(), is_zero);
+      case OpKind::contract: return std::any_of(op.inputs.begin(), op.inputs.end(), is_zero);
+      case OpKind::multiply: return masked(op) || std::any_of(op.inputs.begin(), op.inputs.end(), is_zero);
+      case OpKind::divide: return is_zero(op.inputs[0]);
       default: return std::all_of(op.inputs.begin(), op.inputs.end(), is_zero);
     }
   }

@@ -22,6 +22,7 @@ class Explainer {
   explicit Explainer(Streamed& streamed) : s_(streamed), d_(streamed.diagram) {}
 
   void run() {
+    for (const std::string& text : d_.rewritings) add("rewriting", std::nullopt, std::nullopt, text);
     groups();
     combines();
     stream();

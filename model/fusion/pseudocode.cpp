@@ -165,7 +165,8 @@ class Pseudocode {
 
   std::string masked(OpId id) const {
     if (!op(id).mask) return "";
-    return "      (masked (" + axis_name((*op(id).mask)[0]) + ", " + axis_name((*op(id).mask)[1]) + "): -infinity)";
+    return "      (masked (" + axis_name((*op(id).mask)[0]) + ", " + axis_name((*op(id).mask)[1]) +
+           "): " + (op(id).kind == OpKind::softmax ? "-infinity" : "0") + ")";
   }
 
   void combine(const Combine& c) {

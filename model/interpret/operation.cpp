@@ -58,9 +58,9 @@ Function<T> function_of(const std::string& name) {
   throw Error("map", "unknown function '" + name + "'", one_of(name, map_functions()));
 }
 
-// Masked values become -infinity.
+// Masked values become `hidden`.
 template <class T>
-void apply_mask(const Question& question, const Operation& op, Block<T>& values) {
+void apply_mask(const Question& question, const Operation& op, Block<T>& values, T hidden) {
   const Mask& mask = question.problem.mask;
   if (!op.mask || mask.kind == Mask::Kind::none) return;
   const auto [row_axis, column_axis] = *op.mask;
@@ -78,7 +78,7 @@ void apply_mask(const Question& question, const Operation& op, Block<T>& values)
         for (std::int64_t i = 0; i < n; ++i) {
           const bool seen =
               sees(mask, first_row + at[1] + i * step[1], first_column + at[2] + i * step[2], rows, columns);
-          if (!seen) values.data[index(at[0] + i * step[0])] = nothing_seen<T>;
+          if (!seen) values.data[index(at[0] + i * step[0])] = hidden;
         }
       });
 }
@@ -111,15 +111,18 @@ std::vector<Block<T>> softmax(const Question& question, OpId id, const Block<T>&
 }
 
 template <class T>
-Block<T> elementwise(const Operation& op, const std::vector<const Block<T>*>& inputs, Block<T> result) {
+Block<T> elementwise(const Question& question, const Operation& op, const std::vector<const Block<T>*>& inputs,
+                     Block<T> result) {
   copy_common(*inputs[0], result);
   for (std::size_t i = 1; i < inputs.size(); ++i) {
     switch (op.kind) {
       case OpKind::add: zip(result, *inputs[i], [](T& to, T from) { to += from; }); break;
       case OpKind::subtract: zip(result, *inputs[i], [](T& to, T from) { to -= from; }); break;
+      case OpKind::divide: zip(result, *inputs[i], [](T& to, T from) { to /= from; }); break;
       default: zip(result, *inputs[i], [](T& to, T from) { to *= from; });
     }
   }
+  apply_mask(question, op, result, T(0));
   return result;
 }
 
@@ -128,9 +131,9 @@ Block<T> map(const Question& question, const Operation& op, const Block<T>& inpu
   copy_common(input, result);
   const auto scale = static_cast<T>(value_of(op.scale, question.problem.sizes));
   for (T& value : result.data) value *= scale;
-  apply_mask(question, op, result);
   const Function<T> function = function_of<T>(op.function);
   for (T& value : result.data) value = function(value);
+  apply_mask(question, op, result, T(0));
   return result;
 }
 
@@ -170,7 +173,7 @@ std::vector<Block<T>> evaluate(const Question& question, OpId id, const std::vec
       fold(results[0], *inputs[0], [](T& to, T from) { to = std::max(to, from); });
       break;
     case OpKind::map: results.push_back(map(question, op, *inputs[0], Block<T>(axes, box, T(0)))); break;
-    default: results.push_back(elementwise(op, inputs, Block<T>(axes, box, T(0))));
+    default: results.push_back(elementwise(question, op, inputs, Block<T>(axes, box, T(0))));
   }
   return results;
 }
@@ -182,7 +185,7 @@ Block<T> scaled_scores(const Question& question, OpId id, const Block<T>& scores
   copy_common(scores, values);
   const auto scale = static_cast<T>(value_of(op.scale, question.problem.sizes));
   for (T& value : values.data) value *= scale;
-  apply_mask(question, op, values);
+  apply_mask(question, op, values, nothing_seen<T>);
   return values;
 }
 

@@ -160,7 +160,13 @@ void put_timing(Machine& machine, const MeasuredTiming& timing, const Stamp& sta
                           std::find(timing.types.begin(), timing.types.end(), instruction.type) != timing.types.end();
     if (!measured) continue;
     instruction.timing = timing.rows;
-    instruction.timing_from = {{}, stamp.tool, stamp.date, stamp.driver, timing.note, rounded(timing.spread, 2)};
+    Provenance from;
+    from.tool = stamp.tool;
+    from.date = stamp.date;
+    from.driver = stamp.driver;
+    from.note = timing.note;
+    from.spread = rounded(timing.spread, 2);
+    instruction.timing_from = from;
   }
 }
 

@@ -63,6 +63,8 @@ constexpr std::array constants_known = {
              nodes},  // SMs side by side that get a line together which they ask for at about the same time
     // energies
     Constant{"energy_tensor_16bit", energy_per_flop}, Constant{"energy_tensor_8bit", energy_per_flop},
+    Constant{"energy_tensor_synchronous", energy_per_flop},  // of 16-bit instructions whose threads wait for them
+    Constant{"energy_shared", energy_per_byte},  // that threads load from the block's memory for such an instruction
     Constant{"energy_instruction", energy_per_instruction},  // of one warp's vector instruction
     Constant{"energy_l2", energy_per_byte},                  // of a copy that one SM asked for
     Constant{"energy_l2_together",

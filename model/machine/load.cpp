@@ -1,21 +1,29 @@
 #include "model/machine/load.hpp"
 
 #include <algorithm>
+#include <fstream>
 
 #include "model/base/embedded.hpp"
-#include "model/base/yaml.hpp"
+#include "model/base/yaml_overlay.hpp"
 #include "model/machine/sections.hpp"
 
 namespace napkin {
 namespace {
 
-constexpr std::string_view folder = "hardware_profiles/";
+constexpr std::string_view folder = "hardware_profiles/", architectures = "architectures/";
 constexpr std::string_view extension = ".yaml";
 
-// "h200-sxm" of "hardware_profiles/h200-sxm.yaml"; "" for anything else.
-std::string_view profile_name(std::string_view path) {
-  if (!path.starts_with(folder) || !path.ends_with(extension)) return {};
-  return path.substr(folder.size(), path.size() - folder.size() - extension.size());
+/// "h200-sxm" of "hardware_profiles/h200-sxm.yaml"; "" for anything else.
+std::string_view name_in(std::string_view path, std::string_view directory) {
+  if (!path.starts_with(directory) || !path.ends_with(extension)) return {};
+  path = path.substr(directory.size(), path.size() - directory.size() - extension.size());
+  return path.find('/') == std::string_view::npos ? path : std::string_view{};
+}
+
+std::string_view profile_name(std::string_view path) { return name_in(path, folder); }
+
+std::string_view architecture_name(std::string_view path) {
+  return path.starts_with(folder) ? name_in(path.substr(folder.size()), architectures) : std::string_view{};
 }
 
 std::string read_name(const yaml::Node& node) {
@@ -27,12 +35,69 @@ std::string read_name(const yaml::Node& node) {
   return name;
 }
 
-}  // namespace
+/// A built-in profile stands beside the built-in architectures; a user's file may have its own beside it.
+enum class Source { built_in, file };
 
-Machine parse_machine(std::string_view text, const std::string& file) {
-  const yaml::Node document = yaml::parse(text, file);
-  document.allow({"name", "about", "vendor", "architecture", "levels", "compute", "pipes", "tensor", "units", "limits",
-                  "clocks", "power", "constants", "fitted"});
+/// The architecture of that name: beside the product's own file, else built in.
+yaml::Node architecture_document(const yaml::Node& word, const std::string& file, Source source) {
+  const std::string& name = word.text();
+  const std::string beside =
+      file.substr(0, file.rfind('/') + 1) + std::string(architectures) + name + std::string(extension);
+  if (source == Source::file && name.find('/') == std::string::npos && std::ifstream(beside).good())
+    return yaml::parse(yaml::read_file(beside), beside);
+  for (const EmbeddedFile& each : embedded_files()) {
+    if (architecture_name(each.path) == name) return yaml::parse(each.text, std::string(each.path));
+  }
+  word.fail("no file says what a node of '" + name + "' does",
+            one_of(name, builtin_architectures()) +
+                "; or a whole machine, with vendor, levels and compute of its own (docs/own-gpu.md)");
+}
+
+/// A number (or a table) with what it comes from, and any list but the tensor instructions, is replaced in one piece.
+bool is_whole(const yaml::Node& node) {
+  if (node.is_sequence()) return node.path() != "tensor";
+  if (!node.is_map()) return true;
+  return std::any_of(node.entries().begin(), node.entries().end(), [](const auto& entry) {
+    return entry.first == "value" || entry.first == "datasheet" || entry.first == "source" || entry.first == "measured";
+  });
+}
+
+/// Tensor instructions of one name and the same types.
+bool is_same(const yaml::Node& below, const yaml::Node& above) {
+  const auto word = [](const yaml::Node& item, std::string_view key) {
+    const yaml::Node* found = item.is_map() ? item.find(key) : nullptr;
+    return found == nullptr ? std::vector<std::string>{} : found->words();
+  };
+  return word(below, "name") == word(above, "name") && word(below, "types") == word(above, "types");
+}
+
+const std::vector<std::string> sections = {"levels", "pipes", "tensor",    "units", "limits",
+                                           "clocks", "power", "constants", "fitted"};
+
+std::vector<std::string> and_sections(std::vector<std::string> keys) {
+  keys.insert(keys.end(), sections.begin(), sections.end());
+  return keys;
+}
+
+bool is_whole_machine(const yaml::Node& document) {
+  return document.find("vendor") != nullptr || document.find("compute") != nullptr;
+}
+
+/// What a product says over what its architecture says.
+yaml::Node product_document(const yaml::Node& product, const std::string& file, Source source) {
+  product.allow(and_sections({"name", "about", "aliases", "architecture"}));
+  const yaml::Node architecture = architecture_document(product.at("architecture"), file, source);
+  architecture.allow(and_sections({"architecture", "about", "vendor", "compute"}));
+  if (architecture.at("architecture").text() != product.at("architecture").text())
+    architecture.at("architecture")
+        .fail("'" + architecture.at("architecture").text() + "' in a file of another name",
+              product.at("architecture").text());
+  (void)product.at("about");
+  return yaml::Overlay(is_whole, is_same, {"bandwidth", "bandwidth_per_node", "by_cluster_size"})
+      .joined(architecture, product);
+}
+
+Machine read_machine(const yaml::Node& document) {
   Machine machine;
   machine.name = read_name(document.at("name"));
   machine.about = document.at("about").text();
@@ -52,20 +117,82 @@ Machine parse_machine(std::string_view text, const std::string& file) {
   if (const auto* power = document.find("power")) profile::read_power(*power, machine.power);
   if (const auto* constants = document.find("constants")) profile::read_constants(*constants, false, machine);
   if (const auto* fitted = document.find("fitted")) profile::read_constants(*fitted, true, machine);
+  if (const auto* aliases = document.find("aliases")) {
+    for (const yaml::Node& alias : aliases->items()) machine.aliases.push_back(read_name(alias));
+  }
   return machine;
 }
+
+Machine parse(std::string_view text, const std::string& file, Source source) {
+  const yaml::Node document = yaml::parse(text, file);
+  if (is_whole_machine(document)) {
+    document.allow(and_sections({"name", "about", "aliases", "vendor", "architecture", "compute"}));
+    return read_machine(document);
+  }
+  try {
+    return read_machine(product_document(document, file, source));
+  } catch (const Error& error) {
+    if (error.where().starts_with(file + ":")) throw;
+    throw Error(error.where(), error.problem(), error.right() + ", there or in the product's file " + file);
+  }
+}
+
+/// The names in the line `aliases: [a, b]` of a profile: found without parsing any profile.
+std::vector<std::string_view> aliases_in(std::string_view text) {
+  constexpr std::string_view key = "\naliases: [";
+  std::vector<std::string_view> out;
+  const std::size_t start = text.find(key);
+  if (start == std::string_view::npos) return out;
+  std::string_view list = text.substr(start + key.size());
+  list = list.substr(0, list.find(']'));
+  while (!list.empty()) {
+    const std::size_t end = std::min(list.find(','), list.size());
+    std::string_view word = list.substr(0, end);
+    word.remove_prefix(std::min(word.find_first_not_of(' '), word.size()));
+    out.push_back(word.substr(0, word.find_last_not_of(' ') + 1));
+    list.remove_prefix(std::min(end + 1, list.size()));
+  }
+  return out;
+}
+
+bool is_named(const EmbeddedFile& profile, std::string_view name) {
+  if (profile_name(profile.path) == name) return true;
+  const auto aliases = aliases_in(profile.text);
+  return std::find(aliases.begin(), aliases.end(), name) != aliases.end();
+}
+
+}  // namespace
+
+Machine parse_machine(std::string_view text, const std::string& file) { return parse(text, file, Source::file); }
 
 Machine load_machine(const std::string& name_or_path, const std::string& where) {
   if (name_or_path.find('/') != std::string::npos || name_or_path.ends_with(extension)) {
     return parse_machine(yaml::read_file(name_or_path), name_or_path);
   }
   for (const EmbeddedFile& file : embedded_files()) {
-    if (profile_name(file.path) == name_or_path && !name_or_path.empty()) {
-      return parse_machine(file.text, std::string(file.path));
-    }
+    if (name_or_path.empty() || profile_name(file.path).empty() || !is_named(file, name_or_path)) continue;
+    return parse(file.text, std::string(file.path), Source::built_in);
   }
   throw Error(where, "unknown GPU '" + name_or_path + "'",
               one_of(name_or_path, builtin_machines()) + ", or the path of a profile");
+}
+
+std::vector<std::string> builtin_architectures() {
+  std::vector<std::string> names;
+  for (const EmbeddedFile& file : embedded_files()) {
+    if (const auto name = architecture_name(file.path); !name.empty()) names.emplace_back(name);
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+std::vector<std::pair<std::string, std::string>> builtin_aliases() {
+  std::vector<std::pair<std::string, std::string>> out;
+  for (const EmbeddedFile& file : embedded_files()) {
+    if (profile_name(file.path).empty()) continue;
+    for (const std::string_view alias : aliases_in(file.text)) out.emplace_back(alias, profile_name(file.path));
+  }
+  return out;
 }
 
 std::vector<std::string> builtin_machines() {

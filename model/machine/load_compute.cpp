@@ -16,7 +16,7 @@ constexpr std::int64_t most_shape = 4096, most_warps = 64;
 constexpr double most_per_lane = 64;
 
 void read_shape(const yaml::Node& node, TensorInstruction& instruction) {
-  node.allow({"m", "n", "k", "warps", "source", "measured", "note"});
+  node.allow({"m", "n", "k", "warps", "source", "measured", "note", "gpu"});
   instruction.m = node.at("m").integer(1, most_shape);
   instruction.k = node.at("k").integer(1, most_shape);
   const yaml::Node& n = node.at("n");
@@ -40,9 +40,22 @@ double read_clocks_of(const yaml::Node& row, std::string_view key) {
   return clocks;
 }
 
+// No instruction takes less than its operations at the unit's rate: what a product overrides of one it overrides of the
+// other.
+void check_rate(const yaml::Node& row, const TensorInstruction& instruction, const InstructionTiming& timing) {
+  constexpr double measured_to = 0.01;
+  const double least = 2 * static_cast<double>((instruction.m * timing.n * instruction.k).get()) /
+                       instruction.flop_per_clock * (1 - measured_to);
+  for (const double clocks : {timing.clocks_shared, timing.clocks_registers}) {
+    if (clocks > 0 && clocks < least)
+      row.fail("fewer clocks than the rate allows",
+               "at least 2 m n k / rate; a product that states a rate states its timing too");
+  }
+}
+
 // A table: unit and provenance once, rows of n against clocks.
 void read_timing(const yaml::Node& node, TensorInstruction& instruction) {
-  node.allow({"unit", "source", "measured", "note", "rows"});
+  node.allow({"unit", "source", "measured", "note", "gpu", "rows"});
   (void)dimension_of(node.at("unit"), {clocks});
   instruction.timing_from = read_provenance(node);
   for (const yaml::Node& row : node.at("rows").items()) {
@@ -56,6 +69,7 @@ void read_timing(const yaml::Node& node, TensorInstruction& instruction) {
     if (!(timing.clocks_shared > 0) && !(timing.clocks_registers > 0)) {
       row.fail("no clocks", "{n: 64, a_shared: 32, a_registers: 32}");
     }
+    check_rate(row, instruction, timing);
     if (!instruction.timing.empty() && instruction.timing.back().n >= timing.n) {
       row.at("n").fail("n out of order", "rows by ascending n");
     }

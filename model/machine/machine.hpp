@@ -23,6 +23,7 @@ struct Provenance {
   std::string note;                ///< optional: a range, a condition, a conflict between sources
   std::optional<double> spread;    ///< of a measurement's repetitions, as a fraction: (third - first quartile) / median
   bool fitted = false;
+  std::string gpu;  ///< the product that it was measured on or fitted to; "": the profile's own
   [[nodiscard]] bool measured() const { return !tool.empty(); }
 };
 
@@ -155,7 +156,8 @@ struct Power {
 };
 
 struct Machine {
-  std::string name;  ///< "h200-sxm"
+  std::string name;                  ///< "h200-sxm"
+  std::vector<std::string> aliases;  ///< other names that a user may know it by
   std::string about;
   std::string vendor;         ///< "nvidia", "amd", "huawei"
   std::string architecture;   ///< "sm_90"; mappings' runs_on refers to it

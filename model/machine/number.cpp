@@ -182,8 +182,9 @@ void read_spread(const yaml::Node& node, Provenance& from) {
     spread->fail(spread->text() + " is no spread", "a fraction of the value, such as 0.004");
 }
 
-void read_note(const yaml::Node& node, Provenance& from) {
+void read_remarks(const yaml::Node& node, Provenance& from) {
   if (const yaml::Node* note = node.find("note")) from.note = read_words(*note, "a remark, or no note at all");
+  if (const yaml::Node* gpu = node.find("gpu")) from.gpu = read_words(*gpu, "the product that it was measured on");
 }
 
 // A size or a count: the nearest whole number, where decimal fractions (1.2 GB) leave no more than a rounding error.
@@ -219,7 +220,7 @@ Number read_full(const yaml::Node& node, const std::vector<Dimension>& dimension
     node.fail("not a number with its unit and source",
               "{value: ..., unit: " + unit_names(dimensions).front() + ", source: \"...\"}");
   }
-  node.allow({"value", "unit", "source", "measured", "note"});
+  node.allow({"value", "unit", "source", "measured", "note", "gpu"});
   Number number = read_value(node, dimensions, zero_allowed);
   number.from = read_provenance(node);
   return number;
@@ -257,7 +258,7 @@ Provenance read_provenance(const yaml::Node& node) {
     read_measurement(*measured, from);
     read_spread(*measured, from);
   }
-  read_note(node, from);
+  read_remarks(node, from);
   return from;
 }
 
@@ -283,11 +284,11 @@ Stated read_stated(const yaml::Node& node, const std::vector<Dimension>& dimensi
   stated.datasheet->from = read_provenance(datasheet);
   const yaml::Node& measured = require(
       node, "measured", "measured: {value, unit, tool, date, driver}, or {value, unit, source} in place of both");
-  measured.allow({"value", "unit", "tool", "date", "driver", "spread", "note"});
+  measured.allow({"value", "unit", "tool", "date", "driver", "spread", "note", "gpu"});
   stated.measured = read_value(measured, dimensions, false);
   read_measurement(measured, stated.measured->from);
   read_spread(measured, stated.measured->from);
-  read_note(measured, stated.measured->from);
+  read_remarks(measured, stated.measured->from);
   return stated;
 }
 

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <vector>
 
+#include "model/base/error.hpp"
 #include "model/machine/number.hpp"
 
 namespace napkin {
@@ -50,7 +51,9 @@ std::string measured_text(const Provenance& from) {
   return out;
 }
 
-std::string note_text(const Provenance& from) { return from.note.empty() ? "" : ", note: " + in_quotes(from.note); }
+std::string note_text(const Provenance& from) {
+  return (from.gpu.empty() ? "" : ", gpu: " + from.gpu) + (from.note.empty() ? "" : ", note: " + in_quotes(from.note));
+}
 
 /// "source: ..." or "measured: {...}", and the note.
 std::string origin_text(const Provenance& from) {
@@ -160,6 +163,7 @@ std::string instruction_text(const Machine& machine, const TensorInstruction& t)
     out.line(3, "unit: clk");
     out.line(3, t.timing_from.measured() ? "measured: {" + measured_text(t.timing_from) + "}"
                                          : "source: " + in_quotes(t.timing_from.source));
+    if (!t.timing_from.gpu.empty()) out.line(3, "gpu: " + t.timing_from.gpu);
     if (!t.timing_from.note.empty()) out.line(3, "note: " + in_quotes(t.timing_from.note));
     out.line(3, "rows:");
     for (const InstructionTiming& row : t.timing) out.line(4, timing_row(row));
@@ -222,6 +226,7 @@ std::string profile_text(const Machine& machine) {
   Writer out;
   out.line(0, "name: " + machine.name);
   out.line(0, "about: " + in_quotes(machine.about));
+  if (!machine.aliases.empty()) out.line(0, "aliases: [" + joined(machine.aliases) + "]");
   out.line(0, "vendor: " + machine.vendor);
   out.line(0, "architecture: " + in_quotes(machine.architecture));
   write_levels(out, machine);

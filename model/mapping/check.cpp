@@ -109,7 +109,7 @@ void need_alternative(const Mapping& m, const Guarded<T>& alternatives, const Lo
                       const std::string& field) {
   std::vector<const Guard*> guards;
   for (const auto& [guard, value] : alternatives) {
-    if (guard.masks.empty()) guards.push_back(&guard);  // the others do not hold for every problem
+    if (guard.masks.empty() && guard.axes.empty()) guards.push_back(&guard);  // others do not hold for every problem
   }
   guards = weakest(guards);
   for_each_case(m, guards, where, [&](const auto& values) {
@@ -200,6 +200,28 @@ void check_operand(const Mapping& m, const OperationMapping& op, const std::stri
     throw Error(op.location, field, "no alternative for " + text_of_case(m, guards, values),
                 "one more {when: ..., value: ...}");
   });
+}
+
+// What a guard asks of the problem is of axes that no block divides: their sizes tell kinds of question apart.
+void check_guard(const Mapping& m, const Guard& guard, const Location& where, const std::string& field) {
+  for (const auto& [axis, sizes] : guard.axes) {
+    for (const LevelMapping& level : m.levels) {
+      if (!lists(level.group, axis) && !lists(level.stream, axis)) continue;
+      throw Error(where, field, "axis '" + axis + "' is divided among blocks or chunks", "an axis held whole");
+    }
+  }
+}
+
+void check_guards(const Mapping& m) {
+  for (const Relation& r : m.relations) check_guard(m, r.when, r.location, "relations." + r.name + ".when");
+  for (const Agent& a : m.agents) {
+    for (const auto& [guard, value] : a.overhead.numbers)
+      check_guard(m, guard, a.location, "agents." + a.name + ".overhead");
+  }
+  for (const OperationMapping& op : m.operations) {
+    for (const WorkMapping& w : op.work)
+      check_guard(m, w.when, op.location, "operations." + op.output + ".work." + w.name + ".when");
+  }
 }
 
 void check_operations(const Mapping& m) {
@@ -302,6 +324,7 @@ void check_within(const Mapping& m) {
   check_aliases(m);
   check_presence(m);
   check_operations(m);
+  check_guards(m);
   check_movers(m);
   for (const VariableMapping& v : m.variables) {
     if (!v.copies.empty()) need_alternative(m, v.copies, v.location, "arrays." + v.name + ".copies");

@@ -41,6 +41,7 @@ Placer::Compiled::Compiled(const Streamed& streamed, const Mapping& mapping, con
   check(mapping, streamed.diagram);
   check(mapping, machine, problem.dtype);
   check_roles(streamed, mapping);
+  check_order();
   if (streamed.skips && problem.mask.kind != Mask::Kind::none) {
     const auto& [rows, columns] = *streamed.skips;
     across_ = streamed.stream == rows ? columns : rows;
@@ -65,15 +66,44 @@ Number64 Placer::Compiled::number(const Value& value) const {
     out.axis = streamed_->diagram.axis(value.axis);
     out.literal = problem_->sizes[at(out.axis)].get();
   }
+  if (value.kind == Value::Kind::table) {
+    out.table = value.table.get();
+    out.column = value.number;
+    out.base = base_of(*out.table);
+  }
   return out;
 }
 
-GuardedNumber Placer::Compiled::numbers(const Guarded<Value>& values) const {
+/// Where the rows of the problem's mask and sizes begin.
+std::size_t Placer::Compiled::base_of(const RegisterTable& table) const {
+  std::vector<std::int64_t> sizes;
+  for (const std::string& axis : table.axes())
+    sizes.push_back(problem_->sizes[at(streamed_->diagram.axis(axis))].get());
+  return table.base(problem_->mask.kind, sizes);
+}
+
+bool Placer::Compiled::is_meant(const Guard& guard, const Problem& problem) const {
+  if (!guard.masks.empty() && std::count(guard.masks.begin(), guard.masks.end(), problem.mask.kind) == 0) return false;
+  return std::all_of(guard.axes.begin(), guard.axes.end(), [&](const auto& term) {
+    const std::int64_t size = problem.sizes[at(streamed_->diagram.axis(term.first))].get();
+    return std::count(term.second.begin(), term.second.end(), size) > 0;
+  });
+}
+
+bool Placer::Compiled::is_meant(const Guard& guard) {
+  if (!guard.axes.empty()) by_size_.push_back(&guard);
+  return is_meant(guard, *problem_);
+}
+
+bool Placer::Compiled::is_alike(const Problem& problem) const {
+  return std::all_of(by_size_.begin(), by_size_.end(),
+                     [&](const Guard* guard) { return is_meant(*guard, problem) == is_meant(*guard, *problem_); });
+}
+
+GuardedNumber Placer::Compiled::numbers(const Guarded<Value>& values) {
   GuardedNumber out;
   for (const auto& [guard, value] : values) {
-    const bool meant =
-        guard.masks.empty() || std::count(guard.masks.begin(), guard.masks.end(), problem_->mask.kind) > 0;
-    if (meant) out.emplace_back(&guard, number(value));
+    if (is_meant(guard)) out.emplace_back(&guard, number(value));
   }
   return out;
 }
@@ -90,6 +120,23 @@ std::optional<int> Placer::Compiled::position_of(const std::string& level) const
 }
 
 // The chain from below device memory to the deepest level that the mapping names, and the cluster beside it.
+void Placer::Compiled::check_order() const {
+  const auto knob = mapping_->order_knob();
+  if (!knob) return;
+  const Knob& order = mapping_->knobs[at(*knob)];
+  const auto cuts = [](const OrderWord& word) { return word.tiles == OrderWord::Tiles::even; };
+  if (std::none_of(order.orders.begin(), order.orders.end(), cuts)) return;
+  for (const ArrayId output : streamed_->diagram.outputs) {
+    const auto op = streamed_->diagram.producer(output);
+    if (op && streamed_->operations[at(*op)].accumulator == AccumulatorKind::sum &&
+        !streamed_->operations[at(*op)].rescaled_by)
+      continue;
+    throw Error(order.location, "knobs." + order.name + ".words",
+                "parts of '" + streamed_->diagram.arrays[at(output)].name + "' cannot be added up",
+                "no tiles in even shares");
+  }
+}
+
 void Placer::Compiled::compile_levels() {
   const auto depth = [&](LevelId id) {
     int d = 0;
@@ -168,6 +215,7 @@ void Placer::Compiled::compile_level(LevelId id) {
     if (stream_ == axis) {  // split too: `LEVEL.axis` sizes the part, `axis` the chunk
       if (const auto knob = mapping_->find_knob(level->level + "." + name); knob && position <= block_)
         out.sizes.emplace_back(axis, Number64{*knob, 1});
+      if (!level->parts.empty()) out.parts = number(level->parts.front().second);
       continue;
     }
     if (!lists(level->group, name) && position <= block_) continue;
@@ -200,9 +248,17 @@ void Placer::Compiled::compile_agents() {
     out.count = numbers(agent.count);
     out.registers = numbers(agent.registers);
     out.overhead = numbers(agent.overhead.numbers);
-    out.overhead_table = agent.overhead.table.get();
+    if (agent.overhead.table != nullptr) {
+      static const Guard always;
+      out.overhead.emplace_back(&always, number({Value::Kind::table, 0, -1, {}, agent.overhead.table, 0}));
+    }
     out.threads = number(agent.threads);
+    out.row_step = number(agent.row_step);
+    out.repeats = agent.repeats;
+    out.compiled = !agent.registers.empty() && agent.registers.front().second.kind == Value::Kind::table;
     for (const std::string& axis : agent.splits) out.splits.push_back(streamed_->diagram.axis(axis));
+    for (const Value& step : agent.split_steps) out.split_steps.push_back(number(step));
+    out.split_steps.resize(out.splits.size());
     if (divider_ < 0 && !out.splits.empty()) divider_ = static_cast<int>(agents_.size());
     agents_.push_back(std::move(out));
   }
@@ -268,7 +324,9 @@ void Placer::Compiled::compile_work(CompiledOperation& out) {
   const OperationMapping& o = *out.mapping;
   out.work.reserve(o.work.size());
   for (const WorkMapping& w : o.work) {
+    if (!is_meant(w.when)) continue;
     CompiledWork work{&w, -1, out.agent, {}, {}};
+    if (w.counted) work.counted = number(*w.counted);
     for (std::size_t i = 0; i < mapping_->agents.size(); ++i) {
       if (mapping_->agents[i].name == w.agent) work.agent = static_cast<int>(i);
     }
@@ -310,6 +368,9 @@ void Placer::Compiled::compile_operation(OpId id) {
   for (const AxisId axis : d.arrays[at(op.outputs[0])].axes) {
     (op.inputs.size() > 1 && last.has(axis) && !first.has(axis) ? out.n : out.m).axes.push_back(axis);
   }
+  out.rows = out.m.axes;
+  out.columns = out.n.axes;
+  if (o.waits) out.waits = number(*o.waits);
   if (op.kind == OpKind::contract || op.kind == OpKind::sum || op.kind == OpKind::max) out.k.axes = op.own;
   compile_operands(op, out);
   compile_work(out);

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -21,9 +22,18 @@ using Knobs = std::uint64_t;
 struct Number64 {
   KnobId knob = -1;
   std::int64_t literal = 1;
-  AxisId axis = -1;  ///< whose full size the literal is
+  AxisId axis = -1;                      ///< whose full size the literal is
+  const RegisterTable* table = nullptr;  ///< in place of all that
+  std::size_t column = 0, base = 0;      ///< of the table: which number; where the problem's rows begin
   [[nodiscard]] Count of(const Tile& tile) const {
+    if (table != nullptr) return table->at(column, base, tile);
     return knob < 0 ? Count(literal) : Count(tile.values[static_cast<std::size_t>(knob)]);
+  }
+  [[nodiscard]] Knobs knobs() const {
+    if (table == nullptr) return knob_of(knob);
+    Knobs all = 0;
+    for (const KnobId one : table->knobs()) all |= knob_of(one);
+    return all;
   }
 };
 
@@ -47,15 +57,18 @@ struct CompiledLevel {
   bool cluster = false;                            ///< blocks side by side along `along`
   std::vector<std::pair<AxisId, Number64>> sizes;  ///< of a group, where not that of the array (below: of the block)
   std::optional<Number64> chunk;                   ///< of the streamed axis
+  std::optional<Number64> parts;                   ///< into which it is cut, in whole chunks
   Number64 nodes;
   AxisId along = 0;
 };
 
 struct CompiledAgent {
   GuardedNumber count, registers, overhead;
-  const RegisterTable* overhead_table = nullptr;  ///< in place of `overhead`
-  Number64 threads;
+  Number64 threads, row_step;
   std::vector<AxisId> splits;
+  std::vector<Number64> split_steps;  ///< by axis of `splits`
+  bool repeats = false;
+  bool compiled = false;  ///< its registers are those that the compiler gave it
 };
 
 struct CompiledVariable {
@@ -78,6 +91,7 @@ struct CompiledWork {
   int agent = -1;  ///< whose threads do it
   Extents per;
   std::vector<std::pair<AxisId, Number64>> per_chunk;  ///< axes beside those of `per`: once for so many
+  std::optional<Number64> counted = {};                ///< in place of the mapping's count
 };
 
 struct CompiledOperation {
@@ -86,6 +100,8 @@ struct CompiledOperation {
   bool tensor = false;
   const TensorInstruction* instruction = nullptr;
   Extents m, n, k;
+  std::vector<AxisId> rows, columns;  ///< all axes of m and of n
+  std::optional<Number64> waits;
   std::vector<CompiledWork> work;
   /// By input: variables (indices into Mapping::variables) with the guard under which it is read from there.
   std::vector<std::vector<std::pair<const Guard*, int>>> operands;
@@ -107,6 +123,8 @@ class Placer::Compiled {
   void place(const Tile& tile, PlacedDiagram& into) const;
   void place_alternatives(const Tile& tile, PlacedDiagram& into) const;
   void rebind(const Problem& problem);
+  /// Whether guards that ask for sizes say of that problem what they say of this one.
+  [[nodiscard]] bool is_alike(const Problem& problem) const;
   /// The same for another problem.
   [[nodiscard]] std::unique_ptr<Compiled> of(const Problem& problem) const {
     return std::make_unique<Compiled>(*streamed_, *mapping_, *machine_, problem);
@@ -114,6 +132,7 @@ class Placer::Compiled {
 
  private:
   // compile.cpp
+  void check_order() const;
   void compile_levels();
   void compile_level(LevelId id);
   [[nodiscard]] std::optional<Number64> size_at(const LevelMapping& level, bool is_block, AxisId axis) const;
@@ -137,7 +156,11 @@ class Placer::Compiled {
   void each_extents(const Visit& visit);
   [[nodiscard]] std::optional<Count> constant_extent(AxisId axis) const;
   [[nodiscard]] Number64 number(const Value& value) const;
-  [[nodiscard]] GuardedNumber numbers(const Guarded<Value>& values) const;
+  [[nodiscard]] GuardedNumber numbers(const Guarded<Value>& values);
+  [[nodiscard]] bool is_meant(const Guard& guard, const Problem& problem) const;
+  /// What a guard says of the problem; it is remembered where sizes decide it.
+  [[nodiscard]] bool is_meant(const Guard& guard);
+  [[nodiscard]] std::size_t base_of(const RegisterTable& table) const;
   [[nodiscard]] DType type_of(const std::string& name) const;
   [[nodiscard]] std::optional<int> position_of(const std::string& level) const;
   [[nodiscard]] int agent_of(const CompiledVariable& variable) const;
@@ -158,16 +181,19 @@ class Placer::Compiled {
   void place_level(std::size_t position, const Tile& tile, PlacedDiagram& into) const;
   void place_cluster(const Tile& tile, PlacedDiagram& into) const;
   void place_agents(const Tile& tile, PlacedDiagram& into) const;
+  void place_agent(const CompiledAgent& c, const Tile& tile, const PlacedLevel& block, PlacedAgent& agent) const;
   void place_below(const Tile& tile, PlacedDiagram& into) const;
   void place_variables(const Tile& tile, PlacedDiagram& into, bool chunks_alone) const;
   void place_copies(const Tile& tile, PlacedDiagram& into) const;
+  void place_parts(const CompiledOperation& c, const PlacedDiagram& into, PlacedOperation& op) const;
   void place_operations(const Tile& tile, PlacedDiagram& into, const Variant& variant, bool chunks_alone) const;
 
   const Streamed* streamed_;
   const Mapping* mapping_;
   const Machine* machine_;
   const Problem* problem_;
-  std::uint64_t binding_ = 0;  // how many problems there were before this one
+  std::uint64_t binding_ = 0;          // how many problems there were before this one
+  std::vector<const Guard*> by_size_;  // that ask for sizes
   std::optional<AxisId> across_;
   AxisId stream_ = -1;                          // the streamed axis, -1 where nothing streams
   std::vector<CompiledLevel> levels_;           // top to bottom, device memory left out

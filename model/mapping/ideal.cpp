@@ -17,6 +17,20 @@ std::vector<std::int64_t> sizes_up_to(std::int64_t most) {
   return out;
 }
 
+// Of an axis: none that is larger, but where instructions have shapes what pads it to whole ones.
+std::vector<std::int64_t> sizes_of(std::int64_t axis, bool typed) {
+  constexpr std::int64_t most = std::int64_t{1} << 20;
+  const std::int64_t size = std::min(axis, most);
+  std::vector<std::int64_t> out = sizes_up_to(size);
+  if (!typed) return out;
+  for (const std::int64_t step : {8, 16, 32}) {
+    const std::int64_t padded = (size + step - 1) / step * step;
+    if (std::find(out.begin(), out.end(), padded) == out.end()) out.push_back(padded);
+  }
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
 // Where a group lives: the level of the execution units, or the nearest above it that says what it holds.
 LevelId home_of(const Machine& machine) {
   LevelId level = machine.compute > 0 ? machine.compute : static_cast<LevelId>(machine.levels.size()) - 1;
@@ -28,8 +42,7 @@ LevelId home_of(const Machine& machine) {
 }
 
 /// A knob for the group of each grouped axis and for the chunk of the streamed one, all at one level.
-void add_axes(const Streamed& streamed, const std::string& home, const Sizes* sizes, Mapping& m) {
-  constexpr std::int64_t most = std::int64_t{1} << 20;
+void add_axes(const Streamed& streamed, const std::string& home, const Sizes* sizes, bool typed, Mapping& m) {
   const Diagram& diagram = streamed.diagram;
   LevelMapping level;
   level.level = home;
@@ -40,7 +53,7 @@ void add_axes(const Streamed& streamed, const std::string& home, const Sizes* si
     Knob knob;
     knob.name = diagram.axes[i].name;
     knob.unit = "elements";
-    knob.domain = sizes_up_to(sizes != nullptr ? std::min((*sizes)[i].get(), most) : 65536);
+    knob.domain = sizes != nullptr ? sizes_of((*sizes)[i].get(), typed) : sizes_up_to(65536);
     if (streamed.grouped(axis)) {
       level.group.push_back(diagram.axes[i].name);
       knob.about = "elements of a group";
@@ -95,7 +108,7 @@ Mapping ideal(const Streamed& streamed, const Machine& machine, const Sizes* siz
   m.runs_on = {machine.architecture};
   m.file = "the ideal mapping";
   m.exact_groups = true;
-  add_axes(streamed, home, sizes, m);
+  add_axes(streamed, home, sizes, typed, m);
   Agent agent;
   agent.name = "group";
   agent.count = {{Guard{}, Value{}}};

@@ -1,9 +1,9 @@
 #include "model/mapping/load.hpp"
 
 #include <algorithm>
-#include <fstream>
 
 #include "model/base/embedded.hpp"
+#include "model/base/file.hpp"
 #include "model/base/yaml.hpp"
 #include "model/mapping/read.hpp"
 
@@ -45,7 +45,7 @@ mapping_text::TableFile built_in_table(const std::string& name) {
 Mapping parse_mapping(std::string_view text, const std::string& file) {
   return mapping_text::Reader::read(yaml::parse(text, file), file, [&](const std::string& name) {
     const std::string path = file.substr(0, file.rfind('/') + 1) + name;
-    return std::ifstream(path).good() ? mapping_text::TableFile{path, yaml::read_file(path)} : built_in_table(name);
+    return is_file(path) ? mapping_text::TableFile{path, yaml::read_file(path)} : built_in_table(name);
   });
 }
 
@@ -62,16 +62,24 @@ Mapping load_mapping(const std::string& name_or_path, const std::string& where) 
               one_of(name_or_path, builtin_mappings()) + ", or the path of a mapping's .yaml");
 }
 
-std::vector<std::string> bundled_mappings(std::string_view algorithm) {
+namespace {
+
+/// Found without parsing any mapping: its file's top-level keys say enough.
+std::vector<std::string> mappings_of(std::string_view algorithm, bool bundled) {
   std::vector<std::string> names;
   for (const EmbeddedFile& file : embedded_files()) {
     const auto name = mapping_name(file.path);
-    if (name && !top_level(file.text, "source").empty() && top_level(file.text, "algorithm") == algorithm)
+    if (name && top_level(file.text, "source").empty() != bundled && top_level(file.text, "algorithm") == algorithm)
       names.emplace_back(*name);
   }
   std::sort(names.begin(), names.end());
   return names;
 }
+
+}  // namespace
+
+std::vector<std::string> bundled_mappings(std::string_view algorithm) { return mappings_of(algorithm, true); }
+std::vector<std::string> peers_mappings(std::string_view algorithm) { return mappings_of(algorithm, false); }
 
 std::vector<std::string> builtin_mappings() {
   std::vector<std::string> names;

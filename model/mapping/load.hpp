@@ -21,6 +21,8 @@ namespace napkin {
 /// Those that describe a bundled kernel of that algorithm, by the files' top-level keys alone: a millisecond less for
 /// each of the others.
 [[nodiscard]] std::vector<std::string> bundled_mappings(std::string_view algorithm);
+/// Those that describe other people's kernels.
+[[nodiscard]] std::vector<std::string> peers_mappings(std::string_view algorithm);
 
 /// The names of a mapping that the diagram must know: axes, arrays (and auxiliaries), operations. Throws Error with the
 /// mapping's own position at the first that it does not; also where an operation of the diagram is not mapped.

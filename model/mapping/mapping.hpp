@@ -42,7 +42,8 @@ struct OrderWord {
   enum class Tiles {
     launched,  ///< a block each, which the machine starts on the first node that is free
     dealt,     ///< block i of as many blocks as nodes takes tiles i, i + nodes, ...
-    drawn      ///< as many blocks as nodes draw one tile after the other
+    drawn,     ///< as many blocks as nodes draw one tile after the other
+    even       ///< as many blocks as nodes take as many iterations each: a tile may be cut, and its parts are added up
   };
   enum class Path {
     rows,           ///< row after row, plane after plane
@@ -52,6 +53,7 @@ struct OrderWord {
   };
   Tiles tiles = Tiles::launched;
   Path path = Path::rows;
+  std::vector<std::string> axes;  ///< of the grid, the slowest first; empty: as the block's level lists them
 };
 
 /// What a user may turn: the same name and unit in the mapping, on the command line, in JSON, in the kernel and in
@@ -67,19 +69,24 @@ struct Knob {
   Location location;
 };
 
-/// Holds when every named knob has the given value (or one of the given values), and the problem one of the masks.
+/// Holds when every named knob has the given value (or one of the given values), and the problem one of the masks and
+/// of the sizes of each named axis. Of the problem only an agent's overhead, work and relations ask: other code is made
+/// for a masked loop, and for other widths of a head.
 struct Guard {
   std::vector<std::pair<KnobId, std::vector<std::int64_t>>> all;
-  std::vector<Mask::Kind> masks = {};  ///< empty: any. Only an agent's overhead asks: a masked loop is other code
+  std::vector<Mask::Kind> masks = {};  ///< empty: any
+  std::vector<std::pair<std::string, std::vector<std::int64_t>>> axes = {};
 };
 
-/// A whole number: a literal, a knob's value, or the full size of an axis (by name).
+/// A whole number: a literal, a knob's value, the full size of an axis (by name), or what a table says of the tile.
 struct Value {
-  enum class Kind { literal, knob, axis };
+  enum class Kind { literal, knob, axis, table };
   Kind kind = Kind::literal;
   std::int64_t literal = 0;
   KnobId knob = -1;
-  std::string axis;
+  std::string axis = {};
+  std::shared_ptr<const RegisterTable> table = {};
+  std::size_t number = 0;  ///< which of the table's
 };
 
 /// Alternatives; the first whose guard holds counts.
@@ -103,9 +110,12 @@ struct Agent {
   std::string name;
   Guarded<Value> count;      ///< instances in a block
   Value threads;             ///< threads an instance
-  Guarded<Value> registers;  ///< registers a thread that the kernel asks for (setmaxnreg); empty: the plan decides
+  Guarded<Value> registers;  ///< registers a thread that the kernel asks for (setmaxnreg), or, of a table, that its
+                             ///< compiler gave it; empty: the plan decides
   Overhead overhead;
   std::vector<std::string> splits;  ///< axes of the block's group that the instances divide among themselves
+  std::vector<Value> split_steps;   ///< by axis of `splits`, an instance's part is a multiple; empty: of any number
+  bool repeats = false;             ///< instances for which no rows are left do those of others again
   Value row_step{Value::Kind::literal, 1, -1, {}};  ///< the product of the split axes an instance is a multiple of this
   std::optional<Value> row_most;                    ///< and at most this
   Location location;
@@ -117,7 +127,9 @@ struct LevelMapping {
   std::vector<std::string> group;
   std::vector<std::string> stream;
   std::vector<std::pair<std::string, Value>>
-      sizes;                   ///< axis -> size; default: the knob "axis" (lowest staged level), else 1 for grouped
+      sizes;  ///< axis -> size; default: the knob "axis" (lowest staged level), else 1 for grouped
+  std::vector<std::pair<std::string, Value>>
+      parts;  ///< of the streamed axis, where it is grouped too: into how many it is cut, in whole chunks
   std::optional<Value> nodes;  ///< cluster: how many blocks, side by side along the one axis of `group`
   bool backward = false;       ///< the loop takes the stream's chunks from the last to the first
   Location location;
@@ -155,6 +167,7 @@ struct WorkMapping {
   std::vector<std::string> per;  ///< axes (tile extents): [q, x], [q, dv]
   bool per_thread = false;       ///< for each thread of the agent, where `per` names no axes
   double count = 1;              ///< results of that unit per element or thread
+  std::optional<Value> counted;  ///< in place of the count: a table's number
   bool fitted = false;           ///< the count was chosen by what whole kernels take, not read in their machine code
   std::string agent;             ///< whose threads do it, where not the operation's
   std::string with;       ///< its instructions stand among those of that tensor operation, whose threads issue both
@@ -177,6 +190,8 @@ struct OperationMapping {
   std::vector<std::pair<std::string, Guarded<std::string>>> operands;  ///< input array -> variable it is read from
   std::string accumulate;                                              ///< accumulator type: f32, f16
   std::string instruction;  ///< tensor instruction by name ("mma.sync"); empty: the machine's first of the type
+  std::optional<Value>
+      waits;  ///< how often in an iteration its threads wait for asynchronous instructions; empty: once
   std::vector<WorkMapping> work;
   Location location;
 };
@@ -227,6 +242,7 @@ struct Mapping {
   std::vector<std::string> runs_on;  ///< architectures, "sm_90"; "sm_80+" means that and every later NVIDIA one
   std::string source;                ///< kernel file; empty for a peer's
   std::vector<std::string> dtypes;   ///< element types of the question that it takes
+  std::vector<Mask::Kind> masks;     ///< masks that it takes; empty: any
   std::vector<Launch> launches;
   std::vector<Knob> knobs;
   std::vector<Agent> agents;

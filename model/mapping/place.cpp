@@ -88,7 +88,10 @@ void Placer::place_alternatives(const Tile& tile, PlacedDiagram& into) const {
 }
 
 void Placer::rebind(const Problem& problem) {
-  compiled_->rebind(problem);
+  if (compiled_->is_alike(problem))
+    compiled_->rebind(problem);
+  else
+    compiled_ = compiled_->of(problem);
   find_parts(problem);
 }
 
@@ -203,6 +206,12 @@ void Placer::Compiled::place_level(std::size_t position, const Tile& tile, Place
     extent = mapping_->exact_groups ? std::min(number.of(tile), size) : number.of(tile);
     level.groups_of[at(axis)] = ceil_div(size, extent);
   }
+  if (const CompiledLevel& c = levels_[position]; c.parts) {
+    const Count size = problem_->sizes[at(stream_)], parts = c.parts->of(tile);
+    const Count extent = round_up(ceil_div(size, parts), c.chunk ? c.chunk->of(tile) : Count(1));
+    level.extent[at(stream_)] = parts == Count(1) ? size : extent;
+    level.groups_of[at(stream_)] = ceil_div(size, level.extent[at(stream_)]);
+  }
   level.groups = product(level.groups_of);
 }
 
@@ -250,6 +259,36 @@ void Placer::Compiled::place_chunks(const Tile& tile, PlacedDiagram& into) const
   }
 }
 
+namespace {
+
+Count common_divisor(Count a, Count b) {
+  while (b != Count(0)) {
+    const Count rest = a % b;
+    a = b;
+    b = rest;
+  }
+  return a;
+}
+
+}  // namespace
+
+// The instances divide the split axes in their order, each as evenly as it goes in whole steps; the last takes what is
+// left over. Instances beyond an axis's steps do rows again, where the kernel lets them.
+void Placer::Compiled::place_agent(const CompiledAgent& c, const Tile& tile, const PlacedLevel& block,
+                                   PlacedAgent& agent) const {
+  Count left = agent.instances;
+  for (std::size_t a = 0; a < c.splits.size(); ++a) {
+    const Count whole = block.extent[at(c.splits[a])], step = c.split_steps[a].of(tile);
+    const Count steps = whole % step == Count(0) ? whole / step : Count(1);
+    Count parts = a + 1 < c.splits.size() ? common_divisor(left, steps) : left;
+    if (c.repeats && a + 1 == c.splits.size())
+      parts = std::min(left, std::max(whole / std::max(step, c.row_step.of(tile)), Count(1)));
+    agent.extent[at(c.splits[a])] = ceil_div(whole, parts);
+    left = left / parts;
+  }
+  agent.rows = product(c.splits, agent.extent);
+}
+
 void Placer::Compiled::place_agents(const Tile& tile, PlacedDiagram& into) const {
   const PlacedLevel& block = into.block();
   into.threads = 0;
@@ -261,24 +300,11 @@ void Placer::Compiled::place_agents(const Tile& tile, PlacedDiagram& into) const
     agent.threads = c.threads.of(tile);
     agent.registers.reset();
     if (!c.registers.empty()) agent.registers = number_of(c.registers, tile, 0);
-    agent.overhead = c.overhead_table != nullptr ? Count(c.overhead_table->of(tile, problem_->mask.kind))
-                                                 : number_of(c.overhead, tile, 0);
+    agent.compiled = c.compiled;
+    agent.overhead = number_of(c.overhead, tile, 0);
     agent.extent.assign(block.extent.begin(), block.extent.end());
     if (stream_ >= 0) agent.extent[at(stream_)] = block.chunk;
-    // The instances divide the split axes in their order, each as evenly as it goes; the last takes what is left over.
-    Count left = agent.instances;
-    for (std::size_t a = 0; a < c.splits.size(); ++a) {
-      Count& extent = agent.extent[at(c.splits[a])];
-      Count parts = left;
-      for (Count x = extent; a + 1 < c.splits.size() && x != Count(0);) {  // greatest common divisor
-        const Count rest = parts % x;
-        parts = x;
-        x = rest;
-      }
-      extent = ceil_div(extent, parts);
-      left = left / parts;
-    }
-    agent.rows = product(c.splits, agent.extent);
+    place_agent(c, tile, block, agent);
     into.threads += agent.instances * agent.threads;
   }
 }
@@ -346,6 +372,23 @@ void Placer::Compiled::place_copies(const Tile& tile, PlacedDiagram& into) const
   }
 }
 
+// Into how many parts the agent's instances divide the rows and the columns of what an operation makes: those that
+// divide no columns divide rows, or, where the kernel says so, do again what others do.
+void Placer::Compiled::place_parts(const CompiledOperation& c, const PlacedDiagram& into, PlacedOperation& op) const {
+  if (c.agent < 0) return;
+  const PlacedAgent& agent = into.agents[at(c.agent)];
+  Count rows = 1;
+  op.column_parts = 1;
+  for (const AxisId axis : agents_[at(c.agent)].splits) {
+    const Count parts = ceil_div(into.block().extent[at(axis)], std::max(agent.extent[at(axis)], Count(1)));
+    if (std::find(c.columns.begin(), c.columns.end(), axis) != c.columns.end()) op.column_parts *= parts;
+    if (std::find(c.rows.begin(), c.rows.end(), axis) != c.rows.end()) rows *= parts;
+  }
+  const Count left = std::max(agent.instances / op.column_parts, Count(1));
+  op.row_parts = agents_[at(c.agent)].repeats ? std::min(rows, left) : left;
+  op.repeats = std::max(left / op.row_parts, Count(1));
+}
+
 void Placer::Compiled::place_operations(const Tile& tile, PlacedDiagram& into, const Variant& variant,
                                         bool chunks_alone) const {
   const PlacedLevel& block = into.block();
@@ -362,10 +405,13 @@ void Placer::Compiled::place_operations(const Tile& tile, PlacedDiagram& into, c
     if (!chunks_alone || c.m.streams) op.m = size(c.m);
     if (!chunks_alone || c.n.streams) op.n = size(c.n);
     if (!chunks_alone || c.k.streams) op.k = size(c.k);
+    if (!chunks_alone) place_parts(c, into, op);
+    if (c.waits) op.waits = std::max(c.waits->of(tile), Count(1));
     for (PlacedWork& placed : op.work) {
       const CompiledWork& work = **next++;
-      if (chunks_alone && !work.per.streams && work.per_chunk.empty()) continue;
-      placed.amount = work.mapping->count * real(size(work.per));
+      if (chunks_alone && !work.per.streams && work.per_chunk.empty() && !work.counted) continue;
+      placed.amount = (work.counted ? real(work.counted->of(tile)) : work.mapping->count) * real(size(work.per));
+      if (work.agent == c.agent && !work.mapping->per_thread) placed.amount *= real(op.repeats);
       if (work.mapping->per_thread) {
         const PlacedAgent& agent = into.agents[at(work.agent)];
         placed.amount *= real(agent.instances * agent.threads);

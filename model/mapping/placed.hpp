@@ -78,7 +78,8 @@ struct Crossing {
 struct PlacedAgent {
   int mapping = 0;                 ///< index into Mapping::agents
   Count instances, threads;        ///< threads an instance
-  std::optional<Count> registers;  ///< a thread, where the kernel sets it
+  std::optional<Count> registers;  ///< a thread, where the kernel sets it or its compiler has said it
+  bool compiled = false;           ///< the compiler has: it is also what the thread needs
   Count overhead;                  ///< registers a thread
   Count rows;                      ///< product of the extents of the split axes, one instance
   std::vector<Count> extent;       ///< by AxisId: one instance's part of the block's group (chunk on the streamed axis)
@@ -98,6 +99,9 @@ struct PlacedOperation {
   bool tensor = false;
   const TensorInstruction* instruction = nullptr;
   Count m, n, k;  ///< tensor: extents of one block's one iteration (rows, columns, contracted; batch axes in m)
+  Count row_parts = 1, column_parts = 1;  ///< into which its agent's instances divide m and n
+  Count repeats = 1;                      ///< how often they do each of these parts
+  Count waits = 1;                        ///< of its agent's threads for asynchronous instructions, in an iteration
   bool a_from_registers = false;
   std::span<const std::pair<ArrayId, LevelId>> operands;  ///< where each input is read from; kept alive by variant
   std::vector<PlacedWork> work;

@@ -27,12 +27,19 @@ std::vector<std::string> knob_names(const Mapping& mapping) {
   return names;
 }
 
+bool lists_sizes_of(const Mapping& mapping, const std::string& axis) {
+  return std::any_of(mapping.head_sizes.begin(), mapping.head_sizes.end(),
+                     [&](const auto& one) { return one.first == axis; });
+}
+
+void check_orders(const Mapping& mapping, const yaml::Node& knobs);
+
 }  // namespace
 
 Mapping Reader::read(const yaml::Node& document, const std::string& file, const FindTable& find_table) {
-  document.allow({"mapping", "about", "algorithm", "runs_on", "source", "dtypes", "sizes", "emit", "launches", "knobs",
-                  "relations", "agents", "levels", "arrays", "barriers", "section_bytes", "operations", "edges",
-                  "combine"});
+  document.allow({"mapping", "about",    "algorithm",     "runs_on",    "source",    "dtypes", "masks",
+                  "sizes",   "emit",     "launches",      "knobs",      "relations", "agents", "levels",
+                  "arrays",  "barriers", "section_bytes", "operations", "edges",     "combine"});
   Mapping mapping;
   mapping.file = file;
   mapping.name = document.at("mapping").text();
@@ -47,11 +54,13 @@ Mapping Reader::read(const yaml::Node& document, const std::string& file, const 
   if (const auto* dtypes = document.find("dtypes")) {
     for (const yaml::Node& item : dtypes->items()) mapping.dtypes.push_back(reader.type(item));
   }
+  if (const auto* masks = document.find("masks")) mapping.masks = mask_kinds(*masks);
   if (const auto* node = document.find("knobs")) reader.knobs(*node);
   if (const auto* node = document.find("sizes")) reader.sizes(*node);
   if (const auto* node = document.find("relations")) reader.relations(*node);
   if (const auto* node = document.find("agents")) reader.agents(*node);
   reader.levels(document.at("levels"));
+  if (const auto* node = document.find("knobs")) check_orders(mapping, *node);
   reader.variables(document.at("arrays"));
   if (const auto* node = document.find("barriers")) mapping.barriers = node->integer(0, most_barriers);
   if (const auto* node = document.find("section_bytes")) mapping.section_bytes = node->integer(1, most_section_bytes);
@@ -104,8 +113,8 @@ std::vector<std::int64_t> Reader::domain(const yaml::Node& node) const {
 namespace {
 
 OrderWord order_word(const yaml::Node& node) {
-  node.allow({"tiles", "path"});
-  static const std::vector<std::string> tiles = {"launched", "dealt", "drawn"},
+  node.allow({"tiles", "path", "axes"});
+  static const std::vector<std::string> tiles = {"launched", "dealt", "drawn", "even"},
                                         paths = {"rows", "longest_first", "grouped", "hilbert"};
   const auto index = [](const std::vector<std::string>& words, const std::string& word) {
     return static_cast<int>(std::find(words.begin(), words.end(), word) - words.begin());
@@ -114,6 +123,8 @@ OrderWord order_word(const yaml::Node& node) {
   out.tiles = static_cast<OrderWord::Tiles>(index(tiles, node.at("tiles").choice(tiles)));
   if (const auto* path = node.find("path")) out.path = static_cast<OrderWord::Path>(index(paths, path->choice(paths)));
   using Tiles = OrderWord::Tiles;
+  if (out.tiles == Tiles::even && out.path != OrderWord::Path::rows)
+    node.at("path").fail("tiles in even shares go row by row", "rows, or tiles: dealt");
   switch (out.path) {
     case OrderWord::Path::rows:
       if (out.tiles == Tiles::drawn) node.at("tiles").fail("tiles drawn row by row", "launched or dealt");
@@ -121,10 +132,35 @@ OrderWord order_word(const yaml::Node& node) {
     case OrderWord::Path::longest_first:
       if (out.tiles == Tiles::dealt) node.at("tiles").fail("the longest tiles first, dealt out", "launched or drawn");
       break;
+    case OrderWord::Path::grouped:
+      if (out.tiles == Tiles::drawn) node.at("tiles").fail("tiles drawn in groups", "launched or dealt");
+      break;
     default:
       if (out.tiles != Tiles::dealt) node.at("tiles").fail("tiles of this path are dealt out", "dealt");
   }
+  if (const auto* axes = node.find("axes")) out.axes = axes->words();
   return out;
+}
+
+/// The axes of an order are those that the block's level groups, each once.
+void check_orders(const Mapping& mapping, const yaml::Node& knobs) {
+  const auto knob = mapping.order_knob();
+  if (!knob) return;
+  const Knob& order = mapping.knobs[static_cast<std::size_t>(*knob)];
+  for (std::size_t word = 0; word < order.orders.size(); ++word) {
+    std::vector<std::string> axes = order.orders[word].axes;
+    if (axes.empty()) continue;
+    const yaml::Node& node = knobs.at(order.name).at("words").at(order.words[word]).at("axes");
+    const auto permutes = [&](const LevelMapping& level) {
+      return std::is_permutation(axes.begin(), axes.end(), level.group.begin(), level.group.end());
+    };
+    if (std::none_of(mapping.levels.begin(), mapping.levels.end(), permutes))
+      node.fail("are not the grouped axes of a level, each once", "a permutation of the block's group");
+    for (const LevelMapping& level : mapping.levels) {
+      if (level.nodes && level.group != std::vector<std::string>{axes.back()})
+        node.fail("a cluster's blocks do not run side by side", "the cluster's axis last");
+    }
+  }
 }
 
 }  // namespace
@@ -196,17 +232,25 @@ std::vector<Mask::Kind> Reader::mask_kinds(const yaml::Node& node) {
   return out;
 }
 
-Guard Reader::guard(const yaml::Node* node, bool masks) const {
+Guard Reader::guard(const yaml::Node* node, bool of_problem) {
   Guard guard;
   if (node == nullptr) return guard;
   for (const auto& [name, entry] : node->entries()) {
-    if (masks && name == "mask") {
+    if (of_problem && name == "mask") {
       guard.masks = mask_kinds(entry);
       continue;
     }
     const auto id = m_.find_knob(name);
+    if (!id && of_problem && lists_sizes_of(m_, name)) {
+      std::vector<std::int64_t> sizes;
+      for (const yaml::Node& item : entry.is_sequence() ? entry.items() : std::vector<yaml::Node>{entry})
+        sizes.push_back(item.integer(1, most));
+      guard.axes.emplace_back(name, std::move(sizes));
+      continue;
+    }
     if (!id)
-      throw Error(entry.key_location(), node->path(), "unknown knob '" + name + "'", one_of(name, knob_names(m_)));
+      throw Error(entry.key_location(), node->path(), "unknown knob '" + name + "'",
+                  one_of(name, knob_names(m_)) + (of_problem ? ", mask, or an axis that 'sizes' lists" : ""));
     const Knob& knob = m_.knobs[static_cast<std::size_t>(*id)];
     std::vector<std::int64_t> values;
     if (entry.is_sequence()) {
@@ -241,7 +285,7 @@ Value Reader::value(const yaml::Node& node, std::int64_t least) {
   return out;
 }
 
-Guarded<Value> Reader::values(const yaml::Node& node, std::int64_t least, bool masks) {
+Guarded<Value> Reader::values(const yaml::Node& node, std::int64_t least, bool of_problem) {
   Guarded<Value> out;
   if (!node.is_sequence()) {
     out.emplace_back(Guard{}, value(node, least));
@@ -249,7 +293,7 @@ Guarded<Value> Reader::values(const yaml::Node& node, std::int64_t least, bool m
   }
   for (const yaml::Node& item : node.items()) {
     item.allow({"when", "value"});
-    out.emplace_back(guard(item.find("when"), masks), value(item.at("value"), least));
+    out.emplace_back(guard(item.find("when"), of_problem), value(item.at("value"), least));
   }
   if (out.empty()) node.fail("no alternative", "at least one {when: ..., value: ...}");
   return out;
@@ -290,7 +334,7 @@ Relation Reader::relation(const yaml::Node& node) {
   Relation out;
   out.location = node.location();
   out.name = node.at("name").text();
-  out.when = guard(node.find("when"));
+  out.when = guard(node.find("when"), true);
   out.left = product(node.at("left"));
   int sides = 0;
   const auto side = [&](const char* key, Relation::Kind kind) {

@@ -39,16 +39,20 @@ class Reader {
   [[nodiscard]] Knob knob(const std::string& name, const yaml::Node& node) const;
   [[nodiscard]] Relation relation(const yaml::Node& node);
   [[nodiscard]] Overhead overhead(const yaml::Node& node);
+  void splits(const yaml::Node& node, Agent& agent);
   [[nodiscard]] VariableMapping variable(const std::string& name, const yaml::Node& node);
   [[nodiscard]] OperationMapping operation(const std::string& name, const yaml::Node& node);
   [[nodiscard]] WorkMapping work(const yaml::Node& node);
   [[nodiscard]] std::vector<std::int64_t> domain(const yaml::Node& node) const;
   [[nodiscard]] std::int64_t knob_value(const Knob& knob, const yaml::Node& node) const;
   [[nodiscard]] static std::vector<Mask::Kind> mask_kinds(const yaml::Node& node);
-  /// `masks`: it may ask for the problem's mask too.
-  [[nodiscard]] Guard guard(const yaml::Node* node, bool masks = false) const;
+  /// `of_problem`: it may ask for the problem's mask and for sizes of axes too.
+  [[nodiscard]] Guard guard(const yaml::Node* node, bool of_problem = false);
   [[nodiscard]] Value value(const yaml::Node& node, std::int64_t least);
-  [[nodiscard]] Guarded<Value> values(const yaml::Node& node, std::int64_t least, bool masks = false);
+  [[nodiscard]] Guarded<Value> values(const yaml::Node& node, std::int64_t least, bool of_problem = false);
+  /// {table: NAME, number: COLUMN}; without a column the registers.
+  [[nodiscard]] Value table_value(const yaml::Node& node);
+  [[nodiscard]] std::shared_ptr<const RegisterTable> table(const yaml::Node& name);
   [[nodiscard]] std::vector<Value> product(const yaml::Node& node);
   [[nodiscard]] std::vector<std::pair<std::string, Value>> axis_values(const yaml::Node* node);
   [[nodiscard]] std::vector<std::string> axes(const yaml::Node* node);
@@ -57,6 +61,7 @@ class Reader {
 
   Mapping& m_;
   const FindTable& find_table_;
+  std::vector<std::pair<std::string, std::shared_ptr<const RegisterTable>>> tables_;  ///< read so far
 };
 
 /// What can be checked without diagram and machine: names within the mapping, aliases, that guards leave nothing

@@ -32,27 +32,64 @@ bool is_file_name(const std::string& text) {
 
 }  // namespace
 
+std::shared_ptr<const RegisterTable> Reader::table(const yaml::Node& name) {
+  for (const auto& [known, read] : tables_) {
+    if (known == name.text()) return read;
+  }
+  if (!is_file_name(name.text())) name.fail("not the name of a table beside this file", "table: NAME, without folder");
+  const TableFile file = find_table_(name.text() + ".csv");
+  if (file.path.empty()) name.fail("no file '" + name.text() + ".csv' beside this one", "a table, or a number");
+  const TableKeys keys{m_.head_sizes, m_.masks};
+  tables_.emplace_back(name.text(), std::make_shared<const RegisterTable>(file.text, file.path, m_.knobs, keys));
+  return tables_.back().second;
+}
+
+Value Reader::table_value(const yaml::Node& node) {
+  node.allow({"table", "number"});
+  Value out;
+  out.kind = Value::Kind::table;
+  out.table = table(node.at("table"));
+  if (const auto* number = node.find("number")) {
+    const auto found = out.table->find(number->text());
+    if (!found) number->fail("no column '" + number->text() + "'", one_of(number->text(), out.table->numbers()));
+    out.number = *found;
+  }
+  return out;
+}
+
 Overhead Reader::overhead(const yaml::Node& node) {
   if (!node.is_map()) return {values(node, 0, true), nullptr};
   node.allow({"table"});
-  const yaml::Node& name = node.at("table");
-  if (!is_file_name(name.text())) name.fail("not the name of a table beside this file", "table: NAME, without folder");
-  const TableFile file = find_table_(name.text() + ".csv");
-  if (file.path.empty()) name.fail("no file '" + name.text() + ".csv' beside this one", "a table, or overhead: 24");
-  return {{}, std::make_shared<const RegisterTable>(file.text, file.path, m_.knobs)};
+  return {{}, table(node.at("table"))};
+}
+
+void Reader::splits(const yaml::Node& node, Agent& agent) {
+  if (!node.is_map()) {
+    agent.splits = axes(&node);
+    return;
+  }
+  for (auto& [axis, step] : axis_values(&node)) {
+    agent.splits.push_back(axis);
+    agent.split_steps.push_back(step);
+  }
 }
 
 void Reader::agents(const yaml::Node& node) {
   for (const auto& [name, entry] : node.entries()) {
-    entry.allow({"count", "threads", "registers", "overhead", "splits", "row_step", "row_most"});
+    entry.allow({"count", "threads", "registers", "overhead", "splits", "row_step", "row_most", "repeats"});
     Agent agent;
     agent.name = name;
     agent.location = entry.key_location();
-    agent.count = values(entry.at("count"), 1);
+    agent.count = values(entry.at("count"), 0);
     agent.threads = value(entry.at("threads"), 1);
-    if (const auto* n = entry.find("registers")) agent.registers = values(*n, 1);
+    if (const auto* n = entry.find("registers"); n != nullptr && n->is_map())
+      agent.registers.emplace_back(Guard{}, table_value(*n));
+    else if (n != nullptr)
+      agent.registers = values(*n, 1);
     if (const auto* n = entry.find("overhead")) agent.overhead = overhead(*n);
-    agent.splits = axes(entry.find("splits"));
+    if (const auto* n = entry.find("splits")) splits(*n, agent);
+    if (const auto* n = entry.find("repeats")) agent.repeats = n->boolean();
+    if (agent.repeats && agent.splits.empty()) entry.at("repeats").fail("no rows are divided", "splits: [...]");
     if (const auto* n = entry.find("row_step")) agent.row_step = value(*n, 1);
     if (const auto* n = entry.find("row_most")) agent.row_most = value(*n, 1);
     m_.agents.push_back(std::move(agent));
@@ -61,7 +98,7 @@ void Reader::agents(const yaml::Node& node) {
 
 void Reader::levels(const yaml::Node& node) {
   for (const auto& [name, entry] : node.entries()) {
-    entry.allow({"group", "stream", "walk", "sizes", "nodes"});
+    entry.allow({"group", "stream", "walk", "sizes", "parts", "nodes"});
     LevelMapping level;
     level.level = name;
     level.location = entry.key_location();
@@ -73,6 +110,11 @@ void Reader::levels(const yaml::Node& node) {
       level.backward = n->choice({"forward", "backward"}) == "backward";
     }
     level.sizes = axis_values(entry.find("sizes"));
+    level.parts = axis_values(entry.find("parts"));
+    for (const auto& [axis, number] : level.parts) {
+      if (!lists(level.stream, axis) || !lists(level.group, axis))
+        entry.at("parts").fail("axis '" + axis + "' is not both grouped and streamed here", "such an axis");
+    }
     if (const auto* n = entry.find("nodes")) {
       level.nodes = value(*n, 1);
       if (level.group.size() != 1) n->fail("'nodes' stand along exactly one axis of 'group'", "group: [q]");
@@ -159,7 +201,10 @@ WorkMapping Reader::work(const yaml::Node& node) {
   const yaml::Node& per = node.at("per");
   out.per_thread = per.is_scalar() && per.choice({"threads"}) == "threads";
   if (!out.per_thread) out.per = axes(&per);
-  if (const auto* n = node.find("count")) out.count = count_of(*n);
+  if (const auto* n = node.find("count"); n != nullptr && n->is_map())
+    out.counted = table_value(*n);
+  else if (n != nullptr)
+    out.count = count_of(*n);
   if (const auto* n = node.find("fitted")) {
     if (node.find("count") != nullptr) n->fail("stands beside 'count'", "one of the two");
     out.fitted = true;
@@ -185,12 +230,12 @@ WorkMapping Reader::work(const yaml::Node& node) {
       node.at("per_chunk").fail("axis '" + axis + "' is not in 'per'", one_of(axis, out.per));
     }
   }
-  out.when = guard(node.find("when"));
+  out.when = guard(node.find("when"), true);
   return out;
 }
 
 OperationMapping Reader::operation(const std::string& name, const yaml::Node& node) {
-  node.allow({"agent", "unit", "type", "accumulate", "instruction", "operands", "work"});
+  node.allow({"agent", "unit", "type", "accumulate", "instruction", "waits", "operands", "work"});
   OperationMapping out;
   out.output = name;
   out.location = node.key_location();
@@ -203,6 +248,10 @@ OperationMapping Reader::operation(const std::string& name, const yaml::Node& no
   if (const auto* n = node.find("instruction")) {
     out.instruction = n->text();
     refer(Reference::Kind::instruction, out.instruction, *n);
+  }
+  if (const auto* n = node.find("waits")) {
+    if (out.unit != "tensor") n->fail("threads do not wait for their own work", "unit: tensor");
+    out.waits = n->is_map() ? table_value(*n) : value(*n, 1);
   }
   if (const auto* operands = node.find("operands")) {
     for (const auto& [array, entry] : operands->entries()) {
@@ -223,8 +272,9 @@ OperationMapping Reader::operation(const std::string& name, const yaml::Node& no
   if (const auto* list = node.find("work")) {
     for (const yaml::Node& item : list->items()) {
       out.work.push_back(work(item));
-      const auto same = [&](const WorkMapping& w) { return w.name == out.work.back().name && w.when.all.empty(); };
-      if (out.work.back().when.all.empty() && std::any_of(out.work.begin(), out.work.end() - 1, same)) {
+      const auto always = [](const Guard& g) { return g.all.empty() && g.masks.empty() && g.axes.empty(); };
+      const auto same = [&](const WorkMapping& w) { return w.name == out.work.back().name && always(w.when); };
+      if (always(out.work.back().when) && std::any_of(out.work.begin(), out.work.end() - 1, same)) {
         item.at("name").fail("stands twice", "another name");
       }
     }

@@ -10,38 +10,68 @@
 namespace napkin {
 namespace {
 
-constexpr std::int64_t most_registers = 255;                   // that an instruction can name
-constexpr std::int64_t most_variants = std::int64_t{1} << 40;  // of a count of compiled variants
+constexpr std::int64_t most_registers = 255;                        // that an instruction can name
+constexpr std::int64_t most_counted = (std::int64_t{1} << 31) - 1;  // variants, bytes, instructions
 constexpr std::size_t most_combinations = std::size_t{1} << 20;
-constexpr std::int16_t unknown = -1;
+constexpr std::int32_t unknown = -1;
 
 constexpr std::array<std::string_view, 4> facts = {"compiler", "date", "revision", "command"};
-constexpr std::array<std::string_view, 4> numbers = {"registers", "kept", "spilled", "needless"};
+/// The numbers of a bundled kernel's table: what it needs, and compiled tiles as evidence.
+constexpr std::array<std::string_view, 4> evidence = {"registers", "kept", "spilled", "needless"};
+
+bool is_name(std::string_view text) {
+  const auto plain = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_'; };
+  return !text.empty() && std::all_of(text.begin(), text.end(), plain);
+}
 
 }  // namespace
 
-std::size_t RegisterTable::Column::slot(const Tile& tile, Mask::Kind mask) const {
-  const std::int64_t value = knob < 0 ? static_cast<std::int64_t>(mask) : tile.values[static_cast<std::size_t>(knob)];
-  if (slots == values.size())
-    return std::min(static_cast<std::size_t>(value), slots - 1);  // a word's value is its place
+std::size_t RegisterTable::Column::slot(std::int64_t value) const {
   return static_cast<std::size_t>(std::find(values.begin(), values.end(), value) - values.begin());
 }
 
+std::size_t RegisterTable::Column::slot(const Tile& tile) const {
+  const std::int64_t value = tile.values[static_cast<std::size_t>(knob)];
+  if (slots == values.size())
+    return std::min(static_cast<std::size_t>(value), slots - 1);  // a word's value is its place
+  return slot(value);
+}
+
 bool RegisterTable::asks_for_mask() const {
-  return std::any_of(columns_.begin(), columns_.end(), [](const Column& column) { return column.knob < 0; });
+  return std::any_of(columns_.begin(), columns_.end(),
+                     [](const Column& column) { return column.knob < 0 && column.axis < 0; });
+}
+
+std::optional<std::size_t> RegisterTable::find(std::string_view number) const {
+  const auto found = std::find(names_.begin(), names_.end(), number);
+  if (found == names_.end()) return std::nullopt;
+  return static_cast<std::size_t>(found - names_.begin());
+}
+
+std::size_t RegisterTable::base(Mask::Kind mask, const std::vector<std::int64_t>& sizes) const {
+  std::size_t index = 0;
+  for (const Column& column : columns_) {
+    if (column.knob >= 0) continue;
+    if (column.axis >= 0)
+      index += column.stride * column.slot(sizes[static_cast<std::size_t>(column.axis)]);
+    else  // a mask that the kernel does not take is refused; here it has some row's number
+      index += column.stride * std::min(column.slot(static_cast<std::int64_t>(mask)), column.slots - 1);
+  }
+  return index;
 }
 
 class RegisterTable::Reader {
  public:
-  Reader(RegisterTable& table, const std::vector<Knob>& knobs) : table_(table), knobs_(knobs) {}
+  Reader(RegisterTable& table, const std::vector<Knob>& knobs, const TableKeys& keys, const std::string& file)
+      : table_(table), knobs_(knobs), keys_(keys), file_(file) {}
 
-  void read(const std::string& file) {
+  void read() {
     std::string_view rest = table_.text_;
-    Word line{{}, {file, 0, 1}};
+    Word line;
     while (!rest.empty()) {
       const std::size_t end = std::min(rest.find('\n'), rest.size());
       line.text = rest.substr(0, end);
-      ++line.location.line;
+      ++line.line;
       rest.remove_prefix(std::min(end + 1, rest.size()));
       if (line.text.starts_with('#')) {
         fact(line);
@@ -52,10 +82,10 @@ class RegisterTable::Reader {
       }
     }
     if (heading_.empty())
-      throw Error(file, "a table without columns", "knobs, mask, registers, kept, spilled, needless");
+      throw Error(file_, "a table without columns", "knobs, mask, registers, kept, spilled, needless");
     for (const std::string_view name : facts) {
       if (std::find(facts_.begin(), facts_.end(), name) == facts_.end())
-        throw Error(file, "'# " + std::string(name) + ": ...' is missing", "who made the table, and when");
+        throw Error(file_, "'# " + std::string(name) + ": ...' is missing", "who made the table, and when");
     }
     need_all_combinations();
     fill_others();
@@ -65,8 +95,9 @@ class RegisterTable::Reader {
   /// A part of the text and where it stands.
   struct Word {
     std::string_view text;
-    Location location;
+    int line = 0, column = 1;
   };
+  [[nodiscard]] Location place(const Word& word) const { return {file_, word.line, word.column}; }
 
   /// The parts between the separators, each without the blanks around it.
   static std::vector<Word> split(const Word& line, char separator) {
@@ -75,23 +106,21 @@ class RegisterTable::Reader {
     while (true) {
       const std::size_t end = std::min(line.text.find(separator, begin), line.text.size());
       std::string_view part = line.text.substr(begin, end - begin);
-      Location location = line.location;
       const std::size_t blanks = std::min(part.find_first_not_of(' '), part.size());
-      location.column += static_cast<int>(begin + blanks);
       part.remove_prefix(blanks);
       part = part.substr(0, part.find_last_not_of(' ') + 1);
-      out.push_back({part, std::move(location)});
+      out.push_back({part, line.line, line.column + static_cast<int>(begin + blanks)});
       if (end == line.text.size()) return out;
       begin = end + 1;
     }
   }
 
-  static std::int64_t integer(const Word& word, const std::string& field, std::int64_t most) {
+  [[nodiscard]] std::int64_t integer(const Word& word, std::string_view field, std::int64_t most) const {
     std::int64_t value = -1;
     const char* end = word.text.data() + word.text.size();
     const auto [stop, code] = std::from_chars(word.text.data(), end, value);
     if (code != std::errc{} || stop != end || value < 0 || value > most)
-      throw Error(word.location, field, "'" + std::string(word.text) + "' is no number of registers or variants",
+      throw Error(place(word), std::string(field), "'" + std::string(word.text) + "' is no number of them",
                   "a whole number from 0 to " + std::to_string(most));
     return value;
   }
@@ -102,30 +131,51 @@ class RegisterTable::Reader {
     const std::string_view name = text.substr(0, text.find(':'));
     if (std::find(facts.begin(), facts.end(), name) == facts.end()) return;
     if (std::find(facts_.begin(), facts_.end(), name) != facts_.end())
-      throw Error(line.location, std::string(name), "stands twice", "each once");
+      throw Error(place(line), std::string(name), "stands twice", "each once");
     if (text.find_first_not_of(' ', name.size() + 1) == std::string_view::npos)
-      throw Error(line.location, std::string(name), "is empty", "who made the table, and when");
+      throw Error(place(line), std::string(name), "is empty", "who made the table, and when");
     facts_.push_back(name);
   }
 
   [[nodiscard]] std::vector<std::string> known_columns() const {
     std::vector<std::string> names;
     for (const Knob& knob : knobs_) names.push_back(knob.name);
+    for (const auto& [axis, sizes] : keys_.axes) names.push_back(axis);
     names.emplace_back("mask");
     return names;
+  }
+
+  [[nodiscard]] bool find_knob(const std::string& name) const {
+    return std::any_of(knobs_.begin(), knobs_.end(), [&](const Knob& knob) { return knob.name == name; });
+  }
+
+  [[nodiscard]] Column mask_column(Column out) const {
+    const std::array<const char*, 3> words = {"none", "causal", "window"};  // in the order of Mask::Kind
+    for (std::size_t kind = 0; kind < words.size(); ++kind) {
+      const bool taken =
+          keys_.masks.empty() || std::count(keys_.masks.begin(), keys_.masks.end(), Mask::Kind(kind)) > 0;
+      if (!taken) continue;
+      out.words.emplace_back(words[kind]);
+      out.values.push_back(static_cast<std::int64_t>(kind));
+    }
+    out.slots = out.values.size();
+    return out;
   }
 
   [[nodiscard]] Column column(const Word& word) const {
     Column out;
     out.name = word.text;
-    if (out.name == "mask") {
-      out.words = {"none", "causal", "window"};  // in the order of Mask::Kind
-      out.values = {0, 1, 2};
-      out.slots = out.values.size();
+    if (out.name == "mask") return mask_column(std::move(out));
+    const auto axis =
+        std::find_if(keys_.axes.begin(), keys_.axes.end(), [&](const auto& one) { return one.first == out.name; });
+    if (axis != keys_.axes.end() && !find_knob(out.name)) {
+      out.values = axis->second;
+      out.slots = out.values.size() + 1;
+      for (const std::int64_t value : out.values) out.words.push_back(std::to_string(value));
       return out;
     }
     const auto knob = std::find_if(knobs_.begin(), knobs_.end(), [&](const Knob& k) { return k.name == out.name; });
-    if (knob == knobs_.end()) throw Error(word.location, out.name, "unknown column", one_of(out.name, known_columns()));
+    if (knob == knobs_.end()) throw Error(place(word), out.name, "unknown column", one_of(out.name, known_columns()));
     out.knob = static_cast<int>(knob - knobs_.begin());
     out.values = knob->domain;
     out.words = knob->words;
@@ -136,32 +186,58 @@ class RegisterTable::Reader {
     return out;
   }
 
+  /// Keys, `registers`, other numbers; of a bundled kernel those of `evidence`.
   void heading(const Word& line) {
     heading_ = split(line, ',');
-    const std::size_t keys = heading_.size() - std::min(heading_.size(), numbers.size());
-    for (std::size_t i = 0; i < numbers.size(); ++i) {
-      if (keys + i < heading_.size() && heading_[keys + i].text == numbers[i]) continue;
-      throw Error(line.location, std::string(numbers[i]), "is not where it belongs",
+    const auto first =
+        std::find_if(heading_.begin(), heading_.end(), [](const Word& w) { return w.text == evidence[0]; });
+    const auto keys = static_cast<std::size_t>(first - heading_.begin());
+    if (first == heading_.end())
+      throw Error(place(line), std::string(evidence[0]), "is not where it belongs",
                   "knobs and mask, then registers,kept,spilled,needless");
-    }
+    add_keys(keys);
+    add_numbers(line, keys);
+  }
+
+  void add_keys(std::size_t keys) {
     std::size_t combinations = 1;
     for (std::size_t i = 0; i < keys; ++i) {
       Column one = column(heading_[i]);
       for (const Column& other : table_.columns_) {
-        if (other.name == one.name) throw Error(heading_[i].location, one.name, "stands twice", "each column once");
+        if (other.name == one.name) throw Error(place(heading_[i]), one.name, "stands twice", "each column once");
       }
       one.stride = combinations;
       combinations *= one.slots;
       if (combinations > most_combinations)
-        throw Error(heading_[i].location, one.name, "the columns have more than 2^20 combinations", "fewer columns");
+        throw Error(place(heading_[i]), one.name, "the columns have more than 2^20 combinations", "fewer columns");
       if (one.knob >= 0) table_.knobs_.push_back(one.knob);
+      if (one.knob < 0 && one.name != "mask") {
+        one.axis = static_cast<int>(table_.axes_.size());
+        table_.axes_.push_back(one.name);
+      }
       table_.columns_.push_back(std::move(one));
     }
-    table_.registers_.assign(combinations, unknown);
+    combinations_ = combinations;
+  }
+
+  void add_numbers(const Word& line, std::size_t keys) {
+    const bool of_bundled = keys + 1 < heading_.size() && heading_[keys + 1].text == evidence[1];
+    for (std::size_t i = keys; i < heading_.size(); ++i) {
+      const std::string name(heading_[i].text);
+      if (!is_name(name)) throw Error(place(heading_[i]), name, "not a name", "small letters, digits and _");
+      if (table_.find(name)) throw Error(place(heading_[i]), name, "stands twice", "each column once");
+      table_.names_.push_back(name);
+    }
+    for (std::size_t i = 0; of_bundled && i < evidence.size(); ++i) {
+      if (table_.names_.size() == evidence.size() && table_.names_[i] == evidence[i]) continue;
+      throw Error(place(line), std::string(evidence[i]), "is not where it belongs",
+                  "knobs and mask, then registers,kept,spilled,needless");
+    }
+    table_.numbers_.assign(table_.names_.size(), std::vector<std::int32_t>(combinations_, unknown));
   }
 
   /// The slots that a cell names: "*" all, "2|3" two.
-  static std::vector<std::size_t> slots(const Column& column, const Word& cell) {
+  [[nodiscard]] std::vector<std::size_t> slots(const Column& column, const Word& cell) const {
     std::vector<std::size_t> out;
     if (cell.text == "*") {
       for (std::size_t i = 0; i < column.values.size(); ++i) out.push_back(i);
@@ -170,11 +246,11 @@ class RegisterTable::Reader {
     for (const Word& word : split(cell, '|')) {
       const auto found = std::find(column.words.begin(), column.words.end(), word.text);
       const auto slot = static_cast<std::size_t>(found - column.words.begin());
-      const std::string text(word.text);
+      const auto text = [&] { return std::string(word.text); };
       if (found == column.words.end())
-        throw Error(word.location, column.name, "unknown '" + text + "'", "*, or " + one_of(text, column.words));
+        throw Error(place(word), column.name, "unknown '" + text() + "'", "*, or " + one_of(text(), column.words));
       if (std::find(out.begin(), out.end(), slot) != out.end())
-        throw Error(word.location, column.name, "'" + text + "' stands twice", "each value once");
+        throw Error(place(word), column.name, "'" + text() + "' stands twice", "each value once");
       out.push_back(slot);
     }
     return out;
@@ -183,12 +259,13 @@ class RegisterTable::Reader {
   void row(const Word& line) {
     const std::vector<Word> cells = split(line, ',');
     if (cells.size() != heading_.size())
-      throw Error(line.location, "row", std::to_string(cells.size()) + " cells",
+      throw Error(place(line), "row", std::to_string(cells.size()) + " cells",
                   "one for each of the " + std::to_string(heading_.size()) + " columns");
     const std::size_t keys = table_.columns_.size();
-    const std::int64_t registers = integer(cells[keys], "registers", most_registers);
-    for (std::size_t i = 1; i < numbers.size(); ++i)
-      (void)integer(cells[keys + i], std::string(numbers[i]), most_variants);
+    std::vector<std::int32_t> numbers;
+    for (std::size_t i = 0; i < table_.names_.size(); ++i)
+      numbers.push_back(static_cast<std::int32_t>(
+          integer(cells[keys + i], table_.names_[i], i == 0 ? most_registers : most_counted)));
     std::vector<std::size_t> indices = {0};
     for (std::size_t c = 0; c < keys; ++c) {
       std::vector<std::size_t> next;
@@ -198,9 +275,9 @@ class RegisterTable::Reader {
       indices = std::move(next);
     }
     for (const std::size_t index : indices) {
-      if (table_.registers_[index] != unknown)
-        throw Error(line.location, "row", "another row speaks of " + text_of(index), "each combination in one row");
-      table_.registers_[index] = static_cast<std::int16_t>(registers);
+      if (table_.numbers_[0][index] != unknown)
+        throw Error(place(line), "row", "another row speaks of " + text_of(index), "each combination in one row");
+      for (std::size_t i = 0; i < numbers.size(); ++i) table_.numbers_[i][index] = numbers[i];
     }
     spoken_of_ += indices.size();
     ++table_.rows_;
@@ -226,22 +303,23 @@ class RegisterTable::Reader {
     std::size_t combinations = 1;
     for (const Column& c : table_.columns_) combinations *= c.values.size();
     if (spoken_of_ == combinations) return;
-    for (std::size_t index = 0; index < table_.registers_.size(); ++index) {
-      if (table_.registers_[index] == unknown && !has_others(index))
-        throw Error(heading_.front().location, "row", "no row speaks of " + text_of(index), "one more row; * for any");
+    for (std::size_t index = 0; index < combinations_; ++index) {
+      if (table_.numbers_[0][index] == unknown && !has_others(index))
+        throw Error(place(heading_.front()), "row", "no row speaks of " + text_of(index), "one more row; * for any");
     }
   }
 
   /// Other values of a column take the largest number of its own values.
   void fill_others() {
-    std::vector<std::int16_t>& registers = table_.registers_;
-    for (const Column& c : table_.columns_) {
-      if (c.slots == c.values.size()) continue;
-      for (std::size_t first = 0; first < registers.size(); first += c.slots * c.stride) {
-        for (std::size_t i = first; i < first + c.stride; ++i) {
-          std::int16_t& others = registers[i + c.values.size() * c.stride];
-          for (std::size_t slot = 0; slot < c.values.size(); ++slot)
-            others = std::max(others, registers[i + slot * c.stride]);
+    for (std::vector<std::int32_t>& numbers : table_.numbers_) {
+      for (const Column& c : table_.columns_) {
+        if (c.slots == c.values.size()) continue;
+        for (std::size_t first = 0; first < numbers.size(); first += c.slots * c.stride) {
+          for (std::size_t i = first; i < first + c.stride; ++i) {
+            std::int32_t& others = numbers[i + c.values.size() * c.stride];
+            for (std::size_t slot = 0; slot < c.values.size(); ++slot)
+              others = std::max(others, numbers[i + slot * c.stride]);
+          }
         }
       }
     }
@@ -249,14 +327,18 @@ class RegisterTable::Reader {
 
   RegisterTable& table_;
   const std::vector<Knob>& knobs_;
+  const TableKeys& keys_;
+  const std::string& file_;
+  std::size_t combinations_ = 0;
   std::vector<Word> heading_;
   std::vector<std::string_view> facts_;
   std::size_t spoken_of_ = 0;  // combinations
 };
 
-RegisterTable::RegisterTable(std::string_view text, const std::string& file, const std::vector<Knob>& knobs)
+RegisterTable::RegisterTable(std::string_view text, const std::string& file, const std::vector<Knob>& knobs,
+                             const TableKeys& keys)
     : text_(text) {
-  Reader(*this, knobs).read(file);
+  Reader(*this, knobs, keys, file).read();
 }
 
 }  // namespace napkin

@@ -1,12 +1,16 @@
 #pragma once
-// A RegisterTable says how many registers a thread needs beyond its arrays so that the compiler keeps all of them:
-// attention_sm90 with two warpgroups needs 28 with overlap, 44 without. Its file is a CSV beside the mapping, written
-// by tests/kernel/run_compile.cpp from what the compiler said of each tile; its form: kernels/README.md.
+// A RegisterTable says what a compiler made of each tile. Of a bundled kernel: how many registers a thread needs beyond
+// its arrays so that the compiler keeps all of them (attention_sm90 with two warpgroups needs 28 with overlap, 44
+// without), written by tests/kernel/run_compile.cpp. Of a peer's kernel: the registers of a thread and whatever else
+// was counted, such as instructions by unit, written by script/peers/compile.py. Its file is a CSV beside the mapping;
+// its form: docs/own-kernel.md.
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "model/base/error.hpp"
@@ -17,22 +21,42 @@ namespace napkin {
 struct Knob;
 struct Tile;
 
+/// What a table's rows may be told apart by, beside knobs.
+struct TableKeys {
+  std::vector<std::pair<std::string, std::vector<std::int64_t>>> axes =
+      {};                              ///< with the sizes that the kernel supports
+  std::vector<Mask::Kind> masks = {};  ///< that it takes; empty: any
+};
+
 class RegisterTable {
  public:
   /// Reads the text strictly: every combination of the columns' values stands in exactly one row. Throws Error with
   /// file, line, column and the column's name.
-  RegisterTable(std::string_view text, const std::string& file, const std::vector<Knob>& knobs);
+  RegisterTable(std::string_view text, const std::string& file, const std::vector<Knob>& knobs,
+                const TableKeys& keys = {});
 
-  /// Registers a thread. A value that no row knows, such as x=40 where rows have multiples of 16, takes the largest
-  /// number of the rows that agree in the other columns.
-  [[nodiscard]] std::int64_t of(const Tile& tile, Mask::Kind mask) const {
-    std::size_t index = 0;
-    for (const Column& column : columns_) index += column.stride * column.slot(tile, mask);
-    return registers_[index];
+  /// Registers a thread of a table without axes. A value that no row knows, such as x=40 where rows have multiples of
+  /// 16, takes the largest number of the rows that agree in the other columns.
+  [[nodiscard]] std::int64_t of(const Tile& tile, Mask::Kind mask) const { return at(0, base(mask, {}), tile); }
+
+  /// The column of that name; 0 is `registers`.
+  [[nodiscard]] std::optional<std::size_t> find(std::string_view number) const;
+  [[nodiscard]] const std::vector<std::string>& numbers() const { return names_; }
+  /// Where the rows of a problem begin: its mask, and the sizes of axes() in their order.
+  [[nodiscard]] std::size_t base(Mask::Kind mask, const std::vector<std::int64_t>& sizes) const;
+  /// The number of a tile, of those rows.
+  [[nodiscard]] std::int64_t at(std::size_t number, std::size_t base, const Tile& tile) const {
+    std::size_t index = base;
+    for (const Column& column : columns_) {
+      if (column.knob >= 0) index += column.stride * column.slot(tile);
+    }
+    return numbers_[number][index];
   }
 
   /// The knobs that it asks for, as indices into the mapping's.
   [[nodiscard]] const std::vector<int>& knobs() const { return knobs_; }
+  /// The axes whose sizes it asks for.
+  [[nodiscard]] const std::vector<std::string>& axes() const { return axes_; }
   [[nodiscard]] bool asks_for_mask() const;
   [[nodiscard]] std::size_t rows() const { return rows_; }
   /// The file's whole text: what a fingerprint of the mapping has to cover.
@@ -41,18 +65,21 @@ class RegisterTable {
  private:
   struct Column {
     std::string name;
-    int knob = -1;                     ///< -1: the problem's mask
+    int knob = -1;                     ///< -1: the problem's mask, or an axis
+    int axis = -1;                     ///< index into axes_; -1 without a knob: the mask
     std::vector<std::int64_t> values;  ///< the knob's domain
     std::vector<std::string> words;    ///< the values as the file writes them
     std::size_t slots = 0;             ///< of numbers one more than values: for all others
     std::size_t stride = 0;
-    [[nodiscard]] std::size_t slot(const Tile& tile, Mask::Kind mask) const;
+    [[nodiscard]] std::size_t slot(std::int64_t value) const;
+    [[nodiscard]] std::size_t slot(const Tile& tile) const;
   };
   class Reader;
 
   std::vector<Column> columns_;
   std::vector<int> knobs_;
-  std::vector<std::int16_t> registers_;  ///< by the columns' slots, the first column's fastest
+  std::vector<std::string> axes_, names_;
+  std::vector<std::vector<std::int32_t>> numbers_;  ///< by number, then by the columns' slots, the first one's fastest
   std::size_t rows_ = 0;
   std::string text_;
 };

@@ -58,18 +58,25 @@ void Placer::Compiled::each_number(const Visit& visit) {
   for (CompiledLevel& level : levels_) {
     each(level.sizes);
     if (level.chunk) visit(*level.chunk);
+    if (level.parts) visit(*level.parts);
     visit(level.nodes);
   }
   for (CompiledAgent& agent : agents_) {
     for (GuardedNumber* numbers : {&agent.count, &agent.registers, &agent.overhead}) each(*numbers);
     visit(agent.threads);
+    visit(agent.row_step);
+    for (Number64& step : agent.split_steps) visit(step);
   }
   for (CompiledVariable& v : variables_) {
     each(v.copies);
     each(v.sizes);
   }
   for (CompiledOperation& op : operations_) {
-    for (CompiledWork& work : op.work) each(work.per_chunk);
+    if (op.waits) visit(*op.waits);
+    for (CompiledWork& work : op.work) {
+      each(work.per_chunk);
+      if (work.counted) visit(*work.counted);
+    }
   }
 }
 
@@ -91,6 +98,7 @@ void Placer::Compiled::rebind(const Problem& problem) {
   ++binding_;
   each_number([&](Number64& number) {
     if (number.axis >= 0) number.literal = problem.sizes[at(number.axis)].get();
+    if (number.table != nullptr) number.base = base_of(*number.table);
   });
   // Which axes are constant is the mapping's business, not the sizes'.
   each_extents([&](Extents& extents) {
@@ -102,7 +110,7 @@ void Placer::Compiled::rebind(const Problem& problem) {
 void Placer::Compiled::find_dependences() {
   const auto of_all = [](const auto& sizes) {
     Knobs knobs = 0;
-    for (const auto& [axis, number] : sizes) knobs |= knob_of(number.knob);
+    for (const auto& [axis, number] : sizes) knobs |= number.knobs();
     return knobs;
   };
   const auto of_guard = [](const Guard& guard) {
@@ -118,14 +126,13 @@ void Placer::Compiled::find_dependences() {
   bool stream_divided = false;
   for (const CompiledAgent& agent : agents_) {
     depends_.levels |= of_guarded(agent.count) | of_guarded(agent.registers) | of_guarded(agent.overhead);
-    depends_.levels |= knob_of(agent.threads.knob);
-    if (agent.overhead_table != nullptr) {
-      for (const KnobId knob : agent.overhead_table->knobs()) depends_.levels |= knob_of(knob);
-    }
+    depends_.levels |= agent.threads.knobs() | agent.row_step.knobs();
+    for (const Number64& step : agent.split_steps) depends_.levels |= step.knobs();
     stream_divided |= std::find(agent.splits.begin(), agent.splits.end(), stream_) != agent.splits.end();
   }
   for (const CompiledLevel& level : levels_) {
     depends_.levels |= of_all(level.sizes) | knob_of(level.nodes.knob);
+    if (level.parts) depends_.levels |= level.parts->knobs() | (level.chunk ? level.chunk->knobs() : 0);
     if (level.chunk) (stream_divided ? depends_.levels : depends_.chunks) |= knob_of(level.chunk->knob);
   }
   for (const CompiledVariable& v : variables_) {
@@ -134,7 +141,9 @@ void Placer::Compiled::find_dependences() {
     for (const Guard* guard : {v.multicast, v.unpermuted}) depends_.copies |= guard != nullptr ? of_guard(*guard) : 0;
   }
   for (const CompiledOperation& op : operations_) {
-    for (const CompiledWork& work : op.work) depends_.chunks |= of_all(work.per_chunk);
+    if (op.waits) depends_.chunks |= op.waits->knobs();
+    for (const CompiledWork& work : op.work)
+      depends_.chunks |= of_all(work.per_chunk) | (work.counted ? work.counted->knobs() : 0);
   }
 }
 

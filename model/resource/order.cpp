@@ -11,15 +11,27 @@ namespace {
 
 std::size_t at_axis(AxisId id) { return static_cast<std::size_t>(id); }
 
-/// The block's grouped axes, as the mapping lists them; what it does not list comes first.
+OrderWord order_word(const PlacedDiagram& placed) {
+  const auto knob = placed.mapping->order_knob();
+  if (!knob) return {};
+  const std::vector<OrderWord>& orders = placed.mapping->knobs[static_cast<std::size_t>(*knob)].orders;
+  const auto value = static_cast<std::size_t>(placed.tile.values[static_cast<std::size_t>(*knob)]);
+  return value < orders.size() ? orders[value] : OrderWord{};
+}
+
+/// The block's grouped axes, the slowest first: as the order says, else as the mapping lists them; what is not listed
+/// comes first.
 std::vector<AxisId> listed_axes(const PlacedDiagram& placed) {
   const Diagram& diagram = placed.streamed->diagram;
   std::vector<AxisId> listed, out;
-  for (const LevelMapping& level : placed.mapping->levels) {
-    if (placed.machine->find_level(level.level) != placed.block().level) continue;
-    for (const std::string& name : level.group) {
+  const auto list = [&](const std::vector<std::string>& names) {
+    for (const std::string& name : names) {
       if (const auto axis = diagram.find_axis(name)) listed.push_back(*axis);
     }
+  };
+  list(order_word(placed).axes);
+  for (const LevelMapping& level : placed.mapping->levels) {
+    if (listed.empty() && placed.machine->find_level(level.level) == placed.block().level) list(level.group);
   }
   for (std::size_t a = 0; a < placed.block().groups_of.size(); ++a) {
     const auto axis = static_cast<AxisId>(a);
@@ -57,14 +69,6 @@ Bytes cache_capacity(const PlacedDiagram& placed) {
   return Bytes(count_of(level_of(id).capacity.best()));
 }
 
-OrderWord order_word(const PlacedDiagram& placed) {
-  const auto knob = placed.mapping->order_knob();
-  if (!knob) return {};
-  const std::vector<OrderWord>& orders = placed.mapping->knobs[static_cast<std::size_t>(*knob)].orders;
-  const auto value = static_cast<std::size_t>(placed.tile.values[static_cast<std::size_t>(*knob)]);
-  return value < orders.size() ? orders[value] : OrderWord{};
-}
-
 /// Of the bundled kernels by their own rule; of others by the bytes that their mapping says.
 Count longest_first_section(const PlacedDiagram& placed, Count planes) {
   const Count streamed = plane_bytes(placed);
@@ -82,7 +86,7 @@ bool always_rows_first(const Mapping& mapping) {
   if (!knob) return true;
   const std::vector<OrderWord>& orders = mapping.knobs[static_cast<std::size_t>(*knob)].orders;
   return std::none_of(orders.begin(), orders.end(), [](const OrderWord& order) {
-    return order.path == OrderWord::Path::grouped || order.path == OrderWord::Path::hilbert;
+    return order.path == OrderWord::Path::grouped || order.path == OrderWord::Path::hilbert || !order.axes.empty();
   });
 }
 
@@ -92,9 +96,23 @@ BlockOrder block_order(const PlacedDiagram& placed) {
     case OrderWord::Path::longest_first: return BlockOrder::longest_first;
     case OrderWord::Path::grouped: return BlockOrder::grouped;
     case OrderWord::Path::hilbert: return BlockOrder::hilbert;
-    default: return order.tiles == OrderWord::Tiles::launched ? BlockOrder::grid : BlockOrder::persistent;
+    default: break;
   }
+  if (order.tiles == OrderWord::Tiles::even) return BlockOrder::even;
+  return order.tiles == OrderWord::Tiles::launched ? BlockOrder::grid : BlockOrder::persistent;
 }
+
+Count cut_tiles(const PlacedDiagram& placed) {
+  if (block_order(placed) != BlockOrder::even) return 0;
+  const Count each = std::max(placed.walk.all_chunks, Count(1)), all = placed.blocks * each;
+  const Count nodes = std::max(placed.machine->compute_nodes() / std::max(placed.cluster, Count(1)), Count(1));
+  const Count share = ceil_div(all, nodes * std::max(placed.cluster, Count(1)));
+  Count cuts;
+  for (Count end = share; end < all; end += share) cuts += end % each != Count(0) ? 1 : 0;
+  return cuts;
+}
+
+bool permutes_axes(const PlacedDiagram& placed) { return !order_word(placed).axes.empty(); }
 
 bool blocks_persist(const PlacedDiagram& placed) { return order_word(placed).tiles != OrderWord::Tiles::launched; }
 
@@ -155,25 +173,31 @@ bool takes_one_sequence(const PlacedDiagram& launch) {
          (axes.empty() || axes.back() != batch);
 }
 
-PackedBlocks::PackedBlocks(const PlacedDiagram& launch, const BlockSequence& sequence) {
+PackedBlocks::PackedBlocks(const PlacedDiagram& launch, const BlockSequence& sequence)
+    : parts_(launch.problem->packing.sequences.size(), -1) {
   const Packing& packing = launch.problem->packing;
-  std::vector<int> parts(packing.sequences.size(), -1);  // by sequence
   const std::vector<AlikeSequences> sequences = alike(packing.sequences);
-  const AxisId row = sequence.axes().back();
+  const auto groups = [&](std::size_t part, AxisId axis) {
+    return launch.packed[part].placed.block().groups_of[at_axis(axis)].get();
+  };
   for (std::size_t p = 0; p < sequences.size(); ++p) {
-    for (const std::int64_t which : sequences[p].which) parts[static_cast<std::size_t>(which)] = static_cast<int>(p);
-    rows_.push_back(launch.packed[p].placed.block().groups_of[at_axis(row)].get());
+    for (const std::int64_t which : sequences[p].which) parts_[static_cast<std::size_t>(which)] = static_cast<int>(p);
+    rows_.push_back(groups(p, sequence.axes().back()));
   }
-  std::vector<std::int64_t> coordinates;
+  Digit digit;
+  for (std::size_t i = sequence.axes().size() - 1; i-- > 0; digit.stride *= digit.size) {
+    const AxisId axis = sequence.axes()[i];
+    digit.size = launch.block().groups_of[at_axis(axis)].get();
+    if (axis == packing.batch) sequence_ = digit;
+    if (axis != packing.rows && axis != packing.columns) continue;
+    Split split{digit, {}};
+    for (std::size_t p = 0; p < sequences.size(); ++p) split.groups.push_back(groups(p, axis));
+    splits_.push_back(std::move(split));
+  }
   for (std::int64_t plane = 0; plane < sequence.planes(); ++plane) {
-    sequence.coordinates({0, plane}, coordinates);
-    int part = parts[static_cast<std::size_t>(coordinates[at_axis(packing.batch)])];
-    for (const AxisId axis : {packing.rows, packing.columns}) {
-      if (part < 0 || axis == row) continue;
-      const PlacedLevel& own = launch.packed[static_cast<std::size_t>(part)].placed.block();
-      if (Count(coordinates[at_axis(axis)]) >= own.groups_of[at_axis(axis)]) part = -1;
-    }
-    by_plane_.push_back(part);
+    const int part = part_of_plane(plane);
+    if (runs_.empty() || runs_.back().part != part) runs_.push_back({plane, plane, part});
+    runs_.back().last = plane + 1;
   }
 }
 

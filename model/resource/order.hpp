@@ -14,7 +14,8 @@ enum class BlockOrder {
   persistent,     ///< the same order; node i has blocks i, i + nodes, ...
   longest_first,  ///< planes by sections, in each the last row of all planes first; to the first node that is free
   grouped,        ///< rows in groups, down the columns of a group; dealt out as persistent
-  hilbert         ///< along a Hilbert curve over rows and columns; dealt out as persistent
+  hilbert,        ///< along a Hilbert curve over rows and columns; dealt out as persistent
+  even            ///< row after row; every node has as many iterations, those of a tile perhaps with its neighbours
 };
 
 /// Whether every word of the order knob takes row after row, plane after plane where nothing is masked.
@@ -22,6 +23,13 @@ enum class BlockOrder {
 
 /// What the tile's word of the order knob means; grid where there is no such knob.
 [[nodiscard]] BlockOrder block_order(const PlacedDiagram& placed);
+
+/// Whether the tile's word of the order knob says which of the grid's axes is the fastest.
+[[nodiscard]] bool permutes_axes(const PlacedDiagram& placed);
+
+/// Under `even`: how often a node's share ends within a tile. So many parts of results beyond the first of each are
+/// stored where the nodes meet, and added by whoever has the tile's end. 0 under every other order.
+[[nodiscard]] Count cut_tiles(const PlacedDiagram& placed);
 
 /// Whether a node's tiles are those of one launched block, one after the other.
 [[nodiscard]] bool blocks_persist(const PlacedDiagram& placed);
@@ -36,8 +44,8 @@ enum class BlockOrder {
 /// of elements where they make a square of them.
 [[nodiscard]] Count grouped_rows(Count rows, Count resident, Count tile_height, Count tile_width);
 
-/// A block's place: its row (the last grouped axis that the mapping lists) and its plane, a number of mixed radix over
-/// the grouped axes listed before.
+/// A block's place: its row (the fastest grouped axis: the last that the order's word or the mapping lists) and its
+/// plane, a number of mixed radix over the grouped axes listed before.
 struct BlockPlace {
   std::int64_t row = 0, plane = 0;
   bool operator==(const BlockPlace&) const = default;
@@ -51,6 +59,7 @@ class BlockSequence {
   /// Blocks launched: whole clusters, so that the last row's may lie beyond the array.
   [[nodiscard]] std::int64_t size() const { return rows_ * cluster_ * planes_; }
   [[nodiscard]] std::int64_t planes() const { return planes_; }
+  [[nodiscard]] std::int64_t rows() const { return rows_ * cluster_; }  ///< of blocks, beyond the array too
   [[nodiscard]] BlockOrder order() const { return order_; }
   /// Of longest_first: planes at a time; of grouped: rows of clusters.
   [[nodiscard]] std::int64_t section() const { return section_; }
@@ -82,13 +91,42 @@ class PackedBlocks {
   PackedBlocks(const PlacedDiagram& launch, const BlockSequence& sequence);
   /// Index into PlacedDiagram::packed; -1: the block is beyond its sequence, and ends at once.
   [[nodiscard]] int part_of(const BlockPlace& place) const {
-    const int part = by_plane_[static_cast<std::size_t>(place.plane)];
+    const int part = part_of_plane(place.plane);
     return part >= 0 && place.row < rows_[static_cast<std::size_t>(part)] ? part : -1;
   }
+  /// The part of the plane's sequence; -1: all of its blocks are beyond it.
+  [[nodiscard]] int part_of_plane(std::int64_t plane) const {
+    const int part = parts_[static_cast<std::size_t>(sequence_.of(plane))];
+    for (const Split& split : splits_) {
+      if (part >= 0 && split.digit.of(plane) >= split.groups[static_cast<std::size_t>(part)]) return -1;
+    }
+    return part;
+  }
+  /// Rows of tiles of the part's sequences; 0 of part -1.
+  [[nodiscard]] std::int64_t rows(int part) const { return part < 0 ? 0 : rows_[static_cast<std::size_t>(part)]; }
+  /// Neighbouring planes of one part.
+  struct Run {
+    std::int64_t first = 0, last = 0;
+    int part = -1;
+  };
+  [[nodiscard]] const std::vector<Run>& runs() const { return runs_; }
 
  private:
-  std::vector<int> by_plane_;
+  /// The number of a plane along one axis.
+  struct Digit {
+    std::int64_t stride = 1, size = 1;
+    [[nodiscard]] std::int64_t of(std::int64_t plane) const { return plane / stride % size; }
+  };
+  /// An axis of lengths that is divided among planes.
+  struct Split {
+    Digit digit;
+    std::vector<std::int64_t> groups;  ///< by part
+  };
+  Digit sequence_;
+  std::vector<Split> splits_;
+  std::vector<int> parts_;          ///< by sequence
   std::vector<std::int64_t> rows_;  ///< by part
+  std::vector<Run> runs_;
 };
 
 }  // namespace napkin

@@ -217,6 +217,17 @@ Count barrier_count(const PlacedDiagram& placed) {
 
 Bytes shared_bytes(const PlacedDiagram& placed) { return Bytes(total_of(placed, layout_of(placed))); }
 
+namespace {
+
+/// What a thread needs: its part of the variables and what none explains, or what its compiler has said: arrays that
+/// found no place there lie in local memory.
+Count needed(const PlacedAgent& a, Count bytes) {
+  if (a.compiled) return *a.registers;
+  return ceil_div(bytes, std::max(a.threads, Count(1)) * register_bytes) + a.overhead;
+}
+
+}  // namespace
+
 RegisterNeed register_need(const PlacedDiagram& placed, int agent) {
   const PlacedAgent& a = placed.agents[static_cast<std::size_t>(agent)];
   const Limits& limits = placed.machine->limits;
@@ -233,7 +244,7 @@ RegisterNeed register_need(const PlacedDiagram& placed, int agent) {
   }
   RegisterNeed out;
   out.agent = agent;
-  out.need = ceil_div(bytes, std::max(a.threads, Count(1)) * register_bytes) + a.overhead;
+  out.need = needed(a, bytes);
   const Count share =
       floor_to(limits.registers_per_block / std::max(placed.threads, Count(1)), limits.register_granule_per_thread);
   out.limit = std::min(a.registers ? *a.registers : share, limits.registers_per_thread);
@@ -358,7 +369,7 @@ RegisterNeed Footprint::register_need(const PlacedDiagram& placed) const {
       }
       bytes += first.of_block ? ceil_div(most, std::max(a.instances, Count(1))) : most;
     }
-    RegisterNeed one{static_cast<int>(i), ceil_div(bytes, std::max(a.threads, Count(1)) * register_bytes) + a.overhead,
+    RegisterNeed one{static_cast<int>(i), needed(a, bytes),
                      std::min(a.registers ? *a.registers : share, limits.registers_per_thread)};
     if (worst.agent < 0 || one.need * worst.limit > worst.need * one.limit) worst = one;
   }

@@ -17,12 +17,21 @@ struct LevelTransfer {
   Bytes load, store;  ///< all groups; clipped to the arrays, visited chunks only
   Bytes delivered;    ///< loads as the receiver's counter sees them: rows of boxes (eq. 2.5), sectors; into the
                       ///< cache below device memory, with Rereads::counted: what is read again too (resource/reuse)
-  Bytes transfer_per_group;  ///< of one full, unmasked group
+  std::optional<Bytes> delivered_apart = {};  ///< with Rereads::spread, of that cache: where blocks walk out of step
+  Bytes transfer_per_group;                   ///< of one full, unmasked group
   [[nodiscard]] Bytes transfer() const { return load + store; }
 };
 
-/// Whether the launch is acted out for what device memory sends again: some milliseconds a tile.
-enum class Rereads { none, counted };
+/// Whether the launch is acted out for what device memory sends again: some milliseconds a tile. spread: also for
+/// blocks that walk out of step.
+enum class Rereads { none, counted, spread };
+
+/// Of what the level below a cache asks it for, loads and stores, the part that device memory does not send: stores
+/// stay, and who comes second finds what the first brought. `delivered`: into the cache. (eq. 2.8)
+[[nodiscard]] double hit_rate(const LevelTransfer& below, Bytes delivered);
+
+/// Whether Rereads::counted changes what is delivered into the level: into a cache below device memory.
+[[nodiscard]] bool counts_rereads(const Machine& machine, LevelId level);
 
 /// Transfers of every level, top to bottom. Throws Overflow. (model/README.md section 2)
 [[nodiscard]] std::vector<LevelTransfer> transfers(const PlacedDiagram& placed, Rereads rereads = Rereads::none);
@@ -39,6 +48,10 @@ struct CombineMoved {
 /// By the transfer rule, of the launch that leaves parts and of the one that combines them. Nothing where no result has
 /// parts. Throws Overflow. (eq. 19.1)
 [[nodiscard]] std::optional<CombineMoved> combine_moved(const PlacedDiagram& placed);
+
+/// What moves because shares of nodes end within tiles (cut_tiles()): parts of results up to where blocks meet, and
+/// down again. These bytes are in transfers() too.
+[[nodiscard]] Bytes cut_bytes(const PlacedDiagram& placed);
 
 /// The three memories of model/README.md section 2, of one node of each level.
 struct LevelMemory {

@@ -6,12 +6,14 @@
 #include <vector>
 
 #include "model/resource/order.hpp"
+#include "model/resource/resources.hpp"
 
 namespace napkin {
 namespace {
 
 constexpr std::int64_t most_steps = std::int64_t{1} << 16;  // of all blocks together
 constexpr std::int64_t most_segments = 16;                  // of the streamed axis
+constexpr std::int64_t most_sampled = std::int64_t{1} << 15;
 
 std::size_t index(std::int64_t i) { return static_cast<std::size_t>(i); }
 
@@ -77,13 +79,21 @@ struct Running {
   std::size_t lengths = 0;         // index into those of the launch
   std::vector<std::size_t> first;  // by Touched: its first piece
   std::vector<double> bytes;       // by Touched: of a piece; streamed: of one column
+  std::int64_t waits = 0;          // steps before it begins
   bool begun = false;
 };
 
+/// Evenly spread over 0 to 1, whatever the number of them: the bits of `i` behind the point, in reverse.
+double spread_evenly(std::int64_t i) {
+  double out = 0;
+  for (double bit = 0.5; i > 0; i /= 2, bit /= 2) out += i % 2 == 1 ? bit : 0;
+  return out;
+}
+
 class Acted {
  public:
-  Acted(const PlacedDiagram& placed, const L2Model& l2, std::int64_t running, std::optional<Count> section)
-      : p_(placed), l2_(l2), sequence_(placed, section), slots_(index(running)) {
+  Acted(const PlacedDiagram& placed, const L2Model& l2, std::int64_t running, std::optional<Count> section, Pace pace)
+      : p_(placed), l2_(l2), sequence_(placed, section), slots_(index(running)), apart_(pace == Pace::apart) {
     find_lengths();
     std::int64_t columns = 1;
     if (p_.streamed->stream) {
@@ -101,7 +111,7 @@ class Acted {
     const std::int64_t all = sequence_.size(), n = static_cast<std::int64_t>(slots_.size());
     const bool dealt_out = sequence_.order() != BlockOrder::grid && sequence_.order() != BlockOrder::longest_first;
     std::vector<std::int64_t> turn(slots_.size(), 0);
-    std::int64_t started = 0, steps = 0, started_half = 0;
+    std::int64_t started = 0, steps = 0;
     const auto next_number = [&](std::int64_t s) { return dealt_out ? turn[index(s)]++ * n + s : started; };
     double half = 0;
     for (bool busy = true; busy; ++step_) {
@@ -110,27 +120,50 @@ class Acted {
         Running& block = slots_[index(s)];
         if (block.next >= block.end) {
           std::int64_t number = next_number(s);
-          if (number >= all || steps >= most_steps) continue;
           for (; number < all && !start(block, number); number = next_number(s)) ++started;
           if (number >= all) continue;
           ++started;
+          if (apart_ && step_ == 0)
+            block.waits = static_cast<std::int64_t>(spread_evenly(s) * static_cast<double>(block.end - block.next));
         }
-        advance(block);
         busy = true;
-        if (++steps != most_steps / 2) continue;
-        started_half = started;
-        half = out_.bytes;
+        if (block.waits > 0 && block.waits-- > 0) continue;
+        if (steps == most_steps) return going_on(half);
+        advance(block);
+        if (++steps == most_steps / 2) half = out_.bytes;
       }
-    }
-    if (started < all && started > started_half) {
-      const double share = static_cast<double>(all - started) / static_cast<double>(started - started_half);
-      out_.bytes += (out_.bytes - half) * share;
-      out_.extrapolated = true;
     }
     return out_;
   }
 
  private:
+  /// The launch is cut off: its other steps read as much again as those behind the first half of what was acted out.
+  Reread going_on(double half) {
+    const double left = all_steps() - static_cast<double>(most_steps);
+    out_.bytes += (out_.bytes - half) * std::max(left, 0.0) / static_cast<double>(most_steps / 2);
+    out_.extrapolated = true;
+    return out_;
+  }
+
+  /// Of all blocks: counted, or of a sample of them spread over the launch.
+  double all_steps() {
+    const std::int64_t all = sequence_.size(), looked_at = std::min(all, most_sampled);
+    const std::int64_t stride = looked_at == all ? 1 : (all * 5 / 8) | 1;  // odd: meets every row of a power of two
+    double steps = 0;
+    for (std::int64_t i = 0, number = 0; i < looked_at; ++i, number = (number + stride) % all)
+      steps += static_cast<double>(steps_of(sequence_.at(number)));
+    return steps * static_cast<double>(all) / static_cast<double>(looked_at);
+  }
+
+  std::int64_t steps_of(const BlockPlace& place) {
+    const int part = packed_ ? packed_->part_of(place) : 0;
+    if (part < 0) return 0;
+    sequence_.coordinates(place, coordinate_);
+    const Lengths& lengths = lengths_[static_cast<std::size_t>(part)];
+    const Span seen = lengths.blank ? Span{} : columns_seen(lengths);
+    return seen.size() > 0 ? (seen.last + segment_ - 1) / segment_ - seen.first / segment_ : 1;
+  }
+
   void find_lengths() {
     const auto add_lengths = [&](const PlacedDiagram& own, Sizes sizes, bool blank) {
       Lengths out{std::move(sizes), own.block().groups_of, 1, 1, blank};
@@ -159,8 +192,9 @@ class Acted {
     t.crossing = &c;
     const auto& axes = p_.axes_of(c);
     const auto has = [&](AxisId axis) { return std::find(axes.begin(), axes.end(), axis) != axes.end(); };
+    // A streamed axis that is split too goes by its segments, whoever walks them.
     for (const AxisId axis : sequence_.axes()) {
-      if (has(axis)) t.grouped.push_back(axis);
+      if (has(axis) && !(p_.streamed->stream == axis && c.phase == Phase::loop)) t.grouped.push_back(axis);
     }
     const auto is_fixed = [&](AxisId axis) {
       if (p_.streamed->stream == axis && c.phase == Phase::loop) return false;
@@ -276,7 +310,7 @@ class Acted {
   std::optional<PackedBlocks> packed_;
   std::vector<std::int64_t> coordinate_;
   std::int64_t segment_ = 1, segments_ = 1;
-  bool backward_ = false;
+  bool backward_ = false, apart_ = false;
   Reread out_;
 };
 
@@ -305,26 +339,32 @@ double chance_gone(const L2Model& l2, double own_bytes, double other_bytes) {
   return std::max(1 - kept, 0.0);
 }
 
-Reread reread(const PlacedDiagram& placed, const L2Model& l2, Count running, std::optional<Count> section) {
+Reread reread(const PlacedDiagram& placed, const L2Model& l2, Count running, std::optional<Count> section, Pace pace) {
   if (!placed.packed.empty() && !takes_one_sequence(placed)) {
     Reread sum;
     for (const PackedPart& part : placed.packed) {
-      const Reread own = part.blank ? Reread{} : reread(part.placed, l2, running, section);
+      const Reread own = part.blank ? Reread{} : reread(part.placed, l2, running, section, pace);
       sum.bytes += own.bytes;
       sum.first += own.first;
       sum.extrapolated = sum.extrapolated || own.extrapolated;
     }
     return sum;
   }
-  return Acted(placed, l2, std::clamp<std::int64_t>(running.get(), 1, placed.blocks.get()), section).act_out();
+  return Acted(placed, l2, std::clamp<std::int64_t>(running.get(), 1, placed.blocks.get()), section, pace).act_out();
 }
 
-Bytes reread_bytes(const PlacedDiagram& placed, Count blocks_a_node) {
+Bytes reread_bytes(const PlacedDiagram& placed, Count blocks_a_node, Pace pace) {
   const L2Model l2 = l2_model(*placed.machine);
   if (l2.bytes <= 0 || placed.blocks <= Count(1)) return {};
   const Count cluster = std::max(placed.cluster, Count(1));
   const Count nodes = std::max(placed.machine->compute_nodes() / cluster * cluster, Count(1));
-  return Bytes(Count(std::llround(reread(placed, l2, nodes * std::max(blocks_a_node, Count(1))).bytes)));
+  const Count again(
+      std::llround(reread(placed, l2, nodes * std::max(blocks_a_node, Count(1)), std::nullopt, pace).bytes));
+  // What is extrapolated is a guess; that no more is read again than was asked for is none.
+  const std::vector<LevelTransfer> moved = transfers(placed);
+  if (moved.size() < 2) return {};
+  const Count asked = std::max(moved[1].load.value, moved[0].load.value);
+  return Bytes(std::min(again, asked - moved[0].load.value));
 }
 
 }  // namespace napkin

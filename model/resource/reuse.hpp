@@ -21,6 +21,12 @@ struct L2Model {
 /// are spread over by their addresses. Without ways: 0 up to the capacity, then 1.
 [[nodiscard]] double chance_gone(const L2Model& l2, double own_bytes, double other_bytes);
 
+/// How far apart the blocks are that run together.
+enum class Pace {
+  together,  ///< they began together and keep step
+  apart      ///< each as far into its work as any: begun evenly spread over a block's time, never in step again
+};
+
 /// Bytes that device memory sends beside the first time.
 struct Reread {
   double bytes = 0;  ///< again, all arrays
@@ -34,17 +40,18 @@ struct Reread {
 /// with chance_gone() of what was touched since. `running`: blocks at a time on all nodes. The first bytes are exact;
 /// with `ways` 0 so are the others for that order of touches. Cost: some 10 ns a touch, 2^16 steps of blocks at most.
 [[nodiscard]] Reread reread(const PlacedDiagram& placed, const L2Model& l2, Count running,
-                            std::optional<Count> section = std::nullopt);
+                            std::optional<Count> section = std::nullopt, Pace pace = Pace::together);
 
-/// The same on the placed machine, as many blocks as its nodes hold (`blocks_a_node`).
-[[nodiscard]] Bytes reread_bytes(const PlacedDiagram& placed, Count blocks_a_node);
+/// The same on the placed machine, as many blocks as its nodes hold (`blocks_a_node`); with what is sent the first time
+/// never more than the blocks ask for.
+[[nodiscard]] Bytes reread_bytes(const PlacedDiagram& placed, Count blocks_a_node, Pace pace = Pace::together);
 
 /// Blocks in a row along a Hilbert curve fill no square: the rows and planes that they touch over its sides, mean over
 /// the curve, whatever its size and their number (1.22 to 1.23).
 constexpr double hilbert_unaligned = 1.225;
 
 /// About the same at one block a node, without acting it out (some 100 ns): for the energy of tiles that are compared.
-/// 0 with a mask or packed lengths.
+/// 0 with a mask or packed lengths; acted out where the order permutes the grid's axes.
 [[nodiscard]] double reread_by_waves(const PlacedDiagram& placed);
 
 /// Of what so many blocks stream that are handed out in a row, wherever they begin, by no multicast: bytes that differ

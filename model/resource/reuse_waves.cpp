@@ -150,6 +150,7 @@ double reread_by_waves(const PlacedDiagram& placed) {
   if (waves.l2.bytes <= 0 || !placed.packed.empty() || placed.problem->mask.kind != Mask::Kind::none) return 0;
   const BlockSequence sequence(placed);
   if (sequence.axes().size() < 2) return 0;
+  if (permutes_axes(placed)) return real(reread_bytes(placed, Count(1)).value);
   const double cluster = std::max(real(placed.cluster), 1.0);
   waves.bytes = touches_of(placed, sequence.axes(), waves.l2);
   waves.rows = static_cast<double>(sequence.size() / sequence.planes()) / cluster;

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "model/resource/boxes.hpp"
+#include "model/resource/order.hpp"
 #include "model/resource/resources.hpp"
 #include "model/resource/reuse.hpp"
 
@@ -232,6 +233,23 @@ CombineMoved combine_moved_packed(const PlacedDiagram& placed) {
   return sum;
 }
 
+/// One part of every result, in the type in which it is kept: an output that a cut tile leaves in parts.
+Bytes part_bytes(const PlacedDiagram& placed) {
+  const Diagram& d = placed.streamed->diagram;
+  Bytes sum;
+  for (const ArrayId output : d.outputs) {
+    Count elements = 1;
+    for (const AxisId axis : d.arrays[at(output)].axes) elements *= placed.problem->sizes[at(axis)];
+    DType type = placed.problem->dtype;
+    for (const Variable& v : placed.variables) {
+      const bool holds = std::find(v.arrays.begin(), v.arrays.end(), output) != v.arrays.end();
+      if (holds && !v.output_staging) type = v.type;
+    }
+    sum += bytes_of(ceil_div(elements, std::max(placed.blocks, Count(1))), type);
+  }
+  return sum;
+}
+
 /// `none`: an axis of which nothing is there: arrays along it move nothing.
 std::vector<LevelTransfer> moved_over(const PlacedDiagram& placed, AxisId none = -1) {
   std::vector<LevelTransfer> out;
@@ -244,11 +262,20 @@ std::vector<LevelTransfer> moved_over(const PlacedDiagram& placed, AxisId none =
       if (crossing.into != level.level) continue;
       const auto& axes = placed.axes_of(crossing);
       if (none >= 0 && std::find(axes.begin(), axes.end(), none) != axes.end()) continue;
-      const Mover mover(placed, crossing, groups_for(placed, {level, walk}, crossing));
+      const Groups own{level, walk}, used = groups_for(placed, own, crossing);
+      const Mover mover(placed, crossing, used);
       const Bytes moved = bytes_of(mover.elements(), crossing.type);
       (crossing.store ? sum.store : sum.load) += moved;
       if (!crossing.store) sum.delivered += delivered(placed, crossing, mover, moved);
-      sum.transfer_per_group += bytes_of(mover.per_group(), crossing.type);
+      // What crosses once a block crosses once for each of a cluster's.
+      const Count times = &used.level != &own.level && !crossing.parts ? placed.cluster : Count(1);
+      sum.transfer_per_group += bytes_of(mover.per_group() * times, crossing.type);
+    }
+    if (level.level == placed.block().level) {
+      const Bytes parts = cut_bytes(placed);
+      sum.store += parts;
+      sum.load += parts;
+      sum.delivered += parts;
     }
     out.push_back(sum);
   }
@@ -290,20 +317,38 @@ std::optional<CombineMoved> combine_moved(const PlacedDiagram& placed) {
     if (!crossing.parts || crossing.into != below.level) continue;
     (crossing.store ? moved.stored : moved.loaded) += moved_by(placed, below, crossing);
   }
-  if (placed.combine->launch) add_launch(placed, moved);
+  if (placed.combine->launch && moved.parts > Count(1)) add_launch(placed, moved);
   return moved;
+}
+
+Bytes cut_bytes(const PlacedDiagram& placed) {
+  const Count cuts = cut_tiles(placed);
+  return cuts == Count(0) ? Bytes() : Bytes(part_bytes(placed).value * cuts);
+}
+
+bool counts_rereads(const Machine& machine, LevelId id) {
+  const Level& level = machine.levels[at(id)];
+  return level.parent == 0 && level.kind == LevelKind::cache;
 }
 
 std::vector<LevelTransfer> transfers(const PlacedDiagram& placed, Rereads rereads) {
   std::vector<LevelTransfer> out = placed.packed.empty() ? moved_over(placed) : moved_over_packed(placed);
   if (rereads == Rereads::none) return out;
   for (LevelTransfer& moved : out) {
-    const Level& level = placed.machine->levels[at(moved.level)];
-    if (level.parent == 0 && level.kind == LevelKind::cache)
-      moved.delivered +=
-          reread_bytes(placed, l2_model(*placed.machine).bytes > 0 ? plan(placed).blocks_per_sm : Count(1));
+    if (!counts_rereads(*placed.machine, moved.level)) continue;
+    const Bytes once = moved.delivered;
+    const bool known = l2_model(*placed.machine).bytes > 0;
+    const Count blocks = known ? plan(placed).blocks_per_sm : Count(1);
+    moved.delivered = once + reread_bytes(placed, blocks);
+    if (rereads == Rereads::spread && known)
+      moved.delivered_apart = std::max(moved.delivered, once + reread_bytes(placed, blocks, Pace::apart));
   }
   return out;
+}
+
+double hit_rate(const LevelTransfer& below, Bytes delivered) {
+  const double asked = real(below.load.value) + real(below.store.value);
+  return asked > 0 ? std::clamp(1 - real(delivered.value) / asked, 0.0, 1.0) : 1;
 }
 
 }  // namespace napkin

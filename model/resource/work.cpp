@@ -20,7 +20,7 @@ class Worker {
       if (o.kind == OpKind::contract) {
         const Count a_product = std::ssize(o.inputs);  // n factors: n - 1 multiplications and an addition
         out.flops += Flops(a_product * products(o));
-        out.executed_flops += Flops(a_product * op.m * op.n * op.k * runs(op.phase));
+        out.executed_flops += Flops(a_product * op.m * op.n * op.k * op.repeats * runs(op.phase));
       }
       out.exponentials += exponentials(op, o) * runs(op.phase);
       out.conversions += conversions(op, o);

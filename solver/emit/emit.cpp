@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "model/diagram/packing.hpp"
 #include "solver/emit/identifier.hpp"
 
 namespace napkin {
@@ -36,10 +37,10 @@ void require_form(const Mapping& mapping, std::string_view form, std::string_vie
               fmt::format("a mapping whose 'emit' is {}", form));
 }
 
-/// The axes that the agents of a block divide among themselves: the rows of its tile.
+/// The axis that the agents of a block divide among themselves first: the rows of its tile.
 std::vector<std::string> row_axes(const Mapping& mapping) {
   for (const Agent& agent : mapping.agents) {
-    if (!agent.splits.empty()) return agent.splits;
+    if (!agent.splits.empty()) return {agent.splits.front()};
   }
   return {};
 }
@@ -90,6 +91,7 @@ std::string triton_config(const Mapping& mapping, const TritonNames& names, cons
     if (name.substr(0, 4) == "num_") {
       keywords += fmt::format(", {}={}", name, value(tile, k));
     } else if (const auto text = word(mapping, tile, k)) {
+      if (knob_of(mapping, k).words.size() == 1) continue;  // how the kernel is, not what it may be told
       const bool flag = *text == "on" || *text == "off";
       constants += fmt::format("{}'{}': {}", constants.empty() ? "" : ", ", name,
                                flag ? (*text == "on" ? "True" : "False") : "'" + *text + "'");
@@ -130,20 +132,40 @@ std::string emit_json(const Mapping& mapping, const Tile& tile) {
   return whole.dump() + "\n";
 }
 
-std::string emit_triton(const Mapping& mapping, const std::vector<Tile>& tiles) {
+std::string about_question(const Diagram& diagram, const Mapping& mapping, const Machine& machine,
+                           const Problem& problem) {
+  std::string sizes;
+  for (std::size_t i = 0; i < diagram.axes.size(); ++i)
+    sizes += fmt::format(" {}={}", diagram.axes[i].name, problem.sizes[i].get());
+  const std::string mask = problem.mask.kind == Mask::Kind::none ? "" : ", " + text_of(problem.mask);
+  const std::string packed = problem.packing.sequences.empty() ? "" : " lengths " + text_of(problem.packing.sequences);
+  return fmt::format("{} on {}, {}{}:{}{}; kernel {}", diagram.name, machine.name, name_of(problem.dtype), mask, sizes,
+                     packed, mapping.name.empty() ? "ideal" : mapping.name);
+}
+
+std::string emit_triton(const Mapping& mapping, const std::vector<Tile>& tiles, const std::string& about) {
   require_form(mapping, "triton", "Triton");
   const TritonNames names(mapping);
-  std::string text = "[\n";
+  std::string text = (about.empty() ? "" : "# " + about + "\n") + "[\n";
   for (const Tile& tile : tiles) text += "    " + triton_config(mapping, names, tile) + ",\n";
   return text + "]\n";
 }
 
-std::string emit_fa3(const Mapping& mapping, const Tile& tile) {
+std::string knob_of_triton(const Mapping& mapping, const std::string& name) {
+  const TritonNames names(mapping);
+  for (const Knob& knob : mapping.knobs) {
+    if (knob.name == name || names.of(knob.name) == name) return knob.name;
+  }
+  return {};
+}
+
+std::string emit_fa3(const Mapping& mapping, const Tile& tile, const std::string& about) {
   require_form(mapping, "fa3", "FlashAttention-3");
   // kBlockM counts rows: queries times the query heads packed into the tile (PackGQA).
   const Count rows = Count(number_of(mapping, tile, "q")) * Count(number_of(mapping, tile, "g", true));
-  return fmt::format("{{{}, {}, {}, {}}}\n", rows.get(), number_of(mapping, tile, "x"),
-                     chosen(mapping, tile, "p_in", "registers", true), chosen(mapping, tile, "overlap", "on", true));
+  return fmt::format("{}{{{}, {}, {}, {}}}\n", about.empty() ? "" : "// " + about + "\n", rows.get(),
+                     number_of(mapping, tile, "x"), chosen(mapping, tile, "p_in", "registers", true),
+                     chosen(mapping, tile, "overlap", "on", true));
 }
 
 }  // namespace napkin

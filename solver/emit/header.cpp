@@ -1,7 +1,10 @@
 // The selected configuration as a C++ header: plain constants, so that any compiler from C++17 on reads it, nvcc too.
 #include <fmt/format.h>
 
+#include <cstdint>
 #include <set>
+#include <string_view>
+#include <utility>
 
 #include "solver/emit/emit.hpp"
 #include "solver/emit/identifier.hpp"
@@ -130,6 +133,23 @@ void add_threads(Struct& out, const PlacedDiagram& placed, const Plan& plan) {
   out.close();
 }
 
+/// "h200_sxm_bf16_h16_q8192_1f3a90c2": of the question in short, and of all of it and the tile as a number.
+std::string own_namespace(const PlacedDiagram& placed, const std::string& about) {
+  std::uint32_t hash = 2166136261U;  // FNV-1a
+  const auto add = [&](std::string_view text) {
+    for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 16777619U;
+  };
+  add(about);
+  for (const std::int64_t value : placed.tile.values) add(std::to_string(value) + ",");
+  std::string name = placed.machine->name + "_" + std::string(name_of(placed.problem->dtype));
+  const std::vector<Axis>& axes = placed.streamed->diagram.axes;
+  for (std::size_t a = 0; a < axes.size(); ++a) {
+    if (placed.problem->sizes[a] > Count(1))
+      name += "_" + axes[a].name + std::to_string(placed.problem->sizes[a].get());
+  }
+  return identifier(name + fmt::format("_{:08x}", hash));
+}
+
 }  // namespace
 
 std::string emit_cpp(const PlacedDiagram& placed, const Plan& plan) {
@@ -143,10 +163,12 @@ std::string emit_cpp(const PlacedDiagram& placed, const Plan& plan) {
     add_threads(out, placed, plan);
     out.number("blocks_per_sm", plan.blocks_per_sm, "limited by " + one_line(plan.limited_by));
   }
+  const std::string about = about_question(placed.streamed->diagram, *placed.mapping, *placed.machine, *placed.problem);
   return fmt::format(
-      "#pragma once\n// The tile that Napkin selected for kernel {} on {}.\n// Constants only: C++17 or later, host or "
-      "device.\n\nnamespace napkin_tile {{\n\nstruct {} {{\n{}}};\n\n}}  // namespace napkin_tile\n",
-      one_line(kernel), one_line(placed.machine->name), type_identifier(kernel), out.text());
+      "#pragma once\n// The tile that Napkin selected for {}.\n// Constants only: C++17 or later, host or device. "
+      "Headers of one kernel can stand together: each has an inline namespace.\n\nnamespace napkin_tile {{\ninline "
+      "namespace {} {{\n\nstruct {} {{\n{}}};\n\n}}  // namespace {}\n}}  // namespace napkin_tile\n",
+      one_line(about), own_namespace(placed, about), type_identifier(kernel), out.text(), own_namespace(placed, about));
 }
 
 }  // namespace napkin

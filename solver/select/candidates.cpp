@@ -49,23 +49,22 @@ void next_tile(const Space& space, std::vector<std::size_t>& digits, Tile& tile)
   }
 }
 
-Candidates::Misfit misfit_of(const Rules& rules, const PlacedDiagram& placed, const Plan& needs, std::int64_t rank) {
-  Candidates::Misfit out;
-  out.rank = rank;
-  out.rule = -1;
+/// The first rule of the plan that the tile violates, index into Rules::plan; none: their number.
+std::size_t find_misfit(const Rules& rules, const PlacedDiagram& placed, const Plan& needs, Candidates::Misfit& out) {
+  std::size_t first = rules.plan.size();
   double part = 0;
   for (std::size_t r = 0; r < rules.plan.size(); ++r) {
     const auto one = rules.plan[r].check(placed, needs);
     if (!one) continue;
-    if (out.rule < 0) out.rule = static_cast<std::int32_t>(r);
+    first = std::min(first, r);
     ++out.violated;
     const double exceeded = one->needed / std::max(one->available, 1.0);
     if (exceeded <= part) continue;
     part = exceeded;
-    out.worst = static_cast<std::int32_t>(r);
+    out.worst = static_cast<std::uint16_t>(r);
     out.excess = *one;
   }
-  return out;
+  return first;
 }
 
 KnobSet knobs_of_rules(const Rules& rules) {
@@ -129,8 +128,9 @@ void each_verdict(const Space& space, const Rules& rules, bool lengths, const Pl
       continue;
     }
     placer.place(tile, placed);
-    const Candidates::Misfit misfit = misfit_of(rules, placed, plan(placed), rank);
-    const std::size_t rule = misfit.rule < 0 ? rules.plan.size() : static_cast<std::size_t>(misfit.rule);
+    Candidates::Misfit misfit;
+    misfit.rank = static_cast<std::uint32_t>(rank);
+    const std::size_t rule = find_misfit(rules, placed, plan(placed), misfit);
     visit(rank, digits, tile_rules + rule, misfit);
   }
 }
@@ -179,7 +179,7 @@ void Candidates::judge(const Rules& rules, const Placer& placer) {
                  for (std::size_t k = 0; k < digits.size(); ++k) cell += cell_strides[k] * digits[k];
                  ++counts[cell * verdicts + verdict];
                  if (verdict + 1 == verdicts)
-                   legal_.push_back(rank);
+                   legal_.push_back(static_cast<std::uint32_t>(rank));
                  else if (verdict >= rules.tile.size())
                    misfits_.push_back(misfit);
                });
@@ -194,26 +194,26 @@ void Candidates::keep(const std::vector<std::int64_t>& counts, std::size_t verdi
     if ((length_knobs_ & knob_bit(k)) != 0) knobs.push_back(k);
   }
   for (std::size_t cell = 0; cell < counts.size() / verdicts; ++cell) {
-    Cell one;
+    std::int64_t rank = 0;
     std::size_t rest = cell;
     for (const KnobId k : knobs) {  // the first knob has stride 1
       const std::size_t size = space_.domains[at(k)].size();
-      one.rank += static_cast<std::int64_t>(rest % size) * space_.strides[at(k)];
+      rank += static_cast<std::int64_t>(rest % size) * space_.strides[at(k)];
       rest /= size;
     }
-    one.first = static_cast<std::uint32_t>(all_.counts.size());
+    const auto first = static_cast<std::uint32_t>(all_.counts.size());
     for (std::size_t v = 0; v < verdicts; ++v) {
       const std::int64_t tiles = counts[cell * verdicts + v];
-      if (tiles > 0) all_.counts.push_back({static_cast<std::int32_t>(v), tiles});
+      if (tiles > 0) all_.counts.push_back({static_cast<std::uint32_t>(v), static_cast<std::uint32_t>(tiles)});
     }
-    one.last = static_cast<std::uint32_t>(all_.counts.size());
-    if (one.last > one.first) all_.cells.push_back(one);
+    const auto last = static_cast<std::uint32_t>(all_.counts.size());
+    if (last > first) all_.cells.push_back({static_cast<std::uint32_t>(rank), first, last});
   }
 }
 
 Candidates::Candidates(const Question& like, ByteReader& bytes) : space_(space_of_kind(like)) {
   length_knobs_ = bytes.get<KnobSet>();
-  legal_ = bytes.get_all<std::int64_t>();
+  legal_ = bytes.get_all<std::uint32_t>();
   misfits_ = bytes.get_all<Misfit>();
   all_ = {length_knobs_, bytes.get_all<Cell>(), bytes.get_all<Tiles>()};
 }
@@ -265,7 +265,7 @@ const Candidates::Sums& Candidates::sums_by(KnobSet knobs) {
   for (const Sums& known : sums_) {
     if (known.knobs == knobs) return known;
   }
-  std::map<std::int64_t, std::map<std::int32_t, std::int64_t>> merged;
+  std::map<std::int64_t, std::map<std::uint32_t, std::uint32_t>> merged;
   for (const Cell& cell : all_.cells) {
     std::int64_t rank = 0;
     for (std::size_t k = 0; k < space_.domains.size(); ++k) {
@@ -279,7 +279,7 @@ const Candidates::Sums& Candidates::sums_by(KnobSet knobs) {
   for (const auto& [rank, by_verdict] : merged) {
     const auto first = static_cast<std::uint32_t>(out.counts.size());
     for (const auto& [verdict, tiles] : by_verdict) out.counts.push_back({verdict, tiles});
-    out.cells.push_back({rank, first, static_cast<std::uint32_t>(out.counts.size())});
+    out.cells.push_back({static_cast<std::uint32_t>(rank), first, static_cast<std::uint32_t>(out.counts.size())});
   }
   sums_.push_back(std::move(out));
   return sums_.back();

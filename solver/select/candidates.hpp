@@ -41,14 +41,13 @@ class Candidates {
 
   [[nodiscard]] const Space& space() const { return space_; }
   /// Ranks of the tiles that no rule of the kind rejects, ascending.
-  [[nodiscard]] const std::vector<std::int64_t>& legal() const { return legal_; }
+  [[nodiscard]] const std::vector<std::uint32_t>& legal() const { return legal_; }
 
   /// A tile that a rule of the plan rejects.
   struct Misfit {
-    std::int64_t rank = 0;
-    std::int32_t rule = 0;   ///< the first violated one, index into Rules::plan
-    std::int32_t worst = 0;  ///< the one that is exceeded by the largest part
-    std::int32_t violated = 0;
+    std::uint32_t rank = 0;
+    std::uint16_t worst = 0;  ///< the rule that is exceeded by the largest part, index into Rules::plan
+    std::uint16_t violated = 0;
     Excess excess;  ///< of the worst
   };
   [[nodiscard]] const std::vector<Misfit>& misfits() const { return misfits_; }
@@ -63,12 +62,11 @@ class Candidates {
  private:
   /// Tiles under one verdict: index of a rule (tile rules, then plan rules), or one more: legal.
   struct Tiles {
-    std::int32_t verdict = 0;
-    std::int64_t tiles = 0;
+    std::uint32_t verdict = 0, tiles = 0;
   };
   /// The tiles of given length knobs, by verdict.
   struct Cell {
-    std::int64_t rank = 0;              ///< of the tile whose other knobs have their first values
+    std::uint32_t rank = 0;             ///< of the tile whose other knobs have their first values
     std::uint32_t first = 0, last = 0;  ///< into counts_
   };
   void judge(const Rules& rules, const Placer& placer);
@@ -76,7 +74,7 @@ class Candidates {
 
   Space space_;
   KnobSet length_knobs_ = 0;
-  std::vector<std::int64_t> legal_;
+  std::vector<std::uint32_t> legal_;
   std::vector<Misfit> misfits_;
   /// Cells that agree in some of the length knobs, added up.
   struct Sums {

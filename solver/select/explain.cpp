@@ -2,8 +2,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <cmath>
 
 #include "model/diagram/packing.hpp"
+#include "model/machine/vocabulary.hpp"
 #include "model/resource/plan.hpp"
 #include "solver/select/scan.hpp"
 #include "solver/space/constraints.hpp"
@@ -13,8 +16,9 @@ namespace napkin {
 namespace {
 
 std::string number(double value) {
-  return value == static_cast<double>(static_cast<long long>(value)) ? fmt::format("{}", static_cast<long long>(value))
-                                                                     : fmt::format("{:.3g}", value);
+  constexpr double exact = 9e15;
+  if (std::abs(value) < exact && std::floor(value) == value) return fmt::format("{}", static_cast<long long>(value));
+  return fmt::format("{:.3g}", value);
 }
 
 const PipeUse* fullest(const Prediction& prediction) {
@@ -32,11 +36,58 @@ double busy_seconds(const Prediction& prediction, const std::string& name) {
   return 0;
 }
 
-std::string what_binds(const Prediction& prediction) {
-  if (!prediction.iteration.empty()) return prediction.iteration;
+struct Wave {
+  double blocks, nodes, fill;
+};
+
+/// How full the waves of blocks are: 1 where every compute node gets equally many.
+Wave wave_of(const PlacedDiagram& placed) {
+  const double nodes = static_cast<double>(std::max(placed.machine->compute_nodes(), Count(1)));
+  const double blocks = static_cast<double>(placed.blocks),
+               waves = static_cast<double>(ceil_div(placed.blocks, placed.machine->compute_nodes()));
+  return {blocks, nodes, waves > 0 ? blocks / (waves * nodes) : 1};
+}
+
+/// Compute nodes that stand idle, in words; "" where that is not what the time goes into.
+struct Waste {
+  double fraction = 0;  ///< of the time
+  std::string words;
+};
+
+Waste idle_nodes(const Prediction& p, const Vocabulary& terms) {
+  const double all = real(p.nodes), busy = real(p.busy_nodes);
+  return {1 - busy / all, fmt::format("{} of {} {} have work", number(busy), number(all), terms.nodes)};
+}
+
+Waste last_wave(const Wave& wave) {
+  const double waves = std::ceil(wave.blocks / wave.nodes);
+  return {1 - wave.fill,
+          fmt::format("{} blocks fill {:.0f} % of {} waves", number(wave.blocks), 100 * wave.fill, number(waves))};
+}
+
+/// The next larger cause beside what binds an iteration: few blocks, the last wave, the ends, the launch.
+Waste next_cause(const Prediction& p, const Wave& wave, const Machine& machine) {
+  constexpr double worth_saying = 0.2;
+  const PipeUse* pipe = fullest(p);
+  if (pipe != nullptr && pipe->busy > 0.9) return {};
+  const double start = p.time.value > 0 ? launch_overhead(machine).value / p.time.value : 0;
+  Waste most;
+  for (const Waste& one : {p.busy_nodes < p.nodes ? idle_nodes(p, vocabulary_of(machine)) : last_wave(wave),
+                           Waste{p.ends * (1 - start), fmt::format("the ends of blocks take {:.0f} % of the time",
+                                                                   100 * p.ends * (1 - start))},
+                           Waste{start, fmt::format("the launch takes {:.0f} % of the time", 100 * start)}}) {
+    if (one.fraction > std::max(most.fraction, worth_saying)) most = one;
+  }
+  return most;
+}
+
+std::string what_binds(const Prediction& prediction, const Wave& wave, const Machine& machine) {
+  const Waste cause = next_cause(prediction, wave, machine);
+  const std::string lead = cause.words.empty() ? "" : cause.words + "; ";
+  if (!prediction.iteration.empty()) return lead + prediction.iteration;
   const PipeUse* pipe = fullest(prediction);
-  if (!pipe) return fmt::format("{} binds", prediction.bound);
-  return fmt::format("{} binds, busy {:.1f} % of the time", pipe->name, 100 * pipe->busy);
+  if (!pipe) return lead + fmt::format("{} binds", prediction.bound);
+  return lead + fmt::format("{} binds, busy {:.0f} % of the time", pipe->name, 100 * pipe->busy);
 }
 
 /// "x=96", "p_in=shared".
@@ -59,37 +110,6 @@ std::vector<KnobId> axis_sizes(const Question& question, const Space& space) {
   return sizes;
 }
 
-/// "x=144 does not fit: 250 registers of 240", "q=192 with warpgroups=3 fits and is 2.1 % slower".
-std::string text_of(const Scan::Larger& larger, const Ranked& best, Scan& scan) {
-  const Mapping& mapping = *scan.question().mapping;
-  std::string text = setting(mapping, larger.knob, larger.value);
-  for (std::size_t i = 0; i < larger.implied.size(); ++i) {
-    const auto& [knob, value] = larger.implied[i];
-    text += (i == 0 ? " with " : ",") + setting(mapping, knob, value);
-  }
-  if (!larger.fits) {
-    return text + fmt::format(" does not fit: {} (needed {}, available {})", larger.rule, number(larger.excess.needed),
-                              number(larger.excess.available));
-  }
-  const auto time = scan.best_with(larger.knob, larger.value);
-  if (!time) return text;
-  const double slower = time->value / best.prediction.time.value - 1;
-  return text + (slower > 0 ? fmt::format(" fits and is {:.2g} % slower", 100 * slower) : " fits and takes as long");
-}
-
-/// What stops the next larger sizes, of the two that can grow in the finest steps.
-std::string what_stops(Scan& scan, const Ranked& best) {
-  std::string text;
-  int clauses = 0;
-  for (const KnobId knob : axis_sizes(scan.question(), scan.space())) {
-    const auto larger = scan.next_larger(best.tile, knob);
-    if (!larger) continue;
-    text += "; " + text_of(*larger, best, scan);
-    if (++clauses == 2) break;
-  }
-  return text;
-}
-
 /// The knobs in which b differs from a, as "x=160,p_in=shared".
 std::string difference(const Mapping& mapping, const Tile& a, const Tile& b) {
   std::string text;
@@ -100,32 +120,95 @@ std::string difference(const Mapping& mapping, const Tile& a, const Tile& b) {
   return text;
 }
 
-struct Wave {
-  double blocks, nodes, fill;
-};
-
-/// How full the waves of blocks are: 1 where every compute node gets equally many.
-Wave wave_of(const PlacedDiagram& placed) {
-  const double nodes = static_cast<double>(std::max(placed.machine->compute_nodes(), Count(1)));
-  const double blocks = static_cast<double>(placed.blocks),
-               waves = static_cast<double>(ceil_div(placed.blocks, placed.machine->compute_nodes()));
-  return {blocks, nodes, waves > 0 ? blocks / (waves * nodes) : 1};
+/// "3.1 % slower", "takes as long", "takes 48 times as long"; `ratio`: of two times.
+std::string slower_text(double ratio) {
+  constexpr double visible = 5e-4;
+  if (ratio < 1 + visible) return "takes as long";
+  const double percent = 100 * (ratio - 1);
+  if (percent < 9.95) return fmt::format("is {:.2g} % slower", percent);
+  if (percent < 99.5) return fmt::format("is {:.0f} % slower", percent);
+  return fmt::format("takes {} times as long", ratio < 9.95 ? fmt::format("{:.1f}", ratio) : number(std::round(ratio)));
 }
 
-/// The pipe whose busy time grew the most from a to b; where none did, the waves or the ends of the blocks.
+/// "x=144 does not fit: 250 registers of 240", "q=192 with warpgroups=3 fits and is 2.1 % slower". A percentage is of
+/// the tile that the words before it name, with all in which it differs from the best.
+std::string text_of(const Scan::Larger& larger, const Ranked& best, Scan& scan) {
+  const Mapping& mapping = *scan.question().mapping;
+  const std::string size = setting(mapping, larger.knob, larger.value);
+  const auto other = larger.fits ? scan.best_with(larger.knob, larger.value) : std::nullopt;
+  if (other) {
+    Tile same_size = best.tile;
+    same_size.values[at(larger.knob)] = larger.value;
+    const std::string rest = difference(mapping, same_size, other->tile);
+    return size + (rest.empty() ? "" : " with " + rest) + " fits and " +
+           slower_text(other->time.value / best.prediction.time.value);
+  }
+  std::string text = size;
+  for (std::size_t i = 0; i < larger.implied.size(); ++i) {
+    const auto& [knob, value] = larger.implied[i];
+    text += (i == 0 ? " with " : ",") + setting(mapping, knob, value);
+  }
+  if (larger.fits) return text;
+  return text + fmt::format(" does not fit: {} (needed {}, available {})", larger.rule, number(larger.excess.needed),
+                            number(larger.excess.available));
+}
+
+/// What stops the next larger sizes, of the two that can grow in the finest steps.
+std::string what_stops(Scan& scan, const Ranked& best) {
+  std::string text;
+  if (!is_scannable(*scan.question().mapping)) return text;
+  int clauses = 0;
+  for (const KnobId knob : axis_sizes(scan.question(), scan.space())) {
+    const auto larger = scan.next_larger(best.tile, knob);
+    if (!larger) continue;
+    text += "; " + text_of(*larger, best, scan);
+    if (++clauses == 2) break;
+  }
+  return text;
+}
+
+/// "32.61 us instead of 32.58 us": as many digits as tell the two apart, at most five; "" where five do not.
+std::string instead_of(double seconds, double other) {
+  constexpr std::array<std::pair<double, const char*>, 4> units{{{1, "s"}, {1e-3, "ms"}, {1e-6, "us"}, {1e-9, "ns"}}};
+  const auto unit =
+      std::find_if(units.begin(), units.end() - 1, [&](const auto& u) { return std::max(seconds, other) >= u.first; });
+  for (int digits = 3; digits <= 5; ++digits) {
+    const std::string a = fmt::format("{:.{}g}", seconds / unit->first, digits),
+                      b = fmt::format("{:.{}g}", other / unit->first, digits);
+    if (a != b && a.find('e') == std::string::npos && b.find('e') == std::string::npos)
+      return fmt::format("{} {} instead of {} {}", a, unit->second, b, unit->second);
+  }
+  return "";
+}
+
+/// What the time from a to b went into: the pipe that binds b where that grew by half of it or more, the waves behind
+/// that; else the clock; else the ends of blocks. "" where no number tells the two apart.
 std::string what_it_loses_on(const Prediction& a, const Prediction& b, const Wave& wave_a, const Wave& wave_b) {
   const double lost = b.time.value - a.time.value;
-  const double bound = busy_seconds(b, b.bound) - busy_seconds(a, a.bound);
+  const double bound = busy_seconds(b, b.bound) - busy_seconds(a, b.bound);
+  const double by_clock = b.cycles.value * (1 / b.clock.value - 1 / a.clock.value);
   if (bound > 0.5 * lost) {
     if (b.bound == a.bound && wave_b.fill < 0.99 * wave_a.fill) {
       return fmt::format("wave quantisation, its {} blocks fill {:.1f} % of the waves instead of {:.1f} %",
                          number(wave_b.blocks), 100 * wave_b.fill, 100 * wave_a.fill);
     }
-    return fmt::format("{}, busy {:.1f} us instead of {:.1f} us", b.bound, 1e6 * busy_seconds(b, b.bound),
-                       1e6 * busy_seconds(a, b.bound));
+    const std::string times = instead_of(busy_seconds(b, b.bound), busy_seconds(a, b.bound));
+    return times.empty() ? "" : b.bound + ", busy " + times;
   }
-  return fmt::format("the ends of its blocks, {:.1f} us exposed instead of {:.1f} us",
-                     1e6 * (b.time.value - busy_seconds(b, b.bound)), 1e6 * (a.time.value - busy_seconds(a, a.bound)));
+  if (by_clock > 0.5 * lost && b.clock.value < 0.9995 * a.clock.value)
+    return fmt::format("the clock, {:.3f} GHz instead of {:.3f} GHz", b.clock.value / 1e9, a.clock.value / 1e9);
+  const std::string times =
+      instead_of(b.time.value - busy_seconds(b, b.bound), a.time.value - busy_seconds(a, b.bound));
+  return times.empty() ? "" : "waits and the ends of its blocks, " + times + " beside " + b.bound;
+}
+
+std::string about_runner_up(const Question& question, const Ranked& best, const Ranked& next, const Wave& wave,
+                            const Wave& next_wave) {
+  const std::string slower = slower_text(next.prediction.time.value / best.prediction.time.value);
+  const std::string why = what_it_loses_on(best.prediction, next.prediction, wave, next_wave);
+  const bool equal = slower == "takes as long";
+  return fmt::format("; the runner-up ({}) {}{}", difference(*question.mapping, best.tile, next.tile), slower,
+                     equal || why.empty() ? "" : ": it loses on " + why);
 }
 
 }  // namespace
@@ -134,16 +217,13 @@ std::string Selector::explain(const Selection& selection) const {
   if (selection.ranked.empty()) return {};
   const Question& question = scan_->question();
   const Ranked& best = selection.ranked.front();
-  std::string text = what_binds(best.prediction) + what_stops(*scan_, best);
-  if (!selection.runner_up) return text + "; no other tile is predicted to take another time";
-  const Ranked& next = *selection.runner_up;
-  const double slower = 100 * (next.prediction.time.value / best.prediction.time.value - 1);
   const Problem launch = launch_problem(question.problem);  // whose waves count
   const Placer placer(*question.streamed, *question.mapping, *question.machine, launch);
-  const Wave wave = wave_of(placer.place(best.tile)), next_wave = wave_of(placer.place(next.tile));
-  return text + fmt::format("; the runner-up ({}) is {:.2g} % slower: it loses on {}",
-                            difference(*question.mapping, best.tile, next.tile), slower,
-                            what_it_loses_on(best.prediction, next.prediction, wave, next_wave));
+  const Wave wave = wave_of(placer.place(best.tile));
+  const std::string text = what_binds(best.prediction, wave, *question.machine) + what_stops(*scan_, best);
+  if (!selection.runner_up) return text + "; no other tile is predicted to take another time";
+  const Ranked& next = *selection.runner_up;
+  return text + about_runner_up(question, best, next, wave, wave_of(placer.place(next.tile)));
 }
 
 }  // namespace napkin

@@ -77,7 +77,7 @@ std::optional<Scan::Larger> Scan::next_larger(const Tile& tile, KnobId knob) {
     Larger out{knob, value, {}, true, {}, {}};
     Common common(space());
     for (const std::uint32_t i : tiles.legal) {
-      const bool lengths = lengths_hold_[table_->sizes_of_[i]] != 0;
+      const bool lengths = parts_[table_->sizes_of_[i]] != nullptr;
       if (lengths && allowed_.is_as_fixed(all.legal()[i])) common.add(all.legal()[i]);
     }
     if (!common.any()) {

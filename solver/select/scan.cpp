@@ -79,19 +79,12 @@ std::uint64_t next_number() {
 
 }  // namespace
 
-Scan::Scan(std::shared_ptr<Table> table, const Question& question)
+Scan::Scan(std::shared_ptr<Table> table, const Question& question, const MakingTable& making)
     : number_(next_number()),
       table_(std::move(table)),
       question_(question),
-      rows_(table_->rows_for(question)),
       allowed_(question, table_->candidates_),
-      lengths_hold_(table_->sizes_.size(), 0) {
-  Tile tile;
-  for (std::size_t s = 0; s < lengths_hold_.size(); ++s) {
-    space().tile(table_->sizes_[s].rank, tile);
-    lengths_hold_[s] = allowed_.lengths_hold(tile) ? 1 : 0;
-  }
-}
+      parts_(table_->parts_for(question, allowed_, making)) {}
 
 Selection Scan::rank(int top) {
   const std::lock_guard lock(table_->mutex_);
@@ -105,112 +98,116 @@ Selection Scan::rank(int top) {
   return out;
 }
 
-std::optional<Seconds> Scan::best_with(KnobId knob, std::int64_t value) {
+std::optional<Scan::Timed> Scan::best_with(KnobId knob, std::int64_t value) {
   const std::lock_guard lock(table_->mutex_);
-  const std::vector<std::int64_t>& domain = space().domains[at(knob)];
-  const auto place = std::find(domain.begin(), domain.end(), value);
-  if (place == domain.end()) return std::nullopt;
-  const Best best = run(Best(1, false), std::pair(knob, place - domain.begin()));
+  const Best best = run(Best(1, false), std::pair(knob, value));
   if (best.best().empty()) return std::nullopt;
-  return Seconds(best.best().front().time);
+  return Timed{space().tile(best.best().front().rank), Seconds(best.best().front().time)};
 }
 
 Best Scan::run(Best best, Only only) {
   if (floors_.empty()) find_floors();
+  const KnobSet same = table_->candidates_.length_knobs();  // which all tiles of a part have in common
   for (const Floor& floor : floors_) {
     if (floor.seconds > best.enough()) break;
-    scan(floor.sizes, only, best);
+    if (only && (same & knob_bit(only->first)) != 0 && !is(only, table_->sizes_[floor.part->sizes].rank)) continue;
+    scan(*floor.part, only, best);
   }
   return best;
 }
 
-/// What no tile of the sizes takes less than: its shortest iteration for all cells, at the clock that the card holds
-/// with the least energy.
+/// What no tile of the part takes less than: its shortest iteration for all cells, at the fastest clock that the card
+/// may hold with the least energy.
 void Scan::find_floors() {
   const double cells = cells_of(question_), nodes = std::max(real(question_.machine->compute_nodes()), 1.0);
-  for (std::uint32_t s = 0; s < lengths_hold_.size(); ++s) {
-    const TableRows::Part& part = rows_.parts[s];
-    if (part.first == part.last || lengths_hold_[s] == 0) continue;
+  for (TablePart* part : parts_) {
+    if (part == nullptr) continue;
     if (model_ == nullptr) {
-      const TableRow& any = rows_.rows[part.first];
+      table_->read(*part, question_);
+      const TableRow& any = part->rows.front();
       model_ = &model_of(any, place(any.rank, any.variant));
     }
-    const double iterations = cells / table_->sizes_[s].cells, of_node = iterations / nodes;
-    const double cycles = rounding * std::max(of_node * part.least, (of_node - most_to_settle) * part.cycle);
-    const bool held = model_->rates.known && rows_.loads.empty();
-    const double clock = held ? held_clock(model_->power, {part.energy * iterations, 0}, cycles).clock.value
+    const double iterations = cells / table_->sizes_[part->sizes].cells, of_node = iterations / nodes;
+    const double cycles = rounding * std::max(of_node * part->least, (of_node - most_to_settle) * part->cycle);
+    const bool held = model_->rates.known && table_->by_graph_;
+    const double clock = held ? clock_at_most(model_->power, {part->energy * iterations, 0}, cycles).value
                               : model_->clock.frequency.value;
-    floors_.push_back({cycles / clock, s});
+    floors_.push_back({rounding * cycles / clock, part});
   }
   std::sort(floors_.begin(), floors_.end(), [](const Floor& a, const Floor& b) {
-    return a.seconds != b.seconds ? a.seconds < b.seconds : a.sizes < b.sizes;
+    return a.seconds != b.seconds ? a.seconds < b.seconds : a.part->sizes < b.part->sizes;
   });
 }
 
-void Scan::scan(std::uint32_t sizes, Only only, Best& best) {
-  const TableRows::Part& part = rows_.parts[sizes];
-  const std::int64_t size = table_->sizes_[sizes].size;
-  Shape& shape = shape_of(sizes);
+/// Puts the bounds of the part's rows that are no larger than `most` into waiting_.
+void Scan::find_bounds(Shape& shape, double most) {
+  const TablePart& part = *shape.part;
   const double iterations = std::max(shape.launch.who.total_iterations / shape.launch.who.nodes, 1.0);
-  const Energy least{part.energy * shape.launch.who.total_iterations, shape.device * model_->rates.device};
   waiting_.clear();
-  for (std::uint32_t r = part.first; r < part.last; ++r) {
-    const TableRow& row = rows_.rows[r];
+  for (std::size_t r = 0; r < part.rows.size(); ++r) {
+    const TableRow& row = part.rows[r];
+    const bool by_graph = row.period >= 0;
     // Rows come with their iterations, the shortest first: behind one that takes too long all do.
-    const double enough = best.enough(size);
-    const auto takes_too_long = [&](double cycles) {
-      return row.period >= 0 && enough < infinity && !may_end_within(least, cycles, enough);
-    };
-    if (takes_too_long(iterations * rows_.least[r])) break;
-    if (iterations > most_to_settle && takes_too_long((iterations - most_to_settle) * row.cycle)) continue;
-    const BlockClocks block = row.period >= 0 && !shape.launch.packed ? block_of(r, shape) : BlockClocks{};
-    waiting_.push_back({cycles_of(row, shape, block), &row, block});
-  }
-  std::sort(waiting_.begin(), waiting_.end(), [](const Bound& a, const Bound& b) {
-    return a.cycles != b.cycles ? a.cycles < b.cycles : a.row->rank < b.row->rank;
-  });
-  for (const auto& [bound, row, block] : waiting_) {
-    // What was timed before may say more of the blocks' way onto nodes.
-    const double enough = best.enough(size);
-    if (enough < infinity && !may_end_within(*row, shape, bound, enough)) continue;
-    if (enough < infinity && shape.launch.unequal &&
-        !may_end_within(*row, shape, cycles_of(*row, shape, block), enough))
-      continue;
-    const std::int64_t rank = first_allowed(*row, only);
-    if (rank >= 0) best.take({time_of(*row), rank, size, row});
+    if (by_graph && iterations * part.least_of[r] > most) break;
+    if (by_graph && (iterations - most_to_settle) * row.cycle > most) continue;
+    const BlockClocks block = by_graph && !shape.launch.packed ? block_of(r, shape) : BlockClocks{};
+    const double least = bound_of(row, shape, block);
+    if (least <= most) waiting_.push_back({least, &row, block});
   }
 }
 
-/// The first tile of the row that fixed knobs leave; -1: none.
-std::int64_t Scan::first_allowed(const TableRow& row, Only only) const {
-  const auto is_only = [&](std::int64_t rank) {
-    const auto k = at(only->first);
-    return rank / space().strides[k] % static_cast<std::int64_t>(space().domains[k].size()) == only->second;
+void Scan::scan(TablePart& part, Only only, Best& best) {
+  table_->read(part, question_);
+  const std::int64_t size = table_->sizes_[part.sizes].size;
+  Shape& shape = shape_of(part);
+  double enough = best.enough(size), most = most_within(shape, enough);
+  find_bounds(shape, most);
+  const auto later = [](const Bound& a, const Bound& b) {
+    return a.least != b.least ? a.least > b.least : a.row->rank > b.row->rank;
   };
-  for (std::uint32_t i = row.first; i < row.first + row.count; ++i) {
-    const std::int64_t rank = rows_.members[i];
-    if (allowed_.is_as_fixed(rank) && (!only || is_only(rank))) return rank;
+  std::make_heap(waiting_.begin(), waiting_.end(), later);
+  for (; !waiting_.empty(); waiting_.pop_back()) {
+    std::pop_heap(waiting_.begin(), waiting_.end(), later);
+    const auto [least, row, block] = waiting_.back();
+    if (const double now = best.enough(size); now != enough) {
+      enough = now;
+      most = most_within(shape, enough);
+    }
+    if (least > most) break;
+    if (!allowed_.is_as_fixed(row->rank) || !is(only, row->rank)) continue;
+    if (!may_end_within(*row, shape, least, enough)) continue;
+    // What was timed before may say more of the blocks' way onto nodes.
+    if (shape.launch.unequal && !may_end_within(*row, shape, bound_of(*row, shape, block), enough)) continue;
+    best.take({time_of(part, *row), row->rank, size, &part, row});
   }
-  return -1;
 }
 
-Scan::Shape& Scan::shape_of(std::uint32_t sizes) {
+/// Whether the tile has that value of that knob.
+bool Scan::is(Only only, std::int64_t rank) const {
+  if (!only) return true;
+  const auto k = at(only->first);
+  const std::vector<std::int64_t>& domain = space().domains[k];
+  const std::int64_t digit = rank / space().strides[k] % std::ssize(domain);
+  return domain[static_cast<std::size_t>(digit)] == only->second;
+}
+
+Scan::Shape& Scan::shape_of(TablePart& part) {
   for (Shape& known : shapes_) {
-    if (known.sizes == sizes) return known;
+    if (known.part == &part) return known;
   }
-  const TableRow& any = rows_.rows[rows_.parts[sizes].first];
+  const TableRow& any = part.rows.front();
   const PlacedDiagram& placed = place(any.rank, any.variant);
   shapes_.push_back({});
-  shapes_.back().sizes = sizes;
+  shapes_.back().part = &part;
   shapes_.back().launch = launch_shape(placed);
   shapes_.back().device = device_bytes(placed);
   return shapes_.back();
 }
 
 /// The row's bound: cycles by the launch in closed form, of the roofline seconds.
-double Scan::cycles_of(const TableRow& row, const Shape& shape, BlockClocks block) const {
-  if (row.period < 0) return model_->roofline_bound(rows_.loads[at(row.load)], shape.launch.who) * rounding;
-  const Period& period = rows_.periods[at(row.period)];
+double Scan::bound_of(const TableRow& row, const Shape& shape, BlockClocks block) const {
+  if (row.period < 0) return model_->roofline_bound(shape.part->loads[at(row.load)], shape.launch.who) * rounding;
+  const Period& period = shape.part->periods[at(row.period)];
   return rounding * cycles_at_least(row.order, shape.launch, row.ends, block, period, Count(row.blocks));
 }
 
@@ -219,7 +216,7 @@ void Scan::find_columns(Shape& shape) {
   const auto column = [&](double iterations, CutIterations cut, double& beyond) {
     const double most = most_to_settle + cut.all();
     beyond = std::max(iterations - most, 0.0);
-    return &rows_.column(shape.sizes, static_cast<int>(std::min(iterations, most)), cut);
+    return &shape.part->column(static_cast<int>(std::min(iterations, most)), cut);
   };
   shape.fewer = shape.longer = shape.more = column(block.iterations, block.fewer, shape.fewer_beyond);
   shape.longer_beyond = shape.more_beyond = shape.fewer_beyond;
@@ -228,13 +225,12 @@ void Scan::find_columns(Shape& shape) {
 }
 
 /// Clocks of a block of mean length; where its runs are not known, what none goes below.
-BlockClocks Scan::block_of(std::uint32_t row, Shape& shape) {
+BlockClocks Scan::block_of(std::size_t row, Shape& shape) {
   if (shape.fewer == nullptr) find_columns(shape);
-  const TableRow& own = rows_.rows[row];
-  const Period& period = rows_.periods[at(own.period)];
-  const std::size_t i = row - rows_.parts[shape.sizes].first;
-  const auto of = [&](const TableRows::Column& column, double beyond) {
-    const BlockClocks clocks = column.clocks[i];
+  const TableRow& own = shape.part->rows[row];
+  const Period& period = shape.part->periods[at(own.period)];
+  const auto of = [&](const TablePart::Column& column, double beyond) {
+    const BlockClocks clocks = column.clocks[row];
     return BlockClocks{clocks.first + beyond * period.clocks, clocks.next + beyond * period.clocks};
   };
   const BlockClocks out =
@@ -245,43 +241,49 @@ BlockClocks Scan::block_of(std::uint32_t row, Shape& shape) {
   return {least, least};
 }
 
-/// With the energy that is sure.
-bool Scan::may_end_within(const TableRow& row, const Shape& shape, double cycles, double seconds) const {
-  const double running = seconds - model_->launch.value;
-  if (row.period < 0) return cycles <= running;
-  return may_end_within({row.energy.of(shape.launch), shape.device * model_->rates.device}, cycles, seconds);
-}
-
-/// At the clock that the card may hold; without known energies at the one that is assumed.
-bool Scan::may_end_within(const Energy& energy, double cycles, double seconds) const {
+/// No tile of the part with a larger bound ends within that time.
+double Scan::most_within(const Shape& shape, double seconds) const {
+  if (seconds == infinity) return infinity;
   const Seconds running(seconds - model_->launch.value);
-  if (!model_->rates.known) return cycles <= running.value * model_->clock.frequency.value;
-  return napkin::may_end_within(model_->power, energy, cycles, running);
+  if (!table_->by_graph_) return running.value;
+  if (!model_->rates.known) return running.value * model_->clock.frequency.value;
+  const Energy least{shape.part->energy * shape.launch.who.total_iterations, shape.device * model_->rates.device};
+  return cycles_within(model_->power, least, running);
 }
 
-double Scan::time_of(const TableRow& row) {
+/// With the energy that is sure, at the clock that the card may hold; without known energies at the one that is
+/// assumed.
+bool Scan::may_end_within(const TableRow& row, const Shape& shape, double least, double seconds) const {
+  if (seconds == infinity) return true;
+  if (row.period < 0 || !model_->rates.known) return least <= most_within(shape, seconds);
+  const Energy energy{row.energy.of(shape.launch), shape.device * model_->rates.device};
+  return napkin::may_end_within(model_->power, energy, least, Seconds(seconds - model_->launch.value));
+}
+
+double Scan::time_of(TablePart& part, const TableRow& row) {
+  const auto known = std::find_if(timed_.begin(), timed_.end(), [&](const auto& one) { return one.first == &row; });
+  if (known != timed_.end()) return known->second;
   const PlacedDiagram& placed = place(row.rank, row.variant);
-  return model_of(row, placed).with_launch(timing_of(row, placed)).value;
+  timed_.emplace_back(&row, model_of(row, placed).with_launch(timing_of(part, row, placed)).value);
+  return timed_.back().second;
 }
 
-Timing Scan::timing_of(const TableRow& row, const PlacedDiagram& placed) {
+Timing Scan::timing_of(TablePart& part, const TableRow& row, const PlacedDiagram& placed) {
   const TimeModel& model = model_of(row, placed);
   if (row.period < 0) return model.of(placed, Count(row.blocks));
-  Shape& shape = shape_of(row.sizes);
-  const KnownLaunch known{rows_.periods[at(row.period)], row.energy, shape.launch, clocks_of(row, placed, shape)};
+  Shape& shape = shape_of(part);
+  const KnownLaunch known{part.periods[at(row.period)], row.energy, shape.launch, clocks_of(row, placed, shape)};
   return model.of(placed, Count(row.blocks), &known);
 }
 
 LaunchClocks Scan::clocks_of(const TableRow& row, const PlacedDiagram& placed, Shape& shape) {
-  Period& period = rows_.periods[at(row.period)];
-  if (shape.launch.packed) {
-    return launch_clocks(placed, event_graph(placed), period, shape.launch);
-  }
+  const Period& period = shape.part->periods[at(row.period)];
+  if (shape.launch.packed) return launch_clocks(placed, event_graph(placed), period, shape.launch);
   if (shape.launch.unequal && !shape.launch.lengths.known()) shape.launch.lengths = block_lengths(placed, shape.launch);
   auto block = known_block_clocks(period, row.cuts ? shape.launch.block : shape.launch.uncut);
   if (!block) {
     block = block_clocks(event_graph(placed), period, shape.launch.mean, shape.launch.cut);
-    rows_.learn(row);
+    shape.part->learn(row);
   }
   return launch_clocks(row.order, shape.launch, row.ends, *block, period.clocks);
 }
@@ -289,9 +291,10 @@ LaunchClocks Scan::clocks_of(const TableRow& row, const PlacedDiagram& placed, S
 Ranked Scan::full(const Best::Found& found) {
   const TableRow& row = *found.row;
   const PlacedDiagram& placed = place(found.rank, row.variant);
-  const Timing timing = timing_of(row, placed);
-  const Period* period = row.period >= 0 ? &rows_.periods[at(row.period)] : nullptr;
-  return {placed.tile, model_of(row, placed).explained(placed, timing, period)};
+  const Timing timing = timing_of(*found.part, row, placed);
+  if (row.period < 0) return {placed.tile, model_of(row, placed).explained(placed, timing, nullptr)};
+  const Period period = table_->explained(*found.part, row);
+  return {placed.tile, model_of(row, placed).explained(placed, timing, &period)};
 }
 
 const TimeModel& Scan::model_of(const TableRow& row, const PlacedDiagram& placed) {
@@ -304,6 +307,14 @@ const TimeModel& Scan::model_of(const TableRow& row, const PlacedDiagram& placed
 
 const PlacedDiagram& Scan::place(std::int64_t rank, std::int32_t variant) {
   return table_->place(*this, rank, variant);
+}
+
+Count Scan::blocks_of(const Tile& tile) {
+  const std::lock_guard lock(table_->mutex_);
+  const std::vector<std::uint32_t>& legal = table_->candidates_.legal();
+  const std::int64_t rank = space().rank(tile);
+  const auto at = std::lower_bound(legal.begin(), legal.end(), rank) - legal.begin();
+  return place(rank, static_cast<std::int32_t>(table_->variant_of_[static_cast<std::size_t>(at)])).blocks;
 }
 
 Rejections Scan::count() {

@@ -1,7 +1,7 @@
 #pragma once
-// A Scan is one question's way through the rows of its table: bounds first, times where bounds do not rule a row out.
+// A Scan is one question's way through the parts of its table: bounds first, times where bounds do not rule a row out.
 //
-// Sizes come in the order of what their tiles take at least. Of a size the row with the least bound is timed first;
+// Parts come in the order of what their tiles take at least. Of a part the row with the least bound is timed first;
 // another one only where its bound is no longer than the best time of the size, or than the runner-up's.
 
 #include <deque>
@@ -21,6 +21,7 @@ class Best {
     double time = 0;
     std::int64_t rank = 0;
     std::int64_t size = 0;
+    TablePart* part = nullptr;
     const TableRow* row = nullptr;
     friend bool operator<(const Found& a, const Found& b) {
       return a.time != b.time ? a.time < b.time : a.rank < b.rank;
@@ -47,18 +48,28 @@ class Best {
   Found first_, second_;
 };
 
+/// Whether a launch follows from a block's extents: not where the nodes divide the iterations among themselves and cut
+/// tiles. The tiles of such a mapping are timed one by one.
+[[nodiscard]] bool is_scannable(const Mapping& mapping);
+
 class Scan {
  public:
   /// The question must outlive it.
-  Scan(std::shared_ptr<Table> table, const Question& question);
+  Scan(std::shared_ptr<Table> table, const Question& question, const MakingTable& making = {});
 
   [[nodiscard]] const Question& question() const { return question_; }
   [[nodiscard]] std::uint64_t number() const { return number_; }  ///< of all scans its own
   [[nodiscard]] const Space& space() const { return table_->candidates().space(); }
   [[nodiscard]] Selection rank(int top);
-  /// The time of the best tile with that value of a knob; nothing where no such tile is legal.
-  [[nodiscard]] std::optional<Seconds> best_with(KnobId knob, std::int64_t value);
+  /// The best tile with that value of a knob, and its time; nothing where no such tile is legal.
+  struct Timed {
+    Tile tile;
+    Seconds time;
+  };
+  [[nodiscard]] std::optional<Timed> best_with(KnobId knob, std::int64_t value);
   [[nodiscard]] Rejections count();
+  /// That a launch of the legal tile starts.
+  [[nodiscard]] Count blocks_of(const Tile& tile);
 
   /// The next larger value of a knob that the rules of knobs allow, whatever values the others have.
   struct Larger {
@@ -75,51 +86,52 @@ class Scan {
  private:
   struct Floor {
     double seconds = 0;
-    std::uint32_t sizes = 0;
+    TablePart* part = nullptr;
   };
   struct Shape {
-    std::uint32_t sizes = 0;
+    TablePart* part = nullptr;
     LaunchShape launch;
     double device = 0;  ///< bytes
     /// Of the blocks that one of mean length lies between, those of so many iterations, and how many more there are.
-    const TableRows::Column *fewer = nullptr, *longer = nullptr, *more = nullptr;
+    const TablePart::Column *fewer = nullptr, *longer = nullptr, *more = nullptr;
     double fewer_beyond = 0, longer_beyond = 0, more_beyond = 0;
   };
   struct Bound {
-    double cycles = 0;  ///< by the roofline seconds
+    double least = 0;  ///< cycles; by the roofline seconds
     const TableRow* row = nullptr;
     BlockClocks block;
   };
-  using Only = std::optional<std::pair<KnobId, std::int64_t>>;  ///< a knob and its place in the domain
+  using Only = std::optional<std::pair<KnobId, std::int64_t>>;  ///< a knob and its value
 
   [[nodiscard]] Best run(Best best, Only only = std::nullopt);
   void find_floors();
-  void scan(std::uint32_t sizes, Only only, Best& best);
-  [[nodiscard]] std::int64_t first_allowed(const TableRow& row, Only only) const;
+  void scan(TablePart& part, Only only, Best& best);
+  void find_bounds(Shape& shape, double most);
+  [[nodiscard]] bool is(Only only, std::int64_t rank) const;
   [[nodiscard]] Ranked full(const Best::Found& found);
-  [[nodiscard]] double time_of(const TableRow& row);
-  [[nodiscard]] Timing timing_of(const TableRow& row, const PlacedDiagram& placed);
+  [[nodiscard]] double time_of(TablePart& part, const TableRow& row);
+  [[nodiscard]] Timing timing_of(TablePart& part, const TableRow& row, const PlacedDiagram& placed);
   [[nodiscard]] LaunchClocks clocks_of(const TableRow& row, const PlacedDiagram& placed, Shape& shape);
-  [[nodiscard]] double cycles_of(const TableRow& row, const Shape& shape, BlockClocks block) const;
+  [[nodiscard]] double bound_of(const TableRow& row, const Shape& shape, BlockClocks block) const;
   void find_columns(Shape& shape);
-  [[nodiscard]] BlockClocks block_of(std::uint32_t row, Shape& shape);
-  [[nodiscard]] bool may_end_within(const Energy& energy, double cycles, double seconds) const;
-  [[nodiscard]] bool may_end_within(const TableRow& row, const Shape& shape, double cycles, double seconds) const;
-  [[nodiscard]] Shape& shape_of(std::uint32_t sizes);
+  [[nodiscard]] BlockClocks block_of(std::size_t row, Shape& shape);
+  [[nodiscard]] double most_within(const Shape& shape, double seconds) const;
+  [[nodiscard]] bool may_end_within(const TableRow& row, const Shape& shape, double least, double seconds) const;
+  [[nodiscard]] Shape& shape_of(TablePart& part);
   [[nodiscard]] const TimeModel& model_of(const TableRow& row, const PlacedDiagram& placed);
   [[nodiscard]] const PlacedDiagram& place(std::int64_t rank, std::int32_t variant);
 
   std::uint64_t number_;
   std::shared_ptr<Table> table_;
   const Question& question_;
-  TableRows& rows_;
   Allowed allowed_;
-  std::vector<std::int8_t> lengths_hold_;  ///< by sizes
-  std::vector<Floor> floors_;              ///< of the sizes that lengths allow, the least first
+  std::vector<TablePart*> parts_;  ///< by sizes; nullptr: lengths rule it out
+  std::vector<Floor> floors_;      ///< of parts, the least first
   std::deque<Shape> shapes_;
   std::vector<std::unique_ptr<TimeModel>> models_;  ///< by variant
   const TimeModel* model_ = nullptr;                ///< any of them: for what all variants share
-  std::vector<Bound> waiting_;                      ///< of the sizes at hand
+  std::vector<Bound> waiting_;                      ///< of the part at hand
+  std::vector<std::pair<const TableRow*, double>> timed_;
 };
 
 }  // namespace napkin

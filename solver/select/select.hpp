@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "model/base/byte_stream.hpp"
 #include "model/clock/prediction.hpp"
 #include "solver/select/candidates.hpp"
 #include "solver/space/question.hpp"
@@ -18,6 +19,9 @@ namespace napkin {
 class Periods;
 class Scan;
 class Table;
+
+/// Called with how many of the parts of a new table are made.
+using MakingTable = std::function<void(std::int64_t done, std::int64_t parts)>;
 
 struct Ranked {
   Tile tile;
@@ -39,7 +43,7 @@ class Tables {
   /// Where tables are kept beyond this object: the bytes of a kind, by a key that names its content (Question::content
   /// and the kind). Both may be empty.
   struct Store {
-    std::function<std::optional<std::string>(const std::string& key)> load;
+    std::function<std::optional<SharedBytes>(const std::string& key)> load;
     std::function<void(const std::string& key, const std::string& bytes)> save;
   };
   Tables();
@@ -64,7 +68,7 @@ class Tables {
 class Selector {
  public:
   /// Both must outlive it. Throws Error where the mapping does not fit the diagram or the machine.
-  Selector(const Question& question, Tables& tables);
+  Selector(const Question& question, Tables& tables, const MakingTable& making = {});
   ~Selector();
 
   [[nodiscard]] Selection rank(int top) const;

@@ -1,9 +1,10 @@
 #include "solver/select/table.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <limits>
 #include <map>
-#include <unordered_map>
+#include <optional>
 
 #include "model/clock/graph/copy_cost.hpp"
 #include "model/clock/run/period.hpp"
@@ -39,44 +40,32 @@ double cells_of_iteration(const PlacedDiagram& placed) {
   return cells;
 }
 
-/// What a row's tiles agree in, as bytes.
-std::string key_of(const TableRow& row, const PlacedDiagram& placed) {
-  ByteWriter key;
-  for (const double number : {row.ends.start, row.ends.handover, row.energy.iteration, row.energy.once, row.energy.cut,
-                              row.energy.alone, compulsory_bytes(placed)})
-    key.put(number);
-  for (const std::int64_t number : {std::int64_t{row.period}, std::int64_t{row.load}, std::int64_t{row.blocks},
-                                    static_cast<std::int64_t>(row.sizes), static_cast<std::int64_t>(row.order),
-                                    std::int64_t{row.ends.persist}, placed.cluster.get(), placed.threads.get()})
-    key.put(number);
-  if (placed.combine) {
-    key.put(static_cast<std::int64_t>(placed.combine->by));
-    key.put(placed.combine->at);
-    key.put(placed.combine->steps.get());
-  }
-  return key.take();
-}
-
-std::string key_of(const BlockLoad& load) {
-  ByteWriter key;
-  for (std::size_t i = 0; i < load.count; ++i) {
-    key.put(load.pipes[i].loop);
-    key.put(load.pipes[i].once);
-  }
-  for (const double bytes : {load.loop_bytes, load.once_bytes, load.part_bytes}) key.put(bytes);
-  return key.take();
+/// Whether a tile's extents follow from the question's lengths: an axis cut into so many parts.
+bool extents_by_length(const Mapping& mapping) {
+  return mapping.exact_groups || std::any_of(mapping.levels.begin(), mapping.levels.end(),
+                                             [](const LevelMapping& level) { return !level.parts.empty(); });
 }
 
 }  // namespace
+
+bool is_scannable(const Mapping& mapping) {
+  return std::none_of(mapping.knobs.begin(), mapping.knobs.end(), [](const Knob& knob) {
+    return std::any_of(knob.orders.begin(), knob.orders.end(),
+                       [](const OrderWord& word) { return word.tiles == OrderWord::Tiles::even; });
+  });
+}
 
 std::string kind_of(const Question& question) {
   ByteWriter key;
   const Problem& problem = question.problem;
   key.put(static_cast<std::int32_t>(problem.dtype));
   key.put(static_cast<std::int32_t>(problem.mask.kind));
-  key.put(static_cast<std::int32_t>(problem.packing.sequences.empty() ? 0 : 1));
+  const auto& sequences = problem.packing.sequences;
+  const bool equal = std::adjacent_find(sequences.begin(), sequences.end(), std::not_equal_to<>()) == sequences.end();
+  key.put(static_cast<std::int32_t>(sequences.empty() ? 0 : equal ? 1 : 2));
   for (std::size_t a = 0; a < problem.sizes.size(); ++a) {
-    const bool divided = is_divided(*question.streamed, static_cast<AxisId>(a)) && !question.mapping->exact_groups;
+    const bool divided =
+        is_divided(*question.streamed, static_cast<AxisId>(a)) && !extents_by_length(*question.mapping);
     key.put(divided ? std::int64_t{-1} : problem.sizes[a].get());
   }
   const Space space = space_of_kind(question);
@@ -92,19 +81,28 @@ std::string kind_of(const Question& question) {
 }
 
 Table::Table(const Question& like)
-    : judged_(launch_problem(like.problem)),
+    : kept_(std::string()),
+      judged_(launch_problem(like.problem)),
       candidates_(like, Placer(*like.streamed, *like.mapping, *like.machine, judged_)) {
   find_sizes(like);
 }
 
 /// Of each combination of length knobs one tile, and what of it does not depend on lengths.
 void Table::find_sizes(const Question& like) {
-  const Placer placer(*like.streamed, *like.mapping, *like.machine, judged_);
+  const Problem problem = small(like.problem);
+  const Placer judging(*like.streamed, *like.mapping, *like.machine, judged_),
+      timing(*like.streamed, *like.mapping, *like.machine, problem);
   const Space& space = candidates_.space();
   const KnobSet sizing = size_knobs(like);
   std::map<std::int64_t, std::uint32_t> known;
+  std::map<const void*, std::uint32_t> variants;
   PlacedDiagram placed;
   for (const std::int64_t rank : candidates_.legal()) {
+    const Tile tile = space.tile(rank);
+    timing.place(tile, placed);
+    by_graph_ = by_graph_ && has_event_graph(placed);
+    variant_of_.push_back(
+        variants.emplace(placed.variant.get(), static_cast<std::uint32_t>(variants.size())).first->second);
     std::int64_t lengths = 0, size = 0;
     for (std::size_t k = 0; k < space.domains.size(); ++k) {
       const std::int64_t digit = rank / space.strides[k] % static_cast<std::int64_t>(space.domains[k].size());
@@ -115,166 +113,207 @@ void Table::find_sizes(const Question& like) {
     const auto [found, is_new] = known.emplace(lengths, static_cast<std::uint32_t>(sizes_.size()));
     sizes_of_.push_back(found->second);
     if (!is_new) continue;
-    placer.place(space.tile(rank), placed);
-    sizes_.push_back({rank, size, cells_of_iteration(placed), placed.block().extent});
-    if (!shared_along_.empty()) continue;
-    for (const Crossing& c : placed.crossings) {
-      if (c.into != placed.block().level) continue;
-      const std::vector<AxisId>& axes = placed.axes_of(c);
-      std::vector<AxisId> lacks;
-      for (std::size_t a = 0; a < placed.block().extent.size(); ++a) {
-        const auto axis = static_cast<AxisId>(a);
-        const bool has = std::find(axes.begin(), axes.end(), axis) != axes.end();
-        if (like.streamed->grouped(axis) && !has) lacks.push_back(axis);
-      }
-      if (std::find(shared_along_.begin(), shared_along_.end(), lacks) == shared_along_.end())
-        shared_along_.push_back(std::move(lacks));
-    }
+    const PlacedDiagram judged = judging.place(tile);
+    sizes_.push_back({rank, size, cells_of_iteration(judged), judged.block().extent});
+    if (sizes_.size() == 1) find_shared(like, judged);
   }
 }
 
-/// Whether arrays come from device memory, whether blocks wait for it, and by sizes and crossing whether other blocks
-/// read what a block copies. Sizes that the question's lengths rule out count as read by others.
-std::string Table::facts_of(const Question& question) const {
+void Table::find_shared(const Question& like, const PlacedDiagram& placed) {
+  for (const Crossing& c : placed.crossings) {
+    if (c.into != placed.block().level) continue;
+    const std::vector<AxisId>& axes = placed.axes_of(c);
+    std::vector<AxisId> lacks;
+    for (std::size_t a = 0; a < placed.block().extent.size(); ++a) {
+      const auto axis = static_cast<AxisId>(a);
+      const bool has = std::find(axes.begin(), axes.end(), axis) != axes.end();
+      if (like.streamed->grouped(axis) && !has) lacks.push_back(axis);
+    }
+    const bool known = std::find(shared_along_.begin(), shared_along_.end(), lacks) != shared_along_.end();
+    if (!lacks.empty() && !known) shared_along_.push_back(std::move(lacks));
+  }
+}
+
+/// Whether arrays come from device memory, whether blocks wait for it, and by crossing whether other blocks read what a
+/// block of the size copies.
+std::uint64_t Table::facts_of(const Question& question, const Sizes& sizes) const {
   const Problem& problem = question.problem;
-  std::string facts;
-  facts += comes_from_device(*question.machine, *question.streamed, problem) ? 'd' : '-';
-  facts += waits_for_device(*question.machine, *question.streamed, problem) ? 'w' : '-';
-  std::string others;
-  bool all = true;
-  for (const Sizes& sizes : sizes_) {
-    for (const std::vector<AxisId>& axes : shared_along_) {
-      const bool shared = std::any_of(axes.begin(), axes.end(),
-                                      [&](AxisId axis) { return problem.sizes[at(axis)] > sizes.extent[at(axis)]; });
-      all = all && (shared || axes.empty());
-      others += shared || axes.empty() ? '1' : '0';
-    }
+  std::uint64_t facts = 0;
+  for (const std::vector<AxisId>& axes : shared_along_) {
+    const bool shared = std::any_of(axes.begin(), axes.end(),
+                                    [&](AxisId axis) { return problem.sizes[at(axis)] > sizes.extent[at(axis)]; });
+    facts = facts << 1U | (shared ? 1U : 0U);
   }
-  return all ? facts : facts + others;
+  return facts;
 }
 
-TableRows& Table::rows_for(const Question& question) {
-  const std::lock_guard lock(mutex_);
-  std::string facts = facts_of(question);
-  for (TableRows& rows : made_) {
-    if (rows.facts == facts) return rows;
-  }
-  made_.push_back({});
-  made_.back().facts = std::move(facts);
-  make_rows(question, made_.back());
-  grown_ = true;
-  return made_.back();
+std::uint32_t Table::number_of(const Period& period) {
+  for (std::size_t i = number_of_binds_.size(); i < binds_.size(); ++i)
+    number_of_binds_.emplace(binds_[i], static_cast<std::uint32_t>(i));
+  const Binds binds{period.pipe.name, period.pipe.beside_tensor, period.cycle.nodes};
+  const auto [found, is_new] = number_of_binds_.emplace(binds, static_cast<std::uint32_t>(binds_.size()));
+  if (is_new) binds_.push_back(binds);
+  return found->second;
 }
 
-namespace {
+Period Table::explained(const TablePart& part, const TableRow& row) const {
+  const Binds& binds = binds_[part.binds[at(row.period)]];
+  Period out = part.periods[at(row.period)];
+  out.pipe.name = binds.pipe;
+  out.pipe.beside_tensor = binds.beside_tensor;
+  out.cycle.nodes = binds.cycle;
+  return out;
+}
 
-/// Rows of tiles, found by what they agree in.
-class RowMaker {
+void TablePart::finish() {
+  const auto clocks = [&](const TableRow& row) {
+    if (row.period >= 0) return rounding * periods[at(row.period)].pipe.clocks;
+    double most = 0;
+    const BlockLoad& load = loads[at(row.load)];
+    for (std::size_t i = 0; i < load.count; ++i) most = std::max(most, load.pipes[i].loop);
+    return rounding * most;
+  };
+  // The busiest pipe's. A cycle of waits bounds no run of few iterations: the first ones find free buffers.
+  std::stable_sort(rows.begin(), rows.end(),
+                   [&](const TableRow& a, const TableRow& b) { return clocks(a) < clocks(b); });
+  for (TableRow& row : rows) {
+    row.cycle = row.period < 0 || row.blocks > 1 ? 0 : cycles[at(row.period)];
+    least_of.push_back(clocks(row));
+    cycle = least_of.size() == 1 ? row.cycle : std::min(cycle, row.cycle);
+    energy = least_of.size() == 1 ? row.energy.iteration : std::min(energy, row.energy.iteration);
+  }
+  least = least_of.empty() ? 0 : least_of.front();
+}
+
+/// Parts of one question's facts: what their graphs share is found once.
+class PartMaker {
  public:
-  RowMaker(TableRows& into, bool by_graph) : into_(into), by_graph_(by_graph) {}
+  PartMaker(Table& table, const Question& question)
+      : table_(table),
+        problem_(small(question.problem)),
+        placer_(*question.streamed, *question.mapping, *question.machine, problem_) {}
 
-  void add(const PlacedDiagram& placed, std::int64_t rank, std::uint32_t sizes) {
-    TableRow row;
-    row.rank = rank;
-    row.sizes = sizes;
-    row.blocks = static_cast<std::int32_t>(occupancy(placed).blocks.get());
-    row.order = block_order(placed);
-    row.ends = block_ends(placed);
-    row.variant = number_of(variants_, placed.variant.get());
-    if (by_graph_) {
-      if (!rates_) rates_ = energy_rates(placed);
-      const EventGraph graph = event_graph(placed);
-      const Period& period = known_.of(graph);
-      row.period = number_of(periods_, &period);
-      row.cuts = graph.has_cut_work();
-      row.energy = block_energy(placed, graph, *rates_);
-      if (static_cast<std::size_t>(row.period) == into_.periods.size()) {
-        into_.periods.push_back(period);
-        explain(graph, into_.periods.back());
-        cycles_.push_back(rounding * cycle_clocks(graph));
-      }
-      row.cycle = row.blocks > 1 ? 0 : cycles_[at(row.period)];
-    } else {
-      const auto workload = workloads_.try_emplace(row.variant, placed).first;
-      const BlockLoad load = workload->second.of(placed);
-      row.load = number_of(loads_, key_of(load));
-      if (static_cast<std::size_t>(row.load) == into_.loads.size()) into_.loads.push_back(load);
+  void make(TablePart& part) {
+    periods_.clear();
+    loads_.clear();
+    for (std::size_t i = 0; i < table_.sizes_of_.size(); ++i) {
+      if (table_.sizes_of_[i] == part.sizes) add(i, part);
     }
-    const auto [found, is_new] = rows_.emplace(key_of(row, placed), into_.rows.size());
-    if (is_new) {
-      into_.rows.push_back(row);
-      members_.emplace_back();
-    }
-    members_[found->second].push_back(rank);
-  }
-
-  /// Rows by sizes, the shortest iteration of each first; their tiles' ranks.
-  void finish(std::size_t sizes) {
-    std::vector<std::size_t> order(into_.rows.size());
-    std::vector<double> clocks;
-    for (std::size_t i = 0; i < order.size(); ++i) {
-      order[i] = i;
-      clocks.push_back(iteration_clocks(into_.rows[i]));
-    }
-    std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-      const TableRow &x = into_.rows[a], &y = into_.rows[b];
-      if (x.sizes != y.sizes) return x.sizes < y.sizes;
-      return clocks[a] != clocks[b] ? clocks[a] < clocks[b] : x.rank < y.rank;
-    });
-    std::vector<TableRow> rows;
-    into_.parts.resize(sizes);
-    for (const std::size_t i : order) {
-      TableRow row = into_.rows[i];
-      row.first = static_cast<std::uint32_t>(into_.members.size());
-      row.count = static_cast<std::uint32_t>(members_[i].size());
-      into_.members.insert(into_.members.end(), members_[i].begin(), members_[i].end());
-      TableRows::Part& part = into_.parts[row.sizes];
-      if (part.last == 0)
-        part = {static_cast<std::uint32_t>(rows.size()), 0, clocks[i], row.cycle, row.energy.iteration};
-      part.cycle = std::min(part.cycle, row.cycle);
-      part.energy = std::min(part.energy, row.energy.iteration);
-      into_.least.push_back(clocks[i]);
-      part.last = static_cast<std::uint32_t>(rows.size() + 1);
-      rows.push_back(row);
-    }
-    into_.rows = std::move(rows);
+    part.finish();
   }
 
  private:
+  void add(std::size_t legal, TablePart& part) {
+    TableRow row;
+    row.rank = table_.candidates_.legal()[legal];
+    row.variant = static_cast<std::int32_t>(table_.variant_of_[legal]);
+    placer_.place(table_.candidates_.space().tile(row.rank), placed_);
+    row.blocks = static_cast<std::int32_t>(occupancy(placed_).blocks.get());
+    row.order = block_order(placed_);
+    row.ends = block_ends(placed_);
+    if (table_.by_graph_)
+      add_period(row, part);
+    else
+      add_load(row, part);
+    part.rows.push_back(row);
+  }
+
+  void add_period(TableRow& row, TablePart& part) {
+    if (!rates_) rates_ = energy_rates(placed_);
+    const EventGraph graph = event_graph(placed_);
+    const Period& period = known_.of(graph);
+    row.period = number_in(periods_, &period);
+    row.cuts = graph.has_cut_work();
+    row.energy = block_energy(placed_, graph, *rates_);
+    if (at(row.period) < part.periods.size()) return;
+    Period own = period;
+    explain(graph, own);
+    part.binds.push_back(table_.number_of(own));
+    own.pipe.name.clear();
+    own.cycle.nodes.clear();
+    part.periods.push_back(std::move(own));
+    part.cycles.push_back(rounding * cycle_clocks(graph));
+  }
+
+  void add_load(TableRow& row, TablePart& part) {
+    const BlockLoad load = workloads_.try_emplace(row.variant, placed_).first->second.of(placed_);
+    ByteWriter key;
+    for (std::size_t i = 0; i < load.count; ++i) {
+      key.put(load.pipes[i].loop);
+      key.put(load.pipes[i].once);
+    }
+    for (const double bytes : {load.loop_bytes, load.once_bytes, load.part_bytes}) key.put(bytes);
+    row.load = number_in(loads_, key.take());
+    if (at(row.load) == part.loads.size()) part.loads.push_back(load);
+  }
+
   template <class Map, class Key>
-  static std::int32_t number_of(Map& numbers, Key key) {
+  static std::int32_t number_in(Map& numbers, Key key) {
     return numbers.emplace(std::move(key), static_cast<std::int32_t>(numbers.size())).first->second;
   }
-  /// The busiest pipe's. A cycle of waits bounds no run of few iterations: the first ones find free buffers.
-  [[nodiscard]] double iteration_clocks(const TableRow& row) const {
-    if (row.period >= 0) {
-      const Period& period = into_.periods[at(row.period)];
-      return rounding * period.pipe.clocks;
-    }
-    const BlockLoad& load = into_.loads[at(row.load)];
-    double clocks = 0;
-    for (std::size_t i = 0; i < load.count; ++i) clocks = std::max(clocks, load.pipes[i].loop);
-    return rounding * clocks;
-  }
 
-  TableRows& into_;
-  bool by_graph_;
+  Table& table_;
+  Problem problem_;
+  Placer placer_;
+  PlacedDiagram placed_;
   Periods known_;
   std::optional<EnergyRates> rates_;
-  std::map<std::int32_t, Workload> workloads_;  // by variant
-  std::vector<double> cycles_;                  // by period
-  std::map<const Period*, std::int32_t> periods_;
-  std::map<const void*, std::int32_t> variants_;
-  std::map<std::string, std::int32_t> loads_;
-  std::unordered_map<std::string, std::size_t> rows_;
-  std::vector<std::vector<std::int64_t>> members_;  // by row
+  std::map<std::int32_t, Workload> workloads_;     // by variant
+  std::map<const Period*, std::int32_t> periods_;  // of the part at hand
+  std::map<std::string, std::int32_t> loads_;      // likewise
 };
 
-}  // namespace
+std::vector<TablePart*> Table::parts_for(const Question& question, const Allowed& allowed, const MakingTable& making) {
+  const std::lock_guard lock(mutex_);
+  const std::uint64_t device = (comes_from_device(*question.machine, *question.streamed, question.problem) ? 1U : 0U) |
+                               (waits_for_device(*question.machine, *question.streamed, question.problem) ? 2U : 0U);
+  std::optional<PartMaker> maker;
+  std::vector<TablePart*> out;
+  Tile tile;
+  for (std::uint32_t s = 0; s < sizes_.size(); ++s) {
+    Sizes& sizes = sizes_[s];
+    candidates_.space().tile(sizes.rank, tile);
+    if (!allowed.lengths_hold(tile)) {
+      out.push_back(nullptr);
+      continue;
+    }
+    const std::uint64_t facts = facts_of(question, sizes) << 2U | device;
+    auto known =
+        std::find_if(sizes.parts.begin(), sizes.parts.end(), [&](const TablePart& one) { return one.facts == facts; });
+    if (known == sizes.parts.end()) {
+      TablePart part;
+      part.sizes = s;
+      part.facts = facts;
+      if (!maker) maker.emplace(*this, question);
+      maker->make(part);
+      sizes.parts.push_back(std::move(part));
+      known = std::prev(sizes.parts.end());
+      if (by_graph_ || !is_kept_) made_ += known->rows.size();  // by the roofline they are not kept
+      if (making) making(s + 1, std::ssize(sizes_));
+    }
+    out.push_back(&*known);
+  }
+  return out;
+}
+
+void Table::read(TablePart& part, const Question& question) {
+  if (part.bytes.empty()) return;
+  try {
+    decode(part);
+  } catch (const Error&) {
+    TablePart whole;
+    whole.sizes = part.sizes;
+    whole.facts = part.facts;
+    PartMaker(*this, question).make(whole);
+    part = std::move(whole);
+    made_ += most_unkept + 1;
+  }
+  part.bytes = {};
+}
 
 namespace {
 
-BlockClocks clocks_in(const TableRows::Column& column, const TableRow& row, const Period& period) {
+BlockClocks clocks_in(const TablePart::Column& column, const TableRow& row, const Period& period) {
   constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
   const auto known = known_block_clocks(period, column.iterations, row.cuts ? column.cut : CutIterations{});
   return known.value_or(BlockClocks{unknown, unknown});
@@ -282,47 +321,22 @@ BlockClocks clocks_in(const TableRows::Column& column, const TableRow& row, cons
 
 }  // namespace
 
-const TableRows::Column& TableRows::column(std::uint32_t sizes, int iterations, CutIterations cut) {
-  if (columns.size() < parts.size()) columns.resize(parts.size());
-  std::list<Column>& known = columns[sizes];
-  const auto found = std::find_if(known.begin(), known.end(),
+const TablePart::Column& TablePart::column(int iterations, CutIterations cut) {
+  const auto found = std::find_if(columns.begin(), columns.end(),
                                   [&](const Column& one) { return one.iterations == iterations && one.cut == cut; });
-  if (found != known.end()) return *found;
+  if (found != columns.end()) return *found;
   Column out{iterations, cut, {}};
-  for (std::uint32_t r = parts[sizes].first; r < parts[sizes].last; ++r)
-    out.clocks.push_back(clocks_in(out, rows[r], periods[at(rows[r].period)]));
-  known.push_back(std::move(out));
-  return known.back();
+  for (const TableRow& row : rows) out.clocks.push_back(clocks_in(out, row, periods[at(row.period)]));
+  columns.push_back(std::move(out));
+  return columns.back();
 }
 
-void TableRows::learn(const TableRow& row) {
-  if (columns.size() <= row.sizes) return;
-  const std::uint32_t first = parts[row.sizes].first;
-  for (Column& column : columns[row.sizes]) {
-    for (std::size_t i = 0; i < column.clocks.size(); ++i) {
-      const TableRow& other = rows[first + i];
-      if (other.period == row.period) column.clocks[i] = clocks_in(column, other, periods[at(row.period)]);
+void TablePart::learn(const TableRow& row) {
+  for (Column& column : columns) {
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      if (rows[i].period == row.period) column.clocks[i] = clocks_in(column, rows[i], periods[at(row.period)]);
     }
   }
-}
-
-/// By the event graph where every legal tile has one; else by the roofline.
-void Table::make_rows(const Question& question, TableRows& into) {
-  const Problem problem = small(question.problem);
-  const Placer placer(*question.streamed, *question.mapping, *question.machine, problem);
-  const Space& space = candidates_.space();
-  const std::vector<std::int64_t>& legal = candidates_.legal();
-  PlacedDiagram placed;
-  const bool by_graph = std::all_of(legal.begin(), legal.end(), [&](std::int64_t rank) {
-    placer.place(space.tile(rank), placed);
-    return has_event_graph(placed);
-  });
-  RowMaker maker(into, by_graph);
-  for (std::size_t i = 0; i < legal.size(); ++i) {
-    placer.place(space.tile(legal[i]), placed);
-    maker.add(placed, legal[i], sizes_of_[i]);
-  }
-  maker.finish(sizes_.size());
 }
 
 const PlacedDiagram& Table::place(const Scan& scan, std::int64_t rank, std::int32_t variant) {

@@ -1,22 +1,17 @@
 #pragma once
-// A table holds what all questions of one kind share: attention_sm90 at d = 128 without a mask has 4,869 legal tiles
-// and 2,957 different event graphs, whose runs are made once and serve every length.
-//
-// Tiles whose time is equal at any length make one row: their event graphs, resident blocks, order, energies and sizes
-// are equal. A question then is a scan over the rows (rank.cpp). A row's bound is the launch in closed form, never
-// above the time; the time itself is found for rows whose bound is no longer than what is found already, so that the
-// answer is exact.
+// A Table holds what all questions of one kind share: attention_sm90 at d = 128 without a mask has 6,578 legal tiles
+// and 3,948 different event graphs, whose runs are made once and serve every length.
 //
 // A graph depends on lengths by few facts: whether a block's copies are read by other blocks too, and whether the
-// arrays outgrow the L2. Questions that agree in these facts for all tiles share their rows.
+// arrays outgrow the L2. So a table has a part for each size of tiles and each of these facts that a question met, and
+// a question is a scan over the parts of its facts (scan.hpp). A part from a file is read when a scan comes to it.
 
 #include <atomic>
 #include <cstdint>
-#include <deque>
 #include <list>
+#include <map>
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -34,49 +29,49 @@ namespace napkin {
 /// What a bound is multiplied by, since it adds up in another order than the time.
 inline constexpr double rounding = 1 - 1e-9;
 
-/// Tiles of equal time at any length.
+/// A legal tile with all of its time that does not depend on lengths.
 struct TableRow {
-  std::int64_t rank = 0;               ///< of the first tile
-  std::uint32_t first = 0, count = 0;  ///< into TableRows::members: ranks of all tiles, ascending
-  std::uint32_t sizes = 0;             ///< index into Table's sizes
-  std::int32_t period = -1;            ///< index into TableRows::periods; -1: by the roofline
-  std::int32_t load = -1;              ///< index into TableRows::loads; -1: by the graph
-  std::int32_t variant = 0;            ///< tiles of one variant of the mapping have one number
-  std::int32_t blocks = 1;             ///< resident on a node
-  double cycle = 0;  ///< clocks that its cycles of waits take an iteration; 0: of several blocks a node
+  std::int64_t rank = 0;
+  std::int32_t period = -1;  ///< index into TablePart::periods; -1: by the roofline
+  std::int32_t load = -1;    ///< index into TablePart::loads; -1: by the graph
+  std::int32_t variant = 0;  ///< tiles of one variant of the mapping have one number
+  std::int32_t blocks = 1;   ///< resident on a node
+  double cycle = 0;          ///< clocks that its cycles of waits take an iteration; 0: of several blocks a node
   BlockOrder order = BlockOrder::grid;
   bool cuts = false;  ///< EventGraph::has_cut_work
   BlockEnds ends = {};
   BlockEnergy energy = {};
 };
 
-/// The rows of questions that agree in all facts that graphs depend on.
-struct TableRows {
-  std::string facts;
-  std::vector<TableRow> rows;  ///< by sizes, of each the shortest iteration first
-  std::vector<std::int64_t> members;
-  std::deque<Period> periods;  ///< explained
-  std::vector<BlockLoad> loads;
-  /// By sizes: a part of rows, and what none of them goes below.
-  struct Part {
-    std::uint32_t first = 0, last = 0;
-    double least = 0;   ///< clocks of an iteration
-    double cycle = 0;   ///< by its cycles of waits: but for the first most_to_settle iterations of a node
-    double energy = 0;  ///< joules of one
-  };
-  std::vector<Part> parts;
-  std::vector<double> least;  ///< by row: clocks of an iteration at least
+/// The tiles of one size at questions that agree in all facts that their graphs depend on.
+struct TablePart {
+  std::uint32_t sizes = 0;
+  std::uint64_t facts = 0;
+  double least = 0;            ///< clocks of an iteration of any of them at least
+  double cycle = 0;            ///< by its cycles of waits: but for the first most_to_settle iterations of a node
+  double energy = 0;           ///< joules of one
+  std::string_view bytes;      ///< where it is not read yet
+  std::uint64_t checksum = 0;  ///< of these
 
-  /// Clocks of the blocks of one part's rows, all of so many iterations with so many cut: what a scan reads.
+  std::vector<TableRow> rows;        ///< the shortest iteration first
+  std::vector<double> least_of;      ///< by row: clocks of an iteration at least
+  std::vector<Period> periods;       ///< without the names of what binds:
+  std::vector<std::uint32_t> binds;  ///< by period: index into those of the table
+  std::vector<double> cycles;        ///< by period: clocks that its cycles of waits take at least
+  std::vector<BlockLoad> loads;
+
+  /// Clocks of the blocks of all rows, each of so many iterations with so many cut: what a scan reads.
   struct Column {
     int iterations = 0;
     CutIterations cut;
     std::vector<BlockClocks> clocks;  ///< not a number where a run is not known yet
   };
-  std::vector<std::list<Column>> columns;  ///< by sizes; found again from the periods
-  [[nodiscard]] const Column& column(std::uint32_t sizes, int iterations, CutIterations cut);
+  std::list<Column> columns;  ///< found again from the periods
+  [[nodiscard]] const Column& column(int iterations, CutIterations cut);
   /// Takes new runs of the row's period into the columns.
   void learn(const TableRow& row);
+  /// Sorts new rows, and finds what none of them goes below.
+  void finish();
 };
 
 class Scan;
@@ -85,24 +80,37 @@ class Table {
  public:
   explicit Table(const Question& like);
   /// From the bytes that bytes() gave for a question of this kind. Throws Error where they are damaged.
-  Table(const Question& like, std::string_view bytes);
+  Table(const Question& like, SharedBytes bytes);
   [[nodiscard]] std::string bytes();
 
   [[nodiscard]] const Candidates& candidates() const { return candidates_; }
-  /// The rows for the question's facts, made where they are not there yet. They stay where they are.
-  [[nodiscard]] TableRows& rows_for(const Question& question);
-  /// Whether rows have been made since bytes() was called last: what is kept on disk lacks them.
-  [[nodiscard]] bool has_grown() const { return grown_; }
+  /// By sizes the part for the question's facts, made where it is not there yet; nullptr where lengths rule the size
+  /// out. They stay where they are.
+  [[nodiscard]] std::vector<TablePart*> parts_for(const Question& question, const Allowed& allowed,
+                                                  const MakingTable& making = {});
+  /// Whether what is kept on disk lacks parts that took long enough to make: since bytes() was called last, so many
+  /// tiles; any where nothing is kept yet.
+  [[nodiscard]] bool has_grown() const { return made_ > (is_kept_ ? most_unkept : 0); }
 
  private:
   friend class Scan;
-  Table(const Question& like, ByteReader reader);
+  friend class PartMaker;
+  struct Head;
+  Table(const Question& like, SharedBytes bytes, Head head);
   /// Legal tiles of equal length knobs.
   struct Sizes {
     std::int64_t rank = 0;        ///< of one of them
     std::int64_t size = 0;        ///< equal for tiles of one size (size_knobs)
     double cells = 1;             ///< of one iteration of one block
     std::vector<Count> extent{};  ///< by AxisId, of a block's group
+    std::list<TablePart> parts{};
+  };
+  /// What binds a period: the names of its busiest pipe and of its cycle of waits.
+  struct Binds {
+    std::string pipe;
+    bool beside_tensor = false;
+    std::vector<std::string> cycle;
+    auto operator<=>(const Binds&) const = default;
   };
   /// The tiles with one value of a knob.
   struct WithValue {
@@ -111,26 +119,41 @@ class Table {
     std::vector<std::uint32_t> legal, misfits;  ///< into those of the candidates
   };
   void find_sizes(const Question& like);
+  void find_shared(const Question& like, const PlacedDiagram& placed);
   [[nodiscard]] const WithValue& with_value(KnobId knob, std::int64_t value);
-  [[nodiscard]] std::string facts_of(const Question& question) const;
-  void make_rows(const Question& question, TableRows& into);
+  [[nodiscard]] std::uint64_t facts_of(const Question& question, const Sizes& sizes) const;
+  [[nodiscard]] std::uint32_t number_of(const Period& period);
+  /// Reads the part where that is not done yet; makes it anew where its bytes are damaged. The mutex must be held.
+  void read(TablePart& part, const Question& question);
+  void decode(TablePart& part) const;
+  [[nodiscard]] std::string encode(const TablePart& part) const;
+  void read_head(Head& head);
+  [[nodiscard]] std::string head(std::vector<std::string>& bodies);
+  /// The row's period with the names of what binds it.
+  [[nodiscard]] Period explained(const TablePart& part, const TableRow& row) const;
   /// The tile of that rank at the scan's question. The mutex must be held.
   [[nodiscard]] const PlacedDiagram& place(const Scan& scan, std::int64_t rank, std::int32_t variant);
 
-  Problem judged_;  ///< the launch that candidates are judged by: lengths do not matter
+  SharedBytes kept_;  ///< what parts are read from
+  Problem judged_;    ///< the launch that candidates are judged by: lengths do not matter
   Candidates candidates_;
+  bool by_graph_ = true;  ///< every legal tile has an event graph; else all go by the roofline
   std::vector<Sizes> sizes_;
-  std::vector<std::uint32_t> sizes_of_;            ///< by index of Candidates::legal()
-  std::vector<std::vector<AxisId>> shared_along_;  ///< of each crossing the grouped axes that it lacks
+  std::vector<std::uint32_t> sizes_of_, variant_of_;  ///< by index of Candidates::legal()
+  std::vector<std::vector<AxisId>> shared_along_;     ///< of each crossing the grouped axes that it lacks
 
-  std::mutex mutex_;  ///< of what follows
+  std::mutex mutex_;  ///< of what follows, and of parts
+  std::vector<Binds> binds_;
+  std::map<Binds, std::uint32_t> number_of_binds_;
   std::list<WithValue> with_value_;
-  std::list<TableRows> made_;
-  std::uint64_t bound_ = 0;  ///< the number of the scan whose problem the placer has
+  std::shared_ptr<Simulation> simulation_;  ///< what runs of parts that were read are made on
+  std::uint64_t bound_ = 0;                 ///< the number of the scan whose problem the placer has
   Problem problem_;
   std::unique_ptr<Placer> placer_;
   std::vector<PlacedDiagram> placed_;  ///< by variant: kept, so that placing the next tile of it allocates nothing
-  std::atomic<bool> grown_ = false;
+  static constexpr std::size_t most_unkept = 255;
+  std::atomic<std::size_t> made_ = 0;  ///< rows, since bytes() was called last
+  std::atomic<bool> is_kept_ = false;
 };
 
 }  // namespace napkin

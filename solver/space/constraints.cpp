@@ -122,6 +122,48 @@ void add_dtype(std::vector<TileRule>& rules, const Mapping& mapping, const Probl
   rules.push_back(constant("dtype", taken ? std::nullopt : std::optional(Excess{1, 0})));
 }
 
+void add_masks(std::vector<TileRule>& rules, const Mapping& mapping, const Problem& problem) {
+  if (mapping.masks.empty()) return;
+  const bool taken = std::find(mapping.masks.begin(), mapping.masks.end(), problem.mask.kind) != mapping.masks.end();
+  rules.push_back(constant("mask", taken ? std::nullopt : std::optional(Excess{1, 0})));
+}
+
+namespace {
+
+/// Values of an array; of packed sequences the sum of what each has.
+double values_of(const Array& array, const Problem& problem) {
+  const Packing& packing = problem.packing;
+  double values = 1;
+  for (const AxisId axis : array.axes) values *= real(problem.sizes[static_cast<std::size_t>(axis)]);
+  const bool rows = array.has(packing.rows), columns = array.has(packing.columns);
+  if (packing.sequences.empty() || rows == columns) return values;
+  double tokens = 0;
+  for (const SequenceLengths& one : packing.sequences) tokens += static_cast<double>(rows ? one.q : one.x);
+  const AxisId along = rows ? packing.rows : packing.columns;
+  values /= real(problem.sizes[static_cast<std::size_t>(along)]);
+  if (array.has(packing.batch)) values /= real(problem.sizes[static_cast<std::size_t>(packing.batch)]);
+  return values * tokens;
+}
+
+}  // namespace
+
+void add_device_memory(std::vector<TileRule>& rules, const Streamed& streamed, const Machine& machine,
+                       const Problem& problem) {
+  const Stated& capacity = machine.levels.front().capacity;
+  if (!capacity.known()) return;
+  double bytes = 0;
+  for (const std::vector<ArrayId>* arrays : {&streamed.diagram.inputs, &streamed.diagram.outputs}) {
+    for (const ArrayId id : *arrays) {
+      const Array& array = streamed.diagram.arrays[static_cast<std::size_t>(id)];
+      bytes += values_of(array, problem) * bytes_per_value(problem.dtype);
+    }
+  }
+  const double limit = capacity.best().value;
+  TileRule rule = constant("device memory", bytes <= limit ? std::nullopt : std::optional(Excess{bytes, limit}));
+  rule.lengths = true;
+  rules.push_back(std::move(rule));
+}
+
 void add_supported_sizes(std::vector<TileRule>& rules, const Streamed& streamed, const Mapping& mapping,
                          const Problem& problem) {
   const Resolver resolve(streamed, problem);
@@ -155,10 +197,25 @@ void add_packing(std::vector<TileRule>& rules, const Streamed& streamed, const M
   }
 }
 
+namespace {
+
+/// Whether the guard holds of the problem: its mask, and the sizes of axes held whole.
+bool is_meant(const Guard& guard, const Diagram& diagram, const Problem& problem) {
+  const auto& masks = guard.masks;
+  if (!masks.empty() && std::find(masks.begin(), masks.end(), problem.mask.kind) == masks.end()) return false;
+  return std::all_of(guard.axes.begin(), guard.axes.end(), [&](const auto& term) {
+    const std::int64_t size = problem.sizes[static_cast<std::size_t>(diagram.axis(term.first))].get();
+    return std::find(term.second.begin(), term.second.end(), size) != term.second.end();
+  });
+}
+
+}  // namespace
+
 void add_relations(std::vector<TileRule>& rules, const Streamed& streamed, const Mapping& mapping,
                    const Problem& problem) {
   const Resolver resolve(streamed, problem);
   for (const Relation& relation : mapping.relations) {
+    if (!is_meant(relation.when, streamed.diagram, problem)) continue;
     const KnobSet knobs = knobs_of(relation.left) | knobs_of(relation.right) | napkin::knobs_of(relation.when);
     rules.push_back({relation.name, knobs,
                      [left = resolve.terms(relation.left), right = resolve.terms(relation.right), when = relation.when,
@@ -199,9 +256,12 @@ void add_agent_rows(std::vector<TileRule>& rules, const Streamed& streamed, cons
     rules.push_back(
         {"rows of " + agent.name, knobs,
          [rows = resolve.terms(sizes), count = resolve.alternatives(agent.count), step = resolve.term(agent.row_step),
+          repeats = agent.repeats,
           limit = most ? resolve.term(*most) : Term{INT64_MAX, -1}](const Tile& tile) -> std::optional<Excess> {
-           const Count all = product(rows, tile), instances = chosen(count, tile);
-           if (const auto bad = compare(Relation::Kind::multiple, all, instances * step.in(tile))) return bad;
+           const Count all = product(rows, tile), instances = chosen(count, tile), each = instances * step.in(tile);
+           if (repeats && all < each && each % std::max(all, Count(1)) == Count(0))
+             return compare(Relation::Kind::multiple, all, step.in(tile));
+           if (const auto bad = compare(Relation::Kind::multiple, all, each)) return bad;
            return compare(Relation::Kind::at_most, ceil_div(all, std::max(instances, Count(1))), limit.in(tile));
          },
          resolve.read_lengths()});
@@ -330,6 +390,8 @@ Rules::Rules(const Streamed& streamed, const Mapping& mapping, const Machine& ma
   tile.reserve(16 + mapping.relations.size());
   add_architecture(tile, mapping, machine);
   add_dtype(tile, mapping, problem);
+  add_masks(tile, mapping, problem);
+  add_device_memory(tile, streamed, machine, problem);
   add_supported_sizes(tile, streamed, mapping, problem);
   add_packing(tile, streamed, mapping, problem);
   add_relations(tile, streamed, mapping, problem);

@@ -59,6 +59,11 @@ struct Rules {
 void add_architecture(std::vector<TileRule>& rules, const Mapping& mapping, const Machine& machine);
 /// "dtype": the mapping takes the question's element type.
 void add_dtype(std::vector<TileRule>& rules, const Mapping& mapping, const Problem& problem);
+/// "mask": the mapping takes the question's mask.
+void add_masks(std::vector<TileRule>& rules, const Mapping& mapping, const Problem& problem);
+/// "device memory": inputs and outputs are no larger than it.
+void add_device_memory(std::vector<TileRule>& rules, const Streamed& streamed, const Machine& machine,
+                       const Problem& problem);
 /// "size of d": the axis has a size that the kernel supports (available: the nearest).
 void add_supported_sizes(std::vector<TileRule>& rules, const Streamed& streamed, const Mapping& mapping,
                          const Problem& problem);

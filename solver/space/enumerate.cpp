@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "solver/space/granularity.hpp"
 #include "solver/space/knobs.hpp"
 
 namespace napkin {
@@ -32,6 +33,17 @@ int place_in_rows(const Mapping& mapping, const std::string& axis) {
   return -1;
 }
 
+/// The axis's size, where the mapping's sizes are any numbers in whole instructions and transfers.
+std::int64_t padded(const Question& question, AxisId axis) {
+  const Count size = question.problem.sizes[static_cast<std::size_t>(axis)];
+  if (!question.mapping->exact_groups) return size.get();
+  for (const Granularity& one :
+       granularities(*question.streamed, *question.mapping, *question.machine, question.problem)) {
+    if (one.axis == axis) return round_up(std::min(size, Count(std::int64_t{1} << 40)), one.divisor).get();
+  }
+  return size.get();
+}
+
 /// `of_kind`: lengths leave every value, as packed axes alone count.
 void cut_axis(const Question& question, const LevelMapping& block, const std::string& axis, bool of_kind,
               Space& space) {
@@ -44,7 +56,7 @@ void cut_axis(const Question& question, const LevelMapping& block, const std::st
     case 0: break;
     case 1: cut(domain, size); break;
     default:
-      if (!of_kind) cut(domain, covering(domain, size));
+      if (!of_kind) cut(domain, covering(domain, padded(question, *id)));
   }
 }
 
@@ -62,6 +74,13 @@ void Space::tile(std::int64_t rank, Tile& into) const {
 Tile Space::tile(std::int64_t rank) const {
   Tile out;
   tile(rank, out);
+  return out;
+}
+
+std::int64_t Space::rank(const Tile& tile) const {
+  std::int64_t out = 0;
+  for (std::size_t k = 0; k < domains.size(); ++k)
+    out += (std::find(domains[k].begin(), domains[k].end(), tile.values[k]) - domains[k].begin()) * strides[k];
   return out;
 }
 

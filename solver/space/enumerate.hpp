@@ -18,6 +18,8 @@ struct Space {
   /// The tile of that rank (0 to candidates - 1).
   [[nodiscard]] Tile tile(std::int64_t rank) const;
   void tile(std::int64_t rank, Tile& into) const;
+  /// Of a tile whose values are all in the domains.
+  [[nodiscard]] std::int64_t rank(const Tile& tile) const;
 };
 
 /// The mapping's domains, a fixed knob at its one value (which need not be in the domain), and without values that only

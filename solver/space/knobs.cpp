@@ -38,7 +38,13 @@ KnobSet knobs_of_axes(const Streamed& streamed, const std::vector<KnobSet>& by_a
 
 }  // namespace
 
-KnobSet knobs_of(const Value& value) { return value.kind == Value::Kind::knob ? knob_bit(value.knob) : 0; }
+KnobSet knobs_of(const Value& value) {
+  if (value.kind == Value::Kind::knob) return knob_bit(value.knob);
+  KnobSet set = 0;
+  if (value.kind != Value::Kind::table) return set;
+  for (const KnobId knob : value.table->knobs()) set |= knob_bit(knob);
+  return set;
+}
 
 KnobSet knobs_of(const Guard& guard) {
   KnobSet set = 0;
@@ -70,8 +76,10 @@ KnobSet knobs_of_axis(const Mapping& mapping, const std::string& axis) {
     }
   }
   for (const LevelMapping& level : mapping.levels) {
-    for (const auto& [name, size] : level.sizes) {
-      if (name == axis) set |= knobs_of(size);
+    for (const auto* sizes : {&level.sizes, &level.parts}) {
+      for (const auto& [name, size] : *sizes) {
+        if (name == axis) set |= knobs_of(size);
+      }
     }
   }
   return set;
@@ -125,6 +133,7 @@ Count value_number(const Value& value, const Tile& tile, const Diagram& diagram,
     case Value::Kind::literal: return value.literal;
     case Value::Kind::knob: return tile.values[static_cast<std::size_t>(value.knob)];
     case Value::Kind::axis: return problem.sizes[static_cast<std::size_t>(diagram.axis(value.axis))];
+    case Value::Kind::table: break;  // registers and counts alone, which placing fills in
   }
   return 0;
 }

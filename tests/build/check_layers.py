@@ -27,6 +27,7 @@ LIBRARIES = {
     "Eigen/": ["model/interpret", "model/machine", "solver/optimum"],
     "nlohmann/": ["solver/emit", "apps/library", "apps/report", "apps/napkin"],
     "CLI/": ["apps/napkin"],
+    "nanobind/": ["apps/python"],
 }
 FORBIDDEN_IN_MODEL = [
     (re.compile(r"^\s*#\s*include\s*<(iostream|cstdio|stdio\.h|fmt/(ostream|color|os|printf)\.h)>"), "model/ does not print"),

@@ -12,6 +12,8 @@
 #include <thread>
 #include <utility>
 
+#include "tests/golden/schema.hpp"
+
 namespace cli {
 
 std::string contents(const std::string& path) {
@@ -59,6 +61,13 @@ Run run_program(std::vector<std::string> words, std::vector<std::string> environ
 Run napkin(std::vector<std::string> words, std::vector<std::string> environment) {
   words.insert(words.begin(), NAPKIN_BINARY);
   return run_program(std::move(words), std::move(environment));
+}
+
+Json Run::json() const {
+  Json answer = parse(out);
+  const std::string error = schema_error(answer);
+  CHECK_MESSAGE(error.empty(), error);
+  return answer;
 }
 
 std::vector<std::string> words_of(const std::string& line) {

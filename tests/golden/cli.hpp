@@ -45,7 +45,8 @@ struct Run {
   int code = -1;  ///< the exit code; 128 + the signal that ended it; -1: it did not end in time
   std::string out, err;
 
-  [[nodiscard]] Json json() const { return parse(out); }
+  /// An answer is one that docs/schema describes.
+  [[nodiscard]] Json json() const;
 };
 
 /// Any program; `environment` as NAME=VALUE, nothing else is passed on.

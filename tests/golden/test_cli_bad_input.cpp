@@ -133,6 +133,13 @@ constexpr Bad questions[] = {
     {"--gpu h200-sxm --shape q=64,x=64,d=64 --chek", "is no option"},
     {"--gpu h200-sxm --shape q=64,x=64,d=64 -j", "is no option"},
     {"--gpu= --shape q=64,x=64,d=64", "--gpu"},
+    {"--gpu h200-sxm --shape q=64,x=64,d=64 --causal=false", "--causal: is a switch and has the value 'false'"},
+    {"--gpu h200-sxm --shape q=64,x=64,d=64 --causal=no", "--causal alone, or leave it out"},
+    {"--gpu h200-sxm --shape q=64,x=64,d=64 --causal=0", "--causal alone"},
+    {"--gpu h200-sxm --shape q=64,x=64,d=64 --causal=", "--causal: is a switch and has the value ''"},
+    {"--gpu h200-sxm --shape q=64,x=64,d=64 --causal=true", "--causal alone"},
+    {"--gpu h200-sxm --shape q=64,x=64,d=64 --json=false", "--json alone"},
+    {"--gpu h200-sxm --shape q=64,x=64,d=64 --json=", "--json alone"},
 };
 
 TEST_CASE("the options of a question, in every command that asks one") {

@@ -73,7 +73,8 @@ TEST_CASE("what cannot be compiled: one sentence, exit 1, or exit 2 where no ker
   const std::string compile = " --shape q=64,x=64,d=64 --compile";
   check_refused(cli::napkin("query attention --gpu h200-sxm --kernel flash_attention_3" + compile),
                 "flash_attention_3 has no kernel here");
-  check_refused(cli::napkin("query attention --gpu mi300x" + compile), "no bundled kernel computes this");
+  check_refused(cli::napkin("query attention --gpu mi300x" + compile), "ck_tile has no kernel here");
+  check_refused(cli::napkin("query attention --gpu ascend-910b2" + compile), "no bundled kernel computes this");
   check_refused(cli::napkin("query attention --memory 1000" + compile), "--memory");
 }
 

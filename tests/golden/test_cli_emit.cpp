@@ -38,6 +38,42 @@ TEST_CASE("cpp: a header that a compiler reads alone") {
   CHECK_MESSAGE(run.code == 0, run.err);
 }
 
+TEST_CASE("cpp: two headers of one kernel stand together, and each has the tile that select reports") {
+  const Folder folder;
+  const std::string first = "select attention --gpu h200-sxm --shape h=16,q=8192,x=8192,d=128 ";
+  const std::string second = "select attention --gpu h200-sxm --shape h=16,q=1024,x=1024,d=128 --causal ";
+  std::string source = "#include \"a.hpp\"\n#include \"b.hpp\"\n#include \"c.hpp\"\n";
+  const std::vector<std::pair<std::string, std::string>> headers = {
+      {"a.hpp", first}, {"b.hpp", second}, {"c.hpp", first + "--tile x=96 "}};
+  for (const auto& [name, line] : headers) {
+    const std::string text = napkin(line + "--emit cpp").out;
+    (void)folder.file(name, text);
+    const std::string opening = "inline namespace ";
+    const std::size_t at = text.find(opening);
+    REQUIRE(at != std::string::npos);
+    const std::string scope =
+        text.substr(at + opening.size(), text.find(' ', at + opening.size()) - at - opening.size());
+    const Json selected = cli::parse(napkin(line + "--json").out);
+    for (const auto& [knob, value] : selected["tile"].items()) {
+      if (value.is_number())
+        source += "static_assert(napkin_tile::" + scope + "::AttentionSm90::" + knob + " == " + value.dump() + ");\n";
+    }
+    for (const std::string& part : {std::string("attention on h200-sxm, bf16"), std::string("kernel attention_sm90"),
+                                    "q=" + selected["shape"]["q"].dump()})
+      CHECK(text.substr(0, text.find("namespace")).find(part) != std::string::npos);
+  }
+  const auto run = cli::run_program({NAPKIN_CXX, "-std=c++17", "-Wall", "-Wextra", "-Werror", "-fsyntax-only",
+                                     folder.file("main.cpp", source + "int main() {}\n")});
+  CHECK_MESSAGE(run.code == 0, run.err);
+}
+
+TEST_CASE("triton and fa3 say for which question and kernel") {
+  for (const std::string form : {"triton", "fa3"}) {
+    const std::string text = emitted("--emit " + form);
+    CHECK(text.find("attention on h200-sxm, bf16: b=1 h=16 g=1 q=8192 x=8192 d=128 dv=128; kernel ") < text.find('\n'));
+  }
+}
+
 TEST_CASE("triton: a list that Python evaluates, one configuration for each of the best") {
   const Folder folder;
   const std::string path = folder.file("configurations.txt", emitted("--emit triton --top 3"));
@@ -59,14 +95,16 @@ TEST_CASE("triton: a list that Python evaluates, one configuration for each of t
 
 TEST_CASE("fa3: FlashAttention-3's tuple") {
   const std::string text = emitted("--emit fa3");
-  CHECK(text.front() == '{');
-  CHECK(text.ends_with("}\n"));
-  CHECK(std::count(text.begin(), text.end(), ',') == 3);
+  const std::string tuple = text.substr(text.find('\n') + 1);
+  CHECK(text.starts_with("// attention on h200-sxm"));
+  CHECK(tuple.front() == '{');
+  CHECK(tuple.ends_with("}\n"));
+  CHECK(std::count(tuple.begin(), tuple.end(), ',') == 3);
 }
 
 TEST_CASE("a form that no mapping has there is said so") {
   cli::check_refused(napkin("select attention --gpu a100-sxm-80 --shape q=64,x=64,d=64 --emit fa3"), "--emit");
-  cli::check_refused(napkin("select matmul --gpu h200-sxm --shape a=64,b=64,c=64 --emit triton"), "--emit");
+  cli::check_refused(napkin("select mlp --gpu h200-sxm --shape m=64,k=64,h=64 --emit triton"), "--emit");
 }
 
 }  // namespace

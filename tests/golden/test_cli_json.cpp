@@ -1,6 +1,7 @@
 // The JSON of every command: its keys, and that its numbers agree with each other and with sums by hand.
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "tests/golden/cli.hpp"
@@ -71,7 +72,15 @@ void check_prediction(const Json& json, const Json& flops = nullptr) {
 void check_levels(const Json& levels, bool fits = true) {
   REQUIRE(levels.is_array());
   REQUIRE_FALSE(levels.empty());
-  for (const Json& one : levels) {
+  for (Json one : levels) {
+    if (one.contains("hit_rate")) {
+      CHECK((one["name"] == "l2" || one["name"] == "infinity_cache"));
+      CHECK(one["hit_rate"] <= 1);
+      CHECK(one["hit_rate_apart"] <= one["hit_rate"]);
+      CHECK(one["hit_rate_apart"] >= 0);
+      one.erase("hit_rate");
+      one.erase("hit_rate_apart");
+    }
     CHECK(keys_of(one) == level);
     const auto whole = [&](const char* key) { return one[key].get<std::int64_t>(); };
     CHECK(whole("transfer") == whole("load") + whole("store"));
@@ -102,7 +111,8 @@ void check_attention_bytes(const Json& json) {
 
 TEST_CASE("query on a GPU") {
   const Json json = answer("query attention --gpu h200-sxm --dtype bf16 --json" + shape);
-  CHECK(keys_of(json) == head + Keys{"legal", "violations", "work", "levels", "formula", "optimum", "predicted"});
+  CHECK(keys_of(json) ==
+        head + Keys{"legal", "violations", "work", "levels", "formula", "optimum", "predicted", "nodes"});
   CHECK(json["command"] == "query");
   CHECK(json["algorithm"] == "attention");
   CHECK(json["gpu"] == "h200-sxm");
@@ -141,7 +151,7 @@ TEST_CASE("a violated constraint is data, and the answer is still given") {
   CHECK(json["legal"] == false);
   REQUIRE_FALSE(json["violations"].empty());
   for (const Json& violation : json["violations"]) {
-    CHECK(keys_of(violation) == Keys{"constraint", "needed", "available"});
+    CHECK(keys_of(violation) == Keys{"constraint", "needed", "available", "text"});
     CHECK(violation["needed"] > violation["available"]);
   }
   CHECK(json["tile"]["q"] == 192);
@@ -150,13 +160,27 @@ TEST_CASE("a violated constraint is data, and the answer is still given") {
   check_levels(json["levels"], false);
 }
 
-TEST_CASE("no bundled kernel: the ideal mapping") {
-  const Json json = answer("query attention --gpu mi300x --json" + shape);
+TEST_CASE("no bundled kernel: another's; none at all: the ideal mapping, whose time is a bound") {
+  CHECK(answer("query attention --gpu mi300x --json" + shape)["kernel"] == "ck_tile");
+  CHECK(napkin("select attention --gpu mi300x --json" + shape).code == 0);
+  const Json json = answer("query attention --gpu ascend-910b2 --json" + shape);
   CHECK(json["kernel"].is_null());
+  CHECK(json["predicted"]["at_least"] == true);
   check_levels(json["levels"]);
-  const auto run = napkin("select attention --gpu mi300x --json" + shape);
+  const auto run = napkin("select attention --gpu ascend-910b2 --json" + shape);
   CHECK(run.code == 1);
   CHECK(run.json()["kernel"].is_null());
+  const std::string product = " --shape a=4096,b=4096,c=4096 --json";
+  CHECK(answer("query mlp --gpu mi300x --shape m=128,k=128,h=128 --json")["kernel"].is_null());
+  for (const auto& [gpu, kernels] :
+       std::map<std::string, std::set<std::string>>{{"a100-sxm-80", {"vendor_matmul_sm80", "triton_matmul_sm80"}},
+                                                    {"rtx-4090", {"vendor_matmul_sm80", "triton_matmul_sm80"}},
+                                                    {"mi300x", {"vendor_matmul_gfx942"}},
+                                                    {"h200-sxm", {"matmul_sm90"}}}) {
+    CAPTURE(gpu);
+    CHECK(kernels.contains(answer("query matmul --gpu " + gpu + product)["kernel"].get<std::string>()));
+    CHECK(answer("select matmul --gpu " + gpu + product)["kernel"].is_string());
+  }
 }
 
 TEST_CASE("query on the abstract machine") {
@@ -173,8 +197,8 @@ TEST_CASE("query on the abstract machine") {
 
 TEST_CASE("select") {
   const Json json = answer("select attention --gpu h200-sxm --dtype bf16 --top 4 --json" + shape);
-  CHECK(keys_of(json) == head + Keys{"predicted", "levels", "registers", "shared_memory", "occupancy", "alternatives",
-                                     "candidates", "rejected", "because"});
+  CHECK(keys_of(json) == head + Keys{"predicted", "nodes", "levels", "registers", "shared_memory", "occupancy",
+                                     "alternatives", "candidates", "rejected", "because", "kernels"});
   CHECK(json["command"] == "select");
   check_prediction(json["predicted"]);
   check_levels(json["levels"]);
@@ -203,15 +227,30 @@ TEST_CASE("select") {
 
 TEST_CASE("query answers about the tile that select selects") {
   const Json selected = answer("select attention --gpu h200-sxm --json" + shape);
-  const Json queried = answer("query attention --gpu h200-sxm --json" + shape);
+  Json queried = answer("query attention --gpu h200-sxm --json" + shape);
+  CHECK(queried["levels"][0].erase("hit_rate") == 1);  // query's alone
+  CHECK(queried["levels"][0].erase("hit_rate_apart") == 1);
   CHECK(queried["tile"] == selected["tile"]);
   CHECK(queried["predicted"] == selected["predicted"]);
   CHECK(queried["levels"] == selected["levels"]);
 }
 
+TEST_CASE("query's time counts what device memory sends again, by the roofline too") {
+  const std::string question =
+      "query attention --gpu rtx-3090 --shape b=16,h=16,q=4096,x=4096,d=128 --kernel flash_from_scratch --json --tile "
+      "q=64,x=64,warps=4,o_in=over_q,order=";
+  const Json fastest = answer(question + "queries_fastest"), slowest = answer(question + "queries_slowest");
+  CHECK(slowest["predicted"]["bound"] == "device");
+  const Json& l2 = slowest["levels"][0];
+  CHECK(slowest["predicted"]["time"].get<double>() >= l2["delivered"].get<double>() / l2["bandwidth"].get<double>());
+  CHECK(fastest["predicted"]["time"] < slowest["predicted"]["time"]);
+  CHECK(fastest["levels"][0]["hit_rate"] > 0.97);
+  CHECK(l2["hit_rate"] < 0.02);
+}
+
 TEST_CASE("derive") {
   const Json json = answer("derive attention --json");
-  CHECK(keys_of(json) == head + Keys{"diagram", "axes", "steps", "labels", "pseudocode", "table"});
+  CHECK(keys_of(json) == head + Keys{"diagram", "axes", "steps", "labels", "pseudocode", "divisors", "table"});
   CHECK(json["table"].is_null());
   for (const Json& axis : json["axes"]) CHECK(keys_of(axis) == Keys{"name", "role", "streamable", "why"});
   const Json with = answer("derive attention --gpu h200-sxm --json" + shape);

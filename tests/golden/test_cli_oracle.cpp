@@ -250,9 +250,12 @@ TEST_CASE("deps of every algorithm: the labels agree with the dependences") {
 
 TEST_CASE("deps --json: the keys of docs/command-line.md") {
   const Json json = answer("deps --nest attention");
-  CHECK(keys_of(json) == Keys{"edges", "sccs", "loops", "orders"});
+  const Keys keys{"command", "name", "statements", "arrays", "vector_loops", "edges", "sccs", "loops", "orders"};
+  CHECK(keys_of(json) == keys);
+  CHECK(json["vector_loops"] == Json({"i", "j", "d"}));
+  for (const Json& statement : json["statements"]) CHECK(keys_of(statement) == Keys{"name", "text", "loops"});
   for (const Json& edge : json["edges"]) {
-    CHECK(keys_of(edge) == Keys{"from", "to", "kind", "vector"});
+    CHECK(keys_of(edge) == Keys{"from", "to", "kind", "vector", "value", "carried_by"});
     CHECK(edge["vector"].size() == 3);
     const std::string kind = edge["kind"];
     CHECK((kind == "RAW" || kind == "WAR" || kind == "WAW"));
@@ -260,14 +263,17 @@ TEST_CASE("deps --json: the keys of docs/command-line.md") {
   CHECK(json["sccs"] == cli::parse(R"([["S3","S6","S12"],["S4","S7","S13"],["S8","S10","S11"]])"));
   std::map<std::string, bool> parallel;
   for (const Json& loop : json["loops"]) {
-    CHECK(keys_of(loop) == Keys{"name", "parallel", "carried"});
+    CHECK(keys_of(loop) == Keys{"name", "iterations", "parallel", "verdict", "carried"});
     parallel[loop["name"]] = loop["parallel"];
     CHECK(loop["carried"].empty() == loop["parallel"].get<bool>());
   }
   CHECK(parallel == std::map<std::string, bool>{{"i", true}, {"j", false}, {"d", true}});
   CHECK(json["orders"].size() == 6);
   for (const Json& order : json["orders"]) CHECK(order["legal"] == true);
-  CHECK(keys_of(answer("deps attention")) == Keys{"edges", "sccs", "loops", "orders"});
+  CHECK(keys_of(answer("deps attention")) == keys);
+  const std::string text = napkin("deps attention").out;
+  CHECK(has(text, "S[b,h,g,q,x] * d^-1/2"));
+  CHECK_FALSE(has(text, "0.577"));
 }
 
 TEST_CASE("deps --svg: a picture where graphviz is there, else said so") {
@@ -347,7 +353,7 @@ TEST_CASE("three ways to share a result among blocks, and a second launch: their
 
 TEST_CASE("a profile without latencies has no time to wait, rather than none to lose") {
   const std::string question =
-      "query attention --gpu rtx-3090 --shape h=2,q=128,x=4096,d=64 --tile q=64,x=64,shared.x=1024"
+      "query attention --gpu b200 --shape h=2,q=128,x=4096,d=64 --tile q=64,x=64,shared.x=1024"
       " --kernel split_keys_grid_sync";
   CHECK(answer(question)["combine"]["time"].is_null());
   CHECK(has(napkin(question).out, "unknown"));

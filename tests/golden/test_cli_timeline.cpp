@@ -1,4 +1,6 @@
 // napkin timeline, as a user asks it.
+#include <algorithm>
+
 #include "tests/golden/cli.hpp"
 
 namespace test_cli_timeline {
@@ -40,6 +42,29 @@ TEST_CASE("JSON: the bounds are below the period, and the spans are the run's") 
     tensor += span["node"] == "S" ? 1 : 0;
   }
   CHECK(tensor == 2 * 4);
+}
+
+TEST_CASE("one time from one clock: what query predicts, also of several blocks on a node and of untimed machines") {
+  const std::string shape = " --shape h=16,q=4096,x=4096,d=128";
+  for (const char* on : {"h200-sxm", "h200-sxm --kernel attention_sm80", "a100-sxm-80", "b200"}) {
+    const std::string question = std::string("attention --gpu ") + on + shape;
+    CAPTURE(question);
+    const Json timeline = napkin("timeline " + question + " --json").json();
+    const double time = timeline["predicted"]["time"], clocks = timeline["predicted"]["cycles"];
+    CHECK(clocks / timeline["predicted"]["clock"].get<double>() <= time * 1.0000001);
+    if (timeline["timed"] == true) {
+      const Json query = napkin("query " + question + " --json").json();
+      CHECK(time == doctest::Approx(query["predicted"]["time"].get<double>()).epsilon(1e-9));
+    }
+    double before = time;
+    for (const char* more : {"0.05", "0.5", "2"}) {
+      const double longer =
+          napkin("timeline " + question + " --overhead P=" + more + " --json").json()["predicted"]["cycles"];
+      CHECK(longer >= clocks * 0.999999);
+      before = std::max(before, longer);
+    }
+    if (std::string(on) == "h200-sxm") CHECK(before > clocks);  // where one block has a node for itself
+  }
 }
 
 TEST_CASE("pictures and traces are written whole") {

@@ -87,7 +87,7 @@ TEST_CASE("what cannot be dumped is said in a line, exit 2") {
   const std::string dump = "--dump " + (folder / "x") + " ";
   for (const auto& [more, says] : std::vector<std::pair<std::string, std::string>>{
            {dump + "--at X", "--at: 'X' is no intermediate of attention"},
-           {dump + "--at Q", "(one of S, P, O, mu, delta, z)"},
+           {dump + "--at Q", "one of S, P, O, mu, delta, z"},
            {"--at S", "--at: has no meaning without --dump"},
            {"--dump", "--dump: has no value"},
            {dump + "--sweep", "--sweep: stands beside --dump"},

@@ -223,12 +223,13 @@ TEST_CASE("flash-decoding: parts and log-sum-exps to device memory, read once by
     CHECK(p.at("shared").load.value == k.inputs());
     const CombineMoved moved = p.moved();
     CHECK(moved.stored.value == parts);
-    CHECK(moved.loaded.value == parts);
-    CHECK(moved.whole.value == 2 * k.all_rows() * k.dv + 4 * k.all_rows());
+    const i64 launched = k.parts() > 1 ? 1 : 0;  // one part is the result
+    CHECK(moved.loaded.value == launched * parts);
+    CHECK(moved.whole.value == launched * (2 * k.all_rows() * k.dv + 4 * k.all_rows()));
     // The interpreter's combine, in values: all parts are fp32.
     Partition partition =
         make_partition(p.mapped.streamed, p.mapped.problem.sizes, {{"q", k.rows}, {"x", k.part}}, "tile");
-    if (round % 5 != 0) continue;  // a run is slow
+    if (round % 5 != 0 || launched == 0) continue;  // a run is slow
     partition.chunk = k.chunk;
     const Tensors inputs = random_inputs(p.mapped.streamed.diagram, p.mapped.problem.sizes, 1);
     Problem problem = p.mapped.problem;

@@ -30,9 +30,11 @@ inline std::vector<Json> rows_of(const std::string& file) {
 /// attention_sm90.
 inline Json predicted(const Json& row) {
   const std::string kernel = row.contains("kernel") ? row["kernel"].get<std::string>() : "attention_sm90";
+  const std::string algorithm =
+      row.contains("algorithm") ? row["algorithm"].get<std::string>() : kernel.substr(0, kernel.find('_'));
   std::vector<std::string> ask =
-      cli::words_of("query " + kernel.substr(0, kernel.find('_')) + " --gpu h200-sxm --json --kernel " + kernel +
-                    " --shape " + cli::pairs(row["shape"]) + " --tile " + cli::pairs(row["tile"]));
+      cli::words_of("query " + algorithm + " --gpu h200-sxm --json --kernel " + kernel + " --shape " +
+                    cli::pairs(row["shape"]) + " --tile " + cli::pairs(row["tile"]));
   if (row.contains("mask") && row["mask"] == "causal") ask.emplace_back("--causal");
   const auto run = cli::napkin(ask);
   REQUIRE_MESSAGE(run.code == 0, run.err);

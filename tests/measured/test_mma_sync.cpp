@@ -9,7 +9,7 @@
 #include "model/machine/fit.hpp"
 #include "model/machine/load.hpp"
 #include "model/machine/write.hpp"
-#include "tests/golden/cli.hpp"
+#include "tests/measured/row.hpp"
 
 namespace test_mma_sync {
 
@@ -154,8 +154,7 @@ TEST_CASE("a chunk by cp.async: 330 clocks and its bytes at 123 B/clk by one SM;
   }
 }
 
-// What the fitted constants stand for beyond this is not measured: docs/hardware/hopper.md.
-TEST_CASE("the numbers that calibrate makes of it, beside the fitted ones; two runs agree") {
+TEST_CASE("the numbers that calibrate makes of it; two runs agree") {
   const std::map<std::string, std::pair<double, double>> expected = {
       // value, within
       {"constants.mma_sync_product", {6.03, 0.01}},
@@ -180,6 +179,48 @@ TEST_CASE("the numbers that calibrate makes of it, beside the fitted ones; two r
     const bool device = one.parameter("tile") == "device";  // pages and channels differ
     CHECK(estimate(one.values).value == doctest::Approx(estimate(other.values).value).epsilon(device ? 0.06 : 0.02));
   }
+}
+
+TEST_CASE("the energies of products from registers and of what ldmatrix brings are those of steady loads") {
+  const Machine machine = load_machine("h200-sxm", "--gpu");
+  const auto rows = measured::rows_of("mma_sync/energies.jsonl");
+  const auto row = [&](const char* load) {
+    const auto found = std::find_if(rows.rbegin(), rows.rend(), [&](const auto& one) { return one["load"] == load; });
+    REQUIRE(found != rows.rend());
+    return *found;
+  };
+  const double idle = measured::number(row("idle with a context"), "power");
+  // Joules of one of `count` at 1.5 GHz, with the measured exponent.
+  const auto each = [&](const auto& of, const char* count, double less) {
+    const double joules = (measured::number(of, "power") - less) * measured::number(of, "time");
+    const double ratio = of.contains("sm_clock") ? measured::number(of, "sm_clock") / 1.5e9 : 1;
+    return joules / measured::number(of, count) / std::pow(ratio, machine.constants.at("energy_exponent").value);
+  };
+  const double instruction = machine.constants.at("energy_instruction").value;
+  const double product = each(row("mma.sync, B in registers"), "products", idle);
+  CHECK((product - instruction) / 4096 == doctest::Approx(machine.constant("energy_tensor_synchronous")).epsilon(0.02));
+  const double with_half_a_load = each(row("mma.sync, B by ldmatrix"), "products", idle);
+  CHECK((2 * (with_half_a_load - product) - instruction) / 512 ==
+        doctest::Approx(machine.constant("energy_shared")).epsilon(0.1));
+  // Of values that move; the fitted one is 0.27 nJ.
+  CHECK(each(row("softmax"), "instructions", measured::number(row("softmax"), "idle")) ==
+        doctest::Approx(0.257e-9).epsilon(0.01));
+}
+
+TEST_CASE("instructions that wait for each other take what the profile says, less the loop's own half clock") {
+  const Machine machine = load_machine("h200-sxm", "--gpu");
+  std::map<std::string, double> clocks, instructions;
+  for (const auto& row : measured::rows_of("mma_sync/chains.jsonl")) {
+    if (row["warps"] != 1) continue;
+    clocks[row["chain"]] = measured::median(row["clocks"].get<std::vector<double>>());
+    instructions[row["chain"]] = measured::number(row, "instructions");
+  }
+  const char* mixed = "IADD3, LOP3, IMAD, SHF";
+  CHECK(clocks.at(mixed) / instructions.at(mixed) == doctest::Approx(machine.constant("issue.serial")).epsilon(0.02));
+  for (const char* one : {"LOP3", "IMAD", "SHF", "FFMA", "F2FP"})
+    CHECK(clocks.at(one) == doctest::Approx(machine.constant("issue.serial")).epsilon(0.04));
+  CHECK(clocks.at("SHFL, FMNMX, FADD") == doctest::Approx(machine.constant("shuffle.latency")).epsilon(0.01));
+  CHECK(clocks.at("FMUL, EX2") == doctest::Approx(machine.constant("special.latency")).epsilon(0.01));
 }
 
 }  // namespace

@@ -39,7 +39,10 @@ EventGraph GraphBuilder::make() {
   for (const EdgeMapping* edge : edges_) ask(*edge);
   for (const EdgeMapping* edge : edges_) add(*edge);
   threads_in_order();
-  if (waits_for_products_) register_ports();
+  if (waits_for_products_) {
+    register_ports();
+    meet_in_turns();
+  }
   return std::move(g_);
 }
 

@@ -51,6 +51,8 @@ class GraphBuilder {
   void among(const PlacedWork& each, int by);
   [[nodiscard]] double warps(const EventNode& node) const;
   [[nodiscard]] int agent_of(const PlacedOperation& op, const WorkMapping& work) const;
+  /// Schedulers over those that a node's warps run on.
+  [[nodiscard]] double idle_schedulers(const EventNode& node) const;
   // Fewer warps than schedulers cannot use the whole of a pipe, but of shared memory's port, which all share.
   [[nodiscard]] double alone(const EventNode& node, const std::vector<double>& demand) const;
   void alone(EventNode& node) const;
@@ -60,6 +62,9 @@ class GraphBuilder {
   /// A product whose threads wait for it reads and writes registers for several clocks, in which its scheduler issues
   /// nothing else: one more pipe, of what every instruction takes of the schedulers' ports to their registers.
   void register_ports();
+  [[nodiscard]] double waits_in_turns(int agent, double instances) const;
+  /// At each barrier that ends an iteration, of threads that wait for their products.
+  void meet_in_turns();
 
   // graph_copies.cpp
   // The buffer that a name says: the array's, or the variable's, on its way into the block's level or up from it.

@@ -67,7 +67,8 @@ std::int64_t GraphBuilder::value_of(const Value& value) const {
   switch (value.kind) {
     case Value::Kind::literal: return value.literal;
     case Value::Kind::knob: return p_.tile.values[static_cast<std::size_t>(value.knob)];
-    case Value::Kind::axis: break;
+    case Value::Kind::axis:
+    case Value::Kind::table: break;  // no edge's tokens stand in a table
   }
   const auto axis = p_.streamed->diagram.find_axis(value.axis);
   return axis ? p_.problem->sizes[static_cast<std::size_t>(*axis)].get() : 0;

@@ -29,8 +29,9 @@ void GraphBuilder::tensor(const std::string& name, const PlacedOperation& op) {
   EventNode& into = node(name, async ? NodeKind::tensor : NodeKind::thread, op.agent);
   const double instances = this->instances(op.agent);
   if (async) {
-    into.clocks = load.clocks / instances;
     into.latency = tail_of(*op.instruction, op.a_from_registers);
+    // Threads that wait between instructions leave the unit idle for as long as a result takes to reach them.
+    into.clocks = load.clocks / instances + real(op.waits - Count(1)) * into.latency;
     into.instructions = std::max(static_cast<int>(std::lround(load.products / instances)), 1);
     into.in_turn = !op.a_from_registers;
     if (const Unit* port = p_.machine->port(); port != nullptr)
@@ -47,15 +48,51 @@ void GraphBuilder::tensor(const std::string& name, const PlacedOperation& op) {
 }
 
 void GraphBuilder::register_ports() {
-  const double taken = p_.machine->constant("mma_sync_ports");
+  const double taken = p_.machine->constant("mma_sync_ports"),
+               by_one = std::max(p_.machine->constant("mma_sync_ports_one"), taken);
+  const double schedulers = real(p_.machine->limits.schedulers);
   g_.pipes.push_back({"register_ports", 1});
   for (EventNode& node : g_.nodes) {
     node.demand.push_back(node.demand[issue_pipe]);
     if (!node.cut_demand.empty()) node.cut_demand.push_back(node.cut_demand[issue_pipe]);
   }
-  for (const auto& [n, products] : products_) g_.nodes[n].demand.back() += products * (taken - 1) / issue_rate();
+  for (const auto& each : products_) {
+    EventNode& node = g_.nodes[each.first];
+    const double products = each.second;  // clang 14 captures no structured binding
+    const double idle = idle_schedulers(node), slots = node.demand.back();
+    const auto more = [&](double clocks) { return products * (clocks / schedulers - 1 / issue_rate()); };
+    node.demand.back() += more(taken);
+    node.serial = std::max(node.serial, (slots + more(by_one)) * idle);
+  }
   for (EventNode& node : g_.nodes) {
     if (node.kind == NodeKind::thread) alone(node);
+  }
+}
+
+/// Clocks from one meeting of so many instances to the next, beyond what a run has in which they go in step: those that
+/// took turns on the fullest pipe wait at the barrier for the last one. (model/README.md section 13)
+double GraphBuilder::waits_in_turns(int agent, double instances) const {
+  double alone = 0, in_step = 0;
+  std::vector<double> work(g_.pipes.size(), 0.0);
+  for (const EventNode& node : g_.nodes) {
+    if (node.kind != NodeKind::thread || node.phase != Phase::loop || node.agent != agent) continue;
+    double longest = node.clocks;
+    for (std::size_t p = 0; p < work.size(); ++p) {
+      work[p] += node.demand[p];
+      longest = std::max(longest, instances * node.demand[p]);
+    }
+    alone += node.clocks;
+    in_step += longest;
+  }
+  const double turns = (instances - 1) * *std::max_element(work.begin(), work.end());
+  return std::max(alone + turns - in_step, 0.0);
+}
+
+void GraphBuilder::meet_in_turns() {
+  for (EventEdge& edge : g_.edges) {
+    const EventNode& from = g_.node(edge.from);
+    const double instances = g_.instances[static_cast<std::size_t>(edge.from)];
+    if (edge.barrier && edge.delay > 0 && instances > 1) edge.latency += waits_in_turns(from.agent, instances);
   }
 }
 

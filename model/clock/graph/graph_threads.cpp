@@ -118,9 +118,13 @@ int GraphBuilder::agent_of(const PlacedOperation& op, const WorkMapping& work) c
   return work.agent.empty() ? op.agent : agent_named(work.agent).value_or(op.agent);
 }
 
+double GraphBuilder::idle_schedulers(const EventNode& node) const {
+  const double schedulers = real(p_.machine->limits.schedulers);
+  return std::max(schedulers / std::min(warps(node), schedulers), 1.0);
+}
+
 double GraphBuilder::alone(const EventNode& node, const std::vector<double>& demand) const {
-  const double schedulers = real(p_.machine->limits.schedulers),
-               idle = std::max(schedulers / std::min(warps(node), schedulers), 1.0);
+  const double idle = idle_schedulers(node);
   double clocks = 0;
   for (std::size_t p = 0; p < g_.pipes.size(); ++p)
     clocks = std::max(clocks, demand[p] * (g_.pipes[p].port ? 1 : idle));

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "model/resource/order.hpp"
 #include "model/resource/resources.hpp"
 
 namespace napkin {
@@ -42,10 +43,29 @@ const Pipe* exchange_pipe(const PlacedDiagram& placed) {
   return cluster ? placed.machine->pipe_into(id) : nullptr;
 }
 
+namespace {
+
+/// Whoever has a cut tile's end waits for the part that was stored last, and loads it: nodes end at about the same
+/// time.
+Synchronisation of_cut_tiles(const PlacedDiagram& placed, Hertz clock) {
+  Synchronisation out;
+  const Pipe* pipe = placed.machine->pipe_into(placed.block().level);
+  if (pipe == nullptr) return out;
+  out.known = pipe->latency.has_value();
+  out.steps = 1;
+  out.clocks =
+      (pipe->latency ? 2 * pipe->latency->value : 0) + clocks_over(placed, {pipe}, 2 * real(cut_bytes(placed)), clock);
+  return out;
+}
+
+}  // namespace
+
 Synchronisation synchronisation(const PlacedDiagram& placed, Hertz clock) {
   Synchronisation out;
+  if (cut_tiles(placed) > Count(0)) return of_cut_tiles(placed, clock);
   const auto moved = combine_moved(placed);
   if (!moved || placed.combine->by == By::adds) return out;
+  if (placed.combine->by == By::launch && moved->parts <= Count(1)) return out;  // the first launch stores results
   const std::vector<const Pipe*> pipes = way(placed);
   double latency = 0;
   for (const Pipe* pipe : pipes) {

@@ -190,6 +190,8 @@ LaunchShape launch_shape(const PlacedDiagram& placed, const LaunchShape& like) {
     const Schedule own = schedule(part.placed);
     if (!part.blank) out.parts.push_back({own.total_blocks, own.total_iterations / std::max(own.total_blocks, 1.0)});
   }
+  if (out.packed && takes_one_sequence(placed) && !permutes_axes(placed))
+    out.blocks = std::make_shared<const PackedBlocks>(placed, BlockSequence(placed));
   out.edge = out.packed ? EdgeCopies{} : edge_copies(placed);
   out.edge.blocks = std::min(std::ceil(out.edge.blocks / out.who.nodes), out.who.blocks);
   out.block = mean_block(out.mean, out.cut);
@@ -217,6 +219,10 @@ class FirstFree {
     for (std::size_t n = 0; n < nodes; ++n) heap_[n].node = n;
   }
   [[nodiscard]] std::size_t node() const { return heap_.front().node; }
+  /// Gives all of them that many clocks more.
+  void run_all(double clocks) {
+    for (Node& node : heap_) node.until += clocks;
+  }
   /// Gives it that many clocks more.
   void run(double clocks) {
     Node moved = heap_.front();
@@ -242,57 +248,108 @@ class FirstFree {
   std::vector<Node> heap_;  // the least on top
 };
 
-/// The blocks of a packed batch, each with the clocks of its rows of its sequence.
+/// The blocks of a packed batch, each with the clocks of its rows of its sequence. Of many neighbouring planes alike
+/// those at both ends are acted out, so many that each node has some blocks of them; those in the middle keep the nodes
+/// as far apart as they are, and give each an even share.
 class PackedLaunch {
  public:
-  PackedLaunch(const PlacedDiagram& placed, const EventGraph& graph, const Period& period)
-      : placed_(placed), sequence_(placed), empty_(empty_block_clocks(placed)) {
+  PackedLaunch(const PlacedDiagram& placed, const EventGraph& graph, const Period& period, const LaunchShape& shape)
+      : placed_(placed),
+        sequence_(placed),
+        own_(shape.blocks == nullptr ? std::make_unique<PackedBlocks>(placed, sequence_) : nullptr),
+        blocks_(own_ != nullptr ? *own_ : *shape.blocks),
+        empty_(empty_block_clocks(placed)),
+        first_free_(goes_to_first_free(sequence_.order())),
+        busy_(static_cast<std::size_t>(shape.who.nodes), 0.0),
+        begun_(busy_.size(), false),
+        free_(busy_.size()) {
     for (const PackedPart& part : placed.packed) {
-      const LaunchShape shape = launch_shape(part.placed);
-      Part own{Ends(block_ends(part.placed), clocks_of_mean(graph, period, shape)),
-               std::max(shape.who.total_blocks, 1.0), block_lengths(part.placed), 0};
-      own.block = own.ends.each - shape.mean * period.clocks;
-      if (part.blank) own = {own.ends, own.blocks, {0.0}, std::max(own.block, 0.0)};
+      const LaunchShape own_shape = launch_shape(part.placed);
+      Part own{Ends(block_ends(part.placed), clocks_of_mean(graph, period, own_shape)), block_lengths(part.placed), 0};
+      own.block = own.ends.each - own_shape.mean * period.clocks;
+      if (part.blank) own = {own.ends, {0.0}, std::max(own.block, 0.0)};
       for (double& length : own.lengths) length = length * period.clocks + own.block;
       parts_.push_back(std::move(own));
     }
-    nodes_ = schedule(placed).nodes;
   }
 
-  [[nodiscard]] LaunchClocks run() const {
-    const PackedBlocks blocks(placed_, sequence_);
-    const bool first_free = goes_to_first_free(sequence_.order());
-    std::vector<double> busy(static_cast<std::size_t>(nodes_), 0.0);
-    std::vector<bool> begun(busy.size(), false);
-    FirstFree free(busy.size());
-    for (std::int64_t i = 0; i < sequence_.size(); ++i) {
-      const BlockPlace place = sequence_.at(i);
-      const int part = blocks.part_of(place);
-      if (part < 0 && empty_ <= 0) continue;
-      const std::size_t node = first_free ? free.node() : static_cast<std::size_t>(i) % busy.size();
-      double clocks = empty_;
-      if (part >= 0) {
-        const Part& own = parts_[static_cast<std::size_t>(part)];
-        clocks = clocks_of(own, place) + (begun[node] ? 0 : own.ends.start);
-        begun[node] = true;
-      }
-      busy[node] += clocks;
-      if (first_free) free.run(clocks);
+  [[nodiscard]] LaunchClocks run() {
+    const std::int64_t unit = planes_in_turn();
+    std::int64_t next = 0;
+    for (const PackedBlocks::Run& run : blocks_.runs()) {
+      if (unit == 0) break;
+      const auto each = static_cast<double>(std::max<std::int64_t>(blocks_.rows(run.part), 1) * unit);
+      const auto acted = unit * static_cast<std::int64_t>(std::ceil(blocks_acted * real_nodes() / each));
+      const std::int64_t first = (run.first + unit - 1) / unit * unit + acted, last = run.last / unit * unit - acted;
+      if (last <= first) continue;
+      act_out(next, first);
+      spread(last - first, run);
+      next = last;
     }
-    return {*std::max_element(busy.begin(), busy.end()), std::accumulate(busy.begin(), busy.end(), 0.0) / nodes_};
+    act_out(next, sequence_.planes());
+    return {*std::max_element(busy_.begin(), busy_.end()),
+            std::accumulate(busy_.begin(), busy_.end(), 0.0) / real_nodes()};
   }
 
  private:
+  static constexpr double blocks_acted = 16;  // a node, at each end
   struct Part {
     Ends ends;
-    double blocks = 1;
     std::vector<double>
         lengths;       // clocks of the blocks of one plane, in order, or of all; none: each is of the mean length
     double block = 0;  // clocks of a block beyond its iterations
   };
 
-  [[nodiscard]] static double mean_of(const std::vector<double>& lengths) {
-    return std::accumulate(lengths.begin(), lengths.end(), 0.0) / static_cast<double>(lengths.size());
+  [[nodiscard]] double real_nodes() const { return static_cast<double>(busy_.size()); }
+
+  /// Planes after which the order of the blocks begins anew; 0: it does not.
+  [[nodiscard]] std::int64_t planes_in_turn() const {
+    switch (sequence_.order()) {
+      case BlockOrder::grid:
+      case BlockOrder::persistent: return 1;
+      case BlockOrder::longest_first: return sequence_.section();
+      default: return 0;
+    }
+  }
+
+  void act_out(std::int64_t first, std::int64_t last) {
+    const std::int64_t rows = sequence_.rows();
+    if (planes_in_turn() != 1) {
+      for (std::int64_t i = first * rows; i < last * rows; ++i) {
+        const BlockPlace place = sequence_.at(i);
+        add(i, place, blocks_.part_of(place));
+      }
+      return;
+    }
+    for (std::int64_t plane = first; plane < last; ++plane) {
+      const int part = blocks_.part_of_plane(plane);
+      const std::int64_t own = std::min(blocks_.rows(part), rows);
+      for (std::int64_t row = 0; row < own; ++row) add(plane * rows + row, {row, plane}, part);
+      for (std::int64_t row = own; row < rows && empty_ > 0; ++row) add(plane * rows + row, {row, plane}, -1);
+    }
+  }
+
+  void add(std::int64_t index, const BlockPlace& place, int part) {
+    if (part < 0 && empty_ <= 0) return;
+    const std::size_t node = first_free_ ? free_.node() : static_cast<std::size_t>(index) % busy_.size();
+    double clocks = empty_;
+    if (part >= 0) {
+      const Part& own = parts_[static_cast<std::size_t>(part)];
+      clocks = clocks_of(own, place) + (begun_[node] ? 0 : own.ends.start);
+      begun_[node] = true;
+    }
+    busy_[node] += clocks;
+    if (first_free_) free_.run(clocks);
+  }
+
+  void spread(std::int64_t planes, const PackedBlocks::Run& run) {
+    const std::int64_t own = std::min(blocks_.rows(run.part), sequence_.rows());
+    double clocks = static_cast<double>(sequence_.rows() - own) * std::max(empty_, 0.0);
+    for (std::int64_t row = 0; row < own; ++row)
+      clocks += clocks_of(parts_[static_cast<std::size_t>(run.part)], {row, run.first});
+    const double share = clocks * static_cast<double>(planes) / real_nodes();
+    for (double& busy : busy_) busy += share;
+    free_.run_all(share);
   }
 
   [[nodiscard]] double clocks_of(const Part& part, const BlockPlace& place) const {
@@ -305,8 +362,14 @@ class PackedLaunch {
 
   const PlacedDiagram& placed_;
   BlockSequence sequence_;
+  std::unique_ptr<const PackedBlocks> own_;
+  const PackedBlocks& blocks_;
   std::vector<Part> parts_;
-  double empty_, nodes_ = 1;
+  double empty_;
+  bool first_free_;
+  std::vector<double> busy_;
+  std::vector<bool> begun_;
+  FirstFree free_;
 };
 
 }  // namespace
@@ -322,7 +385,7 @@ LaunchClocks launch_clocks(const PlacedDiagram& placed, const EventGraph& graph,
 
 LaunchClocks launch_clocks(const PlacedDiagram& placed, const EventGraph& graph, const Period& period,
                            const LaunchShape& shape) {
-  if (!placed.packed.empty()) return PackedLaunch(placed, graph, period).run();
+  if (shape.packed) return PackedLaunch(placed, graph, period, shape).run();
   return launch_clocks(placed, shape, block_ends(placed), clocks_of_mean(graph, period, shape), period.clocks);
 }
 
@@ -358,8 +421,8 @@ double cycles_at_least(BlockOrder order, const LaunchShape& shape, const BlockEn
                        const Period& period, Count blocks) {
   const Schedule& who = shape.who;
   double cycles = 0;
-  if (shape.packed)
-    cycles = std::max(who.total_iterations / who.nodes, who.longest) * period.pipe.clocks;
+  if (shape.packed || order == BlockOrder::even)
+    cycles = std::max(who.total_iterations / who.nodes, shape.packed ? who.longest : 0) * period.pipe.clocks;
   else if (!shape.unequal && who.iterations < who.blocks * shape.mean)
     cycles = std::max(who.total_blocks / who.nodes, 1.0) * block.next;
   else

@@ -1,6 +1,7 @@
 #pragma once
 // Blocks onto compute nodes: from one block's clocks to a launch's. (model/README.md section 12)
 
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -68,6 +69,8 @@ struct LaunchShape {
   };
   bool packed = false;
   std::vector<Part> parts = {};  ///< of a packed batch: its sequences that are not empty, by length
+  std::shared_ptr<const PackedBlocks> blocks =
+      nullptr;  ///< which sequence each works for, of orders that walk the axes as they are listed
 };
 [[nodiscard]] LaunchShape launch_shape(const PlacedDiagram& placed);
 /// From that of another cluster.
@@ -80,7 +83,7 @@ struct LaunchShape {
 /// says: `persistent` deals them out in turn, else the next goes to the first node that is free, the longest first
 /// (`longest_first`) or in order (`grid`, or no such knob). With `grid` every block starts cold when its predecessor
 /// has ended; else blocks persist and overlap. Packed sequences: the blocks of the launch in its order, each with the
-/// length of its rows of its sequence.
+/// length of its rows of its sequence; the middle of a long row of planes alike is spread evenly over the nodes.
 [[nodiscard]] LaunchClocks launch_clocks(const PlacedDiagram& placed, const EventGraph& graph, const Period& period);
 [[nodiscard]] LaunchClocks launch_clocks(const PlacedDiagram& placed, const EventGraph& graph, const Period& period,
                                          const LaunchShape& shape);

@@ -19,7 +19,8 @@ constexpr int most_steps = 60;
 }  // namespace
 
 double EnergyRates::of_flop(const TensorInstruction& tensor) const {
-  return bits(tensor.type) == 8 ? flop_8bit : flop_16bit;
+  if (bits(tensor.type) == 8) return flop_8bit;
+  return !tensor.asynchronous && flop_synchronous > 0 ? flop_synchronous : flop_16bit;
 }
 
 EnergyRates energy_rates(const PlacedDiagram& placed) {
@@ -27,6 +28,8 @@ EnergyRates energy_rates(const PlacedDiagram& placed) {
   EnergyRates out;
   out.flop_16bit = machine.constant("energy_tensor_16bit");
   out.flop_8bit = machine.constant("energy_tensor_8bit");
+  out.flop_synchronous = machine.constant("energy_tensor_synchronous");
+  out.shared = machine.constant("energy_shared");
   out.instruction = machine.constant("energy_instruction");
   const double l2 = machine.constant("energy_l2");
   const Number *together = machine.find_constant("energy_l2_together"),
@@ -35,15 +38,17 @@ EnergyRates energy_rates(const PlacedDiagram& placed) {
   out.alone = std::max(l2 - out.l2, 0.0);
   out.multicast = multicast != nullptr ? multicast->value : l2;
   out.device = machine.constant("energy_device");
-  out.known = out.flop_16bit > 0 && machine.find_constant("energy_exponent") != nullptr;
+  out.known = (out.flop_16bit > 0 || out.flop_synchronous > 0) && machine.find_constant("energy_exponent") != nullptr;
   return out;
 }
 
 BlockEnergy block_energy(const PlacedDiagram& placed, const EventGraph& graph, const EnergyRates& rates) {
   BlockEnergy out;
   for (const PlacedOperation& op : placed.operations) {
-    if (op.tensor && op.instruction != nullptr && op.phase == Phase::loop)
-      out.iteration += tensor_load(placed, op).flops * rates.of_flop(*op.instruction);
+    if (!op.tensor || op.instruction == nullptr || op.phase != Phase::loop) continue;
+    const TensorLoad load = tensor_load(placed, op);
+    out.iteration += load.flops * rates.of_flop(*op.instruction);
+    if (!op.instruction->asynchronous) out.iteration += load.port_bytes * rates.shared;
   }
   const Unit* issue = placed.machine->unit(UnitRole::issue);
   const double slots = issue != nullptr ? issue->per_clock.best().value : 0;
@@ -116,21 +121,46 @@ HeldClock held_clock(const Machine& machine, const Energy& energy, double cycles
   return held_clock(power_law(machine), energy, cycles);
 }
 
+namespace {
+
+/// Watts of launches one behind the other, by the clock over f0.
+struct PowerAt {
+  double idle, steep, flat, exponent;
+
+  PowerAt(const PowerLaw& law, const Energy& energy, double cycles) : idle(law.idle), exponent(law.exponent) {
+    const double a_second = reference_clock / std::max(cycles + law.gap, 1.0);  // launches, at f0
+    steep = law.tree + energy.core * a_second;
+    flat = energy.device * a_second;
+  }
+  /// `raised`: ratio^n.
+  [[nodiscard]] double of(double ratio, double raised) const { return idle + (steep * raised + flat) * ratio; }
+  [[nodiscard]] double rises(double raised) const { return steep * (1 + exponent) * raised + flat; }
+};
+
+/// The power is convex in the clock: the tangent at f0 meets the limit at or above where the power does.
+double ratio_at_most(const PowerLaw& law, const PowerAt& power) {
+  const double highest = law.highest / reference_clock, rises = power.rises(1);
+  if (law.limit <= 0 || rises <= 0) return highest;
+  return std::min(highest, std::max(1 + (law.limit - law.idle - power.steep - power.flat) / rises, 0.0));
+}
+
+}  // namespace
+
+Hertz clock_at_most(const PowerLaw& law, const Energy& energy, double cycles) {
+  return Hertz(ratio_at_most(law, {law, energy, cycles}) * reference_clock);
+}
+
 HeldClock held_clock(const PowerLaw& law, const Energy& energy, double cycles) {
-  const double a_second = reference_clock / std::max(cycles + law.gap, 1.0);  // launches, at f0
-  const double steep = law.tree + energy.core * a_second, flat = energy.device * a_second;
-  double ratio = law.highest / reference_clock, raised = 0, power = 0;  // raised: ratio^n
-  // The power is convex in the clock: the tangent at f0 meets the limit at or above where the power does.
-  if (const double rises = steep * (1 + law.exponent) + flat; law.limit > 0 && rises > 0)
-    ratio = std::min(ratio, std::max(1 + (law.limit - law.idle - steep - flat) / rises, 0.0));
+  const PowerAt of_ratio(law, energy, cycles);
+  double ratio = ratio_at_most(law, of_ratio), raised = 0, power = 0;
   const auto look = [&] {
     raised = std::pow(ratio, law.exponent);
-    power = law.idle + (steep * raised + flat) * ratio;
+    power = of_ratio.of(ratio, raised);
   };
   look();
   // Newton's method from above stays there.
   for (int i = 0; i < most_steps && law.limit > 0 && power - law.limit > tolerance * law.limit; ++i) {
-    ratio -= (power - law.limit) / (steep * (1 + law.exponent) * raised + flat);
+    ratio -= (power - law.limit) / of_ratio.rises(raised);
     look();
   }
   return {Hertz(ratio * reference_clock), Watts(power)};
@@ -139,11 +169,17 @@ HeldClock held_clock(const PowerLaw& law, const Energy& energy, double cycles) {
 bool may_end_within(const PowerLaw& law, const Energy& energy, double cycles, Seconds time) {
   const double ratio = cycles / (reference_clock * time.value);
   if (ratio > law.highest / reference_clock) return false;
-  const double a_second = reference_clock / std::max(cycles + law.gap, 1.0);
-  const double power =
-      law.idle +
-      ((law.tree + energy.core * a_second) * std::pow(ratio, law.exponent) + energy.device * a_second) * ratio;
-  return law.limit <= 0 || power <= law.limit;
+  return law.limit <= 0 || PowerAt(law, energy, cycles).of(ratio, std::pow(ratio, law.exponent)) <= law.limit;
+}
+
+double cycles_within(const PowerLaw& law, const Energy& energy, Seconds time) {
+  double above = std::max(law.highest * time.value, 0.0), below = 0;
+  if (above <= 0 || may_end_within(law, energy, above * (1 - 1e-12), time)) return above;
+  while (above - below > 1e-3 * above) {
+    const double between = 0.5 * (above + below);
+    (may_end_within(law, energy, between, time) ? below : above) = between;
+  }
+  return above;
 }
 
 GraphPrediction predict_by_graph(const PlacedDiagram& placed, const EventGraph& graph, const Period& period) {

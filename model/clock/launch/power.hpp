@@ -29,6 +29,8 @@ struct L2Bytes {
 struct EnergyRates {
   bool known = false;
   double flop_16bit = 0, flop_8bit = 0, instruction = 0, l2 = 0, alone = 0, multicast = 0, device = 0;
+  double flop_synchronous = 0;  ///< of tensor instructions whose operands and results lie in registers; 0: as others
+  double shared = 0;            ///< a byte that threads load for them from the block's memory
   [[nodiscard]] double of_l2(const L2Bytes& bytes, double share_alone = 1) const {
     return bytes.asked * (l2 + share_alone * alone) + bytes.multicast * multicast;
   }
@@ -87,9 +89,14 @@ struct PowerLaw {
 };
 [[nodiscard]] PowerLaw power_law(const Machine& machine);
 [[nodiscard]] HeldClock held_clock(const PowerLaw& law, const Energy& energy, double cycles);
+/// At least held_clock().clock: where the power's tangent at f0 meets the limit. Some nanoseconds.
+[[nodiscard]] Hertz clock_at_most(const PowerLaw& law, const Energy& energy, double cycles);
 /// Whether the card may hold the clock at which those cycles take that time: where it takes more than its limit at that
 /// clock it holds less, and the cycles take longer. A part of held_clock()'s cost.
 [[nodiscard]] bool may_end_within(const PowerLaw& law, const Energy& energy, double cycles, Seconds time);
+/// At least every number of cycles for which may_end_within() holds, a thousandth too many at most. The power grows
+/// with the cycles, as n >= 0.
+[[nodiscard]] double cycles_within(const PowerLaw& law, const Energy& energy, Seconds time);
 
 /// One call by the event graph: its cycles on the busiest node, the clock that the card holds, launch overhead. Where
 /// the profile has no energies: the assumed clock, and no power.

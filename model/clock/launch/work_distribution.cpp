@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "model/clock/roofline/load.hpp"
+#include "model/resource/order.hpp"
 
 namespace napkin {
 namespace {
@@ -170,6 +171,10 @@ Schedule schedule(const PlacedDiagram& placed) {
   const double ahead = (out.blocks - 1) * out.nodes / out.total_blocks;
   const double last = std::max(longest - 2 * (longest - mean) * ahead, 0.0);
   out.iterations = std::max({longest, std::ceil(out.total_iterations / out.nodes), std::ceil(out.blocks * last)});
+  if (block_order(placed) == BlockOrder::even) {
+    out.blocks = std::ceil((out.total_blocks + real(cut_tiles(placed))) / out.nodes);
+    out.iterations = std::ceil(out.total_iterations / out.nodes);
+  }
   return out;
 }
 

@@ -37,16 +37,14 @@ struct Pieces {
   double clocks = 0;
 };
 
-Count padded_rows(const PlacedDiagram& placed, const PlacedOperation& op) {
-  Count agents = 1;
-  if (op.agent >= 0) agents = std::max(placed.agents[static_cast<std::size_t>(op.agent)].instances, Count(1));
-  return round_up(ceil_div(op.m, agents), op.instruction->m) * agents;
+Count padded_rows(const PlacedOperation& op) {
+  return round_up(ceil_div(op.m, op.row_parts), op.instruction->m) * op.row_parts;
 }
 
 Pieces instructions(const PlacedDiagram& placed, const PlacedOperation& op) {
   const TensorInstruction& i = *op.instruction;
-  const double repeats = real(padded_rows(placed, op) / i.m) * real(ceil_div(op.k, i.k));
-  const Count whole = op.n / i.n_most, rest = op.n % i.n_most;
+  const double repeats = real(padded_rows(op) / i.m) * real(ceil_div(op.k, i.k) * op.column_parts * op.repeats);
+  const Count columns = ceil_div(op.n, op.column_parts), whole = columns / i.n_most, rest = columns % i.n_most;
   Pieces out;
   if (whole > Count(0)) {
     out.count += real(whole) * repeats;
@@ -114,8 +112,9 @@ TensorLoad load_of(const PlacedDiagram& placed, const PlacedOperation& op, const
     out.slots = pieces.count * real(i.warps);
   } else {
     const double readers = op.agent >= 0 ? real(placed.agents[static_cast<std::size_t>(op.agent)].instances) : 1.0;
-    const double a = op.a_from_registers ? 0 : real(padded_rows(placed, op)) * depth * value;
-    const double b = read_from(placed, op, 1) ? readers * real(round_up(op.n, i.n_step)) * depth * value : 0;
+    const double a = op.a_from_registers ? 0 : real(padded_rows(op) * op.column_parts * op.repeats) * depth * value;
+    const Count columns = round_up(ceil_div(op.n, op.column_parts), i.n_step);
+    const double b = read_from(placed, op, 1) ? readers * real(columns) * depth * value : 0;
     bytes = a * conflicts(placed, op, 0) + b * conflicts(placed, op, 1);
     out.slots = pieces.count + (a + b) / (16 * warp);
   }

@@ -119,7 +119,7 @@ class Runs {
  private:
   /// Of the longest run that says it; below what that speaks of, a straight line to a run of a few iterations.
   BlockClocks of_run(int n, CutIterations cut) {
-    const int few = 9 + cut.all();
+    const int few = few_iterations + cut.all();
     if (n <= few) return run(n, cut).clocks;
     for (int from = p_.settled + cut.all();;) {
       const BlockRun far = run(from, cut);
@@ -199,10 +199,26 @@ std::optional<BlockClocks> known_block_clocks(const Period& period, const MeanBl
 Periods::Periods() : simulation_(std::make_shared<Simulation>()) {}
 Periods::~Periods() = default;
 
+namespace {
+
+/// Nodes and pipes by name, as a whole number that a double holds: explanations quote them.
+double names_of(const EventGraph& graph) {
+  std::uint64_t hash = 1;
+  const auto add = [&](const std::string& name) {
+    hash = (hash ^ std::hash<std::string>()(name)) * 0x9E3779B97F4A7C15U;
+  };
+  for (const EventNode& node : graph.nodes) add(node.name);
+  for (const VectorPipe& pipe : graph.pipes) add(pipe.name);
+  return static_cast<double>(hash >> 12U);
+}
+
+}  // namespace
+
 /// Everything about the graph; for one block's run alone without the edges that reach into the next block, but for how
 /// far they reach.
 void Periods::say(const EventGraph& graph, bool one_block) {
   numbers_.assign(1, static_cast<double>(graph.tensor_queue));
+  if (!one_block) numbers_.push_back(names_of(graph));
   for (const VectorPipe& pipe : graph.pipes) pipe.say(numbers_);
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
     const EventNode& n = graph.nodes[i];
@@ -229,18 +245,23 @@ void Periods::say(const EventGraph& graph, bool one_block) {
   numbers_.push_back(std::max(reach, beyond));
 }
 
-const Period* Periods::known(const EventGraph& graph) {
+Periods::Known& Periods::find_or_make(const EventGraph& graph) {
   say(graph, false);
   const auto known = known_.find(numbers_);
-  return known != known_.end() ? &known->second : nullptr;
-}
-
-const Period& Periods::of(const EventGraph& graph) {
-  if (const Period* period = known(graph)) return *period;
+  if (known != known_.end()) return known->second;
   std::vector<double> numbers = numbers_;
   const SteadyIteration& from = steady(graph);
   simulation_->turn_to(graph);
-  return known_.emplace(std::move(numbers), period_of(simulation_, graph, from, false)).first->second;
+  return known_.emplace(std::move(numbers), Known{period_of(simulation_, graph, from, false), false}).first->second;
+}
+
+const Period& Periods::of(const EventGraph& graph) { return find_or_make(graph).period; }
+
+const Period& Periods::explained(const EventGraph& graph) {
+  Known& known = find_or_make(graph);
+  if (!known.explained) explain(graph, known.period);
+  known.explained = true;
+  return known.period;
 }
 
 const SteadyIteration& Periods::steady(const EventGraph& graph) {

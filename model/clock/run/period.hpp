@@ -3,6 +3,7 @@
 // (period_bounds.hpp); the rest is contention. (model/README.md section 14)
 
 #include <algorithm>
+#include <array>
 #include <memory>
 #include <optional>
 #include <string>
@@ -37,54 +38,40 @@ struct BlockRun {
   }
 };
 
-/// Runs of blocks by how many iterations they have and how many of these are cut: few kinds of cuts. Found in constant
-/// time.
+/// Runs of blocks by how many iterations they have and how many of these are cut: a few dozen a graph, in one piece of
+/// memory.
 class BlockRuns {
  public:
-  /// What new runs are made on: one simulation for many graphs keeps what alike ones share.
-  explicit BlockRuns(std::shared_ptr<Simulation> simulation = nullptr) : simulation_(std::move(simulation)) {}
-  [[nodiscard]] Simulation& turned_to(const EventGraph& graph);
-  [[nodiscard]] const BlockRun* find(int iterations, CutIterations cut) const {
-    for (const Alike& alike : alike_) {
-      if (!(alike.cut == cut)) continue;
-      const auto at = static_cast<std::size_t>(iterations);
-      return at < alike.by_iterations.size() && alike.by_iterations[at] ? &*alike.by_iterations[at] : nullptr;
-    }
-    return nullptr;
-  }
-  /// Valid until the next one is added.
-  const BlockRun& add(const BlockRun& run, CutIterations cut) {
-    auto alike = std::find_if(alike_.begin(), alike_.end(), [&](const Alike& one) { return one.cut == cut; });
-    if (alike == alike_.end()) alike = alike_.insert(alike_.end(), {cut, {}});
-    const auto at = static_cast<std::size_t>(run.iterations);
-    if (alike->by_iterations.size() <= at) alike->by_iterations.resize(at + 1);
-    ++size_;
-    return *(alike->by_iterations[at] = run);
-  }
-  [[nodiscard]] std::size_t size() const { return size_; }
   /// One run with its cut iterations, as it is kept on disk.
   struct Kept {
     CutIterations cut;
     BlockRun run;
   };
-  template <class Visit>
-  void each(const Visit& visit) const {
-    for (const Alike& alike : alike_) {
-      for (const auto& run : alike.by_iterations) {
-        if (run) visit(Kept{alike.cut, *run});
-      }
-    }
+  /// What new runs are made on: one simulation for many graphs keeps what alike ones share.
+  explicit BlockRuns(std::shared_ptr<Simulation> simulation = nullptr, std::vector<Kept> runs = {})
+      : simulation_(std::move(simulation)), runs_(std::move(runs)) {}
+  [[nodiscard]] Simulation& turned_to(const EventGraph& graph);
+  [[nodiscard]] const BlockRun* find(int iterations, CutIterations cut) const {
+    const auto at = std::lower_bound(runs_.begin(), runs_.end(), key(iterations, cut), before);
+    return at != runs_.end() && of(*at) == key(iterations, cut) ? &at->run : nullptr;
   }
-  static constexpr double most_cut = 1 << 15;  ///< of either end
+  /// Valid until the next one is added.
+  const BlockRun& add(const BlockRun& run, CutIterations cut) {
+    const auto at = std::lower_bound(runs_.begin(), runs_.end(), key(run.iterations, cut), before);
+    return runs_.insert(at, {cut, run})->run;
+  }
+  [[nodiscard]] std::size_t size() const { return runs_.size(); }
+  [[nodiscard]] const std::vector<Kept>& all() const { return runs_; }  ///< sorted
+  static constexpr double most_cut = 1 << 15;                           ///< of either end
 
  private:
-  struct Alike {
-    CutIterations cut;
-    std::vector<std::optional<BlockRun>> by_iterations = {};
-  };
+  using Key = std::array<int, 3>;
+  [[nodiscard]] static Key key(int iterations, CutIterations cut) { return {cut.first, cut.last, iterations}; }
+  [[nodiscard]] static Key of(const Kept& one) { return key(one.run.iterations, one.cut); }
+  [[nodiscard]] static bool before(const Kept& one, const Key& other) { return of(one) < other; }
+
   std::shared_ptr<Simulation> simulation_;
-  std::vector<Alike> alike_;
-  std::size_t size_ = 0;
+  std::vector<Kept> runs_;  // by key
 };
 
 /// A block of a mean length with a mean number of cut iterations: the whole numbers that these lie between.
@@ -134,12 +121,13 @@ void explain(const EventGraph& graph, Period& period);
 /// most_to_settle + cut.all() iterations on, each further one takes Period::clocks.
 [[nodiscard]] std::optional<BlockClocks> known_block_clocks(const Period& period, int iterations, CutIterations cut);
 inline constexpr int most_to_settle = 36;  ///< iterations, beside the cut ones: no period settles later
+inline constexpr int few_iterations = 9;   ///< beside the cut ones: up to so many each length has a run of its own
 /// block_clocks() from the whole blocks that one of mean length lies between.
 [[nodiscard]] BlockClocks between_blocks(const MeanBlock& block, BlockClocks fewer, BlockClocks longer,
                                          BlockClocks more);
 
 /// The periods of graphs met before, found by what the graphs say: tiles and questions that differ in nothing of it
-/// share one. Not explained. Not for several threads at once.
+/// share one. Not for several threads at once.
 class Periods {
  public:
   Periods();
@@ -147,7 +135,10 @@ class Periods {
   Periods(const Periods&) = delete;
   Periods& operator=(const Periods&) = delete;
 
+  /// Not explained, where explained() was not asked for.
   [[nodiscard]] const Period& of(const EventGraph& graph);
+  [[nodiscard]] const Period& explained(const EventGraph& graph);
+  [[nodiscard]] std::size_t size() const { return known_.size(); }
   /// The part of it that costs a third: graphs that differ only in what ties one block to the next share one.
   [[nodiscard]] const SteadyIteration& steady(const EventGraph& graph);
 
@@ -155,11 +146,15 @@ class Periods {
   struct Hash {
     std::size_t operator()(const std::vector<double>& numbers) const;
   };
+  struct Known {
+    Period period;
+    bool explained = false;
+  };
   void say(const EventGraph& graph, bool one_block);
-  [[nodiscard]] const Period* known(const EventGraph& graph);
+  [[nodiscard]] Known& find_or_make(const EventGraph& graph);
 
   std::vector<double> numbers_;
-  std::unordered_map<std::vector<double>, Period, Hash> known_;
+  std::unordered_map<std::vector<double>, Known, Hash> known_;
   std::unordered_map<std::vector<double>, SteadyIteration, Hash> steady_;
   std::shared_ptr<Simulation> simulation_;
 };

@@ -100,6 +100,8 @@ int cuEventElapsedTime(float* milliseconds, void* from, void* to) {
   return 0;
 }
 int cuStreamSynchronize(void*) { return 0; }
+int cuStreamIsCapturing(void*, int* status) { return *status = 0; }  // nobody captures
+int cuThreadExchangeStreamCaptureMode(int*) { return 0; }
 int cuTensorMapEncodeTiled(void*, int, std::uint32_t, void*, const void*, const void*, const void*, const void*, int,
                            int, int, int) {
   return 0;

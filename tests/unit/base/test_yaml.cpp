@@ -74,6 +74,17 @@ TEST_CASE("did you mean: a beginning before an edit") {
   CHECK(napkin::nearest("h200", {"b200", "h100-sxm", "h200-sxm"}) == "h200-sxm");
   CHECK(napkin::nearest("h20-sxm", {"b200", "h100-sxm", "h200-sxm"}) == "h200-sxm");
   CHECK(napkin::nearest("zebra", {"b200", "h100-sxm"}).empty());
+  CHECK(napkin::nearest("H200-SXM", {"b200", "h100-sxm", "h200-sxm"}) == "h200-sxm");
+  CHECK(napkin::nearest("H200", {"b200", "h100-sxm", "h200-sxm"}) == "h200-sxm");
+  const std::vector<std::string> attention = {"b", "h", "g", "q", "x", "d", "dv"}, matmul = {"a", "b", "c"};
+  CHECK(napkin::nearest("Q", attention) == "q");
+  for (const char* word : {"s", "n", "seq", "seqlen"}) CHECK(napkin::nearest(word, attention) == "q");
+  CHECK(napkin::nearest("head_dim", attention) == "d");
+  CHECK(napkin::nearest("k", attention) == "x");
+  CHECK(napkin::nearest("n", matmul) == "c");
+  CHECK(napkin::nearest("k", matmul) == "b");
+  CHECK(napkin::nearest("z", attention).empty());
+  CHECK(napkin::nearest("attn", {"attention", "attention_backward", "matmul"}) == "attention");
 }
 
 }  // namespace test_yaml

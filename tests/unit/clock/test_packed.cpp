@@ -163,6 +163,23 @@ TEST_CASE("packed tiles go onto nodes in the kernel's order, each with its own r
   }
 }
 
+TEST_CASE("the middle of many planes alike is spread evenly: within a thousandth of acting all tiles out") {
+  std::vector<SequenceLengths> batch(3000, {100, 512});
+  batch.resize(4500, {513, 513});
+  for (const bool masked : {false, true}) {
+    const auto laid = laid_out_packed("attention_sm90", {{"h", h}, {"d", 128}}, batch, masked ? causal : Mask{});
+    for (const std::string order : {"grid", "persistent", "longest_first"}) {
+      CAPTURE(order);
+      CAPTURE(masked);
+      const PlacedDiagram placed = laid->place(tile_of(order));
+      const EventGraph graph = event_graph(placed);
+      const Period p = period(graph);
+      CHECK(launch_clocks(placed, graph, p).busiest ==
+            doctest::Approx(Twin(batch, masked, order).run(graph, p)).epsilon(1e-3));
+    }
+  }
+}
+
 TEST_CASE("a batch of one length is that batch; taken apart sequence by sequence too") {
   for (const bool masked : {false, true}) {
     for (const std::string order : {"grid", "persistent", "longest_first"}) {
@@ -182,7 +199,7 @@ TEST_CASE("a batch of one length is that batch; taken apart sequence by sequence
             doctest::Approx(predicted_time(expected, Count(1)).value).epsilon(1e-9));
       CHECK(work(placed).executed_flops == work(expected).executed_flops);
       CHECK(compulsory_bytes(placed) == compulsory_bytes(expected));
-      CHECK(conventional_flops(placed) == doctest::Approx(conventional_flops(expected)));
+      CHECK(work(placed).flops == work(expected).flops);
     }
   }
 }

@@ -100,17 +100,21 @@ TEST_CASE("causal: the longest block, or an even share") {
   CHECK(even.iterations < 1.02 * even.total_iterations / 132);
 }
 
-TEST_CASE("the field's count of operations") {
-  const auto flops = [](Mask mask) {
-    const test::LaidOut question("flash_attention_3", "h200-sxm", attention(2, 16, 1000, 1000, 128), DType::bf16, mask);
-    return conventional_flops(question.place({}));
-  };
-  const double full = 4.0 * 2 * 16 * 1000 * 1000 * 128;
-  CHECK(flops({}) == full);
-  CHECK(flops(causal()) == full / 2);
-  CHECK(flops({Mask::Kind::window, 0, 0}) == full / 1000);
+TEST_CASE("TFLOP/s are the visible pairs' work over the time") {
+  const std::vector<Mask> masks = {{}, causal(), {Mask::Kind::window, 63, 0}, {Mask::Kind::window, 0, 100}};
+  for (const auto& [q, x] : {std::pair<int, int>{1000, 1000}, {512, 8192}, {8192, 512}, {1, 4096}}) {
+    for (const Mask& mask : masks) {
+      const test::LaidOut question("flash_attention_3", "h200-sxm", attention(2, 16, q, x, 128), DType::bf16, mask);
+      const PlacedDiagram placed = question.place({});
+      const Prediction p = predict(placed, plan(placed));
+      const double pairs = static_cast<double>(visible_pairs(mask, q, x));
+      CHECK(p.tflops * 1e12 * p.time.value == doctest::Approx(4.0 * 2 * 16 * 128 * pairs).epsilon(1e-12));
+    }
+  }
   const test::LaidOut product("matmul_sm90", "h200-sxm", {{"a", 100}, {"b", 200}, {"c", 300}}, DType::bf16);
-  CHECK(conventional_flops(product.place({})) == 2.0 * 100 * 200 * 300);
+  const PlacedDiagram placed = product.place({});
+  const Prediction p = predict(placed, plan(placed));
+  CHECK(p.tflops * 1e12 * p.time.value == doctest::Approx(2.0 * 100 * 200 * 300).epsilon(1e-12));
 }
 
 TEST_CASE("the clock says where it comes from, the launch is added") {
@@ -146,7 +150,11 @@ TEST_CASE("the event graph predicts where the tile has edges and the machine mea
   CHECK((p.time - p.cycles / p.clock).value == doctest::Approx(3.2e-6));
   for (const PipeUse& use : p.pipes) CHECK(use.busy <= 1);
 
-  const test::LaidOut older("flash_attention_2", "a100-sxm-80", attention(2, 16, 4096, 4096, 128), DType::f16);
+  test::LaidOut older("flash_attention_2", "a100-sxm-80", attention(2, 16, 4096, 4096, 128), DType::f16);
+  const PlacedDiagram with_ports = older.place({{"q", "128"}, {"x", "64"}});
+  CHECK(has_event_graph(with_ports));
+  CHECK(predict(with_ports, plan(with_ports)).power);
+  older.machine.constants.erase("mma_sync_ports");
   const PlacedDiagram without = older.place({{"q", "128"}, {"x", "64"}});
   CHECK_FALSE(has_event_graph(without));
   CHECK(predict(without, plan(without)).time == predict_by_roofline(without, plan(without)).time);

@@ -19,10 +19,15 @@ TEST_CASE("the built-in diagrams are there, by name") {
 }
 
 TEST_CASE("an unknown name lists the known ones; a path is a file") {
-  CHECK_THROWS_WITH_AS((void)load_diagram("atention"),
-                       "atention: no such algorithm: did you mean 'attention'? (one of attention, attention_backward, "
-                       "matmul, mlp, softmax_contraction), or the path of a diagram's .yaml",
-                       Error);
+  try {
+    (void)load_diagram("atention");
+    FAIL("an unknown name was taken");
+  } catch (const Error& error) {
+    const std::string what = error.what();
+    CHECK(what.starts_with("atention: no such algorithm: did you mean 'attention'? (one of "));
+    CHECK(what.find("attention_backward, ") != std::string::npos);
+    CHECK(what.ends_with(", or the path of a diagram's .yaml"));
+  }
   CHECK_THROWS_WITH_AS((void)load_diagram("./none.yaml"), "./none.yaml: cannot be read: the path of a readable file",
                        Error);
 }

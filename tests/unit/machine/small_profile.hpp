@@ -56,7 +56,7 @@ pipes:
 tensor:
   - name: matrix
     types: [bf16, f16]
-    rate: {value: 1024, unit: FLOP/clk, source: a datasheet}
+    rate: {value: 4096, unit: FLOP/clk, source: a datasheet}
     shape: {m: 64, n: {from: 8, to: 256, step: 8}, k: 16, source: a manual}
     timing:
       unit: clk

@@ -129,7 +129,7 @@ TEST_CASE("tensor instructions by type and name, one for each type of an entry")
   CHECK(machine.tensor_for(DType::f16, "slow") == nullptr);
   CHECK(machine.tensor_for(DType::bf16)->timing_from.date == "2026");
   CHECK(machine.tensor_for(DType::bf16)->shape_from.source == "a manual");
-  CHECK(peak_flops(machine, *machine.tensor_for(DType::bf16), Hertz(1.5e9)) == doctest::Approx(10 * 1024 * 1.5e9));
+  CHECK(peak_flops(machine, *machine.tensor_for(DType::bf16), Hertz(1.5e9)) == doctest::Approx(10 * 4096 * 1.5e9));
 }
 
 TEST_CASE("clocks of an instruction: table, between, outside, and by rate") {

@@ -81,12 +81,13 @@ TEST_CASE("every built-in profile survives being written, and its text is then a
 TEST_CASE("quotes, backslashes and a spread survive") {
   Machine machine = parse_machine(small_profile, "p.yaml");
   Number& number = machine.constants.at("launch_overhead");
-  number.from = {{}, "a \"tool\"", "2026-11-21", "580\\1", "one: two, {three} # four", 0.0042};
+  number.from = {{}, "a \"tool\"", "2026-11-21", "580\\1", "one: two, {three} # four", 0.0042, false, "h200-sxm"};
   const Machine again = parse_machine(profile_text(machine), "again.yaml");
   const Provenance& from = again.constants.at("launch_overhead").from;
   CHECK(from.tool == "a \"tool\"");
   CHECK(from.driver == "580\\1");
   CHECK(from.note == "one: two, {three} # four");
+  CHECK(from.gpu == "h200-sxm");
   REQUIRE(from.spread.has_value());
   CHECK(*from.spread == 0.0042);
   CHECK_FALSE(again.power.limit->from.spread.has_value());

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <memory>
 
 #include "model/base/embedded.hpp"
 #include "model/diagram/library.hpp"
@@ -97,12 +98,13 @@ TEST_CASE(
 
 TEST_CASE("bundled kernels by their files' keys: those whose mapping says so") {
   for (const char* algorithm : {"attention", "matmul", "mlp"}) {
-    std::vector<std::string> expected;
+    std::vector<std::string> bundled, peers;
     for (const std::string& name : builtin_mappings()) {
       const Mapping mapping = load_mapping(name, "test");
-      if (!mapping.source.empty() && mapping.algorithm == algorithm) expected.push_back(name);
+      if (mapping.algorithm == algorithm) (mapping.source.empty() ? peers : bundled).push_back(name);
     }
-    CHECK(bundled_mappings(algorithm) == expected);
+    CHECK(bundled_mappings(algorithm) == bundled);
+    CHECK(peers_mappings(algorithm) == peers);
   }
 }
 
@@ -183,6 +185,15 @@ TEST_CASE("every mistake is found, with its line") {
        "m.yaml:9", "tiles of this path are dealt out"},
       {"words: [staged, direct]", "words: {staged: {tiles: drawn}, direct: {tiles: launched}}", "m.yaml:9",
        "tiles drawn row by row"},
+      {"words: [staged, direct]", "words: {staged: {tiles: even, path: grouped}, direct: {tiles: launched}}",
+       "m.yaml:9", "row by row"},
+      {"runs_on: [sm_80+]", "runs_on: [sm_80+]\nmasks: [all]", "m.yaml:4", "unknown 'all'"},
+      {"threads: 32", "threads: 32, registers: {table: nowhere}", "m.yaml:13", "no file 'nowhere.csv'"},
+      {"threads: 32", "threads: 32, registers: {table: nowhere, row: 1}", "m.yaml:13", "unknown key 'row'"},
+      {"splits: [a]", "repeats: true", "m.yaml:13", "no rows are divided"},
+      {"splits: [a]", "splits: {a: deep}", "m.yaml:13", "neither a knob nor an axis: 'deep'"},
+      {"stream: [b]", "stream: [b], parts: {b: stages}", "m.yaml:15", "not both grouped and streamed"},
+      {"per: [a, c]", "when: {q: 64}, per: [a, c]", "m.yaml:23", "or an axis that 'sizes' lists"},
       {"per: [a, c]", "count: 0.62, per: [a, c]", "m.yaml:23", "'0.62' cannot be counted"},
       {"per: [a, c]", "count: 0, per: [a, c]", "m.yaml:23", "'0' cannot be counted"},
       {"per: [a, c]", "count: 1/0, per: [a, c]", "m.yaml:23", "'1/0' cannot be counted"},
@@ -220,6 +231,63 @@ TEST_CASE("an agent's overhead may depend on the problem's mask") {
   CHECK(overhead(Mask::Kind::causal, "1") == 7);
   CHECK(overhead(Mask::Kind::none, "2") == 5);
   CHECK(overhead(Mask::Kind::window, "1") == 5);
+}
+
+TEST_CASE("work may ask for the mask and for the size of an axis that no block divides") {
+  const std::string text = R"(mapping: small
+algorithm: attention
+runs_on: [sm_80+]
+sizes: {d: [64, 128]}
+masks: [none, causal]
+knobs:
+  q: {unit: rows, domain: [64, 128]}
+  x: {unit: columns, domain: [64, 128]}
+agents:
+  warp: {count: 4, threads: 32, splits: [q]}
+levels:
+  shared: {group: [b, h, g, q], stream: [x]}
+  registers: {group: [q]}
+arrays:
+  Q: {level: shared, type: T}
+  K: {level: shared, type: T}
+  V: {level: shared, type: T}
+  S: {level: registers, scope: agent, type: f32}
+  P: {level: registers, scope: agent, type: T, alias: S}
+  O: {level: registers, scope: agent, type: f32}
+operations:
+  S: {agent: warp, unit: tensor, type: T}
+  P:
+    agent: warp
+    unit: vector
+    work:
+      - {name: wide, unit: alu, per: [q, x], count: 1, when: {d: [128]}}
+      - {name: narrow, unit: alu, per: [q, x], count: 3, when: {d: [64], mask: [none, causal]}}
+      - {name: cut, unit: alu, per: [q, x], count: 5, when: {mask: causal}}
+  O: {agent: warp, unit: tensor, type: T}
+)";
+  const auto asked = [&](std::int64_t d, Mask::Kind kind) {
+    Mask mask;
+    mask.kind = kind;
+    return std::make_unique<testing::Mapped>(load_diagram("attention"), parse_mapping(text, "m.yaml"),
+                                             load_machine("h200-sxm", "--gpu"),
+                                             testing::Given{{"q", 256}, {"x", 256}, {"d", d}, {"dv", d}}, mask);
+  };
+  const auto counts = [&](const PlacedDiagram& placed) {
+    std::vector<double> out;
+    for (const PlacedWork& work : placed.operations[1].work) out.push_back(work.amount / (64 * 64));
+    return out;
+  };
+  const auto narrow = asked(64, Mask::Kind::causal), wide = asked(128, Mask::Kind::none);
+  CHECK(counts(narrow->place({})) == std::vector<double>{3, 5});
+  CHECK(counts(wide->place({})) == std::vector<double>{1});
+  // The same placer, asked for another head.
+  const auto other = asked(64, Mask::Kind::none);
+  wide->placer.rebind(other->problem);
+  CHECK(counts(wide->place({})) == std::vector<double>{3});
+  std::string divided = text;
+  divided.replace(divided.find("sizes: {d"), 9, "sizes: {h: [16], d");
+  divided.replace(divided.find("when: {d: [128]}"), 16, "when: {h: [16]}");
+  CHECK_THROWS_WITH((void)parse_mapping(divided, "m.yaml"), doctest::Contains("divided among blocks"));
 }
 
 TEST_CASE("a duplicate name, an operation that is not mapped") {

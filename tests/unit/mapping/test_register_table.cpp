@@ -101,7 +101,8 @@ TEST_CASE("every mistake is found, with its place") {
       {"# date: 2026-11-23", "# date: ", "t.csv:3:1: date", "is empty"},
       {"x,turns,mask", "x,turn,mask", "t.csv:6:3: turn", "unknown column: did you mean 'turns'?"},
       {"x,turns,mask", "x,turns,x", "t.csv:6:9: x", "stands twice"},
-      {"registers,kept", "kept,registers", "t.csv:6:1: registers", "is not where it belongs"},
+      {"registers,kept", "kept,registers", "t.csv:6:14: kept", "unknown column"},
+      {"registers,kept", "register,kept", "t.csv:6:1: registers", "is not where it belongs"},
       {"kept,spilled,needless\n", "kept,spilled\n", "t.csv:6:1", "is not where it belongs"},
       {"*,on,*,24,7,1,0", "*,on,*,24,7,1", "t.csv:7:1: row", "6 cells: one for each of the 7 columns"},
       {"*,on,*,24,7,1,0", "", "t.csv:7:1: row", "1 cells"},
@@ -124,6 +125,42 @@ TEST_CASE("every mistake is found, with its place") {
     CHECK_MESSAGE(said.find(m.what) != std::string::npos, said);
   }
   CHECK(refusal("") == "t.csv: a table without columns: knobs, mask, registers, kept, spilled, needless");
+}
+
+TEST_CASE("a table of a peer's kernel has axes too, and as many numbers as were counted") {
+  const std::string text = good.substr(0, good.find("x,turns")) +
+                           "turns,d,mask,registers,alu\n*,64,none,100,7\n*,64,causal,110,0\n"
+                           "on,128,*,200,20\noff,128,*,255,40\n";
+  TableKeys keys;
+  keys.axes = {{"d", {64, 128}}};
+  keys.masks = {Mask::Kind::none, Mask::Kind::causal};
+  const RegisterTable table(text, "t.csv", knobs(), keys);
+  CHECK(table.axes() == std::vector<std::string>{"d"});
+  CHECK(table.numbers() == std::vector<std::string>{"registers", "alu"});
+  REQUIRE(table.find("alu").has_value());
+  CHECK_FALSE(table.find("fp32").has_value());
+  const Tile on{{4, 64, 0}}, off{{4, 64, 1}};
+  CHECK(table.at(0, table.base(Mask::Kind::none, {64}), on) == 100);
+  CHECK(table.at(1, table.base(Mask::Kind::none, {64}), off) == 7);
+  CHECK(table.at(1, table.base(Mask::Kind::causal, {64}), off) == 0);
+  CHECK(table.at(0, table.base(Mask::Kind::causal, {128}), on) == 200);
+  CHECK(table.at(1, table.base(Mask::Kind::none, {128}), off) == 40);
+  CHECK(table.at(1, table.base(Mask::Kind::none, {96}), off) == 40);  // a size that no row knows: the largest
+  const auto refused = [&](const std::string& from, const std::string& to) -> std::string {
+    std::string changed = text;
+    changed.replace(changed.find(from), from.size(), to);
+    try {
+      (void)RegisterTable(changed, "t.csv", knobs(), keys);
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "no error";
+  };
+  CHECK(refused("registers,alu", "registers,registers").find("t.csv:6:24: registers: stands twice") == 0);
+  CHECK(refused("registers,alu", "registers,a-u").find("t.csv:6:24: a-u: not a name") == 0);
+  CHECK(refused("*,64,causal,110,0", "*,64,window,110,0").find("unknown 'window'") != std::string::npos);
+  CHECK(refused("*,64,causal,110,0", "*,96,causal,110,0").find("unknown '96'") != std::string::npos);
+  CHECK(refused("*,64,causal,110,0", "*,64,causal,110,-1").find("alu: '-1' is no number") != std::string::npos);
 }
 
 TEST_CASE("a mapping names the table beside it, else a built-in one; nothing but a plain name") {

@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <set>
 #include <string>
 
@@ -27,7 +28,9 @@ std::set<std::string> keys_of(const Json& json) {
 
 TEST_CASE("the corrected forward pass as JSON") {
   const Json json = json_of(dependences_of(dependence::load_nest("attention")));
-  CHECK(keys_of(json) == std::set<std::string>{"edges", "sccs", "loops", "orders"});
+  CHECK(keys_of(json) == std::set<std::string>{"command", "name", "statements", "arrays", "vector_loops", "edges",
+                                               "sccs", "loops", "orders"});
+  CHECK(json["vector_loops"] == Json({"i", "j", "d"}));
   CHECK(json["sccs"] == Json::parse(R"([["S3","S6","S12"],["S4","S7","S13"],["S8","S10","S11"]])"));
   CHECK(json["loops"][0]["name"] == "i");
   CHECK(json["loops"][0]["parallel"] == true);
@@ -42,17 +45,21 @@ TEST_CASE("the corrected forward pass as JSON") {
   CHECK(json["orders"][0]["traffic"]["load_formula"] == "3 i + i j + i d + i j d");
   std::set<std::string> told;
   for (const Json& edge : json["edges"]) {
-    CHECK(keys_of(edge) == std::set<std::string>{"from", "to", "kind", "vector"});
+    CHECK(keys_of(edge) == std::set<std::string>{"from", "to", "kind", "vector", "value", "carried_by"});
     CHECK(edge["vector"].size() == 3);
     CHECK(told.insert(edge.dump()).second);
   }
-  CHECK(told.count(R"({"from":"S12","to":"S3","kind":"RAW","vector":["0","+",null]})") == 1);
+  CHECK(std::count_if(told.begin(), told.end(), [](const std::string& edge) {
+          return edge.starts_with(R"({"from":"S12","to":"S3","kind":"RAW","vector":["0","+",null],"value":)") &&
+                 edge.ends_with(R"(,"carried_by":"j"})");
+        }) == 1);
 }
 
 TEST_CASE("the refused interchange as JSON and as text") {
   const Dependences found = dependences_of(dependence::load_nest("skewed"));
   const Json json = json_of(found);
-  CHECK(json["edges"].dump() == R"([{"from":"S1","to":"S1","kind":"RAW","vector":["1","-1"]}])");
+  CHECK(json["edges"].dump() ==
+        R"([{"from":"S1","to":"S1","kind":"RAW","vector":["1","-1"],"value":"A[i,j]","carried_by":"i"}])");
   CHECK(json["orders"][1]["legal"] == false);
   CHECK(json["orders"][1]["why"] == "S1 -> S1 RAW A[i,j]: (1, -1) becomes (-1, 1)");
   CHECK(json["orders"][1]["traffic"].is_null());

@@ -44,6 +44,27 @@ TEST_CASE("FlashAttention-3's 128 x 128 tile: rows, aliases counted once, how ma
   CHECK(table.agents == Count(3));  // 256 / 80
 }
 
+TEST_CASE("Flash Attention from Scratch: 404 registers of fragments, 48 KiB with O over Q, 64 KiB apart") {
+  const test::LaidOut question("flash_from_scratch", "rtx-3090", {{"q", 4096}, {"x", 4096}, {"d", 128}}, DType::bf16);
+  for (const char* o_in : {"over_q", "apart"}) {
+    const ConfigurationTable table = configuration_table(question.place({{"o_in", o_in}}));
+    const auto registers = [&](const char* variable) {
+      return row(table, variable).agent_bytes.value.get() / (32 * 4);
+    };
+    CHECK(registers("Q_fragments") == 32);
+    CHECK(registers("O") == 64);
+    CHECK(registers("K_fragments") == 128);
+    CHECK(registers("V_fragments") == 128);
+    CHECK(registers("S") == 32);
+    CHECK(registers("P") == 16);
+    CHECK(registers("m") == 2);
+    CHECK(registers("l") == 2);
+    REQUIRE(table.totals.size() == 2);
+    CHECK(table.totals[1].agent_bytes == Bytes(404 * 32 * 4));
+    CHECK(table.totals[0].block_bytes == Bytes((std::string(o_in) == "apart" ? 64 : 48) * 1024));
+  }
+}
+
 TEST_CASE("packed heads stand in the axes; single ones do not") {
   const test::LaidOut question("flash_attention_3", "h200-sxm", {{"g", 8}, {"q", 16}, {"x", 4096}, {"d", 128}},
                                DType::bf16);

@@ -177,9 +177,9 @@ TEST_CASE("a store gives back what was kept, by content") {
   const Case c = attention(256);
   std::map<std::string, std::string> kept;
   const auto store = [&] {
-    return Tables::Store{[&](const std::string& key) -> std::optional<std::string> {
+    return Tables::Store{[&](const std::string& key) -> std::optional<SharedBytes> {
                            const auto found = kept.find(key);
-                           return found == kept.end() ? std::nullopt : std::optional(found->second);
+                           return found == kept.end() ? std::nullopt : std::optional(SharedBytes(found->second));
                          },
                          [&](const std::string& key, const std::string& bytes) { kept[key] = bytes; }};
   };
@@ -200,9 +200,22 @@ TEST_CASE("a store gives back what was kept, by content") {
   CHECK_FALSE(table->has_grown());
   CHECK(Scan(table, question).rank(3).ranked.size() == 3);
   CHECK_FALSE(table->has_grown());  // nothing had to be made
+  const std::string whole = kept.begin()->second;
+  const Selection answer = Selector(question, tables).rank(3);
+  const auto check_damaged = [&] {
+    Tables damaged(store());
+    const Selection found = Selector(question, damaged).rank(3);
+    REQUIRE(found.ranked.size() == 3);
+    for (std::size_t i = 0; i < 3; ++i) CHECK(found.ranked[i].prediction.time == answer.ranked[i].prediction.time);
+  };
   kept.begin()->second.resize(100);
-  Tables damaged(store());
-  CHECK(Selector(question, damaged).rank(3).ranked.size() == 3);
+  check_damaged();
+  // One byte in each of some parts: the part is made anew.
+  for (std::size_t at = whole.size() / 4; at < whole.size(); at += whole.size() / 16) {
+    kept.begin()->second = whole;
+    kept.begin()->second[at] = static_cast<char>(whole[at] ^ 8);
+    check_damaged();
+  }
 }
 
 }  // namespace test_select

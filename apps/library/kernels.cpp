@@ -1,0 +1,45 @@
+// All kernels that can answer a question, side by side.
+
+#include <algorithm>
+#include <tuple>
+
+#include "apps/library/evaluate.hpp"
+#include "apps/library/select_kernel.hpp"
+#include "apps/library/session.hpp"
+
+namespace napkin {
+namespace {
+
+KernelAnswer answer_of(const Request& request, const Layout& layout) {
+  const Ranking ranking(request, layout, 1);
+  KernelAnswer answer;
+  answer.kernel = layout.mapping->name;
+  answer.bundled = layout.bundled();
+  if (ranking.empty()) {
+    answer.why = ranking.nothing_fits();
+    return answer;
+  }
+  answer.tile = values_of(*layout.mapping, ranking.best().tile);
+  answer.predicted = napkin::answer_of(prediction_of(request, layout, ranking.best()));
+  answer.by_graph = !ranking.best().prediction.iteration.empty();
+  return answer;
+}
+
+}  // namespace
+
+std::vector<KernelAnswer> Session::kernels(const Ask& ask) const {
+  Request request = state_->kernels(ask);
+  std::vector<KernelAnswer> answers;
+  at_shape([&] {
+    for (const Layout& layout : request.layouts) answers.push_back(answer_of(request, layout));
+  });
+  std::stable_sort(answers.begin(), answers.end(), [](const KernelAnswer& a, const KernelAnswer& b) {
+    const auto key = [](const KernelAnswer& k) {
+      return std::tuple(!k.predicted, !k.by_graph, k.predicted ? k.predicted->time : 0.0);
+    };
+    return key(a) < key(b);
+  });
+  return answers;
+}
+
+}  // namespace napkin

@@ -1,0 +1,218 @@
+#include "apps/library/published.hpp"
+
+#include <algorithm>
+#include <map>
+
+#include "apps/library/catalog.hpp"
+#include "apps/library/evaluate.hpp"
+#include "apps/library/napkin.hpp"
+#include "apps/library/published_names.hpp"
+#include "apps/library/replay.hpp"
+#include "apps/library/select_tile.hpp"
+#include "model/clock/prediction.hpp"
+#include "model/machine/load.hpp"
+#include "model/mapping/load.hpp"
+
+namespace napkin {
+namespace {
+
+constexpr double tera = 1e12;
+
+/// A row cannot be asked: of what kind, and more of it.
+struct Refusal {
+  std::string reason, detail;
+};
+
+void need(const std::optional<std::int64_t>& size) {
+  if (!size) throw Refusal{"its sizes or its mask are not stated", ""};
+}
+
+NamedSizes shape_of(const PublishedRow& row) {
+  if (row.product()) {
+    need(row.m), need(row.n), need(row.k);
+    return {{"a", *row.m}, {"b", *row.k}, {"c", *row.n}};
+  }
+  need(row.b), need(row.h), need(row.q), need(row.d);
+  const std::int64_t kv = row.h_kv.value_or(*row.h);
+  return {{"b", *row.b},
+          {"h", kv},
+          {"g", *row.h / kv},
+          {"q", *row.q},
+          {"x", row.x.value_or(*row.q)},
+          {"d", *row.d},
+          {"dv", row.d_v.value_or(*row.d)}};
+}
+
+/// A profile; nullptr where there is none of that name.
+const Machine* find_machine(const std::string& name) {
+  static std::map<std::string, std::optional<Machine>> read;
+  auto known = read.find(name);
+  if (known == read.end()) {
+    const std::vector<std::string> builtin = builtin_machines();
+    const bool there = names_file(name) || std::find(builtin.begin(), builtin.end(), name) != builtin.end();
+    known = read.emplace(name, there ? std::optional(load_machine(name, "gpu")) : std::nullopt).first;
+  }
+  return known->second ? &*known->second : nullptr;
+}
+
+bool is_mapping(const std::string& name) {
+  static const std::vector<std::string> builtin = builtin_mappings();
+  return names_file(name) || std::find(builtin.begin(), builtin.end(), name) != builtin.end();
+}
+
+const Mapping& mapping_named(const std::string& name) {
+  static std::map<std::string, Mapping> read;
+  const auto known = read.find(name);
+  return known != read.end() ? known->second : read.emplace(name, load_mapping(name, "kernel")).first->second;
+}
+
+std::string profile_of(const PublishedRow& row) {
+  const std::string* listed = published_names().profile(row.gpu);
+  const std::string& name = listed != nullptr ? *listed : row.gpu;
+  if (find_machine(name) == nullptr) throw Refusal{"no profile of the GPU", ""};
+  return name;
+}
+
+/// A kernel of the table; else one that the row calls by a mapping's name or path.
+PublishedKernel kernel_of(const PublishedRow& row) {
+  const PublishedNames& names = published_names();
+  if (const auto* no = names.no_judge(row.kernel)) throw Refusal{"no judge: " + no->why, no->named};
+  if (row.direction != "fwd" && !row.product()) throw Refusal{"no mapping of the backward pass", ""};
+  if (const PublishedKernel* listed = names.kernel(row)) {
+    if (!std::any_of(listed->mappings.begin(), listed->mappings.end(), is_mapping))
+      throw Refusal{"no mapping of the kernel", ""};
+    return *listed;
+  }
+  PublishedKernel direct;
+  if (!is_mapping(row.kernel)) throw Refusal{"no mapping of the kernel", ""};
+  direct.algorithm = row.product() ? "matmul" : "attention";
+  direct.tile = row.product() ? std::vector<std::string>{"a", "c", "b"} : std::vector<std::string>{"q", "x"};
+  direct.mappings = {row.kernel};
+  return direct;
+}
+
+/// What no tile of the mapping changes.
+void check_taken(const std::vector<Violation>& violations, const PublishedRow& row) {
+  for (const Violation& v : violations) {
+    if (v.constraint == "dtype") throw Refusal{"its mapping does not take the element type", row.dtype};
+    if (v.constraint.starts_with("size of ")) throw Refusal{"its mapping does not take the head size", v.constraint};
+  }
+}
+
+Edit edit_of(const PublishedQuestion& question) {
+  if (!question.clock && !question.power) return {};
+  return [clock = question.clock, power = question.power](Machine& machine) {
+    for (auto* stated : {&machine.clocks.maximum, &machine.clocks.tensor, &machine.clocks.base}) {
+      if (clock && *stated && (*stated)->value > *clock) (*stated)->value = *clock;
+    }
+    if (power && machine.power.limit) machine.power.limit->value = *power;
+  };
+}
+
+/// Asks one mapping. Throws Refusal and Error.
+void ask_mapping(const PublishedKernel& kernel, PublishedAnswer& answer) {
+  Ask& ask = answer.question.ask;
+  const Machine& machine = *find_machine(ask.gpu);
+  if (!runs_on(mapping_named(ask.kernel), machine))
+    throw Refusal{"its mapping does not run on the GPU's architecture", ask.kernel};
+  const auto tile_text = published_tile(kernel, machine.architecture, answer.row());
+  if (!tile_text) throw Refusal{"its tile is not in the mapping's words", answer.row().tile};
+  ask.tile = *tile_text;
+  const std::unique_ptr<Measurable> measurable = measurable_of(ask, edit_of(answer.question));
+  const Layout& layout = *measurable->layout;
+  const Tile tile = select_tile(measurable->request).tile;
+  const Placement placement = place(*measurable->placer, tile);
+  check_taken(placement.violations, answer.row());
+  const Prediction prediction = predict_read_again(placement.placed, placement.plan);
+  const double flops = counted_flops(answer.row());
+  answer.gpu = measurable->request.machine->name;
+  answer.architecture = measurable->request.machine->architecture;
+  answer.kernel = layout.mapping->name;
+  answer.tile = values_of(*layout.mapping, tile);
+  answer.legal = placement.violations.empty();
+  answer.predicted = answer_of(prediction);
+  answer.by_graph = !prediction.iteration.empty();
+  answer.tflops = flops / prediction.time.value / tera;
+  answer.roofline = flops / predict_by_roofline(placement.placed, placement.plan).time.value / tera;
+}
+
+/// The mappings in turn: until one can be asked, or all, of which the fastest counts.
+void ask_mappings(const PublishedKernel& kernel, PublishedAnswer& answer) {
+  std::optional<Refusal> refused;
+  std::optional<PublishedAnswer> best;
+  for (const std::string& mapping : kernel.mappings) {
+    if (!is_mapping(mapping) || (best && !kernel.fastest)) continue;
+    PublishedAnswer one = answer;
+    one.question.ask.kernel = mapping;
+    try {
+      ask_mapping(kernel, one);
+      if (!best || one.tflops > best->tflops) best = std::move(one);
+    } catch (const Refusal& refusal) {
+      if (!refused) refused = refusal;
+    } catch (const Error& error) {
+      if (!refused) refused = {"the model refuses", error.what()};
+    }
+  }
+  if (!best) throw refused.value_or(Refusal{"no mapping of the kernel", ""});
+  answer = std::move(*best);
+}
+
+void set_condition(PublishedQuestion& question) {
+  for (const PublishedNames::Condition& one : published_names().conditions) {
+    if (!matches(one.source, question.row->source)) continue;
+    question.clock = one.clock, question.power = one.power;
+    return;
+  }
+}
+
+PublishedAnswer ask_one(const PublishedRow& row) {
+  PublishedAnswer answer;
+  answer.question.row = &row;
+  answer.question.doubt = published_names().doubt(row);
+  try {
+    const PublishedKernel kernel = kernel_of(row);
+    Ask& ask = answer.question.ask;
+    ask.algorithm = kernel.algorithm;
+    ask.shape = shape_of(row);
+    if (!row.product() && !row.causal) throw Refusal{"its sizes or its mask are not stated", ""};
+    if (row.causal == true) ask.mask.kind = Mask::Kind::causal;
+    ask.dtype = published_names().dtype(row.dtype);
+    ask.gpu = profile_of(row);
+    set_condition(answer.question);
+    ask_mappings(kernel, answer);
+  } catch (const Refusal& refusal) {
+    answer.question.reason = refusal.reason, answer.question.detail = refusal.detail;
+  } catch (const Error& error) {
+    answer.question.reason = "the model refuses", answer.question.detail = error.what();
+  }
+  return answer;
+}
+
+}  // namespace
+
+bool kept_aside(const PublishedRow& row) {
+  std::uint64_t hash = 0xcbf29ce484222325ULL;  // FNV-1a
+  for (const char c : row.source) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3ULL;
+  return (hash >> 63U) != 0;
+}
+
+double counted_flops(const PublishedRow& row) {
+  const auto of = [](const std::optional<std::int64_t>& size) { return static_cast<double>(size.value_or(1)); };
+  if (row.product()) return 2 * of(row.m) * of(row.n) * of(row.k);
+  const double x = row.x ? of(row.x) : of(row.q), dv = row.d_v ? of(row.d_v) : of(row.d);
+  const double all = 2 * of(row.b) * of(row.h) * of(row.q) * x * (of(row.d) + dv);
+  return row.causal == true ? all / 2 : all;
+}
+
+std::vector<PublishedAnswer> ask_published(const std::vector<PublishedRow>& rows,
+                                           const std::function<void(std::size_t)>& progress) {
+  std::vector<PublishedAnswer> answers;
+  answers.reserve(rows.size());
+  for (const PublishedRow& row : rows) {
+    answers.push_back(ask_one(row));
+    if (progress) progress(answers.size());
+  }
+  return answers;
+}
+
+}  // namespace napkin

@@ -1,0 +1,71 @@
+#pragma once
+// What a published row's words mean: which profile its GPU is, which mapping and knobs its kernel. (names.yaml in
+// tests/published) Internal to apps/.
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "apps/library/published.hpp"
+
+namespace napkin {
+
+/// True where `text` is `pattern`; * in it stands for any text.
+[[nodiscard]] bool matches(std::string_view pattern, std::string_view text);
+
+/// Which rows a line speaks of. What is empty is not looked at.
+struct PublishedMatch {
+  std::string gpu, kernel, source, note, dtype;
+  std::vector<std::int64_t> d;
+  std::optional<bool> causal;
+  [[nodiscard]] bool operator()(const PublishedRow& row) const;
+};
+
+struct PublishedKernel {
+  std::vector<std::string> names, dtypes, mappings;
+  std::string algorithm;
+  bool fastest = false;  ///< all mappings are asked, and the fastest prediction counts; else the first that fits
+  std::vector<std::string> tile;  ///< the knobs of "128x64"
+  struct Knobs {
+    PublishedMatch match;
+    std::vector<std::string> architectures;  ///< empty: all
+    TileText set;
+  };
+  std::vector<Knobs> knobs;
+};
+
+struct PublishedNames {
+  std::vector<std::pair<std::string, std::string>> dtypes;             ///< theirs, ours
+  std::vector<std::pair<std::vector<std::string>, std::string>> gpus;  ///< patterns, profile
+  struct NoJudge {
+    std::string named, why;  ///< a pattern
+  };
+  std::vector<NoJudge> no_judges;
+  std::vector<PublishedKernel> kernels;
+  struct Condition {
+    std::string source;
+    std::optional<double> clock, power;
+  };
+  std::vector<Condition> conditions;
+  std::vector<std::pair<PublishedMatch, std::string>> doubts;
+
+  [[nodiscard]] const std::string* profile(const std::string& gpu) const;  ///< or nullptr
+  [[nodiscard]] const NoJudge* no_judge(const std::string& kernel) const;
+  [[nodiscard]] const PublishedKernel* kernel(const PublishedRow& row) const;
+  [[nodiscard]] std::string doubt(const PublishedRow& row) const;
+  /// Ours for theirs; theirs where it is not listed.
+  [[nodiscard]] std::string dtype(const std::string& name) const;
+};
+
+[[nodiscard]] PublishedNames parse_published_names(std::string_view text, const std::string& file);
+/// Of the built-in names.yaml.
+[[nodiscard]] const PublishedNames& published_names();
+
+/// The knobs of a kernel on that architecture for a row, its own tile last. Nothing where its tile is not in words like
+/// "128x64,4w" or "128x176,2WG,cluster 2".
+[[nodiscard]] std::optional<TileText> published_tile(const PublishedKernel& kernel, const std::string& architecture,
+                                                     const PublishedRow& row);
+
+}  // namespace napkin

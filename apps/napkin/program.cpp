@@ -1,0 +1,99 @@
+#include "apps/napkin/program.hpp"
+
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <new>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "apps/library/arguments.hpp"
+#include "apps/napkin/command.hpp"
+#include "apps/napkin/progress.hpp"
+#include "kernels/jit/failure.hpp"
+#include "model/base/error.hpp"
+
+namespace napkin::cli {
+namespace {
+
+constexpr int bad_input = 2;
+
+/// Colours only on a terminal, and not where the user says no. (no-color.org)
+report::Style style_of_stdout() {
+  const char* refused = std::getenv("NO_COLOR");
+  const char* terminal = std::getenv("TERM");
+  const bool dumb = terminal != nullptr && std::string_view(terminal) == "dumb";
+  return {isatty(STDOUT_FILENO) == 1 && (refused == nullptr || *refused == '\0') && !dumb};
+}
+
+}  // namespace
+
+Reply reply_to(const std::vector<std::string>& words, const report::Style& style) {
+  std::vector<std::string> names;
+  for (const Command& command : commands()) names.push_back(command.name);
+  if (words.empty()) throw Error("napkin", "no command", joined(names) + " (napkin --help)");
+
+  const std::string& name = words.front();
+  if (name == "--help" || name == "-h" || name == "help") return {help(), "", 0};
+  if (name == "--version") return {"napkin " NAPKIN_VERSION "\n", "", 0};
+  for (const Command& command : commands()) {
+    if (command.name != name) continue;
+    const std::vector<std::string> rest(words.begin() + 1, words.end());
+    for (const std::string& word : rest) {
+      if (word == "--help" || word == "-h") return {help(command), "", 0};
+    }
+    return command.run(parse(command, rest), style);
+  }
+  throw Error("napkin", in_quotes(name) + " is no command", one_of(name, names));
+}
+
+namespace {
+
+/// One line, whatever a file's name or text put into it.
+std::string one_line(std::string_view text) {
+  std::string line;
+  for (const char c : text) line += static_cast<unsigned char>(c) < 0x20 || c == 0x7f ? ' ' : c;
+  return line;
+}
+
+int complain(std::string_view message) {
+  std::fprintf(stderr, "%s\n", one_line(message).c_str());
+  return bad_input;
+}
+
+/// A terminal is told that a long command is at work.
+Reply waited_for(const std::vector<std::string>& words) {
+  const Waiting waiting("napkin" + (words.empty() ? std::string() : " " + one_line(words.front())));
+  return reply_to(words, style_of_stdout());
+}
+
+int print_reply(const Reply& reply) {
+  const bool written = std::fwrite(reply.out.data(), 1, reply.out.size(), stdout) == reply.out.size();
+  if (std::fflush(stdout) != 0 || !written)
+    return complain("standard output: cannot be written: check its disk or pipe");
+  std::fwrite(reply.note.data(), 1, reply.note.size(), stderr);
+  return reply.code;
+}
+
+}  // namespace
+
+int program(const std::vector<std::string>& words) {
+  try {
+    return print_reply(waited_for(words));
+  } catch (const Error& error) {
+    return complain(error.what());
+  } catch (const CudaFailure& failure) {  // nothing is wrong with the question: it cannot be answered here
+    complain(failure.what());
+    return 1;
+  } catch (const std::bad_alloc&) {
+    return complain("napkin: this needs more memory than there is: use smaller sizes");
+  } catch (const std::exception& error) {
+    return complain(std::string("napkin: internal error: ") + error.what() +
+                    ": please report it with the command line");
+  }
+}
+
+}  // namespace napkin::cli

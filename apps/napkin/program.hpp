@@ -1,0 +1,17 @@
+#pragma once
+// program() is the command line: `napkin select attention ...` as the words behind its name.
+
+#include <string>
+#include <vector>
+
+#include "apps/napkin/command.hpp"
+
+namespace napkin::cli {
+
+/// What the command prints, and its exit code. Throws Error for bad input.
+[[nodiscard]] Reply reply_to(const std::vector<std::string>& words, const report::Style& style);
+
+/// Finds the command, prints its reply, and says in one line what was wrong with bad input. Returns the exit code.
+[[nodiscard]] int program(const std::vector<std::string>& words);
+
+}  // namespace napkin::cli

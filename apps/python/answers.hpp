@@ -1,0 +1,16 @@
+#pragma once
+// bind_answers makes the answers known to Python: SelectAnswer and its parts with the members and the words of
+// apps/library/answer.hpp. They cannot be changed; to_dict() gives what the command prints with --json.
+
+#include <nanobind/nanobind.h>
+
+#include "apps/report/json.hpp"
+
+namespace napkin::python {
+
+void bind_answers(nanobind::module_& module);
+
+/// Dicts, lists, texts and numbers.
+[[nodiscard]] nanobind::object to_python(const report::Json& json);
+
+}  // namespace napkin::python

@@ -1,0 +1,210 @@
+// The module napkin._core: questions, answers, commands and calls of the C++ library for the package's Python.
+
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <array>
+#include <exception>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "apps/library/napkin.hpp"
+#include "apps/library/revision.hpp"
+#include "apps/napkin/program.hpp"
+#include "apps/python/answers.hpp"
+#include "apps/python/asking.hpp"
+#include "apps/python/call.hpp"
+#include "apps/python/on_all_cores.hpp"
+#include "apps/python/rank.hpp"
+
+namespace napkin::python {
+namespace {
+
+namespace nb = nanobind;
+
+constexpr std::array<std::string_view, 4> query_takes = {"memory", "check", "compile", "progress"};
+constexpr std::array<std::string_view, 1> select_takes = {"top"};
+
+std::shared_ptr<QueryAnswer> query(const Session& session, const nb::args& positional, const nb::kwargs& named) {
+  const Asking asking = asking_of(positional, named, query_takes);
+  const nb::gil_scoped_release free;
+  return std::const_pointer_cast<QueryAnswer>(session.query(asking.ask));
+}
+
+std::shared_ptr<SelectAnswer> select(const Session& session, const nb::args& positional, const nb::kwargs& named) {
+  const Asking asking = asking_of(positional, named, select_takes);
+  const nb::gil_scoped_release free;
+  return std::const_pointer_cast<SelectAnswer>(session.select(asking.ask, asking.top));
+}
+
+std::vector<TileText> tiles_of(nb::handle configs) {
+  if (PyUnicode_Check(configs.ptr()) || !nb::hasattr(configs, "__iter__"))
+    throw Error("configs", "is no list", "a list of dicts or of texts such as \"q=128,x=64\"");
+  std::vector<TileText> tiles;
+  for (const nb::handle one : configs) tiles.push_back(tile_of(one));
+  return tiles;
+}
+
+/// The common sizes, and each shape's own.
+std::vector<NamedSizes> shapes_of(const NamedSizes& common, nb::handle shapes) {
+  if (PyUnicode_Check(shapes.ptr()) || !nb::hasattr(shapes, "__iter__"))
+    throw Error("shapes", "is no list", "a list of dicts or of texts such as \"q=512,x=512\"");
+  std::vector<NamedSizes> all;
+  for (const nb::handle one : shapes) {
+    NamedSizes shape = common;
+    for (auto& [axis, size] : shape_of(one)) {
+      for (const auto& known : common) {
+        if (known.first == axis) throw Error("shapes", axis + " is given twice", "give it once");
+      }
+      shape.emplace_back(axis, size);
+    }
+    all.push_back(std::move(shape));
+  }
+  return all;
+}
+
+/// The first error of a shape, by the shapes' order, is thrown.
+std::vector<std::shared_ptr<const SelectAnswer>> select_each(const Session& session, const Asking& asking,
+                                                             const std::vector<NamedSizes>& shapes) {
+  std::vector<std::shared_ptr<const SelectAnswer>> answers(shapes.size());
+  on_all_cores(shapes.size(), [&](std::size_t i) {
+    Ask ask = asking.ask;
+    ask.shape = shapes[i];
+    answers[i] = session.select(ask, asking.top);
+  });
+  return answers;
+}
+
+nb::list select_many(const Session& session, nb::handle algorithm, nb::handle shapes, const nb::kwargs& named) {
+  const Asking asking = asking_of(nb::make_tuple(nb::borrow(algorithm)), named, select_takes);
+  const std::vector<NamedSizes> all = shapes_of(asking.ask.shape, shapes);
+  std::vector<std::shared_ptr<const SelectAnswer>> answers;
+  {
+    const nb::gil_scoped_release free;
+    answers = select_each(session, asking, all);
+  }
+  nb::list out;
+  for (const auto& answer : answers) out.append(nb::cast(std::const_pointer_cast<SelectAnswer>(answer)));
+  return out;
+}
+
+nb::list rank_configs(const Session& session, nb::handle algorithm, nb::handle configs, const nb::kwargs& named) {
+  const Asking asking = asking_of(nb::make_tuple(nb::borrow(algorithm)), named, {});
+  const std::vector<TileText> tiles = tiles_of(configs);
+  std::vector<RankedConfig> ranked;
+  {
+    const nb::gil_scoped_release free;
+    ranked = rank(session, asking.ask, tiles);
+  }
+  nb::list out;
+  for (const RankedConfig& one : ranked) out.append(nb::cast(one));
+  return out;
+}
+
+std::tuple<int, nb::bytes, nb::bytes> run(const nb::list& words) {
+  std::vector<std::string> texts;
+  for (const nb::handle word : words) texts.push_back(text_of(word, "arguments", "a text"));
+  cli::Reply reply;
+  {
+    const nb::gil_scoped_release free;
+    reply = cli::reply_to(texts, {});
+  }
+  return {reply.code, nb::bytes(reply.out.data(), reply.out.size()), nb::bytes(reply.note.data(), reply.note.size())};
+}
+
+/// Words of a command line may be no texts: they come as bytes.
+int program(const nb::list& words) {
+  std::vector<std::string> texts;
+  for (const nb::handle word : words) {
+    const auto bytes = nb::cast<nb::bytes>(word);
+    texts.emplace_back(bytes.c_str(), bytes.size());
+  }
+  const nb::gil_scoped_release free;
+  return cli::program(texts);
+}
+
+/// Bytes that are no UTF-8 are replaced.
+nb::object text_in_python(const std::string& text) {
+  return nb::steal(PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "replace"));
+}
+
+void raise(const char* name, const nb::object& arguments) {
+  const nb::object type = nb::module_::import_("napkin._errors").attr(name);
+  const nb::object error = type(*nb::tuple(arguments));
+  PyErr_SetObject(type.ptr(), error.ptr());
+}
+
+void translate(const std::exception_ptr& thrown, void*) {
+  try {
+    std::rethrow_exception(thrown);
+  } catch (const Error& error) {
+    raise("InputError", nb::make_tuple(text_in_python(error.where()), text_in_python(error.problem()),
+                                       text_in_python(error.right())));
+  } catch (const CudaFailure& failure) {
+    raise("CudaError", nb::make_tuple(text_in_python(failure.what())));
+  }
+}
+
+void bind_session(nb::module_& m) {
+  nb::class_<RankedConfig>(m, "RankedConfig", "One of many configurations: whether it can run, and how long it takes.")
+      .def_ro("index", &RankedConfig::index, "Among the configurations as they were given.")
+      .def_ro("legal", &RankedConfig::legal)
+      .def_ro("time", &RankedConfig::time, "Seconds; None where it is not legal.")
+      .def_ro("why", &RankedConfig::why, "Why it is not legal; else empty.");
+  nb::class_<Session>(m, "Session",
+                      "Answers questions and keeps what they have in common: profiles, mappings, tables, the latest "
+                      "answers. Safe from several threads.")
+      .def(nb::init<>())
+      .def("query", query, "What a tile moves and holds at each level, how long it takes, and what limits it.",
+           nb::sig("def query(self, algorithm: Algorithm, *, gpu: Machine | None = None, memory: int | None = None, "
+                   "shape: Shape | None = None, dtype: typing.Any = 'bf16', causal: bool = False, window: Window | "
+                   "None = None, lengths: Lengths | None = None, kernel: Kernel | None = None, tile: Tile | None = "
+                   "None, check: bool = False, compile: bool = False, progress: "
+                   "collections.abc.Callable[[int, int], object] | None = None, **axes: int) -> QueryAnswer"))
+      .def("select", select, "The legal tile of least predicted time, why, and the runners-up.",
+           nb::sig("def select(self, algorithm: Algorithm, *, gpu: Machine, shape: Shape | None = None, dtype: "
+                   "typing.Any = 'bf16', causal: bool = False, window: Window | None = None, lengths: Lengths | None "
+                   "= None, kernel: Kernel | None = None, tile: Tile | None = None, top: int = 5, **axes: int) -> "
+                   "SelectAnswer"))
+      .def("select_many", select_many, nb::arg("algorithm").none(), nb::arg("shapes").none(), nb::arg("named"),
+           "select() for each of many shapes in one call; sizes that all share are keywords.",
+           nb::sig("def select_many(self, algorithm: Algorithm, shapes: collections.abc.Iterable[Shape], *, gpu: "
+                   "Machine, dtype: typing.Any = 'bf16', causal: bool = False, window: Window | None = None, kernel: "
+                   "Kernel | None = None, tile: Tile | None = None, top: int = 5, **axes: int) -> list[SelectAnswer]"))
+      .def("rank_configs", rank_configs, nb::arg("algorithm").none(), nb::arg("configs").none(), nb::arg("named"),
+           "The configurations of a kernel, best first and those that cannot run last. Knobs have the mapping's names, "
+           "or "
+           "Triton's (BLOCK_M, num_warps); names that are neither are not looked at.",
+           nb::sig("def rank_configs(self, algorithm: Algorithm, configs: collections.abc.Iterable[Tile], *, gpu: "
+                   "Machine, kernel: Kernel, shape: Shape | None = None, dtype: typing.Any = 'bf16', causal: bool = "
+                   "False, window: Window | None = None, tile: Tile | None = None, **axes: int) -> "
+                   "list[RankedConfig]"));
+}
+
+}  // namespace
+}  // namespace napkin::python
+
+NB_MODULE(_core, m) {
+  namespace nb = nanobind;
+  using namespace napkin::python;
+  m.doc() = "The C++ library of napkin.";
+  m.attr("__version__") = NAPKIN_VERSION;
+  m.attr("revision") = std::string(napkin::source_revision());
+  nb::register_exception_translator(translate);
+  bind_answers(m);
+  bind_session(m);
+  bind_calls(m);
+  m.attr("session") = nb::cast(&napkin::default_session(), nb::rv_policy::reference);
+  m.def("run", run, nb::arg("words"), nb::sig("def run(words: list[str]) -> tuple[int, bytes, bytes]"),
+        "The exit code, the output and the note of a command.");
+  m.def("program", program, nb::arg("words"), nb::sig("def program(words: list[bytes]) -> int"),
+        "Runs a command as the program does. Returns its exit code.");
+}

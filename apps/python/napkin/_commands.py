@@ -1,0 +1,348 @@
+"""The questions that the library answers as the command line does: each returns what the command prints with --json."""
+
+from __future__ import annotations
+
+import os
+from . import _core
+from ._parts import shown
+
+TYPE_CHECKING = False  # typing's own is a third of the package's time to import
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from typing import Any
+
+    from ._types import Algorithm
+
+
+def _frozen(value: Any) -> Any:
+    if isinstance(value, dict):
+        return Record(value)
+    if isinstance(value, list):
+        return tuple(_frozen(item) for item in value)
+    return value
+
+
+class Record:
+    """An answer, or a part of one: its keys are attributes, and nothing in it can be changed."""
+
+    __slots__ = ("_data", "_words")
+
+    def __init__(self, data: dict[str, Any], words: Sequence[str] = ()) -> None:
+        object.__setattr__(self, "_data", data)
+        object.__setattr__(self, "_words", tuple(words))
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return _frozen(object.__getattribute__(self, "_data")[name])
+        except (KeyError, AttributeError):
+            raise AttributeError(f"no {name!r} here: {', '.join(self.__dir__())}") from None
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise AttributeError("an answer cannot be changed")
+
+    __delattr__ = __setattr__  # type: ignore[assignment]
+
+    def __getitem__(self, name: str) -> Any:
+        return _frozen(self._data[name])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._data)
+
+    def __len__(self) -> int:
+        return len(self._data)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._data
+
+    def keys(self) -> Any:
+        return self._data.keys()
+
+    def items(self) -> list[tuple[str, Any]]:
+        return [(name, _frozen(value)) for name, value in self._data.items()]
+
+    def __dir__(self) -> list[str]:
+        return [*self._data, "to_dict", "keys", "items"]
+
+    def __eq__(self, other: object) -> bool:
+        return bool(self._data == (other._data if isinstance(other, Record) else other))
+
+    def __hash__(self) -> int:
+        import json
+
+        return hash(json.dumps(self._data))
+
+    def __reduce__(self) -> Any:
+        return (type(self), (self._data, self._words))
+
+    def to_dict(self) -> dict[str, Any]:
+        """What the command prints with --json."""
+        import copy
+
+        return copy.deepcopy(self._data)
+
+    def __repr__(self) -> str:
+        inside = ", ".join(f"{key}={value!r}" for key, value in self._data.items()
+                           if not isinstance(value, (dict, list)) and not (isinstance(value, str) and "\n" in value))
+        return f"{type(self).__name__}({inside})"
+
+    def __str__(self) -> str:
+        return _output([word for word in self._words if word != "--json"]) if self._words else repr(self)
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        return f"<pre>{escape(str(self))}</pre>"
+
+
+class Comparison(Record):
+    """One algorithm on several GPUs and in several element types, with the laws that say why they differ."""
+
+    __slots__ = ()
+
+
+class Sensitivity(Record):
+    """What a percent more of each of the machine's numbers would change: d ln time / d ln number."""
+
+    __slots__ = ()
+
+
+class Replay(Record):
+    """Recorded rows, predicted anew: errors by kernel and split, regret by sweep."""
+
+    __slots__ = ()
+
+
+class _Drawn(Record):
+    __slots__ = ()
+
+    def _repr_svg_(self) -> str:
+        return _drawn(self._words, "--svg")
+
+    def _repr_html_(self) -> str:
+        return self._repr_svg_()
+
+
+class Derivation(_Drawn):
+    """How the fused, streamed algorithm follows from the text of the unfused one."""
+
+    __slots__ = ()
+
+
+class Timeline(_Drawn):
+    """Who runs when in one block, and what an iteration waits for."""
+
+    __slots__ = ()
+
+    def perfetto(self) -> str:
+        """A trace for ui.perfetto.dev, a clock as a microsecond."""
+        return _drawn(self._words, "--perfetto")
+
+
+class Report:
+    """One self-contained HTML page."""
+
+    __slots__ = ("html",)
+    html: str
+
+    def __init__(self, html: str) -> None:
+        object.__setattr__(self, "html", html)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise AttributeError("an answer cannot be changed")
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(self.html)
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"html": self.html}
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        return f'<iframe srcdoc="{escape(self.html)}" style="width:100%;height:40em;border:0"></iframe>'
+
+
+def _output(words: Sequence[str]) -> str:
+    out: bytes = _core.run(list(words))[1]
+    return out.decode("utf-8", "replace")
+
+
+def _json(words: Sequence[str]) -> Any:
+    import json
+
+    return json.loads(_output([*words, "--json"]))
+
+
+def _drawn(words: Sequence[str], option: str) -> str:
+    import tempfile
+
+    with tempfile.TemporaryDirectory(prefix="napkin-") as folder:
+        path = os.path.join(folder, "drawn")
+        _core.run([*words, option, path])
+        with open(path, encoding="utf-8") as file:
+            return file.read()
+
+
+def _pairs(value: Any, name: str) -> str:
+    from ._errors import InputError
+
+    if isinstance(value, str):
+        return value
+    if not hasattr(value, "items"):
+        raise InputError(name, f"is {shown(value)}", 'a dict or a text such as "q=128,x=128"')
+    return ",".join(f"{key}={_value(item)}" for key, item in value.items())
+
+
+def _value(value: Any) -> str:
+    return {True: "on", False: "off"}[value] if isinstance(value, bool) else str(value)
+
+
+def _part(value: Any, name: str) -> str:
+    from ._parts import path_of
+
+    return value if isinstance(value, str) and "\n" not in value else path_of(value, name)
+
+
+def _parts_list(value: Any, name: str) -> str:
+    from ._errors import InputError
+
+    if isinstance(value, str):
+        return value
+    try:
+        return ",".join(_part(one, name) for one in value)
+    except TypeError:
+        raise InputError(name, f"is {shown(value)}", "a list of names, paths or dicts") from None
+
+
+def _lengths(value: Any, name: str) -> str:
+    from ._errors import InputError
+
+    if isinstance(value, str):
+        return value
+    try:
+        return ",".join("x".join(map(str, one)) if isinstance(one, (tuple, list)) else str(one) for one in value)
+    except TypeError:
+        raise InputError(name, f"is {shown(value)}", "a list of lengths, or of pairs (queries, keys)") from None
+
+
+def _type(value: Any, name: str) -> str:
+    from ._parts import dtype_name
+
+    return value if isinstance(value, str) else dtype_name(value)
+
+
+def _types(value: Any, name: str) -> str:
+    return value if isinstance(value, str) else ",".join(_type(one, name) for one in value)
+
+
+def _text(value: Any, name: str) -> str:
+    return str(value)
+
+
+def _two(value: Any, name: str) -> str:
+    return value if isinstance(value, str) else ",".join(str(one) for one in value)
+
+
+_OPTIONS: dict[str, tuple[str, Any]] = {
+    "gpu": ("--gpu", _part), "gpus": ("--gpus", _parts_list), "memory": ("--memory", _text),
+    "dtype": ("--dtype", _type), "dtypes": ("--dtype", _types), "window": ("--window", _two),
+    "lengths": ("--lengths", _lengths), "kernel": ("--kernel", _part), "kernels": ("--kernels", _parts_list),
+    "tile": ("--tile", _pairs), "top": ("--top", _text), "iterations": ("--iterations", _text),
+    "overhead": ("--overhead", _pairs),
+}
+
+
+def _words(command: str, algorithm: Any, options: dict[str, Any]) -> list[str]:
+    """The command line of a question. A keyword that is no option is an axis."""
+    from ._errors import InputError
+
+    words = [command, _part(algorithm, "algorithm")]
+    shape = _pairs(options.pop("shape"), "shape") if options.get("shape") is not None else ""
+    if options.pop("causal", None):
+        words.append("--causal")
+    for name, value in options.items():
+        if value is None:
+            continue
+        if name in _OPTIONS:
+            option, text = _OPTIONS[name]
+            words += [option, text(value, name)]
+        elif isinstance(value, bool) or not hasattr(value, "__index__"):
+            raise InputError("shape", f"{name} is {shown(value)}", "a whole number from 1")
+        else:
+            shape += ("," if shape else "") + f"{name}={value.__index__()}"
+    return words + (["--shape", shape] if shape else [])
+
+
+def compare(algorithm: Algorithm, **question: Any) -> Comparison:
+    """One algorithm on several `gpus` and in several `dtypes`, beside each other. Takes what select() takes.
+
+    >>> napkin.compare("attention", gpus=["a100-sxm-80", "h200-sxm"], h=16, q=8192, x=8192, d=128).machines
+    """
+    words = _words("compare", algorithm, question)
+    return Comparison(_json(words), words)
+
+
+def derive(algorithm: Algorithm, **question: Any) -> Derivation:
+    """How the fused, streamed algorithm follows from the text of the unfused one. With gpu and sizes: for its tile."""
+    words = _words("derive", algorithm, question)
+    return Derivation(_json(words), words)
+
+
+def deps(algorithm: Algorithm) -> Record:
+    """Dependences of the loop nest: edges, strongly connected components, parallel loops, legal orders."""
+    words = ["deps", _part(algorithm, "algorithm")]
+    return Record(_json(words), words)
+
+
+def sensitivity(algorithm: Algorithm, **question: Any) -> Sensitivity:
+    """What a percent more of each of the machine's numbers would change, and what binds next."""
+    words = _words("sensitivity", algorithm, question)
+    return Sensitivity(_json(words), words)
+
+
+def timeline(algorithm: Algorithm, *, iterations: int = 6, **question: Any) -> Timeline:
+    """Who runs when in one block over its first iterations, in clocks, and what an iteration waits for."""
+    words = _words("timeline", algorithm, {**question, "iterations": iterations})
+    return Timeline(_json(words), words)
+
+
+def emit(algorithm: Algorithm, form: str = "json", **question: Any) -> str:
+    """The selected configuration as another program reads it: json, cpp, triton or fa3. "" where nothing fits."""
+    return _output([*_words("select", algorithm, question), "--emit", form])
+
+
+def validate_replay(*files: str | os.PathLike[str]) -> Replay:
+    """Recorded rows (JSONL of `napkin validate`), predicted anew: errors by kernel and split, regret by sweep."""
+    words = ["validate"]
+    for file in files:
+        words += ["--replay", os.fspath(file)]
+    return Replay(_json(words), words)
+
+
+def report(algorithm: Algorithm, *, out: str | os.PathLike[str] | None = None, **question: Any) -> Report:
+    """One self-contained HTML page: question, answer, levels, roofline, timeline, landscape of tiles, sensitivities."""
+    page = Report(_drawn(_words("report", algorithm, question), "--out"))
+    if out is not None:
+        page.save(out)
+    return page
+
+
+def _list(kind: str) -> tuple[Record, ...]:
+    rows = _json(["list", kind])[kind]
+    return tuple(Record(row) for row in rows)
+
+
+def gpus() -> tuple[Record, ...]:
+    """The profiles that are known by name: name, about, architecture, cores, memory (bytes), bandwidth, peak (FLOP/s)."""
+    return _list("gpus")
+
+
+def kernels() -> tuple[Record, ...]:
+    """The mappings that are known by name: name, about, algorithm, runs_on, dtypes, source, knobs."""
+    return _list("kernels")
+
+
+def algorithms() -> tuple[Record, ...]:
+    """The diagrams that are known by name: name, about, axes."""
+    return _list("algorithms")

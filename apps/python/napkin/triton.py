@@ -1,0 +1,77 @@
+"""Napkin in Triton's autotuner: of the configurations that are listed, only the best by prediction are timed.
+
+>>> @triton.autotune(configs=[...], key=["N_CTX"],
+...     prune_configs_by={"early_config_prune": napkin.triton.prune("triton", top_k=6, gpu="h200-sxm",
+...         shape={"b": "Z", "h": "H", "q": "N_CTX", "x": "N_CTX", "d": "HEAD_DIM"})})
+... @triton.jit
+... def kernel(..., Z, H, N_CTX, HEAD_DIM: tl.constexpr, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr): ...
+
+The mapping ("triton", or one of your own) says what the kernel keeps where and who waits for whom; docs/own-kernel.md.
+Nothing here imports triton until it is called.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Union
+
+from . import _session
+from ._errors import InputError
+
+__all__ = ["configs", "prune"]
+
+Shape = Union[Mapping[str, Union[str, int]], Callable[[dict[str, Any]], Mapping[str, Any]]]
+
+
+def _question(shape: Shape, arguments: dict[str, Any]) -> dict[str, Any]:
+    if callable(shape):
+        return dict(shape(arguments))
+    question: dict[str, Any] = {}
+    for axis, name in shape.items():
+        if isinstance(name, str) and name not in arguments:
+            raise InputError("shape", f"{axis} is the argument {name!r}, which the kernel does not have",
+                             "one of " + ", ".join(arguments))
+        question[axis] = arguments[name] if isinstance(name, str) else name
+    return question
+
+
+def _knobs(config: Any) -> dict[str, Any]:
+    """What the configuration sets, by Triton's names."""
+    knobs = dict(config.kwargs)
+    for name in ("num_warps", "num_stages", "num_ctas"):
+        value = getattr(config, name, None)
+        if value is not None:
+            knobs[name] = value
+    return {name: value for name, value in knobs.items() if isinstance(value, (int, str, bool))}
+
+
+def prune(kernel_mapping: Any = "triton", top_k: int = 8, *, shape: Shape, gpu: Any = "here", algorithm: Any = "attention",
+          **question: Any) -> Callable[..., list[Any]]:
+    """For triton.autotune(prune_configs_by={"early_config_prune": prune(...)}): the `top_k` best by predicted time.
+
+    shape: which argument of the kernel is the size of an axis, {"q": "N_CTX", "d": "HEAD_DIM"} (or the size itself), or
+    a function from all arguments to keywords of napkin.select (sizes, causal, window, dtype). gpu: a profile; "here": the
+    GPU in this machine. All configurations are judged in one call. Those that cannot run (shared memory, registers) are
+    left out; where nothing that is listed can, all are kept and Triton decides.
+    """
+    if isinstance(top_k, bool) or not isinstance(top_k, int) or top_k < 1:
+        raise InputError("top_k", f"is {top_k!r}", "a whole number from 1")
+
+    def early_config_prune(configs: Sequence[Any], named_args: Mapping[str, Any], **kwargs: Any) -> list[Any]:
+        asked = {**question, **_question(shape, {**named_args, **kwargs})}
+        ranked = _session.rank_configs(algorithm, [_knobs(config) for config in configs], kernel=kernel_mapping, gpu=gpu,
+                                       **asked)
+        best = [configs[one.index] for one in ranked if one.legal][:top_k]
+        return best or list(configs)
+
+    return early_config_prune
+
+
+def configs(algorithm: Any = "attention", top_k: int = 8, *, kernel: Any = "triton", **question: Any) -> list[Any]:
+    """The best configurations of a shape as triton.Config, best first. Takes what napkin.select takes."""
+    import triton
+
+    from ._commands import emit
+
+    text = emit(algorithm, "triton", kernel=kernel, top=top_k, **question)
+    return list(eval(text, {"__builtins__": {}, "triton": triton})) if text else []

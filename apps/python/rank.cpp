@@ -1,0 +1,66 @@
+#include "apps/python/rank.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include "apps/library/evaluate.hpp"
+#include "apps/library/request.hpp"
+#include "apps/library/select_tile.hpp"
+#include "apps/python/on_all_cores.hpp"
+#include "model/clock/prediction.hpp"
+#include "solver/emit/emit.hpp"
+
+namespace napkin::python {
+namespace {
+
+/// The knobs among a configuration's names, on top of those that the question fixes.
+TileText knobs_of(const Request& request, const TileText& config) {
+  TileText tile = request.ask.tile;
+  for (const auto& [name, value] : config) {
+    for (const Layout& layout : request.layouts) {
+      const std::string knob = knob_of_triton(*layout.mapping, name);
+      if (knob.empty()) continue;
+      tile.emplace_back(knob, value);
+      break;
+    }
+  }
+  return tile;
+}
+
+RankedConfig judged(const Request& request) {
+  RankedConfig out;
+  const SelectedTile selected = select_tile(request);
+  const Placer placer = placer_of(request, *selected.layout);
+  const Placement placement = place(placer, selected.tile);
+  for (const Violation& violation : placement.violations)
+    out.why += (out.why.empty() ? "" : ", ") + violation.constraint;
+  out.legal = placement.violations.empty();
+  if (out.legal) out.time = predict(placement.placed, placement.plan).time.value;
+  return out;
+}
+
+}  // namespace
+
+std::vector<RankedConfig> rank(const Session& session, const Ask& ask, const std::vector<TileText>& configs) {
+  const Request whole = session.request(ask);  // what is wrong with the question itself is an error
+  std::vector<RankedConfig> ranked(configs.size());
+  on_all_cores(configs.size(), [&](std::size_t i) {
+    try {
+      Ask one = ask;
+      one.tile = knobs_of(whole, configs[i]);
+      const Request request = session.request(one);
+      ranked[i] = at_shape([&] { return judged(request); });
+    } catch (const Error& error) {
+      ranked[i].why = error.what();
+    }
+    ranked[i].index = i;
+  });
+  const auto time_of = [](const RankedConfig& one) {
+    return one.time.value_or(std::numeric_limits<double>::infinity());
+  };
+  std::stable_sort(ranked.begin(), ranked.end(),
+                   [&](const RankedConfig& a, const RankedConfig& b) { return time_of(a) < time_of(b); });
+  return ranked;
+}
+
+}  // namespace napkin::python

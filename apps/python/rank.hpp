@@ -1,0 +1,24 @@
+#pragma once
+// rank orders configurations that somebody else has listed, such as those of a Triton autotuner, by predicted time.
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "apps/library/napkin.hpp"
+
+namespace napkin::python {
+
+struct RankedConfig {
+  std::size_t index = 0;  ///< among the configurations as given
+  bool legal = false;
+  std::optional<double> time;  ///< seconds; of legal ones
+  std::string why;             ///< not legal: the limits that it breaks, or the knob's value that the kernel lacks
+};
+
+/// Best first, then those that are not legal. Knobs have the mapping's names or Triton's; others are not looked at.
+[[nodiscard]] std::vector<RankedConfig> rank(const Session& session, const Ask& ask,
+                                             const std::vector<TileText>& configs);
+
+}  // namespace napkin::python

@@ -1,0 +1,20 @@
+#pragma once
+// A Slice is a run of a diagram's operations as a diagram of its own: of Y = gelu(X W1) W2 the first two are A = gelu(X
+// W1). What it takes from before and what others need of it are its inputs and outputs.
+
+#include <vector>
+
+#include "model/diagram/diagram.hpp"
+#include "model/diagram/problem.hpp"
+
+namespace napkin {
+
+struct Slice {
+  Diagram diagram;
+  Problem problem;  ///< the whole's, of the slice's axes; no mask where no operation of the slice has one
+};
+
+/// The operations from `first` to `last`, both included. Its name lists its outputs.
+[[nodiscard]] Slice slice_of(const Diagram& whole, const Problem& problem, OpId first, OpId last);
+
+}  // namespace napkin

@@ -1,0 +1,20 @@
+#pragma once
+// What rewriting rules have in common: new arrays, the axes of a result, what nothing uses any more. Internal to the
+// folder.
+
+#include <vector>
+
+#include "model/diagram/diagram.hpp"
+
+namespace napkin::rewrite {
+
+/// Adds an array that is named after another: "O_1", "O_2", ....
+ArrayId add_array(Diagram& diagram, const Array& after, std::vector<AxisId> axes);
+
+/// The axes that the operation yields, in the order of its present output, whatever it has not at the end.
+[[nodiscard]] std::vector<AxisId> result_axes(const Diagram& diagram, const Operation& op);
+
+/// Takes out arrays that no operation touches and that are no input or output; ids close up.
+void remove_unused(Diagram& diagram);
+
+}  // namespace napkin::rewrite

@@ -1,0 +1,132 @@
+#include "model/machine/numbers.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "model/machine/number.hpp"
+
+namespace napkin {
+namespace {
+
+/// Where a number stands: in one place, in several that change together, or as a count.
+struct Slot {
+  std::vector<double*> values;
+  Count* count = nullptr;
+};
+
+/// Calls visit(name, unit, provenance, slot) for each number.
+template <class Visit>
+class Walk {
+ public:
+  Walk(Machine& machine, Visit visit) : machine_(machine), visit_(std::move(visit)) {}
+
+  void operator()() {
+    for (Level& level : machine_.levels) level_numbers(level);
+    for (Pipe& pipe : machine_.pipes) pipe_numbers(pipe);
+    for (TensorInstruction& each : machine_.tensor) tensor_numbers(each);
+    for (Unit& unit : machine_.units) unit_numbers(unit);
+    optional("clocks.maximum", machine_.clocks.maximum);
+    optional("clocks.tensor", machine_.clocks.tensor);
+    optional("clocks.base", machine_.clocks.base);
+    optional("power.limit", machine_.power.limit);
+    optional("power.idle", machine_.power.idle);
+    for (auto& each : machine_.constants) {
+      if (!machine_.fitted.contains(each.first)) one("constants." + each.first, each.second);
+    }
+    for (auto& each : machine_.fitted) one("fitted." + each.first, each.second);
+  }
+
+ private:
+  void one(const std::string& name, Number& number) { visit_(name, number.unit, number.from, Slot{{&number.value}}); }
+  void optional(const std::string& name, std::optional<Number>& number) {
+    if (number) one(name, *number);
+  }
+  void stated(const std::string& name, Stated& number) {
+    if (number.measured) {
+      one(name, *number.measured);
+    } else {
+      optional(name, number.datasheet);
+    }
+  }
+  void level_numbers(Level& level) {
+    const std::string at = "levels." + level.name;
+    if (level.per_parent != 1) visit_(at + ".per_parent", "nodes", level.per_parent_from, Slot{{}, &level.per_parent});
+    stated(at + ".capacity", level.capacity);
+    optional(at + ".per_block", level.per_block);
+  }
+  void pipe_numbers(Pipe& pipe) {
+    const std::string at = "pipes." + pipe.name;
+    stated(at + ".bandwidth_per_node", pipe.per_node_clock);
+    stated(at + ".bandwidth", pipe.aggregate);
+    optional(at + ".latency", pipe.latency);
+    optional(at + ".energy", pipe.energy_per_byte);
+    for (auto& each : pipe.by_cluster_size) one(at + fmt::format(".bandwidth_of_{}", each.first.get()), each.second);
+  }
+  void table(const std::string& name, TensorInstruction& each, double InstructionTiming::*shared,
+             double InstructionTiming::*registers) {
+    Slot slot;
+    for (InstructionTiming& row : each.timing) {
+      for (const auto column : {shared, registers}) {
+        if (row.*column > 0) slot.values.push_back(&(row.*column));
+      }
+    }
+    if (!slot.values.empty()) visit_(name, "clk", each.timing_from, slot);
+  }
+  void tensor_numbers(TensorInstruction& each) {
+    const std::string at = "tensor." + each.name + "." + std::string(name_of(each.type));
+    visit_(at + ".rate", "FLOP/clk", each.from, Slot{{&each.flop_per_clock}});
+    table(at + ".timing", each, &InstructionTiming::clocks_shared, &InstructionTiming::clocks_registers);
+    table(at + ".latency", each, &InstructionTiming::latency_shared, &InstructionTiming::latency_registers);
+  }
+  void unit_numbers(Unit& unit) {
+    const std::string at = "units." + unit.name;
+    stated(at + ".rate", unit.per_clock);
+    optional(at + ".beside_tensor", unit.beside_tensor);
+    family(at + ".co_use.alone", unit.co_use.alone);
+    family(at + ".co_use.beside", unit.co_use.beside);
+  }
+  void family(const std::string& name, std::vector<Number>& numbers) {
+    for (std::size_t i = 0; i < numbers.size(); ++i) one(fmt::format("{}[{}]", name, i), numbers[i]);
+  }
+
+  Machine& machine_;
+  Visit visit_;
+};
+
+template <class Visit>
+void walk(Machine& machine, Visit visit) {
+  Walk<Visit>(machine, std::move(visit))();
+}
+
+void multiply(const Slot& slot, double factor) {
+  for (double* value : slot.values) *value *= factor;
+  if (slot.count == nullptr) return;
+  const double scaled = std::round(static_cast<double>(slot.count->get()) * factor);
+  *slot.count = Count(static_cast<std::int64_t>(std::max(scaled, 1.0)));
+}
+
+}  // namespace
+
+std::vector<MachineNumber> numbers_of(const Machine& machine) {
+  std::vector<MachineNumber> out;
+  Machine copy = machine;  // the walk is one for reading and changing
+  walk(copy, [&](const std::string& name, const std::string& unit, const Provenance& from, const Slot& slot) {
+    const double value = slot.count != nullptr ? static_cast<double>(slot.count->get())
+                                               : *slot.values.front() / profile::factor_of(unit);
+    const bool whole = slot.count != nullptr || unit == "nodes";
+    out.push_back({name, unit, value, whole, from});
+  });
+  return out;
+}
+
+Machine with_number_times(Machine machine, std::size_t place, double factor) {
+  std::size_t at = 0;
+  walk(machine, [&](const std::string&, const std::string&, const Provenance&, const Slot& slot) {
+    if (at++ == place) multiply(slot, factor);
+  });
+  return machine;
+}
+
+}  // namespace napkin

@@ -1,0 +1,160 @@
+#!/usr/bin/env python3
+"""Compiles the Triton kernels of kernels.py in all their tiles, without a GPU, and writes what came out as tables.
+
+    python3 -m venv /somewhere && /somewhere/bin/pip install triton==3.6.0
+    /somewhere/bin/python script/peers/compile.py attention 90 > kernels/attention/mappings/triton.compiled.csv
+    /somewhere/bin/python script/peers/compile.py attention 80 > kernels/attention/mappings/triton_sm80.compiled.csv
+    /somewhere/bin/python script/peers/compile.py matmul 90 > kernels/matmul/mappings/triton_matmul.compiled.csv
+    /somewhere/bin/python script/peers/compile.py matmul 80 > kernels/matmul/mappings/triton_matmul_sm80.compiled.csv
+
+A row is a tile: registers of a thread, bytes of its stack (spills), shared memory of a block, and the instructions of a
+warp in one iteration by unit. lead: from the barrier behind which a chunk is there to the first product; s_: the rest up
+to the first operation's last product; p_: until the second operation's first one; o_: from there on. A
+loop of one product has s_ alone. m_: what a masked iteration has more; head, tail: what stands before the first loop and
+behind the last. s_waits, o_waits: how often a warp waits for products that run asynchronously, once where the compiler
+has registers enough. Of local memory bytes of a thread stand in place of instructions. Of mma.sync, whose loads of fragments the model
+counts itself, `ldmatrix` and `products` are there for the tests.
+"""
+
+import argparse
+import datetime
+import itertools
+import os
+import subprocess
+import sys
+import tempfile
+
+import triton
+from triton.backends.compiler import GPUTarget
+from triton.backends.nvidia import compiler as nvidia
+from triton.compiler import ASTSource
+
+import kernels
+import sass
+
+TOOLS = os.path.join(os.path.dirname(nvidia.__file__), "bin")
+CUOBJDUMP = os.path.join(TOOLS, "cuobjdump")
+UNITS = ["special", "fp32", "alu", "conversion", "shuffle", "copy", "local", "other"]
+ATTENTION = {"q": [128, 64], "x": [128, 64, 32], "warps": [8, 4], "stages": [3, 2, 4]}
+HEADS = {90: [64, 128, 256], 80: [64, 128], 86: [64, 128], 89: [64, 128]}
+MATMUL = {"a": [128, 64], "c": [256, 128, 64], "warps": [8, 4], "stages": [3, 2, 4, 5, 6]}
+MATMUL_DEPTH, GROUP_M = 64, 8
+
+
+def pointers(names, dtype):
+    return {name: "*" + dtype for name in names}
+
+
+def divisible(signature, *without):
+    """Pointers and strides are multiples of 16, as PyTorch's are."""
+    return {(i,): [["tt.divisibility", 16]] for i, name in enumerate(signature) if name not in without}
+
+
+def attention(arch, tile, d, mask, dtype="bf16"):
+    signature = {**pointers("QKVO", dtype), "L": "*fp32", "scale": "fp32", "stride": "i32", "length": "i32"}
+    constants = {"BLOCK_M": tile["q"], "BLOCK_N": tile["x"], "D": d, "CAUSAL": mask == "causal"}
+    source = ASTSource(kernels.attention, signature, constexprs=constants, attrs=divisible(signature, "scale"))
+    return build(source, arch, tile)
+
+
+def matmul(arch, tile, dtype="bf16"):
+    signature = {**pointers("ABC", dtype),
+                 **{name: "i32" for name in ("M", "N", "K", "stride_a", "stride_b", "stride_c")}}
+    constants = {"BLOCK_M": tile["a"], "BLOCK_N": tile["c"], "BLOCK_K": MATMUL_DEPTH, "GROUP_M": GROUP_M}
+    source = ASTSource(kernels.matmul, signature, constexprs=constants, attrs=divisible(signature))
+    return build(source, arch, tile)
+
+
+def build(source, arch, tile):
+    options = {"num_warps": tile["warps"], "num_stages": tile["stages"]}
+    return triton.compile(source, target=GPUTarget("cuda", arch, 32), options=options)
+
+
+def by_unit(counts):
+    """UNITS of one section; what no unit of its own does is other."""
+    out = {unit: counts[unit] for unit in UNITS if unit != "other"}
+    out["other"] = counts["other"] + counts["int32"] + counts["shared"]
+    return out
+
+
+def row_of(compiled, first_share):
+    """`first_share`: of the loop's products those of the first operation; 0 where there is one operation, None where the
+    operands tell."""
+    with tempfile.NamedTemporaryFile(suffix=".cubin") as file:
+        file.write(compiled.asm["cubin"])
+        file.flush()
+        registers, stack = sass.resources(CUOBJDUMP, file.name)
+        code = sass.disassemble(CUOBJDUMP, file.name)
+    loops = sass.main_loops(code)
+    main = sass.count(loops[0])
+    row = {"registers": registers, "stack": stack, "shared": compiled.metadata.shared}
+    first = sass.from_shared(loops[0]) if first_share is None else round(main["tensor"] * first_share)
+    parts = sass.cut(loops[0], first)
+    lead = sass.lead(loops[0])
+    waits = [sum(i.opcode == "WARPGROUP" and "DEPBAR" in i.suffix for i in part) for part in parts]
+    row["s_waits"], row["o_waits"] = sum(waits[:2]), sum(waits[2:])
+    row["lead"] = sum(i.unit != "ldmatrix" for i in lead)
+    parts[0] = [i for i in parts[0] if i not in lead or i.unit == "ldmatrix"]
+    for name, part in zip("spo", parts):
+        row.update({f"{name}_{unit}": n for unit, n in by_unit(sass.count(part)).items()})
+    row.update(ldmatrix=main["ldmatrix"], products=main["tensor"])
+    if len(loops) > 1:
+        masked, plain = by_unit(sass.count(loops[1])), by_unit(main)
+        row["m_alu"] = max(masked["alu"] - plain["alu"], 0)
+        row["m_other"] = max(sum(masked.values()) - sum(plain.values()) - row["m_alu"], 0)
+    row["head"] = sum(i.address < loops[0][0].address for i in code)
+    last = next(i.address for i in code if i.opcode == "EXIT" and i.address > loops[-1][-1].address)
+    row["tail"] = sum(loops[-1][-1].address < i.address <= last for i in code)
+    row["loops"] = len(loops)
+    row["sections"] = len(parts)
+    return row
+
+
+def tiles(domain):
+    return [dict(zip(domain, values)) for values in itertools.product(*domain.values())]
+
+
+def rows(kernel, arch, dtype, limit):
+    if kernel == "matmul":
+        for tile in tiles(MATMUL)[:limit]:
+            yield tile, row_of(matmul(arch, tile, dtype), 0)
+        return
+    for d, mask, tile in [(d, mask, tile) for d in HEADS[arch] for mask in ("none", "causal")
+                          for tile in tiles(ATTENTION)][:limit]:
+        share = None if arch == 90 else 0.5  # of mma.sync S takes q x d products and O as many: d = dv
+        yield {**tile, "d": d, "mask": mask}, row_of(attention(arch, tile, d, mask, dtype), share)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("kernel", choices=["attention", "matmul"])
+    parser.add_argument("arch", type=int, choices=[80, 86, 89, 90])
+    parser.add_argument("--dtype", default="bf16", choices=["bf16", "fp16"])
+    parser.add_argument("--limit", type=int, help="so many tiles, to try")
+    asked = parser.parse_args()
+    made = []
+    for key, row in rows(asked.kernel, asked.arch, asked.dtype, asked.limit):
+        made.append((key, row))
+        print(key, row["registers"], row["stack"], file=sys.stderr, flush=True)
+    write(asked, made)
+
+
+def write(asked, made):
+    ptxas = subprocess.run([os.path.join(TOOLS, "ptxas"), "--version"], capture_output=True, text=True).stdout
+    revision = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True).stdout.strip()
+    numbers = list(dict.fromkeys(name for _, row in made for name in row if name not in ("loops", "sections")))
+    kinds = {f"{name}={n}" for _, row in made for name, n in row.items() if name in ("loops", "sections")}
+    print("# What Triton's compiler makes of each tile: registers of a thread, bytes of its stack, shared memory of a")
+    print("# block, and a warp's instructions in one iteration by unit (script/peers/compile.py). Made, not edited.")
+    print(f"# compiler: Triton {triton.__version__}, {ptxas.strip().splitlines()[-1]}, sm_{asked.arch}, {asked.dtype}")
+    print(f"# date: {datetime.date.today()}")
+    print(f"# revision: {revision}")
+    print(f"# command: script/peers/compile.py {asked.kernel} {asked.arch}")
+    print(f"# loops and sections found: {', '.join(sorted(kinds))}")
+    print(",".join([*made[0][0], *numbers]))
+    for key, row in made:
+        print(",".join(str(v) for v in [*key.values(), *(row.get(name, 0) for name in numbers)]))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,101 @@
+"""What a kernel's machine code does in one iteration: instructions of a warp by unit, in the order of the loop.
+
+A loop is the code from the target of a backward branch to that branch; the main loops are those with tensor
+instructions. Each is cut at its tensor instructions: what stands before and among those of the first operation, between
+the operations, and from the second on.
+"""
+
+import collections
+import re
+import subprocess
+
+TENSOR = {"HGMMA", "QGMMA", "IGMMA", "HMMA", "QMMA", "IMMA"}
+UNITS = {
+    "special": {"MUFU"},
+    "fp32": {"FADD", "FMUL", "FFMA"},
+    "alu": {"FMNMX", "FMNMX3", "LOP3", "IADD3", "ISETP", "FSETP", "SEL", "FSEL", "PRMT", "SHF", "LEA", "PLOP3", "VIADD",
+            "IMNMX", "VIMNMX", "IABS", "LOP32I"},
+    "int32": {"IMAD", "IMUL"},
+    "conversion": {"F2FP", "F2F", "F2I", "I2F", "I2FP"},
+    "shuffle": {"SHFL"},
+    "copy": {"LDGSTS"},
+    "ldmatrix": {"LDSM"},
+    "shared": {"LDS", "STS", "STSM", "ATOMS"},
+    "local": {"LDL", "STL"},
+}
+UNIT_OF = {opcode: unit for unit, opcodes in UNITS.items() for opcode in opcodes}
+NAMES = [*UNITS, "other", "tensor"]
+LINE = re.compile(r"^\s+/\*([0-9a-f]{4,6})\*/\s+(?:@!?U?P\w+\s+)?([A-Z][A-Z0-9]*)([.\w]*)\s*([^;]*);")
+
+
+class Instruction:
+    def __init__(self, address, opcode, suffix, operands):
+        self.address, self.opcode, self.suffix, self.operands = address, opcode, suffix, operands
+        self.unit = "tensor" if opcode in TENSOR else UNIT_OF.get(opcode, "other")
+
+
+def disassemble(cuobjdump, cubin):
+    text = subprocess.run([cuobjdump, "-sass", cubin], check=True, capture_output=True, text=True).stdout
+    return parse(text)
+
+
+def parse(text):
+    found = [LINE.match(line) for line in text.splitlines()]
+    return [Instruction(int(m[1], 16), m[2], m[3], m[4].strip()) for m in found if m]
+
+
+def resources(cuobjdump, cubin):
+    """Registers of a thread and bytes of its stack frame: what does not fit."""
+    text = subprocess.run([cuobjdump, "-res-usage", cubin], check=True, capture_output=True, text=True)
+    found = re.search(r"REG:(\d+) STACK:(\d+)", text.stdout + text.stderr)
+    return int(found[1]), int(found[2])
+
+
+def main_loops(code):
+    """The innermost loops with tensor instructions, in the order of the code."""
+    loops = []
+    for branch in code:
+        target = re.search(r"0x([0-9a-f]+)", branch.operands) if branch.opcode == "BRA" else None
+        if not target or int(target[1], 16) >= branch.address:
+            continue
+        body = [i for i in code if int(target[1], 16) <= i.address <= branch.address]
+        if any(i.unit == "tensor" for i in body):
+            loops.append(body)
+    inner = [a for a in loops
+             if not any(b is not a and a[0].address <= b[0].address and b[-1].address <= a[-1].address for b in loops)]
+    return sorted(inner, key=lambda body: body[0].address)
+
+
+def width(instruction):
+    """Bytes of a thread."""
+    return 16 if ".128" in instruction.suffix else 8 if ".64" in instruction.suffix else 4
+
+
+def count(body):
+    """Instructions by unit; of local memory, which is what does not fit into registers, bytes of a thread."""
+    counts = collections.Counter()
+    for i in body:
+        counts[i.unit] += width(i) if i.unit == "local" else 1
+    return {name: counts[name] for name in NAMES}
+
+
+
+def lead(body):
+    """From the barrier behind which a chunk is there to the first product: what each warp waits for, one by one."""
+    first = next(n for n, i in enumerate(body) if i.unit == "tensor")
+    barriers = [n for n, i in enumerate(body[:first]) if i.opcode == "BAR"]
+    return body[barriers[-1] + 1:first] if barriers else []
+
+
+def from_shared(body):
+    """Of asynchronous products those that read both operands from shared memory: Q K, where P V has P in registers."""
+    return sum(i.unit == "tensor" and bool(re.match(r"R\d+, gdesc", i.operands)) for i in body)
+
+
+def cut(body, first):
+    """A loop in three parts: up to the `first` products' end, until the next one, and from there on; in one where there
+    are no others."""
+    tensor = [n for n, i in enumerate(body) if i.unit == "tensor"]
+    if not 0 < first < len(tensor):
+        return [body]
+    return [body[:tensor[first - 1] + 1], body[tensor[first - 1] + 1:tensor[first]], body[tensor[first]:]]

@@ -1,0 +1,157 @@
+#!/usr/bin/env python3
+"""Pictures that one can read: every picture that the program draws is drawn, judged as a drawing, and rendered.
+
+Judged: no two operations of one colour; text on a bar stands out from it (WCAG contrast of 4.5); no wire of a diagram
+runs through a box that it does not belong to; no name is printed over another; text of at least 8 points at a width of
+1,600 pixels. Rendered by rsvg-convert, where it is installed: the picture is neither empty nor cut off.
+"""
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+program = sys.argv[1]
+space = "{http://www.w3.org/2000/svg}"
+asked = ["--gpu", "h200-sxm", "--shape", "h=16,q=2048,x=2048,d=128", "--tile",
+         "warpgroups=2,g=1,q=128,x=128,p_in=registers,overlap=on,stages=2,q_stages=2,pingpong=on,cluster=1,"
+         "order=persistent,rescale=rarely"]
+pictures = {
+    "timeline": ["timeline", "attention", *asked],
+    "sensitivity": ["sensitivity", "attention", *asked],
+    "derive-attention": ["derive", "attention"],
+    "derive-backward": ["derive", "attention_backward"],
+    "derive-mlp": ["derive", "mlp"],
+    "deps": ["deps", "attention"],
+}
+failures = []
+
+
+def fail(name, what):
+    failures.append(f"{name}: {what}")
+
+
+def number(element, key, default=0.0):
+    return float(re.match(r"[-0-9.]+", element.get(key, str(default))).group())
+
+
+def luminance(colour):
+    digits = colour.lstrip("#")
+    if len(digits) == 3:
+        digits = "".join(2 * d for d in digits)
+    linear = []
+    for i in (0, 2, 4):
+        v = int(digits[i:i + 2], 16) / 255
+        linear.append(v / 12.92 if v <= 0.03928 else ((v + 0.055) / 1.055) ** 2.4)
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def contrast(a, b):
+    high, low = sorted((luminance(a), luminance(b)), reverse=True)
+    return (high + 0.05) / (low + 0.05)
+
+
+def judge_timeline(name, root):
+    bars, texts, legend = [], [], []
+    for element in root.iter():
+        if element.tag == space + "rect" and element.find(space + "title") is not None:
+            bars.append(element)
+        elif element.tag == space + "rect" and element.get("width") == "14" and element.get("fill") != "#eee":
+            legend.append(element.get("fill"))
+        elif element.tag == space + "text" and element.get("fill") in ("#111", "#fff"):
+            texts.append(element)
+    if not bars or not legend:
+        fail(name, "has no bars or no legend")
+    if len(set(legend)) != len(legend):
+        fail(name, "two operations have one colour")
+    if not any(bar.get("stroke") == "#000" for bar in bars):
+        fail(name, "the critical cycle is not marked")
+    if not any("clocks" in (t.text or "") for t in root.iter(space + "text")):
+        fail(name, "the axis has no unit")
+    for text in texts:
+        x, y = number(text, "x"), number(text, "y")
+        under = [b for b in bars if number(b, "x") <= x <= number(b, "x") + number(b, "width")
+                 and number(b, "y") <= y <= number(b, "y") + number(b, "height")]
+        if not under:
+            fail(name, f"'{text.text}' stands on no bar")
+        elif contrast(under[-1].get("fill"), text.get("fill")) < 4.5:
+            fail(name, f"'{text.text}' does not stand out from {under[-1].get('fill')}")
+        elif x + 6.3 * len(text.text) > number(under[-1], "x") + number(under[-1], "width") + 1:
+            fail(name, f"'{text.text}' is wider than its bar")
+
+
+def judge_derive(name, root):
+    boxes = [e for e in root.iter(space + "rect") if e.get("class") == "box"]
+    if not boxes:
+        fail(name, "has no boxes")
+    for line in root.iter(space + "line"):
+        y, x1, x2 = number(line, "y1"), number(line, "x1"), number(line, "x2")
+        for box in boxes:
+            left, right = number(box, "x"), number(box, "x") + number(box, "width")
+            inside = number(box, "y") < y < number(box, "y") + number(box, "height")
+            if inside and x1 < left and x2 > right:
+                fail(name, f"a wire at y = {y} runs through a box")
+    labels = []
+    for text in root.iter(space + "text"):
+        size = {"name": 8.5, "group": 6.2, "stream": 6.2, "whole": 6.2}.get(text.get("class"))
+        if size is None or text.text is None or ":" in text.text:
+            continue
+        x, y = number(text, "x"), number(text, "y")
+        labels.append((x, x + size * len(text.text), y, text.text))
+    for i, (a0, a1, ay, at) in enumerate(labels):
+        for b0, b1, by, bt in labels[:i]:
+            if abs(ay - by) < 9 and a0 < b1 and b0 < a1:
+                fail(name, f"'{at}' is printed over '{bt}'")
+
+
+def judge_size(name, root):
+    """Text of 8 points or more when the picture is 1,600 pixels wide."""
+    width = number(root, "width")
+    sizes = [number(t, "font-size", 13) for t in root.iter(space + "text")]
+    if not sizes:
+        fail(name, "has no text")
+    smallest = min(sizes) * min(1.0, 1600 / (width * (4 / 3 if root.get("width").endswith("pt") else 1)))
+    if smallest < 6.8:
+        fail(name, f"the smallest text is {smallest:.1f} points at 1,600 pixels, {width} wide")
+
+
+def render(name, path):
+    tool = shutil.which("rsvg-convert")
+    if tool is None:
+        return False
+    png = path.with_suffix(".png")
+    subprocess.run([tool, "-w", "1600", str(path), "-o", str(png)], check=True)
+    if png.stat().st_size < 8000:
+        fail(name, f"the rendered picture has only {png.stat().st_size} bytes")
+    return True
+
+
+def main():
+    rendered = False
+    with tempfile.TemporaryDirectory() as folder:
+        for name, words in pictures.items():
+            if name == "deps" and shutil.which("dot") is None:
+                print("SKIP deps: graphviz is not installed")
+                continue
+            path = Path(folder) / f"{name}.svg"
+            run = subprocess.run([program, *words, "--svg", str(path)], capture_output=True, text=True)
+            if run.returncode != 0:
+                fail(name, run.stderr.strip())
+                continue
+            root = ET.parse(path).getroot()
+            judge_size(name, root)
+            if name == "timeline":
+                judge_timeline(name, root)
+            elif name.startswith("derive"):
+                judge_derive(name, root)
+            rendered = render(name, path) or rendered
+    if not rendered:
+        print("SKIP rendering: rsvg-convert is not installed")
+    for failure in failures:
+        print(failure)
+    return 1 if failures else 0
+
+
+sys.exit(main())

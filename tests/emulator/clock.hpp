@@ -1,0 +1,41 @@
+#pragma once
+// Who has seen what of whom: a vector clock with a component for each warp of a cluster and for each of its units that
+// work by themselves. An access is ordered before another one where the other's warp has seen the access's time.
+
+#include <algorithm>
+#include <array>
+
+#include "tests/emulator/instructions.hpp"
+
+namespace emulator {
+
+constexpr u32 most_blocks = 2, most_warps = 16, most_groups = 4, most_barriers = 64;
+
+// Components of a block. Those that read shared memory come first: a granule knows when each of them read it last.
+constexpr u32 warp_part = 0;                               // ordinary accesses of a warp, in steps between its releases
+constexpr u32 store_part = warp_part + most_warps;         // its bulk stores, by group
+constexpr u32 product_part = store_part + most_warps;      // a warpgroup's wgmma, by instruction
+constexpr u32 readers = product_part + most_groups;        // of a block
+constexpr u32 copy_part = readers;                         // a warp's cp.async, by group
+constexpr u32 barrier_part = copy_part + most_warps;       // what arrives at an mbarrier, by phase
+constexpr u32 block_parts = barrier_part + most_barriers;  // of a block
+constexpr u32 all_parts = most_blocks * block_parts;
+
+class Clock {
+ public:
+  u32& operator[](u32 part) { return at_[part]; }
+  u32 operator[](u32 part) const { return at_[part]; }
+  const u32* from(u32 part) const { return at_.data() + part; }
+  void join(const Clock& other) {
+    for (u32 i = 0; i < all_parts; ++i) at_[i] = std::max(at_[i], other.at_[i]);
+  }
+  /// What both have seen.
+  void meet(const Clock& other) {
+    for (u32 i = 0; i < all_parts; ++i) at_[i] = std::min(at_[i], other.at_[i]);
+  }
+
+ private:
+  std::array<u32, all_parts> at_{};
+};
+
+}  // namespace emulator

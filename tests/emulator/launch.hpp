@@ -1,0 +1,25 @@
+#pragma once
+// A launch on the emulator: a plan of kernels/launch, as a GPU would get it, and a seed for what the hardware is free
+// to choose.
+
+#include <cstdint>
+#include <string>
+
+#include "kernels/launch/launch_plan.hpp"
+#include "tests/emulator/counters.hpp"
+#include "tests/emulator/trace.hpp"
+#include "tests/emulator/variants.hpp"
+
+namespace emulator {
+
+struct Outcome {
+  std::string error;  ///< empty, or what went wrong, where, and with which seed
+  Counters counters;
+};
+
+/// Runs all blocks, cluster after cluster in an order of the seed's. Throws Error for a variant that is not compiled
+/// in.
+[[nodiscard]] Outcome launch(const napkin::LaunchPlan& plan, std::uint64_t seed, const std::string& planted = "",
+                             Trace* trace = nullptr);
+
+}  // namespace emulator

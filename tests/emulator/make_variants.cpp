@@ -1,0 +1,114 @@
+// Writes the sources that compile the kernels' variants as C++: those of the correctness cases, whose results on an
+// H200 are recorded, and those that bugs are planted in, with the changed copies of the kernels' sources beside them.
+//
+//   make_variants FOLDER SHARDS BUGS ROOT      FOLDER/variants_1.cpp ..., FOLDER/planted_1.cpp ...,
+//   FOLDER/planted_1/kernels/...
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <exception>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "tests/emulator/cases.hpp"
+#include "tests/emulator/planted.hpp"
+
+namespace {
+
+using namespace napkin;
+namespace fs = std::filesystem;
+
+struct Kernel {
+  const char *header, *arguments;
+};
+
+const Kernel& kernel_of(const std::string& expression) {
+  static const std::map<std::string, Kernel> kernels = {
+      {"attention_sm80", {"kernels/attention/attention_sm80.cuh", "AttentionSm80Arguments"}},
+      {"attention_sm90", {"kernels/attention/attention_sm90.cuh", "AttentionArguments"}},
+      {"matmul_sm90", {"kernels/matmul/matmul_sm90.cuh", "MatmulArguments"}}};
+  const std::size_t from = expression.find("::") + 2;
+  return kernels.at(expression.substr(from, expression.find('<') - from));
+}
+
+/// In a namespace of the source's own: structs of the kernels have names of the model's, and planted bugs differ.
+std::string source_of(const std::set<std::string>& expressions, const std::string& space, const std::string& planted) {
+  std::string out = fmt::format(
+      "#include \"tests/emulator/cuda.hpp\"\n#include \"tests/emulator/variants.hpp\"\n#define napkin {}\n", space);
+  std::set<std::string> headers;
+  for (const std::string& expression : expressions) headers.insert(kernel_of(expression).header);
+  for (const std::string& header : headers) out += fmt::format("#include \"{}\"\n", header);
+  out += "namespace napkin {\nunsigned char memory[16];\n}\n";
+  int number = 0;
+  for (const std::string& expression : expressions) {
+    out += fmt::format(
+        "static void variant_{0}(const void* a) {{ {1}(*static_cast<const napkin::{2}*>(a)); }}\n"
+        "static const bool added_{0} = emulator::add_variant(\"{1}\", \"{3}\", variant_{0});\n",
+        number++, expression, kernel_of(expression).arguments, planted);
+  }
+  return out;
+}
+
+std::string read(const fs::path& path) {
+  std::ifstream file(path);
+  if (!file) throw Error(path.string(), "cannot be read");
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+/// A file that says so already is left alone: nothing is compiled again.
+void write(const fs::path& path, const std::string& text) {
+  if (fs::exists(path) && read(path) == text) return;
+  fs::create_directories(path.parent_path());
+  std::ofstream(path) << text;
+}
+
+void write_shards(const fs::path& folder, std::size_t shards) {
+  std::vector<std::set<std::string>> parts(shards);
+  std::size_t next = 0;
+  for (const auto& [expression, one] : test::variant_cases()) parts[next++ % shards].insert(expression);
+  for (std::size_t i = 0; i < shards; ++i) {
+    const std::string name = fmt::format("{}", i + 1);
+    write(folder / ("variants_" + name + ".cpp"), source_of(parts[i], "napkin_shard_" + name, ""));
+  }
+}
+
+/// The kernel's text with the bug in it. Throws Error where the text to change is not there once.
+std::string planted_text(const test::PlantedBug& bug, const fs::path& root) {
+  std::string text = read(root / bug.file);
+  const std::size_t at = text.find(bug.from);
+  if (at == std::string::npos || text.find(bug.from, at + 1) != std::string::npos)
+    throw Error(bug.file, "has not once the text that the bug '" + bug.name + "' changes",
+                "the text as the kernel has it");
+  return text.replace(at, bug.from.size(), bug.to);
+}
+
+void write_planted(const fs::path& folder, std::size_t count, const fs::path& root) {
+  const std::vector<test::PlantedBug>& bugs = test::planted_bugs();
+  if (bugs.size() != count)
+    throw Error("planted.hpp", fmt::format("has {} bugs", bugs.size()), "as many as CMakeLists.txt says");
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::string name = fmt::format("planted_{}", i + 1);
+    write(folder / name / bugs[i].file, planted_text(bugs[i], root));
+    write(folder / (name + ".cpp"), source_of(test::planted_variants(bugs[i]), "napkin_" + name, bugs[i].name));
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    if (argc != 5)
+      throw Error("make_variants", "wants a folder, a number of sources, one of bugs, and the kernels' root");
+    write_shards(argv[1], std::stoul(argv[2]));
+    write_planted(argv[1], std::stoul(argv[3]), argv[4]);
+    return 0;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "make_variants: %s\n", error.what());
+    return 2;
+  }
+}

@@ -1,0 +1,187 @@
+#pragma once
+// Bugs that the emulator has to find: each is one change of a kernel's text, made in a copy when the tests are built.
+
+#include <algorithm>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "tests/emulator/cases.hpp"
+
+namespace napkin::test {
+
+struct PlantedBug {
+  std::string name, file, from, to;
+  std::string kernel;
+  Knobs fixed;            ///< of the variants that show it
+  std::string complaint;  ///< words of the emulator's error
+};
+
+inline const std::vector<PlantedBug>& planted_bugs() {
+  static const std::string sm90 = "attention_sm90", sm80 = "attention_sm80", matmul = "matmul_sm90";
+  static const std::vector<PlantedBug> all = {
+      {"no_fence_before_store",
+       "kernels/attention/epilogue_sm90.cuh",
+       "    async_fence();\n",
+       "",
+       sm90,
+       {{"order", "persistent"}},
+       "fence.proxy.async"},
+      {"no_fence_behind_p",
+       "kernels/attention/products_sm90.cuh",
+       "      async_fence();\n",
+       "",
+       sm90,
+       {{"p_in", "shared"}},
+       "fence.proxy.async"},
+      {"no_fence_behind_barriers",
+       "kernels/attention/block_sm90.cuh",
+       "    barrier_init_fence();\n",
+       "",
+       sm90,
+       {},
+       "fence.mbarrier_init"},
+      {"no_wgmma_fence",
+       "kernels/attention/products_sm90.cuh",
+       "    wgmma_fence();\n#pragma unroll\n    for (int k = 0; k < C.d",
+       "#pragma unroll\n    for (int k = 0; k < C.d",
+       sm90,
+       {},
+       "wgmma.fence"},
+      {"p_without_barrier",
+       "kernels/attention/products_sm90.cuh",
+       "      warpgroup_sync(wg);\n",
+       "",
+       sm90,
+       {{"p_in", "shared"}},
+       ""},
+      {"one_arrival_too_many",
+       "kernels/attention/block_sm90.cuh",
+       "C.warpgroups * 4 * C.cluster",
+       "C.warpgroups * 4 * C.cluster + 1",
+       sm90,
+       {},
+       "never ends"},
+      {"one_arrival_too_few",
+       "kernels/attention/block_sm90.cuh",
+       "C.warpgroups * 4 * C.cluster",
+       "C.warpgroups * 4 * C.cluster - 1",
+       sm90,
+       {},
+       ""},
+      {"stage_released_early",
+       "kernels/attention/attention_sm90.cuh",
+       "    wgmma_wait<0>();\n    Products::outputs_done(o, p, at.stage);\n    Products::issue_scores",
+       "    Products::release_v(at.stage);\n    wgmma_wait<0>();\n    pin(o);\n    Products::issue_scores",
+       sm90,
+       {{"overlap", "off"}},
+       "still be read"},
+      {"phase_not_flipped", "kernels/device/barrier.cuh", "      parity ^= 1;\n", "", sm90, {}, ""},
+      {"too_few_bytes", "kernels/attention/producer_sm90.cuh", "C.x * D * 2);", "C.x * D * 2 - 128);", sm90, {}, ""},
+      {"mail_overwritten",
+       "kernels/attention/producer_sm90.cuh",
+       "    barrier_wait(barrier(Block::mail_empty), parity ^ 1);\n",
+       "",
+       sm90,
+       {{"order", "longest_first"}},
+       ""},
+      {"q_given_back_early",
+       "kernels/attention/epilogue_sm90.cuh",
+       "      store_wait_read();\n",
+       "",
+       sm90,
+       {{"order", "persistent"}},
+       ""},
+      {"wrong_turn",
+       "kernels/attention/products_sm90.cuh",
+       "named_arrive(NamedBarrier::turn, (wg + 1) % C.warpgroups, 2 * warpgroup_threads)",
+       "named_arrive(NamedBarrier::turn, (wg + 1) % C.warpgroups, warpgroup_threads)",
+       sm90,
+       {{"pingpong", "on"}},
+       "named barrier"},
+      {"rows_beyond_the_end",
+       "kernels/attention/epilogue_sm90.cuh",
+       "      if (query >= tile.queries) continue;\n",
+       "",
+       sm90,
+       {{"cluster", "1"}},
+       ""},
+      {"block_leaves_early",
+       "kernels/matmul/matmul_sm90.cuh",
+       "  // No block leaves while another may still write to its memory.\n  if constexpr (C.cluster > 1) "
+       "cluster_sync();\n",
+       "",
+       matmul,
+       {{"cluster", "2"}},
+       ""},
+      {"one_product_behind",
+       "kernels/matmul/matmul_sm90.cuh",
+       "        release(before);",
+       "        release(ring.stage);",
+       matmul,
+       {},
+       ""},
+      {"registers_read_early",
+       "kernels/matmul/matmul_sm90.cuh",
+       "      wgmma_wait<0>();\n",
+       "      wgmma_wait<1>();\n",
+       matmul,
+       {},
+       "under way"},
+      {"staging_overwritten",
+       "kernels/matmul/matmul_sm90.cuh",
+       "        if (count >= buffers && lane == 0) store_wait_read<buffers - 1>();\n",
+       "",
+       matmul,
+       {},
+       "still be read"},
+      {"copies_not_waited_for",
+       "kernels/attention/attention_sm80.cuh",
+       "      copy_wait<C.stages - 2>();\n",
+       "      copy_wait<C.stages - 1>();\n",
+       sm80,
+       {{"stages", "2"}},
+       "arrived"},
+      {"no_barrier_behind_copies",
+       "kernels/attention/attention_sm80.cuh",
+       "      copy_wait<0>();\n      __syncthreads();\n      Block::template load_v",
+       "      copy_wait<0>();\n      Block::template load_v",
+       sm80,
+       {{"stages", "1"}},
+       ""},
+  };
+  return all;
+}
+
+/// Up to three variants that show a bug, each with some chunks and tiles.
+inline std::vector<CorrectnessCase> planted_cases(const PlantedBug& bug) {
+  std::vector<CorrectnessCase> out;
+  for (const auto& variant : variant_cases()) {
+    const CorrectnessCase& one = variant.second;
+    const bool packed = !one.attention.q_lengths.empty(), wanted = bug.name == "rows_beyond_the_end";
+    const auto has = [&](const auto& knob) {
+      return std::find(one.tile.begin(), one.tile.end(), knob) != one.tile.end();
+    };
+    if (one.kernel != bug.kernel || packed != wanted || !std::all_of(bug.fixed.begin(), bug.fixed.end(), has)) continue;
+    CorrectnessCase small = one;
+    small.attention.sizes.b = packed ? 4 : 1;
+    small.attention.sizes.h = 2;
+    small.attention.sizes.q = small.attention.sizes.x = 200;
+    if (packed) small.attention.q_lengths = small.attention.x_lengths = {100, 200, 33, 7};
+    small.matmul.sizes = {200, 520, 200};
+    small.shape =
+        one.kernel.starts_with("matmul") ? Shape{{"a", 200}, {"b", 520}, {"c", 200}} : shape_of(small.attention.sizes);
+    if (!correctness::is_legal(small) || correctness::variant_of(small).expression != variant.first) continue;
+    out.push_back(std::move(small));
+    if (out.size() == 3) break;
+  }
+  return out;
+}
+
+inline std::set<std::string> planted_variants(const PlantedBug& bug) {
+  std::set<std::string> out;
+  for (const CorrectnessCase& one : planted_cases(bug)) out.insert(correctness::variant_of(one).expression);
+  return out;
+}
+
+}  // namespace napkin::test

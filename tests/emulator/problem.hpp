@@ -1,0 +1,231 @@
+#pragma once
+// One question on the emulator: its arrays, its plan, a run of it and what float64 says of the result.
+
+#include <cmath>
+#include <memory>
+#include <optional>
+#include <random>
+#include <string>
+
+#include "kernels/launch/attention.hpp"
+#include "kernels/launch/matmul.hpp"
+#include "tests/emulator/cases.hpp"
+#include "tests/emulator/device_memory.hpp"
+#include "tests/emulator/launch.hpp"
+
+namespace napkin::test {
+
+/// An array of 16-bit numbers, or whatever else, on the emulator's device.
+struct EmulatedArray {
+  std::unique_ptr<emulator::DeviceArray> memory;
+  std::int64_t count = 0;
+
+  EmulatedArray() = default;
+  EmulatedArray(const std::string& name, std::int64_t n, std::size_t bytes)
+      : memory(std::make_unique<emulator::DeviceArray>(name, static_cast<std::size_t>(n) * bytes)), count(n) {}
+  template <class T>
+  [[nodiscard]] T* as() const {
+    return reinterpret_cast<T*>(memory->data());
+  }
+  [[nodiscard]] std::uint64_t address() const { return memory == nullptr ? 0 : memory->address(); }
+  [[nodiscard]] std::vector<std::uint16_t> fetch() const { return {as<std::uint16_t>(), as<std::uint16_t>() + count}; }
+  void fill(std::uint64_t seed, DType type, double deviation) {
+    std::mt19937_64 engine(seed);
+    std::normal_distribution<double> normal(0, deviation);
+    for (std::int64_t i = 0; i < count; ++i) as<std::uint16_t>()[i] = encode(static_cast<float>(normal(engine)), type);
+  }
+  void poison() { std::fill(memory->data(), memory->data() + memory->bytes(), static_cast<unsigned char>(0xFF)); }
+};
+
+/// A result, and how it was come by.
+struct EmulatedRun {
+  emulator::Outcome outcome;
+  Comparison comparison;
+  std::vector<std::uint16_t> output;
+  std::string guard;  ///< an array that was written beside; empty: none
+
+  [[nodiscard]] bool good() const { return outcome.error.empty() && comparison.good() && guard.empty(); }
+};
+
+class EmulatedProblem {
+ public:
+  explicit EmulatedProblem(const CorrectnessCase& one, int sms = 3)
+      : case_(one),
+        laid_out_(packed(one, correctness::lay_out(one))),
+        placed_(laid_out_->place(one.tile)),
+        device_{sms, Bytes(1 << 20)} {
+    one.kernel.starts_with("matmul") ? make_matmul() : make_attention();
+  }
+  virtual ~EmulatedProblem() = default;
+
+  [[nodiscard]] const PlacedDiagram& placed() const { return placed_; }
+  [[nodiscard]] const LaunchPlan& plan() const { return plan_; }
+
+  /// `rows` compared with float64.
+  [[nodiscard]] EmulatedRun run(std::uint64_t seed, std::int64_t rows, const std::string& planted = "",
+                                emulator::Trace* trace = nullptr) {
+    output_.poison();
+    if (lse_.memory) lse_.poison();
+    EmulatedRun out;
+    out.outcome = emulator::launch(plan_, seed, planted, trace);
+    out.output = output_.fetch();
+    for (const EmulatedArray* array : {&a_, &b_, &c_, &output_, &lse_}) {
+      if (array->memory && !array->memory->guarded()) out.guard = array->memory->name();
+    }
+    if (out.outcome.error.empty())
+      out.comparison = case_.kernel.starts_with("matmul") ? compare_matmul(rows) : compare_attention(rows);
+    return out;
+  }
+
+ private:
+  /// The question with the lengths of its sequences, where it has any.
+  static std::unique_ptr<LaidOut> packed(const CorrectnessCase& one, std::unique_ptr<LaidOut> out) {
+    if (one.attention.q_lengths.empty()) return out;
+    const Diagram& diagram = out->streamed.diagram;
+    Packing& packing = out->problem.packing;
+    packing.batch = diagram.axis("b");
+    packing.rows = diagram.axis("q");
+    packing.columns = diagram.axis("x");
+    for (std::size_t i = 0; i < one.attention.q_lengths.size(); ++i)
+      packing.sequences.push_back({one.attention.q_lengths[i], one.attention.x_lengths[i]});
+    out->placer = std::make_unique<Placer>(out->streamed, out->mapping, out->machine, out->problem);
+    return out;
+  }
+
+  TensorView lay(std::int64_t rows, std::int64_t heads, std::int64_t columns, std::int64_t batches,
+                 std::int64_t& count) const {
+    const AttentionLayout& layout = case_.attention;
+    TensorView view;
+    if (layout.heads_first) {
+      view.row = columns + layout.gap;
+      view.head = view.row * rows;
+      view.batch = view.head * heads;
+    } else {
+      view.head = columns;
+      view.row = columns * heads + layout.gap;
+      view.batch = view.row * rows;
+    }
+    count = view.batch * batches;
+    return view;
+  }
+
+  static std::vector<std::int32_t> starts_of(const std::vector<std::int32_t>& lengths) {
+    std::vector<std::int32_t> starts{0};
+    for (const std::int32_t length : lengths) starts.push_back(starts.back() + length);
+    return starts;
+  }
+
+  static EmulatedArray put(const std::string& name, const std::vector<std::int32_t>& values) {
+    EmulatedArray out(name, static_cast<std::int64_t>(values.size()), sizeof(std::int32_t));
+    std::copy(values.begin(), values.end(), out.as<std::int32_t>());
+    return out;
+  }
+
+  void make_attention() {
+    const AttentionLayout& layout = case_.attention;
+    const AttentionSizes& s = layout.sizes;
+    std::int64_t batches = s.b, q_rows = s.q, x_rows = s.x;
+    if (!layout.q_lengths.empty()) {
+      q_starts_ = starts_of(layout.q_lengths);
+      x_starts_ = starts_of(layout.x_lengths);
+      batches = 1;
+      q_rows = q_starts_.back();
+      x_rows = x_starts_.back();
+      q_starts_memory_ = put("q_starts", q_starts_);
+      x_starts_memory_ = put("x_starts", x_starts_);
+      call_.q_starts = q_starts_memory_.address();
+      call_.x_starts = x_starts_memory_.address();
+    }
+    const auto make = [&](const char* name, std::int64_t rows, std::int64_t heads, std::int64_t columns,
+                          EmulatedArray& array) {
+      std::int64_t count = 0;
+      TensorView view = lay(rows, heads, columns, batches, count);
+      array = EmulatedArray(name, count, sizeof(std::uint16_t));
+      view.address = array.address();
+      return view;
+    };
+    call_.q = make("Q", q_rows, s.h * s.g, s.d, a_);
+    call_.k = make("K", x_rows, s.h, s.d, b_);
+    call_.v = make("V", x_rows, s.h, s.dv, c_);
+    call_.o = make("O", q_rows, s.h * s.g, s.dv, output_);
+    std::uint64_t seed = layout.seed * 16;
+    for (EmulatedArray* array : {&a_, &b_, &c_}) array->fill(++seed, layout.type, layout.deviation);
+    if (layout.log_sum_exp) lse_ = EmulatedArray("log-sum-exp", batches * s.h * s.g * q_rows, sizeof(float));
+    ticket_ = put("ticket", {0, 0});
+    call_.log_sum_exp = lse_.address();
+    call_.ticket = ticket_.address();
+    call_.q_rows = q_rows;
+    call_.x_rows = x_rows;
+    plan_ = attention_plan(placed_, call_, device_);
+  }
+
+  [[nodiscard]] HostArray host(const EmulatedArray& array, const TensorView& view) const {
+    HostArray out;
+    out.values = array.fetch();
+    out.batch = view.batch;
+    out.head = view.head;
+    out.row = view.row;
+    return out;
+  }
+
+  [[nodiscard]] Comparison compare_attention(std::int64_t rows) const {
+    const AttentionLayout& layout = case_.attention;
+    HostAttention a;
+    a.sizes = layout.sizes;
+    a.mask = layout.mask;
+    a.type = layout.type;
+    a.scale = 1 / std::sqrt(static_cast<double>(layout.sizes.d));
+    a.q = host(a_, call_.q);
+    a.k = host(b_, call_.k);
+    a.v = host(c_, call_.v);
+    a.o = host(output_, call_.o);
+    a.q_starts = q_starts_;
+    a.x_starts = x_starts_;
+    if (lse_.memory) a.log_sum_exp.assign(lse_.as<float>(), lse_.as<float>() + lse_.count);
+    return compare(a, rows, layout.seed);
+  }
+
+  void make_matmul() {
+    const MatmulLayout& layout = case_.matmul;
+    const auto make = [&](const char* name, std::int64_t rows, std::int64_t columns, EmulatedArray& array) {
+      MatrixView view;
+      view.row = (columns + 7) / 8 * 8 + layout.gap;
+      array = EmulatedArray(name, rows * view.row, sizeof(std::uint16_t));
+      view.address = array.address();
+      return view;
+    };
+    matmul_.a = make("A", layout.sizes.a, layout.sizes.b, a_);
+    matmul_.b = make("B", layout.sizes.b, layout.sizes.c, b_);
+    matmul_.c = make("C", layout.sizes.a, layout.sizes.c, output_);
+    std::uint64_t seed = layout.seed * 16;
+    for (EmulatedArray* array : {&a_, &b_}) array->fill(++seed, layout.type, layout.deviation);
+    plan_ = matmul_sm90_plan(placed_, matmul_, device_);
+  }
+
+  [[nodiscard]] Comparison compare_matmul(std::int64_t rows) const {
+    const MatmulLayout& layout = case_.matmul;
+    const HostMatmul inputs{layout.sizes, layout.type, {a_.fetch(), matmul_.a.row}, {b_.fetch(), matmul_.b.row}};
+    const HostMatrix output{output_.fetch(), matmul_.c.row};
+    const std::vector<std::int64_t> sampled = spread_rows(layout.sizes.a, rows, 1);
+    const auto reference = reference_rows(inputs, sampled);
+    Comparison out;
+    for (std::size_t i = 0; i < sampled.size(); ++i) {
+      const auto at = output.values.begin() + static_cast<std::ptrdiff_t>(output.at(sampled[i], 0));
+      compare_row({at, at + layout.sizes.c}, reference[i], layout.type, out);
+    }
+    count_poison(output, layout.sizes.c, out);
+    return out;
+  }
+
+  CorrectnessCase case_;
+  std::unique_ptr<LaidOut> laid_out_;
+  PlacedDiagram placed_;
+  LaunchDevice device_;
+  AttentionCall call_;
+  MatmulCall matmul_;
+  LaunchPlan plan_;
+  EmulatedArray a_, b_, c_, output_, lse_, ticket_, q_starts_memory_, x_starts_memory_;
+  std::vector<std::int32_t> q_starts_, x_starts_;
+};
+
+}  // namespace napkin::test

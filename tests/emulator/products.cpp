@@ -1,0 +1,294 @@
+// The tensor cores of a warpgroup: wgmma, which goes on by itself.
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+
+#include "tests/emulator/engine.hpp"
+#include "tests/emulator/layout.hpp"
+
+namespace emulator {
+namespace {
+
+constexpr u32 all_lanes = 0xFFFFFFFFu;
+constexpr u32 group_threads = 128;
+
+Warpgroup& warpgroup_of(Thread& thread) { return thread.warp->block->groups[thread.warp->number / 4]; }
+u32 thread_of_group(const Thread& thread) { return thread.position.thread % group_threads; }
+
+/// A thread's accumulators to their places in 64 x n numbers, or back.
+void move_accumulators(Chain& chain, float* registers, u32 thread, bool take) {
+  const u32 n = static_cast<u32>(chain.n), warp_row = thread / 32 * 16, lane = thread % 32;
+  for (u32 i = 0; i < n / 2; ++i) {
+    float& element = chain.d[(warp_row + accumulator_row(lane, i)) * n + accumulator_column(lane, i)];
+    if (take) {
+      element = registers[i];
+    } else {
+      registers[i] = element;
+    }
+  }
+}
+
+/// The accumulator that these registers are lent to: one under way, or a new one that takes their values.
+Thread::Lent& lend(Thread& self, const Product& product, float* d) {
+  for (Thread::Lent& lent : self.lent) {
+    if (lent.registers == d && lent.chain->n == product.n) return lent;
+  }
+  Warpgroup& group = warpgroup_of(self);
+  const u32 number = self.chains++;
+  if (number == group.first_chain + group.chains.size()) {
+    auto chain = std::make_shared<Chain>();
+    chain->n = product.n;
+    chain->d.assign(static_cast<std::size_t>(64 * product.n), 0);
+    group.chains.push_back(std::move(chain));
+  }
+  const std::shared_ptr<Chain>& chain = group.chains[number - group.first_chain];
+  if (chain->n != product.n) engine->fail("issues a wgmma of another shape than its warpgroup's other threads");
+  if (product.accumulate) move_accumulators(*chain, d, thread_of_group(self), true);
+  // Until the wait these registers hold nothing.
+  std::fill(d, d + product.n / 2, std::numeric_limits<float>::quiet_NaN());
+  self.lent.push_back({d, chain, 0});
+  return self.lent.back();
+}
+
+/// Each 16 bytes of both operands as they lie in shared memory.
+template <class Visit>
+void each_unit_of_a(const ProductWork& work, const Visit& visit) {
+  const MatrixDescriptor a(work.product.a_matrix);
+  for (u32 row = 0; row < 64; ++row) {
+    for (u32 eighth = 0; eighth < 2; ++eighth) visit(row, eighth, swizzled(a.k_major(row, eighth), a.span));
+  }
+}
+template <class Visit>
+void each_unit_of_b(const ProductWork& work, const Visit& visit) {
+  const MatrixDescriptor b(work.product.b_matrix);
+  const u32 n = static_cast<u32>(work.product.n);
+  if (work.product.transposed_b) {
+    for (u32 k = 0; k < 16; ++k) {
+      for (u32 eighth = 0; eighth < n / 8; ++eighth) visit(k, eighth, swizzled(b.mn_major(k, eighth), b.span));
+    }
+  } else {
+    for (u32 column = 0; column < n; ++column) {
+      for (u32 eighth = 0; eighth < 2; ++eighth) visit(column, eighth, swizzled(b.k_major(column, eighth), b.span));
+    }
+  }
+}
+
+/// This warp may read both operands, and does so until the instruction is done.
+void check_operands(const ProductWork& work, u32 number, const Warpgroup& group, const Warp& warp) {
+  const Access access{&warp.seen, group.part, number + 1, true, work.at};
+  Block& block = *group.block;
+  const auto check = [&](u32, u32, u32 address) {
+    const u32 offset = address - base_address;
+    if (address < base_address || !block.shared.inside(offset, granule_bytes))
+      engine->fail("multiplies what lies outside of the block's shared memory: offset " +
+                   std::to_string(static_cast<int>(offset)));
+    engine->expect(block.shared.read(offset, granule_bytes, access));
+  };
+  if (!work.a_in_registers) each_unit_of_a(work, check);
+  each_unit_of_b(work, check);
+}
+
+/// The products of a commit group are one event, asked for when each warp asks for its first.
+void trace_product(const ProductWork& work, const Warpgroup& group) {
+  Trace* trace = engine->trace;
+  if (trace == nullptr) return;
+  const Thread& self = engine->thread();
+  const Warp& warp = *self.warp;
+  const u32 commit = static_cast<u32>(self.product_groups.size()), quarter = warp.number % 4;
+  Event* event = nullptr;
+  for (auto found = trace->rbegin(); found != trace->rend() && event == nullptr; ++found) {
+    const bool own =
+        found->kind == Event::Kind::product && found->part == group.part && found->block == self.position.block;
+    if (own && found->commit == commit) event = &*found;
+  }
+  if (event == nullptr) {
+    trace->emplace_back();
+    event = &trace->back();
+    event->kind = Event::Kind::product;
+    event->block = self.position.block;
+    event->agent = group.number;
+    event->commit = commit;
+    event->offset = MatrixDescriptor(work.product.b_matrix).address - base_address;
+    event->before = warp.seen;
+    event->part = group.part;
+    event->issuer = group.block->first_part + warp_part + warp.number / 4 * 4;
+  } else if (event->issued[quarter] == 0) {
+    event->before.meet(warp.seen);
+  }
+  event->issued[quarter] = warp.time();
+  event->time = self.products;
+}
+
+/// What this warp does from here on follows the products that it has just waited for.
+void trace_wait(u32 product, const Warpgroup& group) {
+  Trace* trace = engine->trace;
+  Thread& self = engine->thread();
+  if (trace == nullptr || self.lane != 0) return;
+  Event event;
+  for (const Event& found : *trace) {
+    if (found.kind == Event::Kind::product && found.part == group.part && found.block == self.position.block &&
+        found.time == product + 1)
+      event.offset = found.offset;
+  }
+  event.kind = Event::Kind::thread;
+  event.block = self.position.block;
+  event.agent = self.warp->number;
+  event.before = self.warp->seen;
+  event.part = event.issuer = self.warp->part;
+  self.warp->thread_event = trace->size();
+  trace->push_back(event);
+}
+
+void check_descriptor(u64 bits) {
+  if (bits >> 62 == 0) engine->fail("multiplies a matrix without a swizzle, which the emulator has not");
+  if ((bits >> 49 & 7) != 0) engine->fail("multiplies a matrix with a base offset, which the emulator has not");
+}
+
+void check_shared_product(const Product& product, bool a_in_registers) {
+  if (product.n % 8 != 0 || product.n < 8 || product.n > 256) engine->fail("issues a wgmma of no known shape");
+  if (!a_in_registers) check_descriptor(product.a_matrix);
+  check_descriptor(product.b_matrix);
+}
+
+bool same(const Product& a, const Product& b) {
+  return a.n == b.n && a.bf16 == b.bf16 && a.transposed_b == b.transposed_b && a.accumulate == b.accumulate &&
+         a.a_matrix == b.a_matrix && a.b_matrix == b.b_matrix;
+}
+
+void decode(const unsigned char* from, bool bf16, float* to, u32 step) {
+  for (u32 i = 0; i < 8; ++i) {
+    u16 bits = 0;
+    std::memcpy(&bits, from + 2 * i, 2);
+    to[i * step] = to_float(bits, bf16);
+  }
+}
+
+void multiply(const float (&a)[64][16], const float* b, float* d, u32 n) {
+  for (u32 row = 0; row < 64; ++row) {
+    float* __restrict to = d + row * n;
+    for (u32 k = 0; k < 16; ++k) {
+      const float factor = a[row][k];
+      const float* from = b + k * n;
+      for (u32 column = 0; column < n; ++column) to[column] += factor * from[column];
+    }
+  }
+}
+
+}  // namespace
+
+void Engine::perform_product(Warpgroup& group) {
+  static float a[64][16], b[16 * 256];
+  const ProductWork work = std::move(group.work.front());
+  group.work.pop_front();
+  ++group.first;
+  const bool bf16 = work.product.bf16;
+  const u32 n = static_cast<u32>(work.product.n);
+  const SharedMemory& shared = group.block->shared;
+  const auto unit = [&](u32 address) { return const_cast<SharedMemory&>(shared).at(address - base_address); };
+  if (!work.a_in_registers) {
+    each_unit_of_a(work,
+                   [&](u32 row, u32 eighth, u32 address) { decode(unit(address), bf16, &a[row][8 * eighth], 1); });
+  } else {
+    for (u32 thread = 0; thread < group_threads; ++thread) {
+      for (u32 pair = 0; pair < 4; ++pair) {
+        float* to = &a[thread / 32 * 16 + a_row(thread % 32, pair)][a_column(thread % 32, pair)];
+        to[0] = to_float(static_cast<u16>(work.a[thread][pair]), bf16);
+        to[1] = to_float(static_cast<u16>(work.a[thread][pair] >> 16), bf16);
+      }
+    }
+  }
+  const bool transposed = work.product.transposed_b;
+  each_unit_of_b(work, [&](u32 row, u32 eighth, u32 address) {
+    decode(unit(address), bf16, transposed ? b + row * n + 8 * eighth : b + 8 * eighth * n + row, transposed ? 1 : n);
+  });
+  if (!work.product.accumulate) std::fill(work.chain->d.begin(), work.chain->d.end(), 0.f);
+  multiply(a, b, work.chain->d.data(), n);
+  std::erase_if(group.waiters, [&](const Warpgroup::Waiter& waiter) {
+    if (group.first < waiter.products) return false;
+    wake(*waiter.warp, all_lanes);
+    return true;
+  });
+}
+
+void wgmma_fence(Place at) {
+  engine->begin(at);
+  engine->thread().fenced = true;
+}
+
+void wgmma(const Product& product, float* d, const u32* a, Place at) {
+  engine->begin(at);
+  Thread& self = engine->thread();
+  Warpgroup& group = warpgroup_of(self);
+  if (!self.fenced) engine->fail("issues a wgmma with no wgmma.fence since its registers may have changed");
+  const u32 number = self.products++;
+  if (number == group.first + group.work.size()) {
+    check_shared_product(product, a != nullptr);
+    group.work.push_back({product, a != nullptr, at, nullptr, {}, {}, 0});
+    ++engine->counters.wgmma;
+    engine->counters.products += static_cast<u64>(64 * product.n * 16);
+  }
+  ProductWork& work = group.work[number - group.first];
+  if (!same(work.product, product) || work.a_in_registers != (a != nullptr))
+    engine->fail("issues another wgmma than its warpgroup's other threads");
+  Thread::Lent& lent = lend(self, product, d);
+  lent.last = number;
+  work.chain = lent.chain;
+  const u32 thread = thread_of_group(self);
+  work.a[thread] = a;
+  if (++work.arrived[thread / 32] == 32) {
+    check_operands(work, number, group, *self.warp);
+    trace_product(work, group);
+  }
+  ++work.issued;
+}
+
+void wgmma_commit(Place at) {
+  engine->begin(at);
+  Thread& self = engine->thread();
+  self.product_groups.push_back(self.products);
+}
+
+void wgmma_wait(u32 pending, Place at) {
+  engine->begin(at);
+  Thread& self = engine->thread();
+  Warpgroup& group = warpgroup_of(self);
+  const std::size_t groups = self.product_groups.size();
+  const u32 products = groups > pending ? self.product_groups[groups - 1 - pending] : 0;
+  Gathering* gathering = nullptr;
+  if (engine->gather("wgmma.wait_group", all_lanes, nullptr, gathering)) {
+    gathering->closed = true;
+    if (group.first >= products) {
+      engine->wake(*self.warp, all_lanes & ~(1u << self.lane));
+    } else {
+      group.waiters.push_back({self.warp, products});
+      engine->block("products, so many as", products);
+    }
+  }
+  u32& seen = self.warp->seen[group.part];
+  seen = std::max(seen, products);
+  self.fenced = false;
+  std::erase_if(self.lent, [&](const Thread::Lent& lent) {
+    if (lent.last >= products) return false;
+    move_accumulators(*lent.chain, lent.registers, thread_of_group(self), false);
+    trace_wait(lent.last, group);
+    ++lent.chain->taken;
+    return true;
+  });
+  while (!group.chains.empty() && group.chains.front()->taken == group_threads) {
+    group.chains.pop_front();
+    ++group.first_chain;
+  }
+}
+
+void use_registers(const void* registers, u32 bytes, Place at) {
+  engine->begin(at);
+  const auto* first = static_cast<const char*>(registers);
+  for (const Thread::Lent& lent : engine->thread().lent) {
+    const auto* own = reinterpret_cast<const char*>(lent.registers);
+    if (own < first + bytes && first < own + static_cast<std::size_t>(lent.chain->n) * 2)
+      engine->fail("uses registers of a product that is under way");
+  }
+}
+
+}  // namespace emulator

@@ -1,0 +1,35 @@
+// Ordinary accesses of single threads to shared memory, and the fence between them and the asynchronous proxy.
+
+#include <cstring>
+
+#include "tests/emulator/engine.hpp"
+
+namespace emulator {
+
+u32 shared_base() { return base_address | engine->thread().position.rank << rank_shift; }
+
+void shared_read(void* to, u32 address, u32 bytes, Place at) {
+  engine->begin(at);
+  const auto [block, offset] = shared_place(address, bytes);
+  if (address % bytes != 0) engine->fail("reads at an address that is no multiple of " + std::to_string(bytes));
+  engine->expect(block->shared.read(offset, bytes, generic_access(at)));
+  std::memcpy(to, block->shared.at(offset), bytes);
+}
+
+void shared_write(u32 address, const void* from, u32 bytes, Place at) {
+  engine->begin(at);
+  const auto [block, offset] = shared_place(address, bytes);
+  if (address % bytes != 0) engine->fail("writes at an address that is no multiple of " + std::to_string(bytes));
+  engine->expect(block->shared.write(offset, bytes, generic_access(at)));
+  engine->thread().warp->unpublished.push_back(offset / granule_bytes);
+  std::memcpy(block->shared.at(offset), from, bytes);
+}
+
+void async_fence(Place at) {
+  engine->begin(at);
+  ++engine->counters.fences;
+  Warp& warp = *engine->thread().warp;
+  warp.block->shared.publish(warp.unpublished);
+}
+
+}  // namespace emulator

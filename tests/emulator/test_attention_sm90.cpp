@@ -1,0 +1,18 @@
+// attention_sm90 on the emulator: its own source, compiled as C++.
+#include "tests/emulator/running.hpp"
+
+namespace test_attention_sm90 {
+
+using namespace napkin;
+
+TEST_CASE("attention_sm90: recorded cases and small shapes come out right") {
+  test::check_cases("attention_sm90", 300);
+}
+
+TEST_CASE("attention_sm90: bits do not hang on the seed") { test::check_seeds("attention_sm90", 4, 3); }
+
+TEST_SUITE("slow") {
+  TEST_CASE("attention_sm90: no false alarm") { test::check_seeds("attention_sm90", 200, 1); }
+}
+
+}  // namespace test_attention_sm90

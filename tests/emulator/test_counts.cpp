@@ -1,0 +1,103 @@
+// What the kernels do on the emulator is what the model counts: bytes as the receiver's counter sees them, products of
+// visited tiles, exponentials.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+
+#include "model/resource/resources.hpp"
+#include "tests/emulator/running.hpp"
+
+namespace test_counts {
+
+using namespace napkin;
+
+namespace {
+
+LevelTransfer at_shared(const PlacedDiagram& placed) {
+  for (const LevelTransfer& t : transfers(placed)) {
+    if (t.level == placed.machine->level("shared")) return t;
+  }
+  return {};
+}
+
+/// Whether some row sees no key: a tile of such rows loads no Q, which the model counts.
+bool sees_nothing(const test::CorrectnessCase& one) {
+  if (one.mask.kind == Mask::Kind::none) return false;
+  const std::int64_t right = one.mask.kind == Mask::Kind::window ? one.mask.right : 0;
+  const AttentionLayout& layout = one.attention;
+  for (std::size_t i = 0; i < layout.q_lengths.size(); ++i) {
+    if (layout.q_lengths[i] > layout.x_lengths[i] + right) return true;
+  }
+  return layout.q_lengths.empty() && layout.sizes.q > layout.sizes.x + right;
+}
+
+std::int64_t number(const test::Knobs& tile, const std::string& knob) {
+  for (const auto& [name, value] : tile) {
+    if (name == knob) return std::stoll(value);
+  }
+  return 1;
+}
+
+bool has(const test::Knobs& tile, const std::pair<std::string, std::string>& knob) {
+  return std::find(tile.begin(), tile.end(), knob) != tile.end();
+}
+
+/// The mapping's count of a piece of work on that unit, where the tile has it.
+double count_of(const PlacedDiagram& placed, const std::string& output, const std::string& work) {
+  for (const OperationMapping& operation : placed.mapping->operations) {
+    if (operation.output != output) continue;
+    for (const WorkMapping& piece : operation.work) {
+      if (piece.name == work) return piece.count;
+    }
+  }
+  return 0;
+}
+
+/// Small shapes of every variant, dense as the model draws them, no score beyond what a kept maximum bears.
+std::vector<test::CorrectnessCase> dense_cases() {
+  std::vector<test::CorrectnessCase> out = test::small_cases(3);
+  for (test::CorrectnessCase& one : out) {
+    one.attention.gap = one.matmul.gap = 0;
+    one.attention.deviation = 1;
+  }
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("bytes, products and exponentials are those of the model") {
+  int bytes_compared = 0, products_compared = 0;
+  for (const test::CorrectnessCase& one : dense_cases()) {
+    CAPTURE(test::describe_case(one).dump());
+    test::EmulatedProblem problem(one);
+    const test::EmulatedRun run = problem.run(1, 1);
+    REQUIRE(run.outcome.error == "");
+    const emulator::Counters& counted = run.outcome.counters;
+    const Work expected = work(problem.placed());
+    const std::int64_t products = static_cast<std::int64_t>(counted.products);
+    CHECK(2 * products == expected.executed_flops.value.get());
+    ++products_compared;
+    if (!sees_nothing(one)) {
+      CHECK(static_cast<std::int64_t>(counted.delivered) == at_shared(problem.placed()).delivered.value.get());
+      ++bytes_compared;
+    }
+    if (one.kernel.starts_with("matmul")) continue;
+
+    // An exponential for each score of a visited tile; beside them one a row and chunk that a maximum is looked for in,
+    // by each of the four threads that have the row.
+    const std::int64_t scores = products / (one.attention.sizes.d + one.attention.sizes.dv),
+                       chunk_rows = scores / number(one.tile, "x");
+    CHECK(count_of(problem.placed(), "P", "exp") == 1);
+    const std::int64_t others = static_cast<std::int64_t>(counted.exponentials) - scores;
+    if (has(one.tile, {"rescale", "always"})) {
+      CHECK(others == 4 * chunk_rows);
+    } else {
+      CHECK(others >= 0);
+      CHECK(others <= 4 * chunk_rows);
+    }
+  }
+  CHECK(products_compared > 500);
+  CHECK(bytes_compared > 400);
+}
+
+}  // namespace test_counts

@@ -1,0 +1,36 @@
+#pragma once
+// What ran, in the order in which it was asked for, and what its threads had seen by then: which waits there were.
+
+#include <array>
+#include <string>
+#include <vector>
+
+#include "tests/emulator/clock.hpp"
+
+namespace emulator {
+
+struct Event {
+  enum class Kind { load, store, product, thread } kind = Kind::load;
+  std::string array;         ///< load, store: whose box
+  u32 block = 0, agent = 0;  ///< store, product: warpgroup; thread: warp
+  u32 commit = 0;            ///< product: its group's number
+  u32 offset =
+      0;  ///< in shared memory: where the box goes, where operand B lies; thread: of the product that it waited for
+  Clock before;                 ///< what the threads that asked had seen; of a warpgroup what each of its warps had
+  u32 part = 0, time = 0;       ///< its end: who has seen this component of that time has waited for it
+  u32 issuer = 0;               ///< component of the (first) warp that asked
+  std::array<u32, 4> issued{};  ///< until when, by warp; 0: that warp did not
+
+  /// Whether what `later` asked for waited for this one's end, or until it was handed over.
+  [[nodiscard]] bool ended_before(const Event& later) const { return later.before[part] >= time; }
+  [[nodiscard]] bool issued_before(const Event& later) const {
+    for (u32 warp = 0; warp < issued.size(); ++warp) {
+      if (later.before[issuer + warp] < issued[warp]) return false;
+    }
+    return true;
+  }
+};
+
+using Trace = std::vector<Event>;
+
+}  // namespace emulator

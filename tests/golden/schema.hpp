@@ -1,0 +1,12 @@
+#pragma once
+// A check of JSON against docs/schema/answers.schema.json: the part of JSON Schema that it uses.
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+namespace cli {
+
+/// What breaks the schema, "machines[0].predicted: has no 'time'"; "" where nothing does.
+[[nodiscard]] std::string schema_error(const nlohmann::ordered_json& answer);
+
+}  // namespace cli

@@ -1,0 +1,392 @@
+// Answers that look right and are not: each case is one that misled a user.
+
+#include <algorithm>
+#include <cmath>
+#include <regex>
+#include <set>
+
+#include "tests/golden/cli.hpp"
+
+namespace test_cli_mislead {
+
+namespace {
+
+using cli::check_refused;
+using cli::Folder;
+using cli::Json;
+using cli::napkin;
+
+bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+Json answer(const std::string& line) {
+  const auto run = napkin(line + " --json");
+  CAPTURE(line);
+  CAPTURE(run.err);
+  REQUIRE(run.code <= 1);
+  return run.json();
+}
+
+}  // namespace
+
+TEST_CASE("TFLOP/s are work over time, for every mask and shape") {
+  for (const std::string line :
+       {"h=16,q=512,x=8192,d=128 --causal", "h=16,q=8192,x=512,d=128 --causal", "h=16,q=1,x=8192,d=128 --causal",
+        "h=16,q=2048,x=2048,d=128 --causal", "h=16,q=1000,x=3000,d=64 --window 100,7", "h=16,q=300,x=300,d=64",
+        "h=16,d=128 --lengths 512,4096,1,0 --causal", "h=16,d=128 --lengths 64*1x8192"}) {
+    for (const char* kernel : {"", " --kernel ideal", " --kernel flash_attention_2"}) {
+      const Json json = answer("query attention --gpu h200-sxm --shape " + line + kernel);
+      CAPTURE(line);
+      const double flops = json["work"]["flops"].get<double>(), time = json["predicted"]["time"].get<double>();
+      CHECK(json["predicted"]["tflops"].get<double>() * 1e12 * time == doctest::Approx(flops).epsilon(1e-9));
+    }
+  }
+}
+
+TEST_CASE("a percentage is of the tile that the words before it name") {
+  for (const std::string line : {"select attention --gpu h200-sxm --shape h=16,q=4096,x=4096,d=128",
+                                 "select attention --gpu h200-sxm --shape h=16,q=1,x=8192,d=128",
+                                 "select attention --gpu a100-sxm-80 --shape h=16,q=1000,x=1000,d=64 --causal",
+                                 "select matmul --gpu h200-sxm --shape a=4096,b=4096,c=4096"}) {
+    const Json json = answer(line);
+    const std::string because = json["because"];
+    CAPTURE(because);
+    const std::regex clause("; ([a-z_]+=[^ ;]+)(?: with ([^ ;]+))? fits and is ([0-9.]+) % slower");
+    int clauses = 0;
+    for (std::sregex_iterator at(because.begin(), because.end(), clause), end; at != end; ++at) {
+      Json tile = json["tile"];
+      std::string changes = (*at)[1].str() + ((*at)[2].matched ? "," + (*at)[2].str() : "");
+      std::string text;
+      for (const auto& [knob, value] : tile.items()) {
+        const std::regex named("(?:^|,)" + knob + "=([^,]+)");
+        std::smatch found;
+        const std::string given = value.is_string() ? value.get<std::string>() : value.dump();
+        text += (text.empty() ? "" : ",") + knob + "=" +
+                (std::regex_search(changes, found, named) ? found[1].str() : given);
+      }
+      const Json other =
+          answer("query" + line.substr(6) + " --kernel " + json["kernel"].get<std::string>() + " --tile " + text);
+      CHECK(other["legal"] == true);
+      const double slower =
+          100 * (other["predicted"]["time"].get<double>() / json["predicted"]["time"].get<double>() - 1);
+      CHECK(slower == doctest::Approx(std::stod((*at)[3].str())).epsilon(0.06));
+      ++clauses;
+    }
+    CHECK(clauses + (has(because, "takes as long") ? 1 : 0) + (has(because, "does not fit") ? 1 : 0) >= 1);
+  }
+}
+
+TEST_CASE("no reason without content") {
+  for (const char* gpu : {"h200-sxm", "a100-sxm-80", "mi300x", "rtx-4090", "ascend-910b2"}) {
+    for (const char* shape : {"h=16,q=1,x=8192,d=128", "h=1,q=64,x=64,d=64", "h=16,q=4096,x=4096,d=128"}) {
+      const auto run = napkin(std::string("select attention --gpu ") + gpu + " --shape " + shape);
+      CAPTURE(run.out);
+      CHECK_FALSE(
+          std::regex_search(std::regex_replace(run.out, std::regex("\n {11}"), " "), std::regex("limited by *(\n|$)")));
+      CHECK_FALSE(std::regex_search(run.out, std::regex("[0-9]e[-+][0-9]+ %")));
+      std::smatch twice;
+      const std::regex instead("([0-9.]+ [a-z]+) instead\\s+of ([0-9.]+ [a-z]+)");
+      for (std::sregex_iterator at(run.out.begin(), run.out.end(), instead), end; at != end; ++at)
+        CHECK((*at)[1].str() != (*at)[2].str());
+    }
+  }
+  const Json few = answer("select attention --gpu h200-sxm --shape h=16,q=1,x=8192,d=128");
+  CHECK(few["because"].get<std::string>().starts_with("16 of 132 SMs have work; l2 binds"));
+  CHECK(few["nodes"] == Json({{"busy", 16}, {"all", 132}}));
+  CHECK(has(napkin("query attention --gpu h200-sxm --shape h=16,q=1,x=8192,d=128").out, "16 of 132 SMs have work"));
+}
+
+TEST_CASE("the words of the machine's makers") {
+  const std::string amd = napkin("select attention --gpu mi300x --shape h=16,q=4096,x=4096,d=128").out;
+  CHECK(std::regex_search(
+      amd, std::regex("LDS(, [0-9]+ of [0-9]+ registers a\\s+thread)?;\\s+[0-9]+\\s+blocks?\\s+a\\s+CU")));
+  CHECK_FALSE(has(amd, "an SM"));
+  const std::string ascend = napkin("select attention --gpu ascend-910b2 --shape h=16,q=4096,x=4096,d=128").out;
+  CHECK(has(ascend, "an AI core"));
+  CHECK_FALSE(has(ascend, "SM"));
+  CHECK_FALSE(has(ascend, "shared memory"));
+}
+
+TEST_CASE("select without --kernel knows the kernels that run there, a split of the keys among them") {
+  const Json json = answer("select attention --gpu h200-sxm --shape h=16,q=1,x=8192,d=128");
+  CHECK(json["kernel"] == "attention_sm90");
+  std::map<std::string, double> times;
+  for (const Json& kernel : json["kernels"]) {
+    if (!kernel["predicted"].is_null()) times[kernel["kernel"]] = kernel["predicted"]["time"];
+  }
+  REQUIRE(times.contains("flash_decoding"));
+  CHECK(times["flash_decoding"] * 2 < times["attention_sm90"]);
+  CHECK(has(json["because"], "which is not bundled, takes "));
+
+  const auto fp8 = napkin("select attention --gpu h200-sxm --shape h=16,q=4096,x=4096,d=128 --dtype e4m3 --json");
+  CHECK(fp8.code == 0);
+  CHECK_FALSE(fp8.json()["kernel"].is_null());
+  const Json kernels = fp8.json()["kernels"];
+  CHECK(std::any_of(kernels.begin(), kernels.end(),
+                    [](const Json& k) { return k["kernel"] == "flash_attention_3_fp8"; }));
+  CHECK(fp8.json()["kernel"] == kernels[0]["kernel"]);
+}
+
+TEST_CASE("compare --kernels all: the fastest first, each as select has it, none below the bound") {
+  const std::string question = " --gpu h200-sxm --shape h=16,q=2048,x=2048,d=128";
+  const Json json = answer("compare attention --kernels all" + question);
+  double before = 0, bound = 0;
+  std::set<std::string> names;
+  for (const Json& machine : json["machines"]) {
+    if (machine["predicted"].is_null()) continue;
+    const double time = machine["predicted"]["time"];
+    if (machine["kernel"].is_null()) {
+      CHECK(machine["predicted"]["at_least"] == true);
+      bound = time;
+      continue;
+    }
+    names.insert(machine["kernel"].get<std::string>());
+    CHECK(time >= before);
+    before = time;
+  }
+  CHECK(names.contains("attention_sm90"));
+  CHECK(names.contains("flash_attention_3"));
+  CHECK(bound > 0);
+  const Json one = answer("select attention --kernel flash_attention_3" + question);
+  for (const Json& machine : json["machines"]) {
+    if (machine["predicted"].is_null()) continue;
+    CHECK(machine["predicted"]["time"].get<double>() >= bound);
+    if (machine["kernel"] == "flash_attention_3") CHECK(machine["predicted"]["time"] == one["predicted"]["time"]);
+  }
+  check_refused(napkin("compare attention --kernels all --gpus h200-sxm --shape q=1,x=1,d=64"),
+                "--gpus: stands beside");
+  check_refused(napkin("compare attention --gpu h200-sxm --shape q=1,x=1,d=64"), "--gpu: stands without --kernels");
+  check_refused(napkin("compare attention --kernels attention_sm91 --gpu h200-sxm --shape q=1,x=1,d=64"),
+                "--kernels: unknown kernel 'attention_sm91': did you mean 'attention_sm90'");
+}
+
+TEST_CASE("a user's diagram that is attention by its structure finds attention's kernels") {
+  const Folder folder;
+  std::string text = cli::contents(std::string(NAPKIN_SOURCE_DIR) + "/model/diagram/algorithms/attention.yaml");
+  const std::string name = "algorithm: attention";
+  text.replace(text.find(name), name.size(), "algorithm: mine");
+  const std::string question = " --gpu h200-sxm --shape h=16,q=2048,x=2048,d=128";
+  const Json mine = answer("select " + folder.file("mine.yaml", text) + question);
+  const Json theirs = answer("select attention" + question);
+  CHECK(mine["algorithm"] == "mine");
+  CHECK(mine["kernel"] == "attention_sm90");
+  CHECK(mine["predicted"]["time"] == theirs["predicted"]["time"]);
+}
+
+TEST_CASE("nothing fits only where nothing does: an axis shorter than an instruction is padded") {
+  for (const char* gpu : {"a100-sxm-80", "h200-sxm", "mi300x", "v100-sxm2"}) {
+    const Json json =
+        answer(std::string("select matmul --shape a=4096,b=4096,c=1 --kernel ideal --dtype f16 --gpu ") + gpu);
+    CAPTURE(gpu);
+    CHECK_FALSE(json["tile"].empty());
+    CHECK(json["predicted"]["time"].get<double>() > 0);
+  }
+}
+
+TEST_CASE("a level that takes longer at its bandwidth than the call is explained") {
+  const std::string question = "query matmul --shape a=4096,b=4096,c=4096 --gpu ";
+  for (const char* gpu : {"h800-pcie", "h200-sxm", "h100-sxm"}) {
+    const Json json = answer(question + gpu);
+    CAPTURE(gpu);
+    for (const Json& level : json["levels"]) {
+      if (level["time"].is_null() || level["time"] <= json["predicted"]["time"]) continue;
+      const Json notes = json.value("notes", Json::array());
+      CHECK(std::any_of(notes.begin(), notes.end(), [&](const Json& note) {
+        return note.get<std::string>().starts_with(level["name"].get<std::string>() + " shows ");
+      }));
+    }
+  }
+  CHECK(has(napkin(question + "h800-pcie").out, "what several read at a time"));
+}
+
+TEST_CASE("nothing fits one launch: the algorithm is cut, and its launches' transfers are its own") {
+  for (const std::string line : {"mlp --gpu h200-sxm --shape m=4096,k=4096,h=16384",
+                                 "attention_backward --gpu h200-sxm --shape q=8192,x=8192,d=128"}) {
+    const Json json = answer("query " + line), selected = answer("select " + line);
+    CAPTURE(line);
+    REQUIRE(json.contains("launches"));
+    CHECK(json["launches"].size() >= 2);
+    CHECK(json["legal"] == true);
+    CHECK(json["launches"] == selected["launches"]);
+    for (std::size_t l = 0; l < json["levels"].size(); ++l) {
+      std::int64_t load = 0, store = 0;
+      for (const Json& launch : json["launches"]) {
+        load += launch["levels"][l]["load"].get<std::int64_t>();
+        store += launch["levels"][l]["store"].get<std::int64_t>();
+        if (!launch["levels"][l]["memory_limit"].is_null())
+          CHECK(launch["levels"][l]["memory"] <= launch["levels"][l]["memory_limit"]);
+      }
+      CHECK(json["levels"][l]["load"] == load);
+      CHECK(json["levels"][l]["store"] == store);
+    }
+    // What one launch leaves for another is stored and loaded; the last result is the algorithm's.
+    std::set<std::string> made;
+    for (const Json& launch : json["launches"]) {
+      for (const Json& name : launch["outputs"]) made.insert(name.get<std::string>());
+    }
+    CHECK(made.contains(line.starts_with("mlp") ? "Y" : "dQ"));
+    CHECK(has(napkin("select " + line).out, "one for each launch"));
+  }
+  const Json mlp = answer("query mlp --gpu h200-sxm --shape m=4096,k=4096,h=16384");
+  REQUIRE(mlp["launches"].size() == 2);
+  CHECK(mlp["launches"][0]["outputs"] == Json({"A"}));
+  CHECK(mlp["launches"][1]["inputs"] == Json({"A", "W2"}));
+}
+
+TEST_CASE("what device memory does not hold is not legal") {
+  const std::string line = " attention --gpu h200-sxm --shape h=131072,q=8192,x=8192,d=128";
+  const Json json = answer("query" + line + " --kernel attention_sm90");
+  CHECK(json["legal"] == false);
+  CHECK(json["violations"][0]["constraint"] == "device memory");
+  CHECK(json["violations"][0]["needed"] == 4 * 131072LL * 8192 * 128 * 2);
+  CHECK(napkin("select" + line).code == 1);
+  CHECK(answer("query attention --gpu h200-sxm --shape h=1024,q=8192,x=8192,d=128")["legal"] == true);
+}
+
+TEST_CASE("divisors of parts of an axis are enforced in napkin_fp8, with their cause") {
+  const std::string line =
+      "query attention --gpu h200-sxm --dtype e4m3 --kernel napkin_fp8 --shape q=4096,x=4096,d=128 --tile ";
+  CHECK(answer(line + "x=64,u_x=64,d_block=32,d_step=8")["legal"] == true);
+  const Json json = answer(line + "x=48,u_x=12,d_step=2");
+  CHECK(json["legal"] == false);
+  std::string words;
+  for (const Json& violation : json["violations"]) words += violation["text"].get<std::string>() + "; ";
+  CHECK(has(words, "wgmma k of O"));
+  CHECK(has(words, "16-byte reads of dO"));
+}
+
+TEST_CASE("a closed form is an equality only where it gives the minimum") {
+  const auto given = [](const std::string& line) {
+    const Json optimum = answer("query " + line)["optimum"];
+    const std::string text = napkin("query " + line).out;
+    const bool equal = has(text, ": H* = "), below = has(text, ": H* >= ");
+    CHECK(equal != below);
+    return std::pair(equal, optimum);
+  };
+  bool both[2] = {false, false};
+  for (const std::string& shape : {std::string("a=1000,b=1000,c=1000"), std::string("a=8,b=8,c=8"),
+                                   std::string("a=1000,b=8,c=8"), std::string("a=3,b=1000,c=1000")}) {
+    CAPTURE(shape);
+    const auto result = given("matmul --memory 4096 --shape " + shape);
+    double sum = 0;
+    for (const Json& term : result.second["terms"])
+      sum += term["alpha"].get<double>() * std::pow(4096, -term["beta"].get<double>());
+    const double transfer = result.second["transfer"];
+    CHECK(result.first == (std::abs(sum - transfer) <= 1e-6 * transfer));
+    both[result.first ? 1 : 0] = true;
+  }
+  CHECK(both[1]);
+}
+
+TEST_CASE("derive names the divisors of a kernel's sizes with their causes") {
+  const Json json =
+      answer("derive attention --gpu h200-sxm --dtype e4m3 --kernel napkin_fp8 --shape q=4096,x=4096,d=128");
+  std::string causes;
+  for (const Json& one : json["divisors"]) {
+    for (const Json& cause : one["causes"]) causes += cause["cause"].get<std::string>() + ";";
+  }
+  CHECK(has(causes, "coalescing of V"));
+  CHECK(has(causes, "wgmma"));
+  CHECK(has(napkin("derive attention --show labels --gpu h200-sxm --dtype e4m3 --kernel napkin_fp8 "
+                   "--shape q=4096,x=4096,d=128")
+                .out,
+            "keys of a subloop (wgmma k of O)"));
+}
+
+TEST_CASE("errors blame the right thing") {
+  const std::string question = " attention --gpu h200-sxm --shape h=16,q=4096,x=4096,d=128 ";
+  check_refused(napkin("query" + question + "--tile foo=4"), "'foo' is no knob of attention_sm90: one of warpgroups");
+  check_refused(napkin("query" + question + "--tile pingpong=maybe"), "pingpong=maybe");
+  check_refused(napkin("compare attention --gpus foo --shape q=1,x=1,d=1"), "--gpus: unknown GPU 'foo'");
+  check_refused(napkin("query attention --gpu H200-SXM --shape q=1,x=1,d=1"), "did you mean 'h200-sxm'");
+  check_refused(napkin("query attn --gpu h200-sxm --shape q=1,x=1,d=1"), "did you mean 'attention'");
+  for (const char* word : {"s", "n", "seq"})
+    check_refused(napkin(std::string("query attention --gpu h200-sxm --shape d=64,") + word + "=64"),
+                  "did you mean 'q'");
+  check_refused(napkin("query attention --gpu h200-sxm --shape q=64,x=64,head_dim=64"), "did you mean 'd'");
+  struct Illegal {
+    const char* rest;
+    const char* says;
+  };
+  for (const Illegal& one :
+       {Illegal{"--kernel attention_sm90 --dtype e4m3", "takes bf16 and f16 only"},
+        {"--tile x=100", "x=100 is no multiple of 16"},
+        {"--tile q=77", "77 must equal 128"},
+        {"--tile stages=5", "stages=5 is none of the values that attention_sm90 is searched over"}}) {
+    const std::string out = napkin("query" + question + one.rest).out;
+    CAPTURE(out);
+    CHECK(has(std::regex_replace(out, std::regex("\n +"), " "), one.says));
+  }
+  CHECK(has(napkin("query attention --gpu a100-sxm-80 --shape q=64,x=64,d=64 --kernel attention_sm90").out,
+            "needs sm_90, a100-sxm-80 is sm_80"));
+}
+
+TEST_CASE("each example in a help works") {
+  const std::string base = " attention --gpu h200-sxm --shape b=2,h=16,q=8192,x=8192,d=128";
+  const std::string help = napkin("--help").out;
+  const std::size_t at = help.find("  napkin ");
+  REQUIRE(at != std::string::npos);
+  CHECK(napkin(help.substr(at + 9, help.find('\n', at) - at - 9)).code == 0);
+  // What stands behind "such as" in an option's words.
+  const std::string query = std::regex_replace(napkin("query --help").out, std::regex("\n +"), " ");
+  const std::regex example("--(tile|shape) k=v,\\.\\.\\. [^-]*?such as ([a-z_.]+=[a-z0-9]+(?:,[a-z_.]+=[a-z0-9]+)*)");
+  int examples = 0;
+  for (std::sregex_iterator found(query.begin(), query.end(), example), end; found != end; ++found, ++examples) {
+    const std::string option = (*found)[1].str(), text = (*found)[2].str();
+    CAPTURE(text);
+    CHECK(napkin(option == "shape" ? "query attention --gpu h200-sxm --shape " + text
+                                   : "query" + base + " --tile " + text)
+              .code == 0);
+  }
+  CHECK(examples == 2);
+  CHECK(napkin("query" + base + " --tile registers.q=64").code == 2);
+  CHECK_FALSE(has(query, "registers.q"));
+}
+
+TEST_CASE("what is no file is refused at once") {
+  const Folder folder;
+  const std::string fifo = folder / "fifo", link = folder / "link", zero = folder / "zero",
+                    empty = folder.file("empty.jsonl", "");
+  REQUIRE(cli::run_program({"mkfifo", fifo}).code == 0);
+  std::filesystem::create_symlink(fifo, link);
+  std::filesystem::create_symlink("/dev/zero", zero);
+  const std::string shape = " --shape q=64,x=64,d=64";
+  for (const std::string& path : {fifo, link, zero, std::string("/dev/zero"), std::string("/")}) {
+    CAPTURE(path);
+    const char* kind = path == "/" ? "is a folder" : path == fifo || path == link ? "is a FIFO" : "is a device";
+    check_refused(napkin("validate --replay " + path), kind);
+    check_refused(napkin("calibrate --gpu h200-sxm --out " + (folder / "x.yaml") + " --replay " + path), kind);
+    check_refused(napkin("deps --nest " + path), kind);
+    check_refused(napkin("query attention --gpu " + path + shape), kind);
+    check_refused(napkin("query " + path + " --gpu h200-sxm" + shape), kind);
+    check_refused(napkin("query attention --gpu h200-sxm --kernel " + path + shape), kind);
+  }
+  check_refused(napkin("validate --replay " + empty), "has no rows");
+}
+
+TEST_CASE("a cache entry that is no file is made anew elsewhere, without waiting") {
+  const Folder folder;
+  const std::string question =
+      "select attention --gpu h200-sxm --kernel flash_decoding --shape h=4,q=8,x=512,d=64 --json";
+  const std::vector<std::string> environment = {"XDG_CACHE_HOME=" + (folder / "cache"), "HOME=" + (folder / "home")};
+  const auto first = napkin(cli::words_of(question), environment);
+  REQUIRE(first.code == 0);
+  std::vector<std::filesystem::path> entries;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder / "cache")) {
+    if (entry.is_regular_file()) entries.push_back(entry.path());
+  }
+  REQUIRE_FALSE(entries.empty());
+  for (const char* kind : {"fifo", "folder", "zero"}) {
+    for (const auto& path : entries) {
+      std::filesystem::remove_all(path);
+      if (std::string(kind) == "fifo") REQUIRE(cli::run_program({"mkfifo", path.string()}).code == 0);
+      if (std::string(kind) == "folder") std::filesystem::create_directory(path);
+      if (std::string(kind) == "zero") std::filesystem::create_symlink("/dev/zero", path);
+    }
+    CAPTURE(kind);
+    const auto again = napkin(cli::words_of(question), environment);
+    CHECK(again.code == 0);
+    CHECK(again.out == first.out);
+  }
+}
+
+}  // namespace test_cli_mislead

@@ -1,0 +1,116 @@
+// Split-K and stream-K: what they move is what a count over all blocks says, with every part of a result an output; and
+// products of few rows take no longer the fewer they are.
+
+#include <doctest/doctest.h>
+
+#include "model/resource/order.hpp"
+#include "model/resource/resources.hpp"
+#include "tests/golden/cli.hpp"
+#include "tests/unit/mapping/mapped.hpp"
+
+namespace test_split_k {
+
+namespace {
+
+using namespace napkin;
+using testing::Mapped;
+using i64 = std::int64_t;
+
+i64 up(i64 a, i64 b) { return (a + b - 1) / b; }
+
+struct Shape {
+  i64 a, b, c;
+};
+
+/// Bytes into the blocks and out of them, block by block.
+struct Moved {
+  i64 loads = 0, stores = 0, blocks = 0;
+};
+
+Moved counted(const Shape& s, i64 rows, i64 columns, i64 chunk, i64 parts) {
+  const i64 part = parts == 1 ? s.b : up(up(s.b, parts), chunk) * chunk;
+  Moved out;
+  for (i64 i = 0; i < s.a; i += rows) {
+    for (i64 j = 0; j < s.c; j += columns) {
+      for (i64 first = 0; first < s.b; first += part) {
+        const i64 height = std::min(rows, s.a - i), width = std::min(columns, s.c - j),
+                  depth = std::min(part, s.b - first);
+        out.loads += (height + width) * depth * 2;
+        out.stores += height * width * (parts == 1 ? 2 : 4);
+        ++out.blocks;
+      }
+    }
+  }
+  return out;
+}
+
+const LevelTransfer& into_blocks(const std::vector<LevelTransfer>& all, const PlacedDiagram& placed) {
+  return *std::find_if(all.begin(), all.end(),
+                       [&](const LevelTransfer& one) { return one.level == placed.block().level; });
+}
+
+}  // namespace
+
+TEST_CASE("split-K: parts are outputs of their blocks, in fp32, and a second launch makes them one") {
+  for (const Shape& s : {Shape{128, 4096, 4096}, Shape{16, 4096, 512}, Shape{300, 1000, 200}}) {
+    const Mapped mapped("matmul", "vendor_matmul_sm80", "a100-sxm-80", {{"a", s.a}, {"b", s.b}, {"c", s.c}});
+    for (const i64 parts : std::vector<i64>{1, 2, 3, 8, 16}) {
+      CAPTURE(s.a);
+      CAPTURE(parts);
+      const PlacedDiagram placed = mapped.place({{"split", std::to_string(parts)}, {"b", "32"}});
+      const Moved want = counted(s, 128, 128, 32, parts);
+      CHECK(placed.blocks == Count(want.blocks));
+      const auto moved = transfers(placed);
+      CHECK(into_blocks(moved, placed).load.value == Count(want.loads));
+      CHECK(into_blocks(moved, placed).store.value == Count(want.stores));
+      const auto combine = combine_moved(placed);
+      REQUIRE(combine);
+      CHECK(combine->parts == Count(want.blocks / (up(s.a, 128) * up(s.c, 128))));
+      CHECK(combine->loaded.value == Count(combine->parts > Count(1) ? want.stores : 0));
+      CHECK(combine->whole.value == Count(combine->parts > Count(1) ? s.a * s.c * 2 : 0));
+    }
+  }
+}
+
+TEST_CASE("stream-K: a part more for every share that ends within a tile, up and down") {
+  for (const Shape& s : {Shape{128, 4096, 4096}, Shape{1536, 4096, 1536}, Shape{2176, 2048, 4096}}) {
+    const Mapped mapped("matmul", "vendor_matmul_sm80", "a100-sxm-80", {{"a", s.a}, {"b", s.b}, {"c", s.c}});
+    const PlacedDiagram whole = mapped.place({{"order", "grouped"}}), even = mapped.place({{"order", "even"}});
+    const i64 tiles = up(s.a, 128) * up(s.c, 128), each = s.b / 32, nodes = 108;
+    const i64 share = up(tiles * each, nodes);
+    i64 pieces = 0;
+    for (i64 first = 0; first < tiles * each; first += share) {
+      for (i64 at = first; at < std::min(first + share, tiles * each); at = (at / each + 1) * each) ++pieces;
+    }
+    CHECK(cut_tiles(whole) == Count(0));
+    CHECK(cut_tiles(even) == Count(pieces - tiles));
+    const auto a = transfers(whole), b = transfers(even);
+    const i64 parts = (pieces - tiles) * 128 * 128 * 4;
+    CHECK(into_blocks(b, even).load.value - into_blocks(a, whole).load.value == Count(parts));
+    CHECK(into_blocks(b, even).store.value - into_blocks(a, whole).store.value == Count(parts));
+    CHECK(cut_bytes(even).value == Count(parts));
+  }
+}
+
+TEST_CASE("fewer rows take no longer, and parts are worth it") {
+  for (const char* kernel : {"vendor_matmul_sm90 --gpu h200-sxm", "vendor_matmul_sm80 --gpu a100-sxm-80"}) {
+    double before = 0;
+    for (const int rows : {16, 32, 64, 128}) {
+      CAPTURE(kernel);
+      CAPTURE(rows);
+      const std::string ask =
+          "select matmul --json --shape a=" + std::to_string(rows) + ",b=4096,c=4096 --kernel " + kernel;
+      const auto run = cli::napkin(ask);
+      REQUIRE_MESSAGE(run.code == 0, run.err);
+      const double time = run.json()["predicted"]["time"].get<double>();
+      CHECK(time >= before * 0.998);  // the clock that a launch of fewer nodes holds is a little higher
+      before = time;
+      // Of 16 to 64 rows Hopper's tiles leave nodes idle; a second launch is worth it there.
+      const auto whole = cli::napkin(ask + " --tile split=1,order=grouped").json()["predicted"]["time"].get<double>();
+      CHECK(whole >= time);
+      if (rows <= 64 && std::string(kernel).starts_with("vendor_matmul_sm90")) CHECK(whole > 1.02 * time);
+    }
+  }
+}
+
+}  // namespace test_split_k

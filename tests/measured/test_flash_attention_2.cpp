@@ -1,0 +1,92 @@
+// FlashAttention-2 as PyTorch runs it on an H200 (flash_attention_2/*.jsonl), predicted: nothing is fitted to it. Its
+// mapping's counts of instructions beside those that a profiler counted.
+
+#include <algorithm>
+#include <cmath>
+
+#include "model/clock/graph/event_graph.hpp"
+#include "tests/laid_out.hpp"
+#include "tests/measured/row.hpp"
+
+namespace test_flash_attention_2 {
+
+namespace {
+
+using cli::Json;
+using measured::number;
+
+Json predicted(const Json& row) {
+  std::vector<std::string> ask =
+      cli::words_of("query attention --gpu h200-sxm --json --kernel " + row["peer"].get<std::string>() + " --shape " +
+                    cli::pairs(row["shape"]) + " --tile " + cli::pairs(row["tile"]));
+  if (row["mask"] == "causal") ask.emplace_back("--causal");
+  const auto run = cli::napkin(ask);
+  REQUIRE_MESSAGE(run.code == 0, run.err);
+  return run.json()["predicted"];
+}
+
+struct Errors {
+  int rows = 0;
+  double mean = 0, worst = 0, bias = 0;
+  void add(double error) {
+    mean = (mean * rows + std::abs(error)) / (rows + 1);
+    bias = (bias * rows + error) / (rows + 1);
+    worst = std::max(worst, std::abs(error));
+    ++rows;
+  }
+};
+
+TEST_CASE("FlashAttention-2's times within 3 % in the mean, none fitted; its power where it is at the limit") {
+  Errors time, power;
+  for (const Json& row : measured::rows_of("flash_attention_2/forward.jsonl")) {
+    const Json p = predicted(row);
+    const bool loop = row.contains("loop");
+    const double error = number(p, "time") / (loop ? number(row["loop"], "time") : number(row, "time")) - 1;
+    MESSAGE(cli::pairs(row["shape"]) << " " << row["mask"].get<std::string>() << ": " << 100 * error << " %");
+    time.add(error);
+    if (loop && number(row["loop"], "power") > 680) power.add(number(p, "power") / number(row["loop"], "power") - 1);
+  }
+  CHECK(time.rows == 44);
+  CHECK(time.mean < 0.033);
+  CHECK(time.worst < 0.16);  // 512 queries under a mask
+  CHECK(std::abs(time.bias) < 0.015);
+  CHECK(power.mean < 0.02);
+}
+
+TEST_CASE("few queries, whose keys it deals out to blocks") {
+  Errors of;
+  for (const Json& row : measured::rows_of("flash_attention_2/few_queries.jsonl")) {
+    const double error = number(predicted(row), "time") / number(row, "time") - 1;
+    MESSAGE(cli::pairs(row["shape"]) << ", splits " << row["splits"].dump() << ": " << 100 * error << " %");
+    of.add(error);
+  }
+  CHECK(of.rows == 16);
+  CHECK(of.mean < 0.07);
+  CHECK(of.worst < 0.21);  // 30 us
+}
+
+TEST_CASE("counted instructions are those of the mapping within 7 %, bytes of the port within 6 %") {
+  for (const Json& row : measured::rows_of("flash_attention_2/counters.jsonl")) {
+    CAPTURE(cli::pairs(row["shape"]));
+    CAPTURE(row["mask"].get<std::string>());
+    if (row["mask"] != "none") continue;  // the profiler's share of whole and cut chunks is not told apart
+    const napkin::test::LaidOut laid("flash_attention_2", "h200-sxm", measured::sizes_of(row["shape"]),
+                                     napkin::DType::bf16);
+    const napkin::EventGraph graph = napkin::event_graph(laid.place(measured::texts_of(row["tile"])));
+    double slots = 0, port = 0;
+    for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
+      if (graph.nodes[n].phase != napkin::Phase::loop) continue;
+      slots += graph.nodes[n].demand[napkin::issue_pipe] * graph.instances[n];
+      for (std::size_t p = 0; p < graph.pipes.size(); ++p) {
+        if (graph.pipes[p].name == "shared_port") port += graph.nodes[n].demand[p] * graph.instances[n];
+      }
+    }
+    const double iterations = number(row, "iterations");
+    CHECK(slots * 4 * iterations == doctest::Approx(number(row, "instructions")).epsilon(0.07));
+    CHECK(port * iterations == doctest::Approx(number(row, "port_wavefronts")).epsilon(0.06));
+  }
+}
+
+}  // namespace
+
+}  // namespace test_flash_attention_2

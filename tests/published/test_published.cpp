@@ -1,0 +1,211 @@
+// The published rows: whole, strictly read, counted by their own convention; and how far the model is from them, held
+// to bounds.json. No constant of the model is fitted to them.
+
+#include <doctest/doctest.h>
+
+#include <map>
+#include <set>
+
+#include "apps/library/published_names.hpp"
+#include "apps/report/published.hpp"
+#include "tests/golden/cli.hpp"
+
+namespace test_published {
+
+namespace {
+
+using namespace napkin;
+using cli::check_refused;
+using cli::Folder;
+using cli::Json;
+
+const std::vector<PublishedRow>& rows() {
+  static const std::vector<PublishedRow> read = report::parse_published(published_rows_text(), "published.json");
+  return read;
+}
+
+const std::vector<PublishedAnswer>& answers() {
+  static const std::vector<PublishedAnswer> asked = ask_published(rows());
+  return asked;
+}
+
+std::string row_of(const std::string& changed = R"("b": 4)") {
+  return R"([{"gpu": "RTX 3090", "kernel": "FlashAttention-2", "direction": "fwd", "dtype": "fp16", )" + changed +
+         R"(, "h": 32, "s": 1024, "d": 128, "causal": false, "tflops": 62, "source": "mine"}])";
+}
+
+}  // namespace
+
+TEST_CASE("every published row is there, and its GPU, kernel and source have names") {
+  CHECK(rows().size() == 1070);
+  std::set<std::string> gpus, sources;
+  for (const PublishedRow& row : rows()) {
+    gpus.insert(row.gpu);
+    sources.insert(row.source);
+    CHECK(!row.source.empty());
+  }
+  CHECK(gpus.size() == 34);
+  CHECK(sources.size() == 77);
+}
+
+TEST_CASE("operations are counted as the rows count them") {
+  PublishedRow row;
+  row.direction = "fwd";
+  row.b = 4, row.h = 32, row.q = 1024, row.d = 128, row.causal = false;
+  CHECK(counted_flops(row) == 4.0 * 4 * 32 * 1024 * 1024 * 128);
+  row.causal = true;
+  CHECK(counted_flops(row) == 2.0 * 4 * 32 * 1024 * 1024 * 128);
+  row.causal = false, row.x = 2048, row.d_v = 64, row.h_kv = 8;
+  CHECK(counted_flops(row) == 2.0 * 4 * 32 * 1024 * 2048 * (128 + 64));
+  row.direction = "matmul";
+  row.m = 2, row.n = 3, row.k = 5;
+  CHECK(counted_flops(row) == 60);
+}
+
+TEST_CASE("a source is seen or kept aside by its text alone") {
+  PublishedRow row;
+  row.source = "a";  // FNV-1a, 64 bits: af63dc4c8601ec8c
+  CHECK(kept_aside(row));
+  row.source = "foobar";  // 85944171f73967e8
+  CHECK(kept_aside(row));
+  row.source =
+      "FlashAttention-2 arXiv 2307.08691 Fig 4 / Dao-AILab/flash-attention "
+      "assets/flash2_a100_fwd_bwd_benchmark.png (labels printed on bars)";
+  CHECK(!kept_aside(row));
+  std::size_t aside = 0;
+  for (const PublishedRow& one : rows()) aside += kept_aside(one) ? 1 : 0;
+  CHECK(aside == 611);
+}
+
+TEST_CASE("patterns, and tiles in the words of their sources") {
+  CHECK(matches("A100*", "A100-SXM4-80GB"));
+  CHECK(!matches("A100", "A100-SXM4-80GB"));
+  CHECK(matches("*Flash*2*", "torch sdpa (FlashAttention-2)"));
+  CHECK(!matches("*Flash*3*", "torch sdpa (FlashAttention-2)"));
+  PublishedRow row;
+  row.kernel = "FlashAttention-3", row.direction = "fwd", row.dtype = "fp16", row.d = 128, row.causal = false;
+  const PublishedKernel* kernel = published_names().kernel(row);
+  REQUIRE(kernel != nullptr);
+  const auto knobs = [&](const std::string& tile) {
+    row.tile = tile;
+    const auto text = published_tile(*kernel, "sm_90", row);
+    return text ? std::map<std::string, std::string>(text->begin(), text->end()) : std::map<std::string, std::string>{};
+  };
+  CHECK(knobs("").at("x") == "176");
+  CHECK(knobs("").at("cluster") == "2");
+  const auto told = knobs("192x128,3WG,cluster 1");
+  CHECK(told.at("q") == "192");
+  CHECK(told.at("x") == "128");
+  CHECK(told.at("warpgroups") == "3");
+  CHECK(told.at("cluster") == "1");
+  CHECK(knobs("128x128 per softmax warpgroup").empty());
+  CHECK(knobs("128x128x64,4w").empty());
+}
+
+TEST_CASE("every row is asked or has a reason, and none is counted twice") {
+  const PublishedSummary summary = summarise(answers());
+  std::size_t counted = summary.all.rows;
+  for (const NotAsked& one : summary.not_asked) {
+    std::size_t groups = 0;
+    for (const NotAsked::Group& group : one.of) groups += group.rows;
+    CHECK(groups == one.rows);
+    counted += one.rows;
+  }
+  CHECK(counted == rows().size());
+  CHECK(summary.seen.rows + summary.aside.rows == summary.all.rows);
+  std::size_t by_gpu = 0, by_kernel = 0, by_class = 0;
+  for (const PublishedGroup& one : summary.gpus) by_gpu += one.errors.rows;
+  for (const PublishedGroup& one : summary.kernels) by_kernel += one.errors.rows;
+  for (const PublishedClass& one : summary.classes) by_class += one.errors.rows;
+  CHECK(by_gpu == summary.all.rows);
+  CHECK(by_kernel == summary.all.rows);
+  CHECK(by_class == summary.all.rows);
+  for (const PublishedAnswer& answer : answers()) {
+    if (!answer.asked()) continue;
+    CAPTURE(answer.row().where);
+    CHECK(answer.tflops > 0);
+    CHECK(answer.roofline > 0);
+    CHECK(answer.question.ask.gpu == answer.gpu);
+  }
+}
+
+TEST_CASE("a locked clock and a power limit of the source are the machine's") {
+  for (const PublishedAnswer& answer : answers()) {
+    if (!answer.asked() || !answer.question.clock) continue;
+    CAPTURE(answer.row().where);
+    CHECK(answer.predicted.clock <= *answer.question.clock * (1 + 1e-12));
+    if (answer.predicted.power && answer.question.power)
+      CHECK(*answer.predicted.power <= *answer.question.power * 1.01);
+  }
+}
+
+TEST_CASE("the errors are those of bounds.json, which script/accuracy writes: none worse, none fewer") {
+  const Json bounds = cli::parse(cli::contents(NAPKIN_SOURCE_DIR "/tests/published/bounds.json"));
+  const PublishedSummary summary = summarise(answers());
+  constexpr double slack = 0.001;  // of a machine's own arithmetic
+  const auto hold = [&](const PublishedErrors& errors, const Json& bound) {
+    CHECK(errors.rows >= bound["rows"].get<std::size_t>());
+    CHECK(errors.mean <= bound["mean"].get<double>() + slack);
+    CHECK(errors.median <= bound["median"].get<double>() + slack);
+    CHECK(std::abs(errors.bias) <= std::abs(bound["bias"].get<double>()) + slack);
+  };
+  hold(summary.all, bounds["all"]);
+  hold(summary.aside, bounds["aside"]);
+  CHECK(summary.all.gpus >= bounds["all"]["gpus"].get<std::size_t>());
+  std::map<std::string, PublishedErrors> gpus;
+  for (const PublishedGroup& one : summary.gpus) gpus[one.gpu] = one.errors;
+  for (const auto& bound : bounds["gpus"].items()) {
+    CAPTURE(bound.key());
+    REQUIRE(gpus.count(bound.key()) == 1);
+    hold(gpus[bound.key()], bound.value());
+  }
+}
+
+TEST_CASE("a user's own rows, by the names of profiles and mappings too") {
+  const Folder folder;
+  const std::string mine = folder.file("mine.json", R"([
+    {"gpu": "rtx-3090", "kernel": "flash_attention_2", "direction": "fwd", "dtype": "fp16", "b": 4, "h": 32, "s": 4096,
+     "d": 128, "causal": false, "tile": "128x32,4w", "tflops": 71, "source": "mine"},
+    {"gpu": "RTX 3090", "kernel": "nobody's", "direction": "fwd", "dtype": "fp16", "b": null, "h": 32, "s": 4096,
+     "d": 128, "causal": null, "tflops": 71, "source": "mine"}])");
+  const cli::Run run = cli::napkin({"validate", "--published", mine, "--json"});
+  REQUIRE(run.code == 0);
+  const Json json = run.json();
+  CHECK(json["published"]["rows"] == 2);
+  CHECK(json["published"]["asked"] == 1);
+  CHECK(json["rows"][0]["asked"]["kernel"] == "flash_attention_2");
+  CHECK(json["rows"][0]["asked"]["tile"]["x"] == 32);
+  CHECK(json["rows"][1]["not_asked"] == "no mapping of the kernel");
+  const cli::Run none = cli::napkin({"validate", "--published", folder.file("none.json", "[]")});
+  CHECK(none.code == 1);
+}
+
+TEST_CASE("a bad row is told with its line and column") {
+  const Folder folder;
+  const std::pair<std::string, std::string> bad[] = {
+      {row_of(R"("b": 0)"), "mine.json:1:"},
+      {row_of(R"("b": 0)"), "from 1"},
+      {row_of(R"("b": "4")"), "b: is a text"},
+      {row_of(R"("b": 4, "b": 4)"), "b"},
+      {row_of(R"("b": 4, "batch": 4)"), "batch"},
+      {row_of(R"("b": 4, "h_kv": 5)"), "does not divide h"},
+      {row_of(R"("x": 4)"), "b"},
+      {row_of(R"("b": 4, "m": 3)"), "m"},
+      {R"([{"gpu": "RTX 3090"}])", "direction"},
+      {R"([1])", "is no row"},
+      {R"({})", "is no list"},
+      {R"([{"gpu": "RTX 3090", )", "mine.json:1:"},
+      {"[\n {\"gpu\": \"x\", \"direction\": \"forward\"}]", "mine.json:2:"},
+  };
+  for (const auto& one : bad) {
+    CAPTURE(one.first);
+    check_refused(cli::napkin({"validate", "--published", folder.file("mine.json", one.first)}), one.second);
+  }
+  std::string zero = row_of();
+  zero.replace(zero.find("62"), 2, "0");
+  check_refused(cli::napkin({"validate", "--published", folder.file("mine.json", zero)}), "TFLOP/s");
+  check_refused(cli::napkin("validate --published /nonexistent.json"), "/nonexistent.json");
+  check_refused(cli::napkin("validate --published --gpu h200-sxm"), "stands beside --published");
+}
+
+}  // namespace test_published

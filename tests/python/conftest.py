@@ -1,0 +1,39 @@
+"""What the tests of the Python package share. Run them with the package on PYTHONPATH (build/python), or installed."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+import napkin
+
+
+@pytest.fixture(scope="session")
+def command():
+    """The command's answer to words, as JSON: the program of C++ where a build has one, else the package's own."""
+    program = os.environ.get("NAPKIN_PROGRAM")
+    start = [program] if program else [sys.executable, "-m", "napkin"]
+
+    def ask(*words):
+        done = subprocess.run([*start, *words, "--json"], capture_output=True, text=True, check=False)
+        assert done.returncode in (0, 1), done.stderr
+        return json.loads(done.stdout)
+
+    return ask
+
+
+@pytest.fixture
+def shape():
+    return {"h": 16, "q": 8192, "x": 8192, "d": 128}
+
+
+@pytest.fixture
+def session():
+    return napkin.Session()
+
+
+def pytest_terminal_summary(terminalreporter):
+    for report in terminalreporter.stats.get("skipped", []):
+        terminalreporter.write_line(f"  {report.nodeid}: {report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longrepr}")

@@ -1,0 +1,108 @@
+// Every diagram of the library: it derives, its streamed run computes what the unfused one does, and what moves and
+// what is held equal the two rules' prediction.
+
+#include <doctest/doctest.h>
+
+#include "model/diagram/library.hpp"
+#include "model/fusion/rewrite.hpp"
+#include "model/interpret/check.hpp"
+#include "tests/unit/interpret/helpers.hpp"
+
+namespace test_algorithms {
+
+namespace {
+
+using namespace napkin;
+using namespace napkin::testing;
+
+/// Small sizes that differ from axis to axis; an axis with a default by another axis takes that one's.
+Given small_shape(const Diagram& diagram) {
+  const std::int64_t sizes[] = {6, 5, 7, 4, 3, 8};
+  Given shape;
+  for (std::size_t i = 0; i < diagram.axes.size(); ++i) {
+    if (!std::holds_alternative<AxisId>(diagram.axes[i].fallback))
+      shape.emplace_back(diagram.axes[i].name, sizes[i % std::size(sizes)]);
+  }
+  return shape;
+}
+
+std::vector<Mask> masks_of(const Diagram& diagram) {
+  if (mask_axes(diagram).empty()) return {Mask{}};
+  return {Mask{}, Mask{Mask::Kind::causal, 0, 0}, Mask{Mask::Kind::window, 2, 1}};
+}
+
+Tensors inputs_of(const Diagram& diagram, const Problem& problem, std::uint64_t seed) {
+  Tensors inputs = random_inputs(diagram, problem.sizes, seed);
+  for (auto& each : inputs) {
+    for (double& v : each.second.data) v = 0.75 + 0.5 * v;  // no division by what is nearly 0
+  }
+  return inputs;
+}
+
+/// Groups of 2 and chunks of 3, both ragged.
+Partition small_partition(const Streamed& streamed, const Problem& problem) {
+  Given given;
+  for (std::size_t i = 0; i < streamed.roles.size(); ++i) {
+    const std::string& name = streamed.diagram.axes[i].name;
+    if (streamed.grouped(static_cast<AxisId>(i))) given.emplace_back(name, 2);
+    if (streamed.roles[i] == AxisRole::stream) given.emplace_back(name, 3);
+  }
+  return make_partition(streamed, problem.sizes, given, "tile");
+}
+
+}  // namespace
+
+TEST_CASE("each derives, and streamed equals unfused in values and in counts") {
+  for (const std::string& name : builtin_diagrams()) {
+    const Diagram diagram = linearised(load_diagram(name));
+    const Streamed streamed = derive(diagram);
+    for (const Mask& mask : masks_of(diagram)) {
+      CAPTURE(name);
+      CAPTURE(text_of(mask));
+      const Problem problem = problem_of(diagram, small_shape(diagram), mask);
+      const Partition partition = small_partition(streamed, problem);
+      const Tensors inputs = inputs_of(diagram, problem, 7);
+      const Run unfused = run_unfused(diagram, problem, inputs);
+      const Run run = run_streamed(streamed, problem, partition, inputs);
+      CHECK(gap(unfused.outputs, run.outputs) < 1e-12);
+      const Transfer predicted = transfer(streamed, problem, partition);
+      CHECK(run.counts.levels.front().loaded() == predicted.load.value);
+      CHECK(run.counts.levels.front().stored() == predicted.store.value);
+      CHECK(run.counts.levels.front().peak == memory_live(streamed, partition).value);
+    }
+  }
+}
+
+TEST_CASE("a rewritten diagram computes what the one before did") {
+  int rewritten = 0;
+  for (const std::string& name : builtin_diagrams()) {
+    const Diagram written = load_diagram(name);
+    for (const Mask& mask : masks_of(written)) {
+      const Problem problem = problem_of(written, small_shape(written), mask);
+      const Diagram other = reassociated(linearised(written), problem.sizes);
+      rewritten += other.rewritings.empty() ? 0 : 1;
+      CAPTURE(name);
+      const Tensors inputs = inputs_of(written, problem, 11);
+      CHECK(gap(run_unfused(written, problem, inputs).outputs, run_unfused(other, problem, inputs).outputs) < 1e-11);
+    }
+  }
+  CHECK(rewritten >= 4);
+}
+
+TEST_CASE("what tells the architectures apart") {
+  const auto stream_of = [](const std::string& name) {
+    const Streamed streamed = derive(linearised(load_diagram(name)));
+    return streamed.stream ? streamed.diagram.axes[static_cast<std::size_t>(*streamed.stream)].name : std::string();
+  };
+  for (const char* name : {"retention", "differential_attention", "sigmoid_attention", "alibi_attention",
+                           "latent_attention", "multi_query_attention", "linear_attention_causal",
+                           "gated_linear_attention", "soft_capped_attention", "cosine_attention"}) {
+    CAPTURE(std::string(name));
+    CHECK(stream_of(name) == "x");
+  }
+  CHECK(stream_of("cross_entropy") == "v");
+  CHECK(stream_of("rms_norm_matmul") == "k");
+  CHECK(stream_of("layer_norm") != "k");  // two passes over a row
+}
+
+}  // namespace test_algorithms

@@ -1,0 +1,60 @@
+// The numbers of a machine one by one.
+#include <doctest/doctest.h>
+
+#include <set>
+
+#include "model/machine/load.hpp"
+#include "model/machine/numbers.hpp"
+
+namespace test_numbers {
+
+using namespace napkin;
+
+TEST_CASE("each place changes its own number and no other") {
+  for (const char* name : {"h200-sxm", "rtx-4090", "mi300x", "ascend-910b2"}) {
+    const Machine machine = load_machine(name, "--gpu");
+    const auto before = numbers_of(machine);
+    REQUIRE(before.size() > 15);
+    for (std::size_t i = 0; i < before.size(); ++i) {
+      const auto after = numbers_of(with_number_times(machine, i, 2));
+      REQUIRE(after.size() == before.size());
+      for (std::size_t j = 0; j < before.size(); ++j) {
+        INFO(name << " " << before[i].name << " " << before[j].name);
+        CHECK(after[j].value == doctest::Approx(i == j ? 2 * before[j].value : before[j].value));
+      }
+    }
+  }
+}
+
+TEST_CASE("names are paths in the profile, each once, with the value as written") {
+  std::set<std::string> names;
+  for (const MachineNumber& number : numbers_of(load_machine("h200-sxm", "--gpu"))) {
+    CHECK(names.insert(number.name).second);
+    if (number.name == "pipes.l2.bandwidth_per_node") {
+      CHECK(number.value == 35);
+      CHECK(number.unit == "B/clk");
+      CHECK(number.from.measured());
+    }
+    if (number.name == "levels.shared.per_parent") {
+      CHECK(number.whole);
+      CHECK(number.value == 132);
+    }
+  }
+  for (const char* name : {"pipes.l2.bandwidth_per_node", "levels.shared.per_parent", "units.special.co_use.alone[0]",
+                           "tensor.wgmma.bf16.timing", "power.limit", "fitted.energy_exponent"}) {
+    CAPTURE(std::string(name));
+    CHECK(names.contains(name));
+  }
+}
+
+TEST_CASE("a count of things stays whole and at least one") {
+  const Machine machine = load_machine("h200-sxm", "--gpu");
+  const auto numbers = numbers_of(machine);
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    if (numbers[i].name != "levels.shared.per_parent") continue;
+    CHECK(with_number_times(machine, i, 133.0 / 132).compute_nodes() == 133);
+    CHECK(with_number_times(machine, i, 1e-6).compute_nodes() == 1);
+  }
+}
+
+}  // namespace test_numbers
