@@ -146,12 +146,6 @@ PredictedAnswer answer_of(const Prediction& prediction) {
   return answer;
 }
 
-Prediction with_rereads(const PlacedDiagram& placed, const Plan& plan, const Prediction& once) {
-  constexpr double noticed = 1.001;
-  Prediction again = predict_read_again(placed, plan);
-  return again.time.value > noticed * once.time.value ? again : once;
-}
-
 std::optional<PredictedAnswer> bound_of(const PlacedDiagram& placed) {
   const auto least = least_time(placed);
   if (!least) return std::nullopt;

@@ -34,8 +34,6 @@ struct Placement {
 /// Nothing where no result has parts.
 [[nodiscard]] std::optional<CombineAnswer> combine_of(const PlacedDiagram& placed, Hertz clock);
 [[nodiscard]] PredictedAnswer answer_of(const Prediction& prediction);
-/// The prediction with what device memory sends again, where that takes longer by more than 0.1 %.
-[[nodiscard]] Prediction with_rereads(const PlacedDiagram& placed, const Plan& plan, const Prediction& once);
 /// Of the ideal mapping: what no mapping goes below (least_time); nothing where the profile lacks what it needs.
 [[nodiscard]] std::optional<PredictedAnswer> bound_of(const PlacedDiagram& placed);
 [[nodiscard]] std::vector<ViolationAnswer> answer_of(const std::vector<Violation>& violations, const Request& request,

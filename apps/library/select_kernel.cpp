@@ -15,10 +15,7 @@ Prediction Known::predicted(const PlacedDiagram& placed, const Plan& plan) {
   constexpr std::size_t most_graphs = 1024;
   const std::lock_guard lock(mutex);
   if (periods->size() > most_graphs) periods = std::make_unique<Periods>();
-  constexpr double noticed = 1.001;
-  Prediction once = predict(placed, plan, *periods);
-  Prediction again = predict_read_again(placed, plan, *periods);
-  return again.time.value > noticed * once.time.value ? again : once;
+  return predict_noticed(placed, plan, *periods);
 }
 
 Ranking::Ranking(const Request& request, const Layout& layout, int top)
@@ -90,7 +87,7 @@ Prediction prediction_of(const Request& request, const Layout& layout, const Ran
     if (level.level <= placed.block().level) most = std::max(most, real(level.load.value));
   }
   constexpr double sure = 0.5;
-  return rate > 0 && most / rate > sure * once.time.value ? with_rereads(placed, plan(placed), once) : once;
+  return rate > 0 && most / rate > sure * once.time.value ? predict_noticed(placed, plan(placed)) : once;
 }
 
 std::optional<Tile> best_tile(const Request& request, const Layout& layout) {

@@ -94,6 +94,12 @@ std::string combine_text(const Mapping& mapping) {
   return combine.at.empty() ? by : by + " in " + combine.at;
 }
 
+/// Who has the kernel: this program, somebody else, or a paper alone.
+std::string standing(const Mapping& mapping) {
+  if (mapping.proposed) return "proposed";
+  return mapping.source.empty() ? "a peer's" : "bundled";
+}
+
 List kernels() {
   List list{Json::array(),
             Table({"<name", "<algorithm", "<runs on", "<types", "<kernel", "<combines by", "<knobs", "<about"})};
@@ -106,13 +112,13 @@ List kernels() {
                          {"algorithm", mapping.algorithm},
                          {"runs_on", mapping.runs_on},
                          {"dtypes", mapping.dtypes},
+                         {"proposed", mapping.proposed},
                          {"source", mapping.source.empty() ? Json(nullptr) : Json(mapping.source)},
                          {"source_hash", mapping.source.empty() ? Json(nullptr) : Json(kernel_source_hash(name))},
                          {"combine", mapping.combine ? Json(combine_text(mapping)) : Json(nullptr)},
                          {"knobs", knobs}});
     list.table.add({name, mapping.algorithm, joined(mapping.runs_on, " "), joined(mapping.dtypes, " "),
-                    mapping.source.empty() ? "a peer's" : "bundled", combine_text(mapping), joined(knobs, " "),
-                    mapping.about});
+                    standing(mapping), combine_text(mapping), joined(knobs, " "), mapping.about});
   }
   return list;
 }

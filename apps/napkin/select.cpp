@@ -34,21 +34,6 @@ std::string no_kernel_note(const SelectAnswer& answer) {
   return "nothing fits\n";
 }
 
-/// The other kernels, and whether one of them is faster than what is selected.
-void add_kernels(const Ask& ask, SelectAnswer& answer) {
-  constexpr double worth_saying = 1.2;
-  answer.kernels = kernels(ask);
-  if (answer.kernels.empty() || !answer.predicted) return;
-  const KernelAnswer& first = answer.kernels.front();
-  if (!first.predicted || !first.by_graph || first.kernel == answer.head.kernel) return;
-  const double times = answer.predicted->time / first.predicted->time;
-  if (times < worth_saying) return;
-  const std::string faster =
-      times < 2 ? fmt::format("{:.0f} % faster", 100 * (times - 1)) : fmt::format("{:.1f} times as fast", times);
-  answer.because += "; " + first.kernel + ", which is " + (first.bundled ? "bundled" : "not bundled") + ", takes " +
-                    report::time_text(first.predicted->time) + " and is " + faster;
-}
-
 /// Where --shape has a range: its breakpoints.
 Reply run_family(const Arguments& arguments, const ShapeFamily& family, const report::Style& style) {
   for (const char* option : {"--emit", "--top", "--lengths"}) {
@@ -81,7 +66,7 @@ Reply run_select(const Arguments& arguments, const report::Style& style) {
     return {emission.text, emission.found ? "" : emission.because + "\n", emission.found ? 0 : 1};
   }
   SelectAnswer answer = *select(ask, top);
-  if (ask.kernel.empty()) add_kernels(ask, answer);
+  if (ask.kernel.empty()) answer.kernels = kernels(ask);
   const int code = answer.found ? 0 : 1;
   if (arguments.has("--json")) return {report::line_of(report::json_of(answer)), no_kernel_note(answer), code};
   return {report::text_of(answer, style), no_kernel_note(answer), code};

@@ -45,7 +45,10 @@ struct Prediction {
 [[nodiscard]] Prediction predict(const PlacedDiagram& placed, const Plan& plan, Periods& periods);
 /// With what device memory sends again (resource/reuse), where that could change the time: some milliseconds more then.
 [[nodiscard]] Prediction predict_read_again(const PlacedDiagram& placed, const Plan& plan);
-[[nodiscard]] Prediction predict_read_again(const PlacedDiagram& placed, const Plan& plan, Periods& periods);
+/// What answers say: as predict_read_again() where what is sent again costs more than 0.1 % of the time, else as
+/// predict(), which is what select compares tiles by.
+[[nodiscard]] Prediction predict_noticed(const PlacedDiagram& placed, const Plan& plan);
+[[nodiscard]] Prediction predict_noticed(const PlacedDiagram& placed, const Plan& plan, Periods& periods);
 /// By the roofline for any placement, also one that has an event graph.
 [[nodiscard]] Prediction predict_by_roofline(const PlacedDiagram& placed, const Plan& plan);
 

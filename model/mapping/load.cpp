@@ -69,7 +69,8 @@ std::vector<std::string> mappings_of(std::string_view algorithm, bool bundled) {
   std::vector<std::string> names;
   for (const EmbeddedFile& file : embedded_files()) {
     const auto name = mapping_name(file.path);
-    if (name && top_level(file.text, "source").empty() != bundled && top_level(file.text, "algorithm") == algorithm)
+    if (name && top_level(file.text, "source").empty() != bundled && top_level(file.text, "proposed") != "true" &&
+        top_level(file.text, "algorithm") == algorithm)
       names.emplace_back(*name);
   }
   std::sort(names.begin(), names.end());

@@ -241,6 +241,7 @@ struct Mapping {
   std::string name, about, algorithm;
   std::vector<std::string> runs_on;  ///< architectures, "sm_90"; "sm_80+" means that and every later NVIDIA one
   std::string source;                ///< kernel file; empty for a peer's
+  bool proposed = false;             ///< drawn in a paper, built by nobody: it answers where it is asked for by name
   std::vector<std::string> dtypes;   ///< element types of the question that it takes
   std::vector<Mask::Kind> masks;     ///< masks that it takes; empty: any
   std::vector<Launch> launches;

@@ -37,9 +37,9 @@ void check_orders(const Mapping& mapping, const yaml::Node& knobs);
 }  // namespace
 
 Mapping Reader::read(const yaml::Node& document, const std::string& file, const FindTable& find_table) {
-  document.allow({"mapping", "about",    "algorithm",     "runs_on",    "source",    "dtypes", "masks",
-                  "sizes",   "emit",     "launches",      "knobs",      "relations", "agents", "levels",
-                  "arrays",  "barriers", "section_bytes", "operations", "edges",     "combine"});
+  document.allow({"mapping", "about",  "algorithm", "runs_on",       "source",     "proposed",  "dtypes",
+                  "masks",   "sizes",  "emit",      "launches",      "knobs",      "relations", "agents",
+                  "levels",  "arrays", "barriers",  "section_bytes", "operations", "edges",     "combine"});
   Mapping mapping;
   mapping.file = file;
   mapping.name = document.at("mapping").text();
@@ -49,6 +49,9 @@ Mapping Reader::read(const yaml::Node& document, const std::string& file, const 
   mapping.runs_on = document.at("runs_on").words();
   if (mapping.runs_on.empty()) document.at("runs_on").fail("no architecture", "[sm_90], or [sm_80+]");
   if (const auto* source = document.find("source")) mapping.source = source->text();
+  if (const auto* proposed = document.find("proposed")) mapping.proposed = proposed->boolean();
+  if (mapping.proposed && !mapping.source.empty())
+    document.at("proposed").fail("a kernel with a source is built", "no proposed, or no source");
   if (const auto* emit = document.find("emit")) mapping.emit = emit->choice({"fa3", "triton"});
   Reader reader(mapping, find_table);
   if (const auto* dtypes = document.find("dtypes")) {

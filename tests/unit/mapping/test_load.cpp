@@ -96,16 +96,18 @@ TEST_CASE(
   CHECK_FALSE(parse_mapping(good, "m.yaml").order_knob());
 }
 
-TEST_CASE("bundled kernels by their files' keys: those whose mapping says so") {
+TEST_CASE("bundled kernels by their files' keys: those whose mapping says so, proposed ones by name alone") {
   for (const char* algorithm : {"attention", "matmul", "mlp"}) {
     std::vector<std::string> bundled, peers;
     for (const std::string& name : builtin_mappings()) {
       const Mapping mapping = load_mapping(name, "test");
-      if (mapping.algorithm == algorithm) (mapping.source.empty() ? peers : bundled).push_back(name);
+      if (mapping.algorithm == algorithm && !mapping.proposed) (mapping.source.empty() ? peers : bundled).push_back(name);
     }
     CHECK(bundled_mappings(algorithm) == bundled);
     CHECK(peers_mappings(algorithm) == peers);
   }
+  CHECK(load_mapping("napkin_fa3", "test").proposed);
+  CHECK_FALSE(load_mapping("flash_attention_3", "test").proposed);
 }
 
 TEST_CASE("a good mapping is read as it stands") {
@@ -293,6 +295,7 @@ operations:
 TEST_CASE("a duplicate name, an operation that is not mapped") {
   CHECK(refusal(with("  B: {level", "  A: {level")).find("stands twice") != std::string::npos);
   CHECK(refusal(with("  b: {unit", "  a: {unit")).find("stands twice") != std::string::npos);
+  CHECK(refusal(with("runs_on:", "source: x.cuh\nproposed: true\nruns_on:")).find("is built") != std::string::npos);
   const std::string text = good.substr(0, good.find("operations:")) + "operations: {}\n";
   CHECK(refusal(text).find("operation 'C' of matmul is not mapped") != std::string::npos);
 }
