@@ -1,0 +1,162 @@
+#pragma once
+// Backward attention on Hopper. A block has the keys of one tile and one head; its producer warpgroup moves Q and dO
+// tile by tile with the copy engine, its consumer warpgroups of 64 keys keep dK and dV in registers and add up dQ in
+// device memory. Two small kernels stand around it (backward/rows_sm90.cuh). Knobs are those of
+// attention_backward_sm90.yaml; offsets and register counts come from the plan.
+
+#include "kernels/attention/backward/gradients_sm90.cuh"
+#include "kernels/attention/backward/producer_sm90.cuh"
+#include "kernels/attention/backward/rows_sm90.cuh"
+#include "kernels/device/clock.cuh"
+
+namespace napkin {
+
+template <AttentionBackwardConfig C>
+struct BackwardConsumer : BackwardGradients<C> {
+  using Block = BackwardBlock<C>;
+  using Products = BackwardProducts<C>;
+  using Gradients = BackwardGradients<C>;
+  using Block::arguments, Block::barrier, Block::wg;
+  using typename Block::Scores, typename Block::Halves, typename Block::Dq;
+  using QueryRing = Ring<C.stages>;
+  using OutputRing = Ring<C.o_stages>;
+
+  // What lives through the loop.
+  struct Sums {
+    float dk[C.d / 2], dv[C.dv / 2];
+  };
+
+  __device__ __forceinline__ void wait_q(const QueryRing& at) const {
+    barrier_wait(barrier(Block::q_full + at.stage), at.parity);
+  }
+  // Every lane of the warp has read what it reads of that copy.
+  __device__ __forceinline__ void release(int slot) const {
+    if (threadIdx.x % warp_threads == 0) barrier_arrive(barrier(slot));
+  }
+  __device__ __forceinline__ void meet() const { named_sync(NamedBarrier::all, 0, C.warpgroups * warpgroup_threads); }
+
+  // P and dS of one tile from its scores and dP, which runs under the exponentials; dV runs under dS.
+  __device__ __forceinline__ void differentiate(const KeyTile& tile, int q_tile, Scores& s, Halves& p, Halves& ds,
+                                                Sums& sums, u32 stage, const OutputRing& d_o, bool accumulate) const {
+    Scores dp;
+    barrier_wait(barrier(Block::do_full + d_o.stage), d_o.parity);
+    Products::issue_dp(dp, d_o.stage);
+    if (q_tile < tile.whole_first || q_tile >= tile.whole_last) Gradients::hide(s, tile, q_tile);
+    Gradients::exponentials(s, p, stage);
+    wgmma_wait<0>();
+    pin(dp);
+    Products::issue_dv(sums.dv, p, d_o.stage, accumulate);
+    Gradients::differences(p, dp, ds, d_o.stage);
+  }
+
+  // Where a walk over tiles of queries stands.
+  struct Walk {
+    QueryRing q;
+    OutputRing d_o;
+    u32 copy = 0;  // of dS
+    bool accumulate = false;
+    int in_group = 0, q_tile = 0;  // query head of the group, tile of queries
+  };
+
+  // One tile, whose scores are there. `Last`: there is no next one to issue the scores of.
+  template <bool Last>
+  __device__ __forceinline__ void step(const KeyTile& tile, Walk& at, Scores& s, Halves& p, Halves& ds,
+                                       Sums& sums) const {
+    differentiate(tile, at.q_tile, s, p, ds, sums, at.q.stage, at.d_o, at.accumulate);
+    if constexpr (C.s_stages == 1) meet();
+    Products::place_ds(ds, at.copy);
+    meet();
+    float dq[Dq::numbers];
+    Products::issue_dq(dq, at.copy);
+    wgmma_wait<1>();  // dV is done when dQ begins: this waits for nothing, and frees P's registers
+    pin(sums.dv);
+    pin(p);
+    release(Block::do_empty + at.d_o.stage);
+    const int stage = static_cast<int>(at.q.stage);
+    Products::issue_dk(sums.dk, ds, stage, at.accumulate);
+    at.q.advance();
+    if constexpr (C.overlap && !Last) {
+      wait_q(at.q);
+      Products::issue_scores(s, at.q.stage);
+      wgmma_wait<2>();
+    } else {
+      wgmma_wait<1>();
+    }
+    pin(dq);
+    Gradients::add_dq(dq, tile, at.in_group, at.q_tile);
+    wgmma_wait<0>();
+    pin(sums.dk);
+    pin(ds);
+    release(Block::q_empty + stage);
+    if constexpr (!Last) {
+      if constexpr (!C.overlap) {
+        wait_q(at.q);
+        Products::issue_scores(s, at.q.stage);
+        wgmma_wait<0>();
+      }
+      pin(s);
+    }
+    at.accumulate = true;
+    at.d_o.advance();
+    if constexpr (C.s_stages > 1) at.copy ^= 1;
+    if (++at.q_tile == tile.last) {
+      at.q_tile = tile.first;
+      ++at.in_group;
+    }
+  }
+
+  // All tiles of queries that see these keys, of all heads of the group.
+  __device__ __forceinline__ void walk(const KeyTile& tile, Sums& sums) const {
+    Walk at;
+    Scores s;
+    Halves p, ds;
+    at.q_tile = tile.first;
+    wait_q(at.q);
+    Products::issue_scores(s, at.q.stage);
+    barrier_wait(barrier(Block::v_full), 0);
+    wgmma_wait<0>();
+    pin(s);
+    for (int left = arguments.shape.g * (tile.last - tile.first); left > 1; --left)
+      step<false>(tile, at, s, p, ds, sums);
+    step<true>(tile, at, s, p, ds, sums);
+  }
+
+  __device__ __forceinline__ void consume() const {
+    const KeyTile tile = Block::key_tile();
+    if (tile.x_first >= tile.keys) return;
+    Sums sums;
+    if (tile.first < tile.last) {
+      barrier_wait(barrier(Block::k_full), 0);
+      walk(tile, sums);
+    } else {
+#pragma unroll
+      for (float& value : sums.dk) value = 0;
+#pragma unroll
+      for (float& value : sums.dv) value = 0;
+    }
+    Gradients::template store_rows<C.d>(sums.dk, arguments.dk, tile, arguments.scale);
+    Gradients::template store_rows<C.dv>(sums.dv, arguments.dv, tile, 1.f);
+    if constexpr (C.dq == SumOrder::bulk) store_wait();
+  }
+};
+
+template <AttentionBackwardConfig C>
+__global__ void __launch_bounds__((C.warpgroups + 1) * 128, 1)
+    attention_backward_sm90(const __grid_constant__ AttentionBackwardArguments arguments) {
+  extern __shared__ __align__(1024) unsigned char memory[];
+  const u32 shared = shared_address(memory), warpgroup = __shfl_sync(0xffffffffu, threadIdx.x / warpgroup_threads, 0);
+  const BackwardBlock<C> block{shared, arguments, warpgroup - 1};
+  if (C.cycles && threadIdx.x == 0) note_start(arguments.cycles);
+  if (threadIdx.x == 0) block.initialise();
+  __syncthreads();
+  if (warpgroup == 0) {
+    registers_shrink<C.producer_registers>();
+    if (threadIdx.x == 0) BackwardProducer<C>{block}.produce();
+  } else {
+    registers_grow<C.consumer_registers>();
+    BackwardConsumer<C>{{{block}}}.consume();
+    if (C.cycles && warpgroup_thread() == 0) note_end(arguments.cycles);
+  }
+}
+
+}  // namespace napkin

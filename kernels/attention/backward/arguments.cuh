@@ -1,0 +1,57 @@
+#pragma once
+// What the kernels of attention's backward pass are told. Plain structs: the host fills them from this very text.
+
+#include "kernels/attention/arguments.cuh"
+
+namespace napkin {
+
+// How the blocks of different keys add up dQ: by the copy engine from shared memory, by threads from their registers,
+// or by threads block after block.
+enum class SumOrder { bulk, atomic, ordered };
+
+struct AttentionBackwardConfig {
+  int q, x, warpgroups, stages, o_stages, s_stages;
+  bool overlap;
+  SumOrder dq;
+  int d, dv;
+  bool bf16;
+  MaskKind mask;
+  bool packed;  // sequences of different lengths, one behind the other
+  bool cycles;  // each SM notes when its first block starts and its last one ends
+  // bytes
+  int q_offset, k_offset, v_offset, do_offset, lse_offset, delta_offset, ds_offset, dq_offset, barriers_offset;
+  int producer_registers, consumer_registers;
+};
+
+struct AttentionBackwardShape {
+  int b, g, q, x;       // sizes; packed: q and x are the longest
+  int tiles;            // of keys, of all heads
+  int q_tiles;          // of queries: those that a head's scratch has room for
+  Divisor x_tiles;      // ceil(x / tile x)
+  Divisor q_grid;       // ceil(q / tile q)
+  Divisor h;            // key heads
+  Divisor groups;       // query heads of a key head
+  int left, right;      // window
+  const int* q_starts;  // packed: b + 1 first rows
+  const int* x_starts;
+};
+
+// Rows of heads; strides in elements.
+struct RowsPointer {
+  void* first;
+  long long row, head, batch;
+};
+
+struct AttentionBackwardArguments {
+  TensorMap q_map, k_map, v_map, do_map;
+  AttentionBackwardShape shape;
+  RowsPointer o, d_o, dq, dk, dv;
+  const float* lse;              // [b, h * g, q], or [h * g, total q] when packed
+  float *rows_lse, *rows_delta;  // scratch [heads, q tiles, tile q]: log2 of the softmax's sums, rowsum(dO O)
+  float* dq_sum;                 // scratch [heads, q tiles]: each a tile of dQ as its threads hold it, not yet scaled
+  unsigned int* turns;           // scratch [heads, q tiles, warps]; ordered
+  float scale, scale_log2;       // softmax scale, positive; it times log2 e
+  unsigned long long* cycles;    // by SM, first start and last end
+};
+
+}  // namespace napkin

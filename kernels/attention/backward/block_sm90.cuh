@@ -1,0 +1,79 @@
+#pragma once
+// A block of attention_backward_sm90 as all of its parts see it: where arrays lie in shared memory, and which barrier
+// guards what. The producer adds its functions to the block, the consumer is a chain of structs.
+
+#include "kernels/attention/backward/tiles.cuh"
+#include "kernels/device/fragment.cuh"
+#include "kernels/device/tma.cuh"
+#include "kernels/device/transpose.cuh"
+
+namespace napkin {
+
+// Of dQ's tile each consumer warpgroup has its 64 rows, or, where there are only 64, its share of the columns.
+template <AttentionBackwardConfig C>
+struct GradientOfQueries {
+  static constexpr bool by_rows = C.q == 64 * C.warpgroups;
+  static constexpr int columns = by_rows ? C.d : C.d / C.warpgroups;
+  static constexpr int numbers = columns / 2;                 // of a thread
+  static constexpr u32 warp_floats = warp_threads * numbers;  // one behind the other, in scratch as in shared memory
+  static constexpr u32 tile_floats = C.q * C.d;
+  static_assert(by_rows || C.q == 64);
+
+  // A warp's part of a tile.
+  static __device__ __forceinline__ u32 part(u32 warpgroup, u32 warp) { return (warpgroup * 4 + warp) * warp_floats; }
+  // A lane's four numbers from the 4 c-th on, within that part.
+  static __device__ __forceinline__ u32 place(int c, u32 lane) { return (c * warp_threads + lane) * 4; }
+};
+
+template <AttentionBackwardConfig C>
+struct BackwardBlock {
+  static constexpr int rows = 64;  // keys of a consumer warpgroup
+  static constexpr int d_span = swizzle_columns(C.d), dv_span = swizzle_columns(C.dv), x_span = swizzle_columns(C.x);
+  static constexpr u32 q_bytes = C.q * C.d * 2, do_bytes = C.q * C.dv * 2, ds_bytes = C.q * C.x * 2;
+  static constexpr u32 k_bytes = C.x * C.d * 2, v_bytes = C.x * C.dv * 2, row_bytes = C.q * 4;
+
+  using Dq = GradientOfQueries<C>;
+  using Scores = float[C.q / 2];
+  using Halves = u32[C.q / 4];
+
+  // Barriers, eight bytes each.
+  static constexpr int q_full = 0, q_empty = C.stages, do_full = 2 * C.stages, do_empty = do_full + C.o_stages;
+  static constexpr int k_full = do_empty + C.o_stages, v_full = k_full + 1;
+
+  u32 shared;
+  const AttentionBackwardArguments& arguments;
+  u32 wg;  // consumer warpgroup
+
+  __device__ __forceinline__ u32 barrier(int slot) const { return shared + C.barriers_offset + 8 * slot; }
+
+  __device__ __forceinline__ void initialise() const {
+    for (int s = 0; s < C.stages; ++s) {
+      barrier_init(barrier(q_full + s), 1);
+      barrier_init(barrier(q_empty + s), C.warpgroups * 4);
+    }
+    for (int s = 0; s < C.o_stages; ++s) {
+      barrier_init(barrier(do_full + s), 1);
+      barrier_init(barrier(do_empty + s), C.warpgroups * 4);
+    }
+    barrier_init(barrier(k_full), 1);
+    barrier_init(barrier(v_full), 1);
+    barrier_init_fence();
+  }
+
+  __device__ __forceinline__ KeyTile key_tile() const {
+    return find_key_tile<C.q, C.x, C.mask, C.packed>(arguments.shape, static_cast<int>(blockIdx.x));
+  }
+  __device__ __forceinline__ long long scratch(const KeyTile& tile, int in_group, int q_tile) const {
+    return scratch_tile<C.q, C.packed>(arguments.shape, tile, in_group, q_tile);
+  }
+
+  __device__ __forceinline__ u32 k_place() const { return shared + C.k_offset; }
+  __device__ __forceinline__ u32 v_place() const { return shared + C.v_offset; }
+  __device__ __forceinline__ u32 q_place(u32 stage) const { return shared + C.q_offset + stage * q_bytes; }
+  __device__ __forceinline__ u32 do_place(u32 stage) const { return shared + C.do_offset + stage * do_bytes; }
+  __device__ __forceinline__ u32 lse_place(u32 stage) const { return shared + C.lse_offset + stage * row_bytes; }
+  __device__ __forceinline__ u32 delta_place(u32 stage) const { return shared + C.delta_offset + stage * row_bytes; }
+  __device__ __forceinline__ u32 ds_place(u32 copy) const { return shared + C.ds_offset + copy * ds_bytes; }
+};
+
+}  // namespace napkin

@@ -1,0 +1,131 @@
+#pragma once
+// attention_backward_sm90's work between and behind the products: P and dS of a tile from scores and dP, dQ on its way
+// to the sum in device memory, dK and dV to their places.
+
+#include "kernels/attention/backward/products_sm90.cuh"
+#include "kernels/device/bulk.cuh"
+#include "kernels/device/infinity.cuh"
+#include "kernels/device/softmax.cuh"
+#include "kernels/device/turn.cuh"
+
+namespace napkin {
+
+template <AttentionBackwardConfig C>
+struct BackwardGradients : BackwardProducts<C> {
+  using Block = BackwardBlock<C>;
+  using Block::arguments, Block::rows, Block::wg;
+  using typename Block::Scores, typename Block::Halves, typename Block::Dq;
+
+  // The key of this block's tile that a lane's first accumulator belongs to.
+  __device__ __forceinline__ u32 thread_key(u32 lane) const { return wg * rows + warp_row() + fragment_row(lane, 0); }
+
+  // What the mask hides becomes -infinity, and what lies behind the last key.
+  __device__ __forceinline__ void hide(Scores& s, const KeyTile& tile, int q_tile) const {
+    const u32 lane = threadIdx.x % warp_threads;
+    const int own = q_tile * C.q + static_cast<int>(fragment_column(lane, 0));
+#pragma unroll
+    for (int r = 0; r < 2; ++r) {
+      const int key = tile.x_first + static_cast<int>(thread_key(lane)) + 8 * r;
+      const Seers seers = seers_of<C.mask>(arguments.shape, tile, key);
+      const int first = key < tile.keys ? seers.first - own : C.q, last = seers.last - own;
+#pragma unroll
+      for (int i = 0; i < C.q / 8; ++i) {
+#pragma unroll
+        for (int e = 0; e < 2; ++e) {
+          if (8 * i + e < first || (C.mask == MaskKind::window && 8 * i + e > last))
+            s[fragment_index(i, r, e)] = -infinity;
+        }
+      }
+    }
+  }
+
+  // Scores become P = exp2(scale log2(e) score - log-sum-exp); rows that see nothing, and those behind the last query,
+  // have an infinite one.
+  __device__ __forceinline__ void exponentials(Scores& s, Halves& p, u32 stage) const {
+    const u32 from = Block::lse_place(stage) + fragment_column(threadIdx.x % warp_threads, 0) * 4;
+    const float c = arguments.scale_log2;
+#pragma unroll
+    for (int i = 0; i < C.q / 8; ++i) {
+      const FloatPair lse = load_two(from + 32 * i);
+#pragma unroll
+      for (int r = 0; r < 2; ++r) {
+#pragma unroll
+        for (int e = 0; e < 2; ++e) {
+          float& x = s[fragment_index(i, r, e)];
+          x = exp2_fast(x * c - lse.value[e]);
+        }
+        p[2 * i + r] = pack<C.bf16>(s[fragment_index(i, r, 0)], s[fragment_index(i, r, 1)]);
+      }
+    }
+  }
+
+  // dS = P (dP - delta), not scaled: dK and dQ are at their end. P as it is multiplied, rounded: its scores' registers
+  // are needed for what comes.
+  __device__ __forceinline__ void differences(const Halves& p, const Scores& dp, Halves& ds, u32 stage) const {
+    const u32 from = Block::delta_place(stage) + fragment_column(threadIdx.x % warp_threads, 0) * 4;
+#pragma unroll
+    for (int i = 0; i < C.q / 8; ++i) {
+      const FloatPair delta = load_two(from + 32 * i);
+#pragma unroll
+      for (int r = 0; r < 2; ++r) {
+        const int at = fragment_index(i, r, 0), pair = 2 * i + r;
+        ds[pair] = pack<C.bf16>(unpack<C.bf16>(p[pair], false) * (dp[at] - delta.value[0]),
+                                unpack<C.bf16>(p[pair], true) * (dp[at + 1] - delta.value[1]));
+      }
+    }
+  }
+
+  // A warp's part of dQ's tile is added to the sum in device memory.
+  __device__ __forceinline__ void add_dq(const float (&dq)[Dq::numbers], const KeyTile& tile, int in_group,
+                                         int q_tile) const {
+    const u32 lane = threadIdx.x % warp_threads, warp = threadIdx.x % warpgroup_threads / warp_threads;
+    const long long number = Block::scratch(tile, in_group, q_tile);
+    float* to = arguments.dq_sum + number * Dq::tile_floats + Dq::part(wg, warp);
+    const auto four = [&](int c) { return Floats{dq[4 * c], dq[4 * c + 1], dq[4 * c + 2], dq[4 * c + 3]}; };
+    if constexpr (C.dq == SumOrder::bulk) {
+      const u32 from = Block::shared + C.dq_offset + Dq::part(wg, warp) * 4;
+      if (lane == 0) store_wait_read();
+      __syncwarp();
+#pragma unroll
+      for (int c = 0; c < Dq::numbers / 4; ++c) store_four(from + Dq::place(c, lane) * 4, four(c));
+      async_fence();
+      __syncwarp();
+      if (lane == 0) {
+        add_floats(to, from, Dq::warp_floats * 4);
+        store_commit();
+      }
+    } else {
+      u32* counter = arguments.turns + number * (4 * C.warpgroups) + wg * 4 + warp;
+      if constexpr (C.dq == SumOrder::ordered) {
+        if (lane == 0) await_turn(counter, turn_of<C.q, C.x, C.mask>(arguments.shape, tile, q_tile));
+        __syncwarp();
+      }
+#pragma unroll
+      for (int c = 0; c < Dq::numbers / 4; ++c) add_four(to + Dq::place(c, lane), four(c));
+      if constexpr (C.dq == SumOrder::ordered) {
+        __syncwarp();
+        if (lane == 0) end_turn(counter);
+      }
+    }
+  }
+
+  // dK or dV of this warpgroup's keys, times `factor`, straight from registers.
+  template <int D>
+  __device__ __forceinline__ void store_rows(const float (&values)[D / 2], const RowsPointer& to, const KeyTile& tile,
+                                             float factor) const {
+    const u32 lane = threadIdx.x % warp_threads;
+#pragma unroll
+    for (int r = 0; r < 2; ++r) {
+      const int key = tile.x_first + static_cast<int>(thread_key(lane)) + 8 * r;
+      if (key >= tile.keys) continue;
+      u32* row = reinterpret_cast<u32*>(static_cast<unsigned short*>(to.first) + tile.map_batch * to.batch +
+                                        (tile.x_start + key) * to.row + tile.head * to.head);
+#pragma unroll
+      for (int i = 0; i < D / 8; ++i)
+        row[4 * i + lane % 4] =
+            pack<C.bf16>(values[fragment_index(i, r, 0)] * factor, values[fragment_index(i, r, 1)] * factor);
+    }
+  }
+};
+
+}  // namespace napkin

@@ -1,0 +1,48 @@
+#pragma once
+// Threads of different blocks add to device memory: four floats at once in no order, or one after the other in turns
+// that a counter in device memory counts, so that a sum has the same bits in every run. Also here: floats in shared
+// memory by twos and fours. (PTX ISA, sm_90)
+
+#include "kernels/device/shared.cuh"
+
+namespace napkin {
+
+struct Floats {
+  float value[4];
+};
+
+// `to` is a multiple of 16.
+__device__ __forceinline__ void add_four(float* to, const Floats& four) {
+  asm volatile("red.relaxed.gpu.global.add.v4.f32 [%0], {%1, %2, %3, %4};" ::"l"(to), "f"(four.value[0]),
+               "f"(four.value[1]), "f"(four.value[2]), "f"(four.value[3])
+               : "memory");
+}
+
+// Until the counter says `turn`; then everything that its earlier owners wrote is visible.
+__device__ __forceinline__ void await_turn(const u32* counter, u32 turn) {
+  u32 now;
+  do {
+    asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(now) : "l"(counter) : "memory");
+  } while (now != turn);
+}
+__device__ __forceinline__ void end_turn(u32* counter) {
+  asm volatile("red.release.gpu.global.add.u32 [%0], 1;" ::"l"(counter) : "memory");
+}
+
+__device__ __forceinline__ void store_four(u32 address, const Floats& four) {
+  asm volatile("st.shared.v4.f32 [%0], {%1, %2, %3, %4};" ::"r"(address), "f"(four.value[0]), "f"(four.value[1]),
+               "f"(four.value[2]), "f"(four.value[3])
+               : "memory");
+}
+
+struct FloatPair {
+  float value[2];
+};
+
+__device__ __forceinline__ FloatPair load_two(u32 address) {
+  FloatPair pair;
+  asm volatile("ld.shared.v2.f32 {%0, %1}, [%2];" : "=f"(pair.value[0]), "=f"(pair.value[1]) : "r"(address) : "memory");
+  return pair;
+}
+
+}  // namespace napkin
