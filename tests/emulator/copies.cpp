@@ -94,6 +94,11 @@ u64 counted_bytes(const BoxWork& work, bool multicast) {
 }
 
 void perform_load(const BoxWork& work) {
+  if (work.bytes != nullptr) {
+    std::memcpy(work.block->shared.at(work.offset), work.bytes, work.count);
+    deliver(*work.block, work.barrier, work.phase, work.count, work.at);
+    return;
+  }
   each_unit(work, [&](u32 offset, const unsigned char* from, u32 valid) {
     unsigned char* to = work.block->shared.at(offset);
     if (valid < granule_bytes) std::memset(to, 0, granule_bytes);
@@ -105,7 +110,24 @@ void perform_load(const BoxWork& work) {
   deliver(*work.block, work.barrier, work.phase, box_bytes(*work.map), work.at);
 }
 
+/// Floats in shared memory are added to those in device memory.
+void perform_add(const BoxWork& work) {
+  const unsigned char* from = work.block->shared.at(work.offset);
+  for (u32 at = 0; at < work.count; at += sizeof(float)) {
+    float sum = 0, value = 0;
+    std::memcpy(&sum, work.bytes + at, sizeof sum);
+    std::memcpy(&value, from + at, sizeof value);
+    sum += value;
+    std::memcpy(work.bytes + at, &sum, sizeof sum);
+  }
+  --work.thread->stores;
+}
+
 void perform_store(const BoxWork& work) {
+  if (work.bytes != nullptr) {
+    perform_add(work);
+    return;
+  }
   each_unit(work, [&](u32 offset, unsigned char* to, u32 valid) {
     if (valid == 0) return;
     check_device_memory(to, valid, true, work.at);
@@ -205,6 +227,75 @@ void store_box(u32 from, const TensorBoxes& map, const int* corner, u32 rank, Pl
   ++self.stores;
   engine->boxes.push_back(work);
   engine->step();
+}
+
+void load_bytes(u32 to, const void* from, u32 bytes, u32 barrier, Place at) {
+  engine->begin(at);
+  if (to % granule_bytes != 0 || bytes % granule_bytes != 0 || reinterpret_cast<std::uintptr_t>(from) % granule_bytes != 0)
+    engine->fail("copies bytes whose places or number are no multiples of 16");
+  const SharedPlace place = shared_place(to, bytes);
+  const Warp& warp = *engine->thread().warp;
+  const BarrierPhase phase = barrier_phase(*place.block, barrier);
+  BoxWork work;
+  work.block = place.block;
+  work.offset = place.offset;
+  work.at = at;
+  work.bytes = static_cast<unsigned char*>(const_cast<void*>(from));
+  work.count = bytes;
+  work.barrier = phase.offset;
+  work.phase = phase.phase;
+  check_device_memory(from, bytes, false, at);
+  engine->expect(place.block->shared.write(place.offset, bytes, {&warp.seen, phase.part, phase.phase + 1, true, at}));
+  const auto first = reinterpret_cast<std::uintptr_t>(from);
+  engine->counters.delivered += 32 * ((first + bytes + 31) / 32 - first / 32);
+  engine->boxes.push_back(work);
+  engine->step();
+}
+
+void add_floats(float* to, u32 from, u32 bytes, Place at) {
+  engine->begin(at);
+  if (from % granule_bytes != 0 || bytes % granule_bytes != 0 || reinterpret_cast<std::uintptr_t>(to) % granule_bytes != 0)
+    engine->fail("adds floats whose places or number are no multiples of 16 bytes");
+  const SharedPlace place = shared_place(from, bytes);
+  Thread& self = engine->thread();
+  const Warp& warp = *self.warp;
+  BoxWork work;
+  work.load = false;
+  work.block = place.block;
+  work.offset = place.offset;
+  work.at = at;
+  work.bytes = reinterpret_cast<unsigned char*>(to);
+  work.count = bytes;
+  work.thread = &self;
+  work.group = self.store_groups + 1;
+  check_device_memory(to, bytes, true, at);
+  const u32 part = place.block->first_part + store_part + warp.number;
+  engine->expect(place.block->shared.read(place.offset, bytes, {&warp.seen, part, work.group, true, at}));
+  engine->counters.bytes_added += bytes;
+  ++self.stores;
+  engine->boxes.push_back(work);
+  engine->step();
+}
+
+void add_four(float* to, const float* four, Place at) {
+  engine->begin(at);
+  check_device_memory(to, 4 * sizeof(float), true, at);
+  for (int i = 0; i < 4; ++i) to[i] += four[i];
+  engine->counters.bytes_added += 4 * sizeof(float);
+}
+
+void await_turn(const u32* counter, u32 turn, Place at) {
+  engine->begin(at);
+  check_device_memory(counter, sizeof *counter, false, at);
+  if (*counter != turn)
+    engine->fail("waits for turn " + std::to_string(turn) + ", and the blocks before have ended " +
+                 std::to_string(*counter));
+}
+
+void end_turn(u32* counter, Place at) {
+  engine->begin(at);
+  check_device_memory(counter, sizeof *counter, true, at);
+  ++*counter;
 }
 
 void store_commit(Place at) {

@@ -20,6 +20,13 @@
 #define threadIdx (::emulator::thread_index())
 #define blockIdx (::emulator::block_index())
 
+struct alignas(16) uint4 {
+  unsigned int x, y, z, w;
+};
+struct alignas(16) float4 {
+  float x, y, z, w;
+};
+
 constexpr int no_assembly = 0;  // assembly_off.hpp
 
 namespace emulator {

@@ -76,6 +76,11 @@ void store_commit(Place at);
 /// `read`: until shared memory was read; else until device memory was written.
 void store_wait(u32 pending, bool read, Place at);
 
+/// cp.async.bulk of bytes one behind the other, device to shared memory.
+void load_bytes(u32 to, const void* from, u32 bytes, u32 barrier, Place at);
+/// cp.reduce.async.bulk.add.f32: the other way.
+void add_floats(float* to, u32 from, u32 bytes, Place at);
+
 /// cp.async of 16 bytes; not `inside`: zeros.
 void copy_async(u32 to, const void* from, bool inside, Place at);
 void copy_commit(Place at);
@@ -85,7 +90,7 @@ void copy_wait(u32 pending, Place at);
 
 /// ldmatrix.x4, stmatrix.x4
 void load_matrices(u32* registers, u32 address, bool transposed, Place at);
-void store_matrices(u32 address, const u32* registers, Place at);
+void store_matrices(u32 address, const u32* registers, bool transposed, Place at);
 /// mma.sync.m16n8k16
 void mma(bool bf16, float* d, const u32* a, u32 b0, u32 b1, Place at);
 
@@ -101,6 +106,14 @@ void wgmma_commit(Place at);
 void wgmma_wait(u32 pending, Place at);
 /// These registers are about to be used.
 void use_registers(const void* registers, u32 bytes, Place at);
+
+// ---- turns among blocks ----------------------------------------------------------------------------------------------
+
+/// red.add.v4.f32
+void add_four(float* to, const float* four, Place at);
+/// Until the counter says so: an error where no block that has run has counted so far, for blocks run one by one.
+void await_turn(const u32* counter, u32 turn, Place at);
+void end_turn(u32* counter, Place at);
 
 // ---- arithmetic -----------------------------------------------------------------------------------------------------
 

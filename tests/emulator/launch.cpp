@@ -71,7 +71,8 @@ Entry find_variant(const std::string& expression, const std::string& planted) {
   return found == variants().end() ? nullptr : found->second;
 }
 
-Outcome launch(const napkin::LaunchPlan& plan, std::uint64_t seed, const std::string& planted, Trace* trace) {
+Outcome launch(const napkin::LaunchPlan& plan, std::uint64_t seed, const std::string& planted, Trace* trace,
+               Blocks blocks) {
   Outcome out;
   const Arguments arguments(plan);
   Engine::Grid grid{plan.grid,       plan.threads, plan.cluster, plan.shared, find_variant(plan.expression, planted),
@@ -83,7 +84,7 @@ Outcome launch(const napkin::LaunchPlan& plan, std::uint64_t seed, const std::st
   const WatchMemory watch;
   std::vector<u32> clusters(plan.grid / plan.cluster);
   std::iota(clusters.begin(), clusters.end(), 0u);
-  for (std::size_t i = clusters.size(); i > 1; --i)
+  for (std::size_t i = clusters.size(); blocks == Blocks::shuffled && i > 1; --i)
     std::swap(clusters[i - 1], clusters[running.random.below(static_cast<u32>(i))]);
   for (const u32 cluster : clusters) {
     out.error = running.run(grid, cluster * plan.cluster);

@@ -17,9 +17,12 @@ struct Outcome {
   Counters counters;
 };
 
+/// Blocks that wait for earlier ones' turns want those to have run.
+enum class Blocks { shuffled, ascending };
+
 /// Runs all blocks, cluster after cluster in an order of the seed's. Throws Error for a variant that is not compiled
 /// in.
 [[nodiscard]] Outcome launch(const napkin::LaunchPlan& plan, std::uint64_t seed, const std::string& planted = "",
-                             Trace* trace = nullptr);
+                             Trace* trace = nullptr, Blocks blocks = Blocks::shuffled);
 
 }  // namespace emulator

@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/emulator/backward_cases.hpp"
 #include "tests/emulator/cases.hpp"
 #include "tests/emulator/planted.hpp"
 
@@ -31,6 +32,9 @@ const Kernel& kernel_of(const std::string& expression) {
   static const std::map<std::string, Kernel> kernels = {
       {"attention_sm80", {"kernels/attention/attention_sm80.cuh", "AttentionSm80Arguments"}},
       {"attention_sm90", {"kernels/attention/attention_sm90.cuh", "AttentionArguments"}},
+      {"attention_backward_sm90", {"kernels/attention/attention_backward_sm90.cuh", "AttentionBackwardArguments"}},
+      {"attention_backward_delta", {"kernels/attention/attention_backward_sm90.cuh", "AttentionBackwardArguments"}},
+      {"attention_backward_convert", {"kernels/attention/attention_backward_sm90.cuh", "AttentionBackwardArguments"}},
       {"matmul_sm90", {"kernels/matmul/matmul_sm90.cuh", "MatmulArguments"}}};
   const std::size_t from = expression.find("::") + 2;
   return kernels.at(expression.substr(from, expression.find('<') - from));
@@ -71,6 +75,7 @@ void write_shards(const fs::path& folder, std::size_t shards) {
   std::vector<std::set<std::string>> parts(shards);
   std::size_t next = 0;
   for (const auto& [expression, one] : test::variant_cases()) parts[next++ % shards].insert(expression);
+  for (const std::string& expression : test::backward_expressions()) parts[next++ % shards].insert(expression);
   for (std::size_t i = 0; i < shards; ++i) {
     const std::string name = fmt::format("{}", i + 1);
     write(folder / ("variants_" + name + ".cpp"), source_of(parts[i], "napkin_shard_" + name, ""));

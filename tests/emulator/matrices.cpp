@@ -161,8 +161,8 @@ void load_matrices(u32* registers, u32 address, bool transposed, Place at) {
   move_matrices(true, registers, address, transposed, at);
 }
 
-void store_matrices(u32 address, const u32* registers, Place at) {
-  move_matrices(false, const_cast<u32*>(registers), address, false, at);
+void store_matrices(u32 address, const u32* registers, bool transposed, Place at) {
+  move_matrices(false, const_cast<u32*>(registers), address, transposed, at);
 }
 
 void mma(bool bf16, float* d, const u32* a, u32 b0, u32 b1, Place at) {

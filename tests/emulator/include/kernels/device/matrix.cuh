@@ -17,7 +17,7 @@ namespace napkin {
 
 inline void store_matrices(u32 address, u32 r0, u32 r1, u32 r2, u32 r3, EMULATOR_PLACE) {
   const u32 registers[] = {r0, r1, r2, r3};
-  emulator::store_matrices(address, registers, {EMULATOR_AT});
+  emulator::store_matrices(address, registers, false, {EMULATOR_AT});
 }
 
 }  // namespace napkin

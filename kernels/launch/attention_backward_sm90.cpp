@@ -1,0 +1,236 @@
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include "kernels/attention/backward/arguments.cuh"
+#include "kernels/launch/attention_backward.hpp"
+#include "kernels/launch/attention_shape.hpp"
+
+namespace napkin {
+namespace {
+
+constexpr const char* kernel_name = "attention_backward_sm90";
+constexpr std::int64_t float_bytes = 4;
+
+Initialiser::Enumerator enumerator(SumOrder order) {
+  switch (order) {
+    case SumOrder::bulk: return {"SumOrder::bulk"};
+    case SumOrder::atomic: return {"SumOrder::atomic"};
+    case SumOrder::ordered: return {"SumOrder::ordered"};
+  }
+  return {};
+}
+
+SumOrder sum_order_of(std::string_view word) {
+  if (word == "bulk") return SumOrder::bulk;
+  return word == "atomic" ? SumOrder::atomic : SumOrder::ordered;
+}
+
+Initialiser written(const AttentionBackwardConfig& config) {
+  const auto& [q, x, warpgroups, stages, o_stages, s_stages, overlap, dq, d, dv, bf16, mask, packed, cycles, q_offset,
+               k_offset, v_offset, do_offset, lse_offset, delta_offset, ds_offset, dq_offset, barriers_offset,
+               producer_registers, consumer_registers] = config;
+  Initialiser out("napkin::AttentionBackwardConfig");
+  out.set("q", q).set("x", x).set("warpgroups", warpgroups).set("stages", stages).set("o_stages", o_stages);
+  out.set("s_stages", s_stages).set("overlap", overlap).set("dq", enumerator(dq)).set("d", d).set("dv", dv);
+  out.set("bf16", bf16).set("mask", enumerator(mask)).set("packed", packed).set("cycles", cycles);
+  out.set("q_offset", q_offset).set("k_offset", k_offset).set("v_offset", v_offset).set("do_offset", do_offset);
+  out.set("lse_offset", lse_offset).set("delta_offset", delta_offset).set("ds_offset", ds_offset);
+  out.set("dq_offset", dq_offset).set("barriers_offset", barriers_offset);
+  out.set("producer_registers", producer_registers).set("consumer_registers", consumer_registers);
+  return out;
+}
+
+AttentionBackwardConfig config_of(const PlacedDiagram& placed, const AttentionBackwardCall& call,
+                                  const PlacementReader& read) {
+  AttentionBackwardConfig c{};
+  c.q = read.knob("q");
+  c.x = read.knob("x");
+  c.warpgroups = read.knob("warpgroups");
+  c.stages = read.knob("stages");
+  c.o_stages = read.knob("o_stages");
+  c.s_stages = read.knob("s_stages");
+  c.overlap = read.word("overlap") == "on";
+  c.dq = sum_order_of(read.word("dq"));
+  c.d = read.size("d");
+  c.dv = read.size("dv");
+  c.bf16 = placed.problem->dtype == DType::bf16;
+  c.mask = mask_kind_of(placed.problem->mask);
+  c.packed = call.packed();
+  c.cycles = call.cycles != 0;
+  c.q_offset = read.offset("Q");
+  c.k_offset = read.offset("K");
+  c.v_offset = read.offset("V");
+  c.do_offset = read.offset("dO");
+  c.lse_offset = read.offset("L");
+  c.delta_offset = read.offset("Delta");
+  c.ds_offset = read.offset("dS");
+  c.dq_offset = c.dq == SumOrder::bulk ? read.offset("dQ_out") : 0;
+  c.barriers_offset = read.end();
+  c.producer_registers = read.registers("producer");
+  c.consumer_registers = read.registers("consumer");
+  return c;
+}
+
+/// What the kernels before and behind depend on: tiles of other knobs share their variants.
+AttentionBackwardConfig rows_config(AttentionBackwardConfig c) {
+  AttentionBackwardConfig out{};
+  out.q = c.q;
+  out.warpgroups = c.warpgroups;
+  out.d = c.d;
+  out.dv = c.dv;
+  out.bf16 = c.bf16;
+  out.packed = c.packed;
+  return out;
+}
+
+/// Tiles of queries that a head's scratch has room for: of packed sequences each begins a tile of its own.
+Count scratch_tiles(const AttentionBackwardCall& call, int b, int q, int tile_q) {
+  return call.packed() ? Count(call.q_rows) / tile_q + Count(b) : ceil_div(q, tile_q);
+}
+
+AttentionBackwardShape shape_of(const PlacedDiagram& placed, const AttentionBackwardCall& call,
+                                const AttentionBackwardConfig& c, const PlacementReader& read) {
+  AttentionBackwardShape s{};
+  s.b = read.size("b");
+  s.g = read.size("g");
+  s.q = read.size("q");
+  s.x = read.size("x");
+  const Count h = read.size("h"), x_tiles = ceil_div(s.x, c.x), q_grid = ceil_div(s.q, c.q);
+  s.tiles = to_int(Count(s.b) * h * x_tiles, "tiles");
+  s.q_tiles = to_int(scratch_tiles(call, s.b, s.q, c.q), "tiles of queries");
+  static_cast<void>(to_int(Count(s.b) * h * s.g * q_grid, "tiles of queries"));
+  s.x_tiles = divisor(x_tiles.get());
+  s.q_grid = divisor(q_grid.get());
+  s.h = divisor(h.get());
+  s.groups = divisor(s.g);
+  s.left = to_int(std::min(Count(placed.problem->mask.left), Count(s.q) + s.x), "window");
+  s.right = to_int(std::min(Count(placed.problem->mask.right), Count(s.q) + s.x), "window");
+  return s;
+}
+
+/// Bytes of the four parts of the scratch, each a multiple of 128.
+struct Scratch {
+  Count lse, delta, sums, turns;
+  [[nodiscard]] Count total() const { return lse + delta + sums + turns; }
+};
+
+Scratch scratch_of(const AttentionBackwardCall& call, const PlacementReader& read) {
+  const int b = read.size("b"), tile_q = read.knob("q");
+  const Count heads = Count(call.packed() ? 1 : b) * read.size("h") * read.size("g");
+  const Count tiles = heads * scratch_tiles(call, b, read.size("q"), tile_q);
+  const auto bytes = [](Count numbers) { return round_up(numbers * float_bytes, 128); };
+  return {bytes(tiles * tile_q), bytes(tiles * tile_q), bytes(tiles * tile_q * read.size("d")),
+          bytes(tiles * 4 * read.knob("warpgroups"))};
+}
+
+std::vector<TensorBox> boxes_of(const PlacedDiagram& placed, const AttentionBackwardCall& call,
+                                const AttentionBackwardConfig& c, const PlacementReader& read) {
+  const int g = read.size("g");
+  const std::int64_t h = read.size("h"), b = call.packed() ? 1 : read.size("b");
+  const std::int64_t q = call.packed() ? call.q_rows : read.size("q"), x = call.packed() ? call.x_rows : read.size("x");
+  const DType type = placed.problem->dtype;
+  const auto queries = [&](std::size_t offset, const std::string& name, const TensorView& view, int columns) {
+    TensorBox box = box_of(offset, name, type, {columns, g, q, h, b}, {view.head, view.row, view.head * g, view.batch},
+                           {span_of(columns), 1, static_cast<std::uint32_t>(c.q), 1, 1});
+    box.address = aligned(name, view.address);
+    return box;
+  };
+  const auto keys = [&](std::size_t offset, const std::string& name, const TensorView& view, int columns) {
+    TensorBox box = box_of(offset, name, type, {columns, x, h, b}, {view.row, view.head, view.batch},
+                           {span_of(columns), static_cast<std::uint32_t>(c.x), 1, 1});
+    box.address = aligned(name, view.address);
+    return box;
+  };
+  return {queries(offsetof(AttentionBackwardArguments, q_map), "Q", call.q, c.d),
+          keys(offsetof(AttentionBackwardArguments, k_map), "K", call.k, c.d),
+          keys(offsetof(AttentionBackwardArguments, v_map), "V", call.v, c.dv),
+          queries(offsetof(AttentionBackwardArguments, do_map), "dO", call.d_o, c.dv)};
+}
+
+RowsPointer rows_of(const std::string& name, const TensorView& view) {
+  constexpr std::int64_t step = 16 / element_bytes;
+  require(view.row % step == 0 && view.head % step == 0 && view.batch % step == 0, name,
+          "has rows that do not begin at multiples of 16 bytes", "strides that are multiples of 8");
+  return {reinterpret_cast<void*>(aligned(name, view.address)), view.row, view.head, view.batch};
+}
+
+AttentionBackwardArguments arguments_of(const AttentionBackwardCall& call, const AttentionBackwardShape& shape,
+                                        const PlacementReader& read) {
+  AttentionBackwardArguments a{};
+  a.shape = shape;
+  a.shape.q_starts = reinterpret_cast<const int*>(call.q_starts);
+  a.shape.x_starts = reinterpret_cast<const int*>(call.x_starts);
+  a.o = rows_of("O", call.o);
+  a.d_o = rows_of("dO", call.d_o);
+  a.dq = rows_of("dQ", call.dq);
+  a.dk = rows_of("dK", call.dk);
+  a.dv = rows_of("dV", call.dv);
+  a.lse = reinterpret_cast<const float*>(call.log_sum_exp);
+  const Scratch scratch = scratch_of(call, read);
+  std::uint64_t at = aligned("scratch", call.scratch);
+  const auto take = [&at](Count bytes) {
+    const std::uint64_t first = at;
+    at += static_cast<std::uint64_t>(bytes.get());
+    return first;
+  };
+  a.rows_lse = reinterpret_cast<float*>(take(scratch.lse));
+  a.rows_delta = reinterpret_cast<float*>(take(scratch.delta));
+  a.dq_sum = reinterpret_cast<float*>(take(scratch.sums));
+  a.turns = reinterpret_cast<unsigned int*>(take(scratch.turns));
+  AttentionCall forward;
+  forward.scale = call.scale;
+  const double scale = softmax_scale(forward, read);
+  a.scale = static_cast<float>(scale);
+  a.scale_log2 = static_cast<float>(scale * std::numbers::log2e);
+  a.cycles = reinterpret_cast<unsigned long long*>(call.cycles);
+  return a;
+}
+
+void check(const AttentionBackwardCall& call, const AttentionBackwardConfig& c, const PlacementReader& read) {
+  require(c.x == 64 * c.warpgroups, kernel_name, "a tile's keys do not fill its warpgroups", "x = 64 * warpgroups");
+  require(c.q == 64 * c.warpgroups || (c.q == 64 && c.d % (64 * c.warpgroups) == 0), kernel_name,
+          "a warpgroup's part of dQ is neither 64 rows nor a share of the columns", "another q");
+  require(read.resources().barriers >= Count(2 * (c.stages + c.o_stages) + 2), kernel_name,
+          "needs more barriers than the plan has", "those of the bundled mapping");
+  require(call.log_sum_exp != 0, kernel_name, "needs the forward pass's log-sum-exp", "its array");
+  require(!call.packed() || (call.x_starts != 0 && call.q_rows > 0 && call.x_rows > 0), kernel_name,
+          "packed sequences need both starts and rows", "q_starts, x_starts, q_rows and x_rows");
+}
+
+LaunchPlan plan_of(const char* kernel, const AttentionBackwardConfig& config,
+                   const AttentionBackwardArguments& arguments, int blocks, int threads) {
+  LaunchPlan out;
+  out.source = "kernels/attention/attention_backward_sm90.cuh";
+  out.expression = name_expression(kernel, written(config));
+  out.architecture = "sm_90a";
+  out.grid = static_cast<unsigned>(blocks);
+  out.threads = static_cast<unsigned>(threads);
+  out.arguments = bytes_of_arguments(arguments);
+  return out;
+}
+
+}  // namespace
+
+Bytes scratch_bytes(const PlacedDiagram& placed, const AttentionBackwardCall& call) {
+  return Bytes(scratch_of(call, PlacementReader(placed)).total());
+}
+
+AttentionBackwardPlans attention_backward_sm90_plans(const PlacedDiagram& placed, const AttentionBackwardCall& call) {
+  const PlacementReader read(placed);
+  read.check(kernel_name);
+  const AttentionBackwardConfig config = config_of(placed, call, read), rows = rows_config(config);
+  check(call, config, read);
+  const AttentionBackwardShape shape = shape_of(placed, call, config, read);
+  const AttentionBackwardArguments arguments = arguments_of(call, shape, read);
+  const int query_tiles = shape.b * shape.h.value * shape.g * shape.q_grid.value;
+  AttentionBackwardPlans out;
+  out.delta = plan_of("attention_backward_delta", rows, arguments, query_tiles, 128);
+  out.gradients = plan_of(kernel_name, config, arguments, shape.tiles, (config.warpgroups + 1) * 128);
+  out.gradients.shared = static_cast<unsigned>(read.shared_total());
+  out.gradients.boxes = boxes_of(placed, call, config, read);
+  out.convert = plan_of("attention_backward_convert", rows, arguments, query_tiles, config.warpgroups * 128);
+  return out;
+}
+
+}  // namespace napkin

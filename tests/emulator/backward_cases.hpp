@@ -1,0 +1,113 @@
+#pragma once
+// What the backward pass is held to on the emulator: configurations, each a compiled variant, and small shapes of each.
+
+#include <algorithm>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "kernels/launch/attention_backward.hpp"
+#include "tests/kernel/attention_problem.hpp"
+
+namespace napkin::test {
+
+struct BackwardCase {
+  AttentionLayout layout;
+  Knobs tile;
+};
+
+inline std::unique_ptr<LaidOut> lay_out(const BackwardCase& one) {
+  return std::make_unique<LaidOut>("attention_backward_sm90", "h200-sxm", shape_of(one.layout.sizes), one.layout.type,
+                                   one.layout.mask);
+}
+
+/// d, dv, type, mask, packed, tile.
+struct BackwardConfiguration {
+  std::int64_t d, dv;
+  DType type;
+  Mask mask;
+  bool packed;
+  Knobs tile;
+};
+
+inline std::vector<BackwardConfiguration> backward_configurations() {
+  const Mask none, causal{Mask::Kind::causal, 0, 0}, left{Mask::Kind::window, 100, 0}, both{Mask::Kind::window, 30, 70};
+  const auto tile = [](const char* warpgroups, const char* q, const char* stages, const char* o_stages,
+                       const char* s_stages, const char* overlap, const char* dq) {
+    return Knobs{{"warpgroups", warpgroups}, {"x", warpgroups[0] == '2' ? "128" : "64"},
+                 {"q", q},                   {"stages", stages},
+                 {"o_stages", o_stages},     {"s_stages", s_stages},
+                 {"overlap", overlap},       {"dq", dq}};
+  };
+  return {
+      {64, 64, DType::bf16, none, false, tile("2", "128", "2", "2", "1", "on", "bulk")},
+      {64, 64, DType::f16, causal, false, tile("2", "128", "2", "1", "2", "off", "atomic")},
+      {64, 64, DType::bf16, both, false, tile("2", "128", "1", "2", "1", "off", "ordered")},
+      {64, 64, DType::bf16, causal, true, tile("2", "128", "2", "2", "1", "on", "bulk")},
+      {64, 64, DType::bf16, causal, false, tile("1", "64", "2", "2", "2", "on", "ordered")},
+      {128, 128, DType::bf16, none, false, tile("2", "64", "2", "2", "2", "on", "bulk")},
+      {128, 128, DType::bf16, causal, false, tile("2", "64", "2", "2", "2", "on", "bulk")},
+      {128, 128, DType::f16, left, false, tile("2", "64", "2", "1", "1", "on", "ordered")},
+      {128, 128, DType::bf16, causal, false, tile("2", "64", "2", "2", "2", "off", "atomic")},
+      {128, 128, DType::f16, none, true, tile("2", "64", "2", "2", "1", "on", "ordered")},
+      {128, 64, DType::bf16, none, false, tile("2", "64", "3", "2", "2", "on", "atomic")},
+      {64, 64, DType::f16, both, true, tile("1", "64", "2", "2", "1", "off", "bulk")},
+  };
+}
+
+/// The `number`-th small shape of a configuration.
+inline BackwardCase small_case(const BackwardConfiguration& c, std::size_t number) {
+  constexpr std::int64_t sizes[] = {65, 7, 200, 1, 130, 300};
+  BackwardCase out;
+  AttentionLayout& layout = out.layout;
+  layout.sizes.d = c.d;
+  layout.sizes.dv = c.dv;
+  layout.type = c.type;
+  layout.mask = c.mask;
+  layout.seed = number + 1;
+  layout.sizes.q = sizes[number % 6];
+  layout.sizes.x = sizes[number / 6 % 6];
+  layout.sizes.h = number % 2 + 1;
+  layout.sizes.g = number % 5 == 2 ? 3 : 1;
+  layout.sizes.b = number % 7 == 3 ? 2 : 1;
+  layout.heads_first = number % 4 == 1 && !c.packed;
+  layout.gap = number % 3 == 2 ? 24 : 0;
+  if (c.packed) {
+    const auto q = static_cast<std::int32_t>(layout.sizes.q), x = static_cast<std::int32_t>(layout.sizes.x);
+    layout.q_lengths = {q, 0, 33, x};
+    layout.x_lengths = {x, 7, 0, q};
+    layout.sizes.b = 4;
+    layout.sizes.h = 1;
+    layout.sizes.q = std::max({q, x, 33});
+    layout.sizes.x = std::max({q, x, 7});
+  }
+  out.tile = c.tile;
+  return out;
+}
+
+/// A call without its arrays: enough to name its variants.
+inline AttentionBackwardCall nowhere(const BackwardConfiguration& c) {
+  constexpr std::uint64_t somewhere = 4096;
+  AttentionBackwardCall call;
+  for (TensorView* view : {&call.q, &call.k, &call.v, &call.o, &call.d_o, &call.dq, &call.dk, &call.dv})
+    *view = {somewhere, 0, 0, 8};
+  call.log_sum_exp = call.scratch = somewhere;
+  if (c.packed) {
+    call.q_starts = call.x_starts = somewhere;
+    call.q_rows = call.x_rows = 1;
+  }
+  return call;
+}
+
+inline std::set<std::string> backward_expressions() {
+  std::set<std::string> out;
+  for (const BackwardConfiguration& c : backward_configurations()) {
+    const auto laid_out = lay_out(small_case(c, 0));
+    const PlacedDiagram placed = laid_out->place(c.tile);
+    const AttentionBackwardPlans plans = attention_backward_sm90_plans(placed, nowhere(c));
+    for (const LaunchPlan* plan : plans.all()) out.insert(plan->expression);
+  }
+  return out;
+}
+
+}  // namespace napkin::test

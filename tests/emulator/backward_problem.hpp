@@ -1,0 +1,333 @@
+#pragma once
+// One question of the backward pass on the emulator: arrays, plans, a run, and what float64 says of the gradients.
+
+#include <cmath>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tests/emulator/backward_cases.hpp"
+#include "tests/emulator/launch.hpp"
+#include "tests/emulator/problem.hpp"
+
+namespace napkin::test {
+
+/// Numbers of one sequence and key head, in float64: `rounded` as a framework's unfused formula has them in the type.
+struct BackwardReference {
+  std::vector<double> dq, dk, dv;
+};
+
+/// Rows of one sequence's head in float64.
+struct HeadRows {
+  std::vector<double> values;
+  std::int64_t columns = 0;
+  [[nodiscard]] const double* row(std::int64_t r) const { return values.data() + r * columns; }
+};
+
+/// Numbers as that type has them.
+struct Rounding {
+  DType type;
+  bool on;
+  [[nodiscard]] double operator()(double x) const {
+    return on ? static_cast<double>(decode(encode(static_cast<float>(x), type), type)) : x;
+  }
+};
+
+inline double dot(const double* a, const double* b, std::int64_t n) {
+  double sum = 0;
+  for (std::int64_t i = 0; i < n; ++i) sum += a[i] * b[i];
+  return sum;
+}
+
+inline bool sees(const Mask& mask, std::int64_t query, std::int64_t key, std::int64_t queries, std::int64_t keys) {
+  const std::int64_t diagonal = query + keys - queries;
+  if (mask.kind == Mask::Kind::none) return true;
+  if (mask.kind == Mask::Kind::causal) return key <= diagonal;
+  return key >= diagonal - mask.left && key <= diagonal + mask.right;
+}
+
+struct QueryHead {
+  HeadRows q, d_o;
+};
+
+/// The forward pass of one row: P, its log-sum-exp.
+inline double softmax_row(const QueryHead& head, const HeadRows& k, std::int64_t query, std::int64_t queries,
+                          const Mask& mask, double scale, const Rounding& round, std::vector<double>& p) {
+  const std::int64_t keys = static_cast<std::int64_t>(p.size());
+  double maximum = -INFINITY, sum = 0;
+  for (std::int64_t x = 0; x < keys; ++x) {
+    const auto at = static_cast<std::size_t>(x);
+    p[at] = sees(mask, query, x, queries, keys) ? round(scale * round(dot(head.q.row(query), k.row(x), k.columns)))
+                                                   : -INFINITY;
+    maximum = std::max(maximum, p[at]);
+  }
+  if (maximum == -INFINITY) {
+    std::fill(p.begin(), p.end(), 0.);
+    return -INFINITY;
+  }
+  for (double& value : p) sum += value = std::exp(value - maximum);
+  for (double& value : p) value = round(value / sum);
+  return maximum + std::log(sum);
+}
+
+/// Adds one query head's part to dk and dv, and its dQ to dq.
+inline void differentiate(const QueryHead& head, const HeadRows& k, const HeadRows& v, std::int64_t queries,
+                          std::int64_t keys, const Mask& mask, double scale, const Rounding& round,
+                          BackwardReference& out, double* dq) {
+  std::vector<double> p(static_cast<std::size_t>(keys)), dp(p);
+  for (std::int64_t i = 0; i < queries; ++i) {
+    softmax_row(head, k, i, queries, mask, scale, round, p);
+    double delta = 0;
+    for (std::int64_t x = 0; x < keys; ++x) {
+      const auto at = static_cast<std::size_t>(x);
+      dp[at] = round(dot(head.d_o.row(i), v.row(x), v.columns));
+      delta += p[at] * dp[at];
+    }
+    for (std::int64_t x = 0; x < keys; ++x) {
+      const auto at = static_cast<std::size_t>(x);
+      if (p[at] == 0) continue;
+      const double ds = scale * round(p[at] * (dp[at] - delta));
+      for (std::int64_t c = 0; c < k.columns; ++c) {
+        dq[i * k.columns + c] += ds * k.row(x)[c];
+        out.dk[static_cast<std::size_t>(x * k.columns + c)] += ds * head.q.row(i)[c];
+      }
+      for (std::int64_t c = 0; c < v.columns; ++c)
+        out.dv[static_cast<std::size_t>(x * v.columns + c)] += p[at] * head.d_o.row(i)[c];
+    }
+  }
+}
+
+/// Error of each gradient, and the unfused formula's.
+struct BackwardComparison {
+  double error[3]{}, unfused[3]{};
+  std::int64_t unwritten = 0, strayed = 0;
+  [[nodiscard]] bool good() const {
+    for (int i = 0; i < 3; ++i) {
+      if (!(error[i] <= 2 * unfused[i] + 1e-5)) return false;
+    }
+    return unwritten == 0 && strayed == 0;
+  }
+};
+
+struct BackwardRun {
+  std::string error, guard;
+  emulator::Counters counters;  ///< of the launch in the middle
+  std::vector<std::uint16_t> gradients[3];
+};
+
+class BackwardProblem {
+ public:
+  explicit BackwardProblem(const BackwardCase& one) : case_(one), laid_out_(lay_out(one)), placed_(laid_out_->place(one.tile)) {
+    make_arrays();
+    fill();
+    scratch_ = EmulatedArray("scratch", scratch_bytes(placed_, call_).value.get(), 1);
+    call_.scratch = scratch_.address();
+    plans_ = attention_backward_sm90_plans(placed_, call_);
+  }
+
+  [[nodiscard]] const PlacedDiagram& placed() const { return placed_; }
+  [[nodiscard]] const AttentionBackwardPlans& plans() const { return plans_; }
+
+  [[nodiscard]] BackwardRun run(std::uint64_t seed, const std::string& planted = "") {
+    BackwardRun out;
+    scratch_.poison();
+    for (EmulatedArray& array : gradients_) array.poison();
+    bool ordered = false;
+    for (const auto& [name, value] : case_.tile) ordered |= name == "dq" && value == "ordered";
+    for (const LaunchPlan* plan : plans_.all()) {
+      const auto outcome = emulator::launch(*plan, seed, planted, nullptr,
+                                            ordered ? emulator::Blocks::ascending : emulator::Blocks::shuffled);
+      if (plan == &plans_.gradients) out.counters = outcome.counters;
+      out.error = outcome.error;
+      if (!out.error.empty()) return out;
+    }
+    for (int i = 0; i < 3; ++i) out.gradients[i] = gradients_[i].fetch();
+    for (const EmulatedArray* array : {&q_, &k_, &v_, &o_, &d_o_, &lse_, &scratch_, gradients_, gradients_ + 1, gradients_ + 2}) {
+      if (!array->memory->guarded()) out.guard = array->memory->name();
+    }
+    return out;
+  }
+
+  [[nodiscard]] BackwardComparison compare(const BackwardRun& run) const {
+    BackwardComparison out;
+    std::vector<char> known[3];
+    for (int i = 0; i < 3; ++i) known[i].assign(run.gradients[i].size(), 0);
+    each_head([&](std::int64_t b, std::int64_t h, std::int64_t queries, std::int64_t keys) {
+      const BackwardReference exact = reference(b, h, queries, keys, false), rounded = reference(b, h, queries, keys, true);
+      const AttentionSizes& s = case_.layout.sizes;
+      for (std::int64_t g = 0; g < s.g; ++g)
+        compare_rows(run, 0, call_.dq, b, h * s.g + g, q_first(b), queries, s.d, exact.dq, rounded.dq, g * queries * s.d, out, known[0]);
+      compare_rows(run, 1, call_.dk, b, h, x_first(b), keys, s.d, exact.dk, rounded.dk, 0, out, known[1]);
+      compare_rows(run, 2, call_.dv, b, h, x_first(b), keys, s.dv, exact.dv, rounded.dv, 0, out, known[2]);
+    });
+    for (int i = 0; i < 3; ++i) {
+      for (std::size_t at = 0; at < known[i].size(); ++at) out.strayed += known[i][at] == 0 && run.gradients[i][at] != poison;
+    }
+    return out;
+  }
+
+ private:
+  [[nodiscard]] bool packed() const { return !case_.layout.q_lengths.empty(); }
+  [[nodiscard]] std::int64_t q_first(std::int64_t b) const { return packed() ? q_starts_[static_cast<std::size_t>(b)] : 0; }
+  [[nodiscard]] std::int64_t x_first(std::int64_t b) const { return packed() ? x_starts_[static_cast<std::size_t>(b)] : 0; }
+
+  static std::vector<std::int32_t> starts_of(const std::vector<std::int32_t>& lengths) {
+    std::vector<std::int32_t> starts{0};
+    for (const std::int32_t length : lengths) starts.push_back(starts.back() + length);
+    return starts;
+  }
+  static EmulatedArray put(const std::string& name, const std::vector<std::int32_t>& values) {
+    EmulatedArray out(name, static_cast<std::int64_t>(values.size()), sizeof(std::int32_t));
+    std::copy(values.begin(), values.end(), out.as<std::int32_t>());
+    return out;
+  }
+
+  EmulatedArray make(const char* name, std::int64_t rows, std::int64_t heads, std::int64_t columns, TensorView& view) const {
+    const AttentionLayout& layout = case_.layout;
+    const std::int64_t batches = packed() ? 1 : layout.sizes.b;
+    if (layout.heads_first) {
+      view.row = columns + layout.gap;
+      view.head = view.row * rows;
+      view.batch = view.head * heads;
+    } else {
+      view.head = columns;
+      view.row = columns * heads + layout.gap;
+      view.batch = view.row * rows;
+    }
+    EmulatedArray array(name, view.batch * batches, sizeof(std::uint16_t));
+    view.address = array.address();
+    return array;
+  }
+
+  void make_arrays() {
+    const AttentionLayout& layout = case_.layout;
+    const AttentionSizes& s = layout.sizes;
+    std::int64_t q_rows = s.q, x_rows = s.x;
+    if (packed()) {
+      q_starts_ = starts_of(layout.q_lengths);
+      x_starts_ = starts_of(layout.x_lengths);
+      call_.q_rows = q_rows = q_starts_.back();
+      call_.x_rows = x_rows = x_starts_.back();
+      q_starts_memory_ = put("q_starts", q_starts_);
+      x_starts_memory_ = put("x_starts", x_starts_);
+      call_.q_starts = q_starts_memory_.address();
+      call_.x_starts = x_starts_memory_.address();
+    }
+    q_ = make("Q", q_rows, s.h * s.g, s.d, call_.q);
+    k_ = make("K", x_rows, s.h, s.d, call_.k);
+    v_ = make("V", x_rows, s.h, s.dv, call_.v);
+    o_ = make("O", q_rows, s.h * s.g, s.dv, call_.o);
+    d_o_ = make("dO", q_rows, s.h * s.g, s.dv, call_.d_o);
+    gradients_[0] = make("dQ", q_rows, s.h * s.g, s.d, call_.dq);
+    gradients_[1] = make("dK", x_rows, s.h, s.d, call_.dk);
+    gradients_[2] = make("dV", x_rows, s.h, s.dv, call_.dv);
+    lse_ = EmulatedArray("log-sum-exp", (packed() ? 1 : s.b) * s.h * s.g * q_rows, sizeof(float));
+    call_.log_sum_exp = lse_.address();
+  }
+
+  template <class Visit>
+  void each_head(const Visit& visit) const {
+    const AttentionSizes& s = case_.layout.sizes;
+    for (std::int64_t b = 0; b < s.b; ++b) {
+      const auto at = static_cast<std::size_t>(b);
+      const std::int64_t queries = packed() ? case_.layout.q_lengths[at] : s.q,
+                         keys = packed() ? case_.layout.x_lengths[at] : s.x;
+      for (std::int64_t h = 0; h < s.h; ++h) visit(b, h, queries, keys);
+    }
+  }
+
+  [[nodiscard]] std::size_t place(const TensorView& view, std::int64_t b, std::int64_t head, std::int64_t row) const {
+    return static_cast<std::size_t>((packed() ? 0 : b) * view.batch + head * view.head + row * view.row);
+  }
+
+  [[nodiscard]] HeadRows rows_of(const EmulatedArray& array, const TensorView& view, std::int64_t b, std::int64_t head,
+                                 std::int64_t first, std::int64_t rows, std::int64_t columns) const {
+    HeadRows out;
+    out.columns = columns;
+    for (std::int64_t r = 0; r < rows; ++r) {
+      const std::uint16_t* from = array.as<std::uint16_t>() + place(view, b, head, first + r);
+      for (std::int64_t c = 0; c < columns; ++c)
+        out.values.push_back(static_cast<double>(decode(from[c], case_.layout.type)));
+    }
+    return out;
+  }
+  [[nodiscard]] QueryHead query_head(std::int64_t b, std::int64_t head, std::int64_t queries) const {
+    const AttentionSizes& s = case_.layout.sizes;
+    return {rows_of(q_, call_.q, b, head, q_first(b), queries, s.d),
+            rows_of(d_o_, call_.d_o, b, head, q_first(b), queries, s.dv)};
+  }
+  [[nodiscard]] double scale() const { return 1 / std::sqrt(static_cast<double>(case_.layout.sizes.d)); }
+
+  /// Inputs, and what the forward pass makes of them.
+  void fill() {
+    const AttentionLayout& layout = case_.layout;
+    const AttentionSizes& s = layout.sizes;
+    std::uint64_t seed = layout.seed * 16;
+    for (EmulatedArray* array : {&q_, &k_, &v_, &d_o_}) array->fill(++seed, layout.type, layout.deviation);
+    const std::int64_t rows = packed() ? q_starts_.back() : s.q;
+    each_head([&](std::int64_t b, std::int64_t h, std::int64_t queries, std::int64_t keys) {
+      const HeadRows k = rows_of(k_, call_.k, b, h, x_first(b), keys, s.d), v = rows_of(v_, call_.v, b, h, x_first(b), keys, s.dv);
+      std::vector<double> p(static_cast<std::size_t>(keys));
+      for (std::int64_t g = 0; g < s.g; ++g) {
+        const QueryHead head = query_head(b, h * s.g + g, queries);
+        for (std::int64_t i = 0; i < queries; ++i) {
+          const double lse = softmax_row(head, k, i, queries, layout.mask, scale(), {layout.type, false}, p);
+          const std::int64_t heads = (packed() ? 0 : b) * s.h * s.g + h * s.g + g;
+          lse_.as<float>()[heads * rows + q_first(b) + i] = static_cast<float>(lse);
+          std::uint16_t* o = o_.as<std::uint16_t>() + place(call_.o, b, h * s.g + g, q_first(b) + i);
+          for (std::int64_t c = 0; c < s.dv; ++c) {
+            double sum = 0;
+            for (std::int64_t x = 0; x < keys; ++x) sum += p[static_cast<std::size_t>(x)] * v.row(x)[c];
+            o[c] = encode(static_cast<float>(sum), layout.type);
+          }
+        }
+      }
+    });
+  }
+
+  [[nodiscard]] BackwardReference reference(std::int64_t b, std::int64_t h, std::int64_t queries, std::int64_t keys,
+                                            bool rounded) const {
+    const AttentionSizes& s = case_.layout.sizes;
+    BackwardReference out;
+    out.dq.assign(static_cast<std::size_t>(s.g * queries * s.d), 0);
+    out.dk.assign(static_cast<std::size_t>(keys * s.d), 0);
+    out.dv.assign(static_cast<std::size_t>(keys * s.dv), 0);
+    const HeadRows k = rows_of(k_, call_.k, b, h, x_first(b), keys, s.d), v = rows_of(v_, call_.v, b, h, x_first(b), keys, s.dv);
+    const Rounding round{case_.layout.type, rounded};
+    for (std::int64_t g = 0; g < s.g; ++g)
+      differentiate(query_head(b, h * s.g + g, queries), k, v, queries, keys, case_.layout.mask, scale(), round, out,
+                    out.dq.data() + g * queries * s.d);
+    for (std::vector<double>* values : {&out.dq, &out.dk, &out.dv}) {
+      for (double& value : *values) value = round(value);
+    }
+    return out;
+  }
+
+  void compare_rows(const BackwardRun& run, int which, const TensorView& view, std::int64_t b, std::int64_t head,
+                    std::int64_t first, std::int64_t rows, std::int64_t columns, const std::vector<double>& exact,
+                    const std::vector<double>& rounded, std::int64_t offset, BackwardComparison& out,
+                    std::vector<char>& known) const {
+    for (std::int64_t r = 0; r < rows; ++r) {
+      for (std::int64_t c = 0; c < columns; ++c) {
+        const std::size_t at = place(view, b, head, first + r) + static_cast<std::size_t>(c);
+        const auto in = static_cast<std::size_t>(offset + r * columns + c);
+        const std::uint16_t bits = run.gradients[which][at];
+        known[at] = 1;
+        out.unwritten += bits == poison;
+        const double error = std::fabs(static_cast<double>(decode(bits, case_.layout.type)) - exact[in]);
+        out.error[which] = larger_error(out.error[which], error);
+        out.unfused[which] = std::max(out.unfused[which], std::fabs(rounded[in] - exact[in]));
+      }
+    }
+  }
+
+  BackwardCase case_;
+  std::unique_ptr<LaidOut> laid_out_;
+  PlacedDiagram placed_;
+  AttentionBackwardCall call_;
+  AttentionBackwardPlans plans_;
+  EmulatedArray q_, k_, v_, o_, d_o_, lse_, scratch_, gradients_[3], q_starts_memory_, x_starts_memory_;
+  std::vector<std::int32_t> q_starts_, x_starts_;
+};
+
+}  // namespace napkin::test

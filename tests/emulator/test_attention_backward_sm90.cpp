@@ -1,0 +1,37 @@
+// attention_backward_sm90 on the emulator: its own source, compiled as C++.
+#include <doctest/doctest.h>
+
+#include "tests/emulator/backward_problem.hpp"
+
+namespace test_attention_backward_sm90 {
+
+using namespace napkin;
+
+TEST_CASE("attention_backward_sm90: gradients of small shapes are those of float64") {
+  std::size_t number = 0;
+  int cases = 0;
+  for (const test::BackwardConfiguration& c : test::backward_configurations()) {
+    for (int i = 0; i < 18; ++i, number += 5) {
+      const test::BackwardCase one = test::small_case(c, number);
+      CAPTURE(c.d);
+      CAPTURE(number);
+      test::BackwardProblem problem(one);
+      CAPTURE(problem.plans().gradients.expression);
+      const test::BackwardRun run = problem.run(number);
+      CHECK(run.error == "");
+      CHECK(run.guard == "");
+      if (!run.error.empty()) continue;
+      const test::BackwardComparison compared = problem.compare(run);
+      for (int k = 0; k < 3; ++k) {
+        CAPTURE(k);
+        CHECK(compared.error[k] <= 2 * compared.unfused[k] + 1e-5);
+      }
+      CHECK(compared.unwritten == 0);
+      CHECK(compared.strayed == 0);
+      ++cases;
+    }
+  }
+  CHECK(cases >= 200);
+}
+
+}  // namespace test_attention_backward_sm90
