@@ -10,10 +10,10 @@
 namespace napkin {
 
 struct AttentionBackwardCall {
-  TensorView q, k, v, o, d_o;     ///< of the forward pass, and the gradient of its output
-  TensorView dq, dk, dv;          ///< results
-  std::uint64_t log_sum_exp = 0;  ///< the forward pass's: f32 [b, h * g, q], or [h * g, q rows] when packed
-  std::optional<double> scale;    ///< of the softmax; default d^-1/2
+  TensorView q, k, v, o, d_o;                ///< of the forward pass, and the gradient of its output
+  TensorView dq, dk, dv;                     ///< results
+  std::uint64_t log_sum_exp = 0;             ///< the forward pass's: f32 [b, h * g, q], or [h * g, q rows] when packed
+  std::optional<double> scale;               ///< of the softmax; default d^-1/2
   std::uint64_t q_starts = 0, x_starts = 0;  ///< packed sequences, as AttentionCall has them
   std::int64_t q_rows = 0, x_rows = 0;
   std::uint64_t scratch = 0;  ///< scratch_bytes() of any content

@@ -34,10 +34,14 @@ inline std::vector<BackwardConfiguration> backward_configurations() {
   const Mask none, causal{Mask::Kind::causal, 0, 0}, left{Mask::Kind::window, 100, 0}, both{Mask::Kind::window, 30, 70};
   const auto tile = [](const char* warpgroups, const char* q, const char* stages, const char* o_stages,
                        const char* s_stages, const char* overlap, const char* dq) {
-    return Knobs{{"warpgroups", warpgroups}, {"x", warpgroups[0] == '2' ? "128" : "64"},
-                 {"q", q},                   {"stages", stages},
-                 {"o_stages", o_stages},     {"s_stages", s_stages},
-                 {"overlap", overlap},       {"dq", dq}};
+    return Knobs{{"warpgroups", warpgroups},
+                 {"x", warpgroups[0] == '2' ? "128" : "64"},
+                 {"q", q},
+                 {"stages", stages},
+                 {"o_stages", o_stages},
+                 {"s_stages", s_stages},
+                 {"overlap", overlap},
+                 {"dq", dq}};
   };
   return {
       {64, 64, DType::bf16, none, false, tile("2", "128", "2", "2", "1", "on", "bulk")},

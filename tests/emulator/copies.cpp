@@ -231,7 +231,8 @@ void store_box(u32 from, const TensorBoxes& map, const int* corner, u32 rank, Pl
 
 void load_bytes(u32 to, const void* from, u32 bytes, u32 barrier, Place at) {
   engine->begin(at);
-  if (to % granule_bytes != 0 || bytes % granule_bytes != 0 || reinterpret_cast<std::uintptr_t>(from) % granule_bytes != 0)
+  if (to % granule_bytes != 0 || bytes % granule_bytes != 0 ||
+      reinterpret_cast<std::uintptr_t>(from) % granule_bytes != 0)
     engine->fail("copies bytes whose places or number are no multiples of 16");
   const SharedPlace place = shared_place(to, bytes);
   const Warp& warp = *engine->thread().warp;
@@ -254,7 +255,8 @@ void load_bytes(u32 to, const void* from, u32 bytes, u32 barrier, Place at) {
 
 void add_floats(float* to, u32 from, u32 bytes, Place at) {
   engine->begin(at);
-  if (from % granule_bytes != 0 || bytes % granule_bytes != 0 || reinterpret_cast<std::uintptr_t>(to) % granule_bytes != 0)
+  if (from % granule_bytes != 0 || bytes % granule_bytes != 0 ||
+      reinterpret_cast<std::uintptr_t>(to) % granule_bytes != 0)
     engine->fail("adds floats whose places or number are no multiples of 16 bytes");
   const SharedPlace place = shared_place(from, bytes);
   Thread& self = engine->thread();

@@ -17,7 +17,7 @@ struct Counters {
   u64 wgmma = 0, mma = 0, products = 0;  ///< products: multiply-adds
   u64 ldmatrix = 0, stmatrix = 0, shuffles = 0, votes = 0, exponentials = 0;
   u64 barrier_waits = 0, barrier_arrivals = 0, named_barriers = 0, fences = 0;
-  u64 bytes_added = 0;                   ///< to device memory, by the copy engine or from registers
+  u64 bytes_added = 0;  ///< to device memory, by the copy engine or from registers
   bool operator==(const Counters&) const = default;
 };
 

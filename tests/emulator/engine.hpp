@@ -162,8 +162,8 @@ struct BoxWork {
   int corner[5]{};
   Block* block = nullptr;  ///< whose shared memory
   u32 offset = 0;
-  u32 barrier = 0, phase = 0;  ///< of a load, in its block
-  Thread* thread = nullptr;    ///< of a store
+  u32 barrier = 0, phase = 0;      ///< of a load, in its block
+  Thread* thread = nullptr;        ///< of a store
   unsigned char* bytes = nullptr;  ///< bytes one behind the other instead of a box; a store of them adds floats
   u32 count = 0;                   ///< of them
   u32 group = 0;

@@ -107,7 +107,8 @@ void wgmma_wait(u32 pending, Place at);
 /// These registers are about to be used.
 void use_registers(const void* registers, u32 bytes, Place at);
 
-// ---- turns among blocks ----------------------------------------------------------------------------------------------
+// ---- turns among blocks
+// ----------------------------------------------------------------------------------------------
 
 /// red.add.v4.f32
 void add_four(float* to, const float* four, Place at);

@@ -1,0 +1,382 @@
+// A developer's bench: the backward pass under given tiles on the GPU at hand, one JSON object a line.
+//
+//   run_backward --shape b=1,h=16,q=16384,x=16384,d=128 --tile q=64,x=128,warpgroups=2 [--causal | --window L,R]
+//                [--dtype f16] [--rows 4] [--runs 12] [--seed 1] [--twice] [--compile]
+//   run_backward < FILE     the same arguments, one problem a line; loads each variant once
+//
+// --rows N: that many rows of dQ, dK and dV in some heads are compared with float64; 0: none. --twice: runs again and
+// says whether all bits are those of the first run. --compile: no GPU; says what the compiler says.
+#include <cstdio>
+#include <cstring>
+#include <exception>
+#include <iostream>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "kernels/launch/attention_backward.hpp"
+#include "kernels/launch/measure.hpp"
+#include "tests/kernel/attention_problem.hpp"
+#include "tests/kernel/backward_reference.hpp"
+
+namespace {
+
+using namespace napkin;
+using Json = nlohmann::ordered_json;
+
+std::vector<std::string> split(const std::string& text, char at) {
+  std::vector<std::string> parts;
+  std::istringstream in(text);
+  for (std::string part; std::getline(in, part, at);) parts.push_back(part);
+  return parts;
+}
+
+test::Knobs pairs(const std::string& text) {
+  test::Knobs out;
+  for (const std::string& part : split(text, ',')) {
+    const auto equals = part.find('=');
+    if (equals == std::string::npos) throw Error("arguments", "'" + part + "' is not name=value");
+    out.emplace_back(part.substr(0, equals), part.substr(equals + 1));
+  }
+  return out;
+}
+
+struct Request {
+  AttentionLayout layout;
+  test::Knobs tile;
+  TimingOptions timing;
+  std::int64_t rows = 4;
+  bool compile = false, twice = false;
+};
+
+void read_shape(const std::string& text, AttentionSizes& s) {
+  const std::map<std::string, std::int64_t*> axes{{"b", &s.b}, {"h", &s.h}, {"g", &s.g},  {"q", &s.q},
+                                                  {"x", &s.x}, {"d", &s.d}, {"dv", &s.dv}};
+  bool dv = false;
+  for (const auto& [name, value] : pairs(text)) {
+    const auto axis = axes.find(name);
+    if (axis == axes.end()) throw Error("--shape", "no axis '" + name + "'");
+    *axis->second = std::stoll(value);
+    dv = dv || name == "dv";
+  }
+  if (!dv) s.dv = s.d;
+}
+
+Request read(const std::vector<std::string>& words) {
+  Request r;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const std::string& word = words[i];
+    const auto value = [&]() -> const std::string& {
+      if (++i >= words.size()) throw Error("arguments", word + " wants a value");
+      return words[i];
+    };
+    if (word == "--shape")
+      read_shape(value(), r.layout.sizes);
+    else if (word == "--tile")
+      r.tile = pairs(value());
+    else if (word == "--causal")
+      r.layout.mask.kind = Mask::Kind::causal;
+    else if (word == "--window") {
+      const auto sides = split(value(), ',');
+      r.layout.mask = {Mask::Kind::window, std::stoll(sides.at(0)), std::stoll(sides.at(1))};
+    } else if (word == "--dtype")
+      r.layout.type = value() == "f16" ? DType::f16 : DType::bf16;
+    else if (word == "--rows")
+      r.rows = std::stoll(value());
+    else if (word == "--runs")
+      r.timing.least_runs = r.timing.most_runs = std::stoi(value());
+    else if (word == "--seed")
+      r.layout.seed = std::stoull(value());
+    else if (word == "--twice")
+      r.twice = true;
+    else if (word == "--compile")
+      r.compile = true;
+    else
+      throw Error("arguments", "'" + word + "' is unknown");
+  }
+  return r;
+}
+
+test::LaidOut lay_out(const std::string& kernel, const AttentionLayout& layout) {
+  return test::LaidOut(kernel, "h200-sxm", test::shape_of(layout.sizes), layout.type, layout.mask);
+}
+
+/// The forward pass on the device, the gradient of its output, and room for the others.
+class Problem {
+ public:
+  Problem(Runtime& runtime, const Request& r)
+      : device_(runtime.device()),
+        layout_(r.layout),
+        laid_out_(lay_out("attention_backward_sm90", layout_)),
+        placed_(laid_out_.place(r.tile)),
+        forward_(runtime, "h200-sxm", layout_, forward_tile(layout_)) {
+    forward_.launch()();
+    const AttentionCall of = forward_.data().call();
+    call_.q = of.q;
+    call_.k = of.k;
+    call_.v = of.v;
+    call_.o = of.o;
+    call_.log_sum_exp = of.log_sum_exp;
+    const AttentionSizes& s = layout_.sizes;
+    call_.d_o = make(0, of.o, s.b * s.h * s.g * s.q * s.dv);
+    call_.dq = make(1, of.q, s.b * s.h * s.g * s.q * s.d);
+    call_.dk = make(2, of.k, s.b * s.h * s.x * s.d);
+    call_.dv = make(3, of.v, s.b * s.h * s.x * s.dv);
+    runtime.prepare(fill_plan(call_.d_o.address, static_cast<std::int64_t>(memory_[0].bytes() / 2), layout_.type,
+                              layout_.seed + 77, 1, device_.properties()))();
+    scratch_ = device_.allocate(static_cast<std::size_t>(scratch_bytes(placed_, call_).value.get()));
+    call_.scratch = scratch_.address();
+    const AttentionBackwardPlans plans = attention_backward_sm90_plans(placed_, call_);
+    for (const LaunchPlan* plan : plans.all()) launches_.push_back(runtime.prepare(*plan));
+  }
+
+  void launch() const {
+    for (const ReadyLaunch& one : launches_) one();
+  }
+  void launch_gradients() const { launches_[1](); }
+  [[nodiscard]] const std::vector<ReadyLaunch>& launches() const { return launches_; }
+  [[nodiscard]] const PlacedDiagram& placed() const { return placed_; }
+
+  /// dQ, dK, dV with their poison.
+  [[nodiscard]] std::vector<std::vector<std::uint16_t>> run() const {
+    for (std::size_t i = 1; i < 4; ++i) device_.set(memory_[i], 0xFF);
+    launch();
+    std::vector<std::vector<std::uint16_t>> out;
+    for (std::size_t i = 1; i < 4; ++i) out.push_back(fetch(memory_[i].address(), memory_[i].bytes()));
+    return out;
+  }
+
+  Json check(std::int64_t rows) const;
+
+ private:
+  /// Any legal tile of the forward kernel.
+  static test::Knobs forward_tile(const AttentionLayout& layout) {
+    test::Knobs tile{{"warpgroups", "2"}, {"q", "128"}, {"g", "1"}, {"order", "grid"}};
+    tile.emplace_back("x", layout.sizes.d == 64 ? "128" : "112");
+    return tile;
+  }
+
+  TensorView make(std::size_t i, TensorView like, std::int64_t count) {
+    memory_[i] = device_.allocate(static_cast<std::size_t>(count) * 2);
+    like.address = memory_[i].address();
+    return like;
+  }
+
+  [[nodiscard]] std::vector<std::uint16_t> fetch(std::uint64_t address, std::size_t bytes) const {
+    std::vector<std::uint16_t> out(bytes / 2);
+    device_.download(out.data(), address, bytes);
+    return out;
+  }
+
+  /// Rows of a head, which lie `view.row` apart.
+  [[nodiscard]] test::HeadRows head(const TensorView& view, std::int64_t b, std::int64_t h, std::int64_t rows,
+                                    std::int64_t columns) const {
+    const std::uint64_t first = view.address + static_cast<std::uint64_t>(b * view.batch + h * view.head) * 2;
+    const auto bits = fetch(first, static_cast<std::size_t>((rows - 1) * view.row + columns) * 2);
+    test::HeadRows out;
+    out.columns = columns;
+    for (std::int64_t r = 0; r < rows; ++r) {
+      for (std::int64_t c = 0; c < columns; ++c)
+        out.values.push_back(
+            static_cast<double>(decode(bits[static_cast<std::size_t>(r * view.row + c)], layout_.type)));
+    }
+    return out;
+  }
+
+  Device device_;
+  AttentionLayout layout_;
+  test::LaidOut laid_out_;
+  PlacedDiagram placed_;
+  test::AttentionProblem forward_;
+  AttentionBackwardCall call_;
+  DeviceMemory memory_[4], scratch_;
+  std::vector<ReadyLaunch> launches_;
+};
+
+/// Largest errors of one gradient over the rows compared.
+struct Errors {
+  double kernel = 0, unfused = 0, largest = 0;
+  void add(const double* found, const std::vector<double>& exact, const std::vector<double>& rounded) {
+    for (std::size_t c = 0; c < exact.size(); ++c) {
+      kernel = larger_error(kernel, std::fabs(found[c] - exact[c]));
+      unfused = std::max(unfused, std::fabs(rounded[c] - exact[c]));
+      largest = std::max(largest, std::fabs(exact[c]));
+    }
+  }
+};
+
+/// One pair's P and dS (times the scale), from the row's log-sum-exp and delta.
+struct Pair {
+  double p, ds;
+};
+Pair pair_of(const test::QueryHead& head, const test::HeadRows& k, const test::HeadRows& v, std::int64_t i,
+             std::int64_t x, double lse, double scale, const test::Rounding& round) {
+  const double s = round(scale * round(test::dot(head.q.row(i), k.row(x), k.columns)));
+  const double p = round(std::exp(s - lse)), dp = round(test::dot(head.d_o.row(i), v.row(x), v.columns));
+  const double delta = round(test::dot(head.d_o.row(i), head.o.row(i), v.columns));
+  return {p, scale * round(p * (dp - delta))};
+}
+
+/// Rows of head (0, 0) and of the last one. Log-sum-exp and O are the forward kernel's, which its own tests hold.
+Json Problem::check(std::int64_t rows) const {
+  const AttentionSizes& s = layout_.sizes;
+  const auto results = run();
+  std::int64_t unwritten = 0;
+  for (const auto& result : results) unwritten += std::count(result.begin(), result.end(), poison);
+  const double scale = 1 / std::sqrt(static_cast<double>(s.d));
+  Errors dq, dk, dv;
+  for (const bool last : {false, true}) {
+    const std::int64_t b = last ? s.b - 1 : 0, h = last ? s.h - 1 : 0;
+    const test::HeadRows k = head(call_.k, b, h, s.x, s.d), v = head(call_.v, b, h, s.x, s.dv);
+    const test::HeadRows found_dk = head(call_.dk, b, h, s.x, s.d), found_dv = head(call_.dv, b, h, s.x, s.dv);
+    std::vector<test::QueryHead> heads;
+    std::vector<std::vector<float>> lse;
+    for (std::int64_t g = 0; g < s.g; ++g) {
+      const std::int64_t at = h * s.g + g;
+      heads.push_back(
+          {head(call_.q, b, at, s.q, s.d), head(call_.d_o, b, at, s.q, s.dv), head(call_.o, b, at, s.q, s.dv)});
+      lse.emplace_back(static_cast<std::size_t>(s.q));
+      device_.download(lse.back().data(),
+                       call_.log_sum_exp + static_cast<std::uint64_t>((b * s.h * s.g + at) * s.q) * 4,
+                       static_cast<std::size_t>(s.q) * 4);
+      const test::HeadRows found = head(call_.dq, b, at, s.q, s.d);
+      for (std::int64_t n = 0; n < rows; ++n) {
+        const std::int64_t i = n * (s.q - 1) / std::max<std::int64_t>(rows - 1, 1);
+        std::vector<double> sum[2];
+        for (const bool rounded : {false, true}) {
+          const test::Rounding round{layout_.type, rounded};
+          auto& to = sum[rounded ? 1 : 0];
+          to.assign(static_cast<std::size_t>(s.d), 0);
+          for (std::int64_t x = 0; x < s.x; ++x) {
+            if (!test::sees(layout_.mask, i, x, s.q, s.x)) continue;
+            const Pair pair = pair_of(heads.back(), k, v, i, x,
+                                      static_cast<double>(lse.back()[static_cast<std::size_t>(i)]), scale, round);
+            for (std::int64_t c = 0; c < s.d; ++c) to[static_cast<std::size_t>(c)] += pair.ds * k.row(x)[c];
+          }
+          for (double& value : to) value = round(value);
+        }
+        dq.add(found.row(i), sum[0], sum[1]);
+      }
+    }
+    for (std::int64_t n = 0; n < rows; ++n) {
+      const std::int64_t x = n * (s.x - 1) / std::max<std::int64_t>(rows - 1, 1);
+      std::vector<double> sum_k[2], sum_v[2];
+      for (const bool rounded : {false, true}) {
+        const test::Rounding round{layout_.type, rounded};
+        auto &to_k = sum_k[rounded ? 1 : 0], &to_v = sum_v[rounded ? 1 : 0];
+        to_k.assign(static_cast<std::size_t>(s.d), 0);
+        to_v.assign(static_cast<std::size_t>(s.dv), 0);
+        for (std::size_t g = 0; g < heads.size(); ++g) {
+          for (std::int64_t i = 0; i < s.q; ++i) {
+            if (!test::sees(layout_.mask, i, x, s.q, s.x)) continue;
+            const Pair pair =
+                pair_of(heads[g], k, v, i, x, static_cast<double>(lse[g][static_cast<std::size_t>(i)]), scale, round);
+            for (std::int64_t c = 0; c < s.d; ++c) to_k[static_cast<std::size_t>(c)] += pair.ds * heads[g].q.row(i)[c];
+            for (std::int64_t c = 0; c < s.dv; ++c)
+              to_v[static_cast<std::size_t>(c)] += pair.p * heads[g].d_o.row(i)[c];
+          }
+        }
+        for (double& value : to_k) value = round(value);
+        for (double& value : to_v) value = round(value);
+      }
+      dk.add(found_dk.row(x), sum_k[0], sum_k[1]);
+      dv.add(found_dv.row(x), sum_v[0], sum_v[1]);
+    }
+  }
+  Json out;
+  bool good = unwritten == 0;
+  const double step = layout_.type == DType::bf16 ? 0x1p-9 : 0x1p-12;
+  for (const auto& [name, errors] : {std::pair("dq", dq), {"dk", dk}, {"dv", dv}}) {
+    out[name] = {{"max_error", errors.kernel}, {"reference_error", errors.unfused}, {"largest", errors.largest}};
+    good = good && errors.kernel <= 2 * errors.unfused + step * errors.largest + 1e-5;
+  }
+  out["unwritten"] = unwritten;
+  out["good"] = good;
+  return out;
+}
+
+void report_question(const Request& r, Json& out) {
+  for (const auto& [axis, size] : test::shape_of(r.layout.sizes)) out["shape"][axis] = size;
+  out["mask"] = text_of(r.layout.mask);
+  out["dtype"] = std::string(name_of(r.layout.type));
+  for (const auto& [knob, value] : r.tile) out["tile"][knob] = value;
+}
+
+void report_compiler(const CompiledKernel& kernel, Json& out) {
+  out["spill_bytes"] = (kernel.report.spill_stores + kernel.report.spill_loads).value.get();
+  if (!kernel.report.faults.empty()) out["faults"] = kernel.report.faults;
+  out["compile_time"] = kernel.compile_time.value;
+}
+
+/// 5 products of 2 d FLOP a pair, 2.5 times the forward pass.
+double flops_of(const AttentionLayout& layout) { return 2.5 * attention_flops(layout); }
+
+Json answer_compiled(const Request& r) {
+  Json out;
+  report_question(r, out);
+  const test::LaidOut laid_out = lay_out("attention_backward_sm90", r.layout);
+  AttentionBackwardCall call;
+  for (TensorView* view : {&call.q, &call.k, &call.v, &call.o, &call.d_o, &call.dq, &call.dk, &call.dv})
+    *view = {4096, 0, 0, 8};
+  call.log_sum_exp = call.scratch = 4096;
+  const AttentionBackwardPlans plans = attention_backward_sm90_plans(laid_out.place(r.tile), call);
+  for (const LaunchPlan* plan : plans.all()) {
+    Json one;
+    report_compiler(compile(*plan, process_environment(), Objections::report).kernel, one);
+    out["kernels"].push_back(one);
+  }
+  return out;
+}
+
+Json answer(Runtime& runtime, const Request& r) {
+  Json out;
+  report_question(r, out);
+  const Problem problem(runtime, r);
+  report_compiler(problem.launches()[1].kernel().compiled, out);
+  if (r.rows > 0) out.update(problem.check(r.rows));
+  if (r.twice) out["bits_equal"] = problem.run() == problem.run();
+  const LaunchTiming all = time_launch(
+      runtime.device(), [&] { problem.launch(); }, r.timing);
+  const LaunchTiming middle = time_launch(
+      runtime.device(), [&] { problem.launch_gradients(); }, r.timing);
+  out["time"] = all.time.value;
+  out["time_gradients"] = middle.time.value;
+  out["time_spread"] = all.spread;
+  out["tflops"] = flops_of(r.layout) / all.time.value / 1e12;
+  out["tflops_gradients"] = flops_of(r.layout) / middle.time.value / 1e12;
+  if (middle.state.sm_clock) out["clock"] = middle.state.sm_clock->value;
+  if (middle.state.power) out["power"] = middle.state.power->value;
+  return out;
+}
+
+bool run(std::unique_ptr<Runtime>& runtime, const std::vector<std::string>& words) {
+  Json out;
+  bool good = true;
+  try {
+    const Request request = read(words);
+    if (!request.compile && !runtime)
+      runtime = std::make_unique<Runtime>(Device(), process_environment(), Objections::report);
+    out = request.compile ? answer_compiled(request) : answer(*runtime, request);
+    good = out.value("good", true);
+  } catch (const std::exception& error) {
+    out["arguments"] = words;
+    out["error"] = error.what();
+    good = false;
+  }
+  std::cout << out.dump(-1, ' ', false, Json::error_handler_t::replace) << std::endl;
+  return good;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  std::unique_ptr<Runtime> runtime;
+  if (argc > 1) return run(runtime, {argv + 1, argv + argc}) ? 0 : 1;
+  bool good = true;
+  for (std::string line; std::getline(std::cin, line);) {
+    std::istringstream in(line);
+    const std::vector<std::string> words{std::istream_iterator<std::string>(in), {}};
+    if (!words.empty()) good = run(runtime, words) && good;
+  }
+  return good ? 0 : 1;
+}
