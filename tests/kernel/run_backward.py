@@ -1,0 +1,135 @@
+#!/usr/bin/env python3
+"""attention_backward_sm90 on the GPU here: held to float64 on odd shapes, then timed beside PyTorch's backward passes.
+
+  run_backward.py --program build/tests/run_backward [--out FILE.jsonl] [--limit SECONDS] [--quick] [--no-peers]
+
+First `checks`: odd lengths, masks, grouped heads, both types, every way to add up dQ; of ordered the bits of two runs are
+compared. Then d of 64 and 128, causal and not, s of 2048, 8192 and 16384 (b s = 16384, h d = 2048): each tile of `tiles`, all
+three launches together (delta, gradients, conversion) and the gradients alone, beside cuDNN's and FlashAttention-2's backward
+passes through PyTorch (torch.autograd.grad with a kept graph), the median of 7 runs of 5 queued calls behind 0.1 s of them.
+FLOP are 2.5 times the forward pass's, a causal mask halves them. --quick: two tiles a shape. Exit 1 where a result is wrong.
+"""
+import argparse, json, statistics, subprocess, sys, time
+
+checks = [
+    "--shape b=2,h=2,q=1000,x=1000,d=128 --tile {128}",
+    "--shape b=1,h=2,q=1000,x=1000,d=128 --tile {128} --causal",
+    "--shape b=1,h=2,g=4,q=65,x=300,d=128 --tile {128},dq=atomic --causal",
+    "--shape b=1,h=2,q=300,x=65,d=128 --tile {128},overlap=off --causal",
+    "--shape b=1,h=2,q=513,x=700,d=128 --tile {128},dq=ordered --window 100,0 --twice",
+    "--shape b=1,h=1,q=1,x=1,d=128 --tile {128}",
+    "--shape b=1,h=2,q=7,x=4097,d=128 --tile {128} --dtype f16",
+    "--shape b=1,h=2,q=4097,x=7,d=128 --tile {128}",
+    "--shape b=2,h=2,q=1000,x=1000,d=64 --tile {64}",
+    "--shape b=1,h=2,q=1000,x=1000,d=64 --tile {64} --causal --dtype f16",
+    "--shape b=1,h=2,g=4,q=65,x=300,d=64 --tile {64},dq=atomic --causal",
+    "--shape b=1,h=2,q=513,x=700,d=64 --tile {64},dq=ordered --window 30,70 --twice",
+    "--shape b=1,h=2,q=2048,x=2048,d=64 --tile {64},dq=ordered,overlap=off --twice",
+    "--shape b=1,h=2,q=2048,x=2048,d=128 --tile {128},dq=ordered --causal --twice",
+    "--shape b=1,h=2,q=257,x=257,d=64 --tile q=64,x=64,warpgroups=1,s_stages=2 --causal",
+]
+base = {64: "warpgroups=2,x=128,q=128,stages=2,o_stages=2,s_stages=1", 128: "warpgroups=2,x=128,q=64,stages=2,o_stages=2,s_stages=2"}
+tiles = [",overlap=on,dq=bulk", ",overlap=on,dq=atomic", ",overlap=off,dq=bulk", ",overlap=off,dq=atomic", ",overlap=on,dq=ordered"]
+
+
+def median_time(torch, call, queued=5, runs=7, warm_up=0.1):
+    start = time.time()
+    while time.time() - start < warm_up:
+        call()
+        torch.cuda.synchronize()
+    times = []
+    for _ in range(runs):
+        start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+        start.record()
+        for _ in range(queued):
+            call()
+        end.record()
+        torch.cuda.synchronize()
+        times.append(start.elapsed_time(end) / queued / 1e3)
+    return statistics.median(times)
+
+
+def peer(torch, name, b, h, s, d, causal):
+    from torch.nn.attention import SDPBackend, sdpa_kernel
+    q, k, v = (torch.randn(b, s, h, d, device="cuda", dtype=torch.bfloat16).transpose(1, 2).requires_grad_() for _ in range(3))
+    try:
+        with sdpa_kernel(getattr(SDPBackend, name)):
+            o = torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=causal)
+            d_o = torch.randn_like(o)
+            return median_time(torch, lambda: torch.autograd.grad(o, (q, k, v), d_o, retain_graph=True))
+    except RuntimeError as error:
+        print(name, str(error).splitlines()[0], flush=True)
+        return None
+
+
+class Bench:
+    def __init__(self, program):
+        self.process = subprocess.Popen([program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1)
+
+    def ask(self, line):
+        self.process.stdin.write(line + "\n")
+        self.process.stdin.flush()
+        return json.loads(self.process.stdout.readline())
+
+
+def check(bench, out):
+    good = True
+    for line in checks:
+        line = line.replace("{64}", base[64]).replace("{128}", base[128])
+        row = bench.ask(line + " --rows 5 --runs 3 --queued 1")
+        right = row.get("good", False) and row.get("bits_equal", True)
+        good = good and right
+        said = row.get("error") or " ".join(f"{k} {row[k]['max_error']:.2e}/{row[k]['reference_error']:.2e}" for k in ("dq", "dk", "dv"))
+        print("right" if right else "WRONG", said, "" if row.get("bits_equal", True) else "bits differ", row.get("faults", ""), line, flush=True)
+        write(out, row)
+    return good
+
+
+def compare(bench, a, torch, out, start):
+    good = True
+    for s in (16384, 8192, 2048):
+        for d in (128, 64):
+            for causal in (False, True):
+                if time.time() - start > a.limit:
+                    return good
+                b, h = 16384 // s, 2048 // d
+                flops = 10 * b * h * s * s * d * (0.5 if causal else 1)
+                peers = {} if torch is None else {name: peer(torch, name, b, h, s, d, causal) for name in ("CUDNN_ATTENTION", "FLASH_ATTENTION")}
+                said = " ".join(f"{name.split('_')[0]} {flops / t / 1e12:.0f}" for name, t in peers.items() if t)
+                print(f"d={d} {'causal' if causal else 'full'} s={s}: {said}", flush=True)
+                for tile in tiles[:2] if a.quick else tiles:
+                    row = bench.ask(f"--shape b={b},h={h},q={s},x={s},d={d} --tile {base[d]}{tile} --rows 2 --runs 7 --queued 5{' --causal' if causal else ''}")
+                    row["peers"] = peers
+                    good = good and row.get("good", False)
+                    print(f"   {row['tflops']:6.1f} TFLOP/s, gradients alone {row.get('tflops_gradients', 0):6.1f}, {row.get('power', 0):3.0f} W {row.get('clock', 0) / 1e9:.2f} GHz "
+                          f"{'' if row.get('good') else 'WRONG'}{row.get('faults', '')}{tile}" if "tflops" in row else f"   {row.get('error')} {tile}", flush=True)
+                    write(out, row)
+    return good
+
+
+def write(out, row):
+    if out:
+        out.write(json.dumps(row) + "\n")
+        out.flush()
+
+
+def main():
+    options = argparse.ArgumentParser()
+    options.add_argument("--program", required=True)
+    options.add_argument("--out")
+    options.add_argument("--limit", type=float, default=240)
+    options.add_argument("--quick", action="store_true")
+    options.add_argument("--no-peers", action="store_true")
+    a = options.parse_args()
+    start = time.time()
+    out = open(a.out, "a") if a.out else None
+    bench = Bench(a.program)
+    good = check(bench, out)
+    torch = None
+    if not a.no_peers:
+        import torch
+    return 0 if compare(bench, a, torch, out, start) and good else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
