@@ -27,11 +27,11 @@ class DecodeArrays {
     k = make(outer, rows, s.h, s.d);
     v = make(outer, rows, s.h, s.dv);
     o = make(s.b, s.q, s.h * s.g, s.dv);
-    std::mt19937_64 engine(one.seed * 16);
-    std::normal_distribution<double> normal(0, one.deviation);
-    for (std::uint16_t& number : q.values) number = encode(static_cast<float>(normal(engine)), one.type);
-    fill_keys(k, s.d, one.seed * 16 + 1);
-    fill_keys(v, s.dv, one.seed * 16 + 2);
+    const Numbers numbers(one);
+    std::uint64_t state = one.seed * 16;
+    for (std::uint16_t& number : q.values) number = numbers.next(state);
+    fill_keys(numbers, k, s.d, one.seed * 16 + 1);
+    fill_keys(numbers, v, s.dv, one.seed * 16 + 2);
     if (one.log_sum_exp) log_sum_exp.resize(static_cast<std::size_t>(s.b * s.h * s.g * s.q));
   }
 
@@ -56,6 +56,23 @@ class DecodeArrays {
   KeyPages pages;  ///< without its address
 
  private:
+  /// Normal numbers out of a table: a billion of them in seconds.
+  class Numbers {
+   public:
+    explicit Numbers(const DecodeCase& one) : table_(1 << 16) {
+      std::mt19937_64 engine(one.seed);
+      std::normal_distribution<double> normal(0, one.deviation);
+      for (std::uint16_t& number : table_) number = encode(static_cast<float>(normal(engine)), one.type);
+    }
+    [[nodiscard]] std::uint16_t next(std::uint64_t& state) const {
+      state = state * 6364136223846793005u + 1442695040888963407u;
+      return table_[state >> 48];
+    }
+
+   private:
+    std::vector<std::uint16_t> table_;
+  };
+
   [[nodiscard]] bool paged() const { return case_.page != 0; }
   [[nodiscard]] std::int64_t keys_of(std::int64_t batch) const {
     return case_.lengths.empty() ? case_.sizes.x : case_.lengths[static_cast<std::size_t>(batch)];
@@ -99,14 +116,12 @@ class DecodeArrays {
     return static_cast<std::size_t>(b * view.batch + head * view.head + row * view.row);
   }
 
-  void fill_keys(DecodeArray& array, std::int64_t columns, std::uint64_t seed) const {
-    std::mt19937_64 engine(seed);
-    std::normal_distribution<double> normal(0, case_.deviation);
+  void fill_keys(const Numbers& numbers, DecodeArray& array, std::int64_t columns, std::uint64_t state) const {
     for (std::int64_t b = 0; b < case_.sizes.b; ++b) {
       for (std::int64_t head = 0; head < case_.sizes.h; ++head) {
         for (std::int64_t key = 0; key < keys_of(b); ++key) {
           std::uint16_t* to = array.values.data() + place_of(array.view, b, head, key);
-          for (std::int64_t i = 0; i < columns; ++i) to[i] = encode(static_cast<float>(normal(engine)), case_.type);
+          for (std::int64_t i = 0; i < columns; ++i) to[i] = numbers.next(state);
         }
       }
     }
