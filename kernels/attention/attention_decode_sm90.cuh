@@ -54,8 +54,12 @@ struct DecodeConsumer : DecodeCombiner<C> {
   }
 };
 
+// Blocks of an SM that registers are left for: two, unless an O of more columns needs more at launch than that leaves.
 template <AttentionConfig C>
-__global__ void __launch_bounds__((C.warpgroups + 1) * 128, C.warpgroups == 1 ? 2 : 1)
+constexpr int blocks_of_sm = C.warpgroups == 1 && C.dv <= 128 ? 2 : 1;
+
+template <AttentionConfig C>
+__global__ void __launch_bounds__((C.warpgroups + 1) * 128, blocks_of_sm<C>)
     attention_decode_sm90(const __grid_constant__ AttentionDecodeArguments arguments) {
   extern __shared__ __align__(1024) unsigned char memory[];
   const u32 shared = shared_address(memory), warpgroup = __shfl_sync(0xffffffffu, threadIdx.x / warpgroup_threads, 0);
