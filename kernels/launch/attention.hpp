@@ -15,6 +15,16 @@ struct TensorView {
   std::int64_t batch = 0, head = 0, row = 0;  ///< o and q: of query heads
 };
 
+/// Keys and values in pages of so many keys, wherever each lies: [pages, heads, size, columns] by the strides of k and
+/// v, whose `batch` is then from page to page. attention_decode_sm90 alone.
+struct KeyPages {
+  std::uint64_t table = 0;  ///< i32 [b, row] on the device: page numbers of each sequence; 0: no pages
+  std::int64_t row = 0;     ///< pages that a sequence has in the table
+  std::int64_t size = 0;    ///< keys of a page: 8 or more, a divisor or a multiple of the tile's x
+  std::int64_t count = 0;   ///< pages that there are
+  bool operator==(const KeyPages&) const = default;
+};
+
 struct AttentionCall {
   TensorView q, k, v, o;
   std::uint64_t log_sum_exp = 0;  ///< f32 [b, h * g, q] ([h * g, q rows] when packed), or 0: not wanted
@@ -25,9 +35,12 @@ struct AttentionCall {
   std::int64_t q_rows = 0, x_rows = 0;
   std::uint64_t ticket =
       0;  ///< two i32, zero before the first launch (each leaves them so); needed where order = longest_first
-  std::uint64_t cycles = 0;  ///< u64 [SMs, 2], all ones and 0: wanted first start and last end; 0: not wanted
-  std::uint64_t dump = 0;    ///< f32 as kernels/attention/dump.cuh lays it out: the debug variant; 0: not wanted. Not
-                             ///< with cycles, not packed
+  KeyPages pages;
+  std::uint64_t lengths = 0;    ///< i32 [b] keys of each sequence, at most x: attention_decode_sm90; 0: all have x
+  std::uint64_t workspace = 0;  ///< attention_workspace() bytes, zero before the first launch; 0 where it needs none
+  std::uint64_t cycles = 0;     ///< u64 [SMs, 2], all ones and 0: wanted first start and last end; 0: not wanted
+  std::uint64_t dump = 0;  ///< f32 as kernels/attention/dump.cuh lays it out: the debug variant; 0: not wanted. Not
+                           ///< with cycles, not packed
 
   [[nodiscard]] bool packed() const { return q_starts != 0; }
 };
@@ -40,12 +53,18 @@ struct AttentionCall {
 [[nodiscard]] LaunchPlan attention_sm80_plan(const PlacedDiagram& placed, const AttentionCall& call,
                                              const LaunchDevice& device);
 
-/// The one of the two whose mapping it is. Throws Error where it is neither's.
+/// The kernel of few queries and split keys, attention_decode_sm90.
+[[nodiscard]] LaunchPlan attention_decode_sm90_plan(const PlacedDiagram& placed, const AttentionCall& call,
+                                                    const LaunchDevice& device);
+/// Device memory in which that placement's blocks leave their parts: 0 where its kernel has none. Throws Overflow.
+[[nodiscard]] Bytes attention_workspace(const PlacedDiagram& placed);
+
+/// The one of the three whose mapping it is. Throws Error where it is none's.
 [[nodiscard]] LaunchPlan attention_plan(const PlacedDiagram& placed, const AttentionCall& call,
                                         const LaunchDevice& device);
 
-/// Gives a plan of either the memory of another call that is the same in all else: sizes, strides, scale, and which of
-/// the optional arrays it has. Throws Error for addresses that are no multiples of 16 bytes.
+/// Gives a plan of any of them the memory of another call that is the same in all else: sizes, strides, scale, and
+/// which of the optional arrays it has. Throws Error for addresses that are no multiples of 16 bytes.
 void bind(LaunchPlan& plan, const AttentionCall& call);
 
 }  // namespace napkin

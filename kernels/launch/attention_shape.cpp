@@ -68,11 +68,14 @@ double softmax_scale(const AttentionCall& call, const PlacementReader& read) {
 }
 
 LaunchPlan attention_plan(const PlacedDiagram& placed, const AttentionCall& call, const LaunchDevice& device) {
-  return placed.mapping->name == "attention_sm80" ? attention_sm80_plan(placed, call, device)
-                                                  : attention_sm90_plan(placed, call, device);
+  const std::string& kernel = placed.mapping->name;
+  if (kernel == "attention_sm80") return attention_sm80_plan(placed, call, device);
+  return kernel == "attention_decode_sm90" ? attention_decode_sm90_plan(placed, call, device)
+                                           : attention_sm90_plan(placed, call, device);
 }
 
 void bind(LaunchPlan& plan, const AttentionCall& call) {
+  if (plan.source == attention_decode_sm90_source) return bind_decode_sm90(plan, call);
   plan.source == attention_sm80_source ? bind_sm80(plan, call) : bind_sm90(plan, call);
 }
 

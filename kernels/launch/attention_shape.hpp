@@ -13,6 +13,9 @@ namespace napkin {
 [[nodiscard]] TileOrder tile_order_of(std::string_view word);
 [[nodiscard]] MaskKind mask_kind_of(const Mask& mask);
 
+/// A configuration of attention_sm90's templates by field name, as the compiler reads it.
+[[nodiscard]] Initialiser written(const AttentionConfig& config);
+
 /// `tile_q` queries of `tile_g` query heads a tile. Throws Overflow for more tiles than an int counts.
 [[nodiscard]] AttentionShape attention_shape(const PlacedDiagram& placed, int tile_q, int tile_g,
                                              const LaunchDevice& device, const PlacementReader& read);
@@ -32,8 +35,10 @@ void bind_common(Arguments& a, const AttentionCall& call) {
 }
 
 constexpr std::string_view attention_sm90_source = "kernels/attention/attention_sm90.cuh";
+constexpr std::string_view attention_decode_sm90_source = "kernels/attention/attention_decode_sm90.cuh";
 constexpr std::string_view attention_sm80_source = "kernels/attention/attention_sm80.cuh";
 void bind_sm90(LaunchPlan& plan, const AttentionCall& call);
+void bind_decode_sm90(LaunchPlan& plan, const AttentionCall& call);
 void bind_sm80(LaunchPlan& plan, const AttentionCall& call);
 
 /// The softmax scale: the call's, else d^-1/2. Throws Error where it is not positive.

@@ -4,7 +4,6 @@
 #include "kernels/launch/attention_shape.hpp"
 
 namespace napkin {
-namespace {
 
 /// The names bound here are checked by number, the names written by the kernel's compiler.
 Initialiser written(const AttentionConfig& config) {
@@ -31,6 +30,8 @@ Initialiser written(const AttentionConfig& config) {
   out.set("producer_registers", producer_registers).set("consumer_registers", consumer_registers);
   return out;
 }
+
+namespace {
 
 AttentionConfig sm90_config_of(const PlacedDiagram& placed, const AttentionCall& call, const PlacementReader& read) {
   AttentionConfig c{};

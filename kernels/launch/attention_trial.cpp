@@ -83,7 +83,13 @@ class AttentionTrial : public KernelTrial {
   }
 
   [[nodiscard]] LaunchPlan plan(const PlacedDiagram& placed, bool counting) const override {
-    return planner_(placed, counting ? data_.counting_call() : data_.call(), device_.launch_device());
+    AttentionCall call = counting ? data_.counting_call() : data_.call();
+    if (const Bytes bytes = attention_workspace(placed); bytes.value > Count(0)) {  // counters of its own, all zero
+      workspaces_.push_back(device_.allocate(static_cast<std::size_t>(bytes.value.get())));
+      device_.set(workspaces_.back(), 0);
+      call.workspace = workspaces_.back().address();
+    }
+    return planner_(placed, call, device_.launch_device());
   }
   [[nodiscard]] const DeviceMemory& spans() const override { return data_.spans(); }
   void poison() const override { data_.poison(); }
@@ -125,6 +131,7 @@ class AttentionTrial : public KernelTrial {
   AttentionLayout layout_;
   AttentionPlanner planner_;
   AttentionData data_;
+  mutable std::vector<DeviceMemory> workspaces_;  // of the plans made
   std::vector<std::int64_t> first_row_;  // of each sequence
   std::vector<KnownRow> rows_;
 };

@@ -70,6 +70,7 @@ struct BundledKernel {
 // One function a kernel, each in its own file.
 [[nodiscard]] BundledKernel attention_sm90_bundled();
 [[nodiscard]] BundledKernel attention_sm80_bundled();
+[[nodiscard]] BundledKernel attention_decode_sm90_bundled();
 [[nodiscard]] BundledKernel matmul_sm90_bundled();
 
 }  // namespace napkin

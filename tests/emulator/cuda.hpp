@@ -55,6 +55,9 @@ inline long long clock64() {
   return ++clock;
 }
 
+/// Writes to device memory are seen at once.
+inline void __threadfence() {}
+
 template <class T>
 T atomicAdd(T* to, T value) {
   const T before = *to;

@@ -1,7 +1,7 @@
 // Writes the sources that compile the kernels' variants as C++: those of the correctness cases, whose results on an
 // H200 are recorded, and those that bugs are planted in, with the changed copies of the kernels' sources beside them.
 //
-//   make_variants FOLDER SHARDS BUGS ROOT      FOLDER/variants_1.cpp ..., FOLDER/planted_1.cpp ...,
+//   make_variants FOLDER SHARDS BUGS ROOT      FOLDER/variants_1.cpp ..., FOLDER/variants_decode.cpp, FOLDER/planted_1.cpp ...,
 //   FOLDER/planted_1/kernels/...
 #include <fmt/format.h>
 
@@ -18,6 +18,7 @@
 #include "tests/emulator/backward_cases.hpp"
 #include "tests/emulator/cases.hpp"
 #include "tests/emulator/planted.hpp"
+#include "tests/kernel/decode_cases.hpp"
 
 namespace {
 
@@ -35,6 +36,7 @@ const Kernel& kernel_of(const std::string& expression) {
       {"attention_backward_sm90", {"kernels/attention/attention_backward_sm90.cuh", "AttentionBackwardArguments"}},
       {"attention_backward_delta", {"kernels/attention/attention_backward_sm90.cuh", "AttentionBackwardArguments"}},
       {"attention_backward_convert", {"kernels/attention/attention_backward_sm90.cuh", "AttentionBackwardArguments"}},
+      {"attention_decode_sm90", {"kernels/attention/attention_decode_sm90.cuh", "AttentionDecodeArguments"}},
       {"matmul_sm90", {"kernels/matmul/matmul_sm90.cuh", "MatmulArguments"}}};
   const std::size_t from = expression.find("::") + 2;
   return kernels.at(expression.substr(from, expression.find('<') - from));
@@ -82,6 +84,13 @@ void write_shards(const fs::path& folder, std::size_t shards) {
   }
 }
 
+void write_decode(const fs::path& folder) {
+  std::set<std::string> expressions;
+  for (const test::DecodeConfiguration& c : test::decode_configurations())
+    expressions.insert(test::variant_of(test::decode_case(c, 0)).expression);
+  write(folder / "variants_decode.cpp", source_of(expressions, "napkin_decode", ""));
+}
+
 /// The kernel's text with the bug in it. Throws Error where the text to change is not there once.
 std::string planted_text(const test::PlantedBug& bug, const fs::path& root) {
   std::string text = read(root / bug.file);
@@ -110,6 +119,7 @@ int main(int argc, char** argv) {
     if (argc != 5)
       throw Error("make_variants", "wants a folder, a number of sources, one of bugs, and the kernels' root");
     write_shards(argv[1], std::stoul(argv[2]));
+    write_decode(argv[1]);
     write_planted(argv[1], std::stoul(argv[3]), argv[4]);
     return 0;
   } catch (const std::exception& error) {

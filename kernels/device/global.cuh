@@ -1,0 +1,27 @@
+#pragma once
+// Blocks hand numbers to each other through device memory: they pass by the first cache, which sees no other SM's
+// writes. Example: store, __threadfence(), atomicAdd by the one; atomicAdd, __threadfence(), load by the other.
+
+namespace napkin {
+
+struct alignas(8) FloatPair {
+  float value[2];
+};
+struct alignas(16) FloatQuad {
+  float value[4];
+};
+
+__device__ __forceinline__ float load_from_others(const float* from) {
+  float value;
+  asm volatile("ld.global.cg.f32 %0, [%1];" : "=f"(value) : "l"(from));
+  return value;
+}
+__device__ __forceinline__ FloatQuad load_quad_from_others(const float* from) {
+  FloatQuad q;
+  asm volatile("ld.global.cg.v4.f32 {%0, %1, %2, %3}, [%4];"
+               : "=f"(q.value[0]), "=f"(q.value[1]), "=f"(q.value[2]), "=f"(q.value[3])
+               : "l"(from));
+  return q;
+}
+
+}  // namespace napkin

@@ -1,0 +1,181 @@
+#include <algorithm>
+#include <numbers>
+
+#include "kernels/attention/arguments_decode.cuh"
+#include "kernels/launch/attention_shape.hpp"
+
+namespace napkin {
+namespace {
+
+constexpr std::string_view decode_kernel = "attention_decode_sm90";
+
+/// How a placement's keys are dealt out, and where parts lie in the workspace: first the tiles' counters, then each
+/// part's log-sum-exp, then its output.
+struct Parts {
+  Count tiles, parts, batch_tiles, rows;
+  int chunks = 0;
+
+  static Count aligned_up(Count bytes) { return ceil_div(bytes, 256) * 256; }
+  [[nodiscard]] Count lse_offset() const { return aligned_up(tiles * sizeof(int)); }
+  [[nodiscard]] Count o_offset() const { return lse_offset() + aligned_up(rows * parts * sizeof(float)); }
+  [[nodiscard]] Count end(int dv) const { return o_offset() + rows * parts * dv * sizeof(float); }
+};
+
+Parts parts_of(const PlacementReader& read) {
+  Parts out;
+  const int x = read.knob("x"), keys = read.knob("shared.x");
+  require(keys % x == 0, decode_kernel, "deals out parts of whole chunks", "shared.x a multiple of x");
+  out.chunks = keys / x;
+  out.parts = std::max(ceil_div(read.size("x"), keys), Count(1));
+  out.batch_tiles =
+      ceil_div(read.size("g"), read.knob("g")) * ceil_div(read.size("q"), read.knob("q")) * read.size("h");
+  out.tiles = out.batch_tiles * read.size("b");
+  out.rows = Count(read.size("b")) * read.size("h") * read.size("g") * read.size("q");
+  return out;
+}
+
+AttentionConfig decode_config_of(const PlacedDiagram& placed, const AttentionCall& call, const PlacementReader& read) {
+  AttentionConfig c{};
+  c.q = read.knob("q");
+  c.x = read.knob("x");
+  c.warpgroups = read.knob("warpgroups");
+  c.stages = read.knob("stages");
+  c.q_stages = 1;
+  c.overlap = read.word("overlap") == "on";
+  c.rescale_rarely = read.word("rescale") == "rarely";
+  c.g = read.knob("g");
+  c.cluster = 1;
+  c.order = TileOrder::grid;
+  c.d = read.size("d");
+  c.dv = read.size("dv");
+  c.bf16 = placed.problem->dtype == DType::bf16;
+  c.mask = mask_kind_of(placed.problem->mask);
+  c.cycles = call.cycles != 0;
+  c.q_offset = read.offset("Q");
+  c.k_offset = read.offset("K");
+  c.v_offset = read.offset("V");
+  c.barriers_offset = read.end();
+  c.producer_registers = read.registers("producer");
+  c.consumer_registers = read.registers("consumer");
+  return c;
+}
+
+/// Keys that one copy brings: a chunk, or what lies in one page.
+int box_keys(const AttentionCall& call, const AttentionConfig& c) {
+  return call.pages.table == 0 ? c.x : to_int(std::min<std::int64_t>(call.pages.size, c.x), "page");
+}
+
+std::vector<TensorBox> decode_boxes_of(const PlacedDiagram& placed, const AttentionCall& call, const AttentionConfig& c,
+                                       const PlacementReader& read) {
+  const std::int64_t h = read.size("h"), b = read.size("b"), g = read.size("g"), q = read.size("q");
+  const DType type = placed.problem->dtype;
+  const bool paged = call.pages.table != 0;
+  const std::int64_t rows = paged ? call.pages.size : read.size("x"), outer = paged ? call.pages.count : b;
+  const auto queries = [&](std::size_t offset, const std::string& name, const TensorView& view, int columns) {
+    return box_of(offset, name, type, {columns, g, q, h, b}, {view.head, view.row, view.head * g, view.batch},
+                  {span_of(columns), static_cast<std::uint32_t>(c.g), static_cast<std::uint32_t>(64 / c.g), 1, 1});
+  };
+  const auto keys = [&](std::size_t offset, const std::string& name, const TensorView& view, int columns) {
+    return box_of(offset, name, type, {columns, rows, h, outer}, {view.row, view.head, view.batch},
+                  {span_of(columns), static_cast<std::uint32_t>(box_keys(call, c)), 1, 1});
+  };
+  return {queries(offsetof(AttentionArguments, q_map), "Q", call.q, c.d),
+          keys(offsetof(AttentionArguments, k_map), "K", call.k, c.d),
+          keys(offsetof(AttentionArguments, v_map), "V", call.v, c.dv),
+          queries(offsetof(AttentionArguments, o_map), "O", call.o, c.dv)};
+}
+
+AttentionDecodeArguments decode_arguments_of(const AttentionCall& call, const AttentionShape& shape,
+                                             const AttentionConfig& c, const Parts& parts,
+                                             const PlacementReader& read) {
+  AttentionDecodeArguments a{};
+  a.forward.shape = shape;
+  a.forward.o_row = call.o.row;
+  a.forward.o_head = call.o.head;
+  a.forward.o_batch = call.o.batch;
+  const double scale = softmax_scale(call, read);
+  a.forward.scale = static_cast<float>(scale);
+  a.forward.scale_log2 = static_cast<float>(scale * std::numbers::log2e);
+  a.parts = divisor(parts.parts.get());
+  a.batch_tiles = divisor(parts.batch_tiles.get());
+  a.part_chunks = parts.chunks;
+  a.box_keys = box_keys(call, c);
+  a.boxes = c.x / a.box_keys;
+  a.page = divisor(call.pages.table == 0 ? 1 : call.pages.size);
+  a.table_row = to_int(Count(call.pages.row), "pages of a sequence");
+  a.page_count = to_int(Count(call.pages.count), "pages");
+  return a;
+}
+
+void check_decode(const AttentionCall& call, const AttentionConfig& c, const Parts& parts,
+                  const PlacementReader& read) {
+  require(c.q * c.g == 64 * c.warpgroups && 64 % c.g == 0, decode_kernel, "a tile's rows do not fill its warpgroups",
+          "q * g = 64 * warpgroups");
+  require(read.resources().barriers >= Count(2 * c.warpgroups + 4 * c.stages + 3), decode_kernel,
+          "needs more barriers than the plan has", "barriers: 5");
+  require(!call.packed() && call.dump == 0, decode_kernel, "takes neither packed sequences nor a dump",
+          "lengths in place of starts");
+  require(call.workspace != 0 || parts.parts <= Count(1), decode_kernel, "leaves parts of the result in device memory",
+          "a workspace of attention_workspace() bytes, zeroed once");
+  if (call.pages.table == 0) return;
+  const std::int64_t page = call.pages.size;
+  require(page >= 8 && page % 8 == 0 && (page % c.x == 0 || (c.x % page == 0 && c.x / page <= 32)), decode_kernel,
+          "brings whole boxes of a page", "a page of 8, 16, 32, ... keys that divides x or is a multiple of it");
+  require(call.pages.row >= ceil_div(read.size("x"), page).get() && call.pages.count > 0, decode_kernel,
+          "has no page for some key", "a table of ceil(x / page) numbers a sequence");
+}
+
+}  // namespace
+
+Bytes attention_workspace(const PlacedDiagram& placed) {
+  if (placed.mapping->name != decode_kernel) return {};
+  const PlacementReader read(placed);
+  const Parts parts = parts_of(read);
+  return parts.parts <= Count(1) ? Bytes{} : Bytes(parts.end(read.size("dv")));
+}
+
+LaunchPlan attention_decode_sm90_plan(const PlacedDiagram& placed, const AttentionCall& call,
+                                      const LaunchDevice& device) {
+  const PlacementReader read(placed);
+  read.check(decode_kernel);
+  const AttentionConfig config = decode_config_of(placed, call, read);
+  const AttentionShape shape = attention_shape(placed, config.q, config.g, device, read);
+  const Parts parts = parts_of(read);
+  check_decode(call, config, parts, read);
+
+  LaunchPlan out;
+  out.source = attention_decode_sm90_source;
+  out.expression = name_expression("attention_decode_sm90", written(config));
+  out.architecture = "sm_90a";
+  out.grid = static_cast<unsigned>(to_int(parts.tiles * parts.parts, "blocks"));
+  out.threads = static_cast<unsigned>(config.warpgroups + 1) * 128;
+  out.shared = static_cast<unsigned>(read.shared_total());
+  AttentionDecodeArguments arguments = decode_arguments_of(call, shape, config, parts, read);
+  if (parts.parts > Count(1)) {  // offsets, until the plan is bound
+    arguments.part_lse = reinterpret_cast<float*>(parts.lse_offset().get());
+    arguments.part_o = reinterpret_cast<float*>(parts.o_offset().get());
+  }
+  out.arguments = bytes_of_arguments(arguments);
+  out.boxes = decode_boxes_of(placed, call, config, read);
+  bind_decode_sm90(out, call);
+  return out;
+}
+
+void bind_decode_sm90(LaunchPlan& plan, const AttentionCall& call) {
+  change_arguments<AttentionDecodeArguments>(plan, [&](AttentionDecodeArguments& a) {
+    bind_common(a.forward, call);
+    a.lengths = reinterpret_cast<const int*>(call.lengths);
+    a.pages = reinterpret_cast<const int*>(call.pages.table);
+    const auto before = reinterpret_cast<std::uint64_t>(a.arrived), now = aligned("workspace", call.workspace);
+    a.part_lse = reinterpret_cast<float*>(reinterpret_cast<std::uint64_t>(a.part_lse) - before + now);
+    a.part_o = reinterpret_cast<float*>(reinterpret_cast<std::uint64_t>(a.part_o) - before + now);
+    a.arrived = reinterpret_cast<int*>(now);
+  });
+  const std::pair<const char*, std::uint64_t> arrays[] = {
+      {"Q", call.q.address}, {"K", call.k.address}, {"V", call.v.address}, {"O", call.o.address}};
+  require(plan.boxes.size() == std::size(arrays), plan.source, "has other boxes", "a plan of this program");
+  for (std::size_t i = 0; i < std::size(arrays); ++i)
+    plan.boxes[i].address = aligned(arrays[i].first, arrays[i].second);
+}
+
+}  // namespace napkin

@@ -1,0 +1,84 @@
+#!/usr/bin/env python3
+"""attention_decode_sm90 beside PyTorch on the GPU here: right against float64, then twelve shapes with the L2 cold and warm.
+
+  run_decode.py --program build/tests/run_decode [--out FILE.jsonl] [--pages 0,64] [--tiles 2] [--no-check]
+
+Every shape: each backend of PyTorch's scaled_dot_product_attention that takes it (FlashAttention-2 and cuDNN split keys
+themselves; their keys and values are dense, [b, h, x, d]), and FlashInfer's paged decode where it is installed; L2 cold: a buffer
+larger than the L2 is written before each launch.
+"""
+import argparse, json, statistics, subprocess, sys
+import torch
+from torch.nn.attention import SDPBackend, sdpa_kernel
+
+BACKENDS = {"flash": SDPBackend.FLASH_ATTENTION, "cudnn": SDPBackend.CUDNN_ATTENTION, "efficient": SDPBackend.EFFICIENT_ATTENTION}
+flush = None
+
+
+def cold_time(call, runs=30):
+    global flush
+    if flush is None:
+        flush = torch.empty(256 << 20, dtype=torch.uint8, device="cuda")
+    times = []
+    for _ in range(runs):
+        flush.fill_(1)
+        start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+        start.record()
+        call()
+        end.record()
+        torch.cuda.synchronize()
+        times.append(start.elapsed_time(end) / 1e3)
+    return statistics.median(times)
+
+
+def peers(b, h, g, q, x, d):
+    query = torch.randn(b, h * g, q, d, device="cuda", dtype=torch.bfloat16)
+    k, v = (torch.randn(b, h, x, d, device="cuda", dtype=torch.bfloat16) for _ in range(2))
+    out = {}
+    for name, backend in BACKENDS.items():
+        try:
+            with sdpa_kernel(backend):
+                call = lambda: torch.nn.functional.scaled_dot_product_attention(query, k, v, enable_gqa=g > 1)
+                call()
+                out[name] = cold_time(call)
+        except RuntimeError:
+            out[name] = None
+    return out
+
+
+def main():
+    options = argparse.ArgumentParser()
+    options.add_argument("--program", required=True)
+    options.add_argument("--out")
+    options.add_argument("--pages", default="0,64")
+    options.add_argument("--tiles", default="2")
+    options.add_argument("--no-check", action="store_true")
+    a = options.parse_args()
+    good = True
+    if not a.no_check:
+        good = subprocess.run([a.program, "--check"]).returncode == 0
+    bench = subprocess.Popen([a.program, "--time", "--pages", a.pages, "--tiles", a.tiles], stdout=subprocess.PIPE, text=True)
+    out, known = open(a.out, "a") if a.out else None, {}
+    rows = [json.loads(line) for line in bench.stdout]
+    for row in rows:
+        s = row["shape"]
+        key = tuple(s[axis] for axis in ("b", "h", "g", "q", "x", "d"))
+        if key not in known:
+            known[key] = peers(*key)
+        row["peers"] = known[key]
+        tile = ",".join(f"{knob}={value}" for knob, value in row["tile"].items())
+        if "error" in row:
+            print(key, row["page"], tile, row["error"], flush=True)
+        else:
+            rate = 2 * s["b"] * s["h"] * s["x"] * (s["d"] + s["dv"])
+            others = " ".join(f"{name} {rate / time / 1e12:.2f}" for name, time in known[key].items() if time)
+            print(f"{key} page {row['page']:3} cold {row['cold'] * 1e6:7.1f} us {row['cold_rate'] / 1e12:.2f} TB/s warm {row['warm'] * 1e6:7.1f} us "
+                  f"predicted {row['predicted'] * 1e6:7.1f} us; TB/s of {others} {'' if row['good'] else 'WRONG'} {tile}", flush=True)
+            good = good and row["good"]
+        if out:
+            out.write(json.dumps(row) + "\n")
+    return 0 if good else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
