@@ -77,7 +77,7 @@ std::string profile_of(const PublishedRow& row) {
 PublishedKernel kernel_of(const PublishedRow& row) {
   const PublishedNames& names = published_names();
   if (const auto* no = names.no_judge(row.kernel)) throw Refusal{"no judge: " + no->why, no->named};
-  if (row.direction != "fwd" && !row.product()) throw Refusal{"no mapping of the backward pass", ""};
+  if (row.direction != "fwd" && !row.product()) throw Refusal{"no mapping of its backward pass", ""};
   if (const PublishedKernel* listed = names.kernel(row)) {
     if (!std::any_of(listed->mappings.begin(), listed->mappings.end(), is_mapping))
       throw Refusal{"no mapping of the kernel", ""};

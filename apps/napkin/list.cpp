@@ -2,11 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "apps/napkin/ask.hpp"
 #include "apps/napkin/commands.hpp"
 #include "apps/report/json.hpp"
 #include "apps/report/units.hpp"
 #include "kernels/jit/source.hpp"
+#include "model/base/embedded.hpp"
 #include "model/diagram/library.hpp"
 #include "model/machine/load.hpp"
 #include "model/mapping/load.hpp"
@@ -94,10 +97,22 @@ std::string combine_text(const Mapping& mapping) {
   return combine.at.empty() ? by : by + " in " + combine.at;
 }
 
-/// Who has the kernel: this program, somebody else, or a paper alone.
+/// The kernel's own file of this program, beside its mapping; "" of a peer's and of a proposed one.
+std::string source_of(const Mapping& mapping) {
+  if (mapping.proposed || !mapping.source.empty()) return mapping.source;
+  const std::string file = mapping.name + ".cuh";
+  const auto files = embedded_files();
+  const bool ours = std::any_of(files.begin(), files.end(), [&](const EmbeddedFile& one) {
+    return one.path.starts_with("kernels/") && one.path.ends_with("/" + file);
+  });
+  return ours ? file : "";
+}
+
+/// Who has the kernel: this program, for every caller (bundled) or by its C++ plan alone; somebody else; a paper.
 std::string standing(const Mapping& mapping) {
   if (mapping.proposed) return "proposed";
-  return mapping.source.empty() ? "a peer's" : "bundled";
+  if (!mapping.source.empty()) return "bundled";
+  return source_of(mapping).empty() ? "a peer's" : "by its plan";
 }
 
 List kernels() {
@@ -107,14 +122,16 @@ List kernels() {
     const Mapping mapping = load_mapping(name, "--kernel");
     std::vector<std::string> knobs;
     for (const Knob& knob : mapping.knobs) knobs.push_back(knob.name);
+    const std::string source = source_of(mapping);
     list.json.push_back({{"name", name},
                          {"about", mapping.about},
                          {"algorithm", mapping.algorithm},
                          {"runs_on", mapping.runs_on},
                          {"dtypes", mapping.dtypes},
                          {"proposed", mapping.proposed},
-                         {"source", mapping.source.empty() ? Json(nullptr) : Json(mapping.source)},
-                         {"source_hash", mapping.source.empty() ? Json(nullptr) : Json(kernel_source_hash(name))},
+                         {"bundled", !mapping.source.empty()},
+                         {"source", source.empty() ? Json(nullptr) : Json(source)},
+                         {"source_hash", source.empty() ? Json(nullptr) : Json(kernel_source_hash(name))},
                          {"combine", mapping.combine ? Json(combine_text(mapping)) : Json(nullptr)},
                          {"knobs", knobs}});
     list.table.add({name, mapping.algorithm, joined(mapping.runs_on, " "), joined(mapping.dtypes, " "),

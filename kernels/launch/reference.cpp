@@ -190,6 +190,13 @@ std::vector<double> unfused_row(const HostAttention& a, std::int64_t batch, std:
   return o;
 }
 
+double rounding_of(double largest, DType type) {
+  const int digits = type == DType::bf16 ? 8 : 11;  // of the significand, the first among them
+  int exponent = 0;
+  (void)std::frexp(largest, &exponent);  // largest < 2^exponent
+  return largest > 0 ? std::ldexp(1.0, exponent - digits - 1) : 0;
+}
+
 Comparison compare(const HostAttention& a, std::int64_t most, std::uint64_t seed) {
   Comparison out;
   count_poison(a, out);
@@ -205,8 +212,10 @@ Comparison compare(const HostAttention& a, std::int64_t most, std::uint64_t seed
     const std::vector<double> unfused = unfused_row(a, batch, head, query);
     out.max_error =
         std::max(out.max_error, largest_difference(a, a.o.at(s.batch, head, s.q_first + query), reference.o));
-    for (std::size_t c = 0; c < unfused.size(); ++c)
+    for (std::size_t c = 0; c < unfused.size(); ++c) {
       out.reference_error = std::max(out.reference_error, std::fabs(unfused[c] - reference.o[c]));
+      out.largest = std::max(out.largest, std::fabs(reference.o[c]));
+    }
     if (!a.log_sum_exp.empty()) {
       out.lse_error = std::max(out.lse_error,
                                lse_difference(a.log_sum_exp[lse_at(a, s, batch, head, query)], reference.log_sum_exp));

@@ -17,8 +17,7 @@ namespace napkin::test {
 struct BackwardComparison {
   double error[3]{}, unfused[3]{}, rounding[3]{};  ///< of the largest number, once
   std::int64_t unwritten = 0, strayed = 0;
-  /// Of few numbers the formula may happen to hit all: a result is rounded once all the same.
-  [[nodiscard]] double allowed(int i) const { return 2 * unfused[i] + rounding[i] + 1e-5; }
+  [[nodiscard]] double allowed(int i) const { return allowed_error(unfused[i], rounding[i]); }
   [[nodiscard]] bool good() const {
     for (int i = 0; i < 3; ++i) {
       if (!(error[i] <= allowed(i))) return false;
@@ -247,8 +246,7 @@ class BackwardProblem {
         out.unwritten += bits == poison;
         const double error = std::fabs(static_cast<double>(decode(bits, case_.layout.type)) - exact[in]);
         out.error[which] = larger_error(out.error[which], error);
-        const double step = case_.layout.type == DType::bf16 ? 0x1p-9 : 0x1p-12;
-        out.rounding[which] = std::max(out.rounding[which], step * std::fabs(exact[in]));
+        out.rounding[which] = std::max(out.rounding[which], rounding_of(std::fabs(exact[in]), case_.layout.type));
         out.unfused[which] = std::max(out.unfused[which], std::fabs(rounded[in] - exact[in]));
       }
     }

@@ -1,8 +1,8 @@
 // Writes the sources that compile the kernels' variants as C++: those of the correctness cases, whose results on an
 // H200 are recorded, and those that bugs are planted in, with the changed copies of the kernels' sources beside them.
 //
-//   make_variants FOLDER SHARDS BUGS ROOT      FOLDER/variants_1.cpp ..., FOLDER/variants_decode.cpp, FOLDER/planted_1.cpp ...,
-//   FOLDER/planted_1/kernels/...
+//   make_variants FOLDER SHARDS BUGS ROOT      FOLDER/variants_1.cpp ..., FOLDER/variants_decode.cpp,
+//   FOLDER/planted_1.cpp ..., FOLDER/planted_1/kernels/...
 #include <fmt/format.h>
 
 #include <cstdio>

@@ -42,11 +42,13 @@ class DecodeArrays {
       const Comparison one = compare(sequence(b), rows, case_.seed);
       out.max_error = larger_error(out.max_error, one.max_error);
       out.reference_error = std::max(out.reference_error, one.reference_error);
+      out.largest = std::max(out.largest, one.largest);
       out.lse_error = larger_error(out.lse_error, one.lse_error);
       out.rows += one.rows;
       out.unwritten += one.unwritten;
       out.strayed += one.strayed;
     }
+    out.rounding = rounding_of(out.largest, case_.type);
     return out;
   }
 

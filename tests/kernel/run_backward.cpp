@@ -18,7 +18,7 @@
 #include "kernels/launch/attention_backward.hpp"
 #include "kernels/launch/measure.hpp"
 #include "tests/kernel/attention_problem.hpp"
-#include "tests/kernel/backward_reference.hpp"
+#include "tests/kernel/backward_rows.hpp"
 
 namespace {
 
@@ -63,39 +63,49 @@ void read_shape(const std::string& text, AttentionSizes& s) {
   if (!dv) s.dv = s.d;
 }
 
+/// Whether the word is one that stands alone.
+bool read_switch(const std::string& word, Request& r) {
+  if (word == "--causal")
+    r.layout.mask.kind = Mask::Kind::causal;
+  else if (word == "--twice")
+    r.twice = true;
+  else if (word == "--compile")
+    r.compile = true;
+  else
+    return false;
+  return true;
+}
+
+void read_value(const std::string& word, const std::string& value, Request& r) {
+  if (word == "--shape") {
+    read_shape(value, r.layout.sizes);
+  } else if (word == "--tile") {
+    r.tile = pairs(value);
+  } else if (word == "--window") {
+    const auto sides = split(value, ',');
+    r.layout.mask = {Mask::Kind::window, std::stoll(sides.at(0)), std::stoll(sides.at(1))};
+  } else if (word == "--dtype") {
+    r.layout.type = value == "f16" ? DType::f16 : DType::bf16;
+  } else if (word == "--rows") {
+    r.rows = std::stoll(value);
+  } else if (word == "--runs") {
+    r.timing.least_runs = r.timing.most_runs = std::stoi(value);
+  } else if (word == "--queued") {
+    r.timing.queued = std::stoi(value);
+  } else if (word == "--seed") {
+    r.layout.seed = std::stoull(value);
+  } else {
+    throw Error("arguments", "'" + word + "' is unknown");
+  }
+}
+
 Request read(const std::vector<std::string>& words) {
   Request r;
   for (std::size_t i = 0; i < words.size(); ++i) {
-    const std::string& word = words[i];
-    const auto value = [&]() -> const std::string& {
-      if (++i >= words.size()) throw Error("arguments", word + " wants a value");
-      return words[i];
-    };
-    if (word == "--shape")
-      read_shape(value(), r.layout.sizes);
-    else if (word == "--tile")
-      r.tile = pairs(value());
-    else if (word == "--causal")
-      r.layout.mask.kind = Mask::Kind::causal;
-    else if (word == "--window") {
-      const auto sides = split(value(), ',');
-      r.layout.mask = {Mask::Kind::window, std::stoll(sides.at(0)), std::stoll(sides.at(1))};
-    } else if (word == "--dtype")
-      r.layout.type = value() == "f16" ? DType::f16 : DType::bf16;
-    else if (word == "--rows")
-      r.rows = std::stoll(value());
-    else if (word == "--runs")
-      r.timing.least_runs = r.timing.most_runs = std::stoi(value());
-    else if (word == "--queued")
-      r.timing.queued = std::stoi(value());
-    else if (word == "--seed")
-      r.layout.seed = std::stoull(value());
-    else if (word == "--twice")
-      r.twice = true;
-    else if (word == "--compile")
-      r.compile = true;
-    else
-      throw Error("arguments", "'" + word + "' is unknown");
+    if (read_switch(words[i], r)) continue;
+    if (i + 1 >= words.size()) throw Error("arguments", words[i] + " wants a value");
+    read_value(words[i], words[i + 1], r);
+    ++i;
   }
   return r;
 }
@@ -120,11 +130,7 @@ class Problem {
     call_.v = of.v;
     call_.o = of.o;
     call_.log_sum_exp = of.log_sum_exp;
-    const AttentionSizes& s = layout_.sizes;
-    call_.d_o = make(0, of.o, s.b * s.h * s.g * s.q * s.dv);
-    call_.dq = make(1, of.q, s.b * s.h * s.g * s.q * s.d);
-    call_.dk = make(2, of.k, s.b * s.h * s.x * s.d);
-    call_.dv = make(3, of.v, s.b * s.h * s.x * s.dv);
+    make_gradients();
     runtime.prepare(fill_plan(call_.d_o.address, static_cast<std::int64_t>(memory_[0].bytes() / 2), layout_.type,
                               layout_.seed + 77, 1, device_.properties()))();
     scratch_ = device_.allocate(static_cast<std::size_t>(scratch_bytes(placed_, call_).value.get()));
@@ -149,14 +155,29 @@ class Problem {
     return out;
   }
 
-  Json check(std::int64_t rows) const;
+  [[nodiscard]] Json check(std::int64_t rows) const;
 
  private:
+  struct Errors {
+    test::GradientError dq, dk, dv;
+  };
+  [[nodiscard]] test::KeyHead key_head(std::int64_t b, std::int64_t h) const;
+  void compare(std::int64_t b, std::int64_t h, std::int64_t rows, Errors& errors) const;
+
   /// Any legal tile of the forward kernel.
   static test::Knobs forward_tile(const AttentionLayout& layout) {
     test::Knobs tile{{"warpgroups", "2"}, {"q", "128"}, {"g", "1"}, {"order", "grid"}};
     tile.emplace_back("x", layout.sizes.d == 64 ? "128" : "112");
     return tile;
+  }
+
+  void make_gradients() {
+    const AttentionSizes& s = layout_.sizes;
+    const std::int64_t queries = s.b * s.h * s.g * s.q, keys = s.b * s.h * s.x;
+    call_.d_o = make(0, call_.o, queries * s.dv);
+    call_.dq = make(1, call_.q, queries * s.d);
+    call_.dk = make(2, call_.k, keys * s.d);
+    call_.dv = make(3, call_.v, keys * s.dv);
   }
 
   TensorView make(std::size_t i, TensorView like, std::int64_t count) {
@@ -196,102 +217,59 @@ class Problem {
   std::vector<ReadyLaunch> launches_;
 };
 
-/// Largest errors of one gradient over the rows compared.
-struct Errors {
-  double kernel = 0, unfused = 0, largest = 0;
-  void add(const double* found, const std::vector<double>& exact, const std::vector<double>& rounded) {
-    for (std::size_t c = 0; c < exact.size(); ++c) {
-      kernel = larger_error(kernel, std::fabs(found[c] - exact[c]));
-      unfused = std::max(unfused, std::fabs(rounded[c] - exact[c]));
-      largest = std::max(largest, std::fabs(exact[c]));
-    }
-  }
-};
-
-/// One pair's P and dS (times the scale), from the row's log-sum-exp and delta.
-struct Pair {
-  double p, ds;
-};
-Pair pair_of(const test::QueryHead& head, const test::HeadRows& k, const test::HeadRows& v, std::int64_t i,
-             std::int64_t x, double lse, double scale, const test::Rounding& round) {
-  const double s = round(scale * round(test::dot(head.q.row(i), k.row(x), k.columns)));
-  const double p = round(std::exp(s - lse)), dp = round(test::dot(head.d_o.row(i), v.row(x), v.columns));
-  const double delta = round(test::dot(head.d_o.row(i), head.o.row(i), v.columns));
-  return {p, scale * round(p * (dp - delta))};
+/// The `n`-th of `count` rows spread over `all`.
+std::int64_t spread(std::int64_t n, std::int64_t count, std::int64_t all) {
+  return n * (all - 1) / std::max<std::int64_t>(count - 1, 1);
 }
 
-/// Rows of head (0, 0) and of the last one. Log-sum-exp and O are the forward kernel's, which its own tests hold.
-Json Problem::check(std::int64_t rows) const {
+/// Log-sum-exp and O are the forward kernel's, which its own tests hold.
+test::KeyHead Problem::key_head(std::int64_t b, std::int64_t h) const {
   const AttentionSizes& s = layout_.sizes;
+  test::KeyHead out{s, layout_.mask, head(call_.k, b, h, s.x, s.d), head(call_.v, b, h, s.x, s.dv), {}, {}};
+  for (std::int64_t at = h * s.g; at < (h + 1) * s.g; ++at) {
+    out.queries.push_back(
+        {head(call_.q, b, at, s.q, s.d), head(call_.d_o, b, at, s.q, s.dv), head(call_.o, b, at, s.q, s.dv)});
+    std::vector<float>& lse = out.log_sum_exp.emplace_back(static_cast<std::size_t>(s.q));
+    device_.download(lse.data(), call_.log_sum_exp + static_cast<std::uint64_t>((b * s.h * s.g + at) * s.q) * 4,
+                     lse.size() * 4);
+  }
+  return out;
+}
+
+void Problem::compare(std::int64_t b, std::int64_t h, std::int64_t rows, Errors& errors) const {
+  const AttentionSizes& s = layout_.sizes;
+  const test::KeyHead of = key_head(b, h);
+  const test::Rounding exact{layout_.type, false}, rounded{layout_.type, true};
+  for (std::int64_t g = 0; g < s.g; ++g) {
+    const test::HeadRows dq = head(call_.dq, b, h * s.g + g, s.q, s.d);
+    const auto at = static_cast<std::size_t>(g);
+    for (std::int64_t n = 0; n < rows; ++n) {
+      const std::int64_t i = spread(n, rows, s.q);
+      errors.dq.add(dq.row(i), query_row(of, at, i, exact), query_row(of, at, i, rounded));
+    }
+  }
+  const test::HeadRows dk = head(call_.dk, b, h, s.x, s.d), dv = head(call_.dv, b, h, s.x, s.dv);
+  for (std::int64_t n = 0; n < rows; ++n) {
+    const std::int64_t x = spread(n, rows, s.x);
+    const test::KeyRow right = key_row(of, x, exact), usual = key_row(of, x, rounded);
+    errors.dk.add(dk.row(x), right.dk, usual.dk);
+    errors.dv.add(dv.row(x), right.dv, usual.dv);
+  }
+}
+
+/// Rows of head (0, 0) and of the last one.
+Json Problem::check(std::int64_t rows) const {
   const auto results = run();
   std::int64_t unwritten = 0;
   for (const auto& result : results) unwritten += std::count(result.begin(), result.end(), poison);
-  const double scale = 1 / std::sqrt(static_cast<double>(s.d));
-  Errors dq, dk, dv;
-  for (const bool last : {false, true}) {
-    const std::int64_t b = last ? s.b - 1 : 0, h = last ? s.h - 1 : 0;
-    const test::HeadRows k = head(call_.k, b, h, s.x, s.d), v = head(call_.v, b, h, s.x, s.dv);
-    const test::HeadRows found_dk = head(call_.dk, b, h, s.x, s.d), found_dv = head(call_.dv, b, h, s.x, s.dv);
-    std::vector<test::QueryHead> heads;
-    std::vector<std::vector<float>> lse;
-    for (std::int64_t g = 0; g < s.g; ++g) {
-      const std::int64_t at = h * s.g + g;
-      heads.push_back(
-          {head(call_.q, b, at, s.q, s.d), head(call_.d_o, b, at, s.q, s.dv), head(call_.o, b, at, s.q, s.dv)});
-      lse.emplace_back(static_cast<std::size_t>(s.q));
-      device_.download(lse.back().data(),
-                       call_.log_sum_exp + static_cast<std::uint64_t>((b * s.h * s.g + at) * s.q) * 4,
-                       static_cast<std::size_t>(s.q) * 4);
-      const test::HeadRows found = head(call_.dq, b, at, s.q, s.d);
-      for (std::int64_t n = 0; n < rows; ++n) {
-        const std::int64_t i = n * (s.q - 1) / std::max<std::int64_t>(rows - 1, 1);
-        std::vector<double> sum[2];
-        for (const bool rounded : {false, true}) {
-          const test::Rounding round{layout_.type, rounded};
-          auto& to = sum[rounded ? 1 : 0];
-          to.assign(static_cast<std::size_t>(s.d), 0);
-          for (std::int64_t x = 0; x < s.x; ++x) {
-            if (!test::sees(layout_.mask, i, x, s.q, s.x)) continue;
-            const Pair pair = pair_of(heads.back(), k, v, i, x,
-                                      static_cast<double>(lse.back()[static_cast<std::size_t>(i)]), scale, round);
-            for (std::int64_t c = 0; c < s.d; ++c) to[static_cast<std::size_t>(c)] += pair.ds * k.row(x)[c];
-          }
-          for (double& value : to) value = round(value);
-        }
-        dq.add(found.row(i), sum[0], sum[1]);
-      }
-    }
-    for (std::int64_t n = 0; n < rows; ++n) {
-      const std::int64_t x = n * (s.x - 1) / std::max<std::int64_t>(rows - 1, 1);
-      std::vector<double> sum_k[2], sum_v[2];
-      for (const bool rounded : {false, true}) {
-        const test::Rounding round{layout_.type, rounded};
-        auto &to_k = sum_k[rounded ? 1 : 0], &to_v = sum_v[rounded ? 1 : 0];
-        to_k.assign(static_cast<std::size_t>(s.d), 0);
-        to_v.assign(static_cast<std::size_t>(s.dv), 0);
-        for (std::size_t g = 0; g < heads.size(); ++g) {
-          for (std::int64_t i = 0; i < s.q; ++i) {
-            if (!test::sees(layout_.mask, i, x, s.q, s.x)) continue;
-            const Pair pair =
-                pair_of(heads[g], k, v, i, x, static_cast<double>(lse[g][static_cast<std::size_t>(i)]), scale, round);
-            for (std::int64_t c = 0; c < s.d; ++c) to_k[static_cast<std::size_t>(c)] += pair.ds * heads[g].q.row(i)[c];
-            for (std::int64_t c = 0; c < s.dv; ++c)
-              to_v[static_cast<std::size_t>(c)] += pair.p * heads[g].d_o.row(i)[c];
-          }
-        }
-        for (double& value : to_k) value = round(value);
-        for (double& value : to_v) value = round(value);
-      }
-      dk.add(found_dk.row(x), sum_k[0], sum_k[1]);
-      dv.add(found_dv.row(x), sum_v[0], sum_v[1]);
-    }
-  }
+  Errors errors;
+  compare(0, 0, rows, errors);
+  compare(layout_.sizes.b - 1, layout_.sizes.h - 1, rows, errors);
   Json out;
   bool good = unwritten == 0;
-  const double step = layout_.type == DType::bf16 ? 0x1p-9 : 0x1p-12;
-  for (const auto& [name, errors] : {std::pair("dq", dq), {"dk", dk}, {"dv", dv}}) {
-    out[name] = {{"max_error", errors.kernel}, {"reference_error", errors.unfused}, {"largest", errors.largest}};
-    good = good && errors.kernel <= 2 * errors.unfused + step * errors.largest + 1e-5;
+  for (const auto& [name, one] : {std::pair("dq", &errors.dq), {"dk", &errors.dk}, {"dv", &errors.dv}}) {
+    out[name] = {{"max_error", one->kernel}, {"reference_error", one->unfused}, {"largest", one->largest}};
+    good = good && one->good(layout_.type);
   }
   out["unwritten"] = unwritten;
   out["good"] = good;

@@ -1,0 +1,134 @@
+// attention_backward_sm90 on an H200: gradients right by the rule of every kernel, speed beside cuDNN in the same run,
+// and what was predicted.
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "kernels/launch/reference.hpp"
+#include "tests/measured/row.hpp"
+
+namespace test_backward {
+
+namespace {
+
+using namespace napkin;
+using cli::Json;
+using measured::number;
+
+const std::vector<std::string> files{"two_tiles", "all_tiles"};
+
+std::vector<Json> rows_of(const std::string& file) { return measured::rows_of("backward/" + file + ".jsonl"); }
+
+/// "d=128 causal s=16384"
+std::string question_of(const Json& row) {
+  return "d=" + row["shape"]["d"].dump() + " " + row["mask"].get<std::string>() + " s=" + row["shape"]["q"].dump();
+}
+
+/// Of the rows beside peers, by question: cuDNN's time over that of the fastest tile.
+std::map<std::string, double> beside_cudnn(const std::string& file) {
+  std::map<std::string, double> out;
+  for (const Json& row : rows_of(file)) {
+    if (!row.contains("peers")) continue;
+    double& best = out[question_of(row)];
+    best = std::max(best, number(row["peers"], "CUDNN_ATTENTION") / number(row, "time"));
+  }
+  return out;
+}
+
+/// TFLOP/s of a question's tile by its overlap and dq.
+double rate_of(const std::string& file, const std::string& question, const std::string& overlap, const std::string& dq,
+               const char* key = "tflops") {
+  for (const Json& row : rows_of(file)) {
+    if (row.contains("peers") && question_of(row) == question && row["tile"]["overlap"] == overlap &&
+        row["tile"]["dq"] == dq)
+      return number(row, key);
+  }
+  FAIL("no such row");
+  return 0;
+}
+
+}  // namespace
+
+TEST_CASE("backward: every recorded gradient is right") {
+  for (const std::string& file : files) {
+    int checks = 0, ordered = 0;
+    for (const Json& row : rows_of(file)) {
+      CAPTURE(row.dump());
+      for (const char* gradient : {"dq", "dk", "dv"}) {
+        const Json& error = row[gradient];
+        CHECK(number(error, "max_error") <=
+              allowed_error(number(error, "reference_error"), rounding_of(number(error, "largest"), DType::bf16)));
+      }
+      CHECK(row["unwritten"] == 0);
+      CHECK(row["spill_bytes"] == 0);
+      CHECK(row.value("bits_equal", true));
+      checks += row.contains("peers") ? 0 : 1;
+      ordered += row.contains("bits_equal") ? 1 : 0;
+    }
+    CHECK(checks == 15);
+    CHECK(ordered == 4);
+  }
+}
+
+TEST_CASE("backward: beside cuDNN in the same run") {
+  const std::map<std::string, std::map<std::string, double>> expected{
+      {"two_tiles",
+       {{"d=128 none s=16384", 1.01},
+        {"d=128 causal s=16384", 1.01},
+        {"d=64 none s=16384", 1.06},
+        {"d=64 causal s=16384", 1.07},
+        {"d=128 none s=8192", 0.99},
+        {"d=128 causal s=8192", 0.94},
+        {"d=64 none s=8192", 1.05},
+        {"d=64 causal s=8192", 1.05},
+        {"d=128 none s=2048", 0.91}}},
+      {"all_tiles", {{"d=128 none s=16384", 1.04}, {"d=128 causal s=16384", 1.06}}}};
+  for (const std::string& file : files) {
+    const std::map<std::string, double> found = beside_cudnn(file);
+    CHECK(found.size() == expected.at(file).size());
+    for (const auto& [question, ratio] : found) {
+      CAPTURE(question);
+      CHECK(std::abs(ratio - expected.at(file).at(question)) <= 0.005);
+    }
+  }
+  for (const std::string& file : files) {
+    for (const Json& row : rows_of(file)) {
+      if (row.contains("peers") && row["tile"]["dq"] != "ordered")
+        CHECK(number(row["peers"], "FLASH_ATTENTION") > 1.45 * number(row, "time"));
+    }
+  }
+}
+
+TEST_CASE("backward: no overlap and dQ from registers is the fastest tile") {
+  for (const char* question : {"d=128 none s=16384", "d=128 causal s=16384"}) {
+    CAPTURE(question);
+    const double fastest = rate_of("all_tiles", question, "off", "atomic");
+    for (const char* overlap : {"on", "off"}) CHECK(fastest > 1.015 * rate_of("all_tiles", question, overlap, "bulk"));
+    CHECK(fastest > 1.04 * rate_of("all_tiles", question, "on", "atomic"));
+    CHECK(fastest > 1.3 * rate_of("all_tiles", question, "on", "ordered"));
+    CHECK(fastest == doctest::Approx(question == std::string("d=128 none s=16384") ? 553 : 545).epsilon(0.002));
+  }
+}
+
+TEST_CASE("backward: the prediction is of the gradients alone, and too fast by seven to ten percent") {
+  for (const std::string& file : files) {
+    for (const Json& recorded : rows_of(file)) {
+      if (!recorded.contains("peers") || recorded["shape"]["d"] != 128 || recorded["shape"]["q"] != 16384 ||
+          recorded["mask"] != "none" || recorded["tile"]["dq"] == "ordered")
+        continue;
+      Json row = recorded;
+      row["kernel"] = "attention_backward_sm90";
+      row["algorithm"] = "attention_backward";
+      const double flops = number(row, "tflops") * number(row, "time"),
+                   predicted = flops / number(measured::predicted(row), "time");
+      CAPTURE(row["tile"].dump());
+      CHECK(predicted == doctest::Approx(587).epsilon(0.005));
+      CHECK(predicted / number(row, "tflops_gradients") > 1.05);
+      CHECK(predicted / number(row, "tflops_gradients") < 1.11);
+    }
+  }
+}
+
+}  // namespace test_backward

@@ -1,0 +1,135 @@
+// attention_decode_sm90 on an H200: right by the rule of every kernel, as fast as docs/lab/decode.md says, and as
+// predicted where no launch is cold.
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "tests/kernel/decode_arrays.hpp"
+#include "tests/measured/row.hpp"
+
+namespace test_decode {
+
+namespace {
+
+using namespace napkin;
+using cli::Json;
+using measured::number;
+
+constexpr double datasheet = 4.8e12;  // bytes a second of an H200's device memory
+
+double bytes_of(const Json& shape) {  // K and V, once
+  return 2 * number(shape, "b") * number(shape, "h") * number(shape, "x") * (number(shape, "d") + number(shape, "dv"));
+}
+
+/// The arrays lie beyond the L2 ten times: warm or not, they come from device memory.
+bool large(const Json& row) { return bytes_of(row["shape"]) > 5e8; }
+
+std::vector<Json> dense() { return measured::rows_of("decode/dense.jsonl"); }
+std::vector<Json> paged() { return measured::rows_of("decode/paged.jsonl"); }
+
+}  // namespace
+
+TEST_CASE("decode: every recorded result is right, the row of one query by the rounding of its type") {
+  for (const std::vector<Json>& rows : {dense(), paged()}) {
+    CHECK(rows.size() == 12);
+    for (const Json& row : rows) {
+      CHECK(number(row, "max_error") <= allowed_error(number(row, "reference_error")));
+      CHECK(number(row, "lse_error") <= 1e-3);
+      CHECK(row["unwritten"] == 0);
+      CHECK(row["spills"] == 0);
+    }
+  }
+  const std::vector<Json> checks = measured::rows_of("decode/checks.jsonl");
+  REQUIRE(checks.size() == 2);
+  CHECK(checks[1]["cases"] == 220);
+  CHECK(checks[1]["wrong"] == 1);
+  const Json& row = checks[0];
+  const auto cases = test::decode_cases(22);
+  REQUIRE(cases.size() == 220);
+  const auto of = std::find_if(cases.begin(), cases.end(),
+                               [&](const test::DecodeCase& one) { return test::describe(one) == row["case"]; });
+  REQUIRE(of != cases.end());
+  const Comparison anew = test::DecodeArrays(*of).compare_all(48);  // of the formula: no output is there
+  CHECK(anew.reference_error == doctest::Approx(number(row, "reference_error")).epsilon(1e-6));
+  CHECK(row["rows"] == 1);
+  CHECK(number(row, "max_error") > allowed_error(anew.reference_error));
+  CHECK(number(row, "max_error") <= allowed_error(anew.reference_error, anew.rounding));
+  CHECK(row["unwritten"] == 0);
+  CHECK(row["repeats"] == true);
+}
+
+TEST_CASE("decode: rates of the shapes beyond the L2, cold and warm") {
+  double least = datasheet, most = 0, least_warm = datasheet, most_warm = 0;
+  int shapes = 0, reached = 0, reached_warm = 0;
+  for (const Json& row : dense()) {
+    const double cold = bytes_of(row["shape"]) / number(row, "cold"),
+                 warm = bytes_of(row["shape"]) / number(row, "warm");
+    CHECK(cold == doctest::Approx(number(row, "cold_rate")));
+    if (!large(row) || row["shape"]["q"] != 1) continue;
+    ++shapes;
+    reached += cold >= 0.9 * datasheet;
+    reached_warm += warm >= 0.9 * datasheet;
+    least = std::min(least, cold);
+    most = std::max(most, cold);
+    least_warm = std::min(least_warm, warm);
+    most_warm = std::max(most_warm, warm);
+  }
+  CHECK(shapes == 7);
+  CHECK(least == doctest::Approx(3.62e12).epsilon(0.002));
+  CHECK(most == doctest::Approx(4.43e12).epsilon(0.002));
+  CHECK(least_warm == doctest::Approx(4.12e12).epsilon(0.002));
+  CHECK(most_warm == doctest::Approx(4.59e12).epsilon(0.002));
+  CHECK(reached == 1);  // 90 % of the datasheet, the aim
+  CHECK(reached_warm == 5);
+}
+
+TEST_CASE("decode: pages of 64 keys cost up to six percent") {
+  const std::vector<Json> without = dense(), with = paged();
+  for (std::size_t i = 0; i < without.size(); ++i) {
+    REQUIRE(without[i]["shape"] == with[i]["shape"]);
+    REQUIRE(without[i]["tile"] == with[i]["tile"]);
+    CHECK(with[i]["page"] == 64);
+    for (const char* state : {"cold", "warm"}) {
+      const double slower = number(with[i], state) / number(without[i], state) - 1;
+      CHECK(slower > -0.01);
+      CHECK(slower < 0.06);
+    }
+  }
+}
+
+TEST_CASE("decode: the prediction beside the measurement") {
+  for (Json row : dense()) {
+    row["kernel"] = "attention_decode_sm90";
+    CAPTURE(row["shape"].dump());
+    const double predicted = number(measured::predicted(row), "time");
+    const double warm = number(row, "warm") / predicted - 1, cold = number(row, "cold") / predicted - 1;
+    CHECK(warm > 0);
+    CHECK(cold > warm);
+    if (!large(row)) continue;
+    const bool one_query = row["shape"]["q"] == 1, many_key_heads = number(row["shape"], "h") > 1;
+    CHECK(warm < (one_query && many_key_heads ? 0.027 : 0.07));
+    CHECK(cold < 0.23);
+  }
+}
+
+TEST_CASE("decode: beside PyTorch's fastest, L2 cold") {
+  for (const Json& row : dense()) {
+    CAPTURE(row["shape"].dump());
+    double peer = INFINITY;
+    for (const Json& time : row["peers"]) {
+      if (time.is_number()) peer = std::min(peer, time.get<double>());
+    }
+    const double ratio = peer / number(row, "cold");
+    if (row["shape"]["q"] != 1) {
+      CHECK(ratio > 3.5);
+    } else if (large(row)) {
+      CHECK(ratio > 0.90);
+      CHECK(ratio < 1);
+    } else {
+      CHECK(ratio > 1.05);
+      CHECK(ratio < 1.13);
+    }
+  }
+}
+
+}  // namespace test_decode
