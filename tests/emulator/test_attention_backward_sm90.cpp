@@ -11,7 +11,7 @@ TEST_CASE("attention_backward_sm90: gradients of small shapes are those of float
   std::size_t number = 0;
   int cases = 0;
   for (const test::BackwardConfiguration& c : test::backward_configurations()) {
-    for (int i = 0; i < 18; ++i, number += 5) {
+    for (int i = 0; i < 7; ++i, number += 5) {
       const test::BackwardCase one = test::small_case(c, number);
       CAPTURE(c.d);
       CAPTURE(number);
@@ -31,7 +31,7 @@ TEST_CASE("attention_backward_sm90: gradients of small shapes are those of float
       ++cases;
     }
   }
-  CHECK(cases >= 200);
+  CHECK(cases >= 80);
 }
 
 }  // namespace test_attention_backward_sm90

@@ -23,12 +23,12 @@ TEST_CASE("attention_decode_sm90: pages, lengths and parts come out right") {
 }
 
 TEST_CASE("attention_decode_sm90: bits do not hang on the seed") {
-  for (const test::DecodeCase& one : test::decode_cases(3)) {
+  for (const test::DecodeCase& one : test::decode_cases(2)) {
     CAPTURE(test::describe(one));
     test::DecodeProblem problem(one);
     const test::EmulatedRun first = problem.run(1000, 4);
     REQUIRE(first.outcome.error == "");
-    for (std::uint64_t seed = 1001; seed < 1004; ++seed) {
+    for (std::uint64_t seed = 1001; seed < 1003; ++seed) {
       const test::EmulatedRun other = problem.run(seed, 4);
       REQUIRE(other.outcome.error == "");
       REQUIRE(other.output == first.output);

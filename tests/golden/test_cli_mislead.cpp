@@ -116,8 +116,9 @@ TEST_CASE("select without --kernel knows the kernels that run there, a split of 
   REQUIRE(times.contains("flash_decoding"));
   CHECK_FALSE(times.contains("split_keys_cluster"));  // proposed: nobody has built it
   CHECK(times["flash_decoding"] * 2 < times["attention_sm90"]);
+  CHECK(times["attention_decode_sm90"] < times["flash_decoding"]);  // by its plan alone, so not the answer
   CHECK(has(napkin("select attention --gpu h200-sxm --shape h=16,q=1,x=8192,d=128").out,
-            "flash_decoding, which is not bundled"));
+            "attention_decode_sm90, which is not bundled"));
 
   const auto fp8 = napkin("select attention --gpu h200-sxm --shape h=16,q=4096,x=4096,d=128 --dtype e4m3 --json");
   CHECK(fp8.code == 0);
@@ -202,7 +203,7 @@ TEST_CASE("a level that takes longer at its bandwidth than the call is explained
 
 TEST_CASE("nothing fits one launch: the algorithm is cut, and its launches' transfers are its own") {
   for (const std::string line : {"mlp --gpu h200-sxm --shape m=4096,k=4096,h=16384",
-                                 "attention_backward --gpu h200-sxm --shape q=8192,x=8192,d=128"}) {
+                                 "attention_backward --kernel ideal --gpu h200-sxm --shape q=8192,x=8192,d=128"}) {
     const Json json = answer("query " + line), selected = answer("select " + line);
     CAPTURE(line);
     REQUIRE(json.contains("launches"));

@@ -39,7 +39,7 @@ TEST_CASE("decode: every recorded result is right, the row of one query by the r
       CHECK(row["spills"] == 0);
     }
   }
-  const std::vector<Json> checks = measured::rows_of("decode/checks.jsonl");
+  const std::vector<Json> checks = measured::rows_of("decode_checks/emulated_cases.jsonl");
   REQUIRE(checks.size() == 2);
   CHECK(checks[1]["cases"] == 220);
   CHECK(checks[1]["wrong"] == 1);
