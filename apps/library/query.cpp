@@ -8,6 +8,7 @@
 #include "apps/library/optimum.hpp"
 #include "apps/library/select_kernel.hpp"
 #include "apps/library/select_tile.hpp"
+#include "apps/library/standing.hpp"
 #include "apps/library/words.hpp"
 
 namespace napkin {
@@ -56,7 +57,10 @@ QueryAnswer answer_of(const Request& request, const Layout& layout, const Tile& 
     answer.predicted = layout.ideal
                            ? bound_of(placement.placed)
                            : std::optional(answer_of(request.known->predicted(placement.placed, placement.plan)));
-    if (answer.predicted) clock = Hertz(answer.predicted->clock);
+    if (answer.predicted) {
+      clock = Hertz(answer.predicted->clock);
+      answer.predicted->standing = standing_of(request, layout, tile);
+    }
     answer.notes = notes_of(layout);
   }
   answer.levels = levels_of(request, layout, placement.placed, clock, Rereads::spread);

@@ -2,6 +2,7 @@
 #include "apps/library/cut.hpp"
 #include "apps/library/evaluate.hpp"
 #include "apps/library/select_kernel.hpp"
+#include "apps/library/standing.hpp"
 #include "apps/library/words.hpp"
 
 namespace napkin {
@@ -14,6 +15,7 @@ void add_best(const Request& request, const Ranking& ranking, SelectAnswer& answ
   answer.predicted = ranking.layout().ideal
                          ? bound_of(placed)
                          : std::optional(answer_of(prediction_of(request, ranking.layout(), ranking.best())));
+  if (answer.predicted) answer.predicted->standing = standing_of(request, ranking.layout(), ranking.best().tile);
   const Hertz clock = answer.predicted ? Hertz(answer.predicted->clock) : clock_of(*request.machine);
   answer.levels = levels_of(request, ranking.layout(), placed, clock, Rereads::counted);
   answer.combine = combine_of(placed, clock);

@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "apps/report/standing.hpp"
+
 namespace napkin::report {
 namespace {
 
@@ -90,6 +92,7 @@ Json json_of(const PredictedAnswer& predicted) {
                {"bound", predicted.bound},
                {"pipes", pipes}};
   if (predicted.at_least) json["at_least"] = true;
+  if (const auto& standing = predicted.standing.get()) json["standing"] = json_of(*standing);
   return json;
 }
 

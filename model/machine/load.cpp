@@ -112,7 +112,14 @@ Machine read_machine(const yaml::Node& document) {
   profile::read_pipes(document.at("pipes"), machine);
   profile::read_tensor(document.at("tensor"), machine);
   profile::read_units(document.at("units"), machine);
-  if (const auto* limits = document.find("limits")) profile::read_limits(*limits, machine.limits);
+  if (const auto* limits = document.find("limits")) {
+    profile::read_limits(*limits, machine.limits);
+    const Level& level = machine.levels[static_cast<std::size_t>(machine.compute)];
+    if (!level.per_block)
+      document.at("levels")
+          .at(level.name)
+          .fail("no per_block", "per_block: {value, unit, source}: what one block may use");
+  }
   profile::read_clocks(document.at("clocks"), machine.clocks);
   if (const auto* power = document.find("power")) profile::read_power(*power, machine.power);
   if (const auto* constants = document.find("constants")) profile::read_constants(*constants, false, machine);

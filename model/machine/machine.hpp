@@ -130,6 +130,9 @@ struct Unit {
   CoUse co_use;
   LevelId level = 0;  ///< whose nodes hold it (Machine::compute unless the profile says otherwise)
 
+  bool packed = false;        ///< an instruction works on several results (bytes) of a lane: per_lane says how many
+  bool late_results = false;  ///< a result comes later than that of an addition: whoever needs it waits longer
+
   [[nodiscard]] double results_per_lane() const { return per_lane ? per_lane->value : 1; }
 };
 
@@ -184,9 +187,11 @@ struct Machine {
   [[nodiscard]] const Unit* port() const;  ///< of the node's memory, with a known rate, or nullptr
   [[nodiscard]] const Number* find_constant(
       std::string_view constant_name) const;                            ///< fitted, else measured, or nullptr
-  [[nodiscard]] double constant(std::string_view constant_name) const;  ///< its value; 0 where the profile has none
-  /// The constant "UNIT.FIELD": what belongs to a unit beside its rates; 0 where the profile has none.
-  [[nodiscard]] double constant(const Unit& unit, std::string_view field) const;
+  [[nodiscard]] double constant(std::string_view constant_name) const;  ///< its value; throws Error that names it
+  /// Where its absence has a meaning, which stands beside it in clock/needs.cpp.
+  [[nodiscard]] double constant_or(std::string_view constant_name, double absent) const;
+  /// The constant "UNIT.FIELD": what belongs to a unit beside its rates.
+  [[nodiscard]] double constant_or(const Unit& unit, std::string_view field, double absent) const;
   /// The instruction for that input type, or nullptr where the machine has none. Where it has several (wgmma and
   /// mma.sync on Hopper) the first, which is the fastest; by name, exactly that one.
   [[nodiscard]] const TensorInstruction* tensor_for(DType type) const;

@@ -30,6 +30,13 @@ def test_query_is_the_commands(command, shape):
     assert not illegal.legal and illegal.violations[0].needed > illegal.violations[0].available
 
 
+def test_how_sure(shape):
+    standing = napkin.query("attention", gpu=GPU, **shape).predicted.standing
+    assert standing.by_graph and standing.missing == () and standing.band.recorded and 0 < standing.band.error < 0.05
+    bound = napkin.query("attention", gpu="ascend-910b2", **shape).predicted
+    assert bound.at_least and not bound.standing.by_graph and bound.standing.why and bound.standing.band is None
+
+
 def test_abstract_machine_and_check(command):
     steps = []
     answer = napkin.query("attention", memory=4096, q=1000, x=1000, d=64, check=True,

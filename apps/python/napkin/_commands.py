@@ -334,7 +334,7 @@ def _list(kind: str) -> tuple[Record, ...]:
 
 
 def gpus() -> tuple[Record, ...]:
-    """The profiles that are known by name: name, about, architecture, cores, memory (bytes), bandwidth, peak (FLOP/s)."""
+    """The profiles that are known by name: name, about, architecture, cores, memory (bytes), bandwidth, peak (FLOP/s), basis, band."""
     return _list("gpus")
 
 

@@ -19,7 +19,7 @@ GraphBuilder::GraphBuilder(const PlacedDiagram& placed) : p_(placed) {
 }
 
 EventGraph GraphBuilder::make() {
-  g_.tensor_queue = static_cast<int>(p_.machine->constant("tensor_queue"));
+  g_.tensor_queue = static_cast<int>(p_.machine->constant_or("tensor_queue", 0));
   VectorPipes pipes = vector_pipes(*p_.machine, in_steps_);
   g_.pipes = std::move(pipes.pipes);
   pipe_of_ = std::move(pipes.of_unit);
@@ -39,6 +39,7 @@ EventGraph GraphBuilder::make() {
   for (const EdgeMapping* edge : edges_) ask(*edge);
   for (const EdgeMapping* edge : edges_) add(*edge);
   threads_in_order();
+  refuse_dead_cycles();
   if (waits_for_products_) {
     register_ports();
     meet_in_turns();

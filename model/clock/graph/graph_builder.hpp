@@ -86,6 +86,9 @@ class GraphBuilder {
   [[nodiscard]] std::optional<int> agent_named(const std::string& name) const;
   [[nodiscard]] int id(const EdgeMapping& edge, const std::string& name) const;
   void add(const EdgeMapping& edge);
+  /// Nothing ever begins on a cycle whose waits are all of one iteration: an Error at the line of one of its edges.
+  void refuse_dead_cycles() const;
+  void follow_waits(int node, std::vector<int>& state, std::vector<std::size_t>& way) const;
   /// What threads write to shared memory, asynchronous readers see after a fence and a barrier.
   [[nodiscard]] bool stores(const EventNode& node) const;
   [[nodiscard]] std::int64_t value_of(const Value& value) const;
@@ -95,8 +98,9 @@ class GraphBuilder {
   [[nodiscard]] std::vector<int> threads_of(int agent, Phase phase) const;
 
   const PlacedDiagram& p_;
-  std::vector<const EdgeMapping*> edges_;  // that hold
-  std::vector<int> pipe_of_;               // by unit
+  std::vector<const EdgeMapping*> edges_;              // that hold
+  std::map<std::size_t, const EdgeMapping*> said_by_;  // by place among the graph's edges: what the mapping says
+  std::vector<int> pipe_of_;                           // by unit
   std::vector<std::pair<std::string, int>> last_of_;
   double ahead_ = 0;         // clocks by which a buffer's copies asked for so far are there before the pipe is free
   std::vector<int> fenced_;  // nodes behind which threads pass a fence and a barrier

@@ -195,10 +195,11 @@ TEST_CASE("a changed file is noticed: profile, mapping, algorithm") {
 
   ask = matmul(2048);
   const std::string mapping = embedded("kernels/matmul/matmul_sm90.yaml");
-  ask.kernel = folder.write("kernel.yaml", mapping);
-  CHECK(session.query(ask)->head.kernel == "matmul_sm90");
-  (void)folder.write("kernel.yaml", with(mapping, "mapping: matmul_sm90", "mapping: matmul_mine"));
+  const std::string mine = with(mapping, "mapping: matmul_sm90", "mapping: matmul_mine");
+  ask.kernel = folder.write("matmul_mine.yaml", mine);
   CHECK(session.query(ask)->head.kernel == "matmul_mine");
+  (void)folder.write("matmul_mine.yaml", mapping);
+  CHECK_THROWS_WITH_AS((void)session.query(ask), doctest::Contains("in a file of another name"), Error);
 
   ask = matmul(2048);
   const std::string algorithm = embedded("model/diagram/algorithms/matmul.yaml");
