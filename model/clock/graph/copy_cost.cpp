@@ -52,11 +52,11 @@ double device_rate(const PlacedDiagram& placed) {
 }
 
 /// Until a load's first bytes are there, from device memory (`far`) or the L2; of threads that ask and do not wait,
-/// while all nodes copy. 0: not known.
-double load_latency(const PlacedDiagram& placed, CopyEngine engine, bool far) {
+/// while all nodes copy: of a chunk that comes by way of registers too. 0: not known.
+double load_latency(const PlacedDiagram& placed, CopyEngine engine, bool far, bool once) {
   const Machine& machine = *placed.machine;
   if (engine == CopyEngine::tma) return far ? machine.constant("tma_device_latency_16kib") : chunk_latency(placed);
-  if (engine != CopyEngine::cp_async) return 0;
+  if (engine != CopyEngine::cp_async && once) return 0;
   return machine.constant("cp_async_loaded_latency") + (far ? latency_of(machine.pipe_into(top_cache(placed))) : 0);
 }
 
@@ -67,7 +67,7 @@ CopyTime copy_time(const PlacedDiagram& placed, const Crossing& crossing, bool o
   const double near = once ? near_rate(placed) : std::max(shared_rate(placed, crossing), near_rate(placed));
   const double rate = far ? std::min(near, device_rate(placed)) : near, moved = passing_bytes(placed, crossing) / parts;
   CopyTime out;
-  const double known = crossing.store ? 0 : load_latency(placed, crossing.engine, far);
+  const double known = crossing.store ? 0 : load_latency(placed, crossing.engine, far, once);
   out.latency = known > 0 ? known : latency_of(placed.machine->pipe_into(placed.block().level));
   if (!std::isfinite(rate) || rate <= 0) return out;
   out.clocks = moved / (crossing.store ? rate : near);
