@@ -317,10 +317,11 @@ void Placer::Compiled::place_below(const Tile& tile, PlacedDiagram& into) const 
     PlacedLevel& level = into.levels[position];
     level.extent.assign(block.extent.begin(), block.extent.end());
     level.groups_of.assign(block.groups_of.begin(), block.groups_of.end());
-    if (divider_ >= 0) {
-      const PlacedAgent& agent = into.agents[at(divider_)];
+    const int divider = c.agent >= 0 ? c.agent : divider_;
+    if (divider >= 0 && !agents_[at(divider)].splits.empty()) {
+      const PlacedAgent& agent = into.agents[at(divider)];
       Count left = agent.instances;
-      const auto& splits = agents_[at(divider_)].splits;
+      const auto& splits = agents_[at(divider)].splits;
       for (std::size_t a = 0; a < splits.size(); ++a) {
         const std::size_t axis = at(splits[a]);
         const Count parts = a + 1 < splits.size() ? ceil_div(block.extent[axis], agent.extent[axis]) : left;

@@ -36,7 +36,7 @@ void GraphBuilder::add(const EdgeMapping& edge) {
   if (tokens > 0) {
     out.ahead = static_cast<int>(-edge.distance);
     out.delay = delay_of(tokens, out.ahead);
-    if (edge.tokens.kind == Value::Kind::knob) out.tokens = edge.tokens.knob;
+    if (edge.tokens.kind == Value::Kind::knob && edge.tokens.more == 0) out.tokens = edge.tokens.knob;
   }
   out.agents = static_cast<int>(edge.agents);
   out.barrier = edge.barrier;
@@ -66,7 +66,7 @@ bool GraphBuilder::stores(const EventNode& node) const {
 std::int64_t GraphBuilder::value_of(const Value& value) const {
   switch (value.kind) {
     case Value::Kind::literal: return value.literal;
-    case Value::Kind::knob: return p_.tile.values[static_cast<std::size_t>(value.knob)];
+    case Value::Kind::knob: return p_.tile.values[static_cast<std::size_t>(value.knob)] + value.more;
     case Value::Kind::axis:
     case Value::Kind::table: break;  // no edge's tokens stand in a table
   }
