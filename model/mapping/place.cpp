@@ -278,7 +278,7 @@ void Placer::Compiled::place_agent(const CompiledAgent& c, const Tile& tile, con
                                    PlacedAgent& agent) const {
   Count left = agent.instances;
   for (std::size_t a = 0; a < c.splits.size(); ++a) {
-    const Count whole = block.extent[at(c.splits[a])], step = c.split_steps[a].of(tile);
+    const Count whole = c.splits[a] == stream_ ? block.chunk : block.extent[at(c.splits[a])], step = c.split_steps[a].of(tile);
     const Count steps = whole % step == Count(0) ? whole / step : Count(1);
     Count parts = a + 1 < c.splits.size() ? common_divisor(left, steps) : left;
     if (c.repeats && a + 1 == c.splits.size())
@@ -324,6 +324,7 @@ void Placer::Compiled::place_below(const Tile& tile, PlacedDiagram& into) const 
       const auto& splits = agents_[at(divider)].splits;
       for (std::size_t a = 0; a < splits.size(); ++a) {
         const std::size_t axis = at(splits[a]);
+        if (splits[a] == stream_) continue;  // all walk the stream together
         const Count parts = a + 1 < splits.size() ? ceil_div(block.extent[axis], agent.extent[axis]) : left;
         level.extent[axis] = agent.extent[axis];
         level.groups_of[axis] *= parts;
@@ -353,7 +354,8 @@ void Placer::Compiled::place_variables(const Tile& tile, PlacedDiagram& into, bo
       for (const auto& [part, number] : c.sizes) {
         if (part == axis) return number.of(tile);
       }
-      return axis == stream_ ? chunk : extent[at(axis)];
+      if (axis != stream_) return extent[at(axis)];
+      return agents ? std::min(chunk, extent[at(axis)]) : chunk;
     };
     v.elements = 0;
     for (const Extents& held : c.held) {

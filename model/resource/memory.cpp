@@ -79,7 +79,7 @@ class Holder {
     Count out = 1;
     for (const AxisId axis : axes) {
       Count size = agent == nullptr ? block.extent[at(axis)] : agent->extent[at(axis)];
-      if (s_.stream == axis) size = block.chunk;
+      if (s_.stream == axis) size = agent == nullptr ? block.chunk : std::min(block.chunk, size);
       if (v != nullptr) size = std::min(size, part_of(*v, axis, size));
       out *= std::min(size, p_.problem->sizes[at(axis)]);
     }

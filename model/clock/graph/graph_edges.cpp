@@ -47,7 +47,7 @@ void GraphBuilder::add(const EdgeMapping& edge) {
   if (edge.issued) out.after = EdgeFrom::issued;
   if (from.kind == NodeKind::thread && to.kind == NodeKind::tensor && stores(from))
     out.latency = p_.machine->constant("store_fence_barrier");
-  if (from.kind == NodeKind::copy && to.kind == NodeKind::copy) out.after = EdgeFrom::issued;
+  if (from.kind == NodeKind::copy && to.kind == NodeKind::copy && !cores_) out.after = EdgeFrom::issued;
   const bool hands_over = asks(to) ? from.agent != to.agent : to.kind == NodeKind::copy && !asks(from);
   if (hands_over && from.kind != NodeKind::copy && !by_threads(edge.to)) {
     out.latency += p_.machine->constant("handover_mbarrier") / 2;
