@@ -131,6 +131,7 @@ void Placer::Compiled::check_order() const {
   const auto cuts = [](const OrderWord& word) { return word.tiles == OrderWord::Tiles::even; };
   if (std::none_of(order.orders.begin(), order.orders.end(), cuts)) return;
   for (const ArrayId output : streamed_->diagram.outputs) {
+    if (streamed_->stream && streamed_->diagram.arrays[at(output)].has(*streamed_->stream)) continue;  // whole chunks
     const auto op = streamed_->diagram.producer(output);
     if (op && streamed_->operations[at(*op)].accumulator == AccumulatorKind::sum &&
         !streamed_->operations[at(*op)].rescaled_by)

@@ -37,6 +37,18 @@ bool lists_sizes_of(const Mapping& mapping, const std::string& axis) {
 
 void check_orders(const Mapping& mapping, const yaml::Node& knobs);
 
+/// A knob that sizes an axis is never 0.
+void check_sizes(const Mapping& mapping) {
+  for (const Knob& knob : mapping.knobs) {
+    if (!knob.words.empty() || std::count(knob.domain.begin(), knob.domain.end(), 0) == 0) continue;
+    const std::string axis = knob.name.substr(knob.name.find('.') + 1);
+    for (const LevelMapping& level : mapping.levels) {
+      if (lists(level.group, axis) || lists(level.stream, axis))
+        throw Error(knob.location, "knobs." + knob.name + ".domain", "0 of an axis", "a domain from 1");
+    }
+  }
+}
+
 }  // namespace
 
 Mapping Reader::read(const yaml::Node& document, const std::string& file, const FindTable& find_table) {
@@ -66,6 +78,7 @@ Mapping Reader::read(const yaml::Node& document, const std::string& file, const 
   if (const auto* node = document.find("relations")) reader.relations(*node);
   if (const auto* node = document.find("agents")) reader.agents(*node);
   reader.levels(document.at("levels"));
+  check_sizes(mapping);
   if (const auto* node = document.find("knobs")) check_orders(mapping, *node);
   reader.variables(document.at("arrays"));
   if (const auto* node = document.find("barriers")) mapping.barriers = node->integer(0, most_barriers);

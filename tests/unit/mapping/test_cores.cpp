@@ -53,7 +53,7 @@ TEST_CASE("agents that are cores: what does not fit is told with its place") {
     CHECK(said.starts_with("m.yaml:"));
     CHECK(said.find(says) != std::string::npos);
   }
-  CHECK(refusal("core: cube}", "core: cube}", "h200-sxm").find("no core 'cube'") != std::string::npos);
+  CHECK(refusal("core: cube}", "core: cube}", "h200-sxm").find("has no level 'l1'") != std::string::npos);
 }
 
 TEST_CASE("a knob may be 0 where its domain says so, and 1 + knob counts from there") {
