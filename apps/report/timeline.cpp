@@ -47,16 +47,18 @@ std::string chain(const std::vector<std::string>& nodes) {
 std::vector<std::pair<std::string, double>> pipes_of(const TimelineReport& r) {
   std::vector<std::pair<std::string, double>> out;
   double tensor = 0, copies = 0;
-  std::vector<double> vector(r.graph.pipes.size(), 0.0);
+  std::vector<double> vector(r.graph.pipes.size(), 0.0), engines(r.graph.engines.size(), 0.0);
   for (std::size_t n = 0; n < r.graph.nodes.size(); ++n) {
     const EventNode& node = r.graph.nodes[n];
     if (node.phase != Phase::loop) continue;
     if (node.kind == NodeKind::tensor) tensor += node.clocks * r.graph.instances[n];
-    if (node.kind == NodeKind::copy) copies += node.clocks * r.graph.instances[n];
+    if (node.engine >= 0) engines[static_cast<std::size_t>(node.engine)] += node.clocks * r.graph.instances[n];
+    if (node.kind == NodeKind::copy && node.engine < 0) copies += node.clocks * r.graph.instances[n];
     for (std::size_t p = 0; p < vector.size(); ++p) vector[p] += node.demand[p] * r.graph.instances[n];
   }
   vector[0] += tensor;  // the matrix unit, however it is fed
-  out.emplace_back("copies", copies / r.period.clocks);
+  if (engines.empty()) out.emplace_back("copies", copies / r.period.clocks);
+  for (std::size_t e = 0; e < engines.size(); ++e) out.emplace_back(r.graph.engines[e], engines[e] / r.period.clocks);
   for (std::size_t p = 0; p < vector.size(); ++p) {
     if (vector[p] > 0) out.emplace_back(r.graph.pipes[p].name, vector[p] / r.period.clocks);
   }

@@ -14,6 +14,7 @@ struct Lane {
   std::string name;  ///< "copies", "tensor", "consumer 1"
   NodeKind kind = NodeKind::thread;
   int agent = -1, instance = 0;
+  int engine = -1;  ///< a copy engine's: index into EventGraph::engines
   [[nodiscard]] bool has(const TimelineReport& r, const TimelineSpan& s) const;
 };
 

@@ -9,10 +9,12 @@
 #include "model/clock/time_model.hpp"
 #include "model/mapping/compiled.hpp"
 #include "model/mapping/load.hpp"
+#include "model/mapping/ways.hpp"
 
 namespace napkin {
 
 bool has_event_graph(const PlacedDiagram& placed) {
+  if (goes_ways(placed)) return placed.packed.empty() && !placed.mapping->edges.empty();
   if (placed.machine->unit(UnitRole::issue) == nullptr || !runs_on(*placed.mapping, *placed.machine)) return false;
   if (!placed.packed.empty() && !takes_one_sequence(placed)) return false;
   if (!graph_needs_known(placed)) return false;

@@ -71,8 +71,8 @@ bool is_same(const yaml::Node& below, const yaml::Node& above) {
   return word(below, "name") == word(above, "name") && word(below, "types") == word(above, "types");
 }
 
-const std::vector<std::string> sections = {"levels", "pipes", "tensor",    "units", "limits",
-                                           "clocks", "power", "constants", "fitted"};
+const std::vector<std::string> sections = {"levels", "cores",  "pipes", "tensor",    "units",
+                                           "limits", "clocks", "power", "constants", "fitted"};
 
 std::vector<std::string> and_sections(std::vector<std::string> keys) {
   keys.insert(keys.end(), sections.begin(), sections.end());
@@ -109,6 +109,7 @@ Machine read_machine(const yaml::Node& document) {
     document.at("compute").fail("'" + document.at("compute").text() + "' is not an ordinary level",
                                 "the level whose nodes hold the execution units (on a GPU the SM's shared memory)");
   }
+  if (const auto* cores = document.find("cores")) profile::read_cores(*cores, machine);
   profile::read_pipes(document.at("pipes"), machine);
   profile::read_tensor(document.at("tensor"), machine);
   profile::read_units(document.at("units"), machine);

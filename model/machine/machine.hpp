@@ -65,6 +65,7 @@ struct Level {
 /// second; bytes_per_second() unifies. "Node" is the end that the machine has more of: the child of a parent.
 struct Pipe {
   std::string name;
+  std::string engine;  ///< of a node, that serves this pipe's copies one at a time, in order: "mte2"; empty: none named
   LevelId from = 0, to = 0;
   Stated per_node_clock;                  ///< bytes a clock and node
   Stated aggregate;                       ///< bytes a second, whole machine
@@ -150,6 +151,13 @@ struct Limits {
   std::map<std::string, Number, std::less<>> stated;  ///< each of the above as the profile states it, by name
 };
 
+/// A kind of core of a compute node, whose instances are the nodes of a level: that level, and those below it that are
+/// no other core's, are its memories; a unit of that level is its own. Example: two vector cores beside each cube core.
+struct Core {
+  std::string name;  ///< "cube", "vector"
+  LevelId level = 0;
+};
+
 struct Clocks {
   std::optional<Number> maximum, tensor, base;  ///< hertz; `tensor` is the datasheet's clock behind its tensor peak
 };
@@ -169,6 +177,7 @@ struct Machine {
   LevelId compute = 0;  ///< the level whose nodes hold the execution units (the SM: "shared")
   std::vector<TensorInstruction> tensor;
   std::vector<Unit> units;
+  std::vector<Core> cores;  ///< kinds of them; empty: one kind, whose threads do everything
   Limits limits;
   Clocks clocks;
   Power power;
@@ -179,6 +188,12 @@ struct Machine {
   [[nodiscard]] LevelId level(std::string_view level_name) const;  ///< throws Error that lists the known
   [[nodiscard]] Count nodes(LevelId level) const;                  ///< in the whole machine
   [[nodiscard]] Count compute_nodes() const { return nodes(compute); }
+  /// Nodes of the level in one compute node: 2 vector cores beside a cube core. 1 for levels above it.
+  [[nodiscard]] double per_compute_node(LevelId level) const;
+  [[nodiscard]] const Core* core(std::string_view core_name) const;  ///< or nullptr
+  [[nodiscard]] const Core* core_of(LevelId level) const;            ///< whose memory it is, or nullptr
+  /// The pipe from one level to another, or nullptr.
+  [[nodiscard]] const Pipe* pipe_between(LevelId from, LevelId to) const;
   /// The pipe from its parent (of a cross-transfer level: the pipe between the nodes it joins), or nullptr.
   [[nodiscard]] const Pipe* pipe_into(LevelId level) const;
   [[nodiscard]] const Pipe* find_pipe(std::string_view pipe_name) const;  ///< or nullptr

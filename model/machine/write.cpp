@@ -116,6 +116,8 @@ void write_levels(Writer& out, const Machine& machine) {
     if (known(level.transaction_from)) out.count(2, "transaction", level.transaction, "B", level.transaction_from);
   }
   out.line(0, "compute: " + level_name(machine, machine.compute));
+  if (!machine.cores.empty()) out.line(0, "cores:");
+  for (const Core& core : machine.cores) out.line(1, core.name + ": " + level_name(machine, core.level));
 }
 
 void write_pipes(Writer& out, const Machine& machine) {
@@ -124,6 +126,7 @@ void write_pipes(Writer& out, const Machine& machine) {
     out.line(1, pipe.name + ":");
     out.line(2, "from: " + level_name(machine, pipe.from));
     out.line(2, "to: " + level_name(machine, pipe.to));
+    if (!pipe.engine.empty()) out.line(2, "engine: " + pipe.engine);
     out.stated(2, "bandwidth", pipe.aggregate);
     out.stated(2, "bandwidth_per_node", pipe.per_node_clock);
     if (!pipe.by_cluster_size.empty()) out.line(2, "by_cluster_size:");

@@ -59,6 +59,7 @@ class Holder {
 
   [[nodiscard]] const PlacedAgent* agent_of(const Variable& v) const {
     if (v.scope == Scope::block) return nullptr;
+    if (v.agent >= 0) return &p_.agents[at(v.agent)];
     if (!v.arrays.empty()) return agent_of(v.arrays[0]);
     for (const PlacedOperation& op : p_.operations) {  // auxiliaries: who runs the operation that keeps them
       if (op.agent >= 0 && s_.operations[at(op.operation)].accumulator == AccumulatorKind::online_softmax)
@@ -69,7 +70,7 @@ class Holder {
 
   [[nodiscard]] Count instances(const Variable& v) const {
     const PlacedAgent* agent = agent_of(v);
-    return agent == nullptr ? Count(1) : agent->instances;
+    return agent == nullptr || v.agent >= 0 ? Count(1) : agent->instances;  // each core has a memory of its own
   }
 
   /// Values of something with these axes in one block: one copy, clipped to the array. `v` may hold some axes in part.
@@ -78,11 +79,11 @@ class Holder {
     Count out = 1;
     for (const AxisId axis : axes) {
       Count size = agent == nullptr ? block.extent[at(axis)] : agent->extent[at(axis)];
-      if (s_.stream == axis) size = block.chunk;
+      if (s_.stream == axis) size = agent == nullptr ? block.chunk : std::min(block.chunk, size);
       if (v != nullptr) size = std::min(size, part_of(*v, axis, size));
       out *= std::min(size, p_.problem->sizes[at(axis)]);
     }
-    return agent == nullptr ? out : out * agent->instances;
+    return agent == nullptr || (v != nullptr && v->agent >= 0) ? out : out * agent->instances;
   }
 
   /// The mapping may hold an axis in part: x -> u_x.

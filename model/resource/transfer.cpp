@@ -238,6 +238,7 @@ Bytes part_bytes(const PlacedDiagram& placed) {
   const Diagram& d = placed.streamed->diagram;
   Bytes sum;
   for (const ArrayId output : d.outputs) {
+    if (placed.streamed->stream && d.arrays[at(output)].has(*placed.streamed->stream)) continue;
     Count elements = 1;
     for (const AxisId axis : d.arrays[at(output)].axes) elements *= placed.problem->sizes[at(axis)];
     DType type = placed.problem->dtype;

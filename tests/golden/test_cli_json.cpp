@@ -167,14 +167,15 @@ TEST_CASE("a violated constraint is data, and the answer is still given") {
 TEST_CASE("no bundled kernel: another's; none at all: the ideal mapping, whose time is a bound") {
   CHECK(answer("query attention --gpu mi300x --json" + shape)["kernel"] == "ck_tile");
   CHECK(napkin("select attention --gpu mi300x --json" + shape).code == 0);
-  const Json json = answer("query attention --gpu ascend-910b2 --json" + shape);
+  CHECK(answer("query attention --gpu ascend-910b2 --json" + shape)["kernel"] == "ascend_forward");
+  const std::string product = " --shape a=4096,b=4096,c=4096 --json";
+  const Json json = answer("query matmul --gpu ascend-910b2" + product);
   CHECK(json["kernel"].is_null());
   CHECK(json["predicted"]["at_least"] == true);
   check_levels(json["levels"]);
-  const auto run = napkin("select attention --gpu ascend-910b2 --json" + shape);
+  const auto run = napkin("select matmul --gpu ascend-910b2" + product);
   CHECK(run.code == 1);
   CHECK(run.json()["kernel"].is_null());
-  const std::string product = " --shape a=4096,b=4096,c=4096 --json";
   CHECK(answer("query mlp --gpu mi300x --shape m=128,k=128,h=128 --json")["kernel"].is_null());
   for (const auto& [gpu, kernels] :
        std::map<std::string, std::set<std::string>>{{"a100-sxm-80", {"vendor_matmul_sm80", "triton_matmul_sm80"}},

@@ -81,6 +81,16 @@ class GraphBuilder {
   /// Whether the block's own threads ask for that copy, in program order.
   [[nodiscard]] bool by_threads(const std::string& copy) const;
 
+  // graph_cores.cpp
+  /// A copy on its way through memories side by side, by the engine that serves its pipe.
+  void copy_between(const std::string& name);
+  [[nodiscard]] const Crossing* way_of(const std::string& name) const;
+  [[nodiscard]] int engine_named(const std::string& name);
+  /// A core runs its operations one after the other, in the mapping's order, each so many iterations ahead.
+  void cores_in_order();
+  [[nodiscard]] std::size_t place_in_mapping(int node) const;
+  [[nodiscard]] int ahead_of(int node) const;
+
   // graph_edges.cpp
   EventNode& node(std::string name, NodeKind kind, int of_agent);
   [[nodiscard]] std::optional<int> agent_named(const std::string& name) const;
@@ -104,6 +114,7 @@ class GraphBuilder {
   std::vector<std::pair<std::string, int>> last_of_;
   double ahead_ = 0;         // clocks by which a buffer's copies asked for so far are there before the pipe is free
   std::vector<int> fenced_;  // nodes behind which threads pass a fence and a barrier
+  bool cores_ = false;       // agents are cores of the machine
   bool waits_for_products_ = false;                       // threads do, for some operation of the loop
   UnitId in_steps_ = -1;                                  // whose work is in steps; -1: none's
   int port_pipe_ = -1;                                    // that of the node's memory

@@ -37,7 +37,7 @@ void GraphBuilder::add(const EdgeMapping& edge) {
   if (tokens > 0) {
     out.ahead = static_cast<int>(-edge.distance);
     out.delay = delay_of(tokens, out.ahead);
-    if (edge.tokens.kind == Value::Kind::knob) out.tokens = edge.tokens.knob;
+    if (edge.tokens.kind == Value::Kind::knob && edge.tokens.more == 0) out.tokens = edge.tokens.knob;
   }
   out.agents = static_cast<int>(edge.agents);
   out.barrier = edge.barrier;
@@ -48,7 +48,7 @@ void GraphBuilder::add(const EdgeMapping& edge) {
   if (edge.issued) out.after = EdgeFrom::issued;
   if (from.kind == NodeKind::thread && to.kind == NodeKind::tensor && stores(from))
     out.latency = p_.machine->constant_or("store_fence_barrier", 0);
-  if (from.kind == NodeKind::copy && to.kind == NodeKind::copy) out.after = EdgeFrom::issued;
+  if (from.kind == NodeKind::copy && to.kind == NodeKind::copy && !cores_) out.after = EdgeFrom::issued;
   const bool hands_over = asks(to) ? from.agent != to.agent : to.kind == NodeKind::copy && !asks(from);
   if (hands_over && from.kind != NodeKind::copy && !by_threads(edge.to)) {
     out.latency += p_.machine->constant_or("handover_mbarrier", 0) / 2;
@@ -104,7 +104,7 @@ bool GraphBuilder::stores(const EventNode& node) const {
 std::int64_t GraphBuilder::value_of(const Value& value) const {
   switch (value.kind) {
     case Value::Kind::literal: return value.literal;
-    case Value::Kind::knob: return p_.tile.values[static_cast<std::size_t>(value.knob)];
+    case Value::Kind::knob: return p_.tile.values[static_cast<std::size_t>(value.knob)] + value.more;
     case Value::Kind::axis:
     case Value::Kind::table: break;  // no edge's tokens stand in a table
   }

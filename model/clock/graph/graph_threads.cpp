@@ -10,6 +10,7 @@ namespace napkin {
 
 double GraphBuilder::instances(int agent) const {
   if (agent < 0) return 1;
+  if (cores_) return 1;  // cores of one kind divide the rows and go in step
   const PlacedAgent& a = p_.agents[static_cast<std::size_t>(agent)];
   const double schedulers = real(p_.machine->limits.schedulers), all = real(a.instances);
   const double warps = std::max(real(a.threads) / real(p_.machine->limits.warp_size), 1.0);
@@ -98,7 +99,9 @@ void GraphBuilder::beside_steps(EventNode& into, double instructions) const {
 void GraphBuilder::demand(std::vector<double>& pipes, int of_unit, double results) const {
   const Unit& unit = p_.machine->units[static_cast<std::size_t>(of_unit)];
   const int pipe = pipe_of_[static_cast<std::size_t>(of_unit)];
-  if (pipe >= 0) pipes[static_cast<std::size_t>(pipe)] += results / unit.per_clock.best().value;
+  if (pipe >= 0)
+    pipes[static_cast<std::size_t>(pipe)] +=
+        results / (unit.per_clock.best().value * p_.machine->per_compute_node(unit.level));
   pipes[issue_pipe] += warp_instructions(*p_.machine, unit, results) / issue_rate();
 }
 
@@ -119,6 +122,7 @@ int GraphBuilder::agent_of(const PlacedOperation& op, const WorkMapping& work) c
 }
 
 double GraphBuilder::idle_schedulers(const EventNode& node) const {
+  if (cores_) return 1;
   const double schedulers = real(p_.machine->limits.schedulers);
   return std::max(schedulers / std::min(warps(node), schedulers), 1.0);
 }

@@ -235,7 +235,7 @@ void Workload::add_crossings(const PlacedDiagram& placed) {
   for (std::size_t i = 0; i < placed.crossings.size(); ++i) {
     const Crossing& c = placed.crossings[i];
     const bool combined = in_cluster && c.combined_in_cluster;  // one result of all blocks of a cluster, on its way up
-    const bool into_block = c.into == placed.block().level;
+    const bool into_block = c.into == placed.block().level && placed.from_above(c);
     if (!combined && !into_block) continue;
     const bool loop = c.phase == Phase::loop;
     crossings_.push_back(

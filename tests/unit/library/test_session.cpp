@@ -152,7 +152,7 @@ TEST_CASE("requests of one kind share their parts, so that the solver knows them
   CHECK(a.problem.sizes != b.problem.sizes);
 
   // The parts of an ideal layout are the request's own: nothing that is kept by their address outlives them.
-  Ask ideal = attention(1024);
+  Ask ideal = matmul(1024);
   ideal.gpu = "ascend-910b2";
   const Request c = session.request(ideal), d = session.request(ideal);
   REQUIRE(c.layouts.front().ideal);

@@ -104,7 +104,8 @@ TEST_CASE("bundled kernels by their files' keys: those whose mapping says so, pr
     std::vector<std::string> bundled, peers;
     for (const std::string& name : builtin_mappings()) {
       const Mapping mapping = load_mapping(name, "test");
-      if (mapping.algorithm == algorithm && !mapping.proposed) (mapping.source.empty() ? peers : bundled).push_back(name);
+      if (mapping.algorithm == algorithm && !mapping.proposed)
+        (mapping.source.empty() ? peers : bundled).push_back(name);
     }
     CHECK(bundled_mappings(algorithm) == bundled);
     CHECK(peers_mappings(algorithm) == peers);
@@ -136,7 +137,7 @@ TEST_CASE("every mistake is found, with its line") {
       {"unit: rows, domain", "unit: rows, domains", "m.yaml:5", "did you mean 'domain'?"},
       {"domain: [64, 128]", "domain: []", "m.yaml:5", "an empty domain"},
       {"domain: [64, 128]", "domain: [64, 64]", "m.yaml:5", "stands twice"},
-      {"domain: [64, 128]", "domain: [64, 0]", "m.yaml:5", "out of range"},
+      {"domain: [64, 128]", "domain: [64, 0]", "m.yaml:5", "0 of an axis"},
       {"step: -16", "step: 16", "m.yaml:6", "never reaches"},
       {"step: -16", "step: 0", "m.yaml:6", "never reaches"},
       {"words: [staged, direct]", "words: [staged, staged]", "m.yaml:9", "stands twice"},
