@@ -58,14 +58,16 @@ class Colourer {
 
   /// The levels that it passes, device memory first (a store: last).
   [[nodiscard]] std::string moved(ArrayId array, bool store) const {
-    std::vector<std::string> path{level(0)};
+    std::vector<std::string> path;
+    if (!store) path.push_back(level(0));
     for (const Crossing& c : p_.crossings) {
       if (c.array != array || c.store != store || c.auxiliary >= 0) continue;
+      if (!store && !c.fills && c.variable >= 0) continue;  // an operand's way on to who computes with it
       if (std::find(path.begin(), path.end(), level(c.into)) == path.end()) path.push_back(level(c.into));
     }
     const Variable* v = variable_of(array, store);
     if (v == nullptr) v = variable_of(array, false);
-    if (store) std::reverse(path.begin(), path.end());
+    if (store) path.push_back(level(0));
     std::string text = joined(path, " -> ");
     if (v == nullptr) return text;
     if (v->type != DType::value) text += ", " + std::string(name_of(v->type));

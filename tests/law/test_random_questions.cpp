@@ -5,9 +5,11 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstdlib>
+#include <ctime>
 #include <filesystem>
 #include <memory>
 #include <random>
@@ -26,7 +28,8 @@ using namespace napkin;
 
 namespace {
 
-constexpr double most_seconds = 15;     // of one question
+constexpr double most_seconds =
+    5;  // of one question, of this process or of the clock: other processes may have the cores
 constexpr long most_memory = 2L << 20;  // KiB
 constexpr int questions_of_a_session = 100;
 
@@ -66,12 +69,18 @@ Kind kind_of(Draw& draw) {
   return kind;
 }
 
+/// Whether it is the size of a dimension that others read: it has a default without saying so.
+bool is_rows(const Diagram& diagram, const Axis& axis) {
+  const AxisId id = diagram.axis(axis.name);
+  return std::none_of(diagram.arrays.begin(), diagram.arrays.end(), [&](const Array& array) { return array.has(id); });
+}
+
 NamedSizes shape_of(Draw& draw, const Kind& kind, const Diagram& diagram) {
   NamedSizes shape;
   for (const Axis& axis : diagram.axes) {
     if (std::holds_alternative<AxisId>(axis.fallback)) continue;
     const bool fallback = std::holds_alternative<std::int64_t>(axis.fallback);
-    if (fallback && draw.once_in(2)) continue;
+    if ((fallback || is_rows(diagram, axis)) && draw.once_in(2)) continue;
     const bool head = axis.name == "d";
     std::int64_t size = fallback ? draw.size(6) : draw.length();
     if (head) size = draw.once_in(10) ? draw.size(62) : kind.head;
@@ -88,8 +97,10 @@ Mask mask_of(Draw& draw) {
 
 Ask ask_of(Draw& draw, const Kind& kind) {
   Ask ask;
-  ask.algorithm = draw.of<std::string>(
-      {"attention", "attention", "attention", "attention", "matmul", "matmul", "mlp", "softmax_contraction"});
+  ask.algorithm =
+      draw.of<std::string>({"attention", "attention", "attention", "attention", "attention", "attention", "matmul",
+                            "matmul", "matmul", "mlp", "softmax_contraction", "convolution_1d", "convolution_2d",
+                            "max_pooling", "sliding_window", "mixture_of_experts", "paged_attention", "int4_matmul"});
   const Diagram diagram = load_diagram(ask.algorithm);
   ask.gpu = kind.gpu;
   ask.shape = shape_of(draw, kind, diagram);
@@ -172,6 +183,21 @@ void check_selected(const Session& session, Ask ask, const SelectAnswer& selecte
 
 struct Outcome {
   int answered = 0, nothing = 0, refused = 0;
+  double longest = 0;  // seconds
+  std::string longest_question;
+};
+
+/// Seconds since it was made: of the clock, or where other processes have the cores, of this process.
+class Stopwatch {
+ public:
+  [[nodiscard]] double seconds() const {
+    const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - wall_;
+    return std::min(wall.count(), static_cast<double>(std::clock() - cpu_) / CLOCKS_PER_SEC);
+  }
+
+ private:
+  std::chrono::steady_clock::time_point wall_ = std::chrono::steady_clock::now();
+  std::clock_t cpu_ = std::clock();
 };
 
 void ask_one(const Session& session, const Ask& ask, Outcome& outcome) {
@@ -217,29 +243,31 @@ void ask_all(int count, int first) {
     const Ask ask = ask_of(draw, kind);
     CAPTURE(i);
     CAPTURE(text_of(ask));
-    const auto start = std::chrono::steady_clock::now();
+    const Stopwatch watch;
     ask_one(*session, ask, outcome);
-    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
-    if (test::rounds(100) == 100) CHECK(took.count() < most_seconds);  // not under a sanitizer
+    const double took = watch.seconds();
+    if (test::rounds(100) == 100) CHECK(took < most_seconds);  // not under a sanitizer
+    if (took > outcome.longest) outcome.longest = took, outcome.longest_question = text_of(ask);
   }
   std::filesystem::remove_all(folder);
   rusage used{};
   ::getrusage(RUSAGE_SELF, &used);
   if (test::rounds(100) == 100) CHECK(used.ru_maxrss < most_memory);
   MESSAGE(count << " questions: " << outcome.answered << " answered, " << outcome.nothing << " fit nowhere, "
-                << outcome.refused << " refused; " << used.ru_maxrss / 1024 << " MiB");
+                << outcome.refused << " refused; " << used.ru_maxrss / 1024 << " MiB; the longest took "
+                << outcome.longest << " s: " << outcome.longest_question);
   if (test::rounds(100) == 100) CHECK(outcome.answered > count / 5);
 }
 
 }  // namespace
 
-TEST_CASE("random questions: two hundred of two kinds") {
-  ask_all(asked_for("NAPKIN_QUESTIONS", test::rounds(200)), asked_for("NAPKIN_SEED", 1));
+TEST_CASE("random questions: a thousand of ten kinds") {
+  ask_all(asked_for("NAPKIN_QUESTIONS", test::rounds(1000)), asked_for("NAPKIN_SEED", 1));
 }
 
 TEST_SUITE("slow") {
-  TEST_CASE("random questions: twenty thousand of two hundred kinds") {
-    ask_all(asked_for("NAPKIN_QUESTIONS", test::rounds(20000)), asked_for("NAPKIN_SEED", 1000000));
+  TEST_CASE("random questions: a million of ten thousand kinds") {
+    ask_all(asked_for("NAPKIN_QUESTIONS", test::rounds(1000000)), asked_for("NAPKIN_SEED", 1000000));
   }
 }
 

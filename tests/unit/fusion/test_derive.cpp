@@ -179,13 +179,13 @@ TEST_CASE("the log-sum-exp, projections and residuals come in the tail") {
     P[g_q,s_x] = exp(S - mu)
     z = delta * z + sum over x of P
     O *= delta
-    O += contract over x (P, V)
+    O += contract over x (P, V)      (may go in parts u_x of s_x: they add up)
   load W[d,e]
   load X[g_q,e]
   L[g_q] = mu + log z
   store L[g_q]
   O /= z      (rows with z = 0 stay 0)
-  Y[g_q,e] = contract over d (O, W)
+  Y[g_q,e] = contract over d (O, W)      (may go in parts u_d of d: they add up)
   R[g_q,e] = add (Y, X)
   store R[g_q,e]
 )");
@@ -222,7 +222,7 @@ TEST_CASE("several accumulators, several outputs, an output that carries the str
   for each chunk s_x of x:
     load S[g_q,s_x]
     E[g_q,s_x] = map exp (S)
-    Z += sum over x (E)
+    Z += sum over x (E)      (may go in parts u_x of s_x: they add up)
     M = max(M, max over x (S))
     F[g_q,s_x] = map negate (E)
     store F[g_q,s_x]
