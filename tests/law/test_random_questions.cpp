@@ -56,7 +56,7 @@ class Draw {
 /// What the questions of one session have in common, so that its tables serve more than one of them.
 struct Kind {
   std::string gpu, dtype;
-  std::int64_t head = 128;
+  std::int64_t head = 128, queries = 1;  // width of a head, heads that share keys: a table each
   bool masks = false;
 };
 
@@ -65,6 +65,7 @@ Kind kind_of(Draw& draw) {
   kind.gpu = draw.once_in(3) ? "h200-sxm" : draw.of(builtin_machines());
   kind.dtype = draw.of<std::string>({"bf16", "bf16", "bf16", "f16", "e4m3", "f32"});
   kind.head = draw.of<std::int64_t>({64, 128, 128, 96, 256});
+  kind.queries = draw.of<std::int64_t>({1, 1, 4, 8});
   kind.masks = draw.once_in(2);
   return kind;
 }
@@ -83,6 +84,7 @@ NamedSizes shape_of(Draw& draw, const Kind& kind, const Diagram& diagram) {
     if ((fallback || is_rows(diagram, axis)) && draw.once_in(2)) continue;
     const bool head = axis.name == "d";
     std::int64_t size = fallback ? draw.size(6) : draw.length();
+    if (axis.name == "g" && !draw.once_in(20)) size = kind.queries;
     if (head) size = draw.once_in(10) ? draw.size(62) : kind.head;
     shape.emplace_back(axis.name, size);
   }
