@@ -1,6 +1,7 @@
 // Names to ids, once for all tiles.
 #include <algorithm>
 
+#include "model/diagram/reindex.hpp"
 #include "model/mapping/compiled.hpp"
 #include "model/mapping/load.hpp"
 
@@ -293,7 +294,14 @@ void Placer::Compiled::compile_variables() {
     for (const std::string& name : v.of) {
       if (const auto id = streamed_->diagram.find_array(name)) {
         out.arrays.push_back(*id);
-        out.held.push_back({1, v.axes.empty() ? streamed_->diagram.arrays[at(*id)].axes : explicit_axes});
+        const Array& array = streamed_->diagram.arrays[at(*id)];
+        out.held.push_back({1, v.axes.empty() ? array.axes : explicit_axes});
+        if (!is_shifted(array)) continue;
+        if (!mapping_->exact_groups) {
+          throw Error(mapping_->file, "array " + array.name + " has shifted rows, which no kernel's mapping can place",
+                      "--kernel ideal");
+        }
+        out.held.back().shifted = &array;
         continue;
       }
       for (const Auxiliary& a : streamed_->auxiliaries) {

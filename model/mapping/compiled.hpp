@@ -50,6 +50,7 @@ struct Extents {
   std::vector<AxisId> axes;
   std::vector<AxisId> folded = {};  ///< those in `constant`
   bool streams = false;             ///< the streamed axis is among `axes`
+  const Array* shifted = nullptr;   ///< whose dimensions overlap: its values are no product of extents
 };
 
 struct CompiledLevel {

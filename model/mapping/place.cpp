@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "model/diagram/packing.hpp"
+#include "model/diagram/reindex.hpp"
 #include "model/mapping/compiled.hpp"
 
 namespace napkin {
@@ -360,8 +361,8 @@ void Placer::Compiled::place_variables(const Tile& tile, PlacedDiagram& into, bo
     v.elements = 0;
     for (const Extents& held : c.held) {
       Count one = held.constant;
-      for (const AxisId axis : held.axes) one *= size(axis);
-      v.elements += one;
+      for (const AxisId axis : held.axes) one *= held.shifted == nullptr ? size(axis) : Count(1);
+      v.elements += held.shifted == nullptr ? one : one * part_of(*held.shifted, size);
     }
   }
 }

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 
+#include "model/diagram/reindex.hpp"
 #include "model/mapping/load.hpp"
 #include "model/resource/resources.hpp"
 #include "solver/space/granularity.hpp"
@@ -138,7 +139,7 @@ namespace {
 double values_of(const Array& array, const Problem& problem) {
   const Packing& packing = problem.packing;
   double values = 1;
-  for (const AxisId axis : array.axes) values *= real(problem.sizes[static_cast<std::size_t>(axis)]);
+  for (const AxisId axis : stored_axes(array)) values *= real(problem.sizes[static_cast<std::size_t>(axis)]);
   const bool rows = array.has(packing.rows), columns = array.has(packing.columns);
   if (packing.sequences.empty() || rows == columns) return values;
   double tokens = 0;
@@ -159,7 +160,7 @@ void add_device_memory(std::vector<TileRule>& rules, const Streamed& streamed, c
   for (const std::vector<ArrayId>* arrays : {&streamed.diagram.inputs, &streamed.diagram.outputs}) {
     for (const ArrayId id : *arrays) {
       const Array& array = streamed.diagram.arrays[static_cast<std::size_t>(id)];
-      bytes += values_of(array, problem) * bytes_per_value(problem.dtype);
+      bytes += values_of(array, problem) * bytes_per_value(array.type.value_or(problem.dtype));
     }
   }
   const double limit = capacity.best().value;
