@@ -199,6 +199,14 @@ struct LaunchAnswer {
   std::optional<PredictedAnswer> predicted;  ///< a bound
 };
 
+/// What one block takes of its node.
+struct OccupancyAnswer {
+  std::int64_t registers_per_thread = 0, registers_limit = 0;
+  std::int64_t shared_memory = 0, shared_memory_limit = 0;
+  std::int64_t blocks_per_sm = 0;
+  std::string limited_by;
+};
+
 struct QueryAnswer {
   Head head;
   bool legal = true;
@@ -208,6 +216,7 @@ struct QueryAnswer {
   FormulaAnswer formula;
   std::optional<OptimumAnswer> optimum;      ///< none of packed sequences
   std::optional<PredictedAnswer> predicted;  ///< none on the abstract machine
+  std::optional<OccupancyAnswer> occupancy;  ///< nor there, nor where one launch does not hold it
   std::optional<CombineAnswer> combine;      ///< where results have parts
   std::optional<CheckAnswer> check;          ///< where it was asked for
   std::optional<CompiledAnswer> compiled;    ///< where it was asked for
@@ -217,14 +226,7 @@ struct QueryAnswer {
 
 struct AlternativeAnswer {
   TileValues tile;
-  PredictedAnswer predicted;
-};
-
-struct OccupancyAnswer {
-  std::int64_t registers_per_thread = 0, registers_limit = 0;
-  std::int64_t shared_memory = 0, shared_memory_limit = 0;
-  std::int64_t blocks_per_sm = 0;
-  std::string limited_by;
+  Later<PredictedAnswer> predicted;
 };
 
 /// A kernel that could answer a question, with the best of its tiles.

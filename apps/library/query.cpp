@@ -65,6 +65,7 @@ QueryAnswer answer_of(const Request& request, const Layout& layout, const Tile& 
   }
   answer.levels = levels_of(request, layout, placement.placed, clock, Rereads::spread);
   explain_levels(answer);
+  if (!request.abstract()) answer.occupancy = answer_of(placement.plan);
   answer.combine = combine_of(placement.placed, request.abstract() ? Hertz(0) : clock);
   if (request.abstract()) judge_abstract(request, layout, answer);
   add_optimum(request, layout, placement.placed, answer);
@@ -83,6 +84,7 @@ void make_cut(const Request& request, QueryAnswer& answer) {
   answer.levels = levels_of(answer.launches);
   answer.formula = {};
   answer.optimum.reset();
+  answer.occupancy.reset();
 }
 
 }  // namespace

@@ -14,6 +14,7 @@ namespace napkin::cli {
 [[nodiscard]] Command calibrate_command();
 [[nodiscard]] Command timeline_command();
 [[nodiscard]] Command sensitivity_command();
+[[nodiscard]] Command draft_mapping_command();
 [[nodiscard]] Command tables_command();
 [[nodiscard]] Command list_command();
 [[nodiscard]] Command completion_command();

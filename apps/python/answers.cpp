@@ -155,7 +155,9 @@ void bind_prediction(nb::module_& m) {
       .def_prop_ro(
           "tile", [](const AlternativeAnswer& a) { return dict_of(a.tile); },
           nb::for_getter(nb::sig("def tile(self) -> dict[str, int | str]")))
-      .def_ro("predicted", &AlternativeAnswer::predicted);
+      .def_prop_ro(
+          "predicted", [](const AlternativeAnswer& a) -> const PredictedAnswer& { return a.predicted.get(); },
+          nb::rv_policy::reference_internal);
 }
 
 void bind_checks(nb::module_& m) {
@@ -269,6 +271,9 @@ void bind_query(nb::module_& m) {
       .def_prop_ro(
           "optimum", [](const QueryAnswer& a) { return part_of(a.optimum); },
           nb::for_getter(nb::sig("def optimum(self) -> OptimumAnswer | None")))
+      .def_prop_ro(
+          "occupancy", [](const QueryAnswer& a) { return part_of(a.occupancy); },
+          nb::for_getter(nb::sig("def occupancy(self) -> OccupancyAnswer | None")))
       .def_prop_ro(
           "check", [](const QueryAnswer& a) { return part_of(a.check); },
           nb::for_getter(nb::sig("def check(self) -> CheckAnswer | None")))

@@ -115,8 +115,10 @@ void check_attention_bytes(const Json& json) {
 
 TEST_CASE("query on a GPU") {
   const Json json = answer("query attention --gpu h200-sxm --dtype bf16 --json" + shape);
-  CHECK(keys_of(json) ==
-        head + Keys{"legal", "violations", "work", "levels", "formula", "optimum", "predicted", "nodes"});
+  CHECK(keys_of(json) == head + Keys{"legal", "violations", "work", "levels", "formula", "optimum", "predicted",
+                                     "nodes", "registers", "shared_memory", "occupancy"});
+  CHECK(json["registers"]["per_thread"].get<int>() <= json["registers"]["limit"].get<int>());
+  CHECK(json["occupancy"]["blocks_per_sm"].get<int>() >= 1);
   CHECK(json["command"] == "query");
   CHECK(json["algorithm"] == "attention");
   CHECK(json["gpu"] == "h200-sxm");

@@ -308,7 +308,7 @@ def timeline(algorithm: Algorithm, *, iterations: int = 6, **question: Any) -> T
 
 
 def emit(algorithm: Algorithm, form: str = "json", **question: Any) -> str:
-    """The selected configuration as another program reads it: json, cpp, triton or fa3. "" where nothing fits."""
+    """The selected configuration as another program reads it: json, cpp, triton, fa3 or fa4. "" where nothing fits."""
     return _output([*_words("select", algorithm, question), "--emit", form])
 
 
