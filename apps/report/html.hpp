@@ -60,7 +60,7 @@ struct Table {
 /// A finished drawing whose styles must not reach the page: as an image within it.
 [[nodiscard]] std::string picture(std::string_view svg, std::string_view said, std::string_view caption);
 
-/// "8,192 × 8,192" where a mask, a type and sizes are to be read: "b=2 h=16 q=8192", bold where asked.
+/// "no mask", "causal", "window 128,0"
 [[nodiscard]] std::string mask(const Mask& mask);
 
 struct Part {

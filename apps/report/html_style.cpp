@@ -75,7 +75,6 @@ tr.marked > * { background: var(--panel); font-weight: 600; }
 .both span { position: absolute; top: 0; bottom: 0; }
 .less { background: var(--less); }
 .more { background: repeating-linear-gradient(90deg, var(--more) 0 3px, transparent 3px 5px); }
-.fitted { font-style: italic; }
 figure { margin: .6rem 0 1.4rem; }
 figcaption { color: var(--soft); font-size: .875rem; max-width: 52rem; }
 figure svg { display: block; max-width: 100%; height: auto; }
