@@ -11,6 +11,7 @@ namespace napkin::cli {
 [[nodiscard]] Command deps_command();
 [[nodiscard]] Command compare_command();
 [[nodiscard]] Command validate_command();
+[[nodiscard]] Command report_command();
 [[nodiscard]] Command calibrate_command();
 [[nodiscard]] Command timeline_command();
 [[nodiscard]] Command sensitivity_command();

@@ -16,7 +16,7 @@ constexpr int chart_columns = 100;
 /// A letter for each node, in the graph's order.
 char letter(int node) { return static_cast<char>(node < 26 ? 'a' + node : 'A' + (node - 26) % 26); }
 
-std::string chart(const TimelineReport& r) {
+std::string chart(const TimelineAnswer& r) {
   std::string out;
   const double column = r.run.clocks / chart_columns;
   for (const Lane& lane : lanes_of(r)) {
@@ -44,7 +44,7 @@ std::string chain(const std::vector<std::string>& nodes) {
 }
 
 /// Busy share of each pipe in the steady state.
-std::vector<std::pair<std::string, double>> pipes_of(const TimelineReport& r) {
+std::vector<std::pair<std::string, double>> pipes_of(const TimelineAnswer& r) {
   std::vector<std::pair<std::string, double>> out;
   double tensor = 0, copies = 0;
   std::vector<double> vector(r.graph.pipes.size(), 0.0), engines(r.graph.engines.size(), 0.0);
@@ -67,7 +67,7 @@ std::vector<std::pair<std::string, double>> pipes_of(const TimelineReport& r) {
 
 }  // namespace
 
-std::string text_of(const TimelineReport& r, const Style& style) {
+std::string text_of(const TimelineAnswer& r, const Style& style) {
   const Period& p = r.period;
   std::string busy;
   for (const auto& [name, share] : pipes_of(r))
@@ -100,7 +100,7 @@ std::string text_of(const TimelineReport& r, const Style& style) {
   return out + chart(r);
 }
 
-Json json_of(const TimelineReport& r) {
+Json json_of(const TimelineAnswer& r) {
   Json json = json_of(r.head, "timeline");
   const Period& p = r.period;
   json["period"] = {{"cycles", json_of(p.clocks)},
@@ -134,7 +134,7 @@ Json json_of(const TimelineReport& r) {
   return json;
 }
 
-std::string perfetto_of(const TimelineReport& r) {
+std::string perfetto_of(const TimelineAnswer& r) {
   Json events = Json::array();
   const std::vector<Lane> lanes = lanes_of(r);
   for (std::size_t l = 0; l < lanes.size(); ++l) {

@@ -69,9 +69,11 @@ class Holder {
     return nullptr;
   }
 
-  [[nodiscard]] Count instances(const Variable& v) const {
-    const PlacedAgent* agent = agent_of(v);
-    return agent == nullptr || v.agent >= 0 ? Count(1) : agent->instances;  // each core has a memory of its own
+  [[nodiscard]] Count instances(const Variable& v) const { return instances(&v, agent_of(v)); }
+
+  /// How many agents hold one each. One, where an agent's core keeps it: each core has a memory of its own.
+  [[nodiscard]] static Count instances(const Variable* v, const PlacedAgent* agent) {
+    return agent == nullptr || (v != nullptr && v->agent >= 0) ? Count(1) : agent->instances;
   }
 
   /// Values of something with these axes in one block: one copy, clipped to the array. `v` may hold some axes in part.
@@ -85,11 +87,6 @@ class Holder {
   [[nodiscard]] Count values(const Array& array, const Variable* v, const PlacedAgent* agent) const {
     if (!is_shifted(array)) return values(array.axes, v, agent);
     return napkin::part_of(array, [&](AxisId axis) { return size_of(axis, v, agent); }) * instances(v, agent);
-  }
-
-  /// How many agents have one each: of what one agent alone keeps, one.
-  [[nodiscard]] static Count instances(const Variable* v, const PlacedAgent* agent) {
-    return agent == nullptr || (v != nullptr && v->agent >= 0) ? Count(1) : agent->instances;
   }
 
   [[nodiscard]] Count size_of(AxisId axis, const Variable* v, const PlacedAgent* agent) const {

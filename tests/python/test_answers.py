@@ -1,6 +1,7 @@
 """Answers are typed, cannot be changed, and are what the command prints."""
 
 import json
+import pathlib
 import pickle
 import subprocess
 import sys
@@ -128,6 +129,22 @@ def test_commands_of_other_rooms(name, shape):
             pytest.skip(f"SKIP: the program has no command {name}")
         raise
     assert found.to_dict()
+
+
+def test_report(shape, tmp_path):
+    page = napkin.report("attention", gpu=GPU, out=tmp_path / "page.html", **shape)
+    assert page.html.startswith("<!DOCTYPE html>") and page.html.endswith("</html>\n")
+    assert (tmp_path / "page.html").read_text(encoding="utf-8") == page.html
+    assert "attention_sm90" in page.html and "<script" not in page.html and "Report(" in repr(page)
+    assert page._repr_html_().startswith("<iframe srcdoc=")
+    rows = pathlib.Path(__file__).resolve().parents[1] / "measured/small/few_blocks.jsonl"
+    again = napkin.report(replay=rows)
+    again.save(tmp_path / "replay.html")
+    assert "Predicted against measured" in (tmp_path / "replay.html").read_text(encoding="utf-8")
+    for wrong in ({}, {"algorithm": "attention", "replay": [rows]}, {"replay": [rows], "gpu": GPU}, {"replay": "no.jsonl"},
+                  {"algorithm": "attention", "gpu": GPU}):
+        with pytest.raises(napkin.InputError):
+            napkin.report(**wrong)
 
 
 def test_notebook(shape):
