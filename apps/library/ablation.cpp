@@ -6,6 +6,7 @@
 #include <map>
 
 #include "model/machine/number.hpp"
+#include "model/machine/numbers.hpp"
 
 namespace napkin {
 namespace {
@@ -33,7 +34,7 @@ void add_constant(const Machine& machine, const std::string& name, bool fitted, 
   } else {
     if (const auto measured = machine.constants.find(name); fitted && measured != machine.constants.end())
       term.off = "the measured " + text_of(measured->second);
-    term.edit = [name, fitted](Machine& m) { (fitted ? m.fitted : m.constants).erase(name); };
+    term.edit = [name](Machine& m) { switch_off(m, name); };
   }
   out.push_back(std::move(term));
 }
@@ -52,7 +53,7 @@ void add_unit(const Unit& unit, std::vector<Term>& out) {
       }
     };
   };
-  if (unit.beside_tensor)
+  if (unit.beside_tensor && unit.beside_tensor->value != unit.per_clock.best().value)
     out.push_back({"units." + unit.name + ".beside_tensor", text_of(*unit.beside_tensor), "the rate alone",
                    with([](Unit& each) { each.beside_tensor.reset(); })});
   if (!unit.co_use.alone.empty())

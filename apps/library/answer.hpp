@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "apps/library/arguments.hpp"
+#include "apps/library/bands.hpp"
 #include "model/diagram/problem.hpp"
 #include "model/machine/vocabulary.hpp"
 
@@ -121,6 +122,17 @@ struct OptimumAnswer {
   bool exact = true;    ///< `terms` give `transfer`; else an axis is too short for them, and they only bound it
 };
 
+/// How sure a prediction is: which clock made it, on which numbers it rests, and how far such predictions were off.
+struct StandingAnswer {
+  bool by_graph = false;  ///< the event graph's; else a bound: the fullest pipe's
+  std::string basis;      ///< the weakest among the numbers that matter: measured, fitted, published, derived, assumed
+  std::vector<std::string> numbers;   ///< those of that basis, the weightiest first
+  std::vector<std::string> missing;   ///< of a bound: the numbers that would make it a prediction
+  std::vector<std::string> left_out;  ///< numbers that the machine lacks, whose effect the time is without
+  std::string why;                    ///< of a bound: what else than numbers it lacks; "": nothing
+  std::optional<Band> band;           ///< none: nothing of that class was recorded or published
+};
+
 struct PredictedAnswer {
   double cycles = 0;
   double clock = 0;
@@ -131,7 +143,9 @@ struct PredictedAnswer {
   std::string bound;
   std::vector<std::pair<std::string, double>> pipes;  ///< busy fractions
   NodesAnswer nodes;
-  bool at_least = false;  ///< a bound: no mapping of the algorithm takes less on that machine
+  bool at_least = false;  ///< a bound: the fullest pipe's time; without a kernel what no mapping goes below
+  /// Of a tile that was asked about or chosen: found when it is first read, which takes some milliseconds.
+  Later<std::optional<StandingAnswer>> standing = {};
 };
 
 /// Values moved and held by a run of the streamed program, or predicted for it; where results have parts, what the
@@ -185,6 +199,14 @@ struct LaunchAnswer {
   std::optional<PredictedAnswer> predicted;  ///< a bound
 };
 
+/// What one block takes of its node.
+struct OccupancyAnswer {
+  std::int64_t registers_per_thread = 0, registers_limit = 0;
+  std::int64_t shared_memory = 0, shared_memory_limit = 0;
+  std::int64_t blocks_per_sm = 0;
+  std::string limited_by;
+};
+
 struct QueryAnswer {
   Head head;
   bool legal = true;
@@ -194,6 +216,7 @@ struct QueryAnswer {
   FormulaAnswer formula;
   std::optional<OptimumAnswer> optimum;      ///< none of packed sequences
   std::optional<PredictedAnswer> predicted;  ///< none on the abstract machine
+  std::optional<OccupancyAnswer> occupancy;  ///< nor there, nor where one launch does not hold it
   std::optional<CombineAnswer> combine;      ///< where results have parts
   std::optional<CheckAnswer> check;          ///< where it was asked for
   std::optional<CompiledAnswer> compiled;    ///< where it was asked for
@@ -203,14 +226,7 @@ struct QueryAnswer {
 
 struct AlternativeAnswer {
   TileValues tile;
-  PredictedAnswer predicted;
-};
-
-struct OccupancyAnswer {
-  std::int64_t registers_per_thread = 0, registers_limit = 0;
-  std::int64_t shared_memory = 0, shared_memory_limit = 0;
-  std::int64_t blocks_per_sm = 0;
-  std::string limited_by;
+  Later<PredictedAnswer> predicted;
 };
 
 /// A kernel that could answer a question, with the best of its tiles.

@@ -23,16 +23,19 @@ std::string peer_of(const Request& request, const std::string& form) {
               peers.empty() ? "json or cpp" : "json or cpp, or another GPU or type for " + joined(peers));
 }
 
+/// Whether the form takes the runners-up too: what an autotuner tries.
+bool lists_tiles(const std::string& form) { return form == "triton" || form == "fa4"; }
+
 std::string text_in(const std::string& form, const Request& request, const Ranking& ranking) {
   const Mapping& mapping = *ranking.layout().mapping;
   const Tile& tile = ranking.best().tile;
   if (form == "json") return emit_json(mapping, tile);
   const std::string about = about_question(*request.diagram, mapping, *request.machine, request.problem);
   if (form == "fa3") return emit_fa3(mapping, tile, about);
-  if (form == "triton") {
+  if (lists_tiles(form)) {
     std::vector<Tile> tiles;
     for (const Ranked& ranked : ranking.selection().ranked) tiles.push_back(ranked.tile);
-    return emit_triton(mapping, tiles, about);
+    return form == "fa4" ? emit_fa4(mapping, tiles, about) : emit_triton(mapping, tiles, about);
   }
   const Placer placer = placer_of(request, ranking.layout());
   const Placement placement = place(placer, tile);
@@ -40,7 +43,7 @@ std::string text_in(const std::string& form, const Request& request, const Ranki
 }
 
 Emission emission_of(const Request& request, const std::string& form, int top) {
-  const Ranking ranking = select_kernel(request, form == "triton" ? top : 1);
+  const Ranking ranking = select_kernel(request, lists_tiles(form) ? top : 1);
   if (ranking.layout().ideal) return {"", false, "no kernel is known that runs " + request.diagram->name + " there"};
   if (ranking.empty()) return {"", false, ranking.nothing_fits()};
   std::string text = text_in(form, request, ranking);
@@ -51,12 +54,14 @@ Emission emission_of(const Request& request, const std::string& form, int top) {
 }  // namespace
 
 Emission Session::emit(const Ask& ask, const std::string& form, int top) const {
-  const std::vector<std::string> forms = {"json", "cpp", "triton", "fa3"};
+  const std::vector<std::string> forms = {"json", "cpp", "triton", "fa3", "fa4"};
   if (std::find(forms.begin(), forms.end(), form) == forms.end()) {
     throw Error("--emit", in_quotes(form) + " is no form", one_of(form, forms));
   }
   Ask asked = ask;
-  if ((form == "triton" || form == "fa3") && ask.kernel.empty()) asked.kernel = peer_of(state_->problem(ask), form);
+  // FlashAttention-4's kernel for Hopper is FlashAttention-3's algorithm, and so is its mapping.
+  if ((form == "triton" || form == "fa3" || form == "fa4") && ask.kernel.empty())
+    asked.kernel = peer_of(state_->problem(ask), form == "fa4" ? "fa3" : form);
   const Request request = this->request(asked);
   return at_shape([&] { return emission_of(request, form, top); });
 }

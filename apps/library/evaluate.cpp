@@ -143,15 +143,14 @@ PredictedAnswer answer_of(const Prediction& prediction) {
   answer.bound = prediction.bound;
   for (const PipeUse& pipe : prediction.pipes) answer.pipes.emplace_back(pipe.name, pipe.busy);
   answer.nodes = {prediction.busy_nodes.get(), prediction.nodes.get()};
+  answer.at_least = prediction.at_least;
   return answer;
 }
 
 std::optional<PredictedAnswer> bound_of(const PlacedDiagram& placed) {
   const auto least = least_time(placed);
   if (!least) return std::nullopt;
-  PredictedAnswer answer = answer_of(*least);
-  answer.at_least = true;
-  return answer;
+  return answer_of(*least);
 }
 
 std::vector<ViolationAnswer> answer_of(const std::vector<Violation>& violations, const Request& request,

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 #include <sstream>
+#include <vector>
 
 #include "kernels/jit/failure.hpp"
 #include "model/base/error.hpp"
@@ -30,7 +31,27 @@ int agreement(const std::string& profile, const std::string& device) {
   return agreed;
 }
 
+/// "h200" of "h200-sxm", "a6000" of "rtx-a6000"; "" where no word has a digit.
+std::string telling_word(const std::string& profile) {
+  std::istringstream words(profile);
+  for (std::string word; std::getline(words, word, '-');) {
+    if (word.find_first_of("0123456789") != std::string::npos) return word;
+  }
+  return "";
+}
+
 }  // namespace
+
+bool may_be(const Machine& product, const std::string& device) {
+  std::string words = lower(device);
+  std::replace(words.begin(), words.end(), '-', ' ');
+  std::vector<std::string> known_as = product.aliases;
+  known_as.push_back(product.name);
+  return std::any_of(known_as.begin(), known_as.end(), [&](const std::string& name) {
+    const std::string word = telling_word(name);
+    return word.empty() || (" " + words + " ").find(" " + word + " ") != std::string::npos;
+  });
+}
 
 std::string profile_of(const DeviceProperties& device) {
   const std::string name = lower(device.name);

@@ -4,8 +4,13 @@
 #include <string>
 
 #include "kernels/launch/device.hpp"
+#include "model/machine/machine.hpp"
 
 namespace napkin {
+
+/// Whether a device of that name ("NVIDIA H200") may be of the product: the first word of its name or of an alias that
+/// has a digit is one of the device's.
+[[nodiscard]] bool may_be(const Machine& product, const std::string& device);
 
 /// The built-in profile of that GPU: equal architecture and SMs, and the name that says so. Throws Error at --gpu where
 /// none is.

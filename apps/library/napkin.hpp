@@ -80,7 +80,8 @@ class Session {
   [[nodiscard]] SensitivityAnswer sensitivity(const Ask& ask) const;
 
   /// `form`: "json" (kernel and tile), "cpp" (a constexpr struct), "triton" (its list of configurations, the `top`
-  /// best) or "fa3" (FlashAttention-3's tuple). The last two select for that peer's mapping unless `ask` names one.
+  /// best), "fa3" (FlashAttention-3's tuple) or "fa4" (FlashAttention-4's FwdConfig for Hopper, the `top` best). The
+  /// last three select for that peer's mapping unless `ask` names one.
   [[nodiscard]] Emission emit(const Ask& ask, const std::string& form, int top = 5) const;
 
   /// The question with all that it names resolved (request.hpp, internal to apps/). Throws Error for every mistake in

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "apps/library/least_transfer.hpp"
+#include "model/diagram/reindex.hpp"
 #include "solver/optimum/program.hpp"
 #include "solver/optimum/report.hpp"
 
@@ -30,6 +31,13 @@ std::string transfer_formula(const Streamed& streamed, const GeometricProgram& p
     sum.push_back(std::move(product));
   }
   return print(collect(sum));
+}
+
+/// Whether chunks of the streamed axis read rows that their neighbours read too.
+bool overlapping_stream(const Streamed& streamed) {
+  const auto& arrays = streamed.diagram.arrays;
+  return streamed.stream && std::any_of(arrays.begin(), arrays.end(),
+                                        [&](const Array& array) { return is_shifted(array, *streamed.stream); });
 }
 
 /// Sizes of the tile at the level where a block lives, by position in grouped_axes().
@@ -110,7 +118,9 @@ OptimumAnswer abstract_optimum(const Request& request, const Layout& layout) {
 
 /// In bytes, with `limit` bytes where a block lives; in whole numbers under all constraints.
 OptimumAnswer machine_optimum(const Request& request, const Layout& layout, std::int64_t limit) {
-  const std::vector<double> weight(layout.streamed->diagram.arrays.size(), bytes_per_value(request.problem.dtype));
+  std::vector<double> weight;
+  for (const Array& array : layout.streamed->diagram.arrays)
+    weight.push_back(bytes_per_value(array.type.value_or(request.problem.dtype)));
   const GeometricProgram program = program_of(*layout.streamed, request.problem, weight);
   const ClosedForm form = closed_form(program, static_cast<double>(limit));
   const auto least = [request, layout] { return at_shape([&] { return least_transfer(request, layout); }); };
@@ -134,7 +144,10 @@ void add_optimum(const Request& request, const Layout& layout, const PlacedDiagr
   const bool exchanges = placed.combine && (placed.combine->by == CombineMapping::By::turns ||
                                             placed.combine->by == CombineMapping::By::barriers);
   if (!exchanges) {  // what groups exchange is no array of the diagram
-    answer.formula.transfer = (packed ? "sum over sequences of " : "") + transfer_formula(streamed, program);
+    // Chunks that overlap read some rows twice, so H depends on the chunk too: the formula is of chunks of 1.
+    const bool of_chunks = overlapping_stream(streamed) && placed.block().chunk != Count(1);
+    answer.formula.transfer = (of_chunks ? "with " + group_name(streamed, *streamed.stream) + " = 1: " : "");
+    answer.formula.transfer += (packed ? "sum over sequences of " : "") + transfer_formula(streamed, program);
     answer.formula.memory =
         print(MemoryRule(streamed, request.problem.sizes, ColumnView::drawn).largest(groups, placed.block().chunk));
   }

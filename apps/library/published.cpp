@@ -109,15 +109,16 @@ Edit edit_of(const PublishedQuestion& question) {
   };
 }
 
-/// Asks one mapping. Throws Refusal and Error.
-void ask_mapping(const PublishedKernel& kernel, PublishedAnswer& answer) {
+/// What the source's timer saw of a call: the host's time too where calls begin on an idle stream, and never less than
+/// that where they stand behind one another.
+double timed(const PublishedQuestion& question, Seconds launch) {
+  return question.one_by_one ? question.host + launch.value : std::max(question.host, launch.value);
+}
+
+/// Asks one mapping for a tile. Throws Refusal and Error.
+void ask_tile(TileText tile_text, PublishedAnswer& answer) {
   Ask& ask = answer.question.ask;
-  const Machine& machine = *find_machine(ask.gpu);
-  if (!runs_on(mapping_named(ask.kernel), machine))
-    throw Refusal{"its mapping does not run on the GPU's architecture", ask.kernel};
-  const auto tile_text = published_tile(kernel, machine.architecture, answer.row());
-  if (!tile_text) throw Refusal{"its tile is not in the mapping's words", answer.row().tile};
-  ask.tile = *tile_text;
+  ask.tile = std::move(tile_text);
   const std::unique_ptr<Measurable> measurable = measurable_of(ask, edit_of(answer.question));
   const Layout& layout = *measurable->layout;
   const Tile tile = select_tile(measurable->request).tile;
@@ -132,8 +133,27 @@ void ask_mapping(const PublishedKernel& kernel, PublishedAnswer& answer) {
   answer.legal = placement.violations.empty();
   answer.predicted = answer_of(prediction);
   answer.by_graph = !prediction.iteration.empty();
-  answer.tflops = flops / prediction.time.value / tera;
-  answer.roofline = flops / predict_by_roofline(placement.placed, placement.plan).time.value / tera;
+  answer.seconds = timed(answer.question, prediction.time);
+  answer.tflops = flops / answer.seconds / tera;
+  answer.roofline = flops / timed(answer.question, predict_by_roofline(placement.placed, placement.plan).time) / tera;
+}
+
+/// Asks one mapping, for the fastest of the tiles that its source's autotuner tried. Throws Refusal and Error.
+void ask_mapping(const PublishedKernel& kernel, PublishedAnswer& answer) {
+  const Machine& machine = *find_machine(answer.question.ask.gpu);
+  const std::string& mapping = answer.question.ask.kernel;
+  if (!runs_on(mapping_named(mapping), machine))
+    throw Refusal{"its mapping does not run on the GPU's architecture", mapping};
+  std::vector<TileText> tiles = published_tiles(kernel, machine.architecture, answer.row());
+  if (tiles.empty()) throw Refusal{"its tile is not in the mapping's words", answer.row().tile};
+  std::optional<PublishedAnswer> best;
+  for (TileText& tile : tiles) {
+    PublishedAnswer one = answer;
+    ask_tile(std::move(tile), one);
+    const bool better = !best || (one.legal && !best->legal) || (one.legal == best->legal && one.tflops > best->tflops);
+    if (better) best = std::move(one);
+  }
+  answer = std::move(*best);
 }
 
 /// The mappings in turn: until one can be asked, or all, of which the fastest counts.
@@ -161,6 +181,7 @@ void set_condition(PublishedQuestion& question) {
   for (const PublishedNames::Condition& one : published_names().conditions) {
     if (!matches(one.source, question.row->source)) continue;
     question.clock = one.clock, question.power = one.power;
+    question.host = one.host.value_or(0), question.one_by_one = one.one_by_one;
     return;
   }
 }

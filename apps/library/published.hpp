@@ -45,6 +45,8 @@ struct PublishedQuestion {
   std::string doubt;   ///< why its source is doubtful; empty: it is not
   Ask ask;
   std::optional<double> clock, power;  ///< the clock that the source locked (Hz), the limit that it set (W)
+  double host = 0;                     ///< seconds that the host takes for a call; 0: the source times launches alone
+  bool one_by_one = false;             ///< whether every call begins on an idle stream, behind the host's own time
 };
 
 struct PublishedAnswer {
@@ -54,6 +56,7 @@ struct PublishedAnswer {
   bool legal = true;
   PredictedAnswer predicted;
   bool by_graph = false;  ///< else a bound by the fullest pipe
+  double seconds = 0;     ///< of a call as the source timed it: predicted.time, and the host's where its timer saw it
   double tflops = 0;      ///< in the row's convention
   double roofline = 0;    ///< TFLOP/s of the fullest pipe alone, of that tile
 

@@ -65,9 +65,14 @@ PublishedKernel read_kernel(const yaml::Node& node) {
   kernel.tile = node.at("tile").words();
   if (const yaml::Node* knobs = node.find("knobs")) {
     for (const yaml::Node& line : knobs->items()) {
-      line.allow({"kernel", "note", "d", "causal", "dtype", "architectures", "set"});
-      PublishedKernel::Knobs read{read_match(line), words_or_none(line, "architectures"), {}};
-      for (const auto& [knob, value] : line.at("set").entries()) read.set.emplace_back(knob, value.text());
+      line.allow({"kernel", "source", "note", "d", "causal", "dtype", "architectures", "set", "among"});
+      PublishedKernel::Knobs read{read_match(line), words_or_none(line, "architectures"), {}, {}};
+      if (const yaml::Node* set = line.find("set")) {
+        for (const auto& [knob, value] : set->entries()) read.set.emplace_back(knob, value.text());
+      }
+      if (const yaml::Node* among = line.find("among")) {
+        for (const auto& [knob, values] : among->entries()) read.among.emplace_back(knob, values.words());
+      }
       kernel.knobs.push_back(std::move(read));
     }
   }
@@ -191,9 +196,12 @@ PublishedNames parse_published_names(std::string_view text, const std::string& f
   }
   for (const yaml::Node& one : document.at("kernels").items()) names.kernels.push_back(read_kernel(one));
   for (const yaml::Node& one : document.at("conditions").items()) {
-    one.allow({"source", "clock", "power", "why"});
+    one.allow({"source", "clock", "power", "host", "calls", "why"});
     (void)one.at("why").text();
-    names.conditions.push_back({one.at("source").text(), number_or_none(one, "clock"), number_or_none(one, "power")});
+    const yaml::Node* calls = one.find("calls");
+    names.conditions.push_back({one.at("source").text(), number_or_none(one, "clock"), number_or_none(one, "power"),
+                                number_or_none(one, "host"),
+                                calls != nullptr && calls->choice({"in a row", "one by one"}) == "one by one"});
   }
   for (const yaml::Node& one : document.at("doubts").items()) {
     one.allow({"gpu", "kernel", "source", "note", "dtype", "d", "causal", "why"});
@@ -209,21 +217,38 @@ const PublishedNames& published_names() {
 
 std::string_view published_rows_text() { return embedded(rows_path); }
 
-std::optional<TileText> published_tile(const PublishedKernel& kernel, const std::string& architecture,
-                                       const PublishedRow& row) {
-  TileText tile;
+namespace {
+
+/// Each tile once with each of the values.
+std::vector<TileText> with_each(const std::vector<TileText>& tiles, const std::string& knob,
+                                const std::vector<std::string>& values) {
+  std::vector<TileText> out;
+  for (const TileText& tile : tiles) {
+    for (const std::string& value : values) put(out.emplace_back(tile), knob, value);
+  }
+  return out;
+}
+
+}  // namespace
+
+std::vector<TileText> published_tiles(const PublishedKernel& kernel, const std::string& architecture,
+                                      const PublishedRow& row) {
+  std::vector<TileText> tiles(1);
   for (const PublishedKernel::Knobs& line : kernel.knobs) {
     if (!line.match(row)) continue;
     const auto& known = line.architectures;
     if (!known.empty() && std::find(known.begin(), known.end(), architecture) == known.end()) continue;
-    for (const auto& [knob, value] : line.set) put(tile, knob, value);
+    for (const auto& [knob, value] : line.set) tiles = with_each(tiles, knob, {value});
+    for (const auto& [knob, values] : line.among) tiles = with_each(tiles, knob, values);
   }
   for (std::size_t at = 0; at < row.tile.size();) {
     const std::size_t end = std::min(row.tile.find(',', at), row.tile.size());
-    if (!put_word(kernel, std::string_view(row.tile).substr(at, end - at), tile)) return std::nullopt;
+    for (TileText& tile : tiles) {
+      if (!put_word(kernel, std::string_view(row.tile).substr(at, end - at), tile)) return {};
+    }
     at = end + 1;
   }
-  return tile;
+  return tiles;
 }
 
 }  // namespace napkin

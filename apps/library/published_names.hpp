@@ -32,6 +32,7 @@ struct PublishedKernel {
     PublishedMatch match;
     std::vector<std::string> architectures;  ///< empty: all
     TileText set;
+    std::vector<std::pair<std::string, std::vector<std::string>>> among;  ///< knobs that the source's autotuner tried
   };
   std::vector<Knobs> knobs;
 };
@@ -46,7 +47,8 @@ struct PublishedNames {
   std::vector<PublishedKernel> kernels;
   struct Condition {
     std::string source;
-    std::optional<double> clock, power;
+    std::optional<double> clock, power, host;
+    bool one_by_one = false;
   };
   std::vector<Condition> conditions;
   std::vector<std::pair<PublishedMatch, std::string>> doubts;
@@ -63,9 +65,9 @@ struct PublishedNames {
 /// Of the built-in names.yaml.
 [[nodiscard]] const PublishedNames& published_names();
 
-/// The knobs of a kernel on that architecture for a row, its own tile last. Nothing where its tile is not in words like
-/// "128x64,4w" or "128x176,2WG,cluster 2".
-[[nodiscard]] std::optional<TileText> published_tile(const PublishedKernel& kernel, const std::string& architecture,
-                                                     const PublishedRow& row);
+/// The knobs of a kernel on that architecture for a row, its own tile last: one text, or one for each tile that the
+/// source's autotuner tried. None where the row's tile is not in words like "128x64,4w" or "128x176,2WG,cluster 2".
+[[nodiscard]] std::vector<TileText> published_tiles(const PublishedKernel& kernel, const std::string& architecture,
+                                                    const PublishedRow& row);
 
 }  // namespace napkin

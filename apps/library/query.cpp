@@ -8,6 +8,7 @@
 #include "apps/library/optimum.hpp"
 #include "apps/library/select_kernel.hpp"
 #include "apps/library/select_tile.hpp"
+#include "apps/library/standing.hpp"
 #include "apps/library/words.hpp"
 
 namespace napkin {
@@ -56,11 +57,15 @@ QueryAnswer answer_of(const Request& request, const Layout& layout, const Tile& 
     answer.predicted = layout.ideal
                            ? bound_of(placement.placed)
                            : std::optional(answer_of(request.known->predicted(placement.placed, placement.plan)));
-    if (answer.predicted) clock = Hertz(answer.predicted->clock);
+    if (answer.predicted) {
+      clock = Hertz(answer.predicted->clock);
+      answer.predicted->standing = standing_of(request, layout, tile);
+    }
     answer.notes = notes_of(layout);
   }
   answer.levels = levels_of(request, layout, placement.placed, clock, Rereads::spread);
   explain_levels(answer);
+  if (!request.abstract()) answer.occupancy = answer_of(placement.plan);
   answer.combine = combine_of(placement.placed, request.abstract() ? Hertz(0) : clock);
   if (request.abstract()) judge_abstract(request, layout, answer);
   add_optimum(request, layout, placement.placed, answer);
@@ -79,6 +84,7 @@ void make_cut(const Request& request, QueryAnswer& answer) {
   answer.levels = levels_of(answer.launches);
   answer.formula = {};
   answer.optimum.reset();
+  answer.occupancy.reset();
 }
 
 }  // namespace

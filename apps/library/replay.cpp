@@ -6,6 +6,7 @@
 #include "apps/library/napkin.hpp"
 #include "apps/library/select_kernel.hpp"
 #include "model/clock/prediction.hpp"
+#include "model/machine/numbers.hpp"
 
 namespace napkin {
 namespace {
@@ -35,7 +36,10 @@ std::vector<std::int64_t> preference_of(const Mapping& mapping, const Tile& tile
 
 }  // namespace
 
-void leave_out_fitted(Machine& machine) { machine.fitted.clear(); }
+void leave_out_fitted(Machine& machine) {
+  const auto all = machine.fitted;
+  for (const auto& each : all) switch_off(machine, each.first);
+}
 
 std::unique_ptr<Measurable> measurable_of(const Ask& ask, const Edit& edit) {
   auto out = std::make_unique<Measurable>(Measurable{default_session().request(ask), nullptr, nullptr});

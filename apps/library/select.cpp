@@ -1,7 +1,11 @@
+#include <memory>
+#include <utility>
+
 #include "apps/library/answering.hpp"
 #include "apps/library/cut.hpp"
 #include "apps/library/evaluate.hpp"
 #include "apps/library/select_kernel.hpp"
+#include "apps/library/standing.hpp"
 #include "apps/library/words.hpp"
 
 namespace napkin {
@@ -14,6 +18,7 @@ void add_best(const Request& request, const Ranking& ranking, SelectAnswer& answ
   answer.predicted = ranking.layout().ideal
                          ? bound_of(placed)
                          : std::optional(answer_of(prediction_of(request, ranking.layout(), ranking.best())));
+  if (answer.predicted) answer.predicted->standing = standing_of(request, ranking.layout(), ranking.best().tile);
   const Hertz clock = answer.predicted ? Hertz(answer.predicted->clock) : clock_of(*request.machine);
   answer.levels = levels_of(request, ranking.layout(), placed, clock, Rereads::counted);
   answer.combine = combine_of(placed, clock);
@@ -28,11 +33,18 @@ std::string about_bound(const Request& request, const SelectAnswer& answer) {
          " takes, at the fastest rates that the profile states";
 }
 
+/// What the L2 forgets of each is counted when its prediction is asked for: it takes as long as the ranking.
 void add_alternatives(const Request& request, const Ranking& ranking, SelectAnswer& answer) {
   const std::vector<Ranked>& ranked = ranking.selection().ranked;
-  for (std::size_t i = 1; i < ranked.size() && !ranking.layout().ideal; ++i) {
-    answer.alternatives.push_back({values_of(*ranking.layout().mapping, ranked[i].tile),
-                                   answer_of(prediction_of(request, ranking.layout(), ranked[i]))});
+  if (ranked.size() < 2 || ranking.layout().ideal) return;
+  const auto kept = std::make_shared<std::pair<Request, Layout>>(request, ranking.layout());
+  kept->first.ask.progress = kept->first.ask.making = nullptr;
+  for (std::size_t i = 1; i < ranked.size(); ++i) {
+    const auto predict = [kept, one = ranked[i]] {
+      return at_shape([&] { return answer_of(prediction_of(kept->first, kept->second, one)); });
+    };
+    answer.alternatives.push_back(
+        {values_of(*ranking.layout().mapping, ranked[i].tile), Later<PredictedAnswer>(predict)});
   }
 }
 

@@ -13,9 +13,19 @@ std::shared_ptr<Known> make_known(Tables::Store store) { return std::make_shared
 
 Prediction Known::predicted(const PlacedDiagram& placed, const Plan& plan) {
   constexpr std::size_t most_graphs = 1024;
+  std::unique_ptr<Periods> own;  // one asks it at a time, so that others need not wait
+  {
+    const std::lock_guard lock(mutex);
+    if (!periods.empty()) {
+      own = std::move(periods.back());
+      periods.pop_back();
+    }
+  }
+  if (own == nullptr || own->size() > most_graphs) own = std::make_unique<Periods>();
+  Prediction prediction = predict_noticed(placed, plan, *own);
   const std::lock_guard lock(mutex);
-  if (periods->size() > most_graphs) periods = std::make_unique<Periods>();
-  return predict_noticed(placed, plan, *periods);
+  periods.push_back(std::move(own));
+  return prediction;
 }
 
 Ranking::Ranking(const Request& request, const Layout& layout, int top)
@@ -78,8 +88,8 @@ Ranking select_kernel(const Request& request, int top) {
 }
 
 Prediction prediction_of(const Request& request, const Layout& layout, const Ranked& ranked) {
-  const Placer placer = placer_of(request, layout);
-  const PlacedDiagram placed = placer.place(ranked.tile);
+  const KeptPlacer placer = kept_placer_of(request, layout);
+  const PlacedDiagram placed = placer->place(ranked.tile);
   const Prediction& once = ranked.prediction;
   const double rate = device_pipe(placed, once.clock).rate;
   double most = 0;  // bytes that any level takes in: more than these device memory does not send
@@ -87,7 +97,7 @@ Prediction prediction_of(const Request& request, const Layout& layout, const Ran
     if (level.level <= placed.block().level) most = std::max(most, real(level.load.value));
   }
   constexpr double sure = 0.5;
-  return rate > 0 && most / rate > sure * once.time.value ? predict_noticed(placed, plan(placed)) : once;
+  return rate > 0 && most / rate > sure * once.time.value ? request.known->predicted(placed, plan(placed)) : once;
 }
 
 std::optional<Tile> best_tile(const Request& request, const Layout& layout) {

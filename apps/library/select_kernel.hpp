@@ -21,9 +21,9 @@ namespace napkin {
 struct Known {
   std::mutex mutex;  ///< of least_transfers and periods
   LeastTransfers least_transfers{256};
-  std::unique_ptr<Periods> periods = std::make_unique<Periods>();  ///< of tiles that were asked about
-  Tables tables;                                                   ///< locked by itself
-  KeptPlacers placers;                                             ///< locked by itself
+  std::vector<std::unique_ptr<Periods>> periods;  ///< of tiles that were asked about, by those who asked together
+  Tables tables;                                  ///< locked by itself
+  KeptPlacers placers;                            ///< locked by itself
   explicit Known(Tables::Store store) : tables(std::move(store)) {}
   /// As `select` says it; with what device memory sends again where that takes longer. Uses the periods of graphs met
   /// before.

@@ -44,6 +44,7 @@ std::string relation_text(const Broken& broken, const Relation& relation) {
   switch (relation.kind) {
     case Relation::Kind::equal: return subject + broken.needed() + " must equal " + broken.available();
     case Relation::Kind::at_most: return subject + broken.needed() + " is more than " + broken.available();
+    case Relation::Kind::less: return subject + broken.needed() + " is not less than " + broken.available();
     case Relation::Kind::multiple: return subject + broken.available() + " is no multiple of " + broken.needed();
   }
   return subject;
@@ -72,6 +73,7 @@ const std::map<std::string, Sentence, std::less<>>& sentences() {
       {"registers", [](const Broken& b) { return b.beyond("registers a thread"); }},
       {"register file", [](const Broken& b) { return b.beyond("registers a block"); }},
       {"shared memory", [](const Broken& b) { return b.beyond("B of " + b.terms.memory + " a block"); }},
+      {"core memory", [](const Broken& b) { return b.beyond("B of a core's memory"); }},
       {"device memory", [](const Broken& b) { return b.beyond("B of device memory"); }},
       {"memory", [](const Broken& b) { return b.beyond("values of memory"); }},
       {"resident blocks",

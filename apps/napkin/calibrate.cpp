@@ -2,10 +2,16 @@
 
 #include "apps/napkin/calibrate.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <filesystem>
+#include <string_view>
+#include <system_error>
 #include <thread>
 
 #include "apps/library/arguments.hpp"
+#include "apps/library/here.hpp"
 #include "apps/napkin/ask.hpp"
 #include "apps/napkin/commands.hpp"
 #include "apps/report/file.hpp"
@@ -62,6 +68,45 @@ Reply list(bool json, const report::Style& style) {
   return {json ? report::line_of({{"command", "calibrate"}, {"experiments", all}}) : table.text(style), "", 0};
 }
 
+/// Readings are of one device, and that is of the base's product.
+void check_product(const Machine& base, const std::vector<report::ReadingRow>& rows) {
+  const std::string& device = rows.front().from.device;
+  for (const report::ReadingRow& row : rows) {
+    if (row.from.device != device)
+      throw Error("--replay", "readings of " + row.from.device + " among readings of " + device, "those of one GPU");
+    const bool counts_nodes = row.reading.experiment == "device_query" && row.reading.quantity == "sms";
+    const double nodes = static_cast<double>(base.compute_nodes().get());
+    if (counts_nodes && !row.reading.values.empty() && row.reading.values.front() != nodes)
+      throw Error("--gpu",
+                  fmt::format("{} has {:.0f} nodes, the readings' GPU {:.0f}: another product", base.name, nodes,
+                              row.reading.values.front()),
+                  "the profile of " + device);
+  }
+  if (!may_be(base, device))
+    throw Error("--gpu",
+                "the readings are of " + device + ", the profile is of " + base.name + " (" + base.architecture +
+                    "): another product",
+                "the profile of " + device);
+}
+
+/// The first line of an architecture that may be written again.
+constexpr std::string_view made_here = "# Written by napkin calibrate.\n";
+
+/// The product's file, and its architecture's in the folder architectures beside it, where it is looked for first.
+void write_files(const Machine& machine, const std::string& out) {
+  const ProfileFiles files = profile_files(machine);
+  const std::filesystem::path folder = std::filesystem::path(out).parent_path() / "architectures";
+  const std::string beside = (folder / (machine.architecture + ".yaml")).string();
+  if (std::filesystem::exists(beside) && !yaml::read_file(beside).starts_with(made_here))
+    throw Error("--out", beside + " is there already, and not by napkin calibrate", "a file in another folder");
+  std::error_code failed;
+  std::filesystem::create_directory(folder, failed);  // in a folder that is there
+  if (failed) throw Error("--out", folder.string() + ": " + failed.message(), "a folder that can be written");
+  report::write_file(beside, std::string(made_here) + files.architecture, "--out");
+  static_cast<void>(parse_machine(files.product, out));  // what is written can be read
+  report::write_file(out, files.product, "--out");
+}
+
 /// Fits the rows, writes the profile, and says what was found.
 Reply reply_of(const std::vector<report::ReadingRow>& rows, const std::string& gpu, const CalibrateOptions& options,
                const report::Style& style) {
@@ -70,12 +115,10 @@ Reply reply_of(const std::vector<report::ReadingRow>& rows, const std::string& g
   const MeasuredBy& from = rows.front().from;
   const Stamp stamp = {"napkin " NAPKIN_VERSION " calibrate", from.date.substr(0, 10),
                        from.driver.empty() ? "unknown" : from.driver};
-  const Calibration calibration = calibrate(load_machine(gpu, "--gpu"), readings, stamp);
-  if (!options.out.empty()) {
-    const std::string text = profile_text(calibration.machine);
-    static_cast<void>(parse_machine(text, options.out));  // what is written can be read
-    report::write_file(options.out, text, "--out");
-  }
+  const Machine base = load_machine(gpu, "--gpu");
+  check_product(base, rows);
+  const Calibration calibration = calibrate(base, readings, stamp);
+  if (!options.out.empty()) write_files(calibration.machine, options.out);
   if (!options.json) return {report::table_of(calibration, style), "", 0};
   report::Json json = {
       {"command", "calibrate"}, {"gpu", gpu}, {"device", from.device}, {"driver", from.driver}, {"date", from.date}};
@@ -116,18 +159,19 @@ Reply run_calibrate(const Arguments& arguments, const report::Style& style) {
 Command calibrate_command() {
   Option gpu = gpu_option();
   gpu.about = "the profile to start from: what is not measured stays as it says; default: that of the GPU here";
-  return {"calibrate",
-          "measures the GPU here with small kernels and writes its profile",
-          {},
-          {gpu,
-           {"--out", "PROFILE.yaml", "the profile to write"},
-           {"--only", "NAME,...", "only these experiments; the other numbers stay the base's"},
-           {"--list", "", "the experiments, and nothing else"},
-           {"--record", "FILE.jsonl", "also the raw readings, one a line"},
-           {"--replay", "FILE...", "fit recorded readings anew, without a GPU", true},
-           {"--jobs", "N", "threads that compile (default: all cores)"},
-           json_option()},
-          run_calibrate};
+  return {
+      "calibrate",
+      "measures the GPU here with small kernels and writes its profile",
+      {},
+      {gpu,
+       {"--out", "PROFILE.yaml", "the product's file to write; its architecture's goes into architectures/ beside it"},
+       {"--only", "NAME,...", "only these experiments; the other numbers stay the base's"},
+       {"--list", "", "the experiments, and nothing else"},
+       {"--record", "FILE.jsonl", "also the raw readings, one a line"},
+       {"--replay", "FILE...", "fit recorded readings anew, without a GPU", true},
+       {"--jobs", "N", "threads that compile (default: all cores)"},
+       json_option()},
+      run_calibrate};
 }
 
 }  // namespace napkin::cli

@@ -11,9 +11,11 @@ namespace napkin::cli {
 [[nodiscard]] Command deps_command();
 [[nodiscard]] Command compare_command();
 [[nodiscard]] Command validate_command();
+[[nodiscard]] Command report_command();
 [[nodiscard]] Command calibrate_command();
 [[nodiscard]] Command timeline_command();
 [[nodiscard]] Command sensitivity_command();
+[[nodiscard]] Command draft_mapping_command();
 [[nodiscard]] Command tables_command();
 [[nodiscard]] Command list_command();
 [[nodiscard]] Command completion_command();

@@ -9,6 +9,7 @@
 #include "apps/napkin/ask.hpp"
 #include "apps/napkin/commands.hpp"
 #include "apps/report/json.hpp"
+#include "apps/report/standing.hpp"
 #include "apps/report/text.hpp"
 #include "apps/report/units.hpp"
 #include "model/diagram/packing.hpp"
@@ -70,6 +71,21 @@ const Head& head_with_shape(const CompareAnswer& answer) {
   return answer.machines.front().selected.head;
 }
 
+/// Which rows are bounds and which predictions, where there are both; else "".
+std::string unlike_text(const CompareAnswer& answer) {
+  std::string predicted, bounds;
+  for (const ComparedMachine& machine : answer.machines) {
+    if (!machine.selected.predicted || machine.selected.head.kernel == std::nullopt) continue;
+    const bool bound = machine.selected.predicted->at_least;
+    std::string& names = bound ? bounds : predicted;
+    const std::string row = *machine.selected.head.gpu + " " + *machine.selected.head.kernel;
+    if (names.find(row) == std::string::npos) names += (names.empty() ? "" : ", ") + row;
+  }
+  if (predicted.empty() || bounds.empty()) return "";
+  return "rows of different standing: of " + bounds + " there is a bound alone, which nothing reaches, of " +
+         predicted + " a prediction\n";
+}
+
 Json json_of(const CompareAnswer& answer) {
   const Head& head = head_with_shape(answer);
   Json machines = Json::array();
@@ -100,6 +116,7 @@ Json json_of(const CompareAnswer& answer) {
                {"shape", report::json_of(head.shape)}};
   if (!head.lengths.empty()) json["lengths"] = report::json_of(head.lengths);
   json["machines"] = machines;
+  json["one_standing"] = unlike_text(answer).empty();
   json["quantisation"] = quantisation;
   return json;
 }
@@ -120,13 +137,14 @@ std::string outcome(const ComparedMachine& machine) {
 }
 
 std::string times_table(const CompareAnswer& answer, const Style& style) {
-  Table table({"<gpu", "<type", "time", "TFLOP/s", "<kernel", "<bound by"});
+  Table table({"<gpu", "<type", "time", "TFLOP/s", "<kernel", "<bound by", "<how sure"});
   for (const ComparedMachine& machine : answer.machines) {
     const auto& predicted = machine.selected.predicted;
     const std::string kernel = machine.refused.empty() ? machine.selected.head.kernel.value_or("none: a bound") : "-";
     table.add({*machine.selected.head.gpu, machine.selected.head.dtype,
                predicted ? (predicted->at_least ? ">= " : "") + report::time_text(predicted->time) : "-",
-               predicted ? report::tflops_cell(predicted->tflops) : "-", kernel, outcome(machine)});
+               predicted ? report::tflops_cell(predicted->tflops) : "-", kernel, outcome(machine),
+               predicted && predicted->standing.get() ? report::cell_of(*predicted->standing.get()) : "-"});
   }
   return table.text(style, "  ");
 }
@@ -268,8 +286,9 @@ Reply run_compare(const Arguments& arguments, const Style& style) {
   const std::string note =
       found ? ""
             : "no kernel is known that runs " + answer.machines.front().selected.head.algorithm + " on any of them\n";
-  if (arguments.has("--json")) return {report::line_of(json_of(answer)), note, found ? 0 : 1};
-  return {text_of(answer, ask, style), note, found ? 0 : 1};
+  const std::string notes = note + unlike_text(answer);
+  if (arguments.has("--json")) return {report::line_of(json_of(answer)), notes, found ? 0 : 1};
+  return {text_of(answer, ask, style), notes, found ? 0 : 1};
 }
 
 }  // namespace

@@ -30,7 +30,7 @@ Words words_for(const std::string& value) {
     return words;
   }
   if (value == "T") return {{"bf16", "f16", "e4m3", "e5m2", "f32"}, false};
-  if (value == "FORM") return {{"json", "cpp", "triton", "fa3"}, false};
+  if (value == "FORM") return {{"json", "cpp", "triton", "fa3", "fa4"}, false};
   if (value == "PART") return {{"diagram", "labels", "pseudocode", "table"}, false};
   if (value == "STATE") return {{"warm", "cold"}, false};
   if (value == "ALGORITHM") return {builtin_diagrams(), true};

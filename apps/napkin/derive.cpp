@@ -8,6 +8,7 @@
 #include "apps/library/evaluate.hpp"
 #include "apps/library/select_tile.hpp"
 #include "apps/napkin/ask.hpp"
+#include "apps/napkin/colours.hpp"
 #include "apps/napkin/commands.hpp"
 #include "apps/napkin/dump.hpp"
 #include "apps/napkin/progress.hpp"
@@ -38,6 +39,7 @@ struct Derivation {
   std::optional<report::Configuration> configuration;
   std::vector<Granularity> divisors;   ///< of axes, by what instructions and transfers need
   std::vector<std::string> relations;  ///< of parts of axes, by name: the mapping says what they must divide by
+  std::string program;                 ///< of one group; with a machine its colours and sub-loops
 };
 
 bool asks_for_machine(const Arguments& arguments) {
@@ -76,8 +78,12 @@ Derivation derive_for_machine(const Arguments& arguments) {
     static_cast<void>(transfers(placed));  // sizes that no command can count are refused here too
     if (arguments.has("--dump")) dump(arguments, *selected.layout->streamed, placed);
     const Layout& layout = *selected.layout;
-    Derivation out{
-        head_of(request, layout, &selected.tile), *layout.streamed, report::configuration_of(placed), {}, {}};
+    Derivation out{head_of(request, layout, &selected.tile),
+                   *layout.streamed,
+                   report::configuration_of(placed),
+                   {},
+                   {},
+                   print_pseudocode(*layout.streamed, colours_of(placed))};
     if (request.abstract()) return out;
     out.divisors = granularities(*layout.streamed, *layout.mapping, *request.machine, request.problem);
     for (const Relation& relation : layout.mapping->relations) {
@@ -97,6 +103,7 @@ Derivation derivation_of(const Arguments& arguments) {
   derivation.streamed = derive(linearised(load_diagram(name)));
   derivation.head.algorithm = derivation.streamed.diagram.name;
   derivation.head.dtype = "bf16";
+  derivation.program = print_pseudocode(derivation.streamed);
   return derivation;
 }
 
@@ -179,7 +186,7 @@ Json json_of(const Derivation& derivation) {
   json["axes"] = axes_json(streamed);
   json["steps"] = steps_json(streamed);
   json["labels"] = print_labels(streamed);
-  json["pseudocode"] = print_pseudocode(streamed);
+  json["pseudocode"] = derivation.program;
   json["divisors"] = divisors_json(derivation);
   json["table"] = derivation.configuration ? report::json_of(*derivation.configuration) : Json(nullptr);
   return json;
@@ -200,7 +207,7 @@ std::string everything(const Derivation& derivation, const Style& style) {
   part("axes", axes_table(streamed, style));
   part("derivation", print_steps(streamed));
   part("labelled", print_labels(streamed));
-  part("program of one group", print_pseudocode(streamed));
+  part("program of one group", derivation.program);
   if (!derivation.divisors.empty()) part("divisors of sizes, and of parts of axes", divisors_text(derivation, style));
   if (derivation.configuration) {
     part("configuration of " + report::text_of(derivation.head.tile),
@@ -214,7 +221,7 @@ std::string text_of(const Derivation& derivation, const std::string& show, const
   if (show == "labels")
     return with_newline(print_labels(derivation.streamed)) +
            (derivation.divisors.empty() ? "" : "\n" + divisors_text(derivation, style));
-  if (show == "pseudocode") return with_newline(print_pseudocode(derivation.streamed));
+  if (show == "pseudocode") return with_newline(derivation.program);
   if (show == "table") return report::text_of(*derivation.configuration, style);
   return everything(derivation, style);
 }

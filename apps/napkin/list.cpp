@@ -3,15 +3,20 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <map>
 
+#include "apps/library/bands.hpp"
 #include "apps/napkin/ask.hpp"
 #include "apps/napkin/commands.hpp"
 #include "apps/report/json.hpp"
+#include "apps/report/standing.hpp"
 #include "apps/report/units.hpp"
 #include "kernels/jit/source.hpp"
 #include "model/base/embedded.hpp"
 #include "model/diagram/library.hpp"
 #include "model/machine/load.hpp"
+#include "model/machine/numbers.hpp"
 #include "model/mapping/load.hpp"
 
 namespace napkin::cli {
@@ -46,8 +51,34 @@ std::optional<double> tensor_peak(const Machine& machine) {
   return peak_flops(machine, *instruction, Hertz(clock->value));
 }
 
+constexpr std::array all_bases = {Basis::measured, Basis::fitted, Basis::published, Basis::derived, Basis::assumed};
+
+std::map<Basis, int> count_bases(const Machine& machine) {
+  std::map<Basis, int> count;
+  for (const MachineNumber& number : numbers_of(machine)) ++count[basis_of(machine, number.from)];
+  return count;
+}
+
+Json basis_json(const Machine& machine) {
+  std::map<Basis, int> count = count_bases(machine);
+  Json json = Json::object();
+  for (const Basis basis : all_bases) json[std::string(name_of(basis))] = count[basis];
+  return json;
+}
+
+/// "80 measured, 24 published, 3 derived"
+std::string basis_text(const Machine& machine) {
+  std::map<Basis, int> count = count_bases(machine);
+  std::string text;
+  for (const Basis basis : all_bases) {
+    if (count[basis] > 0) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count[basis], name_of(basis));
+  }
+  return text;
+}
+
 List gpus() {
-  List list{Json::array(), Table({"<name", "<architecture", "cores", "memory", "bandwidth", "16-bit peak", "<about"})};
+  List list{Json::array(), Table({"<name", "<architecture", "cores", "memory", "bandwidth", "16-bit peak", "<numbers",
+                                  "band", "<about"})};
   for (const std::string& name : builtin_machines()) {
     const Machine machine = load_machine(name, "--gpu");
     const auto bandwidth = device_bandwidth(machine);
@@ -60,11 +91,14 @@ List gpus() {
                          {"cores", cores},
                          {"memory", memory.known() ? report::json_of(memory.best().value) : Json(nullptr)},
                          {"bandwidth", bandwidth ? report::json_of(*bandwidth) : Json(nullptr)},
-                         {"peak", peak ? report::json_of(*peak) : Json(nullptr)}});
+                         {"peak", peak ? report::json_of(*peak) : Json(nullptr)},
+                         {"basis", basis_json(machine)},
+                         {"band", report::json_of(band_of(machine))}});
     list.table.add({name, machine.architecture, std::to_string(cores),
                     memory.known() ? fmt::format("{:.0f} GB", memory.best().value / 1e9) : "",
                     bandwidth ? report::rate_text(*bandwidth) : "",
-                    peak ? fmt::format("{:.0f} TFLOP/s", *peak / 1e12) : "", machine.about});
+                    peak ? fmt::format("{:.0f} TFLOP/s", *peak / 1e12) : "", basis_text(machine),
+                    report::cell_of(band_of(machine)), machine.about});
   }
   return list;
 }

@@ -82,7 +82,7 @@ Command select_command() {
                     kernel_option(),
                     tile_option(),
                     {"--top", "N", "how many configurations to rank (default 5)"},
-                    {"--emit", "FORM", "print the configuration for another program: json, cpp, triton or fa3"},
+                    {"--emit", "FORM", "print the configuration for another program: json, cpp, triton, fa3 or fa4"},
                     json_option()}}),
           run_select};
 }

@@ -107,6 +107,32 @@ void bind_level(nb::module_& m) {
       .def("to_dict", [](const LevelAnswer& level) { return to_python(report::json_of(std::vector{level})[0]); });
 }
 
+void bind_standing(nb::module_& m) {
+  nb::class_<Band>(m, "Band", "How far predictions of a class were off.")
+      .def_ro("error", &Band::error, "The mean of |predicted / found - 1|.")
+      .def_ro("ninety", &Band::ninety, "Nine of ten errors are at most this; None: not known.")
+      .def_ro("rows", &Band::rows, "Times or speeds found.")
+      .def_ro("recorded", &Band::recorded, "On that product by this program; else published by others.")
+      .def_ro("of", &Band::of, "The class: kernel or algorithm, and architecture.");
+  nb::class_<StandingAnswer>(m, "StandingAnswer", "How sure a prediction is.")
+      .def_ro("by_graph", &StandingAnswer::by_graph, "The event graph's; else a bound.")
+      .def_ro("basis", &StandingAnswer::basis,
+              "The weakest among the numbers that matter: measured, fitted, published, derived or assumed.")
+      .def_prop_ro(
+          "numbers", [](const StandingAnswer& s) { return tuple_of(s.numbers); }, "The numbers of that basis.",
+          nb::for_getter(nb::sig("def numbers(self) -> tuple[str, ...]")))
+      .def_prop_ro(
+          "missing", [](const StandingAnswer& s) { return tuple_of(s.missing); },
+          "Numbers without which there is no event graph.",
+          nb::for_getter(nb::sig("def missing(self) -> tuple[str, ...]")))
+      .def_prop_ro(
+          "left_out", [](const StandingAnswer& s) { return tuple_of(s.left_out); },
+          "Numbers that the machine lacks, whose effect the time is without.",
+          nb::for_getter(nb::sig("def left_out(self) -> tuple[str, ...]")))
+      .def_ro("why", &StandingAnswer::why, "Of a bound: what else than numbers it lacks.")
+      .def_ro("band", &StandingAnswer::band, "None: nothing of that class was recorded or published.");
+}
+
 void bind_prediction(nb::module_& m) {
   nb::class_<PredictedAnswer>(m, "PredictedAnswer", "How long it takes and what limits it.")
       .def_ro("cycles", &PredictedAnswer::cycles, "Clocks of the busiest SM.")
@@ -119,12 +145,19 @@ void bind_prediction(nb::module_& m) {
       .def_prop_ro(
           "pipes", [](const PredictedAnswer& p) { return dict_of(p.pipes); }, "The busy fraction of each pipe.",
           nb::for_getter(nb::sig("def pipes(self) -> dict[str, float]")))
+      .def_ro("at_least", &PredictedAnswer::at_least, "A bound, not a prediction.")
+      .def_prop_ro(
+          "standing", [](const PredictedAnswer& p) { return part_of(p.standing.get()); },
+          "How sure it is; None: of a runner-up.",
+          nb::for_getter(nb::sig("def standing(self) -> StandingAnswer | None")))
       .def("to_dict", [](const PredictedAnswer& p) { return to_python(report::json_of(p)); });
   nb::class_<AlternativeAnswer>(m, "AlternativeAnswer", "A runner-up.")
       .def_prop_ro(
           "tile", [](const AlternativeAnswer& a) { return dict_of(a.tile); },
           nb::for_getter(nb::sig("def tile(self) -> dict[str, int | str]")))
-      .def_ro("predicted", &AlternativeAnswer::predicted);
+      .def_prop_ro(
+          "predicted", [](const AlternativeAnswer& a) -> const PredictedAnswer& { return a.predicted.get(); },
+          nb::rv_policy::reference_internal);
 }
 
 void bind_checks(nb::module_& m) {
@@ -239,6 +272,9 @@ void bind_query(nb::module_& m) {
           "optimum", [](const QueryAnswer& a) { return part_of(a.optimum); },
           nb::for_getter(nb::sig("def optimum(self) -> OptimumAnswer | None")))
       .def_prop_ro(
+          "occupancy", [](const QueryAnswer& a) { return part_of(a.occupancy); },
+          nb::for_getter(nb::sig("def occupancy(self) -> OccupancyAnswer | None")))
+      .def_prop_ro(
           "check", [](const QueryAnswer& a) { return part_of(a.check); },
           nb::for_getter(nb::sig("def check(self) -> CheckAnswer | None")))
       .def_prop_ro(
@@ -289,6 +325,7 @@ nb::object to_python(const report::Json& json) {
 void bind_answers(nb::module_& module) {
   bind_parts(module);
   bind_level(module);
+  bind_standing(module);
   bind_prediction(module);
   bind_checks(module);
   bind_optimum(module);

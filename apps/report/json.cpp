@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "apps/report/standing.hpp"
+
 namespace napkin::report {
 namespace {
 
@@ -90,6 +92,7 @@ Json json_of(const PredictedAnswer& predicted) {
                {"bound", predicted.bound},
                {"pipes", pipes}};
   if (predicted.at_least) json["at_least"] = true;
+  if (const auto& standing = predicted.standing.get()) json["standing"] = json_of(*standing);
   return json;
 }
 
@@ -202,6 +205,12 @@ Json kernels_json(const std::vector<KernelAnswer>& kernels) {
   return list;
 }
 
+void add_occupancy(const OccupancyAnswer& fit, Json& json) {
+  json["registers"] = {{"per_thread", fit.registers_per_thread}, {"limit", fit.registers_limit}};
+  json["shared_memory"] = {{"bytes", fit.shared_memory}, {"limit", fit.shared_memory_limit}};
+  json["occupancy"] = {{"blocks_per_sm", fit.blocks_per_sm}, {"limited_by", fit.limited_by}};
+}
+
 }  // namespace
 
 Json json_of(const QueryAnswer& answer) {
@@ -216,6 +225,7 @@ Json json_of(const QueryAnswer& answer) {
   json["optimum"] = answer.optimum ? json_of(*answer.optimum) : Json(nullptr);
   if (answer.predicted) json["predicted"] = json_of(*answer.predicted);
   if (answer.predicted) json["nodes"] = nodes_json(answer.predicted->nodes);
+  if (answer.occupancy) add_occupancy(*answer.occupancy, json);
   if (!answer.notes.empty()) json["notes"] = answer.notes;
   if (!answer.launches.empty()) json["launches"] = launches_json(answer.launches);
   if (answer.combine) json["combine"] = json_of(*answer.combine);
@@ -230,13 +240,10 @@ Json json_of(const SelectAnswer& answer) {
   if (answer.predicted) json["nodes"] = nodes_json(answer.predicted->nodes);
   json["levels"] = json_of(answer.levels);
   if (answer.combine) json["combine"] = json_of(*answer.combine);
-  const OccupancyAnswer& fit = answer.occupancy;
-  json["registers"] = {{"per_thread", fit.registers_per_thread}, {"limit", fit.registers_limit}};
-  json["shared_memory"] = {{"bytes", fit.shared_memory}, {"limit", fit.shared_memory_limit}};
-  json["occupancy"] = {{"blocks_per_sm", fit.blocks_per_sm}, {"limited_by", fit.limited_by}};
+  add_occupancy(answer.occupancy, json);
   json["alternatives"] = Json::array();
   for (const AlternativeAnswer& other : answer.alternatives) {
-    json["alternatives"].push_back({{"tile", json_of(other.tile)}, {"predicted", json_of(other.predicted)}});
+    json["alternatives"].push_back({{"tile", json_of(other.tile)}, {"predicted", json_of(other.predicted.get())}});
   }
   json["candidates"] = answer.candidates;
   json["rejected"] = json_of(answer.rejected);

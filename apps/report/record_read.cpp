@@ -56,6 +56,12 @@ class Reader {
     if (at(key).is_null()) return std::nullopt;
     return whole(key);
   }
+  /// Stands there as true, or not at all.
+  [[nodiscard]] bool flagged(const std::string& key) {
+    if (json_.find(key) == json_.end()) return false;
+    if (at(key) != Json(true)) fail(key, "is " + json_.at(key).dump(), "true, or nothing");
+    return true;
+  }
   [[nodiscard]] Reader object(const std::string& key) { return {at(key), where_, name(key)}; }
   [[nodiscard]] const std::string& where() const { return where_; }
   [[nodiscard]] std::string name(const std::string& key) const {
@@ -181,6 +187,7 @@ PredictedAnswer read_predicted(Reader predicted) {
   out.time = predicted.positive("time");
   out.tflops = predicted.number("tflops");
   out.bound = predicted.text("bound");
+  out.at_least = predicted.flagged("at_least");
   Reader pipes = predicted.object("pipes");
   for (const auto& [pipe, busy] : pipes.json().items()) out.pipes.emplace_back(pipe, pipes.number(pipe));
   predicted.finish();

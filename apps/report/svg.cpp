@@ -59,6 +59,10 @@ std::vector<Band> lifetimes(const Diagram& diagram) {
     for (const ArrayId id : diagram.operations[i].outputs) bands[static_cast<std::size_t>(id)] = {0, column, column};
     for (const ArrayId id : diagram.operations[i].inputs) bands[static_cast<std::size_t>(id)].last = column;
   }
+  for (const ArrayId id : diagram.inputs) {  // a table goes into no box: its wires end in front of the first
+    Band& band = bands[static_cast<std::size_t>(id)];
+    band.last = std::max(band.last, 1);
+  }
   const int end = static_cast<int>(diagram.operations.size()) + 1;
   for (const ArrayId id : diagram.outputs) bands[static_cast<std::size_t>(id)].last = end;
   return bands;
@@ -151,7 +155,8 @@ Reach reach_of(const Picture& picture, std::size_t index) {
 int end_of_wires(const Picture& picture, ArrayId id) {
   const Band& band = picture.band(id);
   if (band.last == picture.columns() - 1) return column_x(band.last);
-  const bool covered = reach_of(picture, static_cast<std::size_t>(band.last) - 1).holds(band.lane);
+  const bool covered =
+      !picture.diagram().is_table(id) && reach_of(picture, static_cast<std::size_t>(band.last) - 1).holds(band.lane);
   return column_x(band.last) - box_width / 2 - (covered ? 0 : tap_room);
 }
 

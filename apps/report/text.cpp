@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
+#include "apps/report/standing.hpp"
 #include "apps/report/units.hpp"
 #include "model/diagram/packing.hpp"
 
@@ -69,7 +71,12 @@ std::string prediction_text(const Head& head, const PredictedAnswer& predicted, 
   const std::string few = nodes.busy < nodes.all ? fmt::format("{} of {} {} have work; ", count_text(nodes.busy),
                                                                count_text(nodes.all), head.terms.nodes)
                                                  : "";
-  return entry("predicted", prediction_line(predicted), style) + entry("busy", few + text_of_pipes(predicted), style);
+  std::string text = entry("predicted", prediction_line(predicted), style);
+  if (const auto& standing = predicted.standing.get()) {
+    std::string_view label = "how sure";
+    for (const std::string& line : lines_of(*standing)) text += entry(std::exchange(label, ""), line, style);
+  }
+  return text + entry("busy", few + text_of_pipes(predicted), style);
 }
 
 std::string notes_text(const std::vector<std::string>& notes, const Style& style) {
@@ -155,16 +162,20 @@ std::string holds_table(const std::vector<LevelAnswer>& levels, const Style& sty
   return table.text(style, "  ");
 }
 
+/// A bound is called one.
+std::string least_text(const PredictedAnswer& predicted) {
+  return (predicted.at_least ? ">= " : "") + time_text(predicted.time);
+}
+
 std::string alternatives_table(const SelectAnswer& answer, const Style& style) {
   Table table({"rank", "time", "TFLOP/s", "<bound by", "<tile, where it differs"});
   int rank = 0;
   const auto add = [&](const PredictedAnswer& predicted, const std::string& tile) {
-    table.add(
-        {std::to_string(++rank), time_text(predicted.time), tflops_cell(predicted.tflops), predicted.bound, tile});
+    table.add({std::to_string(++rank), least_text(predicted), tflops_cell(predicted.tflops), predicted.bound, tile});
   };
   add(*answer.predicted, "as above");
   for (const AlternativeAnswer& other : answer.alternatives)
-    add(other.predicted, differences(other.tile, answer.head.tile));
+    add(other.predicted.get(), differences(other.tile, answer.head.tile));
   return table.text(style, "  ");
 }
 
@@ -231,7 +242,7 @@ std::string kernels_text(const SelectAnswer& answer) {
   std::size_t fitting = 0;
   for (const KernelAnswer& kernel : answer.kernels) {
     if (!kernel.predicted || ++fitting > shown) continue;
-    text += fmt::format("{}{} {}{}", text.empty() ? "" : ", ", kernel.kernel, time_text(kernel.predicted->time),
+    text += fmt::format("{}{} {}{}", text.empty() ? "" : ", ", kernel.kernel, least_text(*kernel.predicted),
                         kernel.bundled ? " (bundled)" : "");
   }
   if (fitting > shown) text += fmt::format(", and {} more (napkin compare --kernels all)", fitting - shown);

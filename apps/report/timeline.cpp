@@ -16,7 +16,7 @@ constexpr int chart_columns = 100;
 /// A letter for each node, in the graph's order.
 char letter(int node) { return static_cast<char>(node < 26 ? 'a' + node : 'A' + (node - 26) % 26); }
 
-std::string chart(const TimelineReport& r) {
+std::string chart(const TimelineAnswer& r) {
   std::string out;
   const double column = r.run.clocks / chart_columns;
   for (const Lane& lane : lanes_of(r)) {
@@ -44,19 +44,21 @@ std::string chain(const std::vector<std::string>& nodes) {
 }
 
 /// Busy share of each pipe in the steady state.
-std::vector<std::pair<std::string, double>> pipes_of(const TimelineReport& r) {
+std::vector<std::pair<std::string, double>> pipes_of(const TimelineAnswer& r) {
   std::vector<std::pair<std::string, double>> out;
   double tensor = 0, copies = 0;
-  std::vector<double> vector(r.graph.pipes.size(), 0.0);
+  std::vector<double> vector(r.graph.pipes.size(), 0.0), engines(r.graph.engines.size(), 0.0);
   for (std::size_t n = 0; n < r.graph.nodes.size(); ++n) {
     const EventNode& node = r.graph.nodes[n];
     if (node.phase != Phase::loop) continue;
     if (node.kind == NodeKind::tensor) tensor += node.clocks * r.graph.instances[n];
-    if (node.kind == NodeKind::copy) copies += node.clocks * r.graph.instances[n];
+    if (node.engine >= 0) engines[static_cast<std::size_t>(node.engine)] += node.clocks * r.graph.instances[n];
+    if (node.kind == NodeKind::copy && node.engine < 0) copies += node.clocks * r.graph.instances[n];
     for (std::size_t p = 0; p < vector.size(); ++p) vector[p] += node.demand[p] * r.graph.instances[n];
   }
   vector[0] += tensor;  // the matrix unit, however it is fed
-  out.emplace_back("copies", copies / r.period.clocks);
+  if (engines.empty()) out.emplace_back("copies", copies / r.period.clocks);
+  for (std::size_t e = 0; e < engines.size(); ++e) out.emplace_back(r.graph.engines[e], engines[e] / r.period.clocks);
   for (std::size_t p = 0; p < vector.size(); ++p) {
     if (vector[p] > 0) out.emplace_back(r.graph.pipes[p].name, vector[p] / r.period.clocks);
   }
@@ -65,7 +67,7 @@ std::vector<std::pair<std::string, double>> pipes_of(const TimelineReport& r) {
 
 }  // namespace
 
-std::string text_of(const TimelineReport& r, const Style& style) {
+std::string text_of(const TimelineAnswer& r, const Style& style) {
   const Period& p = r.period;
   std::string busy;
   for (const auto& [name, share] : pipes_of(r))
@@ -98,7 +100,7 @@ std::string text_of(const TimelineReport& r, const Style& style) {
   return out + chart(r);
 }
 
-Json json_of(const TimelineReport& r) {
+Json json_of(const TimelineAnswer& r) {
   Json json = json_of(r.head, "timeline");
   const Period& p = r.period;
   json["period"] = {{"cycles", json_of(p.clocks)},
@@ -132,7 +134,7 @@ Json json_of(const TimelineReport& r) {
   return json;
 }
 
-std::string perfetto_of(const TimelineReport& r) {
+std::string perfetto_of(const TimelineAnswer& r) {
   Json events = Json::array();
   const std::vector<Lane> lanes = lanes_of(r);
   for (std::size_t l = 0; l < lanes.size(); ++l) {

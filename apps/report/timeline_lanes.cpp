@@ -14,16 +14,19 @@ bool has_threads(const EventGraph& graph, int agent) {
 
 }  // namespace
 
-bool Lane::has(const TimelineReport& r, const TimelineSpan& s) const {
+bool Lane::has(const TimelineAnswer& r, const TimelineSpan& s) const {
   const EventNode& node = r.graph.node(s.node);
+  if (engine >= 0 || node.engine >= 0) return node.engine == engine;
   return node.kind == kind && (kind != NodeKind::thread || (node.agent == agent && s.instance == instance));
 }
 
-std::vector<Lane> lanes_of(const TimelineReport& r) {
+std::vector<Lane> lanes_of(const TimelineAnswer& r) {
   std::vector<Lane> lanes;
+  for (std::size_t e = 0; e < r.graph.engines.size(); ++e)
+    lanes.push_back({r.graph.engines[e], NodeKind::copy, -1, 0, static_cast<int>(e)});
   for (const auto& [kind, name] : {std::pair{NodeKind::copy, "copies"}, std::pair{NodeKind::store, "stores"},
                                    std::pair{NodeKind::tensor, "tensor"}}) {
-    const auto of_kind = [k = kind](const EventNode& n) { return n.kind == k; };
+    const auto of_kind = [k = kind](const EventNode& n) { return n.kind == k && n.engine < 0; };
     if (std::any_of(r.graph.nodes.begin(), r.graph.nodes.end(), of_kind)) lanes.push_back({name, kind});
   }
   for (std::size_t a = 0; a < r.agents.size(); ++a) {
@@ -38,7 +41,7 @@ std::vector<Lane> lanes_of(const TimelineReport& r) {
   return lanes;
 }
 
-std::string label_of(const TimelineReport& r, const TimelineSpan& s) {
+std::string label_of(const TimelineAnswer& r, const TimelineSpan& s) {
   return fmt::format("{} {}{}", r.graph.node(s.node).name, s.iteration,
                      r.graph.instances[static_cast<std::size_t>(s.node)] > 1 ? fmt::format(" [{}]", s.instance) : "");
 }

@@ -14,12 +14,13 @@ struct Lane {
   std::string name;  ///< "copies", "tensor", "consumer 1"
   NodeKind kind = NodeKind::thread;
   int agent = -1, instance = 0;
-  [[nodiscard]] bool has(const TimelineReport& r, const TimelineSpan& s) const;
+  int engine = -1;  ///< a copy engine's: index into EventGraph::engines
+  [[nodiscard]] bool has(const TimelineAnswer& r, const TimelineSpan& s) const;
 };
 
-[[nodiscard]] std::vector<Lane> lanes_of(const TimelineReport& r);
+[[nodiscard]] std::vector<Lane> lanes_of(const TimelineAnswer& r);
 /// "P.exp 3 [1]": node, iteration, and the instance where there are several.
-[[nodiscard]] std::string label_of(const TimelineReport& r, const TimelineSpan& s);
+[[nodiscard]] std::string label_of(const TimelineAnswer& r, const TimelineSpan& s);
 /// "special beside the tensor unit"
 [[nodiscard]] std::string pipe_name(const BusiestPipe& pipe);
 

@@ -65,7 +65,7 @@ std::vector<Colour> colours_of(const EventGraph& graph) {
 
 class Chart {
  public:
-  explicit Chart(const TimelineReport& report)
+  explicit Chart(const TimelineAnswer& report)
       : r_(report),
         lanes_(lanes_of(report)),
         colours_(colours_of(report.graph)),
@@ -179,7 +179,7 @@ class Chart {
     return out;
   }
 
-  const TimelineReport& r_;
+  const TimelineAnswer& r_;
   std::vector<Lane> lanes_;
   std::vector<Colour> colours_;
   std::set<std::string> critical_;
@@ -188,6 +188,6 @@ class Chart {
 
 }  // namespace
 
-std::string svg_of(const TimelineReport& report) { return Chart(report).svg(); }
+std::string svg_of(const TimelineAnswer& report) { return Chart(report).svg(); }
 
 }  // namespace napkin::report

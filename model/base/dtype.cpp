@@ -6,7 +6,7 @@
 namespace napkin {
 namespace {
 
-constexpr std::array<std::pair<std::string_view, DType>, 11> canonical{{{"f64", DType::f64},
+constexpr std::array<std::pair<std::string_view, DType>, 12> canonical{{{"f64", DType::f64},
                                                                         {"f32", DType::f32},
                                                                         {"tf32", DType::tf32},
                                                                         {"f16", DType::f16},
@@ -15,10 +15,16 @@ constexpr std::array<std::pair<std::string_view, DType>, 11> canonical{{{"f64", 
                                                                         {"e5m2", DType::e5m2},
                                                                         {"i32", DType::i32},
                                                                         {"i8", DType::i8},
+                                                                        {"i4", DType::i4},
                                                                         {"e2m1", DType::e2m1},
                                                                         {"value", DType::value}}};
-constexpr std::array<std::pair<std::string_view, DType>, 5> aliases{
-    {{"fp64", DType::f64}, {"fp32", DType::f32}, {"fp16", DType::f16}, {"fp8", DType::e4m3}, {"int8", DType::i8}}};
+constexpr std::array<std::pair<std::string_view, DType>, 7> aliases{{{"fp64", DType::f64},
+                                                                     {"fp32", DType::f32},
+                                                                     {"fp16", DType::f16},
+                                                                     {"fp8", DType::e4m3},
+                                                                     {"int32", DType::i32},
+                                                                     {"int8", DType::i8},
+                                                                     {"int4", DType::i4}}};
 
 }  // namespace
 

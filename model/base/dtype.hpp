@@ -10,7 +10,7 @@
 namespace napkin {
 
 /// `value` is the element of the abstract two-level machine: one unit of memory a number.
-enum class DType { f64, f32, tf32, f16, bf16, e4m3, e5m2, i32, i8, e2m1, value };
+enum class DType { f64, f32, tf32, f16, bf16, e4m3, e5m2, i32, i8, i4, e2m1, value };
 
 /// Storage bits of one element (tf32 is stored in 32, `value` counts as 8: one byte is one value).
 [[nodiscard]] constexpr int bits(DType t) {
@@ -25,6 +25,7 @@ enum class DType { f64, f32, tf32, f16, bf16, e4m3, e5m2, i32, i8, e2m1, value }
     case DType::e5m2:
     case DType::i8:
     case DType::value: return 8;
+    case DType::i4:
     case DType::e2m1: return 4;
   }
   return 0;

@@ -31,11 +31,12 @@ struct Prediction {
   std::string iteration;  ///< by the event graph: what binds, and what an iteration takes
   std::vector<PipeUse> pipes;
   Count busy_nodes = 1, nodes = 1;  ///< compute nodes that get a block, and those that there are
+  bool at_least = true;             ///< a bound: the event graph has not spoken
   double ends = 0;  ///< fraction of the cycles outside of iterations: fills, drains, waits between blocks
 };
 
-/// Whether the event graph predicts: the tile has edges, and the machine measured times of its tensor instructions and
-/// issue slots. Else the roofline does.
+/// Whether the event graph predicts: the tile has edges, and the machine has all numbers that a graph of it needs
+/// (clock/needs.hpp). Else the roofline bounds.
 [[nodiscard]] bool has_event_graph(const PlacedDiagram& placed);
 
 /// Time of one call, without what device memory sends again because the L2 no longer holds it: by the event graph; else

@@ -5,20 +5,24 @@
 
 #include <algorithm>
 
+#include "model/clock/needs.hpp"
 #include "model/clock/time_model.hpp"
 #include "model/mapping/compiled.hpp"
 #include "model/mapping/load.hpp"
+#include "model/mapping/ways.hpp"
 
 namespace napkin {
 
 bool has_event_graph(const PlacedDiagram& placed) {
+  if (goes_ways(placed)) return placed.packed.empty() && !placed.mapping->edges.empty();
   if (placed.machine->unit(UnitRole::issue) == nullptr || !runs_on(*placed.mapping, *placed.machine)) return false;
   if (!placed.packed.empty() && !takes_one_sequence(placed)) return false;
+  if (!graph_needs_known(placed)) return false;
   const auto& edges = placed.mapping->edges;
   const auto measured = [&](const PlacedOperation& op) {
     if (!op.tensor || op.instruction == nullptr) return !op.tensor;
     return !op.instruction->timing.empty() ||
-           (!op.instruction->asynchronous && placed.machine->constant("mma_sync_ports") > 0);
+           (!op.instruction->asynchronous && placed.machine->constant_or("mma_sync_ports", 0) > 0);
   };
   return std::any_of(edges.begin(), edges.end(), [&](const EdgeMapping& e) { return holds(e.when, placed.tile); }) &&
          std::all_of(placed.operations.begin(), placed.operations.end(), measured);
@@ -86,6 +90,7 @@ Prediction TimeModel::explained(const PlacedDiagram& placed, const Timing& t, co
   out.time = with_launch(t);
   out.tflops = out.time.value > 0 ? real(work(placed).flops.value) / out.time.value / 1e12 : 0;
   out.bound = std::string(t.fullest.name);
+  out.at_least = period == nullptr;
   if (period != nullptr) explain_iteration(*period, *this, out);
   out.nodes = placed.machine->compute_nodes();
   out.busy_nodes = Count(static_cast<std::int64_t>(std::min(std::max(t.who.total_blocks, 1.0), real(out.nodes))));

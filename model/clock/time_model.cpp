@@ -229,7 +229,7 @@ AssumedClock assumed_clock(const Machine& machine) {
 
 Seconds launch_overhead(const Machine& machine) {
   const Number* gap = machine.find_constant("launch_gap");
-  return Seconds(gap != nullptr ? gap->value : machine.constant("launch_overhead"));
+  return Seconds(gap != nullptr && gap->value > 0 ? gap->value : machine.constant_or("launch_overhead", 0));
 }
 
 }  // namespace napkin

@@ -5,11 +5,19 @@
 #include <set>
 
 #include "model/diagram/diagram.hpp"
+#include "model/diagram/reindex.hpp"
 
 namespace napkin {
 namespace {
 
 using AxisSet = std::set<AxisId>;
+
+bool is_whole(DType type) { return type == DType::i32 || type == DType::i8 || type == DType::i4; }
+
+bool carries(const Array& array, AxisId axis) {
+  return array.has(axis) || std::any_of(array.reindexed.begin(), array.reindexed.end(),
+                                        [&](const Reindex& dimension) { return dimension.of == axis; });
+}
 
 class Checker {
  public:
@@ -61,7 +69,21 @@ class Checker {
         }
         at = &axis(*next);
       }
+      // The number of rows that are read is known last: it is nobody else's default.
+      const auto end = static_cast<AxisId>(at - d_.axes.data());
+      if (at != &a && std::holds_alternative<std::monostate>(at->fallback) && is_rows_alone(end)) {
+        fail(a.location, "axis '" + a.name + "' takes its size from the rows that are read", "a size, or another axis");
+      }
     }
+  }
+
+  bool is_rows_alone(AxisId id) const {
+    bool rows = false;
+    for (const Array& a : d_.arrays) {
+      if (a.has(id)) return false;
+      rows = rows || carries(a, id);
+    }
+    return rows;
   }
 
   void check_arrays() const {
@@ -70,6 +92,7 @@ class Checker {
       if (!seen.insert(a.name).second) {
         fail(a.location, "array '" + a.name + "' is defined twice", "a new name: every array is assigned once");
       }
+      check_reindexed(a);
       AxisSet axes;
       for (AxisId id : a.axes) {
         if (!known_axis(id))
@@ -77,6 +100,21 @@ class Checker {
         if (!axes.insert(id).second) {
           fail(a.location, "array '" + a.name + "' carries axis '" + axis(id).name + "' twice", "each axis once");
         }
+      }
+    }
+  }
+
+  void check_reindexed(const Array& a) const {
+    std::size_t free = 0;  // the first place that no earlier dimension has
+    for (const Reindex& r : a.reindexed) {
+      if (!known_axis(r.of))
+        fail(a.location, "array '" + a.name + "' has an axis that is not declared", "declared axes");
+      if (a.has(r.of)) fail(a.location, "array '" + a.name + "' carries axis '" + axis(r.of).name + "' twice", "once");
+      if (r.strides.empty() || r.first < free || r.first + r.strides.size() > a.axes.size())
+        fail(a.location, "array '" + a.name + "' has a dimension that no axis reads", "axes of the array in order");
+      free = r.first + r.strides.size();
+      for (const std::int64_t stride : r.strides) {
+        if (stride < 1 && !r.table) fail(a.location, "array '" + a.name + "' has a stride below 1", "at least 1");
       }
     }
   }
@@ -89,7 +127,28 @@ class Checker {
       if (defined_[static_cast<std::size_t>(id)]) {
         fail(array(id).location, "input '" + array(id).name + "' is listed twice", "once");
       }
+      check_tables(array(id));
       defined_[static_cast<std::size_t>(id)] = true;
+    }
+    for (std::size_t i = 0; i < d_.arrays.size(); ++i) {
+      if (!d_.arrays[i].reindexed.empty() && !defined_[i])
+        fail(d_.arrays[i].location, "a computed array that is read by other axes", "only an input's rows are chosen");
+    }
+  }
+
+  // A table stands before what it chooses rows of, holds whole numbers and is read plainly.
+  void check_tables(const Array& a) const {
+    for (const Reindex& r : a.reindexed) {
+      if (!r.table) continue;
+      if (!known_array(*r.table) || !defined_[static_cast<std::size_t>(*r.table)])
+        fail(a.location, "the table of '" + a.name + "' is no input before it", "an input that stands before it");
+      const Array& table = array(*r.table);
+      if (!table.reindexed.empty())
+        fail(a.location, "table '" + table.name + "' is read through a table", "plain axes");
+      if (!table.type || !is_whole(*table.type))
+        fail(table.location, "table '" + table.name + "' does not hold whole numbers", "type i32, i8 or i4");
+      if (!d_.consumers(*r.table).empty())
+        fail(table.location, "an operation takes table '" + table.name + "'", "an input of its own for numbers");
     }
   }
 
@@ -194,6 +253,11 @@ class Checker {
              "mask (row axis, column axis) of " + names(axes_of(op.outputs[0])));
       }
     }
+    for (const Array& a : d_.arrays) {
+      if (is_shifted(a, row) || is_shifted(a, column))
+        fail(op.location, "a mask over an axis that reads shifted rows of '" + a.name + "'",
+             "an axis that none shifts");
+    }
     if (row == column) fail(op.location, "the mask's two axes are the same", "mask (row axis, column axis)");
   }
 
@@ -236,6 +300,7 @@ class Checker {
         fail(array(id).location, "output '" + array(id).name + "' is listed twice", "once");
     }
     std::vector<bool> used(d_.arrays.size(), false);
+    for (ArrayId id : d_.inputs) used[static_cast<std::size_t>(id)] = d_.is_table(id);
     for (const Operation& op : d_.operations) {
       for (ArrayId id : op.inputs) used[static_cast<std::size_t>(id)] = true;
       // A softmax may be wanted for its log-sum-exp alone.
@@ -254,7 +319,7 @@ class Checker {
   void check_axes_used() const {
     for (std::size_t i = 0; i < d_.axes.size(); ++i) {
       const bool used = std::any_of(d_.arrays.begin(), d_.arrays.end(),
-                                    [&](const Array& a) { return a.has(static_cast<AxisId>(i)); });
+                                    [&](const Array& a) { return carries(a, static_cast<AxisId>(i)); });
       if (!used) {
         fail(d_.axes[i].location, "no array carries axis '" + d_.axes[i].name + "'", "use it, or leave it out");
       }

@@ -44,7 +44,8 @@ class Merger {
     if (!into_.is_input(*same) && !(may_be_result && into_.is_output(*same))) {
       throw Error(g_.name, "input '" + a.name + "' has the name of an array inside " + into_.name, "another name");
     }
-    if (into_.arrays[static_cast<std::size_t>(*same)].axes != translated(a.axes)) {
+    const Array& mine = into_.arrays[static_cast<std::size_t>(*same)];
+    if (mine.axes != translated(a.axes) || mine.type != a.type || mine.reindexed != translated(a.reindexed)) {
       throw Error(g_.name, "'" + a.name + "' has other axes than in " + into_.name, "equal axes for equal names");
     }
     arrays_[id] = *same;
@@ -61,9 +62,9 @@ class Merger {
         id = add(id);
       }
       copy.own = translated(op.own);
-      if (copy.scale.axis) copy.scale.axis = translated({*copy.scale.axis})[0];
+      if (copy.scale.axis) copy.scale.axis = translated(std::vector<AxisId>{*copy.scale.axis})[0];
       if (copy.mask) {
-        const auto pair = translated({(*copy.mask)[0], (*copy.mask)[1]});
+        const auto pair = translated(std::vector<AxisId>{(*copy.mask)[0], (*copy.mask)[1]});
         copy.mask = {pair[0], pair[1]};
       }
       into_.operations.push_back(std::move(copy));
@@ -83,9 +84,19 @@ class Merger {
     return mine;
   }
 
+  // Tables are inputs that stand before what they choose rows of.
+  std::vector<Reindex> translated(std::vector<Reindex> reindexed) const {
+    for (Reindex& dimension : reindexed) {
+      dimension.of = translated(std::vector<AxisId>{dimension.of})[0];
+      if (dimension.table) dimension.table = arrays_.at(*dimension.table);
+    }
+    return reindexed;
+  }
+
   ArrayId add(ArrayId id) {
     Array copy = array(id);
     copy.axes = translated(copy.axes);
+    copy.reindexed = translated(copy.reindexed);
     into_.arrays.push_back(std::move(copy));
     return arrays_[id] = static_cast<ArrayId>(into_.arrays.size()) - 1;
   }
@@ -136,6 +147,9 @@ Diagram weave(const Diagram& f, const std::string& axis, const std::vector<std::
     if (!f.is_input(id)) throw Error(f.name, "'" + name + "' is not an input", "only inputs are copied");
     weaved[static_cast<std::size_t>(id)] = false;
   }
+  for (std::size_t i = 0; i < f.arrays.size(); ++i) {  // all sequences, images, ... are read by one table
+    if (f.is_table(static_cast<ArrayId>(i))) weaved[i] = false;
+  }
   // What is computed from copied inputs alone is the same for every index: it stays as it is.
   for (const Operation& op : f.operations) {
     const bool any = std::any_of(op.inputs.begin(), op.inputs.end(),
@@ -152,7 +166,9 @@ Diagram weave(const Diagram& f, const std::string& axis, const std::vector<std::
   d.axes.push_back(Axis{axis, {}, {}});
   const auto id = static_cast<AxisId>(d.axes.size()) - 1;
   for (std::size_t i = 0; i < d.arrays.size(); ++i) {
-    if (weaved[i]) d.arrays[i].axes.insert(d.arrays[i].axes.begin(), id);
+    if (!weaved[i]) continue;
+    d.arrays[i].axes.insert(d.arrays[i].axes.begin(), id);
+    for (Reindex& dimension : d.arrays[i].reindexed) ++dimension.first;
   }
   check(d);
   return d;

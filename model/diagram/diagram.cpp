@@ -57,6 +57,12 @@ std::vector<OpId> Diagram::consumers(ArrayId array_id) const {
 
 bool Diagram::is_input(ArrayId array_id) const { return contains(inputs, array_id); }
 bool Diagram::is_output(ArrayId array_id) const { return contains(outputs, array_id); }
+bool Diagram::is_table(ArrayId array_id) const {
+  return std::any_of(arrays.begin(), arrays.end(), [&](const Array& array) {
+    return std::any_of(array.reindexed.begin(), array.reindexed.end(),
+                       [&](const Reindex& dimension) { return dimension.table == array_id; });
+  });
+}
 std::vector<std::string> Diagram::axis_names() const { return names_of(axes); }
 
 const std::vector<std::string>& map_functions() {
@@ -93,7 +99,9 @@ std::string_view name_of(OpKind kind) {
 
 bool operator==(const Diagram& a, const Diagram& b) {
   const auto same_axis = [](const Axis& s, const Axis& t) { return s.name == t.name && s.fallback == t.fallback; };
-  const auto same_array = [](const Array& s, const Array& t) { return s.name == t.name && s.axes == t.axes; };
+  const auto same_array = [](const Array& s, const Array& t) {
+    return s.name == t.name && s.axes == t.axes && s.reindexed == t.reindexed && s.type == t.type;
+  };
   const auto same_operation = [](const Operation& s, const Operation& t) {
     return s.kind == t.kind && s.outputs == t.outputs && s.inputs == t.inputs && s.own == t.own &&
            s.function == t.function && s.scale == t.scale && s.mask == t.mask;

@@ -26,11 +26,24 @@ struct Axis {
   Location location;
 };
 
+/// A dimension of an input that is read by consecutive axes of the array: of "X[x: 2*i + k - 1, c]" row 2 i + k - 1,
+/// which counts as 0 outside the array; of "K[p: T[n], d]" the row that the table T names. (diagram/reindex.hpp)
+struct Reindex {
+  AxisId of = 0;                      ///< whose size the dimension has
+  std::size_t first = 0;              ///< place in Array::axes of the first axis that reads it
+  std::vector<std::int64_t> strides;  ///< by axis that reads it; of a table 0 each
+  std::int64_t offset = 0;
+  std::optional<ArrayId> table = {};
+  bool operator==(const Reindex&) const = default;
+};
+
 /// A value of the algorithm; the last axis has unit stride.
 struct Array {
   std::string name;
-  std::vector<AxisId> axes;
+  std::vector<AxisId> axes;  ///< of the operations: what reads a dimension, not what it is stored along
   Location location;
+  std::vector<Reindex> reindexed = {};  ///< inputs only; in the order of the axes
+  std::optional<DType> type = {};       ///< in memory; nothing: the question's
 
   [[nodiscard]] bool has(AxisId axis) const {
     for (AxisId a : axes) {
@@ -92,6 +105,7 @@ struct Diagram {
   [[nodiscard]] std::vector<OpId> consumers(ArrayId array) const;
   [[nodiscard]] bool is_input(ArrayId array) const;
   [[nodiscard]] bool is_output(ArrayId array) const;
+  [[nodiscard]] bool is_table(ArrayId array) const;  ///< names rows of another input
   [[nodiscard]] std::vector<std::string> axis_names() const;
 };
 

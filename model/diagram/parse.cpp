@@ -1,125 +1,19 @@
 // Text -> diagram. Names are resolved here, where columns are known; the rules of the IR are check()'s.
 
-#include <algorithm>
 #include <cctype>
-#include <charconv>
-#include <cmath>
 #include <numeric>
 
 #include "model/base/yaml.hpp"
+#include "model/diagram/parse_line.hpp"
 #include "model/diagram/text.hpp"
 
 namespace napkin {
 namespace {
 
+using namespace diagram_text;
+
 constexpr std::size_t max_axes = 64;
 constexpr std::size_t max_operations = 1024;
-constexpr std::int64_t max_power = 1000;
-
-bool is_name(std::string_view word) {
-  if (word.empty() || word.size() > 64 || std::isalpha(static_cast<unsigned char>(word[0])) == 0) return false;
-  return std::all_of(word.begin(), word.end(),
-                     [](char c) { return c == '_' || std::isalnum(static_cast<unsigned char>(c)) != 0; });
-}
-
-// A word of a one-line text and where it stands.
-struct Word {
-  std::string text;
-  std::size_t offset = 0;
-};
-
-// "NAME[axis,axis]" as written.
-struct WrittenArray {
-  Word name;
-  std::vector<Word> axes;
-};
-
-// Reads one line, word by word. Every failure carries the exact column.
-class Line {
- public:
-  explicit Line(const yaml::Node& node) : node_(node), text_(node.text()) { skip(); }
-
-  [[noreturn]] void fail(std::size_t offset, const std::string& what, const std::string& right) const {
-    throw Error(node_.at_offset(offset), node_.path(), what, right);
-  }
-  [[noreturn]] void fail(const Word& word, const std::string& what, const std::string& right) const {
-    fail(word.offset, what, right);
-  }
-
-  [[nodiscard]] Location at(const Word& word) const { return node_.at_offset(word.offset); }
-  [[nodiscard]] bool done() const { return at_ == text_.size(); }
-  [[nodiscard]] std::size_t offset() const { return at_; }
-
-  bool accept(char symbol) {
-    if (done() || text_[at_] != symbol) return false;
-    ++at_;
-    skip();
-    return true;
-  }
-  void expect(char symbol, const std::string& after) {
-    if (!accept(symbol)) fail(at_, found(), std::string("'") + symbol + "' " + after);
-  }
-  void expect_end() {
-    if (!done()) fail(at_, found(), "the end of the line, 'scale ...' or 'mask (row, column)'");
-  }
-
-  [[nodiscard]] bool sees_word() const { return !done() && std::isalpha(static_cast<unsigned char>(text_[at_])) != 0; }
-  Word word(const std::string& wanted) {
-    Word w{{}, at_};
-    while (!done() && (text_[at_] == '_' || std::isalnum(static_cast<unsigned char>(text_[at_])) != 0)) {
-      w.text += text_[at_++];
-    }
-    if (w.text.empty()) fail(at_, found(), wanted);
-    if (!is_name(w.text)) fail(w, "'" + w.text + "' is not a name", wanted + ": a letter, then letters, digits or _");
-    skip();
-    return w;
-  }
-
-  double number() {
-    double value = 0;
-    const char* const begin = text_.data() + at_;
-    const auto [stop, code] = std::from_chars(begin, text_.data() + text_.size(), value);
-    if (code != std::errc{} || !std::isfinite(value)) fail(at_, found(), "a finite number such as 0.125");
-    advance(stop - begin);
-    return value;
-  }
-  int integer() {
-    int value = 0;
-    const char* const begin = text_.data() + at_;
-    const auto [stop, code] = std::from_chars(begin, text_.data() + text_.size(), value);
-    if (code != std::errc{} || value > max_power || value < -max_power) fail(at_, found(), "a whole number");
-    advance(stop - begin);
-    return value;
-  }
-
-  WrittenArray array() {
-    WrittenArray a{word("an array: NAME[axis,axis]"), {}};
-    expect('[', "after the array's name: NAME[axis,axis]");
-    if (accept(']')) return a;
-    do a.axes.push_back(word("an axis"));
-    while (accept(','));
-    expect(']', "or ',' after an axis");
-    return a;
-  }
-
- private:
-  void skip() {
-    while (at_ < text_.size() && text_[at_] == ' ') ++at_;
-  }
-  void advance(std::ptrdiff_t n) {
-    at_ += static_cast<std::size_t>(n);
-    skip();
-  }
-  std::string found() const {
-    if (done()) return "the line ends here";
-    return "unexpected '" + text_.substr(at_, std::min<std::size_t>(12, text_.find(' ', at_) - at_)) + "'";
-  }
-
-  const yaml::Node& node_;
-  const std::string& text_;
-  std::size_t at_ = 0;
-};
-
 // An operation as written: all names are words until every definition is known.
 struct WrittenOperation {
   Line line;
@@ -130,6 +24,7 @@ struct WrittenOperation {
   Word scale_axis;
   Scale scale;
   std::vector<Word> mask;
+  std::optional<DType> type;
 };
 
 constexpr OpKind all_kinds[] = {OpKind::contract, OpKind::softmax,  OpKind::map,      OpKind::sum,    OpKind::max,
@@ -161,6 +56,15 @@ void parse_scale(Line& line, WrittenOperation& op) {
   op.scale.denominator /= common;
 }
 
+DType parse_type(Line& line) {
+  const Word w = line.word("a type");
+  try {
+    return parse_dtype(w.text, {});
+  } catch (const Error&) {
+    line.fail(w, "unknown type '" + w.text + "'", one_of(w.text, dtype_names()));
+  }
+}
+
 void parse_attributes(Line& line, WrittenOperation& op) {
   bool scaled = false;
   while (!line.done()) {
@@ -177,17 +81,23 @@ void parse_attributes(Line& line, WrittenOperation& op) {
       line.expect(',', "between the mask's two axes");
       op.mask.push_back(line.word("the mask's column axis"));
       line.expect(')', "after the mask's two axes");
+    } else if (w.text == "type") {
+      if (op.type) line.fail(w, "a second type", "one type");
+      op.type = parse_type(line);
     } else {
-      line.fail(w, "unknown attribute '" + w.text + "'", one_of(w.text, {"scale", "mask"}));
+      line.fail(w, "unknown attribute '" + w.text + "'", one_of(w.text, {"scale", "mask", "type"}));
     }
   }
 }
 
 WrittenOperation parse_operation(const yaml::Node& node) {
-  WrittenOperation op{Line(node), {}, {}, {}, {}, {}, {}, {}, {}};
+  WrittenOperation op{Line(node), {}, {}, {}, {}, {}, {}, {}, {}, {}};
   Line& line = op.line;
-  do op.outputs.push_back(line.array());
-  while (line.accept(','));
+  do {
+    op.outputs.push_back(line.array());
+    for (const WrittenIndex& index : op.outputs.back().indices)
+      line.fail(index.of, "a computed array that is read by other axes", "plain axes; only an input's rows are chosen");
+  } while (line.accept(','));
   line.expect('=', "after the outputs");
   op.kind = parse_kind(line);
   if (op.kind == OpKind::map) op.function = line.word("the function that map applies");
@@ -266,15 +176,46 @@ class DiagramParser {
       if (a.has(id)) line.fail(w, "axis '" + w.text + "' stands twice", "each axis once");
       a.axes.push_back(id);
     }
+    for (const WrittenIndex& index : written.indices) a.reindexed.push_back(reindex(line, index, written, a));
     d_.arrays.push_back(std::move(a));
     return static_cast<ArrayId>(d_.arrays.size()) - 1;
+  }
+
+  Reindex reindex(const Line& line, const WrittenIndex& index, const WrittenArray& written, const Array& array) {
+    Reindex out{resolve_axis(line, index.of), index.first, index.strides, index.offset, {}};
+    if (array.has(out.of)) line.fail(index.of, "axis '" + index.of.text + "' stands twice", "each axis once");
+    if (!index.table) return out;
+    const auto table = d_.find_array(index.table->text);
+    if (!table) {
+      line.fail(*index.table, "unknown table '" + index.table->text + "'",
+                "an input that stands before '" + written.name.text + "'" +
+                    (array_names().empty() ? "" : ": " + one_of(index.table->text, array_names())));
+    }
+    Array& rows = d_.arrays[static_cast<std::size_t>(*table)];
+    const auto first = array.axes.begin() + static_cast<std::ptrdiff_t>(index.first);
+    const auto count = static_cast<std::ptrdiff_t>(index.strides.size());
+    if (!std::equal(rows.axes.begin(), rows.axes.end(), first, first + count)) {
+      std::vector<std::string> names;
+      for (AxisId a : rows.axes) names.push_back(d_.axes[static_cast<std::size_t>(a)].name);
+      line.fail(*index.table, "table " + rows.name + " has other axes", rows.name + "[" + joined(names, ",") + "]");
+    }
+    if (!rows.type) rows.type = DType::i32;
+    out.table = table;
+    return out;
   }
 
   void input(const yaml::Node& node) {
     Line line(node);
     const WrittenArray written = line.array();
+    std::optional<DType> type;
+    if (line.sees_word()) {
+      const Word w = line.word("type");
+      if (w.text != "type") line.fail(w, "unknown attribute '" + w.text + "'", "'type NAME' or nothing");
+      type = parse_type(line);
+    }
     if (!line.done()) line.fail(line.offset(), "more text after the array", "one array an entry");
     d_.inputs.push_back(define(line, written));
+    d_.arrays.back().type = type;
   }
 
   void operations(const std::vector<yaml::Node>& nodes) {
@@ -293,6 +234,7 @@ class DiagramParser {
         resolved.mask = {resolve_axis(op.line, op.mask[0]), resolve_axis(op.line, op.mask[1])};
       }
       for (const WrittenArray& a : op.outputs) resolved.outputs.push_back(define(op.line, a));
+      d_.arrays[static_cast<std::size_t>(resolved.outputs[0])].type = op.type;
       d_.operations.push_back(std::move(resolved));
     }
   }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "model/diagram/reindex.hpp"
+
 namespace napkin {
 namespace {
 
@@ -61,6 +63,26 @@ Wide clamped_sum(Wide c, Wide rows, Wide columns) {
   const Wide n = flat - rises;
   const Wide ramp = n == 0 ? 0 : n * (rises + c) + n * (n - 1) / 2;
   return ramp + (rows - flat) * columns;
+}
+
+// Whether the axis is the size of a dimension that others read and of nothing else.
+bool is_read_by_others(const Diagram& diagram, AxisId axis) {
+  bool found = false;
+  for (const Array& array : diagram.arrays) {
+    if (array.has(axis)) return false;
+    for (const Reindex& dimension : array.reindexed) found = found || dimension.of == axis;
+  }
+  return found;
+}
+
+Count rows_needed(const Diagram& diagram, AxisId axis, const Sizes& sizes) {
+  Count rows = 1;
+  for (const Array& array : diagram.arrays) {
+    for (const Reindex& dimension : array.reindexed) {
+      if (dimension.of == axis) rows = std::max(rows, rows_by_default(diagram, array, dimension, sizes));
+    }
+  }
+  return rows;
 }
 
 std::string shown(std::int64_t value) { return std::to_string(value); }
@@ -128,6 +150,7 @@ Sizes resolve_sizes(const Diagram& diagram, const std::vector<std::pair<std::str
   }
   Sizes sizes;
   std::vector<std::string> missing;
+  std::vector<AxisId> by_reach;
   for (std::size_t i = 0; i < known.size(); ++i) {
     // check() made sure that defaults end; an axis that defaults to another takes that one's resolved size.
     std::size_t at = i;
@@ -137,7 +160,10 @@ Sizes resolve_sizes(const Diagram& diagram, const std::vector<std::pair<std::str
     if (!known[at] && std::holds_alternative<std::int64_t>(diagram.axes[at].fallback)) {
       known[at] = std::get<std::int64_t>(diagram.axes[at].fallback);
     }
-    if (!known[at] && at == i) missing.push_back(diagram.axes[i].name);
+    if (!known[at] && at == i && is_read_by_others(diagram, static_cast<AxisId>(i)))
+      by_reach.push_back(static_cast<AxisId>(i));
+    else if (!known[at] && at == i)
+      missing.push_back(diagram.axes[i].name);
     sizes.push_back(known[at].value_or(1));
   }
   if (!missing.empty()) {
@@ -146,6 +172,7 @@ Sizes resolve_sizes(const Diagram& diagram, const std::vector<std::pair<std::str
                     (missing.size() == 1 ? " has no size" : " have no sizes"),
                 "give " + joined(missing, "=N,") + "=N");
   }
+  for (const AxisId axis : by_reach) sizes[static_cast<std::size_t>(axis)] = rows_needed(diagram, axis, sizes);
   return sizes;
 }
 
@@ -166,7 +193,7 @@ std::vector<std::array<AxisId, 2>> mask_axes(const Diagram& diagram) {
 Values volume(const Array& array, const Sizes& sizes) {
   Count product = 1;
   try {
-    for (AxisId a : array.axes) product *= sizes[static_cast<std::size_t>(a)];
+    for (AxisId a : stored_axes(array)) product *= sizes[static_cast<std::size_t>(a)];
   } catch (const Overflow&) {
     throw Overflow("the number of values of array " + array.name);
   }

@@ -95,7 +95,7 @@ struct Problem {
 /// The distinct (row, column) axis pairs that operations are masked by: the question's mask applies to each of them.
 [[nodiscard]] std::vector<std::array<AxisId, 2>> mask_axes(const Diagram& diagram);
 
-/// Values of an array at full size.
+/// Values of an array at full size, as it is stored.
 [[nodiscard]] Values volume(const Array& array, const Sizes& sizes);
 
 }  // namespace napkin

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "model/diagram/reindex.hpp"
+
 namespace napkin {
 namespace {
 
@@ -30,6 +32,10 @@ class Slicer {
     for (std::size_t i = 0; i < axis_.size(); ++i) add_axis(i);
     for (Array& array : out_.diagram.arrays) {
       for (AxisId& axis : array.axes) axis = axis_[static_cast<std::size_t>(axis)];
+      for (Reindex& dimension : array.reindexed) {
+        dimension.of = axis_[static_cast<std::size_t>(dimension.of)];
+        if (dimension.table) dimension.table = array_[static_cast<std::size_t>(*dimension.table)];
+      }
     }
     for (const Operation& op : operations_) out_.diagram.operations.push_back(renumbered(op));
     for (const Operation& op : operations_) add_outputs(op);
@@ -51,12 +57,18 @@ class Slicer {
   void use(ArrayId id, bool from_before) {
     ArrayId& own = array_[static_cast<std::size_t>(id)];
     if (own >= 0) return;
+    for (const Reindex& dimension : whole_.arrays[static_cast<std::size_t>(id)].reindexed) {
+      if (dimension.table) use(*dimension.table, true);
+    }
     own = static_cast<ArrayId>(out_.diagram.arrays.size());
     out_.diagram.arrays.push_back(whole_.arrays[static_cast<std::size_t>(id)]);
     if (from_before) out_.diagram.inputs.push_back(own);
   }
   void add_axis(std::size_t i) {
-    const auto carries = [&](const Array& array) { return array.has(static_cast<AxisId>(i)); };
+    const auto carries = [&](const Array& array) {
+      const auto axes = stored_axes(array);
+      return array.has(static_cast<AxisId>(i)) || has(axes, static_cast<AxisId>(i));
+    };
     if (std::none_of(out_.diagram.arrays.begin(), out_.diagram.arrays.end(), carries)) return;
     axis_[i] = static_cast<AxisId>(out_.diagram.axes.size());
     out_.diagram.axes.push_back({whole_.axes[i].name, {}, whole_.axes[i].location});

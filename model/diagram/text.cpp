@@ -2,6 +2,7 @@
 
 #include "model/diagram/text.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cctype>
 #include <charconv>
@@ -47,10 +48,27 @@ std::string axis_list(const Diagram& d, const std::vector<AxisId>& axes, const c
   return joined(names, separator);
 }
 
-std::string array_text(const Diagram& d, ArrayId id) {
-  const Array& a = d.arrays[static_cast<std::size_t>(id)];
-  return a.name + "[" + axis_list(d, a.axes, ",") + "]";
+// "x: 2*i + k - 1", "p: T[n]"
+std::string dimension_text(const Diagram& d, const Array& array, const Reindex& dimension, const AxisNames& name) {
+  std::vector<std::string> axes;
+  for (std::size_t i = 0; i < dimension.strides.size(); ++i) axes.push_back(name(array.axes[dimension.first + i]));
+  const std::string of = d.axes[static_cast<std::size_t>(dimension.of)].name + ": ";
+  if (dimension.table)
+    return of + d.arrays[static_cast<std::size_t>(*dimension.table)].name + "[" + joined(axes, ",") + "]";
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    if (dimension.strides[i] != 1) axes[i] = std::to_string(dimension.strides[i]) + "*" + axes[i];
+  }
+  std::string text = of + joined(axes, " + ");
+  if (dimension.offset > 0) text += " + " + std::to_string(dimension.offset);
+  if (dimension.offset < 0) text += " - " + std::to_string(-dimension.offset);
+  return text;
 }
+
+std::string array_text(const Diagram& d, ArrayId id) {
+  return print_array(d, id, [&](AxisId axis) { return d.axes[static_cast<std::size_t>(axis)].name; });
+}
+
+std::string type_text(const Array& array) { return array.type ? " type " + std::string(name_of(*array.type)) : ""; }
 
 std::string axis_entry(const Diagram& d, const Axis& axis) {
   std::string text = scalar(axis.name) + ": ";
@@ -62,6 +80,19 @@ std::string axis_entry(const Diagram& d, const Axis& axis) {
 }
 
 }  // namespace
+
+std::string print_array(const Diagram& d, ArrayId id, const AxisNames& name) {
+  const Array& a = d.arrays[static_cast<std::size_t>(id)];
+  std::vector<std::string> dimensions;
+  for (std::size_t i = 0; i < a.axes.size();) {
+    const auto here = std::find_if(a.reindexed.begin(), a.reindexed.end(),
+                                   [&](const Reindex& dimension) { return dimension.first == i; });
+    const bool plain = here == a.reindexed.end();
+    dimensions.push_back(plain ? name(a.axes[i]) : dimension_text(d, a, *here, name));
+    i += plain ? 1 : here->strides.size();
+  }
+  return a.name + "[" + joined(dimensions, ",") + "]";
+}
 
 std::string print_scale(const Diagram& d, const Scale& scale) {
   if (!scale.axis) return number_text(scale.factor);
@@ -82,13 +113,14 @@ std::string print_operation(const Diagram& d, OpId id) {
   text += " (" + joined(inputs) + ")";
   if (!(op.scale == Scale{})) text += " scale " + print_scale(d, op.scale);
   if (op.mask) text += " mask (" + axis_list(d, {(*op.mask)[0], (*op.mask)[1]}, ", ") + ")";
-  return text;
+  return text + type_text(d.arrays[static_cast<std::size_t>(op.outputs[0])]);
 }
 
 std::string print(const Diagram& d) {
   std::vector<std::string> axes, inputs, outputs;
   for (const Axis& a : d.axes) axes.push_back(axis_entry(d, a));
-  for (ArrayId id : d.inputs) inputs.push_back("\"" + array_text(d, id) + "\"");
+  for (ArrayId id : d.inputs)
+    inputs.push_back("\"" + array_text(d, id) + type_text(d.arrays[static_cast<std::size_t>(id)]) + "\"");
   for (ArrayId id : d.outputs) outputs.push_back(scalar(d.arrays[static_cast<std::size_t>(id)].name));
   std::string text = "algorithm: " + scalar(d.name) + "\n";
   if (!d.about.empty()) text += "about: " + scalar(d.about) + "\n";

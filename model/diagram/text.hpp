@@ -13,9 +13,14 @@
 //
 //   operation := output {"," output} "=" kind ["over" axis {"," axis}] "(" array {"," array} ")" {attribute}
 //   output    := NAME "[" [axis {"," axis}] "]"
-//   kind      := contract | softmax | map FUNCTION | sum | max | add | subtract | multiply | divide | copy
-//   attribute := "scale" (NUMBER | AXIS "^" POWER | NUMBER "*" AXIS "^" POWER) | "mask" "(" axis "," axis ")"
+//   input     := NAME "[" [dimension {"," dimension}] "]" ["type" TYPE]
+//   dimension := axis | axis ":" row | axis ":" TABLE "[" axis {"," axis} "]"      # "X[x: 2*i + k - 1, c]", "K[p:
+//   T[n], d]" row       := [N "*"] axis {"+" [N "*"] axis} [("+" | "-") N] kind      := contract | softmax | map
+//   FUNCTION | sum | max | add | subtract | multiply | divide | copy attribute := "scale" (NUMBER | AXIS "^" POWER |
+//   NUMBER "*" AXIS "^" POWER) | "mask" "(" axis "," axis ")"
+//              | "type" TYPE
 
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -28,6 +33,9 @@ namespace napkin {
 
 /// The text form; a fixed point: print(parse(print(d))) == print(d).
 [[nodiscard]] std::string print(const Diagram& diagram);
+/// "X[x: 2*i + k - 1,c]", the axes named by `name`.
+using AxisNames = std::function<std::string(AxisId)>;
+[[nodiscard]] std::string print_array(const Diagram& diagram, ArrayId array, const AxisNames& name);
 /// "d^-1/2", "0.5", "2*d^1"
 [[nodiscard]] std::string print_scale(const Diagram& diagram, const Scale& scale);
 /// One operation's line, as in the text form.

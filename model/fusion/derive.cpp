@@ -1,7 +1,9 @@
 #include "model/fusion/derive.hpp"
 
 #include <algorithm>
+#include <tuple>
 
+#include "model/diagram/reindex.hpp"
 #include "model/fusion/accumulator.hpp"
 #include "model/fusion/explain.hpp"
 #include "model/fusion/program.hpp"
@@ -15,6 +17,11 @@ bool consumed(const Diagram& d, AxisId axis) {
   return std::any_of(d.operations.begin(), d.operations.end(), [&](const Operation& op) { return op.owns(axis); });
 }
 
+// Whether chunks of the axis read rows of an input that its neighbours read too.
+bool overlaps(const Diagram& d, AxisId axis) {
+  return std::any_of(d.arrays.begin(), d.arrays.end(), [&](const Array& a) { return is_shifted(a, axis); });
+}
+
 bool weaved_over_all(const Diagram& d, AxisId axis) {
   for (const Operation& op : d.operations) {
     for (ArrayId out : op.outputs) {
@@ -25,15 +32,16 @@ bool weaved_over_all(const Diagram& d, AxisId axis) {
 }
 
 // The streamable axis that most arrays carry, grouped ones left out; ties: the first declared. Axes that an operation
-// consumes come first: streaming another one fuses nothing, it only cuts outputs into chunks.
+// consumes come first: streaming another one fuses nothing, it only cuts outputs into chunks. Axes that read shifted
+// rows come last of those: their chunks overlap.
 std::optional<AxisId> preferred_stream(const Diagram& d, const std::vector<AxisRole>& roles) {
   std::optional<AxisId> best;
-  std::pair<bool, std::ptrdiff_t> most{false, 0};
+  std::tuple<bool, bool, std::ptrdiff_t> most{false, false, 0};
   for (std::size_t i = 0; i < d.axes.size(); ++i) {
     const auto axis = static_cast<AxisId>(i);
     if (roles[i] != AxisRole::whole || !streamability(d, axis).streamable) continue;
     const auto carriers = std::count_if(d.arrays.begin(), d.arrays.end(), [&](const Array& a) { return a.has(axis); });
-    const std::pair<bool, std::ptrdiff_t> rank{consumed(d, axis), carriers};
+    const std::tuple<bool, bool, std::ptrdiff_t> rank{consumed(d, axis), !overlaps(d, axis), carriers};
     if (rank > most) {
       best = axis;
       most = rank;

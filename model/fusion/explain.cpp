@@ -26,6 +26,7 @@ class Explainer {
     groups();
     combines();
     stream();
+    for (ArrayId in : d_.inputs) rows(d_.arrays[static_cast<std::size_t>(in)]);
     for (std::size_t i = 0; i < d_.operations.size(); ++i) operation_step(i);
     state();
     mask();
@@ -34,6 +35,28 @@ class Explainer {
  private:
   void add(std::string rule, std::optional<OpId> op, std::optional<AxisId> axis, std::string text) {
     s_.steps.push_back({std::move(rule), op, axis, std::move(text)});
+  }
+
+  // Rows that are chosen: parts of shifted axes overlap, a table is there before the rows that it names.
+  void rows(const Array& array) {
+    for (const Reindex& dimension : array.reindexed) {
+      const std::string of = axis_name(d_, dimension.of);
+      if (dimension.table) {
+        add("gather", std::nullopt, std::nullopt,
+            "the rows of " + array.name + " along " + of + " are those that " + array_name(d_, *dimension.table) +
+                " names: it is loaded first, and as many rows are read as it has entries");
+        continue;
+      }
+      std::vector<AxisId> parts;
+      for (std::size_t i = 0; i < dimension.strides.size(); ++i) {
+        const AxisId axis = array.axes[dimension.first + i];
+        if (s_.grouped(axis) || s_.stream == axis) parts.push_back(axis);
+      }
+      if (parts.empty()) continue;
+      add("halo", std::nullopt, std::nullopt,
+          "a part of " + names(d_, parts) + " reads the rows of " + array.name + " along " + of +
+              " from its first to its last: what two parts share is read by both");
+    }
   }
 
   void groups() {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "model/diagram/reindex.hpp"
+
 namespace napkin {
 namespace {
 
@@ -47,7 +49,10 @@ class Timeline {
       case Statement::Kind::initialise:
         if (statement.array && view_ == ColumnView::live) define(*statement.array, t);
         break;
-      case Statement::Kind::load: define(*statement.array, t); break;
+      case Statement::Kind::load:
+        define(*statement.array, t);
+        for (ArrayId table : tables_of(s_.diagram.arrays[at(*statement.array)])) need(table, t);
+        break;
       case Statement::Kind::store:
       case Statement::Kind::normalise: need(*statement.array, t); break;
       case Statement::Kind::rescale: break;
@@ -159,11 +164,23 @@ Values held(const Streamed& streamed, const std::vector<AxisId>& axes, const Par
   return Values(product);
 }
 
+Values held(const Streamed& streamed, const Array& array, const Partition& partition) {
+  return Values(part_of(array, [&](AxisId axis) { return size_of(streamed, axis, partition); }));
+}
+
+std::vector<ArrayId> tables_of(const Array& array) {
+  std::vector<ArrayId> tables;
+  for (const Reindex& dimension : array.reindexed) {
+    if (dimension.table) tables.push_back(*dimension.table);
+  }
+  return tables;
+}
+
 std::vector<Column> columns(const Streamed& streamed, ColumnView view) { return Timeline(streamed, view).columns(); }
 
 Values column_size(const Streamed& streamed, const Column& column, const Partition& partition) {
   Values sum;
-  for (ArrayId id : column.arrays) sum += held(streamed, streamed.diagram.arrays[at(id)].axes, partition);
+  for (ArrayId id : column.arrays) sum += held(streamed, streamed.diagram.arrays[at(id)], partition);
   for (int aux : column.auxiliaries) sum += held(streamed, streamed.auxiliaries[at(aux)].axes, partition);
   return sum;
 }

@@ -61,7 +61,18 @@ class ProgramWriter {
     for (OpId id : s_.diagram.consumers(array)) {
       if (part(static_cast<std::size_t>(id)).phase == phase) return true;
     }
+    // A table is used where the rows that it names are loaded.
+    for (ArrayId in : s_.diagram.inputs) {
+      for (const Reindex& dimension : s_.diagram.arrays[static_cast<std::size_t>(in)].reindexed) {
+        if (dimension.table == array && load_phase(in) == phase) return true;
+      }
+    }
     return false;
+  }
+
+  Phase load_phase(ArrayId input) {
+    if (streams(input)) return Phase::loop;
+    return used_in(input, Phase::head) || used_in(input, Phase::loop) ? Phase::head : Phase::tail;
   }
 
   bool streams(ArrayId array) const {

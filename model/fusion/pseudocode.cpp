@@ -24,8 +24,7 @@ class Labels {
     return "[" + joined(words, ",") + "]";
   }
   [[nodiscard]] std::string array(ArrayId id) const {
-    const Array& a = s_.diagram.arrays[static_cast<std::size_t>(id)];
-    return a.name + list(a.axes);
+    return print_array(s_.diagram, id, [&](AxisId axis) { return of(axis); });
   }
 
  private:
@@ -34,7 +33,7 @@ class Labels {
 
 class Pseudocode {
  public:
-  explicit Pseudocode(const Streamed& s) : s_(s), d_(s.diagram), labels_(s) {}
+  Pseudocode(const Streamed& s, const Colours& colours) : s_(s), d_(s.diagram), colours_(colours), labels_(s) {}
 
   std::string run() {
     std::vector<std::string> groups;
@@ -65,7 +64,15 @@ class Pseudocode {
   const Operation& op(OpId id) const { return d_.operations[static_cast<std::size_t>(id)]; }
   const StreamedOp& part(OpId id) const { return s_.operations[static_cast<std::size_t>(id)]; }
 
-  void line(const std::string& text) { text_ += std::string(static_cast<std::size_t>(2 * depth_), ' ') + text + "\n"; }
+  void line(const std::string& text) {
+    std::string whole = std::string(static_cast<std::size_t>(2 * depth_), ' ') + text;
+    if (!colour_.empty()) {
+      constexpr std::size_t column = 56;
+      whole += std::string(std::max(whole.size() + 2, column) - whole.size(), ' ') + colour_;
+      colour_.clear();
+    }
+    text_ += whole + "\n";
+  }
 
   std::string visited() const {
     if (!s_.skips) return "";
@@ -73,7 +80,30 @@ class Pseudocode {
   }
 
   void phase(const std::vector<Statement>& statements) {
-    for (const Statement& s : statements) statement(s);
+    for (const Statement& s : statements) coloured(s);
+  }
+
+  // With its sub-loops around it; the colour stands behind its first line.
+  void coloured(const Statement& s) {
+    const int depth = depth_;
+    if (colours_.sub_loops) {
+      for (const SubLoop& loop : colours_.sub_loops(s)) {
+        line("for each " + loop.part + " of " + labels_.of(loop.axis) + ":");
+        ++depth_;
+      }
+    }
+    if (colours_.of) colour_ = colours_.of(s);
+    statement(s);
+    colour_.clear();
+    depth_ = depth;
+  }
+
+  // A product is a sum of products of parts; what the loop sums may be walked in smaller chunks too.
+  std::string parts(OpId id) const {
+    if (colours_.of || (op(id).kind != OpKind::contract && op(id).kind != OpKind::sum)) return "";
+    std::vector<std::string> axes;
+    for (AxisId a : op(id).own) axes.push_back("u_" + axis_name(a) + " of " + labels_.of(a));
+    return "      (may go in parts " + joined(axes) + ": they add up)";
   }
 
   void statement(const Statement& s) {
@@ -133,11 +163,11 @@ class Pseudocode {
       return line(labels_.array(*s.array) + " = " + auxiliary("mu", id) + " + log " + auxiliary("z", id));
     }
     if (part(id).accumulator == AccumulatorKind::online_softmax) return online_softmax(id);
-    if (part(id).accumulator == AccumulatorKind::sum) return line(out + " += " + right_side(id));
+    if (part(id).accumulator == AccumulatorKind::sum) return line(out + " += " + right_side(id) + parts(id));
     if (part(id).accumulator == AccumulatorKind::max) return line(out + " = max(" + out + ", " + right_side(id) + ")");
     std::vector<std::string> outputs;
     for (ArrayId a : op(id).outputs) outputs.push_back(labels_.array(a));
-    line(joined(outputs) + " = " + right_side(id));
+    line(joined(outputs) + " = " + right_side(id) + parts(id));
   }
 
   // eq. 4.2 and eq. 4.3, with erratum P10: the state's letters are the auxiliaries' names.
@@ -183,8 +213,9 @@ class Pseudocode {
 
   const Streamed& s_;
   const Diagram& d_;
+  const Colours& colours_;
   Labels labels_;
-  std::string text_;
+  std::string text_, colour_;
   int depth_ = 0;
 };
 
@@ -223,7 +254,9 @@ std::string print_labels(const Streamed& s) {
   return text + "outputs  " + joined(outputs) + "\n";
 }
 
-std::string print_pseudocode(const Streamed& streamed) { return Pseudocode(streamed).run(); }
+std::string print_pseudocode(const Streamed& streamed, const Colours& colours) {
+  return Pseudocode(streamed, colours).run();
+}
 
 std::string print_steps(const Streamed& streamed) {
   std::string text;

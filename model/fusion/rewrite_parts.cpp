@@ -52,6 +52,11 @@ void remove_unused(Diagram& diagram) {
     kept.push_back(std::move(diagram.arrays[i]));
   }
   diagram.arrays = std::move(kept);
+  for (Array& array : diagram.arrays) {
+    for (Reindex& dimension : array.reindexed) {
+      if (dimension.table) dimension.table = place[static_cast<std::size_t>(*dimension.table)];
+    }
+  }
   const auto renumber = [&](std::vector<ArrayId>& arrays) {
     for (ArrayId& id : arrays) id = place[static_cast<std::size_t>(id)];
   };

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "model/diagram/reindex.hpp"
 #include "model/diagram/visits.hpp"
 #include "model/fusion/partition.hpp"
 
@@ -41,9 +42,13 @@ Count values_of(const Streamed& s, const TransferTerm& term, const Problem& prob
   const bool masked = moves_visited_only(s, term, problem);
   const auto in_mask = [&](AxisId axis) { return masked && (axis == (*s.skips)[0] || axis == (*s.skips)[1]); };
   Count product = masked ? visited(s, term, problem, partition) : Count(1);
-  for (AxisId a : s.diagram.arrays[at(term.array)].axes) {
-    if (!in_mask(a)) product *= problem.sizes[at(a)];
+  const Array& array = s.diagram.arrays[at(term.array)];
+  for (AxisId a : array.axes) {
+    if (!in_mask(a) && !is_shifted(array, a)) product *= problem.sizes[at(a)];
   }
+  product *= shifted_values(
+      array, problem.sizes, [&](AxisId a) { return partition.group[at(a)]; },
+      [&](AxisId a) { return s.stream == a ? partition.chunk : partition.group[at(a)]; });
   for (AxisId a : term.lacking) {
     if (!in_mask(a)) product *= ceil_div(problem.sizes[at(a)], partition.group[at(a)]);
   }
@@ -62,8 +67,11 @@ std::vector<TransferTerm> transfer_terms(const Streamed& streamed) {
 Transfer transfer_per_group(const Streamed& streamed, const Partition& partition) {
   Transfer sum;
   for (const TransferTerm& term : transfer_terms(streamed)) {
-    Count product = 1;
-    for (AxisId a : streamed.diagram.arrays[at(term.array)].axes) product *= partition.group[at(a)];
+    const Array& array = streamed.diagram.arrays[at(term.array)];
+    const auto group = [&](AxisId a) { return partition.group[at(a)]; };
+    const auto chunk = [&](AxisId a) { return streamed.stream == a ? partition.chunk : partition.group[at(a)]; };
+    Count product = shifted_values_of_group(array, group, chunk);
+    for (AxisId a : array.axes) product *= is_shifted(array, a) ? Count(1) : partition.group[at(a)];
     (term.store ? sum.store : sum.load) += Values(product);
   }
   return sum;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "model/diagram/problem.hpp"
+#include "model/diagram/reindex.hpp"
 
 namespace napkin::interpret {
 
@@ -50,6 +51,24 @@ struct Block {
 };
 
 using Strides = std::vector<std::int64_t>;
+
+/// A block of zeros for the part of an input that `box` needs, along gathered_axes(): the rows of a shifted dimension
+/// from the first to the last, those outside the array too.
+template <class T>
+[[nodiscard]] Block<T> rows_block(const Array& array, const Box& box) {
+  Box rows = box;
+  for (const Reindex& dimension : array.reindexed) {
+    if (dimension.table) continue;
+    Span& span = rows[index(dimension.of)];
+    span = {dimension.offset, dimension.offset + 1};
+    for (std::size_t i = 0; i < dimension.strides.size(); ++i) {
+      const Span& read = box[index(array.axes[dimension.first + i])];
+      span.first += dimension.strides[i] * read.first;
+      span.last += dimension.strides[i] * (read.last - 1);
+    }
+  }
+  return Block<T>(gathered_axes(array), rows, T(0));
+}
 
 /// Steps in a block's data along each of `axes`; 0 along an axis that it lacks: it is copied along it.
 template <class T>
@@ -131,6 +150,24 @@ std::int64_t copy_common(const Block<T>& from, Block<T>& to) {
     for (std::int64_t i = 0; i < count; ++i) target[i * steps[1]] = source[i * steps[0]];
   });
   return n;
+}
+
+/// Rows as rows_block() has them, each value in all places of `box` where the array's axes read it.
+template <class T>
+[[nodiscard]] Block<T> spread(const Array& array, const Block<T>& rows, const Box& box) {
+  Block<T> result(array.axes, box, T(0));
+  Strides from = strides_along(array.axes, rows);
+  for (const Reindex& dimension : array.reindexed) {
+    if (dimension.table) continue;
+    const std::int64_t step = strides_along({dimension.of}, rows)[0];
+    for (std::size_t i = 0; i < dimension.strides.size(); ++i) from[dimension.first + i] = dimension.strides[i] * step;
+  }
+  walk<2>(result.shape(), {from, strides_along(array.axes, result)},
+          [&](const auto& at, std::int64_t n, const auto& steps) {
+            for (std::int64_t i = 0; i < n; ++i)
+              result.data[index(at[1] + i * steps[1])] = rows.data[index(at[0] + i * steps[0])];
+          });
+  return result;
 }
 
 }  // namespace napkin::interpret

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <tuple>
 
+#include "model/diagram/reindex.hpp"
+
 namespace napkin {
 namespace {
 
@@ -70,6 +72,22 @@ void whole_again(const Streamed& s, const Sizes& sizes, Partition& p) {
   }
 }
 
+// The rows of what shifted dimensions and tables read shrink with what reads them.
+void scale_rows(const Streamed& s, const Problem& problem, Problem& small) {
+  for (const Array& array : s.diagram.arrays) {
+    for (const Reindex& dimension : array.reindexed) {
+      const bool own = std::none_of(s.diagram.arrays.begin(), s.diagram.arrays.end(),
+                                    [&](const Array& other) { return other.has(dimension.of); });
+      if (!own) continue;
+      const Count now = rows_by_default(s.diagram, array, dimension, small.sizes),
+                  before = rows_by_default(s.diagram, array, dimension, problem.sizes),
+                  rows = problem.sizes[at(dimension.of)];
+      small.sizes[at(dimension.of)] =
+          dimension.table ? std::min(rows, now) : std::max(std::min(rows, rows - before + now), Count(1));
+    }
+  }
+}
+
 void scale_window(const Streamed& s, const Problem& problem, Problem& small) {
   if (problem.mask.kind != Mask::Kind::window) return;
   const auto pairs = mask_axes(s.diagram);
@@ -99,6 +117,7 @@ std::pair<Problem, Partition> scaled_down(const Streamed& streamed, const Proble
   whole_again(streamed, small.sizes, p);
   while (work_of(streamed.diagram, small.sizes) > limits.work) halve_largest(streamed, small, p);
   keep_order(streamed, problem, p, small.sizes);
+  scale_rows(streamed, problem, small);
   whole_again(streamed, small.sizes, p);
   scale_window(streamed, problem, small);
   return {small, p};

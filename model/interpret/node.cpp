@@ -15,6 +15,7 @@ std::vector<ArrayId> needs(const Streamed& s, const Statement& statement) {
       return s.diagram.operations[index(*statement.operation)].inputs;
     case Statement::Kind::store:
     case Statement::Kind::normalise: return {*statement.array};
+    case Statement::Kind::load: return tables_of(s.diagram.arrays[index(*statement.array)]);
     default: return {};
   }
 }
@@ -122,10 +123,22 @@ Count Node<T>::reserved(const std::vector<AxisId>& axes) const {
   return product;
 }
 
+// Of a shifted dimension the rows from the first to the last.
+template <class T>
+Count Node<T>::reserved(const Array& its) const {
+  return part_of(its, [&](AxisId a) { return reserved(std::vector<AxisId>{a}); });
+}
+
 template <class T>
 Block<T>& Node<T>::allocate(ArrayId id, Block<T> block) {
-  slots_[index(id)] = Slot{std::move(block), reserved(array(id).axes)};
-  meter_.allocate(slots_[index(id)]->reserved, slots_[index(id)]->block.volume());
+  const Count held = block.volume();
+  return allocate(id, std::move(block), held);
+}
+
+template <class T>
+Block<T>& Node<T>::allocate(ArrayId id, Block<T> block, Count held) {
+  slots_[index(id)] = Slot{std::move(block), reserved(array(id)), held};
+  meter_.allocate(slots_[index(id)]->reserved, held);
   return slots_[index(id)]->block;
 }
 
@@ -133,7 +146,7 @@ template <class T>
 void Node<T>::release(ArrayId id) {
   auto& slot = slots_[index(id)];
   if (!slot) return;
-  meter_.release(slot->reserved, slot->block.volume());
+  meter_.release(slot->reserved, slot->held);
   slot.reset();
 }
 
@@ -145,8 +158,11 @@ Block<T>& Node<T>::buffer(ArrayId id) {
 
 template <class T>
 void Node<T>::load(ArrayId id) {
-  Block<T>& block = allocate(id, Block<T>(array(id).axes, now_, T(0)));
-  counts().arrays[index(id)].loaded += parent_.read(id, block);
+  Block<T> rows = rows_block<T>(array(id), now_);
+  counts().arrays[index(id)].loaded += parent_.read(id, rows);
+  const Count held = rows.volume();
+  const bool computes = level_ + 1 == context_.levels.size();  // others hand the rows on
+  allocate(id, computes && is_shifted(array(id)) ? spread(array(id), rows, now_) : std::move(rows), held);
 }
 
 template <class T>

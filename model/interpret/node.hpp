@@ -99,6 +99,7 @@ class Node {
 
   // Buffers. Each registers its allocation and its release with the meter.
   Block<T>& allocate(ArrayId id, Block<T> block);
+  Block<T>& allocate(ArrayId id, Block<T> block, Count held);
   void release(ArrayId id);
   [[nodiscard]] Block<T>& buffer(ArrayId id);
   [[nodiscard]] bool has(ArrayId id) const { return slots_[index(id)].has_value(); }
@@ -107,6 +108,7 @@ class Node {
   void column() { meter_.column(counts()); }
   /// Values that a full tile of something with these axes takes.
   [[nodiscard]] Count reserved(const std::vector<AxisId>& axes) const;
+  [[nodiscard]] Count reserved(const Array& array) const;
 
   const Context<T>& context_;
   std::size_t level_;
@@ -120,7 +122,7 @@ class Node {
 
   struct Slot {
     Block<T> block;
-    Count reserved;
+    Count reserved, held;
   };
   std::vector<std::optional<Slot>> slots_;
 };

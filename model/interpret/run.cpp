@@ -86,6 +86,8 @@ std::vector<DType> types_of(const Diagram& diagram, const Streamed* streamed, co
   for (const Operation& op : diagram.operations) {
     if (op.outputs.size() == 2) types[index(op.outputs[1])] = accumulator;
   }
+  for (std::size_t i = 0; i < types.size() && !in_float64(precision); ++i)
+    types[i] = diagram.arrays[i].type.value_or(types[i]);
   for (std::size_t i = 0; i < types.size(); ++i) {
     const auto exception = precision.arrays.find(diagram.arrays[i].name);
     if (exception != precision.arrays.end()) types[i] = exception->second;
@@ -101,6 +103,35 @@ void round_all(DType type, Block<T>& block) {
   for (T& value : block.data) value = static_cast<T>(round_to(type, static_cast<double>(value)));
 }
 
+// The block with the table's axes in place of the dimension that it chooses rows of.
+template <class T>
+Block<T> gathered(const Diagram& diagram, const Reindex& dimension, const Array& array, const Block<T>& from,
+                  const Block<T>& table, const Sizes& sizes) {
+  std::vector<AxisId> axes;
+  for (AxisId a : from.axes) {
+    if (a == dimension.of)
+      axes.insert(axes.end(), table.axes.begin(), table.axes.end());
+    else
+      axes.push_back(a);
+  }
+  const std::int64_t rows = sizes[index(dimension.of)].get();
+  const std::int64_t step = strides_along({dimension.of}, from)[0];
+  Block<T> result(axes, full_box(sizes), T(0));
+  walk<3>(result.shape(), {strides_along(axes, result), strides_along(axes, table), strides_along(axes, from)},
+          [&](const auto& at, std::int64_t n, const auto& steps) {
+            for (std::int64_t i = 0; i < n; ++i) {
+              const auto row = static_cast<std::int64_t>(table.data[index(at[1] + i * steps[1])]);
+              if (row < 0 || row >= rows) {
+                throw Error("input " + diagram.arrays[index(*dimension.table)].name,
+                            "names row " + std::to_string(row) + " of " + array.name,
+                            "from 0 to " + std::to_string(rows - 1));
+              }
+              result.data[index(at[0] + i * steps[0])] = from.data[index(at[2] + i * steps[2] + row * step)];
+            }
+          });
+  return result;
+}
+
 template <class T>
 std::vector<Block<T>> input_blocks(const Diagram& diagram, const Sizes& sizes, const Tensors& inputs,
                                    const std::vector<DType>& types) {
@@ -108,9 +139,12 @@ std::vector<Block<T>> input_blocks(const Diagram& diagram, const Sizes& sizes, c
   for (ArrayId id : diagram.inputs) {
     const Array& array = diagram.arrays[index(id)];
     Block<T>& block = blocks[index(id)];
-    block = Block<T>(array.axes, full_box(sizes), T(0));
+    block = Block<T>(stored_axes(array), full_box(sizes), T(0));
     const std::vector<double>& data = inputs.at(array.name).data;
     for (std::size_t i = 0; i < data.size(); ++i) block.data[i] = static_cast<T>(round_to(types[index(id)], data[i]));
+    for (const Reindex& dimension : array.reindexed) {
+      if (dimension.table) block = gathered(diagram, dimension, array, block, blocks[index(*dimension.table)], sizes);
+    }
   }
   return blocks;
 }
@@ -127,9 +161,17 @@ void run_operation(const Question& question, OpId id, std::vector<Block<T>>& mem
   const Operation& op = question.operation(id);
   Meter meter;
   std::vector<const Block<T>*> inputs;
+  std::vector<Block<T>> read(op.inputs.size());  // of inputs with shifted dimensions
+  const Box all = full_box(question.problem.sizes);
   for (std::size_t i = 0; i < op.inputs.size(); ++i) {
     const Block<T>& block = memory[index(op.inputs[i])];
     inputs.push_back(&block);
+    if (const Array& array = question.array(op.inputs[i]); is_shifted(array)) {
+      Block<T> rows = rows_block<T>(array, all);
+      copy_common(block, rows);
+      read[i] = spread(array, rows, all);
+      inputs.back() = &read[i];
+    }
     if (std::find(op.inputs.begin(), op.inputs.begin() + static_cast<std::ptrdiff_t>(i), op.inputs[i]) !=
         op.inputs.begin() + static_cast<std::ptrdiff_t>(i)) {
       continue;  // the same array twice is loaded once
@@ -138,7 +180,7 @@ void run_operation(const Question& question, OpId id, std::vector<Block<T>>& mem
     meter.allocate(block.volume(), block.volume());
   }
   meter.column(level);
-  std::vector<Block<T>> results = evaluate(question, id, inputs, full_box(question.problem.sizes));
+  std::vector<Block<T>> results = evaluate(question, id, inputs, all);
   meter = Meter();
   for (std::size_t i = 0; i < results.size(); ++i) {
     if (question.diagram.consumers(op.outputs[i]).empty() && !question.diagram.is_output(op.outputs[i])) continue;

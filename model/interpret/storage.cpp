@@ -12,6 +12,8 @@ constexpr double infinite = std::numeric_limits<double>::infinity();
 
 bool exact(DType type) { return type == DType::f64 || type == DType::value; }
 
+bool is_integer(DType type) { return type == DType::i32 || type == DType::i8 || type == DType::i4; }
+
 double beyond(const FloatFormat& f, double value, Saturation saturation) {
   if (saturation == Saturation::finite || !f.not_a_number) return std::copysign(f.largest, value);
   return f.infinity ? std::copysign(infinite, value) : std::numeric_limits<double>::quiet_NaN();
@@ -34,7 +36,8 @@ FloatFormat format_of(DType type) {
     case DType::e5m2: return {5, 2, 15, 57344, true, true};
     case DType::e2m1: return {2, 1, 1, 6, false, false};
     case DType::i32:
-    case DType::i8: break;
+    case DType::i8:
+    case DType::i4: break;
   }
   throw Error("the interpreter", "does not compute in " + std::string(name_of(type)), "a floating-point type");
 }
@@ -43,6 +46,10 @@ Saturation default_saturation(DType type) { return bits(type) <= 8 ? Saturation:
 
 double round_to(DType type, double value, Saturation saturation) {
   if (exact(type)) return value;
+  if (is_integer(type)) {
+    const double beyond_last = std::ldexp(1.0, bits(type) - 1);
+    return std::clamp(std::nearbyint(value), -beyond_last, beyond_last - 1);
+  }
   const FloatFormat f = format_of(type);
   if (value == 0 || std::isnan(value)) return value;
   if (std::isinf(value)) return beyond(f, value, saturation);

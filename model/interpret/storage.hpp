@@ -30,7 +30,7 @@ enum class Saturation {
 [[nodiscard]] Saturation default_saturation(DType type);
 
 /// The nearest number of that type, ties to even, subnormals kept, signed zeros and NaNs kept. `f64` and `value` change
-/// nothing. Throws Error for the integer types.
+/// nothing. Of the integer types the nearest of their numbers.
 [[nodiscard]] double round_to(DType type, double value, Saturation saturation);
 [[nodiscard]] double round_to(DType type, double value);
 

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include "model/diagram/reindex.hpp"
+
 namespace napkin {
 namespace {
 
@@ -25,6 +27,17 @@ class Random {
   std::uint64_t state_;
 };
 
+// Of [-1, 1) evenly the rows that all arrays have that the table chooses rows of.
+void make_table(const Diagram& diagram, ArrayId table, const Sizes& sizes, Tensor& tensor) {
+  double rows = std::numeric_limits<double>::max();
+  for (const Array& array : diagram.arrays) {
+    for (const Reindex& dimension : array.reindexed) {
+      if (dimension.table == table) rows = std::min(rows, real(sizes[at(dimension.of)]));
+    }
+  }
+  for (double& value : tensor.data) value = std::min(std::floor((value + 1) / 2 * rows), rows - 1);
+}
+
 }  // namespace
 
 std::int64_t volume(const std::vector<std::int64_t>& shape) {
@@ -35,7 +48,7 @@ std::int64_t volume(const std::vector<std::int64_t>& shape) {
 
 std::vector<std::int64_t> shape_of(const Array& array, const Sizes& sizes) {
   std::vector<std::int64_t> shape;
-  for (AxisId a : array.axes) shape.push_back(sizes[static_cast<std::size_t>(a)].get());
+  for (AxisId a : stored_axes(array)) shape.push_back(sizes[static_cast<std::size_t>(a)].get());
   return shape;
 }
 
@@ -51,6 +64,7 @@ Tensors random_inputs(const Diagram& diagram, const Sizes& sizes, std::uint64_t 
     const Array& array = diagram.arrays[static_cast<std::size_t>(id)];
     Tensor tensor = filled(shape_of(array, sizes), 0);
     for (double& value : tensor.data) value = random.uniform();
+    if (diagram.is_table(id)) make_table(diagram, id, sizes, tensor);
     inputs.emplace(array.name, std::move(tensor));
   }
   return inputs;

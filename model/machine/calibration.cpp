@@ -179,7 +179,7 @@ Calibration calibrate(const Machine& base, const Readings& readings, const Stamp
   const double exponent = known != nullptr ? known->value : exponent_of_small_kernels;
   for (const MeasuredNumber& measured : measured_numbers(readings, exponent))
     out.findings.push_back(place(places, measured, stamp));
-  if (known == nullptr && out.machine.constant("energy_tensor_16bit") > 0) {
+  if (known == nullptr && out.machine.constant_or("energy_tensor_16bit", 0) > 0) {
     Number assumed{exponent, "1", {}};
     assumed.from.source = "unverified: what steady loads say on an H200";
     out.machine.constants.emplace(exponent_name, assumed);

@@ -71,8 +71,8 @@ bool is_same(const yaml::Node& below, const yaml::Node& above) {
   return word(below, "name") == word(above, "name") && word(below, "types") == word(above, "types");
 }
 
-const std::vector<std::string> sections = {"levels", "pipes", "tensor",    "units", "limits",
-                                           "clocks", "power", "constants", "fitted"};
+const std::vector<std::string> sections = {"levels", "cores",  "pipes", "tensor",    "units",
+                                           "limits", "clocks", "power", "constants", "fitted"};
 
 std::vector<std::string> and_sections(std::vector<std::string> keys) {
   keys.insert(keys.end(), sections.begin(), sections.end());
@@ -109,10 +109,18 @@ Machine read_machine(const yaml::Node& document) {
     document.at("compute").fail("'" + document.at("compute").text() + "' is not an ordinary level",
                                 "the level whose nodes hold the execution units (on a GPU the SM's shared memory)");
   }
+  if (const auto* cores = document.find("cores")) profile::read_cores(*cores, machine);
   profile::read_pipes(document.at("pipes"), machine);
   profile::read_tensor(document.at("tensor"), machine);
   profile::read_units(document.at("units"), machine);
-  if (const auto* limits = document.find("limits")) profile::read_limits(*limits, machine.limits);
+  if (const auto* limits = document.find("limits")) {
+    profile::read_limits(*limits, machine.limits);
+    const Level& level = machine.levels[static_cast<std::size_t>(machine.compute)];
+    if (!level.per_block)
+      document.at("levels")
+          .at(level.name)
+          .fail("no per_block", "per_block: {value, unit, source}: what one block may use");
+  }
   profile::read_clocks(document.at("clocks"), machine.clocks);
   if (const auto* power = document.find("power")) profile::read_power(*power, machine.power);
   if (const auto* constants = document.find("constants")) profile::read_constants(*constants, false, machine);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <string>
 
 #include "model/machine/load.hpp"
 #include "model/machine/number.hpp"
@@ -118,8 +119,8 @@ CoUse read_co_use(const yaml::Node& node, const std::vector<Dimension>& dimensio
     const yaml::Node* list = node.find(key);
     if (list == nullptr) return out;
     for (const yaml::Node& item : list->items()) out.push_back(read_number(item, dimensions));
-    if (out.empty() || out.size() > CoUse::most)
-      list->fail("not one to three rates", "of one instance, of two, of three");
+    if (out.size() != 1 && out.size() != CoUse::most)
+      list->fail(std::to_string(out.size()) + " rates", "of one instance, of two and of three; or one for any number");
     return out;
   };
   return {read("alone"), read("beside")};
@@ -147,21 +148,23 @@ UnitId read_passes(const yaml::Node& node, const Machine& machine) {
 struct UnitName {
   std::string_view name;
   std::vector<Dimension> dimensions;
+  bool packed = false;  // an instruction of it works on several results of a lane (bytes of a lane)
+  bool late = false;    // whose results come later than those of additions
 };
 
 const std::vector<UnitName>& unit_names() {
   static const std::vector<Dimension> results = {results_per_clock, instructions_per_clock, flop_per_clock};
   static const std::vector<UnitName> names = {
-      {"special", results},
-      {"fp32", results},
-      {"fp16", results},
+      {"special", results, false, true},
+      {"fp32", results, true},
+      {"fp16", results, true},
       {"int32", results},
       {"alu", results},
-      {"conversion", results},
-      {"conversion_fp8", results},
+      {"conversion", results, true},
+      {"conversion_fp8", results, true},
       {"issue", {instructions_per_clock}},
-      {"shared_port", {bytes_per_clock}},
-      {"shuffle", results},
+      {"shared_port", {bytes_per_clock}, true},
+      {"shuffle", results, false, true},
   };
   return names;
 }
@@ -236,6 +239,8 @@ void read_units(const yaml::Node& node, Machine& machine) {
     if (const auto* shares = entry.find("co_use")) unit.co_use = read_co_use(*shares, row->dimensions);
     unit.counts = counted_by(unit, entry);
     if (const auto* lane = entry.find("per_lane")) unit.per_lane = read_per_lane(*lane, unit.counts);
+    unit.packed = row->packed;
+    unit.late_results = row->late;
     if (const auto* role = entry.find("role")) unit.role = read_role(*role, machine);
     if (const auto* port = entry.find("passes")) unit.passes = read_passes(*port, machine);
     unit.level = read_level_of(entry, machine);

@@ -187,7 +187,7 @@ void read_levels(const yaml::Node& node, Machine& machine) {
 
 void read_pipes(const yaml::Node& node, Machine& machine) {
   for (const auto& [name, entry] : node.entries()) {
-    entry.allow({"from", "to", "bandwidth", "bandwidth_per_node", "by_cluster_size", "latency", "energy"});
+    entry.allow({"from", "to", "engine", "bandwidth", "bandwidth_per_node", "by_cluster_size", "latency", "energy"});
     if (!is_identifier(name)) entry.fail("pipe name '" + name + "'", "small letters, digits and _, a letter first");
     Pipe pipe;
     pipe.name = name;
@@ -197,6 +197,11 @@ void read_pipes(const yaml::Node& node, Machine& machine) {
       if (other.from == pipe.from && other.to == pipe.to) {
         entry.fail("pipe '" + other.name + "' joins the same levels", "one pipe from a level to another");
       }
+    }
+    if (const auto* found = entry.find("engine")) {
+      pipe.engine = found->text();
+      if (!is_identifier(pipe.engine))
+        found->fail("engine name '" + pipe.engine + "'", "small letters, digits and _, a letter first");
     }
     if (const auto* found = entry.find("bandwidth")) {
       pipe.aggregate = read_stated(*found, Dimension::bytes_per_second);

@@ -91,11 +91,19 @@ const Number* Machine::find_constant(std::string_view constant_name) const {
 
 double Machine::constant(std::string_view constant_name) const {
   const Number* found = find_constant(constant_name);
-  return found == nullptr ? 0 : found->value;
+  if (found == nullptr)
+    throw Error(name, "constants." + std::string(constant_name) + ": is missing",
+                "the number, in the profile of " + name + " or of its architecture, " + architecture);
+  return found->value;
 }
 
-double Machine::constant(const Unit& unit, std::string_view field) const {
-  return constant(unit.name + "." + std::string(field));
+double Machine::constant_or(std::string_view constant_name, double absent) const {
+  const Number* found = find_constant(constant_name);
+  return found == nullptr ? absent : found->value;
+}
+
+double Machine::constant_or(const Unit& unit, std::string_view field, double absent) const {
+  return constant_or(unit.name + "." + std::string(field), absent);
 }
 
 const TensorInstruction* Machine::tensor_for(DType type) const {

@@ -65,6 +65,7 @@ struct Level {
 /// second; bytes_per_second() unifies. "Node" is the end that the machine has more of: the child of a parent.
 struct Pipe {
   std::string name;
+  std::string engine;  ///< of a node, that serves this pipe's copies one at a time, in order: "mte2"; empty: none named
   LevelId from = 0, to = 0;
   Stated per_node_clock;                  ///< bytes a clock and node
   Stated aggregate;                       ///< bytes a second, whole machine
@@ -130,6 +131,9 @@ struct Unit {
   CoUse co_use;
   LevelId level = 0;  ///< whose nodes hold it (Machine::compute unless the profile says otherwise)
 
+  bool packed = false;        ///< an instruction works on several results (bytes) of a lane: per_lane says how many
+  bool late_results = false;  ///< a result comes later than that of an addition: whoever needs it waits longer
+
   [[nodiscard]] double results_per_lane() const { return per_lane ? per_lane->value : 1; }
 };
 
@@ -145,6 +149,13 @@ struct Limits {
   Count shared_granule = 128;                         ///< bytes
   bool known = false;                                 ///< false for machines without SMs (Ascend)
   std::map<std::string, Number, std::less<>> stated;  ///< each of the above as the profile states it, by name
+};
+
+/// A kind of core of a compute node, whose instances are the nodes of a level: that level, and those below it that are
+/// no other core's, are its memories; a unit of that level is its own. Example: two vector cores beside each cube core.
+struct Core {
+  std::string name;  ///< "cube", "vector"
+  LevelId level = 0;
 };
 
 struct Clocks {
@@ -166,6 +177,7 @@ struct Machine {
   LevelId compute = 0;  ///< the level whose nodes hold the execution units (the SM: "shared")
   std::vector<TensorInstruction> tensor;
   std::vector<Unit> units;
+  std::vector<Core> cores;  ///< kinds of them; empty: one kind, whose threads do everything
   Limits limits;
   Clocks clocks;
   Power power;
@@ -176,6 +188,12 @@ struct Machine {
   [[nodiscard]] LevelId level(std::string_view level_name) const;  ///< throws Error that lists the known
   [[nodiscard]] Count nodes(LevelId level) const;                  ///< in the whole machine
   [[nodiscard]] Count compute_nodes() const { return nodes(compute); }
+  /// Nodes of the level in one compute node: 2 vector cores beside a cube core. 1 for levels above it.
+  [[nodiscard]] double per_compute_node(LevelId level) const;
+  [[nodiscard]] const Core* core(std::string_view core_name) const;  ///< or nullptr
+  [[nodiscard]] const Core* core_of(LevelId level) const;            ///< whose memory it is, or nullptr
+  /// The pipe from one level to another, or nullptr.
+  [[nodiscard]] const Pipe* pipe_between(LevelId from, LevelId to) const;
   /// The pipe from its parent (of a cross-transfer level: the pipe between the nodes it joins), or nullptr.
   [[nodiscard]] const Pipe* pipe_into(LevelId level) const;
   [[nodiscard]] const Pipe* find_pipe(std::string_view pipe_name) const;  ///< or nullptr
@@ -184,9 +202,11 @@ struct Machine {
   [[nodiscard]] const Unit* port() const;  ///< of the node's memory, with a known rate, or nullptr
   [[nodiscard]] const Number* find_constant(
       std::string_view constant_name) const;                            ///< fitted, else measured, or nullptr
-  [[nodiscard]] double constant(std::string_view constant_name) const;  ///< its value; 0 where the profile has none
-  /// The constant "UNIT.FIELD": what belongs to a unit beside its rates; 0 where the profile has none.
-  [[nodiscard]] double constant(const Unit& unit, std::string_view field) const;
+  [[nodiscard]] double constant(std::string_view constant_name) const;  ///< its value; throws Error that names it
+  /// Where its absence has a meaning, which stands beside it in clock/needs.cpp.
+  [[nodiscard]] double constant_or(std::string_view constant_name, double absent) const;
+  /// The constant "UNIT.FIELD": what belongs to a unit beside its rates.
+  [[nodiscard]] double constant_or(const Unit& unit, std::string_view field, double absent) const;
   /// The instruction for that input type, or nullptr where the machine has none. Where it has several (wgmma and
   /// mma.sync on Hopper) the first, which is the fastest; by name, exactly that one.
   [[nodiscard]] const TensorInstruction* tensor_for(DType type) const;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "model/machine/number.hpp"
@@ -109,6 +110,19 @@ void multiply(const Slot& slot, double factor) {
 
 }  // namespace
 
+std::string_view name_of(Basis basis) {
+  constexpr std::array<std::string_view, 5> names = {"measured", "fitted", "published", "derived", "assumed"};
+  return names[static_cast<std::size_t>(basis)];
+}
+
+Basis basis_of(const Machine& machine, const Provenance& from) {
+  if (from.source.starts_with("unverified")) return Basis::assumed;
+  if (from.source.starts_with("derived") || (!from.gpu.empty() && from.gpu != machine.name)) return Basis::derived;
+  if (from.fitted) return Basis::fitted;
+  const bool here = from.tool.starts_with("napkin") || from.tool == "device query";
+  return here ? Basis::measured : Basis::published;
+}
+
 std::vector<MachineNumber> numbers_of(const Machine& machine) {
   std::vector<MachineNumber> out;
   Machine copy = machine;  // the walk is one for reading and changing
@@ -119,6 +133,17 @@ std::vector<MachineNumber> numbers_of(const Machine& machine) {
     out.push_back({name, unit, value, whole, from});
   });
   return out;
+}
+
+void switch_off(Machine& machine, const std::string& constant) {
+  const auto fit = machine.fitted.find(constant), measured = machine.constants.find(constant);
+  if (fit == machine.fitted.end()) {
+    if (measured != machine.constants.end()) measured->second.value = 0;
+  } else if (measured != machine.constants.end()) {
+    machine.fitted.erase(fit);
+  } else {
+    fit->second.value = 0;
+  }
 }
 
 Machine with_number_times(Machine machine, std::size_t place, double factor) {

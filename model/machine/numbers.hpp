@@ -3,6 +3,7 @@
 // in which it is 1 % more.
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "model/machine/machine.hpp"
@@ -19,10 +20,26 @@ struct MachineNumber {
   Provenance from;
 };
 
+/// How a number is known, the surest first.
+enum class Basis {
+  measured,   ///< by this program, on that product
+  fitted,     ///< to runs of whole kernels on that product
+  published,  ///< a datasheet's, or measured by others
+  derived,    ///< from a sibling: another product of the architecture, or another architecture
+  assumed     ///< nobody says it
+};
+[[nodiscard]] std::string_view name_of(Basis basis);
+[[nodiscard]] Basis basis_of(const Machine& machine, const Provenance& from);
+
 /// All of them, in the profile's order.
 [[nodiscard]] std::vector<MachineNumber> numbers_of(const Machine& machine);
 
 /// The machine with the number at that place of numbers_of() multiplied; a whole number is rounded, to 1 at least.
 [[nodiscard]] Machine with_number_times(Machine machine, std::size_t place, double factor);
+
+/// The machine without a constant's effect: a fitted one's measured value in its place where there is one, else 0,
+/// which every clock takes for no effect. A constant that is missing is another thing: without some there is no event
+/// graph.
+void switch_off(Machine& machine, const std::string& constant);
 
 }  // namespace napkin

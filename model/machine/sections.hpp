@@ -19,6 +19,9 @@ void read_tensor(const yaml::Node& node, Machine& machine);
 /// `units`: the other execution units; needs the levels.
 void read_units(const yaml::Node& node, Machine& machine);
 
+/// `cores`: kinds of cores by the level whose nodes they are; needs the levels.
+void read_cores(const yaml::Node& node, Machine& machine);
+
 /// `limits`: what bounds the blocks of one SM.
 void read_limits(const yaml::Node& node, Limits& limits);
 

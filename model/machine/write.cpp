@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <cmath>
+#include <map>
 #include <vector>
 
 #include "model/base/error.hpp"
@@ -107,15 +109,15 @@ void write_levels(Writer& out, const Machine& machine) {
   for (const Level& level : machine.levels) {
     out.line(1, level.name + ":");
     out.line(2, fmt::format("kind: {}", kind_name(level.kind)));
-    if (level.parent >= 0) {
-      out.line(2, "parent: " + level_name(machine, level.parent));
-      out.count(2, "per_parent", level.per_parent, "nodes", level.per_parent_from);
-    }
+    if (level.parent >= 0) out.line(2, "parent: " + level_name(machine, level.parent));
+    if (known(level.per_parent_from)) out.count(2, "per_parent", level.per_parent, "nodes", level.per_parent_from);
     out.stated(2, "capacity", level.capacity);
     out.number(2, "per_block", level.per_block);
     if (known(level.transaction_from)) out.count(2, "transaction", level.transaction, "B", level.transaction_from);
   }
   out.line(0, "compute: " + level_name(machine, machine.compute));
+  if (!machine.cores.empty()) out.line(0, "cores:");
+  for (const Core& core : machine.cores) out.line(1, core.name + ": " + level_name(machine, core.level));
 }
 
 void write_pipes(Writer& out, const Machine& machine) {
@@ -124,6 +126,7 @@ void write_pipes(Writer& out, const Machine& machine) {
     out.line(1, pipe.name + ":");
     out.line(2, "from: " + level_name(machine, pipe.from));
     out.line(2, "to: " + level_name(machine, pipe.to));
+    if (!pipe.engine.empty()) out.line(2, "engine: " + pipe.engine);
     out.stated(2, "bandwidth", pipe.aggregate);
     out.stated(2, "bandwidth_per_node", pipe.per_node_clock);
     if (!pipe.by_cluster_size.empty()) out.line(2, "by_cluster_size:");
@@ -220,21 +223,24 @@ void write_numbers(Writer& out, const std::string& section, const std::map<std::
   for (const auto& [name, number] : numbers) out.number(1, name, number);
 }
 
-}  // namespace
-
-std::string profile_text(const Machine& machine) {
-  Writer out;
+void write_names(Writer& out, const Machine& machine) {
   out.line(0, "name: " + machine.name);
   out.line(0, "about: " + in_quotes(machine.about));
   if (!machine.aliases.empty()) out.line(0, "aliases: [" + joined(machine.aliases) + "]");
-  out.line(0, "vendor: " + machine.vendor);
-  out.line(0, "architecture: " + in_quotes(machine.architecture));
+}
+
+/// What one node does, and in a whole profile how many there are.
+std::string nodes_text(const Machine& machine, Writer& out) {
   write_levels(out, machine);
   write_pipes(out, machine);
   std::string text;
   write_tensor(out, machine, text);
   write_units(out, machine);
   if (machine.limits.known) write_numbers(out, "limits", machine.limits.stated);
+  return text;
+}
+
+void write_clocks(Writer& out, const Machine& machine) {
   out.line(0, "clocks:");
   out.number(1, "maximum", machine.clocks.maximum);
   out.number(1, "tensor", machine.clocks.tensor);
@@ -242,9 +248,120 @@ std::string profile_text(const Machine& machine) {
   if (machine.power.limit || machine.power.idle) out.line(0, "power:");
   out.number(1, "limit", machine.power.limit);
   out.number(1, "idle", machine.power.idle);
+}
+
+/// Constants that products of one architecture do not share.
+constexpr std::array product_constants = {"l2_working_set", "clock_beside_tensor", "clock_tree"};
+
+bool is_counted_by_product(const Machine& machine, const Level& level) {
+  return &level == &machine.levels[static_cast<std::size_t>(machine.compute)] ||
+         (level.parent == 0 && level.kind == LevelKind::cache && level.per_parent > Count(1));
+}
+
+bool is_sized_by_product(const Level& level) {
+  return level.parent < 0 || (level.parent == 0 && level.kind == LevelKind::cache);
+}
+
+void say_product(Provenance& from, const std::string& product) {
+  if ((from.measured() || from.fitted) && from.gpu.empty()) from.gpu = product;
+}
+
+/// Every measurement that an architecture keeps says its product.
+void say_product(Machine& machine) {
+  const auto number = [&](auto& each) {
+    if (each) say_product(each->from, machine.name);
+  };
+  const auto stated = [&](Stated& each) { number(each.measured); };
+  for (Level& level : machine.levels) {
+    for (Provenance* from : {&level.per_parent_from, &level.transaction_from}) say_product(*from, machine.name);
+    stated(level.capacity);
+    number(level.per_block);
+  }
+  for (Pipe& pipe : machine.pipes) {
+    stated(pipe.per_node_clock);
+    stated(pipe.aggregate);
+    number(pipe.latency);
+    number(pipe.energy_per_byte);
+    for (auto& each : pipe.by_cluster_size) say_product(each.second.from, machine.name);
+  }
+  for (TensorInstruction& each : machine.tensor) {
+    for (Provenance* from : {&each.from, &each.shape_from, &each.timing_from}) say_product(*from, machine.name);
+  }
+  for (Unit& unit : machine.units) {
+    stated(unit.per_clock);
+    number(unit.per_lane);
+    number(unit.beside_tensor);
+    for (auto* list : {&unit.co_use.alone, &unit.co_use.beside}) {
+      for (Number& each : *list) say_product(each.from, machine.name);
+    }
+  }
+  for (auto* numbers : {&machine.limits.stated, &machine.constants, &machine.fitted}) {
+    for (auto& each : *numbers) say_product(each.second.from, machine.name);
+  }
+}
+
+std::string architecture_text(Machine machine) {
+  for (Level& level : machine.levels) {
+    if (is_counted_by_product(machine, level)) level.per_parent_from = {};
+    if (is_sized_by_product(level)) level.capacity = {};
+  }
+  for (Pipe& pipe : machine.pipes) {
+    if (pipe.from == 0) pipe.aggregate = pipe.per_node_clock = {};
+  }
+  for (const char* name : product_constants) machine.constants.erase(name);
+  say_product(machine);
+  Writer out;
+  out.line(0, "architecture: " + in_quotes(machine.architecture));
+  out.line(0, "about: " + in_quotes("a node of " + machine.name));
+  out.line(0, "vendor: " + machine.vendor);
+  const std::string text = nodes_text(machine, out);
   write_numbers(out, "constants", machine.constants);
   write_numbers(out, "fitted", machine.fitted);
   return text + out.take();
 }
+
+std::string product_text(const Machine& machine) {
+  Writer out;
+  write_names(out, machine);
+  out.line(0, "architecture: " + in_quotes(machine.architecture));
+  out.line(0, "levels:");
+  for (const Level& level : machine.levels) {
+    const bool counted = is_counted_by_product(machine, level), sized = is_sized_by_product(level);
+    if (!counted && !(sized && level.capacity.known())) continue;
+    out.line(1, level.name + ":");
+    if (counted) out.count(2, "per_parent", level.per_parent, "nodes", level.per_parent_from);
+    if (sized) out.stated(2, "capacity", level.capacity);
+  }
+  out.line(0, "pipes:");
+  for (const Pipe& pipe : machine.pipes) {
+    if (pipe.from != 0) continue;
+    out.line(1, pipe.name + ":");
+    out.stated(2, "bandwidth", pipe.aggregate);
+    out.stated(2, "bandwidth_per_node", pipe.per_node_clock);
+  }
+  write_clocks(out, machine);
+  std::map<std::string, Number, std::less<>> own;
+  for (const char* name : product_constants) {
+    if (const auto found = machine.constants.find(name); found != machine.constants.end()) own.insert(*found);
+  }
+  write_numbers(out, "constants", own);
+  return out.take();
+}
+
+}  // namespace
+
+std::string profile_text(const Machine& machine) {
+  Writer out;
+  write_names(out, machine);
+  out.line(0, "vendor: " + machine.vendor);
+  out.line(0, "architecture: " + in_quotes(machine.architecture));
+  const std::string text = nodes_text(machine, out);
+  write_clocks(out, machine);
+  write_numbers(out, "constants", machine.constants);
+  write_numbers(out, "fitted", machine.fitted);
+  return text + out.take();
+}
+
+ProfileFiles profile_files(const Machine& machine) { return {architecture_text(machine), product_text(machine)}; }
 
 }  // namespace napkin

@@ -307,6 +307,27 @@ void check_reference(const Reference& r, const Diagram& diagram) {
   }
 }
 
+// Agents are cores of the machine, all or none.
+void check_cores(const Mapping& mapping, const Machine& machine) {
+  std::vector<std::string> known;
+  for (const Core& core : machine.cores) known.push_back(core.name);
+  for (const Reference& r : mapping.references) {
+    if (r.kind == Reference::Kind::core && machine.core(r.name) == nullptr)
+      throw Error(r.location, r.field, machine.name + " has no core '" + r.name + "'",
+                  known.empty() ? "a machine with cores, or threads" : one_of(r.name, known));
+  }
+  const auto is_core = [](const Agent& agent) { return !agent.core.empty(); };
+  if (std::none_of(mapping.agents.begin(), mapping.agents.end(), is_core)) return;
+  for (const Agent& agent : mapping.agents) {
+    if (!is_core(agent))
+      throw Error(agent.location, "agents." + agent.name + ".core", "threads beside cores", one_of("", known));
+  }
+  for (const OperationMapping& op : mapping.operations) {
+    if (op.agent.empty())
+      throw Error(op.location, "operations." + op.output + ".agent", "no core computes it", "agent: ...");
+  }
+}
+
 // "sm_90" or "sm_90a" -> 90
 std::optional<int> sm_number(std::string_view architecture) {
   if (!architecture.starts_with("sm_")) return std::nullopt;
@@ -384,6 +405,7 @@ void check(const Mapping& mapping, const Machine& machine, DType dtype) {
     for (const Level& level : machine.levels) known.push_back(level.name);
     throw Error(r.location, r.field, machine.name + " has no level '" + r.name + "'", one_of(r.name, known));
   }
+  check_cores(mapping, machine);
   for (const OperationMapping& op : mapping.operations) {
     if (op.unit != "tensor") continue;
     const DType type = op.type == "T" ? dtype : parse_dtype(op.type, mapping.file);

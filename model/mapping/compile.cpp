@@ -1,6 +1,7 @@
 // Names to ids, once for all tiles.
 #include <algorithm>
 
+#include "model/diagram/reindex.hpp"
 #include "model/mapping/compiled.hpp"
 #include "model/mapping/load.hpp"
 
@@ -51,7 +52,10 @@ Placer::Compiled::Compiled(const Streamed& streamed, const Mapping& mapping, con
   compile_agents();
   compile_variables();
   compile_operations();
-  for (CompiledVariable& v : variables_) v.agent = agent_of(v);
+  for (CompiledVariable& v : variables_) {
+    const int of_core = agent_at(levels_[at(v.position)].id);
+    v.agent = of_core >= 0 ? of_core : agent_of(v);
+  }
   compile_combine();
   fold_constants();
   find_dependences();
@@ -61,6 +65,7 @@ Placer::Compiled::Compiled(const Streamed& streamed, const Mapping& mapping, con
 Number64 Placer::Compiled::number(const Value& value) const {
   Number64 out;
   if (value.kind == Value::Kind::knob) out.knob = value.knob;
+  out.more = value.more;
   if (value.kind == Value::Kind::literal) out.literal = value.literal;
   if (value.kind == Value::Kind::axis) {
     out.axis = streamed_->diagram.axis(value.axis);
@@ -127,6 +132,7 @@ void Placer::Compiled::check_order() const {
   const auto cuts = [](const OrderWord& word) { return word.tiles == OrderWord::Tiles::even; };
   if (std::none_of(order.orders.begin(), order.orders.end(), cuts)) return;
   for (const ArrayId output : streamed_->diagram.outputs) {
+    if (streamed_->stream && streamed_->diagram.arrays[at(output)].has(*streamed_->stream)) continue;  // whole chunks
     const auto op = streamed_->diagram.producer(output);
     if (op && streamed_->operations[at(*op)].accumulator == AccumulatorKind::sum &&
         !streamed_->operations[at(*op)].rescaled_by)
@@ -178,13 +184,27 @@ void Placer::Compiled::compile_levels() {
     levels_.back().id = id;
   }
   deepest_ = static_cast<int>(levels_.size()) - 1;
-  for (const LevelId id : chain) compile_level(id);
+  compile_beside();
+  for (std::size_t i = 0; i < levels_.size(); ++i) compile_level(levels_[i].id);
   for (const VariableMapping& v : mapping_->variables) {
     if (!position_of(v.level))
       throw Error(v.location, "arrays." + v.name + ".level",
-                  "'" + v.level + "' is not on the way from device memory to the lowest level", "a level above it");
+                  "'" + v.level + "' is not on the way from device memory to the lowest level",
+                  "a level above it, or agents that are cores of the machine");
   }
 }
+
+namespace {
+
+/// The size of an axis that a knob gives.
+Number64 size_by(const Mapping& mapping, KnobId id) {
+  const Knob& knob = mapping.knobs[at(id)];
+  if (std::count(knob.domain.begin(), knob.domain.end(), 0) > 0)
+    throw Error(knob.location, "knobs." + knob.name + ".domain", "0 of an axis", "a domain from 1");
+  return Number64{id, 1};
+}
+
+}  // namespace
 
 std::optional<Number64> Placer::Compiled::size_at(const LevelMapping& level, bool is_block, AxisId axis) const {
   const std::string& name = streamed_->diagram.axes[at(axis)].name;
@@ -193,7 +213,7 @@ std::optional<Number64> Placer::Compiled::size_at(const LevelMapping& level, boo
   }
   std::optional<KnobId> knob = mapping_->find_knob(level.level + "." + name);
   if (!knob && is_block) knob = mapping_->find_knob(name);
-  if (knob) return Number64{*knob, 1};
+  if (knob) return size_by(*mapping_, *knob);
   return is_block && lists(level.group, name) ? std::optional(Number64{}) : std::nullopt;
 }
 
@@ -214,7 +234,7 @@ void Placer::Compiled::compile_level(LevelId id) {
     if (stream_ == axis && !streamed_->grouped(axis)) continue;
     if (stream_ == axis) {  // split too: `LEVEL.axis` sizes the part, `axis` the chunk
       if (const auto knob = mapping_->find_knob(level->level + "." + name); knob && position <= block_)
-        out.sizes.emplace_back(axis, Number64{*knob, 1});
+        out.sizes.emplace_back(axis, size_by(*mapping_, *knob));
       if (!level->parts.empty()) out.parts = number(level->parts.front().second);
       continue;
     }
@@ -232,8 +252,8 @@ void Placer::Compiled::compile_level(LevelId id) {
   const auto knob = mapping_->find_knob(
       position == block_ || streamed_->grouped(*streamed_->stream) ? stream : level->level + "." + stream);
   const auto exact = mapping_->find_knob(level->level + "." + stream);
-  if (!out.chunk && exact && !streamed_->grouped(*streamed_->stream)) out.chunk = Number64{*exact, 1};
-  if (!out.chunk && knob) out.chunk = Number64{*knob, 1};
+  if (!out.chunk && exact && !streamed_->grouped(*streamed_->stream)) out.chunk = size_by(*mapping_, *exact);
+  if (!out.chunk && knob) out.chunk = size_by(*mapping_, *knob);
   if (!out.chunk && position == block_) {
     throw Error(level->location, "levels." + level->level + ".stream",
                 "nothing says how large a chunk of '" + stream + "' is",
@@ -274,7 +294,14 @@ void Placer::Compiled::compile_variables() {
     for (const std::string& name : v.of) {
       if (const auto id = streamed_->diagram.find_array(name)) {
         out.arrays.push_back(*id);
-        out.held.push_back({1, v.axes.empty() ? streamed_->diagram.arrays[at(*id)].axes : explicit_axes});
+        const Array& array = streamed_->diagram.arrays[at(*id)];
+        out.held.push_back({1, v.axes.empty() ? array.axes : explicit_axes});
+        if (!is_shifted(array)) continue;
+        if (!mapping_->exact_groups) {
+          throw Error(mapping_->file, "array " + array.name + " has shifted rows, which no kernel's mapping can place",
+                      "--kernel ideal");
+        }
+        out.held.back().shifted = &array;
         continue;
       }
       for (const Auxiliary& a : streamed_->auxiliaries) {

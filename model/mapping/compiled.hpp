@@ -22,12 +22,13 @@ using Knobs = std::uint64_t;
 struct Number64 {
   KnobId knob = -1;
   std::int64_t literal = 1;
+  std::int64_t more = 0;                 ///< on top of the knob's value
   AxisId axis = -1;                      ///< whose full size the literal is
   const RegisterTable* table = nullptr;  ///< in place of all that
   std::size_t column = 0, base = 0;      ///< of the table: which number; where the problem's rows begin
   [[nodiscard]] Count of(const Tile& tile) const {
     if (table != nullptr) return table->at(column, base, tile);
-    return knob < 0 ? Count(literal) : Count(tile.values[static_cast<std::size_t>(knob)]);
+    return knob < 0 ? Count(literal) : Count(tile.values[static_cast<std::size_t>(knob)] + more);
   }
   [[nodiscard]] Knobs knobs() const {
     if (table == nullptr) return knob_of(knob);
@@ -49,10 +50,12 @@ struct Extents {
   std::vector<AxisId> axes;
   std::vector<AxisId> folded = {};  ///< those in `constant`
   bool streams = false;             ///< the streamed axis is among `axes`
+  const Array* shifted = nullptr;   ///< whose dimensions overlap: its values are no product of extents
 };
 
 struct CompiledLevel {
   LevelId id = 0;
+  int agent = -1;  ///< whose core's memory it is; -1: of the agent that divides the block's group
   bool staged = false;
   bool cluster = false;                            ///< blocks side by side along `along`
   std::vector<std::pair<AxisId, Number64>> sizes;  ///< of a group, where not that of the array (below: of the block)
@@ -167,6 +170,9 @@ class Placer::Compiled {
   // variant.cpp
   [[nodiscard]] std::shared_ptr<const Variant> make_variant(const Tile& tile) const;
   friend class VariantMaker;
+  // ways.cpp
+  void compile_beside();
+  [[nodiscard]] int agent_at(LevelId level) const;
   // varying.cpp
   [[nodiscard]] std::shared_ptr<const Variant> shared_variant(const Tile& tile) const;
   void make(std::size_t index, const Tile& tile) const;
@@ -199,7 +205,8 @@ class Placer::Compiled {
   std::vector<CompiledLevel> levels_;           // top to bottom, device memory left out
   int block_ = 0, deepest_ = 0, cluster_ = -1;  // positions
   std::vector<CompiledAgent> agents_;
-  int divider_ = -1;  // the agent whose instances divide the block's group at the levels below it
+  int divider_ = -1;    // the agent whose instances divide the block's group at the levels below it
+  bool cores_ = false;  // agents are cores of the node, with memories of their own side by side
   std::vector<CompiledVariable> variables_;
   std::vector<CompiledOperation> operations_;
   std::shared_ptr<const PlacedCombine> combine_;

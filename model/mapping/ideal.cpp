@@ -79,12 +79,13 @@ void add_variables(const Streamed& streamed, const std::string& home, bool typed
     v.name = diagram.arrays[i].name;
     v.of = {v.name};
     v.level = home;
-    v.type = typed && !diagram.is_input(id) && diagram.is_output(id) ? "f32" : "T";
+    const std::string type = typed && diagram.arrays[i].type ? std::string(name_of(*diagram.arrays[i].type)) : "T";
+    v.type = typed && !diagram.is_input(id) && diagram.is_output(id) ? "f32" : type;
     m.variables.push_back(v);
     if (!typed || !diagram.is_output(id) || diagram.is_input(id)) continue;
     v.alias = v.name;
     v.name += "_out";
-    v.type = "T";
+    v.type = type;
     v.output_staging = true;
     m.variables.push_back(std::move(v));
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "model/base/embedded.hpp"
+#include "model/base/error.hpp"
 #include "model/base/file.hpp"
 #include "model/base/yaml.hpp"
 #include "model/mapping/read.hpp"
@@ -32,6 +33,15 @@ std::string_view top_level(std::string_view text, std::string_view key) {
   return {};
 }
 
+/// An answer names the mapping, and its errors are looked up by that name: a file of another name would pass for it.
+void check_name(const Mapping& mapping, std::string_view path) {
+  path = path.substr(path.rfind('/') + 1);
+  if (path.ends_with(suffix)) path.remove_suffix(suffix.size());
+  if (mapping.name != path)
+    throw Error(mapping.file, "mapping: '" + mapping.name + "' in a file of another name",
+                "mapping: " + std::string(path) + ", or the file " + mapping.name + std::string(suffix));
+}
+
 mapping_text::TableFile built_in_table(const std::string& name) {
   for (const EmbeddedFile& file : embedded_files()) {
     if (file.path.starts_with(folder) && file.path.substr(file.path.rfind('/') + 1) == name)
@@ -51,7 +61,9 @@ Mapping parse_mapping(std::string_view text, const std::string& file) {
 
 Mapping load_mapping(const std::string& name_or_path, const std::string& where) {
   if (name_or_path.find('/') != std::string::npos || name_or_path.ends_with(suffix)) {
-    return parse_mapping(yaml::read_file(name_or_path), name_or_path);
+    Mapping mapping = parse_mapping(yaml::read_file(name_or_path), name_or_path);
+    check_name(mapping, name_or_path);
+    return mapping;
   }
   for (const EmbeddedFile& file : embedded_files()) {
     if (mapping_name(file.path) != name_or_path) continue;

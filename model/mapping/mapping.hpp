@@ -30,7 +30,7 @@ using KnobId = int;
 /// A name that a mapping uses for something outside it, with its place in the text: checked against the diagram and
 /// the machine when they are known.
 struct Reference {
-  enum class Kind { axis, array, value, operation, level, unit, instruction };
+  enum class Kind { axis, array, value, operation, level, unit, instruction, core };
   Kind kind = Kind::axis;  ///< value: an axis where no knob has the name; array: an array or an auxiliary
   std::string name;
   Location location;
@@ -87,6 +87,7 @@ struct Value {
   std::string axis = {};
   std::shared_ptr<const RegisterTable> table = {};
   std::size_t number = 0;  ///< which of the table's
+  std::int64_t more = 0;   ///< on top of the knob's value: 1 of `1 + preload`
 };
 
 /// Alternatives; the first whose guard holds counts.
@@ -110,6 +111,7 @@ struct Agent {
   std::string name;
   Guarded<Value> count;      ///< instances in a block
   Value threads;             ///< threads an instance
+  std::string core;          ///< the kind of core that an instance is; empty: threads of the compute node
   Guarded<Value> registers;  ///< registers a thread that the kernel asks for (setmaxnreg), or, of a table, that its
                              ///< compiler gave it; empty: the plan decides
   Overhead overhead;
@@ -150,7 +152,8 @@ struct VariableMapping {
       unpermuted;  ///< its rows lie as in the array, where the guard holds: loads of rows meet banks twice
   std::vector<std::pair<std::string, Value>> sizes;  ///< axes held in part: x -> u_x, dv -> 32
   std::vector<std::string> axes;                     ///< explicit axes where they differ from the array's (rare)
-  bool output_staging = false;                       ///< on an output's way up, not on an input's way down
+  bool part = false;  ///< holds what one iteration adds to the array, on its way to the variable that sums it up
+  bool output_staging = false;  ///< on an output's way up, not on an input's way down
   std::string
       by;  ///< who indexes its rows: "group", "agent", "thread" (key `by`; the table's g_q, w_q, t_q); empty: by scope
   std::string moved_by;  ///< agent, each instance of which gets and gives its own rows by a copy of their own; empty:
@@ -190,6 +193,8 @@ struct OperationMapping {
   std::vector<std::pair<std::string, Guarded<std::string>>> operands;  ///< input array -> variable it is read from
   std::string accumulate;                                              ///< accumulator type: f32, f16
   std::string instruction;  ///< tensor instruction by name ("mma.sync"); empty: the machine's first of the type
+  /// So many iterations before those of its agent's operations that are not ahead: its core takes turns (preload).
+  std::optional<Value> ahead;
   std::optional<Value>
       waits;  ///< how often in an iteration its threads wait for asynchronous instructions; empty: once
   std::vector<WorkMapping> work;
@@ -212,7 +217,7 @@ struct EdgeMapping {
 struct Relation {
   std::string name;                ///< "rows: q * g = 64 * warpgroups"
   std::vector<Value> left, right;  ///< products
-  enum class Kind { equal, at_most, multiple } kind = Kind::equal;
+  enum class Kind { equal, at_most, multiple, less } kind = Kind::equal;
   Guard when;
   Location location;
 };

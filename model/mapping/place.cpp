@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "model/diagram/packing.hpp"
+#include "model/diagram/reindex.hpp"
 #include "model/mapping/compiled.hpp"
 
 namespace napkin {
@@ -278,7 +279,7 @@ void Placer::Compiled::place_agent(const CompiledAgent& c, const Tile& tile, con
                                    PlacedAgent& agent) const {
   Count left = agent.instances;
   for (std::size_t a = 0; a < c.splits.size(); ++a) {
-    const Count whole = block.extent[at(c.splits[a])], step = c.split_steps[a].of(tile);
+    const Count whole = c.splits[a] == stream_ ? block.chunk : block.extent[at(c.splits[a])], step = c.split_steps[a].of(tile);
     const Count steps = whole % step == Count(0) ? whole / step : Count(1);
     Count parts = a + 1 < c.splits.size() ? common_divisor(left, steps) : left;
     if (c.repeats && a + 1 == c.splits.size())
@@ -317,12 +318,14 @@ void Placer::Compiled::place_below(const Tile& tile, PlacedDiagram& into) const 
     PlacedLevel& level = into.levels[position];
     level.extent.assign(block.extent.begin(), block.extent.end());
     level.groups_of.assign(block.groups_of.begin(), block.groups_of.end());
-    if (divider_ >= 0) {
-      const PlacedAgent& agent = into.agents[at(divider_)];
+    const int divider = c.agent >= 0 ? c.agent : divider_;
+    if (divider >= 0 && !agents_[at(divider)].splits.empty()) {
+      const PlacedAgent& agent = into.agents[at(divider)];
       Count left = agent.instances;
-      const auto& splits = agents_[at(divider_)].splits;
+      const auto& splits = agents_[at(divider)].splits;
       for (std::size_t a = 0; a < splits.size(); ++a) {
         const std::size_t axis = at(splits[a]);
+        if (splits[a] == stream_) continue;  // all walk the stream together
         const Count parts = a + 1 < splits.size() ? ceil_div(block.extent[axis], agent.extent[axis]) : left;
         level.extent[axis] = agent.extent[axis];
         level.groups_of[axis] *= parts;
@@ -352,13 +355,14 @@ void Placer::Compiled::place_variables(const Tile& tile, PlacedDiagram& into, bo
       for (const auto& [part, number] : c.sizes) {
         if (part == axis) return number.of(tile);
       }
-      return axis == stream_ ? chunk : extent[at(axis)];
+      if (axis != stream_) return extent[at(axis)];
+      return agents ? std::min(chunk, extent[at(axis)]) : chunk;
     };
     v.elements = 0;
     for (const Extents& held : c.held) {
       Count one = held.constant;
-      for (const AxisId axis : held.axes) one *= size(axis);
-      v.elements += one;
+      for (const AxisId axis : held.axes) one *= held.shifted == nullptr ? size(axis) : Count(1);
+      v.elements += held.shifted == nullptr ? one : one * part_of(*held.shifted, size);
     }
   }
 }

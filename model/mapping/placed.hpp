@@ -54,6 +54,8 @@ struct Variable {
   bool multicast = false;
   bool unpermuted = false;  ///< rows one behind the other: what reads several at a time may meet a bank twice
   bool output_staging = false;
+  bool part = false;  ///< holds what one iteration adds
+  int agent = -1;     ///< whose core's memory it lies in, one node an instance; -1: as the array's operations say
 
   [[nodiscard]] Bytes bytes() const { return bytes_of(elements, type) * copies; }  ///< one instance, all copies
 };
@@ -73,6 +75,7 @@ struct Crossing {
   bool skips = false;                ///< chunks that the mask rules out do not cross
   bool parts = false;  ///< a part of a result of a split axis, or what goes with it: every block's crosses
   int variable = -1;   ///< index into PlacedDiagram::variables: what it fills, is read from or stored from
+  int pipe = -1;       ///< index into Machine::pipes, where agents are cores; -1: the one from or to the parent
 };
 
 struct PlacedAgent {
@@ -141,6 +144,13 @@ struct PlacedDiagram {
   /// and memory are made for the longest.
   std::vector<PackedPart> packed;
 
+  /// Whether it crosses from or to the level above, as bytes of the block do; else from a memory beside.
+  [[nodiscard]] bool from_above(const Crossing& crossing) const {
+    if (crossing.pipe < 0) return true;
+    const Pipe& pipe = machine->pipes[static_cast<std::size_t>(crossing.pipe)];
+    const LevelId other = pipe.from == crossing.into ? pipe.to : pipe.from;
+    return other == machine->levels[static_cast<std::size_t>(crossing.into)].parent;
+  }
   [[nodiscard]] const PlacedLevel& block() const { return levels[static_cast<std::size_t>(block_level)]; }
   [[nodiscard]] const PlacedLevel* find_level(LevelId id) const;
   /// Axes of what crosses.

@@ -1,7 +1,10 @@
 #include "model/mapping/read.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <limits>
+#include <string_view>
+#include <utility>
 
 namespace napkin::mapping_text {
 namespace {
@@ -34,6 +37,18 @@ bool lists_sizes_of(const Mapping& mapping, const std::string& axis) {
 
 void check_orders(const Mapping& mapping, const yaml::Node& knobs);
 
+/// A knob that sizes an axis is never 0.
+void check_sizes(const Mapping& mapping) {
+  for (const Knob& knob : mapping.knobs) {
+    if (!knob.words.empty() || std::count(knob.domain.begin(), knob.domain.end(), 0) == 0) continue;
+    const std::string axis = knob.name.substr(knob.name.find('.') + 1);
+    for (const LevelMapping& level : mapping.levels) {
+      if (lists(level.group, axis) || lists(level.stream, axis))
+        throw Error(knob.location, "knobs." + knob.name + ".domain", "0 of an axis", "a domain from 1");
+    }
+  }
+}
+
 }  // namespace
 
 Mapping Reader::read(const yaml::Node& document, const std::string& file, const FindTable& find_table) {
@@ -63,6 +78,7 @@ Mapping Reader::read(const yaml::Node& document, const std::string& file, const 
   if (const auto* node = document.find("relations")) reader.relations(*node);
   if (const auto* node = document.find("agents")) reader.agents(*node);
   reader.levels(document.at("levels"));
+  check_sizes(mapping);
   if (const auto* node = document.find("knobs")) check_orders(mapping, *node);
   reader.variables(document.at("arrays"));
   if (const auto* node = document.find("barriers")) mapping.barriers = node->integer(0, most_barriers);
@@ -90,7 +106,7 @@ std::string Reader::type(const yaml::Node& node) const {
 
 // Knobs: {unit, domain, about} with numbers, or {words, about}: a list, or of the order knob a map to what each means.
 
-std::vector<std::int64_t> Reader::domain(const yaml::Node& node) const {
+std::vector<std::int64_t> Reader::domain(const yaml::Node& node, std::int64_t least) const {
   std::vector<std::int64_t> out;
   if (node.is_map()) {
     node.allow({"from", "to", "step"});
@@ -103,7 +119,7 @@ std::vector<std::int64_t> Reader::domain(const yaml::Node& node) const {
     for (std::int64_t v = from; step > 0 ? v <= to : v >= to; v += step) out.push_back(v);
   } else {
     for (const yaml::Node& item : node.items()) {
-      const std::int64_t v = item.integer(1, most);
+      const std::int64_t v = item.integer(least, most);
       if (std::find(out.begin(), out.end(), v) != out.end()) item.fail("stands twice in the domain", "each value once");
       out.push_back(v);
     }
@@ -201,7 +217,7 @@ Knob Reader::knob(const std::string& name, const yaml::Node& node) const {
     if (knob.words.empty()) words->fail("an empty domain", "at least one word");
   } else {
     knob.unit = node.at("unit").text();
-    knob.domain = domain(*numbers);
+    knob.domain = domain(*numbers, 0);
   }
   return knob;
 }
@@ -216,7 +232,7 @@ std::int64_t Reader::knob_value(const Knob& knob, const yaml::Node& node) const 
     const std::string word = node.choice(knob.words);
     return std::find(knob.words.begin(), knob.words.end(), word) - knob.words.begin();
   }
-  const std::int64_t v = node.integer(1, most);
+  const std::int64_t v = node.integer(0, most);
   if (std::find(knob.domain.begin(), knob.domain.end(), v) == knob.domain.end()) {
     node.fail("not in the domain of '" + knob.name + "'", "one of its values");
   }
@@ -267,9 +283,23 @@ Guard Reader::guard(const yaml::Node* node, bool of_problem) {
   return guard;
 }
 
+namespace {
+
+/// "preload" and 1 of "1 + preload"; the text itself and 0 where it is no such sum.
+std::pair<std::string, std::int64_t> as_sum(const std::string& text) {
+  constexpr std::string_view plus = " + ";
+  const std::size_t at = text.find(plus);
+  std::int64_t number = 0;
+  if (at == std::string::npos || std::from_chars(text.data(), text.data() + at, number).ptr != text.data() + at)
+    return {text, 0};
+  return {text.substr(at + plus.size()), number};
+}
+
+}  // namespace
+
 Value Reader::value(const yaml::Node& node, std::int64_t least) {
   Value out;
-  const std::string& text = node.text();
+  const auto [text, more] = as_sum(node.text());
   if (is_number(text) || node.is_quoted()) {
     out.literal = node.integer(least, most);
     return out;
@@ -279,8 +309,13 @@ Value Reader::value(const yaml::Node& node, std::int64_t least) {
       node.fail("'" + text + "' is a knob of words", "a number or a knob of numbers");
     out.kind = Value::Kind::knob;
     out.knob = *id;
+    out.more = more;
+    const auto& domain = m_.knobs[static_cast<std::size_t>(*id)].domain;
+    if (least > more && std::count(domain.begin(), domain.end(), 0) > 0)
+      node.fail("'" + text + "' may be 0", "1 + " + text + ", or a domain from 1");
     return out;
   }
+  if (more != 0) node.fail("unknown knob '" + text + "'", one_of(text, knob_names(m_)));
   if (!is_name(text)) node.fail("not a number, knob or axis", "such as 64, stages or dv");
   out.kind = Value::Kind::axis;
   out.axis = text;
@@ -304,7 +339,7 @@ Guarded<Value> Reader::values(const yaml::Node& node, std::int64_t least, bool o
 
 std::vector<Value> Reader::product(const yaml::Node& node) {
   std::vector<Value> out;
-  for (const yaml::Node& item : node.items()) out.push_back(value(item, 1));
+  for (const yaml::Node& item : node.items()) out.push_back(value(item, m_.find_knob(item.text()) ? 0 : 1));
   if (out.empty()) node.fail("an empty product", "at least one factor");
   return out;
 }
@@ -333,7 +368,7 @@ std::vector<std::string> Reader::axes(const yaml::Node* node) {
 }
 
 Relation Reader::relation(const yaml::Node& node) {
-  node.allow({"name", "when", "left", "equal", "at_most", "at_least", "multiple_of"});
+  node.allow({"name", "when", "left", "equal", "at_most", "at_least", "more_than", "multiple_of"});
   Relation out;
   out.location = node.location();
   out.name = node.at("name").text();
@@ -354,7 +389,12 @@ Relation Reader::relation(const yaml::Node& node) {
     side("at_least", Relation::Kind::at_most);
     std::swap(out.left, out.right);
   }
-  if (sides != 1) node.fail("needs exactly one comparison", "equal, at_most, at_least or multiple_of: [...]");
+  if (node.find("more_than") != nullptr) {
+    side("more_than", Relation::Kind::less);
+    std::swap(out.left, out.right);
+  }
+  if (sides != 1)
+    node.fail("needs exactly one comparison", "equal, at_most, at_least, more_than or multiple_of: [...]");
   return out;
 }
 
@@ -370,7 +410,7 @@ void Reader::relations(const yaml::Node& node) {
 void Reader::sizes(const yaml::Node& node) {
   for (const auto& [axis, entry] : node.entries()) {
     m_.references.push_back({Reference::Kind::axis, axis, entry.key_location(), node.path()});
-    m_.head_sizes.emplace_back(axis, domain(entry));
+    m_.head_sizes.emplace_back(axis, domain(entry, 1));
   }
 }
 

@@ -43,7 +43,7 @@ class Reader {
   [[nodiscard]] VariableMapping variable(const std::string& name, const yaml::Node& node);
   [[nodiscard]] OperationMapping operation(const std::string& name, const yaml::Node& node);
   [[nodiscard]] WorkMapping work(const yaml::Node& node);
-  [[nodiscard]] std::vector<std::int64_t> domain(const yaml::Node& node) const;
+  [[nodiscard]] std::vector<std::int64_t> domain(const yaml::Node& node, std::int64_t least) const;
   [[nodiscard]] std::int64_t knob_value(const Knob& knob, const yaml::Node& node) const;
   [[nodiscard]] static std::vector<Mask::Kind> mask_kinds(const yaml::Node& node);
   /// `of_problem`: it may ask for the problem's mask and for sizes of axes too.

@@ -76,12 +76,18 @@ void Reader::splits(const yaml::Node& node, Agent& agent) {
 
 void Reader::agents(const yaml::Node& node) {
   for (const auto& [name, entry] : node.entries()) {
-    entry.allow({"count", "threads", "registers", "overhead", "splits", "row_step", "row_most", "repeats"});
+    entry.allow({"count", "threads", "core", "registers", "overhead", "splits", "row_step", "row_most", "repeats"});
     Agent agent;
     agent.name = name;
     agent.location = entry.key_location();
     agent.count = values(entry.at("count"), 0);
-    agent.threads = value(entry.at("threads"), 1);
+    agent.threads = {Value::Kind::literal, 1, -1, {}};
+    if (const auto* n = entry.find("core")) {
+      agent.core = n->text();
+      refer(Reference::Kind::core, agent.core, *n);
+    } else {
+      agent.threads = value(entry.at("threads"), 1);
+    }
     if (const auto* n = entry.find("registers"); n != nullptr && n->is_map())
       agent.registers.emplace_back(Guard{}, table_value(*n));
     else if (n != nullptr)
@@ -127,7 +133,7 @@ void Reader::levels(const yaml::Node& node) {
 
 VariableMapping Reader::variable(const std::string& name, const yaml::Node& node) {
   node.allow({"of", "level", "scope", "type", "copies", "alias", "engine", "multicast", "unpermuted", "sizes", "axes",
-              "staging", "by", "moved_by", "when"});
+              "part", "staging", "by", "moved_by", "when"});
   VariableMapping out;
   out.name = name;
   out.location = node.key_location();
@@ -152,6 +158,7 @@ VariableMapping Reader::variable(const std::string& name, const yaml::Node& node
   if (const auto* n = node.find("unpermuted")) out.unpermuted = guard(n);
   out.sizes = axis_values(node.find("sizes"));
   out.axes = axes(node.find("axes"));
+  if (const auto* n = node.find("part")) out.part = n->boolean();
   if (const auto* n = node.find("staging")) out.output_staging = n->boolean();
   if (const auto* n = node.find("by")) out.by = n->choice({"group", "agent", "thread"});
   if (const auto* n = node.find("moved_by")) out.moved_by = n->text();
@@ -235,7 +242,7 @@ WorkMapping Reader::work(const yaml::Node& node) {
 }
 
 OperationMapping Reader::operation(const std::string& name, const yaml::Node& node) {
-  node.allow({"agent", "unit", "type", "accumulate", "instruction", "waits", "operands", "work"});
+  node.allow({"agent", "unit", "type", "accumulate", "instruction", "ahead", "waits", "operands", "work"});
   OperationMapping out;
   out.output = name;
   out.location = node.key_location();
@@ -249,6 +256,7 @@ OperationMapping Reader::operation(const std::string& name, const yaml::Node& no
     out.instruction = n->text();
     refer(Reference::Kind::instruction, out.instruction, *n);
   }
+  if (const auto* n = node.find("ahead")) out.ahead = value(*n, 0);
   if (const auto* n = node.find("waits")) {
     if (out.unit != "tensor") n->fail("threads do not wait for their own work", "unit: tensor");
     out.waits = n->is_map() ? table_value(*n) : value(*n, 1);

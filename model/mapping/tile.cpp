@@ -35,10 +35,11 @@ std::int64_t parse_knob(const Knob& knob, const std::string& text, const std::st
     if (at == knob.words.end()) throw Error(where, knob.name + "=" + text, one_of(text, knob.words));
     return at - knob.words.begin();
   }
+  const std::int64_t least = std::count(knob.domain.begin(), knob.domain.end(), 0) > 0 ? 0 : 1;
   std::int64_t value = 0;
   const char* const end = text.data() + text.size();
   const auto [stop, code] = std::from_chars(text.data(), end, value);
-  if (code != std::errc{} || stop != end || value < 1 || value > (std::int64_t{1} << 40)) {
+  if (code != std::errc{} || stop != end || value < least || value > (std::int64_t{1} << 40)) {
     std::vector<std::string> domain;
     for (const std::int64_t v : knob.domain) {
       if (domain.size() == 16) {
@@ -47,8 +48,9 @@ std::int64_t parse_knob(const Knob& knob, const std::string& text, const std::st
       }
       domain.push_back(std::to_string(v));
     }
-    throw Error(where, knob.name + "=" + text,
-                "a whole number of " + knob.unit + " from 1; the kernel takes " + joined(domain));
+    throw Error(
+        where, knob.name + "=" + text,
+        "a whole number of " + knob.unit + " from " + std::to_string(least) + "; the kernel takes " + joined(domain));
   }
   return value;
 }

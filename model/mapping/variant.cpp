@@ -3,6 +3,7 @@
 #include <numeric>
 
 #include "model/mapping/compiled.hpp"
+#include "model/mapping/ways.hpp"
 
 namespace napkin {
 namespace {
@@ -22,6 +23,7 @@ class VariantMaker {
     reserve();
     add_variables();
     for (std::size_t i = 0; i < c_.operations_.size(); ++i) add_operation(static_cast<OpId>(i));
+    if (c_.cores_) return with_ways();
     for (std::size_t i = 0; i < d_.arrays.size(); ++i) {
       const auto array = static_cast<ArrayId>(i);
       if (d_.is_input(array)) add_input(array);
@@ -34,6 +36,29 @@ class VariantMaker {
   }
 
  private:
+  // Where agents are cores: arrays go the ways that the mapping lists.
+  std::shared_ptr<const Variant> with_ways() {
+    std::vector<int> positions(c_.machine_->levels.size(), -1);
+    for (std::size_t i = 0; i < c_.levels_.size(); ++i) positions[at(c_.levels_[i].id)] = static_cast<int>(i);
+    std::vector<LevelId> made_at;
+    for (const CompiledOperation& op : c_.operations_)
+      made_at.push_back(c_.machine_->core(c_.mapping_->agents[at(op.agent)].core)->level);
+    Ways ways(*c_.streamed_, *c_.machine_, v_.variables, std::move(made_at));
+    for (Crossing& c : ways.crossings(default_types())) {
+      c.skips = c.skips && c_.across_.has_value() && c.phase == Phase::loop;
+      const Combine* combine = c.store ? c_.streamed_->combine_of(c.array) : nullptr;
+      c.parts = combine != nullptr && positions[at(c.into)] > c_.combine_->at;
+      v_.crossings.push_back(c);
+    }
+    return std::make_shared<const Variant>(std::move(v_));
+  }
+
+  [[nodiscard]] std::vector<DType> default_types() const {
+    std::vector<DType> out;
+    for (std::size_t i = 0; i < d_.arrays.size(); ++i) out.push_back(default_type(static_cast<ArrayId>(i)));
+    return out;
+  }
+
   // Spans point into arrays and operands, which therefore must not grow.
   void reserve() {
     std::size_t arrays = 0, operands = 0, work = 0;
@@ -43,7 +68,7 @@ class VariantMaker {
       work += op.work.size();
     }
     v_.variables.reserve(c_.variables_.size());
-    v_.crossings.reserve(d_.arrays.size() * c_.levels_.size());
+    v_.crossings.reserve(d_.arrays.size() * c_.levels_.size());  // further ones of a way only once all are added
     v_.operations.reserve(c_.operations_.size());
     v_.work.reserve(work);
     v_.arrays.reserve(arrays);
@@ -67,6 +92,8 @@ class VariantMaker {
       out.type = v.type;
       out.engine = m.engine;
       out.output_staging = m.output_staging;
+      out.part = m.part;
+      if (c_.cores_ && m.scope == Scope::agent) out.agent = v.agent;
       v_.variables.push_back(std::move(out));
     }
     for (Variable& v : v_.variables) {

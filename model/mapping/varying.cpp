@@ -23,7 +23,7 @@ void Placer::Compiled::fold_constants() {
     constant.push_back(constant_extent(static_cast<AxisId>(i)));
   const auto fold = [&](Extents& extents, const auto& varies) {
     std::erase_if(extents.axes, [&](AxisId axis) {
-      if (!constant[at(axis)] || varies(axis)) return false;
+      if (extents.shifted != nullptr || !constant[at(axis)] || varies(axis)) return false;
       extents.constant *= *constant[at(axis)];
       extents.folded.push_back(axis);
       return true;

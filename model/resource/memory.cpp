@@ -1,6 +1,7 @@
 // The second rule on the placed diagram: the largest column of what a level holds. (eq. 2.2)
 #include <algorithm>
 
+#include "model/diagram/reindex.hpp"
 #include "model/fusion/partition.hpp"
 #include "model/resource/plan.hpp"
 #include "model/resource/resources.hpp"
@@ -59,6 +60,7 @@ class Holder {
 
   [[nodiscard]] const PlacedAgent* agent_of(const Variable& v) const {
     if (v.scope == Scope::block) return nullptr;
+    if (v.agent >= 0) return &p_.agents[at(v.agent)];
     if (!v.arrays.empty()) return agent_of(v.arrays[0]);
     for (const PlacedOperation& op : p_.operations) {  // auxiliaries: who runs the operation that keeps them
       if (op.agent >= 0 && s_.operations[at(op.operation)].accumulator == AccumulatorKind::online_softmax)
@@ -67,22 +69,32 @@ class Holder {
     return nullptr;
   }
 
-  [[nodiscard]] Count instances(const Variable& v) const {
-    const PlacedAgent* agent = agent_of(v);
-    return agent == nullptr ? Count(1) : agent->instances;
+  [[nodiscard]] Count instances(const Variable& v) const { return instances(&v, agent_of(v)); }
+
+  /// How many agents hold one each. One, where an agent's core keeps it: each core has a memory of its own.
+  [[nodiscard]] static Count instances(const Variable* v, const PlacedAgent* agent) {
+    return agent == nullptr || (v != nullptr && v->agent >= 0) ? Count(1) : agent->instances;
   }
 
   /// Values of something with these axes in one block: one copy, clipped to the array. `v` may hold some axes in part.
   [[nodiscard]] Count values(const std::vector<AxisId>& axes, const Variable* v, const PlacedAgent* agent) const {
+    Count out = instances(v, agent);
+    for (const AxisId axis : axes) out *= size_of(axis, v, agent);
+    return out;
+  }
+
+  /// The same of an array, with the rows between those that a shifted dimension reads.
+  [[nodiscard]] Count values(const Array& array, const Variable* v, const PlacedAgent* agent) const {
+    if (!is_shifted(array)) return values(array.axes, v, agent);
+    return napkin::part_of(array, [&](AxisId axis) { return size_of(axis, v, agent); }) * instances(v, agent);
+  }
+
+  [[nodiscard]] Count size_of(AxisId axis, const Variable* v, const PlacedAgent* agent) const {
     const PlacedLevel& block = p_.block();
-    Count out = 1;
-    for (const AxisId axis : axes) {
-      Count size = agent == nullptr ? block.extent[at(axis)] : agent->extent[at(axis)];
-      if (s_.stream == axis) size = block.chunk;
-      if (v != nullptr) size = std::min(size, part_of(*v, axis, size));
-      out *= std::min(size, p_.problem->sizes[at(axis)]);
-    }
-    return agent == nullptr ? out : out * agent->instances;
+    Count size = agent == nullptr ? block.extent[at(axis)] : agent->extent[at(axis)];
+    if (s_.stream == axis) size = agent == nullptr ? block.chunk : std::min(block.chunk, size);
+    if (v != nullptr) size = std::min(size, part_of(*v, axis, size));
+    return std::min(size, p_.problem->sizes[at(axis)]);
   }
 
   /// The mapping may hold an axis in part: x -> u_x.
@@ -100,7 +112,7 @@ class Holder {
   [[nodiscard]] DType plain_type() const { return p_.machine->tensor.empty() ? p_.problem->dtype : DType::f32; }
 
   [[nodiscard]] Bytes array_size(ArrayId array, Phase phase, LevelId level, bool staging) const {
-    const std::vector<AxisId>& axes = s_.diagram.arrays[at(array)].axes;
+    const Array& axes = s_.diagram.arrays[at(array)];
     Bytes out;
     bool held = false;
     for (const Variable& v : p_.variables) {

@@ -56,6 +56,7 @@ Count alignment(const PlacedDiagram& placed, const Variable& variable) {
 
 /// The agent that computes the variable's arrays, else the one that reads them, else the last (auxiliaries).
 int agent_of(const PlacedDiagram& placed, const Variable& variable) {
+  if (variable.agent >= 0) return variable.agent;
   for (const PlacedOperation& op : placed.operations) {
     if (op.agent >= 0 && touches(variable.arrays, diagram_operation(placed, op).outputs)) return op.agent;
   }
@@ -66,7 +67,7 @@ int agent_of(const PlacedDiagram& placed, const Variable& variable) {
 }
 
 Count instances(const PlacedDiagram& placed, const Variable& variable) {
-  if (variable.scope == Scope::block) return 1;
+  if (variable.scope == Scope::block || variable.agent >= 0) return 1;
   const int agent = agent_of(placed, variable);
   return agent < 0 ? Count(1) : placed.agents[static_cast<std::size_t>(agent)].instances;
 }

@@ -324,8 +324,8 @@ L2Model l2_model(const Machine& machine) {
     if (level.parent == 0 && level.kind == LevelKind::cache && one && level.capacity.known())
       out.bytes = level.capacity.best().value;
   }
-  out.partitions = std::max(static_cast<int>(machine.constant("l2_partitions")), 1);
-  out.ways = static_cast<int>(machine.constant("l2_ways"));
+  out.partitions = std::max(static_cast<int>(machine.constant_or("l2_partitions", 0)), 1);
+  out.ways = static_cast<int>(machine.constant_or("l2_ways", 0));
   out.bytes /= out.partitions;
   return out;
 }

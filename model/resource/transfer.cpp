@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "model/diagram/reindex.hpp"
 #include "model/resource/boxes.hpp"
 #include "model/resource/order.hpp"
 #include "model/resource/resources.hpp"
@@ -34,13 +35,21 @@ class Mover {
         w_(groups.walk),
         axes_(placed.axes_of(crossing)) {
     for (const AxisId axis : axes_) has_ |= std::uint64_t{1} << axis;  // Placer takes 64 axes at most
+    if (c_.array >= 0 && napkin::is_shifted(s_.diagram.arrays[at(c_.array)])) array_ = &s_.diagram.arrays[at(c_.array)];
     streams_ = s_.stream && has(*s_.stream);
     walks_ = c_.phase == Phase::loop && s_.stream && (streams_ || c_.reread);
     masked_ = walks_ && c_.skips && p_.across.has_value();
   }
 
   /// Clipped to the array.
-  [[nodiscard]] Count elements() const { return rows(Ragged::clipped, std::nullopt) * walked(Ragged::clipped); }
+  [[nodiscard]] Count elements() const {
+    Count out = rows(Ragged::clipped, std::nullopt);
+    if (!(walks_ && is_shifted(*s_.stream))) out *= walked(Ragged::clipped);
+    return array_ == nullptr ? out
+                             : out * shifted_values(
+                                         *array_, p_.problem->sizes, [this](AxisId axis) { return group_of(axis); },
+                                         [this](AxisId axis) { return chunk_of(axis); });
+  }
 
   /// Rows of the unit-stride axis in whole sectors of that many bytes, everything else clipped.
   [[nodiscard]] Bytes sectors(Count transaction) const {
@@ -90,13 +99,24 @@ class Mover {
   /// Of one full group that sees every chunk.
   [[nodiscard]] Count per_group() const {
     Count out = 1;
-    for (const AxisId axis : axes_) out *= std::min(l_.extent[at(axis)], p_.problem->sizes[at(axis)]);
+    for (const AxisId axis : axes_)
+      out *= is_shifted(axis) ? Count(1) : std::min(l_.extent[at(axis)], p_.problem->sizes[at(axis)]);
+    if (array_ != nullptr)
+      out *= shifted_values_of_group(
+          *array_, [this](AxisId axis) { return group_of(axis); }, [this](AxisId axis) { return chunk_of(axis); });
     if (c_.reread) out *= sub_chunks() * ceil_div(std::min(part(), size_of(*s_.stream)), p_.block().chunk);
     return out;
   }
 
  private:
   [[nodiscard]] bool has(AxisId axis) const { return (has_ >> axis & 1) != 0; }
+  [[nodiscard]] bool is_shifted(AxisId axis) const { return array_ != nullptr && napkin::is_shifted(*array_, axis); }
+  /// What an axis is cut into at this level; a level above the block's takes its part at once.
+  [[nodiscard]] Count group_of(AxisId axis) const { return std::min(l_.extent[at(axis)], size_of(axis)); }
+  [[nodiscard]] Count chunk_of(AxisId axis) const {
+    const bool chunks = walks_ && axis == *s_.stream && &l_ >= &p_.block();
+    return chunks ? std::min(l_.chunk, group_of(axis)) : group_of(axis);
+  }
   [[nodiscard]] Count size_of(AxisId axis) const { return p_.problem->sizes[at(axis)]; }
   [[nodiscard]] Count part() const { return p_.block().extent[at(*s_.stream)]; }
 
@@ -104,7 +124,7 @@ class Mover {
   [[nodiscard]] Count rows(Ragged ragged, std::optional<AxisId> but) const {
     Count out = 1;
     for (const AxisId axis : axes_) {
-      if (in_walk(axis) || axis == but) continue;
+      if (in_walk(axis) || axis == but || is_shifted(axis)) continue;
       const bool tiled = ragged == Ragged::whole && l_.groups_of[at(axis)] > Count(1);
       const bool padded = ragged == Ragged::whole && l_.extent[at(axis)] > size_of(axis);
       out *= tiled || padded ? l_.groups_of[at(axis)] * l_.extent[at(axis)] : size_of(axis);
@@ -157,6 +177,7 @@ class Mover {
   const PlacedLevel& l_;
   const Walk& w_;
   const std::vector<AxisId>& axes_;
+  const Array* array_ = nullptr;  // with shifted dimensions
   std::uint64_t has_ = 0;
   bool streams_ = false, walks_ = false, masked_ = false;
 };
@@ -238,6 +259,7 @@ Bytes part_bytes(const PlacedDiagram& placed) {
   const Diagram& d = placed.streamed->diagram;
   Bytes sum;
   for (const ArrayId output : d.outputs) {
+    if (placed.streamed->stream && d.arrays[at(output)].has(*placed.streamed->stream)) continue;
     Count elements = 1;
     for (const AxisId axis : d.arrays[at(output)].axes) elements *= placed.problem->sizes[at(axis)];
     DType type = placed.problem->dtype;

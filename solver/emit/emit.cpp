@@ -2,10 +2,12 @@
 #include "solver/emit/emit.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <utility>
 
 #include "model/diagram/packing.hpp"
 #include "solver/emit/identifier.hpp"
@@ -107,12 +109,28 @@ std::int64_t number_of(const Mapping& mapping, const Tile& tile, const char* nam
   const auto knob = mapping.find_knob(name);
   if (knob) return value(tile, *knob);
   if (optional) return 1;
-  throw Error("--emit fa3", fmt::format("mapping {} has no knob '{}'", mapping.name, name));
+  throw Error("--emit", fmt::format("mapping {} has no knob '{}'", mapping.name, name));
 }
 
 bool chosen(const Mapping& mapping, const Tile& tile, const char* name, std::string_view choice, bool otherwise) {
   const auto knob = mapping.find_knob(name);
   return knob ? word(mapping, tile, *knob) == choice : otherwise;
+}
+
+/// What FlashAttention's Hopper kernels may be told.
+struct FlashTile {
+  std::int64_t rows = 0, columns = 0;
+  bool p_in_registers = true, overlap = true;
+};
+
+FlashTile flash_tile(const Mapping& mapping, const Tile& tile, std::string_view form) {
+  if (mapping.emit != "fa3")
+    throw Error(fmt::format("--emit {}", form), fmt::format("mapping {} has no FlashAttention-3 form", mapping.name),
+                "a mapping whose 'emit' is fa3");
+  // kBlockM counts rows: queries times the query heads packed into the tile (PackGQA).
+  const Count rows = Count(number_of(mapping, tile, "q")) * Count(number_of(mapping, tile, "g", true));
+  return {rows.get(), number_of(mapping, tile, "x"), chosen(mapping, tile, "p_in", "registers", true),
+          chosen(mapping, tile, "overlap", "on", true)};
 }
 
 }  // namespace
@@ -160,12 +178,22 @@ std::string knob_of_triton(const Mapping& mapping, const std::string& name) {
 }
 
 std::string emit_fa3(const Mapping& mapping, const Tile& tile, const std::string& about) {
-  require_form(mapping, "fa3", "FlashAttention-3");
-  // kBlockM counts rows: queries times the query heads packed into the tile (PackGQA).
-  const Count rows = Count(number_of(mapping, tile, "q")) * Count(number_of(mapping, tile, "g", true));
-  return fmt::format("{}{{{}, {}, {}, {}}}\n", about.empty() ? "" : "// " + about + "\n", rows.get(),
-                     number_of(mapping, tile, "x"), chosen(mapping, tile, "p_in", "registers", true),
-                     chosen(mapping, tile, "overlap", "on", true));
+  const FlashTile own = flash_tile(mapping, tile, "fa3");
+  return fmt::format("{}{{{}, {}, {}, {}}}\n", about.empty() ? "" : "// " + about + "\n", own.rows, own.columns,
+                     own.p_in_registers, own.overlap);
+}
+
+std::string emit_fa4(const Mapping& mapping, const std::vector<Tile>& tiles, const std::string& about) {
+  std::vector<std::string> lines;
+  const auto word_of = [](bool value) { return value ? "True" : "False"; };
+  for (const Tile& tile : tiles) {
+    const FlashTile own = flash_tile(mapping, tile, "fa4");
+    std::string line =
+        fmt::format("    FwdConfig(m_block_size={}, n_block_size={}, mma_pv_is_rs={}, intra_wg_overlap={}),\n",
+                    own.rows, own.columns, word_of(own.p_in_registers), word_of(own.overlap));
+    if (!named(lines, line)) lines.push_back(std::move(line));
+  }
+  return fmt::format("{}[\n{}]\n", about.empty() ? "" : "# " + about + "\n", fmt::join(lines, ""));
 }
 
 }  // namespace napkin

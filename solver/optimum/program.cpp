@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "model/diagram/reindex.hpp"
+
 namespace napkin {
 namespace {
 
@@ -21,6 +23,64 @@ Product label(const char* prefix, const Product& axis) {
   return p;
 }
 
+// A part of what an array's shifted dimensions move: coefficient times the sizes of `symbols`, once for every group of
+// `lacks`. A group of g rows under a window of k reads g + k - 1, so i rows take i + (k - 1) i/g. (eq. 2.9)
+struct ShiftedPart {
+  AxisSet lacks = 0;
+  std::vector<AxisId> symbols;
+  double coefficient = 1;
+};
+using ShiftedParts = std::vector<ShiftedPart>;
+
+// Chunks of the streamed axis count as 1; parts below 0 are left out, as bounds may.
+ShiftedParts parts_of(const Streamed& s, const Array& array, const Reindex& dimension, const Sizes& sizes,
+                      const std::vector<AxisId>& grouped) {
+  const auto first = array.axes.begin() + static_cast<std::ptrdiff_t>(dimension.first);
+  const std::vector<AxisId> axes(first, first + static_cast<std::ptrdiff_t>(dimension.strides.size()));
+  ShiftedParts parts;
+  const auto add = [&](double coefficient, std::optional<AxisId> whole) {
+    ShiftedPart part{0, {}, coefficient};
+    for (const AxisId axis : axes) {
+      const bool streams = s.stream == axis && !s.grouped(axis);
+      if (axis == whole && !s.grouped(axis) && !streams) part.coefficient *= real(sizes[at(axis)]);
+      if (streams || (axis == whole && s.grouped(axis))) part.symbols.push_back(axis);
+      if (axis != whole && s.grouped(axis)) part.lacks |= set_of({axis}, grouped);
+    }
+    for (ShiftedPart& known : parts) {
+      if (known.lacks != part.lacks || known.symbols != part.symbols) continue;
+      known.coefficient += part.coefficient;
+      return;
+    }
+    parts.push_back(std::move(part));
+  };
+  double rest = 1;
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    const auto stride = static_cast<double>(dimension.strides[i]);
+    add(stride, axes[i]);
+    rest -= stride;
+  }
+  add(rest, std::nullopt);
+  std::erase_if(parts, [](const ShiftedPart& part) { return part.coefficient <= 0; });
+  return parts;
+}
+
+// One part of 1 for an array without shifted dimensions.
+ShiftedParts parts_of(const Streamed& s, const Array& array, const Sizes& sizes, const std::vector<AxisId>& grouped) {
+  ShiftedParts all{{}};
+  for (const Reindex& dimension : array.reindexed) {
+    if (dimension.table) continue;
+    ShiftedParts next;
+    for (const ShiftedPart& a : all) {
+      for (const ShiftedPart& b : parts_of(s, array, dimension, sizes, grouped)) {
+        next.push_back({a.lacks | b.lacks, a.symbols, a.coefficient * b.coefficient});
+        next.back().symbols.insert(next.back().symbols.end(), b.symbols.begin(), b.symbols.end());
+      }
+    }
+    all = std::move(next);
+  }
+  return all;
+}
+
 struct Resident {
   double values = 0;
   std::vector<Product> symbols;
@@ -36,7 +96,7 @@ Resident resident_in(const Streamed& s, const Column& column, const std::vector<
     Product named{weight.empty() ? 1 : weight[at(id)], {}};
     double values = named.coefficient;
     for (AxisId a : array.axes) {
-      if (s.grouped(a)) continue;
+      if (s.grouped(a) || is_shifted(array, a)) continue;
       values *= real(sizes[at(a)]);
       named = named * axis_symbol(s.diagram, sizes, a);
     }
@@ -97,16 +157,23 @@ GeometricProgram program_of(const Streamed& streamed, const Problem& problem, co
                       axis_symbol(streamed.diagram, problem.sizes, a), ((limited >> i) & 1U) != 0});
   }
   for (const TransferTerm& t : transfer_terms(streamed)) {
-    ProgramTerm term{t.array, 1, set_of(t.lacking, grouped), {}};
-    term.symbol.coefficient = weight.empty() ? 1 : weight[at(t.array)];
-    std::vector<AxisId> axes = streamed.diagram.arrays[at(t.array)].axes;
-    axes.insert(axes.end(), t.lacking.begin(), t.lacking.end());
-    term.coefficient = term.symbol.coefficient;
-    for (AxisId a : axes) {
-      term.coefficient *= real(problem.sizes[at(a)]);
-      term.symbol = term.symbol * axis_symbol(streamed.diagram, problem.sizes, a);
+    const Array& array = streamed.diagram.arrays[at(t.array)];
+    for (const ShiftedPart& part : parts_of(streamed, array, problem.sizes, grouped)) {
+      ProgramTerm term{t.array, 1, set_of(t.lacking, grouped) | part.lacks, {}};
+      term.symbol.coefficient = (weight.empty() ? 1 : weight[at(t.array)]) * part.coefficient;
+      std::vector<AxisId> axes = array.axes;
+      std::erase_if(axes, [&](AxisId a) { return is_shifted(array, a); });
+      axes.insert(axes.end(), part.symbols.begin(), part.symbols.end());
+      for (std::size_t i = 0; i < grouped.size(); ++i) {
+        if ((term.lacks >> i & 1U) != 0) axes.push_back(grouped[i]);
+      }
+      term.coefficient = term.symbol.coefficient;
+      for (AxisId a : axes) {
+        term.coefficient *= real(problem.sizes[at(a)]);
+        term.symbol = term.symbol * axis_symbol(streamed.diagram, problem.sizes, a);
+      }
+      p.terms.push_back(std::move(term));
     }
-    p.terms.push_back(std::move(term));
   }
   Resident most;
   for (const Column& column : drawn) {
@@ -117,6 +184,38 @@ GeometricProgram program_of(const Streamed& streamed, const Problem& problem, co
   p.resident_symbol = as_product(most.symbols);
   return p;
 }
+
+namespace {
+
+// What the shifted dimensions of a group's part hold, as a sum of products: axes and a number each. (eq. 2.9)
+using Reaches = std::vector<std::pair<std::vector<AxisId>, Count>>;
+Reaches reaches(const Streamed& s, const Array& array, const Sizes& sizes) {
+  Reaches all{{{}, 1}};
+  for (const Reindex& dimension : array.reindexed) {
+    if (dimension.table) continue;
+    Reaches one;
+    Count rest = 1;
+    for (std::size_t i = 0; i < dimension.strides.size(); ++i) {
+      const AxisId axis = array.axes[dimension.first + i];
+      const Count stride = dimension.strides[i];
+      const bool divided = s.grouped(axis) || s.stream == axis;
+      if (divided) one.push_back({{axis}, stride});
+      rest += divided ? Count(0) - stride : stride * (sizes[at(axis)] - Count(1));
+    }
+    if (rest != Count(0)) one.push_back({{}, rest});
+    Reaches next;
+    for (const auto& [axes, factor] : all) {
+      for (const auto& [more, times] : one) {
+        next.emplace_back(axes, factor * times);
+        next.back().first.insert(next.back().first.end(), more.begin(), more.end());
+      }
+    }
+    all = std::move(next);
+  }
+  return all;
+}
+
+}  // namespace
 
 MemoryRule::MemoryRule(const Streamed& streamed, const Sizes& sizes, ColumnView view) {
   const std::vector<AxisId> grouped = grouped_axes(streamed);
@@ -145,7 +244,18 @@ MemoryRule::MemoryRule(const Streamed& streamed, const Sizes& sizes, ColumnView 
   };
   for (const Column& column : columns(streamed, view)) {
     Sum sum;
-    for (ArrayId id : column.arrays) sum.push_back(part(streamed.diagram.arrays[at(id)].axes));
+    for (ArrayId id : column.arrays) {
+      const Array& array = streamed.diagram.arrays[at(id)];
+      std::vector<AxisId> plain = array.axes;
+      std::erase_if(plain, [&](AxisId a) { return is_shifted(array, a); });
+      for (const auto& [axes, factor] : reaches(streamed, array, sizes)) {
+        std::vector<AxisId> all = plain;
+        all.insert(all.end(), axes.begin(), axes.end());
+        sum.push_back(part(all));
+        sum.back().fixed *= factor;
+        sum.back().symbol.coefficient *= real(factor);
+      }
+    }
     for (int aux : column.auxiliaries) sum.push_back(part(streamed.auxiliaries[at(aux)].axes));
     if (std::find(columns_.begin(), columns_.end(), sum) == columns_.end()) columns_.push_back(std::move(sum));
   }
@@ -187,7 +297,13 @@ IntegerProblem integer_problem_of(const Streamed& streamed, const Problem& probl
   IntegerProblem p;
   for (AxisId a : grouped) p.axes.push_back({problem.sizes[at(a)], 1, false});
   for (const TransferTerm& t : transfer_terms(streamed)) {
-    p.terms.push_back({volume(streamed.diagram.arrays[at(t.array)], problem.sizes).value, set_of(t.lacking, grouped)});
+    const Array& array = streamed.diagram.arrays[at(t.array)];
+    for (const ShiftedPart& part : parts_of(streamed, array, problem.sizes, grouped)) {
+      Count values = static_cast<std::int64_t>(part.coefficient);
+      for (AxisId a : array.axes) values *= is_shifted(array, a) ? Count(1) : problem.sizes[at(a)];
+      for (AxisId a : part.symbols) values *= problem.sizes[at(a)];
+      p.terms.push_back({values, set_of(t.lacking, grouped) | part.lacks});
+    }
   }
   p.memory = MemoryRule(streamed, problem.sizes, view);
   p.limit = limit.value;

@@ -122,8 +122,11 @@ std::string print(const Product& product) {
 std::string print(const std::vector<Product>& sum) {
   std::string text;
   for (const Product& p : collect(sum)) {
-    if (!text.empty()) text += " + ";
-    text += print(p);
+    const bool less = p.coefficient < 0 && !text.empty();
+    Product shown = p;
+    if (less) shown.coefficient = -p.coefficient;
+    if (!text.empty()) text += less ? " - " : " + ";
+    text += print(shown);
   }
   return text.empty() ? "0" : text;
 }

@@ -53,6 +53,8 @@ class Tables {
   Tables& operator=(const Tables&) = delete;
 
   [[nodiscard]] std::shared_ptr<Table> of(const Question& question);
+  /// A table whose making ended in an error is not kept: the next question of its kind makes it anew.
+  void forget(const Table& table);
   /// Saves the tables that have new rows since they were loaded or saved; `all`: those with new runs too.
   void save(bool all = false);
 

@@ -56,6 +56,11 @@ std::shared_ptr<Table> Tables::of(const Question& question) {
   return table;
 }
 
+void Tables::forget(const Table& table) {
+  const std::lock_guard lock(kept_->mutex);
+  kept_->tables.remove_if([&](const Kept::One& one) { return one.table.get() == &table; });
+}
+
 void Tables::save(bool all) {
   if (!kept_->store.save) return;
   const std::lock_guard lock(kept_->mutex);
@@ -72,8 +77,15 @@ bool any_legal(const Question& question, Tables& tables) {
   return std::any_of(legal.begin(), legal.end(), [&](std::int64_t rank) { return allowed(rank); });
 }
 
-Selector::Selector(const Question& question, Tables& tables, const MakingTable& making)
-    : scan_(std::make_unique<Scan>(tables.of(question), question, making)) {}
+Selector::Selector(const Question& question, Tables& tables, const MakingTable& making) {
+  const std::shared_ptr<Table> table = tables.of(question);
+  try {
+    scan_ = std::make_unique<Scan>(table, question, making);
+  } catch (...) {
+    tables.forget(*table);
+    throw;
+  }
+}
 Selector::~Selector() = default;
 Selection Selector::rank(int top) const {
   const Question& question = scan_->question();

@@ -4,18 +4,20 @@
 #include <cmath>
 #include <utility>
 
+#include "model/diagram/reindex.hpp"
 #include "model/mapping/load.hpp"
+#include "model/resource/resources.hpp"
 #include "solver/space/granularity.hpp"
 
 namespace napkin {
 namespace {
 
-/// A literal, or a knob: values with every axis replaced by its size.
+/// A literal, or a knob and a literal on top: values with every axis replaced by its size.
 struct Term {
   std::int64_t literal = 0;
   KnobId knob = -1;
   [[nodiscard]] Count in(const Tile& tile) const {
-    return knob < 0 ? literal : tile.values[static_cast<std::size_t>(knob)];
+    return knob < 0 ? literal : tile.values[static_cast<std::size_t>(knob)] + literal;
   }
 };
 
@@ -32,7 +34,7 @@ class Resolver {
   /// Whether a size asked for since the last call is of an axis that blocks or chunks divide.
   [[nodiscard]] bool read_lengths() const { return std::exchange(lengths_, false); }
   [[nodiscard]] Term term(const Value& value) const {
-    if (value.kind == Value::Kind::knob) return {0, value.knob};
+    if (value.kind == Value::Kind::knob) return {value.more, value.knob};
     return {value.kind == Value::Kind::axis ? size(value.axis).get() : value.literal, -1};
   }
   [[nodiscard]] std::vector<Term> terms(const std::vector<Value>& values) const {
@@ -82,6 +84,9 @@ std::optional<Excess> compare(Relation::Kind kind, Count left, Count right) {
       break;
     case Relation::Kind::at_most:
       if (left <= right) return std::nullopt;
+      break;
+    case Relation::Kind::less:
+      if (left < right) return std::nullopt;
       break;
     case Relation::Kind::multiple:
       if (right <= Count(0) || left % right == Count(0)) return std::nullopt;
@@ -134,7 +139,7 @@ namespace {
 double values_of(const Array& array, const Problem& problem) {
   const Packing& packing = problem.packing;
   double values = 1;
-  for (const AxisId axis : array.axes) values *= real(problem.sizes[static_cast<std::size_t>(axis)]);
+  for (const AxisId axis : stored_axes(array)) values *= real(problem.sizes[static_cast<std::size_t>(axis)]);
   const bool rows = array.has(packing.rows), columns = array.has(packing.columns);
   if (packing.sequences.empty() || rows == columns) return values;
   double tokens = 0;
@@ -155,7 +160,7 @@ void add_device_memory(std::vector<TileRule>& rules, const Streamed& streamed, c
   for (const std::vector<ArrayId>* arrays : {&streamed.diagram.inputs, &streamed.diagram.outputs}) {
     for (const ArrayId id : *arrays) {
       const Array& array = streamed.diagram.arrays[static_cast<std::size_t>(id)];
-      bytes += values_of(array, problem) * bytes_per_value(problem.dtype);
+      bytes += values_of(array, problem) * bytes_per_value(array.type.value_or(problem.dtype));
     }
   }
   const double limit = capacity.best().value;
@@ -386,6 +391,17 @@ std::optional<Excess> check_shared_memory(const PlacedDiagram&, const Plan& plan
   return compare(Relation::Kind::at_most, plan.shared_total.value, plan.shared_limit.value);
 }
 
+std::optional<Excess> check_core_memory(const PlacedDiagram& placed, const Plan&) {
+  std::optional<Excess> worst;
+  for (const LevelMemory& m : memories(placed)) {
+    const bool of_core = placed.machine->core_of(m.level) != nullptr;
+    if (!of_core || !m.limit || m.allocated <= *m.limit) continue;
+    const Excess one{real(m.allocated.value), real(m.limit->value)};
+    if (!worst || one.needed / one.available > worst->needed / worst->available) worst = one;
+  }
+  return worst;
+}
+
 Rules::Rules(const Streamed& streamed, const Mapping& mapping, const Machine& machine, const Problem& problem) {
   tile.reserve(16 + mapping.relations.size());
   add_architecture(tile, mapping, machine);
@@ -404,6 +420,9 @@ Rules::Rules(const Streamed& streamed, const Mapping& mapping, const Machine& ma
   plan = {{"registers", registers, check_registers},
           {"register file", registers, check_register_file},
           {"shared memory", shared, check_shared_memory}};
+  const auto is_core = [](const Agent& agent) { return !agent.core.empty(); };
+  if (std::any_of(mapping.agents.begin(), mapping.agents.end(), is_core))
+    plan.push_back({"core memory", shared, check_core_memory});
 }
 
 std::vector<Violation> violations(const Rules& rules, const PlacedDiagram& placed, const Plan& plan) {

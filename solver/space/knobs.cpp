@@ -95,6 +95,9 @@ std::vector<KnobSet> knobs_by_axis(const Diagram& diagram, const Mapping& mappin
 KnobSet knobs_of_edges(const Mapping& mapping) {
   KnobSet set = 0;
   for (const EdgeMapping& edge : mapping.edges) set |= knobs_of(edge.when) | knobs_of(edge.tokens);
+  for (const OperationMapping& op : mapping.operations) {
+    if (op.ahead) set |= knobs_of(*op.ahead);
+  }
   return set;
 }
 
@@ -131,7 +134,7 @@ KnobSet knobs_of_shared(const Streamed& streamed, const Mapping& mapping) {
 Count value_number(const Value& value, const Tile& tile, const Diagram& diagram, const Problem& problem) {
   switch (value.kind) {
     case Value::Kind::literal: return value.literal;
-    case Value::Kind::knob: return tile.values[static_cast<std::size_t>(value.knob)];
+    case Value::Kind::knob: return tile.values[static_cast<std::size_t>(value.knob)] + value.more;
     case Value::Kind::axis: return problem.sizes[static_cast<std::size_t>(diagram.axis(value.axis))];
     case Value::Kind::table: break;  // registers and counts alone, which placing fills in
   }

@@ -104,13 +104,40 @@ TEST_CASE("recorded readings become a profile that answers questions") {
   CHECK(findings[1]["value"].get<double>() == doctest::Approx(31.3));
   CHECK(findings[1]["spread"].get<double>() > 0);
   CHECK(findings[1]["before"] == 190);
-  const std::string text = cli::contents(profile);
+  const std::string product = cli::contents(profile);
+  CHECK(std::count(product.begin(), product.end(), '\n') < 40);
+  const std::string text = cli::contents(folder / "architectures/sm_90.yaml");
   CHECK(text.find("handover_mbarrier: {value: 31.3, unit: clk, measured: {tool: \"napkin ") != std::string::npos);
   CHECK(text.find("date: \"2026-11-21\", driver: \"580.1\", spread: 0.0") != std::string::npos);
   const auto query =
       cli::napkin({"query", "attention", "--gpu", profile, "--shape", "h=16,q=4096,x=4096,d=128", "--json"});
   REQUIRE_MESSAGE(query.code == 0, query.err);
   CHECK(query.json()["predicted"]["time"].get<double>() > 0);
+}
+
+TEST_CASE("readings of another product or architecture, or of two GPUs, are refused") {
+  const cli::Folder folder;
+  const std::string rows = folder.file("r.jsonl", readings);
+  for (const std::string gpu : {"h20", "h100-sxm", "a100-sxm-80", "mi300x"}) {
+    const auto run = cli::napkin(Words{"calibrate", "--gpu", gpu, "--replay", rows, "--out", folder / "p.yaml"});
+    cli::check_refused(run, "the readings are of NVIDIA H200, the profile is of " + gpu);
+  }
+  std::string two = readings;
+  two.replace(two.rfind("NVIDIA H200"), 11, "NVIDIA H100");
+  const auto mixed = cli::napkin(
+      Words{"calibrate", "--gpu", "h200-sxm", "--replay", folder.file("two.jsonl", two), "--out", folder / "p.yaml"});
+  cli::check_refused(mixed, "readings of NVIDIA H100 among readings of NVIDIA H200");
+  CHECK_FALSE(std::filesystem::exists(folder / "p.yaml"));
+  CHECK_FALSE(std::filesystem::exists(folder / "architectures"));
+}
+
+TEST_CASE("an architecture that somebody wrote is not written over") {
+  const cli::Folder folder;
+  std::filesystem::create_directories(folder / "architectures");
+  const std::string rows = folder.file("r.jsonl", readings), mine = folder.file("architectures/sm_90.yaml", "mine\n");
+  const Words words = {"calibrate", "--gpu", "h200-sxm", "--replay", rows, "--out", folder / "p.yaml"};
+  cli::check_refused(cli::napkin(words), "is there already, and not by napkin calibrate");
+  CHECK(cli::contents(mine) == "mine\n");
 }
 
 TEST_CASE("--only takes from recorded readings what it names") {

@@ -102,6 +102,22 @@ TEST_CASE("fa3: FlashAttention-3's tuple") {
   CHECK(std::count(tuple.begin(), tuple.end(), ',') == 3);
 }
 
+TEST_CASE("fa4: FlashAttention-4's configurations, which Python evaluates: the first is fa3's tuple") {
+  const Folder folder;
+  const std::string path = folder.file("configurations.txt", emitted("--emit fa4 --top 8"));
+  const std::string tuple = emitted("--emit fa3");
+  const std::string program =
+      "import dataclasses, sys\n"
+      "@dataclasses.dataclass(frozen=True)\n"
+      "class FwdConfig:\n  m_block_size: int\n  n_block_size: int\n  mma_pv_is_rs: bool\n  intra_wg_overlap: bool\n"
+      "configs = eval(open(sys.argv[1]).read())\n"
+      "assert 1 <= len(configs) <= 8 and len(set(configs)) == len(configs), configs\n"
+      "first = ', '.join(str(v).lower() for v in dataclasses.astuple(configs[0]))\n"
+      "assert '{' + first + '}' in sys.argv[2], (first, sys.argv[2])\n";
+  const auto run = cli::run_program({"python3", "-c", program, path, tuple});
+  CHECK_MESSAGE(run.code == 0, run.err);
+}
+
 TEST_CASE("a form that no mapping has there is said so") {
   cli::check_refused(napkin("select attention --gpu a100-sxm-80 --shape q=64,x=64,d=64 --emit fa3"), "--emit");
   cli::check_refused(napkin("select mlp --gpu h200-sxm --shape m=64,k=64,h=64 --emit triton"), "--emit");

@@ -44,9 +44,10 @@ TEST_CASE("a batch of one length is that batch, by either name") {
 
 TEST_CASE("the head has lengths only where they were asked for") {
   const Json packed = query(" --lengths 512,1x4096,0" + tile);
-  CHECK(keys_of(packed) == std::vector<std::string>{"command", "algorithm", "gpu", "kernel", "dtype", "mask", "shape",
-                                                    "lengths", "tile", "legal", "violations", "work", "levels",
-                                                    "formula", "optimum", "predicted", "nodes"});
+  CHECK(keys_of(packed) ==
+        std::vector<std::string>{"command", "algorithm", "gpu",   "kernel",     "dtype",         "mask",     "shape",
+                                 "lengths", "tile",      "legal", "violations", "work",          "levels",   "formula",
+                                 "optimum", "predicted", "nodes", "registers",  "shared_memory", "occupancy"});
   CHECK(packed["lengths"] == Json({{512, 512}, {1, 4096}, {0, 0}}));
   CHECK(packed["shape"]["b"] == 3);
   CHECK(packed["shape"]["q"] == 512);

@@ -95,7 +95,7 @@ TEST_CASE("bad input is one message and exit 2") {
         {"timeline attention --gpu h200-sxm --shape q=8192,x=8192,d=128 --iterations 0", "--iterations"},
         {"timeline attention --gpu h200-sxm --shape q=8192,x=8192,d=128 --iterations 1001", "1 to 1000"},
         {"timeline attention --gpu h200-sxm --shape q=8192,x=8192,d=128 --svg /nowhere/t.svg", "--svg"},
-        {"timeline attention --gpu ascend-910b2 --shape q=8192,x=8192,d=128", "edges"}}) {
+        {"timeline matmul --gpu ascend-910b2 --shape a=4096,b=4096,c=4096", "edges"}}) {
     CAPTURE(std::string(bad.line));
     const auto run = napkin(bad.line);
     CHECK(run.code == 2);

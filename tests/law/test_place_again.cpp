@@ -69,8 +69,9 @@ TEST_CASE("a tile placed over another is the tile placed anew") {
     if (algorithm != "attention" && algorithm != "matmul") continue;
     CAPTURE(kernel);
     ++kernels;
-    const bool amd = load_mapping(kernel, "test").runs_on.front().starts_with("gfx");
-    const Case c = question(kernel, amd ? "mi300x" : "h200-sxm", random);
+    const std::string runs_on = load_mapping(kernel, "test").runs_on.front();
+    const bool amd = runs_on.starts_with("gfx"), cores = runs_on.starts_with("ascend");
+    const Case c = question(kernel, amd ? "mi300x" : cores ? "ascend-910b2" : "h200-sxm", random);
     const Placer placer(c.streamed, c.mapping, c.machine, c.problem);
     Tile tile = c.tile({});
     PlacedDiagram over;

@@ -5,9 +5,11 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstdlib>
+#include <ctime>
 #include <filesystem>
 #include <memory>
 #include <random>
@@ -26,7 +28,8 @@ using namespace napkin;
 
 namespace {
 
-constexpr double most_seconds = 15;     // of one question
+constexpr double most_seconds =
+    5;  // of one question, of this process or of the clock: other processes may have the cores
 constexpr long most_memory = 2L << 20;  // KiB
 constexpr int questions_of_a_session = 100;
 
@@ -53,7 +56,7 @@ class Draw {
 /// What the questions of one session have in common, so that its tables serve more than one of them.
 struct Kind {
   std::string gpu, dtype;
-  std::int64_t head = 128;
+  std::int64_t head = 128, queries = 1;  // width of a head, heads that share keys: a table each
   bool masks = false;
 };
 
@@ -62,8 +65,15 @@ Kind kind_of(Draw& draw) {
   kind.gpu = draw.once_in(3) ? "h200-sxm" : draw.of(builtin_machines());
   kind.dtype = draw.of<std::string>({"bf16", "bf16", "bf16", "f16", "e4m3", "f32"});
   kind.head = draw.of<std::int64_t>({64, 128, 128, 96, 256});
+  kind.queries = draw.of<std::int64_t>({1, 1, 4, 8});
   kind.masks = draw.once_in(2);
   return kind;
+}
+
+/// Whether it is the size of a dimension that others read: it has a default without saying so.
+bool is_rows(const Diagram& diagram, const Axis& axis) {
+  const AxisId id = diagram.axis(axis.name);
+  return std::none_of(diagram.arrays.begin(), diagram.arrays.end(), [&](const Array& array) { return array.has(id); });
 }
 
 NamedSizes shape_of(Draw& draw, const Kind& kind, const Diagram& diagram) {
@@ -71,9 +81,10 @@ NamedSizes shape_of(Draw& draw, const Kind& kind, const Diagram& diagram) {
   for (const Axis& axis : diagram.axes) {
     if (std::holds_alternative<AxisId>(axis.fallback)) continue;
     const bool fallback = std::holds_alternative<std::int64_t>(axis.fallback);
-    if (fallback && draw.once_in(2)) continue;
+    if ((fallback || is_rows(diagram, axis)) && draw.once_in(2)) continue;
     const bool head = axis.name == "d";
     std::int64_t size = fallback ? draw.size(6) : draw.length();
+    if (axis.name == "g" && !draw.once_in(20)) size = kind.queries;
     if (head) size = draw.once_in(10) ? draw.size(62) : kind.head;
     shape.emplace_back(axis.name, size);
   }
@@ -88,8 +99,10 @@ Mask mask_of(Draw& draw) {
 
 Ask ask_of(Draw& draw, const Kind& kind) {
   Ask ask;
-  ask.algorithm = draw.of<std::string>(
-      {"attention", "attention", "attention", "attention", "matmul", "matmul", "mlp", "softmax_contraction"});
+  // Windows over two axes are left out: their ideal mapping has five sizes to choose, which takes up to 11 s.
+  ask.algorithm = draw.of<std::string>({"attention", "attention", "attention", "attention", "attention", "attention",
+                                        "matmul", "matmul", "matmul", "mlp", "softmax_contraction", "convolution_1d",
+                                        "sliding_window", "mixture_of_experts", "paged_attention", "int4_matmul"});
   const Diagram diagram = load_diagram(ask.algorithm);
   ask.gpu = kind.gpu;
   ask.shape = shape_of(draw, kind, diagram);
@@ -172,6 +185,21 @@ void check_selected(const Session& session, Ask ask, const SelectAnswer& selecte
 
 struct Outcome {
   int answered = 0, nothing = 0, refused = 0;
+  double longest = 0;  // seconds
+  std::string longest_question;
+};
+
+/// Seconds since it was made: of the clock, or where other processes have the cores, of this process.
+class Stopwatch {
+ public:
+  [[nodiscard]] double seconds() const {
+    const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - wall_;
+    return std::min(wall.count(), static_cast<double>(std::clock() - cpu_) / CLOCKS_PER_SEC);
+  }
+
+ private:
+  std::chrono::steady_clock::time_point wall_ = std::chrono::steady_clock::now();
+  std::clock_t cpu_ = std::clock();
 };
 
 void ask_one(const Session& session, const Ask& ask, Outcome& outcome) {
@@ -194,19 +222,23 @@ void ask_one(const Session& session, const Ask& ask, Outcome& outcome) {
 }
 
 /// A kind that is new costs its tables, up to ten seconds of grouped queries; the next question of it milliseconds.
-/// `NAPKIN_QUESTIONS=N` asks so many, `NAPKIN_SEED=S` from there on.
+/// `NAPKIN_QUESTIONS=N` asks so many, `NAPKIN_SEED=S` from there on: the next part of the million.
 int asked_for(const char* name, int otherwise) {
   const char* text = std::getenv(name);
   return text == nullptr ? otherwise : std::atoi(text);
 }
 
-void ask_all(int count, int first) {
+void ask_all(int count, int first, double seconds) {
   const auto folder = std::filesystem::temp_directory_path() / ("napkin-random-" + std::to_string(::getpid()));
   ::setenv("XDG_CACHE_HOME", folder.c_str(), 1);  // tables of random questions are of no use to anybody
   Outcome outcome;
   auto session = std::make_unique<Session>();
   Kind kind;
+  const auto begin = std::chrono::steady_clock::now();
   for (int i = 0; i < count; ++i) {
+    const std::chrono::duration<double> so_far = std::chrono::steady_clock::now() - begin;
+    if (so_far.count() > seconds) count = i;
+    if (i == count) break;
     if (i % questions_of_a_session == 0) {
       session = std::make_unique<Session>();
       std::filesystem::remove_all(folder);
@@ -217,29 +249,31 @@ void ask_all(int count, int first) {
     const Ask ask = ask_of(draw, kind);
     CAPTURE(i);
     CAPTURE(text_of(ask));
-    const auto start = std::chrono::steady_clock::now();
+    const Stopwatch watch;
     ask_one(*session, ask, outcome);
-    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
-    if (test::rounds(100) == 100) CHECK(took.count() < most_seconds);  // not under a sanitizer
+    const double took = watch.seconds();
+    if (test::rounds(100) == 100) CHECK(took < most_seconds);  // not under a sanitizer
+    if (took > outcome.longest) outcome.longest = took, outcome.longest_question = text_of(ask);
   }
   std::filesystem::remove_all(folder);
   rusage used{};
   ::getrusage(RUSAGE_SELF, &used);
   if (test::rounds(100) == 100) CHECK(used.ru_maxrss < most_memory);
   MESSAGE(count << " questions: " << outcome.answered << " answered, " << outcome.nothing << " fit nowhere, "
-                << outcome.refused << " refused; " << used.ru_maxrss / 1024 << " MiB");
+                << outcome.refused << " refused; " << used.ru_maxrss / 1024 << " MiB; the longest took "
+                << outcome.longest << " s: " << outcome.longest_question);
   if (test::rounds(100) == 100) CHECK(outcome.answered > count / 5);
 }
 
 }  // namespace
 
-TEST_CASE("random questions: two hundred of two kinds") {
-  ask_all(asked_for("NAPKIN_QUESTIONS", test::rounds(200)), asked_for("NAPKIN_SEED", 1));
+TEST_CASE("random questions: a thousand of ten kinds") {
+  ask_all(asked_for("NAPKIN_QUESTIONS", test::rounds(1000)), asked_for("NAPKIN_SEED", 1), 550);
 }
 
 TEST_SUITE("slow") {
-  TEST_CASE("random questions: twenty thousand of two hundred kinds") {
-    ask_all(asked_for("NAPKIN_QUESTIONS", test::rounds(20000)), asked_for("NAPKIN_SEED", 1000000));
+  TEST_CASE("random questions: a million of ten thousand kinds, or what two hours hold") {
+    ask_all(asked_for("NAPKIN_QUESTIONS", test::rounds(1000000)), asked_for("NAPKIN_SEED", 1000000), 7200);
   }
 }
 

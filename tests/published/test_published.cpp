@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <map>
 #include <set>
 
@@ -88,8 +89,10 @@ TEST_CASE("patterns, and tiles in the words of their sources") {
   REQUIRE(kernel != nullptr);
   const auto knobs = [&](const std::string& tile) {
     row.tile = tile;
-    const auto text = published_tile(*kernel, "sm_90", row);
-    return text ? std::map<std::string, std::string>(text->begin(), text->end()) : std::map<std::string, std::string>{};
+    const auto tiles = published_tiles(*kernel, "sm_90", row);
+    if (tiles.empty()) return std::map<std::string, std::string>{};
+    CHECK(tiles.size() == 1);
+    return std::map<std::string, std::string>(tiles.front().begin(), tiles.front().end());
   };
   CHECK(knobs("").at("x") == "176");
   CHECK(knobs("").at("cluster") == "2");
@@ -100,6 +103,42 @@ TEST_CASE("patterns, and tiles in the words of their sources") {
   CHECK(told.at("cluster") == "1");
   CHECK(knobs("128x128 per softmax warpgroup").empty());
   CHECK(knobs("128x128x64,4w").empty());
+}
+
+TEST_CASE("an autotuner's tiles are those that its source tried") {
+  PublishedRow row;
+  row.kernel = "Triton", row.direction = "fwd", row.dtype = "fp16", row.d = 128, row.causal = false;
+  const auto tiles = [&](const std::string& source) {
+    row.source = source;
+    const PublishedKernel* kernel = published_names().kernel(row);
+    REQUIRE(kernel != nullptr);
+    return published_tiles(*kernel, "sm_90", row);
+  };
+  CHECK(tiles("mine") == std::vector<TileText>{{}});
+  const std::vector<TileText> tried = tiles("FlashAttention-3 arXiv 2407.08608 Figs 5-7");
+  CHECK(tried.size() == 8);  // 64 and 128 rows, 32 and 64 keys, 3 and 4 stages
+  for (const TileText& one : tried) {
+    const std::map<std::string, std::string> knobs(one.begin(), one.end());
+    CHECK(knobs.at("warps") == "4");
+    CHECK(knobs.at("x") != "128");
+  }
+}
+
+TEST_CASE("a timer that sees the host counts its time: at least that in a row, beside the kernel's one by one") {
+  std::size_t row_by_row = 0, one_by_one = 0, bound_by_host = 0;
+  for (const PublishedAnswer& answer : answers()) {
+    if (!answer.asked()) continue;
+    const double host = answer.question.host, kernel = answer.predicted.time;
+    CHECK(answer.tflops == doctest::Approx(counted_flops(answer.row()) / answer.seconds / 1e12));
+    CHECK(answer.seconds == (answer.question.one_by_one ? host + kernel : std::max(host, kernel)));
+    if (host <= 0) continue;
+    (answer.question.one_by_one ? one_by_one : row_by_row) += 1;
+    if (answer.seconds == host) ++bound_by_host;
+  }
+  CHECK(row_by_row > 0);
+  CHECK(one_by_one > 0);
+  CHECK(bound_by_host > 0);
+  CHECK(bound_by_host < row_by_row);
 }
 
 TEST_CASE("every row is asked or has a reason, and none is counted twice") {

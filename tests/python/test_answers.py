@@ -1,6 +1,7 @@
 """Answers are typed, cannot be changed, and are what the command prints."""
 
 import json
+import pathlib
 import pickle
 import subprocess
 import sys
@@ -28,6 +29,13 @@ def test_query_is_the_commands(command, shape):
     assert answer.mask == "causal" and answer.work.flops > 0 and "q" in answer.formula.transfer
     illegal = napkin.query("attention", gpu=GPU, **shape, tile="q=128,x=256,stages=4", kernel="attention_sm90")
     assert not illegal.legal and illegal.violations[0].needed > illegal.violations[0].available
+
+
+def test_how_sure(shape):
+    standing = napkin.query("attention", gpu=GPU, **shape).predicted.standing
+    assert standing.by_graph and standing.missing == () and standing.band.recorded and 0 < standing.band.error < 0.05
+    bound = napkin.query("attention", gpu="ascend-910b2", **shape).predicted
+    assert bound.at_least and not bound.standing.by_graph and bound.standing.why and bound.standing.band is None
 
 
 def test_abstract_machine_and_check(command):
@@ -121,6 +129,22 @@ def test_commands_of_other_rooms(name, shape):
             pytest.skip(f"SKIP: the program has no command {name}")
         raise
     assert found.to_dict()
+
+
+def test_report(shape, tmp_path):
+    page = napkin.report("attention", gpu=GPU, out=tmp_path / "page.html", **shape)
+    assert page.html.startswith("<!DOCTYPE html>") and page.html.endswith("</html>\n")
+    assert (tmp_path / "page.html").read_text(encoding="utf-8") == page.html
+    assert "attention_sm90" in page.html and "<script" not in page.html and "Report(" in repr(page)
+    assert page._repr_html_().startswith("<iframe srcdoc=")
+    rows = pathlib.Path(__file__).resolve().parents[1] / "measured/small/few_blocks.jsonl"
+    again = napkin.report(replay=rows)
+    again.save(tmp_path / "replay.html")
+    assert "Predicted against measured" in (tmp_path / "replay.html").read_text(encoding="utf-8")
+    for wrong in ({}, {"algorithm": "attention", "replay": [rows]}, {"replay": [rows], "gpu": GPU}, {"replay": "no.jsonl"},
+                  {"algorithm": "attention", "gpu": GPU}):
+        with pytest.raises(napkin.InputError):
+            napkin.report(**wrong)
 
 
 def test_notebook(shape):

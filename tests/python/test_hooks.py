@@ -93,6 +93,28 @@ def test_emitted_configs_are_tritons():
     assert {"BLOCK_M", "BLOCK_N"} <= set(made[0].kwargs)
 
 
+def test_a_draft_of_a_compiled_kernel(kernel, tmp_path):
+    """Compiled for Hopper here, disassembled by what Triton brings: the draft's counts are the kernel's, and it answers."""
+    triton = pytest.importorskip("triton")
+    import napkin.triton
+    from triton.backends.compiler import GPUTarget
+    from triton.compiler import ASTSource
+
+    signature = {"Q": "*bf16", "K": "*bf16", "V": "*bf16", "Out": "*bf16", "scale": "fp32", "Z": "i32", "H": "i32", "N_CTX": "i32",
+                 "HEAD_DIM": "constexpr", "BLOCK_M": "constexpr", "BLOCK_N": "constexpr"}
+    constants = {"HEAD_DIM": 64, "BLOCK_M": 128, "BLOCK_N": 64}
+    source = ASTSource(fn=kernel.fn, signature=signature, constexprs=constants)
+    compiled = triton.compile(source, target=GPUTarget("cuda", 90, 32), options={"num_warps": 8, "num_stages": 3})
+    path = tmp_path / "mine.yaml"
+    text = napkin.triton.draft_mapping(compiled, "attention", name="mine", out=path)
+    assert path.read_text() == text and "# TODO" in text
+    assert "q: {unit: rows, domain: [128]" in text and "x: {unit: columns, domain: [64]" in text
+    answer = napkin.query("attention", gpu=GPU, kernel=str(path), h=16, q=4096, x=4096, d=64)
+    assert answer.predicted.time > 0
+    with pytest.raises(napkin.InputError):
+        napkin.triton.draft_mapping(compiled, "matmul", tile={"q": 1})
+
+
 def test_helion_takes_the_seeds():
     helion = pytest.importorskip("helion", reason="SKIP: no Helion in this environment, or one that its PyTorch does not suit",
                                  exc_type=ImportError)

@@ -19,6 +19,7 @@ names: list[str] = [level.name for level in answer.levels]
 many: list[napkin.SelectAnswer] = napkin.select_many("attention", [{"q": 1}], gpu="h200-sxm")
 reveal_type(napkin.query("matmul", gpu="h200-sxm", a=1, b=8, c=1).optimum)
 page: str = napkin.report("attention", gpu="h200-sxm").html
+napkin.report(replay=["rows.jsonl"]).save("page.html")
 """
 
 

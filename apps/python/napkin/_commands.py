@@ -139,7 +139,7 @@ class Timeline(_Drawn):
 
 
 class Report:
-    """One self-contained HTML page."""
+    """One self-contained HTML page: `html` is its text, save() writes it, and a notebook shows it."""
 
     __slots__ = ("html",)
     html: str
@@ -150,7 +150,11 @@ class Report:
     def __setattr__(self, name: str, value: Any) -> None:
         raise AttributeError("an answer cannot be changed")
 
+    def __repr__(self) -> str:
+        return f"Report({len(self.html):,} characters of HTML)"
+
     def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes the page to a file, which then needs nothing else."""
         with open(path, "w", encoding="utf-8") as file:
             file.write(self.html)
 
@@ -308,7 +312,7 @@ def timeline(algorithm: Algorithm, *, iterations: int = 6, **question: Any) -> T
 
 
 def emit(algorithm: Algorithm, form: str = "json", **question: Any) -> str:
-    """The selected configuration as another program reads it: json, cpp, triton or fa3. "" where nothing fits."""
+    """The selected configuration as another program reads it: json, cpp, triton, fa3 or fa4. "" where nothing fits."""
     return _output([*_words("select", algorithm, question), "--emit", form])
 
 
@@ -320,9 +324,30 @@ def validate_replay(*files: str | os.PathLike[str]) -> Replay:
     return Replay(_json(words), words)
 
 
-def report(algorithm: Algorithm, *, out: str | os.PathLike[str] | None = None, **question: Any) -> Report:
-    """One self-contained HTML page: question, answer, levels, roofline, timeline, landscape of tiles, sensitivities."""
-    page = Report(_drawn(_words("report", algorithm, question), "--out"))
+def report(algorithm: Algorithm | None = None, *, out: str | os.PathLike[str] | None = None,
+           replay: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | None = None, **question: Any) -> Report:
+    """One self-contained HTML page: question, answer, levels, roofline, timeline, landscape of tiles, sensitivities.
+
+    Takes what select() takes. With `replay` in place of a question: predicted against measured for files of recorded
+    rows. `out` also writes the page there.
+
+    >>> napkin.report("attention", gpu="h200-sxm", h=16, q=8192, x=8192, d=128, out="report.html")
+    >>> napkin.report(replay=["rows.jsonl"]).save("replay.html")
+    """
+    from ._errors import InputError
+
+    if (algorithm is None) == (replay is None):
+        raise InputError("algorithm", "is missing" if algorithm is None else "stands beside replay",
+                         "an algorithm with its question, or replay=[files]")
+    if replay is None:
+        words = _words("report", algorithm, question)
+    else:
+        words = ["report"]
+        for file in [replay] if isinstance(replay, (str, os.PathLike)) else replay:
+            words += ["--replay", os.fspath(file)]
+        for name in question:
+            raise InputError(name, "stands beside replay", "leave it out: the rows say what was measured")
+    page = Report(_drawn(words, "--out"))
     if out is not None:
         page.save(out)
     return page
@@ -334,7 +359,7 @@ def _list(kind: str) -> tuple[Record, ...]:
 
 
 def gpus() -> tuple[Record, ...]:
-    """The profiles that are known by name: name, about, architecture, cores, memory (bytes), bandwidth, peak (FLOP/s)."""
+    """The profiles that are known by name: name, about, architecture, cores, memory (bytes), bandwidth, peak (FLOP/s), basis, band."""
     return _list("gpus")
 
 

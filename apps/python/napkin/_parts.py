@@ -53,10 +53,15 @@ def _plain(value: Any) -> Any:
 def _file(text: str, where: str, kind: str) -> str:
     """The same content has the same path, so that nothing is read twice."""
     import hashlib
+    import re
 
     data = text.encode("utf-8", "surrogateescape")
-    path = os.path.join(_own_folder(), f"{where}-{hashlib.sha256(data).hexdigest()[:24]}.yaml")
+    path = os.path.join(_own_folder(), f"{where}-{hashlib.sha256(data).hexdigest()[:24]}")
+    # A mapping's file has its name.
+    named = re.search(rb'^\s*"?mapping"?\s*:\s*"?(\w+)', data, re.MULTILINE) if where == "kernel" else None
+    path = os.path.join(path, named[1].decode()) + ".yaml" if named else path + ".yaml"
     if not os.path.exists(path):
+        os.makedirs(os.path.dirname(path), exist_ok=True)
         temporary = f"{path}.{os.getpid()}.{id(data)}"
         with open(temporary, "wb") as file:
             file.write(data)

@@ -18,7 +18,7 @@ from typing import Any, Union
 from . import _session
 from ._errors import InputError
 
-__all__ = ["configs", "prune"]
+__all__ = ["configs", "draft_mapping", "prune"]
 
 Shape = Union[Mapping[str, Union[str, int]], Callable[[dict[str, Any]], Mapping[str, Any]]]
 
@@ -75,3 +75,55 @@ def configs(algorithm: Any = "attention", top_k: int = 8, *, kernel: Any = "trit
 
     text = emit(algorithm, "triton", kernel=kernel, top=top_k, **question)
     return list(eval(text, {"__builtins__": {}, "triton": triton})) if text else []
+
+
+def draft_mapping(compiled: Any, algorithm: Any = "attention", *, name: str | None = None, tile: Mapping[str, int] | None = None,
+                  out: Any = None) -> str:
+    """A mapping to start from for a kernel that Triton compiled: what its machine code says is counted, what it cannot
+    say stands behind a "# TODO" (docs/own-kernel.md). Needs Triton's own nvdisasm and no GPU.
+
+    compiled: what kernel.warmup(..., grid=...), kernel[grid](...) or triton.compile(...) returns. tile: sizes that the
+    code leaves open. Returns the text, and writes it to `out` where that is given.
+    """
+    import os
+    import tempfile
+
+    from . import _core
+    from ._commands import _pairs, _part
+
+    with tempfile.TemporaryDirectory(prefix="napkin-") as folder:
+        cubin, text = os.path.join(folder, "kernel.cubin"), os.path.join(folder, "kernel.sass")
+        with open(cubin, "wb") as file:
+            file.write(compiled.asm["cubin"])
+        with open(text, "w", encoding="utf-8") as file:
+            file.write(_disassembled(cubin, compiled.metadata.num_warps, getattr(compiled, "n_regs", None)))
+        words = ["draft-mapping", "--algorithm", _part(algorithm, "algorithm"), "--disassembly", text]
+        words += ["--name", name] if name else []
+        words += ["--tile", _pairs(tile, "tile")] if tile else []
+        drafted: str = _core.run(words)[1].decode("utf-8")
+    if out is not None:
+        with open(out, "w", encoding="utf-8") as file:
+            file.write(drafted)
+    return drafted
+
+
+def _disassembled(cubin: str, warps: int, registers: int | None) -> str:
+    """By the tools that Triton brings: resources, then instructions."""
+    import os
+    import re
+    import subprocess
+
+    from triton.backends import nvidia
+
+    tools = os.path.join(os.path.dirname(nvidia.__file__ or nvidia.__path__[0] + "/"), "bin")
+
+    def ran(tool: str, *options: str) -> str:
+        try:
+            done = subprocess.run([os.path.join(tools, tool), *options, cubin], check=True, capture_output=True, text=True)
+        except (OSError, subprocess.CalledProcessError) as error:
+            raise InputError("compiled", f"Triton's {tool} could not read it: {error}", "a kernel compiled for an NVIDIA GPU") from None
+        return done.stdout + done.stderr
+
+    found = re.search(r"REG:(\d+) STACK:(\d+) SHARED:(\d+)", ran("cuobjdump", "-res-usage"))
+    use = found.groups() if found else (str(registers or 0), "0", "0")
+    return "REG:{} STACK:{} SHARED:{} THREADS:{}\n".format(*use, 32 * warps) + ran("nvdisasm", "-c")

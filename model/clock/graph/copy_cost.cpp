@@ -39,7 +39,7 @@ double near_rate(const PlacedDiagram& placed) {
 
 /// The same of what other blocks read too.
 double shared_rate(const PlacedDiagram& placed, const Crossing& crossing) {
-  return read_by_others(placed, crossing) ? placed.machine->constant("l2_bandwidth_shared_tile") : 0;
+  return read_by_others(placed, crossing) ? placed.machine->constant_or("l2_bandwidth_shared_tile", 0) : 0;
 }
 
 /// The same from device memory: blocks start and end in step, so that each node has its share of the bandwidth.
@@ -52,11 +52,11 @@ double device_rate(const PlacedDiagram& placed) {
 }
 
 /// Until a load's first bytes are there, from device memory (`far`) or the L2; of threads that ask and do not wait,
-/// while all nodes copy. 0: not known.
-double load_latency(const PlacedDiagram& placed, CopyEngine engine, bool far) {
+/// while all nodes copy: of a chunk that comes by way of registers too. 0: not known.
+double load_latency(const PlacedDiagram& placed, CopyEngine engine, bool far, bool once) {
   const Machine& machine = *placed.machine;
   if (engine == CopyEngine::tma) return far ? machine.constant("tma_device_latency_16kib") : chunk_latency(placed);
-  if (engine != CopyEngine::cp_async) return 0;
+  if (engine != CopyEngine::cp_async && once) return 0;
   return machine.constant("cp_async_loaded_latency") + (far ? latency_of(machine.pipe_into(top_cache(placed))) : 0);
 }
 
@@ -67,7 +67,7 @@ CopyTime copy_time(const PlacedDiagram& placed, const Crossing& crossing, bool o
   const double near = once ? near_rate(placed) : std::max(shared_rate(placed, crossing), near_rate(placed));
   const double rate = far ? std::min(near, device_rate(placed)) : near, moved = passing_bytes(placed, crossing) / parts;
   CopyTime out;
-  const double known = crossing.store ? 0 : load_latency(placed, crossing.engine, far);
+  const double known = crossing.store ? 0 : load_latency(placed, crossing.engine, far, once);
   out.latency = known > 0 ? known : latency_of(placed.machine->pipe_into(placed.block().level));
   if (!std::isfinite(rate) || rate <= 0) return out;
   out.clocks = moved / (crossing.store ? rate : near);
@@ -94,7 +94,7 @@ double granules_of(const PlacedDiagram& placed, const Crossing& crossing) {
 
 double passing_bytes(const PlacedDiagram& placed, const Crossing& crossing) {
   const double bytes = bytes_read(placed, crossing) * granules_of(placed, crossing),
-               narrow = placed.machine->constant("tma_row_64");
+               narrow = placed.machine->constant_or("tma_row_64", 0);
   const bool of_64 = crossing.engine == CopyEngine::tma && !placed.axes_of(crossing).empty() &&
                      box_width(row_bytes(placed, crossing)) == Count(64);
   return of_64 && narrow > 0 ? bytes * narrow / 64 : bytes;
@@ -106,9 +106,9 @@ AskedCopy asked_copy(const PlacedDiagram& placed, const Crossing& crossing) {
   const double alone = std::max(placed.machine->constant("l2_bandwidth_one_sm"), rate);
   const double read = passing_bytes(placed, crossing);
   if (!placed.multicast(crossing)) return {read / rate, read / alone};
-  const double delivered = read * real(placed.cluster),
-               multicast = placed.machine->constant("multicast_delivered_bandwidth");
-  return {std::max(read / rate, multicast > 0 ? delivered / multicast : 0), delivered / alone};
+  const double delivered = read * real(placed.cluster);
+  return {std::max(read / rate, delivered / placed.machine->constant("multicast_delivered_bandwidth")),
+          delivered / alone};
 }
 
 namespace {
@@ -178,7 +178,7 @@ bool comes_from_device(const Machine& machine, const Streamed& streamed, const P
       bytes += values * bytes_per_value(problem.dtype);
     }
   }
-  return bytes > machine.constant("l2_working_set");
+  return bytes > machine.constant_or("l2_working_set", 0);
 }
 
 bool in_step(const Problem& problem) {
@@ -190,7 +190,7 @@ bool in_step(const Problem& problem) {
 namespace {
 
 double neighbours(const PlacedDiagram& placed) {
-  return in_step(*placed.problem) ? placed.machine->constant("l2_neighbours") : 0;
+  return in_step(*placed.problem) ? placed.machine->constant_or("l2_neighbours", 0) : 0;
 }
 
 /// Blocks whose lines may come together.
@@ -221,12 +221,13 @@ double chunk_latency(const PlacedDiagram& placed) {
   const Machine& machine = *placed.machine;
   const Pipe* pipe = machine.pipe_into(placed.block().level);
   const double chased = latency_of(pipe);
-  const double box = machine.constant("tma_l2_latency_16kib"), alone = machine.constant("l2_bandwidth_one_sm");
+  const double box = machine.constant_or("tma_l2_latency_16kib", 0),
+               alone = machine.constant_or("l2_bandwidth_one_sm", 0);
   const double first = box > 0 && alone > 0 ? std::max(box - 16 * 1024 / alone, chased) : chased;
   if (pipe == nullptr || !waits_for_device(machine, *placed.streamed, *placed.problem)) return first;
   // Asks are spread over the time until what was asked for first is there: a share of that on the mean.
-  return first +
-         std::max(machine.constant("tma_device_latency_16kib") - box, 0.0) * machine.constant("device_wait_share");
+  return first + std::max(machine.constant_or("tma_device_latency_16kib", 0) - box, 0.0) *
+                     machine.constant_or("device_wait_share", 0);
 }
 
 double first_touch_latency(const PlacedDiagram& placed) {
@@ -235,7 +236,8 @@ double first_touch_latency(const PlacedDiagram& placed) {
   if (!comes_from_device(machine, *placed.streamed, *placed.problem)) return 0;
   const double rows = real(placed.block().extent[static_cast<std::size_t>(*placed.across)]),
                keys = real(placed.block().chunk);
-  const double device = machine.constant("tma_device_latency_16kib") - machine.constant("tma_l2_latency_16kib");
+  const double device =
+      machine.constant_or("tma_device_latency_16kib", 0) - machine.constant_or("tma_l2_latency_16kib", 0);
   return std::max(device, 0.0) * std::min(rows / keys, 1.0);
 }
 
@@ -245,10 +247,10 @@ namespace {
 /// of `tma_box` slows it.
 double slowed(const PlacedDiagram& placed) {
   const Machine& machine = *placed.machine;
-  const double box = machine.constant("tma_box"), beside = machine.constant("tma_box_beside");
+  const double box = machine.constant_or("tma_box", 0), beside = machine.constant_or("tma_box_beside", 0);
   const double warps =
       real(placed.threads) / std::max(real(machine.limits.warp_size) * real(machine.limits.schedulers), 1.0);
-  return box > 0 ? 1 + beside / box * std::max(warps - machine.constant("tma_box_warps"), 0.0) : 1;
+  return box > 0 ? 1 + beside / box * std::max(warps - machine.constant_or("tma_box_warps", 0), 0.0) : 1;
 }
 
 }  // namespace
@@ -259,12 +261,13 @@ double boxes_clocks(const PlacedDiagram& placed, const Crossing& crossing) {
          real(row / box_width(row)) * slowed(placed);
 }
 
-double asking_clocks(const PlacedDiagram& placed) { return placed.machine->constant("tma_ask") * slowed(placed); }
+double asking_clocks(const PlacedDiagram& placed) { return placed.machine->constant_or("tma_ask", 0) * slowed(placed); }
 
 double meeting_clocks(const PlacedDiagram& placed) {
   const Machine& machine = *placed.machine;
-  return placed.cluster > Count(1) ? std::max(machine.constant("tma_ask_cluster") - machine.constant("tma_ask"), 0.0)
-                                   : 0;
+  return placed.cluster > Count(1)
+             ? std::max(machine.constant_or("tma_ask_cluster", 0) - machine.constant_or("tma_ask", 0), 0.0)
+             : 0;
 }
 
 double cluster_latency(const Machine& machine) {

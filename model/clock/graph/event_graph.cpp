@@ -4,6 +4,7 @@
 
 #include "model/clock/graph/graph_builder.hpp"
 #include "model/mapping/compiled.hpp"
+#include "model/mapping/ways.hpp"
 
 namespace napkin {
 
@@ -15,11 +16,12 @@ GraphBuilder::GraphBuilder(const PlacedDiagram& placed) : p_(placed) {
     return op.tensor && op.instruction != nullptr && !op.instruction->asynchronous;
   });
   in_steps_ = in_steps();
+  cores_ = goes_ways(p_);
   if (edges_.empty()) throw Error(p_.mapping->file, "no edges: it has no event graph", "the section 'edges'");
 }
 
 EventGraph GraphBuilder::make() {
-  g_.tensor_queue = static_cast<int>(p_.machine->constant("tensor_queue"));
+  g_.tensor_queue = static_cast<int>(p_.machine->constant_or("tensor_queue", 0));
   VectorPipes pipes = vector_pipes(*p_.machine, in_steps_);
   g_.pipes = std::move(pipes.pipes);
   pipe_of_ = std::move(pipes.of_unit);
@@ -30,7 +32,8 @@ EventGraph GraphBuilder::make() {
   }
   for (const EdgeMapping* edge : edges_) {
     for (const std::string& end : {edge->from, edge->to}) {
-      if (end.starts_with("load ") || end.starts_with("store ")) copy(end);
+      if (!end.starts_with("load ") && !end.starts_with("store ")) continue;
+      cores_ ? copy_between(end) : copy(end);
     }
   }
   for (const EventNode& node : g_.nodes) {
@@ -38,7 +41,8 @@ EventGraph GraphBuilder::make() {
   }
   for (const EdgeMapping* edge : edges_) ask(*edge);
   for (const EdgeMapping* edge : edges_) add(*edge);
-  threads_in_order();
+  cores_ ? cores_in_order() : threads_in_order();
+  refuse_dead_cycles();
   if (waits_for_products_) {
     register_ports();
     meet_in_turns();

@@ -41,6 +41,8 @@ struct EventNode {
   double first_latency =
       0;  ///< copy: on top of `latency` in a block's first cut iterations, whose bytes nobody has asked for before
 
+  int engine = -1;  ///< copy, store: index into EventGraph::engines; -1: the block's one queue of copies, or of stores
+
   [[nodiscard]] double cut_demand_of(std::size_t pipe) const { return cut_demand.empty() ? 0 : cut_demand[pipe]; }
 };
 
@@ -73,10 +75,11 @@ struct EventEdge {
   int delay = 0;  ///< iterations (blocks) = tokens on the edge; negative: software pipelining
   int agents = 0;
   EdgeFrom after = EdgeFrom::done;
-  double latency = 0;    ///< clocks on top of the node's own
-  KnobId tokens = -1;    ///< the knob that `delay` is, less `ahead`; -1: none
-  int ahead = 0;         ///< iterations that what lets go on lies behind `from`, of the same block
-  bool barrier = false;  ///< every instance of `to` waits for all of `from`
+  double latency = 0;     ///< clocks on top of the node's own
+  KnobId tokens = -1;     ///< the knob that `delay` is, less `ahead`; -1: none
+  int ahead = 0;          ///< iterations that what lets go on lies behind `from`, of the same block
+  bool barrier = false;   ///< every instance of `to` waits for all of `from`
+  bool in_order = false;  ///< one core's program: what lies ahead beyond the block's end ends it all the same
 };
 
 struct EventGraph {
@@ -84,12 +87,19 @@ struct EventGraph {
   std::vector<VectorPipe> pipes;
   std::vector<EventNode> nodes;
   std::vector<EventEdge> edges;
-  std::vector<int> instances;  ///< by node: copies 1, others their agent's
+  std::vector<int> instances;             ///< by node: copies 1, others their agent's
+  std::vector<std::string> engines = {};  ///< copy engines of the node, each a queue beside the two of the block
 
   [[nodiscard]] const EventNode& node(int id) const { return nodes[static_cast<std::size_t>(id)]; }
   [[nodiscard]] int find(std::string_view name) const;  ///< or -1
   [[nodiscard]] bool has_cut_work() const;
 };
+
+/// The queue that a copy or a store waits in: copies 0, stores 1, engine e 2 + e.
+[[nodiscard]] inline int queue_of(const EventNode& node) {
+  if (node.engine >= 0) return 2 + node.engine;
+  return node.kind == NodeKind::store ? 1 : 0;
+}
 
 /// The graph of one block's steady iteration. Every agent's thread nodes run in the mapping's order, one after the
 /// other. Throws Error where the mapping has no edges or an edge's node does not exist under the tile's knobs.

@@ -81,11 +81,24 @@ class GraphBuilder {
   /// Whether the block's own threads ask for that copy, in program order.
   [[nodiscard]] bool by_threads(const std::string& copy) const;
 
+  // graph_cores.cpp
+  /// A copy on its way through memories side by side, by the engine that serves its pipe.
+  void copy_between(const std::string& name);
+  [[nodiscard]] const Crossing* way_of(const std::string& name) const;
+  [[nodiscard]] int engine_named(const std::string& name);
+  /// A core runs its operations one after the other, in the mapping's order, each so many iterations ahead.
+  void cores_in_order();
+  [[nodiscard]] std::size_t place_in_mapping(int node) const;
+  [[nodiscard]] int ahead_of(int node) const;
+
   // graph_edges.cpp
   EventNode& node(std::string name, NodeKind kind, int of_agent);
   [[nodiscard]] std::optional<int> agent_named(const std::string& name) const;
   [[nodiscard]] int id(const EdgeMapping& edge, const std::string& name) const;
   void add(const EdgeMapping& edge);
+  /// Nothing ever begins on a cycle whose waits are all of one iteration: an Error at the line of one of its edges.
+  void refuse_dead_cycles() const;
+  void follow_waits(int node, std::vector<int>& state, std::vector<std::size_t>& way) const;
   /// What threads write to shared memory, asynchronous readers see after a fence and a barrier.
   [[nodiscard]] bool stores(const EventNode& node) const;
   [[nodiscard]] std::int64_t value_of(const Value& value) const;
@@ -95,11 +108,13 @@ class GraphBuilder {
   [[nodiscard]] std::vector<int> threads_of(int agent, Phase phase) const;
 
   const PlacedDiagram& p_;
-  std::vector<const EdgeMapping*> edges_;  // that hold
-  std::vector<int> pipe_of_;               // by unit
+  std::vector<const EdgeMapping*> edges_;              // that hold
+  std::map<std::size_t, const EdgeMapping*> said_by_;  // by place among the graph's edges: what the mapping says
+  std::vector<int> pipe_of_;                           // by unit
   std::vector<std::pair<std::string, int>> last_of_;
   double ahead_ = 0;         // clocks by which a buffer's copies asked for so far are there before the pipe is free
   std::vector<int> fenced_;  // nodes behind which threads pass a fence and a barrier
+  bool cores_ = false;       // agents are cores of the machine
   bool waits_for_products_ = false;                       // threads do, for some operation of the loop
   UnitId in_steps_ = -1;                                  // whose work is in steps; -1: none's
   int port_pipe_ = -1;                                    // that of the node's memory

@@ -37,7 +37,7 @@ void GraphBuilder::copy(const std::string& name) {
     into.latency = chunk_latency(p_) - ahead_;
     return;
   }
-  const double out = store && tma && asks_for_copies() ? p_.machine->constant("tma_store_bandwidth") : 0;
+  const double out = store && tma && asks_for_copies() ? p_.machine->constant_or("tma_store_bandwidth", 0) : 0;
   if (out > 0) {  // until shared memory has been read
     into.clocks = bytes_read(p_, *found) * granules_of(p_, *found) / out / parts;
     return;

@@ -1,6 +1,7 @@
 // What waits for what: the mapping's edges, and the order in which a thread runs its nodes.
 
 #include <algorithm>
+#include <string>
 
 #include "model/clock/graph/copy_cost.hpp"
 #include "model/clock/graph/graph_builder.hpp"
@@ -36,7 +37,7 @@ void GraphBuilder::add(const EdgeMapping& edge) {
   if (tokens > 0) {
     out.ahead = static_cast<int>(-edge.distance);
     out.delay = delay_of(tokens, out.ahead);
-    if (edge.tokens.kind == Value::Kind::knob) out.tokens = edge.tokens.knob;
+    if (edge.tokens.kind == Value::Kind::knob && edge.tokens.more == 0) out.tokens = edge.tokens.knob;
   }
   out.agents = static_cast<int>(edge.agents);
   out.barrier = edge.barrier;
@@ -46,17 +47,54 @@ void GraphBuilder::add(const EdgeMapping& edge) {
   }
   if (edge.issued) out.after = EdgeFrom::issued;
   if (from.kind == NodeKind::thread && to.kind == NodeKind::tensor && stores(from))
-    out.latency = p_.machine->constant("store_fence_barrier");
-  if (from.kind == NodeKind::copy && to.kind == NodeKind::copy) out.after = EdgeFrom::issued;
+    out.latency = p_.machine->constant_or("store_fence_barrier", 0);
+  if (from.kind == NodeKind::copy && to.kind == NodeKind::copy && !cores_) out.after = EdgeFrom::issued;
   const bool hands_over = asks(to) ? from.agent != to.agent : to.kind == NodeKind::copy && !asks(from);
   if (hands_over && from.kind != NodeKind::copy && !by_threads(edge.to)) {
-    out.latency += p_.machine->constant("handover_mbarrier") / 2;
+    out.latency += p_.machine->constant_or("handover_mbarrier", 0) / 2;
     if (p_.cluster > Count(1))
-      out.latency += asks(to) ? cluster_latency(*p_.machine) : p_.machine->constant("cluster_handover");
+      out.latency += asks(to) ? cluster_latency(*p_.machine) : p_.machine->constant_or("cluster_handover", 0);
   }
   if (to.kind == NodeKind::store && from.kind == NodeKind::thread && !waits_for_products_)
-    out.latency = p_.machine->constant("store_fence_barrier");
+    out.latency = p_.machine->constant_or("store_fence_barrier", 0);
+  said_by_.emplace(g_.edges.size(), &edge);
   g_.edges.push_back(out);
+}
+
+void GraphBuilder::follow_waits(int node, std::vector<int>& state, std::vector<std::size_t>& way) const {
+  constexpr int unseen = 0, open = 1, done = 2;
+  state[static_cast<std::size_t>(node)] = open;
+  for (std::size_t e = 0; e < g_.edges.size(); ++e) {
+    const EventEdge& edge = g_.edges[e];
+    if (edge.from != node || edge.delay > 0 || edge.agents != 0) continue;
+    way.push_back(e);
+    const int next = state[static_cast<std::size_t>(edge.to)];
+    if (next == unseen) follow_waits(edge.to, state, way);
+    if (next == open) {
+      std::string cycle = g_.node(edge.to).name;
+      const EdgeMapping* said = nullptr;
+      auto at = std::find_if(way.begin(), way.end(), [&](std::size_t i) { return g_.edges[i].from == edge.to; });
+      int delay = 0;
+      for (; at != way.end(); ++at) {
+        cycle += " > " + g_.node(g_.edges[*at].to).name;
+        delay += g_.edges[*at].delay;
+        if (const auto found = said_by_.find(*at); found != said_by_.end()) said = found->second;
+      }
+      if (said != nullptr && delay <= 0)
+        throw Error(said->location, "edges", "a cycle of waits without tokens: " + cycle,
+                    "tokens, or a distance of 1, on an edge of every cycle");
+    }
+    way.pop_back();
+  }
+  state[static_cast<std::size_t>(node)] = done;
+}
+
+void GraphBuilder::refuse_dead_cycles() const {
+  std::vector<int> state(g_.nodes.size(), 0);
+  std::vector<std::size_t> way;
+  for (int n = 0; n < static_cast<int>(g_.nodes.size()); ++n) {
+    if (state[static_cast<std::size_t>(n)] == 0) follow_waits(n, state, way);
+  }
 }
 
 bool GraphBuilder::stores(const EventNode& node) const {
@@ -66,7 +104,7 @@ bool GraphBuilder::stores(const EventNode& node) const {
 std::int64_t GraphBuilder::value_of(const Value& value) const {
   switch (value.kind) {
     case Value::Kind::literal: return value.literal;
-    case Value::Kind::knob: return p_.tile.values[static_cast<std::size_t>(value.knob)];
+    case Value::Kind::knob: return p_.tile.values[static_cast<std::size_t>(value.knob)] + value.more;
     case Value::Kind::axis:
     case Value::Kind::table: break;  // no edge's tokens stand in a table
   }
@@ -93,7 +131,7 @@ void GraphBuilder::threads_in_order() {
 void GraphBuilder::follow(int before, int node, int delay) {
   EventEdge edge{before, node, delay};
   if (std::find(fenced_.begin(), fenced_.end(), before) != fenced_.end())
-    edge.latency = p_.machine->constant("store_fence_barrier");
+    edge.latency = p_.machine->constant_or("store_fence_barrier", 0);
   g_.edges.push_back(edge);
 }
 

@@ -10,6 +10,7 @@ namespace napkin {
 
 double GraphBuilder::instances(int agent) const {
   if (agent < 0) return 1;
+  if (cores_) return 1;  // cores of one kind divide the rows and go in step
   const PlacedAgent& a = p_.agents[static_cast<std::size_t>(agent)];
   const double schedulers = real(p_.machine->limits.schedulers), all = real(a.instances);
   const double warps = std::max(real(a.threads) / real(p_.machine->limits.warp_size), 1.0);
@@ -38,7 +39,7 @@ double GraphBuilder::issue_rate() const {
 
 double GraphBuilder::serial_clocks() const {
   const Unit* issue = p_.machine->unit(UnitRole::issue);
-  return issue != nullptr ? p_.machine->constant(*issue, "serial") : 0;
+  return issue != nullptr ? p_.machine->constant_or(*issue, "serial", 0) : 0;
 }
 
 bool GraphBuilder::named(const std::string& node) const {
@@ -73,7 +74,7 @@ void GraphBuilder::work(const std::string& output, std::size_t first, const Plac
   if (each.unit < 0) return;
   const Unit& unit = unit_of(each);
   const double share = each.amount / instances(by), instructions = warp_instructions(*p_.machine, unit, share);
-  const double latency = p_.machine->constant(unit, "latency");
+  const double latency = p_.machine->constant_or(unit, "latency", 0);
   if (cut && into.cut_demand.empty()) into.cut_demand.assign(g_.pipes.size(), 0.0);
   demand(cut ? into.cut_demand : into.demand, each.unit, share);
   if (in_steps_ >= 0 && each.mapping->in_steps) into.latency += latency;
@@ -92,13 +93,15 @@ void GraphBuilder::beside_steps(EventNode& into, double instructions) const {
   if (in_steps_ < 0) return;
   const Unit& unit = p_.machine->units[static_cast<std::size_t>(in_steps_)];
   into.demand[static_cast<std::size_t>(pipe_of_[static_cast<std::size_t>(in_steps_)])] +=
-      instructions * p_.machine->constant(unit, "control") / real(p_.machine->limits.schedulers);
+      instructions * p_.machine->constant_or(unit, "control", 0) / real(p_.machine->limits.schedulers);
 }
 
 void GraphBuilder::demand(std::vector<double>& pipes, int of_unit, double results) const {
   const Unit& unit = p_.machine->units[static_cast<std::size_t>(of_unit)];
   const int pipe = pipe_of_[static_cast<std::size_t>(of_unit)];
-  if (pipe >= 0) pipes[static_cast<std::size_t>(pipe)] += results / unit.per_clock.best().value;
+  if (pipe >= 0)
+    pipes[static_cast<std::size_t>(pipe)] +=
+        results / (unit.per_clock.best().value * p_.machine->per_compute_node(unit.level));
   pipes[issue_pipe] += warp_instructions(*p_.machine, unit, results) / issue_rate();
 }
 
@@ -119,6 +122,7 @@ int GraphBuilder::agent_of(const PlacedOperation& op, const WorkMapping& work) c
 }
 
 double GraphBuilder::idle_schedulers(const EventNode& node) const {
+  if (cores_) return 1;
   const double schedulers = real(p_.machine->limits.schedulers);
   return std::max(schedulers / std::min(warps(node), schedulers), 1.0);
 }

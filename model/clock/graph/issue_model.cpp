@@ -10,7 +10,7 @@ namespace {
 /// What others get of shared memory's port beside operands that fill it.
 double least_port(const Machine& machine) {
   const Unit* port = machine.port();
-  return port != nullptr ? machine.constant("shared_port_least") / port->per_clock.best().value : 1;
+  return port != nullptr ? machine.constant_or("shared_port_least", 0) / port->per_clock.best().value : 1;
 }
 
 /// Shares of a unit's rate by instances at work: those of few of them, and of as many as were measured or more.
@@ -71,7 +71,7 @@ VectorPipes vector_pipes(const Machine& machine, UnitId in_steps) {
     const bool port = unit.counts == Counted::bytes || unit.passes >= 0;
     out.pipes.push_back({unit.name, beside, port, port ? least_port(machine) : 0});
     if (in_steps != static_cast<UnitId>(out.of_unit.size()) - 1) continue;
-    out.pipes.back().least_share = machine.constant(unit, "least_share");
+    out.pipes.back().least_share = machine.constant_or(unit, "least_share", 0);
     co_use(unit, out.pipes.back());
   }
   return out;

@@ -83,7 +83,7 @@ Synchronisation synchronisation(const PlacedDiagram& placed, Hertz clock) {
     }
     case By::barriers: out.clocks = real(out.steps) * 2 * latency; break;
     default: {
-      out.launch = Seconds(placed.machine->constant("launch_overhead"));
+      out.launch = Seconds(placed.machine->constant_or("launch_overhead", 0));
       out.clocks = latency + clocks_over(placed, pipes, real(moved->loaded + moved->whole), clock);
     }
   }

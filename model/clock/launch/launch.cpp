@@ -67,7 +67,8 @@ bool goes_to_first_free(BlockOrder order) { return order == BlockOrder::grid || 
 double draw_clocks(const PlacedDiagram& placed) {
   if (!goes_to_first_free(block_order(placed))) return 0;
   const Pipe* pipe = placed.machine->pipe_into(placed.block().level);
-  return (pipe != nullptr && pipe->latency ? pipe->latency->value : 0) + placed.machine->constant("handover_mbarrier");
+  return (pipe != nullptr && pipe->latency ? pipe->latency->value : 0) +
+         placed.machine->constant_or("handover_mbarrier", 0);
 }
 
 /// A node's first block beyond those behind it, and one of these.
@@ -206,8 +207,8 @@ double meeting_of_cluster(const PlacedDiagram& placed) {
 BlockEnds block_ends(const PlacedDiagram& placed) {
   const bool persist = blocks_persist(placed);
   const double meeting = meeting_of_cluster(placed);
-  return {placed.machine->constant("block_start") + meeting, placed.machine->constant("block_handover") + meeting,
-          persist};
+  return {placed.machine->constant_or("block_start", 0) + meeting,
+          placed.machine->constant_or("block_handover", 0) + meeting, persist};
 }
 
 namespace {
@@ -376,7 +377,7 @@ class PackedLaunch {
 
 double empty_block_clocks(const PlacedDiagram& placed) {
   const Machine& machine = *placed.machine;
-  return blocks_persist(placed) ? draw_clocks(placed) : machine.constant("block_overhead");
+  return blocks_persist(placed) ? draw_clocks(placed) : machine.constant_or("block_overhead", 0);
 }
 
 LaunchClocks launch_clocks(const PlacedDiagram& placed, const EventGraph& graph, const Period& period) {

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "model/clock/graph/copy_cost.hpp"
+#include "model/clock/needs.hpp"
 #include "model/clock/prediction.hpp"
 #include "model/clock/roofline/load.hpp"
 #include "model/machine/fit.hpp"
@@ -26,19 +27,19 @@ double EnergyRates::of_flop(const TensorInstruction& tensor) const {
 EnergyRates energy_rates(const PlacedDiagram& placed) {
   const Machine& machine = *placed.machine;
   EnergyRates out;
-  out.flop_16bit = machine.constant("energy_tensor_16bit");
-  out.flop_8bit = machine.constant("energy_tensor_8bit");
-  out.flop_synchronous = machine.constant("energy_tensor_synchronous");
-  out.shared = machine.constant("energy_shared");
-  out.instruction = machine.constant("energy_instruction");
-  const double l2 = machine.constant("energy_l2");
+  out.flop_16bit = machine.constant_or("energy_tensor_16bit", 0);
+  out.flop_8bit = machine.constant_or("energy_tensor_8bit", 0);
+  out.flop_synchronous = machine.constant_or("energy_tensor_synchronous", 0);
+  out.shared = machine.constant_or("energy_shared", 0);
+  out.instruction = machine.constant_or("energy_instruction", 0);
+  const double l2 = machine.constant_or("energy_l2", 0);
   const Number *together = machine.find_constant("energy_l2_together"),
                *multicast = machine.find_constant("energy_multicast");
-  out.l2 = together != nullptr ? together->value : l2;
+  out.l2 = together != nullptr && together->value > 0 ? together->value : l2;
   out.alone = std::max(l2 - out.l2, 0.0);
-  out.multicast = multicast != nullptr ? multicast->value : l2;
-  out.device = machine.constant("energy_device");
-  out.known = (out.flop_16bit > 0 || out.flop_synchronous > 0) && machine.find_constant("energy_exponent") != nullptr;
+  out.multicast = multicast != nullptr && multicast->value > 0 ? multicast->value : l2;
+  out.device = machine.constant_or("energy_device", 0);
+  out.known = power_needs_known(placed);
   return out;
 }
 
@@ -98,22 +99,22 @@ L2Bytes l2_bytes(const PlacedDiagram& placed, Phase phase) {
 
 double device_bytes(const PlacedDiagram& placed) {
   const double bytes = compulsory_bytes(placed);
-  return bytes > placed.machine->constant("l2_working_set") ? bytes : 0;
+  return bytes > placed.machine->constant_or("l2_working_set", 0) ? bytes : 0;
 }
 
 Hertz highest_clock(const Machine& machine) {
-  if (const double beside = machine.constant("clock_beside_tensor"); beside > 0) return Hertz(beside);
+  if (const double beside = machine.constant_or("clock_beside_tensor", 0); beside > 0) return Hertz(beside);
   return Hertz(machine.clocks.maximum ? machine.clocks.maximum->value : reference_clock);
 }
 
 PowerLaw power_law(const Machine& machine) {
   PowerLaw out;
   out.idle = machine.power.idle ? machine.power.idle->value : 0;
-  out.tree = machine.constant("clock_tree");
+  out.tree = machine.constant_or("clock_tree", 0);
   out.limit = machine.power.limit ? machine.power.limit->value : 0;
   out.highest = highest_clock(machine).value;
   out.gap = launch_overhead(machine).value * out.highest;
-  out.exponent = machine.constant("energy_exponent");
+  out.exponent = machine.constant_or("energy_exponent", 0);
   return out;
 }
 

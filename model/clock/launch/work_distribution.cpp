@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "model/clock/roofline/load.hpp"
+#include "model/diagram/reindex.hpp"
 #include "model/resource/order.hpp"
 
 namespace napkin {
@@ -193,9 +194,10 @@ double compulsory_alike(const PlacedDiagram& placed, AxisId none = -1) {
     hidden = column_axis;
   }
   const auto volume_of = [&](ArrayId array, bool input) {
+    const Array& its = d.arrays[index(array)];
+    if (is_shifted(its)) return real(values_read(its, sizes));
     double product = 1;
-    for (const AxisId a : d.arrays[index(array)].axes)
-      product *= input && a == hidden ? columns : real(sizes[index(a)]);
+    for (const AxisId a : its.axes) product *= input && a == hidden ? columns : real(sizes[index(a)]);
     return product;
   };
   const auto type_of = [&](ArrayId array, bool store) -> std::optional<DType> {

@@ -1,6 +1,7 @@
 #include "model/clock/roofline/load.hpp"
 
 #include "model/clock/launch/combine_cost.hpp"
+#include "model/diagram/reindex.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -19,6 +20,17 @@ double elements(const PlacedDiagram& placed, const std::vector<AxisId>& axes, bo
     product *= real(axis == stream ? block.chunk : block.extent[static_cast<std::size_t>(axis)]);
   }
   return product;
+}
+
+/// The same of an array, with the rows between those that a shifted dimension reads.
+double elements(const PlacedDiagram& placed, ArrayId array, const std::vector<AxisId>& axes, bool chunked) {
+  if (array < 0 || !is_shifted(diagram(placed).arrays[static_cast<std::size_t>(array)]))
+    return elements(placed, axes, chunked);
+  const PlacedLevel& block = placed.block();
+  const AxisId stream = chunked ? placed.streamed->stream.value_or(-1) : -1;
+  return real(part_of(diagram(placed).arrays[static_cast<std::size_t>(array)], [&](AxisId axis) {
+    return axis == stream ? block.chunk : block.extent[static_cast<std::size_t>(axis)];
+  }));
 }
 
 const std::vector<AxisId>& axes_of(const PlacedDiagram& placed, ArrayId array) {
@@ -163,7 +175,7 @@ double warp_instructions(const Machine& machine, const Unit& unit, double result
 }
 
 double bytes_read(const PlacedDiagram& placed, const Crossing& c) {
-  const double bytes = elements(placed, placed.axes_of(c), c.phase == Phase::loop) * bytes_per_value(c.type);
+  const double bytes = elements(placed, c.array, placed.axes_of(c), c.phase == Phase::loop) * bytes_per_value(c.type);
   return placed.multicast(c) ? bytes / std::max(real(placed.cluster), 1.0) : bytes;
 }
 
@@ -226,7 +238,8 @@ void Workload::add_operation(const PlacedDiagram& placed, std::size_t operation)
   if (op.tensor) return;
   for (const auto& [array, level] : op.operands) {
     if (level != placed.block().level) continue;
-    through_port_.push_back({&axes_of(placed, array), true, op.phase, bytes_per_value(placed.problem->dtype)});
+    const DType type = diagram(placed).arrays[static_cast<std::size_t>(array)].type.value_or(placed.problem->dtype);
+    through_port_.push_back({&axes_of(placed, array), true, op.phase, bytes_per_value(type), array});
   }
 }
 
@@ -235,11 +248,14 @@ void Workload::add_crossings(const PlacedDiagram& placed) {
   for (std::size_t i = 0; i < placed.crossings.size(); ++i) {
     const Crossing& c = placed.crossings[i];
     const bool combined = in_cluster && c.combined_in_cluster;  // one result of all blocks of a cluster, on its way up
-    const bool into_block = c.into == placed.block().level;
+    const bool into_block = c.into == placed.block().level && placed.from_above(c);
     if (!combined && !into_block) continue;
     const bool loop = c.phase == Phase::loop;
-    crossings_.push_back(
-        {i, {&placed.axes_of(c), loop, c.phase, bytes_per_value(c.type)}, combined, into_block, in_cluster && c.parts});
+    crossings_.push_back({i,
+                          {&placed.axes_of(c), loop, c.phase, bytes_per_value(c.type), c.array},
+                          combined,
+                          into_block,
+                          in_cluster && c.parts});
   }
 }
 
@@ -295,7 +311,7 @@ BlockLoad Workload::of(const PlacedDiagram& placed) const {
 }
 
 double Workload::bytes_of(const PlacedDiagram& placed, const Box& box) {
-  return elements(placed, *box.axes, box.chunked) * box.value_bytes;
+  return elements(placed, box.array, *box.axes, box.chunked) * box.value_bytes;
 }
 
 BlockLoad block_load(const PlacedDiagram& placed) { return Workload(placed).of(placed); }

@@ -62,6 +62,7 @@ class Workload {
     bool chunked;  ///< of one iteration
     Phase phase;
     double value_bytes;
+    ArrayId array = -1;  ///< whose axes these are, -1: of something else
   };
   struct Moved {
     std::size_t crossing;  ///< index into PlacedDiagram::crossings

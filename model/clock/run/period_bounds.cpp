@@ -19,7 +19,17 @@ double loop_clocks(const EventGraph& graph, NodeKind kind) {
   double sum = 0;
   for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
     const EventNode& node = graph.nodes[n];
-    if (node.kind == kind && node.phase == Phase::loop) sum += node.clocks * graph.instances[n];
+    if (node.kind == kind && node.engine < 0 && node.phase == Phase::loop) sum += node.clocks * graph.instances[n];
+  }
+  return sum;
+}
+
+/// What a copy engine takes for one iteration.
+double engine_clocks(const EventGraph& graph, std::size_t engine) {
+  double sum = 0;
+  for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
+    const EventNode& node = graph.nodes[n];
+    if (node.engine == static_cast<int>(engine) && node.phase == Phase::loop) sum += node.clocks * graph.instances[n];
   }
   return sum;
 }
@@ -160,6 +170,7 @@ BusiestPipe busiest_pipe(const EventGraph& graph) {
   const double tensor = loop_clocks(graph, NodeKind::tensor);
   offer("tensor", tensor, false);
   offer("copy", loop_clocks(graph, NodeKind::copy), false);
+  for (std::size_t e = 0; e < graph.engines.size(); ++e) offer(graph.engines[e], engine_clocks(graph, e), false);
   for (std::size_t p = 0; p < graph.pipes.size(); ++p) {
     double work = 0;
     for (std::size_t n = 0; n < graph.nodes.size(); ++n)

@@ -39,6 +39,7 @@ void Simulation::turn_to(const EventGraph& graph) {
   }
   for (Vertex& v : vertices_) {
     const EventNode& node = graph.node(v.id);
+    v.queue = static_cast<std::size_t>(queue_of(node));
     v.late = node.first_latency;
     if (node.cut_clocks <= 0) continue;
     if (v.instance == 0) add_node(node, true);
@@ -81,7 +82,7 @@ void Simulation::add_arcs(const EventEdge& e, int instance) {
   const bool loop = to.phase == Phase::loop, simple = loop && from.phase == Phase::loop && e.delay >= 0 && e.ahead <= 0;
   const double wait = (e.after == EdgeFrom::done ? std::max(from.latency, 0.0) : 0) + e.latency;
   const auto add = [&](int target, int shift) {
-    arcs_.push_back({wait, first_[at(e.to)] + target, shift, 0, loop, simple, e.ahead});
+    arcs_.push_back({wait, first_[at(e.to)] + target, shift, 0, loop, simple, e.ahead, e.in_order});
     most_shift_ = std::max(most_shift_, shift);
     if (loop && from.phase == Phase::loop) {
       Vertex& into = vertices_[at(arcs_.back().to)];
@@ -102,6 +103,8 @@ int Simulation::target_turn(const Vertex& from, const Arc& arc, int turn) const 
   int to = turn + arc.shift;
   if (from.loop && arc.into_loop) {
     if (turn % iterations_ < arc.ahead) return -1;
+    const int first = turn - turn % iterations_;
+    if (arc.in_order && to < first && turn == first + iterations_ - 1) return first;  // a block of few iterations
     if (arc.shift < 0 && (to < 0 || to / iterations_ != turn / iterations_)) return -1;
   } else {
     if (from.loop && turn % iterations_ != iterations_ - 1) return -1;
@@ -128,6 +131,7 @@ void Simulation::begin(int iterations, int blocks, int let_in) {
     jobs += turns(v);
   }
   for (Arc& arc : arcs_) arc.base = vertices_[at(arc.to)].base;
+  s_.queues.resize(2 + g_->engines.size());
   s_.clear();
   s_.ended.assign(vertices_.size(), 0);
   known_ = 0;
@@ -164,8 +168,8 @@ void Simulation::State::clear() {
   unit.parts.clear();
   unit.handing.clear();
   unit.head = 0;
-  ends.fill(never);
-  free_at.fill(0);
+  ends.assign(queues.size() + 2, never);
+  free_at.assign(queues.size(), 0);
   tensor = -1;
   active.clear();
   arrivals.clear();
@@ -214,10 +218,10 @@ void Simulation::ready(Job job) {
   if (note_ == Note::starts) noted_[index(job)] = s_.now;
   switch (v.kind) {
     case NodeKind::copy:
-      s_.queues[copies].jobs.push_back(job);
+      s_.queues[v.queue].jobs.push_back(job);
       fire(job, EdgeFrom::issued);
       break;
-    case NodeKind::store: s_.queues[stores].jobs.push_back(job); break;
+    case NodeKind::store: s_.queues[v.queue].jobs.push_back(job); break;
     case NodeKind::tensor: hand_over(job); break;
     case NodeKind::thread: {
       const int node = node_of(v, job.turn);
@@ -265,7 +269,7 @@ void Simulation::finish(Job job) {
 /// Serves the queues' heads, then lets time pass until something ends, or arrives that lets a job begin.
 void Simulation::step() {
   for (std::size_t which = 0; which < s_.queues.size(); ++which) {
-    if (s_.ends[which] == never && !s_.queues[which].empty()) serve(which);
+    if (s_.ends[end_of(which)] == never && !s_.queues[which].empty()) serve(which);
   }
   if (s_.changed) share();
   const double ends = std::min(s_.next_end, *std::min_element(s_.ends.begin(), s_.ends.end()));
@@ -304,7 +308,7 @@ void Simulation::serve(std::size_t which) {
   const Vertex& v = vertices_[at(job.vertex)];
   const double start = std::max(s_.now, s_.free_at[which]);
   if (note_ == Note::starts) noted_[index(job)] = start;
-  s_.ends[which] = start + v.clocks - v.early;
+  s_.ends[end_of(which)] = start + v.clocks - v.early;
   s_.free_at[which] = start + v.clocks;
 }
 
@@ -312,9 +316,9 @@ void Simulation::end_queues(double until) {
   if (s_.ends[tensors] <= until) end_part();
   if (s_.ends[handed] <= until) see_what_is_handed_over();
   for (std::size_t which = 0; which < s_.queues.size(); ++which) {
-    if (s_.ends[which] > until) continue;
+    if (s_.ends[end_of(which)] > until) continue;
     Queue& queue = s_.queues[which];
-    s_.ends[which] = never;
+    s_.ends[end_of(which)] = never;
     finish(queue.jobs[queue.head++]);
   }
 }

@@ -52,6 +52,7 @@ class Simulation {
     bool into_loop = true;
     bool simple = false;  // from iteration to iteration, forward
     int ahead = 0;
+    bool in_order = false;
   };
   /// One instance of a node.
   struct Vertex {
@@ -64,8 +65,9 @@ class Simulation {
     int base = 0;                    // its first job, of the run at hand
     int waits = 0;                   // simple arcs into it
     int all_waits = 0, most_in = 0;  // all arcs into it from what loops, and the most turns that one reaches over
-    double late = 0;  // clocks more until its result is there, in a block's first iterations that are cut
-    int cut = -1;     // index into nodes_, of its iterations that are cut; -1: as in others
+    double late = 0;        // clocks more until its result is there, in a block's first iterations that are cut
+    int cut = -1;           // index into nodes_, of its iterations that are cut; -1: as in others
+    std::size_t queue = 0;  // of a copy or a store
   };
   struct Job {
     int vertex = 0, turn = 0;
@@ -112,6 +114,8 @@ class Simulation {
   static constexpr double never = std::numeric_limits<double>::infinity();
   static constexpr double tiny = 1e-9;  // of a clock or of a pipe: two times or rates are one
   enum : std::size_t { copies, stores, tensors, handed };
+  /// Where the end of a queue's job stands in State::ends.
+  [[nodiscard]] static std::size_t end_of(std::size_t queue) { return queue < tensors ? queue : queue + 2; }
   /// Iterations that a run has left out.
   struct Skipped {
     int blocks = 0, behind = 0;  // that have repeated themselves, and the latest of them and one
@@ -121,11 +125,12 @@ class Simulation {
   };
   struct State {
     std::vector<std::int16_t> waits;  // by job
-    std::array<Queue, 2> queues;
+    std::vector<Queue> queues = std::vector<Queue>(2);
     Tensors unit;
-    std::array<double, 2> free_at{};  // by queue: when its pipe can take the next job
-    std::array<double, 4>
-        ends{};       // of the job that a queue serves; of the tensor unit's part; of the next `handing`; or never
+    std::vector<double> free_at;  // by queue: when its pipe can take the next job
+    /// Of the jobs that the first two queues serve, of the tensor unit's part, of the next `handing`, and of the jobs
+    /// of the further queues; or never.
+    std::vector<double> ends;
     int tensor = -1;  // the node that the tensor unit runs
     std::vector<Active> active;
     std::vector<Arrival> arrivals;  // sorted, the next at first_arrival: few, and what comes later mostly goes behind

@@ -57,7 +57,7 @@ TEST_CASE("types: names and dense storage") {
   for (const auto& name : dtype_names()) CHECK(name_of(parse_dtype(name, "")) == name);
   CHECK_THROWS_WITH_AS((void)parse_dtype("bf61", "--dtype"),
                        "--dtype: unknown type 'bf61': did you mean 'bf16'? (one of f64, f32, tf32, f16, bf16, e4m3, "
-                       "e5m2, i32, i8, e2m1)",
+                       "e5m2, i32, i8, i4, e2m1)",
                        Error);
 }
 

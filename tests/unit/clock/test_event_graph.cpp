@@ -223,6 +223,19 @@ TEST_CASE("a cycle without tokens cannot run, and is refused") {
   CHECK_THROWS_AS((void)run(s.graph, 3), Error);
 }
 
+TEST_CASE("a mapping's cycle without tokens is named with its line") {
+  LaidOut l("flash_attention_3", "h200-sxm", shape, DType::bf16);
+  const auto buffer = [](const EdgeMapping& e) { return e.to == "load K" && e.tokens.kind == Value::Kind::knob; };
+  const auto back = std::find_if(l.mapping.edges.begin(), l.mapping.edges.end(), buffer);
+  REQUIRE(back != l.mapping.edges.end());
+  back->tokens = {};
+  back->distance = 0;
+  const PlacedDiagram placed = l.place(tile);
+  const std::string line = back->location.text();
+  CHECK_THROWS_WITH_AS((void)event_graph(placed), doctest::Contains(line.c_str()), Error);
+  CHECK_THROWS_WITH_AS((void)event_graph(placed), doctest::Contains("a cycle of waits without tokens: "), Error);
+}
+
 TEST_CASE(
     "without overlap the instructions between products run beside them; exponentials in steps are there a while after "
     "the last") {

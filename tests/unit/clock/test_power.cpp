@@ -9,6 +9,7 @@
 
 #include "model/clock/graph/copy_cost.hpp"
 #include "model/clock/launch/power.hpp"
+#include "model/clock/prediction.hpp"
 #include "model/clock/roofline/load.hpp"
 #include "model/resource/order.hpp"
 #include "tests/laid_out.hpp"
@@ -168,6 +169,21 @@ TEST_CASE("a light load runs at the highest clock beside the matrix units, a hea
   CHECK(light.power.value < 200);
   CHECK(heavy.clock < light.clock);
   CHECK(heavy.power.value == doctest::Approx(700));
+}
+
+TEST_CASE("a product on CDNA 3 holds the clocks that AMD states at its two power limits") {
+  // Measuring Max-Achievable FLOPs, part 2: bf16, 1207 MHz at 750 W and 1447 MHz at 1000 W. The first gave the energy
+  // of a FLOP; the second, and both speeds (708 and 843 TFLOP/s), are predictions.
+  const std::pair<const char*, std::pair<double, double>> stated[] = {{"mi300x", {1.207e9, 708}},
+                                                                      {"mi325x", {1.447e9, 843}}};
+  for (const auto& [gpu, measured] : stated) {
+    const LaidOut l("vendor_matmul_gfx942", gpu, {{"a", 4096}, {"b", 32896}, {"c", 4864}}, DType::bf16);
+    const PlacedDiagram product = l.place({{"a", "256"}, {"c", "256"}, {"b", "64"}, {"wave_rows", "128"}});
+    const Prediction p = predict(product, plan(product));
+    CAPTURE(gpu);
+    CHECK(p.clock.value == doctest::Approx(measured.first).epsilon(0.01));
+    CHECK(p.tflops == doctest::Approx(measured.second).epsilon(0.02));
+  }
 }
 
 TEST_CASE("cycles may end within the time that they take at the clock held, and not within less") {

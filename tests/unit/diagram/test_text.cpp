@@ -114,7 +114,7 @@ TEST_CASE("a wrong operation is reported with its line and column") {
         "d.yaml:6:40: operations[1]: the line ends here: '^' and a power after the axis: d^-1/2");
   CHECK(second("P[q,x] = softmax over x (S) scale d^1/0").starts_with("d.yaml:6:41: operations[1]: a power"));
   CHECK(second("P[q,x] = softmax over x (S) skale 2") ==
-        "d.yaml:6:33: operations[1]: unknown attribute 'skale': did you mean 'scale'? (one of scale, mask)");
+        "d.yaml:6:33: operations[1]: unknown attribute 'skale': did you mean 'scale'? (one of scale, mask, type)");
   CHECK(second("P[q,x] = softmax over x (S) mask (q x)") ==
         "d.yaml:6:41: operations[1]: unexpected 'x)': ',' between the mask's two axes");
   CHECK(second("P[q,q] = softmax over x (S)").starts_with("d.yaml:6:9: operations[1]: axis 'q' stands twice"));

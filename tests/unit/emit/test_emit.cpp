@@ -157,6 +157,15 @@ TEST_CASE("FlashAttention-3's tuple") {
         "{192, 192, false, false}\n");
 }
 
+TEST_CASE("FlashAttention-4's configurations: each once, in order, as Python reads them") {
+  const Case c("flash_attention_3", "h200-sxm", shape);
+  const std::vector<Tile> tiles = {c.tile({{"x", 176}}), c.tile({{"x", 176}}), c.tile({{"x", 128}, {"p_in", 1}})};
+  CHECK(emit_fa4(c.mapping, tiles, "attention") ==
+        "# attention\n[\n"
+        "    FwdConfig(m_block_size=128, n_block_size=176, mma_pv_is_rs=True, intra_wg_overlap=True),\n"
+        "    FwdConfig(m_block_size=128, n_block_size=128, mma_pv_is_rs=False, intra_wg_overlap=True),\n]\n");
+}
+
 TEST_CASE("a form that a mapping does not have is an error that says so") {
   const Case c("attention_sm90", "h200-sxm", shape);
   CHECK_THROWS_WITH((void)emit_triton(c.mapping, {c.tile({})}),

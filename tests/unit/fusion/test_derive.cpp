@@ -11,19 +11,14 @@
 #include "model/fusion/partition.hpp"
 #include "model/fusion/pseudocode.hpp"
 #include "tests/unit/diagram/random_diagram.hpp"
+#include "tests/unit/diagram/written.hpp"
 
 namespace test_derive {
 
 namespace {
 
 using namespace napkin;
-
-Diagram diagram(const std::string& axes, const std::string& inputs, const std::vector<std::string>& operations,
-                const std::string& outputs) {
-  std::string text = "algorithm: t\naxes: {" + axes + "}\ninputs: [" + inputs + "]\noperations:\n";
-  for (const std::string& op : operations) text += "  - " + op + "\n";
-  return parse_diagram(text + "outputs: [" + outputs + "]\n", "t.yaml");
-}
+using napkin::testing::written;
 
 std::string role_of(const Streamed& s, const std::string& axis) {
   switch (s.roles[static_cast<std::size_t>(s.diagram.axis(axis))]) {
@@ -87,7 +82,7 @@ TEST_CASE("attention: what each operation becomes") {
 }
 
 TEST_CASE("a bare softmax is refused, and the reason says why") {
-  const Diagram d = diagram("q: , x: ", "'S[q,x]'", {"P[q,x] = softmax over x (S)"}, "P");
+  const Diagram d = written("q: , x: ", "'S[q,x]'", {"P[q,x] = softmax over x (S)"}, "P");
   CHECK(why(d, "x") ==
         "softmax over x ends with an output that carries x: every chunk of P stays unnormalised until the last one is "
         "seen, so all of it would have to be kept; contract or sum P over x in the same kernel");
@@ -99,7 +94,7 @@ TEST_CASE("a bare softmax is refused, and the reason says why") {
 
 TEST_CASE("what may follow a softmax before it is normalised, and what may not") {
   const auto after = [](const std::string& op, const std::string& outputs = "O") {
-    return diagram("q: , x: , d: ", "'S[q,x]', 'V[x,d]', 'W[q,x]'",
+    return written("q: , x: , d: ", "'S[q,x]', 'V[x,d]', 'W[q,x]'",
                    {"P[q,x] = softmax over x (S)", op, "O[q,d] = contract over x (T, V)", "Y[q] = sum over x (W)"},
                    outputs + ", Y");
   };
@@ -118,25 +113,25 @@ TEST_CASE("what may follow a softmax before it is normalised, and what may not")
 }
 
 TEST_CASE("a rescale a row cannot be made up for after the rows are summed") {
-  const Diagram d = diagram("q: , x: , d: ", "'S[q,x]', 'V[x,d]'",
+  const Diagram d = written("q: , x: , d: ", "'S[q,x]', 'V[x,d]'",
                             {"P[q,x] = softmax over x (S)", "T[d] = contract over q, x (P, V)"}, "T");
   CHECK(contains(why(d, "x"), "contract (T) sums over q, whose rows still need a rescale each"));
   const Diagram in_steps =
-      diagram("q: , x: , d: ", "'S[q,x]', 'V[x,d]'",
+      written("q: , x: , d: ", "'S[q,x]', 'V[x,d]'",
               {"P[q,x] = softmax over x (S)", "O[q,d] = contract over x (P, V)", "T[d] = sum over q (O)"}, "T");
   CHECK(why(in_steps, "x").empty());
   CHECK(why(in_steps, "q").empty());
 }
 
 TEST_CASE("maximum and two softmaxes") {
-  const Diagram largest = diagram("q: , x: ", "'S[q,x]'", {"M[q] = max over x (S)"}, "M");
+  const Diagram largest = written("q: , x: ", "'S[q,x]'", {"M[q] = max over x (S)"}, "M");
   const Streamed s = derive(largest);
   CHECK(s.operations[0].accumulator == AccumulatorKind::max);
   CHECK(initial_value(s, s.diagram.array("M")) == -std::numeric_limits<double>::infinity());
   const Diagram of_softmax =
-      diagram("q: , x: ", "'S[q,x]'", {"P[q,x] = softmax over x (S)", "M[q] = max over x (P)"}, "M");
+      written("q: , x: ", "'S[q,x]'", {"P[q,x] = softmax over x (S)", "M[q] = max over x (P)"}, "M");
   CHECK(contains(why(of_softmax, "x"), "max (M) is not linear"));
-  const Diagram two = diagram("q: , x: , d: ", "'S[q,x]', 'T[q,x]', 'V[x,d]'",
+  const Diagram two = written("q: , x: , d: ", "'S[q,x]', 'T[q,x]', 'V[x,d]'",
                               {"P[q,x] = softmax over x (S)", "R[q,x] = softmax over x (T)",
                                "O[q,d] = contract over x (P, V)", "U[q,d] = contract over x (R, V)"},
                               "O, U");
@@ -146,26 +141,26 @@ TEST_CASE("maximum and two softmaxes") {
   CHECK(both.auxiliaries[5].name == "z.R");
   CHECK(both.operations[3].rescaled_by == OpId{1});
   const Diagram mixed =
-      diagram("q: , x: ", "'S[q,x]', 'T[q,x]'",
+      written("q: , x: ", "'S[q,x]', 'T[q,x]'",
               {"P[q,x] = softmax over x (S)", "R[q,x] = softmax over x (T)", "O[q] = contract over x (P, R)"}, "O");
   CHECK(contains(why(mixed, "x"), "mixes two softmaxes"));
 }
 
 TEST_CASE("what needs the whole axis and a chunk of it at once takes two passes") {
-  const Diagram normalise = diagram(
+  const Diagram normalise = written(
       "q: , x: ", "'S[q,x]'", {"Z[q] = sum over x (S)", "R[q] = map reciprocal (Z)", "P[q,x] = multiply (S, R)"}, "P");
   CHECK(why(normalise, "x") ==
         "multiply (P) needs R, which is right only after all of x, together with single chunks of x: that takes two "
         "passes over x");
   CHECK(contains(why(load_diagram("attention_backward"), "d"), "contract (dQ) needs dS"));
-  const Diagram with_lse = diagram(
+  const Diagram with_lse = written(
       "q: , x: , d: ", "'S[q,x]', 'V[x,d]'",
       {"P[q,x], L[q] = softmax over x (S)", "T[q,x] = subtract (S, L)", "O[q,d] = contract over x (P, V)"}, "O, T");
   CHECK(contains(why(with_lse, "x"), "subtract (T) needs L"));
 }
 
 TEST_CASE("the log-sum-exp, projections and residuals come in the tail") {
-  const Diagram d = diagram("q: , x: , d: , e: ", "'S[q,x]', 'V[x,d]', 'W[d,e]', 'X[q,e]'",
+  const Diagram d = written("q: , x: , d: , e: ", "'S[q,x]', 'V[x,d]', 'W[d,e]', 'X[q,e]'",
                             {"P[q,x], L[q] = softmax over x (S)", "O[q,d] = contract over x (P, V)",
                              "Y[q,e] = contract over d (O, W)", "R[q,e] = add (Y, X)"},
                             "R, L");
@@ -184,13 +179,13 @@ TEST_CASE("the log-sum-exp, projections and residuals come in the tail") {
     P[g_q,s_x] = exp(S - mu)
     z = delta * z + sum over x of P
     O *= delta
-    O += contract over x (P, V)
+    O += contract over x (P, V)      (may go in parts u_x of s_x: they add up)
   load W[d,e]
   load X[g_q,e]
   L[g_q] = mu + log z
   store L[g_q]
   O /= z      (rows with z = 0 stay 0)
-  Y[g_q,e] = contract over d (O, W)
+  Y[g_q,e] = contract over d (O, W)      (may go in parts u_d of d: they add up)
   R[g_q,e] = add (Y, X)
   store R[g_q,e]
 )");
@@ -199,7 +194,7 @@ TEST_CASE("the log-sum-exp, projections and residuals come in the tail") {
 
 TEST_CASE("linear attention: two contractions, neither needs the other's whole") {
   // O = Q (K^T V): T accumulates over x, O comes in the tail; over q, T is computed once in the head.
-  const Diagram d = diagram("q: , x: , d: , e: ", "'Q[q,d]', 'K[x,d]', 'V[x,e]'",
+  const Diagram d = written("q: , x: , d: , e: ", "'Q[q,d]', 'K[x,d]', 'V[x,e]'",
                             {"T[d,e] = contract over x (K, V)", "O[q,e] = contract over d (Q, T)"}, "O");
   const Streamed over_x = derive(d, roles_of(d, {}, "x"));
   CHECK(over_x.operations[0].accumulator == AccumulatorKind::sum);
@@ -216,7 +211,7 @@ TEST_CASE("linear attention: two contractions, neither needs the other's whole")
 }
 
 TEST_CASE("several accumulators, several outputs, an output that carries the stream") {
-  const Diagram d = diagram(
+  const Diagram d = written(
       "q: , x: ", "'S[q,x]'",
       {"E[q,x] = map exp (S)", "Z[q] = sum over x (E)", "M[q] = max over x (S)", "F[q,x] = map negate (E)"}, "Z, M, F");
   const Streamed s = derive(d, roles_of(d, {"q"}, "x"));
@@ -227,7 +222,7 @@ TEST_CASE("several accumulators, several outputs, an output that carries the str
   for each chunk s_x of x:
     load S[g_q,s_x]
     E[g_q,s_x] = map exp (S)
-    Z += sum over x (E)
+    Z += sum over x (E)      (may go in parts u_x of s_x: they add up)
     M = max(M, max over x (S))
     F[g_q,s_x] = map negate (E)
     store F[g_q,s_x]
@@ -271,14 +266,14 @@ TEST_CASE("splits: sums, softmax-contractions and maxima combine; what is not li
   CHECK(role_of(b, "g") == "split");
   REQUIRE(b.combines.size() == 3);  // dK and dV over g, dQ over x
   CHECK(b.skips);
-  const Diagram largest = diagram("q: , x: ", "'S[q,x]'", {"M[q] = max over x (S)"}, "M");
+  const Diagram largest = written("q: , x: ", "'S[q,x]'", {"M[q] = max over x (S)"}, "M");
   CHECK(derive(largest, roles_of(largest, {"x"}, "")).combines[0].kind == Combine::Kind::max);
-  const Diagram bare = diagram("q: , x: ", "'S[q,x]'", {"P[q,x] = softmax over x (S)"}, "P");
+  const Diagram bare = written("q: , x: ", "'S[q,x]'", {"P[q,x] = softmax over x (S)"}, "P");
   CHECK(contains(refusal(bare, {"x"}, ""), "axis x cannot be grouped: softmax over x ends"));
 }
 
 TEST_CASE("a log-sum-exp alone streams and splits") {
-  const Diagram d = diagram("q: , x: ", "'S[q,x]'", {"P[q,x], L[q] = softmax over x (S)"}, "L");
+  const Diagram d = written("q: , x: ", "'S[q,x]'", {"P[q,x], L[q] = softmax over x (S)"}, "L");
   CHECK(role_of(derive(d), "x") == "stream");
   CHECK(derive(d).maintained.empty());
   const Streamed s = derive(d, roles_of(d, {"q", "x"}, ""));
@@ -313,7 +308,7 @@ TEST_CASE("a chunk is left out under a mask only where all that the loop does is
     std::vector<std::string> operations = {"P[q,x] = softmax over x (S) mask (q, x)",
                                            "O[q,d] = contract over x (P, V)"};
     operations.insert(operations.end(), more.begin(), more.end());
-    const Diagram d = diagram("q: , x: , d: ", "'S[q,x]', 'V[x,d]'", operations, outputs);
+    const Diagram d = written("q: , x: , d: ", "'S[q,x]', 'V[x,d]'", operations, outputs);
     return derive(d, roles_of(d, {"q"}, "x")).skips.has_value();
   };
   CHECK(masked({}, "O"));

@@ -3,22 +3,16 @@
 #include <doctest/doctest.h>
 
 #include "model/diagram/library.hpp"
-#include "model/diagram/text.hpp"
 #include "model/fusion/derive.hpp"
 #include "model/fusion/rewrite.hpp"
+#include "tests/unit/diagram/written.hpp"
 
 namespace test_rewrite {
 
 namespace {
 
 using namespace napkin;
-
-Diagram diagram(const std::string& axes, const std::string& inputs, const std::vector<std::string>& operations,
-                const std::string& outputs) {
-  std::string text = "algorithm: t\naxes: {" + axes + "}\ninputs: [" + inputs + "]\noperations:\n";
-  for (const std::string& op : operations) text += "  - " + op + "\n";
-  return parse_diagram(text + "outputs: [" + outputs + "]\n", "t.yaml");
-}
+using napkin::testing::written;
 
 Sizes sizes(const Diagram& d, std::vector<std::pair<std::string, std::int64_t>> shape) {
   return resolve_sizes(d, shape, "shape");
@@ -40,7 +34,7 @@ TEST_CASE("a difference of two softmaxes streams once each meets the product alo
 
 TEST_CASE("a term that lacks the summed axis stays: the sum would repeat it") {
   // sum over x (A + r) = sum over x A + |x| r, which is no sum of the parts.
-  const Diagram d = diagram("q: , x: , y: ", "\"A[q,x]\", \"B[q,x]\", \"V[x,y]\"",
+  const Diagram d = written("q: , x: , y: ", "\"A[q,x]\", \"B[q,x]\", \"V[x,y]\"",
                             {"P[q,x] = softmax over x (A)", "z[q] = sum over x (B)", "D[q,x] = add (P, z)",
                              "O[q,y] = contract over x (D, V)"},
                             "O");
@@ -48,7 +42,7 @@ TEST_CASE("a term that lacks the summed axis stays: the sum would repeat it") {
 }
 
 TEST_CASE("a factor that carries the summed axis stays") {
-  const Diagram d = diagram("q: , x: , y: ", "\"A[q,x]\", \"V[x,y]\"",
+  const Diagram d = written("q: , x: , y: ", "\"A[q,x]\", \"V[x,y]\"",
                             {"P[q,x] = softmax over x (A)", "z[x] = max over q (A)", "D[q,x] = multiply (P, z)",
                              "O[q,y] = contract over x (D, V)"},
                             "O");
@@ -57,7 +51,7 @@ TEST_CASE("a factor that carries the summed axis stays") {
 }
 
 TEST_CASE("what a nonlinear operation takes does not move") {
-  const Diagram d = diagram("q: , x: , y: ", "\"A[q,x]\", \"B[q,x]\", \"V[x,y]\"",
+  const Diagram d = written("q: , x: , y: ", "\"A[q,x]\", \"B[q,x]\", \"V[x,y]\"",
                             {"P[q,x] = softmax over x (A)", "R[q,x] = softmax over x (B)", "D[q,x] = subtract (P, R)",
                              "E[q,x] = map square (D)", "O[q,y] = contract over x (E, V)"},
                             "O");
@@ -93,7 +87,7 @@ TEST_CASE("products are taken in the order that needs the fewest multiply-adds")
 TEST_CASE("a chain of four matrices: the textbook's order") {
   // Cormen et al., "Matrix-chain multiplication": A1 30x35, A2 35x15, A3 15x5, A4 5x10: 15,125 - ... by dynamic
   // programming
-  const Diagram d = diagram(
+  const Diagram d = written(
       "a: , b: , c: , e: , f: ", "\"A[a,b]\", \"B[b,c]\", \"C[c,e]\", \"D[e,f]\"",
       {"AB[a,c] = contract over b (A, B)", "ABC[a,e] = contract over c (AB, C)", "O[a,f] = contract over e (ABC, D)"},
       "O");
@@ -105,7 +99,7 @@ TEST_CASE("a chain of four matrices: the textbook's order") {
 
 TEST_CASE("scales go along, and a mask between two products keeps them apart") {
   const Diagram d =
-      diagram("q: , x: , d: , y: ", "\"Q[q,d]\", \"K[x,d]\", \"V[x,y]\"",
+      written("q: , x: , d: , y: ", "\"Q[q,d]\", \"K[x,d]\", \"V[x,y]\"",
               {"S[q,x] = contract over d (Q, K) scale d^-1/2", "O[q,y] = contract over x (S, V) scale 3"}, "O");
   const Diagram other = reassociated(d, sizes(d, {{"q", 4096}, {"x", 4096}, {"d", 8}, {"y", 8}}));
   REQUIRE(other.rewritings.size() == 1);

@@ -111,11 +111,14 @@ TEST_CASE("subnormals") {
   CHECK(round_to(DType::f32, 1e-46) == 0);
 }
 
-TEST_CASE("float64 stays; integers are refused") {
+TEST_CASE("float64 stays; integers are whole and saturate") {
   CHECK(round_to(DType::f64, 0.1) == 0.1);
   CHECK(round_to(DType::value, 0.1) == 0.1);
   CHECK(round_to(DType::f32, 0.1) == static_cast<double>(0.1F));
-  CHECK_THROWS_AS((void)round_to(DType::i8, 1.0), Error);
+  CHECK_THROWS_AS((void)format_of(DType::i8), Error);
+  CHECK(round_to(DType::i8, 1.5) == 2);
+  CHECK(round_to(DType::i4, -100) == -8);
+  CHECK(round_to(DType::i4, 100) == 7);
 }
 
 }  // namespace test_storage

@@ -152,7 +152,7 @@ TEST_CASE("requests of one kind share their parts, so that the solver knows them
   CHECK(a.problem.sizes != b.problem.sizes);
 
   // The parts of an ideal layout are the request's own: nothing that is kept by their address outlives them.
-  Ask ideal = attention(1024);
+  Ask ideal = matmul(1024);
   ideal.gpu = "ascend-910b2";
   const Request c = session.request(ideal), d = session.request(ideal);
   REQUIRE(c.layouts.front().ideal);
@@ -195,10 +195,11 @@ TEST_CASE("a changed file is noticed: profile, mapping, algorithm") {
 
   ask = matmul(2048);
   const std::string mapping = embedded("kernels/matmul/matmul_sm90.yaml");
-  ask.kernel = folder.write("kernel.yaml", mapping);
-  CHECK(session.query(ask)->head.kernel == "matmul_sm90");
-  (void)folder.write("kernel.yaml", with(mapping, "mapping: matmul_sm90", "mapping: matmul_mine"));
+  const std::string mine = with(mapping, "mapping: matmul_sm90", "mapping: matmul_mine");
+  ask.kernel = folder.write("matmul_mine.yaml", mine);
   CHECK(session.query(ask)->head.kernel == "matmul_mine");
+  (void)folder.write("matmul_mine.yaml", mapping);
+  CHECK_THROWS_WITH_AS((void)session.query(ask), doctest::Contains("in a file of another name"), Error);
 
   ask = matmul(2048);
   const std::string algorithm = embedded("model/diagram/algorithms/matmul.yaml");

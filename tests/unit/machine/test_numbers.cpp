@@ -3,6 +3,7 @@
 
 #include <set>
 
+#include "model/base/error.hpp"
 #include "model/machine/load.hpp"
 #include "model/machine/numbers.hpp"
 
@@ -55,6 +56,33 @@ TEST_CASE("a count of things stays whole and at least one") {
     CHECK(with_number_times(machine, i, 133.0 / 132).compute_nodes() == 133);
     CHECK(with_number_times(machine, i, 1e-6).compute_nodes() == 1);
   }
+}
+
+TEST_CASE("how a number is known: on that product, by others, from a sibling, by nobody") {
+  const Machine machine = load_machine("h200-sxm", "--gpu"), sibling = load_machine("h100-sxm", "--gpu");
+  Provenance from;
+  from.source = "spec: a datasheet";
+  CHECK(basis_of(machine, from) == Basis::published);
+  from.source = "derived: as measured on an H200";
+  CHECK(basis_of(machine, from) == Basis::derived);
+  from.source = "unverified: nobody says so";
+  CHECK(basis_of(machine, from) == Basis::assumed);
+  Provenance measured;
+  measured.tool = "napkin calibrate";
+  CHECK(basis_of(machine, measured) == Basis::measured);
+  measured.gpu = "h200-sxm";
+  CHECK(basis_of(machine, measured) == Basis::measured);
+  CHECK(basis_of(sibling, measured) == Basis::derived);
+  measured.tool = "Luo et al., arXiv 2402.13499";
+  CHECK(basis_of(machine, measured) == Basis::published);
+}
+
+TEST_CASE("a constant that a machine lacks is an error that names it; where its absence has a meaning it is said") {
+  const Machine machine = load_machine("a100-sxm-80", "--gpu");
+  CHECK(machine.constant("block_start") > 0);
+  CHECK_THROWS_WITH_AS((void)machine.constant("tma_box"), doctest::Contains("constants.tma_box: is missing"), Error);
+  CHECK(machine.constant_or("tma_box", 0) == 0);
+  CHECK(machine.constant_or("block_start", 0) == machine.constant("block_start"));
 }
 
 }  // namespace test_numbers

@@ -3,7 +3,12 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+
 #include "model/machine/load.hpp"
+#include "model/machine/numbers.hpp"
 #include "small_profile.hpp"
 
 namespace test_write {
@@ -101,6 +106,30 @@ TEST_CASE("a spread that is none is refused where it stands") {
   CHECK(*parse_machine(with("0.01"), "p.yaml").constants.at("launch_overhead").from.spread == 0.01);
   CHECK_THROWS_WITH_AS((void)parse_machine(with("-1"), "p.yaml"), doctest::Contains("spread"), Error);
   CHECK_THROWS_WITH_AS((void)parse_machine(with("wide"), "p.yaml"), doctest::Contains("p.yaml:"), Error);
+}
+
+TEST_CASE("a machine as a product's file and an architecture's is the same machine") {
+  const std::filesystem::path folder = std::filesystem::temp_directory_path() / "napkin-profile-files";
+  std::filesystem::create_directories(folder / "architectures");
+  for (const std::string& name : builtin_machines()) {
+    CAPTURE(name);
+    const Machine machine = load_machine(name, "--gpu");
+    const ProfileFiles files = profile_files(machine);
+    CHECK(std::count(files.product.begin(), files.product.end(), '\n') < 40);
+    std::ofstream(folder / "architectures" / (machine.architecture + ".yaml")) << files.architecture;
+    const Machine again = parse_machine(files.product, (folder / "again.yaml").string());
+    const auto before = numbers_of(machine), after = numbers_of(again);
+    REQUIRE(before.size() == after.size());
+    for (std::size_t i = 0; i < before.size(); ++i) {
+      CAPTURE(before[i].name);
+      CHECK(after[i].name == before[i].name);
+      CHECK(after[i].value == before[i].value);
+      CHECK(basis_of(again, after[i].from) == basis_of(machine, before[i].from));
+    }
+    CHECK(profile_files(again).architecture == files.architecture);
+    CHECK(profile_files(again).product == files.product);
+  }
+  std::filesystem::remove_all(folder);
 }
 
 }  // namespace test_write

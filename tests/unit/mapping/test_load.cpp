@@ -2,6 +2,9 @@
 
 #include <doctest/doctest.h>
 
+#include <filesystem>
+#include <fstream>
+
 #include <algorithm>
 #include <memory>
 
@@ -101,7 +104,8 @@ TEST_CASE("bundled kernels by their files' keys: those whose mapping says so, pr
     std::vector<std::string> bundled, peers;
     for (const std::string& name : builtin_mappings()) {
       const Mapping mapping = load_mapping(name, "test");
-      if (mapping.algorithm == algorithm && !mapping.proposed) (mapping.source.empty() ? peers : bundled).push_back(name);
+      if (mapping.algorithm == algorithm && !mapping.proposed)
+        (mapping.source.empty() ? peers : bundled).push_back(name);
     }
     CHECK(bundled_mappings(algorithm) == bundled);
     CHECK(peers_mappings(algorithm) == peers);
@@ -133,7 +137,7 @@ TEST_CASE("every mistake is found, with its line") {
       {"unit: rows, domain", "unit: rows, domains", "m.yaml:5", "did you mean 'domain'?"},
       {"domain: [64, 128]", "domain: []", "m.yaml:5", "an empty domain"},
       {"domain: [64, 128]", "domain: [64, 64]", "m.yaml:5", "stands twice"},
-      {"domain: [64, 128]", "domain: [64, 0]", "m.yaml:5", "out of range"},
+      {"domain: [64, 128]", "domain: [64, 0]", "m.yaml:5", "0 of an axis"},
       {"step: -16", "step: 16", "m.yaml:6", "never reaches"},
       {"step: -16", "step: 0", "m.yaml:6", "never reaches"},
       {"words: [staged, direct]", "words: [staged, staged]", "m.yaml:9", "stands twice"},
@@ -175,6 +179,7 @@ TEST_CASE("every mistake is found, with its line") {
       {"  C: {agent: warp", "  A: {unit: vector}\n  C: {agent: warp", "m.yaml:23", "no operation computes 'A'"},
       {"unit: tensor, type: T", "unit: tensor", "m.yaml:23", "a tensor operation needs a type"},
       {"unit: tensor", "unit: cube", "m.yaml:23", "unknown 'cube'"},
+      {"unit: alu", "unit: sfu", "m.yaml:23", "no machine has a unit 'sfu'"},
       {"operands: {A: A", "operands: {A: D", "m.yaml:23", "unknown variable 'D'"},
       {"operands: {A: A", "operands: {A: B", "m.yaml:23", "does not hold 'A'"},
       {"operands: {A: A", "operands: {A: [{when: {out: direct}, value: A}]", "m.yaml:23",
@@ -381,6 +386,25 @@ TEST_CASE("the ideal mapping: a knob for each grouped and streamed axis, bounded
   }
   CHECK(m.levels[0].level == "low");
   CHECK(ideal_mapping(s, load_machine("h200-sxm", "--gpu")).levels[0].level == "shared");
+}
+
+TEST_CASE("a mapping's file has its name") {
+  const std::string folder = std::filesystem::temp_directory_path().string();
+  const auto refused = [&](const std::string& name) -> std::string {
+    const std::string path = folder + "/" + name;
+    std::ofstream(path) << good;
+    try {
+      (void)load_mapping(path, "--kernel");
+    } catch (const Error& error) {
+      std::filesystem::remove(path);
+      return error.what();
+    }
+    std::filesystem::remove(path);
+    return "";
+  };
+  CHECK(refused("small.yaml") == "");
+  CHECK(refused("flash_attention_3.yaml").find("mapping: 'small' in a file of another name") != std::string::npos);
+  for (const std::string& name : builtin_mappings()) CHECK(load_mapping(name, "--kernel").name == name);
 }
 
 }  // namespace test_load

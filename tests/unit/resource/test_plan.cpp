@@ -195,9 +195,14 @@ TEST_CASE("storage that the mapping does not share does not overlap, for every t
         mapping.algorithm == "attention" ? shape : test::Shape{{"a", 4096}, {"b", 4096}, {"c", 4096}};
     if (mapping.algorithm != "attention" && mapping.algorithm != "matmul") continue;
     const bool ampere = runs_on(mapping, load_machine("a100-sxm-80", "gpu")),
-               amd = mapping.runs_on.front().starts_with("gfx");
+               amd = mapping.runs_on.front().starts_with("gfx"), cores = mapping.runs_on.front().starts_with("ascend");
     const DType dtype = parse_dtype(mapping.dtypes.front(), "test");
-    const test::LaidOut question(name, amd ? "mi300x" : ampere ? "a100-sxm-80" : "h200-sxm", sizes, dtype);
+    const test::LaidOut question(name,
+                                 cores    ? "ascend-910b2"
+                                 : amd    ? "mi300x"
+                                 : ampere ? "a100-sxm-80"
+                                          : "h200-sxm",
+                                 sizes, dtype);
     CAPTURE(name);
     Tile tile = question.tile({});
     for (std::size_t k = 0; k < mapping.knobs.size(); ++k) {

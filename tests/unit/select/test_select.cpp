@@ -57,6 +57,20 @@ TEST_CASE("at least a thousand legal tiles at each head size, and every candidat
   }
 }
 
+TEST_CASE("a table whose making threw is not kept") {
+  const Case c = attention(128);
+  Tables tables;
+  const Question question = c.question();
+  const std::shared_ptr<Table> first = tables.of(question);
+  CHECK(tables.of(question) == first);
+  const auto stop = [](std::int64_t, std::int64_t) { throw Error("here", "stopped", "nothing"); };
+  CHECK_THROWS_AS((void)Selector(question, tables, stop), Error);
+  CHECK(tables.of(question) != first);
+  const Selection again = Selector(question, tables).rank(1), fresh = select(question, 1);
+  REQUIRE(again.ranked.size() == 1);
+  CHECK(again.ranked.front().tile.values == fresh.ranked.front().tile.values);
+}
+
 TEST_CASE("the reason names what binds, what stops the next larger tile, and what the runner-up loses on") {
   const Case c = attention(128);
   const Question question = c.question();

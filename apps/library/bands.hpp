@@ -1,0 +1,30 @@
+#pragma once
+// A Band says how far predictions of a class have been off: 6.6 % in the mean of 83 published speeds of
+// flash_attention_2 on sm_90. Classes are of a mapping, an architecture and a clock; their errors are those of
+// tests/published/classes.json, which script/accuracy writes. Internal to apps/.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "model/machine/machine.hpp"
+
+namespace napkin {
+
+struct Band {
+  double error = 0;              ///< the mean of |predicted / found - 1|
+  std::optional<double> ninety;  ///< nine of ten errors are at most this, where that is known
+  std::int64_t rows = 0;
+  bool recorded = false;  ///< on that very product, by this program's kernels; else published by others
+  std::string of;         ///< "flash_attention_2 on sm_90", "attention on sm_90"
+};
+
+/// The class that is nearest to a prediction: of the mapping on that product, of it on that architecture, of any
+/// mapping of the algorithm there. Nothing where nothing was recorded or published.
+[[nodiscard]] std::optional<Band> band_of(const Machine& machine, const std::string& algorithm,
+                                          const std::string& kernel, bool by_graph);
+
+/// Of whatever the event graph has predicted on that product or architecture.
+[[nodiscard]] std::optional<Band> band_of(const Machine& machine);
+
+}  // namespace napkin

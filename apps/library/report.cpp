@@ -1,0 +1,60 @@
+#include "apps/library/report.hpp"
+
+#include "apps/library/answering.hpp"
+#include "apps/library/evaluate.hpp"
+#include "apps/library/select_tile.hpp"
+#include "model/base/error.hpp"
+#include "model/clock/prediction.hpp"
+
+namespace napkin {
+namespace {
+
+constexpr int iterations = 6, runners = 5;
+constexpr std::size_t most_pairs = 6, most_recorded = 8, most_published = 6;
+
+/// The best of the kernel that the answer has come to, whatever knobs the user fixed.
+SelectAnswer free_selection(const Session& session, const Ask& ask, const Head& head) {
+  Ask open = ask;
+  open.tile.clear();
+  open.check = open.compile = false;
+  if (open.kernel.empty() && head.kernel) open.kernel = *head.kernel;
+  return *session.select(open, runners);
+}
+
+/// What only a kernel's legal tile has.
+void add_of_kernel(const Request& request, const SelectedTile& selected, ReportAnswer& out) {
+  const std::size_t pairs =
+      request.problem.packing.sequences.empty() ? most_pairs : 1;  // each cell takes some milliseconds there
+  out.landscapes = landscapes_of(request, *selected.layout, selected.tile, pairs);
+  if (!out.query.legal) return;
+  out.timeline = timeline_answer(request, *selected.layout, selected.tile, iterations);
+  out.sensitive = sensitivity_answer(request);
+}
+
+}  // namespace
+
+ReportAnswer report_answer(const Session& session, const Ask& ask, const std::vector<PublishedRow>& published) {
+  if (ask.memory) throw Error("--memory", "has no clock to report on", "--gpu G");
+  const Request request = session.request(ask);
+  return at_shape([&] {
+    const SelectedTile selected = select_tile(request);
+    const Layout& layout = *selected.layout;
+    ReportAnswer out;
+    out.query = *session.query(ask);
+    out.selected = free_selection(session, ask, out.query.head);
+    out.picked = out.selected.found && out.selected.head.tile == out.query.head.tile;
+    out.streamed = *layout.streamed;
+    const bool launched_once = out.query.launches.empty();
+    if (!layout.ideal && launched_once) add_of_kernel(request, selected, out);
+    if (!out.query.predicted) return out;
+    out.sure = sureness_of(request, layout, *out.query.predicted, out.timeline && out.timeline->timed,
+                           out.sensitive ? out.sensitive->rows : std::vector<SensitivityRow>());
+    if (!launched_once) return out;
+    out.roofline = roofline_of(request, layout, out.query, out.selected.alternatives);
+    out.recorded = recorded_beside(out.query.head, most_recorded);
+    out.published = published_beside(out.query.head, published, most_published);
+    return out;
+  });
+}
+
+}  // namespace napkin

@@ -1,0 +1,37 @@
+#include "apps/library/timeline.hpp"
+
+#include <algorithm>
+
+#include "apps/library/evaluate.hpp"
+#include "model/clock/graph/overhead.hpp"
+#include "model/clock/prediction.hpp"
+#include "model/clock/roofline/load.hpp"
+
+namespace napkin {
+
+TimelineAnswer timeline_answer(const Request& request, const Layout& layout, const Tile& tile, int iterations,
+                               std::vector<std::pair<std::string, double>> overhead) {
+  const Placer placer = placer_of(request, layout);
+  const PlacedDiagram placed = placer.place(tile);
+  TimelineAnswer out;
+  out.head = head_of(request, layout, &tile);
+  for (const PlacedAgent& agent : placed.agents)
+    out.agents.push_back(layout.mapping->agents[static_cast<std::size_t>(agent.mapping)].name);
+  out.graph = event_graph(placed);
+  out.overhead = std::move(overhead);
+  for (const auto& [operation, fraction] : out.overhead)
+    out.graph = with_overhead(std::move(out.graph), operation, fraction);
+  for (const std::string& operation : operations_with_overhead(out.graph))
+    out.budgets.emplace_back(operation, overhead_budget(out.graph, operation));
+  out.iterations = iterations;
+  out.run = run(out.graph, out.iterations, 1, true);
+  out.period = period(out.graph);
+  const Schedule who = schedule(placed);
+  out.block_iterations = who.total_iterations / std::max(who.total_blocks, 1.0);
+  const Prediction predicted = predict_of_graph(placed, plan(placed), out.graph, out.period);
+  out.predicted = {predicted.cycles.value, predicted.clock, predicted.power, predicted.time};
+  out.timed = has_event_graph(placed);
+  return out;
+}
+
+}  // namespace napkin

@@ -1,0 +1,14 @@
+#pragma once
+// The colours of a program: which level each array goes to, in which type and how many copies, who computes an
+// operation on which unit, and in which parts. For attention on an H200: "O += contract over x (P, V)   wgmma by
+// softmax; P in registers, V in shared; O in registers as f32". (the paper's steps 2 and 3)
+
+#include "model/fusion/pseudocode.hpp"
+#include "model/mapping/placed.hpp"
+
+namespace napkin::cli {
+
+/// Keeps nothing of the placed diagram but what it is called with: use it before that ends.
+[[nodiscard]] Colours colours_of(const PlacedDiagram& placed);
+
+}  // namespace napkin::cli

@@ -1,0 +1,22 @@
+#pragma once
+// replay_files predicts what files of recorded rows hold, for the commands that judge the model by them: validate and
+// report. (validate_replay.cpp)
+
+#include <string>
+#include <vector>
+
+#include "apps/library/validation.hpp"
+#include "apps/report/record.hpp"
+
+namespace napkin::cli {
+
+/// Recorded rows of files, predicted anew. `scored` points into `rows`: moved, never copied.
+struct ReplayedFiles {
+  std::vector<report::RecordedRow> rows;
+  std::vector<ScoredRow> scored;
+  ValidationSummary summary, unfitted;  ///< unfitted: without the constants that were fitted to whole kernels
+};
+/// Throws Error at a row that cannot be predicted.
+[[nodiscard]] ReplayedFiles replay_files(const std::vector<std::string>& files);
+
+}  // namespace napkin::cli

@@ -1,0 +1,209 @@
+// The first sections of a report: the answer in words and figures, and how sure it is.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "apps/report/html.hpp"
+#include "apps/report/report_parts.hpp"
+#include "apps/report/text.hpp"
+#include "apps/report/units.hpp"
+
+namespace napkin::report {
+namespace {
+
+using html::number;
+
+std::string fact(std::string_view name, const std::string& value, const std::string& more) {
+  return fmt::format("<div><dt>{}</dt><dd><b>{}</b>{}</dd></div>\n", html::text(name), value,
+                     more.empty() ? std::string() : fmt::format("<span>{}</span>", more));
+}
+
+std::string knobs_of(const TileValues& tile) {
+  std::string out;
+  for (const KnobValue& knob : tile)
+    out += fmt::format("<li>{} <b>{}</b></li>\n", html::text(knob.name),
+                       html::text(knob.word.empty() ? std::to_string(knob.number) : knob.word));
+  return out.empty() ? "" : "<ul class=\"knobs\" aria-label=\"The tile, knob by knob\">\n" + out + "</ul>\n";
+}
+
+std::string band_of(const SurenessAnswer& sure) {
+  if (!sure.least || !sure.most) return "";
+  return html::time(*sure.least) + " to " + html::time(*sure.most);
+}
+
+std::string facts_of(const ReportAnswer& answer) {
+  const PredictedAnswer& p = *answer.query.predicted;
+  const OccupancyAnswer& held = answer.selected.occupancy;
+  std::string out = fact(p.at_least ? "Takes at least" : "Takes", html::time(p.time), band_of(answer.sure));
+  out += fact(p.at_least ? "Speed, at most" : "Speed", number(tflops_text(p.tflops)),
+              number(work_text(answer.query.work.flops)) + " of work");
+  out += fact("Limited by", html::text(p.bound),
+              p.nodes.busy < p.nodes.all ? fmt::format("{} of {} {} have work", p.nodes.busy, p.nodes.all,
+                                                       html::text(answer.query.head.terms.nodes))
+                                         : html::text(count_text(static_cast<std::int64_t>(p.cycles)) + " cycles"));
+  out += fact("Clock", number(clock_text(p.clock)), html::text(p.clock_source));
+  if (p.power) out += fact("Power", number(fmt::format("{:.0f} W", *p.power)), "");
+  if (answer.picked && held.shared_memory_limit > 0)
+    out += fact("Holds of the " + answer.query.head.terms.memory, number(memory_text(held.shared_memory)),
+                fmt::format("of {}, {} a thread of {} registers", number(memory_text(held.shared_memory_limit)),
+                            held.registers_per_thread, held.registers_limit));
+  return "<dl class=\"facts\">\n" + out + "</dl>\n";
+}
+
+/// The parts of a reason, one below the other: "tensor binds: ...; x=144 fits and is 0.24 % slower; ...".
+std::string reason_of(const std::string& because) {
+  std::string out;
+  for (std::size_t from = 0; from < because.size();) {
+    const std::size_t end = std::min(because.find("; ", from), because.size());
+    out += "<li>" + html::micro(html::text(because.substr(from, end - from))) + "</li>\n";
+    from = end + 2;
+  }
+  return out.empty() ? "" : "<ul class=\"reasons\">\n" + out + "</ul>\n";
+}
+
+/// Whether the tile is the one that the model would choose, and what that one would do.
+std::string choice_of(const ReportAnswer& answer) {
+  const SelectAnswer& best = answer.selected;
+  if (answer.picked)
+    return "<h3>Why this tile</h3>\n" +
+           html::paragraph(fmt::format("Of {} candidates {} are legal, and none is predicted to be faster.",
+                                       count_text(best.candidates), count_text(best.legal))) +
+           reason_of(best.because);
+  if (!best.found || !best.predicted || !answer.query.predicted) return "";
+  const double slower = answer.query.predicted->time / best.predicted->time - 1;
+  return html::paragraph(fmt::format(
+      "<b>The tile is yours.</b> Of {} legal tiles the model would choose {}, which takes {}: yours takes {} {}.",
+      count_text(best.legal), html::code(differences(best.head.tile, answer.query.head.tile)),
+      html::time(best.predicted->time), html::share(std::abs(slower), 1), slower < 0 ? "less" : "more"));
+}
+
+std::string violations_of(const QueryAnswer& query) {
+  std::string out;
+  for (const ViolationAnswer& violation : query.violations)
+    out += fmt::format("<li>{}: {}</li>\n", html::text(violation.constraint), html::text(violation.text));
+  if (out.empty()) return "";
+  return "<div class=\"note refused\" role=\"note\">\n<p><b>This tile cannot run.</b> The kernel refuses "
+         "it:</p>\n<ul>\n" +
+         out + "</ul>\n</div>\n";
+}
+
+std::string notes_of(const QueryAnswer& query) {
+  std::string out;
+  for (const std::string& note : query.notes)
+    out += fmt::format("<p class=\"note\" role=\"note\">{}.</p>\n", html::text(note));
+  return out;
+}
+
+std::string class_words(const ClassError& error) {
+  return fmt::format("{} on {}, {}", error.kernel, error.architecture,
+                     error.clock == "graph" ? "by the event graph" : "by the fullest pipe alone");
+}
+
+std::string classes_table(const SurenessAnswer& sure) {
+  html::Table table{
+      "How far off earlier predictions of this kernel were: |predicted / measured - 1|",
+      {{"class"}, {"measured by"}, {"rows", true}, {"mean", true}, {"median", true}, {"nine of ten within", true}},
+      {}};
+  for (const ClassError& error : sure.classes)
+    table.rows.push_back({html::text(class_words(error)), error.of == "recorded" ? "this project" : "others",
+                          count_text(static_cast<std::int64_t>(error.rows)), html::share(error.mean, 1),
+                          html::share(error.median, 1), error.ninety ? html::share(*error.ninety, 1) : "not known"});
+  if (sure.own_class) table.marked = {0};
+  return sure.classes.empty() ? "" : html::table(table);
+}
+
+/// The word, and what it means.
+std::string basis_words(const std::string& basis) {
+  if (basis == "measured") return "<b>measured</b>: a small kernel or a published reading of that GPU or its siblings";
+  if (basis == "counted") return "<b>counted</b>: instructions of the kernel, from its mapping";
+  if (basis == "fitted") return "<b>fitted</b>: to runs of whole kernels";
+  if (basis == "datasheet")
+    return "<b>datasheet</b>: as the vendor states it, or with the source that the profile names";
+  if (basis == "derived") return "<b>derived</b>: from other numbers, or from a sibling";
+  return "<b>" + html::text(basis) + "</b>: nobody has confirmed it";
+}
+
+std::string bases_table(const SurenessAnswer& sure) {
+  html::Table table{
+      "Where the numbers come from that decide the time", {{"basis"}, {"share of the sensitivity", true}, {""}}, {}};
+  for (const auto& [basis, part] : sure.bases)
+    table.rows.push_back(
+        {basis_words(basis), part < 0.005 ? "less than " + html::share(0.01) : html::share(part), html::bar(part)});
+  return sure.bases.empty() ? "" : html::table(table);
+}
+
+std::string how_sure(const ReportAnswer& answer) {
+  const SurenessAnswer& sure = answer.sure;
+  if (sure.ideal)
+    return "No kernel is known here, so the time is a bound: no mapping of the algorithm takes less on this machine, "
+           "and a "
+           "real kernel takes more.";
+  const std::string clock =
+      sure.by_graph ? "The time comes from the event graph: each instruction group, copy and wait of the kernel, with "
+                      "its duration."
+                    : "The time comes from the fullest pipe alone, because the profile lacks the times of this GPU's "
+                      "instructions. That is a bound: real kernels take longer.";
+  if (!sure.own_class)
+    return clock +
+           " Nobody has recorded or published enough runs of this kernel on this architecture to say how far off such "
+           "a "
+           "prediction is.";
+  const ClassError& own = sure.classes.front();
+  const std::string nine = own.ninety
+                               ? "Nine of ten such predictions lie from"
+                               : "If errors spread as a normal distribution does, nine of ten such times lie from";
+  return fmt::format("{} Over {} {} runs of {} the mean error was {}, the median {}. {} {}.", clock,
+                     count_text(static_cast<std::int64_t>(own.rows)), own.of, html::text(class_words(own)),
+                     html::share(own.mean, 1), html::share(own.median, 1), nine, band_of(sure));
+}
+
+}  // namespace
+
+std::string title_of(const Head& head) {
+  return fmt::format("{} on {}, {}{}", head.algorithm, head.gpu.value_or(""), head.dtype,
+                     head.mask.kind == Mask::Kind::none ? "" : ", " + html::mask(head.mask));
+}
+
+std::string sizes_of(const Head& head) {
+  return head.lengths.empty() ? text_of(head.shape)
+                              : fmt::format("{}, {} packed sequences", text_of(head.shape), head.lengths.size());
+}
+
+std::string sentence_of(const ReportAnswer& answer) {
+  const QueryAnswer& query = answer.query;
+  const Head& head = query.head;
+  if (!query.predicted)
+    return fmt::format("{} with {} has no predicted time: the profile lacks the rates that one needs.",
+                       html::text(title_of(head)), html::code(sizes_of(head)));
+  const PredictedAnswer& p = *query.predicted;
+  const std::string who = head.kernel ? "the kernel " + html::code(*head.kernel) : std::string("any kernel");
+  if (!query.legal)
+    return fmt::format("With this tile {} cannot run at {}; if it could, it would take <b>{}</b>.", who,
+                       html::code(sizes_of(head)), html::time(p.time));
+  return fmt::format(
+      "At {} {} takes {}<b>{}</b>, which is {}{}. {} it.", html::code(sizes_of(head)), who,
+      p.at_least ? "at least " : "", html::time(p.time), p.at_least ? "at most " : "", number(tflops_text(p.tflops)),
+      p.bound == "critical cycle" ? "A chain of waits limits" : "The pipe <b>" + html::text(p.bound) + "</b> limits");
+}
+
+std::string answer_section(const ReportAnswer& answer) {
+  std::string body = violations_of(answer.query);
+  if (answer.query.predicted) body += facts_of(answer);
+  if (!answer.query.launches.empty())
+    body += html::paragraph(fmt::format(
+        "One launch does not hold the algorithm. It is cut into {} launches, and the tables below sum them.",
+        answer.query.launches.size()));
+  if (!answer.query.head.tile.empty()) body += "<h3>The tile</h3>\n" + knobs_of(answer.query.head.tile);
+  body += choice_of(answer) + notes_of(answer.query);
+  return html::section("answer", "The answer", "", body);
+}
+
+std::string sure_section(const ReportAnswer& answer) {
+  if (!answer.query.predicted) return "";
+  return html::section("sure", "How sure this is, and why", how_sure(answer),
+                       classes_table(answer.sure) + bases_table(answer.sure));
+}
+
+}  // namespace napkin::report

@@ -1,0 +1,25 @@
+#pragma once
+// How sure a prediction is, in words and as JSON: "+-6.6 %: 83 published speeds of flash_attention_2 on sm_90 are so
+// far from the event graph's in the mean".
+
+#include <string>
+#include <vector>
+
+#include "apps/library/answer.hpp"
+#include "apps/report/json.hpp"
+
+namespace napkin::report {
+
+/// Lines of words: the band, what the prediction rests on, what is missing.
+[[nodiscard]] std::vector<std::string> lines_of(const StandingAnswer& standing);
+
+/// "event graph, derived, +-12 %", "bound, published": a cell of a table.
+[[nodiscard]] std::string cell_of(const StandingAnswer& standing);
+
+/// "+-12 %"; "none recorded".
+[[nodiscard]] std::string cell_of(const std::optional<Band>& band);
+
+[[nodiscard]] Json json_of(const StandingAnswer& standing);
+[[nodiscard]] Json json_of(const std::optional<Band>& band);
+
+}  // namespace napkin::report

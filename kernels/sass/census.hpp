@@ -1,0 +1,53 @@
+#pragma once
+// census_of counts what one turn of a kernel's main loop does: products by operation with their shapes, copies, waits,
+// and the instructions of a warp by unit before, between and behind the products.
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "kernels/sass/loops.hpp"
+#include "kernels/sass/products.hpp"
+
+namespace napkin {
+
+/// The products of one operation in one turn, as a warp (or its warpgroup) issues them.
+struct SassOperation {
+  ProductShape shape;
+  int count = 0;
+  int chains = 0;  ///< accumulators: so many blocks of m x n
+  bool a_in_registers = false;
+  int waits = 0;  ///< for products that run asynchronously, behind it
+  [[nodiscard]] int depth() const { return chains > 0 ? shape.k * count / chains : 0; }
+};
+
+struct SassSection {
+  std::map<std::string, int, std::less<>> instructions;  ///< by unit
+  int shared = 0, local = 0;                             ///< bytes of a thread
+  [[nodiscard]] int of(std::string_view unit) const;
+  [[nodiscard]] int all() const;  ///< but for loads of fragments, which are counted with the products
+};
+
+struct SassCensus {
+  SassFunction function;
+  int instructions = 0;  ///< in one turn
+  std::vector<SassOperation> operations;
+  /// By operation what stands before its last product, behind the last one of the operation before; in two-operation
+  /// loops the one between is [1]: what computes the second's operand.
+  std::vector<SassSection> sections;
+  bool second_first = false;  ///< the second operation's products of a turn stand behind the first's of the next one
+  SassSection lead;           ///< from the last wait before the first product to that product; not in sections
+  int barriers = 0, waits = 0;
+  int copies = 0, copied = 0;  ///< cp.async: instructions and bytes of a thread
+  int bulk = 0;                ///< copies by the engine in the loop that asks for them
+  int bulk_everywhere = 0;
+  int mbarriers = 0;                              ///< words that are made barriers at the start
+  int copy_registers = 0, compute_registers = 0;  ///< that the two kinds of agents set (setmaxnreg); 0: nobody does
+  int head = 0, tail = 0;
+  std::vector<int> others;  ///< instructions of further loops with as many products
+};
+
+/// `operations`: matrix products of the algorithm's loop, 1 or 2. Throws Error where the code has no such loop.
+[[nodiscard]] SassCensus census_of(const SassFunction& function, int operations, const std::string& where);
+
+}  // namespace napkin

@@ -1,0 +1,30 @@
+#pragma once
+// loops_of finds the loops of machine code, and iteration_of what one turn of a loop executes: of two ways round a
+// branch the one with the copies and products, else the shorter one, since masks, retries and repairs stand beside the
+// way.
+
+#include <vector>
+
+#include "kernels/sass/sass.hpp"
+
+namespace napkin {
+
+/// A natural loop: all that lies on a way from its first instruction back to it.
+struct SassLoop {
+  int head = 0;
+  std::vector<int> body;    ///< in order
+  std::vector<int> closes;  ///< the jumps back
+
+  [[nodiscard]] bool has(int instruction) const;
+};
+
+[[nodiscard]] std::vector<SassLoop> loops_of(const std::vector<SassInstruction>& code);
+
+/// The instructions of one turn, in the order in which they are issued. A loop inside turns once.
+[[nodiscard]] std::vector<int> iteration_of(const std::vector<SassInstruction>& code,
+                                            const std::vector<SassLoop>& loops, const SassLoop& loop);
+
+/// The loop that an instruction is in, the innermost; nullptr: none.
+[[nodiscard]] const SassLoop* innermost(const std::vector<SassLoop>& loops, int instruction);
+
+}  // namespace napkin

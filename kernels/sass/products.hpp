@@ -1,0 +1,29 @@
+#pragma once
+// product_shape says what a tensor instruction multiplies: "HGMMA.64x128x16.F32.BF16" 64 x 128 x 16 by a warpgroup,
+// "HMMA.16816.F32" 16 x 8 x 16 by a warp.
+
+#include <optional>
+#include <string>
+
+#include "kernels/sass/sass.hpp"
+
+namespace napkin {
+
+struct ProductShape {
+  int m = 0, n = 0, k = 0;
+  int warps = 1;           ///< that issue it together
+  std::string type;        ///< "bf16"; "" where the instruction does not say
+  std::string accumulate;  ///< "f32"
+  bool asynchronous = false;
+  /// Of a warp.
+  [[nodiscard]] double flops() const { return 2.0 * m * n * k / warps; }
+  bool operator==(const ProductShape&) const = default;
+};
+
+/// Nothing where it is no tensor instruction, or one whose shape does not stand in the instruction.
+[[nodiscard]] std::optional<ProductShape> product_shape(const SassInstruction& one);
+
+/// The accumulator that a product begins with: a register, -1 for zero.
+[[nodiscard]] int accumulator_of(const SassInstruction& product);
+
+}  // namespace napkin

@@ -1,0 +1,98 @@
+#pragma once
+// Which rows of an input its axes read: of "X[x: 2*i + k - 1, c]" the rows 2 i + k - 1, of "K[p: T[n], d]" those that
+// the table T names. What a part of the axes needs of such an input, in values, is counted here. (eq. 2.9)
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "model/diagram/problem.hpp"
+
+namespace napkin {
+
+/// The axes of the array as it is stored: x and c of X, p and d of K.
+[[nodiscard]] std::vector<AxisId> stored_axes(const Array& array);
+/// The axes once a table's rows stand where they are read: x and c of X, n and d of K.
+[[nodiscard]] std::vector<AxisId> gathered_axes(const Array& array);
+/// The shifted dimension that begins at that place of Array::axes, or nothing.
+[[nodiscard]] const Reindex* shifted_at(const Array& array, std::size_t place);
+/// Whether a dimension is shifted: then parts of it overlap, and no product of extents counts its values.
+[[nodiscard]] bool is_shifted(const Array& array);
+[[nodiscard]] bool is_shifted(const Array& array, AxisId axis);
+
+/// Rows from the first to the last that are read by `extent(axis)` of each axis, rows outside the array included: 1 +
+/// sum of stride (extent - 1).
+template <class Extent>
+[[nodiscard]] Count reach(const Array& array, const Reindex& dimension, const Extent& extent) {
+  Count rows = 1;
+  for (std::size_t i = 0; i < dimension.strides.size(); ++i)
+    rows += Count(dimension.strides[i]) * (Count(extent(array.axes[dimension.first + i])) - Count(1));
+  return rows;
+}
+
+/// Values of the part of an array that `extent(axis)` of each of its axes needs, as a buffer for a whole part holds it.
+template <class Extent>
+[[nodiscard]] Count part_of(const Array& array, const Extent& extent) {
+  Count values = 1;
+  for (std::size_t i = 0; i < array.axes.size();) {
+    const Reindex* shifted = shifted_at(array, i);
+    values *= shifted == nullptr ? Count(extent(array.axes[i])) : reach(array, *shifted, extent);
+    i += shifted == nullptr ? 1 : shifted->strides.size();
+  }
+  return values;
+}
+
+/// Equal pieces of an axis: from `first` on, one every `step`, so many, each of `length`.
+struct Pieces {
+  std::int64_t first = 0, step = 1, count = 0, length = 0;
+};
+/// The pieces of an axis of that size in groups that are each walked in chunks.
+[[nodiscard]] std::vector<Pieces> pieces_of(Count size, Count group, Count chunk);
+
+/// Rows of a shifted dimension of so many that all combinations of pieces of its axes read, each by itself: rows that
+/// two pieces share count twice, rows outside the array do not count. `pieces` by axis of the dimension, in order.
+/// Exact. Throws Overflow.
+[[nodiscard]] Count rows_read(const Reindex& dimension, const std::vector<std::vector<Pieces>>& pieces, Count rows);
+
+/// Values of an array's shifted dimensions, one times the other, of all parts: `group` and `chunk` give what an axis is
+/// cut into. 1 without such dimensions.
+template <class Group, class Chunk>
+[[nodiscard]] Count shifted_values(const Array& array, const Sizes& sizes, const Group& group, const Chunk& chunk) {
+  Count values = 1;
+  for (const Reindex& dimension : array.reindexed) {
+    if (dimension.table) continue;
+    std::vector<std::vector<Pieces>> pieces;
+    for (std::size_t i = 0; i < dimension.strides.size(); ++i) {
+      const AxisId axis = array.axes[dimension.first + i];
+      pieces.push_back(pieces_of(sizes[at(axis)], group(axis), chunk(axis)));
+    }
+    values *= rows_read(dimension, pieces, sizes[at(dimension.of)]);
+  }
+  return values;
+}
+
+/// The same of one full group away from the array's ends.
+template <class Group, class Chunk>
+[[nodiscard]] Count shifted_values_of_group(const Array& array, const Group& group, const Chunk& chunk) {
+  Count values = 1;
+  for (Reindex dimension : array.reindexed) {
+    if (dimension.table) continue;
+    dimension.offset = 0;
+    std::vector<std::vector<Pieces>> pieces;
+    for (std::size_t i = 0; i < dimension.strides.size(); ++i) {
+      const AxisId axis = array.axes[dimension.first + i];
+      pieces.push_back(pieces_of(group(axis), group(axis), chunk(axis)));
+    }
+    values *= rows_read(dimension, pieces, INT64_MAX);
+  }
+  return values;
+}
+
+/// Values of an array that its axes read at all, each once.
+[[nodiscard]] Count values_read(const Array& array, const Sizes& sizes);
+
+/// A default for a dimension that has none: as many rows as are read.
+[[nodiscard]] Count rows_by_default(const Diagram& diagram, const Array& array, const Reindex& dimension,
+                                    const Sizes& sizes);
+
+}  // namespace napkin

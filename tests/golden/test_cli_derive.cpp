@@ -1,0 +1,64 @@
+// What `derive` shows beside the algorithm: sub-loops, colours, and rows that are chosen.
+
+#include <doctest/doctest.h>
+
+#include <filesystem>
+#include <string>
+
+#include "tests/golden/cli.hpp"
+
+namespace test_cli_derive {
+
+namespace {
+
+std::string shown(const std::string& words) {
+  const auto run = cli::napkin(words);
+  CHECK_MESSAGE(run.code == 0, run.err);
+  return run.out;
+}
+
+void check_has(const std::string& text, const std::string& part) {
+  CHECK_MESSAGE(text.find(part) != std::string::npos, part);
+}
+
+}  // namespace
+
+TEST_CASE("derive: sums may go in parts, on no machine yet") {
+  const std::string text = shown("derive attention --show pseudocode");
+  check_has(text, "S[g_b,g_h,g_g,g_q,s_x] = contract over d (Q, K)      (may go in parts u_d of d: they add up)");
+  check_has(text, "O += contract over x (P, V)      (may go in parts u_x of s_x: they add up)");
+}
+
+TEST_CASE("derive: with a machine each statement has its colour") {
+  const std::string text = shown(
+      "derive attention --gpu h200-sxm --shape h=16,q=8192,x=8192,d=128 --kernel attention_sm90 --show pseudocode");
+  check_has(text, "device -> l2 -> cluster -> shared, bf16, 2 copies\n");
+  check_has(text, "wgmma by consumer; Q in shared, K in shared; S in registers as f32");
+  check_has(text, "wgmma by consumer; P in registers, V in shared; O in registers as f32");
+  check_has(text, "shared -> cluster -> l2 -> device, bf16");
+  CHECK(text.find("may go in parts") == std::string::npos);
+}
+
+TEST_CASE("derive: what a kernel holds in part is a sub-loop") {
+  const std::string text = shown(
+      "derive attention --gpu h100-sxm --kernel napkin_fp8 --dtype e4m3 --shape h=16,q=4096,x=4096,d=128 "
+      "--tile x=64,u_x=32 --show pseudocode");
+  check_has(text, "    for each u_x=32 of s_x:\n");
+  check_has(text, "for each d_block=32 of dv:\n");
+}
+
+TEST_CASE("derive: halo and tables are steps, and pictures of them are drawn") {
+  check_has(shown("derive convolution_2d"), "halo: a part of i reads the rows of X along y");
+  check_has(shown("derive convolution_2d"), "load X[g_b,y: g_i + u - 1,x: g_j + v - 1,s_c]");
+  const std::string paged = shown("derive paged_attention");
+  check_has(paged, "gather: the rows of K along p are those that page names");
+  CHECK(paged.find("load page[g_b,s_n]") < paged.find("load K[p: page[g_b,s_n],g_h,r,d]"));
+  const cli::Folder folder;
+  for (const std::string name : {"paged_attention", "mixture_of_experts", "convolution_1d"}) {
+    const std::string path = folder / (name + ".svg");
+    static_cast<void>(shown("derive " + name + " --svg " + path));
+    CHECK(std::filesystem::file_size(path) > 1000);
+  }
+}
+
+}  // namespace test_cli_derive

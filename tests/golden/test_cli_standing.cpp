@@ -1,0 +1,118 @@
+// How sure an answer is, as a user reads it: which clock, on what numbers, how far off such predictions were; a bound
+// is called one.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <string>
+
+#include "tests/golden/cli.hpp"
+
+namespace test_cli_standing {
+
+using cli::Json;
+using cli::napkin;
+
+namespace {
+
+const std::string shape = " --shape h=16,q=4096,x=4096,d=128";
+
+Json predicted(const std::string& question) {
+  const auto run = napkin(question + " --json");
+  REQUIRE_MESSAGE(run.code == 0, run.err);
+  return run.json()["predicted"];
+}
+
+bool lists(const Json& names, const std::string& name) {
+  return std::find(names.begin(), names.end(), Json(name)) != names.end();
+}
+
+/// A copy of the built-in profile without its line that begins with that text.
+std::string without(const cli::Folder& folder, const std::string& line) {
+  const std::string source = std::string(NAPKIN_SOURCE_DIR) + "/hardware_profiles/";
+  std::string text = cli::contents(source + "architectures/sm_90.yaml");
+  const std::size_t at = text.find("\n  " + line);
+  REQUIRE(at != std::string::npos);
+  text.erase(at, text.find('\n', at + 1) - at);
+  std::filesystem::create_directories(folder / "architectures");
+  (void)folder.file("architectures/sm_90.yaml", text);
+  return folder.file("mine.yaml", cli::contents(source + "h200-sxm.yaml"));
+}
+
+}  // namespace
+
+TEST_CASE("the H200's predictions rest on its own numbers and have the band of its recordings") {
+  const Json standing = predicted("query attention --gpu h200-sxm" + shape)["standing"];
+  CHECK(standing["clock"] == "event graph");
+  CHECK(standing["missing"].empty());
+  CHECK(standing["left_out"].empty());
+  CHECK(standing["band"]["recorded"] == true);
+  CHECK(standing["band"]["of"] == "attention_sm90 on h200-sxm");
+  CHECK(standing["band"]["error"].get<double>() < 0.05);
+  const auto run = napkin("query attention --gpu h200-sxm" + shape);
+  CHECK(run.out.find("\nhow sure   +-") != std::string::npos);
+}
+
+TEST_CASE("of a sibling's numbers the basis is derived, and the band is of published speeds") {
+  const Json standing = predicted("query attention --kernel flash_attention_3 --gpu h100-sxm" + shape)["standing"];
+  CHECK(standing["basis"] == "derived");
+  CHECK(standing["numbers"].size() > 0);
+  CHECK(standing["band"]["recorded"] == false);
+  CHECK(standing["band"]["of"] == "flash_attention_3 on sm_90");
+  const Json select = predicted("select attention --gpu a100-sxm-80" + shape)["standing"];
+  CHECK(select["clock"] == "event graph");
+  CHECK(lists(select["left_out"], "constants.l2_working_set"));
+}
+
+TEST_CASE("a bound is called one, and names what would make it a prediction") {
+  const Json bound = predicted("query attention --gpu v100-sxm2 --dtype f16 --kernel flash_attention_2" + shape);
+  CHECK(bound["at_least"] == true);
+  CHECK(bound["standing"]["clock"] == "bound");
+  const Json ideal = predicted("query attention --gpu ascend-910b2" + shape);
+  CHECK(ideal["at_least"] == true);
+  CHECK(ideal["standing"]["why"] == "no mapping of a kernel");
+}
+
+TEST_CASE("without one of its numbers the H200 has a bound that names it; without an energy the clock is assumed") {
+  const cli::Folder box, energy;
+  const std::string no_box = without(box, "tma_box: "), no_energy = without(energy, "energy_device: ");
+  const Json bound = predicted("query attention --gpu " + no_box + shape);
+  CHECK(bound["at_least"] == true);
+  CHECK(bound["standing"]["missing"] == Json::array({"constants.tma_box"}));
+  const auto run = napkin("query attention --gpu " + no_box + shape);
+  CHECK(run.out.find("predicted  at least ") != std::string::npos);
+  CHECK(run.out.find("no prediction: the machine lacks constants.tma_box") != std::string::npos);
+  const Json assumed = predicted("query attention --gpu " + no_energy + shape);
+  CHECK(assumed["power"].is_null());
+  CHECK(lists(assumed["standing"]["left_out"], "constants.energy_device"));
+}
+
+TEST_CASE("compare shows how sure each row is, and warns where bounds stand beside predictions") {
+  const auto one = napkin("compare attention --gpus h200-sxm,h100-sxm --json" + shape);
+  CHECK(one.json()["one_standing"] == true);
+  CHECK(one.err.empty());
+  const cli::Folder folder;
+  const auto two = napkin("compare attention --gpus h200-sxm," + without(folder, "tma_box: ") + shape);
+  CHECK(two.code == 0);
+  CHECK(two.out.find("how sure") != std::string::npos);
+  CHECK(two.out.find("event graph, ") != std::string::npos);
+  CHECK(two.out.find(">= ") != std::string::npos);
+  CHECK(two.err.find("rows of different standing") != std::string::npos);
+}
+
+TEST_CASE("list gpus: architecture, how the numbers are known, and the band") {
+  const Json list = napkin("list gpus --json").json()["gpus"];
+  for (const Json& gpu : list) {
+    CAPTURE(gpu["name"]);
+    int numbers = 0;
+    for (const auto& count : gpu["basis"]) numbers += count.get<int>();
+    CHECK(numbers > 15);
+    if (gpu["name"] == "h200-sxm") {
+      CHECK(gpu["basis"]["measured"].get<int>() > numbers / 2);
+      CHECK(gpu["band"]["recorded"] == true);
+    }
+    if (gpu["name"] == "rtx-4090") CHECK(gpu["band"]["error"].get<double>() < 0.2);
+    if (gpu["name"] == "ascend-910b2") CHECK(gpu["band"].is_null());
+  }
+}
+
+}  // namespace test_cli_standing

@@ -1,0 +1,78 @@
+// What crosses into and out of each memory of a cube core and its vector cores, counted block by block and chunk by
+// chunk, is what the transfer rule says, buffers in the L2 both ways among it.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "model/resource/resources.hpp"
+#include "tests/laid_out.hpp"
+
+namespace test_cores_traffic {
+
+using namespace napkin;
+using namespace napkin::test;
+
+namespace {
+
+struct Moved {
+  std::int64_t load = 0, store = 0;
+};
+
+struct Case {
+  std::int64_t h, q, x, d, tile_q, tile_x;
+  bool causal;
+};
+
+/// Forward: who passes what, read off the kernel's own description, with sixteen-bit inputs.
+std::map<std::string, Moved> counted(const Case& c) {
+  std::map<std::string, Moved> out;
+  for (std::int64_t head = 0; head < c.h; ++head) {
+    for (std::int64_t first = 0; first < c.q; first += c.tile_q) {
+      const std::int64_t rows = std::min(c.tile_q, c.q - first), last = first + rows - 1;
+      out["l1"].load += rows * c.d * 2;   // Q
+      out["ub"].store += rows * c.d * 2;  // O
+      for (std::int64_t chunk = 0; chunk < c.x; chunk += c.tile_x) {
+        if (c.causal && chunk > last + c.x - c.q) continue;
+        const std::int64_t keys = std::min(c.tile_x, c.x - chunk);
+        out["l1"].load += 2 * keys * c.d * 2 + rows * keys * 2;  // K, V, P
+        out["l0a"].load += rows * c.d * 2 + rows * keys * 2;     // Q, P
+        out["l0b"].load += 2 * keys * c.d * 2;                   // K, V
+        out["l0c"].store += rows * keys * 4 + rows * c.d * 4;    // S and the part of O
+        out["ub"].load += rows * keys * 4 + rows * c.d * 4;
+        out["ub"].store += rows * keys * 2;  // P
+      }
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("forward on cores: the transfer rule is what blocks pass, one after the other") {
+  for (const Case& c :
+       {Case{1, 128, 512, 128, 128, 128, false}, Case{3, 65, 130, 64, 32, 48, false}, Case{2, 7, 65, 64, 16, 16, false},
+        Case{2, 130, 130, 64, 32, 48, true}, Case{1, 65, 200, 128, 64, 64, true}, Case{1, 1, 1, 64, 64, 128, false}}) {
+    CAPTURE(c.q);
+    CAPTURE(c.x);
+    const Mask mask{c.causal ? Mask::Kind::causal : Mask::Kind::none, 0, 0};
+    const Shape shape{{"h", c.h}, {"q", c.q}, {"x", c.x}, {"d", c.d}};
+    const LaidOut laid("ascend_forward", "ascend-910b2", shape, DType::f16, mask);
+    const PlacedDiagram placed = laid.place(
+        {{"q", std::to_string(c.tile_q)}, {"x", std::to_string(c.tile_x)}, {"cube_x", "16"}, {"preload", "1"}});
+    const std::map<std::string, Moved> expected = counted(c);
+    for (const LevelTransfer& t : transfers(placed)) {
+      const std::string& name = placed.machine->levels[static_cast<std::size_t>(t.level)].name;
+      CAPTURE(name);
+      if (name == "l2") continue;
+      const auto found = expected.find(name);
+      REQUIRE(found != expected.end());
+      CHECK(t.load.value.get() == found->second.load);
+      CHECK(t.store.value.get() == found->second.store);
+    }
+  }
+}
+
+}  // namespace test_cores_traffic

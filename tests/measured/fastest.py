@@ -1,0 +1,53 @@
+#!/usr/bin/env python3
+"""Writes fastest.json: of every question that was measured here, the fastest tile whose result was right.
+
+  fastest.py [--check]
+
+The program carries it, so that `napkin report` can show measurements beside predictions wherever it is installed. The
+rows themselves stay in the folders beside this script; "file" names the one that a line comes from."""
+import argparse
+import json
+import pathlib
+import sys
+
+HERE = pathlib.Path(__file__).resolve().parent
+OUT = HERE / "fastest.json"
+
+
+def is_right(measured):
+    """As napkin::is_right (apps/library/validation.hpp): within twice the type's own error and 1e-5; or not compared."""
+    error, own = measured["max_error"], measured["reference_error"]
+    return own is None or (error is not None and error <= 2 * own + 1e-5)
+
+
+def fastest_rows():
+    best = {}
+    for path in sorted(HERE.glob("*/*.jsonl")):
+        for line in path.read_text().splitlines():
+            row = json.loads(line)
+            if not {"gpu", "measured", "split", "date"} <= row.keys() or row["kernel"] is None or not is_right(row["measured"]):
+                continue
+            if row.get("lengths") or row["measured"]["l2"] != "warm":
+                continue
+            key = json.dumps([row["gpu"], row["kernel"], row["dtype"], row["mask"], row["shape"]])
+            if key in best and best[key]["time"] <= row["measured"]["time"]:
+                continue
+            best[key] = {"algorithm": row["algorithm"], "gpu": row["gpu"], "kernel": row["kernel"], "dtype": row["dtype"],
+                         "mask": row["mask"], "shape": row["shape"], "tile": row["tile"], "time": row["measured"]["time"],
+                         "split": row["split"], "date": row["date"][:10], "file": str(path.relative_to(HERE.parent.parent))}
+    return [best[key] for key in sorted(best)]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--check", action="store_true", help="only say whether the file is what the rows give")
+    text = "[\n" + ",\n".join(json.dumps(row, separators=(",", ":")) for row in fastest_rows()) + "\n]\n"
+    if parser.parse_args().check:
+        if not OUT.exists() or OUT.read_text() != text:
+            sys.exit("tests/measured/fastest.json is out of date: run tests/measured/fastest.py")
+        return
+    OUT.write_text(text)
+
+
+if __name__ == "__main__":
+    main()

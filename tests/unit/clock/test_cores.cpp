@@ -1,0 +1,293 @@
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "model/clock/graph/event_graph.hpp"
+#include "model/clock/prediction.hpp"
+#include "model/clock/roofline/load.hpp"
+#include "model/clock/run/period.hpp"
+#include "model/clock/run/timeline.hpp"
+#include "model/resource/resources.hpp"
+#include "tests/laid_out.hpp"
+
+namespace test_cores {
+
+using namespace napkin;
+using namespace napkin::test;
+
+namespace {
+
+const Shape one_block{{"q", 128}, {"x", 4096}, {"d", 128}};
+
+const LaidOut& forward() {
+  static const LaidOut out("ascend_forward", "ascend-910b2", one_block, DType::f16);
+  return out;
+}
+
+Knobs with(const std::string& preload, const std::string& depth = "8", const std::string& x = "128") {
+  return {{"q", "128"}, {"x", x}, {"cube_x", "128"}, {"preload", preload}, {"depth", depth}};
+}
+
+using Durations = std::vector<std::pair<std::string, double>>;
+
+/// The mapping's graph with durations of its stages given, and copies that take nothing.
+EventGraph toy(const PlacedDiagram& placed, const Durations& stages) {
+  EventGraph graph = event_graph(placed);
+  for (EventNode& node : graph.nodes) {
+    node.clocks = node.latency = node.serial = 0;
+    std::fill(node.demand.begin(), node.demand.end(), 0.0);
+    for (const auto& [name, clocks] : stages) {
+      if (node.name == name) node.clocks = clocks;
+    }
+  }
+  return graph;
+}
+
+double stage_clocks(const EventGraph& graph, const std::string& stage) {
+  double sum = 0;
+  for (const EventNode& node : graph.nodes) {
+    if (node.kind == NodeKind::thread && node.phase == Phase::loop && node.name.starts_with(stage + "."))
+      sum += node.clocks;
+  }
+  return sum;
+}
+
+}  // namespace
+
+TEST_CASE("four stages on a cube and a vector core: scores 10, softmax 16, P V 10, output 6") {
+  const std::vector<std::pair<std::string, std::vector<double>>> expected = {
+      {"0", {150, 294, 2310}}, {"1", {102, 190, 1422}}, {"2", {98, 186, 1418}}, {"4", {98, 186, 1418}}};
+  for (const auto& [preload, totals] : expected) {
+    CAPTURE(preload);
+    const EventGraph graph = toy(forward().place(with(preload)), {{"S", 10}, {"P.exp", 16}, {"O", 10}, {"O.merge", 6}});
+    CHECK(run(graph, 4, 1).clocks == doctest::Approx(totals[0]));
+    CHECK(run(graph, 8, 1).clocks == doctest::Approx(totals[1]));
+    CHECK(run(graph, 64, 1).clocks == doctest::Approx(totals[2]));
+    CHECK(period(graph, true).clocks == doctest::Approx(preload == "0" ? 36 : 22));
+  }
+}
+
+TEST_CASE("a buffer of no more slots than the cube is ahead never lets it go on") {
+  const auto run_with = [](const std::string& preload, const std::string& depth) {
+    const EventGraph graph = toy(forward().place(with(preload, depth)), {{"S", 10}});
+    return run(graph, 8, 1).clocks;
+  };
+  CHECK(run_with("1", "2") > 0);
+  CHECK(run_with("4", "5") > 0);
+}
+
+TEST_CASE("memories of the cores hold what the seed's allocation holds") {
+  const auto held = [](const Knobs& knobs, const std::string& level) {
+    const PlacedDiagram placed = forward().place(knobs);
+    for (const LevelMemory& m : memories(placed)) {
+      if (placed.machine->levels[static_cast<std::size_t>(m.level)].name == level) return m.allocated.value.get();
+    }
+    return std::int64_t{-1};
+  };
+  CHECK(held(with("0"), "ub") == 165120);
+  CHECK(held(with("1"), "ub") == 165376);
+  CHECK(held(with("2"), "ub") == 165632);
+  CHECK(held(with("4"), "ub") == 166144);
+  Knobs small = with("4"), unsliced = with("4", "8", "256");
+  small[0].second = "64";
+  unsliced[2].second = "256";
+  CHECK(held(small, "ub") == 83072);
+  CHECK(held(unsliced, "ub") == 297216);
+  CHECK(held(with("2", "8", "256"), "ub") == 165632);  // sliced
+  CHECK(held(with("0"), "l1") == 229376);
+  CHECK(held(with("0"), "l0c") == 131072);
+  CHECK(held(with("0"), "l0a") == 65536);
+  CHECK(held(with("0"), "l0b") == 65536);
+}
+
+TEST_CASE("P V leaves L0C at the rate of its pipe, and each engine is a queue of its own") {
+  const EventGraph graph = event_graph(forward().place(with("2", "4", "256")));
+  const auto clocks = [&](const std::string& name) { return graph.node(graph.find(name)).clocks; };
+  CHECK(clocks("store O_part") == doctest::Approx(65536 / 40.6));
+  CHECK(clocks("store S") == doctest::Approx(131072 / 40.6));
+  CHECK(clocks("load S_in") == doctest::Approx(131072 / (2 * 58.6)));
+  CHECK(clocks("S") == doctest::Approx(1024));
+  CHECK(clocks("O") == doctest::Approx(1024));
+  CHECK(stage_clocks(graph, "P") > 0);
+  CHECK(graph.node(graph.find("store S")).engine == graph.node(graph.find("store O_part")).engine);
+  CHECK(graph.node(graph.find("load K")).engine != graph.node(graph.find("load S_in")).engine);
+  // Two vector cores: half the clocks of one.
+  CHECK(clocks("P.over") == doctest::Approx(128 * 256 * 2 / 64.0));
+  const Period steady = period(graph, true);
+  MESSAGE("an iteration of 256 keys: ", steady.clocks, " clk, ", steady.pipe.name, " ", steady.pipe.clocks);
+}
+
+TEST_CASE("buffers in the L2 are written and read: 327,680 bytes a tile") {
+  const Shape shape{{"h", 2}, {"q", 384}, {"x", 1024}, {"d", 128}};
+  const LaidOut laid("ascend_forward", "ascend-910b2", shape, DType::f16);
+  const PlacedDiagram placed = laid.place(with("1"));
+  std::int64_t bytes = 0, slots = 0;
+  for (const Crossing& c : placed.crossings) {
+    if (c.variable < 0) continue;
+    const auto& array = placed.streamed->diagram.arrays[static_cast<std::size_t>(c.array)].name;
+    const bool within = array == "S" || array == "P" || (array == "O" && c.phase == Phase::loop);
+    const auto& pipe = placed.machine->pipes[static_cast<std::size_t>(c.pipe)];
+    const LevelId l2 = placed.machine->level("l2");
+    if (!within || (pipe.from != l2 && pipe.to != l2)) continue;
+    bytes += bytes_of(Count(128 * 128), c.type).value.get();
+  }
+  CHECK(bytes == 327680);
+  for (const auto& v : placed.variables) {
+    const auto& name = placed.mapping->variables[static_cast<std::size_t>(v.mapping)].name;
+    if (!name.ends_with("_slots")) continue;
+    CHECK(bytes_of(v.elements, v.type).value.get() == (name == "P_slots" ? 32768 : 65536));
+    ++slots;
+  }
+  CHECK(slots == 3);
+  const std::int64_t tiles = 2 * 3 * 8, tile = 128 * 128;
+  for (const LevelTransfer& t : transfers(placed)) {
+    const std::string& name = placed.machine->levels[static_cast<std::size_t>(t.level)].name;
+    CAPTURE(name);
+    if (name == "l0c") CHECK(t.store.value.get() == tiles * tile * 8);
+    if (name == "ub") CHECK(t.load.value.get() == tiles * tile * 8);
+    if (name == "ub") CHECK(t.store.value.get() == tiles * tile * 2 + 2 * 384 * 128 * 2);
+    if (name == "l1") CHECK(t.load.value.get() == tiles * tile * 6 + 2 * 384 * 128 * 2);
+    if (name == "l2") CHECK(t.load.value.get() == 2 * (384 + 1024 + 1024) * 128 * 2);
+    if (name == "l2") CHECK(t.store.value.get() == 2 * 384 * 128 * 2);
+  }
+}
+
+namespace {
+
+const Shape one_column{{"q", 4096}, {"x", 128}, {"d", 128}};
+
+const LaidOut& backward() {
+  static const LaidOut out("ascend_backward", "ascend-950pr", one_column, DType::f16);
+  return out;
+}
+
+Knobs ahead(const std::string& preload) { return {{"x", "128"}, {"q", "128"}, {"preload", preload}}; }
+
+/// Five products of 512 clk, V2 and V3 of 512, V1 of none, and so many clocks to hand over, each way.
+EventGraph five_products(const std::string& preload, double hand_over) {
+  EventGraph graph =
+      toy(backward().place(ahead(preload)),
+          {{"S", 512}, {"dP", 512}, {"dV", 512}, {"dQ", 512}, {"dK", 512}, {"P.exp", 512}, {"dS.product", 512}});
+  for (EventNode& node : graph.nodes) {
+    for (const char* way : {"load S_in", "load dP_in", "load P_in", "load dS_in"}) {
+      if (node.name == way) node.latency = hand_over;
+    }
+  }
+  return graph;
+}
+
+}  // namespace
+
+TEST_CASE("backward: C1 and C2 an iteration ahead hide the hand-over between cube and vector cores") {
+  for (const double hand_over : {0.0, 128.0, 256.0, 512.0}) {
+    CAPTURE(hand_over);
+    CHECK(period(five_products("0", hand_over), true).clocks == doctest::Approx(2560 + 2 * hand_over));
+    CHECK(period(five_products("1", hand_over), true).clocks == doctest::Approx(2560));
+  }
+  CHECK(run(five_products("0", 256), 4, 1).clocks == doctest::Approx(12288));
+  CHECK(run(five_products("1", 256), 4, 1).clocks == doctest::Approx(10240));
+}
+
+TEST_CASE("backward: the cube's order is 11 12 | 21 22 | 13 14 15 31 32 | 23 24 25 41 42") {
+  const EventGraph graph = five_products("1", 0);
+  const std::vector<std::string> products = {"S", "dP", "dV", "dQ", "dK"};
+  std::vector<std::pair<double, std::string>> starts;
+  for (const TimelineSpan& span : run(graph, 4, 1, true).spans) {
+    const auto found = std::find(products.begin(), products.end(), graph.node(span.node).name);
+    if (found == products.end()) continue;
+    starts.emplace_back(span.start, std::to_string(span.iteration + 1) + std::to_string(found - products.begin() + 1));
+  }
+  std::sort(starts.begin(), starts.end());
+  std::string order;
+  for (const auto& [start, name] : starts) order += name + " ";
+  CHECK(order == "11 12 21 22 13 14 15 31 32 23 24 25 41 42 33 34 35 43 44 45 ");
+}
+
+TEST_CASE("backward: work, memories and stores of the article") {
+  const PlacedDiagram placed = backward().place(ahead("1"));
+  const EventGraph graph = event_graph(placed);
+  for (const char* product : {"S", "dP", "dV", "dQ", "dK"})
+    CHECK(graph.node(graph.find(product)).clocks == doctest::Approx(512));
+  std::vector<double> operations(4, 0);  // of V1, V2, V3, on each vector core, four bytes an element, 256 bytes a clock
+  for (const PlacedOperation& op : placed.operations) {
+    const auto output = placed.streamed->diagram.operations[static_cast<std::size_t>(op.operation)].outputs[0];
+    const std::string& name = placed.streamed->diagram.arrays[static_cast<std::size_t>(output)].name;
+    const std::size_t stage = name == "Delta" ? 1 : name == "Z" || name == "P" ? 2 : 3;
+    for (const PlacedWork& work : op.work) operations[stage] += work.amount / 2 * 4 / 256;
+  }
+  CHECK(operations == std::vector<double>{0, 768, 512, 512});
+  const auto bytes = [&](const std::vector<std::string>& names) {
+    std::int64_t sum = 0;
+    for (const auto& v : placed.variables) {
+      const auto& name = placed.mapping->variables[static_cast<std::size_t>(v.mapping)].name;
+      if (std::find(names.begin(), names.end(), name) != names.end()) sum += v.bytes().value.get();
+    }
+    return sum;
+  };
+  CHECK(bytes({"S_in", "dP_in"}) == 131072);
+  CHECK(bytes({"Q", "K", "dO"}) == 196608);
+  for (const LevelMemory& m : memories(placed)) {
+    const std::string& name = placed.machine->levels[static_cast<std::size_t>(m.level)].name;
+    CAPTURE(name);
+    if (m.limit && name != "device" && name != "l2") CHECK(m.allocated <= *m.limit);
+    if (name == "l0c") CHECK(m.allocated.value.get() == 262144);
+  }
+}
+
+TEST_CASE("backward: a column of blocks stores dK and dV once, dQ for each block") {
+  const Shape shape{{"q", 4096}, {"x", 4096}, {"d", 128}};
+  const auto stores = [&](Mask mask) {  // tiles of 128 x 128
+    const LaidOut laid("ascend_backward", "ascend-950pr", shape, DType::f16, mask);
+    Knobs columns = ahead("1");
+    columns.emplace_back("order", "columns");
+    const PlacedDiagram placed = laid.place(columns);
+    const LevelId l0c = placed.machine->level("l0c");
+    for (const LevelTransfer& t : transfers(placed)) {
+      // dQ in fp32 and dK and dV in 16 bits
+      if (t.level == l0c) return (t.store.value.get() - 2 * 4096 * 128 * 2) / (128 * 128 * 4) + 64;
+    }
+    return std::int64_t{-1};
+  };
+  CHECK(stores({}) == 1088);
+  CHECK(stores({Mask::Kind::causal, 0, 0}) == 592);
+}
+
+// hw-native-sys/pto-isa (revision 3186c38), kernels/manual/common/flash_atten/README.md: one head, S0 = S1,
+// microseconds on 24 cores. Nothing in the model is made from them.
+TEST_CASE("forward: published times of one head on 24 cores") {
+  const std::vector<std::pair<std::int64_t, double>> published = {{1024, 20.960},  {2048, 32.461},   {4096, 88.902},
+                                                                  {8192, 292.626}, {16384, 909.058}, {32768, 3262.645}};
+  double mean = 0;
+  for (const auto& [s, microseconds] : published) {
+    const Shape shape{{"q", s}, {"x", s}, {"d", 128}};
+    const LaidOut laid("ascend_forward", "ascend-910b2", shape, DType::f16);
+    const PlacedDiagram placed = laid.place(with("4", "8", "256"));
+    const double predicted = predict(placed, plan(placed)).time.value * 1e6, error = predicted / microseconds - 1;
+    MESSAGE(s, ": ", predicted, " us of ", microseconds, " (", 100 * error, " %)");
+    CHECK(std::abs(error) < 0.35);
+    mean += std::abs(error) / static_cast<double>(published.size());
+  }
+  MESSAGE("mean ", 100 * mean, " %");
+  CHECK(mean < 0.20);
+}
+
+TEST_CASE("backward: blocks of the triangle in a row for each of 24 cores: 22 of 528, 87 of 2,080") {
+  for (const auto& [blocks, even] : std::vector<std::array<int, 2>>{{32, 22}, {64, 87}}) {
+    CAPTURE(blocks);
+    const Shape shape{{"q", 128 * blocks}, {"x", 128 * blocks}, {"d", 128}};
+    LaidOut laid("ascend_backward", "ascend-950pr", shape, DType::f16, {Mask::Kind::causal, 0, 0});
+    laid.machine.levels[static_cast<std::size_t>(laid.machine.level("l1"))].per_parent = 24;
+    laid.machine.levels[static_cast<std::size_t>(laid.machine.level("ub"))].per_parent = 48;
+    Knobs knobs = ahead("1");
+    knobs.emplace_back("order", "even");
+    CHECK(schedule(laid.place(knobs)).iterations == even);
+  }
+}
+
+}  // namespace test_cores
