@@ -15,7 +15,8 @@ using namespace napkin;
 using cli::Json;
 using measured::number;
 
-constexpr double datasheet = 4.8e12;  // bytes a second of an H200's device memory
+constexpr double datasheet = 4.8e12;   // bytes a second of an H200's device memory
+constexpr double reachable = 4.62e12;  // as docs/lab/decode.md predicted it
 
 double bytes_of(const Json& shape) {  // K and V, once
   return 2 * number(shape, "b") * number(shape, "h") * number(shape, "x") * (number(shape, "d") + number(shape, "dv"));
@@ -60,7 +61,7 @@ TEST_CASE("decode: every recorded result is right, the row of one query by the r
 
 TEST_CASE("decode: rates of the shapes beyond the L2, cold and warm") {
   double least = datasheet, most = 0, least_warm = datasheet, most_warm = 0;
-  int shapes = 0, reached = 0, reached_warm = 0;
+  int shapes = 0, reached = 0, reached_warm = 0, most_of_reachable = 0;
   for (const Json& row : dense()) {
     const double cold = bytes_of(row["shape"]) / number(row, "cold"),
                  warm = bytes_of(row["shape"]) / number(row, "warm");
@@ -69,6 +70,7 @@ TEST_CASE("decode: rates of the shapes beyond the L2, cold and warm") {
     ++shapes;
     reached += cold >= 0.9 * datasheet;
     reached_warm += warm >= 0.9 * datasheet;
+    most_of_reachable += warm >= 0.9 * reachable;
     least = std::min(least, cold);
     most = std::max(most, cold);
     least_warm = std::min(least_warm, warm);
@@ -81,6 +83,7 @@ TEST_CASE("decode: rates of the shapes beyond the L2, cold and warm") {
   CHECK(most_warm == doctest::Approx(4.59e12).epsilon(0.002));
   CHECK(reached == 1);  // 90 % of the datasheet, the aim
   CHECK(reached_warm == 5);
+  CHECK(most_of_reachable == 6);
 }
 
 TEST_CASE("decode: pages of 64 keys cost up to six percent") {
