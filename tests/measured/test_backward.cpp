@@ -88,9 +88,9 @@ TEST_CASE("backward: beside cuDNN in the same run") {
   for (const std::string& file : files) {
     const std::map<std::string, double> found = beside_cudnn(file);
     CHECK(found.size() == expected.at(file).size());
-    for (const auto& [question, ratio] : found) {
-      CAPTURE(question);
-      CHECK(std::abs(ratio - expected.at(file).at(question)) <= 0.005);
+    for (const auto& one : found) {
+      CAPTURE(one.first);
+      CHECK(std::abs(one.second - expected.at(file).at(one.first)) <= 0.005);
     }
   }
   for (const std::string& file : files) {
