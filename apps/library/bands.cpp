@@ -11,46 +11,36 @@
 namespace napkin {
 namespace {
 
-struct ErrorClass {
-  std::string architecture, gpu, kernel, algorithm;
-  bool graph = false;
-  Band band;
-};
+std::optional<double> maybe(const nlohmann::json& json) {
+  if (json.is_null()) return std::nullopt;
+  return json.get<double>();
+}
 
-ErrorClass class_of(const nlohmann::json& row) {
-  ErrorClass out;
+ClassError class_of(const nlohmann::json& row) {
+  ClassError out;
   out.architecture = row.at("architecture").get<std::string>();
   if (row.at("gpu").is_string()) out.gpu = row.at("gpu").get<std::string>();
   out.kernel = row.at("kernel").get<std::string>();
   out.algorithm = row.at("algorithm").get<std::string>();
-  out.graph = row.at("clock").get<std::string>() == "graph";
-  out.band.error = row.at("mean").get<double>();
-  if (row.at("ninety").is_number()) out.band.ninety = row.at("ninety").get<double>();
-  out.band.rows = row.at("rows").get<std::int64_t>();
-  out.band.recorded = !out.gpu.empty();
-  return out;
-}
-
-std::vector<ErrorClass> read_classes() {
-  std::vector<ErrorClass> out;
-  for (const EmbeddedFile& file : embedded_files()) {
-    if (file.path != "tests/published/classes.json") continue;
-    for (const auto& row : nlohmann::json::parse(file.text)) out.push_back(class_of(row));
-  }
+  out.by_graph = row.at("clock").get<std::string>() == "graph";
+  out.rows = row.at("rows").get<std::int64_t>();
+  out.mean = row.at("mean").get<double>();
+  out.median = row.at("median").get<double>();
+  out.ninety = maybe(row.at("ninety"));
+  out.bias = maybe(row.at("bias"));
   return out;
 }
 
 /// The classes that are chosen, as one, each row of them counting once.
-std::optional<Band> together(const std::function<bool(const ErrorClass&)>& chosen, std::string of) {
-  static const std::vector<ErrorClass> all = read_classes();
+std::optional<Band> together(const std::function<bool(const ClassError&)>& chosen, std::string of) {
   Band out;
   int classes = 0;
-  for (const ErrorClass& each : all) {
+  for (const ClassError& each : class_errors()) {
     if (!chosen(each)) continue;
-    out.error += each.band.error * static_cast<double>(each.band.rows);
-    out.rows += each.band.rows;
-    out.recorded = each.band.recorded;
-    out.ninety = ++classes == 1 ? each.band.ninety : std::nullopt;
+    out.error += each.mean * static_cast<double>(each.rows);
+    out.rows += each.rows;
+    out.recorded = !each.gpu.empty();
+    out.ninety = ++classes == 1 ? each.ninety : std::nullopt;
   }
   if (out.rows == 0) return std::nullopt;
   out.error /= static_cast<double>(out.rows);
@@ -60,26 +50,38 @@ std::optional<Band> together(const std::function<bool(const ErrorClass&)>& chose
 
 }  // namespace
 
+const std::vector<ClassError>& class_errors() {
+  static const std::vector<ClassError> all = [] {
+    std::vector<ClassError> out;
+    for (const EmbeddedFile& file : embedded_files()) {
+      if (file.path != "tests/published/classes.json") continue;
+      for (const auto& row : nlohmann::json::parse(file.text)) out.push_back(class_of(row));
+    }
+    return out;
+  }();
+  return all;
+}
+
 std::optional<Band> band_of(const Machine& machine, const std::string& algorithm, const std::string& kernel,
                             bool by_graph) {
-  const auto here = [&](const ErrorClass& each) { return each.gpu == machine.name && each.graph == by_graph; };
-  const auto published = [&](const ErrorClass& each) {
-    return each.gpu.empty() && each.architecture == machine.architecture && each.graph == by_graph;
+  const auto here = [&](const ClassError& each) { return each.gpu == machine.name && each.by_graph == by_graph; };
+  const auto published = [&](const ClassError& each) {
+    return each.gpu.empty() && each.architecture == machine.architecture && each.by_graph == by_graph;
   };
   const std::string on = " on " + machine.architecture;
-  const auto here_kernel = [&](const ErrorClass& each) { return here(each) && each.kernel == kernel; };
+  const auto here_kernel = [&](const ClassError& each) { return here(each) && each.kernel == kernel; };
   if (auto found = together(here_kernel, kernel + " on " + machine.name)) return found;
-  const auto of_kernel = [&](const ErrorClass& each) { return published(each) && each.kernel == kernel; };
+  const auto of_kernel = [&](const ClassError& each) { return published(each) && each.kernel == kernel; };
   if (auto found = together(of_kernel, kernel + on)) return found;
-  const auto of_algorithm = [&](const ErrorClass& each) { return published(each) && each.algorithm == algorithm; };
+  const auto of_algorithm = [&](const ClassError& each) { return published(each) && each.algorithm == algorithm; };
   return together(of_algorithm, algorithm + on);
 }
 
 std::optional<Band> band_of(const Machine& machine) {
-  const auto recorded = [&](const ErrorClass& each) { return each.gpu == machine.name && each.graph; };
+  const auto recorded = [&](const ClassError& each) { return each.gpu == machine.name && each.by_graph; };
   if (auto found = together(recorded, machine.name)) return found;
-  const auto published = [&](const ErrorClass& each) {
-    return each.gpu.empty() && each.architecture == machine.architecture && each.graph;
+  const auto published = [&](const ClassError& each) {
+    return each.gpu.empty() && each.architecture == machine.architecture && each.by_graph;
   };
   return together(published, machine.architecture);
 }

@@ -6,10 +6,24 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "model/machine/machine.hpp"
 
 namespace napkin {
+
+/// How far off predictions of one class were: one mapping's on one architecture or product, by one clock.
+struct ClassError {
+  std::string architecture, kernel, algorithm;
+  std::string gpu;        ///< recorded by this project on that product; "": published by others, of any
+  bool by_graph = false;  ///< the event graph's predictions; else the fullest pipe's
+  std::int64_t rows = 0;
+  double mean = 0, median = 0;   ///< of |predicted / measured - 1|
+  std::optional<double> ninety;  ///< nine rows of ten are at most so far off
+  std::optional<double> bias;    ///< mean of the signed errors of the speed: above 0, predictions are too fast
+};
+/// tests/published/classes.json, which script/accuracy writes.
+[[nodiscard]] const std::vector<ClassError>& class_errors();
 
 struct Band {
   double error = 0;              ///< the mean of |predicted / found - 1|

@@ -96,8 +96,12 @@ Prediction prediction_of(const Request& request, const Layout& layout, const Ran
   for (const LevelTransfer& level : transfers(placed)) {
     if (level.level <= placed.block().level) most = std::max(most, real(level.load.value));
   }
+  // The clock counts rereads where all that is delivered could take longer than the fullest pipe: half of that is sure.
   constexpr double sure = 0.5;
-  return rate > 0 && most / rate > sure * once.time.value ? request.known->predicted(placed, plan(placed)) : once;
+  double fullest = 0;
+  for (const PipeUse& pipe : once.pipes) fullest = std::max(fullest, pipe.busy);
+  fullest *= once.cycles.value / once.clock.value;
+  return rate > 0 && most / rate > sure * fullest ? request.known->predicted(placed, plan(placed)) : once;
 }
 
 std::optional<Tile> best_tile(const Request& request, const Layout& layout) {

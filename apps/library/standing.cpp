@@ -16,10 +16,10 @@ namespace napkin {
 namespace {
 
 constexpr double change = 1.1;         // of a number, to see whether it matters
-constexpr double least_effect = 5e-3;  // of the time
+constexpr double least_change = 5e-3;  // of the time
 
 /// A tile of a question, to be predicted on machines that differ in one number.
-struct Subject {
+struct TimedTile {
   Request request;
   Layout layout;
   Tile tile;
@@ -58,7 +58,7 @@ struct Weight {
 };
 
 /// The weakest basis among the numbers that matter, and which of them have it.
-void add_basis(const Subject& subject, const PlacedDiagram& placed, const std::vector<Need>& needs,
+void add_basis(const TimedTile& subject, const PlacedDiagram& placed, const std::vector<Need>& needs,
                StandingAnswer& out) {
   const Machine& machine = *subject.request.machine;
   const double now = subject.seconds_on(machine);
@@ -69,7 +69,7 @@ void add_basis(const Subject& subject, const PlacedDiagram& placed, const std::v
     for (std::size_t i = 0; i < numbers.size(); ++i) {
       if (basis_of(machine, numbers[i].from) != weakest || !may_matter(placed, needs, numbers[i].name)) continue;
       const double effect = std::abs(subject.seconds_on(with_number_times(machine, i, change)) / now - 1);
-      if (effect >= least_effect) found.push_back({numbers[i].name, effect});
+      if (effect >= least_change) found.push_back({numbers[i].name, effect});
     }
     if (!found.empty()) break;
   }
@@ -78,7 +78,7 @@ void add_basis(const Subject& subject, const PlacedDiagram& placed, const std::v
   for (Weight& each : found) out.numbers.push_back(std::move(each.name));
 }
 
-std::string why_no_graph(const Subject& subject, const PlacedDiagram& placed) {
+std::string why_no_graph(const TimedTile& subject, const PlacedDiagram& placed) {
   if (subject.layout.ideal) return "no mapping of a kernel";
   const Mapping& mapping = *placed.mapping;
   if (!runs_on(mapping, *placed.machine)) return mapping.name + " is not made for " + placed.machine->architecture;
@@ -91,7 +91,7 @@ std::string why_no_graph(const Subject& subject, const PlacedDiagram& placed) {
   return placed.packed.empty() ? "" : "sequences of several lengths that blocks do not take one by one";
 }
 
-StandingAnswer found(const Subject& subject) {
+StandingAnswer found(const TimedTile& subject) {
   return subject.placed(subject.request.machine, [&](const Placement& placement) {
     const PlacedDiagram& placed = placement.placed;
     StandingAnswer out;
@@ -112,7 +112,7 @@ StandingAnswer found(const Subject& subject) {
 }  // namespace
 
 Later<std::optional<StandingAnswer>> standing_of(const Request& request, const Layout& layout, const Tile& tile) {
-  const auto subject = std::make_shared<Subject>(Subject{request, layout, tile});
+  const auto subject = std::make_shared<TimedTile>(TimedTile{request, layout, tile});
   subject->request.ask = {};  // its callbacks belong to the caller
   subject->request.known.reset();
   return Later<std::optional<StandingAnswer>>([subject] { return std::optional(found(*subject)); });

@@ -3,27 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <nlohmann/json.hpp>
-
-#include "model/base/embedded.hpp"
 
 namespace napkin {
 namespace {
-
-using Json = nlohmann::ordered_json;
-
-std::optional<double> maybe(const Json& json) {
-  if (json.is_null()) return std::nullopt;
-  return json.get<double>();
-}
-
-ClassError class_of(const Json& json) {
-  ClassError out;
-  out.architecture = json.at("architecture"), out.kernel = json.at("kernel"), out.clock = json.at("clock");
-  out.of = json.at("of"), out.rows = json.at("rows"), out.mean = json.at("mean"), out.median = json.at("median");
-  out.ninety = maybe(json.at("ninety")), out.bias = maybe(json.at("bias"));
-  return out;
-}
 
 /// Shares of what the numbers of each basis decide.
 std::vector<std::pair<std::string, double>> bases_of(const std::vector<SensitivityRow>& numbers) {
@@ -48,18 +30,6 @@ double ninety_of(const ClassError& error) {
 
 }  // namespace
 
-const std::vector<ClassError>& class_errors() {
-  static const std::vector<ClassError> all = [] {
-    std::vector<ClassError> out;
-    for (const EmbeddedFile& file : embedded_files()) {
-      if (file.path != "tests/published/classes.json") continue;
-      for (const Json& one : Json::parse(file.text)) out.push_back(class_of(one));
-    }
-    return out;
-  }();
-  return all;
-}
-
 SurenessAnswer sureness_of(const Request& request, const Layout& layout, const PredictedAnswer& predicted,
                            bool by_graph, const std::vector<SensitivityRow>& numbers) {
   SurenessAnswer out;
@@ -68,7 +38,7 @@ SurenessAnswer sureness_of(const Request& request, const Layout& layout, const P
   out.bases = bases_of(numbers);
   if (out.ideal) return out;
   const auto is_own = [&](const ClassError& error) {
-    return error.architecture == request.machine->architecture && (error.clock == "graph") == by_graph;
+    return error.architecture == request.machine->architecture && error.by_graph == by_graph;
   };
   for (const ClassError& error : class_errors()) {
     if (error.kernel == layout.mapping->name) out.classes.push_back(error);

@@ -2,29 +2,17 @@
 // How sure a prediction is, and why: "3.0 % off in the mean over 1,042 recorded rows of that kernel; 82 % of what
 // decides it was measured here". Internal to apps/.
 
-#include <cstddef>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "apps/library/answer.hpp"
+#include "apps/library/bands.hpp"
 #include "apps/library/request.hpp"
 #include "apps/library/sensitivity.hpp"
 
 namespace napkin {
-
-/// How far off predictions of one class were: one kernel's on one architecture, by one clock.
-struct ClassError {
-  std::string architecture, kernel, clock;  ///< clock: "graph", "bound"
-  std::string of;                           ///< "recorded" by this project, "published" by others
-  std::size_t rows = 0;
-  double mean = 0, median = 0;   ///< of |predicted / measured - 1|
-  std::optional<double> ninety;  ///< nine rows of ten are at most so far off
-  std::optional<double> bias;    ///< mean of the signed errors of the speed: above 0, predictions are too fast
-};
-/// tests/published/classes.json, which script/accuracy writes.
-[[nodiscard]] const std::vector<ClassError>& class_errors();
 
 struct SurenessAnswer {
   bool by_graph = false;            ///< the event graph predicted; else the fullest pipe, which is a bound

@@ -68,8 +68,8 @@ Json sure_json(const SurenessAnswer& sure) {
   for (const ClassError& error : sure.classes)
     classes.push_back({{"architecture", error.architecture},
                        {"kernel", error.kernel},
-                       {"clock", error.clock},
-                       {"of", error.of},
+                       {"clock", error.by_graph ? "graph" : "bound"},
+                       {"of", error.gpu.empty() ? "published" : "recorded"},
                        {"rows", error.rows},
                        {"mean", json_of(error.mean)},
                        {"median", json_of(error.median)},

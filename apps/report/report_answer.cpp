@@ -98,7 +98,7 @@ std::string notes_of(const QueryAnswer& query) {
 
 std::string class_words(const ClassError& error) {
   return fmt::format("{} on {}, {}", error.kernel, error.architecture,
-                     error.clock == "graph" ? "by the event graph" : "by the fullest pipe alone");
+                     error.by_graph ? "by the event graph" : "by the fullest pipe alone");
 }
 
 std::string classes_table(const SurenessAnswer& sure) {
@@ -107,7 +107,7 @@ std::string classes_table(const SurenessAnswer& sure) {
       {{"class"}, {"measured by"}, {"rows", true}, {"mean", true}, {"median", true}, {"nine of ten within", true}},
       {}};
   for (const ClassError& error : sure.classes)
-    table.rows.push_back({html::text(class_words(error)), error.of == "recorded" ? "this project" : "others",
+    table.rows.push_back({html::text(class_words(error)), !error.gpu.empty() ? "this project" : "others",
                           count_text(static_cast<std::int64_t>(error.rows)), html::share(error.mean, 1),
                           html::share(error.median, 1), error.ninety ? html::share(*error.ninety, 1) : "not known"});
   if (sure.own_class) table.marked = {0};
@@ -155,8 +155,9 @@ std::string how_sure(const ReportAnswer& answer) {
                                ? "Nine of ten such predictions lie from"
                                : "If errors spread as a normal distribution does, nine of ten such times lie from";
   return fmt::format("{} Over {} {} runs of {} the mean error was {}, the median {}. {} {}.", clock,
-                     count_text(static_cast<std::int64_t>(own.rows)), own.of, html::text(class_words(own)),
-                     html::share(own.mean, 1), html::share(own.median, 1), nine, band_of(sure));
+                     count_text(static_cast<std::int64_t>(own.rows)), own.gpu.empty() ? "published" : "recorded",
+                     html::text(class_words(own)), html::share(own.mean, 1), html::share(own.median, 1), nine,
+                     band_of(sure));
 }
 
 }  // namespace

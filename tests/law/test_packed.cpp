@@ -69,7 +69,7 @@ TEST_CASE("on the abstract machine a packed batch moves what the interpreter cou
 }
 
 TEST_CASE("bytes and work are those of the sequences asked for one by one") {
-  const Knobs tile{{"q", "128"}, {"x", "96"}, {"cluster", "1"}};
+  const test::Knobs tile{{"q", "128"}, {"x", "96"}, {"cluster", "1"}};
   for (const std::vector<SequenceLengths>& batch : batches) {
     for (const Mask& mask : masks) {
       CAPTURE(text_of(batch));
