@@ -18,7 +18,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr double tera = 1e12;
 constexpr double other_kernel = 6, other_type = 3, other_mask = 4;  // as many doublings of a size
 constexpr double far = 12;  // doublings in all: what is further away says nothing of the question
 

@@ -132,7 +132,7 @@ class AttentionTrial : public KernelTrial {
   AttentionPlanner planner_;
   AttentionData data_;
   mutable std::vector<DeviceMemory> workspaces_;  // of the plans made
-  std::vector<std::int64_t> first_row_;  // of each sequence
+  std::vector<std::int64_t> first_row_;           // of each sequence
   std::vector<KnownRow> rows_;
 };
 

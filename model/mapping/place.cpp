@@ -279,7 +279,8 @@ void Placer::Compiled::place_agent(const CompiledAgent& c, const Tile& tile, con
                                    PlacedAgent& agent) const {
   Count left = agent.instances;
   for (std::size_t a = 0; a < c.splits.size(); ++a) {
-    const Count whole = c.splits[a] == stream_ ? block.chunk : block.extent[at(c.splits[a])], step = c.split_steps[a].of(tile);
+    const Count whole = c.splits[a] == stream_ ? block.chunk : block.extent[at(c.splits[a])],
+                step = c.split_steps[a].of(tile);
     const Count steps = whole % step == Count(0) ? whole / step : Count(1);
     Count parts = a + 1 < c.splits.size() ? common_divisor(left, steps) : left;
     if (c.repeats && a + 1 == c.splits.size())

@@ -74,7 +74,8 @@ TEST_CASE("what cannot be compiled: one sentence, exit 1, or exit 2 where no ker
   check_refused(cli::napkin("query attention --gpu h200-sxm --kernel flash_attention_3" + compile),
                 "flash_attention_3 has no kernel here");
   check_refused(cli::napkin("query attention --gpu mi300x" + compile), "ck_tile has no kernel here");
-  check_refused(cli::napkin("query attention --gpu ascend-910b2" + compile), "no bundled kernel computes this");
+  check_refused(cli::napkin("query matmul --gpu ascend-910b2 --shape a=64,b=64,c=64 --compile"),
+                "no bundled kernel computes this");
   check_refused(cli::napkin("query attention --memory 1000" + compile), "--memory");
 }
 

@@ -184,7 +184,6 @@ TEST_CASE("no bundled kernel: another's; none at all: the ideal mapping, whose t
                                                     {"rtx-4090", {"vendor_matmul_sm80", "triton_matmul_sm80"}},
                                                     {"mi300x", {"vendor_matmul_gfx942"}},
                                                     {"h200-sxm", {"matmul_sm90"}}}) {
-    CAPTURE(gpu);
     CHECK(kernels.contains(answer("query matmul --gpu " + gpu + product)["kernel"].get<std::string>()));
     CHECK(answer("select matmul --gpu " + gpu + product)["kernel"].is_string());
   }

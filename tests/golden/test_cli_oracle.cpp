@@ -353,7 +353,7 @@ TEST_CASE("three ways to share a result among blocks, and a second launch: their
 
 TEST_CASE("a profile without latencies has no time to wait, rather than none to lose") {
   const std::string question =
-      "query attention --gpu b200 --shape h=2,q=128,x=4096,d=64 --tile q=64,x=64,shared.x=1024"
+      "query attention --gpu paper-h100 --shape h=2,q=128,x=4096,d=64 --tile q=64,x=64,shared.x=1024"
       " --kernel split_keys_grid_sync";
   CHECK(answer(question)["combine"]["time"].is_null());
   CHECK(has(napkin(question).out, "unknown"));

@@ -67,7 +67,7 @@ TEST_CASE("a bound is called one, and names what would make it a prediction") {
   const Json bound = predicted("query attention --gpu v100-sxm2 --dtype f16 --kernel flash_attention_2" + shape);
   CHECK(bound["at_least"] == true);
   CHECK(bound["standing"]["clock"] == "bound");
-  const Json ideal = predicted("query attention --gpu ascend-910b2" + shape);
+  const Json ideal = predicted("query matmul --gpu ascend-910b2 --shape a=4096,b=4096,c=4096");
   CHECK(ideal["at_least"] == true);
   CHECK(ideal["standing"]["why"] == "no mapping of a kernel");
 }

@@ -229,7 +229,7 @@ std::vector<Pick> picks_of(const AttentionSizes& s, const Request& r) {
     pick.predicted = time;
   };
   add(answer->head.tile, answer->predicted->time);
-  for (const auto& one : answer->alternatives) add(one.tile, one.predicted.time);
+  for (const auto& one : answer->alternatives) add(one.tile, one.predicted.get().time);
   return out;
 }
 

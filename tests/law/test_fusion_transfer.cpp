@@ -185,7 +185,12 @@ void for_many_cases(const std::function<void(const Case&)>& check) {
     }
   };
   std::vector<Diagram> diagrams;
-  for (const std::string& name : builtin_diagrams()) diagrams.push_back(load_diagram(name));
+  // The programs written out here know no halo and no table of rows: tests/law/test_reindex.cpp counts rows one by one.
+  const auto reindexed = [](const Array& array) { return !array.reindexed.empty(); };
+  for (const std::string& name : builtin_diagrams()) {
+    Diagram d = load_diagram(name);
+    if (std::none_of(d.arrays.begin(), d.arrays.end(), reindexed)) diagrams.push_back(std::move(d));
+  }
   for (int i = 0; i < 60; ++i) {
     std::vector<std::uint8_t> choices(random() % 120);
     for (auto& c : choices) c = static_cast<std::uint8_t>(random());

@@ -168,7 +168,7 @@ double BlockLengths::busiest(BlockOrder order, double iteration, double beyond) 
 double BlockLengths::busiest_at_least(BlockOrder order, double iteration, double beyond) const {
   double out = 0;
   for (const Known& one : known_) {
-    if (one.order == order && one.ratio * iteration <= beyond) out = std::max(out, one.iterations * iteration);
+    if (one.order == order && one.ratio == beyond / iteration) out = one.iterations * iteration;
   }
   return out;
 }

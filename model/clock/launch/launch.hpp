@@ -34,7 +34,8 @@ class BlockLengths {
   BlockLengths(std::vector<double> in_order, double planes, double nodes);
   [[nodiscard]] bool known() const { return !in_order_.empty(); }
   [[nodiscard]] double busiest(BlockOrder order, double iteration, double beyond);
-  /// At most busiest(), by what was found of that order before; 0 where nothing was.
+  /// At most busiest(): what was found of that order and that e / c before; 0 where nothing was. Of another e / c
+  /// nothing follows: blocks that all take longer can end sooner on the node that is free first (Graham's anomalies).
   [[nodiscard]] double busiest_at_least(BlockOrder order, double iteration, double beyond) const;
 
  private:

@@ -103,7 +103,7 @@ TEST_CASE(
   CHECK(busiest("longest_first") == doctest::Approx(busiest("persistent")).epsilon(1e-6));
 }
 
-TEST_CASE("what is known of blocks put onto nodes bounds blocks that take longer, and is exact for those that were") {
+TEST_CASE("what is known of blocks put onto nodes is exact for those that were, and says nothing of others") {
   for (const Mask mask : {Mask{Mask::Kind::causal, 0, 0}, Mask{Mask::Kind::window, 500, 100}}) {
     for (const int length : {1000, 4096, 9000}) {
       const LaidOut l("attention_sm90", "h200-sxm", {{"h", 24}, {"q", length}, {"x", length}, {"d", 128}}, DType::bf16,
@@ -116,13 +116,7 @@ TEST_CASE("what is known of blocks put onto nodes bounds blocks that take longer
         const double exact = known.busiest(order, 1000, 3000);
         CHECK(known.busiest_at_least(order, 1000, 3000) == doctest::Approx(exact));
         CHECK(known.busiest_at_least(order, 2000, 6000) == doctest::Approx(2 * exact));
-        CHECK(known.busiest_at_least(order, 1000, 2900) == 0);
-        for (const double beyond : {3001.0, 3500.0, 9000.0}) {
-          const double bound = known.busiest_at_least(order, 1000, beyond);
-          BlockLengths other = block_lengths(placed, launch_shape(placed));
-          CHECK(bound >= exact * (1 - 1e-9));
-          CHECK(bound <= other.busiest(order, 1000, beyond) * (1 + 1e-9));
-        }
+        for (const double beyond : {2900.0, 3001.0, 9000.0}) CHECK(known.busiest_at_least(order, 1000, beyond) == 0);
       }
     }
   }

@@ -42,7 +42,6 @@ TEST_CASE("cores that are none are told with their place") {
                                                {"  vector: ub", "  vector: l2", "not an ordinary level"},
                                                {"  vector: ub", "  Vector: ub", "core name 'Vector'"},
                                                {"engine: fixpipe", "engine: FixPipe", "engine name 'FixPipe'"}}) {
-    CAPTURE(to);
     std::string text = good;
     const std::size_t at = text.find(from);
     REQUIRE(at != std::string::npos);

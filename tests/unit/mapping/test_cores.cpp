@@ -47,7 +47,6 @@ TEST_CASE("agents that are cores: what does not fit is told with its place") {
            {"copies: 1 + preload", "copies: 1 + preloads", "unknown knob 'preloads'"},
            {"domain: [128, 64]", "domain: [0, 64]", "0 of an axis"},
            {"more_than: [preload]", "more_than: [preload], at_most: [8]", "exactly one comparison"}}) {
-    CAPTURE(to);
     const std::string said = refusal(from, to);
     CAPTURE(said);
     CHECK(said.starts_with("m.yaml:"));
