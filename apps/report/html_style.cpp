@@ -4,8 +4,8 @@
 
 namespace napkin::report::html {
 
-std::string_view style_sheet() {
-  return R"(
+namespace {
+constexpr std::string_view sheet = R"(
 :root { color-scheme: light dark;
   --paper: #fff; --panel: #f5f6f8; --ink: #191c20; --soft: #555c66; --line: #d8dce2; --link: #1a5a9e;
   --a: #1f66b0; --b: #b4541a; --c: #2c7a4b; --d: #7a4aa0; --e: #8a6a00; --less: #1f66b0; --more: #b4541a; --over: #b3261e;
@@ -118,6 +118,8 @@ footer { border-top: 1px solid var(--line); padding-top: 1rem; color: var(--soft
   figure.wide svg, figure.chart svg, .drawn { min-width: 0; width: 100%; filter: none; } .drawn, figure.chart svg { max-width: 34rem; }
   td.w, td:last-child, tbody th, thead th.n { min-width: 0; } .bar, .both { width: 4.5rem; } td code, th code { white-space: normal; } * { print-color-adjust: exact; -webkit-print-color-adjust: exact; } }
 )";
-}
+}  // namespace
+
+std::string_view style_sheet() { return sheet; }
 
 }  // namespace napkin::report::html
