@@ -141,10 +141,6 @@ std::vector<SequenceLengths> any_batch(std::mt19937& random) {
   return out;
 }
 
-}  // namespace
-
-namespace {
-
 /// The busiest node of the launch in every order is the twin's.
 void check_busiest_node(const std::vector<SequenceLengths>& batch, bool masked, double epsilon) {
   const auto laid = laid_out_packed("attention_sm90", {{"h", h}, {"d", 128}}, batch, masked ? causal : Mask{});

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "model/clock/prediction.hpp"
+#include "model/clock/roofline/assumed_clock.hpp"
 #include "model/clock/roofline/load.hpp"
 #include "model/resource/plan.hpp"
 #include "tests/laid_out.hpp"

@@ -29,7 +29,7 @@ TEST_CASE("sequences of one length stand together, in an order that the batch's 
   const Diagram attention = load_diagram("attention");
   std::vector<SequenceLengths> batch{{512, 512}, {1, 4096}, {0, 7}, {512, 512}, {9, 0}, {1, 4096}, {1, 4096}};
   const Problem problem = problem_of(attention, batch);
-  const auto sorted = alike(batch);
+  const auto sorted = by_length(batch);
   REQUIRE(sorted.size() == 3);
   CHECK(sorted[0].lengths == SequenceLengths{1, 4096});
   CHECK(sorted[0].which == std::vector<std::int64_t>{1, 5, 6});
@@ -41,7 +41,7 @@ TEST_CASE("sequences of one length stand together, in an order that the batch's 
   CHECK(one.sizes[static_cast<std::size_t>(attention.axis("h"))] == Count(3));
   CHECK(one.packing.sequences.empty());
   std::sort(batch.begin(), batch.end(), [](const auto& a, const auto& b) { return a.x < b.x; });
-  const auto other = alike(batch);
+  const auto other = by_length(batch);
   REQUIRE(other.size() == sorted.size());
   for (std::size_t i = 0; i < other.size(); ++i) CHECK(other[i].lengths == sorted[i].lengths);
 }
