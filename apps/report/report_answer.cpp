@@ -126,7 +126,7 @@ std::string basis_words(const std::string& basis) {
 }
 
 std::string bases_table(const ReportAnswer& answer) {
-  if (!answer.sensitive) return "";
+  if (!answer.sensitive || answer.sensitive->rows.empty()) return "";
   html::Table table{
       "Where the numbers come from that decide the time", {{"basis"}, {"share of the sensitivity", true}, {""}}, {}};
   for (const auto& [basis, part] : answer.sensitive->shares_by_basis())

@@ -73,7 +73,7 @@ TEST_CASE("coarser lengths: as many sequences, at most so many lengths, about th
   for (const std::size_t most : {1U, 5U, 12U}) {
     const std::vector<SequenceLengths> coarse = coarsened(batch, most);
     REQUIRE(coarse.size() == batch.size());
-    CHECK(alike(coarse).size() <= most);
+    CHECK(by_length(coarse).size() <= most);
     CHECK(coarse[1] == batch[1]);
     double pairs = 0, before = 0;
     for (std::size_t i = 0; i < batch.size(); ++i) {
