@@ -147,6 +147,25 @@ std::vector<Moved> moved(const Division& division) {
   return out;
 }
 
+Bytes held(const Division& division, int buffers) {
+  Bytes sum;
+  for (const Moved& one : moved(division)) {
+    const Extents extents = extents_of(division, one.array);
+    sum += extents.home;
+    if (one.by == Carrier::ring) {
+      sum += extents.home * Count(buffers);
+    } else if (one.by != Carrier::none) {
+      sum += extents.work;
+    }
+    if (one.after && division.split.parts && division.gpus > 1) {
+      const Array& array = division.split.diagram.arrays[at(one.array)];
+      const Sizes sizes = divided(division.problem.sizes, division, division.split.group);
+      sum += bytes_of(volume(array, sizes).value, *division.split.parts);
+    }
+  }
+  return sum;
+}
+
 std::vector<std::vector<DeviceLaunch>> steps_of(const Division& division, std::int64_t gpu) {
   const Split& split = division.split;
   Problem problem = division.problem;

@@ -47,6 +47,10 @@ struct Moved {
 /// Every input and output, in the diagram's order. (eq. 20.1 to 20.4)
 [[nodiscard]] std::vector<Moved> moved(const Division& division);
 
+/// Of a GPU's device memory: every array at home and as the work needs it, a ring's blocks in so many buffers, running
+/// results.
+[[nodiscard]] Bytes held(const Division& division, int buffers);
+
 /// One launch of a kernel on one GPU.
 struct DeviceLaunch {
   Problem problem;
