@@ -117,8 +117,8 @@ std::string because_of(const IslandAnswer& answer) {
   std::string text;
   if (best.ring) {
     text = best.hidden
-               ? "the ring is hidden: each step's copy is shorter than the step beside it"
-               : fmt::format("the ring is not hidden: {:.0f} us of copies wait for nothing else", 1e6 * best.exposed);
+               ? "the ring is hidden: its copies do not delay the last GPU's end"
+               : fmt::format("the ring is not hidden: {:.0f} us of copies that work waits for", 1e6 * best.exposed);
     if (best.hidden_from) text += fmt::format("; it is from a sequence of {} on", *best.hidden_from);
   } else if (best.transports.empty()) {
     text = "nothing moves between GPUs";

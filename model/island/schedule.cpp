@@ -8,6 +8,7 @@ namespace napkin {
 namespace {
 
 constexpr double clocks_a_second = 1e9;  // of the graph, whose unit is the nanosecond
+constexpr double same_time = 1e-9;       // what sums of seconds differ by that are one time
 
 /// How many GPUs each level joins, of those that take part.
 struct Reach {
@@ -189,13 +190,10 @@ IslandTime time_of(const std::vector<Transport>& transports, const std::vector<s
     for (const StepTime& step : gpu) work += step.all();
     out.work = std::max(out.work, work);
     longest = std::max(longest, ring == nullptr ? work : ring_seconds(gpu, ring->seconds, finishing));
-    for (std::size_t t = 1; ring != nullptr && t < gpu.size(); ++t) {
-      if (gpu[t].all() > 0 && gpu[t].all() < ring->seconds) out.hidden = false;
-    }
   }
   out.seconds = longest + copies;
-  out.exposed = out.seconds - out.work;
-  if (ring == nullptr) out.hidden = copies == 0;
+  out.exposed = std::max(out.seconds - out.work, 0.0);
+  out.hidden = ring != nullptr ? longest <= (1 + same_time) * out.work : copies == 0;
   if (ring != nullptr ? out.hidden : copies <= out.work) out.bound = "work";
   return out;
 }

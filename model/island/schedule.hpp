@@ -42,7 +42,7 @@ struct IslandTime {
   double seconds = 0;  ///< from the first call or launch to the last GPU's end
   double work = 0;     ///< of that, the GPU's own: launches and adding, of the one with most
   double exposed = 0;  ///< the rest: copies that nothing hides
-  bool hidden = true;  ///< a ring: no step's copy takes longer than the step before it
+  bool hidden = true;  ///< a ring's copies do not delay the GPU that ends last; without a ring: nothing moves
   std::string bound;   ///< "work" or the name of the limiting link
 };
 

@@ -33,14 +33,15 @@ TEST_CASE("ring attention on eight H100: 7/8 of K and V into each GPU, zigzag ba
   const Json zigzag = answer("query attention --gpu hgx-h100-8 --causal --split ring_attention,order=zigzag" + llama);
   const Json& way = zigzag["ways"][0];
   const std::int64_t whole = 8LL * 65536 * 128 * 2;
-  for (const std::string array : {"K", "V"}) {
+  for (const char* array : {"K", "V"}) {
     CHECK(moved(way, array)["received"] == whole * 7 / 8);
     CHECK(moved(way, array)["all"] == whole * 7);
     CHECK(moved(way, array)["by"] == "ring");
   }
   CHECK(moved(way, "Q")["received"] == 0);
   CHECK(way["received"] == 2 * whole * 7 / 8);
-  CHECK(way["predicted"]["imbalance"].get<double>() < 1.02);
+  // Every GPU has as many pairs in every step; launches of 2c rows by c keys and of c by 2c take different times.
+  CHECK(way["predicted"]["imbalance"].get<double>() < 1.05);
   const Json contiguous =
       answer("query attention --gpu hgx-h100-8 --causal --split ring_attention,order=contiguous" + llama);
   CHECK(contiguous["ways"][0]["received"] == way["received"]);
@@ -105,7 +106,7 @@ TEST_CASE("selecting among the splits of a problem: the fastest first, what cann
 }
 
 TEST_CASE("the check runs simulated GPUs") {
-  for (const std::string line :
+  for (const std::string& line :
        {"attention --causal --split ring_attention,order=zigzag" + llama, "attention --split all_to_all_heads" + llama,
         std::string("matmul --split tensor_parallel_all_reduce --shape a=4096,b=4096,c=4096")}) {
     CAPTURE(line);
@@ -118,7 +119,7 @@ TEST_CASE("the check runs simulated GPUs") {
 TEST_CASE("the text says what moves, how long it takes and how sure that is") {
   const auto run = cli::napkin("select attention --gpu hgx-h100-8 --causal" + llama);
   REQUIRE(run.code == 0);
-  for (const std::string part :
+  for (const char* part :
        {"8 x h100-sxm", "ring_attention", "zigzag", "into each GPU", "117.4 MB", "how sure", "hidden"})
     CHECK_MESSAGE(run.out.find(part) != std::string::npos, part << "\n" << run.out);
   const auto list = cli::napkin("list gpus");
