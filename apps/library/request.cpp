@@ -28,7 +28,8 @@ std::shared_ptr<const Machine> machine_of(const Ask& ask, Catalog& catalog) {
   if (ask.gpu.empty()) throw Error("--gpu", "is missing", "a profile's name or a path to a YAML file, or here");
   if (is_island(ask.gpu)) {
     const std::string gpu = load_island(ask.gpu, "--gpu").gpu;
-    throw Error("--gpu", ask.gpu + " is an island of GPUs", "napkin query or select, or one of its GPUs: " + gpu);
+    throw Error("--gpu", ask.gpu + " is an island of GPUs",
+                "napkin query, napkin select or napkin.island, or one of its GPUs: " + gpu);
   }
   if (!ask.split.empty())
     throw Error("--split", "is of several GPUs, and " + ask.gpu + " is one", one_of("", builtin_islands()));

@@ -84,6 +84,25 @@ TEST_CASE("the length from which on the ring is hidden: one step of the grid les
   CHECK(static_cast<double>(from) < least * 2);
 }
 
+TEST_CASE(
+    "zhuzilin/ring-flash-attention's times of eight GPUs: none is predicted to be longer, none a quarter shorter") {
+  struct Published {
+    std::string island, order;
+    double a_second;
+  };
+  // README of revision 01c8baf: Llama 3's heads, causal, 8,192 tokens a GPU, FlashAttention-2, forward.
+  for (const Published& row : {Published{"hgx-h800-8", "zigzag", 63.0}, Published{"hgx-h800-8", "contiguous", 38.5},
+                               Published{"hgx-a100-8", "zigzag", 38.2}, Published{"hgx-a100-8", "contiguous", 24.0}}) {
+    CAPTURE(row.island);
+    CAPTURE(row.order);
+    const Json way = answer("query attention --causal --kernel flash_attention_2 --gpu " + row.island +
+                            " --split ring_attention,order=" + row.order + llama)["ways"][0];
+    const double off = way["predicted"]["time"].get<double>() * row.a_second - 1;
+    CHECK(off < 0);
+    CHECK(off > -0.25);
+  }
+}
+
 TEST_CASE("selecting among the splits of a problem: the fastest first, what cannot be with its reason") {
   const Json attention = answer("select attention --gpu hgx-h100-8 --causal" + llama);
   REQUIRE(attention["ways"].size() == 3);
