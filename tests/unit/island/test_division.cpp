@@ -53,9 +53,9 @@ void check_run(const Division& division) {
     CHECK(all == one.all.value);
   }
   const Run whole = run_unfused(diagram, division.problem, inputs);
-  for (const auto& [name, tensor] : whole.outputs) {
-    CAPTURE(name);
-    CHECK(difference(tensor, run.outputs.at(name)) <= 1e-12 * largest(tensor));
+  for (const auto& output : whole.outputs) {
+    CAPTURE(output.first);
+    CHECK(difference(output.second, run.outputs.at(output.first)) <= 1e-12 * largest(output.second));
   }
 }
 
