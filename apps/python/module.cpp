@@ -22,7 +22,6 @@
 #include "apps/python/answers.hpp"
 #include "apps/python/asking.hpp"
 #include "apps/python/call.hpp"
-#include "apps/python/on_all_cores.hpp"
 #include "apps/python/rank.hpp"
 
 namespace napkin::python {
@@ -53,34 +52,21 @@ std::vector<TileText> tiles_of(nb::handle configs) {
   return tiles;
 }
 
-/// The common sizes, and each shape's own.
+/// Of each shape the sizes that are its own.
 std::vector<NamedSizes> shapes_of(const NamedSizes& common, nb::handle shapes) {
   if (PyUnicode_Check(shapes.ptr()) || !nb::hasattr(shapes, "__iter__"))
     throw Error("shapes", "is no list", "a list of dicts or of texts such as \"q=512,x=512\"");
   std::vector<NamedSizes> all;
   for (const nb::handle one : shapes) {
-    NamedSizes shape = common;
-    for (auto& [axis, size] : shape_of(one)) {
-      for (const auto& known : common) {
+    NamedSizes shape = shape_of(one);
+    for (const auto& known : common) {
+      for (const auto& [axis, size] : shape) {
         if (known.first == axis) throw Error("shapes", axis + " is given twice", "give it once");
       }
-      shape.emplace_back(axis, size);
     }
     all.push_back(std::move(shape));
   }
   return all;
-}
-
-/// The first error of a shape, by the shapes' order, is thrown.
-std::vector<std::shared_ptr<const SelectAnswer>> select_each(const Session& session, const Asking& asking,
-                                                             const std::vector<NamedSizes>& shapes) {
-  std::vector<std::shared_ptr<const SelectAnswer>> answers(shapes.size());
-  on_all_cores(shapes.size(), [&](std::size_t i) {
-    Ask ask = asking.ask;
-    ask.shape = shapes[i];
-    answers[i] = session.select(ask, asking.top);
-  });
-  return answers;
 }
 
 nb::list select_many(const Session& session, nb::handle algorithm, nb::handle shapes, const nb::kwargs& named) {
@@ -89,7 +75,7 @@ nb::list select_many(const Session& session, nb::handle algorithm, nb::handle sh
   std::vector<std::shared_ptr<const SelectAnswer>> answers;
   {
     const nb::gil_scoped_release free;
-    answers = select_each(session, asking, all);
+    answers = session.select_many(asking.ask, all, asking.top);
   }
   nb::list out;
   for (const auto& answer : answers) out.append(nb::cast(std::const_pointer_cast<SelectAnswer>(answer)));

@@ -4,9 +4,9 @@
 #include <limits>
 
 #include "apps/library/evaluate.hpp"
+#include "apps/library/on_all_cores.hpp"
 #include "apps/library/request.hpp"
 #include "apps/library/select_tile.hpp"
-#include "apps/python/on_all_cores.hpp"
 #include "model/clock/prediction.hpp"
 #include "solver/emit/emit.hpp"
 
