@@ -61,8 +61,8 @@ class Session {
   /// The legal tile of least predicted time, with `top` - 1 runners-up.
   [[nodiscard]] std::shared_ptr<const SelectAnswer> select(const Ask& ask, int top = 5) const;
 
-  /// select() for each of many shapes on all cores, in their order; `ask.shape` has the sizes that all of them share. The
-  /// first error of a shape, by their order, is thrown.
+  /// select() for each of many shapes on all cores, in their order; `ask.shape` has the sizes that all of them share.
+  /// The first error of a shape, by their order, is thrown.
   [[nodiscard]] std::vector<std::shared_ptr<const SelectAnswer>> select_many(const Ask& ask,
                                                                              const std::vector<NamedSizes>& shapes,
                                                                              int top = 5) const;

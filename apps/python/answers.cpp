@@ -291,11 +291,14 @@ void bind_select(nb::module_& m) {
           "alternatives", [](const SelectAnswer& a) { return tuple_of(a.alternatives); }, "Best first.",
           nb::for_getter(nb::sig("def alternatives(self) -> tuple[AlternativeAnswer, ...]")))
       .def_ro("candidates", &SelectAnswer::candidates)
-      .def_ro("legal", &SelectAnswer::legal, "How many of the candidates are legal.")
       .def_prop_ro(
-          "rejected", [](const SelectAnswer& a) { return dict_of(a.rejected); }, "Candidates by constraint.",
+          "legal", [](const SelectAnswer& a) { return a.legal.get(); }, "How many of the candidates are legal.")
+      .def_prop_ro(
+          "rejected", [](const SelectAnswer& a) { return dict_of(a.rejected.get()); }, "Candidates by constraint.",
           nb::for_getter(nb::sig("def rejected(self) -> dict[str, int]")))
-      .def_ro("because", &SelectAnswer::because, "What binds, and what the runner-up loses on.");
+      .def_prop_ro(
+          "because", [](const SelectAnswer& a) { return a.because.get(); },
+          "What binds, and what the runner-up loses on.");
 }
 
 }  // namespace

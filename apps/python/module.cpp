@@ -143,6 +143,10 @@ void bind_session(nb::module_& m) {
   nb::class_<RankedConfig>(m, "RankedConfig", "One of many configurations: whether it can run, and how long it takes.")
       .def_ro("index", &RankedConfig::index, "Among the configurations as they were given.")
       .def_ro("legal", &RankedConfig::legal)
+      .def_ro(
+          "outside", &RankedConfig::outside,
+          "A knob has a value that the mapping was not made for: what the compiler makes of it is not known, and the "
+          "time is a guess.")
       .def_ro("time", &RankedConfig::time, "Seconds; None where it is not legal.")
       .def_ro("why", &RankedConfig::why, "Why it is not legal; else empty.");
   nb::class_<Session>(m, "Session",
@@ -165,14 +169,16 @@ void bind_session(nb::module_& m) {
            nb::sig("def select_many(self, algorithm: Algorithm, shapes: collections.abc.Iterable[Shape], *, gpu: "
                    "Machine, dtype: typing.Any = 'bf16', causal: bool = False, window: Window | None = None, kernel: "
                    "Kernel | None = None, tile: Tile | None = None, top: int = 5, **axes: int) -> list[SelectAnswer]"))
-      .def("rank_configs", rank_configs, nb::arg("algorithm").none(), nb::arg("configs").none(), nb::arg("named"),
-           "The configurations of a kernel, best first and those that cannot run last. Knobs have the mapping's names, "
-           "or "
-           "Triton's (BLOCK_M, num_warps); names that are neither are not looked at.",
-           nb::sig("def rank_configs(self, algorithm: Algorithm, configs: collections.abc.Iterable[Tile], *, gpu: "
-                   "Machine, kernel: Kernel, shape: Shape | None = None, dtype: typing.Any = 'bf16', causal: bool = "
-                   "False, window: Window | None = None, tile: Tile | None = None, **axes: int) -> "
-                   "list[RankedConfig]"));
+      .def(
+          "rank_configs", rank_configs, nb::arg("algorithm").none(), nb::arg("configs").none(), nb::arg("named"),
+          "The configurations of a kernel, best first; behind them those outside of what the mapping was made for, and "
+          "those that cannot run last. Knobs have the mapping's names, "
+          "or "
+          "Triton's (BLOCK_M, num_warps); names that are neither are not looked at.",
+          nb::sig("def rank_configs(self, algorithm: Algorithm, configs: collections.abc.Iterable[Tile], *, gpu: "
+                  "Machine, kernel: Kernel, shape: Shape | None = None, dtype: typing.Any = 'bf16', causal: bool = "
+                  "False, window: Window | None = None, tile: Tile | None = None, **axes: int) -> "
+                  "list[RankedConfig]"));
 }
 
 }  // namespace
