@@ -65,7 +65,7 @@ class Session {
   /// The first error of a shape, by their order, is thrown.
   [[nodiscard]] std::vector<std::shared_ptr<const SelectAnswer>> select_many(const Ask& ask,
                                                                              const std::vector<NamedSizes>& shapes,
-                                                                             int top = 5) const;
+                                                                             int top = 1) const;
 
   /// Each kernel that can answer the question, bundled or a peer's, with its best tile, the fastest first. `ask.kernel`
   /// is not read.
@@ -106,7 +106,7 @@ class Session {
 [[nodiscard]] std::shared_ptr<const SelectAnswer> select(const Ask& ask, int top = 5);
 [[nodiscard]] std::vector<std::shared_ptr<const SelectAnswer>> select_many(const Ask& ask,
                                                                            const std::vector<NamedSizes>& shapes,
-                                                                           int top = 5);
+                                                                           int top = 1);
 [[nodiscard]] std::vector<KernelAnswer> kernels(const Ask& ask);
 [[nodiscard]] FamilyAnswer select_family(const Ask& ask, const ShapeFamily& family);
 [[nodiscard]] CompareAnswer compare(const Ask& ask, const std::vector<std::string>& gpus,

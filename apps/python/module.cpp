@@ -41,7 +41,8 @@ std::shared_ptr<QueryAnswer> query(const Session& session, const nb::args& posit
 std::shared_ptr<SelectAnswer> select(const Session& session, const nb::args& positional, const nb::kwargs& named) {
   const Asking asking = asking_of(positional, named, select_takes);
   const nb::gil_scoped_release free;
-  return std::const_pointer_cast<SelectAnswer>(session.select(asking.ask, asking.top));
+  return std::const_pointer_cast<SelectAnswer>(asking.top ? session.select(asking.ask, *asking.top)
+                                                          : session.select(asking.ask));
 }
 
 std::vector<TileText> tiles_of(nb::handle configs) {
@@ -75,7 +76,7 @@ nb::list select_many(const Session& session, nb::handle algorithm, nb::handle sh
   std::vector<std::shared_ptr<const SelectAnswer>> answers;
   {
     const nb::gil_scoped_release free;
-    answers = session.select_many(asking.ask, all, asking.top);
+    answers = asking.top ? session.select_many(asking.ask, all, *asking.top) : session.select_many(asking.ask, all);
   }
   nb::list out;
   for (const auto& answer : answers) out.append(nb::cast(std::const_pointer_cast<SelectAnswer>(answer)));
@@ -165,10 +166,10 @@ void bind_session(nb::module_& m) {
                    "= None, kernel: Kernel | None = None, tile: Tile | None = None, top: int = 5, **axes: int) -> "
                    "SelectAnswer"))
       .def("select_many", select_many, nb::arg("algorithm").none(), nb::arg("shapes").none(), nb::arg("named"),
-           "select() for each of many shapes in one call; sizes that all share are keywords.",
+           "select() for each of many shapes in one call, without runners-up; sizes that all share are keywords.",
            nb::sig("def select_many(self, algorithm: Algorithm, shapes: collections.abc.Iterable[Shape], *, gpu: "
                    "Machine, dtype: typing.Any = 'bf16', causal: bool = False, window: Window | None = None, kernel: "
-                   "Kernel | None = None, tile: Tile | None = None, top: int = 5, **axes: int) -> list[SelectAnswer]"))
+                   "Kernel | None = None, tile: Tile | None = None, top: int = 1, **axes: int) -> list[SelectAnswer]"))
       .def(
           "rank_configs", rank_configs, nb::arg("algorithm").none(), nb::arg("configs").none(), nb::arg("named"),
           "The configurations of a kernel, best first; behind them those outside of what the mapping was made for, and "
