@@ -263,7 +263,7 @@ void bind_whole(nb::class_<Answer>& c) {
           nb::for_getter(nb::sig("def combine(self) -> CombineAnswer | None")))
       .def_prop_ro(
           "notes", [](const Answer& a) { return tuple_of(a.notes); },
-          "What is unusual about the question: a knob's value that the kernel may lack.",
+          "What is unusual: a knob's value that the kernel may lack, a level that seems to take longer than the call.",
           nb::for_getter(nb::sig("def notes(self) -> tuple[str, ...]")))
       .def_prop_ro(
           "launches", [](const Answer& a) { return tuple_of(a.launches); },

@@ -6,9 +6,9 @@
 #include "apps/library/evaluate.hpp"
 #include "apps/library/on_all_cores.hpp"
 #include "apps/library/request.hpp"
+#include "apps/library/select_kernel.hpp"
 #include "apps/library/select_tile.hpp"
 #include "apps/library/words.hpp"
-#include "model/clock/prediction.hpp"
 #include "solver/emit/emit.hpp"
 
 namespace napkin::python {
@@ -31,13 +31,13 @@ TileText knobs_of(const Request& request, const TileText& config) {
 RankedConfig judged(const Request& request) {
   RankedConfig out;
   const SelectedTile selected = select_tile(request);
-  const Placer placer = placer_of(request, *selected.layout);
+  const KeptPlacer placer = kept_placer_of(request, *selected.layout);
   const Placement placement = place(placer, selected.tile);
   for (const Violation& violation : placement.violations)
     out.why += (out.why.empty() ? "" : ", ") + violation.constraint;
   out.legal = placement.violations.empty();
   out.outside = !notes_of(*selected.layout).empty();
-  if (out.legal) out.time = predict(placement.placed, placement.plan).time.value;
+  if (out.legal) out.time = request.known->ranked(placement.placed, placement.plan).time.value;
   return out;
 }
 
