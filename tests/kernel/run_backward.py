@@ -31,7 +31,7 @@ checks = [
     "--shape b=1,h=2,q=257,x=257,d=64 --tile q=64,x=64,warpgroups=1,s_stages=2 --causal",
 ]
 base = {64: "warpgroups=2,x=128,q=128,stages=2,o_stages=2,s_stages=1", 128: "warpgroups=2,x=128,q=64,stages=2,o_stages=2,s_stages=2"}
-tiles = [",overlap=on,dq=bulk", ",overlap=on,dq=atomic", ",overlap=off,dq=bulk", ",overlap=off,dq=atomic", ",overlap=on,dq=ordered"]
+tiles = [",overlap=off,dq=atomic", ",overlap=on,dq=bulk", ",overlap=on,dq=atomic", ",overlap=off,dq=bulk", ",overlap=on,dq=ordered"]
 
 
 def peer(torch, name, b, h, s, d, causal):

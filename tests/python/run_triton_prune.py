@@ -1,5 +1,5 @@
-"""What a Triton autotuner saves with napkin's prune, on the GPU at hand: a plain attention kernel in 36 configurations and
-a matrix product in 60 (script/peers/kernels.py), every one of them predicted first, then every one measured.
+"""What a Triton autotuner saves with napkin's prune, on the GPU at hand: a plain attention kernel in 36 configurations (30
+under a causal mask) and a matrix product in 60 (script/peers/kernels.py), every one of them predicted first, then every one measured.
 
     python tests/python/run_triton_prune.py OUT.jsonl [--seconds S] [--processes N]
 
@@ -55,8 +55,9 @@ def configs_of(tiles):
 
 
 def questions_of(attention, matmul):
+    whole = [one for one in attention if one["BLOCK_M"] >= one["BLOCK_N"]]  # the kernel's loop over the diagonal needs it
     made = [Question("attention", {"b": 1, "h": TOKENS // one["q"] * (WIDTH // one["d"]), "q": one["q"], "x": one["q"], "d": one["d"]},
-                     one["causal"], attention) for one in ATTENTION]
+                     one["causal"], whole if one["causal"] else attention) for one in ATTENTION]
     return made + [Question("matmul", {"a": m, "b": k, "c": n}, False, matmul) for m, n, k in MATMUL]
 
 
