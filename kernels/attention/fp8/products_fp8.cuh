@@ -61,7 +61,7 @@ struct Fp8Products : Fp8Softmax<F> {
         o[fragment_index(i, r, 1)] *= inverse;
       }
       const int query = Block::query_of(tile, row + 8 * r), head = Block::head_of(tile, row + 8 * r);
-      if (lane % 4 == 0 && query < tile.queries && arguments.lse != nullptr) {
+      if (lane % 4 == 0 && query < tile.queries && head < arguments.shape.g && arguments.lse != nullptr) {
         const float value = z > 0 ? (state.maximum[r] - Softmax::lift) * ln2 + __logf(z) : -infinity;
         arguments.lse[lse_index<C.packed>(arguments.shape, tile, head, query)] = value;
       }
@@ -106,7 +106,7 @@ struct Fp8Products : Fp8Softmax<F> {
 #pragma unroll
     for (int r = 0; r < 2; ++r) {
       const int query = Block::query_of(tile, row + 8 * r), head = Block::head_of(tile, row + 8 * r);
-      if (query >= tile.queries) continue;
+      if (query >= tile.queries || head >= arguments.shape.g) continue;
       u32* to =
           reinterpret_cast<u32*>(static_cast<unsigned short*>(arguments.o) +
                                  (tile.map_batch * arguments.o_batch + (tile.q_start + query) * arguments.o_row +
