@@ -108,6 +108,7 @@ std::uint16_t encode_e4m3(float value) {
   const auto sign = static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(value) >> 24 & 0x80u);
   if (std::isnan(value)) return static_cast<std::uint16_t>(sign | 0x7fu);
   const double size = std::min(std::fabs(static_cast<double>(value)), 448.0);
+  if (size == 0) return sign;
   int exponent = 0;
   std::frexp(size, &exponent);
   const int step = std::max(exponent - 4, -9);  // of the last bit

@@ -168,6 +168,7 @@ unsigned char to_e4m3(float value) {
   if (std::isnan(value)) return static_cast<unsigned char>(sign | 0x7F);
   const float size = std::fabs(value);
   if (size >= 448) return static_cast<unsigned char>(sign | 0x7E);
+  if (size == 0) return sign;
   int exponent = 0;
   std::frexp(size, &exponent);
   const int step = std::max(exponent - 4, -9);  // of the last bit
