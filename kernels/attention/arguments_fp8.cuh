@@ -15,16 +15,16 @@ struct AttentionFp8Config {
 };
 
 // f32 numbers by batch, head (Q: query head) and block of 128 rows.
-struct DeviceScales {
+struct Fp8ScaleView {
   const float* first;      // null: all are 1
   int batch, head, block;  // strides; 0 where one number stands for all
 };
 
 struct AttentionFp8Arguments {
   AttentionArguments forward;  // k_map and v_map of pairs; scale and scale_log2 of the softmax alone
-  DeviceScales q_scale, k_scale, v_scale;
+  Fp8ScaleView q_scale, k_scale, v_scale;
 };
 
-static_assert(sizeof(DeviceScales) == 24);
+static_assert(sizeof(Fp8ScaleView) == 24);
 
 }  // namespace napkin

@@ -1,6 +1,6 @@
 #pragma once
-// Forward attention on Hopper with e4m3 in and bf16 out: attention_sm90's block, tiles, waits and turns, and V turned over
-// on its way by the producer. S of the next chunk is issued ahead of O of the last one. Knobs are those of
+// Forward attention on Hopper with e4m3 in and bf16 out: attention_sm90's block, tiles, waits and turns, and V turned
+// over on its way by the producer. S of the next chunk is issued ahead of O of the last one. Knobs are those of
 // attention_fp8_sm90.yaml; a tile's rows are (query, packed head), the head fastest.
 
 #include "kernels/attention/fp8/producer_fp8.cuh"
@@ -37,8 +37,8 @@ struct Fp8Consumer : Fp8Products<F> {
     for (int r = 0; r < 2; ++r) {  // rows and heads that there are not: of the last there are
       const int query = min(Block::query_of(tile, row + 8 * r), tile.queries - 1);
       const int head = min(Block::head_of(tile, row + 8 * r), arguments.shape.g - 1);
-      out.row[r] = arguments.scale_log2 *
-                   Places::scale_at(fp8.q_scale, tile.batch, tile.head * arguments.shape.g + head, query);
+      out.row[r] =
+          arguments.scale_log2 * Places::scale_at(fp8.q_scale, tile.batch, tile.head * arguments.shape.g + head, query);
     }
     return out;
   }

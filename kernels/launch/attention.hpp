@@ -46,9 +46,9 @@ struct AttentionCall {
   std::uint64_t lengths = 0;    ///< i32 [b] keys of each sequence, at most x: attention_decode_sm90; 0: all have x
   std::uint64_t workspace = 0;  ///< attention_workspace() bytes, zero before the first launch; 0 where it needs none
   ScaleView q_scale, k_scale, v_scale;  ///< by query head, and by key head
-  std::uint64_t cycles = 0;     ///< u64 [SMs, 2], all ones and 0: wanted first start and last end; 0: not wanted
-  std::uint64_t dump = 0;  ///< f32 as kernels/attention/dump.cuh lays it out: the debug variant; 0: not wanted. Not
-                           ///< with cycles, not packed
+  std::uint64_t cycles = 0;  ///< u64 [SMs, 2], all ones and 0: wanted first start and last end; 0: not wanted
+  std::uint64_t dump = 0;    ///< f32 as kernels/attention/dump.cuh lays it out: the debug variant; 0: not wanted. Not
+                             ///< with cycles, not packed
 
   [[nodiscard]] bool packed() const { return q_starts != 0; }
 };

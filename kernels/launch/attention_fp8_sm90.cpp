@@ -76,7 +76,7 @@ std::vector<TensorBox> fp8_boxes_of(const AttentionCall& call, const AttentionCo
                  {o.head, o.row, o.head * g, o.batch}, {span_of(c.dv), heads, rows, 1, 1})};
 }
 
-DeviceScales scales_of(const std::string& name, const ScaleView& view, const AttentionFp8Config& config) {
+Fp8ScaleView scales_of(const std::string& name, const ScaleView& view, const AttentionFp8Config& config) {
   require(view.block == 0 || config.block_scales, name, "has scales of blocks", "--tile scales=block");
   return {nullptr, to_int(Count(view.batch), name), to_int(Count(view.head), name), to_int(Count(view.block), name)};
 }
@@ -92,6 +92,8 @@ void check_fp8(const AttentionCall& call, const AttentionFp8Config& config, cons
           "needs more barriers than the plan has", "barriers: 17");
   require(c.order != TileOrder::longest_first || call.ticket != 0, fp8_kernel, "order longest_first needs a ticket",
           "two zeroed i32");
+  require(!config.block_scales || (config.merges && 128 % c.x == 0), fp8_kernel, "has no one scale for a chunk",
+          "accumulate=chunk, and an x that divides 128");
   require(call.dump == 0, fp8_kernel, "dumps nothing", "attention_sm90 with --dtype bf16");
   require(!call.packed() || !config.block_scales, fp8_kernel, "takes no scales of blocks with packed sequences",
           "scales of heads");
@@ -100,8 +102,7 @@ void check_fp8(const AttentionCall& call, const AttentionFp8Config& config, cons
 
 }  // namespace
 
-LaunchPlan attention_fp8_sm90_plan(const PlacedDiagram& placed, const AttentionCall& call,
-                                   const LaunchDevice& device) {
+LaunchPlan attention_fp8_sm90_plan(const PlacedDiagram& placed, const AttentionCall& call, const LaunchDevice& device) {
   const PlacementReader read(placed);
   read.check(fp8_kernel, {DType::e4m3});
   const AttentionFp8Config config = fp8_config_of(placed, call, read);

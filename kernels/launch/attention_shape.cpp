@@ -49,8 +49,7 @@ AttentionShape attention_shape(const PlacedDiagram& placed, int tile_q, int tile
   s.q_tiles = divisor(q_tiles.get());
   s.h = divisor(h.get());
   s.groups = divisor(groups.get());
-  const Count head_bytes =
-      bytes_of(Count(s.x) * (read.size("d") + read.size("dv")), placed.problem->dtype).value;
+  const Count head_bytes = bytes_of(Count(s.x) * (read.size("d") + read.size("dv")), placed.problem->dtype).value;
   const Count section =
       section_planes(head_tiles, head_bytes, device.l2, placed.problem->mask.kind != Mask::Kind::none);
   s.section = divisor(section.get());

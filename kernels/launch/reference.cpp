@@ -100,7 +100,8 @@ Softmax softmax(std::vector<double> s) {
 float decode_e4m3(std::uint16_t bits) {
   const int exponent = bits >> 3 & 15, fraction = bits & 7;
   if ((bits & 0x7f) == 0x7f) return std::numeric_limits<float>::quiet_NaN();
-  const float size = std::ldexp(static_cast<float>(exponent == 0 ? fraction : fraction + 8), std::max(exponent, 1) - 10);
+  const float size =
+      std::ldexp(static_cast<float>(exponent == 0 ? fraction : fraction + 8), std::max(exponent, 1) - 10);
   return (bits & 0x80) != 0 ? -size : size;
 }
 
@@ -149,8 +150,7 @@ float decode_half(std::uint16_t bits) {
 double largest_difference(const HostAttention& a, std::size_t at, const std::vector<double>& reference) {
   double most = 0;
   for (std::size_t c = 0; c < reference.size(); ++c) {
-    const double error =
-        std::fabs(static_cast<double>(decode(a.o.values[at + c], output_type(a.type))) - reference[c]);
+    const double error = std::fabs(static_cast<double>(decode(a.o.values[at + c], output_type(a.type))) - reference[c]);
     most = larger_error(most, error);
   }
   return most;
@@ -237,7 +237,9 @@ std::vector<double> unfused_row(const HostAttention& a, std::int64_t batch, std:
 }
 
 double rounding_of(double largest, DType type) {
-  const int digits = type == DType::bf16 ? 8 : type == DType::e4m3 ? 4 : 11;  // of the significand, the first among them
+  const int digits = type == DType::bf16   ? 8
+                     : type == DType::e4m3 ? 4
+                                           : 11;  // of the significand, the first among them
   int exponent = 0;
   (void)std::frexp(largest, &exponent);  // largest < 2^exponent
   return largest > 0 ? std::ldexp(1.0, exponent - digits - 1) : 0;

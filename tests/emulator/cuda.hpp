@@ -51,7 +51,8 @@ inline unsigned int __umulhi(unsigned int a, unsigned int b) {
 inline unsigned int __byte_perm(unsigned int a, unsigned int b, unsigned int selector) {
   const unsigned long long bytes = a | static_cast<unsigned long long>(b) << 32;
   unsigned int out = 0;
-  for (unsigned int i = 0; i < 4; ++i) out |= static_cast<unsigned int>(bytes >> 8 * (selector >> 4 * i & 7) & 255) << 8 * i;
+  for (unsigned int i = 0; i < 4; ++i)
+    out |= static_cast<unsigned int>(bytes >> 8 * (selector >> 4 * i & 7) & 255) << 8 * i;
   return out;
 }
 inline float __uint_as_float(unsigned int bits) { return __builtin_bit_cast(float, bits); }

@@ -27,8 +27,8 @@ struct Fp8Producer : AttentionProducer<F.forward> {
 
   // `Count` parts of 32 keys and 16 columns. A word that ldmatrix brings has two columns of two keys; of two such words
   // one word gets a column of four keys. So 16 keys of V^T lie in the order 0 1 8 9 2 3 10 11 ..., which is that of P
-  // in the accumulators of S, and even columns lie before odd ones in every 16 rows: eight rows of one stmatrix are then
-  // neighbours and meet in no bank.
+  // in the accumulators of S, and even columns lie before odd ones in every 16 rows: eight rows of one stmatrix are
+  // then neighbours and meet in no bank.
   template <int Count>
   __device__ __forceinline__ void turn_parts(u32 v, u32 turned, int part) const {
     constexpr int key_parts = C.x / 32;
@@ -36,12 +36,14 @@ struct Fp8Producer : AttentionProducer<F.forward> {
     u32 r[Count][4];
 #pragma unroll
     for (int i = 0; i < Count; ++i) {
-      const u32 key = (part + i) % key_parts * 32, column = ((part + i) / key_parts * Places::producer_warps + warp) * 16;
+      const u32 key = (part + i) % key_parts * 32,
+                column = ((part + i) / key_parts * Places::producer_warps + warp) * 16;
       load_matrices_transposed(r[i], v + swizzled<C.x, Places::v_span>(key + lane, column / 2));
     }
 #pragma unroll
     for (int i = 0; i < Count; ++i) {
-      const u32 key = (part + i) % key_parts * 32, column = ((part + i) / key_parts * Places::producer_warps + warp) * 16;
+      const u32 key = (part + i) % key_parts * 32,
+                column = ((part + i) / key_parts * Places::producer_warps + warp) * 16;
       store_matrices(
           turned + swizzled<C.dv, Places::turned_span>(column + matrix_row(lane), key / 2 + matrix_column(lane)),
           even_bytes(r[i][0], r[i][1]), odd_bytes(r[i][0], r[i][1]), even_bytes(r[i][2], r[i][3]),

@@ -1,6 +1,6 @@
 #pragma once
-// attention_fp8_sm90's products and epilogue: S = Q K and P V^T of e4m3 on the tensor cores, O as the sum of chunks, and
-// its columns back in order.
+// attention_fp8_sm90's products and epilogue: S = Q K and P V^T of e4m3 on the tensor cores, O as the sum of chunks,
+// and its columns back in order.
 
 #include "kernels/attention/fp8/softmax_fp8.cuh"
 #include "kernels/device/wgmma_e4m3.cuh"
@@ -68,8 +68,8 @@ struct Fp8Products : Fp8Softmax<F> {
     }
   }
 
-  // Of 16 columns this thread has the four from 4 (lane % 4) on, even ones in the first eight accumulators' columns, odd
-  // ones in the second's.
+  // Of 16 columns this thread has the four from 4 (lane % 4) on, even ones in the first eight accumulators' columns,
+  // odd ones in the second's.
   static __device__ __forceinline__ u32 first_pair(const Outputs& o, int sixteen, int r) {
     return pack<true>(o[fragment_index(2 * sixteen, r, 0)], o[fragment_index(2 * sixteen + 1, r, 0)]);
   }

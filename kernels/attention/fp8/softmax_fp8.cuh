@@ -24,8 +24,8 @@ struct Fp8Softmax : AttentionEpilogue<F.forward> {
 
   const AttentionFp8Arguments& fp8;
 
-  // What a score of these two rows times a key is in powers of two, by that key's scale; never 0, of which what the mask
-  // hides would be no number.
+  // What a score of these two rows times a key is in powers of two, by that key's scale; never 0, of which what the
+  // mask hides would be no number.
   struct Factors {
     float row[2];
   };
@@ -58,8 +58,8 @@ struct Fp8Softmax : AttentionEpilogue<F.forward> {
     for (int r = 0; r < 2; ++r) state.sum[r] = state.sum[r] * state.delta[r] + sum[r];
   }
 
-  // P as words of the A operand of P V: bytes 0 to 3 of lane t are the keys 2t, 2t + 1, 2t + 8 and 2t + 9 of 16, and V^T
-  // lies in that order.
+  // P as words of the A operand of P V: bytes 0 to 3 of lane t are the keys 2t, 2t + 1, 2t + 8 and 2t + 9 of 16, and
+  // V^T lies in that order.
   static __device__ __forceinline__ void convert(const Scores& s, Probabilities& p) {
 #pragma unroll
     for (int i = 0; i < probabilities; ++i) {
