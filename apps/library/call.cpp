@@ -14,6 +14,7 @@
 #include "kernels/launch/matmul.hpp"
 #include "kernels/launch/run.hpp"
 #include "model/diagram/packing.hpp"
+#include "model/mapping/tile.hpp"
 
 namespace napkin {
 namespace {
