@@ -14,6 +14,7 @@
 #include "kernels/launch/matmul.hpp"
 #include "kernels/launch/run.hpp"
 #include "model/diagram/packing.hpp"
+#include "model/mapping/tile.hpp"
 
 namespace napkin {
 namespace {
@@ -57,6 +58,10 @@ void check(const AttentionArgs& args) {
   need(args.k.data, "k");
   need(args.v.data, "v");
   need(args.o.data, "o");
+  for (const DeviceScales* scale : {&args.q_scale, &args.k_scale, &args.v_scale}) {
+    if (args.dtype != DType::e4m3 && !(*scale == DeviceScales{}))
+      throw Error("scales", "are of e4m3 alone", "dtype e4m3, or no scales");
+  }
   if (args.lengths.empty()) return;
   Count queries, keys;
   for (const SequenceLengths& one : args.lengths) {
@@ -74,8 +79,14 @@ void check(const MatmulArgs& args) {
   need(args.c.data, "c");
 }
 
-bool is_packed(const AttentionArgs& args) { return args.q_starts != nullptr; }
-bool is_packed(const MatmulArgs&) { return false; }
+/// What a call asks of the tile beside what its question says.
+struct TileNeeds {
+  bool packed = false, block_scales = false;
+};
+TileNeeds needs_of(const AttentionArgs& args) {
+  return {args.q_starts != nullptr, args.q_scale.block != 0 || args.k_scale.block != 0 || args.v_scale.block != 0};
+}
+TileNeeds needs_of(const MatmulArgs&) { return {}; }
 
 AttentionCall call_of(const AttentionArgs& args, std::uint64_t ticket) {
   const auto view = [](const DeviceRows& rows) {
@@ -87,6 +98,12 @@ AttentionCall call_of(const AttentionArgs& args, std::uint64_t ticket) {
   call.v = view(args.v);
   call.o = view(args.o);
   call.log_sum_exp = address_of(args.log_sum_exp);
+  const auto scales = [](const DeviceScales& of) {
+    return ScaleView{address_of(of.data), of.batch, of.head, of.block};
+  };
+  call.q_scale = scales(args.q_scale);
+  call.k_scale = scales(args.k_scale);
+  call.v_scale = scales(args.v_scale);
   call.scale = args.scale;
   call.q_starts = address_of(args.q_starts);
   call.x_starts = address_of(args.x_starts);
@@ -110,12 +127,16 @@ LaunchPlan plan_of(const PlacedDiagram& placed, const MatmulCall& call, const La
 }
 
 /// The question resolved. Blocks of a cluster share one sequence's keys, so they cannot where sequences have lengths of
-/// their own.
-Request request_for(const Ask& ask, bool packed) {
+/// their own. Where scales are of blocks the tile says so.
+Request request_for(const Ask& ask, const TileNeeds& needs) {
   Request request = default_session().request(ask);
   for (Layout& layout : request.layouts) {
     const auto cluster = layout.mapping->find_knob("cluster");
-    if (packed && cluster) layout.fixed.emplace_back(*cluster, 1);
+    if (needs.packed && cluster) layout.fixed.emplace_back(*cluster, 1);
+    const auto scales = layout.mapping->find_knob("scales");
+    if (needs.block_scales && scales)
+      layout.fixed.emplace_back(
+          *scales, parse_knob(layout.mapping->knobs[static_cast<std::size_t>(*scales)], "block", "scales"));
   }
   return request;
 }
@@ -123,8 +144,8 @@ Request request_for(const Ask& ask, bool packed) {
 /// A question with its ranking, and the tile that is launched.
 class Selected {
  public:
-  Selected(const Ask& ask, bool packed)
-      : request_(request_for(ask, packed)), ranking_(select_kernel(request_, tiles_tried)) {
+  Selected(const Ask& ask, const TileNeeds& needs)
+      : request_(request_for(ask, needs)), ranking_(select_kernel(request_, tiles_tried)) {
     if (!ranking_.layout().bundled())
       throw Error(ask.algorithm, "no bundled kernel computes this on " + ask.gpu, "other sizes or another type");
     if (ranking_.empty()) throw Error(ask.algorithm, ranking_.nothing_fits(), "other sizes");
@@ -203,7 +224,7 @@ class Calls {
       } catch (const CompilerObjection&) {  // another compiler than the one that had nothing against it
       }
     }
-    Selected& selected = selected_for(ask_of(args, profile()), is_packed(args));
+    Selected& selected = selected_for(ask_of(args, profile()), needs_of(args));
     for (;;) {
       try {
         ReadyLaunch ready = runtime_.prepare(plan_of(selected.placed(), call, device));
@@ -220,12 +241,13 @@ class Calls {
     return profile_;
   }
 
-  Selected& selected_for(const Ask& ask, bool packed) {
-    std::string key = ask.algorithm + " " + ask.dtype + " " + text_of(ask.mask) + (packed ? " packed" : "");
+  Selected& selected_for(const Ask& ask, const TileNeeds& needs) {
+    std::string key = ask.algorithm + " " + ask.dtype + " " + text_of(ask.mask) + (needs.packed ? " packed" : "") +
+                      (needs.block_scales ? " block scales" : "");
     for (const auto& [axis, size] : ask.shape) key += " " + std::to_string(size);
     if (!ask.lengths.empty()) key += " " + text_of(ask.lengths);
     if (const auto* known = selected_.find(key)) return **known;
-    return *selected_.put(key, at_shape([&] { return std::make_unique<Selected>(ask, packed); }));
+    return *selected_.put(key, at_shape([&] { return std::make_unique<Selected>(ask, needs); }));
   }
 
   /// Launches of one stream follow each other and leave it zero; those of another must not draw from it.

@@ -32,6 +32,14 @@ struct DeviceRows {
   bool operator==(const DeviceRows&) const = default;
 };
 
+/// What numbers of e4m3 are to be multiplied by: f32 on the device. Strides in numbers; 0 where one stands for all, so
+/// that one pointer alone is a scale of the whole tensor. `block`: from 128 rows to the next.
+struct DeviceScales {
+  const float* data = nullptr;  ///< null: all are 1
+  std::int64_t batch = 0, head = 0, block = 0;
+  bool operator==(const DeviceScales&) const = default;
+};
+
 /// O = softmax(scale Q K^T) V with the paper's axes: b batch, h key heads, g query heads a key head, q queries, x keys.
 struct AttentionArgs {
   struct Sizes {
@@ -39,11 +47,12 @@ struct AttentionArgs {
     std::int64_t dv = 0;  ///< 0: d
     bool operator==(const Sizes&) const = default;
   } sizes;
-  DType dtype = DType::bf16;     ///< or f16
-  Mask mask;                     ///< bottom-right aligned
-  DeviceRows q, k, v, o;         ///< heads: h g of q and of o, h of k and of v
-  std::optional<double> scale;   ///< default d^-1/2
-  float* log_sum_exp = nullptr;  ///< [b, h g, q], or not wanted
+  DType dtype = DType::bf16;  ///< or f16, or e4m3 on Hopper: o is bf16 then, and strides of q, k, v multiples of 16
+  Mask mask;                  ///< bottom-right aligned
+  DeviceRows q, k, v, o;      ///< heads: h g of q and of o, h of k and of v
+  DeviceScales q_scale, k_scale, v_scale;  ///< e4m3 alone: heads as those of q, k and v; no blocks where packed
+  std::optional<double> scale;             ///< default d^-1/2
+  float* log_sum_exp = nullptr;            ///< [b, h g, q], or not wanted
   /// Sequences of different lengths, one behind the other: [b + 1] first rows on the device, and all rows. sizes.q
   /// and sizes.x are then the longest, log_sum_exp is [h g, q_rows], and batch strides are not used.
   const std::int32_t* q_starts = nullptr;

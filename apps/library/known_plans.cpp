@@ -37,6 +37,8 @@ std::string plan_key(const AttentionArgs& args, const DeviceProperties& gpu, con
   key.add({static_cast<std::int64_t>(args.mask.kind), args.mask.left, args.mask.right});
   for (const DeviceRows* rows : {&args.q, &args.k, &args.v, &args.o}) key.add(*rows);
   key.add({args.scale ? 1 : 0, std::bit_cast<std::int64_t>(args.scale.value_or(0))});
+  for (const DeviceScales* scale : {&args.q_scale, &args.k_scale, &args.v_scale})
+    key.add({scale->data != nullptr, scale->batch, scale->head, scale->block});
   for (const SequenceLengths& one : args.lengths) key.add({one.q, one.x});
   key.add({std::ssize(args.lengths)});
   key.add({args.q_starts != nullptr, args.x_starts != nullptr, args.q_rows, args.x_rows});

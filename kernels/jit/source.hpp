@@ -47,6 +47,8 @@ class Initialiser {
   Initialiser& set(std::string_view field, Enumerator value) {
     return add(field, "napkin::" + std::string(value.name));
   }
+  /// A struct within it.
+  Initialiser& set(std::string_view field, const Initialiser& value) { return add(field, value.text()); }
   [[nodiscard]] std::string text() const { return text_ + "}"; }
 
  private:

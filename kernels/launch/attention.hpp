@@ -25,6 +25,13 @@ struct KeyPages {
   bool operator==(const KeyPages&) const = default;
 };
 
+/// f32 numbers on the device that numbers of e4m3 are to be multiplied by: attention_fp8_sm90 alone. Strides in
+/// numbers; 0 where one stands for all: of a whole tensor all are. `block`: from 128 rows to the next (scales: block).
+struct ScaleView {
+  std::uint64_t address = 0;  ///< 0: all are 1
+  std::int64_t batch = 0, head = 0, block = 0;
+};
+
 struct AttentionCall {
   TensorView q, k, v, o;
   std::uint64_t log_sum_exp = 0;  ///< f32 [b, h * g, q] ([h * g, q rows] when packed), or 0: not wanted
@@ -38,9 +45,10 @@ struct AttentionCall {
   KeyPages pages;
   std::uint64_t lengths = 0;    ///< i32 [b] keys of each sequence, at most x: attention_decode_sm90; 0: all have x
   std::uint64_t workspace = 0;  ///< attention_workspace() bytes, zero before the first launch; 0 where it needs none
-  std::uint64_t cycles = 0;     ///< u64 [SMs, 2], all ones and 0: wanted first start and last end; 0: not wanted
-  std::uint64_t dump = 0;  ///< f32 as kernels/attention/dump.cuh lays it out: the debug variant; 0: not wanted. Not
-                           ///< with cycles, not packed
+  ScaleView q_scale, k_scale, v_scale;  ///< by query head, and by key head
+  std::uint64_t cycles = 0;  ///< u64 [SMs, 2], all ones and 0: wanted first start and last end; 0: not wanted
+  std::uint64_t dump = 0;    ///< f32 as kernels/attention/dump.cuh lays it out: the debug variant; 0: not wanted. Not
+                             ///< with cycles, not packed
 
   [[nodiscard]] bool packed() const { return q_starts != 0; }
 };
@@ -59,7 +67,11 @@ struct AttentionCall {
 /// Device memory in which that placement's blocks leave their parts: 0 where its kernel has none. Throws Overflow.
 [[nodiscard]] Bytes attention_workspace(const PlacedDiagram& placed);
 
-/// The one of the three whose mapping it is. Throws Error where it is none's.
+/// The kernel of e4m3 in and bf16 out, attention_fp8_sm90: the strides of q, k and v are multiples of 16 elements.
+[[nodiscard]] LaunchPlan attention_fp8_sm90_plan(const PlacedDiagram& placed, const AttentionCall& call,
+                                                 const LaunchDevice& device);
+
+/// The one of these whose mapping it is. Throws Error where it is none's.
 [[nodiscard]] LaunchPlan attention_plan(const PlacedDiagram& placed, const AttentionCall& call,
                                         const LaunchDevice& device);
 

@@ -49,7 +49,7 @@ AttentionShape attention_shape(const PlacedDiagram& placed, int tile_q, int tile
   s.q_tiles = divisor(q_tiles.get());
   s.h = divisor(h.get());
   s.groups = divisor(groups.get());
-  const Count head_bytes = Count(s.x) * (read.size("d") + read.size("dv")) * element_bytes;
+  const Count head_bytes = bytes_of(Count(s.x) * (read.size("d") + read.size("dv")), placed.problem->dtype).value;
   const Count section =
       section_planes(head_tiles, head_bytes, device.l2, placed.problem->mask.kind != Mask::Kind::none);
   s.section = divisor(section.get());
@@ -69,6 +69,7 @@ double softmax_scale(const AttentionCall& call, const PlacementReader& read) {
 
 LaunchPlan attention_plan(const PlacedDiagram& placed, const AttentionCall& call, const LaunchDevice& device) {
   const std::string& kernel = placed.mapping->name;
+  if (kernel == "attention_fp8_sm90") return attention_fp8_sm90_plan(placed, call, device);
   if (kernel == "attention_sm80") return attention_sm80_plan(placed, call, device);
   return kernel == "attention_decode_sm90" ? attention_decode_sm90_plan(placed, call, device)
                                            : attention_sm90_plan(placed, call, device);
@@ -76,6 +77,7 @@ LaunchPlan attention_plan(const PlacedDiagram& placed, const AttentionCall& call
 
 void bind(LaunchPlan& plan, const AttentionCall& call) {
   if (plan.source == attention_decode_sm90_source) return bind_decode_sm90(plan, call);
+  if (plan.source == attention_fp8_sm90_source) return bind_fp8_sm90(plan, call);
   plan.source == attention_sm80_source ? bind_sm80(plan, call) : bind_sm90(plan, call);
 }
 

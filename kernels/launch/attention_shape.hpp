@@ -36,9 +36,11 @@ void bind_common(Arguments& a, const AttentionCall& call) {
 
 constexpr std::string_view attention_sm90_source = "kernels/attention/attention_sm90.cuh";
 constexpr std::string_view attention_decode_sm90_source = "kernels/attention/attention_decode_sm90.cuh";
+constexpr std::string_view attention_fp8_sm90_source = "kernels/attention/attention_fp8_sm90.cuh";
 constexpr std::string_view attention_sm80_source = "kernels/attention/attention_sm80.cuh";
 void bind_sm90(LaunchPlan& plan, const AttentionCall& call);
 void bind_decode_sm90(LaunchPlan& plan, const AttentionCall& call);
+void bind_fp8_sm90(LaunchPlan& plan, const AttentionCall& call);
 void bind_sm80(LaunchPlan& plan, const AttentionCall& call);
 
 /// The softmax scale: the call's, else d^-1/2. Throws Error where it is not positive.

@@ -71,6 +71,7 @@ struct BundledKernel {
 [[nodiscard]] BundledKernel attention_sm90_bundled();
 [[nodiscard]] BundledKernel attention_sm80_bundled();
 [[nodiscard]] BundledKernel attention_decode_sm90_bundled();
+[[nodiscard]] BundledKernel attention_fp8_sm90_bundled();
 [[nodiscard]] BundledKernel matmul_sm90_bundled();
 
 }  // namespace napkin

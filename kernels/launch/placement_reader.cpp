@@ -59,11 +59,13 @@ int PlacementReader::registers(std::string_view agent) const {
   throw Error(placed_.mapping->name, "sets no registers of agent '" + std::string(agent) + "'");
 }
 
-void PlacementReader::check(std::string_view kernel) const {
+void PlacementReader::check(std::string_view kernel, const std::vector<DType>& types) const {
   require(placed_.mapping->name == kernel, placed_.mapping->name, "is not the mapping of this kernel",
           std::string(kernel));
-  require(placed_.problem->dtype == DType::bf16 || placed_.problem->dtype == DType::f16, kernel, "takes bf16 and f16",
-          "one of these");
+  std::string names;
+  for (const DType type : types) names += (names.empty() ? "" : " and ") + std::string(name_of(type));
+  require(std::find(types.begin(), types.end(), placed_.problem->dtype) != types.end(), kernel, "takes " + names,
+          types.size() > 1 ? "one of these" : "that type");
   require(plan_.shared_total <= plan_.shared_limit, kernel,
           "a block needs " + std::to_string(shared_total()) + " bytes of shared memory, more than there are",
           "smaller tiles or fewer copies");

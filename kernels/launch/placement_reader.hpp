@@ -14,7 +14,7 @@
 
 namespace napkin {
 
-constexpr int element_bytes = 2;  // of bf16 and f16, all that the kernels take
+constexpr int element_bytes = 2;  // of bf16 and f16, and of a pair of e4m3
 
 /// The placement's numbers by name.
 class PlacementReader {
@@ -33,8 +33,8 @@ class PlacementReader {
   [[nodiscard]] int shared_total() const { return to_int(plan_.shared_total.value, "shared memory"); }
   [[nodiscard]] const Plan& resources() const { return plan_; }
 
-  /// What every kernel asks of its placement: its own mapping, a type of 16 bits, and room. Throws Error.
-  void check(std::string_view kernel) const;
+  /// What every kernel asks of its placement: its own mapping, a type that it takes, and room. Throws Error.
+  void check(std::string_view kernel, const std::vector<DType>& types = {DType::bf16, DType::f16}) const;
 
  private:
   [[nodiscard]] const Slot* find(std::string_view variable) const;

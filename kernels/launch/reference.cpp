@@ -46,21 +46,24 @@ double rounded(double value, DType type) {
 }
 
 /// Scores of one row by key, -infinity where masked.
-std::vector<double> scores(const HostAttention& a, const Sequence& s, std::int64_t head, std::int64_t query) {
+std::vector<double> scores(const HostAttention& a, const Sequence& s, std::int64_t batch, std::int64_t head,
+                           std::int64_t query) {
   std::vector<double> out(static_cast<std::size_t>(s.keys), -infinity);
+  const double row = a.q_scale.at(batch, head, query);
   for (std::int64_t j = 0; j < s.keys; ++j) {
     if (!sees(a.mask, s, query, j)) continue;
     out[static_cast<std::size_t>(j)] = dot(a.q, a.q.at(s.batch, head, s.q_first + query), a.k,
-                                           a.k.at(s.batch, head / a.sizes.g, s.x_first + j), a.sizes.d, a.type);
+                                           a.k.at(s.batch, head / a.sizes.g, s.x_first + j), a.sizes.d, a.type) *
+                                       row * a.k_scale.at(batch, head / a.sizes.g, j);
   }
   return out;
 }
 
-std::vector<double> weighted(const HostAttention& a, const Sequence& s, std::int64_t head,
+std::vector<double> weighted(const HostAttention& a, const Sequence& s, std::int64_t batch, std::int64_t head,
                              const std::vector<double>& weights) {
   std::vector<double> out(static_cast<std::size_t>(a.sizes.dv), 0.0);
   for (std::int64_t j = 0; j < s.keys; ++j) {
-    const double w = weights[static_cast<std::size_t>(j)];
+    const double w = weights[static_cast<std::size_t>(j)] * a.v_scale.at(batch, head / a.sizes.g, j);
     if (w == 0) continue;
     const std::size_t at = a.v.at(s.batch, head / a.sizes.g, s.x_first + j);
     for (std::size_t c = 0; c < out.size(); ++c) out[c] += w * static_cast<double>(decode(a.v.values[at + c], a.type));
@@ -73,13 +76,46 @@ struct Softmax {
   double log_sum_exp = -infinity;
 };
 
-Softmax softmax(std::vector<double> s) {
+/// The exponentials behind the largest score, and their sum.
+struct Exponentials {
+  std::vector<double> weights;
+  double most = -infinity, sum = 0;
+};
+
+Exponentials exponentials(std::vector<double> s) {
   const double most = s.empty() ? -infinity : *std::max_element(s.begin(), s.end());
-  if (most == -infinity) return {std::vector<double>(s.size(), 0.0), -infinity};
+  if (most == -infinity) return {std::vector<double>(s.size(), 0.0), -infinity, 0};
   double sum = 0;
   for (double& one : s) sum += one = std::exp(one - most);
-  for (double& one : s) one /= sum;
-  return {std::move(s), most + std::log(sum)};
+  return {std::move(s), most, sum};
+}
+
+Softmax softmax(std::vector<double> s) {
+  Exponentials e = exponentials(std::move(s));
+  if (e.most == -infinity) return {std::move(e.weights), -infinity};
+  for (double& one : e.weights) one /= e.sum;
+  return {std::move(e.weights), e.most + std::log(e.sum)};
+}
+
+float decode_e4m3(std::uint16_t bits) {
+  const int exponent = bits >> 3 & 15, fraction = bits & 7;
+  if ((bits & 0x7f) == 0x7f) return std::numeric_limits<float>::quiet_NaN();
+  const float size =
+      std::ldexp(static_cast<float>(exponent == 0 ? fraction : fraction + 8), std::max(exponent, 1) - 10);
+  return (bits & 0x80) != 0 ? -size : size;
+}
+
+std::uint16_t encode_e4m3(float value) {
+  const auto sign = static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(value) >> 24 & 0x80u);
+  if (std::isnan(value)) return static_cast<std::uint16_t>(sign | 0x7fu);
+  const double size = std::min(std::fabs(static_cast<double>(value)), 448.0);
+  if (size == 0) return sign;
+  int exponent = 0;
+  std::frexp(size, &exponent);
+  const int step = std::max(exponent - 4, -9);  // of the last bit
+  const auto whole = static_cast<std::uint32_t>(std::nearbyint(std::ldexp(size, -step)));
+  // As an integer, a number is its biased exponent above 3 bits of fraction; the carry of rounding does the rest.
+  return static_cast<std::uint16_t>(sign | (whole + static_cast<std::uint32_t>(step + 9) * 8u));
 }
 
 std::uint16_t encode_half(float value) {
@@ -114,7 +150,7 @@ float decode_half(std::uint16_t bits) {
 double largest_difference(const HostAttention& a, std::size_t at, const std::vector<double>& reference) {
   double most = 0;
   for (std::size_t c = 0; c < reference.size(); ++c) {
-    const double error = std::fabs(static_cast<double>(decode(a.o.values[at + c], a.type)) - reference[c]);
+    const double error = std::fabs(static_cast<double>(decode(a.o.values[at + c], output_type(a.type))) - reference[c]);
     most = larger_error(most, error);
   }
   return most;
@@ -159,11 +195,13 @@ double lse_difference(double measured, double reference) {
 
 float decode(std::uint16_t bits, DType type) {
   if (type == DType::f16) return decode_half(bits);
+  if (type == DType::e4m3) return decode_e4m3(bits);
   return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16);
 }
 
 std::uint16_t encode(float value, DType type) {
   if (type == DType::f16) return encode_half(value);
+  if (type == DType::e4m3) return encode_e4m3(value);
   const auto bits = std::bit_cast<std::uint32_t>(value);
   if (std::isnan(value)) return 0x7fc0;
   return static_cast<std::uint16_t>((bits + 0x7fffu + (bits >> 16 & 1u)) >> 16);
@@ -171,27 +209,37 @@ std::uint16_t encode(float value, DType type) {
 
 ReferenceRow reference_row(const HostAttention& a, std::int64_t batch, std::int64_t head, std::int64_t query) {
   const Sequence s = sequence_of(a, batch);
-  std::vector<double> row = scores(a, s, head, query);
+  std::vector<double> row = scores(a, s, batch, head, query);
   for (double& one : row) one *= a.scale;
   const Softmax p = softmax(std::move(row));
-  return {weighted(a, s, head, p.weights), p.log_sum_exp};
+  return {weighted(a, s, batch, head, p.weights), p.log_sum_exp};
 }
 
 std::vector<double> unfused_row(const HostAttention& a, std::int64_t batch, std::int64_t head, std::int64_t query) {
   const Sequence s = sequence_of(a, batch);
-  std::vector<double> row = scores(a, s, head, query);
+  std::vector<double> row = scores(a, s, batch, head, query);
+  if (a.type == DType::e4m3) {
+    for (double& one : row) one *= a.scale;
+    Exponentials e = exponentials(std::move(row));
+    for (double& one : e.weights) one = rounded(one, a.type);
+    std::vector<double> o = weighted(a, s, batch, head, e.weights);
+    for (double& one : o) one = e.sum > 0 ? rounded(one / e.sum, output_type(a.type)) : 0;
+    return o;
+  }
   for (double& one : row) {
     if (one != -infinity) one = rounded(rounded(one, a.type) * a.scale, a.type);
   }
   Softmax p = softmax(std::move(row));
   for (double& one : p.weights) one = rounded(one, a.type);
-  std::vector<double> o = weighted(a, s, head, p.weights);
+  std::vector<double> o = weighted(a, s, batch, head, p.weights);
   for (double& one : o) one = rounded(one, a.type);
   return o;
 }
 
 double rounding_of(double largest, DType type) {
-  const int digits = type == DType::bf16 ? 8 : 11;  // of the significand, the first among them
+  const int digits = type == DType::bf16   ? 8
+                     : type == DType::e4m3 ? 4
+                                           : 11;  // of the significand, the first among them
   int exponent = 0;
   (void)std::frexp(largest, &exponent);  // largest < 2^exponent
   return largest > 0 ? std::ldexp(1.0, exponent - digits - 1) : 0;

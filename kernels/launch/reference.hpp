@@ -14,7 +14,7 @@ struct AttentionSizes {
   std::int64_t b = 1, h = 1, g = 1, q = 1, x = 1, d = 64, dv = 64;  ///< packed: q and x are the longest
 };
 
-/// 16-bit numbers on the host and where row (batch, head, row) of them starts.
+/// Numbers of 16 bits (or of 8, one each in the low byte) on the host and where row (batch, head, row) of them starts.
 struct HostArray {
   std::vector<std::uint16_t> values;
   std::int64_t batch = 0, head = 0, row = 0;  ///< strides in elements
@@ -23,18 +23,33 @@ struct HostArray {
   }
 };
 
+/// What numbers of e4m3 are to be multiplied by: strides in numbers, `block` from 128 rows to the next.
+struct HostScales {
+  std::vector<float> values;  ///< empty: all are 1
+  std::int64_t batch = 0, head = 0, block = 0;
+  [[nodiscard]] double at(std::int64_t b, std::int64_t head_index, std::int64_t row) const {
+    if (values.empty()) return 1;
+    return static_cast<double>(values[static_cast<std::size_t>(b * batch + head_index * head + row / 128 * block)]);
+  }
+};
+
 struct HostAttention {
   AttentionSizes sizes;
   Mask mask;
-  DType type = DType::bf16;
+  DType type = DType::bf16;  ///< of the inputs, and of the output unless they are e4m3: output_type()
   double scale = 1;
   HostArray q, k, v, o;
+  HostScales q_scale, k_scale, v_scale;          ///< by sequence of the batch
   std::vector<float> log_sum_exp;                ///< empty: not wanted
   std::vector<std::int32_t> q_starts, x_starts;  ///< packed: b + 1 each; else empty
 };
 
+/// bf16 where the inputs have fewer bits.
+[[nodiscard]] constexpr DType output_type(DType inputs) { return inputs == DType::e4m3 ? DType::bf16 : inputs; }
+
+/// Of bf16, f16 and e4m3.
 [[nodiscard]] float decode(std::uint16_t bits, DType type);
-/// Rounded to nearest even.
+/// Rounded to nearest even; e4m3 beyond 448: 448.
 [[nodiscard]] std::uint16_t encode(float value, DType type);
 
 struct ReferenceRow {
@@ -47,7 +62,8 @@ struct ReferenceRow {
                                          std::int64_t query);
 
 /// The same as a framework's unfused attention in that type computes it: scores, probabilities and output rounded to
-/// the type.
+/// the type. Of e4m3: scores in full, their exponentials (the row's largest is 1) rounded to the type, divided by their
+/// sum behind the product, and the output rounded to its own.
 [[nodiscard]] std::vector<double> unfused_row(const HostAttention& a, std::int64_t batch, std::int64_t head,
                                               std::int64_t query);
 

@@ -48,6 +48,13 @@ inline unsigned long long __cvta_generic_to_shared(const void*) { return emulato
 inline unsigned int __umulhi(unsigned int a, unsigned int b) {
   return static_cast<unsigned int>(static_cast<unsigned long long>(a) * b >> 32);
 }
+inline unsigned int __byte_perm(unsigned int a, unsigned int b, unsigned int selector) {
+  const unsigned long long bytes = a | static_cast<unsigned long long>(b) << 32;
+  unsigned int out = 0;
+  for (unsigned int i = 0; i < 4; ++i)
+    out |= static_cast<unsigned int>(bytes >> 8 * (selector >> 4 * i & 7) & 255) << 8 * i;
+  return out;
+}
 inline float __uint_as_float(unsigned int bits) { return __builtin_bit_cast(float, bits); }
 inline float __logf(float x) { return std::log(x); }
 inline long long clock64() {

@@ -94,11 +94,12 @@ void store_matrices(u32 address, const u32* registers, bool transposed, Place at
 /// mma.sync.m16n8k16
 void mma(bool bf16, float* d, const u32* a, u32 b0, u32 b1, Place at);
 
-/// wgmma.mma_async.m64nNk16; `a`: registers, or null and a descriptor.
+/// wgmma.mma_async.m64nNk16, of e4m3 m64nNk32; `a`: registers, or null and a descriptor.
 struct Product {
   int n;
   bool bf16, transposed_b, accumulate;
   u64 a_matrix, b_matrix;
+  bool e4m3 = false;
 };
 void wgmma(const Product& product, float* d, const u32* a, Place at);
 void wgmma_fence(Place at);
@@ -121,6 +122,9 @@ void end_turn(u32* counter, Place at);
 float to_float(u16 bits, bool bf16);
 /// Rounded to nearest even.
 u16 to_16_bits(float value, bool bf16);
+float from_e4m3(unsigned char bits);
+/// Rounded to nearest even; beyond 448: 448.
+unsigned char to_e4m3(float value);
 /// ex2.approx.ftz
 float exp2_approx(float x);
 

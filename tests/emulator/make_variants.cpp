@@ -2,7 +2,7 @@
 // H200 are recorded, and those that bugs are planted in, with the changed copies of the kernels' sources beside them.
 //
 //   make_variants FOLDER SHARDS BUGS ROOT      FOLDER/variants_1.cpp ..., FOLDER/variants_decode.cpp,
-//   FOLDER/planted_1.cpp ..., FOLDER/planted_1/kernels/...
+//   FOLDER/variants_fp8.cpp, FOLDER/planted_1.cpp ..., FOLDER/planted_1/kernels/...
 #include <fmt/format.h>
 
 #include <cstdio>
@@ -19,6 +19,7 @@
 #include "tests/emulator/cases.hpp"
 #include "tests/emulator/planted.hpp"
 #include "tests/kernel/decode_cases.hpp"
+#include "tests/kernel/fp8_cases.hpp"
 
 namespace {
 
@@ -37,6 +38,7 @@ const Kernel& kernel_of(const std::string& expression) {
       {"attention_backward_delta", {"kernels/attention/attention_backward_sm90.cuh", "AttentionBackwardArguments"}},
       {"attention_backward_convert", {"kernels/attention/attention_backward_sm90.cuh", "AttentionBackwardArguments"}},
       {"attention_decode_sm90", {"kernels/attention/attention_decode_sm90.cuh", "AttentionDecodeArguments"}},
+      {"attention_fp8_sm90", {"kernels/attention/attention_fp8_sm90.cuh", "AttentionFp8Arguments"}},
       {"matmul_sm90", {"kernels/matmul/matmul_sm90.cuh", "MatmulArguments"}}};
   const std::size_t from = expression.find("::") + 2;
   return kernels.at(expression.substr(from, expression.find('<') - from));
@@ -91,6 +93,12 @@ void write_decode(const fs::path& folder) {
   write(folder / "variants_decode.cpp", source_of(expressions, "napkin_decode", ""));
 }
 
+void write_fp8(const fs::path& folder) {
+  std::set<std::string> expressions;
+  for (const test::Fp8Case& one : test::fp8_cases(1)) expressions.insert(test::variant_of(one).expression);
+  write(folder / "variants_fp8.cpp", source_of(expressions, "napkin_fp8", ""));
+}
+
 /// The kernel's text with the bug in it. Throws Error where the text to change is not there once.
 std::string planted_text(const test::PlantedBug& bug, const fs::path& root) {
   std::string text = read(root / bug.file);
@@ -120,6 +128,7 @@ int main(int argc, char** argv) {
       throw Error("make_variants", "wants a folder, a number of sources, one of bugs, and the kernels' root");
     write_shards(argv[1], std::stoul(argv[2]));
     write_decode(argv[1]);
+    write_fp8(argv[1]);
     write_planted(argv[1], std::stoul(argv[3]), argv[4]);
     return 0;
   } catch (const std::exception& error) {

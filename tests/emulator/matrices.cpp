@@ -1,5 +1,6 @@
 // A warp's matrices: ldmatrix, stmatrix and mma.sync; and numbers of 16 bits.
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -145,6 +146,35 @@ u16 to_16_bits(float value, bool bf16) {
   std::memcpy(&bits, &value, sizeof bits);
   if ((bits & 0x7FFFFFFFu) > 0x7F800000u) return 0x7FFF;
   return static_cast<u16>((bits + 0x7FFFu + (bits >> 16 & 1)) >> 16);
+}
+
+float from_e4m3(unsigned char bits) {
+  static const std::vector<float> values = [] {
+    std::vector<float> out(256);
+    for (int i = 0; i < 256; ++i) {
+      const int exponent = i >> 3 & 15, fraction = i & 7;
+      const float size = (i & 127) == 127 ? std::numeric_limits<float>::quiet_NaN()
+                         : exponent == 0  ? std::ldexp(static_cast<float>(fraction), -9)
+                                          : std::ldexp(static_cast<float>(8 + fraction), exponent - 10);
+      out[static_cast<std::size_t>(i)] = i < 128 ? size : -size;
+    }
+    return out;
+  }();
+  return values[bits];
+}
+
+unsigned char to_e4m3(float value) {
+  const auto sign = static_cast<unsigned char>(std::signbit(value) ? 0x80 : 0);
+  if (std::isnan(value)) return static_cast<unsigned char>(sign | 0x7F);
+  const float size = std::fabs(value);
+  if (size >= 448) return static_cast<unsigned char>(sign | 0x7E);
+  if (size == 0) return sign;
+  int exponent = 0;
+  std::frexp(size, &exponent);
+  const int step = std::max(exponent - 4, -9);  // of the last bit
+  const int whole = static_cast<int>(std::nearbyint(std::ldexp(size, -step)));
+  // As an integer, a number is its biased exponent above three bits of fraction; the carry of rounding does the rest.
+  return static_cast<unsigned char>(sign | (whole + (step + 9) * 8));
 }
 
 float exp2_approx(float x) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "tests/emulator/cases.hpp"
+#include "tests/kernel/fp8_cases.hpp"
 
 namespace napkin::test {
 
@@ -18,7 +19,8 @@ struct PlantedBug {
 };
 
 inline const std::vector<PlantedBug>& planted_bugs() {
-  static const std::string sm90 = "attention_sm90", sm80 = "attention_sm80", matmul = "matmul_sm90";
+  static const std::string sm90 = "attention_sm90", sm80 = "attention_sm80", matmul = "matmul_sm90",
+                           fp8 = "attention_fp8_sm90";
   static const std::vector<PlantedBug> all = {
       {"no_fence_before_store",
        "kernels/attention/epilogue_sm90.cuh",
@@ -149,8 +151,52 @@ inline const std::vector<PlantedBug>& planted_bugs() {
        sm80,
        {{"stages", "1"}},
        ""},
+      {"turned_without_fence",
+       "kernels/attention/fp8/producer_fp8.cuh",
+       "    async_fence();\n",
+       "",
+       fp8,
+       {},
+       "fence.proxy.async"},
+      {"turned_by_three_warps",
+       "kernels/attention/fp8/block_fp8.cuh",
+       "barrier_init(block.barrier(turned_full + s), producer_warps);",
+       "barrier_init(block.barrier(turned_full + s), producer_warps - 1);",
+       fp8,
+       {},
+       ""},
+      {"turned_v_released_early",
+       "kernels/attention/attention_fp8_sm90.cuh",
+       "      wgmma_wait<0>();\n      pin(to);\n      pin(p);\n      Base::release_v(at.stage);\n",
+       "      Base::release_v(at.stage);\n      wgmma_wait<0>();\n      pin(to);\n      pin(p);\n",
+       fp8,
+       {},
+       ""},
+      {"v_overwritten_unread",
+       "kernels/attention/fp8/producer_fp8.cuh",
+       "    barrier_wait(barrier(Places::raw_empty + at.stage), at.parity ^ 1);\n",
+       "",
+       fp8,
+       {},
+       ""},
+      {"turned_phase_not_flipped",
+       "kernels/attention/fp8/producer_fp8.cuh",
+       "barrier_wait(barrier(Block::v_empty + at.stage), at.parity ^ 1);",
+       "barrier_wait(barrier(Block::v_empty + at.stage), at.parity);",
+       fp8,
+       {},
+       "never ends"},
   };
   return all;
+}
+
+/// Of attention_fp8_sm90's bugs: a variant with chunks enough for its stages to come round.
+inline std::vector<Fp8Case> planted_fp8_cases(const PlantedBug& bug) {
+  if (bug.kernel != "attention_fp8_sm90") return {};
+  Fp8Case one = fp8_case(fp8_configurations().front(), 0);
+  one.layout.sizes.q = 200;
+  one.layout.sizes.x = 1000;
+  return {one};
 }
 
 /// Up to three variants that show a bug, each with some chunks and tiles.
@@ -181,6 +227,7 @@ inline std::vector<CorrectnessCase> planted_cases(const PlantedBug& bug) {
 inline std::set<std::string> planted_variants(const PlantedBug& bug) {
   std::set<std::string> out;
   for (const CorrectnessCase& one : planted_cases(bug)) out.insert(correctness::variant_of(one).expression);
+  for (const Fp8Case& one : planted_fp8_cases(bug)) out.insert(variant_of(one).expression);
   return out;
 }
 

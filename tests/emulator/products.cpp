@@ -147,27 +147,30 @@ void check_descriptor(u64 bits) {
 
 void check_shared_product(const Product& product, bool a_in_registers) {
   if (product.n % 8 != 0 || product.n < 8 || product.n > 256) engine->fail("issues a wgmma of no known shape");
+  if (product.e4m3 && product.transposed_b) engine->fail("issues a wgmma of e4m3 with an operand that is not K-major");
   if (!a_in_registers) check_descriptor(product.a_matrix);
   check_descriptor(product.b_matrix);
 }
 
 bool same(const Product& a, const Product& b) {
   return a.n == b.n && a.bf16 == b.bf16 && a.transposed_b == b.transposed_b && a.accumulate == b.accumulate &&
-         a.a_matrix == b.a_matrix && a.b_matrix == b.b_matrix;
+         a.a_matrix == b.a_matrix && a.b_matrix == b.b_matrix && a.e4m3 == b.e4m3;
 }
 
-void decode(const unsigned char* from, bool bf16, float* to, u32 step) {
-  for (u32 i = 0; i < 8; ++i) {
-    u16 bits = 0;
-    std::memcpy(&bits, from + 2 * i, 2);
-    to[i * step] = to_float(bits, bf16);
-  }
+/// Numbers that 16 bytes hold, and half of those that a product contracts.
+u32 numbers_of(const Product& product) { return product.e4m3 ? 16 : 8; }
+
+float decode(const unsigned char* from, const Product& product, u32 i) {
+  if (product.e4m3) return from_e4m3(from[i]);
+  u16 bits = 0;
+  std::memcpy(&bits, from + 2 * i, 2);
+  return to_float(bits, product.bf16);
 }
 
-void multiply(const float (&a)[64][16], const float* b, float* d, u32 n) {
+void multiply(const float (&a)[64][32], const float* b, float* d, u32 n, u32 contracted) {
   for (u32 row = 0; row < 64; ++row) {
     float* __restrict to = d + row * n;
-    for (u32 k = 0; k < 16; ++k) {
+    for (u32 k = 0; k < contracted; ++k) {
       const float factor = a[row][k];
       const float* from = b + k * n;
       for (u32 column = 0; column < n; ++column) to[column] += factor * from[column];
@@ -178,32 +181,36 @@ void multiply(const float (&a)[64][16], const float* b, float* d, u32 n) {
 }  // namespace
 
 void Engine::perform_product(Warpgroup& group) {
-  static float a[64][16], b[16 * 256];
+  static float a[64][32], b[32 * 256];
   const ProductWork work = std::move(group.work.front());
   group.work.pop_front();
   ++group.first;
-  const bool bf16 = work.product.bf16;
-  const u32 n = static_cast<u32>(work.product.n);
+  const Product& product = work.product;
+  const u32 n = static_cast<u32>(product.n), numbers = numbers_of(product);
   const SharedMemory& shared = group.block->shared;
   const auto unit = [&](u32 address) { return const_cast<SharedMemory&>(shared).at(address - base_address); };
   if (!work.a_in_registers) {
-    each_unit_of_a(work,
-                   [&](u32 row, u32 eighth, u32 address) { decode(unit(address), bf16, &a[row][8 * eighth], 1); });
+    each_unit_of_a(work, [&](u32 row, u32 part, u32 address) {
+      for (u32 i = 0; i < numbers; ++i) a[row][numbers * part + i] = decode(unit(address), product, i);
+    });
   } else {
+    const u32 in_word = numbers / 4;  // a word has two numbers of 16 bits, or four of 8
     for (u32 thread = 0; thread < group_threads; ++thread) {
-      for (u32 pair = 0; pair < 4; ++pair) {
-        float* to = &a[thread / 32 * 16 + a_row(thread % 32, pair)][a_column(thread % 32, pair)];
-        to[0] = to_float(static_cast<u16>(work.a[thread][pair]), bf16);
-        to[1] = to_float(static_cast<u16>(work.a[thread][pair] >> 16), bf16);
+      for (u32 word = 0; word < 4; ++word) {
+        unsigned char bytes[4];
+        std::memcpy(bytes, &work.a[thread][word], 4);
+        float* to = &a[thread / 32 * 16 + a_row(thread % 32, word)][a_column(thread % 32, word) * in_word / 2];
+        for (u32 i = 0; i < in_word; ++i) to[i] = decode(bytes, product, i);
       }
     }
   }
-  const bool transposed = work.product.transposed_b;
-  each_unit_of_b(work, [&](u32 row, u32 eighth, u32 address) {
-    decode(unit(address), bf16, transposed ? b + row * n + 8 * eighth : b + 8 * eighth * n + row, transposed ? 1 : n);
+  const bool transposed = product.transposed_b;
+  each_unit_of_b(work, [&](u32 row, u32 part, u32 address) {
+    for (u32 i = 0; i < numbers; ++i)
+      b[transposed ? row * n + numbers * part + i : (numbers * part + i) * n + row] = decode(unit(address), product, i);
   });
   if (!work.product.accumulate) std::fill(work.chain->d.begin(), work.chain->d.end(), 0.f);
-  multiply(a, b, work.chain->d.data(), n);
+  multiply(a, b, work.chain->d.data(), n, 2 * numbers);
   std::erase_if(group.waiters, [&](const Warpgroup::Waiter& waiter) {
     if (group.first < waiter.products) return false;
     wake(*waiter.warp, all_lanes);
@@ -226,7 +233,7 @@ void wgmma(const Product& product, float* d, const u32* a, Place at) {
     check_shared_product(product, a != nullptr);
     group.work.push_back({product, a != nullptr, at, nullptr, {}, {}, 0});
     ++engine->counters.wgmma;
-    engine->counters.products += static_cast<u64>(64 * product.n * 16);
+    engine->counters.products += 64 * static_cast<u64>(product.n) * 2 * numbers_of(product);
   }
   ProductWork& work = group.work[number - group.first];
   if (!same(work.product, product) || work.a_in_registers != (a != nullptr))

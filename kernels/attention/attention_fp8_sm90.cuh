@@ -1,0 +1,193 @@
+#pragma once
+// Forward attention on Hopper with e4m3 in and bf16 out: attention_sm90's block, tiles, waits and turns, and V turned
+// over on its way by the producer. S of the next chunk is issued ahead of O of the last one. Knobs are those of
+// attention_fp8_sm90.yaml; a tile's rows are (query, packed head), the head fastest.
+
+#include "kernels/attention/fp8/producer_fp8.cuh"
+#include "kernels/attention/fp8/products_fp8.cuh"
+#include "kernels/device/clock.cuh"
+
+namespace napkin {
+
+template <AttentionFp8Config F>
+struct Fp8Consumer : Fp8Products<F> {
+  static constexpr AttentionConfig C = F.forward;
+  using Products = Fp8Products<F>;
+  using Softmax = Fp8Softmax<F>;
+  using Base = AttentionEpilogue<C>;
+  using Block = AttentionBlock<C>;
+  using Places = Fp8Places<F>;
+  using Position = Ring<C.stages>;
+  using Block::wg, Block::barrier, Block::arguments, Products::fp8;
+  using typename Block::Scores, typename Block::Outputs, typename Softmax::Probabilities, typename Softmax::RowState,
+      typename Softmax::Factors;
+
+  // What V's and K's numbers of a chunk stand for.
+  struct KeyScales {
+    float k, v;
+  };
+  __device__ __forceinline__ KeyScales key_scales(const Tile& tile, int n) const {
+    return {Places::scale_at(fp8.k_scale, tile.batch, tile.head, n * C.x),
+            Places::scale_at(fp8.v_scale, tile.batch, tile.head, n * C.x)};
+  }
+  __device__ __forceinline__ Factors row_factors(const Tile& tile) const {
+    const u32 row = Block::thread_row(threadIdx.x % warp_threads);
+    Factors out;
+#pragma unroll
+    for (int r = 0; r < 2; ++r) {  // rows and heads that there are not: of the last there are
+      const int query = min(Block::query_of(tile, row + 8 * r), tile.queries - 1);
+      const int head = min(Block::head_of(tile, row + 8 * r), arguments.shape.g - 1);
+      out.row[r] =
+          arguments.scale_log2 * Places::scale_at(fp8.q_scale, tile.batch, tile.head * arguments.shape.g + head, query);
+    }
+    return out;
+  }
+
+  __device__ __forceinline__ void begin_softmax(Scores& s, RowState& state, const Tile& tile, int n,
+                                                const Factors& rows, float key) const {
+    if (n >= tile.whole_last || n < tile.whole_first) Base::hide(s, tile, n);
+    Softmax::softmax(s, state, rows, key);
+  }
+
+  // O of a chunk joins the others', which then have its maximum.
+  static __device__ __forceinline__ void merge(Outputs& o, const Outputs& chunk, const float (&delta)[2], float v) {
+#pragma unroll
+    for (int i = 0; i < Block::outputs; ++i) {
+      o[i] *= delta[i / 2 % 2];
+      o[i] = F.block_scales ? o[i] + chunk[i] * v : o[i] + chunk[i];
+    }
+  }
+
+  // O += P V of the last chunk, under which nothing runs.
+  __device__ __forceinline__ void last_outputs(const Probabilities& p, Outputs& o, Outputs& chunk,
+                                               const RowState& state, Position& at, bool accumulate, float v) const {
+    Products::wait_turned(at);
+    Outputs& to = F.merges ? chunk : o;
+    Products::issue_outputs(to, p, at.stage, !F.merges && accumulate);
+    wgmma_wait<0>();
+    pin(to);
+    Base::release_v(at.stage);
+    if constexpr (F.merges) merge(o, chunk, state.delta, v);
+    at.advance();
+  }
+
+  // O for one tile from that copy of Q. `at` is V's position; K's is one further inside the loop. `pending`: the copy
+  // of Q whose O the last tile is still storing.
+  __device__ __forceinline__ void attend(const Tile& tile, Outputs& o, RowState& state, const Factors& rows,
+                                         KeyScales scales, Position& at, u32 copy, int pending) const {
+    Scores s;
+    Probabilities p;
+    Outputs chunk;
+    bool accumulate = false;
+    const u32 q = Base::q_matrix(copy);
+    int n = tile.last - 1;
+    Base::wait_k(at);
+    Products::issue_scores(s, q, at.stage);
+    Base::store_settle(pending);
+    wgmma_wait<0>();
+    pin(s);
+    Base::release_k(at.stage);
+    begin_softmax(s, state, tile, n, rows, scales.k);
+    Softmax::convert(s, p);
+    for (--n; n >= tile.first; --n) {
+      Position next = at;
+      next.advance();
+      KeyScales following = scales;
+      if constexpr (F.block_scales) following = key_scales(tile, n);
+      Base::wait_k(next);
+      Base::wait_turn();
+      Products::issue_scores(s, q, next.stage);
+      Products::wait_turned(at);
+      Outputs& to = F.merges ? chunk : o;
+      Products::issue_outputs(to, p, at.stage, !F.merges && accumulate);
+      Base::pass_turn();
+      wgmma_wait<1>();
+      pin(s);
+      Base::release_k(next.stage);
+      const float delta[2] = {state.delta[0], state.delta[1]};
+      begin_softmax(s, state, tile, n, rows, following.k);
+      wgmma_wait<0>();
+      pin(to);
+      pin(p);
+      Base::release_v(at.stage);
+      if constexpr (F.merges) {
+        merge(o, chunk, delta, scales.v);
+      } else {
+        AttentionSoftmax<C>::rescale(o, state);
+      }
+      Softmax::convert(s, p);
+      at = next;
+      scales = following;
+      accumulate = true;
+    }
+    last_outputs(p, o, chunk, state, at, accumulate, scales.v);
+  }
+
+  // O of a finished tile to device memory. Returns the copy of Q that is still being stored from; negative: none.
+  __device__ __forceinline__ int store(const Tile& tile, Outputs& o, u32 copy) const {
+    if constexpr (C.packed) {
+      if (warpgroup_thread() == 0) Base::release_q(copy);
+      Products::store_rows(tile, o);
+      return -1;
+    } else {
+      Products::store_boxes(tile, o, copy);
+      if constexpr (C.q_stages > 1) return copy;
+      Base::store_settle(copy);
+      return -1;
+    }
+  }
+
+  __device__ __forceinline__ void consume() const {
+    Position at;
+    Ring<C.q_stages> q;
+    u32 parity = 0;
+    int pending = -1;
+    Base::open_turns();
+    for (int index = blockIdx.x; index < arguments.shape.tiles;
+         index = Block::template next_tile<warpgroup_threads>(index, parity)) {
+      const Tile tile = Block::tile_of(index);
+      if (tile.q_first >= tile.queries) continue;
+      Outputs o;
+#pragma unroll
+      for (int i = 0; i < Block::outputs; ++i) o[i] = 0;
+      RowState state{{-infinity, -infinity}, {0, 0}, {0, 0}};
+      if (tile.first >= tile.last) {
+        Products::finish(tile, o, state, 0);
+        Products::store_rows(tile, o);
+        continue;
+      }
+      const Factors rows = row_factors(tile);
+      const KeyScales scales = key_scales(tile, tile.last - 1);
+      barrier_wait(barrier(Block::q_full + Block::q_slot(q.stage, wg)), q.parity);
+      attend(tile, o, state, rows, scales, at, q.stage, pending);
+      // Found again rather than kept: the loop needs the registers.
+      asm volatile("" : "+r"(index));
+      const Tile same = Block::tile_of(index);
+      Products::finish(same, o, state, F.block_scales ? 1.f : key_scales(same, 0).v);
+      pending = store(same, o, q.stage);
+      q.advance();
+    }
+    store_wait();
+  }
+};
+
+template <AttentionFp8Config F>
+__global__ void __launch_bounds__((F.forward.warpgroups + 1) * 128, 1)
+    attention_fp8_sm90(const __grid_constant__ AttentionFp8Arguments arguments) {
+  extern __shared__ __align__(1024) unsigned char memory[];
+  const u32 shared = shared_address(memory), warpgroup = __shfl_sync(0xffffffffu, threadIdx.x / warpgroup_threads, 0);
+  const AttentionBlock<F.forward> block{shared, arguments.forward, warpgroup - 1};
+  if (F.forward.cycles && threadIdx.x == 0) note_start(arguments.forward.cycles);
+  if (threadIdx.x == 0) Fp8Places<F>::initialise(block);
+  __syncthreads();
+  if (warpgroup == 0) {
+    registers_shrink<F.forward.producer_registers>();
+    Fp8Producer<F>{{block}}.produce();
+  } else {
+    registers_grow<F.forward.consumer_registers>();
+    Fp8Consumer<F>{{{{{{block}}}, arguments}}}.consume();
+    if (F.forward.cycles && warpgroup_thread() == 0) note_end(arguments.forward.cycles);
+  }
+}
+
+}  // namespace napkin

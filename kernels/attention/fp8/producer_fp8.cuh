@@ -1,0 +1,123 @@
+#pragma once
+// attention_fp8_sm90's producer: a warpgroup that asks for boxes as attention_sm90's does, and turns V over, since the
+// tensor cores take e4m3 only with the contracted axis inside. Example: 32 keys of 16 columns are one ldmatrix, four
+// permutations of bytes and one stmatrix of a warp.
+
+#include "kernels/attention/fp8/block_fp8.cuh"
+#include "kernels/attention/producer_sm90.cuh"
+#include "kernels/device/bytes.cuh"
+#include "kernels/device/mma.cuh"
+
+namespace napkin {
+
+template <AttentionFp8Config F>
+struct Fp8Producer : AttentionProducer<F.forward> {
+  static constexpr AttentionConfig C = F.forward;
+  using Base = AttentionProducer<C>;
+  using Block = AttentionBlock<C>;
+  using Places = Fp8Places<F>;
+  using Position = Ring<C.stages>;
+  using Base::arguments, Base::shared, Base::barrier;
+
+  __device__ __forceinline__ void load_v(const Tile& tile, int row, const Position& at) const {
+    barrier_wait(barrier(Places::raw_empty + at.stage), at.parity ^ 1);
+    Base::template load_chunk<C.dv / 2>(arguments.v_map, Places::v_place(shared, at.stage),
+                                        barrier(Block::v_full + at.stage), tile, row);
+  }
+
+  // `Count` parts of 32 keys and 16 columns. A word that ldmatrix brings has two columns of two keys; of two such words
+  // one word gets a column of four keys. So 16 keys of V^T lie in the order 0 1 8 9 2 3 10 11 ..., which is that of P
+  // in the accumulators of S, and even columns lie before odd ones in every 16 rows: eight rows of one stmatrix are
+  // then neighbours and meet in no bank.
+  template <int Count>
+  __device__ __forceinline__ void turn_parts(u32 v, u32 turned, int part) const {
+    constexpr int key_parts = C.x / 32;
+    const u32 lane = threadIdx.x % warp_threads, warp = threadIdx.x / warp_threads;
+    u32 r[Count][4];
+#pragma unroll
+    for (int i = 0; i < Count; ++i) {
+      const u32 key = (part + i) % key_parts * 32,
+                column = ((part + i) / key_parts * Places::producer_warps + warp) * 16;
+      load_matrices_transposed(r[i], v + swizzled<C.x, Places::v_span>(key + lane, column / 2));
+    }
+#pragma unroll
+    for (int i = 0; i < Count; ++i) {
+      const u32 key = (part + i) % key_parts * 32,
+                column = ((part + i) / key_parts * Places::producer_warps + warp) * 16;
+      store_matrices(
+          turned + swizzled<C.dv, Places::turned_span>(column + matrix_row(lane), key / 2 + matrix_column(lane)),
+          even_bytes(r[i][0], r[i][1]), odd_bytes(r[i][0], r[i][1]), even_bytes(r[i][2], r[i][3]),
+          odd_bytes(r[i][2], r[i][3]));
+    }
+  }
+
+  // V of that stage turned over, by four warps together.
+  __device__ __forceinline__ void turn(const Position& at) const {
+    constexpr int parts = C.x / 32 * (C.dv / 64), step = parts % 2 == 0 ? 2 : 1;
+    barrier_wait(barrier(Block::v_full + at.stage), at.parity);
+    barrier_wait(barrier(Block::v_empty + at.stage), at.parity ^ 1);
+    const u32 v = Places::v_place(shared, at.stage), turned = Places::turned_place(shared, at.stage);
+#pragma unroll 1
+    for (int part = 0; part < parts; part += step) turn_parts<step>(v, turned, part);
+    async_fence();
+    __syncwarp();
+    if (threadIdx.x % warp_threads == 0) {
+      barrier_arrive(barrier(Places::turned_full + at.stage));
+      barrier_arrive(barrier(Places::raw_empty + at.stage));
+    }
+    __syncwarp();
+  }
+
+  // The tile behind this one, to all lanes. The first warp draws it where tiles are drawn, and tells the others.
+  __device__ __forceinline__ int next_of(int index, u32& parity, bool first) const {
+    int next = index + grid_blocks();
+    if constexpr (C.order == TileOrder::longest_first) {
+      if (threadIdx.x % warp_threads == 0) {
+        if (first) {
+          next = Base::draw();
+          Base::announce(next, parity);
+        } else {
+          next = Block::template next_tile<1>(index, parity);
+        }
+      }
+      next = __shfl_sync(0xffffffffu, next, 0);
+    }
+    if constexpr (C.order == TileOrder::grid) next = arguments.shape.tiles;
+    return next;
+  }
+
+  // K and V of the first warp's lane 0 run a chunk ahead of what is turned.
+  __device__ __forceinline__ void produce() const {
+    const u32 warp = __shfl_sync(0xffffffffu, threadIdx.x / warp_threads, 0);
+    const bool loads = threadIdx.x == 0, asks = threadIdx.x == warp_threads;
+    Position ring;
+    Ring<C.q_stages> q;
+    u32 parity = 0;
+    for (int index = blockIdx.x; index < arguments.shape.tiles; index = next_of(index, parity, warp == 0)) {
+      const Tile tile = Base::tile_of(index);
+      if (tile.first >= tile.last) continue;
+      int row = tile.x_row + (tile.last - 1) * C.x;
+      const int first = tile.x_row + tile.first * C.x;
+      if (asks) Base::load_q(tile, q);
+      q.advance();
+      if (loads) {
+        Base::load_k(tile, row, ring);
+        load_v(tile, row, ring);
+      }
+#pragma unroll 1
+      for (; row >= first; row -= C.x) {
+        Position ahead = ring;
+        ahead.advance();
+        if (loads && row > first) {
+          Base::load_k(tile, row - C.x, ahead);
+          load_v(tile, row - C.x, ahead);
+        }
+        __syncwarp();
+        turn(ring);
+        ring = ahead;
+      }
+    }
+  }
+};
+
+}  // namespace napkin

@@ -1,0 +1,64 @@
+#pragma once
+// One question of attention_fp8_sm90 on the emulator: its arrays, its plan, a run of it and what float64 says of the
+// result.
+
+#include "tests/emulator/problem.hpp"
+#include "tests/kernel/fp8_cases.hpp"
+
+namespace napkin::test {
+
+class Fp8Problem {
+ public:
+  explicit Fp8Problem(const Fp8Case& one, int sms = 3)
+      : arrays_(one.layout, one.scales), laid_out_(lay_out(one)), placed_(laid_out_->place(one.tile)) {
+    AttentionCall call = arrays_.call();
+    call.q.address = put("Q", arrays_.q, q_);
+    call.k.address = put("K", arrays_.k, k_);
+    call.v.address = put("V", arrays_.v, v_);
+    call.o.address = put("O", arrays_.o, o_);
+    call.log_sum_exp = put("log-sum-exp", arrays_.log_sum_exp, lse_);
+    call.q_scale.address = put("scales of Q", arrays_.q_scale, q_scale_);
+    call.k_scale.address = put("scales of K", arrays_.k_scale, k_scale_);
+    call.v_scale.address = put("scales of V", arrays_.v_scale, v_scale_);
+    call.q_starts = put("q_starts", arrays_.q_starts, q_starts_);
+    call.x_starts = put("x_starts", arrays_.x_starts, x_starts_);
+    call.ticket = put("ticket", std::vector<std::int32_t>{0, 0}, ticket_);
+    plan_ = attention_fp8_sm90_plan(placed_, call, {sms, Bytes(1 << 20)});
+  }
+
+  [[nodiscard]] const PlacedDiagram& placed() const { return placed_; }
+
+  [[nodiscard]] EmulatedRun run(std::uint64_t seed, std::int64_t rows, const std::string& planted = "") {
+    o_.poison();
+    if (lse_.memory) lse_.poison();
+    EmulatedRun out;
+    out.outcome = emulator::launch(plan_, seed, planted);
+    out.output = o_.fetch();
+    for (const EmulatedArray* array : {&q_, &k_, &v_, &o_, &lse_, &q_scale_, &k_scale_, &v_scale_, &ticket_}) {
+      if (array->memory && !array->memory->guarded()) out.guard = array->memory->name();
+    }
+    if (!out.outcome.error.empty()) return out;
+    arrays_.o = out.output;
+    if (lse_.memory) std::copy_n(lse_.as<float>(), lse_.count, arrays_.log_sum_exp.begin());
+    out.comparison = arrays_.compare_all(rows);
+    return out;
+  }
+
+ private:
+  /// The array's address; 0 where it has no elements.
+  template <class T>
+  static std::uint64_t put(const char* name, const std::vector<T>& values, EmulatedArray& array) {
+    if (values.empty()) return 0;
+    array = EmulatedArray(name, static_cast<std::int64_t>(values.size()), sizeof(T));
+    std::copy(values.begin(), values.end(), array.as<T>());
+    return array.address();
+  }
+
+  Fp8Arrays arrays_;
+  std::unique_ptr<LaidOut> laid_out_;
+  PlacedDiagram placed_;
+  LaunchPlan plan_;
+  EmulatedArray q_, k_, v_, o_, lse_, q_scale_, k_scale_, v_scale_, q_starts_, x_starts_, ticket_;
+};
+
+}  // namespace napkin::test

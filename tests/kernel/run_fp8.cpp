@@ -1,0 +1,306 @@
+// attention_fp8_sm90 on the GPU at hand, one JSON object a line: right against float64, and how fast.
+//
+//   run_fp8 --check [--shapes 21]      the emulator's cases (fp8_cases.hpp), two launches each
+//   run_fp8 --time [--tiles 2] [--d 128] [--bf16]
+//                                      d of 64, 128, 256, or that one, s of 512 to 16384, causal or not: the tiles that
+//                                      select ranks first beside what was predicted; --bf16: and attention_sm90's first
+//   run_fp8 --tile x=128,stages=3 --shape b,h,g,q,x,d [--causal]     that tile
+//   run_fp8 --predict                  what --time predicts, without a GPU
+//   run_fp8 --compile                  the variants of --check and --time into the cache, without a GPU
+//
+// Exit 1 where a result is wrong.
+#include <cstdio>
+#include <exception>
+#include <iostream>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <sstream>
+
+#include "apps/library/napkin.hpp"
+#include "kernels/launch/attention_fp8_device.hpp"
+#include "kernels/launch/measure.hpp"
+#include "kernels/launch/run.hpp"
+#include "tests/kernel/fp8_cases.hpp"
+
+namespace {
+
+using namespace napkin;
+using Json = nlohmann::ordered_json;
+using test::Fp8Case;
+
+struct Question {
+  AttentionSizes sizes;
+  bool causal = false;
+};
+
+struct Request {
+  bool check = false, time = false, predict = false, compile = false, bf16 = false;
+  std::size_t shapes = 21;
+  int tiles = 2;
+  std::int64_t d = 0;  // 0: all
+  std::vector<Question> questions;
+  std::optional<test::Knobs> tile;
+  bool causal = false;
+};
+
+std::vector<std::string> parts_of(const std::string& text) {
+  std::vector<std::string> out;
+  std::istringstream in(text);
+  for (std::string part; std::getline(in, part, ',');) out.push_back(part);
+  return out;
+}
+
+/// 16k tokens of 2,048 columns, as FlashAttention-3's paper has them.
+std::vector<Question> timed_questions(std::int64_t only) {
+  std::vector<Question> out;
+  for (const std::int64_t d : {64, 128, 256}) {
+    if (only != 0 && only != d) continue;
+    for (std::int64_t s = 512; s <= 16384; s *= 2) {
+      for (const bool causal : {false, true}) out.push_back({{16384 / s, 2048 / d, 1, s, s, d, d}, causal});
+    }
+  }
+  return out;
+}
+
+test::Knobs knobs_of(const std::string& text) {
+  test::Knobs out;
+  for (const std::string& part : parts_of(text)) {
+    const auto equals = part.find('=');
+    if (equals == std::string::npos) throw Error("--tile", "'" + part + "' is not name=value");
+    out.emplace_back(part.substr(0, equals), part.substr(equals + 1));
+  }
+  return out;
+}
+
+Request read(const std::vector<std::string>& words) {
+  Request r;
+  const std::map<std::string, bool*> switches = {{"--check", &r.check},     {"--time", &r.time},
+                                                 {"--predict", &r.predict}, {"--compile", &r.compile},
+                                                 {"--bf16", &r.bf16},       {"--causal", &r.causal}};
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const std::string& word = words[i];
+    if (const auto found = switches.find(word); found != switches.end()) {
+      *found->second = true;
+      continue;
+    }
+    if (++i >= words.size()) throw Error("arguments", word + " wants a value");
+    const std::string& value = words[i];
+    if (word == "--shapes") {
+      r.shapes = std::stoul(value);
+    } else if (word == "--tiles") {
+      r.tiles = std::stoi(value);
+    } else if (word == "--d") {
+      r.d = std::stoll(value);
+    } else if (word == "--tile") {
+      r.tile = knobs_of(value);
+    } else if (word == "--shape") {
+      std::vector<std::int64_t> n;
+      for (const std::string& part : parts_of(value)) n.push_back(std::stoll(part));
+      if (n.size() != 6) throw Error("--shape", "has not six sizes", "b,h,g,q,x,d");
+      r.questions.push_back({{n[0], n[1], n[2], n[3], n[4], n[5], n[5]}, false});
+    } else {
+      throw Error("arguments", "'" + word + "' is unknown");
+    }
+  }
+  for (Question& one : r.questions) one.causal = r.causal;
+  if (r.questions.empty()) r.questions = timed_questions(r.d);
+  r.time = r.time || r.tile;
+  return r;
+}
+
+void report(const Comparison& c, Json& out) {
+  out["max_error"] = c.max_error;
+  out["reference_error"] = c.reference_error;
+  out["lse_error"] = c.lse_error;
+  out["rows"] = c.rows;
+  out["unwritten"] = c.unwritten;
+  out["good"] = c.good();
+}
+
+ReadyLaunch ready(Runtime& runtime, const Fp8Case& one, const AttentionCall& call) {
+  const auto laid_out = test::lay_out(one);
+  return runtime.prepare(attention_fp8_sm90_plan(laid_out->place(one.tile), call, runtime.device().launch_device()));
+}
+
+bool check(Runtime& runtime, std::size_t shapes) {
+  std::size_t wrong = 0, all = 0;
+  double worst = 0;
+  for (const Fp8Case& one : test::fp8_cases(shapes)) {
+    Json out;
+    out["case"] = test::describe(one);
+    bool good = false;
+    try {
+      const Fp8Device data(runtime.device(), one.layout, one.scales);
+      const ReadyLaunch launch = ready(runtime, one, data.call());
+      data.poison();
+      launch();
+      const std::vector<std::uint16_t> first = data.output();
+      data.poison();
+      launch();
+      const Comparison compared = data.compare(48);
+      report(compared, out);
+      out["repeats"] = data.output() == first;
+      good = out["good"] && out["repeats"];
+      worst = std::max(worst, compared.max_error / allowed_error(compared.reference_error, compared.rounding));
+    } catch (const std::exception& error) {
+      out["error"] = error.what();
+    }
+    ++all;
+    if (good) continue;
+    ++wrong;
+    std::cout << out.dump() << std::endl;
+  }
+  std::cout << Json{{"cases", all}, {"wrong", wrong}, {"worst_of_allowed", worst}}.dump() << std::endl;
+  return wrong == 0;
+}
+
+struct Pick {
+  test::Knobs tile;
+  std::optional<double> predicted;
+};
+
+Mask mask_of(const Question& question) { return question.causal ? Mask{Mask::Kind::causal, 0, 0} : Mask{}; }
+
+std::vector<Pick> picks_of(const Question& question, const Request& r, const std::string& kernel, int count) {
+  if (r.tile) return {{*r.tile, std::nullopt}};
+  Ask ask;
+  ask.algorithm = "attention";
+  ask.gpu = "h200-sxm";
+  ask.kernel = kernel;
+  ask.shape = test::shape_of(question.sizes);
+  ask.mask = mask_of(question);
+  ask.dtype = kernel == "attention_fp8_sm90" ? "e4m3" : "bf16";
+  const auto answer = select(ask, count);
+  std::vector<Pick> out;
+  if (!answer->found) return out;
+  const auto add = [&](const TileValues& tile, const auto& predicted) {
+    Pick& pick = out.emplace_back();
+    for (const KnobValue& knob : tile)
+      pick.tile.emplace_back(knob.name, knob.word.empty() ? std::to_string(knob.number) : knob.word);
+    pick.predicted = predicted.time;
+  };
+  add(answer->head.tile, *answer->predicted);
+  for (const auto& one : answer->alternatives) add(one.tile, one.predicted.get());
+  return out;
+}
+
+/// By the field's convention: of a square causal problem half.
+double flops_of(const Question& question) {
+  AttentionLayout layout;
+  layout.sizes = question.sizes;
+  layout.mask = mask_of(question);
+  return attention_flops(layout);
+}
+
+Json described(const std::string& kernel, const Question& question, const Pick& pick) {
+  Json out{{"kernel", kernel}, {"causal", question.causal}};
+  for (const auto& [axis, size] : test::shape_of(question.sizes)) out["shape"][axis] = size;
+  for (const auto& [knob, value] : pick.tile) out["tile"][knob] = value;
+  if (pick.predicted) {
+    out["predicted"] = *pick.predicted;
+    out["predicted_tflops"] = flops_of(question) / *pick.predicted / 1e12;
+  }
+  return out;
+}
+
+void time_launches(const Runtime& runtime, const ReadyLaunch& launch, const Question& question, Json& out) {
+  TimingOptions options;
+  options.l2 = L2State::warm;
+  options.longest = Seconds(0.5);
+  const LaunchTiming timing = time_launch(
+      runtime.device(), [&] { launch(); }, options);
+  out["time"] = timing.time.value;
+  out["tflops"] = flops_of(question) / timing.time.value / 1e12;
+  out["registers"] = launch.kernel().compiled.report.registers;
+  out["spills"] = launch.kernel().compiled.report.spill_stores.value.get();
+}
+
+AttentionLayout layout_of(const Question& question, DType type) {
+  AttentionLayout layout;
+  layout.sizes = question.sizes;
+  layout.mask = mask_of(question);
+  layout.type = type;
+  return layout;
+}
+
+bool time_one(Runtime& runtime, const Question& question, const Pick& pick) {
+  Json out = described("attention_fp8_sm90", question, pick);
+  bool good = true;
+  try {
+    const Fp8Case one{layout_of(question, DType::e4m3), Fp8Scales::head, pick.tile};
+    const Fp8Device data(runtime.device(), one.layout, one.scales);
+    const ReadyLaunch launch = ready(runtime, one, data.call());
+    data.poison();
+    launch();
+    report(data.compare(4), out);
+    good = out["good"];
+    time_launches(runtime, launch, question, out);
+  } catch (const std::exception& error) {
+    out["error"] = error.what();
+    good = false;
+  }
+  std::cout << out.dump() << std::endl;
+  return good;
+}
+
+void time_bf16(Runtime& runtime, const Question& question, const Pick& pick) {
+  Json out = described("attention_sm90", question, pick);
+  try {
+    const test::AttentionProblem problem(runtime, "h200-sxm", layout_of(question, DType::bf16), pick.tile);
+    time_launches(runtime, problem.launch(), question, out);
+  } catch (const std::exception& error) {
+    out["error"] = error.what();
+  }
+  std::cout << out.dump() << std::endl;
+}
+
+void compile_one(const Fp8Case& one) {
+  const Compilation done = compile(test::variant_of(one), process_environment(), Objections::report);
+  std::cout << Json{{"case", test::describe(one)},
+                    {"registers", done.kernel.report.registers},
+                    {"spills", done.kernel.report.spill_stores.value.get()},
+                    {"faults", done.kernel.report.faults}}
+                   .dump()
+            << std::endl;
+}
+
+int run(const Request& r) {
+  const std::string fp8 = "attention_fp8_sm90", bf16 = "attention_sm90";
+  if (r.predict || r.compile) {
+    if (r.compile) {
+      for (const Fp8Case& one : test::fp8_cases(1)) compile_one(one);
+    }
+    for (const Question& question : r.questions) {
+      for (const Pick& pick : picks_of(question, r, fp8, r.tiles)) {
+        if (r.compile)
+          compile_one({layout_of(question, DType::e4m3), Fp8Scales::head, pick.tile});
+        else
+          std::cout << described(fp8, question, pick).dump() << std::endl;
+      }
+    }
+    return 0;
+  }
+  Runtime runtime(Device(), process_environment(), Objections::report);
+  bool good = true;
+  if (r.check) good = check(runtime, r.shapes);
+  if (r.time) {
+    for (const Question& question : r.questions) {
+      for (const Pick& pick : picks_of(question, r, fp8, r.tiles)) good = time_one(runtime, question, pick) && good;
+      if (!r.bf16) continue;
+      for (const Pick& pick : picks_of(question, {}, bf16, 1)) time_bf16(runtime, question, pick);
+    }
+  }
+  return good ? 0 : 1;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    return run(read({argv + 1, argv + argc}));
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "run_fp8: %s\n", error.what());
+    return 2;
+  }
+}

@@ -1,0 +1,85 @@
+#!/usr/bin/env python3
+"""attention_fp8_sm90 on the GPU here: right against float64, then d of 64, 128 and 256 beside attention_sm90 and cuDNN in bf16.
+
+  run_fp8.py --program build/tests/run_fp8 [--out FILE.jsonl] [--d 128] [--tiles 2] [--no-check]
+
+PyTorch has no attention of its own in FP8: its backends of scaled_dot_product_attention are timed in bf16. Where FlashAttention-3
+(flash_attn_interface) is installed, it is timed in e4m3. Each call runs by itself behind others for half a second.
+"""
+import argparse, json, statistics, subprocess, sys, time
+import torch
+from torch.nn.attention import SDPBackend, sdpa_kernel
+
+BACKENDS = {"cudnn": SDPBackend.CUDNN_ATTENTION, "flash": SDPBackend.FLASH_ATTENTION}
+
+
+def warm_time(call, seconds=0.5):
+    call()
+    torch.cuda.synchronize()
+    times, begin = [], time.time()
+    while time.time() - begin < seconds or len(times) < 10:
+        start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+        start.record()
+        call()
+        end.record()
+        torch.cuda.synchronize()
+        times.append(start.elapsed_time(end) / 1e3)
+    return statistics.median(times)
+
+
+def peers(b, h, s, d, causal):
+    q, k, v = (torch.randn(b, s, h, d, device="cuda", dtype=torch.bfloat16).transpose(1, 2) for _ in range(3))
+    out = {}
+    for name, backend in BACKENDS.items():
+        try:
+            with sdpa_kernel(backend):
+                out[name] = warm_time(lambda: torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=causal))
+        except RuntimeError:
+            out[name] = None
+    try:
+        from flash_attn_interface import flash_attn_func
+        q8, k8, v8 = (x.transpose(1, 2).contiguous().to(torch.float8_e4m3fn) for x in (q, k, v))
+        out["flash3_fp8"] = warm_time(lambda: flash_attn_func(q8, k8, v8, causal=causal))
+    except (ImportError, RuntimeError):
+        out["flash3_fp8"] = None
+    return out
+
+
+def main():
+    options = argparse.ArgumentParser()
+    options.add_argument("--program", required=True)
+    options.add_argument("--out")
+    options.add_argument("--d")
+    options.add_argument("--tiles", default="2")
+    options.add_argument("--no-check", action="store_true")
+    a = options.parse_args()
+    good = True
+    if not a.no_check:
+        good = subprocess.run([a.program, "--check"]).returncode == 0
+    command = [a.program, "--time", "--bf16", "--tiles", a.tiles] + (["--d", a.d] if a.d else [])
+    bench = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    out, known = open(a.out, "a") if a.out else None, {}
+    for row in [json.loads(line) for line in bench.stdout]:
+        s = row["shape"]
+        key = (s["b"], s["h"], s["q"], s["d"], row["causal"])
+        if key not in known:
+            known[key] = peers(*key)
+        row["peers"] = known[key]
+        if out:
+            out.write(json.dumps(row) + "\n")
+            out.flush()
+        tile = ",".join(f"{knob}={value}" for knob, value in row["tile"].items())
+        if "error" in row:
+            print(row["kernel"], key, tile, row["error"], flush=True)
+            good = False
+            continue
+        flops = row["tflops"] * row["time"]
+        others = " ".join(f"{name} {flops / t:.0f}" for name, t in known[key].items() if t)
+        print(f"{row['kernel']:18} {key} {row['time'] * 1e6:8.1f} us {row['tflops']:6.0f} TFLOP/s predicted {row['predicted_tflops']:6.0f}; "
+              f"{others} {'' if row.get('good', True) else 'WRONG'} {tile}", flush=True)
+        good = good and row.get("good", True)
+    return 0 if good and bench.wait() == 0 else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
