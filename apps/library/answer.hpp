@@ -146,6 +146,10 @@ struct PredictedAnswer {
   bool at_least = false;  ///< a bound: the fullest pipe's time; without a kernel what no mapping goes below
   /// Of a tile that was asked about or chosen: found when it is first read, which takes some milliseconds.
   Later<std::optional<StandingAnswer>> standing = {};
+  /// The event graph's; else a bound.
+  [[nodiscard]] bool by_graph() const { return standing.get() && standing.get()->by_graph; }
+  /// Seconds between which nine of ten such predictions lie. None of a bound, and where no band is known.
+  [[nodiscard]] std::optional<std::pair<double, double>> nine_of_ten() const;
 };
 
 /// Values moved and held by a run of the streamed program, or predicted for it; where results have parts, what the

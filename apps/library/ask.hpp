@@ -26,6 +26,8 @@ struct Ask {
   Mask mask;
   std::string kernel;  ///< a mapping's name or path; empty: the best that runs there
   TileText tile;       ///< knobs that are fixed; the others are selected
+  /// Of an island of GPUs: how it divides the algorithm, "ring_attention,order=zigzag,gpus=8"; empty: the fastest way.
+  std::string split = {};
   bool check = false;  ///< query: also run the streamed program at a scaled-down shape and count
   /// Of that run, groups done of so many; of a family of shapes, sizes.
   std::function<void(std::int64_t done, std::int64_t total)> progress;

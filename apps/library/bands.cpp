@@ -62,6 +62,24 @@ const std::vector<ClassError>& class_errors() {
   return all;
 }
 
+std::vector<ClassError> classes_of(const Machine& machine, const std::string& kernel, bool by_graph) {
+  std::vector<ClassError> out;
+  for (const ClassError& error : class_errors()) {
+    if (error.kernel == kernel) out.push_back(error);
+  }
+  std::stable_partition(out.begin(), out.end(), [&](const ClassError& error) {
+    return error.architecture == machine.architecture && error.by_graph == by_graph;
+  });
+  return out;
+}
+
+/// The absolute values of a normal distribution have their ninth decile at 1.645 standard deviations, their mean at
+/// 0.798.
+double Band::nine_of_ten() const {
+  constexpr double decile_over_mean = 1.645 / 0.798;
+  return ninety.value_or(decile_over_mean * error);
+}
+
 std::optional<Band> band_of(const Machine& machine, const std::string& algorithm, const std::string& kernel,
                             bool by_graph) {
   const auto here = [&](const ClassError& each) { return each.gpu == machine.name && each.by_graph == by_graph; };

@@ -24,6 +24,8 @@ struct ClassError {
 };
 /// tests/published/classes.json, which script/accuracy writes.
 [[nodiscard]] const std::vector<ClassError>& class_errors();
+/// The classes of one kernel, those of that architecture and clock first.
+[[nodiscard]] std::vector<ClassError> classes_of(const Machine& machine, const std::string& kernel, bool by_graph);
 
 struct Band {
   double error = 0;              ///< the mean of |predicted / found - 1|
@@ -31,6 +33,8 @@ struct Band {
   std::int64_t rows = 0;
   bool recorded = false;  ///< on that very product, by this program's kernels; else published by others
   std::string of;         ///< "flash_attention_2 on sm_90", "attention on sm_90"
+  /// `ninety`; where only the mean is known, that of errors which spread as a normal distribution does.
+  [[nodiscard]] double nine_of_ten() const;
 };
 
 /// The class that is nearest to a prediction: of the mapping on that product, of it on that architecture, of any

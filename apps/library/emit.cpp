@@ -3,6 +3,7 @@
 #include "apps/library/evaluate.hpp"
 #include "apps/library/select_kernel.hpp"
 #include "apps/library/session.hpp"
+#include "model/island/island.hpp"
 #include "model/mapping/load.hpp"
 #include "solver/emit/emit.hpp"
 
@@ -54,10 +55,17 @@ Emission emission_of(const Request& request, const std::string& form, int top) {
 }  // namespace
 
 Emission Session::emit(const Ask& ask, const std::string& form, int top) const {
-  const std::vector<std::string> forms = {"json", "cpp", "triton", "fa3", "fa4"};
+  const std::vector<std::string> forms = {"json", "cpp", "triton", "fa3", "fa4", "nccl"};
   if (std::find(forms.begin(), forms.end(), form) == forms.end()) {
     throw Error("--emit", in_quotes(form) + " is no form", one_of(form, forms));
   }
+  if (asks_island(ask) != (form == "nccl")) {
+    throw Error("--emit",
+                form == "nccl" ? "nccl is of several GPUs, and " + in_quotes(ask.gpu) + " is no island"
+                               : form + " is of one GPU, and " + ask.gpu + " is an island",
+                form == "nccl" ? one_of("", builtin_islands()) : "nccl");
+  }
+  if (form == "nccl") return nccl_calls(*this, ask);
   Ask asked = ask;
   // FlashAttention-4's kernel for Hopper is FlashAttention-3's algorithm, and so is its mapping.
   if ((form == "triton" || form == "fa3" || form == "fa4") && ask.kernel.empty())

@@ -2,7 +2,7 @@
 
 #include "apps/library/select_kernel.hpp"
 #include "apps/library/words.hpp"
-#include "model/clock/launch/combine_cost.hpp"
+#include "model/clock/roofline/combine_cost.hpp"
 
 namespace napkin {
 namespace {

@@ -29,6 +29,7 @@
 #include "apps/library/ask.hpp"
 #include "apps/library/call.hpp"
 #include "apps/library/compare.hpp"
+#include "apps/library/island.hpp"
 #include "apps/library/sensitivity.hpp"
 #include "model/base/error.hpp"
 
@@ -81,7 +82,8 @@ class Session {
 
   /// `form`: "json" (kernel and tile), "cpp" (a constexpr struct), "triton" (its list of configurations, the `top`
   /// best), "fa3" (FlashAttention-3's tuple) or "fa4" (FlashAttention-4's FwdConfig for Hopper, the `top` best). The
-  /// last three select for that peer's mapping unless `ask` names one.
+  /// last three select for that peer's mapping unless `ask` names one. Of an island of GPUs: "nccl" (each rank's calls
+  /// and launches in order).
   [[nodiscard]] Emission emit(const Ask& ask, const std::string& form, int top = 5) const;
 
   /// The question with all that it names resolved (request.hpp, internal to apps/). Throws Error for every mistake in

@@ -47,8 +47,8 @@ ReportAnswer report_answer(const Session& session, const Ask& ask, const std::ve
     const bool launched_once = out.query.launches.empty();
     if (!layout.ideal && launched_once) add_of_kernel(request, selected, out);
     if (!out.query.predicted) return out;
-    out.sure = sureness_of(request, layout, *out.query.predicted, out.timeline && out.timeline->timed,
-                           out.sensitive ? out.sensitive->rows : std::vector<SensitivityRow>());
+    if (out.query.head.kernel)
+      out.classes = classes_of(*request.machine, *out.query.head.kernel, out.query.predicted->by_graph());
     if (!launched_once) return out;
     out.roofline = roofline_of(request, layout, out.query, out.selected.alternatives);
     out.recorded = recorded_beside(out.query.head, most_recorded);

@@ -11,7 +11,7 @@
 #include "apps/library/landscape.hpp"
 #include "apps/library/napkin.hpp"
 #include "apps/library/roofline.hpp"
-#include "apps/library/sureness.hpp"
+#include "apps/library/sensitivity.hpp"
 #include "apps/library/timeline.hpp"
 #include "model/fusion/streamed.hpp"
 
@@ -27,7 +27,7 @@ struct ReportAnswer {
   std::vector<LandscapeAnswer> landscapes;     ///< of a kernel
   std::optional<SensitivityAnswer> sensitive;  ///< of a kernel's legal tile
   std::vector<BesideAnswer> recorded, published;
-  SurenessAnswer sure;
+  std::vector<ClassError> classes;  ///< of the kernel: those that the prediction is of first
 };
 
 /// Everything but packed sequences' optimum and timeline. `published`: what the built-in rows are read to. Throws Error

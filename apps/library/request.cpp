@@ -9,6 +9,7 @@
 #include "model/diagram/library.hpp"
 #include "model/diagram/packing.hpp"
 #include "model/fusion/derive.hpp"
+#include "model/island/island.hpp"
 #include "model/machine/load.hpp"
 #include "model/mapping/load.hpp"
 
@@ -25,6 +26,13 @@ std::shared_ptr<const Machine> machine_of(const Ask& ask, Catalog& catalog) {
     return std::make_shared<const Machine>(abstract_machine(Count(*ask.memory)));
   }
   if (ask.gpu.empty()) throw Error("--gpu", "is missing", "a profile's name or a path to a YAML file, or here");
+  if (is_island(ask.gpu)) {
+    const std::string gpu = load_island(ask.gpu, "--gpu").gpu;
+    throw Error("--gpu", ask.gpu + " is an island of GPUs",
+                "napkin query, napkin select or napkin.island, or one of its GPUs: " + gpu);
+  }
+  if (!ask.split.empty())
+    throw Error("--split", "is of several GPUs, and " + ask.gpu + " is one", one_of("", builtin_islands()));
   return catalog.machine(ask.gpu == "here" ? catalog.gpu_here() : ask.gpu);
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <map>
 #include <memory>
 
 #include "apps/library/answering.hpp"
@@ -143,6 +144,19 @@ SensitivityAnswer sensitivity_answer(const Request& request) {
     });
     return answer;
   });
+}
+
+std::vector<std::pair<std::string, double>> SensitivityAnswer::shares_by_basis() const {
+  std::map<std::string, double> by_basis;
+  double all = 0;
+  for (const SensitivityRow& number : rows) {
+    by_basis[number.basis] += std::abs(number.elasticity);
+    all += std::abs(number.elasticity);
+  }
+  std::vector<std::pair<std::string, double>> out;
+  for (const auto& [basis, sum] : by_basis) out.emplace_back(basis, sum / all);
+  std::stable_sort(out.begin(), out.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
+  return out;
 }
 
 }  // namespace napkin

@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "apps/library/answer.hpp"
@@ -31,6 +32,8 @@ struct SensitivityAnswer {
   PredictedAnswer predicted;
   std::vector<SensitivityRow> rows;  ///< largest effect first; those without any effect are left out
   std::int64_t numbers = 0;          ///< that were tried
+  /// What decides the time, by where the numbers come from: shares of the sum of |elasticity|, largest first.
+  [[nodiscard]] std::vector<std::pair<std::string, double>> shares_by_basis() const;
 };
 
 }  // namespace napkin

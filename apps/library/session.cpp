@@ -13,8 +13,8 @@ constexpr std::size_t most_sequences = 4096;  // of a packed batch whose answer 
 
 /// What an answer depends on. Names are compared as they were given: two names of one thing are two questions.
 auto fields_of(const Ask& ask) {
-  return std::tie(ask.algorithm, ask.gpu, ask.memory, ask.shape, ask.lengths, ask.dtype, ask.mask, ask.kernel,
-                  ask.tile);
+  return std::tie(ask.algorithm, ask.gpu, ask.memory, ask.shape, ask.lengths, ask.dtype, ask.mask, ask.kernel, ask.tile,
+                  ask.split);
 }
 
 class Hash {
@@ -44,7 +44,7 @@ std::shared_ptr<const Answer> answer_of(Answers<Answer>& answers, const AskedAs&
 std::size_t AskedHash::operator()(const AskedAs& asked) const {
   const Ask& ask = asked.ask;
   Hash hash;
-  for (const std::string* text : {&ask.algorithm, &ask.gpu, &ask.dtype, &ask.kernel}) hash.add(*text);
+  for (const std::string* text : {&ask.algorithm, &ask.gpu, &ask.dtype, &ask.kernel, &ask.split}) hash.add(*text);
   hash.add(static_cast<std::uint64_t>(ask.memory.value_or(-1)));
   for (const auto& [axis, size] : ask.shape) {
     hash.add(axis);

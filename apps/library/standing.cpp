@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "apps/library/evaluate.hpp"
-#include "model/clock/needs.hpp"
+#include "model/clock/graph/needs.hpp"
 #include "model/machine/numbers.hpp"
 #include "model/mapping/compiled.hpp"
 #include "model/mapping/load.hpp"
@@ -110,6 +110,13 @@ StandingAnswer found(const TimedTile& subject) {
 }
 
 }  // namespace
+
+/// A speed off by a fraction e of the measured one: measured time = predicted time x (1 + signed e).
+std::optional<std::pair<double, double>> PredictedAnswer::nine_of_ten() const {
+  if (!by_graph() || !standing.get()->band) return std::nullopt;
+  const double off = standing.get()->band->nine_of_ten();
+  return std::pair(time * std::max(1 - off, 0.0), time * (1 + off));
+}
 
 Later<std::optional<StandingAnswer>> standing_of(const Request& request, const Layout& layout, const Tile& tile) {
   const auto subject = std::make_shared<TimedTile>(TimedTile{request, layout, tile});

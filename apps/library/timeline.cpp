@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "apps/library/evaluate.hpp"
-#include "model/clock/graph/overhead.hpp"
 #include "model/clock/prediction.hpp"
 #include "model/clock/roofline/load.hpp"
+#include "model/clock/run/overhead.hpp"
 
 namespace napkin {
 

@@ -54,6 +54,12 @@ Option lengths_option() {
           "512,4096,1,0 or 64*1x8192"};
 }
 
+Option split_option() {
+  return {"--split", "S",
+          "of several GPUs: how they divide it, NAME,order=zigzag,gpus=8 with a split's name or path; default: the "
+          "fastest"};
+}
+
 std::vector<Option> problem_options() {
   return {{"--shape", "k=v,...", "axis sizes, such as b=2,h=16,q=8192,x=8192,d=128 (the paper's axis names)"},
           {"--dtype", "T", "element type: bf16 (default), f16, e4m3, ..."},
@@ -71,6 +77,7 @@ Ask problem_of(const Arguments& arguments) {
   ask.dtype = named(arguments, "--dtype", "an element type, such as bf16");
   ask.mask = mask_of(arguments);
   ask.kernel = named(arguments, "--kernel", "a mapping's name (napkin list kernels) or path");
+  ask.split = named(arguments, "--split", "a split's name, such as ring_attention");
   if (const auto tile = arguments.find("--tile")) ask.tile = parse_tile(*tile);
   if (const auto lengths = arguments.find("--lengths")) ask.lengths = parse_lengths(*lengths);
   return ask;

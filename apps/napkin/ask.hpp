@@ -18,6 +18,8 @@ namespace napkin::cli {
 [[nodiscard]] Option tile_option();
 [[nodiscard]] Option json_option();
 [[nodiscard]] Option lengths_option();
+/// --split, of commands that take an island of GPUs
+[[nodiscard]] Option split_option();
 /// --shape, --dtype, --causal, --window
 [[nodiscard]] std::vector<Option> problem_options();
 

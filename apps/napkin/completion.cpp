@@ -9,6 +9,7 @@
 #include "model/base/dtype.hpp"
 #include "model/base/error.hpp"
 #include "model/diagram/library.hpp"
+#include "model/island/split.hpp"
 #include "model/machine/load.hpp"
 #include "model/mapping/load.hpp"
 
@@ -29,8 +30,9 @@ Words words_for(const std::string& value) {
     if (value == "K,...") words.names.emplace_back("all");
     return words;
   }
+  if (value == "S") return {builtin_splits(), true};
   if (value == "T") return {{"bf16", "f16", "e4m3", "e5m2", "f32"}, false};
-  if (value == "FORM") return {{"json", "cpp", "triton", "fa3", "fa4"}, false};
+  if (value == "FORM") return {{"json", "cpp", "triton", "fa3", "fa4", "nccl"}, false};
   if (value == "PART") return {{"diagram", "labels", "pseudocode", "table"}, false};
   if (value == "STATE") return {{"warm", "cold"}, false};
   if (value == "ALGORITHM") return {builtin_diagrams(), true};

@@ -112,7 +112,7 @@ std::string divisors_text(const Derivation& derivation, const Style& style) {
   report::Table table({"<axis", "a multiple of", "<because"});
   for (const Granularity& one : derivation.divisors) {
     std::string causes;
-    for (const Divisor& cause : one.causes)
+    for (const RequiredFactor& cause : one.causes)
       causes += (causes.empty() ? "" : ", ") + cause.cause + " " + std::to_string(cause.divisor.get());
     table.add({derivation.streamed.diagram.axes[static_cast<std::size_t>(one.axis)].name,
                std::to_string(one.divisor.get()), causes});
@@ -126,7 +126,7 @@ Json divisors_json(const Derivation& derivation) {
   Json list = Json::array();
   for (const Granularity& one : derivation.divisors) {
     Json causes = Json::array();
-    for (const Divisor& cause : one.causes)
+    for (const RequiredFactor& cause : one.causes)
       causes.push_back({{"cause", cause.cause}, {"divisor", cause.divisor.get()}});
     list.push_back({{"axis", derivation.streamed.diagram.axes[static_cast<std::size_t>(one.axis)].name},
                     {"divisor", one.divisor.get()},

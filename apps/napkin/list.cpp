@@ -15,6 +15,7 @@
 #include "kernels/jit/source.hpp"
 #include "model/base/embedded.hpp"
 #include "model/diagram/library.hpp"
+#include "model/island/island.hpp"
 #include "model/machine/load.hpp"
 #include "model/machine/numbers.hpp"
 #include "model/mapping/load.hpp"
@@ -103,6 +104,32 @@ List gpus() {
   return list;
 }
 
+/// Several GPUs: what joins them, level by level.
+List islands() {
+  List list{Json::array(), Table({"<island", "GPUs", "<of", "<level", "line rate", "bandwidth", "hop", "<about"})};
+  for (const std::string& name : builtin_islands()) {
+    const Island island = load_island(name, "--gpu");
+    Json levels = Json::array();
+    for (const Link& link : island.links) {
+      const auto line_rate = link.line_rate ? std::optional(link.line_rate->value) : std::nullopt;
+      levels.push_back({{"name", link.name},
+                        {"joins", link.joins.get()},
+                        {"line_rate", report::json_of(line_rate)},
+                        {"bandwidth", report::json_of(link.bandwidth.value)},
+                        {"latency", report::json_of(link.latency.value)}});
+      list.table.add({name, std::to_string(island.gpus().get()), island.gpu, link.name,
+                      line_rate ? report::rate_text(*line_rate) : "", report::rate_text(link.bandwidth.value),
+                      report::time_text(link.latency.value), island.about});
+    }
+    list.json.push_back({{"name", name},
+                         {"about", island.about},
+                         {"gpu", island.gpu},
+                         {"gpus", island.gpus().get()},
+                         {"levels", levels}});
+  }
+  return list;
+}
+
 std::string default_text(const Diagram& diagram, const Axis& axis) {
   if (const auto* number = std::get_if<std::int64_t>(&axis.fallback)) return axis.name + "=" + std::to_string(*number);
   if (const auto* other = std::get_if<AxisId>(&axis.fallback)) {
@@ -187,8 +214,14 @@ Reply run_list(const Arguments& arguments, const report::Style& style) {
   } else {
     throw Error("napkin list", in_quotes(kind) + " cannot be listed", one_of(kind, kinds));
   }
-  if (!arguments.has("--json")) return {list.table.text(style), "", 0};
-  return {report::line_of({{"command", "list"}, {kind, list.json}}), "", 0};
+  Json json = {{"command", "list"}, {kind, list.json}};
+  std::string text = arguments.has("--json") ? "" : list.table.text(style);
+  if (kind == "gpus") {
+    const List several = islands();
+    json["islands"] = several.json;
+    text += "\n" + several.table.text(style);
+  }
+  return {arguments.has("--json") ? report::line_of(json) : text, "", 0};
 }
 
 }  // namespace

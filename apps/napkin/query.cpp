@@ -3,6 +3,7 @@
 #include "apps/library/napkin.hpp"
 #include "apps/napkin/ask.hpp"
 #include "apps/napkin/commands.hpp"
+#include "apps/napkin/island.hpp"
 #include "apps/napkin/progress.hpp"
 #include "apps/report/json.hpp"
 #include "apps/report/text.hpp"
@@ -13,9 +14,10 @@ namespace {
 Reply run_query(const Arguments& arguments, const report::Style& style) {
   Ask ask = ask_of(arguments);
   ask.check = arguments.has("--check");
+  ask.compile = arguments.has("--compile");
+  if (asks_island(ask)) return island_reply(query_island(default_session(), ask), "query", arguments, style);
   Progress progress;
   if (ask.check) ask.progress = following(progress, "groups run");
-  ask.compile = arguments.has("--compile");
   const auto answer = query(ask);
   const bool fits = answer->legal || !ask.tile.empty() || !ask.kernel.empty();  // else no tile of any kernel does
   const int code = !fits || (answer->check && !answer->check->equal) ? 1 : 0;
@@ -38,13 +40,13 @@ Option compile_option() {
 }  // namespace
 
 Command query_command() {
-  return {
-      "query", "what a tile moves and holds at each memory level, how long it takes, and what limits it",
-      algorithm_operand(),
-      options({{gpu_option(), memory_option()},
-               problem_options(),
-               {lengths_option(), kernel_option(), tile_option(), check_option(), compile_option(), json_option()}}),
-      run_query};
+  return {"query", "what a tile moves and holds at each memory level, how long it takes, and what limits it",
+          algorithm_operand(),
+          options({{gpu_option(), memory_option()},
+                   problem_options(),
+                   {lengths_option(), kernel_option(), tile_option(), split_option(), check_option(), compile_option(),
+                    json_option()}}),
+          run_query};
 }
 
 }  // namespace napkin::cli

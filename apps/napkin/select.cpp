@@ -7,6 +7,7 @@
 #include "apps/library/napkin.hpp"
 #include "apps/napkin/ask.hpp"
 #include "apps/napkin/commands.hpp"
+#include "apps/napkin/island.hpp"
 #include "apps/napkin/progress.hpp"
 #include "apps/report/json.hpp"
 #include "apps/report/text.hpp"
@@ -65,6 +66,7 @@ Reply run_select(const Arguments& arguments, const report::Style& style) {
     const Emission emission = emit(ask, *form, top);
     return {emission.text, emission.found ? "" : emission.because + "\n", emission.found ? 0 : 1};
   }
+  if (asks_island(ask)) return island_reply(select_island(default_session(), ask, top), "select", arguments, style);
   SelectAnswer answer = *select(ask, top);
   if (ask.kernel.empty()) answer.kernels = kernels(ask);
   const int code = answer.found ? 0 : 1;
@@ -81,8 +83,11 @@ Command select_command() {
                    {lengths_option(),
                     kernel_option(),
                     tile_option(),
+                    split_option(),
                     {"--top", "N", "how many configurations to rank (default 5)"},
-                    {"--emit", "FORM", "print the configuration for another program: json, cpp, triton, fa3 or fa4"},
+                    {"--emit", "FORM",
+                     "print the configuration for another program: json, cpp, triton, fa3 or fa4; nccl of "
+                     "several GPUs"},
                     json_option()}}),
           run_select};
 }

@@ -63,9 +63,9 @@ Json beside_json(const BesideAnswer& row) {
           {"source", row.source}};
 }
 
-Json sure_json(const SurenessAnswer& sure) {
-  Json classes = Json::array(), bases = Json::object();
-  for (const ClassError& error : sure.classes)
+Json sure_json(const ReportAnswer& answer) {
+  Json classes = Json::array(), bases = Json::object(), band = nullptr;
+  for (const ClassError& error : answer.classes)
     classes.push_back({{"architecture", error.architecture},
                        {"kernel", error.kernel},
                        {"clock", error.by_graph ? "graph" : "bound"},
@@ -74,10 +74,13 @@ Json sure_json(const SurenessAnswer& sure) {
                        {"mean", json_of(error.mean)},
                        {"median", json_of(error.median)},
                        {"ninety", json_of(error.ninety)}});
-  for (const auto& [basis, part] : sure.bases) bases[basis] = json_of(part);
-  Json band = nullptr;
-  if (sure.least && sure.most) band = Json::array({json_of(*sure.least), json_of(*sure.most)});
-  return {{"by_graph", sure.by_graph}, {"band", band}, {"classes", classes}, {"bases", bases}};
+  if (answer.sensitive) {
+    for (const auto& [basis, part] : answer.sensitive->shares_by_basis()) bases[basis] = json_of(part);
+  }
+  const auto& predicted = answer.query.predicted;
+  if (const auto range = predicted ? predicted->nine_of_ten() : std::nullopt)
+    band = Json::array({json_of(range->first), json_of(range->second)});
+  return {{"by_graph", predicted && predicted->by_graph()}, {"band", band}, {"classes", classes}, {"bases", bases}};
 }
 
 std::string footer_of(std::string_view command) {
@@ -131,7 +134,7 @@ Json json_of(const ReportAnswer& answer) {
     for (const BesideAnswer& row : *rows) measured.push_back(beside_json(row));
   }
   json["measured"] = measured;
-  json["sure"] = sure_json(answer.sure);
+  json["sure"] = sure_json(answer);
   return json;
 }
 

@@ -7,6 +7,7 @@
 
 #include "apps/report/html.hpp"
 #include "apps/report/report_parts.hpp"
+#include "apps/report/standing.hpp"
 #include "apps/report/text.hpp"
 #include "apps/report/units.hpp"
 
@@ -28,15 +29,15 @@ std::string knobs_of(const TileValues& tile) {
   return out.empty() ? "" : "<ul class=\"knobs\" aria-label=\"The tile, knob by knob\">\n" + out + "</ul>\n";
 }
 
-std::string band_of(const SurenessAnswer& sure) {
-  if (!sure.least || !sure.most) return "";
-  return html::time(*sure.least) + " to " + html::time(*sure.most);
+std::string range_of(const PredictedAnswer& predicted) {
+  const auto range = predicted.nine_of_ten();
+  return range ? html::time(range->first) + " to " + html::time(range->second) : "";
 }
 
 std::string facts_of(const ReportAnswer& answer) {
   const PredictedAnswer& p = *answer.query.predicted;
   const OccupancyAnswer& held = answer.selected.occupancy;
-  std::string out = fact(p.at_least ? "Takes at least" : "Takes", html::time(p.time), band_of(answer.sure));
+  std::string out = fact(p.at_least ? "Takes at least" : "Takes", html::time(p.time), range_of(p));
   out += fact(p.at_least ? "Speed, at most" : "Speed", number(tflops_text(p.tflops)),
               number(work_text(answer.query.work.flops)) + " of work");
   out += fact("Limited by", html::text(p.bound),
@@ -101,17 +102,16 @@ std::string class_words(const ClassError& error) {
                      error.by_graph ? "by the event graph" : "by the fullest pipe alone");
 }
 
-std::string classes_table(const SurenessAnswer& sure) {
+std::string classes_table(const ReportAnswer& answer) {
   html::Table table{
       "How far off earlier predictions of this kernel were: |predicted / measured - 1|",
       {{"class"}, {"measured by"}, {"rows", true}, {"mean", true}, {"median", true}, {"nine of ten within", true}},
       {}};
-  for (const ClassError& error : sure.classes)
+  for (const ClassError& error : answer.classes)
     table.rows.push_back({html::text(class_words(error)), !error.gpu.empty() ? "this project" : "others",
                           count_text(static_cast<std::int64_t>(error.rows)), html::share(error.mean, 1),
                           html::share(error.median, 1), error.ninety ? html::share(*error.ninety, 1) : "not known"});
-  if (sure.own_class) table.marked = {0};
-  return sure.classes.empty() ? "" : html::table(table);
+  return answer.classes.empty() ? "" : html::table(table);
 }
 
 /// The word, and what it means.
@@ -125,39 +125,56 @@ std::string basis_words(const std::string& basis) {
   return "<b>" + html::text(basis) + "</b>: nobody has confirmed it";
 }
 
-std::string bases_table(const SurenessAnswer& sure) {
+std::string bases_table(const ReportAnswer& answer) {
+  if (!answer.sensitive || answer.sensitive->rows.empty()) return "";
   html::Table table{
       "Where the numbers come from that decide the time", {{"basis"}, {"share of the sensitivity", true}, {""}}, {}};
-  for (const auto& [basis, part] : sure.bases)
+  for (const auto& [basis, part] : answer.sensitive->shares_by_basis())
     table.rows.push_back(
         {basis_words(basis), part < 0.005 ? "less than " + html::share(0.01) : html::share(part), html::bar(part)});
-  return sure.bases.empty() ? "" : html::table(table);
+  return html::table(table);
+}
+
+std::string clock_words(const ReportAnswer& answer) {
+  if (!answer.query.head.kernel)
+    return "No kernel is known here, so the time is a bound: no mapping of the algorithm takes less on this machine, "
+           "and a real kernel takes more.";
+  if (answer.query.predicted->by_graph())
+    return "The time comes from the event graph: each instruction group, copy and wait of the kernel, with its "
+           "duration.";
+  return "The time comes from the fullest pipe alone. That is a bound: real kernels take longer.";
+}
+
+std::string band_words(const StandingAnswer& standing, const std::string& range) {
+  if (!standing.band)
+    return "Nobody has recorded or published enough runs of this kernel on this architecture to say how far off such a "
+           "prediction is.";
+  const Band& band = *standing.band;
+  std::string text =
+      fmt::format("Over {} {} runs of {} the mean error was {}.", count_text(band.rows),
+                  band.recorded ? "recorded" : "published", html::text(band.of), html::share(band.error, 1));
+  if (range.empty()) return text;
+  return text +
+         (band.ninety ? " Nine of ten such predictions lie from "
+                      : " If errors spread as a normal distribution does, nine of ten such times lie from ") +
+         range + ".";
+}
+
+/// What the prediction rests on, lacks and leaves out.
+std::string rests_on(const PredictedAnswer& predicted) {
+  std::string out;
+  if (const auto& standing = predicted.standing.get()) {
+    for (const std::string& line : basis_lines(*standing)) out += "<li>" + html::text(line) + "</li>\n";
+  }
+  return out.empty() ? "" : "<ul class=\"reasons\">\n" + out + "</ul>\n";
 }
 
 std::string how_sure(const ReportAnswer& answer) {
-  const SurenessAnswer& sure = answer.sure;
-  if (sure.ideal)
-    return "No kernel is known here, so the time is a bound: no mapping of the algorithm takes less on this machine, "
-           "and a "
-           "real kernel takes more.";
-  const std::string clock =
-      sure.by_graph ? "The time comes from the event graph: each instruction group, copy and wait of the kernel, with "
-                      "its duration."
-                    : "The time comes from the fullest pipe alone, because the profile lacks the times of this GPU's "
-                      "instructions. That is a bound: real kernels take longer.";
-  if (!sure.own_class)
-    return clock +
-           " Nobody has recorded or published enough runs of this kernel on this architecture to say how far off such "
-           "a "
-           "prediction is.";
-  const ClassError& own = sure.classes.front();
-  const std::string nine = own.ninety
-                               ? "Nine of ten such predictions lie from"
-                               : "If errors spread as a normal distribution does, nine of ten such times lie from";
-  return fmt::format("{} Over {} {} runs of {} the mean error was {}, the median {}. {} {}.", clock,
-                     count_text(static_cast<std::int64_t>(own.rows)), own.gpu.empty() ? "published" : "recorded",
-                     html::text(class_words(own)), html::share(own.mean, 1), html::share(own.median, 1), nine,
-                     band_of(sure));
+  std::string text = clock_words(answer);
+  const auto& standing = answer.query.predicted->standing.get();
+  if (!standing || !answer.query.head.kernel) return text;
+  text += " " + band_words(*standing, range_of(*answer.query.predicted));
+  return text;
 }
 
 }  // namespace
@@ -204,7 +221,7 @@ std::string answer_section(const ReportAnswer& answer) {
 std::string sure_section(const ReportAnswer& answer) {
   if (!answer.query.predicted) return "";
   return html::section("sure", "How sure this is, and why", how_sure(answer),
-                       classes_table(answer.sure) + bases_table(answer.sure));
+                       rests_on(*answer.query.predicted) + classes_table(answer) + bases_table(answer));
 }
 
 }  // namespace napkin::report

@@ -37,14 +37,20 @@ std::string wanted_text(const StandingAnswer& standing) {
 
 }  // namespace
 
-std::vector<std::string> lines_of(const StandingAnswer& standing) {
-  std::vector<std::string> lines = {band_text(standing)};
+std::vector<std::string> basis_lines(const StandingAnswer& standing) {
+  std::vector<std::string> lines;
   std::string basis = "the weakest numbers that matter are " + standing.basis;
   if (!standing.numbers.empty()) basis += ": " + few_of(standing.numbers);
   lines.push_back(basis);
   if (!standing.by_graph) lines.push_back(wanted_text(standing));
   if (!standing.left_out.empty()) lines.push_back("not known there, and left out: " + few_of(standing.left_out));
   lines.erase(std::remove(lines.begin(), lines.end(), ""), lines.end());
+  return lines;
+}
+
+std::vector<std::string> lines_of(const StandingAnswer& standing) {
+  std::vector<std::string> lines = basis_lines(standing);
+  lines.insert(lines.begin(), band_text(standing));
   return lines;
 }
 

@@ -10,7 +10,10 @@
 
 namespace napkin::report {
 
-/// Lines of words: the band, what the prediction rests on, what is missing.
+/// Lines of words: what the prediction rests on, what it lacks to be one, what it leaves out.
+[[nodiscard]] std::vector<std::string> basis_lines(const StandingAnswer& standing);
+
+/// The band, then basis_lines().
 [[nodiscard]] std::vector<std::string> lines_of(const StandingAnswer& standing);
 
 /// "event graph, derived, +-12 %", "bound, published": a cell of a table.

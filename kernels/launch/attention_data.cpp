@@ -7,7 +7,7 @@
 #include <numbers>
 
 #include "kernels/jit/source.hpp"
-#include "kernels/micro/fill_arguments.cuh"
+#include "kernels/launch/fill_arguments.cuh"
 
 namespace napkin {
 namespace {
@@ -85,7 +85,7 @@ void AttentionData::shape_scores(Runtime& runtime) const {
   a.causal = layout_.mask.kind == Mask::Kind::causal ? 1 : 0;
   a.seed = static_cast<unsigned int>(layout_.seed);
   LaunchPlan plan;
-  plan.source = "kernels/micro/scores.cuh";
+  plan.source = "kernels/launch/scores.cuh";
   plan.expression = name_expression("shape_scores", Initialiser("napkin::ScoresConfig")
                                                         .set("bf16", layout_.type == DType::bf16)
                                                         .set("spike", layout_.inputs == AttentionInputs::spike));

@@ -171,11 +171,7 @@ void bind_decode_sm90(LaunchPlan& plan, const AttentionCall& call) {
     a.part_o = reinterpret_cast<float*>(reinterpret_cast<std::uint64_t>(a.part_o) - before + now);
     a.arrived = reinterpret_cast<int*>(now);
   });
-  const std::pair<const char*, std::uint64_t> arrays[] = {
-      {"Q", call.q.address}, {"K", call.k.address}, {"V", call.v.address}, {"O", call.o.address}};
-  require(plan.boxes.size() == std::size(arrays), plan.source, "has other boxes", "a plan of this program");
-  for (std::size_t i = 0; i < std::size(arrays); ++i)
-    plan.boxes[i].address = aligned(arrays[i].first, arrays[i].second);
+  bind_boxes(plan, {{"Q", call.q.address}, {"K", call.k.address}, {"V", call.v.address}, {"O", call.o.address}});
 }
 
 }  // namespace napkin

@@ -145,11 +145,7 @@ void bind_sm90(LaunchPlan& plan, const AttentionCall& call) {
     bind_common(a, call);
     a.ticket = reinterpret_cast<int*>(call.ticket);
   });
-  const std::pair<const char*, std::uint64_t> arrays[] = {
-      {"Q", call.q.address}, {"K", call.k.address}, {"V", call.v.address}, {"O", call.o.address}};
-  require(plan.boxes.size() == std::size(arrays), plan.source, "has other boxes", "a plan of this program");
-  for (std::size_t i = 0; i < std::size(arrays); ++i)
-    plan.boxes[i].address = aligned(arrays[i].first, arrays[i].second);
+  bind_boxes(plan, {{"Q", call.q.address}, {"K", call.k.address}, {"V", call.v.address}, {"O", call.o.address}});
 }
 
 }  // namespace napkin

@@ -149,11 +149,7 @@ void bind(LaunchPlan& plan, const MatmulCall& call) {
     a.c = reinterpret_cast<void*>(call.c.address);
     a.cycles = reinterpret_cast<unsigned long long*>(call.cycles);
   });
-  const std::pair<const char*, std::uint64_t> arrays[] = {
-      {"A", call.a.address}, {"B", call.b.address}, {"C", call.c.address}};
-  require(plan.boxes.size() == std::size(arrays), plan.source, "has other boxes", "a plan of this program");
-  for (std::size_t i = 0; i < std::size(arrays); ++i)
-    plan.boxes[i].address = aligned(arrays[i].first, arrays[i].second);
+  bind_boxes(plan, {{"A", call.a.address}, {"B", call.b.address}, {"C", call.c.address}});
 }
 
 }  // namespace napkin

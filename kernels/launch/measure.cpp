@@ -1,27 +1,17 @@
 #include "kernels/launch/measure.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstring>
 #include <limits>
 
 #include "kernels/jit/source.hpp"
-#include "kernels/micro/fill_arguments.cuh"
+#include "kernels/launch/fill_arguments.cuh"
+#include "kernels/launch/stopwatch.hpp"
 #include "model/machine/fit.hpp"
 
 namespace napkin {
 namespace {
-
-class Stopwatch {
- public:
-  [[nodiscard]] double seconds() const {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
-  }
-
- private:
-  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
-};
 
 /// Seconds of one launch, by one run.
 class OneRun {
@@ -117,7 +107,7 @@ LaunchPlan fill_plan(std::uint64_t to, std::int64_t count, DType type, std::uint
                      const DeviceProperties& device) {
   const FillArguments arguments{reinterpret_cast<unsigned short*>(to), count, seed, static_cast<float>(deviation)};
   LaunchPlan out;
-  out.source = "kernels/micro/fill.cuh";
+  out.source = "kernels/launch/fill.cuh";
   out.expression = name_expression("fill_normal", Initialiser("napkin::FillConfig").set("bf16", type == DType::bf16));
   out.architecture = device.architecture;
   out.grid = static_cast<unsigned>(4 * device.sms);

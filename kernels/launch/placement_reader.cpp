@@ -80,6 +80,12 @@ std::uint64_t aligned(const std::string& name, std::uint64_t address) {
   return address;
 }
 
+void bind_boxes(LaunchPlan& plan, std::initializer_list<std::pair<const char*, std::uint64_t>> arrays) {
+  require(plan.boxes.size() == arrays.size(), plan.source, "has other boxes", "a plan of this program");
+  auto box = plan.boxes.begin();
+  for (const auto& [name, address] : arrays) (box++)->address = aligned(name, address);
+}
+
 TensorBox box_of(std::size_t offset, const std::string& name, DType type, const std::vector<std::int64_t>& sizes,
                  const std::vector<std::int64_t>& strides, std::vector<std::uint32_t> box) {
   TensorBox out{offset, 0, type, {}, {}, std::move(box), 0};

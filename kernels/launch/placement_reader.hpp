@@ -2,8 +2,10 @@
 // What launch plans read of a placed diagram, and how they tell the copy engine of arrays.
 
 #include <cstring>
+#include <initializer_list>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "kernels/launch/launch_plan.hpp"
@@ -56,6 +58,9 @@ void require(bool holds, std::string_view where, const std::string& what, const 
 
 /// An array's address. Throws Error for one that is no multiple of 16 bytes.
 [[nodiscard]] std::uint64_t aligned(const std::string& name, std::uint64_t address);
+
+/// Sets where the plan's boxes copy from and to: arrays by name, in the boxes' order.
+void bind_boxes(LaunchPlan& plan, std::initializer_list<std::pair<const char*, std::uint64_t>> arrays);
 
 /// Changes the parameter of a plan's kernel. Throws Error where it is another kernel's.
 template <class Arguments, class Change>

@@ -5,22 +5,13 @@
 #include <thread>
 
 #include "kernels/launch/measure.hpp"
+#include "kernels/launch/stopwatch.hpp"
 
 namespace napkin {
 namespace {
 
 constexpr std::size_t result_bytes = std::size_t{16} << 20;
 constexpr double settling = 0.4;  // of a load's time before its power is read: NVML's own averages lag
-
-class Stopwatch {
- public:
-  [[nodiscard]] double seconds() const {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
-  }
-
- private:
-  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
-};
 
 void put(const GpuState& state, SteadyLoad& into) {
   if (state.sm_clock) into.clock = state.sm_clock->value;

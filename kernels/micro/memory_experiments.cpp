@@ -14,8 +14,6 @@ using namespace micro;
 constexpr std::int64_t mib = 1 << 20;
 constexpr std::int64_t large = 1024 * mib;  // far beyond any L2
 
-std::string text(std::int64_t value) { return std::to_string(value); }
-
 // ---- chases
 
 constexpr int chase_steps = 4096;
@@ -154,13 +152,16 @@ Readings latency(Bench& bench) {
   Readings out;
   out.push_back({"latency", {{"of", "shared"}}, "load", "clk", chase(bench, ChaseSpace::shared, 1)});
   for (const unsigned size : {2U, 4U, 8U, 16U}) {
-    out.push_back(
-        {"latency", {{"of", "cluster"}, {"size", text(size)}}, "load", "clk", chase(bench, ChaseSpace::cluster, size)});
+    out.push_back({"latency",
+                   {{"of", "cluster"}, {"size", std::to_string(size)}},
+                   "load",
+                   "clk",
+                   chase(bench, ChaseSpace::cluster, size)});
   }
   for (const std::int64_t size : {1, 4, 16, 32, 64}) {
     for (const int passes : {1, 2}) {
       out.push_back({"latency",
-                     {{"of", "l2"}, {"mib", text(size)}, {"read_before", passes == 1 ? "no" : "yes"}},
+                     {{"of", "l2"}, {"mib", std::to_string(size)}, {"read_before", passes == 1 ? "no" : "yes"}},
                      "load",
                      "clk",
                      chase_memory(bench, size * mib, passes)});
@@ -178,14 +179,14 @@ Readings l2_bandwidth(Bench& bench) {
   const auto sms = static_cast<unsigned>(bench.device().sms);
   for (const int chunks : {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 16}) {
     const std::int64_t bytes = std::int64_t{chunks} * StreamConfig::chunk;
-    add({{"way", "read"}, {"tile", "own"}, {"bytes", text(bytes * sms)}},
+    add({{"way", "read"}, {"tile", "own"}, {"bytes", std::to_string(bytes * sms)}},
         stream_rates(bench, StreamWay::read, sms, bytes, false));
   }
   add({{"way", "read"}, {"tile", "same"}}, stream_rates(bench, StreamWay::read, sms, 4 * StreamConfig::chunk, true));
   add({{"way", "read"}, {"tile", "alone"}}, stream_rates(bench, StreamWay::read, 1, 16 * StreamConfig::chunk, false));
   constexpr int passes = 64;
   const std::int64_t bytes = 2 * StreamConfig::chunk;
-  Reading adds{"l2_bandwidth", {{"way", "add"}, {"bytes", text(bytes * sms)}}, "rate", "B/s", {}};
+  Reading adds{"l2_bandwidth", {{"way", "add"}, {"bytes", std::to_string(bytes * sms)}}, "rate", "B/s", {}};
   for (int i = 0; i < repetitions; ++i) {
     adds.values.push_back(static_cast<double>(bytes) * sms * passes /
                           bench.seconds(stream_plan(bench, StreamWay::add, sms, bytes, false, 0, passes), 2));
@@ -220,7 +221,7 @@ Readings copy_engine(Bench& bench) {
       for (const bool spin : {true, false}) {
         // Warm: the same boxes again, of all SMs few enough to be in the L2 together.
         const int around = blocks == 1 ? 32 : 8;
-        Conditions warm = {{"kib", text(kib)},
+        Conditions warm = {{"kib", std::to_string(kib)},
                            {"sms", blocks == 1 ? "one" : "all"},
                            {"wait", spin ? "spin" : "try_wait"}},
                    cold = warm;
@@ -237,7 +238,7 @@ Readings copy_engine(Bench& bench) {
     const unsigned blocks = sms / static_cast<unsigned>(cluster) * static_cast<unsigned>(cluster);
     for (const bool same : {false, true}) {
       out.push_back({"copy_engine",
-                     {{"cluster", text(cluster)}, {"tile", same ? "same" : "own"}},
+                     {{"cluster", std::to_string(cluster)}, {"tile", same ? "same" : "own"}},
                      "delivered",
                      "B/clk",
                      box_rates(bench, {false, 16, 8, cluster}, {blocks, 160, 32, 16, same})});
@@ -251,7 +252,7 @@ namespace {
 /// Boxes of 16 KiB in turn from two tiles, which blocks share as a product's blocks do.
 Reading tile_rates(Bench& bench, Conditions with, SharedTile even, SharedTile odd, int work) {
   const auto sms = static_cast<unsigned>(bench.device().sms);
-  with["work"] = text(work);
+  with["work"] = std::to_string(work);
   BoxesRun run{sms, 512, 64, 16};
   run.tiles = {even, odd};
   run.work = work;
@@ -268,123 +269,16 @@ Readings shared_tiles(Bench& bench) {
   for (const int work : {0, 256}) {  // clocks of 16 KiB at 64 B/clk
     for (const int readers : {1, 2, 4, 8, 16, 33, 66, 132}) {
       const int tiles = std::max(sms / readers, 1);
-      out.push_back(tile_rates(bench, {{"readers", text(readers)}, {"blocks", "side_by_side"}}, {readers, sms, 0},
-                               {readers, sms, sms}, work));
-      out.push_back(
-          tile_rates(bench, {{"readers", text(readers)}, {"blocks", "spread"}}, {1, tiles, 0}, {1, tiles, sms}, work));
+      out.push_back(tile_rates(bench, {{"readers", std::to_string(readers)}, {"blocks", "side_by_side"}},
+                               {readers, sms, 0}, {readers, sms, sms}, work));
+      out.push_back(tile_rates(bench, {{"readers", std::to_string(readers)}, {"blocks", "spread"}}, {1, tiles, 0},
+                               {1, tiles, sms}, work));
     }
     // A product's blocks down the columns of its tiles: even boxes are A's, of the block's row, odd ones B's, of its
     // column.
     for (const int rows : {2, 4, 8, 12, 16, 22, 32, 44, 64, 128}) {
-      out.push_back(tile_rates(bench, {{"rows", text(rows)}}, {1, rows, 0}, {rows, sms, rows}, work));
+      out.push_back(tile_rates(bench, {{"rows", std::to_string(rows)}}, {1, rows, 0}, {rows, sms, rows}, work));
     }
-  }
-  return out;
-}
-
-namespace {
-
-// ---- tiles
-
-struct TilesRun {
-  int rows = 12, work = 0;
-  bool cold = false;
-};
-
-/// A matrix of bf16, moved in boxes of so many rows and columns.
-TensorBox matrix_box(std::size_t offset, std::uint64_t address, std::int64_t rows, std::int64_t columns, int box_rows,
-                     int span) {
-  TensorBox box = micro::rows_box(offset, address, rows, box_rows);
-  box.box.front() = static_cast<std::uint32_t>(span);
-  box.swizzle = 2 * span;
-  box.sizes.front() = static_cast<std::uint64_t>(columns);
-  box.strides.front() = static_cast<std::uint64_t>(2 * columns);
-  return box;
-}
-
-/// Clocks from chunk to chunk, mean over the blocks. Warm: fewer chunks than the L2 holds, again and again.
-Reading tile_clocks(Bench& bench, const TilesConfig& config, const TilesRun& run) {
-  const auto blocks = static_cast<unsigned>(bench.device().sms / config.cluster * config.cluster);
-  const std::int64_t columns = (blocks + static_cast<unsigned>(run.rows) - 1) / static_cast<unsigned>(run.rows);
-  TilesArguments arguments{};
-  arguments.rows = run.rows;
-  arguments.count = run.cold ? 64 : 256;
-  arguments.warm = 16;
-  arguments.around = run.cold ? arguments.count : 8;
-  arguments.work = run.work;
-  arguments.clocks = pointer<unsigned long long>(bench.results());
-  const std::int64_t deep = std::int64_t{arguments.around} * config.chunk, a_rows = std::int64_t{run.rows} * config.a,
-                     b_columns = columns * config.c;
-  const std::uint64_t a = bench.memory(static_cast<std::size_t>(2 * deep * (a_rows + b_columns)));
-  LaunchPlan plan =
-      plan_of("tiles.cuh", written(config), blocks, 64, static_cast<unsigned>(config.shared()), arguments);
-  plan.cluster = static_cast<unsigned>(config.cluster);
-  plan.boxes = {matrix_box(offsetof(TilesArguments, a), a, a_rows, deep, config.a, TilesConfig::span(config.chunk)),
-                matrix_box(offsetof(TilesArguments, b), a + static_cast<std::uint64_t>(2 * deep * a_rows), deep,
-                           b_columns, config.chunk / config.cluster, TilesConfig::span(config.c))};
-  const std::string tile = text(config.a) + "x" + text(config.c) + "x" + text(config.chunk);
-  Reading out{"tiles",
-              {{"tile", tile},
-               {"stages", text(config.stages)},
-               {"cluster", text(config.cluster)},
-               {"rows", text(run.rows)},
-               {"work", text(run.work)},
-               {"from", run.cold ? "device" : "l2"}},
-              "chunk",
-              "clk",
-              {}};
-  for (int i = 0; i < repetitions; ++i) {
-    if (run.cold) bench.flush();
-    out.values.push_back(mean(bench.run(plan, blocks)) / (arguments.count - arguments.warm));
-  }
-  return out;
-}
-
-}  // namespace
-
-Readings tiles(Bench& bench) {
-  Readings out;
-  constexpr int busy = 512;  // the clocks of that chunk's products
-  for (const int rows : {2, 4, 8, 16, 22, 32, 44, 64, 132}) {
-    for (const int work : {0, busy}) out.push_back(tile_clocks(bench, {6, 1}, {rows, work, false}));
-  }
-  for (const int cluster : {1, 2}) {
-    for (const int stages : {2, 3, 4, 6}) {
-      for (const int work : {0, busy / 2, busy}) {
-        for (const bool cold : {false, true}) out.push_back(tile_clocks(bench, {stages, cluster}, {12, work, cold}));
-      }
-    }
-  }
-  // Tall and wide ones, rows of 128, 64 and 32 bytes; as many rows of tiles as order grouped takes together, or all.
-  struct Shape {
-    TilesConfig config;
-    int rows;
-  };
-  for (const Shape& shape : {Shape{{4, 1, 64, 256, 64}, 23},
-                             {{4, 1, 256, 64, 64}, 6},
-                             {{4, 1, 256, 64, 64}, 16},
-                             {{4, 1, 256, 32, 64}, 4},
-                             {{4, 1, 192, 64, 64}, 7},
-                             {{3, 1, 128, 64, 128}, 8},
-                             {{4, 1, 128, 64, 128}, 8},
-                             {{3, 1, 64, 192, 128}, 20},
-                             {{3, 1, 64, 160, 128}, 18},
-                             {{6, 1, 64, 160, 64}, 18},
-                             {{4, 1, 128, 160, 64}, 13},
-                             {{4, 1, 128, 144, 64}, 12},
-                             {{4, 1, 128, 176, 64}, 13},
-                             {{4, 1, 192, 112, 64}, 9},
-                             {{6, 1, 128, 128, 32}, 11},
-                             {{4, 2, 192, 64, 64}, 4},
-                             {{4, 2, 128, 160, 64}, 10},
-                             // One B for all: what 128 rows more of its boxes take, of 128, 64 and 32 bytes.
-                             {{4, 1, 64, 128, 64}, 132},
-                             {{4, 1, 64, 256, 64}, 132},
-                             {{4, 1, 64, 160, 64}, 132},
-                             {{4, 1, 64, 224, 64}, 132},
-                             {{4, 1, 64, 112, 64}, 132},
-                             {{4, 1, 64, 144, 64}, 132}}) {
-    for (const bool cold : {false, true}) out.push_back(tile_clocks(bench, shape.config, {shape.rows, 0, cold}));
   }
   return out;
 }
@@ -397,11 +291,12 @@ Readings cluster_network(Bench& bench) {
     for (const unsigned size : {2U, 4U, 8U, 16U}) {
       for (const bool all : {true, false}) {
         const unsigned blocks = all ? sms / size * size : size;
-        Reading reading{"cluster_network",
-                        {{"way", store ? "store" : "load"}, {"size", text(size)}, {"clusters", all ? "all" : "one"}},
-                        "rate",
-                        "B/clk",
-                        {}};
+        Reading reading{
+            "cluster_network",
+            {{"way", store ? "store" : "load"}, {"size", std::to_string(size)}, {"clusters", all ? "all" : "one"}},
+            "rate",
+            "B/clk",
+            {}};
         ClusterArguments arguments{};
         arguments.passes = passes;
         arguments.clocks = pointer<unsigned long long>(bench.results());

@@ -1,5 +1,6 @@
 #pragma once
-// The seam between a placed diagram and a time: one function.
+// From a placed diagram to a time: predict() says how long a call takes, at which clock, what limits it, and whether
+// that is a bound ("at least").
 
 #include <optional>
 #include <string>
@@ -61,16 +62,5 @@ struct Prediction {
 /// instruction's rate and the highest clock, inputs and outputs once over device memory's pipe. Nothing where the
 /// profile knows neither rate.
 [[nodiscard]] std::optional<Prediction> least_time(const PlacedDiagram& placed);
-
-/// What every call takes beside its kernel; 0 where the profile does not have it.
-[[nodiscard]] Seconds launch_overhead(const Machine& machine);
-
-/// The clock that predictions assume: the profile's tensor clock, else its maximum, else its base. 1 GHz where it has
-/// none.
-struct AssumedClock {
-  Hertz frequency{1e9};
-  std::string_view source = "no clock in the profile: 1 GHz";
-};
-[[nodiscard]] AssumedClock assumed_clock(const Machine& machine);
 
 }  // namespace napkin

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "model/clock/needs.hpp"
+#include "model/clock/graph/needs.hpp"
 #include "model/clock/time_model.hpp"
 #include "model/mapping/compiled.hpp"
 #include "model/mapping/load.hpp"

@@ -15,7 +15,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "model/clock/launch/combine_cost.hpp"
+#include "model/clock/roofline/combine_cost.hpp"
 #include "model/resource/order.hpp"
 #include "model/resource/reuse.hpp"
 
@@ -218,19 +218,6 @@ void TimeModel::event_clock(const PlacedDiagram& placed, Count blocks_per_node, 
   t.fullest.with(device.name(), t.shared.device);
   if (exchange != nullptr) t.fullest.with(exchange->name, t.shared.exchange);
   t.seconds = t.fullest.seconds;
-}
-
-AssumedClock assumed_clock(const Machine& machine) {
-  const Clocks& c = machine.clocks;
-  if (c.tensor) return {Hertz(c.tensor->value), "datasheet tensor clock"};
-  if (c.maximum) return {Hertz(c.maximum->value), "maximum clock"};
-  if (c.base) return {Hertz(c.base->value), "base clock"};
-  return {};
-}
-
-Seconds launch_overhead(const Machine& machine) {
-  const Number* gap = machine.find_constant("launch_gap");
-  return Seconds(gap != nullptr && gap->value > 0 ? gap->value : machine.constant_or("launch_overhead", 0));
 }
 
 }  // namespace napkin

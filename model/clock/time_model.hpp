@@ -7,6 +7,7 @@
 
 #include "model/clock/launch/power.hpp"
 #include "model/clock/prediction.hpp"
+#include "model/clock/roofline/assumed_clock.hpp"
 #include "model/clock/roofline/load.hpp"
 
 namespace napkin {

@@ -43,7 +43,7 @@ struct Dependence {
   StatementId to = 0;
   Kind kind = Kind::raw;
   Reference source, sink;
-  /// The outermost loop in which the two iterations differ; nothing: the same iteration.
+  /// The outermost loop in which the two iterations differ; nothing: they are one iteration.
   std::optional<LoopId> level;
   std::vector<Component> vector;  ///< by LoopId
 

@@ -14,7 +14,7 @@ namespace napkin::dependence {
 struct Refusal {
   std::size_t dependence = 0;       ///< index
   std::vector<Component> vector;    ///< its vector in the nest's order, of the pairs that would be turned around
-  std::vector<Component> permuted;  ///< the same in the new order
+  std::vector<Component> permuted;  ///< the components in the new order
   std::string text;                 ///< "S1 -> S1 RAW A[i,j]: (1, -1) becomes (-1, 1)"
 };
 

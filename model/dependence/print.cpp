@@ -1,10 +1,10 @@
 // Nest -> text.
 
 #include <array>
-#include <cctype>
 #include <charconv>
 #include <cmath>
 
+#include "model/base/yaml_write.hpp"
 #include "model/dependence/text.hpp"
 
 namespace napkin::dependence {
@@ -15,30 +15,6 @@ std::string number_text(double value) {
   std::array<char, 32> buffer{};
   const auto [end, code] = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value);
   return {buffer.data(), end};
-}
-
-// A plain word where YAML reads it back as it stands, else a double-quoted one.
-std::string scalar(const std::string& word) {
-  bool plain = !word.empty() && word != "null" && word != "Null" && word != "NULL" &&
-               std::isalpha(static_cast<unsigned char>(word[0])) != 0;
-  for (char c : word) plain = plain && (c == '_' || std::isalnum(static_cast<unsigned char>(c)) != 0);
-  if (plain) return word;
-  constexpr char digits[] = "0123456789abcdef";
-  std::string quoted = "\"";
-  for (char c : word) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (c == '"' || c == '\\') {
-      quoted += '\\';
-      quoted += c;
-    } else if (byte < 0x20 || byte == 0x7f) {
-      quoted += "\\x";
-      quoted += digits[byte >> 4];
-      quoted += digits[byte & 15];
-    } else {
-      quoted += c;
-    }
-  }
-  return quoted + "\"";
 }
 
 std::string loop_list(const Nest& nest, const std::vector<LoopId>& loops, const char* separator) {
@@ -96,7 +72,7 @@ std::string expression_text(const Nest& nest, const Expression& e, int least) {
 
 std::string loop_entry(const Loop& loop) {
   const std::string begin = loop.begin == 0 ? "" : std::to_string(loop.begin) + "..";
-  return scalar(loop.name) + ": " + begin + std::to_string(loop.end);
+  return yaml::written(loop.name) + ": " + begin + std::to_string(loop.end);
 }
 
 std::string claims_text(const Nest& nest) {
@@ -104,7 +80,7 @@ std::string claims_text(const Nest& nest) {
   if (!nest.claimed_parallel.empty()) {
     claims.push_back("parallel: [" + loop_list(nest, nest.claimed_parallel, ", ") + "]");
   }
-  if (!nest.same_as.empty()) claims.push_back("same_as: " + scalar(nest.same_as));
+  if (!nest.same_as.empty()) claims.push_back("same_as: " + yaml::written(nest.same_as));
   return claims.empty() ? "" : "claims: {" + joined(claims) + "}\n";
 }
 
@@ -128,16 +104,16 @@ std::string print(const Nest& nest) {
   std::vector<std::string> loops, arrays;
   for (const Loop& l : nest.loops) loops.push_back(loop_entry(l));
   for (const MemoryArray& a : nest.arrays) {
-    arrays.push_back(scalar(a.name) + ": " + (a.initial ? number_text(*a.initial) : ""));
+    arrays.push_back(yaml::written(a.name) + ": " + (a.initial ? number_text(*a.initial) : ""));
   }
-  std::string text = "nest: " + scalar(nest.name) + "\n";
-  if (!nest.about.empty()) text += "about: " + scalar(nest.about) + "\n";
+  std::string text = "nest: " + yaml::written(nest.name) + "\n";
+  if (!nest.about.empty()) text += "about: " + yaml::written(nest.about) + "\n";
   text += "loops: {" + joined(loops) + "}\n";
   if (!arrays.empty()) text += "arrays: {" + joined(arrays) + "}\n";
   text += "statements:\n";
   for (const Statement& s : nest.statements) text += "  - " + print_statement(nest, s) + "\n";
   std::vector<std::string> outputs;
-  for (const std::string& name : nest.outputs) outputs.push_back(scalar(name));
+  for (const std::string& name : nest.outputs) outputs.push_back(yaml::written(name));
   if (!outputs.empty()) text += "outputs: [" + joined(outputs) + "]\n";
   return text + claims_text(nest);
 }

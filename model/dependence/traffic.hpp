@@ -36,7 +36,7 @@ struct LoopTraffic {
 [[nodiscard]] LoopTraffic traffic_of(const Nest& nest, const std::vector<Dependence>& dependences,
                                      const std::vector<LoopId>& order, std::size_t cached,
                                      const std::vector<std::string>& names);
-/// The same where every loop walks over values of its own.
+/// Where every loop walks over values of its own.
 [[nodiscard]] LoopTraffic traffic_of(const Nest& nest, const std::vector<Dependence>& dependences,
                                      const std::vector<LoopId>& order, std::size_t cached);
 

@@ -35,7 +35,7 @@ SequenceLengths longest_of(const std::vector<SequenceLengths>& sequences, const 
   return longest;
 }
 
-std::vector<AlikeSequences> alike(const std::vector<SequenceLengths>& sequences) {
+std::vector<EqualSequences> by_length(const std::vector<SequenceLengths>& sequences) {
   std::map<std::pair<std::int64_t, std::int64_t>, std::vector<std::int64_t>> places;
   std::vector<std::int64_t>* latest = nullptr;  // of the sequence before
   for (std::size_t i = 0; i < sequences.size(); ++i) {
@@ -43,17 +43,17 @@ std::vector<AlikeSequences> alike(const std::vector<SequenceLengths>& sequences)
     if (latest == nullptr || !(sequences[i] == sequences[i - 1])) latest = &places[{sequences[i].q, sequences[i].x}];
     latest->push_back(static_cast<std::int64_t>(i));
   }
-  std::vector<AlikeSequences> out;
+  std::vector<EqualSequences> out;
   for (auto& [lengths, which] : places) out.push_back({{lengths.first, lengths.second}, std::move(which)});
   return out;
 }
 
-Problem problem_of(const Problem& whole, const AlikeSequences& alike) {
+Problem problem_of(const Problem& whole, const EqualSequences& equal) {
   Problem out{whole.sizes, whole.mask, whole.dtype};
   const auto size = [&](AxisId axis) -> Count& { return out.sizes[static_cast<std::size_t>(axis)]; };
-  size(whole.packing.batch) = Count(std::ssize(alike.which));
-  size(whole.packing.rows) = Count(alike.lengths.q);
-  size(whole.packing.columns) = Count(std::max<std::int64_t>(alike.lengths.x, 1));
+  size(whole.packing.batch) = Count(std::ssize(equal.which));
+  size(whole.packing.rows) = Count(equal.lengths.q);
+  size(whole.packing.columns) = Count(std::max<std::int64_t>(equal.lengths.x, 1));
   return out;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
-// Sequences of different lengths in one batch, packed behind one another. (eq. 2.7)
+// Sequences of different lengths in one batch, packed behind one another: lengths 512, 4096 and 1 are 4,609 rows, and
+// row 512 is the first of the second sequence. (eq. 2.7)
 
 #include <string>
 #include <vector>
@@ -16,16 +17,16 @@ namespace napkin {
 /// none has both queries and keys.
 [[nodiscard]] SequenceLengths longest_of(const std::vector<SequenceLengths>& sequences, const std::string& where);
 
-/// Sequences of one length by themselves.
-struct AlikeSequences {
+/// The sequences of a batch that have one length.
+struct EqualSequences {
   SequenceLengths lengths;
   std::vector<std::int64_t> which;  ///< their places in the batch
 };
-/// Those with queries, in an order that does not depend on that of the batch.
-[[nodiscard]] std::vector<AlikeSequences> alike(const std::vector<SequenceLengths>& sequences);
+/// The sequences with queries, by length; the order of the batch does not matter.
+[[nodiscard]] std::vector<EqualSequences> by_length(const std::vector<SequenceLengths>& sequences);
 
-/// The same question for those of one length alone. Without keys one stands for them: see PackedPart::blank.
-[[nodiscard]] Problem problem_of(const Problem& whole, const AlikeSequences& alike);
+/// The question of the sequences of one length alone. Of sequences without keys one key stands: see PackedPart::blank.
+[[nodiscard]] Problem problem_of(const Problem& whole, const EqualSequences& equal);
 
 /// The launch's question, in which all are as long as the longest: enough for what does not depend on lengths.
 [[nodiscard]] Problem launch_problem(const Problem& whole);
@@ -34,7 +35,7 @@ struct AlikeSequences {
 /// about equally. For searches over many lengths.
 [[nodiscard]] std::vector<SequenceLengths> coarsened(const std::vector<SequenceLengths>& sequences, std::size_t most);
 
-/// "512,3*1x4096,0": a length is of queries and keys where it is one number; alike in a row are counted.
+/// "512,3*1x4096,0": a length is of queries and keys where it is one number; equal lengths in a row are counted.
 [[nodiscard]] std::string text_of(const std::vector<SequenceLengths>& sequences);
 
 }  // namespace napkin

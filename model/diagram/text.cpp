@@ -4,8 +4,9 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <charconv>
+
+#include "model/base/yaml_write.hpp"
 
 namespace napkin {
 namespace {
@@ -14,32 +15,6 @@ std::string number_text(double value) {
   std::array<char, 32> buffer{};
   const auto [end, code] = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value);
   return {buffer.data(), end};
-}
-
-// YAML reads these plain words as something else than a word.
-bool is_reserved(const std::string& word) { return word == "null" || word == "Null" || word == "NULL" || word == "~"; }
-
-// A plain word where YAML reads it back as it stands, else a double-quoted one.
-std::string scalar(const std::string& word) {
-  bool plain = !word.empty() && !is_reserved(word) && std::isalpha(static_cast<unsigned char>(word[0])) != 0;
-  for (char c : word) plain = plain && (c == '_' || std::isalnum(static_cast<unsigned char>(c)) != 0);
-  if (plain) return word;
-  constexpr char digits[] = "0123456789abcdef";
-  std::string quoted = "\"";
-  for (char c : word) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (c == '"' || c == '\\') {
-      quoted += '\\';
-      quoted += c;
-    } else if (byte < 0x20 || byte == 0x7f) {
-      quoted += "\\x";
-      quoted += digits[byte >> 4];
-      quoted += digits[byte & 15];
-    } else {
-      quoted += c;
-    }
-  }
-  return quoted + "\"";
 }
 
 std::string axis_list(const Diagram& d, const std::vector<AxisId>& axes, const char* separator) {
@@ -71,10 +46,10 @@ std::string array_text(const Diagram& d, ArrayId id) {
 std::string type_text(const Array& array) { return array.type ? " type " + std::string(name_of(*array.type)) : ""; }
 
 std::string axis_entry(const Diagram& d, const Axis& axis) {
-  std::string text = scalar(axis.name) + ": ";
+  std::string text = yaml::written(axis.name) + ": ";
   if (const auto* number = std::get_if<std::int64_t>(&axis.fallback)) text += std::to_string(*number);
   if (const auto* other = std::get_if<AxisId>(&axis.fallback)) {
-    text += scalar(d.axes[static_cast<std::size_t>(*other)].name);
+    text += yaml::written(d.axes[static_cast<std::size_t>(*other)].name);
   }
   return text;
 }
@@ -121,9 +96,9 @@ std::string print(const Diagram& d) {
   for (const Axis& a : d.axes) axes.push_back(axis_entry(d, a));
   for (ArrayId id : d.inputs)
     inputs.push_back("\"" + array_text(d, id) + type_text(d.arrays[static_cast<std::size_t>(id)]) + "\"");
-  for (ArrayId id : d.outputs) outputs.push_back(scalar(d.arrays[static_cast<std::size_t>(id)].name));
-  std::string text = "algorithm: " + scalar(d.name) + "\n";
-  if (!d.about.empty()) text += "about: " + scalar(d.about) + "\n";
+  for (ArrayId id : d.outputs) outputs.push_back(yaml::written(d.arrays[static_cast<std::size_t>(id)].name));
+  std::string text = "algorithm: " + yaml::written(d.name) + "\n";
+  if (!d.about.empty()) text += "about: " + yaml::written(d.about) + "\n";
   text += "axes: {" + joined(axes) + "}\ninputs: [" + joined(inputs) + "]\noperations:\n";
   for (std::size_t i = 0; i < d.operations.size(); ++i) {
     text += "  - " + print_operation(d, static_cast<OpId>(i)) + "\n";

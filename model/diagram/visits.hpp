@@ -1,6 +1,6 @@
 #pragma once
-// Which chunks of the streamed axis a group of rows visits under a mask: the one place that knows, for transfers, work
-// and time alike.
+// Which chunks of the streamed axis a group of rows visits under a mask: under a causal one, rows 128 to 255 visit the
+// first two chunks of 128 keys. Transfers, work and time all ask here.
 
 #include "model/diagram/problem.hpp"
 

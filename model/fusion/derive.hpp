@@ -32,7 +32,7 @@ struct Streamability {
 /// that no operation consumes); the rest stays whole. A diagram without a streamable axis derives too, unstreamed.
 [[nodiscard]] Streamed derive(const Diagram& diagram);
 
-/// The same with given roles (a mapping's levels, a user's tile). Illegal roles throw Error that names the operation
+/// Derives with given roles (a mapping's levels, a user's tile). Illegal roles throw Error that names the operation
 /// and the rule; a grouped axis that an operation consumes becomes AxisRole::split where the combine is associative.
 [[nodiscard]] Streamed derive(const Diagram& diagram, const std::vector<AxisRole>& roles);
 

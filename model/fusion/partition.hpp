@@ -30,7 +30,7 @@ struct Partition {
 
 /// Values that one full group holds of something with these axes: chunk on the streamed axis (m of eq. 1.1).
 [[nodiscard]] Values held(const Streamed& streamed, const std::vector<AxisId>& axes, const Partition& partition);
-/// The same of an array, with the rows between those that a shifted dimension reads.
+/// Values of an array, with the rows between those that a shifted dimension reads.
 [[nodiscard]] Values held(const Streamed& streamed, const Array& array, const Partition& partition);
 /// The tables of an input: what has to be there when it is loaded.
 [[nodiscard]] std::vector<ArrayId> tables_of(const Array& array);

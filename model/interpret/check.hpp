@@ -1,5 +1,6 @@
 #pragma once
-// A question too large to execute, executed small: the tile stays as it is, the number of groups shrinks.
+// A question too large to execute, executed small: the tile keeps its sizes, the number of groups shrinks. Of 64 groups
+// of 128 rows a few are left.
 
 #include "model/interpret/run.hpp"
 

@@ -78,9 +78,9 @@ class Node {
   virtual ~Node() = default;
 
   virtual void head() = 0;
-  /// One chunk, that of now().
+  /// Runs the chunk of now().
   virtual void iterate() = 0;
-  /// The same where the group sees nothing of it: nothing is loaded. Outputs that carry the stream are zero there,
+  /// Runs it where the group sees nothing of it: nothing is loaded. Outputs that carry the stream are zero there,
   /// which is written all the same, unless it is one term of a sum that others complete.
   virtual void skip() = 0;
   virtual void tail() = 0;

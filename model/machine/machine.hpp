@@ -127,7 +127,7 @@ struct Unit {
   std::optional<Number>
       per_lane;        ///< results (bytes) of one lane of a warp instruction where it is not 1: packed pairs
   UnitId passes = -1;  ///< the port that its work goes through; -1: none
-  std::optional<Number> beside_tensor;  ///< the same rate while the tensor unit is busy, where measured (Hopper)
+  std::optional<Number> beside_tensor;  ///< the rate while the tensor unit is busy, where measured (Hopper)
   CoUse co_use;
   LevelId level = 0;  ///< whose nodes hold it (Machine::compute unless the profile says otherwise)
 
@@ -220,7 +220,7 @@ struct Machine {
 /// aggregate. Where only rates by cluster size are known: the smallest cluster's. 0 where unknown.
 [[nodiscard]] double bytes_per_second(const Machine& machine, const Pipe& pipe, Hertz clock);
 
-/// The same for transfers in clusters of that many nodes: the rate stated for that size, else as above.
+/// For transfers in clusters of that many nodes: the rate stated for that size, else the pipe's.
 [[nodiscard]] double bytes_per_second(const Machine& machine, const Pipe& pipe, Hertz clock, Count cluster_size);
 
 /// Dense peak: nodes x FLOP a clock x clock, in FLOP/s. (the identity that hardware datasheets obey)

@@ -54,7 +54,7 @@ enum class Dimension {
 [[nodiscard]] Stated read_stated(const yaml::Node& node, const std::vector<Dimension>& dimensions);
 [[nodiscard]] Stated read_stated(const yaml::Node& node, Dimension dimension);
 
-/// The same, where 0 is a value too.
+/// As positive numbers are read, where 0 is a value too.
 [[nodiscard]] Number read_number_or_zero(const yaml::Node& node, Dimension dimension);
 
 /// The provenance of a table whose rows share it: the keys `source` or `measured`, and `note`, of the map `node`.

@@ -21,7 +21,7 @@ struct Reading {
 using Readings = std::vector<Reading>;
 using Conditions = std::map<std::string, std::string, std::less<>>;
 
-/// Those of that experiment and quantity that have all of these parameters.
+/// The readings of that experiment and quantity that have all of the given parameters.
 [[nodiscard]] std::vector<const Reading*> matching(const Readings& readings, std::string_view experiment,
                                                    std::string_view quantity, const Conditions& with = {});
 

@@ -127,8 +127,8 @@ class Placer::Compiled {
   void place_alternatives(const Tile& tile, PlacedDiagram& into) const;
   void rebind(const Problem& problem);
   /// Whether guards that ask for sizes say of that problem what they say of this one.
-  [[nodiscard]] bool is_alike(const Problem& problem) const;
-  /// The same for another problem.
+  [[nodiscard]] bool is_of_one_kind(const Problem& problem) const;
+  /// Compiled for another problem.
   [[nodiscard]] std::unique_ptr<Compiled> of(const Problem& problem) const {
     return std::make_unique<Compiled>(*streamed_, *mapping_, *machine_, problem);
   }

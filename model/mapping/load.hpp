@@ -41,7 +41,7 @@ void check(const Mapping& mapping, const Machine& machine, DType dtype);
 /// The mapping that no kernel need exist for: every array at the lowest level that holds it, a knob for the group or
 /// stream size of each grouped or streamed axis.
 [[nodiscard]] Mapping ideal_mapping(const Streamed& streamed, const Machine& machine);
-/// The same with each knob's domain bounded by the axis's size.
+/// The ideal mapping with each knob's domain bounded by the axis's size.
 [[nodiscard]] Mapping ideal_mapping(const Streamed& streamed, const Machine& machine, const Sizes& sizes);
 
 }  // namespace napkin

@@ -103,7 +103,7 @@ struct PlacedOperation {
   const TensorInstruction* instruction = nullptr;
   Count m, n, k;  ///< tensor: extents of one block's one iteration (rows, columns, contracted; batch axes in m)
   Count row_parts = 1, column_parts = 1;  ///< into which its agent's instances divide m and n
-  Count repeats = 1;                      ///< how often they do each of these parts
+  Count repeats = 1;                      ///< how often the instances do each part
   Count waits = 1;                        ///< of its agent's threads for asynchronous instructions, in an iteration
   bool a_from_registers = false;
   std::span<const std::pair<ArrayId, LevelId>> operands;  ///< where each input is read from; kept alive by variant
@@ -191,7 +191,7 @@ class Placer {
 
   /// Any tile can be placed, legal or not (values at least 1); legality is solver/space.
   [[nodiscard]] PlacedDiagram place(const Tile& tile) const;
-  /// The same into an existing object. Where that holds a tile of this placer under the same alternatives (values of
+  /// Places into an existing object. Where that holds a tile of this placer under the same alternatives (values of
   /// the knobs that guards name), untouched since, nothing is allocated and only what the turned knobs change is placed
   /// anew. Exact; throws Overflow for sizes beyond 64 bits.
   void place(const Tile& tile, PlacedDiagram& into) const;

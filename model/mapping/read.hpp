@@ -64,6 +64,18 @@ class Reader {
   std::vector<std::pair<std::string, std::shared_ptr<const RegisterTable>>> tables_;  ///< read so far
 };
 
+constexpr std::int64_t most = std::int64_t{1} << 40;  ///< of any literal: far above every size of a GPU
+
+/// Letters, digits, _ and ., a letter first.
+[[nodiscard]] bool is_name(const std::string& text);
+/// Whether the text begins as a number does.
+[[nodiscard]] bool is_number(const std::string& text);
+[[nodiscard]] std::vector<std::string> knob_names(const Mapping& mapping);
+/// The axes of an order are those that the block's level groups, each once.
+void check_orders(const Mapping& mapping, const yaml::Node& knobs);
+/// A knob that sizes an axis is never 0.
+void check_sizes(const Mapping& mapping);
+
 /// What can be checked without diagram and machine: names within the mapping, aliases, that guards leave nothing
 /// without an alternative. Throws Error with a position.
 void check_within(const Mapping& mapping);

@@ -176,7 +176,7 @@ bool takes_one_sequence(const PlacedDiagram& launch) {
 PackedBlocks::PackedBlocks(const PlacedDiagram& launch, const BlockSequence& sequence)
     : parts_(launch.problem->packing.sequences.size(), -1) {
   const Packing& packing = launch.problem->packing;
-  const std::vector<AlikeSequences> sequences = alike(packing.sequences);
+  const std::vector<EqualSequences> sequences = by_length(packing.sequences);
   const auto groups = [&](std::size_t part, AxisId axis) {
     return launch.packed[part].placed.block().groups_of[at_axis(axis)].get();
   };

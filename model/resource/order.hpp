@@ -11,7 +11,7 @@ namespace napkin {
 
 enum class BlockOrder {
   grid,           ///< row after row, plane after plane; the next block goes to the first node that is free
-  persistent,     ///< the same order; node i has blocks i, i + nodes, ...
+  persistent,     ///< row after row, plane after plane; node i has blocks i, i + nodes, ...
   longest_first,  ///< planes by sections, in each the last row of all planes first; to the first node that is free
   grouped,        ///< rows in groups, down the columns of a group; dealt out as persistent
   hilbert,        ///< along a Hilbert curve over rows and columns; dealt out as persistent

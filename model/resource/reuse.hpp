@@ -42,7 +42,7 @@ struct Reread {
 [[nodiscard]] Reread reread(const PlacedDiagram& placed, const L2Model& l2, Count running,
                             std::optional<Count> section = std::nullopt, Pace pace = Pace::together);
 
-/// The same on the placed machine, as many blocks as its nodes hold (`blocks_a_node`); with what is sent the first time
+/// On the placed machine, as many blocks as its nodes hold (`blocks_a_node`); with what is sent the first time
 /// never more than the blocks ask for.
 [[nodiscard]] Bytes reread_bytes(const PlacedDiagram& placed, Count blocks_a_node, Pace pace = Pace::together);
 
@@ -50,14 +50,14 @@ struct Reread {
 /// the curve, whatever its size and their number (1.22 to 1.23).
 constexpr double hilbert_unaligned = 1.225;
 
-/// About the same at one block a node, without acting it out (some 100 ns): for the energy of tiles that are compared.
-/// 0 with a mask or packed lengths; acted out where the order permutes the grid's axes.
+/// An estimate of it at one block a node, without acting the launch out (some 100 ns): for the energy of tiles that are
+/// compared. 0 with a mask or packed lengths; acted out where the order permutes the grid's axes.
 [[nodiscard]] double reread_by_waves(const PlacedDiagram& placed);
 
 /// Of what so many blocks stream that are handed out in a row, wherever they begin, by no multicast: bytes that differ
 /// from block to block over all that come; 1: none reads what another does. In closed form, within 12 % of the blocks
 /// counted one by one (tests/unit/clock/test_power.cpp).
-[[nodiscard]] double streams_alone(const PlacedDiagram& placed, double blocks);
+[[nodiscard]] double unshared_in_order(const PlacedDiagram& placed, double blocks);
 /// Whether a block shares some of its streams, multicast ones too, with others than the rest.
 [[nodiscard]] bool streams_crossed(const PlacedDiagram& placed);
 

@@ -69,7 +69,7 @@ Rectangle touched_by(const BlockSequence& sequence, double running, double rows)
 
 }  // namespace
 
-double streams_alone(const PlacedDiagram& placed, double blocks) {
+double unshared_in_order(const PlacedDiagram& placed, double blocks) {
   const BlockSequence sequence(placed);
   const double cluster = std::max(real(placed.cluster), 1.0),
                rows = static_cast<double>(sequence.size() / sequence.planes()) / cluster;

@@ -36,7 +36,7 @@ struct TableTotal {
   Bytes excess_per_agent;             ///< excess / N, rounded down
   std::optional<Count>
       excess_per_thread;  ///< bytes; registers only: of the threads' share as the paper counts it (erratum P5)
-  std::optional<Count> excess_allocatable;  ///< the same with registers in whole granules
+  std::optional<Count> excess_allocatable;  ///< `excess` with registers in whole granules
 };
 
 struct ConfigurationTable {
@@ -54,7 +54,7 @@ struct ThroughputRow {
   std::string operation;  ///< "S", "P.exp", "O.accumulate": the output, and the work's name
   std::string unit;       ///< "tensor e4m3", "special", "fp16"
   double operations = 0;  ///< for one thread (one row of the group): a multiply-add is 2 on units counted in FLOP
-  double rate = 0;        ///< the same a clock and compute node
+  double rate = 0;        ///< operations a clock and compute node
   double clocks = 0;      ///< operations / rate
 };
 

@@ -24,7 +24,7 @@ namespace napkin {
 /// FlashAttention-3's tuple {kBlockM, kBlockN, MmaPV_is_RS, IntraWGOverlap}.
 [[nodiscard]] std::string emit_fa3(const Mapping& mapping, const Tile& tile, const std::string& about = "");
 /// FwdConfig(m_block_size=, n_block_size=, mma_pv_is_rs=, intra_wg_overlap=) as a Python list: what FlashAttention-4
-/// calls the choices of its Hopper kernel, which are FlashAttention-3's. Tiles that differ in nothing of these stand
+/// calls the choices of its Hopper kernel, which are FlashAttention-3's. Tiles that agree in all of them stand
 /// there once.
 [[nodiscard]] std::string emit_fa4(const Mapping& mapping, const std::vector<Tile>& tiles,
                                    const std::string& about = "");

@@ -10,10 +10,10 @@ namespace napkin::emit {
 /// a leading digit one in front. "registers.q" -> "registers_q", "register" -> "register_".
 [[nodiscard]] std::string identifier(std::string_view name);
 
-/// The same in upper case: "q" -> "Q".
+/// In upper case: "q" -> "Q".
 [[nodiscard]] std::string upper_identifier(std::string_view name);
 
-/// The same as a type's name: "p_in" -> "PIn", "attention_sm90" -> "AttentionSm90".
+/// As a type's name: "p_in" -> "PIn", "attention_sm90" -> "AttentionSm90".
 [[nodiscard]] std::string type_identifier(std::string_view name);
 
 }  // namespace napkin::emit

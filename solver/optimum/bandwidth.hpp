@@ -33,7 +33,7 @@ struct MatmulMinima {
 /// Attention: H/K = d/M + 1/(2x), K = 4 q x d. With M = 2 d g_q the first part asks for g_q rows whatever d is.
 struct AttentionMinima {
   double rows = 0;    ///< least g_q for x -> infinity: Kdot / (2 Hdot)
-  double memory = 0;  ///< the same as M = 2 d g_q, values
+  double memory = 0;  ///< M = 2 d g_q, values
   double keys = 0;    ///< least x for M -> infinity: Kdot / (2 Hdot)
 };
 [[nodiscard]] AttentionMinima attention_minima(const Rates& rates, double d);

@@ -49,7 +49,7 @@ struct PowerTerm {
   double alpha = 0;
   double beta = 0;
   std::optional<Product> symbol;  ///< alpha M^-beta in axis names, where it is one product
-  std::string text;               ///< the same as text; a number where no symbol exists
+  std::string text;               ///< as text; a number where no symbol exists
 };
 
 /// Which upper limits the group sizes have: those of the axes, or none (the text-book form, eq. 1).
@@ -57,8 +57,8 @@ enum class Box { axes, none };
 
 struct ClosedForm {
   bool fits = false;  ///< false where the memory is below y: group sizes are then 1
-  /// True: transfer = sum alpha M^-beta as long as the same limits bind (theorem (ii) or (iii)). False: the last term
-  /// is the leading one only, exact for M -> infinity (theorem (iv), erratum P15).
+  /// True: transfer = sum alpha M^-beta as long as the limits that bind stay (theorem (ii) or (iii)). False: the last
+  /// term is the leading one only, exact for M -> infinity (theorem (iv), erratum P15).
   bool exact = true;
   std::vector<PowerTerm> terms;  ///< one per beta, ascending; beta = 0 first where there is one
   double transfer = 0;           ///< H* of the real-valued programme, whether or not the terms are exact

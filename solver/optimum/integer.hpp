@@ -1,5 +1,6 @@
 #pragma once
-// The exact integer optimum: whole group sizes, ceilings, divisors, a real memory rule. (eq. 6.4)
+// The exact integer optimum: whole group sizes, ceilings, divisors, a real memory rule. The closed
+// form may have groups of 177.4 rows: a kernel has 176 or 192. (eq. 6.4)
 
 #include <cstdint>
 #include <functional>
@@ -48,7 +49,7 @@ struct IntegerOptimum {
 /// Throws Overflow where the minimum itself needs more than 64 bits, Error for sizes, multiples or chunks below 1.
 [[nodiscard]] std::optional<IntegerOptimum> integer_optimum(const IntegerProblem& problem);
 
-/// H of these group sizes, exactly. Throws Overflow.
+/// H of the given group sizes, exactly. Throws Overflow.
 [[nodiscard]] Count transfer_of(const IntegerProblem& problem, std::span<const Count> group);
 
 }  // namespace napkin

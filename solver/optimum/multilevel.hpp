@@ -60,7 +60,7 @@ struct MultiLevelCost {
   };
   std::vector<Share> shares;
   double sum = 0;               ///< serial time, or energy
-  std::vector<PipeCost> pipes;  ///< the same bytes by physical pipe: costs add to `sum`
+  std::vector<PipeCost> pipes;  ///< the bytes by physical pipe: costs add to `sum`
   double slowest = 0;           ///< overlapped: max over pipes and compute
   std::string bound;            ///< the pipe of that maximum, or "compute"
 };
@@ -112,7 +112,7 @@ struct ClusterChoice {
 [[nodiscard]] ClusterChoice choose_cluster(std::span<const PowerTerm> terms, double memory, double parent_weight,
                                            std::span<const ClusterOption> options);
 
-/// The exponent at which the two sizes save the same; the larger size is better below it. Nothing where they do not
+/// The exponent at which the two sizes save equally much; the larger size is better below it. Nothing where they do not
 /// cross for 0 < beta <= 4.
 [[nodiscard]] std::optional<double> cluster_switch(double parent_weight, const ClusterOption& small,
                                                    const ClusterOption& large);

@@ -211,19 +211,9 @@ void Candidates::keep(const std::vector<std::uint32_t>& counts, std::size_t verd
   }
 }
 
-Candidates::Candidates(const Question& like, ByteReader& bytes) : space_(space_of_kind(like)) {
-  length_knobs_ = bytes.get<KnobSet>();
-  legal_ = bytes.get_all<std::uint32_t>();
-  misfits_ = bytes.get_all<Misfit>();
-  all_ = {length_knobs_, bytes.get_all<Cell>(), bytes.get_all<Tiles>()};
-}
-
-void Candidates::write(ByteWriter& bytes) const {
-  bytes.put(length_knobs_);
-  bytes.put(legal_);
-  bytes.put(misfits_);
-  bytes.put(all_.cells);
-  bytes.put(all_.counts);
+Candidates::Candidates(const Question& like, FieldReader& bytes) : space_(space_of_kind(like)) {
+  fields(bytes);
+  all_.knobs = length_knobs_;
 }
 
 Allowed::Allowed(const Question& question, const Candidates& candidates)
@@ -243,20 +233,12 @@ Allowed::Allowed(const Question& question, const Candidates& candidates)
 }
 
 bool Allowed::lengths_hold(const Tile& tile) const {
-  for (KnobSet left = cut_ & all_.length_knobs(); left != 0; left &= left - 1) {
-    const auto k = static_cast<std::size_t>(std::countr_zero(left));
-    if (std::find(own_.domains[k].begin(), own_.domains[k].end(), tile.values[k]) == own_.domains[k].end())
-      return false;
-  }
-  return first_broken(tile) == rules_.tile.size();
+  return in_domains(tile, cut_ & all_.length_knobs()) && first_broken(tile) == rules_.tile.size();
 }
 
 bool Allowed::is_as_fixed(std::int64_t rank) const {
-  const Space& space = all_.space();
-  return std::all_of(fixed_.begin(), fixed_.end(), [&](const auto& one) {
-    const auto size = static_cast<std::int64_t>(space.domains[one.first].size());
-    return rank / space.strides[one.first] % size == one.second;
-  });
+  return std::all_of(fixed_.begin(), fixed_.end(),
+                     [&](const auto& one) { return all_.space().digit(rank, one.first) == one.second; });
 }
 
 bool Allowed::operator()(std::int64_t rank) const { return is_as_fixed(rank) && lengths_hold(all_.space().tile(rank)); }
@@ -270,7 +252,7 @@ const Candidates::Sums& Candidates::sums_by(KnobSet knobs) {
     std::int64_t rank = 0;
     for (std::size_t k = 0; k < space_.domains.size(); ++k) {
       if ((knobs & knob_bit(static_cast<KnobId>(k))) == 0) continue;
-      rank += cell.rank / space_.strides[k] % static_cast<std::int64_t>(space_.domains[k].size()) * space_.strides[k];
+      rank += space_.digit(cell.rank, k) * space_.strides[k];
     }
     for (std::uint32_t i = cell.first; i < cell.last; ++i) merged[rank][all_.counts[i].verdict] += all_.counts[i].tiles;
   }
@@ -314,8 +296,8 @@ std::size_t Allowed::first_broken(const Tile& tile) const {
   return broken == length_rules_.end() ? rules_.tile.size() : *broken;
 }
 
-bool Allowed::in_domains(const Tile& tile) const {
-  for (KnobSet left = cut_; left != 0; left &= left - 1) {
+bool Allowed::in_domains(const Tile& tile, KnobSet knobs) const {
+  for (KnobSet left = knobs; left != 0; left &= left - 1) {
     const auto k = static_cast<std::size_t>(std::countr_zero(left));
     if (std::find(own_.domains[k].begin(), own_.domains[k].end(), tile.values[k]) == own_.domains[k].end())
       return false;

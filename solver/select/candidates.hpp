@@ -1,6 +1,6 @@
 #pragma once
 // Candidates are the tiles of one kind of question, each with what the rules say of it: of 276,480 tiles of
-// attention_sm90 at d = 128 the knobs' rules leave 9,216, and 4,869 of these fit an SM.
+// attention_sm90 at d = 128 the knobs' rules leave 9,216, of which 4,869 fit an SM.
 //
 // A kind is everything of a question but its lengths: the sizes of the axes that blocks and chunks divide, and how wide
 // the window of a mask is. Rules that read lengths are asked again at every question.
@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "model/base/byte_stream.hpp"
+#include "model/base/byte_fields.hpp"
 #include "solver/space/constraints.hpp"
 #include "solver/space/enumerate.hpp"
 
@@ -35,9 +35,16 @@ class Candidates {
  public:
   /// Of every question of `like`'s kind. Throws Error for a space of more than 2^26 tiles.
   Candidates(const Question& like, const Placer& placer);
-  /// As written by write() of a question of this kind. Throws Error for bytes that end too early.
-  Candidates(const Question& like, ByteReader& bytes);
-  void write(ByteWriter& bytes) const;
+  /// Of what fields() wrote for a question of this kind. Throws Error for bytes that end too early.
+  Candidates(const Question& like, FieldReader& bytes);
+  template <class Archive>
+  void fields(Archive& archive) {
+    archive.plain(length_knobs_);
+    archive.plain(legal_);
+    archive.plain(misfits_);
+    archive.plain(all_.cells);
+    archive.plain(all_.counts);
+  }
 
   [[nodiscard]] const Space& space() const { return space_; }
   /// Ranks of the tiles that no rule of the kind rejects, ascending.
@@ -107,7 +114,9 @@ class Allowed {
   [[nodiscard]] bool can_count() const { return fixed_.empty(); }
   /// The knobs whose values decide whether lengths allow a tile.
   [[nodiscard]] KnobSet deciding() const;
-  [[nodiscard]] bool in_domains(const Tile& tile) const;
+  /// Whether the tile's values of all knobs, or of those, are in the question's domains.
+  [[nodiscard]] bool in_domains(const Tile& tile) const { return in_domains(tile, cut_); }
+  [[nodiscard]] bool in_domains(const Tile& tile, KnobSet knobs) const;
   /// The first rule of lengths that the tile violates, index into rules().tile; their number where it violates none.
   [[nodiscard]] std::size_t first_broken(const Tile& tile) const;
 

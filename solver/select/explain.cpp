@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 
+#include "model/clock/roofline/assumed_clock.hpp"
 #include "model/diagram/packing.hpp"
 #include "model/machine/vocabulary.hpp"
 #include "model/resource/plan.hpp"

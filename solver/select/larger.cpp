@@ -7,11 +7,6 @@
 namespace napkin {
 namespace {
 
-std::int64_t value_in(const Space& space, std::int64_t rank, std::size_t knob) {
-  const std::vector<std::int64_t>& domain = space.domains[knob];
-  return domain[static_cast<std::size_t>(rank / space.strides[knob] % static_cast<std::int64_t>(domain.size()))];
-}
-
 /// The values that knobs have in all of some tiles.
 class Common {
  public:
@@ -19,7 +14,7 @@ class Common {
   void add(std::int64_t rank) {
     for (std::size_t k = 0; k < values_.size(); ++k) {
       if (several_[k]) continue;
-      const std::int64_t value = value_in(space_, rank, k);
+      const std::int64_t value = space_.value(rank, k);
       several_[k] = any_ && values_[k] != value;
       values_[k] = value;
     }
@@ -58,10 +53,10 @@ const Table::WithValue& Table::with_value(KnobId knob, std::int64_t value) {
   WithValue& out = with_value_.back();
   const Space& space = candidates_.space();
   for (std::uint32_t i = 0; i < candidates_.legal().size(); ++i) {
-    if (value_in(space, candidates_.legal()[i], at(knob)) == value) out.legal.push_back(i);
+    if (space.value(candidates_.legal()[i], at(knob)) == value) out.legal.push_back(i);
   }
   for (std::uint32_t i = 0; i < candidates_.misfits().size(); ++i) {
-    if (value_in(space, candidates_.misfits()[i].rank, at(knob)) == value) out.misfits.push_back(i);
+    if (space.value(candidates_.misfits()[i].rank, at(knob)) == value) out.misfits.push_back(i);
   }
   return out;
 }

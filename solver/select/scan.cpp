@@ -184,11 +184,7 @@ void Scan::scan(TablePart& part, Only only, Best& best) {
 
 /// Whether the tile has that value of that knob.
 bool Scan::is(Only only, std::int64_t rank) const {
-  if (!only) return true;
-  const auto k = at(only->first);
-  const std::vector<std::int64_t>& domain = space().domains[k];
-  const std::int64_t digit = rank / space().strides[k] % std::ssize(domain);
-  return domain[static_cast<std::size_t>(digit)] == only->second;
+  return !only || space().value(rank, at(only->first)) == only->second;
 }
 
 Scan::Shape& Scan::shape_of(TablePart& part) {

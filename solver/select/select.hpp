@@ -1,7 +1,7 @@
 #pragma once
 // A Selector picks the configuration without tuning: for 8192 queries and keys of 16 heads of 128 on an H200 the 128 x
 // 128 tile of attention_sm90 with two warpgroups, with its reason and the runners-up. It ranks the legal tiles by
-// predicted time; the answer is exact: select_exhaustively, which times every tile, gives the same.
+// predicted time; the answer is exact: select_exhaustively, which times every tile, gives that answer too.
 
 #include <functional>
 #include <memory>
@@ -101,7 +101,7 @@ struct Exhausted {
 struct TileRank {
   Count rank = 1;  ///< 1 and how many legal tiles are predicted to be faster: tiles of one time share a rank
   Count legal;
-  Seconds time, shortest;  ///< its own, and that of the fastest legal tile (zero where there is none)
+  Seconds time, shortest;  ///< the tile's own time, and the fastest legal tile's (zero where there is none)
 };
 /// Predicts every legal tile.
 [[nodiscard]] TileRank tile_rank(const Question& question, const Tile& tile);

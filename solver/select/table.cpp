@@ -105,7 +105,7 @@ void Table::find_sizes(const Question& like) {
         variants.emplace(placed.variant.get(), static_cast<std::uint32_t>(variants.size())).first->second);
     std::int64_t lengths = 0, size = 0;
     for (std::size_t k = 0; k < space.domains.size(); ++k) {
-      const std::int64_t digit = rank / space.strides[k] % static_cast<std::int64_t>(space.domains[k].size());
+      const std::int64_t digit = space.digit(rank, k);
       const KnobSet bit = knob_bit(static_cast<KnobId>(k));
       if ((candidates_.length_knobs() & bit) != 0) lengths += digit * space.strides[k];
       if ((sizing & bit) != 0) size += digit * space.strides[k];

@@ -3,7 +3,7 @@
 // and 3,948 different event graphs, whose runs are made once and serve every length.
 //
 // A graph depends on lengths by few facts: whether a block's copies are read by other blocks too, and whether the
-// arrays outgrow the L2. So a table has a part for each size of tiles and each of these facts that a question met, and
+// arrays outgrow the L2. So a table has a part for each size of tiles under each set of facts that a question met, and
 // a question is a scan over the parts of its facts (scan.hpp). A part from a file is read when a scan comes to it.
 
 #include <atomic>
@@ -51,7 +51,7 @@ struct TablePart {
   double cycle = 0;            ///< by its cycles of waits: but for the first most_to_settle iterations of a node
   double energy = 0;           ///< joules of one
   std::string_view bytes;      ///< where it is not read yet
-  std::uint64_t checksum = 0;  ///< of these
+  std::uint64_t checksum = 0;  ///< of `bytes`
 
   std::vector<TableRow> rows;        ///< the shortest iteration first
   std::vector<double> least_of;      ///< by row: clocks of an iteration at least
@@ -127,8 +127,8 @@ class Table {
   void read(TablePart& part, const Question& question);
   void decode(TablePart& part) const;
   [[nodiscard]] std::string encode(const TablePart& part) const;
-  void read_head(Head& head);
-  [[nodiscard]] std::string head(std::vector<std::string>& bodies);
+  template <class Archive, class Body>
+  void fields_of_head(Archive& archive, const Body& body);
   /// The row's period with the names of what binds it.
   [[nodiscard]] Period explained(const TablePart& part, const TableRow& row) const;
   /// The tile of that rank at the scan's question. The mutex must be held.

@@ -8,91 +8,14 @@
 #include "model/mapping/load.hpp"
 #include "model/resource/resources.hpp"
 #include "solver/space/granularity.hpp"
+#include "solver/space/rule_terms.hpp"
 
 namespace napkin {
 namespace {
 
-/// A literal, or a knob and a literal on top: values with every axis replaced by its size.
-struct Term {
-  std::int64_t literal = 0;
-  KnobId knob = -1;
-  [[nodiscard]] Count in(const Tile& tile) const {
-    return knob < 0 ? literal : tile.values[static_cast<std::size_t>(knob)] + literal;
-  }
-};
-
-class Resolver {
- public:
-  Resolver(const Streamed& streamed, const Problem& problem)
-      : streamed_(streamed), diagram_(streamed.diagram), problem_(problem) {}
-
-  [[nodiscard]] Count size(const std::string& axis) const {
-    const AxisId id = diagram_.axis(axis);
-    lengths_ = lengths_ || streamed_.grouped(id) || streamed_.stream == id;
-    return problem_.sizes[static_cast<std::size_t>(id)];
-  }
-  /// Whether a size asked for since the last call is of an axis that blocks or chunks divide.
-  [[nodiscard]] bool read_lengths() const { return std::exchange(lengths_, false); }
-  [[nodiscard]] Term term(const Value& value) const {
-    if (value.kind == Value::Kind::knob) return {value.more, value.knob};
-    return {value.kind == Value::Kind::axis ? size(value.axis).get() : value.literal, -1};
-  }
-  [[nodiscard]] std::vector<Term> terms(const std::vector<Value>& values) const {
-    std::vector<Term> out;
-    for (const Value& value : values) out.push_back(term(value));
-    return out;
-  }
-  [[nodiscard]] Guarded<Term> alternatives(const Guarded<Value>& values) const {
-    Guarded<Term> out;
-    for (const auto& [guard, value] : values) out.emplace_back(guard, term(value));
-    return out;
-  }
-
- private:
-  const Streamed& streamed_;
-  const Diagram& diagram_;
-  const Problem& problem_;
-  mutable bool lengths_ = false;
-};
-
-Count product(const std::vector<Term>& terms, const Tile& tile) {
-  Count result = 1;
-  for (const Term& term : terms) result *= term.in(tile);
-  return result;
-}
-
-Count chosen(const Guarded<Term>& alternatives, const Tile& tile) {
-  const Term* term = choose(alternatives, tile);
-  return term ? term->in(tile) : Count(1);
-}
-
-KnobSet knobs_of(const std::vector<Value>& values) {
-  KnobSet set = 0;
-  for (const Value& value : values) set |= napkin::knobs_of(value);
-  return set;
-}
-
 /// A rule that no knob changes.
 TileRule constant(std::string name, std::optional<Excess> excess) {
   return {std::move(name), 0, [excess](const Tile&) { return excess; }};
-}
-
-std::optional<Excess> compare(Relation::Kind kind, Count left, Count right) {
-  switch (kind) {
-    case Relation::Kind::equal:
-      if (left == right) return std::nullopt;
-      break;
-    case Relation::Kind::at_most:
-      if (left <= right) return std::nullopt;
-      break;
-    case Relation::Kind::less:
-      if (left < right) return std::nullopt;
-      break;
-    case Relation::Kind::multiple:
-      if (right <= Count(0) || left % right == Count(0)) return std::nullopt;
-      return Excess{real(right), real(left)};
-  }
-  return Excess{real(left), real(right)};
 }
 
 /// The sizes of an agent's split axes in a tile, with the knobs that they depend on. An axis that nothing sizes counts
@@ -105,11 +28,6 @@ std::vector<Value> split_sizes(const Mapping& mapping, const Agent& agent) {
     out.push_back(size.value_or(Value{Value::Kind::axis, 0, -1, axis}));
   }
   return out;
-}
-
-Count registers_in_granules(const Limits& limits, Count registers, Count threads) {
-  const Count warps = round_up(ceil_div(threads, limits.warp_size), limits.schedulers);
-  return round_up(registers * limits.warp_size, limits.register_granule_per_warp) * warps;
 }
 
 }  // namespace
@@ -374,32 +292,6 @@ void add_combine(std::vector<TileRule>& rules, const Streamed& streamed, const M
                      return compare(Relation::Kind::at_most, groups, most);
                    },
                    true});
-}
-
-std::optional<Excess> check_registers(const PlacedDiagram&, const Plan& plan) {
-  return compare(Relation::Kind::at_most, plan.registers_per_thread, plan.registers_limit);
-}
-
-std::optional<Excess> check_register_file(const PlacedDiagram& placed, const Plan& plan) {
-  const Limits& limits = placed.machine->limits;
-  if (!limits.known) return std::nullopt;
-  return compare(Relation::Kind::at_most, registers_in_granules(limits, plan.registers_launch, plan.threads),
-                 limits.registers_per_block);
-}
-
-std::optional<Excess> check_shared_memory(const PlacedDiagram&, const Plan& plan) {
-  return compare(Relation::Kind::at_most, plan.shared_total.value, plan.shared_limit.value);
-}
-
-std::optional<Excess> check_core_memory(const PlacedDiagram& placed, const Plan&) {
-  std::optional<Excess> worst;
-  for (const LevelMemory& m : memories(placed)) {
-    const bool of_core = placed.machine->core_of(m.level) != nullptr;
-    if (!of_core || !m.limit || m.allocated <= *m.limit) continue;
-    const Excess one{real(m.allocated.value), real(m.limit->value)};
-    if (!worst || one.needed / one.available > worst->needed / worst->available) worst = one;
-  }
-  return worst;
 }
 
 Rules::Rules(const Streamed& streamed, const Mapping& mapping, const Machine& machine, const Problem& problem) {

@@ -1,5 +1,6 @@
 #pragma once
-// What makes a tile legal. A rejection is data: the rule, what it needs, what there is.
+// What makes a tile legal. A rejection is data: the rule, what it needs, what there is ("shared memory", 262,144 bytes,
+// 232,448).
 
 #include <functional>
 #include <optional>
@@ -50,7 +51,7 @@ struct Rules {
 
 /// Every violated constraint of a placed tile, in a fixed order; empty: legal. Named, never a bool.
 [[nodiscard]] std::vector<Violation> violations(const PlacedDiagram& placed, const Plan& plan);
-/// The same with the rules at hand, for callers that try many tiles of one problem.
+/// With the rules at hand, for callers that try many tiles of one problem.
 [[nodiscard]] std::vector<Violation> violations(const Rules& rules, const PlacedDiagram& placed, const Plan& plan);
 
 // The single constraints, in order. Each appends what it requires of that mapping.
@@ -89,7 +90,7 @@ void add_cluster(std::vector<TileRule>& rules, const Streamed& streamed, const M
                  const Problem& problem);
 
 /// Of results in parts: "parts": all of a result meet in one cluster where they meet in clusters. "resident blocks":
-/// blocks that wait for each other at a barrier of the whole grid run at the same time, one a node.
+/// blocks that wait for each other at a barrier of the whole grid run together, one a node.
 void add_combine(std::vector<TileRule>& rules, const Streamed& streamed, const Mapping& mapping, const Machine& machine,
                  const Problem& problem);
 

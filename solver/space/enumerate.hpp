@@ -1,5 +1,6 @@
 #pragma once
-// The tiles that a question leaves open: one list of values per knob, in the order of preference.
+// The tiles that a question leaves open: one list of values per knob, in the order of preference. --tile stages=2
+// leaves that knob one value.
 
 #include <cstdint>
 #include <vector>
@@ -18,6 +19,13 @@ struct Space {
   /// The tile of that rank (0 to candidates - 1).
   [[nodiscard]] Tile tile(std::int64_t rank) const;
   void tile(std::int64_t rank, Tile& into) const;
+  /// Which of its values a knob has in the tile of that rank: index into its domain.
+  [[nodiscard]] std::int64_t digit(std::int64_t rank, std::size_t knob) const {
+    return rank / strides[knob] % static_cast<std::int64_t>(domains[knob].size());
+  }
+  [[nodiscard]] std::int64_t value(std::int64_t rank, std::size_t knob) const {
+    return domains[knob][static_cast<std::size_t>(digit(rank, knob))];
+  }
   /// Of a tile whose values are all in the domains.
   [[nodiscard]] std::int64_t rank(const Tile& tile) const;
 };

@@ -1,5 +1,6 @@
 #pragma once
-// What the sizes of a tile must be multiples of, and why. (model/README.md section 9; errata P4)
+// What the sizes of a tile must be multiples of, and why: x of attention is a multiple of 16 for "wgmma k of O".
+// (model/README.md section 9; errata P4)
 
 #include <string>
 #include <vector>
@@ -12,7 +13,7 @@
 namespace napkin {
 
 /// One reason: "wgmma n of S", "wgmma k of O", "coalescing of V".
-struct Divisor {
+struct RequiredFactor {
   std::string cause;
   Count divisor;
 };
@@ -21,7 +22,7 @@ struct Divisor {
 struct Granularity {
   AxisId axis = 0;
   Count divisor = 1;
-  std::vector<Divisor> causes;  ///< those above 1, in order of the operations, then of the variables
+  std::vector<RequiredFactor> causes;  ///< those above 1, in order of the operations, then of the variables
 };
 
 /// Every axis with a divisor above 1, by AxisId. The shapes of the machine's instruction for the type that each

@@ -35,7 +35,7 @@ template <class T>
 /// The knobs that size an axis at any level: those of `sizes`, and the knobs called AXIS or LEVEL.AXIS.
 [[nodiscard]] KnobSet knobs_of_axis(const Mapping& mapping, const std::string& axis);
 
-/// The same of every axis of a diagram, by AxisId.
+/// knobs_of_axis() of every axis of a diagram, by AxisId.
 [[nodiscard]] std::vector<KnobSet> knobs_by_axis(const Diagram& diagram, const Mapping& mapping);
 
 /// Calls visit(axes) with the axes of each array and auxiliary that a variable holds.

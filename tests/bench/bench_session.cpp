@@ -57,13 +57,19 @@ void repeated_selection(benchmark::State& state) {
   for (auto _ : state) benchmark::DoNotOptimize(select(ask));
 }
 
-/// A tile of which every knob is given, at lengths that are new in each turn.
-void given_tile(benchmark::State& state) {
+/// The tile that select picks at 8192, every knob given.
+Ask with_selected_tile() {
   Ask ask = attention(8192);
   const auto selected = select(ask);
   ask.kernel = *selected->head.kernel;
   for (const KnobValue& knob : selected->head.tile)
     ask.tile.emplace_back(knob.name, knob.word.empty() ? std::to_string(knob.number) : knob.word);
+  return ask;
+}
+
+/// A tile of which every knob is given, at lengths that are new in each turn.
+void given_tile(benchmark::State& state) {
+  Ask ask = with_selected_tile();
   const Session session;
   std::int64_t turn = 0;
   for (auto _ : state) {
@@ -74,11 +80,7 @@ void given_tile(benchmark::State& state) {
 
 /// Tiles of one question: the shape stays, the tile is another in each turn.
 void tiles_of_one_question(benchmark::State& state) {
-  Ask ask = attention(8192);
-  const auto selected = select(ask);
-  ask.kernel = *selected->head.kernel;
-  for (const KnobValue& knob : selected->head.tile)
-    ask.tile.emplace_back(knob.name, knob.word.empty() ? std::to_string(knob.number) : knob.word);
+  Ask ask = with_selected_tile();
   const Session session;
   std::int64_t turn = 0;
   for (auto _ : state) {

@@ -8,6 +8,7 @@ usage: check_layers.py ROOT LAYER...        the layers from the base up, as CMak
   diagram, fusion), nothing of kernels/ or apps/, and nothing of CUDA.
 - kernels/ includes model/ and itself, never solver/ or apps/.
 - apps/ follows the list too, and may include kernels/.
+- The folders of model/clock and of kernels/ have an order of their own (STEPS); what lies in model/clock itself comes last.
 - NAME.cpp includes NAME.hpp before anything else, and each header says #pragma once: build.headers compiles those headers
   alone that have no source of their name.
 - A library is included only where it is allowed; model/ does not print and does not read the environment.
@@ -28,6 +29,11 @@ LIBRARIES = {
     "nlohmann/": ["solver/emit", "apps/library", "apps/report", "apps/napkin"],
     "CLI/": ["apps/napkin"],
     "nanobind/": ["apps/python"],
+}
+# folder: its folders, each of which includes itself and those before it
+STEPS = {
+    "model/clock/": ["roofline", "graph", "run", "launch"],
+    "kernels/": ["device", "attention", "matmul", "jit", "launch", "sass", "micro"],
 }
 FORBIDDEN_IN_MODEL = [
     (re.compile(r"^\s*#\s*include\s*<(iostream|cstdio|stdio\.h|fmt/(ostream|color|os|printf)\.h)>"), "model/ does not print"),
@@ -81,6 +87,17 @@ def check_include(folder, top, quote, name, layers):
     return None
 
 
+def check_step(path, name):
+    """Why a folder of STEPS may not include this, or None."""
+    for folder, steps in STEPS.items():
+        if not (path.startswith(folder) and name.startswith(folder)):
+            continue
+        own, other = path[len(folder):].split("/")[0], name[len(folder):].split("/")[0]
+        if own in steps and other not in steps[: steps.index(own) + 1]:
+            return f"{folder}{own} may include only {', '.join(steps[: steps.index(own) + 1])} of {folder}"
+    return None
+
+
 def check_own_header(root, path, lines):
     """Why a header and its source do not show that the header stands alone, or None."""
     includes = [found.group(2) for found in map(INCLUDE.match, lines) if found]
@@ -111,6 +128,7 @@ def check(root, layers):
                 found = INCLUDE.match(line)
                 if found:
                     why = check_include(folder, top, found.group(1), found.group(2), layers)
+                    why = why or check_step(name, found.group(2))
                     if why:
                         problems.append(f'{name}:{number}: includes {found.group(2)}: {why}')
                 if top == "model":
@@ -121,11 +139,13 @@ def check(root, layers):
 def selftest():
     """Plants each kind of fault and expects it to be found; and one clean tree."""
     layers = ["model/base", "model/diagram", "model/fusion", "model/dependence", "model/interpret", "model/machine",
-              "solver/space", "solver/optimum", "apps/library", "apps/napkin"]
+              "model/clock", "solver/space", "solver/optimum", "apps/library", "apps/napkin"]
     good = {
         "model/base/a.hpp": "#include <yaml-cpp/yaml.h>\n#include <vector>\n// std::cout << getenv(\n",
         "model/interpret/a.cpp": '#include "model/fusion/a.hpp"\n#include <Eigen/Core>\n',
         "model/machine/a.cpp": '#include "model/interpret/a.hpp"\n#include "model/machine/b.hpp"\n',
+        "model/clock/graph/a.cpp": '#include "model/clock/roofline/a.hpp"\n#include "model/clock/graph/b.hpp"\n',
+        "model/clock/a.cpp": '#include "model/clock/launch/a.hpp"\n',
         "kernels/a.hpp": '#include "model/machine/a.hpp"\n#include <cuda.h>\n#include "kernels/b.hpp"\n',
         "apps/library/a.cpp": '#include "kernels/a.hpp"\n#include "solver/space/a.hpp"\n',
     }
@@ -137,6 +157,9 @@ def selftest():
         "model/machine/a.cpp": '#include "solver/space/a.hpp"\n',
         "model/machine/b.cpp": 'const char* x = "//"; auto y = std::getenv("HOME");\n',
         "model/machine/c.cpp": "#include <iostream>\n",
+        "model/clock/graph/a.cpp": '#include "model/clock/run/a.hpp"\n',
+        "model/clock/launch/a.cpp": '#include "model/clock/prediction.hpp"\n',
+        "kernels/launch/a.cpp": '#include "kernels/micro/a.hpp"\n',
         "model/nowhere/a.hpp": "\n",
         "solver/space/a.cpp": '#include "solver/optimum/a.hpp"\n',
         "solver/space/b.cpp": '#include "kernels/a.hpp"\n',

@@ -97,35 +97,6 @@ class BackwardProblem {
     return packed() ? x_starts_[static_cast<std::size_t>(b)] : 0;
   }
 
-  static std::vector<std::int32_t> starts_of(const std::vector<std::int32_t>& lengths) {
-    std::vector<std::int32_t> starts{0};
-    for (const std::int32_t length : lengths) starts.push_back(starts.back() + length);
-    return starts;
-  }
-  static EmulatedArray put(const std::string& name, const std::vector<std::int32_t>& values) {
-    EmulatedArray out(name, static_cast<std::int64_t>(values.size()), sizeof(std::int32_t));
-    std::copy(values.begin(), values.end(), out.as<std::int32_t>());
-    return out;
-  }
-
-  EmulatedArray make(const char* name, std::int64_t rows, std::int64_t heads, std::int64_t columns,
-                     TensorView& view) const {
-    const AttentionLayout& layout = case_.layout;
-    const std::int64_t batches = packed() ? 1 : layout.sizes.b;
-    if (layout.heads_first) {
-      view.row = columns + layout.gap;
-      view.head = view.row * rows;
-      view.batch = view.head * heads;
-    } else {
-      view.head = columns;
-      view.row = columns * heads + layout.gap;
-      view.batch = view.row * rows;
-    }
-    EmulatedArray array(name, view.batch * batches, sizeof(std::uint16_t));
-    view.address = array.address();
-    return array;
-  }
-
   void make_arrays() {
     const AttentionLayout& layout = case_.layout;
     const AttentionSizes& s = layout.sizes;
@@ -135,19 +106,23 @@ class BackwardProblem {
       x_starts_ = starts_of(layout.x_lengths);
       call_.q_rows = q_rows = q_starts_.back();
       call_.x_rows = x_rows = x_starts_.back();
-      q_starts_memory_ = put("q_starts", q_starts_);
-      x_starts_memory_ = put("x_starts", x_starts_);
+      q_starts_memory_ = array_of("q_starts", q_starts_);
+      x_starts_memory_ = array_of("x_starts", x_starts_);
       call_.q_starts = q_starts_memory_.address();
       call_.x_starts = x_starts_memory_.address();
     }
-    q_ = make("Q", q_rows, s.h * s.g, s.d, call_.q);
-    k_ = make("K", x_rows, s.h, s.d, call_.k);
-    v_ = make("V", x_rows, s.h, s.dv, call_.v);
-    o_ = make("O", q_rows, s.h * s.g, s.dv, call_.o);
-    d_o_ = make("dO", q_rows, s.h * s.g, s.dv, call_.d_o);
-    gradients_[0] = make("dQ", q_rows, s.h * s.g, s.d, call_.dq);
-    gradients_[1] = make("dK", x_rows, s.h, s.d, call_.dk);
-    gradients_[2] = make("dV", x_rows, s.h, s.dv, call_.dv);
+    const auto make = [&](const char* name, std::int64_t rows, std::int64_t heads, std::int64_t columns,
+                          EmulatedArray& array) {
+      return lay_out_array(name, layout, {rows, heads, columns, packed() ? 1 : s.b}, array);
+    };
+    call_.q = make("Q", q_rows, s.h * s.g, s.d, q_);
+    call_.k = make("K", x_rows, s.h, s.d, k_);
+    call_.v = make("V", x_rows, s.h, s.dv, v_);
+    call_.o = make("O", q_rows, s.h * s.g, s.dv, o_);
+    call_.d_o = make("dO", q_rows, s.h * s.g, s.dv, d_o_);
+    call_.dq = make("dQ", q_rows, s.h * s.g, s.d, gradients_[0]);
+    call_.dk = make("dK", x_rows, s.h, s.d, gradients_[1]);
+    call_.dv = make("dV", x_rows, s.h, s.dv, gradients_[2]);
     lse_ = EmulatedArray("log-sum-exp", (packed() ? 1 : s.b) * s.h * s.g * q_rows, sizeof(float));
     call_.log_sum_exp = lse_.address();
   }

@@ -37,6 +37,40 @@ struct EmulatedArray {
   void poison() { std::fill(memory->data(), memory->data() + memory->bytes(), static_cast<unsigned char>(0xFF)); }
 };
 
+/// Of packed sequences: 0, the first's length, ...
+inline std::vector<std::int32_t> starts_of(const std::vector<std::int32_t>& lengths) {
+  std::vector<std::int32_t> starts{0};
+  for (const std::int32_t length : lengths) starts.push_back(starts.back() + length);
+  return starts;
+}
+
+inline EmulatedArray array_of(const std::string& name, const std::vector<std::int32_t>& values) {
+  EmulatedArray out(name, static_cast<std::int64_t>(values.size()), sizeof(std::int32_t));
+  std::copy(values.begin(), values.end(), out.as<std::int32_t>());
+  return out;
+}
+
+struct ArrayExtent {
+  std::int64_t rows, heads, columns, batches;
+};
+/// Makes an array of 16-bit numbers with its strides as the layout says, heads outside rows or inside.
+inline TensorView lay_out_array(const std::string& name, const AttentionLayout& layout, const ArrayExtent& extent,
+                                EmulatedArray& array) {
+  TensorView view;
+  if (layout.heads_first) {
+    view.row = extent.columns + layout.gap;
+    view.head = view.row * extent.rows;
+    view.batch = view.head * extent.heads;
+  } else {
+    view.head = extent.columns;
+    view.row = extent.columns * extent.heads + layout.gap;
+    view.batch = view.row * extent.rows;
+  }
+  array = EmulatedArray(name, view.batch * extent.batches, sizeof(std::uint16_t));
+  view.address = array.address();
+  return view;
+}
+
 /// A result, and how it was come by.
 struct EmulatedRun {
   emulator::Outcome outcome;
@@ -92,35 +126,6 @@ class EmulatedProblem {
     return out;
   }
 
-  TensorView lay(std::int64_t rows, std::int64_t heads, std::int64_t columns, std::int64_t batches,
-                 std::int64_t& count) const {
-    const AttentionLayout& layout = case_.attention;
-    TensorView view;
-    if (layout.heads_first) {
-      view.row = columns + layout.gap;
-      view.head = view.row * rows;
-      view.batch = view.head * heads;
-    } else {
-      view.head = columns;
-      view.row = columns * heads + layout.gap;
-      view.batch = view.row * rows;
-    }
-    count = view.batch * batches;
-    return view;
-  }
-
-  static std::vector<std::int32_t> starts_of(const std::vector<std::int32_t>& lengths) {
-    std::vector<std::int32_t> starts{0};
-    for (const std::int32_t length : lengths) starts.push_back(starts.back() + length);
-    return starts;
-  }
-
-  static EmulatedArray put(const std::string& name, const std::vector<std::int32_t>& values) {
-    EmulatedArray out(name, static_cast<std::int64_t>(values.size()), sizeof(std::int32_t));
-    std::copy(values.begin(), values.end(), out.as<std::int32_t>());
-    return out;
-  }
-
   void make_attention() {
     const AttentionLayout& layout = case_.attention;
     const AttentionSizes& s = layout.sizes;
@@ -131,18 +136,14 @@ class EmulatedProblem {
       batches = 1;
       q_rows = q_starts_.back();
       x_rows = x_starts_.back();
-      q_starts_memory_ = put("q_starts", q_starts_);
-      x_starts_memory_ = put("x_starts", x_starts_);
+      q_starts_memory_ = array_of("q_starts", q_starts_);
+      x_starts_memory_ = array_of("x_starts", x_starts_);
       call_.q_starts = q_starts_memory_.address();
       call_.x_starts = x_starts_memory_.address();
     }
     const auto make = [&](const char* name, std::int64_t rows, std::int64_t heads, std::int64_t columns,
                           EmulatedArray& array) {
-      std::int64_t count = 0;
-      TensorView view = lay(rows, heads, columns, batches, count);
-      array = EmulatedArray(name, count, sizeof(std::uint16_t));
-      view.address = array.address();
-      return view;
+      return lay_out_array(name, layout, {rows, heads, columns, batches}, array);
     };
     call_.q = make("Q", q_rows, s.h * s.g, s.d, a_);
     call_.k = make("K", x_rows, s.h, s.d, b_);
@@ -151,7 +152,7 @@ class EmulatedProblem {
     std::uint64_t seed = layout.seed * 16;
     for (EmulatedArray* array : {&a_, &b_, &c_}) array->fill(++seed, layout.type, layout.deviation);
     if (layout.log_sum_exp) lse_ = EmulatedArray("log-sum-exp", batches * s.h * s.g * q_rows, sizeof(float));
-    ticket_ = put("ticket", {0, 0});
+    ticket_ = array_of("ticket", {0, 0});
     call_.log_sum_exp = lse_.address();
     call_.ticket = ticket_.address();
     call_.q_rows = q_rows;

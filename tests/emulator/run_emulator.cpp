@@ -6,13 +6,13 @@
 // its own. Exit 1 where one is wrong.
 #include <cstdint>
 #include <cstdio>
-#include <exception>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "tests/emulator/problem.hpp"
 #include "tests/kernel/correctness_run.hpp"
+#include "tests/kernel/program.hpp"
 
 namespace {
 
@@ -24,32 +24,6 @@ struct Request {
   std::size_t first = 0, every = 1, small = 3;
   std::int64_t most = 3'000'000;
 };
-
-Request read(int argc, char** argv) {
-  Request r;
-  for (int i = 1; i < argc; i += 2) {
-    const std::string word = argv[i];
-    if (i + 1 >= argc) throw Error("arguments", word + " wants a value");
-    const std::string value = argv[i + 1];
-    if (word == "--kernel")
-      r.kernel = value;
-    else if (word == "--planted")
-      r.planted = value;
-    else if (word == "--seeds")
-      r.seeds = std::stoull(value);
-    else if (word == "--first")
-      r.first = std::stoul(value);
-    else if (word == "--every")
-      r.every = std::stoul(value);
-    else if (word == "--small")
-      r.small = std::stoul(value);
-    else if (word == "--most")
-      r.most = std::stoll(value);
-    else
-      throw Error("arguments", "'" + word + "' is unknown");
-  }
-  return r;
-}
 
 void tell(std::size_t number, const test::CorrectnessCase& one, const test::EmulatedRun& run) {
   const Comparison& c = run.comparison;
@@ -84,10 +58,14 @@ int run(const Request& r) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  try {
-    return run(read(argc, argv));
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "run_emulator: %s\n", error.what());
-    return 2;
-  }
+  Request r;
+  CLI::App app("Recorded and small cases on the emulator", "run_emulator");
+  app.add_option("--kernel", r.kernel);
+  app.add_option("--planted", r.planted);
+  app.add_option("--seeds", r.seeds);
+  app.add_option("--first", r.first);
+  app.add_option("--every", r.every);
+  app.add_option("--small", r.small);
+  app.add_option("--most", r.most);
+  return test::run_program(app, argc, argv, [&] { return run(r); });
 }

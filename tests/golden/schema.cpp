@@ -88,8 +88,9 @@ std::string error_of(const Json& value, const Json& schema, const std::string& p
   return value.is_object() ? error_in_object(value, schema, path) : "";
 }
 
-/// The definition of an answer: by its command; select over a range is "family".
+/// The definition of an answer: by its command; select over a range is "family", of several GPUs "island".
 std::string definition_of(const Json& answer) {
+  if (answer.contains("ways")) return "island";
   const std::string command = answer.value("command", "");
   return command == "select" && answer.contains("breakpoints") ? "family" : command;
 }

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <string>
 
-#include "model/clock/graph/overhead.hpp"
+#include "model/clock/run/overhead.hpp"
 #include "model/resource/table.hpp"
 #include "tests/golden/cli.hpp"
 #include "tests/laid_out.hpp"

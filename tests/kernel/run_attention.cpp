@@ -10,40 +10,21 @@
 // --compile: no GPU; compiles and prints what the compiler says beside what the plan says.
 // --rows 0: no comparison. Reports spills and serialised instructions, and runs all the same.
 #include <cstdio>
-#include <exception>
 #include <fstream>
-#include <iostream>
-#include <map>
 #include <nlohmann/json.hpp>
-#include <sstream>
 
 #include "kernels/jit/source.hpp"
 #include "kernels/launch/counters.hpp"
 #include "model/mapping/tile.hpp"
 #include "model/resource/resources.hpp"
 #include "tests/kernel/attention_problem.hpp"
+#include "tests/kernel/layout_options.hpp"
+#include "tests/kernel/lines.hpp"
 
 namespace {
 
 using namespace napkin;
 using Json = nlohmann::ordered_json;
-
-std::vector<std::string> split(const std::string& text, char at) {
-  std::vector<std::string> parts;
-  std::istringstream in(text);
-  for (std::string part; std::getline(in, part, at);) parts.push_back(part);
-  return parts;
-}
-
-test::Knobs pairs(const std::string& text) {
-  test::Knobs out;
-  for (const std::string& part : split(text, ',')) {
-    const auto equals = part.find('=');
-    if (equals == std::string::npos) throw Error("arguments", "'" + part + "' is not name=value");
-    out.emplace_back(part.substr(0, equals), part.substr(equals + 1));
-  }
-  return out;
-}
 
 struct Request {
   std::string kernel = "attention_sm90", gpu = "h200-sxm";
@@ -54,22 +35,9 @@ struct Request {
   bool time = true, cycles = true, counters = false, compile = false;
 };
 
-void read_shape(const std::string& text, AttentionSizes& s) {
-  const std::map<std::string, std::int64_t*> axes{{"b", &s.b}, {"h", &s.h}, {"g", &s.g},  {"q", &s.q},
-                                                  {"x", &s.x}, {"d", &s.d}, {"dv", &s.dv}};
-  bool dv = false;
-  for (const auto& [name, value] : pairs(text)) {
-    const auto axis = axes.find(name);
-    if (axis == axes.end()) throw Error("--shape", "no axis '" + name + "'");
-    *axis->second = std::stoll(value);
-    dv = dv || name == "dv";
-  }
-  if (!dv) s.dv = s.d;
-}
-
 void read_packed(const std::string& text, AttentionLayout& layout) {
-  for (const std::string& part : split(text, ',')) {
-    const auto lengths = split(part, ':');
+  for (const std::string& part : test::split(text, ',')) {
+    const auto lengths = test::split(part, ':');
     layout.q_lengths.push_back(std::stoi(lengths.at(0)));
     layout.x_lengths.push_back(std::stoi(lengths.at(lengths.size() - 1)));
   }
@@ -79,60 +47,33 @@ void read_packed(const std::string& text, AttentionLayout& layout) {
   s.x = *std::max_element(layout.x_lengths.begin(), layout.x_lengths.end());
 }
 
+void read_inputs(const std::string& text, AttentionLayout& layout) {
+  const auto parts = test::split(text, ':');
+  layout.inputs = inputs_of(parts.at(0));
+  if (parts.size() > 1) layout.growth = std::stod(parts[1]);
+}
+
 Request read(const std::vector<std::string>& words) {
+  using test::add_text;
   Request r;
-  for (std::size_t i = 0; i < words.size(); ++i) {
-    const std::string& word = words[i];
-    const auto value = [&]() -> const std::string& {
-      if (++i >= words.size()) throw Error("arguments", word + " wants a value");
-      return words[i];
-    };
-    if (word == "--gpu")
-      r.gpu = value();
-    else if (word == "--kernel")
-      r.kernel = value();
-    else if (word == "--shape")
-      read_shape(value(), r.layout.sizes);
-    else if (word == "--tile")
-      r.tile = pairs(value());
-    else if (word == "--causal")
-      r.layout.mask.kind = Mask::Kind::causal;
-    else if (word == "--window") {
-      const auto sides = split(value(), ',');
-      r.layout.mask = {Mask::Kind::window, std::stoll(sides.at(0)), std::stoll(sides.at(1))};
-    } else if (word == "--dtype")
-      r.layout.type = value() == "f16" ? DType::f16 : DType::bf16;
-    else if (word == "--l2")
-      r.timing.l2 = value() == "cold" ? L2State::cold : L2State::warm;
-    else if (word == "--runs")
-      r.timing.least_runs = r.timing.most_runs = std::stoi(value());
-    else if (word == "--rows")
-      r.rows = std::stoll(value());
-    else if (word == "--no-time")
-      r.time = false;
-    else if (word == "--no-cycles")
-      r.cycles = false;
-    else if (word == "--compile")
-      r.compile = true;
-    else if (word == "--counters")
-      r.counters = true;
-    else if (word == "--no-lse")
-      r.layout.log_sum_exp = false;
-    else if (word == "--gap")
-      r.layout.gap = std::stoll(value());
-    else if (word == "--heads-first")
-      r.layout.heads_first = true;
-    else if (word == "--packed")
-      read_packed(value(), r.layout);
-    else if (word == "--inputs") {
-      const auto parts = split(value(), ':');
-      r.layout.inputs = inputs_of(parts.at(0));
-      if (parts.size() > 1) r.layout.growth = std::stod(parts[1]);
-    } else if (word == "--seed")
-      r.layout.seed = std::stoull(value());
-    else
-      throw Error("arguments", "'" + word + "' is unknown");
-  }
+  CLI::App app;
+  test::add_layout(app, r.layout);
+  app.add_option("--gpu", r.gpu);
+  app.add_option("--kernel", r.kernel);
+  add_text(app, "--tile", [&](const std::string& text) { r.tile = parse_tile(text); });
+  add_text(app, "--l2", [&](const std::string& text) { r.timing.l2 = text == "cold" ? L2State::cold : L2State::warm; });
+  app.add_option_function<int>("--runs", [&](int runs) { r.timing.least_runs = r.timing.most_runs = runs; });
+  app.add_option("--rows", r.rows);
+  app.add_flag("!--no-time", r.time);
+  app.add_flag("!--no-cycles", r.cycles);
+  app.add_flag("--compile", r.compile);
+  app.add_flag("--counters", r.counters);
+  app.add_flag("!--no-lse", r.layout.log_sum_exp);
+  app.add_option("--gap", r.layout.gap);
+  app.add_flag("--heads-first", r.layout.heads_first);
+  add_text(app, "--packed", [&](const std::string& text) { read_packed(text, r.layout); });
+  add_text(app, "--inputs", [&](const std::string& text) { read_inputs(text, r.layout); });
+  test::parse(app, words);
   return r;
 }
 
@@ -240,49 +181,12 @@ Json answer(Runtime& runtime, const Request& r) {
   return out;
 }
 
-/// Opened when the first problem needs it.
-class OneRuntime {
- public:
-  Runtime& get() {
-    if (!runtime_) runtime_ = std::make_unique<Runtime>(Device(), process_environment(), Objections::report);
-    return *runtime_;
-  }
-
- private:
-  std::unique_ptr<Runtime> runtime_;
-};
-
-bool run(OneRuntime& runtime, const std::vector<std::string>& words) {
-  Json out;
-  bool good = true;
-  try {
-    const Request request = read(words);
-    out = request.compile ? answer_compiled(request) : answer(runtime.get(), request);
-    good = out.value("good", true);
-  } catch (const std::exception& error) {
-    out["arguments"] = words;
-    out["error"] = error.what();
-    good = false;
-  }
-  std::cout << out.dump(-1, ' ', false, Json::error_handler_t::replace) << std::endl;
-  return good;
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
-  try {
-    OneRuntime runtime;
-    if (argc > 1) return run(runtime, {argv + 1, argv + argc}) ? 0 : 1;
-    bool good = true;
-    for (std::string line; std::getline(std::cin, line);) {
-      std::istringstream in(line);
-      const std::vector<std::string> words{std::istream_iterator<std::string>(in), {}};
-      if (!words.empty()) good = run(runtime, words) && good;
-    }
-    return good ? 0 : 1;
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "run_attention: %s\n", error.what());
-    return 1;
-  }
+  test::OneRuntime runtime;
+  return test::answer_lines(argc, argv, [&](const std::vector<std::string>& words) {
+    const Request request = read(words);
+    return request.compile ? answer_compiled(request) : answer(runtime.get(), request);
+  });
 }

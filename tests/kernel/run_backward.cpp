@@ -9,38 +9,19 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
-#include <exception>
-#include <iostream>
-#include <map>
 #include <nlohmann/json.hpp>
-#include <sstream>
 
 #include "kernels/launch/attention_backward.hpp"
 #include "kernels/launch/measure.hpp"
 #include "tests/kernel/attention_problem.hpp"
 #include "tests/kernel/backward_rows.hpp"
+#include "tests/kernel/layout_options.hpp"
+#include "tests/kernel/lines.hpp"
 
 namespace {
 
 using namespace napkin;
 using Json = nlohmann::ordered_json;
-
-std::vector<std::string> split(const std::string& text, char at) {
-  std::vector<std::string> parts;
-  std::istringstream in(text);
-  for (std::string part; std::getline(in, part, at);) parts.push_back(part);
-  return parts;
-}
-
-test::Knobs pairs(const std::string& text) {
-  test::Knobs out;
-  for (const std::string& part : split(text, ',')) {
-    const auto equals = part.find('=');
-    if (equals == std::string::npos) throw Error("arguments", "'" + part + "' is not name=value");
-    out.emplace_back(part.substr(0, equals), part.substr(equals + 1));
-  }
-  return out;
-}
 
 struct Request {
   AttentionLayout layout;
@@ -50,63 +31,17 @@ struct Request {
   bool compile = false, twice = false;
 };
 
-void read_shape(const std::string& text, AttentionSizes& s) {
-  const std::map<std::string, std::int64_t*> axes{{"b", &s.b}, {"h", &s.h}, {"g", &s.g},  {"q", &s.q},
-                                                  {"x", &s.x}, {"d", &s.d}, {"dv", &s.dv}};
-  bool dv = false;
-  for (const auto& [name, value] : pairs(text)) {
-    const auto axis = axes.find(name);
-    if (axis == axes.end()) throw Error("--shape", "no axis '" + name + "'");
-    *axis->second = std::stoll(value);
-    dv = dv || name == "dv";
-  }
-  if (!dv) s.dv = s.d;
-}
-
-/// Whether the word is one that stands alone.
-bool read_switch(const std::string& word, Request& r) {
-  if (word == "--causal")
-    r.layout.mask.kind = Mask::Kind::causal;
-  else if (word == "--twice")
-    r.twice = true;
-  else if (word == "--compile")
-    r.compile = true;
-  else
-    return false;
-  return true;
-}
-
-void read_value(const std::string& word, const std::string& value, Request& r) {
-  if (word == "--shape") {
-    read_shape(value, r.layout.sizes);
-  } else if (word == "--tile") {
-    r.tile = pairs(value);
-  } else if (word == "--window") {
-    const auto sides = split(value, ',');
-    r.layout.mask = {Mask::Kind::window, std::stoll(sides.at(0)), std::stoll(sides.at(1))};
-  } else if (word == "--dtype") {
-    r.layout.type = value == "f16" ? DType::f16 : DType::bf16;
-  } else if (word == "--rows") {
-    r.rows = std::stoll(value);
-  } else if (word == "--runs") {
-    r.timing.least_runs = r.timing.most_runs = std::stoi(value);
-  } else if (word == "--queued") {
-    r.timing.queued = std::stoi(value);
-  } else if (word == "--seed") {
-    r.layout.seed = std::stoull(value);
-  } else {
-    throw Error("arguments", "'" + word + "' is unknown");
-  }
-}
-
 Request read(const std::vector<std::string>& words) {
   Request r;
-  for (std::size_t i = 0; i < words.size(); ++i) {
-    if (read_switch(words[i], r)) continue;
-    if (i + 1 >= words.size()) throw Error("arguments", words[i] + " wants a value");
-    read_value(words[i], words[i + 1], r);
-    ++i;
-  }
+  CLI::App app;
+  test::add_layout(app, r.layout);
+  test::add_text(app, "--tile", [&](const std::string& text) { r.tile = parse_tile(text); });
+  app.add_option("--rows", r.rows);
+  app.add_option_function<int>("--runs", [&](int runs) { r.timing.least_runs = r.timing.most_runs = runs; });
+  app.add_option("--queued", r.timing.queued);
+  app.add_flag("--twice", r.twice);
+  app.add_flag("--compile", r.compile);
+  test::parse(app, words);
   return r;
 }
 
@@ -333,34 +268,12 @@ Json answer(Runtime& runtime, const Request& r) {
   return out;
 }
 
-bool run(std::unique_ptr<Runtime>& runtime, const std::vector<std::string>& words) {
-  Json out;
-  bool good = true;
-  try {
-    const Request request = read(words);
-    if (!request.compile && !runtime)
-      runtime = std::make_unique<Runtime>(Device(), process_environment(), Objections::report);
-    out = request.compile ? answer_compiled(request) : answer(*runtime, request);
-    good = out.value("good", true);
-  } catch (const std::exception& error) {
-    out["arguments"] = words;
-    out["error"] = error.what();
-    good = false;
-  }
-  std::cout << out.dump(-1, ' ', false, Json::error_handler_t::replace) << std::endl;
-  return good;
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
-  std::unique_ptr<Runtime> runtime;
-  if (argc > 1) return run(runtime, {argv + 1, argv + argc}) ? 0 : 1;
-  bool good = true;
-  for (std::string line; std::getline(std::cin, line);) {
-    std::istringstream in(line);
-    const std::vector<std::string> words{std::istream_iterator<std::string>(in), {}};
-    if (!words.empty()) good = run(runtime, words) && good;
-  }
-  return good ? 0 : 1;
+  test::OneRuntime runtime;
+  return test::answer_lines(argc, argv, [&](const std::vector<std::string>& words) {
+    const Request request = read(words);
+    return request.compile ? answer_compiled(request) : answer(runtime.get(), request);
+  });
 }

@@ -9,7 +9,9 @@ three launches together (delta, gradients, conversion) and the gradients alone, 
 passes through PyTorch (torch.autograd.grad with a kept graph), the median of 7 runs of 5 queued calls behind 0.1 s of them.
 FLOP are 2.5 times the forward pass's, a causal mask halves them. --quick: two tiles a shape. Exit 1 where a result is wrong.
 """
-import argparse, json, statistics, subprocess, sys, time
+import argparse, sys, time
+
+from peer_bench import Bench, median_time, write
 
 checks = [
     "--shape b=2,h=2,q=1000,x=1000,d=128 --tile {128}",
@@ -32,23 +34,6 @@ base = {64: "warpgroups=2,x=128,q=128,stages=2,o_stages=2,s_stages=1", 128: "war
 tiles = [",overlap=on,dq=bulk", ",overlap=on,dq=atomic", ",overlap=off,dq=bulk", ",overlap=off,dq=atomic", ",overlap=on,dq=ordered"]
 
 
-def median_time(torch, call, queued=5, runs=7, warm_up=0.1):
-    start = time.time()
-    while time.time() - start < warm_up:
-        call()
-        torch.cuda.synchronize()
-    times = []
-    for _ in range(runs):
-        start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
-        start.record()
-        for _ in range(queued):
-            call()
-        end.record()
-        torch.cuda.synchronize()
-        times.append(start.elapsed_time(end) / queued / 1e3)
-    return statistics.median(times)
-
-
 def peer(torch, name, b, h, s, d, causal):
     from torch.nn.attention import SDPBackend, sdpa_kernel
     q, k, v = (torch.randn(b, s, h, d, device="cuda", dtype=torch.bfloat16).transpose(1, 2).requires_grad_() for _ in range(3))
@@ -56,20 +41,10 @@ def peer(torch, name, b, h, s, d, causal):
         with sdpa_kernel(getattr(SDPBackend, name)):
             o = torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=causal)
             d_o = torch.randn_like(o)
-            return median_time(torch, lambda: torch.autograd.grad(o, (q, k, v), d_o, retain_graph=True))
+            return median_time(torch, lambda: torch.autograd.grad(o, (q, k, v), d_o, retain_graph=True), queued=5, runs=7)
     except RuntimeError as error:
         print(name, str(error).splitlines()[0], flush=True)
         return None
-
-
-class Bench:
-    def __init__(self, program):
-        self.process = subprocess.Popen([program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1)
-
-    def ask(self, line):
-        self.process.stdin.write(line + "\n")
-        self.process.stdin.flush()
-        return json.loads(self.process.stdout.readline())
 
 
 def check(bench, out):
@@ -105,12 +80,6 @@ def compare(bench, a, torch, out, start):
                           f"{'' if row.get('good') else 'WRONG'}{row.get('faults', '')}{tile}" if "tflops" in row else f"   {row.get('error')} {tile}", flush=True)
                     write(out, row)
     return good
-
-
-def write(out, row):
-    if out:
-        out.write(json.dumps(row) + "\n")
-        out.flush()
 
 
 def main():

@@ -18,7 +18,6 @@
 
 #include <atomic>
 #include <cstdio>
-#include <exception>
 #include <fstream>
 #include <map>
 #include <mutex>
@@ -28,6 +27,7 @@
 #include "apps/library/revision.hpp"
 #include "apps/library/validation.hpp"
 #include "kernels/launch/bundled.hpp"
+#include "tests/kernel/program.hpp"
 #include "tests/kernel/register_table_maker.hpp"
 
 namespace {
@@ -35,7 +35,7 @@ namespace {
 using namespace napkin;
 using Json = nlohmann::ordered_json;
 
-struct Request {
+struct Options {
   Ask ask;
   std::size_t sample = 0;  // 0: all
   std::int64_t near = 32;
@@ -50,77 +50,42 @@ struct Request {
   Environment environment = process_environment();
 };
 
-std::set<std::string> names_of(const std::string& text) {
-  std::set<std::string> out;
-  std::istringstream stream(text);
-  for (std::string name; std::getline(stream, name, ',');) out.insert(name);
-  return out;
-}
-
-void read_shard(const std::string& text, Request& r) {
+void read_shard(const std::string& text, Options& r) {
   std::size_t slash = 0;
   r.shard = std::stoul(text, &slash) - 1;
   r.shards = slash < text.size() ? std::stoul(text.substr(slash + 1)) : 0;
   if (r.shard >= r.shards) throw Error("--shard", "is '" + text + "'", "I/N, I from 1 to N");
 }
 
-Request read(int argc, char** argv) {
-  Request r;
-  r.ask.gpu = "h200-sxm";
-  r.ask.kernel = argc > 1 ? argv[1] : "";
-  for (int i = 2; i < argc; ++i) {
-    const std::string word = argv[i];
-    if (word == "--causal") {
-      r.ask.mask.kind = Mask::Kind::causal;
-      r.mask = "causal";
-      continue;
-    }
-    if (word == "--count") {
-      r.count = true;
-      continue;
-    }
-    if (++i >= argc) throw Error("arguments", word + " wants a value");
-    const std::string value = argv[i];
-    if (word == "--gpu")
-      r.ask.gpu = value;
-    else if (word == "--shape")
-      r.ask.shape = parse_shape(r.shape = value);
-    else if (word == "--tile")
-      r.ask.tile = parse_tile(value);
-    else if (word == "--dtype")
-      r.ask.dtype = value;
-    else if (word == "--window") {
-      r.ask.mask = parse_window(value);
-      r.mask = "window " + value;
-    } else if (word == "--sample")
-      r.sample = std::stoul(value);
-    else if (word == "--near")
-      r.near = std::stoll(value);
-    else if (word == "--spare")
-      r.spare = std::stoll(value);
-    else if (word == "--seed")
-      r.seed = std::stoull(value);
-    else if (word == "--jobs")
-      r.jobs = std::stoi(value);
-    else if (word == "--shard")
-      read_shard(value, r);
-    else if (word == "--known")
-      r.known = value;
-    else if (word == "--record")
-      r.record = value;
-    else if (word == "--table")
-      r.table = value;
-    else if (word == "--by")
-      r.by = names_of(value);
-    else if (word == "--cache")
-      r.environment.cache = value;
-    else
-      throw Error("arguments", "'" + word + "' is unknown");
-  }
-  if (!r.record.empty() && (r.sample > 0 || r.shards > 1 || r.count))
-    throw Error("--record", "not all is compiled with --sample, --shard or --count", "--known, from the shares' rows");
-  r.ask.algorithm = test::algorithm_of(r.ask.kernel);
-  return r;
+void add_options(CLI::App& app, Options& r) {
+  using test::add_text;
+  app.add_option("kernel", r.ask.kernel)->required();
+  app.add_option("--gpu", r.ask.gpu);
+  add_text(app, "--shape", [&](const std::string& text) { r.ask.shape = parse_shape(r.shape = text); });
+  add_text(app, "--tile", [&](const std::string& text) { r.ask.tile = parse_tile(text); });
+  app.add_option("--dtype", r.ask.dtype);
+  app.add_flag_callback("--causal", [&] {
+    r.ask.mask.kind = Mask::Kind::causal;
+    r.mask = "causal";
+  });
+  add_text(app, "--window", [&](const std::string& text) {
+    r.ask.mask = parse_window(text);
+    r.mask = "window " + text;
+  });
+  app.add_option("--sample", r.sample);
+  app.add_option("--near", r.near);
+  app.add_option("--spare", r.spare);
+  app.add_option("--seed", r.seed);
+  app.add_option("--jobs", r.jobs);
+  add_text(app, "--shard", [&](const std::string& text) { read_shard(text, r); });
+  app.add_option("--known", r.known);
+  app.add_option("--record", r.record);
+  app.add_option("--table", r.table);
+  add_text(app, "--by", [&](const std::string& text) {
+    for (const std::string& name : test::split(text, ',')) r.by.insert(name);
+  });
+  add_text(app, "--cache", [&](const std::string& text) { r.environment.cache = text; });
+  app.add_flag("--count", r.count);
 }
 
 std::string written(const Mapping& mapping, const Tile& tile) {
@@ -159,7 +124,7 @@ struct Variant {
 };
 
 /// By instantiation; legal ones and near ones.
-std::map<std::string, Variant> variants_of(const Request& r, const Measurable& m, const BundledKernel& kernel) {
+std::map<std::string, Variant> variants_of(const Options& r, const Measurable& m, const BundledKernel& kernel) {
   const LaunchDevice device = launch_device(*m.request.machine);
   const std::map<std::string, bool> known = known_tiles(r.known);
   std::map<std::string, Variant> out;
@@ -184,7 +149,7 @@ std::map<std::string, Variant> variants_of(const Request& r, const Measurable& m
 }
 
 /// This share of the sample, in an order that is the seed's, without those known.
-std::vector<Variant*> sampled(std::map<std::string, Variant>& all, const Request& r) {
+std::vector<Variant*> sampled(std::map<std::string, Variant>& all, const Options& r) {
   std::vector<Variant*> out;
   for (const bool accepted : {true, false}) {
     std::vector<Variant*> kind;
@@ -208,7 +173,7 @@ struct Tally {
 
 class Compiling {
  public:
-  Compiling(const Request& r, const Mapping& mapping) : request_(r), mapping_(mapping) {}
+  Compiling(const Options& r, const Mapping& mapping) : request_(r), mapping_(mapping) {}
 
   void operator()(const std::vector<Variant*>& variants) {
     std::atomic<std::size_t> next{0};
@@ -250,14 +215,14 @@ class Compiling {
     std::fflush(stdout);
   }
 
-  const Request& request_;
+  const Options& request_;
   const Mapping& mapping_;
   std::mutex mutex_;
   Tally accepted_, near_;
 };
 
 /// Adds the line of verdicts: tests/kernel/register_verdicts.hpp.
-void record(const Request& r, const Mapping& mapping, DType dtype, const std::map<std::string, Variant>& all) {
+void record(const Options& r, const Mapping& mapping, DType dtype, const std::map<std::string, Variant>& all) {
   const auto compiler = Compiler::find(r.environment.compiler);
   if (!compiler) throw Error("--record", "no compiler to name", "CUDA_HOME, where NVRTC lies");
   std::set<std::string> objected;
@@ -285,7 +250,10 @@ void record(const Request& r, const Mapping& mapping, DType dtype, const std::ma
   if (!file.flush()) throw Error(r.record, "cannot be written", "a file");
 }
 
-int run(const Request& r) {
+int run(Options& r) {
+  if (!r.record.empty() && (r.sample > 0 || r.shards > 1 || r.count))
+    throw Error("--record", "not all is compiled with --sample, --shard or --count", "--known, from the shares' rows");
+  r.ask.algorithm = test::algorithm_of(r.ask.kernel);
   if (!r.table.empty()) {
     std::fputs(test::register_table(r.ask.kernel, r.table, std::string(source_revision()), r.by).c_str(), stdout);
     return 0;
@@ -310,10 +278,9 @@ int run(const Request& r) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  try {
-    return run(read(argc, argv));
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "run_compile: %s\n", error.what());
-    return 2;
-  }
+  Options r;
+  r.ask.gpu = "h200-sxm";
+  CLI::App app("A kernel's tile space, compiled", "run_compile");
+  add_options(app, r);
+  return test::run_program(app, argc, argv, [&] { return run(r); });
 }

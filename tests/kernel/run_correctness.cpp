@@ -8,7 +8,6 @@
 // --every N: only every N-th case; --longest N: only those of at most N rows and keys. Exit 1 where one is wrong.
 #include <cmath>
 #include <cstdio>
-#include <exception>
 #include <fstream>
 #include <future>
 #include <iostream>
@@ -19,6 +18,7 @@
 #include "kernels/jit/source.hpp"
 #include "kernels/launch/driver_version.hpp"
 #include "tests/kernel/correctness_run.hpp"
+#include "tests/kernel/program.hpp"
 
 namespace {
 
@@ -34,36 +34,6 @@ struct Request {
   std::int64_t longest = INT64_MAX;
   bool compile = false;
 };
-
-Request read(int argc, char** argv) {
-  Request r;
-  for (int i = 1; i < argc; ++i) {
-    const std::string word = argv[i];
-    if (word == "--compile") {
-      r.compile = true;
-      continue;
-    }
-    if (++i >= argc) throw Error("arguments", word + " wants a value");
-    const std::string value = argv[i];
-    if (word == "--kernel")
-      r.kernel = value;
-    else if (word == "--out")
-      r.out = value;
-    else if (word == "--jobs")
-      r.jobs = std::stoi(value);
-    else if (word == "--rows")
-      r.rows = std::stoll(value);
-    else if (word == "--every")
-      r.every = std::stoul(value);
-    else if (word == "--longest")
-      r.longest = std::stoll(value);
-    else if (word == "--first")
-      r.first = std::stoul(value);
-    else
-      throw Error("arguments", "'" + word + "' is unknown");
-  }
-  return r;
-}
 
 void report(const Comparison& c, Json& out) {
   const auto finite = [](double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); };
@@ -117,10 +87,15 @@ int run(const Request& r) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  try {
-    return run(read(argc, argv));
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "run_correctness: %s\n", error.what());
-    return 2;
-  }
+  Request r;
+  CLI::App app("Every bundled kernel against float64", "run_correctness");
+  app.add_flag("--compile", r.compile);
+  app.add_option("--kernel", r.kernel);
+  app.add_option("--out", r.out);
+  app.add_option("--jobs", r.jobs);
+  app.add_option("--rows", r.rows);
+  app.add_option("--every", r.every);
+  app.add_option("--longest", r.longest);
+  app.add_option("--first", r.first);
+  return test::run_program(app, argc, argv, [&] { return run(r); });
 }

@@ -10,15 +10,13 @@
 //
 // Exit 1 where a result is wrong.
 #include <cstdio>
-#include <exception>
 #include <iostream>
-#include <iterator>
 #include <nlohmann/json.hpp>
-#include <sstream>
 
 #include "apps/library/napkin.hpp"
 #include "kernels/launch/measure.hpp"
 #include "tests/kernel/decode_arrays.hpp"
+#include "tests/kernel/program.hpp"
 
 namespace {
 
@@ -26,14 +24,7 @@ using namespace napkin;
 using Json = nlohmann::ordered_json;
 using test::DecodeCase;
 
-std::vector<std::int64_t> numbers_of(const std::string& text) {
-  std::vector<std::int64_t> out;
-  std::istringstream in(text);
-  for (std::string part; std::getline(in, part, ',');) out.push_back(std::stoll(part));
-  return out;
-}
-
-struct Request {
+struct Options {
   bool check = false, time = false, predict = false, compile = false;
   std::size_t shapes = 22;
   int tiles = 3;
@@ -50,51 +41,9 @@ std::vector<AttentionSizes> timed_shapes() {
           {16, 8, 8, 4, 16384, 128, 128}, {4, 8, 8, 16, 16384, 128, 128}, {32, 8, 8, 1, 8192, 64, 64}};
 }
 
-test::Knobs pairs(const std::string& text) {
-  test::Knobs out;
-  std::istringstream in(text);
-  for (std::string part; std::getline(in, part, ',');) {
-    const auto equals = part.find('=');
-    if (equals == std::string::npos) throw Error("--tile", "'" + part + "' is not name=value");
-    out.emplace_back(part.substr(0, equals), part.substr(equals + 1));
-  }
-  return out;
-}
-
-Request read(const std::vector<std::string>& words) {
-  Request r;
-  for (std::size_t i = 0; i < words.size(); ++i) {
-    const std::string& word = words[i];
-    const auto value = [&]() -> const std::string& {
-      if (++i >= words.size()) throw Error("arguments", word + " wants a value");
-      return words[i];
-    };
-    if (word == "--check")
-      r.check = true;
-    else if (word == "--time")
-      r.time = true;
-    else if (word == "--predict")
-      r.predict = true;
-    else if (word == "--compile")
-      r.compile = true;
-    else if (word == "--shapes")
-      r.shapes = std::stoul(value());
-    else if (word == "--tiles")
-      r.tiles = std::stoi(value());
-    else if (word == "--pages")
-      r.pages = numbers_of(value());
-    else if (word == "--tile")
-      r.tile = pairs(value());
-    else if (word == "--shape") {
-      const auto n = numbers_of(value());
-      if (n.size() != 6) throw Error("--shape", "has not six sizes", "b,h,g,q,x,d");
-      r.sizes.push_back({n[0], n[1], n[2], n[3], n[4], n[5], n[5]});
-    } else
-      throw Error("arguments", "'" + word + "' is unknown");
-  }
-  if (r.sizes.empty()) r.sizes = timed_shapes();
-  r.time = r.time || r.tile;
-  return r;
+void read_sizes(const std::vector<std::int64_t>& n, Options& r) {
+  if (n.size() != 6) throw Error("--shape", "has not six sizes", "b,h,g,q,x,d");
+  r.sizes.push_back({n[0], n[1], n[2], n[3], n[4], n[5], n[5]});
 }
 
 /// One question's arrays on the device and its launch.
@@ -212,7 +161,7 @@ struct Pick {
   std::optional<double> predicted;
 };
 
-std::vector<Pick> picks_of(const AttentionSizes& s, const Request& r) {
+std::vector<Pick> picks_of(const AttentionSizes& s, const Options& r) {
   Ask ask;
   ask.algorithm = "attention";
   ask.gpu = "h200-sxm";
@@ -278,7 +227,9 @@ bool time_one(Runtime& runtime, const AttentionSizes& s, const Pick& pick, std::
   return good;
 }
 
-int run(const Request& r) {
+int run(Options& r) {
+  if (r.sizes.empty()) r.sizes = timed_shapes();
+  r.time = r.time || r.tile;
   if (r.predict) {
     for (const AttentionSizes& s : r.sizes) {
       for (const Pick& pick : picks_of(s, r)) std::cout << described(s, pick).dump() << std::endl;
@@ -313,10 +264,20 @@ int run(const Request& r) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  try {
-    return run(read({argv + 1, argv + argc}));
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "run_decode: %s\n", error.what());
-    return 2;
-  }
+  Options r;
+  std::vector<std::int64_t> sizes;
+  CLI::App app("attention_decode_sm90: right, and how fast", "run_decode");
+  app.add_flag("--check", r.check);
+  app.add_flag("--time", r.time);
+  app.add_flag("--predict", r.predict);
+  app.add_flag("--compile", r.compile);
+  app.add_option("--shapes", r.shapes);
+  app.add_option("--tiles", r.tiles);
+  app.add_option("--pages", r.pages)->delimiter(',');
+  test::add_text(app, "--tile", [&](const std::string& text) { r.tile = parse_tile(text); });
+  app.add_option("--shape", sizes)->delimiter(',');
+  return test::run_program(app, argc, argv, [&] {
+    if (!sizes.empty()) read_sizes(sizes, r);
+    return run(r);
+  });
 }

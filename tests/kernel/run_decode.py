@@ -11,6 +11,8 @@ import argparse, json, statistics, subprocess, sys
 import torch
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
+from peer_bench import timed, write
+
 BACKENDS = {"flash": SDPBackend.FLASH_ATTENTION, "cudnn": SDPBackend.CUDNN_ATTENTION, "efficient": SDPBackend.EFFICIENT_ATTENTION}
 flush = None
 
@@ -22,12 +24,7 @@ def cold_time(call, runs=30):
     times = []
     for _ in range(runs):
         flush.fill_(1)
-        start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
-        start.record()
-        call()
-        end.record()
-        torch.cuda.synchronize()
-        times.append(start.elapsed_time(end) / 1e3)
+        times.append(timed(torch, call))
     return statistics.median(times)
 
 
@@ -75,8 +72,7 @@ def main():
             print(f"{key} page {row['page']:3} cold {row['cold'] * 1e6:7.1f} us {row['cold_rate'] / 1e12:.2f} TB/s warm {row['warm'] * 1e6:7.1f} us "
                   f"predicted {row['predicted'] * 1e6:7.1f} us; TB/s of {others} {'' if row['good'] else 'WRONG'} {tile}", flush=True)
             good = good and row["good"]
-        if out:
-            out.write(json.dumps(row) + "\n")
+        write(out, row)
     return 0 if good else 1
 
 

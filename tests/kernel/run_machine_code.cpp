@@ -1,10 +1,10 @@
 // The machine code of the kernels, for a change of their text that is to change nothing. Needs no GPU.
 //
-//   run_machine_code > FILE                        a row for each variant of the correctness cases and of the
-//   calibration run_machine_code --known FILE > NEW            the rows of FILE's variants anew; exit 1 where their
-//   code differs run_machine_code --known FILE --sources ROOT   the same with the kernels' text below ROOT rather than
-//   this program's
+//   run_machine_code > FILE
+//   run_machine_code --known FILE [--sources ROOT] [--jobs 1] [--every 1] > NEW
 //
+// Without --known: a row for each variant of the correctness cases and of the calibration. --known: the rows of FILE's
+// variants anew; exit 1 where their code differs. --sources: the kernels' text is that below ROOT, not this program's.
 // --jobs N threads; --every N takes one variant in N.
 #include <fmt/format.h>
 
@@ -22,6 +22,7 @@
 #include "kernels/launch/environment.hpp"
 #include "kernels/micro/experiment.hpp"
 #include "tests/kernel/correctness_cases.hpp"
+#include "tests/kernel/program.hpp"
 #include "tests/machine_code.hpp"
 
 namespace {
@@ -36,26 +37,6 @@ struct Request {
   std::size_t every = 1;
   int jobs = 1;
 };
-
-Request read(int argc, char** argv) {
-  Request r;
-  for (int i = 1; i < argc; i += 2) {
-    const std::string word = argv[i];
-    if (i + 1 >= argc) throw Error("arguments", word + " wants a value");
-    const std::string value = argv[i + 1];
-    if (word == "--known")
-      r.known = value;
-    else if (word == "--sources")
-      r.sources = value;
-    else if (word == "--every")
-      r.every = std::stoul(value);
-    else if (word == "--jobs")
-      r.jobs = std::stoi(value);
-    else
-      throw Error("arguments", "'" + word + "' is unknown", "--known, --sources, --every or --jobs");
-  }
-  return r;
-}
 
 /// The variant with `field` set, where its configuration has it: "cycles" counts clocks, "dump" writes intermediates.
 std::string with_flag(std::string expression, const std::string& field) {
@@ -163,10 +144,11 @@ int run(const Request& r) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  try {
-    return run(read(argc, argv));
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "run_machine_code: %s\n", error.what());
-    return 2;
-  }
+  Request r;
+  CLI::App app("The machine code of the kernels' variants", "run_machine_code");
+  app.add_option("--known", r.known);
+  app.add_option("--sources", r.sources);
+  app.add_option("--every", r.every);
+  app.add_option("--jobs", r.jobs);
+  return test::run_program(app, argc, argv, [&] { return run(r); });
 }

@@ -19,28 +19,12 @@ import argparse, json, math, os, statistics, subprocess, sys, tempfile, threadin
 import torch
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
-
-def median_time(call, queued=20, runs=12, warm_up=0.1):
-    start = time.time()
-    while time.time() - start < warm_up:
-        for _ in range(queued):
-            call()
-        torch.cuda.synchronize()
-    times = []
-    for _ in range(runs):
-        start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
-        start.record()
-        for _ in range(queued):
-            call()
-        end.record()
-        torch.cuda.synchronize()
-        times.append(start.elapsed_time(end) / queued / 1e3)
-    return statistics.median(times)
+from peer_bench import Bench, median_time, write
 
 
 def heat(seconds=2):
     x, y = (torch.randn(8192, 8192, device="cuda", dtype=torch.bfloat16) for _ in range(2))
-    median_time(lambda: x @ y, runs=1, warm_up=seconds)
+    median_time(torch, lambda: x @ y, runs=1, warm_up=seconds)
 
 
 class Power:
@@ -94,14 +78,14 @@ def shaped(inputs, b, h, s, d, causal):
 def peer_time(backend, q, k, v, causal):
     try:
         with sdpa_kernel(backend):
-            return median_time(lambda: torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=causal))
+            return median_time(torch, lambda: torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=causal))
     except RuntimeError:
         return None
 
 
 def on_inputs(a, lines, out, number):
     """Each shape's tile on each of the inputs, cuDNN right before."""
-    bench = subprocess.Popen([a.program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1)
+    bench = Bench(a.program)
     power = Power()
     for words in lines:
         d, causal, s, tile = int(words[0]), words[1] == "1", int(words[2]), words[3]
@@ -112,10 +96,8 @@ def on_inputs(a, lines, out, number):
                 cudnn = peer_time(SDPBackend.CUDNN_ATTENTION, q, k, v, causal)
             q = k = v = None
             rows = 16 if s in (512, 4096) else 0
-            bench.stdin.write(f"--kernel {a.kernel} --shape b={b},h={h},q={s},x={s},d={d} --tile {tile} --rows {rows} --runs 12 --inputs {inputs}"
-                              f"{' --causal' if causal else ''}\n")
-            bench.stdin.flush()
-            row = json.loads(bench.stdout.readline())
+            row = bench.ask(f"--kernel {a.kernel} --shape b={b},h={h},q={s},x={s},d={d} --tile {tile} --rows {rows} --runs 12 --inputs {inputs}"
+                              f"{' --causal' if causal else ''}")
             row = {"inputs": inputs, "round": number, **row, "peers": {"cudnn": cudnn, "cudnn_power": power.median()}}
             if "time" in row:
                 print(f"{inputs:9} d={d} {'causal' if causal else 'full':6} s={s:5} cuDNN {cudnn * 1e6:7.1f} us {row['peers']['cudnn_power'] or 0:3.0f} W "
@@ -123,7 +105,7 @@ def on_inputs(a, lines, out, number):
             else:
                 print(inputs, d, causal, s, tile, row.get("error"), flush=True)
             write(out, row)
-    bench.stdin.close()
+    bench.close()
 
 
 def picks(program):
@@ -138,7 +120,7 @@ def picks(program):
 
 
 def attention(a, lines, out, number):
-    bench = subprocess.Popen([a.program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1)
+    bench = Bench(a.program)
     for words in lines:
         d, causal, s = int(words[0]), words[1] == "1", int(words[2])
         b, h = 16384 // s, 2048 // d
@@ -150,9 +132,7 @@ def attention(a, lines, out, number):
         for tile in words[3:]:
             mask = " --causal" if causal else ""
             lse = " --no-lse" if a.kernel == "attention_sm90" else ""  # cuDNN writes none where no input wants a gradient
-            bench.stdin.write(f"--kernel {a.kernel} --shape b={b},h={h},q={s},x={s},d={d} --tile {tile} --rows 16 --runs 12 --no-cycles{lse}{mask}\n")
-            bench.stdin.flush()
-            rows.append(json.loads(bench.stdout.readline()))
+            rows.append(bench.ask(f"--kernel {a.kernel} --shape b={b},h={h},q={s},x={s},d={d} --tile {tile} --rows 16 --runs 12 --no-cycles{lse}{mask}"))
         after = peer_time(SDPBackend.CUDNN_ATTENTION, q, k, v, causal)
         peers = {"cudnn": (before + after) / 2, "cudnn_spread": abs(before - after) / before, "flash_attention_2": flash2}
         for tile, row in zip(words[3:], rows):
@@ -164,7 +144,7 @@ def attention(a, lines, out, number):
             else:
                 print(d, causal, s, tile, row.get("error"), flush=True)
             write(out, row)
-    bench.stdin.close()
+    bench.close()
 
 
 def matmul(a, lines, out, number):
@@ -172,13 +152,13 @@ def matmul(a, lines, out, number):
         n = int(words[0])
         x, y = (torch.randn(n, n, device="cuda", dtype=torch.bfloat16) for _ in range(2))
         for tile in words[1:]:
-            before = median_time(lambda: x @ y)
+            before = median_time(torch, lambda: x @ y)
             with tempfile.TemporaryDirectory() as folder:
                 record = os.path.join(folder, "row.jsonl")
                 done = subprocess.run([a.program, "validate", "matmul", "--kernel", a.kernel, "--shape", f"a={n},b={n},c={n}", "--tile", tile, "--out", record],
                                       capture_output=True, text=True)
                 row = json.loads(open(record).readline()) if os.path.exists(record) else None
-            after = median_time(lambda: x @ y)
+            after = median_time(torch, lambda: x @ y)
             if row is None:
                 print(n, tile, done.stderr.strip(), flush=True)
                 continue
@@ -187,12 +167,6 @@ def matmul(a, lines, out, number):
             print(f"n={n} cuBLAS {2 * n**3 / row['peers']['cublas'] / 1e12:6.1f} ours {2 * n**3 / row['measured']['time'] / 1e12:6.1f} = "
                   f"{row['peers']['cublas'] / row['measured']['time']:.3f} {tile}", flush=True)
             write(out, row)
-
-
-def write(out, row):
-    if out:
-        out.write(json.dumps(row) + "\n")
-        out.flush()
 
 
 def main():

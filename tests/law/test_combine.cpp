@@ -5,7 +5,7 @@
 
 #include <random>
 
-#include "model/clock/launch/combine_cost.hpp"
+#include "model/clock/roofline/combine_cost.hpp"
 #include "model/fusion/combine.hpp"
 #include "model/interpret/run.hpp"
 #include "model/resource/resources.hpp"

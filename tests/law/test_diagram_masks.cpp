@@ -7,23 +7,15 @@
 #include <vector>
 
 #include "model/diagram/visits.hpp"
+#include "tests/law/mask_twin.hpp"
 
 namespace test_diagram_masks {
 
 namespace {
 
 using namespace napkin;
+using napkin::testing::sees;
 using i64 = std::int64_t;
-
-bool sees(const Mask& mask, i64 row, i64 column, i64 rows, i64 columns) {
-  const i64 diagonal = row + columns - rows;
-  switch (mask.kind) {
-    case Mask::Kind::none: return true;
-    case Mask::Kind::causal: return column <= diagonal;
-    case Mask::Kind::window: return diagonal - mask.left <= column && column <= diagonal + mask.right;
-  }
-  return false;
-}
 
 const std::vector<Mask>& masks() {
   static const std::vector<Mask> all = {

@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "model/clock/needs.hpp"
+#include "model/clock/graph/needs.hpp"
 #include "model/clock/prediction.hpp"
 #include "model/machine/write.hpp"
 #include "model/mapping/compiled.hpp"

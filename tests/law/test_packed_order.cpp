@@ -6,7 +6,7 @@
 
 #include "kernels/launch/attention_trial.hpp"
 #include "kernels/launch/bundled.hpp"
-#include "model/clock/roofline/load.hpp"
+#include "model/clock/roofline/work_distribution.hpp"
 #include "model/resource/order.hpp"
 #include "tests/packed.hpp"
 #include "tests/unit/launch/kernels_on_host.hpp"

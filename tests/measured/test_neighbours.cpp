@@ -35,7 +35,7 @@ constexpr std::int64_t other(std::int64_t number) { return (blocks + number - 1)
 double side_by_side(std::int64_t readers) {
   const test::LaidOut laid("attention_sm90", "h200-sxm",
                            {{"b", 1}, {"h", other(readers)}, {"q", 128 * readers}, {"x", 512}, {"d", 64}}, DType::bf16);
-  return streamed_alone(laid.place({{"q", "128"}, {"x", "64"}, {"warpgroups", "2"}, {"order", "persistent"}}));
+  return unshared_fraction(laid.place({{"q", "128"}, {"x", "64"}, {"warpgroups", "2"}, {"order", "persistent"}}));
 }
 
 /// A product of so many rows of tiles, column by column, that the L2 holds: block i reads row i % rows of A and column
@@ -43,13 +43,13 @@ double side_by_side(std::int64_t readers) {
 double product(std::int64_t rows) {
   const test::LaidOut laid("matmul_sm90", "h200-sxm", {{"a", 64 * rows}, {"b", 512}, {"c", 64 * other(rows)}},
                            DType::bf16);
-  return streamed_alone(laid.place({{"a", "64"},
-                                    {"c", "64"},
-                                    {"b", "64"},
-                                    {"warpgroups", "1"},
-                                    {"stages", "2"},
-                                    {"cluster", "1"},
-                                    {"order", "grid"}}));
+  return unshared_fraction(laid.place({{"a", "64"},
+                                       {"c", "64"},
+                                       {"b", "64"},
+                                       {"warpgroups", "1"},
+                                       {"stages", "2"},
+                                       {"cluster", "1"},
+                                       {"order", "grid"}}));
 }
 
 }  // namespace

@@ -8,8 +8,8 @@
 #include <algorithm>
 #include <sstream>
 
-#include "model/clock/graph/overhead.hpp"
 #include "model/clock/roofline/load.hpp"
+#include "model/clock/run/overhead.hpp"
 #include "tests/golden/cli.hpp"
 #include "tests/laid_out.hpp"
 

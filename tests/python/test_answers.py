@@ -115,6 +115,9 @@ def test_commands(command, shape, tmp_path):
     assert pickle.loads(pickle.dumps(line)) == line
     assert napkin.emit("attention", "triton", gpu=GPU, **shape).count("triton.Config") == 5
     assert napkin.deps("matmul").loops
+    several = dict(gpu="hgx-h100-8", split="tensor_parallel_reduce_scatter", a=4096, b=8192, c=2048)
+    assert napkin.island("matmul", **several).ways[0].received == 2 * 4096 * 2048 * 7 // 8
+    assert "ncclReduceScatter" in napkin.emit("matmul", "nccl", **several)
     assert {gpu.name for gpu in napkin.gpus()} >= {GPU, "a100-sxm-80"}
     assert "attention_sm90" in {kernel.name for kernel in napkin.kernels()}
     assert "attention" in {algorithm.name for algorithm in napkin.algorithms()}

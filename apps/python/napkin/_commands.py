@@ -112,6 +112,12 @@ class Replay(Record):
     __slots__ = ()
 
 
+class Island(Record):
+    """What several GPUs make of an algorithm: the ways to divide it, the fastest first, their bytes and times."""
+
+    __slots__ = ()
+
+
 class _Drawn(Record):
     __slots__ = ()
 
@@ -253,7 +259,7 @@ _OPTIONS: dict[str, tuple[str, Any]] = {
     "dtype": ("--dtype", _type), "dtypes": ("--dtype", _types), "window": ("--window", _two),
     "lengths": ("--lengths", _lengths), "kernel": ("--kernel", _part), "kernels": ("--kernels", _parts_list),
     "tile": ("--tile", _pairs), "top": ("--top", _text), "iterations": ("--iterations", _text),
-    "overhead": ("--overhead", _pairs),
+    "overhead": ("--overhead", _pairs), "split": ("--split", _text),
 }
 
 
@@ -305,6 +311,15 @@ def sensitivity(algorithm: Algorithm, **question: Any) -> Sensitivity:
     return Sensitivity(_json(words), words)
 
 
+def island(algorithm: Algorithm, **question: Any) -> Island:
+    """How several GPUs divide an algorithm best. Takes what select() takes, and `split`, such as "ring_attention".
+
+    >>> napkin.island("attention", gpu="hgx-h100-8", h=8, g=4, q=65536, x=65536, d=128, causal=True).ways[0].split
+    """
+    words = _words("select", algorithm, question)
+    return Island(_json(words), words)
+
+
 def timeline(algorithm: Algorithm, *, iterations: int = 6, **question: Any) -> Timeline:
     """Who runs when in one block over its first iterations, in clocks, and what an iteration waits for."""
     words = _words("timeline", algorithm, {**question, "iterations": iterations})
@@ -312,7 +327,10 @@ def timeline(algorithm: Algorithm, *, iterations: int = 6, **question: Any) -> T
 
 
 def emit(algorithm: Algorithm, form: str = "json", **question: Any) -> str:
-    """The selected configuration as another program reads it: json, cpp, triton, fa3 or fa4. "" where nothing fits."""
+    """The selected configuration as another program reads it: json, cpp, triton, fa3 or fa4; nccl of several GPUs.
+
+    "" where nothing fits.
+    """
     return _output([*_words("select", algorithm, question), "--emit", form])
 
 

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <functional>
 
-#include "model/clock/prediction.hpp"
+#include "model/clock/roofline/assumed_clock.hpp"
 #include "model/clock/roofline/load.hpp"
 #include "model/resource/boxes.hpp"
 #include "model/resource/order.hpp"
@@ -198,20 +198,20 @@ double side_by_side(const PlacedDiagram& placed) { return std::min(neighbours(pl
 
 }  // namespace
 
-StreamedAlone streamed_alone_in_any_order(const PlacedDiagram& placed) {
+UnsharedFraction unshared_fraction_in_any_order(const PlacedDiagram& placed) {
   const double blocks = side_by_side(placed);
   if (blocks <= 1) return {};
   if (streams_crossed(placed) && comes_from_device(*placed.machine, *placed.streamed, *placed.problem)) return {};
-  if (always_rows_first(*placed.mapping)) return {streams_alone(placed, blocks), false};
-  return {least_streamed_alone(placed), true};
+  if (always_rows_first(*placed.mapping)) return {unshared_in_order(placed, blocks), false};
+  return {least_unshared_fraction(placed), true};
 }
 
-double streamed_alone(const PlacedDiagram& placed) {
-  const StreamedAlone all = streamed_alone_in_any_order(placed);
-  return all.by_order ? streams_alone(placed, side_by_side(placed)) : all.least;
+double unshared_fraction(const PlacedDiagram& placed) {
+  const UnsharedFraction all = unshared_fraction_in_any_order(placed);
+  return all.by_order ? unshared_in_order(placed, side_by_side(placed)) : all.least;
 }
 
-double least_streamed_alone(const PlacedDiagram& placed) { return 1 / std::max(neighbours(placed), 1.0); }
+double least_unshared_fraction(const PlacedDiagram& placed) { return 1 / std::max(neighbours(placed), 1.0); }
 
 bool waits_for_device(const Machine& machine, const Streamed& streamed, const Problem& problem) {
   return in_step(problem) && comes_from_device(machine, streamed, problem);

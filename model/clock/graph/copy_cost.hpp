@@ -1,6 +1,6 @@
 #pragma once
 // What a block's copies take, from the L2 or device memory while all nodes copy, and a thread that asks for one box
-// after the other. (model/README.md section 12)
+// after the other. Example: a chunk of K waits chunk_latency() for its first bytes. (model/README.md section 12)
 
 #include "model/mapping/placed.hpp"
 
@@ -42,29 +42,29 @@ struct EdgeCopies {
 /// all, and where blocks walk in step (chunk_latency). (eq. 13.2)
 [[nodiscard]] double first_touch_latency(const PlacedDiagram& placed);
 
-/// Whether a launch behind others of the same finds its arrays in device memory: they are more than the L2 keeps.
+/// Whether a launch that is repeated finds its arrays in device memory: they are more than the L2 keeps.
 [[nodiscard]] bool comes_from_device(const Machine& machine, const Streamed& streamed, const Problem& problem);
 
-/// Whether blocks are of one length, and so walk in step: those that read the same ask for it at about the same time.
+/// Whether blocks are of one length, and so walk in step: blocks that read one chunk ask for it at about one time.
 [[nodiscard]] bool in_step(const Problem& problem);
 
-/// Of what a block streams from the L2, the share that comes for it alone: SMs side by side (`l2_neighbours`) get a
-/// line together that they ask for at about the same time. So they do where blocks walk in step: those that share all
-/// that they stream with the same others (a head's K and V), and, of arrays that the L2 holds, those that share a row
-/// of A with some and a column of B with others too; waiting for device memory these drift apart. (model/README.md,
-/// eq. 16.2)
-[[nodiscard]] double streamed_alone(const PlacedDiagram& placed);
-/// The same of all orders in which blocks may be handed out.
-struct StreamedAlone {
+/// Of the bytes that a block streams from the L2, the fraction that the L2 sends for this block alone. SMs side by side
+/// (`l2_neighbours`) that ask for one line at about one time get it together. Blocks that walk in step ask so: blocks
+/// that share all that they stream (a head's K and V), and, where the L2 holds the arrays, blocks of a product, which
+/// share a row of A with some blocks and a column of B with others; where a product waits for device memory its blocks
+/// drift apart. (model/README.md, eq. 16.2)
+[[nodiscard]] double unshared_fraction(const PlacedDiagram& placed);
+/// unshared_fraction() over all orders in which blocks may be handed out.
+struct UnsharedFraction {
   double least = 1;
-  bool by_order = false;  ///< else all have the least
+  bool by_order = false;  ///< orders differ; else every order has the least
 };
-[[nodiscard]] StreamedAlone streamed_alone_in_any_order(const PlacedDiagram& placed);
-/// At least, whatever the lengths.
-[[nodiscard]] double least_streamed_alone(const PlacedDiagram& placed);
+[[nodiscard]] UnsharedFraction unshared_fraction_in_any_order(const PlacedDiagram& placed);
+/// The least that any lengths can have.
+[[nodiscard]] double least_unshared_fraction(const PlacedDiagram& placed);
 
-/// Whether its blocks then wait for device memory with each chunk: in step, all wait for who asked first. Blocks of
-/// different lengths find what others have read.
+/// Whether blocks wait for device memory with each chunk: blocks in step all wait for the one that asked first. Blocks
+/// of different lengths find what others have read.
 [[nodiscard]] bool waits_for_device(const Machine& machine, const Streamed& streamed, const Problem& problem);
 
 /// Clocks of the thread that asks for its boxes; 0 where the machine does not say.
@@ -73,17 +73,17 @@ struct StreamedAlone {
 /// Clocks of that thread from one buffer's boxes to the next one's.
 [[nodiscard]] double asking_clocks(const PlacedDiagram& placed);
 
-/// What it takes beyond that behind its boxes where all blocks of a cluster must have read the next buffer.
+/// Clocks that the thread waits behind its boxes where all blocks of a cluster must have read the next buffer.
 [[nodiscard]] double meeting_clocks(const PlacedDiagram& placed);
 
 /// Rows of L2 granules that a box's row stands for: 1 from 64 bytes on.
 [[nodiscard]] double granules_of(const PlacedDiagram& placed, const Crossing& crossing);
 
-/// What they take of the pipe into a node, as bytes of rows of 128: a row of 64 bytes more than half of one
+/// What the box's rows take of the pipe into a node, as bytes of rows of 128: a row of 64 bytes more than half of one
 /// (`tma_row_64`).
 [[nodiscard]] double passing_bytes(const PlacedDiagram& placed, const Crossing& crossing);
 
-/// Whether blocks of other groups bring the same.
+/// Whether blocks of other groups read the crossing's bytes too.
 [[nodiscard]] bool read_by_others(const PlacedDiagram& placed, const Crossing& crossing);
 
 /// From one block of a cluster to another; 0 where the machine has none.

@@ -45,7 +45,7 @@ EventGraph GraphBuilder::make() {
   refuse_dead_cycles();
   if (waits_for_products_) {
     register_ports();
-    meet_in_turns();
+    add_round_robin_waits();
   }
   return std::move(g_);
 }

@@ -1,7 +1,8 @@
 #pragma once
 // One compute node's steady work as a marked graph: who does what to which pipe in an iteration of the stream, and what
-// each waits for. Nodes and edges come from the mapping, durations from its instruction counts and the machine's
-// measured rates; nothing here knows an algorithm or a kernel. (model/README.md section 12)
+// each waits for. Attention's graph has the nodes load K, S, P.max, P.exp, O, ..., and an edge from S to P.max. Nodes
+// and edges come from the mapping, durations from its instruction counts and the machine's measured rates; nothing here
+// knows an algorithm or a kernel. (model/README.md section 12)
 
 #include <string>
 #include <string_view>
@@ -32,8 +33,8 @@ struct EventNode {
   std::vector<double> demand;  ///< thread: clocks of each vector pipe (EventGraph::pipes)
   double port = 0;             ///< tensor: share of shared memory's port that its operands take
   int instructions = 1;        ///< tensor: that it is handed over in, one after the other
-  bool in_turn = false;        ///< tensor: other agents' instructions come in between where the unit's queue is full
-  double serial = 0;           ///< thread: clocks of instructions that wait for each other
+  bool round_robin = false;  ///< tensor: where the unit's queue is full, agents hand over one instruction each in turn
+  double serial = 0;         ///< thread: clocks of instructions that wait for each other
   /// thread: on top of `demand` in iterations whose chunk the mask or the array's end cuts
   std::vector<double> cut_demand = {};
   double cut_serial = 0;  ///< clocks of it that each wait for the one before
@@ -52,14 +53,8 @@ enum class EdgeFrom {
            ///< queue
 };
 
-/// Of a block's iterations, in the order in which it walks them, how many at its start and its end do the work of cut
-/// chunks too (EventNode::cut_demand).
-struct CutChunks {
-  double first = 0, last = 0;
-  [[nodiscard]] double all() const { return first + last; }
-};
-
-/// The same of one block: whole numbers.
+/// Of one block's iterations, how many at its start and at its end do the work of cut chunks too
+/// (EventNode::cut_demand).
 struct CutIterations {
   int first = 0, last = 0;
   [[nodiscard]] int all() const { return first + last; }
@@ -75,11 +70,12 @@ struct EventEdge {
   int delay = 0;  ///< iterations (blocks) = tokens on the edge; negative: software pipelining
   int agents = 0;
   EdgeFrom after = EdgeFrom::done;
-  double latency = 0;     ///< clocks on top of the node's own
-  KnobId tokens = -1;     ///< the knob that `delay` is, less `ahead`; -1: none
-  int ahead = 0;          ///< iterations that what lets go on lies behind `from`, of the same block
-  bool barrier = false;   ///< every instance of `to` waits for all of `from`
-  bool in_order = false;  ///< one core's program: what lies ahead beyond the block's end ends it all the same
+  double latency = 0;    ///< clocks on top of the node's own
+  KnobId tokens = -1;    ///< the knob that `delay` is, less `ahead`; -1: none
+  int ahead = 0;         ///< iterations of one block between `from` and the iteration that lets `to` go on
+  bool barrier = false;  ///< every instance of `to` waits for all of `from`
+  bool in_order =
+      false;  ///< one core's program: an iteration ahead that lies beyond the block's end still holds up its end
 };
 
 struct EventGraph {
@@ -105,7 +101,7 @@ struct EventGraph {
 /// other. Throws Error where the mapping has no edges or an edge's node does not exist under the tile's knobs.
 [[nodiscard]] EventGraph event_graph(const PlacedDiagram& placed);
 
-/// Turns it to a tile that differs from its own only in knobs that are tokens (EventEdge::tokens), all at least 1.
+/// Changes the graph to that of a tile which differs only in knobs that are tokens (EventEdge::tokens), all at least 1.
 void set_tokens(EventGraph& graph, const Tile& tile);
 
 }  // namespace napkin

@@ -62,9 +62,9 @@ class GraphBuilder {
   /// A product whose threads wait for it reads and writes registers for several clocks, in which its scheduler issues
   /// nothing else: one more pipe, of what every instruction takes of the schedulers' ports to their registers.
   void register_ports();
-  [[nodiscard]] double waits_in_turns(int agent, double instances) const;
+  [[nodiscard]] double round_robin_wait(int agent, double instances) const;
   /// At each barrier that ends an iteration, of threads that wait for their products.
-  void meet_in_turns();
+  void add_round_robin_waits();
 
   // graph_copies.cpp
   // The buffer that a name says: the array's, or the variable's, on its way into the block's level or up from it.

@@ -33,7 +33,7 @@ void GraphBuilder::tensor(const std::string& name, const PlacedOperation& op) {
     // Threads that wait between instructions leave the unit idle for as long as a result takes to reach them.
     into.clocks = load.clocks / instances + real(op.waits - Count(1)) * into.latency;
     into.instructions = std::max(static_cast<int>(std::lround(load.products / instances)), 1);
-    into.in_turn = !op.a_from_registers;
+    into.round_robin = !op.a_from_registers;
     if (const Unit* port = p_.machine->port(); port != nullptr)
       into.port = std::min(load.port_bytes / load.clocks / port->per_clock.best().value, 1.0);
     return;
@@ -71,7 +71,7 @@ void GraphBuilder::register_ports() {
 
 /// Clocks from one meeting of so many instances to the next, beyond what a run has in which they go in step: those that
 /// took turns on the fullest pipe wait at the barrier for the last one. (model/README.md section 13)
-double GraphBuilder::waits_in_turns(int agent, double instances) const {
+double GraphBuilder::round_robin_wait(int agent, double instances) const {
   double alone = 0, in_step = 0;
   std::vector<double> work(g_.pipes.size(), 0.0);
   for (const EventNode& node : g_.nodes) {
@@ -88,11 +88,11 @@ double GraphBuilder::waits_in_turns(int agent, double instances) const {
   return std::max(alone + turns - in_step, 0.0);
 }
 
-void GraphBuilder::meet_in_turns() {
+void GraphBuilder::add_round_robin_waits() {
   for (EventEdge& edge : g_.edges) {
     const EventNode& from = g_.node(edge.from);
     const double instances = g_.instances[static_cast<std::size_t>(edge.from)];
-    if (edge.barrier && edge.delay > 0 && instances > 1) edge.latency += waits_in_turns(from.agent, instances);
+    if (edge.barrier && edge.delay > 0 && instances > 1) edge.latency += round_robin_wait(from.agent, instances);
   }
 }
 

@@ -1,6 +1,6 @@
 #pragma once
-// The pipes that threads share, and what is left of each beside a running tensor operation: a machine's measured co-use
-// rules. (model/README.md section 12)
+// The pipes that threads share, and what is left of each beside a running tensor operation: on Hopper half of the issue
+// slots. A machine's measured co-use rules. (model/README.md section 12)
 
 #include <array>
 #include <cstddef>
@@ -19,11 +19,11 @@ struct VectorPipe {
   double beside =
       1;  ///< share of its rate that is left, at most, while an asynchronous tensor operation runs (co-use rule)
   bool port = false;  ///< passes shared memory's port, which the tensor operation's operands take first
-  double least = 0;   ///< of that port, what others get all the same
+  double least = 0;   ///< of that port, the share that others keep beside it
   /// `beside` for one and for two instances at work on it, where so few get less: one warp a scheduler waits for its
   /// own results.
   std::array<double, 2> beside_few = {1, 1};
-  double alone = 1;  ///< the same while no tensor operation runs
+  double alone = 1;  ///< `beside` while no tensor operation runs
   std::array<double, 2> alone_few = {1, 1};
   /// Of an instance's own clocks, the least share on the pipe with which it counts as at work on it: less is what its
   /// other instructions take from those who are.

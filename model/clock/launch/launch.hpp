@@ -1,5 +1,6 @@
 #pragma once
-// Blocks onto compute nodes: from one block's clocks to a launch's. (model/README.md section 12)
+// Blocks onto compute nodes: from one block's clocks to a launch's. 1,024 equal blocks on 132 nodes take what 8 blocks
+// take one after the other; under a mask the busiest node decides. (model/README.md section 12)
 
 #include <cstdint>
 #include <memory>
@@ -8,6 +9,7 @@
 
 #include "model/clock/graph/copy_cost.hpp"
 #include "model/clock/roofline/load.hpp"
+#include "model/clock/roofline/work_distribution.hpp"
 #include "model/clock/run/period.hpp"
 #include "model/mapping/placed.hpp"
 #include "model/resource/order.hpp"
@@ -59,21 +61,22 @@ class BlockLengths {
   std::vector<Run> sorted_;    ///< of all planes, the longest first
   std::int64_t planes_ = 1;
   int nodes_ = 1;
-  std::vector<Dealt> dealt_;  ///< to a node in all planes, in turn: by blocks, of those with the most iterations
+  std::vector<Dealt>
+      dealt_;  ///< round robin, in all planes: for each number of blocks a node, the node with the most iterations
   std::vector<Known> known_;
 };
 
-/// What of a question's lengths and of a tile's sizes and cluster a launch takes its clocks from: that of all tiles
-/// alike in these.
+/// What a launch takes its clocks from beside its graph: it follows from a question's lengths and a tile's sizes and
+/// cluster, and tiles with equal sizes and clusters share it.
 struct LaunchShape {
   Schedule who;
   double mean = 0;       ///< iterations of a block
   bool unequal = false;  ///< a mask makes blocks unequally long
   CutChunks cut;
-  StreamedAlone alone = {};   ///< streamed_alone_in_any_order()
-  MeanBlock block, uncut;     ///< of mean length, with these cut chunks and without
-  BlockLengths lengths = {};  ///< where they have been asked for
-  EdgeCopies edge = {};       ///< edge_copies(), but of the blocks those that the node with the most of them has
+  UnsharedFraction alone = {};  ///< unshared_fraction_in_any_order()
+  MeanBlock block, uncut;       ///< of mean length, with these cut chunks and without
+  BlockLengths lengths = {};    ///< where they have been asked for
+  EdgeCopies edge = {};         ///< edge_copies(), but of the blocks those that the node with the most of them has
   struct Part {
     double blocks, mean;
   };
@@ -83,7 +86,7 @@ struct LaunchShape {
       nullptr;  ///< which sequence each works for, of orders that walk the axes as they are listed
 };
 [[nodiscard]] LaunchShape launch_shape(const PlacedDiagram& placed);
-/// From that of another cluster.
+/// From the shape of another cluster size.
 [[nodiscard]] LaunchShape launch_shape(const PlacedDiagram& placed, const LaunchShape& like);
 /// Iterations of the blocks of one plane of the mask, in order; empty where blocks are equally long.
 [[nodiscard]] std::vector<double> block_lengths(const PlacedDiagram& placed);
@@ -92,10 +95,10 @@ struct LaunchShape {
 [[nodiscard]] BlockLengths block_lengths(const PlacedDiagram& placed, const LaunchShape& shape);
 
 /// Blocks one after the other on a node; of unequal length (masks) onto nodes in the kernel's order, as a knob `order`
-/// says: `persistent` deals them out in turn, else the next goes to the first node that is free, the longest first
+/// says: `persistent` deals them out round robin, else the next goes to the first node that is free, the longest first
 /// (`longest_first`) or in order (`grid`, or no such knob). With `grid` every block starts cold when its predecessor
 /// has ended; else blocks persist and overlap. Packed sequences: the blocks of the launch in its order, each with the
-/// length of its rows of its sequence; the middle of a long row of planes alike is spread evenly over the nodes.
+/// length of its rows of its sequence; the middle of a long row of equal planes is spread evenly over the nodes.
 [[nodiscard]] LaunchClocks launch_clocks(const PlacedDiagram& placed, const EventGraph& graph, const Period& period);
 [[nodiscard]] LaunchClocks launch_clocks(const PlacedDiagram& placed, const EventGraph& graph, const Period& period,
                                          const LaunchShape& shape);
@@ -116,7 +119,7 @@ struct BlockEnds {
 /// launch_clocks() of blocks that take those clocks, and one more iteration `iteration`: not of packed sequences.
 [[nodiscard]] LaunchClocks launch_clocks(const PlacedDiagram& placed, const LaunchShape& shape, const BlockEnds& ends,
                                          BlockClocks block, double iteration);
-/// The same in that order; blocks of unequal length with their lengths.
+/// In that order; blocks of unequal length with the shape's lengths.
 [[nodiscard]] LaunchClocks launch_clocks(BlockOrder order, LaunchShape& shape, const BlockEnds& ends, BlockClocks block,
                                          double iteration);
 

@@ -4,8 +4,8 @@
 #include <cmath>
 
 #include "model/clock/graph/copy_cost.hpp"
-#include "model/clock/needs.hpp"
-#include "model/clock/prediction.hpp"
+#include "model/clock/graph/needs.hpp"
+#include "model/clock/roofline/assumed_clock.hpp"
 #include "model/clock/roofline/load.hpp"
 #include "model/machine/fit.hpp"
 #include "model/resource/reuse.hpp"
@@ -79,7 +79,7 @@ std::optional<Energy> energy_of(const PlacedDiagram& placed, const EventGraph& g
 Energy energy_of(const PlacedDiagram& placed, const BlockEnergy& block, const EnergyRates& rates,
                  const LaunchShape& shape) {
   const double once = device_bytes(placed);
-  return {shape.alone.by_order ? block.of(shape, streamed_alone(placed)) : block.of(shape),
+  return {shape.alone.by_order ? block.of(shape, unshared_fraction(placed)) : block.of(shape),
           (once > 0 ? once + reread_by_waves(placed) : 0) * rates.device};
 }
 

@@ -24,8 +24,8 @@ struct L2Bytes {
   double asked = 0, multicast = 0;
 };
 
-/// What one of each takes, at f0. A byte from the L2: what it takes once all neighbours have asked for it, and what
-/// more where it comes for one SM alone.
+/// Joules of one operation, instruction or byte of each kind, at f0. A byte from the L2 takes `l2` where all neighbours
+/// have asked for it, and `alone` more where it comes for one SM alone.
 struct EnergyRates {
   bool known = false;
   double flop_16bit = 0, flop_8bit = 0, instruction = 0, l2 = 0, alone = 0, multicast = 0, device = 0;
@@ -34,7 +34,7 @@ struct EnergyRates {
   [[nodiscard]] double of_l2(const L2Bytes& bytes, double share_alone = 1) const {
     return bytes.asked * (l2 + share_alone * alone) + bytes.multicast * multicast;
   }
-  /// Of one FLOP of these tensor instructions.
+  /// Of one FLOP of that tensor instruction.
   [[nodiscard]] double of_flop(const TensorInstruction& tensor) const;
 };
 [[nodiscard]] EnergyRates energy_rates(const PlacedDiagram& placed);
@@ -56,7 +56,7 @@ struct BlockEnergy {
 /// Of all blocks, each of that energy.
 [[nodiscard]] Energy energy_of(const PlacedDiagram& placed, const BlockEnergy& block, const EnergyRates& rates,
                                const LaunchShape& shape);
-/// The same; none where the profile has no energies.
+/// None where the profile has no energies.
 [[nodiscard]] std::optional<Energy> energy_of(const PlacedDiagram& placed, const EventGraph& graph);
 [[nodiscard]] std::optional<Energy> energy_of(const PlacedDiagram& placed, const EventGraph& graph,
                                               const LaunchShape& shape);
@@ -65,7 +65,7 @@ struct BlockEnergy {
 /// iteration of the loop, else in head and tail.
 [[nodiscard]] L2Bytes l2_bytes(const PlacedDiagram& placed, Phase phase);
 
-/// Bytes to and from device memory of a launch behind others of the same: none where the L2 holds all of them.
+/// Bytes to and from device memory of a launch that is repeated: none where the L2 holds all of them.
 [[nodiscard]] double device_bytes(const PlacedDiagram& placed);
 
 /// That no load of the matrix units exceeds: voltage droops under them, and the SMs count fewer clocks than the card's

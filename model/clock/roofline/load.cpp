@@ -1,6 +1,7 @@
 #include "model/clock/roofline/load.hpp"
 
-#include "model/clock/launch/combine_cost.hpp"
+#include "model/clock/roofline/combine_cost.hpp"
+#include "model/clock/roofline/work_distribution.hpp"
 #include "model/diagram/reindex.hpp"
 
 #include <algorithm>

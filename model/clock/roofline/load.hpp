@@ -8,7 +8,6 @@
 #include <string_view>
 #include <vector>
 
-#include "model/clock/graph/event_graph.hpp"
 #include "model/mapping/placed.hpp"
 
 namespace napkin {
@@ -28,7 +27,7 @@ struct BlockLoad {
   std::array<PipeLoad, most> pipes{PipeLoad{"tensor"}};
   std::size_t count = 1;
   double loop_bytes = 0;  ///< from and to the level above, one visited iteration; multicast bytes / cluster
-  double once_bytes = 0;  ///< the same for head and tail
+  double once_bytes = 0;  ///< from and to the level above, head and tail together
   double part_bytes = 0;  ///< parts of results that blocks of a cluster exchange; in none of the above
 
   [[nodiscard]] const PipeLoad& tensor() const { return pipes[0]; }  ///< always the first
@@ -37,7 +36,7 @@ struct BlockLoad {
 };
 
 /// Which work of a block goes to which pipe, with the sizes left open: made of one placement, it serves every other of
-/// the same alternatives (PlacedDiagram::variant). For searches: it finds pipes, rates and axes once.
+/// its alternatives (PlacedDiagram::variant). For searches: it finds pipes, rates and axes once.
 class Workload {
  public:
   explicit Workload(const PlacedDiagram& placed);
@@ -116,32 +115,5 @@ struct TensorLoad {
 
 /// When a piece of an operation's work is done: work of cut chunks counts as done ahead of a block's iterations.
 [[nodiscard]] Phase phase_of(const PlacedOperation& operation, const WorkMapping& work);
-
-/// Chunks of a block that its rows do not all see in full, whether the mask cuts them or the array's end, where the
-/// block's walk meets them: the mean over the blocks.
-[[nodiscard]] CutChunks cut_chunks(const PlacedDiagram& placed);
-
-/// Who runs how much. Iterations and blocks of the busiest compute node, and in all.
-struct Schedule {
-  double iterations = 0;        ///< of the busiest node
-  double blocks = 0;            ///< of the busiest node
-  double total_iterations = 0;  ///< of all blocks
-  double total_blocks = 0;
-  double nodes = 1;    ///< that blocks can run on: whole clusters only
-  double longest = 0;  ///< iterations of a block
-  bool alike = true;   ///< neither a mask nor sequences of different lengths make blocks unequal
-};
-
-/// The busiest node's iterations: the longest block's, an even share of all rounded up, or what a node must take that
-/// runs ceil(blocks / nodes) blocks, whichever is the most. For the last, block lengths are taken to fall evenly from
-/// the longest (with the mean that the mask gives): n nodes run k n + 1 blocks only if one of them runs k + 1 of these,
-/// none shorter than the last. Equal blocks: ceil(blocks / nodes) of them, exactly. How many blocks a node holds at a
-/// time does not change its work. Packed sequences: of the blocks that have rows; of the busiest node's iterations the
-/// first two alone.
-[[nodiscard]] Schedule schedule(const PlacedDiagram& placed);
-
-/// Bytes of the inputs and outputs once, without the inputs' columns that the mask hides from all rows: what must cross
-/// from and to device memory whatever the tile.
-[[nodiscard]] double compulsory_bytes(const PlacedDiagram& placed);
 
 }  // namespace napkin

@@ -1,6 +1,7 @@
 #pragma once
 // The steady cost of one iteration: of a first-come-first-served run of the graph, never below its bounds
-// (period_bounds.hpp); the rest is contention. (model/README.md section 14)
+// (period_bounds.hpp); the rest is contention. Example: two warpgroups that meet on the tensor pipe with no order
+// between them take longer than the pipe's own work. (model/README.md section 14)
 
 #include <algorithm>
 #include <array>
@@ -12,6 +13,7 @@
 #include <vector>
 
 #include "model/clock/graph/event_graph.hpp"
+#include "model/clock/roofline/work_distribution.hpp"
 #include "model/clock/run/period_bounds.hpp"
 
 namespace napkin {
@@ -25,11 +27,12 @@ struct BlockClocks {
   bool operator==(const BlockClocks&) const = default;
 };
 
-/// A run of blocks of so many iterations, and what it says of others: those that whole turns more or less.
+/// A run of blocks of `iterations` iterations. It also gives the clocks of blocks that are longer or shorter by whole
+/// turns, down to `least` iterations: a block repeats itself every `turn` of them.
 struct BlockRun {
   BlockClocks clocks;
   int iterations = 1;
-  int least = 1, turn = 1;  ///< of those others
+  int least = 1, turn = 1;  ///< of the other lengths that the run gives
   BlockClocks more = {};    ///< for one iteration more
 
   [[nodiscard]] bool serves(int n) const { return n >= least && (n - iterations) % turn == 0; }
@@ -38,16 +41,16 @@ struct BlockRun {
   }
 };
 
-/// Runs of blocks by how many iterations they have and how many of these are cut: a few dozen a graph, in one piece of
-/// memory.
+/// Runs of blocks by how many iterations they have and how many of their iterations are cut: a few dozen a graph, in
+/// one piece of memory.
 class BlockRuns {
  public:
-  /// One run with its cut iterations, as it is kept on disk.
+  /// One run with its cut iterations, in the form that tables keep on disk.
   struct Kept {
     CutIterations cut;
     BlockRun run;
   };
-  /// What new runs are made on: one simulation for many graphs keeps what alike ones share.
+  /// `simulation`: what new runs are made on; one for many graphs keeps what equal graphs share.
   explicit BlockRuns(std::shared_ptr<Simulation> simulation = nullptr, std::vector<Kept> runs = {})
       : simulation_(std::move(simulation)), runs_(std::move(runs)) {}
   [[nodiscard]] Simulation& turned_to(const EventGraph& graph);
@@ -85,7 +88,7 @@ struct MeanBlock {
 struct Period {
   double clocks = 0;
   double first = 0;  ///< clocks of a first block beyond its iterations: filling and draining from a cold start
-  double next = 0;   ///< the same of a block that follows another on the same node, whose end it overlaps
+  double next = 0;   ///< of a block that follows another on its node and overlaps its end, beyond its iterations
   CycleRatio cycle;
   BusiestPipe pipe;
   int settled = 1;  ///< iterations from which on a block's goes on at the period
@@ -100,7 +103,7 @@ struct SteadyIteration {
   int iterations = 0;  ///< from which on it goes on like that
   int turn = 0;        ///< iterations after which it repeats itself; 0: it does not settle
   double end = 0;      ///< where it does not settle: clocks of the whole run
-  double mean = 0;     ///< likewise: of one of its iterations
+  double mean = 0;     ///< where it does not settle: clocks of one iteration
   int settled = 1;     ///< Period::settled
 };
 
@@ -115,7 +118,7 @@ void explain(const EventGraph& graph, Period& period);
 /// cut ones: straight lines. Not for several threads at once with one period.
 [[nodiscard]] BlockClocks block_clocks(const EventGraph& graph, const Period& period, double iterations,
                                        CutChunks cut = {});
-/// The same where it needs no run that is not known yet; `cut` none for a graph without cut work.
+/// block_clocks() where all runs that it needs are known; `cut` none for a graph without cut work.
 [[nodiscard]] std::optional<BlockClocks> known_block_clocks(const Period& period, const MeanBlock& block);
 /// Of a block of so many iterations, so many of them cut: one of those that a block of mean length lies between. From
 /// most_to_settle + cut.all() iterations on, each further one takes Period::clocks.

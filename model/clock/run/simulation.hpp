@@ -25,8 +25,8 @@ class Simulation {
 
   struct FirstBlocks {
     std::array<double, 3> clocks{};  ///< until the last result of one block, of two and of three in turn
-    std::array<double, 3> more{};    ///< the same of one iteration more of each block,
-    int least = 1, turn = 1;  ///< for blocks of so many iterations or more, but whole turns more or less than these
+    std::array<double, 3> more{};    ///< for one iteration more of each block
+    int least = 1, turn = 1;         ///< holds for blocks of `least` iterations or more that differ by whole turns
   };
   /// One run, which goes on behind each block with what it was before the next one began. Of each block's iterations
   /// the first and last so many are cut. Where a block repeats itself, the run goes on at its end; `in_full`: it does
@@ -38,8 +38,8 @@ class Simulation {
     int iterations = 0;  ///< from which on a block's goes on like that
     int turn = 0;        ///< iterations after which it repeats itself; 0: it does not settle
   };
-  /// Runs one block until it repeats itself: twice as many iterations as an edge reaches over in which every node ends
-  /// the same clocks after it did 1 or a few iterations before; to its end where that does not come about.
+  /// Runs one block until it repeats itself: over twice as many iterations as an edge reaches, every node ends a
+  /// fixed number of clocks after it did 1 or a few iterations before. A block that never does runs to its end.
   [[nodiscard]] Steady steady(int most_iterations);
 
  private:

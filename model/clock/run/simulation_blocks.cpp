@@ -8,7 +8,7 @@
 namespace napkin {
 namespace {
 
-constexpr double alike_clocks = 1e-4;  // what counts as the same, over the clocks of what repeats itself
+constexpr double repeat_tolerance = 1e-4;  // what counts as the same, over the clocks of what repeats itself
 constexpr double no_time = -1;
 
 }  // namespace
@@ -58,7 +58,7 @@ void Simulation::skip_what_repeats() {
   const Said& now = said_[at(turn) % said_.size()];
   for (int distance = 1; distance <= std::min(known_, most_shift_ + 1); ++distance) {
     const Said& then = said_[at(turn - distance) % said_.size()];
-    const double clocks = now.time - then.time, apart = alike_clocks * clocks;
+    const double clocks = now.time - then.time, apart = repeat_tolerance * clocks;
     const auto same = [&](double a, double b) { return std::abs(a - b) <= apart; };
     if (clocks <= 0 || now.numbers.size() != then.numbers.size() ||
         !std::equal(now.numbers.begin(), now.numbers.end(), then.numbers.begin(), same))

@@ -23,11 +23,11 @@ void Simulation::line_up(Job job) {
   take_back();
   behind_.push_back({job, tensor_of(job).instructions});
   const Part& first = behind_.front();
-  const bool goes_on = first.job == s_.unit.parts.back().job && tensor_of(first.job).in_turn;
+  const bool goes_on = first.job == s_.unit.parts.back().job && tensor_of(first.job).round_robin;
   for (std::size_t next = goes_on && behind_.size() > 1 ? 1 : 0; !behind_.empty();) {
     next %= behind_.size();
     Part& from = behind_[next];
-    const int taken = tensor_of(from.job).in_turn && behind_.size() > 1 ? 1 : from.count;
+    const int taken = tensor_of(from.job).round_robin && behind_.size() > 1 ? 1 : from.count;
     append(from.job, taken);
     from.count -= taken;
     if (from.count == 0)

@@ -121,10 +121,10 @@ TEST_CASE(
   for (const std::int64_t s : {256, 1024, 4096}) {
     const LaidOut l = attention(s);
     const PlacedDiagram p = placed(l, "1");
-    CHECK(streamed_alone(p) == doctest::Approx(counted_alone(p, 16)).epsilon(0.02));
-    CHECK(least_streamed_alone(p) <= streamed_alone(p));
+    CHECK(unshared_fraction(p) == doctest::Approx(counted_alone(p, 16)).epsilon(0.02));
+    CHECK(least_unshared_fraction(p) <= unshared_fraction(p));
   }
-  CHECK(streamed_alone(placed(attention(4096, {Mask::Kind::causal, 0, 0}), "1")) == 1);
+  CHECK(unshared_fraction(placed(attention(4096, {Mask::Kind::causal, 0, 0}), "1")) == 1);
   for (const std::int64_t n : {1024, 2048}) {
     const LaidOut l{"matmul_sm90", "h200-sxm", {{"a", n}, {"b", n}, {"c", n}}, DType::bf16};
     for (const char* order : {"grid", "grouped", "hilbert"}) {
@@ -137,13 +137,13 @@ TEST_CASE(
                                          {"cluster", cluster},
                                          {"order", order}});
         CAPTURE(std::string(order) + cluster);
-        CHECK(streamed_alone(p) == doctest::Approx(counted_alone(p, 16)).epsilon(0.12));
+        CHECK(unshared_fraction(p) == doctest::Approx(counted_alone(p, 16)).epsilon(0.12));
       }
     }
   }
   const LaidOut large{"matmul_sm90", "h200-sxm", {{"a", 4096}, {"b", 4096}, {"c", 4096}}, DType::bf16};
   for (const char* cluster : {"1", "2"})  // B by multicast is a stream too
-    CHECK(streamed_alone(large.place(
+    CHECK(unshared_fraction(large.place(
               {{"a", "128"}, {"c", "128"}, {"b", "64"}, {"warpgroups", "2"}, {"stages", "2"}, {"cluster", cluster}})) ==
           1);
 }

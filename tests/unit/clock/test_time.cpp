@@ -10,7 +10,9 @@
 #include <vector>
 
 #include "model/clock/prediction.hpp"
+#include "model/clock/roofline/assumed_clock.hpp"
 #include "model/clock/roofline/load.hpp"
+#include "model/clock/roofline/work_distribution.hpp"
 #include "model/resource/plan.hpp"
 #include "tests/laid_out.hpp"
 #include "tests/rounds.hpp"

@@ -297,13 +297,13 @@ TEST_CASE(
 namespace {
 
 /// Two agents that each issue `instructions` of 10 clk at once, over and over, and wait for nothing else.
-EventGraph two_issuers(int instructions, int queue, bool in_turn) {
+EventGraph two_issuers(int instructions, int queue, bool round_robin) {
   EventGraph g;
   g.tensor_queue = queue;
   g.pipes = {{"tensor"}, {"issue"}};
   EventNode product{"C", NodeKind::tensor, Phase::loop, 0, 10.0 * instructions, 0, {0, 0}};
   product.instructions = instructions;
-  product.in_turn = in_turn;
+  product.round_robin = round_robin;
   g.nodes = {product, {"then", NodeKind::thread, Phase::loop, 0, 0, 0, {0, 0}}};
   g.edges = {{0, 1, 0, 0, EdgeFrom::issued, 0}};
   g.instances = {2, 2};

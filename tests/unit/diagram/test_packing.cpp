@@ -29,7 +29,7 @@ TEST_CASE("sequences of one length stand together, in an order that the batch's 
   const Diagram attention = load_diagram("attention");
   std::vector<SequenceLengths> batch{{512, 512}, {1, 4096}, {0, 7}, {512, 512}, {9, 0}, {1, 4096}, {1, 4096}};
   const Problem problem = problem_of(attention, batch);
-  const auto sorted = alike(batch);
+  const auto sorted = by_length(batch);
   REQUIRE(sorted.size() == 3);
   CHECK(sorted[0].lengths == SequenceLengths{1, 4096});
   CHECK(sorted[0].which == std::vector<std::int64_t>{1, 5, 6});
@@ -41,7 +41,7 @@ TEST_CASE("sequences of one length stand together, in an order that the batch's 
   CHECK(one.sizes[static_cast<std::size_t>(attention.axis("h"))] == Count(3));
   CHECK(one.packing.sequences.empty());
   std::sort(batch.begin(), batch.end(), [](const auto& a, const auto& b) { return a.x < b.x; });
-  const auto other = alike(batch);
+  const auto other = by_length(batch);
   REQUIRE(other.size() == sorted.size());
   for (std::size_t i = 0; i < other.size(); ++i) CHECK(other[i].lengths == sorted[i].lengths);
 }
@@ -73,7 +73,7 @@ TEST_CASE("coarser lengths: as many sequences, at most so many lengths, about th
   for (const std::size_t most : {1U, 5U, 12U}) {
     const std::vector<SequenceLengths> coarse = coarsened(batch, most);
     REQUIRE(coarse.size() == batch.size());
-    CHECK(alike(coarse).size() <= most);
+    CHECK(by_length(coarse).size() <= most);
     CHECK(coarse[1] == batch[1]);
     double pairs = 0, before = 0;
     for (std::size_t i = 0; i < batch.size(); ++i) {

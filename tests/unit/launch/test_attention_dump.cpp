@@ -2,7 +2,6 @@
 // the interpreter's values, and what is shown of them is what the interpreter showed.
 #include <doctest/doctest.h>
 
-#include <cstdio>
 #include <cstring>
 #include <map>
 #include <set>
@@ -14,6 +13,7 @@
 #include "model/interpret/dump.hpp"
 #include "tests/laid_out.hpp"
 #include "tests/rounds.hpp"
+#include "tests/unit/launch/compiling.hpp"
 #include "tests/unit/launch/kernels_on_host.hpp"
 
 namespace test_attention_dump {
@@ -245,12 +245,8 @@ TEST_CASE("a dump stands alone") {
 
 // Slow where nothing is cached: some seconds a variant.
 TEST_CASE("debug variants compile" * doctest::test_suite("compiling")) {
-  Environment environment = process_environment();
-  environment.cache = std::filesystem::path(NAPKIN_BINARY_DIR) / "kernel-cache";
-  if (!Compiler::find(environment.compiler)) {
-    std::puts("SKIP: no NVRTC on this machine");
-    return;
-  }
+  const auto environment = test::compiling_environment();
+  if (!environment) return;
   struct Variant {
     std::string kernel;
     DType type;
@@ -276,7 +272,7 @@ TEST_CASE("debug variants compile" * doctest::test_suite("compiling")) {
     AttentionCall call = call_without_arrays(laid.place(variant.tile), false);
     call.dump = 4096;
     const Compilation out =
-        compile(attention_plan(laid.place(variant.tile), call, h200), environment, Objections::report);
+        compile(attention_plan(laid.place(variant.tile), call, h200), *environment, Objections::report);
     CHECK(!out.kernel.cubin.empty());
   }
 }

@@ -1,7 +1,6 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
-#include <cstdio>
 #include <cstring>
 
 #include "kernels/attention/arguments.cuh"
@@ -11,6 +10,7 @@
 #include "model/resource/resources.hpp"
 #include "tests/assembly.hpp"
 #include "tests/laid_out.hpp"
+#include "tests/unit/launch/compiling.hpp"
 
 namespace test_attention_plan {
 
@@ -229,12 +229,8 @@ TEST_CASE("the machine's part of a launch comes from its profile") {
 
 // Slow where nothing is cached: some seconds a variant.
 TEST_CASE("variants compile without spills and without serialised instructions" * doctest::test_suite("compiling")) {
-  Environment environment = process_environment();
-  environment.cache = std::filesystem::path(NAPKIN_BINARY_DIR) / "kernel-cache";
-  if (!Compiler::find(environment.compiler)) {
-    std::puts("SKIP: no NVRTC on this machine");
-    return;
-  }
+  const auto environment = test::compiling_environment();
+  if (!environment) return;
   struct Variant {
     std::int64_t d;
     test::Knobs tile;
@@ -266,7 +262,7 @@ TEST_CASE("variants compile without spills and without serialised instructions" 
     const PlacedDiagram placed = laid.place(knobs);
     const LaunchPlan launch = attention_sm90_plan(placed, call_of(2, 8, 1024, 1024, variant.d, variant.d), h200);
     CAPTURE(launch.expression);
-    const Compilation out = compile(launch, environment, Objections::report);
+    const Compilation out = compile(launch, *environment, Objections::report);
     CHECK(out.kernel.report.objection() == "");
     CHECK(out.kernel.report.static_shared == Bytes(0));
     const test::Exponentials exponentials = test::exponentials_of(out.kernel.cubin);
@@ -281,12 +277,8 @@ TEST_CASE(
     "the assembler's order is the mapping's: without overlap S follows the wait for P V at once; with every chunk's "
     "maximum that wait comes first" *
     doctest::test_suite("compiling")) {
-  Environment environment = process_environment();
-  environment.cache = std::filesystem::path(NAPKIN_BINARY_DIR) / "kernel-cache";
-  if (!Compiler::find(environment.compiler)) {
-    std::puts("SKIP: no NVRTC on this machine");
-    return;
-  }
+  const auto environment = test::compiling_environment();
+  if (!environment) return;
   const LaidOut laid("attention_sm90", "h200-sxm", shape, DType::bf16);
   const auto placed_with = [&](const char* overlap, const char* rescale) {
     return laid.place(
@@ -295,7 +287,7 @@ TEST_CASE(
   const auto image = [&](const char* overlap, const char* rescale) {
     const LaunchPlan launch =
         attention_sm90_plan(placed_with(overlap, rescale), call_of(16, 1, 4096, 4096, 128, 128), h200);
-    return compile(launch, environment, Objections::report).kernel.cubin;
+    return compile(launch, *environment, Objections::report).kernel.cubin;
   };
   const auto waits = [&](const char* overlap, const char* rescale) { return test::waits_of(image(overlap, rescale)); };
   const PlacedDiagram placed = placed_with("off", "rarely");

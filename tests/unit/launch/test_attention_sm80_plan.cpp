@@ -2,7 +2,6 @@
 // compiled.
 #include <doctest/doctest.h>
 
-#include <cstdio>
 #include <cstring>
 #include <set>
 #include <tuple>
@@ -12,6 +11,7 @@
 #include "kernels/launch/run.hpp"
 #include "model/resource/plan.hpp"
 #include "tests/laid_out.hpp"
+#include "tests/unit/launch/compiling.hpp"
 #include "tests/unit/launch/kernels_on_host.hpp"
 
 namespace test_attention_sm80_plan {
@@ -186,12 +186,8 @@ TEST_CASE("the Ampere structs as the device lays them out") {
 
 // Slow where nothing is cached: some seconds a variant.
 TEST_CASE("Ampere variants compile without spills" * doctest::test_suite("compiling")) {
-  Environment environment = process_environment();
-  environment.cache = std::filesystem::path(NAPKIN_BINARY_DIR) / "kernel-cache";
-  if (!Compiler::find(environment.compiler)) {
-    std::puts("SKIP: no NVRTC on this machine");
-    return;
-  }
+  const auto environment = test::compiling_environment();
+  if (!environment) return;
   struct Variant {
     std::int64_t d;
     test::Knobs tile;
@@ -214,7 +210,7 @@ TEST_CASE("Ampere variants compile without spills" * doctest::test_suite("compil
     const PlacedDiagram placed = laid.place(variant.tile);
     const LaunchPlan launch = attention_sm80_plan(placed, call_of(2, 8, 1024, 1024, variant.d, variant.d), a100);
     CAPTURE(launch.expression);
-    const Compilation out = compile(launch, environment, Objections::report);
+    const Compilation out = compile(launch, *environment, Objections::report);
     CHECK(out.kernel.report.objection() == "");
     CHECK(out.kernel.report.static_shared == Bytes(0));
     // The blocks that the plan counts on fit.

@@ -1,7 +1,6 @@
 // Launches of matmul_sm90: plans worked out by hand, the order of its tiles run on the CPU, its variants compiled.
 #include <doctest/doctest.h>
 
-#include <cstdio>
 #include <cstring>
 #include <set>
 
@@ -9,6 +8,7 @@
 #include "kernels/launch/run.hpp"
 #include "model/resource/resources.hpp"
 #include "tests/laid_out.hpp"
+#include "tests/unit/launch/compiling.hpp"
 #include "tests/unit/launch/kernels_on_host.hpp"
 
 namespace test_matmul_plan {
@@ -170,12 +170,8 @@ TEST_CASE("the product's structs as the device lays them out") {
 
 // Slow where nothing is cached: some seconds a variant.
 TEST_CASE("products compile without spills and without serialised instructions" * doctest::test_suite("compiling")) {
-  Environment environment = process_environment();
-  environment.cache = std::filesystem::path(NAPKIN_BINARY_DIR) / "kernel-cache";
-  if (!Compiler::find(environment.compiler)) {
-    std::puts("SKIP: no NVRTC on this machine");
-    return;
-  }
+  const auto environment = test::compiling_environment();
+  if (!environment) return;
   struct Variant {
     std::int64_t c;
     test::Knobs tile;
@@ -191,7 +187,7 @@ TEST_CASE("products compile without spills and without serialised instructions" 
   for (const Variant& variant : variants) {
     const LaunchPlan launch = plan_of(shape_of(4096, 4096, variant.c), variant.tile, DType::f16);
     CAPTURE(launch.expression);
-    const Compilation out = compile(launch, environment, Objections::report);
+    const Compilation out = compile(launch, *environment, Objections::report);
     CHECK(out.kernel.report.objection() == "");
     CHECK(out.kernel.report.static_shared == Bytes(0));
     if (launch.threads > 256) CHECK(out.kernel.report.registers == 65536 / launch.threads / 8 * 8);

@@ -2,8 +2,6 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
-#include <list>
-#include <map>
 #include <random>
 #include <set>
 #include <string>
@@ -12,136 +10,17 @@
 #include "model/resource/resources.hpp"
 #include "model/resource/reuse.hpp"
 #include "tests/packed.hpp"
+#include "tests/unit/resource/reuse_twin.hpp"
 
 namespace test_reuse {
 
 using namespace napkin;
+using testing::ReuseCase;
+using testing::ReuseTwin;
 
 namespace {
 
-struct Case {
-  std::int64_t b, h, q, x, tile_q, tile_x, running;
-  bool causal;
-  std::string order;
-  std::vector<SequenceLengths> lengths = {};  // packed: of each of b, of which q and x are the longest
-
-  [[nodiscard]] SequenceLengths of(std::int64_t batch) const {
-    return lengths.empty() ? SequenceLengths{q, x} : lengths[static_cast<std::size_t>(batch)];
-  }
-};
-
-/// A cache that forgets what was touched longest ago.
-class LeastRecentlyUsed {
- public:
-  explicit LeastRecentlyUsed(double capacity) : capacity_(capacity) {}
-  /// Whether it had to be fetched although it was there once.
-  bool touch(const std::string& piece, double bytes) {
-    const auto found =
-        std::find_if(list_.begin(), list_.end(), [&](const auto& entry) { return entry.first == piece; });
-    const bool there = found != list_.end();
-    if (there) {
-      held_ -= found->second;
-      list_.erase(found);
-    }
-    list_.emplace_front(piece, bytes);
-    held_ += bytes;
-    while (held_ > capacity_ && !list_.empty()) {
-      held_ -= list_.back().second;
-      list_.pop_back();
-    }
-    return !seen_.insert(piece).second && !there;
-  }
-
- private:
-  double capacity_, held_ = 0;
-  std::list<std::pair<std::string, double>> list_;
-  std::set<std::string> seen_;
-};
-
-/// Attention acted out: 64 columns of two bytes, the keys' chunks from the last one that a row of the tile sees to the
-/// first.
-class Twin {
- public:
-  Twin(const Case& c, double capacity) : c_(c), cache_(capacity) {}
-
-  double run() {
-    const std::int64_t rows = (c_.q + c_.tile_q - 1) / c_.tile_q;
-    for (std::int64_t plane = 0; plane < c_.b * c_.h; ++plane) {
-      const SequenceLengths own = c_.of(plane / c_.h);
-      for (std::int64_t row = 0; row < rows; ++row) blocks_.push_back({plane, row, chunks(row, own), own, 0});
-    }
-    std::vector<Block*> slots(static_cast<std::size_t>(c_.running), nullptr);
-    std::vector<std::size_t> turn(slots.size(), 0);
-    for (bool busy = true; busy;) {
-      busy = false;
-      step_.clear();
-      for (std::size_t s = 0; s < slots.size(); ++s) {
-        if (slots[s] == nullptr) slots[s] = next(s, turn[s], slots.size());
-        while (slots[s] != nullptr && slots[s]->row * c_.tile_q >= slots[s]->lengths.q)
-          slots[s] = next(s, turn[s], slots.size());  // beyond its sequence
-        if (slots[s] == nullptr) continue;
-        busy = true;
-        if (advance(*slots[s])) slots[s] = nullptr;
-      }
-    }
-    return again_;
-  }
-
- private:
-  struct Block {
-    std::int64_t plane, row;
-    std::vector<std::int64_t> chunks;
-    SequenceLengths lengths;
-    std::size_t done;
-  };
-
-  [[nodiscard]] std::vector<std::int64_t> chunks(std::int64_t row, const SequenceLengths& own) const {
-    std::set<std::int64_t, std::greater<>> seen;
-    for (std::int64_t i = row * c_.tile_q; i < std::min((row + 1) * c_.tile_q, own.q); ++i) {
-      for (std::int64_t j = 0; j < own.x; ++j) {
-        if (!c_.causal || j <= i + own.x - own.q) seen.insert(j / c_.tile_x);
-      }
-    }
-    return {seen.begin(), seen.end()};
-  }
-
-  Block* next(std::size_t slot, std::size_t& turn, std::size_t slots) {
-    const std::size_t number = c_.order == "persistent" ? turn++ * slots + slot : handed_out_++;
-    return number < blocks_.size() ? &blocks_[number] : nullptr;
-  }
-
-  /// Whether it has ended.
-  bool advance(Block& block) {
-    const std::string tile = std::to_string(block.plane) + "/" + std::to_string(block.row);
-    const std::int64_t rows = std::min(c_.tile_q, block.lengths.q - block.row * c_.tile_q);
-    if (block.done == 0 && block.lengths.x > 0) touch("Q" + tile, rows, true);
-    if (block.done < block.chunks.size()) {
-      const std::int64_t chunk = block.chunks[block.done],
-                         columns = std::min(c_.tile_x, block.lengths.x - chunk * c_.tile_x);
-      const std::string piece = std::to_string(block.plane) + ":" + std::to_string(chunk);
-      touch("K" + piece, columns, true);
-      touch("V" + piece, columns, true);
-    }
-    if (++block.done < block.chunks.size()) return false;
-    touch("O" + tile, rows, false);
-    return true;
-  }
-
-  void touch(const std::string& piece, std::int64_t rows, bool load) {
-    if (!step_.insert(piece).second) return;
-    const double bytes = static_cast<double>(rows) * 64 * 2;
-    if (cache_.touch(piece, bytes) && load) again_ += bytes;
-  }
-
-  const Case& c_;
-  LeastRecentlyUsed cache_;
-  std::vector<Block> blocks_;
-  std::set<std::string> step_;
-  std::size_t handed_out_ = 0;
-  double again_ = 0;
-};
-
-PlacedDiagram placed(const test::LaidOut& laid, const Case& c) {
+PlacedDiagram placed(const test::LaidOut& laid, const ReuseCase& c) {
   return laid.place({{"q", std::to_string(c.tile_q)},
                      {"x", std::to_string(c.tile_x)},
                      {"warpgroups", "1"},
@@ -150,7 +29,7 @@ PlacedDiagram placed(const test::LaidOut& laid, const Case& c) {
                      {"pingpong", "off"}});
 }
 
-test::LaidOut laid_out(const Case& c) {
+test::LaidOut laid_out(const ReuseCase& c) {
   Mask mask;
   if (c.causal) mask.kind = Mask::Kind::causal;
   return {"attention_sm90", "h200-sxm", {{"b", c.b}, {"h", c.h}, {"q", c.q}, {"x", c.x}, {"d", 64}}, DType::bf16, mask};
@@ -165,22 +44,22 @@ TEST_CASE("small launches: read again what a list of the last touched says, to t
   };
   int some = 0;
   for (int round = 0; round < 150; ++round) {
-    const Case c{from(1, 2),
-                 from(1, 4),
-                 from(1, 600),
-                 from(1, 256),
-                 64,
-                 16,
-                 from(1, 9),
-                 random() % 2 == 0,
-                 random() % 2 == 0 ? "grid" : "persistent"};
+    const ReuseCase c{from(1, 2),
+                      from(1, 4),
+                      from(1, 600),
+                      from(1, 256),
+                      64,
+                      16,
+                      from(1, 9),
+                      random() % 2 == 0,
+                      random() % 2 == 0 ? "grid" : "persistent"};
     CAPTURE(round);
     const test::LaidOut laid = laid_out(c);
     const PlacedDiagram tile = placed(laid, c);
     const double all = static_cast<double>(transfers(tile).front().load.value.get());
     const double capacity = std::floor(all * static_cast<double>(from(5, 90)) / 100);
     const Reread found = reread(tile, {capacity, 1, 0}, Count(c.running));
-    CHECK(found.bytes == doctest::Approx(Twin(c, capacity).run()));
+    CHECK(found.bytes == doctest::Approx(ReuseTwin(c, capacity).run()));
     CHECK_FALSE(found.extrapolated);
     // A mask hides nothing but what no row sees, and the pieces are whole chunks.
     if (!c.causal || c.q >= c.x) CHECK(found.first == doctest::Approx(all));
@@ -196,16 +75,16 @@ TEST_CASE("packed sequences: the same, each tile over its own sequence, the empt
   };
   int some = 0;
   for (int round = 0; round < 100; ++round) {
-    Case c{0,
-           from(1, 3),
-           0,
-           0,
-           64,
-           16,
-           from(1, 9),
-           random() % 2 == 0,
-           random() % 2 == 0 ? "grid" : "persistent",
-           {{from(65, 400), from(1, 256)}}};
+    ReuseCase c{0,
+                from(1, 3),
+                0,
+                0,
+                64,
+                16,
+                from(1, 9),
+                random() % 2 == 0,
+                random() % 2 == 0 ? "grid" : "persistent",
+                {{from(65, 400), from(1, 256)}}};
     for (c.b = from(2, 4); std::ssize(c.lengths) < c.b;)
       c.lengths.push_back({from(0, 3) == 0 ? 0 : from(1, 400), from(0, 3) == 0 ? 0 : from(1, 256)});
     const SequenceLengths longest = longest_of(c.lengths, "lengths");
@@ -220,14 +99,14 @@ TEST_CASE("packed sequences: the same, each tile over its own sequence, the empt
     const double all = static_cast<double>(transfers(tile).front().load.value.get());
     const double capacity = std::floor(all * static_cast<double>(from(5, 90)) / 100);
     const Reread found = reread(tile, {capacity, 1, 0}, Count(c.running));
-    CHECK(found.bytes == doctest::Approx(Twin(c, capacity).run()));
+    CHECK(found.bytes == doctest::Approx(ReuseTwin(c, capacity).run()));
     some += found.bytes > 0 ? 1 : 0;
   }
   CHECK(some > 25);
 }
 
 TEST_CASE("what all SMs read is kept in every partition, what one reads in one") {
-  const Case c{1, 3, 512, 256, 64, 16, 8, false, "grid"};
+  const ReuseCase c{1, 3, 512, 256, 64, 16, 8, false, "grid"};
   const test::LaidOut laid = laid_out(c);
   const PlacedDiagram tile = placed(laid, c);
   const double head = 2.0 * 256 * 128, queries = 512 * 128.0;
@@ -266,7 +145,7 @@ TEST_CASE("the chance that a line is gone: lines thrown into sets") {
 
 TEST_CASE("a launch too long to be acted out goes on as it began") {
   // Each of 16 tiles of a head alone, with a cache that does not hold a head: all but the first read it again.
-  const Case c{64, 64, 1024, 2048, 64, 64, 1, false, "grid"};
+  const ReuseCase c{64, 64, 1024, 2048, 64, 64, 1, false, "grid"};
   const test::LaidOut laid = laid_out(c);
   const Reread found = reread(placed(laid, c), {1 << 16, 1, 0}, Count(1));
   CHECK(found.extrapolated);

@@ -1,4 +1,4 @@
-#include "model/clock/graph/overhead.hpp"
+#include "model/clock/run/overhead.hpp"
 
 #include <algorithm>
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "model/clock/prediction.hpp"
+#include "model/clock/roofline/assumed_clock.hpp"
 #include "model/clock/roofline/load.hpp"
 #include "model/clock/time_model.hpp"
 

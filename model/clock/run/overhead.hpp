@@ -13,7 +13,7 @@ namespace napkin {
 /// Operations with vector work in the loop ("P" of "P.exp"), in the graph's order.
 [[nodiscard]] std::vector<std::string> operations_with_overhead(const EventGraph& graph);
 
-/// The same graph where that operation's vector work in the loop takes 1 + overhead times its clocks on every pipe.
+/// The graph where that operation's vector work in the loop takes 1 + overhead times its clocks on every pipe.
 /// Throws Error for an operation without such work and for an overhead that is not from 0 to 1000.
 [[nodiscard]] EventGraph with_overhead(EventGraph graph, std::string_view operation, double overhead);
 

@@ -1,11 +1,9 @@
-// Who runs how much of a launch, and what must cross for it: of a question, or of a packed batch's sequences by their
-// lengths.
+#include "model/clock/roofline/work_distribution.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <numeric>
 
-#include "model/clock/roofline/load.hpp"
 #include "model/diagram/reindex.hpp"
 #include "model/resource/order.hpp"
 
@@ -53,9 +51,9 @@ class GroupsUnderMask {
     const std::int64_t end = std::min((seeing_.last + group_ - 1) / group_, whole);
     Cut sum;
     for (std::int64_t k = seeing_.first / group_; k < end;) {
-      const std::int64_t alike = alike_from(k, end), times = alike / repeat_;
-      for (std::int64_t i = 0; i < (times > 1 ? repeat_ : alike); ++i) add(sum, of(k + i), times > 1 ? times : 1);
-      k += times > 1 ? times * repeat_ : alike;
+      const std::int64_t run = run_from(k, end), times = run / repeat_;
+      for (std::int64_t i = 0; i < (times > 1 ? repeat_ : run); ++i) add(sum, of(k + i), times > 1 ? times : 1);
+      k += times > 1 ? times * repeat_ : run;
     }
     if (whole * group_ < members_) add(sum, of(whole), 1);
     return sum;
@@ -84,19 +82,19 @@ class GroupsUnderMask {
     if (starts) return Lies::over;
     return s.any.first > 0 && first <= along_ / chunk_ * chunk_ ? Lies::to_the_end : Lies::otherwise;
   }
-  /// How many groups from that on lie alike.
-  [[nodiscard]] std::int64_t alike_from(std::int64_t k, std::int64_t end) const {
+  /// How many groups from k on the band lies over in the way in which it lies over group k.
+  [[nodiscard]] std::int64_t run_from(std::int64_t k, std::int64_t end) const {
     const Lies here = lies(k);
     if (here == Lies::otherwise) return 1;
-    std::int64_t alike = 1, other = end - k;  // as bands move one way, all before one that lies alike do
-    for (; alike < other;) {
-      const std::int64_t tried = alike + (other - alike + 1) / 2;
+    std::int64_t run = 1, other = end - k;  // a band moves one way: no group between two of a run is other
+    for (; run < other;) {
+      const std::int64_t tried = run + (other - run + 1) / 2;
       if (lies(k + tried - 1) == here)
-        alike = tried;
+        run = tried;
       else
         other = tried - 1;
     }
-    return alike;
+    return run;
   }
 
   [[nodiscard]] Cut of(std::int64_t k) const {
@@ -144,7 +142,6 @@ namespace {
 
 Schedule schedule_packed(const PlacedDiagram& placed) {
   Schedule sum;
-  sum.alike = false;
   for (const PackedPart& part : placed.packed) {
     const Schedule one = schedule(part.placed);
     sum.nodes = one.nodes;
@@ -174,7 +171,6 @@ Schedule schedule(const PlacedDiagram& placed) {
   out.blocks = real(ceil_div(placed.blocks, usable));
   out.total_blocks = real(placed.blocks);
   out.total_iterations = real(seen.chunks * (placed.blocks / std::max(walked_together, Count(1))));
-  out.alike = placed.problem->mask.kind == Mask::Kind::none;
   out.longest = real(seen.longest);
   const double longest = out.longest, mean = out.total_iterations / out.total_blocks;
   const double ahead = (out.blocks - 1) * out.nodes / out.total_blocks;
@@ -190,7 +186,7 @@ Schedule schedule(const PlacedDiagram& placed) {
 namespace {
 
 /// Of one length of sequences. `none`: an axis of which they have nothing: they have no inputs, nor outputs along it.
-double compulsory_alike(const PlacedDiagram& placed, AxisId none = -1) {
+double compulsory_of_one_length(const PlacedDiagram& placed, AxisId none = -1) {
   const Diagram& d = placed.streamed->diagram;
   const Sizes& sizes = placed.problem->sizes;
   AxisId hidden = -1;
@@ -227,10 +223,10 @@ double compulsory_alike(const PlacedDiagram& placed, AxisId none = -1) {
 }  // namespace
 
 double compulsory_bytes(const PlacedDiagram& placed) {
-  if (placed.packed.empty()) return compulsory_alike(placed);
+  if (placed.packed.empty()) return compulsory_of_one_length(placed);
   double bytes = 0;
   for (const PackedPart& part : placed.packed)
-    bytes += compulsory_alike(part.placed, part.blank ? placed.problem->packing.columns : -1);
+    bytes += compulsory_of_one_length(part.placed, part.blank ? placed.problem->packing.columns : -1);
   return bytes;
 }
 

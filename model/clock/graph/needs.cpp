@@ -1,14 +1,14 @@
 // What each clock needs of a machine, by what the tile does. One walk names every number; the questions whether an
 // event graph and a power can be made stop at the first that is missing.
 
-#include "model/clock/needs.hpp"
+#include "model/clock/graph/needs.hpp"
 
 #include <algorithm>
 #include <string_view>
 #include <utility>
 
 #include "model/clock/graph/copy_cost.hpp"
-#include "model/clock/launch/combine_cost.hpp"
+#include "model/clock/roofline/combine_cost.hpp"
 #include "model/mapping/compiled.hpp"
 #include "model/resource/order.hpp"
 

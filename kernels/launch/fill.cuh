@@ -1,7 +1,7 @@
 #pragma once
 // Fresh random inputs: normally distributed 16-bit numbers, each a function of its index and the seed alone.
 
-#include "kernels/micro/fill_arguments.cuh"
+#include "kernels/launch/fill_arguments.cuh"
 
 namespace napkin {
 

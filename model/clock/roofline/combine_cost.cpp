@@ -1,4 +1,4 @@
-#include "model/clock/launch/combine_cost.hpp"
+#include "model/clock/roofline/combine_cost.hpp"
 
 #include <algorithm>
 

@@ -2,7 +2,7 @@
 // Inputs of attention whose scores have a shape: a ramp along the keys, or one score of each row beyond all others.
 // Written over normal numbers that are there already; every key's and every query's row by one thread.
 
-#include "kernels/micro/fill_arguments.cuh"
+#include "kernels/launch/fill_arguments.cuh"
 
 namespace napkin {
 

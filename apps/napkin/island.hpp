@@ -1,0 +1,14 @@
+#pragma once
+// island_reply prints what several GPUs make of a question, for query and for select.
+
+#include <string_view>
+
+#include "apps/library/island.hpp"
+#include "apps/napkin/command.hpp"
+
+namespace napkin::cli {
+
+[[nodiscard]] Reply island_reply(const IslandAnswer& answer, std::string_view command, const Arguments& arguments,
+                                 const report::Style& style);
+
+}  // namespace napkin::cli

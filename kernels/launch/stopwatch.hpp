@@ -1,0 +1,18 @@
+#pragma once
+// Host time since a Stopwatch was made: while (watch.seconds() < 0.1) launch();
+
+#include <chrono>
+
+namespace napkin {
+
+class Stopwatch {
+ public:
+  [[nodiscard]] double seconds() const {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+  }
+
+ private:
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+}  // namespace napkin

@@ -1,0 +1,22 @@
+#pragma once
+// What a time rests on where nothing finer is known: assumed_clock() of an H200 is 1.83 GHz, the clock behind its
+// datasheet's tensor peak.
+
+#include <string_view>
+
+#include "model/machine/machine.hpp"
+
+namespace napkin {
+
+/// What every call takes beside its kernel; 0 where the profile does not have it.
+[[nodiscard]] Seconds launch_overhead(const Machine& machine);
+
+/// The clock that predictions assume: the profile's tensor clock, else its maximum, else its base. 1 GHz where it has
+/// none.
+struct AssumedClock {
+  Hertz frequency{1e9};
+  std::string_view source = "no clock in the profile: 1 GHz";
+};
+[[nodiscard]] AssumedClock assumed_clock(const Machine& machine);
+
+}  // namespace napkin

@@ -1,0 +1,107 @@
+#include "model/island/island.hpp"
+
+#include <algorithm>
+
+#include "model/base/embedded.hpp"
+#include "model/base/yaml.hpp"
+#include "model/machine/load.hpp"
+#include "model/machine/number.hpp"
+#include "model/machine/sections.hpp"
+
+namespace napkin {
+namespace {
+
+constexpr std::string_view islands_folder = "hardware_profiles/islands/";
+constexpr std::string_view yaml_suffix = ".yaml";
+
+/// "hgx-h100-8" of "hardware_profiles/islands/hgx-h100-8.yaml"; "" for anything else.
+std::string_view island_name(std::string_view path) {
+  if (!path.starts_with(islands_folder) || !path.ends_with(yaml_suffix)) return {};
+  return path.substr(islands_folder.size(), path.size() - islands_folder.size() - yaml_suffix.size());
+}
+
+bool is_path(const std::string& name) { return name.find('/') != std::string::npos || name.ends_with(yaml_suffix); }
+
+Link read_link(const std::string& name, const yaml::Node& node) {
+  node.allow({"joins", "line_rate", "bandwidth", "latency"});
+  if (!profile::is_identifier(name)) node.fail("'" + name + "' is no level's name", "small letters, digits and _");
+  Link link;
+  link.name = name;
+  const Number joins = profile::read_number(node.at("joins"), profile::Dimension::nodes);
+  link.joins = Count(static_cast<std::int64_t>(joins.value));
+  link.joins_from = joins.from;
+  if (link.joins < Count(2)) node.at("joins").fail("a level that joins one node", "2 or more");
+  if (const auto* rate = node.find("line_rate"))
+    link.line_rate = profile::read_number(*rate, profile::Dimension::bytes_per_second);
+  link.bandwidth = profile::read_number(node.at("bandwidth"), profile::Dimension::bytes_per_second);
+  if (link.line_rate && link.bandwidth.value > link.line_rate->value)
+    node.at("bandwidth").fail("more than the line rate", "bytes a second of one GPU, one way: at most line_rate");
+  link.latency = profile::read_number(node.at("latency"), profile::Dimension::seconds);
+  return link;
+}
+
+/// The name is looked up where the island is read, so that the error stands in its file.
+std::string read_gpu(const yaml::Node& node) {
+  const std::string& name = node.text();
+  if (is_path(name)) return name;
+  std::vector<std::string> known = builtin_machines();
+  for (const auto& [alias, machine] : builtin_aliases()) known.push_back(alias);
+  if (std::find(known.begin(), known.end(), name) == known.end())
+    node.fail("unknown GPU '" + name + "'", one_of(name, builtin_machines()) + ", or the path of a profile");
+  return name;
+}
+
+}  // namespace
+
+Count Island::gpus() const {
+  Count all = 1;
+  for (const Link& link : links) all *= link.joins;
+  return all;
+}
+
+Island parse_island(std::string_view text, const std::string& file) {
+  const yaml::Node document = yaml::parse(text, file);
+  document.allow({"name", "about", "gpu", "levels", "call"});
+  Island island;
+  island.name = document.at("name").text();
+  island.about = document.at("about").text();
+  island.gpu = read_gpu(document.at("gpu"));
+  for (const auto& [name, node] : document.at("levels").entries()) island.links.push_back(read_link(name, node));
+  if (island.links.empty()) document.at("levels").fail("no level", "nvlink: {joins, bandwidth, latency}");
+  island.call = profile::read_number(document.at("call"), profile::Dimension::seconds);
+  return island;
+}
+
+bool is_island(const std::string& name_or_path) {
+  if (is_path(name_or_path)) {
+    try {
+      const yaml::Node document = yaml::parse(yaml::read_file(name_or_path), name_or_path);
+      return document.is_map() && document.find("gpu") != nullptr;
+    } catch (const Error&) {  // whoever reads it as a GPU says what is wrong
+      return false;
+    }
+  }
+  const std::vector<std::string> names = builtin_islands();
+  return std::find(names.begin(), names.end(), name_or_path) != names.end();
+}
+
+Island load_island(const std::string& name_or_path, const std::string& where) {
+  if (is_path(name_or_path)) return parse_island(yaml::read_file(name_or_path), name_or_path);
+  for (const EmbeddedFile& file : embedded_files()) {
+    if (!name_or_path.empty() && island_name(file.path) == name_or_path)
+      return parse_island(file.text, std::string(file.path));
+  }
+  throw Error(where, "unknown island '" + name_or_path + "'",
+              one_of(name_or_path, builtin_islands()) + ", or the path of a profile");
+}
+
+std::vector<std::string> builtin_islands() {
+  std::vector<std::string> names;
+  for (const EmbeddedFile& file : embedded_files()) {
+    if (const auto name = island_name(file.path); !name.empty()) names.emplace_back(name);
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+}  // namespace napkin

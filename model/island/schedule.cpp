@@ -1,0 +1,201 @@
+#include "model/island/schedule.hpp"
+
+#include <algorithm>
+
+#include "model/clock/run/timeline.hpp"
+
+namespace napkin {
+namespace {
+
+constexpr double clocks_a_second = 1e9;  // of the graph, whose unit is the nanosecond
+constexpr double same_time = 1e-9;       // what sums of seconds differ by that are one time
+
+/// How many GPUs each level joins, of those that take part.
+struct Reach {
+  std::int64_t below = 1, here = 1;
+};
+
+std::vector<Reach> reaches_of(const Island& island, std::int64_t gpus) {
+  std::vector<Reach> out;
+  std::int64_t below = 1;
+  for (const Link& link : island.links) {
+    if (below >= gpus) break;
+    const std::int64_t here = std::min(gpus, below * link.joins.get());
+    out.push_back({below, here});
+    below = here;
+  }
+  return out;
+}
+
+struct Slowest {
+  double seconds = 0, latency = 0;
+  std::string level;
+};
+
+/// The level whose links take longest for what passes them. Pairs exchange equal parts, each over the level that joins
+/// them; round a ring all bytes pass each level's links, of the first level one GPU's, above it, where the library
+/// opens a ring for each GPU of an island, all of theirs but for a ring of single copies. (eq. 20.6)
+Slowest slowest_of(const Island& island, std::int64_t gpus, Carrier by, double received) {
+  Slowest out;
+  const auto reaches = reaches_of(island, gpus);
+  for (std::size_t i = 0; i < reaches.size(); ++i) {
+    const Link& link = island.links[i];
+    double bytes = received;
+    if (by == Carrier::all_to_all)
+      bytes *= static_cast<double>(reaches[i].here - reaches[i].below) / static_cast<double>(gpus - 1);
+    else if (by != Carrier::ring)
+      bytes /= static_cast<double>(reaches[i].below);
+    const double seconds = bytes / link.bandwidth.value;
+    if (seconds >= out.seconds) out.level = link.name;
+    out.seconds = std::max(out.seconds, seconds);
+    out.latency = std::max(out.latency, link.latency.value);
+  }
+  return out;
+}
+
+/// Hops of one call, one behind the other.
+std::int64_t hops_of(Carrier by, std::int64_t gpus) {
+  switch (by) {
+    case Carrier::none: return 0;
+    case Carrier::ring:
+    case Carrier::all_to_all: return 1;
+    case Carrier::all_gather:
+    case Carrier::reduce_scatter: return gpus - 1;
+    case Carrier::all_reduce: return 2 * (gpus - 1);
+  }
+  return 0;
+}
+
+/// The ring of one GPU: the block that it has is worked on first; each further step waits for its copy, and a copy for
+/// the buffer that the step `ring_buffers` before it has left.
+EventGraph ring_graph(double first, double step, double copy, double finishing) {
+  EventGraph graph;
+  graph.pipes = {{"tensor", 1}, {"issue", 1}};
+  const auto add = [&](const char* name, NodeKind kind, Phase phase, double seconds) {
+    EventNode node;
+    node.name = name;
+    node.kind = kind;
+    node.phase = phase;
+    node.agent = kind == NodeKind::copy ? -1 : 0;
+    node.clocks = clocks_a_second * seconds;
+    node.demand.assign(graph.pipes.size(), 0);
+    graph.nodes.push_back(std::move(node));
+    graph.instances.push_back(1);
+    return static_cast<int>(graph.nodes.size()) - 1;
+  };
+  const int own = add("own block", NodeKind::thread, Phase::head, first);
+  const int sent = add("copy", NodeKind::copy, Phase::loop, copy);
+  const int work = add("step", NodeKind::thread, Phase::loop, step);
+  const int home = add("result", NodeKind::thread, Phase::tail, finishing);
+  const auto edge = [&](int from, int to, int delay) {
+    EventEdge one;
+    one.from = from;
+    one.to = to;
+    one.delay = delay;
+    graph.edges.push_back(one);
+  };
+  edge(own, work, 0);
+  edge(sent, work, 0);
+  edge(work, sent, ring_buffers);
+  edge(work, work, 1);
+  edge(work, home, 0);
+  return graph;
+}
+
+/// Log-sum-exps by which parts are added up: one for each row of a softmax over the streamed axis.
+Count log_sum_exps(const Split& split, const Sizes& sizes) {
+  Count sum;
+  for (const Operation& operation : split.diagram.operations) {
+    if (operation.kind != OpKind::softmax || !operation.owns(*split.stream)) continue;
+    Array rows = split.diagram.arrays[at(operation.outputs.front())];
+    std::erase_if(rows.axes, [&](AxisId axis) { return operation.owns(axis); });
+    sum += volume(rows, sizes).value;
+  }
+  return sum;
+}
+
+double ring_seconds(const std::vector<StepTime>& steps, double copy, double finishing) {
+  double most = 0;
+  for (std::size_t t = 1; t < steps.size(); ++t) most = std::max(most, steps[t].all());
+  const int rounds = static_cast<int>(steps.size()) - 1;
+  return run(ring_graph(steps.front().all(), most, copy, finishing), rounds).clocks / clocks_a_second;
+}
+
+}  // namespace
+
+std::vector<Transport> transports_of(const Division& division, const Island& island) {
+  std::vector<Transport> out;
+  for (const Moved& one : moved(division)) {
+    if (one.by == Carrier::none) continue;
+    const auto known = std::find_if(out.begin(), out.end(),
+                                    [&](const Transport& t) { return t.by == one.by && t.after == one.after; });
+    Transport& into = known != out.end() ? *known : out.emplace_back();
+    into.by = one.by;
+    into.after = one.after;
+    into.arrays.push_back(one.array);
+    into.received += one.received;
+  }
+  for (Transport& one : out) {
+    if (one.by == Carrier::ring) one.calls = Count(division.gpus - 1);
+    const double bytes = real(one.received.value) / real(one.calls);
+    const Slowest slowest = slowest_of(island, division.gpus, one.by, bytes);
+    one.level = slowest.level;
+    one.seconds =
+        island.call.value + slowest.seconds + static_cast<double>(hops_of(one.by, division.gpus)) * slowest.latency;
+  }
+  return out;
+}
+
+Bytes adding_bytes(const Division& division, const std::vector<DeviceLaunch>& step, bool first) {
+  const Split& split = division.split;
+  Bytes sum;
+  if (!split.parts) return sum;
+  for (const DeviceLaunch& launch : step) {
+    for (const ArrayId id : split.diagram.outputs) {
+      const Count values = volume(split.diagram.arrays[at(id)], launch.problem.sizes).value;
+      const Bytes running = bytes_of(values, *split.parts);
+      sum += bytes_of(values, division.problem.dtype) + running * Count(first ? 1 : 2);
+    }
+    const Bytes sums = bytes_of(log_sum_exps(split, launch.problem.sizes), *split.parts);
+    sum += sums * Count(first ? 2 : 3);
+  }
+  return sum;
+}
+
+Bytes finishing_bytes(const Division& division) {
+  const Split& split = division.split;
+  Bytes sum;
+  if (!split.parts || division.gpus == 1) return sum;
+  for (const ArrayId id : split.diagram.outputs) {
+    Sizes sizes = division.problem.sizes;
+    sizes[at(split.group)] = sizes[at(split.group)] / Count(division.gpus);
+    const Count values = volume(split.diagram.arrays[at(id)], sizes).value;
+    sum += bytes_of(values, *split.parts) + bytes_of(values, division.problem.dtype);
+  }
+  return sum;
+}
+
+IslandTime time_of(const std::vector<Transport>& transports, const std::vector<std::vector<StepTime>>& steps,
+                   double finishing) {
+  IslandTime out;
+  double copies = 0, longest = 0;
+  const Transport* ring = nullptr;
+  for (const Transport& one : transports) {
+    out.bound = one.level;
+    if (one.by == Carrier::ring) ring = &one;
+    if (one.by != Carrier::ring) copies += one.seconds;
+  }
+  for (const auto& gpu : steps) {
+    double work = finishing;
+    for (const StepTime& step : gpu) work += step.all();
+    out.work = std::max(out.work, work);
+    longest = std::max(longest, ring == nullptr ? work : ring_seconds(gpu, ring->seconds, finishing));
+  }
+  out.seconds = longest + copies;
+  out.exposed = std::max(out.seconds - out.work, 0.0);
+  out.hidden = ring != nullptr ? longest <= (1 + same_time) * out.work : copies == 0;
+  if (ring != nullptr ? out.hidden : copies <= out.work) out.bound = "work";
+  return out;
+}
+
+}  // namespace napkin

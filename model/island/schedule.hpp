@@ -1,0 +1,57 @@
+#pragma once
+// How long a division takes, from what its launches and its copies take: the steps of a ring are a marked graph of two
+// queues, the GPU's and its copy engine's, run by the event graph's own machinery; what is gathered, exchanged or
+// reduced stands before and behind the work. (model/README.md section 20)
+
+#include <string>
+#include <vector>
+
+#include "model/island/division.hpp"
+#include "model/island/island.hpp"
+
+namespace napkin {
+
+/// A call of the library: arrays that travel together, before the work, beside it or behind it.
+struct Transport {
+  Carrier by = Carrier::none;
+  std::vector<ArrayId> arrays;
+  bool after = false;
+  Bytes received;      ///< into each GPU, by all calls
+  Count calls = 1;     ///< a ring's: a call a step
+  double seconds = 0;  ///< one call
+  std::string level;   ///< whose links limit it
+};
+
+/// The calls of a division in order, those of one kind together. (eq. 20.6)
+[[nodiscard]] std::vector<Transport> transports_of(const Division& division, const Island& island);
+
+/// What a GPU does in one step, in seconds.
+struct StepTime {
+  double kernels = 0;  ///< its launches
+  double adding = 0;   ///< the step's part to the running result
+  [[nodiscard]] double all() const { return kernels + adding; }
+};
+
+/// Bytes through device memory that adding a step's parts to the running results takes. The first step's become them.
+/// (eq. 20.7)
+[[nodiscard]] Bytes adding_bytes(const Division& division, const std::vector<DeviceLaunch>& step, bool first);
+/// The same of the running results' way home, in the problem's type.
+[[nodiscard]] Bytes finishing_bytes(const Division& division);
+
+struct IslandTime {
+  double seconds = 0;  ///< from the first call or launch to the last GPU's end
+  double work = 0;     ///< of that, the GPU's own: launches and adding, of the one with most
+  double exposed = 0;  ///< the rest: copies that nothing hides
+  bool hidden = true;  ///< a ring's copies do not delay the GPU that ends last; without a ring: nothing moves
+  std::string bound;   ///< "work" or the name of the limiting link
+};
+
+/// Buffers for blocks on their way round: one is worked on and sent on while the other is filled.
+inline constexpr int ring_buffers = 2;
+
+/// `steps`: of each GPU, by step; `finishing`: seconds behind the last one. A ring brings a step's block while the step
+/// before it runs, into one of the buffers. (eq. 20.8)
+[[nodiscard]] IslandTime time_of(const std::vector<Transport>& transports,
+                                 const std::vector<std::vector<StepTime>>& steps, double finishing);
+
+}  // namespace napkin

@@ -1,0 +1,67 @@
+#pragma once
+// What rules of knobs are made of: the product 2 x stages of a relation is two terms, and two products are compared.
+// Internal to space/.
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "model/mapping/mapping.hpp"
+#include "solver/space/constraints.hpp"
+
+namespace napkin {
+
+/// A literal, or a knob and a literal on top: values with every axis replaced by its size.
+struct Term {
+  std::int64_t literal = 0;
+  KnobId knob = -1;
+  [[nodiscard]] Count in(const Tile& tile) const {
+    return knob < 0 ? literal : tile.values[static_cast<std::size_t>(knob)] + literal;
+  }
+};
+
+/// Makes terms of a mapping's values at one problem.
+class Resolver {
+ public:
+  Resolver(const Streamed& streamed, const Problem& problem)
+      : streamed_(streamed), diagram_(streamed.diagram), problem_(problem) {}
+
+  [[nodiscard]] Count size(const std::string& axis) const {
+    const AxisId id = diagram_.axis(axis);
+    lengths_ = lengths_ || streamed_.grouped(id) || streamed_.stream == id;
+    return problem_.sizes[static_cast<std::size_t>(id)];
+  }
+  /// Whether a size asked for since the last call is of an axis that blocks or chunks divide.
+  [[nodiscard]] bool read_lengths() const { return std::exchange(lengths_, false); }
+  [[nodiscard]] Term term(const Value& value) const {
+    if (value.kind == Value::Kind::knob) return {value.more, value.knob};
+    return {value.kind == Value::Kind::axis ? size(value.axis).get() : value.literal, -1};
+  }
+  [[nodiscard]] std::vector<Term> terms(const std::vector<Value>& values) const {
+    std::vector<Term> out;
+    for (const Value& value : values) out.push_back(term(value));
+    return out;
+  }
+  [[nodiscard]] Guarded<Term> alternatives(const Guarded<Value>& values) const {
+    Guarded<Term> out;
+    for (const auto& [guard, value] : values) out.emplace_back(guard, term(value));
+    return out;
+  }
+
+ private:
+  const Streamed& streamed_;
+  const Diagram& diagram_;
+  const Problem& problem_;
+  mutable bool lengths_ = false;
+};
+
+[[nodiscard]] Count product(const std::vector<Term>& terms, const Tile& tile);
+/// The alternative whose guard the tile meets; 1 where it meets none.
+[[nodiscard]] Count chosen(const Guarded<Term>& alternatives, const Tile& tile);
+[[nodiscard]] KnobSet knobs_of(const std::vector<Value>& values);
+
+/// Nothing where `left` stands in that relation to `right`, else the two.
+[[nodiscard]] std::optional<Excess> compare(Relation::Kind kind, Count left, Count right);
+
+}  // namespace napkin

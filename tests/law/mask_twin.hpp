@@ -1,0 +1,20 @@
+#pragma once
+// sees(causal, 3, 4, 8, 8) is false: row 3 of 8 does not see column 4. The definition of a mask, cell by cell.
+
+#include <cstdint>
+
+#include "model/diagram/problem.hpp"
+
+namespace napkin::testing {
+
+inline bool sees(const Mask& mask, std::int64_t row, std::int64_t column, std::int64_t rows, std::int64_t columns) {
+  const std::int64_t diagonal = row + columns - rows;
+  switch (mask.kind) {
+    case Mask::Kind::none: return true;
+    case Mask::Kind::causal: return column <= diagonal;
+    case Mask::Kind::window: return diagonal - mask.left <= column && column <= diagonal + mask.right;
+  }
+  return false;
+}
+
+}  // namespace napkin::testing

@@ -1,0 +1,32 @@
+// A word as YAML: plain where the reader gives it back as it stands, else in quotes.
+#include <doctest/doctest.h>
+
+#include <string>
+
+#include "model/base/yaml.hpp"
+#include "model/base/yaml_write.hpp"
+
+namespace test_yaml_write {
+
+using namespace napkin;
+
+TEST_CASE("plain words stay plain, all others stand in quotes") {
+  CHECK(yaml::written("dv") == "dv");
+  CHECK(yaml::written("x_2") == "x_2");
+  CHECK(yaml::written("null") == "\"null\"");
+  CHECK(yaml::written("") == "\"\"");
+  CHECK(yaml::written("2 rows") == "\"2 rows\"");
+  CHECK(yaml::written("a\"b\\c") == "\"a\\\"b\\\\c\"");
+  CHECK(yaml::written("a\nb") == "\"a\\x0ab\"");
+}
+
+TEST_CASE("the reader gives every word back") {
+  for (const std::string word :
+       {"dv", "null", "NULL", "~", "", "1e3", "a: b", "- a", "#", "{x}", "tab\there", "a\nb", "\x7f"}) {
+    CAPTURE(word);
+    const auto document = yaml::parse("key: " + yaml::written(word) + "\n", "test.yaml");
+    CHECK(document.at("key").text() == word);
+  }
+}
+
+}  // namespace test_yaml_write
