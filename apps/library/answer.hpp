@@ -251,9 +251,10 @@ struct SelectAnswer {
   std::optional<CombineAnswer> combine;
   OccupancyAnswer occupancy;
   std::vector<AlternativeAnswer> alternatives;  ///< of other sizes, best first
-  std::int64_t candidates = 0, legal = 0;
-  std::vector<std::pair<std::string, std::int64_t>> rejected;
-  std::string because;
+  std::int64_t candidates = 0;
+  Later<std::int64_t> legal;  ///< of the candidates
+  Later<std::vector<std::pair<std::string, std::int64_t>>> rejected;
+  Later<std::string> because;
   std::vector<std::string> notes;
   std::vector<LaunchAnswer> launches;  ///< where the algorithm does not fit one launch; `levels` is their sum
   /// All kernels that run there, bundled and peers', the fastest first; empty: not asked for (Session::kernels).

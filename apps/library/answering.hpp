@@ -9,7 +9,7 @@
 namespace napkin {
 
 [[nodiscard]] QueryAnswer query_answer(const Request& request);
-[[nodiscard]] SelectAnswer select_answer(const Request& request, int top);
+[[nodiscard]] SelectAnswer select_answer(Request request, int top);
 [[nodiscard]] SensitivityAnswer sensitivity_answer(const Request& request);
 
 }  // namespace napkin

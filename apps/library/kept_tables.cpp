@@ -1,5 +1,7 @@
 #include "apps/library/kept_tables.hpp"
 
+#include <dlfcn.h>
+
 #include <fstream>
 #include <iterator>
 #include <map>
@@ -37,6 +39,13 @@ std::string digits_of(const std::string& key) {
   return hex(hash.digest());
 }
 
+/// The shared library that this code is linked into (Python's module); of a program its own name, as it was called.
+std::filesystem::path own_library() {
+  static const char here = 0;
+  Dl_info found{};
+  return dladdr(&here, &found) != 0 && found.dli_fname != nullptr ? found.dli_fname : "";
+}
+
 }  // namespace
 
 std::vector<std::filesystem::path> shipped_tables() {
@@ -47,6 +56,8 @@ std::vector<std::filesystem::path> shipped_tables() {
     folders.push_back(program.parent_path() / "tables");
     folders.push_back(program.parent_path().parent_path() / "share/napkin/tables");
   }
+  if (const std::filesystem::path library = own_library(); !library.empty())
+    folders.push_back(library.parent_path() / "tables");
   for (const char* folder : {NAPKIN_BUILT_TABLES, NAPKIN_INSTALLED_TABLES}) folders.emplace_back(folder);
   return folders;
 }

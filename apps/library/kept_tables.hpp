@@ -11,7 +11,8 @@
 
 namespace napkin {
 
-/// Looks beside the program, in the installed package and in the user's cache; saves in the user's cache.
+/// Looks in the user's cache, beside the program, beside the library that this is linked into and in the installed
+/// package; saves in the user's cache.
 [[nodiscard]] Tables::Store kept_tables();
 
 /// Writes tables, bytes by key, where a program looks for those that came with it: equal ones once.

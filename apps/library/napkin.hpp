@@ -62,6 +62,12 @@ class Session {
   /// The legal tile of least predicted time, with `top` - 1 runners-up.
   [[nodiscard]] std::shared_ptr<const SelectAnswer> select(const Ask& ask, int top = 5) const;
 
+  /// select() for each of many shapes on all cores, in their order; `ask.shape` has the sizes that all of them share.
+  /// The first error of a shape, by their order, is thrown.
+  [[nodiscard]] std::vector<std::shared_ptr<const SelectAnswer>> select_many(const Ask& ask,
+                                                                             const std::vector<NamedSizes>& shapes,
+                                                                             int top = 1) const;
+
   /// Each kernel that can answer the question, bundled or a peer's, with its best tile, the fastest first. `ask.kernel`
   /// is not read.
   [[nodiscard]] std::vector<KernelAnswer> kernels(const Ask& ask) const;
@@ -100,6 +106,9 @@ class Session {
 
 [[nodiscard]] std::shared_ptr<const QueryAnswer> query(const Ask& ask);
 [[nodiscard]] std::shared_ptr<const SelectAnswer> select(const Ask& ask, int top = 5);
+[[nodiscard]] std::vector<std::shared_ptr<const SelectAnswer>> select_many(const Ask& ask,
+                                                                           const std::vector<NamedSizes>& shapes,
+                                                                           int top = 1);
 [[nodiscard]] std::vector<KernelAnswer> kernels(const Ask& ask);
 [[nodiscard]] FamilyAnswer select_family(const Ask& ask, const ShapeFamily& family);
 [[nodiscard]] CompareAnswer compare(const Ask& ask, const std::vector<std::string>& gpus,

@@ -1,5 +1,8 @@
 #include <memory>
+#include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "apps/library/answering.hpp"
 #include "apps/library/cut.hpp"
@@ -33,19 +36,52 @@ std::string about_bound(const Request& request, const SelectAnswer& answer) {
          " takes, at the fastest rates that the profile states";
 }
 
+/// A request and its ranking, for what is worked out when it is asked for.
+struct Kept {
+  Request request;
+  std::optional<Ranking> ranking;  // points into the request
+};
+
 /// What the L2 forgets of each is counted when its prediction is asked for: it takes as long as the ranking.
-void add_alternatives(const Request& request, const Ranking& ranking, SelectAnswer& answer) {
+void add_alternatives(const std::shared_ptr<const Kept>& kept, SelectAnswer& answer) {
+  const Ranking& ranking = *kept->ranking;
   const std::vector<Ranked>& ranked = ranking.selection().ranked;
   if (ranked.size() < 2 || ranking.layout().ideal) return;
-  const auto kept = std::make_shared<std::pair<Request, Layout>>(request, ranking.layout());
-  kept->first.ask.progress = kept->first.ask.making = nullptr;
   for (std::size_t i = 1; i < ranked.size(); ++i) {
-    const auto predict = [kept, one = ranked[i]] {
-      return at_shape([&] { return answer_of(prediction_of(kept->first, kept->second, one)); });
+    const auto predict = [kept, i] {
+      const Ranking& of = *kept->ranking;
+      return at_shape([&] { return answer_of(prediction_of(kept->request, of.layout(), of.selection().ranked[i])); });
     };
     answer.alternatives.push_back(
         {values_of(*ranking.layout().mapping, ranked[i].tile), Later<PredictedAnswer>(predict)});
   }
+}
+
+using Rejected = std::vector<std::pair<std::string, std::int64_t>>;
+
+/// How many tiles each rule keeps out, and why the best one is the best: what takes longer than to find it.
+struct Reasons {
+  std::int64_t legal = 0;
+  Rejected rejected;
+  std::string because;
+};
+
+Reasons reasons_of(const Ranking& ranking) {
+  const Rejections counted = ranking.count_rejections();
+  Reasons out;
+  out.legal = counted.legal.get();
+  for (const auto& [constraint, tiles] : counted.rejected) out.rejected.emplace_back(constraint, tiles.get());
+  out.because = ranking.explain();
+  return out;
+}
+
+/// One thread at a time asks the ranking for them.
+void add_reasons(const std::shared_ptr<const Kept>& kept, SelectAnswer& answer) {
+  using All = Later<Reasons>;
+  const auto all = std::make_shared<const All>([kept] { return at_shape([&] { return reasons_of(*kept->ranking); }); });
+  answer.legal = Later<std::int64_t>([all] { return all->get().legal; });
+  answer.rejected = Later<Rejected>([all] { return all->get().rejected; });
+  if (!kept->ranking->layout().ideal) answer.because = Later<std::string>([all] { return all->get().because; });
 }
 
 /// "Nothing fits" is no answer to sizes whose products do not fit 64 bits: those are refused, as by query.
@@ -61,36 +97,49 @@ void refuse_overflow(const Request& request, const Layout& layout) {
 void make_cut(const Request& request, SelectAnswer& answer) {
   answer.launches = cut_of(request);
   if (answer.launches.empty()) return;
-  answer.because = "one launch does not hold it (" + answer.because + "); of all ways to cut it these " +
+  answer.because = "one launch does not hold it (" + answer.because.get() + "); of all ways to cut it these " +
                    std::to_string(answer.launches.size()) + " launches move least through device memory";
   answer.levels = levels_of(answer.launches);
 }
 
-SelectAnswer answer_of(const Request& request, const Ranking& ranking) {
+/// Nothing fits.
+void add_refusal(const Request& request, const Ranking& ranking, SelectAnswer& answer) {
+  const Reasons reasons = reasons_of(ranking);
+  refuse_overflow(request, ranking.layout());
+  answer.legal = reasons.legal;
+  answer.rejected = reasons.rejected;
+  answer.because = ranking.nothing_fits();
+  if (may_be_cut(request)) make_cut(request, answer);
+}
+
+SelectAnswer answer_of(const std::shared_ptr<const Kept>& kept) {
+  const Request& request = kept->request;
+  const Ranking& ranking = *kept->ranking;
   SelectAnswer answer;
   answer.head = head_of(request, ranking.layout(), ranking.empty() ? nullptr : &ranking.best().tile);
   answer.found = !ranking.empty() && !ranking.layout().ideal;
   answer.candidates = ranking.selection().candidates.get();
   answer.notes = notes_of(ranking.layout());
-  const Rejections counted = ranking.count_rejections();
-  answer.legal = counted.legal.get();
-  for (const auto& [constraint, tiles] : counted.rejected) answer.rejected.emplace_back(constraint, tiles.get());
   if (ranking.empty()) {
-    refuse_overflow(request, ranking.layout());
-    answer.because = ranking.nothing_fits();
-    if (may_be_cut(request)) make_cut(request, answer);
+    add_refusal(request, ranking, answer);
     return answer;
   }
   add_best(request, ranking, answer);
-  answer.because = ranking.layout().ideal ? about_bound(request, answer) : ranking.explain();
-  add_alternatives(request, ranking, answer);
+  if (ranking.layout().ideal) answer.because = about_bound(request, answer);
+  add_reasons(kept, answer);
+  add_alternatives(kept, answer);
   return answer;
 }
 
 }  // namespace
 
-SelectAnswer select_answer(const Request& request, int top) {
-  return at_shape([&] { return answer_of(request, select_kernel(request, top)); });
+SelectAnswer select_answer(Request request, int top) {
+  const auto kept = std::make_shared<Kept>(Kept{std::move(request), std::nullopt});
+  return at_shape([&] {
+    kept->ranking = select_kernel(kept->request, top);
+    kept->request.ask.progress = kept->request.ask.making = nullptr;  // of this call alone
+    return answer_of(kept);
+  });
 }
 
 }  // namespace napkin

@@ -11,7 +11,8 @@ namespace napkin {
 std::shared_ptr<Known> make_known() { return make_known(kept_tables()); }
 std::shared_ptr<Known> make_known(Tables::Store store) { return std::make_shared<Known>(std::move(store)); }
 
-Prediction Known::predicted(const PlacedDiagram& placed, const Plan& plan) {
+template <class Predict>
+Prediction Known::with_periods(const Predict& make) {
   constexpr std::size_t most_graphs = 1024;
   std::unique_ptr<Periods> own;  // one asks it at a time, so that others need not wait
   {
@@ -22,10 +23,18 @@ Prediction Known::predicted(const PlacedDiagram& placed, const Plan& plan) {
     }
   }
   if (own == nullptr || own->size() > most_graphs) own = std::make_unique<Periods>();
-  Prediction prediction = predict_noticed(placed, plan, *own);
+  Prediction prediction = make(*own);
   const std::lock_guard lock(mutex);
   periods.push_back(std::move(own));
   return prediction;
+}
+
+Prediction Known::predicted(const PlacedDiagram& placed, const Plan& plan) {
+  return with_periods([&](Periods& known) { return predict_noticed(placed, plan, known); });
+}
+
+Prediction Known::ranked(const PlacedDiagram& placed, const Plan& plan) {
+  return with_periods([&](Periods& known) { return predict(placed, plan, known); });
 }
 
 Ranking::Ranking(const Request& request, const Layout& layout, int top)

@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "apps/library/answering.hpp"
+#include "apps/library/on_all_cores.hpp"
 
 namespace napkin {
 namespace {
@@ -131,6 +132,18 @@ std::shared_ptr<const SelectAnswer> Session::select(const Ask& ask, int top) con
   return answer_of(state_->selections, {ask, top}, [&] { return select_answer(request(ask), top); });
 }
 
+std::vector<std::shared_ptr<const SelectAnswer>> Session::select_many(const Ask& ask,
+                                                                      const std::vector<NamedSizes>& shapes,
+                                                                      int top) const {
+  std::vector<std::shared_ptr<const SelectAnswer>> answers(shapes.size());
+  on_all_cores(shapes.size(), [&](std::size_t i) {
+    Ask one = ask;
+    one.shape.insert(one.shape.end(), shapes[i].begin(), shapes[i].end());
+    answers[i] = select(one, top);
+  });
+  return answers;
+}
+
 SensitivityAnswer Session::sensitivity(const Ask& ask) const {
   if (ask.memory) throw Error("--memory", "has no clock", "--gpu with a profile (napkin list gpus)");
   return sensitivity_answer(request(ask));
@@ -144,6 +157,11 @@ Session& default_session() {
 std::shared_ptr<const QueryAnswer> query(const Ask& ask) { return default_session().query(ask); }
 
 std::shared_ptr<const SelectAnswer> select(const Ask& ask, int top) { return default_session().select(ask, top); }
+
+std::vector<std::shared_ptr<const SelectAnswer>> select_many(const Ask& ask, const std::vector<NamedSizes>& shapes,
+                                                             int top) {
+  return default_session().select_many(ask, shapes, top);
+}
 
 std::vector<KernelAnswer> kernels(const Ask& ask) { return default_session().kernels(ask); }
 

@@ -97,7 +97,7 @@ Json json_of(const CompareAnswer& answer) {
                 {"tile", report::json_of(selected.head.tile)},
                 {"predicted", selected.predicted ? report::json_of(*selected.predicted) : Json(nullptr)},
                 {"levels", report::json_of(selected.levels)},
-                {"because", machine.refused.empty() ? selected.because : machine.refused},
+                {"because", machine.refused.empty() ? selected.because.get() : machine.refused},
                 {"laws", machine.laws ? json_of(*machine.laws) : Json(nullptr)}};
     if (selected.combine) one["combine"] = report::json_of(*selected.combine);
     machines.push_back(std::move(one));
@@ -133,7 +133,7 @@ std::string transfers_text(const std::vector<LevelAnswer>& levels) {
 
 std::string outcome(const ComparedMachine& machine) {
   if (!machine.refused.empty()) return machine.refused;
-  return machine.selected.predicted ? machine.selected.predicted->bound : machine.selected.because;
+  return machine.selected.predicted ? machine.selected.predicted->bound : machine.selected.because.get();
 }
 
 std::string times_table(const CompareAnswer& answer, const Style& style) {

@@ -145,6 +145,10 @@ void bind_prediction(nb::module_& m) {
       .def_prop_ro(
           "pipes", [](const PredictedAnswer& p) { return dict_of(p.pipes); }, "The busy fraction of each pipe.",
           nb::for_getter(nb::sig("def pipes(self) -> dict[str, float]")))
+      .def_prop_ro(
+          "busy_nodes", [](const PredictedAnswer& p) { return p.nodes.busy; }, "Compute nodes (SMs) that get work.")
+      .def_prop_ro(
+          "all_nodes", [](const PredictedAnswer& p) { return p.nodes.all; }, "Compute nodes that there are.")
       .def_ro("at_least", &PredictedAnswer::at_least, "A bound, not a prediction.")
       .def_prop_ro(
           "standing", [](const PredictedAnswer& p) { return part_of(p.standing.get()); },
@@ -158,6 +162,25 @@ void bind_prediction(nb::module_& m) {
       .def_prop_ro(
           "predicted", [](const AlternativeAnswer& a) -> const PredictedAnswer& { return a.predicted.get(); },
           nb::rv_policy::reference_internal);
+}
+
+void bind_launch(nb::module_& m) {
+  nb::class_<LaunchAnswer>(m, "LaunchAnswer", "One of the launches that an algorithm is cut into.")
+      .def_prop_ro(
+          "inputs", [](const LaunchAnswer& l) { return tuple_of(l.inputs); }, "Arrays that it loads.",
+          nb::for_getter(nb::sig("def inputs(self) -> tuple[str, ...]")))
+      .def_prop_ro(
+          "outputs", [](const LaunchAnswer& l) { return tuple_of(l.outputs); }, "Arrays that it stores.",
+          nb::for_getter(nb::sig("def outputs(self) -> tuple[str, ...]")))
+      .def_prop_ro(
+          "tile", [](const LaunchAnswer& l) { return dict_of(l.tile); },
+          nb::for_getter(nb::sig("def tile(self) -> dict[str, int | str]")))
+      .def_prop_ro(
+          "levels", [](const LaunchAnswer& l) { return tuple_of(l.levels); },
+          nb::for_getter(nb::sig("def levels(self) -> tuple[LevelAnswer, ...]")))
+      .def_prop_ro(
+          "predicted", [](const LaunchAnswer& l) { return part_of(l.predicted); }, "A bound.",
+          nb::for_getter(nb::sig("def predicted(self) -> PredictedAnswer | None")));
 }
 
 void bind_checks(nb::module_& m) {
@@ -238,6 +261,14 @@ void bind_whole(nb::class_<Answer>& c) {
       .def_prop_ro(
           "combine", [](const Answer& a) { return part_of(a.combine); },
           nb::for_getter(nb::sig("def combine(self) -> CombineAnswer | None")))
+      .def_prop_ro(
+          "notes", [](const Answer& a) { return tuple_of(a.notes); },
+          "What is unusual: a knob's value that the kernel may lack, a level that seems to take longer than the call.",
+          nb::for_getter(nb::sig("def notes(self) -> tuple[str, ...]")))
+      .def_prop_ro(
+          "launches", [](const Answer& a) { return tuple_of(a.launches); },
+          "Where one launch does not hold the algorithm: those that it is cut into. `levels` is their sum.",
+          nb::for_getter(nb::sig("def launches(self) -> tuple[LaunchAnswer, ...]")))
       .def(
           "to_dict", [](const Answer& a) { return to_python(report::json_of(a)); },
           "What the command prints with --json.", nb::sig("def to_dict(self) -> dict[str, typing.Any]"))
@@ -291,11 +322,14 @@ void bind_select(nb::module_& m) {
           "alternatives", [](const SelectAnswer& a) { return tuple_of(a.alternatives); }, "Best first.",
           nb::for_getter(nb::sig("def alternatives(self) -> tuple[AlternativeAnswer, ...]")))
       .def_ro("candidates", &SelectAnswer::candidates)
-      .def_ro("legal", &SelectAnswer::legal, "How many of the candidates are legal.")
       .def_prop_ro(
-          "rejected", [](const SelectAnswer& a) { return dict_of(a.rejected); }, "Candidates by constraint.",
+          "legal", [](const SelectAnswer& a) { return a.legal.get(); }, "How many of the candidates are legal.")
+      .def_prop_ro(
+          "rejected", [](const SelectAnswer& a) { return dict_of(a.rejected.get()); }, "Candidates by constraint.",
           nb::for_getter(nb::sig("def rejected(self) -> dict[str, int]")))
-      .def_ro("because", &SelectAnswer::because, "What binds, and what the runner-up loses on.");
+      .def_prop_ro(
+          "because", [](const SelectAnswer& a) { return a.because.get(); },
+          "What binds, and what the runner-up loses on.");
 }
 
 }  // namespace
@@ -327,6 +361,7 @@ void bind_answers(nb::module_& module) {
   bind_level(module);
   bind_standing(module);
   bind_prediction(module);
+  bind_launch(module);
   bind_checks(module);
   bind_optimum(module);
   bind_query(module);

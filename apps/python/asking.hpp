@@ -5,6 +5,7 @@
 #include <nanobind/nanobind.h>
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -15,7 +16,7 @@ namespace napkin::python {
 
 struct Asking {
   Ask ask;
-  int top = 5;
+  std::optional<int> top;
   NamedSizes shape;  ///< given as one argument; ask.shape has all sizes
   bool causal = false;
   nanobind::object progress;

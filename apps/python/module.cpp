@@ -22,7 +22,6 @@
 #include "apps/python/answers.hpp"
 #include "apps/python/asking.hpp"
 #include "apps/python/call.hpp"
-#include "apps/python/on_all_cores.hpp"
 #include "apps/python/rank.hpp"
 
 namespace napkin::python {
@@ -42,7 +41,8 @@ std::shared_ptr<QueryAnswer> query(const Session& session, const nb::args& posit
 std::shared_ptr<SelectAnswer> select(const Session& session, const nb::args& positional, const nb::kwargs& named) {
   const Asking asking = asking_of(positional, named, select_takes);
   const nb::gil_scoped_release free;
-  return std::const_pointer_cast<SelectAnswer>(session.select(asking.ask, asking.top));
+  return std::const_pointer_cast<SelectAnswer>(asking.top ? session.select(asking.ask, *asking.top)
+                                                          : session.select(asking.ask));
 }
 
 std::vector<TileText> tiles_of(nb::handle configs) {
@@ -53,34 +53,21 @@ std::vector<TileText> tiles_of(nb::handle configs) {
   return tiles;
 }
 
-/// The common sizes, and each shape's own.
+/// Of each shape the sizes that are its own.
 std::vector<NamedSizes> shapes_of(const NamedSizes& common, nb::handle shapes) {
   if (PyUnicode_Check(shapes.ptr()) || !nb::hasattr(shapes, "__iter__"))
     throw Error("shapes", "is no list", "a list of dicts or of texts such as \"q=512,x=512\"");
   std::vector<NamedSizes> all;
   for (const nb::handle one : shapes) {
-    NamedSizes shape = common;
-    for (auto& [axis, size] : shape_of(one)) {
-      for (const auto& known : common) {
+    NamedSizes shape = shape_of(one);
+    for (const auto& known : common) {
+      for (const auto& [axis, size] : shape) {
         if (known.first == axis) throw Error("shapes", axis + " is given twice", "give it once");
       }
-      shape.emplace_back(axis, size);
     }
     all.push_back(std::move(shape));
   }
   return all;
-}
-
-/// The first error of a shape, by the shapes' order, is thrown.
-std::vector<std::shared_ptr<const SelectAnswer>> select_each(const Session& session, const Asking& asking,
-                                                             const std::vector<NamedSizes>& shapes) {
-  std::vector<std::shared_ptr<const SelectAnswer>> answers(shapes.size());
-  on_all_cores(shapes.size(), [&](std::size_t i) {
-    Ask ask = asking.ask;
-    ask.shape = shapes[i];
-    answers[i] = session.select(ask, asking.top);
-  });
-  return answers;
 }
 
 nb::list select_many(const Session& session, nb::handle algorithm, nb::handle shapes, const nb::kwargs& named) {
@@ -89,7 +76,7 @@ nb::list select_many(const Session& session, nb::handle algorithm, nb::handle sh
   std::vector<std::shared_ptr<const SelectAnswer>> answers;
   {
     const nb::gil_scoped_release free;
-    answers = select_each(session, asking, all);
+    answers = asking.top ? session.select_many(asking.ask, all, *asking.top) : session.select_many(asking.ask, all);
   }
   nb::list out;
   for (const auto& answer : answers) out.append(nb::cast(std::const_pointer_cast<SelectAnswer>(answer)));
@@ -157,6 +144,10 @@ void bind_session(nb::module_& m) {
   nb::class_<RankedConfig>(m, "RankedConfig", "One of many configurations: whether it can run, and how long it takes.")
       .def_ro("index", &RankedConfig::index, "Among the configurations as they were given.")
       .def_ro("legal", &RankedConfig::legal)
+      .def_ro(
+          "outside", &RankedConfig::outside,
+          "A knob has a value that the mapping was not made for: what the compiler makes of it is not known, and the "
+          "time is a guess.")
       .def_ro("time", &RankedConfig::time, "Seconds; None where it is not legal.")
       .def_ro("why", &RankedConfig::why, "Why it is not legal; else empty.");
   nb::class_<Session>(m, "Session",
@@ -175,18 +166,20 @@ void bind_session(nb::module_& m) {
                    "= None, kernel: Kernel | None = None, tile: Tile | None = None, top: int = 5, **axes: int) -> "
                    "SelectAnswer"))
       .def("select_many", select_many, nb::arg("algorithm").none(), nb::arg("shapes").none(), nb::arg("named"),
-           "select() for each of many shapes in one call; sizes that all share are keywords.",
+           "select() for each of many shapes in one call, without runners-up; sizes that all share are keywords.",
            nb::sig("def select_many(self, algorithm: Algorithm, shapes: collections.abc.Iterable[Shape], *, gpu: "
                    "Machine, dtype: typing.Any = 'bf16', causal: bool = False, window: Window | None = None, kernel: "
-                   "Kernel | None = None, tile: Tile | None = None, top: int = 5, **axes: int) -> list[SelectAnswer]"))
-      .def("rank_configs", rank_configs, nb::arg("algorithm").none(), nb::arg("configs").none(), nb::arg("named"),
-           "The configurations of a kernel, best first and those that cannot run last. Knobs have the mapping's names, "
-           "or "
-           "Triton's (BLOCK_M, num_warps); names that are neither are not looked at.",
-           nb::sig("def rank_configs(self, algorithm: Algorithm, configs: collections.abc.Iterable[Tile], *, gpu: "
-                   "Machine, kernel: Kernel, shape: Shape | None = None, dtype: typing.Any = 'bf16', causal: bool = "
-                   "False, window: Window | None = None, tile: Tile | None = None, **axes: int) -> "
-                   "list[RankedConfig]"));
+                   "Kernel | None = None, tile: Tile | None = None, top: int = 1, **axes: int) -> list[SelectAnswer]"))
+      .def(
+          "rank_configs", rank_configs, nb::arg("algorithm").none(), nb::arg("configs").none(), nb::arg("named"),
+          "The configurations of a kernel, best first; behind them those outside of what the mapping was made for, and "
+          "those that cannot run last. Knobs have the mapping's names, "
+          "or "
+          "Triton's (BLOCK_M, num_warps); names that are neither are not looked at.",
+          nb::sig("def rank_configs(self, algorithm: Algorithm, configs: collections.abc.Iterable[Tile], *, gpu: "
+                  "Machine, kernel: Kernel, shape: Shape | None = None, dtype: typing.Any = 'bf16', causal: bool = "
+                  "False, window: Window | None = None, tile: Tile | None = None, **axes: int) -> "
+                  "list[RankedConfig]"));
 }
 
 }  // namespace

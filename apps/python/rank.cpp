@@ -1,13 +1,14 @@
 #include "apps/python/rank.hpp"
 
 #include <algorithm>
-#include <limits>
+#include <tuple>
 
 #include "apps/library/evaluate.hpp"
+#include "apps/library/on_all_cores.hpp"
 #include "apps/library/request.hpp"
+#include "apps/library/select_kernel.hpp"
 #include "apps/library/select_tile.hpp"
-#include "apps/python/on_all_cores.hpp"
-#include "model/clock/prediction.hpp"
+#include "apps/library/words.hpp"
 #include "solver/emit/emit.hpp"
 
 namespace napkin::python {
@@ -30,12 +31,13 @@ TileText knobs_of(const Request& request, const TileText& config) {
 RankedConfig judged(const Request& request) {
   RankedConfig out;
   const SelectedTile selected = select_tile(request);
-  const Placer placer = placer_of(request, *selected.layout);
+  const KeptPlacer placer = kept_placer_of(request, *selected.layout);
   const Placement placement = place(placer, selected.tile);
   for (const Violation& violation : placement.violations)
     out.why += (out.why.empty() ? "" : ", ") + violation.constraint;
   out.legal = placement.violations.empty();
-  if (out.legal) out.time = predict(placement.placed, placement.plan).time.value;
+  out.outside = !notes_of(*selected.layout).empty();
+  if (out.legal) out.time = request.known->ranked(placement.placed, placement.plan).time.value;
   return out;
 }
 
@@ -55,11 +57,11 @@ std::vector<RankedConfig> rank(const Session& session, const Ask& ask, const std
     }
     ranked[i].index = i;
   });
-  const auto time_of = [](const RankedConfig& one) {
-    return one.time.value_or(std::numeric_limits<double>::infinity());
+  const auto place_of = [](const RankedConfig& one) {
+    return std::tuple(!one.legal, one.outside, one.time.value_or(0));
   };
   std::stable_sort(ranked.begin(), ranked.end(),
-                   [&](const RankedConfig& a, const RankedConfig& b) { return time_of(a) < time_of(b); });
+                   [&](const RankedConfig& a, const RankedConfig& b) { return place_of(a) < place_of(b); });
   return ranked;
 }
 

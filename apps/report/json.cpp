@@ -246,8 +246,8 @@ Json json_of(const SelectAnswer& answer) {
     json["alternatives"].push_back({{"tile", json_of(other.tile)}, {"predicted", json_of(other.predicted.get())}});
   }
   json["candidates"] = answer.candidates;
-  json["rejected"] = json_of(answer.rejected);
-  json["because"] = answer.because;
+  json["rejected"] = json_of(answer.rejected.get());
+  json["because"] = answer.because.get();
   if (!answer.notes.empty()) json["notes"] = answer.notes;
   if (!answer.launches.empty()) json["launches"] = launches_json(answer.launches);
   if (!answer.kernels.empty()) json["kernels"] = kernels_json(answer.kernels);

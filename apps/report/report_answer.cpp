@@ -71,7 +71,7 @@ std::string choice_of(const ReportAnswer& answer) {
     return "<h3>Why this tile</h3>\n" +
            html::paragraph(fmt::format("Of {} candidates {} are legal, and none is predicted to be faster.",
                                        count_text(best.candidates), count_text(best.legal))) +
-           reason_of(best.because);
+           reason_of(best.because.get());
   if (!best.found || !best.predicted || !answer.query.predicted) return "";
   const double slower = answer.query.predicted->time / best.predicted->time - 1;
   return html::paragraph(fmt::format(

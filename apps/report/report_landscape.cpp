@@ -81,7 +81,7 @@ std::string rejected_table(const SelectAnswer& selected) {
                                 count_text(selected.legal)),
                     {{"rule"}, {"tiles that it keeps out", true}},
                     {}};
-  for (const auto& [rule, tiles] : selected.rejected) table.rows.push_back({html::text(rule), count_text(tiles)});
+  for (const auto& [rule, tiles] : selected.rejected.get()) table.rows.push_back({html::text(rule), count_text(tiles)});
   return table.rows.empty() ? "" : html::table(table);
 }
 

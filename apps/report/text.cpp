@@ -180,9 +180,10 @@ std::string alternatives_table(const SelectAnswer& answer, const Style& style) {
 }
 
 std::string space_text(const SelectAnswer& answer) {
-  std::string text = fmt::format("{} candidates, {} legal", count_text(answer.candidates), count_text(answer.legal));
+  std::string text =
+      fmt::format("{} candidates, {} legal", count_text(answer.candidates), count_text(answer.legal.get()));
   std::string why;
-  for (const auto& [constraint, tiles] : answer.rejected) {
+  for (const auto& [constraint, tiles] : answer.rejected.get()) {
     why += fmt::format("{}{} by {}", why.empty() ? "" : ", ", count_text(tiles),
                        limit_text(answer.head.terms, constraint));
   }
@@ -367,13 +368,14 @@ std::string text_of(const SelectAnswer& answer, const Style& style) {
   std::string text = head_text(answer.head, style);
   text += entry("kernel", kernel_text(answer.head), style);
   if (!answer.launches.empty())
-    return text + entry("tile", tile_text(answer.head, answer.launches), style) + entry("why", answer.because, style) +
-           launches_table(answer.launches, style) + "\n" + table_of(answer.levels, false, style);
+    return text + entry("tile", tile_text(answer.head, answer.launches), style) +
+           entry("why", answer.because.get(), style) + launches_table(answer.launches, style) + "\n" +
+           table_of(answer.levels, false, style);
   if (answer.head.tile.empty())
-    return text + entry("tile", "none", style) + entry("why", answer.because, style) + notes_text(answer.notes, style) +
-           entry("space", space_text(answer), style);
+    return text + entry("tile", "none", style) + entry("why", answer.because.get(), style) +
+           notes_text(answer.notes, style) + entry("space", space_text(answer), style);
   text += entry("tile", style.strong(text_of(answer.head.tile)), style);
-  text += entry("why", answer.because + faster_kernel_text(answer), style) + notes_text(answer.notes, style);
+  text += entry("why", answer.because.get() + faster_kernel_text(answer), style) + notes_text(answer.notes, style);
   if (answer.predicted) text += prediction_text(answer.head, *answer.predicted, style);
   text += entry("holds", occupancy_text(answer.head.terms, answer.occupancy), style);
   text += "\n" + table_of(answer.levels, !answer.head.gpu, style);

@@ -99,10 +99,8 @@ struct BackwardConsumer : BackwardGradients<C> {
     at.accumulate = true;
     at.d_o.advance();
     if constexpr (C.s_stages > 1) at.copy ^= 1;
-    if (++at.q_tile == tile.last) {
-      at.q_tile = tile.first;
-      ++at.in_group;
-    }
+    if (++at.q_tile == tile.last) at.q_tile = tile.first;
+    if (at.q_tile == tile.start) ++at.in_group;
   }
 
   // All tiles of queries that see these keys, of all heads of the group.
@@ -110,7 +108,7 @@ struct BackwardConsumer : BackwardGradients<C> {
     Walk at;
     Scores s;
     Halves p, ds;
-    at.q_tile = tile.first;
+    at.q_tile = tile.start;
     wait_q(at.q);
     Products::issue_scores(s, at.q.stage);
     barrier_wait(barrier(Block::v_full), 0);

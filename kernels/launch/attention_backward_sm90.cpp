@@ -89,6 +89,20 @@ Count scratch_tiles(const AttentionBackwardCall& call, int b, int q, int tile_q)
   return call.packed() ? Count(call.q_rows) / tile_q + Count(b) : ceil_div(q, tile_q);
 }
 
+/// Heads whose first blocks start before any one's second: under a causal mask the first blocks are the longest, so the
+/// last ones to start end soon. As many as half of the L2 holds Q, dO and dQ of, and a divisor of all; else one.
+Count heads_together(const PlacedDiagram& placed, const AttentionBackwardConfig& c, Count rows, Count heads) {
+  const std::vector<Level>& levels = placed.machine->levels;
+  const auto cache =
+      std::find_if(levels.begin(), levels.end(), [](const Level& level) { return level.kind == LevelKind::cache; });
+  if (placed.problem->mask.kind != Mask::Kind::causal || cache == levels.end() || !cache->capacity.known()) return 1;
+  const Count bytes = rows * ((c.d + c.dv) * element_bytes + c.d * float_bytes);
+  const Count held = Count(static_cast<std::int64_t>(cache->capacity.best().value / 2)) / bytes;
+  Count out = std::max(std::min(held, heads), Count(1));
+  while (heads % out != 0) out = out - Count(1);
+  return out;
+}
+
 AttentionBackwardShape shape_of(const PlacedDiagram& placed, const AttentionBackwardCall& call,
                                 const AttentionBackwardConfig& c, const PlacementReader& read) {
   AttentionBackwardShape s{};
@@ -103,6 +117,9 @@ AttentionBackwardShape shape_of(const PlacedDiagram& placed, const AttentionBack
   s.x_tiles = divisor(x_tiles.get());
   s.q_grid = divisor(q_grid.get());
   s.h = divisor(h.get());
+  const Count together = heads_together(placed, c, Count(s.q) * s.g, Count(s.b) * h);
+  s.together = divisor(together.get());
+  s.section = divisor((together * x_tiles).get());
   s.groups = divisor(s.g);
   s.left = to_int(std::min(Count(placed.problem->mask.left), Count(s.q) + s.x), "window");
   s.right = to_int(std::min(Count(placed.problem->mask.right), Count(s.q) + s.x), "window");

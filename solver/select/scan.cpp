@@ -278,6 +278,7 @@ LaunchClocks Scan::clocks_of(const TableRow& row, const PlacedDiagram& placed, S
   if (!block) {
     block = block_clocks(event_graph(placed), period, shape.launch.mean, shape.launch.cut);
     shape.part->learn(row);
+    ++table_->made_;
   }
   return launch_clocks(row.order, shape.launch, row.ends, *block, period.clocks);
 }

@@ -88,8 +88,8 @@ class Table {
   /// out. They stay where they are.
   [[nodiscard]] std::vector<TablePart*> parts_for(const Question& question, const Allowed& allowed,
                                                   const MakingTable& making = {});
-  /// Whether what is kept on disk lacks parts that took long enough to make: since bytes() was called last, so many
-  /// tiles; any where nothing is kept yet.
+  /// Whether what is kept on disk lacks what took long enough to make: since bytes() was called last, parts of so many
+  /// tiles, or runs of so many; any where nothing is kept yet.
   [[nodiscard]] bool has_grown() const { return made_ > (is_kept_ ? most_unkept : 0); }
 
  private:
@@ -152,7 +152,7 @@ class Table {
   std::unique_ptr<Placer> placer_;
   std::vector<PlacedDiagram> placed_;  ///< by variant: kept, so that placing the next tile of it allocates nothing
   static constexpr std::size_t most_unkept = 255;
-  std::atomic<std::size_t> made_ = 0;  ///< rows, since bytes() was called last
+  std::atomic<std::size_t> made_ = 0;  ///< rows and times that runs were made for one, since bytes() was called last
   std::atomic<bool> is_kept_ = false;
 };
 

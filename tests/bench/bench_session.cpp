@@ -3,6 +3,7 @@
 #include <benchmark/benchmark.h>
 
 #include <memory>
+#include <vector>
 
 #include "apps/library/napkin.hpp"
 #include "apps/library/request.hpp"
@@ -49,6 +50,17 @@ void further_selection(benchmark::State& state) {
   const Session session;
   std::int64_t turn = 0;
   for (auto _ : state) benchmark::DoNotOptimize(session.select(attention(next_length(turn), state.range(0) != 0)));
+}
+
+/// 1,000 lengths in one call, of which the session keeps no answer, and its table has every run.
+void many_selections(benchmark::State& state) {
+  Ask common = attention(1, state.range(0) != 0);
+  common.shape = {{"h", 16}, {"d", 128}};
+  std::vector<NamedSizes> shapes;
+  for (std::int64_t n = 1; n <= 1000; ++n) shapes.push_back({{"q", 64 * n}, {"x", 64 * n}});
+  const Session session;
+  (void)session.select_many(common, shapes);
+  for (auto _ : state) benchmark::DoNotOptimize(session.select_many(common, shapes));
 }
 
 void repeated_selection(benchmark::State& state) {
@@ -100,6 +112,7 @@ BENCHMARK(further_request)->Apply(median);
 BENCHMARK(repeated_selection)->Apply(median);
 BENCHMARK(first_selection)->ArgName("causal")->Arg(0)->Arg(1)->Apply(median);
 BENCHMARK(further_selection)->ArgName("causal")->Arg(0)->Arg(1)->Apply(median);
+BENCHMARK(many_selections)->ArgName("causal")->Arg(0)->Arg(1)->UseRealTime()->MeasureProcessCPUTime()->Apply(median);
 BENCHMARK(given_tile)->Apply(median);
 BENCHMARK(tiles_of_one_question)->Apply(median);
 

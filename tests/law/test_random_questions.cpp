@@ -167,7 +167,7 @@ TileText text_of(const TileValues& tile) {
 void check_selected(const Session& session, Ask ask, const SelectAnswer& selected) {
   check_prediction(*selected.predicted);
   check_levels(selected.levels);
-  CHECK_FALSE(selected.because.empty());
+  CHECK_FALSE(selected.because.get().empty());
   ask.kernel = selected.head.kernel.value_or("ideal");
   ask.tile = text_of(selected.head.tile);
   const auto query = session.query(ask);
@@ -208,7 +208,7 @@ void ask_one(const Session& session, const Ask& ask, Outcome& outcome) {
     const auto selected = session.select(ask, 3);
     if (!selected->predicted) {
       ++outcome.nothing;
-      CHECK_FALSE(selected->because.empty());
+      CHECK_FALSE(selected->because.get().empty());
       CHECK_FALSE(selected->found);
       return;
     }

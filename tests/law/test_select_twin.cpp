@@ -254,6 +254,26 @@ TEST_CASE("a table that was kept answers like the one that was made, and damaged
     CHECK_THROWS_AS(Table(question, SharedBytes(bytes.substr(0, size))), Error);
 }
 
+TEST_CASE("a table that is kept grows by the runs that further lengths need, and has them when it is read again") {
+  Case c("attention_sm90", "h200-sxm", {{"h", 16}, {"q", 1500}, {"x", 1500}, {"d", 128}});
+  thin(c);
+  Question question = c.question();
+  const auto ask = [&](const std::shared_ptr<Table>& table, std::int64_t length) {
+    for (const char* axis : {"q", "x"})
+      question.problem.sizes[static_cast<std::size_t>(*c.streamed.diagram.find_axis(axis))] = Count(length);
+    return Scan(table, question).rank(1);
+  };
+  const auto made = std::make_shared<Table>(question);
+  (void)ask(made, 1500);
+  (void)made->bytes();
+  std::int64_t last = 64;
+  for (; !made->has_grown() && last < 64 * 1000; last += 64) (void)ask(made, last);
+  REQUIRE(made->has_grown());
+  const auto kept = std::make_shared<Table>(question, SharedBytes(made->bytes()));
+  for (std::int64_t length = 64; length < last; length += 64) check_equal(ask(kept, length), ask(made, length));
+  CHECK_FALSE(kept->has_grown());
+}
+
 TEST_CASE("a wrong number in a table is caught by the twin") {
   Case c("attention_sm90", "h200-sxm", {{"h", 16}, {"q", 4096}, {"x", 4096}, {"d", 128}});
   thin(c);

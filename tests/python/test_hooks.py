@@ -32,7 +32,7 @@ def test_triton_autotune_keeps_the_best(kernel):
     question = dict(gpu=GPU, b=2, h=16, q=4096, x=4096, d=128, causal=True, kernel="triton")
     times = [napkin.query("attention", **question, tile={"q": c.kwargs["BLOCK_M"], "x": c.kwargs["BLOCK_N"], "warps": c.num_warps,
                                                          "stages": c.num_stages}) for c in kept]
-    assert all(t.legal for t in times)
+    assert all(t.legal and "searched over" not in " ".join(t.notes) for t in times), "none that the mapping says nothing about"
     assert [t.predicted.time for t in times] == sorted(t.predicted.time for t in times)
     assert times[0].predicted.time == pytest.approx(napkin.select("attention", **question).predicted.time, rel=0.01)
 
@@ -147,8 +147,6 @@ def test_inductor_asks_napkin_for_flex_attention():
 def test_inductor_asks_napkin_for_products():
     """Through Inductor's own classes; the inputs are a stand-in, since theirs need a GPU."""
     torch = pytest.importorskip("torch", reason="SKIP: no PyTorch in this environment")
-    if "triton_matmul" not in {kernel.name for kernel in napkin.kernels()}:
-        pytest.skip("SKIP: no mapping triton_matmul")
     import napkin.inductor
     from torch._inductor.kernel_template_choice import KernelTemplateChoice
     from torch._inductor.template_heuristics.params import DictKernelTemplateParams

@@ -30,6 +30,8 @@ struct AttentionBackwardShape {
   Divisor x_tiles;      // ceil(x / tile x)
   Divisor q_grid;       // ceil(q / tile q)
   Divisor h;            // key heads
+  Divisor together;     // heads whose blocks of the same keys come one behind the other: a divisor of b h
+  Divisor section;      // blocks of so many heads
   Divisor groups;       // query heads of a key head
   int left, right;      // window
   const int* q_starts;  // packed: b + 1 first rows

@@ -5,6 +5,7 @@
 #include "kernels/attention/backward/products_sm90.cuh"
 #include "kernels/device/bulk.cuh"
 #include "kernels/device/infinity.cuh"
+#include "kernels/device/quad.cuh"
 #include "kernels/device/softmax.cuh"
 #include "kernels/device/turn.cuh"
 
@@ -109,7 +110,7 @@ struct BackwardGradients : BackwardProducts<C> {
     }
   }
 
-  // dK or dV of this warpgroup's keys, times `factor`, straight from registers.
+  // dK or dV of this warpgroup's keys, times `factor`, from registers: 16 bytes of a row a lane.
   template <int D>
   __device__ __forceinline__ void store_rows(const float (&values)[D / 2], const RowsPointer& to, const KeyTile& tile,
                                              float factor) const {
@@ -117,13 +118,18 @@ struct BackwardGradients : BackwardProducts<C> {
 #pragma unroll
     for (int r = 0; r < 2; ++r) {
       const int key = tile.x_first + static_cast<int>(thread_key(lane)) + 8 * r;
-      if (key >= tile.keys) continue;
-      u32* row = reinterpret_cast<u32*>(static_cast<unsigned short*>(to.first) + tile.map_batch * to.batch +
-                                        (tile.x_start + key) * to.row + tile.head * to.head);
+      uint4* row = reinterpret_cast<uint4*>(static_cast<unsigned short*>(to.first) + tile.map_batch * to.batch +
+                                            (tile.x_start + key) * to.row + tile.head * to.head);
 #pragma unroll
-      for (int i = 0; i < D / 8; ++i)
-        row[4 * i + lane % 4] =
-            pack<C.bf16>(values[fragment_index(i, r, 0)] * factor, values[fragment_index(i, r, 1)] * factor);
+      for (int i = 0; i < D / 8; i += 4) {
+        u32 pairs[4];
+#pragma unroll
+        for (int j = 0; j < 4; ++j)
+          pairs[j] = pack<C.bf16>(values[fragment_index(i + j, r, 0)] * factor,
+                                  values[fragment_index(i + j, r, 1)] * factor);
+        transpose_quad(pairs);
+        if (key < tile.keys) row[i + lane % 4] = uint4{pairs[0], pairs[1], pairs[2], pairs[3]};
+      }
     }
   }
 };

@@ -42,21 +42,21 @@ struct BackwardProducer : BackwardBlock<C> {
     Ring<C.stages> q;
     Ring<C.o_stages> d_o;
     bool first = true;
+    int t = tile.start, in_group = 0;
 #pragma unroll 1
-    for (int g = 0; g < arguments.shape.g; ++g) {
-#pragma unroll 1
-      for (int t = tile.first; t < tile.last; ++t) {
-        barrier_wait(barrier(Block::q_empty + q.stage), q.parity ^ 1);
-        load_queries<C.d>(arguments.q_map, Block::q_place(q.stage), barrier(Block::q_full + q.stage),
-                          arguments.rows_lse, Block::lse_place(q.stage), tile, g, t);
-        q.advance();
-        if (first) load_keys<C.dv>(arguments.v_map, Block::v_place(), barrier(Block::v_full), tile);
-        first = false;
-        barrier_wait(barrier(Block::do_empty + d_o.stage), d_o.parity ^ 1);
-        load_queries<C.dv>(arguments.do_map, Block::do_place(d_o.stage), barrier(Block::do_full + d_o.stage),
-                           arguments.rows_delta, Block::delta_place(d_o.stage), tile, g, t);
-        d_o.advance();
-      }
+    for (int left = arguments.shape.g * (tile.last - tile.first); left > 0; --left) {
+      barrier_wait(barrier(Block::q_empty + q.stage), q.parity ^ 1);
+      load_queries<C.d>(arguments.q_map, Block::q_place(q.stage), barrier(Block::q_full + q.stage),
+                        arguments.rows_lse, Block::lse_place(q.stage), tile, in_group, t);
+      q.advance();
+      if (first) load_keys<C.dv>(arguments.v_map, Block::v_place(), barrier(Block::v_full), tile);
+      first = false;
+      barrier_wait(barrier(Block::do_empty + d_o.stage), d_o.parity ^ 1);
+      load_queries<C.dv>(arguments.do_map, Block::do_place(d_o.stage), barrier(Block::do_full + d_o.stage),
+                         arguments.rows_delta, Block::delta_place(d_o.stage), tile, in_group, t);
+      d_o.advance();
+      if (++t == tile.last) t = tile.first;
+      if (t == tile.start) ++in_group;
     }
   }
 };

@@ -4,6 +4,7 @@
 
 #include "kernels/attention/backward/block_sm90.cuh"
 #include "kernels/device/infinity.cuh"
+#include "kernels/device/quad.cuh"
 #include "kernels/device/softmax.cuh"
 
 namespace napkin {
@@ -27,6 +28,7 @@ struct DeltaRows {
                                                 int query, int lane) {
     const uint4 *o = row_of(a.o, tile, head, query), *d_o = row_of(a.d_o, tile, head, query);
     float sum = 0;
+#pragma unroll
     for (int c = lane; c < C.dv / step; c += lanes) {
       const uint4 x = o[c], y = d_o[c];
       sum += products(x.x, y.x) + products(x.y, y.y) + products(x.z, y.z) + products(x.w, y.w);
@@ -44,6 +46,7 @@ __global__ void __launch_bounds__(128)
   if (tile.number * C.q >= tile.queries) return;
   const long long number = scratch_tile<C.q, C.packed>(shape, tile, tile.in_group, tile.number);
   const int head = tile.head * shape.g + tile.in_group, thread = threadIdx.x, lane = thread % DeltaRows<C>::lanes;
+#pragma unroll
   for (int r = thread / DeltaRows<C>::lanes; r < C.q; r += 128 / DeltaRows<C>::lanes) {
     const int query = tile.number * C.q + r;
     float sum = 0;
@@ -81,15 +84,23 @@ __global__ void __launch_bounds__(C.warpgroups * 128)
   const int query = tile.number * C.q + static_cast<int>((Dq::by_rows ? wg * 64 : 0) + warp * 16 + lane / 4);
   const int column = Dq::by_rows ? 0 : static_cast<int>(wg) * Dq::columns;
   const RowsPointer& to = arguments.dq;
-  unsigned short* row = static_cast<unsigned short*>(to.first) + tile.map_batch * to.batch +
-                        (tile.q_start + query) * to.row + (tile.head * shape.g + tile.in_group) * to.head + column;
-#pragma unroll 4
-  for (int c = 0; c < Dq::numbers / 4; ++c) {
-    const float4 four = *reinterpret_cast<const float4*>(from + Dq::place(c, lane));
-    const u32 upper = pack<C.bf16>(four.x * arguments.scale, four.y * arguments.scale),
-              lower = pack<C.bf16>(four.z * arguments.scale, four.w * arguments.scale);
-    if (query < tile.queries) reinterpret_cast<u32*>(row)[4 * c + lane % 4] = upper;
-    if (query + 8 < tile.queries) reinterpret_cast<u32*>(row + 8 * to.row)[4 * c + lane % 4] = lower;
+  uint4* row = reinterpret_cast<uint4*>(static_cast<unsigned short*>(to.first) + tile.map_batch * to.batch +
+                                        (tile.q_start + query) * to.row +
+                                        (tile.head * shape.g + tile.in_group) * to.head + column);
+  uint4* lower_row = reinterpret_cast<uint4*>(reinterpret_cast<unsigned short*>(row) + 8 * to.row);
+#pragma unroll
+  for (int c = 0; c < Dq::numbers / 4; c += 4) {
+    u32 upper[4], lower[4];
+#pragma unroll
+    for (int j = 0; j < 4; ++j) {
+      const float4 four = *reinterpret_cast<const float4*>(from + Dq::place(c + j, lane));
+      upper[j] = pack<C.bf16>(four.x * arguments.scale, four.y * arguments.scale);
+      lower[j] = pack<C.bf16>(four.z * arguments.scale, four.w * arguments.scale);
+    }
+    transpose_quad(upper);
+    transpose_quad(lower);
+    if (query < tile.queries) row[c + lane % 4] = uint4{upper[0], upper[1], upper[2], upper[3]};
+    if (query + 8 < tile.queries) lower_row[c + lane % 4] = uint4{lower[0], lower[1], lower[2], lower[3]};
   }
 }
 

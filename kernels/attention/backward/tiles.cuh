@@ -14,6 +14,7 @@ struct KeyTile {
   int queries, keys;                // this sequence's lengths
   int q_start, x_start, map_batch;  // where the sequence starts; batch as the copy engine addresses it
   int first, last;                  // tiles of queries visited
+  int start;                        // the one visited first; behind the last comes the first
   int whole_first, whole_last;      // of the visited ones, those whose rows see every key of the tile
 };
 
@@ -53,8 +54,10 @@ __device__ __forceinline__ Seers seers_of(const AttentionBackwardShape& shape, c
 template <int Queries, int Keys, MaskKind Mask, bool Packed>
 __device__ __forceinline__ KeyTile find_key_tile(const AttentionBackwardShape& shape, int index) {
   KeyTile tile;
-  const int heads = divide(index, shape.x_tiles, tile.number);
-  tile.batch = divide(heads, shape.h, tile.head);
+  int block, head;
+  const int section = divide(index, shape.section, block);
+  tile.number = divide(block, shape.together, head);
+  tile.batch = divide(section * shape.together.value + head, shape.h, tile.head);
   find_sequence<Packed>(shape, tile);
   tile.x_first = tile.number * Keys;
   const int x_last = min(tile.x_first + Keys, tile.keys) - 1;
@@ -62,6 +65,9 @@ __device__ __forceinline__ KeyTile find_key_tile(const AttentionBackwardShape& s
   tile.first = top.first / Queries;
   tile.last = bottom.last < top.first ? tile.first : bottom.last / Queries + 1;
   if (tile.x_first >= tile.keys) tile.last = tile.first;
+  // Blocks that run together are at different tiles: their additions to dQ meet no other's at the L2.
+  tile.start = tile.first + static_cast<int>(static_cast<long long>(tile.number) * (tile.last - tile.first) /
+                                             shape.x_tiles.value);
   tile.whole_first = (bottom.first + Queries - 1) / Queries;
   tile.whole_last = top.last == tile.queries - 1 ? tile.last : (top.last + 1) / Queries;
   if (tile.x_first + Keys > tile.keys) tile.whole_last = tile.whole_first;

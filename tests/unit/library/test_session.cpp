@@ -80,8 +80,8 @@ void check_equal(const SelectAnswer& a, const SelectAnswer& b) {
   CHECK(a.head.kernel == b.head.kernel);
   CHECK(a.head.tile == b.head.tile);
   CHECK(a.predicted->time == b.predicted->time);
-  CHECK(a.because == b.because);
-  CHECK(a.rejected == b.rejected);
+  CHECK(a.because.get() == b.because.get());
+  CHECK(a.rejected.get() == b.rejected.get());
   REQUIRE(a.alternatives.size() == b.alternatives.size());
   for (std::size_t i = 0; i < a.alternatives.size(); ++i) CHECK(a.alternatives[i].tile == b.alternatives[i].tile);
 }

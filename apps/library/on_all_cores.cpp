@@ -1,4 +1,4 @@
-#include "apps/python/on_all_cores.hpp"
+#include "apps/library/on_all_cores.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -6,7 +6,7 @@
 #include <thread>
 #include <vector>
 
-namespace napkin::python {
+namespace napkin {
 
 void on_all_cores(std::size_t count, const std::function<void(std::size_t)>& call) {
   constexpr std::size_t least_calls = 8;  // that are worth a thread
@@ -31,4 +31,4 @@ void on_all_cores(std::size_t count, const std::function<void(std::size_t)>& cal
   }
 }
 
-}  // namespace napkin::python
+}  // namespace napkin
