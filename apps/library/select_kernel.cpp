@@ -101,9 +101,9 @@ Prediction prediction_of(const Request& request, const Layout& layout, const Ran
   const PlacedDiagram placed = placer->place(ranked.tile);
   const Prediction& once = ranked.prediction;
   const double rate = device_pipe(placed, once.clock).rate;
-  double most = 0;  // bytes that any level takes in: more than these device memory does not send
+  double most = 0;  // bytes that any level takes in and gives back: more than these device memory does not move
   for (const LevelTransfer& level : transfers(placed)) {
-    if (level.level <= placed.block().level) most = std::max(most, real(level.load.value));
+    if (level.level <= placed.block().level) most = std::max(most, real(level.transfer().value));
   }
   // The clock counts rereads where all that is delivered could take longer than the fullest pipe: half of that is sure.
   constexpr double sure = 0.5;

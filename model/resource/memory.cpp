@@ -1,5 +1,7 @@
 // The second rule on the placed diagram: the largest column of what a level holds. (eq. 2.2)
 #include <algorithm>
+#include <numeric>
+#include <vector>
 
 #include "model/diagram/reindex.hpp"
 #include "model/fusion/partition.hpp"
@@ -22,19 +24,24 @@ class Holder {
 
   /// What the variables of a level take: copies and all instances, aliases share the largest.
   [[nodiscard]] Bytes allocated(LevelId level) const {
-    Bytes out;
-    for (std::size_t i = 0; i < p_.variables.size(); ++i) {
-      if (p_.variables[i].level != level || owner(i) != i) continue;
-      Bytes most;
-      for (std::size_t j = 0; j < p_.variables.size(); ++j) {
-        if (owner(j) == i) most = std::max(most, p_.variables[j].bytes() * instances(p_.variables[j]));
-      }
-      out += most;
-    }
-    return out;
+    return of_places([&](std::size_t variable) {
+      const Variable& v = p_.variables[variable];
+      return p_.variables[owner(variable)].level == level ? v.bytes() * instances(v) : Bytes{};
+    });
   }
 
  private:
+  /// The sum over places of the most that one of the variables takes that share it.
+  template <class BytesOf>
+  [[nodiscard]] Bytes of_places(const BytesOf& bytes_of_variable) const {
+    std::vector<Bytes> most(p_.variables.size());
+    for (std::size_t i = 0; i < most.size(); ++i) {
+      Bytes& place = most[owner(i)];
+      place = std::max(place, bytes_of_variable(i));
+    }
+    return std::accumulate(most.begin(), most.end(), Bytes{});
+  }
+
   [[nodiscard]] std::size_t owner(std::size_t variable) const {
     for (std::size_t steps = 0; p_.variables[variable].alias >= 0 && steps < p_.variables.size(); ++steps) {
       variable = at(p_.variables[variable].alias);
@@ -111,18 +118,21 @@ class Holder {
   [[nodiscard]] bool is_deepest(LevelId level) const { return p_.levels.back().level == level; }
   [[nodiscard]] DType plain_type() const { return p_.machine->tensor.empty() ? p_.problem->dtype : DType::f32; }
 
-  [[nodiscard]] Bytes array_size(ArrayId array, Phase phase, LevelId level, bool staging) const {
+  /// Adds what each variable holds of the array to `held_by`; returns what none holds.
+  [[nodiscard]] Bytes array_size(ArrayId array, Phase phase, LevelId level, bool staging,
+                                 std::vector<Bytes>& held_by) const {
     const Array& axes = s_.diagram.arrays[at(array)];
     Bytes out;
     bool held = false;
-    for (const Variable& v : p_.variables) {
+    for (std::size_t i = 0; i < p_.variables.size(); ++i) {
+      const Variable& v = p_.variables[i];
       if (!has(v, array)) continue;
       if (!v.output_staging) held = true;
       if (v.level != level) continue;
       const bool shares = v.alias >= 0 && has(p_.variables[at(v.alias)], array);
       if (v.output_staging && (!staging || shares || phase == Phase::head || (phase == Phase::loop && !streams(array))))
         continue;
-      out += bytes_of(values(axes, &v, agent_of(v)), v.type);
+      held_by[i] += bytes_of(values(axes, &v, agent_of(v)), v.type);
     }
     // What no variable holds is kept where it is computed.
     if (!held && is_deepest(level)) {
@@ -144,11 +154,13 @@ class Holder {
     return is_deepest(level) ? bytes_of(values(auxiliary.axes, nullptr, nullptr), plain_type()) : Bytes{};
   }
 
+  /// Arrays of one column in variables that take turns in one place count once, the largest.
   [[nodiscard]] Bytes size(const Column& column, LevelId level, bool staging) const {
     Bytes out;
-    for (const ArrayId array : column.arrays) out += array_size(array, column.phase, level, staging);
+    std::vector<Bytes> held_by(p_.variables.size());
+    for (const ArrayId array : column.arrays) out += array_size(array, column.phase, level, staging, held_by);
     for (const int a : column.auxiliaries) out += auxiliary_size(s_.auxiliaries[at(a)], level);
-    return out;
+    return out + of_places([&](std::size_t variable) { return held_by[variable]; });
   }
 
   const PlacedDiagram& p_;

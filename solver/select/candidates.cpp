@@ -167,12 +167,12 @@ void Candidates::judge(const Rules& rules, const Placer& placer) {
   const std::size_t verdicts = rules.tile.size() + rules.plan.size() + 1;
   std::vector<std::size_t> cell_strides(space_.domains.size(), 0);
   std::size_t cells = 1;
-  for (std::size_t k = 0; k < cell_strides.size(); ++k) {
+  for (std::size_t k = cell_strides.size(); k-- > 0;) {  // in the tiles' order: neighbours lie side by side
     if ((length_knobs_ & knob_bit(static_cast<KnobId>(k))) == 0) continue;
     cell_strides[k] = cells;
     cells *= space_.domains[k].size();
   }
-  std::vector<std::int64_t> counts(cells * verdicts, 0);
+  std::vector<std::uint32_t> counts(cells * verdicts, 0);
   each_verdict(space_, rules, false, placer,
                [&](std::int64_t rank, const auto& digits, std::size_t verdict, const Misfit& misfit) {
                  std::size_t cell = 0;
@@ -187,24 +187,24 @@ void Candidates::judge(const Rules& rules, const Placer& placer) {
 }
 
 /// The counts above 0, by cell.
-void Candidates::keep(const std::vector<std::int64_t>& counts, std::size_t verdicts) {
+void Candidates::keep(const std::vector<std::uint32_t>& counts, std::size_t verdicts) {
   all_.knobs = length_knobs_;
   std::vector<KnobId> knobs;
-  for (KnobId k = 0; k < static_cast<KnobId>(space_.domains.size()); ++k) {
+  for (auto k = static_cast<KnobId>(space_.domains.size()); k-- > 0;) {
     if ((length_knobs_ & knob_bit(k)) != 0) knobs.push_back(k);
   }
   for (std::size_t cell = 0; cell < counts.size() / verdicts; ++cell) {
     std::int64_t rank = 0;
     std::size_t rest = cell;
-    for (const KnobId k : knobs) {  // the first knob has stride 1
+    for (const KnobId k : knobs) {  // the last knob has stride 1
       const std::size_t size = space_.domains[at(k)].size();
       rank += static_cast<std::int64_t>(rest % size) * space_.strides[at(k)];
       rest /= size;
     }
     const auto first = static_cast<std::uint32_t>(all_.counts.size());
     for (std::size_t v = 0; v < verdicts; ++v) {
-      const std::int64_t tiles = counts[cell * verdicts + v];
-      if (tiles > 0) all_.counts.push_back({static_cast<std::uint32_t>(v), static_cast<std::uint32_t>(tiles)});
+      const std::uint32_t tiles = counts[cell * verdicts + v];
+      if (tiles > 0) all_.counts.push_back({static_cast<std::uint32_t>(v), tiles});
     }
     const auto last = static_cast<std::uint32_t>(all_.counts.size());
     if (last > first) all_.cells.push_back({static_cast<std::uint32_t>(rank), first, last});

@@ -77,7 +77,7 @@ class Candidates {
     std::uint32_t first = 0, last = 0;  ///< into counts_
   };
   void judge(const Rules& rules, const Placer& placer);
-  void keep(const std::vector<std::int64_t>& counts, std::size_t verdicts);
+  void keep(const std::vector<std::uint32_t>& counts, std::size_t verdicts);
 
   Space space_;
   KnobSet length_knobs_ = 0;

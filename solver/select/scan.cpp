@@ -188,16 +188,15 @@ bool Scan::is(Only only, std::int64_t rank) const {
 }
 
 Scan::Shape& Scan::shape_of(TablePart& part) {
-  for (Shape& known : shapes_) {
-    if (known.part == &part) return known;
-  }
+  const auto known = shapes_.find(&part);
+  if (known != shapes_.end()) return known->second;
   const TableRow& any = part.rows.front();
   const PlacedDiagram& placed = place(any.rank, any.variant);
-  shapes_.push_back({});
-  shapes_.back().part = &part;
-  shapes_.back().launch = launch_shape(placed);
-  shapes_.back().device = device_bytes(placed);
-  return shapes_.back();
+  Shape shape;
+  shape.part = &part;
+  shape.launch = launch_shape(placed);
+  shape.device = device_bytes(placed);
+  return shapes_.emplace(&part, std::move(shape)).first->second;
 }
 
 /// The row's bound: cycles by the launch in closed form, of the roofline seconds.
@@ -257,11 +256,10 @@ bool Scan::may_end_within(const TableRow& row, const Shape& shape, double least,
 }
 
 double Scan::time_of(TablePart& part, const TableRow& row) {
-  const auto known = std::find_if(timed_.begin(), timed_.end(), [&](const auto& one) { return one.first == &row; });
+  const auto known = timed_.find(&row);
   if (known != timed_.end()) return known->second;
   const PlacedDiagram& placed = place(row.rank, row.variant);
-  timed_.emplace_back(&row, model_of(row, placed).with_launch(timing_of(part, row, placed)).value);
-  return timed_.back().second;
+  return timed_.emplace(&row, model_of(row, placed).with_launch(timing_of(part, row, placed)).value).first->second;
 }
 
 Timing Scan::timing_of(TablePart& part, const TableRow& row, const PlacedDiagram& placed) {

@@ -4,9 +4,9 @@
 // Parts come in the order of what their tiles take at least. Of a part the row with the least bound is timed first;
 // another one only where its bound is no longer than the best time of the size, or than the runner-up's.
 
-#include <deque>
 #include <memory>
 #include <optional>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -127,11 +127,11 @@ class Scan {
   Allowed allowed_;
   std::vector<TablePart*> parts_;  ///< by sizes; nullptr: lengths rule it out
   std::vector<Floor> floors_;      ///< of parts, the least first
-  std::deque<Shape> shapes_;
+  std::unordered_map<const TablePart*, Shape> shapes_;
   std::vector<std::unique_ptr<TimeModel>> models_;  ///< by variant
   const TimeModel* model_ = nullptr;                ///< any of them: for what all variants share
   std::vector<Bound> waiting_;                      ///< of the part at hand
-  std::vector<std::pair<const TableRow*, double>> timed_;
+  std::unordered_map<const TableRow*, double> timed_;
 };
 
 }  // namespace napkin

@@ -191,14 +191,15 @@ class PartMaker {
   PartMaker(Table& table, const Question& question)
       : table_(table),
         problem_(small(question.problem)),
-        placer_(*question.streamed, *question.mapping, *question.machine, problem_) {}
+        placer_(*question.streamed, *question.mapping, *question.machine, problem_),
+        legal_of_(table.sizes_.size()) {
+    for (std::size_t i = 0; i < table.sizes_of_.size(); ++i) legal_of_[table.sizes_of_[i]].push_back(i);
+  }
 
   void make(TablePart& part) {
     periods_.clear();
     loads_.clear();
-    for (std::size_t i = 0; i < table_.sizes_of_.size(); ++i) {
-      if (table_.sizes_of_[i] == part.sizes) add(i, part);
-    }
+    for (const std::size_t i : legal_of_[part.sizes]) add(i, part);
     part.finish();
   }
 
@@ -255,6 +256,7 @@ class PartMaker {
   Table& table_;
   Problem problem_;
   Placer placer_;
+  std::vector<std::vector<std::size_t>> legal_of_;  // indices into the legal tiles, by sizes
   PlacedDiagram placed_;
   Periods known_;
   std::optional<EnergyRates> rates_;

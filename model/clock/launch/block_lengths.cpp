@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 
 #include "model/clock/launch/ends.hpp"
 #include "model/diagram/visits.hpp"
@@ -13,22 +12,23 @@ namespace {
 /// Blocks that go to the first node that is free.
 class Nodes {
  public:
-  Nodes(int nodes, double iteration, double block) : iteration_(iteration), block_(block), free_(1, {0, nodes}) {}
+  Nodes(int nodes, double iteration, double block)
+      : nodes_(nodes), iteration_(iteration), block_(block), free_(1, {0, nodes}) {}
 
   /// Nodes that are free at the same clock take blocks of one length together: they are free again at the same clock.
-  void run(double length, int blocks) {
+  void run(double length, std::int64_t blocks) {
     const double clocks = length * iteration_ + block_;
+    if (clocks > 0 && blocks > nodes_) blocks = run_many(clocks, blocks);
     while (blocks > 0) {
       Free& first = free_[head_];
-      const int taken = clocks > 0 ? std::min(blocks, first.nodes) : 1;  // else the same node is the first free again
+      const auto most = static_cast<int>(std::min<std::int64_t>(blocks, first.nodes));
+      const int taken = clocks > 0 ? most : 1;  // else the same node is the first free again
       const Free later{first.at + clocks, taken};
       blocks -= taken;
       first.nodes -= taken;
       if (first.nodes == 0) ++head_;
-      const auto frees_later = [](double at, const Free& other) { return at < other.at; };
-      free_.insert(
-          std::upper_bound(free_.begin() + static_cast<std::ptrdiff_t>(head_), free_.end(), later.at, frees_later),
-          later);
+      free_.insert(std::upper_bound(begin(), free_.end(), later, frees_sooner), later);
+      if (head_ >= most_ended) forget_ended();
     }
   }
   [[nodiscard]] double busiest() const { return free_.back().at; }
@@ -39,7 +39,32 @@ class Nodes {
     double at;
     int nodes;
   };
+  static constexpr std::size_t most_ended = 4096;
 
+  static bool frees_sooner(const Free& a, const Free& b) { return a.at < b.at; }
+  [[nodiscard]] std::vector<Free>::iterator begin() { return free_.begin() + static_cast<std::ptrdiff_t>(head_); }
+  void forget_ended() {
+    free_.erase(free_.begin(), begin());
+    head_ = 0;
+  }
+
+  /// Of more blocks than nodes those that begin before the node that is free last is, then whole rounds of all nodes:
+  /// by then each node takes one block in turn. Returns how many are left.
+  std::int64_t run_many(double clocks, std::int64_t blocks) {
+    forget_ended();
+    const double last = free_.back().at;
+    const auto before = [&](const Free& one) { return std::ceil((last - one.at) / clocks); };
+    double needed = 0;
+    for (const Free& one : free_) needed += before(one) * one.nodes;
+    if (needed > static_cast<double>(blocks)) return blocks;
+    for (Free& one : free_) one.at += before(one) * clocks;
+    std::sort(free_.begin(), free_.end(), frees_sooner);
+    blocks -= static_cast<std::int64_t>(needed);
+    for (Free& one : free_) one.at += static_cast<double>(blocks / nodes_) * clocks;
+    return blocks % nodes_;
+  }
+
+  int nodes_;
   double iteration_, block_;
   std::vector<Free> free_;  // the first at head_, sorted
   std::size_t head_ = 0;
@@ -54,54 +79,106 @@ bool has_unequal_blocks(const PlacedDiagram& placed) {
   return !(placed.block().groups_of[static_cast<std::size_t>(*streamed.stream)] > Count(1));
 }
 
-std::vector<double> block_lengths(const PlacedDiagram& placed) {
+std::vector<BlockLengths::Run> block_runs(const PlacedDiagram& placed) {
   if (!has_unequal_blocks(placed)) return {};
   const Streamed& streamed = *placed.streamed;
   const auto size = [&](AxisId axis) { return placed.problem->sizes[static_cast<std::size_t>(axis)].get(); };
   const auto [row_axis, column_axis] = *streamed.skips;
   const std::int64_t members = size(*placed.across), group = placed.walk.across.get(),
-                     chunk = placed.block().chunk.get();
-  const VisibleSpans spans(placed.problem->mask, size(row_axis), size(column_axis), *placed.across != row_axis);
-  std::vector<double> out;
-  for (std::int64_t first = 0; first < members; first += group) {
-    const std::int64_t last = std::min(first + group, members);
-    const Span seen = spans(first, last);
-    out.push_back(seen.size() > 0 ? static_cast<double>((seen.last + chunk - 1) / chunk - seen.first / chunk) : 0.0);
+                     chunk = placed.block().chunk.get(), blocks = (members + group - 1) / group;
+  const Mask& mask = placed.problem->mask;
+  const std::int64_t rows = size(row_axis), columns = size(column_axis);
+  const bool by_rows = *placed.across == row_axis;
+  const VisibleSpans spans(mask, rows, columns, !by_rows);
+  const auto chunks = [&](std::int64_t block) {
+    const Span seen = spans(block * group, std::min(block * group + group, members));
+    return seen.size() > 0 ? Span{seen.first / chunk, (seen.last + chunk - 1) / chunk} : Span{};
+  };
+  const Span seeing = by_rows ? visible_rows(mask, 0, columns, rows, columns) : visible(mask, 0, rows, rows, columns);
+  const std::int64_t begin = seeing.first / group, end = (seeing.last + group - 1) / group;
+  std::vector<BlockLengths::Run> out;
+  const auto add = [&](std::int64_t iterations, std::int64_t count) {
+    if (count <= 0) return;
+    if (out.empty() || out.back().iterations != static_cast<double>(iterations))
+      out.push_back({static_cast<double>(iterations), count});
+    else
+      out.back().blocks += count;
+  };
+  add(0, std::min(begin, blocks));
+  for (std::int64_t k = begin; k < end;) {
+    // What blocks see moves one way: between two that visit the same chunks all do.
+    const Span here = chunks(k);
+    const auto visits_these = [&](std::int64_t block) {
+      const Span there = chunks(block);
+      return there.first == here.first && there.last == here.last;
+    };
+    std::int64_t known = 1, step = 1;
+    while (k + known + step <= end && visits_these(k + known + step - 1)) known += step, step *= 2;
+    for (; step > 0; step /= 2) {
+      if (k + known + step <= end && visits_these(k + known + step - 1)) known += step;
+    }
+    add(here.size(), known);
+    k += known;
   }
+  add(0, blocks - std::max(end, begin));
+  return out;
+}
+
+std::vector<double> block_lengths(const PlacedDiagram& placed) {
+  std::vector<double> out;
+  for (const BlockLengths::Run& run : block_runs(placed))
+    out.insert(out.end(), static_cast<std::size_t>(run.blocks), run.iterations);
   return out;
 }
 
 BlockLengths block_lengths(const PlacedDiagram& placed, const LaunchShape& shape) {
-  std::vector<double> in_order = block_lengths(placed);
-  const double planes = std::floor(std::max(shape.who.total_blocks, 1.0) / static_cast<double>(in_order.size()));
-  return {std::move(in_order), planes, shape.who.nodes};
+  std::vector<BlockLengths::Run> in_order = block_runs(placed);
+  double blocks = 0;
+  for (const BlockLengths::Run& run : in_order) blocks += static_cast<double>(run.blocks);
+  return {std::move(in_order), std::floor(std::max(shape.who.total_blocks, 1.0) / blocks), shape.who.nodes};
 }
 
-BlockLengths::BlockLengths(std::vector<double> in_order, double planes, double nodes)
-    : in_order_(std::move(in_order)), planes_(static_cast<int>(planes)), nodes_(static_cast<int>(nodes)) {}
+BlockLengths::BlockLengths(std::vector<Run> in_order, double planes, double nodes)
+    : in_order_(std::move(in_order)), planes_(static_cast<std::int64_t>(planes)), nodes_(static_cast<int>(nodes)) {}
 
 /// Deals blocks out round robin. Of nodes with equally many blocks the one with the most iterations is kept.
 void BlockLengths::deal_out() {
   std::vector<Dealt> all(static_cast<std::size_t>(nodes_), {0, 0});
+  Dealt each{0, 0};  // to every node
   std::size_t node = 0;
-  for (int i = 0; i < planes_; ++i) {
-    for (std::size_t first = 0; first < in_order_.size();) {
-      const std::size_t taken = std::min(in_order_.size() - first, all.size() - node);
-      for (std::size_t n = 0; n < taken; ++n) {
-        all[node + n].iterations += in_order_[first + n];
-        all[node + n].blocks += 1;
+  for (std::int64_t i = 0; i < planes_; ++i) {
+    for (const Run& run : in_order_) {
+      const auto rounds = static_cast<double>(run.blocks / nodes_);
+      each.iterations += rounds * run.iterations;
+      each.blocks += rounds;
+      for (std::int64_t rest = run.blocks % nodes_; rest > 0; --rest) {
+        all[node].iterations += run.iterations;
+        all[node].blocks += 1;
+        node = node + 1 < all.size() ? node + 1 : 0;
       }
-      first += taken;
-      node = (node + taken) % all.size();
     }
   }
-  for (const Dealt& one : all) {
+  for (const Dealt& rest : all) {
+    const Dealt one{each.iterations + rest.iterations, each.blocks + rest.blocks};
     const auto same =
         std::find_if(dealt_.begin(), dealt_.end(), [&](const Dealt& other) { return other.blocks == one.blocks; });
     if (same == dealt_.end())
       dealt_.push_back(one);
     else
       same->iterations = std::max(same->iterations, one.iterations);
+  }
+}
+
+/// Of equal length all planes' blocks in turn.
+void BlockLengths::sort() {
+  std::vector<Run> runs = in_order_;
+  std::sort(runs.begin(), runs.end(), [](const Run& a, const Run& b) { return a.iterations > b.iterations; });
+  for (const Run& run : runs) {
+    const std::int64_t blocks = run.blocks * planes_;
+    if (sorted_.empty() || sorted_.back().iterations != run.iterations)
+      sorted_.push_back({run.iterations, blocks});
+    else
+      sorted_.back().blocks += blocks;
   }
 }
 
@@ -112,18 +189,11 @@ double BlockLengths::busiest(BlockOrder order, double iteration, double beyond) 
     for (const Dealt& one : dealt_) out = std::max(out, one.iterations * iteration + one.blocks * beyond);
     return out;
   }
-  const bool sorted =
-      order == BlockOrder::longest_first;  // blocks of one length: those of all planes, plane after plane
-  std::vector<double> lengths = in_order_;
-  if (sorted) std::sort(lengths.begin(), lengths.end(), std::greater<>());
+  const bool sorted = order == BlockOrder::longest_first;
+  if (sorted && sorted_.empty()) sort();
   Nodes free(nodes_, iteration, beyond);
-  for (int plane = 0; plane < (sorted ? 1 : planes_); ++plane) {
-    for (std::size_t first = 0; first < lengths.size();) {
-      std::size_t next = first + 1;
-      while (next < lengths.size() && lengths[next] == lengths[first]) ++next;
-      free.run(lengths[first], static_cast<int>(next - first) * (sorted ? planes_ : 1));
-      first = next;
-    }
+  for (std::int64_t plane = 0; plane < (sorted ? 1 : planes_); ++plane) {
+    for (const Run& run : sorted ? sorted_ : in_order_) free.run(run.iterations, run.blocks);
   }
   if (iteration > 0) known_.push_back({order, beyond / iteration, free.busiest() / iteration});
   return free.busiest();

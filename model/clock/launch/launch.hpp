@@ -2,6 +2,7 @@
 // Blocks onto compute nodes: from one block's clocks to a launch's. 1,024 equal blocks on 132 nodes take what 8 blocks
 // take one after the other; under a mask the busiest node decides. (model/README.md section 12)
 
+#include <cstdint>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -32,8 +33,13 @@ struct LaunchClocks {
 /// beyond.
 class BlockLengths {
  public:
+  /// Neighbouring blocks of one plane that have as many iterations each.
+  struct Run {
+    double iterations;
+    std::int64_t blocks;
+  };
   BlockLengths() = default;
-  BlockLengths(std::vector<double> in_order, double planes, double nodes);
+  BlockLengths(std::vector<Run> in_order, double planes, double nodes);
   [[nodiscard]] bool known() const { return !in_order_.empty(); }
   [[nodiscard]] double busiest(BlockOrder order, double iteration, double beyond);
   /// At most busiest(): what was found of that order and that e / c before; 0 where nothing was. Of another e / c
@@ -49,9 +55,12 @@ class BlockLengths {
     double ratio, iterations;  ///< e / c, G
   };
   void deal_out();
+  void sort();
 
-  std::vector<double> in_order_;  ///< iterations of one plane's blocks
-  int planes_ = 1, nodes_ = 1;
+  std::vector<Run> in_order_;  ///< of one plane
+  std::vector<Run> sorted_;    ///< of all planes, the longest first
+  std::int64_t planes_ = 1;
+  int nodes_ = 1;
   std::vector<Dealt>
       dealt_;  ///< round robin, in all planes: for each number of blocks a node, the node with the most iterations
   std::vector<Known> known_;
@@ -81,6 +90,8 @@ struct LaunchShape {
 [[nodiscard]] LaunchShape launch_shape(const PlacedDiagram& placed, const LaunchShape& like);
 /// Iterations of the blocks of one plane of the mask, in order; empty where blocks are equally long.
 [[nodiscard]] std::vector<double> block_lengths(const PlacedDiagram& placed);
+/// The same in runs; found without looking at every block.
+[[nodiscard]] std::vector<BlockLengths::Run> block_runs(const PlacedDiagram& placed);
 [[nodiscard]] BlockLengths block_lengths(const PlacedDiagram& placed, const LaunchShape& shape);
 
 /// Blocks one after the other on a node; of unequal length (masks) onto nodes in the kernel's order, as a knob `order`

@@ -30,9 +30,10 @@ CutChunks cut_chunks_packed(const PlacedDiagram& placed) {
 /// Groups of a masked plane's members and the chunks that they see of the other axis.
 class GroupsUnderMask {
  public:
-  GroupsUnderMask(const VisibleSpans& seen, std::int64_t members, std::int64_t group, std::int64_t along,
+  GroupsUnderMask(const VisibleSpans& seen, Span seeing, std::int64_t members, std::int64_t group, std::int64_t along,
                   std::int64_t chunk)
       : seen_(seen),
+        seeing_(seeing),
         members_(members),
         group_(group),
         along_(along),
@@ -41,15 +42,16 @@ class GroupsUnderMask {
 
   /// Of the chunks that a group visits those that not all of its members see in full, before the first such one and
   /// from there on: of all groups. Where a mask's band lies within the plane they come again after as many groups as
-  /// are whole chunks.
+  /// are whole chunks. Groups none of whose members sees anything visit none.
   struct Cut {
     std::int64_t low = 0, high = 0;
   };
   [[nodiscard]] Cut cut() const {
     const std::int64_t whole = members_ / group_;
+    const std::int64_t end = std::min((seeing_.last + group_ - 1) / group_, whole);
     Cut sum;
-    for (std::int64_t k = 0; k < whole;) {
-      const std::int64_t run = run_from(k, whole), times = run / repeat_;
+    for (std::int64_t k = seeing_.first / group_; k < end;) {
+      const std::int64_t run = run_from(k, end), times = run / repeat_;
       for (std::int64_t i = 0; i < (times > 1 ? repeat_ : run); ++i) add(sum, of(k + i), times > 1 ? times : 1);
       k += times > 1 ? times * repeat_ : run;
     }
@@ -61,8 +63,9 @@ class GroupsUnderMask {
   struct Spans {
     Span any, top, bottom;  // that some member sees, the first and the last
   };
-  /// How the band lies over a group: within the plane at both ends, or from its start on, or over all of it.
-  enum class Lies { within, from_the_start, over, otherwise };
+  /// How the band lies over a group: within the plane at both ends, or from its start on, or to its end with some chunk
+  /// that all members see, or over all of it.
+  enum class Lies { within, from_the_start, to_the_end, over, otherwise };
 
   [[nodiscard]] Spans spans(std::int64_t k) const {
     const std::int64_t first = k * group_, last = std::min(first + group_, members_);
@@ -71,16 +74,19 @@ class GroupsUnderMask {
   [[nodiscard]] Lies lies(std::int64_t k) const {
     const Spans s = spans(k);
     if (s.top.size() == 0 || s.bottom.size() == 0) return Lies::otherwise;
-    const bool starts = std::max(s.top.first, s.bottom.first) == 0, within = s.any.last < along_;
+    const std::int64_t first = std::max(s.top.first, s.bottom.first);
+    const bool starts = first == 0, within = s.any.last < along_;
     if (s.any.first > 0 && within) return Lies::within;
     if (starts && within) return Lies::from_the_start;
-    return starts && std::min(s.top.last, s.bottom.last) == along_ ? Lies::over : Lies::otherwise;
+    if (std::min(s.top.last, s.bottom.last) < along_) return Lies::otherwise;
+    if (starts) return Lies::over;
+    return s.any.first > 0 && first <= along_ / chunk_ * chunk_ ? Lies::to_the_end : Lies::otherwise;
   }
   /// How many groups from k on the band lies over in the way in which it lies over group k.
-  [[nodiscard]] std::int64_t run_from(std::int64_t k, std::int64_t whole) const {
+  [[nodiscard]] std::int64_t run_from(std::int64_t k, std::int64_t end) const {
     const Lies here = lies(k);
     if (here == Lies::otherwise) return 1;
-    std::int64_t run = 1, other = whole - k;  // a band moves one way: no group between two of a run is other
+    std::int64_t run = 1, other = end - k;  // a band moves one way: no group between two of a run is other
     for (; run < other;) {
       const std::int64_t tried = run + (other - run + 1) / 2;
       if (lies(k + tried - 1) == here)
@@ -107,6 +113,7 @@ class GroupsUnderMask {
   }
 
   const VisibleSpans& seen_;
+  Span seeing_;  // the members that see anything
   std::int64_t members_, group_, along_, chunk_, repeat_;
 };
 
@@ -125,7 +132,8 @@ CutChunks cut_chunks(const PlacedDiagram& placed) {
   const bool columns = (*streamed.skips)[1] == *streamed.stream;
   const std::int64_t members = size(*placed.across), group = placed.walk.across.get();
   const VisibleSpans seen(mask, columns ? members : along, columns ? along : members, !columns);
-  const auto [low, high] = GroupsUnderMask(seen, members, group, along, chunk).cut();
+  const Span seeing = columns ? visible_rows(mask, 0, along, members, along) : visible(mask, 0, along, along, members);
+  const auto [low, high] = GroupsUnderMask(seen, seeing, members, group, along, chunk).cut();
   const auto blocks = static_cast<double>(std::max<std::int64_t>((members + group - 1) / group, 1));
   return cut(static_cast<double>(low) / blocks, static_cast<double>(high) / blocks);
 }

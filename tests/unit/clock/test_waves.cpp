@@ -9,6 +9,7 @@
 #include "model/clock/launch/launch.hpp"
 #include "model/clock/roofline/load.hpp"
 #include "model/clock/run/timeline.hpp"
+#include "model/diagram/visits.hpp"
 #include "tests/laid_out.hpp"
 #include "tests/rounds.hpp"
 
@@ -67,7 +68,8 @@ TEST_CASE("causal blocks go onto nodes in the kernel's order") {
   struct Sizes {
     int q, x, h;
   };
-  for (const Sizes s : {Sizes{4096, 4096, 16}, {1000, 3000, 40}, {16384, 16384, 2}}) {
+  for (const Sizes s :
+       {Sizes{4096, 4096, 16}, {1000, 3000, 40}, {16384, 16384, 2}, {200000, 700, 1}, {40000, 3000, 3}}) {
     const int q = s.q, x = s.x, h = s.h;
     const LaidOut l("attention_sm90", "h200-sxm", {{"h", h}, {"q", q}, {"x", x}, {"d", 128}}, DType::bf16, causal);
     std::vector<double> busiest;
@@ -88,6 +90,29 @@ TEST_CASE("causal blocks go onto nodes in the kernel's order") {
       busiest.push_back(right);
     }
     CHECK(busiest[2] <= busiest[1]);  // the longest first ends earlier than dealing out in turn
+  }
+}
+
+TEST_CASE("runs of blocks are those that block by block see as many chunks, found without looking at each") {
+  std::mt19937 random(11);
+  const auto of = [&](int least, int most) { return std::uniform_int_distribution<>(least, most)(random); };
+  for (int round = 0; round < test::rounds(150); ++round) {
+    const int q = of(1, of(0, 1) == 0 ? 300 : 20000), x = of(0, 3) == 0 ? q : of(1, 3000);
+    const Mask mask =
+        of(0, 2) == 0 ? Mask{Mask::Kind::causal, 0, 0} : Mask{Mask::Kind::window, of(0, 4000), of(0, 1) * of(0, 500)};
+    CAPTURE(q);
+    CAPTURE(x);
+    CAPTURE(text_of(mask));
+    const LaidOut l("attention_sm90", "h200-sxm", {{"h", 1}, {"q", q}, {"x", x}, {"d", 64}}, DType::bf16, mask);
+    const PlacedDiagram placed = l.place({{"q", "128"}, {"x", std::to_string(16 * of(1, 16))}});
+    const std::int64_t rows = placed.walk.across.get(), chunk = placed.block().chunk.get();
+    std::vector<double> right;
+    for (std::int64_t first = 0; first < q; first += rows)
+      right.push_back(static_cast<double>(
+          visited_chunks(mask, first, std::min<std::int64_t>(first + rows, q), q, x, chunk).size()));
+    CHECK(block_lengths(placed) == right);
+    const std::vector<BlockLengths::Run> runs = block_runs(placed);
+    for (std::size_t i = 1; i < runs.size(); ++i) CHECK(runs[i].iterations != runs[i - 1].iterations);
   }
 }
 

@@ -48,6 +48,16 @@ TEST_CASE("an alias takes no room of its own; what shares storage counts as the 
   CHECK(at_level(in_place, "registers").allocated == Bytes((64 + 64) * KiB));
 }
 
+TEST_CASE("arrays of one column that take turns in one place are no more than the place") {
+  const Mapped m("attention", "ck_tile", "mi300x", {{"q", 80}, {"x", 12978}, {"d", 256}});
+  const PlacedDiagram p = m.place({{"q", "64"}, {"x", "128"}, {"warps", "2"}});
+  const LevelMemory lds = at_level(p, "lds"), registers = at_level(p, "registers");
+  CHECK(lds.lower_bound == Bytes(64 * KiB));  // K or V, which pass one ring
+  CHECK(lds.live == Bytes(64 * KiB));
+  CHECK(lds.allocated == Bytes(64 * KiB));
+  CHECK(registers.live <= registers.allocated + Bytes(3 * 64 * 4));  // P is S in place; mu, delta, z
+}
+
 TEST_CASE("chunks and groups larger than their axis hold no more than there is, but are allocated in full") {
   const Mapped m("attention", "attention_sm90", "h200-sxm", {{"q", 1}, {"x", 40}, {"d", 64}});
   const PlacedDiagram p = m.place({{"q", "64"}, {"x", "64"}, {"warpgroups", "1"}, {"stages", "1"}});
