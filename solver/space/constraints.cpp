@@ -6,6 +6,7 @@
 
 #include "model/diagram/reindex.hpp"
 #include "model/mapping/load.hpp"
+#include "model/mapping/ways.hpp"
 #include "model/resource/resources.hpp"
 #include "solver/space/granularity.hpp"
 
@@ -305,7 +306,7 @@ bool visits_differ(const Streamed& streamed, const Mapping& mapping, const Probl
   const bool packed = !problem.packing.sequences.empty() && among({problem.packing.rows, problem.packing.columns});
   if (!masked && !packed) return false;
   return std::any_of(mapping.variables.begin(), mapping.variables.end(),
-                     [](const VariableMapping& variable) { return variable.multicast.has_value(); });
+                     [](const VariableMapping& variable) { return variable.multicast || variable.divided; });
 }
 
 }  // namespace
@@ -391,15 +392,28 @@ std::optional<Excess> check_shared_memory(const PlacedDiagram&, const Plan& plan
   return compare(Relation::Kind::at_most, plan.shared_total.value, plan.shared_limit.value);
 }
 
-std::optional<Excess> check_core_memory(const PlacedDiagram& placed, const Plan&) {
+namespace {
+
+/// The memory of those asked for that holds most beyond its size.
+template <class Counts>
+std::optional<Excess> fullest(const PlacedDiagram& placed, const Counts& counts) {
   std::optional<Excess> worst;
   for (const LevelMemory& m : memories(placed)) {
-    const bool of_core = placed.machine->core_of(m.level) != nullptr;
-    if (!of_core || !m.limit || m.allocated <= *m.limit) continue;
+    if (!counts(m.level) || !m.limit || m.allocated <= *m.limit) continue;
     const Excess one{real(m.allocated.value), real(m.limit->value)};
     if (!worst || one.needed / one.available > worst->needed / worst->available) worst = one;
   }
   return worst;
+}
+
+}  // namespace
+
+std::optional<Excess> check_core_memory(const PlacedDiagram& placed, const Plan&) {
+  return fullest(placed, [&](LevelId level) { return placed.machine->core_of(level) != nullptr; });
+}
+
+std::optional<Excess> check_side_memory(const PlacedDiagram& placed, const Plan&) {
+  return fullest(placed, [&](LevelId level) { return is_beside(placed, level); });
 }
 
 Rules::Rules(const Streamed& streamed, const Mapping& mapping, const Machine& machine, const Problem& problem) {
@@ -423,6 +437,8 @@ Rules::Rules(const Streamed& streamed, const Mapping& mapping, const Machine& ma
   const auto is_core = [](const Agent& agent) { return !agent.core.empty(); };
   if (std::any_of(mapping.agents.begin(), mapping.agents.end(), is_core))
     plan.push_back({"core memory", shared, check_core_memory});
+  else if (uses_side_memory(mapping, machine))
+    plan.push_back({"side memory", shared, check_side_memory});
 }
 
 std::vector<Violation> violations(const Rules& rules, const PlacedDiagram& placed, const Plan& plan) {
