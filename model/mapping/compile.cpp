@@ -389,7 +389,8 @@ void Placer::Compiled::compile_operation(OpId id) {
   if (out.tensor) {
     const DType type = type_of(o.type);
     for (const auto& [guard, name] : o.instruction) {
-      if (const TensorInstruction* named = machine_->tensor_for(type, name)) out.instruction.emplace_back(&guard, named);
+      if (const TensorInstruction* named = machine_->tensor_for(type, name))
+        out.instruction.emplace_back(&guard, named);
     }
     static const Guard always;
     if (const TensorInstruction* first = machine_->tensor_for(type)) out.instruction.emplace_back(&always, first);

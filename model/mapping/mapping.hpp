@@ -195,7 +195,7 @@ struct OperationMapping {
   std::vector<std::pair<std::string, Guarded<std::string>>> operands;  ///< input array -> variable it is read from
   std::string accumulate;                                              ///< accumulator type: f32, f16
   Guarded<std::string>
-      instruction;  ///< tensor instruction by name ("mma.sync"); empty: the machine's first of the type
+      instruction;     ///< tensor instruction by name ("mma.sync"); empty: the machine's first of the type
   std::string issuer;  ///< whose thread issues the tensor instructions, where not the agent whose rows they are
   /// So many iterations before those of its agent's operations that are not ahead: its core takes turns (preload).
   std::optional<Value> ahead;

@@ -132,8 +132,8 @@ void Reader::levels(const yaml::Node& node) {
 }
 
 VariableMapping Reader::variable(const std::string& name, const yaml::Node& node) {
-  node.allow({"of", "level", "scope", "type", "copies", "alias", "engine", "multicast", "divided", "unpermuted", "sizes",
-              "axes", "part", "staging", "by", "moved_by", "when"});
+  node.allow({"of", "level", "scope", "type", "copies", "alias", "engine", "multicast", "divided", "unpermuted",
+              "sizes", "axes", "part", "staging", "by", "moved_by", "when"});
   VariableMapping out;
   out.name = name;
   out.location = node.key_location();
