@@ -69,8 +69,9 @@ double clocks_together(const PlacedDiagram& placed, double together, double alon
   for (double set = 0; set < sets; ++set) {
     const double blocks = std::floor((together + sets - 1 - set) / sets);
     if (blocks < 1) continue;
-    a_clock += std::min(blocks / alone, 1 / (sets * full));
-    meeting += std::min(blocks / alone, blocks / (alone + (blocks - 1) * sets * full));
+    const double hiding = std::min(blocks / alone, 1 / (sets * full));
+    a_clock += hiding;
+    meeting += std::min(hiding, blocks / (alone + (blocks - 1) * sets * full));
   }
   return (1 / a_clock + 1 / meeting) / 2;
 }
