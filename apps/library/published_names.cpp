@@ -55,7 +55,7 @@ PublishedMatch read_match(const yaml::Node& node) {
 }
 
 PublishedKernel read_kernel(const yaml::Node& node) {
-  node.allow({"names", "algorithm", "dtypes", "mappings", "pick", "tile", "knobs"});
+  node.allow({"names", "algorithm", "dtypes", "mappings", "pick", "tile", "tiles", "knobs"});
   PublishedKernel kernel;
   kernel.names = node.at("names").words();
   kernel.dtypes = node.at("dtypes").words();
@@ -63,9 +63,15 @@ PublishedKernel read_kernel(const yaml::Node& node) {
   kernel.algorithm = node.at("algorithm").choice({"attention", "matmul"});
   if (const yaml::Node* pick = node.find("pick")) kernel.fastest = pick->choice({"first", "fastest"}) == "fastest";
   kernel.tile = node.at("tile").words();
+  if (const yaml::Node* tiles = node.find("tiles")) {
+    for (const auto& [text, knobs] : tiles->entries()) {
+      kernel.tiles.emplace_back(text, TileText{});
+      for (const auto& [knob, value] : knobs.entries()) kernel.tiles.back().second.emplace_back(knob, value.text());
+    }
+  }
   if (const yaml::Node* knobs = node.find("knobs")) {
     for (const yaml::Node& line : knobs->items()) {
-      line.allow({"kernel", "source", "note", "d", "causal", "dtype", "architectures", "set", "among"});
+      line.allow({"gpu", "kernel", "source", "note", "d", "causal", "dtype", "architectures", "set", "among"});
       PublishedKernel::Knobs read{read_match(line), words_or_none(line, "architectures"), {}, {}};
       if (const yaml::Node* set = line.find("set")) {
         for (const auto& [knob, value] : set->entries()) read.set.emplace_back(knob, value.text());
@@ -240,6 +246,11 @@ std::vector<TileText> published_tiles(const PublishedKernel& kernel, const std::
     if (!known.empty() && std::find(known.begin(), known.end(), architecture) == known.end()) continue;
     for (const auto& [knob, value] : line.set) tiles = with_each(tiles, knob, {value});
     for (const auto& [knob, values] : line.among) tiles = with_each(tiles, knob, values);
+  }
+  for (const auto& [text, knobs] : kernel.tiles) {
+    if (text != row.tile) continue;
+    for (const auto& [knob, value] : knobs) tiles = with_each(tiles, knob, {value});
+    return tiles;
   }
   for (std::size_t at = 0; at < row.tile.size();) {
     const std::size_t end = std::min(row.tile.find(',', at), row.tile.size());

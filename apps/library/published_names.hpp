@@ -27,7 +27,8 @@ struct PublishedKernel {
   std::vector<std::string> names, dtypes, mappings;
   std::string algorithm;
   bool fastest = false;  ///< all mappings are asked, and the fastest prediction counts; else the first that fits
-  std::vector<std::string> tile;  ///< the knobs of "128x64"
+  std::vector<std::string> tile;                        ///< the knobs of "128x64"
+  std::vector<std::pair<std::string, TileText>> tiles;  ///< whole texts of a row's tile that say more than sizes
   struct Knobs {
     PublishedMatch match;
     std::vector<std::string> architectures;  ///< empty: all

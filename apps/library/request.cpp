@@ -1,6 +1,8 @@
 #include "apps/library/request.hpp"
 
 #include <algorithm>
+#include <iterator>
+#include <utility>
 
 #include "apps/library/catalog.hpp"
 #include "apps/library/compiled.hpp"
@@ -264,6 +266,52 @@ Request resolve_problem(const Ask& ask, Catalog& catalog) {
   return request;
 }
 
+namespace {
+
+/// Whether it multiplies by the machine's fastest instruction of each type, under some of its knobs.
+bool by_fastest_instruction(const Request& request, const Layout& layout) {
+  const auto& all = layout.mapping->operations;
+  return std::all_of(all.begin(), all.end(), [&](const OperationMapping& op) {
+    if (op.unit != "tensor" || op.instruction.empty()) return true;
+    const DType type = op.type == "T" ? request.problem.dtype : parse_dtype(op.type, layout.mapping->file);
+    const TensorInstruction* fastest = request.machine->tensor_for(type);
+    return std::any_of(op.instruction.begin(), op.instruction.end(),
+                       [&](const auto& named) { return fastest != nullptr && named.second == fastest->name; });
+  });
+}
+
+/// Of the kernels of others that were made for that very architecture, those that multiply by its fastest instruction.
+std::vector<Layout> faster_peers(const Request& request, Catalog& catalog) {
+  std::vector<Layout> peers;
+  try {
+    peers = kernel_layouts(request, catalog, false);
+  } catch (const Error&) {  // the user's knobs are of a bundled kernel
+    return peers;
+  }
+  std::erase_if(peers, [&](const Layout& layout) {
+    return !lists(layout.mapping->runs_on, request.machine->architecture) || !by_fastest_instruction(request, layout);
+  });
+  return peers;
+}
+
+/// Kernels of this repository; before them, where it has none for the architecture and they multiply by a slower
+/// instruction of the machine, those of others. Where nothing fits of either, all of others.
+std::vector<Layout> fitting_layouts(const Request& request, Catalog& catalog) {
+  std::vector<Layout> bundled = kernel_layouts(request, catalog, true);
+  if (bundled.empty()) return kernel_layouts(request, catalog, false);
+  const std::vector<std::string>& ours = catalog.kernels(builtin_name(request, catalog), true);
+  const bool native = std::any_of(ours.begin(), ours.end(), [&](const std::string& name) {
+    return lists(catalog.mapping(name, "--kernel")->runs_on, request.machine->architecture);
+  });
+  const auto fastest = [&](const Layout& layout) { return by_fastest_instruction(request, layout); };
+  if (native || std::any_of(bundled.begin(), bundled.end(), fastest)) return bundled;
+  std::vector<Layout> all = faster_peers(request, catalog);
+  std::move(bundled.begin(), bundled.end(), std::back_inserter(all));
+  return all;
+}
+
+}  // namespace
+
 Request make_request(const Ask& ask, Catalog& catalog) {
   Request request = resolve_problem(ask, catalog);
   at_shape([&] {
@@ -272,8 +320,7 @@ Request make_request(const Ask& ask, Catalog& catalog) {
     } else if (!ask.kernel.empty()) {
       request.layouts.push_back(named_layout(request, catalog));
     } else {
-      request.layouts = kernel_layouts(request, catalog, true);
-      if (request.layouts.empty()) request.layouts = kernel_layouts(request, catalog, false);
+      request.layouts = fitting_layouts(request, catalog);
     }
     if (request.layouts.empty()) request.layouts.push_back(ideal_layout(request));
   });

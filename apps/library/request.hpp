@@ -41,8 +41,9 @@ struct Request {
   std::shared_ptr<const Diagram> diagram;
   std::shared_ptr<const Machine> machine;
   Problem problem;
-  /// The kernel that the user names ("ideal": the ideal mapping); else all bundled ones that can compute it there; else
-  /// all peers'; else the ideal mapping. Never empty.
+  /// The kernel that the user names ("ideal": the ideal mapping); else all bundled ones that can compute it there,
+  /// behind peers' of that architecture where only those multiply by its fastest instruction; else all peers'; else the
+  /// ideal mapping. Never empty.
   std::vector<Layout> layouts;
   std::shared_ptr<Known> known;  ///< what the solver keeps between requests of these parts
   std::string content;           ///< names algorithm and machine by content (kept_tables.hpp)

@@ -74,6 +74,7 @@ const std::map<std::string, Sentence, std::less<>>& sentences() {
       {"register file", [](const Broken& b) { return b.beyond("registers a block"); }},
       {"shared memory", [](const Broken& b) { return b.beyond("B of " + b.terms.memory + " a block"); }},
       {"core memory", [](const Broken& b) { return b.beyond("B of a core's memory"); }},
+      {"side memory", [](const Broken& b) { return b.beyond("B of the memory beside the registers"); }},
       {"device memory", [](const Broken& b) { return b.beyond("B of device memory"); }},
       {"memory", [](const Broken& b) { return b.beyond("values of memory"); }},
       {"resident blocks",

@@ -157,6 +157,7 @@ const std::vector<UnitName>& unit_names() {
   static const std::vector<UnitName> names = {
       {"special", results, false, true},
       {"fp32", results, true},
+      {"fp32_packed", results, true},
       {"fp16", results, true},
       {"int32", results},
       {"alu", results},
@@ -165,6 +166,7 @@ const std::vector<UnitName>& unit_names() {
       {"issue", {instructions_per_clock}},
       {"shared_port", {bytes_per_clock}, true},
       {"shuffle", results, false, true},
+      {"tensor_memory", results, true},
   };
   return names;
 }

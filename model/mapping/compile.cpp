@@ -170,6 +170,7 @@ void Placer::Compiled::compile_variables() {
     out.type = type_of(v.type);
     out.copies = numbers(v.copies);
     if (v.multicast) out.multicast = &*v.multicast;
+    if (v.divided) out.divided = &*v.divided;
     if (v.unpermuted) out.unpermuted = &*v.unpermuted;
     for (const auto& [axis, value] : v.sizes) out.sizes.emplace_back(streamed_->diagram.axis(axis), number(value));
     for (std::size_t i = 0; i < mapping_->variables.size(); ++i) {
@@ -243,8 +244,12 @@ void Placer::Compiled::compile_operation(OpId id) {
   out.tensor = o.unit == "tensor";
   if (out.tensor) {
     const DType type = type_of(o.type);
-    if (!o.instruction.empty()) out.instruction = machine_->tensor_for(type, o.instruction);
-    if (out.instruction == nullptr) out.instruction = machine_->tensor_for(type);
+    for (const auto& [guard, name] : o.instruction) {
+      if (const TensorInstruction* named = machine_->tensor_for(type, name))
+        out.instruction.emplace_back(&guard, named);
+    }
+    static const Guard always;
+    if (const TensorInstruction* first = machine_->tensor_for(type)) out.instruction.emplace_back(&always, first);
   }
   const Array& first = d.arrays[at(op.inputs.front())];
   const Array& last = d.arrays[at(op.inputs.back())];

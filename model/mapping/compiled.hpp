@@ -82,7 +82,7 @@ struct CompiledVariable {
   int position = 0;  ///< index into the levels
   DType type = DType::f32;
   GuardedNumber copies;
-  const Guard *multicast = nullptr, *unpermuted = nullptr;
+  const Guard *multicast = nullptr, *divided = nullptr, *unpermuted = nullptr;
   std::vector<std::pair<AxisId, Number64>> sizes;
   int alias = -1;  ///< index into Mapping::variables
   int agent = -1;
@@ -101,7 +101,7 @@ struct CompiledOperation {
   const OperationMapping* mapping = nullptr;  ///< nullptr: the mapping says nothing
   int agent = -1;
   bool tensor = false;
-  const TensorInstruction* instruction = nullptr;
+  std::vector<std::pair<const Guard*, const TensorInstruction*>> instruction;  ///< alternatives; empty: none
   Extents m, n, k;
   std::vector<AxisId> rows, columns;  ///< all axes of m and of n
   std::optional<Number64> waits;

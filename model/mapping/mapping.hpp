@@ -148,6 +148,8 @@ struct VariableMapping {
   std::string alias;      ///< shares storage with that variable (lifetimes disjoint)
   CopyEngine engine = CopyEngine::none;
   std::optional<Guard> multicast;  ///< one copy for the cluster's blocks, where the guard holds
+  std::optional<Guard> divided;    ///< where the guard holds, each block of a cluster holds an equal part of it, and
+                                   ///< the tensor units of all of them read all parts (two SMs that multiply together)
   std::optional<Guard>
       unpermuted;  ///< its rows lie as in the array, where the guard holds: loads of rows meet banks twice
   std::vector<std::pair<std::string, Value>> sizes;  ///< axes held in part: x -> u_x, dv -> 32
@@ -192,7 +194,9 @@ struct OperationMapping {
   std::string type;  ///< input type of the tensor instruction; "T" for the question's
   std::vector<std::pair<std::string, Guarded<std::string>>> operands;  ///< input array -> variable it is read from
   std::string accumulate;                                              ///< accumulator type: f32, f16
-  std::string instruction;  ///< tensor instruction by name ("mma.sync"); empty: the machine's first of the type
+  Guarded<std::string>
+      instruction;     ///< tensor instruction by name ("mma.sync"); empty: the machine's first of the type
+  std::string issuer;  ///< whose thread issues the tensor instructions, where not the agent whose rows they are
   /// So many iterations before those of its agent's operations that are not ahead: its core takes turns (preload).
   std::optional<Value> ahead;
   std::optional<Value>

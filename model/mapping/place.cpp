@@ -173,6 +173,7 @@ void Placer::Compiled::place_variables(const Tile& tile, PlacedDiagram& into, bo
   for (Variable& v : into.variables) {
     const CompiledVariable& c = variables_[at(v.mapping)];
     if (chunks_alone && !c.streams) continue;
+    v.divided = c.divided != nullptr && holds(*c.divided, tile);
     const bool agents = v.scope == Scope::agent && c.agent >= 0;
     const Count chunk = into.levels[at(std::max(c.position, block_))].chunk;
     const std::vector<Count>& extent = agents ? into.agents[at(c.agent)].extent : block.extent;
@@ -189,6 +190,7 @@ void Placer::Compiled::place_variables(const Tile& tile, PlacedDiagram& into, bo
       for (const AxisId axis : held.axes) one *= held.shifted == nullptr ? size(axis) : Count(1);
       v.elements += held.shifted == nullptr ? one : one * part_of(*held.shifted, size);
     }
+    if (v.divided) v.elements = ceil_div(v.elements, std::max(into.cluster, Count(1)));
   }
 }
 

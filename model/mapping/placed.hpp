@@ -52,6 +52,7 @@ struct Variable {
   int alias = -1;  ///< index into PlacedDiagram::variables, or -1
   CopyEngine engine = CopyEngine::none;
   bool multicast = false;
+  bool divided = false;     ///< an equal part of it in each block of the cluster: `elements` are those of one
   bool unpermuted = false;  ///< rows one behind the other: what reads several at a time may meet a bank twice
   bool output_staging = false;
   bool part = false;  ///< holds what one iteration adds
@@ -160,6 +161,12 @@ struct PlacedDiagram {
   }
   /// Parts of a result that become one where they meet; 1 without split axes.
   [[nodiscard]] Count parts() const;
+  /// Each block of a cluster gets an equal part of it.
+  [[nodiscard]] bool divided(const Crossing& c) const {
+    return c.fills && c.variable >= 0 && variables[static_cast<std::size_t>(c.variable)].divided;
+  }
+  /// One copy of what crosses, whole to each or in parts, is for all blocks of a cluster.
+  [[nodiscard]] bool shared_by_cluster(const Crossing& c) const { return multicast(c) || divided(c); }
   /// One copy of what crosses serves, or comes from, all blocks of a cluster.
   [[nodiscard]] bool multicast(const Crossing& c) const {
     return c.combined_in_cluster || (c.fills && variables[static_cast<std::size_t>(c.variable)].multicast);

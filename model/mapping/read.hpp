@@ -48,6 +48,7 @@ class Reader {
   [[nodiscard]] static std::vector<Mask::Kind> mask_kinds(const yaml::Node& node);
   /// `of_problem`: it may ask for the problem's mask and for sizes of axes too.
   [[nodiscard]] Guard guard(const yaml::Node* node, bool of_problem = false);
+  [[nodiscard]] Guarded<std::string> words(const yaml::Node& node);
   [[nodiscard]] Value value(const yaml::Node& node, std::int64_t least);
   [[nodiscard]] Guarded<Value> values(const yaml::Node& node, std::int64_t least, bool of_problem = false);
   /// {table: NAME, number: COLUMN}; without a column the registers.

@@ -132,8 +132,8 @@ void Reader::levels(const yaml::Node& node) {
 }
 
 VariableMapping Reader::variable(const std::string& name, const yaml::Node& node) {
-  node.allow({"of", "level", "scope", "type", "copies", "alias", "engine", "multicast", "unpermuted", "sizes", "axes",
-              "part", "staging", "by", "moved_by", "when"});
+  node.allow({"of", "level", "scope", "type", "copies", "alias", "engine", "multicast", "divided", "unpermuted",
+              "sizes", "axes", "part", "staging", "by", "moved_by", "when"});
   VariableMapping out;
   out.name = name;
   out.location = node.key_location();
@@ -155,6 +155,7 @@ VariableMapping Reader::variable(const std::string& name, const yaml::Node& node
   if (const auto* n = node.find("alias")) out.alias = n->text();
   if (const auto* n = node.find("engine")) out.engine = engine_of(*n);
   if (const auto* n = node.find("multicast")) out.multicast = guard(n);
+  if (const auto* n = node.find("divided")) out.divided = guard(n);
   if (const auto* n = node.find("unpermuted")) out.unpermuted = guard(n);
   out.sizes = axis_values(node.find("sizes"));
   out.axes = axes(node.find("axes"));
@@ -241,20 +242,36 @@ WorkMapping Reader::work(const yaml::Node& node) {
   return out;
 }
 
+/// A word, or alternatives of it.
+Guarded<std::string> Reader::words(const yaml::Node& node) {
+  Guarded<std::string> out;
+  if (!node.is_sequence()) {
+    out.emplace_back(Guard{}, node.text());
+    return out;
+  }
+  for (const yaml::Node& item : node.items()) {
+    item.allow({"when", "value"});
+    out.emplace_back(guard(item.find("when")), item.at("value").text());
+  }
+  if (out.empty()) node.fail("no alternative", "at least one {when: ..., value: ...}");
+  return out;
+}
+
 OperationMapping Reader::operation(const std::string& name, const yaml::Node& node) {
-  node.allow({"agent", "unit", "type", "accumulate", "instruction", "ahead", "waits", "operands", "work"});
+  node.allow({"agent", "issuer", "unit", "type", "accumulate", "instruction", "ahead", "waits", "operands", "work"});
   OperationMapping out;
   out.output = name;
   out.location = node.key_location();
   m_.references.push_back({Reference::Kind::operation, name, node.key_location(), node.path()});
   if (const auto* n = node.find("agent")) out.agent = n->text();
   out.unit = node.at("unit").choice({"tensor", "vector"});
+  if (const auto* n = node.find("issuer")) out.issuer = n->text();
   if (const auto* n = node.find("type")) out.type = type(*n);
   if (out.unit == "tensor" && out.type.empty()) node.fail("a tensor operation needs a type", "type: T");
   if (const auto* n = node.find("accumulate")) out.accumulate = type(*n);
   if (const auto* n = node.find("instruction")) {
-    out.instruction = n->text();
-    refer(Reference::Kind::instruction, out.instruction, *n);
+    out.instruction = words(*n);
+    for (const auto& [when, word] : out.instruction) refer(Reference::Kind::instruction, word, *n);
   }
   if (const auto* n = node.find("ahead")) out.ahead = value(*n, 0);
   if (const auto* n = node.find("waits")) {
@@ -264,17 +281,7 @@ OperationMapping Reader::operation(const std::string& name, const yaml::Node& no
   if (const auto* operands = node.find("operands")) {
     for (const auto& [array, entry] : operands->entries()) {
       m_.references.push_back({Reference::Kind::array, array, entry.key_location(), operands->path()});
-      Guarded<std::string> from;
-      if (entry.is_sequence()) {
-        for (const yaml::Node& item : entry.items()) {
-          item.allow({"when", "value"});
-          from.emplace_back(guard(item.find("when")), item.at("value").text());
-        }
-        if (from.empty()) entry.fail("no alternative", "at least one {when: ..., value: ...}");
-      } else {
-        from.emplace_back(Guard{}, entry.text());
-      }
-      out.operands.emplace_back(array, std::move(from));
+      out.operands.emplace_back(array, words(entry));
     }
   }
   if (const auto* list = node.find("work")) {

@@ -182,6 +182,7 @@ class VariantMaker {
     const bool maintained = has(c_.streamed_->maintained, array);
     const Phase phase = c_.streamed_->operations[at(*d_.producer(array))].phase;
     const bool kept = std::any_of(at_home.begin(), at_home.end(), [&](int v) { return position(v) == c_.deepest_; });
+    cross_beside(array, phase);
     for (const int variable : at_home) {
       for (int where = c_.deepest_; where > position(variable); --where) {
         const bool each_time = phase == Phase::loop && !streams(array) && !(kept && maintained);
@@ -195,6 +196,17 @@ class VariantMaker {
         down.variable = variable;
       }
     }
+  }
+
+  // A result that lies both beside the registers and in them: the matrix unit makes it there and threads take it up, or
+  // threads make it and put it down for the matrix unit.
+  void cross_beside(ArrayId array, Phase phase) {
+    int beside = -1;
+    bool inside = false;
+    for (const int v : homes(array)) (position(v) > c_.deepest_ ? void(beside = v) : void(inside = true));
+    if (beside < 0 || !inside) return;
+    const bool up = c_.operations_[at(*d_.producer(array))].tensor;
+    add(array, position(beside), up, phase, v_.variables[at(beside)].type).variable = beside;
   }
 
   // From where the array is kept up to device memory, through the staging variables on the way: what crosses has the
@@ -294,7 +306,9 @@ class VariantMaker {
     out.phase = c_.streamed_->operations[at(id)].phase;
     out.agent = op.agent;
     out.tensor = op.tensor;
-    out.instruction = op.instruction;
+    for (const auto& [guard, instruction] : op.instruction) {
+      if (out.instruction == nullptr && holds(*guard, tile_)) out.instruction = instruction;
+    }
     out.operands = {v_.operands.data() + v_.operands.size(), op.operands.size()};
     for (std::size_t i = 0; i < op.operands.size(); ++i) {
       const int variable = operand_of(id, i);

@@ -139,6 +139,7 @@ void Placer::Compiled::find_dependences() {
     depends_.parts |= of_all(v.sizes);
     depends_.copies |= of_guarded(v.copies);
     for (const Guard* guard : {v.multicast, v.unpermuted}) depends_.copies |= guard != nullptr ? of_guard(*guard) : 0;
+    if (v.divided != nullptr) depends_.parts |= of_guard(*v.divided);
   }
   for (const CompiledOperation& op : operations_) {
     if (op.waits) depends_.chunks |= op.waits->knobs();
@@ -160,6 +161,7 @@ void Placer::Compiled::find_variants() {
   };
   for (const VariableMapping& v : mapping_->variables) tell(v.when);
   for (const CompiledOperation& op : operations_) {
+    for (const auto& [guard, instruction] : op.instruction) tell(*guard);
     for (const auto& operand : op.operands) {
       for (const auto& [guard, variable] : operand) tell(*guard);
     }

@@ -145,15 +145,39 @@ bool goes_ways(const PlacedDiagram& placed) {
                      [](const Agent& agent) { return !agent.core.empty(); });
 }
 
-/// Memories of cores that lie beside the chain of levels, behind it in the order of the machine's levels.
+namespace {
+
+/// A memory of the compute node that is neither its threads' registers nor what all of its blocks' data come through.
+bool beside_registers(const Machine& machine, LevelId level) {
+  return machine.cores.empty() && level > 0 && machine.levels[at(level)].parent == machine.compute &&
+         machine.levels[at(level)].kind == LevelKind::ordinary && machine.find_level("registers") != level;
+}
+
+bool lies_at(const Mapping& mapping, const std::string& level) {
+  return std::any_of(mapping.variables.begin(), mapping.variables.end(),
+                     [&](const VariableMapping& v) { return v.level == level; });
+}
+
+}  // namespace
+
+bool is_beside(const PlacedDiagram& placed, LevelId level) { return beside_registers(*placed.machine, level); }
+
+bool uses_side_memory(const Mapping& mapping, const Machine& machine) {
+  for (LevelId id = 1; id < static_cast<LevelId>(machine.levels.size()); ++id) {
+    if (beside_registers(machine, id) && lies_at(mapping, machine.levels[at(id)].name)) return true;
+  }
+  return false;
+}
+
+/// Memories that lie beside the chain of levels, of cores or of a node's threads, behind it in the order of the
+/// machine's levels.
 void Placer::Compiled::compile_beside() {
   cores_ = std::any_of(mapping_->agents.begin(), mapping_->agents.end(),
                        [](const Agent& agent) { return !agent.core.empty(); });
-  if (!cores_) return;
   for (LevelId id = 1; id < static_cast<LevelId>(machine_->levels.size()); ++id) {
-    const auto lies_there = [&](const VariableMapping& v) { return v.level == machine_->levels[at(id)].name; };
-    if (position_of(machine_->levels[at(id)].name) || machine_->core_of(id) == nullptr) continue;
-    if (std::none_of(mapping_->variables.begin(), mapping_->variables.end(), lies_there)) continue;
+    const std::string& name = machine_->levels[at(id)].name;
+    const bool beside = cores_ ? machine_->core_of(id) != nullptr : beside_registers(*machine_, id);
+    if (position_of(name) || !beside || !lies_at(*mapping_, name)) continue;
     levels_.emplace_back();
     levels_.back().id = id;
   }

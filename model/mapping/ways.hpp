@@ -58,6 +58,13 @@ class Ways {
   std::vector<Crossing> out_;
 };
 
+/// Whether that level is a memory of the node that its threads share beside the way from device memory down to their
+/// registers, such as tensor memory: the matrix unit reads and writes it by itself, threads by instructions that are
+/// work like any other.
+[[nodiscard]] bool is_beside(const PlacedDiagram& placed, LevelId level);
+/// Whether a mapping whose agents are threads keeps variables there.
+[[nodiscard]] bool uses_side_memory(const Mapping& mapping, const Machine& machine);
+
 /// Whether a placed diagram's agents are cores of the machine, so that its arrays go such ways.
 [[nodiscard]] bool goes_ways(const PlacedDiagram& placed);
 

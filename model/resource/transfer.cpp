@@ -188,7 +188,7 @@ Groups groups_for(const PlacedDiagram& placed, const Groups& level, const Crossi
   const Groups blocks{placed.block(), placed.walk};
   if (crossing.parts && &level.level < &blocks.level) return blocks;
   const bool cluster = placed.machine->levels[at(level.level.level)].kind == LevelKind::cross_transfer;
-  return cluster && !placed.multicast(crossing) ? blocks : level;
+  return cluster && !placed.shared_by_cluster(crossing) ? blocks : level;
 }
 
 /// Loads as the receiver's counter sees them; `moved`: clipped to the array.
@@ -286,12 +286,15 @@ std::vector<LevelTransfer> moved_over(const PlacedDiagram& placed, AxisId none =
       if (none >= 0 && std::find(axes.begin(), axes.end(), none) != axes.end()) continue;
       const Groups own{level, walk}, used = groups_for(placed, own, crossing);
       const Mover mover(placed, crossing, used);
-      const Bytes moved = bytes_of(mover.elements(), crossing.type);
+      // Of what the blocks of a cluster hold in equal parts each gets its own.
+      const bool in_parts = level.level == placed.block().level && placed.divided(crossing);
+      const Count parts = in_parts ? std::max(placed.cluster, Count(1)) : Count(1);
+      const Bytes moved(bytes_of(mover.elements(), crossing.type).value / parts);
       (crossing.store ? sum.store : sum.load) += moved;
-      if (!crossing.store) sum.delivered += delivered(placed, crossing, mover, moved);
+      if (!crossing.store) sum.delivered += Bytes(delivered(placed, crossing, mover, moved * parts).value / parts);
       // What crosses once a block crosses once for each of a cluster's.
       const Count times = &used.level != &own.level && !crossing.parts ? placed.cluster : Count(1);
-      sum.transfer_per_group += bytes_of(mover.per_group() * times, crossing.type);
+      sum.transfer_per_group += Bytes(bytes_of(mover.per_group() * times, crossing.type).value / parts);
     }
     if (level.level == placed.block().level) {
       const Bytes parts = cut_bytes(placed);

@@ -223,7 +223,7 @@ bool visits_differ(const Streamed& streamed, const Mapping& mapping, const Probl
   const bool packed = !problem.packing.sequences.empty() && among({problem.packing.rows, problem.packing.columns});
   if (!masked && !packed) return false;
   return std::any_of(mapping.variables.begin(), mapping.variables.end(),
-                     [](const VariableMapping& variable) { return variable.multicast.has_value(); });
+                     [](const VariableMapping& variable) { return variable.multicast || variable.divided; });
 }
 
 }  // namespace
@@ -315,6 +315,8 @@ Rules::Rules(const Streamed& streamed, const Mapping& mapping, const Machine& ma
   const auto is_core = [](const Agent& agent) { return !agent.core.empty(); };
   if (std::any_of(mapping.agents.begin(), mapping.agents.end(), is_core))
     plan.push_back({"core memory", shared, check_core_memory});
+  else if (uses_side_memory(mapping, machine))
+    plan.push_back({"side memory", shared, check_side_memory});
 }
 
 std::vector<Violation> violations(const Rules& rules, const PlacedDiagram& placed, const Plan& plan) {

@@ -102,5 +102,7 @@ void add_combine(std::vector<TileRule>& rules, const Streamed& streamed, const M
 [[nodiscard]] std::optional<Excess> check_shared_memory(const PlacedDiagram& placed, const Plan& plan);
 /// "core memory", where agents are cores: what lies in each of their memories (L0A, L0C, UB, ...) fits.
 [[nodiscard]] std::optional<Excess> check_core_memory(const PlacedDiagram& placed, const Plan& plan);
+/// "side memory": what threads' matrix unit keeps in a memory of the node beside the registers (tensor memory) fits.
+[[nodiscard]] std::optional<Excess> check_side_memory(const PlacedDiagram& placed, const Plan& plan);
 
 }  // namespace napkin

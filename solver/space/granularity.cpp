@@ -50,8 +50,9 @@ void add_instruction(Collector& out, const Diagram& diagram, const OperationMapp
   if (mapped.unit != "tensor" || !producer) return;
   const Operation& op = diagram.operations[static_cast<std::size_t>(*producer)];
   const DType type = type_of(mapped.type, problem, mapping);
+  // Alternatives of an instruction differ in rows and in who executes them together, not in steps.
   const TensorInstruction* instruction =
-      mapped.instruction.empty() ? nullptr : machine.tensor_for(type, mapped.instruction);
+      mapped.instruction.empty() ? nullptr : machine.tensor_for(type, mapped.instruction.front().second);
   if (!instruction) instruction = machine.tensor_for(type);
   if (op.kind != OpKind::contract || op.own.empty() || !instruction) return;
   out.add(column_axis(diagram, op), instruction->n_step, instruction->name + " n of " + mapped.output);

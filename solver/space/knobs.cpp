@@ -22,6 +22,7 @@ KnobSet knobs_of_agent(const Mapping& mapping, const Agent& agent) {
 /// What decides whether a variable is there, and its copies and partial sizes.
 KnobSet knobs_of_variable(const VariableMapping& variable) {
   KnobSet set = knobs_of(variable.copies) | knobs_of(variable.when);
+  if (variable.divided) set |= knobs_of(*variable.divided);
   for (const auto& [axis, size] : variable.sizes) set |= knobs_of(size);
   return set;
 }

@@ -1,5 +1,6 @@
 // The constraints that need a tile's plan: registers, shared memory, the memories of cores.
 
+#include "model/mapping/ways.hpp"
 #include "model/resource/resources.hpp"
 #include "solver/space/rule_terms.hpp"
 
@@ -28,15 +29,28 @@ std::optional<Excess> check_shared_memory(const PlacedDiagram&, const Plan& plan
   return compare(Relation::Kind::at_most, plan.shared_total.value, plan.shared_limit.value);
 }
 
-std::optional<Excess> check_core_memory(const PlacedDiagram& placed, const Plan&) {
+namespace {
+
+/// The memory of those asked for that holds most beyond its size.
+template <class Counts>
+std::optional<Excess> fullest(const PlacedDiagram& placed, const Counts& counts) {
   std::optional<Excess> worst;
   for (const LevelMemory& m : memories(placed)) {
-    const bool of_core = placed.machine->core_of(m.level) != nullptr;
-    if (!of_core || !m.limit || m.allocated <= *m.limit) continue;
+    if (!counts(m.level) || !m.limit || m.allocated <= *m.limit) continue;
     const Excess one{real(m.allocated.value), real(m.limit->value)};
     if (!worst || one.needed / one.available > worst->needed / worst->available) worst = one;
   }
   return worst;
+}
+
+}  // namespace
+
+std::optional<Excess> check_core_memory(const PlacedDiagram& placed, const Plan&) {
+  return fullest(placed, [&](LevelId level) { return placed.machine->core_of(level) != nullptr; });
+}
+
+std::optional<Excess> check_side_memory(const PlacedDiagram& placed, const Plan&) {
+  return fullest(placed, [&](LevelId level) { return is_beside(placed, level); });
 }
 
 }  // namespace napkin

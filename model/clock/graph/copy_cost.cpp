@@ -31,10 +31,15 @@ LevelId top_cache(const PlacedDiagram& placed) {
 
 double latency_of(const Pipe* pipe) { return pipe != nullptr && pipe->latency ? pipe->latency->value : 0; }
 
-/// Bytes a clock and node over the pipe into the block's level, all nodes at once.
+/// Bytes a clock and node over the pipe into the block's level, all nodes at work at once.
 double near_rate(const PlacedDiagram& placed) {
-  const Pipe* pipe = placed.machine->pipe_into(placed.block().level);
-  return pipe != nullptr && pipe->per_node_clock.known() ? pipe->per_node_clock.best().value : INFINITY;
+  const Machine& machine = *placed.machine;
+  const Pipe* pipe = machine.pipe_into(placed.block().level);
+  if (pipe == nullptr || !pipe->per_node_clock.known()) return INFINITY;
+  const double each = pipe->per_node_clock.best().value, total = machine.constant_or("l2_bandwidth_total", 0);
+  if (total <= 0 || placed.blocks >= machine.compute_nodes()) return each;
+  // Few nodes get more each, where the machine says how much there is for all.
+  return std::max(std::min(total / real(placed.blocks), machine.constant_or("l2_bandwidth_one_sm", 0)), each);
 }
 
 /// The same of what other blocks read too.

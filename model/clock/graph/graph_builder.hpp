@@ -99,6 +99,8 @@ class GraphBuilder {
   /// Nothing ever begins on a cycle whose waits are all of one iteration: an Error at the line of one of its edges.
   void refuse_dead_cycles() const;
   void follow_waits(int node, std::vector<int>& state, std::vector<std::size_t>& way) const;
+  /// Whether the tensor operation's instructions are issued by a thread that those of `from` must tell first.
+  [[nodiscard]] bool another_issues(const EventNode& from, const EventNode& to) const;
   /// What threads write to shared memory, asynchronous readers see after a fence and a barrier.
   [[nodiscard]] bool stores(const EventNode& node) const;
   [[nodiscard]] std::int64_t value_of(const Value& value) const;

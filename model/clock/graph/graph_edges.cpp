@@ -48,6 +48,8 @@ void GraphBuilder::add(const EdgeMapping& edge) {
   if (edge.issued) out.after = EdgeFrom::issued;
   if (from.kind == NodeKind::thread && to.kind == NodeKind::tensor && stores(from))
     out.latency = p_.machine->constant_or("store_fence_barrier", 0);
+  if (from.kind == NodeKind::thread && to.kind == NodeKind::tensor && another_issues(from, to))
+    out.latency += p_.machine->constant_or("handover_mbarrier", 0) / 2;
   if (from.kind == NodeKind::copy && to.kind == NodeKind::copy && !cores_) out.after = EdgeFrom::issued;
   const bool hands_over = asks(to) ? from.agent != to.agent : to.kind == NodeKind::copy && !asks(from);
   if (hands_over && from.kind != NodeKind::copy && !by_threads(edge.to)) {
@@ -95,6 +97,13 @@ void GraphBuilder::refuse_dead_cycles() const {
   for (int n = 0; n < static_cast<int>(g_.nodes.size()); ++n) {
     if (state[static_cast<std::size_t>(n)] == 0) follow_waits(n, state, way);
   }
+}
+
+bool GraphBuilder::another_issues(const EventNode& from, const EventNode& to) const {
+  const auto& all = p_.mapping->operations;
+  const auto op = std::find_if(all.begin(), all.end(), [&](const OperationMapping& o) { return o.output == to.name; });
+  if (op == all.end() || op->issuer.empty()) return false;
+  return p_.mapping->agents[static_cast<std::size_t>(agent(from).mapping)].name != op->issuer;
 }
 
 bool GraphBuilder::stores(const EventNode& node) const {

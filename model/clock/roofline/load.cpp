@@ -121,7 +121,10 @@ TensorLoad load_of(const PlacedDiagram& placed, const PlacedOperation& op, const
   double& bytes = out.port_bytes;
   if (i.asynchronous) {
     if (!op.a_from_registers) bytes += pieces.count * real(i.m * i.k) * value;
-    if (read_from(placed, op, 1)) bytes += pieces.columns * real(i.k) * value;
+    // Of an operand in parts each unit reads the one in its own block's memory.
+    const Variable* b = variable_of(placed, op, 1);
+    const double parts = b != nullptr && b->divided ? std::max(real(placed.cluster), 1.0) : 1;
+    if (read_from(placed, op, 1)) bytes += pieces.columns * real(i.k) * value / parts;
     out.slots = pieces.count * real(i.warps);
   } else {
     const double readers = op.agent >= 0 ? real(placed.agents[static_cast<std::size_t>(op.agent)].instances) : 1.0;
@@ -177,7 +180,7 @@ double warp_instructions(const Machine& machine, const Unit& unit, double result
 
 double bytes_read(const PlacedDiagram& placed, const Crossing& c) {
   const double bytes = elements(placed, c.array, placed.axes_of(c), c.phase == Phase::loop) * bytes_per_value(c.type);
-  return placed.multicast(c) ? bytes / std::max(real(placed.cluster), 1.0) : bytes;
+  return placed.shared_by_cluster(c) ? bytes / std::max(real(placed.cluster), 1.0) : bytes;
 }
 
 TensorLoad tensor_load(const PlacedDiagram& placed, const PlacedOperation& operation) {
@@ -293,11 +296,11 @@ BlockLoad Workload::of(const PlacedDiagram& placed) const {
   for (const Moved& moved : crossings_) {
     const Crossing& c = placed.crossings[moved.crossing];
     const double bytes = bytes_of(placed, moved.box);
-    const double read = placed.multicast(c) ? bytes / std::max(real(placed.cluster), 1.0) : bytes;
+    const double read = placed.shared_by_cluster(c) ? bytes / std::max(real(placed.cluster), 1.0) : bytes;
     if (moved.combined) load.once_bytes += read;
     if (!moved.into_block) continue;
     (moved.part ? load.part_bytes : c.phase == Phase::loop ? load.loop_bytes : load.once_bytes) += read;
-    gathered.port(c.phase, bytes);
+    gathered.port(c.phase, placed.divided(c) ? read : bytes);
   }
   for (const Box& box : through_port_) gathered.port(box.phase, bytes_of(placed, box));
   const auto set = [&](const Share& share, double loop, double once) {
