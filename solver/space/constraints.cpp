@@ -6,6 +6,7 @@
 
 #include "model/diagram/reindex.hpp"
 #include "model/mapping/load.hpp"
+#include "model/mapping/ways.hpp"
 #include "model/resource/resources.hpp"
 #include "solver/space/granularity.hpp"
 #include "solver/space/rule_terms.hpp"

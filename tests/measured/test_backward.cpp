@@ -17,7 +17,7 @@ using namespace napkin;
 using cli::Json;
 using measured::number;
 
-const std::vector<std::string> files{"two_tiles", "all_tiles"};
+const std::vector<std::string> files{"two_tiles", "all_tiles", "sixteen_bytes"};
 
 std::vector<Json> rows_of(const std::string& file) { return measured::rows_of("backward/" + file + ".jsonl"); }
 
@@ -84,7 +84,19 @@ TEST_CASE("backward: beside cuDNN in the same run") {
         {"d=64 none s=8192", 1.05},
         {"d=64 causal s=8192", 1.05},
         {"d=128 none s=2048", 0.91}}},
-      {"all_tiles", {{"d=128 none s=16384", 1.04}, {"d=128 causal s=16384", 1.06}}}};
+      {"all_tiles", {{"d=128 none s=16384", 1.04}, {"d=128 causal s=16384", 1.06}}},
+      {"sixteen_bytes",
+       {{"d=128 none s=16384", 1.06},
+        {"d=128 causal s=16384", 1.07},
+        {"d=64 none s=16384", 1.08},
+        {"d=64 causal s=16384", 1.11},
+        {"d=128 none s=8192", 1.06},
+        {"d=128 causal s=8192", 1.12},
+        {"d=64 none s=8192", 1.09},
+        {"d=64 causal s=8192", 1.14},
+        {"d=128 none s=2048", 1.05},
+        {"d=128 causal s=2048", 1.10},
+        {"d=64 none s=2048", 1.07}}}};
   for (const std::string& file : files) {
     const std::map<std::string, double> found = beside_cudnn(file);
     CHECK(found.size() == expected.at(file).size());

@@ -1,0 +1,76 @@
+// attention_fp8_sm90 on an H200: what its first runs gave beside what was predicted, and beside attention_sm90 in bf16.
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "kernels/launch/reference.hpp"
+#include "tests/measured/row.hpp"
+
+namespace test_fp8 {
+
+namespace {
+
+using namespace napkin;
+using cli::Json;
+using measured::number;
+
+/// "s=8192 causal"
+std::string question_of(const Json& row) {
+  return "s=" + row["shape"]["q"].dump() + (row["causal"].get<bool>() ? " causal" : "");
+}
+
+}  // namespace
+
+TEST_CASE("fp8: every output of 252 cases is right, the log-sum-exp of a third is beyond fp32's rule") {
+  const std::vector<Json> rows = measured::rows_of("fp8_checks/cases.jsonl");
+  const Json& counts = rows.back();
+  CHECK(counts["cases"] == 252);
+  CHECK(counts["wrong"] == rows.size() - 1);
+  CHECK(number(counts, "worst_of_allowed") < 0.65);
+  double worst = 0;
+  for (std::size_t i = 0; i + 1 < rows.size(); ++i) {
+    CAPTURE(rows[i].dump());
+    CHECK(number(rows[i], "max_error") <= allowed_error(number(rows[i], "reference_error")));
+    CHECK(rows[i]["unwritten"] == 0);
+    CHECK(rows[i]["repeats"] == true);
+    CHECK(number(rows[i], "lse_error") > 1e-3);
+    worst = std::max(worst, number(rows[i], "lse_error"));
+  }
+  CHECK(worst == doctest::Approx(0.0246).epsilon(0.005));
+}
+
+TEST_CASE("fp8: predictions made before the first run are 8 % too fast, and rank two tiles right") {
+  std::map<std::string, std::vector<Json>> tiles;
+  std::map<std::string, double> bf16;
+  for (const Json& row : measured::rows_of("fp8/d128.jsonl")) {
+    if (row["kernel"] == "attention_fp8_sm90")
+      tiles[question_of(row)].push_back(row);
+    else
+      bf16[question_of(row)] = number(row, "tflops");
+  }
+  CHECK(tiles.size() == 12);
+  double sum = 0;
+  for (const auto& [question, two] : tiles) {
+    CAPTURE(question);
+    REQUIRE(two.size() == 2);
+    CHECK(number(two[0], "predicted") < number(two[1], "predicted"));
+    CHECK(number(two[0], "time") < number(two[1], "time"));
+    CHECK(number(two[0], "tflops") > 1.04 * bf16.at(question));
+    for (const Json& row : two) {
+      CHECK(row["spills"] == 0);
+      CHECK(number(row, "max_error") <= allowed_error(number(row, "reference_error")));
+      const double error = number(row, "predicted") / number(row, "time") - 1;
+      CHECK(error < -0.05);
+      sum += error / 24;
+    }
+  }
+  CHECK(sum == doctest::Approx(-0.085).epsilon(0.01));
+  CHECK(number(tiles.at("s=16384").front(), "tflops") == doctest::Approx(776).epsilon(0.001));
+}
+
+}  // namespace test_fp8
