@@ -270,6 +270,9 @@ std::vector<TablePart*> Table::parts_for(const Question& question, const Allowed
   const std::uint64_t device = (comes_from_device(*question.machine, *question.streamed, question.problem) ? 1U : 0U) |
                                (waits_for_device(*question.machine, *question.streamed, question.problem) ? 2U : 0U);
   std::optional<PartMaker> maker;
+  std::optional<Placer> placer;  // where the number of blocks is a fact too
+  if (few_nodes(*question.machine, 1) > Count(0))
+    placer.emplace(*question.streamed, *question.mapping, *question.machine, question.problem);
   std::vector<TablePart*> out;
   Tile tile;
   for (std::uint32_t s = 0; s < sizes_.size(); ++s) {
@@ -279,7 +282,11 @@ std::vector<TablePart*> Table::parts_for(const Question& question, const Allowed
       out.push_back(nullptr);
       continue;
     }
-    const std::uint64_t facts = facts_of(question, sizes) << 2U | device;
+    std::uint64_t facts = facts_of(question, sizes) << 2U | device;
+    if (placer) {
+      const Count few = few_nodes(*question.machine, placer->place(tile).blocks);
+      facts = facts << 16U | static_cast<std::uint64_t>(few.get());
+    }
     auto known =
         std::find_if(sizes.parts.begin(), sizes.parts.end(), [&](const TablePart& one) { return one.facts == facts; });
     if (known == sizes.parts.end()) {

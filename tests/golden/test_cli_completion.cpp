@@ -69,7 +69,8 @@ TEST_CASE("zsh and fish get theirs; another shell is refused") {
   CHECK(napkin("completion zsh").out.starts_with("#compdef napkin\n"));
   const std::string fish = napkin("completion fish").out;
   CHECK(
-      fish.find("complete -c napkin -n '__fish_seen_subcommand_from select' -l emit -r -a 'json cpp triton fa3 fa4 nccl'") !=
+      fish.find(
+          "complete -c napkin -n '__fish_seen_subcommand_from select' -l emit -r -a 'json cpp triton fa3 fa4 nccl'") !=
       std::string::npos);
   check_refused(napkin("completion"), "one of bash, zsh, fish");
   check_refused(napkin("completion bsh"), "did you mean 'bash'");

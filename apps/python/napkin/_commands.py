@@ -243,7 +243,14 @@ def _type(value: Any, name: str) -> str:
 
 
 def _types(value: Any, name: str) -> str:
-    return value if isinstance(value, str) else ",".join(_type(one, name) for one in value)
+    from ._errors import InputError
+
+    if isinstance(value, str):
+        return value
+    try:
+        return ",".join(_type(one, name) for one in value)
+    except TypeError:
+        raise InputError(name, f"is {shown(value)}", "a list of types") from None
 
 
 def _text(value: Any, name: str) -> str:
@@ -251,7 +258,14 @@ def _text(value: Any, name: str) -> str:
 
 
 def _two(value: Any, name: str) -> str:
-    return value if isinstance(value, str) else ",".join(str(one) for one in value)
+    from ._errors import InputError
+
+    if isinstance(value, str):
+        return value
+    try:
+        return ",".join(str(one) for one in value)
+    except TypeError:
+        raise InputError(name, f"is {shown(value)}", "two numbers: rows to the left and to the right") from None
 
 
 _OPTIONS: dict[str, tuple[str, Any]] = {

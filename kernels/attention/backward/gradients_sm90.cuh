@@ -125,8 +125,8 @@ struct BackwardGradients : BackwardProducts<C> {
         u32 pairs[4];
 #pragma unroll
         for (int j = 0; j < 4; ++j)
-          pairs[j] = pack<C.bf16>(values[fragment_index(i + j, r, 0)] * factor,
-                                  values[fragment_index(i + j, r, 1)] * factor);
+          pairs[j] =
+              pack<C.bf16>(values[fragment_index(i + j, r, 0)] * factor, values[fragment_index(i + j, r, 1)] * factor);
         transpose_quad(pairs);
         if (key < tile.keys) row[i + lane % 4] = uint4{pairs[0], pairs[1], pairs[2], pairs[3]};
       }

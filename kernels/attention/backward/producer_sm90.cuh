@@ -46,8 +46,8 @@ struct BackwardProducer : BackwardBlock<C> {
 #pragma unroll 1
     for (int left = arguments.shape.g * (tile.last - tile.first); left > 0; --left) {
       barrier_wait(barrier(Block::q_empty + q.stage), q.parity ^ 1);
-      load_queries<C.d>(arguments.q_map, Block::q_place(q.stage), barrier(Block::q_full + q.stage),
-                        arguments.rows_lse, Block::lse_place(q.stage), tile, in_group, t);
+      load_queries<C.d>(arguments.q_map, Block::q_place(q.stage), barrier(Block::q_full + q.stage), arguments.rows_lse,
+                        Block::lse_place(q.stage), tile, in_group, t);
       q.advance();
       if (first) load_keys<C.dv>(arguments.v_map, Block::v_place(), barrier(Block::v_full), tile);
       first = false;

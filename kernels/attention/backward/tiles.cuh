@@ -66,8 +66,8 @@ __device__ __forceinline__ KeyTile find_key_tile(const AttentionBackwardShape& s
   tile.last = bottom.last < top.first ? tile.first : bottom.last / Queries + 1;
   if (tile.x_first >= tile.keys) tile.last = tile.first;
   // Blocks that run together are at different tiles: their additions to dQ meet no other's at the L2.
-  tile.start = tile.first + static_cast<int>(static_cast<long long>(tile.number) * (tile.last - tile.first) /
-                                             shape.x_tiles.value);
+  tile.start = tile.first +
+               static_cast<int>(static_cast<long long>(tile.number) * (tile.last - tile.first) / shape.x_tiles.value);
   tile.whole_first = (bottom.first + Queries - 1) / Queries;
   tile.whole_last = top.last == tile.queries - 1 ? tile.last : (top.last + 1) / Queries;
   if (tile.x_first + Keys > tile.keys) tile.whole_last = tile.whole_first;

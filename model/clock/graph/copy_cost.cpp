@@ -31,15 +31,17 @@ LevelId top_cache(const PlacedDiagram& placed) {
 
 double latency_of(const Pipe* pipe) { return pipe != nullptr && pipe->latency ? pipe->latency->value : 0; }
 
-/// Bytes a clock and node over the pipe into the block's level, all nodes at work at once.
+/// Bytes a clock and node over the pipe into the block's level, all nodes at work at once. Few nodes get more each,
+/// where the machine says how much there is for all.
 double near_rate(const PlacedDiagram& placed) {
   const Machine& machine = *placed.machine;
   const Pipe* pipe = machine.pipe_into(placed.block().level);
   if (pipe == nullptr || !pipe->per_node_clock.known()) return INFINITY;
-  const double each = pipe->per_node_clock.best().value, total = machine.constant_or("l2_bandwidth_total", 0);
-  if (total <= 0 || placed.blocks >= machine.compute_nodes()) return each;
-  // Few nodes get more each, where the machine says how much there is for all.
-  return std::max(std::min(total / real(placed.blocks), machine.constant_or("l2_bandwidth_one_sm", 0)), each);
+  const double each = pipe->per_node_clock.best().value;
+  const Count few = few_nodes(machine, placed.blocks);
+  if (few == Count(0)) return each;
+  const double share = machine.constant("l2_bandwidth_total") / real(few);
+  return std::max(std::min(share, machine.constant_or("l2_bandwidth_one_sm", 0)), each);
 }
 
 /// The same of what other blocks read too.
@@ -66,6 +68,14 @@ double load_latency(const PlacedDiagram& placed, CopyEngine engine, bool far, bo
 }
 
 }  // namespace
+
+Count few_nodes(const Machine& machine, Count blocks) {
+  const double total = machine.constant_or("l2_bandwidth_total", 0);
+  if (total <= 0 || blocks >= machine.compute_nodes()) return 0;
+  const double one = machine.constant_or("l2_bandwidth_one_sm", 0);
+  const Count least = one > 0 ? Count(static_cast<std::int64_t>(total / one)) : Count(1);
+  return std::max({blocks, least, Count(1)});
+}
 
 CopyTime copy_time(const PlacedDiagram& placed, const Crossing& crossing, bool once, double parts) {
   const bool far = once && (crossing.store || comes_from_device(*placed.machine, *placed.streamed, *placed.problem));

@@ -10,6 +10,7 @@
 
 #include "solver/emit/emit.hpp"
 #include "solver/emit/identifier.hpp"
+#include "tests/home_gpu.hpp"
 #include "tests/unit/select/case.hpp"
 
 namespace test_emit {
@@ -114,8 +115,9 @@ TEST_CASE("headers of every mapping compile") {
   for (const std::string& name : builtin_mappings()) {
     const Mapping mapping = load_mapping(name, "test");
     const Shape sizes = mapping.algorithm == "matmul" ? Shape{{"a", 4096}, {"b", 4096}, {"c", 4096}} : shape;
-    const std::string gpu = mapping.runs_on.empty() || mapping.runs_on.front().rfind("sm_", 0) == 0 ? "h200-sxm" : "";
-    if (gpu.empty() || (mapping.algorithm != "matmul" && mapping.algorithm != "attention")) continue;
+    const std::string gpu = test::home_gpu(mapping);
+    const bool cuda = mapping.runs_on.empty() || mapping.runs_on.front().rfind("sm_", 0) == 0;
+    if (!cuda || gpu.empty() || (mapping.algorithm != "matmul" && mapping.algorithm != "attention")) continue;
     const Case c(name, gpu, sizes, {}, parse_dtype(mapping.dtypes.empty() ? "bf16" : mapping.dtypes.front(), "test"));
     const Folder folder("each");
     std::string text = header_of(c, {});

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/home_gpu.hpp"
 #include "tests/laid_out.hpp"
 
 // The toolkit's occupancy calculator, header-only and host-only, where one is installed.
@@ -194,15 +195,9 @@ TEST_CASE("storage that the mapping does not share does not overlap, for every t
     const test::Shape sizes =
         mapping.algorithm == "attention" ? shape : test::Shape{{"a", 4096}, {"b", 4096}, {"c", 4096}};
     if (mapping.algorithm != "attention" && mapping.algorithm != "matmul") continue;
-    const bool ampere = runs_on(mapping, load_machine("a100-sxm-80", "gpu")),
-               amd = mapping.runs_on.front().starts_with("gfx"), cores = mapping.runs_on.front().starts_with("ascend");
+    const bool ampere = runs_on(mapping, load_machine("a100-sxm-80", "gpu"));
     const DType dtype = parse_dtype(mapping.dtypes.front(), "test");
-    const test::LaidOut question(name,
-                                 cores    ? "ascend-910b2"
-                                 : amd    ? "mi300x"
-                                 : ampere ? "a100-sxm-80"
-                                          : "h200-sxm",
-                                 sizes, dtype);
+    const test::LaidOut question(name, ampere ? "a100-sxm-80" : test::home_gpu(mapping), sizes, dtype);
     CAPTURE(name);
     Tile tile = question.tile({});
     for (std::size_t k = 0; k < mapping.knobs.size(); ++k) {

@@ -1,0 +1,19 @@
+#pragma once
+// A machine that a bundled mapping runs on, so that a test can place every one: flash_attention_4 on a b200.
+
+#include <string>
+
+#include "model/machine/load.hpp"
+#include "model/mapping/load.hpp"
+
+namespace napkin::test {
+
+/// The first of one machine of each family; empty where none of them runs it.
+inline std::string home_gpu(const Mapping& mapping) {
+  for (const char* gpu : {"h200-sxm", "a100-sxm-80", "mi300x", "b200", "v100-sxm2", "ascend-910b2", "ascend-950pr"}) {
+    if (runs_on(mapping, load_machine(gpu, "test"))) return gpu;
+  }
+  return {};
+}
+
+}  // namespace napkin::test
