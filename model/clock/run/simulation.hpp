@@ -103,6 +103,11 @@ class Simulation {
     Job job;
     double time = 0;  // when it will be, as things stand
   };
+  /// When it will be: when so many of the unit's instructions have ended.
+  struct Due {
+    int must_end;
+    Handing* handing;
+  };
   /// The tensor unit's instructions in the order in which they run: the first `tensor_queue` of them are in its queue.
   struct Tensors {
     std::vector<Part> parts;
@@ -188,7 +193,7 @@ class Simulation {
   void run_part();
   void end_part();
   void see_what_is_handed_over();
-  [[nodiscard]] double until_in_queue(Job job) const;
+  void time_handing();
   [[nodiscard]] const EventNode& tensor_of(Job job) const {
     return g_->node(vertices_[static_cast<std::size_t>(job.vertex)].id);
   }
@@ -226,6 +231,7 @@ class Simulation {
   State s_, before_;
   Timeline timeline_;
   Note note_ = Note::nothing;
+  std::vector<Due> due_;               // by when
   std::vector<double> noted_;          // by job: its start or its end
   std::vector<double> room_, wanted_;  // by pipe
   std::vector<std::size_t> at_work_;   // by pipe: threads' nodes at work on it

@@ -102,29 +102,46 @@ void Simulation::end_part() {
   if (last) finish(job);
 }
 
-/// Clocks from the start of the part that runs until that operation's last instruction is in the unit's queue.
-double Simulation::until_in_queue(Job job) const {
-  const Tensors& t = s_.unit;
-  int last = -1, count = 0;
-  for (std::size_t i = t.head; i < t.parts.size(); ++i) {
-    count += t.parts[i].count;
-    if (t.parts[i].job == job) last = count;
+/// Notes when the last instruction of each operation that is being handed over will be in the unit's queue: when all
+/// but `tensor_queue` of those up to it have ended. One walk over what is lined up serves all of them.
+void Simulation::time_handing() {
+  Tensors& t = s_.unit;
+  due_.clear();
+  int count = 0;
+  for (std::size_t i = t.head; i < t.parts.size(); ++i) count += t.parts[i].count;
+  std::size_t unknown = t.handing.size();
+  for (Handing& h : t.handing) due_.push_back({0, &h});
+  for (std::size_t i = t.parts.size(); i-- > t.head && unknown > 0; count -= t.parts[i].count) {
+    for (std::size_t d = 0; d < unknown; ++d) {
+      if (!(due_[d].handing->job == t.parts[i].job)) continue;
+      due_[d].must_end = count - g_->tensor_queue;
+      std::swap(due_[d], due_[--unknown]);
+      break;
+    }
   }
+  std::sort(due_.begin(), due_.end(), [](const Due& a, const Due& b) { return a.must_end < b.must_end; });
   double clocks = 0;
-  int must_end = last - g_->tensor_queue;  // instructions
-  for (std::size_t i = t.head; i < t.parts.size() && must_end > 0; ++i) {
-    const int ended = std::min(must_end, t.parts[i].count);
-    clocks += ended * clocks_of(t.parts[i].job);
-    must_end -= ended;
+  int ended = 0;  // instructions
+  std::size_t i = t.head;
+  for (const Due& due : due_) {
+    for (; i < t.parts.size() && ended + t.parts[i].count < due.must_end; ++i) {
+      clocks += t.parts[i].count * clocks_of(t.parts[i].job);
+      ended += t.parts[i].count;
+    }
+    const int of_part = due.must_end - ended;
+    const double rest = of_part > 0 && i < t.parts.size() ? of_part * clocks_of(t.parts[i].job) : 0;
+    due.handing->time = std::max(t.start + (clocks + rest), s_.now);
   }
-  return clocks;
 }
 
 /// Lets go on who waits for operations whose last instruction is in the queue; notes for the others when it will be.
 void Simulation::see_what_is_handed_over() {
   Tensors& t = s_.unit;
   const bool all = g_->tensor_queue == 0 || t.idle();
-  for (Handing& h : t.handing) h.time = all ? s_.now : std::max(t.start + until_in_queue(h.job), s_.now);
+  if (all)
+    for (Handing& h : t.handing) h.time = s_.now;
+  else
+    time_handing();
   for (std::size_t i = 0; i < t.handing.size();) {
     if (t.handing[i].time > s_.now + tiny) {
       ++i;
