@@ -7,7 +7,8 @@ blind sweep of each.
   unseen.py --seed 26 --measure FILE.jsonl  --program build/napkin     napkin validate --sweep of each on the GPU here [--kinds A,B]
 
 The same seed draws the same questions. Sizes are ragged on purpose; the batch is what makes a launch take some
-hundred microseconds (attention: 0.4 TFLOP; decoding: 1 GB of keys and values).
+hundred microseconds (attention: 0.4 TFLOP; decoding: 1 GB of keys and values). With --questions card nothing is drawn:
+they are what a card that was never measured is asked, attention at twelve shapes and products at three.
 """
 import argparse, json, math, random, subprocess, sys
 
@@ -64,6 +65,20 @@ def questions(seed):
     return out
 
 
+def card():
+    """Of README's shapes (b s = 16384, h d = 2048) twelve, and three products; none of them a calibration row."""
+    out = []
+    for d in (64, 128, 256):
+        for mask in ("none", "causal"):
+            for s in (1024, 8192):
+                out.append(attention("attention", mask, b=16384 // s, h=2048 // d, q=s, x=s, d=d))
+    return out + [matmul("products", n, n, n) for n in (2048, 6144, 8192)]
+
+
+def asked(a):
+    return card() if a.questions == "card" else questions(a.seed)
+
+
 def words(question):
     out = [question["algorithm"], "--kernel", question["kernel"], "--shape", ",".join(f"{k}={v}" for k, v in question["shape"].items())]
     if question["lengths"]:
@@ -76,7 +91,7 @@ def words(question):
 
 
 def predict(a, out):
-    for question in questions(a.seed):
+    for question in asked(a):
         done = subprocess.run([a.program, "select", *words(question), "--gpu", a.gpu, "--top", "5", "--json"], capture_output=True, text=True, check=True)
         answer = json.loads(done.stdout)
         row = dict(question, seed=a.seed, gpu=a.gpu, tile=answer["tile"], predicted=answer["predicted"], alternatives=answer["alternatives"])
@@ -88,7 +103,7 @@ def predict(a, out):
 def measure(a):
     """One process a kind, type of mask and list of lengths: what they share is planned and settled once."""
     groups = {}
-    for question in questions(a.seed):
+    for question in asked(a):
         if not a.kinds or question["kind"] in a.kinds.split(","):
             groups.setdefault((question["kind"], question["mask"], question["lengths"]), []).append(words(question))
     bad = 0
@@ -106,6 +121,7 @@ def main():
     options = argparse.ArgumentParser()
     options.add_argument("--program", required=True)
     options.add_argument("--seed", type=int, required=True)
+    options.add_argument("--questions", choices=("kinds", "card"), default="kinds")
     options.add_argument("--gpu", default="h200-sxm")
     options.add_argument("--predict")
     options.add_argument("--measure")
