@@ -99,12 +99,20 @@ void check_taken(const std::vector<Violation>& violations, const PublishedRow& r
   }
 }
 
+/// The clock that the driver is told to hold; what the SMs count beside products falls by as much as the highest one.
+void lock_clock(Machine& machine, double clock) {
+  const double highest = machine.clocks.maximum ? machine.clocks.maximum->value : clock;
+  const auto beside = machine.constants.find("clock_beside_tensor");
+  if (beside != machine.constants.end()) beside->second.value *= std::min(1.0, clock / highest);
+  for (auto* stated : {&machine.clocks.maximum, &machine.clocks.tensor, &machine.clocks.base}) {
+    if (*stated && (*stated)->value > clock) (*stated)->value = clock;
+  }
+}
+
 Edit edit_of(const PublishedQuestion& question) {
   if (!question.clock && !question.power) return {};
   return [clock = question.clock, power = question.power](Machine& machine) {
-    for (auto* stated : {&machine.clocks.maximum, &machine.clocks.tensor, &machine.clocks.base}) {
-      if (clock && *stated && (*stated)->value > *clock) (*stated)->value = *clock;
-    }
+    if (clock) lock_clock(machine, *clock);
     if (power && machine.power.limit) machine.power.limit->value = *power;
   };
 }

@@ -51,12 +51,12 @@ std::vector<KnownRow> sampled(const AttentionLayout& layout, const std::vector<s
 
 void solve(const HostAttention& inputs, KnownRow& row) {
   ReferenceRow reference = reference_row(inputs, row.batch, row.head, row.query);
-  const std::vector<double> unfused = unfused_row(inputs, row.batch, row.head, row.query);
-  for (std::size_t c = 0; c < unfused.size(); ++c) {
-    row.unfused_error = std::max(row.unfused_error, std::fabs(unfused[c] - reference.o[c]));
+  const ReferenceRow unfused = unfused_row(inputs, row.batch, row.head, row.query);
+  for (std::size_t c = 0; c < unfused.o.size(); ++c) {
+    row.unfused_error = std::max(row.unfused_error, std::fabs(unfused.o[c] - reference.o[c]));
   }
+  row.log_sum_exp = log_sum_exp_to_hold(inputs.type, reference, unfused);
   row.o = std::move(reference.o);
-  row.log_sum_exp = reference.log_sum_exp;
 }
 
 void solve(const HostAttention& inputs, std::vector<KnownRow>& rows, int threads) {

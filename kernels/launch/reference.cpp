@@ -1,9 +1,12 @@
 #include "kernels/launch/reference.hpp"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <limits>
+
+#include "kernels/launch/e4m3_sum.hpp"
 
 namespace napkin {
 namespace {
@@ -45,16 +48,35 @@ double rounded(double value, DType type) {
   return static_cast<double>(decode(encode(static_cast<float>(value), type), type));
 }
 
+/// The sum of products of e4m3 as the tensor cores make it, 32 after the other; what lies beyond n counts as 0.
+double tensor_dot(const HostArray& a, std::size_t a_at, const HostArray& b, std::size_t b_at, std::int64_t n) {
+  float sum = 0;
+  for (std::int64_t from = 0; from < n; from += e4m3_sum_terms) {
+    std::array<std::uint8_t, e4m3_sum_terms> x{}, y{};
+    for (std::int64_t i = from; i < std::min<std::int64_t>(n, from + e4m3_sum_terms); ++i) {
+      const auto at = static_cast<std::size_t>(i);
+      x[at % e4m3_sum_terms] = static_cast<std::uint8_t>(a.values[a_at + at]);
+      y[at % e4m3_sum_terms] = static_cast<std::uint8_t>(b.values[b_at + at]);
+    }
+    sum = e4m3_sum(sum, x.data(), y.data());
+  }
+  return static_cast<double>(sum);
+}
+
+enum class Sums { exact, of_tensor_cores };
+
 /// Scores of one row by key, -infinity where masked.
 std::vector<double> scores(const HostAttention& a, const Sequence& s, std::int64_t batch, std::int64_t head,
-                           std::int64_t query) {
+                           std::int64_t query, Sums sums = Sums::exact) {
   std::vector<double> out(static_cast<std::size_t>(s.keys), -infinity);
   const double row = a.q_scale.at(batch, head, query);
   for (std::int64_t j = 0; j < s.keys; ++j) {
     if (!sees(a.mask, s, query, j)) continue;
-    out[static_cast<std::size_t>(j)] = dot(a.q, a.q.at(s.batch, head, s.q_first + query), a.k,
-                                           a.k.at(s.batch, head / a.sizes.g, s.x_first + j), a.sizes.d, a.type) *
-                                       row * a.k_scale.at(batch, head / a.sizes.g, j);
+    const std::size_t q = a.q.at(s.batch, head, s.q_first + query),
+                      k = a.k.at(s.batch, head / a.sizes.g, s.x_first + j);
+    const double sum =
+        sums == Sums::exact ? dot(a.q, q, a.k, k, a.sizes.d, a.type) : tensor_dot(a.q, q, a.k, k, a.sizes.d);
+    out[static_cast<std::size_t>(j)] = sum * row * a.k_scale.at(batch, head / a.sizes.g, j);
   }
   return out;
 }
@@ -215,17 +237,19 @@ ReferenceRow reference_row(const HostAttention& a, std::int64_t batch, std::int6
   return {weighted(a, s, batch, head, p.weights), p.log_sum_exp};
 }
 
-std::vector<double> unfused_row(const HostAttention& a, std::int64_t batch, std::int64_t head, std::int64_t query) {
+ReferenceRow unfused_row(const HostAttention& a, std::int64_t batch, std::int64_t head, std::int64_t query) {
   const Sequence s = sequence_of(a, batch);
-  std::vector<double> row = scores(a, s, batch, head, query);
   if (a.type == DType::e4m3) {
+    std::vector<double> row = scores(a, s, batch, head, query, Sums::of_tensor_cores);
     for (double& one : row) one *= a.scale;
     Exponentials e = exponentials(std::move(row));
+    const double log_sum_exp = e.most + std::log(e.sum);  // of a row that sees nothing -infinity twice
     for (double& one : e.weights) one = rounded(one, a.type);
     std::vector<double> o = weighted(a, s, batch, head, e.weights);
     for (double& one : o) one = e.sum > 0 ? rounded(one / e.sum, output_type(a.type)) : 0;
-    return o;
+    return {std::move(o), log_sum_exp};
   }
+  std::vector<double> row = scores(a, s, batch, head, query);
   for (double& one : row) {
     if (one != -infinity) one = rounded(rounded(one, a.type) * a.scale, a.type);
   }
@@ -233,7 +257,7 @@ std::vector<double> unfused_row(const HostAttention& a, std::int64_t batch, std:
   for (double& one : p.weights) one = rounded(one, a.type);
   std::vector<double> o = weighted(a, s, batch, head, p.weights);
   for (double& one : o) one = rounded(one, a.type);
-  return o;
+  return {std::move(o), p.log_sum_exp};
 }
 
 double rounding_of(double largest, DType type) {
@@ -257,16 +281,16 @@ Comparison compare(const HostAttention& a, std::int64_t most, std::uint64_t seed
     const Sequence s = sequence_of(a, batch);
     if (query >= s.queries) continue;
     const ReferenceRow reference = reference_row(a, batch, head, query);
-    const std::vector<double> unfused = unfused_row(a, batch, head, query);
+    const ReferenceRow unfused = unfused_row(a, batch, head, query);
     out.max_error =
         std::max(out.max_error, largest_difference(a, a.o.at(s.batch, head, s.q_first + query), reference.o));
-    for (std::size_t c = 0; c < unfused.size(); ++c) {
-      out.reference_error = std::max(out.reference_error, std::fabs(unfused[c] - reference.o[c]));
+    for (std::size_t c = 0; c < unfused.o.size(); ++c) {
+      out.reference_error = std::max(out.reference_error, std::fabs(unfused.o[c] - reference.o[c]));
       out.largest = std::max(out.largest, std::fabs(reference.o[c]));
     }
     if (!a.log_sum_exp.empty()) {
-      out.lse_error = std::max(out.lse_error,
-                               lse_difference(a.log_sum_exp[lse_at(a, s, batch, head, query)], reference.log_sum_exp));
+      const double right = log_sum_exp_to_hold(a.type, reference, unfused);
+      out.lse_error = std::max(out.lse_error, lse_difference(a.log_sum_exp[lse_at(a, s, batch, head, query)], right));
     }
     ++out.rows;
   }

@@ -61,11 +61,18 @@ struct ReferenceRow {
 [[nodiscard]] ReferenceRow reference_row(const HostAttention& a, std::int64_t batch, std::int64_t head,
                                          std::int64_t query);
 
-/// The same as a framework's unfused attention in that type computes it: scores, probabilities and output rounded to
-/// the type. Of e4m3: scores in full, their exponentials (the row's largest is 1) rounded to the type, divided by their
-/// sum behind the product, and the output rounded to its own.
-[[nodiscard]] std::vector<double> unfused_row(const HostAttention& a, std::int64_t batch, std::int64_t head,
-                                              std::int64_t query);
+/// The row as a framework's unfused attention in that type computes it: scores, probabilities and output rounded to
+/// the type. Of e4m3: scores as the tensor cores sum them (e4m3_sum), their exponentials (the row's largest is 1)
+/// rounded to the type, divided by their sum behind the product, and the output rounded to its own.
+[[nodiscard]] ReferenceRow unfused_row(const HostAttention& a, std::int64_t batch, std::int64_t head,
+                                       std::int64_t query);
+
+/// What a kernel's log-sum-exp is held to: float64's, and of e4m3 the formula's, since the tensor cores' sums are known
+/// to the last bit and miss float64's by up to 0.03.
+[[nodiscard]] inline double log_sum_exp_to_hold(DType type, const ReferenceRow& reference,
+                                                const ReferenceRow& unfused) {
+  return type == DType::e4m3 ? unfused.log_sum_exp : reference.log_sum_exp;
+}
 
 /// The larger of two errors; what is no number is infinitely wrong.
 [[nodiscard]] double larger_error(double most, double error);
@@ -88,7 +95,7 @@ struct Comparison {
   double reference_error = 0;  ///< the same of unfused_row
   double largest = 0;          ///< |reference|
   double rounding = 0;         ///< allowed beside: rounding_of(largest) where the rows are few
-  double lse_error = 0;
+  double lse_error = 0;        ///< from log_sum_exp_to_hold()
   std::int64_t rows = 0;       ///< compared
   std::int64_t unwritten = 0;  ///< output elements, of all, that still hold the poison
   std::int64_t strayed = 0;    ///< elements between and around the rows that do not

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <limits>
 
+#include "kernels/launch/e4m3_sum.hpp"
 #include "tests/emulator/engine.hpp"
 #include "tests/emulator/layout.hpp"
 
@@ -157,60 +158,75 @@ bool same(const Product& a, const Product& b) {
          a.a_matrix == b.a_matrix && a.b_matrix == b.b_matrix && a.e4m3 == b.e4m3;
 }
 
-/// Numbers that 16 bytes hold, and half of those that a product contracts.
-u32 numbers_of(const Product& product) { return product.e4m3 ? 16 : 8; }
+/// Numbers that a product contracts: 32 bytes of them.
+u32 contracted_of(const Product& product) { return product.e4m3 ? 32 : 16; }
 
-float decode(const unsigned char* from, const Product& product, u32 i) {
-  if (product.e4m3) return from_e4m3(from[i]);
-  u16 bits = 0;
-  std::memcpy(&bits, from + 2 * i, 2);
-  return to_float(bits, product.bf16);
-}
+/// Both operands with the contracted axis inside, in bytes.
+struct Operands {
+  unsigned char a[64][32], b[256][32];
 
-void multiply(const float (&a)[64][32], const float* b, float* d, u32 n, u32 contracted) {
-  for (u32 row = 0; row < 64; ++row) {
-    float* __restrict to = d + row * n;
-    for (u32 k = 0; k < contracted; ++k) {
-      const float factor = a[row][k];
-      const float* from = b + k * n;
-      for (u32 column = 0; column < n; ++column) to[column] += factor * from[column];
+  void read(const ProductWork& work, SharedMemory& shared) {
+    const auto unit = [&](u32 address) { return shared.at(address - base_address); };
+    if (work.a_in_registers) {
+      for (u32 thread = 0; thread < group_threads; ++thread) {
+        for (u32 word = 0; word < 4; ++word)
+          std::memcpy(&a[thread / 32 * 16 + a_row(thread % 32, word)][2 * a_column(thread % 32, word)],
+                      &work.a[thread][word], 4);
+      }
+    } else {
+      each_unit_of_a(work, [&](u32 row, u32 part, u32 address) { std::memcpy(&a[row][16 * part], unit(address), 16); });
+    }
+    each_unit_of_b(work, [&](u32 row, u32 part, u32 address) {
+      if (!work.product.transposed_b) {
+        std::memcpy(&b[row][16 * part], unit(address), 16);
+      } else {
+        for (u32 i = 0; i < 8; ++i) std::memcpy(&b[8 * part + i][2 * row], unit(address) + 2 * i, 2);
+      }
+    });
+  }
+
+  /// 16 bits: sums in fp32.
+  void multiply(float* d, u32 n, bool bf16) const {
+    static float factors[64][16], columns[16][256];
+    const auto number = [&](const unsigned char* from) {
+      u16 bits = 0;
+      std::memcpy(&bits, from, 2);
+      return to_float(bits, bf16);
+    };
+    for (u32 k = 0; k < 16; ++k) {
+      for (u32 row = 0; row < 64; ++row) factors[row][k] = number(&a[row][2 * k]);
+      for (u32 column = 0; column < n; ++column) columns[k][column] = number(&b[column][2 * k]);
+    }
+    for (u32 row = 0; row < 64; ++row) {
+      float* __restrict to = d + row * n;
+      for (u32 k = 0; k < 16; ++k) {
+        for (u32 column = 0; column < n; ++column) to[column] += factors[row][k] * columns[k][column];
+      }
     }
   }
-}
+
+  void multiply_e4m3(float* d, u32 n) const {
+    for (u32 row = 0; row < 64; ++row) {
+      for (u32 column = 0; column < n; ++column)
+        d[row * n + column] = napkin::e4m3_sum(d[row * n + column], a[row], b[column]);
+    }
+  }
+};
 
 }  // namespace
 
 void Engine::perform_product(Warpgroup& group) {
-  static float a[64][32], b[32 * 256];
+  static Operands operands;
   const ProductWork work = std::move(group.work.front());
   group.work.pop_front();
   ++group.first;
-  const Product& product = work.product;
-  const u32 n = static_cast<u32>(product.n), numbers = numbers_of(product);
-  const SharedMemory& shared = group.block->shared;
-  const auto unit = [&](u32 address) { return const_cast<SharedMemory&>(shared).at(address - base_address); };
-  if (!work.a_in_registers) {
-    each_unit_of_a(work, [&](u32 row, u32 part, u32 address) {
-      for (u32 i = 0; i < numbers; ++i) a[row][numbers * part + i] = decode(unit(address), product, i);
-    });
-  } else {
-    const u32 in_word = numbers / 4;  // a word has two numbers of 16 bits, or four of 8
-    for (u32 thread = 0; thread < group_threads; ++thread) {
-      for (u32 word = 0; word < 4; ++word) {
-        unsigned char bytes[4];
-        std::memcpy(bytes, &work.a[thread][word], 4);
-        float* to = &a[thread / 32 * 16 + a_row(thread % 32, word)][a_column(thread % 32, word) * in_word / 2];
-        for (u32 i = 0; i < in_word; ++i) to[i] = decode(bytes, product, i);
-      }
-    }
-  }
-  const bool transposed = product.transposed_b;
-  each_unit_of_b(work, [&](u32 row, u32 part, u32 address) {
-    for (u32 i = 0; i < numbers; ++i)
-      b[transposed ? row * n + numbers * part + i : (numbers * part + i) * n + row] = decode(unit(address), product, i);
-  });
+  const u32 n = static_cast<u32>(work.product.n);
+  operands.read(work, group.block->shared);
   if (!work.product.accumulate) std::fill(work.chain->d.begin(), work.chain->d.end(), 0.f);
-  multiply(a, b, work.chain->d.data(), n, 2 * numbers);
+  if (work.product.e4m3)
+    operands.multiply_e4m3(work.chain->d.data(), n);
+  else
+    operands.multiply(work.chain->d.data(), n, work.product.bf16);
   std::erase_if(group.waiters, [&](const Warpgroup::Waiter& waiter) {
     if (group.first < waiter.products) return false;
     wake(*waiter.warp, all_lanes);
@@ -233,7 +249,7 @@ void wgmma(const Product& product, float* d, const u32* a, Place at) {
     check_shared_product(product, a != nullptr);
     group.work.push_back({product, a != nullptr, at, nullptr, {}, {}, 0});
     ++engine->counters.wgmma;
-    engine->counters.products += 64 * static_cast<u64>(product.n) * 2 * numbers_of(product);
+    engine->counters.products += 64 * static_cast<u64>(product.n) * contracted_of(product);
   }
   ProductWork& work = group.work[number - group.first];
   if (!same(work.product, product) || work.a_in_registers != (a != nullptr))

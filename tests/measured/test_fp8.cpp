@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <map>
 #include <string>
 #include <vector>
 
+#include "kernels/launch/e4m3_sum.hpp"
 #include "kernels/launch/reference.hpp"
 #include "tests/measured/row.hpp"
 
@@ -24,7 +26,54 @@ std::string question_of(const Json& row) {
   return "s=" + row["shape"]["q"].dump() + (row["causal"].get<bool>() ? " causal" : "");
 }
 
+std::vector<std::uint8_t> bytes_of(const Json& hexadecimal) {
+  const std::string text = hexadecimal.get<std::string>();
+  std::vector<std::uint8_t> out;
+  for (std::size_t i = 0; i < text.size(); i += 2)
+    out.push_back(static_cast<std::uint8_t>(std::stoi(text.substr(i, 2), nullptr, 16)));
+  return out;
+}
+
+float float_of(const std::vector<std::uint8_t>& bytes, std::size_t index) {
+  float out = 0;
+  std::memcpy(&out, &bytes[4 * index], 4);
+  return out;
+}
+
 }  // namespace
+
+TEST_CASE("fp8: sums of e4m3 products that a card made are e4m3_sum's to the last bit") {
+  int sums = 0, kept = 0;
+  for (const Json& row : measured::rows_of("fp8_sums/sums.jsonl")) {
+    if (!row.contains("question") || row["question"] != "random") continue;
+    const std::vector<std::uint8_t> a = bytes_of(row["a"]), b = bytes_of(row["b"]), product = bytes_of(row["product"]);
+    const auto terms = row["terms"].get<std::size_t>();
+    for (std::size_t i = 0; i < 64; ++i) {
+      for (std::size_t j = 0; j < 64; ++j) {
+        float sum = 0;
+        for (std::size_t k = 0; k < terms; k += e4m3_sum_terms)
+          sum = e4m3_sum(sum, &a[i * terms + k], &b[j * terms + k]);
+        kept += sum == float_of(product, 64 * i + j) ? 1 : 0;
+        ++sums;
+      }
+    }
+  }
+  CHECK(sums == 24576);
+  CHECK(kept == sums);
+}
+
+TEST_CASE("fp8: of 1 + 2^-t the last bit that is kept is the 13th, in one wgmma's products or over two") {
+  int questions = 0;
+  for (const Json& row : measured::rows_of("fp8_sums/sums.jsonl")) {
+    if (!row.contains("question") || row["question"] != "kept") continue;
+    ++questions;
+    CAPTURE(row.dump());
+    const double all = number(row, "sign") * number(row, "many");
+    for (const auto& [t, sum] : row["sums"].items())
+      CHECK(sum.get<double>() == (std::stoi(t) <= 13 ? std::ldexp(all, -std::stoi(t)) : 0));
+  }
+  CHECK(questions == 16);
+}
 
 TEST_CASE("fp8: every output of 252 cases is right, the log-sum-exp of a third is beyond fp32's rule") {
   const std::vector<Json> rows = measured::rows_of("fp8_checks/cases.jsonl");

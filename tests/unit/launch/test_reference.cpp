@@ -86,7 +86,7 @@ TEST_CASE("rows that see nothing give 0 and -infinity; the mask is aligned to th
   const HostAttention a = problem({1, 1, 1, 4, 2, 8, 8}, {Mask::Kind::causal, 0, 0});
   CHECK(reference_row(a, 0, 0, 1).log_sum_exp == -std::numeric_limits<double>::infinity());
   CHECK(reference_row(a, 0, 0, 1).o[3] == 0);
-  CHECK(unfused_row(a, 0, 0, 1)[3] == 0);
+  CHECK(unfused_row(a, 0, 0, 1).o[3] == 0);
   const ReferenceRow third = reference_row(a, 0, 0, 2);  // sees key 0 alone
   CHECK(third.o[5] == doctest::Approx(static_cast<double>(decode(a.v.values[5], DType::bf16))));
 }
