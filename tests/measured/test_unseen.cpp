@@ -36,9 +36,10 @@ const std::vector<Held> all = {
     {"unequal", "attention_sm90", 60, 4, 0.033, 0.0275, 0.116, 0.043, 0.0098, 0.024},
     {"latent", "attention_sm90", 44, 3, 0.0235, 0.020, 0.068, 0.025, 0.0120, 0.036},
     {"packed", "attention_sm90", 43, 3, 0.050, 0.052, 0.107, 0.060, 0.0075, 0.014},
-    {"decode", "attention_sm90", 62, 4, 0.076, 0.070, 0.247, 0.092, 0.0335, 0.065},
+    // Its power is predicted too high, which iterations that were too short had made up for in part.
+    {"decode", "attention_sm90", 62, 4, 0.087, 0.082, 0.247, 0.085, 0.0335, 0.065},
     {"layers", "matmul_sm90", 59, 4, 0.037, 0.0245, 0.158, 0.0325, 0, 0},
-    {"few_rows", "matmul_sm90", 55, 4, 0.1035, 0.1015, 0.285, 0.206, 0.092, 0.313},
+    {"few_rows", "matmul_sm90", 55, 4, 0.0855, 0.083, 0.285, 0.177, 0.092, 0.313},
 };
 
 TEST_CASE("errors of each kind, replayed with today's model") {

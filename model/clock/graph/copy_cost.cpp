@@ -60,9 +60,11 @@ double device_rate(const PlacedDiagram& placed) {
 
 /// Until a load's first bytes are there, from device memory (`far`) or the L2; of threads that ask and do not wait,
 /// while all nodes copy: of a chunk that comes by way of registers too. 0: not known.
-double load_latency(const PlacedDiagram& placed, CopyEngine engine, bool far, bool once) {
+double load_latency(const PlacedDiagram& placed, const Crossing& crossing, bool far, bool once) {
   const Machine& machine = *placed.machine;
-  if (engine == CopyEngine::tma) return far ? machine.constant("tma_device_latency_16kib") : chunk_latency(placed);
+  const CopyEngine engine = crossing.engine;
+  if (engine == CopyEngine::tma)
+    return far ? machine.constant("tma_device_latency_16kib") : chunk_latency(placed, crossing);
   if (engine != CopyEngine::cp_async && once) return 0;
   return machine.constant("cp_async_loaded_latency") + (far ? latency_of(machine.pipe_into(top_cache(placed))) : 0);
 }
@@ -82,7 +84,7 @@ CopyTime copy_time(const PlacedDiagram& placed, const Crossing& crossing, bool o
   const double near = once ? near_rate(placed) : std::max(shared_rate(placed, crossing), near_rate(placed));
   const double rate = far ? std::min(near, device_rate(placed)) : near, moved = passing_bytes(placed, crossing) / parts;
   CopyTime out;
-  const double known = crossing.store ? 0 : load_latency(placed, crossing.engine, far, once);
+  const double known = crossing.store ? 0 : load_latency(placed, crossing, far, once);
   out.latency = known > 0 ? known : latency_of(placed.machine->pipe_into(placed.block().level));
   if (!std::isfinite(rate) || rate <= 0) return out;
   out.clocks = moved / (crossing.store ? rate : near);
@@ -232,17 +234,18 @@ bool waits_for_device(const Machine& machine, const Streamed& streamed, const Pr
   return in_step(problem) && comes_from_device(machine, streamed, problem);
 }
 
-double chunk_latency(const PlacedDiagram& placed) {
+double chunk_latency(const PlacedDiagram& placed, const Crossing& crossing) {
   const Machine& machine = *placed.machine;
   const Pipe* pipe = machine.pipe_into(placed.block().level);
   const double chased = latency_of(pipe);
   const double box = machine.constant_or("tma_l2_latency_16kib", 0),
                alone = machine.constant_or("l2_bandwidth_one_sm", 0);
   const double first = box > 0 && alone > 0 ? std::max(box - 16 * 1024 / alone, chased) : chased;
-  if (pipe == nullptr || !waits_for_device(machine, *placed.streamed, *placed.problem)) return first;
+  if (pipe == nullptr || !comes_from_device(machine, *placed.streamed, *placed.problem)) return first;
+  const double later = std::max(machine.constant_or("tma_device_latency_16kib", 0) - box, 0.0);
+  if (!read_by_others(placed, crossing)) return first + later;
   // Asks are spread over the time until what was asked for first is there: a share of that on the mean.
-  return first + std::max(machine.constant_or("tma_device_latency_16kib", 0) - box, 0.0) *
-                     machine.constant_or("device_wait_share", 0);
+  return in_step(*placed.problem) ? first + later * machine.constant_or("device_wait_share", 0) : first;
 }
 
 double first_touch_latency(const PlacedDiagram& placed) {

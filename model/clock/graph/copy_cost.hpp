@@ -38,9 +38,9 @@ struct EdgeCopies {
 };
 [[nodiscard]] EdgeCopies edge_copies(const PlacedDiagram& placed);
 
-/// Clocks from the ask until a chunk's first bytes are there: from the L2, and from device memory where all blocks wait
-/// for it (waits_for_device).
-[[nodiscard]] double chunk_latency(const PlacedDiagram& placed);
+/// Clocks from the ask until a chunk's first bytes are there: from the L2; from device memory where no other block
+/// reads the chunk and the L2 does not keep it; in between where all blocks wait for it in step (waits_for_device).
+[[nodiscard]] double chunk_latency(const PlacedDiagram& placed, const Crossing& crossing);
 
 /// What a chunk on a masked block's diagonal takes longer: its keys come from device memory, those behind it have been
 /// read by blocks that began there; half of a chunk of twice the block's rows is the next block's. 0 where the L2 keeps

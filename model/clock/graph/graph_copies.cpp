@@ -34,7 +34,7 @@ void GraphBuilder::copy(const std::string& name) {
     const AskedCopy copied = asked_copy(p_, *found);
     into.clocks = copied.clocks / parts;
     ahead_ += into.clocks - copied.alone / parts;
-    into.latency = chunk_latency(p_) - ahead_;
+    into.latency = chunk_latency(p_, *found) - ahead_;
     return;
   }
   const double out = store && tma && asks_for_copies() ? p_.machine->constant_or("tma_store_bandwidth", 0) : 0;
