@@ -1,5 +1,6 @@
 #include "apps/library/call.hpp"
 
+#include <algorithm>
 #include <deque>
 #include <map>
 #include <mutex>
@@ -10,11 +11,11 @@
 #include "apps/library/known_plans.hpp"
 #include "apps/library/napkin.hpp"
 #include "apps/library/select_kernel.hpp"
-#include "kernels/launch/attention.hpp"
-#include "kernels/launch/matmul.hpp"
 #include "kernels/launch/run.hpp"
 #include "model/diagram/packing.hpp"
+#include "model/mapping/load.hpp"
 #include "model/mapping/tile.hpp"
+#include "solver/space/enumerate.hpp"
 
 namespace napkin {
 namespace {
@@ -26,128 +27,68 @@ constexpr std::size_t selections_kept = 64;  // of questions without a known pla
 /// Two i32 each, for the launches of a stream or for one node of a graph.
 constexpr std::size_t ticket_bytes = 2 * sizeof(std::int32_t), tickets_made = 4096;
 
-std::uint64_t address_of(const void* pointer) { return reinterpret_cast<std::uint64_t>(pointer); }
-
-void need(const void* pointer, const std::string& name) {
-  if (pointer == nullptr) throw Error(name, "is null", "memory on the device");
-}
-
-Ask ask_of(const AttentionArgs& args, const std::string& gpu) {
-  const AttentionArgs::Sizes& s = args.sizes;
-  Ask ask;
-  ask.algorithm = "attention";
-  ask.gpu = gpu;
-  ask.shape = {{"b", s.b}, {"h", s.h}, {"g", s.g}, {"q", s.q}, {"x", s.x}, {"d", s.d}, {"dv", s.dv == 0 ? s.d : s.dv}};
-  ask.dtype = std::string(name_of(args.dtype));
-  ask.mask = args.mask;
-  ask.lengths = args.lengths;
-  return ask;
-}
-
-Ask ask_of(const MatmulArgs& args, const std::string& gpu) {
-  Ask ask;
-  ask.algorithm = "matmul";
-  ask.gpu = gpu;
-  ask.shape = {{"a", args.sizes.a}, {"b", args.sizes.b}, {"c", args.sizes.c}};
-  ask.dtype = std::string(name_of(args.dtype));
-  return ask;
-}
-
-void check(const AttentionArgs& args) {
-  need(args.q.data, "q");
-  need(args.k.data, "k");
-  need(args.v.data, "v");
-  need(args.o.data, "o");
-  for (const DeviceScales* scale : {&args.q_scale, &args.k_scale, &args.v_scale}) {
-    if (args.dtype != DType::e4m3 && !(*scale == DeviceScales{}))
-      throw Error("scales", "are of e4m3 alone", "dtype e4m3, or no scales");
-  }
-  if (args.lengths.empty()) return;
-  Count queries, keys;
-  for (const SequenceLengths& one : args.lengths) {
-    queries += Count(one.q);
-    keys += Count(one.x);
-  }
-  if (args.q_starts == nullptr || queries != Count(args.q_rows) || keys != Count(args.x_rows))
-    throw Error("lengths", "are not those of the packed sequences",
-                "q_rows queries and x_rows keys in all, with their starts on the device");
-}
-
-void check(const MatmulArgs& args) {
-  need(args.a.data, "a");
-  need(args.b.data, "b");
-  need(args.c.data, "c");
-}
-
-/// What a call asks of the tile beside what its question says.
-struct TileNeeds {
-  bool packed = false, block_scales = false;
-};
-TileNeeds needs_of(const AttentionArgs& args) {
-  return {args.q_starts != nullptr, args.q_scale.block != 0 || args.k_scale.block != 0 || args.v_scale.block != 0};
-}
-TileNeeds needs_of(const MatmulArgs&) { return {}; }
-
-AttentionCall call_of(const AttentionArgs& args, std::uint64_t ticket) {
-  const auto view = [](const DeviceRows& rows) {
-    return TensorView{address_of(rows.data), rows.batch, rows.head, rows.row};
-  };
-  AttentionCall call;
-  call.q = view(args.q);
-  call.k = view(args.k);
-  call.v = view(args.v);
-  call.o = view(args.o);
-  call.log_sum_exp = address_of(args.log_sum_exp);
-  const auto scales = [](const DeviceScales& of) {
-    return ScaleView{address_of(of.data), of.batch, of.head, of.block};
-  };
-  call.q_scale = scales(args.q_scale);
-  call.k_scale = scales(args.k_scale);
-  call.v_scale = scales(args.v_scale);
-  call.scale = args.scale;
-  call.q_starts = address_of(args.q_starts);
-  call.x_starts = address_of(args.x_starts);
-  call.q_rows = args.q_rows;
-  call.x_rows = args.x_rows;
-  call.ticket = ticket;
-  return call;
-}
-
-MatmulCall call_of(const MatmulArgs& args, std::uint64_t) {
-  const auto view = [](const DeviceMatrix& matrix) { return MatrixView{address_of(matrix.data), matrix.row}; };
-  return {view(args.a), view(args.b), view(args.c), 0};
-}
-
-LaunchPlan plan_of(const PlacedDiagram& placed, const AttentionCall& call, const LaunchDevice& device) {
-  return attention_plan(placed, call, device);
-}
-
-LaunchPlan plan_of(const PlacedDiagram& placed, const MatmulCall& call, const LaunchDevice& device) {
-  return matmul_sm90_plan(placed, call, device);
-}
-
-/// The question resolved. Blocks of a cluster share one sequence's keys, so they cannot where sequences have lengths of
-/// their own. Where scales are of blocks the tile says so.
-Request request_for(const Ask& ask, const TileNeeds& needs) {
+/// The question resolved, with the knobs that the call sets.
+Request request_for(const Ask& ask, const TileText& knobs) {
   Request request = default_session().request(ask);
   for (Layout& layout : request.layouts) {
-    const auto cluster = layout.mapping->find_knob("cluster");
-    if (needs.packed && cluster) layout.fixed.emplace_back(*cluster, 1);
-    const auto scales = layout.mapping->find_knob("scales");
-    if (needs.block_scales && scales)
-      layout.fixed.emplace_back(
-          *scales, parse_knob(layout.mapping->knobs[static_cast<std::size_t>(*scales)], "block", "scales"));
+    for (const auto& [name, text] : knobs) {
+      const auto knob = layout.mapping->find_knob(name);
+      if (knob)
+        layout.fixed.emplace_back(*knob,
+                                  parse_knob(layout.mapping->knobs[static_cast<std::size_t>(*knob)], text, name));
+    }
   }
   return request;
+}
+
+/// What keeps a kernel from a question: what the tile breaks that breaks the fewest rules, and of those has the fewest
+/// registers. "takes d of 64, 96 or 128 only, not 256; needs 448 registers a thread, there are 240"
+std::string refusal_of(const Ask& ask) {
+  constexpr std::int64_t most_tiles = 4096;  // looked at
+  const Request request = default_session().request(ask);
+  const Layout& layout = request.layouts.front();
+  const Question question = request.question(layout);
+  const Space space = space_of(question);
+  const Placer placer = placer_of(request, layout);
+  std::optional<Placement> best;
+  Tile tile;
+  for (std::int64_t rank = 0; rank < std::min(space.candidates.get(), most_tiles); ++rank) {
+    space.tile(rank, tile);
+    Placement placement = place(placer, tile);
+    const auto worse = [](const Placement& one) {
+      return std::pair(one.violations.size(), one.plan.registers_per_thread);
+    };
+    if (!best || worse(placement) < worse(*best)) best = std::move(placement);
+  }
+  std::vector<std::string> reasons;
+  if (best) {
+    for (const ViolationAnswer& one : answer_of(best->violations, request, *layout.mapping))
+      reasons.push_back(one.text);
+  }
+  return joined(reasons, "; ");
+}
+
+/// Of every bundled kernel of the algorithm.
+std::string no_kernel(const Ask& asked) {
+  std::vector<std::string> reasons;
+  for (const std::string& name : bundled_mappings(asked.algorithm)) {
+    Ask ask = asked;
+    ask.kernel = name;
+    try {
+      reasons.push_back(name + " " + refusal_of(ask));
+    } catch (const Error& error) {  // the machine lacks what the mapping names
+      reasons.push_back(name + ": " + error.problem());
+    }
+  }
+  return reasons.empty() ? "no bundled kernel computes it" : joined(reasons, ". ");
 }
 
 /// A question with its ranking, and the tile that is launched.
 class Selected {
  public:
-  Selected(const Ask& ask, const TileNeeds& needs)
-      : request_(request_for(ask, needs)), ranking_(select_kernel(request_, tiles_tried)) {
-    if (!ranking_.layout().bundled())
-      throw Error(ask.algorithm, "no bundled kernel computes this on " + ask.gpu, "other sizes or another type");
+  Selected(const Ask& ask, const TileText& knobs)
+      : request_(request_for(ask, knobs)), ranking_(select_kernel(request_, tiles_tried)) {
+    if (!ranking_.layout().bundled()) throw Error(ask.algorithm, no_kernel(ask), "other sizes or another type");
     if (ranking_.empty()) throw Error(ask.algorithm, ranking_.nothing_fits(), "other sizes");
     placer_.emplace(placer_of(request_, ranking_.layout()));
     placed_ = placer_->place(ranking_.best().tile);
@@ -189,51 +130,19 @@ class Calls {
       if (known != nullptr && kept.stream == stream && *known == args) return kept.launch(stream);
     }
     check(args);
-    if (tickets_.size() <= tickets_made / 8) make_tickets();
-    kept_.push_front({args, stream, prepare(args, ticket_of(stream))});
+    Kept fresh{args, stream, prepare(args, ticket_of<Args>(stream))};
+    check_workspace(args, fresh.launches.front().plan().workspace);
+    kept_.push_front(std::move(fresh));
     if (kept_.size() > calls_kept) kept_.pop_back();
     kept_.front().launch(stream);
   }
 
- private:
-  struct Kept {
-    std::variant<AttentionArgs, MatmulArgs> args;
-    Stream stream;
-    ReadyLaunch launch;
-  };
-
-  /// Graphs run on any stream and beside each other: each node has a ticket of its own, for good.
+  /// Bytes, of a call whose own are not there yet.
   template <class Args>
-  void capture(const Args& args, Stream stream) {
+  std::uint64_t workspace(const Args& args) {
+    runtime_.device().make_current();
     check(args);
-    if (tickets_.empty())
-      throw CudaFailure("a call is captured into a graph before any ran here: call once before the capture");
-    const RelaxedCapture relaxed = runtime_.device().relaxed_capture();
-    prepare(args, take_ticket())(stream);
-  }
-
-  template <class Args>
-  ReadyLaunch prepare(const Args& args, std::uint64_t ticket) {
-    const auto call = call_of(args, ticket);
-    const LaunchDevice device = runtime_.device().launch_device();
-    const std::string key = plan_key(args, runtime_.device().properties(), device);
-    if (std::optional<LaunchPlan> plan = known_.find(key)) {
-      bind(*plan, call);
-      try {
-        return runtime_.prepare(std::move(*plan));
-      } catch (const CompilerObjection&) {  // another compiler than the one that had nothing against it
-      }
-    }
-    Selected& selected = selected_for(ask_of(args, profile()), needs_of(args));
-    for (;;) {
-      try {
-        ReadyLaunch ready = runtime_.prepare(plan_of(selected.placed(), call, device));
-        known_.store(key, ready.plan());
-        return ready;
-      } catch (const CompilerObjection&) {
-        if (!selected.advance()) throw;
-      }
-    }
+    return prepare(args, 0).front().plan().workspace;
   }
 
   const std::string& profile() {
@@ -241,24 +150,86 @@ class Calls {
     return profile_;
   }
 
-  Selected& selected_for(const Ask& ask, const TileNeeds& needs) {
-    std::string key = ask.algorithm + " " + ask.dtype + " " + text_of(ask.mask) + (needs.packed ? " packed" : "") +
-                      (needs.block_scales ? " block scales" : "");
+ private:
+  using Ready = std::vector<ReadyLaunch>;  // of one call, in their order
+
+  struct Kept {
+    std::variant<AttentionArgs, AttentionBackwardArgs, MatmulArgs> args;
+    Stream stream;
+    Ready launches;
+
+    void launch(Stream into) const {
+      for (const ReadyLaunch& one : launches) one(into);
+    }
+  };
+
+  /// Graphs run on any stream and beside each other: each node has a ticket of its own, for good.
+  template <class Args>
+  void capture(const Args& args, Stream stream) {
+    check(args);
+    Ticket ticket = 0;
+    if constexpr (draws_tickets<Args>) {
+      if (tickets_.empty())
+        throw CudaFailure("a call is captured into a graph before any ran here: call once before the capture");
+      ticket = take_ticket();
+    }
+    const RelaxedCapture relaxed = runtime_.device().relaxed_capture();
+    const Kept once{args, stream, prepare(args, ticket)};
+    check_workspace(args, once.launches.front().plan().workspace);
+    once.launch(stream);
+  }
+
+  Ready ready(Launches launches) {
+    Ready out;
+    for (LaunchPlan& plan : launches) out.push_back(runtime_.prepare(std::move(plan)));
+    return out;
+  }
+
+  template <class Args>
+  Ready prepare(const Args& args, Ticket ticket) {
+    const LaunchDevice device = runtime_.device().launch_device();
+    const std::string key = plan_key(args, runtime_.device().properties(), device);
+    if (std::optional<Launches> known = known_.find(key)) {
+      give_memory(*known, args, ticket);
+      try {
+        return ready(std::move(*known));
+      } catch (const CompilerObjection&) {  // another compiler than the one that had nothing against it
+      }
+    }
+    Selected& selected = selected_for(ask_of(args, profile()), knobs_of(args));
+    for (;;) {
+      try {
+        const Launches launches = launches_of(selected.placed(), args, ticket, device);
+        Ready out = ready(launches);
+        known_.store(key, launches);
+        return out;
+      } catch (const CompilerObjection&) {
+        if (!selected.advance()) throw;
+      }
+    }
+  }
+
+  Selected& selected_for(const Ask& ask, const TileText& knobs) {
+    std::string key = ask.algorithm + " " + ask.dtype + " " + text_of(ask.mask);
+    for (const auto& [name, text] : knobs) key.append(" ").append(name).append("=").append(text);
     for (const auto& [axis, size] : ask.shape) key += " " + std::to_string(size);
     if (!ask.lengths.empty()) key += " " + text_of(ask.lengths);
     if (const auto* known = selected_.find(key)) return **known;
-    return *selected_.put(key, at_shape([&] { return std::make_unique<Selected>(ask, needs); }));
+    return *selected_.put(key, at_shape([&] { return std::make_unique<Selected>(ask, knobs); }));
   }
 
   /// Launches of one stream follow each other and leave it zero; those of another must not draw from it.
-  std::uint64_t ticket_of(Stream stream) {
+  template <class Args>
+  Ticket ticket_of(Stream stream) {
+    if constexpr (!draws_tickets<Args>) return 0;
+    if (tickets_.size() <= tickets_made / 8) make_tickets();
     const auto [at, is_new] = streams_.try_emplace(stream, 0);
     if (is_new) at->second = take_ticket();
     return at->second;
   }
 
-  std::uint64_t take_ticket() {
-    const std::uint64_t ticket = tickets_.back();
+  Ticket take_ticket() {
+    const Ticket ticket = tickets_.back();
     tickets_.pop_back();
     return ticket;
   }
@@ -275,8 +246,8 @@ class Calls {
   std::string profile_;  // "" until it is first asked for
   Latest<std::string, std::unique_ptr<Selected>> selected_{selections_kept};
   std::vector<DeviceMemory> ticket_memory_;
-  std::vector<std::uint64_t> tickets_;  ///< nobody's yet
-  std::map<Stream, std::uint64_t> streams_;
+  std::vector<Ticket> tickets_;  ///< nobody's yet
+  std::map<Stream, Ticket> streams_;
   std::deque<Kept> kept_;
 };
 
@@ -290,18 +261,45 @@ State& state() {
   return one;
 }
 
-template <class Args>
-void call(const Args& args, Stream stream) {
+/// Whatever `work` asks of that GPU's calls.
+template <class Work>
+auto on_gpu(int device, const Work& work) {
   const std::lock_guard lock(state().mutex);
-  std::unique_ptr<Calls>& gpu = state().gpus[args.device];
-  if (gpu == nullptr) gpu = std::make_unique<Calls>(args.device);
-  gpu->call(args, stream);
+  std::unique_ptr<Calls>& gpu = state().gpus[device];
+  if (gpu == nullptr) gpu = std::make_unique<Calls>(device);
+  return work(*gpu);
 }
 
 }  // namespace
 
-void attention(const AttentionArgs& args, void* stream) { call(args, stream); }
+void attention(const AttentionArgs& args, void* stream) {
+  on_gpu(args.device, [&](Calls& calls) { calls.call(args, stream); });
+}
 
-void matmul(const MatmulArgs& args, void* stream) { call(args, stream); }
+std::int64_t attention_backward_workspace(const AttentionBackwardArgs& args) {
+  return on_gpu(args.forward.device, [&](Calls& calls) { return static_cast<std::int64_t>(calls.workspace(args)); });
+}
+
+void attention_backward(const AttentionBackwardArgs& args, void* stream) {
+  on_gpu(args.forward.device, [&](Calls& calls) { calls.call(args, stream); });
+}
+
+std::string attention_backward_refusal(const std::string& gpu, DType dtype, std::int64_t d, std::int64_t dv) {
+  AttentionBackwardArgs args;
+  args.forward.sizes = {.q = 1024, .x = 1024, .d = d, .dv = dv};  // what fits hangs on the heads' sizes alone
+  args.forward.dtype = dtype;
+  const Ask ask = ask_of(args, gpu);
+  const Request request = default_session().request(ask);
+  const Layout& layout = request.layouts.front();
+  return layout.bundled() && fits(request, layout) ? "" : no_kernel(ask);
+}
+
+std::string profile_of_device(int device) {
+  return on_gpu(device, [](Calls& calls) { return calls.profile(); });
+}
+
+void matmul(const MatmulArgs& args, void* stream) {
+  on_gpu(args.device, [&](Calls& calls) { calls.call(args, stream); });
+}
 
 }  // namespace napkin

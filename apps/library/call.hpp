@@ -1,8 +1,8 @@
 #pragma once
-// attention() and matmul() compute on the GPU for a user's own program: they select the tile for the GPU and the shape,
-// compile the kernel at its first use, and launch it. The plan and the machine code are kept on disk: a later process
-// that calls with equal sizes and strides selects and compiles nothing. No CUDA type is in sight: a stream is the
-// driver's or the runtime's handle, nullptr the default one.
+// attention(), attention_backward() and matmul() compute on the GPU for a user's own program: they select the tile for
+// the GPU and the shape, compile the kernel at its first use, and launch it. The plan and the machine code are kept on
+// disk: a later process that calls with equal sizes and strides selects and compiles nothing. No CUDA type is in sight:
+// a stream is the driver's or the runtime's handle, nullptr the default one.
 //
 //   napkin::AttentionArgs args;
 //   args.sizes = {.h = 16, .q = 8192, .x = 8192, .d = 128};
@@ -65,6 +65,47 @@ struct AttentionArgs {
 };
 
 void attention(const AttentionArgs& args, void* stream = nullptr);
+
+/// Memory on the device, of any content, that a call's launches hand each other results in. It is the caller's, and
+/// free for another call of the stream when this one's launches are in the stream.
+struct DeviceWorkspace {
+  void* data = nullptr;    ///< at a multiple of 16 bytes
+  std::int64_t bytes = 0;  ///< that there are
+  bool operator==(const DeviceWorkspace&) const = default;
+};
+
+/// dQ, dK and dV of O = softmax(scale Q K^T) V from dO. Example, behind attention(forward, stream):
+///
+///   napkin::AttentionBackwardArgs args;
+///   args.forward = forward;   // with its log_sum_exp
+///   args.d_o = {d_o, ...}, args.dq = {dq, ...}, args.dk = ..., args.dv = ...;
+///   const std::int64_t bytes = napkin::attention_backward_workspace(args);
+///   args.workspace = {allocate(bytes), bytes};
+///   napkin::attention_backward(args, stream);
+struct AttentionBackwardArgs {
+  AttentionArgs forward;  ///< whose o and log_sum_exp were written; bf16 or f16, d and dv of 64 or 128
+  DeviceRows d_o;         ///< like forward.o
+  DeviceRows dq, dk, dv;  ///< written, like forward.q, k and v: every row of every sequence
+  /// Equal bits in every run: the parts of dQ are added up one behind the other, which takes longer. Else they are
+  /// added up in whatever order they come, and the last bits of dQ differ from run to run; dK and dV never do.
+  bool deterministic = false;
+  DeviceWorkspace workspace;  ///< of attention_backward_workspace() bytes
+  bool operator==(const AttentionBackwardArgs&) const = default;
+};
+
+/// Bytes of workspace that the call takes: b h g (d + 2) f32 numbers for each query, queries rounded up to whole tiles,
+/// and a little more. The tile is selected, and compiled where it is new. args.workspace is not looked at.
+[[nodiscard]] std::int64_t attention_backward_workspace(const AttentionBackwardArgs& args);
+
+/// Three launches in the stream. What the bundled kernel does not take is an Error that says why.
+void attention_backward(const AttentionBackwardArgs& args, void* stream = nullptr);
+
+/// Whether a bundled kernel computes the gradients of heads of d and dv in that type on the GPU, a profile's name; else
+/// why not. "" where it does.
+[[nodiscard]] std::string attention_backward_refusal(const std::string& gpu, DType dtype, std::int64_t d,
+                                                     std::int64_t dv);
+/// The profile of a GPU of this machine: "h200-sxm". Throws Error where none is its, CudaFailure where there is none.
+[[nodiscard]] std::string profile_of_device(int device = 0);
 
 /// Rows on the device, at a multiple of 16 bytes; elements from row to row, a multiple of 8.
 struct DeviceMatrix {

@@ -22,27 +22,55 @@ class Key {
     return *this;
   }
   Key& add(const DeviceRows& rows) { return add({rows.batch, rows.head, rows.row}); }
+  Key& add(const AttentionArgs& args);
   [[nodiscard]] std::string digits() { return hex(hash_.digest()); }
 
  private:
   Sha256 hash_;
 };
 
+Key& Key::add(const AttentionArgs& args) {
+  const AttentionArgs::Sizes& s = args.sizes;
+  add({s.b, s.h, s.g, s.q, s.x, s.d, s.dv});
+  add({static_cast<std::int64_t>(args.mask.kind), args.mask.left, args.mask.right});
+  for (const DeviceRows* rows : {&args.q, &args.k, &args.v, &args.o}) add(*rows);
+  add({args.scale ? 1 : 0, std::bit_cast<std::int64_t>(args.scale.value_or(0))});
+  for (const DeviceScales* scale : {&args.q_scale, &args.k_scale, &args.v_scale})
+    add({scale->data != nullptr, scale->batch, scale->head, scale->block});
+  for (const SequenceLengths& one : args.lengths) add({one.q, one.x});
+  add({std::ssize(args.lengths)});
+  return add({args.q_starts != nullptr, args.x_starts != nullptr, args.q_rows, args.x_rows});
+}
+
+/// The launches as bytes, a field each, and back: nothing where one of them is none.
+std::string content_of(const Launches& launches) {
+  std::string out;
+  for (const LaunchPlan& plan : launches) add_field(out, content_of(plan));
+  return out;
+}
+
+std::optional<Launches> read_launches(std::string_view content) {
+  Launches out;
+  while (!content.empty()) {
+    const auto field = next_field(content);
+    std::optional<LaunchPlan> plan = field ? read_plan(*field) : std::nullopt;
+    if (!plan) return std::nullopt;
+    out.push_back(std::move(*plan));
+  }
+  return out.empty() ? std::nullopt : std::optional(std::move(out));
+}
+
 }  // namespace
 
 std::string plan_key(const AttentionArgs& args, const DeviceProperties& gpu, const LaunchDevice& device) {
-  Key key("attention", args.dtype, gpu, device);
-  const AttentionArgs::Sizes& s = args.sizes;
-  key.add({s.b, s.h, s.g, s.q, s.x, s.d, s.dv});
-  key.add({static_cast<std::int64_t>(args.mask.kind), args.mask.left, args.mask.right});
-  for (const DeviceRows* rows : {&args.q, &args.k, &args.v, &args.o}) key.add(*rows);
-  key.add({args.scale ? 1 : 0, std::bit_cast<std::int64_t>(args.scale.value_or(0))});
-  for (const DeviceScales* scale : {&args.q_scale, &args.k_scale, &args.v_scale})
-    key.add({scale->data != nullptr, scale->batch, scale->head, scale->block});
-  for (const SequenceLengths& one : args.lengths) key.add({one.q, one.x});
-  key.add({std::ssize(args.lengths)});
-  key.add({args.q_starts != nullptr, args.x_starts != nullptr, args.q_rows, args.x_rows});
-  return key.digits();
+  return Key("attention", args.dtype, gpu, device).add(args).digits();
+}
+
+std::string plan_key(const AttentionBackwardArgs& args, const DeviceProperties& gpu, const LaunchDevice& device) {
+  Key key("attention_backward", args.forward.dtype, gpu, device);
+  key.add(args.forward);
+  for (const DeviceRows* rows : {&args.d_o, &args.dq, &args.dk, &args.dv}) key.add(*rows);
+  return key.add({args.deterministic}).digits();
 }
 
 std::string plan_key(const MatmulArgs& args, const DeviceProperties& gpu, const LaunchDevice& device) {
@@ -51,17 +79,17 @@ std::string plan_key(const MatmulArgs& args, const DeviceProperties& gpu, const 
   return key.digits();
 }
 
-std::optional<LaunchPlan> KnownPlans::find(const std::string& key) {
-  if (const LaunchPlan* met = met_.find(key)) return *met;
+std::optional<Launches> KnownPlans::find(const std::string& key) {
+  if (const Launches* met = met_.find(key)) return *met;
   const auto content = entries_.find(key);
-  std::optional<LaunchPlan> plan = content ? read_plan(*content) : std::nullopt;
-  if (plan) met_.put(key, *plan);
-  return plan;
+  std::optional<Launches> launches = content ? read_launches(*content) : std::nullopt;
+  if (launches) met_.put(key, *launches);
+  return launches;
 }
 
-void KnownPlans::store(const std::string& key, const LaunchPlan& plan) {
-  met_.put(key, plan);
-  (void)entries_.store(key, content_of(plan));  // the kernel's own entry said what there is to say of the directory
+void KnownPlans::store(const std::string& key, const Launches& launches) {
+  met_.put(key, launches);
+  (void)entries_.store(key, content_of(launches));  // the kernel's own entry said what there is to say of the directory
 }
 
 }  // namespace napkin

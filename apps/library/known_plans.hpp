@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-#include "apps/library/call.hpp"
+#include "apps/library/call_plans.hpp"
 #include "apps/library/latest.hpp"
 #include "kernels/jit/disk_cache.hpp"
 #include "kernels/launch/device.hpp"
@@ -17,6 +17,8 @@ namespace napkin {
 /// Hash of all that a call's plan depends on but the memory: this program's sources and YAML files, the GPU, sizes,
 /// type, mask, strides, scale, and which optional arrays there are. 64 hex digits.
 [[nodiscard]] std::string plan_key(const AttentionArgs& args, const DeviceProperties& gpu, const LaunchDevice& device);
+[[nodiscard]] std::string plan_key(const AttentionBackwardArgs& args, const DeviceProperties& gpu,
+                                   const LaunchDevice& device);
 [[nodiscard]] std::string plan_key(const MatmulArgs& args, const DeviceProperties& gpu, const LaunchDevice& device);
 
 /// Bound to the memory of whichever call made them: bind() gives them another one's.
@@ -24,15 +26,15 @@ class KnownPlans {
  public:
   /// An empty path: in this process alone. This process keeps as many of those that it has met, the latest used.
   explicit KnownPlans(std::filesystem::path directory, std::size_t most_met = 1024)
-      : entries_(std::move(directory), "plan", 1), met_(most_met) {}
+      : entries_(std::move(directory), "plan", 2), met_(most_met) {}
 
-  [[nodiscard]] std::optional<LaunchPlan> find(const std::string& key);
-  void store(const std::string& key, const LaunchPlan& plan);
+  [[nodiscard]] std::optional<Launches> find(const std::string& key);
+  void store(const std::string& key, const Launches& launches);
   [[nodiscard]] std::filesystem::path file_of(const std::string& key) const { return entries_.file_of(key); }
 
  private:
   DiskCache entries_;
-  Latest<std::string, LaunchPlan> met_;
+  Latest<std::string, Launches> met_;
 };
 
 }  // namespace napkin

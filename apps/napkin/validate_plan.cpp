@@ -39,12 +39,24 @@ class Recorded {
   std::map<std::string, std::string> sweeps_;
 };
 
+/// nullptr where the kernel cannot be launched, or is several launches, which nobody measures as one.
+const BundledKernel* find_measured(const std::string& mapping) {
+  const BundledKernel* kernel = find_bundled(mapping);
+  return kernel != nullptr && kernel->trial != nullptr ? kernel : nullptr;
+}
+
+std::vector<std::string> measured_names() {
+  std::vector<std::string> names = bundled_names();
+  std::erase_if(names, [](const std::string& name) { return find_measured(name) == nullptr; });
+  return names;
+}
+
 /// The kernel to measure: the named one, else, of those that can be launched, the one whose best tile is the fastest.
 std::unique_ptr<Measurable> measurable_for(Ask ask, std::string& nothing) {
   if (ask.kernel.empty()) {
     Request request = default_session().request(ask);
     std::erase_if(request.layouts,
-                  [](const Layout& layout) { return layout.ideal || find_bundled(layout.mapping->name) == nullptr; });
+                  [](const Layout& layout) { return layout.ideal || find_measured(layout.mapping->name) == nullptr; });
     if (request.layouts.empty()) {
       nothing = "no bundled kernel runs " + request.diagram->name + " on " + request.machine->name +
                 ", in that type and with those sizes";
@@ -123,9 +135,9 @@ PlannedQuestion plan_question(const Ask& ask, const ValidateOptions& options, co
   question.measurable = measurable_for(ask, question.nothing);
   if (question.measurable == nullptr) return question;
   const std::string& name = question.measurable->layout->mapping->name;
-  question.kernel = find_bundled(name);
+  question.kernel = find_measured(name);
   if (question.kernel == nullptr) {
-    throw Error("--kernel", name + " has no kernel that can be launched here", "one of " + joined(bundled_names()));
+    throw Error("--kernel", name + " has no kernel that is one launch here", "one of " + joined(measured_names()));
   }
   const auto pick = pick_of(*question.measurable);
   if (pick) question.pick = *pick;

@@ -3,11 +3,13 @@
 #include <nanobind/stl/array.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
 
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -30,7 +32,12 @@ Mask mask_of(bool causal, std::optional<std::pair<std::int64_t, std::int64_t>> w
 }
 
 using Window = std::optional<std::pair<std::int64_t, std::int64_t>>;
-using Strides = std::array<std::array<std::int64_t, 3>, 4>;  // of q, k, v and the output: batch, head and row
+using Strides = std::array<std::array<std::int64_t, 3>, 4>;  // of four arrays: batch, head and row
+
+/// Rows without their memory.
+void set_strides(const std::array<DeviceRows*, 4>& rows, const Strides& strides) {
+  for (std::size_t i = 0; i < rows.size(); ++i) *rows[i] = {nullptr, strides[i][0], strides[i][1], strides[i][2]};
+}
 
 /// A call but for the memory: what all calls of one shape, layout and mask share.
 class AttentionShapes {
@@ -40,8 +47,7 @@ class AttentionShapes {
     const auto& [b, h, g, q, x, d, dv] = sizes;
     args_.sizes = {b, h, g, q, x, d, dv};
     args_.dtype = parse_dtype(dtype, "dtype");
-    for (std::size_t i = 0; i < strides.size(); ++i)
-      *std::array{&args_.q, &args_.k, &args_.v, &args_.o}[i] = {nullptr, strides[i][0], strides[i][1], strides[i][2]};
+    set_strides({&args_.q, &args_.k, &args_.v, &args_.o}, strides);
     args_.mask = mask_of(mask.first, mask.second);
     args_.scale = scale;
     args_.q_rows = packed_rows.first;
@@ -62,9 +68,78 @@ class AttentionShapes {
     attention(args, address(stream));
   }
 
+  [[nodiscard]] const AttentionArgs& args() const { return args_; }
+
  private:
   AttentionArgs args_;
 };
+
+/// A call of the backward pass but for the memory.
+class AttentionBackwardShapes {
+ public:
+  /// Of q, k, v, o, dO, dQ, dK, dV, the log-sum-exp and the workspace.
+  using Addresses = std::array<std::int64_t, 10>;
+  using Starts = std::pair<std::int64_t, std::int64_t>;  // of packed queries and keys; 0: not packed
+
+  AttentionBackwardShapes(const AttentionShapes& forward, const Strides& strides, bool deterministic) {
+    args_.forward = forward.args();
+    set_strides({&args_.d_o, &args_.dq, &args_.dk, &args_.dv}, strides);
+    args_.deterministic = deterministic;
+  }
+
+  [[nodiscard]] std::int64_t workspace(const Addresses& addresses, const Starts& starts, int device) const {
+    const AttentionBackwardArgs args = args_at(addresses, starts, device);
+    const nb::gil_scoped_release free;
+    return attention_backward_workspace(args);
+  }
+
+  void launch(const Addresses& addresses, const Starts& starts, std::int64_t bytes, int device,
+              std::int64_t stream) const {
+    AttentionBackwardArgs args = args_at(addresses, starts, device);
+    args.workspace = {address(addresses.back()), bytes};
+    const nb::gil_scoped_release free;
+    attention_backward(args, address(stream));
+  }
+
+ private:
+  [[nodiscard]] AttentionBackwardArgs args_at(const Addresses& addresses, const Starts& starts, int device) const {
+    AttentionBackwardArgs args = args_;
+    AttentionArgs& forward = args.forward;
+    const std::array rows{&forward.q, &forward.k, &forward.v, &forward.o, &args.d_o, &args.dq, &args.dk, &args.dv};
+    for (std::size_t i = 0; i < rows.size(); ++i) rows[i]->data = address(addresses[i]);
+    forward.log_sum_exp = static_cast<float*>(address(addresses[rows.size()]));
+    forward.q_starts = static_cast<const std::int32_t*>(address(starts.first));
+    forward.x_starts = static_cast<const std::int32_t*>(address(starts.second));
+    forward.device = device;
+    return args;
+  }
+
+  AttentionBackwardArgs args_;
+};
+
+void bind_backward(nb::module_& module) {
+  nb::class_<AttentionBackwardShapes>(module, "AttentionBackwardShapes",
+                                      "A call of the backward pass but for the memory.")
+      .def(nb::init<const AttentionShapes&, const Strides&, bool>(), nb::arg("forward"), nb::arg("strides"),
+           nb::arg("deterministic"),
+           "The forward call; strides of batch, head and row of dO, dQ, dK and dV, in elements; whether all runs have "
+           "equal bits.")
+      .def("workspace", &AttentionBackwardShapes::workspace, nb::arg("addresses"), nb::arg("starts"), nb::arg("device"),
+           "Bytes of workspace, which depend on the tile: selects and compiles it where it is new.")
+      .def("launch", &AttentionBackwardShapes::launch, nb::arg("addresses"), nb::arg("starts"), nb::arg("bytes"),
+           nb::arg("device"), nb::arg("stream"),
+           "Addresses of q, k, v, o, dO, dQ, dK, dV, the log-sum-exp and the workspace of so many bytes; of the first "
+           "rows of packed queries and keys, or (0, 0).");
+  module.def(
+      "backward_refusal",
+      [](const std::string& gpu, std::string_view dtype, std::int64_t d, std::int64_t dv) {
+        return attention_backward_refusal(gpu, parse_dtype(dtype, "dtype"), d, dv);
+      },
+      nb::arg("gpu"), nb::arg("dtype"), nb::arg("d"), nb::arg("dv"),
+      "Why no bundled kernel computes gradients of such heads on that GPU; \"\" where one does.");
+  module.def("profile_of_device", profile_of_device, nb::arg("device"),
+             "The profile of a GPU of this machine: h200-sxm.");
+}
 
 }  // namespace
 
@@ -79,6 +154,7 @@ void bind_calls(nb::module_& module) {
           "(causal, window or None); the scale or None; all rows of packed queries and keys, or (0, 0).")
       .def("launch", &AttentionShapes::launch, nb::arg("tensors"), nb::arg("log_sum_exp"), nb::arg("q_starts"),
            nb::arg("x_starts"), nb::arg("device"), nb::arg("stream"));
+  bind_backward(module);
   module.def(
       "matmul",
       [](const std::array<std::array<std::int64_t, 2>, 3>& tensors, const std::array<std::int64_t, 3>& sizes,

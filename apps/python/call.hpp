@@ -1,6 +1,6 @@
 #pragma once
-// bind_calls gives Python the two functions that launch on the GPU, attention and matmul, on addresses and strides:
-// napkin.torch calls them with a tensor's.
+// bind_calls gives Python the functions that launch on the GPU, attention, its backward pass and matmul, on addresses
+// and strides: napkin.torch calls them with a tensor's.
 
 #include <nanobind/nanobind.h>
 

@@ -4,6 +4,7 @@
 // into one stream in that order.
 
 #include <array>
+#include <span>
 
 #include "kernels/launch/attention.hpp"
 
@@ -28,12 +29,16 @@ struct AttentionBackwardPlans {
   [[nodiscard]] std::array<const LaunchPlan*, 3> all() const { return {&delta, &gradients, &convert}; }
 };
 
-/// Device memory that a call needs beside its arrays. Throws Overflow.
+/// Device memory that a call needs beside its arrays: the workspace of each of its plans. Throws Overflow.
 [[nodiscard]] Bytes scratch_bytes(const PlacedDiagram& placed, const AttentionBackwardCall& call);
 
 /// The kernels of the mapping attention_backward_sm90 for this placement. Throws Error where the tile or an array is
 /// none that they take, Overflow for sizes beyond their integers.
 [[nodiscard]] AttentionBackwardPlans attention_backward_sm90_plans(const PlacedDiagram& placed,
                                                                    const AttentionBackwardCall& call);
+
+/// Gives the plans the memory of another call that is the same in all else: sizes, strides and scale. Throws Error for
+/// addresses that are no multiples of 16 bytes. (Not `bind`: of a standard container that name finds std::bind.)
+void bind_backward(std::span<LaunchPlan> plans, const AttentionBackwardCall& call);
 
 }  // namespace napkin

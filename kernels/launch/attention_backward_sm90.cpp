@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
+#include <type_traits>
 
 #include "kernels/attention/backward/arguments.cuh"
 #include "kernels/launch/attention_backward.hpp"
@@ -148,16 +149,12 @@ std::vector<TensorBox> boxes_of(const PlacedDiagram& placed, const AttentionBack
   const std::int64_t q = call.packed() ? call.q_rows : read.size("q"), x = call.packed() ? call.x_rows : read.size("x");
   const DType type = placed.problem->dtype;
   const auto queries = [&](std::size_t offset, const std::string& name, const TensorView& view, int columns) {
-    TensorBox box = box_of(offset, name, type, {columns, g, q, h, b}, {view.head, view.row, view.head * g, view.batch},
-                           {span_of(columns), 1, static_cast<std::uint32_t>(c.q), 1, 1});
-    box.address = aligned(name, view.address);
-    return box;
+    return box_of(offset, name, type, {columns, g, q, h, b}, {view.head, view.row, view.head * g, view.batch},
+                  {span_of(columns), 1, static_cast<std::uint32_t>(c.q), 1, 1});
   };
   const auto keys = [&](std::size_t offset, const std::string& name, const TensorView& view, int columns) {
-    TensorBox box = box_of(offset, name, type, {columns, x, h, b}, {view.row, view.head, view.batch},
-                           {span_of(columns), static_cast<std::uint32_t>(c.x), 1, 1});
-    box.address = aligned(name, view.address);
-    return box;
+    return box_of(offset, name, type, {columns, x, h, b}, {view.row, view.head, view.batch},
+                  {span_of(columns), static_cast<std::uint32_t>(c.x), 1, 1});
   };
   return {queries(offsetof(AttentionBackwardArguments, q_map), "Q", call.q, c.d),
           keys(offsetof(AttentionBackwardArguments, k_map), "K", call.k, c.d),
@@ -169,39 +166,53 @@ RowsPointer rows_of(const std::string& name, const TensorView& view) {
   constexpr std::int64_t step = 16 / element_bytes;
   require(view.row % step == 0 && view.head % step == 0 && view.batch % step == 0, name,
           "has rows that do not begin at multiples of 16 bytes", "strides that are multiples of 8");
-  return {reinterpret_cast<void*>(aligned(name, view.address)), view.row, view.head, view.batch};
+  return {nullptr, view.row, view.head, view.batch};
 }
 
+/// All but the memory; pointers into the scratch are distances from its first one.
 AttentionBackwardArguments arguments_of(const AttentionBackwardCall& call, const AttentionBackwardShape& shape,
                                         const PlacementReader& read) {
   AttentionBackwardArguments a{};
   a.shape = shape;
-  a.shape.q_starts = reinterpret_cast<const int*>(call.q_starts);
-  a.shape.x_starts = reinterpret_cast<const int*>(call.x_starts);
   a.o = rows_of("O", call.o);
   a.d_o = rows_of("dO", call.d_o);
   a.dq = rows_of("dQ", call.dq);
   a.dk = rows_of("dK", call.dk);
   a.dv = rows_of("dV", call.dv);
-  a.lse = reinterpret_cast<const float*>(call.log_sum_exp);
   const Scratch scratch = scratch_of(call, read);
-  std::uint64_t at = aligned("scratch", call.scratch);
-  const auto take = [&at](Count bytes) {
-    const std::uint64_t first = at;
-    at += static_cast<std::uint64_t>(bytes.get());
-    return first;
-  };
-  a.rows_lse = reinterpret_cast<float*>(take(scratch.lse));
-  a.rows_delta = reinterpret_cast<float*>(take(scratch.delta));
-  a.dq_sum = reinterpret_cast<float*>(take(scratch.sums));
-  a.turns = reinterpret_cast<unsigned int*>(take(scratch.turns));
+  a.rows_delta = reinterpret_cast<float*>(scratch.lse.get());
+  a.dq_sum = reinterpret_cast<float*>((scratch.lse + scratch.delta).get());
+  a.turns = reinterpret_cast<unsigned int*>((scratch.lse + scratch.delta + scratch.sums).get());
   AttentionCall forward;
   forward.scale = call.scale;
   const double scale = softmax_scale(forward, read);
   a.scale = static_cast<float>(scale);
   a.scale_log2 = static_cast<float>(scale * std::numbers::log2e);
-  a.cycles = reinterpret_cast<unsigned long long*>(call.cycles);
   return a;
+}
+
+void bind_arguments(AttentionBackwardArguments& a, const AttentionBackwardCall& call) {
+  a.shape.q_starts = reinterpret_cast<const int*>(call.q_starts);
+  a.shape.x_starts = reinterpret_cast<const int*>(call.x_starts);
+  const auto rows = [](RowsPointer& to, const char* name, const TensorView& view) {
+    to.first = reinterpret_cast<void*>(aligned(name, view.address));
+  };
+  rows(a.o, "O", call.o);
+  rows(a.d_o, "dO", call.d_o);
+  rows(a.dq, "dQ", call.dq);
+  rows(a.dk, "dK", call.dk);
+  rows(a.dv, "dV", call.dv);
+  a.lse = reinterpret_cast<const float*>(call.log_sum_exp);
+  const auto before = reinterpret_cast<std::uint64_t>(a.rows_lse), now = aligned("scratch", call.scratch);
+  const auto move = [&](auto*& part) {
+    part =
+        reinterpret_cast<std::remove_reference_t<decltype(part)>>(reinterpret_cast<std::uint64_t>(part) - before + now);
+  };
+  move(a.rows_delta);
+  move(a.dq_sum);
+  move(a.turns);
+  move(a.rows_lse);
+  a.cycles = reinterpret_cast<unsigned long long*>(call.cycles);
 }
 
 void check(const AttentionBackwardCall& call, const AttentionBackwardConfig& c, const PlacementReader& read) {
@@ -247,7 +258,19 @@ AttentionBackwardPlans attention_backward_sm90_plans(const PlacedDiagram& placed
   out.gradients.shared = static_cast<unsigned>(read.shared_total());
   out.gradients.boxes = boxes_of(placed, call, config, read);
   out.convert = plan_of("attention_backward_convert", rows, arguments, query_tiles, config.warpgroups * 128);
+  for (LaunchPlan* plan : {&out.delta, &out.gradients, &out.convert}) {
+    plan->workspace = static_cast<std::uint64_t>(scratch_of(call, read).total().get());
+    bind_backward({plan, 1}, call);
+  }
   return out;
+}
+
+void bind_backward(std::span<LaunchPlan> plans, const AttentionBackwardCall& call) {
+  for (LaunchPlan& plan : plans) {
+    change_arguments<AttentionBackwardArguments>(plan, [&](AttentionBackwardArguments& a) { bind_arguments(a, call); });
+    if (plan.boxes.empty()) continue;  // a small kernel, which has no copy engine's maps
+    bind_boxes(plan, {{"Q", call.q.address}, {"K", call.k.address}, {"V", call.v.address}, {"dO", call.d_o.address}});
+  }
 }
 
 }  // namespace napkin

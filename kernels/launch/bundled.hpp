@@ -52,9 +52,10 @@ constexpr std::uint32_t dump_poison = 0xFFFFFFFF;  ///< a NaN that no kernel mak
 
 struct BundledKernel {
   std::string mapping;  ///< name of the mapping that describes it
-  /// The variant of a placed tile as a plan without arrays: enough to compile it.
+  /// The variant of a placed tile as a plan without arrays: enough to compile it. Of several launches the one whose
+  /// tile it is.
   LaunchPlan (*variant)(const PlacedDiagram& placed, bool counting, const LaunchDevice& device) = nullptr;
-  /// `placed`: any tile of the question. Throws CudaFailure.
+  /// `placed`: any tile of the question; nullptr where the kernel is several launches. Throws CudaFailure.
   std::unique_ptr<KernelTrial> (*trial)(Runtime& runtime, const PlacedDiagram& placed,
                                         const TrialOptions& options) = nullptr;
   /// Runs the debug variant once on these inputs and shows its intermediates as run_streamed() would, chunks that the
@@ -70,6 +71,7 @@ struct BundledKernel {
 // One function a kernel, each in its own file.
 [[nodiscard]] BundledKernel attention_sm90_bundled();
 [[nodiscard]] BundledKernel attention_sm80_bundled();
+[[nodiscard]] BundledKernel attention_backward_sm90_bundled();
 [[nodiscard]] BundledKernel attention_decode_sm90_bundled();
 [[nodiscard]] BundledKernel attention_fp8_sm90_bundled();
 [[nodiscard]] BundledKernel matmul_sm90_bundled();

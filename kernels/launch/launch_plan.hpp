@@ -31,6 +31,7 @@ struct LaunchPlan {
   std::string architecture;  ///< "sm_90a"
   unsigned grid = 1, threads = 1, cluster = 1;
   unsigned shared = 0;               ///< dynamic bytes a block
+  std::uint64_t workspace = 0;       ///< bytes of device memory that it needs beside its arrays
   std::vector<std::byte> arguments;  ///< the kernel's only parameter; its tensor maps are still to be encoded
   std::vector<TensorBox> boxes;
 };

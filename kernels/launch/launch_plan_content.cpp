@@ -72,6 +72,7 @@ std::string content_of(const LaunchPlan& plan) {
   add_field(out, plan.expression);
   add_field(out, plan.architecture);
   for (const unsigned value : {plan.grid, plan.threads, plan.cluster, plan.shared}) add_number(out, value);
+  add_number(out, plan.workspace);
   add_field(out, {reinterpret_cast<const char*>(plan.arguments.data()), plan.arguments.size()});
   add_number(out, plan.boxes.size());
   for (const TensorBox& box : plan.boxes) add_box(out, box);
@@ -86,6 +87,7 @@ std::optional<LaunchPlan> read_plan(std::string_view content) {
   plan.expression = fields.text();
   plan.architecture = fields.text();
   for (unsigned* value : {&plan.grid, &plan.threads, &plan.cluster, &plan.shared}) fields.number(*value);
+  fields.number(plan.workspace);
   const std::string_view arguments = fields.text();
   plan.arguments.resize(arguments.size());
   if (!arguments.empty()) std::memcpy(plan.arguments.data(), arguments.data(), arguments.size());

@@ -56,6 +56,10 @@ inline std::vector<BackwardConfiguration> backward_configurations() {
       {128, 128, DType::f16, none, true, tile("2", "64", "2", "2", "1", "on", "ordered")},
       {128, 64, DType::bf16, none, false, tile("2", "64", "3", "2", "2", "on", "atomic")},
       {64, 64, DType::f16, both, true, tile("1", "64", "2", "2", "1", "off", "bulk")},
+      {96, 96, DType::bf16, causal, false, tile("1", "64", "2", "2", "2", "on", "bulk")},
+      {96, 96, DType::f16, none, true, tile("1", "64", "2", "2", "1", "off", "atomic")},
+      {96, 64, DType::bf16, left, false, tile("1", "64", "3", "1", "2", "on", "ordered")},
+      {64, 96, DType::bf16, none, false, tile("1", "64", "2", "2", "2", "off", "bulk")},
   };
 }
 
@@ -103,14 +107,19 @@ inline AttentionBackwardCall nowhere(const BackwardConfiguration& c) {
   return call;
 }
 
+/// Of its three launches.
+inline std::set<std::string> expressions_of(const BackwardConfiguration& c) {
+  const auto laid_out = lay_out(small_case(c, 0));
+  const PlacedDiagram placed = laid_out->place(c.tile);
+  const AttentionBackwardPlans plans = attention_backward_sm90_plans(placed, nowhere(c));
+  std::set<std::string> out;
+  for (const LaunchPlan* plan : plans.all()) out.insert(plan->expression);
+  return out;
+}
+
 inline std::set<std::string> backward_expressions() {
   std::set<std::string> out;
-  for (const BackwardConfiguration& c : backward_configurations()) {
-    const auto laid_out = lay_out(small_case(c, 0));
-    const PlacedDiagram placed = laid_out->place(c.tile);
-    const AttentionBackwardPlans plans = attention_backward_sm90_plans(placed, nowhere(c));
-    for (const LaunchPlan* plan : plans.all()) out.insert(plan->expression);
-  }
+  for (const BackwardConfiguration& c : backward_configurations()) out.merge(expressions_of(c));
   return out;
 }
 

@@ -6,7 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "tests/emulator/backward_cases.hpp"
 #include "tests/emulator/cases.hpp"
+#include "tests/kernel/decode_cases.hpp"
 #include "tests/kernel/fp8_cases.hpp"
 
 namespace napkin::test {
@@ -20,7 +22,8 @@ struct PlantedBug {
 
 inline const std::vector<PlantedBug>& planted_bugs() {
   static const std::string sm90 = "attention_sm90", sm80 = "attention_sm80", matmul = "matmul_sm90",
-                           fp8 = "attention_fp8_sm90";
+                           fp8 = "attention_fp8_sm90", decode = "attention_decode_sm90",
+                           backward = "attention_backward_sm90";
   static const std::vector<PlantedBug> all = {
       {"no_fence_before_store",
        "kernels/attention/epilogue_sm90.cuh",
@@ -186,6 +189,97 @@ inline const std::vector<PlantedBug>& planted_bugs() {
        fp8,
        {},
        "never ends"},
+      {"tail_cleared_without_fence",
+       "kernels/attention/attention_decode_sm90.cuh",
+       "    async_fence();\n",
+       "",
+       decode,
+       {},
+       "fence.proxy.async"},
+      {"tail_cleared_without_barrier",
+       "kernels/attention/attention_decode_sm90.cuh",
+       "    Combiner::consumers_sync();\n",
+       "",
+       decode,
+       {},
+       ""},
+      {"tail_cleared_before_it_came",
+       "kernels/attention/attention_decode_sm90.cuh",
+       "    barrier_wait(barrier(Block::v_full + at.stage), at.parity);\n",
+       "",
+       decode,
+       {},
+       ""},
+      {"q_of_a_part_not_waited_for",
+       "kernels/attention/attention_decode_sm90.cuh",
+       "        barrier_wait(barrier(Block::q_full + Block::q_slot(0, Block::wg)), 0);\n",
+       "",
+       decode,
+       {},
+       "arrived"},
+      {"last_part_told_early",
+       "kernels/attention/combine_decode.cuh",
+       "    consumers_sync();\n    __threadfence();\n    return",
+       "    __threadfence();\n    return",
+       decode,
+       {},
+       ""},
+      {"pages_in_one_place",
+       "kernels/attention/producer_decode.cuh",
+       " + lane * static_cast<u32>(decode.box_keys) * (span * 2)",
+       "",
+       decode,
+       {},
+       ""},
+      {"ds_without_barrier",
+       "kernels/attention/attention_backward_sm90.cuh",
+       "    Products::place_ds(ds, at.copy);\n    meet();\n",
+       "    Products::place_ds(ds, at.copy);\n",
+       backward,
+       {{"warpgroups", "2"}, {"s_stages", "2"}},
+       ""},
+      {"ds_without_fence",
+       "kernels/attention/backward/products_sm90.cuh",
+       "    async_fence();\n",
+       "",
+       backward,
+       {{"warpgroups", "2"}},
+       "fence.proxy.async"},
+      {"ds_overwritten_unread",
+       "kernels/attention/attention_backward_sm90.cuh",
+       "    if constexpr (C.s_stages == 1) meet();\n",
+       "",
+       backward,
+       {{"warpgroups", "2"}, {"s_stages", "1"}},
+       "still be read"},
+      {"q_released_early",
+       "kernels/attention/attention_backward_sm90.cuh",
+       "    wgmma_wait<0>();\n    pin(sums.dk);\n    pin(ds);\n    release(Block::q_empty + stage);\n",
+       "    release(Block::q_empty + stage);\n    wgmma_wait<0>();\n    pin(sums.dk);\n    pin(ds);\n",
+       backward,
+       {{"stages", "2"}},
+       "still be read"},
+      {"dq_staging_overwritten",
+       "kernels/attention/backward/gradients_sm90.cuh",
+       "      if (lane == 0) store_wait_read();\n",
+       "",
+       backward,
+       {{"dq", "bulk"}},
+       "still be read"},
+      {"v_not_waited_for",
+       "kernels/attention/attention_backward_sm90.cuh",
+       "    barrier_wait(barrier(Block::v_full), 0);\n",
+       "",
+       backward,
+       {},
+       "arrived"},
+      {"bytes_of_rows_not_expected",
+       "kernels/attention/backward/producer_sm90.cuh",
+       "C.q * D * 2 + Block::row_bytes);",
+       "C.q * D * 2);",
+       backward,
+       {},
+       ""},
   };
   return all;
 }
@@ -197,6 +291,35 @@ inline std::vector<Fp8Case> planted_fp8_cases(const PlantedBug& bug) {
   one.layout.sizes.q = 200;
   one.layout.sizes.x = 1000;
   return {one};
+}
+
+/// Of attention_decode_sm90's bugs: three parts of two chunks and a piece, in pages of a sixteenth of a chunk.
+inline std::vector<DecodeCase> planted_decode_cases(const PlantedBug& bug) {
+  if (bug.kernel != "attention_decode_sm90") return {};
+  DecodeCase one = decode_case(decode_configurations()[2], 0);
+  one.tile.back() = {"shared.x", "128"};
+  one.sizes.x = 300;
+  one.lengths = {300};
+  one.page = 16;
+  return {one};
+}
+
+/// Of attention_backward_sm90's bugs: the first variant that shows it, with tiles enough for its stages to come round.
+inline std::vector<BackwardConfiguration> planted_backward(const PlantedBug& bug) {
+  if (bug.kernel != "attention_backward_sm90") return {};
+  std::vector<BackwardConfiguration> all = backward_configurations();
+  std::erase_if(all, [&](const BackwardConfiguration& c) {
+    const auto has = [&](const auto& knob) { return std::find(c.tile.begin(), c.tile.end(), knob) != c.tile.end(); };
+    return c.packed || !std::all_of(bug.fixed.begin(), bug.fixed.end(), has);
+  });
+  all.resize(1);
+  return all;
+}
+inline BackwardCase planted_backward_case(const BackwardConfiguration& c) {
+  BackwardCase one = small_case(c, 0);
+  one.layout.sizes.q = 500;
+  one.layout.sizes.x = 200;
+  return one;
 }
 
 /// Up to three variants that show a bug, each with some chunks and tiles.
@@ -228,6 +351,8 @@ inline std::set<std::string> planted_variants(const PlantedBug& bug) {
   std::set<std::string> out;
   for (const CorrectnessCase& one : planted_cases(bug)) out.insert(correctness::variant_of(one).expression);
   for (const Fp8Case& one : planted_fp8_cases(bug)) out.insert(variant_of(one).expression);
+  for (const DecodeCase& one : planted_decode_cases(bug)) out.insert(variant_of(one).expression);
+  for (const BackwardConfiguration& c : planted_backward(bug)) out.merge(expressions_of(c));
   return out;
 }
 

@@ -1,6 +1,8 @@
 // Bugs planted in copies of the kernels' sources: the emulator finds each.
 #include <doctest/doctest.h>
 
+#include "tests/emulator/backward_problem.hpp"
+#include "tests/emulator/decode_problem.hpp"
 #include "tests/emulator/fp8_problem.hpp"
 #include "tests/emulator/planted.hpp"
 #include "tests/emulator/running.hpp"
@@ -13,12 +15,14 @@ TEST_CASE("every planted bug is found") {
   for (const test::PlantedBug& bug : test::planted_bugs()) {
     CAPTURE(bug.name);
     int found = 0, said = 0;
+    const auto judge = [&](const std::string& error, bool good) {
+      found += good ? 0 : 1;
+      said += !error.empty() && error.find(bug.complaint) != std::string::npos ? 1 : 0;
+    };
     const auto try_seeds = [&](auto& problem) {
       for (std::uint64_t seed = 1; seed <= 4; ++seed) {
         const test::EmulatedRun run = problem.run(seed, 16, bug.name);
-        found += run.good() ? 0 : 1;
-        const bool complains = !run.outcome.error.empty();
-        said += complains && run.outcome.error.find(bug.complaint) != std::string::npos ? 1 : 0;
+        judge(run.outcome.error, run.good());
       }
     };
     for (const test::CorrectnessCase& one : test::planted_cases(bug)) {
@@ -28,6 +32,17 @@ TEST_CASE("every planted bug is found") {
     for (const test::Fp8Case& one : test::planted_fp8_cases(bug)) {
       test::Fp8Problem problem(one, 2);
       try_seeds(problem);
+    }
+    for (const test::DecodeCase& one : test::planted_decode_cases(bug)) {
+      test::DecodeProblem problem(one);
+      try_seeds(problem);
+    }
+    for (const test::BackwardConfiguration& c : test::planted_backward(bug)) {
+      test::BackwardProblem problem(test::planted_backward_case(c));
+      for (std::uint64_t seed = 1; seed <= 4; ++seed) {
+        const test::BackwardRun run = problem.run(seed, bug.name);
+        judge(run.error, run.error.empty() && run.guard.empty() && problem.compare(run).good());
+      }
     }
     CHECK(found > 0);
     CHECK(said > 0);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "apps/library/arguments.hpp"
+#include "model/mapping/load.hpp"
 #include "tests/kernel/register_rule.hpp"
 
 namespace napkin::test {
@@ -31,9 +32,7 @@ inline std::string words_of(const Mapping& mapping, const Tile& tile) {
   return out;
 }
 
-inline std::string algorithm_of(const std::string& kernel) {
-  return kernel.starts_with("matmul") ? "matmul" : "attention";
-}
+inline std::string algorithm_of(const std::string& kernel) { return load_mapping(kernel, "kernel").algorithm; }
 
 inline Verdicts verdicts_of(const nlohmann::json& line) {
   Verdicts out;

@@ -2,6 +2,7 @@
 //
 //   run_backward --shape b=1,h=16,q=16384,x=16384,d=128 --tile q=64,x=128,warpgroups=2 [--causal | --window L,R]
 //                [--dtype f16] [--rows 4] [--runs 12] [--queued 20] [--seed 1] [--twice] [--compile]
+//   run_backward --library [--deterministic] --shape ...     napkin::attention_backward: the tile that it selects
 //   run_backward < FILE     the same arguments, one problem a line; loads each variant once
 //
 // --rows N: that many rows of dQ, dK and dV in some heads are compared with float64; 0: none. --twice: runs again and
@@ -10,7 +11,9 @@
 #include <cstdio>
 #include <cstring>
 #include <nlohmann/json.hpp>
+#include <optional>
 
+#include "apps/library/call.hpp"
 #include "kernels/launch/attention_backward.hpp"
 #include "kernels/launch/measure.hpp"
 #include "tests/kernel/attention_problem.hpp"
@@ -28,7 +31,7 @@ struct Request {
   test::Knobs tile;
   TimingOptions timing;
   std::int64_t rows = 4;
-  bool compile = false, twice = false;
+  bool compile = false, twice = false, library = false, deterministic = false;
 };
 
 Request read(const std::vector<std::string>& words) {
@@ -41,6 +44,8 @@ Request read(const std::vector<std::string>& words) {
   app.add_option("--queued", r.timing.queued);
   app.add_flag("--twice", r.twice);
   app.add_flag("--compile", r.compile);
+  app.add_flag("--library", r.library);
+  app.add_flag("--deterministic", r.deterministic);
   test::parse(app, words);
   return r;
 }
@@ -68,6 +73,10 @@ class Problem {
     make_gradients();
     runtime.prepare(fill_plan(call_.d_o.address, static_cast<std::int64_t>(memory_[0].bytes() / 2), layout_.type,
                               layout_.seed + 77, 1, device_.properties()))();
+    if (r.library) {
+      make_args(r);
+      return;
+    }
     scratch_ = device_.allocate(static_cast<std::size_t>(scratch_bytes(placed_, call_).value.get()));
     call_.scratch = scratch_.address();
     const AttentionBackwardPlans plans = attention_backward_sm90_plans(placed_, call_);
@@ -75,6 +84,7 @@ class Problem {
   }
 
   void launch() const {
+    if (args_) attention_backward(*args_);
     for (const ReadyLaunch& one : launches_) one();
   }
   void launch_gradients() const { launches_[1](); }
@@ -102,7 +112,7 @@ class Problem {
   /// Any legal tile of the forward kernel.
   static test::Knobs forward_tile(const AttentionLayout& layout) {
     test::Knobs tile{{"warpgroups", "2"}, {"q", "128"}, {"g", "1"}, {"order", "grid"}};
-    tile.emplace_back("x", layout.sizes.d == 64 ? "128" : "112");
+    tile.emplace_back("x", layout.sizes.d < 128 ? "128" : "112");
     return tile;
   }
 
@@ -113,6 +123,30 @@ class Problem {
     call_.dq = make(1, call_.q, queries * s.d);
     call_.dk = make(2, call_.k, keys * s.d);
     call_.dv = make(3, call_.v, keys * s.dv);
+  }
+
+  void make_args(const Request& r) {
+    const auto rows = [](const TensorView& view) {
+      return DeviceRows{reinterpret_cast<void*>(view.address), view.batch, view.head, view.row};
+    };
+    const AttentionSizes& s = layout_.sizes;
+    AttentionBackwardArgs& args = args_.emplace();
+    args.forward.sizes = {s.b, s.h, s.g, s.q, s.x, s.d, s.dv};
+    args.forward.dtype = layout_.type;
+    args.forward.mask = layout_.mask;
+    args.forward.log_sum_exp = reinterpret_cast<float*>(call_.log_sum_exp);
+    args.forward.q = rows(call_.q);
+    args.forward.k = rows(call_.k);
+    args.forward.v = rows(call_.v);
+    args.forward.o = rows(call_.o);
+    args.d_o = rows(call_.d_o);
+    args.dq = rows(call_.dq);
+    args.dk = rows(call_.dk);
+    args.dv = rows(call_.dv);
+    args.deterministic = r.deterministic;
+    const std::int64_t bytes = attention_backward_workspace(args);
+    scratch_ = device_.allocate(static_cast<std::size_t>(bytes));
+    args.workspace = {reinterpret_cast<void*>(scratch_.address()), bytes};
   }
 
   TensorView make(std::size_t i, TensorView like, std::int64_t count) {
@@ -150,6 +184,7 @@ class Problem {
   AttentionBackwardCall call_;
   DeviceMemory memory_[4], scratch_;
   std::vector<ReadyLaunch> launches_;
+  std::optional<AttentionBackwardArgs> args_;  ///< of a call through the library, which has no launches of ours
 };
 
 /// The `n`-th of `count` rows spread over `all`.
@@ -248,7 +283,7 @@ Json answer(Runtime& runtime, const Request& r) {
   Json out;
   report_question(r, out);
   const Problem problem(runtime, r);
-  report_compiler(problem.launches()[1].kernel().compiled, out);
+  if (!r.library) report_compiler(problem.launches()[1].kernel().compiled, out);
   if (r.rows > 0) out.update(problem.check(r.rows));
   if (r.twice) out["bits_equal"] = problem.run() == problem.run();
   const LaunchTiming all = time_launch(
@@ -258,6 +293,7 @@ Json answer(Runtime& runtime, const Request& r) {
   out["tflops"] = flops_of(r.layout) / all.time.value / 1e12;
   if (all.state.sm_clock) out["clock"] = all.state.sm_clock->value;
   if (all.state.power) out["power"] = all.state.power->value;
+  if (r.library) return out;
   // Turns begin at 0, where the launch before sets them: one kernel alone would wait for ever.
   if (std::find(r.tile.begin(), r.tile.end(), std::pair<std::string, std::string>{"dq", "ordered"}) != r.tile.end())
     return out;

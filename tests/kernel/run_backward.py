@@ -29,8 +29,14 @@ checks = [
     "--shape b=1,h=2,q=2048,x=2048,d=64 --tile {64},dq=ordered,overlap=off --twice",
     "--shape b=1,h=2,q=2048,x=2048,d=128 --tile {128},dq=ordered --causal --twice",
     "--shape b=1,h=2,q=257,x=257,d=64 --tile q=64,x=64,warpgroups=1,s_stages=2 --causal",
+    "--shape b=1,h=2,q=513,x=700,d=96 --tile {96} --causal",
+    "--shape b=1,h=2,g=4,q=300,x=257,d=96 --tile {96},dq=atomic,overlap=off --window 100,0 --dtype f16",
+    "--shape b=2,h=2,q=1000,x=1000,d=128 --library",
+    "--shape b=1,h=2,g=4,q=513,x=700,d=64 --library --causal",
+    "--shape b=1,h=2,q=700,x=513,d=96 --library --causal",
+    "--shape b=1,h=2,q=2048,x=2048,d=128 --library --deterministic --causal --twice",
 ]
-base = {64: "warpgroups=2,x=128,q=128,stages=2,o_stages=2,s_stages=1", 128: "warpgroups=2,x=128,q=64,stages=2,o_stages=2,s_stages=2"}
+base = {96: "warpgroups=1,x=64,q=64,stages=2,o_stages=2,s_stages=2", 64: "warpgroups=2,x=128,q=128,stages=2,o_stages=2,s_stages=1", 128: "warpgroups=2,x=128,q=64,stages=2,o_stages=2,s_stages=2"}
 tiles = [",overlap=off,dq=atomic", ",overlap=on,dq=bulk", ",overlap=on,dq=atomic", ",overlap=off,dq=bulk", ",overlap=on,dq=ordered"]
 
 
@@ -50,7 +56,7 @@ def peer(torch, name, b, h, s, d, causal):
 def check(bench, out):
     good = True
     for line in checks:
-        line = line.replace("{64}", base[64]).replace("{128}", base[128])
+        line = line.replace("{64}", base[64]).replace("{96}", base[96]).replace("{128}", base[128])
         row = bench.ask(line + " --rows 5 --runs 3 --queued 1")
         right = row.get("good", False) and row.get("bits_equal", True)
         good = good and right

@@ -4,9 +4,11 @@ graph of the whole step; and what a call costs beside its kernel.
     python tests/python/run_end_to_end.py OUT.jsonl [--steps N] [PART...]
 
 OUT.jsonl gets a row a run: losses of all steps, milliseconds of a step (the median of the second half, by the GPU's own
-clock); a row that holds the curves against each other; and a row a shape of calls: microseconds of the kernel alone (a
-CUDA graph of it), of calls behind each other, and of the host. Parts: eager, compiled, graphed, calls. Three minutes on an
-H200.
+clock); a row that holds the curves against each other; a row of steps in turns; and a row a shape of calls: microseconds of
+the kernel alone (a CUDA graph of it), of calls behind each other, and of the host, without and with gradients. Steps of an
+eager program are the host's time, which is not the same from minute to minute: in `turns` all kinds of attention take ten steps
+each in turn, so that one and the same minute is measured. Parts: eager, compiled, graphed, turns, calls. Three minutes on
+an H200.
 """
 
 import argparse
@@ -32,10 +34,22 @@ def sdpa(q, k, v):
     return F.scaled_dot_product_attention(q, k, v, is_causal=True)
 
 
+@contextlib.contextmanager
+def activated(only):
+    """PyTorch's own operator of flash attention, computed by napkin: its autograd is C++."""
+    nt.activate()
+    try:
+        with only:
+            yield
+    finally:
+        nt.restore()
+
+
 def backends():
     """How q, k, v become the output, by name, and what is in force meanwhile."""
     backend, only = torch.nn.attention.SDPBackend, torch.nn.attention.sdpa_kernel
     return {"napkin": (lambda q, k, v: nt.attention(q, k, v, causal=True), contextlib.nullcontext),
+            "napkin_sdpa": (sdpa, lambda: activated(only(backend.FLASH_ATTENTION))),
             "flash": (sdpa, lambda: only(backend.FLASH_ATTENTION)), "cudnn": (sdpa, lambda: only(backend.CUDNN_ATTENTION)),
             "efficient": (sdpa, lambda: only(backend.EFFICIENT_ATTENTION))}
 
@@ -113,6 +127,30 @@ def curve(training, steps, graphed=False):
     return [float(loss) for loss in losses], times
 
 
+def in_turns(attend, names, rounds=12, steps=10):
+    """Milliseconds of an eager step of each: the median of all its rounds but the first two, each round's, and what the host
+    needs to issue a step."""
+    trainings = {name: Training(attend[name][0]) for name in names}
+    times, host = {name: [] for name in names}, {name: [] for name in names}
+    for turn in range(rounds):
+        for name in names if turn % 2 == 0 else reversed(names):
+            with attend[name][1]():
+                trainings[name].draw()
+                trainings[name].step()
+                torch.cuda.synchronize()
+                first, last = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+                start = time.perf_counter()
+                first.record()
+                for _ in range(steps):
+                    trainings[name].step()
+                last.record()
+                host[name].append(1e3 * (time.perf_counter() - start) / steps)
+                last.synchronize()
+                times[name].append(first.elapsed_time(last) / steps)
+    return {name: {"step_ms": statistics.median(times[name][2:]), "host_ms": statistics.median(host[name][2:]), "rounds_ms": times[name]}
+            for name in names}
+
+
 def compared(runs):
     """Each curve against eager flash: the largest and the mean difference, and the final losses."""
     right = runs["eager", "flash"]
@@ -123,8 +161,8 @@ def compared(runs):
 
 def is_one_curve(found):
     """Ours are no farther from flash than twice PyTorch's own others are, of any way to run it."""
-    others = max(one["largest_difference"] for name, one in found.items() if not name.endswith("napkin"))
-    return all(one["largest_difference"] <= 2 * max(others, 1e-3) for name, one in found.items() if name.endswith("napkin"))
+    others = max(one["largest_difference"] for name, one in found.items() if "napkin" not in name)
+    return all(one["largest_difference"] <= 2 * max(others, 1e-3) for name, one in found.items() if "napkin" in name)
 
 
 def calls(say):
@@ -141,6 +179,13 @@ def calls(say):
                                ("sdpa", lambda: F.scaled_dot_product_attention(q, k, v, is_causal=causal))):
                 found[name] = {**queued(call), "host_us": host_time(call)}
             found["launch_alone"] = {"host_us": host_time(lambda: nt._launch(shapes, q, k, v, o, None))}
+        leaves, grad = [t.detach().requires_grad_() for t in (q, k, v)], torch.randn_like(q)
+        for name, (attend, chosen) in backends().items() if causal else ():  # they are all causal
+            def call(attend=attend):
+                torch.autograd.grad(attend(*leaves), leaves, grad)
+
+            with chosen():
+                found[name + " with gradients"] = {**queued(call), "host_us": host_time(call)}
         for one in found.values():
             if "call_us" in one:
                 one["beyond_kernel_us"] = one["call_us"] - one["kernel_us"]
@@ -181,13 +226,13 @@ def facts():
             "date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")}
 
 
-WAYS = {"eager": ("napkin", "flash", "cudnn", "efficient"), "compiled": ("napkin", "flash"), "graphed": ("napkin", "flash", "cudnn")}
+WAYS = {"eager": ("napkin", "napkin_sdpa", "flash", "cudnn", "efficient"), "compiled": ("napkin", "flash"), "graphed": ("napkin", "flash", "cudnn")}
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("out")
-    parser.add_argument("parts", nargs="*", default=[*WAYS, "calls"], metavar="PART")
+    parser.add_argument("parts", nargs="*", default=[*WAYS, "turns", "calls"], metavar="PART")
     parser.add_argument("--steps", type=int, default=200)
     asked = parser.parse_args()
     begin, where, attend, runs = time.time(), facts(), backends(), {}
@@ -200,6 +245,8 @@ def main():
 
         if "calls" in asked.parts:
             calls(say)
+        if "turns" in asked.parts:
+            say({"row": "turns", "how": "eager", "attention": in_turns(attend, list(attend))})
         for how, names in WAYS.items():
             for name in names if how in asked.parts else ():
                 row = {"row": "training", "how": how, "attention": name}

@@ -1,15 +1,22 @@
-"""The PyTorch operator as far as no GPU reaches: schemas, fake tensors, autograd, compilation, refusals.
+"""The PyTorch operators as far as no GPU reaches: schemas, fake tensors, autograd, compilation, refusals.
 
-On the CPU the operator has no kernel: here it gets one that computes in float32, in the place of the GPU's.
+On the CPU the operators have no kernel: here they get ones that compute in float64, in the place of the GPU's. That of the
+backward pass stands in for an H200's.
 """
 
+import json
 import math
+import pathlib
+import shutil
+import subprocess
+import sys
 
 import pytest
 
 torch = pytest.importorskip("torch", reason="SKIP: no PyTorch in this environment")
 import napkin  # noqa: E402
 import napkin.torch as nt  # noqa: E402
+from napkin import _gradients, _tensors  # noqa: E402
 
 F = torch.nn.functional
 
@@ -35,7 +42,19 @@ def reference(q, k, v, left, right, scale):
     return (p @ v), lse
 
 
-def on_cpu(q, k, v, left, right, scale, want_lse):
+def gradients(grad, q, k, v, left, right, scale):
+    """In float64, by the formula: below PyTorch's autograd no kernel may differentiate."""
+    o, lse = reference(q, k, v, left, right, scale)
+    group, scale = q.shape[1] // k.shape[1], scale if scale is not None else q.shape[-1] ** -0.5
+    grad, q = grad.double(), q.double()
+    wide_k, wide_v = (t.double().repeat_interleave(group, dim=1) for t in (k, v))
+    s = (q @ wide_k.transpose(-1, -2) * scale).masked_fill(~visible(q.shape[2], k.shape[2], left, right), -math.inf)
+    p = torch.exp(s - torch.where(lse.isneginf(), 0.0, lse)[..., None])
+    ds = p * (grad @ wide_v.transpose(-1, -2) - (grad * o).sum(-1, keepdim=True)) * scale
+    return ds @ wide_k, *((part.transpose(-1, -2) @ rows).unflatten(1, (-1, group)).sum(2) for part, rows in ((ds, q), (p, grad)))
+
+
+def on_cpu(q, k, v, left, right, scale, want_lse, deterministic=False):
     o, lse = nt._outputs(q, k, v, want_lse)
     found = reference(q, k, v, left, right, scale)
     o.copy_(found[0])
@@ -50,13 +69,28 @@ def out_on_cpu(q, k, v, out, lse, left, right, scale):
         lse.copy_(found[1])
 
 
+def backward_on_cpu(grad, q, k, v, o, lse, left, right, scale, deterministic):
+    _gradients.check_gradient(grad, o)
+    out = _gradients.like(q, k, v)
+    for to, found in zip(out, gradients(grad, q, k, v, left, right, scale)):
+        to.copy_(found)
+    return out
+
+
 @pytest.fixture(scope="module", autouse=True)
 def cpu_kernels():
     library = torch.library.Library("napkin", "IMPL")
     library.impl("attention", on_cpu, "CPU", allow_override=True)
     library.impl("attention_out", out_on_cpu, "CPU", allow_override=True)
+    library.impl("attention_backward", backward_on_cpu, "CPU", allow_override=True)
     yield
     library._destroy()
+
+
+@pytest.fixture
+def hopper(monkeypatch):
+    """Tensors are taken to lie on an H200."""
+    monkeypatch.setattr(_gradients, "_gpu", lambda device: "h200-sxm")
 
 
 def tensors(b=2, heads=4, keys_heads=2, rows=8, keys=16, d=16, dv=None, dtype=torch.bfloat16, flash=False, grad=False):
@@ -121,8 +155,115 @@ def test_compiles_without_graph_breaks():
     assert compiled(*tensors(rows=9, keys=17)).shape == (2, 4, 9, 16)
 
 
+MASKS = [{}, {"causal": True}, {"window": (4, 0)}, {"window": (3, 5)}]
+
+
+@pytest.mark.parametrize("mask", MASKS)
+@pytest.mark.parametrize("flash", [False, True])
+def test_gradients_agree(hopper, mask, flash):
+    q, k, v = tensors(d=64, flash=flash)
+    q, k, v = (t.detach().requires_grad_() for t in (q, k, v))
+    o = nt.attention(q, k, v, **mask)
+    grad = torch.randn_like(o)
+    found = torch.autograd.grad(o, (q, k, v), grad)
+    leaves = [t.detach().double().requires_grad_() for t in (q, k, v)]  # PyTorch's own derivative, in float64
+    left_right = nt._mask(mask.get("causal", False), mask.get("window"))
+    exact = torch.autograd.grad(reference(*leaves, *left_right, None)[0], leaves, grad.double())
+    for one, right, of in zip(found, exact, (q, k, v)):
+        assert one.stride() == of.stride() and torch.allclose(one.double(), right, atol=3e-2)
+
+
+def test_opcheck_of_the_backward():
+    for flash in (False, True):
+        q, k, v = tensors(d=64, dv=128, flash=flash)
+        o, lse = torch.ops.napkin.attention(q, k, v, -1, 0, None, True)
+        for deterministic in (False, True):
+            torch.library.opcheck(torch.ops.napkin.attention_backward, (torch.randn_like(o), q, k, v, o, lse, -1, 0, None, deterministic),
+                                  test_utils=("test_schema", "test_faketensor", "test_autograd_registration"))
+
+
+@pytest.mark.parametrize("deterministic", [False, True])
+def test_opcheck_of_the_forward_with_its_gradient(hopper, deterministic):
+    q, k, v = tensors(d=64, grad=True)
+    torch.library.opcheck(torch.ops.napkin.attention, (q, k, v, -1, 0, None, True, deterministic),
+                          test_utils=("test_schema", "test_faketensor", "test_autograd_registration"))
+
+
+def test_a_gradient_compiles_without_graph_breaks(hopper):
+    def loss(q, k, v):
+        return (nt.attention(q * 2, k, v, causal=True).float() ** 2).sum()
+
+    compiled = torch.compile(loss, fullgraph=True, backend="aot_eager")
+    found = []
+    for call in (loss, compiled):
+        leaves = [t.detach().requires_grad_() for t in tensors(d=64)]
+        call(*leaves).backward()
+        found.append([t.grad for t in leaves])
+    assert all(torch.equal(a, b) for a, b in zip(*found))
+
+
+def watched(call):
+    """The operators that run meanwhile, with their arguments."""
+    from torch.utils._python_dispatch import TorchDispatchMode
+
+    seen = []
+
+    class Watch(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            seen.append((func, args))
+            return func(*args, **(kwargs or {}))
+
+    with Watch():
+        call()
+    return seen
+
+
+def test_the_backward_is_ours_where_a_kernel_takes_the_heads(hopper, monkeypatch):
+    from torch._subclasses.fake_tensor import FakeTensorMode
+
+    ours, theirs = torch.ops.napkin.attention_backward.default, torch.ops.aten._flash_attention_backward.default
+    refused = next((d for d in (256, 192, 96) if napkin._core.backward_refusal("h200-sxm", "bf16", d, d)), None)
+    for gpu, d, expected in (("h200-sxm", 64, ours), ("h200-sxm", 128, ours), ("h200-sxm", refused, theirs), ("a100-sxm-80", 64, theirs)):
+        monkeypatch.setattr(_gradients, "_gpu", lambda device, gpu=gpu: gpu)
+        with FakeTensorMode() as mode:
+            q, k, v = (mode.from_tensor(t.detach()).requires_grad_() for t in tensors(d=d or 256))
+            seen = watched(lambda: nt.attention(q, k, v, causal=True).sum().backward())
+            assert q.grad.shape == q.shape and k.grad.shape == k.shape and v.grad.shape == v.shape
+        assert [func for func, _ in seen if func in (ours, theirs)] == [expected], (gpu, d)
+
+
+def test_deterministic_reaches_the_backward(hopper):
+    from torch._subclasses.fake_tensor import FakeTensorMode
+
+    def flag(**more):
+        with FakeTensorMode() as mode:
+            q, k, v = (mode.from_tensor(t.detach()).requires_grad_() for t in tensors(d=64))
+            seen = watched(lambda: nt.attention(q, k, v, **more).sum().backward())
+        return next(args[-1] for func, args in seen if func is torch.ops.napkin.attention_backward.default)
+
+    assert [flag(), flag(deterministic=False), flag(deterministic=True)] == [False, False, True]
+    torch.use_deterministic_algorithms(True)
+    try:
+        assert flag() and not flag(deterministic=False)
+    finally:
+        torch.use_deterministic_algorithms(False)
+
+
+def test_gradients_that_nobody_computes(hopper):
+    q, k, v = tensors(d=64, dv=128, grad=True)
+    assert nt.attention(q, k, v).shape[-1] == 128, "two head dimensions that a kernel takes"
+    for sizes, more, words in (({"d": 16, "dv": 32}, {}, "one head dimension, and attention_backward_sm90 takes d of"),
+                               ({"d": 16}, {"deterministic": True}, "use_deterministic_algorithms")):
+        with pytest.raises(napkin.InputError, match=words):
+            nt.attention(*tensors(**sizes, grad=True), **more)
+    q, k, v = tensors(d=64)
+    o, lse = torch.ops.napkin.attention(q, k, v, -1, -1, None, True)
+    with pytest.raises(napkin.InputError, match="like the output"):
+        torch.ops.napkin.attention_backward(o[:, :1], q, k, v, o, lse, -1, -1, None, False)
+
+
 def test_the_graph_of_a_gradient_is_pytorchs_backward():
-    """On fakes of the GPU's: the kernels of the backward are not run."""
+    """On fakes of a GPU that no bundled backward pass runs on: the kernels are not run."""
     from torch._subclasses.fake_tensor import FakeTensorMode
     from torch.utils._python_dispatch import TorchDispatchMode
 
@@ -160,7 +301,7 @@ def test_refusals(change, words):
 
 
 def test_more_refusals():
-    q, k, v = tensors(grad=True)
+    q, k, v = tensors(grad=True)  # on no GPU: gradients are PyTorch's
     flash = [t.transpose(1, 2) for t in (q, k, v)]
     for call, words in (
         (lambda: nt.flash_attn_func(*flash, dropout_p=0.1), "dropout_p"),
@@ -179,12 +320,12 @@ def test_more_refusals():
 
 def test_strides_that_the_kernels_take():
     t = torch.zeros(4, 8, 64, dtype=torch.bfloat16)
-    assert nt._strides(t, "q", (0, 1)) == (512, 64)
-    assert nt._strides(t[:1], "q", (0,)) == (64,), "an axis of size 1 has no stride that matters"
+    assert _tensors._strides(t, "q", (0, 1)) == (512, 64)
+    assert _tensors._strides(t[:1], "q", (0,)) == (64,), "an axis of size 1 has no stride that matters"
     for bad, words in ((t.transpose(1, 2), "last axis"), (t[:, :1].expand(4, 8, 64), "expanded"),
                        (torch.zeros(4, 8, 65, dtype=torch.bfloat16)[..., :64], "stride 65")):
         with pytest.raises(napkin.InputError, match=words):
-            nt._strides(bad, "q", (0, 1))
+            _tensors._strides(bad, "q", (0, 1))
 
 
 def test_no_gpu_is_said():
@@ -202,6 +343,28 @@ def test_no_gpu_is_said():
         shapes = napkin._core.AttentionShapes((1, 1, 1, 64, 64, 64, 64), "bf16", ((64, 64, 64),) * 4, (False, None), None, (0, 0))
         with pytest.raises(napkin.CudaError):
             shapes.launch((4096,) * 4, 0, 0, 0, 0, 0)
+
+
+def test_launches_around_a_driver_that_computes_nothing(tmp_path):
+    here = pathlib.Path(__file__).parent
+    compiler = shutil.which("c++") or shutil.which("g++")
+    if compiler is None:
+        pytest.skip("SKIP: no C++ compiler for the driver that computes nothing")
+    (tmp_path / "lib64").mkdir()
+    driver = tmp_path / "lib64" / "libcuda.so.1"
+    subprocess.run([compiler, "-std=c++20", "-shared", "-fPIC", "-Wl,-soname,libcuda.so.1", "-o", driver,
+                    here.parent / "golden" / "fake_cuda" / "fake_cuda.cpp"], check=True)
+    shutil.copy(driver, tmp_path / "lib64" / "libnvrtc.so.13")
+    done = subprocess.run([sys.executable, "-W", "ignore", here / "fake_launches.py", tmp_path], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    def backward(order):
+        return ["attention_backward_delta", f"attention_backward_sm90 {order}", "attention_backward_convert"]
+    usual = found["backward"][1].split()[1]
+    assert found["forward"] == ["attention_sm90"] and usual in ("bulk", "atomic")
+    assert found["backward"] == found["expanded"] == found["packed"] == backward(usual) and found["deterministic"] == backward("ordered")
+    assert found["strides"] == [[64 * 2 * 128, 128, 2 * 128, 1]] * 3, "rows of all heads side by side, as q's are"
+    print(found["microseconds"])
 
 
 def test_sdpa_registry():
@@ -242,3 +405,22 @@ def test_on_the_gpu():
     q, k, v = (t.cuda() for t in tensors(rows=256, keys=256, d=128))
     right = reference(q.cpu(), k.cpu(), v.cpu(), -1, 0, None)[0]
     assert torch.allclose(nt.attention(q, k, v, causal=True).cpu().double(), right, atol=2e-2)
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="SKIP: no GPU: tests/python/run_torch.py measures on one")
+@pytest.mark.parametrize("d", [64, 96, 128, 256])
+@pytest.mark.parametrize("mask", MASKS)
+@pytest.mark.parametrize("deterministic", [False, True])
+def test_gradients_on_the_gpu(d, mask, deterministic):
+    q, k, v = (t.detach().cuda().requires_grad_() for t in tensors(rows=200, keys=300, d=d))
+    if deterministic and _gradients.refusal(q, v):
+        pytest.skip(f"SKIP: {_gradients.refusal(q, v)}")
+    o = nt.attention(q, k, v, deterministic=deterministic, **mask)
+    grad = torch.randn_like(o)
+    found = torch.autograd.grad(o, (q, k, v), grad, retain_graph=deterministic)
+    exact = gradients(*(t.detach().cpu() for t in (grad, q, k, v)), *nt._mask(mask.get("causal", False), mask.get("window")), None)
+    for one, right in zip(found, exact):
+        assert torch.allclose(one.cpu().double(), right, atol=5e-2)
+    if deterministic:
+        again = torch.autograd.grad(o, (q, k, v), grad)
+        assert all(torch.equal(a, b) for a, b in zip(found, again))

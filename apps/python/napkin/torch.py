@@ -9,115 +9,35 @@
 Masks are aligned at the bottom right: row i sees keys j <= i + x - q. A row that sees nothing has output 0 and
 log-sum-exp -infinity. Fewer key heads than query heads (grouped queries) are given as they are, not expanded. The first
 call of a shape selects a tile and compiles it (seconds); plan and machine code stay on disk. Calls run on the current
-stream, can be captured into CUDA graphs after one call outside, and have gradients by PyTorch's flash backward from our
-output and log-sum-exp. What no kernel computes raises napkin.InputError with the reason: nothing falls back in silence.
+stream, and can be captured into CUDA graphs after one call outside. Gradients are computed by attention_backward_sm90 on
+Hopper where heads have sizes that it takes, else by PyTorch's flash backward from our output and log-sum-exp. What no kernel
+computes raises napkin.InputError with the reason.
 """
 
 from __future__ import annotations
 
-import functools
 from typing import Any, Optional
 
 import torch
 from torch import Tensor
 
-from . import _core
+from . import _core, _gradients
 from ._errors import InputError
+from ._tensors import _ALL, _DTYPES, _check, _load_compiler, _mask, _on_stream, _row_strides, _window
 
 __all__ = ["activate", "attention", "flash_attn_func", "flash_attn_varlen_func", "register_transformers", "restore",
            "transformers_attention", "varlen"]
 
-_DTYPES = {torch.bfloat16: "bf16", torch.float16: "f16"}
-_ALL = -1  # of a window: to the end, as flash_attn has it
-
-
-def _mask(causal: bool, window: Any) -> tuple[int, int]:
-    """(left, right), -1 without limit."""
-    if window is None:
-        return _ALL, 0 if causal else _ALL
-    try:
-        left, right = (int(side) for side in window)
-    except (TypeError, ValueError):
-        raise InputError("window", f"is {window!r}", "two whole numbers (left, right); -1: no limit") from None
-    if left < -1 or right < -1:
-        raise InputError("window", f"is {window!r}", "whole numbers from -1 (no limit)")
-    return left, 0 if causal and (right == _ALL or right > 0) else right
-
-
-def _check(q: Tensor, k: Tensor, v: Tensor, dims: int) -> None:
-    """What holds of every call; heads are the second axis."""
-    for name, t in (("q", q), ("k", k), ("v", v)):
-        if t.dim() != dims:
-            raise InputError(name, f"has {t.dim()} axes", f"{dims} axes")
-        if t.dtype not in _DTYPES:
-            raise InputError(name, f"is of {t.dtype}", "torch.bfloat16 or torch.float16")
-        if t.dtype != q.dtype:
-            raise InputError(name, f"is of {t.dtype}, and q of {q.dtype}", "one element type")
-        if t.device != q.device:
-            raise InputError(name, f"is on {t.device}, and q on {q.device}", "one device")
-    if k.shape[:-1] != v.shape[:-1]:
-        raise InputError("v", f"has the shape {tuple(v.shape)} beside k's {tuple(k.shape)}", "equal but for the last axis")
-    if q.shape[-1] != k.shape[-1]:
-        raise InputError("k", f"has heads of {k.shape[-1]}, and q of {q.shape[-1]}", "one head dimension d")
-    if dims == 4 and q.shape[0] != k.shape[0]:
-        raise InputError("k", f"has a batch of {k.shape[0]}, and q of {q.shape[0]}", "one batch")
-    if k.shape[1] == 0 or q.shape[1] % k.shape[1] != 0:
-        raise InputError("q", f"has {q.shape[1]} heads for {k.shape[1]} of k", "a multiple of the key heads")
-
-
-def _strides(t: Tensor, name: str, axes: tuple[int, ...]) -> tuple[int, ...]:
-    """The strides of these axes; an axis of size 1 has none that matters."""
-    if t.stride(-1) != 1:
-        raise InputError(name, f"has the stride {t.stride(-1)} along its last axis", "a dense last axis: .contiguous()")
-    found = []
-    for axis in axes:
-        stride = t.stride(axis) if t.size(axis) > 1 else t.size(-1)
-        if stride <= 0 or stride % 8 != 0:
-            why = "an expanded axis" if stride == 0 else f"the stride {stride} along axis {axis}"
-            raise InputError(name, f"has {why}", "strides that are multiples of 8: .contiguous(), or key heads unexpanded")
-        found.append(stride)
-    return tuple(found)
-
-
-def _window(left: int, right: int, q: int, x: int) -> tuple[bool, Optional[tuple[int, int]]]:
-    if left == _ALL and right == _ALL:
-        return False, None
-    if left == _ALL and right == 0:
-        return True, None
-    return False, (q + x if left == _ALL else left, q + x if right == _ALL else right)
-
-
-@functools.cache
-def _load_compiler() -> None:
-    """PyTorch's own NVRTC, for machines without a CUDA toolkit: the library opens what is loaded by its name."""
-    import ctypes
-    import pathlib
-
-    for path in sorted(pathlib.Path(torch.__file__).parents[1].glob("nvidia/*/lib/libnvrtc.so.1?")):
-        try:
-            ctypes.CDLL(str(path))
-        except OSError:
-            continue
-
-
-def _launch(shapes: Any, q: Tensor, k: Tensor, v: Tensor, o: Tensor, lse: Optional[Tensor], starts: tuple[int, int] = (0, 0)) -> None:
-    """On the tensors' device and its current stream. PyTorch's current device stays what it is."""
-    index = q.get_device()
-    tensors = (q.data_ptr(), k.data_ptr(), v.data_ptr(), o.data_ptr())
-    kept = 0 if lse is None else lse.data_ptr()
-    stream = torch._C._cuda_getCurrentRawStream(index)
-    if torch._C._cuda_getDevice() == index:
-        shapes.launch(tensors, kept, *starts, index, stream)
-    else:
-        with torch.cuda.device(index):
-            shapes.launch(tensors, kept, *starts, index, stream)
-
-
-_calls: dict[Any, Any] = {}  # AttentionShapes by what a call is but for its memory; None: there is nothing to compute
+_calls: dict[Any, _gradients.Call] = {}  # by what a call is but for its memory
 _CALLS_KEPT = 4096
 
 
-def _shapes(q: Tensor, k: Tensor, v: Tensor, o: Tensor, left: int, right: int, scale: Optional[float], flash: bool) -> Any:
+def _launch(call: _gradients.Call, q: Tensor, k: Tensor, v: Tensor, o: Tensor, lse: Optional[Tensor], starts: tuple[int, int] = (0, 0)) -> None:
+    _on_stream(q.get_device(), call.forward.launch, (q.data_ptr(), k.data_ptr(), v.data_ptr(), o.data_ptr()),
+               0 if lse is None else lse.data_ptr(), *starts)
+
+
+def _shapes(q: Tensor, k: Tensor, v: Tensor, o: Tensor, left: int, right: int, scale: Optional[float], flash: bool) -> _gradients.Call:
     """Checked once for all calls of these shapes, strides, types and devices. flash: [b, rows, heads, d]."""
     key = (q.shape, q.stride(), k.shape, k.stride(), v.shape, v.stride(), o.stride(), q.dtype, k.dtype, v.dtype, q.get_device(),
            k.get_device(), v.get_device(), left, right, scale, flash)
@@ -133,24 +53,25 @@ def _shapes(q: Tensor, k: Tensor, v: Tensor, o: Tensor, left: int, right: int, s
     keys, dv, kv = k.shape[2], v.shape[3], k.shape[1]
     made = None
     if o.numel() > 0 and keys > 0:
-        strides = tuple(_strides(t, name, (0, 1, 2)) for t, name in ((q, "q"), (k, "k"), (v, "v"), (o, "out")))
+        strides = tuple(_row_strides(t, name) for t, name in ((q, "q"), (k, "k"), (v, "v"), (o, "out")))
         made = _core.AttentionShapes((b, kv, heads // kv, rows, keys, d, dv), _DTYPES[q.dtype], strides,
                                      _window(left, right, rows, keys), scale, (0, 0))
     if len(_calls) >= _CALLS_KEPT:
         _calls.clear()
-    _calls[key] = made
-    return made
+    call = _calls[key] = _gradients.Call(made)
+    return call
 
 
 def _into(q: Tensor, k: Tensor, v: Tensor, o: Tensor, lse: Optional[Tensor], left: int, right: int, scale: Optional[float],
-          flash: bool = False) -> None:
-    shapes = _shapes(q, k, v, o, left, right, scale, flash)
-    if shapes is not None:
-        _launch(shapes, q, k, v, o, lse)
+          flash: bool = False) -> _gradients.Call:
+    call = _shapes(q, k, v, o, left, right, scale, flash)
+    if call.forward is not None:
+        _launch(call, q, k, v, o, lse)
     else:  # no keys, or no rows: PyTorch's kernels fill what there is
         o.zero_()
         if lse is not None:
             lse.fill_(-torch.inf)
+    return call
 
 
 def _empty_like_rows(q: Tensor, dv: int) -> Tensor:
@@ -167,8 +88,9 @@ def _outputs(q: Tensor, k: Tensor, v: Tensor, want_lse: bool) -> tuple[Tensor, T
     return _empty_like_rows(q, v.shape[3]), q.new_empty((b, heads, rows) if want_lse else (0,), dtype=torch.float32)
 
 
-def _forward(q: Tensor, k: Tensor, v: Tensor, left: int, right: int, scale: Optional[float],
-             want_lse: bool) -> tuple[Tensor, Tensor]:
+def _forward(q: Tensor, k: Tensor, v: Tensor, left: int, right: int, scale: Optional[float], want_lse: bool,
+             deterministic: bool = False) -> tuple[Tensor, Tensor]:
+    """deterministic is the gradients' matter: the forward always is."""
     if q.dim() != 4 or v.dim() != 4:
         _check(q, k, v, 4)
     o = _empty_like_rows(q, v.shape[3])
@@ -214,8 +136,17 @@ def _packed_outputs(q: Tensor, k: Tensor, v: Tensor, q_starts: Tensor, x_starts:
     return q.new_empty((rows, heads, v.shape[2])), q.new_empty((heads, rows), dtype=torch.float32)
 
 
-def _forward_packed(q: Tensor, k: Tensor, v: Tensor, q_starts: Tensor, x_starts: Tensor, q_max: int, x_max: int,
-                    left: int, right: int, scale: Optional[float]) -> tuple[Tensor, Tensor]:
+def _packed_call(q: Tensor, k: Tensor, v: Tensor, o: Tensor, sequences: int, longest: tuple[int, int], left: int, right: int,
+                 scale: Optional[float]) -> _gradients.Call:
+    _load_compiler()
+    heads, keys = q.shape[1], k.shape[1]
+    strides = tuple(_row_strides(t, name) for t, name in ((q, "q"), (k, "k"), (v, "v"), (o, "out")))
+    return _gradients.Call(_core.AttentionShapes((sequences, keys, heads // keys, *longest, q.shape[2], v.shape[2]), _DTYPES[q.dtype],
+                                                 strides, _window(left, right, *longest), scale, (q.shape[0], k.shape[0])))
+
+
+def _forward_packed(q: Tensor, k: Tensor, v: Tensor, q_starts: Tensor, x_starts: Tensor, q_max: int, x_max: int, left: int,
+                    right: int, scale: Optional[float], deterministic: bool = False) -> tuple[Tensor, Tensor]:
     o, lse = _packed_outputs(q, k, v, q_starts, x_starts)
     sequences = q_starts.shape[0] - 1
     if o.numel() == 0 or sequences < 1:
@@ -225,18 +156,33 @@ def _forward_packed(q: Tensor, k: Tensor, v: Tensor, q_starts: Tensor, x_starts:
     for name, starts in (("q_starts", q_starts), ("x_starts", x_starts)):
         if not starts.is_contiguous():
             raise InputError(name, "is not contiguous", ".contiguous()")
-    _load_compiler()
-
-    def strides(t: Tensor, name: str) -> tuple[int, ...]:
-        head, row = _strides(t, name, (1, 0))
-        return row * t.shape[0], head, row
-
-    heads, keys = q.shape[1], k.shape[1]
-    shapes = _core.AttentionShapes((sequences, keys, heads // keys, q_max, x_max, q.shape[2], v.shape[2]), _DTYPES[q.dtype],
-                                   tuple(strides(t, name) for t, name in ((q, "q"), (k, "k"), (v, "v"), (o, "out"))),
-                                   _window(left, right, q_max, x_max), scale, (q.shape[0], k.shape[0]))
-    _launch(shapes, q, k, v, o, lse, (q_starts.data_ptr(), x_starts.data_ptr()))
+    call = _packed_call(q, k, v, o, sequences, (q_max, x_max), left, right, scale)
+    _launch(call, q, k, v, o, lse, (q_starts.data_ptr(), x_starts.data_ptr()))
     return o, lse
+
+
+def _need_own_backward(q: Tensor, v: Tensor) -> None:
+    why = _gradients.refusal(q, v)
+    if why:
+        raise InputError("q", f"has gradients of no bundled kernel: {why}", "other heads or another GPU")
+
+
+def _gradient(grad: Tensor, q: Tensor, k: Tensor, v: Tensor, o: Tensor, lse: Tensor, left: int, right: int, scale: Optional[float],
+              deterministic: bool) -> tuple[Tensor, Tensor, Tensor]:
+    _gradients.check_gradient(grad, o)
+    _need_own_backward(q, v)
+    return _gradients.launch(_shapes(q, k, v, o, left, right, scale, False), grad, q, k, v, o, lse, deterministic)
+
+
+def _gradient_packed(grad: Tensor, q: Tensor, k: Tensor, v: Tensor, o: Tensor, lse: Tensor, q_starts: Tensor, x_starts: Tensor,
+                     q_max: int, x_max: int, left: int, right: int, scale: Optional[float],
+                     deterministic: bool) -> tuple[Tensor, Tensor, Tensor]:
+    _gradients.check_gradient(grad, o)
+    _need_own_backward(q, v)
+    sequences = q_starts.shape[0] - 1
+    nothing = o.numel() == 0 or k.numel() == 0 or sequences < 1 or q_max < 1 or x_max < 1
+    call = _gradients.Call(None) if nothing else _packed_call(q, k, v, o, sequences, (q_max, x_max), left, right, scale)
+    return _gradients.launch(call, grad, q, k, v, o, lse, deterministic, (q_starts.data_ptr(), x_starts.data_ptr()))
 
 
 def _refuse(q: Tensor, *rest: Any) -> Any:
@@ -244,19 +190,23 @@ def _refuse(q: Tensor, *rest: Any) -> Any:
 
 
 _library = torch.library.Library("napkin", "DEF")
-_library.define("attention(Tensor q, Tensor k, Tensor v, int left, int right, float? scale, bool want_lse) -> (Tensor, Tensor)",
-                tags=(torch.Tag.pt2_compliant_tag,))
-_library.define("attention_out(Tensor q, Tensor k, Tensor v, Tensor(a!) out, Tensor(b!)? lse, int left, int right, "
-                "float? scale) -> ()", tags=(torch.Tag.pt2_compliant_tag,))
-_library.define("attention_packed(Tensor q, Tensor k, Tensor v, Tensor q_starts, Tensor x_starts, SymInt q_max, "
-                "SymInt x_max, int left, int right, float? scale) -> (Tensor, Tensor)", tags=(torch.Tag.pt2_compliant_tag,))
-for _name, _implementation in (("attention", _forward), ("attention_out", _forward_out), ("attention_packed", _forward_packed)):
+_ROWS, _STARTS = "Tensor q, Tensor k, Tensor v", "Tensor q_starts, Tensor x_starts, SymInt q_max, SymInt x_max"
+_MASK = "int left, int right, float? scale"
+for _name, _takes, _gives, _implementation in (
+        ("attention", f"{_ROWS}, {_MASK}, bool want_lse, bool deterministic=False", "(Tensor, Tensor)", _forward),
+        ("attention_out", f"{_ROWS}, Tensor(a!) out, Tensor(b!)? lse, {_MASK}", "()", _forward_out),
+        ("attention_packed", f"{_ROWS}, {_STARTS}, {_MASK}, bool deterministic=False", "(Tensor, Tensor)", _forward_packed),
+        ("attention_backward", f"Tensor grad, {_ROWS}, Tensor o, Tensor lse, {_MASK}, bool deterministic", "(Tensor, Tensor, Tensor)",
+         _gradient),
+        ("attention_packed_backward", f"Tensor grad, {_ROWS}, Tensor o, Tensor lse, {_STARTS}, {_MASK}, bool deterministic",
+         "(Tensor, Tensor, Tensor)", _gradient_packed)):
+    _library.define(f"{_name}({_takes}) -> {_gives}", tags=(torch.Tag.pt2_compliant_tag,))
     _library.impl(_name, _implementation, "CUDA")
     _library.impl(_name, _refuse, "CPU")
 
 
 @torch.library.register_fake("napkin::attention", lib=_library)
-def _(q, k, v, left, right, scale, want_lse):  # type: ignore[no-untyped-def]
+def _(q, k, v, left, right, scale, want_lse, deterministic=False):  # type: ignore[no-untyped-def]
     return _outputs(q, k, v, want_lse)
 
 
@@ -266,32 +216,18 @@ def _(q, k, v, out, lse, left, right, scale):  # type: ignore[no-untyped-def]
 
 
 @torch.library.register_fake("napkin::attention_packed", lib=_library)
-def _(q, k, v, q_starts, x_starts, q_max, x_max, left, right, scale):  # type: ignore[no-untyped-def]
+def _(q, k, v, q_starts, x_starts, q_max, x_max, left, right, scale, deterministic=False):  # type: ignore[no-untyped-def]
     return _packed_outputs(q, k, v, q_starts, x_starts)
 
 
-def _no_dropout(t: Tensor) -> tuple[Tensor, Tensor]:
-    """The state of a dropout's random numbers, where there is none: nobody looks at the values."""
-    return (torch.empty(2, dtype=torch.uint64, device=t.device), torch.empty((), dtype=torch.uint64, device=t.device))
+@torch.library.register_fake("napkin::attention_backward", lib=_library)
+@torch.library.register_fake("napkin::attention_packed_backward", lib=_library)
+def _(grad, q, k, v, o, *rest):  # type: ignore[no-untyped-def]
+    _gradients.check_gradient(grad, o)
+    return _gradients.like(q, k, v)
 
 
-def _flash_backward(grad: Tensor, q: Tensor, k: Tensor, v: Tensor, o: Tensor, lse: Tensor, starts: tuple[Any, Any],
-                    longest: tuple[int, int], left: int, right: int, scale: Optional[float]) -> tuple[Tensor, Tensor, Tensor]:
-    """PyTorch's FlashAttention-2 backward; [b, rows, heads, d], or [rows, heads, d] packed.
-
-    It wants the natural logarithm of the sum of exponentials, as we write it. Of a row that sees nothing it has
-    +infinity, so that exp(s - lse) is 0.
-    """
-    causal = left == _ALL and right == 0
-    limits = {} if causal or (left == _ALL and right == _ALL) else {
-        "window_size_left": None if left == _ALL else left, "window_size_right": None if right == _ALL else right}
-    if left != _ALL or right != _ALL:
-        lse = torch.where(torch.isneginf(lse), torch.inf, lse)
-    return torch.ops.aten._flash_attention_backward(grad.contiguous(), q, k, v, o, lse, starts[0], starts[1], longest[0],
-                                                    longest[1], 0.0, causal, *_no_dropout(q), scale=scale, **limits)
-
-
-def _check_gradient(grad_lse: Optional[Tensor], lse: Tensor) -> None:
+def _check_kept(grad_lse: Optional[Tensor], lse: Tensor) -> None:
     if grad_lse is not None:
         raise InputError("lse", "is part of what is differentiated", "the output alone: its gradient knows none of lse")
     if lse.numel() == 0:
@@ -299,40 +235,43 @@ def _check_gradient(grad_lse: Optional[Tensor], lse: Tensor) -> None:
 
 
 def _keep(ctx: Any, inputs: Any, output: Any) -> None:
-    q, k, v, ctx.left, ctx.right, ctx.scale, _ = inputs
+    q, k, v, ctx.left, ctx.right, ctx.scale, _, ctx.deterministic = inputs
     ctx.set_materialize_grads(False)
-    if q.shape[-1] != v.shape[-1]:
-        raise InputError("v", f"has heads of {v.shape[-1]}, and q of {q.shape[-1]}: PyTorch's backward has one head "
-                              "dimension", "equal ones, or torch.no_grad()")
+    _gradients.check_differentiable(q, v, ctx.deterministic)
     ctx.save_for_backward(q, k, v, *output)
 
 
 def _backward(ctx: Any, grad: Optional[Tensor], grad_lse: Optional[Tensor]) -> Any:
     q, k, v, o, lse = ctx.saved_tensors
-    _check_gradient(grad_lse, lse)
+    _check_kept(grad_lse, lse)
     if grad is None:
-        return (None,) * 7
-    turned = [t.transpose(1, 2) for t in (grad, q, k, v, o)]
-    grads = _flash_backward(*turned, lse, (None, None), (q.shape[2], k.shape[2]), ctx.left, ctx.right, ctx.scale)
-    return (*(g.transpose(1, 2) for g in grads), None, None, None, None)
+        return (None,) * 8
+    if _gradients.refusal(q, v):
+        grads = _gradients.of_pytorch(grad, q, k, v, o, lse, ctx.left, ctx.right, ctx.scale)
+    else:
+        grads = torch.ops.napkin.attention_backward(grad, q, k, v, o, lse, ctx.left, ctx.right, ctx.scale, ctx.deterministic)
+    return (*grads, *(None,) * 5)
 
 
 def _keep_packed(ctx: Any, inputs: Any, output: Any) -> None:
-    q, k, v, q_starts, x_starts, ctx.q_max, ctx.x_max, ctx.left, ctx.right, ctx.scale = inputs
+    q, k, v, q_starts, x_starts, ctx.q_max, ctx.x_max, ctx.left, ctx.right, ctx.scale, ctx.deterministic = inputs
     ctx.set_materialize_grads(False)
-    if q.shape[-1] != v.shape[-1]:
-        raise InputError("v", f"has heads of {v.shape[-1]}, and q of {q.shape[-1]}: PyTorch's backward has one head "
-                              "dimension", "equal ones, or torch.no_grad()")
+    _gradients.check_differentiable(q, v, ctx.deterministic)
     ctx.save_for_backward(q, k, v, q_starts, x_starts, *output)
 
 
 def _backward_packed(ctx: Any, grad: Optional[Tensor], grad_lse: Optional[Tensor]) -> Any:
     q, k, v, q_starts, x_starts, o, lse = ctx.saved_tensors
-    _check_gradient(grad_lse, lse)
+    _check_kept(grad_lse, lse)
     if grad is None:
-        return (None,) * 10
-    grads = _flash_backward(grad, q, k, v, o, lse, (q_starts, x_starts), (ctx.q_max, ctx.x_max), ctx.left, ctx.right, ctx.scale)
-    return (*grads, *(None,) * 7)
+        return (None,) * 11
+    longest = ctx.q_max, ctx.x_max
+    if _gradients.refusal(q, v):
+        grads = _gradients.of_pytorch(grad, q, k, v, o, lse, ctx.left, ctx.right, ctx.scale, (q_starts, x_starts), longest)
+    else:
+        grads = torch.ops.napkin.attention_packed_backward(grad, q, k, v, o, lse, q_starts, x_starts, *longest, ctx.left, ctx.right,
+                                                           ctx.scale, ctx.deterministic)
+    return (*grads, *(None,) * 8)
 
 
 torch.library.register_autograd("napkin::attention", _backward, setup_context=_keep, lib=_library)
@@ -343,15 +282,27 @@ class _Attention(torch.autograd.Function):
     """What the registered operator does, for plain tensors of an eager program, in a third of the time of a call."""
 
     @staticmethod
-    def forward(ctx: Any, q: Tensor, k: Tensor, v: Tensor, left: int, right: int, scale: Optional[float]) -> tuple[Tensor, Tensor]:
-        output = _forward(q, k, v, left, right, scale, True)
-        _keep(ctx, (q, k, v, left, right, scale, True), output)
-        return output
+    def forward(ctx: Any, q: Tensor, k: Tensor, v: Tensor, left: int, right: int, scale: Optional[float],
+                deterministic: bool) -> tuple[Tensor, Tensor]:
+        if q.dim() != 4 or v.dim() != 4:
+            _check(q, k, v, 4)
+        o = _empty_like_rows(q, v.shape[3])
+        lse = q.new_empty(q.shape[:3], dtype=torch.float32)
+        ctx.call = _into(q, k, v, o, lse, left, right, scale)
+        _keep(ctx, (q, k, v, left, right, scale, True, deterministic), (o, lse))
+        return o, lse
 
     @staticmethod
-    @torch.autograd.function.once_differentiable
     def backward(ctx: Any, grad: Optional[Tensor], grad_lse: Optional[Tensor]) -> Any:
-        return _backward(ctx, grad, grad_lse)[:6]
+        if torch.is_grad_enabled():
+            raise InputError("grad", "is to be differentiated itself", "one derivative: no create_graph")
+        q, k, v, o, lse = ctx.saved_tensors
+        call = ctx.call
+        if call.refused is None:
+            call.refused = _gradients.refusal(q, v)
+        if call.refused or grad is None or grad_lse is not None:
+            return _backward(ctx, grad, grad_lse)[:7]
+        return (*_gradients.launch(call, grad, q, k, v, o, lse, ctx.deterministic), None, None, None, None)
 
 
 def _is_plain(q: Tensor, k: Tensor, v: Tensor) -> bool:
@@ -364,14 +315,19 @@ def _is_plain(q: Tensor, k: Tensor, v: Tensor) -> bool:
 _PLAIN = (Tensor, torch.nn.Parameter)
 
 
+def _equal_bits(deterministic: Optional[bool]) -> bool:
+    return torch.are_deterministic_algorithms_enabled() if deterministic is None else deterministic
+
+
 def attention(q: Tensor, k: Tensor, v: Tensor, *, causal: bool = False, window: Any = None, scale: Optional[float] = None,
-              return_lse: bool = False, out: Optional[Tensor] = None) -> Any:
+              return_lse: bool = False, out: Optional[Tensor] = None, deterministic: Optional[bool] = None) -> Any:
     """softmax(scale q k^T) v.
 
     q: [b, heads, rows, d]; k: [b, key heads, keys, d]; v: [b, key heads, keys, dv]. bf16 or f16; strides as they are
     (multiples of 8, the last axis dense). window = (left, right): row i sees keys from i + keys - rows - left to
     i + keys - rows + right, -1 without limit. scale: d^-1/2. With return_lse also the natural log-sum-exp of the scaled
-    scores, [b, heads, rows] in float32. out: where the result goes; then there is no gradient.
+    scores, [b, heads, rows] in float32. out: where the result goes; then there is no gradient. deterministic: whether dQ has
+    equal bits in every run, which takes longer; None: as torch.use_deterministic_algorithms says. The rest always has.
     """
     left, right = _mask(causal, window)
     needs = torch.is_grad_enabled() and (q.requires_grad or k.requires_grad or v.requires_grad)
@@ -385,16 +341,17 @@ def attention(q: Tensor, k: Tensor, v: Tensor, *, causal: bool = False, window: 
             torch.ops.napkin.attention_out(q, k, v, out, lse, left, right, scale)
         return (out, lse) if return_lse else out
     if not _is_plain(q, k, v):
-        o, lse = torch.ops.napkin.attention(q, k, v, left, right, scale, return_lse or needs)
+        o, lse = torch.ops.napkin.attention(q, k, v, left, right, scale, return_lse or needs, _equal_bits(deterministic))
     elif needs:
-        o, lse = _Attention.apply(q, k, v, left, right, scale)
+        o, lse = _Attention.apply(q, k, v, left, right, scale, _equal_bits(deterministic))
     else:
         o, lse = _forward(q, k, v, left, right, scale, return_lse)
     return (o, lse) if return_lse else o
 
 
 def varlen(q: Tensor, k: Tensor, v: Tensor, q_starts: Tensor, x_starts: Tensor, q_max: int, x_max: int, *,
-           causal: bool = False, window: Any = None, scale: Optional[float] = None, return_lse: bool = False) -> Any:
+           causal: bool = False, window: Any = None, scale: Optional[float] = None, return_lse: bool = False,
+           deterministic: Optional[bool] = None) -> Any:
     """attention() of packed sequences of different lengths.
 
     q: [all rows, heads, d]; k, v: [all keys, key heads, d or dv]. q_starts, x_starts: the first row of each sequence
@@ -402,7 +359,8 @@ def varlen(q: Tensor, k: Tensor, v: Tensor, q_starts: Tensor, x_starts: Tensor, 
     [heads, all rows]. The mask applies to each sequence by itself.
     """
     left, right = _mask(causal, window)
-    o, lse = torch.ops.napkin.attention_packed(q, k, v, q_starts, x_starts, q_max, x_max, left, right, scale)
+    o, lse = torch.ops.napkin.attention_packed(q, k, v, q_starts, x_starts, q_max, x_max, left, right, scale,
+                                               _equal_bits(deterministic))
     return (o, lse) if return_lse else o
 
 
@@ -419,7 +377,7 @@ def flash_attn_func(q: Tensor, k: Tensor, v: Tensor, dropout_p: float = 0.0, sof
                     return_lse: bool = False) -> Any:
     """attention() with the signature of flash_attn: q, k, v and the result are [b, rows, heads, d].
 
-    deterministic: the forward always is; for the backward see torch.use_deterministic_algorithms.
+    deterministic: of the gradients; the forward always is.
     """
     _refuse_options(dropout_p, softcap, alibi_slopes, return_attn_probs)
     needs = torch.is_grad_enabled() and (q.requires_grad or k.requires_grad or v.requires_grad)
@@ -427,7 +385,7 @@ def flash_attn_func(q: Tensor, k: Tensor, v: Tensor, dropout_p: float = 0.0, sof
         output = _forward_flash(q, k, v, *_mask(causal, window_size), softmax_scale, return_lse)
         return output if return_lse else output[0]
     found = attention(q.transpose(1, 2), k.transpose(1, 2), v.transpose(1, 2), causal=causal, window=window_size,
-                      scale=softmax_scale, return_lse=return_lse)
+                      scale=softmax_scale, return_lse=return_lse, deterministic=deterministic or None)
     if return_lse:
         return found[0].transpose(1, 2), found[1]
     return found.transpose(1, 2)
@@ -441,7 +399,7 @@ def flash_attn_varlen_func(q: Tensor, k: Tensor, v: Tensor, cu_seqlens_q: Tensor
     """varlen() with the signature of flash_attn."""
     _refuse_options(dropout_p, softcap, alibi_slopes, return_attn_probs, block_table)
     return varlen(q, k, v, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, max_seqlen_k, causal=causal, window=window_size,
-                  scale=softmax_scale, return_lse=return_lse)
+                  scale=softmax_scale, return_lse=return_lse, deterministic=deterministic or None)
 
 
 # PyTorch's registry of implementations of its flash attention.
@@ -457,7 +415,7 @@ def _sdpa(query: Tensor, key: Tensor, value: Tensor, dropout_p: float = 0.0, is_
           return_debug_mask: bool = False, *, scale: Optional[float] = None) -> Any:
     _refuse_sdpa(dropout_p, return_debug_mask)
     o, lse = _forward(query, key, value, *_mask(is_causal, None), scale, True)
-    return o, lse, None, None, query.shape[2], key.shape[2], *_no_dropout(query), query.new_empty(0)
+    return o, lse, None, None, query.shape[2], key.shape[2], *_gradients.no_dropout(query), query.new_empty(0)
 
 
 def _flash(query: Tensor, key: Tensor, value: Tensor, cum_seq_q: Optional[Tensor], cum_seq_k: Optional[Tensor], max_q: int,
@@ -475,7 +433,19 @@ def _flash(query: Tensor, key: Tensor, value: Tensor, cum_seq_q: Optional[Tensor
     else:
         o, lse = _forward(query.transpose(1, 2), key.transpose(1, 2), value.transpose(1, 2), left, right, scale, True)
         o = o.transpose(1, 2)
-    return o, lse, *_no_dropout(query), query.new_empty(0)
+    return o, lse, *_gradients.no_dropout(query), query.new_empty(0)
+
+
+def _sdpa_backward(grad: Tensor, query: Tensor, key: Tensor, value: Tensor, out: Tensor, logsumexp: Tensor, cum_seq_q: Any,
+                   cum_seq_k: Any, max_q: int, max_k: int, dropout_p: float, is_causal: bool, *rest: Any,
+                   scale: Optional[float] = None) -> tuple[Tensor, Tensor, Tensor]:
+    left, right = _mask(is_causal, None)
+    equal_bits = _equal_bits(None)
+    _gradients.check_differentiable(query, value, equal_bits)
+    if _gradients.refusal(query, value):
+        return _gradients.of_pytorch(grad, query, key, value, out, logsumexp, left, right, scale)
+    return _gradients.launch(_shapes(query, key, value, out, left, right, scale, False), grad, query, key, value, out, logsumexp,
+                             equal_bits)
 
 
 class _Handle:
@@ -484,6 +454,7 @@ class _Handle:
     def __init__(self) -> None:
         self.library: Any = torch.library.Library("aten", "IMPL", "CUDA")
         self.library.impl("_scaled_dot_product_flash_attention", _sdpa, "CUDA", allow_override=True)
+        self.library.impl("_scaled_dot_product_flash_attention_backward", _sdpa_backward, "CUDA", allow_override=True)
         self.library.impl("_flash_attention_forward", _flash, "CUDA", allow_override=True)
 
     def remove(self) -> None:
@@ -495,7 +466,8 @@ class _Handle:
 def activate() -> None:
     """F.scaled_dot_product_attention computes with napkin where PyTorch would take its flash attention.
 
-    The backward stays PyTorch's. Arguments that no kernel here has (dropout) raise InputError. restore() ends it.
+    So does its backward, where a bundled kernel has the gradients. Arguments that no kernel here has (dropout) raise
+    InputError. restore() ends it.
     """
     try:
         from torch.nn.attention import activate_flash_attention_impl, register_flash_attention_impl

@@ -1,7 +1,7 @@
 // Plans as bytes and back, and given other memory: of each bundled kernel.
 #include <doctest/doctest.h>
 
-#include "kernels/launch/attention.hpp"
+#include "kernels/launch/attention_backward.hpp"
 #include "kernels/launch/matmul.hpp"
 #include "tests/laid_out.hpp"
 
@@ -41,6 +41,37 @@ LaunchPlan attention_at(const char* kernel, std::uint64_t first) {
   return attention_plan(laid.place(knobs), call_at(first), old ? a100 : h200);
 }
 
+AttentionBackwardCall gradients_at(std::uint64_t first) {
+  const AttentionCall forward = call_at(first);
+  AttentionBackwardCall call;
+  call.q = call.o = call.d_o = call.dq = forward.q;
+  call.k = call.v = call.dk = call.dv = forward.k;
+  std::uint64_t at = first;
+  for (TensorView* view : {&call.q, &call.k, &call.v, &call.o, &call.d_o, &call.dq, &call.dk, &call.dv})
+    view->address = at += 0x10000;
+  call.log_sum_exp = forward.log_sum_exp;
+  call.q_starts = forward.q_starts;
+  call.x_starts = forward.x_starts;
+  call.q_rows = call.x_rows = 700;
+  call.scratch = first + 0x100000;
+  call.cycles = forward.cycles;
+  return call;
+}
+
+/// All three as bytes.
+std::string content_of_backward(const AttentionBackwardPlans& plans) {
+  std::string out;
+  for (const LaunchPlan* plan : plans.all()) out += content_of(*plan);
+  return out;
+}
+
+AttentionBackwardPlans backward_at(std::uint64_t first) {
+  const LaidOut laid("attention_backward_sm90", "h200-sxm", {{"b", 2}, {"h", 4}, {"q", 512}, {"x", 512}, {"d", 64}},
+                     DType::bf16);
+  const test::Knobs knobs{{"q", "128"}, {"x", "128"}, {"warpgroups", "2"}};
+  return attention_backward_sm90_plans(laid.place(knobs), gradients_at(first));
+}
+
 MatmulCall product_at(std::uint64_t first) {
   return {{first + 0x10000, 256}, {first + 0x20000, 512}, {first + 0x30000, 512}, first + 0x40000};
 }
@@ -72,6 +103,17 @@ TEST_CASE("a plan bound to other memory is the plan made with it") {
   LaunchPlan plan = matmul_at(here);
   bind(plan, product_at(there));
   CHECK(content_of(plan) == content_of(matmul_at(there)));
+  AttentionBackwardPlans plans = backward_at(here);
+  std::vector<LaunchPlan> launches{plans.delta, plans.gradients, plans.convert};
+  bind_backward(launches, gradients_at(there));
+  plans = {launches[0], launches[1], launches[2]};
+  CHECK(content_of_backward(plans) == content_of_backward(backward_at(there)));
+  CHECK(launches[0].workspace > 0);
+  CHECK(launches[0].workspace == launches[2].workspace);
+  AttentionBackwardCall bent = gradients_at(there);
+  bent.d_o.address += 8;
+  CHECK_THROWS_WITH_AS(bind_backward(launches, bent), doctest::Contains("dO: starts at an address"), Error);
+  CHECK_THROWS_AS(bind_backward(std::span(&plan, 1), gradients_at(here)), Error);
   MatmulCall crooked = product_at(there);
   crooked.c.address += 8;
   CHECK_THROWS_AS(bind(plan, crooked), Error);

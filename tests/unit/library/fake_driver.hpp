@@ -36,8 +36,9 @@ class FakeDriver {
 
   [[nodiscard]] std::filesystem::path cache() const { return folder_ / "cache" / "napkin"; }
   [[nodiscard]] long launches() const { return reinterpret_cast<long (*)()>(::dlsym(handle_, "fakeLaunches"))(); }
-  [[nodiscard]] std::string last() const {
-    return reinterpret_cast<const char* (*)()>(::dlsym(handle_, "fakeLastLaunched"))();
+  /// By its expression; `back`: so many launches before it.
+  [[nodiscard]] std::string last(int back = 0) const {
+    return reinterpret_cast<const char* (*)(int)>(::dlsym(handle_, "fakeLaunched"))(back);
   }
 
  private:

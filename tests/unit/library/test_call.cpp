@@ -33,6 +33,22 @@ AttentionArgs attention_args() {
   return args;
 }
 
+/// Of heads of d, behind attention_args(); its workspace is none that anybody asked for.
+AttentionBackwardArgs backward_args(std::int64_t d) {
+  AttentionBackwardArgs args;
+  args.forward = attention_args();
+  args.forward.sizes.d = d;
+  args.forward.log_sum_exp = static_cast<float*>(address(0x90000));
+  args.d_o = args.dq = args.forward.q;
+  args.dk = args.dv = args.forward.k;
+  args.d_o.data = address(0xa0000);
+  args.dq.data = address(0xb0000);
+  args.dk.data = address(0xc0000);
+  args.dv.data = address(0xd0000);
+  args.workspace = {address(0x100000), std::int64_t{1} << 40};
+  return args;
+}
+
 MatmulArgs matmul_args() {
   static_cast<void>(fake_driver());
   MatmulArgs args;
@@ -127,6 +143,88 @@ TEST_CASE("packed sequences: by their lengths where the host knows them") {
   CHECK_THROWS_AS(attention(args), Error);
 }
 
+TEST_CASE("the backward pass: three launches of the tile that select selects, in the caller's workspace") {
+  for (const std::int64_t d : {64, 128}) {
+    CAPTURE(d);
+    AttentionBackwardArgs args = backward_args(d);
+    // h q (d + 2) floats, and 8 counters for 64 or 128 queries; parts begin at multiples of 128 bytes.
+    const std::int64_t bytes = attention_backward_workspace(args), floats = 16 * 1024 * (d + 2) * 4;
+    CHECK(bytes == floats + 16 * 1024 / (d == 128 ? 64 : 128) * 8 * 4);
+    args.workspace.bytes = bytes;
+    const long before = fake_driver().launches();
+    attention_backward(args, address(0x999));
+    CHECK(fake_driver().launches() == before + 3);
+    CHECK(fake_driver().last(2).find("napkin::attention_backward_delta<") == 0);
+    CHECK(fake_driver().last(1).find("napkin::attention_backward_sm90<") == 0);
+    CHECK(fake_driver().last(0).find("napkin::attention_backward_convert<") == 0);
+    Ask ask;
+    ask.algorithm = "attention_backward";
+    ask.gpu = "h200-sxm";
+    ask.shape = {{"h", 16}, {"q", 1024}, {"x", 1024}, {"d", d}};
+    const auto selected = select(ask);
+    for (const KnobValue& knob : selected->head.tile) {
+      if (knob.word.empty())
+        CHECK_MESSAGE(has(fake_driver().last(1), knob.name, std::to_string(knob.number)), knob.name);
+    }
+    args.workspace.data = address(0x200000);  // other memory, no other plan
+    attention_backward(args, address(0x999));
+    CHECK(fake_driver().launches() == before + 6);
+    args.deterministic = true;
+    args.workspace.bytes = attention_backward_workspace(args);
+    attention_backward(args);
+    CHECK(has(fake_driver().last(1), "dq", "napkin::SumOrder::ordered"));
+  }
+}
+
+TEST_CASE("the backward pass refuses before anything is launched, and says why") {
+  const AttentionBackwardArgs good = backward_args(128);
+  attention_backward(good);
+  const long before = fake_driver().launches();
+  for (int again = 0; again < 2; ++again) {  // what was refused is not kept as prepared
+    AttentionBackwardArgs bad = good;
+    bad.workspace.bytes = attention_backward_workspace(good) - 1;
+    CHECK_THROWS_WITH_AS(attention_backward(bad), doctest::Contains("workspace: has "), Error);
+    bad = good;
+    bad.workspace.data = nullptr;
+    CHECK_THROWS_WITH_AS(attention_backward(bad), doctest::Contains("workspace: has 0 bytes"), Error);
+  }
+  AttentionBackwardArgs bad = good;
+  bad.forward.log_sum_exp = nullptr;
+  CHECK_THROWS_WITH_AS(attention_backward(bad), "log_sum_exp: is null: memory on the device", Error);
+  bad = good;
+  bad.dk.data = nullptr;
+  CHECK_THROWS_WITH_AS(attention_backward(bad), "dk: is null: memory on the device", Error);
+  bad = good;
+  bad.dq.row = 12;
+  CHECK_THROWS_AS(attention_backward(bad), Error);
+  bad = good;
+  bad.forward.q_starts = static_cast<const std::int32_t*>(address(0x70000));
+  CHECK_THROWS_AS(attention_backward(bad), Error);
+  bad = good;
+  bad.forward.sizes.d = 80;
+  CHECK_THROWS_WITH_AS(attention_backward(bad), doctest::Contains("attention_backward_sm90 takes d of "), Error);
+  bad = good;
+  bad.forward.dtype = DType::e4m3;
+  CHECK_THROWS_WITH_AS(attention_backward(bad), doctest::Contains("takes bf16 and f16 only"), Error);
+  CHECK(fake_driver().launches() == before);
+}
+
+TEST_CASE("who computes gradients, and why not") {
+  CHECK(attention_backward_refusal("h200-sxm", DType::bf16, 128, 128) == "");
+  CHECK(attention_backward_refusal("h200-sxm", DType::f16, 64, 64) == "");
+  CHECK(attention_backward_refusal("h200-sxm", DType::bf16, 96, 96) == "");
+  // 64 keys of a warpgroup: dK and dV 128 each, S 32, P 16, dQ in dP's place 128, and 16 beside: the tile of one
+  // warpgroup.
+  CHECK(
+      attention_backward_refusal("h200-sxm", DType::bf16, 256, 256) ==
+      "attention_backward_sm90 takes d of 64, 96 or 128 only, not 256; takes dv of 64, 96 or 128 only, not 256; needs "
+      "448 registers a thread, there are 240");
+  CHECK(attention_backward_refusal("h200-sxm", DType::bf16, 80, 80).find("attention_backward_sm90 takes d of ") == 0);
+  CHECK(attention_backward_refusal("a100-sxm-80", DType::bf16, 64, 64) ==
+        "attention_backward_sm90 needs sm_90, a100-sxm-80 is sm_80");
+  CHECK(profile_of_device() == "h200-sxm");
+}
+
 TEST_CASE("matmul launches") {
   matmul(matmul_args());
   CHECK(fake_driver().last().find("napkin::matmul_sm90<") != std::string::npos);
@@ -163,7 +261,8 @@ TEST_CASE("what is wrong with a call is said before anything is launched") {
   CHECK_THROWS_AS(attention(bad), Error);
   bad = good;
   bad.sizes.d = 100;
-  CHECK_THROWS_AS(attention(bad), Error);
+  CHECK_THROWS_WITH_AS(attention(bad), doctest::Contains("attention_sm90 takes d of 64, 96, 128, 192 or 256 only"),
+                       Error);
   bad = good;
   bad.sizes.q = 0;
   CHECK_THROWS_AS(attention(bad), Error);

@@ -37,11 +37,22 @@ class Folder {
 
 const std::string key(64, 'a');
 
-LaunchPlan plan_of(char mark) {
+/// Two launches.
+Launches plan_of(char mark) {
   LaunchPlan plan;
   plan.expression = std::string(5000, mark);
   plan.arguments.assign(700, static_cast<std::byte>(mark));
-  return plan;
+  plan.workspace = 1U << 20U;
+  LaunchPlan second = plan;
+  second.grid = 7;
+  return {plan, second};
+}
+
+/// Of both, one behind the other.
+std::string content_of(const Launches& launches) {
+  std::string out;
+  for (const LaunchPlan& plan : launches) out += napkin::content_of(plan);
+  return out;
 }
 
 AttentionArgs args_at(std::uintptr_t address) {
@@ -145,18 +156,18 @@ TEST_CASE("an entry is found again; a damaged one, or one of another kind or ver
   KnownPlans first(folder.path);
   CHECK_FALSE(first.find(key));
   first.store(key, plan_of('x'));
-  CHECK(first.find(key)->expression == plan_of('x').expression);
+  CHECK(first.find(key)->front().expression == plan_of('x').front().expression);
   const auto again = [&] { return KnownPlans(folder.path).find(key); };  // another process
   REQUIRE(again());
   CHECK(content_of(*again()) == content_of(plan_of('x')));
-  CHECK_FALSE(DiskCache(folder.path, "plan", 2).find(key));
+  CHECK_FALSE(DiskCache(folder.path, "plan", 3).find(key));
   CHECK_FALSE(DiskCache(folder.path, "kernel", 1).find(key));
-  REQUIRE(DiskCache(folder.path, "plan", 1).store(key, "not a plan").empty());
+  REQUIRE(DiskCache(folder.path, "plan", 2).store(key, "not a plan").empty());
   CHECK_FALSE(again());
-  std::ofstream(first.file_of(key), std::ios::binary | std::ios::trunc) << "napkin plan 1\n";
+  std::ofstream(first.file_of(key), std::ios::binary | std::ios::trunc) << "napkin plan 2\n";
   CHECK_FALSE(again());
   first.store(key, plan_of('y'));
-  CHECK(again()->expression == plan_of('y').expression);
+  CHECK(again()->front().expression == plan_of('y').front().expression);
   KnownPlans nowhere{fs::path()};
   nowhere.store(key, plan_of('x'));
   CHECK(nowhere.find(key));  // in this process
@@ -167,12 +178,12 @@ TEST_CASE("a process keeps the plans used last, as many as it may") {
   KnownPlans plans(fs::path(), 2);
   plans.store("a", plan_of('a'));
   plans.store("b", plan_of('b'));
-  CHECK(plans.find("a")->expression == plan_of('a').expression);
+  CHECK(plans.find("a")->front().expression == plan_of('a').front().expression);
   plans.store("c", plan_of('c'));
   CHECK_FALSE(plans.find("b"));
   plans.store("a", plan_of('x'));
-  CHECK(plans.find("a")->expression == plan_of('x').expression);
-  CHECK(plans.find("c")->expression == plan_of('c').expression);
+  CHECK(plans.find("a")->front().expression == plan_of('x').front().expression);
+  CHECK(plans.find("c")->front().expression == plan_of('c').front().expression);
 }
 
 TEST_CASE("32 processes at once, each finding a whole plan or none") {
@@ -182,7 +193,7 @@ TEST_CASE("32 processes at once, each finding a whole plan or none") {
     for (int round = 0; round < 5; ++round) {
       KnownPlans plans(folder.path);
       const auto found = plans.find(key);
-      good = good && (!found || content_of(*found) == content_of(plan_of(found->expression[0])));
+      good = good && (!found || content_of(*found) == content_of(plan_of(found->front().expression[0])));
       plans.store(key, plan_of(static_cast<char>('A' + i)));
     }
     return good && KnownPlans(folder.path).find(key);

@@ -1,0 +1,102 @@
+"""What the operators on PyTorch's tensors share: what holds of every call, strides and masks as the kernels take them, and
+the launch on the tensors' device and stream."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any, Callable, Optional
+
+import torch
+from torch import Tensor
+
+from ._errors import InputError
+
+_DTYPES = {torch.bfloat16: "bf16", torch.float16: "f16"}
+_ALL = -1  # of a window: to the end, as flash_attn has it
+
+
+def _mask(causal: bool, window: Any) -> tuple[int, int]:
+    """(left, right), -1 without limit."""
+    if window is None:
+        return _ALL, 0 if causal else _ALL
+    try:
+        left, right = (int(side) for side in window)
+    except (TypeError, ValueError):
+        raise InputError("window", f"is {window!r}", "two whole numbers (left, right); -1: no limit") from None
+    if left < -1 or right < -1:
+        raise InputError("window", f"is {window!r}", "whole numbers from -1 (no limit)")
+    return left, 0 if causal and (right == _ALL or right > 0) else right
+
+
+def _check(q: Tensor, k: Tensor, v: Tensor, dims: int) -> None:
+    """What holds of every call; heads are the second axis."""
+    for name, t in (("q", q), ("k", k), ("v", v)):
+        if t.dim() != dims:
+            raise InputError(name, f"has {t.dim()} axes", f"{dims} axes")
+        if t.dtype not in _DTYPES:
+            raise InputError(name, f"is of {t.dtype}", "torch.bfloat16 or torch.float16")
+        if t.dtype != q.dtype:
+            raise InputError(name, f"is of {t.dtype}, and q of {q.dtype}", "one element type")
+        if t.device != q.device:
+            raise InputError(name, f"is on {t.device}, and q on {q.device}", "one device")
+    if k.shape[:-1] != v.shape[:-1]:
+        raise InputError("v", f"has the shape {tuple(v.shape)} beside k's {tuple(k.shape)}", "equal but for the last axis")
+    if q.shape[-1] != k.shape[-1]:
+        raise InputError("k", f"has heads of {k.shape[-1]}, and q of {q.shape[-1]}", "one head dimension d")
+    if dims == 4 and q.shape[0] != k.shape[0]:
+        raise InputError("k", f"has a batch of {k.shape[0]}, and q of {q.shape[0]}", "one batch")
+    if k.shape[1] == 0 or q.shape[1] % k.shape[1] != 0:
+        raise InputError("q", f"has {q.shape[1]} heads for {k.shape[1]} of k", "a multiple of the key heads")
+
+
+def _strides(t: Tensor, name: str, axes: tuple[int, ...]) -> tuple[int, ...]:
+    """The strides of these axes; an axis of size 1 has none that matters."""
+    if t.stride(-1) != 1:
+        raise InputError(name, f"has the stride {t.stride(-1)} along its last axis", "a dense last axis: .contiguous()")
+    found = []
+    for axis in axes:
+        stride = t.stride(axis) if t.size(axis) > 1 else t.size(-1)
+        if stride <= 0 or stride % 8 != 0:
+            why = "an expanded axis" if stride == 0 else f"the stride {stride} along axis {axis}"
+            raise InputError(name, f"has {why}", "strides that are multiples of 8: .contiguous(), or key heads unexpanded")
+        found.append(stride)
+    return tuple(found)
+
+
+def _row_strides(t: Tensor, name: str) -> tuple[int, ...]:
+    """Of batch, head and row: [b, heads, rows, d], or [rows, heads, d] packed."""
+    if t.dim() == 4:
+        return _strides(t, name, (0, 1, 2))
+    head, row = _strides(t, name, (1, 0))
+    return row * t.shape[0], head, row
+
+
+def _window(left: int, right: int, q: int, x: int) -> tuple[bool, Optional[tuple[int, int]]]:
+    if left == _ALL and right == _ALL:
+        return False, None
+    if left == _ALL and right == 0:
+        return True, None
+    return False, (q + x if left == _ALL else left, q + x if right == _ALL else right)
+
+
+@functools.cache
+def _load_compiler() -> None:
+    """PyTorch's own NVRTC, for machines without a CUDA toolkit: the library opens what is loaded by its name."""
+    import ctypes
+    import pathlib
+
+    for path in sorted(pathlib.Path(torch.__file__).parents[1].glob("nvidia/*/lib/libnvrtc.so.1?")):
+        try:
+            ctypes.CDLL(str(path))
+        except OSError:
+            continue
+
+
+def _on_stream(device: int, launch: Callable[..., None], *arguments: Any) -> None:
+    """launch(*arguments, device, its current stream). PyTorch's current device stays what it is."""
+    stream = torch._C._cuda_getCurrentRawStream(device)
+    if torch._C._cuda_getDevice() == device:
+        launch(*arguments, device, stream)
+    else:
+        with torch.cuda.device(device):
+            launch(*arguments, device, stream)

@@ -1,0 +1,89 @@
+"""What napkin.torch launches, around a driver that computes nothing: run by test_torch.py in a process of its own.
+
+    python tests/python/fake_launches.py FOLDER       FOLDER/lib64 has the driver (tests/golden/fake_cuda) as libcuda.so.1 and
+                                                      libnvrtc.so.13
+Tensors lie on the CPU, and are taken to lie on an H200. Prints a JSON object: kernels by the name of what was called, and the
+microseconds of the processor that calls take.
+"""
+
+import ctypes
+import json
+import os
+import sys
+import time
+
+folder = sys.argv[1]
+os.environ.update(CUDA_HOME=folder, XDG_CACHE_HOME=folder + "/cache")
+driver = ctypes.CDLL(folder + "/lib64/libcuda.so.1")
+driver.fakeLaunches.restype, driver.fakeLaunched.restype = ctypes.c_long, ctypes.c_char_p
+
+import torch  # noqa: E402
+
+import napkin.torch as nt  # noqa: E402
+from napkin import _gradients  # noqa: E402
+
+nt._on_stream = _gradients._on_stream = lambda device, launch, *arguments: launch(*arguments, 0, 0)
+nt._is_plain = lambda *tensors: True
+nt._load_compiler = lambda: None
+_gradients._gpu = lambda device: "h200-sxm"
+torch.Tensor.get_device = lambda self: 0
+torch.set_num_threads(1)
+
+
+def launched(call):
+    """Names of the kernels, in their order, and how dQ is added up."""
+    before = driver.fakeLaunches()
+    call()
+    names = [driver.fakeLaunched(back).decode() for back in reversed(range(driver.fakeLaunches() - before))]
+    return [name.split("::")[1].split("<")[0] + ("" if "SumOrder" not in name or "_sm90<" not in name else
+                                                  " " + name.split("SumOrder::")[1].split(",")[0]) for name in names]
+
+
+def rows(d=64, heads=2, length=64):
+    """q, k, v as views of one array, as a model has them."""
+    qkv = torch.zeros(1, length, 3, heads, d, dtype=torch.bfloat16).permute(2, 0, 3, 1, 4)
+    return [t.detach().requires_grad_() for t in qkv]
+
+
+def microseconds(call, n=300):
+    best = float("inf")
+    for _ in range(5):
+        start = time.process_time()
+        for _ in range(n):
+            call()
+        best = min(best, (time.process_time() - start) / n * 1e6)
+    return best
+
+
+def main():
+    found = {}
+    q, k, v = rows()
+    found["forward"] = launched(lambda: nt.attention(q.detach(), k.detach(), v.detach(), causal=True))
+    for name, more in (("backward", {}), ("deterministic", {"deterministic": True})):
+        o = nt.attention(q, k, v, causal=True, **more)
+        grad = torch.zeros_like(o)
+        found[name] = launched(lambda: torch.autograd.grad(o, (q, k, v), grad))
+    o = nt.attention(q, k, v, causal=True)
+    found["expanded"] = launched(lambda: torch.autograd.grad(o.sum(), (q, k, v)))  # a gradient without strides of its own
+    wide = rows(d=128)
+    o = nt.attention(*wide)
+    gradients = torch.autograd.grad(o, wide, torch.zeros_like(o))
+    found["strides"] = [list(t.stride()) for t in gradients]
+    starts = torch.tensor([0, 20, 64], dtype=torch.int32)
+    arrays = [torch.zeros(64, 2, 64, dtype=torch.bfloat16) for _ in "qkvg"]
+    o, lse = nt._forward_packed(*arrays[:3], starts, starts, 44, 44, -1, 0, None)
+    found["packed"] = launched(lambda: nt._gradient_packed(arrays[3], *arrays[:3], o, lse, starts, starts, 44, 44, -1, 0, None, False))
+    grad = torch.zeros(1, 64, 2, 64, dtype=torch.bfloat16).transpose(1, 2)
+    with torch.no_grad():
+        forward = microseconds(lambda: nt.attention(q, k, v, causal=True))
+    taped = microseconds(lambda: nt.attention(q, k, v, causal=True))
+    o, lse = nt._forward(q, k, v, -1, 0, None, True)
+    call = nt._shapes(q, k, v, o, -1, 0, None, False)
+    alone = microseconds(lambda: _gradients.launch(call, grad, q, k, v, o, lse, False))
+    both = microseconds(lambda: torch.autograd.grad(nt.attention(q, k, v, causal=True), (q, k, v), grad))
+    found["microseconds"] = {"forward": forward, "with_tape": taped, "gradients_alone": alone, "forward_and_backward": both}
+    print(json.dumps(found))
+
+
+if __name__ == "__main__":
+    main()
