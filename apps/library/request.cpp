@@ -165,7 +165,9 @@ std::vector<std::pair<KnobId, std::int64_t>> fixed_knobs(const Request& request,
     for (const auto& [earlier, value] : fixed) {
       if (earlier == *knob) throw Error("--tile", plain + " is given twice", "give it once");
     }
-    fixed.emplace_back(*knob, parse_knob(mapping.knobs[static_cast<std::size_t>(*knob)], text, "--tile"));
+    const std::int64_t value = parse_knob(mapping.knobs[static_cast<std::size_t>(*knob)], text, "--tile");
+    check_described(mapping, *knob, value, "--tile");
+    fixed.emplace_back(*knob, value);
   }
   return fixed;
 }

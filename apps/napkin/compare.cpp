@@ -274,6 +274,17 @@ CompareAnswer answer_of(const Ask& ask, const Compared& compared, const std::vec
   }
 }
 
+/// What is said beside a table in which no kernel has a time: nothing fits, or there is none.
+std::string no_kernel_note(const CompareAnswer& answer) {
+  const auto any = [&](const auto& holds) {
+    return std::any_of(answer.machines.begin(), answer.machines.end(), holds);
+  };
+  if (any([](const ComparedMachine& machine) { return machine.selected.found; })) return "";
+  if (any([](const ComparedMachine& machine) { return machine.selected.head.kernel.has_value(); }))
+    return "nothing fits\n";
+  return "no kernel is known that runs " + answer.machines.front().selected.head.algorithm + " on any of them\n";
+}
+
 Reply run_compare(const Arguments& arguments, const Style& style) {
   const Ask ask = ask_without_machine(arguments);
   const Compared compared = compared_of(arguments);
@@ -281,14 +292,10 @@ Reply run_compare(const Arguments& arguments, const Style& style) {
   const std::string given = ask.dtype.empty() ? "bf16" : ask.dtype;
   const auto dtypes = distinct(parse_words(given, "--dtype", types), "--dtype");
   const CompareAnswer answer = answer_of(ask, compared, dtypes);
-  const bool found = std::any_of(answer.machines.begin(), answer.machines.end(),
-                                 [](const ComparedMachine& machine) { return machine.selected.found; });
-  const std::string note =
-      found ? ""
-            : "no kernel is known that runs " + answer.machines.front().selected.head.algorithm + " on any of them\n";
-  const std::string notes = note + unlike_text(answer);
-  if (arguments.has("--json")) return {report::line_of(json_of(answer)), notes, found ? 0 : 1};
-  return {text_of(answer, ask, style), notes, found ? 0 : 1};
+  const std::string note = no_kernel_note(answer), notes = note + unlike_text(answer);
+  const int code = note.empty() ? 0 : 1;
+  if (arguments.has("--json")) return {report::line_of(json_of(answer)), notes, code};
+  return {text_of(answer, ask, style), notes, code};
 }
 
 }  // namespace

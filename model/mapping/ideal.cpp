@@ -1,16 +1,23 @@
 // The mapping that no kernel need exist for, and the roles that a mapping gives to the axes.
 #include <algorithm>
+#include <array>
+#include <iterator>
 
 #include "model/mapping/load.hpp"
 
 namespace napkin {
 namespace {
 
-// Powers of two, and multiples of 16 up to 512: sizes that a GPU likes. Any other number can be placed too.
-std::vector<std::int64_t> sizes_up_to(std::int64_t most) {
+constexpr std::int64_t largest = std::int64_t{1} << 20;     // size of a group
+constexpr std::array<std::int64_t, 3> steps = {8, 16, 32};  // of instructions and of transfers: the smallest sizes
+
+// Powers of two, and multiples of 16 up to 512: sizes that a GPU likes; or powers of 2^bits alone and the smallest that
+// instructions take. Any other number can be placed too.
+std::vector<std::int64_t> sizes_up_to(std::int64_t most, int bits) {
   std::vector<std::int64_t> out;
-  for (std::int64_t v = 1; v <= most; v *= 2) out.push_back(v);
-  for (std::int64_t v = 16; v <= std::min<std::int64_t>(most, 512); v += 16) out.push_back(v);
+  for (std::int64_t v = 1; v <= most; v <<= std::max(bits, 1)) out.push_back(v);
+  for (std::int64_t v = 16; v <= std::min<std::int64_t>(most, 512) && bits == 0; v += 16) out.push_back(v);
+  std::copy_if(steps.begin(), steps.end(), std::back_inserter(out), [&](std::int64_t step) { return step <= most; });
   out.push_back(most);
   std::sort(out.begin(), out.end());
   out.erase(std::unique(out.begin(), out.end()), out.end());
@@ -18,12 +25,11 @@ std::vector<std::int64_t> sizes_up_to(std::int64_t most) {
 }
 
 // Of an axis: none that is larger, but where instructions have shapes what pads it to whole ones.
-std::vector<std::int64_t> sizes_of(std::int64_t axis, bool typed) {
-  constexpr std::int64_t most = std::int64_t{1} << 20;
-  const std::int64_t size = std::min(axis, most);
-  std::vector<std::int64_t> out = sizes_up_to(size);
+std::vector<std::int64_t> sizes_of(std::int64_t axis, bool typed, int bits) {
+  const std::int64_t size = std::min(axis, largest);
+  std::vector<std::int64_t> out = sizes_up_to(size, bits);
   if (!typed) return out;
-  for (const std::int64_t step : {8, 16, 32}) {
+  for (const std::int64_t step : steps) {
     const std::int64_t padded = (size + step - 1) / step * step;
     if (std::find(out.begin(), out.end(), padded) == out.end()) out.push_back(padded);
   }
@@ -41,9 +47,26 @@ LevelId home_of(const Machine& machine) {
   return level;
 }
 
+/// The knobs' values in so fine steps that all their combinations can be looked at: a convolution has five sizes to
+/// choose. The first choice is every multiple of 16 (0), then come powers of 2 (1), of 4 (2), of 8 (3).
+int bits_of_steps(const Streamed& streamed, const Sizes& sizes) {
+  constexpr double most_tiles = 1 << 17;
+  for (int bits = 0;; ++bits) {
+    double tiles = 1;
+    for (std::size_t i = 0; i < sizes.size(); ++i) {
+      const auto axis = static_cast<AxisId>(i);
+      const auto values = static_cast<double>(sizes_up_to(std::min(sizes[i].get(), largest), bits).size());
+      if (streamed.grouped(axis)) tiles *= values;
+      if (streamed.stream == axis) tiles *= values;
+    }
+    if (tiles <= most_tiles || std::int64_t{1} << bits > largest) return bits;
+  }
+}
+
 /// A knob for the group of each grouped axis and for the chunk of the streamed one, all at one level.
 void add_axes(const Streamed& streamed, const std::string& home, const Sizes* sizes, bool typed, Mapping& m) {
   const Diagram& diagram = streamed.diagram;
+  const int bits = sizes != nullptr ? bits_of_steps(streamed, *sizes) : 0;
   LevelMapping level;
   level.level = home;
   for (std::size_t i = 0; i < diagram.axes.size(); ++i) {
@@ -53,7 +76,7 @@ void add_axes(const Streamed& streamed, const std::string& home, const Sizes* si
     Knob knob;
     knob.name = diagram.axes[i].name;
     knob.unit = "elements";
-    knob.domain = sizes != nullptr ? sizes_of((*sizes)[i].get(), typed) : sizes_up_to(65536);
+    knob.domain = sizes != nullptr ? sizes_of((*sizes)[i].get(), typed, bits) : sizes_up_to(65536, 0);
     if (streamed.grouped(axis)) {
       level.group.push_back(diagram.axes[i].name);
       knob.about = "elements of a group";

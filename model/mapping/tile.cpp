@@ -12,6 +12,18 @@ std::string word_of(const Knob& knob, std::int64_t value) {
   return value >= 0 && index < knob.words.size() ? knob.words[index] : "?";
 }
 
+std::string domain_text(const Knob& knob) {
+  std::vector<std::string> domain;
+  for (const std::int64_t v : knob.domain) {
+    if (domain.size() == 16) {
+      domain.emplace_back("...");
+      break;
+    }
+    domain.push_back(std::to_string(v));
+  }
+  return joined(domain);
+}
+
 }  // namespace
 
 std::vector<std::pair<std::string, std::string>> describe(const Mapping& mapping, const Tile& tile) {
@@ -40,19 +52,46 @@ std::int64_t parse_knob(const Knob& knob, const std::string& text, const std::st
   const char* const end = text.data() + text.size();
   const auto [stop, code] = std::from_chars(text.data(), end, value);
   if (code != std::errc{} || stop != end || value < least || value > (std::int64_t{1} << 40)) {
-    std::vector<std::string> domain;
-    for (const std::int64_t v : knob.domain) {
-      if (domain.size() == 16) {
-        domain.emplace_back("...");
-        break;
-      }
-      domain.push_back(std::to_string(v));
-    }
-    throw Error(
-        where, knob.name + "=" + text,
-        "a whole number of " + knob.unit + " from " + std::to_string(least) + "; the kernel takes " + joined(domain));
+    throw Error(where, knob.name + "=" + text,
+                "a whole number of " + knob.unit + " from " + std::to_string(least) + "; the kernel takes " +
+                    domain_text(knob));
   }
   return value;
+}
+
+namespace {
+
+/// Calls visit(guard) for the guards of what the kernel is made of.
+template <class Visit>
+void visit_structure(const Mapping& mapping, const Visit& visit) {
+  for (const VariableMapping& variable : mapping.variables) visit(variable.when);
+  for (const EdgeMapping& edge : mapping.edges) visit(edge.when);
+  for (const OperationMapping& op : mapping.operations) {
+    for (const auto& [guard, instruction] : op.instruction) visit(guard);
+    for (const WorkMapping& work : op.work) visit(work.when);
+    for (const auto& [array, variables] : op.operands) {
+      for (const auto& [guard, variable] : variables) visit(guard);
+    }
+  }
+}
+
+}  // namespace
+
+void check_described(const Mapping& mapping, KnobId knob, std::int64_t value, const std::string& where) {
+  const auto said_of = [&](std::int64_t v) {
+    std::vector<bool> said;
+    visit_structure(mapping, [&](const Guard& guard) {
+      for (const auto& [named, values] : guard.all) {
+        if (named == knob) said.push_back(std::find(values.begin(), values.end(), v) != values.end());
+      }
+    });
+    return said;
+  };
+  const Knob& own = mapping.knobs[static_cast<std::size_t>(knob)];
+  const std::vector<bool> said = said_of(value);
+  if (std::any_of(own.domain.begin(), own.domain.end(), [&](std::int64_t v) { return said_of(v) == said; })) return;
+  throw Error(where, own.name + "=" + std::to_string(value) + ": nobody has said how " + mapping.name + " works then",
+              "one of " + domain_text(own));
 }
 
 }  // namespace napkin

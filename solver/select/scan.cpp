@@ -166,9 +166,10 @@ void Scan::scan(TablePart& part, Only only, Best& best) {
     return a.least != b.least ? a.least > b.least : a.row->rank > b.row->rank;
   };
   std::make_heap(waiting_.begin(), waiting_.end(), later);
-  for (; !waiting_.empty(); waiting_.pop_back()) {
+  while (!waiting_.empty()) {
     std::pop_heap(waiting_.begin(), waiting_.end(), later);
     const auto [least, row, block] = waiting_.back();
+    waiting_.pop_back();
     if (const double now = best.enough(size); now != enough) {
       enough = now;
       most = most_within(shape, enough);
@@ -176,8 +177,15 @@ void Scan::scan(TablePart& part, Only only, Best& best) {
     if (least > most) break;
     if (!allowed_.is_as_fixed(row->rank) || !is(only, row->rank)) continue;
     if (!may_end_within(*row, shape, least, enough)) continue;
-    // What was timed before may say more of the blocks' way onto nodes.
-    if (shape.launch.unequal && !may_end_within(*row, shape, bound_of(*row, shape, block), enough)) continue;
+    if (shape.launch.unequal) {
+      // To put its blocks onto nodes takes the longest. A run of one block, and what was timed since, say more before.
+      const double bound = unequal_bound(*row, shape, block);
+      if (bound > least) {
+        waiting_.push_back({bound, row, block});
+        std::push_heap(waiting_.begin(), waiting_.end(), later);
+        continue;
+      }
+    }
     best.take({time_of(part, *row), row->rank, size, &part, row});
   }
 }
@@ -270,17 +278,28 @@ Timing Scan::timing_of(TablePart& part, const TableRow& row, const PlacedDiagram
   return model.of(placed, Count(row.blocks), &known);
 }
 
+/// The row's bound by what is known now, of blocks of unequal length.
+double Scan::unequal_bound(const TableRow& row, Shape& shape, BlockClocks block) {
+  if (row.period >= 0 && !shape.launch.packed) block = block_of(row, shape);
+  return bound_of(row, shape, block);
+}
+
+/// Clocks of a block of mean length, by a run where none is known.
+BlockClocks Scan::block_of(const TableRow& row, Shape& shape) {
+  const Period& period = shape.part->periods[at(row.period)];
+  if (const auto known = known_block_clocks(period, row.cuts ? shape.launch.block : shape.launch.uncut)) return *known;
+  const EventGraph graph = event_graph(place(row.rank, row.variant));
+  const BlockClocks block = block_clocks(graph, period, shape.launch.mean, shape.launch.cut);
+  shape.part->learn(row);
+  ++table_->made_;
+  return block;
+}
+
 LaunchClocks Scan::clocks_of(const TableRow& row, const PlacedDiagram& placed, Shape& shape) {
   const Period& period = shape.part->periods[at(row.period)];
   if (shape.launch.packed) return launch_clocks(placed, event_graph(placed), period, shape.launch);
   if (shape.launch.unequal && !shape.launch.lengths.known()) shape.launch.lengths = block_lengths(placed, shape.launch);
-  auto block = known_block_clocks(period, row.cuts ? shape.launch.block : shape.launch.uncut);
-  if (!block) {
-    block = block_clocks(event_graph(placed), period, shape.launch.mean, shape.launch.cut);
-    shape.part->learn(row);
-    ++table_->made_;
-  }
-  return launch_clocks(row.order, shape.launch, row.ends, *block, period.clocks);
+  return launch_clocks(row.order, shape.launch, row.ends, block_of(row, shape), period.clocks);
 }
 
 Ranked Scan::full(const Best::Found& found) {

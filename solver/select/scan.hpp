@@ -115,6 +115,8 @@ class Scan {
   [[nodiscard]] double bound_of(const TableRow& row, const Shape& shape, BlockClocks block) const;
   void find_columns(Shape& shape);
   [[nodiscard]] BlockClocks block_of(std::size_t row, Shape& shape);
+  [[nodiscard]] BlockClocks block_of(const TableRow& row, Shape& shape);
+  [[nodiscard]] double unequal_bound(const TableRow& row, Shape& shape, BlockClocks block);
   [[nodiscard]] double most_within(const Shape& shape, double seconds) const;
   [[nodiscard]] bool may_end_within(const TableRow& row, const Shape& shape, double least, double seconds) const;
   [[nodiscard]] Shape& shape_of(TablePart& part);

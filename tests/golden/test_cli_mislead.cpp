@@ -323,6 +323,21 @@ TEST_CASE("errors blame the right thing") {
             "needs sm_90, a100-sxm-80 is sm_80"));
 }
 
+TEST_CASE("a value for which a mapping does not say how its kernel works: that kernel refuses, others answer") {
+  const std::string question = " attention --gpu h200-sxm --shape h=16,q=4096,x=4096,d=128 --tile stages=5";
+  for (const char* command : {"query", "select"})
+    check_refused(napkin(command + question + " --kernel attention_sm80"),
+                  "--tile: stages=5: nobody has said how attention_sm80 works then: one of 1, 2, 3");
+  CHECK(answer("select" + question)["kernel"] == "attention_sm90");
+}
+
+TEST_CASE("compare says that nothing fits where kernels are known") {
+  const auto out =
+      napkin("compare attention --gpu h200-sxm --kernels flash_from_scratch --shape h=16,q=4096,x=4096,d=128");
+  CHECK(out.code == 1);
+  CHECK(out.err == "nothing fits\n");
+}
+
 TEST_CASE("each example in a help works") {
   const std::string base = " attention --gpu h200-sxm --shape b=2,h=16,q=8192,x=8192,d=128";
   const std::string help = napkin("--help").out;

@@ -189,20 +189,23 @@ double BlockLengths::busiest(BlockOrder order, double iteration, double beyond) 
     for (const Dealt& one : dealt_) out = std::max(out, one.iterations * iteration + one.blocks * beyond);
     return out;
   }
+  for (const Known& one : known_) {
+    if (one.order == order && one.iteration == iteration && one.beyond == beyond) return one.clocks;
+  }
   const bool sorted = order == BlockOrder::longest_first;
   if (sorted && sorted_.empty()) sort();
   Nodes free(nodes_, iteration, beyond);
   for (std::int64_t plane = 0; plane < (sorted ? 1 : planes_); ++plane) {
     for (const Run& run : sorted ? sorted_ : in_order_) free.run(run.iterations, run.blocks);
   }
-  if (iteration > 0) known_.push_back({order, beyond / iteration, free.busiest() / iteration});
+  if (iteration > 0) known_.push_back({order, iteration, beyond, free.busiest()});
   return free.busiest();
 }
 
 double BlockLengths::busiest_at_least(BlockOrder order, double iteration, double beyond) const {
   double out = 0;
   for (const Known& one : known_) {
-    if (one.order == order && one.ratio == beyond / iteration) out = one.iterations * iteration;
+    if (one.order == order && one.ratio() == beyond / iteration) out = one.clocks / one.iteration * iteration;
   }
   return out;
 }

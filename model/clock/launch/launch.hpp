@@ -29,8 +29,7 @@ struct LaunchClocks {
 /// The blocks of a masked launch, put onto nodes: row i of a causal plane visits i + 1 chunks, in all planes.
 ///
 /// Where one more iteration takes c clocks and a block e beyond its iterations, the busiest node's clocks are c G(e /
-/// c). G grows: no node is free sooner for a block that takes longer. What is known of G at some e / c bounds it
-/// beyond.
+/// c): what is known of G at some e / c serves every c.
 class BlockLengths {
  public:
   /// Neighbouring blocks of one plane that have as many iterations each.
@@ -52,7 +51,8 @@ class BlockLengths {
   };
   struct Known {
     BlockOrder order;
-    double ratio, iterations;  ///< e / c, G
+    double iteration, beyond, clocks;  ///< c, e, c G(e / c)
+    [[nodiscard]] double ratio() const { return beyond / iteration; }
   };
   void deal_out();
   void sort();

@@ -55,6 +55,7 @@ void Simulation::begin(int iterations, int blocks, int let_in) {
   known_ = 0;
   s_.let_in(let_in, iterations_);
   s_.waits.assign(at(jobs), 0);
+  if (place_.size() < at(jobs)) place_.resize(at(jobs), 0);
   if (note_ != Note::nothing) noted_.assign(at(jobs), 0.0);
   count_waits();
   let_in_unblocked();

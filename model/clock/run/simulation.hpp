@@ -68,6 +68,7 @@ class Simulation {
     double late = 0;        // clocks more until its result is there, in a block's first iterations that are cut
     int cut = -1;           // index into nodes_, of its iterations that are cut; -1: as in others
     std::size_t queue = 0;  // of a copy or a store
+    double each = 0;        // clocks of one instruction of a tensor operation
   };
   struct Job {
     int vertex = 0, turn = 0;
@@ -103,10 +104,10 @@ class Simulation {
     Job job;
     double time = 0;  // when it will be, as things stand
   };
-  /// When it will be: when so many of the unit's instructions have ended.
+  /// When that will be: when so many of the unit's instructions have ended.
   struct Due {
     int must_end;
-    Handing* handing;
+    std::size_t handing;  // index
   };
   /// The tensor unit's instructions in the order in which they run: the first `tensor_queue` of them are in its queue.
   struct Tensors {
@@ -197,7 +198,7 @@ class Simulation {
   [[nodiscard]] const EventNode& tensor_of(Job job) const {
     return g_->node(vertices_[static_cast<std::size_t>(job.vertex)].id);
   }
-  [[nodiscard]] double clocks_of(Job job) const { return tensor_of(job).clocks / tensor_of(job).instructions; }
+  [[nodiscard]] double clocks_of(Job job) const { return vertices_[static_cast<std::size_t>(job.vertex)].each; }
   [[nodiscard]] bool receive(double ends);
   void end_queues(double until);
   void end_threads();
@@ -231,7 +232,8 @@ class Simulation {
   State s_, before_;
   Timeline timeline_;
   Note note_ = Note::nothing;
-  std::vector<Due> due_;               // by when
+  std::vector<Due> due_;               // the latest first
+  std::vector<std::size_t> place_;     // by job: its index in the list at hand, where it is in it
   std::vector<double> noted_;          // by job: its start or its end
   std::vector<double> room_, wanted_;  // by pipe
   std::vector<std::size_t> at_work_;   // by pipe: threads' nodes at work on it

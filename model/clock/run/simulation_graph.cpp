@@ -31,6 +31,7 @@ void Simulation::turn_to(const EventGraph& graph) {
     const EventNode& node = graph.node(v.id);
     v.queue = static_cast<std::size_t>(queue_of(node));
     v.late = node.first_latency;
+    if (v.kind == NodeKind::tensor) v.each = node.clocks / node.instructions;
     if (node.cut_clocks <= 0) continue;
     if (v.instance == 0) add_node(node, true);
     v.cut = static_cast<int>(nodes_.size()) - 1;

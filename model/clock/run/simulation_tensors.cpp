@@ -54,13 +54,16 @@ void Simulation::take_back() {
     }
     room -= part.count;
   }
+  if (!behind_.empty()) place_[index(behind_.front().job)] = 0;
   for (std::size_t i = kept; i < t.parts.size(); ++i) {
     const Part& part = t.parts[i];
-    const auto same = std::find_if(behind_.begin(), behind_.end(), [&](const Part& b) { return b.job == part.job; });
-    if (same != behind_.end())
-      same->count += part.count;
-    else
+    std::size_t& place = place_[index(part.job)];
+    if (place < behind_.size() && behind_[place].job == part.job) {
+      behind_[place].count += part.count;
+    } else {
+      place = behind_.size();
       behind_.push_back(part);
+    }
   }
   t.parts.resize(kept);
 }
@@ -103,34 +106,35 @@ void Simulation::end_part() {
 }
 
 /// Notes when the last instruction of each operation that is being handed over will be in the unit's queue: when all
-/// but `tensor_queue` of those up to it have ended. One walk over what is lined up serves all of them.
+/// but `tensor_queue` of those up to it have ended. Two walks over what is lined up serve all of them: hundreds of
+/// instructions may stand there.
 void Simulation::time_handing() {
   Tensors& t = s_.unit;
-  due_.clear();
+  constexpr auto found = static_cast<std::size_t>(-1);
+  for (std::size_t h = 0; h < t.handing.size(); ++h) {
+    t.handing[h].time = std::max(t.start, s_.now);
+    place_[index(t.handing[h].job)] = h;
+  }
   int count = 0;
   for (std::size_t i = t.head; i < t.parts.size(); ++i) count += t.parts[i].count;
-  std::size_t unknown = t.handing.size();
-  for (Handing& h : t.handing) due_.push_back({0, &h});
-  for (std::size_t i = t.parts.size(); i-- > t.head && unknown > 0; count -= t.parts[i].count) {
-    for (std::size_t d = 0; d < unknown; ++d) {
-      if (!(due_[d].handing->job == t.parts[i].job)) continue;
-      due_[d].must_end = count - g_->tensor_queue;
-      std::swap(due_[d], due_[--unknown]);
-      break;
-    }
+  due_.clear();
+  for (std::size_t i = t.parts.size(); i-- > t.head && due_.size() < t.handing.size(); count -= t.parts[i].count) {
+    std::size_t& place = place_[index(t.parts[i].job)];
+    if (place >= t.handing.size() || !(t.handing[place].job == t.parts[i].job)) continue;
+    due_.push_back({count - g_->tensor_queue, place});
+    place = found;
   }
-  std::sort(due_.begin(), due_.end(), [](const Due& a, const Due& b) { return a.must_end < b.must_end; });
   double clocks = 0;
   int ended = 0;  // instructions
   std::size_t i = t.head;
-  for (const Due& due : due_) {
-    for (; i < t.parts.size() && ended + t.parts[i].count < due.must_end; ++i) {
+  for (auto due = due_.rbegin(); due != due_.rend(); ++due) {
+    for (; i < t.parts.size() && ended + t.parts[i].count < due->must_end; ++i) {
       clocks += t.parts[i].count * clocks_of(t.parts[i].job);
       ended += t.parts[i].count;
     }
-    const int of_part = due.must_end - ended;
+    const int of_part = due->must_end - ended;
     const double rest = of_part > 0 && i < t.parts.size() ? of_part * clocks_of(t.parts[i].job) : 0;
-    due.handing->time = std::max(t.start + (clocks + rest), s_.now);
+    t.handing[due->handing].time = std::max(t.start + (clocks + rest), s_.now);
   }
 }
 

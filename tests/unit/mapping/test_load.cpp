@@ -336,6 +336,23 @@ TEST_CASE("the ideal mapping: a knob for each grouped and streamed axis, bounded
   CHECK(ideal_mapping(s, load_machine("h200-sxm", "--gpu")).levels[0].level == "shared");
 }
 
+TEST_CASE("the ideal mapping of many large sizes takes coarser steps, and keeps whole axes and the smallest sizes") {
+  const Machine machine = load_machine("h200-sxm", "--gpu");
+  for (const char* name : {"convolution_2d", "max_pooling", "attention"}) {
+    CAPTURE(name);
+    const Streamed s = derive(load_diagram(name));
+    const Sizes sizes(s.diagram.axes.size(), 30000);
+    double tiles = 1;
+    for (const Knob& knob : ideal_mapping(s, machine, sizes).knobs) {
+      tiles *= static_cast<double>(knob.domain.size());
+      for (const std::int64_t size : {1, 8, 16, 32, 30000})
+        CHECK(std::count(knob.domain.begin(), knob.domain.end(), size) == 1);
+    }
+    CHECK(tiles < 1 << 19);  // with what pads axes to instructions
+    CHECK(tiles > 1 << 12);
+  }
+}
+
 TEST_CASE("a mapping's file has its name") {
   const std::string folder = std::filesystem::temp_directory_path().string();
   const auto refused = [&](const std::string& name) -> std::string {
