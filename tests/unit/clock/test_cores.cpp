@@ -72,6 +72,24 @@ TEST_CASE("four stages on a cube and a vector core: scores 10, softmax 16, P V 1
   }
 }
 
+// With a barrier a round is one after the other: 10 + 16 + 10 + 6; a tile ahead P V runs beside the softmax: 10 + 16 + 6.
+TEST_CASE("a barrier at each round's end: 42 in place of 36, and 32 with scores and softmax ahead") {
+  for (const auto& [preload, clocks] :
+       std::vector<std::pair<std::string, double>>{{"0", 42}, {"1", 32}, {"2", 32}, {"4", 32}}) {
+    CAPTURE(preload);
+    Knobs knobs = with(preload);
+    knobs.emplace_back("handover", "barrier");
+    const EventGraph graph = toy(forward().place(knobs), {{"S", 10}, {"P.exp", 16}, {"O", 10}, {"O.merge", 6}});
+    CHECK(period(graph, true).clocks == doctest::Approx(clocks));
+  }
+}
+
+TEST_CASE("128 queries and 512 keys in tiles of 128: four rounds") {
+  const LaidOut laid("ascend_forward", "ascend-910b2", {{"q", 128}, {"x", 512}, {"d", 128}}, DType::f16);
+  for (const auto& [tile, rounds] : std::vector<std::pair<std::string, double>>{{"128", 4}, {"256", 2}, {"512", 1}})
+    CHECK(schedule(laid.place(with("1", "8", tile))).iterations == rounds);
+}
+
 TEST_CASE("a buffer of no more slots than the cube is ahead never lets it go on") {
   const auto run_with = [](const std::string& preload, const std::string& depth) {
     const EventGraph graph = toy(forward().place(with(preload, depth)), {{"S", 10}});
