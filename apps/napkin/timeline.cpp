@@ -55,7 +55,7 @@ Command timeline_command() {
                    problem_options(),
                    {kernel_option(),
                     tile_option(),
-                    {"--iterations", "N", "how many to draw from the block's start (default 6)"},
+                    {"--iterations", "N", "how many to draw from the block's start (default 6; at most those of the longest block)"},
                     {"--overhead", "OP=F,...",
                      "suppose that an operation's vector work takes so much longer, such as P=0.66"},
                     {"--svg", "FILE", "also draw it"},

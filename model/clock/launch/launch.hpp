@@ -94,6 +94,10 @@ struct LaunchShape {
 [[nodiscard]] std::vector<BlockLengths::Run> block_runs(const PlacedDiagram& placed);
 [[nodiscard]] BlockLengths block_lengths(const PlacedDiagram& placed, const LaunchShape& shape);
 
+/// Iterations of the node that has the most of them, in the kernel's order: columns of 32, 31, ... 1 blocks dealt in turn
+/// to 24 nodes give the first one 32 + 8. Of packed sequences at least so many. (eq. 12.1)
+[[nodiscard]] double busiest_iterations(const PlacedDiagram& placed);
+
 /// Blocks one after the other on a node; of unequal length (masks) onto nodes in the kernel's order, as a knob `order`
 /// says: `persistent` deals them out round robin, else the next goes to the first node that is free, the longest first
 /// (`longest_first`) or in order (`grid`, or no such knob). With `grid` every block starts cold when its predecessor
