@@ -202,6 +202,16 @@ TEST_CASE("derive --dump --at: that intermediate alone, also of a split kernel's
   CHECK(files_in(folder / "lse").size() == 2);
 }
 
+TEST_CASE("derive --dump --at pv: what a tile of keys adds to O, where the kernel keeps it apart") {
+  const Folder folder;
+  const std::string ascend = " --gpu ascend-910b2 --shape q=128,x=512,d=64 --tile q=128,x=128,cube_x=128 ";
+  REQUIRE(napkin("derive attention" + ascend + "--at pv --dump " + (folder / "pv")).code == 0);
+  CHECK(files_in(folder / "pv") == std::vector<std::string>{"pv.g0_0_0_0.i0.npy", "pv.g0_0_0_0.i1.npy",
+                                                            "pv.g0_0_0_0.i2.npy", "pv.g0_0_0_0.i3.npy"});
+  check_refused(napkin("derive attention" + ascend + "--at PV --dump " + (folder / "x")), "one of S, P, O, pv, mu");
+  check_refused(napkin("derive attention" + small + "--at pv --dump " + (folder / "x")), "'pv' is no intermediate");
+}
+
 TEST_CASE("derive --dump: what cannot be is said in a line, exit 2, and leaves no folder") {
   const Folder folder;
   check_refused(napkin("derive attention" + small + "--at X --dump " + (folder / "x")), "--at: 'X' is no intermediate");
