@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -73,6 +74,30 @@ TEST_CASE("forward on cores: the transfer rule is what blocks pass, one after th
       REQUIRE(found != expected.end());
       CHECK(t.load.value.get() == found->second.load);
       CHECK(t.store.value.get() == found->second.store);
+    }
+  }
+}
+
+TEST_CASE(
+    "forward on cores with the keys dealt out: each part has its own Q, and leaves in 32 bits with its log-sum-exp") {
+  for (const auto& [q, x, split] :
+       std::vector<std::array<std::int64_t, 3>>{{128, 1024, 2}, {65, 700, 3}, {130, 2048, 8}, {1, 512, 4}}) {
+    CAPTURE(q);
+    CAPTURE(x);
+    const Shape shape{{"h", 2}, {"q", q}, {"x", x}, {"d", 128}};
+    const LaidOut laid("ascend_forward_split", "ascend-910b2", shape, DType::f16);
+    const PlacedDiagram placed =
+        laid.place({{"q", "64"}, {"x", "128"}, {"cube_x", "128"}, {"split", std::to_string(split)}, {"preload", "1"}});
+    const std::int64_t chunks = (x + 127) / 128, part = (x + split - 1) / split, of_part = (part + 127) / 128;
+    const std::int64_t parts = (chunks + of_part - 1) / of_part, rows = 2 * q;
+    for (const LevelTransfer& t : transfers(placed)) {
+      const std::string& name = placed.machine->levels[static_cast<std::size_t>(t.level)].name;
+      CAPTURE(name);
+      const std::int64_t row_blocks = (q + 63) / 64;
+      if (name == "l1")
+        CHECK(t.load.value.get() == parts * rows * 128 * 2 + 2 * row_blocks * 2 * x * 128 * 2 + rows * x * 2);
+      if (name == "ub") CHECK(t.load.value.get() == rows * x * 4 + rows * chunks * 128 * 4);
+      if (name == "ub") CHECK(t.store.value.get() == rows * x * 2 + parts * rows * (128 + 1) * 4);
     }
   }
 }

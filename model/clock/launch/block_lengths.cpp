@@ -119,7 +119,8 @@ void BlockLengths::deal_out() {
 /// Of equal length all planes' blocks in turn.
 void BlockLengths::sort() {
   std::vector<EqualBlocks> runs = in_order_;
-  std::sort(runs.begin(), runs.end(), [](const EqualBlocks& a, const EqualBlocks& b) { return a.iterations > b.iterations; });
+  std::sort(runs.begin(), runs.end(),
+            [](const EqualBlocks& a, const EqualBlocks& b) { return a.iterations > b.iterations; });
   for (const EqualBlocks& run : runs) {
     const std::int64_t blocks = run.blocks * planes_;
     if (sorted_.empty() || sorted_.back().iterations != run.iterations)
