@@ -209,7 +209,7 @@ IslandAnswer select_island(const Session& session, const Ask& ask, int top) {
   if (std::ssize(ways.ways) > top) ways.ways.resize(static_cast<std::size_t>(top));
   IslandAnswer out = answer_of(question, ways);
   for (std::size_t i = 0; i < out.ways.size(); ++i) {
-    if (out.ways[i].ring) out.ways[i].hidden_from = hidden_from(session, question, ways.ways[i].division);
+    if (out.ways[i].ring) out.ways[i].hidden_from = hidden_from(session, question, ways.ways[i]);
   }
   out.because = because_of(out);
   return out;

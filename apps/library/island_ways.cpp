@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 #include "apps/library/catalog.hpp"
 #include "model/machine/load.hpp"
@@ -259,27 +260,57 @@ Ways ways_of(const Session& session, const IslandQuestion& question) {
   return out;
 }
 
-std::optional<std::int64_t> hidden_from(const Session& session, const IslandQuestion& question,
-                                        const Division& division) {
-  const AxisId rows = division.split.group, columns = *division.split.stream;
-  if (division.problem.sizes[at(rows)] != division.problem.sizes[at(columns)]) return std::nullopt;
-  const auto hidden = [&](std::int64_t parts) {
-    Way way = way_of(question, division.split, division.order);
-    way.division.problem.sizes[at(rows)] = way.division.problem.sizes[at(columns)] =
-        Count(parts * division.cuts() * rows_of_a_part);
-    if (!Asking(session, question, way).ask_all().empty()) return false;
-    return time_of(transports_of(way.division, question.island), way.steps, way.finishing).hidden;
-  };
-  const std::int64_t most = longest_sequence / (division.cuts() * rows_of_a_part);
-  std::int64_t above = 1;
-  while (above <= most && !hidden(above)) above *= 2;
+namespace {
+
+/// The least number from 1 to `most` for which it holds, of what holds for all larger ones; looked for around `near`.
+template <class Holds>
+std::optional<std::int64_t> least(const Holds& holds, std::int64_t near, std::int64_t most) {
+  std::int64_t below = near - 1, above = near;
+  if (holds(near)) {
+    for (std::int64_t step = 1; below > 0 && holds(below); step *= 2) above = std::exchange(below, below - step);
+  } else {
+    for (std::int64_t step = 1; below = std::exchange(above, above + step), above <= most && !holds(above);) step *= 2;
+  }
   if (above > most) return std::nullopt;
-  std::int64_t below = above / 2;
+  below = std::max<std::int64_t>(below, 0);
   while (above - below > 1) {
     const std::int64_t middle = std::midpoint(below, above);
-    (hidden(middle) ? above : below) = middle;
+    (holds(middle) ? above : below) = middle;
   }
-  return above * division.cuts() * rows_of_a_part;
+  return above;
+}
+
+/// The question with one kernel and tile for all launches.
+IslandQuestion with_tile_of(IslandQuestion question, const Head& head) {
+  question.ask.kernel = head.kernel.value_or("ideal");
+  question.ask.tile.clear();
+  for (const KnobValue& one : head.tile)
+    question.ask.tile.emplace_back(one.name, one.word.empty() ? std::to_string(one.number) : one.word);
+  return question;
+}
+
+}  // namespace
+
+/// Picking a tile for every length that is tried takes long: the length is first looked for with the tile of this one.
+std::optional<std::int64_t> hidden_from(const Session& session, const IslandQuestion& question, const Way& from) {
+  const Division& division = from.division;
+  const AxisId rows = division.split.group, columns = *division.split.stream;
+  if (division.problem.sizes[at(rows)] != division.problem.sizes[at(columns)]) return std::nullopt;
+  const auto hidden = [&](const IslandQuestion& asked) {
+    return [&](std::int64_t parts) {
+      Way way = way_of(asked, division.split, division.order);
+      way.division.problem.sizes[at(rows)] = way.division.problem.sizes[at(columns)] =
+          Count(parts * division.cuts() * rows_of_a_part);
+      if (!Asking(session, asked, way).ask_all().empty()) return false;
+      return time_of(transports_of(way.division, asked.island), way.steps, way.finishing).hidden;
+    };
+  };
+  const std::int64_t step = division.cuts() * rows_of_a_part, most = longest_sequence / step;
+  const IslandQuestion of_this_tile = with_tile_of(question, from.heaviest().answer->head);
+  const std::int64_t near = least(hidden(of_this_tile), 1, most).value_or(1);
+  const std::optional<std::int64_t> parts = least(hidden(question), near, most);
+  if (!parts) return std::nullopt;
+  return *parts * step;
 }
 
 }  // namespace napkin

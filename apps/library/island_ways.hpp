@@ -59,10 +59,10 @@ struct Ways {
 /// Throws Error where the question names a split that cannot be.
 [[nodiscard]] Ways ways_of(const Session& session, const IslandQuestion& question);
 
-/// The least length of the sequence, in steps of 64 for each part, from which on the division's ring is hidden;
-/// nothing: none up to 4 M, or rows and columns of different lengths.
+/// The least length of the sequence, in steps of 64 for each part, from which on the way's ring is hidden; nothing:
+/// none up to 4 M, or rows and columns of different lengths.
 [[nodiscard]] std::optional<std::int64_t> hidden_from(const Session& session, const IslandQuestion& question,
-                                                      const Division& division);
+                                                      const Way& from);
 
 [[nodiscard]] NamedSizes sizes_by_name(const Diagram& diagram, const Sizes& sizes);
 

@@ -23,11 +23,13 @@ TimelineAnswer timeline_answer(const Request& request, const Layout& layout, con
     out.graph = with_overhead(std::move(out.graph), operation, fraction);
   for (const std::string& operation : operations_with_overhead(out.graph))
     out.budgets.emplace_back(operation, overhead_budget(out.graph, operation));
-  out.iterations = iterations;
+  const Schedule who = schedule(placed);
+  out.iterations = static_cast<int>(std::clamp<double>(iterations, 1, std::max(who.longest, 1.0)));
   out.run = run(out.graph, out.iterations, 1, true);
   out.period = period(out.graph);
-  const Schedule who = schedule(placed);
   out.block_iterations = who.total_iterations / std::max(who.total_blocks, 1.0);
+  out.nodes = who.nodes, out.all_iterations = who.total_iterations;
+  out.node_iterations = busiest_iterations(placed);
   const Prediction predicted = predict_of_graph(placed, plan(placed), out.graph, out.period);
   out.predicted = {predicted.cycles.value, predicted.clock, predicted.power, predicted.time};
   out.timed = has_event_graph(placed);

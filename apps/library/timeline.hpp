@@ -23,15 +23,16 @@ struct TimelineAnswer {
   Timeline run;        ///< with spans
   int iterations = 0;  ///< of the run
   Period period;
-  double block_iterations = 0;  ///< of the mean block
+  double block_iterations = 0;                                ///< of the mean block
+  double nodes = 1, node_iterations = 0, all_iterations = 0;  ///< of the launch: of the busiest node, of all
   GraphPrediction predicted;
   bool timed = true;  ///< somebody has timed this GPU's instructions; else the graph has the datasheet's rates
   /// By operation, as fractions: vector work taken longer than counted, and how much longer it may take beside that.
   std::vector<std::pair<std::string, double>> overhead, budgets;
 };
 
-/// The first iterations of a block of that tile. `overhead`: what a user supposes that vector work takes beyond its
-/// counts.
+/// The first iterations of a block of that tile, as many as its longest block has. `overhead`: what a user supposes
+/// that vector work takes beyond its counts.
 [[nodiscard]] TimelineAnswer timeline_answer(const Request& request, const Layout& layout, const Tile& tile,
                                              int iterations, std::vector<std::pair<std::string, double>> overhead = {});
 

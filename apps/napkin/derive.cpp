@@ -49,13 +49,29 @@ bool asks_for_machine(const Arguments& arguments) {
   return false;
 }
 
+/// What an iteration adds to a result, by the first variable of the kernel that holds it.
+std::vector<NamedPart> parts_of(const PlacedDiagram& placed) {
+  std::vector<NamedPart> out;
+  for (const Variable& v : placed.variables) {
+    if (!v.part) continue;
+    const std::string& name = placed.mapping->variables[static_cast<std::size_t>(v.mapping)].name;
+    for (const ArrayId id : v.arrays) {
+      const std::string& array = placed.streamed->diagram.arrays[static_cast<std::size_t>(id)].name;
+      const bool known = std::any_of(out.begin(), out.end(), [&](const NamedPart& p) { return p.array == array; });
+      if (!known) out.push_back({name, array});
+    }
+  }
+  return out;
+}
+
 /// Runs the streamed program at the shape and tile asked for, in float64 on random inputs and in the kernel's order,
 /// and writes what it computes on the way as .npy, a file a tile and iteration.
 void dump(const Arguments& arguments, const Streamed& streamed, const PlacedDiagram& placed) {
   constexpr std::int64_t most = 200'000'000'000;  // FLOP: about a minute
   const std::string folder = arguments.need("--dump", "a folder for the .npy files");
   RunOptions options;
-  options.observed = observed_at(arguments, streamed);
+  options.parts = parts_of(placed);
+  options.observed = observed_at(arguments, streamed, options.parts);
   options.backward = std::any_of(placed.mapping->levels.begin(), placed.mapping->levels.end(),
                                  [](const LevelMapping& level) { return level.backward; });
   if (work(placed).flops.value > Count(most))
@@ -261,7 +277,9 @@ Command derive_command() {
                     {"--dump", "DIR",
                      "also run it at this shape and tile, in float64 and in the kernel's order, and write its "
                      "intermediates as .npy"},
-                    {"--at", "NAME", "with --dump: only this intermediate, such as S, P, O, mu or z"},
+                    {"--at", "NAME",
+                     "with --dump: only this intermediate, such as S, P, O, mu or z, or a part that the kernel keeps "
+                     "apart (pv)"},
                     json_option()}}),
           run_derive};
 }

@@ -9,7 +9,8 @@
 
 namespace napkin::cli {
 
-std::vector<std::string> observed_at(const Arguments& arguments, const Streamed& streamed) {
+std::vector<std::string> observed_at(const Arguments& arguments, const Streamed& streamed,
+                                     const std::vector<NamedPart>& parts) {
   if (arguments.has("--at") && !arguments.has("--dump"))
     throw Error("--at", "has no meaning without --dump", "add --dump DIR, or leave it out");
   const auto at = arguments.find("--at");
@@ -18,6 +19,7 @@ std::vector<std::string> observed_at(const Arguments& arguments, const Streamed&
   for (const Operation& op : streamed.diagram.operations) {
     for (const ArrayId out : op.outputs) known.push_back(streamed.diagram.arrays[static_cast<std::size_t>(out)].name);
   }
+  for (const NamedPart& part : parts) known.push_back(part.name);
   for (const Auxiliary& auxiliary : streamed.auxiliaries) known.push_back(auxiliary.name);
   if (std::find(known.begin(), known.end(), *at) == known.end())
     throw Error("--at", in_quotes(*at) + " is no intermediate of " + streamed.diagram.name, one_of(*at, known));

@@ -7,13 +7,14 @@
 
 #include "apps/napkin/command.hpp"
 #include "model/fusion/streamed.hpp"
-#include "model/interpret/tensor.hpp"
+#include "model/interpret/run.hpp"
 
 namespace napkin::cli {
 
 /// The intermediates that --at names: computed arrays and auxiliaries; empty, which is all of them, without it. Throws
 /// Error that lists them.
-[[nodiscard]] std::vector<std::string> observed_at(const Arguments& arguments, const Streamed& streamed);
+[[nodiscard]] std::vector<std::string> observed_at(const Arguments& arguments, const Streamed& streamed,
+                                                   const std::vector<NamedPart>& parts = {});
 
 /// Makes the folder. Throws Error.
 void make_dump_folder(const std::string& folder);

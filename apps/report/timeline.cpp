@@ -85,6 +85,11 @@ std::string text_of(const TimelineAnswer& r, const Style& style) {
                   fmt::format("{:.0f} clk: {:.1f} iterations and {:.0f} at its ends ({:.0f} for a node's first block)",
                               p.next + r.block_iterations * p.clocks, r.block_iterations, p.next, p.first),
                   style);
+  out += labelled("nodes",
+                  fmt::format("{:.0f}: the busiest has {} of {} iterations", r.nodes,
+                              count_text(static_cast<std::int64_t>(r.node_iterations)),
+                              count_text(static_cast<std::int64_t>(r.all_iterations))),
+                  style);
   const std::string power = r.predicted.power ? fmt::format(", {:.0f} W", r.predicted.power->value) : "";
   out += labelled("time",
                   fmt::format("{}: {} clk on the busiest node, at {}{}", time_text(r.predicted.time.value),
@@ -114,6 +119,9 @@ Json json_of(const TimelineAnswer& r) {
                        {"power", r.predicted.power ? json_of(r.predicted.power->value) : Json(nullptr)},
                        {"time", json_of(r.predicted.time.value)}};
   json["timed"] = r.timed;
+  json["iterations"] = {{"mean_block", json_of(r.block_iterations)},
+                        {"busiest_node", json_of(r.node_iterations)},
+                        {"all", json_of(r.all_iterations)}};
   Json budgets = Json::object(), overhead = Json::object();
   for (const auto& [operation, fraction] : r.budgets) budgets[operation] = json_of(fraction);
   for (const auto& [operation, fraction] : r.overhead) overhead[operation] = json_of(fraction);

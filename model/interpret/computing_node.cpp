@@ -109,6 +109,7 @@ class ComputingNode final : public Node<T> {
     if (phase == Phase::loop && accumulator == AccumulatorKind::online_softmax) return online_softmax(id, *inputs[0]);
     std::vector<Block<T>> results = evaluate(context_.question, id, inputs, this->now());
     if (phase == Phase::loop && accumulator == AccumulatorKind::sum) {
+      observe_part(this->array(op.outputs[0]).name, results[0]);
       add_into(this->buffer(op.outputs[0]), results[0]);
     } else if (phase == Phase::loop && accumulator == AccumulatorKind::max) {
       maximum_into(this->buffer(op.outputs[0]), results[0]);
@@ -161,6 +162,13 @@ class ComputingNode final : public Node<T> {
   void finish(ArrayId id) {
     const OpId op = *this->streamed().diagram.producer(id);
     if (!this->streamed().operations[index(op)].normalised_in_tail) context_.round(id, this->buffer(id));
+  }
+
+  void observe_part(const std::string& array, const Block<T>& part) {
+    if (!observing()) return;
+    for (const NamedPart& named : context_.options.parts) {
+      if (named.array == array) observe(named.name, Phase::loop, part);
+    }
   }
 
   bool observing() const { return static_cast<bool>(context_.options.observer); }

@@ -24,7 +24,7 @@ struct Precision {
 
 /// A value seen while it is computed.
 struct Observation {
-  std::string_view name;  ///< of the array, or of the auxiliary: "mu", "delta", "z"
+  std::string_view name;  ///< of the array, of a part, or of the auxiliary: "mu", "delta", "z"
   Phase phase = Phase::loop;
   const std::vector<std::int64_t>& group;  ///< index of the group on each grouped axis, in the order of the axes
   std::int64_t iteration =
@@ -44,12 +44,18 @@ struct NestedLevel {
   Partition partition;
 };
 
+/// What an iteration adds to a result that the loop sums up, under a name of its own: "pv" of O.
+struct NamedPart {
+  std::string name, array;
+};
+
 struct RunOptions {
   Precision precision;
   std::string level = "low";          ///< name of the first level
   std::vector<NestedLevel> nested;    ///< further levels, top to bottom; the last one computes, the others stage
   bool backward = false;              ///< each group walks its chunks from the last to the first
   std::vector<std::string> observed;  ///< names that the observer wants; empty: all
+  std::vector<NamedPart> parts;       ///< seen too
   Observer observer;
   Progress progress;
 };

@@ -9,8 +9,6 @@ namespace {
 
 using By = CombineMapping::By;
 
-bool adds(CopyEngine engine) { return engine == CopyEngine::atomic || engine == CopyEngine::bulk_reduce; }
-
 }  // namespace
 
 /// Whether every result with parts is a sum that some variable's copy engine adds to what is there.

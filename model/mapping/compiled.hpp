@@ -13,6 +13,11 @@
 
 namespace napkin {
 
+/// Whether it adds to what is there.
+[[nodiscard]] inline bool adds(CopyEngine engine) {
+  return engine == CopyEngine::atomic || engine == CopyEngine::bulk_reduce;
+}
+
 /// A set of knobs: bit i is KnobId i; all of them where it has one that no bit stands for.
 using Knobs = std::uint64_t;
 

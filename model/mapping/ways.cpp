@@ -51,11 +51,11 @@ void Ways::cross(const Trip& trip, LevelId into, bool store, int pipe, int varia
   c.pipe = pipe;
   // A chunk of an output that is left out must be written all the same, if only with zeros, unless it is added to.
   const Combine* combine = s_.combine_of(trip.array);
-  c.skips = !trip.output || (combine != nullptr && combine->kind == Combine::Kind::sum);
+  c.skips = !trip.output || trip.each_time || (combine != nullptr && combine->kind == Combine::Kind::sum);
   out_.push_back(c);
 }
 
-void Ways::go(const Trip& trip, Stop from, Stop to) {
+void Ways::go(Trip trip, Stop from, Stop to) {
   LevelId here = from.level;
   while (here != to.level) {
     const int pipe = pipe_index(here, to.level);
@@ -72,6 +72,7 @@ void Ways::go(const Trip& trip, Stop from, Stop to) {
           above = high;
       }
       cross(trip, here, true, pipe_index(here, above), from.variable);
+      if (trip.output) trip.each_time = false;  // parts are added up there: one result goes on
       here = above;
       continue;
     }
@@ -122,13 +123,18 @@ void Ways::result(ArrayId array, DType type) {
   }
   if (!d_.is_output(array)) return;
   if (before.empty()) last.level = made_at_[at(*d_.producer(array))];
-  const Phase phase = streams(array) ? Phase::loop : Phase::tail;
-  for (const int v : homes(array, true)) {
+  const bool part = last.variable >= 0 && variables_[at(last.variable)].part;  // added to what others have stored
+  const Phase phase = streams(array) || part ? Phase::loop : Phase::tail;
+  const std::vector<int> leaving = homes(array, true);
+  if (part && std::none_of(leaving.begin(), leaving.end(), [&](int v) { return adds(variables_[at(v)].engine); }))
+    throw Error(d_.name, "the parts of '" + d_.arrays[at(array)].name + "' that leave are added up by nothing",
+                "arrays: a staging variable of it with engine: atomic, or one that holds the sum");
+  for (const int v : leaving) {
     type = variables_[at(v)].type;
-    go({array, phase, false, true, type}, last, {variables_[at(v)].level, v});
+    go({array, phase, part, true, type}, last, {variables_[at(v)].level, v});
     last = {variables_[at(v)].level, v};
   }
-  go({array, phase, false, true, type}, last, {});
+  go({array, phase, part, true, type}, last, {});
 }
 
 std::vector<Crossing> Ways::crossings(std::span<const DType> types) {

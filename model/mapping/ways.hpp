@@ -46,7 +46,7 @@ class Ways {
   void result(ArrayId array, DType type);
   /// The latest of the variables before it that a pipe leads from.
   [[nodiscard]] std::optional<Stop> source(const std::vector<int>& before, LevelId to) const;
-  void go(const Trip& trip, Stop from, Stop to);
+  void go(Trip trip, Stop from, Stop to);
   void cross(const Trip& trip, LevelId into, bool store, int pipe, int variable);
   [[nodiscard]] int pipe_index(LevelId from, LevelId to) const;
 

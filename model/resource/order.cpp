@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "model/diagram/packing.hpp"
+#include "model/resource/block_ids.hpp"
 
 namespace napkin {
 namespace {
@@ -104,11 +105,12 @@ BlockOrder block_order(const PlacedDiagram& placed) {
 
 Count cut_tiles(const PlacedDiagram& placed) {
   if (block_order(placed) != BlockOrder::even) return 0;
-  const Count each = std::max(placed.walk.all_chunks, Count(1)), all = placed.blocks * each;
+  const BlockIds ids(placed);
+  const Count all = ids.size();
   const Count nodes = std::max(placed.machine->compute_nodes() / std::max(placed.cluster, Count(1)), Count(1));
   const Count share = ceil_div(all, nodes * std::max(placed.cluster, Count(1)));
   Count cuts;
-  for (Count end = share; end < all; end += share) cuts += end % each != Count(0) ? 1 : 0;
+  for (Count end = share; end < all; end += share) cuts += ids.at(end.get()).iteration > 0 ? 1 : 0;
   return cuts;
 }
 

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "model/diagram/reindex.hpp"
+#include "model/mapping/ways.hpp"
 #include "model/resource/boxes.hpp"
 #include "model/resource/order.hpp"
 #include "model/resource/resources.hpp"
@@ -272,6 +273,15 @@ Bytes part_bytes(const PlacedDiagram& placed) {
   return sum;
 }
 
+/// The memory that parts of a cut tile leave: the block's level, of cores the one that their results leave.
+LevelId parts_leave_from(const PlacedDiagram& placed) {
+  if (!goes_ways(placed)) return placed.block().level;
+  for (const Crossing& c : placed.crossings) {
+    if (c.store && c.phase == Phase::tail && c.variable >= 0) return c.into;
+  }
+  return placed.block().level;
+}
+
 /// `none`: an axis of which nothing is there: arrays along it move nothing.
 std::vector<LevelTransfer> moved_over(const PlacedDiagram& placed, AxisId none = -1) {
   std::vector<LevelTransfer> out;
@@ -296,11 +306,10 @@ std::vector<LevelTransfer> moved_over(const PlacedDiagram& placed, AxisId none =
       const Count times = &used.level != &own.level && !crossing.parts ? placed.cluster : Count(1);
       sum.transfer_per_group += Bytes(bytes_of(mover.per_group() * times, crossing.type).value / parts);
     }
-    if (level.level == placed.block().level) {
+    if (level.level == parts_leave_from(placed)) {
       const Bytes parts = cut_bytes(placed);
       sum.store += parts;
-      sum.load += parts;
-      sum.delivered += parts;
+      if (!goes_ways(placed)) sum.load += parts, sum.delivered += parts;  // else they are added where they go
     }
     out.push_back(sum);
   }
@@ -331,6 +340,19 @@ std::vector<LevelTransfer> moved_over_packed(const PlacedDiagram& placed) {
 
 }  // namespace
 
+namespace {
+
+/// Whether it joins the level where parts meet with the one below, of cores with the memory that they come from.
+bool leads_to_meeting(const PlacedDiagram& placed, const Crossing& crossing) {
+  const int meeting = placed.combine->at;
+  if (crossing.pipe < 0) return crossing.into == placed.levels[at(meeting + 1)].level;
+  const Pipe& pipe = placed.machine->pipes[at(crossing.pipe)];
+  const LevelId level = meeting < 0 ? 0 : placed.levels[at(meeting)].level;
+  return pipe.from == level || pipe.to == level;
+}
+
+}  // namespace
+
 std::optional<CombineMoved> combine_moved(const PlacedDiagram& placed) {
   if (!placed.combine) return std::nullopt;
   if (!placed.packed.empty()) return combine_moved_packed(placed);
@@ -339,8 +361,11 @@ std::optional<CombineMoved> combine_moved(const PlacedDiagram& placed) {
   moved.into = below.level;
   moved.parts = placed.parts();
   for (const Crossing& crossing : placed.crossings) {
-    if (!crossing.parts || crossing.into != below.level) continue;
-    (crossing.store ? moved.stored : moved.loaded) += moved_by(placed, below, crossing);
+    if (!crossing.parts || !leads_to_meeting(placed, crossing)) continue;
+    const auto level = std::find_if(placed.levels.begin(), placed.levels.end(),
+                                    [&](const PlacedLevel& one) { return one.level == crossing.into; });
+    moved.into = crossing.into;
+    (crossing.store ? moved.stored : moved.loaded) += moved_by(placed, *level, crossing);
   }
   if (placed.combine->launch && moved.parts > Count(1)) add_launch(placed, moved);
   return moved;

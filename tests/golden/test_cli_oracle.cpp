@@ -202,6 +202,29 @@ TEST_CASE("derive --dump --at: that intermediate alone, also of a split kernel's
   CHECK(files_in(folder / "lse").size() == 2);
 }
 
+TEST_CASE("query --check: kernels of cores, keys dealt out to cores among them") {
+  const std::string forward = "query attention --gpu ascend-910b2 --shape h=2,q=384,x=1024,d=64 --check --kernel ";
+  const std::string backward =
+      "query attention_backward --gpu ascend-950pr --shape h=2,q=384,x=384,d=64 --check --kernel ";
+  for (const std::string& question : {forward + "ascend_forward --tile q=128,x=128,cube_x=128,handover=barrier",
+                                      forward + "ascend_forward_split --tile q=128,x=128,cube_x=128,split=3",
+                                      backward + "ascend_backward --tile x=128,q=128,order=even",
+                                      backward + "ascend_backward --tile x=128,q=128,order=columns,l0c=added",
+                                      backward + "ascend_backward_s1_outer --tile x=128,q=128,order=rows"}) {
+    for (const char* mask : {"", " --causal"}) CHECK(answer(question + mask)["check"]["equal"] == true);
+  }
+}
+
+TEST_CASE("derive --dump --at pv: what a tile of keys adds to O, where the kernel keeps it apart") {
+  const Folder folder;
+  const std::string ascend = " --gpu ascend-910b2 --shape q=128,x=512,d=64 --tile q=128,x=128,cube_x=128 ";
+  REQUIRE(napkin("derive attention" + ascend + "--at pv --dump " + (folder / "pv")).code == 0);
+  CHECK(files_in(folder / "pv") == std::vector<std::string>{"pv.g0_0_0_0.i0.npy", "pv.g0_0_0_0.i1.npy",
+                                                            "pv.g0_0_0_0.i2.npy", "pv.g0_0_0_0.i3.npy"});
+  check_refused(napkin("derive attention" + ascend + "--at PV --dump " + (folder / "x")), "one of S, P, O, pv, mu");
+  check_refused(napkin("derive attention" + small + "--at pv --dump " + (folder / "x")), "'pv' is no intermediate");
+}
+
 TEST_CASE("derive --dump: what cannot be is said in a line, exit 2, and leaves no folder") {
   const Folder folder;
   check_refused(napkin("derive attention" + small + "--at X --dump " + (folder / "x")), "--at: 'X' is no intermediate");

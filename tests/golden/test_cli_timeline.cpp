@@ -85,6 +85,39 @@ TEST_CASE("pictures and traces are written whole") {
   CHECK(spans > 50);
 }
 
+TEST_CASE("cores: a lane each, four rounds of 512 keys, and no more of them drawn than a block has") {
+  const std::string question =
+      "timeline attention --gpu ascend-910b2 --dtype f16 --shape q=128,x=512,d=128 --tile "
+      "q=128,x=128,cube_x=128,preload=";
+  const auto run = napkin(question + "1");
+  REQUIRE(run.code == 0);
+  for (const char* part :
+       {"4.0 iterations", "the busiest has 4 of 4 iterations", "the first 4 iterations", "cube_mte2", "mte1", "fixpipe",
+        "vector_mte2", "vector_mte3", "tensor", "vector 0", "store pv", "load pv_in"}) {
+    CAPTURE(std::string(part));
+    CHECK(run.out.find(part) != std::string::npos);
+  }
+  const Json json = napkin(question + "1 --json").json();
+  CHECK(json["iterations"]["mean_block"] == 4);
+  CHECK(json["iterations"]["busiest_node"] == 4);
+  CHECK(json["iterations"]["all"] == 4);
+  for (const char* bad : {"-1", "two"}) {
+    const auto refused = napkin(question + bad);
+    CAPTURE(std::string(bad));
+    CHECK(refused.code == 2);
+    CHECK(refused.out.empty());
+    CHECK(refused.err.find("--tile") != std::string::npos);
+  }
+}
+
+TEST_CASE("cores: how a triangle is dealt out shows in the busiest node's iterations") {
+  const std::string question =
+      "timeline attention_backward --gpu ascend-950pr --causal --dtype f16 --shape h=4,q=4096,x=4096,d=128 --kernel "
+      "ascend_backward --tile x=128,q=128,preload=1,order=";
+  CHECK(napkin(question + "even").out.find("32: the busiest has 66 of 2,112 iterations") != std::string::npos);
+  CHECK(napkin(question + "columns").out.find("32: the busiest has 128 of 2,112 iterations") != std::string::npos);
+}
+
 TEST_CASE("bad input is one message and exit 2") {
   struct Bad {
     const char* line;

@@ -28,7 +28,7 @@ EventGraph GraphBuilder::make() {
   if (const Unit* port = p_.machine->port())
     port_pipe_ = pipe_of_[static_cast<std::size_t>(port - p_.machine->units.data())];
   for (const PlacedOperation& op : p_.operations) {
-    if (op.phase == Phase::loop) operation(op);
+    if (op.phase == Phase::loop || (cores_ && op.phase == Phase::head && !op.tensor)) operation(op);
   }
   for (const EdgeMapping* edge : edges_) {
     for (const std::string& end : {edge->from, edge->to}) {

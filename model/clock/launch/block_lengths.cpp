@@ -1,10 +1,9 @@
-// Blocks of unequal length: how many chunks a mask leaves each, and which node is busiest with them.
+// Blocks of unequal length: which node is busiest with them.
 
 #include <algorithm>
 #include <cmath>
 
 #include "model/clock/launch/ends.hpp"
-#include "model/diagram/visits.hpp"
 
 namespace napkin {
 namespace {
@@ -72,73 +71,21 @@ class Nodes {
 
 }  // namespace
 
-bool has_unequal_blocks(const PlacedDiagram& placed) {
-  const Streamed& streamed = *placed.streamed;
-  if (!placed.across || !streamed.skips || !streamed.stream || placed.problem->mask.kind == Mask::Kind::none)
-    return false;
-  return !(placed.block().groups_of[static_cast<std::size_t>(*streamed.stream)] > Count(1));
-}
-
-std::vector<BlockLengths::Run> block_runs(const PlacedDiagram& placed) {
-  if (!has_unequal_blocks(placed)) return {};
-  const Streamed& streamed = *placed.streamed;
-  const auto size = [&](AxisId axis) { return placed.problem->sizes[static_cast<std::size_t>(axis)].get(); };
-  const auto [row_axis, column_axis] = *streamed.skips;
-  const std::int64_t members = size(*placed.across), group = placed.walk.across.get(),
-                     chunk = placed.block().chunk.get(), blocks = (members + group - 1) / group;
-  const Mask& mask = placed.problem->mask;
-  const std::int64_t rows = size(row_axis), columns = size(column_axis);
-  const bool by_rows = *placed.across == row_axis;
-  const VisibleSpans spans(mask, rows, columns, !by_rows);
-  const auto chunks = [&](std::int64_t block) {
-    const Span seen = spans(block * group, std::min(block * group + group, members));
-    return seen.size() > 0 ? Span{seen.first / chunk, (seen.last + chunk - 1) / chunk} : Span{};
-  };
-  const Span seeing = by_rows ? visible_rows(mask, 0, columns, rows, columns) : visible(mask, 0, rows, rows, columns);
-  const std::int64_t begin = seeing.first / group, end = (seeing.last + group - 1) / group;
-  std::vector<BlockLengths::Run> out;
-  const auto add = [&](std::int64_t iterations, std::int64_t count) {
-    if (count <= 0) return;
-    if (out.empty() || out.back().iterations != static_cast<double>(iterations))
-      out.push_back({static_cast<double>(iterations), count});
-    else
-      out.back().blocks += count;
-  };
-  add(0, std::min(begin, blocks));
-  for (std::int64_t k = begin; k < end;) {
-    // What blocks see moves one way: between two that visit the same chunks all do.
-    const Span here = chunks(k);
-    const auto visits_these = [&](std::int64_t block) {
-      const Span there = chunks(block);
-      return there.first == here.first && there.last == here.last;
-    };
-    std::int64_t known = 1, step = 1;
-    while (k + known + step <= end && visits_these(k + known + step - 1)) known += step, step *= 2;
-    for (; step > 0; step /= 2) {
-      if (k + known + step <= end && visits_these(k + known + step - 1)) known += step;
-    }
-    add(here.size(), known);
-    k += known;
-  }
-  add(0, blocks - std::max(end, begin));
-  return out;
-}
-
 std::vector<double> block_lengths(const PlacedDiagram& placed) {
   std::vector<double> out;
-  for (const BlockLengths::Run& run : block_runs(placed))
+  for (const EqualBlocks& run : block_runs(placed))
     out.insert(out.end(), static_cast<std::size_t>(run.blocks), run.iterations);
   return out;
 }
 
 BlockLengths block_lengths(const PlacedDiagram& placed, const LaunchShape& shape) {
-  std::vector<BlockLengths::Run> in_order = block_runs(placed);
+  std::vector<EqualBlocks> in_order = block_runs(placed);
   double blocks = 0;
-  for (const BlockLengths::Run& run : in_order) blocks += static_cast<double>(run.blocks);
+  for (const EqualBlocks& run : in_order) blocks += static_cast<double>(run.blocks);
   return {std::move(in_order), std::floor(std::max(shape.who.total_blocks, 1.0) / blocks), shape.who.nodes};
 }
 
-BlockLengths::BlockLengths(std::vector<Run> in_order, double planes, double nodes)
+BlockLengths::BlockLengths(std::vector<EqualBlocks> in_order, double planes, double nodes)
     : in_order_(std::move(in_order)), planes_(static_cast<std::int64_t>(planes)), nodes_(static_cast<int>(nodes)) {}
 
 /// Deals blocks out round robin. Of nodes with equally many blocks the one with the most iterations is kept.
@@ -147,7 +94,7 @@ void BlockLengths::deal_out() {
   Dealt each{0, 0};  // to every node
   std::size_t node = 0;
   for (std::int64_t i = 0; i < planes_; ++i) {
-    for (const Run& run : in_order_) {
+    for (const EqualBlocks& run : in_order_) {
       const auto rounds = static_cast<double>(run.blocks / nodes_);
       each.iterations += rounds * run.iterations;
       each.blocks += rounds;
@@ -171,9 +118,10 @@ void BlockLengths::deal_out() {
 
 /// Of equal length all planes' blocks in turn.
 void BlockLengths::sort() {
-  std::vector<Run> runs = in_order_;
-  std::sort(runs.begin(), runs.end(), [](const Run& a, const Run& b) { return a.iterations > b.iterations; });
-  for (const Run& run : runs) {
+  std::vector<EqualBlocks> runs = in_order_;
+  std::sort(runs.begin(), runs.end(),
+            [](const EqualBlocks& a, const EqualBlocks& b) { return a.iterations > b.iterations; });
+  for (const EqualBlocks& run : runs) {
     const std::int64_t blocks = run.blocks * planes_;
     if (sorted_.empty() || sorted_.back().iterations != run.iterations)
       sorted_.push_back({run.iterations, blocks});
@@ -196,7 +144,7 @@ double BlockLengths::busiest(BlockOrder order, double iteration, double beyond) 
   if (sorted && sorted_.empty()) sort();
   Nodes free(nodes_, iteration, beyond);
   for (std::int64_t plane = 0; plane < (sorted ? 1 : planes_); ++plane) {
-    for (const Run& run : sorted ? sorted_ : in_order_) free.run(run.iterations, run.blocks);
+    for (const EqualBlocks& run : sorted ? sorted_ : in_order_) free.run(run.iterations, run.blocks);
   }
   if (iteration > 0) known_.push_back({order, iteration, beyond, free.busiest()});
   return free.busiest();

@@ -6,9 +6,6 @@
 
 namespace napkin {
 
-/// Whether a mask makes blocks unequally long, and the stream is not split among blocks too.
-[[nodiscard]] bool has_unequal_blocks(const PlacedDiagram& placed);
-
 /// Whether blocks are drawn or launched one after the other, each by the first node that is free.
 inline bool goes_to_first_free(BlockOrder order) {
   return order == BlockOrder::grid || order == BlockOrder::longest_first;

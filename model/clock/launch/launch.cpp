@@ -15,7 +15,8 @@ namespace napkin {
 
 LaunchShape launch_shape(const PlacedDiagram& placed) {
   LaunchShape out;
-  out.unequal = has_unequal_blocks(placed);
+  // Under `even` nodes have equal shares of the iterations, whatever the blocks' lengths.
+  out.unequal = has_unequal_blocks(placed) && block_order(placed) != BlockOrder::even;
   out.cut = cut_chunks(placed);
   return launch_shape(placed, out);
 }
@@ -38,6 +39,12 @@ LaunchShape launch_shape(const PlacedDiagram& placed, const LaunchShape& like) {
   out.block = mean_block(out.mean, out.cut);
   out.uncut = mean_block(out.mean, {});
   return out;
+}
+
+double busiest_iterations(const PlacedDiagram& placed) {
+  const LaunchShape shape = launch_shape(placed);
+  if (!shape.unequal || shape.packed) return shape.who.iterations;
+  return block_lengths(placed, shape).busiest(block_order(placed), 1, 0);
 }
 
 double meeting_of_cluster(const PlacedDiagram& placed) {

@@ -12,6 +12,7 @@
 #include "model/clock/roofline/work_distribution.hpp"
 #include "model/clock/run/period.hpp"
 #include "model/mapping/placed.hpp"
+#include "model/resource/block_ids.hpp"
 #include "model/resource/order.hpp"
 
 namespace napkin {
@@ -32,13 +33,8 @@ struct LaunchClocks {
 /// c): what is known of G at some e / c serves every c.
 class BlockLengths {
  public:
-  /// Neighbouring blocks of one plane that have as many iterations each.
-  struct Run {
-    double iterations;
-    std::int64_t blocks;
-  };
   BlockLengths() = default;
-  BlockLengths(std::vector<Run> in_order, double planes, double nodes);
+  BlockLengths(std::vector<EqualBlocks> in_order, double planes, double nodes);
   [[nodiscard]] bool known() const { return !in_order_.empty(); }
   [[nodiscard]] double busiest(BlockOrder order, double iteration, double beyond);
   /// At most busiest(): what was found of that order and that e / c before; 0 where nothing was. Of another e / c
@@ -57,8 +53,8 @@ class BlockLengths {
   void deal_out();
   void sort();
 
-  std::vector<Run> in_order_;  ///< of one plane
-  std::vector<Run> sorted_;    ///< of all planes, the longest first
+  std::vector<EqualBlocks> in_order_;  ///< of one plane
+  std::vector<EqualBlocks> sorted_;    ///< of all planes, the longest first
   std::int64_t planes_ = 1;
   int nodes_ = 1;
   std::vector<Dealt>
@@ -90,9 +86,11 @@ struct LaunchShape {
 [[nodiscard]] LaunchShape launch_shape(const PlacedDiagram& placed, const LaunchShape& like);
 /// Iterations of the blocks of one plane of the mask, in order; empty where blocks are equally long.
 [[nodiscard]] std::vector<double> block_lengths(const PlacedDiagram& placed);
-/// The same in runs; found without looking at every block.
-[[nodiscard]] std::vector<BlockLengths::Run> block_runs(const PlacedDiagram& placed);
 [[nodiscard]] BlockLengths block_lengths(const PlacedDiagram& placed, const LaunchShape& shape);
+
+/// Iterations of the node that has the most of them, in the kernel's order: columns of 32, 31, ... 1 blocks dealt in
+/// turn to 24 nodes give the first one 32 + 8. Of packed sequences at least so many. (eq. 12.1)
+[[nodiscard]] double busiest_iterations(const PlacedDiagram& placed);
 
 /// Blocks one after the other on a node; of unequal length (masks) onto nodes in the kernel's order, as a knob `order`
 /// says: `persistent` deals them out round robin, else the next goes to the first node that is free, the longest first

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "model/mapping/ways.hpp"
 #include "model/resource/order.hpp"
 #include "model/resource/resources.hpp"
 
@@ -62,7 +63,7 @@ Synchronisation of_cut_tiles(const PlacedDiagram& placed, Hertz clock) {
 
 Synchronisation synchronisation(const PlacedDiagram& placed, Hertz clock) {
   Synchronisation out;
-  if (cut_tiles(placed) > Count(0)) return of_cut_tiles(placed, clock);
+  if (cut_tiles(placed) > Count(0) && !goes_ways(placed)) return of_cut_tiles(placed, clock);  // cores add theirs
   const auto moved = combine_moved(placed);
   if (!moved || placed.combine->by == By::adds) return out;
   if (placed.combine->by == By::launch && moved->parts <= Count(1)) return out;  // the first launch stores results

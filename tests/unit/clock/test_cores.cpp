@@ -4,15 +4,18 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "model/clock/graph/event_graph.hpp"
+#include "model/clock/launch/launch.hpp"
 #include "model/clock/prediction.hpp"
 #include "model/clock/roofline/load.hpp"
 #include "model/clock/run/period.hpp"
 #include "model/clock/run/timeline.hpp"
+#include "model/resource/order.hpp"
 #include "model/resource/resources.hpp"
 #include "tests/laid_out.hpp"
 
@@ -72,6 +75,25 @@ TEST_CASE("four stages on a cube and a vector core: scores 10, softmax 16, P V 1
   }
 }
 
+// With a barrier a round is one after the other: 10 + 16 + 10 + 6; a tile ahead P V runs beside the softmax: 10 + 16
+// + 6.
+TEST_CASE("a barrier at each round's end: 42 in place of 36, and 32 with scores and softmax ahead") {
+  for (const auto& [preload, clocks] :
+       std::vector<std::pair<std::string, double>>{{"0", 42}, {"1", 32}, {"2", 32}, {"4", 32}}) {
+    CAPTURE(preload);
+    Knobs knobs = with(preload);
+    knobs.emplace_back("handover", "barrier");
+    const EventGraph graph = toy(forward().place(knobs), {{"S", 10}, {"P.exp", 16}, {"O", 10}, {"O.merge", 6}});
+    CHECK(period(graph, true).clocks == doctest::Approx(clocks));
+  }
+}
+
+TEST_CASE("128 queries and 512 keys in tiles of 128: four rounds") {
+  const LaidOut laid("ascend_forward", "ascend-910b2", {{"q", 128}, {"x", 512}, {"d", 128}}, DType::f16);
+  for (const auto& [tile, rounds] : std::vector<std::pair<std::string, double>>{{"128", 4}, {"256", 2}, {"512", 1}})
+    CHECK(schedule(laid.place(with("1", "8", tile))).iterations == rounds);
+}
+
 TEST_CASE("a buffer of no more slots than the cube is ahead never lets it go on") {
   const auto run_with = [](const std::string& preload, const std::string& depth) {
     const EventGraph graph = toy(forward().place(with(preload, depth)), {{"S", 10}});
@@ -108,13 +130,13 @@ TEST_CASE("memories of the cores hold what the seed's allocation holds") {
 TEST_CASE("P V leaves L0C at the rate of its pipe, and each engine is a queue of its own") {
   const EventGraph graph = event_graph(forward().place(with("2", "4", "256")));
   const auto clocks = [&](const std::string& name) { return graph.node(graph.find(name)).clocks; };
-  CHECK(clocks("store O_part") == doctest::Approx(65536 / 40.6));
+  CHECK(clocks("store pv") == doctest::Approx(65536 / 40.6));
   CHECK(clocks("store S") == doctest::Approx(131072 / 40.6));
   CHECK(clocks("load S_in") == doctest::Approx(131072 / (2 * 58.6)));
   CHECK(clocks("S") == doctest::Approx(1024));
   CHECK(clocks("O") == doctest::Approx(1024));
   CHECK(stage_clocks(graph, "P") > 0);
-  CHECK(graph.node(graph.find("store S")).engine == graph.node(graph.find("store O_part")).engine);
+  CHECK(graph.node(graph.find("store S")).engine == graph.node(graph.find("store pv")).engine);
   CHECK(graph.node(graph.find("load K")).engine != graph.node(graph.find("load S_in")).engine);
   // Two vector cores: half the clocks of one.
   CHECK(clocks("P.over") == doctest::Approx(128 * 256 * 2 / 64.0));
@@ -239,22 +261,57 @@ TEST_CASE("backward: work, memories and stores of the article") {
   }
 }
 
-TEST_CASE("backward: a column of blocks stores dK and dV once, dQ for each block") {
-  const Shape shape{{"q", 4096}, {"x", 4096}, {"d", 128}};
-  const auto stores = [&](Mask mask) {  // tiles of 128 x 128
-    const LaidOut laid("ascend_backward", "ascend-950pr", shape, DType::f16, mask);
-    Knobs columns = ahead("1");
-    columns.emplace_back("order", "columns");
-    const PlacedDiagram placed = laid.place(columns);
-    const LevelId l0c = placed.machine->level("l0c");
-    for (const LevelTransfer& t : transfers(placed)) {
-      // dQ in fp32 and dK and dV in 16 bits
-      if (t.level == l0c) return (t.store.value.get() - 2 * 4096 * 128 * 2) / (128 * 128 * 4) + 64;
+namespace {
+
+/// Tiles of 128 x 128 that leave L0C: results that stay there for a block leave in 16 bits, the others in 32.
+std::int64_t stores(const std::string& kernel, const Knobs& knobs, Mask mask, std::int64_t in_16_bits) {
+  const LaidOut laid(kernel, "ascend-950pr", {{"q", 4096}, {"x", 4096}, {"d", 128}}, DType::f16, mask);
+  const PlacedDiagram placed = laid.place(knobs);
+  for (const LevelTransfer& t : transfers(placed)) {
+    if (t.level != placed.machine->level("l0c")) continue;
+    return (t.store.value.get() - in_16_bits * 128 * 128 * 2) / (128 * 128 * 4) + in_16_bits;
+  }
+  return -1;
+}
+
+Knobs keeping(const char* l0c) {
+  Knobs knobs = ahead("1");
+  knobs.insert(knobs.end(), {{"order", "columns"}, {"l0c", l0c}});
+  return knobs;
+}
+
+}  // namespace
+
+TEST_CASE("backward: what leaves L0C where nothing, dK and dV, or dQ stays there") {
+  const Mask causal{Mask::Kind::causal, 0, 0};
+  Knobs rows = ahead("1");
+  rows.emplace_back("order", "rows");
+  CHECK(stores("ascend_backward", keeping("added"), {}, 0) == 3072);
+  CHECK(stores("ascend_backward", keeping("kept"), {}, 64) == 1088);
+  CHECK(stores("ascend_backward_s1_outer", rows, {}, 32) == 2080);
+  CHECK(stores("ascend_backward", keeping("added"), causal, 0) == 1584);
+  CHECK(stores("ascend_backward", keeping("kept"), causal, 64) == 592);
+  CHECK(stores("ascend_backward_s1_outer", rows, causal, 32) == 2 * 528 + 32);
+}
+
+TEST_CASE("backward: FIXPIPE binds where every block's dK and dV leave, the tensor unit where they stay") {
+  const auto busiest = [](const char* l0c) {
+    const EventGraph graph = event_graph(backward().place(keeping(l0c)));
+    double fixpipe = 0, tensor = 0;
+    for (const EventNode& node : graph.nodes) {
+      if (node.phase != Phase::loop) continue;
+      if (node.kind == NodeKind::tensor) tensor += node.clocks;
+      const bool out = node.name.starts_with("store ") || node.name == "load S_in" || node.name == "load dP_in";
+      if (out) fixpipe += node.clocks;
     }
-    return std::int64_t{-1};
+    return std::pair{fixpipe, tensor};
   };
-  CHECK(stores({}) == 1088);
-  CHECK(stores({Mask::Kind::causal, 0, 0}) == 592);
+  const auto [fixpipe_kept, tensor] = busiest("kept");
+  CHECK(tensor == doctest::Approx(2560));
+  CHECK(fixpipe_kept < tensor);
+  const double to_both = 65536 / (2 * 74.3);  // S or dP, half of it to each vector core
+  CHECK(fixpipe_kept == doctest::Approx(2 * to_both + 65536 / 40.6));
+  CHECK(busiest("added").first == doctest::Approx(2 * to_both + 3 * 65536 / 40.6));
 }
 
 // hw-native-sys/pto-isa (revision 3186c38), kernels/manual/common/flash_atten/README.md: one head, S0 = S1,
@@ -269,22 +326,58 @@ TEST_CASE("forward: published times of one head on 24 cores") {
     const PlacedDiagram placed = laid.place(with("4", "8", "256"));
     const double predicted = predict(placed, plan(placed)).time.value * 1e6, error = predicted / microseconds - 1;
     MESSAGE(s, ": ", predicted, " us of ", microseconds, " (", 100 * error, " %)");
-    CHECK(std::abs(error) < 0.35);
+    CHECK(std::abs(error) < 0.20);
     mean += std::abs(error) / static_cast<double>(published.size());
   }
   MESSAGE("mean ", 100 * mean, " %");
-  CHECK(mean < 0.20);
+  CHECK(mean < 0.15);
 }
 
-TEST_CASE("backward: blocks of the triangle in a row for each of 24 cores: 22 of 528, 87 of 2,080") {
-  for (const auto& [blocks, even] : std::vector<std::array<int, 2>>{{32, 22}, {64, 87}}) {
-    const Shape shape{{"q", 128 * blocks}, {"x", 128 * blocks}, {"d", 128}};
-    LaidOut laid("ascend_backward", "ascend-950pr", shape, DType::f16, {Mask::Kind::causal, 0, 0});
-    laid.machine.levels[static_cast<std::size_t>(laid.machine.level("l1"))].per_parent = 24;
-    laid.machine.levels[static_cast<std::size_t>(laid.machine.level("ub"))].per_parent = 48;
-    Knobs knobs = ahead("1");
-    knobs.emplace_back("order", "even");
-    CHECK(schedule(laid.place(knobs)).iterations == even);
+namespace {
+
+/// A causal triangle of so many blocks a side on 24 cube cores.
+std::unique_ptr<LaidOut> triangle(std::int64_t blocks) {
+  const Shape shape{{"q", 128 * blocks}, {"x", 128 * blocks}, {"d", 128}};
+  auto laid =
+      std::make_unique<LaidOut>("ascend_backward", "ascend-950pr", shape, DType::f16, Mask{Mask::Kind::causal, 0, 0});
+  laid->machine.levels[static_cast<std::size_t>(laid->machine.level("l1"))].per_parent = 24;
+  laid->machine.levels[static_cast<std::size_t>(laid->machine.level("ub"))].per_parent = 48;
+  return laid;
+}
+
+Knobs dealt(const char* order) {
+  Knobs knobs = ahead("1");
+  knobs.emplace_back("order", order);
+  return knobs;
+}
+
+}  // namespace
+
+// 528 blocks: in even shares 22 a core; whole columns of 32, 31, ... in turn give the first core 32 + 8; whole columns
+// to the core that is free first end with the longest one.
+TEST_CASE("backward: blocks of the triangle on 24 cores: 22 of 528 and 87 of 2,080, or columns of 40 and 120") {
+  struct Case {
+    std::int64_t blocks;
+    double even, columns, free_first;
+  };
+  for (const Case& c : {Case{32, 22, 40, 32}, Case{64, 87, 120, 97}}) {
+    const auto laid = triangle(c.blocks);
+    CHECK(busiest_iterations(laid->place(dealt("even"))) == c.even);
+    const PlacedDiagram columns = laid->place(dealt("columns"));
+    CHECK(busiest_iterations(columns) == c.columns);
+    BlockLengths lengths = block_lengths(columns, launch_shape(columns));
+    CHECK(lengths.busiest(BlockOrder::grid, 1, 0) == c.free_first);
+    const auto cycles = [](const PlacedDiagram& placed) { return predict(placed, plan(placed)).cycles.value; };
+    CHECK(cycles(laid->place(dealt("even"))) < cycles(columns));
+  }
+}
+
+TEST_CASE("backward: even shares cut columns: 54 visits and 636 stores of 32 columns, 86 and 2,252 of 64") {
+  for (const auto& [blocks, visits, stored] : std::vector<std::array<std::int64_t, 3>>{{32, 54, 636}, {64, 86, 2252}}) {
+    const std::int64_t ids = blocks * (blocks + 1) / 2;
+    const std::int64_t seen = blocks + cut_tiles(triangle(blocks)->place(dealt("even"))).get();
+    CHECK(seen == visits);
+    CHECK(ids + 2 * seen == stored);  // dQ of every block, dK and dV of every visit
   }
 }
 

@@ -111,7 +111,7 @@ TEST_CASE("runs of blocks are those that block by block see as many chunks, foun
       right.push_back(static_cast<double>(
           visited_chunks(mask, first, std::min<std::int64_t>(first + rows, q), q, x, chunk).size()));
     CHECK(block_lengths(placed) == right);
-    const std::vector<BlockLengths::Run> runs = block_runs(placed);
+    const std::vector<EqualBlocks> runs = block_runs(placed);
     for (std::size_t i = 1; i < runs.size(); ++i) CHECK(runs[i].iterations != runs[i - 1].iterations);
   }
 }

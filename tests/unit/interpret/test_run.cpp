@@ -192,6 +192,28 @@ TEST_CASE("the observer sees scores, probabilities, outputs and state, tile by t
   CHECK(seen == std::map<std::string, int>{{"mu", 4}, {"z", 4}});
 }
 
+TEST_CASE("what an iteration adds to O is O without what was there before, times delta") {
+  const Diagram d = load_diagram("attention");
+  const Problem problem = problem_of(d, {{"q", 5}, {"x", 7}, {"d", 2}});
+  const Streamed s = derive(d);
+  const Partition p = make_partition(s, problem.sizes, {{"q", 3}, {"x", 4}}, "");
+  std::map<std::string, Tensor> seen;  // of the first group: "O0", "pv1", ...
+  RunOptions options;
+  options.parts = {{"pv", "O"}};
+  options.observed = {"O", "pv", "delta"};
+  options.observer = [&](const Observation& o) {
+    if (o.phase == Phase::loop && o.group.back() == 0)
+      seen[std::string(o.name) + std::to_string(o.iteration)] = o.tensor;
+  };
+  (void)run_streamed(s, problem, p, random_inputs(d, problem.sizes, 8), options);
+  REQUIRE(seen.size() == 6);
+  CHECK(difference(seen["pv0"], seen["O0"]) == 0);
+  for (std::size_t i = 0; i < 3 * 2; ++i) {
+    const double before = seen["O0"].data[i] * seen["delta1"].data[i / 2];
+    CHECK(seen["O1"].data[i] == doctest::Approx(before + seen["pv1"].data[i]).epsilon(1e-14));
+  }
+}
+
 TEST_CASE("inputs and partitions that do not fit are refused, with the right shape") {
   const Diagram d = load_diagram("matmul");
   const Problem problem = problem_of(d, {{"a", 3}, {"b", 4}, {"c", 5}});

@@ -55,6 +55,21 @@ TEST_CASE("agents that are cores: what does not fit is told with its place") {
   CHECK(refusal("core: cube}", "core: cube}", "h200-sxm").find("has no level 'l1'") != std::string::npos);
 }
 
+TEST_CASE("parts of a result that leave need an engine that adds") {
+  std::string text;
+  for (const EmbeddedFile& file : embedded_files()) {
+    if (file.path == "kernels/attention/mappings/ascend_backward.yaml") text = std::string(file.text);
+  }
+  const std::string added = "level: l0c, scope: agent, type: f32, engine: atomic, staging: true, alias: dV_part";
+  const std::size_t at = text.find(added);
+  REQUIRE(at != std::string::npos);
+  text.replace(at, added.size(), "level: l0c, scope: agent, type: f32, staging: true, alias: dV_part");
+  const testing::Mapped mapped(load_diagram("attention_backward"), parse_mapping(text, "m.yaml"),
+                               load_machine("ascend-950pr", "--gpu"), {{"q", 256}, {"x", 256}, {"d", 128}});
+  CHECK_NOTHROW((void)mapped.place({{"l0c", "kept"}}));
+  CHECK_THROWS_WITH_AS((void)mapped.place({{"l0c", "added"}}), doctest::Contains("'dV'"), Error);
+}
+
 TEST_CASE("a knob may be 0 where its domain says so, and 1 + knob counts from there") {
   const testing::Mapped mapped("attention", "ascend_forward", "ascend-910b2", {{"q", 256}, {"x", 256}, {"d", 128}});
   const auto copies = [&](const char* preload) {

@@ -1,0 +1,85 @@
+#include "model/resource/block_ids.hpp"
+
+#include <algorithm>
+
+#include "model/diagram/visits.hpp"
+
+namespace napkin {
+
+bool has_unequal_blocks(const PlacedDiagram& placed) {
+  const Streamed& streamed = *placed.streamed;
+  if (!placed.across || !streamed.skips || !streamed.stream || placed.problem->mask.kind == Mask::Kind::none)
+    return false;
+  return !(placed.block().groups_of[static_cast<std::size_t>(*streamed.stream)] > Count(1));
+}
+
+std::vector<EqualBlocks> block_runs(const PlacedDiagram& placed) {
+  if (!has_unequal_blocks(placed)) return {};
+  const Streamed& streamed = *placed.streamed;
+  const auto size = [&](AxisId axis) { return placed.problem->sizes[static_cast<std::size_t>(axis)].get(); };
+  const auto [row_axis, column_axis] = *streamed.skips;
+  const std::int64_t members = size(*placed.across), group = placed.walk.across.get(),
+                     chunk = placed.block().chunk.get(), blocks = (members + group - 1) / group;
+  const Mask& mask = placed.problem->mask;
+  const std::int64_t rows = size(row_axis), columns = size(column_axis);
+  const bool by_rows = *placed.across == row_axis;
+  const VisibleSpans spans(mask, rows, columns, !by_rows);
+  const auto chunks = [&](std::int64_t block) {
+    const Span seen = spans(block * group, std::min(block * group + group, members));
+    return seen.size() > 0 ? Span{seen.first / chunk, (seen.last + chunk - 1) / chunk} : Span{};
+  };
+  const Span seeing = by_rows ? visible_rows(mask, 0, columns, rows, columns) : visible(mask, 0, rows, rows, columns);
+  const std::int64_t begin = seeing.first / group, end = (seeing.last + group - 1) / group;
+  std::vector<EqualBlocks> out;
+  const auto add = [&](std::int64_t iterations, std::int64_t count) {
+    if (count <= 0) return;
+    if (out.empty() || out.back().iterations != static_cast<double>(iterations))
+      out.push_back({static_cast<double>(iterations), count});
+    else
+      out.back().blocks += count;
+  };
+  add(0, std::min(begin, blocks));
+  for (std::int64_t k = begin; k < end;) {
+    // What blocks see moves one way: between two that visit the same chunks all do.
+    const Span here = chunks(k);
+    const auto visits_these = [&](std::int64_t block) {
+      const Span there = chunks(block);
+      return there.first == here.first && there.last == here.last;
+    };
+    std::int64_t known = 1, step = 1;
+    while (k + known + step <= end && visits_these(k + known + step - 1)) known += step, step *= 2;
+    for (; step > 0; step /= 2) {
+      if (k + known + step <= end && visits_these(k + known + step - 1)) known += step;
+    }
+    add(here.size(), known);
+    k += known;
+  }
+  add(0, blocks - std::max(end, begin));
+  return out;
+}
+
+BlockIds::BlockIds(const PlacedDiagram& placed) {
+  std::vector<EqualBlocks> runs = block_runs(placed);
+  if (runs.empty()) runs.push_back({real(std::max(placed.walk.all_chunks, Count(1))), placed.blocks.get()});
+  Run next;
+  for (const EqualBlocks& run : runs) {
+    next.iterations = static_cast<std::int64_t>(run.iterations);
+    if (next.iterations > 0) runs_.push_back(next);
+    next.id += next.iterations * run.blocks;
+    next.block += run.blocks;
+  }
+  ids_of_plane_ = next.id;
+  blocks_of_plane_ = std::max<std::int64_t>(next.block, 1);
+  size_ = ids_of_plane_ * (placed.blocks.get() / blocks_of_plane_);
+}
+
+BlockIds::Place BlockIds::at(std::int64_t id) const {
+  const std::int64_t plane = id / ids_of_plane_, here = id % ids_of_plane_;
+  const auto behind = std::upper_bound(runs_.begin(), runs_.end(), here,
+                                       [](std::int64_t value, const Run& run) { return value < run.id; });
+  const Run& run = *std::prev(behind);
+  const std::int64_t beyond = here - run.id;
+  return {plane * blocks_of_plane_ + run.block + beyond / run.iterations, beyond % run.iterations};
+}
+
+}  // namespace napkin
