@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "apps/report/units.hpp"
@@ -20,12 +21,24 @@ std::string total_note(const TableTotal& total) {
 }
 
 std::string memory_table(const Configuration& configuration, const Style& style) {
-  Table table({"<variable", "<of", "<level", "<axes", "<type", "copies", "values", "B a block", "B an agent"});
-  for (const TableRow& row : configuration.memory.rows) {
-    table.add({row.variable, row.array == row.variable ? "" : row.array,
-               configuration.levels[static_cast<std::size_t>(row.level)], row.axes, std::string(name_of(row.type)),
-               std::to_string(row.copies.get()), count_text(row.elements.get()), amount(row.block_bytes),
-               amount(row.agent_bytes)});
+  const std::vector<TableRow>& rows = configuration.memory.rows;
+  const bool placed = std::any_of(rows.begin(), rows.end(), [](const TableRow& row) { return row.offset.has_value(); });
+  std::vector<std::string> head = {"<variable", "<of",    "<level",    "<axes",     "<type",
+                                   "copies",    "values", "B a block", "B an agent"};
+  if (placed) head.emplace_back("at byte");
+  Table table(head);
+  for (const TableRow& row : rows) {
+    std::vector<std::string> cells = {row.variable,
+                                      row.array == row.variable ? "" : row.array,
+                                      configuration.levels[static_cast<std::size_t>(row.level)],
+                                      row.axes,
+                                      std::string(name_of(row.type)),
+                                      std::to_string(row.copies.get()),
+                                      count_text(row.elements.get()),
+                                      amount(row.block_bytes),
+                                      amount(row.agent_bytes)};
+    if (placed) cells.push_back(row.offset ? count_text(row.offset->value.get()) : "");
+    table.add(cells);
   }
   Table totals({"<level", "limit B", "M_TB", "M_WG", "N_max", "excess B", "<"});
   for (const TableTotal& total : configuration.memory.totals) {
@@ -67,7 +80,8 @@ Json rows_json(const Configuration& configuration) {
                     {"copies", row.copies.get()},
                     {"values", row.elements.get()},
                     {"block", row.block_bytes.value.get()},
-                    {"agent", row.agent_bytes.value.get()}});
+                    {"agent", row.agent_bytes.value.get()},
+                    {"offset", row.offset ? Json(row.offset->value.get()) : Json(nullptr)}});
   }
   return rows;
 }

@@ -59,18 +59,18 @@ std::vector<EqualBlocks> block_runs(const PlacedDiagram& placed) {
 }
 
 BlockIds::BlockIds(const PlacedDiagram& placed) {
-  std::vector<EqualBlocks> runs = block_runs(placed);
-  if (runs.empty()) runs.push_back({real(std::max(placed.walk.all_chunks, Count(1))), placed.blocks.get()});
-  Run next;
-  for (const EqualBlocks& run : runs) {
-    next.iterations = static_cast<std::int64_t>(run.iterations);
-    if (next.iterations > 0) runs_.push_back(next);
-    next.id += next.iterations * run.blocks;
-    next.block += run.blocks;
-  }
-  ids_of_plane_ = next.id;
-  blocks_of_plane_ = std::max<std::int64_t>(next.block, 1);
-  size_ = ids_of_plane_ * (placed.blocks.get() / blocks_of_plane_);
+  Count id, block;  // checked: sizes may be as large as a question's
+  const auto add = [&](Count iterations, Count blocks) {
+    if (iterations > Count(0)) runs_.push_back({id.get(), block.get(), iterations.get()});
+    id += iterations * blocks;
+    block += blocks;
+  };
+  for (const EqualBlocks& run : block_runs(placed))
+    add(Count(static_cast<std::int64_t>(run.iterations)), Count(run.blocks));
+  if (block == Count(0)) add(std::max(placed.walk.all_chunks, Count(1)), placed.blocks);
+  ids_of_plane_ = id.get();
+  blocks_of_plane_ = std::max(block, Count(1)).get();
+  size_ = (id * (placed.blocks / Count(blocks_of_plane_))).get();
 }
 
 BlockIds::Place BlockIds::at(std::int64_t id) const {

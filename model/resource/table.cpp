@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "model/base/error.hpp"
+#include "model/mapping/ways.hpp"
 
 namespace napkin {
 namespace {
@@ -68,6 +69,25 @@ TableRow row_of(const PlacedDiagram& placed, const Variable& v) {
   row.elements = v.elements;
   (v.scope == Scope::block ? row.block_bytes : row.agent_bytes) = v.bytes();
   return row;
+}
+
+/// Storages of a core's memory one behind the other, in the mapping's order; an alias lies where its owner does.
+void add_offsets(const PlacedDiagram& placed, std::vector<TableRow>& rows) {
+  const auto owner = [&](std::size_t v) {
+    while (placed.variables[v].alias >= 0) v = at(placed.variables[v].alias);
+    return v;
+  };
+  std::vector<Bytes> storage(rows.size());
+  for (std::size_t v = 0; v < rows.size(); ++v)
+    storage[owner(v)] = std::max(storage[owner(v)], placed.variables[v].bytes());
+  std::vector<Bytes> end(placed.machine->levels.size());
+  for (std::size_t v = 0; v < rows.size(); ++v) {
+    if (owner(v) != v || placed.machine->core_of(rows[v].level) == nullptr) continue;
+    Bytes& here = end[at(rows[v].level)];
+    rows[v].offset = here;
+    here += storage[v];
+  }
+  for (std::size_t v = 0; v < rows.size(); ++v) rows[v].offset = rows[owner(v)].offset;
 }
 
 Bytes limit_of(const Level& level) {
@@ -211,6 +231,7 @@ ConfigurationTable configuration_table(const PlacedDiagram& placed) {
     table.rows.push_back(row_of(placed, v));
     if (std::find(levels.begin(), levels.end(), v.level) == levels.end()) levels.push_back(v.level);
   }
+  if (goes_ways(placed)) add_offsets(placed, table.rows);
   std::sort(levels.begin(), levels.end());
   if (const PlacedAgent* agent = counted_agent(placed)) {
     table.agent_threads = agent->threads;

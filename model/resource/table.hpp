@@ -20,9 +20,10 @@ struct TableRow {
   LevelId level = 0;
   Scope scope = Scope::block;
   Count copies = 1;
-  Count elements;     ///< of one copy
-  Bytes block_bytes;  ///< scope block: all copies; else 0
-  Bytes agent_bytes;  ///< scope agent: all copies of one instance; else 0
+  Count elements;               ///< of one copy
+  Bytes block_bytes;            ///< scope block: all copies; else 0
+  Bytes agent_bytes;            ///< scope agent: all copies of one instance; else 0
+  std::optional<Bytes> offset;  ///< in a core's memory: where its storage begins, in the order of the mapping
 };
 
 /// One level of the table: how many agents it holds. (eq. 10.1: N_max = (M_max - M_TB) / M_WG)

@@ -17,6 +17,7 @@
 #include "model/clock/run/timeline.hpp"
 #include "model/resource/order.hpp"
 #include "model/resource/resources.hpp"
+#include "model/resource/table.hpp"
 #include "tests/laid_out.hpp"
 
 namespace test_cores {
@@ -125,6 +126,25 @@ TEST_CASE("memories of the cores hold what the seed's allocation holds") {
   CHECK(held(with("0"), "l0c") == 131072);
   CHECK(held(with("0"), "l0a") == 65536);
   CHECK(held(with("0"), "l0b") == 65536);
+}
+
+// src x 2, m1, m2, the exponentials in fp32, l1, l2, exp_max x (preload + 1), x_exp x 2, the running output.
+TEST_CASE("storages of UB lie in the seed's order, one behind the other") {
+  for (const std::int64_t preload : {0, 1, 2, 4}) {
+    const ConfigurationTable table = configuration_table(forward().place(with(std::to_string(preload))));
+    const std::int64_t x_exp = 99328 + 256 * (preload + 1);
+    const std::vector<std::pair<std::string, std::int64_t>> expected = {
+        {"S_in", 0},          {"mu_of_tile", 65536}, {"mu", 65792},    {"P_exact", 66048},
+        {"z_of_tile", 98816}, {"z", 99072},          {"delta", 99328}, {"P", x_exp},
+        {"pv_in", 0},         {"O", x_exp + 32768},  {"O_out", x_exp}};
+    std::vector<std::pair<std::string, std::int64_t>> found;
+    for (const TableRow& row : table.rows) {
+      if (row.level != forward().machine.level("ub")) continue;
+      REQUIRE(row.offset);
+      found.emplace_back(row.variable, row.offset->value.get());
+    }
+    CHECK(found == expected);
+  }
 }
 
 TEST_CASE("P V leaves L0C at the rate of its pipe, and each engine is a queue of its own") {
