@@ -111,7 +111,8 @@ TEST_CASE("list gpus: architecture, how the numbers are known, and the band") {
       CHECK(gpu["band"]["recorded"] == true);
     }
     if (gpu["name"] == "rtx-4090") CHECK(gpu["band"]["error"].get<double>() < 0.2);
-    if (gpu["name"] == "ascend-910b2") CHECK(gpu["band"].is_null());
+    if (gpu["name"] == "ascend-910b2") CHECK(gpu["band"]["error"].get<double>() > 0.3);
+    if (gpu["name"] == "ascend-950pr") CHECK(gpu["band"].is_null());
   }
 }
 
