@@ -17,7 +17,15 @@ struct MatrixView {
 struct MatmulCall {
   MatrixView a, b, c;
   std::uint64_t cycles = 0;  ///< u64 [SMs, 2], all ones and 0: wanted first start and last end; 0: not wanted
+  std::uint64_t arrived = 0, sums = 0;  ///< memory of matmul_scratch(), for one launch at a time; 0 where it has none
 };
+
+/// What a placement with parts (split-K) needs beside its matrices.
+struct MatmulScratch {
+  Count counters;  ///< i32, zero before the first launch; a launch leaves them so
+  Bytes sums;      ///< parts in f32, whatever is there before and after
+};
+[[nodiscard]] MatmulScratch matmul_scratch(const PlacedDiagram& placed);
 
 /// The kernel of the mapping matmul_sm90 for this placement. Throws Error where the tile or a matrix is none that it
 /// takes: rows of all three start at multiples of 16 bytes, and b is a multiple of 8. Throws Overflow for sizes beyond

@@ -27,9 +27,28 @@ MatmulData::Matrix MatmulData::make(std::int64_t rows, std::int64_t columns) con
   return out;
 }
 
-MatmulCall MatmulData::call() const { return {a_.view, b_.view, c_.view, 0}; }
+MatmulCall MatmulData::call(const MatmulScratch& scratch) const {
+  const auto held = [&](std::vector<DeviceMemory>& all, std::int64_t bytes) {
+    if (bytes > 0 && (all.empty() || all.back().bytes() < static_cast<std::size_t>(bytes))) {
+      all.push_back(device_.allocate(static_cast<std::size_t>(bytes)));
+      device_.set(all.back(), 0);
+    }
+    return all.empty() ? 0 : all.back().address();
+  };
+  constexpr std::int64_t counter = sizeof(std::int32_t);
+  return {a_.view,
+          b_.view,
+          c_.view,
+          0,
+          held(counters_, scratch.counters.get() * counter),
+          held(sums_, scratch.sums.value.get())};
+}
 
-MatmulCall MatmulData::counting_call() const { return {a_.view, b_.view, c_.view, spans_.address()}; }
+MatmulCall MatmulData::counting_call(const MatmulScratch& scratch) const {
+  MatmulCall out = call(scratch);
+  out.cycles = spans_.address();
+  return out;
+}
 
 HostMatrix MatmulData::fetch(const Matrix& matrix) const {
   HostMatrix out{std::vector<std::uint16_t>(static_cast<std::size_t>(matrix.count)), matrix.view.row};

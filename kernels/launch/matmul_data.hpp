@@ -23,9 +23,10 @@ class MatmulData {
   /// Allocates and fills. Throws CudaFailure.
   MatmulData(Runtime& runtime, const MatmulLayout& layout);
 
-  [[nodiscard]] MatmulCall call() const;
+  /// With memory for the parts of a placement that has any.
+  [[nodiscard]] MatmulCall call(const MatmulScratch& scratch = {}) const;
   /// The same with cycles wanted (measure_cycles()).
-  [[nodiscard]] MatmulCall counting_call() const;
+  [[nodiscard]] MatmulCall counting_call(const MatmulScratch& scratch = {}) const;
   [[nodiscard]] const DeviceMemory& spans() const { return spans_; }
 
   /// Every output element becomes a NaN that no kernel writes.
@@ -48,6 +49,7 @@ class MatmulData {
   MatmulLayout layout_;
   Matrix a_, b_, c_;
   DeviceMemory spans_;
+  mutable std::vector<DeviceMemory> counters_, sums_;  // the last are the largest: what launches are bound to stays
 };
 
 }  // namespace napkin

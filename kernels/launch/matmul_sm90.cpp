@@ -27,7 +27,7 @@ MatmulOrder order_of(std::string_view word) {
 /// The names bound here are checked by number, the names written by the kernel's compiler.
 Initialiser written(const MatmulConfig& config) {
   const auto& [a, c, b, warpgroups, stages, cluster, order, bf16, ragged, cycles, a_offset, b_offset, c_offset,
-               barriers_offset, producer_registers, consumer_registers] = config;
+               barriers_offset, producer_registers, consumer_registers, split] = config;
   Initialiser out("napkin::MatmulConfig");
   out.set("a", a).set("c", c).set("b", b).set("warpgroups", warpgroups).set("stages", stages).set("cluster", cluster);
   out.set("order", enumerator(order)).set("bf16", bf16).set("ragged", ragged).set("cycles", cycles);
@@ -36,6 +36,7 @@ Initialiser written(const MatmulConfig& config) {
       .set("c_offset", c_offset)
       .set("barriers_offset", barriers_offset);
   out.set("producer_registers", producer_registers).set("consumer_registers", consumer_registers);
+  if (split) out.set("split", split);  // whole tiles keep the name that their machine code is recorded under
   return out;
 }
 
@@ -49,11 +50,12 @@ MatmulConfig config_of(const PlacedDiagram& placed, const MatmulCall& call, cons
   c.cluster = read.knob("cluster");
   c.order = order_of(read.word("order"));
   c.bf16 = placed.problem->dtype == DType::bf16;
-  c.ragged = read.size("c") % 8 != 0;
   c.cycles = call.cycles != 0;
   c.a_offset = read.offset("A");
   c.b_offset = read.offset("B");
-  c.c_offset = read.offset("C_out");
+  c.split = read.knob("split") > 1;
+  c.ragged = !c.split && read.size("c") % 8 != 0;
+  if (!c.split) c.c_offset = read.offset("C_out");
   c.barriers_offset = read.end();
   c.producer_registers = read.registers("producer");
   c.consumer_registers = read.registers("consumer");
@@ -62,6 +64,16 @@ MatmulConfig config_of(const PlacedDiagram& placed, const MatmulCall& call, cons
 
 /// Clusters that the device holds at once.
 int resident_clusters(const MatmulConfig& c, const LaunchDevice& device) { return std::max(device.sms / c.cluster, 1); }
+
+/// How a placement's chunks are dealt out.
+struct Parts {
+  Count tiles, count, chunks;  // of a part, clusters' tiles; of a tile; of a part
+};
+Parts parts_of(const PlacedDiagram& placed, const MatmulConfig& c, const PlacementReader& read) {
+  const auto b = static_cast<std::size_t>(placed.streamed->diagram.axis("b"));
+  return {ceil_div(read.size("a"), Count(c.a) * c.cluster) * ceil_div(read.size("c"), c.c), placed.block().groups_of[b],
+          ceil_div(placed.block().extent[b], c.b)};
+}
 
 MatmulShape shape_of(const MatmulConfig& c, const LaunchDevice& device, const PlacementReader& read) {
   const Count height = Count(c.a) * c.cluster, rows = ceil_div(read.size("a"), height),
@@ -108,6 +120,7 @@ void check(const MatmulConfig& c, const PlacementReader& read) {
   // too many.
   require(read.resources().barriers >= Count(3 * c.stages), where, "counts more barriers than the plan",
           "two a copy of A and of B");
+  require(!c.split || c.order == MatmulOrder::grid, where, "launches a block for each part of a tile", "order=grid");
   require(read.size("b") % 8 == 0, where,
           "b is " + std::to_string(read.size("b")) +
               ": rows of A are copied 16 bytes at a time, and what lies "
@@ -122,8 +135,16 @@ LaunchPlan matmul_sm90_plan(const PlacedDiagram& placed, const MatmulCall& call,
   read.check("matmul_sm90");
   const MatmulConfig config = config_of(placed, call, read);
   check(config, read);
+  const MatmulScratch scratch = matmul_scratch(placed);
   MatmulArguments arguments{};
   arguments.shape = shape_of(config, device, read);
+  if (config.split) {
+    const Parts parts = parts_of(placed, config, read);
+    arguments.parts.tiles = divisor(parts.tiles.get());
+    arguments.parts.count = to_int(parts.count, "parts");
+    arguments.parts.chunks = to_int(parts.chunks, "chunks of a part");
+    arguments.shape.tiles = to_int(parts.tiles * parts.count, "parts of all tiles");
+  }
   arguments.c_row = call.c.row;
   arguments.c_rows = read.size("a");
   arguments.c_columns = read.size("c");
@@ -140,14 +161,29 @@ LaunchPlan matmul_sm90_plan(const PlacedDiagram& placed, const MatmulCall& call,
   out.shared = static_cast<unsigned>(read.shared_total());
   out.arguments = bytes_of_arguments(arguments);
   out.boxes = boxes_of(placed, call, config, read);
+  out.counters = scratch.counters;
+  out.scratch = scratch.sums;
   bind(out, call);
   return out;
+}
+
+MatmulScratch matmul_scratch(const PlacedDiagram& placed) {
+  if (placed.parts() <= Count(1)) return {};
+  const PlacementReader read(placed);
+  const Count tiles = ceil_div(read.size("a"), Count(read.knob("a")) * read.knob("cluster")) * read.knob("cluster") *
+                      ceil_div(read.size("c"), read.knob("c"));
+  const Count block = Count(read.knob("a")) * read.knob("c");
+  return {tiles * read.knob("warpgroups") * 4, Bytes(tiles * placed.parts() * block * sizeof(float))};
 }
 
 void bind(LaunchPlan& plan, const MatmulCall& call) {
   change_arguments<MatmulArguments>(plan, [&](MatmulArguments& a) {
     a.c = reinterpret_cast<void*>(call.c.address);
     a.cycles = reinterpret_cast<unsigned long long*>(call.cycles);
+    require(a.parts.count <= 1 || (call.sums != 0 && call.arrived != 0), plan.source,
+            "leaves parts of the result in device memory", "sums and counters of matmul_scratch()");
+    a.parts.sums = reinterpret_cast<float*>(aligned("sums", call.sums));
+    a.parts.arrived = reinterpret_cast<int*>(call.arrived);
   });
   bind_boxes(plan, {{"A", call.a.address}, {"B", call.b.address}, {"C", call.c.address}});
 }

@@ -27,7 +27,9 @@ class MatmulTrial : public KernelTrial {
   }
 
   [[nodiscard]] LaunchPlan plan(const PlacedDiagram& placed, bool counting) const override {
-    return matmul_sm90_plan(placed, counting ? data_.counting_call() : data_.call(), device_.launch_device());
+    const MatmulScratch scratch = matmul_scratch(placed);
+    return matmul_sm90_plan(placed, counting ? data_.counting_call(scratch) : data_.call(scratch),
+                            device_.launch_device());
   }
   [[nodiscard]] const DeviceMemory& spans() const override { return data_.spans(); }
   void poison() const override { data_.poison(); }
@@ -51,7 +53,7 @@ class MatmulTrial : public KernelTrial {
 LaunchPlan variant(const PlacedDiagram& placed, bool counting, const LaunchDevice& device) {
   constexpr std::uint64_t somewhere = 4096;  // aligned as real memory is; nothing is launched with it
   const MatrixView nowhere{somewhere, 8};
-  return matmul_sm90_plan(placed, {nowhere, nowhere, nowhere, counting ? somewhere : 0}, device);
+  return matmul_sm90_plan(placed, {nowhere, nowhere, nowhere, counting ? somewhere : 0, somewhere, somewhere}, device);
 }
 
 std::unique_ptr<KernelTrial> trial(Runtime& runtime, const PlacedDiagram& placed, const TrialOptions& options) {

@@ -5,6 +5,7 @@
 
 #include "kernels/device/clock.cuh"
 #include "kernels/device/fragment.cuh"
+#include "kernels/device/global.cuh"
 #include "kernels/device/matrix.cuh"
 #include "kernels/device/tma.cuh"
 #include "kernels/matmul/order.cuh"
@@ -46,8 +47,22 @@ struct Matmul {
   static __device__ __forceinline__ int first_tile() { return blockIdx.x / C.cluster; }
   static __device__ __forceinline__ int next_tile(int index) { return index + grid_blocks() / C.cluster; }
 
+  // Which part of which tile; without `split` a tile has one.
+  __device__ __forceinline__ int part_of(int& index) const {
+    if constexpr (!C.split) return 0;
+    return divide(index, arguments.parts.tiles, index);
+  }
+
+  // The chunks that a block adds up: all of them, or those of its part.
+  __device__ __forceinline__ int first_chunk(int index) const { return part_of(index) * arguments.parts.chunks; }
+  __device__ __forceinline__ int chunks_of(int index) const {
+    if constexpr (!C.split) return arguments.shape.chunks;
+    return min(arguments.parts.chunks, arguments.shape.chunks - first_chunk(index));
+  }
+
   // First row and column of this block's part of that tile.
   __device__ __forceinline__ Place corner(int index) const {
+    part_of(index);
     const Place tile = find_place<C.order>(arguments.shape, index);
     const u32 rank = C.cluster > 1 ? cluster_rank() : 0;
     return {(tile.row * C.cluster + static_cast<int>(rank)) * C.a, tile.column * C.c};
@@ -79,10 +94,11 @@ struct Matmul {
     Ring<C.stages> ring;
     for (int index = first_tile(); index < arguments.shape.tiles; index = next_tile(index)) {
       const Place at = corner(index);
+      const int begin = C.split ? first_chunk(index) * C.b : 0;
 #pragma unroll 1
-      for (int chunk = 0; chunk < arguments.shape.chunks; ++chunk) {
+      for (int chunk = 0; chunk < chunks_of(index); ++chunk) {
         barrier_wait(barrier(empty + ring.stage), ring.parity ^ 1);
-        load_chunk(ring.stage, at.row, at.column, chunk * C.b);
+        load_chunk(ring.stage, at.row, at.column, begin + chunk * C.b);
         ring.advance();
       }
     }
@@ -176,6 +192,69 @@ struct Matmul {
     }
   }
 
+  // ---- parts of a tile: a warp of one block meets the warps of its rows in the others -------------------------------
+
+  static constexpr int warps = C.warpgroups * 4, quads = accumulators / 4;
+
+  // This warp's sums of a part, in quads of a thread.
+  __device__ __forceinline__ float* sums_of(int meeting, int warp, int part) const {
+    const long long first = (static_cast<long long>(meeting) * arguments.parts.count + part) * warps + warp;
+    return arguments.parts.sums + (first * (steps * quads * warp_threads) + threadIdx.x % warp_threads) * 4;
+  }
+
+  // Rows that begin beyond the end hold nothing: neither moves them.
+  template <class Each>
+  __device__ __forceinline__ void each_quad(int row, const Each& each) const {
+#pragma unroll
+    for (int s = 0; s < steps; ++s) {
+      if (row + s * 64 >= arguments.c_rows) continue;
+#pragma unroll
+      for (int i = 0; i < quads; ++i) each(s, i, (s * quads + i) * (warp_threads * 4));
+    }
+  }
+
+  // Whether all other parts of these rows are there; the last one leaves the counter at zero for the next launch.
+  __device__ __forceinline__ bool comes_last(int* arrived) const {
+    __threadfence();
+    __syncwarp();
+    int before = 0;
+    if (threadIdx.x % warp_threads == 0) before = atomicAdd(arrived, 1);
+    const bool last = __shfl_sync(0xffffffffu, before, 0) == arguments.parts.count - 1;
+    if (last && threadIdx.x % warp_threads == 0) *arrived = 0;
+    __threadfence();
+    return last;
+  }
+
+  // Leaves this warp's part in device memory. Of the warps of these rows the one that comes last adds the parts up, in
+  // their order, whoever came when. False for the others, whose d is no result.
+  __device__ __forceinline__ bool combine(Accumulators& d, int index, int row) const {
+    if (arguments.parts.count == 1) return true;
+    const int warp = static_cast<int>(threadIdx.x / warp_threads) - 4, own = part_of(index);
+    const int meeting = index * C.cluster + (C.cluster > 1 ? static_cast<int>(cluster_rank()) : 0);
+    row += static_cast<int>(wg) * rows + warp % 4 * 16;
+    if (row >= arguments.c_rows) return false;
+    float* part = sums_of(meeting, warp, own);
+    each_quad(row, [&](int s, int i, int at) {
+      const float* v = d[s] + 4 * i;
+      *reinterpret_cast<FloatQuad*>(part + at) = {v[0], v[1], v[2], v[3]};
+    });
+    if (!comes_last(arguments.parts.arrived + meeting * warps + warp)) return false;
+    part = sums_of(meeting, warp, 0);
+    each_quad(row, [&](int s, int i, int) {
+#pragma unroll
+      for (int j = 0; j < 4; ++j) d[s][4 * i + j] = 0;
+    });
+#pragma unroll 1
+    for (int n = 0; n < arguments.parts.count; ++n, part += warps * steps * quads * warp_threads * 4) {
+      each_quad(row, [&](int s, int i, int at) {
+        const FloatQuad other = load_quad_from_others(part + at);
+#pragma unroll
+        for (int j = 0; j < 4; ++j) d[s][4 * i + j] += other.value[j];
+      });
+    }
+    return true;
+  }
+
   __device__ __forceinline__ void consume() const {
     Ring<C.stages> ring;
     for (int index = first_tile(); index < arguments.shape.tiles; index = next_tile(index)) {
@@ -183,7 +262,7 @@ struct Matmul {
       barrier_wait(barrier(full + ring.stage), ring.parity);
       issue<false>(d, ring.stage);
 #pragma unroll 1
-      for (int chunk = 1; chunk < arguments.shape.chunks; ++chunk) {
+      for (int chunk = 1; chunk < chunks_of(index); ++chunk) {
         const u32 before = ring.stage;
         ring.advance();
         barrier_wait(barrier(full + ring.stage), ring.parity);
@@ -197,7 +276,9 @@ struct Matmul {
       for (int s = 0; s < steps; ++s) pin(d[s]);
       release(ring.stage);
       ring.advance();
-      if (C.ragged && at.column + C.c > arguments.c_columns) {
+      if constexpr (C.split) {
+        if (combine(d, index, at.row)) store_elements(d, at.row, at.column);
+      } else if (C.ragged && at.column + C.c > arguments.c_columns) {
         store_elements(d, at.row, at.column);
       } else {
         store(d, at.row, at.column);

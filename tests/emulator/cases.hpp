@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "tests/kernel/correctness_cases.hpp"
+#include "tests/kernel/product_cases.hpp"
 
 namespace napkin::test {
 
@@ -28,7 +28,7 @@ inline std::int64_t products_of(const CorrectnessCase& one) {
   return pairs * heads;
 }
 
-/// Variants beside the recorded ones: orders of waiting that none of these has.
+/// Variants beside the recorded ones: orders of waiting, and parts of products, that none of these has.
 inline std::vector<CorrectnessCase> further_cases() {
   correctness::Draws draws(11);
   std::vector<CorrectnessCase> out;
@@ -44,6 +44,7 @@ inline std::vector<CorrectnessCase> further_cases() {
       out.push_back(std::move(one));
     }
   }
+  for (const CorrectnessCase& one : split_cases()) out.push_back(one);
   return out;
 }
 

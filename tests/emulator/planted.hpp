@@ -17,7 +17,7 @@ struct PlantedBug {
   std::string name, file, from, to;
   std::string kernel;
   Knobs fixed;            ///< of the variants that show it
-  std::string complaint;  ///< words of the emulator's error
+  std::string complaint;  ///< words of the emulator's error; "numbers": the result alone is wrong
 };
 
 inline const std::vector<PlantedBug>& planted_bugs() {
@@ -124,22 +124,36 @@ inline const std::vector<PlantedBug>& planted_bugs() {
        "        release(before);",
        "        release(ring.stage);",
        matmul,
-       {},
+       {{"split", "1"}},
        ""},
       {"registers_read_early",
        "kernels/matmul/matmul_sm90.cuh",
        "      wgmma_wait<0>();\n",
        "      wgmma_wait<1>();\n",
        matmul,
-       {},
+       {{"split", "1"}},
        "under way"},
       {"staging_overwritten",
        "kernels/matmul/matmul_sm90.cuh",
        "        if (count >= buffers && lane == 0) store_wait_read<buffers - 1>();\n",
        "",
        matmul,
-       {},
+       {{"split", "1"}},
        "still be read"},
+      {"parts_never_counted_anew",
+       "kernels/matmul/matmul_sm90.cuh",
+       "    if (last && threadIdx.x % warp_threads == 0) *arrived = 0;\n",
+       "",
+       matmul,
+       {{"split", "4"}},
+       "numbers"},
+      {"last_but_one_adds",
+       "kernels/matmul/matmul_sm90.cuh",
+       "== arguments.parts.count - 1;",
+       "== arguments.parts.count - 2;",
+       matmul,
+       {{"split", "4"}},
+       "numbers"},
       {"copies_not_waited_for",
        "kernels/attention/attention_sm80.cuh",
        "      copy_wait<C.stages - 2>();\n",

@@ -103,7 +103,7 @@ class EmulatedProblem {
     EmulatedRun out;
     out.outcome = emulator::launch(plan_, seed, planted, trace);
     out.output = output_.fetch();
-    for (const EmulatedArray* array : {&a_, &b_, &c_, &output_, &lse_}) {
+    for (const EmulatedArray* array : {&a_, &b_, &c_, &output_, &lse_, &counters_, &sums_}) {
       if (array->memory && !array->memory->guarded()) out.guard = array->memory->name();
     }
     if (out.outcome.error.empty())
@@ -200,6 +200,14 @@ class EmulatedProblem {
     matmul_.c = make("C", layout.sizes.a, layout.sizes.c, output_);
     std::uint64_t seed = layout.seed * 16;
     for (EmulatedArray* array : {&a_, &b_}) array->fill(++seed, layout.type, layout.deviation);
+    const MatmulScratch scratch = matmul_scratch(placed_);
+    if (scratch.counters > Count(0)) {
+      counters_ = array_of("counters", std::vector<std::int32_t>(static_cast<std::size_t>(scratch.counters.get()), 0));
+      sums_ = EmulatedArray("sums", scratch.sums.value.get(), 1);
+      sums_.poison();
+    }
+    matmul_.arrived = counters_.address();
+    matmul_.sums = sums_.address();
     plan_ = matmul_sm90_plan(placed_, matmul_, device_);
   }
 
@@ -225,7 +233,7 @@ class EmulatedProblem {
   AttentionCall call_;
   MatmulCall matmul_;
   LaunchPlan plan_;
-  EmulatedArray a_, b_, c_, output_, lse_, ticket_, q_starts_memory_, x_starts_memory_;
+  EmulatedArray a_, b_, c_, output_, lse_, ticket_, q_starts_memory_, x_starts_memory_, counters_, sums_;
   std::vector<std::int32_t> q_starts_, x_starts_;
 };
 
