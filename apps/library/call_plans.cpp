@@ -59,7 +59,8 @@ AttentionBackwardCall call_of(const AttentionBackwardArgs& args) {
 }
 
 MatmulCall call_of(const MatmulArgs& args, const OwnMemory& own) {
-  return {view_of(args.a), view_of(args.b), view_of(args.c), 0, own.counters, own.scratch};
+  return {view_of(args.a), view_of(args.b), view_of(args.c),          0,
+          own.counters,    own.scratch,     address_of(args.a_scale), address_of(args.b_scale)};
 }
 
 }  // namespace
@@ -97,6 +98,8 @@ void check(const MatmulArgs& args) {
   need(args.a.data, "a");
   need(args.b.data, "b");
   need(args.c.data, "c");
+  if (args.dtype != DType::e4m3 && (args.a_scale != nullptr || args.b_scale != nullptr))
+    throw Error("scales", "are of e4m3 alone", "dtype e4m3, or no scales");
 }
 
 Ask ask_of(const AttentionArgs& args, const std::string& gpu) {
@@ -152,7 +155,7 @@ Launches launches_of(const PlacedDiagram& placed, const AttentionBackwardArgs& a
 
 Launches launches_of(const PlacedDiagram& placed, const MatmulArgs& args, const OwnMemory& own,
                      const LaunchDevice& device) {
-  return {matmul_sm90_plan(placed, call_of(args, own), device)};
+  return {matmul_plan(placed, call_of(args, own), device)};
 }
 
 void give_memory(Launches& launches, const AttentionArgs& args, const OwnMemory& own) {

@@ -8,6 +8,7 @@
 #include "kernels/device/global.cuh"
 #include "kernels/device/matrix.cuh"
 #include "kernels/device/tma.cuh"
+#include "kernels/device/wgmma_e4m3.cuh"
 #include "kernels/matmul/order.cuh"
 
 namespace napkin {
@@ -70,15 +71,28 @@ struct Matmul {
 
   // ---- producer: one thread ----------------------------------------------------------------------------------------
 
-  // Each block of a cluster loads its own A and its share of B's rows for all.
+  // Each block of a cluster loads its own A and its share of B's rows for all. Of e4m3 B lies with the contracted axis
+  // inside, as the tensor cores want it: its rows are C's columns.
   __device__ __forceinline__ void load_chunk(u32 stage, int row, int column, int k) const {
-    constexpr int share = C.b / C.cluster;
+    constexpr int share = (C.fp8 ? C.c : C.b) / C.cluster;
     const u32 rank = C.cluster > 1 ? cluster_rank() : 0, ready = barrier(full + stage);
     barrier_expect(ready, a_bytes + b_bytes);
     const u32 a = shared + C.a_offset + stage * a_bytes;
 #pragma unroll
     for (int i = 0; i < C.b; i += b_span) load_box(a + i * C.a * 2, arguments.a_map, ready, k + i, row);
-    const u32 b = shared + C.b_offset + stage * b_bytes + rank * (share * c_span * 2);
+    const u32 b = shared + C.b_offset + stage * b_bytes + rank * (share * (C.fp8 ? b_span : c_span) * 2);
+    if constexpr (C.fp8) {
+      const int first = column + static_cast<int>(rank) * share;
+#pragma unroll
+      for (int i = 0; i < C.b; i += b_span) {
+        if constexpr (C.cluster > 1) {
+          load_box_multicast(b + i * C.c * 2, arguments.b_map, ready, (1 << C.cluster) - 1, k + i, first);
+        } else {
+          load_box(b + i * C.c * 2, arguments.b_map, ready, k + i, first);
+        }
+      }
+      return;
+    }
     const int first = k + static_cast<int>(rank) * share;
 #pragma unroll 1
     for (int i = 0; i < C.c; i += c_span) {
@@ -121,15 +135,20 @@ struct Matmul {
   __device__ __forceinline__ void issue(Accumulators& d, u32 stage) const {
     const u64 a =
         descriptor<b_span>(matrix_address(shared + C.a_offset + stage * a_bytes + wg * (rows * b_span * 2)), 0);
-    const u64 b = descriptor<c_span>(matrix_address(shared + C.b_offset + stage * b_bytes),
-                                     descriptor_offset<C.b, c_span>(0, c_span));
+    const u32 b_matrix = matrix_address(shared + C.b_offset + stage * b_bytes);
+    const u64 b = C.fp8 ? descriptor<b_span>(b_matrix, 0)
+                        : descriptor<c_span>(b_matrix, descriptor_offset<C.b, c_span>(0, c_span));
     wgmma_fence();
 #pragma unroll
     for (int k = 0; k < C.b; k += 16) {
 #pragma unroll
       for (int s = 0; s < steps; ++s) {
-        wgmma<C.c, C.bf16, 1>(d[s], a + descriptor_offset<C.a, b_span>(64 * s, k),
-                              b + descriptor_offset<C.b, c_span>(k, 0), Accumulate || k != 0);
+        const u64 rows_of_a = a + descriptor_offset<C.a, b_span>(64 * s, k);
+        if constexpr (C.fp8) {
+          wgmma_e4m3<C.c>(d[s], rows_of_a, b + descriptor_offset<C.c, b_span>(0, k), Accumulate || k != 0);
+        } else {
+          wgmma<C.c, C.bf16, 1>(d[s], rows_of_a, b + descriptor_offset<C.b, c_span>(k, 0), Accumulate || k != 0);
+        }
       }
     }
     wgmma_commit();
@@ -255,10 +274,63 @@ struct Matmul {
     return true;
   }
 
+  // d = all chunks of the tile, each by itself from the tensor cores: the other warpgroups multiply meanwhile.
+  __device__ __forceinline__ void merge_chunks(Accumulators& d, Ring<C.stages>& ring, int index) const {
+#pragma unroll
+    for (int s = 0; s < steps; ++s) {
+#pragma unroll
+      for (int i = 0; i < accumulators; ++i) d[s][i] = 0;
+    }
+#pragma unroll 1
+    for (int chunk = 0; chunk < chunks_of(index); ++chunk) {
+      Accumulators one;
+      barrier_wait(barrier(full + ring.stage), ring.parity);
+      issue<false>(one, ring.stage);
+      wgmma_wait<0>();
+#pragma unroll
+      for (int s = 0; s < steps; ++s) pin(one[s]);
+      release(ring.stage);
+      ring.advance();
+#pragma unroll
+      for (int s = 0; s < steps; ++s) {
+#pragma unroll
+        for (int i = 0; i < accumulators; ++i) d[s][i] += one[s][i];
+      }
+    }
+  }
+
+  // What a product of a number of A and one of B stands for.
+  __device__ __forceinline__ void scale(Accumulators& d) const {
+    const float a = arguments.a_scale != nullptr ? *arguments.a_scale : 1.f;
+    const float factor = arguments.b_scale != nullptr ? a * *arguments.b_scale : a;
+#pragma unroll
+    for (int s = 0; s < steps; ++s) {
+#pragma unroll
+      for (int i = 0; i < accumulators; ++i) d[s][i] *= factor;
+    }
+  }
+
+  // The sum, or this block's part of it, goes where it belongs.
+  __device__ __forceinline__ void leave(Accumulators& d, int index, Place at) const {
+    if constexpr (C.fp8) scale(d);
+    if constexpr (C.split) {
+      if (combine(d, index, at.row)) store_elements(d, at.row, at.column);
+    } else if (C.ragged && at.column + C.c > arguments.c_columns) {
+      store_elements(d, at.row, at.column);
+    } else {
+      store(d, at.row, at.column);
+    }
+  }
+
   __device__ __forceinline__ void consume() const {
     Ring<C.stages> ring;
     for (int index = first_tile(); index < arguments.shape.tiles; index = next_tile(index)) {
       Accumulators d;
+      if constexpr (C.merges) {
+        merge_chunks(d, ring, index);
+        leave(d, index, corner(index));
+        continue;
+      }
       barrier_wait(barrier(full + ring.stage), ring.parity);
       issue<false>(d, ring.stage);
 #pragma unroll 1
@@ -276,21 +348,14 @@ struct Matmul {
       for (int s = 0; s < steps; ++s) pin(d[s]);
       release(ring.stage);
       ring.advance();
-      if constexpr (C.split) {
-        if (combine(d, index, at.row)) store_elements(d, at.row, at.column);
-      } else if (C.ragged && at.column + C.c > arguments.c_columns) {
-        store_elements(d, at.row, at.column);
-      } else {
-        store(d, at.row, at.column);
-      }
+      leave(d, index, at);
     }
     if (threadIdx.x % warp_threads == 0) store_wait_read();
   }
 };
 
 template <MatmulConfig C>
-__global__ void __launch_bounds__((C.warpgroups + 1) * 128, 1)
-    matmul_sm90(const __grid_constant__ MatmulArguments arguments) {
+__device__ __forceinline__ void matmul_block(const MatmulArguments& arguments) {
   extern __shared__ __align__(1024) unsigned char memory[];
   // By shuffle, so that the compiler knows it to be uniform: descriptors then live in uniform registers.
   const u32 shared = shared_address(memory), warpgroup = __shfl_sync(0xffffffffu, threadIdx.x / 128, 0);
@@ -312,6 +377,12 @@ __global__ void __launch_bounds__((C.warpgroups + 1) * 128, 1)
   }
   // No block leaves while another may still write to its memory.
   if constexpr (C.cluster > 1) cluster_sync();
+}
+
+template <MatmulConfig C>
+__global__ void __launch_bounds__((C.warpgroups + 1) * 128, 1)
+    matmul_sm90(const __grid_constant__ MatmulArguments arguments) {
+  matmul_block<C>(arguments);
 }
 
 }  // namespace napkin

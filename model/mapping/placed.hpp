@@ -57,6 +57,7 @@ struct Variable {
   bool output_staging = false;
   bool part = false;  ///< holds what one iteration adds
   int agent = -1;     ///< whose core's memory it lies in, one node an instance; -1: as the array's operations say
+  const std::vector<AxisId>* axes = nullptr;  ///< where its array lies in another order: B as [c, b]; kept by variant
 
   [[nodiscard]] Bytes bytes() const { return bytes_of(elements, type) * copies; }  ///< one instance, all copies
 };
@@ -155,8 +156,12 @@ struct PlacedDiagram {
   }
   [[nodiscard]] const PlacedLevel& block() const { return levels[static_cast<std::size_t>(block_level)]; }
   [[nodiscard]] const PlacedLevel* find_level(LevelId id) const;
-  /// Axes of what crosses.
+  /// Axes of what crosses, as it lies: the last one has unit stride.
   [[nodiscard]] const std::vector<AxisId>& axes_of(const Crossing& crossing) const {
+    if (crossing.variable >= 0) {
+      const std::vector<AxisId>* own = variables[static_cast<std::size_t>(crossing.variable)].axes;
+      if (own != nullptr) return *own;
+    }
     if (crossing.auxiliary >= 0) return streamed->auxiliaries[static_cast<std::size_t>(crossing.auxiliary)].axes;
     return streamed->diagram.arrays[static_cast<std::size_t>(crossing.array)].axes;
   }

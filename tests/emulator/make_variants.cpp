@@ -39,7 +39,8 @@ const Kernel& kernel_of(const std::string& expression) {
       {"attention_backward_convert", {"kernels/attention/attention_backward_sm90.cuh", "AttentionBackwardArguments"}},
       {"attention_decode_sm90", {"kernels/attention/attention_decode_sm90.cuh", "AttentionDecodeArguments"}},
       {"attention_fp8_sm90", {"kernels/attention/attention_fp8_sm90.cuh", "AttentionFp8Arguments"}},
-      {"matmul_sm90", {"kernels/matmul/matmul_sm90.cuh", "MatmulArguments"}}};
+      {"matmul_sm90", {"kernels/matmul/matmul_sm90.cuh", "MatmulArguments"}},
+      {"matmul_fp8_sm90", {"kernels/matmul/matmul_fp8_sm90.cuh", "MatmulArguments"}}};
   const std::size_t from = expression.find("::") + 2;
   return kernels.at(expression.substr(from, expression.find('<') - from));
 }

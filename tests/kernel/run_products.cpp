@@ -52,6 +52,7 @@ std::vector<Question> timed_questions() {
   for (const auto& [b, c] : {std::pair{4096, 14336}, {14336, 4096}, {8192, 28672}, {28672, 8192}, {4096, 4096}}) {
     for (const std::int64_t rows : {16, 32, 64, 128}) out.push_back({DType::bf16, {rows, b, c}});
   }
+  for (const std::int64_t n : {1024, 2048, 4096, 8192}) out.push_back({DType::e4m3, {n, n, n}});
   return out;
 }
 
