@@ -170,7 +170,7 @@ struct CheckAnswer {
 
 /// What results in parts cost: the split of an axis that is summed over, and how its groups' parts become one.
 struct CombineAnswer {
-  std::string by;              ///< "launch", "adds", "turns", "barriers"
+  std::string by;              ///< "launch", "adds", "turns", "barriers", "last"
   std::string at;              ///< the level in which the parts meet
   std::int64_t parts = 1;      ///< of one result
   std::int64_t steps = 0;      ///< launches, turns of a chain, barriers; 0 where nobody waits

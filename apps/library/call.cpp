@@ -24,8 +24,16 @@ constexpr int tiles_tried = 8;               // of the ranking, until the compil
 constexpr std::size_t calls_kept = 64;       // that come again without planning anew
 constexpr std::size_t selections_kept = 64;  // of questions without a known plan
 
-/// Two i32 each, for the launches of a stream or for one node of a graph.
-constexpr std::size_t ticket_bytes = 2 * sizeof(std::int32_t), tickets_made = 4096;
+constexpr std::int64_t ticket_numbers = 2;                  // i32 of a ticket
+constexpr std::int64_t zeros_made = std::int64_t{1} << 18;  // i32 at a time
+
+/// What the launches of one stream, or one node of a graph, have to themselves. Launches of one stream follow each
+/// other and leave what is zero so; those of another must not draw from it.
+struct Held {
+  OwnMemory own;
+  Count counted;                      // of own.counters
+  std::vector<DeviceMemory> scratch;  // the last is the largest: what earlier launches are bound to stays
+};
 
 /// The question resolved, with the knobs that the call sets.
 Request request_for(const Ask& ask, const TileText& knobs) {
@@ -130,7 +138,10 @@ class Calls {
       if (known != nullptr && kept.stream == stream && *known == args) return kept.launch(stream);
     }
     check(args);
-    Kept fresh{args, stream, prepare(args, ticket_of<Args>(stream))};
+    if (zeros_left_ <= zeros_made / 8) make_zeros(zeros_made);
+    Held& held = streams_[stream];
+    if (draws_tickets<Args> && held.own.ticket == 0) held.own.ticket = take_zeros(ticket_numbers);
+    Kept fresh{args, stream, prepare(args, held)};
     check_workspace(args, fresh.launches.front().plan().workspace);
     kept_.push_front(std::move(fresh));
     if (kept_.size() > calls_kept) kept_.pop_back();
@@ -142,7 +153,8 @@ class Calls {
   std::uint64_t workspace(const Args& args) {
     runtime_.device().make_current();
     check(args);
-    return prepare(args, 0).front().plan().workspace;
+    Held nothing;
+    return prepare(args, nothing).front().plan().workspace;
   }
 
   const std::string& profile() {
@@ -163,21 +175,26 @@ class Calls {
     }
   };
 
-  /// Graphs run on any stream and beside each other: each node has a ticket of its own, for good.
+  /// Graphs run on any stream and beside each other: what a node holds is its own, for good.
   template <class Args>
   void capture(const Args& args, Stream stream) {
     check(args);
-    Ticket ticket = 0;
-    if constexpr (draws_tickets<Args>) {
-      if (tickets_.empty())
-        throw CudaFailure("a call is captured into a graph before any ran here: call once before the capture");
-      ticket = take_ticket();
-    }
+    const Capturing capturing(capturing_);
+    Held& held = nodes_.emplace_back();
+    if constexpr (draws_tickets<Args>) held.own.ticket = take_zeros(ticket_numbers);
     const RelaxedCapture relaxed = runtime_.device().relaxed_capture();
-    const Kept once{args, stream, prepare(args, ticket)};
+    const Kept once{args, stream, prepare(args, held)};
     check_workspace(args, once.launches.front().plan().workspace);
     once.launch(stream);
   }
+
+  /// As long as it lives.
+  struct Capturing {
+    explicit Capturing(bool& now) : now_(now) { now_ = true; }
+    ~Capturing() { now_ = false; }
+    Capturing(Capturing&&) = delete;
+    bool& now_;
+  };
 
   Ready ready(Launches launches) {
     Ready out;
@@ -186,11 +203,12 @@ class Calls {
   }
 
   template <class Args>
-  Ready prepare(const Args& args, Ticket ticket) {
+  Ready prepare(const Args& args, Held& held) {
     const LaunchDevice device = runtime_.device().launch_device();
     const std::string key = plan_key(args, runtime_.device().properties(), device);
     if (std::optional<Launches> known = known_.find(key)) {
-      give_memory(*known, args, ticket);
+      hold(held, known->front().counters, known->front().scratch);
+      give_memory(*known, args, held.own);
       try {
         return ready(std::move(*known));
       } catch (const CompilerObjection&) {  // another compiler than the one that had nothing against it
@@ -199,7 +217,9 @@ class Calls {
     Selected& selected = selected_for(ask_of(args, profile()), knobs_of(args));
     for (;;) {
       try {
-        const Launches launches = launches_of(selected.placed(), args, ticket, device);
+        const MatmulScratch scratch = scratch_of(selected.placed(), args);
+        hold(held, scratch.counters, scratch.sums);
+        const Launches launches = launches_of(selected.placed(), args, held.own, device);
         Ready out = ready(launches);
         known_.store(key, launches);
         return out;
@@ -218,36 +238,44 @@ class Calls {
     return *selected_.put(key, at_shape([&] { return std::make_unique<Selected>(ask, knobs); }));
   }
 
-  /// Launches of one stream follow each other and leave it zero; those of another must not draw from it.
-  template <class Args>
-  Ticket ticket_of(Stream stream) {
-    if constexpr (!draws_tickets<Args>) return 0;
-    if (tickets_.size() <= tickets_made / 8) make_tickets();
-    const auto [at, is_new] = streams_.try_emplace(stream, 0);
-    if (is_new) at->second = take_ticket();
-    return at->second;
+  /// At least so much, for a launch that is about to be prepared.
+  void hold(Held& held, Count counters, Bytes scratch) {
+    if (counters > held.counted) {
+      held.own.counters = take_zeros(counters.get());
+      held.counted = counters;
+    }
+    const auto bytes = static_cast<std::size_t>(scratch.value.get());
+    if (bytes > (held.scratch.empty() ? 0 : held.scratch.back().bytes())) {
+      held.scratch.push_back(runtime_.device().allocate(bytes));
+      held.own.scratch = held.scratch.back().address();
+    }
   }
 
-  Ticket take_ticket() {
-    const Ticket ticket = tickets_.back();
-    tickets_.pop_back();
-    return ticket;
+  /// So many i32 that are zero, for good.
+  std::uint64_t take_zeros(std::int64_t count) {
+    if (count > zeros_left_ && capturing_)
+      throw CudaFailure("a call is captured into a graph before any ran here: call once before the capture");
+    if (count > zeros_left_) make_zeros(std::max(count, zeros_made));
+    zeros_left_ -= count;
+    return zeros_.back().address() + static_cast<std::uint64_t>(zeros_left_) * sizeof(std::int32_t);
   }
 
-  void make_tickets() {
-    DeviceMemory& all = ticket_memory_.emplace_back(runtime_.device().allocate(tickets_made * ticket_bytes));
-    runtime_.device().set(all, 0);
+  void make_zeros(std::int64_t count) {
+    zeros_.push_back(runtime_.device().allocate(static_cast<std::size_t>(count) * sizeof(std::int32_t)));
+    runtime_.device().set(zeros_.back(), 0);
     runtime_.device().synchronize();
-    for (std::size_t i = 0; i < tickets_made; ++i) tickets_.push_back(all.address() + i * ticket_bytes);
+    zeros_left_ = count;
   }
 
   Runtime runtime_;
   KnownPlans known_;
   std::string profile_;  // "" until it is first asked for
   Latest<std::string, std::unique_ptr<Selected>> selected_{selections_kept};
-  std::vector<DeviceMemory> ticket_memory_;
-  std::vector<Ticket> tickets_;  ///< nobody's yet
-  std::map<Stream, Ticket> streams_;
+  std::vector<DeviceMemory> zeros_;
+  std::int64_t zeros_left_ = 0;  ///< of the last of `zeros_`, nobody's yet
+  bool capturing_ = false;       ///< nothing can be set to zero now
+  std::map<Stream, Held> streams_;
+  std::deque<Held> nodes_;
   std::deque<Kept> kept_;
 };
 

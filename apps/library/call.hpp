@@ -107,22 +107,25 @@ void attention_backward(const AttentionBackwardArgs& args, void* stream = nullpt
 /// The profile of a GPU of this machine: "h200-sxm". Throws Error where none is its, CudaFailure where there is none.
 [[nodiscard]] std::string profile_of_device(int device = 0);
 
-/// Rows on the device, at a multiple of 16 bytes; elements from row to row, a multiple of 8.
+/// Rows on the device, at a multiple of 16 bytes; elements from row to row, a multiple of 8, of e4m3 of 16.
 struct DeviceMatrix {
   void* data = nullptr;
   std::int64_t row = 0;
   bool operator==(const DeviceMatrix&) const = default;
 };
 
-/// C[a, c] = A[a, b] B[b, c]; b is a multiple of 8.
+/// C[a, c] = A[a, b] B[b, c]; b is a multiple of 8. Of e4m3 b is a multiple of 16, B lies with its contracted axis
+/// inside, as c rows of b, and C is bf16.
 struct MatmulArgs {
   struct Sizes {
     std::int64_t a = 0, b = 0, c = 0;
     bool operator==(const Sizes&) const = default;
   } sizes;
-  DType dtype = DType::bf16;  ///< or f16
+  DType dtype = DType::bf16;  ///< or f16, or e4m3 on Hopper
   DeviceMatrix a, b, c;
-  int device = 0;  ///< as above
+  const float* a_scale = nullptr;  ///< e4m3 alone: f32 on the device that numbers of A stand for; null: 1
+  const float* b_scale = nullptr;  ///< of B
+  int device = 0;                  ///< as above
   bool operator==(const MatmulArgs&) const = default;
 };
 

@@ -18,7 +18,7 @@ TensorView view_of(const DeviceRows& rows) { return {address_of(rows.data), rows
 MatrixView view_of(const DeviceMatrix& matrix) { return {address_of(matrix.data), matrix.row}; }
 ScaleView view_of(const DeviceScales& of) { return {address_of(of.data), of.batch, of.head, of.block}; }
 
-AttentionCall call_of(const AttentionArgs& args, Ticket ticket) {
+AttentionCall call_of(const AttentionArgs& args, const OwnMemory& own) {
   AttentionCall call;
   call.q = view_of(args.q);
   call.k = view_of(args.k);
@@ -33,7 +33,7 @@ AttentionCall call_of(const AttentionArgs& args, Ticket ticket) {
   call.x_starts = address_of(args.x_starts);
   call.q_rows = args.q_rows;
   call.x_rows = args.x_rows;
-  call.ticket = ticket;
+  call.ticket = own.ticket;
   return call;
 }
 
@@ -58,7 +58,10 @@ AttentionBackwardCall call_of(const AttentionBackwardArgs& args) {
   return call;
 }
 
-MatmulCall call_of(const MatmulArgs& args) { return {view_of(args.a), view_of(args.b), view_of(args.c), 0}; }
+MatmulCall call_of(const MatmulArgs& args, const OwnMemory& own) {
+  return {view_of(args.a), view_of(args.b), view_of(args.c),          0,
+          own.counters,    own.scratch,     address_of(args.a_scale), address_of(args.b_scale)};
+}
 
 }  // namespace
 
@@ -95,6 +98,8 @@ void check(const MatmulArgs& args) {
   need(args.a.data, "a");
   need(args.b.data, "b");
   need(args.c.data, "c");
+  if (args.dtype != DType::e4m3 && (args.a_scale != nullptr || args.b_scale != nullptr))
+    throw Error("scales", "are of e4m3 alone", "dtype e4m3, or no scales");
 }
 
 Ask ask_of(const AttentionArgs& args, const std::string& gpu) {
@@ -137,27 +142,31 @@ TileText knobs_of(const AttentionBackwardArgs& args) {
   return args.deterministic ? TileText{{"dq", "ordered"}} : TileText{};
 }
 
-Launches launches_of(const PlacedDiagram& placed, const AttentionArgs& args, Ticket ticket,
+Launches launches_of(const PlacedDiagram& placed, const AttentionArgs& args, const OwnMemory& own,
                      const LaunchDevice& device) {
-  return {attention_plan(placed, call_of(args, ticket), device)};
+  return {attention_plan(placed, call_of(args, own), device)};
 }
 
-Launches launches_of(const PlacedDiagram& placed, const AttentionBackwardArgs& args, Ticket, const LaunchDevice&) {
+Launches launches_of(const PlacedDiagram& placed, const AttentionBackwardArgs& args, const OwnMemory&,
+                     const LaunchDevice&) {
   AttentionBackwardPlans plans = attention_backward_sm90_plans(placed, call_of(args));
   return {std::move(plans.delta), std::move(plans.gradients), std::move(plans.convert)};
 }
 
-Launches launches_of(const PlacedDiagram& placed, const MatmulArgs& args, Ticket, const LaunchDevice& device) {
-  return {matmul_sm90_plan(placed, call_of(args), device)};
+Launches launches_of(const PlacedDiagram& placed, const MatmulArgs& args, const OwnMemory& own,
+                     const LaunchDevice& device) {
+  return {matmul_plan(placed, call_of(args, own), device)};
 }
 
-void give_memory(Launches& launches, const AttentionArgs& args, Ticket ticket) {
-  bind(launches.front(), call_of(args, ticket));
+void give_memory(Launches& launches, const AttentionArgs& args, const OwnMemory& own) {
+  bind(launches.front(), call_of(args, own));
 }
-void give_memory(Launches& launches, const AttentionBackwardArgs& args, Ticket) {
+void give_memory(Launches& launches, const AttentionBackwardArgs& args, const OwnMemory&) {
   bind_backward(launches, call_of(args));
 }
-void give_memory(Launches& launches, const MatmulArgs& args, Ticket) { bind(launches.front(), call_of(args)); }
+void give_memory(Launches& launches, const MatmulArgs& args, const OwnMemory& own) {
+  bind(launches.front(), call_of(args, own));
+}
 
 void check_workspace(const AttentionBackwardArgs& args, std::uint64_t needed) {
   const auto bytes = static_cast<std::int64_t>(needed);

@@ -9,6 +9,7 @@
 #include "apps/library/ask.hpp"
 #include "apps/library/call.hpp"
 #include "kernels/launch/launch_plan.hpp"
+#include "kernels/launch/matmul.hpp"
 #include "model/mapping/placed.hpp"
 
 namespace napkin {
@@ -32,23 +33,37 @@ void check(const MatmulArgs& args);
 
 /// Two zeroed i32 that tiles are drawn from; 0: the call has none.
 using Ticket = std::uint64_t;
+/// What launches that follow each other have to themselves, from call to call.
+struct OwnMemory {
+  Ticket ticket = 0;
+  std::uint64_t counters = 0, scratch = 0;  ///< as much as LaunchPlan::counters and scratch say
+};
 template <class Args>
 constexpr bool draws_tickets = false;
 template <>
 inline constexpr bool draws_tickets<AttentionArgs> = true;
 
+/// What the launches of that tile need of it.
+template <class Args>
+[[nodiscard]] MatmulScratch scratch_of(const PlacedDiagram&, const Args&) {
+  return {};
+}
+[[nodiscard]] inline MatmulScratch scratch_of(const PlacedDiagram& placed, const MatmulArgs&) {
+  return matmul_scratch(placed);
+}
+
 /// Throw Error where the tile or an array is none that the kernel takes, Overflow for sizes beyond its integers.
-[[nodiscard]] Launches launches_of(const PlacedDiagram& placed, const AttentionArgs& args, Ticket ticket,
+[[nodiscard]] Launches launches_of(const PlacedDiagram& placed, const AttentionArgs& args, const OwnMemory& own,
                                    const LaunchDevice& device);
-[[nodiscard]] Launches launches_of(const PlacedDiagram& placed, const AttentionBackwardArgs& args, Ticket ticket,
+[[nodiscard]] Launches launches_of(const PlacedDiagram& placed, const AttentionBackwardArgs& args, const OwnMemory& own,
                                    const LaunchDevice& device);
-[[nodiscard]] Launches launches_of(const PlacedDiagram& placed, const MatmulArgs& args, Ticket ticket,
+[[nodiscard]] Launches launches_of(const PlacedDiagram& placed, const MatmulArgs& args, const OwnMemory& own,
                                    const LaunchDevice& device);
 
 /// Gives launches of a call that is the same in all but its memory the memory of this one.
-void give_memory(Launches& launches, const AttentionArgs& args, Ticket ticket);
-void give_memory(Launches& launches, const AttentionBackwardArgs& args, Ticket ticket);
-void give_memory(Launches& launches, const MatmulArgs& args, Ticket ticket);
+void give_memory(Launches& launches, const AttentionArgs& args, const OwnMemory& own);
+void give_memory(Launches& launches, const AttentionBackwardArgs& args, const OwnMemory& own);
+void give_memory(Launches& launches, const MatmulArgs& args, const OwnMemory& own);
 
 /// Throws Error where the call's workspace is too small for its launches.
 template <class Args>

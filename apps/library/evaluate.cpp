@@ -118,7 +118,7 @@ std::optional<CombineAnswer> combine_of(const PlacedDiagram& placed, Hertz clock
   const auto moved = combine_moved(placed);
   if (!moved) return std::nullopt;
   const PlacedCombine& how = *placed.combine;
-  if (how.by == CombineMapping::By::launch && moved->parts <= Count(1)) return std::nullopt;  // there is one part
+  if (CombineMapping::keeps_apart(how.by) && moved->parts <= Count(1)) return std::nullopt;  // there is one part
   const LevelId at = how.at < 0 ? 0 : placed.levels[static_cast<std::size_t>(how.at)].level;
   const Synchronisation sync = synchronisation(placed, clock);
   CombineAnswer answer;

@@ -60,6 +60,10 @@ Tile tile_of(const Mapping& mapping, const TileValues& values) {
   for (const Knob& knob : mapping.knobs) {
     const auto value =
         std::find_if(values.begin(), values.end(), [&](const KnobValue& v) { return v.name == knob.name; });
+    if (value == values.end() && knob.before) {
+      tile.values.push_back(*knob.before);
+      continue;
+    }
     if (value == values.end()) throw Error("tile", "has no " + knob.name, "every knob of " + mapping.name);
     tile.values.push_back(parse_knob(knob, value->word.empty() ? std::to_string(value->number) : value->word, "tile"));
   }

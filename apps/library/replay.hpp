@@ -30,7 +30,8 @@ struct Measurable {
 /// Throws Error where machine, kernel or sizes are not known. The ask's tile is not looked at.
 [[nodiscard]] std::unique_ptr<Measurable> measurable_of(const Ask& ask, const Edit& edit = {});
 
-/// Values by name as knobs. Throws Error at "tile" where a knob is missing, unknown or out of its words.
+/// Values by name as knobs; a tile that was recorded before the kernel had a knob has that knob's `before`. Throws
+/// Error at "tile" where a knob is missing, unknown or out of its words.
 [[nodiscard]] Tile tile_of(const Mapping& mapping, const TileValues& values);
 
 /// What is said of a tile before it runs.

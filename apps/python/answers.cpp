@@ -66,7 +66,7 @@ void bind_parts(nb::module_& m) {
       .def_ro("transfer", &FormulaAnswer::transfer)
       .def_ro("memory", &FormulaAnswer::memory);
   nb::class_<CombineAnswer>(m, "CombineAnswer", "What results in parts cost, and how the parts become one.")
-      .def_ro("by", &CombineAnswer::by, "launch, adds, turns or barriers.")
+      .def_ro("by", &CombineAnswer::by, "launch, adds, turns, barriers or last.")
       .def_ro("at", &CombineAnswer::at, "The level in which the parts meet.")
       .def_ro("parts", &CombineAnswer::parts)
       .def_ro("steps", &CombineAnswer::steps)

@@ -308,7 +308,10 @@ std::string text_of_pipes(const PredictedAnswer& predicted) {
 }
 
 std::string combine_text(const CombineAnswer& combine) {
-  const std::string step = combine.by == "launch" ? "launch" : combine.by == "turns" ? "turn" : "barrier";
+  const std::string step = combine.by == "launch"  ? "launch"
+                           : combine.by == "turns" ? "turn"
+                           : combine.by == "last"  ? "last block"
+                                                   : "barrier";
   std::string text = fmt::format("{} part{} of each result, in {} by {}: {} in, {} out", count_text(combine.parts),
                                  combine.parts == 1 ? "" : "s", combine.at, combine.by, transfer_text(combine.store),
                                  transfer_text(combine.load));

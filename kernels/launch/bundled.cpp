@@ -6,7 +6,8 @@ namespace {
 const std::vector<BundledKernel>& all() {
   static const std::vector<BundledKernel> kernels{attention_sm90_bundled(),          attention_sm80_bundled(),
                                                   attention_decode_sm90_bundled(),   attention_fp8_sm90_bundled(),
-                                                  attention_backward_sm90_bundled(), matmul_sm90_bundled()};
+                                                  attention_backward_sm90_bundled(), matmul_sm90_bundled(),
+                                                  matmul_fp8_sm90_bundled()};
   return kernels;
 }
 

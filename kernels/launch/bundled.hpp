@@ -75,5 +75,6 @@ struct BundledKernel {
 [[nodiscard]] BundledKernel attention_decode_sm90_bundled();
 [[nodiscard]] BundledKernel attention_fp8_sm90_bundled();
 [[nodiscard]] BundledKernel matmul_sm90_bundled();
+[[nodiscard]] BundledKernel matmul_fp8_sm90_bundled();
 
 }  // namespace napkin

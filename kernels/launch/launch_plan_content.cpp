@@ -73,6 +73,8 @@ std::string content_of(const LaunchPlan& plan) {
   add_field(out, plan.architecture);
   for (const unsigned value : {plan.grid, plan.threads, plan.cluster, plan.shared}) add_number(out, value);
   add_number(out, plan.workspace);
+  for (const Count value : {plan.counters, plan.scratch.value})
+    add_number(out, static_cast<std::uint64_t>(value.get()));
   add_field(out, {reinterpret_cast<const char*>(plan.arguments.data()), plan.arguments.size()});
   add_number(out, plan.boxes.size());
   for (const TensorBox& box : plan.boxes) add_box(out, box);
@@ -88,6 +90,11 @@ std::optional<LaunchPlan> read_plan(std::string_view content) {
   plan.architecture = fields.text();
   for (unsigned* value : {&plan.grid, &plan.threads, &plan.cluster, &plan.shared}) fields.number(*value);
   fields.number(plan.workspace);
+  for (Count* value : {&plan.counters, &plan.scratch.value}) {
+    std::int64_t number = 0;
+    fields.number(number);
+    *value = number;
+  }
   const std::string_view arguments = fields.text();
   plan.arguments.resize(arguments.size());
   if (!arguments.empty()) std::memcpy(plan.arguments.data(), arguments.data(), arguments.size());

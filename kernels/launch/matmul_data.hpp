@@ -1,6 +1,6 @@
 #pragma once
 // Inputs and output of one matrix product on the device, made for a measurement or a test: fresh random inputs, a
-// poisoned output, rows at multiples of 16 bytes.
+// poisoned output, rows at multiples of 16 bytes. Of e4m3 B lies as [c, b], and A and B have a scale each.
 
 #include <cstdint>
 
@@ -13,19 +13,32 @@ namespace napkin {
 struct MatmulLayout {
   MatmulSizes sizes;
   DType type = DType::bf16;
-  std::int64_t gap = 0;  ///< elements between rows that belong to nobody, beside those up to a multiple of 8
+  std::int64_t gap = 0;  ///< elements between rows that belong to nobody, beside those up to a multiple of 16 bytes
   double deviation = 1;  ///< of the inputs
   std::uint64_t seed = 1;
 };
+
+/// What the numbers of A and of B stand for: 1, of e4m3 others.
+struct MatmulScales {
+  float a = 1, b = 1;
+};
+[[nodiscard]] MatmulScales scales_of(const MatmulLayout& layout);
+
+/// Elements from row to row of a matrix of so many columns.
+[[nodiscard]] std::int64_t row_of(const MatmulLayout& layout, std::int64_t columns, DType type);
+
+/// Normal numbers of e4m3, one a byte.
+[[nodiscard]] std::vector<std::uint8_t> normal_e4m3(std::int64_t count, std::uint64_t seed, double deviation);
 
 class MatmulData {
  public:
   /// Allocates and fills. Throws CudaFailure.
   MatmulData(Runtime& runtime, const MatmulLayout& layout);
 
-  [[nodiscard]] MatmulCall call() const;
+  /// With memory for the parts of a placement that has any.
+  [[nodiscard]] MatmulCall call(const MatmulScratch& scratch = {}) const;
   /// The same with cycles wanted (measure_cycles()).
-  [[nodiscard]] MatmulCall counting_call() const;
+  [[nodiscard]] MatmulCall counting_call(const MatmulScratch& scratch = {}) const;
   [[nodiscard]] const DeviceMemory& spans() const { return spans_; }
 
   /// Every output element becomes a NaN that no kernel writes.
@@ -40,14 +53,16 @@ class MatmulData {
     DeviceMemory memory;
     MatrixView view;
     std::int64_t count = 0;  ///< elements, gaps included
+    DType type = DType::bf16;
   };
-  [[nodiscard]] Matrix make(std::int64_t rows, std::int64_t columns) const;
+  [[nodiscard]] Matrix make(std::int64_t rows, std::int64_t columns, DType type) const;
   [[nodiscard]] HostMatrix fetch(const Matrix& matrix) const;
 
   Device device_;
   MatmulLayout layout_;
   Matrix a_, b_, c_;
-  DeviceMemory spans_;
+  DeviceMemory spans_, scales_;
+  mutable std::vector<DeviceMemory> counters_, sums_;  // the last are the largest: what launches are bound to stays
 };
 
 }  // namespace napkin

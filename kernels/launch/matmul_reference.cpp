@@ -14,8 +14,11 @@ void multiply(const HostMatmul& m, const std::vector<std::int64_t>& rows, std::i
   const auto width = static_cast<std::size_t>(last - first), from = static_cast<std::size_t>(first);
   std::vector<double> b(width);
   for (std::int64_t k = 0; k < m.sizes.b; ++k) {
-    const std::size_t at = m.b.at(k, first);
-    for (std::size_t j = 0; j < width; ++j) b[j] = static_cast<double>(decode(m.b.values[at + j], m.type));
+    for (std::size_t j = 0; j < width; ++j) {
+      const auto column = first + static_cast<std::int64_t>(j);
+      const std::size_t at = m.type == DType::e4m3 ? m.b.at(column, k) : m.b.at(k, column);
+      b[j] = static_cast<double>(decode(m.b.values[at], m.type)) * m.scale;
+    }
     for (std::size_t i = 0; i < rows.size(); ++i) {
       const double a = static_cast<double>(decode(m.a.values[m.a.at(rows[i], k)], m.type));
       double* row = out[i].data() + from;

@@ -13,7 +13,10 @@ struct MatmulSizes {
   std::int64_t a = 1, b = 1, c = 1;
 };
 
-/// 16-bit numbers on the host, rows of `row` elements.
+/// C's type where A and B have that one.
+[[nodiscard]] constexpr DType result_type(DType type) { return type == DType::e4m3 ? DType::bf16 : type; }
+
+/// Numbers of 16 bits or 8 on the host, rows of `row` elements.
 struct HostMatrix {
   std::vector<std::uint16_t> values;
   std::int64_t row = 0;
@@ -26,7 +29,8 @@ struct HostMatrix {
 struct HostMatmul {
   MatmulSizes sizes;
   DType type = DType::bf16;
-  HostMatrix a, b;
+  HostMatrix a, b;   ///< of e4m3 b has c rows
+  double scale = 1;  ///< of the product
 };
 
 /// Rows of A B, each of sizes.c columns, by so many threads.

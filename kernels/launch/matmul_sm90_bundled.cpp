@@ -27,14 +27,16 @@ class MatmulTrial : public KernelTrial {
   }
 
   [[nodiscard]] LaunchPlan plan(const PlacedDiagram& placed, bool counting) const override {
-    return matmul_sm90_plan(placed, counting ? data_.counting_call() : data_.call(), device_.launch_device());
+    const MatmulScratch scratch = matmul_scratch(placed);
+    return matmul_plan(placed, counting ? data_.counting_call(scratch) : data_.call(scratch), device_.launch_device());
   }
   [[nodiscard]] const DeviceMemory& spans() const override { return data_.spans(); }
   void poison() const override { data_.poison(); }
 
   [[nodiscard]] Comparison check(Extent extent) const override {
     Comparison out;
-    for (std::size_t i = 0; i < rows_.size(); ++i) compare_row(data_.row(rows_[i]), reference_[i], type_, out);
+    for (std::size_t i = 0; i < rows_.size(); ++i)
+      compare_row(data_.row(rows_[i]), reference_[i], result_type(type_), out);
     if (extent == Extent::everything) count_poison(data_.output(), columns_, out);
     return out;
   }
@@ -50,8 +52,8 @@ class MatmulTrial : public KernelTrial {
 
 LaunchPlan variant(const PlacedDiagram& placed, bool counting, const LaunchDevice& device) {
   constexpr std::uint64_t somewhere = 4096;  // aligned as real memory is; nothing is launched with it
-  const MatrixView nowhere{somewhere, 8};
-  return matmul_sm90_plan(placed, {nowhere, nowhere, nowhere, counting ? somewhere : 0}, device);
+  const MatrixView nowhere{somewhere, 16};
+  return matmul_plan(placed, {nowhere, nowhere, nowhere, counting ? somewhere : 0, somewhere, somewhere}, device);
 }
 
 std::unique_ptr<KernelTrial> trial(Runtime& runtime, const PlacedDiagram& placed, const TrialOptions& options) {
@@ -61,5 +63,7 @@ std::unique_ptr<KernelTrial> trial(Runtime& runtime, const PlacedDiagram& placed
 }  // namespace
 
 BundledKernel matmul_sm90_bundled() { return {"matmul_sm90", variant, trial}; }
+
+BundledKernel matmul_fp8_sm90_bundled() { return {"matmul_fp8_sm90", variant, trial}; }
 
 }  // namespace napkin

@@ -17,6 +17,9 @@ struct MatmulConfig {
   bool cycles;  // each SM notes when its first block starts and its last one ends
   int a_offset, b_offset, c_offset, barriers_offset;  // bytes; c: the staged result
   int producer_registers, consumer_registers;
+  bool split;   // blocks share a tile's chunks, and who comes last adds up their parts; nothing is staged then
+  bool fp8;     // A and B are e4m3: `b` counts pairs, which are 16 bits like a number of the others; `bf16` is of C
+  bool merges;  // fp8: chunks are summed outside of the tensor cores, which keep about 14 bits of a running sum
 };
 
 // A tile here is a cluster's: `cluster` tiles of a block, one below the other.
@@ -28,15 +31,26 @@ struct MatmulShape {
   Divisor group, group_tiles, last_group;  // grouped: rows of a group, tiles of it, rows of the last one
 };
 
+// How the chunks of a tile are dealt out: 40 chunks in parts of 12 are four parts, the last one of 4.
+struct MatmulParts {
+  Divisor tiles;      // of a part
+  int count, chunks;  // parts of a tile; chunks of a part
+  float* sums;   // [tile, block of the cluster, part, warp]: what its threads hold, four sums each and then four more
+  int* arrived;  // [tile, block of the cluster, warp] parts that are there; zero before a launch and after it
+};
+
 struct MatmulArguments {
   TensorMap a_map, b_map, c_map;
   MatmulShape shape;
   void* c;
-  long long c_row;             // elements from row to row
-  int c_rows, c_columns;       // of C in all
-  unsigned long long* cycles;  // by SM, first start and last end
+  long long c_row;                 // elements from row to row
+  int c_rows, c_columns;           // of C in all
+  unsigned long long* cycles;      // by SM, first start and last end
+  MatmulParts parts;               // with `split`; shape.tiles counts every part's then
+  const float *a_scale, *b_scale;  // fp8: what a number of A and of B stands for; null: 1
 };
 
-static_assert(sizeof(MatmulConfig) == 56 && sizeof(MatmulShape) == 64 && sizeof(MatmulArguments) == 512);
+static_assert(sizeof(MatmulConfig) == 60 && sizeof(MatmulShape) == 64 && sizeof(MatmulParts) == 40 &&
+              sizeof(MatmulArguments) == 576);
 
 }  // namespace napkin

@@ -5,8 +5,10 @@
 
 #include "kernels/device/clock.cuh"
 #include "kernels/device/fragment.cuh"
+#include "kernels/device/global.cuh"
 #include "kernels/device/matrix.cuh"
 #include "kernels/device/tma.cuh"
+#include "kernels/device/wgmma_e4m3.cuh"
 #include "kernels/matmul/order.cuh"
 
 namespace napkin {
@@ -46,8 +48,22 @@ struct Matmul {
   static __device__ __forceinline__ int first_tile() { return blockIdx.x / C.cluster; }
   static __device__ __forceinline__ int next_tile(int index) { return index + grid_blocks() / C.cluster; }
 
+  // Which part of which tile; without `split` a tile has one.
+  __device__ __forceinline__ int part_of(int& index) const {
+    if constexpr (!C.split) return 0;
+    return divide(index, arguments.parts.tiles, index);
+  }
+
+  // The chunks that a block adds up: all of them, or those of its part.
+  __device__ __forceinline__ int first_chunk(int index) const { return part_of(index) * arguments.parts.chunks; }
+  __device__ __forceinline__ int chunks_of(int index) const {
+    if constexpr (!C.split) return arguments.shape.chunks;
+    return min(arguments.parts.chunks, arguments.shape.chunks - first_chunk(index));
+  }
+
   // First row and column of this block's part of that tile.
   __device__ __forceinline__ Place corner(int index) const {
+    part_of(index);
     const Place tile = find_place<C.order>(arguments.shape, index);
     const u32 rank = C.cluster > 1 ? cluster_rank() : 0;
     return {(tile.row * C.cluster + static_cast<int>(rank)) * C.a, tile.column * C.c};
@@ -55,15 +71,28 @@ struct Matmul {
 
   // ---- producer: one thread ----------------------------------------------------------------------------------------
 
-  // Each block of a cluster loads its own A and its share of B's rows for all.
+  // Each block of a cluster loads its own A and its share of B's rows for all. Of e4m3 B lies with the contracted axis
+  // inside, as the tensor cores want it: its rows are C's columns.
   __device__ __forceinline__ void load_chunk(u32 stage, int row, int column, int k) const {
-    constexpr int share = C.b / C.cluster;
+    constexpr int share = (C.fp8 ? C.c : C.b) / C.cluster;
     const u32 rank = C.cluster > 1 ? cluster_rank() : 0, ready = barrier(full + stage);
     barrier_expect(ready, a_bytes + b_bytes);
     const u32 a = shared + C.a_offset + stage * a_bytes;
 #pragma unroll
     for (int i = 0; i < C.b; i += b_span) load_box(a + i * C.a * 2, arguments.a_map, ready, k + i, row);
-    const u32 b = shared + C.b_offset + stage * b_bytes + rank * (share * c_span * 2);
+    const u32 b = shared + C.b_offset + stage * b_bytes + rank * (share * (C.fp8 ? b_span : c_span) * 2);
+    if constexpr (C.fp8) {
+      const int first = column + static_cast<int>(rank) * share;
+#pragma unroll
+      for (int i = 0; i < C.b; i += b_span) {
+        if constexpr (C.cluster > 1) {
+          load_box_multicast(b + i * C.c * 2, arguments.b_map, ready, (1 << C.cluster) - 1, k + i, first);
+        } else {
+          load_box(b + i * C.c * 2, arguments.b_map, ready, k + i, first);
+        }
+      }
+      return;
+    }
     const int first = k + static_cast<int>(rank) * share;
 #pragma unroll 1
     for (int i = 0; i < C.c; i += c_span) {
@@ -79,10 +108,11 @@ struct Matmul {
     Ring<C.stages> ring;
     for (int index = first_tile(); index < arguments.shape.tiles; index = next_tile(index)) {
       const Place at = corner(index);
+      const int begin = C.split ? first_chunk(index) * C.b : 0;
 #pragma unroll 1
-      for (int chunk = 0; chunk < arguments.shape.chunks; ++chunk) {
+      for (int chunk = 0; chunk < chunks_of(index); ++chunk) {
         barrier_wait(barrier(empty + ring.stage), ring.parity ^ 1);
-        load_chunk(ring.stage, at.row, at.column, chunk * C.b);
+        load_chunk(ring.stage, at.row, at.column, begin + chunk * C.b);
         ring.advance();
       }
     }
@@ -105,15 +135,20 @@ struct Matmul {
   __device__ __forceinline__ void issue(Accumulators& d, u32 stage) const {
     const u64 a =
         descriptor<b_span>(matrix_address(shared + C.a_offset + stage * a_bytes + wg * (rows * b_span * 2)), 0);
-    const u64 b = descriptor<c_span>(matrix_address(shared + C.b_offset + stage * b_bytes),
-                                     descriptor_offset<C.b, c_span>(0, c_span));
+    const u32 b_matrix = matrix_address(shared + C.b_offset + stage * b_bytes);
+    const u64 b = C.fp8 ? descriptor<b_span>(b_matrix, 0)
+                        : descriptor<c_span>(b_matrix, descriptor_offset<C.b, c_span>(0, c_span));
     wgmma_fence();
 #pragma unroll
     for (int k = 0; k < C.b; k += 16) {
 #pragma unroll
       for (int s = 0; s < steps; ++s) {
-        wgmma<C.c, C.bf16, 1>(d[s], a + descriptor_offset<C.a, b_span>(64 * s, k),
-                              b + descriptor_offset<C.b, c_span>(k, 0), Accumulate || k != 0);
+        const u64 rows_of_a = a + descriptor_offset<C.a, b_span>(64 * s, k);
+        if constexpr (C.fp8) {
+          wgmma_e4m3<C.c>(d[s], rows_of_a, b + descriptor_offset<C.c, b_span>(0, k), Accumulate || k != 0);
+        } else {
+          wgmma<C.c, C.bf16, 1>(d[s], rows_of_a, b + descriptor_offset<C.b, c_span>(k, 0), Accumulate || k != 0);
+        }
       }
     }
     wgmma_commit();
@@ -176,14 +211,130 @@ struct Matmul {
     }
   }
 
+  // ---- parts of a tile: a warp of one block meets the warps of its rows in the others -------------------------------
+
+  static constexpr int warps = C.warpgroups * 4, quads = accumulators / 4;
+
+  // This warp's sums of a part, in quads of a thread.
+  __device__ __forceinline__ float* sums_of(int meeting, int warp, int part) const {
+    const long long first = (static_cast<long long>(meeting) * arguments.parts.count + part) * warps + warp;
+    return arguments.parts.sums + (first * (steps * quads * warp_threads) + threadIdx.x % warp_threads) * 4;
+  }
+
+  // Rows that begin beyond the end hold nothing: neither moves them.
+  template <class Each>
+  __device__ __forceinline__ void each_quad(int row, const Each& each) const {
+#pragma unroll
+    for (int s = 0; s < steps; ++s) {
+      if (row + s * 64 >= arguments.c_rows) continue;
+#pragma unroll
+      for (int i = 0; i < quads; ++i) each(s, i, (s * quads + i) * (warp_threads * 4));
+    }
+  }
+
+  // Whether all other parts of these rows are there; the last one leaves the counter at zero for the next launch.
+  __device__ __forceinline__ bool comes_last(int* arrived) const {
+    __threadfence();
+    __syncwarp();
+    int before = 0;
+    if (threadIdx.x % warp_threads == 0) before = atomicAdd(arrived, 1);
+    const bool last = __shfl_sync(0xffffffffu, before, 0) == arguments.parts.count - 1;
+    if (last && threadIdx.x % warp_threads == 0) *arrived = 0;
+    __threadfence();
+    return last;
+  }
+
+  // Leaves this warp's part in device memory. Of the warps of these rows the one that comes last adds the parts up, in
+  // their order, whoever came when. False for the others, whose d is no result.
+  __device__ __forceinline__ bool combine(Accumulators& d, int index, int row) const {
+    if (arguments.parts.count == 1) return true;
+    const int warp = static_cast<int>(threadIdx.x / warp_threads) - 4, own = part_of(index);
+    const int meeting = index * C.cluster + (C.cluster > 1 ? static_cast<int>(cluster_rank()) : 0);
+    row += static_cast<int>(wg) * rows + warp % 4 * 16;
+    if (row >= arguments.c_rows) return false;
+    float* part = sums_of(meeting, warp, own);
+    each_quad(row, [&](int s, int i, int at) {
+      const float* v = d[s] + 4 * i;
+      *reinterpret_cast<FloatQuad*>(part + at) = {v[0], v[1], v[2], v[3]};
+    });
+    if (!comes_last(arguments.parts.arrived + meeting * warps + warp)) return false;
+    part = sums_of(meeting, warp, 0);
+    each_quad(row, [&](int s, int i, int) {
+#pragma unroll
+      for (int j = 0; j < 4; ++j) d[s][4 * i + j] = 0;
+    });
+#pragma unroll 1
+    for (int n = 0; n < arguments.parts.count; ++n, part += warps * steps * quads * warp_threads * 4) {
+      each_quad(row, [&](int s, int i, int at) {
+        const FloatQuad other = load_quad_from_others(part + at);
+#pragma unroll
+        for (int j = 0; j < 4; ++j) d[s][4 * i + j] += other.value[j];
+      });
+    }
+    return true;
+  }
+
+  // d = all chunks of the tile, each by itself from the tensor cores: the other warpgroups multiply meanwhile.
+  __device__ __forceinline__ void merge_chunks(Accumulators& d, Ring<C.stages>& ring, int index) const {
+#pragma unroll
+    for (int s = 0; s < steps; ++s) {
+#pragma unroll
+      for (int i = 0; i < accumulators; ++i) d[s][i] = 0;
+    }
+#pragma unroll 1
+    for (int chunk = 0; chunk < chunks_of(index); ++chunk) {
+      Accumulators one;
+      barrier_wait(barrier(full + ring.stage), ring.parity);
+      issue<false>(one, ring.stage);
+      wgmma_wait<0>();
+#pragma unroll
+      for (int s = 0; s < steps; ++s) pin(one[s]);
+      release(ring.stage);
+      ring.advance();
+#pragma unroll
+      for (int s = 0; s < steps; ++s) {
+#pragma unroll
+        for (int i = 0; i < accumulators; ++i) d[s][i] += one[s][i];
+      }
+    }
+  }
+
+  // What a product of a number of A and one of B stands for.
+  __device__ __forceinline__ void scale(Accumulators& d) const {
+    const float a = arguments.a_scale != nullptr ? *arguments.a_scale : 1.f;
+    const float factor = arguments.b_scale != nullptr ? a * *arguments.b_scale : a;
+#pragma unroll
+    for (int s = 0; s < steps; ++s) {
+#pragma unroll
+      for (int i = 0; i < accumulators; ++i) d[s][i] *= factor;
+    }
+  }
+
+  // The sum, or this block's part of it, goes where it belongs.
+  __device__ __forceinline__ void leave(Accumulators& d, int index, Place at) const {
+    if constexpr (C.fp8) scale(d);
+    if constexpr (C.split) {
+      if (combine(d, index, at.row)) store_elements(d, at.row, at.column);
+    } else if (C.ragged && at.column + C.c > arguments.c_columns) {
+      store_elements(d, at.row, at.column);
+    } else {
+      store(d, at.row, at.column);
+    }
+  }
+
   __device__ __forceinline__ void consume() const {
     Ring<C.stages> ring;
     for (int index = first_tile(); index < arguments.shape.tiles; index = next_tile(index)) {
       Accumulators d;
+      if constexpr (C.merges) {
+        merge_chunks(d, ring, index);
+        leave(d, index, corner(index));
+        continue;
+      }
       barrier_wait(barrier(full + ring.stage), ring.parity);
       issue<false>(d, ring.stage);
 #pragma unroll 1
-      for (int chunk = 1; chunk < arguments.shape.chunks; ++chunk) {
+      for (int chunk = 1; chunk < chunks_of(index); ++chunk) {
         const u32 before = ring.stage;
         ring.advance();
         barrier_wait(barrier(full + ring.stage), ring.parity);
@@ -197,19 +348,14 @@ struct Matmul {
       for (int s = 0; s < steps; ++s) pin(d[s]);
       release(ring.stage);
       ring.advance();
-      if (C.ragged && at.column + C.c > arguments.c_columns) {
-        store_elements(d, at.row, at.column);
-      } else {
-        store(d, at.row, at.column);
-      }
+      leave(d, index, at);
     }
     if (threadIdx.x % warp_threads == 0) store_wait_read();
   }
 };
 
 template <MatmulConfig C>
-__global__ void __launch_bounds__((C.warpgroups + 1) * 128, 1)
-    matmul_sm90(const __grid_constant__ MatmulArguments arguments) {
+__device__ __forceinline__ void matmul_block(const MatmulArguments& arguments) {
   extern __shared__ __align__(1024) unsigned char memory[];
   // By shuffle, so that the compiler knows it to be uniform: descriptors then live in uniform registers.
   const u32 shared = shared_address(memory), warpgroup = __shfl_sync(0xffffffffu, threadIdx.x / 128, 0);
@@ -231,6 +377,12 @@ __global__ void __launch_bounds__((C.warpgroups + 1) * 128, 1)
   }
   // No block leaves while another may still write to its memory.
   if constexpr (C.cluster > 1) cluster_sync();
+}
+
+template <MatmulConfig C>
+__global__ void __launch_bounds__((C.warpgroups + 1) * 128, 1)
+    matmul_sm90(const __grid_constant__ MatmulArguments arguments) {
+  matmul_block<C>(arguments);
 }
 
 }  // namespace napkin

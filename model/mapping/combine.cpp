@@ -64,7 +64,7 @@ void Placer::Compiled::compile_combine() {
     combine.at = machine_->levels[at(levels_.front().id)].name;
   }
   out.by = combine.by;
-  if (combine.by != By::launch && combine.at != machine_->levels.front().name) {
+  if (!CombineMapping::keeps_apart(combine.by) && combine.at != machine_->levels.front().name) {
     const auto position = position_of(combine.at);
     if (!position || *position >= block_) {
       throw Error(combine.location, "combine.at", "the parts of blocks do not meet in '" + combine.at + "'",
@@ -73,11 +73,12 @@ void Placer::Compiled::compile_combine() {
     out.at = *position;
   }
   switch (combine.by) {
-    case By::launch: out.launch = combine_launch(*streamed_); break;
+    case By::launch:
+    case By::last: out.launch = combine_launch(*streamed_); break;
     case By::adds:
       if (!adds_up())
         throw Error(combine.location, "combine.by", "not every part is a sum that is added where it is stored",
-                    "engine: atomic or bulk_reduce on sums; launch, turns or barriers otherwise");
+                    "engine: atomic or bulk_reduce on sums; launch, last, turns or barriers otherwise");
       break;
     case By::turns:
     case By::barriers: check_exchange(combine);

@@ -147,6 +147,11 @@ void Placer::Compiled::compile_variables() {
     out.held.reserve(v.of.size());
     std::vector<AxisId> explicit_axes;
     for (const std::string& axis : v.axes) explicit_axes.push_back(streamed_->diagram.axis(axis));
+    if (const auto id = streamed_->diagram.find_array(v.of.front()); id && v.of.size() == 1) {
+      const std::vector<AxisId>& axes = streamed_->diagram.arrays[at(*id)].axes;
+      if (std::is_permutation(axes.begin(), axes.end(), explicit_axes.begin(), explicit_axes.end()))
+        out.axes = explicit_axes;
+    }
     for (const std::string& name : v.of) {
       if (const auto id = streamed_->diagram.find_array(name)) {
         out.arrays.push_back(*id);

@@ -81,6 +81,7 @@ struct CompiledAgent {
 
 struct CompiledVariable {
   std::vector<ArrayId> arrays;
+  std::vector<AxisId> axes;   ///< of its one array in another order; empty: in the diagram's
   std::vector<Extents> held;  ///< the size of each array or auxiliary that it holds
   bool streams = false;       ///< one of them follows the chunk
   int auxiliaries = 0;
@@ -122,6 +123,7 @@ struct Variant {
   std::vector<PlacedOperation> operations;
   std::vector<const CompiledWork*> work;              ///< of all operations, one after the other
   std::vector<ArrayId> arrays;                        ///< of all variables
+  std::vector<std::vector<AxisId>> axes;              ///< of variables whose array lies in another order
   std::vector<std::pair<ArrayId, LevelId>> operands;  ///< of all operations
 };
 

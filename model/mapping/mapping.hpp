@@ -59,12 +59,13 @@ struct OrderWord {
 /// What a user may turn: the same name and unit in the mapping, on the command line, in JSON, in the kernel and in
 /// emitted code.
 struct Knob {
-  std::string name;                  ///< "q", "stages", "pingpong", "registers.q"
-  std::string unit;                  ///< "rows", "copies", "blocks", "" for words
-  std::vector<std::int64_t> domain;  ///< legal values, the preferred one first where predictions tie
-  std::vector<std::string> words;    ///< for knobs whose values are words: value i is words[i]
-  std::vector<OrderWord> orders;     ///< by word, of the knob that orders the launch's tiles; of others empty
-  bool searched = true;              ///< false: a search takes the first value, another one only where the user asks
+  std::string name;                    ///< "q", "stages", "pingpong", "registers.q"
+  std::string unit;                    ///< "rows", "copies", "blocks", "" for words
+  std::vector<std::int64_t> domain;    ///< legal values, the preferred one first where predictions tie
+  std::vector<std::string> words;      ///< for knobs whose values are words: value i is words[i]
+  std::vector<OrderWord> orders;       ///< by word, of the knob that orders the launch's tiles; of others empty
+  bool searched = true;                ///< false: a search takes the first value, another one only where the user asks
+  std::optional<std::int64_t> before;  ///< what the kernel did before it had the knob: recorded tiles do not say it
   std::string about;
   Location location;
 };
@@ -233,8 +234,11 @@ struct CombineMapping {
     adds,      ///< added to what stands there, in any order
     turns,     ///< each group in its turn takes over what stands there and puts its own in its place
     barriers,  ///< value after value is reduced there, with a barrier of all groups behind each
+    last,      ///< they stay apart in device memory; of a result's groups the one that ends last reads them all
   };
-  static constexpr std::array<const char*, 4> words = {"launch", "adds", "turns", "barriers"};
+  static constexpr std::array<const char*, 5> words = {"launch", "adds", "turns", "barriers", "last"};
+  /// Whether parts stay apart in device memory until all are there.
+  [[nodiscard]] static bool keeps_apart(By by) { return by == By::launch || by == By::last; }
   By by = By::launch;
   std::string at;                   ///< the level in which they meet: above it there is one result
   std::vector<std::string> values;  ///< turns, barriers: auxiliaries and results that the groups exchange, in order

@@ -57,6 +57,7 @@ struct Variable {
   bool output_staging = false;
   bool part = false;  ///< holds what one iteration adds
   int agent = -1;     ///< whose core's memory it lies in, one node an instance; -1: as the array's operations say
+  const std::vector<AxisId>* axes = nullptr;  ///< where its array lies in another order: B as [c, b]; kept by variant
 
   [[nodiscard]] Bytes bytes() const { return bytes_of(elements, type) * copies; }  ///< one instance, all copies
 };
@@ -116,7 +117,7 @@ struct PlacedCombine {
   CombineMapping::By by = CombineMapping::By::launch;
   int at = -1;                          ///< index into PlacedDiagram::levels; -1: device memory
   Count steps = 0;                      ///< barriers; launches; 1 for adds and (a chain of) turns
-  std::optional<CombineLaunch> launch;  ///< the second launch, by `launch`
+  std::optional<CombineLaunch> launch;  ///< what reads the parts that stay apart, as a launch of its own
 };
 
 struct PackedPart;
@@ -139,6 +140,7 @@ struct PlacedDiagram {
   Count threads;                 ///< a block
   std::optional<AxisId> across;  ///< the mask's axis that is not the streamed one, where chunks are skipped
   std::shared_ptr<const PlacedCombine> combine;  ///< where results have parts
+  bool cuts = false;  ///< the block's level cuts the streamed axis into `parts`: into one leaves it whole
   std::shared_ptr<const void> variant;  ///< which alternatives of the mapping it was made of (Placer's); owns the spans
   std::uint64_t binding = 0;            ///< which of the Placer's problems
   /// Of sequences of different lengths: those of each length. Everything else here is then of the launch, whose grid
@@ -154,13 +156,22 @@ struct PlacedDiagram {
   }
   [[nodiscard]] const PlacedLevel& block() const { return levels[static_cast<std::size_t>(block_level)]; }
   [[nodiscard]] const PlacedLevel* find_level(LevelId id) const;
-  /// Axes of what crosses.
+  /// Axes of what crosses, as it lies: the last one has unit stride.
   [[nodiscard]] const std::vector<AxisId>& axes_of(const Crossing& crossing) const {
+    if (crossing.variable >= 0) {
+      const std::vector<AxisId>* own = variables[static_cast<std::size_t>(crossing.variable)].axes;
+      if (own != nullptr) return *own;
+    }
     if (crossing.auxiliary >= 0) return streamed->auxiliaries[static_cast<std::size_t>(crossing.auxiliary)].axes;
     return streamed->diagram.arrays[static_cast<std::size_t>(crossing.array)].axes;
   }
   /// Parts of a result that become one where they meet; 1 without split axes.
   [[nodiscard]] Count parts() const;
+  /// Whether `parts` leave the streamed axis whole: then it is not grouped, and no result has parts.
+  [[nodiscard]] bool whole() const {
+    return cuts && streamed->stream && block().groups_of[static_cast<std::size_t>(*streamed->stream)] == Count(1);
+  }
+  [[nodiscard]] bool in_parts(const Crossing& crossing) const { return crossing.parts && !whole(); }
   /// Each block of a cluster gets an equal part of it.
   [[nodiscard]] bool divided(const Crossing& c) const {
     return c.fills && c.variable >= 0 && variables[static_cast<std::size_t>(c.variable)].divided;

@@ -165,6 +165,7 @@ void Placer::Compiled::start(PlacedDiagram& into, const std::shared_ptr<const Va
   into.problem = problem_;
   into.block_level = block_;
   into.combine = combine_;
+  into.cuts = levels_[at(block_)].parts.has_value();
   into.across = across_;
   into.variables = variant->variables;
   into.crossings = variant->crossings;

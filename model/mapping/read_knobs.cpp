@@ -118,7 +118,7 @@ Knob Reader::knob(const std::string& name, const yaml::Node& node) const {
   Knob knob;
   knob.name = name;
   knob.location = node.key_location();
-  node.allow({"unit", "domain", "words", "search", "about"});
+  node.allow({"unit", "domain", "words", "search", "before", "about"});
   if (!is_name(name)) throw Error(node.key_location(), node.path(), "not a name", "letters, digits, _ and .");
   if (const auto* about = node.find("about")) knob.about = about->text();
   if (const auto* search = node.find("search")) knob.searched = search->choice({"on", "off"}) == "on";
@@ -149,6 +149,7 @@ Knob Reader::knob(const std::string& name, const yaml::Node& node) const {
     knob.unit = node.at("unit").text();
     knob.domain = domain(*numbers, 0);
   }
+  if (const auto* before = node.find("before")) knob.before = knob_value(knob, *before);
   return knob;
 }
 

@@ -326,7 +326,7 @@ void Reader::combine(const yaml::Node& node) {
   const std::string by = node.at("by").choice(words);
   combine.by = static_cast<CombineMapping::By>(std::find(words.begin(), words.end(), by) - words.begin());
   const bool exchanges = by == "turns" || by == "barriers";
-  if (by != "launch") {
+  if (!CombineMapping::keeps_apart(combine.by)) {
     combine.at = node.at("at").text();
     refer(Reference::Kind::level, combine.at, node.at("at"));
   } else if (const auto* at = node.find("at")) {

@@ -72,6 +72,7 @@ class VariantMaker {
     v_.operations.reserve(c_.operations_.size());
     v_.work.reserve(work);
     v_.arrays.reserve(arrays);
+    v_.axes.reserve(c_.variables_.size());
     v_.operands.reserve(operands);
   }
 
@@ -86,6 +87,7 @@ class VariantMaker {
       out.mapping = static_cast<int>(i);
       out.arrays = {v_.arrays.data() + v_.arrays.size(), v.arrays.size()};
       v_.arrays.insert(v_.arrays.end(), v.arrays.begin(), v.arrays.end());
+      if (!v.axes.empty()) out.axes = &v_.axes.emplace_back(v.axes);
       out.auxiliaries = v.auxiliaries;
       out.level = c_.levels_[at(v.position)].id;
       out.scope = m.scope;

@@ -21,7 +21,7 @@ OrderWord order_word(const PlacedDiagram& placed) {
 }
 
 /// The block's grouped axes, the slowest first: as the order says, else as the mapping lists them; what is not listed
-/// comes first.
+/// comes first. A streamed axis that `parts` leave whole is not grouped.
 std::vector<AxisId> listed_axes(const PlacedDiagram& placed) {
   const Diagram& diagram = placed.streamed->diagram;
   std::vector<AxisId> listed, out;
@@ -39,7 +39,9 @@ std::vector<AxisId> listed_axes(const PlacedDiagram& placed) {
     const bool unlisted = std::find(listed.begin(), listed.end(), axis) == listed.end();
     if (unlisted && placed.block().groups_of[a] > Count(1)) out.push_back(axis);
   }
-  out.insert(out.end(), listed.begin(), listed.end());
+  for (const AxisId axis : listed) {
+    if (!placed.whole() || axis != *placed.streamed->stream) out.push_back(axis);
+  }
   return out;
 }
 

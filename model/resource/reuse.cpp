@@ -187,7 +187,7 @@ class Acted {
 
   /// Bytes that blocks move between the L2 and their own level. Parts that they exchange are left out.
   void add(const Crossing& c, double running) {
-    if (c.into != p_.block().level || c.auxiliary >= 0 || c.parts) return;
+    if (c.into != p_.block().level || c.auxiliary >= 0 || p_.in_parts(c)) return;
     Touched t;
     t.crossing = &c;
     const auto& axes = p_.axes_of(c);

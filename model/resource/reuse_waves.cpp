@@ -34,7 +34,7 @@ Touches touches_of(const PlacedDiagram& placed, const std::vector<AxisId>& axes,
   Touches out;
   const PlacedLevel& block = placed.block();
   for (const Crossing& c : placed.crossings) {
-    if (c.into != block.level || c.auxiliary >= 0 || c.parts) continue;
+    if (c.into != block.level || c.auxiliary >= 0 || placed.in_parts(c)) continue;
     double bytes = bytes_per_value(c.type);
     const auto [row, plane] = differs(placed, c, axes);
     for (const AxisId axis : placed.axes_of(c)) {
@@ -49,7 +49,7 @@ Touches touches_of(const PlacedDiagram& placed, const std::vector<AxisId>& axes,
 }
 
 bool is_stream(const PlacedDiagram& placed, const Crossing& c) {
-  return c.into == placed.block().level && !c.store && c.phase == Phase::loop && c.auxiliary < 0 && !c.parts;
+  return c.into == placed.block().level && !c.store && c.phase == Phase::loop && c.auxiliary < 0 && !placed.in_parts(c);
 }
 
 /// Rows and planes of tiles that so many blocks (clusters) in a row of the launch's order touch, on the mean.

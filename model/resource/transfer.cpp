@@ -187,7 +187,7 @@ class Mover {
 /// result cross once a block as long as they have not met.
 Groups groups_for(const PlacedDiagram& placed, const Groups& level, const Crossing& crossing) {
   const Groups blocks{placed.block(), placed.walk};
-  if (crossing.parts && &level.level < &blocks.level) return blocks;
+  if (placed.in_parts(crossing) && &level.level < &blocks.level) return blocks;
   const bool cluster = placed.machine->levels[at(level.level.level)].kind == LevelKind::cross_transfer;
   return cluster && !placed.shared_by_cluster(crossing) ? blocks : level;
 }
@@ -303,7 +303,7 @@ std::vector<LevelTransfer> moved_over(const PlacedDiagram& placed, AxisId none =
       (crossing.store ? sum.store : sum.load) += moved;
       if (!crossing.store) sum.delivered += Bytes(delivered(placed, crossing, mover, moved * parts).value / parts);
       // What crosses once a block crosses once for each of a cluster's.
-      const Count times = &used.level != &own.level && !crossing.parts ? placed.cluster : Count(1);
+      const Count times = &used.level != &own.level && !placed.in_parts(crossing) ? placed.cluster : Count(1);
       sum.transfer_per_group += Bytes(bytes_of(mover.per_group() * times, crossing.type).value / parts);
     }
     if (level.level == parts_leave_from(placed)) {

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "model/clock/graph/copy_cost.hpp"
+#include "model/clock/roofline/node_rate.hpp"
 #include "model/clock/run/period.hpp"
 #include "model/clock/run/period_bounds.hpp"
 #include "model/diagram/packing.hpp"

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "tests/kernel/correctness_cases.hpp"
+#include "tests/kernel/product_cases.hpp"
 
 namespace napkin::test {
 
@@ -28,7 +28,7 @@ inline std::int64_t products_of(const CorrectnessCase& one) {
   return pairs * heads;
 }
 
-/// Variants beside the recorded ones: orders of waiting that none of these has.
+/// Variants beside the recorded ones: orders of waiting, and parts of products, that none of these has.
 inline std::vector<CorrectnessCase> further_cases() {
   correctness::Draws draws(11);
   std::vector<CorrectnessCase> out;
@@ -44,6 +44,7 @@ inline std::vector<CorrectnessCase> further_cases() {
       out.push_back(std::move(one));
     }
   }
+  for (const CorrectnessCase& one : product_cases()) out.push_back(one);
   return out;
 }
 
@@ -71,7 +72,8 @@ inline CorrectnessCase small_case(CorrectnessCase one, std::size_t number) {
   const std::int64_t first = sizes[number % 4], second = sizes[number / 4 % 4];
   one.attention.seed = one.matmul.seed = number + 1;
   if (one.kernel.starts_with("matmul")) {
-    one.matmul.sizes = {first, std::max<std::int64_t>(8, second / 8 * 8), sizes[number / 16 % 4]};
+    const std::int64_t whole = one.type == DType::e4m3 ? 16 : 8;
+    one.matmul.sizes = {first, std::max(whole, second / whole * whole), sizes[number / 16 % 4]};
     one.matmul.gap = number % 3 == 1 ? 16 : 0;
     one.shape = {{"a", one.matmul.sizes.a}, {"b", one.matmul.sizes.b}, {"c", one.matmul.sizes.c}};
     return one;

@@ -39,7 +39,8 @@ const Kernel& kernel_of(const std::string& expression) {
       {"attention_backward_convert", {"kernels/attention/attention_backward_sm90.cuh", "AttentionBackwardArguments"}},
       {"attention_decode_sm90", {"kernels/attention/attention_decode_sm90.cuh", "AttentionDecodeArguments"}},
       {"attention_fp8_sm90", {"kernels/attention/attention_fp8_sm90.cuh", "AttentionFp8Arguments"}},
-      {"matmul_sm90", {"kernels/matmul/matmul_sm90.cuh", "MatmulArguments"}}};
+      {"matmul_sm90", {"kernels/matmul/matmul_sm90.cuh", "MatmulArguments"}},
+      {"matmul_fp8_sm90", {"kernels/matmul/matmul_fp8_sm90.cuh", "MatmulArguments"}}};
   const std::size_t from = expression.find("::") + 2;
   return kernels.at(expression.substr(from, expression.find('<') - from));
 }
@@ -79,11 +80,16 @@ void write_shards(const fs::path& folder, std::size_t shards) {
   std::vector<std::set<std::string>> parts(shards);
   std::size_t next = 0;
   for (const auto& [expression, one] : test::variant_cases()) parts[next++ % shards].insert(expression);
-  for (const std::string& expression : test::backward_expressions()) parts[next++ % shards].insert(expression);
   for (std::size_t i = 0; i < shards; ++i) {
     const std::string name = fmt::format("{}", i + 1);
     write(folder / ("variants_" + name + ".cpp"), source_of(parts[i], "napkin_shard_" + name, ""));
   }
+}
+
+void write_backward(const fs::path& folder) {
+  std::set<std::string> expressions;
+  for (const std::string& expression : test::backward_expressions()) expressions.insert(expression);
+  write(folder / "variants_backward.cpp", source_of(expressions, "napkin_backward", ""));
 }
 
 void write_decode(const fs::path& folder) {
@@ -127,6 +133,7 @@ int main(int argc, char** argv) {
     if (argc != 5)
       throw Error("make_variants", "wants a folder, a number of sources, one of bugs, and the kernels' root");
     write_shards(argv[1], std::stoul(argv[2]));
+    write_backward(argv[1]);
     write_decode(argv[1]);
     write_fp8(argv[1]);
     write_planted(argv[1], std::stoul(argv[3]), argv[4]);

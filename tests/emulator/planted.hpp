@@ -17,13 +17,13 @@ struct PlantedBug {
   std::string name, file, from, to;
   std::string kernel;
   Knobs fixed;            ///< of the variants that show it
-  std::string complaint;  ///< words of the emulator's error
+  std::string complaint;  ///< words of the emulator's error; "numbers": the result alone is wrong
 };
 
 inline const std::vector<PlantedBug>& planted_bugs() {
   static const std::string sm90 = "attention_sm90", sm80 = "attention_sm80", matmul = "matmul_sm90",
                            fp8 = "attention_fp8_sm90", decode = "attention_decode_sm90",
-                           backward = "attention_backward_sm90";
+                           backward = "attention_backward_sm90", fp8_matmul = "matmul_fp8_sm90";
   static const std::vector<PlantedBug> all = {
       {"no_fence_before_store",
        "kernels/attention/epilogue_sm90.cuh",
@@ -124,22 +124,57 @@ inline const std::vector<PlantedBug>& planted_bugs() {
        "        release(before);",
        "        release(ring.stage);",
        matmul,
-       {},
+       {{"split", "1"}},
        ""},
       {"registers_read_early",
        "kernels/matmul/matmul_sm90.cuh",
-       "      wgmma_wait<0>();\n",
-       "      wgmma_wait<1>();\n",
+       "// beside the last products\n      wgmma_wait<0>();\n",
+       "// beside the last products\n      wgmma_wait<1>();\n",
        matmul,
-       {},
+       {{"split", "1"}},
        "under way"},
       {"staging_overwritten",
        "kernels/matmul/matmul_sm90.cuh",
        "        if (count >= buffers && lane == 0) store_wait_read<buffers - 1>();\n",
        "",
        matmul,
-       {},
+       {{"split", "1"}},
        "still be read"},
+      {"parts_never_counted_anew",
+       "kernels/matmul/matmul_sm90.cuh",
+       "    if (last && threadIdx.x % warp_threads == 0) *arrived = 0;\n",
+       "",
+       matmul,
+       {{"split", "4"}},
+       "numbers"},
+      {"last_but_one_adds",
+       "kernels/matmul/matmul_sm90.cuh",
+       "== arguments.parts.count - 1;",
+       "== arguments.parts.count - 2;",
+       matmul,
+       {{"split", "4"}},
+       "numbers"},
+      {"chunk_added_unfinished",
+       "kernels/matmul/matmul_sm90.cuh",
+       "      wgmma_wait<0>();\n#pragma unroll\n      for (int s = 0; s < steps; ++s) pin(one[s]);\n",
+       "",
+       fp8_matmul,
+       {{"accumulate", "chunk"}},
+       ""},
+      {"chunk_given_back_early",
+       "kernels/matmul/matmul_sm90.cuh",
+       "      issue<false>(one, ring.stage);\n      wgmma_wait<0>();\n",
+       "      issue<false>(one, ring.stage);\n      release(ring.stage);\n      wgmma_wait<0>();\n",
+       fp8_matmul,
+       {{"accumulate", "chunk"}},
+       ""},
+      {"scale_of_a_forgotten",
+       "kernels/matmul/matmul_sm90.cuh",
+       "arguments.a_scale != nullptr ? *arguments.a_scale : 1.f;",
+       "1.f;",
+       fp8_matmul,
+       {},
+       "numbers"},
       {"copies_not_waited_for",
        "kernels/attention/attention_sm80.cuh",
        "      copy_wait<C.stages - 2>();\n",
@@ -337,9 +372,9 @@ inline std::vector<CorrectnessCase> planted_cases(const PlantedBug& bug) {
     small.attention.sizes.h = 2;
     small.attention.sizes.q = small.attention.sizes.x = 200;
     if (packed) small.attention.q_lengths = small.attention.x_lengths = {100, 200, 33, 7};
-    small.matmul.sizes = {200, 520, 200};
+    small.matmul.sizes = {200, 528, 200};
     small.shape =
-        one.kernel.starts_with("matmul") ? Shape{{"a", 200}, {"b", 520}, {"c", 200}} : shape_of(small.attention.sizes);
+        one.kernel.starts_with("matmul") ? Shape{{"a", 200}, {"b", 528}, {"c", 200}} : shape_of(small.attention.sizes);
     if (!correctness::is_legal(small) || correctness::variant_of(small).expression != variant.first) continue;
     out.push_back(std::move(small));
     if (out.size() == 3) break;

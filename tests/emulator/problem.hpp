@@ -9,6 +9,7 @@
 
 #include "kernels/launch/attention.hpp"
 #include "kernels/launch/matmul.hpp"
+#include "kernels/launch/matmul_data.hpp"
 #include "tests/emulator/cases.hpp"
 #include "tests/emulator/device_memory.hpp"
 #include "tests/emulator/launch.hpp"
@@ -103,7 +104,7 @@ class EmulatedProblem {
     EmulatedRun out;
     out.outcome = emulator::launch(plan_, seed, planted, trace);
     out.output = output_.fetch();
-    for (const EmulatedArray* array : {&a_, &b_, &c_, &output_, &lse_}) {
+    for (const EmulatedArray* array : {&a_, &b_, &c_, &output_, &lse_, &counters_, &sums_}) {
       if (array->memory && !array->memory->guarded()) out.guard = array->memory->name();
     }
     if (out.outcome.error.empty())
@@ -188,31 +189,63 @@ class EmulatedProblem {
 
   void make_matmul() {
     const MatmulLayout& layout = case_.matmul;
-    const auto make = [&](const char* name, std::int64_t rows, std::int64_t columns, EmulatedArray& array) {
+    const auto make = [&](const char* name, std::int64_t rows, std::int64_t columns, DType type, EmulatedArray& array) {
       MatrixView view;
-      view.row = (columns + 7) / 8 * 8 + layout.gap;
-      array = EmulatedArray(name, rows * view.row, sizeof(std::uint16_t));
+      view.row = row_of(layout, columns, type);
+      array = EmulatedArray(name, rows * view.row, static_cast<std::size_t>(bits(type) / 8));
       view.address = array.address();
       return view;
     };
-    matmul_.a = make("A", layout.sizes.a, layout.sizes.b, a_);
-    matmul_.b = make("B", layout.sizes.b, layout.sizes.c, b_);
-    matmul_.c = make("C", layout.sizes.a, layout.sizes.c, output_);
+    const bool fp8 = layout.type == DType::e4m3;
+    const MatmulSizes& s = layout.sizes;
+    matmul_.a = make("A", s.a, s.b, layout.type, a_);
+    matmul_.b = fp8 ? make("B", s.c, s.b, layout.type, b_) : make("B", s.b, s.c, layout.type, b_);
+    matmul_.c = make("C", s.a, s.c, result_type(layout.type), output_);
     std::uint64_t seed = layout.seed * 16;
-    for (EmulatedArray* array : {&a_, &b_}) array->fill(++seed, layout.type, layout.deviation);
-    plan_ = matmul_sm90_plan(placed_, matmul_, device_);
+    for (EmulatedArray* array : {&a_, &b_}) {
+      ++seed;
+      if (!fp8) array->fill(seed, layout.type, layout.deviation);
+      const std::vector<std::uint8_t> bytes = normal_e4m3(fp8 ? array->count : 0, seed, layout.deviation);
+      std::copy(bytes.begin(), bytes.end(), array->as<std::uint8_t>());
+    }
+    if (fp8) {
+      const MatmulScales scales = scales_of(layout);
+      scales_ = EmulatedArray("scales", 2, sizeof(float));
+      scales_.as<float>()[0] = scales.a;
+      scales_.as<float>()[1] = scales.b;
+      matmul_.a_scale = scales_.address();
+      matmul_.b_scale = scales_.address() + sizeof(float);
+    }
+    const MatmulScratch scratch = matmul_scratch(placed_);
+    if (scratch.counters > Count(0)) {
+      counters_ = array_of("counters", std::vector<std::int32_t>(static_cast<std::size_t>(scratch.counters.get()), 0));
+      sums_ = EmulatedArray("sums", scratch.sums.value.get(), 1);
+      sums_.poison();
+    }
+    matmul_.arrived = counters_.address();
+    matmul_.sums = sums_.address();
+    plan_ = matmul_plan(placed_, matmul_, device_);
   }
 
   [[nodiscard]] Comparison compare_matmul(std::int64_t rows) const {
     const MatmulLayout& layout = case_.matmul;
-    const HostMatmul inputs{layout.sizes, layout.type, {a_.fetch(), matmul_.a.row}, {b_.fetch(), matmul_.b.row}};
+    const auto fetched = [&](const EmulatedArray& array) {
+      if (layout.type != DType::e4m3) return array.fetch();
+      return std::vector<std::uint16_t>(array.as<std::uint8_t>(), array.as<std::uint8_t>() + array.count);
+    };
+    const MatmulScales scales = scales_of(layout);
+    const HostMatmul inputs{layout.sizes,
+                            layout.type,
+                            {fetched(a_), matmul_.a.row},
+                            {fetched(b_), matmul_.b.row},
+                            static_cast<double>(scales.a) * static_cast<double>(scales.b)};
     const HostMatrix output{output_.fetch(), matmul_.c.row};
     const std::vector<std::int64_t> sampled = spread_rows(layout.sizes.a, rows, 1);
     const auto reference = reference_rows(inputs, sampled);
     Comparison out;
     for (std::size_t i = 0; i < sampled.size(); ++i) {
       const auto at = output.values.begin() + static_cast<std::ptrdiff_t>(output.at(sampled[i], 0));
-      compare_row({at, at + layout.sizes.c}, reference[i], layout.type, out);
+      compare_row({at, at + layout.sizes.c}, reference[i], result_type(layout.type), out);
     }
     count_poison(output, layout.sizes.c, out);
     return out;
@@ -225,7 +258,7 @@ class EmulatedProblem {
   AttentionCall call_;
   MatmulCall matmul_;
   LaunchPlan plan_;
-  EmulatedArray a_, b_, c_, output_, lse_, ticket_, q_starts_memory_, x_starts_memory_;
+  EmulatedArray a_, b_, c_, output_, lse_, ticket_, q_starts_memory_, x_starts_memory_, counters_, sums_, scales_;
   std::vector<std::int32_t> q_starts_, x_starts_;
 };
 

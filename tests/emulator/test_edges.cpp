@@ -235,7 +235,8 @@ std::optional<test::CorrectnessCase> longer(test::CorrectnessCase one) {
   s.b = s.h = 1;
   s.q = 3 * knob(one.tile, "q");
   s.x = 7 * knob(one.tile, "x") + 3;
-  one.matmul.sizes = {3 * knob(one.tile, "a"), 7 * knob(one.tile, "b") + 8, knob(one.tile, "c")};
+  const std::int64_t parts = knob(one.tile, "split");  // a block has one of them
+  one.matmul.sizes = {3 * knob(one.tile, "a"), 7 * parts * knob(one.tile, "b") + 16, knob(one.tile, "c")};
   one.matmul.gap = one.attention.gap = 0;
   one.shape = matmul ? test::Shape{{"a", one.matmul.sizes.a}, {"b", one.matmul.sizes.b}, {"c", one.matmul.sizes.c}}
                      : test::shape_of(s);

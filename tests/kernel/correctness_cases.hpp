@@ -218,7 +218,7 @@ inline void add_matmul(std::vector<CorrectnessCase>& out, int configurations, in
       one.matmul.seed = next + 1;
       return one;
     };
-    const Knobs tile = legal_tile(case_of({4096, 4096, 4096}), {}, draws);
+    const Knobs tile = legal_tile(case_of({4096, 4096, 4096}), {{"split", "1"}}, draws);
     for (int made = 0, tried = 0; made < shapes && tried < 60; ++tried) {
       CorrectnessCase one = case_of(sizes[next++ % sizes.size()]);
       one.tile = tile;

@@ -49,7 +49,7 @@ inline std::future<Comparison> start(Runtime& runtime, const CorrectnessCase& on
   const MatmulData data(runtime, one.matmul);
   const auto laid_out = correctness::lay_out(one);
   data.poison();
-  runtime.prepare(matmul_sm90_plan(laid_out->place(one.tile), data.call(), runtime.device().launch_device()))();
+  runtime.prepare(matmul_plan(laid_out->place(one.tile), data.call(), runtime.device().launch_device()))();
   auto inputs = std::make_shared<HostMatmul>(data.inputs());
   auto output = std::make_shared<HostMatrix>(data.output());
   return std::async(std::launch::async, [inputs, output, rows] {
@@ -58,7 +58,7 @@ inline std::future<Comparison> start(Runtime& runtime, const CorrectnessCase& on
     Comparison out;
     for (std::size_t i = 0; i < sampled.size(); ++i) {
       const auto at = output->values.begin() + static_cast<std::ptrdiff_t>(output->at(sampled[i], 0));
-      compare_row({at, at + inputs->sizes.c}, reference[i], inputs->type, out);
+      compare_row({at, at + inputs->sizes.c}, reference[i], result_type(inputs->type), out);
     }
     count_poison(*output, inputs->sizes.c, out);
     return out;

@@ -4,7 +4,9 @@
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <fstream>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -19,8 +21,9 @@ namespace napkin::test {
 struct Verdicts {
   Ask ask;
   std::string compiler, date;
-  std::int64_t spare = 0;      ///< 0: all legal tiles
-  bool near_complete = false;  ///< also all tiles that the register rule alone rejects, by up to 32 registers
+  std::int64_t spare = 0;          ///< 0: all legal tiles
+  bool near_complete = false;      ///< also all tiles that the register rule alone rejects, by up to 32 registers
+  std::vector<std::string> knobs;  ///< of its tiles; of a knob that the kernel got since, its `before` was compiled
   std::set<std::string> objected;
 };
 
@@ -29,6 +32,23 @@ enum class Verdict { unknown, kept, spilled };
 inline std::string words_of(const Mapping& mapping, const Tile& tile) {
   std::string out;
   for (const auto& [knob, value] : describe(mapping, tile)) out += (out.empty() ? "" : " ") + value;
+  return out;
+}
+
+/// A tile in the words of a record with these knobs; nothing where the tile has another value than `before` of a knob
+/// beside them, which was not compiled then.
+inline std::optional<std::string> words_of(const Mapping& mapping, const Tile& tile,
+                                           const std::vector<std::string>& knobs) {
+  std::string out;
+  const auto described = describe(mapping, tile);
+  for (std::size_t i = 0; i < described.size(); ++i) {
+    const auto& [knob, value] = described[i];
+    if (std::find(knobs.begin(), knobs.end(), knob) != knobs.end()) {
+      out += (out.empty() ? "" : " ") + value;
+    } else if (mapping.knobs[i].before != tile.values[i]) {
+      return std::nullopt;
+    }
+  }
   return out;
 }
 
@@ -48,6 +68,7 @@ inline Verdicts verdicts_of(const nlohmann::json& line) {
   out.date = line.at("date").get<std::string>();
   out.spare = line.value("spare", std::int64_t{0});
   out.near_complete = line.at("near_complete").get<bool>();
+  out.knobs = line.at("knobs").get<std::vector<std::string>>();
   for (const nlohmann::json& tile : line.at("objected")) out.objected.insert(tile.get<std::string>());
   return out;
 }
@@ -62,7 +83,9 @@ inline std::vector<Verdicts> read_verdicts(const std::string& path) {
 
 /// What the record says of a tile that for_each_ruled() visits.
 inline Verdict verdict_of(const Verdicts& verdicts, const Mapping& mapping, const RuledTile& one) {
-  if (verdicts.objected.contains(words_of(mapping, one.tile))) return Verdict::spilled;
+  const auto words = words_of(mapping, one.tile, verdicts.knobs);
+  if (!words) return Verdict::unknown;
+  if (verdicts.objected.contains(*words)) return Verdict::spilled;
   const Count left = one.plan.registers_limit - one.plan.registers_per_thread;
   const bool compiled = one.legal ? verdicts.spare == 0 || left < Count(verdicts.spare) : verdicts.near_complete;
   return compiled ? Verdict::kept : Verdict::unknown;

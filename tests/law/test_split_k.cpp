@@ -3,6 +3,9 @@
 
 #include <doctest/doctest.h>
 
+#include "model/base/file.hpp"
+#include "model/clock/prediction.hpp"
+#include "model/clock/roofline/combine_cost.hpp"
 #include "model/resource/order.hpp"
 #include "model/resource/resources.hpp"
 #include "tests/golden/cli.hpp"
@@ -70,6 +73,82 @@ TEST_CASE("split-K: parts are outputs of their blocks, in fp32, and a second lau
       CHECK(combine->whole.value == Count(combine->parts > Count(1) ? s.a * s.c * 2 : 0));
     }
   }
+}
+
+TEST_CASE("the last block: parts move as by a second launch, and the busiest node waits for numbers and reads") {
+  for (const Shape& s :
+       {Shape{16, 4096, 4096}, Shape{128, 14336, 4096}, Shape{300, 1000, 200}, Shape{2048, 512, 8192}}) {
+    const Mapped mapped("matmul", "matmul_sm90", "h200-sxm", {{"a", s.a}, {"b", s.b}, {"c", s.c}});
+    for (const i64 parts : std::vector<i64>{1, 2, 3, 8}) {
+      CAPTURE(s.a);
+      CAPTURE(parts);
+      const PlacedDiagram placed = mapped.place({{"a", "64"},
+                                                 {"c", "128"},
+                                                 {"b", "64"},
+                                                 {"warpgroups", "1"},
+                                                 {"cluster", "1"},
+                                                 {"order", "grid"},
+                                                 {"split", std::to_string(parts)}});
+      const Moved want = counted(s, 64, 128, 64, parts);
+      const i64 results = up(s.a, 64) * up(s.c, 128), nodes = 132;
+      CHECK(placed.blocks == Count(want.blocks));
+      const auto moved = transfers(placed);
+      CHECK(into_blocks(moved, placed).load.value == Count(want.loads));
+      CHECK(into_blocks(moved, placed).store.value == Count(want.stores));
+      const auto combine = combine_moved(placed);
+      REQUIRE(combine);
+      const bool apart = want.blocks > results;
+      CHECK(combine->loaded.value == Count(apart ? want.stores : 0));
+      CHECK(combine->whole.value == Count(apart ? s.a * s.c * 2 : 0));
+      const Pipe& l2 = *mapped.machine.find_pipe("l2");
+      const double latency = l2.latency->value, rate = l2.per_node_clock.best().value,
+                   each = static_cast<double>(want.stores + s.a * s.c * 2) / static_cast<double>(results);
+      const double clocks = 2 * latency * static_cast<double>(up(want.blocks, nodes)) +
+                            static_cast<double>(up(results, nodes)) * (latency + each / rate);
+      CHECK(synchronisation(placed, Hertz(1e9)).clocks == doctest::Approx(apart ? clocks : 0));
+    }
+  }
+}
+
+TEST_CASE("parts of one leave a product as it is without parts") {
+  std::string text = read_file(std::string(NAPKIN_SOURCE_DIR) + "/kernels/matmul/matmul_sm90.yaml", 1 << 20, "test");
+  const auto drop = [&](const std::string& from, const std::string& to) {
+    REQUIRE(text.find(from) != std::string::npos);
+    text.replace(text.find(from), from.size(), to);
+  };
+  drop("group: [b, c, a], stream: [b], parts: {b: split}", "group: [c, a], stream: [b]");
+  drop("combine: {by: last}", "");
+  const testing::Given shape{{"a", 4096}, {"b", 2048}, {"c", 3000}};
+  const Mapped with("matmul", "matmul_sm90", "h200-sxm", shape);
+  const Mapped without(load_diagram("matmul"), parse_mapping(text, "matmul_sm90.yaml"), load_machine("h200-sxm", ""),
+                       shape);
+  for (const char* order : {"grid", "grouped", "hilbert"}) {
+    for (const char* cluster : {"1", "2"}) {
+      const testing::Text tile{{"a", "128"}, {"stages", "3"}, {"order", order}, {"cluster", cluster}};
+      const PlacedDiagram a = with.place(tile), b = without.place(tile);
+      const Plan plan_a = plan(a), plan_b = plan(b);
+      CHECK(predict_read_again(a, plan_a).time == predict_read_again(b, plan_b).time);
+      const auto moved_a = transfers(a, Rereads::counted), moved_b = transfers(b, Rereads::counted);
+      REQUIRE(moved_a.size() == moved_b.size());
+      for (std::size_t i = 0; i < moved_a.size(); ++i) {
+        CHECK(moved_a[i].load == moved_b[i].load);
+        CHECK(moved_a[i].store == moved_b[i].store);
+        CHECK(moved_a[i].delivered == moved_b[i].delivered);
+        CHECK(moved_a[i].transfer_per_group == moved_b[i].transfer_per_group);
+      }
+    }
+  }
+}
+
+TEST_CASE("B of e4m3 lies with its contracted axis inside: boxes are rows of it") {
+  // One block of 100 rows and 70 columns, b = 144: chunks of 128 bytes in boxes of 128 rows of A and 96 of B.
+  const Mapped mapped("matmul", "matmul_fp8_sm90", "h200-sxm", {{"a", 100}, {"b", 144}, {"c", 70}}, {}, DType::e4m3);
+  const PlacedDiagram placed = mapped.place({{"a", "128"}, {"c", "96"}, {"b", "128"}, {"cluster", "1"}});
+  for (const Crossing& c : placed.crossings) {
+    if (c.store || c.array != mapped.streamed.diagram.find_array("B")) continue;
+    CHECK(placed.axes_of(c).back() == mapped.streamed.diagram.axis("b"));
+  }
+  CHECK(into_blocks(transfers(placed), placed).load.value == Count(100 * 144 + 70 * 144));
 }
 
 TEST_CASE("stream-K: a part more for every share that ends within a tile, up and down") {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "tests/golden/cli.hpp"
+#include "tests/laid_out.hpp"
 
 namespace measured {
 
@@ -27,14 +28,17 @@ inline std::vector<Json> rows_of(const std::string& file) {
 }
 
 /// What `napkin query` predicts of the row's shape, tile and mask on an H200; a row without a kernel's name is of
-/// attention_sm90.
+/// attention_sm90. A knob that the kernel got since the recording stands at its `before`.
 inline Json predicted(const Json& row) {
   const std::string kernel = row.contains("kernel") ? row["kernel"].get<std::string>() : "attention_sm90";
   const std::string algorithm =
       row.contains("algorithm") ? row["algorithm"].get<std::string>() : kernel.substr(0, kernel.find('_'));
-  std::vector<std::string> ask =
-      cli::words_of("query " + algorithm + " --gpu h200-sxm --json --kernel " + kernel + " --shape " +
-                    cli::pairs(row["shape"]) + " --tile " + cli::pairs(row["tile"]));
+  std::string tile = cli::pairs(row["tile"]);
+  for (const napkin::Knob& knob : napkin::test::built_in_mapping(kernel).knobs) {
+    if (knob.before && !row["tile"].contains(knob.name)) tile += "," + knob.name + "=" + std::to_string(*knob.before);
+  }
+  std::vector<std::string> ask = cli::words_of("query " + algorithm + " --gpu h200-sxm --json --kernel " + kernel +
+                                               " --shape " + cli::pairs(row["shape"]) + " --tile " + tile);
   if (row.contains("mask") && row["mask"] == "causal") ask.emplace_back("--causal");
   const auto run = cli::napkin(ask);
   REQUIRE_MESSAGE(run.code == 0, run.err);

@@ -111,7 +111,7 @@ TEST_CASE("cuBLAS against what is selected of a vendor's tiles") {
     const double off = run.json()["predicted"]["time"].get<double>() / row["measured"]["time"].get<double>() - 1;
     INFO(cli::pairs(row["shape"]) << ": " << off);
     // Of few rows the library has tiles of 64 x 16 with the operands' roles exchanged, which the mapping does not.
-    CHECK(std::fabs(off) <= (row["shape"]["a"].get<int>() < 128 ? 0.69 : 0.172));
+    CHECK(std::fabs(off) <= (row["shape"]["a"].get<int>() < 128 ? 0.69 : 0.19));
     sum += std::fabs(off) / 12;
     bias += off / 12;
   }

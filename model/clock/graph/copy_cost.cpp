@@ -6,6 +6,7 @@
 
 #include "model/clock/roofline/assumed_clock.hpp"
 #include "model/clock/roofline/load.hpp"
+#include "model/clock/roofline/node_rate.hpp"
 #include "model/resource/boxes.hpp"
 #include "model/resource/order.hpp"
 #include "model/resource/reuse.hpp"
@@ -30,19 +31,6 @@ LevelId top_cache(const PlacedDiagram& placed) {
 }
 
 double latency_of(const Pipe* pipe) { return pipe != nullptr && pipe->latency ? pipe->latency->value : 0; }
-
-/// Bytes a clock and node over the pipe into the block's level, all nodes at work at once. Few nodes get more each,
-/// where the machine says how much there is for all.
-double near_rate(const PlacedDiagram& placed) {
-  const Machine& machine = *placed.machine;
-  const Pipe* pipe = machine.pipe_into(placed.block().level);
-  if (pipe == nullptr || !pipe->per_node_clock.known()) return INFINITY;
-  const double each = pipe->per_node_clock.best().value;
-  const Count few = few_nodes(machine, placed.blocks);
-  if (few == Count(0)) return each;
-  const double share = machine.constant("l2_bandwidth_total") / real(few);
-  return std::max(std::min(share, machine.constant_or("l2_bandwidth_one_sm", 0)), each);
-}
 
 /// The same of what other blocks read too.
 double shared_rate(const PlacedDiagram& placed, const Crossing& crossing) {
@@ -71,17 +59,10 @@ double load_latency(const PlacedDiagram& placed, const Crossing& crossing, bool 
 
 }  // namespace
 
-Count few_nodes(const Machine& machine, Count blocks) {
-  const double total = machine.constant_or("l2_bandwidth_total", 0);
-  if (total <= 0 || blocks >= machine.compute_nodes()) return 0;
-  const double one = machine.constant_or("l2_bandwidth_one_sm", 0);
-  const Count least = one > 0 ? Count(static_cast<std::int64_t>(total / one)) : Count(1);
-  return std::max({blocks, least, Count(1)});
-}
-
 CopyTime copy_time(const PlacedDiagram& placed, const Crossing& crossing, bool once, double parts) {
   const bool far = once && (crossing.store || comes_from_device(*placed.machine, *placed.streamed, *placed.problem));
-  const double near = once ? near_rate(placed) : std::max(shared_rate(placed, crossing), near_rate(placed));
+  const double near = once ? node_rate(placed, placed.blocks)
+                           : std::max(shared_rate(placed, crossing), node_rate(placed, placed.blocks));
   const double rate = far ? std::min(near, device_rate(placed)) : near, moved = passing_bytes(placed, crossing) / parts;
   CopyTime out;
   const double known = crossing.store ? 0 : load_latency(placed, crossing, far, once);
@@ -118,7 +99,7 @@ double passing_bytes(const PlacedDiagram& placed, const Crossing& crossing) {
 }
 
 AskedCopy asked_copy(const PlacedDiagram& placed, const Crossing& crossing) {
-  const double rate = std::max(shared_rate(placed, crossing), near_rate(placed));
+  const double rate = std::max(shared_rate(placed, crossing), node_rate(placed, placed.blocks));
   if (!std::isfinite(rate)) return {};
   const double alone = std::max(placed.machine->constant("l2_bandwidth_one_sm"), rate);
   const double read = passing_bytes(placed, crossing);

@@ -6,11 +6,6 @@
 
 namespace napkin {
 
-/// Nodes that share what the L2 hands out, where they are fewer than all and each gets more for it; 0 where nodes get
-/// the rate of all at once. Fewer nodes than one node's own rate tells apart count as that many. Example: of a B300's
-/// 148 SMs 120 get 89 bytes a clock each, where all get 72.
-[[nodiscard]] Count few_nodes(const Machine& machine, Count blocks);
-
 struct CopyTime {
   double clocks = 0;   ///< of the pipe into the block: other copies pass one that waits for device memory
   double latency = 0;  ///< beyond that, until all of it is there

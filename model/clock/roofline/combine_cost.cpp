@@ -1,7 +1,9 @@
 #include "model/clock/roofline/combine_cost.hpp"
 
 #include <algorithm>
+#include <cmath>
 
+#include "model/clock/roofline/node_rate.hpp"
 #include "model/mapping/ways.hpp"
 #include "model/resource/order.hpp"
 #include "model/resource/resources.hpp"
@@ -59,6 +61,22 @@ Synchronisation of_cut_tiles(const PlacedDiagram& placed, Hertz clock) {
   return out;
 }
 
+/// Each block waits for its store and its number; of a result's blocks the last one reads all parts, at the rate that a
+/// node gets while the other results' last blocks read too, and stores the result. (eq. 19.4)
+Synchronisation of_last_blocks(const PlacedDiagram& placed, const CombineMoved& moved) {
+  Synchronisation out;
+  const Pipe* pipe = placed.machine->pipe_into(placed.block().level);
+  if (pipe == nullptr) return out;
+  out.known = pipe->latency.has_value();
+  const double latency = pipe->latency ? pipe->latency->value : 0;
+  const Count nodes = std::max(placed.machine->compute_nodes(), Count(1)), results = placed.blocks / moved.parts;
+  out.steps = ceil_div(results, nodes);
+  const double rate = node_rate(placed, results), each = real(moved.loaded + moved.whole) / real(results);
+  out.clocks = real(ceil_div(placed.blocks, nodes)) * 2 * latency + real(out.steps) * latency;
+  if (std::isfinite(rate) && rate > 0) out.clocks += real(out.steps) * each / rate;
+  return out;
+}
+
 }  // namespace
 
 Synchronisation synchronisation(const PlacedDiagram& placed, Hertz clock) {
@@ -66,7 +84,8 @@ Synchronisation synchronisation(const PlacedDiagram& placed, Hertz clock) {
   if (cut_tiles(placed) > Count(0) && !goes_ways(placed)) return of_cut_tiles(placed, clock);  // cores add theirs
   const auto moved = combine_moved(placed);
   if (!moved || placed.combine->by == By::adds) return out;
-  if (placed.combine->by == By::launch && moved->parts <= Count(1)) return out;  // the first launch stores results
+  if (CombineMapping::keeps_apart(placed.combine->by) && moved->parts <= Count(1)) return out;  // each part is a result
+  if (placed.combine->by == By::last) return of_last_blocks(placed, *moved);
   const std::vector<const Pipe*> pipes = way(placed);
   double latency = 0;
   for (const Pipe* pipe : pipes) {

@@ -61,7 +61,7 @@ void check_matmul(const std::string& order, std::int64_t a, std::int64_t c, cons
   MatmulCall call;
   call.a = {4096, 512};
   call.b = call.c = {4096, c};
-  const LaunchPlan plan = matmul_sm90_plan(placed, call, h200);
+  const LaunchPlan plan = matmul_plan(placed, call, h200);
   MatmulArguments arguments;
   REQUIRE(plan.arguments.size() == sizeof arguments);
   std::memcpy(static_cast<void*>(&arguments), plan.arguments.data(), sizeof arguments);

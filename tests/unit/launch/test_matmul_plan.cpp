@@ -33,7 +33,7 @@ MatmulCall call_of(std::int64_t b, std::int64_t c) {
 
 LaunchPlan plan_of(const test::Shape& shape, const test::Knobs& knobs, DType type = DType::bf16) {
   const LaidOut laid("matmul_sm90", "h200-sxm", shape, type);
-  return matmul_sm90_plan(laid.place(knobs), call_of(shape[1].second, shape[2].second), h200);
+  return matmul_plan(laid.place(knobs), call_of(shape[1].second, shape[2].second), h200);
 }
 
 MatmulArguments arguments_of(const LaunchPlan& plan) {
@@ -97,6 +97,64 @@ TEST_CASE("the plan of one product, worked out by hand") {
   CHECK(a.cycles == nullptr);
 }
 
+TEST_CASE("the plan of a product in parts, worked out by hand") {
+  const LaidOut laid("matmul_sm90", "h200-sxm", shape_of(16, 4000, 4096), DType::bf16);
+  const test::Knobs knobs{{"a", "64"},     {"c", "128"},     {"b", "64"},    {"warpgroups", "1"},
+                          {"stages", "4"}, {"cluster", "1"}, {"split", "4"}, {"order", "grid"}};
+  const PlacedDiagram placed = laid.place(knobs);
+  const MatmulScratch scratch = matmul_scratch(placed);
+  CHECK(scratch.counters == Count(32 * 4));                   // tiles, warps
+  CHECK(scratch.sums.value == Count(32 * 4 * 64 * 128 * 4));  // tiles, parts, f32
+  MatmulCall call = call_of(4000, 4096);
+  CHECK_THROWS_WITH_AS(
+      (void)matmul_plan(placed, call, h200),
+      "kernels/matmul/matmul_sm90.cuh: leaves parts of the result in device memory: sums and counters of "
+      "matmul_scratch()",
+      Error);
+  call.arrived = 0x40000;
+  call.sums = 0x50000;
+  const LaunchPlan plan = matmul_plan(placed, call, h200);
+  CHECK(plan.grid == 128);
+  CHECK(plan.counters == scratch.counters);
+  CHECK(plan.scratch == scratch.sums);
+  CHECK(
+      plan.expression.ends_with(".c_offset = 0, .barriers_offset = 98304, .producer_registers = 56, "
+                                ".consumer_registers = 240, .split = true}>"));
+  const MatmulArguments a = arguments_of(plan);
+  CHECK(a.shape.tiles == 128);
+  CHECK(a.shape.chunks == 63);
+  CHECK(a.parts.tiles.value == 32);
+  CHECK(a.parts.count == 4);
+  CHECK(a.parts.chunks == 16);
+  CHECK(reinterpret_cast<std::uint64_t>(a.parts.sums) == 0x50000);
+  CHECK(reinterpret_cast<std::uint64_t>(a.parts.arrived) == 0x40000);
+  CHECK(matmul_scratch(laid.place(with(knobs, "split", "1"))).counters == Count(0));
+  CHECK_THROWS_AS((void)matmul_plan(laid.place(with(knobs, "order", "hilbert")), call, h200), Error);
+}
+
+TEST_CASE("the boxes of a product of e4m3: pairs, B with its contracted axis inside") {
+  const LaidOut laid("matmul_fp8_sm90", "h200-sxm", shape_of(1000, 528, 1001), DType::e4m3);
+  const test::Knobs knobs{{"a", "128"},    {"c", "96"},      {"b", "128"},      {"warpgroups", "2"},
+                          {"stages", "3"}, {"cluster", "2"}, {"order", "grid"}, {"accumulate", "chunk"}};
+  MatmulCall call{{at_a, 528}, {at_b, 528}, {at_c, 1008}, 0};
+  const LaunchPlan plan = matmul_plan(laid.place(knobs), call, h200);
+  CHECK(plan.source == "kernels/matmul/matmul_fp8_sm90.cuh");
+  CHECK(plan.expression.starts_with("napkin::matmul_fp8_sm90<napkin::MatmulConfig{.a = 128, .c = 96, .b = 64,"));
+  CHECK(plan.expression.ends_with(".fp8 = true, .merges = true}>"));
+  const TensorBox &a = plan.boxes[0], &b = plan.boxes[1], &c = plan.boxes[2];
+  CHECK(a.sizes == std::vector<std::uint64_t>{264, 1000});
+  CHECK(a.strides == std::vector<std::uint64_t>{528});
+  CHECK(a.box == std::vector<std::uint32_t>{64, 128});
+  CHECK(b.sizes == std::vector<std::uint64_t>{264, 1001});
+  CHECK(b.strides == std::vector<std::uint64_t>{528});
+  CHECK(b.box == std::vector<std::uint32_t>{64, 48});  // each block of a cluster loads its share of B's rows
+  CHECK(c.strides == std::vector<std::uint64_t>{2016});
+  CHECK(arguments_of(plan).shape.chunks == 5);
+  call.b.row = 520;
+  CHECK_THROWS_WITH_AS((void)matmul_plan(laid.place(knobs), call, h200),
+                       "B: has a stride of 520 elements: a multiple of 16 elements", Error);
+}
+
 TEST_CASE("the boxes of a product") {
   const LaunchPlan plan = plan_of(shape_of(1000, 520, 1001), tile);
   REQUIRE(plan.boxes.size() == 3);
@@ -147,7 +205,7 @@ TEST_CASE("what the product's kernel does not take is refused by name") {
   const LaidOut laid("matmul_sm90", "h200-sxm", shape_of(64, 64, 1001), DType::bf16);
   MatmulCall call = call_of(64, 1001);
   call.b.row = 1001;
-  CHECK_THROWS_WITH_AS((void)matmul_sm90_plan(laid.place(tile), call, h200),
+  CHECK_THROWS_WITH_AS((void)matmul_plan(laid.place(tile), call, h200),
                        "B: has a stride of 1001 elements: a multiple of 8 elements, below 2^39", Error);
   CHECK_THROWS_WITH_AS((void)plan_of(shape_of(64, 1001, 64), tile),
                        "matmul_sm90: b is 1001: rows of A are copied 16 bytes at a time, and what lies behind b would "
@@ -157,7 +215,7 @@ TEST_CASE("what the product's kernel does not take is refused by name") {
   CHECK_THROWS_AS((void)plan_of(shape_of(64, 64, 64), with(tile, "a", "64")), Error);
   CHECK_THROWS_AS((void)plan_of(shape_of(64, 64, 64), with(tile, "stages", "8")), Error);
   const LaidOut attention("attention_sm90", "h200-sxm", {{"q", 64}, {"x", 64}, {"d", 64}}, DType::bf16);
-  CHECK_THROWS_AS((void)matmul_sm90_plan(attention.place({}), call, h200), Error);
+  CHECK_THROWS_AS((void)matmul_plan(attention.place({}), call, h200), Error);
 }
 
 TEST_CASE("the product's structs as the device lays them out") {
@@ -166,6 +224,8 @@ TEST_CASE("the product's structs as the device lays them out") {
   CHECK(offsetof(MatmulArguments, c) == 448);
   CHECK(offsetof(MatmulArguments, c_rows) == 464);
   CHECK(offsetof(MatmulArguments, cycles) == 472);
+  CHECK(offsetof(MatmulArguments, parts) == 480);
+  CHECK(offsetof(MatmulArguments, a_scale) == 520);
 }
 
 // Slow where nothing is cached: some seconds a variant.

@@ -80,7 +80,7 @@ LaunchPlan matmul_at(std::uint64_t first) {
   const LaidOut laid("matmul_sm90", "h200-sxm", {{"a", 512}, {"b", 256}, {"c", 512}}, DType::bf16);
   const test::Knobs knobs{{"a", "128"},        {"c", "256"},    {"b", "64"},
                           {"warpgroups", "2"}, {"stages", "3"}, {"cluster", "1"}};
-  return matmul_sm90_plan(laid.place(knobs), product_at(first), h200);
+  return matmul_plan(laid.place(knobs), product_at(first), h200);
 }
 
 }  // namespace

@@ -61,6 +61,7 @@ TEST_CASE("where the mapping says nothing: added where the engine adds, else by 
         CombineMapping::By::adds);
   CHECK(at == -1);
   CHECK(chosen(text_with("combine: {by: launch}", "a, b, c", "atomic")) == CombineMapping::By::launch);
+  CHECK(chosen(text_with("combine: {by: last}")) == CombineMapping::By::last);
   CHECK(chosen(text_with("combine: {by: turns, at: l2, values: [C]}")) == CombineMapping::By::turns);
 }
 

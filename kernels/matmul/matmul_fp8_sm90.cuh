@@ -1,0 +1,16 @@
+#pragma once
+// Matrix product on Hopper with e4m3 in and bf16 out, C[a, c] = scale A[a, b] B[b, c]: matmul_sm90's block with other
+// instructions. B lies with the contracted axis inside, [c, b]. Knobs are those of matmul_fp8_sm90.yaml.
+
+#include "kernels/matmul/matmul_sm90.cuh"
+
+namespace napkin {
+
+template <MatmulConfig C>
+__global__ void __launch_bounds__((C.warpgroups + 1) * 128, 1)
+    matmul_fp8_sm90(const __grid_constant__ MatmulArguments arguments) {
+  static_assert(C.fp8 && C.bf16);
+  matmul_block<C>(arguments);
+}
+
+}  // namespace napkin

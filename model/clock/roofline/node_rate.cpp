@@ -1,0 +1,27 @@
+#include "model/clock/roofline/node_rate.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace napkin {
+
+Count few_nodes(const Machine& machine, Count blocks) {
+  const double total = machine.constant_or("l2_bandwidth_total", 0);
+  if (total <= 0 || blocks >= machine.compute_nodes()) return 0;
+  const double one = machine.constant_or("l2_bandwidth_one_sm", 0);
+  const Count least = one > 0 ? Count(static_cast<std::int64_t>(total / one)) : Count(1);
+  return std::max({blocks, least, Count(1)});
+}
+
+double node_rate(const PlacedDiagram& placed, Count blocks) {
+  const Machine& machine = *placed.machine;
+  const Pipe* pipe = machine.pipe_into(placed.block().level);
+  if (pipe == nullptr || !pipe->per_node_clock.known()) return INFINITY;
+  const double each = pipe->per_node_clock.best().value;
+  const Count few = few_nodes(machine, blocks);
+  if (few == Count(0)) return each;
+  const double share = machine.constant("l2_bandwidth_total") / real(few);
+  return std::max(std::min(share, machine.constant_or("l2_bandwidth_one_sm", 0)), each);
+}
+
+}  // namespace napkin
