@@ -17,7 +17,8 @@
 
 namespace napkin::test {
 
-/// One line of the record. All legal tiles were compiled, or with `spare` those with fewer registers left than that.
+/// One line of the record. All legal tiles were compiled, or with `spare` those with fewer registers left than that; with
+/// `tile` only those with these knobs, and the line speaks of no other.
 struct Verdicts {
   Ask ask;
   std::string compiler, date;
@@ -64,6 +65,7 @@ inline Verdicts verdicts_of(const nlohmann::json& line) {
   const std::string mask = line.at("mask").get<std::string>(), window = "window ";
   if (mask == "causal") out.ask.mask.kind = Mask::Kind::causal;
   if (mask.starts_with(window)) out.ask.mask = parse_window(mask.substr(window.size()));
+  if (line.contains("tile")) out.ask.tile = parse_tile(line.at("tile").get<std::string>());
   out.compiler = line.at("compiler").get<std::string>();
   out.date = line.at("date").get<std::string>();
   out.spare = line.value("spare", std::int64_t{0});

@@ -45,7 +45,7 @@ struct Options {
   std::size_t shard = 0, shards = 1;
   std::string known, record, table;
   std::set<std::string> by;
-  std::string shape, mask = "none";  // as written
+  std::string shape, fixed, mask = "none";  // as written
   bool count = false;
   Environment environment = process_environment();
 };
@@ -62,7 +62,7 @@ void add_options(CLI::App& app, Options& r) {
   app.add_option("kernel", r.ask.kernel)->required();
   app.add_option("--gpu", r.ask.gpu);
   add_text(app, "--shape", [&](const std::string& text) { r.ask.shape = parse_shape(r.shape = text); });
-  add_text(app, "--tile", [&](const std::string& text) { r.ask.tile = parse_tile(text); });
+  add_text(app, "--tile", [&](const std::string& text) { r.ask.tile = parse_tile(r.fixed = text); });
   app.add_option("--dtype", r.ask.dtype);
   app.add_flag_callback("--causal", [&] {
     r.ask.mask.kind = Mask::Kind::causal;
@@ -238,6 +238,7 @@ void record(const Options& r, const Mapping& mapping, DType dtype, const std::ma
   out["dtype"] = name_of(dtype);
   out["shape"] = r.shape;
   out["mask"] = r.mask;
+  if (!r.fixed.empty()) out["tile"] = r.fixed;
   out["date"] = now_utc().substr(0, 10);
   out["compiler"] = "NVRTC " + compiler->version();
   out["compiled"] = all.size();

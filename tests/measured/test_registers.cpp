@@ -101,8 +101,15 @@ TEST_CASE(
   CHECK(hold("matmul_sm90").legal[Verdict::kept] > 6'500);
 }
 
+TEST_CASE("the spaces of the backward pass, of decode and of FP8: none that is accepted spills") {
+  CHECK(hold("attention_backward_sm90").legal[Verdict::kept] >= 408);
+  CHECK(hold("attention_decode_sm90").legal[Verdict::kept] >= 165);
+  CHECK(hold("attention_fp8_sm90").legal[Verdict::kept] >= 242);
+}
+
 TEST_CASE("the tables beside the mappings are made of the recorded verdicts") {
-  for (const std::string kernel : {"attention_sm90", "attention_sm80"}) {
+  for (const std::string kernel :
+       {"attention_sm90", "attention_sm80", "attention_backward_sm90", "attention_decode_sm90", "attention_fp8_sm90"}) {
     const std::string shipped = cli::contents(NAPKIN_SOURCE_DIR "/kernels/attention/" + kernel + ".registers.csv");
     CHECK(without_revision(test::register_table(kernel, verdicts_path(kernel), "R")) == without_revision(shipped));
   }
