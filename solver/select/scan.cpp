@@ -150,9 +150,8 @@ void Scan::find_bounds(Shape& shape, double most) {
     // Rows come with their iterations, the shortest first: behind one that takes too long all do.
     if (by_graph && iterations * part.least_of[r] > most) break;
     if (by_graph && (iterations - most_to_settle) * part.cycle_of[r] > most) continue;
-    const BlockClocks block = by_graph && !shape.launch.packed ? block_of(r, shape) : BlockClocks{};
-    const double least = bound_of(row, shape, block);
-    if (least <= most) waiting_.push_back({least, &row, block});
+    const double least = bound_of(row, shape, by_graph ? block_of(row, shape).clocks : BlockClocks{});
+    if (least <= most) waiting_.push_back({least, &row});
   }
 }
 
@@ -168,7 +167,7 @@ void Scan::scan(TablePart& part, Only only, Best& best) {
   std::make_heap(waiting_.begin(), waiting_.end(), later);
   while (!waiting_.empty()) {
     std::pop_heap(waiting_.begin(), waiting_.end(), later);
-    const auto [least, row, block] = waiting_.back();
+    const auto [least, row] = waiting_.back();
     waiting_.pop_back();
     if (const double now = best.enough(size); now != enough) {
       enough = now;
@@ -177,11 +176,12 @@ void Scan::scan(TablePart& part, Only only, Best& best) {
     if (least > most) break;
     if (!allowed_.is_as_fixed(rank_of(*row)) || !is(only, rank_of(*row))) continue;
     if (!may_end_within(*row, shape, least, enough)) continue;
-    if (shape.launch.unequal) {
-      // To put its blocks onto nodes takes the longest. A run of one block, and what was timed since, say more before.
-      const double bound = unequal_bound(*row, shape, block);
+    if (row->period >= 0 && (shape.launch.unequal || shape.launch.packed)) {
+      // To put its blocks onto nodes takes the longest. Runs of its blocks, and what was timed since, say more before.
+      if (!block_of(*row, shape).known) make_runs(*row, shape);
+      const double bound = bound_of(*row, shape, block_of(*row, shape).clocks);
       if (bound > least) {
-        waiting_.push_back({bound, row, block});
+        waiting_.push_back({bound, row});
         std::push_heap(waiting_.begin(), waiting_.end(), later);
         continue;
       }
@@ -214,34 +214,74 @@ double Scan::bound_of(const TileRow& row, const Shape& shape, BlockClocks block)
   return rounding * cycles_at_least(trait.order, shape.launch, trait.ends, block, period, Count(trait.blocks));
 }
 
-void Scan::find_columns(Shape& shape) {
-  const MeanBlock& block = shape.launch.block;
+Scan::MeanColumns Scan::columns_of(TablePart& part, double mean, const MeanBlock& block, const MeanBlock& uncut) {
+  MeanColumns out{block, uncut, mean};
   const auto column = [&](double iterations, CutIterations cut, double& beyond) {
     const double most = most_to_settle + cut.all();
     beyond = std::max(iterations - most, 0.0);
-    return &shape.part->column(static_cast<int>(std::min(iterations, most)), cut);
+    return &part.column(static_cast<int>(std::min(iterations, most)), cut);
   };
-  shape.fewer = shape.longer = shape.more = column(block.iterations, block.fewer, shape.fewer_beyond);
-  shape.longer_beyond = shape.more_beyond = shape.fewer_beyond;
-  if (block.rest > 0) shape.longer = column(block.iterations + 1, block.fewer, shape.longer_beyond);
-  if (block.more.all() > block.fewer.all()) shape.more = column(block.iterations, block.more, shape.more_beyond);
+  out.fewer = out.longer = out.more = column(block.iterations, block.fewer, out.fewer_beyond);
+  out.longer_beyond = out.more_beyond = out.fewer_beyond;
+  if (block.rest > 0) out.longer = column(block.iterations + 1, block.fewer, out.longer_beyond);
+  if (block.more.all() > block.fewer.all()) out.more = column(block.iterations, block.more, out.more_beyond);
+  return out;
+}
+
+void Scan::find_columns(Shape& shape) {
+  const LaunchShape& launch = shape.launch;
+  if (!launch.packed) shape.blocks.push_back(columns_of(*shape.part, launch.mean, launch.block, launch.uncut));
+  for (const LaunchShape::Part& one : launch.parts) {
+    shape.blocks.push_back(columns_of(*shape.part, one.mean, one.block, one.uncut));
+    shape.blocks.back().blocks = one.blocks;
+  }
 }
 
 /// Clocks of a block of mean length; where its runs are not known, what none goes below.
-BlockClocks Scan::block_of(std::size_t row, Shape& shape) {
-  if (shape.fewer == nullptr) find_columns(shape);
-  const TileRow& own = shape.part->rows[row];
-  const Period& period = shape.part->periods[at(own.period)].period;
+Scan::MeanClocks Scan::block_of(const TileRow& row, const TablePart& part, const MeanColumns& columns) const {
+  const Period& period = part.periods[at(row.period)].period;
+  const auto r = static_cast<std::size_t>(&row - part.rows.data());
   const auto of = [&](const TablePart::Column& column, double beyond) {
-    const BlockClocks clocks = column.clocks[row];
+    const BlockClocks clocks = column.clocks[r];
     return BlockClocks{clocks.first + beyond * period.clocks, clocks.next + beyond * period.clocks};
   };
-  const BlockClocks out = between_blocks(shape.part->traits[own.trait].cuts ? shape.launch.block : shape.launch.uncut,
-                                         of(*shape.fewer, shape.fewer_beyond), of(*shape.longer, shape.longer_beyond),
-                                         of(*shape.more, shape.more_beyond));
-  if (!std::isnan(out.next)) return out;
-  const double least = shape.launch.mean * period.pipe.clocks;
-  return {least, least};
+  const BlockClocks out = between_blocks(
+      part.traits[row.trait].cuts ? columns.block : columns.uncut, of(*columns.fewer, columns.fewer_beyond),
+      of(*columns.longer, columns.longer_beyond), of(*columns.more, columns.more_beyond));
+  if (!std::isnan(out.next)) return {out, true};
+  const double least = columns.mean * period.pipe.clocks;
+  return {{least, least}, false};
+}
+
+/// Of a packed batch the mean over all blocks. Where blocks persist, `first` is no later behind `next` than any part's.
+Scan::MeanClocks Scan::block_of(const TileRow& row, Shape& shape) {
+  if (shape.blocks.empty()) find_columns(shape);
+  if (!shape.launch.packed) return block_of(row, *shape.part, shape.blocks.front());
+  MeanClocks sum;
+  double blocks = 0, later = infinity;
+  for (const MeanColumns& one : shape.blocks) {
+    const MeanClocks own = block_of(row, *shape.part, one);
+    sum.clocks.first += one.blocks * own.clocks.first;
+    sum.clocks.next += one.blocks * own.clocks.next;
+    sum.known = sum.known && own.known;
+    later = std::min(later, own.clocks.first - own.clocks.next);
+    blocks += one.blocks;
+  }
+  if (blocks <= 0) return {};
+  sum.clocks = {sum.clocks.first / blocks, sum.clocks.next / blocks};
+  if (shape.part->traits[row.trait].ends.persist) sum.clocks.first = sum.clocks.next + later;
+  return sum;
+}
+
+/// Makes the runs of the row's blocks: putting the blocks onto nodes takes longer.
+void Scan::make_runs(const TileRow& row, Shape& shape) {
+  const EventGraph graph = event_graph(place(row));
+  const Period& period = shape.part->periods[at(row.period)].period;
+  const LaunchShape& launch = shape.launch;
+  if (!launch.packed) (void)block_clocks(graph, period, launch.mean, launch.cut);
+  for (const LaunchShape::Part& one : launch.parts) (void)block_clocks(graph, period, one.mean, one.cut);
+  shape.part->learn(row);
+  ++table_->made_;
 }
 
 /// No tile of the part with a larger bound ends within that time.
@@ -280,31 +320,14 @@ Timing Scan::timing_of(TablePart& part, const TileRow& row, const PlacedDiagram&
   return model.of(placed, blocks, &known);
 }
 
-/// The row's bound by what is known now, of blocks of unequal length.
-double Scan::unequal_bound(const TileRow& row, Shape& shape, BlockClocks block) {
-  if (row.period >= 0 && !shape.launch.packed) block = block_of(row, shape);
-  return bound_of(row, shape, block);
-}
-
-/// Clocks of a block of mean length, by a run where none is known.
-BlockClocks Scan::block_of(const TileRow& row, Shape& shape) {
-  const Period& period = shape.part->periods[at(row.period)].period;
-  if (const auto known =
-          known_block_clocks(period, shape.part->traits[row.trait].cuts ? shape.launch.block : shape.launch.uncut))
-    return *known;
-  const EventGraph graph = event_graph(place(row));
-  const BlockClocks block = block_clocks(graph, period, shape.launch.mean, shape.launch.cut);
-  shape.part->learn(row);
-  ++table_->made_;
-  return block;
-}
-
 LaunchClocks Scan::clocks_of(const TileRow& row, const PlacedDiagram& placed, Shape& shape) {
   const Period& period = shape.part->periods[at(row.period)].period;
+  const TileTrait& trait = shape.part->traits[row.trait];
   if (shape.launch.packed) return launch_clocks(placed, event_graph(placed), period, shape.launch);
   if (shape.launch.unequal && !shape.launch.lengths.known()) shape.launch.lengths = block_lengths(placed, shape.launch);
-  const TileTrait& trait = shape.part->traits[row.trait];
-  return launch_clocks(trait.order, shape.launch, trait.ends, block_of(row, shape), period.clocks);
+  const MeanBlock& mean = trait.cuts ? shape.launch.block : shape.launch.uncut;
+  if (!known_block_clocks(period, mean)) make_runs(row, shape);
+  return launch_clocks(trait.order, shape.launch, trait.ends, known_block_clocks(period, mean).value(), period.clocks);
 }
 
 Ranked Scan::full(const Best::Found& found) {

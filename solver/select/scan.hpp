@@ -87,18 +87,27 @@ class Scan {
     double seconds = 0;
     TablePart* part = nullptr;
   };
+  /// The columns of the blocks that one of mean length lies between, and how many more iterations each has.
+  struct MeanColumns {
+    MeanBlock block, uncut;
+    double mean = 0, blocks = 1;
+    const TablePart::Column *fewer = nullptr, *longer = nullptr, *more = nullptr;
+    double fewer_beyond = 0, longer_beyond = 0, more_beyond = 0;
+  };
   struct Shape {
     TablePart* part = nullptr;
     LaunchShape launch;
-    double device = 0;  ///< bytes
-    /// Of the blocks that one of mean length lies between, those of so many iterations, and how many more there are.
-    const TablePart::Column *fewer = nullptr, *longer = nullptr, *more = nullptr;
-    double fewer_beyond = 0, longer_beyond = 0, more_beyond = 0;
+    double device = 0;                     ///< bytes
+    std::vector<MeanColumns> blocks = {};  ///< one; of a packed batch by length
+  };
+  /// A row's block of mean length.
+  struct MeanClocks {
+    BlockClocks clocks;
+    bool known = true;  ///< false: some of its runs are not made, and no block goes below the clocks
   };
   struct Bound {
     double least = 0;  ///< cycles; by the roofline seconds
     const TileRow* row = nullptr;
-    BlockClocks block;
   };
   using Only = std::optional<std::pair<KnobId, std::int64_t>>;  ///< a knob and its value
 
@@ -113,9 +122,10 @@ class Scan {
   [[nodiscard]] LaunchClocks clocks_of(const TileRow& row, const PlacedDiagram& placed, Shape& shape);
   [[nodiscard]] double bound_of(const TileRow& row, const Shape& shape, BlockClocks block) const;
   void find_columns(Shape& shape);
-  [[nodiscard]] BlockClocks block_of(std::size_t row, Shape& shape);
-  [[nodiscard]] BlockClocks block_of(const TileRow& row, Shape& shape);
-  [[nodiscard]] double unequal_bound(const TileRow& row, Shape& shape, BlockClocks block);
+  [[nodiscard]] MeanColumns columns_of(TablePart& part, double mean, const MeanBlock& block, const MeanBlock& uncut);
+  [[nodiscard]] MeanClocks block_of(const TileRow& row, Shape& shape);
+  [[nodiscard]] MeanClocks block_of(const TileRow& row, const TablePart& part, const MeanColumns& columns) const;
+  void make_runs(const TileRow& row, Shape& shape);
   [[nodiscard]] double most_within(const Shape& shape, double seconds) const;
   [[nodiscard]] bool may_end_within(const TileRow& row, const Shape& shape, double least, double seconds) const;
   [[nodiscard]] Shape& shape_of(TablePart& part);

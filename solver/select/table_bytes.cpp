@@ -43,6 +43,7 @@ template <class Archive>
 void fields(Archive& archive, TileTrait& trait) {
   archive.plain(trait.ends.start);
   archive.plain(trait.ends.handover);
+  archive.plain(trait.ends.empty);
   archive.count(trait.ends.persist);
   archive.count(trait.blocks);
   auto order = static_cast<std::uint32_t>(trait.order);

@@ -72,11 +72,16 @@ struct LaunchShape {
   MeanBlock block, uncut;       ///< of mean length: with the cut chunks, and without any
   BlockLengths lengths = {};    ///< where they have been asked for
   EdgeCopies edge = {};         ///< edge_copies(); its blocks are those of the node that has the most edge blocks
+  /// The sequences of one length of a packed batch.
   struct Part {
-    double blocks, mean;
+    double mean = 0;  ///< iterations of a block
+    CutChunks cut;
+    MeanBlock block, uncut;  ///< as of the launch
+    double blocks = 0;
   };
   bool packed = false;
   std::vector<Part> parts = {};  ///< of a packed batch: its sequences that are not empty, by length
+  double empty_blocks = 0;       ///< of a packed batch: without rows of their sequences
   std::shared_ptr<const PackedBlocks> blocks =
       nullptr;  ///< which sequence each works for, of orders that walk the axes as they are listed
 };
@@ -105,6 +110,7 @@ struct BlockEnds {
   double start = 0;     ///< clocks until a node's first block does anything
   double handover = 0;  ///< until the next block is launched, where blocks do not persist
   bool persist = false;
+  double empty = 0;  ///< empty_block_clocks()
   bool operator==(const BlockEnds&) const = default;
 };
 [[nodiscard]] BlockEnds block_ends(const PlacedDiagram& placed);
@@ -126,7 +132,8 @@ struct BlockEnds {
                                          double iteration);
 
 /// A bound from below on the cycles of a launch whose block of mean length takes `block` clocks, with `blocks` resident
-/// on a node. Packed sequences are bounded by their blocks' iterations alone.
+/// on a node. Of packed sequences: the mean over the nodes; `block.first` is no later behind `block.next` than any
+/// part's first block behind its next ones.
 [[nodiscard]] double cycles_at_least(BlockOrder order, const LaunchShape& shape, const BlockEnds& ends,
                                      BlockClocks block, const Period& period, Count blocks);
 
