@@ -48,7 +48,7 @@ void fields(Archive& archive, TileTrait& trait) {
   archive.count(trait.blocks);
   auto order = static_cast<std::uint32_t>(trait.order);
   archive.count(order);
-  if (order >= static_cast<std::uint32_t>(BlockOrder::even))  // whose tiles are timed one by one (is_scannable)
+  if (order > static_cast<std::uint32_t>(BlockOrder::even))
     throw Error("table", "has an unknown order of blocks", "a whole file");
   trait.order = static_cast<BlockOrder>(order);
   archive.count(trait.cuts);
