@@ -99,8 +99,8 @@ class Table {
   /// out. They stay where they are.
   [[nodiscard]] std::vector<TablePart*> parts_for(const Question& question, const Allowed& allowed,
                                                   const MakingTable& making = {});
-  /// Whether what is kept on disk lacks what took longer to make than the table takes to write: any rows where nothing
-  /// is kept yet, twice as many rows and runs at each further time.
+  /// Whether what is kept on disk lacks what took longer to make than the table takes to write, and a quarter of what
+  /// was made here before; any rows where nothing is kept yet.
   [[nodiscard]] bool has_grown() const { return made_ > most_unkept_; }
 
  private:
@@ -166,6 +166,7 @@ class Table {
   void keep(std::size_t bytes);
   std::atomic<std::size_t> made_ = 0;  ///< rows and times that runs were made for one, since bytes() was called last
   std::atomic<std::size_t> most_unkept_ = 0;  ///< of `made_`
+  std::size_t made_before_ = 0;               ///< until bytes() was called last
   std::atomic<bool> is_kept_ = false;
 };
 

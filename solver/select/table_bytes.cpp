@@ -169,7 +169,8 @@ std::string Table::bytes() {
 /// So many bytes lie on disk.
 void Table::keep(std::size_t bytes) {
   constexpr std::size_t bytes_a_run = std::size_t{1} << 16;  // are written while one run is made
-  most_unkept_ = std::max(2 * most_unkept_, bytes / bytes_a_run);
+  made_before_ += made_;
+  most_unkept_ = std::max(made_before_ / 4, bytes / bytes_a_run);
   made_ = 0;
   is_kept_ = true;
 }
