@@ -217,15 +217,15 @@ struct QueryAnswer {
   std::vector<ViolationAnswer> violations;
   WorkAnswer work;
   std::vector<LevelAnswer> levels;
-  FormulaAnswer formula;
-  std::optional<OptimumAnswer> optimum;      ///< none of packed sequences
-  std::optional<PredictedAnswer> predicted;  ///< none on the abstract machine
-  std::optional<OccupancyAnswer> occupancy;  ///< nor there, nor where one launch does not hold it
-  std::optional<CombineAnswer> combine;      ///< where results have parts
-  std::optional<CheckAnswer> check;          ///< where it was asked for
-  std::optional<CompiledAnswer> compiled;    ///< where it was asked for
-  std::vector<std::string> notes;            ///< what is unusual about the question: a knob outside its domain
-  std::vector<LaunchAnswer> launches;        ///< where the algorithm does not fit one launch; `levels` is their sum
+  Later<FormulaAnswer> formula;
+  Later<std::optional<OptimumAnswer>> optimum;  ///< none of packed sequences
+  std::optional<PredictedAnswer> predicted;     ///< none on the abstract machine
+  std::optional<OccupancyAnswer> occupancy;     ///< nor there, nor where one launch does not hold it
+  std::optional<CombineAnswer> combine;         ///< where results have parts
+  std::optional<CheckAnswer> check;             ///< where it was asked for
+  std::optional<CompiledAnswer> compiled;       ///< where it was asked for
+  std::vector<std::string> notes;               ///< what is unusual about the question: a knob outside its domain
+  std::vector<LaunchAnswer> launches;           ///< where the algorithm does not fit one launch; `levels` is their sum
 };
 
 struct AlternativeAnswer {

@@ -131,37 +131,54 @@ OptimumAnswer machine_optimum(const Request& request, const Layout& layout, std:
   return answer;
 }
 
+/// What formula and optimum are worked out from, when they are asked for.
+struct Kept {
+  Request request;
+  Layout layout;
+  std::vector<Count> groups;  // of the tile, where a block lives
+  Count chunk;
+  std::optional<std::int64_t> limit;  // of memory there, bytes
+
+  [[nodiscard]] const Packing& packing() const { return request.problem.packing; }
+  [[nodiscard]] bool packed() const { return !packing().sequences.empty(); }
+};
+
+FormulaAnswer formula_of(const Kept& kept) {
+  const Streamed& streamed = *kept.layout.streamed;
+  Problem problem = kept.request.problem;
+  if (kept.packed()) problem.sizes[static_cast<std::size_t>(kept.packing().batch)] = 1;  // of one sequence
+  // Chunks that overlap read some rows twice, so H depends on the chunk too: the formula is of chunks of 1.
+  const bool of_chunks = overlapping_stream(streamed) && kept.chunk != Count(1);
+  FormulaAnswer out;
+  out.transfer = of_chunks ? "with " + group_name(streamed, *streamed.stream) + " = 1: " : "";
+  out.transfer +=
+      (kept.packed() ? "sum over sequences of " : "") + transfer_formula(streamed, program_of(streamed, problem));
+  out.memory =
+      print(MemoryRule(streamed, kept.request.problem.sizes, ColumnView::drawn).largest(kept.groups, kept.chunk));
+  return out;
+}
+
+std::optional<OptimumAnswer> least_of(const Kept& kept) {
+  if (kept.packed()) return std::nullopt;  // the closed form is of one length
+  if (kept.request.abstract()) return abstract_optimum(kept.request, kept.layout);
+  if (!kept.limit) return std::nullopt;
+  return machine_optimum(kept.request, kept.layout, *kept.limit);
+}
+
 }  // namespace
 
 void add_optimum(const Request& request, const Layout& layout, const PlacedDiagram& placed, QueryAnswer& answer) {
-  const Streamed& streamed = *layout.streamed;
-  const Packing& packing = request.problem.packing;
-  const bool packed = !packing.sequences.empty();
-  Problem problem = request.problem;
-  if (packed) problem.sizes[static_cast<std::size_t>(packing.batch)] = 1;  // the formula of one sequence
-  const GeometricProgram program = program_of(streamed, problem);
-  const std::vector<Count> groups = groups_in(streamed, placed);
-  const bool exchanges = placed.combine && (placed.combine->by == CombineMapping::By::turns ||
-                                            placed.combine->by == CombineMapping::By::barriers);
-  if (!exchanges) {  // what groups exchange is no array of the diagram
-    // Chunks that overlap read some rows twice, so H depends on the chunk too: the formula is of chunks of 1.
-    const bool of_chunks = overlapping_stream(streamed) && placed.block().chunk != Count(1);
-    answer.formula.transfer = (of_chunks ? "with " + group_name(streamed, *streamed.stream) + " = 1: " : "");
-    answer.formula.transfer += (packed ? "sum over sequences of " : "") + transfer_formula(streamed, program);
-    answer.formula.memory =
-        print(MemoryRule(streamed, request.problem.sizes, ColumnView::drawn).largest(groups, placed.block().chunk));
-  }
-
-  if (packed) return;  // the closed form is of one length
-  if (request.abstract()) {
-    answer.optimum = abstract_optimum(request, layout);
-    return;
-  }
+  const auto kept = std::make_shared<Kept>(
+      Kept{request, layout, groups_in(*layout.streamed, placed), placed.block().chunk, std::nullopt});
   const std::string& home = request.machine->levels[static_cast<std::size_t>(placed.block().level)].name;
   for (const LevelAnswer& level : answer.levels) {
-    if (level.name == home && level.memory_limit)
-      answer.optimum = machine_optimum(request, layout, *level.memory_limit);
+    if (level.name == home) kept->limit = level.memory_limit;
   }
+  const bool exchanges = placed.combine && (placed.combine->by == CombineMapping::By::turns ||
+                                            placed.combine->by == CombineMapping::By::barriers);
+  if (!exchanges)  // what groups exchange is no array of the diagram
+    answer.formula = Later<FormulaAnswer>([kept] { return at_shape([&] { return formula_of(*kept); }); });
+  answer.optimum = Later<std::optional<OptimumAnswer>>([kept] { return at_shape([&] { return least_of(*kept); }); });
 }
 
 NamedSizes integer_groups(const Request& request, const Streamed& streamed, const NamedSizes& fixed) {

@@ -83,7 +83,7 @@ void make_cut(const Request& request, QueryAnswer& answer) {
   answer.head.tile.clear();
   answer.levels = levels_of(answer.launches);
   answer.formula = {};
-  answer.optimum.reset();
+  answer.optimum = {};
   answer.occupancy.reset();
 }
 

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "apps/library/evaluate.hpp"
+#include "apps/library/select_kernel.hpp"
 #include "model/clock/graph/needs.hpp"
 #include "model/machine/numbers.hpp"
 #include "model/mapping/compiled.hpp"
@@ -33,7 +34,7 @@ struct TimedTile {
   }
   [[nodiscard]] double seconds_on(Machine machine) const {
     return placed(std::make_shared<const Machine>(std::move(machine)), [&](const Placement& p) {
-      if (!layout.ideal) return predict(p.placed, p.plan).time.value;
+      if (!layout.ideal) return request.known->ranked(p.placed, p.plan).time.value;  // most numbers leave the graph
       const auto least = least_time(p.placed);
       return least ? least->time.value : 0.0;
     });
@@ -121,7 +122,6 @@ std::optional<std::pair<double, double>> PredictedAnswer::nine_of_ten() const {
 Later<std::optional<StandingAnswer>> standing_of(const Request& request, const Layout& layout, const Tile& tile) {
   const auto subject = std::make_shared<TimedTile>(TimedTile{request, layout, tile});
   subject->request.ask = {};  // its callbacks belong to the caller
-  subject->request.known.reset();
   return Later<std::optional<StandingAnswer>>([subject] { return std::optional(found(*subject)); });
 }
 

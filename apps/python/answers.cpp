@@ -298,9 +298,11 @@ void bind_query(nb::module_& m) {
           "violations", [](const QueryAnswer& a) { return tuple_of(a.violations); },
           nb::for_getter(nb::sig("def violations(self) -> tuple[ViolationAnswer, ...]")))
       .def_ro("work", &QueryAnswer::work)
-      .def_ro("formula", &QueryAnswer::formula)
       .def_prop_ro(
-          "optimum", [](const QueryAnswer& a) { return part_of(a.optimum); },
+          "formula", [](const QueryAnswer& a) -> const FormulaAnswer& { return a.formula.get(); },
+          nb::rv_policy::reference_internal)
+      .def_prop_ro(
+          "optimum", [](const QueryAnswer& a) { return part_of(a.optimum.get()); },
           nb::for_getter(nb::sig("def optimum(self) -> OptimumAnswer | None")))
       .def_prop_ro(
           "occupancy", [](const QueryAnswer& a) { return part_of(a.occupancy); },

@@ -221,8 +221,10 @@ Json json_of(const QueryAnswer& answer) {
                   {"executed_flops", answer.work.executed_flops},
                   {"exponentials", answer.work.exponentials}};
   json["levels"] = json_of(answer.levels);
-  json["formula"] = {{"transfer", answer.formula.transfer}, {"memory", answer.formula.memory}};
-  json["optimum"] = answer.optimum ? json_of(*answer.optimum) : Json(nullptr);
+  const FormulaAnswer& formula = answer.formula;
+  const std::optional<OptimumAnswer>& optimum = answer.optimum;
+  json["formula"] = {{"transfer", formula.transfer}, {"memory", formula.memory}};
+  json["optimum"] = optimum ? json_of(*optimum) : Json(nullptr);
   if (answer.predicted) json["predicted"] = json_of(*answer.predicted);
   if (answer.predicted) json["nodes"] = nodes_json(answer.predicted->nodes);
   if (answer.occupancy) add_occupancy(*answer.occupancy, json);

@@ -60,16 +60,18 @@ std::string held_table(const QueryAnswer& query) {
 }
 
 std::string formulas_of(const QueryAnswer& query) {
-  if (query.formula.transfer.empty()) return "";
+  const FormulaAnswer& formula = query.formula;
+  if (formula.transfer.empty()) return "";
   std::string out =
       "<h3>The same as formulas</h3>\n" +
       html::paragraph("Of the lowest staged level, in axis names: g for a group's size, s for a chunk's.") +
-      "<pre>H = " + html::text(query.formula.transfer) + "\nM = " + html::text(query.formula.memory) + "</pre>\n";
-  if (!query.optimum) return out;
+      "<pre>H = " + html::text(formula.transfer) + "\nM = " + html::text(formula.memory) + "</pre>\n";
+  const std::optional<OptimumAnswer>& optimum = query.optimum;
+  if (!optimum) return out;
   const auto whole = [](double bytes) { return number(transfer_text(static_cast<std::int64_t>(bytes))); };
   out += html::paragraph(fmt::format("The least that any tile could move with that memory is {} {} bytes.",
-                                     whole(query.optimum->transfer),
-                                     html::code((query.optimum->exact ? "= " : ">= ") + query.optimum->formula)));
+                                     whole(optimum->transfer),
+                                     html::code((optimum->exact ? "= " : ">= ") + optimum->formula)));
   return out;
 }
 

@@ -95,12 +95,11 @@ std::string violation_text(const std::vector<ViolationAnswer>& violations) {
 }
 
 /// The real-valued minimum and the exact one of the level that --tile addresses.
-std::string optimum_text(const QueryAnswer& answer, bool values, const Style& style) {
+std::string optimum_text(const OptimumAnswer& optimum, bool values, const Style& style) {
   const auto amount = [&](double number) {
     const auto whole = static_cast<std::int64_t>(std::round(number));
     return values ? count_text(whole) + " values" : transfer_text(whole);
   };
-  const OptimumAnswer& optimum = *answer.optimum;
   std::string groups;
   for (const auto& [name, size] : optimum.group) groups += fmt::format(" {}={:.4g}", name, size);
   std::string text =
@@ -361,7 +360,7 @@ std::string text_of(const QueryAnswer& answer, const Style& style) {
   text += "\n" + table_of(answer.levels, values, style) + "\n";
   if (answer.combine) text += combine_entry(*answer.combine, style);
   text += formula_text(answer.formula, style);
-  if (answer.optimum) text += optimum_text(answer, values, style);
+  if (const auto& optimum = answer.optimum.get()) text += optimum_text(*optimum, values, style);
   if (answer.check) text += "\n" + check_text(*answer.check, style);
   if (answer.compiled) text += "\n" + compiled_text(*answer.compiled, style);
   return text;

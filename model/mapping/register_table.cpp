@@ -100,8 +100,8 @@ class RegisterTable::Reader {
   [[nodiscard]] Location place(const Word& word) const { return {file_, word.line, word.column}; }
 
   /// The parts between the separators, each without the blanks around it.
-  static std::vector<Word> split(const Word& line, char separator) {
-    std::vector<Word> out;
+  static void split(const Word& line, char separator, std::vector<Word>& out) {
+    out.clear();
     std::size_t begin = 0;
     while (true) {
       const std::size_t end = std::min(line.text.find(separator, begin), line.text.size());
@@ -110,7 +110,7 @@ class RegisterTable::Reader {
       part.remove_prefix(blanks);
       part = part.substr(0, part.find_last_not_of(' ') + 1);
       out.push_back({part, line.line, line.column + static_cast<int>(begin + blanks)});
-      if (end == line.text.size()) return out;
+      if (end == line.text.size()) return;
       begin = end + 1;
     }
   }
@@ -188,7 +188,7 @@ class RegisterTable::Reader {
 
   /// Keys, `registers`, other numbers; of a bundled kernel those of `evidence`.
   void heading(const Word& line) {
-    heading_ = split(line, ',');
+    split(line, ',', heading_);
     const auto first =
         std::find_if(heading_.begin(), heading_.end(), [](const Word& w) { return w.text == evidence[0]; });
     const auto keys = static_cast<std::size_t>(first - heading_.begin());
@@ -236,50 +236,57 @@ class RegisterTable::Reader {
     table_.numbers_.assign(table_.names_.size(), std::vector<std::int32_t>(combinations_, unknown));
   }
 
-  /// The slots that a cell names: "*" all, "2|3" two.
-  [[nodiscard]] std::vector<std::size_t> slots(const Column& column, const Word& cell) const {
-    std::vector<std::size_t> out;
+  /// Puts the slots that a cell names into slots_: "*" all, "2|3" two.
+  void find_slots(const Column& column, const Word& cell) {
+    slots_.clear();
     if (cell.text == "*") {
-      for (std::size_t i = 0; i < column.values.size(); ++i) out.push_back(i);
-      return out;
+      for (std::size_t i = 0; i < column.values.size(); ++i) slots_.push_back(i);
+      return;
     }
-    for (const Word& word : split(cell, '|')) {
+    split(cell, '|', words_);
+    for (const Word& word : words_) {
       const auto found = std::find(column.words.begin(), column.words.end(), word.text);
       const auto slot = static_cast<std::size_t>(found - column.words.begin());
       const auto text = [&] { return std::string(word.text); };
       if (found == column.words.end())
         throw Error(place(word), column.name, "unknown '" + text() + "'", "*, or " + one_of(text(), column.words));
-      if (std::find(out.begin(), out.end(), slot) != out.end())
+      if (std::find(slots_.begin(), slots_.end(), slot) != slots_.end())
         throw Error(place(word), column.name, "'" + text() + "' stands twice", "each value once");
-      out.push_back(slot);
+      slots_.push_back(slot);
     }
-    return out;
+  }
+
+  /// Puts the combinations that the cells of a row name into indices_.
+  void find_indices() {
+    indices_.assign(1, 0);
+    for (std::size_t c = 0; c < table_.columns_.size(); ++c) {
+      const Column& column = table_.columns_[c];
+      find_slots(column, cells_[c]);
+      next_.clear();
+      for (const std::size_t slot : slots_) {
+        for (const std::size_t index : indices_) next_.push_back(index + slot * column.stride);
+      }
+      indices_.swap(next_);
+    }
   }
 
   void row(const Word& line) {
-    const std::vector<Word> cells = split(line, ',');
-    if (cells.size() != heading_.size())
-      throw Error(place(line), "row", std::to_string(cells.size()) + " cells",
+    split(line, ',', cells_);
+    if (cells_.size() != heading_.size())
+      throw Error(place(line), "row", std::to_string(cells_.size()) + " cells",
                   "one for each of the " + std::to_string(heading_.size()) + " columns");
     const std::size_t keys = table_.columns_.size();
     std::vector<std::int32_t> numbers;
     for (std::size_t i = 0; i < table_.names_.size(); ++i)
       numbers.push_back(static_cast<std::int32_t>(
-          integer(cells[keys + i], table_.names_[i], i == 0 ? most_registers : most_counted)));
-    std::vector<std::size_t> indices = {0};
-    for (std::size_t c = 0; c < keys; ++c) {
-      std::vector<std::size_t> next;
-      for (const std::size_t slot : slots(table_.columns_[c], cells[c])) {
-        for (const std::size_t index : indices) next.push_back(index + slot * table_.columns_[c].stride);
-      }
-      indices = std::move(next);
-    }
-    for (const std::size_t index : indices) {
+          integer(cells_[keys + i], table_.names_[i], i == 0 ? most_registers : most_counted)));
+    find_indices();
+    for (const std::size_t index : indices_) {
       if (table_.numbers_[0][index] != unknown)
         throw Error(place(line), "row", "another row speaks of " + text_of(index), "each combination in one row");
       for (std::size_t i = 0; i < numbers.size(); ++i) table_.numbers_[i][index] = numbers[i];
     }
-    spoken_of_ += indices.size();
+    spoken_of_ += indices_.size();
     ++table_.rows_;
   }
 
@@ -332,7 +339,9 @@ class RegisterTable::Reader {
   std::size_t combinations_ = 0;
   std::vector<Word> heading_;
   std::vector<std::string_view> facts_;
-  std::size_t spoken_of_ = 0;  // combinations
+  std::size_t spoken_of_ = 0;                        // combinations
+  std::vector<Word> cells_, words_;                  // of the row at hand, and of one of its cells
+  std::vector<std::size_t> slots_, indices_, next_;  // of that cell, and of the row
 };
 
 RegisterTable::RegisterTable(std::string_view text, const std::string& file, const std::vector<Knob>& knobs,

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <unordered_map>
 #include <vector>
 
 #include "model/resource/order.hpp"
 #include "model/resource/resources.hpp"
+#include "model/resource/touches.hpp"
 
 namespace napkin {
 namespace {
@@ -16,45 +16,6 @@ constexpr std::int64_t most_segments = 16;                  // of the streamed a
 constexpr std::int64_t most_sampled = std::int64_t{1} << 15;
 
 std::size_t index(std::int64_t i) { return static_cast<std::size_t>(i); }
-
-/// Distances in bytes between two touches of a piece: a sum over the last touches of all pieces, by Fenwick's tree.
-class Distances {
- public:
-  /// Bytes of other pieces touched since the last touch of this one; negative: never touched. Touches it.
-  double touch(std::size_t piece, double bytes) {
-    if (piece >= last_.size()) last_.resize(std::max(piece + 1, 2 * last_.size()), 0);
-    double out = -1;
-    if (const std::size_t last = last_[piece]; last > 0) {
-      add(last, -bytes);
-      total_ -= bytes;
-      out = total_ - sum(last);
-    }
-    append(bytes);
-    total_ += bytes;
-    last_[piece] = tree_.size() - 1;
-    return out;
-  }
-
- private:
-  // Appending to the tree: a node of Fenwick's holds the sum of as many entries as its lowest bit says.
-  void append(double bytes) {
-    const std::size_t at = tree_.size();
-    double node = bytes;
-    for (std::size_t step = 1; (at & step) == 0; step *= 2) node += tree_[at - step];
-    tree_.push_back(node);
-  }
-  void add(std::size_t at, double bytes) {
-    for (; at < tree_.size(); at += at & (~at + 1)) tree_[at] += bytes;
-  }
-  [[nodiscard]] double sum(std::size_t at) const {
-    double out = 0;
-    for (; at > 0; at -= at & (~at + 1)) out += tree_[at];
-    return out;
-  }
-  std::vector<double> tree_{0.0};
-  std::vector<std::size_t> last_;  // by piece
-  double total_ = 0;
-};
 
 /// One array as blocks touch it.
 struct Touched {
@@ -73,12 +34,18 @@ struct Lengths {
   bool blank = false;                  // PackedPart::blank
 };
 
+/// A block's part of an array: its first piece, and bytes of a piece; streamed: of one column.
+struct Pieces {
+  std::size_t first = 0;
+  double bytes = 0;
+};
+
 /// A block on its way.
 struct Running {
   std::int64_t next = 0, end = 0;  // segments; from the other end where it walks backward
   std::size_t lengths = 0;         // index into those of the launch
-  std::vector<std::size_t> first;  // by Touched: its first piece
-  std::vector<double> bytes;       // by Touched: of a piece; streamed: of one column
+  std::size_t walk = 0;            // blocks of one walk stream the same segments at the same steps
+  Pieces* pieces = nullptr;        // by Touched
   std::int64_t waits = 0;          // steps before it begins
   bool begun = false;
 };
@@ -105,42 +72,48 @@ class Acted {
     backward_ = walks_backward(p_);
     for (const Crossing& c : p_.crossings) add(c, static_cast<double>(running));
     known_.resize(arrays_.size());
+    held_.resize(slots_.size() * arrays_.size());
+    for (std::size_t s = 0; s < slots_.size(); ++s) slots_[s].pieces = held_.data() + s * arrays_.size();
   }
 
   Reread act_out() {
-    const std::int64_t all = sequence_.size(), n = static_cast<std::int64_t>(slots_.size());
+    const std::int64_t n = static_cast<std::int64_t>(slots_.size());
     const bool dealt_out = sequence_.order() != BlockOrder::grid && sequence_.order() != BlockOrder::longest_first;
     std::vector<std::int64_t> turn(slots_.size(), 0);
-    std::int64_t started = 0, steps = 0;
+    std::int64_t started = 0;
     const auto next_number = [&](std::int64_t s) { return dealt_out ? turn[index(s)]++ * n + s : started; };
-    double half = 0;
     for (bool busy = true; busy; ++step_) {
       busy = false;
+      leaders_.clear();
+      quiet_ = most_steps;
       for (std::int64_t s = 0; s < n; ++s) {
         Running& block = slots_[index(s)];
         if (block.next >= block.end) {
           std::int64_t number = next_number(s);
-          for (; number < all && !start(block, number); number = next_number(s)) ++started;
-          if (number >= all) continue;
+          for (; number < sequence_.size() && !start(block, number); number = next_number(s)) ++started;
+          if (number >= sequence_.size()) continue;
           ++started;
           if (apart_ && step_ == 0)
             block.waits = static_cast<std::int64_t>(spread_evenly(s) * static_cast<double>(block.end - block.next));
+          join_walk(block);
         }
         busy = true;
+        quiet_ = std::min(quiet_, block.waits > 0 ? 0 : block.end - block.next - 2);
         if (block.waits > 0 && block.waits-- > 0) continue;
-        if (steps == most_steps) return going_on(half);
+        if (steps_ == most_steps) return going_on();
         advance(block);
-        if (++steps == most_steps / 2) half = out_.bytes;
+        if (++steps_ == most_steps / 2) half_ = out_.bytes;
       }
+      if (busy && quiet_ > 0) advance_quietly();
     }
     return out_;
   }
 
  private:
   /// The launch is cut off: its other steps read as much again as those behind the first half of what was acted out.
-  Reread going_on(double half) {
+  Reread going_on() {
     const double left = all_steps() - static_cast<double>(most_steps);
-    out_.bytes += (out_.bytes - half) * std::max(left, 0.0) / static_cast<double>(most_steps / 2);
+    out_.bytes += (out_.bytes - half_) * std::max(left, 0.0) / static_cast<double>(most_steps / 2);
     out_.extrapolated = true;
     return out_;
   }
@@ -222,26 +195,38 @@ class Acted {
     sequence_.coordinates(place, coordinate_);
     const Lengths& lengths = lengths_[block.lengths];
     block.begun = false;
-    block.first.resize(arrays_.size());
-    block.bytes.resize(arrays_.size());
     const Span seen = lengths.blank ? Span{} : columns_seen(lengths);
     const bool sees = seen.size() > 0;
     block.next = sees ? seen.first / segment_ : 0;
     block.end = sees ? (seen.last + segment_ - 1) / segment_ : 1;
     for (std::size_t a = 0; a < arrays_.size(); ++a) {
       const bool touches = lengths.blank ? arrays_[a].crossing->store : sees || !arrays_[a].streams;
-      block.bytes[a] = touches ? arrays_[a].fixed_bytes[block.lengths] : 0;
+      double bytes = touches ? arrays_[a].fixed_bytes[block.lengths] : 0;
       std::uint64_t key = 0;
       for (const AxisId axis : arrays_[a].grouped) {
         const std::int64_t extent = p_.block().extent[index(axis)].get(), size = lengths.sizes[index(axis)].get();
         const std::int64_t at = coordinate_[index(axis)];
-        block.bytes[a] *= static_cast<double>(std::clamp<std::int64_t>(size - at * extent, 0, extent));
+        bytes *= static_cast<double>(std::clamp<std::int64_t>(size - at * extent, 0, extent));
         key = key * static_cast<std::uint64_t>(p_.block().groups_of[index(axis)].get() + 1) +
               static_cast<std::uint64_t>(at);
       }
-      block.first[a] = pieces_of(a, key);
+      block.pieces[a] = {pieces_of(a, key), bytes};
     }
     return true;
+  }
+
+  /// Blocks that stream the same pieces and began at the same step, or as much later as they begin farther on, stay
+  /// together to their ends: one of them touches what all do.
+  void join_walk(Running& block) {
+    std::uint64_t walk = block.lengths;
+    const auto add = [&](std::uint64_t fact) { walk = walks_.of(walk << 32U | fact, walks_.size()).first; };
+    for (std::size_t a = 0; a < arrays_.size(); ++a) {
+      if (arrays_[a].streams) add(2 * block.pieces[a].first + (block.pieces[a].bytes > 0 ? 1 : 0));
+    }
+    const std::int64_t begins = step_ + block.waits;
+    add(static_cast<std::uint64_t>(backward_ ? begins + block.end : begins - block.next + segments_));
+    block.walk = walk;
+    if (walk >= walked_.size()) walked_.resize(walks_.size(), -1);
   }
 
   /// Its range of the streamed axis: its part of it, without what the mask hides from all its rows.
@@ -263,25 +248,53 @@ class Acted {
 
   /// Pieces of one array and place get numbers in a row when they are first met.
   std::size_t pieces_of(std::size_t array, std::uint64_t key) {
-    auto& known = known_[array];
-    const auto [found, added] = known.emplace(key, pieces_);
-    if (added) pieces_ += arrays_[array].streams ? index(segments_) : 1;
-    return found->second;
+    const auto [first, is_new] = known_[array].of(key, pieces_);
+    if (is_new) pieces_ += arrays_[array].streams ? index(segments_) : 1;
+    return first;
   }
 
   void advance(Running& block) {
-    const std::int64_t segment = backward_ ? block.end - 1 : block.next;
-    for (std::size_t a = 0; a < arrays_.size(); ++a) {
+    const bool leads = walked_[block.walk] != step_, last = block.end - block.next == 1;
+    walked_[block.walk] = step_;
+    if (leads) leaders_.push_back(&block);
+    for (std::size_t a = 0; (leads || last || !block.begun) && a < arrays_.size(); ++a) {
       const Touched& t = arrays_[a];
       if (t.streams) {
-        const std::int64_t width = std::min(segment_, lengths_[block.lengths].columns - segment * segment_);
-        touch(block.first[a] + index(segment), block.bytes[a] * static_cast<double>(width), t, block.lengths);
-      } else if (t.crossing->store ? block.end - block.next == 1 : !block.begun) {
-        touch(block.first[a], block.bytes[a], t, block.lengths);
+        if (leads) stream(block, a, 0);
+      } else if (t.crossing->store ? last : !block.begun) {
+        touch(block.pieces[a].first, block.pieces[a].bytes, t, block.lengths);
       }
     }
     block.begun = true;
     (backward_ ? --block.end : ++block.next);
+  }
+
+  /// Touches a streamed array's next segment of the block, or one so many steps later.
+  void stream(const Running& block, std::size_t array, std::int64_t later) {
+    const std::int64_t segment = backward_ ? block.end - 1 - later : block.next + later;
+    const std::int64_t width = std::min(segment_, lengths_[block.lengths].columns - segment * segment_);
+    const Pieces& own = block.pieces[array];
+    touch(own.first + index(segment), own.bytes * static_cast<double>(width), arrays_[array], block.lengths);
+  }
+
+  /// Steps in which no block begins or ends: only what blocks stream is touched, by the first block of each walk.
+  void advance_quietly() {
+    const auto runs = [](const Running& block) { return block.next < block.end; };
+    const std::int64_t running = std::count_if(slots_.begin(), slots_.end(), runs);
+    const std::int64_t mark = steps_ < most_steps / 2 ? most_steps / 2 : most_steps;  // which is not reached here
+    const std::int64_t steps = std::min(quiet_, std::max<std::int64_t>(mark - 1 - steps_, 0) / running);
+    for (std::int64_t later = 0; later < steps; ++later) {
+      ++step_;
+      for (const Running* block : leaders_) {
+        for (std::size_t a = 0; a < arrays_.size(); ++a) {
+          if (arrays_[a].streams) stream(*block, a, later);
+        }
+      }
+    }
+    steps_ += steps * running;
+    for (Running& block : slots_) {
+      if (runs(block)) (backward_ ? block.end -= steps : block.next += steps);
+    }
   }
 
   void touch(std::size_t piece, double bytes, const Touched& t, std::size_t lengths) {
@@ -300,10 +313,17 @@ class Acted {
   const L2Model& l2_;
   BlockSequence sequence_;
   std::vector<Running> slots_;
+  std::vector<Pieces> held_;  // by slot and array: what Running::pieces points to
   std::vector<Touched> arrays_;
-  std::vector<std::unordered_map<std::uint64_t, std::size_t>> known_;  // by array
+  std::vector<Numbering> known_;  // by array: first pieces
   std::size_t pieces_ = 0;
-  std::vector<std::int64_t> stamp_;  // by piece: the step in which it was touched last
+  Numbering walks_;                      // by streamed pieces and the step that touches them
+  std::vector<std::int64_t> walked_;     // by walk: its latest step
+  std::vector<const Running*> leaders_;  // the first running block of each walk, by slot
+  std::int64_t quiet_ = 0;               // steps to come in which no block begins or ends
+  std::int64_t steps_ = 0;               // of all blocks
+  double half_ = 0;                      // bytes read again in the first half of most_steps
+  std::vector<std::int64_t> stamp_;      // by piece: the step in which it was touched last
   std::int64_t step_ = 0;
   Distances distances_;
   std::vector<Lengths> lengths_;  // one; packed: by PlacedDiagram::packed

@@ -133,7 +133,7 @@ void add_threads(Struct& out, const PlacedDiagram& placed, const Plan& plan) {
   out.close();
 }
 
-/// "h200_sxm_bf16_h16_q8192_1f3a90c2": of the question in short, and of all of it and the tile as a number.
+/// "h200_sxm_bf16_h16_q8192_1f3a90c2": the question in short, and a number made of the whole question and the tile.
 std::string own_namespace(const PlacedDiagram& placed, const std::string& about) {
   std::uint32_t hash = 2166136261U;  // FNV-1a
   const auto add = [&](std::string_view text) {

@@ -65,7 +65,7 @@ std::vector<AxisClass> classes_of(const GeometricProgram& program, const Terms& 
     c.limited = limited;
     c.upper += box == Box::none && limited ? std::numeric_limits<double>::infinity() : std::log(program.axes[i].size);
   }
-  // Classes of size 1 and those that cost no memory have nothing to choose: last, at full size.
+  // Classes of size 1 and classes that cost no memory have nothing to choose: last, at full size.
   std::stable_partition(classes.begin(), classes.end(), [](const AxisClass& c) { return c.chosen(); });
   return classes;
 }
@@ -78,7 +78,7 @@ struct Reduced {
   double constant = 0;
   std::vector<Product> constant_symbols;
   Product volume;    // product of the axes clamped at full size, in names
-  double scale = 1;  // the same as a number: y * scale * prod free g <= M
+  double scale = 1;  // the product as a number: y * scale * prod free g <= M
 };
 
 // The terms that no choice changes are left out: beside a large constant the others' slope would be lost in rounding.

@@ -5,7 +5,7 @@
 //   H* = min_g  sum_t A_t prod_{i in J_t} g_i^-1     s.t.  y prod_i g_i <= M,   1 <= g_i <= a_i
 //
 //   t   transferred arrays            A_t  values moved when every group size is 1 (the array once per group)
-//   J_t grouped axes array t lacks    y    values resident per unit of group volume: all of them, not only the output
+//   J_t grouped axes array t lacks    y    values resident per unit of group volume: of all arrays, not only the output
 
 #include <cstdint>
 #include <optional>

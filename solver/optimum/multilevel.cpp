@@ -104,7 +104,7 @@ MultiLevelCost multilevel_cost(const TransferLaw& law, std::span<const MemoryLev
   cost.bound = "compute";
   for (std::size_t i = 0; i < levels.size(); ++i) {
     double transfer = cost.shares[i].transfer;
-    // Between siblings flows what the child needs beyond what one of them fetched; the child's own pipe carries that.
+    // Between siblings flows what the child needs beyond what one sibling fetched; the child's own pipe carries that.
     if (levels[i].kind == LevelKind::cross_transfer) {
       transfer = cost.shares[child_of(levels, i)].transfer - transfer;
     } else if (cross_of(levels, i) != nullptr) {
@@ -166,7 +166,7 @@ NestedFactors nested_factors(Count n_max, const std::vector<AxisSet>& lacks, con
   if (n_max < 1 || n_max > (1 << 20) || lacks.size() != shares.size() || axes < 1) {
     throw Error("optimum", "no factorisation of " + std::to_string(n_max.get()) + " children", "1 to 1048576 of them");
   }
-  // Real optimum: all terms shrink alike, by N^-kappa, kappa = the shares that lack one axis (theorem (ii)).
+  // Real optimum: all terms shrink by one factor, N^-kappa, kappa = the shares that lack one axis (theorem (ii)).
   double kappa = 0;
   for (std::size_t t = 0; t < lacks.size(); ++t) kappa += (lacks[t] & 1U) != 0 ? shares[t] : 0;
   NestedFactors best;

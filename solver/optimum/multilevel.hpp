@@ -27,7 +27,7 @@ struct MemoryLevel {
   LevelKind kind = LevelKind::ordinary;
   double weight = 0;    ///< time (or energy) a value over its own pipe: from its parent; cross-transfer: between nodes
   double memory = 0;    ///< of one node; not read for cache and cross-transfer
-  double children = 1;  ///< cache: nodes below one of it; cross-transfer: nodes that it joins (N_max)
+  double children = 1;  ///< cache: nodes below one cache; cross-transfer: nodes that it joins (N_max)
 };
 
 /// One term of the weighted sum: weight * H*(memory). (eq. 7.1)

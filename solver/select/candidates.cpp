@@ -135,7 +135,7 @@ void each_verdict(const Space& space, const Rules& rules, bool lengths, const Pl
   }
 }
 
-/// By rule's index, the last of them the legal ones, as names with their counts: zeros left out, equal names added up.
+/// Counts by a rule's index, legal tiles last, as names with their counts: zeros left out, equal names added up.
 Rejections named(const Rules& rules, std::vector<std::int64_t> sums) {
   Rejections out;
   out.legal = Count(sums.back());

@@ -33,9 +33,9 @@ class Allowed;
 
 class Candidates {
  public:
-  /// Of every question of `like`'s kind. Throws Error for a space of more than 2^26 tiles.
+  /// The candidates of every question of `like`'s kind. Throws Error for a space of more than 2^26 tiles.
   Candidates(const Question& like, const Placer& placer);
-  /// Of what fields() wrote for a question of this kind. Throws Error for bytes that end too early.
+  /// From what fields() wrote for a question of this kind. Throws Error for bytes that end too early.
   Candidates(const Question& like, FieldReader& bytes);
   template <class Archive>
   void fields(Archive& archive) {
@@ -62,8 +62,8 @@ class Candidates {
   /// The knobs that rules of lengths read, or whose domains lengths cut.
   [[nodiscard]] KnobSet length_knobs() const { return length_knobs_; }
 
-  /// Of a question whose fixed knobs are all length knobs (Allowed::can_count). Keeps sums for the next question: not
-  /// for several threads at once.
+  /// Counts for a question whose fixed knobs are all length knobs (Allowed::can_count). Keeps sums for the next
+  /// question: not for several threads at once.
   [[nodiscard]] Rejections count(const Allowed& allowed);
 
  private:
@@ -114,7 +114,7 @@ class Allowed {
   [[nodiscard]] bool can_count() const { return fixed_.empty(); }
   /// The knobs whose values decide whether lengths allow a tile.
   [[nodiscard]] KnobSet deciding() const;
-  /// Whether the tile's values of all knobs, or of those, are in the question's domains.
+  /// Whether the tile's values of all knobs, or of some, are in the question's domains.
   [[nodiscard]] bool in_domains(const Tile& tile) const { return in_domains(tile, cut_); }
   [[nodiscard]] bool in_domains(const Tile& tile, KnobSet knobs) const;
   /// The first rule of lengths that the tile violates, index into rules().tile; their number where it violates none.

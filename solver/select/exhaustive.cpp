@@ -75,20 +75,4 @@ Selection selection_of(const Question& question, const Exhausted& exhausted, int
   return out;
 }
 
-TileRank tile_rank(const Question& question, const Tile& tile) {
-  Periods periods;
-  const bool by_graph = all_by_graph(question);
-  const Placer placer(*question.streamed, *question.mapping, *question.machine, question.problem);
-  const PlacedDiagram own = placer.place(tile);
-  TileRank out;
-  out.time = predicted(own, plan(own), by_graph, periods).time;
-  each_legal(question, [&](std::int64_t, const PlacedDiagram& placed, const Plan& needs) {
-    const Seconds time = predicted(placed, needs, by_graph, periods).time;
-    if (time < out.time) out.rank += 1;
-    if (out.legal == Count(0) || time < out.shortest) out.shortest = time;
-    out.legal += 1;
-  });
-  return out;
-}
-
 }  // namespace napkin

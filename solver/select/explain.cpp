@@ -182,8 +182,8 @@ std::string instead_of(double seconds, double other) {
   return "";
 }
 
-/// What the time from a to b went into: the pipe that binds b where that grew by half of it or more, the waves behind
-/// that; else the clock; else the ends of blocks. "" where no number tells the two apart.
+/// What the time from a to b went into: the pipe that binds b where its work grew by half of that time or more, the
+/// waves behind it; else the clock; else the ends of blocks. "" where no number tells the two apart.
 std::string what_it_loses_on(const Prediction& a, const Prediction& b, const Wave& wave_a, const Wave& wave_b) {
   const double lost = b.time.value - a.time.value;
   const double bound = busy_seconds(b, b.bound) - busy_seconds(a, b.bound);

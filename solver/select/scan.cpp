@@ -15,8 +15,8 @@ namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
-/// Cells of the axes that blocks and chunks divide, of a question: those that its mask leaves. Over those of one
-/// iteration they are at most its iterations. Of packed sequences 0: nothing is said.
+/// Cells of a question: points of the axes that blocks and chunks divide, as many as the mask leaves. Divided by the
+/// cells of one iteration they give no more iterations than there are. 0 for packed sequences: nothing is said.
 double cells_of(const Question& question) {
   const Problem& problem = question.problem;
   if (!problem.packing.sequences.empty()) return 0;
@@ -102,7 +102,7 @@ std::optional<Scan::Timed> Scan::best_with(KnobId knob, std::int64_t value) {
   const std::lock_guard lock(table_->mutex_);
   const Best best = run(Best(1, false), std::pair(knob, value));
   if (best.best().empty()) return std::nullopt;
-  return Timed{space().tile(best.best().front().rank), Seconds(best.best().front().time)};
+  return Timed{space().tile(rank_of(*best.best().front().row)), Seconds(best.best().front().time)};
 }
 
 Best Scan::run(Best best, Only only) {
@@ -124,8 +124,8 @@ void Scan::find_floors() {
     if (part == nullptr) continue;
     if (model_ == nullptr) {
       table_->read(*part, question_);
-      const TableRow& any = part->rows.front();
-      model_ = &model_of(any, place(any.rank, any.variant));
+      const TileRow& any = part->rows.front();
+      model_ = &model_of(any, place(any));
     }
     const double iterations = cells / table_->sizes_[part->sizes].cells, of_node = iterations / nodes;
     const double cycles = rounding * std::max(of_node * part->least, (of_node - most_to_settle) * part->cycle);
@@ -145,14 +145,13 @@ void Scan::find_bounds(Shape& shape, double most) {
   const double iterations = std::max(shape.launch.who.total_iterations / shape.launch.who.nodes, 1.0);
   waiting_.clear();
   for (std::size_t r = 0; r < part.rows.size(); ++r) {
-    const TableRow& row = part.rows[r];
+    const TileRow& row = part.rows[r];
     const bool by_graph = row.period >= 0;
     // Rows come with their iterations, the shortest first: behind one that takes too long all do.
     if (by_graph && iterations * part.least_of[r] > most) break;
-    if (by_graph && (iterations - most_to_settle) * row.cycle > most) continue;
-    const BlockClocks block = by_graph && !shape.launch.packed ? block_of(r, shape) : BlockClocks{};
-    const double least = bound_of(row, shape, block);
-    if (least <= most) waiting_.push_back({least, &row, block});
+    if (by_graph && (iterations - most_to_settle) * part.cycle_of[r] > most) continue;
+    const double least = bound_of(row, shape, by_graph ? block_of(row, shape).clocks : BlockClocks{});
+    if (least <= most) waiting_.push_back({least, &row});
   }
 }
 
@@ -163,30 +162,31 @@ void Scan::scan(TablePart& part, Only only, Best& best) {
   double enough = best.enough(size), most = most_within(shape, enough);
   find_bounds(shape, most);
   const auto later = [](const Bound& a, const Bound& b) {
-    return a.least != b.least ? a.least > b.least : a.row->rank > b.row->rank;
+    return a.least != b.least ? a.least > b.least : a.row->legal > b.row->legal;
   };
   std::make_heap(waiting_.begin(), waiting_.end(), later);
   while (!waiting_.empty()) {
     std::pop_heap(waiting_.begin(), waiting_.end(), later);
-    const auto [least, row, block] = waiting_.back();
+    const auto [least, row] = waiting_.back();
     waiting_.pop_back();
     if (const double now = best.enough(size); now != enough) {
       enough = now;
       most = most_within(shape, enough);
     }
     if (least > most) break;
-    if (!allowed_.is_as_fixed(row->rank) || !is(only, row->rank)) continue;
+    if (!allowed_.is_as_fixed(rank_of(*row)) || !is(only, rank_of(*row))) continue;
     if (!may_end_within(*row, shape, least, enough)) continue;
-    if (shape.launch.unequal) {
-      // To put its blocks onto nodes takes the longest. A run of one block, and what was timed since, say more before.
-      const double bound = unequal_bound(*row, shape, block);
+    if (row->period >= 0 && (shape.launch.unequal || shape.launch.packed)) {
+      // To put its blocks onto nodes takes the longest. Runs of its blocks, and what was timed since, say more before.
+      if (!block_of(*row, shape).known) make_runs(*row, shape);
+      const double bound = bound_of(*row, shape, block_of(*row, shape).clocks);
       if (bound > least) {
-        waiting_.push_back({bound, row, block});
+        waiting_.push_back({bound, row});
         std::push_heap(waiting_.begin(), waiting_.end(), later);
         continue;
       }
     }
-    best.take({time_of(part, *row), row->rank, size, &part, row});
+    best.take({time_of(part, *row), size, &part, row});
   }
 }
 
@@ -198,8 +198,7 @@ bool Scan::is(Only only, std::int64_t rank) const {
 Scan::Shape& Scan::shape_of(TablePart& part) {
   const auto known = shapes_.find(&part);
   if (known != shapes_.end()) return known->second;
-  const TableRow& any = part.rows.front();
-  const PlacedDiagram& placed = place(any.rank, any.variant);
+  const PlacedDiagram& placed = place(part.rows.front());
   Shape shape;
   shape.part = &part;
   shape.launch = launch_shape(placed);
@@ -208,40 +207,81 @@ Scan::Shape& Scan::shape_of(TablePart& part) {
 }
 
 /// The row's bound: cycles by the launch in closed form, of the roofline seconds.
-double Scan::bound_of(const TableRow& row, const Shape& shape, BlockClocks block) const {
+double Scan::bound_of(const TileRow& row, const Shape& shape, BlockClocks block) const {
   if (row.period < 0) return model_->roofline_bound(shape.part->loads[at(row.load)], shape.launch.who) * rounding;
-  const Period& period = shape.part->periods[at(row.period)];
-  return rounding * cycles_at_least(row.order, shape.launch, row.ends, block, period, Count(row.blocks));
+  const Period& period = shape.part->periods[at(row.period)].period;
+  const TileTrait& trait = shape.part->traits[row.trait];
+  return rounding * cycles_at_least(trait.order, shape.launch, trait.ends, block, period, Count(trait.blocks));
 }
 
-void Scan::find_columns(Shape& shape) {
-  const MeanBlock& block = shape.launch.block;
+Scan::MeanColumns Scan::columns_of(TablePart& part, double mean, const MeanBlock& block, const MeanBlock& uncut) {
+  MeanColumns out{block, uncut, mean};
   const auto column = [&](double iterations, CutIterations cut, double& beyond) {
     const double most = most_to_settle + cut.all();
     beyond = std::max(iterations - most, 0.0);
-    return &shape.part->column(static_cast<int>(std::min(iterations, most)), cut);
+    return &part.column(static_cast<int>(std::min(iterations, most)), cut);
   };
-  shape.fewer = shape.longer = shape.more = column(block.iterations, block.fewer, shape.fewer_beyond);
-  shape.longer_beyond = shape.more_beyond = shape.fewer_beyond;
-  if (block.rest > 0) shape.longer = column(block.iterations + 1, block.fewer, shape.longer_beyond);
-  if (block.more.all() > block.fewer.all()) shape.more = column(block.iterations, block.more, shape.more_beyond);
+  out.fewer = out.longer = out.more = column(block.iterations, block.fewer, out.fewer_beyond);
+  out.longer_beyond = out.more_beyond = out.fewer_beyond;
+  if (block.rest > 0) out.longer = column(block.iterations + 1, block.fewer, out.longer_beyond);
+  if (block.more.all() > block.fewer.all()) out.more = column(block.iterations, block.more, out.more_beyond);
+  return out;
+}
+
+void Scan::find_columns(Shape& shape) {
+  const LaunchShape& launch = shape.launch;
+  if (!launch.packed) shape.blocks.push_back(columns_of(*shape.part, launch.mean, launch.block, launch.uncut));
+  for (const LaunchShape::Part& one : launch.parts) {
+    shape.blocks.push_back(columns_of(*shape.part, one.mean, one.block, one.uncut));
+    shape.blocks.back().blocks = one.blocks;
+  }
 }
 
 /// Clocks of a block of mean length; where its runs are not known, what none goes below.
-BlockClocks Scan::block_of(std::size_t row, Shape& shape) {
-  if (shape.fewer == nullptr) find_columns(shape);
-  const TableRow& own = shape.part->rows[row];
-  const Period& period = shape.part->periods[at(own.period)];
+Scan::MeanClocks Scan::block_of(const TileRow& row, const TablePart& part, const MeanColumns& columns) const {
+  const Period& period = part.periods[at(row.period)].period;
+  const auto r = static_cast<std::size_t>(&row - part.rows.data());
   const auto of = [&](const TablePart::Column& column, double beyond) {
-    const BlockClocks clocks = column.clocks[row];
+    const BlockClocks clocks = column.clocks[r];
     return BlockClocks{clocks.first + beyond * period.clocks, clocks.next + beyond * period.clocks};
   };
-  const BlockClocks out =
-      between_blocks(own.cuts ? shape.launch.block : shape.launch.uncut, of(*shape.fewer, shape.fewer_beyond),
-                     of(*shape.longer, shape.longer_beyond), of(*shape.more, shape.more_beyond));
-  if (!std::isnan(out.next)) return out;
-  const double least = shape.launch.mean * period.pipe.clocks;
-  return {least, least};
+  const BlockClocks out = between_blocks(
+      part.traits[row.trait].cuts ? columns.block : columns.uncut, of(*columns.fewer, columns.fewer_beyond),
+      of(*columns.longer, columns.longer_beyond), of(*columns.more, columns.more_beyond));
+  if (!std::isnan(out.next)) return {out, true};
+  const double least = columns.mean * period.pipe.clocks;
+  return {{least, least}, false};
+}
+
+/// Of a packed batch the mean over all blocks. Where blocks persist, `first` is no later behind `next` than any part's.
+Scan::MeanClocks Scan::block_of(const TileRow& row, Shape& shape) {
+  if (shape.blocks.empty()) find_columns(shape);
+  if (!shape.launch.packed) return block_of(row, *shape.part, shape.blocks.front());
+  MeanClocks sum;
+  double blocks = 0, later = infinity;
+  for (const MeanColumns& one : shape.blocks) {
+    const MeanClocks own = block_of(row, *shape.part, one);
+    sum.clocks.first += one.blocks * own.clocks.first;
+    sum.clocks.next += one.blocks * own.clocks.next;
+    sum.known = sum.known && own.known;
+    later = std::min(later, own.clocks.first - own.clocks.next);
+    blocks += one.blocks;
+  }
+  if (blocks <= 0) return {};
+  sum.clocks = {sum.clocks.first / blocks, sum.clocks.next / blocks};
+  if (shape.part->traits[row.trait].ends.persist) sum.clocks.first = sum.clocks.next + later;
+  return sum;
+}
+
+/// Makes the runs of the row's blocks: putting the blocks onto nodes takes longer.
+void Scan::make_runs(const TileRow& row, Shape& shape) {
+  const EventGraph graph = event_graph(place(row));
+  const Period& period = shape.part->periods[at(row.period)].period;
+  const LaunchShape& launch = shape.launch;
+  if (!launch.packed) (void)block_clocks(graph, period, launch.mean, launch.cut);
+  for (const LaunchShape::Part& one : launch.parts) (void)block_clocks(graph, period, one.mean, one.cut);
+  shape.part->learn(row);
+  ++table_->made_;
 }
 
 /// No tile of the part with a larger bound ends within that time.
@@ -256,79 +296,63 @@ double Scan::most_within(const Shape& shape, double seconds) const {
 
 /// With the energy that is sure, at the clock that the card may hold; without known energies at the one that is
 /// assumed.
-bool Scan::may_end_within(const TableRow& row, const Shape& shape, double least, double seconds) const {
+bool Scan::may_end_within(const TileRow& row, const Shape& shape, double least, double seconds) const {
   if (seconds == infinity) return true;
   if (row.period < 0 || !model_->rates.known) return least <= most_within(shape, seconds);
-  const Energy energy{row.energy.of(shape.launch), shape.device * model_->rates.device};
+  const Energy energy{shape.part->energies[row.energy].of(shape.launch), shape.device * model_->rates.device};
   return napkin::may_end_within(model_->power, energy, least, Seconds(seconds - model_->launch.value));
 }
 
-double Scan::time_of(TablePart& part, const TableRow& row) {
+double Scan::time_of(TablePart& part, const TileRow& row) {
   const auto known = timed_.find(&row);
   if (known != timed_.end()) return known->second;
-  const PlacedDiagram& placed = place(row.rank, row.variant);
+  const PlacedDiagram& placed = place(row);
   return timed_.emplace(&row, model_of(row, placed).with_launch(timing_of(part, row, placed)).value).first->second;
 }
 
-Timing Scan::timing_of(TablePart& part, const TableRow& row, const PlacedDiagram& placed) {
+Timing Scan::timing_of(TablePart& part, const TileRow& row, const PlacedDiagram& placed) {
   const TimeModel& model = model_of(row, placed);
-  if (row.period < 0) return model.of(placed, Count(row.blocks));
+  const Count blocks(part.traits[row.trait].blocks);
+  if (row.period < 0) return model.of(placed, blocks);
   Shape& shape = shape_of(part);
-  const KnownLaunch known{part.periods[at(row.period)], row.energy, shape.launch, clocks_of(row, placed, shape)};
-  return model.of(placed, Count(row.blocks), &known);
+  const KnownLaunch known{part.periods[at(row.period)].period, part.energies[row.energy], shape.launch,
+                          clocks_of(row, placed, shape)};
+  return model.of(placed, blocks, &known);
 }
 
-/// The row's bound by what is known now, of blocks of unequal length.
-double Scan::unequal_bound(const TableRow& row, Shape& shape, BlockClocks block) {
-  if (row.period >= 0 && !shape.launch.packed) block = block_of(row, shape);
-  return bound_of(row, shape, block);
-}
-
-/// Clocks of a block of mean length, by a run where none is known.
-BlockClocks Scan::block_of(const TableRow& row, Shape& shape) {
-  const Period& period = shape.part->periods[at(row.period)];
-  if (const auto known = known_block_clocks(period, row.cuts ? shape.launch.block : shape.launch.uncut)) return *known;
-  const EventGraph graph = event_graph(place(row.rank, row.variant));
-  const BlockClocks block = block_clocks(graph, period, shape.launch.mean, shape.launch.cut);
-  shape.part->learn(row);
-  ++table_->made_;
-  return block;
-}
-
-LaunchClocks Scan::clocks_of(const TableRow& row, const PlacedDiagram& placed, Shape& shape) {
-  const Period& period = shape.part->periods[at(row.period)];
+LaunchClocks Scan::clocks_of(const TileRow& row, const PlacedDiagram& placed, Shape& shape) {
+  const Period& period = shape.part->periods[at(row.period)].period;
+  const TileTrait& trait = shape.part->traits[row.trait];
   if (shape.launch.packed) return launch_clocks(placed, event_graph(placed), period, shape.launch);
   if (shape.launch.unequal && !shape.launch.lengths.known()) shape.launch.lengths = block_lengths(placed, shape.launch);
-  return launch_clocks(row.order, shape.launch, row.ends, block_of(row, shape), period.clocks);
+  const MeanBlock& mean = trait.cuts ? shape.launch.block : shape.launch.uncut;
+  if (!known_block_clocks(period, mean)) make_runs(row, shape);
+  return launch_clocks(trait.order, shape.launch, trait.ends, known_block_clocks(period, mean).value(), period.clocks);
 }
 
 Ranked Scan::full(const Best::Found& found) {
-  const TableRow& row = *found.row;
-  const PlacedDiagram& placed = place(found.rank, row.variant);
+  const TileRow& row = *found.row;
+  const PlacedDiagram& placed = place(row);
   const Timing timing = timing_of(*found.part, row, placed);
   if (row.period < 0) return {placed.tile, model_of(row, placed).explained(placed, timing, nullptr)};
   const Period period = table_->explained(*found.part, row);
   return {placed.tile, model_of(row, placed).explained(placed, timing, &period)};
 }
 
-const TimeModel& Scan::model_of(const TableRow& row, const PlacedDiagram& placed) {
-  if (models_.size() <= at(row.variant)) models_.resize(at(row.variant) + 1);
-  std::unique_ptr<TimeModel>& model = models_[at(row.variant)];
+const TimeModel& Scan::model_of(const TileRow& row, const PlacedDiagram& placed) {
+  const std::uint32_t variant = table_->variant_of_[row.legal];
+  if (models_.size() <= variant) models_.resize(variant + 1);
+  std::unique_ptr<TimeModel>& model = models_[variant];
   if (model == nullptr)
     model = std::make_unique<TimeModel>(placed, row.period >= 0 ? ByClock::graph : ByClock::roofline);
   return *model;
 }
 
-const PlacedDiagram& Scan::place(std::int64_t rank, std::int32_t variant) {
-  return table_->place(*this, rank, variant);
-}
-
 Count Scan::blocks_of(const Tile& tile) {
   const std::lock_guard lock(table_->mutex_);
   const std::vector<std::uint32_t>& legal = table_->candidates_.legal();
-  const std::int64_t rank = space().rank(tile);
-  const auto at = std::lower_bound(legal.begin(), legal.end(), rank) - legal.begin();
-  return place(rank, static_cast<std::int32_t>(table_->variant_of_[static_cast<std::size_t>(at)])).blocks;
+  const auto found = std::lower_bound(legal.begin(), legal.end(), space().rank(tile));
+  return table_->place(*this, static_cast<std::uint32_t>(found - legal.begin())).blocks;
 }
 
 Rejections Scan::count() {

@@ -1,8 +1,8 @@
 #pragma once
 // A Scan is one question's way through the parts of its table: bounds first, times where bounds do not rule a row out.
 //
-// Parts come in the order of what their tiles take at least. Of a part the row with the least bound is timed first;
-// another one only where its bound is no longer than the best time of the size, or than the runner-up's.
+// Parts come in the order of what their tiles take at least. In a part the row with the least bound is timed first;
+// another row only where its bound is no longer than the best time of the size, or than the runner-up's.
 
 #include <memory>
 #include <optional>
@@ -19,12 +19,11 @@ class Best {
  public:
   struct Found {
     double time = 0;
-    std::int64_t rank = 0;
     std::int64_t size = 0;
     TablePart* part = nullptr;
-    const TableRow* row = nullptr;
+    const TileRow* row = nullptr;
     friend bool operator<(const Found& a, const Found& b) {
-      return a.time != b.time ? a.time < b.time : a.rank < b.rank;
+      return a.time != b.time ? a.time < b.time : a.row->legal < b.row->legal;
     }
   };
   /// `runner_up`: whether the second is wanted.
@@ -88,18 +87,27 @@ class Scan {
     double seconds = 0;
     TablePart* part = nullptr;
   };
-  struct Shape {
-    TablePart* part = nullptr;
-    LaunchShape launch;
-    double device = 0;  ///< bytes
-    /// Of the blocks that one of mean length lies between, those of so many iterations, and how many more there are.
+  /// The columns of the blocks that one of mean length lies between, and how many more iterations each has.
+  struct MeanColumns {
+    MeanBlock block, uncut;
+    double mean = 0, blocks = 1;
     const TablePart::Column *fewer = nullptr, *longer = nullptr, *more = nullptr;
     double fewer_beyond = 0, longer_beyond = 0, more_beyond = 0;
   };
+  struct Shape {
+    TablePart* part = nullptr;
+    LaunchShape launch;
+    double device = 0;                     ///< bytes
+    std::vector<MeanColumns> blocks = {};  ///< one; of a packed batch by length
+  };
+  /// A row's block of mean length.
+  struct MeanClocks {
+    BlockClocks clocks;
+    bool known = true;  ///< false: some of its runs are not made, and no block goes below the clocks
+  };
   struct Bound {
     double least = 0;  ///< cycles; by the roofline seconds
-    const TableRow* row = nullptr;
-    BlockClocks block;
+    const TileRow* row = nullptr;
   };
   using Only = std::optional<std::pair<KnobId, std::int64_t>>;  ///< a knob and its value
 
@@ -109,19 +117,21 @@ class Scan {
   void find_bounds(Shape& shape, double most);
   [[nodiscard]] bool is(Only only, std::int64_t rank) const;
   [[nodiscard]] Ranked full(const Best::Found& found);
-  [[nodiscard]] double time_of(TablePart& part, const TableRow& row);
-  [[nodiscard]] Timing timing_of(TablePart& part, const TableRow& row, const PlacedDiagram& placed);
-  [[nodiscard]] LaunchClocks clocks_of(const TableRow& row, const PlacedDiagram& placed, Shape& shape);
-  [[nodiscard]] double bound_of(const TableRow& row, const Shape& shape, BlockClocks block) const;
+  [[nodiscard]] double time_of(TablePart& part, const TileRow& row);
+  [[nodiscard]] Timing timing_of(TablePart& part, const TileRow& row, const PlacedDiagram& placed);
+  [[nodiscard]] LaunchClocks clocks_of(const TileRow& row, const PlacedDiagram& placed, Shape& shape);
+  [[nodiscard]] double bound_of(const TileRow& row, const Shape& shape, BlockClocks block) const;
   void find_columns(Shape& shape);
-  [[nodiscard]] BlockClocks block_of(std::size_t row, Shape& shape);
-  [[nodiscard]] BlockClocks block_of(const TableRow& row, Shape& shape);
-  [[nodiscard]] double unequal_bound(const TableRow& row, Shape& shape, BlockClocks block);
+  [[nodiscard]] MeanColumns columns_of(TablePart& part, double mean, const MeanBlock& block, const MeanBlock& uncut);
+  [[nodiscard]] MeanClocks block_of(const TileRow& row, Shape& shape);
+  [[nodiscard]] MeanClocks block_of(const TileRow& row, const TablePart& part, const MeanColumns& columns) const;
+  void make_runs(const TileRow& row, Shape& shape);
   [[nodiscard]] double most_within(const Shape& shape, double seconds) const;
-  [[nodiscard]] bool may_end_within(const TableRow& row, const Shape& shape, double least, double seconds) const;
+  [[nodiscard]] bool may_end_within(const TileRow& row, const Shape& shape, double least, double seconds) const;
   [[nodiscard]] Shape& shape_of(TablePart& part);
-  [[nodiscard]] const TimeModel& model_of(const TableRow& row, const PlacedDiagram& placed);
-  [[nodiscard]] const PlacedDiagram& place(std::int64_t rank, std::int32_t variant);
+  [[nodiscard]] const TimeModel& model_of(const TileRow& row, const PlacedDiagram& placed);
+  [[nodiscard]] const PlacedDiagram& place(const TileRow& row) { return table_->place(*this, row.legal); }
+  [[nodiscard]] std::int64_t rank_of(const TileRow& row) const { return table_->rank_of(row.legal); }
 
   std::uint64_t number_;
   std::shared_ptr<Table> table_;
@@ -131,9 +141,9 @@ class Scan {
   std::vector<Floor> floors_;      ///< of parts, the least first
   std::unordered_map<const TablePart*, Shape> shapes_;
   std::vector<std::unique_ptr<TimeModel>> models_;  ///< by variant
-  const TimeModel* model_ = nullptr;                ///< any of them: for what all variants share
+  const TimeModel* model_ = nullptr;                ///< the model of any variant: for what all variants share
   std::vector<Bound> waiting_;                      ///< of the part at hand
-  std::unordered_map<const TableRow*, double> timed_;
+  std::unordered_map<const TileRow*, double> timed_;
 };
 
 }  // namespace napkin

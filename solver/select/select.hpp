@@ -40,8 +40,8 @@ struct Selection {
 /// diagram, a mapping and a machine by their addresses share a table: all three must outlive the Tables unchanged.
 class Tables {
  public:
-  /// Where tables are kept beyond this object: the bytes of a kind, by a key that names its content (Question::content
-  /// and the kind). Both may be empty.
+  /// Where tables are kept beyond this object: a table's bytes by a key that names its content (Question::content and
+  /// the kind). Both functions may be empty.
   struct Store {
     std::function<std::optional<SharedBytes>(const std::string& key)> load;
     std::function<void(const std::string& key, const std::string& bytes)> save;
@@ -66,10 +66,10 @@ class Tables {
 /// Whether any tile of the question is legal.
 [[nodiscard]] bool any_legal(const Question& question, Tables& tables);
 
-/// One question: ranking, explaining and counting share what was found of it. Not for several threads at once.
+/// One question: ranking, explaining and counting share what was found for it. Not for several threads at once.
 class Selector {
  public:
-  /// Both must outlive it. Throws Error where the mapping does not fit the diagram or the machine.
+  /// Question and tables must outlive it. Throws Error where the mapping does not fit the diagram or the machine.
   Selector(const Question& question, Tables& tables, const MakingTable& making = {});
   ~Selector();
 
@@ -94,16 +94,7 @@ struct Exhausted {
 };
 /// Periods of graphs met before are taken from `periods`, where it is given.
 [[nodiscard]] Exhausted select_exhaustively(const Question& question, Periods* periods = nullptr);
-/// What rank() gives of it.
+/// The Selection that Selector::rank() gives, from all tiles.
 [[nodiscard]] Selection selection_of(const Question& question, const Exhausted& exhausted, int top);
-
-/// Where a tile stands among the legal tiles of its question, legal itself or not.
-struct TileRank {
-  Count rank = 1;  ///< 1 and how many legal tiles are predicted to be faster: tiles of one time share a rank
-  Count legal;
-  Seconds time, shortest;  ///< the tile's own time, and the fastest legal tile's (zero where there is none)
-};
-/// Predicts every legal tile.
-[[nodiscard]] TileRank tile_rank(const Question& question, const Tile& tile);
 
 }  // namespace napkin

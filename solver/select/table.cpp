@@ -1,6 +1,7 @@
 #include "solver/select/table.hpp"
 
 #include <algorithm>
+#include <array>
 #include <functional>
 #include <limits>
 #include <map>
@@ -19,8 +20,8 @@ namespace {
 
 bool is_divided(const Streamed& streamed, AxisId axis) { return streamed.grouped(axis) || streamed.stream == axis; }
 
-/// Of a packed batch the longest sequence and another one: a graph depends on no more of it than whether there is
-/// another.
+/// A packed batch of the longest sequence and another one: a graph depends on no more of the batch than whether there
+/// is another length.
 Problem small(const Problem& whole) {
   Problem out = whole;
   if (whole.packing.sequences.size() <= 2) return out;
@@ -88,7 +89,7 @@ Table::Table(const Question& like)
   find_sizes(like);
 }
 
-/// Of each combination of length knobs one tile, and what of it does not depend on lengths.
+/// Keeps one tile of each combination of length knobs, and what does not depend on lengths.
 void Table::find_sizes(const Question& like) {
   const Problem problem = small(like.problem);
   const Placer judging(*like.streamed, *like.mapping, *like.machine, judged_),
@@ -157,9 +158,9 @@ std::uint32_t Table::number_of(const Period& period) {
   return found->second;
 }
 
-Period Table::explained(const TablePart& part, const TableRow& row) const {
-  const Binds& binds = binds_[part.binds[at(row.period)]];
-  Period out = part.periods[at(row.period)];
+Period Table::explained(const TablePart& part, const TileRow& row) const {
+  const Binds& binds = binds_[part.periods[at(row.period)].binds];
+  Period out = part.periods[at(row.period)].period;
   out.pipe.name = binds.pipe;
   out.pipe.beside_tensor = binds.beside_tensor;
   out.cycle.nodes = binds.cycle;
@@ -167,23 +168,23 @@ Period Table::explained(const TablePart& part, const TableRow& row) const {
 }
 
 void TablePart::finish() {
-  const auto clocks = [&](const TableRow& row) {
-    if (row.period >= 0) return rounding * periods[at(row.period)].pipe.clocks;
+  const auto clocks = [&](const TileRow& row) {
+    if (row.period >= 0) return rounding * periods[at(row.period)].period.pipe.clocks;
     double most = 0;
     const BlockLoad& load = loads[at(row.load)];
     for (std::size_t i = 0; i < load.count; ++i) most = std::max(most, load.pipes[i].loop);
     return rounding * most;
   };
   // The busiest pipe's. A cycle of waits bounds no run of few iterations: the first ones find free buffers.
-  std::stable_sort(rows.begin(), rows.end(),
-                   [&](const TableRow& a, const TableRow& b) { return clocks(a) < clocks(b); });
-  for (TableRow& row : rows) {
-    row.cycle = row.period < 0 || row.blocks > 1 ? 0 : cycles[at(row.period)];
+  std::stable_sort(rows.begin(), rows.end(), [&](const TileRow& a, const TileRow& b) { return clocks(a) < clocks(b); });
+  energy = energies.empty() ? 0 : energies.front().iteration;
+  for (const BlockEnergy& one : energies) energy = std::min(energy, one.iteration);
+  for (const TileRow& row : rows) {
     least_of.push_back(clocks(row));
-    cycle = least_of.size() == 1 ? row.cycle : std::min(cycle, row.cycle);
-    energy = least_of.size() == 1 ? row.energy.iteration : std::min(energy, row.energy.iteration);
+    cycle_of.push_back(row.period < 0 || traits[row.trait].blocks > 1 ? 0 : periods[at(row.period)].cycles);
   }
-  least = least_of.empty() ? 0 : least_of.front();
+  least = rows.empty() ? 0 : least_of.front();
+  cycle = rows.empty() ? 0 : *std::min_element(cycle_of.begin(), cycle_of.end());
 }
 
 /// Parts of one question's facts: what their graphs share is found once.
@@ -194,51 +195,57 @@ class PartMaker {
         problem_(small(question.problem)),
         placer_(*question.streamed, *question.mapping, *question.machine, problem_),
         legal_of_(table.sizes_.size()) {
-    for (std::size_t i = 0; i < table.sizes_of_.size(); ++i) legal_of_[table.sizes_of_[i]].push_back(i);
+    for (std::uint32_t i = 0; i < table.sizes_of_.size(); ++i) legal_of_[table.sizes_of_[i]].push_back(i);
   }
 
   void make(TablePart& part) {
     periods_.clear();
     loads_.clear();
-    for (const std::size_t i : legal_of_[part.sizes]) add(i, part);
+    energies_.clear();
+    for (const std::uint32_t i : legal_of_[part.sizes]) add(i, part);
     part.finish();
   }
 
  private:
-  void add(std::size_t legal, TablePart& part) {
-    TableRow row;
-    row.rank = table_.candidates_.legal()[legal];
-    row.variant = static_cast<std::int32_t>(table_.variant_of_[legal]);
-    placer_.place(table_.candidates_.space().tile(row.rank), placed_);
-    row.blocks = static_cast<std::int32_t>(occupancy(placed_).blocks.get());
-    row.order = block_order(placed_);
-    row.ends = block_ends(placed_);
-    if (table_.by_graph_)
-      add_period(row, part);
-    else
+  void add(std::uint32_t legal, TablePart& part) {
+    TileRow row;
+    row.legal = legal;
+    placer_.place(table_.candidates_.space().tile(table_.rank_of(legal)), placed_);
+    TileTrait trait{block_ends(placed_), static_cast<std::int32_t>(occupancy(placed_).blocks.get()),
+                    block_order(placed_), false};
+    BlockEnergy energy;
+    if (table_.by_graph_) {
+      if (!rates_) rates_ = energy_rates(placed_);
+      const EventGraph graph = event_graph(placed_);
+      trait.cuts = graph.has_cut_work();
+      energy = block_energy(placed_, graph, *rates_);
+      add_period(graph, row, part);
+    } else {
       add_load(row, part);
+    }
+    const auto known = std::find(part.traits.begin(), part.traits.end(), trait);
+    row.trait = static_cast<std::uint32_t>(known - part.traits.begin());
+    if (known == part.traits.end()) part.traits.push_back(trait);
+    row.energy = static_cast<std::uint32_t>(
+        number_in(energies_, std::array{energy.iteration, energy.once, energy.cut, energy.alone}));
+    if (row.energy == part.energies.size()) part.energies.push_back(energy);
     part.rows.push_back(row);
   }
 
-  void add_period(TableRow& row, TablePart& part) {
-    if (!rates_) rates_ = energy_rates(placed_);
-    const EventGraph graph = event_graph(placed_);
+  void add_period(const EventGraph& graph, TileRow& row, TablePart& part) {
     const Period& period = known_.of(graph);
     row.period = number_in(periods_, &period);
-    row.cuts = graph.has_cut_work();
-    row.energy = block_energy(placed_, graph, *rates_);
     if (at(row.period) < part.periods.size()) return;
     Period own = period;
     explain(graph, own);
-    part.binds.push_back(table_.number_of(own));
+    const std::uint32_t binds = table_.number_of(own);
     own.pipe.name.clear();
     own.cycle.nodes.clear();
-    part.periods.push_back(std::move(own));
-    part.cycles.push_back(rounding * cycle_clocks(graph));
+    part.periods.push_back({std::move(own), rounding * cycle_clocks(graph), binds});
   }
 
-  void add_load(TableRow& row, TablePart& part) {
-    const BlockLoad load = workloads_.try_emplace(row.variant, placed_).first->second.of(placed_);
+  void add_load(TileRow& row, TablePart& part) {
+    const BlockLoad load = workloads_.try_emplace(table_.variant_of_[row.legal], placed_).first->second.of(placed_);
     ByteWriter key;
     for (std::size_t i = 0; i < load.count; ++i) {
       key.put(load.pipes[i].loop);
@@ -257,13 +264,15 @@ class PartMaker {
   Table& table_;
   Problem problem_;
   Placer placer_;
-  std::vector<std::vector<std::size_t>> legal_of_;  // indices into the legal tiles, by sizes
+  std::vector<std::vector<std::uint32_t>> legal_of_;  // indices into the legal tiles, by sizes
   PlacedDiagram placed_;
   Periods known_;
   std::optional<EnergyRates> rates_;
-  std::map<std::int32_t, Workload> workloads_;     // by variant
-  std::map<const Period*, std::int32_t> periods_;  // of the part at hand
-  std::map<std::string, std::int32_t> loads_;      // likewise
+  std::map<std::uint32_t, Workload> workloads_;  // by variant
+  // Numbers in the lists of the part at hand.
+  std::map<const Period*, std::int32_t> periods_;
+  std::map<std::string, std::int32_t> loads_;
+  std::map<std::array<double, 4>, std::int32_t> energies_;
 };
 
 std::vector<TablePart*> Table::parts_for(const Question& question, const Allowed& allowed, const MakingTable& making) {
@@ -316,16 +325,17 @@ void Table::read(TablePart& part, const Question& question) {
     whole.facts = part.facts;
     PartMaker(*this, question).make(whole);
     part = std::move(whole);
-    made_ += most_unkept + 1;
+    made_ += most_unkept_ + 1;
   }
   part.bytes = {};
 }
 
 namespace {
 
-BlockClocks clocks_in(const TablePart::Column& column, const TableRow& row, const Period& period) {
+BlockClocks clocks_in(const TablePart& part, const TablePart::Column& column, const TileRow& row) {
   constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
-  const auto known = known_block_clocks(period, column.iterations, row.cuts ? column.cut : CutIterations{});
+  const auto known = known_block_clocks(part.periods[at(row.period)].period, column.iterations,
+                                        part.traits[row.trait].cuts ? column.cut : CutIterations{});
   return known.value_or(BlockClocks{unknown, unknown});
 }
 
@@ -336,20 +346,20 @@ const TablePart::Column& TablePart::column(int iterations, CutIterations cut) {
                                   [&](const Column& one) { return one.iterations == iterations && one.cut == cut; });
   if (found != columns.end()) return *found;
   Column out{iterations, cut, {}};
-  for (const TableRow& row : rows) out.clocks.push_back(clocks_in(out, row, periods[at(row.period)]));
+  for (const TileRow& row : rows) out.clocks.push_back(clocks_in(*this, out, row));
   columns.push_back(std::move(out));
   return columns.back();
 }
 
-void TablePart::learn(const TableRow& row) {
+void TablePart::learn(const TileRow& row) {
   for (Column& column : columns) {
     for (std::size_t i = 0; i < rows.size(); ++i) {
-      if (rows[i].period == row.period) column.clocks[i] = clocks_in(column, rows[i], periods[at(row.period)]);
+      if (rows[i].period == row.period) column.clocks[i] = clocks_in(*this, column, rows[i]);
     }
   }
 }
 
-const PlacedDiagram& Table::place(const Scan& scan, std::int64_t rank, std::int32_t variant) {
+const PlacedDiagram& Table::place(const Scan& scan, std::uint32_t legal) {
   if (bound_ != scan.number()) {
     const Question& question = scan.question();
     problem_ = question.problem;
@@ -359,9 +369,10 @@ const PlacedDiagram& Table::place(const Scan& scan, std::int64_t rank, std::int3
       placer_->rebind(problem_);
     bound_ = scan.number();
   }
-  if (placed_.size() <= at(variant)) placed_.resize(at(variant) + 1);
-  PlacedDiagram& placed = placed_[at(variant)];
-  placer_->place(candidates_.space().tile(rank), placed);
+  const std::uint32_t variant = variant_of_[legal];
+  if (placed_.size() <= variant) placed_.resize(variant + 1);
+  PlacedDiagram& placed = placed_[variant];
+  placer_->place(candidates_.space().tile(rank_of(legal)), placed);
   return placed;
 }
 

@@ -29,36 +29,47 @@ namespace napkin {
 /// What a bound is multiplied by, since it adds up in another order than the time.
 inline constexpr double rounding = 1 - 1e-9;
 
-/// A legal tile with all of its time that does not depend on lengths.
-struct TableRow {
-  std::int64_t rank = 0;
-  std::int32_t period = -1;  ///< index into TablePart::periods; -1: by the roofline
-  std::int32_t load = -1;    ///< index into TablePart::loads; -1: by the graph
-  std::int32_t variant = 0;  ///< tiles of one variant of the mapping have one number
-  std::int32_t blocks = 1;   ///< resident on a node
-  double cycle = 0;          ///< clocks that its cycles of waits take an iteration; 0: of several blocks a node
+/// What the tiles of a part have in a few combinations.
+struct TileTrait {
+  BlockEnds ends = {};
+  std::int32_t blocks = 1;  ///< resident on a node
   BlockOrder order = BlockOrder::grid;
   bool cuts = false;  ///< EventGraph::has_cut_work
-  BlockEnds ends = {};
-  BlockEnergy energy = {};
+  bool operator==(const TileTrait&) const = default;
+};
+
+/// The period of one event graph or of several equal ones.
+struct TilePeriod {
+  Period period;            ///< without the names of what binds it
+  double cycles = 0;        ///< clocks of an iteration at least, by the graph's cycles of waits
+  std::uint32_t binds = 0;  ///< index into those of the table
+};
+
+/// A legal tile with all of its time that does not depend on lengths: indices into the lists of its part.
+struct TileRow {
+  std::uint32_t legal = 0;   ///< index into Candidates::legal()
+  std::int32_t period = -1;  ///< -1: by the roofline
+  std::int32_t load = -1;    ///< -1: by the graph
+  std::uint32_t trait = 0, energy = 0;
 };
 
 /// The tiles of one size at questions that agree in all facts that their graphs depend on.
 struct TablePart {
   std::uint32_t sizes = 0;
   std::uint64_t facts = 0;
-  double least = 0;            ///< clocks of an iteration of any of them at least
-  double cycle = 0;            ///< by its cycles of waits: but for the first most_to_settle iterations of a node
-  double energy = 0;           ///< joules of one
+  double least = 0;            ///< clocks that an iteration of every tile takes at least
+  double cycle = 0;            ///< by the cycles of waits; not of the first most_to_settle iterations of a node
+  double energy = 0;           ///< joules that an iteration of every tile takes at least
   std::string_view bytes;      ///< where it is not read yet
   std::uint64_t checksum = 0;  ///< of `bytes`
 
-  std::vector<TableRow> rows;        ///< the shortest iteration first
-  std::vector<double> least_of;      ///< by row: clocks of an iteration at least
-  std::vector<Period> periods;       ///< without the names of what binds:
-  std::vector<std::uint32_t> binds;  ///< by period: index into those of the table
-  std::vector<double> cycles;        ///< by period: clocks that its cycles of waits take at least
+  std::vector<TileRow> rows;  ///< the shortest iteration first
+  std::vector<TilePeriod> periods;
   std::vector<BlockLoad> loads;
+  std::vector<TileTrait> traits;
+  std::vector<BlockEnergy> energies;
+  std::vector<double> least_of;  ///< by row: clocks of an iteration at least
+  std::vector<double> cycle_of;  ///< by row: those of its cycles of waits; 0: of several blocks a node
 
   /// Clocks of the blocks of all rows, each of so many iterations with so many cut: what a scan reads.
   struct Column {
@@ -69,8 +80,8 @@ struct TablePart {
   std::list<Column> columns;  ///< found again from the periods
   [[nodiscard]] const Column& column(int iterations, CutIterations cut);
   /// Takes new runs of the row's period into the columns.
-  void learn(const TableRow& row);
-  /// Sorts new rows, and finds what none of them goes below.
+  void learn(const TileRow& row);
+  /// Sorts new rows, and finds `least`, `cycle` and `energy`.
   void finish();
 };
 
@@ -88,9 +99,9 @@ class Table {
   /// out. They stay where they are.
   [[nodiscard]] std::vector<TablePart*> parts_for(const Question& question, const Allowed& allowed,
                                                   const MakingTable& making = {});
-  /// Whether what is kept on disk lacks what took long enough to make: since bytes() was called last, parts of so many
-  /// tiles, or runs of so many; any where nothing is kept yet.
-  [[nodiscard]] bool has_grown() const { return made_ > (is_kept_ ? most_unkept : 0); }
+  /// Whether what is kept on disk lacks what took longer to make than the table takes to write, and a quarter of what
+  /// was made here before; any rows where nothing is kept yet.
+  [[nodiscard]] bool has_grown() const { return made_ > most_unkept_; }
 
  private:
   friend class Scan;
@@ -99,7 +110,7 @@ class Table {
   Table(const Question& like, SharedBytes bytes, Head head);
   /// Legal tiles of equal length knobs.
   struct Sizes {
-    std::int64_t rank = 0;        ///< of one of them
+    std::int64_t rank = 0;        ///< of one tile of the size
     std::int64_t size = 0;        ///< equal for tiles of one size (size_knobs)
     double cells = 1;             ///< of one iteration of one block
     std::vector<Count> extent{};  ///< by AxisId, of a block's group
@@ -126,13 +137,14 @@ class Table {
   /// Reads the part where that is not done yet; makes it anew where its bytes are damaged. The mutex must be held.
   void read(TablePart& part, const Question& question);
   void decode(TablePart& part) const;
-  [[nodiscard]] std::string encode(const TablePart& part) const;
+  [[nodiscard]] std::string encode(TablePart& part) const;
   template <class Archive, class Body>
   void fields_of_head(Archive& archive, const Body& body);
   /// The row's period with the names of what binds it.
-  [[nodiscard]] Period explained(const TablePart& part, const TableRow& row) const;
-  /// The tile of that rank at the scan's question. The mutex must be held.
-  [[nodiscard]] const PlacedDiagram& place(const Scan& scan, std::int64_t rank, std::int32_t variant);
+  [[nodiscard]] Period explained(const TablePart& part, const TileRow& row) const;
+  [[nodiscard]] std::int64_t rank_of(std::uint32_t legal) const { return candidates_.legal()[legal]; }
+  /// The tile, one of the legal ones, at the scan's question. The mutex must be held.
+  [[nodiscard]] const PlacedDiagram& place(const Scan& scan, std::uint32_t legal);
 
   SharedBytes kept_;  ///< what parts are read from
   Problem judged_;    ///< the launch that candidates are judged by: lengths do not matter
@@ -150,9 +162,11 @@ class Table {
   std::uint64_t bound_ = 0;                 ///< the number of the scan whose problem the placer has
   Problem problem_;
   std::unique_ptr<Placer> placer_;
-  std::vector<PlacedDiagram> placed_;  ///< by variant: kept, so that placing the next tile of it allocates nothing
-  static constexpr std::size_t most_unkept = 255;
+  std::vector<PlacedDiagram> placed_;  ///< by variant: kept, so that placing the variant's next tile allocates nothing
+  void keep(std::size_t bytes);
   std::atomic<std::size_t> made_ = 0;  ///< rows and times that runs were made for one, since bytes() was called last
+  std::atomic<std::size_t> most_unkept_ = 0;  ///< of `made_`
+  std::size_t made_before_ = 0;               ///< until bytes() was called last
   std::atomic<bool> is_kept_ = false;
 };
 

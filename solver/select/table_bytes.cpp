@@ -3,8 +3,6 @@
 // fields().
 
 #include <algorithm>
-#include <array>
-#include <functional>
 
 #include "model/base/byte_fields.hpp"
 #include "model/clock/run/simulation.hpp"
@@ -14,38 +12,7 @@
 namespace napkin {
 namespace {
 
-constexpr std::string_view format = "napkin table 3";
-
-/// All but `even`: its tiles are timed one by one (is_scannable).
-constexpr std::array orders = {BlockOrder::grid, BlockOrder::persistent, BlockOrder::longest_first, BlockOrder::grouped,
-                               BlockOrder::hilbert};
-
-/// What the rows of a part have in a few combinations.
-struct Trait {
-  BlockEnds ends;
-  std::int32_t blocks = 1;
-  std::size_t order = 0;  ///< into orders
-  bool cuts = false;
-  bool operator==(const Trait&) const = default;
-};
-
-struct KeptPeriod {
-  Period period;
-  double cycles = 0;
-  std::uint32_t binds = 0;
-};
-
-/// A row by its tile's place among the legal ones, and by places in the lists of its part.
-struct KeptRow {
-  std::size_t legal = 0, period = 0, trait = 0, energy = 0;
-};
-
-struct KeptPart {
-  std::vector<KeptPeriod> periods;
-  std::vector<Trait> traits;
-  std::vector<BlockEnergy> energies;
-  std::vector<KeptRow> rows;
-};
+constexpr std::string_view format = "napkin table 4";
 
 template <class Archive>
 void fields(Archive& archive, BlockClocks& clocks) {
@@ -73,12 +40,17 @@ void fields(Archive& archive, Period& p, std::vector<BlockRuns::Kept>& runs) {
 }
 
 template <class Archive>
-void fields(Archive& archive, Trait& trait) {
+void fields(Archive& archive, TileTrait& trait) {
   archive.plain(trait.ends.start);
   archive.plain(trait.ends.handover);
+  archive.plain(trait.ends.empty);
   archive.count(trait.ends.persist);
   archive.count(trait.blocks);
-  archive.count(trait.order);
+  auto order = static_cast<std::uint32_t>(trait.order);
+  archive.count(order);
+  if (order > static_cast<std::uint32_t>(BlockOrder::even))
+    throw Error("table", "has an unknown order of blocks", "a whole file");
+  trait.order = static_cast<BlockOrder>(order);
   archive.count(trait.cuts);
 }
 
@@ -89,8 +61,8 @@ void fields(Archive& archive, BlockEnergy& energy) {
 
 /// `simulation`: what the runs of periods that are read go on with.
 template <class Archive>
-void fields(Archive& archive, KeptPart& part, const std::shared_ptr<Simulation>& simulation) {
-  archive.each(part.periods, [&](KeptPeriod& one) {
+void fields(Archive& archive, TablePart& part, const std::shared_ptr<Simulation>& simulation) {
+  archive.each(part.periods, [&](TilePeriod& one) {
     std::vector<BlockRuns::Kept> runs;
     if constexpr (!Archive::reads) runs = one.period.run->all();
     fields(archive, one.period, runs);
@@ -103,77 +75,37 @@ void fields(Archive& archive, KeptPart& part, const std::shared_ptr<Simulation>&
     archive.plain(one.cycles);
     archive.count(one.binds);
   });
-  archive.each(part.traits, [&](Trait& trait) { fields(archive, trait); });
+  archive.each(part.traits, [&](TileTrait& trait) { fields(archive, trait); });
   archive.each(part.energies, [&](BlockEnergy& energy) { fields(archive, energy); });
-  archive.each(part.rows, [&](KeptRow& row) {
-    for (std::size_t* place : {&row.legal, &row.period, &row.trait, &row.energy}) archive.count(*place);
+  archive.each(part.rows, [&](TileRow& row) {
+    archive.count(row.legal);
+    archive.count(row.period);
+    archive.count(row.trait);
+    archive.count(row.energy);
   });
-}
-
-bool equal(const BlockEnergy& a, const BlockEnergy& b) {
-  return a.iteration == b.iteration && a.once == b.once && a.cut == b.cut && a.alone == b.alone;
-}
-
-/// The value's place among those met, where it is put behind them if it is new.
-template <class T, class Equal>
-std::size_t place_in(std::vector<T>& known, const T& value, const Equal& equal) {
-  std::size_t i = 0;
-  while (i < known.size() && !equal(known[i], value)) ++i;
-  if (i == known.size()) known.push_back(value);
-  return i;
-}
-
-/// The one at that place of a file.
-template <class Values>
-const auto& one_at(const Values& values, std::size_t place) {
-  if (place >= values.size()) throw Error("table", "points beyond its end", "a whole file");
-  return values[place];
 }
 
 }  // namespace
 
-std::string Table::encode(const TablePart& part) const {
+std::string Table::encode(TablePart& part) const {
   if (!part.bytes.empty()) return std::string(part.bytes);
-  KeptPart kept;
-  for (std::size_t p = 0; p < part.periods.size(); ++p)
-    kept.periods.push_back({part.periods[p], part.cycles[p], part.binds[p]});
-  const std::vector<std::uint32_t>& legal = candidates_.legal();
-  for (const TableRow& row : part.rows) {
-    const auto place = std::lower_bound(legal.begin(), legal.end(), row.rank) - legal.begin();
-    const Trait trait{row.ends, row.blocks, static_cast<std::size_t>(row.order), row.cuts};
-    kept.rows.push_back({static_cast<std::size_t>(place), at(row.period),
-                         place_in(kept.traits, trait, std::equal_to<>()), place_in(kept.energies, row.energy, equal)});
-  }
   FieldWriter out;
-  fields(out, kept, nullptr);
+  fields(out, part, nullptr);
   return out.take();
 }
 
 void Table::decode(TablePart& part) const {
   if (checksum(part.bytes) != part.checksum) throw Error("table", "has a damaged part", "a whole file");
   FieldReader in(part.bytes);
-  KeptPart kept;
-  fields(in, kept, simulation_);
-  for (KeptPeriod& one : kept.periods) {
-    (void)one_at(binds_, one.binds);
-    part.periods.push_back(std::move(one.period));
-    part.cycles.push_back(one.cycles);
-    part.binds.push_back(one.binds);
-  }
-  part.rows.reserve(kept.rows.size());
-  for (const KeptRow& from : kept.rows) {
-    TableRow& row = part.rows.emplace_back();
-    row.rank = one_at(candidates_.legal(), from.legal);
-    row.variant = static_cast<std::int32_t>(variant_of_[from.legal]);
-    (void)one_at(part.periods, from.period);
-    row.period = static_cast<std::int32_t>(from.period);
-    const Trait& trait = one_at(kept.traits, from.trait);
-    row.ends = trait.ends;
-    row.blocks = trait.blocks;
-    row.order = one_at(orders, trait.order);
-    row.cuts = trait.cuts;
-    row.energy = one_at(kept.energies, from.energy);
-  }
+  fields(in, part, simulation_);
+  const auto whole = [&](const TileRow& row) {
+    return row.legal < candidates_.legal().size() && at(row.period) < part.periods.size() &&
+           row.trait < part.traits.size() && row.energy < part.energies.size();
+  };
+  const auto bound = [&](const TilePeriod& one) { return one.binds < binds_.size(); };
+  if (!std::all_of(part.rows.begin(), part.rows.end(), whole) ||
+      !std::all_of(part.periods.begin(), part.periods.end(), bound))
+    throw Error("table", "points beyond its end", "a whole file");
   part.finish();
 }
 
@@ -229,9 +161,18 @@ std::string Table::bytes() {
   out.put(checksum(first));
   out.put(std::string_view(first));
   out.put_bytes(bodies);
+  std::string whole = out.take();
+  keep(whole.size());
+  return whole;
+}
+
+/// So many bytes lie on disk.
+void Table::keep(std::size_t bytes) {
+  constexpr std::size_t bytes_a_run = std::size_t{1} << 16;  // are written while one run is made
+  made_before_ += made_;
+  most_unkept_ = std::max(made_before_ / 4, bytes / bytes_a_run);
   made_ = 0;
   is_kept_ = true;
-  return out.take();
 }
 
 /// What lies behind the name of the format: the head, checked, and the parts.
@@ -266,7 +207,7 @@ Table::Table(const Question& like, SharedBytes bytes, Head head)
     for (TablePart& part : sizes_[s].parts) part.sizes = s;
   }
   if (!parts.at_end()) throw Error("table", "goes on behind its end", "a whole file");
-  is_kept_ = true;
+  keep(kept_.bytes.size());
 }
 
 }  // namespace napkin

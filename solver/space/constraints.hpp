@@ -40,8 +40,8 @@ struct PlanRule {
   std::optional<Excess> (*check)(const PlacedDiagram&, const Plan&) = nullptr;
 };
 
-/// Every constraint of a mapping for one problem, in the order in which a tile's first violation is named: those that
-/// the question alone decides, those of the knobs' values, those of the plan. Holds no reference to its arguments.
+/// Every constraint of a mapping for one problem, in the order in which a tile's first violation is named: the ones
+/// that the question alone decides, then the knobs' values, then the plan. Holds no reference to its arguments.
 struct Rules {
   std::vector<TileRule> tile;
   std::vector<PlanRule> plan;  ///< "registers", "register file", "shared memory"

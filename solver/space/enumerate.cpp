@@ -24,7 +24,7 @@ std::int64_t covering(const std::vector<std::int64_t>& domain, std::int64_t size
   return found;
 }
 
-/// How an axis stands among those that an agent's instances divide: 0 first, 1 behind another, -1 not at all.
+/// How an axis stands among the axes that an agent's instances divide: 0 first, 1 behind another, -1 not at all.
 int place_in_rows(const Mapping& mapping, const std::string& axis) {
   for (const Agent& agent : mapping.agents) {
     const auto at = std::find(agent.splits.begin(), agent.splits.end(), axis);

@@ -31,7 +31,7 @@ std::optional<Excess> check_shared_memory(const PlacedDiagram&, const Plan& plan
 
 namespace {
 
-/// The memory of those asked for that holds most beyond its size.
+/// The requested memory that holds most beyond its size.
 template <class Counts>
 std::optional<Excess> fullest(const PlacedDiagram& placed, const Counts& counts) {
   std::optional<Excess> worst;

@@ -285,30 +285,14 @@ TEST_CASE("a wrong number in a table is caught by the twin") {
   std::size_t found = 0;
   for (TablePart* part : table->parts_for(question, Allowed(question, table->candidates()))) {
     if (part == nullptr) continue;
-    for (Period& one : part->periods) {
-      if (one.clocks != clocks) continue;
-      one.clocks *= 1.1;
+    for (TilePeriod& one : part->periods) {
+      if (one.period.clocks != clocks) continue;
+      one.period.clocks *= 1.1;
       ++found;
     }
   }
   REQUIRE(found > 0);
   CHECK(Scan(table, question).rank(1).ranked.front().prediction.time != best.prediction.time);
-}
-
-TEST_CASE("where a tile stands: tiles that take less time come first, those of one time share a rank") {
-  Case c("attention_sm90", "h200-sxm", {{"b", 1}, {"h", 16}, {"q", 1024}, {"x", 1024}, {"d", 128}});
-  thin(c);
-  const std::vector<Ranked> all = select_exhaustively(c.question()).all;
-  REQUIRE(all.size() > 40);
-  for (std::size_t i = 0; i < all.size(); i += all.size() / 3) {
-    const TileRank found = tile_rank(c.question(), all[i].tile);
-    std::int64_t faster = 0;
-    for (const Ranked& other : all) faster += other.prediction.time < all[i].prediction.time ? 1 : 0;
-    CHECK(found.rank == Count(faster + 1));
-    CHECK(found.legal == Count(static_cast<std::int64_t>(all.size())));
-    CHECK(found.time == all[i].prediction.time);
-    CHECK(found.shortest == all[0].prediction.time);
-  }
 }
 
 TEST_CASE("the plan's numbers depend on no knob outside what its rules say") {

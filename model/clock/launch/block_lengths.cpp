@@ -47,8 +47,8 @@ class Nodes {
     head_ = 0;
   }
 
-  /// Of more blocks than nodes those that begin before the node that is free last is, then whole rounds of all nodes:
-  /// by then each node takes one block in turn. Returns how many are left.
+  /// Runs more blocks than there are nodes: first the blocks that begin before the last node is free, then whole
+  /// rounds, in which each node takes one block in turn. Returns how many blocks are left.
   std::int64_t run_many(double clocks, std::int64_t blocks) {
     forget_ended();
     const double last = free_.back().at;

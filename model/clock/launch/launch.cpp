@@ -21,19 +21,39 @@ LaunchShape launch_shape(const PlacedDiagram& placed) {
   return launch_shape(placed, out);
 }
 
+namespace {
+
+void add_parts(const PlacedDiagram& placed, LaunchShape& out) {
+  const BlockSequence sequence(placed);
+  out.blocks = std::make_shared<const PackedBlocks>(placed, sequence);
+  std::vector<double> blocks(placed.packed.size(), 0);
+  for (const PackedBlocks::Run& run : out.blocks->runs()) {
+    const double planes = static_cast<double>(run.last - run.first);
+    const double own = planes * static_cast<double>(std::min(out.blocks->rows(run.part), sequence.rows()));
+    out.empty_blocks += planes * static_cast<double>(sequence.rows()) - own;
+    if (run.part >= 0) blocks[static_cast<std::size_t>(run.part)] += own;
+  }
+  for (std::size_t p = 0; p < blocks.size(); ++p) {
+    if (placed.packed[p].blank) continue;
+    const PlacedDiagram& part = placed.packed[p].placed;
+    const Schedule own = schedule(part);
+    const double mean = own.total_iterations / std::max(own.total_blocks, 1.0);
+    const CutChunks cut = cut_chunks(part);
+    out.parts.push_back({mean, cut, mean_block(mean, cut), mean_block(mean, {}), blocks[p]});
+  }
+}
+
+}  // namespace
+
 LaunchShape launch_shape(const PlacedDiagram& placed, const LaunchShape& like) {
   LaunchShape out = like;
   out.packed = !placed.packed.empty();
   out.parts.clear();
+  out.empty_blocks = 0;
   out.who = schedule(placed);
   out.alone = unshared_fraction_in_any_order(placed);
   out.mean = out.who.total_iterations / std::max(out.who.total_blocks, 1.0);
-  for (const PackedPart& part : placed.packed) {
-    const Schedule own = schedule(part.placed);
-    if (!part.blank) out.parts.push_back({own.total_blocks, own.total_iterations / std::max(own.total_blocks, 1.0)});
-  }
-  if (out.packed && takes_one_sequence(placed) && !permutes_axes(placed))
-    out.blocks = std::make_shared<const PackedBlocks>(placed, BlockSequence(placed));
+  if (out.packed && takes_one_sequence(placed) && !permutes_axes(placed)) add_parts(placed, out);
   out.edge = out.packed ? EdgeCopies{} : edge_copies(placed);
   out.edge.blocks = std::min(std::ceil(out.edge.blocks / out.who.nodes), out.who.blocks);
   out.block = mean_block(out.mean, out.cut);
@@ -55,7 +75,7 @@ BlockEnds block_ends(const PlacedDiagram& placed) {
   const bool persist = blocks_persist(placed);
   const double meeting = meeting_of_cluster(placed);
   return {placed.machine->constant_or("block_start", 0) + meeting,
-          placed.machine->constant_or("block_handover", 0) + meeting, persist};
+          placed.machine->constant_or("block_handover", 0) + meeting, persist, empty_block_clocks(placed)};
 }
 
 LaunchClocks launch_clocks(const PlacedDiagram& placed, const EventGraph& graph, const Period& period) {
@@ -99,6 +119,7 @@ double launch_clocks_bound(const LaunchShape& shape, const BlockEnds& block, Blo
 double cycles_at_least(BlockOrder order, const LaunchShape& shape, const BlockEnds& block_ends, BlockClocks block,
                        const Period& period, Count blocks) {
   const Schedule& who = shape.who;
+  const Ends ends(block_ends, block);
   double cycles = 0;
   if (shape.packed || order == BlockOrder::even)
     cycles = std::max(who.total_iterations / who.nodes, shape.packed ? who.longest : 0) * period.pipe.clocks;
@@ -106,8 +127,12 @@ double cycles_at_least(BlockOrder order, const LaunchShape& shape, const BlockEn
     cycles = std::max(who.total_blocks / who.nodes, 1.0) * block.next;
   else
     cycles = launch_clocks_bound(shape, block_ends, block, period.clocks);
+  if (!shape.parts.empty()) {  // a node's first block may take less than a later one
+    double clocks = shape.empty_blocks * std::max(block_ends.empty, 0.0);
+    for (const LaunchShape::Part& part : shape.parts) clocks += part.blocks * ends.each;
+    cycles = std::max(cycles, clocks / who.nodes + std::min(ends.start, 0.0));
+  }
   if (shape.unequal && !shape.packed) {
-    const Ends ends(block_ends, block);
     const double beyond = ends.each - shape.mean * period.clocks;
     cycles = std::max(cycles, ends.start + shape.lengths.busiest_at_least(order, period.clocks, beyond));
   }

@@ -37,8 +37,7 @@ class BlockLengths {
   BlockLengths(std::vector<EqualBlocks> in_order, double planes, double nodes);
   [[nodiscard]] bool known() const { return !in_order_.empty(); }
   [[nodiscard]] double busiest(BlockOrder order, double iteration, double beyond);
-  /// At most busiest(): what was found of that order and that e / c before; 0 where nothing was. Of another e / c
-  /// nothing follows: blocks that all take longer can end sooner on the node that is free first (Graham's anomalies).
+  /// What busiest() found for that order and that e / c before; 0 where it was not asked.
   [[nodiscard]] double busiest_at_least(BlockOrder order, double iteration, double beyond) const;
 
  private:
@@ -70,19 +69,24 @@ struct LaunchShape {
   bool unequal = false;  ///< a mask makes blocks unequally long
   CutChunks cut;
   UnsharedFraction alone = {};  ///< unshared_fraction_in_any_order()
-  MeanBlock block, uncut;       ///< of mean length, with these cut chunks and without
+  MeanBlock block, uncut;       ///< of mean length: with the cut chunks, and without any
   BlockLengths lengths = {};    ///< where they have been asked for
-  EdgeCopies edge = {};         ///< edge_copies(), but of the blocks those that the node with the most of them has
+  EdgeCopies edge = {};         ///< edge_copies(); its blocks are those of the node that has the most edge blocks
+  /// The sequences of one length of a packed batch.
   struct Part {
-    double blocks, mean;
+    double mean = 0;  ///< iterations of a block
+    CutChunks cut;
+    MeanBlock block, uncut;  ///< as of the launch
+    double blocks = 0;
   };
   bool packed = false;
   std::vector<Part> parts = {};  ///< of a packed batch: its sequences that are not empty, by length
+  double empty_blocks = 0;       ///< of a packed batch: without rows of their sequences
   std::shared_ptr<const PackedBlocks> blocks =
       nullptr;  ///< which sequence each works for, of orders that walk the axes as they are listed
 };
 [[nodiscard]] LaunchShape launch_shape(const PlacedDiagram& placed);
-/// From the shape of another cluster size.
+/// Takes what does not depend on the cluster's size from the shape of a tile with another cluster.
 [[nodiscard]] LaunchShape launch_shape(const PlacedDiagram& placed, const LaunchShape& like);
 /// Iterations of the blocks of one plane of the mask, in order; empty where blocks are equally long.
 [[nodiscard]] std::vector<double> block_lengths(const PlacedDiagram& placed);
@@ -106,6 +110,7 @@ struct BlockEnds {
   double start = 0;     ///< clocks until a node's first block does anything
   double handover = 0;  ///< until the next block is launched, where blocks do not persist
   bool persist = false;
+  double empty = 0;  ///< empty_block_clocks()
   bool operator==(const BlockEnds&) const = default;
 };
 [[nodiscard]] BlockEnds block_ends(const PlacedDiagram& placed);
@@ -117,7 +122,7 @@ struct BlockEnds {
 /// launch_clocks() of blocks that take those clocks, and one more iteration `iteration`: not of packed sequences.
 [[nodiscard]] LaunchClocks launch_clocks(const PlacedDiagram& placed, const LaunchShape& shape, const BlockEnds& ends,
                                          BlockClocks block, double iteration);
-/// In that order; blocks of unequal length with the shape's lengths.
+/// launch_clocks() of blocks in a given order; unequal blocks have the shape's lengths.
 [[nodiscard]] LaunchClocks launch_clocks(BlockOrder order, LaunchShape& shape, const BlockEnds& ends, BlockClocks block,
                                          double iteration);
 
@@ -126,8 +131,9 @@ struct BlockEnds {
 [[nodiscard]] double launch_clocks_bound(const LaunchShape& shape, const BlockEnds& ends, BlockClocks block,
                                          double iteration);
 
-/// At most the cycles of a launch whose blocks of mean length take `block` clocks, so many of them resident on a node.
-/// Of packed sequences: by their blocks' iterations alone.
+/// A bound from below on the cycles of a launch whose block of mean length takes `block` clocks, with `blocks` resident
+/// on a node. Of packed sequences: the mean over the nodes; `block.first` is no later behind `block.next` than any
+/// part's first block behind its next ones.
 [[nodiscard]] double cycles_at_least(BlockOrder order, const LaunchShape& shape, const BlockEnds& ends,
                                      BlockClocks block, const Period& period, Count blocks);
 

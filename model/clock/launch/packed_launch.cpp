@@ -49,8 +49,8 @@ class FirstFree {
 };
 
 /// The blocks of a packed batch, each with the clocks of its rows of its sequence. Where many neighbouring planes have
-/// sequences of one length, the first and the last of them are acted out, so many that each node has some of their
-/// blocks; the planes in the middle keep the nodes as far apart as they are, and give each an even share.
+/// sequences of one length, the first and the last planes are acted out, so many that each node has some of their
+/// blocks; the planes in the middle keep the nodes as far apart as they are, and give each node an even share.
 class PackedLaunch {
  public:
   PackedLaunch(const PlacedDiagram& placed, const EventGraph& graph, const Period& period, const LaunchShape& shape)

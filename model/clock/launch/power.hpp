@@ -65,7 +65,7 @@ struct BlockEnergy {
 /// iteration of the loop, else in head and tail.
 [[nodiscard]] L2Bytes l2_bytes(const PlacedDiagram& placed, Phase phase);
 
-/// Bytes to and from device memory of a launch that is repeated: none where the L2 holds all of them.
+/// Bytes to and from device memory of a launch that is repeated: 0 where the L2 holds every array.
 [[nodiscard]] double device_bytes(const PlacedDiagram& placed);
 
 /// That no load of the matrix units exceeds: voltage droops under them, and the SMs count fewer clocks than the card's

@@ -97,7 +97,7 @@ BlockClocks between(const BlockClocks& one, const BlockClocks& other, double sha
   return {one.first + share * (other.first - one.first), one.next + share * (other.next - one.next)};
 }
 
-/// One more block of so many iterations, of which so many are cut, and the first of them: by runs that are kept.
+/// Clocks of a first block and of a following one, by the runs that a period keeps.
 class Runs {
  public:
   /// Without a graph: of runs that are known.
@@ -231,7 +231,7 @@ void Periods::say(const EventGraph& graph, bool one_block) {
     numbers_.insert(numbers_.end(), {n.cut_clocks, n.first_latency});
     numbers_.insert(numbers_.end(), n.cut_demand.begin(), n.cut_demand.end());
   }
-  int reach = 0, beyond = 0;  // of the edges in the loop, and of those left out
+  int reach = 0, beyond = 0;  // the longest delay of the edges in the loop, and of the edges left out
   for (const EventEdge& e : graph.edges) {
     const bool loop = graph.node(e.from).phase == Phase::loop && graph.node(e.to).phase == Phase::loop;
     if (one_block && !loop && e.delay > 0) {

@@ -28,7 +28,8 @@ struct BlockClocks {
 };
 
 /// A run of blocks of `iterations` iterations. It also gives the clocks of blocks that are longer or shorter by whole
-/// turns, down to `least` iterations: a block repeats itself every `turn` of them.
+/// turns, down to `least` iterations: a block repeats itself every `turn`
+/// iterations.
 struct BlockRun {
   BlockClocks clocks;
   int iterations = 1;
@@ -77,7 +78,7 @@ class BlockRuns {
   std::vector<Kept> runs_;  // by key
 };
 
-/// A block of a mean length with a mean number of cut iterations: the whole numbers that these lie between.
+/// A block of mean length with a mean number of cut iterations, as the whole numbers on both sides of the two means.
 struct MeanBlock {
   double iterations = 1, rest = 0;  ///< below, and how far above
   CutIterations fewer, more;
@@ -92,7 +93,7 @@ struct Period {
   CycleRatio cycle;
   BusiestPipe pipe;
   int settled = 1;  ///< iterations from which on a block's goes on at the period
-  /// Of blocks below that, and of those with cut iterations, where they were asked for.
+  /// Runs of blocks with fewer iterations than `settled` or with cut ones, where a question needed them.
   std::shared_ptr<BlockRuns> run;
   double contention = 0;  ///< clocks - the larger bound: instances meet on pipes with no order between them
 };
@@ -120,8 +121,8 @@ void explain(const EventGraph& graph, Period& period);
                                        CutChunks cut = {});
 /// block_clocks() where all runs that it needs are known; `cut` none for a graph without cut work.
 [[nodiscard]] std::optional<BlockClocks> known_block_clocks(const Period& period, const MeanBlock& block);
-/// Of a block of so many iterations, so many of them cut: one of those that a block of mean length lies between. From
-/// most_to_settle + cut.all() iterations on, each further one takes Period::clocks.
+/// block_clocks() of a block with whole numbers of iterations and of cut iterations. From most_to_settle + cut.all()
+/// iterations on, each further iteration takes Period::clocks.
 [[nodiscard]] std::optional<BlockClocks> known_block_clocks(const Period& period, int iterations, CutIterations cut);
 inline constexpr int most_to_settle = 36;  ///< iterations, beside the cut ones: no period settles later
 inline constexpr int few_iterations = 9;   ///< beside the cut ones: up to so many each length has a run of its own
@@ -129,8 +130,8 @@ inline constexpr int few_iterations = 9;   ///< beside the cut ones: up to so ma
 [[nodiscard]] BlockClocks between_blocks(const MeanBlock& block, BlockClocks fewer, BlockClocks longer,
                                          BlockClocks more);
 
-/// The periods of graphs met before, found by what the graphs say: tiles and questions that differ in nothing of it
-/// share one. Not for several threads at once.
+/// The periods of graphs met before, found by the graphs' numbers: tiles and questions with equal graphs share a
+/// period. Not for several threads at once.
 class Periods {
  public:
   Periods();
@@ -142,7 +143,8 @@ class Periods {
   [[nodiscard]] const Period& of(const EventGraph& graph);
   [[nodiscard]] const Period& explained(const EventGraph& graph);
   [[nodiscard]] std::size_t size() const { return known_.size(); }
-  /// The part of it that costs a third: graphs that differ only in what ties one block to the next share one.
+  /// The steady iteration alone, a third of a period's cost: graphs that differ only in the edges between blocks share
+  /// it.
   [[nodiscard]] const SteadyIteration& steady(const EventGraph& graph);
 
  private:

@@ -90,7 +90,7 @@ class Howard {
     }
   }
 
-  /// Takes the best cycle among those that the policies run into, where it beats the best so far.
+  /// Takes the best of the cycles that the policies run into, where it beats the best so far.
   void follow() {
     std::fill(met_.begin(), met_.end(), 0);
     for (int start = 0; start < static_cast<int>(policy_.size()); ++start) {

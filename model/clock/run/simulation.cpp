@@ -61,7 +61,7 @@ void Simulation::begin(int iterations, int blocks, int let_in) {
   let_in_unblocked();
 }
 
-/// All before any of them lets others go on, which then would be met twice.
+/// Finds every unblocked job before the first of them runs: a job that another one unblocks would be met twice.
 void Simulation::let_in_unblocked() {
   let_in_.clear();
   for (int v = 0; v < static_cast<int>(vertices_.size()); ++v) {
@@ -318,8 +318,8 @@ double Simulation::shift_of(int iteration, int distance) const {
   return 0;
 }
 
-/// Whether every node of this iteration, and of those before it that later ones wait for, ended the same clocks after
-/// it did `distance` before.
+/// Whether every node of this iteration, and of the iterations before it that later ones wait for, ended equally many
+/// clocks after it did `distance` iterations before.
 bool Simulation::repeats(int iteration, int distance) const {
   if (iteration < distance + window_) return false;
   const double shift = shift_of(iteration, distance);

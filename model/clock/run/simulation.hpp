@@ -15,7 +15,7 @@ namespace napkin {
 
 class Simulation {
  public:
-  /// A graph must outlive the runs of it.
+  /// A graph must outlive its runs.
   explicit Simulation(const EventGraph& graph);
   Simulation() = default;  ///< to be turned to a graph
   void turn_to(const EventGraph& graph);
@@ -109,7 +109,8 @@ class Simulation {
     int must_end;
     std::size_t handing;  // index
   };
-  /// The tensor unit's instructions in the order in which they run: the first `tensor_queue` of them are in its queue.
+  /// The tensor unit's instructions in the order in which they run: the first `tensor_queue` instructions
+  /// are in its queue.
   struct Tensors {
     std::vector<Part> parts;
     std::size_t head = 0;
@@ -124,7 +125,7 @@ class Simulation {
   [[nodiscard]] static std::size_t end_of(std::size_t queue) { return queue < tensors ? queue : queue + 2; }
   /// Iterations that a run has left out.
   struct Skipped {
-    int blocks = 0, behind = 0;  // that have repeated themselves, and the latest of them and one
+    int blocks = 0, behind = 0;  // blocks that have repeated themselves, and the block behind the latest one
     double clocks = 0;
     double iteration = 0;     // clocks of one of each block
     int least = 1, turn = 1;  // FirstBlocks
@@ -239,7 +240,7 @@ class Simulation {
   std::vector<std::size_t> at_work_;   // by pipe: threads' nodes at work on it
   std::vector<std::size_t> growing_;
   std::vector<Job> let_in_;
-  std::vector<Part> behind_;  // of the tensor unit's instructions, those that are not in its queue
+  std::vector<Part> behind_;  // instructions of the tensor unit that wait outside its queue
   /// What the run was like when the node that it is watched by ended, of the latest iterations.
   struct Said {
     double time = 0;

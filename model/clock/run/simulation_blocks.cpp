@@ -8,7 +8,7 @@
 namespace napkin {
 namespace {
 
-constexpr double repeat_tolerance = 1e-4;  // what counts as the same, over the clocks of what repeats itself
+constexpr double repeat_tolerance = 1e-4;  // two distances are equal within it, over the clocks of what repeats itself
 constexpr double no_time = -1;
 
 }  // namespace
@@ -139,7 +139,7 @@ void Simulation::skip(int block, int distance, double clocks) {
   move_on(start, last, skipped);
 }
 
-/// The last turn of these for which anything has happened, or is on its way.
+/// The last turn between the two for which anything has happened, or is on its way.
 int Simulation::furthest(int from, int to) const {
   int last = from;
   for (std::size_t i = s_.first_arrival; i < s_.arrivals.size(); ++i) {

@@ -11,7 +11,7 @@ constexpr int share_shift = 56;  // the table takes the highest bits of a hash
 
 }  // namespace
 
-/// Keeps the table of shares where the graph asks the same of the pipes as the one before.
+/// Keeps the table of shares where the graph asks of the pipes what the graph before it asked.
 void Simulation::forget_shares() {
   numbers_.clear();
   for (const VectorPipe& pipe : g_->pipes) pipe.say(numbers_);
@@ -44,8 +44,8 @@ const double* Simulation::rates(std::uint64_t key) {
   return known.rates.data();
 }
 
-/// Max-min fairness by water filling: all threads' issue rates grow alike until a pipe is full or the node runs as
-/// fast as it does alone.
+/// Max-min fairness by water filling: all threads' issue rates grow at one speed until a pipe is full or the node runs
+/// as fast as it does alone.
 void Simulation::fill(int tensor) {
   growing_.clear();
   for (std::size_t k = 0; k < s_.active.size(); ++k) {

@@ -1,0 +1,93 @@
+#pragma once
+// Distances says how many other bytes were touched since a piece was touched last, and Numbering gives pieces their
+// numbers: what acting a launch out keeps of its past. Internal to resource/.
+
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+namespace napkin {
+
+/// Distances in bytes between two touches of a piece: a sum over the last touches of all pieces, by Fenwick's tree.
+class Distances {
+ public:
+  /// Bytes of other pieces touched since the last touch of this one; negative: never touched. Touches it.
+  double touch(std::size_t piece, double bytes) {
+    if (piece >= last_.size()) last_.resize(std::max(piece + 1, 2 * last_.size()), 0);
+    double out = -1;
+    if (const std::size_t last = last_[piece]; last > 0) {
+      add(last, -bytes);
+      total_ -= bytes;
+      out = total_ - sum(last);
+    }
+    append(bytes);
+    total_ += bytes;
+    last_[piece] = tree_.size() - 1;
+    return out;
+  }
+
+ private:
+  // Appending to the tree: a node of Fenwick's holds the sum of as many entries as its lowest bit says.
+  void append(double bytes) {
+    const std::size_t at = tree_.size();
+    double node = bytes;
+    for (std::size_t step = 1; (at & step) == 0; step *= 2) node += tree_[at - step];
+    tree_.push_back(node);
+  }
+  void add(std::size_t at, double bytes) {
+    for (; at < tree_.size(); at += at & (~at + 1)) tree_[at] += bytes;
+  }
+  [[nodiscard]] double sum(std::size_t at) const {
+    double out = 0;
+    for (; at > 0; at -= at & (~at + 1)) out += tree_[at];
+    return out;
+  }
+  std::vector<double> tree_{0.0};
+  std::vector<std::size_t> last_;  // by piece
+  double total_ = 0;
+};
+
+/// Numbers of keys, kept in one piece of memory: thousands of keys are met in a launch that takes microseconds.
+class Numbering {
+ public:
+  /// The key's number, and whether the key is new: then its number is `next`.
+  std::pair<std::size_t, bool> of(std::uint64_t key, std::size_t next) {
+    if (latest_.taken && latest_.key == key) return {latest_.number, false};  // neighbours ask for one key
+    if (2 * (size_ + 1) > slots_.size()) grow();
+    Slot& slot = slot_of(key);
+    const bool is_new = !slot.taken;
+    if (is_new) {
+      slot = {key, next, true};
+      ++size_;
+    }
+    latest_ = slot;
+    return {slot.number, is_new};
+  }
+  [[nodiscard]] std::size_t size() const { return size_; }
+
+ private:
+  struct Slot {
+    std::uint64_t key = 0;
+    std::size_t number = 0;
+    bool taken = false;
+  };
+  /// The key's own, else the first free one from where the key belongs.
+  Slot& slot_of(std::uint64_t key) {
+    std::size_t at = key * 0x9E3779B97F4A7C15U >> 32U & (slots_.size() - 1);
+    while (slots_[at].taken && slots_[at].key != key) at = (at + 1) & (slots_.size() - 1);
+    return slots_[at];
+  }
+  void grow() {
+    std::vector<Slot> before(std::max<std::size_t>(64, 4 * slots_.size()));
+    before.swap(slots_);
+    for (const Slot& slot : before) {
+      if (slot.taken) slot_of(slot.key) = slot;
+    }
+  }
+  std::vector<Slot> slots_;  // a power of two of them, at least half of them free
+  Slot latest_;
+  std::size_t size_ = 0;
+};
+
+}  // namespace napkin
