@@ -41,7 +41,7 @@ class LaidOut {
   LaidOut(const std::string& kernel, const std::string& gpu, const Shape& shape, DType dtype, Mask mask = {})
       : machine(built_in_machine(gpu)), mapping(built_in_mapping(kernel)) {
     const Diagram& diagram = built_in_diagram(mapping.algorithm);
-    streamed = derive(diagram, mapped_roles(mapping, diagram));
+    streamed = streamed_by(mapping, diagram);
     problem.sizes = resolve_sizes(streamed.diagram, shape, "shape");
     problem.mask = mask;
     problem.dtype = dtype;

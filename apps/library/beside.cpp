@@ -93,12 +93,12 @@ BesideAnswer answer_of(const RecordedBest& row, const Head& head) {
 /// What a published row speaks of, as far as it says so.
 Head head_of(const PublishedRow& row, const Head& like) {
   Head out;
-  out.algorithm = row.product() ? "matmul" : "attention";
+  out.algorithm = row.algorithms().back();
   const std::string* profile = published_names().profile(row.gpu);
   out.gpu = profile != nullptr ? *profile : row.gpu;
   out.dtype = published_names().dtype(row.dtype);
   if (row.causal == true) out.mask.kind = Mask::Kind::causal;
-  if (const PublishedKernel* kernel = published_names().kernel(row)) {
+  if (const PublishedKernel* kernel = published_names().kernel(row, out.algorithm)) {
     const auto& mappings = kernel->mappings;
     if (!mappings.empty()) out.kernel = mappings.front();
     if (like.kernel && std::find(mappings.begin(), mappings.end(), *like.kernel) != mappings.end())
@@ -151,8 +151,8 @@ std::vector<BesideAnswer> published_beside(const Head& head, const std::vector<P
   std::vector<Head> heads;
   for (const PublishedRow& row : rows) {
     heads.push_back(head_of(row, head));
-    const bool forward = row.product() || row.direction == "fwd";
-    distances.push_back(forward ? distance_of(heads.back(), head) : std::numeric_limits<double>::infinity());
+    const bool of_one = row.algorithms().size() == 1;
+    distances.push_back(of_one ? distance_of(heads.back(), head) : std::numeric_limits<double>::infinity());
   }
   std::vector<BesideAnswer> out;
   for (const std::size_t i : nearest(distances, rows.size())) {

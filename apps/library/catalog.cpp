@@ -83,8 +83,7 @@ std::shared_ptr<const Mapping> Catalog::mapping(const std::string& name, const s
 Layout Catalog::layout(const std::shared_ptr<const Diagram>& diagram, const std::shared_ptr<const Mapping>& mapping) {
   const Pair key{diagram.get(), mapping.get()};
   if (const LaidOut* known = layouts_.find(key)) return known->layout;
-  check(*mapping, *diagram);
-  auto streamed = std::make_shared<const Streamed>(derive(*diagram, mapped_roles(*mapping, *diagram)));
+  auto streamed = std::make_shared<const Streamed>(streamed_by(*mapping, *diagram));
   if (layouts_.full()) known_ = make_known();
   return layouts_.put(key, {diagram, {mapping, std::move(streamed), false, {}}}).layout;
 }

@@ -1,7 +1,10 @@
 #include "apps/library/evaluate.hpp"
 
+#include <fmt/format.h>
+
 #include "apps/library/select_kernel.hpp"
 #include "apps/library/words.hpp"
+#include "model/clock/launch/other_launches.hpp"
 #include "model/clock/roofline/combine_cost.hpp"
 
 namespace napkin {
@@ -130,6 +133,19 @@ std::optional<CombineAnswer> combine_of(const PlacedDiagram& placed, Hertz clock
   answer.store = (moved->stored + moved->whole).value.get();
   if (clock.value > 0 && sync.known) answer.time = sync.clocks / clock.value + sync.launch.value;
   return answer;
+}
+
+std::vector<std::string> launch_notes(const PlacedDiagram& placed) {
+  std::vector<std::string> each;
+  double sum = 0;
+  for (const OtherLaunch& one : other_launches(placed, clock_of(*placed.machine))) {
+    sum += one.time.value;
+    each.push_back(fmt::format("{} reads {:.4g} MB and writes {:.4g} MB", one.name, 1e-6 * real(one.read.value),
+                               1e-6 * real(one.written.value)));
+  }
+  if (each.empty()) return {};
+  return {fmt::format("{:.4g} us of the time are other launches, whose bytes are not among the levels': {}", 1e6 * sum,
+                      fmt::join(each, ", "))};
 }
 
 PredictedAnswer answer_of(const Prediction& prediction) {

@@ -33,6 +33,8 @@ struct Placement {
                                                  const PlacedDiagram& placed, Hertz clock, Rereads rereads);
 /// Nothing where no result has parts.
 [[nodiscard]] std::optional<CombineAnswer> combine_of(const PlacedDiagram& placed, Hertz clock);
+/// Of a kernel whose call is several launches: what those beside the one that computes move, and how long they take.
+[[nodiscard]] std::vector<std::string> launch_notes(const PlacedDiagram& placed);
 [[nodiscard]] PredictedAnswer answer_of(const Prediction& prediction);
 /// Of the ideal mapping: what no mapping goes below (least_time); nothing where the profile lacks what it needs.
 [[nodiscard]] std::optional<PredictedAnswer> bound_of(const PlacedDiagram& placed);

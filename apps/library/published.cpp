@@ -43,13 +43,15 @@ NamedSizes shape_of(const PublishedRow& row) {
           {"dv", row.d_v.value_or(*row.d)}};
 }
 
-/// A profile; nullptr where there is none of that name.
+/// A profile, by an alias too; nullptr where there is none of that name.
 const Machine* find_machine(const std::string& name) {
   static std::map<std::string, std::optional<Machine>> read;
   auto known = read.find(name);
   if (known == read.end()) {
     const std::vector<std::string> builtin = builtin_machines();
-    const bool there = names_file(name) || std::find(builtin.begin(), builtin.end(), name) != builtin.end();
+    const auto aliases = builtin_aliases();
+    const bool there = names_file(name) || std::find(builtin.begin(), builtin.end(), name) != builtin.end() ||
+                       std::any_of(aliases.begin(), aliases.end(), [&](const auto& a) { return a.first == name; });
     known = read.emplace(name, there ? std::optional(load_machine(name, "gpu")) : std::nullopt).first;
   }
   return known->second ? &*known->second : nullptr;
@@ -69,23 +71,23 @@ const Mapping& mapping_named(const std::string& name) {
 std::string profile_of(const PublishedRow& row) {
   const std::string* listed = published_names().profile(row.gpu);
   const std::string& name = listed != nullptr ? *listed : row.gpu;
-  if (find_machine(name) == nullptr) throw Refusal{"no profile of the GPU", ""};
-  return name;
+  const Machine* machine = find_machine(name);
+  if (machine == nullptr) throw Refusal{"no profile of the GPU", ""};
+  return names_file(name) ? name : machine->name;
 }
 
 /// A kernel of the table; else one that the row calls by a mapping's name or path.
-PublishedKernel kernel_of(const PublishedRow& row) {
+PublishedKernel kernel_of(const PublishedRow& row, const std::string& algorithm) {
   const PublishedNames& names = published_names();
   if (const auto* no = names.no_judge(row.kernel)) throw Refusal{"no judge: " + no->why, no->named};
-  if (row.direction != "fwd" && !row.product()) throw Refusal{"no mapping of its backward pass", ""};
-  if (const PublishedKernel* listed = names.kernel(row)) {
-    if (!std::any_of(listed->mappings.begin(), listed->mappings.end(), is_mapping))
-      throw Refusal{"no mapping of the kernel", ""};
+  const char* none = algorithm == "attention_backward" ? "no mapping of its backward pass" : "no mapping of the kernel";
+  if (const PublishedKernel* listed = names.kernel(row, algorithm)) {
+    if (!std::any_of(listed->mappings.begin(), listed->mappings.end(), is_mapping)) throw Refusal{none, ""};
     return *listed;
   }
   PublishedKernel direct;
-  if (!is_mapping(row.kernel)) throw Refusal{"no mapping of the kernel", ""};
-  direct.algorithm = row.product() ? "matmul" : "attention";
+  if (!is_mapping(row.kernel) || mapping_named(row.kernel).algorithm != algorithm) throw Refusal{none, ""};
+  direct.algorithm = algorithm;
   direct.tile = row.product() ? std::vector<std::string>{"a", "c", "b"} : std::vector<std::string>{"q", "x"};
   direct.mappings = {row.kernel};
   return direct;
@@ -95,7 +97,7 @@ PublishedKernel kernel_of(const PublishedRow& row) {
 void check_taken(const std::vector<Violation>& violations, const PublishedRow& row) {
   for (const Violation& v : violations) {
     if (v.constraint == "dtype") throw Refusal{"its mapping does not take the element type", row.dtype};
-    if (v.constraint.starts_with("size of ")) throw Refusal{"its mapping does not take the head size", v.constraint};
+    if (v.constraint.starts_with("size of ")) throw Refusal{"its mapping does not take a size", v.constraint};
   }
 }
 
@@ -133,7 +135,6 @@ void ask_tile(TileText tile_text, PublishedAnswer& answer) {
   const Placement placement = place(*measurable->placer, tile);
   check_taken(placement.violations, answer.row());
   const Prediction prediction = predict_read_again(placement.placed, placement.plan);
-  const double flops = counted_flops(answer.row());
   answer.gpu = measurable->request.machine->name;
   answer.architecture = measurable->request.machine->architecture;
   answer.kernel = layout.mapping->name;
@@ -142,8 +143,7 @@ void ask_tile(TileText tile_text, PublishedAnswer& answer) {
   answer.predicted = answer_of(prediction);
   answer.by_graph = !prediction.iteration.empty();
   answer.seconds = timed(answer.question, prediction.time);
-  answer.tflops = flops / answer.seconds / tera;
-  answer.roofline = flops / timed(answer.question, predict_by_roofline(placement.placed, placement.plan).time) / tera;
+  answer.roofline_seconds = timed(answer.question, predict_by_roofline(placement.placed, placement.plan).time);
 }
 
 /// Asks one mapping, for the fastest of the tiles that its source's autotuner tried. Throws Refusal and Error.
@@ -158,7 +158,8 @@ void ask_mapping(const PublishedKernel& kernel, PublishedAnswer& answer) {
   for (TileText& tile : tiles) {
     PublishedAnswer one = answer;
     ask_tile(std::move(tile), one);
-    const bool better = !best || (one.legal && !best->legal) || (one.legal == best->legal && one.tflops > best->tflops);
+    const bool better =
+        !best || (one.legal && !best->legal) || (one.legal == best->legal && one.seconds < best->seconds);
     if (better) best = std::move(one);
   }
   answer = std::move(*best);
@@ -174,7 +175,7 @@ void ask_mappings(const PublishedKernel& kernel, PublishedAnswer& answer) {
     one.question.ask.kernel = mapping;
     try {
       ask_mapping(kernel, one);
-      if (!best || one.tflops > best->tflops) best = std::move(one);
+      if (!best || one.seconds < best->seconds) best = std::move(one);
     } catch (const Refusal& refusal) {
       if (!refused) refused = refusal;
     } catch (const Error& error) {
@@ -183,6 +184,24 @@ void ask_mappings(const PublishedKernel& kernel, PublishedAnswer& answer) {
   }
   if (!best) throw refused.value_or(Refusal{"no mapping of the kernel", ""});
   answer = std::move(*best);
+}
+
+/// All passes of a row, one behind the other.
+void ask_passes(const std::vector<PublishedKernel>& passes, PublishedAnswer& answer) {
+  const double flops = counted_flops(answer.row());
+  std::string kernels;
+  double seconds = 0, roofline = 0;
+  bool legal = true, by_graph = true;
+  for (const PublishedKernel& pass : passes) {
+    answer.question.ask.algorithm = pass.algorithm;
+    ask_mappings(pass, answer);
+    kernels += (kernels.empty() ? "" : " + ") + answer.kernel;
+    seconds += answer.seconds, roofline += answer.roofline_seconds;
+    legal = legal && answer.legal, by_graph = by_graph && answer.by_graph;
+  }
+  answer.kernel = kernels, answer.legal = legal, answer.by_graph = by_graph;
+  answer.seconds = seconds, answer.roofline_seconds = roofline;
+  answer.tflops = flops / seconds / tera, answer.roofline = flops / roofline / tera;
 }
 
 void set_condition(PublishedQuestion& question) {
@@ -199,16 +218,16 @@ PublishedAnswer ask_one(const PublishedRow& row) {
   answer.question.row = &row;
   answer.question.doubt = published_names().doubt(row);
   try {
-    const PublishedKernel kernel = kernel_of(row);
+    std::vector<PublishedKernel> passes;
+    for (const std::string& algorithm : row.algorithms()) passes.push_back(kernel_of(row, algorithm));
     Ask& ask = answer.question.ask;
-    ask.algorithm = kernel.algorithm;
     ask.shape = shape_of(row);
     if (!row.product() && !row.causal) throw Refusal{"its sizes or its mask are not stated", ""};
     if (row.causal == true) ask.mask.kind = Mask::Kind::causal;
     ask.dtype = published_names().dtype(row.dtype);
     ask.gpu = profile_of(row);
     set_condition(answer.question);
-    ask_mappings(kernel, answer);
+    ask_passes(passes, answer);
   } catch (const Refusal& refusal) {
     answer.question.reason = refusal.reason, answer.question.detail = refusal.detail;
   } catch (const Error& error) {
@@ -229,8 +248,18 @@ double counted_flops(const PublishedRow& row) {
   const auto of = [](const std::optional<std::int64_t>& size) { return static_cast<double>(size.value_or(1)); };
   if (row.product()) return 2 * of(row.m) * of(row.n) * of(row.k);
   const double x = row.x ? of(row.x) : of(row.q), dv = row.d_v ? of(row.d_v) : of(row.d);
-  const double all = 2 * of(row.b) * of(row.h) * of(row.q) * x * (of(row.d) + dv);
+  const double pair = 2 * of(row.b) * of(row.h) * of(row.q) * x;
+  double all = 0;
+  if (row.direction != "bwd") all += pair * (of(row.d) + dv);
+  if (row.backward()) all += pair * (3 * of(row.d) + 2 * dv);
   return row.causal == true ? all / 2 : all;
+}
+
+std::vector<std::string> PublishedRow::algorithms() const {
+  if (product()) return {"matmul"};
+  if (direction == "bwd") return {"attention_backward"};
+  if (direction == "fwd+bwd") return {"attention", "attention_backward"};
+  return {"attention"};
 }
 
 std::vector<PublishedAnswer> ask_published(const std::vector<PublishedRow>& rows,

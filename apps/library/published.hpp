@@ -28,13 +28,17 @@ struct PublishedRow {
   std::string where;  ///< file:line:column
 
   [[nodiscard]] bool product() const { return direction == "matmul"; }
+  /// The algorithms that are computed, one behind the other: of "fwd+bwd" attention and attention_backward.
+  [[nodiscard]] std::vector<std::string> algorithms() const;
+  [[nodiscard]] bool backward() const { return direction == "bwd" || direction == "fwd+bwd"; }
 };
 
 /// Whether the row is of the half that nobody looks at while the model is worked on: the top bit of the 64-bit FNV-1a
 /// hash of its source's text. Chosen before any error was known.
 [[nodiscard]] bool kept_aside(const PublishedRow& row);
 
-/// Floating-point operations of a row as its TFLOP/s count them: 2 b h q x (d + d_v), a causal square in half; 2 m n k.
+/// Floating-point operations of a row as its TFLOP/s count them: forward 2 b h q x (d + d_v), backward 2 b h q x (3 d +
+/// 2 d_v), a causal square in half; 2 m n k.
 [[nodiscard]] double counted_flops(const PublishedRow& row);
 
 /// A row as a question, or why it is none.
@@ -50,15 +54,17 @@ struct PublishedQuestion {
 };
 
 struct PublishedAnswer {
-  PublishedQuestion question;             ///< with a reason: nothing below holds
-  std::string gpu, architecture, kernel;  ///< as the model calls them
+  PublishedQuestion question;  ///< with a reason: nothing below holds
+  /// As the model calls them; kernel: of both passes "A + B". Tile and what is predicted are the last pass's then.
+  std::string gpu, architecture, kernel;
   TileValues tile;
   bool legal = true;
   PredictedAnswer predicted;
   bool by_graph = false;  ///< else a bound by the fullest pipe
-  double seconds = 0;     ///< of a call as the source timed it: predicted.time, and the host's where its timer saw it
-  double tflops = 0;      ///< in the row's convention
-  double roofline = 0;    ///< TFLOP/s of the fullest pipe alone, of that tile
+  double seconds = 0;     ///< of a call as the source timed it: all passes, and the host's time where its timer saw it
+  double roofline_seconds = 0;  ///< the same by the fullest pipe alone
+  double tflops = 0;            ///< in the row's convention
+  double roofline = 0;          ///< TFLOP/s of the fullest pipe alone, of that tile
 
   [[nodiscard]] const PublishedRow& row() const { return *question.row; }
   [[nodiscard]] bool asked() const { return question.reason.empty(); }
@@ -110,8 +116,10 @@ struct NotAsked {
 
 struct PublishedSummary {
   std::size_t rows = 0;
-  PublishedErrors all, seen, aside, certain;  ///< certain: without the doubtful rows
-  std::vector<PublishedGroup> gpus, kernels;
+  /// Forward passes and products; certain: without the doubtful rows. Backward passes are a set of their own.
+  PublishedErrors all, seen, aside, certain, backward;
+  std::vector<PublishedGroup> gpus;     ///< of forward passes and products
+  std::vector<PublishedGroup> kernels;  ///< of all rows
   std::vector<PublishedClass> classes;
   std::vector<NotAsked> not_asked;
   std::vector<NotAsked> doubts;

@@ -60,7 +60,7 @@ PublishedKernel read_kernel(const yaml::Node& node) {
   kernel.names = node.at("names").words();
   kernel.dtypes = node.at("dtypes").words();
   kernel.mappings = node.at("mappings").words();
-  kernel.algorithm = node.at("algorithm").choice({"attention", "matmul"});
+  kernel.algorithm = node.at("algorithm").choice({"attention", "attention_backward", "matmul"});
   if (const yaml::Node* pick = node.find("pick")) kernel.fastest = pick->choice({"first", "fastest"}) == "fastest";
   kernel.tile = node.at("tile").words();
   if (const yaml::Node* tiles = node.find("tiles")) {
@@ -168,8 +168,7 @@ const PublishedNames::NoJudge* PublishedNames::no_judge(const std::string& kerne
   return nullptr;
 }
 
-const PublishedKernel* PublishedNames::kernel(const PublishedRow& row) const {
-  const std::string algorithm = row.product() ? "matmul" : "attention";
+const PublishedKernel* PublishedNames::kernel(const PublishedRow& row, std::string_view algorithm) const {
   for (const PublishedKernel& one : kernels) {
     if (one.algorithm == algorithm && any_matches(one.names, row.kernel) && any_matches(one.dtypes, row.dtype))
       return &one;
@@ -225,6 +224,18 @@ std::string_view published_rows_text() { return embedded(rows_path); }
 
 namespace {
 
+/// The part of a row's tile that is of the algorithm's pass.
+std::string tile_of(const PublishedRow& row, const std::string& algorithm) {
+  const std::string pass = algorithm == "attention_backward" ? "bwd " : "fwd ";
+  for (std::size_t at = 0; at < row.tile.size();) {
+    const std::size_t end = std::min(row.tile.find(';', at), row.tile.size());
+    const std::string part = row.tile.substr(at, end - at);
+    if (part.starts_with(pass)) return part.substr(pass.size());
+    at = row.tile.find_first_not_of("; ", end);
+  }
+  return row.tile.starts_with("fwd ") || row.tile.starts_with("bwd ") ? "" : row.tile;
+}
+
 /// Each tile once with each of the values.
 std::vector<TileText> with_each(const std::vector<TileText>& tiles, const std::string& knob,
                                 const std::vector<std::string>& values) {
@@ -247,15 +258,16 @@ std::vector<TileText> published_tiles(const PublishedKernel& kernel, const std::
     for (const auto& [knob, value] : line.set) tiles = with_each(tiles, knob, {value});
     for (const auto& [knob, values] : line.among) tiles = with_each(tiles, knob, values);
   }
+  const std::string own = tile_of(row, kernel.algorithm);
   for (const auto& [text, knobs] : kernel.tiles) {
-    if (text != row.tile) continue;
+    if (text != own) continue;
     for (const auto& [knob, value] : knobs) tiles = with_each(tiles, knob, {value});
     return tiles;
   }
-  for (std::size_t at = 0; at < row.tile.size();) {
-    const std::size_t end = std::min(row.tile.find(',', at), row.tile.size());
+  for (std::size_t at = 0; at < own.size();) {
+    const std::size_t end = std::min(own.find(',', at), own.size());
     for (TileText& tile : tiles) {
-      if (!put_word(kernel, std::string_view(row.tile).substr(at, end - at), tile)) return {};
+      if (!put_word(kernel, std::string_view(own).substr(at, end - at), tile)) return {};
     }
     at = end + 1;
   }

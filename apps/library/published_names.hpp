@@ -56,7 +56,7 @@ struct PublishedNames {
 
   [[nodiscard]] const std::string* profile(const std::string& gpu) const;  ///< or nullptr
   [[nodiscard]] const NoJudge* no_judge(const std::string& kernel) const;
-  [[nodiscard]] const PublishedKernel* kernel(const PublishedRow& row) const;
+  [[nodiscard]] const PublishedKernel* kernel(const PublishedRow& row, std::string_view algorithm) const;
   [[nodiscard]] std::string doubt(const PublishedRow& row) const;
   /// Ours for theirs; theirs where it is not listed.
   [[nodiscard]] std::string dtype(const std::string& name) const;
@@ -67,7 +67,8 @@ struct PublishedNames {
 [[nodiscard]] const PublishedNames& published_names();
 
 /// The knobs of a kernel on that architecture for a row, its own tile last: one text, or one for each tile that the
-/// source's autotuner tried. None where the row's tile is not in words like "128x64,4w" or "128x176,2WG,cluster 2".
+/// source's autotuner tried. None where the row's tile is not in words like "128x64,4w" or "128x176,2WG,cluster 2". Of
+/// "fwd 128x64,4w; bwd 64x128,8w" the part that the kernel's algorithm is.
 [[nodiscard]] std::vector<TileText> published_tiles(const PublishedKernel& kernel, const std::string& architecture,
                                                     const PublishedRow& row);
 

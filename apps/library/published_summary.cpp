@@ -116,20 +116,23 @@ void count_not_asked(const std::vector<PublishedAnswer>& answers, PublishedSumma
 PublishedSummary summarise(const std::vector<PublishedAnswer>& answers) {
   PublishedSummary out;
   out.rows = answers.size();
-  Rows rows;
+  Rows asked;
   for (const PublishedAnswer& answer : answers) {
-    if (answer.asked()) rows.push_back(&answer);
+    if (answer.asked()) asked.push_back(&answer);
   }
+  const Rows rows = those(asked, [](const PublishedAnswer& row) { return !row.row().backward(); });
+  out.backward = errors_of_set(those(asked, [](const PublishedAnswer& row) { return row.row().backward(); }));
   out.all = errors_of_set(rows);
   out.seen = errors_of_set(those(rows, [](const PublishedAnswer& row) { return !kept_aside(row.row()); }));
   out.aside = errors_of_set(those(rows, [](const PublishedAnswer& row) { return kept_aside(row.row()); }));
   out.certain = errors_of_set(those(rows, [](const PublishedAnswer& row) { return row.question.doubt.empty(); }));
   for (const auto& [gpu, of_gpu] : grouped<std::string>(rows, gpu_of)) out.gpus.push_back({gpu, "", errors_of(of_gpu)});
   using Pair = std::pair<std::string, std::string>;
-  const auto by_kernel = grouped<Pair>(rows, [](const PublishedAnswer& row) { return Pair(row.gpu, row.kernel); });
+  const auto by_kernel = grouped<Pair>(asked, [](const PublishedAnswer& row) { return Pair(row.gpu, row.kernel); });
   for (const auto& [key, of_kernel] : by_kernel) out.kernels.push_back({key.first, key.second, errors_of(of_kernel)});
   using Class = std::pair<Pair, std::string>;
-  const auto by_class = grouped<Class>(rows, [](const PublishedAnswer& row) {
+  const Rows of_one = those(asked, [](const PublishedAnswer& row) { return row.row().algorithms().size() == 1; });
+  const auto by_class = grouped<Class>(of_one, [](const PublishedAnswer& row) {
     return Class(Pair(row.architecture, row.kernel), row.by_graph ? "graph" : "bound");
   });
   for (const auto& [key, of_class] : by_class)

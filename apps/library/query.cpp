@@ -62,6 +62,7 @@ QueryAnswer answer_of(const Request& request, const Layout& layout, const Tile& 
       answer.predicted->standing = standing_of(request, layout, tile);
     }
     answer.notes = notes_of(layout);
+    for (std::string& note : launch_notes(placement.placed)) answer.notes.push_back(std::move(note));
   }
   answer.levels = levels_of(request, layout, placement.placed, clock, Rereads::spread);
   explain_levels(answer);

@@ -25,6 +25,7 @@ void add_best(const Request& request, const Ranking& ranking, SelectAnswer& answ
   const Hertz clock = answer.predicted ? Hertz(answer.predicted->clock) : clock_of(*request.machine);
   answer.levels = levels_of(request, ranking.layout(), placed, clock, Rereads::counted);
   answer.combine = combine_of(placed, clock);
+  for (std::string& note : launch_notes(placed)) answer.notes.push_back(std::move(note));
   answer.occupancy = answer_of(plan(placed));
 }
 

@@ -104,11 +104,12 @@ std::string text_of(const PublishedSummary& summary, const Style& style) {
   }
   std::string text =
       fmt::format("{} of {} published rows can be asked; an error is predicted over published TFLOP/s, minus one\n",
-                  summary.all.rows, summary.rows);
-  if (summary.all.rows > 0) text += "\n" + table.text(style) + "\n";
+                  summary.all.rows + summary.backward.rows, summary.rows);
+  if (summary.all.rows + summary.backward.rows > 0) text += "\n" + table.text(style) + "\n";
   text += set_text("all", summary.all) + set_text("seen sources", summary.seen) +
           set_text("sources kept aside", summary.aside);
   if (summary.all.doubtful > 0) text += set_text("without doubtful sources", summary.certain);
+  text += set_text("backward passes, not in these", summary.backward);
   text += list_text("Doubtful, and counted above:", summary.doubts);
   return text + list_text("Not asked:", summary.not_asked);
 }
@@ -128,11 +129,12 @@ Json json_of(const PublishedSummary& summary) {
     classes.back().update(errors_json(one.errors, false));
   }
   return {{"rows", summary.rows},
-          {"asked", summary.all.rows},
+          {"asked", summary.all.rows + summary.backward.rows},
           {"all", errors_json(summary.all, true)},
           {"seen", errors_json(summary.seen, true)},
           {"aside", errors_json(summary.aside, true)},
           {"without_doubtful", errors_json(summary.certain, true)},
+          {"backward", errors_json(summary.backward, true)},
           {"gpus", gpus},
           {"kernels", kernels},
           {"classes", classes},

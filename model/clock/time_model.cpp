@@ -15,6 +15,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "model/clock/launch/other_launches.hpp"
 #include "model/clock/roofline/combine_cost.hpp"
 #include "model/resource/order.hpp"
 #include "model/resource/reuse.hpp"
@@ -100,7 +101,7 @@ TimeModel::TimeModel(const PlacedDiagram& placed, ByClock wanted)
       nodes(std::max(real(placed.machine->compute_nodes()), 1.0)),
       rates(energy_rates(placed)),
       power(power_law(*placed.machine)),
-      launch(launch_overhead(*placed.machine)),
+      launch(launch_overhead(*placed.machine) + time_of_other_launches(placed, clock.frequency)),
       by_graph(wanted == ByClock::graph && has_event_graph(placed)) {
   if (into_block.pipe == device.pipe) into_block = {};
 }

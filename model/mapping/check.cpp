@@ -297,8 +297,8 @@ void check(const Mapping& mapping, const Diagram& diagram) {
   for (const Reference& r : mapping.references) check_reference(r, diagram);
   for (const Operation& op : diagram.operations) {
     const auto mapped = [&](const OperationMapping& o) { return computes(diagram, op, o.output); };
-    if (std::none_of(mapping.operations.begin(), mapping.operations.end(), mapped)) {
-      const std::string& output = diagram.arrays[static_cast<std::size_t>(op.outputs[0])].name;
+    const std::string& output = diagram.arrays[static_cast<std::size_t>(op.outputs[0])].name;
+    if (!mapping.computed_apart(output) && std::none_of(mapping.operations.begin(), mapping.operations.end(), mapped)) {
       throw Error(mapping.file, "operation '" + output + "' of " + diagram.name + " is not mapped",
                   "operations: {" + output + ": ...}");
     }

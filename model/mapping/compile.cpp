@@ -264,6 +264,8 @@ void Placer::Compiled::compile_operation(OpId id) {
   out.rows = out.m.axes;
   out.columns = out.n.axes;
   if (o.waits) out.waits = number(*o.waits);
+  if (o.swap_ab) out.swap_ab = &*o.swap_ab;
+  out.row_parts = numbers(o.row_parts);
   if (op.kind == OpKind::contract || op.kind == OpKind::sum || op.kind == OpKind::max) out.k.axes = op.own;
   compile_operands(op, out);
   compile_work(out);

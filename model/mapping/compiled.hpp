@@ -111,6 +111,9 @@ struct CompiledOperation {
   Extents m, n, k;
   std::vector<AxisId> rows, columns;  ///< all axes of m and of n
   std::optional<Number64> waits;
+  const Guard* swap_ab = nullptr;  ///< where it holds, m and n change places, and the second input is A
+  GuardedNumber row_parts;         ///< empty: as the agent's splits say
+  [[nodiscard]] bool swapped(const Tile& tile) const { return swap_ab != nullptr && holds(*swap_ab, tile); }
   std::vector<CompiledWork> work;
   /// By input: variables (indices into Mapping::variables) with the guard under which it is read from there.
   std::vector<std::vector<std::pair<const Guard*, int>>> operands;
@@ -198,7 +201,7 @@ class Placer::Compiled {
   void place_below(const Tile& tile, PlacedDiagram& into) const;
   void place_variables(const Tile& tile, PlacedDiagram& into, bool chunks_alone) const;
   void place_copies(const Tile& tile, PlacedDiagram& into) const;
-  void place_parts(const CompiledOperation& c, const PlacedDiagram& into, PlacedOperation& op) const;
+  void place_parts(const CompiledOperation& c, const Tile& tile, const PlacedDiagram& into, PlacedOperation& op) const;
   void place_operations(const Tile& tile, PlacedDiagram& into, const Variant& variant, bool chunks_alone) const;
 
   const Streamed* streamed_;

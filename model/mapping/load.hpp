@@ -35,6 +35,12 @@ void check(const Mapping& mapping, const Machine& machine, DType dtype);
 /// The roles that the mapping's levels give to the diagram's axes, for derive(diagram, roles).
 [[nodiscard]] std::vector<AxisRole> mapped_roles(const Mapping& mapping, const Diagram& diagram);
 
+/// The diagram without what the mapping's streaming launches compute: their results are inputs. (Launch)
+[[nodiscard]] Diagram main_launch(const Mapping& mapping, const Diagram& diagram);
+
+/// The diagram as the mapping streams it: its main launch with the roles that the levels give the axes.
+[[nodiscard]] Streamed streamed_by(const Mapping& mapping, const Diagram& diagram);
+
 /// True where the machine's architecture is in runs_on ("sm_80+": sm_80 and every later NVIDIA architecture).
 [[nodiscard]] bool runs_on(const Mapping& mapping, const Machine& machine);
 

@@ -202,6 +202,10 @@ struct OperationMapping {
   std::optional<Value> ahead;
   std::optional<Value>
       waits;  ///< how often in an iteration its threads wait for asynchronous instructions; empty: once
+  std::optional<Guard> swap_ab;  ///< tensor: where the guard holds the product is made transposed, B' A'
+  /// Tensor: into how many parts its agent's instances divide the product's rows; they divide its columns by what is
+  /// left. Empty: as they divide the block's group (Agent::splits).
+  Guarded<Value> row_parts;
   std::vector<WorkMapping> work;
   Location location;
 };
@@ -245,9 +249,13 @@ struct CombineMapping {
   Location location;
 };
 
+/// One launch of a call. One that says what it reads and writes streams those arrays through device memory and does
+/// nothing else that takes time: rows of dO and O for their products, a result in fp32 to be converted.
 struct Launch {
   std::string name;
   std::vector<std::string> operations;  ///< outputs of the operations it computes; empty: all
+  std::vector<std::pair<std::string, std::string>> reads, writes;  ///< whole arrays and the types that they move in
+  [[nodiscard]] bool streams() const { return !reads.empty() || !writes.empty(); }
 };
 
 struct Mapping {
@@ -277,6 +285,8 @@ struct Mapping {
   std::vector<Reference> references;  ///< names that only the diagram or the machine can vouch for
 
   [[nodiscard]] std::optional<KnobId> find_knob(std::string_view knob_name) const;
+  /// Whether a launch that streams computes the operation, by its output.
+  [[nodiscard]] bool computed_apart(std::string_view output) const;
   [[nodiscard]] std::optional<KnobId> order_knob() const;  ///< whose words say how the launch's tiles are taken
 };
 

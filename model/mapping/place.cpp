@@ -205,15 +205,24 @@ void Placer::Compiled::place_copies(const Tile& tile, PlacedDiagram& into) const
 
 // Into how many parts the agent's instances divide the rows and the columns of what an operation makes: those that
 // divide no columns divide rows, or, where the kernel says so, do again what others do.
-void Placer::Compiled::place_parts(const CompiledOperation& c, const PlacedDiagram& into, PlacedOperation& op) const {
+void Placer::Compiled::place_parts(const CompiledOperation& c, const Tile& tile, const PlacedDiagram& into,
+                                   PlacedOperation& op) const {
   if (c.agent < 0) return;
   const PlacedAgent& agent = into.agents[at(c.agent)];
+  if (!c.row_parts.empty()) {
+    op.row_parts = std::min(number_of(c.row_parts, tile, 1), agent.instances);
+    op.column_parts = std::max(agent.instances / op.row_parts, Count(1));
+    op.repeats = 1;
+    return;
+  }
+  const bool swapped = c.swapped(tile);
+  const std::vector<AxisId>&of_rows = swapped ? c.columns : c.rows, &of_columns = swapped ? c.rows : c.columns;
   Count rows = 1;
   op.column_parts = 1;
   for (const AxisId axis : agents_[at(c.agent)].splits) {
     const Count parts = ceil_div(into.block().extent[at(axis)], std::max(agent.extent[at(axis)], Count(1)));
-    if (std::find(c.columns.begin(), c.columns.end(), axis) != c.columns.end()) op.column_parts *= parts;
-    if (std::find(c.rows.begin(), c.rows.end(), axis) != c.rows.end()) rows *= parts;
+    if (std::find(of_columns.begin(), of_columns.end(), axis) != of_columns.end()) op.column_parts *= parts;
+    if (std::find(of_rows.begin(), of_rows.end(), axis) != of_rows.end()) rows *= parts;
   }
   const Count left = std::max(agent.instances / op.column_parts, Count(1));
   op.row_parts = agents_[at(c.agent)].repeats ? std::min(rows, left) : left;
@@ -233,10 +242,12 @@ void Placer::Compiled::place_operations(const Tile& tile, PlacedDiagram& into, c
   for (std::size_t i = 0; i < into.operations.size(); ++i) {
     PlacedOperation& op = into.operations[i];
     const CompiledOperation& c = operations_[i];
-    if (!chunks_alone || c.m.streams) op.m = size(c.m);
-    if (!chunks_alone || c.n.streams) op.n = size(c.n);
+    const bool swapped = c.swapped(tile);
+    const Extents &m = swapped ? c.n : c.m, &n = swapped ? c.m : c.n;
+    if (!chunks_alone || m.streams) op.m = size(m);
+    if (!chunks_alone || n.streams) op.n = size(n);
     if (!chunks_alone || c.k.streams) op.k = size(c.k);
-    if (!chunks_alone) place_parts(c, into, op);
+    if (!chunks_alone) place_parts(c, tile, into, op);
     if (c.waits) op.waits = std::max(c.waits->of(tile), Count(1));
     for (PlacedWork& placed : op.work) {
       const CompiledWork& work = **next++;

@@ -249,15 +249,26 @@ void Reader::sizes(const yaml::Node& node) {
 
 void Reader::launches(const yaml::Node& node) {
   for (const yaml::Node& item : node.items()) {
-    item.allow({"name", "operations"});
+    item.allow({"name", "operations", "reads", "writes"});
     Launch launch;
     launch.name = item.at("name").text();
     for (const Launch& other : m_.launches) {
       if (other.name == launch.name) item.at("name").fail("stands twice", "another name");
     }
+    const auto moved = [&](const char* key, std::vector<std::pair<std::string, std::string>>& into) {
+      const yaml::Node* arrays = item.find(key);
+      if (arrays == nullptr) return;
+      for (const auto& [array, entry] : arrays->entries()) {
+        m_.references.push_back({Reference::Kind::array, array, entry.key_location(), arrays->path()});
+        into.emplace_back(array, type(entry));
+      }
+    };
+    moved("reads", launch.reads), moved("writes", launch.writes);
     if (const auto* operations = item.find("operations")) {
       launch.operations = operations->words();
-      for (const yaml::Node& name : operations->items()) refer(Reference::Kind::operation, name.text(), name);
+      // What another launch computes is an array of this one's diagram, and none of its operations (main_launch).
+      const auto kind = launch.streams() ? Reference::Kind::array : Reference::Kind::operation;
+      for (const yaml::Node& name : operations->items()) refer(kind, name.text(), name);
     }
     m_.launches.push_back(std::move(launch));
   }

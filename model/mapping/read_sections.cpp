@@ -258,7 +258,8 @@ Guarded<std::string> Reader::words(const yaml::Node& node) {
 }
 
 OperationMapping Reader::operation(const std::string& name, const yaml::Node& node) {
-  node.allow({"agent", "issuer", "unit", "type", "accumulate", "instruction", "ahead", "waits", "operands", "work"});
+  node.allow({"agent", "issuer", "unit", "type", "accumulate", "instruction", "ahead", "waits", "swap_ab", "row_parts",
+              "operands", "work"});
   OperationMapping out;
   out.output = name;
   out.location = node.key_location();
@@ -277,6 +278,14 @@ OperationMapping Reader::operation(const std::string& name, const yaml::Node& no
   if (const auto* n = node.find("waits")) {
     if (out.unit != "tensor") n->fail("threads do not wait for their own work", "unit: tensor");
     out.waits = n->is_map() ? table_value(*n) : value(*n, 1);
+  }
+  if (const auto* n = node.find("swap_ab")) {
+    if (out.unit != "tensor") n->fail("only products have A and B", "unit: tensor");
+    out.swap_ab = guard(n);
+  }
+  if (const auto* n = node.find("row_parts")) {
+    if (out.unit != "tensor") n->fail("only products have rows and columns", "unit: tensor");
+    out.row_parts = values(*n, 1);
   }
   if (const auto* operands = node.find("operands")) {
     for (const auto& [array, entry] : operands->entries()) {

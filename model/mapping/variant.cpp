@@ -312,10 +312,12 @@ class VariantMaker {
       if (out.instruction == nullptr && holds(*guard, tile_)) out.instruction = instruction;
     }
     out.operands = {v_.operands.data() + v_.operands.size(), op.operands.size()};
+    const bool swapped = op.swapped(tile_);
     for (std::size_t i = 0; i < op.operands.size(); ++i) {
-      const int variable = operand_of(id, i);
+      const std::size_t input = swapped ? op.operands.size() - 1 - i : i;
+      const int variable = operand_of(id, input);
       const int where = variable >= 0 ? position(variable) : c_.deepest_;
-      v_.operands.emplace_back(d_.operations[at(id)].inputs[i], c_.levels_[at(where)].id);
+      v_.operands.emplace_back(d_.operations[at(id)].inputs[input], c_.levels_[at(where)].id);
       if (i == 0) out.a_from_registers = op.tensor && where > c_.block_;
     }
     out.work.reserve(op.work.size());

@@ -73,6 +73,7 @@ void Placer::Compiled::each_number(const Visit& visit) {
   }
   for (CompiledOperation& op : operations_) {
     if (op.waits) visit(*op.waits);
+    each(op.row_parts);
     for (CompiledWork& work : op.work) {
       each(work.per_chunk);
       if (work.counted) visit(*work.counted);
@@ -143,6 +144,7 @@ void Placer::Compiled::find_dependences() {
   }
   for (const CompiledOperation& op : operations_) {
     if (op.waits) depends_.chunks |= op.waits->knobs();
+    depends_.levels |= of_guarded(op.row_parts);
     for (const CompiledWork& work : op.work)
       depends_.chunks |= of_all(work.per_chunk) | (work.counted ? work.counted->knobs() : 0);
   }
@@ -162,6 +164,7 @@ void Placer::Compiled::find_variants() {
   for (const VariableMapping& v : mapping_->variables) tell(v.when);
   for (const CompiledOperation& op : operations_) {
     for (const auto& [guard, instruction] : op.instruction) tell(*guard);
+    if (op.swap_ab != nullptr) tell(*op.swap_ab);
     for (const auto& operand : op.operands) {
       for (const auto& [guard, variable] : operand) tell(*guard);
     }

@@ -32,7 +32,7 @@ const Diagram& diagram(const std::string& name) {
 }
 
 void place(const Mapping& mapping, std::size_t which) {
-  const Streamed streamed = derive(diagram(mapping.algorithm), mapped_roles(mapping, diagram(mapping.algorithm)));
+  const Streamed streamed = streamed_by(mapping, diagram(mapping.algorithm));
   Problem problem;
   problem.sizes.assign(streamed.diagram.axes.size(), 200);
   if (which % 2 == 1) problem.mask = {Mask::Kind::window, 7, 3};

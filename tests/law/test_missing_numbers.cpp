@@ -98,8 +98,7 @@ struct Question {
 class Asked {
  public:
   Asked(const Question& question, const Machine& machine)
-      : mapping_(test::built_in_mapping(question.kernel)),
-        streamed_(derive(diagram(), mapped_roles(mapping_, diagram()))) {
+      : mapping_(test::built_in_mapping(question.kernel)), streamed_(streamed_by(mapping_, diagram())) {
     problem_.sizes = resolve_sizes(streamed_.diagram, question.shape, "shape");
     problem_.dtype = question.type;
     const Placer placer(streamed_, mapping_, machine, problem_);

@@ -145,7 +145,7 @@ TEST_CASE("a tile that says more than sizes") {
   row.gpu = "GB300", row.kernel = "FlashAttention-4 (after)", row.direction = "fwd", row.dtype = "bf16", row.d = 128;
   row.causal = false, row.tile = "128x128 per softmax warpgroup, 2 Q tiles (256x128)";
   const auto knobs = [&] {
-    const PublishedKernel* kernel = published_names().kernel(row);
+    const PublishedKernel* kernel = published_names().kernel(row, "attention");
     REQUIRE(kernel != nullptr);
     const auto tiles = published_tiles(*kernel, "sm_100", row);
     REQUIRE(tiles.size() == 1);

@@ -20,6 +20,24 @@ GraphBuilder::GraphBuilder(const PlacedDiagram& placed) : p_(placed) {
   if (edges_.empty()) throw Error(p_.mapping->file, "no edges: it has no event graph", "the section 'edges'");
 }
 
+std::vector<const PlacedOperation*> GraphBuilder::in_order() const {
+  std::vector<const PlacedOperation*> out;
+  for (const PlacedOperation& op : p_.operations) {
+    if (op.phase == Phase::loop || (cores_ && op.phase == Phase::head && !op.tensor)) out.push_back(&op);
+  }
+  if (!waits_for_products_) return out;
+  const auto place_of = [&](const PlacedOperation* op) {
+    const auto& all = p_.mapping->operations;
+    const Diagram& d = p_.streamed->diagram;
+    const ArrayId output = d.operations[static_cast<std::size_t>(op->operation)].outputs.front();
+    const std::string& name = d.arrays[static_cast<std::size_t>(output)].name;
+    return std::find_if(all.begin(), all.end(), [&](const OperationMapping& o) { return o.output == name; }) -
+           all.begin();
+  };
+  std::stable_sort(out.begin(), out.end(), [&](const auto* a, const auto* b) { return place_of(a) < place_of(b); });
+  return out;
+}
+
 EventGraph GraphBuilder::make() {
   g_.tensor_queue = static_cast<int>(p_.machine->constant_or("tensor_queue", 0));
   VectorPipes pipes = vector_pipes(*p_.machine, in_steps_);
@@ -27,9 +45,7 @@ EventGraph GraphBuilder::make() {
   pipe_of_ = std::move(pipes.of_unit);
   if (const Unit* port = p_.machine->port())
     port_pipe_ = pipe_of_[static_cast<std::size_t>(port - p_.machine->units.data())];
-  for (const PlacedOperation& op : p_.operations) {
-    if (op.phase == Phase::loop || (cores_ && op.phase == Phase::head && !op.tensor)) operation(op);
-  }
+  for (const PlacedOperation* op : in_order()) operation(*op);
   for (const EdgeMapping* edge : edges_) {
     for (const std::string& end : {edge->from, edge->to}) {
       if (!end.starts_with("load ") && !end.starts_with("store ")) continue;

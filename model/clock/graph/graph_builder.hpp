@@ -30,6 +30,9 @@ class GraphBuilder {
     return p_.agents[static_cast<std::size_t>(node.agent)];
   }
 
+  /// The operations that have nodes: where threads wait for products as the mapping lists them, which is how they run.
+  [[nodiscard]] std::vector<const PlacedOperation*> in_order() const;
+
   // graph_threads.cpp
   /// Agents of fewer warps than there are schedulers run one on each scheduler: as many agents as there are schedulers,
   /// or all agents, are one instance.

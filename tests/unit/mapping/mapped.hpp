@@ -26,7 +26,7 @@ struct Mapped {
   Mapped(const Diagram& diagram, Mapping m, Machine on, const Given& shape, Mask mask = {}, DType dtype = DType::bf16)
       : mapping(std::move(m)),
         machine(std::move(on)),
-        streamed(derive(diagram, mapped_roles(mapping, diagram))),
+        streamed(streamed_by(mapping, diagram)),
         problem{resolve_sizes(diagram, shape, "--shape"), mask, dtype},
         placer(streamed, mapping, machine, problem) {}
   Mapped(const std::string& algorithm, const std::string& kernel, const std::string& gpu, const Given& shape,

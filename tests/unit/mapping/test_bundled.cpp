@@ -39,7 +39,7 @@ TEST_CASE("every embedded mapping is found by its own name and fits its algorith
     CHECK(m.name == name);
     const Diagram d = load_diagram(m.algorithm);
     CHECK_NOTHROW(check(m, d));
-    const Streamed s = derive(d, mapped_roles(m, d));
+    const Streamed s = streamed_by(m, d);
     bool somewhere = false;
     for (const std::string& gpu : builtin_machines()) {
       const Machine machine = load_machine(gpu, "--gpu");

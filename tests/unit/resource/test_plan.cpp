@@ -94,7 +94,7 @@ operations:
 struct Blog {
   explicit Blog(bool aliased) : machine(load_machine("rtx-3090", "gpu")), mapping(blog_kernel(aliased)) {
     const Diagram diagram = load_diagram("attention");
-    streamed = derive(diagram, mapped_roles(mapping, diagram));
+    streamed = streamed_by(mapping, diagram);
     problem.sizes = resolve_sizes(streamed.diagram, shape, "shape");
     placed = Placer(streamed, mapping, machine, problem).place({{64, 64}});
   }

@@ -25,7 +25,7 @@ struct Case {
   Case(const std::string& kernel, const std::string& gpu, const Shape& shape, Mask mask = {}, DType dtype = DType::bf16)
       : mapping(load_mapping(kernel, "test")), machine(load_machine(gpu, "test")) {
     const Diagram diagram = load_diagram(mapping.algorithm);
-    streamed = derive(diagram, mapped_roles(mapping, diagram));
+    streamed = streamed_by(mapping, diagram);
     problem = {resolve_sizes(diagram, shape, "test"), mask, dtype};
   }
   /// Gives a knob other values, where the mapping has it.

@@ -1,0 +1,26 @@
+#pragma once
+// The launches of a call beside the one that computes: before attention's backward pass one that multiplies rows of dO
+// and O and clears dQ, behind it one that converts dQ. They stream whole arrays, and nothing of theirs overlaps with
+// the others' work. (mapping.hpp, Launch)
+
+#include <string>
+#include <vector>
+
+#include "model/base/quantity.hpp"
+#include "model/mapping/placed.hpp"
+
+namespace napkin {
+
+struct OtherLaunch {
+  std::string name;
+  Bytes read, written;
+  Seconds time;  ///< of its bytes over device memory's pipe, or the L2's where all of them stay there; and of a launch
+};
+
+/// In the order of the mapping; `clock`: of what is stated a clock.
+[[nodiscard]] std::vector<OtherLaunch> other_launches(const PlacedDiagram& placed, Hertz clock);
+
+/// All of them together.
+[[nodiscard]] Seconds time_of_other_launches(const PlacedDiagram& placed, Hertz clock);
+
+}  // namespace napkin
