@@ -305,6 +305,9 @@ TEST_CASE("questions that random ones found to take long, to give two times or t
               {Mask::Kind::window, 2500, 32}),
         asked("attention", "h200-sxm", "bf16",
               {{"b", 30}, {"h", 20}, {"g", 8}, {"q", 20000}, {"x", 30000}, {"d", 10552}}),
+        asked("attention", "h200-sxm", "bf16",
+              {{"b", 37}, {"g", 1}, {"q", 28853789896}, {"x", 16731}, {"d", 9287476409}},
+              {Mask::Kind::window, 1672383940868, 574}),
         asked("convolution_2d", "h200-sxm", "bf16", {{"b", 30}, {"i", 200}, {"j", 300}, {"c", 64}, {"o", 48}}),
         asked("max_pooling", "h200-sxm", "f32", {{"b", 60}, {"i", 2000}, {"j", 3000}, {"c", 3}})}) {
     CAPTURE(text_of(ask));
