@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "apps/library/answer.hpp"
+#include "apps/report/standing.hpp"
 #include "apps/report/text.hpp"
 
 namespace napkin::python {
@@ -130,7 +131,10 @@ void bind_standing(nb::module_& m) {
           "Numbers that the machine lacks, whose effect the time is without.",
           nb::for_getter(nb::sig("def left_out(self) -> tuple[str, ...]")))
       .def_ro("why", &StandingAnswer::why, "Of a bound: what else than numbers it lacks.")
-      .def_ro("band", &StandingAnswer::band, "None: nothing of that class was recorded or published.");
+      .def_ro("band", &StandingAnswer::band, "None: nothing of that class was recorded or published.")
+      .def_prop_ro(
+          "lines", [](const StandingAnswer& s) { return tuple_of(report::lines_of(s)); },
+          "What the command prints under \"how sure\".", nb::for_getter(nb::sig("def lines(self) -> tuple[str, ...]")));
 }
 
 void bind_prediction(nb::module_& m) {
