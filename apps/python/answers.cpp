@@ -362,6 +362,12 @@ nb::object to_python(const report::Json& json) {
   }
 }
 
+void show_part(nb::handle type) {
+  const auto text = [](nb::handle self) { return nb::module_::import_("napkin._pictures").attr("part_repr_of")(self); };
+  type.attr("__repr__") = nb::cpp_function(text, nb::name("__repr__"), nb::scope(type), nb::is_method(),
+                                           nb::sig("def __repr__(self) -> str"));
+}
+
 void bind_answers(nb::module_& module) {
   bind_parts(module);
   bind_level(module);
@@ -370,6 +376,11 @@ void bind_answers(nb::module_& module) {
   bind_launch(module);
   bind_checks(module);
   bind_optimum(module);
+  for (const char* part :
+       {"ViolationAnswer", "WorkAnswer", "FormulaAnswer", "CombineAnswer", "BlockAnswer", "OccupancyAnswer",
+        "LevelAnswer", "Band", "StandingAnswer", "PredictedAnswer", "AlternativeAnswer", "LaunchAnswer", "CountsAnswer",
+        "CheckAnswer", "CompiledAnswer", "OptimumAnswer", "OptimumTerm", "OptimumInteger"})
+    show_part(module.attr(part));
   bind_query(module);
   bind_select(module);
 }

@@ -150,6 +150,7 @@ void bind_session(nb::module_& m) {
           "time is a guess.")
       .def_ro("time", &RankedConfig::time, "Seconds; None where it is not legal.")
       .def_ro("why", &RankedConfig::why, "Why it is not legal; else empty.");
+  show_part(m.attr("RankedConfig"));
   nb::class_<Session>(m, "Session",
                       "Answers questions and keeps what they have in common: profiles, mappings, tables, the latest "
                       "answers. Safe from several threads.")

@@ -53,6 +53,14 @@ def _mask(mask: Any) -> str:
     return f", {mask}" if isinstance(mask, str) else ", window " + ",".join(str(side) for side in mask["window"])
 
 
+def part_repr_of(part: Any) -> str:
+    """A part of an answer: its own values, without what takes work to find out."""
+    names = [name for name, member in vars(type(part)).items() if not name.startswith("_") and not callable(member)]
+    values = ((name, getattr(part, name)) for name in names if name != "standing")
+    plain = (str, int, float, dict, tuple, type(None))
+    return f"{type(part).__name__}({', '.join(f'{name}={value!r}' for name, value in values if isinstance(value, plain))})"
+
+
 def repr_of(answer: Any) -> str:
     said = f"{type(answer).__name__}({answer.algorithm} on {answer.gpu or 'the abstract machine'}"
     if answer.tile:
