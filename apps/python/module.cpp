@@ -190,6 +190,8 @@ NB_MODULE(_core, m) {
   namespace nb = nanobind;
   using namespace napkin::python;
   m.doc() = "The C++ library of napkin.";
+  nb::set_leak_warnings(
+      false);  // PyTorch's registry of operators keeps what napkin.torch has, to the end of the process
   m.attr("__version__") = NAPKIN_VERSION;
   m.attr("revision") = std::string(napkin::source_revision());
   nb::register_exception_translator(translate);
