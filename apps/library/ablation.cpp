@@ -22,9 +22,9 @@ std::string text_of(const Number& number) {
                      number.unit == "1" ? "" : number.unit);
 }
 
-void add_constant(const Machine& machine, const std::string& name, bool fitted, std::vector<Term>& out) {
+void add_constant(const Machine& machine, const std::string& name, bool fitted, std::vector<AblationTerm>& out) {
   const Number& number = (fitted ? machine.fitted : machine.constants).at(name);
-  Term term{(fitted ? "fitted." : "constants.") + name, text_of(number), "none", {}};
+  AblationTerm term{(fitted ? "fitted." : "constants.") + name, text_of(number), "none", {}};
   if (const auto neutral = neutral_values.find(name); neutral != neutral_values.end()) {
     term.off = neutral->second > 1e15 ? "infinite" : fmt::format("{:g}", neutral->second);
     term.edit = [name, fitted, value = neutral->second](Machine& m) {
@@ -45,7 +45,7 @@ std::string joined_values(const std::vector<Number>& numbers) {
   return out + " " + numbers.front().unit;
 }
 
-void add_unit(const Unit& unit, std::vector<Term>& out) {
+void add_unit(const Unit& unit, std::vector<AblationTerm>& out) {
   const auto with = [name = unit.name](auto change) -> Edit {
     return [name, change](Machine& m) {
       for (Unit& each : m.units) {
@@ -67,7 +67,7 @@ void add_unit(const Unit& unit, std::vector<Term>& out) {
                    })});
 }
 
-void add_pipe(const Pipe& pipe, std::vector<Term>& out) {
+void add_pipe(const Pipe& pipe, std::vector<AblationTerm>& out) {
   if (!pipe.latency) return;
   out.push_back({"pipes." + pipe.name + ".latency", text_of(*pipe.latency), "none", [name = pipe.name](Machine& m) {
                    for (Pipe& each : m.pipes) {
@@ -76,12 +76,12 @@ void add_pipe(const Pipe& pipe, std::vector<Term>& out) {
                  }});
 }
 
-void add_latencies(const Machine& machine, std::vector<Term>& out) {
+void add_latencies(const Machine& machine, std::vector<AblationTerm>& out) {
   const auto known = [](const InstructionTiming& row) { return row.latency_shared > 0 || row.latency_registers > 0; };
   for (const TensorInstruction& each : machine.tensor) {
     if (std::none_of(each.timing.begin(), each.timing.end(), known)) continue;
     const std::string name = "tensor." + each.name + ".latency";
-    if (std::any_of(out.begin(), out.end(), [&](const Term& term) { return term.name == name; })) continue;
+    if (std::any_of(out.begin(), out.end(), [&](const AblationTerm& term) { return term.name == name; })) continue;
     out.push_back({name, "by n", "none", [instruction = each.name](Machine& m) {
                      for (TensorInstruction& other : m.tensor) {
                        if (other.name != instruction) continue;
@@ -93,8 +93,8 @@ void add_latencies(const Machine& machine, std::vector<Term>& out) {
 
 }  // namespace
 
-std::vector<Term> terms_of(const Machine& machine) {
-  std::vector<Term> out;
+std::vector<AblationTerm> terms_of(const Machine& machine) {
+  std::vector<AblationTerm> out;
   for (const auto& each : machine.fitted) add_constant(machine, each.first, true, out);
   for (const auto& each : machine.constants) {
     if (!machine.fitted.contains(each.first)) add_constant(machine, each.first, false, out);

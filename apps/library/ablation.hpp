@@ -10,7 +10,7 @@
 namespace napkin {
 
 /// Something that a prediction can be made without.
-struct Term {
+struct AblationTerm {
   std::string name;   ///< "constants.tma_ask", "fitted.issue.serial", "units.issue.co_use.beside", "pipes.l2.latency"
   std::string value;  ///< with its unit
   std::string off;    ///< what stands in its place: "0 clk", "the measured 143 clk", "the rate alone"
@@ -18,6 +18,6 @@ struct Term {
 };
 
 /// Every constant, co-use rate and latency that a prediction on this machine may read.
-[[nodiscard]] std::vector<Term> terms_of(const Machine& machine);
+[[nodiscard]] std::vector<AblationTerm> terms_of(const Machine& machine);
 
 }  // namespace napkin

@@ -18,15 +18,15 @@ std::optional<double> finite(double value) {
 
 }  // namespace
 
-Pace patient_pace(L2State l2) {
-  Pace pace;
+TimingPace patient_pace(L2State l2) {
+  TimingPace pace;
   pace.timing.l2 = l2;
   return pace;
 }
 
-Pace brisk_pace(L2State l2, double seconds, double launch) {
+TimingPace brisk_pace(L2State l2, double seconds, double launch) {
   constexpr double run = 0.004;
-  Pace pace;
+  TimingPace pace;
   pace.timing.l2 = l2;
   pace.timing.warm_up = Seconds(seconds * 0.25);
   pace.timing.longest = Seconds(seconds * 0.5);
@@ -90,12 +90,12 @@ MountedTile Workbench::mount(const Tile& tile, bool cycles, KernelTrial::Extent 
   return out;
 }
 
-LaunchTiming Workbench::time(const MountedTile& tile, const Pace& pace) const {
+LaunchTiming Workbench::time(const MountedTile& tile, const TimingPace& pace) const {
   return time_launch(
       runtime_.device(), [&] { tile.plain(); }, pace.timing);
 }
 
-MeasuredAnswer Workbench::measure(const MountedTile& tile, const Pace& pace) const {
+MeasuredAnswer Workbench::measure(const MountedTile& tile, const TimingPace& pace) const {
   const LaunchTiming timing = time(tile, pace);
   MeasuredAnswer out;
   out.time = timing.time.value;

@@ -15,16 +15,16 @@
 namespace napkin {
 
 /// How much time a measurement takes.
-struct Pace {
+struct TimingPace {
   TimingOptions timing;
   int cycle_runs = 9;
   Seconds cycle_lead = Seconds(0.004);  ///< of plain launches before each of them
 };
 /// A single tile: until its median is known to half a percent.
-[[nodiscard]] Pace patient_pace(L2State l2);
+[[nodiscard]] TimingPace patient_pace(L2State l2);
 /// One of a sweep's many: `seconds` for a launch of that length, a quarter of them to warm up and half of them timed,
 /// also where the median seems known before: the card holds its power limit by steps that are longer than a run.
-[[nodiscard]] Pace brisk_pace(L2State l2, double seconds, double launch);
+[[nodiscard]] TimingPace brisk_pace(L2State l2, double seconds, double launch);
 
 /// The variants of a placed tile that a measurement runs: the plain one, and the one that counts its cycles.
 [[nodiscard]] std::vector<LaunchPlan> variants_of(const BundledKernel& kernel, const PlacedDiagram& placed, bool cycles,
@@ -50,9 +50,9 @@ class Workbench {
 
   /// Compiled, loaded, run once and compared. Throws CudaFailure where the compiler refuses it.
   [[nodiscard]] MountedTile mount(const Tile& tile, bool cycles, KernelTrial::Extent extent);
-  [[nodiscard]] LaunchTiming time(const MountedTile& tile, const Pace& pace) const;
+  [[nodiscard]] LaunchTiming time(const MountedTile& tile, const TimingPace& pace) const;
   /// Time, clock, power, cycles, and what mounting found.
-  [[nodiscard]] MeasuredAnswer measure(const MountedTile& tile, const Pace& pace) const;
+  [[nodiscard]] MeasuredAnswer measure(const MountedTile& tile, const TimingPace& pace) const;
   /// Bytes, by the GPU's counters, from a cold L2. Returns "" or why they are not to be had.
   [[nodiscard]] std::string count_bytes(const MountedTile& tile, MeasuredAnswer& into) const;
 

@@ -133,7 +133,7 @@ std::string because_of(const IslandAnswer& answer) {
   return text;
 }
 
-IslandAnswer answer_of(const IslandQuestion& question, const Ways& ways) {
+IslandAnswer answer_of(const IslandQuestion& question, const IslandWays& ways) {
   IslandAnswer out;
   out.product = question.island.gpu;
   out.gpus = question.island.gpus().get();
@@ -195,7 +195,7 @@ bool asks_island(const Ask& ask) { return !ask.memory && is_island(ask.gpu); }
 
 IslandAnswer query_island(const Session& session, const Ask& ask) {
   const IslandQuestion question = island_question(session, ask);
-  Ways ways = ways_of(session, question);
+  IslandWays ways = ways_of(session, question);
   if (ways.ways.size() > 1) ways.ways.resize(1);
   IslandAnswer out = answer_of(question, ways);
   out.because = because_of(out);
@@ -205,7 +205,7 @@ IslandAnswer query_island(const Session& session, const Ask& ask) {
 
 IslandAnswer select_island(const Session& session, const Ask& ask, int top) {
   const IslandQuestion question = island_question(session, ask);
-  Ways ways = ways_of(session, question);
+  IslandWays ways = ways_of(session, question);
   if (std::ssize(ways.ways) > top) ways.ways.resize(static_cast<std::size_t>(top));
   IslandAnswer out = answer_of(question, ways);
   for (std::size_t i = 0; i < out.ways.size(); ++i) {
@@ -217,7 +217,7 @@ IslandAnswer select_island(const Session& session, const Ask& ask, int top) {
 
 Emission nccl_calls(const Session& session, const Ask& ask) {
   const IslandQuestion question = island_question(session, ask);
-  const Ways ways = ways_of(session, question);
+  const IslandWays ways = ways_of(session, question);
   if (ways.ways.empty()) return {"", false, ways.refused.empty() ? "no split fits" : ways.refused.front().second};
   const Way& way = ways.ways.front();
   std::vector<std::vector<std::string>> launches;

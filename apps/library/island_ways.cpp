@@ -230,8 +230,8 @@ IslandQuestion island_question(const Session& session, const Ask& ask) {
   return out;
 }
 
-Ways ways_of(const Session& session, const IslandQuestion& question) {
-  Ways out;
+IslandWays ways_of(const Session& session, const IslandQuestion& question) {
+  IslandWays out;
   std::optional<Error> first;
   for (const Split& split : question.splits) {
     const bool deals = split.stream.has_value();  // parts in an order of their own

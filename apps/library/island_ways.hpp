@@ -52,12 +52,12 @@ struct Way {
   [[nodiscard]] double time_on(const Island& island) const;
 };
 
-struct Ways {
+struct IslandWays {
   std::vector<Way> ways;  ///< the fastest first
   std::vector<std::pair<std::string, std::string>> refused;
 };
 /// Throws Error where the question names a split that cannot be.
-[[nodiscard]] Ways ways_of(const Session& session, const IslandQuestion& question);
+[[nodiscard]] IslandWays ways_of(const Session& session, const IslandQuestion& question);
 
 /// The least length of the sequence, in steps of 64 for each part, from which on the way's ring is hidden; nothing:
 /// none up to 4 M, or rows and columns of different lengths.

@@ -1,5 +1,7 @@
 #include "apps/library/report.hpp"
 
+#include <algorithm>
+
 #include "apps/library/answering.hpp"
 #include "apps/library/evaluate.hpp"
 #include "apps/library/select_tile.hpp"
@@ -19,6 +21,15 @@ SelectAnswer free_selection(const Session& session, const Ask& ask, const Head& 
   open.check = open.compile = false;
   if (open.kernel.empty() && head.kernel) open.kernel = *head.kernel;
   return *session.select(open, runners);
+}
+
+/// The best tiles beside the one that is asked about.
+std::vector<AlternativeAnswer> others(const SelectAnswer& selected, const TileValues& asked) {
+  std::vector<AlternativeAnswer> out = selected.alternatives;
+  if (selected.found && selected.predicted) out.insert(out.begin(), {selected.head.tile, *selected.predicted});
+  out.erase(std::remove_if(out.begin(), out.end(), [&](const AlternativeAnswer& one) { return one.tile == asked; }),
+            out.end());
+  return out;
 }
 
 /// What only a kernel's legal tile has.
@@ -50,7 +61,7 @@ ReportAnswer report_answer(const Session& session, const Ask& ask, const std::ve
     if (out.query.head.kernel)
       out.classes = classes_of(*request.machine, *out.query.head.kernel, out.query.predicted->by_graph());
     if (!launched_once) return out;
-    out.roofline = roofline_of(request, layout, out.query, out.selected.alternatives);
+    out.roofline = roofline_of(request, layout, out.query, others(out.selected, out.query.head.tile));
     out.recorded = recorded_beside(out.query.head, most_recorded);
     out.published = published_beside(out.query.head, published, most_published);
     return out;

@@ -74,7 +74,7 @@ ValidationRow MeasurementRun::blank(const PlannedQuestion& question, const Plann
   return row;
 }
 
-Pace MeasurementRun::pace_of(const Candidate& candidate) const {
+TimingPace MeasurementRun::pace_of(const Candidate& candidate) const {
   if (!candidate.row.sweep) return patient_pace(options_.l2);
   return brisk_pace(options_.l2, options_.pace, candidate.row.predicted->time);
 }
@@ -142,7 +142,7 @@ void MeasurementRun::write(const ValidationRow& row) {
 /// A card that was idle swings about its power limit, by 2 % of its clock, before it holds it.
 void MeasurementRun::settle(Workbench& bench, const Candidate& reference) {
   constexpr double further = 0.25;  // mounting a further sweep's tiles is a short rest
-  Pace pace = pace_of(reference);
+  TimingPace pace = pace_of(reference);
   pace.timing.warm_up = Seconds(options_.settle * (settled_ ? further : 1));
   pace.timing.longest = Seconds(0);
   progress_.note("settling");

@@ -63,7 +63,7 @@ class MeasurementRun {
   void last_pass(const PlannedQuestion& question, Workbench& bench, std::vector<Candidate>& candidates);
   void count_bytes(Workbench& bench, Candidate& candidate);
   void write(const ValidationRow& row);
-  [[nodiscard]] Pace pace_of(const Candidate& candidate) const;
+  [[nodiscard]] TimingPace pace_of(const Candidate& candidate) const;
 
   Runtime& runtime_;
   const ValidateOptions& options_;

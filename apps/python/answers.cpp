@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "apps/library/answer.hpp"
+#include "apps/report/standing.hpp"
 #include "apps/report/text.hpp"
 
 namespace napkin::python {
@@ -130,7 +131,10 @@ void bind_standing(nb::module_& m) {
           "Numbers that the machine lacks, whose effect the time is without.",
           nb::for_getter(nb::sig("def left_out(self) -> tuple[str, ...]")))
       .def_ro("why", &StandingAnswer::why, "Of a bound: what else than numbers it lacks.")
-      .def_ro("band", &StandingAnswer::band, "None: nothing of that class was recorded or published.");
+      .def_ro("band", &StandingAnswer::band, "None: nothing of that class was recorded or published.")
+      .def_prop_ro(
+          "lines", [](const StandingAnswer& s) { return tuple_of(report::lines_of(s)); },
+          "What the command prints under \"how sure\".", nb::for_getter(nb::sig("def lines(self) -> tuple[str, ...]")));
 }
 
 void bind_prediction(nb::module_& m) {
@@ -358,6 +362,12 @@ nb::object to_python(const report::Json& json) {
   }
 }
 
+void show_part(nb::handle type) {
+  const auto text = [](nb::handle self) { return nb::module_::import_("napkin._pictures").attr("part_repr_of")(self); };
+  type.attr("__repr__") = nb::cpp_function(text, nb::name("__repr__"), nb::scope(type), nb::is_method(),
+                                           nb::sig("def __repr__(self) -> str"));
+}
+
 void bind_answers(nb::module_& module) {
   bind_parts(module);
   bind_level(module);
@@ -366,6 +376,11 @@ void bind_answers(nb::module_& module) {
   bind_launch(module);
   bind_checks(module);
   bind_optimum(module);
+  for (const char* part :
+       {"ViolationAnswer", "WorkAnswer", "FormulaAnswer", "CombineAnswer", "BlockAnswer", "OccupancyAnswer",
+        "LevelAnswer", "Band", "StandingAnswer", "PredictedAnswer", "AlternativeAnswer", "LaunchAnswer", "CountsAnswer",
+        "CheckAnswer", "CompiledAnswer", "OptimumAnswer", "OptimumTerm", "OptimumInteger"})
+    show_part(module.attr(part));
   bind_query(module);
   bind_select(module);
 }

@@ -10,6 +10,9 @@ namespace napkin::python {
 
 void bind_answers(nanobind::module_& module);
 
+/// Gives a class of parts of answers a repr() with its values.
+void show_part(nanobind::handle type);
+
 /// Dicts, lists, texts and numbers.
 [[nodiscard]] nanobind::object to_python(const report::Json& json);
 

@@ -6,14 +6,18 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
 
+#include <algorithm>
 #include <array>
+#include <bit>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 
 #include "apps/library/napkin.hpp"
+#include "apps/python/tensors.hpp"
 
 namespace napkin::python {
 namespace {
@@ -141,6 +145,73 @@ void bind_backward(nb::module_& module) {
              "The profile of a GPU of this machine: h200-sxm.");
 }
 
+/// Calls that were checked, found again by what their tensors are, their memory apart.
+class AttentionCalls {
+ public:
+  AttentionCalls(const nb::object& functions, nb::tuple classes) : reader_(functions, std::move(classes)) {}
+
+  /// False where no such call is kept, or one of the tensors cannot be read.
+  [[nodiscard]] bool launch(const nb::tuple& tensors, std::int64_t left, std::int64_t right,
+                            std::optional<double> scale, bool turned) const {
+    const std::optional<Call> call = read(tensors, left, right, scale, turned);
+    if (!call) return false;
+    const auto found = kept_.find(call->key);
+    if (found == kept_.end()) return false;
+    const auto stream = reinterpret_cast<std::int64_t>(reader_.stream(call->device));
+    const auto& [q, k, v, o, log_sum_exp] = call->addresses;
+    found->second.launch({q, k, v, o}, log_sum_exp, 0, 0, call->device.device_id, stream);
+    return true;
+  }
+
+  void keep(const AttentionShapes& shapes, const nb::tuple& tensors, std::int64_t left, std::int64_t right,
+            std::optional<double> scale, bool turned) {
+    const std::optional<Call> call = read(tensors, left, right, scale, turned);
+    if (!call) return;
+    if (kept_.size() >= calls_kept) kept_.clear();
+    kept_.insert_or_assign(call->key, shapes);
+  }
+
+ private:
+  static constexpr std::size_t calls_kept = 4096, tensors_read = 5, axes_read = 4;
+  /// Of each tensor its element type, device, axes, sizes and strides; the mask, the scale, and whether rows come
+  /// first.
+  using Key = std::array<std::int64_t, tensors_read*(3 + 2 * axes_read) + 5>;
+  struct Call {
+    Key key{};
+    std::array<std::int64_t, tensors_read> addresses{};
+    nb::dlpack::device device;
+  };
+
+  /// q, k, v, the output, and the log-sum-exp or None.
+  [[nodiscard]] std::optional<Call> read(const nb::tuple& tensors, std::int64_t left, std::int64_t right,
+                                         std::optional<double> scale, bool turned) const {
+    Call call;
+    auto* at = call.key.data();
+    for (std::size_t i = 0; i < tensors_read; ++i, at += 3 + 2 * axes_read) {
+      const nb::handle one = tensors[i];
+      if (one.is_none()) continue;
+      const std::optional<nb::dlpack::dltensor> t = reader_.read(one);
+      if (!t || t->ndim > static_cast<int>(axes_read)) return std::nullopt;
+      at[0] = std::bit_cast<std::int32_t>(t->dtype);
+      at[1] = std::bit_cast<std::int64_t>(t->device);
+      at[2] = t->ndim;
+      std::copy_n(t->shape, t->ndim, at + 3);
+      std::copy_n(t->strides, t->ndim, at + 3 + axes_read);
+      call.addresses[i] = reinterpret_cast<std::int64_t>(t->data) + static_cast<std::int64_t>(t->byte_offset);
+      if (i == 0) call.device = t->device;
+    }
+    at[0] = left;
+    at[1] = right;
+    at[2] = scale ? 1 : 0;
+    at[3] = std::bit_cast<std::int64_t>(scale.value_or(0));
+    at[4] = turned ? 1 : 0;
+    return call;
+  }
+
+  TensorReader reader_;
+  std::map<Key, AttentionShapes> kept_;
+};
+
 }  // namespace
 
 void bind_calls(nb::module_& module) {
@@ -155,6 +226,18 @@ void bind_calls(nb::module_& module) {
       .def("launch", &AttentionShapes::launch, nb::arg("tensors"), nb::arg("log_sum_exp"), nb::arg("q_starts"),
            nb::arg("x_starts"), nb::arg("device"), nb::arg("stream"));
   bind_backward(module);
+  nb::class_<AttentionCalls>(
+      module, "AttentionCalls",
+      "Checked calls by what their tensors are: q, k, v, the output, and the log-sum-exp or None.")
+      .def(nb::init<const nb::object&, nb::tuple>(), nb::arg("functions").none(), nb::arg("classes"),
+           "What torch.Tensor.__dlpack_c_exchange_api__ is, or None; the classes of tensors that are read.")
+      .def(
+          "launch", &AttentionCalls::launch, nb::arg("tensors"), nb::arg("left"), nb::arg("right"),
+          nb::arg("scale").none(), nb::arg("turned"),
+          "Launches on the tensors' device, which is PyTorch's current one, and its current stream. False, and nothing "
+          "is launched, where no such call is kept.")
+      .def("keep", &AttentionCalls::keep, nb::arg("shapes"), nb::arg("tensors"), nb::arg("left"), nb::arg("right"),
+           nb::arg("scale").none(), nb::arg("turned"), "turned: the tensors are [b, rows, heads, d].");
   module.def(
       "matmul",
       [](const std::array<std::array<std::int64_t, 2>, 3>& tensors, const std::array<std::int64_t, 3>& sizes,

@@ -150,6 +150,7 @@ void bind_session(nb::module_& m) {
           "time is a guess.")
       .def_ro("time", &RankedConfig::time, "Seconds; None where it is not legal.")
       .def_ro("why", &RankedConfig::why, "Why it is not legal; else empty.");
+  show_part(m.attr("RankedConfig"));
   nb::class_<Session>(m, "Session",
                       "Answers questions and keeps what they have in common: profiles, mappings, tables, the latest "
                       "answers. Safe from several threads.")
@@ -189,6 +190,8 @@ NB_MODULE(_core, m) {
   namespace nb = nanobind;
   using namespace napkin::python;
   m.doc() = "The C++ library of napkin.";
+  nb::set_leak_warnings(
+      false);  // PyTorch's registry of operators keeps what napkin.torch has, to the end of the process
   m.attr("__version__") = NAPKIN_VERSION;
   m.attr("revision") = std::string(napkin::source_revision());
   nb::register_exception_translator(translate);

@@ -21,13 +21,14 @@ std::string total_note(const TableTotal& total) {
 }
 
 std::string memory_table(const Configuration& configuration, const Style& style) {
-  const std::vector<TableRow>& rows = configuration.memory.rows;
-  const bool placed = std::any_of(rows.begin(), rows.end(), [](const TableRow& row) { return row.offset.has_value(); });
+  const std::vector<ConfigurationRow>& rows = configuration.memory.rows;
+  const bool placed =
+      std::any_of(rows.begin(), rows.end(), [](const ConfigurationRow& row) { return row.offset.has_value(); });
   std::vector<std::string> head = {"<variable", "<of",    "<level",    "<axes",     "<type",
                                    "copies",    "values", "B a block", "B an agent"};
   if (placed) head.emplace_back("at byte");
   Table table(head);
-  for (const TableRow& row : rows) {
+  for (const ConfigurationRow& row : rows) {
     std::vector<std::string> cells = {row.variable,
                                       row.array == row.variable ? "" : row.array,
                                       configuration.levels[static_cast<std::size_t>(row.level)],
@@ -71,7 +72,7 @@ std::string throughput_table(const Configuration& configuration, const Style& st
 
 Json rows_json(const Configuration& configuration) {
   Json rows = Json::array();
-  for (const TableRow& row : configuration.memory.rows) {
+  for (const ConfigurationRow& row : configuration.memory.rows) {
     rows.push_back({{"variable", row.variable},
                     {"of", row.array},
                     {"level", configuration.levels[static_cast<std::size_t>(row.level)]},

@@ -42,11 +42,11 @@ nav + main section:first-child { border-top: 1px solid var(--line); }
 section { scroll-margin-top: 2.75rem; }
 .facts { display: grid; grid-template-columns: repeat(auto-fit, minmax(10.75rem, 1fr)); gap: 1px; margin: 1.1rem 0 1.4rem;
   background: var(--panel); border: 1px solid var(--line); border-radius: 8px; overflow: hidden; }
-.facts div { box-shadow: 0 0 0 1px var(--line); padding: .7rem .9rem; }
+.facts div { box-shadow: 0 0 0 1px var(--line); padding: .7rem .75rem; }
 .facts dt { color: var(--soft); font-size: .825rem; }
 .facts dd { margin: 0; }
-.facts dd b { display: block; white-space: nowrap; font-size: 1.3rem; line-height: 1.3; font-weight: 600; }
-.facts dd span { color: var(--soft); font-size: .825rem; }
+.facts dd b { display: block; white-space: nowrap; font-size: 1.2rem; line-height: 1.35; font-weight: 600; }
+.facts dd span { display: block; color: var(--soft); font-size: .825rem; line-height: 1.4; }
 .knobs { display: flex; flex-wrap: wrap; gap: .4rem; margin: .4rem 0 1rem; padding: 0; list-style: none; }
 .knobs li { border: 1px solid var(--line); border-radius: 5px; padding: .05rem .5rem; font-size: .9rem; background: var(--panel); }
 .knobs b { font-weight: 600; }
@@ -99,6 +99,7 @@ details[open] > summary { border-bottom: 1px solid var(--line); margin-bottom: .
 @media (prefers-color-scheme: light) { .h6 { color: #1d0c03; } }
 .key { display: flex; flex-wrap: wrap; gap: .3rem .8rem; padding: 0; margin: 0 0 .8rem; list-style: none; font-size: .825rem; color: var(--soft); }
 .key i { display: inline-block; width: 1.1rem; height: .8rem; margin-right: .35rem; vertical-align: -.05rem; border: 1px solid var(--line); }
+.key .none { background: repeating-linear-gradient(45deg, var(--soft) 0 1px, transparent 1px 5px); }
 svg .axis { stroke: var(--soft); stroke-width: 1; } svg .grid { stroke: var(--line); stroke-width: 1; }
 .chart text { fill: var(--ink); font: 13px system-ui, "DejaVu Sans", sans-serif; } .chart text.soft { fill: var(--soft); font-size: 12px; }
 svg .roof { stroke: var(--ink); stroke-width: 2.5; fill: none; } svg .band { fill: var(--hatch); }

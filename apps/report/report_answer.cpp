@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 
 #include "apps/report/html.hpp"
@@ -19,6 +20,11 @@ using html::number;
 std::string fact(std::string_view name, const std::string& value, const std::string& more) {
   return fmt::format("<div><dt>{}</dt><dd><b>{}</b>{}</dd></div>\n", html::text(name), value,
                      more.empty() ? std::string() : fmt::format("<span>{}</span>", more));
+}
+
+std::string capital(std::string words) {
+  if (!words.empty()) words.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(words.front())));
+  return words;
 }
 
 std::string knobs_of(const TileValues& tile) {
@@ -47,10 +53,21 @@ std::string facts_of(const ReportAnswer& answer) {
   out += fact("Clock", number(clock_text(p.clock)), html::text(p.clock_source));
   if (p.power) out += fact("Power", number(fmt::format("{:.0f} W", *p.power)), "");
   if (answer.picked && held.shared_memory_limit > 0)
-    out += fact("Holds of the " + answer.query.head.terms.memory, number(memory_text(held.shared_memory)),
-                fmt::format("of {}, {} a thread of {} registers", number(memory_text(held.shared_memory_limit)),
+    out += fact(capital(answer.query.head.terms.memory), number(memory_text(held.shared_memory)),
+                fmt::format("of {}; {} of {} registers a thread", number(memory_text(held.shared_memory_limit)),
                             held.registers_per_thread, held.registers_limit));
   return "<dl class=\"facts\">\n" + out + "</dl>\n";
+}
+
+/// A list of knobs such as "warpgroups=3,x=80" may be broken behind its commas.
+std::string breakable(const std::string& html) {
+  std::string out;
+  for (std::size_t i = 0; i < html.size(); ++i) {
+    out += html[i];
+    if (html[i] == ',' && i + 1 < html.size() && std::isalpha(static_cast<unsigned char>(html[i + 1])) != 0)
+      out += "<wbr>";
+  }
+  return out;
 }
 
 /// The parts of a reason, one below the other: "tensor binds: ...; x=144 fits and is 0.24 % slower; ...".
@@ -58,7 +75,7 @@ std::string reason_of(const std::string& because) {
   std::string out;
   for (std::size_t from = 0; from < because.size();) {
     const std::size_t end = std::min(because.find("; ", from), because.size());
-    out += "<li>" + html::micro(html::text(because.substr(from, end - from))) + "</li>\n";
+    out += "<li>" + breakable(html::micro(html::text(because.substr(from, end - from)))) + "</li>\n";
     from = end + 2;
   }
   return out.empty() ? "" : "<ul class=\"reasons\">\n" + out + "</ul>\n";
@@ -103,14 +120,18 @@ std::string class_words(const ClassError& error) {
 }
 
 std::string classes_table(const ReportAnswer& answer) {
-  html::Table table{
-      "How far off earlier predictions of this kernel were: |predicted / measured - 1|",
-      {{"class"}, {"measured by"}, {"rows", true}, {"mean", true}, {"median", true}, {"nine of ten within", true}},
-      {}};
-  for (const ClassError& error : answer.classes)
+  const bool known = std::any_of(answer.classes.begin(), answer.classes.end(),
+                                 [](const ClassError& error) { return error.ninety.has_value(); });
+  html::Table table{"How far off earlier predictions of this kernel were: |predicted / measured - 1|",
+                    {{"class"}, {"measured by"}, {"rows", true}, {"mean", true}, {"median", true}},
+                    {}};
+  if (known) table.columns.push_back({"nine of ten within", true});
+  for (const ClassError& error : answer.classes) {
     table.rows.push_back({html::text(class_words(error)), !error.gpu.empty() ? "this project" : "others",
                           count_text(static_cast<std::int64_t>(error.rows)), html::share(error.mean, 1),
-                          html::share(error.median, 1), error.ninety ? html::share(*error.ninety, 1) : "not known"});
+                          html::share(error.median, 1)});
+    if (known) table.rows.back().push_back(error.ninety ? html::share(*error.ninety, 1) : "not known");
+  }
   return answer.classes.empty() ? "" : html::table(table);
 }
 

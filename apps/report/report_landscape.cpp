@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <limits>
 
 #include "apps/report/html.hpp"
@@ -89,14 +90,21 @@ std::string rejected_table(const SelectAnswer& selected) {
 
 std::string landscape_section(const ReportAnswer& answer) {
   if (answer.landscapes.empty()) return "";
+  std::string lead =
+      "Two knobs at a time; every other knob takes the value that suits the two best. So a cell says what the pair can "
+      "reach, not what one tile takes.";
+  const double best = best_of(answer.landscapes.front());
+  const auto& selected = answer.selected.predicted;
+  if (selected && std::abs(selected->time / best - 1) > 5e-4)
+    lead += fmt::format(
+        " A cell's time is the ranking's, which leaves out what device memory sends again: the best tile has {} there "
+        "and {} with it.",
+        html::time(best), html::time(selected->time));
   std::string body = key();
   for (const LandscapeAnswer& map : answer.landscapes)
     body += html::details(fmt::format("{} and {}", html::code(map.down), html::code(map.across)), map_of(map),
                           &map == answer.landscapes.data(), "knobs");
-  return html::section("landscape", "The landscape of tiles",
-                       "Two knobs at a time; every other knob takes the value that suits the two best. So a cell says "
-                       "what the pair can reach, not what one tile takes.",
-                       body + rejected_table(answer.selected));
+  return html::section("landscape", "The landscape of tiles", lead, body + rejected_table(answer.selected));
 }
 
 }  // namespace napkin::report

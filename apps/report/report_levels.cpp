@@ -63,7 +63,7 @@ std::string formulas_of(const QueryAnswer& query) {
   const FormulaAnswer& formula = query.formula;
   if (formula.transfer.empty()) return "";
   std::string out =
-      "<h3>The same as formulas</h3>\n" +
+      "<h3>As formulas</h3>\n" +
       html::paragraph("Of the lowest staged level, in axis names: g for a group's size, s for a chunk's.") +
       "<pre>H = " + html::text(formula.transfer) + "\nM = " + html::text(formula.memory) + "</pre>\n";
   const std::optional<OptimumAnswer>& optimum = query.optimum;

@@ -209,10 +209,11 @@ std::string replay_lead(const ReplayReport& replay, const Rows& rows) {
   for (const auto& [kernel, splits] : replay.summary.kernels) {
     const auto held = splits.find("held-out");
     if (held == splits.end() || !held->second.time) continue;
-    out += fmt::format("{}{} the predicted time is {} off in the mean and {} at worst, over {} held-out rows",
-                       out.empty() ? "For " : "; for ", html::code(kernel), html::share(held->second.time->mean, 1),
-                       html::share(held->second.time->worst, 1),
-                       count_text(static_cast<std::int64_t>(held->second.time->rows)));
+    out += fmt::format(
+        "{}{} the predicted time is {} off in the mean and {} at worst, over the {} held-out rows within 1.5 "
+        "times of the best of their question",
+        out.empty() ? "For " : "; for ", html::code(kernel), html::share(held->second.time->mean, 1),
+        html::share(held->second.time->worst, 1), count_text(static_cast<std::int64_t>(held->second.time->rows)));
   }
   return out.empty()
              ? fmt::format("{} measured rows, predicted anew.", count_text(static_cast<std::int64_t>(rows.size())))

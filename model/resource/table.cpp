@@ -57,8 +57,8 @@ std::string axes_text(const PlacedDiagram& placed, const Variable& v) {
   return joined(words, " x ");
 }
 
-TableRow row_of(const PlacedDiagram& placed, const Variable& v) {
-  TableRow row;
+ConfigurationRow row_of(const PlacedDiagram& placed, const Variable& v) {
+  ConfigurationRow row;
   row.variable = mapping_of(placed, v).name;
   row.array = joined(mapping_of(placed, v).of);
   row.axes = axes_text(placed, v);
@@ -72,7 +72,7 @@ TableRow row_of(const PlacedDiagram& placed, const Variable& v) {
 }
 
 /// Storages of a core's memory one behind the other, in the mapping's order; an alias lies where its owner does.
-void add_offsets(const PlacedDiagram& placed, std::vector<TableRow>& rows) {
+void add_offsets(const PlacedDiagram& placed, std::vector<ConfigurationRow>& rows) {
   const auto owner = [&](std::size_t v) {
     while (placed.variables[v].alias >= 0) v = at(placed.variables[v].alias);
     return v;

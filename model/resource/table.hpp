@@ -11,7 +11,7 @@
 namespace napkin {
 
 /// One variable: what it holds, where, and its bytes where one instance of it lies.
-struct TableRow {
+struct ConfigurationRow {
   std::string variable;  ///< its name in the mapping
   std::string array;     ///< the diagram's array, or the auxiliaries' names
   std::string
@@ -41,7 +41,8 @@ struct TableTotal {
 };
 
 struct ConfigurationTable {
-  std::vector<TableRow> rows;      ///< in the mapping's order, storage that an alias shares counted at its owner only
+  std::vector<ConfigurationRow>
+      rows;                        ///< in the mapping's order, storage that an alias shares counted at its owner only
   std::vector<TableTotal> totals;  ///< of the levels that hold variables, top to bottom
   Count agents;                    ///< N: the floor of the least N_max
   Count agent_threads;             ///< of one agent

@@ -11,6 +11,8 @@ usage: check_layers.py ROOT LAYER...        the layers from the base up, as CMak
 - The folders of model/clock and of kernels/ have an order of their own (STEPS); what lies in model/clock itself comes last.
 - NAME.cpp includes NAME.hpp before anything else, and each header says #pragma once: build.headers compiles those headers
   alone that have no source of their name.
+- A class of a namespace that has a name is defined in one file: two of one name are one class to the linker, which takes
+  one's destructor for the other's objects. Device code (.cuh) is a program of its own.
 - A library is included only where it is allowed; model/ does not print and does not read the environment.
 """
 import pathlib
@@ -42,6 +44,11 @@ FORBIDDEN_IN_MODEL = [
 ]
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 OURS = ("model/", "solver/", "kernels/", "apps/")
+
+
+SPACE = re.compile(r"namespace\s*([\w:]*)\s*\{")
+SPACE_END = re.compile(r"\}\s*// (anonymous )?namespace")
+CLASS = re.compile(r"(?:struct|class|enum(?: class)?)\s+(\w+)(?: final)?\s*(?::[^:;].*)?\{")
 
 
 def without_comments(text):
@@ -109,8 +116,21 @@ def check_own_header(root, path, lines):
     return None
 
 
+def classes_of(text):
+    """Each class that is defined in a namespace with a name, and its line."""
+    spaces = []
+    for number, line in enumerate(text.splitlines(), 1):
+        opened, found = SPACE.match(line), CLASS.match(line)
+        if opened:
+            spaces.append(opened.group(1))
+        elif SPACE_END.match(line) and spaces:
+            spaces.pop()
+        elif found and "" not in spaces:
+            yield "::".join([*spaces, found.group(1)]), number
+
+
 def check(root, layers):
-    problems = []
+    problems, classes = [], {}
     for top in ("model", "solver", "kernels", "apps"):
         for path in sorted((root / top).rglob("*")):
             if path.suffix not in SUFFIXES:
@@ -120,7 +140,12 @@ def check(root, layers):
             if folder is None and top != "kernels":
                 problems.append(f"{name}: in no layer; known: {', '.join(layers)}")
                 continue
-            lines = without_comments(path.read_text(encoding="utf-8", errors="replace")).splitlines()
+            text = path.read_text(encoding="utf-8", errors="replace")
+            for one, number in classes_of(text) if path.suffix in (".hpp", ".cpp") else ():
+                other = classes.setdefault(one, name)
+                if other != name:
+                    problems.append(f"{name}:{number}: {one} is defined in {other} too")
+            lines = without_comments(text).splitlines()
             why = check_own_header(root, path, lines)
             if why:
                 problems.append(f"{name}: {why}")
@@ -148,6 +173,8 @@ def selftest():
         "model/clock/a.cpp": '#include "model/clock/launch/a.hpp"\n',
         "kernels/a.hpp": '#include "model/machine/a.hpp"\n#include <cuda.h>\n#include "kernels/b.hpp"\n',
         "apps/library/a.cpp": '#include "kernels/a.hpp"\n#include "solver/space/a.hpp"\n',
+        "apps/library/d.cpp": "namespace napkin {\nnamespace {\nstruct Mine {\n};\n}  // namespace\nstruct A::Part {\n};\nclass A;\n}  // namespace napkin\n",
+        "apps/library/e.hpp": "namespace napkin {\nstruct Mine {\n};\nstruct A {\n  struct Mine {\n  };\n};\n}  // namespace napkin\n",
     }
     bad = {
         "model/base/a.hpp": '#include "model/diagram/a.hpp"\n',
@@ -171,6 +198,7 @@ def selftest():
         "apps/library/b.cpp": "#include <CLI/CLI.hpp>\n",
         "apps/library/c.hpp": "// no guard\n",
         "model/base/own.cpp": '#include <vector>\n#include "model/base/own.hpp"\n',
+        "solver/space/twin.hpp": "namespace napkin {\nclass Twin : public A {\n};\n}  // namespace napkin\n",
     }
 
     def problems_of(files):
@@ -179,6 +207,8 @@ def selftest():
                 path = pathlib.Path(folder) / name
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_text(text if path.suffix != ".hpp" or "no guard" in text else "#pragma once\n" + text)
+                if path.stem == "twin":
+                    path.with_name("first.hpp").write_text(path.read_text().replace("class Twin : public A", "struct Twin"))
                 if path.stem == "own":
                     path.with_suffix(".hpp").write_text("#pragma once\n")
             return check(pathlib.Path(folder), layers)

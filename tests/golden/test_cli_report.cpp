@@ -109,6 +109,17 @@ TEST_CASE("the roofline's points are work over bytes, and no tile is above the r
   for (const Json& one : roofline["tiles"]) CHECK(one["rate"].get<double>() <= roofline["peak"].get<double>());
 }
 
+TEST_CASE("beside a tile of one's own stand the best tile and the runners-up, and not itself") {
+  const Folder folder;
+  const std::string question = "matmul --gpu a100-sxm-80 --shape a=4096,b=4096,c=4096";
+  const Json selected = cli::napkin("select " + question + " --json").json();
+  const Json tiles = report(question + " --tile a=128,c=128", folder).json["roofline"]["tiles"];
+  REQUIRE(tiles.size() >= 2);
+  CHECK(tiles[1]["tile"] == selected["tile"]);
+  for (std::size_t i = 1; i < tiles.size(); ++i) CHECK(tiles[i]["tile"] != tiles[0]["tile"]);
+  CHECK(report(question, folder).json["roofline"]["tiles"][0]["tile"] == selected["tile"]);
+}
+
 TEST_CASE("measurements stand beside predictions: recorded on the H200, published elsewhere") {
   const Folder folder;
   const Json recorded = report("attention --gpu h200-sxm --shape h=16,q=8192,x=8192,d=128", folder).json["measured"];

@@ -68,7 +68,7 @@ TEST_CASE("Table 1: every variable, its axes, type, level and bytes") {
   const ConfigurationTable table = configuration_table(placed);
   REQUIRE(table.rows.size() == printed.size());
   for (std::size_t i = 0; i < printed.size(); ++i) {
-    const TableRow& row = table.rows[i];
+    const ConfigurationRow& row = table.rows[i];
     CAPTURE(row.variable);
     CHECK(row.variable == printed[i].variable);
     CHECK(row.axes == printed[i].axes);

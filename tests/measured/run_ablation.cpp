@@ -61,7 +61,7 @@ double gain(const Score& with, const Score& without) {
 
 std::string points(double fraction) { return fmt::format("{:+.2f}", 100 * fraction + 0.0); }
 
-void print_row(const Term& term, const Score& with, const Score& without) {
+void print_row(const AblationTerm& term, const Score& with, const Score& without) {
   fmt::print("| `{}` | {} | {} |", term.name, term.value, term.off);
   for (const auto& [kernel, errors] : with.kernels) {
     const Errors& other = without.kernels.at(kernel);
@@ -95,11 +95,11 @@ int run(const std::vector<std::string>& files) {
   if (gpus.size() != 1) throw Error("run_ablation", "rows of none or of several machines", "one");
   const Score all = score_of(rows);
   struct Tried {
-    Term term;
+    AblationTerm term;
     Score without;
   };
   std::vector<Tried> tried;
-  for (Term& term : terms_of(load_machine(*gpus.begin(), "gpu"))) {
+  for (AblationTerm& term : terms_of(load_machine(*gpus.begin(), "gpu"))) {
     std::fprintf(stderr, "%s\n", term.name.c_str());
     Score without = score_of(rows, term.edit);
     tried.push_back({std::move(term), std::move(without)});

@@ -50,7 +50,7 @@ std::vector<double> times(Edit edit = {}) {
 TEST_CASE("every constant and every fitted number is a term") {
   const Machine machine = h200();
   std::set<std::string> names;
-  for (const Term& term : terms_of(machine)) {
+  for (const AblationTerm& term : terms_of(machine)) {
     CHECK_MESSAGE(names.insert(term.name).second, term.name << " stands twice");
   }
   for (const auto& each : machine.fitted) CHECK_MESSAGE(names.contains("fitted." + each.first), each.first);
@@ -60,9 +60,9 @@ TEST_CASE("every constant and every fitted number is a term") {
 
 TEST_CASE("a fitted term that is switched off moves a prediction; all of them together are what replay leaves out") {
   const std::vector<double> with = times();
-  const std::vector<Term> terms = terms_of(h200());
+  const std::vector<AblationTerm> terms = terms_of(h200());
   std::vector<Edit> fitted;
-  for (const Term& term : terms) {
+  for (const AblationTerm& term : terms) {
     if (term.name.find("fitted.") == std::string::npos) continue;
     fitted.push_back(term.edit);
     // Of e4m3, which no bundled kernel takes.

@@ -24,6 +24,7 @@ from napkin import _gradients  # noqa: E402
 
 nt._on_stream = _gradients._on_stream = lambda device, launch, *arguments: launch(*arguments, 0, 0)
 nt._is_plain = lambda *tensors: True
+torch._C._cuda_getDevice = lambda: 0
 nt._load_compiler = lambda: None
 _gradients._gpu = lambda device: "h200-sxm"
 torch.Tensor.get_device = lambda self: 0

@@ -158,6 +158,25 @@ def test_notebook(shape):
         assert answer._repr_svg_().startswith("<svg") and repr(answer).startswith(type(answer).__name__)
 
 
+def test_a_notebook_says_what_the_command_says(shape):
+    sure = napkin.select("attention", gpu=GPU, **shape, causal=True)
+    assert ", causal</b>" in sure._repr_html_() and "at least" not in sure._repr_html_() + repr(sure)
+    assert sure.predicted.standing.lines[0].startswith("+-3.0 %, the event graph") and "+-3.0 %" in sure._repr_html_()
+    window = napkin.query("attention", gpu=GPU, **shape, window=(128, 0))
+    assert ", window 128,0</b>" in window._repr_html_()
+    bound = napkin.query("matmul", gpu="ascend-910b2", a=4096, b=4096, c=4096)
+    assert "at least " in bound._repr_html_() and "at most " in bound._repr_html_() and "at least " in repr(bound)
+
+
+def test_parts_show_what_they_have(shape):
+    answer = napkin.query("attention", gpu=GPU, **shape, check=True)
+    assert repr(answer.levels[0]).startswith("LevelAnswer(name='l2', groups=1, load=")
+    assert "time=" in repr(answer.predicted) and "flops=" in repr(answer.work) and "StandingAnswer(by_graph=True" in repr(answer.predicted.standing)
+    assert "CheckAnswer(" in repr(answer.check) and "OptimumTerm(alpha=" in repr(answer.optimum.terms)
+    ranked = napkin.rank_configs("attention", [{"q": 1000}], kernel="triton", gpu=GPU, **shape)
+    assert repr(ranked).startswith("[RankedConfig(index=0, legal=False, ") and not any(" object at " in repr(one) for one in (answer.levels, answer.optimum))
+
+
 def test_parts_of_ones_own(tmp_path):
     text = """\
 algorithm: linear_attention

@@ -102,6 +102,8 @@ def test_wrong_calls():
     refused(lambda: napkin.timeline("attention", **GOOD, iterations=0))
     refused(lambda: napkin.emit("attention", "nonsense", **GOOD))
     refused(lambda: napkin.validate_replay("/nonsense.jsonl"))
+    assert refused(lambda: napkin.validate_replay()).field == "files"
+    assert refused(lambda: napkin.report("attention", **GOOD, out="/nonsense/page.html")).field == "out"
 
 
 def test_places_in_files(tmp_path):

@@ -147,7 +147,7 @@ def test_compiles_without_graph_breaks():
     q, k, v = tensors()
 
     def model(q, k, v):
-        return nt.attention(q * 2, k, v, causal=True).relu() + nt.flash_attn_func(
+        return nt.attention(q * 2, k, v, causal=True, window=(9, 4), scale=0.5).relu() + nt.flash_attn_func(
             q.transpose(1, 2), k.transpose(1, 2), v.transpose(1, 2)).transpose(1, 2)
 
     compiled = torch.compile(model, fullgraph=True, backend="aot_eager", dynamic=True)
@@ -311,6 +311,10 @@ def test_more_refusals():
         (lambda: nt.attention(*tensors(dv=32, grad=True)), "one head dimension"),
         (lambda: nt.attention(q, k, v, window=3), "window"),
         (lambda: nt.attention(q, k, v, window=(-2, 0)), "window"),
+        (lambda: nt.attention(q, k, v, window=(1.5, 0)), "window"),
+        (lambda: nt.attention(q, k, v, window=(0, 2**70)), "window"),
+        (lambda: nt.attention(q, k, v, scale="small"), "scale"),
+        (lambda: nt.flash_attn_func(*flash, softmax_scale=[1.0]), "scale"),
         (lambda: nt.attention(q.detach(), k.detach(), v.detach(), out=torch.empty(3)), "out"),
         (lambda: nt.attention(q, k, v, return_lse=True)[1].sum().backward(), "lse"),
     ):

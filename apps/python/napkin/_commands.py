@@ -161,8 +161,13 @@ class Report:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes the page to a file, which then needs nothing else."""
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(self.html)
+        from ._errors import InputError
+
+        try:
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(self.html)
+        except (OSError, TypeError, ValueError) as error:
+            raise InputError("out", f"cannot be written: {error}", "a path in a folder that is there") from None
 
     def to_dict(self) -> dict[str, Any]:
         return {"html": self.html}
@@ -350,6 +355,10 @@ def emit(algorithm: Algorithm, form: str = "json", **question: Any) -> str:
 
 def validate_replay(*files: str | os.PathLike[str]) -> Replay:
     """Recorded rows (JSONL of `napkin validate`), predicted anew: errors by kernel and split, regret by sweep."""
+    from ._errors import InputError
+
+    if not files:
+        raise InputError("files", "are missing", "one or more files of recorded rows, .jsonl")
     words = ["validate"]
     for file in files:
         words += ["--replay", os.fspath(file)]

@@ -41,12 +41,32 @@ def _knobs(values: dict[str, Any]) -> str:
     return " ".join(f"{name}={value}" for name, value in values.items())
 
 
+def _predicted(predicted: Any) -> str:
+    """As the command words it: a bound is no prediction."""
+    least, most = ("at least ", "at most ") if predicted.at_least else ("", "")
+    return f"{least}{_time(predicted.time)}, {most}{predicted.tflops:.4g} TFLOP/s, bound by {predicted.bound}"
+
+
+def _mask(mask: Any) -> str:
+    if mask == "none":
+        return ""
+    return f", {mask}" if isinstance(mask, str) else ", window " + ",".join(str(side) for side in mask["window"])
+
+
+def part_repr_of(part: Any) -> str:
+    """A part of an answer: its own values, without what takes work to find out."""
+    names = [name for name, member in vars(type(part)).items() if not name.startswith("_") and not callable(member)]
+    values = ((name, getattr(part, name)) for name in names if name != "standing")
+    plain = (str, int, float, dict, tuple, type(None))
+    return f"{type(part).__name__}({', '.join(f'{name}={value!r}' for name, value in values if isinstance(value, plain))})"
+
+
 def repr_of(answer: Any) -> str:
     said = f"{type(answer).__name__}({answer.algorithm} on {answer.gpu or 'the abstract machine'}"
     if answer.tile:
         said += f": {_knobs(answer.tile)}"
     if answer.predicted is not None:
-        said += f": {_time(answer.predicted.time)}, {answer.predicted.tflops:.4g} TFLOP/s, bound by {answer.predicted.bound}"
+        said += f": {_predicted(answer.predicted)}"
     return said + ")"
 
 
@@ -58,8 +78,9 @@ def html_of(answer: Any) -> str:
     rows = [("shape", _knobs(answer.shape)), ("kernel", answer.kernel or "none: the ideal mapping"),
             ("tile", _knobs(answer.tile) or "nothing fits")]
     if answer.predicted is not None:
-        p = answer.predicted
-        rows.append(("predicted", f"{_time(p.time)}, {p.tflops:.4g} TFLOP/s, bound by {p.bound}"))
+        rows.append(("predicted", _predicted(answer.predicted)))
+        if answer.predicted.standing is not None:
+            rows.append(("how sure", "; ".join(answer.predicted.standing.lines)))
     if getattr(answer, "because", ""):
         rows.append(("why", answer.because))
     for broken in getattr(answer, "violations", ()):
@@ -72,7 +93,7 @@ def html_of(answer: Any) -> str:
         cells = (level.name, f"{level.groups:,}", moved(level.transfer), held(level.memory_live), held(level.memory),
                  held(level.memory_limit) if level.memory else "", _time(level.time))
         table += "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in cells) + "</tr>"
-    title = f"{escape(answer.algorithm)} on {escape(answer.gpu or 'the abstract machine')}, {escape(answer.dtype)}"
+    title = escape(f"{answer.algorithm} on {answer.gpu or 'the abstract machine'}, {answer.dtype}{_mask(answer.mask)}")
     return f"<div><b>{title}</b><table>{head}{table}</table>{svg_of(answer)}</div>"
 
 

@@ -4,6 +4,7 @@ the launch on the tensors' device and stream."""
 from __future__ import annotations
 
 import functools
+import operator
 from typing import Any, Callable, Optional
 
 import torch
@@ -13,6 +14,7 @@ from ._errors import InputError
 
 _DTYPES = {torch.bfloat16: "bf16", torch.float16: "f16"}
 _ALL = -1  # of a window: to the end, as flash_attn has it
+_LONGEST = 2**31
 
 
 def _mask(causal: bool, window: Any) -> tuple[int, int]:
@@ -20,12 +22,22 @@ def _mask(causal: bool, window: Any) -> tuple[int, int]:
     if window is None:
         return _ALL, 0 if causal else _ALL
     try:
-        left, right = (int(side) for side in window)
+        left, right = (operator.index(side) for side in window)
     except (TypeError, ValueError):
         raise InputError("window", f"is {window!r}", "two whole numbers (left, right); -1: no limit") from None
-    if left < -1 or right < -1:
-        raise InputError("window", f"is {window!r}", "whole numbers from -1 (no limit)")
+    if not (-1 <= left < _LONGEST and -1 <= right < _LONGEST):
+        raise InputError("window", f"is {window!r}", "whole numbers from -1 (no limit) to 2^31 - 1")
     return left, 0 if causal and (right == _ALL or right > 0) else right
+
+
+def _scale(scale: Any) -> Optional[float]:
+    """scale, which is no float: None stands for d^-1/2."""
+    if scale is None:
+        return None
+    try:
+        return float(scale)
+    except (TypeError, ValueError, OverflowError):
+        raise InputError("scale", f"is {scale!r}", "a positive number") from None
 
 
 def _check(q: Tensor, k: Tensor, v: Tensor, dims: int) -> None:

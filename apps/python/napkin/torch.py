@@ -23,11 +23,14 @@ from torch import Tensor
 
 from . import _core, _gradients
 from ._errors import InputError
-from ._tensors import _ALL, _DTYPES, _check, _load_compiler, _mask, _on_stream, _row_strides, _window
+from ._tensors import _ALL, _DTYPES, _check, _load_compiler, _mask, _on_stream, _row_strides, _scale, _window
 
 __all__ = ["activate", "attention", "flash_attn_func", "flash_attn_varlen_func", "register_transformers", "restore",
            "transformers_attention", "varlen"]
 
+_PLAIN = (Tensor, torch.nn.Parameter)
+#: Forward calls that came before, found by C++. PyTorch before 2.10 shows C no tensors: there _calls has them all.
+_launches = _core.AttentionCalls(getattr(Tensor, "__dlpack_c_exchange_api__", None), _PLAIN)
 _calls: dict[Any, _gradients.Call] = {}  # by what a call is but for its memory
 _CALLS_KEPT = 4096
 
@@ -63,19 +66,30 @@ def _shapes(q: Tensor, k: Tensor, v: Tensor, o: Tensor, left: int, right: int, s
 
 
 def _into(q: Tensor, k: Tensor, v: Tensor, o: Tensor, lse: Optional[Tensor], left: int, right: int, scale: Optional[float],
-          flash: bool = False) -> _gradients.Call:
+          flash: bool = False) -> None:
+    """flash: q, k, v and o are [b, rows, heads, d]."""
+    index = q.get_device()
+    if torch._C._cuda_getDevice() != index:
+        with torch.cuda.device(index):
+            return _into(q, k, v, o, lse, left, right, scale, flash)
+    tensors = (q, k, v, o, lse)
+    if _launches.launch(tensors, left, right, scale, flash):
+        return
+    _check_out(*(t.transpose(1, 2) for t in tensors[:4]) if flash else tensors[:4], lse)
     call = _shapes(q, k, v, o, left, right, scale, flash)
     if call.forward is not None:
+        _launches.keep(call.forward, tensors, left, right, scale, flash)
         _launch(call, q, k, v, o, lse)
     else:  # no keys, or no rows: PyTorch's kernels fill what there is
         o.zero_()
         if lse is not None:
             lse.fill_(-torch.inf)
-    return call
 
 
 def _empty_like_rows(q: Tensor, dv: int) -> Tensor:
     """[b, heads, rows, dv] laid out as q is: rows of all heads side by side, or head by head."""
+    if q.shape[-1] == dv:
+        return torch.empty_like(q)
     b, heads, rows, _ = q.shape
     if q.stride(2) > q.stride(1):
         return q.new_empty((b, rows, heads, dv)).transpose(1, 2)
@@ -88,24 +102,31 @@ def _outputs(q: Tensor, k: Tensor, v: Tensor, want_lse: bool) -> tuple[Tensor, T
     return _empty_like_rows(q, v.shape[3]), q.new_empty((b, heads, rows) if want_lse else (0,), dtype=torch.float32)
 
 
-def _forward(q: Tensor, k: Tensor, v: Tensor, left: int, right: int, scale: Optional[float], want_lse: bool,
-             deterministic: bool = False) -> tuple[Tensor, Tensor]:
-    """deterministic is the gradients' matter: the forward always is."""
+def _forward(q: Tensor, k: Tensor, v: Tensor, left: int, right: int, scale: Optional[float],
+             want_lse: bool) -> tuple[Tensor, Optional[Tensor]]:
     if q.dim() != 4 or v.dim() != 4:
         _check(q, k, v, 4)
     o = _empty_like_rows(q, v.shape[3])
-    lse = q.new_empty(q.shape[:3] if want_lse else (0,), dtype=torch.float32)
-    _into(q, k, v, o, lse if want_lse else None, left, right, scale)
+    lse = q.new_empty(q.shape[:3], dtype=torch.float32) if want_lse else None
+    _into(q, k, v, o, lse, left, right, scale)
     return o, lse
 
 
+def _forward_operator(q: Tensor, k: Tensor, v: Tensor, left: int, right: int, scale: Optional[float], want_lse: bool,
+                      deterministic: bool = False) -> tuple[Tensor, Tensor]:
+    """_forward() with as many results as the operator has. deterministic is the gradients' matter: the forward always is."""
+    o, lse = _forward(q, k, v, left, right, scale, want_lse)
+    return o, q.new_empty((0,), dtype=torch.float32) if lse is None else lse
+
+
 def _forward_flash(q: Tensor, k: Tensor, v: Tensor, left: int, right: int, scale: Optional[float],
-                   want_lse: bool) -> tuple[Tensor, Tensor]:
-    """_forward() of rows of all heads side by side, [b, rows, heads, d], which nobody has to turn."""
-    b, rows, heads, _ = q.shape
-    o = q.new_empty((b, rows, heads, v.shape[3]))
-    lse = q.new_empty((b, heads, rows) if want_lse else (0,), dtype=torch.float32)
-    _into(q, k, v, o, lse if want_lse else None, left, right, scale, True)
+                   want_lse: bool) -> tuple[Tensor, Optional[Tensor]]:
+    """_forward() of [b, rows, heads, d], which nobody has to turn."""
+    b, rows, heads, d = q.shape
+    dv = v.shape[3]
+    o = torch.empty_like(q) if d == dv else q.new_empty((b, rows, heads, dv))
+    lse = q.new_empty((b, heads, rows), dtype=torch.float32) if want_lse else None
+    _into(q, k, v, o, lse, left, right, scale, True)
     return o, lse
 
 
@@ -120,7 +141,6 @@ def _check_out(q: Tensor, k: Tensor, v: Tensor, out: Tensor, lse: Optional[Tenso
 
 def _forward_out(q: Tensor, k: Tensor, v: Tensor, out: Tensor, lse: Optional[Tensor], left: int, right: int,
                  scale: Optional[float]) -> None:
-    _check_out(q, k, v, out, lse)
     _into(q, k, v, out, lse, left, right, scale)
 
 
@@ -193,7 +213,7 @@ _library = torch.library.Library("napkin", "DEF")
 _ROWS, _STARTS = "Tensor q, Tensor k, Tensor v", "Tensor q_starts, Tensor x_starts, SymInt q_max, SymInt x_max"
 _MASK = "int left, int right, float? scale"
 for _name, _takes, _gives, _implementation in (
-        ("attention", f"{_ROWS}, {_MASK}, bool want_lse, bool deterministic=False", "(Tensor, Tensor)", _forward),
+        ("attention", f"{_ROWS}, {_MASK}, bool want_lse, bool deterministic=False", "(Tensor, Tensor)", _forward_operator),
         ("attention_out", f"{_ROWS}, Tensor(a!) out, Tensor(b!)? lse, {_MASK}", "()", _forward_out),
         ("attention_packed", f"{_ROWS}, {_STARTS}, {_MASK}, bool deterministic=False", "(Tensor, Tensor)", _forward_packed),
         ("attention_backward", f"Tensor grad, {_ROWS}, Tensor o, Tensor lse, {_MASK}, bool deterministic", "(Tensor, Tensor, Tensor)",
@@ -288,7 +308,7 @@ class _Attention(torch.autograd.Function):
             _check(q, k, v, 4)
         o = _empty_like_rows(q, v.shape[3])
         lse = q.new_empty(q.shape[:3], dtype=torch.float32)
-        ctx.call = _into(q, k, v, o, lse, left, right, scale)
+        _into(q, k, v, o, lse, left, right, scale)
         _keep(ctx, (q, k, v, left, right, scale, True, deterministic), (o, lse))
         return o, lse
 
@@ -297,7 +317,7 @@ class _Attention(torch.autograd.Function):
         if torch.is_grad_enabled():
             raise InputError("grad", "is to be differentiated itself", "one derivative: no create_graph")
         q, k, v, o, lse = ctx.saved_tensors
-        call = ctx.call
+        call = _shapes(q, k, v, o, ctx.left, ctx.right, ctx.scale, False)
         if call.refused is None:
             call.refused = _gradients.refusal(q, v)
         if call.refused or grad is None or grad_lse is not None:
@@ -310,9 +330,6 @@ def _is_plain(q: Tensor, k: Tensor, v: Tensor) -> bool:
     return (q.is_cuda and type(q) in _PLAIN and type(k) in _PLAIN and type(v) in _PLAIN and not torch.compiler.is_compiling()
             and torch._C._len_torch_dispatch_stack() == 0 and torch._C._functorch.peek_interpreter_stack() is None
             and not torch.jit.is_tracing())
-
-
-_PLAIN = (Tensor, torch.nn.Parameter)
 
 
 def _equal_bits(deterministic: Optional[bool]) -> bool:
@@ -330,6 +347,8 @@ def attention(q: Tensor, k: Tensor, v: Tensor, *, causal: bool = False, window: 
     equal bits in every run, which takes longer; None: as torch.use_deterministic_algorithms says. The rest always has.
     """
     left, right = _mask(causal, window)
+    if type(scale) is not float:
+        scale = _scale(scale)
     needs = torch.is_grad_enabled() and (q.requires_grad or k.requires_grad or v.requires_grad)
     if out is not None:
         if needs:
@@ -359,7 +378,7 @@ def varlen(q: Tensor, k: Tensor, v: Tensor, q_starts: Tensor, x_starts: Tensor, 
     [heads, all rows]. The mask applies to each sequence by itself.
     """
     left, right = _mask(causal, window)
-    o, lse = torch.ops.napkin.attention_packed(q, k, v, q_starts, x_starts, q_max, x_max, left, right, scale,
+    o, lse = torch.ops.napkin.attention_packed(q, k, v, q_starts, x_starts, q_max, x_max, left, right, _scale(scale),
                                                _equal_bits(deterministic))
     return (o, lse) if return_lse else o
 
@@ -381,8 +400,8 @@ def flash_attn_func(q: Tensor, k: Tensor, v: Tensor, dropout_p: float = 0.0, sof
     """
     _refuse_options(dropout_p, softcap, alibi_slopes, return_attn_probs)
     needs = torch.is_grad_enabled() and (q.requires_grad or k.requires_grad or v.requires_grad)
-    if not needs and _is_plain(q, k, v) and q.dim() == k.dim() == v.dim() == 4 and q.stride(1) >= q.stride(2):
-        output = _forward_flash(q, k, v, *_mask(causal, window_size), softmax_scale, return_lse)
+    if not needs and _is_plain(q, k, v) and q.dim() == k.dim() == v.dim() == 4:
+        output = _forward_flash(q, k, v, *_mask(causal, window_size), _scale(softmax_scale), return_lse)
         return output if return_lse else output[0]
     found = attention(q.transpose(1, 2), k.transpose(1, 2), v.transpose(1, 2), causal=causal, window=window_size,
                       scale=softmax_scale, return_lse=return_lse, deterministic=deterministic or None)

@@ -10,12 +10,14 @@
 #include <cstring>
 #include <deque>
 #include <string>
+#include <vector>
 
 namespace {
 
 double now = 0;  // seconds, on the GPU
 long launches = 0;
-std::deque<std::string> latest;  // launches by their expressions, the latest first, sixteen at most
+std::vector<std::uint64_t> encoded;  // addresses of the tensor maps, in the order in which they were made
+std::deque<std::string> latest;      // launches by their expressions, the latest first, sixteen at most
 
 struct Kernel {
   double time = 1e-6;
@@ -79,6 +81,8 @@ int cuLaunchKernelEx(const void*, void* function, void**, void**) {
 long fakeLaunches() { return launches; }
 /// 0: the last one.
 const char* fakeLaunched(int back) { return latest.at(static_cast<std::size_t>(back)).c_str(); }
+long fakeEncodings() { return static_cast<long>(encoded.size()); }
+std::uint64_t fakeEncoded(long which) { return encoded[static_cast<std::size_t>(which)]; }
 int cuMemAlloc_v2(std::uint64_t* address, std::size_t bytes) {
   return *address = reinterpret_cast<std::uint64_t>(std::aligned_alloc(256, (bytes + 255) / 256 * 256)),
          std::memset(reinterpret_cast<void*>(*address), 0, bytes), 0;
@@ -105,9 +109,9 @@ int cuEventElapsedTime(float* milliseconds, void* from, void* to) {
 int cuStreamSynchronize(void*) { return 0; }
 int cuStreamIsCapturing(void*, int* status) { return *status = 0; }  // nobody captures
 int cuThreadExchangeStreamCaptureMode(int*) { return 0; }
-int cuTensorMapEncodeTiled(void*, int, std::uint32_t, void*, const void*, const void*, const void*, const void*, int,
-                           int, int, int) {
-  return 0;
+int cuTensorMapEncodeTiled(void*, int, std::uint32_t, void* address, const void*, const void*, const void*, const void*,
+                           int, int, int, int) {
+  return encoded.push_back(reinterpret_cast<std::uint64_t>(address)), 0;
 }
 
 int nvrtcVersion(int* major, int* minor) { return *major = 13, *minor = 0, 0; }

@@ -138,7 +138,7 @@ TEST_CASE("storages of UB lie in the seed's order, one behind the other") {
         {"z_of_tile", 98816}, {"z", 99072},          {"delta", 99328}, {"P", x_exp},
         {"pv_in", 0},         {"O", x_exp + 32768},  {"O_out", x_exp}};
     std::vector<std::pair<std::string, std::int64_t>> found;
-    for (const TableRow& row : table.rows) {
+    for (const ConfigurationRow& row : table.rows) {
       if (row.level != forward().machine.level("ub")) continue;
       REQUIRE(row.offset);
       found.emplace_back(row.variable, row.offset->value.get());

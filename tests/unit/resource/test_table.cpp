@@ -16,8 +16,8 @@ using namespace napkin;
 
 namespace {
 
-const TableRow& row(const ConfigurationTable& table, const std::string& variable) {
-  for (const TableRow& r : table.rows) {
+const ConfigurationRow& row(const ConfigurationTable& table, const std::string& variable) {
+  for (const ConfigurationRow& r : table.rows) {
     if (r.variable == variable) return r;
   }
   throw Error(variable, "not in the table");

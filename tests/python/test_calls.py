@@ -1,0 +1,116 @@
+"""What napkin.torch hands over to the GPU, around a driver that computes nothing (tests/golden/fake_cuda).
+
+PyTorch has no GPU here: tensors of the CPU stand in for its own, and a process of its own finds the driver."""
+
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+
+import napkin
+import pytest
+
+DRIVER = pathlib.Path(__file__).resolve().parents[1] / "golden/fake_cuda/fake_cuda.cpp"
+
+TRY = """\
+import ctypes, os
+driver = ctypes.CDLL(os.path.join(os.environ["CUDA_HOME"], "lib64/libcuda.so.1"), mode=ctypes.RTLD_GLOBAL)
+driver.fakeEncoded.restype = ctypes.c_uint64
+import torch
+import napkin
+import napkin.torch as nt
+
+def make(b=2, heads=4, kv=2, rows=256, keys=512, d=64, dtype=torch.bfloat16):
+    return torch.zeros(b, heads, rows, d, dtype=dtype), *(torch.zeros(b, kv, keys, d, dtype=dtype) for _ in "kv"), torch.zeros(b, heads, rows, d, dtype=dtype)
+
+def kept(tensors, left=-1, right=-1, scale=None, turned=False):
+    call = nt._shapes(*tensors, left, right, scale, turned)
+    nt._launches.keep(call.forward, (*tensors, None), left, right, scale, turned)
+
+def launched(tensors, lse=None, left=-1, right=-1, scale=None, turned=False):
+    before = driver.fakeLaunches()
+    done = nt._launches.launch((*tensors, lse), left, right, scale, turned)
+    assert driver.fakeLaunches() == before + done
+    return done
+
+def addresses(since):
+    return {driver.fakeEncoded(i) for i in range(since, driver.fakeEncodings())}
+
+first = make()
+assert not launched(first), "nothing is kept yet"
+kept(first)
+since = driver.fakeEncodings()
+assert launched(first)
+assert addresses(since) == {t.data_ptr() for t in first}
+driver.fakeLaunched.restype = ctypes.c_char_p
+assert "attention_sm90" in driver.fakeLaunched(0).decode()
+
+# Memory alone may differ; a view has an address of its own.
+wide = torch.zeros(2, 4, 256 + 8, 64, dtype=torch.bfloat16)
+other = make()
+since = driver.fakeEncodings()
+assert launched(other) and addresses(since) == {t.data_ptr() for t in other}
+view = (wide[:, :, 8:], *other[1:])
+assert not launched(view), "other strides"
+kept(view)
+since = driver.fakeEncodings()
+assert launched(view) and wide[:, :, 8:].data_ptr() in addresses(since) and wide.data_ptr() not in addresses(since)
+
+# All else is another call.
+for what, changed, more in [
+    ("sizes", make(rows=128), {}), ("keys", make(keys=256), {}), ("heads", make(heads=8), {}), ("batch", make(b=1), {}),
+    ("type", make(dtype=torch.float16), {}), ("layout", tuple(t.transpose(1, 2).contiguous().transpose(1, 2) for t in first), {}),
+    ("mask", first, dict(right=0)), ("window", first, dict(left=5)), ("scale", first, dict(scale=0.5)), ("a scale of 0", first, dict(scale=0.0)),
+    ("log-sum-exp", first, dict(lse=torch.zeros(2, 4, 256))), ("rows first", first, dict(turned=True)),
+]:
+    assert not launched(changed, **more), what
+kept(first, scale=0.5)
+assert launched(first, scale=0.5) and not launched(first, scale=0.25)
+rows_first = tuple(t.transpose(1, 2).contiguous() for t in first)
+kept(rows_first, turned=True)
+assert launched(rows_first, turned=True) and not launched(rows_first)
+
+# What cannot be read is not launched; a parameter is a tensor.
+class Mine(torch.Tensor):
+    pass
+assert not launched((first[0].as_subclass(Mine), *first[1:])) and not launched((*first[:3], 5)) and not launched((*first[:3], [1.0]))
+assert not launched((first[0][None], *first[1:])), "five axes"
+assert launched((torch.nn.Parameter(first[0], requires_grad=True), *first[1:]))
+assert not napkin._core.AttentionCalls(None, nt._PLAIN).launch((*first, None), -1, -1, None, False), "PyTorch before 2.10"
+for wrong in (5, first[0]):
+    try:
+        napkin._core.AttentionCalls(wrong, nt._PLAIN)
+    except (TypeError, ValueError):
+        pass
+    else:
+        raise AssertionError("no capsule of functions")
+
+# A call that is known takes the host less than a microsecond; three where others compute beside it.
+import time
+spent = []
+for _ in range(5):
+    start = time.process_time()
+    for _ in range(2000):
+        nt._launches.launch((*first, None), -1, -1, None, False)
+    spent.append((time.process_time() - start) / 2000)
+assert min(spent) < 3e-6, spent
+print("all said")
+"""
+
+
+def test_calls_are_found_by_what_their_tensors_are(tmp_path):
+    torch = pytest.importorskip("torch", reason="SKIP: no PyTorch in this environment")
+    compiler = shutil.which("c++")
+    if compiler is None or not DRIVER.exists():
+        pytest.skip("SKIP: no compiler, or no sources, to build the driver that computes nothing")
+    if not hasattr(torch.Tensor, "__dlpack_c_exchange_api__"):
+        pytest.skip(f"SKIP: PyTorch {torch.__version__} shows C no tensors")
+    library = tmp_path / "lib64/libcuda.so.1"
+    library.parent.mkdir()
+    subprocess.run([compiler, "-std=c++20", "-shared", "-fPIC", "-Wl,-soname,libcuda.so.1", "-o", library, DRIVER], check=True)
+    shutil.copy(library, library.with_name("libnvrtc.so.13"))
+    package = pathlib.Path(napkin.__file__).parents[1]
+    done = subprocess.run([sys.executable, "-c", TRY], capture_output=True, text=True, check=False,
+                          env={**os.environ, "CUDA_HOME": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path), "PYTHONPATH": str(package)})
+    assert done.returncode == 0 and done.stdout == "all said\n", done.stderr
