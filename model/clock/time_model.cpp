@@ -23,11 +23,6 @@
 namespace napkin {
 namespace {
 
-SharedPipe shared_pipe(const Machine& machine, LevelId into, Hertz clock) {
-  const Pipe* pipe = machine.pipe_into(into);
-  return {pipe, pipe != nullptr ? bytes_per_second(machine, *pipe, clock) : 0};
-}
-
 /// Bytes of parts beyond one whole result that stay apart in device memory.
 double parts_in_memory(const PlacedDiagram& placed) {
   if (!placed.combine || placed.combine->at >= 0) return 0;
@@ -78,14 +73,6 @@ double clocks_together(const PlacedDiagram& placed, double together, double alon
 }
 
 }  // namespace
-
-SharedPipe device_pipe(const PlacedDiagram& placed, Hertz clock) {
-  const Machine& machine = *placed.machine;
-  LevelId at = placed.block().level;
-  while (at > 0 && machine.levels[static_cast<std::size_t>(at)].parent > 0)
-    at = machine.levels[static_cast<std::size_t>(at)].parent;
-  return shared_pipe(machine, at, clock);
-}
 
 double busy_clocks(const PipeLoad& pipe, const Schedule& who) {
   return pipe.loop * who.iterations + pipe.once * who.blocks;

@@ -9,20 +9,9 @@
 #include "model/clock/prediction.hpp"
 #include "model/clock/roofline/assumed_clock.hpp"
 #include "model/clock/roofline/load.hpp"
+#include "model/clock/roofline/shared_pipe.hpp"
 
 namespace napkin {
-
-/// A pipe of the machine that all nodes share.
-struct SharedPipe {
-  const Pipe* pipe = nullptr;
-  double rate = 0;  // bytes a second
-  [[nodiscard]] double seconds(double bytes) const { return rate > 0 ? bytes / rate : 0; }
-  [[nodiscard]] double latency() const { return pipe != nullptr && pipe->latency ? pipe->latency->value : 0; }
-  [[nodiscard]] std::string_view name() const { return pipe != nullptr ? pipe->name : std::string_view(); }
-};
-
-/// The one that device memory's bytes pass.
-[[nodiscard]] SharedPipe device_pipe(const PlacedDiagram& placed, Hertz clock);
 
 /// The fullest pipe's seconds, and its name.
 struct Fullest {

@@ -260,7 +260,7 @@ TEST_CASE("a wrong result is not hidden: exit 1, the row says so") {
 TEST_CASE("a file that cannot be written, a kernel that cannot be launched, a shape that fits nothing") {
   cli::check_refused(fake().napkin("validate attention --out /nonexistent/rows.jsonl" + shape), "--out");
   cli::check_refused(fake().napkin("validate attention --kernel flash_attention_3 --shape h=2,q=512,x=1,d=128"),
-                     "can be launched");
+                     "has no kernel that is one launch here");
   cli::check_refused(fake().napkin("validate attention --kernel attention_sm90 --shape h=2,q=512,x=1"), "--shape");
   const auto run = fake().napkin("validate attention --dtype f32 --shape h=2,q=512,x=1,d=128");
   CHECK(run.code != 0);

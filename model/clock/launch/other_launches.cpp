@@ -1,7 +1,7 @@
 #include "model/clock/launch/other_launches.hpp"
 
 #include "model/clock/roofline/assumed_clock.hpp"
-#include "model/clock/time_model.hpp"
+#include "model/clock/roofline/shared_pipe.hpp"
 
 namespace napkin {
 namespace {

@@ -218,7 +218,7 @@ TEST_CASE("who computes gradients, and why not") {
   CHECK(
       attention_backward_refusal("h200-sxm", DType::bf16, 256, 256) ==
       "attention_backward_sm90 takes d of 64, 96 or 128 only, not 256; takes dv of 64, 96 or 128 only, not 256; needs "
-      "448 registers a thread, there are 240");
+      "449 registers a thread, there are 240");
   CHECK(attention_backward_refusal("h200-sxm", DType::bf16, 80, 80).find("attention_backward_sm90 takes d of ") == 0);
   CHECK(attention_backward_refusal("a100-sxm-80", DType::bf16, 64, 64) ==
         "attention_backward_sm90 needs sm_90, a100-sxm-80 is sm_80");
