@@ -49,7 +49,7 @@ template <class T>
 void GlobalMemory<T>::combine(LevelCounts& counts) {
   for (ArrayId out : streamed_.diagram.outputs) {
     const Result& result = results_[index(out)];
-    if (result.parts.size() <= 1) continue;  // a part alone is the result
+    if (result.axes.empty()) continue;
     for (const Block<T>& p : result.parts) counts.arrays[index(out)].loaded += p.volume();
     counts.arrays[index(out)].stored += result.parts[0].volume();
   }
