@@ -17,8 +17,8 @@
 
 namespace napkin::test {
 
-/// One line of the record. All legal tiles were compiled, or with `spare` those with fewer registers left than that; with
-/// `tile` only those with these knobs, and the line speaks of no other.
+/// One line of the record. All legal tiles were compiled, or with `spare` those with fewer registers left than that;
+/// with `tile` only those with these knobs, and the line speaks of no other.
 struct Verdicts {
   Ask ask;
   std::string compiler, date;
