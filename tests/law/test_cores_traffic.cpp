@@ -82,8 +82,9 @@ TEST_CASE(
     "forward on cores with the keys dealt out: each part has its own Q, and leaves in 32 bits with its log-sum-exp") {
   for (const auto& [q, x, split] :
        std::vector<std::array<std::int64_t, 3>>{{128, 1024, 2}, {65, 700, 3}, {130, 2048, 8}, {1, 512, 4}}) {
-    CAPTURE(q);
-    CAPTURE(x);
+    const std::int64_t queries = q, keys = x;
+    CAPTURE(queries);
+    CAPTURE(keys);
     const Shape shape{{"h", 2}, {"q", q}, {"x", x}, {"d", 128}};
     const LaidOut laid("ascend_forward_split", "ascend-910b2", shape, DType::f16);
     const PlacedDiagram placed =
@@ -145,8 +146,9 @@ TEST_CASE("backward on cores: the transfer rule is what blocks pass, whichever r
              {"ascend_backward", "kept"}, {"ascend_backward", "added"}, {"ascend_backward_s1_outer", ""}}) {
       CAPTURE(c.q);
       CAPTURE(c.x);
-      CAPTURE(kernel);
-      CAPTURE(l0c);
+      const std::string mapping = kernel, kept = l0c;
+      CAPTURE(mapping);
+      CAPTURE(kept);
       const Mask mask{c.causal ? Mask::Kind::causal : Mask::Kind::none, 0, 0};
       const Shape shape{{"h", c.h}, {"q", c.q}, {"x", c.x}, {"d", c.d}};
       const LaidOut laid(kernel, "ascend-950pr", shape, DType::f16, mask);

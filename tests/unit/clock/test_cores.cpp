@@ -81,7 +81,8 @@ TEST_CASE("four stages on a cube and a vector core: scores 10, softmax 16, P V 1
 TEST_CASE("a barrier at each round's end: 42 in place of 36, and 32 with scores and softmax ahead") {
   for (const auto& [preload, clocks] :
        std::vector<std::pair<std::string, double>>{{"0", 42}, {"1", 32}, {"2", 32}, {"4", 32}}) {
-    CAPTURE(preload);
+    const std::string ahead = preload;
+    CAPTURE(ahead);
     Knobs knobs = with(preload);
     knobs.emplace_back("handover", "barrier");
     const EventGraph graph = toy(forward().place(knobs), {{"S", 10}, {"P.exp", 16}, {"O", 10}, {"O.merge", 6}});

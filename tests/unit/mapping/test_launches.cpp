@@ -94,7 +94,6 @@ TEST_CASE("row_parts: eight warps of FlashAttention-2 divide S by 2 x 4, dV by 4
                  {{"b", 1}, {"h", 16}, {"q", 4096}, {"x", 4096}, {"d", 128}});
   const PlacedDiagram placed = m.place({{"s_rows", "2"}, {"kv_rows", "4"}, {"dq_rows", "2"}});
   for (const auto& [name, parts] : {std::pair{"S", 2}, {"dP", 2}, {"dV", 4}, {"dK", 4}, {"dQ", 2}}) {
-    CAPTURE(name);
     CHECK(made(placed, name).row_parts == parts);
     CHECK(made(placed, name).column_parts == 8 / parts);
     CHECK(made(placed, name).repeats == 1);
