@@ -18,42 +18,38 @@ TensorView view_of(const DeviceRows& rows) { return {address_of(rows.data), rows
 MatrixView view_of(const DeviceMatrix& matrix) { return {address_of(matrix.data), matrix.row}; }
 ScaleView view_of(const DeviceScales& of) { return {address_of(of.data), of.batch, of.head, of.block}; }
 
-AttentionCall call_of(const AttentionArgs& args, const OwnMemory& own) {
-  AttentionCall call;
-  call.q = view_of(args.q);
-  call.k = view_of(args.k);
-  call.v = view_of(args.v);
-  call.o = view_of(args.o);
-  call.log_sum_exp = address_of(args.log_sum_exp);
-  call.q_scale = view_of(args.q_scale);
-  call.k_scale = view_of(args.k_scale);
-  call.v_scale = view_of(args.v_scale);
-  call.scale = args.scale;
-  call.q_starts = address_of(args.q_starts);
-  call.x_starts = address_of(args.x_starts);
-  call.q_rows = args.q_rows;
-  call.x_rows = args.x_rows;
-  call.ticket = own.ticket;
-  return call;
-}
-
-AttentionBackwardCall call_of(const AttentionBackwardArgs& args) {
-  const AttentionArgs& forward = args.forward;
-  AttentionBackwardCall call;
+/// What a call of the backward pass has in common with one of the forward.
+template <class Call>
+Call call_beside(const AttentionArgs& forward) {
+  Call call;
   call.q = view_of(forward.q);
   call.k = view_of(forward.k);
   call.v = view_of(forward.v);
   call.o = view_of(forward.o);
-  call.d_o = view_of(args.d_o);
-  call.dq = view_of(args.dq);
-  call.dk = view_of(args.dk);
-  call.dv = view_of(args.dv);
   call.log_sum_exp = address_of(forward.log_sum_exp);
   call.scale = forward.scale;
   call.q_starts = address_of(forward.q_starts);
   call.x_starts = address_of(forward.x_starts);
   call.q_rows = forward.q_rows;
   call.x_rows = forward.x_rows;
+  return call;
+}
+
+AttentionCall call_of(const AttentionArgs& args, const OwnMemory& own) {
+  auto call = call_beside<AttentionCall>(args);
+  call.q_scale = view_of(args.q_scale);
+  call.k_scale = view_of(args.k_scale);
+  call.v_scale = view_of(args.v_scale);
+  call.ticket = own.ticket;
+  return call;
+}
+
+AttentionBackwardCall call_of(const AttentionBackwardArgs& args) {
+  auto call = call_beside<AttentionBackwardCall>(args.forward);
+  call.d_o = view_of(args.d_o);
+  call.dq = view_of(args.dq);
+  call.dk = view_of(args.dk);
+  call.dv = view_of(args.dv);
   call.scratch = address_of(args.workspace.data);
   return call;
 }

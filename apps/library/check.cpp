@@ -1,7 +1,5 @@
 #include "apps/library/check.hpp"
 
-#include <algorithm>
-
 #include "model/interpret/check.hpp"
 #include "model/mapping/load.hpp"
 #include "model/resource/resources.hpp"
@@ -11,19 +9,10 @@ namespace {
 
 constexpr std::int64_t no_limit = std::int64_t{1} << 50;  // values: the check is of counts, not of what fits
 
-/// Whether more than one group of an axis that results lack makes a part of them.
-bool in_parts(const Streamed& streamed, const Problem& problem, const Partition& partition) {
-  return std::any_of(streamed.combines.begin(), streamed.combines.end(), [&](const Combine& c) {
-    const auto axis = static_cast<std::size_t>(c.axis);
-    return problem.sizes[axis] > partition.group[axis];
-  });
-}
-
-/// A part alone is the result: the interpreter passes it on, the kernel stores it as it is.
-CountsAnswer counted(const Counts& counts, bool combined) {
+CountsAnswer counted(const Counts& counts) {
   const LevelCounts& low = counts.levels.front();
-  return {low.loaded().get(), low.stored().get(), low.peak.get(), combined ? counts.combine.loaded().get() : 0,
-          combined ? counts.combine.stored().get() : 0};
+  return {low.loaded().get(), low.stored().get(), low.peak.get(), counts.combine.loaded().get(),
+          counts.combine.stored().get()};
 }
 
 /// The same partition on the abstract machine, by place() and the two rules.
@@ -76,7 +65,7 @@ CheckAnswer check_of(const Request& request, const Layout& layout, const PlacedD
     if (grouped) answer.tile.emplace_back(chunk ? name + ".part" : name, result.partition.group[a].get());
     if (chunk) answer.tile.emplace_back(name, result.partition.chunk.get());
   }
-  answer.counted = counted(result.counts, in_parts(*layout.streamed, result.problem, result.partition));
+  answer.counted = counted(result.counts);
   answer.predicted = predicted(*layout.streamed, result.problem, result.partition);
   answer.output_error = result.output_error;
   answer.equal = answer.counted == answer.predicted && result.outputs_agree;

@@ -3,6 +3,8 @@
 #include <cmath>
 #include <random>
 
+#include "kernels/launch/normal_e4m3.hpp"
+
 namespace napkin {
 namespace {
 
@@ -12,20 +14,6 @@ std::vector<std::int32_t> first_rows_of(const std::vector<std::int32_t>& lengths
   out.push_back(0);
   for (const std::int32_t length : lengths) out.push_back(out.back() + length);
   return out;
-}
-
-/// Normal numbers out of a table: a hundred million of them in a second.
-void fill(std::vector<std::uint8_t>& values, std::uint64_t seed, double deviation) {
-  std::vector<std::uint8_t> table(1 << 16);
-  std::mt19937_64 engine(seed);
-  std::normal_distribution<double> normal(0, deviation);
-  for (std::uint8_t& one : table)
-    one = static_cast<std::uint8_t>(encode(static_cast<float>(normal(engine)), DType::e4m3));
-  std::uint64_t state = seed;
-  for (std::uint8_t& one : values) {
-    state = state * 6364136223846793005u + 1442695040888963407u;
-    one = table[state >> 48];
-  }
 }
 
 /// Scales from a quarter to four, of a block now and then 0.
@@ -65,9 +53,9 @@ Fp8Arrays::Fp8Arrays(const AttentionLayout& layout, Fp8Scales kind)
   lay(x_rows, s.h, s.dv, v, call_.v);
   lay(q_rows, s.h * s.g, s.dv, o, call_.o);
   o.assign(o.size(), poison);
-  fill(q, layout.seed * 16 + 1, layout.deviation);
-  fill(k, layout.seed * 16 + 2, layout.deviation);
-  fill(v, layout.seed * 16 + 3, layout.deviation);
+  q = normal_e4m3(std::ssize(q), layout.seed * 16 + 1, layout.deviation);
+  k = normal_e4m3(std::ssize(k), layout.seed * 16 + 2, layout.deviation);
+  v = normal_e4m3(std::ssize(v), layout.seed * 16 + 3, layout.deviation);
   if (layout.log_sum_exp) log_sum_exp.resize(static_cast<std::size_t>(batches * s.h * s.g * q_rows));
   q_scale = scales(kind, s.b, s.h * s.g, s.q, layout.seed * 16 + 4, call_.q_scale);
   k_scale = scales(kind, s.b, s.h, s.x, layout.seed * 16 + 5, call_.k_scale);

@@ -1,6 +1,6 @@
 #include "kernels/launch/matmul_data.hpp"
 
-#include <random>
+#include "kernels/launch/normal_e4m3.hpp"
 
 namespace napkin {
 
@@ -12,20 +12,6 @@ MatmulScales scales_of(const MatmulLayout& layout) {
 std::int64_t row_of(const MatmulLayout& layout, std::int64_t columns, DType type) {
   const std::int64_t whole = 16 * 8 / bits(type);  // elements in 16 bytes
   return (columns + whole - 1) / whole * whole + layout.gap;
-}
-
-std::vector<std::uint8_t> normal_e4m3(std::int64_t count, std::uint64_t seed, double deviation) {
-  std::vector<std::uint8_t> table(1 << 16), out(static_cast<std::size_t>(count));
-  std::mt19937_64 engine(seed);
-  std::normal_distribution<double> normal(0, deviation);
-  for (std::uint8_t& one : table)
-    one = static_cast<std::uint8_t>(encode(static_cast<float>(normal(engine)), DType::e4m3));
-  std::uint64_t state = seed;
-  for (std::uint8_t& one : out) {
-    state = state * 6364136223846793005u + 1442695040888963407u;
-    one = table[state >> 48];
-  }
-  return out;
 }
 
 MatmulData::MatmulData(Runtime& runtime, const MatmulLayout& layout) : device_(runtime.device()), layout_(layout) {

@@ -27,9 +27,6 @@ struct MatmulScales {
 /// Elements from row to row of a matrix of so many columns.
 [[nodiscard]] std::int64_t row_of(const MatmulLayout& layout, std::int64_t columns, DType type);
 
-/// Normal numbers of e4m3, one a byte.
-[[nodiscard]] std::vector<std::uint8_t> normal_e4m3(std::int64_t count, std::uint64_t seed, double deviation);
-
 class MatmulData {
  public:
   /// Allocates and fills. Throws CudaFailure.

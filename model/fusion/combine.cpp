@@ -162,10 +162,18 @@ Problem combine_problem(const CombineLaunch& combine, const Problem& problem, co
   return out;
 }
 
+bool has_parts(const CombineLaunch& combine, const Problem& of) {
+  for (std::size_t i = 0; i < combine.split.size(); ++i) {
+    if (combine.split[i] && of.sizes[i] > Count(1)) return true;
+  }
+  return false;
+}
+
 Transfer combine_transfer(const Streamed& streamed, const Problem& problem, const Partition& partition) {
   const auto combine = combine_launch(streamed);
   if (!combine) return {};
   const Problem of = combine_problem(*combine, problem, partition.group);
+  if (!has_parts(*combine, of)) return {};
   return transfer(combine->streamed, of,
                   make_partition(combine->streamed, of.sizes, {}, combine->streamed.diagram.name));
 }

@@ -25,6 +25,9 @@ struct CombineLaunch {
 [[nodiscard]] Problem combine_problem(const CombineLaunch& combine, const Problem& problem,
                                       const std::vector<Count>& group);
 
+/// Whether combine_problem() has more than one part of anything. A part alone is the result, and is stored as such.
+[[nodiscard]] bool has_parts(const CombineLaunch& combine, const Problem& of);
+
 /// What it moves, by the transfer rule: every array carries all that it groups, so that no group size matters. Zero
 /// where nothing is to combine.
 [[nodiscard]] Transfer combine_transfer(const Streamed& streamed, const Problem& problem, const Partition& partition);

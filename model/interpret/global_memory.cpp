@@ -1,5 +1,6 @@
 #include "model/interpret/global_memory.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -47,9 +48,11 @@ std::int64_t GlobalMemory<T>::write(ArrayId array, const Block<T>& block, const 
 
 template <class T>
 void GlobalMemory<T>::combine(LevelCounts& counts) {
+  const bool in_parts =
+      std::any_of(results_.begin(), results_.end(), [](const Result& result) { return result.parts.size() > 1; });
   for (ArrayId out : streamed_.diagram.outputs) {
     const Result& result = results_[index(out)];
-    if (result.axes.empty()) continue;
+    if (result.axes.empty() || !in_parts) continue;  // a part alone is the result
     for (const Block<T>& p : result.parts) counts.arrays[index(out)].loaded += p.volume();
     counts.arrays[index(out)].stored += result.parts[0].volume();
   }

@@ -10,6 +10,7 @@
 #include "kernels/launch/attention.hpp"
 #include "kernels/launch/matmul.hpp"
 #include "kernels/launch/matmul_data.hpp"
+#include "kernels/launch/normal_e4m3.hpp"
 #include "tests/emulator/cases.hpp"
 #include "tests/emulator/device_memory.hpp"
 #include "tests/emulator/launch.hpp"

@@ -8,20 +8,7 @@ using namespace napkin;
 TEST_CASE("matmul_sm90: recorded cases and small shapes come out right") { test::check_cases("matmul_sm90", 200); }
 
 TEST_CASE("matmul_sm90: parts of tiles add up, launch after launch, whoever comes last") {
-  const std::vector<test::CorrectnessCase> cases = test::split_cases();
-  CHECK(cases.size() >= 140);
-  std::uint64_t seed = 0;
-  for (const test::CorrectnessCase& one : cases) {
-    CAPTURE(test::describe_case(one).dump());
-    test::EmulatedProblem problem(one, 1 + static_cast<int>(seed % 4));
-    const test::EmulatedRun run = problem.run(++seed, 64), again = problem.run(seed + 1000, 1);
-    CHECK(run.outcome.error == "");
-    CHECK(run.guard == "");
-    CHECK(run.comparison.max_error <= 2 * run.comparison.reference_error + 1e-5);
-    CHECK(run.comparison.good());
-    CHECK(again.outcome.error == "");
-    CHECK(again.output == run.output);
-  }
+  test::check_twice(test::split_cases(), 140);
 }
 
 TEST_CASE("matmul_sm90: bits do not hang on the seed") { test::check_seeds("matmul_sm90", 4, 3); }

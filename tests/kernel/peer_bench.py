@@ -2,7 +2,7 @@
 
   times = [median_time(lambda: x @ y) for x, y in products]        bench = Bench("build/tests/run_attention"); bench.ask("--shape ...")
 """
-import json, statistics, subprocess, time
+import json, statistics, subprocess, sys, time
 
 
 def timed(torch, call, queued=1):
@@ -30,6 +30,26 @@ def write(out, row):
     if out:
         out.write(json.dumps(row) + "\n")
         out.flush()
+
+
+def rows_beside(command, key, peers, out):
+    """(key of the row, its tile as text, the row) of what a program prints, a row a line; exits where it fails. `peers` of a key
+    are timed once, when the program has ended, so that nothing else runs on the card. Each line goes to stderr as it comes: a
+    limit that cuts the peers off leaves it there."""
+    bench, known = subprocess.Popen(command, stdout=subprocess.PIPE, text=True), {}
+    rows = []
+    for line in bench.stdout:
+        rows.append(json.loads(line))
+        print(line, end="", file=sys.stderr, flush=True)
+    for row in rows:
+        of = key(row)
+        if of not in known:
+            known[of] = peers(*of)
+        row["peers"] = known[of]
+        write(out, row)
+        yield of, ",".join(f"{knob}={value}" for knob, value in row["tile"].items()), row
+    if bench.wait() != 0:
+        raise SystemExit(1)
 
 
 class Bench:

@@ -13,14 +13,15 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
-#include "apps/library/napkin.hpp"
 #include "kernels/launch/measure.hpp"
 #include "tests/kernel/decode_arrays.hpp"
+#include "tests/kernel/picks.hpp"
 #include "tests/kernel/program.hpp"
 
 namespace {
 
 using namespace napkin;
+using test::Pick;
 using Json = nlohmann::ordered_json;
 using test::DecodeCase;
 
@@ -156,30 +157,14 @@ double bytes_of(const AttentionSizes& s) {  // K and V, once
   return 2.0 * static_cast<double>(s.b * s.h * s.x) * static_cast<double>(s.d + s.dv);
 }
 
-struct Pick {
-  test::Knobs tile;
-  std::optional<double> predicted;
-};
-
 std::vector<Pick> picks_of(const AttentionSizes& s, const Options& r) {
   Ask ask;
   ask.algorithm = "attention";
   ask.gpu = "h200-sxm";
   ask.kernel = "attention_decode_sm90";
   ask.shape = test::shape_of(s);
-  std::vector<Pick> out;
   if (r.tile) return {{*r.tile, std::nullopt}};
-  const auto answer = select(ask, r.tiles);
-  if (!answer->found) return out;
-  const auto add = [&](const TileValues& tile, double time) {
-    Pick& pick = out.emplace_back();
-    for (const KnobValue& knob : tile)
-      pick.tile.emplace_back(knob.name, knob.word.empty() ? std::to_string(knob.number) : knob.word);
-    pick.predicted = time;
-  };
-  add(answer->head.tile, answer->predicted->time);
-  for (const auto& one : answer->alternatives) add(one.tile, one.predicted.get().time);
-  return out;
+  return test::ranked(ask, r.tiles);
 }
 
 Json described(const AttentionSizes& s, const Pick& pick) {

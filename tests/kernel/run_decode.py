@@ -4,14 +4,13 @@
   run_decode.py --program build/tests/run_decode [--out FILE.jsonl] [--pages 0,64] [--tiles 2] [--no-check]
 
 Every shape: each backend of PyTorch's scaled_dot_product_attention that takes it (FlashAttention-2 and cuDNN split keys
-themselves; their keys and values are dense, [b, h, x, d]), and FlashInfer's paged decode where it is installed; L2 cold: a buffer
-larger than the L2 is written before each launch.
+themselves; their keys and values are dense, [b, h, x, d]). L2 cold: a buffer larger than the L2 is written before each launch.
 """
-import argparse, json, statistics, subprocess, sys
+import argparse, statistics, subprocess, sys
 import torch
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
-from peer_bench import timed, write
+from peer_bench import rows_beside, timed
 
 BACKENDS = {"flash": SDPBackend.FLASH_ATTENTION, "cudnn": SDPBackend.CUDNN_ATTENTION, "efficient": SDPBackend.EFFICIENT_ATTENTION}
 flush = None
@@ -54,25 +53,18 @@ def main():
     good = True
     if not a.no_check:
         good = subprocess.run([a.program, "--check"]).returncode == 0
-    bench = subprocess.Popen([a.program, "--time", "--pages", a.pages, "--tiles", a.tiles], stdout=subprocess.PIPE, text=True)
-    out, known = open(a.out, "a") if a.out else None, {}
-    rows = [json.loads(line) for line in bench.stdout]
-    for row in rows:
+    out = open(a.out, "a") if a.out else None
+    command = [a.program, "--time", "--pages", a.pages, "--tiles", a.tiles]
+    for key, tile, row in rows_beside(command, lambda row: tuple(row["shape"][axis] for axis in ("b", "h", "g", "q", "x", "d")), peers, out):
         s = row["shape"]
-        key = tuple(s[axis] for axis in ("b", "h", "g", "q", "x", "d"))
-        if key not in known:
-            known[key] = peers(*key)
-        row["peers"] = known[key]
-        tile = ",".join(f"{knob}={value}" for knob, value in row["tile"].items())
         if "error" in row:
             print(key, row["page"], tile, row["error"], flush=True)
         else:
             rate = 2 * s["b"] * s["h"] * s["x"] * (s["d"] + s["dv"])
-            others = " ".join(f"{name} {rate / time / 1e12:.2f}" for name, time in known[key].items() if time)
+            others = " ".join(f"{name} {rate / time / 1e12:.2f}" for name, time in row["peers"].items() if time)
             print(f"{key} page {row['page']:3} cold {row['cold'] * 1e6:7.1f} us {row['cold_rate'] / 1e12:.2f} TB/s warm {row['warm'] * 1e6:7.1f} us "
                   f"predicted {row['predicted'] * 1e6:7.1f} us; TB/s of {others} {'' if row['good'] else 'WRONG'} {tile}", flush=True)
             good = good and row["good"]
-        write(out, row)
     return 0 if good else 1
 
 

@@ -17,15 +17,18 @@
 #include <optional>
 #include <sstream>
 
-#include "apps/library/napkin.hpp"
 #include "kernels/launch/attention_fp8_device.hpp"
 #include "kernels/launch/measure.hpp"
 #include "kernels/launch/run.hpp"
 #include "tests/kernel/fp8_cases.hpp"
+#include "tests/kernel/picks.hpp"
 
 namespace {
 
 using namespace napkin;
+using test::knobs_of;
+using test::parts_of;
+using test::Pick;
 using Json = nlohmann::ordered_json;
 using test::Fp8Case;
 
@@ -44,13 +47,6 @@ struct Request {
   bool causal = false;
 };
 
-std::vector<std::string> parts_of(const std::string& text) {
-  std::vector<std::string> out;
-  std::istringstream in(text);
-  for (std::string part; std::getline(in, part, ',');) out.push_back(part);
-  return out;
-}
-
 /// 16k tokens of 2,048 columns, as FlashAttention-3's paper has them.
 std::vector<Question> timed_questions(std::int64_t only) {
   std::vector<Question> out;
@@ -59,16 +55,6 @@ std::vector<Question> timed_questions(std::int64_t only) {
     for (std::int64_t s = 512; s <= 16384; s *= 2) {
       for (const bool causal : {false, true}) out.push_back({{16384 / s, 2048 / d, 1, s, s, d, d}, causal});
     }
-  }
-  return out;
-}
-
-test::Knobs knobs_of(const std::string& text) {
-  test::Knobs out;
-  for (const std::string& part : parts_of(text)) {
-    const auto equals = part.find('=');
-    if (equals == std::string::npos) throw Error("--tile", "'" + part + "' is not name=value");
-    out.emplace_back(part.substr(0, equals), part.substr(equals + 1));
   }
   return out;
 }
@@ -155,11 +141,6 @@ bool check(Runtime& runtime, std::size_t shapes) {
   return wrong == 0;
 }
 
-struct Pick {
-  test::Knobs tile;
-  std::optional<double> predicted;
-};
-
 Mask mask_of(const Question& question) { return question.causal ? Mask{Mask::Kind::causal, 0, 0} : Mask{}; }
 
 std::vector<Pick> picks_of(const Question& question, const Request& r, const std::string& kernel, int count) {
@@ -171,18 +152,7 @@ std::vector<Pick> picks_of(const Question& question, const Request& r, const std
   ask.shape = test::shape_of(question.sizes);
   ask.mask = mask_of(question);
   ask.dtype = kernel == "attention_fp8_sm90" ? "e4m3" : "bf16";
-  const auto answer = select(ask, count);
-  std::vector<Pick> out;
-  if (!answer->found) return out;
-  const auto add = [&](const TileValues& tile, const auto& predicted) {
-    Pick& pick = out.emplace_back();
-    for (const KnobValue& knob : tile)
-      pick.tile.emplace_back(knob.name, knob.word.empty() ? std::to_string(knob.number) : knob.word);
-    pick.predicted = predicted.time;
-  };
-  add(answer->head.tile, *answer->predicted);
-  for (const auto& one : answer->alternatives) add(one.tile, one.predicted.get());
-  return out;
+  return test::ranked(ask, count);
 }
 
 /// By the field's convention: of a square causal problem half.

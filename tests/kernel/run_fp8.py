@@ -6,9 +6,11 @@
 PyTorch has no attention of its own in FP8: its backends of scaled_dot_product_attention are timed in bf16. Where FlashAttention-3
 (flash_attn_interface) is installed, it is timed in e4m3. Each call runs by itself behind others for half a second.
 """
-import argparse, json, statistics, subprocess, sys, time
+import argparse, statistics, subprocess, sys, time
 import torch
 from torch.nn.attention import SDPBackend, sdpa_kernel
+
+from peer_bench import rows_beside
 
 BACKENDS = {"cudnn": SDPBackend.CUDNN_ATTENTION, "flash": SDPBackend.FLASH_ATTENTION}
 
@@ -57,28 +59,19 @@ def main():
     if not a.no_check:
         good = subprocess.run([a.program, "--check"]).returncode == 0
     command = [a.program, "--time", "--bf16", "--tiles", a.tiles] + (["--d", a.d] if a.d else [])
-    bench = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-    out, known = open(a.out, "a") if a.out else None, {}
-    for row in [json.loads(line) for line in bench.stdout]:
-        s = row["shape"]
-        key = (s["b"], s["h"], s["q"], s["d"], row["causal"])
-        if key not in known:
-            known[key] = peers(*key)
-        row["peers"] = known[key]
-        if out:
-            out.write(json.dumps(row) + "\n")
-            out.flush()
-        tile = ",".join(f"{knob}={value}" for knob, value in row["tile"].items())
+    out = open(a.out, "a") if a.out else None
+    key_of = lambda row: (*(row["shape"][axis] for axis in ("b", "h", "q", "d")), row["causal"])
+    for key, tile, row in rows_beside(command, key_of, peers, out):
         if "error" in row:
             print(row["kernel"], key, tile, row["error"], flush=True)
             good = False
             continue
         flops = row["tflops"] * row["time"]
-        others = " ".join(f"{name} {flops / t:.0f}" for name, t in known[key].items() if t)
+        others = " ".join(f"{name} {flops / t:.0f}" for name, t in row["peers"].items() if t)
         print(f"{row['kernel']:18} {key} {row['time'] * 1e6:8.1f} us {row['tflops']:6.0f} TFLOP/s predicted {row['predicted_tflops']:6.0f}; "
               f"{others} {'' if row.get('good', True) else 'WRONG'} {tile}", flush=True)
         good = good and row.get("good", True)
-    return 0 if good and bench.wait() == 0 else 1
+    return 0 if good else 1
 
 
 if __name__ == "__main__":

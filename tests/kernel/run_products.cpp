@@ -18,15 +18,18 @@
 #include <optional>
 #include <sstream>
 
-#include "apps/library/napkin.hpp"
 #include "kernels/launch/measure.hpp"
 #include "kernels/launch/run.hpp"
 #include "tests/kernel/correctness_run.hpp"
+#include "tests/kernel/picks.hpp"
 #include "tests/kernel/product_cases.hpp"
 
 namespace {
 
 using namespace napkin;
+using test::knobs_of;
+using test::parts_of;
+using test::Pick;
 using Json = nlohmann::ordered_json;
 
 struct Question {
@@ -53,23 +56,6 @@ std::vector<Question> timed_questions() {
     for (const std::int64_t rows : {16, 32, 64, 128}) out.push_back({DType::bf16, {rows, b, c}});
   }
   for (const std::int64_t n : {1024, 2048, 4096, 8192}) out.push_back({DType::e4m3, {n, n, n}});
-  return out;
-}
-
-std::vector<std::string> parts_of(const std::string& text) {
-  std::vector<std::string> out;
-  std::istringstream in(text);
-  for (std::string part; std::getline(in, part, ',');) out.push_back(part);
-  return out;
-}
-
-test::Knobs knobs_of(const std::string& text) {
-  test::Knobs out;
-  for (const std::string& part : parts_of(text)) {
-    const auto equals = part.find('=');
-    if (equals == std::string::npos) throw Error("--tile", "'" + part + "' is not name=value");
-    out.emplace_back(part.substr(0, equals), part.substr(equals + 1));
-  }
   return out;
 }
 
@@ -115,11 +101,6 @@ std::vector<Question> questions_of(const Request& r) {
   return out;
 }
 
-struct Pick {
-  test::Knobs tile;
-  std::optional<double> predicted;
-};
-
 /// The first `count` tiles of select's ranking, with the knobs that `fixed` gives.
 std::vector<Pick> ranked(const Question& question, int count, const std::vector<std::string>& fixed) {
   Ask ask;
@@ -131,18 +112,7 @@ std::vector<Pick> ranked(const Question& question, int count, const std::vector<
   for (const std::string& knob : fixed) {
     for (const auto& [name, value] : parse_tile(knob)) ask.tile.emplace_back(name, value);
   }
-  const auto answer = select(ask, count);
-  std::vector<Pick> out;
-  if (!answer->found) return out;
-  const auto add = [&](const TileValues& tile, double time) {
-    Pick& pick = out.emplace_back();
-    for (const KnobValue& knob : tile)
-      pick.tile.emplace_back(knob.name, knob.word.empty() ? std::to_string(knob.number) : knob.word);
-    pick.predicted = time;
-  };
-  add(answer->head.tile, answer->predicted->time);
-  for (const auto& one : answer->alternatives) add(one.tile, one.predicted.get().time);
-  return out;
+  return test::ranked(ask, count);
 }
 
 std::vector<Pick> picks_of(const Question& question, const Request& r) {

@@ -6,10 +6,10 @@
 cuBLAS: torch.matmul of row-major matrices in bf16; torch._scaled_mm of e4m3 into bf16, one scale a tensor, B with its contracted axis
 inside, with the tensor cores' own sums (fast) and without. Launches are queued behind each other, as for the kernels here.
 """
-import argparse, json, subprocess, sys
+import argparse, subprocess, sys
 import torch
 
-from peer_bench import median_time, write
+from peer_bench import median_time, rows_beside
 
 
 def cublas(dtype, a, b, c):
@@ -41,24 +41,17 @@ def main():
     if not a.no_check:
         good = subprocess.run([a.program, "--check"]).returncode == 0
     command = [a.program, "--time", "--tiles", a.tiles] + (["--type", a.type] if a.type else [])
-    bench = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-    out, known = open(a.out, "a") if a.out else None, {}
-    rows = [json.loads(line) for line in bench.stdout]
-    for row in rows:
-        key = (row["dtype"], *(row["shape"][axis] for axis in ("a", "b", "c")))
-        if key not in known:
-            known[key] = cublas(*key)
-        row["peers"] = known[key]
-        write(out, row)
-        tile = ",".join(f"{knob}={value}" for knob, value in row["tile"].items())
+    out = open(a.out, "a") if a.out else None
+    key_of = lambda row: (row["dtype"], *(row["shape"][axis] for axis in ("a", "b", "c")))
+    for key, tile, row in rows_beside(command, key_of, cublas, out):
         if "error" in row:
             print(*key, tile, row["error"], flush=True)
             good = False
             continue
-        others = " ".join(f"{name} {time * 1e6:.1f}" for name, time in known[key].items() if time)
+        others = " ".join(f"{name} {time * 1e6:.1f}" for name, time in row["peers"].items() if time)
         print(f"{key} {row['time'] * 1e6:7.1f} us predicted {row['predicted'] * 1e6:7.1f}; us of {others} {'' if row['good'] else 'WRONG'} {tile}", flush=True)
         good = good and row["good"]
-    return 0 if good and bench.wait() == 0 else 1
+    return 0 if good else 1
 
 
 if __name__ == "__main__":

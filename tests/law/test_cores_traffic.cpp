@@ -52,6 +52,19 @@ std::map<std::string, Moved> counted(const Case& c) {
   return out;
 }
 
+/// What the transfer rule says of each memory but the L2 is what was counted.
+void check_transfers(const PlacedDiagram& placed, const std::map<std::string, Moved>& expected) {
+  for (const LevelTransfer& t : transfers(placed)) {
+    const std::string& name = placed.machine->levels[static_cast<std::size_t>(t.level)].name;
+    CAPTURE(name);
+    if (name == "l2") continue;
+    const auto found = expected.find(name);
+    REQUIRE(found != expected.end());
+    CHECK(t.load.value.get() == found->second.load);
+    CHECK(t.store.value.get() == found->second.store);
+  }
+}
+
 }  // namespace
 
 TEST_CASE("forward on cores: the transfer rule is what blocks pass, one after the other") {
@@ -66,15 +79,7 @@ TEST_CASE("forward on cores: the transfer rule is what blocks pass, one after th
     const PlacedDiagram placed = laid.place(
         {{"q", std::to_string(c.tile_q)}, {"x", std::to_string(c.tile_x)}, {"cube_x", "16"}, {"preload", "1"}});
     const std::map<std::string, Moved> expected = counted(c);
-    for (const LevelTransfer& t : transfers(placed)) {
-      const std::string& name = placed.machine->levels[static_cast<std::size_t>(t.level)].name;
-      CAPTURE(name);
-      if (name == "l2") continue;
-      const auto found = expected.find(name);
-      REQUIRE(found != expected.end());
-      CHECK(t.load.value.get() == found->second.load);
-      CHECK(t.store.value.get() == found->second.store);
-    }
+    check_transfers(placed, expected);
   }
 }
 
@@ -157,15 +162,7 @@ TEST_CASE("backward on cores: the transfer rule is what blocks pass, whichever r
       if (!l0c.empty()) knobs.emplace_back("l0c", l0c);
       const PlacedDiagram placed = laid.place(knobs);
       const std::map<std::string, Moved> expected = counted_backward(c, l0c.empty(), l0c != "added");
-      for (const LevelTransfer& t : transfers(placed)) {
-        const std::string& name = placed.machine->levels[static_cast<std::size_t>(t.level)].name;
-        CAPTURE(name);
-        if (name == "l2") continue;
-        const auto found = expected.find(name);
-        REQUIRE(found != expected.end());
-        CHECK(t.load.value.get() == found->second.load);
-        CHECK(t.store.value.get() == found->second.store);
-      }
+      check_transfers(placed, expected);
     }
   }
 }

@@ -84,9 +84,11 @@ class Rules {
     return product;
   }
 
-  // By the launch that combines partial results: all of them, masked or not.
+  // By the launch that combines partial results: all of them, masked or not. Parts that are all alone are the results.
   [[nodiscard]] Count combined(ArrayId array) const {
-    if (s_.combine_of(array) == nullptr) return 0;
+    const bool in_parts = std::any_of(s_.combines.begin(), s_.combines.end(),
+                                      [&](const Combine& c) { return groups(c.axis) > Count(1); });
+    if (s_.combine_of(array) == nullptr || !in_parts) return 0;
     Count product = 1;
     for (AxisId axis : s_.diagram.arrays[index(array)].axes) product *= size(axis);
     for (const Combine& c : s_.combines) {

@@ -59,9 +59,10 @@ std::string differing_counts(const InterpretCase& c, const Partition& p, const L
 // The launch that combines partial results, array by array.
 std::string differing_combine(const InterpretCase& c, const LevelCounts& counted) {
   const auto launch = combine_launch(c.streamed);
-  if (!launch) return counted.loaded() == Count(0) && counted.stored() == Count(0) ? "" : "a combine of nothing\n";
+  const Problem problem = launch ? combine_problem(*launch, c.problem, c.partition.group) : Problem{};
+  if (!launch || !has_parts(*launch, problem))
+    return counted.loaded() == Count(0) && counted.stored() == Count(0) ? "" : "a combine of nothing\n";
   std::string found;
-  const Problem problem = combine_problem(*launch, c.problem, c.partition.group);
   const Partition all = make_partition(launch->streamed, problem.sizes, {}, "combine");
   const Diagram& d = launch->streamed.diagram;
   for (const TransferTerm& term : transfer_terms(launch->streamed)) {

@@ -1,0 +1,12 @@
+#pragma once
+// Random inputs of e4m3: a hundred million normal numbers in a second, out of a table that a seed makes.
+
+#include <cstdint>
+#include <vector>
+
+namespace napkin {
+
+/// `count` numbers as bytes; a seed makes the same ones each time.
+[[nodiscard]] std::vector<std::uint8_t> normal_e4m3(std::int64_t count, std::uint64_t seed, double deviation);
+
+}  // namespace napkin
