@@ -7,7 +7,8 @@
 //                                      first, and the first one of whole tiles, beside what was predicted
 //   run_products --tile a=64,c=128,... --shape a,b,c [--type bf16]     that tile
 //   run_products --predict             what --time predicts, without a GPU
-//   run_products --compile             the variants of --check and --time into the cache, without a GPU
+//   run_products --compile [--shape a,b,c]
+//                                      the variants of --check and --time, or of that shape, into the cache, without a GPU
 //
 // Exit 1 where a result is wrong.
 #include <cstdio>
@@ -242,7 +243,7 @@ void compile_one(const test::CorrectnessCase& one) {
 
 int run(const Request& r) {
   const std::vector<Question> questions = questions_of(r);
-  if (r.compile) {
+  if (r.compile && !r.shape) {
     for (const test::CorrectnessCase& one : test::product_cases()) compile_one(one);
   }
   if (r.predict || r.compile) {
