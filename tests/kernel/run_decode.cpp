@@ -1,7 +1,7 @@
 // attention_decode_sm90 on the GPU at hand, one JSON object a line: right against float64, and how fast.
 //
 //   run_decode --check [--shapes 22]        the emulator's cases (decode_cases.hpp), two launches each
-//   run_decode --time [--pages 0,64] [--tiles 3] [--shape b,h,g,q,x,d]
+//   run_decode --time [--pages 0,64] [--tiles 3] [--shape b,h,g,q,x,d] [--gpu h200-sxm]
 //                                           twelve shapes, or that one: the tiles that select ranks first, L2 cold and
 //                                           warm, beside what was predicted
 //   run_decode --tile shared.x=2048,x=64 --shape b,h,g,q,x,d   that tile
@@ -29,6 +29,7 @@ struct Options {
   bool check = false, time = false, predict = false, compile = false;
   std::size_t shapes = 22;
   int tiles = 3;
+  std::string gpu = "h200-sxm";  ///< whose profile predicts
   std::vector<std::int64_t> pages{0, 64};
   std::vector<AttentionSizes> sizes;
   std::optional<test::Knobs> tile;
@@ -160,15 +161,15 @@ double bytes_of(const AttentionSizes& s) {  // K and V, once
 std::vector<Pick> picks_of(const AttentionSizes& s, const Options& r) {
   Ask ask;
   ask.algorithm = "attention";
-  ask.gpu = "h200-sxm";
+  ask.gpu = r.gpu;
   ask.kernel = "attention_decode_sm90";
   ask.shape = test::shape_of(s);
   if (r.tile) return {{*r.tile, std::nullopt}};
   return test::ranked(ask, r.tiles);
 }
 
-Json described(const AttentionSizes& s, const Pick& pick) {
-  Json out;
+Json described(const AttentionSizes& s, const Pick& pick, const std::string& gpu) {
+  Json out{{"gpu", gpu}};
   for (const auto& [axis, size] : test::shape_of(s)) out["shape"][axis] = size;
   for (const auto& [knob, value] : pick.tile) out["tile"][knob] = value;
   if (pick.predicted) {
@@ -178,8 +179,8 @@ Json described(const AttentionSizes& s, const Pick& pick) {
   return out;
 }
 
-bool time_one(Runtime& runtime, const AttentionSizes& s, const Pick& pick, std::int64_t page) {
-  Json out = described(s, pick);
+bool time_one(Runtime& runtime, const AttentionSizes& s, const Pick& pick, std::int64_t page, const std::string& gpu) {
+  Json out = described(s, pick, gpu);
   out["page"] = page;
   bool good = true;
   try {
@@ -217,7 +218,7 @@ int run(Options& r) {
   r.time = r.time || r.tile;
   if (r.predict) {
     for (const AttentionSizes& s : r.sizes) {
-      for (const Pick& pick : picks_of(s, r)) std::cout << described(s, pick).dump() << std::endl;
+      for (const Pick& pick : picks_of(s, r)) std::cout << described(s, pick, r.gpu).dump() << std::endl;
     }
     return 0;
   }
@@ -239,7 +240,7 @@ int run(Options& r) {
   if (r.time) {
     for (const AttentionSizes& s : r.sizes) {
       for (const Pick& pick : picks_of(s, r)) {
-        for (const std::int64_t page : r.pages) good = time_one(runtime, s, pick, page) && good;
+        for (const std::int64_t page : r.pages) good = time_one(runtime, s, pick, page, r.gpu) && good;
       }
     }
   }
@@ -258,6 +259,7 @@ int main(int argc, char** argv) {
   app.add_flag("--compile", r.compile);
   app.add_option("--shapes", r.shapes);
   app.add_option("--tiles", r.tiles);
+  app.add_option("--gpu", r.gpu);
   app.add_option("--pages", r.pages)->delimiter(',');
   test::add_text(app, "--tile", [&](const std::string& text) { r.tile = parse_tile(text); });
   app.add_option("--shape", sizes)->delimiter(',');

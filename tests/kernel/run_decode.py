@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """attention_decode_sm90 beside PyTorch on the GPU here: right against float64, then twelve shapes with the L2 cold and warm.
 
-  run_decode.py --program build/tests/run_decode [--out FILE.jsonl] [--pages 0,64] [--tiles 2] [--no-check]
+  run_decode.py --program build/tests/run_decode [--out FILE.jsonl] [--pages 0,64] [--tiles 2] [--gpu h200-sxm] [--no-check]
 
 Every shape: each backend of PyTorch's scaled_dot_product_attention that takes it (FlashAttention-2 and cuDNN split keys
 themselves; their keys and values are dense, [b, h, x, d]). L2 cold: a buffer larger than the L2 is written before each launch.
@@ -48,13 +48,14 @@ def main():
     options.add_argument("--out")
     options.add_argument("--pages", default="0,64")
     options.add_argument("--tiles", default="2")
+    options.add_argument("--gpu", default="h200-sxm")
     options.add_argument("--no-check", action="store_true")
     a = options.parse_args()
     good = True
     if not a.no_check:
         good = subprocess.run([a.program, "--check"]).returncode == 0
     out = open(a.out, "a") if a.out else None
-    command = [a.program, "--time", "--pages", a.pages, "--tiles", a.tiles]
+    command = [a.program, "--time", "--pages", a.pages, "--tiles", a.tiles, "--gpu", a.gpu]
     for key, tile, row in rows_beside(command, lambda row: tuple(row["shape"][axis] for axis in ("b", "h", "g", "q", "x", "d")), peers, out):
         s = row["shape"]
         if "error" in row:

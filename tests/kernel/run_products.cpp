@@ -2,13 +2,14 @@
 // fast.
 //
 //   run_products --check               the emulator's cases (product_cases.hpp), two launches each
-//   run_products --time [--tiles 2] [--type bf16]
+//   run_products --time [--tiles 2] [--type bf16] [--gpu h200-sxm]
 //                                      few rows of an LLM's layers (bf16), squares (e4m3): the tiles that select ranks
 //                                      first, and the first one of whole tiles, beside what was predicted
 //   run_products --tile a=64,c=128,... --shape a,b,c [--type bf16]     that tile
 //   run_products --predict             what --time predicts, without a GPU
 //   run_products --compile [--shape a,b,c]
-//                                      the variants of --check and --time, or of that shape, into the cache, without a GPU
+//                                      the variants of --check and --time, or of that shape, into the cache, without a
+//                                      GPU
 //
 // Exit 1 where a result is wrong.
 #include <cstdio>
@@ -41,6 +42,7 @@ struct Question {
 struct Request {
   bool check = false, time = false, predict = false, compile = false;
   int tiles = 2;
+  std::string gpu = "h200-sxm";  ///< whose profile predicts
   std::optional<DType> type;
   std::optional<MatmulSizes> shape;
   std::optional<test::Knobs> tile;
@@ -81,6 +83,8 @@ Request read(const std::vector<std::string>& words) {
     const std::string& value = words[i];
     if (word == "--tiles") {
       r.tiles = std::stoi(value);
+    } else if (word == "--gpu") {
+      r.gpu = value;
     } else if (word == "--type") {
       r.type = parse_dtype(value, "--type");
     } else if (word == "--tile") {
@@ -103,10 +107,11 @@ std::vector<Question> questions_of(const Request& r) {
 }
 
 /// The first `count` tiles of select's ranking, with the knobs that `fixed` gives.
-std::vector<Pick> ranked(const Question& question, int count, const std::vector<std::string>& fixed) {
+std::vector<Pick> ranked(const Question& question, const std::string& gpu, int count,
+                         const std::vector<std::string>& fixed) {
   Ask ask;
   ask.algorithm = "matmul";
-  ask.gpu = "h200-sxm";
+  ask.gpu = gpu;
   ask.kernel = kernel_of(question.type);
   ask.shape = shape_of(question.sizes);
   ask.dtype = std::string(name_of(question.type));
@@ -118,12 +123,12 @@ std::vector<Pick> ranked(const Question& question, int count, const std::vector<
 
 std::vector<Pick> picks_of(const Question& question, const Request& r) {
   if (r.tile) return {{*r.tile, std::nullopt}};
-  std::vector<Pick> out = ranked(question, r.tiles, {});
+  std::vector<Pick> out = ranked(question, r.gpu, r.tiles, {});
   const auto known = [&](const Pick& pick) {
     return std::any_of(out.begin(), out.end(), [&](const Pick& one) { return one.tile == pick.tile; });
   };
   const auto add = [&](const std::vector<std::string>& fixed) {
-    for (const Pick& pick : ranked(question, 1, fixed)) {
+    for (const Pick& pick : ranked(question, r.gpu, 1, fixed)) {
       if (!known(pick)) out.push_back(pick);
     }
   };
@@ -132,8 +137,8 @@ std::vector<Pick> picks_of(const Question& question, const Request& r) {
   return out;
 }
 
-Json described(const Question& question, const Pick& pick) {
-  Json out{{"kernel", kernel_of(question.type)}, {"dtype", std::string(name_of(question.type))}};
+Json described(const Question& question, const Pick& pick, const std::string& gpu) {
+  Json out{{"gpu", gpu}, {"kernel", kernel_of(question.type)}, {"dtype", std::string(name_of(question.type))}};
   for (const auto& [axis, size] : shape_of(question.sizes)) out["shape"][axis] = size;
   for (const auto& [knob, value] : pick.tile) out["tile"][knob] = value;
   if (pick.predicted) out["predicted"] = *pick.predicted;
@@ -195,8 +200,8 @@ bool check(Runtime& runtime) {
   return wrong == 0;
 }
 
-bool time_one(Runtime& runtime, const Question& question, const Pick& pick) {
-  Json out = described(question, pick);
+bool time_one(Runtime& runtime, const Question& question, const Pick& pick, const std::string& gpu) {
+  Json out = described(question, pick, gpu);
   bool good = true;
   try {
     const test::CorrectnessCase one = case_of(question, pick.tile);
@@ -252,7 +257,7 @@ int run(const Request& r) {
         if (r.compile)
           compile_one(case_of(question, pick.tile));
         else
-          std::cout << described(question, pick).dump() << std::endl;
+          std::cout << described(question, pick, r.gpu).dump() << std::endl;
       }
     }
     return 0;
@@ -262,7 +267,7 @@ int run(const Request& r) {
   if (r.check) good = check(runtime);
   if (r.time) {
     for (const Question& question : questions) {
-      for (const Pick& pick : picks_of(question, r)) good = time_one(runtime, question, pick) && good;
+      for (const Pick& pick : picks_of(question, r)) good = time_one(runtime, question, pick, r.gpu) && good;
     }
   }
   return good ? 0 : 1;

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Products with parts (split-K) and of e4m3 on the GPU here: right against float64, then timed beside cuBLAS in one run.
 
-  run_products.py --program build/tests/run_products [--out FILE.jsonl] [--type bf16] [--tiles 2] [--no-check]
+  run_products.py --program build/tests/run_products [--out FILE.jsonl] [--type bf16] [--tiles 2] [--gpu h200-sxm] [--no-check]
 
 cuBLAS: torch.matmul of row-major matrices in bf16; torch._scaled_mm of e4m3 into bf16, one scale a tensor, B with its contracted axis
 inside, with the tensor cores' own sums (fast) and without. Launches are queued behind each other, as for the kernels here.
@@ -35,12 +35,13 @@ def main():
     options.add_argument("--out")
     options.add_argument("--type")
     options.add_argument("--tiles", default="2")
+    options.add_argument("--gpu", default="h200-sxm")
     options.add_argument("--no-check", action="store_true")
     a = options.parse_args()
     good = True
     if not a.no_check:
         good = subprocess.run([a.program, "--check"]).returncode == 0
-    command = [a.program, "--time", "--tiles", a.tiles] + (["--type", a.type] if a.type else [])
+    command = [a.program, "--time", "--tiles", a.tiles, "--gpu", a.gpu] + (["--type", a.type] if a.type else [])
     out = open(a.out, "a") if a.out else None
     key_of = lambda row: (row["dtype"], *(row["shape"][axis] for axis in ("a", "b", "c")))
     for key, tile, row in rows_beside(command, key_of, cublas, out):

@@ -27,9 +27,9 @@ inline std::vector<Json> rows_of(const std::string& file) {
   return out;
 }
 
-/// What `napkin query` predicts of the row's shape, tile and mask on an H200; a row without a kernel's name is of
+/// What `napkin query` predicts of the row's shape, tile and mask on that GPU; a row without a kernel's name is of
 /// attention_sm90. A knob that the kernel got since the recording stands at its `before`.
-inline Json predicted(const Json& row) {
+inline Json predicted(const Json& row, const std::string& gpu = "h200-sxm") {
   const std::string kernel = row.contains("kernel") ? row["kernel"].get<std::string>() : "attention_sm90";
   const std::string algorithm =
       row.contains("algorithm") ? row["algorithm"].get<std::string>() : kernel.substr(0, kernel.find('_'));
@@ -37,7 +37,7 @@ inline Json predicted(const Json& row) {
   for (const napkin::Knob& knob : napkin::test::built_in_mapping(kernel).knobs) {
     if (knob.before && !row["tile"].contains(knob.name)) tile += "," + knob.name + "=" + std::to_string(*knob.before);
   }
-  std::vector<std::string> ask = cli::words_of("query " + algorithm + " --gpu h200-sxm --json --kernel " + kernel +
+  std::vector<std::string> ask = cli::words_of("query " + algorithm + " --gpu " + gpu + " --json --kernel " + kernel +
                                                " --shape " + cli::pairs(row["shape"]) + " --tile " + tile);
   if (row.contains("mask") && row["mask"] == "causal") ask.emplace_back("--causal");
   const auto run = cli::napkin(ask);

@@ -142,6 +142,27 @@ TEST_CASE("e4m3 products: right with sums of chunks, and beside cuBLAS") {
   CHECK(chunks == 8);
 }
 
+TEST_CASE("few rows with parts: right, 0.98 of cuBLAS' speed or more, and predicted without a look at them") {
+  std::map<std::string, double> over;  // of each shape's fastest tile
+  double error = 0;
+  const auto rows = measured::rows_of("products_split/h100.jsonl");
+  for (const Json& row : rows) {
+    CHECK(row["good"] == true);
+    CHECK(row["spills"] == 0);
+    double& best = over[row["shape"].dump()];
+    best = std::max(best, number(row["peers"], "cublas") / number(row, "time"));
+    error += std::abs(number(measured::predicted(row, "h100-sxm"), "time") / number(row, "time") - 1);
+  }
+  CHECK(rows.size() == 50);
+  CHECK(over.size() == 20);
+  for (const auto& [shape, ratio] : over) {
+    CAPTURE(shape);
+    CHECK(ratio > 0.98);
+  }
+  MESSAGE("few rows on an H100: " << 100 * error / 50 << " % mean");
+  CHECK(error / 50 <= 0.091);
+}
+
 TEST_CASE("a call of PyTorch's takes at most 6 us beyond a kernel of 5.7, and 1.5 into an output that is there") {
   const auto rows = measured::rows_of("second_card_kernels/calls.jsonl");
   REQUIRE(rows.size() == 3);
