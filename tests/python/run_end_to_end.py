@@ -191,8 +191,21 @@ def calls(say):
         say({"row": "calls", "shape": {"b": b, "h": heads, "q": s, "x": s, "d": d}, "mask": "causal" if causal else "none", "microseconds": found})
 
 
-def queued(call, n=200):
-    """Microseconds of a call among many, and of its kernel among as many in a CUDA graph: medians of seven."""
+def once(call):
+    """Microseconds of the third of three calls."""
+    for _ in range(3):
+        torch.cuda.synchronize()
+        start = time.perf_counter()
+        call()
+        torch.cuda.synchronize()
+    return 1e6 * (time.perf_counter() - start)
+
+
+def queued(call):
+    """Microseconds of a call among 200, or among as many as take 20 ms, and of its kernel among as many in a CUDA graph: medians of
+    seven."""
+    n = max(10, min(200, int(2e4 / max(1e-3, once(call)))))
+
     def timed(run):
         run()
         torch.cuda.synchronize()
