@@ -27,9 +27,9 @@ inline std::vector<Json> rows_of(const std::string& file) {
   return out;
 }
 
-/// What `napkin query` predicts of the row's shape, tile and mask on that GPU; a row without a kernel's name is of
+/// What `napkin query` answers of the row's shape, tile and mask on that GPU; a row without a kernel's name is of
 /// attention_sm90. A knob that the kernel got since the recording stands at its `before`.
-inline Json predicted(const Json& row, const std::string& gpu = "h200-sxm") {
+inline Json answer(const Json& row, const std::string& gpu) {
   const std::string kernel = row.contains("kernel") ? row["kernel"].get<std::string>() : "attention_sm90";
   const std::string algorithm =
       row.contains("algorithm") ? row["algorithm"].get<std::string>() : kernel.substr(0, kernel.find('_'));
@@ -40,10 +40,14 @@ inline Json predicted(const Json& row, const std::string& gpu = "h200-sxm") {
   std::vector<std::string> ask = cli::words_of("query " + algorithm + " --gpu " + gpu + " --json --kernel " + kernel +
                                                " --shape " + cli::pairs(row["shape"]) + " --tile " + tile);
   if (row.contains("mask") && row["mask"] == "causal") ask.emplace_back("--causal");
+  if (row.contains("dtype")) ask.insert(ask.end(), {"--dtype", row["dtype"].get<std::string>()});
   const auto run = cli::napkin(ask);
   REQUIRE_MESSAGE(run.code == 0, run.err);
-  return run.json()["predicted"];
+  return run.json();
 }
+
+/// What it predicts of it: time, cycles, clock.
+inline Json predicted(const Json& row, const std::string& gpu = "h200-sxm") { return answer(row, gpu)["predicted"]; }
 
 /// A tile's entries as knobs, a shape's as sizes.
 inline std::vector<std::pair<std::string, std::string>> texts_of(const Json& object) {

@@ -176,6 +176,23 @@ TEST_CASE("what a launch reads that outgrows the L2 is between blocks in step an
   }
 }
 
+TEST_CASE("the newer kernels on an H100: what comes to the SMs with the parts that are read again, within 0.02 %") {
+  const auto rows = measured::rows_of("counters_h100/newer_kernels.jsonl");
+  CHECK(rows.size() == 8);
+  for (const Json& row : rows) {
+    const Json answer = measured::answer(row, row["gpu"].get<std::string>());
+    double bytes = answer.contains("combine") ? measured::number(answer["combine"], "load") : 0, compulsory = 0;
+    for (const Json& level : answer["levels"]) {
+      if (level["name"] == "shared") bytes += measured::number(level, "delivered");
+      if (level["name"] == "l2") compulsory = measured::number(level, "delivered");
+    }
+    CAPTURE(row["kernel"].get<std::string>());
+    CAPTURE(row["shape"].dump());
+    CHECK(std::fabs(bytes / measured::number(row["measured"], "l2_to_sm_bytes") - 1) <= 2e-4);
+    CHECK(std::fabs(compulsory / measured::number(row["measured"], "dram_read_bytes") - 1) <= 0.009);
+  }
+}
+
 namespace {
 
 struct Peer {
