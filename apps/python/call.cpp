@@ -145,49 +145,96 @@ void bind_backward(nb::module_& module) {
              "The profile of a GPU of this machine: h200-sxm.");
 }
 
+/// What a call says beside its tensors.
+struct Options {
+  std::int64_t left, right;
+  std::optional<double> scale;
+  bool turned;  ///< tensors are [b, rows, heads, d]
+};
+
 /// Calls that were checked, found again by what their tensors are, their memory apart.
 class AttentionCalls {
  public:
-  AttentionCalls(const nb::object& functions, nb::tuple classes) : reader_(functions, std::move(classes)) {}
+  AttentionCalls(const nb::object& functions, nb::tuple classes, nb::object allocate)
+      : reader_(functions, std::move(classes)), allocate_(std::move(allocate)) {}
 
   /// False where no such call is kept, or one of the tensors cannot be read.
-  [[nodiscard]] bool launch(const nb::tuple& tensors, std::int64_t left, std::int64_t right,
-                            std::optional<double> scale, bool turned) const {
-    const std::optional<Call> call = read(tensors, left, right, scale, turned);
+  [[nodiscard]] bool launch(const nb::tuple& tensors, const Options& options) const {
+    const std::optional<Call> call = read(tensors, options, nullptr);
     if (!call) return false;
     const auto found = kept_.find(call->key);
     if (found == kept_.end()) return false;
-    const auto stream = reinterpret_cast<std::int64_t>(reader_.stream(call->device));
-    const auto& [q, k, v, o, log_sum_exp] = call->addresses;
-    found->second.launch({q, k, v, o}, log_sum_exp, 0, 0, call->device.device_id, stream);
+    launch(found->second, *call);
     return true;
   }
 
-  void keep(const AttentionShapes& shapes, const nb::tuple& tensors, std::int64_t left, std::int64_t right,
-            std::optional<double> scale, bool turned) {
-    const std::optional<Call> call = read(tensors, left, right, scale, turned);
+  /// The output and the log-sum-exp, or None, made as those of the call that was kept. None where launch() is false.
+  [[nodiscard]] nb::object launch_new(const nb::tuple& inputs, bool want_lse, const Options& options) const {
+    std::optional<Call> call = read(inputs, options, &want_lse);
+    if (!call) return nb::none();
+    const auto found = kept_.find(call->key);
+    if (found == kept_.end()) return nb::none();
+    const Kept& kept = found->second;
+    const std::array<nb::object, 2> made{another(*kept.o), want_lse ? another(*kept.log_sum_exp) : nb::none()};
+    for (std::size_t i = 0; i < made.size(); ++i) {
+      if (!made[i].is_none()) call->addresses[inputs_read + i] = address_of(reader_.read(made[i]).value());
+    }
+    launch(kept, *call);
+    return nb::make_tuple(made[0], made[1]);
+  }
+
+  /// `made`: the output and the log-sum-exp are new, and those of launch_new() will be like them.
+  void keep(const AttentionShapes& shapes, const nb::tuple& tensors, const Options& options, bool made) {
+    const nb::object o = tensors[inputs_read], log_sum_exp = tensors[inputs_read + 1];
+    const bool want_lse = !log_sum_exp.is_none();
+    const std::optional<Call> call = read(tensors, options, made ? &want_lse : nullptr);
     if (!call) return;
     if (kept_.size() >= calls_kept) kept_.clear();
-    kept_.insert_or_assign(call->key, shapes);
+    Kept kept{shapes, {}, {}};
+    if (made) kept.o = like(o);
+    if (made && want_lse) kept.log_sum_exp = like(log_sum_exp);
+    kept_.insert_or_assign(call->key, std::move(kept));
   }
 
  private:
-  static constexpr std::size_t calls_kept = 4096, tensors_read = 5, axes_read = 4;
-  /// Of each tensor its element type, device, axes, sizes and strides; the mask, the scale, and whether rows come
-  /// first.
-  using Key = std::array<std::int64_t, tensors_read*(3 + 2 * axes_read) + 5>;
+  static constexpr std::size_t calls_kept = 4096, inputs_read = 3, tensors_read = 5, axes_read = 4;
+  /// Of each tensor its element type, device, axes, sizes and strides; the mask, the scale, whether rows come first,
+  /// and which results are to be made.
+  using Key = std::array<std::int64_t, tensors_read*(3 + 2 * axes_read) + 6>;
   struct Call {
     Key key{};
     std::array<std::int64_t, tensors_read> addresses{};
     nb::dlpack::device device;
   };
 
-  /// q, k, v, the output, and the log-sum-exp or None.
-  [[nodiscard]] std::optional<Call> read(const nb::tuple& tensors, std::int64_t left, std::int64_t right,
-                                         std::optional<double> scale, bool turned) const {
+  struct Kept {
+    AttentionShapes shapes;
+    std::optional<nb::tuple> o, log_sum_exp;  // what makes one: sizes, strides and element type
+  };
+
+  static std::int64_t address_of(const nb::dlpack::dltensor& t) {
+    return reinterpret_cast<std::int64_t>(t.data) + static_cast<std::int64_t>(t.byte_offset);
+  }
+
+  /// What allocate_ takes to make another such tensor.
+  static nb::tuple like(const nb::object& tensor) {
+    const nb::tuple sizes(nb::list(tensor.attr("shape")));  // torch.Size is a class of its own
+    return nb::make_tuple(sizes, tensor.attr("stride")(), tensor.attr("dtype"));
+  }
+
+  [[nodiscard]] nb::object another(const nb::tuple& like) const { return allocate_(like[0], like[1], like[2]); }
+
+  void launch(const Kept& kept, const Call& call) const {
+    const auto stream = reinterpret_cast<std::int64_t>(reader_.stream(call.device));
+    const auto& [q, k, v, o, log_sum_exp] = call.addresses;
+    kept.shapes.launch({q, k, v, o}, log_sum_exp, 0, 0, call.device.device_id, stream);
+  }
+
+  /// q, k, v, the output, and the log-sum-exp or None; with `want_lse` q, k and v alone.
+  [[nodiscard]] std::optional<Call> read(const nb::tuple& tensors, const Options& options, const bool* want_lse) const {
     Call call;
     auto* at = call.key.data();
-    for (std::size_t i = 0; i < tensors_read; ++i, at += 3 + 2 * axes_read) {
+    for (std::size_t i = 0; i < (want_lse == nullptr ? tensors_read : inputs_read); ++i, at += 3 + 2 * axes_read) {
       const nb::handle one = tensors[i];
       if (one.is_none()) continue;
       const std::optional<nb::dlpack::dltensor> t = reader_.read(one);
@@ -197,19 +244,23 @@ class AttentionCalls {
       at[2] = t->ndim;
       std::copy_n(t->shape, t->ndim, at + 3);
       std::copy_n(t->strides, t->ndim, at + 3 + axes_read);
-      call.addresses[i] = reinterpret_cast<std::int64_t>(t->data) + static_cast<std::int64_t>(t->byte_offset);
+      call.addresses[i] = address_of(*t);
       if (i == 0) call.device = t->device;
     }
+    const auto& [left, right, scale, turned] = options;
+    at = call.key.data() + tensors_read * (3 + 2 * axes_read);
     at[0] = left;
     at[1] = right;
     at[2] = scale ? 1 : 0;
     at[3] = std::bit_cast<std::int64_t>(scale.value_or(0));
     at[4] = turned ? 1 : 0;
+    at[5] = want_lse == nullptr ? 0 : *want_lse ? 2 : 1;
     return call;
   }
 
   TensorReader reader_;
-  std::map<Key, AttentionShapes> kept_;
+  nb::object allocate_;
+  std::map<Key, Kept> kept_;
 };
 
 }  // namespace
@@ -229,15 +280,39 @@ void bind_calls(nb::module_& module) {
   nb::class_<AttentionCalls>(
       module, "AttentionCalls",
       "Checked calls by what their tensors are: q, k, v, the output, and the log-sum-exp or None.")
-      .def(nb::init<const nb::object&, nb::tuple>(), nb::arg("functions").none(), nb::arg("classes"),
-           "What torch.Tensor.__dlpack_c_exchange_api__ is, or None; the classes of tensors that are read.")
+      .def(nb::init<const nb::object&, nb::tuple, nb::object>(), nb::arg("functions").none(), nb::arg("classes"),
+           nb::arg("allocate"),
+           "What torch.Tensor.__dlpack_c_exchange_api__ is, or None; the classes of tensors that are read; a function "
+           "of sizes, strides and element type that makes a tensor on the current device.")
       .def(
-          "launch", &AttentionCalls::launch, nb::arg("tensors"), nb::arg("left"), nb::arg("right"),
-          nb::arg("scale").none(), nb::arg("turned"),
+          "launch",
+          [](const AttentionCalls& self, const nb::tuple& tensors, std::int64_t left, std::int64_t right,
+             std::optional<double> scale, bool turned) {
+            return self.launch(tensors, {left, right, scale, turned});
+          },
+          nb::arg("tensors"), nb::arg("left"), nb::arg("right"), nb::arg("scale").none(), nb::arg("turned"),
           "Launches on the tensors' device, which is PyTorch's current one, and its current stream. False, and nothing "
-          "is launched, where no such call is kept.")
-      .def("keep", &AttentionCalls::keep, nb::arg("shapes"), nb::arg("tensors"), nb::arg("left"), nb::arg("right"),
-           nb::arg("scale").none(), nb::arg("turned"), "turned: the tensors are [b, rows, heads, d].");
+          "is launched, where no such call is kept. turned: the tensors are [b, rows, heads, d].")
+      .def(
+          "launch_new",
+          [](const AttentionCalls& self, const nb::tuple& inputs, bool want_lse, std::int64_t left, std::int64_t right,
+             std::optional<double> scale, bool turned) {
+            return self.launch_new(inputs, want_lse, {left, right, scale, turned});
+          },
+          nb::arg("inputs"), nb::arg("want_lse"), nb::arg("left"), nb::arg("right"), nb::arg("scale").none(),
+          nb::arg("turned"),
+          "launch() of q, k and v into tensors of its own: the output, and the log-sum-exp or None. None, and nothing "
+          "is "
+          "launched, where no such call is kept.")
+      .def(
+          "keep",
+          [](AttentionCalls& self, const AttentionShapes& shapes, const nb::tuple& tensors, std::int64_t left,
+             std::int64_t right, std::optional<double> scale, bool turned, bool made) {
+            self.keep(shapes, tensors, {left, right, scale, turned}, made);
+          },
+          nb::arg("shapes"), nb::arg("tensors"), nb::arg("left"), nb::arg("right"), nb::arg("scale").none(),
+          nb::arg("turned"), nb::arg("made") = false,
+          "made: the output and the log-sum-exp are new; launch_new() makes others like them from now on.");
   module.def(
       "matmul",
       [](const std::array<std::array<std::int64_t, 2>, 3>& tensors, const std::array<std::int64_t, 3>& sizes,

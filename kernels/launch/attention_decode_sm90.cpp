@@ -3,6 +3,7 @@
 
 #include "kernels/attention/arguments_decode.cuh"
 #include "kernels/launch/attention_shape.hpp"
+#include "model/resource/parts.hpp"
 
 namespace napkin {
 namespace {
@@ -12,25 +13,26 @@ constexpr std::string_view decode_kernel = "attention_decode_sm90";
 /// How a placement's keys are dealt out, and where parts lie in the workspace: first the tiles' counters, then each
 /// part's log-sum-exp, then its output.
 struct Parts {
-  Count tiles, parts, batch_tiles, rows;
+  Count tiles, parts, batch_tiles, log_sum_exps, outputs;  ///< the last two in numbers, of all parts
   int chunks = 0;
 
   static Count aligned_up(Count bytes) { return ceil_div(bytes, 256) * 256; }
   [[nodiscard]] Count lse_offset() const { return aligned_up(tiles * sizeof(int)); }
-  [[nodiscard]] Count o_offset() const { return lse_offset() + aligned_up(rows * parts * sizeof(float)); }
-  [[nodiscard]] Count end(int dv) const { return o_offset() + rows * parts * dv * sizeof(float); }
+  [[nodiscard]] Count o_offset() const { return lse_offset() + aligned_up(log_sum_exps * sizeof(float)); }
+  [[nodiscard]] Count end() const { return o_offset() + outputs * sizeof(float); }
 };
 
-Parts parts_of(const PlacementReader& read) {
+Parts parts_of(const PlacedDiagram& placed, const PlacementReader& read) {
   Parts out;
   const int x = read.knob("x"), keys = read.knob("shared.x");
   require(keys % x == 0, decode_kernel, "deals out parts of whole chunks", "shared.x a multiple of x");
   out.chunks = keys / x;
-  out.parts = std::max(ceil_div(read.size("x"), keys), Count(1));
-  out.batch_tiles =
-      ceil_div(read.size("g"), read.knob("g")) * ceil_div(read.size("q"), read.knob("q")) * read.size("h");
-  out.tiles = out.batch_tiles * read.size("b");
-  out.rows = Count(read.size("b")) * read.size("h") * read.size("g") * read.size("q");
+  const PartsMemory memory = parts_memory(placed);
+  out.tiles = memory.tiles;
+  out.parts = memory.parts;
+  out.batch_tiles = ceil_div(out.tiles, read.size("b"));
+  const ArrayId o = placed.streamed->diagram.outputs.front();
+  for (const OutputParts& one : memory.outputs) (one.output == o ? out.outputs : out.log_sum_exps) = one.whole;
   return out;
 }
 
@@ -130,8 +132,8 @@ void check_decode(const AttentionCall& call, const AttentionConfig& c, const Par
 Bytes attention_workspace(const PlacedDiagram& placed) {
   if (placed.mapping->name != decode_kernel) return {};
   const PlacementReader read(placed);
-  const Parts parts = parts_of(read);
-  return parts.parts <= Count(1) ? Bytes{} : Bytes(parts.end(read.size("dv")));
+  const Parts parts = parts_of(placed, read);
+  return parts.parts <= Count(1) ? Bytes{} : Bytes(parts.end());
 }
 
 LaunchPlan attention_decode_sm90_plan(const PlacedDiagram& placed, const AttentionCall& call,
@@ -140,7 +142,7 @@ LaunchPlan attention_decode_sm90_plan(const PlacedDiagram& placed, const Attenti
   read.check(decode_kernel);
   const AttentionConfig config = decode_config_of(placed, call, read);
   const AttentionShape shape = attention_shape(placed, config.q, config.g, device, read);
-  const Parts parts = parts_of(read);
+  const Parts parts = parts_of(placed, read);
   check_decode(call, config, parts, read);
 
   LaunchPlan out;

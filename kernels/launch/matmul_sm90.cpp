@@ -6,6 +6,7 @@
 #include "kernels/launch/placement_reader.hpp"
 #include "kernels/matmul/arguments.cuh"
 #include "model/resource/order.hpp"
+#include "model/resource/parts.hpp"
 
 namespace napkin {
 namespace {
@@ -73,16 +74,6 @@ MatmulConfig config_of(const PlacedDiagram& placed, const MatmulCall& call, cons
 
 /// Clusters that the device holds at once.
 int resident_clusters(const MatmulConfig& c, const LaunchDevice& device) { return std::max(device.sms / c.cluster, 1); }
-
-/// How a placement's chunks are dealt out.
-struct Parts {
-  Count tiles, count, chunks;  // of a part, clusters' tiles; of a tile; of a part
-};
-Parts parts_of(const PlacedDiagram& placed, const MatmulConfig& c, const PlacementReader& read) {
-  const auto b = static_cast<std::size_t>(placed.streamed->diagram.axis("b"));
-  return {ceil_div(read.size("a"), Count(c.a) * c.cluster) * ceil_div(read.size("c"), c.c), placed.block().groups_of[b],
-          ceil_div(placed.block().extent[b], Count(c.b) * packed(c))};
-}
 
 MatmulShape shape_of(const MatmulConfig& c, const LaunchDevice& device, const PlacementReader& read) {
   const Count height = Count(c.a) * c.cluster, rows = ceil_div(read.size("a"), height),
@@ -155,14 +146,17 @@ LaunchPlan matmul_plan(const PlacedDiagram& placed, const MatmulCall& call, cons
   const MatmulConfig config = config_of(placed, call, read);
   check(config, read);
   const MatmulScratch scratch = matmul_scratch(placed);
+  const PartsMemory parts = parts_memory(placed);
   MatmulArguments arguments{};
   arguments.shape = shape_of(config, device, read);
   if (config.split) {
-    const Parts parts = parts_of(placed, config, read);
-    arguments.parts.tiles = divisor(parts.tiles.get());
-    arguments.parts.count = to_int(parts.count, "parts");
-    arguments.parts.chunks = to_int(parts.chunks, "chunks of a part");
-    arguments.shape.tiles = to_int(parts.tiles * parts.count, "parts of all tiles");
+    const auto b = static_cast<std::size_t>(placed.streamed->diagram.axis("b"));
+    const Count clusters = ceil_div(parts.tiles, config.cluster);  // of one part
+    arguments.parts.tiles = divisor(clusters.get());
+    arguments.parts.count = to_int(parts.parts, "parts");
+    arguments.parts.chunks =
+        to_int(ceil_div(placed.block().extent[b], Count(config.b) * packed(config)), "chunks of a part");
+    arguments.shape.tiles = to_int(clusters * parts.parts, "parts of all tiles");
   }
   arguments.c_row = call.c.row;
   arguments.c_rows = read.size("a");
@@ -187,12 +181,11 @@ LaunchPlan matmul_plan(const PlacedDiagram& placed, const MatmulCall& call, cons
 }
 
 MatmulScratch matmul_scratch(const PlacedDiagram& placed) {
-  if (placed.parts() <= Count(1)) return {};
-  const PlacementReader read(placed);
-  const Count tiles = ceil_div(read.size("a"), Count(read.knob("a")) * read.knob("cluster")) * read.knob("cluster") *
-                      ceil_div(read.size("c"), read.knob("c"));
-  const Count block = Count(read.knob("a")) * read.knob("c");
-  return {tiles * read.knob("warpgroups") * 4, Bytes(tiles * placed.parts() * block * sizeof(float))};
+  const PartsMemory memory = parts_memory(placed);
+  if (memory.outputs.empty()) return {};
+  constexpr int warps = 4;  // of a warpgroup: each adds up rows of its own
+  return {memory.tiles * PlacementReader(placed).knob("warpgroups") * warps,
+          Bytes(memory.tiles * memory.parts * memory.outputs.front().tile * sizeof(float))};
 }
 
 void bind(LaunchPlan& plan, const MatmulCall& call) {

@@ -2,12 +2,16 @@
 
 import json
 import os
+import random
 import subprocess
 import sys
 
 import pytest
 
 import napkin
+
+#: Of what tests draw at random: another in every run.
+SEED = int(os.environ.get("NAPKIN_SEED", random.SystemRandom().randrange(2**32)))
 
 
 @pytest.fixture(scope="session")
@@ -39,5 +43,6 @@ def session():
 
 
 def pytest_terminal_summary(terminalreporter):
+    terminalreporter.write_line(f"random questions: NAPKIN_SEED={SEED}")
     for report in terminalreporter.stats.get("skipped", []):
         terminalreporter.write_line(f"  {report.nodeid}: {report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longrepr}")

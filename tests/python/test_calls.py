@@ -77,14 +77,49 @@ class Mine(torch.Tensor):
 assert not launched((first[0].as_subclass(Mine), *first[1:])) and not launched((*first[:3], 5)) and not launched((*first[:3], [1.0]))
 assert not launched((first[0][None], *first[1:])), "five axes"
 assert launched((torch.nn.Parameter(first[0], requires_grad=True), *first[1:]))
-assert not napkin._core.AttentionCalls(None, nt._PLAIN).launch((*first, None), -1, -1, None, False), "PyTorch before 2.10"
+before_2_10 = napkin._core.AttentionCalls(None, nt._PLAIN, torch.empty_strided)
+assert not before_2_10.launch((*first, None), -1, -1, None, False) and before_2_10.launch_new(first[:3], False, -1, -1, None, False) is None
 for wrong in (5, first[0]):
     try:
-        napkin._core.AttentionCalls(wrong, nt._PLAIN)
+        napkin._core.AttentionCalls(wrong, nt._PLAIN, torch.empty_strided)
     except (TypeError, ValueError):
         pass
     else:
         raise AssertionError("no capsule of functions")
+
+# Results that are made: like those of the call that was kept, and theirs are the addresses that the kernel gets.
+made = []
+def allocate(size, stride, dtype):
+    assert type(size) is tuple and type(stride) is tuple, "what compiled programs allocate with takes nothing else"
+    made.append(torch.empty_strided(size, stride, dtype=dtype))
+    return made[-1]
+calls = napkin._core.AttentionCalls(torch.Tensor.__dlpack_c_exchange_api__, nt._PLAIN, allocate)
+inputs, out, lse = view[:3], view[3].transpose(1, 2).contiguous().transpose(1, 2), torch.zeros(2, 4, 256)
+def new(want_lse, inputs=inputs, scale=None):
+    return calls.launch_new(inputs, want_lse, -1, -1, scale, False)
+shapes = nt._shapes(*inputs, out, -1, -1, None, False).forward
+calls.keep(shapes, (*inputs, out, None), -1, -1, None, False)
+assert new(False) is None and new(True) is None and not made, "a call with results of its own is none without"
+calls.keep(shapes, (*inputs, out, None), -1, -1, None, False, made=True)
+assert new(True) is None and new(False, scale=0.5) is None and new(False, first[:3]) is None and not made
+before, since = driver.fakeLaunches(), driver.fakeEncodings()
+o, none = new(False)
+assert driver.fakeLaunches() == before + 1 and none is None and made == [o] and o.data_ptr() in addresses(since)
+assert o.shape == out.shape and o.stride() == out.stride() and o.dtype == out.dtype
+calls.keep(shapes, (*inputs, out, lse), -1, -1, None, False, made=True)
+o, kept_lse = new(True)
+assert kept_lse.shape == lse.shape and kept_lse.dtype == torch.float32 and made[-2:] == [o, kept_lse] and new(False)[1] is None
+def no_memory(*like):
+    raise MemoryError("none left")
+calls = napkin._core.AttentionCalls(torch.Tensor.__dlpack_c_exchange_api__, nt._PLAIN, no_memory)
+calls.keep(shapes, (*inputs, out, None), -1, -1, None, False, made=True)
+before = driver.fakeLaunches()
+try:
+    new(False)
+except MemoryError:
+    assert driver.fakeLaunches() == before
+else:
+    raise AssertionError("nothing was launched, and nothing said")
 
 # A call that is known takes the host less than a microsecond; three where others compute beside it.
 import time

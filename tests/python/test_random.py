@@ -1,14 +1,25 @@
-"""Random questions: the package gives the numbers of the command, and arguments of any kind never crash it."""
+"""Random questions: the package gives the numbers of the command, and arguments of any kind never crash it.
+
+Other questions in every run: NAPKIN_SEED=S, which the end of a run names, asks those of an earlier one again, NAPKIN_QUESTIONS=N
+so many of each kind."""
+
+import os
+
+from conftest import SEED
 
 import napkin
 import pytest
 
 hypothesis = pytest.importorskip("hypothesis", reason="SKIP: no hypothesis (pip install hypothesis)")
-from hypothesis import HealthCheck, given, settings  # noqa: E402
+from hypothesis import HealthCheck, given, seed, settings  # noqa: E402
 from hypothesis import strategies as st  # noqa: E402
 
-few = settings(max_examples=12, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
-many = settings(max_examples=200, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+
+
+def asked(usual):
+    questions = int(os.environ.get("NAPKIN_QUESTIONS", usual))
+    return lambda test: seed(SEED)(settings(max_examples=questions, deadline=None, database=None, suppress_health_check=list(HealthCheck))(test))
+
 
 sizes = st.sampled_from([1, 7, 64, 65, 1000, 4096, 8192, 100000])
 masks = st.sampled_from([{}, {"causal": True}, {"window": (128, 0)}, {"window": (0, 64)}])
@@ -37,10 +48,10 @@ def words(algorithm, question):
     return found + ["--shape", ",".join(f"{name}={size}" for name, size in question.items())]
 
 
-@few
+@asked(12)
 @given(questions())
-def test_same_numbers(command, asked):
-    algorithm, question = asked
+def test_same_numbers(command, drawn):
+    algorithm, question = drawn
     assert napkin.select(algorithm, **question).to_dict() == command("select", *words(algorithm, question))
     assert napkin.query(algorithm, **question).to_dict() == command("query", *words(algorithm, question))
 
@@ -50,7 +61,7 @@ anything = st.recursive(st.none() | st.booleans() | st.integers() | st.floats() 
 names = st.sampled_from(["gpu", "shape", "dtype", "causal", "window", "lengths", "kernel", "tile", "top", "q", "h", "d"]) | st.text(max_size=6)
 
 
-@many
+@asked(200)
 @given(st.dictionaries(names, anything, max_size=3), anything)
 def test_anything_is_an_answer_or_an_input_error(arguments, algorithm):
     for function in (napkin.select, napkin.timeline):

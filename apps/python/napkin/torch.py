@@ -23,14 +23,14 @@ from torch import Tensor
 
 from . import _core, _gradients
 from ._errors import InputError
-from ._tensors import _ALL, _DTYPES, _check, _load_compiler, _mask, _on_stream, _row_strides, _scale, _window
+from ._tensors import _ALL, _DTYPES, _check, _empty_strided, _load_compiler, _mask, _on_stream, _row_strides, _scale, _window
 
 __all__ = ["activate", "attention", "flash_attn_func", "flash_attn_varlen_func", "register_transformers", "restore",
            "transformers_attention", "varlen"]
 
 _PLAIN = (Tensor, torch.nn.Parameter)
 #: Forward calls that came before, found by C++. PyTorch before 2.10 shows C no tensors: there _calls has them all.
-_launches = _core.AttentionCalls(getattr(Tensor, "__dlpack_c_exchange_api__", None), _PLAIN)
+_launches = _core.AttentionCalls(getattr(Tensor, "__dlpack_c_exchange_api__", None), _PLAIN, _empty_strided)
 _calls: dict[Any, _gradients.Call] = {}  # by what a call is but for its memory
 _CALLS_KEPT = 4096
 
@@ -66,19 +66,19 @@ def _shapes(q: Tensor, k: Tensor, v: Tensor, o: Tensor, left: int, right: int, s
 
 
 def _into(q: Tensor, k: Tensor, v: Tensor, o: Tensor, lse: Optional[Tensor], left: int, right: int, scale: Optional[float],
-          flash: bool = False) -> None:
-    """flash: q, k, v and o are [b, rows, heads, d]."""
+          flash: bool = False, made: bool = False) -> None:
+    """flash: q, k, v and o are [b, rows, heads, d]. made: o and lse are new."""
     index = q.get_device()
     if torch._C._cuda_getDevice() != index:
         with torch.cuda.device(index):
-            return _into(q, k, v, o, lse, left, right, scale, flash)
+            return _into(q, k, v, o, lse, left, right, scale, flash, made)
     tensors = (q, k, v, o, lse)
-    if _launches.launch(tensors, left, right, scale, flash):
+    if not made and _launches.launch(tensors, left, right, scale, flash):
         return
     _check_out(*(t.transpose(1, 2) for t in tensors[:4]) if flash else tensors[:4], lse)
     call = _shapes(q, k, v, o, left, right, scale, flash)
     if call.forward is not None:
-        _launches.keep(call.forward, tensors, left, right, scale, flash)
+        _launches.keep(call.forward, tensors, left, right, scale, flash, made)
         _launch(call, q, k, v, o, lse)
     else:  # no keys, or no rows: PyTorch's kernels fill what there is
         o.zero_()
@@ -102,13 +102,29 @@ def _outputs(q: Tensor, k: Tensor, v: Tensor, want_lse: bool) -> tuple[Tensor, T
     return _empty_like_rows(q, v.shape[3]), q.new_empty((b, heads, rows) if want_lse else (0,), dtype=torch.float32)
 
 
-def _forward(q: Tensor, k: Tensor, v: Tensor, left: int, right: int, scale: Optional[float],
-             want_lse: bool) -> tuple[Tensor, Optional[Tensor]]:
+def _forward(q: Tensor, k: Tensor, v: Tensor, left: int, right: int, scale: Optional[float], want_lse: bool,
+             flash: bool = False) -> Any:
+    """The output and the log-sum-exp, or None. flash: q, k, v and the output are [b, rows, heads, d]."""
+    index = q.get_device()
+    if torch._C._cuda_getDevice() != index:
+        with torch.cuda.device(index):
+            return _forward(q, k, v, left, right, scale, want_lse, flash)
+    return _launches.launch_new((q, k, v), want_lse, left, right, scale, flash) or _first(q, k, v, left, right, scale, want_lse, flash)
+
+
+def _first(q: Tensor, k: Tensor, v: Tensor, left: int, right: int, scale: Optional[float], want_lse: bool,
+           flash: bool) -> tuple[Tensor, Optional[Tensor]]:
+    """_forward() of tensors that it does not know yet."""
     if q.dim() != 4 or v.dim() != 4:
         _check(q, k, v, 4)
-    o = _empty_like_rows(q, v.shape[3])
-    lse = q.new_empty(q.shape[:3], dtype=torch.float32) if want_lse else None
-    _into(q, k, v, o, lse, left, right, scale)
+    if flash:
+        b, rows, heads, d = q.shape
+        o = torch.empty_like(q) if d == v.shape[3] else q.new_empty((b, rows, heads, v.shape[3]))
+    else:
+        b, heads, rows, _ = q.shape
+        o = _empty_like_rows(q, v.shape[3])
+    lse = q.new_empty((b, heads, rows), dtype=torch.float32) if want_lse else None
+    _into(q, k, v, o, lse, left, right, scale, flash, made=True)
     return o, lse
 
 
@@ -117,17 +133,6 @@ def _forward_operator(q: Tensor, k: Tensor, v: Tensor, left: int, right: int, sc
     """_forward() with as many results as the operator has. deterministic is the gradients' matter: the forward always is."""
     o, lse = _forward(q, k, v, left, right, scale, want_lse)
     return o, q.new_empty((0,), dtype=torch.float32) if lse is None else lse
-
-
-def _forward_flash(q: Tensor, k: Tensor, v: Tensor, left: int, right: int, scale: Optional[float],
-                   want_lse: bool) -> tuple[Tensor, Optional[Tensor]]:
-    """_forward() of [b, rows, heads, d], which nobody has to turn."""
-    b, rows, heads, d = q.shape
-    dv = v.shape[3]
-    o = torch.empty_like(q) if d == dv else q.new_empty((b, rows, heads, dv))
-    lse = q.new_empty((b, heads, rows), dtype=torch.float32) if want_lse else None
-    _into(q, k, v, o, lse, left, right, scale, True)
-    return o, lse
 
 
 def _check_out(q: Tensor, k: Tensor, v: Tensor, out: Tensor, lse: Optional[Tensor]) -> None:
@@ -304,13 +309,9 @@ class _Attention(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, q: Tensor, k: Tensor, v: Tensor, left: int, right: int, scale: Optional[float],
                 deterministic: bool) -> tuple[Tensor, Tensor]:
-        if q.dim() != 4 or v.dim() != 4:
-            _check(q, k, v, 4)
-        o = _empty_like_rows(q, v.shape[3])
-        lse = q.new_empty(q.shape[:3], dtype=torch.float32)
-        _into(q, k, v, o, lse, left, right, scale)
-        _keep(ctx, (q, k, v, left, right, scale, True, deterministic), (o, lse))
-        return o, lse
+        output: tuple[Tensor, Tensor] = _forward(q, k, v, left, right, scale, True)
+        _keep(ctx, (q, k, v, left, right, scale, True, deterministic), output)
+        return output
 
     @staticmethod
     def backward(ctx: Any, grad: Optional[Tensor], grad_lse: Optional[Tensor]) -> Any:
@@ -329,7 +330,7 @@ def _is_plain(q: Tensor, k: Tensor, v: Tensor) -> bool:
     """Tensors on a GPU that nobody watches: no compiler, no mode, no transform, no subclass."""
     return (q.is_cuda and type(q) in _PLAIN and type(k) in _PLAIN and type(v) in _PLAIN and not torch.compiler.is_compiling()
             and torch._C._len_torch_dispatch_stack() == 0 and torch._C._functorch.peek_interpreter_stack() is None
-            and not torch.jit.is_tracing())
+            and torch._C._get_tracing_state() is None)
 
 
 def _equal_bits(deterministic: Optional[bool]) -> bool:
@@ -401,7 +402,7 @@ def flash_attn_func(q: Tensor, k: Tensor, v: Tensor, dropout_p: float = 0.0, sof
     _refuse_options(dropout_p, softcap, alibi_slopes, return_attn_probs)
     needs = torch.is_grad_enabled() and (q.requires_grad or k.requires_grad or v.requires_grad)
     if not needs and _is_plain(q, k, v) and q.dim() == k.dim() == v.dim() == 4:
-        output = _forward_flash(q, k, v, *_mask(causal, window_size), _scale(softmax_scale), return_lse)
+        output = _forward(q, k, v, *_mask(causal, window_size), _scale(softmax_scale), return_lse, True)
         return output if return_lse else output[0]
     found = attention(q.transpose(1, 2), k.transpose(1, 2), v.transpose(1, 2), causal=causal, window=window_size,
                       scale=softmax_scale, return_lse=return_lse, deterministic=deterministic or None)

@@ -1,0 +1,29 @@
+#pragma once
+// Where parts of results lie until all of a result's are there: device memory that a launch takes beside its arrays.
+// How a kernel lays it out is the kernel's matter. (model/README.md section 19)
+
+#include <vector>
+
+#include "model/mapping/placed.hpp"
+
+namespace napkin {
+
+/// The parts of one output, in numbers.
+struct OutputParts {
+  ArrayId output = 0;
+  Count whole;  ///< all parts, as an array of the output's own axes and its parts
+  Count tile;   ///< one part of one block's tile, rows and columns beyond the array's end included
+};
+
+/// Example: a product of 16 x 4096 in tiles of 64 x 128, its contracted axis dealt out to 4 blocks, has 32 tiles of 4
+/// parts: C's `tile` is 64 * 128, its `whole` 4 * 16 * 4096.
+struct PartsMemory {
+  Count tiles;      ///< that have parts: the launch's blocks, in whole clusters, divided by `parts`
+  Count parts = 1;  ///< of a tile
+  std::vector<OutputParts> outputs;
+};
+
+/// No outputs, and one part, where no result has parts or the mapping adds them up at once. Throws Overflow.
+[[nodiscard]] PartsMemory parts_memory(const PlacedDiagram& placed);
+
+}  // namespace napkin
