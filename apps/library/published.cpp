@@ -17,6 +17,7 @@ namespace napkin {
 namespace {
 
 constexpr double tera = 1e12;
+constexpr double no_limit = 1e9;  // W, more than any card takes
 
 /// A row cannot be asked: of what kind, and more of it.
 struct Refusal {
@@ -111,11 +112,20 @@ void lock_clock(Machine& machine, double clock) {
   }
 }
 
+/// The clock that SMs were read to have: beside products too, and no limit is known to have bound.
+void hold_clock(Machine& machine, double clock) {
+  lock_clock(machine, clock);
+  const auto beside = machine.constants.find("clock_beside_tensor");
+  if (beside != machine.constants.end()) beside->second.value = clock;
+  if (machine.power.limit) machine.power.limit->value = no_limit;
+}
+
 Edit edit_of(const PublishedQuestion& question) {
-  if (!question.clock && !question.power) return {};
-  return [clock = question.clock, power = question.power](Machine& machine) {
+  if (!question.clock && !question.power && !question.held) return {};
+  return [clock = question.clock, power = question.power, held = question.held](Machine& machine) {
     if (clock) lock_clock(machine, *clock);
     if (power && machine.power.limit) machine.power.limit->value = *power;
+    if (held) hold_clock(machine, *held);
   };
 }
 
@@ -206,8 +216,8 @@ void ask_passes(const std::vector<PublishedKernel>& passes, PublishedAnswer& ans
 
 void set_condition(PublishedQuestion& question) {
   for (const PublishedNames::Condition& one : published_names().conditions) {
-    if (!matches(one.source, question.row->source)) continue;
-    question.clock = one.clock, question.power = one.power;
+    if (!one.match(*question.row)) continue;
+    question.clock = one.clock, question.power = one.power, question.held = one.held;
     question.host = one.host.value_or(0), question.one_by_one = one.one_by_one;
     return;
   }

@@ -49,6 +49,7 @@ struct PublishedQuestion {
   std::string doubt;   ///< why its source is doubtful; empty: it is not
   Ask ask;
   std::optional<double> clock, power;  ///< the clock that the source locked (Hz), the limit that it set (W)
+  std::optional<double> held;          ///< the clock that it read while it timed (Hz), whatever the power
   double host = 0;                     ///< seconds that the host takes for a call; 0: the source times launches alone
   bool one_by_one = false;             ///< whether every call begins on an idle stream, behind the host's own time
 };

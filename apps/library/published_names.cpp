@@ -201,11 +201,12 @@ PublishedNames parse_published_names(std::string_view text, const std::string& f
   }
   for (const yaml::Node& one : document.at("kernels").items()) names.kernels.push_back(read_kernel(one));
   for (const yaml::Node& one : document.at("conditions").items()) {
-    one.allow({"source", "clock", "power", "host", "calls", "why"});
+    one.allow({"source", "kernel", "clock", "power", "held", "host", "calls", "why"});
+    (void)one.at("source").text();
     (void)one.at("why").text();
     const yaml::Node* calls = one.find("calls");
-    names.conditions.push_back({one.at("source").text(), number_or_none(one, "clock"), number_or_none(one, "power"),
-                                number_or_none(one, "host"),
+    names.conditions.push_back({read_match(one), number_or_none(one, "clock"), number_or_none(one, "power"),
+                                number_or_none(one, "held"), number_or_none(one, "host"),
                                 calls != nullptr && calls->choice({"in a row", "one by one"}) == "one by one"});
   }
   for (const yaml::Node& one : document.at("doubts").items()) {

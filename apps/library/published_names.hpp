@@ -47,8 +47,8 @@ struct PublishedNames {
   std::vector<NoJudge> no_judges;
   std::vector<PublishedKernel> kernels;
   struct Condition {
-    std::string source;
-    std::optional<double> clock, power, host;
+    PublishedMatch match;
+    std::optional<double> clock, power, held, host;
     bool one_by_one = false;
   };
   std::vector<Condition> conditions;

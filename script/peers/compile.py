@@ -7,6 +7,14 @@
     /somewhere/bin/python script/peers/compile.py matmul 90 > kernels/matmul/mappings/triton_matmul.compiled.csv
     /somewhere/bin/python script/peers/compile.py matmul 80 > kernels/matmul/mappings/triton_matmul_sm80.compiled.csv
 
+triton.compiled.csv has the rows of a second release below those of the first (knob `release`), made in an environment of
+that release (triton==3.0.0 setuptools):
+
+    /somewhere/else/bin/python script/peers/compile.py attention 90 --below kernels/attention/mappings/triton.compiled.csv
+
+A tile that this release's compiler does not get through (64 rows with 8 warps) has the first one's row: the mapping
+refuses it by name.
+
 A row is a tile: registers of a thread, bytes of its stack (spills), shared memory of a block, and the instructions of a
 warp in one iteration by unit. lead: from the barrier behind which a chunk is there to the first product; s_: the rest up
 to the first operation's last product; p_: until the second operation's first one; o_: from there on. A
@@ -17,6 +25,7 @@ counts itself, `ldmatrix` and `products` are there for the tests.
 """
 
 import argparse
+import concurrent.futures
 import datetime
 import itertools
 import os
@@ -25,6 +34,7 @@ import sys
 import tempfile
 
 import triton
+import triton.compiler.compiler
 from triton.backends.compiler import GPUTarget
 from triton.backends.nvidia import compiler as nvidia
 from triton.compiler import ASTSource
@@ -39,30 +49,37 @@ ATTENTION = {"q": [128, 64], "x": [128, 64, 32], "warps": [8, 4], "stages": [3, 
 HEADS = {90: [64, 128, 256], 80: [64, 128], 86: [64, 128], 89: [64, 128]}
 MATMUL = {"a": [128, 64], "c": [256, 128, 64], "warps": [8, 4], "stages": [3, 2, 4, 5, 6]}
 MATMUL_DEPTH, GROUP_M = 64, 8
+RELEASE = "v" + ".".join(triton.__version__.split(".")[:2])
+RELEASES = {("attention", 90)}  # the tables with a column for it
 
 
 def pointers(names, dtype):
     return {name: "*" + dtype for name in names}
 
 
-def divisible(signature, *without):
-    """Pointers and strides are multiples of 16, as PyTorch's are."""
-    return {(i,): [["tt.divisibility", 16]] for i, name in enumerate(signature) if name not in without}
+def source_of(kernel, signature, constants, without=()):
+    """Pointers and strides are multiples of 16, as PyTorch's are; `without`: arguments that are not."""
+    whole = [name for name in signature if name not in without]
+    if RELEASE != "v3.0":
+        attrs = {(i,): [["tt.divisibility", 16]] for i, name in enumerate(signature) if name in whole}
+        return ASTSource(kernel, signature, constexprs=constants, attrs=attrs)
+    place = {name: i for i, name in enumerate(kernel.arg_names)}
+    attrs = triton.compiler.compiler.AttrsDescriptor({place[name] for name in whole}, set())
+    return ASTSource(kernel, {place[name]: type for name, type in signature.items()},
+                     constants={place[name]: value for name, value in constants.items()}, attrs=attrs)
 
 
 def attention(arch, tile, d, mask, dtype="bf16"):
     signature = {**pointers("QKVO", dtype), "L": "*fp32", "scale": "fp32", "stride": "i32", "length": "i32"}
     constants = {"BLOCK_M": tile["q"], "BLOCK_N": tile["x"], "D": d, "CAUSAL": mask == "causal"}
-    source = ASTSource(kernels.attention, signature, constexprs=constants, attrs=divisible(signature, "scale"))
-    return build(source, arch, tile)
+    return build(source_of(kernels.attention, signature, constants, ["scale"]), arch, tile)
 
 
 def matmul(arch, tile, dtype="bf16"):
     signature = {**pointers("ABC", dtype),
                  **{name: "i32" for name in ("M", "N", "K", "stride_a", "stride_b", "stride_c")}}
     constants = {"BLOCK_M": tile["a"], "BLOCK_N": tile["c"], "BLOCK_K": MATMUL_DEPTH, "GROUP_M": GROUP_M}
-    source = ASTSource(kernels.matmul, signature, constexprs=constants, attrs=divisible(signature))
-    return build(source, arch, tile)
+    return build(source_of(kernels.matmul, signature, constants), arch, tile)
 
 
 def build(source, arch, tile):
@@ -122,7 +139,21 @@ def rows(kernel, arch, dtype, limit):
     for d, mask, tile in [(d, mask, tile) for d in HEADS[arch] for mask in ("none", "causal")
                           for tile in tiles(ATTENTION)][:limit]:
         share = None if arch == 90 else 0.5  # of mma.sync S takes q x d products and O as many: d = dv
-        yield {**tile, "d": d, "mask": mask}, row_of(attention(arch, tile, d, mask, dtype), share)
+        release = {"release": RELEASE} if (kernel, arch) in RELEASES else {}
+        yield {**tile, "d": d, "mask": mask, **release}, attempt(attention_row, arch, tile, d, mask, dtype, share)
+
+
+def attention_row(arch, tile, d, mask, dtype, share):
+    return row_of(attention(arch, tile, d, mask, dtype), share)
+
+
+def attempt(make, *arguments):
+    """The row, or {} where the compiler stops: it ends its own process alone."""
+    with concurrent.futures.ProcessPoolExecutor(1) as own:
+        try:
+            return own.submit(make, *arguments).result()
+        except concurrent.futures.process.BrokenProcessPool:
+            return {}
 
 
 def main():
@@ -131,11 +162,12 @@ def main():
     parser.add_argument("arch", type=int, choices=[80, 86, 89, 90])
     parser.add_argument("--dtype", default="bf16", choices=["bf16", "fp16"])
     parser.add_argument("--limit", type=int, help="so many tiles, to try")
+    parser.add_argument("--below", help="the table of another release, which gets these rows too")
     asked = parser.parse_args()
     made = []
     for key, row in rows(asked.kernel, asked.arch, asked.dtype, asked.limit):
         made.append((key, row))
-        print(key, row["registers"], row["stack"], file=sys.stderr, flush=True)
+        print(key, row.get("registers"), row.get("stack"), file=sys.stderr, flush=True)
     write(asked, made)
 
 
@@ -144,16 +176,41 @@ def write(asked, made):
     revision = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True).stdout.strip()
     numbers = list(dict.fromkeys(name for _, row in made for name in row if name not in ("loops", "sections")))
     kinds = {f"{name}={n}" for _, row in made for name, n in row.items() if name in ("loops", "sections")}
+    about = [f"# compiler: Triton {triton.__version__}, {ptxas.strip().splitlines()[-1]}, sm_{asked.arch}, {asked.dtype}",
+             f"# date: {datetime.date.today()}",
+             f"# revision: {revision}",
+             f"# command: script/peers/compile.py {asked.kernel} {asked.arch}",
+             f"# loops and sections found: {', '.join(sorted(kinds))}"]
+    head = [*made[0][0], *numbers]
+    lines = [[str(v) for v in [*key.values(), *(row.get(name, 0) for name in numbers)]] if row else [*map(str, key.values())]
+             for key, row in made]
+    if asked.below:
+        add_below(asked.below, about, head, lines, len(made[0][0]))
+        return
     print("# What Triton's compiler makes of each tile: registers of a thread, bytes of its stack, shared memory of a")
     print("# block, and a warp's instructions in one iteration by unit (script/peers/compile.py). Made, not edited.")
-    print(f"# compiler: Triton {triton.__version__}, {ptxas.strip().splitlines()[-1]}, sm_{asked.arch}, {asked.dtype}")
-    print(f"# date: {datetime.date.today()}")
-    print(f"# revision: {revision}")
-    print(f"# command: script/peers/compile.py {asked.kernel} {asked.arch}")
-    print(f"# loops and sections found: {', '.join(sorted(kinds))}")
-    print(",".join([*made[0][0], *numbers]))
-    for key, row in made:
-        print(",".join(str(v) for v in [*key.values(), *(row.get(name, 0) for name in numbers)]))
+    print("\n".join([*about, *map(",".join, [head, *lines])]))
+
+
+def add_below(path, about, head, lines, keys):
+    with open(path) as file:
+        there = file.read().splitlines()
+    at = next(i for i, line in enumerate(there) if not line.startswith("#"))
+    if there[at] != ",".join(head):
+        sys.exit(f"{path}: its columns are not {','.join(head)}")
+    first = {tuple(row[:keys - 1]): row for row in (line.split(",") for line in there[at + 1:])}
+    for line in lines:
+        line += first[tuple(line[:keys - 1])][keys:] if len(line) == keys else []
+    with open(path, "w") as file:
+        file.write("\n".join([*both(there[:at], about), *there[at:], *map(",".join, lines)]) + "\n")
+
+
+def both(first, second):
+    """Comments of the table with what those of this release say otherwise."""
+    said = {line.split(":")[0]: line for line in second}
+    for line in first:
+        other = said.get(line.split(":")[0], line)
+        yield line if other == line else f"{line}; {RELEASE}{other[other.index(':'):]}"
 
 
 if __name__ == "__main__":

@@ -93,7 +93,8 @@ std::string triton_config(const Mapping& mapping, const TritonNames& names, cons
     if (name.substr(0, 4) == "num_") {
       keywords += fmt::format(", {}={}", name, value(tile, k));
     } else if (const auto text = word(mapping, tile, k)) {
-      if (knob_of(mapping, k).words.size() == 1) continue;  // how the kernel is, not what it may be told
+      // How the kernel is, or how it was built, not what it may be told.
+      if (knob_of(mapping, k).words.size() == 1 || !knob_of(mapping, k).searched) continue;
       const bool flag = *text == "on" || *text == "off";
       constants += fmt::format("{}'{}': {}", constants.empty() ? "" : ", ", name,
                                flag ? (*text == "on" ? "True" : "False") : "'" + *text + "'");

@@ -53,7 +53,7 @@ struct Peer {
 };
 
 const std::vector<Peer> peers = {
-    {"attention", "triton", "h200-sxm", "attention/mappings/triton.compiled.csv", 216},
+    {"attention", "triton", "h200-sxm", "attention/mappings/triton.compiled.csv", 432},
     {"attention", "triton_sm80", "a100-sxm-80", "attention/mappings/triton_sm80.compiled.csv", 144},
     {"attention", "triton_sm80", "rtx-4090", "attention/mappings/triton_sm80.compiled.csv", 144},
     {"matmul", "triton_matmul", "h200-sxm", "matmul/mappings/triton_matmul.compiled.csv", 60},
@@ -63,15 +63,20 @@ const std::vector<Peer> peers = {
 
 testing::Text knobs_of(const Row& row) {
   testing::Text out;
-  for (const char* name : {"q", "x", "a", "c", "warps", "stages"}) {
+  for (const char* name : {"q", "x", "a", "c", "warps", "stages", "release"}) {
     if (const auto found = row.find(name); found != row.end()) out.emplace_back(name, found->second);
   }
   return out;
 }
 
-/// Whether the mapping claims to say what the tile does: where P takes another way it refuses it by name.
-bool is_described(const Peer& peer, const Row& row) {
-  return std::string(peer.mapping) != "triton_sm80" || row.at("q") != "64" || row.at("d") != "128";
+bool is_old(const Row& row) { return row.contains("release") && row.at("release") == "v3.0"; }
+
+/// The name by which the mapping refuses a tile that it does not describe: where P takes another way, or the compiler
+/// stops. Empty: it claims to say what the tile does.
+std::string refused_as(const Peer& peer, const Row& row) {
+  if (row.at(row.contains("q") ? "q" : "a") != "64") return "";
+  if (std::string(peer.mapping) == "triton_sm80" && row.at("d") == "128") return "P through shared memory";
+  return is_old(row) && row.at("warps") == "8" ? "64 rows with 8 warps" : "";
 }
 
 /// The question that a row is of: sizes that every tile divides.
@@ -115,17 +120,19 @@ TEST_CASE("every tile: registers, shared memory and products are the compiler's,
       const Plan planned = plan(placed);
       CAPTURE(describe(mapped->mapping, placed.tile).front().second);
       CHECK(planned.registers_per_thread == Count(number(row, "registers")));
-      if (!is_described(peer, row)) {
+      if (const std::string name = refused_as(peer, row); !name.empty()) {
         const std::vector<Violation> found = violations(placed, planned);
-        CHECK(std::any_of(found.begin(), found.end(),
-                          [](const Violation& one) { return one.constraint == "P through shared memory"; }));
+        CHECK(std::any_of(found.begin(), found.end(), [&](const Violation& one) { return one.constraint == name; }));
         continue;
       }
       // Tiles begin at 1024 where the matrix unit reads them: the compiler places them there without slack.
       const Count slack =
           planned.shared_total.value % Count(1024) == Count(0) && mapped->machine.architecture == "sm_90" ? Count(1024)
                                                                                                           : Count(0);
-      CHECK(planned.shared_total.value - slack == Count(number(row, "shared")));
+      // The older compiler counts up to four bytes more, of no array in its code.
+      const Count more = Count(number(row, "shared")) - (planned.shared_total.value - slack);
+      CHECK(more >= Count(0));
+      CHECK(more <= Count(is_old(row) ? 4 : 0));
       CHECK(products(placed) == doctest::Approx(static_cast<double>(number(row, "products"))));
       bool legal = planned.shared_total.value <= planned.shared_limit.value;
       if (row.contains("mask") && row.at("mask") == "causal") legal = legal && number(row, "q") % number(row, "x") == 0;
@@ -138,7 +145,7 @@ TEST_CASE("counts that the mapping has by sizes are those of the table") {
   for (const Peer& peer : peers) {
     if (std::string(peer.algorithm) != "attention") continue;
     for (const Row& row : rows_of(peer.table)) {
-      if (!is_described(peer, row)) continue;
+      if (!refused_as(peer, row).empty()) continue;
       // Two scores an instruction; on Hopper the conversions stand in one section, elsewhere in two.
       const auto count = [&](const char* a, const char* b, const char* c) {
         return static_cast<double>(number(row, a) + number(row, b) + number(row, c));

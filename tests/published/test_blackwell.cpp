@@ -31,12 +31,13 @@ double error_of(const PublishedRow& row) {
   const std::string line = "query matmul --gpu b200 --kernel vendor_matmul_sm100 --json --dtype " +
                            std::string(row.dtype == "fp8" ? "e4m3" : "bf16") + " --shape a=" + std::to_string(*row.m) +
                            ",b=" + std::to_string(*row.k) + ",c=" + std::to_string(*row.n) + " --tile a=" + a +
-                           ",c=" + c + ",b=" + b + ",stages=" + stages + ",sms=1,split=1,accumulators=2,order=grouped";
+                           ",c=" + c + ",b=" + b + ",stages=" + stages +
+                           ",sms=1,split=1,accumulators=2,order=grouped,layout=" + (row.dtype == "fp8" ? "tn" : "nn");
   const double clocks = std::strtod(row.note.c_str(), nullptr) * 1e-3 * plotted_clock;
   return cli::napkin(line).json()["predicted"]["cycles"].get<double>() / clocks - 1;
 }
 
-/// Whether both operands fit the part of the L2 on the SM's own die, and no row of a box is below 128 bytes.
+/// Whether both operands fit the part of the L2 on the SM's own die, and a row of columns has 128 bytes.
 bool is_plain(const PublishedRow& row) {
   const std::int64_t value = row.dtype == "fp8" ? 1 : 2, half = 132644864 / 2;
   return (*row.m + *row.n) * *row.k * value <= half && *row.n * value >= 128;
@@ -71,15 +72,14 @@ TEST_CASE("one SM's products: the clocks of CUTLASS' mainloop by tile, depth and
     CAPTURE(row.tile);
     CHECK(std::abs(error) < 0.27);
     if (is_plain(row)) CHECK(std::abs(error) < 0.05);
+    if (row.dtype == "fp8") CHECK(std::abs(error) < 0.065);  // whose B lies along the contracted axis
     plain += is_plain(row) ? 1 : 0;
     ++all;
     sum += std::abs(error);
   }
   CHECK(all == 46);
   CHECK(plain == 27);
-  // 0.051 with half of the wait for device memory in chunks that no other block reads. The B200's latency from there is
-  // a reading with all SMs at work, so one SM's wait, now whole, is too long.
-  CHECK(sum / all < 0.058);
+  CHECK(sum / all < 0.0395);
 }
 
 TEST_CASE("the answers on Blackwell are of its own kernels, with the tile that FlashAttention-4 has") {

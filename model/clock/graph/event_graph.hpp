@@ -31,8 +31,9 @@ struct EventNode {
   /// that.
   double latency = 0;
   std::vector<double> demand;  ///< thread: clocks of each vector pipe (EventGraph::pipes)
-  double port = 0;             ///< tensor: share of shared memory's port that its operands take
-  int instructions = 1;        ///< tensor: that it is handed over in, one after the other
+  double idle = 0;       ///< tensor: of `clocks` those in which the unit rests, since threads wait for each instruction
+  double port = 0;       ///< tensor: share of shared memory's port that its operands take
+  int instructions = 1;  ///< tensor: that it is handed over in, one after the other
   bool round_robin = false;  ///< tensor: where the unit's queue is full, agents hand over one instruction each in turn
   double serial = 0;         ///< thread: clocks of instructions that wait for each other
   /// thread: on top of `demand` in iterations whose chunk the mask or the array's end cuts

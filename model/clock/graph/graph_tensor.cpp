@@ -30,8 +30,10 @@ void GraphBuilder::tensor(const std::string& name, const PlacedOperation& op) {
   const double instances = this->instances(op.agent);
   if (async) {
     into.latency = tail_of(*op.instruction, op.a_from_registers);
-    // Threads that wait between instructions leave the unit idle for as long as a result takes to reach them.
-    into.clocks = load.clocks / instances + real(op.waits - Count(1)) * into.latency;
+    // Threads that wait between instructions leave the unit idle for as long as a result takes to reach them: another
+    // block's instructions have it then.
+    into.idle = real(op.waits - Count(1)) * into.latency;
+    into.clocks = load.clocks / instances + into.idle;
     into.instructions = std::max(static_cast<int>(std::lround(load.products / instances)), 1);
     into.round_robin = !op.a_from_registers;
     if (const Unit* port = p_.machine->port(); port != nullptr)

@@ -67,7 +67,7 @@ double tensor_share(const EventGraph& graph, const Period& period) {
   for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
     const EventNode& node = graph.nodes[n];
     if (node.phase != Phase::loop) continue;
-    clocks += (node.kind == NodeKind::tensor ? node.clocks : node.demand[tensor_pipe]) * graph.instances[n];
+    clocks += (node.kind == NodeKind::tensor ? node.clocks - node.idle : node.demand[tensor_pipe]) * graph.instances[n];
   }
   return clocks / period.clocks;
 }

@@ -224,8 +224,8 @@ void Periods::say(const EventGraph& graph, bool one_block) {
     const EventNode& n = graph.nodes[i];
     numbers_.insert(numbers_.end(),
                     {static_cast<double>(n.kind), static_cast<double>(n.phase), static_cast<double>(graph.instances[i]),
-                     n.clocks, n.latency, n.port, static_cast<double>(n.instructions), n.round_robin ? 1.0 : 0.0,
-                     static_cast<double>(n.engine)});
+                     n.clocks, n.latency, n.idle, n.port, static_cast<double>(n.instructions),
+                     n.round_robin ? 1.0 : 0.0, static_cast<double>(n.engine)});
     numbers_.insert(numbers_.end(), n.demand.begin(), n.demand.end());
     if (one_block) continue;  // whose iterations are not cut
     numbers_.insert(numbers_.end(), {n.cut_clocks, n.first_latency});

@@ -14,12 +14,13 @@ double passes(const EventNode& from, const EventEdge& edge) {
   return (edge.after == EdgeFrom::done ? from.clocks + from.latency : 0) + edge.latency;
 }
 
-/// Of all instances in one iteration.
+/// Of all instances in one iteration, where the unit works.
 double loop_clocks(const EventGraph& graph, NodeKind kind) {
   double sum = 0;
   for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
     const EventNode& node = graph.nodes[n];
-    if (node.kind == kind && node.engine < 0 && node.phase == Phase::loop) sum += node.clocks * graph.instances[n];
+    if (node.kind == kind && node.engine < 0 && node.phase == Phase::loop)
+      sum += (node.clocks - node.idle) * graph.instances[n];
   }
   return sum;
 }

@@ -282,6 +282,27 @@ TEST_CASE("threads go on behind a fence and a barrier where they have stored for
   }
 }
 
+TEST_CASE("while threads wait for each product by itself, the unit rests: its own work is what other blocks leave") {
+  const LaidOut l("triton", "h200-sxm", shape, DType::bf16);
+  const auto graph = [&](const char* release) {
+    return event_graph(l.place({{"q", "64"}, {"x", "64"}, {"warps", "4"}, {"stages", "3"}, {"release", release}}));
+  };
+  const EventGraph each = graph("v3.0"), together = graph("v3.6");
+  const auto work = [](const EventGraph& g) {
+    double sum = 0;
+    for (const EventNode& node : g.nodes) sum += node.kind == NodeKind::tensor ? node.clocks - node.idle : 0;
+    return sum;
+  };
+  const EventNode &waiting = each.node(each.find("S")), &running = together.node(together.find("S"));
+  CHECK(running.idle == 0);
+  // A product for every sixteen of d, each but the last with its tail between it and the next.
+  CHECK(waiting.idle == doctest::Approx((128.0 / 16 - 1) * waiting.latency));
+  CHECK(waiting.clocks == doctest::Approx(running.clocks + waiting.idle));
+  CHECK(work(each) == doctest::Approx(work(together)));
+  CHECK(busiest_pipe(each).clocks < period(each).clocks - waiting.idle);
+  CHECK(period(each).clocks > period(together).clocks + waiting.idle);
+}
+
 TEST_CASE("every bundled mapping that has edges has a graph that runs, above its bounds") {
   for (const char* kernel :
        {"attention_sm90", "attention_sm80", "flash_attention_2", "flash_attention_3", "flashinfer", "triton"}) {
