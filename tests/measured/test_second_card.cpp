@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <tuple>
 
 #include "apps/report/reading.hpp"
 #include "model/machine/load.hpp"
@@ -199,14 +200,16 @@ TEST_CASE(
   CHECK(step.at("eager napkin") < step.at("eager flash"));
 }
 
-TEST_CASE("a call of PyTorch's takes at most 6 us beyond a kernel of 5.7, and 1.5 into an output that is there") {
-  const auto rows = measured::rows_of("second_card_kernels/calls.jsonl");
-  REQUIRE(rows.size() == 3);
-  const Json& shortest = rows.front()["microseconds"];
-  CHECK(number(shortest["napkin"], "beyond_kernel_us") < 6);
-  CHECK(number(shortest["napkin_out"], "beyond_kernel_us") < 1.5);
-  CHECK(number(shortest["sdpa"], "beyond_kernel_us") > 11);
-  for (const Json& row : rows) CHECK(number(row["microseconds"]["napkin"], "beyond_kernel_us") < 6);
+TEST_CASE("a call of PyTorch's takes at most 5.1 us beyond a kernel of 5.7, half of what SDPA takes") {
+  for (const auto& [file, most, with_out] : {std::tuple{"calls", 6.0, 1.5}, {"calls_in_cpp", 5.1, 3.3}}) {
+    const auto rows = measured::rows_of(std::string("second_card_kernels/") + file + ".jsonl");
+    REQUIRE(rows.size() == 3);
+    const Json& shortest = rows.front()["microseconds"];
+    CHECK(number(shortest["napkin"], "beyond_kernel_us") < most);
+    CHECK(number(shortest["napkin_out"], "beyond_kernel_us") < with_out);
+    CHECK(number(shortest["sdpa"], "beyond_kernel_us") > 10);
+    for (const Json& row : rows) CHECK(number(row["microseconds"]["napkin"], "beyond_kernel_us") < most);
+  }
 }
 
 }  // namespace test_second_card
