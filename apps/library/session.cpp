@@ -139,7 +139,12 @@ std::vector<std::shared_ptr<const SelectAnswer>> Session::select_many(const Ask&
   on_all_cores(shapes.size(), [&](std::size_t i) {
     Ask one = ask;
     one.shape.insert(one.shape.end(), shapes[i].begin(), shapes[i].end());
-    answers[i] = select(one, top);
+    try {
+      answers[i] = select(one, top);
+    } catch (const Error& error) {
+      if (error.where() != "--shape") throw;
+      throw Error("shapes[" + std::to_string(i) + "]", error.problem(), error.right());
+    }
   });
   return answers;
 }

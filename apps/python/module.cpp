@@ -59,7 +59,12 @@ std::vector<NamedSizes> shapes_of(const NamedSizes& common, nb::handle shapes) {
     throw Error("shapes", "is no list", "a list of dicts or of texts such as \"q=512,x=512\"");
   std::vector<NamedSizes> all;
   for (const nb::handle one : shapes) {
-    NamedSizes shape = shape_of(one);
+    NamedSizes shape;
+    try {
+      shape = shape_of(one);
+    } catch (const Error& error) {
+      throw Error("shapes[" + std::to_string(all.size()) + "]", error.problem(), error.right());
+    }
     for (const auto& known : common) {
       for (const auto& [axis, size] : shape) {
         if (known.first == axis) throw Error("shapes", axis + " is given twice", "give it once");

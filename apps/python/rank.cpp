@@ -53,7 +53,8 @@ std::vector<RankedConfig> rank(const Session& session, const Ask& ask, const std
       const Request request = session.request(one);
       ranked[i] = at_shape([&] { return judged(request); });
     } catch (const Error& error) {
-      ranked[i].why = error.what();
+      const std::string why = error.what();
+      ranked[i].why = why.substr(why.starts_with("--") ? 2 : 0);  // an option of the command line is an argument here
     }
     ranked[i].index = i;
   });

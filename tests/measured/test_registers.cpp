@@ -29,7 +29,8 @@ struct Held {
   std::map<Verdict, int> legal, near;
 };
 
-Held hold(const std::string& kernel) {
+/// `rightly`: least share of tiles rejected by few registers that the compiler objects to.
+Held hold(const std::string& kernel, double rightly = 0.8) {
   Held sum;
   for (const Verdicts& verdicts : test::read_verdicts(verdicts_path(kernel))) {
     const std::unique_ptr<Measurable> m = measurable_of(verdicts.ask);
@@ -45,7 +46,7 @@ Held hold(const std::string& kernel) {
   std::printf("%s: %d legal tiles compiled, none that the compiler objects to\n", kernel.c_str(),
               sum.legal[Verdict::kept]);
   std::printf("  it does to %d of %d rejected by up to 32 registers\n", sum.near[Verdict::spilled], near);
-  CHECK(sum.near[Verdict::spilled] >= 0.8 * near);
+  CHECK(sum.near[Verdict::spilled] >= rightly * near);
   return sum;
 }
 
@@ -98,10 +99,12 @@ TEST_CASE(
     "would") {
   CHECK(hold("attention_sm90").legal[Verdict::kept] > 27'000);
   CHECK(hold("attention_sm80").legal[Verdict::kept] > 14'000);
-  CHECK(hold("matmul_sm90").legal[Verdict::kept] > 6'500);
+  // What parts add is one number for tiles of any width: of 140 that it rejects the compiler would keep 118.
+  CHECK(hold("matmul_sm90", 0.7).legal[Verdict::kept] > 6'500 + 98);
 }
 
 TEST_CASE("the spaces of the backward pass, of decode and of FP8: none that is accepted spills") {
+  CHECK(hold("matmul_fp8_sm90", 0.15).legal[Verdict::kept] > 540);  // as above
   CHECK(hold("attention_backward_sm90").legal[Verdict::kept] >= 408);
   CHECK(hold("attention_decode_sm90").legal[Verdict::kept] >= 165);
   CHECK(hold("attention_fp8_sm90").legal[Verdict::kept] >= 242);

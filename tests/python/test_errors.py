@@ -130,3 +130,12 @@ def test_an_error_of_the_callback_is_the_users():
 
     with pytest.raises(KeyError):
         napkin.query("attention", memory=4096, q=1000, x=1000, d=64, check=True, progress=progress)
+
+
+def test_of_many_the_one_is_named_that_is_wrong():
+    good = {"h": 1, "q": 64, "x": 64, "d": 64}
+    error = refused(lambda: napkin.select_many("attention", [good, {**good, "q": 0}], gpu="h200-sxm"))
+    assert str(error) == "shapes[1]: q is 0: a whole number from 1" and error.field == "shapes[1]"
+    error = refused(lambda: napkin.select_many("attention", [good, good, {"h": 1, "q": 64, "x": 64}], gpu="h200-sxm"))
+    assert str(error) == "shapes[2]: axis d of attention has no size: give d=N"
+    assert napkin.rank_configs("attention", [{"q": "foo"}], kernel="triton", gpu="h200-sxm", **SIZES)[0].why.startswith("tile: q=foo: ")
