@@ -45,6 +45,7 @@ inline std::vector<BackwardConfiguration> backward_configurations() {
   };
   return {
       {64, 64, DType::bf16, none, false, tile("2", "128", "2", "2", "2", "on", "bulk")},
+      {64, 64, DType::bf16, none, false, tile("2", "128", "2", "2", "1", "off", "bulk")},
       {64, 64, DType::f16, causal, false, tile("2", "128", "2", "1", "2", "off", "atomic")},
       {64, 64, DType::bf16, both, false, tile("2", "128", "1", "2", "1", "off", "ordered")},
       {64, 64, DType::bf16, causal, true, tile("2", "128", "2", "2", "2", "on", "bulk")},
