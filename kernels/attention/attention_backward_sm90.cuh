@@ -4,6 +4,7 @@
 // device memory. Two small kernels stand around it (backward/rows_sm90.cuh). Knobs are those of
 // attention_backward_sm90.yaml; offsets and register counts come from the plan.
 
+#include "kernels/attention/backward/aside_sm90.cuh"
 #include "kernels/attention/backward/gradients_sm90.cuh"
 #include "kernels/attention/backward/producer_sm90.cuh"
 #include "kernels/attention/backward/rows_sm90.cuh"
@@ -55,7 +56,13 @@ struct BackwardConsumer : BackwardGradients<C> {
     OutputRing d_o;
     u32 copy = 0;  // of dS
     bool accumulate = false;
+    u32 steps = 0;
     int in_group = 0, q_tile = 0;  // query head of the group, tile of queries
+
+    __device__ __forceinline__ void next_tile(const KeyTile& tile) {
+      if (++q_tile == tile.last) q_tile = tile.first;
+      if (q_tile == tile.start) ++in_group;
+    }
   };
 
   // One tile, whose scores are there. `Last`: there is no next one to issue the scores of.
@@ -75,13 +82,7 @@ struct BackwardConsumer : BackwardGradients<C> {
     const int stage = static_cast<int>(at.q.stage);
     Products::issue_dk(sums.dk, ds, stage, at.accumulate);
     at.q.advance();
-    if constexpr (C.overlap && !Last) {
-      wait_q(at.q);
-      Products::issue_scores(s, at.q.stage);
-      wgmma_wait<2>();
-    } else {
-      wgmma_wait<1>();
-    }
+    wgmma_wait<1>();
     pin(dq);
     Gradients::add_dq(dq, tile, at.in_group, at.q_tile);
     wgmma_wait<0>();
@@ -89,41 +90,133 @@ struct BackwardConsumer : BackwardGradients<C> {
     pin(ds);
     release(Block::q_empty + stage);
     if constexpr (!Last) {
-      if constexpr (!C.overlap) {
-        wait_q(at.q);
-        Products::issue_scores(s, at.q.stage);
-        wgmma_wait<0>();
-      }
+      wait_q(at.q);
+      Products::issue_scores(s, at.q.stage);
+      wgmma_wait<0>();
       pin(s);
     }
     at.accumulate = true;
     at.d_o.advance();
     if constexpr (C.s_stages > 1) at.copy ^= 1;
-    if (++at.q_tile == tile.last) at.q_tile = tile.first;
-    if (at.q_tile == tile.start) ++at.in_group;
+    at.next_tile(tile);
+  }
+
+  // dS of the n-th step lies in copy n % 2, and is the n / 2-th that lies there.
+  static __device__ __forceinline__ u32 copy_of(u32 n) { return n & 1; }
+  static __device__ __forceinline__ u32 parity_of(u32 n) { return n >> 1 & 1; }
+
+  // dQ of the n-th step, whose dS both warpgroups have placed by now or soon.
+  __device__ __forceinline__ void issue_late_dq(float (&dq)[Dq::numbers], u32 n) const {
+    barrier_wait(barrier(Block::ds_full + copy_of(n)), parity_of(n));
+    Products::issue_dq(dq, copy_of(n));
+  }
+  // It is there: added to the tile before the one that `at` says.
+  __device__ __forceinline__ void add_late_dq(float (&dq)[Dq::numbers], const KeyTile& tile, const Walk& at) const {
+    pin(dq);
+    Gradients::add_dq(dq, tile, at.q_tile == tile.start ? at.in_group - 1 : at.in_group,
+                      at.q_tile == tile.first ? tile.last - 1 : at.q_tile - 1);
+  }
+
+  // One tile, with dQ of the one before: the other warpgroup's dS has had an exponential's time to come, so that the
+  // two need not be in step. dQ is where the scores were, which are P by then.
+  template <bool First, bool Last>
+  __device__ __forceinline__ void late_step(const KeyTile& tile, Walk& at, Scores& s, Halves& p, Halves& ds,
+                                            Sums& sums) const {
+    Scores dp;
+    barrier_wait(barrier(Block::do_full + at.d_o.stage), at.d_o.parity);
+    Products::issue_dp(dp, at.d_o.stage);
+    if (at.q_tile < tile.whole_first || at.q_tile >= tile.whole_last) Gradients::hide(s, tile, at.q_tile);
+    Gradients::exponentials(s, p, at.q.stage);
+    wgmma_wait<0>();
+    pin(dp);
+    Products::issue_dv(sums.dv, p, at.d_o.stage, !First);
+    float dq[Dq::numbers];
+    if constexpr (!First) issue_late_dq(dq, at.steps - 1);
+    Gradients::differences(p, dp, ds, at.d_o.stage);
+    barrier_wait(barrier(Block::ds_empty + copy_of(at.steps)), parity_of(at.steps) ^ 1);
+    Products::place_ds(ds, copy_of(at.steps));
+    __syncwarp();
+    release(Block::ds_full + copy_of(at.steps));
+    wgmma_wait<First ? 0 : 1>();
+    pin(sums.dv);
+    pin(p);
+    release(Block::do_empty + at.d_o.stage);
+    const int stage = static_cast<int>(at.q.stage);
+    Products::issue_dk(sums.dk, ds, stage, !First);
+    if constexpr (!First) {
+      wgmma_wait<1>();
+      add_late_dq(dq, tile, at);
+      release(Block::ds_empty + copy_of(at.steps - 1));
+    }
+    at.q.advance();
+    if constexpr (!Last) {
+      wait_q(at.q);
+      Products::issue_scores(s, at.q.stage);
+    }
+    wgmma_wait<Last ? 0 : 1>();
+    pin(sums.dk);
+    pin(ds);
+    release(Block::q_empty + stage);
+    if constexpr (!Last) {
+      wgmma_wait<0>();
+      pin(s);
+    }
+    ++at.steps;
+    at.d_o.advance();
+    at.next_tile(tile);
+  }
+
+  __device__ __forceinline__ void late_steps(const KeyTile& tile, Walk& at, Scores& s, Sums& sums) const {
+    Halves p, ds;
+    int left = arguments.shape.g * (tile.last - tile.first);
+    if (left == 1) {
+      late_step<true, true>(tile, at, s, p, ds, sums);
+    } else {
+      late_step<true, false>(tile, at, s, p, ds, sums);
+      for (left -= 2; left > 0; --left) late_step<false, false>(tile, at, s, p, ds, sums);
+      late_step<false, true>(tile, at, s, p, ds, sums);
+    }
+    float dq[Dq::numbers];
+    issue_late_dq(dq, at.steps - 1);
+    wgmma_wait<0>();
+    add_late_dq(dq, tile, at);
   }
 
   // All tiles of queries that see these keys, of all heads of the group.
   __device__ __forceinline__ void walk(const KeyTile& tile, Sums& sums) const {
     Walk at;
     Scores s;
-    Halves p, ds;
     at.q_tile = tile.start;
     wait_q(at.q);
     Products::issue_scores(s, at.q.stage);
     barrier_wait(barrier(Block::v_full), 0);
     wgmma_wait<0>();
     pin(s);
-    for (int left = arguments.shape.g * (tile.last - tile.first); left > 1; --left)
-      step<false>(tile, at, s, p, ds, sums);
-    step<true>(tile, at, s, p, ds, sums);
+    if constexpr (C.overlap) {
+      late_steps(tile, at, s, sums);
+    } else {
+      Halves p, ds;
+      for (int left = arguments.shape.g * (tile.last - tile.first); left > 1; --left)
+        step<false>(tile, at, s, p, ds, sums);
+      step<true>(tile, at, s, p, ds, sums);
+    }
+  }
+
+  // dQ's sums are zero: by the launch before, or by earlier blocks.
+  __device__ __forceinline__ void await_zeros() const {
+    const AttentionBackwardShape& shape = arguments.shape;
+    int rank;
+    const int section = divide(static_cast<int>(blockIdx.x), shape.section, rank);
+    if (section >= shape.ahead && threadIdx.x % warp_threads == 0)
+      await_count(arguments.zeroed + section, shape.asides * BackwardAside<C>::warps);
+    __syncwarp();
   }
 
   __device__ __forceinline__ void consume() const {
     const KeyTile tile = Block::key_tile();
-    if (tile.x_first >= tile.keys) return;
     Sums sums;
     if (tile.first < tile.last) {
+      await_zeros();
       barrier_wait(barrier(Block::k_full), 0);
       walk(tile, sums);
     } else {
@@ -132,9 +225,11 @@ struct BackwardConsumer : BackwardGradients<C> {
 #pragma unroll
       for (float& value : sums.dv) value = 0;
     }
+    if constexpr (C.dq == SumOrder::bulk) store_wait();
+    __syncwarp();
+    release(Block::added);
     Gradients::template store_rows<C.d>(sums.dk, arguments.dk, tile, arguments.scale);
     Gradients::template store_rows<C.dv>(sums.dv, arguments.dv, tile, 1.f);
-    if constexpr (C.dq == SumOrder::bulk) store_wait();
   }
 };
 
@@ -149,7 +244,12 @@ __global__ void __launch_bounds__((C.warpgroups + 1) * 128, 1)
   __syncthreads();
   if (warpgroup == 0) {
     registers_shrink<C.producer_registers>();
-    if (threadIdx.x == 0) BackwardProducer<C>{block}.produce();
+    // By whole warps, which is known at the branch: else the two would share registers.
+    if (__shfl_sync(0xffffffffu, threadIdx.x / warp_threads, 0) != 0) {
+      BackwardAside<C>{block}.work();
+    } else if (threadIdx.x == 0) {
+      BackwardProducer<C>{block}.produce();
+    }
   } else {
     registers_grow<C.consumer_registers>();
     BackwardConsumer<C>{{{block}}}.consume();

@@ -16,6 +16,11 @@ __device__ __forceinline__ float load_from_others(const float* from) {
   asm volatile("ld.global.cg.f32 %0, [%1];" : "=f"(value) : "l"(from));
   return value;
 }
+__device__ __forceinline__ FloatPair load_pair_from_others(const float* from) {
+  FloatPair pair;
+  asm volatile("ld.global.cg.v2.f32 {%0, %1}, [%2];" : "=f"(pair.value[0]), "=f"(pair.value[1]) : "l"(from));
+  return pair;
+}
 __device__ __forceinline__ FloatQuad load_quad_from_others(const float* from) {
   FloatQuad q;
   asm volatile("ld.global.cg.v4.f32 {%0, %1, %2, %3}, [%4];"

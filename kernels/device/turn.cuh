@@ -3,6 +3,7 @@
 // that a counter in device memory counts, so that a sum has the same bits in every run. Also here: floats in shared
 // memory by twos and fours. (PTX ISA, sm_90)
 
+#include "kernels/device/global.cuh"
 #include "kernels/device/shared.cuh"
 
 namespace napkin {
@@ -25,6 +26,13 @@ __device__ __forceinline__ void await_turn(const u32* counter, u32 turn) {
     asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(now) : "l"(counter) : "memory");
   } while (now != turn);
 }
+// Until the counter says that many or more; for counters of what comes in no order.
+__device__ __forceinline__ void await_count(const u32* counter, u32 least) {
+  u32 now;
+  do {
+    asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(now) : "l"(counter) : "memory");
+  } while (now < least);
+}
 __device__ __forceinline__ void end_turn(u32* counter) {
   asm volatile("red.release.gpu.global.add.u32 [%0], 1;" ::"l"(counter) : "memory");
 }
@@ -34,10 +42,6 @@ __device__ __forceinline__ void store_four(u32 address, const Floats& four) {
                "f"(four.value[2]), "f"(four.value[3])
                : "memory");
 }
-
-struct FloatPair {
-  float value[2];
-};
 
 __device__ __forceinline__ FloatPair load_two(u32 address) {
   FloatPair pair;

@@ -1,7 +1,7 @@
 #pragma once
 // One call of attention's backward pass on the device is three launches in sequence: rows (delta and the log-sum-exp,
-// zeros where dQ is added up), gradients, and dQ's rounding. Example: plans.delta, plans.gradients, plans.convert go
-// into one stream in that order.
+// zeros where dQ is added up first), gradients, and what is left of dQ's rounding. Example: plans.delta,
+// plans.gradients, plans.convert go into one stream in that order.
 
 #include <array>
 #include <span>
@@ -17,8 +17,9 @@ struct AttentionBackwardCall {
   std::optional<double> scale;               ///< of the softmax; default d^-1/2
   std::uint64_t q_starts = 0, x_starts = 0;  ///< packed sequences, as AttentionCall has them
   std::int64_t q_rows = 0, x_rows = 0;
-  std::uint64_t scratch = 0;  ///< scratch_bytes() of any content
-  std::uint64_t cycles = 0;   ///< u64 [SMs, 2], all ones and 0: wanted first start and last end; 0: not wanted
+  std::optional<int> at_once;  ///< blocks of the gradients that run at once; default one for each SM
+  std::uint64_t scratch = 0;   ///< scratch_bytes() of any content
+  std::uint64_t cycles = 0;    ///< u64 [SMs, 2], all ones and 0: wanted first start and last end; 0: not wanted
 
   [[nodiscard]] bool packed() const { return q_starts != 0; }
 };

@@ -120,17 +120,26 @@ AttentionBackwardShape shape_of(const PlacedDiagram& placed, const AttentionBack
   s.h = divisor(h.get());
   const Count together = heads_together(placed, c, Count(s.q) * s.g, Count(s.b) * h);
   s.together = divisor(together.get());
-  s.section = divisor((together * x_tiles).get());
+  const Count section = together * x_tiles, sections = Count(s.b) * h / together;
+  s.section = divisor(section.get());
+  s.sections = to_int(sections, "sections");
+  // One further back than the blocks that run at once: what a section waits for has begun a block's time ago.
+  const Count at_once = call.at_once ? Count(*call.at_once) : Count(launch_device(*placed.machine).sms);
+  s.ahead = to_int(std::min(sections, Count(1) + ceil_div(at_once, section)), "sections");
+  // Under a causal mask the second half of a section's blocks is short, and would end later than its products.
+  const bool causal = placed.problem->mask.kind == Mask::Kind::causal;
+  s.asides = to_int(causal ? ceil_div(section, 2) : section, "blocks");
+  s.section_tiles = to_int(together * s.g * q_grid, "tiles of queries");
   s.groups = divisor(s.g);
   s.left = to_int(std::min(Count(placed.problem->mask.left), Count(s.q) + s.x), "window");
   s.right = to_int(std::min(Count(placed.problem->mask.right), Count(s.q) + s.x), "window");
   return s;
 }
 
-/// Bytes of the four parts of the scratch, each a multiple of 128.
+/// Bytes of the scratch's parts, each a multiple of 128.
 struct Scratch {
-  Count lse, delta, sums, turns;
-  [[nodiscard]] Count total() const { return lse + delta + sums + turns; }
+  Count lse, delta, sums, turns, sections;
+  [[nodiscard]] Count total() const { return lse + delta + sums + turns + sections * 2; }
 };
 
 Scratch scratch_of(const AttentionBackwardCall& call, const PlacementReader& read) {
@@ -139,7 +148,7 @@ Scratch scratch_of(const AttentionBackwardCall& call, const PlacementReader& rea
   const Count tiles = heads * scratch_tiles(call, b, read.size("q"), tile_q);
   const auto bytes = [](Count numbers) { return round_up(numbers * float_bytes, 128); };
   return {bytes(tiles * tile_q), bytes(tiles * tile_q), bytes(tiles * tile_q * read.size("d")),
-          bytes(tiles * 4 * read.knob("warpgroups"))};
+          bytes(tiles * 4 * read.knob("warpgroups")), bytes(Count(b) * read.size("h"))};
 }
 
 std::vector<TensorBox> boxes_of(const PlacedDiagram& placed, const AttentionBackwardCall& call,
@@ -183,6 +192,8 @@ AttentionBackwardArguments arguments_of(const AttentionBackwardCall& call, const
   a.rows_delta = reinterpret_cast<float*>(scratch.lse.get());
   a.dq_sum = reinterpret_cast<float*>((scratch.lse + scratch.delta).get());
   a.turns = reinterpret_cast<unsigned int*>((scratch.lse + scratch.delta + scratch.sums).get());
+  a.zeroed = a.turns + scratch.turns.get() / static_cast<std::int64_t>(sizeof(unsigned int));
+  a.added = a.zeroed + scratch.sections.get() / static_cast<std::int64_t>(sizeof(unsigned int));
   AttentionCall forward;
   forward.scale = call.scale;
   const double scale = softmax_scale(forward, read);
@@ -211,6 +222,8 @@ void bind_arguments(AttentionBackwardArguments& a, const AttentionBackwardCall& 
   move(a.rows_delta);
   move(a.dq_sum);
   move(a.turns);
+  move(a.zeroed);
+  move(a.added);
   move(a.rows_lse);
   a.cycles = reinterpret_cast<unsigned long long*>(call.cycles);
 }
@@ -219,7 +232,7 @@ void check(const AttentionBackwardCall& call, const AttentionBackwardConfig& c, 
   require(c.x == 64 * c.warpgroups, kernel_name, "a tile's keys do not fill its warpgroups", "x = 64 * warpgroups");
   require(c.q == 64 * c.warpgroups || (c.q == 64 && c.d % (64 * c.warpgroups) == 0), kernel_name,
           "a warpgroup's part of dQ is neither 64 rows nor a share of the columns", "another q");
-  require(read.resources().barriers >= Count(2 * (c.stages + c.o_stages) + 2), kernel_name,
+  require(read.resources().barriers >= Count(2 * (c.stages + c.o_stages + c.s_stages) + 3), kernel_name,
           "needs more barriers than the plan has", "those of the bundled mapping");
   require(call.log_sum_exp != 0, kernel_name, "needs the forward pass's log-sum-exp", "its array");
   require(!call.packed() || (call.x_starts != 0 && call.q_rows > 0 && call.x_rows > 0), kernel_name,
@@ -251,13 +264,14 @@ AttentionBackwardPlans attention_backward_sm90_plans(const PlacedDiagram& placed
   check(call, config, read);
   const AttentionBackwardShape shape = shape_of(placed, call, config, read);
   const AttentionBackwardArguments arguments = arguments_of(call, shape, read);
-  const int query_tiles = shape.b * shape.h.value * shape.g * shape.q_grid.value;
+  const int query_tiles = shape.sections * shape.section_tiles;
   AttentionBackwardPlans out;
   out.delta = plan_of("attention_backward_delta", rows, arguments, query_tiles, 128);
   out.gradients = plan_of(kernel_name, config, arguments, shape.tiles, (config.warpgroups + 1) * 128);
   out.gradients.shared = static_cast<unsigned>(read.shared_total());
   out.gradients.boxes = boxes_of(placed, call, config, read);
-  out.convert = plan_of("attention_backward_convert", rows, arguments, query_tiles, config.warpgroups * 128);
+  out.convert = plan_of("attention_backward_convert", rows, arguments, shape.ahead * shape.section_tiles,
+                        config.warpgroups * 128);
   for (LaunchPlan* plan : {&out.delta, &out.gradients, &out.convert}) {
     plan->workspace = static_cast<std::uint64_t>(scratch_of(call, read).total().get());
     bind_backward({plan, 1}, call);

@@ -44,16 +44,17 @@ inline std::vector<BackwardConfiguration> backward_configurations() {
                  {"dq", dq}};
   };
   return {
-      {64, 64, DType::bf16, none, false, tile("2", "128", "2", "2", "1", "on", "bulk")},
+      {64, 64, DType::bf16, none, false, tile("2", "128", "2", "2", "2", "on", "bulk")},
+      {64, 64, DType::bf16, none, false, tile("2", "128", "2", "2", "1", "off", "bulk")},
       {64, 64, DType::f16, causal, false, tile("2", "128", "2", "1", "2", "off", "atomic")},
       {64, 64, DType::bf16, both, false, tile("2", "128", "1", "2", "1", "off", "ordered")},
-      {64, 64, DType::bf16, causal, true, tile("2", "128", "2", "2", "1", "on", "bulk")},
+      {64, 64, DType::bf16, causal, true, tile("2", "128", "2", "2", "2", "on", "bulk")},
       {64, 64, DType::bf16, causal, false, tile("1", "64", "2", "2", "2", "on", "ordered")},
       {128, 128, DType::bf16, none, false, tile("2", "64", "2", "2", "2", "on", "bulk")},
       {128, 128, DType::bf16, causal, false, tile("2", "64", "2", "2", "2", "on", "bulk")},
-      {128, 128, DType::f16, left, false, tile("2", "64", "2", "1", "1", "on", "ordered")},
+      {128, 128, DType::f16, left, false, tile("2", "64", "2", "1", "2", "on", "ordered")},
       {128, 128, DType::bf16, causal, false, tile("2", "64", "2", "2", "2", "off", "atomic")},
-      {128, 128, DType::f16, none, true, tile("2", "64", "2", "2", "1", "on", "ordered")},
+      {128, 128, DType::f16, none, true, tile("2", "64", "2", "2", "2", "on", "ordered")},
       {128, 64, DType::bf16, none, false, tile("2", "64", "3", "2", "2", "on", "atomic")},
       {64, 64, DType::f16, both, true, tile("1", "64", "2", "2", "1", "off", "bulk")},
       {96, 96, DType::bf16, causal, false, tile("1", "64", "2", "2", "2", "on", "bulk")},

@@ -271,7 +271,7 @@ inline const std::vector<PlantedBug>& planted_bugs() {
        "    Products::place_ds(ds, at.copy);\n    meet();\n",
        "    Products::place_ds(ds, at.copy);\n",
        backward,
-       {{"warpgroups", "2"}, {"s_stages", "2"}},
+       {{"warpgroups", "2"}, {"s_stages", "2"}, {"overlap", "off"}},
        ""},
       {"ds_without_fence",
        "kernels/attention/backward/products_sm90.cuh",
@@ -289,10 +289,10 @@ inline const std::vector<PlantedBug>& planted_bugs() {
        "still be read"},
       {"q_released_early",
        "kernels/attention/attention_backward_sm90.cuh",
-       "    wgmma_wait<0>();\n    pin(sums.dk);\n    pin(ds);\n    release(Block::q_empty + stage);\n",
-       "    release(Block::q_empty + stage);\n    wgmma_wait<0>();\n    pin(sums.dk);\n    pin(ds);\n",
+       "    wgmma_wait<Last ? 0 : 1>();\n    pin(sums.dk);\n    pin(ds);\n    release(Block::q_empty + stage);\n",
+       "    release(Block::q_empty + stage);\n    wgmma_wait<Last ? 0 : 1>();\n    pin(sums.dk);\n    pin(ds);\n",
        backward,
-       {{"stages", "2"}},
+       {{"stages", "2"}, {"overlap", "on"}},
        "still be read"},
       {"dq_staging_overwritten",
        "kernels/attention/backward/gradients_sm90.cuh",
@@ -315,6 +315,34 @@ inline const std::vector<PlantedBug>& planted_bugs() {
        backward,
        {},
        ""},
+      {"late_ds_overwritten_unread",
+       "kernels/attention/attention_backward_sm90.cuh",
+       "    barrier_wait(barrier(Block::ds_empty + copy_of(at.steps)), parity_of(at.steps) ^ 1);\n",
+       "",
+       backward,
+       {{"warpgroups", "2"}, {"overlap", "on"}},
+       "still be read"},
+      {"late_dq_without_wait",
+       "kernels/attention/attention_backward_sm90.cuh",
+       "    barrier_wait(barrier(Block::ds_full + copy_of(n)), parity_of(n));\n",
+       "",
+       backward,
+       {{"warpgroups", "2"}, {"overlap", "on"}},
+       ""},
+      {"section_not_rounded",
+       "kernels/attention/backward/aside_sm90.cuh",
+       "if (section >= shape.ahead)",
+       "if (section > shape.ahead)",
+       backward,
+       {},
+       "numbers"},
+      {"zeros_not_counted",
+       "kernels/attention/backward/aside_sm90.cuh",
+       "end_turn(arguments.zeroed + section);",
+       "end_turn(arguments.added + section);",
+       backward,
+       {},
+       "waits for turn"},
   };
   return all;
 }
@@ -354,6 +382,7 @@ inline BackwardCase planted_backward_case(const BackwardConfiguration& c) {
   BackwardCase one = small_case(c, 0);
   one.layout.sizes.q = 500;
   one.layout.sizes.x = 200;
+  one.layout.sizes.h = 4;  // more sections of heads than are made zero ahead
   return one;
 }
 

@@ -1,12 +1,14 @@
 // A developer's bench: the backward pass under given tiles on the GPU at hand, one JSON object a line.
 //
 //   run_backward --shape b=1,h=16,q=16384,x=16384,d=128 --tile q=64,x=128,warpgroups=2 [--causal | --window L,R]
-//                [--dtype f16] [--rows 4] [--runs 12] [--queued 20] [--seed 1] [--twice] [--compile]
+//                [--dtype f16] [--rows 4] [--runs 12] [--queued 20] [--seed 1] [--twice] [--cycles] [--whole]
+//                [--compile]
 //   run_backward --library [--deterministic] --shape ...     napkin::attention_backward: the tile that it selects
 //   run_backward < FILE     the same arguments, one problem a line; loads each variant once
 //
 // --rows N: that many rows of dQ, dK and dV in some heads are compared with float64; 0: none. --twice: runs again and
-// says whether all bits are those of the first run. --compile: no GPU; says what the compiler says.
+// says whether all bits are those of the first run. --cycles: of the gradients' launch. --whole: no time of it alone.
+// --compile: no GPU; says what the compiler says.
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
@@ -31,7 +33,7 @@ struct Request {
   test::Knobs tile;
   TimingOptions timing;
   std::int64_t rows = 4;
-  bool compile = false, twice = false, library = false, deterministic = false;
+  bool compile = false, twice = false, cycles = false, whole = false, library = false, deterministic = false;
 };
 
 Request read(const std::vector<std::string>& words) {
@@ -43,6 +45,8 @@ Request read(const std::vector<std::string>& words) {
   app.add_option_function<int>("--runs", [&](int runs) { r.timing.least_runs = r.timing.most_runs = runs; });
   app.add_option("--queued", r.timing.queued);
   app.add_flag("--twice", r.twice);
+  app.add_flag("--cycles", r.cycles);
+  app.add_flag("--whole", r.whole);
   app.add_flag("--compile", r.compile);
   app.add_flag("--library", r.library);
   app.add_flag("--deterministic", r.deterministic);
@@ -88,6 +92,21 @@ class Problem {
     for (const ReadyLaunch& one : launches_) one();
   }
   void launch_gradients() const { launches_[1](); }
+  /// The gradients' launch with its clocks counted, which is another variant.
+  [[nodiscard]] double cycles(Runtime& runtime) const {
+    const DeviceMemory spans = cycle_spans(device_);
+    AttentionBackwardCall call = call_;
+    call.cycles = spans.address();
+    const ReadyLaunch counting = runtime.prepare(attention_backward_sm90_plans(placed_, call).gradients);
+    return measure_cycles(
+               device_, [&] { launch(); },
+               [&] {
+                 launches_.front()();
+                 counting();
+               },
+               spans)
+        .value;
+  }
   [[nodiscard]] const std::vector<ReadyLaunch>& launches() const { return launches_; }
   [[nodiscard]] const PlacedDiagram& placed() const { return placed_; }
 
@@ -270,6 +289,7 @@ Json answer_compiled(const Request& r) {
   for (TensorView* view : {&call.q, &call.k, &call.v, &call.o, &call.d_o, &call.dq, &call.dk, &call.dv})
     *view = {4096, 0, 0, 8};
   call.log_sum_exp = call.scratch = 4096;
+  if (r.cycles) call.cycles = 4096;
   const AttentionBackwardPlans plans = attention_backward_sm90_plans(laid_out.place(r.tile), call);
   for (const LaunchPlan* plan : plans.all()) {
     Json one;
@@ -297,10 +317,13 @@ Json answer(Runtime& runtime, const Request& r) {
   // Turns begin at 0, where the launch before sets them: one kernel alone would wait for ever.
   if (std::find(r.tile.begin(), r.tile.end(), std::pair<std::string, std::string>{"dq", "ordered"}) != r.tile.end())
     return out;
-  const LaunchTiming middle = time_launch(
-      runtime.device(), [&] { problem.launch_gradients(); }, r.timing);
-  out["time_gradients"] = middle.time.value;
-  out["tflops_gradients"] = flops_of(r.layout) / middle.time.value / 1e12;
+  if (!r.whole) {
+    const LaunchTiming middle = time_launch(
+        runtime.device(), [&] { problem.launch_gradients(); }, r.timing);
+    out["time_gradients"] = middle.time.value;
+    out["tflops_gradients"] = flops_of(r.layout) / middle.time.value / 1e12;
+  }
+  if (r.cycles) out["cycles"] = problem.cycles(runtime);
   return out;
 }
 

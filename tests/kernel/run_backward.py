@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 """attention_backward_sm90 on the GPU here: held to float64 on odd shapes, then timed beside PyTorch's backward passes.
 
-  run_backward.py --program build/tests/run_backward [--out FILE.jsonl] [--limit SECONDS] [--quick] [--no-peers]
+  run_backward.py --program build/tests/run_backward [--out FILE.jsonl] [--limit SECONDS] [--tiles 5] [--no-peers]
 
 First `checks`: odd lengths, masks, grouped heads, both types, every way to add up dQ; of ordered the bits of two runs are
 compared. Then d of 64 and 128, causal and not, s of 2048, 8192 and 16384 (b s = 16384, h d = 2048): each tile of `tiles`, all
 three launches together (delta, gradients, conversion) and the gradients alone, beside cuDNN's and FlashAttention-2's backward
 passes through PyTorch (torch.autograd.grad with a kept graph), the median of 7 runs of 5 queued calls behind 0.1 s of them.
-FLOP are 2.5 times the forward pass's, a causal mask halves them. --quick: two tiles a shape. Exit 1 where a result is wrong.
+FLOP are 2.5 times the forward pass's, a causal mask halves them. --tiles: so many of them a shape, the fastest first. Exit 1 where a result is wrong.
 """
 import argparse, sys, time
 
@@ -27,6 +27,9 @@ checks = [
     "--shape b=1,h=2,g=4,q=65,x=300,d=64 --tile {64},dq=atomic --causal",
     "--shape b=1,h=2,q=513,x=700,d=64 --tile {64},dq=ordered --window 30,70 --twice",
     "--shape b=1,h=2,q=2048,x=2048,d=64 --tile {64},dq=ordered,overlap=off --twice",
+    "--shape b=4,h=64,q=300,x=100,d=128 --tile {128} --causal",
+    "--shape b=4,h=64,g=2,q=200,x=257,d=64 --tile {64}",
+    "--shape b=4,h=64,q=300,x=257,d=128 --tile {128},dq=bulk,overlap=off --dtype f16",
     "--shape b=1,h=2,q=2048,x=2048,d=128 --tile {128},dq=ordered --causal --twice",
     "--shape b=1,h=2,q=257,x=257,d=64 --tile q=64,x=64,warpgroups=1,s_stages=2 --causal",
     "--shape b=1,h=2,q=513,x=700,d=96 --tile {96} --causal",
@@ -36,8 +39,9 @@ checks = [
     "--shape b=1,h=2,q=700,x=513,d=96 --library --causal",
     "--shape b=1,h=2,q=2048,x=2048,d=128 --library --deterministic --causal --twice",
 ]
-base = {96: "warpgroups=1,x=64,q=64,stages=2,o_stages=2,s_stages=2", 64: "warpgroups=2,x=128,q=128,stages=2,o_stages=2,s_stages=1", 128: "warpgroups=2,x=128,q=64,stages=2,o_stages=2,s_stages=2"}
-tiles = [",overlap=off,dq=atomic", ",overlap=on,dq=bulk", ",overlap=on,dq=atomic", ",overlap=off,dq=bulk", ",overlap=on,dq=ordered"]
+base = {96: "warpgroups=1,x=64,q=64,stages=2,o_stages=2,s_stages=2", 64: "warpgroups=2,x=128,q=128,stages=2,o_stages=2,s_stages=2", 128: "warpgroups=2,x=128,q=64,stages=2,o_stages=2,s_stages=2"}
+tiles = [",overlap=on,dq=atomic", ",overlap=off,dq=atomic", ",overlap=on,dq=bulk", ",overlap=off,dq=bulk", ",overlap=on,dq=ordered"]
+pause = 0.25  # seconds before each timing: what ran before has not warmed the card for it
 
 
 def peer(torch, name, b, h, s, d, causal):
@@ -47,6 +51,8 @@ def peer(torch, name, b, h, s, d, causal):
         with sdpa_kernel(getattr(SDPBackend, name)):
             o = torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=causal)
             d_o = torch.randn_like(o)
+            torch.cuda.synchronize()
+            time.sleep(pause)
             return median_time(torch, lambda: torch.autograd.grad(o, (q, k, v), d_o, retain_graph=True), queued=5, runs=7)
     except RuntimeError as error:
         print(name, str(error).splitlines()[0], flush=True)
@@ -75,10 +81,11 @@ def compare(bench, a, torch, out, start):
                     return good
                 b, h = 16384 // s, 2048 // d
                 flops = 10 * b * h * s * s * d * (0.5 if causal else 1)
-                peers = {} if torch is None else {name: peer(torch, name, b, h, s, d, causal) for name in ("CUDNN_ATTENTION", "FLASH_ATTENTION")}
+                peers = {} if torch is None else {name: peer(torch, name, b, h, s, d, causal) for name in ("FLASH_ATTENTION", "CUDNN_ATTENTION")}
                 said = " ".join(f"{name.split('_')[0]} {flops / t / 1e12:.0f}" for name, t in peers.items() if t)
                 print(f"d={d} {'causal' if causal else 'full'} s={s}: {said}", flush=True)
-                for tile in tiles[:2] if a.quick else tiles:
+                for tile in tiles[: a.tiles]:
+                    time.sleep(pause)
                     row = bench.ask(f"--shape b={b},h={h},q={s},x={s},d={d} --tile {base[d]}{tile} --rows 2 --runs 7 --queued 5{' --causal' if causal else ''}")
                     row["peers"] = peers
                     good = good and row.get("good", False)
@@ -93,7 +100,7 @@ def main():
     options.add_argument("--program", required=True)
     options.add_argument("--out")
     options.add_argument("--limit", type=float, default=240)
-    options.add_argument("--quick", action="store_true")
+    options.add_argument("--tiles", type=int, default=len(tiles))
     options.add_argument("--no-peers", action="store_true")
     a = options.parse_args()
     start = time.time()

@@ -1,5 +1,5 @@
-// attention_backward_sm90 on an H200: gradients right by the rule of every kernel, speed beside cuDNN in the same run,
-// and what was predicted.
+// attention_backward_sm90 on an H200 and on an H100: gradients right by the rule of every kernel, speed beside cuDNN in
+// the same run, and what was predicted.
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -17,9 +17,14 @@ using namespace napkin;
 using cli::Json;
 using measured::number;
 
-const std::vector<std::string> files{"two_tiles", "all_tiles", "sixteen_bytes"};
+const std::vector<std::string> files{"backward/two_tiles", "backward/all_tiles", "backward/sixteen_bytes",
+                                     "backward_h100/late"};
 
-std::vector<Json> rows_of(const std::string& file) { return measured::rows_of("backward/" + file + ".jsonl"); }
+/// The kernel of the newest rows computes dQ an iteration late where `overlap` is on; what the word meant before is
+/// gone.
+bool of_this_kernel(const std::string& file) { return file == "backward_h100/late"; }
+
+std::vector<Json> rows_of(const std::string& file) { return measured::rows_of(file + ".jsonl"); }
 
 /// "d=128 causal s=16384"
 std::string question_of(const Json& row) {
@@ -62,19 +67,19 @@ TEST_CASE("backward: every recorded gradient is right") {
               allowed_error(number(error, "reference_error"), rounding_of(number(error, "largest"), DType::bf16)));
       }
       CHECK(row["unwritten"] == 0);
-      CHECK(row["spill_bytes"] == 0);
+      CHECK(row.value("spill_bytes", 0) == 0);  // a call through the library says nothing of it
       CHECK(row.value("bits_equal", true));
       checks += row.contains("peers") ? 0 : 1;
       ordered += row.contains("bits_equal") ? 1 : 0;
     }
-    CHECK(checks == 15);
-    CHECK(ordered == 4);
+    CHECK(checks == (of_this_kernel(file) ? 24 : 15));
+    CHECK(ordered == (of_this_kernel(file) ? 5 : 4));
   }
 }
 
 TEST_CASE("backward: beside cuDNN in the same run") {
   const std::map<std::string, std::map<std::string, double>> expected{
-      {"two_tiles",
+      {"backward/two_tiles",
        {{"d=128 none s=16384", 1.01},
         {"d=128 causal s=16384", 1.01},
         {"d=64 none s=16384", 1.06},
@@ -84,8 +89,8 @@ TEST_CASE("backward: beside cuDNN in the same run") {
         {"d=64 none s=8192", 1.05},
         {"d=64 causal s=8192", 1.05},
         {"d=128 none s=2048", 0.91}}},
-      {"all_tiles", {{"d=128 none s=16384", 1.04}, {"d=128 causal s=16384", 1.06}}},
-      {"sixteen_bytes",
+      {"backward/all_tiles", {{"d=128 none s=16384", 1.04}, {"d=128 causal s=16384", 1.06}}},
+      {"backward/sixteen_bytes",
        {{"d=128 none s=16384", 1.06},
         {"d=128 causal s=16384", 1.07},
         {"d=64 none s=16384", 1.08},
@@ -96,7 +101,20 @@ TEST_CASE("backward: beside cuDNN in the same run") {
         {"d=64 causal s=8192", 1.14},
         {"d=128 none s=2048", 1.05},
         {"d=128 causal s=2048", 1.10},
-        {"d=64 none s=2048", 1.07}}}};
+        {"d=64 none s=2048", 1.07}}},
+      {"backward_h100/late",
+       {{"d=128 none s=16384", 1.107},
+        {"d=128 causal s=16384", 1.106},
+        {"d=64 none s=16384", 1.211},
+        {"d=64 causal s=16384", 1.244},
+        {"d=128 none s=8192", 1.132},
+        {"d=128 causal s=8192", 1.179},
+        {"d=64 none s=8192", 1.213},
+        {"d=64 causal s=8192", 1.303},
+        {"d=128 none s=2048", 1.054},
+        {"d=128 causal s=2048", 1.142},
+        {"d=64 none s=2048", 1.176},
+        {"d=64 causal s=2048", 1.285}}}};
   for (const std::string& file : files) {
     const std::map<std::string, double> found = beside_cudnn(file);
     CHECK(found.size() == expected.at(file).size());
@@ -116,10 +134,11 @@ TEST_CASE("backward: beside cuDNN in the same run") {
 TEST_CASE("backward: no overlap and dQ from registers is the fastest tile") {
   for (const char* question : {"d=128 none s=16384", "d=128 causal s=16384"}) {
     CAPTURE(question);
-    const double fastest = rate_of("all_tiles", question, "off", "atomic");
-    for (const char* overlap : {"on", "off"}) CHECK(fastest > 1.015 * rate_of("all_tiles", question, overlap, "bulk"));
-    CHECK(fastest > 1.04 * rate_of("all_tiles", question, "on", "atomic"));
-    CHECK(fastest > 1.3 * rate_of("all_tiles", question, "on", "ordered"));
+    const double fastest = rate_of("backward/all_tiles", question, "off", "atomic");
+    for (const char* overlap : {"on", "off"})
+      CHECK(fastest > 1.015 * rate_of("backward/all_tiles", question, overlap, "bulk"));
+    CHECK(fastest > 1.04 * rate_of("backward/all_tiles", question, "on", "atomic"));
+    CHECK(fastest > 1.3 * rate_of("backward/all_tiles", question, "on", "ordered"));
     CHECK(fastest == doctest::Approx(question == std::string("d=128 none s=16384") ? 553 : 545).epsilon(0.002));
   }
 }
@@ -128,7 +147,8 @@ TEST_CASE("backward: the prediction is of the gradients alone, and too fast by t
   for (const std::string& file : files) {
     for (const Json& recorded : rows_of(file)) {
       if (!recorded.contains("peers") || recorded["shape"]["d"] != 128 || recorded["shape"]["q"] != 16384 ||
-          recorded["mask"] != "none" || recorded["tile"]["dq"] == "ordered")
+          recorded["mask"] != "none" || recorded["tile"]["dq"] == "ordered" ||
+          (recorded["tile"]["overlap"] == "on" && !of_this_kernel(file)))
         continue;
       Json row = recorded;
       row["kernel"] = "attention_backward_sm90";
@@ -136,7 +156,7 @@ TEST_CASE("backward: the prediction is of the gradients alone, and too fast by t
       const double flops = number(row, "tflops") * number(row, "time"),
                    predicted = flops / number(measured::predicted(row), "time");
       CAPTURE(row["tile"].dump());
-      CHECK(predicted == doctest::Approx(587).epsilon(0.005));
+      CHECK(predicted == doctest::Approx(of_this_kernel(file) ? 620 : 587).epsilon(0.005));
       CHECK(predicted / number(row, "tflops_gradients") > 1.02);
       CHECK(predicted / number(row, "tflops_gradients") < 1.11);
     }

@@ -24,14 +24,18 @@ struct AttentionBackwardConfig {
 };
 
 struct AttentionBackwardShape {
-  int b, g, q, x;       // sizes; packed: q and x are the longest
-  int tiles;            // of keys, of all heads
-  int q_tiles;          // of queries: those that a head's scratch has room for
-  Divisor x_tiles;      // ceil(x / tile x)
-  Divisor q_grid;       // ceil(q / tile q)
-  Divisor h;            // key heads
-  Divisor together;     // heads whose blocks of the same keys come one behind the other: a divisor of b h
-  Divisor section;      // blocks of so many heads
+  int b, g, q, x;    // sizes; packed: q and x are the longest
+  int tiles;         // of keys, of all heads
+  int q_tiles;       // of queries: those that a head's scratch has room for
+  Divisor x_tiles;   // ceil(x / tile x)
+  Divisor q_grid;    // ceil(q / tile q)
+  Divisor h;         // key heads
+  Divisor together;  // heads whose blocks of the same keys come one behind the other: a divisor of b h
+  Divisor section;   // blocks of so many heads
+  int sections;      // of heads
+  int ahead;  // of them: the first whose sums of dQ the launch before makes zero, the last that one behind rounds
+  int section_tiles;    // tiles of queries of a section
+  int asides;           // its first blocks, which make zeros of a section to come and round one behind
   Divisor groups;       // query heads of a key head
   int left, right;      // window
   const int* q_starts;  // packed: b + 1 first rows
@@ -52,6 +56,8 @@ struct AttentionBackwardArguments {
   float *rows_lse, *rows_delta;  // scratch [heads, q tiles, tile q]: log2 of the softmax's sums, rowsum(dO O)
   float* dq_sum;                 // scratch [heads, q tiles]: each a tile of dQ as its threads hold it, not yet scaled
   unsigned int* turns;           // scratch [heads, q tiles, warps]; ordered
+  unsigned int* zeroed;          // scratch [sections]: warps that made their part of a section's sums zero
+  unsigned int* added;           // scratch [sections]: blocks that have added all they add
   float scale, scale_log2;       // softmax scale, positive; it times log2 e
   unsigned long long* cycles;    // by SM, first start and last end
 };

@@ -39,6 +39,8 @@ struct BackwardBlock {
   // Barriers, eight bytes each.
   static constexpr int q_full = 0, q_empty = C.stages, do_full = 2 * C.stages, do_empty = do_full + C.o_stages;
   static constexpr int k_full = do_empty + C.o_stages, v_full = k_full + 1;
+  static constexpr int ds_full = v_full + 1, ds_empty = ds_full + C.s_stages;
+  static constexpr int added = ds_empty + C.s_stages;
 
   u32 shared;
   const AttentionBackwardArguments& arguments;
@@ -55,6 +57,11 @@ struct BackwardBlock {
       barrier_init(barrier(do_full + s), 1);
       barrier_init(barrier(do_empty + s), C.warpgroups * 4);
     }
+    for (int s = 0; s < C.s_stages; ++s) {
+      barrier_init(barrier(ds_full + s), C.warpgroups * 4);
+      barrier_init(barrier(ds_empty + s), C.warpgroups * 4);
+    }
+    barrier_init(barrier(added), C.warpgroups * 4);
     barrier_init(barrier(k_full), 1);
     barrier_init(barrier(v_full), 1);
     barrier_init_fence();

@@ -1,8 +1,10 @@
 #pragma once
 // The two small kernels around attention_backward_sm90. Before it: each row's log-sum-exp in powers of two and delta =
-// rowsum(dO O), and zeros where dQ is added up. Behind it: dQ, scaled and rounded, from the sum's tiles to rows.
+// rowsum(dO O), and zeros where dQ is added up first. Behind it: dQ, scaled and rounded, from the sum's tiles to rows,
+// as far as that launch has not done it itself (aside_sm90.cuh).
 
 #include "kernels/attention/backward/block_sm90.cuh"
+#include "kernels/device/global.cuh"
 #include "kernels/device/infinity.cuh"
 #include "kernels/device/quad.cuh"
 #include "kernels/device/softmax.cuh"
@@ -37,12 +39,23 @@ struct DeltaRows {
   }
 };
 
+// A tile of dQ's sum becomes zero, by so many threads.
+template <AttentionBackwardConfig C>
+__device__ __forceinline__ void zero_tile(const AttentionBackwardArguments& arguments, long long number, int thread,
+                                          int threads) {
+  float4* zeros = reinterpret_cast<float4*>(arguments.dq_sum + number * (C.q * C.d));
+  for (int i = thread; i < C.q * C.d / 4; i += threads) zeros[i] = float4{0, 0, 0, 0};
+}
+
 template <AttentionBackwardConfig C>
 __global__ void __launch_bounds__(128)
     attention_backward_delta(const __grid_constant__ AttentionBackwardArguments arguments) {
   constexpr float log2_e = 1.4426950408889634f;
   const AttentionBackwardShape& shape = arguments.shape;
   const QueryTile tile = find_query_tile<C.packed>(shape, static_cast<int>(blockIdx.x));
+  if (blockIdx.x == 0) {
+    for (int i = threadIdx.x; i < shape.sections; i += 128) arguments.zeroed[i] = arguments.added[i] = 0;
+  }
   if (tile.number * C.q >= tile.queries) return;
   const long long number = scratch_tile<C.q, C.packed>(shape, tile, tile.in_group, tile.number);
   const int head = tile.head * shape.g + tile.in_group, thread = threadIdx.x, lane = thread % DeltaRows<C>::lanes;
@@ -65,43 +78,52 @@ __global__ void __launch_bounds__(128)
     arguments.rows_lse[number * C.q + r] = lse;
     arguments.rows_delta[number * C.q + r] = sum;
   }
-  float4* zeros = reinterpret_cast<float4*>(arguments.dq_sum + number * (C.q * C.d));
-  for (int i = thread; i < C.q * C.d / 4; i += 128) zeros[i] = float4{0, 0, 0, 0};
+  if (blockIdx.x < static_cast<u32>(shape.ahead * shape.section_tiles)) zero_tile<C>(arguments, number, thread, 128);
   if (thread < 4 * C.warpgroups) arguments.turns[number * (4 * C.warpgroups) + thread] = 0;
 }
 
+// Half of a warp's part of a tile of dQ, its lanes' upper or lower rows: from the sum, scaled and rounded, to its rows.
+// So many times 32 columns at once: `Unrolled` 1 takes the fewest registers.
+template <AttentionBackwardConfig C, int Unrolled>
+__device__ __forceinline__ void convert_half(const AttentionBackwardArguments& arguments, const QueryTile& tile,
+                                             long long number, u32 half) {
+  using Dq = GradientOfQueries<C>;
+  const u32 lane = lane_id(), lower = half % 2, warp = half / 2 % 4, wg = half / 8;
+  const RowsPointer& to = arguments.dq;
+  const float* from = arguments.dq_sum + number * Dq::tile_floats + Dq::part(wg, warp) + Dq::place(0, lane) + 2 * lower;
+  const int query =
+      tile.number * C.q + static_cast<int>((Dq::by_rows ? wg * 64 : 0) + warp * 16 + lower * 8 + lane / 4);
+  const int column = (Dq::by_rows ? 0 : static_cast<int>(wg) * Dq::columns) + static_cast<int>(lane % 4 * 8);
+  uint4* row = reinterpret_cast<uint4*>(static_cast<unsigned short*>(to.first) + tile.map_batch * to.batch +
+                                        (tile.q_start + query) * to.row +
+                                        (tile.head * arguments.shape.g + tile.in_group) * to.head + column);
+  const bool inside = query < tile.queries;
+#pragma unroll Unrolled
+  for (int c = 0; c < Dq::numbers / 4; c += 4, row += 4, from += Dq::place(4, 0)) {
+    u32 pairs[4];
+#pragma unroll
+    for (int j = 0; j < 4; ++j) {
+      const FloatPair two = load_pair_from_others(from + Dq::place(j, 0));
+      pairs[j] = pack<C.bf16>(two.value[0] * arguments.scale, two.value[1] * arguments.scale);
+    }
+    transpose_quad(pairs);
+    if (inside) *row = uint4{pairs[0], pairs[1], pairs[2], pairs[3]};
+  }
+}
+
+// The sections that the launch before has left.
 template <AttentionBackwardConfig C>
 __global__ void __launch_bounds__(C.warpgroups * 128)
     attention_backward_convert(const __grid_constant__ AttentionBackwardArguments arguments) {
-  using Dq = GradientOfQueries<C>;
   const AttentionBackwardShape& shape = arguments.shape;
-  const QueryTile tile = find_query_tile<C.packed>(shape, static_cast<int>(blockIdx.x));
+  using Dq = GradientOfQueries<C>;
+  const int done = (shape.sections - shape.ahead) * shape.section_tiles;
+  const QueryTile tile = find_query_tile<C.packed>(shape, done + static_cast<int>(blockIdx.x));
   if (tile.number * C.q >= tile.queries) return;
-  const u32 thread = threadIdx.x, lane = thread % warp_threads, warp = thread % warpgroup_threads / warp_threads,
-            wg = thread / warpgroup_threads;
   const long long number = scratch_tile<C.q, C.packed>(shape, tile, tile.in_group, tile.number);
-  const float* from = arguments.dq_sum + number * Dq::tile_floats + Dq::part(wg, warp);
-  const int query = tile.number * C.q + static_cast<int>((Dq::by_rows ? wg * 64 : 0) + warp * 16 + lane / 4);
-  const int column = Dq::by_rows ? 0 : static_cast<int>(wg) * Dq::columns;
-  const RowsPointer& to = arguments.dq;
-  uint4* row = reinterpret_cast<uint4*>(static_cast<unsigned short*>(to.first) + tile.map_batch * to.batch +
-                                        (tile.q_start + query) * to.row +
-                                        (tile.head * shape.g + tile.in_group) * to.head + column);
-  uint4* lower_row = reinterpret_cast<uint4*>(reinterpret_cast<unsigned short*>(row) + 8 * to.row);
 #pragma unroll
-  for (int c = 0; c < Dq::numbers / 4; c += 4) {
-    u32 upper[4], lower[4];
-#pragma unroll
-    for (int j = 0; j < 4; ++j) {
-      const float4 four = *reinterpret_cast<const float4*>(from + Dq::place(c + j, lane));
-      upper[j] = pack<C.bf16>(four.x * arguments.scale, four.y * arguments.scale);
-      lower[j] = pack<C.bf16>(four.z * arguments.scale, four.w * arguments.scale);
-    }
-    transpose_quad(upper);
-    transpose_quad(lower);
-    if (query < tile.queries) row[c + lane % 4] = uint4{upper[0], upper[1], upper[2], upper[3]};
-    if (query + 8 < tile.queries) lower_row[c + lane % 4] = uint4{lower[0], lower[1], lower[2], lower[3]};
-  }
+  for (u32 lower = 0; lower < 2; ++lower)
+    convert_half<C, Dq::numbers / 16>(arguments, tile, number, threadIdx.x / warp_threads * 2 + lower);
 }
 
 }  // namespace napkin

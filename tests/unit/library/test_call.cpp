@@ -147,9 +147,10 @@ TEST_CASE("the backward pass: three launches of the tile that select selects, in
   for (const std::int64_t d : {64, 128}) {
     CAPTURE(d);
     AttentionBackwardArgs args = backward_args(d);
-    // h q (d + 2) floats, and 8 counters for 64 or 128 queries; parts begin at multiples of 128 bytes.
+    // h q (d + 2) floats, 8 counters for 64 or 128 queries, two for a section of heads; parts begin at multiples of 128
+    // bytes.
     const std::int64_t bytes = attention_backward_workspace(args), floats = 16 * 1024 * (d + 2) * 4;
-    CHECK(bytes == floats + 16 * 1024 / (d == 128 ? 64 : 128) * 8 * 4);
+    CHECK(bytes == floats + 16 * 1024 / (d == 128 ? 64 : 128) * 8 * 4 + 2 * 128);
     args.workspace.bytes = bytes;
     const long before = fake_driver().launches();
     attention_backward(args, address(0x999));
