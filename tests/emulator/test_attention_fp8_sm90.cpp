@@ -37,4 +37,17 @@ TEST_CASE("attention_fp8_sm90: bits do not hang on the seed") {
   }
 }
 
+TEST_CASE("attention_fp8_sm90: exponentials and products are the mapping's") {
+  constexpr std::uint64_t rows = 256, keys = 3 * 128, d = 128, lanes = 4;
+  test::Fp8Case one;
+  one.layout.sizes = {1, 1, 1, rows, keys, d, d};
+  one.tile = test::fp8_configurations().front().tile;
+  test::Fp8Problem problem(one);
+  const test::EmulatedRun run = problem.run(1, 8);
+  REQUIRE(run.outcome.error == "");
+  CHECK(run.comparison.good());
+  CHECK(run.outcome.counters.exponentials == rows * (keys + lanes * keys / 128));  // in each lane delta, chunk by chunk
+  CHECK(run.outcome.counters.products == 2 * rows * keys * d);
+}
+
 }  // namespace test_attention_fp8_sm90

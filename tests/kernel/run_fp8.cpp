@@ -4,7 +4,8 @@
 //   run_fp8 --time [--tiles 2] [--d 128] [--bf16]
 //                                      d of 64, 128, 256, or that one, s of 512 to 16384, causal or not: the tiles that
 //                                      select ranks first beside what was predicted; --bf16: and attention_sm90's first
-//   run_fp8 --tile x=128,stages=3 --shape b,h,g,q,x,d [--causal]     that tile
+//   run_fp8 --tile x=128,stages=3 [--tile ...] --shape b,h,g,q,x,d [--causal]     those tiles
+//   --lse with either: and the log-sum-exp
 //   run_fp8 --predict                  what --time predicts, without a GPU
 //   run_fp8 --compile                  the variants of --check and --time into the cache, without a GPU
 //
@@ -38,12 +39,12 @@ struct Question {
 };
 
 struct Request {
-  bool check = false, time = false, predict = false, compile = false, bf16 = false;
+  bool check = false, time = false, predict = false, compile = false, bf16 = false, log_sum_exp = false;
   std::size_t shapes = 21;
   int tiles = 2;
   std::int64_t d = 0;  // 0: all
   std::vector<Question> questions;
-  std::optional<test::Knobs> tile;
+  std::vector<Pick> tiles_given;
   bool causal = false;
 };
 
@@ -61,9 +62,9 @@ std::vector<Question> timed_questions(std::int64_t only) {
 
 Request read(const std::vector<std::string>& words) {
   Request r;
-  const std::map<std::string, bool*> switches = {{"--check", &r.check},     {"--time", &r.time},
-                                                 {"--predict", &r.predict}, {"--compile", &r.compile},
-                                                 {"--bf16", &r.bf16},       {"--causal", &r.causal}};
+  const std::map<std::string, bool*> switches = {
+      {"--check", &r.check}, {"--time", &r.time},     {"--predict", &r.predict}, {"--compile", &r.compile},
+      {"--bf16", &r.bf16},   {"--causal", &r.causal}, {"--lse", &r.log_sum_exp}};
   for (std::size_t i = 0; i < words.size(); ++i) {
     const std::string& word = words[i];
     if (const auto found = switches.find(word); found != switches.end()) {
@@ -79,7 +80,7 @@ Request read(const std::vector<std::string>& words) {
     } else if (word == "--d") {
       r.d = std::stoll(value);
     } else if (word == "--tile") {
-      r.tile = knobs_of(value);
+      r.tiles_given.push_back({knobs_of(value), std::nullopt});
     } else if (word == "--shape") {
       std::vector<std::int64_t> n;
       for (const std::string& part : parts_of(value)) n.push_back(std::stoll(part));
@@ -91,7 +92,7 @@ Request read(const std::vector<std::string>& words) {
   }
   for (Question& one : r.questions) one.causal = r.causal;
   if (r.questions.empty()) r.questions = timed_questions(r.d);
-  r.time = r.time || r.tile;
+  r.time = r.time || !r.tiles_given.empty();
   return r;
 }
 
@@ -144,7 +145,7 @@ bool check(Runtime& runtime, std::size_t shapes) {
 Mask mask_of(const Question& question) { return question.causal ? Mask{Mask::Kind::causal, 0, 0} : Mask{}; }
 
 std::vector<Pick> picks_of(const Question& question, const Request& r, const std::string& kernel, int count) {
-  if (r.tile) return {{*r.tile, std::nullopt}};
+  if (!r.tiles_given.empty()) return r.tiles_given;
   Ask ask;
   ask.algorithm = "attention";
   ask.gpu = "h200-sxm";
@@ -186,26 +187,39 @@ void time_launches(const Runtime& runtime, const ReadyLaunch& launch, const Ques
   out["spills"] = launch.kernel().compiled.report.spill_stores.value.get();
 }
 
-AttentionLayout layout_of(const Question& question, DType type) {
+/// Without a log-sum-exp, which inference does not ask for.
+AttentionLayout layout_of(const Question& question, DType type, bool log_sum_exp = false) {
   AttentionLayout layout;
+  layout.log_sum_exp = log_sum_exp;
   layout.sizes = question.sizes;
   layout.mask = mask_of(question);
   layout.type = type;
   return layout;
 }
 
-bool time_one(Runtime& runtime, const Question& question, const Pick& pick) {
+void count_cycles(Runtime& runtime, const Fp8Case& one, const Fp8Device& data, const ReadyLaunch& plain, Json& out) {
+  const DeviceMemory spans = cycle_spans(runtime.device());
+  AttentionCall call = data.call();
+  call.cycles = spans.address();
+  const ReadyLaunch counting = ready(runtime, one, call);
+  out["cycles"] = measure_cycles(
+                      runtime.device(), [&] { plain(); }, [&] { counting(); }, spans)
+                      .value;
+  out["clock"] = out["cycles"].get<double>() / out["time"].get<double>();
+}
+
+bool time_one(Runtime& runtime, const Fp8Device& data, const Question& question, const Pick& pick) {
   Json out = described("attention_fp8_sm90", question, pick);
   bool good = true;
   try {
     const Fp8Case one{layout_of(question, DType::e4m3), Fp8Scales::head, pick.tile};
-    const Fp8Device data(runtime.device(), one.layout, one.scales);
     const ReadyLaunch launch = ready(runtime, one, data.call());
     data.poison();
     launch();
     report(data.compare(4), out);
     good = out["good"];
     time_launches(runtime, launch, question, out);
+    count_cycles(runtime, one, data, launch, out);
   } catch (const std::exception& error) {
     out["error"] = error.what();
     good = false;
@@ -225,8 +239,8 @@ void time_bf16(Runtime& runtime, const Question& question, const Pick& pick) {
   std::cout << out.dump() << std::endl;
 }
 
-void compile_one(const Fp8Case& one) {
-  const Compilation done = compile(test::variant_of(one), process_environment(), Objections::report);
+void compile_one(const Fp8Case& one, bool counting = false) {
+  const Compilation done = compile(test::variant_of(one, counting), process_environment(), Objections::report);
   std::cout << Json{{"case", test::describe(one)},
                     {"registers", done.kernel.report.registers},
                     {"spills", done.kernel.report.spill_stores.value.get()},
@@ -238,13 +252,14 @@ void compile_one(const Fp8Case& one) {
 int run(const Request& r) {
   const std::string fp8 = "attention_fp8_sm90", bf16 = "attention_sm90";
   if (r.predict || r.compile) {
-    if (r.compile) {
+    if (r.compile && r.tiles_given.empty()) {
       for (const Fp8Case& one : test::fp8_cases(1)) compile_one(one);
     }
     for (const Question& question : r.questions) {
       for (const Pick& pick : picks_of(question, r, fp8, r.tiles)) {
         if (r.compile)
-          compile_one({layout_of(question, DType::e4m3), Fp8Scales::head, pick.tile});
+          for (const bool counting : {false, true})
+            compile_one({layout_of(question, DType::e4m3), Fp8Scales::head, pick.tile}, counting);
         else
           std::cout << described(fp8, question, pick).dump() << std::endl;
       }
@@ -256,7 +271,9 @@ int run(const Request& r) {
   if (r.check) good = check(runtime, r.shapes);
   if (r.time) {
     for (const Question& question : r.questions) {
-      for (const Pick& pick : picks_of(question, r, fp8, r.tiles)) good = time_one(runtime, question, pick) && good;
+      const Fp8Device data(runtime.device(), layout_of(question, DType::e4m3, r.log_sum_exp), Fp8Scales::head);
+      for (const Pick& pick : picks_of(question, r, fp8, r.tiles))
+        good = time_one(runtime, data, question, pick) && good;
       if (!r.bf16) continue;
       for (const Pick& pick : picks_of(question, {}, bf16, 1)) time_bf16(runtime, question, pick);
     }

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstring>
 #include <map>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -73,6 +74,29 @@ TEST_CASE("fp8: of 1 + 2^-t the last bit that is kept is the 13th, in one wgmma'
       CHECK(sum.get<double>() == (std::stoi(t) <= 13 ? std::ldexp(all, -std::stoi(t)) : 0));
   }
   CHECK(questions == 16);
+}
+
+TEST_CASE("fp8: a running sum of P loses a quarter of a mean over 16k keys, sums of chunks lose nothing") {
+  constexpr std::size_t keys = 16384, chunk = 128;
+  std::mt19937_64 engine(1);
+  std::normal_distribution<float> score;
+  std::vector<std::uint8_t> p(keys);
+  double exact = 0;
+  for (std::uint8_t& one : p) {
+    const std::uint16_t bits = encode(std::exp2(6 + 1.4427f * (score(engine) - 3)), DType::e4m3);
+    one = static_cast<std::uint8_t>(bits);
+    exact += decode(bits, DType::e4m3);
+  }
+  const std::vector<std::uint8_t> ones(keys, static_cast<std::uint8_t>(encode(1, DType::e4m3)));
+  float running = 0, of_chunk = 0;
+  double chunks = 0;
+  for (std::size_t i = 0; i < keys; i += e4m3_sum_terms) {
+    running = e4m3_sum(running, &p[i], &ones[i]);
+    of_chunk = e4m3_sum(i % chunk == 0 ? 0 : of_chunk, &p[i], &ones[i]);
+    if ((i + e4m3_sum_terms) % chunk == 0) chunks += of_chunk;
+  }
+  CHECK(running / exact - 1 == doctest::Approx(-0.25).epsilon(0.1));
+  CHECK(std::fabs(chunks / exact - 1) < 0.002);
 }
 
 TEST_CASE("fp8: every output of 252 cases is right, the log-sum-exp of a third is beyond fp32's rule") {

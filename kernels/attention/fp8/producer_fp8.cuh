@@ -53,7 +53,11 @@ struct Fp8Producer : AttentionProducer<F.forward> {
 
   // V of that stage turned over, by four warps together.
   __device__ __forceinline__ void turn(const Position& at) const {
-    constexpr int parts = C.x / 32 * (C.dv / 64), step = parts % 2 == 0 ? 2 : 1;
+    // Four at a time, of 256 columns, hide more of the latency; who draws tiles or keeps a window has no registers for
+    // it.
+    constexpr int parts = C.x / 32 * (C.dv / 64);
+    constexpr bool four = C.dv > 128 && C.order != TileOrder::longest_first && C.mask != MaskKind::window;
+    constexpr int step = four ? 4 : parts % 2 == 0 ? 2 : 1;
     barrier_wait(barrier(Block::v_full + at.stage), at.parity);
     barrier_wait(barrier(Block::v_empty + at.stage), at.parity ^ 1);
     const u32 v = Places::v_place(shared, at.stage), turned = Places::turned_place(shared, at.stage);
