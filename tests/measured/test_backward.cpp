@@ -124,22 +124,43 @@ TEST_CASE("backward: no overlap and dQ from registers is the fastest tile") {
   }
 }
 
-TEST_CASE("backward: the prediction is of the gradients alone, and too fast by two to eleven percent") {
+// Of the first two files another kernel was measured, which stored rows otherwise and began heads in another order.
+TEST_CASE("backward: what is predicted, all three launches, is 5 percent too fast in the mean") {
+  const std::map<std::string, std::pair<double, double>> expected{
+      {"two_tiles", {0.075, 0.18}}, {"all_tiles", {0.090, 0.14}}, {"sixteen_bytes", {0.054, 0.10}}};
   for (const std::string& file : files) {
+    double sum = 0;
+    int n = 0;
     for (const Json& recorded : rows_of(file)) {
-      if (!recorded.contains("peers") || recorded["shape"]["d"] != 128 || recorded["shape"]["q"] != 16384 ||
-          recorded["mask"] != "none" || recorded["tile"]["dq"] == "ordered")
+      if (!recorded.contains("peers") || recorded["tile"]["dq"] == "ordered") continue;
+      Json row = recorded;
+      row["kernel"] = "attention_backward_sm90";
+      row["algorithm"] = "attention_backward";
+      CAPTURE(row["tile"].dump());
+      const double error = number(row, "time") / number(measured::predicted(row), "time") - 1;
+      CHECK(std::abs(error) < expected.at(file).second);
+      sum += std::abs(error);
+      ++n;
+    }
+    CAPTURE(file);
+    CHECK(sum / n == doctest::Approx(expected.at(file).first).epsilon(0.02));
+  }
+}
+
+TEST_CASE("backward: overlap is predicted to lose what it loses, since dQ then leaves later than it could") {
+  for (const char* question : {"d=128 none s=16384", "d=128 causal s=16384"}) {
+    std::map<std::string, double> time;
+    for (const Json& recorded : rows_of("all_tiles")) {
+      if (!recorded.contains("peers") || question_of(recorded) != question || recorded["tile"]["dq"] != "atomic")
         continue;
       Json row = recorded;
       row["kernel"] = "attention_backward_sm90";
       row["algorithm"] = "attention_backward";
-      const double flops = number(row, "tflops") * number(row, "time"),
-                   predicted = flops / number(measured::predicted(row), "time");
-      CAPTURE(row["tile"].dump());
-      CHECK(predicted == doctest::Approx(587).epsilon(0.005));
-      CHECK(predicted / number(row, "tflops_gradients") > 1.02);
-      CHECK(predicted / number(row, "tflops_gradients") < 1.11);
+      time[row["tile"]["overlap"]] = number(measured::predicted(row), "time");
     }
+    const double measured =
+        rate_of("all_tiles", question, "off", "atomic") / rate_of("all_tiles", question, "on", "atomic");
+    CHECK(time.at("on") / time.at("off") == doctest::Approx(measured).epsilon(0.015));
   }
 }
 
