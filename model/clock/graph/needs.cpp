@@ -18,7 +18,8 @@ namespace {
 /// What of a tile decides which numbers are read.
 struct Features {
   bool loads = false, boxes = false, own_copies = false, stored_boxes = false, multicast = false;
-  bool added = false, asynchronous = false, waiting = false, bits_8 = false, bits_16 = false, serial = false, cluster = false;
+  bool added = false, asynchronous = false, waiting = false, bits_8 = false, bits_16 = false, serial = false,
+       cluster = false;
 
   explicit Features(const PlacedDiagram& placed) : cluster(placed.cluster > Count(1)) {
     for (const Crossing& c : placed.crossings) {
