@@ -15,7 +15,7 @@ struct Tables::Kept {
     std::shared_ptr<Table> table;
     bool of_one_shape;
   };
-  static constexpr std::size_t most = 256, most_of_one_shape = 32;
+  static constexpr std::size_t most = 96, most_of_one_shape = 8;
 
   /// Forgets what was asked longest ago: a process that asks about many shapes holds no more tables than one that asks
   /// about few.

@@ -46,7 +46,8 @@ class Draw {
 /// What the questions of one session have in common, so that its tables serve more than one of them.
 struct QuestionKind {
   std::string gpu, dtype;
-  std::int64_t head = 128, queries = 1;  // width of a head, heads that share keys: a table each
+  // Width of a head and heads that share keys, each with one that is drawn for once in so many: a table each.
+  std::int64_t head = 128, odd_head = 1, queries = 1, odd_queries = 1;
   bool masks = false;
 };
 
@@ -55,7 +56,9 @@ inline QuestionKind kind_of(Draw& draw) {
   kind.gpu = draw.once_in(3) ? "h200-sxm" : draw.of(builtin_machines());
   kind.dtype = draw.of<std::string>({"bf16", "bf16", "bf16", "f16", "e4m3", "f32"});
   kind.head = draw.of<std::int64_t>({64, 128, 128, 96, 256});
+  kind.odd_head = draw.size(draw.once_in(2) ? 10 : 62);
   kind.queries = draw.of<std::int64_t>({1, 1, 4, 8});
+  kind.odd_queries = draw.size(6);
   kind.masks = draw.once_in(2);
   return kind;
 }
@@ -74,8 +77,8 @@ inline NamedSizes shape_of(Draw& draw, const QuestionKind& kind, const Diagram& 
     if ((fallback || is_rows(diagram, axis)) && draw.once_in(2)) continue;
     const bool head = axis.name == "d";
     std::int64_t size = fallback ? draw.size(6) : draw.length();
-    if (axis.name == "g" && !draw.once_in(20)) size = kind.queries;
-    if (head) size = draw.once_in(10) ? draw.size(62) : kind.head;
+    if (axis.name == "g") size = draw.once_in(20) ? kind.odd_queries : kind.queries;
+    if (head) size = draw.once_in(10) ? kind.odd_head : kind.head;
     shape.emplace_back(axis.name, size);
   }
   return shape;

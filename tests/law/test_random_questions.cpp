@@ -124,6 +124,15 @@ TEST_CASE("questions that random ones found to take long, to give two times or t
         asked("attention", "h200-sxm", "bf16",
               {{"b", 37}, {"g", 1}, {"q", 28853789896}, {"x", 16731}, {"d", 9287476409}},
               {Mask::Kind::window, 1672383940868, 574}),
+        asked("attention", "gb200", "bf16",
+              {{"b", 20}, {"h", 7}, {"g", 1}, {"q", 28}, {"x", 54874332029429}, {"d", 25444794732872640}}, causal),
+        asked("attention", "b300", "bf16", {{"h", 44}, {"q", 5028}, {"x", 1667116558254}, {"d", 372}},
+              {Mask::Kind::window, 421604463692260, 1}),
+        asked("attention", "h200-sxm", "f16", {{"q", 15834}, {"x", 975690975390318848}, {"d", 3084596154}}, causal),
+        asked("attention", "h200-sxm", "f16", {{"b", 4}, {"q", 1282}, {"x", 854565656}, {"d", 4552969729}},
+              {Mask::Kind::window, 2767600703, 0}),
+        asked("attention", "h200-sxm", "bf16", {{"b", 8}, {"h", 44}, {"q", 6866}, {"x", 112057238934}, {"d", 128}},
+              causal),
         asked("convolution_2d", "h200-sxm", "bf16", {{"b", 30}, {"i", 200}, {"j", 300}, {"c", 64}, {"o", 48}}),
         asked("max_pooling", "h200-sxm", "f32", {{"b", 60}, {"i", 2000}, {"j", 3000}, {"c", 3}})}) {
     CAPTURE(test::command_of(ask));
