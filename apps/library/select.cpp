@@ -31,7 +31,9 @@ void add_best(const Request& request, const Ranking& ranking, SelectAnswer& answ
 
 /// The ideal mapping's tiles have one bound, of the algorithm.
 std::string about_bound(const Request& request, const SelectAnswer& answer) {
-  const std::string what = "no kernel is known that runs " + request.diagram->name + " there";
+  const bool asked_for = !request.ask.kernel.empty();  // the ideal mapping by its name, not for want of a kernel
+  const std::string what =
+      asked_for ? "the ideal mapping is no kernel" : "no kernel is known that runs " + request.diagram->name + " there";
   if (!answer.predicted) return what + ", and the profile lacks the rates of a bound";
   return what + "; whatever its mapping, it would take at least what " + answer.predicted->bound +
          " takes, at the fastest rates that the profile states";
