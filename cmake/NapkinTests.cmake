@@ -3,7 +3,7 @@
 #   tests/unit/FOLDER/test_*.cpp   napkin_unit_FOLDER, linking the layers up to and including FOLDER (base, diagram, ...)
 #   tests/KIND/**/test_*.cpp       napkin_KIND (law, golden, measured, ...), linking everything; the fuzzers' tree, whose
 #                                  purpose is crashes, has the laws and the program's bad input (test_cli_bad_input)
-#   tests/kernel/run_*.cpp         a program of that name, no test; tests/measured/run_*.cpp too
+#   tests/kernel/run_*.cpp         a program of that name, no test; of tests/measured and tests/law too
 #   tests/bench/bench_*.cpp        napkin_bench_*, linking everything and Google Benchmark
 #   tests/fuzz/fuzz_*.cpp          napkin_fuzz_*, linking what its line "// links: LAYER" names (else everything)
 #
@@ -109,10 +109,11 @@ function(napkin_tests kind)
   endif()
 endfunction()
 
-# tests/kernel/run_*.cpp, tests/measured/run_*.cpp: developers' programs, the first for a machine with a GPU, which may have none of our libraries: they look
-# for them beside themselves too.
+# tests/kernel/run_*.cpp, tests/measured/run_*.cpp, tests/law/run_*.cpp: developers' programs, also for a machine with a
+# GPU or many cores, which may have none of our libraries: they look for them beside themselves too.
 function(napkin_kernel_programs)
-  file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/kernel/run_*.cpp ${PROJECT_SOURCE_DIR}/tests/measured/run_*.cpp)
+  file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/kernel/run_*.cpp ${PROJECT_SOURCE_DIR}/tests/measured/run_*.cpp
+    ${PROJECT_SOURCE_DIR}/tests/law/run_*.cpp)
   foreach(source IN LISTS sources)
     get_filename_component(name ${source} NAME_WE)
     add_executable(${name} ${source})

@@ -14,6 +14,7 @@
 
 #include "apps/library/arguments.hpp"
 #include "apps/library/bands.hpp"
+#include "apps/library/laws.hpp"
 #include "model/diagram/problem.hpp"
 #include "model/machine/vocabulary.hpp"
 
@@ -219,6 +220,7 @@ struct QueryAnswer {
   std::vector<LevelAnswer> levels;
   Later<FormulaAnswer> formula;
   Later<std::optional<OptimumAnswer>> optimum;  ///< none of packed sequences
+  Later<std::optional<Laws>> laws;              ///< nor there where the profile lacks a bandwidth of theirs
   std::optional<PredictedAnswer> predicted;     ///< none on the abstract machine
   std::optional<OccupancyAnswer> occupancy;     ///< nor there, nor where one launch does not hold it
   std::optional<CombineAnswer> combine;         ///< where results have parts

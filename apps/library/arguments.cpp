@@ -207,7 +207,8 @@ std::vector<std::pair<std::string, double>> parse_fractions(std::string_view tex
 Mask parse_window(std::string_view text, const std::string& where) {
   const std::string right = "two whole numbers from 0, such as 1023,0 (keys seen to the left and to the right)";
   const std::vector<std::string> words = parse_words(text, where, right);
-  if (words.size() != 2) throw Error(where, "has " + std::to_string(words.size()) + " numbers", right);
+  if (words.size() != 2)
+    throw Error(where, "has " + std::to_string(words.size()) + (words.size() == 1 ? " number" : " numbers"), right);
   Mask mask;
   mask.kind = Mask::Kind::window;
   mask.left = parse_number(words[0], 0, where, "L");

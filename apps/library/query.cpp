@@ -5,6 +5,7 @@
 #include "apps/library/compiled.hpp"
 #include "apps/library/cut.hpp"
 #include "apps/library/evaluate.hpp"
+#include "apps/library/law_setting.hpp"
 #include "apps/library/optimum.hpp"
 #include "apps/library/select_kernel.hpp"
 #include "apps/library/select_tile.hpp"
@@ -70,6 +71,12 @@ QueryAnswer answer_of(const Request& request, const Layout& layout, const Tile& 
   answer.combine = combine_of(placement.placed, request.abstract() ? Hertz(0) : clock);
   if (request.abstract()) judge_abstract(request, layout, answer);
   add_optimum(request, layout, placement.placed, answer);
+  if (!request.abstract()) {
+    answer.laws = Later<std::optional<Laws>>([request]() -> std::optional<Laws> {
+      const std::optional<LawSetting> setting = law_setting(request);
+      return setting ? std::optional(laws_of(*setting)) : std::nullopt;
+    });
+  }
   if (request.ask.check) answer.check = check_of(request, layout, placement.placed);
   if (request.ask.compile) answer.compiled = compiled_of(placement);
   return answer;
@@ -85,6 +92,7 @@ void make_cut(const Request& request, QueryAnswer& answer) {
   answer.levels = levels_of(answer.launches);
   answer.formula = {};
   answer.optimum = {};
+  answer.laws = {};
   answer.occupancy.reset();
 }
 

@@ -31,7 +31,9 @@ void add_best(const Request& request, const Ranking& ranking, SelectAnswer& answ
 
 /// The ideal mapping's tiles have one bound, of the algorithm.
 std::string about_bound(const Request& request, const SelectAnswer& answer) {
-  const std::string what = "no kernel is known that runs " + request.diagram->name + " there";
+  const bool asked_for = !request.ask.kernel.empty();  // the ideal mapping by its name, not for want of a kernel
+  const std::string what =
+      asked_for ? "the ideal mapping is no kernel" : "no kernel is known that runs " + request.diagram->name + " there";
   if (!answer.predicted) return what + ", and the profile lacks the rates of a bound";
   return what + "; whatever its mapping, it would take at least what " + answer.predicted->bound +
          " takes, at the fastest rates that the profile states";
@@ -67,22 +69,34 @@ struct Reasons {
   std::string because;
 };
 
-Reasons reasons_of(const Ranking& ranking) {
-  const Rejections counted = ranking.count_rejections();
-  Reasons out;
-  out.legal = counted.legal.get();
-  for (const auto& [constraint, tiles] : counted.rejected) out.rejected.emplace_back(constraint, tiles.get());
-  out.because = ranking.explain();
+Rejected rejected_of(const Rejections& counted) {
+  Rejected out;
+  for (const auto& [constraint, tiles] : counted.rejected) out.emplace_back(constraint, tiles.get());
   return out;
 }
 
-/// One thread at a time asks the ranking for them.
+void add_counts(const Rejections& counted, SelectAnswer& answer) {
+  answer.legal = counted.legal.get();
+  answer.rejected = rejected_of(counted);
+}
+
+Reasons reasons_of(const Ranking& ranking) {
+  const Rejections counted = ranking.count_rejections();
+  return {counted.legal.get(), rejected_of(counted), ranking.explain()};
+}
+
+/// One thread at a time asks the ranking for them. The ideal mapping's table serves one shape and may take megabytes:
+/// it is asked at once, so that no answer keeps it.
 void add_reasons(const std::shared_ptr<const Kept>& kept, SelectAnswer& answer) {
+  if (kept->ranking->layout().ideal) {
+    add_counts(kept->ranking->count_rejections(), answer);
+    return;
+  }
   using All = Later<Reasons>;
   const auto all = std::make_shared<const All>([kept] { return at_shape([&] { return reasons_of(*kept->ranking); }); });
   answer.legal = Later<std::int64_t>([all] { return all->get().legal; });
   answer.rejected = Later<Rejected>([all] { return all->get().rejected; });
-  if (!kept->ranking->layout().ideal) answer.because = Later<std::string>([all] { return all->get().because; });
+  answer.because = Later<std::string>([all] { return all->get().because; });
 }
 
 /// "Nothing fits" is no answer to sizes whose products do not fit 64 bits: those are refused, as by query.
@@ -105,10 +119,9 @@ void make_cut(const Request& request, SelectAnswer& answer) {
 
 /// Nothing fits.
 void add_refusal(const Request& request, const Ranking& ranking, SelectAnswer& answer) {
-  const Reasons reasons = reasons_of(ranking);
+  const Rejections counted = ranking.count_rejections();
   refuse_overflow(request, ranking.layout());
-  answer.legal = reasons.legal;
-  answer.rejected = reasons.rejected;
+  add_counts(counted, answer);
   answer.because = ranking.nothing_fits();
   if (may_be_cut(request)) make_cut(request, answer);
 }

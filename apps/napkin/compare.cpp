@@ -9,6 +9,7 @@
 #include "apps/napkin/ask.hpp"
 #include "apps/napkin/commands.hpp"
 #include "apps/report/json.hpp"
+#include "apps/report/laws.hpp"
 #include "apps/report/standing.hpp"
 #include "apps/report/text.hpp"
 #include "apps/report/units.hpp"
@@ -28,39 +29,6 @@ std::vector<std::string> distinct(const std::vector<std::string>& words, const s
     }
   }
   return words;
-}
-
-Json json_of(const Laws& laws) {
-  Json levels = Json::array();
-  for (const LevelLaw& level : laws.levels) {
-    levels.push_back({{"name", level.name},
-                      {"memory", report::json_of(level.memory)},
-                      {"transfer", report::json_of(level.transfer)},
-                      {"time", report::json_of(level.time)}});
-  }
-  Json json = {{"levels", levels},
-               {"bound", laws.bound},
-               {"clusters", Json::array()},
-               {"minima", Json::array()},
-               {"caching", nullptr}};
-  for (const ClusterLaw& cluster : laws.clusters) {
-    Json savings = Json::array();
-    for (const auto& [size, saving] : cluster.savings)
-      savings.push_back({{"size", size}, {"time", report::json_of(saving)}});
-    json["clusters"].push_back(
-        {{"from", cluster.from}, {"measured", cluster.measured}, {"size", cluster.size}, {"savings", savings}});
-  }
-  for (const MinimaLaw& minima : laws.minima) {
-    Json least = Json::object();
-    for (const auto& [name, value] : minima.least) least[name] = report::json_of(value);
-    json["minima"].push_back({{"level", minima.level}, {"least", least}});
-  }
-  if (laws.caching) {
-    json["caching"] = {{"level", laws.caching->level},
-                       {"factors", laws.caching->factors},
-                       {"ratio", report::json_of(laws.caching->ratio)}};
-  }
-  return json;
 }
 
 /// A machine that was refused has no shape to show.
@@ -98,7 +66,7 @@ Json json_of(const CompareAnswer& answer) {
                 {"predicted", selected.predicted ? report::json_of(*selected.predicted) : Json(nullptr)},
                 {"levels", report::json_of(selected.levels)},
                 {"because", machine.refused.empty() ? selected.because.get() : machine.refused},
-                {"laws", machine.laws ? json_of(*machine.laws) : Json(nullptr)}};
+                {"laws", machine.laws ? report::json_of(*machine.laws, selected.levels) : Json(nullptr)}};
     if (selected.combine) one["combine"] = report::json_of(*selected.combine);
     machines.push_back(std::move(one));
   }
@@ -163,52 +131,6 @@ std::string part(const std::string& title, const CompareAnswer& answer, const St
   return any ? "\n" + table.text(style, "  ") : "";
 }
 
-std::string least_text(const Laws& laws) {
-  std::string text;
-  for (const LevelLaw& level : laws.levels) {
-    text +=
-        fmt::format("{}{} {} in {}", text.empty() ? "" : ", ", level.name,
-                    report::transfer_text(static_cast<std::int64_t>(level.transfer)), report::time_text(level.time));
-  }
-  return text + "; the slowest is " + laws.bound;
-}
-
-std::string minima_text(const Laws& laws) {
-  std::string text;
-  for (const MinimaLaw& law : laws.minima) {
-    std::string least;
-    for (const auto& [name, value] : law.least) {
-      const bool bytes = name.ends_with("bytes");
-      least += fmt::format(
-          "{}{} >= {}", least.empty() ? "" : ", ", bytes ? "M" : name,
-          bytes ? report::memory_text(static_cast<std::int64_t>(value)) : report::number_text(std::ceil(value)));
-    }
-    text += fmt::format("{}over the pipe into {}: {}", text.empty() ? "" : "; ", law.level, least);
-  }
-  return text;
-}
-
-std::string cluster_text(const Laws& laws) {
-  std::string text;
-  for (const ClusterLaw& law : laws.clusters) {
-    std::string savings;
-    for (const auto& [size, saving] : law.savings) {
-      savings += fmt::format("{}{} {} {}", savings.empty() ? "" : ", ", size, saving < 0 ? "costs" : "saves",
-                             report::time_text(std::abs(saving)));
-    }
-    text += fmt::format("{}fed from {} ({}): {} ({})", text.empty() ? "" : "; ", law.from,
-                        law.measured ? "measured" : "datasheet", law.size == 1 ? "none" : std::to_string(law.size),
-                        savings);
-  }
-  return text;
-}
-
-std::string caching_text(const Laws& laws) {
-  if (!laws.caching) return "";
-  return fmt::format("{} nodes, {:.4f} times the transfers of an even split", fmt::join(laws.caching->factors, " x "),
-                     laws.caching->ratio);
-}
-
 std::string quantisation_text(const CompareAnswer& answer) {
   std::string text;
   for (const QuantisationAnswer& law : answer.quantisation) {
@@ -236,10 +158,15 @@ std::string text_of(const CompareAnswer& answer, const Ask& ask, const Style& st
   text += part("parts of results", answer, style, [](const ComparedMachine& m) {
     return m.selected.combine ? report::combine_text(*m.selected.combine) : std::string();
   });
-  text += part("least H of any tile, one level at a time", answer, style, law(least_text));
-  text += part("what keeps the tensor units fed", answer, style, law(minima_text));
-  text += part("best cluster size by transfers", answer, style, law(cluster_text));
-  text += part("how the nodes below a cache share its tile", answer, style, law(caching_text));
+  text += part("least H of any tile, one level at a time", answer, style, law(report::least_text));
+  text += part("H over all levels, each at its pipe's rate", answer, style, [](const ComparedMachine& m) {
+    return m.laws ? report::weighted_text(*m.laws, m.selected.levels) : std::string();
+  });
+  text += part("handed on within clusters", answer, style, law(report::crossings_text));
+  text += part("least rate of a pipe that keeps the tensor units fed", answer, style, law(report::needed_text));
+  text += part("what keeps the tensor units fed", answer, style, law(report::minima_text));
+  text += part("best cluster size by transfers", answer, style, law(report::cluster_text));
+  text += part("how the nodes below a cache share its tile", answer, style, law(report::caching_text));
   return text + quantisation_text(answer);
 }
 

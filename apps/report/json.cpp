@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "apps/report/laws.hpp"
 #include "apps/report/standing.hpp"
 
 namespace napkin::report {
@@ -225,6 +226,7 @@ Json json_of(const QueryAnswer& answer) {
   const std::optional<OptimumAnswer>& optimum = answer.optimum;
   json["formula"] = {{"transfer", formula.transfer}, {"memory", formula.memory}};
   json["optimum"] = optimum ? json_of(*optimum) : Json(nullptr);
+  if (const auto& laws = answer.laws.get()) json["laws"] = json_of(*laws, answer.levels);
   if (answer.predicted) json["predicted"] = json_of(*answer.predicted);
   if (answer.predicted) json["nodes"] = nodes_json(answer.predicted->nodes);
   if (answer.occupancy) add_occupancy(*answer.occupancy, json);

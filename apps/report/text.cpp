@@ -6,6 +6,7 @@
 #include <cmath>
 #include <utility>
 
+#include "apps/report/laws.hpp"
 #include "apps/report/standing.hpp"
 #include "apps/report/units.hpp"
 #include "model/diagram/packing.hpp"
@@ -114,6 +115,14 @@ std::string optimum_text(const OptimumAnswer& optimum, bool values, const Style&
                               values ? " (streams 1)" : " that meet every constraint"),
                   style);
   }
+  return text;
+}
+
+/// All levels together, and what their pipes must bring.
+std::string laws_text(const Laws& laws, const std::vector<LevelAnswer>& levels, const Style& style) {
+  std::string text = entry("all levels", weighted_text(laws, levels), style);
+  if (!laws.crossings.empty()) text += entry("clusters", crossings_text(laws), style);
+  if (laws.computing > 0) text += entry("least rate", needed_text(laws), style);
   return text;
 }
 
@@ -361,6 +370,7 @@ std::string text_of(const QueryAnswer& answer, const Style& style) {
   if (answer.combine) text += combine_entry(*answer.combine, style);
   text += formula_text(answer.formula, style);
   if (const auto& optimum = answer.optimum.get()) text += optimum_text(*optimum, values, style);
+  if (const auto& laws = answer.laws.get()) text += laws_text(*laws, answer.levels, style);
   if (answer.check) text += "\n" + check_text(*answer.check, style);
   if (answer.compiled) text += "\n" + compiled_text(*answer.compiled, style);
   return text;

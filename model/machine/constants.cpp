@@ -51,6 +51,7 @@ constexpr std::array constants_known = {
     // bandwidths beside those of the pipes
     Constant{"l2_bandwidth_shared_tile", bytes_per_clock},       // a SM, when all read the same tile
     Constant{"l2_bandwidth_one_sm", bytes_per_clock},            // one SM alone
+    Constant{"l2_add_bandwidth", bytes_per_clock},               // fp32 numbers that are added there, all SMs
     Constant{"l2_bandwidth_total", bytes_per_clock},             // all SMs together: few get more each
     Constant{"multicast_delivered_bandwidth", bytes_per_clock},  // a SM, clusters of 2
     Constant{"tma_store_bandwidth", bytes_per_clock},            // a SM's copies out, while others come in

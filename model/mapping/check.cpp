@@ -305,6 +305,20 @@ void check(const Mapping& mapping, const Diagram& diagram) {
   }
 }
 
+namespace {
+
+/// "--dtype with one of f16, e4m3"
+std::string types_of(const Machine& machine) {
+  std::string types;
+  for (const TensorInstruction& each : machine.tensor) {
+    const std::string name(name_of(each.type));
+    if (types.find(name) == std::string::npos) types += (types.empty() ? "" : ", ") + name;
+  }
+  return types.empty() ? "a machine with a tensor unit" : "--dtype with one of " + types;
+}
+
+}  // namespace
+
 void check(const Mapping& mapping, const Machine& machine, DType dtype) {
   for (const Reference& r : mapping.references) {
     if (r.kind != Reference::Kind::unit || machine.unit(r.name) != nullptr) continue;
@@ -326,8 +340,9 @@ void check(const Mapping& mapping, const Machine& machine, DType dtype) {
     if (op.unit != "tensor") continue;
     const DType type = op.type == "T" ? dtype : parse_dtype(op.type, mapping.file);
     if (machine.tensor_for(type) == nullptr) {
-      throw Error(op.location, "operations." + op.output + ".type",
-                  machine.name + " has no tensor instruction for " + std::string(name_of(type)),
+      const std::string lacks = "no tensor instruction for " + std::string(name_of(type));
+      if (op.type == "T") throw Error(machine.name, lacks, types_of(machine));
+      throw Error(op.location, "operations." + op.output + ".type", machine.name + " has " + lacks,
                   "another type or machine");
     }
   }

@@ -1,5 +1,6 @@
 // What the groups of a level visit of the streamed axis. Chunks start where the block's part of that axis starts.
 #include <algorithm>
+#include <numeric>
 
 #include "model/mapping/placed.hpp"
 
@@ -43,9 +44,63 @@ void walk_masked(const Plane& plane, Walk& w, std::int64_t chunk) {
   }
 }
 
-/// The streamed axis is split too: group by group of both axes, but for those that see nothing: a window on 16,731 keys
-/// leaves the last rows of billions.
+/// Most chunks of one part that any group visits. A group's chunks [begin, end) cover a whole part, or lie in two.
+class LongestInPart {
+ public:
+  LongestInPart(const Plane& plane, std::int64_t group, std::int64_t chunk, std::int64_t part)
+      : plane_(plane), group_(group), chunk_(chunk), part_(part / chunk) {}
+
+  /// `most`: no group visits more chunks in all. Groups that the array's begin or end cuts visit most where they are
+  /// cut least; what those between visit repeats with the parts, a group further each time.
+  [[nodiscard]] std::int64_t find(std::int64_t most) {
+    const Span seeing = plane_.seeing();
+    most = std::min(most, part_);
+    if (seeing.size() <= 0) return 0;
+    const std::int64_t first = seeing.first / group_, last = (seeing.last - 1) / group_;
+    const std::int64_t cut = first_where(first, last, [&](std::int64_t i) { return seen(i).first > 0; }),
+                       ends = first_where(cut, last, [&](std::int64_t i) { return seen(i).last >= plane_.along; });
+    const std::int64_t repeats = part_ * chunk_ / std::gcd(group_, part_ * chunk_);
+    for (const std::int64_t i : {first, std::max(cut - 1, first), cut, ends, last}) look(i);
+    for (std::int64_t i = cut; i < std::min(ends, cut + repeats) && longest_ < most; ++i) look(i);
+    return longest_;
+  }
+
+ private:
+  [[nodiscard]] Span seen(std::int64_t i) const {
+    return plane_.seen(i * group_, group_ < plane_.across - i * group_ ? (i + 1) * group_ : plane_.across);
+  }
+  void look(std::int64_t i) {
+    const Span span = seen(i);
+    if (span.size() <= 0) return;
+    const std::int64_t begin = span.first / chunk_, end = (span.last - 1) / chunk_ + 1;
+    const std::int64_t in_first = std::min(end - begin, part_ - begin % part_);
+    longest_ = std::max({longest_, in_first, std::min(end - begin - in_first, part_)});
+  }
+  /// The first group from `from` on, at most `last`, of which it holds; it holds of all behind that one.
+  template <class Holds>
+  static std::int64_t first_where(std::int64_t from, std::int64_t last, const Holds& holds) {
+    while (from < last) {
+      const std::int64_t middle = from + (last - from) / 2;
+      holds(middle) ? last = middle : from = middle + 1;
+    }
+    return last;
+  }
+
+  const Plane& plane_;
+  std::int64_t group_, chunk_, part_;  // chunks of a part
+  std::int64_t longest_ = 0;
+};
+
+/// The streamed axis is split too, into parts of whole chunks: parts cut no chunk, so that they change only how many of
+/// them lie in one.
 void walk_masked_parts(const Plane& plane, Walk& w, std::int64_t chunk, std::int64_t part) {
+  walk_masked(plane, w, chunk);
+  w.total.longest = LongestInPart(plane, w.across.get(), chunk, part).find(w.total.longest.get());
+}
+
+/// Into parts that end within a chunk (no legal tile has them): group by group of both axes, but for those that see
+/// nothing.
+void walk_ragged_parts(const Plane& plane, Walk& w, std::int64_t chunk, std::int64_t part) {
   const std::int64_t group = w.across.get();
   w.total = {ceil_div(plane.across, group), 0, 0, 0};
   const Span seeing = plane.seeing();
@@ -91,8 +146,17 @@ Walk walk_of(const PlacedDiagram& placed, const PlacedLevel& level) {
   const Plane plane(placed, stream);
   if (part == columns) {
     walk_masked(plane, w, level.chunk.get());
-  } else {
+  } else if (part % level.chunk == Count(0)) {
     walk_masked_parts(plane, w, level.chunk.get(), part.get());
+  } else {
+    constexpr std::int64_t most = std::int64_t{1} << 26;
+    const Count looks = ceil_div(plane.across, w.across.get()) * ceil_div(plane.along, part.get());
+    if (looks > Count(most))
+      throw Error(placed.mapping->name,
+                  "parts that end within a chunk are counted one by one, and there are " + std::to_string(looks.get()) +
+                      " of them and of rows of blocks",
+                  "parts of whole chunks");
+    walk_ragged_parts(plane, w, level.chunk.get(), part.get());
   }
   return w;
 }

@@ -189,16 +189,6 @@ Count total_of(const PlacedDiagram& placed, const Layout& layout) {
   return slack(layout) + layout.end + barrier_count(placed) * barrier_bytes;
 }
 
-Bytes limit_of(const Level& level, bool node) {
-  if (!node && level.per_block) return Bytes(static_cast<std::int64_t>(level.per_block->value));
-  if (level.capacity.known()) return Bytes(static_cast<std::int64_t>(level.capacity.best().value));
-  return Bytes(std::numeric_limits<std::int64_t>::max());
-}
-
-const Level& block_level(const PlacedDiagram& placed) {
-  return placed.machine->levels[static_cast<std::size_t>(placed.block().level)];
-}
-
 Count floor_to(Count value, Count granule) { return value / granule * granule; }
 
 bool agents_ask(const PlacedDiagram& placed) {
@@ -261,50 +251,29 @@ RegisterNeed register_need(const PlacedDiagram& placed) {
   return worst;
 }
 
+namespace {
+
+/// Of agents that ask for their own: the least that holds them all. need(agent): of one that does not ask.
+template <class Need>
+Count registers_asked_for(const PlacedDiagram& placed, const Need& need) {
+  Count total;
+  for (std::size_t a = 0; a < placed.agents.size(); ++a) {
+    const PlacedAgent& agent = placed.agents[a];
+    total += (agent.registers ? *agent.registers : need(a)) * agent.threads * agent.instances;
+  }
+  return ceil_div(total, std::max(placed.threads, Count(1)));
+}
+
+}  // namespace
+
 Count launch_registers(const PlacedDiagram& placed) {
   const Count granule = placed.machine->limits.register_granule_per_thread;
   if (!agents_ask(placed)) {
     const RegisterNeed worst = register_need(placed);
     return round_up(std::min(worst.need, worst.limit), granule);
   }
-  Count total;
-  for (std::size_t a = 0; a < placed.agents.size(); ++a) {
-    const PlacedAgent& agent = placed.agents[a];
-    const Count each = agent.registers ? *agent.registers : register_need(placed, static_cast<int>(a)).need;
-    total += each * agent.threads * agent.instances;
-  }
-  return round_up(ceil_div(total, std::max(placed.threads, Count(1))), granule);
-}
-
-Occupancy occupancy(const Limits& limits, Bytes node_shared, Count threads, Count registers, Bytes shared) {
-  if (!limits.known) return {1, ""};
-  const Count warps = ceil_div(std::max(threads, Count(1)), limits.warp_size);
-  const Count warp_registers =
-      round_up(std::max(registers, Count(1)) * limits.warp_size, limits.register_granule_per_warp);
-  const Count block_shared = round_up(shared.value + limits.shared_reserved_per_block, limits.shared_granule);
-  Count by_registers = limits.registers_per_node / limits.schedulers / warp_registers * limits.schedulers / warps;
-  if (warp_registers * round_up(warps, limits.schedulers) > limits.registers_per_block ||
-      registers > round_up(limits.registers_per_thread, limits.register_granule_per_thread)) {
-    by_registers = 0;
-  }
-  Count by_threads = std::min(limits.threads_per_node / (warps * limits.warp_size), limits.warps_per_node / warps);
-  if (threads > limits.threads_per_block) by_threads = 0;
-  Occupancy out{block_shared.get() > 0 ? node_shared.value / block_shared : limits.blocks_per_node, "shared memory"};
-  if (by_registers < out.blocks) out = {by_registers, "registers"};
-  if (by_threads < out.blocks) out = {by_threads, "threads"};
-  if (limits.blocks_per_node < out.blocks) out = {limits.blocks_per_node, "blocks"};
-  return out;
-}
-
-Bytes shared_limit(const PlacedDiagram& placed) { return limit_of(block_level(placed), false); }
-
-Occupancy occupancy(const PlacedDiagram& placed, Count registers, Bytes shared) {
-  if (shared > shared_limit(placed)) return {0, "shared memory"};
-  return occupancy(placed.machine->limits, limit_of(block_level(placed), true), placed.threads, registers, shared);
-}
-
-Occupancy occupancy(const PlacedDiagram& placed) {
-  return occupancy(placed, launch_registers(placed), shared_bytes(placed));
+  const auto need = [&](std::size_t a) { return register_need(placed, static_cast<int>(a)).need; };
+  return round_up(registers_asked_for(placed, need), granule);
 }
 
 Footprint::Footprint(const PlacedDiagram& placed) {
@@ -353,6 +322,20 @@ Bytes Footprint::shared_bytes(const PlacedDiagram& placed) const {
   return Bytes(slack_ + end + barriers * barrier_bytes);
 }
 
+Count Footprint::register_bytes_of(const PlacedDiagram& placed, std::size_t agent) const {
+  Count bytes;
+  for (std::size_t u = 0; u < in_registers_.size();) {
+    const InRegisters& first = in_registers_[u];
+    Count most;  // of those that share the storage
+    for (; u < in_registers_.size() && in_registers_[u].owner == first.owner; ++u) {
+      if (first.agent != static_cast<int>(agent)) continue;
+      most = std::max(most, variable_at(placed, in_registers_[u].variable).bytes().value);
+    }
+    bytes += first.of_block ? ceil_div(most, std::max(placed.agents[agent].instances, Count(1))) : most;
+  }
+  return bytes;
+}
+
 RegisterNeed Footprint::register_need(const PlacedDiagram& placed) const {
   const Limits& limits = placed.machine->limits;
   const Count share =
@@ -360,26 +343,49 @@ RegisterNeed Footprint::register_need(const PlacedDiagram& placed) const {
   RegisterNeed worst;
   for (std::size_t i = 0; i < placed.agents.size(); ++i) {
     const PlacedAgent& a = placed.agents[i];
-    Count bytes;
-    for (std::size_t u = 0; u < in_registers_.size();) {
-      const InRegisters& first = in_registers_[u];
-      Count most;  // of those that share the storage
-      for (; u < in_registers_.size() && in_registers_[u].owner == first.owner; ++u) {
-        if (first.agent != static_cast<int>(i)) continue;
-        most = std::max(most, variable_at(placed, in_registers_[u].variable).bytes().value);
-      }
-      bytes += first.of_block ? ceil_div(most, std::max(a.instances, Count(1))) : most;
-    }
-    RegisterNeed one{static_cast<int>(i), needed(a, bytes),
+    RegisterNeed one{static_cast<int>(i), needed(a, register_bytes_of(placed, i)),
                      std::min(a.registers ? *a.registers : share, limits.registers_per_thread)};
     if (worst.agent < 0 || one.need * worst.limit > worst.need * one.limit) worst = one;
   }
   return worst;
 }
 
+namespace {
+
+/// All of a plan but its slots.
+Plan plan_of(const PlacedDiagram& placed, Count barriers, Bytes shared, const RegisterNeed& worst, Count launch) {
+  Plan out;
+  out.barriers = barriers;
+  out.shared_total = shared;
+  out.shared_limit = shared_limit(placed);
+  out.registers_per_thread = worst.need;
+  out.registers_limit = worst.limit;
+  out.registers_launch = launch;
+  out.threads = placed.threads;
+  const Occupancy resident = occupancy(placed, launch, shared);
+  out.blocks_per_sm = resident.blocks;
+  out.limited_by = std::string(resident.limited_by);
+  return out;
+}
+
+}  // namespace
+
+Plan Footprint::plan(const PlacedDiagram& placed) const {
+  const RegisterNeed worst = register_need(placed);
+  const auto need = [&](std::size_t a) { return needed(placed.agents[a], register_bytes_of(placed, a)); };
+  const Count launch = agents_ask(placed) ? registers_asked_for(placed, need) : std::min(worst.need, worst.limit);
+  return plan_of(placed, barrier_count(placed), shared_bytes(placed), worst,
+                 round_up(launch, placed.machine->limits.register_granule_per_thread));
+}
+
+const Footprint& Footprints::of(const PlacedDiagram& placed) {
+  return known_.try_emplace({placed.variant, software_pipelined(placed)}, placed).first->second;
+}
+
 Plan plan(const PlacedDiagram& placed) {
   const Layout layout = layout_of(placed);
-  Plan out;
+  Plan out = plan_of(placed, barrier_count(placed), Bytes(total_of(placed, layout)), register_need(placed),
+                     launch_registers(placed));
   for (std::size_t v = 0; v < placed.variables.size(); ++v) {
     if (layout.of[v] < 0) continue;
     const Variable& variable = variable_at(placed, v);
@@ -390,17 +396,6 @@ Plan plan(const PlacedDiagram& placed) {
   }
   std::stable_sort(out.shared.begin(), out.shared.end(),
                    [](const Slot& a, const Slot& b) { return a.offset < b.offset; });
-  out.barriers = barrier_count(placed);
-  out.shared_total = Bytes(total_of(placed, layout));
-  out.shared_limit = shared_limit(placed);
-  const RegisterNeed worst = register_need(placed);
-  out.registers_per_thread = worst.need;
-  out.registers_limit = worst.limit;
-  out.registers_launch = launch_registers(placed);
-  out.threads = placed.threads;
-  const Occupancy resident = occupancy(placed, out.registers_launch, out.shared_total);
-  out.blocks_per_sm = resident.blocks;
-  out.limited_by = std::string(resident.limited_by);
   return out;
 }
 

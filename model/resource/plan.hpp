@@ -3,7 +3,10 @@
 // resources.hpp puts it all together; the parts below allocate nothing, for callers that try thousands of tiles.
 // (model/README.md section 10)
 
+#include <map>
+#include <memory>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "model/mapping/placed.hpp"
@@ -51,16 +54,20 @@ struct Occupancy {
 [[nodiscard]] Bytes shared_limit(const PlacedDiagram& placed);
 
 /// Where the bytes of a placement go, with the sizes left open: made of one placement, it serves every other of the
-/// same alternatives (PlacedDiagram::variant) and agents, whose variables differ in elements and copies alone. For
-/// searches: it finds storages, alignments and owners once.
+/// same alternatives (PlacedDiagram::variant) whose iterations overlap or do not as its own, since their variables
+/// differ in elements and copies alone. For searches (Footprints): it finds storages, alignments and owners once.
 class Footprint {
  public:
   explicit Footprint(const PlacedDiagram& placed);
   /// shared_bytes(placed) and register_need(placed), each in some tens of nanoseconds.
   [[nodiscard]] Bytes shared_bytes(const PlacedDiagram& placed) const;
   [[nodiscard]] RegisterNeed register_need(const PlacedDiagram& placed) const;
+  /// plan(placed) without its slots.
+  [[nodiscard]] Plan plan(const PlacedDiagram& placed) const;
 
  private:
+  [[nodiscard]] Count register_bytes_of(const PlacedDiagram& placed, std::size_t agent) const;
+
   struct InShared {
     std::size_t variable;
     int storage;                       ///< -1: elsewhere
@@ -76,6 +83,15 @@ class Footprint {
   std::vector<InShared> in_shared_;        ///< by storage, strictest alignment first: no gaps
   std::vector<InRegisters> in_registers_;  ///< by owner
   Count slack_;                            ///< to align the base
+};
+
+/// The footprints of a search's placements, each made once.
+class Footprints {
+ public:
+  [[nodiscard]] const Footprint& of(const PlacedDiagram& placed);
+
+ private:
+  std::map<std::pair<std::shared_ptr<const void>, bool>, Footprint> known_;  // by variant; whether iterations overlap
 };
 
 }  // namespace napkin

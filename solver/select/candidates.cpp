@@ -120,6 +120,7 @@ void each_verdict(const Space& space, const Rules& rules, bool lengths, const Pl
   std::vector<std::size_t> digits(space.domains.size(), 0);
   Tile tile = space.tile(0);
   PlacedDiagram placed;
+  Footprints footprints;
   for (std::int64_t rank = 0; rank < space.candidates.get(); ++rank, next_tile(space, digits, tile)) {
     const auto broken =
         std::find_if(decided.begin(), decided.end(), [&](auto& one) { return !one.second.holds(digits, tile); });
@@ -130,7 +131,7 @@ void each_verdict(const Space& space, const Rules& rules, bool lengths, const Pl
     placer.place(tile, placed);
     Candidates::Misfit misfit;
     misfit.rank = static_cast<std::uint32_t>(rank);
-    const std::size_t rule = find_misfit(rules, placed, plan(placed), misfit);
+    const std::size_t rule = find_misfit(rules, placed, footprints.of(placed).plan(placed), misfit);
     visit(rank, digits, tile_rules + rule, misfit);
   }
 }

@@ -51,6 +51,10 @@ class Best {
 /// tiles. The tiles of such a mapping are timed one by one.
 [[nodiscard]] bool is_scannable(const Mapping& mapping);
 
+/// Whether a tile's extents follow from the question's lengths, an axis cut into so many parts: then a table serves
+/// questions of one shape alone.
+[[nodiscard]] bool serves_one_shape(const Mapping& mapping);
+
 class Scan {
  public:
   /// The question must outlive it.

@@ -42,13 +42,12 @@ double cells_of_iteration(const PlacedDiagram& placed) {
   return cells;
 }
 
-/// Whether a tile's extents follow from the question's lengths: an axis cut into so many parts.
-bool extents_by_length(const Mapping& mapping) {
+}  // namespace
+
+bool serves_one_shape(const Mapping& mapping) {
   return mapping.exact_groups || std::any_of(mapping.levels.begin(), mapping.levels.end(),
                                              [](const LevelMapping& level) { return !level.parts.empty(); });
 }
-
-}  // namespace
 
 bool is_scannable(const Mapping& mapping) {
   return std::none_of(mapping.knobs.begin(), mapping.knobs.end(), [](const Knob& knob) {
@@ -66,8 +65,7 @@ std::string kind_of(const Question& question) {
   const bool equal = std::adjacent_find(sequences.begin(), sequences.end(), std::not_equal_to<>()) == sequences.end();
   key.put(static_cast<std::int32_t>(sequences.empty() ? 0 : equal ? 1 : 2));
   for (std::size_t a = 0; a < problem.sizes.size(); ++a) {
-    const bool divided =
-        is_divided(*question.streamed, static_cast<AxisId>(a)) && !extents_by_length(*question.mapping);
+    const bool divided = is_divided(*question.streamed, static_cast<AxisId>(a)) && !serves_one_shape(*question.mapping);
     key.put(divided ? std::int64_t{-1} : problem.sizes[a].get());
   }
   const Space space = space_of_kind(question);

@@ -13,7 +13,18 @@ struct Tables::Kept {
     const void *streamed, *mapping, *machine;
     std::string kind, content;
     std::shared_ptr<Table> table;
+    bool of_one_shape;
   };
+  static constexpr std::size_t most = 96, most_of_one_shape = 8;
+
+  /// Forgets what was asked longest ago: a process that asks about many shapes holds no more tables than one that asks
+  /// about few.
+  void drop() {
+    std::size_t all = 0, of_one_shape = 0;
+    tables.remove_if(
+        [&](const One& one) { return ++all > most || (one.of_one_shape && ++of_one_shape > most_of_one_shape); });
+  }
+
   Store store;
   std::mutex mutex;
   std::list<One> tables;  // latest first
@@ -51,8 +62,9 @@ std::shared_ptr<Table> Tables::of(const Question& question) {
   }
   std::shared_ptr<Table> table = loaded(question, kept_->store, question.content + kind);
   if (table == nullptr) table = std::make_shared<Table>(question);
-  kept_->tables.push_front(
-      {question.streamed, question.mapping, question.machine, std::move(kind), question.content, table});
+  kept_->tables.push_front({question.streamed, question.mapping, question.machine, std::move(kind), question.content,
+                            table, serves_one_shape(*question.mapping)});
+  kept_->drop();
   return table;
 }
 

@@ -115,7 +115,7 @@ void check_attention_bytes(const Json& json) {
 
 TEST_CASE("query on a GPU") {
   const Json json = answer("query attention --gpu h200-sxm --dtype bf16 --json" + shape);
-  CHECK(keys_of(json) == head + Keys{"legal", "violations", "work", "levels", "formula", "optimum", "predicted",
+  CHECK(keys_of(json) == head + Keys{"legal", "violations", "work", "levels", "formula", "optimum", "laws", "predicted",
                                      "nodes", "registers", "shared_memory", "occupancy"});
   CHECK(json["registers"]["per_thread"].get<int>() <= json["registers"]["limit"].get<int>());
   CHECK(json["occupancy"]["blocks_per_sm"].get<int>() >= 1);
@@ -137,6 +137,8 @@ TEST_CASE("query on a GPU") {
   CHECK(keys_of(json["formula"]) == Keys{"transfer", "memory"});
   CHECK(keys_of(json["optimum"]) == Keys{"terms", "transfer", "group", "integer"});
   CHECK(keys_of(json["optimum"]["integer"]) == Keys{"transfer", "group"});
+  CHECK(keys_of(json["laws"]) == Keys{"levels", "bound", "weighted", "tile_weighted", "computing", "crossings",
+                                      "clusters", "minima", "caching"});
   for (const Json& term : json["optimum"]["terms"]) CHECK(keys_of(term) == Keys{"alpha", "beta"});
   CHECK(json["optimum"]["integer"]["transfer"].get<double>() >= json["optimum"]["transfer"].get<double>());
   CHECK(json["work"]["exponentials"] >= 2LL * 16 * 8192 * 8192);

@@ -295,6 +295,27 @@ TEST_CASE("derive names the divisors of a kernel's sizes with their causes") {
             "keys of a subloop (wgmma k of O)"));
 }
 
+TEST_CASE("the ideal mapping by its name is no want of a kernel") {
+  const Json json = answer("select attention --gpu h200-sxm --shape q=112,x=8192,d=128 --kernel ideal");
+  CHECK_FALSE(has(json["because"], "no kernel is known"));
+  CHECK(has(json["because"], "the ideal mapping is no kernel"));
+  // Of an algorithm that no kernel runs there, it is.
+  CHECK(has(answer("select layer_norm --gpu h200-sxm --shape m=4096,k=1024")["because"], "no kernel is known"));
+}
+
+TEST_CASE("a type that a machine has no instruction for: the machine says so, with the types that it has") {
+  for (const std::string line : {"select attention --gpu v100-sxm2 --shape q=64,x=64,d=64",
+                                 "query matmul --gpu a100-sxm-80 --shape a=64,b=64,c=64 --dtype e4m3"}) {
+    const auto run = napkin(line);
+    CAPTURE(run.err);
+    CHECK(run.code == 2);
+    CHECK(has(run.err, ": no tensor instruction for "));
+    CHECK(has(run.err, "--dtype with one of "));
+    CHECK(has(run.err, "f16"));
+    CHECK_FALSE(has(run.err, "operations"));
+  }
+}
+
 TEST_CASE("errors blame the right thing") {
   const std::string question = " attention --gpu h200-sxm --shape h=16,q=4096,x=4096,d=128 ";
   check_refused(napkin("query" + question + "--tile foo=4"), "'foo' is no knob of attention_sm90: one of warpgroups");

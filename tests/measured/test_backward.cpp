@@ -143,23 +143,35 @@ TEST_CASE("backward: no overlap and dQ from registers is the fastest tile") {
   }
 }
 
-TEST_CASE("backward: the prediction is of the gradients alone, and too fast by two to eleven percent") {
+// Of the first two files another kernel was measured, which stored rows otherwise and began heads in another order.
+TEST_CASE("backward: what is predicted, all three launches, against what was measured") {
+  const std::map<std::string, std::pair<double, double>> expected{// mean, worst
+                                                                  {"backward/two_tiles", {0, 0}},
+                                                                  {"backward/all_tiles", {0, 0}},
+                                                                  {"backward/sixteen_bytes", {0, 0}},
+                                                                  {"backward_h100/late", {0, 0}}};
   for (const std::string& file : files) {
+    double sum = 0, worst = 0;
+    int n = 0;
     for (const Json& recorded : rows_of(file)) {
-      if (!recorded.contains("peers") || recorded["shape"]["d"] != 128 || recorded["shape"]["q"] != 16384 ||
-          recorded["mask"] != "none" || recorded["tile"]["dq"] == "ordered" ||
+      if (!recorded.contains("peers") || recorded["tile"]["dq"] == "ordered" ||
           (recorded["tile"]["overlap"] == "on" && !of_this_kernel(file)))
         continue;
       Json row = recorded;
       row["kernel"] = "attention_backward_sm90";
       row["algorithm"] = "attention_backward";
-      const double flops = number(row, "tflops") * number(row, "time"),
-                   predicted = flops / number(measured::predicted(row), "time");
       CAPTURE(row["tile"].dump());
-      CHECK(predicted == doctest::Approx(of_this_kernel(file) ? 620 : 587).epsilon(0.005));
-      CHECK(predicted / number(row, "tflops_gradients") > 1.02);
-      CHECK(predicted / number(row, "tflops_gradients") < 1.11);
+      const double time = number(measured::predicted(row, of_this_kernel(file) ? "h100-sxm" : "h200-sxm"), "time"),
+                   error = number(row, "time") / time - 1;
+      sum += std::abs(error);
+      worst = std::max(worst, std::abs(error));
+      ++n;
     }
+    if (n == 0) continue;
+    CAPTURE(file);
+    MESSAGE(file << ": " << n << " rows, " << 100 * sum / n << " % mean, " << 100 * worst << " % worst");
+    CHECK(sum / n <= expected.at(file).first);
+    CHECK(worst <= expected.at(file).second);
   }
 }
 

@@ -7,6 +7,7 @@
 #include "model/clock/roofline/assumed_clock.hpp"
 #include "model/clock/roofline/load.hpp"
 #include "model/clock/roofline/node_rate.hpp"
+#include "model/mapping/compiled.hpp"
 #include "model/resource/boxes.hpp"
 #include "model/resource/order.hpp"
 #include "model/resource/reuse.hpp"
@@ -61,8 +62,11 @@ double load_latency(const PlacedDiagram& placed, const Crossing& crossing, bool 
 
 CopyTime copy_time(const PlacedDiagram& placed, const Crossing& crossing, bool once, double parts) {
   const bool far = once && (crossing.store || comes_from_device(*placed.machine, *placed.streamed, *placed.problem));
-  const double near = once ? node_rate(placed, placed.blocks)
-                           : std::max(shared_rate(placed, crossing), node_rate(placed, placed.blocks));
+  const double passed = once ? node_rate(placed, placed.blocks)
+                             : std::max(shared_rate(placed, crossing), node_rate(placed, placed.blocks));
+  // What is added is read there, too.
+  const double near =
+      adds(crossing.engine) ? std::min(placed.machine->constant_or("l2_add_bandwidth", INFINITY), passed) : passed;
   const double rate = far ? std::min(near, device_rate(placed)) : near, moved = passing_bytes(placed, crossing) / parts;
   CopyTime out;
   const double known = crossing.store ? 0 : load_latency(placed, crossing, far, once);

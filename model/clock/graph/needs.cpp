@@ -18,13 +18,15 @@ namespace {
 /// What of a tile decides which numbers are read.
 struct Features {
   bool loads = false, boxes = false, own_copies = false, stored_boxes = false, multicast = false;
-  bool asynchronous = false, waiting = false, bits_8 = false, bits_16 = false, serial = false, cluster = false;
+  bool added = false, asynchronous = false, waiting = false, bits_8 = false, bits_16 = false, serial = false,
+       cluster = false;
 
   explicit Features(const PlacedDiagram& placed) : cluster(placed.cluster > Count(1)) {
     for (const Crossing& c : placed.crossings) {
       if (c.into != placed.block().level) continue;
       const bool box = c.engine == CopyEngine::tma;
       loads = loads || !c.store;
+      added = added || (c.store && adds(c.engine));
       boxes = boxes || (box && !c.store);
       stored_boxes = stored_boxes || (box && c.store);
       own_copies = own_copies || (c.engine == CopyEngine::cp_async && !c.store);
@@ -181,6 +183,7 @@ class NeedsWalk {
     if (has_.stored_boxes) constant("tma_store_bandwidth", Without::no_graph);
     // A tile that others read too passes no faster than one that nobody does.
     if (has_.loads && machine_.pipe_into(placed_.block().level) != nullptr) constant("l2_bandwidth_shared_tile");
+    if (has_.added) constant("l2_add_bandwidth");  // as fast as bytes that are stored
     if (!has_.boxes) return;
     for (const char* name :
          {"tma_l2_latency_16kib", "tma_device_latency_16kib", "l2_bandwidth_one_sm", "tma_ask", "tma_box",

@@ -154,6 +154,15 @@ TEST_CASE(
         span(timeline, graph.find("load A"), 0).start + a.clocks + b.clocks - 1e-6);
 }
 
+TEST_CASE("what is added to the L2 passes at the rate of additions, whoever adds it") {
+  const LaidOut l("attention_backward_sm90", "h200-sxm", {{"b", 1}, {"h", 16}, {"q", 8192}, {"x", 8192}, {"d", 128}},
+                  DType::bf16);
+  for (const char* dq : {"atomic", "bulk"}) {
+    const EventGraph graph = event_graph(l.place({{"q", "64"}, {"x", "128"}, {"warpgroups", "2"}, {"dq", dq}}));
+    CHECK(node(graph, "store dQ").clocks == doctest::Approx(64 * 128 * 4 / constant("l2_add_bandwidth")));
+  }
+}
+
 TEST_CASE("narrow chunks take the pipe as long as one thread asks for their boxes") {
   const LaidOut l("attention_sm90", "h200-sxm", {{"b", 8}, {"h", 8}, {"q", 4096}, {"x", 4096}, {"d", 256}},
                   DType::bf16);

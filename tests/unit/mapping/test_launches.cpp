@@ -65,8 +65,9 @@ TEST_CASE("what another launch computes is no operation of the main one, and its
   CHECK_FALSE(main.is_input(main.array("O")));
   CHECK(main.operations.size() + 1 == whole.operations.size());
   // A mapping of one launch has the diagram as it is.
-  const Mapping one = load_mapping("attention_backward_sm90", "test");
-  CHECK(main_launch(one, whole).operations.size() == whole.operations.size());
+  const Diagram product = load_diagram("matmul");
+  const Mapping one = load_mapping("matmul_sm90", "test");
+  CHECK(main_launch(one, product).operations.size() == product.operations.size());
 }
 
 TEST_CASE("swap_ab: the product is made transposed, so rows, columns and operands change places") {
@@ -97,6 +98,19 @@ TEST_CASE("row_parts: eight warps of FlashAttention-2 divide S by 2 x 4, dV by 4
     CHECK(made(placed, name).row_parts == parts);
     CHECK(made(placed, name).column_parts == 8 / parts);
     CHECK(made(placed, name).repeats == 1);
+  }
+}
+
+TEST_CASE("attention_backward_sm90: a warpgroup makes its share of dQ, of 64 rows the columns, else the rows") {
+  const Mapped m("attention_backward", "attention_backward_sm90", "h200-sxm",
+                 {{"b", 1}, {"h", 16}, {"q", 4096}, {"x", 4096}, {"d", 128}});
+  for (const auto& [q, rows] : {std::pair{"64", 1}, {"128", 2}}) {
+    const PlacedDiagram placed = m.place({{"q", q}, {"x", "128"}, {"warpgroups", "2"}});
+    CHECK(made(placed, "dQ").row_parts == rows);
+    CHECK(made(placed, "dQ").column_parts == 2 / rows);
+    CHECK(made(placed, "dQ").repeats == 1);
+    CHECK(first_operand(placed, made(placed, "S")) == "K");  // made transposed
+    CHECK(made(placed, "S").n == (rows == 1 ? 64 : 128));
   }
 }
 

@@ -188,6 +188,23 @@ TEST_CASE("a mapping's own barriers count: attention_sm90 keeps a mailbox of thr
   CHECK(Footprint(placed).shared_bytes(placed) == p.shared_total);
 }
 
+namespace {
+
+/// But for the slots.
+void check_equal(const Plan& one, const Plan& other) {
+  CHECK(one.shared_total == other.shared_total);
+  CHECK(one.shared_limit == other.shared_limit);
+  CHECK(one.barriers == other.barriers);
+  CHECK(one.registers_per_thread == other.registers_per_thread);
+  CHECK(one.registers_limit == other.registers_limit);
+  CHECK(one.registers_launch == other.registers_launch);
+  CHECK(one.threads == other.threads);
+  CHECK(one.blocks_per_sm == other.blocks_per_sm);
+  CHECK(one.limited_by == other.limited_by);
+}
+
+}  // namespace
+
 TEST_CASE("storage that the mapping does not share does not overlap, for every tile of every built-in mapping") {
   for (const std::string& name : builtin_mappings()) {
     const Mapping mapping = load_mapping(name, "test");
@@ -200,6 +217,7 @@ TEST_CASE("storage that the mapping does not share does not overlap, for every t
     const test::LaidOut question(name, ampere ? "a100-sxm-80" : test::home_gpu(mapping), sizes, dtype);
     CAPTURE(name);
     Tile tile = question.tile({});
+    Footprints footprints;
     for (std::size_t k = 0; k < mapping.knobs.size(); ++k) {
       for (const std::int64_t value : mapping.knobs[k].domain) {
         Tile other = tile;
@@ -207,6 +225,7 @@ TEST_CASE("storage that the mapping does not share does not overlap, for every t
         const PlacedDiagram placed = question.placer->place(other);
         const Plan p = plan(placed);
         CHECK(p.shared_total == shared_bytes(placed));
+        check_equal(footprints.of(placed).plan(placed), p);
         for (std::size_t i = 1; i < p.shared.size(); ++i) {
           const Slot &a = p.shared[i - 1], &b = p.shared[i];
           CHECK(a.offset + a.size <= p.shared_total);

@@ -187,6 +187,25 @@ TEST_CASE("questions of one kind share a table, and those of another do not") {
   CHECK(tables.of(question) != first);
 }
 
+TEST_CASE("tables of one shape each are forgotten, so that a process that asks about many shapes stays small") {
+  Case product("matmul_sm90", "h200-sxm", {{"a", 512}, {"b", 512}, {"c", 512}});
+  product.restrict("c", {64});
+  product.restrict("b", {64});
+  product.restrict("stages", {2});
+  const Case heads = attention(128);
+  Tables tables;
+  const auto kept = tables.of(heads.question());
+  std::weak_ptr<Table> first = tables.of(product.question());
+  const Table* before = first.lock().get();
+  CHECK(tables.of(product.question()).get() == before);
+  for (std::int64_t b = 1; b <= 40; ++b) {
+    product.problem.sizes[1] = 64 * b;
+    CHECK(tables.of(product.question()).get() == tables.of(product.question()).get());
+  }
+  CHECK(first.expired());
+  CHECK(tables.of(heads.question()) == kept);
+}
+
 TEST_CASE("a table whose tiles are timed one by one is kept too") {
   const Case c("vendor_matmul_sm100", "b200", {{"a", 512}, {"b", 512}, {"c", 512}});
   const Question question = c.question();
