@@ -1,5 +1,5 @@
 # napkin_tables(program): the tables of the bundled kernels, made by the program itself at every build that changes it
-# (a minute), beside it in tables/ and installed with it. Without them the first question of each kind takes a second.
+# (two minutes), beside it in tables/ and installed with it. Without them the first question of each kind takes a second.
 
 option(NAPKIN_TABLES "Make the tables of the bundled kernels with the build" ON)
 

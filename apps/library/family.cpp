@@ -10,7 +10,6 @@
 #include "apps/library/evaluate.hpp"
 #include "apps/library/select_kernel.hpp"
 #include "apps/library/session.hpp"
-#include "model/clock/run/period.hpp"
 
 namespace napkin {
 namespace {
@@ -30,6 +29,7 @@ struct Candidate {
 struct Point {
   std::int64_t size = 0;
   std::unique_ptr<Request> request;  // rankings and candidates point into it
+  std::unique_ptr<Ranking> ranking;
   std::optional<Candidate> best;
   double time = infinity;
 };
@@ -37,8 +37,9 @@ struct Point {
 class Grid {
  public:
   void add(std::int64_t size, Request request) {
-    Point point{size, std::make_unique<Request>(std::move(request)), std::nullopt, infinity};
-    const Ranking ranking = select_kernel(*point.request, candidates_of_a_size);
+    Point point{size, std::make_unique<Request>(std::move(request)), nullptr, std::nullopt, infinity};
+    point.ranking = std::make_unique<Ranking>(select_kernel(*point.request, candidates_of_a_size));
+    const Ranking& ranking = *point.ranking;
     for (const Ranked& ranked : ranking.selection().ranked) {
       Candidate one{ranking.layout().mapping->name, ranked.tile};
       if (!point.best) point.best = one;
@@ -99,8 +100,10 @@ class Grid {
     const Placement placement = place(placer_of(*points_[i].request, *layout), candidate.tile);
     if (!placement.violations.empty()) return std::nullopt;
     if (layout->ideal) return bound_of(placement.placed);
-    const Ranked ranked{candidate.tile, predict(placement.placed, placement.plan, periods_)};
-    return answer_of(prediction_of(*points_[i].request, *layout, ranked));
+    const Ranking& ranking = *points_[i].ranking;
+    return answer_of(&ranking.layout() == layout
+                         ? ranking.predicted(candidate.tile)
+                         : points_[i].request->known->predicted(placement.placed, placement.plan));
   }
   /// Seconds; infinite where the tile does not fit.
   [[nodiscard]] double time_of(std::size_t i, const Candidate& candidate) {
@@ -143,7 +146,6 @@ class Grid {
   std::vector<Point> points_;
   std::vector<Candidate> candidates_;
   std::map<std::pair<std::size_t, std::ptrdiff_t>, double> times_;
-  Periods periods_;
 };
 
 }  // namespace

@@ -4,7 +4,6 @@
 
 #include <fstream>
 #include <iterator>
-#include <map>
 #include <memory>
 #include <system_error>
 
@@ -19,17 +18,6 @@ namespace napkin {
 namespace {
 
 DiskCache tables_in(const std::filesystem::path& folder) { return {folder, "table", 2}; }
-
-/// Before the name of the entry that has the content: kinds that differ in a name alone have equal tables (bf16, f16).
-constexpr std::string_view elsewhere = "as ";
-
-std::optional<SharedBytes> find_in(const std::filesystem::path& folder, const std::string& digits) {
-  const DiskCache cache = tables_in(folder);
-  auto found = cache.mapped(digits);
-  if (found && found->bytes.starts_with(elsewhere))
-    return cache.mapped(std::string(found->bytes.substr(elsewhere.size())));
-  return found;
-}
 
 /// This program's sources are part of a key: a table says what they predict.
 std::string digits_of(const std::string& key) {
@@ -69,7 +57,7 @@ Tables::Store kept_tables() {
   const auto load = [folders](const std::string& key) -> std::optional<SharedBytes> {
     const std::string digits = digits_of(key);
     for (const std::filesystem::path& folder : folders) {
-      if (auto bytes = find_in(folder, digits)) return bytes;
+      if (auto bytes = tables_in(folder).mapped(digits)) return bytes;
     }
     return std::nullopt;
   };
@@ -79,14 +67,11 @@ Tables::Store kept_tables() {
   return {load, save};
 }
 
-void ship_tables(const std::filesystem::path& folder, const std::map<std::string, std::string>& tables) {
-  std::map<std::string, std::string> known;  // content's digest to the name of the entry that has it
-  for (const auto& [key, bytes] : tables) {
-    const std::string digits = digits_of(key);
-    const auto [first, is_new] = known.emplace(hex(Sha256().add(bytes).digest()), digits);
-    const std::string why = tables_in(folder).store(digits, is_new ? bytes : std::string(elsewhere) + first->second);
-    if (!why.empty()) throw Error("--out", why, "a folder that can be written");
-  }
+Tables::Store shipped_to(const std::filesystem::path& folder) {
+  return {nullptr, [folder](const std::string& key, const std::string& bytes) {
+            const std::string why = tables_in(folder).store(digits_of(key), bytes);
+            if (!why.empty()) throw Error("--out", why, "a folder that can be written");
+          }};
 }
 
 std::string content_of(const std::string& name) {

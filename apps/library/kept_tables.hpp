@@ -3,7 +3,6 @@
 // the build made them, and a user's own under ~/.cache/napkin. Internal to apps/.
 
 #include <filesystem>
-#include <map>
 #include <string>
 #include <vector>
 
@@ -15,8 +14,8 @@ namespace napkin {
 /// package; saves in the user's cache.
 [[nodiscard]] Tables::Store kept_tables();
 
-/// Writes tables, bytes by key, where a program looks for those that came with it: equal ones once.
-void ship_tables(const std::filesystem::path& folder, const std::map<std::string, std::string>& tables);
+/// Saves in a folder, for a program to look in for the tables that came with it. Finds nothing there.
+[[nodiscard]] Tables::Store shipped_to(const std::filesystem::path& folder);
 
 /// What a name stands for: a built-in name is this program's own, a file is known by its bytes.
 [[nodiscard]] std::string content_of(const std::string& name);

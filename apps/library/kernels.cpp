@@ -4,6 +4,7 @@
 #include <tuple>
 
 #include "apps/library/evaluate.hpp"
+#include "apps/library/on_all_cores.hpp"
 #include "apps/library/select_kernel.hpp"
 #include "apps/library/session.hpp"
 
@@ -20,7 +21,7 @@ KernelAnswer answer_of(const Request& request, const Layout& layout) {
     return answer;
   }
   answer.tile = values_of(*layout.mapping, ranking.best().tile);
-  answer.predicted = napkin::answer_of(prediction_of(request, layout, ranking.best()));
+  answer.predicted = napkin::answer_of(ranking.predicted(ranking.best().tile));
   answer.by_graph = !ranking.best().prediction.iteration.empty();
   return answer;
 }
@@ -29,9 +30,10 @@ KernelAnswer answer_of(const Request& request, const Layout& layout) {
 
 std::vector<KernelAnswer> Session::kernels(const Ask& ask) const {
   Request request = state_->kernels(ask);
-  std::vector<KernelAnswer> answers;
+  std::vector<KernelAnswer> answers(request.layouts.size());
   at_shape([&] {
-    for (const Layout& layout : request.layouts) answers.push_back(answer_of(request, layout));
+    const auto rank = [&](std::size_t i) { answers[i] = answer_of(request, request.layouts[i]); };
+    on_all_cores(answers.size(), rank, 1);
   });
   std::stable_sort(answers.begin(), answers.end(), [](const KernelAnswer& a, const KernelAnswer& b) {
     const auto key = [](const KernelAnswer& k) {

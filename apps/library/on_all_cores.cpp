@@ -8,8 +8,7 @@
 
 namespace napkin {
 
-void on_all_cores(std::size_t count, const std::function<void(std::size_t)>& call) {
-  constexpr std::size_t least_calls = 8;  // that are worth a thread
+void on_all_cores(std::size_t count, const std::function<void(std::size_t)>& call, std::size_t worth_a_thread) {
   std::vector<std::exception_ptr> errors(count);
   std::atomic<std::size_t> next = 0;
   const auto work = [&] {
@@ -22,7 +21,7 @@ void on_all_cores(std::size_t count, const std::function<void(std::size_t)>& cal
     }
   };
   std::vector<std::thread> others;
-  const std::size_t threads = std::min<std::size_t>(std::thread::hardware_concurrency(), count / least_calls);
+  const std::size_t threads = std::min<std::size_t>(std::thread::hardware_concurrency(), count / worth_a_thread);
   for (std::size_t i = 1; i < threads; ++i) others.emplace_back(work);
   work();
   for (std::thread& other : others) other.join();

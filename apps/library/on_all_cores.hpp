@@ -7,7 +7,7 @@
 
 namespace napkin {
 
-/// Every call is made. Then the error of the least number is thrown.
-void on_all_cores(std::size_t count, const std::function<void(std::size_t)>& call);
+/// Every call is made; so many are worth a thread of their own. Then the error of the least number is thrown.
+void on_all_cores(std::size_t count, const std::function<void(std::size_t)>& call, std::size_t worth_a_thread = 8);
 
 }  // namespace napkin

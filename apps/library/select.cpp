@@ -18,9 +18,8 @@ namespace {
 void add_best(const Request& request, const Ranking& ranking, SelectAnswer& answer) {
   const KeptPlacer placer = kept_placer_of(request, ranking.layout());
   const PlacedDiagram placed = placer->place(ranking.best().tile);
-  answer.predicted = ranking.layout().ideal
-                         ? bound_of(placed)
-                         : std::optional(answer_of(prediction_of(request, ranking.layout(), ranking.best())));
+  answer.predicted =
+      ranking.layout().ideal ? bound_of(placed) : std::optional(answer_of(ranking.predicted(ranking.best().tile)));
   if (answer.predicted) answer.predicted->standing = standing_of(request, ranking.layout(), ranking.best().tile);
   const Hertz clock = answer.predicted ? Hertz(answer.predicted->clock) : clock_of(*request.machine);
   answer.levels = levels_of(request, ranking.layout(), placed, clock, Rereads::counted);
@@ -53,7 +52,7 @@ void add_alternatives(const std::shared_ptr<const Kept>& kept, SelectAnswer& ans
   for (std::size_t i = 1; i < ranked.size(); ++i) {
     const auto predict = [kept, i] {
       const Ranking& of = *kept->ranking;
-      return at_shape([&] { return answer_of(prediction_of(kept->request, of.layout(), of.selection().ranked[i])); });
+      return at_shape([&] { return answer_of(of.predicted(of.selection().ranked[i].tile)); });
     };
     answer.alternatives.push_back(
         {values_of(*ranking.layout().mapping, ranked[i].tile), Later<PredictedAnswer>(predict)});

@@ -38,7 +38,8 @@ Prediction Known::ranked(const PlacedDiagram& placed, const Plan& plan) {
 }
 
 Ranking::Ranking(const Request& request, const Layout& layout, int top)
-    : layout_(&layout),
+    : request_(&request),
+      layout_(&layout),
       question_(std::make_unique<const Question>(request.question(layout))),
       selector_(std::make_unique<Selector>(*question_, request.known->tables, request.ask.making)),
       selection_(selector_->rank(top)) {
@@ -46,6 +47,13 @@ Ranking::Ranking(const Request& request, const Layout& layout, int top)
 }
 
 std::string Ranking::explain() const { return selector_->explain(selection_); }
+
+Prediction Ranking::predicted(const Tile& tile) const {
+  if (auto known = selector_->noticed(tile)) return *std::move(known);
+  const KeptPlacer placer = kept_placer_of(*request_, *layout_);
+  const PlacedDiagram placed = placer->place(tile);
+  return request_->known->predicted(placed, plan(placed));
+}
 
 Rejections Ranking::count_rejections() const { return selector_->count_rejections(); }
 
@@ -94,23 +102,6 @@ Ranking select_kernel(const Request& request, int top) {
   return std::move(*std::min_element(fitting.begin(), fitting.end(), [](const Ranking& x, const Ranking& y) {
     return x.best().prediction.time < y.best().prediction.time;
   }));
-}
-
-Prediction prediction_of(const Request& request, const Layout& layout, const Ranked& ranked) {
-  const KeptPlacer placer = kept_placer_of(request, layout);
-  const PlacedDiagram placed = placer->place(ranked.tile);
-  const Prediction& once = ranked.prediction;
-  const double rate = device_pipe(placed, once.clock).rate;
-  double most = 0;  // bytes that any level takes in and gives back: more than these device memory does not move
-  for (const LevelTransfer& level : transfers(placed)) {
-    if (level.level <= placed.block().level) most = std::max(most, real(level.transfer().value));
-  }
-  // The clock counts rereads where all that is delivered could take longer than the fullest pipe: half of that is sure.
-  constexpr double sure = 0.5;
-  double fullest = 0;
-  for (const PipeUse& pipe : once.pipes) fullest = std::max(fullest, pipe.busy);
-  fullest *= once.cycles.value / once.clock.value;
-  return rate > 0 && most / rate > sure * fullest ? request.known->predicted(placed, plan(placed)) : once;
 }
 
 std::optional<Tile> best_tile(const Request& request, const Layout& layout) {

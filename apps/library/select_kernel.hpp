@@ -47,6 +47,8 @@ class Ranking {
   [[nodiscard]] const Selection& selection() const { return selection_; }
   [[nodiscard]] bool empty() const { return selection_.ranked.empty(); }
   [[nodiscard]] const Ranked& best() const { return selection_.ranked.front(); }
+  /// What query says of a legal tile: with what device memory sends again where that takes longer.
+  [[nodiscard]] Prediction predicted(const Tile& tile) const;
   /// Why the best tile is the best; "" where nothing fits.
   [[nodiscard]] std::string explain() const;
   [[nodiscard]] Rejections count_rejections() const;
@@ -54,6 +56,7 @@ class Ranking {
   [[nodiscard]] std::string nothing_fits() const;
 
  private:
+  const Request* request_;
   const Layout* layout_;
   std::unique_ptr<const Question> question_;  // the selector points to it
   std::unique_ptr<Selector> selector_;
@@ -63,9 +66,6 @@ class Ranking {
 /// Ranks in every layout and keeps the one whose best tile is the fastest, of those that one clock predicts. Its
 /// ranking is empty where nothing fits in any of them.
 [[nodiscard]] Ranking select_kernel(const Request& request, int top);
-
-/// What query says of a ranked tile: its prediction, with what device memory sends again where that could bind.
-[[nodiscard]] Prediction prediction_of(const Request& request, const Layout& layout, const Ranked& ranked);
 
 /// The best tile of one layout; nothing where none fits. What `select` selects where the layout is the kernel's.
 [[nodiscard]] std::optional<Tile> best_tile(const Request& request, const Layout& layout);

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "apps/library/evaluate.hpp"
+#include "apps/library/on_all_cores.hpp"
 #include "apps/library/select_kernel.hpp"
 #include "model/clock/graph/needs.hpp"
 #include "model/machine/numbers.hpp"
@@ -67,11 +68,18 @@ void add_basis(const TimedTile& subject, const PlacedDiagram& placed, const std:
   Basis weakest = Basis::assumed;
   std::vector<Weight> found;
   for (; weakest > Basis::measured; weakest = static_cast<Basis>(static_cast<int>(weakest) - 1)) {
+    std::vector<std::size_t> asked;
     for (std::size_t i = 0; i < numbers.size(); ++i) {
-      if (basis_of(machine, numbers[i].from) != weakest || !may_matter(placed, needs, numbers[i].name)) continue;
-      const double effect = std::abs(subject.seconds_on(with_number_times(machine, i, change)) / now - 1);
-      if (effect >= least_change) found.push_back({numbers[i].name, effect});
+      if (basis_of(machine, numbers[i].from) == weakest && may_matter(placed, needs, numbers[i].name))
+        asked.push_back(i);
     }
+    found.resize(asked.size());
+    const auto weigh = [&](std::size_t n) {
+      const double then = subject.seconds_on(with_number_times(machine, asked[n], change));
+      found[n] = {numbers[asked[n]].name, std::abs(then / now - 1)};
+    };
+    on_all_cores(asked.size(), weigh, 4);
+    std::erase_if(found, [](const Weight& one) { return one.effect < least_change; });
     if (!found.empty()) break;
   }
   std::stable_sort(found.begin(), found.end(), [](const Weight& a, const Weight& b) { return a.effect > b.effect; });

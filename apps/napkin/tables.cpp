@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <map>
+#include <algorithm>
 
 #include "apps/library/catalog.hpp"
 #include "apps/library/kept_tables.hpp"
@@ -57,43 +57,55 @@ std::vector<Ask> asks_of(const Mapping& mapping, const std::string& gpu, const s
   return out;
 }
 
+/// The mapping's types, one of those that differ in nothing but their names: they share their tables.
+std::vector<std::string> dtypes_of(const Mapping& mapping, const Machine& machine) {
+  std::vector<std::string> out;
+  const auto type_of = [&](const std::string& name) { return parse_dtype(name, mapping.name); };
+  for (const std::string& dtype : mapping.dtypes) {
+    const auto alike = [&](const std::string& one) { return machine.cost_alike(type_of(one), type_of(dtype)); };
+    if (std::none_of(out.begin(), out.end(), alike)) out.push_back(dtype);
+  }
+  return out;
+}
+
 Reply run_tables(const Arguments& arguments, const report::Style&) {
-  const std::string folder = arguments.need("--out", "a folder for the tables");
-  const std::string gpu = arguments.find("--gpu").value_or("h200-sxm");
+  const std::string folder = arguments.need("--out", "a folder for the tables"),
+                    right = "profiles' names, --gpus h200-sxm,h100-sxm",
+                    gpus = arguments.find("--gpus").value_or("h200-sxm,h100-sxm");
   Catalog catalog;
-  std::map<std::string, std::string> made;
-  const auto known =
-      make_known({nullptr, [&](const std::string& key, const std::string& bytes) { made[key] = bytes; }});
+  const auto known = make_known(shipped_to(folder));
   Progress progress;
-  std::size_t kinds = 0;
-  for (const std::string& name : builtin_mappings()) {
-    const auto mapping = catalog.mapping(name, "--kernel");
-    if (mapping->source.empty() || !runs_on(*mapping, *catalog.machine(gpu))) continue;
-    for (const std::string& dtype : mapping->dtypes) {
-      const std::vector<Ask> asks = asks_of(*mapping, gpu, dtype);
-      progress.begin(name + " " + dtype, asks.size());
-      for (const Ask& ask : asks) {
-        Request request = make_request(ask, catalog);
-        request.known = known;
-        (void)Ranking(request, request.layouts.front(), 5).explain();
-        progress.step(ask.kernel);
-        ++kinds;
+  std::size_t questions = 0;
+  for (const std::string& gpu : parse_words(gpus, "--gpus", right)) {
+    const auto machine = catalog.machine(gpu);
+    for (const std::string& name : builtin_mappings()) {
+      const auto mapping = catalog.mapping(name, "--kernel");
+      if (mapping->source.empty() || !runs_on(*mapping, *machine)) continue;
+      for (const std::string& dtype : dtypes_of(*mapping, *machine)) {
+        const std::vector<Ask> asks = asks_of(*mapping, gpu, dtype);
+        progress.begin(gpu + " " + name + " " + dtype, asks.size());
+        for (const Ask& ask : asks) {
+          Request request = make_request(ask, catalog);
+          request.known = known;
+          (void)Ranking(request, request.layouts.front(), 5).explain();
+          progress.step(ask.kernel);
+          ++questions;
+        }
       }
     }
   }
   known->tables.save(true);
-  ship_tables(folder, made);
   progress.clear();
-  return {fmt::format("{} questions of {} answered; their tables lie in {}\n", kinds, gpu, folder), "", 0};
+  return {fmt::format("{} questions of {} answered; their tables lie in {}\n", questions, gpus, folder), "", 0};
 }
 
 }  // namespace
 
 Command tables_command() {
   return {"tables",
-          "make the tables that select reads, of the bundled kernels on a GPU",
+          "make the tables that select reads, of the bundled kernels on some GPUs",
           {},
-          {{"--out", "FOLDER", "where they go"}, {"--gpu", "G", "a profile's name (h200-sxm)"}},
+          {{"--out", "FOLDER", "where they go"}, {"--gpus", "A,B,...", "profiles' names (h200-sxm,h100-sxm)"}},
           run_tables};
 }
 

@@ -10,6 +10,7 @@
 #include "model/mapping/compiled.hpp"
 #include "model/mapping/load.hpp"
 #include "model/mapping/ways.hpp"
+#include "model/resource/reuse.hpp"
 
 namespace napkin {
 
@@ -52,14 +53,11 @@ std::string_view clock_source(const PlacedDiagram& placed, const Timing& t, cons
 
 enum class Again { no, noticed, counted };
 
-/// With what device memory sends a second time. `noticed`: where that costs more than a thousandth of the time; below
-/// that two answers to one question would differ in nothing but their last digits.
+/// With what device memory sends a second time.
 void add_rereads(const PlacedDiagram& placed, const Plan& plan, const TimeModel& model, Again again, Timing& t) {
-  constexpr double noticed = 1.001;
-  if (again == Again::no || !model.may_bind(t)) return;
-  Timing with = t;
-  model.read_again(placed, plan.blocks_per_sm, with);
-  if (again == Again::counted || model.with_launch(with).value > noticed * model.with_launch(t).value) t = with;
+  if (again == Again::noticed) model.notice_rereads(placed, plan.blocks_per_sm, t);
+  if (again == Again::counted && model.into_block.pipe != nullptr && model.may_bind(t))
+    model.read_again(placed, real(reread_bytes(placed, plan.blocks_per_sm).value), t);
 }
 
 Prediction by_roofline(const PlacedDiagram& placed, const Plan& plan, Again again) {
@@ -70,8 +68,8 @@ Prediction by_roofline(const PlacedDiagram& placed, const Plan& plan, Again agai
 }
 
 Prediction predicted(const PlacedDiagram& placed, const Plan& plan, Periods& periods, Again again) {
+  if (!has_event_graph(placed)) return by_roofline(placed, plan, again);
   const TimeModel model(placed, ByClock::graph);
-  if (!model.by_graph) return by_roofline(placed, plan, again);
   const EventGraph graph = event_graph(placed);
   const Period& period = periods.explained(graph);
   Timing t = model.of(placed, plan.blocks_per_sm, graph, period);

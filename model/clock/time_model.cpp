@@ -89,7 +89,7 @@ TimeModel::TimeModel(const PlacedDiagram& placed, ByClock wanted)
       rates(energy_rates(placed)),
       power(power_law(*placed.machine)),
       launch(launch_overhead(*placed.machine) + time_of_other_launches(placed, clock.frequency)),
-      by_graph(wanted == ByClock::graph && has_event_graph(placed)) {
+      by_graph(wanted == ByClock::graph) {
   if (into_block.pipe == device.pipe) into_block = {};
 }
 
@@ -139,9 +139,8 @@ bool TimeModel::may_bind(const Timing& t) const {
   return device.seconds(std::max(all, compulsory)) > t.fullest.seconds;
 }
 
-void TimeModel::read_again(const PlacedDiagram& placed, Count blocks_per_node, Timing& t) const {
-  if (into_block.pipe == nullptr) return;
-  const double bytes = real(reread_bytes(placed, blocks_per_node).value), before = t.fullest.seconds;
+void TimeModel::read_again(const PlacedDiagram& placed, double bytes, Timing& t) const {
+  const double before = t.fullest.seconds;
   t.shared.device += device.seconds(bytes);
   if (t.energy) {
     const double counted = device_bytes(placed) > 0 ? reread_by_waves(placed) : 0;
@@ -150,6 +149,19 @@ void TimeModel::read_again(const PlacedDiagram& placed, Count blocks_per_node, T
   }
   t.fullest.with(device.name(), t.shared.device);
   t.seconds += t.fullest.seconds - before;
+}
+
+void TimeModel::notice_rereads(const PlacedDiagram& placed, Count blocks_per_node, Timing& t) const {
+  if (into_block.pipe == nullptr || !may_bind(t)) return;
+  Timing more;
+  const auto are_noticed = [&](double bytes) {
+    more = t;
+    read_again(placed, bytes, more);
+    return with_launch(more).value > 1.001 * with_launch(t).value;
+  };
+  const double most = reread_at_most(placed, blocks_per_node);  // acting the launch out takes longer than all else
+  if (std::isfinite(most) && !are_noticed(most)) return;
+  if (are_noticed(real(reread_bytes(placed, blocks_per_node).value))) t = more;
 }
 
 Fullest TimeModel::fullest_of(const BlockLoad& load, const Schedule& who, const SharedSeconds& shared) const {

@@ -56,7 +56,7 @@ enum class ByClock { graph, roofline };
 
 /// The time model of one variant and problem.
 struct TimeModel {
-  /// By the graph only where has_event_graph(placed).
+  /// By the graph only where has_event_graph(placed), which the caller has asked.
   TimeModel(const PlacedDiagram& placed, ByClock wanted);
   /// By the roofline, or by a graph and a launch that are known.
   [[nodiscard]] Timing of(const PlacedDiagram& placed, Count blocks_per_node, const KnownLaunch* known = nullptr) const;
@@ -66,8 +66,11 @@ struct TimeModel {
   /// By the roofline, at most of().seconds: the fullest pipe of a block with that load, without what is exposed at its
   /// ends.
   [[nodiscard]] double roofline_bound(const BlockLoad& load, const Schedule& who) const;
-  /// With what device memory sends a second time because the L2 no longer holds it. (resource/reuse)
-  void read_again(const PlacedDiagram& placed, Count blocks_per_node, Timing& timing) const;
+  /// With so many bytes that device memory sends a second time because the L2 no longer holds them. (resource/reuse)
+  void read_again(const PlacedDiagram& placed, double bytes, Timing& timing) const;
+  /// With those of this launch, where they cost more than a thousandth of the time: below that two answers to one
+  /// question would differ in nothing but their last digits.
+  void notice_rereads(const PlacedDiagram& placed, Count blocks_per_node, Timing& timing) const;
   /// Whether device memory could take longest: if all that blocks load came from it.
   [[nodiscard]] bool may_bind(const Timing& timing) const;
   [[nodiscard]] Seconds with_launch(const Timing& timing) const {

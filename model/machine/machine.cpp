@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <tuple>
 
 #include "model/base/error.hpp"
 
@@ -118,6 +119,19 @@ const TensorInstruction* Machine::tensor_for(DType type, std::string_view instru
     if (each.type == type && each.name == instruction) return &each;
   }
   return nullptr;
+}
+
+bool Machine::cost_alike(DType a, DType b) const {
+  const auto numbers = [](const TensorInstruction& i) {
+    return std::tie(i.name, i.asynchronous, i.by_descriptor, i.warps, i.flop_per_clock, i.m, i.n_least, i.n_most,
+                    i.n_step, i.k, i.timing, i.level);
+  };
+  std::vector<decltype(numbers(tensor.front()))> of_a, of_b;
+  for (const TensorInstruction& instruction : tensor) {
+    if (instruction.type == a) of_a.push_back(numbers(instruction));
+    if (instruction.type == b) of_b.push_back(numbers(instruction));
+  }
+  return a == b || (bits(a) == bits(b) && !of_a.empty() && of_a == of_b);
 }
 
 Count count_of(const Number& number) {

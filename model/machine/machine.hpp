@@ -82,6 +82,7 @@ struct InstructionTiming {
   double clocks_registers = 0;  ///< A from registers
   double latency_shared = 0;    ///< one instruction alone, from issue to the end of the wait; 0: not known
   double latency_registers = 0;
+  bool operator==(const InstructionTiming&) const = default;
 };
 
 /// Matrix instruction of one element type: m x n x k, n from n_least to n_most in steps.
@@ -211,6 +212,9 @@ struct Machine {
   /// mma.sync on Hopper) the first, which is the fastest; by name, exactly that one.
   [[nodiscard]] const TensorInstruction* tensor_for(DType type) const;
   [[nodiscard]] const TensorInstruction* tensor_for(DType type, std::string_view instruction) const;
+  /// Whether the two types differ in nothing but their names: f16 and bf16 do where they have as many bits and tensor
+  /// instructions of equal numbers.
+  [[nodiscard]] bool cost_alike(DType a, DType b) const;
 };
 
 /// A size in bytes or a count as a whole number, rounded. Throws Overflow where 64 bits do not hold it.

@@ -12,12 +12,13 @@ namespace {
 
 std::size_t at_axis(AxisId id) { return static_cast<std::size_t>(id); }
 
-OrderWord order_word(const PlacedDiagram& placed) {
+const OrderWord& order_word(const PlacedDiagram& placed) {
+  static const OrderWord none;
   const auto knob = placed.mapping->order_knob();
-  if (!knob) return {};
+  if (!knob) return none;
   const std::vector<OrderWord>& orders = placed.mapping->knobs[static_cast<std::size_t>(*knob)].orders;
   const auto value = static_cast<std::size_t>(placed.tile.values[static_cast<std::size_t>(*knob)]);
-  return value < orders.size() ? orders[value] : OrderWord{};
+  return value < orders.size() ? orders[value] : none;
 }
 
 /// The block's grouped axes, the slowest first: as the order says, else as the mapping lists them; what is not listed
@@ -94,7 +95,7 @@ bool always_rows_first(const Mapping& mapping) {
 }
 
 BlockOrder block_order(const PlacedDiagram& placed) {
-  const OrderWord order = order_word(placed);
+  const OrderWord& order = order_word(placed);
   switch (order.path) {
     case OrderWord::Path::longest_first: return BlockOrder::longest_first;
     case OrderWord::Path::grouped: return BlockOrder::grouped;

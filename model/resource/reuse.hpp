@@ -42,9 +42,16 @@ struct Reread {
 [[nodiscard]] Reread reread(const PlacedDiagram& placed, const L2Model& l2, Count running,
                             std::optional<Count> section = std::nullopt, Pace pace = Pace::together);
 
+/// Blocks that run at a time on all nodes, of which each holds so many.
+[[nodiscard]] Count blocks_at_a_time(const PlacedDiagram& placed, Count blocks_a_node);
+
 /// On the placed machine, as many blocks as its nodes hold (`blocks_a_node`); with what is sent the first time
 /// never more than the blocks ask for.
 [[nodiscard]] Bytes reread_bytes(const PlacedDiagram& placed, Count blocks_a_node, Pace pace = Pace::together);
+
+/// No less than reread_bytes() with all blocks in step: every wave of blocks reads all that it touches again. Infinite
+/// where blocks differ in what they walk, so that no waves form. Cost: a microsecond.
+[[nodiscard]] double reread_at_most(const PlacedDiagram& placed, Count blocks_a_node);
 
 /// Blocks in a row along a Hilbert curve fill no square: the rows and planes that they touch over its sides, mean over
 /// the curve, whatever its size and their number (1.22 to 1.23).

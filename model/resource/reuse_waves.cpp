@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <optional>
 
 #include "model/resource/order.hpp"
@@ -143,6 +144,71 @@ double reread_by_sections(const Waves& w, double section) {
 }
 
 }  // namespace
+
+namespace {
+
+/// Whether planes that share a piece of the array follow one another, and so waves that do.
+bool follow_one_another(const PlacedDiagram& placed, const Crossing& c, const std::vector<AxisId>& axes) {
+  const auto& own = placed.axes_of(c);
+  bool shared = false;
+  for (std::size_t i = 0; i + 1 < axes.size(); ++i) {
+    if (placed.block().groups_of[at(axes[i])] <= Count(1)) continue;
+    const bool has = std::find(own.begin(), own.end(), axes[i]) != own.end();
+    if (has && shared) return false;
+    shared = !has;
+  }
+  return true;
+}
+
+/// How many planes all waves touch, each as often as it does; the chance that a plane's piece is gone when the next
+/// wave comes as far as the one before had.
+struct PlanesAgain {
+  double met = 0, gone = 1;
+};
+PlanesAgain planes_again(const PlacedDiagram& placed, const BlockSequence& sequence, double running, double waves) {
+  const double rows = static_cast<double>(sequence.rows()), planes = static_cast<double>(sequence.planes()),
+               section = static_cast<double>(sequence.section());
+  PlanesAgain out{waves * std::min(running, planes)};
+  if (sequence.order() == BlockOrder::hilbert || sequence.order() == BlockOrder::grouped) return out;
+  out.met = std::min(out.met, section * (std::ceil(planes / section) + waves - 1));  // a wave's end cuts a section
+  if (section > 1) return out;
+  const L2Model l2 = l2_model(*placed.machine);
+  const Touches touched = touches_of(placed, sequence.axes(), l2);
+  const double wide = std::min(planes, std::ceil((running - 1) / rows) + 1);
+  out.gone = chance_gone(l2, touched.plane, wide * touched.plane + running * (touched.row + touched.own));
+  return out;
+}
+
+}  // namespace
+
+double reread_at_most(const PlacedDiagram& placed, Count blocks_a_node) {
+  const auto& stream = placed.streamed->stream;
+  const bool masked = placed.problem->mask.kind != Mask::Kind::none && placed.streamed->skips,
+             divided = stream && placed.block().groups_of[at(*stream)] > Count(1);
+  if (!placed.packed.empty() || masked || divided) return std::numeric_limits<double>::infinity();
+  const BlockSequence sequence(placed);
+  const std::vector<AxisId>& axes = sequence.axes();
+  const double running = std::min(real(blocks_at_a_time(placed, blocks_a_node)), real(placed.blocks)),
+               blocks = static_cast<double>(sequence.size()), waves = std::ceil(blocks / running);
+  const PlanesAgain again = planes_again(placed, sequence, running, waves);
+  double bytes = 0;
+  for (const Crossing& c : placed.crossings) {
+    if (c.into != placed.block().level || c.auxiliary >= 0 || c.store || placed.in_parts(c)) continue;
+    double each = bytes_per_value(c.type), all = each;
+    for (const AxisId axis : placed.axes_of(c)) {
+      const double size = real(placed.problem->sizes[at(axis)]);
+      each *= std::find(axes.begin(), axes.end(), axis) != axes.end() ? real(placed.block().extent[at(axis)]) : size;
+      all *= size;
+    }
+    const auto [row, plane] = differs(placed, c, axes);
+    const double met = row && plane ? blocks
+                       : row        ? waves * std::min(running, static_cast<double>(sequence.rows()))
+                       : plane      ? again.met
+                                    : waves;
+    bytes += std::max(met * each - all, 0.0) * (!row && follow_one_another(placed, c, axes) ? again.gone : 1);
+  }
+  return bytes;
+}
 
 double reread_by_waves(const PlacedDiagram& placed) {
   Waves waves;

@@ -1,8 +1,10 @@
 #pragma once
-// Distances says how many other bytes were touched since a piece was touched last, and Numbering gives pieces their
-// numbers: what acting a launch out keeps of its past. Internal to resource/.
+// Distances says how many other bytes were touched since a piece was touched last, Numbering gives pieces their
+// numbers, and Slots are those of running blocks that have something to do: what acting a launch out keeps. Internal to
+// resource/.
 
 #include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <utility>
 #include <vector>
@@ -21,10 +23,16 @@ class Distances {
       total_ -= bytes;
       out = total_ - sum(last);
     }
-    append(bytes);
+    append(bytes + passed_);
+    passed_ = 0;
     total_ += bytes;
     last_[piece] = tree_.size() - 1;
     return out;
+  }
+  /// So many bytes that nobody touches again.
+  void pass(double bytes) {
+    passed_ += bytes;
+    total_ += bytes;
   }
 
  private:
@@ -45,7 +53,7 @@ class Distances {
   }
   std::vector<double> tree_{0.0};
   std::vector<std::size_t> last_;  // by piece
-  double total_ = 0;
+  double total_ = 0, passed_ = 0;  // passed_: since the last touch
 };
 
 /// Numbers of keys, kept in one piece of memory: thousands of keys are met in a launch that takes microseconds.
@@ -88,6 +96,31 @@ class Numbering {
   std::vector<Slot> slots_;  // a power of two of them, at least half of them free
   Slot latest_;
   std::size_t size_ = 0;
+};
+
+/// Slots by number.
+class Slots {
+ public:
+  explicit Slots(std::size_t slots) : words_((slots + 63) / 64, 0) {}
+  void put(std::size_t slot) { words_[slot / 64] |= std::uint64_t{1} << slot % 64; }
+  void drop(std::size_t slot) { words_[slot / 64] &= ~(std::uint64_t{1} << slot % 64); }
+  void add(const Slots& other) {
+    for (std::size_t w = 0; w < words_.size(); ++w) words_[w] |= other.words_[w];
+  }
+  void clear() { std::fill(words_.begin(), words_.end(), 0); }
+  /// Calls visit(slot) for each, the least first, until one returns false; says whether none did.
+  template <class Visit>
+  bool each(const Visit& visit) const {
+    for (std::size_t w = 0; w < words_.size(); ++w) {
+      for (std::uint64_t left = words_[w]; left != 0; left &= left - 1) {
+        if (!visit(64 * w + static_cast<std::size_t>(std::countr_zero(left)))) return false;
+      }
+    }
+    return true;
+  }
+
+ private:
+  std::vector<std::uint64_t> words_;
 };
 
 }  // namespace napkin

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <map>
 
 #include "model/resource/plan.hpp"
 
@@ -189,7 +188,6 @@ void Candidates::judge(const Rules& rules, const Placer& placer) {
 
 /// The counts above 0, by cell.
 void Candidates::keep(const std::vector<std::uint32_t>& counts, std::size_t verdicts) {
-  all_.knobs = length_knobs_;
   std::vector<KnobId> knobs;
   for (auto k = static_cast<KnobId>(space_.domains.size()); k-- > 0;) {
     if ((length_knobs_ & knob_bit(k)) != 0) knobs.push_back(k);
@@ -202,20 +200,17 @@ void Candidates::keep(const std::vector<std::uint32_t>& counts, std::size_t verd
       rank += static_cast<std::int64_t>(rest % size) * space_.strides[at(k)];
       rest /= size;
     }
-    const auto first = static_cast<std::uint32_t>(all_.counts.size());
+    const auto first = static_cast<std::uint32_t>(counts_.size());
     for (std::size_t v = 0; v < verdicts; ++v) {
       const std::uint32_t tiles = counts[cell * verdicts + v];
-      if (tiles > 0) all_.counts.push_back({static_cast<std::uint32_t>(v), tiles});
+      if (tiles > 0) counts_.push_back({static_cast<std::uint32_t>(v), tiles});
     }
-    const auto last = static_cast<std::uint32_t>(all_.counts.size());
-    if (last > first) all_.cells.push_back({static_cast<std::uint32_t>(rank), first, last});
+    const auto last = static_cast<std::uint32_t>(counts_.size());
+    if (last > first) cells_.push_back({static_cast<std::uint32_t>(rank), first, last});
   }
 }
 
-Candidates::Candidates(const Question& like, FieldReader& bytes) : space_(space_of_kind(like)) {
-  fields(bytes);
-  all_.knobs = length_knobs_;
-}
+Candidates::Candidates(const Question& like, FieldReader& bytes) : space_(space_of_kind(like)) { fields(bytes); }
 
 Allowed::Allowed(const Question& question, const Candidates& candidates)
     : all_(candidates),
@@ -244,51 +239,20 @@ bool Allowed::is_as_fixed(std::int64_t rank) const {
 
 bool Allowed::operator()(std::int64_t rank) const { return is_as_fixed(rank) && lengths_hold(all_.space().tile(rank)); }
 
-const Candidates::Sums& Candidates::sums_by(KnobSet knobs) {
-  for (const Sums& known : sums_) {
-    if (known.knobs == knobs) return known;
-  }
-  std::map<std::int64_t, std::map<std::uint32_t, std::uint32_t>> merged;
-  for (const Cell& cell : all_.cells) {
-    std::int64_t rank = 0;
-    for (std::size_t k = 0; k < space_.domains.size(); ++k) {
-      if ((knobs & knob_bit(static_cast<KnobId>(k))) == 0) continue;
-      rank += space_.digit(cell.rank, k) * space_.strides[k];
-    }
-    for (std::uint32_t i = cell.first; i < cell.last; ++i) merged[rank][all_.counts[i].verdict] += all_.counts[i].tiles;
-  }
-  Sums out;
-  out.knobs = knobs;
-  for (const auto& [rank, by_verdict] : merged) {
-    const auto first = static_cast<std::uint32_t>(out.counts.size());
-    for (const auto& [verdict, tiles] : by_verdict) out.counts.push_back({verdict, tiles});
-    out.cells.push_back({static_cast<std::uint32_t>(rank), first, static_cast<std::uint32_t>(out.counts.size())});
-  }
-  sums_.push_back(std::move(out));
-  return sums_.back();
-}
-
-Rejections Candidates::count(const Allowed& allowed) {
+Rejections Candidates::count(const Allowed& allowed) const {
   const Rules& rules = allowed.rules();
   std::vector<std::int64_t> sums(rules.tile.size() + rules.plan.size() + 1, 0);
-  const Sums& by = sums_by(allowed.deciding());
   Tile tile;
-  for (const Cell& cell : by.cells) {
+  for (const Cell& cell : cells_) {
     space_.tile(cell.rank, tile);
     if (!allowed.in_domains(tile)) continue;
     const std::size_t broken = allowed.first_broken(tile);
     for (std::uint32_t i = cell.first; i < cell.last; ++i) {
-      const auto verdict = static_cast<std::size_t>(by.counts[i].verdict);
-      sums[broken < rules.tile.size() ? std::min(broken, verdict) : verdict] += by.counts[i].tiles;
+      const auto verdict = static_cast<std::size_t>(counts_[i].verdict);
+      sums[broken < rules.tile.size() ? std::min(broken, verdict) : verdict] += counts_[i].tiles;
     }
   }
   return named(rules, std::move(sums));
-}
-
-KnobSet Allowed::deciding() const {
-  KnobSet set = cut_;
-  for (const std::size_t r : length_rules_) set |= rules_.tile[r].knobs;
-  return set;
 }
 
 std::size_t Allowed::first_broken(const Tile& tile) const {

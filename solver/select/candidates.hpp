@@ -6,7 +6,6 @@
 // the window of a mask is. Rules that read lengths are asked again at every question.
 
 #include <cstdint>
-#include <list>
 #include <string>
 #include <utility>
 #include <vector>
@@ -42,8 +41,8 @@ class Candidates {
     archive.plain(length_knobs_);
     archive.plain(legal_);
     archive.plain(misfits_);
-    archive.plain(all_.cells);
-    archive.plain(all_.counts);
+    archive.plain(cells_);
+    archive.plain(counts_);
   }
 
   [[nodiscard]] const Space& space() const { return space_; }
@@ -62,9 +61,8 @@ class Candidates {
   /// The knobs that rules of lengths read, or whose domains lengths cut.
   [[nodiscard]] KnobSet length_knobs() const { return length_knobs_; }
 
-  /// Counts for a question whose fixed knobs are all length knobs (Allowed::can_count). Keeps sums for the next
-  /// question: not for several threads at once.
-  [[nodiscard]] Rejections count(const Allowed& allowed);
+  /// Counts for a question whose fixed knobs are all length knobs (Allowed::can_count).
+  [[nodiscard]] Rejections count(const Allowed& allowed) const;
 
  private:
   /// Tiles under one verdict: index of a rule (tile rules, then plan rules), or one more: legal.
@@ -83,16 +81,8 @@ class Candidates {
   KnobSet length_knobs_ = 0;
   std::vector<std::uint32_t> legal_;
   std::vector<Misfit> misfits_;
-  /// Cells that agree in some of the length knobs, added up.
-  struct Sums {
-    KnobSet knobs = 0;
-    std::vector<Cell> cells;
-    std::vector<Tiles> counts;
-  };
-  [[nodiscard]] const Sums& sums_by(KnobSet knobs);
-
-  Sums all_;  ///< by all length knobs
-  std::list<Sums> sums_;
+  std::vector<Cell> cells_;
+  std::vector<Tiles> counts_;
 };
 
 /// Which candidates one question's lengths and fixed knobs allow.
@@ -112,8 +102,6 @@ class Allowed {
   [[nodiscard]] const Rules& rules() const { return rules_; }
   /// Whether count() counts: no knob is fixed but those that lengths concern.
   [[nodiscard]] bool can_count() const { return fixed_.empty(); }
-  /// The knobs whose values decide whether lengths allow a tile.
-  [[nodiscard]] KnobSet deciding() const;
   /// Whether the tile's values of all knobs, or of some, are in the question's domains.
   [[nodiscard]] bool in_domains(const Tile& tile) const { return in_domains(tile, cut_); }
   [[nodiscard]] bool in_domains(const Tile& tile, KnobSet knobs) const;

@@ -91,9 +91,12 @@ Selection Scan::rank(int top) {
   Selection out;
   out.candidates = allowed_.candidates();
   const Best best = run(Best(static_cast<std::size_t>(std::max(top, 1))));
-  if (best.second() != nullptr) out.runner_up = full(*best.second());
+  const auto ranked = [&](const Best::Found& found) {
+    return Ranked{space().tile(rank_of(found.row->legal)), full(*found.part, *found.row, false)};
+  };
+  if (best.second() != nullptr) out.runner_up = ranked(*best.second());
   for (const Best::Found& found : best.best()) {
-    if (top >= 1) out.ranked.push_back(full(found));
+    if (top >= 1) out.ranked.push_back(ranked(found));
   }
   return out;
 }
@@ -102,7 +105,7 @@ std::optional<Scan::Timed> Scan::best_with(KnobId knob, std::int64_t value) {
   const std::lock_guard lock(table_->mutex_);
   const Best best = run(Best(1, false), std::pair(knob, value));
   if (best.best().empty()) return std::nullopt;
-  return Timed{space().tile(rank_of(*best.best().front().row)), Seconds(best.best().front().time)};
+  return Timed{space().tile(rank_of(best.best().front().row->legal)), Seconds(best.best().front().time)};
 }
 
 Best Scan::run(Best best, Only only) {
@@ -174,7 +177,7 @@ void Scan::scan(TablePart& part, Only only, Best& best) {
       most = most_within(shape, enough);
     }
     if (least > most) break;
-    if (!allowed_.is_as_fixed(rank_of(*row)) || !is(only, rank_of(*row))) continue;
+    if (!allowed_.is_as_fixed(rank_of(row->legal)) || !is(only, rank_of(row->legal))) continue;
     if (!may_end_within(*row, shape, least, enough)) continue;
     if (row->period >= 0 && (shape.launch.unequal || shape.launch.packed)) {
       // To put its blocks onto nodes takes the longest. Runs of its blocks, and what was timed since, say more before.
@@ -330,13 +333,26 @@ LaunchClocks Scan::clocks_of(const TileRow& row, const PlacedDiagram& placed, Sh
   return launch_clocks(trait.order, shape.launch, trait.ends, known_block_clocks(period, mean).value(), period.clocks);
 }
 
-Ranked Scan::full(const Best::Found& found) {
-  const TileRow& row = *found.row;
+/// The row's whole prediction; `rereads`: with what device memory sends again where that is noticed.
+Prediction Scan::full(TablePart& part, const TileRow& row, bool rereads) {
   const PlacedDiagram& placed = place(row);
-  const Timing timing = timing_of(*found.part, row, placed);
-  if (row.period < 0) return {placed.tile, model_of(row, placed).explained(placed, timing, nullptr)};
-  const Period period = table_->explained(*found.part, row);
-  return {placed.tile, model_of(row, placed).explained(placed, timing, &period)};
+  const TimeModel& model = model_of(row, placed);
+  Timing timing = timing_of(part, row, placed);
+  if (row.period < 0) return model.explained(placed, timing, nullptr);
+  if (rereads) model.notice_rereads(placed, Count(part.traits[row.trait].blocks), timing);
+  const Period period = table_->explained(part, row);
+  return model.explained(placed, timing, &period);
+}
+
+std::optional<Prediction> Scan::noticed(const Tile& tile) {
+  const std::lock_guard lock(table_->mutex_);
+  const std::uint32_t legal = legal_of(tile);
+  TablePart* part = legal < table_->sizes_of_.size() ? parts_[table_->sizes_of_[legal]] : nullptr;
+  if (part == nullptr || !table_->by_graph_ || rank_of(legal) != space().rank(tile)) return std::nullopt;
+  table_->read(*part, question_);
+  const auto row =
+      std::find_if(part->rows.begin(), part->rows.end(), [&](const TileRow& one) { return one.legal == legal; });
+  return full(*part, *row, true);
 }
 
 const TimeModel& Scan::model_of(const TileRow& row, const PlacedDiagram& placed) {
@@ -348,11 +364,14 @@ const TimeModel& Scan::model_of(const TileRow& row, const PlacedDiagram& placed)
   return *model;
 }
 
+std::uint32_t Scan::legal_of(const Tile& tile) const {
+  const std::vector<std::uint32_t>& legal = table_->candidates_.legal();
+  return static_cast<std::uint32_t>(std::lower_bound(legal.begin(), legal.end(), space().rank(tile)) - legal.begin());
+}
+
 Count Scan::blocks_of(const Tile& tile) {
   const std::lock_guard lock(table_->mutex_);
-  const std::vector<std::uint32_t>& legal = table_->candidates_.legal();
-  const auto found = std::lower_bound(legal.begin(), legal.end(), space().rank(tile));
-  return table_->place(*this, static_cast<std::uint32_t>(found - legal.begin())).blocks;
+  return table_->place(*this, legal_of(tile)).blocks;
 }
 
 Rejections Scan::count() {

@@ -71,6 +71,9 @@ class Scan {
   };
   [[nodiscard]] std::optional<Timed> best_with(KnobId knob, std::int64_t value);
   [[nodiscard]] Rejections count();
+  /// Of a tile that the question allows, with what device memory sends again where that takes longer. Nothing where it
+  /// allows it not, or the roofline ranks.
+  [[nodiscard]] std::optional<Prediction> noticed(const Tile& tile);
   /// That a launch of the legal tile starts.
   [[nodiscard]] Count blocks_of(const Tile& tile);
 
@@ -120,7 +123,8 @@ class Scan {
   void scan(TablePart& part, Only only, Best& best);
   void find_bounds(Shape& shape, double most);
   [[nodiscard]] bool is(Only only, std::int64_t rank) const;
-  [[nodiscard]] Ranked full(const Best::Found& found);
+  [[nodiscard]] Prediction full(TablePart& part, const TileRow& row, bool rereads);
+  [[nodiscard]] std::uint32_t legal_of(const Tile& tile) const;
   [[nodiscard]] double time_of(TablePart& part, const TileRow& row);
   [[nodiscard]] Timing timing_of(TablePart& part, const TileRow& row, const PlacedDiagram& placed);
   [[nodiscard]] LaunchClocks clocks_of(const TileRow& row, const PlacedDiagram& placed, Shape& shape);
@@ -135,7 +139,7 @@ class Scan {
   [[nodiscard]] Shape& shape_of(TablePart& part);
   [[nodiscard]] const TimeModel& model_of(const TileRow& row, const PlacedDiagram& placed);
   [[nodiscard]] const PlacedDiagram& place(const TileRow& row) { return table_->place(*this, row.legal); }
-  [[nodiscard]] std::int64_t rank_of(const TileRow& row) const { return table_->rank_of(row.legal); }
+  [[nodiscard]] std::int64_t rank_of(std::uint32_t legal) const { return table_->rank_of(legal); }
 
   std::uint64_t number_;
   std::shared_ptr<Table> table_;

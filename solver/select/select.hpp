@@ -78,6 +78,9 @@ class Selector {
   /// runner-up loses on. Empty where nothing is ranked.
   [[nodiscard]] std::string explain(const Selection& selection) const;
   [[nodiscard]] Rejections count_rejections() const;
+  /// What answers say of a tile: with what device memory sends again, where that takes longer. Nothing where the
+  /// question does not allow the tile, or the roofline ranks.
+  [[nodiscard]] std::optional<Prediction> noticed(const Tile& tile) const;
 
  private:
   std::unique_ptr<Scan> scan_;

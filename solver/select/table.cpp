@@ -56,10 +56,24 @@ bool is_scannable(const Mapping& mapping) {
   });
 }
 
+namespace {
+
+/// The first type that the mapping takes and that costs what the question's does: bf16 where that is f16.
+DType cost_type(const Question& question) {
+  const DType own = question.problem.dtype;
+  const std::vector<std::string>& taken = question.mapping->dtypes;
+  const auto type_of = [&](const std::string& name) { return parse_dtype(name, question.mapping->name); };
+  if (std::none_of(taken.begin(), taken.end(), [&](const auto& name) { return type_of(name) == own; })) return own;
+  return type_of(*std::find_if(taken.begin(), taken.end(),
+                               [&](const auto& name) { return question.machine->cost_alike(type_of(name), own); }));
+}
+
+}  // namespace
+
 std::string kind_of(const Question& question) {
   ByteWriter key;
   const Problem& problem = question.problem;
-  key.put(static_cast<std::int32_t>(problem.dtype));
+  key.put(static_cast<std::int32_t>(cost_type(question)));
   key.put(static_cast<std::int32_t>(problem.mask.kind));
   const auto& sequences = problem.packing.sequences;
   const bool equal = std::adjacent_find(sequences.begin(), sequences.end(), std::not_equal_to<>()) == sequences.end();
@@ -358,19 +372,23 @@ void TablePart::learn(const TileRow& row) {
 }
 
 const PlacedDiagram& Table::place(const Scan& scan, std::uint32_t legal) {
-  if (bound_ != scan.number()) {
-    const Question& question = scan.question();
-    problem_ = question.problem;
-    if (placer_ == nullptr)
-      placer_ = std::make_unique<Placer>(*question.streamed, *question.mapping, *question.machine, problem_);
+  const Question& question = scan.question();
+  auto placing = std::find_if(placings_.begin(), placings_.end(),
+                              [&](const Placing& one) { return one.problem.dtype == question.problem.dtype; });
+  if (placing == placings_.end()) placing = placings_.emplace(placings_.end());
+  if (placing->scan != scan.number()) {
+    placing->problem = question.problem;
+    if (placing->placer == nullptr)
+      placing->placer =
+          std::make_unique<Placer>(*question.streamed, *question.mapping, *question.machine, placing->problem);
     else
-      placer_->rebind(problem_);
-    bound_ = scan.number();
+      placing->placer->rebind(placing->problem);
+    placing->scan = scan.number();
   }
   const std::uint32_t variant = variant_of_[legal];
-  if (placed_.size() <= variant) placed_.resize(variant + 1);
-  PlacedDiagram& placed = placed_[variant];
-  placer_->place(candidates_.space().tile(rank_of(legal)), placed);
+  if (placing->placed.size() <= variant) placing->placed.resize(variant + 1);
+  PlacedDiagram& placed = placing->placed[variant];
+  placing->placer->place(candidates_.space().tile(rank_of(legal)), placed);
   return placed;
 }
 

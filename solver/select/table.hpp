@@ -22,8 +22,8 @@
 
 namespace napkin {
 
-/// The kind of a question as a key, beside its diagram, mapping and machine: element type, kind of mask, the sizes that
-/// no block divides, and domains that differ from the mapping's.
+/// The kind of a question as a key, beside its diagram, mapping and machine: what its element type costs, kind of mask,
+/// the sizes that no block divides, and domains that differ from the mapping's.
 [[nodiscard]] std::string kind_of(const Question& question);
 
 /// What a bound is multiplied by, since it adds up in another order than the time.
@@ -159,10 +159,14 @@ class Table {
   std::map<Binds, std::uint32_t> number_of_binds_;
   std::list<WithValue> with_value_;
   std::shared_ptr<Simulation> simulation_;  ///< what runs of parts that were read are made on
-  std::uint64_t bound_ = 0;                 ///< the number of the scan whose problem the placer has
-  Problem problem_;
-  std::unique_ptr<Placer> placer_;
-  std::vector<PlacedDiagram> placed_;  ///< by variant: kept, so that placing the variant's next tile allocates nothing
+  /// Places the table's tiles at one scan's question.
+  struct Placing {
+    std::uint64_t scan = 0;  ///< its number
+    Problem problem;
+    std::unique_ptr<Placer> placer;
+    std::vector<PlacedDiagram> placed;  ///< by variant: kept, so that placing the variant's next tile allocates nothing
+  };
+  std::list<Placing> placings_;  ///< by element type
   void keep(std::size_t bytes);
   std::atomic<std::size_t> made_ = 0;  ///< rows and times that runs were made for one, since bytes() was called last
   std::atomic<std::size_t> most_unkept_ = 0;  ///< of `made_`

@@ -105,6 +105,9 @@ Selection Selector::rank(int top) const {
   return scan_->rank(top);
 }
 Rejections Selector::count_rejections() const { return scan_->count(); }
+std::optional<Prediction> Selector::noticed(const Tile& tile) const {
+  return is_scannable(*scan_->question().mapping) ? scan_->noticed(tile) : std::nullopt;
+}
 
 std::string nearest_constraint(const Rejections& rejections) {
   const auto most = std::max_element(rejections.rejected.begin(), rejections.rejected.end(),

@@ -71,6 +71,30 @@ TEST_CASE("a table whose making threw is not kept") {
   CHECK(again.ranked.front().tile.values == fresh.ranked.front().tile.values);
 }
 
+TEST_CASE("types that differ in their names alone share a table, whose answers are those of a table of their own") {
+  Case c = attention(256);
+  CHECK(c.machine.cost_alike(DType::bf16, DType::f16));
+  CHECK_FALSE(c.machine.cost_alike(DType::bf16, DType::e4m3));
+  Tables tables;
+  const Question question = c.question();
+  Question other = question;
+  other.problem.dtype = DType::f16;
+  const Selection alone = select(other, 3);
+  const Selector first(question, tables), second(other, tables);
+  CHECK(tables.of(question) == tables.of(other));
+  for (const Selector* selector : {&first, &second, &first}) {  // in turn: each keeps its own placements
+    const Selection shared = selector->rank(3);
+    REQUIRE(shared.ranked.size() == alone.ranked.size());
+    for (std::size_t i = 0; i < alone.ranked.size(); ++i) {
+      CHECK(shared.ranked[i].tile.values == alone.ranked[i].tile.values);
+      CHECK(shared.ranked[i].prediction.time == alone.ranked[i].prediction.time);
+    }
+  }
+  for (TensorInstruction& one : c.machine.tensor) one.flop_per_clock *= one.type == DType::f16 ? 2 : 1;
+  CHECK_FALSE(c.machine.cost_alike(DType::bf16, DType::f16));
+  CHECK(tables.of(question) != tables.of(other));
+}
+
 TEST_CASE("the reason names what binds, what stops the next larger tile, and what the runner-up loses on") {
   const Case c = attention(128);
   const Question question = c.question();

@@ -1,0 +1,178 @@
+#include "model/resource/block_touches.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "model/resource/resources.hpp"
+
+namespace napkin {
+namespace {
+
+constexpr std::int64_t most_segments = 16;  // of the streamed axis
+constexpr std::int64_t most_sampled = std::int64_t{1} << 15;
+
+std::size_t index(std::int64_t i) { return static_cast<std::size_t>(i); }
+
+}  // namespace
+
+BlockTouches::BlockTouches(const PlacedDiagram& placed, int partitions, std::optional<Count> section,
+                           std::int64_t running)
+    : p_(placed), sequence_(placed, section), backward_(walks_backward(placed)) {
+  find_lengths();
+  std::int64_t columns = 1;
+  if (p_.streamed->stream) {
+    columns = p_.problem->sizes[index(*p_.streamed->stream)].get();
+    const std::int64_t chunk = p_.block().chunk.get(), chunks = (columns + chunk - 1) / chunk;
+    segment_ = (chunks + most_segments - 1) / most_segments * chunk;
+  }
+  segments_ = (columns + segment_ - 1) / segment_;
+  for (const Crossing& c : p_.crossings) add(c, partitions, static_cast<double>(running));
+  known_.resize(arrays_.size());
+  find_equal_axes();
+}
+
+void BlockTouches::find_equal_axes() {
+  sharing_.assign(arrays_.size(), 0);
+  for (TouchedArray& t : arrays_) {
+    const auto like = [&](const TouchedArray& one) { return one.grouped == t.grouped && one.streams == t.streams; };
+    t.as = static_cast<std::size_t>(std::find_if(arrays_.begin(), arrays_.end(), like) - arrays_.begin());
+    t.index = sharing_[t.as]++;
+  }
+}
+
+double BlockTouches::all_steps() {
+  const std::int64_t blocks = sequence_.size();
+  const bool sampled = blocks > most_sampled, equal = !sampled && !packed_ && rows_decide();
+  const std::int64_t all = equal ? sequence_.rows() : blocks, looked_at = std::min(all, most_sampled);
+  const std::int64_t stride = sampled ? (all * 5 / 8) | 1 : 1;  // odd: meets every row of a power of two
+  double steps = 0;
+  for (std::int64_t i = 0, number = 0; i < looked_at; ++i, number = (number + stride) % all)
+    steps += static_cast<double>(steps_of(equal ? BlockPlace{number, 0} : sequence_.at(number)));
+  return steps * static_cast<double>(blocks) / static_cast<double>(looked_at);
+}
+
+/// Whether a block's steps follow from its row.
+bool BlockTouches::rows_decide() const {
+  const auto& axes = sequence_.axes();
+  return std::all_of(axes.begin(), axes.end(), [&](AxisId axis) {
+    return axis == axes.back() || (axis != p_.across && axis != p_.streamed->stream);
+  });
+}
+
+std::int64_t BlockTouches::steps_of(const BlockPlace& place) {
+  const int part = packed_ ? packed_->part_of(place) : 0;
+  if (part < 0) return 0;
+  sequence_.coordinates(place, coordinate_);
+  const Lengths& lengths = lengths_[static_cast<std::size_t>(part)];
+  const Span seen = lengths.blank ? Span{} : columns_seen(lengths);
+  return seen.size() > 0 ? (seen.last + segment_ - 1) / segment_ - seen.first / segment_ : 1;
+}
+
+void BlockTouches::find_lengths() {
+  const auto add_lengths = [&](const PlacedDiagram& own, Sizes sizes, bool blank) {
+    Lengths out{std::move(sizes), own.block().groups_of, 1, 1, blank};
+    if (p_.streamed->stream) {
+      const std::size_t stream = index(*p_.streamed->stream);
+      out.columns = out.sizes[stream].get();
+      out.part = std::min(p_.block().extent[stream].get(), out.columns);
+    }
+    lengths_.push_back(std::move(out));
+  };
+  if (p_.packed.empty()) return add_lengths(p_, p_.problem->sizes, false);
+  const Packing& packing = p_.problem->packing;
+  for (const PackedPart& part : p_.packed) {
+    Sizes sizes = p_.problem->sizes;
+    for (const AxisId axis : {packing.rows, packing.columns}) sizes[index(axis)] = part.problem->sizes[index(axis)];
+    add_lengths(part.placed, std::move(sizes), part.blank);
+    lengths_.back().groups[index(packing.batch)] = p_.block().groups_of[index(packing.batch)];
+  }
+  packed_.emplace(p_, sequence_);
+}
+
+/// Bytes that blocks move between the L2 and their own level. Parts that they exchange are left out.
+void BlockTouches::add(const Crossing& c, int partitions, double running) {
+  if (c.into != p_.block().level || c.auxiliary >= 0 || p_.in_parts(c)) return;
+  TouchedArray t;
+  t.stored = c.store;
+  const auto& axes = p_.axes_of(c);
+  const auto has = [&](AxisId axis) { return std::find(axes.begin(), axes.end(), axis) != axes.end(); };
+  // A streamed axis that is split too goes by its segments, whoever walks them.
+  for (const AxisId axis : sequence_.axes()) {
+    if (has(axis) && !(p_.streamed->stream == axis && c.phase == Phase::loop)) t.grouped.push_back(axis);
+  }
+  const auto is_fixed = [&](AxisId axis) {
+    if (p_.streamed->stream == axis && c.phase == Phase::loop) return false;
+    return std::find(t.grouped.begin(), t.grouped.end(), axis) == t.grouped.end();
+  };
+  t.streams = p_.streamed->stream && c.phase == Phase::loop && has(*p_.streamed->stream);
+  t.alone = !t.streams && std::all_of(sequence_.axes().begin(), sequence_.axes().end(), [&](AxisId axis) {
+    return has(axis) || p_.block().groups_of[index(axis)] <= Count(1);
+  });
+  for (const Lengths& lengths : lengths_) {
+    double readers = 1, fixed = 1;
+    for (const AxisId axis : sequence_.axes()) readers *= has(axis) ? 1 : real(lengths.groups[index(axis)]);
+    for (const AxisId axis : axes) fixed *= is_fixed(axis) ? real(lengths.sizes[index(axis)]) : 1;
+    t.fixed_bytes.push_back(fixed * bytes_per_value(c.type));
+    t.copies.push_back(1 - std::pow(1 - 1.0 / partitions, c.store ? 1 : std::min(readers, running)));
+  }
+  arrays_.push_back(t);
+}
+
+bool BlockTouches::find(std::int64_t number, Block& block) {
+  const BlockPlace place = sequence_.at(number);
+  if (packed_) {
+    const int part = packed_->part_of(place);
+    if (part < 0) return false;
+    block.lengths = static_cast<std::size_t>(part);
+  }
+  sequence_.coordinates(place, coordinate_);
+  const Lengths& lengths = lengths_[block.lengths];
+  const Span seen = lengths.blank ? Span{} : columns_seen(lengths);
+  const bool sees = seen.size() > 0;
+  block.first = sees ? seen.first / segment_ : 0;
+  block.last = sees ? (seen.last + segment_ - 1) / segment_ : 1;
+  for (std::size_t a = 0; a < arrays_.size(); ++a) {
+    const bool touches = lengths.blank ? arrays_[a].stored : sees || !arrays_[a].streams;
+    double bytes = touches ? arrays_[a].fixed_bytes[block.lengths] : 0;
+    std::uint64_t key = 0;
+    for (const AxisId axis : arrays_[a].grouped) {
+      const std::int64_t extent = p_.block().extent[index(axis)].get(), size = lengths.sizes[index(axis)].get();
+      const std::int64_t at = coordinate_[index(axis)];
+      bytes *= static_cast<double>(std::clamp<std::int64_t>(size - at * extent, 0, extent));
+      key = key * static_cast<std::uint64_t>(p_.block().groups_of[index(axis)].get() + 1) +
+            static_cast<std::uint64_t>(at);
+    }
+    block.pieces[a] = {pieces_of(block, a, key), bytes};
+  }
+  return true;
+}
+
+/// Its range of the streamed axis: its part of it, without what the mask hides from all its rows.
+Span BlockTouches::columns_seen(const Lengths& lengths) const {
+  if (!p_.streamed->stream) return {0, lengths.columns};
+  const AxisId stream = *p_.streamed->stream;
+  const std::int64_t begin = coordinate_[index(stream)] * lengths.part,
+                     end = std::min(begin + lengths.part, lengths.columns);
+  if (!p_.across || !p_.streamed->skips) return {begin, end};
+  const auto [row_axis, column_axis] = *p_.streamed->skips;
+  const std::int64_t members = lengths.sizes[index(*p_.across)].get(), group = p_.walk.across.get();
+  const std::int64_t first = coordinate_[index(*p_.across)] * group, last = std::min(first + group, members);
+  if (first >= members) return {0, 0};  // beyond the array, where clusters are whole
+  const std::int64_t rows = lengths.sizes[index(row_axis)].get(), columns = lengths.sizes[index(column_axis)].get();
+  const Span seen = *p_.across == row_axis ? visible(p_.problem->mask, first, last, rows, columns)
+                                           : visible_rows(p_.problem->mask, first, last, rows, columns);
+  return {std::max(seen.first, begin), std::min(seen.last, end)};
+}
+
+/// Pieces of one place get numbers in a row when they are first met, those of arrays by the same axes together.
+std::size_t BlockTouches::pieces_of(const Block& block, std::size_t array, std::uint64_t key) {
+  const TouchedArray& t = arrays_[array];
+  const std::size_t each = t.streams ? index(segments_) : 1;
+  if (t.alone) return 0;
+  if (t.index > 0) return block.pieces[t.as].first + t.index * each;
+  const auto [first, is_new] = known_[array].of(key, pieces_);
+  if (is_new) pieces_ += sharing_[array] * each;
+  return first;
+}
+
+}  // namespace napkin

@@ -1,0 +1,91 @@
+#pragma once
+// BlockTouches says which pieces of which arrays each block of a launch touches: a block of attention its tile of Q and
+// of O once, and of K and V a segment after the other. Internal to resource/.
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "model/mapping/placed.hpp"
+#include "model/resource/order.hpp"
+#include "model/resource/touches.hpp"
+
+namespace napkin {
+
+/// One array as blocks touch it.
+struct TouchedArray {
+  std::vector<AxisId> grouped;      ///< of the array
+  std::vector<double> fixed_bytes;  ///< by lengths: of a piece, without its ragged axes and the streamed one
+  std::vector<double> copies;       ///< by lengths: partitions of the cache that keep it, over all
+  bool streams = false;  ///< a segment at a step; else once, at the block's first step, or stored at its last
+  bool stored = false;
+  bool alone = false;     ///< each block has a piece of its own, which no other one touches
+  std::size_t as = 0;     ///< the first of the arrays that have their pieces by the same axes
+  std::size_t index = 0;  ///< among them
+};
+
+/// A block's part of an array: its first piece, and bytes of a piece; streamed: of one column.
+struct BlockPieces {
+  std::size_t first = 0;
+  double bytes = 0;
+};
+
+class BlockTouches {
+ public:
+  /// `partitions`: of the cache; `running`: blocks at a time.
+  BlockTouches(const PlacedDiagram& placed, int partitions, std::optional<Count> section, std::int64_t running);
+
+  struct Block {
+    std::int64_t first = 0, last = 0;  ///< segments, one behind the last; from the other end where blocks walk backward
+    std::size_t lengths = 0;           ///< which of the lengths of a packed batch
+    BlockPieces* pieces = nullptr;     ///< by array
+  };
+  /// The block that is handed out as that number; false for one beyond its sequence, which touches nothing.
+  [[nodiscard]] bool find(std::int64_t number, Block& block);
+  /// What it touches of an array, so many steps after its first.
+  [[nodiscard]] BlockPieces touched(const Block& block, std::size_t array, std::int64_t taken) const {
+    const BlockPieces& own = block.pieces[array];
+    if (!arrays_[array].streams) return own;
+    const std::int64_t segment = backward_ ? block.last - 1 - taken : block.first + taken,
+                       width = std::min(segment_, lengths_[block.lengths].columns - segment * segment_);
+    return {own.first + static_cast<std::size_t>(segment), own.bytes * static_cast<double>(width)};
+  }
+  /// Of all blocks: counted, those of a plane for all planes where these are equal; or of a sample spread over the
+  /// launch.
+  [[nodiscard]] double all_steps();
+
+  [[nodiscard]] const BlockSequence& sequence() const { return sequence_; }
+  [[nodiscard]] const std::vector<TouchedArray>& arrays() const { return arrays_; }
+  [[nodiscard]] std::int64_t segments() const { return segments_; }  ///< of the streamed axis
+  [[nodiscard]] bool backward() const { return backward_; }
+
+ private:
+  /// The sizes that a block works by: those of the question, or of its sequence of a packed batch.
+  struct Lengths {
+    Sizes sizes;
+    std::vector<Count> groups;           // by AxisId
+    std::int64_t columns = 1, part = 1;  // of the streamed axis: all, and of one group
+    bool blank = false;                  // PackedPart::blank
+  };
+  void find_lengths();
+  void add(const Crossing& c, int partitions, double running);
+  void find_equal_axes();
+  [[nodiscard]] bool rows_decide() const;
+  [[nodiscard]] std::int64_t steps_of(const BlockPlace& place);
+  [[nodiscard]] Span columns_seen(const Lengths& lengths) const;
+  [[nodiscard]] std::size_t pieces_of(const Block& block, std::size_t array, std::uint64_t key);
+
+  const PlacedDiagram& p_;
+  BlockSequence sequence_;
+  std::vector<Lengths> lengths_;  // one; packed: by PlacedDiagram::packed
+  std::optional<PackedBlocks> packed_;
+  std::vector<TouchedArray> arrays_;
+  std::vector<Numbering> known_;      // by array: first pieces
+  std::vector<std::size_t> sharing_;  // by array: how many have their pieces by its axes, where it is their first
+  std::size_t pieces_ = 0;
+  std::int64_t segment_ = 1, segments_ = 1;
+  bool backward_ = false;
+  std::vector<std::int64_t> coordinate_;
+};
+
+}  // namespace napkin
