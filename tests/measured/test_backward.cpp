@@ -144,13 +144,12 @@ TEST_CASE("backward: no overlap and dQ from registers is the fastest tile") {
 }
 
 // Of the first two files another kernel was measured, which stored rows otherwise and began heads in another order.
-TEST_CASE("backward: what is predicted, all three launches, against what was measured") {
-  const std::map<std::string, std::pair<double, double>> expected{// mean, worst
-                                                                  {"backward/two_tiles", {0, 0}},
-                                                                  {"backward/all_tiles", {0, 0}},
-                                                                  {"backward/sixteen_bytes", {0, 0}},
-                                                                  {"backward_h100/late", {0, 0}}};
-  for (const std::string& file : files) {
+TEST_CASE("backward: what is predicted, all three launches, in the mean and at worst") {
+  const std::map<std::string, std::pair<double, double>> expected{{"backward/all_tiles", {0.108, 0.131}},
+                                                                  {"backward/sixteen_bytes", {0.065, 0.091}},
+                                                                  {"backward_h100/late", {0.033, 0.064}}};
+  for (const auto& [name, most] : expected) {
+    const std::string& file = name;
     double sum = 0, worst = 0;
     int n = 0;
     for (const Json& recorded : rows_of(file)) {
@@ -167,11 +166,9 @@ TEST_CASE("backward: what is predicted, all three launches, against what was mea
       worst = std::max(worst, std::abs(error));
       ++n;
     }
-    if (n == 0) continue;
-    CAPTURE(file);
     MESSAGE(file << ": " << n << " rows, " << 100 * sum / n << " % mean, " << 100 * worst << " % worst");
-    CHECK(sum / n <= expected.at(file).first);
-    CHECK(worst <= expected.at(file).second);
+    CHECK(sum / n <= most.first);
+    CHECK(worst <= most.second);
   }
 }
 
