@@ -112,7 +112,7 @@ constexpr Bad questions[] = {
     {"--gpu h200-sxm --shape q=64,x=64,d=64 --kernel matmul_sm90", "computes matmul"},
     {"--gpu h200-sxm --shape q=64,x=64,d=64 --kernel /nonexistent.yaml", "nonexistent"},
     {"--gpu h200-sxm --shape q=64,x=64,d=64 --causal --window 1,0", "stands beside --causal"},
-    {"--gpu h200-sxm --shape q=64,x=64,d=64 --window 1", "has 1 numbers"},
+    {"--gpu h200-sxm --shape q=64,x=64,d=64 --window 1", "has 1 number"},
     {"--gpu h200-sxm --shape q=64,x=64,d=64 --window 1,2,3", "has 3 numbers"},
     {"--gpu h200-sxm --shape q=64,x=64,d=64 --window -1,0", "L is -1"},
     {"--gpu h200-sxm --shape q=64,x=64,d=64 --window a,0", "no whole number"},
