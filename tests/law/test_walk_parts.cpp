@@ -70,7 +70,8 @@ TEST_CASE("blocks that split keys visit what a count of every pair says, parts o
     for (const i64 rows : {7, 65, 200}) {
       for (const i64 columns : {5, 65, 130, 300}) {
         for (const i64 group : {1, 16, 48}) {
-          for (const auto& [part, chunk] : {std::pair<i64, i64>{64, 16}, {48, 16}, {16, 16}, {96, 32}, {40, 16}}) {
+          for (const auto& sizes : {std::pair<i64, i64>{64, 16}, {48, 16}, {16, 16}, {96, 32}, {40, 16}}) {
+            const i64 part = sizes.first, chunk = sizes.second;
             const Counted counted = count(mask, rows, columns, group, part, chunk);
             const Walk walk = walk_of_tile(mask, rows, columns, group, part, chunk);
             CAPTURE(static_cast<int>(mask.kind));
