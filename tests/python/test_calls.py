@@ -18,6 +18,7 @@ import ctypes, os
 driver = ctypes.CDLL(os.path.join(os.environ["CUDA_HOME"], "lib64/libcuda.so.1"), mode=ctypes.RTLD_GLOBAL)
 driver.fakeEncoded.restype = ctypes.c_uint64
 import torch
+torch._C._cuda_getDevice = int
 import napkin
 import napkin.torch as nt
 
@@ -77,11 +78,11 @@ class Mine(torch.Tensor):
 assert not launched((first[0].as_subclass(Mine), *first[1:])) and not launched((*first[:3], 5)) and not launched((*first[:3], [1.0]))
 assert not launched((first[0][None], *first[1:])), "five axes"
 assert launched((torch.nn.Parameter(first[0], requires_grad=True), *first[1:]))
-before_2_10 = napkin._core.AttentionCalls(None, nt._PLAIN, torch.empty_strided)
+before_2_10 = nt._known_calls(None, torch.empty_strided)
 assert not before_2_10.launch((*first, None), -1, -1, None, False) and before_2_10.launch_new(first[:3], False, -1, -1, None, False) is None
 for wrong in (5, first[0]):
     try:
-        napkin._core.AttentionCalls(wrong, nt._PLAIN, torch.empty_strided)
+        nt._known_calls(wrong, torch.empty_strided)
     except (TypeError, ValueError):
         pass
     else:
@@ -93,7 +94,7 @@ def allocate(size, stride, dtype):
     assert type(size) is tuple and type(stride) is tuple, "what compiled programs allocate with takes nothing else"
     made.append(torch.empty_strided(size, stride, dtype=dtype))
     return made[-1]
-calls = napkin._core.AttentionCalls(torch.Tensor.__dlpack_c_exchange_api__, nt._PLAIN, allocate)
+calls = nt._known_calls(torch.Tensor.__dlpack_c_exchange_api__, allocate)
 inputs, out, lse = view[:3], view[3].transpose(1, 2).contiguous().transpose(1, 2), torch.zeros(2, 4, 256)
 def new(want_lse, inputs=inputs, scale=None):
     return calls.launch_new(inputs, want_lse, -1, -1, scale, False)
@@ -111,7 +112,7 @@ o, kept_lse = new(True)
 assert kept_lse.shape == lse.shape and kept_lse.dtype == torch.float32 and made[-2:] == [o, kept_lse] and new(False)[1] is None
 def no_memory(*like):
     raise MemoryError("none left")
-calls = napkin._core.AttentionCalls(torch.Tensor.__dlpack_c_exchange_api__, nt._PLAIN, no_memory)
+calls = nt._known_calls(torch.Tensor.__dlpack_c_exchange_api__, no_memory)
 calls.keep(shapes, (*inputs, out, None), -1, -1, None, False, made=True)
 before = driver.fakeLaunches()
 try:

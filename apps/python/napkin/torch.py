@@ -20,6 +20,8 @@ from typing import Any, Optional
 
 import torch
 from torch import Tensor
+from torch.autograd import forward_ad
+from torch.compiler import is_dynamo_compiling
 
 from . import _core, _gradients
 from ._errors import InputError
@@ -29,8 +31,17 @@ __all__ = ["activate", "attention", "flash_attn_func", "flash_attn_varlen_func",
            "transformers_attention", "varlen"]
 
 _PLAIN = (Tensor, torch.nn.Parameter)
+#: What gives something true where each operator is to be seen: a mode (of fake tensors, say), a tracer.
+_WATCHERS = (torch._C._len_torch_dispatch_stack, torch._C._is_tracing)
+
+
+def _known_calls(functions: Any, allocate: Any) -> Any:
+    """None of them yet."""
+    return _core.AttentionCalls(functions, _PLAIN, allocate, torch.is_grad_enabled, getattr(torch._C, "_cuda_getDevice", int), _WATCHERS)
+
+
 #: Forward calls that came before, found by C++. PyTorch before 2.10 shows C no tensors: there _calls has them all.
-_launches = _core.AttentionCalls(getattr(Tensor, "__dlpack_c_exchange_api__", None), _PLAIN, _empty_strided)
+_launches = _known_calls(getattr(Tensor, "__dlpack_c_exchange_api__", None), _empty_strided)
 _calls: dict[Any, _gradients.Call] = {}  # by what a call is but for its memory
 _CALLS_KEPT = 4096
 
@@ -105,11 +116,14 @@ def _outputs(q: Tensor, k: Tensor, v: Tensor, want_lse: bool) -> tuple[Tensor, T
 def _forward(q: Tensor, k: Tensor, v: Tensor, left: int, right: int, scale: Optional[float], want_lse: bool,
              flash: bool = False) -> Any:
     """The output and the log-sum-exp, or None. flash: q, k, v and the output are [b, rows, heads, d]."""
+    found = _launches.launch_new((q, k, v), want_lse, left, right, scale, flash)
+    if found is not None:
+        return found
     index = q.get_device()
     if torch._C._cuda_getDevice() != index:
         with torch.cuda.device(index):
             return _forward(q, k, v, left, right, scale, want_lse, flash)
-    return _launches.launch_new((q, k, v), want_lse, left, right, scale, flash) or _first(q, k, v, left, right, scale, want_lse, flash)
+    return _first(q, k, v, left, right, scale, want_lse, flash)
 
 
 def _first(q: Tensor, k: Tensor, v: Tensor, left: int, right: int, scale: Optional[float], want_lse: bool,
@@ -327,10 +341,10 @@ class _Attention(torch.autograd.Function):
 
 
 def _is_plain(q: Tensor, k: Tensor, v: Tensor) -> bool:
-    """Tensors on a GPU that nobody watches: no compiler, no mode, no transform, no subclass."""
+    """Tensors on a GPU that nobody watches: no compiler, no mode, no transform, no tangent, no subclass."""
     return (q.is_cuda and type(q) in _PLAIN and type(k) in _PLAIN and type(v) in _PLAIN and not torch.compiler.is_compiling()
-            and torch._C._len_torch_dispatch_stack() == 0 and torch._C._functorch.peek_interpreter_stack() is None
-            and torch._C._get_tracing_state() is None)
+            and torch._C._functorch.peek_interpreter_stack() is None and forward_ad._current_level < 0
+            and not any(watches() for watches in _WATCHERS))
 
 
 def _equal_bits(deterministic: Optional[bool]) -> bool:
@@ -347,9 +361,12 @@ def attention(q: Tensor, k: Tensor, v: Tensor, *, causal: bool = False, window: 
     scores, [b, heads, rows] in float32. out: where the result goes; then there is no gradient. deterministic: whether dQ has
     equal bits in every run, which takes longer; None: as torch.use_deterministic_algorithms says. The rest always has.
     """
+    if not is_dynamo_compiling() and forward_ad._current_level < 0:
+        found = _launches.attend((q, k, v, out), causal, window, scale, return_lse, False)
+        if found is not None:
+            return found
     left, right = _mask(causal, window)
-    if type(scale) is not float:
-        scale = _scale(scale)
+    scale = _scale(scale)
     needs = torch.is_grad_enabled() and (q.requires_grad or k.requires_grad or v.requires_grad)
     if out is not None:
         if needs:
@@ -399,7 +416,12 @@ def flash_attn_func(q: Tensor, k: Tensor, v: Tensor, dropout_p: float = 0.0, sof
 
     deterministic: of the gradients; the forward always is.
     """
-    _refuse_options(dropout_p, softcap, alibi_slopes, return_attn_probs)
+    if dropout_p != 0 or softcap != 0 or alibi_slopes is not None or return_attn_probs:
+        _refuse_options(dropout_p, softcap, alibi_slopes, return_attn_probs)
+    if not is_dynamo_compiling() and forward_ad._current_level < 0:
+        found = _launches.attend((q, k, v, None), causal, window_size, softmax_scale, return_lse, True)
+        if found is not None:
+            return found
     needs = torch.is_grad_enabled() and (q.requires_grad or k.requires_grad or v.requires_grad)
     if not needs and _is_plain(q, k, v) and q.dim() == k.dim() == v.dim() == 4:
         output = _forward(q, k, v, *_mask(causal, window_size), _scale(softmax_scale), return_lse, True)
