@@ -2,6 +2,7 @@
 
 #include <bit>
 #include <initializer_list>
+#include <utility>
 
 #include "apps/library/revision.hpp"
 #include "kernels/jit/sha256.hpp"
@@ -14,19 +15,19 @@ class Key {
   Key(std::string_view algorithm, DType type, const DeviceProperties& gpu, const LaunchDevice& device) {
     for (const std::string_view text :
          {source_digest(), algorithm, name_of(type), std::string_view(gpu.name), std::string_view(gpu.architecture)})
-      hash_.add_field(text);
+      add_field(bytes_, text);
     add({gpu.sms, device.sms, device.l2.value.get()});
   }
   Key& add(std::initializer_list<std::int64_t> numbers) {
-    for (const std::int64_t number : numbers) hash_.add_field(std::to_string(number));
+    for (const std::int64_t number : numbers) bytes_.append(reinterpret_cast<const char*>(&number), sizeof number);
     return *this;
   }
   Key& add(const DeviceRows& rows) { return add({rows.batch, rows.head, rows.row}); }
   Key& add(const AttentionArgs& args);
-  [[nodiscard]] std::string digits() { return hex(hash_.digest()); }
+  [[nodiscard]] std::string bytes() { return std::move(bytes_); }
 
  private:
-  Sha256 hash_;
+  std::string bytes_;
 };
 
 Key& Key::add(const AttentionArgs& args) {
@@ -60,28 +61,33 @@ std::optional<Launches> read_launches(std::string_view content) {
   return out.empty() ? std::nullopt : std::optional(std::move(out));
 }
 
+/// 64 hex digits: what an entry's file is called.
+std::string digits_of(const std::string& key) { return hex(Sha256().add(key).digest()); }
+
 }  // namespace
 
 std::string plan_key(const AttentionArgs& args, const DeviceProperties& gpu, const LaunchDevice& device) {
-  return Key("attention", args.dtype, gpu, device).add(args).digits();
+  return Key("attention", args.dtype, gpu, device).add(args).bytes();
 }
 
 std::string plan_key(const AttentionBackwardArgs& args, const DeviceProperties& gpu, const LaunchDevice& device) {
   Key key("attention_backward", args.forward.dtype, gpu, device);
   key.add(args.forward);
   for (const DeviceRows* rows : {&args.d_o, &args.dq, &args.dk, &args.dv}) key.add(*rows);
-  return key.add({args.deterministic}).digits();
+  return key.add({args.deterministic}).bytes();
 }
 
 std::string plan_key(const MatmulArgs& args, const DeviceProperties& gpu, const LaunchDevice& device) {
   Key key("matmul", args.dtype, gpu, device);
   key.add({args.sizes.a, args.sizes.b, args.sizes.c, args.a.row, args.b.row, args.c.row});
-  return key.digits();
+  return key.bytes();
 }
+
+std::filesystem::path KnownPlans::file_of(const std::string& key) const { return entries_.file_of(digits_of(key)); }
 
 std::optional<Launches> KnownPlans::find(const std::string& key) {
   if (const Launches* met = met_.find(key)) return *met;
-  const auto content = entries_.find(key);
+  const auto content = entries_.find(digits_of(key));
   std::optional<Launches> launches = content ? read_launches(*content) : std::nullopt;
   if (launches) met_.put(key, *launches);
   return launches;
@@ -89,7 +95,8 @@ std::optional<Launches> KnownPlans::find(const std::string& key) {
 
 void KnownPlans::store(const std::string& key, const Launches& launches) {
   met_.put(key, launches);
-  (void)entries_.store(key, content_of(launches));  // the kernel's own entry said what there is to say of the directory
+  (void)entries_.store(digits_of(key),
+                       content_of(launches));  // the kernel's own entry said what there is to say of the directory
 }
 
 }  // namespace napkin

@@ -14,8 +14,8 @@
 
 namespace napkin {
 
-/// Hash of all that a call's plan depends on but the memory: this program's sources and YAML files, the GPU, sizes,
-/// type, mask, strides, scale, and which optional arrays there are. 64 hex digits.
+/// All that a call's plan depends on but the memory, as bytes: a digest of this program's sources and YAML files, the
+/// GPU, sizes, type, mask, strides, scale, and which optional arrays there are.
 [[nodiscard]] std::string plan_key(const AttentionArgs& args, const DeviceProperties& gpu, const LaunchDevice& device);
 [[nodiscard]] std::string plan_key(const AttentionBackwardArgs& args, const DeviceProperties& gpu,
                                    const LaunchDevice& device);
@@ -30,11 +30,11 @@ class KnownPlans {
 
   [[nodiscard]] std::optional<Launches> find(const std::string& key);
   void store(const std::string& key, const Launches& launches);
-  [[nodiscard]] std::filesystem::path file_of(const std::string& key) const { return entries_.file_of(key); }
+  [[nodiscard]] std::filesystem::path file_of(const std::string& key) const;
 
  private:
   DiskCache entries_;
-  Latest<std::string, Launches> met_;
+  Latest<std::string, Launches> met_;  ///< by the bytes themselves: a digest of them takes longer than all else
 };
 
 }  // namespace napkin

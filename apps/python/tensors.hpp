@@ -38,7 +38,7 @@ class HostState {
   HostState(nanobind::object grad_enabled, nanobind::object device, const nanobind::tuple& watchers);
 
   [[nodiscard]] bool watched() const;
-  /// Whether gradients are kept, and one of these wants one.
+  /// Whether gradients are kept, and one of these wants one or is no tensor.
   [[nodiscard]] bool wants_gradient(std::span<const nanobind::handle> tensors) const;
   [[nodiscard]] int device() const;
 

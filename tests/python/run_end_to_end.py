@@ -5,15 +5,16 @@ graph of the whole step; and what a call costs beside its kernel.
 
 OUT.jsonl gets a row a run: losses of all steps, milliseconds of a step (the median of the second half, by the GPU's own
 clock); a row that holds the curves against each other; a row of steps in turns; and a row a shape of calls: microseconds of
-the kernel alone (a CUDA graph of it), of calls behind each other, and of the host, without and with gradients. Steps of an
-eager program are the host's time, which is not the same from minute to minute: in `turns` all kinds of attention take ten steps
-each in turn, so that one and the same minute is measured. Parts: eager, compiled, graphed, turns, calls. Three minutes on
-an H200.
+the kernel alone (a CUDA graph of it), of calls behind each other, and of the host, without and with gradients; beside them
+the host's for the output's memory, and for PyTorch's shortest kernel. Steps of an eager program are the host's time, which is
+not the same from minute to minute: in `turns` all kinds of attention take ten steps each in turn, so that one and the same
+minute is measured. Parts: eager, compiled, graphed, turns, calls. Three minutes on an H200.
 """
 
 import argparse
 import contextlib
 import datetime
+import itertools
 import json
 import statistics
 import subprocess
@@ -171,13 +172,17 @@ def calls(say):
         q, k, v = make(b, heads, heads, s, s, d)
         o = torch.empty_like(q)
         left, right = nt._mask(causal, None)
-        found = {}
+        found, one = {}, torch.zeros(1, device=q.device)
         with torch.no_grad():
             for name, call in (("napkin", lambda: nt.attention(q, k, v, causal=causal)), ("napkin_out", lambda: nt.attention(q, k, v, causal=causal, out=o)),
                                ("flash_attn_func", lambda: nt.flash_attn_func(q.transpose(1, 2), k.transpose(1, 2), v.transpose(1, 2), causal=causal)),
                                ("sdpa", lambda: F.scaled_dot_product_attention(q, k, v, is_causal=causal))):
                 found[name] = {**queued(call), "host_us": host_time(call)}
             found["launch_alone"] = {"host_us": host_time(lambda: nt._into(q, k, v, o, None, left, right, None))}
+            many = itertools.cycle([torch.empty_like(q) for _ in range(200)])  # more than are kept with their addresses
+            found["new_addresses"] = {"host_us": host_time(lambda: nt.attention(q, k, v, causal=causal, out=next(many)))}
+            found["memory_of_output"] = {"host_us": host_time(lambda: nt._empty_strided(tuple(q.shape), q.stride(), q.dtype))}
+            found["zero_one_number"] = {"host_us": host_time(one.zero_)}
         leaves, grad = [t.detach().requires_grad_() for t in (q, k, v)], torch.randn_like(q)
         for name, (attend, chosen) in backends().items() if causal else ():  # they are all causal
             def call(attend=attend):

@@ -122,6 +122,73 @@ except MemoryError:
 else:
     raise AssertionError("nothing was launched, and nothing said")
 
+# A user's call, whole.
+gpu, watching = 0, []
+def attending(allocate=lambda size, stride, dtype: torch.empty_strided(size, stride, dtype=dtype)):
+    return napkin._core.AttentionCalls(torch.Tensor.__dlpack_c_exchange_api__, nt._PLAIN, allocate, torch.is_grad_enabled, lambda: gpu,
+                                       (lambda: 0, lambda: watching))
+calls = attending()
+def attend(q=first[0], out=None, causal=True, window=None, scale=None, return_lse=False, turned=False):
+    before = driver.fakeLaunches()
+    found = calls.attend((q, *first[1:3], out), causal, window, scale, return_lse, turned)
+    assert driver.fakeLaunches() == before + (found is not None)
+    return found
+assert attend() is None, "nothing is kept yet"
+for given in (None, lse):
+    calls.keep(shapes, (*first, given), -1, 0, None, False, made=True)
+calls.keep(shapes, (*first, None), -1, 0, None, False)
+calls.keep(shapes, (*first, None), -1, 0, 0.5, True, made=True)
+calls.keep(shapes, (*first, None), 7, 3, None, False, made=True)
+o = attend()
+assert type(o) is torch.Tensor and o.shape == first[3].shape and o.stride() == first[3].stride()
+o, found_lse = attend(return_lse=True)
+assert o.shape == first[3].shape and found_lse.shape == lse.shape and attend(out=first[3]) is first[3]
+for same in (dict(window=(-1, -1)), dict(window=(-1, 0)), dict(window=(-1, 5)), dict(causal=False, window=(-1, 0)), dict(scale=0.5, turned=True),
+             dict(causal=False, window=(7, 3))):
+    assert attend(**same) is not None, same
+for other in (dict(causal=False), dict(window=(5, 0)), dict(scale=0.5), dict(turned=True), dict(window=(7, 3)), dict(causal=1), dict(window=[-1, 0]),
+              dict(window=(-1, 0, 0)), dict(window=(-2, 0)), dict(window=(-1, 2**31)), dict(window=(-1, 2**70)), dict(window=(True, 0)), dict(window=5),
+              dict(scale=1), dict(scale="x"), dict(return_lse=1), dict(q=5), dict(q=first[0][:1]), dict(out=5), dict(out=first[3], return_lse=True)):
+    assert attend(**other) is None, other
+watching.append(1)
+assert attend() is None, "somebody wants to see each operator"
+watching.clear()
+gpu = 1
+assert attend() is None, "tensors of another GPU than the current one"
+gpu = 0
+wants = first[0].detach().requires_grad_()
+assert attend(wants) is None
+with torch.no_grad():
+    assert attend(wants) is not None
+calls = attending(no_memory)
+calls.keep(shapes, (*first, None), -1, 0, None, False, made=True)
+try:
+    attend()
+except MemoryError:
+    pass
+else:
+    raise AssertionError("nothing was launched, and nothing said")
+# Tensors without memory of their own are no known call, and no error.
+torch.vmap(lambda t: (nt._launches.launch((t, t, t, t, None), -1, -1, None, False), t)[1])(first[0])
+assert not nt._launches.launch((first[0].to_sparse(), *first[1:], None), -1, -1, None, False)
+# The function of Python asks that first, and hands a tangent over to nobody.
+asked = []
+class Known:
+    def attend(self, *question):
+        asked.append(question)
+        return "known"
+nt._launches, was = Known(), nt._launches
+assert nt.attention(*first[:3], causal=True) == "known" and asked.pop() == ((*first[:3], None), True, None, None, False, False)
+assert nt.flash_attn_func(*first[:3], softmax_scale=0.5) == "known" and asked.pop() == ((*first[:3], None), False, (-1, -1), 0.5, False, True)
+with torch.autograd.forward_ad.dual_level():
+    try:
+        nt.attention(torch.autograd.forward_ad.make_dual(first[0], first[0]), *first[1:3])
+    except Exception:
+        assert not asked
+    else:
+        raise AssertionError("a tangent was dropped")
+nt._launches = was
+
 # A call that is known takes the host less than a microsecond; three where others compute beside it.
 import time
 spent = []
