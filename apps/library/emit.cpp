@@ -12,10 +12,12 @@ namespace {
 
 /// The mapping whose own form is asked for: the peer's that computes the algorithm there.
 std::string peer_of(const Request& request, const std::string& form) {
+  // FlashAttention-4's kernel for Hopper is FlashAttention-3's algorithm, and so is its mapping.
+  const std::string emitted = form == "fa4" ? "fa3" : form;
   std::vector<std::string> peers;
   for (const std::string& name : builtin_mappings()) {
     const Mapping mapping = load_mapping(name, "--emit");
-    if (mapping.emit != form) continue;
+    if (mapping.emit != emitted) continue;
     peers.push_back(name);
     const bool typed = mapping.dtypes.empty() || lists(mapping.dtypes, name_of(request.problem.dtype));
     if (mapping.algorithm == request.diagram->name && runs_on(mapping, *request.machine) && typed) return name;
@@ -67,9 +69,8 @@ Emission Session::emit(const Ask& ask, const std::string& form, int top) const {
   }
   if (form == "nccl") return nccl_calls(*this, ask);
   Ask asked = ask;
-  // FlashAttention-4's kernel for Hopper is FlashAttention-3's algorithm, and so is its mapping.
   if ((form == "triton" || form == "fa3" || form == "fa4") && ask.kernel.empty())
-    asked.kernel = peer_of(state_->problem(ask), form == "fa4" ? "fa3" : form);
+    asked.kernel = peer_of(state_->problem(ask), form);
   const Request request = this->request(asked);
   return at_shape([&] { return emission_of(request, form, top); });
 }

@@ -276,6 +276,15 @@ void bind_whole(nb::class_<Answer>& c) {
       .def(
           "to_dict", [](const Answer& a) { return to_python(report::json_of(a)); },
           "What the command prints with --json.", nb::sig("def to_dict(self) -> dict[str, typing.Any]"))
+      .def("__copy__", [](nb::object self) { return self; })
+      .def("__deepcopy__", [](nb::object self, const nb::dict&) { return self; })
+      .def(
+          "__reduce__",
+          [](const Answer& a) {
+            const nb::object record = nb::module_::import_("napkin._commands").attr("Record");
+            return nb::make_tuple(record, nb::make_tuple(to_python(report::json_of(a))));
+          },
+          "In another process it is a record of to_dict(): the numbers, and none of this process's ways to ask on.")
       .def("__str__", [](const Answer& a) { return report::text_of(a, {}); })
       .def(
           "__eq__",

@@ -1,5 +1,6 @@
 """Answers are typed, cannot be changed, and are what the command prints."""
 
+import copy
 import json
 import pathlib
 import pickle
@@ -112,7 +113,13 @@ def test_commands(command, shape, tmp_path):
     line = napkin.timeline("attention", gpu=GPU, **shape, iterations=3)
     assert line.to_dict() == command("timeline", "attention", "--gpu", GPU, "--shape", SHAPE, "--iterations", "3")
     assert line._repr_svg_().startswith("<svg") and json.loads(line.perfetto())
-    assert pickle.loads(pickle.dumps(line)) == line
+    page = napkin.report("attention", gpu=GPU, **shape)
+    for one in (line, page):
+        assert pickle.loads(pickle.dumps(one)) == one and copy.deepcopy(one) == one
+    for answer in (napkin.select("attention", gpu=GPU, **shape), napkin.query("attention", gpu=GPU, **shape)):
+        assert copy.copy(answer) is answer and copy.deepcopy([answer])[0] is answer, "nothing in it can be changed"
+        there = pickle.loads(pickle.dumps(answer))
+        assert there.to_dict() == answer.to_dict() and there.predicted.time == answer.predicted.time and there.tile["q"] == answer.tile["q"]
     assert napkin.emit("attention", "triton", gpu=GPU, **shape).count("triton.Config") == 5
     assert napkin.deps("matmul").loops
     several = dict(gpu="hgx-h100-8", split="tensor_parallel_reduce_scatter", a=4096, b=8192, c=2048)

@@ -317,6 +317,11 @@ def test_more_refusals():
         (lambda: nt.flash_attn_func(*flash, softmax_scale=[1.0]), "scale"),
         (lambda: nt.attention(q.detach(), k.detach(), v.detach(), out=torch.empty(3)), "out"),
         (lambda: nt.attention(q, k, v, return_lse=True)[1].sum().backward(), "lse"),
+        (lambda: nt.attention(5, k, v), "q: is 5: a tensor"),
+        (lambda: nt.attention(q, [1.0], v), "k: is "),
+        (lambda: nt.attention(q.detach(), k.detach(), v.detach(), out="here"), "out: is "),
+        (lambda: nt.flash_attn_func(q, k, None), "v: is None"),
+        (lambda: nt.varlen(q[0], k[0], v[0], [0, 1], [0, 1], 1, 1), "q_starts: is "),
     ):
         with pytest.raises(napkin.InputError, match=words):
             call()

@@ -156,6 +156,15 @@ class Report:
     def __setattr__(self, name: str, value: Any) -> None:
         raise AttributeError("an answer cannot be changed")
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Report, (self.html,)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Report) and self.html == other.html
+
+    def __hash__(self) -> int:
+        return hash(self.html)
+
     def __repr__(self) -> str:
         return f"Report({len(self.html):,} characters of HTML)"
 

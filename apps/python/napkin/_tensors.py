@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from ._errors import InputError
+from ._parts import shown
 
 _DTYPES = {torch.bfloat16: "bf16", torch.float16: "f16"}
 _ALL = -1  # of a window: to the end, as flash_attn has it
@@ -49,6 +50,12 @@ def _scale(scale: Any) -> Optional[float]:
         return float(scale)
     except (TypeError, ValueError, OverflowError):
         raise InputError("scale", f"is {scale!r}", "a positive number") from None
+
+
+def _check_tensors(**given: Any) -> None:
+    for name, t in given.items():
+        if not isinstance(t, Tensor):
+            raise InputError(name, f"is {shown(t)}", "a tensor of PyTorch")
 
 
 def _check(q: Tensor, k: Tensor, v: Tensor, dims: int) -> None:

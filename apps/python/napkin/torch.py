@@ -25,7 +25,7 @@ from torch.compiler import is_dynamo_compiling
 
 from . import _core, _gradients
 from ._errors import InputError
-from ._tensors import _ALL, _DTYPES, _check, _empty_strided, _load_compiler, _mask, _on_stream, _row_strides, _scale, _window
+from ._tensors import _ALL, _DTYPES, _check, _check_tensors, _empty_strided, _load_compiler, _mask, _on_stream, _row_strides, _scale, _window
 
 __all__ = ["activate", "attention", "flash_attn_func", "flash_attn_varlen_func", "register_transformers", "restore",
            "transformers_attention", "varlen"]
@@ -365,6 +365,7 @@ def attention(q: Tensor, k: Tensor, v: Tensor, *, causal: bool = False, window: 
         found = _launches.attend((q, k, v, out), causal, window, scale, return_lse, False)
         if found is not None:
             return found
+    _check_tensors(q=q, k=k, v=v, **({} if out is None else {"out": out}))
     left, right = _mask(causal, window)
     scale = _scale(scale)
     needs = torch.is_grad_enabled() and (q.requires_grad or k.requires_grad or v.requires_grad)
@@ -395,6 +396,7 @@ def varlen(q: Tensor, k: Tensor, v: Tensor, q_starts: Tensor, x_starts: Tensor, 
     and, last, how many rows there are: [sequences + 1], int32 on the GPU. q_max, x_max: the longest. The log-sum-exp is
     [heads, all rows]. The mask applies to each sequence by itself.
     """
+    _check_tensors(q=q, k=k, v=v, q_starts=q_starts, x_starts=x_starts)
     left, right = _mask(causal, window)
     o, lse = torch.ops.napkin.attention_packed(q, k, v, q_starts, x_starts, q_max, x_max, left, right, _scale(scale),
                                                _equal_bits(deterministic))
@@ -422,6 +424,7 @@ def flash_attn_func(q: Tensor, k: Tensor, v: Tensor, dropout_p: float = 0.0, sof
         found = _launches.attend((q, k, v, None), causal, window_size, softmax_scale, return_lse, True)
         if found is not None:
             return found
+    _check_tensors(q=q, k=k, v=v)
     needs = torch.is_grad_enabled() and (q.requires_grad or k.requires_grad or v.requires_grad)
     if not needs and _is_plain(q, k, v) and q.dim() == k.dim() == v.dim() == 4:
         output = _forward(q, k, v, *_mask(causal, window_size), _scale(softmax_scale), return_lse, True)
