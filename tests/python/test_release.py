@@ -37,4 +37,5 @@ def test_the_wheel_has_all():
     for wanted in (r"napkin/_core\..*so", r"napkin/_core\.pyi", r"napkin/py\.typed", r"napkin/torch\.py", r"napkin/tables/[0-9a-f]{64}\.table",
                    r".*/entry_points\.txt"):
         assert any(re.fullmatch(wanted, name) for name in names), wanted
-    assert not any("yaml-cpp" in name and "share" in name for name in names) and wheels[-1].stat().st_size < 32 * 2**20
+    # An H200's tables and an H100's have 17 MB each, deflated.
+    assert not any("yaml-cpp" in name and "share" in name for name in names) and wheels[-1].stat().st_size < 40 * 2**20
