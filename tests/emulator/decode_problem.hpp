@@ -9,20 +9,20 @@ namespace napkin::test {
 
 class DecodeProblem {
  public:
-  explicit DecodeProblem(const DecodeCase& one)
+  explicit DecodeProblem(const DecodeCase& one, int sms = 3)
       : arrays_(one), laid_out_(lay_out(one)), placed_(laid_out_->place(one.tile)) {
     AttentionCall call;
-    call.q = put("Q", arrays_.q, q_);
-    call.k = put("K", arrays_.k, k_);
-    call.v = put("V", arrays_.v, v_);
-    call.o = put("O", arrays_.o, o_);
+    call.q = view_of("Q", arrays_.q, q_);
+    call.k = view_of("K", arrays_.k, k_);
+    call.v = view_of("V", arrays_.v, v_);
+    call.o = view_of("O", arrays_.o, o_);
     call.pages = arrays_.pages;
     call.pages.table = put("pages", arrays_.table, table_);
     call.lengths = put("lengths", one.lengths, lengths_);
     call.log_sum_exp = put("log-sum-exp", arrays_.log_sum_exp, lse_);
     const std::vector<unsigned char> zeros(static_cast<std::size_t>(attention_workspace(placed_).value.get()));
     call.workspace = put("workspace", zeros, workspace_);
-    plan_ = attention_decode_sm90_plan(placed_, call, {3, Bytes(1 << 20)});
+    plan_ = attention_decode_sm90_plan(placed_, call, {sms, Bytes(1 << 20)});
   }
 
   [[nodiscard]] const PlacedDiagram& placed() const { return placed_; }
@@ -44,15 +44,7 @@ class DecodeProblem {
   }
 
  private:
-  /// The array's address; 0 where it has no elements.
-  template <class T>
-  static std::uint64_t put(const char* name, const std::vector<T>& values, EmulatedArray& array) {
-    if (values.empty()) return 0;
-    array = EmulatedArray(name, static_cast<std::int64_t>(values.size()), sizeof(T));
-    std::copy(values.begin(), values.end(), array.as<T>());
-    return array.address();
-  }
-  static TensorView put(const char* name, const DecodeArray& from, EmulatedArray& array) {
+  static TensorView view_of(const char* name, const DecodeArray& from, EmulatedArray& array) {
     TensorView view = from.view;
     view.address = put(name, from.values, array);
     return view;

@@ -45,15 +45,6 @@ class Fp8Problem {
   }
 
  private:
-  /// The array's address; 0 where it has no elements.
-  template <class T>
-  static std::uint64_t put(const char* name, const std::vector<T>& values, EmulatedArray& array) {
-    if (values.empty()) return 0;
-    array = EmulatedArray(name, static_cast<std::int64_t>(values.size()), sizeof(T));
-    std::copy(values.begin(), values.end(), array.as<T>());
-    return array.address();
-  }
-
   Fp8Arrays arrays_;
   std::unique_ptr<LaidOut> laid_out_;
   PlacedDiagram placed_;

@@ -73,6 +73,15 @@ inline TensorView lay_out_array(const std::string& name, const AttentionLayout& 
   return view;
 }
 
+/// The address of an array of those values; 0 where there are none.
+template <class T>
+std::uint64_t put(const char* name, const std::vector<T>& values, EmulatedArray& array) {
+  if (values.empty()) return 0;
+  array = EmulatedArray(name, static_cast<std::int64_t>(values.size()), sizeof(T));
+  std::copy(values.begin(), values.end(), array.as<T>());
+  return array.address();
+}
+
 /// A result, and how it was come by.
 struct EmulatedRun {
   emulator::Outcome outcome;

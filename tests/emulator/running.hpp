@@ -7,6 +7,7 @@
 
 #include "tests/emulator/problem.hpp"
 #include "tests/kernel/correctness_run.hpp"
+#include "tests/rounds.hpp"
 
 namespace napkin::test {
 
@@ -17,7 +18,7 @@ constexpr std::size_t small_shapes = 3;            ///< of each variant
 template <class Then>
 void check_each(const std::vector<CorrectnessCase>& cases, const Then& then) {
   std::uint64_t seed = 0;
-  for (const CorrectnessCase& one : cases) {
+  for (const CorrectnessCase& one : share_of(cases)) {
     CAPTURE(describe_case(one).dump());
     EmulatedProblem problem(one, 1 + static_cast<int>(seed % 4));
     const EmulatedRun run = problem.run(++seed, 64);
@@ -51,22 +52,53 @@ inline void check_twice(const std::vector<CorrectnessCase>& cases, std::size_t a
   });
 }
 
+/// Each case of a kernel with arrays of its own, with a seed of its own, against float64.
+template <class Problem, class Case>
+void check_right(const std::vector<Case>& cases) {
+  CHECK(cases.size() >= 200);
+  std::uint64_t seed = 0;
+  for (const Case& one : share_of(cases)) {
+    CAPTURE(describe(one));
+    Problem problem(one, 1 + static_cast<int>(seed % 4));
+    const EmulatedRun run = problem.run(++seed, 64);
+    CHECK(run.outcome.error == "");
+    CHECK(run.guard == "");
+    CHECK(run.comparison.max_error <= allowed_error(run.comparison.reference_error, run.comparison.rounding));
+    CHECK(run.comparison.good());
+  }
+}
+
 /// The bits of a result do not hang on what the hardware is free to choose, nor does what was moved.
+template <class Problem>
+void check_bits(Problem& problem, std::uint64_t seeds) {
+  const EmulatedRun first = problem.run(1000, 4);
+  REQUIRE(first.outcome.error == "");
+  for (std::uint64_t seed = 1001; seed < 1000 + seeds; ++seed) {
+    const EmulatedRun other = problem.run(seed, 4);
+    REQUIRE(other.outcome.error == "");
+    REQUIRE(other.output == first.output);
+    REQUIRE(other.outcome.counters.box_bytes == first.outcome.counters.box_bytes);
+    REQUIRE(other.outcome.counters.products == first.outcome.counters.products);
+  }
+}
+template <class Problem, class Case>
+void check_bits(const std::vector<Case>& cases, std::uint64_t seeds) {
+  for (const Case& one : share_of(cases)) {
+    CAPTURE(describe(one));
+    Problem problem(one);
+    check_bits(problem, seeds);
+  }
+}
+
 inline void check_seeds(const std::string& kernel, std::uint64_t seeds, std::size_t every) {
   std::vector<CorrectnessCase> cases = small_cases(1);
   std::erase_if(cases, [&](const CorrectnessCase& one) { return one.kernel != kernel; });
-  for (std::size_t i = 0; i < cases.size(); i += every) {
-    CAPTURE(describe_case(cases[i]).dump());
-    EmulatedProblem problem(cases[i]);
-    const EmulatedRun first = problem.run(1000, 4);
-    REQUIRE(first.outcome.error == "");
-    for (std::uint64_t seed = 1001; seed < 1000 + seeds; ++seed) {
-      const EmulatedRun other = problem.run(seed, 4);
-      REQUIRE(other.outcome.error == "");
-      REQUIRE(other.output == first.output);
-      REQUIRE(other.outcome.counters.box_bytes == first.outcome.counters.box_bytes);
-      REQUIRE(other.outcome.counters.products == first.outcome.counters.products);
-    }
+  std::vector<CorrectnessCase> some;
+  for (std::size_t i = 0; i < cases.size(); i += every) some.push_back(cases[i]);
+  for (const CorrectnessCase& one : share_of(some)) {
+    CAPTURE(describe_case(one).dump());
+    EmulatedProblem problem(one);
+    check_bits(problem, seeds);
   }
 }
 

@@ -2,16 +2,18 @@
 #include <doctest/doctest.h>
 
 #include "tests/emulator/backward_problem.hpp"
+#include "tests/rounds.hpp"
 
 namespace test_attention_backward_sm90 {
 
 using namespace napkin;
 
 TEST_CASE("attention_backward_sm90: gradients of small shapes are those of float64") {
-  std::size_t number = 0;
-  int cases = 0;
-  for (const test::BackwardConfiguration& c : test::backward_configurations()) {
-    for (int i = 0; i < 7; ++i, number += 5) {
+  const std::vector<test::BackwardConfiguration> all = test::backward_configurations();
+  CHECK(all.size() >= 16);
+  std::size_t number = 0, cases = 0;
+  for (const test::BackwardConfiguration& c : all) {
+    for (int i = 0; i < test::rounds(7); ++i, number += 5) {
       const test::BackwardCase one = test::small_case(c, number);
       CAPTURE(c.d);
       CAPTURE(number);
@@ -31,7 +33,7 @@ TEST_CASE("attention_backward_sm90: gradients of small shapes are those of float
       ++cases;
     }
   }
-  CHECK(cases >= 112);
+  CHECK(cases == all.size() * static_cast<std::size_t>(test::rounds(7)));
 }
 
 }  // namespace test_attention_backward_sm90

@@ -12,6 +12,7 @@
 #include <thread>
 #include <utility>
 
+#include "apps/napkin/program.hpp"
 #include "tests/golden/schema.hpp"
 
 namespace cli {
@@ -22,6 +23,29 @@ std::string contents(const std::string& path) {
 }
 
 Json parse(const std::string& text) { return Json::parse(text); }
+
+namespace {
+
+/// What the child leaves behind that was started with those files as its output.
+Run result_of(pid_t child, const std::string& out, const std::string& err, int seconds) {
+  Run run;
+  int status = 0;
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(seconds);
+  while (waitpid(child, &status, WNOHANG) == 0) {
+    if (std::chrono::steady_clock::now() > end) {
+      kill(child, SIGKILL);
+      waitpid(child, &status, 0);
+      return run;
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  run.code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  run.out = contents(out);
+  run.err = contents(err);
+  return run;
+}
+
+}  // namespace
 
 Run run_program(std::vector<std::string> words, std::vector<std::string> environment, int seconds) {
   const Folder folder;
@@ -40,22 +64,24 @@ Run run_program(std::vector<std::string> words, std::vector<std::string> environ
   pid_t child = 0;
   REQUIRE(posix_spawnp(&child, words.front().c_str(), &actions, nullptr, arguments.data(), variables.data()) == 0);
   posix_spawn_file_actions_destroy(&actions);
+  return result_of(child, out, err, seconds);
+}
 
-  Run run;
-  int status = 0;
-  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(seconds);
-  while (waitpid(child, &status, WNOHANG) == 0) {
-    if (std::chrono::steady_clock::now() > end) {
-      kill(child, SIGKILL);
-      waitpid(child, &status, 0);
-      return run;
-    }
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+Run napkin_forked(const std::string& line) {
+  const Folder folder;
+  const std::string out = folder / "out", err = folder / "err";
+  std::fflush(nullptr);
+  const pid_t child = fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    const bool ready = std::freopen("/dev/null", "r", stdin) != nullptr &&
+                       std::freopen(out.c_str(), "w", stdout) != nullptr &&
+                       std::freopen(err.c_str(), "w", stderr) != nullptr;
+    const int code = ready ? napkin::cli::program(words_of(line)) : 127;
+    std::fflush(nullptr);
+    _exit(code);
   }
-  run.code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-  run.out = contents(out);
-  run.err = contents(err);
-  return run;
+  return result_of(child, out, err, 60);
 }
 
 Run napkin(std::vector<std::string> words, std::vector<std::string> environment) {

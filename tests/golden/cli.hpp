@@ -54,6 +54,9 @@ Run run_program(std::vector<std::string> words, std::vector<std::string> environ
 
 Run napkin(std::vector<std::string> words, std::vector<std::string> environment = {});
 Run napkin(const std::string& line);
+/// The program's own function in a copy of this process: for many short questions, of each of which starting a
+/// sanitized program would take most of the time.
+Run napkin_forked(const std::string& line);
 
 /// "query attention --gpu x" in words: no quoting.
 [[nodiscard]] std::vector<std::string> words_of(const std::string& line);

@@ -13,6 +13,7 @@ namespace {
 using cli::check_refused;
 using cli::Folder;
 using cli::napkin;
+using cli::napkin_forked;
 
 /// A command line and what its message must say.
 struct Bad {
@@ -64,7 +65,7 @@ constexpr Bad commands[] = {
 TEST_CASE("commands and their own options") {
   for (const Bad& bad : commands) {
     CAPTURE(std::string(bad.line));
-    check_refused(napkin(bad.line), bad.says);
+    check_refused(napkin_forked(bad.line), bad.says);
   }
 }
 
@@ -149,7 +150,7 @@ TEST_CASE("the options of a question, in every command that asks one") {
       const std::string line = std::string(command) + bad.line;
       if (line.starts_with("derive") && std::string(bad.line).empty()) continue;
       CAPTURE(line);
-      check_refused(napkin(line), bad.says);
+      check_refused(napkin_forked(line), bad.says);
     }
   }
 }
@@ -160,7 +161,7 @@ TEST_CASE("the same with --json: stdout stays empty") {
     if (std::string(bad.line).ends_with("--shape") || std::string(bad.line).ends_with("--dtype") ||
         std::string(bad.line).ends_with("--tile"))
       continue;
-    check_refused(napkin("query attention --json " + std::string(bad.line)), bad.says);
+    check_refused(napkin_forked("query attention --json " + std::string(bad.line)), bad.says);
   }
 }
 
@@ -216,11 +217,11 @@ TEST_CASE("files that are no YAML of ours") {
     const std::string &name = broken.first, &text = broken.second;  // clang 14 captures no structured binding
     CAPTURE(name);
     const std::string path = folder.file(name + ".yaml", text);
-    check_refused(napkin("query " + path + " --gpu h200-sxm" + shape), name);
-    check_refused(napkin("derive " + path), name);
-    check_refused(napkin("select attention --gpu " + path + shape), name);
-    check_refused(napkin("query attention --gpu h200-sxm --kernel " + path + shape), name);
-    check_refused(napkin("compare attention --gpus h100-sxm," + path + shape), name);
+    check_refused(napkin_forked("query " + path + " --gpu h200-sxm" + shape), name);
+    check_refused(napkin_forked("derive " + path), name);
+    check_refused(napkin_forked("select attention --gpu " + path + shape), name);
+    check_refused(napkin_forked("query attention --gpu h200-sxm --kernel " + path + shape), name);
+    check_refused(napkin_forked("compare attention --gpus h100-sxm," + path + shape), name);
   }
 }
 

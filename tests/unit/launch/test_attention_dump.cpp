@@ -6,6 +6,8 @@
 #include <map>
 #include <set>
 #include <tuple>
+#include <unordered_map>
+#include <utility>
 
 #include "kernels/jit/failure.hpp"
 #include "kernels/launch/attention_dump.hpp"
@@ -38,8 +40,14 @@ Observer into(Files& files) {
   return [&files](const Observation& seen) { files[dump_name(seen)] = {seen.first, seen.tensor}; };
 }
 
-/// Every value of a run by name, chunk (-1: the tail) and place b, h, g, q, and column.
-using Values = std::map<std::tuple<std::string, std::int64_t, std::vector<std::int64_t>>, float>;
+/// Every value of a run by name and chunk (-1: the tail), then by place b, h, g, q, and column.
+using Values = std::map<std::pair<std::string, std::int64_t>, std::unordered_map<std::int64_t, float>>;
+
+std::int64_t number_of(const std::vector<std::int64_t>& place) {
+  std::int64_t out = 1;  // the place's length shows: O[0] is not O
+  for (const std::int64_t each : place) out = out * 1024 + each;
+  return out;
+}
 
 Values values_of(const LaidOut& laid, const Partition& partition, Files& files) {
   Values values;
@@ -50,12 +58,12 @@ Values values_of(const LaidOut& laid, const Partition& partition, Files& files) 
   options.observer = [&](const Observation& seen) {
     collect(seen);
     const Tensor& t = seen.tensor;
+    auto& of_chunk = values[{std::string(seen.name), seen.phase == Phase::tail ? -1 : seen.iteration}];
     for (std::size_t i = 0; i < t.data.size(); ++i) {
       std::vector<std::int64_t> place = seen.first;
       std::int64_t rest = static_cast<std::int64_t>(i);
       for (std::size_t a = t.shape.size(); a-- > 0; rest /= t.shape[a]) place[a] += rest % t.shape[a];
-      values[{std::string(seen.name), seen.phase == Phase::tail ? -1 : seen.iteration, place}] =
-          static_cast<float>(t.data[i]);
+      of_chunk[number_of(place)] = static_cast<float>(t.data[i]);
     }
   };
   static_cast<void>(run_streamed(laid.streamed, laid.problem, partition,
@@ -103,8 +111,10 @@ class Warps {
                             std::int64_t column) const {
     std::vector<std::int64_t> place{tile.batch, tile.head, tile.packed_head + row % heads, tile.q_first + row / heads};
     if (column >= 0) place.push_back(column);
-    const auto found = values_.find({name, chunk, place});
-    return found == values_.end() ? 1e30F : found->second;
+    const auto of_chunk = values_.find({name, chunk});
+    if (of_chunk == values_.end()) return 1e30F;
+    const auto found = of_chunk->second.find(number_of(place));
+    return found == of_chunk->second.end() ? 1e30F : found->second;
   }
 
   DumpLayout layout_;

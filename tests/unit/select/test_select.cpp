@@ -17,26 +17,32 @@ using napkin::testing::Case;
 
 namespace {
 
-Case attention(std::int64_t d) {
-  return Case("attention_sm90", "h200-sxm", {{"b", 2}, {"h", 16}, {"q", 8192}, {"x", 8192}, {"d", d}});
+/// Each made once: tables are found by the places of what a question points to.
+const Case& attention(std::int64_t d) {
+  static std::map<std::int64_t, Case> made;
+  const auto found = made.find(d);
+  if (found != made.end()) return found->second;
+  return made.emplace(d, Case("attention_sm90", "h200-sxm", {{"b", 2}, {"h", 16}, {"q", 8192}, {"x", 8192}, {"d", d}}))
+      .first->second;
 }
 
-Selection select(const Question& question, int top) {
-  Tables tables;
+/// Of what attention() returns, for all test cases that do not ask how a table is made: most of their time is its.
+Tables& shared_tables() {
+  static Tables tables;
+  return tables;
+}
+
+Selection select(const Question& question, int top, Tables& tables = shared_tables()) {
   return Selector(question, tables).rank(top);
 }
 
-Rejections count(const Question& question) {
-  Tables tables;
-  return Selector(question, tables).count_rejections();
-}
+Rejections count(const Question& question) { return Selector(question, shared_tables()).count_rejections(); }
 
-/// One table serves a question's pick, reason and counts.
 struct Asked {
-  Tables tables;
   Selector selector;
   Selection selection;
-  Asked(const Question& question, int top) : selector(question, tables), selection(selector.rank(top)) {}
+  Asked(const Question& question, int top, Tables& tables = shared_tables())
+      : selector(question, tables), selection(selector.rank(top)) {}
 };
 
 }  // namespace
@@ -45,7 +51,7 @@ TEST_CASE("at least a thousand legal tiles at each head size, and every candidat
   int left = test::rounds(5);
   for (const std::int64_t d : {256, 64, 96, 128, 192}) {
     if (left-- <= 0) return;
-    const Case c = attention(d);
+    const Case& c = attention(d);
     const Selection selection = select(c.question(), 5);
     const Rejections counted = count(c.question());
     CAPTURE(d);
@@ -58,7 +64,7 @@ TEST_CASE("at least a thousand legal tiles at each head size, and every candidat
 }
 
 TEST_CASE("a table whose making threw is not kept") {
-  const Case c = attention(128);
+  const Case& c = attention(128);
   Tables tables;
   const Question question = c.question();
   const std::shared_ptr<Table> first = tables.of(question);
@@ -79,7 +85,8 @@ TEST_CASE("types that differ in their names alone share a table, whose answers a
   const Question question = c.question();
   Question other = question;
   other.problem.dtype = DType::f16;
-  const Selection alone = select(other, 3);
+  Tables own;
+  const Selection alone = select(other, 3, own);
   const Selector first(question, tables), second(other, tables);
   CHECK(tables.of(question) == tables.of(other));
   for (const Selector* selector : {&first, &second, &first}) {  // in turn: each keeps its own placements
@@ -96,7 +103,7 @@ TEST_CASE("types that differ in their names alone share a table, whose answers a
 }
 
 TEST_CASE("the reason names what binds, what stops the next larger tile, and what the runner-up loses on") {
-  const Case c = attention(128);
+  const Case& c = attention(128);
   const Question question = c.question();
   const Asked asked(question, 3);
   REQUIRE(asked.selection.runner_up);
@@ -111,7 +118,7 @@ TEST_CASE("the reason names what binds, what stops the next larger tile, and wha
 }
 
 TEST_CASE("the next larger size is refused for what stops it with every other knob free") {
-  const Case c = attention(256);
+  const Case& c = attention(256);
   const Question question = c.question();
   const Asked asked(question, 1);
   const std::string because = asked.selector.explain(asked.selection);
@@ -125,9 +132,9 @@ TEST_CASE("a larger size fits where some tile of it is legal") {
   int fit = 0, refused = 0, left = test::rounds(3);
   for (const std::int64_t d : {256, 192, 64}) {
     if (left-- <= 0) break;
-    const Case c = attention(d);
+    const Case& c = attention(d);
     const Question question = c.question();
-    Scan scan(std::make_shared<Table>(question), question);
+    Scan scan(shared_tables().of(question), question);
     const Space space = space_of(question);
     for (const char* name : {"q", "x"}) {
       const KnobId knob = *c.mapping.find_knob(name);
@@ -152,7 +159,8 @@ TEST_CASE("nothing fits: no tile, and the nearest constraint") {
   c.restrict("x", {256});
   c.restrict("stages", {4});
   const Question question = c.question();
-  const Asked asked(question, 5);
+  Tables tables;
+  const Asked asked(question, 5, tables);
   CHECK(asked.selection.ranked.empty());
   const Rejections counted = asked.selector.count_rejections();
   CHECK(counted.legal == Count(0));
@@ -162,7 +170,7 @@ TEST_CASE("nothing fits: no tile, and the nearest constraint") {
 }
 
 TEST_CASE("a fixed knob stays, in the domain or not") {
-  const Case c = attention(128);
+  const Case& c = attention(128);
   Question question = c.question();
   question.fixed = {{*c.mapping.find_knob("x"), 80}, {*c.mapping.find_knob("stages"), 1}};
   for (const Ranked& one : select(question, 4).ranked) {
@@ -175,7 +183,7 @@ TEST_CASE("a fixed knob stays, in the domain or not") {
 }
 
 TEST_CASE("ties are broken by the order of preference") {
-  const Case c = attention(128);
+  const Case& c = attention(128);
   const std::vector<Ranked> all = select_exhaustively(c.question()).all;
   const Selection selection = select(c.question(), 5);
   const Space space = space_of(c.question());
@@ -198,7 +206,7 @@ TEST_CASE("ties are broken by the order of preference") {
 }
 
 TEST_CASE("questions of one kind share a table, and those of another do not") {
-  const Case c = attention(128);
+  const Case& c = attention(128);
   Tables tables;
   Question question = c.question();
   const auto first = tables.of(question);
@@ -216,7 +224,7 @@ TEST_CASE("tables of one shape each are forgotten, so that a process that asks a
   product.restrict("c", {64});
   product.restrict("b", {64});
   product.restrict("stages", {2});
-  const Case heads = attention(128);
+  const Case& heads = attention(128);
   Tables tables;
   const auto kept = tables.of(heads.question());
   std::weak_ptr<Table> first = tables.of(product.question());
@@ -241,7 +249,7 @@ TEST_CASE("a table whose tiles are timed one by one is kept too") {
 }
 
 TEST_CASE("a store gives back what was kept, by content") {
-  const Case c = attention(256);
+  const Case& c = attention(256);
   std::map<std::string, std::string> kept;
   const auto store = [&] {
     return Tables::Store{[&](const std::string& key) -> std::optional<SharedBytes> {
