@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "model/base/embedded.hpp"
+#include "model/base/library.hpp"
 
 namespace napkin {
 namespace {
@@ -53,10 +53,8 @@ std::optional<Band> together(const std::function<bool(const ClassError&)>& chose
 const std::vector<ClassError>& class_errors() {
   static const std::vector<ClassError> all = [] {
     std::vector<ClassError> out;
-    for (const EmbeddedFile& file : embedded_files()) {
-      if (file.path != "tests/published/classes.json") continue;
-      for (const auto& row : nlohmann::json::parse(file.text)) out.push_back(class_of(row));
-    }
+    for (const auto& row : nlohmann::json::parse(embedded_text("tests/published/classes.json")))
+      out.push_back(class_of(row));
     return out;
   }();
   return all;

@@ -4,6 +4,7 @@
 
 #include "apps/library/here.hpp"
 #include "apps/library/select_kernel.hpp"
+#include "model/base/library.hpp"
 #include "model/diagram/library.hpp"
 #include "model/diagram/text.hpp"
 #include "model/fusion/derive.hpp"
@@ -17,8 +18,6 @@ namespace {
 constexpr std::size_t parts_kept = 256;  // of each kind; there are some forty built in
 
 }  // namespace
-
-bool names_file(const std::string& name) { return name.find('/') != std::string::npos || name.ends_with(".yaml"); }
 
 FileStamp stamp_of(const std::string& path) {
   FileStamp stamp{path};

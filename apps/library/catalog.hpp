@@ -21,8 +21,6 @@ struct FileStamp {
   std::int64_t size = 0, seconds = 0, nanoseconds = 0;
   bool operator==(const FileStamp&) const = default;
 };
-/// Whether a name is a path (it contains '/' or ends in .yaml), not a built-in name.
-[[nodiscard]] bool names_file(const std::string& name);
 [[nodiscard]] FileStamp stamp_of(const std::string& path);
 /// The files among the names of a question as they are now. Empty where all names are built in.
 [[nodiscard]] std::vector<FileStamp> files_of(const Ask& ask);

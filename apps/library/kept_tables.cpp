@@ -13,6 +13,7 @@
 #include "kernels/jit/sha256.hpp"
 #include "kernels/launch/environment.hpp"
 #include "model/base/file.hpp"
+#include "model/base/library.hpp"
 
 namespace napkin {
 namespace {

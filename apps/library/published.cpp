@@ -9,6 +9,7 @@
 #include "apps/library/published_names.hpp"
 #include "apps/library/replay.hpp"
 #include "apps/library/select_tile.hpp"
+#include "model/base/library.hpp"
 #include "model/clock/prediction.hpp"
 #include "model/machine/load.hpp"
 #include "model/mapping/load.hpp"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cctype>
 
-#include "model/base/embedded.hpp"
+#include "model/base/library.hpp"
 #include "model/base/yaml.hpp"
 
 namespace napkin {
@@ -11,13 +11,6 @@ namespace {
 
 constexpr std::string_view names_path = "tests/published/names.yaml";
 constexpr std::string_view rows_path = "tests/published/published.json";
-
-std::string_view embedded(std::string_view path) {
-  for (const EmbeddedFile& file : embedded_files()) {
-    if (file.path == path) return file.text;
-  }
-  return {};
-}
 
 bool any_matches(const std::vector<std::string>& patterns, std::string_view text) {
   return std::any_of(patterns.begin(), patterns.end(), [&](const std::string& p) { return matches(p, text); });
@@ -217,11 +210,11 @@ PublishedNames parse_published_names(std::string_view text, const std::string& f
 }
 
 const PublishedNames& published_names() {
-  static const PublishedNames names = parse_published_names(embedded(names_path), std::string(names_path));
+  static const PublishedNames names = parse_published_names(embedded_text(names_path), std::string(names_path));
   return names;
 }
 
-std::string_view published_rows_text() { return embedded(rows_path); }
+std::string_view published_rows_text() { return embedded_text(rows_path); }
 
 namespace {
 

@@ -8,6 +8,7 @@
 #include "apps/library/compiled.hpp"
 #include "apps/library/kept_tables.hpp"
 #include "apps/library/select_kernel.hpp"
+#include "model/base/library.hpp"
 #include "model/diagram/library.hpp"
 #include "model/diagram/packing.hpp"
 #include "model/fusion/derive.hpp"

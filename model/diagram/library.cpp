@@ -1,42 +1,19 @@
 #include "model/diagram/library.hpp"
 
-#include <algorithm>
-#include <optional>
-
-#include "model/base/embedded.hpp"
-#include "model/base/yaml.hpp"
+#include "model/base/library.hpp"
 #include "model/diagram/text.hpp"
 
 namespace napkin {
 namespace {
 
-constexpr std::string_view folder = "model/diagram/algorithms/";
-constexpr std::string_view suffix = ".yaml";
-
-// The stem of an embedded diagram's path; nothing for any other file.
-std::optional<std::string> diagram_name(std::string_view path) {
-  if (!path.starts_with(folder) || !path.ends_with(suffix)) return std::nullopt;
-  return std::string(path.substr(folder.size(), path.size() - folder.size() - suffix.size()));
-}
+std::string_view diagram_name(std::string_view path) { return stem_in(path, "model/diagram/algorithms/"); }
 
 }  // namespace
 
-std::vector<std::string> builtin_diagrams() {
-  std::vector<std::string> names;
-  for (const EmbeddedFile& file : embedded_files()) {
-    if (const auto name = diagram_name(file.path)) names.push_back(*name);
-  }
-  std::sort(names.begin(), names.end());
-  return names;
-}
+std::vector<std::string> builtin_diagrams() { return embedded_names(diagram_name); }
 
 Diagram load_diagram(const std::string& name_or_path) {
-  if (name_or_path.find('/') != std::string::npos || name_or_path.ends_with(suffix)) {
-    return parse_diagram(yaml::read_file(name_or_path), name_or_path);
-  }
-  for (const EmbeddedFile& file : embedded_files()) {
-    if (diagram_name(file.path) == name_or_path) return parse_diagram(file.text, std::string(file.path));
-  }
+  if (auto found = find_named(name_or_path, diagram_name, parse_diagram)) return *std::move(found);
   throw Error(name_or_path, "no such algorithm",
               one_of(name_or_path, builtin_diagrams()) + ", or the path of a diagram's .yaml");
 }

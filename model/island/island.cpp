@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "model/base/embedded.hpp"
+#include "model/base/library.hpp"
 #include "model/base/yaml.hpp"
 #include "model/machine/load.hpp"
 #include "model/machine/number.hpp"
@@ -11,16 +11,8 @@
 namespace napkin {
 namespace {
 
-constexpr std::string_view islands_folder = "hardware_profiles/islands/";
-constexpr std::string_view yaml_suffix = ".yaml";
-
 /// "hgx-h100-8" of "hardware_profiles/islands/hgx-h100-8.yaml"; "" for anything else.
-std::string_view island_name(std::string_view path) {
-  if (!path.starts_with(islands_folder) || !path.ends_with(yaml_suffix)) return {};
-  return path.substr(islands_folder.size(), path.size() - islands_folder.size() - yaml_suffix.size());
-}
-
-bool is_path(const std::string& name) { return name.find('/') != std::string::npos || name.ends_with(yaml_suffix); }
+std::string_view island_name(std::string_view path) { return stem_in(path, "hardware_profiles/islands/"); }
 
 Link read_link(const std::string& name, const yaml::Node& node) {
   node.allow({"joins", "line_rate", "bandwidth", "latency"});
@@ -43,7 +35,7 @@ Link read_link(const std::string& name, const yaml::Node& node) {
 /// The name is looked up where the island is read, so that the error stands in its file.
 std::string read_gpu(const yaml::Node& node) {
   const std::string& name = node.text();
-  if (is_path(name)) return name;
+  if (names_file(name)) return name;
   std::vector<std::string> known = builtin_machines();
   for (const auto& [alias, machine] : builtin_aliases()) known.push_back(alias);
   if (std::find(known.begin(), known.end(), name) == known.end())
@@ -73,7 +65,7 @@ Island parse_island(std::string_view text, const std::string& file) {
 }
 
 bool is_island(const std::string& name_or_path) {
-  if (is_path(name_or_path)) {
+  if (names_file(name_or_path)) {
     try {
       const yaml::Node document = yaml::parse(yaml::read_file(name_or_path), name_or_path);
       return document.is_map() && document.find("gpu") != nullptr;
@@ -86,22 +78,11 @@ bool is_island(const std::string& name_or_path) {
 }
 
 Island load_island(const std::string& name_or_path, const std::string& where) {
-  if (is_path(name_or_path)) return parse_island(yaml::read_file(name_or_path), name_or_path);
-  for (const EmbeddedFile& file : embedded_files()) {
-    if (!name_or_path.empty() && island_name(file.path) == name_or_path)
-      return parse_island(file.text, std::string(file.path));
-  }
+  if (auto found = find_named(name_or_path, island_name, parse_island)) return *std::move(found);
   throw Error(where, "unknown island '" + name_or_path + "'",
               one_of(name_or_path, builtin_islands()) + ", or the path of a profile");
 }
 
-std::vector<std::string> builtin_islands() {
-  std::vector<std::string> names;
-  for (const EmbeddedFile& file : embedded_files()) {
-    if (const auto name = island_name(file.path); !name.empty()) names.emplace_back(name);
-  }
-  std::sort(names.begin(), names.end());
-  return names;
-}
+std::vector<std::string> builtin_islands() { return embedded_names(island_name); }
 
 }  // namespace napkin

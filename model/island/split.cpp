@@ -2,21 +2,16 @@
 
 #include <algorithm>
 
-#include "model/base/embedded.hpp"
+#include "model/base/library.hpp"
 #include "model/base/yaml.hpp"
 #include "model/diagram/library.hpp"
 
 namespace napkin {
 namespace {
 
-constexpr std::string_view splits_folder = "model/island/splits/";
-constexpr std::string_view split_suffix = ".yaml";
 constexpr std::string_view everywhere = "everywhere";
 
-std::string_view split_name(std::string_view path) {
-  if (!path.starts_with(splits_folder) || !path.ends_with(split_suffix)) return {};
-  return path.substr(splits_folder.size(), path.size() - splits_folder.size() - split_suffix.size());
-}
+std::string_view split_name(std::string_view path) { return stem_in(path, "model/island/splits/"); }
 
 AxisId read_axis(const yaml::Node& node, const Diagram& diagram) {
   const auto axis = diagram.find_axis(node.text());
@@ -88,7 +83,7 @@ Split parse_split(std::string_view text, const std::string& file) {
   Split split;
   split.name = document.at("split").text();
   std::string_view stem = std::string_view(file).substr(file.rfind('/') + 1);
-  if (stem.ends_with(split_suffix)) stem.remove_suffix(split_suffix.size());
+  if (stem.ends_with(yaml_suffix)) stem.remove_suffix(yaml_suffix.size());
   if (stem != split.name)
     document.at("split").fail("'" + split.name + "' in a file of another name", std::string(stem));
   split.about = document.at("about").text();
@@ -110,23 +105,11 @@ Split parse_split(std::string_view text, const std::string& file) {
 }
 
 Split load_split(const std::string& name_or_path, const std::string& where) {
-  if (name_or_path.find('/') != std::string::npos || name_or_path.ends_with(split_suffix))
-    return parse_split(yaml::read_file(name_or_path), name_or_path);
-  for (const EmbeddedFile& file : embedded_files()) {
-    if (!name_or_path.empty() && split_name(file.path) == name_or_path)
-      return parse_split(file.text, std::string(file.path));
-  }
+  if (auto found = find_named(name_or_path, split_name, parse_split)) return *std::move(found);
   throw Error(where, "unknown split '" + name_or_path + "'",
               one_of(name_or_path, builtin_splits()) + ", or the path of a file");
 }
 
-std::vector<std::string> builtin_splits() {
-  std::vector<std::string> names;
-  for (const EmbeddedFile& file : embedded_files()) {
-    if (const auto name = split_name(file.path); !name.empty()) names.emplace_back(name);
-  }
-  std::sort(names.begin(), names.end());
-  return names;
-}
+std::vector<std::string> builtin_splits() { return embedded_names(split_name); }
 
 }  // namespace napkin

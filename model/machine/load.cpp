@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <fstream>
 
-#include "model/base/embedded.hpp"
+#include "model/base/library.hpp"
 #include "model/base/yaml_overlay.hpp"
 #include "model/machine/sections.hpp"
 
@@ -11,12 +11,10 @@ namespace napkin {
 namespace {
 
 constexpr std::string_view folder = "hardware_profiles/", architectures = "architectures/";
-constexpr std::string_view extension = ".yaml";
 
 /// "h200-sxm" of "hardware_profiles/h200-sxm.yaml"; "" for anything else.
 std::string_view name_in(std::string_view path, std::string_view directory) {
-  if (!path.starts_with(directory) || !path.ends_with(extension)) return {};
-  path = path.substr(directory.size(), path.size() - directory.size() - extension.size());
+  path = stem_in(path, directory);
   return path.find('/') == std::string_view::npos ? path : std::string_view{};
 }
 
@@ -42,7 +40,7 @@ enum class Source { built_in, file };
 yaml::Node architecture_document(const yaml::Node& word, const std::string& file, Source source) {
   const std::string& name = word.text();
   const std::string beside =
-      file.substr(0, file.rfind('/') + 1) + std::string(architectures) + name + std::string(extension);
+      file.substr(0, file.rfind('/') + 1) + std::string(architectures) + name + std::string(yaml_suffix);
   if (source == Source::file && name.find('/') == std::string::npos && std::ifstream(beside).good())
     return yaml::parse(yaml::read_file(beside), beside);
   for (const EmbeddedFile& each : embedded_files()) {
@@ -174,7 +172,7 @@ bool is_named(const EmbeddedFile& profile, std::string_view name) {
 Machine parse_machine(std::string_view text, const std::string& file) { return parse(text, file, Source::file); }
 
 Machine load_machine(const std::string& name_or_path, const std::string& where) {
-  if (name_or_path.find('/') != std::string::npos || name_or_path.ends_with(extension)) {
+  if (names_file(name_or_path)) {
     return parse_machine(yaml::read_file(name_or_path), name_or_path);
   }
   for (const EmbeddedFile& file : embedded_files()) {
@@ -185,14 +183,7 @@ Machine load_machine(const std::string& name_or_path, const std::string& where) 
               one_of(name_or_path, builtin_machines()) + ", or the path of a profile");
 }
 
-std::vector<std::string> builtin_architectures() {
-  std::vector<std::string> names;
-  for (const EmbeddedFile& file : embedded_files()) {
-    if (const auto name = architecture_name(file.path); !name.empty()) names.emplace_back(name);
-  }
-  std::sort(names.begin(), names.end());
-  return names;
-}
+std::vector<std::string> builtin_architectures() { return embedded_names(architecture_name); }
 
 std::vector<std::pair<std::string, std::string>> builtin_aliases() {
   std::vector<std::pair<std::string, std::string>> out;
@@ -203,13 +194,6 @@ std::vector<std::pair<std::string, std::string>> builtin_aliases() {
   return out;
 }
 
-std::vector<std::string> builtin_machines() {
-  std::vector<std::string> names;
-  for (const EmbeddedFile& file : embedded_files()) {
-    if (const auto name = profile_name(file.path); !name.empty()) names.emplace_back(name);
-  }
-  std::sort(names.begin(), names.end());
-  return names;
-}
+std::vector<std::string> builtin_machines() { return embedded_names(profile_name); }
 
 }  // namespace napkin

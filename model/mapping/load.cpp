@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "model/base/embedded.hpp"
 #include "model/base/error.hpp"
 #include "model/base/file.hpp"
+#include "model/base/library.hpp"
 #include "model/base/yaml.hpp"
 #include "model/mapping/read.hpp"
 
@@ -12,13 +12,11 @@ namespace napkin {
 namespace {
 
 constexpr std::string_view folder = "kernels/";
-constexpr std::string_view suffix = ".yaml";
 
-// The stem of an embedded mapping's path: a mapping is found by name without parsing any. (a unit test holds name =
-// stem)
-std::optional<std::string_view> mapping_name(std::string_view path) {
-  if (!path.starts_with(folder) || !path.ends_with(suffix)) return std::nullopt;
-  path.remove_suffix(suffix.size());
+// The stem of an embedded mapping's path, empty for any other file: a mapping is found by name without parsing any. (a
+// unit test holds name = stem)
+std::string_view mapping_name(std::string_view path) {
+  path = stem_in(path, folder);
   return path.substr(path.rfind('/') + 1);
 }
 
@@ -36,10 +34,10 @@ std::string_view top_level(std::string_view text, std::string_view key) {
 /// An answer names the mapping, and its errors are looked up by that name: a file of another name would pass for it.
 void check_name(const Mapping& mapping, std::string_view path) {
   path = path.substr(path.rfind('/') + 1);
-  if (path.ends_with(suffix)) path.remove_suffix(suffix.size());
+  if (path.ends_with(yaml_suffix)) path.remove_suffix(yaml_suffix.size());
   if (mapping.name != path)
     throw Error(mapping.file, "mapping: '" + mapping.name + "' in a file of another name",
-                "mapping: " + std::string(path) + ", or the file " + mapping.name + std::string(suffix));
+                "mapping: " + std::string(path) + ", or the file " + mapping.name + std::string(yaml_suffix));
 }
 
 mapping_text::TableFile built_in_table(const std::string& name) {
@@ -60,13 +58,13 @@ Mapping parse_mapping(std::string_view text, const std::string& file) {
 }
 
 Mapping load_mapping(const std::string& name_or_path, const std::string& where) {
-  if (name_or_path.find('/') != std::string::npos || name_or_path.ends_with(suffix)) {
+  if (names_file(name_or_path)) {
     Mapping mapping = parse_mapping(yaml::read_file(name_or_path), name_or_path);
     check_name(mapping, name_or_path);
     return mapping;
   }
   for (const EmbeddedFile& file : embedded_files()) {
-    if (mapping_name(file.path) != name_or_path) continue;
+    if (name_or_path.empty() || mapping_name(file.path) != name_or_path) continue;
     const std::string path(file.path);
     return mapping_text::Reader::read(yaml::parse(file.text, path), path, built_in_table);
   }
@@ -80,10 +78,10 @@ namespace {
 std::vector<std::string> mappings_of(std::string_view algorithm, bool bundled) {
   std::vector<std::string> names;
   for (const EmbeddedFile& file : embedded_files()) {
-    const auto name = mapping_name(file.path);
-    if (name && top_level(file.text, "source").empty() != bundled && top_level(file.text, "proposed") != "true" &&
-        top_level(file.text, "algorithm") == algorithm)
-      names.emplace_back(*name);
+    const std::string_view name = mapping_name(file.path);
+    if (!name.empty() && top_level(file.text, "source").empty() != bundled &&
+        top_level(file.text, "proposed") != "true" && top_level(file.text, "algorithm") == algorithm)
+      names.emplace_back(name);
   }
   std::sort(names.begin(), names.end());
   return names;
@@ -94,13 +92,6 @@ std::vector<std::string> mappings_of(std::string_view algorithm, bool bundled) {
 std::vector<std::string> bundled_mappings(std::string_view algorithm) { return mappings_of(algorithm, true); }
 std::vector<std::string> peers_mappings(std::string_view algorithm) { return mappings_of(algorithm, false); }
 
-std::vector<std::string> builtin_mappings() {
-  std::vector<std::string> names;
-  for (const EmbeddedFile& file : embedded_files()) {
-    if (const auto name = mapping_name(file.path)) names.emplace_back(*name);
-  }
-  std::sort(names.begin(), names.end());
-  return names;
-}
+std::vector<std::string> builtin_mappings() { return embedded_names(mapping_name); }
 
 }  // namespace napkin

@@ -1,0 +1,61 @@
+#pragma once
+// What comes with the program and is asked for by name, such as the diagram "attention" of
+// model/diagram/algorithms/attention.yaml, or by the path of a user's own file.
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "model/base/embedded.hpp"
+#include "model/base/yaml.hpp"
+
+namespace napkin {
+
+constexpr std::string_view yaml_suffix = ".yaml";
+
+/// Whether a user means a file of his own: "mine.yaml", "./mine".
+[[nodiscard]] inline bool names_file(std::string_view name_or_path) {
+  return name_or_path.find('/') != std::string_view::npos || name_or_path.ends_with(yaml_suffix);
+}
+
+/// "attention" of "model/diagram/algorithms/attention.yaml" in "model/diagram/algorithms/"; empty where the path is no
+/// YAML file of that folder.
+[[nodiscard]] inline std::string_view stem_in(std::string_view path, std::string_view folder) {
+  if (!path.starts_with(folder) || !path.ends_with(yaml_suffix)) return {};
+  path.remove_prefix(folder.size());
+  return path.substr(0, path.size() - yaml_suffix.size());
+}
+
+/// The text of the embedded file of that path; empty where there is none.
+[[nodiscard]] inline std::string_view embedded_text(std::string_view path) {
+  for (const EmbeddedFile& file : embedded_files()) {
+    if (file.path == path) return file.text;
+  }
+  return {};
+}
+
+/// Of every embedded file what name_of(path) says, where that is not empty; sorted.
+template <class NameOf>
+std::vector<std::string> embedded_names(const NameOf& name_of) {
+  std::vector<std::string> names;
+  for (const EmbeddedFile& file : embedded_files()) {
+    if (const std::string_view name = name_of(file.path); !name.empty()) names.emplace_back(name);
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+/// parse(text, path) of a user's file, or of the embedded file of that name; nothing where there is none.
+template <class NameOf, class Parse>
+auto find_named(const std::string& name_or_path, const NameOf& name_of, const Parse& parse)
+    -> std::optional<decltype(parse(std::string_view(), name_or_path))> {
+  if (names_file(name_or_path)) return parse(yaml::read_file(name_or_path), name_or_path);
+  for (const EmbeddedFile& file : embedded_files()) {
+    if (!name_or_path.empty() && name_of(file.path) == name_or_path) return parse(file.text, std::string(file.path));
+  }
+  return std::nullopt;
+}
+
+}  // namespace napkin
