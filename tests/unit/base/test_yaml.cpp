@@ -4,6 +4,7 @@
 #include <string>
 
 #include "model/base/yaml.hpp"
+#include "tests/slips.hpp"
 
 namespace test_yaml {
 
@@ -13,12 +14,7 @@ namespace yaml = napkin::yaml;
 namespace {
 
 std::string message_of(const std::string& text) {
-  try {
-    (void)yaml::parse(text, "f.yaml");
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "accepted";
+  return napkin::test::refusal_of([&] { return yaml::parse(text, "f.yaml"); });
 }
 
 }  // namespace

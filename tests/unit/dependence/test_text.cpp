@@ -6,6 +6,7 @@
 
 #include "model/dependence/library.hpp"
 #include "model/dependence/text.hpp"
+#include "tests/slips.hpp"
 
 namespace test_text {
 
@@ -20,12 +21,7 @@ std::string with(const std::string& statement) {
 }
 
 std::string refusal(const std::string& text) {
-  try {
-    (void)parse_nest(text, "n.yaml");
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "accepted";
+  return test::refusal_of([&] { return parse_nest(text, "n.yaml"); });
 }
 
 bool says(const std::string& text, const std::string& where, const std::string& what) {

@@ -2,6 +2,7 @@
 
 #include "model/diagram/library.hpp"
 #include "model/diagram/text.hpp"
+#include "tests/slips.hpp"
 
 namespace test_compose {
 
@@ -20,16 +21,6 @@ outputs: [S]
                        "scores.yaml");
 }
 
-template <class Function>
-std::string error_of(Function f) {
-  try {
-    (void)f();
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "no error";
-}
-
 TEST_CASE("scores, then softmax-contraction, is attention") {
   const Diagram d = compose(scores(), load_diagram("softmax_contraction"));
   CHECK(print(d) == R"yaml(algorithm: scores_softmax_contraction
@@ -45,13 +36,13 @@ outputs: [O]
 }
 
 TEST_CASE("composition needs a shared name and equal axes") {
-  CHECK(error_of([] { return compose(load_diagram("softmax_contraction"), load_diagram("matmul")); }) ==
+  CHECK(test::refusal_of([] { return compose(load_diagram("softmax_contraction"), load_diagram("matmul")); }) ==
         "matmul: no input of matmul is an output of softmax_contraction: a shared name");
   const Diagram other = parse_diagram(
       "algorithm: other\naxes: {q: , x: }\ninputs: ['S[x,q]']\n"
       "operations: ['T[q] = sum over x (S)']\noutputs: [T]\n",
       "other.yaml");
-  CHECK(error_of([&] { return compose(scores(), other); }) ==
+  CHECK(test::refusal_of([&] { return compose(scores(), other); }) ==
         "other: 'S' has other axes than in scores: equal axes for equal names");
 }
 
@@ -61,7 +52,7 @@ TEST_CASE("concatenation shares inputs of one name and keeps both outputs") {
                                                         "norms.yaml"));
   CHECK(d.inputs.size() == 2);
   CHECK(d.outputs.size() == 2);
-  CHECK(error_of([] { return concatenate(scores(), scores()); }) ==
+  CHECK(test::refusal_of([] { return concatenate(scores(), scores()); }) ==
         "scores: 'S' is also an array of scores: another name");
 }
 
@@ -70,10 +61,11 @@ TEST_CASE("weaving puts the axis in front of all but the copied inputs") {
   CHECK(print_operation(d, 0) == "S[h,q,x] = contract over d (Q, K)");
   CHECK(d.arrays[static_cast<std::size_t>(d.array("Q"))].has(d.axis("h")));
   CHECK_FALSE(d.arrays[static_cast<std::size_t>(d.array("K"))].has(d.axis("h")));
-  CHECK(error_of([] {
+  CHECK(test::refusal_of([] {
           return weave(scores(), "h", {"Q", "K"});
         }) == "scores: output 'S' depends on copied inputs only: weave at least one input that it depends on");
-  CHECK(error_of([] { return weave(scores(), "q", {}); }) == "scores: axis 'q' exists already: a new axis name");
+  CHECK(test::refusal_of([] { return weave(scores(), "q", {}); }) ==
+        "scores: axis 'q' exists already: a new axis name");
 }
 
 }  // namespace

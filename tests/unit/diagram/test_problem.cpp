@@ -3,6 +3,7 @@
 #include "model/diagram/library.hpp"
 #include "model/diagram/problem.hpp"
 #include "model/diagram/text.hpp"
+#include "tests/slips.hpp"
 
 namespace test_problem {
 
@@ -11,12 +12,7 @@ namespace {
 using namespace napkin;
 
 std::string error_of(const std::vector<std::pair<std::string, std::int64_t>>& given) {
-  try {
-    (void)resolve_sizes(load_diagram("attention"), given, "--shape");
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "no error";
+  return test::refusal_of([&] { return resolve_sizes(load_diagram("attention"), given, "--shape"); });
 }
 
 TEST_CASE("sizes: given ones, defaults, and defaults that follow another axis") {

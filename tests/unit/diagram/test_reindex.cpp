@@ -6,6 +6,7 @@
 #include "model/diagram/library.hpp"
 #include "model/diagram/reindex.hpp"
 #include "model/diagram/slice.hpp"
+#include "tests/slips.hpp"
 #include "tests/unit/diagram/written.hpp"
 
 namespace test_reindex {
@@ -24,12 +25,7 @@ Count rows_of(const Diagram& diagram, const std::vector<std::pair<std::string, s
 }
 
 std::string refusal(const std::string& axes, const std::string& inputs, const std::vector<std::string>& operations) {
-  try {
-    (void)written(axes, inputs, operations, "Y");
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
+  return test::refusal_of([&] { return written(axes, inputs, operations, "Y"); });
 }
 
 const std::vector<std::string> product = {"Y[i] = contract over k (X, W)"};

@@ -7,6 +7,7 @@
 
 #include "model/diagram/library.hpp"
 #include "model/diagram/text.hpp"
+#include "tests/slips.hpp"
 #include "tests/unit/diagram/random_diagram.hpp"
 
 #ifdef NAPKIN_HAVE_RAPIDCHECK
@@ -29,12 +30,7 @@ void round_trips(const Diagram& d) {
 
 // The message of the error that the text gives.
 std::string error_of(const std::string& text) {
-  try {
-    (void)parse_diagram(text, "d.yaml");
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "no error";
+  return test::refusal_of([&] { return parse_diagram(text, "d.yaml"); });
 }
 
 // A diagram whose two operations are the given lines (lines 5 and 6 of the text; text begins in column 5).

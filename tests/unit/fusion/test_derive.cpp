@@ -10,6 +10,7 @@
 #include "model/fusion/derive.hpp"
 #include "model/fusion/partition.hpp"
 #include "model/fusion/pseudocode.hpp"
+#include "tests/slips.hpp"
 #include "tests/unit/diagram/random_diagram.hpp"
 #include "tests/unit/diagram/written.hpp"
 
@@ -37,12 +38,7 @@ std::string roles_text(const Streamed& s) {
 }
 
 std::string refusal(const Diagram& d, const std::vector<std::string>& grouped, const std::string& streamed) {
-  try {
-    (void)derive(d, roles_of(d, grouped, streamed));
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "no error";
+  return test::refusal_of([&] { return derive(d, roles_of(d, grouped, streamed)); });
 }
 
 bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }

@@ -7,6 +7,7 @@
 #include "model/island/island.hpp"
 #include "model/island/split.hpp"
 #include "model/machine/load.hpp"
+#include "tests/slips.hpp"
 
 namespace test_island {
 
@@ -39,29 +40,6 @@ homes: {Q: q, K: x, V: x, O: q}
 parts: f32
 )";
 
-struct Broken {
-  std::string old, replacement, where, problem, right;
-};
-
-template <class Parse>
-void check_refused(const std::string& text, const Broken& broken, const Parse& parse) {
-  std::string changed = text;
-  const std::size_t place = changed.find(broken.old);
-  REQUIRE_MESSAGE(place != std::string::npos, broken.old);
-  changed.replace(place, broken.old.size(), broken.replacement);
-  CAPTURE(broken.replacement);
-  bool refused = false;
-  try {
-    parse(changed);
-  } catch (const Error& error) {
-    refused = true;
-    CHECK(error.where() == "p.yaml:" + broken.where);
-    CHECK_MESSAGE(error.problem().find(broken.problem) != std::string::npos, error.what());
-    CHECK_MESSAGE(error.right().find(broken.right) != std::string::npos, error.what());
-  }
-  CHECK(refused);
-}
-
 }  // namespace
 
 TEST_CASE("the built-in islands are of known GPUs, and their links below the line rate") {
@@ -92,7 +70,7 @@ TEST_CASE("a network of islands joins as many GPUs as the product of its levels"
 }
 
 TEST_CASE("an island's keys: every slip is refused where it stands") {
-  const std::vector<Broken> all = {
+  const std::vector<test::Slip> all = {
       {"gpu: h100-sxm", "gpu: h100-smx", "3:6: gpu", "unknown GPU 'h100-smx'", "h100-sxm"},
       {"gpu: h100-sxm\n", "", "1:1", "key 'gpu' is missing", "gpu"},
       {"    joins: {value: 8", "    jions: {value: 8", "6:5: levels.nvlink", "unknown key 'jions'", "joins"},
@@ -104,8 +82,9 @@ TEST_CASE("an island's keys: every slip is refused where it stands") {
       {"{value: 3.4, unit: us, source: \"a test\"}", "{value: 3.4, unit: us}", "9:14: levels.nvlink.latency", "", ""},
       {"call:", "cal:", "14:1", "unknown key 'cal'", "call"},
   };
-  for (const Broken& broken : all)
-    check_refused(profile, broken, [](const std::string& text) { (void)parse_island(text, "p.yaml"); });
+  for (const test::Slip& broken : all)
+    test::check_refused(
+        broken, [&] { return parse_island(test::replaced(profile, broken.old, broken.replacement), "p.yaml"); });
 }
 
 TEST_CASE("the built-in splits are of known algorithms") {
@@ -120,7 +99,7 @@ TEST_CASE("the built-in splits are of known algorithms") {
 }
 
 TEST_CASE("a split's keys: every slip is refused where it stands") {
-  const std::vector<Broken> all = {
+  const std::vector<test::Slip> all = {
       {"algorithm: attention", "algorithm: atention", "3:12: algorithm", "unknown algorithm", "attention"},
       {"algorithm: attention", "algorithm: convolution_1d", "3:12: algorithm", "other axes than it is stored along",
        ""},
@@ -136,8 +115,9 @@ TEST_CASE("a split's keys: every slip is refused where it stands") {
       {"split: p", "split: r", "1:8: split", "'r' in a file of another name", "p"},
   };
   CHECK_NOTHROW((void)parse_split(split, "p.yaml"));
-  for (const Broken& broken : all)
-    check_refused(split, broken, [](const std::string& text) { (void)parse_split(text, "p.yaml"); });
+  for (const test::Slip& broken : all)
+    test::check_refused(broken,
+                        [&] { return parse_split(test::replaced(split, broken.old, broken.replacement), "p.yaml"); });
 }
 
 }  // namespace test_island

@@ -18,6 +18,7 @@
 #include "apps/library/request.hpp"
 #include "apps/library/select_kernel.hpp"
 #include "model/base/embedded.hpp"
+#include "tests/slips.hpp"
 
 namespace test_session {
 
@@ -67,13 +68,6 @@ struct Folder {
     return (path / name).string();
   }
 };
-
-/// The text with the first `from` replaced by `to`.
-std::string with(std::string text, const std::string& from, const std::string& to) {
-  const std::size_t at = text.find(from);
-  REQUIRE(at != std::string::npos);
-  return text.replace(at, from.size(), to);
-}
 
 /// What two answers must agree in.
 void check_equal(const SelectAnswer& a, const SelectAnswer& b) {
@@ -171,7 +165,7 @@ TEST_CASE("a changed file is noticed: profile, mapping, algorithm") {
   CHECK(session.query(ask) == before);
   const Request old = session.request(ask);
 
-  (void)folder.write("mine.yaml", with(profile, "name: h200-sxm", "name: h200-new"));
+  (void)folder.write("mine.yaml", test::replaced(profile, "name: h200-sxm", "name: h200-new"));
   const auto after = session.query(ask);
   CHECK(before->head.gpu == "h200-sxm");
   CHECK(after->head.gpu == "h200-new");
@@ -195,7 +189,7 @@ TEST_CASE("a changed file is noticed: profile, mapping, algorithm") {
 
   ask = matmul(2048);
   const std::string mapping = embedded("kernels/matmul/matmul_sm90.yaml");
-  const std::string mine = with(mapping, "mapping: matmul_sm90", "mapping: matmul_mine");
+  const std::string mine = test::replaced(mapping, "mapping: matmul_sm90", "mapping: matmul_mine");
   ask.kernel = folder.write("matmul_mine.yaml", mine);
   CHECK(session.query(ask)->head.kernel == "matmul_mine");
   (void)folder.write("matmul_mine.yaml", mapping);
@@ -205,7 +199,7 @@ TEST_CASE("a changed file is noticed: profile, mapping, algorithm") {
   const std::string algorithm = embedded("model/diagram/algorithms/matmul.yaml");
   ask.algorithm = folder.write("product.yaml", algorithm);
   CHECK(session.query(ask)->head.kernel == "matmul_sm90");  // equal to the built-in one: its kernels compute it
-  (void)folder.write("product.yaml", with(algorithm, "(A, B)", "(A, B) scale 2"));
+  (void)folder.write("product.yaml", test::replaced(algorithm, "(A, B)", "(A, B) scale 2"));
   CHECK_FALSE(session.query(ask)->head.kernel.has_value());
 }
 

@@ -10,6 +10,7 @@
 #include "model/base/embedded.hpp"
 #include "model/machine/load.hpp"
 #include "model/machine/write.hpp"
+#include "tests/slips.hpp"
 
 namespace test_architectures {
 
@@ -39,12 +40,7 @@ Machine machine_of(const std::string& more, const std::string& pipes = "") {
 }
 
 std::string error_of(const std::string& text, const std::string& file = "mine.yaml") {
-  try {
-    (void)parse_machine(text, file);
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "accepted";
+  return test::refusal_of([&] { return parse_machine(text, file); });
 }
 
 void check_contains(const std::string& text, const std::vector<std::string>& parts) {

@@ -6,6 +6,7 @@
 
 #include "model/machine/load.hpp"
 #include "small_profile.hpp"
+#include "tests/slips.hpp"
 
 namespace test_load_errors {
 
@@ -13,26 +14,8 @@ using namespace napkin;
 
 namespace {
 
-struct Broken {
-  std::string old, replacement;
-  std::string where;    // all of Error::where(), without the file
-  std::string problem;  // within Error::problem()
-  std::string right;    // within Error::right()
-};
-
-void check_refused(const Broken& broken) {
-  CAPTURE(broken.old);
-  CAPTURE(broken.replacement);
-  bool refused = false;
-  try {
-    (void)parse_machine(changed(broken.old, broken.replacement), "p.yaml");
-  } catch (const Error& error) {
-    refused = true;
-    CHECK(error.where() == "p.yaml:" + broken.where);
-    CHECK_MESSAGE(error.problem().find(broken.problem) != std::string::npos, error.what());
-    CHECK_MESSAGE(error.right().find(broken.right) != std::string::npos, error.what());
-  }
-  CHECK(refused);
+void check_refused(const test::Slip& slip) {
+  test::check_refused(slip, [&] { return parse_machine(changed(slip.old, slip.replacement), "p.yaml"); });
 }
 
 }  // namespace
@@ -40,7 +23,7 @@ void check_refused(const Broken& broken) {
 TEST_CASE("the small profile itself is right") { CHECK_NOTHROW((void)parse_machine(small_profile, "p.yaml")); }
 
 TEST_CASE("a profile's keys: every slip is refused where it stands") {
-  const std::vector<Broken> all = {
+  const std::vector<test::Slip> all = {
       {"vendor: other", "vendor: other\nvendr: x", "4:1", "unknown key 'vendr'", "did you mean 'vendor'?"},
       {"vendor: other", "vendor: other\nvendor: amd", "4:1", "key 'vendor' stands twice",
        "once (the first is in line 3)"},
@@ -60,11 +43,11 @@ TEST_CASE("a profile's keys: every slip is refused where it stands") {
       {"{value: 12, unit: results/clk, source: a datasheet}", "{value: 12, unit: results/clk, sauce: a datasheet}",
        "65:51: units.special.beside_tensor", "unknown key 'sauce'", "did you mean 'source'?"},
   };
-  for (const Broken& broken : all) check_refused(broken);
+  for (const test::Slip& broken : all) check_refused(broken);
 }
 
 TEST_CASE("a profile's numbers: every slip is refused where it stands") {
-  const std::vector<Broken> all = {
+  const std::vector<test::Slip> all = {
       {"{value: 280, unit: clk, source: a datasheet}", "{value: 280, source: a datasheet}", "39:14: pipes.l2.latency",
        "no unit", "unit: clk"},
       {"{value: 280, unit: clk, source: a datasheet}", "{unit: clk, source: a datasheet}", "39:14: pipes.l2.latency",
@@ -102,11 +85,11 @@ TEST_CASE("a profile's numbers: every slip is refused where it stands") {
        "unit 'W' measures a power, not results per clock or instructions per clock or operations per clock",
        "one of FLOP/clk, results/clk, instructions/clk"},
   };
-  for (const Broken& broken : all) check_refused(broken);
+  for (const test::Slip& broken : all) check_refused(broken);
 }
 
 TEST_CASE("a profile's provenance: every slip is refused where it stands") {
-  const std::vector<Broken> all = {
+  const std::vector<test::Slip> all = {
       {"{value: 280, unit: clk, source: a datasheet}",
        "{value: 280, unit: clk, source: a, measured: {tool: t, date: 2026, driver: x}}",
        "39:59: pipes.l2.latency.measured", "both a source and a measurement for one value",
@@ -129,11 +112,11 @@ TEST_CASE("a profile's provenance: every slip is refused where it stands") {
        "33:42: pipes.device.bandwidth.measured", "unknown key 'source'",
        "one of value, unit, tool, date, driver, spread, note"},
   };
-  for (const Broken& broken : all) check_refused(broken);
+  for (const test::Slip& broken : all) check_refused(broken);
 }
 
 TEST_CASE("a profile's levels and pipes: every slip is refused where it stands") {
-  const std::vector<Broken> all = {
+  const std::vector<test::Slip> all = {
       {"    parent: device\n", "    parent: shared\n", "11:13: levels.l2.parent",
        "the parents run in a circle: l2 -> shared -> l2", "a parent that stands above it"},
       {"    parent: device\n", "    parent: l2\n", "11:13: levels.l2.parent", "the parents run in a circle: l2 -> l2",
@@ -170,11 +153,11 @@ TEST_CASE("a profile's levels and pipes: every slip is refused where it stands")
       {"{size: 2, bandwidth", "{size: 1, bandwidth", "44:16: pipes.net.by_cluster_size[0].size", "'1' is out of range",
        "a whole number from 2 to 4"},
   };
-  for (const Broken& broken : all) check_refused(broken);
+  for (const test::Slip& broken : all) check_refused(broken);
 }
 
 TEST_CASE("a profile's execution: every slip is refused where it stands") {
-  const std::vector<Broken> all = {
+  const std::vector<test::Slip> all = {
       {"types: [bf16, f16]", "types: [bf17]", "48:12: tensor[0].types", "unknown type 'bf17'", "did you mean 'bf16'?"},
       {"types: [bf16, f16]", "types: []", "48:12: tensor[0].types", "no types", "types: [bf16, f16]"},
       {"types: [bf16, f16]", "types: [bf16, bf16]", "48:12: tensor[0].types", "'matrix' of type bf16 stands twice",
@@ -201,7 +184,7 @@ TEST_CASE("a profile's execution: every slip is refused where it stands") {
       {"clocks:\n  maximum: {value: 2, unit: GHz, source: a datasheet}\n", "clocks:\n", "69:3: clocks",
        "key 'maximum' is missing", "maximum: ..."},
   };
-  for (const Broken& broken : all) check_refused(broken);
+  for (const test::Slip& broken : all) check_refused(broken);
 }
 
 TEST_CASE("more nodes than a machine can have") {

@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include "tests/slips.hpp"
 #include "tests/unit/mapping/mapped.hpp"
 
 namespace test_combine {
@@ -34,13 +35,10 @@ operations:
 }
 
 std::string refusal(const std::string& text) {
-  try {
-    const Mapped m(load_diagram("matmul"), parse_mapping(text, "m.yaml"), load_machine("h200-sxm", "--gpu"),
-                   {{"a", 64}, {"b", 256}, {"c", 8}});
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "";
+  return test::refusal_of([&] {
+    return Mapped(load_diagram("matmul"), parse_mapping(text, "m.yaml"), load_machine("h200-sxm", "--gpu"),
+                  {{"a", 64}, {"b", 256}, {"c", 8}});
+  });
 }
 
 CombineMapping::By chosen(const std::string& text, int* at = nullptr) {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "model/base/embedded.hpp"
+#include "tests/slips.hpp"
 #include "tests/unit/mapping/mapped.hpp"
 
 namespace test_mapping_cores {
@@ -22,10 +23,7 @@ std::string forward() {
 
 /// What is said of the mapping with that text in place of the other, on that machine; empty: nothing.
 std::string refusal(const std::string& from, const std::string& to, const std::string& gpu = "ascend-910b2") {
-  std::string text = forward();
-  const std::size_t at = text.find(from);
-  REQUIRE(at != std::string::npos);
-  text.replace(at, from.size(), to);
+  const std::string text = test::replaced(forward(), from, to);
   try {
     const testing::Mapped mapped(load_diagram("attention"), parse_mapping(text, "m.yaml"), load_machine(gpu, "--gpu"),
                                  {{"q", 256}, {"x", 256}, {"d", 128}});

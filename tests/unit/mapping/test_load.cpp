@@ -15,6 +15,7 @@
 #include "model/mapping/load.hpp"
 #include "model/mapping/placed.hpp"
 #include "model/mapping/tile.hpp"
+#include "tests/slips.hpp"
 #include "tests/unit/mapping/mapped.hpp"
 
 namespace test_load {
@@ -51,22 +52,14 @@ edges:
   - {from: C.idle, to: store C, distance: -1, tokens: stages}
 )";
 
-std::string with(const std::string& from, const std::string& to) {
-  std::string text = good;
-  const auto at = text.find(from);
-  REQUIRE(at != std::string::npos);
-  return text.replace(at, from.size(), to);
-}
+std::string with(const std::string& from, const std::string& to) { return test::replaced(good, from, to); }
 
 std::string refusal(const std::string& text) {
-  try {
+  return test::refusal_of([&] {
     const Mapping m = parse_mapping(text, "m.yaml");
     check(m, load_diagram("matmul"));
     check(m, load_machine("h200-sxm", "--gpu"), DType::bf16);
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "no error";
+  });
 }
 
 struct Mistake {

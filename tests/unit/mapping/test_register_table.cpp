@@ -8,6 +8,7 @@
 
 #include "model/mapping/register_table.hpp"
 #include "model/mapping/tile.hpp"
+#include "tests/slips.hpp"
 #include "tests/unit/mapping/mapped.hpp"
 
 namespace test_register_table {
@@ -40,20 +41,10 @@ std::vector<Knob> knobs() {
   return {warps, x, turns};
 }
 
-std::string with(const std::string& from, const std::string& to) {
-  std::string text = good;
-  const auto at = text.find(from);
-  REQUIRE(at != std::string::npos);
-  return text.replace(at, from.size(), to);
-}
+std::string with(const std::string& from, const std::string& to) { return test::replaced(good, from, to); }
 
 std::string refusal(const std::string& text) {
-  try {
-    (void)RegisterTable(text, "t.csv", knobs());
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
+  return test::refusal_of([&] { return RegisterTable(text, "t.csv", knobs()); });
 }
 
 std::int64_t of(std::int64_t x, bool turns, Mask::Kind mask) {
