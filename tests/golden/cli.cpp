@@ -15,6 +15,9 @@
 #include "apps/napkin/program.hpp"
 #include "tests/golden/schema.hpp"
 
+/// Of the sanitizer, where there is one.
+extern "C" __attribute__((weak)) int __lsan_do_recoverable_leak_check();
+
 namespace cli {
 
 std::string contents(const std::string& path) {
@@ -79,7 +82,8 @@ Run napkin_forked(const std::string& line) {
                        std::freopen(err.c_str(), "w", stderr) != nullptr;
     const int code = ready ? napkin::cli::program(words_of(line)) : 127;
     std::fflush(nullptr);
-    _exit(code);
+    const bool leaks = __lsan_do_recoverable_leak_check != nullptr && __lsan_do_recoverable_leak_check() != 0;
+    _exit(leaks ? 126 : code);  // not exit(): what this process has made is not the child's to take away
   }
   return result_of(child, out, err, 60);
 }
