@@ -1,6 +1,6 @@
-# napkin_revision(target): gives the target source_revision() and source_digest() (apps/library/revision.hpp). Git is asked
-# and the files are hashed at every build; what depends on the answer is made anew only where it changed.
-# -D NAPKIN_REVISION=... says the revision where there is no git.
+# napkin_revision(target): gives the target source_revision(), source_digest() and table_digest()
+# (apps/library/revision.hpp). Git is asked and the files are hashed at every build; what depends on the answer is made
+# anew only where it changed. -D NAPKIN_REVISION=... says the revision where there is no git.
 
 set(NAPKIN_REVISION "" CACHE STRING "Source revision to record in measurements; empty: ask git")
 
@@ -13,17 +13,26 @@ if(CMAKE_SCRIPT_MODE_FILE)  # run by the build: SOURCE, OUT, REVISION
   if(NOT REVISION MATCHES "^[-._+/A-Za-z0-9]+$")
     set(REVISION unknown)
   endif()
-  set(parts model solver kernels hardware_profiles apps/library)
-  list(TRANSFORM parts PREPEND ${SOURCE}/)
-  list(TRANSFORM parts APPEND /*)
-  file(GLOB_RECURSE files RELATIVE ${SOURCE} ${parts})
-  list(SORT files)
-  set(hashes "")
-  foreach(file IN LISTS files)
-    file(SHA256 ${SOURCE}/${file} hash)
-    string(APPEND hashes "${file} ${hash}\n")
-  endforeach()
-  string(SHA256 DIGEST "${hashes}")
+  # digest(variable patterns...): hash of the files that match, and of their names.
+  function(digest variable)
+    list(TRANSFORM ARGN PREPEND ${SOURCE}/)
+    file(GLOB_RECURSE files RELATIVE ${SOURCE} ${ARGN})
+    list(FILTER files EXCLUDE REGEX "\\.md$")
+    list(SORT files)
+    set(hashes "")
+    foreach(file IN LISTS files)
+      file(SHA256 ${SOURCE}/${file} hash)
+      string(APPEND hashes "${file} ${hash}\n")
+    endforeach()
+    string(SHA256 hash "${hashes}")
+    set(${variable} ${hash} PARENT_SCOPE)
+  endfunction()
+  digest(DIGEST model/* solver/* kernels/* hardware_profiles/* apps/library/*)
+  # tests/build/check_digest.py holds that these folders include no others.
+  digest(TABLE_DIGEST model/base/* model/diagram/* model/fusion/* model/machine/* model/mapping/* model/resource/*
+    model/clock/* solver/space/* solver/select/* hardware_profiles/*.yaml kernels/*.yaml kernels/*.csv)
+  get_filename_component(folder ${OUT} DIRECTORY)
+  file(CONFIGURE OUTPUT ${folder}/table_digest @ONLY CONTENT "@TABLE_DIGEST@\n")
   file(CONFIGURE OUTPUT ${OUT} @ONLY CONTENT
 "#include \"apps/library/revision.hpp\"
 
@@ -31,6 +40,7 @@ namespace napkin {
 
 std::string_view source_revision() { return \"@REVISION@\"; }
 std::string_view source_digest() { return \"@DIGEST@\"; }
+std::string_view table_digest() { return \"@TABLE_DIGEST@\"; }
 
 }  // namespace napkin
 ")
@@ -42,7 +52,7 @@ function(napkin_revision target)
   add_custom_target(napkin_revision_source
     COMMAND ${CMAKE_COMMAND} -D SOURCE=${PROJECT_SOURCE_DIR} -D OUT=${out} "-D REVISION=${NAPKIN_REVISION}"
             -P ${PROJECT_SOURCE_DIR}/cmake/NapkinRevision.cmake
-    BYPRODUCTS ${out}
+    BYPRODUCTS ${out} ${PROJECT_BINARY_DIR}/revision/table_digest
     VERBATIM)
   target_sources(${target} PRIVATE ${out})
   set_source_files_properties(${out} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)  # made anew at every commit

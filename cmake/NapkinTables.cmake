@@ -1,5 +1,6 @@
-# napkin_tables(program): the tables of the bundled kernels, made by the program itself at every build that changes it
-# (two minutes), beside it in tables/ and installed with it. Without them the first question of each kind takes a second.
+# napkin_tables(program): the tables of the bundled kernels, made by the program itself at every build that changes what
+# they depend on (a minute or two), beside it in tables/ and installed with it. Without them the first question of each
+# kind takes a second.
 
 option(NAPKIN_TABLES "Make the tables of the bundled kernels with the build" ON)
 
@@ -22,8 +23,9 @@ function(napkin_tables program)
     COMMAND ${CMAKE_COMMAND} -E rm -rf ${folder}
     COMMAND ${program} tables --out ${folder}
     COMMAND ${CMAKE_COMMAND} -E touch ${made}
-    DEPENDS ${program}
+    DEPENDS ${PROJECT_BINARY_DIR}/revision/table_digest ${PROJECT_SOURCE_DIR}/apps/napkin/tables.cpp
     COMMENT "Making the tables of the bundled kernels"
     VERBATIM)
   add_custom_target(tables ALL DEPENDS ${made})
+  add_dependencies(tables ${program})
 endfunction()

@@ -20,10 +20,10 @@ namespace {
 
 DiskCache tables_in(const std::filesystem::path& folder) { return {folder, "table", 2}; }
 
-/// This program's sources are part of a key: a table says what they predict.
+/// The sources that make tables are part of a key: a table says what they predict.
 std::string digits_of(const std::string& key) {
   Sha256 hash;
-  hash.add_field(source_digest());
+  hash.add_field(table_digest());
   hash.add_field(key);
   return hex(hash.digest());
 }

@@ -7,7 +7,12 @@ namespace napkin {
 /// The sources that this program was built from, as git describes them; "unknown" where there was no git.
 [[nodiscard]] std::string_view source_revision();
 
-/// Hash of what an answer depends on: every file of model, solver, kernels, hardware_profiles and apps/library.
+/// Hash of what an answer depends on: every file of model, solver, kernels, hardware_profiles and apps/library
+/// but pages.
 [[nodiscard]] std::string_view source_digest();
+
+/// Hash of what a table of solver/select depends on beside its question: the folders of model and solver that make it,
+/// profiles, mappings and the compiler's verdicts beside them.
+[[nodiscard]] std::string_view table_digest();
 
 }  // namespace napkin

@@ -27,6 +27,7 @@ TimelineAnswer timeline_answer(const Request& request, const Layout& layout, con
   out.iterations = static_cast<int>(std::clamp<double>(iterations, 1, std::max(who.longest, 1.0)));
   out.run = run(out.graph, out.iterations, 1, true);
   out.period = period(out.graph);
+  out.ends = ends_of_blocks(out.graph, out.period);
   out.block_iterations = who.total_iterations / std::max(who.total_blocks, 1.0);
   out.nodes = who.nodes, out.all_iterations = who.total_iterations;
   out.node_iterations = busiest_iterations(placed);

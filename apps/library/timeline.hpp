@@ -23,6 +23,7 @@ struct TimelineAnswer {
   Timeline run;        ///< with spans
   int iterations = 0;  ///< of the run
   Period period;
+  BlockClocks ends;                                           ///< ends_of_blocks()
   double block_iterations = 0;                                ///< of the mean block
   double nodes = 1, node_iterations = 0, all_iterations = 0;  ///< of the launch: of the busiest node, of all
   GraphPrediction predicted;

@@ -81,10 +81,11 @@ std::string text_of(const TimelineAnswer& r, const Style& style) {
   for (const auto& [operation, fraction] : r.budgets)
     room += fmt::format("{}{} {}", room.empty() ? "" : ", ", operation, percent_text(fraction));
   out += labelled("room", room.empty() ? "no vector work" : room + " longer vector work lengthens no iteration", style);
-  out += labelled("block",
-                  fmt::format("{:.0f} clk: {:.1f} iterations and {:.0f} at its ends ({:.0f} for a node's first block)",
-                              p.next + r.block_iterations * p.clocks, r.block_iterations, p.next, p.first),
-                  style);
+  out +=
+      labelled("block",
+               fmt::format("{:.0f} clk: {:.1f} iterations and {:.0f} at its ends ({:.0f} for a node's first block)",
+                           r.ends.next + r.block_iterations * p.clocks, r.block_iterations, r.ends.next, r.ends.first),
+               style);
   out += labelled("nodes",
                   fmt::format("{:.0f}: the busiest has {} of {} iterations", r.nodes,
                               count_text(static_cast<std::int64_t>(r.node_iterations)),
@@ -109,8 +110,8 @@ Json json_of(const TimelineAnswer& r) {
   Json json = json_of(r.head, "timeline");
   const Period& p = r.period;
   json["period"] = {{"cycles", json_of(p.clocks)},
-                    {"first_block", json_of(p.first)},
-                    {"next_block", json_of(p.next)},
+                    {"first_block", json_of(r.ends.first)},
+                    {"next_block", json_of(r.ends.next)},
                     {"pipe", {{"name", pipe_name(p.pipe)}, {"cycles", json_of(p.pipe.clocks)}}},
                     {"critical_cycle", {{"nodes", p.cycle.nodes}, {"cycles", json_of(p.cycle.clocks)}}},
                     {"contention", json_of(p.contention)}};

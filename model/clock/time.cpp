@@ -132,10 +132,7 @@ Prediction predict_noticed(const PlacedDiagram& placed, const Plan& plan, Period
 Prediction predict_of_graph(const PlacedDiagram& placed, const Plan& plan, const EventGraph& graph,
                             const Period& period) {
   const TimeModel model(placed, ByClock::graph);
-  const LaunchShape shape = launch_shape(placed);
-  const KnownLaunch known{period, block_energy(placed, graph, model.rates), shape,
-                          launch_clocks(placed, graph, period, shape)};
-  return model.explained(placed, model.of(placed, plan.blocks_per_sm, &known), &period);
+  return model.explained(placed, model.of(placed, plan.blocks_per_sm, graph, period), &period);
 }
 
 Prediction predict_by_roofline(const PlacedDiagram& placed, const Plan& plan) {

@@ -130,7 +130,8 @@ Timing TimeModel::of(const PlacedDiagram& placed, Count blocks_per_node, const E
                      const Period& period) const {
   const LaunchShape shape = launch_shape(placed);
   const BlockEnergy energy = block_energy(placed, graph, rates);
-  const KnownLaunch known{period, energy, shape, launch_clocks(placed, graph, period, shape)};
+  const KnownLaunch known{period, energy, shape, launch_clocks(placed, graph, period, shape),
+                          rates.known ? device_bytes_in_order(placed) : 0};
   return of(placed, blocks_per_node, &known);
 }
 
@@ -213,7 +214,7 @@ void TimeModel::event_clock(const PlacedDiagram& placed, Count blocks_per_node, 
   t.clock = clock.frequency;
   t.cycles = cycles;
   t.meeting = meeting_of_cluster(placed);
-  if (rates.known) t.energy = energy_of(placed, known.energy, rates, known.shape);
+  if (rates.known) t.energy = energy_of(placed, known.energy, rates, known.shape, known.device_bytes);
   hold_clock(t);
   t.fullest.with(device.name(), t.shared.device);
   if (exchange != nullptr) t.fullest.with(exchange->name, t.shared.exchange);

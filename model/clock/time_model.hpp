@@ -49,6 +49,7 @@ struct KnownLaunch {
   const BlockEnergy& energy;
   const LaunchShape& shape;
   LaunchClocks clocks;
+  double device_bytes;  ///< device_bytes_in_order()
 };
 
 /// What tells the kinds of prediction apart: the event graph's and the roofline's.

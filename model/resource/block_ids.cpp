@@ -48,7 +48,7 @@ std::vector<EqualBlocks> block_runs(const PlacedDiagram& placed) {
     };
     std::int64_t known = 1, step = 1;
     while (k + known + step <= end && visits_these(k + known + step - 1)) known += step, step *= 2;
-    for (; step > 0; step /= 2) {
+    while ((step /= 2) > 0) {
       if (k + known + step <= end && visits_these(k + known + step - 1)) known += step;
     }
     add(here.size(), known);

@@ -248,11 +248,13 @@ Scan::MeanClocks Scan::block_of(const TileRow& row, const TablePart& part, const
     const BlockClocks clocks = column.clocks[r];
     return BlockClocks{clocks.first + beyond * period.clocks, clocks.next + beyond * period.clocks};
   };
-  const BlockClocks out = between_blocks(
-      part.traits[row.trait].cuts ? columns.block : columns.uncut, of(*columns.fewer, columns.fewer_beyond),
-      of(*columns.longer, columns.longer_beyond), of(*columns.more, columns.more_beyond));
+  const MeanBlock& block = part.traits[row.trait].cuts ? columns.block : columns.uncut;
+  const BlockClocks out =
+      between_blocks(block, of(*columns.fewer, columns.fewer_beyond), of(*columns.longer, columns.longer_beyond),
+                     of(*columns.more, columns.more_beyond));
   if (!std::isnan(out.next)) return {out, true};
-  const double least = columns.mean * period.pipe.clocks;
+  const double steady = std::max(columns.mean - (period.settled + block.more.all()), 0.0);  // iterations
+  const double least = (columns.mean - steady) * period.pipe.clocks + steady * period.clocks;
   return {{least, least}, false};
 }
 
@@ -319,7 +321,7 @@ Timing Scan::timing_of(TablePart& part, const TileRow& row, const PlacedDiagram&
   if (row.period < 0) return model.of(placed, blocks);
   Shape& shape = shape_of(part);
   const KnownLaunch known{part.periods[at(row.period)].period, part.energies[row.energy], shape.launch,
-                          clocks_of(row, placed, shape)};
+                          clocks_of(row, placed, shape), device_bytes_of(row, placed, shape)};
   return model.of(placed, blocks, &known);
 }
 
@@ -327,10 +329,23 @@ LaunchClocks Scan::clocks_of(const TileRow& row, const PlacedDiagram& placed, Sh
   const Period& period = shape.part->periods[at(row.period)].period;
   const TileTrait& trait = shape.part->traits[row.trait];
   if (shape.launch.packed) return launch_clocks(placed, event_graph(placed), period, shape.launch);
-  if (shape.launch.unequal && !shape.launch.lengths.known()) shape.launch.lengths = block_lengths(placed, shape.launch);
+  if (shape.launch.unequal && shape.launch.lengths == nullptr)
+    shape.launch.lengths = std::make_shared<BlockLengths>(block_lengths(placed, shape.launch));
   const MeanBlock& mean = trait.cuts ? shape.launch.block : shape.launch.uncut;
   if (!known_block_clocks(period, mean)) make_runs(row, shape);
   return launch_clocks(trait.order, shape.launch, trait.ends, known_block_clocks(period, mean).value(), period.clocks);
+}
+
+/// Bytes that device memory sends, with what it sends again: of the tiles of a part the variant and the order of the
+/// blocks tell.
+double Scan::device_bytes_of(const TileRow& row, const PlacedDiagram& placed, Shape& shape) const {
+  if (!model_->rates.known) return 0;
+  const auto knob = placed.mapping->order_knob();
+  const std::pair key{table_->variant_of_[row.legal], knob ? placed.tile.values[at(*knob)] : 0};
+  const auto known =
+      std::find_if(shape.sent.begin(), shape.sent.end(), [&](const auto& one) { return one.first == key; });
+  if (known != shape.sent.end()) return known->second;
+  return shape.sent.emplace_back(key, device_bytes_in_order(placed)).second;
 }
 
 /// The row's whole prediction; `rereads`: with what device memory sends again where that is noticed.

@@ -104,7 +104,9 @@ class Scan {
   struct Shape {
     TablePart* part = nullptr;
     LaunchShape launch;
-    double device = 0;                     ///< bytes
+    double device = 0;  ///< bytes, each once
+    std::vector<std::pair<std::pair<std::uint32_t, std::int64_t>, double>> sent =
+        {};                                ///< device_bytes_of(), by variant and order
     std::vector<MeanColumns> blocks = {};  ///< one; of a packed batch by length
   };
   /// A row's block of mean length.
@@ -128,6 +130,7 @@ class Scan {
   [[nodiscard]] double time_of(TablePart& part, const TileRow& row);
   [[nodiscard]] Timing timing_of(TablePart& part, const TileRow& row, const PlacedDiagram& placed);
   [[nodiscard]] LaunchClocks clocks_of(const TileRow& row, const PlacedDiagram& placed, Shape& shape);
+  [[nodiscard]] double device_bytes_of(const TileRow& row, const PlacedDiagram& placed, Shape& shape) const;
   [[nodiscard]] double bound_of(const TileRow& row, const Shape& shape, BlockClocks block) const;
   void find_columns(Shape& shape);
   [[nodiscard]] MeanColumns columns_of(TablePart& part, double mean, const MeanBlock& block, const MeanBlock& uncut);

@@ -206,7 +206,8 @@ class PartMaker {
       : table_(table),
         problem_(small(question.problem)),
         placer_(*question.streamed, *question.mapping, *question.machine, problem_),
-        legal_of_(table.sizes_.size()) {
+        legal_of_(table.sizes_.size()),
+        cuts_(question.streamed->skips && question.problem.mask.kind != Mask::Kind::none) {
     for (std::uint32_t i = 0; i < table.sizes_of_.size(); ++i) legal_of_[table.sizes_of_[i]].push_back(i);
   }
 
@@ -249,6 +250,7 @@ class PartMaker {
     row.period = number_in(periods_, &period);
     if (at(row.period) < part.periods.size()) return;
     Period own = period;
+    if (!cuts_) (void)block_clocks(graph, own, own.settled);  // which most lengths go by
     explain(graph, own);
     const std::uint32_t binds = table_.number_of(own);
     own.pipe.name.clear();
@@ -277,6 +279,7 @@ class PartMaker {
   Problem problem_;
   Placer placer_;
   std::vector<std::vector<std::uint32_t>> legal_of_;  // indices into the legal tiles, by sizes
+  bool cuts_;                                         // a mask cuts iterations of most blocks
   PlacedDiagram placed_;
   Periods known_;
   std::optional<EnergyRates> rates_;

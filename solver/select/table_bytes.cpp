@@ -12,7 +12,7 @@
 namespace napkin {
 namespace {
 
-constexpr std::string_view format = "napkin table 4";
+constexpr std::string_view format = "napkin table 5";
 
 template <class Archive>
 void fields(Archive& archive, BlockClocks& clocks) {
@@ -34,7 +34,7 @@ void fields(Archive& archive, BlockRuns::Kept& one) {
 
 template <class Archive>
 void fields(Archive& archive, Period& p, std::vector<BlockRuns::Kept>& runs) {
-  for (double* number : {&p.clocks, &p.first, &p.next, &p.cycle.clocks, &p.pipe.clocks}) archive.plain(*number);
+  for (double* number : {&p.clocks, &p.cycle.clocks, &p.pipe.clocks}) archive.plain(*number);
   archive.count(p.settled);
   archive.each(runs, [&](BlockRuns::Kept& one) { fields(archive, one); });
 }

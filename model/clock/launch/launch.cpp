@@ -91,7 +91,8 @@ LaunchClocks launch_clocks(const PlacedDiagram& placed, const EventGraph& graph,
 LaunchClocks launch_clocks(const PlacedDiagram& placed, const LaunchShape& shape, const BlockEnds& ends,
                            BlockClocks block, double iteration) {
   LaunchShape own = shape;
-  if (shape.unequal && !shape.lengths.known()) own.lengths = block_lengths(placed, shape);
+  if (shape.unequal && shape.lengths == nullptr)
+    own.lengths = std::make_shared<BlockLengths>(block_lengths(placed, shape));
   return launch_clocks(block_order(placed), own, ends, block, iteration);
 }
 
@@ -106,7 +107,7 @@ LaunchClocks launch_clocks(BlockOrder order, LaunchShape& shape, const BlockEnds
     return {ends.of_equal_blocks(shape.who, shape.mean, iteration) + longer, mean_node};
   }
   const double beyond = ends.each - shape.mean * iteration;
-  return {ends.start + shape.lengths.busiest(order, iteration, beyond), mean_node};
+  return {ends.start + shape.lengths->busiest(order, iteration, beyond), mean_node};
 }
 
 double launch_clocks_bound(const LaunchShape& shape, const BlockEnds& block, BlockClocks clocks, double iteration) {
@@ -132,9 +133,9 @@ double cycles_at_least(BlockOrder order, const LaunchShape& shape, const BlockEn
     for (const LaunchShape::Part& part : shape.parts) clocks += part.blocks * ends.each;
     cycles = std::max(cycles, clocks / who.nodes + std::min(ends.start, 0.0));
   }
-  if (shape.unequal && !shape.packed) {
+  if (shape.lengths != nullptr && !shape.packed) {
     const double beyond = ends.each - shape.mean * period.clocks;
-    cycles = std::max(cycles, ends.start + shape.lengths.busiest_at_least(order, period.clocks, beyond));
+    cycles = std::max(cycles, ends.start + shape.lengths->busiest_at_least(order, period.clocks, beyond));
   }
   const double together = std::min(real(std::max(blocks, Count(1))), std::max(who.blocks, 1.0));
   if (together <= 1) return cycles;

@@ -29,36 +29,41 @@ struct LaunchClocks {
 
 /// The blocks of a masked launch, put onto nodes: row i of a causal plane visits i + 1 chunks, in all planes.
 ///
-/// Where one more iteration takes c clocks and a block e beyond its iterations, the busiest node's clocks are c G(e /
-/// c): what is known of G at some e / c serves every c.
+/// Where one more iteration takes c clocks and a block e beyond its iterations, a node with I iterations in b blocks
+/// takes I c + b e. Which node gets which blocks depends on e / c alone, and only at some e / c does it change: in
+/// between, the busiest node's clocks are the largest of a few I c + b e. (eq. 12.1)
 class BlockLengths {
  public:
-  BlockLengths() = default;
   BlockLengths(std::vector<EqualBlocks> in_order, double planes, double nodes);
-  [[nodiscard]] bool known() const { return !in_order_.empty(); }
   [[nodiscard]] double busiest(BlockOrder order, double iteration, double beyond);
-  /// What busiest() found for that order and that e / c before; 0 where it was not asked.
+  /// busiest() where blocks have been put onto nodes in that order at an e / c with the same outcome, else 0.
   [[nodiscard]] double busiest_at_least(BlockOrder order, double iteration, double beyond) const;
 
- private:
+  /// What a node runs.
   struct Dealt {
-    double iterations, blocks;
+    double iterations = 0, blocks = 0;
   };
-  struct Known {
+  /// What nodes run wherever `least` <= e / c <= `most`: of those with equally many blocks the one with the most
+  /// iterations.
+  struct Outcome {
     BlockOrder order;
-    double iteration, beyond, clocks;  ///< c, e, c G(e / c)
-    [[nodiscard]] double ratio() const { return beyond / iteration; }
+    double least, most;
+    std::vector<Dealt> nodes = {};
+    void add(const Dealt& node);
+    [[nodiscard]] double busiest(double iteration, double beyond) const;
   };
-  void deal_out();
-  void sort();
+  [[nodiscard]] const std::vector<Outcome>& outcomes() const { return outcomes_; }
+
+ private:
+  [[nodiscard]] const Outcome* find(BlockOrder order, double iteration, double beyond) const;
+  [[nodiscard]] Outcome dealt_out(BlockOrder order) const;
+  [[nodiscard]] Outcome to_first_free(BlockOrder order, double iteration, double beyond) const;
+  [[nodiscard]] std::vector<EqualBlocks> longest_first() const;
 
   std::vector<EqualBlocks> in_order_;  ///< of one plane
-  std::vector<EqualBlocks> sorted_;    ///< of all planes, the longest first
   std::int64_t planes_ = 1;
   int nodes_ = 1;
-  std::vector<Dealt>
-      dealt_;  ///< round robin, in all planes: for each number of blocks a node, the node with the most iterations
-  std::vector<Known> known_;
+  std::vector<Outcome> outcomes_;
 };
 
 /// What a launch takes its clocks from beside its graph: it follows from a question's lengths and a tile's sizes and
@@ -68,10 +73,10 @@ struct LaunchShape {
   double mean = 0;       ///< iterations of a block
   bool unequal = false;  ///< a mask makes blocks unequally long
   CutChunks cut;
-  UnsharedFraction alone = {};  ///< unshared_fraction_in_any_order()
-  MeanBlock block, uncut;       ///< of mean length: with the cut chunks, and without any
-  BlockLengths lengths = {};    ///< where they have been asked for
-  EdgeCopies edge = {};         ///< edge_copies(); its blocks are those of the node that has the most edge blocks
+  UnsharedFraction alone = {};                 ///< unshared_fraction_in_any_order()
+  MeanBlock block, uncut;                      ///< of mean length: with the cut chunks, and without any
+  std::shared_ptr<BlockLengths> lengths = {};  ///< where they have been asked for
+  EdgeCopies edge = {};  ///< edge_copies(); its blocks are those of the node that has the most edge blocks
   /// The sequences of one length of a packed batch.
   struct Part {
     double mean = 0;  ///< iterations of a block

@@ -73,14 +73,13 @@ std::optional<Energy> energy_of(const PlacedDiagram& placed, const EventGraph& g
 std::optional<Energy> energy_of(const PlacedDiagram& placed, const EventGraph& graph, const LaunchShape& shape) {
   const EnergyRates rates = energy_rates(placed);
   if (!rates.known) return std::nullopt;
-  return energy_of(placed, block_energy(placed, graph, rates), rates, shape);
+  return energy_of(placed, block_energy(placed, graph, rates), rates, shape, device_bytes_in_order(placed));
 }
 
 Energy energy_of(const PlacedDiagram& placed, const BlockEnergy& block, const EnergyRates& rates,
-                 const LaunchShape& shape) {
-  const double once = device_bytes(placed);
+                 const LaunchShape& shape, double device_bytes) {
   return {shape.alone.by_order ? block.of(shape, unshared_fraction(placed)) : block.of(shape),
-          (once > 0 ? once + reread_by_waves(placed) : 0) * rates.device};
+          device_bytes * rates.device};
 }
 
 L2Bytes l2_bytes(const PlacedDiagram& placed, Phase phase) {
@@ -100,6 +99,11 @@ L2Bytes l2_bytes(const PlacedDiagram& placed, Phase phase) {
 double device_bytes(const PlacedDiagram& placed) {
   const double bytes = compulsory_bytes(placed);
   return bytes > placed.machine->constant_or("l2_working_set", 0) ? bytes : 0;
+}
+
+double device_bytes_in_order(const PlacedDiagram& placed) {
+  const double once = device_bytes(placed);
+  return once > 0 ? once + reread_by_waves(placed) : 0;
 }
 
 Hertz highest_clock(const Machine& machine) {

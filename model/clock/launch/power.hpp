@@ -53,9 +53,9 @@ struct BlockEnergy {
 };
 [[nodiscard]] BlockEnergy block_energy(const PlacedDiagram& placed, const EventGraph& graph, const EnergyRates& rates);
 
-/// Of all blocks, each of that energy.
+/// Of all blocks, each of that energy; `device_bytes`: device_bytes_in_order().
 [[nodiscard]] Energy energy_of(const PlacedDiagram& placed, const BlockEnergy& block, const EnergyRates& rates,
-                               const LaunchShape& shape);
+                               const LaunchShape& shape, double device_bytes);
 /// None where the profile has no energies.
 [[nodiscard]] std::optional<Energy> energy_of(const PlacedDiagram& placed, const EventGraph& graph);
 [[nodiscard]] std::optional<Energy> energy_of(const PlacedDiagram& placed, const EventGraph& graph,
@@ -67,6 +67,8 @@ struct BlockEnergy {
 
 /// Bytes to and from device memory of a launch that is repeated: 0 where the L2 holds every array.
 [[nodiscard]] double device_bytes(const PlacedDiagram& placed);
+/// With those that the order of the blocks has it send again. (resource/reuse)
+[[nodiscard]] double device_bytes_in_order(const PlacedDiagram& placed);
 
 /// That no load of the matrix units exceeds: voltage droops under them, and the SMs count fewer clocks than the card's
 /// clock says. Where that was not measured: the maximum.

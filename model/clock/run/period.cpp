@@ -66,11 +66,10 @@ Period period_of(const std::shared_ptr<Simulation>& simulation, const EventGraph
   out.run = std::make_shared<BlockRuns>(simulation);
   out.pipe = busiest_pipe(graph);
   out.settled = steady.settled;
-  const BlockClocks part = out.run->add(run_blocks(*simulation, out.settled), {}).clocks;
-  const double clocks = steady.turn > 0 ? steady.clocks : (steady.end - part.first) / (run_length - settled);
-  out.clocks = std::max(clocks, out.pipe.clocks);
-  out.first = part.first - out.settled * out.clocks;
-  out.next = part.next - out.settled * out.clocks;
+  const auto of_last = [&] {  // iterations, of a block alone
+    return (steady.end - simulation->whole(settled, 1, false).clocks) / (run_length - settled);
+  };
+  out.clocks = std::max(steady.turn > 0 ? steady.clocks : of_last(), out.pipe.clocks);
   out.contention = std::max(out.clocks - out.pipe.clocks, 0.0);
   if (explained) explain(graph, out);
   return out;
@@ -109,8 +108,6 @@ class Runs {
     cut.last = at_most(iterations - cut.first, cut.last);
     const int n = at_most(iterations, p_.settled + cut.first + cut.last);
     const double beyond = (iterations - n) * p_.clocks;
-    if (n == p_.settled && cut.first + cut.last == 0)
-      return {p_.first + n * p_.clocks + beyond, p_.next + n * p_.clocks + beyond};
     const BlockClocks known = of_run(n, cut);
     return {known.first + beyond, known.next + beyond};
   }
@@ -173,6 +170,11 @@ MeanBlock mean_block(double iterations, CutChunks cut) {
 BlockClocks block_clocks(const EventGraph& graph, const Period& period, double iterations, CutChunks cut) {
   Runs runs(&graph, period);
   return blocks_between(runs, mean_block(iterations, graph.has_cut_work() ? cut : CutChunks{}));
+}
+
+BlockClocks ends_of_blocks(const EventGraph& graph, const Period& period) {
+  const BlockClocks whole = block_clocks(graph, period, period.settled);
+  return {whole.first - period.settled * period.clocks, whole.next - period.settled * period.clocks};
 }
 
 BlockClocks between_blocks(const MeanBlock& block, BlockClocks fewer, BlockClocks longer, BlockClocks more) {

@@ -88,12 +88,10 @@ struct MeanBlock {
 
 struct Period {
   double clocks = 0;
-  double first = 0;  ///< clocks of a first block beyond its iterations: filling and draining from a cold start
-  double next = 0;   ///< of a block that follows another on its node and overlaps its end, beyond its iterations
   CycleRatio cycle;
   BusiestPipe pipe;
   int settled = 1;  ///< iterations from which on a block's goes on at the period
-  /// Runs of blocks with fewer iterations than `settled` or with cut ones, where a question needed them.
+  /// Runs of blocks, where a question needed them.
   std::shared_ptr<BlockRuns> run;
   double contention = 0;  ///< clocks - the larger bound: instances meet on pipes with no order between them
 };
@@ -119,6 +117,9 @@ void explain(const EventGraph& graph, Period& period);
 /// cut ones: straight lines. Not for several threads at once with one period.
 [[nodiscard]] BlockClocks block_clocks(const EventGraph& graph, const Period& period, double iterations,
                                        CutChunks cut = {});
+/// Clocks of a block none of whose iterations are cut, beyond its iterations at the period: of a first one what filling
+/// and draining take from a cold start, of a next one what the end of the block before it does not hide.
+[[nodiscard]] BlockClocks ends_of_blocks(const EventGraph& graph, const Period& period);
 /// block_clocks() where all runs that it needs are known; `cut` none for a graph without cut work.
 [[nodiscard]] std::optional<BlockClocks> known_block_clocks(const Period& period, const MeanBlock& block);
 /// block_clocks() of a block with whole numbers of iterations and of cut iterations. From most_to_settle + cut.all()

@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdint>
 #include <limits>
+#include <map>
 #include <utility>
 #include <vector>
 
@@ -154,6 +155,7 @@ class Simulation {
   };
   struct Share {
     std::uint64_t key = 0;
+    std::uint32_t demands = 0;  // which graphs' demands
     std::array<double, 6> rates{};
   };
 
@@ -174,7 +176,7 @@ class Simulation {
   void add_arcs(const EventEdge& edge, int instance);
   void count_waits();
   void let_in_unblocked();
-  void forget_shares();
+  void find_demands();
   [[nodiscard]] std::int64_t jobs_of(int blocks) const;
   [[nodiscard]] int turns(const Vertex& v) const { return v.loop ? loop_turns_ : blocks_; }
   [[nodiscard]] std::size_t index(Job job) const {
@@ -221,13 +223,15 @@ class Simulation {
   const EventGraph* g_ = nullptr;
   std::vector<Vertex> vertices_;
   std::vector<Node> nodes_;
-  std::vector<Demand> demands_;           // by node, without zeros
-  std::vector<int> first_;                // by node: its first vertex
-  std::vector<Arc> arcs_;                 // by vertex
-  std::vector<Share> shares_;             // a table by key
-  std::vector<double> shared_, numbers_;  // what the table depends on
-  int most_shift_ = 1;                    // turns that an arc reaches over
-  int window_ = 2;                        // turns that must repeat
+  std::vector<Demand> demands_;  // by node, without zeros
+  std::vector<int> first_;       // by node: its first vertex
+  std::vector<Arc> arcs_;        // by vertex
+  std::vector<Share> shares_;    // a table by key and demands
+  std::vector<double> numbers_;  // of the graph's demands
+  std::map<std::vector<double>, std::uint32_t> known_demands_;
+  std::uint32_t demands_of_graph_ = 0;
+  int most_shift_ = 1;  // turns that an arc reaches over
+  int window_ = 2;      // turns that must repeat
   int iterations_ = 1, blocks_ = 1, loop_turns_ = 1;
   CutIterations cut_;  // of each block
   State s_, before_;

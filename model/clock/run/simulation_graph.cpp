@@ -50,7 +50,7 @@ void Simulation::turn_to(const EventGraph& graph) {
   window_ = 2 * most_shift_;
   const auto loops = [](const Vertex& v) { return v.loop; };
   watched_ = static_cast<int>(std::find_if(vertices_.begin(), vertices_.end(), loops) - vertices_.begin());
-  forget_shares();
+  find_demands();
 }
 
 void Simulation::add_node(const EventNode& node, bool cut) {

@@ -6,13 +6,13 @@
 namespace napkin {
 namespace {
 
-constexpr std::size_t share_slots = 256, most_kept = 6;
-constexpr int share_shift = 56;  // the table takes the highest bits of a hash
+constexpr std::size_t share_slots = 2048, most_kept = 6, most_demands = 1024;
+constexpr int share_shift = 53;  // the table takes the highest bits of a hash
 
 }  // namespace
 
-/// Keeps the table of shares where the graph asks of the pipes what the graph before it asked.
-void Simulation::forget_shares() {
+/// Graphs that ask the same of the pipes share the table of shares.
+void Simulation::find_demands() {
   numbers_.clear();
   for (const VectorPipe& pipe : g_->pipes) pipe.say(numbers_);
   for (const EventNode& node : g_->nodes) {
@@ -23,9 +23,10 @@ void Simulation::forget_shares() {
     numbers_.push_back(node.cut_clocks);
     numbers_.insert(numbers_.end(), node.cut_demand.begin(), node.cut_demand.end());
   }
-  if (numbers_ == shared_) return;
-  shared_.swap(numbers_);
-  shares_.assign(share_slots, {});
+  if (known_demands_.size() >= most_demands) known_demands_.clear();
+  if (known_demands_.empty()) shares_.assign(share_slots, {});
+  const auto number = static_cast<std::uint32_t>(known_demands_.size() + 1);
+  demands_of_graph_ = known_demands_.try_emplace(numbers_, number).first->second;
 }
 
 /// From the table where the same nodes have shared the pipes before; nullptr: they have been filled in where they
@@ -35,10 +36,11 @@ const double* Simulation::rates(std::uint64_t key) {
     fill(s_.tensor);
     return nullptr;
   }
-  Share& known = shares_[(key * 0x9E3779B97F4A7C15U) >> share_shift];
-  if (known.key != key + 1) {
+  Share& known = shares_[((key + demands_of_graph_) * 0x9E3779B97F4A7C15U) >> share_shift];
+  if (known.key != key || known.demands != demands_of_graph_) {
     fill(s_.tensor);
-    known.key = key + 1;
+    known.key = key;
+    known.demands = demands_of_graph_;
     for (std::size_t k = 0; k < s_.active.size(); ++k) known.rates[k] = s_.active[k].rate;
   }
   return known.rates.data();
