@@ -31,6 +31,7 @@ pictures = {
     "derive-attention": ["derive", "attention"],
     "derive-backward": ["derive", "attention_backward"],
     "derive-mlp": ["derive", "mlp"],
+    "derive-pages": ["derive", "paged_attention"],
     "deps": ["deps", "attention"],
 }
 least_difference = 6  # of two colours of one timeline
@@ -133,9 +134,11 @@ def judge_derive(name, root):
             inside = number(box, "y") < y < number(box, "y") + number(box, "height")
             if inside and x1 < left and x2 > right:
                 fail(name, f"a wire at y = {y} runs through a box")
+    if name == "derive-pages" and not any(t.text == "rows of K, V" for t in root.iter(space + "text")):
+        fail(name, "the table's wires lead nowhere and nothing says what for")
     labels = []
     for text in root.iter(space + "text"):
-        size = {"name": 8.5, "group": 6.2, "stream": 6.2, "whole": 6.2}.get(text.get("class"))
+        size = {"name": 8.5, "group": 6.2, "stream": 6.2, "whole": 6.2, "rows": 6.2}.get(text.get("class"))
         if size is None or text.text is None or ":" in text.text:
             continue
         x, y = number(text, "x"), number(text, "y")
