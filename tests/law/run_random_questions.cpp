@@ -102,8 +102,8 @@ class Asker {
     const test::QuestionKind kind = test::kind_of(of_kind, options_.lengths);
     const Session session;
     std::set<std::string> kinds;
-    for (std::int64_t i = first; i < end && now() < until_; ++i) {
-      const std::uint64_t seed = options_.seed + static_cast<std::uint64_t>(i);
+    for (const std::uint64_t seed : in_turn(of_kind, of_kind + static_cast<std::uint64_t>(end - first), kind)) {
+      if (now() >= until_) break;
       const Ask ask = test::ask_of(seed, kind);
       if (kinds.insert(test::kind_text(ask)).second) ++mine.kinds;
       put(mine.question, std::to_string(of_kind) + " " + std::to_string(seed) + " " + test::command_of(ask));
@@ -115,6 +115,22 @@ class Asker {
       mine.seconds = mine.seconds + test::Stopwatch::thread_seconds() - before;
     }
     mine.began = 0;
+  }
+
+  /// The questions of one table one after the other, tables in an order that says nothing: a session keeps 96 tables,
+  /// and in the order of seeds each would be made again and again.
+  [[nodiscard]] static std::vector<std::uint64_t> in_turn(std::uint64_t first, std::uint64_t end,
+                                                          const test::QuestionKind& kind) {
+    std::vector<std::pair<std::size_t, std::uint64_t>> turns;
+    for (std::uint64_t seed = first; seed < end; ++seed) {
+      Ask ask = test::ask_of(seed, kind);
+      ask.kernel.clear();  // asked without one, it has the tables of all
+      turns.emplace_back(std::hash<std::string>()(test::kind_text(ask)), seed);
+    }
+    std::sort(turns.begin(), turns.end());
+    std::vector<std::uint64_t> seeds;
+    for (const auto& [kind_hash, seed] : turns) seeds.push_back(seed);
+    return seeds;
   }
 
   void note(const Findings& found, double seconds, Progress& mine) const {
