@@ -11,10 +11,18 @@ namespace napkin {
 
 TimelineAnswer timeline_answer(const Request& request, const Layout& layout, const Tile& tile, int iterations,
                                std::vector<std::pair<std::string, double>> overhead) {
+  if (layout.ideal)
+    throw Error("--kernel",
+                "the ideal mapping has no order of steps to draw" +
+                    (request.ask.kernel.empty()
+                         ? ", and no kernel is known that runs " + request.ask.algorithm + " on " + request.ask.gpu
+                         : std::string()),
+                "a kernel with edges (napkin list kernels), or a GPU that one runs on");
   const Placer placer = placer_of(request, layout);
   const PlacedDiagram placed = placer.place(tile);
   TimelineAnswer out;
   out.head = head_of(request, layout, &tile);
+  out.words = vocabulary_of(*placed.machine);
   for (const PlacedAgent& agent : placed.agents)
     out.agents.push_back(layout.mapping->agents[static_cast<std::size_t>(agent.mapping)].name);
   out.graph = event_graph(placed);

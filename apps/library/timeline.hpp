@@ -11,6 +11,7 @@
 #include "model/clock/launch/power.hpp"
 #include "model/clock/run/period.hpp"
 #include "model/clock/run/timeline.hpp"
+#include "model/machine/vocabulary.hpp"
 #include "model/mapping/tile.hpp"
 
 namespace napkin {
@@ -18,6 +19,7 @@ namespace napkin {
 /// What is drawn. Lanes are the pipes that serve one request at a time, then one for each agent instance's threads.
 struct TimelineAnswer {
   Head head;
+  Vocabulary words;
   std::vector<std::string> agents;  ///< names, by PlacedDiagram::agents
   EventGraph graph;
   Timeline run;        ///< with spans

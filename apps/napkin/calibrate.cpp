@@ -52,6 +52,9 @@ CalibrateOptions calibrate_options_of(const Arguments& arguments) {
   out.json = arguments.has("--json");
   if (arguments.has("--out")) out.out = arguments.need("--out", "the profile to write");
   if (arguments.has("--record")) out.record = arguments.need("--record", "a file for the raw readings");
+  // A slip is told before minutes of measuring, and before one of two files is there.
+  if (!out.out.empty()) report::check_writable(out.out, "--out");
+  if (out.record) report::check_writable(*out.record, "--record");
   if (out.out.empty() && !out.record) throw Error("--out", "is missing", "the profile to write, such as my-gpu.yaml");
   const auto threads = static_cast<std::int64_t>(std::max(1U, std::thread::hardware_concurrency()));
   out.jobs = arguments.has("--jobs") ? parse_number(*arguments.find("--jobs"), 1, "--jobs", "N") : threads;

@@ -36,6 +36,8 @@ bool is_special(const std::string& path) {
   return ::stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode);
 }
 
+std::string temporary_of(const std::string& path) { return path + "." + std::to_string(::getpid()) + ".part"; }
+
 void write_special(const std::string& path, std::string_view text, const std::string& where) {
   const int file = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
   if (file < 0) fail(path, where, errno);
@@ -47,9 +49,20 @@ void write_special(const std::string& path, std::string_view text, const std::st
 
 }  // namespace
 
+void check_writable(const std::string& path, const std::string& where) {
+  if (is_special(path)) return;
+  struct stat info {};
+  if (::stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode)) fail(path, where, EISDIR);
+  const std::string temporary = temporary_of(path);
+  const int file = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  if (file < 0) fail(path, where, errno);
+  ::close(file);
+  ::unlink(temporary.c_str());
+}
+
 void write_file(const std::string& path, std::string_view text, const std::string& where) {
   if (is_special(path)) return write_special(path, text, where);
-  const std::string temporary = path + "." + std::to_string(::getpid()) + ".part";
+  const std::string temporary = temporary_of(path);
   const int file = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
   if (file < 0) fail(path, where, errno);
   const bool written = write_all(file, text) && ::fsync(file) == 0;

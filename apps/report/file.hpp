@@ -9,6 +9,9 @@ namespace napkin::report {
 /// Writes `text` beside `path` and renames it into place. Throws Error at `where`; then nothing is left behind.
 void write_file(const std::string& path, std::string_view text, const std::string& where);
 
+/// Throws Error at `where` where write_file would, before there is anything to write.
+void check_writable(const std::string& path, const std::string& where);
+
 /// To an open file. False when not everything was written; errno says why.
 [[nodiscard]] bool write_all(int file, std::string_view text);
 

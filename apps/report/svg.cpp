@@ -160,6 +160,18 @@ int end_of_wires(const Picture& picture, ArrayId id) {
   return column_x(band.last) - box_width / 2 - (covered ? 0 : tap_room);
 }
 
+/// What a table is for, in place of a box that its wires would lead to: "rows of K, V".
+std::string rows_named_by(const Picture& picture, ArrayId table, int x) {
+  std::string named;
+  for (const Array& array : picture.diagram().arrays) {
+    const auto is = [&](const Reindex& dimension) { return dimension.table == table; };
+    if (std::any_of(array.reindexed.begin(), array.reindexed.end(), is))
+      named += (named.empty() ? "" : ", ") + array.name;
+  }
+  return fmt::format("<text class=\"rows\" x=\"{}\" y=\"{}\">rows of {}</text>\n", x, picture.y_of(table, 0) - 3,
+                     escaped(named));
+}
+
 std::string wires_of(const Picture& picture, ArrayId id) {
   const Array& array = picture.array(id);
   const Band& band = picture.band(id);
@@ -179,6 +191,8 @@ std::string wires_of(const Picture& picture, ArrayId id) {
     svg += fmt::format("<text class=\"{}\" x=\"{}\" y=\"{}\">{}</text>\n", role, labels, y - 3,
                        escaped(axis_label(picture.streamed, array.axes[i])));
   }
+  constexpr int room_of_axis = 40;
+  if (picture.diagram().is_table(id)) svg += rows_named_by(picture, id, labels + room_of_axis);
   return svg;
 }
 
@@ -242,7 +256,7 @@ std::string box_of(const Picture& picture, std::size_t index) {
 constexpr std::string_view style_sheet = R"(<style>
 text { font: 13px sans-serif; fill: #222 }
 .title { font-size: 16px; font-weight: bold } .name { font-weight: bold } .op { text-anchor: middle; font-weight: bold }
-.over { text-anchor: middle; font-size: 11px; fill: #555 }
+.over { text-anchor: middle; font-size: 11px; fill: #555 } .rows { font-size: 11px; fill: #555 }
 .box { fill: #fff; stroke: #444; stroke-width: 1.5 } .tap { fill: none; stroke: #444; stroke-width: 1.3 } .dot { fill: #444 }
 line { stroke-width: 2 } line.group { stroke: #2a6fbb } line.stream { stroke: #d9822b } line.whole { stroke: #777 }
 text.group { fill: #2a6fbb; font-size: 11px } text.stream { fill: #b8651b; font-size: 11px } text.whole { fill: #666; font-size: 11px }

@@ -47,15 +47,19 @@ Colour colour_of(double hue, double saturation, double lightness) {
 /// "P" of "P.exp", "load K" of itself.
 std::string operation_of(const std::string& node) { return node.substr(0, node.find('.')); }
 
-/// A colour for each node: hues apart for operations, shades apart for an operation's steps.
+/// A colour for each node: hues apart for operations, shades apart for an operation's steps. Of operations of one step,
+/// such as copies, neighbours are dark and light in turn, so that many still look unlike one another.
 std::vector<Colour> colours_of(const EventGraph& graph) {
   std::map<std::string, std::vector<std::size_t>> steps;
   for (std::size_t n = 0; n < graph.nodes.size(); ++n) steps[operation_of(graph.nodes[n].name)].push_back(n);
   std::vector<Colour> out(graph.nodes.size());
   double hue = 210;
+  bool light = false;
   for (const auto& [operation, nodes] : steps) {
+    light = !light;
     for (std::size_t i = 0; i < nodes.size(); ++i) {
-      const double shade = nodes.size() == 1 ? 0.5 : static_cast<double>(i) / static_cast<double>(nodes.size() - 1);
+      const double shade =
+          nodes.size() == 1 ? (light ? 0.75 : 0.25) : static_cast<double>(i) / static_cast<double>(nodes.size() - 1);
       out[nodes[i]] = colour_of(hue, 0.55, 0.30 + 0.48 * shade);
     }
     hue = std::fmod(hue + 360.0 / static_cast<double>(steps.size()), 360);
@@ -111,11 +115,15 @@ class Chart {
           "<text x=\"{3:.1f}\" y=\"{4}\" font-size=\"11\" fill=\"#555\">{5:.0f}</text>\n",
           x, lanes_top - 6, bottom + 4, x + 3, bottom + 16, i * r_.period.clocks);
     }
-    return out + fmt::format("<text x=\"12\" y=\"{}\" font-size=\"11\" fill=\"#555\">SM clocks</text>\n", bottom + 16);
+    return out + fmt::format("<text x=\"12\" y=\"{}\" font-size=\"11\" fill=\"#555\">{} clocks</text>\n", bottom + 16,
+                             escaped(r_.words.node));
   }
 
+  /// A cycle names the instance only of nodes that have several: "P.exp[0]", "load K".
   [[nodiscard]] bool critical(const TimelineSpan& s) const {
-    return critical_.contains(fmt::format("{}[{}]", r_.graph.node(s.node).name, s.instance));
+    const std::string& name = r_.graph.node(s.node).name;
+    const bool several = r_.graph.instances[static_cast<std::size_t>(s.node)] > 1;
+    return critical_.contains(several ? fmt::format("{}[{}]", name, s.instance) : name);
   }
 
   /// The longest label that the bar has room for, or none.
@@ -128,27 +136,34 @@ class Chart {
 
   [[nodiscard]] std::string lane(const Lane& lane, int y) const {
     std::string out = fmt::format("<text x=\"12\" y=\"{}\">{}</text>\n", y + 16, escaped(lane.name));
+    std::string outlined, labels;  // over their neighbours, which would hide a half of an outline or of a name
     for (const TimelineSpan& s : r_.run.spans) {
-      if (lane.has(r_, s)) out += bar(s, y);
+      if (!lane.has(r_, s)) continue;
+      (critical(s) ? outlined : out) += bar(s, y);
+      labels += label(s, y);
     }
-    return out;
+    return out + outlined + labels;
   }
 
+  [[nodiscard]] double left(const TimelineSpan& s) const { return lane_label + s.start * scale_; }
+  [[nodiscard]] double width(const TimelineSpan& s) const { return std::max((s.end - s.start) * scale_, 0.5); }
+  [[nodiscard]] const Colour& colour(const TimelineSpan& s) const { return colours_[static_cast<std::size_t>(s.node)]; }
+
   [[nodiscard]] std::string bar(const TimelineSpan& s, int y) const {
-    const double x = lane_label + s.start * scale_, width = std::max((s.end - s.start) * scale_, 0.5);
-    const Colour& colour = colours_[static_cast<std::size_t>(s.node)];
-    std::string out = fmt::format(
+    return fmt::format(
         "<rect x=\"{:.1f}\" y=\"{}\" width=\"{:.1f}\" height=\"{}\" fill=\"{}\"{}><title>{}: {:.0f} to {:.0f} "
         "clk</title>"
         "</rect>\n",
-        x, y, width, bar_height, colour.text(),
+        left(s), y, width(s), bar_height, colour(s).text(),
         critical(s) ? " stroke=\"#000\" stroke-width=\"1.6\"" : " stroke=\"#fff\" stroke-width=\"0.6\"",
         escaped(label_of(r_, s)), s.start, s.end);
-    const std::string text = shown(s, width);
-    if (!text.empty())
-      out += fmt::format("<text x=\"{:.1f}\" y=\"{}\" fill=\"{}\" font-size=\"11\">{}</text>\n", x + 3, y + 15,
-                         colour.ink(), escaped(text));
-    return out;
+  }
+
+  [[nodiscard]] std::string label(const TimelineSpan& s, int y) const {
+    const std::string text = shown(s, width(s));
+    if (text.empty()) return "";
+    return fmt::format("<text x=\"{:.1f}\" y=\"{}\" fill=\"{}\" font-size=\"11\">{}</text>\n", left(s) + 3, y + 15,
+                       colour(s).ink(), escaped(text));
   }
 
   /// Every operation's colour; `height` is where the picture ends.

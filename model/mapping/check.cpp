@@ -1,4 +1,6 @@
 // What must hold within a mapping, and between it, the diagram and the machine.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <charconv>
 #include <functional>
@@ -331,6 +333,11 @@ void check(const Mapping& mapping, const Machine& machine, DType dtype) {
     const auto is_optional = [&](const LevelMapping& level) { return level.nodes && level.level == r.name; };
     const bool meets = mapping.combine && mapping.combine->at == r.name;  // what cannot be done without
     if (!meets && std::any_of(mapping.levels.begin(), mapping.levels.end(), is_optional)) continue;
+    if (!mapping.runs_on.empty() && !runs_on(mapping, machine))  // the file is right
+      throw Error("--kernel",
+                  fmt::format("{} is made for {}, {} is {} and has no level '{}'", mapping.name,
+                              fmt::join(mapping.runs_on, ", "), machine.name, machine.architecture, r.name),
+                  "a kernel that runs there (napkin list kernels)");
     std::vector<std::string> known;
     for (const Level& level : machine.levels) known.push_back(level.name);
     throw Error(r.location, r.field, machine.name + " has no level '" + r.name + "'", one_of(r.name, known));

@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 """Pictures that one can read: every picture that the program draws is drawn, judged as a drawing, and rendered.
 
-Judged: no two operations of one colour; text on a bar stands out from it (WCAG contrast of 4.5); no wire of a diagram
-runs through a box that it does not belong to; no name is printed over another; text of at least 8 points at a width of
-1,600 pixels. Rendered by rsvg-convert, where it is installed: the picture is neither empty nor cut off.
+Judged: no two operations of colours that look alike; text on a bar stands out from it (WCAG contrast of 4.5); what is
+outlined is the critical cycle, copies too, and no bar lies over an outline; no wire of a diagram runs through a box that
+it does not belong to; no name is printed over another; text of at least 8 points at a width of 1,600 pixels. Rendered by rsvg-convert, where it is installed: the picture is neither empty nor cut off.
 """
+import itertools
+import json
 import re
 import shutil
 import subprocess
@@ -20,12 +22,19 @@ asked = ["--gpu", "h200-sxm", "--shape", "h=16,q=2048,x=2048,d=128", "--tile",
          "order=persistent,rescale=rarely"]
 pictures = {
     "timeline": ["timeline", "attention", *asked],
+    "timeline-copies": ["timeline", "matmul", "--gpu", "h200-sxm", "--shape", "a=8192,b=8192,c=8192", "--tile",
+                        "a=128,c=256,b=64,warpgroups=2,stages=3,cluster=2,split=1,order=grouped"],
+    "timeline-one-agent": ["timeline", "attention", "--gpu", "mi300x", "--shape", "h=16,q=2048,x=2048,d=128"],
+    "timeline-backward": ["timeline", "attention_backward", "--gpu", "h200-sxm", "--shape", "h=16,q=2048,x=2048,d=128",
+                          "--tile", "warpgroups=2,x=128,q=64,stages=2,o_stages=2,s_stages=2,overlap=on,dq=atomic"],
     "sensitivity": ["sensitivity", "attention", *asked],
     "derive-attention": ["derive", "attention"],
     "derive-backward": ["derive", "attention_backward"],
     "derive-mlp": ["derive", "mlp"],
+    "derive-pages": ["derive", "paged_attention"],
     "deps": ["deps", "attention"],
 }
+least_difference = 6  # of two colours of one timeline
 failures = []
 
 
@@ -37,15 +46,29 @@ def number(element, key, default=0.0):
     return float(re.match(r"[-0-9.]+", element.get(key, str(default))).group())
 
 
-def luminance(colour):
+def linear(colour):
     digits = colour.lstrip("#")
     if len(digits) == 3:
         digits = "".join(2 * d for d in digits)
-    linear = []
-    for i in (0, 2, 4):
-        v = int(digits[i:i + 2], 16) / 255
-        linear.append(v / 12.92 if v <= 0.03928 else ((v + 0.055) / 1.055) ** 2.4)
-    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+    values = [int(digits[i:i + 2], 16) / 255 for i in (0, 2, 4)]
+    return [v / 12.92 if v <= 0.03928 else ((v + 0.055) / 1.055) ** 2.4 for v in values]
+
+
+def luminance(colour):
+    r, g, b = linear(colour)
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b
+
+
+def difference(one, other):
+    """Of two colours as seen: CIE 1976 (L*, a*, b*). 2.3 is one that is just noticed."""
+    def lab(colour):
+        r, g, b = linear(colour)
+        x = (0.4124 * r + 0.3576 * g + 0.1805 * b) / 0.9505
+        y = luminance(colour)
+        z = (0.0193 * r + 0.1192 * g + 0.9505 * b) / 1.089
+        x, y, z = (v ** (1 / 3) if v > 216 / 24389 else (24389 / 27 * v + 16) / 116 for v in (x, y, z))
+        return 116 * y - 16, 500 * (x - y), 200 * (y - z)
+    return sum((a - b) ** 2 for a, b in zip(lab(one), lab(other))) ** 0.5
 
 
 def contrast(a, b):
@@ -53,21 +76,39 @@ def contrast(a, b):
     return (high + 0.05) / (low + 0.05)
 
 
-def judge_timeline(name, root):
+def judge_cycle(name, bars, cycle):
+    """Outlined: the bars of the cycle's nodes, above what touches them."""
+    def node(bar):
+        title = re.match(r"(.*) \d+( \[\d+\])?: ", bar.find(space + "title").text)
+        return title.group(1) + (title.group(2) or "").strip()
+    outlined = {node(bar) for bar in bars if bar.get("stroke") == "#000"}
+    expected = set(cycle) & {node(bar) for bar in bars}
+    if not expected or outlined != expected:
+        fail(name, f"outlined are {sorted(outlined)}, the critical cycle is {sorted(expected)}")
+    lanes = {}
+    for bar in bars:
+        if bar.get("stroke") != "#000" and lanes.get(bar.get("y")):
+            fail(name, f"'{node(bar)}' is drawn over an outline")
+        lanes[bar.get("y")] = lanes.get(bar.get("y")) or bar.get("stroke") == "#000"
+
+
+def judge_timeline(name, root, answer):
     bars, texts, legend = [], [], []
+    cycle = answer["period"]["critical_cycle"]["nodes"]
+    legend_names = [t.text for t in root.iter(space + "text") if t.get("font-size") == "12"]
     for element in root.iter():
         if element.tag == space + "rect" and element.find(space + "title") is not None:
             bars.append(element)
         elif element.tag == space + "rect" and element.get("width") == "14" and element.get("fill") != "#eee":
-            legend.append(element.get("fill"))
+            legend.append((legend_names[len(legend)], element.get("fill")))
         elif element.tag == space + "text" and element.get("fill") in ("#111", "#fff"):
             texts.append(element)
     if not bars or not legend:
         fail(name, "has no bars or no legend")
-    if len(set(legend)) != len(legend):
-        fail(name, "two operations have one colour")
-    if not any(bar.get("stroke") == "#000" for bar in bars):
-        fail(name, "the critical cycle is not marked")
+    for (a, one), (b, other) in itertools.combinations(legend, 2):
+        if difference(one, other) < least_difference:
+            fail(name, f"{a} and {b} look alike: {one} and {other}, {difference(one, other):.1f}")
+    judge_cycle(name, bars, cycle)
     if not any("clocks" in (t.text or "") for t in root.iter(space + "text")):
         fail(name, "the axis has no unit")
     for text in texts:
@@ -78,7 +119,7 @@ def judge_timeline(name, root):
             fail(name, f"'{text.text}' stands on no bar")
         elif contrast(under[-1].get("fill"), text.get("fill")) < 4.5:
             fail(name, f"'{text.text}' does not stand out from {under[-1].get('fill')}")
-        elif x + 6.3 * len(text.text) > number(under[-1], "x") + number(under[-1], "width") + 1:
+        elif x + 6.3 * len(text.text) > max(number(b, "x") + number(b, "width") for b in under) + 1:
             fail(name, f"'{text.text}' is wider than its bar")
 
 
@@ -93,9 +134,11 @@ def judge_derive(name, root):
             inside = number(box, "y") < y < number(box, "y") + number(box, "height")
             if inside and x1 < left and x2 > right:
                 fail(name, f"a wire at y = {y} runs through a box")
+    if name == "derive-pages" and not any(t.text == "rows of K, V" for t in root.iter(space + "text")):
+        fail(name, "the table's wires lead nowhere and nothing says what for")
     labels = []
     for text in root.iter(space + "text"):
-        size = {"name": 8.5, "group": 6.2, "stream": 6.2, "whole": 6.2}.get(text.get("class"))
+        size = {"name": 8.5, "group": 6.2, "stream": 6.2, "whole": 6.2, "rows": 6.2}.get(text.get("class"))
         if size is None or text.text is None or ":" in text.text:
             continue
         x, y = number(text, "x"), number(text, "y")
@@ -142,8 +185,9 @@ def main():
                 continue
             root = ET.parse(path).getroot()
             judge_size(name, root)
-            if name == "timeline":
-                judge_timeline(name, root)
+            if name.startswith("timeline"):
+                answer = subprocess.run([program, *words, "--json"], capture_output=True, text=True, check=True)
+                judge_timeline(name, root, json.loads(answer.stdout))
             elif name.startswith("derive"):
                 judge_derive(name, root)
             rendered = render(name, path) or rendered

@@ -131,6 +131,18 @@ TEST_CASE("readings of another product or architecture, or of two GPUs, are refu
   CHECK_FALSE(std::filesystem::exists(folder / "architectures"));
 }
 
+TEST_CASE("a profile that cannot be written is refused before anything is, and before minutes of measuring") {
+  const cli::Folder folder;
+  std::filesystem::create_directories(folder / "in/place");
+  const std::string rows = folder.file("r.jsonl", readings);
+  for (const std::string& out : {folder / "in/place", folder / "none/p.yaml"}) {
+    const auto run = cli::napkin(Words{"calibrate", "--gpu", "h200-sxm", "--replay", rows, "--out", out});
+    cli::check_refused(run, "--out: '" + out + "' cannot be written");
+    cli::check_refused(cli::napkin(Words{"calibrate", "--gpu", "h200-sxm", "--out", out}), "--out: '" + out);
+  }
+  CHECK_FALSE(std::filesystem::exists(folder / "in/architectures"));
+}
+
 TEST_CASE("an architecture that somebody wrote is not written over") {
   const cli::Folder folder;
   std::filesystem::create_directories(folder / "architectures");

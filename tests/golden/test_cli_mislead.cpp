@@ -342,6 +342,11 @@ TEST_CASE("errors blame the right thing") {
   }
   CHECK(has(napkin("query attention --gpu a100-sxm-80 --shape q=64,x=64,d=64 --kernel attention_sm90").out,
             "needs sm_90, a100-sxm-80 is sm_80"));
+  cli::check_refused(
+      napkin("query attention --gpu mi300x --shape q=64,x=64,d=64 --kernel attention_sm90"),
+      "--kernel: attention_sm90 is made for sm_90, mi300x is gfx942 and has no level 'shared': a kernel");
+  cli::check_refused(napkin("timeline attention --gpu h200-sxm --shape q=64,x=64,d=64 --overhead Z=1"),
+                     "--overhead: no vector work of 'Z' in an iteration: one of S, P");
 }
 
 TEST_CASE("a value for which a mapping does not say how its kernel works: that kernel refuses, others answer") {

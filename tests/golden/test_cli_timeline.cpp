@@ -67,6 +67,14 @@ TEST_CASE("one time from one clock: what query predicts, also of several blocks 
   }
 }
 
+TEST_CASE("where no kernel is known there is no time line, and the error says so") {
+  const std::string shape = "timeline attention --shape h=16,q=512,x=512,d=128 --gpu ";
+  cli::check_refused(napkin(shape + "ascend-950pr"),
+                     "--kernel: the ideal mapping has no order of steps to draw, and no kernel is known that runs "
+                     "attention on ascend-950pr: a kernel with edges");
+  cli::check_refused(napkin(shape + "h200-sxm --kernel ideal"), "--kernel: the ideal mapping has no order of steps");
+}
+
 TEST_CASE("pictures and traces are written whole") {
   const Folder folder;
   const auto run = napkin(fa3 + " --svg " + folder / "t.svg" + " --perfetto " + folder / "t.json");

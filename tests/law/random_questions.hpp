@@ -49,6 +49,10 @@ struct QuestionKind {
   // Width of a head and heads that share keys, each with one that is drawn for once in so many: a table each.
   std::int64_t head = 128, odd_head = 1, queries = 1, odd_queries = 1;
   bool masks = false;
+  // Lengths and windows that fifteen of sixteen questions combine, so that a row of a table serves more than one; none:
+  // every question draws its own.
+  std::vector<std::int64_t> lengths;
+  std::vector<Mask> windows;
 };
 
 inline QuestionKind kind_of(Draw& draw) {
@@ -69,6 +73,10 @@ inline bool is_rows(const Diagram& diagram, const Axis& axis) {
   return std::none_of(diagram.arrays.begin(), diagram.arrays.end(), [&](const Array& array) { return array.has(id); });
 }
 
+inline std::int64_t length_of(Draw& draw, const QuestionKind& kind) {
+  return kind.lengths.empty() || draw.once_in(16) ? draw.length() : draw.of(kind.lengths);
+}
+
 inline NamedSizes shape_of(Draw& draw, const QuestionKind& kind, const Diagram& diagram) {
   NamedSizes shape;
   for (const Axis& axis : diagram.axes) {
@@ -76,7 +84,7 @@ inline NamedSizes shape_of(Draw& draw, const QuestionKind& kind, const Diagram& 
     const bool fallback = std::holds_alternative<std::int64_t>(axis.fallback);
     if ((fallback || is_rows(diagram, axis)) && draw.once_in(2)) continue;
     const bool head = axis.name == "d";
-    std::int64_t size = fallback ? draw.size(6) : draw.length();
+    std::int64_t size = fallback ? draw.size(6) : length_of(draw, kind);
     if (axis.name == "g") size = draw.once_in(20) ? kind.odd_queries : kind.queries;
     if (head) size = draw.once_in(10) ? kind.odd_head : kind.head;
     shape.emplace_back(axis.name, size);
@@ -84,10 +92,14 @@ inline NamedSizes shape_of(Draw& draw, const QuestionKind& kind, const Diagram& 
   return shape;
 }
 
-inline Mask mask_of(Draw& draw) {
+inline Mask window_of(Draw& draw) {
+  return {Mask::Kind::window, draw.once_in(4) ? draw.size(62) : draw.size(12), draw.once_in(2) ? 0 : draw.size(10)};
+}
+
+inline Mask mask_of(Draw& draw, const QuestionKind& kind) {
   if (draw.once_in(2)) return {};
   if (draw.once_in(2)) return {Mask::Kind::causal, 0, 0};
-  return {Mask::Kind::window, draw.once_in(4) ? draw.size(62) : draw.size(12), draw.once_in(2) ? 0 : draw.size(10)};
+  return kind.windows.empty() || draw.once_in(16) ? window_of(draw) : draw.of(kind.windows);
 }
 
 inline Ask ask_of(Draw& draw, const QuestionKind& kind) {
@@ -100,7 +112,7 @@ inline Ask ask_of(Draw& draw, const QuestionKind& kind) {
   ask.gpu = kind.gpu;
   ask.shape = shape_of(draw, kind, diagram);
   ask.dtype = kind.dtype;
-  if (kind.masks && !mask_axes(diagram).empty()) ask.mask = mask_of(draw);
+  if (kind.masks && !mask_axes(diagram).empty()) ask.mask = mask_of(draw, kind);
   if (draw.once_in(6)) {
     std::vector<std::string> kernels = peers_mappings(ask.algorithm);
     for (const std::string& name : bundled_mappings(ask.algorithm)) kernels.push_back(name);
@@ -110,10 +122,13 @@ inline Ask ask_of(Draw& draw, const QuestionKind& kind) {
   return ask;
 }
 
-/// The question of a seed: of the kind that the first seed of its session draws.
-inline QuestionKind kind_of(std::uint64_t first_seed) {
+/// The question of a seed: of the kind that the first seed of its session draws, with so many lengths in common.
+inline QuestionKind kind_of(std::uint64_t first_seed, int lengths = 0) {
   Draw draw(first_seed * 1000003);
-  return kind_of(draw);
+  QuestionKind kind = kind_of(draw);
+  for (int i = 0; i < lengths; ++i) kind.lengths.push_back(draw.length());
+  for (int i = 0; i < lengths; i += 4) kind.windows.push_back(window_of(draw));
+  return kind;
 }
 inline Ask ask_of(std::uint64_t seed, const QuestionKind& kind) {
   Draw draw(seed);
@@ -129,6 +144,13 @@ inline std::string command_of(const Ask& ask) {
   if (ask.mask.kind == Mask::Kind::window)
     text += " --window " + std::to_string(ask.mask.left) + "," + std::to_string(ask.mask.right);
   return text;
+}
+
+/// The question without its sizes but those of heads: what questions of one table have in common, and the mask's kind.
+inline std::string kind_text(Ask ask) {
+  std::erase_if(ask.shape, [](const auto& size) { return size.first != "d" && size.first != "g"; });
+  ask.mask.left = ask.mask.right = 0;
+  return command_of(ask);
 }
 
 /// What was found of one question: how often something was looked at, and what of it is wrong.

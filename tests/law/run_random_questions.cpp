@@ -1,13 +1,17 @@
 // Random questions in many processes, and a summary that is right however they end.
 //
 //   run_random_questions [--seed 1000000] [--questions 1000000] [--a_kind 1000] [--jobs 14] [--limit 520]
-//                        [--searched 10] [--failures FILE]
+//                        [--lengths 0] [--searched 10] [--failures FILE] [--summary FILE]
 //
-// Each kind of --a_kind questions is a session of one process. --limit: seconds; what is asked then is ended. One of
-// --searched questions has the ideal mapping search its tile for the bound. What fails is a line of --failures (else of
-// stderr): the seed of its kind, its own, the question, what is wrong. Exit 1 where something is.
+// Each kind of --a_kind questions is a session of one process. --lengths: how many lengths the questions of a kind
+// combine, and a window for four of them; one question of sixteen draws its own, with 0 all do. --limit: seconds; what
+// is asked then is ended. One of --searched questions has the ideal mapping search its tile for the bound. What fails
+// is a line of --failures (else of stderr): the seed of its kind, its own, the question, what is wrong. Exit 1 where
+// something is. The summary is printed at the end; --summary has it at every second, so that a run that is killed
+// leaves what it had asked.
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -17,8 +21,14 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <functional>
 #include <new>
+#include <set>
 #include <thread>
+
+#include <fmt/format.h>
 
 #include "tests/kernel/program.hpp"
 #include "tests/law/random_questions.hpp"
@@ -39,13 +49,15 @@ struct Options {
   std::int64_t questions = 1000000, a_kind = 1000;
   std::size_t jobs = std::max(std::thread::hardware_concurrency(), 1U);
   double limit = 1e9;
+  int lengths = 0;
   std::uint64_t searched = 10;
-  std::string failures;
+  std::string failures, summary;
 };
 
 /// What one process has done, where its parent sees it: also of one that has died.
 struct Progress {
   std::atomic<std::int64_t> came[3], checks, failures;
+  std::atomic<std::int64_t> kinds;              // questions that differ in more than their sizes, by session
   std::atomic<std::int64_t> memory;             // KiB, at most
   std::atomic<double> seconds, longest, began;  // of its processor; of one question; when the present one began
   std::array<char, 1024> question, longest_question;
@@ -87,11 +99,13 @@ class Asker {
  private:
   void ask_kind(std::int64_t first, std::int64_t end, Progress& mine) const {
     const std::uint64_t of_kind = options_.seed + static_cast<std::uint64_t>(first);
-    const test::QuestionKind kind = test::kind_of(of_kind);
+    const test::QuestionKind kind = test::kind_of(of_kind, options_.lengths);
     const Session session;
-    for (std::int64_t i = first; i < end && now() < until_; ++i) {
-      const std::uint64_t seed = options_.seed + static_cast<std::uint64_t>(i);
+    std::set<std::string> kinds;
+    for (const std::uint64_t seed : in_turn(of_kind, of_kind + static_cast<std::uint64_t>(end - first), kind)) {
+      if (now() >= until_) break;
       const Ask ask = test::ask_of(seed, kind);
+      if (kinds.insert(test::kind_text(ask)).second) ++mine.kinds;
       put(mine.question, std::to_string(of_kind) + " " + std::to_string(seed) + " " + test::command_of(ask));
       mine.began = now();
       const test::Stopwatch watch;
@@ -101,6 +115,22 @@ class Asker {
       mine.seconds = mine.seconds + test::Stopwatch::thread_seconds() - before;
     }
     mine.began = 0;
+  }
+
+  /// The questions of one table one after the other, tables in an order that says nothing: a session keeps 96 tables,
+  /// and in the order of seeds each would be made again and again.
+  [[nodiscard]] static std::vector<std::uint64_t> in_turn(std::uint64_t first, std::uint64_t end,
+                                                          const test::QuestionKind& kind) {
+    std::vector<std::pair<std::size_t, std::uint64_t>> turns;
+    for (std::uint64_t seed = first; seed < end; ++seed) {
+      Ask ask = test::ask_of(seed, kind);
+      ask.kernel.clear();  // asked without one, it has the tables of all
+      turns.emplace_back(std::hash<std::string>()(test::kind_text(ask)), seed);
+    }
+    std::sort(turns.begin(), turns.end());
+    std::vector<std::uint64_t> seeds;
+    for (const auto& [kind_hash, seed] : turns) seeds.push_back(seed);
+    return seeds;
   }
 
   void note(const Findings& found, double seconds, Progress& mine) const {
@@ -128,14 +158,16 @@ class Asker {
 class Jobs {
  public:
   Jobs(const Options& options, Shared& shared, const Asker& asker, double until)
-      : shared_(shared), asker_(asker), until_(until) {
+      : shared_(shared), asker_(asker), until_(until), parent_(::getpid()) {
     for (std::size_t job = 0; job < std::min(options.jobs, most_jobs); ++job) start(job);
   }
 
-  void wait() {
-    while (!running_.empty()) {
+  /// `each_second` is called until all have ended.
+  void wait(const std::function<void()>& each_second) {
+    for (int turn = 0; !running_.empty(); ++turn) {
       std::this_thread::sleep_for(std::chrono::milliseconds(100));
       for (std::size_t i = running_.size(); i-- > 0;) look(i);
+      if (turn % 10 == 0) each_second();
     }
   }
 
@@ -144,6 +176,8 @@ class Jobs {
     const pid_t child = ::fork();
     if (child < 0) throw Error("--jobs", "a process cannot be started", "fewer");
     if (child == 0) {
+      ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+      if (::getppid() != parent_) ::_exit(0);
       asker_.work(shared_.jobs[job]);
       ::_exit(0);
     }
@@ -168,34 +202,47 @@ class Jobs {
   Shared& shared_;
   const Asker& asker_;
   double until_;
+  pid_t parent_;
   std::vector<std::pair<pid_t, std::size_t>> running_;
 };
 
-int summary(const Options& options, const Shared& shared, double wall) {
+struct Summary {
+  std::string text;
+  std::int64_t failures = 0;
+};
+
+Summary summary_of(const Options& options, const Shared& shared, double wall) {
   std::array<std::int64_t, 3> came{};
-  std::int64_t checks = 0, failures = 0, memory = 0;
+  std::int64_t checks = 0, failures = 0, kinds = 0, memory = 0;
   double seconds = 0;
   const Progress* longest = shared.jobs.data();
   for (const Progress& job : shared.jobs) {
     for (std::size_t i = 0; i < came.size(); ++i) came[i] += job.came[i];
     checks += job.checks;
     failures += job.failures;
+    kinds += job.kinds;
     memory = std::max<std::int64_t>(memory, job.memory);
     seconds += job.seconds;
     if (job.longest > longest->longest) longest = &job;
   }
   const std::int64_t asked = came[0] + came[1] + came[2];
-  std::printf("seed %llu: %lld of %lld questions asked: %lld answered, %lld fit nowhere, %lld refused\n",
-              static_cast<unsigned long long>(options.seed), static_cast<long long>(asked),
-              static_cast<long long>(options.questions), static_cast<long long>(came[0]),
-              static_cast<long long>(came[1]), static_cast<long long>(came[2]));
-  std::printf("%lld things looked at, %lld failures\n", static_cast<long long>(checks),
-              static_cast<long long>(failures));
-  std::printf("%.0f s on %zu processes, %.0f s of their processors, %.1f ms a question; at most %lld MiB a process\n",
-              wall, options.jobs, seconds, asked > 0 ? 1e3 * seconds / static_cast<double>(asked) : 0.0,
-              static_cast<long long>(memory / 1024));
-  std::printf("the longest took %.2f s: %s\n", longest->longest.load(), longest->longest_question.data());
-  return failures > 0 ? 1 : 0;
+  const double a_question = asked > 0 ? 1e3 * seconds / static_cast<double>(asked) : 0.0;
+  return {fmt::format("seed {}: {} of {} questions asked, of {} kinds: {} answered, {} fit nowhere, {} refused\n"
+                      "{} things looked at, {} failures\n"
+                      "{:.0f} s on {} processes, {:.0f} s of their processors, {:.1f} ms a question; at most {} MiB a "
+                      "process\n"
+                      "the longest took {:.2f} s: {}\n",
+                      options.seed, asked, options.questions, kinds, came[0], came[1], came[2], checks, failures, wall,
+                      options.jobs, seconds, a_question, memory / 1024, longest->longest.load(),
+                      longest->longest_question.data()),
+          failures};
+}
+
+/// Whole at any moment: the file of before, or this one.
+void write_whole(const std::string& path, const std::string& text) {
+  const std::string beside = path + ".new";
+  std::ofstream(beside) << text;
+  std::filesystem::rename(beside, path);
 }
 
 int run(const Options& options) {
@@ -208,8 +255,14 @@ int run(const Options& options) {
   Shared& shared = *new (memory) Shared;
   const double begin = now(), until = begin + options.limit;
   const Asker asker(options, shared, until, out);
-  Jobs(options, shared, asker, until).wait();
-  return summary(options, shared, now() - begin);
+  const auto write = [&] {
+    if (!options.summary.empty()) write_whole(options.summary, summary_of(options, shared, now() - begin).text);
+  };
+  Jobs(options, shared, asker, until).wait(write);
+  write();
+  const Summary summary = summary_of(options, shared, now() - begin);
+  std::fputs(summary.text.c_str(), stdout);
+  return summary.failures > 0 ? 1 : 0;
 }
 
 }  // namespace
@@ -222,7 +275,9 @@ int main(int argc, char** argv) {
   app.add_option("--a_kind", options.a_kind)->check(CLI::PositiveNumber);
   app.add_option("--jobs", options.jobs)->check(CLI::Range(std::size_t{1}, most_jobs));
   app.add_option("--limit", options.limit);
+  app.add_option("--lengths", options.lengths)->check(CLI::NonNegativeNumber);
   app.add_option("--searched", options.searched)->check(CLI::PositiveNumber);
   app.add_option("--failures", options.failures);
+  app.add_option("--summary", options.summary);
   return test::run_program(app, argc, argv, [&] { return run(options); });
 }

@@ -32,10 +32,10 @@ std::vector<std::string> operations_with_overhead(const EventGraph& graph) {
 
 EventGraph with_overhead(EventGraph graph, std::string_view operation, double overhead) {
   if (!(overhead >= 0 && overhead <= most_overhead))
-    throw Error("overhead", "out of range", "a fraction from 0 to 1000, such as 0.66");
+    throw Error("--overhead", "out of range", "a fraction from 0 to 1000, such as 0.66");
   const std::vector<std::string> known = operations_with_overhead(graph);
   if (std::find(known.begin(), known.end(), operation) == known.end())
-    throw Error("overhead", "no vector work of '" + std::string(operation) + "' in an iteration",
+    throw Error("--overhead", "no vector work of '" + std::string(operation) + "' in an iteration",
                 known.empty() ? "none has any" : one_of(operation, known));
   for (EventNode& node : graph.nodes) {
     if (operation_of(node) != operation) continue;
