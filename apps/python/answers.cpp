@@ -238,9 +238,42 @@ void bind_optimum(nb::module_& m) {
       .def_ro("formula", &OptimumAnswer::formula);
 }
 
-/// What the two answers have in common: the head of the question and the ways to show them.
+/// How the two answers are shown, compared, copied and sent elsewhere.
+template <class Answer>
+void bind_shown(nb::class_<Answer>& c) {
+  c.def(
+       "to_dict", [](const Answer& a) { return to_python(report::json_of(a)); }, "What the command prints with --json.",
+       nb::sig("def to_dict(self) -> dict[str, typing.Any]"))
+      .def("__copy__", [](nb::object self) { return self; })
+      .def("__deepcopy__", [](nb::object self, const nb::dict&) { return self; })
+      .def(
+          "__reduce__",
+          [](const Answer& a) {
+            const nb::object record = nb::module_::import_("napkin._commands").attr("Record");
+            return nb::make_tuple(record, nb::make_tuple(to_python(report::json_of(a))));
+          },
+          "In another process it is a record of to_dict(): the numbers, and none of this process's ways to ask on.")
+      .def("__str__", [](const Answer& a) { return report::text_of(a, {}); })
+      .def(
+          "__eq__",
+          [](const Answer& a, const Answer& b) { return &a == &b || report::json_of(a) == report::json_of(b); },
+          nb::is_operator(), nb::sig("def __eq__(self, other: object, /) -> bool"))
+      .def("__hash__", [](const Answer& a) { return std::hash<std::string>()(report::line_of(report::json_of(a))); })
+      .def(
+          "__repr__", [](nb::handle self) { return nb::module_::import_("napkin._pictures").attr("repr_of")(self); },
+          nb::sig("def __repr__(self) -> str"))
+      .def(
+          "_repr_html_", [](nb::handle self) { return nb::module_::import_("napkin._pictures").attr("html_of")(self); },
+          nb::sig("def _repr_html_(self) -> str"))
+      .def(
+          "_repr_svg_", [](nb::handle self) { return nb::module_::import_("napkin._pictures").attr("svg_of")(self); },
+          nb::sig("def _repr_svg_(self) -> str"));
+}
+
+/// What the two answers have in common: the head of the question, and the ways to show them.
 template <class Answer>
 void bind_whole(nb::class_<Answer>& c) {
+  bind_shown(c);
   c.def_prop_ro("algorithm", [](const Answer& a) { return a.head.algorithm; })
       .def_prop_ro(
           "gpu", [](const Answer& a) { return a.head.gpu; }, "None: the abstract two-level machine.")
@@ -272,34 +305,7 @@ void bind_whole(nb::class_<Answer>& c) {
       .def_prop_ro(
           "launches", [](const Answer& a) { return tuple_of(a.launches); },
           "Where one launch does not hold the algorithm: those that it is cut into. `levels` is their sum.",
-          nb::for_getter(nb::sig("def launches(self) -> tuple[LaunchAnswer, ...]")))
-      .def(
-          "to_dict", [](const Answer& a) { return to_python(report::json_of(a)); },
-          "What the command prints with --json.", nb::sig("def to_dict(self) -> dict[str, typing.Any]"))
-      .def("__copy__", [](nb::object self) { return self; })
-      .def("__deepcopy__", [](nb::object self, const nb::dict&) { return self; })
-      .def(
-          "__reduce__",
-          [](const Answer& a) {
-            const nb::object record = nb::module_::import_("napkin._commands").attr("Record");
-            return nb::make_tuple(record, nb::make_tuple(to_python(report::json_of(a))));
-          },
-          "In another process it is a record of to_dict(): the numbers, and none of this process's ways to ask on.")
-      .def("__str__", [](const Answer& a) { return report::text_of(a, {}); })
-      .def(
-          "__eq__",
-          [](const Answer& a, const Answer& b) { return &a == &b || report::json_of(a) == report::json_of(b); },
-          nb::is_operator(), nb::sig("def __eq__(self, other: object, /) -> bool"))
-      .def("__hash__", [](const Answer& a) { return std::hash<std::string>()(report::line_of(report::json_of(a))); })
-      .def(
-          "__repr__", [](nb::handle self) { return nb::module_::import_("napkin._pictures").attr("repr_of")(self); },
-          nb::sig("def __repr__(self) -> str"))
-      .def(
-          "_repr_html_", [](nb::handle self) { return nb::module_::import_("napkin._pictures").attr("html_of")(self); },
-          nb::sig("def _repr_html_(self) -> str"))
-      .def(
-          "_repr_svg_", [](nb::handle self) { return nb::module_::import_("napkin._pictures").attr("svg_of")(self); },
-          nb::sig("def _repr_svg_(self) -> str"));
+          nb::for_getter(nb::sig("def launches(self) -> tuple[LaunchAnswer, ...]")));
 }
 
 void bind_query(nb::module_& m) {

@@ -1,0 +1,278 @@
+#include "apps/python/attention_calls.hpp"
+
+#include <nanobind/stl/optional.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "apps/python/attention_shapes.hpp"
+#include "apps/python/tensors.hpp"
+
+namespace napkin::python {
+namespace {
+
+namespace nb = nanobind;
+
+/// What a call says beside its tensors.
+struct Options {
+  std::int64_t left, right;  ///< -1: no limit
+  std::optional<double> scale;
+  bool turned;  ///< tensors are [b, rows, heads, d]
+};
+
+/// -1 or more in 31 bits; nothing for what is no such int.
+std::optional<std::int64_t> side_of(nb::handle number) {
+  constexpr long long longest = 1LL << 31;
+  if (number.type().ptr() != reinterpret_cast<PyObject*>(&PyLong_Type)) return std::nullopt;
+  int overflow = 0;
+  const long long value = PyLong_AsLongLongAndOverflow(number.ptr(), &overflow);
+  return overflow == 0 && value >= -1 && value < longest ? std::optional<std::int64_t>(value) : std::nullopt;
+}
+
+/// As a user says it, in the usual types: a bool, None or two ints, None or a float. Nothing for what is to be looked
+/// at.
+std::optional<Options> options_of(nb::handle causal, nb::handle window, nb::handle scale, bool turned) {
+  const bool is_causal = causal.is(nb::handle(Py_True));
+  if (!is_causal && !causal.is(nb::handle(Py_False))) return std::nullopt;
+  Options out{-1, is_causal ? 0 : -1, std::nullopt, turned};
+  if (!window.is_none()) {
+    if (!nb::isinstance<nb::tuple>(window) || nb::len(window) != 2) return std::nullopt;
+    const auto left = side_of(nb::tuple(window)[0]), right = side_of(nb::tuple(window)[1]);
+    if (!left || !right) return std::nullopt;
+    out.left = *left;
+    out.right = is_causal && (*right == -1 || *right > 0) ? 0 : *right;
+  }
+  if (scale.is_none()) return out;
+  if (scale.type().ptr() != reinterpret_cast<PyObject*>(&PyFloat_Type)) return std::nullopt;
+  out.scale = PyFloat_AsDouble(scale.ptr());
+  return out;
+}
+
+/// Calls that were checked, found again by what their tensors are, their memory apart.
+class AttentionCalls {
+ public:
+  using Inputs = std::array<nb::handle, 3>;  // q, k, v
+
+  AttentionCalls(TensorReader reader, HostState host, nb::object allocate)
+      : reader_(std::move(reader)), host_(std::move(host)), allocate_(std::move(allocate)) {}
+
+  /// False where no such call is kept, or one of the tensors cannot be read.
+  [[nodiscard]] bool launch(const nb::tuple& tensors, const Options& options) const {
+    const std::optional<Call> call = read(handles(tensors), options, nullptr);
+    const Kept* kept = call ? find(*call) : nullptr;
+    if (kept != nullptr) launch(*kept, *call);
+    return kept != nullptr;
+  }
+
+  /// The output and the log-sum-exp, or None, made as those of the call that was kept. None where launch() is false.
+  [[nodiscard]] nb::object launch_new(const Inputs& inputs, bool want_lse, const Options& options) const {
+    const std::optional<Results> made = launch_made(inputs, want_lse, options);
+    return made ? nb::object(nb::make_tuple((*made)[0], (*made)[1])) : nb::none();
+  }
+
+  /// A user's call, whole: what it returns; None where the caller is to find out what it is.
+  [[nodiscard]] nb::object attend(const Inputs& inputs, nb::handle out, const Options& options, bool want_lse) const {
+    if (host_.watched() || host_.wants_gradient(inputs)) return nb::none();
+    if (!out.is_none()) {
+      if (want_lse) return nb::none();
+      const auto& [q, k, v] = inputs;
+      const std::optional<Call> call = read({q, k, v, out, nb::none()}, options, nullptr);
+      const Kept* kept = call ? find_current(*call) : nullptr;
+      if (kept == nullptr) return nb::none();
+      launch(*kept, *call);
+      return nb::borrow(out);
+    }
+    std::optional<Results> made = launch_made(inputs, want_lse, options);
+    if (!made) return nb::none();
+    return want_lse ? nb::object(nb::make_tuple((*made)[0], (*made)[1])) : std::move((*made)[0]);
+  }
+
+  /// `made`: the output and the log-sum-exp are new, and those of launch_new() will be like them.
+  void keep(const AttentionShapes& shapes, const nb::tuple& tensors, const Options& options, bool made) {
+    const nb::object o = tensors[inputs_read], log_sum_exp = tensors[inputs_read + 1];
+    const bool want_lse = !log_sum_exp.is_none();
+    const std::optional<Call> call = read(handles(tensors), options, made ? &want_lse : nullptr);
+    if (!call) return;
+    if (kept_.size() >= calls_kept) kept_.clear();
+    Kept kept{shapes, {}, {}};
+    if (made) kept.o = like(o);
+    if (made && want_lse) kept.log_sum_exp = like(log_sum_exp);
+    kept_.insert_or_assign(call->key, std::move(kept));
+  }
+
+ private:
+  static constexpr std::size_t calls_kept = 4096, inputs_read = 3, tensors_read = 5, axes_read = 4;
+  /// Of each tensor its element type, device, axes, sizes and strides; the mask, the scale, whether rows come first,
+  /// and which results are to be made.
+  using Key = std::array<std::int64_t, tensors_read*(3 + 2 * axes_read) + 6>;
+  using Tensors = std::array<nb::handle, tensors_read>;  // q, k, v, the output, and the log-sum-exp or None
+  using Results = std::array<nb::object, 2>;             // the output, and the log-sum-exp or None
+  struct Call {
+    Key key{};
+    std::array<std::int64_t, tensors_read> addresses{};
+    nb::dlpack::device device;
+  };
+
+  struct Kept {
+    AttentionShapes shapes;
+    std::optional<nb::tuple> o, log_sum_exp;  // what makes one: sizes, strides and element type
+  };
+
+  static std::int64_t address_of(const nb::dlpack::dltensor& t) {
+    return reinterpret_cast<std::int64_t>(t.data) + static_cast<std::int64_t>(t.byte_offset);
+  }
+
+  /// What allocate_ takes to make another such tensor.
+  static nb::tuple like(const nb::object& tensor) {
+    const nb::tuple sizes(nb::list(tensor.attr("shape")));  // torch.Size is a class of its own
+    return nb::make_tuple(sizes, tensor.attr("stride")(), tensor.attr("dtype"));
+  }
+
+  static Tensors handles(const nb::tuple& tensors) {
+    Tensors out;
+    for (std::size_t i = 0; i < out.size(); ++i) out[i] = tensors[i];
+    return out;
+  }
+
+  [[nodiscard]] const Kept* find(const Call& call) const {
+    const auto found = kept_.find(call.key);
+    return found == kept_.end() ? nullptr : &found->second;
+  }
+
+  /// PyTorch's streams, and what it allocates, are those of its current GPU.
+  [[nodiscard]] const Kept* find_current(const Call& call) const {
+    const Kept* found = find(call);
+    return found != nullptr && call.device.device_id == host_.device() ? found : nullptr;
+  }
+
+  [[nodiscard]] std::optional<Results> launch_made(const Inputs& inputs, bool want_lse, const Options& options) const {
+    const auto& [q, k, v] = inputs;
+    std::optional<Call> call = read({q, k, v, nb::none(), nb::none()}, options, &want_lse);
+    const Kept* kept = call ? find_current(*call) : nullptr;
+    if (kept == nullptr) return std::nullopt;
+    Results made{another(*kept->o), want_lse ? another(*kept->log_sum_exp) : nb::none()};
+    for (std::size_t i = 0; i < made.size(); ++i) {
+      if (!made[i].is_none()) call->addresses[inputs_read + i] = address_of(reader_.read(made[i]).value());
+    }
+    launch(*kept, *call);
+    return made;
+  }
+
+  [[nodiscard]] nb::object another(const nb::tuple& like) const { return allocate_(like[0], like[1], like[2]); }
+
+  void launch(const Kept& kept, const Call& call) const {
+    const auto stream = reinterpret_cast<std::int64_t>(reader_.stream(call.device));
+    const auto& [q, k, v, o, log_sum_exp] = call.addresses;
+    kept.shapes.launch({q, k, v, o}, log_sum_exp, 0, 0, call.device.device_id, stream);
+  }
+
+  /// With `want_lse` q, k and v alone.
+  [[nodiscard]] std::optional<Call> read(const Tensors& tensors, const Options& options, const bool* want_lse) const {
+    Call call;
+    auto* at = call.key.data();
+    for (std::size_t i = 0; i < (want_lse == nullptr ? tensors_read : inputs_read); ++i, at += 3 + 2 * axes_read) {
+      const nb::handle one = tensors[i];
+      if (one.is_none()) continue;
+      const std::optional<nb::dlpack::dltensor> t = reader_.read(one);
+      if (!t || t->ndim > static_cast<int>(axes_read)) return std::nullopt;
+      at[0] = std::bit_cast<std::int32_t>(t->dtype);
+      at[1] = std::bit_cast<std::int64_t>(t->device);
+      at[2] = t->ndim;
+      std::copy_n(t->shape, t->ndim, at + 3);
+      std::copy_n(t->strides, t->ndim, at + 3 + axes_read);
+      call.addresses[i] = address_of(*t);
+      if (i == 0) call.device = t->device;
+    }
+    const auto& [left, right, scale, turned] = options;
+    at = call.key.data() + tensors_read * (3 + 2 * axes_read);
+    at[0] = left;
+    at[1] = right;
+    at[2] = scale ? 1 : 0;
+    at[3] = std::bit_cast<std::int64_t>(scale.value_or(0));
+    at[4] = turned ? 1 : 0;
+    at[5] = want_lse == nullptr ? 0 : *want_lse ? 2 : 1;
+    return call;
+  }
+
+  TensorReader reader_;
+  HostState host_;
+  nb::object allocate_;
+  std::map<Key, Kept> kept_;
+};
+
+void bind_launches(nb::class_<AttentionCalls>& calls) {
+  calls
+      .def(
+          "launch",
+          [](const AttentionCalls& self, const nb::tuple& tensors, std::int64_t left, std::int64_t right,
+             std::optional<double> scale, bool turned) {
+            return self.launch(tensors, {left, right, scale, turned});
+          },
+          nb::arg("tensors"), nb::arg("left"), nb::arg("right"), nb::arg("scale").none(), nb::arg("turned"),
+          "Launches on the tensors' device, which is PyTorch's current one, and its current stream. False, and nothing "
+          "is launched, where no such call is kept. turned: the tensors are [b, rows, heads, d].")
+      .def(
+          "launch_new",
+          [](const AttentionCalls& self, const nb::tuple& inputs, bool want_lse, std::int64_t left, std::int64_t right,
+             std::optional<double> scale, bool turned) {
+            return self.launch_new({inputs[0], inputs[1], inputs[2]}, want_lse, {left, right, scale, turned});
+          },
+          nb::arg("inputs"), nb::arg("want_lse"), nb::arg("left"), nb::arg("right"), nb::arg("scale").none(),
+          nb::arg("turned"),
+          "launch() of q, k and v into tensors of its own: the output, and the log-sum-exp or None. None, and nothing "
+          "is launched, where no such call is kept.")
+      .def(
+          "attend",
+          [](const AttentionCalls& self, const nb::tuple& tensors, nb::handle causal, nb::handle window,
+             nb::handle scale, nb::handle return_lse, bool turned) -> nb::object {
+            const bool want_lse = return_lse.is(nb::handle(Py_True));
+            const auto options = options_of(causal, window, scale, turned);
+            if (!options || (!want_lse && !return_lse.is(nb::handle(Py_False)))) return nb::none();
+            return self.attend({tensors[0], tensors[1], tensors[2]}, tensors[3], *options, want_lse);
+          },
+          nb::arg("tensors"), nb::arg("causal").none(), nb::arg("window").none(), nb::arg("scale").none(),
+          nb::arg("return_lse").none(), nb::arg("turned"),
+          "A user's call, whole: q, k, v and the output or None. What the call returns; None, and nothing is launched, "
+          "where no such call is kept, an argument is of no usual type, a gradient is wanted, or operators are to be "
+          "seen.");
+}
+
+}  // namespace
+
+void bind_attention_calls(nb::module_& module) {
+  nb::class_<AttentionCalls> calls(
+      module, "AttentionCalls",
+      "Checked calls by what their tensors are: q, k, v, the output, and the log-sum-exp or None.");
+  bind_launches(calls);
+  calls
+      .def(
+          "__init__",
+          [](AttentionCalls* self, const nb::object& functions, const nb::tuple& classes, nb::object allocate,
+             nb::object grad_enabled, nb::object device, const nb::tuple& watchers) {
+            new (self)
+                AttentionCalls(TensorReader(functions, classes),
+                               HostState(std::move(grad_enabled), std::move(device), watchers), std::move(allocate));
+          },
+          nb::arg("functions").none(), nb::arg("classes"), nb::arg("allocate"), nb::arg("grad_enabled"),
+          nb::arg("device"), nb::arg("watchers"),
+          "What torch.Tensor.__dlpack_c_exchange_api__ is, or None; the classes of tensors that are read; a function "
+          "of sizes, strides and element type that makes a tensor on the current device; functions of no arguments: "
+          "whether gradients are kept, the current device, and those that give something true where each operator is "
+          "to be seen.")
+      .def(
+          "keep",
+          [](AttentionCalls& self, const AttentionShapes& shapes, const nb::tuple& tensors, std::int64_t left,
+             std::int64_t right, std::optional<double> scale, bool turned, bool made) {
+            self.keep(shapes, tensors, {left, right, scale, turned}, made);
+          },
+          nb::arg("shapes"), nb::arg("tensors"), nb::arg("left"), nb::arg("right"), nb::arg("scale").none(),
+          nb::arg("turned"), nb::arg("made") = false,
+          "made: the output and the log-sum-exp are new; launch_new() makes others like them from now on.");
+}
+
+}  // namespace napkin::python

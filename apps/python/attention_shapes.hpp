@@ -1,0 +1,70 @@
+#pragma once
+// AttentionShapes is a call of attention but for the memory: sizes, strides, type, mask and scale, checked once.
+
+#include <nanobind/nanobind.h>
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "apps/library/napkin.hpp"
+
+namespace napkin::python {
+
+using Sizes = std::array<std::int64_t, 7>;  // b, h, g, q, x, d, dv
+
+inline void* address(std::int64_t number) {
+  return reinterpret_cast<void*>(static_cast<std::uintptr_t>(number));  // NOLINT(performance-no-int-to-ptr)
+}
+
+inline Mask mask_of(bool causal, std::optional<std::pair<std::int64_t, std::int64_t>> window) {
+  if (window) return {Mask::Kind::window, window->first, window->second};
+  return {causal ? Mask::Kind::causal : Mask::Kind::none, 0, 0};
+}
+
+using Window = std::optional<std::pair<std::int64_t, std::int64_t>>;
+using Strides = std::array<std::array<std::int64_t, 3>, 4>;  // of four arrays: batch, head and row
+
+/// Rows without their memory.
+inline void set_strides(const std::array<DeviceRows*, 4>& rows, const Strides& strides) {
+  for (std::size_t i = 0; i < rows.size(); ++i) *rows[i] = {nullptr, strides[i][0], strides[i][1], strides[i][2]};
+}
+
+/// A call but for the memory: what all calls of one shape, layout and mask share.
+class AttentionShapes {
+ public:
+  AttentionShapes(const Sizes& sizes, std::string_view dtype, const Strides& strides, std::pair<bool, Window> mask,
+                  std::optional<double> scale, std::pair<std::int64_t, std::int64_t> packed_rows) {
+    const auto& [b, h, g, q, x, d, dv] = sizes;
+    args_.sizes = {b, h, g, q, x, d, dv};
+    args_.dtype = parse_dtype(dtype, "dtype");
+    set_strides({&args_.q, &args_.k, &args_.v, &args_.o}, strides);
+    args_.mask = mask_of(mask.first, mask.second);
+    args_.scale = scale;
+    args_.q_rows = packed_rows.first;
+    args_.x_rows = packed_rows.second;
+  }
+
+  /// Addresses: of q, k, v and the output; of log-sum-exp and of the first rows of packed sequences, or 0.
+  void launch(const std::array<std::int64_t, 4>& tensors, std::int64_t log_sum_exp, std::int64_t q_starts,
+              std::int64_t x_starts, int device, std::int64_t stream) const {
+    AttentionArgs args = args_;
+    for (std::size_t i = 0; i < tensors.size(); ++i)
+      std::array{&args.q, &args.k, &args.v, &args.o}[i]->data = address(tensors[i]);
+    args.log_sum_exp = static_cast<float*>(address(log_sum_exp));
+    args.q_starts = static_cast<const std::int32_t*>(address(q_starts));
+    args.x_starts = static_cast<const std::int32_t*>(address(x_starts));
+    args.device = device;
+    const nanobind::gil_scoped_release free;
+    attention(args, address(stream));
+  }
+
+  [[nodiscard]] const AttentionArgs& args() const { return args_; }
+
+ private:
+  AttentionArgs args_;
+};
+
+}  // namespace napkin::python
