@@ -94,11 +94,10 @@ inline std::vector<Question> backward_questions(std::int64_t most) {
       std::string text = text_of(one.layout.mask);
       for (const auto& [name, value] : shape_of(one.layout.sizes)) text += fmt::format(" {}={}", name, value);
       for (const auto& [name, value] : one.tile) text += fmt::format(" {}={}", name, value);
-      const bool ordered = one.tile.back() == std::pair<std::string, std::string>("dq", "ordered");
-      out.push_back({"attention_backward_sm90", text, [one, ordered](const std::string& planted) -> Asked {
+      out.push_back({"attention_backward_sm90", text, [one](const std::string& planted) -> Asked {
                        auto problem = std::make_shared<BackwardProblem>(one);
                        return [=](std::uint64_t seed) {
-                         return answer_of(*problem, problem->run(seed, planted), ordered);
+                         return answer_of(*problem, problem->run(seed, planted), is_ordered(one));
                        };
                      }});
     }
@@ -119,7 +118,8 @@ inline std::vector<Question> all_questions(std::int64_t most) {
   for (const DecodeCase& one : decode_cases(22)) {
     AttentionLayout layout;
     layout.sizes = one.sizes;
-    if (products_of(layout) <= most) out.push_back(emulated<DecodeProblem>("attention_decode_sm90", describe(one), one));
+    if (products_of(layout) <= most)
+      out.push_back(emulated<DecodeProblem>("attention_decode_sm90", describe(one), one));
   }
   for (const Fp8Case& one : fp8_cases(21)) {
     const int sms = 1 + static_cast<int>(out.size() % 4);
