@@ -68,7 +68,7 @@ inline std::int64_t products_of(const AttentionLayout& layout) {
 /// `Problem` made of the case when the question is prepared; `rows` of the results are compared with float64.
 template <class Problem, class Case, class... More>
 Question emulated(const std::string& kernel, std::string text, const Case& one, const More&... more) {
-  constexpr std::int64_t rows = 8;
+  constexpr std::int64_t rows = 64;  // as in the kernels' tests: the rule's error is the largest of these rows'
   return {kernel, std::move(text), [one, more...](const std::string& planted) -> Asked {
             auto problem = std::make_shared<Problem>(one, more...);
             return [problem, planted](std::uint64_t seed) { return answer_of(problem->run(seed, rows, planted)); };
