@@ -1,5 +1,7 @@
 #include "apps/library/select_kernel.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "apps/library/evaluate.hpp"
@@ -57,8 +59,25 @@ Prediction Ranking::predicted(const Tile& tile) const {
 
 Rejections Ranking::count_rejections() const { return selector_->count_rejections(); }
 
+std::string Ranking::unsearched() const {
+  std::string out;
+  for (KnobId id = 0; const Knob& knob : question_->mapping->knobs) {
+    const KnobId own = id++;
+    const auto is_own = [&](const auto& fixed) { return fixed.first == own; };
+    if (knob.searched || std::any_of(question_->fixed.begin(), question_->fixed.end(), is_own)) continue;
+    for (const std::int64_t value : knob.domain) {
+      Question asked = *question_;
+      asked.fixed.emplace_back(own, value);
+      if (value == knob.domain.front() || !any_legal(asked, request_->known->tables)) continue;
+      const std::string word = knob.words.empty() ? std::to_string(value) : knob.words[static_cast<std::size_t>(value)];
+      out += fmt::format("; {}={} fits and is the user's to ask for ({})", knob.name, word, knob.about);
+    }
+  }
+  return out;
+}
+
 std::string Ranking::nothing_fits() const {
-  return "nothing fits: " + nearest_constraint(count_rejections()) + " keeps the most tiles out";
+  return "nothing fits: " + nearest_constraint(count_rejections()) + " keeps the most tiles out" + unsearched();
 }
 
 namespace {

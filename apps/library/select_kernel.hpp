@@ -52,10 +52,13 @@ class Ranking {
   /// Why the best tile is the best; "" where nothing fits.
   [[nodiscard]] std::string explain() const;
   [[nodiscard]] Rejections count_rejections() const;
-  /// "nothing fits: shared memory keeps the most tiles out"
+  /// "nothing fits: shared memory keeps the most tiles out", and which knob that no search turns would make one fit.
   [[nodiscard]] std::string nothing_fits() const;
 
  private:
+  /// "; accumulate=running fits and is the user's to ask for (...)"; "" where there is none.
+  [[nodiscard]] std::string unsearched() const;
+
   const Request* request_;
   const Layout* layout_;
   std::unique_ptr<const Question> question_;  // the selector points to it

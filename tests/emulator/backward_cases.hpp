@@ -94,6 +94,21 @@ inline BackwardCase small_case(const BackwardConfiguration& c, std::size_t numbe
   return out;
 }
 
+/// Rows of 1000 and 4097 on one side, few on the other.
+inline void lengthen(BackwardCase& one, std::size_t number) {
+  constexpr std::int64_t few[] = {7, 1, 65}, many[] = {1000, 4097};
+  AttentionSizes& s = one.layout.sizes;
+  s.b = s.h = s.g = 1;
+  s.q = few[number % 3];
+  s.x = many[number % 2];
+  if (number % 4 < 2) std::swap(s.q, s.x);
+}
+
+/// Whether dQ's parts are added in an order that no seed changes.
+inline bool is_ordered(const BackwardCase& one) {
+  return std::count(one.tile.begin(), one.tile.end(), std::pair<std::string, std::string>("dq", "ordered")) > 0;
+}
+
 /// A call without its arrays: enough to name its variants.
 inline AttentionBackwardCall nowhere(const BackwardConfiguration& c) {
   constexpr std::uint64_t somewhere = 4096;

@@ -28,11 +28,12 @@ class Fp8Problem {
 
   [[nodiscard]] const PlacedDiagram& placed() const { return placed_; }
 
-  [[nodiscard]] EmulatedRun run(std::uint64_t seed, std::int64_t rows, const std::string& planted = "") {
+  [[nodiscard]] EmulatedRun run(std::uint64_t seed, std::int64_t rows, const std::string& planted = "",
+                                emulator::Trace* trace = nullptr) {
     o_.poison();
     if (lse_.memory) lse_.poison();
     EmulatedRun out;
-    out.outcome = emulator::launch(plan_, seed, planted);
+    out.outcome = emulator::launch(plan_, seed, planted, trace);
     out.output = o_.fetch();
     for (const EmulatedArray* array : {&q_, &k_, &v_, &o_, &lse_, &q_scale_, &k_scale_, &v_scale_, &ticket_}) {
       if (array->memory && !array->memory->guarded()) out.guard = array->memory->name();

@@ -5,6 +5,9 @@
 #include <algorithm>
 
 #include "model/resource/resources.hpp"
+#include "tests/emulator/backward_problem.hpp"
+#include "tests/emulator/decode_problem.hpp"
+#include "tests/emulator/fp8_problem.hpp"
 #include "tests/emulator/running.hpp"
 
 namespace test_counts {
@@ -98,6 +101,90 @@ TEST_CASE("bytes, products and exponentials are those of the model") {
   }
   CHECK(products_compared > 500);
   CHECK(bytes_compared > 400);
+}
+
+namespace {
+
+/// Products are the model's, and so are bytes, but for queries that blocks which see none of them do not load.
+void check_work(const PlacedDiagram& placed, const emulator::Counters& counted, bool sees_all) {
+  CHECK(2 * static_cast<std::int64_t>(counted.products) == work(placed).executed_flops.value.get());
+  const auto delivered = static_cast<std::int64_t>(counted.delivered);
+  const std::int64_t expected = at_shared(placed).delivered.value.get();
+  if (sees_all)
+    CHECK(delivered == expected);
+  else
+    CHECK(delivered <= expected);
+}
+
+}  // namespace
+
+TEST_CASE("attention_decode_sm90: bytes, products and exponentials are those of the model") {
+  int cases = 0;
+  for (test::DecodeCase one : test::decode_cases(22)) {
+    if (!one.lengths.empty() || one.sizes.x > 1000) continue;  // the model has one length of keys
+    one.deviation = 1;
+    CAPTURE(test::describe(one));
+    test::DecodeProblem problem(one);
+    const test::EmulatedRun run = problem.run(1, 1);
+    REQUIRE(run.outcome.error == "");
+    const emulator::Counters& counted = run.outcome.counters;
+    check_work(problem.placed(), counted, one.mask.kind == Mask::Kind::none);
+    const auto scores = static_cast<std::int64_t>(counted.products) / (one.sizes.d + one.sizes.dv),
+               others = static_cast<std::int64_t>(counted.exponentials) - scores;
+    CHECK(others >= 0);
+    if (one.sizes.x <= number(one.tile, "shared.x"))  // else parts are weighed too
+      CHECK(others <= 4 * scores / number(one.tile, "x"));
+    ++cases;
+  }
+  CHECK(cases > 60);
+}
+
+TEST_CASE("attention_fp8_sm90: bytes, products and exponentials are those of the model") {
+  int cases = 0;
+  for (test::Fp8Case one : test::fp8_cases(8)) {
+    if (!one.layout.q_lengths.empty()) continue;
+    one.layout.gap = 0;
+    CAPTURE(test::describe(one));
+    test::Fp8Problem problem(one);
+    const test::EmulatedRun run = problem.run(1, 1);
+    REQUIRE(run.outcome.error == "");
+    const emulator::Counters& counted = run.outcome.counters;
+    const AttentionSizes& s = one.layout.sizes;
+    check_work(problem.placed(), counted, one.layout.mask.kind == Mask::Kind::none || s.q <= s.x);
+    // Beside a score's one exponential a row and chunk, in each of the four threads that have the row.
+    const auto scores = static_cast<std::int64_t>(counted.products) / (s.d + s.dv);
+    CHECK(static_cast<std::int64_t>(counted.exponentials) == scores + 4 * scores / number(one.tile, "x"));
+    ++cases;
+  }
+  CHECK(cases >= 80);
+}
+
+TEST_CASE("attention_backward_sm90: bytes, products and exponentials are those of the model") {
+  int cases = 0;
+  std::size_t number_of_case = 0;
+  for (const test::BackwardConfiguration& c : test::backward_configurations()) {
+    if (c.packed) continue;
+    for (int i = 0; i < 2; ++i, number_of_case += 5) {
+      test::BackwardCase one = test::small_case(c, number_of_case);
+      AttentionSizes& s = one.layout.sizes;
+      const std::int64_t tile = number(one.tile, "q");
+      s.q =
+          (s.q + tile - 1) / tile * tile;  // of a tile's last rows the kernel copies the statistics beyond the end too
+      s.x = std::max(s.x, s.q);            // every query sees a key, and every key is seen
+      one.layout.gap = 0;
+      CAPTURE(number_of_case);
+      test::BackwardProblem problem(one);
+      CAPTURE(problem.plans().gradients.expression);
+      const test::BackwardRun run = problem.run(number_of_case);
+      REQUIRE(run.error == "");
+      check_work(problem.placed(), run.counters, one.layout.mask.kind != Mask::Kind::window);
+      // S, dK and dQ contract or make d columns, dP and dV those of V.
+      const auto scores = static_cast<std::int64_t>(run.counters.products) / (3 * s.d + 2 * s.dv);
+      CHECK(static_cast<std::int64_t>(run.counters.exponentials) == scores);
+      ++cases;
+    }
+  }
+  CHECK(cases >= 26);
 }
 
 }  // namespace test_counts

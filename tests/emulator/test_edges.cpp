@@ -11,6 +11,8 @@
 
 #include "kernels/launch/placement_reader.hpp"
 #include "model/mapping/compiled.hpp"
+#include "tests/emulator/decode_problem.hpp"
+#include "tests/emulator/fp8_problem.hpp"
 #include "tests/emulator/running.hpp"
 
 namespace test_edges {
@@ -105,7 +107,7 @@ class Waits {
   [[nodiscard]] const Node* find(const std::string& name, bool from) const {
     std::string node = name;
     if (name.starts_with("P.")) {
-      const bool always = read_.word("rescale") == "always";
+      const bool always = !placed_.mapping->find_knob("rescale") || read_.word("rescale") == "always";
       if (!from && name != (always ? "P.max" : "P.exp")) return nullptr;
       if (from && name != "P.exp" && name != "P.test" && name != "P.convert") return nullptr;
       node = "P";
@@ -243,11 +245,66 @@ std::optional<test::CorrectnessCase> longer(test::CorrectnessCase one) {
   return one;
 }
 
+/// What runs of several variants came to.
+struct Found {
+  std::map<std::string, std::int64_t> looked_for;
+  std::set<std::string> within;  // edges that begin or end within a thread's own work
+};
+
+/// Five seeds of one question on one SM, of eight chunks a tile; `first`, `second`: an array and the product that reads
+/// it.
+template <class Problem>
+void look_for_edges(Problem& problem, const std::pair<const char*, const char*>& first,
+                    const std::pair<const char*, const char*>& second, Found& found) {
+  const PlacedDiagram& placed = problem.placed();
+  const std::string& kernel = placed.mapping->name;
+  bool ahead[2] = {false, false};
+  const std::int64_t stages = PlacementReader(placed).knob("stages");
+  for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+    emulator::Trace trace;
+    trace.reserve(4096);
+    const test::EmulatedRun run = problem.run(seed, 4, "", &trace);
+    REQUIRE(run.outcome.error == "");
+    const Waits waits(placed, trace, 8);
+    for (const EdgeMapping& edge : placed.mapping->edges) {
+      if (!holds(edge.when, placed.tile)) continue;
+      CAPTURE(seed);
+      CAPTURE(text_of(edge));
+      std::int64_t wrong = 0;
+      const auto pairs = waits.check(edge, value_of(edge.tokens, placed.tile), wrong);
+      if (!pairs) {
+        found.within.insert(kernel + ": " + edge.from + " -> " + edge.to);
+        continue;
+      }
+      found.looked_for[kernel + ": " + text_of(edge)] += *pairs;
+      CHECK(wrong == 0);
+    }
+    ahead[0] |= waits.runs_ahead(first.first, first.second, stages);
+    ahead[1] |= waits.runs_ahead(second.first, second.second, stages);
+  }
+  CHECK(ahead[0]);
+  CHECK(ahead[1]);
+}
+
+/// Each edge was met. What is left begins or ends within a thread's own work, where nothing has to wait: its
+/// instructions come in order, and an accumulator read before its product is done is a NaN.
+void check_found(const Found& found, std::size_t at_least) {
+  for (const auto& [edge, pairs] : found.looked_for) {
+    CAPTURE(edge);
+    CHECK(pairs > 0);
+  }
+  for (const std::string& edge : found.within) {
+    CAPTURE(edge);
+    const bool piece = edge.find('.') != std::string::npos;
+    CHECK(piece);
+  }
+  CHECK(found.looked_for.size() >= at_least);
+}
+
 }  // namespace
 
 TEST_CASE("edges of the mappings are waits of the kernels") {
-  std::map<std::string, std::int64_t> looked_for;
-  std::set<std::string> within;  // edges that begin or end within a thread's own work
+  Found found;
   for (const auto& [expression, variant] : test::variant_cases()) {
     if (variant.kernel == "attention_sm80") continue;
     const auto one = longer(variant);
@@ -255,46 +312,44 @@ TEST_CASE("edges of the mappings are waits of the kernels") {
     CAPTURE(test::describe_case(*one).dump());
     test::EmulatedProblem problem(*one, 1);
     if (problem.plan().expression != expression) continue;
-    const bool matmul = one->kernel.starts_with("matmul");
-    bool ahead[2] = {false, false};
-    const std::int64_t stages = knob(one->tile, "stages");
-    for (std::uint64_t seed = 1; seed <= 5; ++seed) {
-      emulator::Trace trace;
-      trace.reserve(4096);
-      const test::EmulatedRun run = problem.run(seed, 4, "", &trace);
-      REQUIRE(run.outcome.error == "");
-      const Waits waits(problem.placed(), trace, 8);
-      for (const EdgeMapping& edge : problem.placed().mapping->edges) {
-        if (!holds(edge.when, problem.placed().tile)) continue;
-        CAPTURE(seed);
-        CAPTURE(text_of(edge));
-        std::int64_t wrong = 0;
-        const auto pairs = waits.check(edge, value_of(edge.tokens, problem.placed().tile), wrong);
-        if (!pairs) {
-          within.insert(one->kernel + ": " + edge.from + " -> " + edge.to);
-          continue;
-        }
-        looked_for[one->kernel + ": " + text_of(edge)] += *pairs;
-        CHECK(wrong == 0);
-      }
-      ahead[0] |= matmul ? waits.runs_ahead("A", "C", stages) : waits.runs_ahead("K", "S", stages);
-      ahead[1] |= matmul ? waits.runs_ahead("B", "C", stages) : waits.runs_ahead("V", "O", stages);
-    }
-    CHECK(ahead[0]);
-    CHECK(ahead[1]);
+    if (one->kernel.starts_with("matmul"))
+      look_for_edges(problem, {"A", "C"}, {"B", "C"}, found);
+    else
+      look_for_edges(problem, {"K", "S"}, {"V", "O"}, found);
   }
-  for (const auto& found : looked_for) {
-    CAPTURE(found.first);
-    CHECK(found.second > 0);
+  check_found(found, 30);
+}
+
+TEST_CASE("edges of attention_decode_sm90's mapping are its waits") {
+  Found found;
+  for (const test::DecodeConfiguration& c : test::decode_configurations()) {
+    if (c.mask.kind != Mask::Kind::none) continue;
+    test::DecodeCase one = test::decode_case(c, 0);
+    one.sizes = {1, 1, 1, knob(c.tile, "q"), 7 * knob(c.tile, "x") + 3, c.d, c.dv};
+    one.tile = c.tile;
+    one.tile.emplace_back("shared.x", std::to_string(16 * knob(c.tile, "x")));
+    one.deviation = 1;
+    CAPTURE(test::describe(one));
+    test::DecodeProblem problem(one);
+    look_for_edges(problem, {"K", "S"}, {"V", "O"}, found);
   }
-  // What is left begins or ends within a thread's own work, where nothing has to wait: its instructions come in order,
-  // and an accumulator read before its product is done is a NaN.
-  for (const std::string& edge : within) {
-    CAPTURE(edge);
-    const bool piece = edge.find('.') != std::string::npos;
-    CHECK(piece);
+  check_found(found, 16);
+}
+
+// V is turned over by the producer's threads: what they read and write is held by the shared memory's clocks.
+TEST_CASE("edges of attention_fp8_sm90's mapping are its waits") {
+  Found found;
+  for (const test::Fp8Configuration& c : test::fp8_configurations()) {
+    if (c.mask.kind != Mask::Kind::none || c.packed) continue;
+    test::Fp8Case one = test::fp8_case(c, 0);
+    AttentionSizes& s = one.layout.sizes;
+    s = {1, 1, 1, 3 * knob(c.tile, "q"), 7 * knob(c.tile, "x") + 3, c.d, c.d};
+    one.layout.deviation = 1;
+    CAPTURE(test::describe(one));
+    test::Fp8Problem problem(one, 1);
+    look_for_edges(problem, {"K", "S"}, {"V", "O"}, found);
   }
-  CHECK(looked_for.size() >= 30);
+  check_found(found, 12);
 }
 
 }  // namespace test_edges

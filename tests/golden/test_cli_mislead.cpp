@@ -185,6 +185,23 @@ TEST_CASE("nothing fits only where nothing does: an axis shorter than an instruc
   }
 }
 
+TEST_CASE("a knob that no search turns is named where it alone would make a tile fit") {
+  const std::string question = "select attention --gpu h200-sxm --dtype e4m3 --json --shape h=16,q=4096,x=4096,d=";
+  const auto because = [](const cli::Run& run) { return run.json()["because"].get<std::string>(); };
+  const auto wide = napkin(question + "256");  // a running sum of e4m3 loses V's mean: only who asks for it gets it
+  CHECK(wide.code == 1);
+  CHECK(has(because(wide), "accumulate=running fits and is the user's to ask for (where O is summed"));
+  CHECK(has(because(wide), "lose a quarter of V's mean"));
+  const auto asked = napkin(question + "256 --tile accumulate=running");
+  CHECK(asked.code == 0);
+  const auto refused = napkin(question + "256 --tile accumulate=chunk");
+  CHECK(refused.code == 1);
+  CHECK_FALSE(has(because(refused), "accumulate"));
+  const auto narrow = napkin(question + "128 --tile x=64,warpgroups=3,q=192,stages=3");
+  CHECK(narrow.code == 1);
+  CHECK_FALSE(has(because(narrow), "the user's to ask for"));
+}
+
 TEST_CASE("a level that takes longer at its bandwidth than the call is explained") {
   const std::string question = "query matmul --shape a=4096,b=4096,c=4096 --gpu ";
   for (const char* gpu : {"h800-pcie", "h200-sxm", "h100-sxm"}) {

@@ -1,9 +1,10 @@
 // The machine code of the kernels, for a change of their text that is to change nothing. Needs no GPU.
 //
-//   run_machine_code > FILE
-//   run_machine_code --known FILE [--sources ROOT] [--jobs 1] [--every 1] > NEW
+//   run_machine_code [--kernel NAME]... > FILE
+//   run_machine_code --known FILE [--kernel NAME]... [--sources ROOT] [--jobs 1] [--every 1] > NEW
 //
-// Without --known: a row for each variant of the correctness cases and of the calibration. --known: the rows of FILE's
+// Without --known: a row for each variant of the correctness cases, of the emulator's and of the calibration. --kernel:
+// of these kernels alone. --known: the rows of FILE's
 // variants anew; exit 1 where their code differs. --sources: the kernels' text is that below ROOT, not this program's.
 // --jobs N threads; --every N takes one variant in N.
 #include <fmt/format.h>
@@ -21,7 +22,10 @@
 #include "kernels/jit/failure.hpp"
 #include "kernels/launch/environment.hpp"
 #include "kernels/micro/experiment.hpp"
-#include "tests/kernel/correctness_cases.hpp"
+#include "tests/emulator/backward_cases.hpp"
+#include "tests/kernel/decode_cases.hpp"
+#include "tests/kernel/fp8_cases.hpp"
+#include "tests/kernel/product_cases.hpp"
 #include "tests/kernel/program.hpp"
 #include "tests/machine_code.hpp"
 
@@ -34,6 +38,7 @@ using test::MachineCode;
 
 struct Request {
   std::string known, sources;
+  std::vector<std::string> kernels;  // none: all
   std::size_t every = 1;
   int jobs = 1;
 };
@@ -59,6 +64,24 @@ std::vector<KernelVariant> all_variants() {
     if (known.size() % 8 != 0) continue;
     add(plan, with_flag(plan.expression, "cycles"));
     add(plan, with_flag(plan.expression, "dump"));
+  }
+  for (const test::CorrectnessCase& one : test::product_cases()) {
+    const LaunchPlan plan = test::correctness::variant_of(one);
+    add(plan, plan.expression);
+  }
+  for (const test::DecodeConfiguration& c : test::decode_configurations()) {
+    const LaunchPlan plan = test::variant_of(test::decode_case(c, 0));
+    add(plan, plan.expression);
+  }
+  for (const test::Fp8Case& one : test::fp8_cases(1)) {
+    const LaunchPlan plan = test::variant_of(one);
+    add(plan, plan.expression);
+  }
+  for (const test::BackwardConfiguration& c : test::backward_configurations()) {
+    const auto laid_out = test::lay_out(test::small_case(c, 0));
+    const PlacedDiagram placed = laid_out->place(c.tile);
+    const AttentionBackwardPlans plans = attention_backward_sm90_plans(placed, test::nowhere(c));
+    for (const LaunchPlan* plan : plans.all()) add(*plan, plan->expression);
   }
   DeviceProperties h200;
   h200.architecture = "sm_90";
@@ -100,6 +123,11 @@ int run(const Request& r) {
   } else {
     todo = test::read_machine_code(r.known);
   }
+  std::erase_if(todo, [&](const MachineCode& one) {
+    return !r.kernels.empty() && std::none_of(r.kernels.begin(), r.kernels.end(), [&](const std::string& kernel) {
+      return one.variant.expression.starts_with("napkin::" + kernel + "<");
+    });
+  });
   std::optional<SourceTree> tree;
   if (!r.sources.empty()) tree.emplace(r.sources);
   const std::span<const EmbeddedFile> files = tree ? tree->files() : embedded_files();
@@ -147,6 +175,7 @@ int main(int argc, char** argv) {
   Request r;
   CLI::App app("The machine code of the kernels' variants", "run_machine_code");
   app.add_option("--known", r.known);
+  app.add_option("--kernel", r.kernels);
   app.add_option("--sources", r.sources);
   app.add_option("--every", r.every);
   app.add_option("--jobs", r.jobs);

@@ -58,4 +58,28 @@ TEST_CASE("rows of tiles beyond the array cost a launch as much as is predicted;
   }
 }
 
+// What a row of zeros costs is no constant of the SM: few SMs fill rows beside what they wait for anyway, many share
+// something that fills 7 to 14 rows a clock for all of them. tma_row_outside was read from launches with 16 such SMs.
+TEST_CASE("rows beyond the array cost nothing on 16 SMs, and 4 to 6 clocks each where 64 or more fill them") {
+  std::map<std::tuple<int, int, int>, double> clocks;  // an iteration's, by columns of a tile, blocks and rows inside
+  for (const Json& row : measured::rows_of("edges_h100/zeros_by_sms.jsonl")) {
+    const int c = row["tile"]["c"], b = row["tile"]["b"];
+    clocks[{c, row["shape"]["c"].get<int>() / c, row["shape"]["a"]}] = number(row["measured"], "cycles") * b / 4096;
+  }
+  CHECK(clocks.size() == 56);
+  for (const auto& [columns, boxes] : {std::pair{32, 2}, {64, 1}}) {  // boxes of A in an iteration
+    CAPTURE(columns);
+    for (const int sms : {1, 8, 16}) CHECK(clocks.at({columns, sms, 8}) < 1.02 * clocks.at({columns, sms, 64}));
+    for (const int sms : {64, 96, 128}) {
+      CAPTURE(sms);
+      const double a_row = (clocks.at({columns, sms, 8}) - clocks.at({columns, sms, 40})) / (32 * boxes);
+      CHECK(a_row > 3);
+      CHECK(a_row < 6.5);
+      const double filled = sms * 56 * boxes / clocks.at({columns, sms, 8});  // rows a clock, of all SMs
+      CHECK(filled > 7);
+      CHECK(filled < 14);
+    }
+  }
+}
+
 }  // namespace test_edges

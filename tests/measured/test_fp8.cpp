@@ -146,4 +146,31 @@ TEST_CASE("fp8: predictions made before the first run are 8 % too fast, and rank
   CHECK(number(tiles.at("s=16384").front(), "tflops") == doctest::Approx(776).epsilon(0.001));
 }
 
+TEST_CASE("fp8: anew on an H100: 252 cases are right, log-sum-exp too, and the first tile is the faster one") {
+  const std::vector<Json> rows = measured::rows_of("fp8_h100/anew.jsonl");
+  const Json counts = measured::rows_of("fp8_checks_h100/counts.jsonl").front();
+  CHECK(counts["cases"] == 252);
+  CHECK(counts["wrong"] == 0);
+  CHECK(number(counts, "worst_of_allowed") < 0.65);
+  std::map<std::string, std::vector<Json>> tiles;
+  double sum = 0;
+  for (const Json& row : rows) {
+    if (row["kernel"] != "attention_fp8_sm90") continue;
+    CAPTURE(row.dump());
+    CHECK(row["good"] == true);
+    CHECK(row["spills"] == 0);
+    if (row["shape"]["d"] != 128) continue;
+    tiles[question_of(row)].push_back(row);
+    sum += (number(row, "predicted") / number(row, "time") - 1) / 24;
+  }
+  CHECK(tiles.size() == 12);
+  for (const auto& [question, two] : tiles) {
+    CAPTURE(question);
+    REQUIRE(two.size() == 2);
+    CHECK(number(two[0], "time") < number(two[1], "time"));
+  }
+  CHECK(sum == doctest::Approx(-0.072).epsilon(0.001));  // of an H200's profile, as it was in the first runs
+  CHECK(number(tiles.at("s=16384").front(), "tflops") == doctest::Approx(792).epsilon(0.001));
+}
+
 }  // namespace test_fp8

@@ -19,8 +19,12 @@ namespace {
 const std::string folder = std::string(NAPKIN_SOURCE_DIR) + "/tests/measured/machine_code/";
 
 const std::vector<MachineCode>& recorded() {
-  static const std::vector<MachineCode> rows = test::read_machine_code(folder + "nvrtc_13_0.jsonl");
-  return rows;
+  static const std::vector<MachineCode> all = [] {
+    std::vector<MachineCode> rows = test::read_machine_code(folder + "nvrtc_13_0.jsonl");
+    for (MachineCode& row : test::read_machine_code(folder + "newer_kernels.jsonl")) rows.push_back(std::move(row));
+    return rows;
+  }();
+  return all;
 }
 
 std::size_t count(const std::string& kernel, const std::string& field) {
@@ -68,6 +72,9 @@ TEST_CASE("the recorded variants turn every knob of the kernels") {
     CAPTURE(field);
     CHECK(count("matmul_sm90", field) >= 2);
   }
+  for (const char* kernel :
+       {"attention_decode_sm90", "attention_fp8_sm90", "matmul_fp8_sm90", "attention_backward_sm90"})
+    CHECK(count(kernel, "warpgroups = 2,") >= 2);
 }
 
 // A dozen of the variants; all of them: run_machine_code --known.
