@@ -192,7 +192,7 @@ void TimeModel::roofline_time(Count blocks_per_node, Timing& t) const {
 /// The cycles at the clock that the card holds with that energy.
 void TimeModel::hold_clock(Timing& t) const {
   if (t.energy) {
-    const HeldClock held = held_clock(power, *t.energy, t.cycles);
+    const HeldClock held = held_clock(power, *t.energy, t.cycles, Seconds(t.shared.device));
     t.clock = held.clock;
     t.power = held.power;
   }

@@ -183,6 +183,17 @@ TEST_CASE(
   CHECK(best > 0.91 * 3.35e12);  // of what the datasheet says
 }
 
+TEST_CASE("decoding 128k keys on an H100: two copies take 0.81 of one's time, and more gain nothing") {
+  const auto rows = measured::rows_of("decode_copies/copies.jsonl");
+  REQUIRE(rows.size() == 6);
+  for (const Json& row : rows) CHECK(row["good"] == true);
+  const double two = number(rows[0], "warm"), one = number(rows[1], "warm");
+  CHECK(rows[0]["tile"]["stages"] == "2");
+  CHECK(rows[1]["tile"]["stages"] == "1");
+  CHECK(two / one == doctest::Approx(0.812).epsilon(0.005));
+  for (std::size_t more = 2; more < 5; ++more) CHECK(number(rows[more], "warm") > 0.999 * two);
+}
+
 TEST_CASE(
     "200 steps give one loss curve with napkin's own gradients, and as a graph a step takes less than with flash") {
   std::map<std::string, double> step;

@@ -171,6 +171,16 @@ HeldClock held_clock(const PowerLaw& law, const Energy& energy, double cycles) {
   return {Hertz(ratio * reference_clock), Watts(power)};
 }
 
+HeldClock held_clock(const PowerLaw& law, const Energy& energy, double cycles, Seconds least) {
+  HeldClock held = held_clock(law, energy, cycles);
+  // Cycles that take that time at the clock found last: a higher clock each time, by ever less.
+  for (int i = 0; i < most_steps && held.clock.value * least.value > cycles * (1 + tolerance); ++i) {
+    cycles = held.clock.value * least.value;
+    held = held_clock(law, energy, cycles);
+  }
+  return held;
+}
+
 bool may_end_within(const PowerLaw& law, const Energy& energy, double cycles, Seconds time) {
   const double ratio = cycles / (reference_clock * time.value);
   if (ratio > law.highest / reference_clock) return false;

@@ -91,6 +91,8 @@ struct PowerLaw {
 };
 [[nodiscard]] PowerLaw power_law(const Machine& machine);
 [[nodiscard]] HeldClock held_clock(const PowerLaw& law, const Energy& energy, double cycles);
+/// Of a launch that takes `least` however fast the clock: what device memory takes. Its energy is spent over that time.
+[[nodiscard]] HeldClock held_clock(const PowerLaw& law, const Energy& energy, double cycles, Seconds least);
 /// At least held_clock().clock: where the power's tangent at f0 meets the limit. Some nanoseconds.
 [[nodiscard]] Hertz clock_at_most(const PowerLaw& law, const Energy& energy, double cycles);
 /// Whether the card may hold the clock at which those cycles take that time: where it takes more than its limit at that

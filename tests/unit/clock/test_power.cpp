@@ -184,6 +184,27 @@ TEST_CASE("a product on CDNA 3 holds the clocks that AMD states at its two power
   }
 }
 
+TEST_CASE("a launch that waits for memory spends its energy over that time, at a higher clock") {
+  const LaidOut l = attention(4096);
+  const PowerLaw law = power_law(l.machine);
+  for (const double core : {0.01, 0.5, 2.0}) {
+    const Energy energy{core, 0.1 * core};
+    const HeldClock alone = held_clock(law, energy, 1e6);
+    const double seconds = 1e6 / alone.clock.value;
+    CHECK(held_clock(law, energy, 1e6, Seconds(0.9 * seconds)).clock == alone.clock);
+    const Seconds memory(1.2 * seconds);
+    const HeldClock waiting = held_clock(law, energy, 1e6, memory);
+    CAPTURE(core);
+    CHECK(waiting.clock >= alone.clock);
+    CHECK((waiting.clock > alone.clock || alone.clock.value == law.highest));
+    CHECK(waiting.power.value <= law.limit * (1 + 1e-9));
+    // As many clocks as memory leaves it are held at the clock that makes them so many.
+    const HeldClock so_many = held_clock(law, energy, waiting.clock.value * memory.value);
+    CHECK(so_many.clock.value == doctest::Approx(waiting.clock.value));
+    CHECK(so_many.power.value == doctest::Approx(waiting.power.value));
+  }
+}
+
 TEST_CASE("cycles may end within the time that they take at the clock held, and not within less") {
   const LaidOut l = attention(4096);
   const PowerLaw law = power_law(l.machine);
