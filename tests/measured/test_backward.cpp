@@ -18,11 +18,11 @@ using cli::Json;
 using measured::number;
 
 const std::vector<std::string> files{"backward/two_tiles", "backward/all_tiles", "backward/sixteen_bytes",
-                                     "backward_h100/late"};
+                                     "backward_h100/late", "backward_h100/late_again"};
 
 /// The kernel of the newest rows computes dQ an iteration late where `overlap` is on; what the word meant before is
 /// gone.
-bool of_this_kernel(const std::string& file) { return file == "backward_h100/late"; }
+bool of_this_kernel(const std::string& file) { return file.starts_with("backward_h100/late"); }
 
 std::vector<Json> rows_of(const std::string& file) { return measured::rows_of(file + ".jsonl"); }
 
@@ -114,7 +114,14 @@ TEST_CASE("backward: beside cuDNN in the same run") {
         {"d=128 none s=2048", 1.054},
         {"d=128 causal s=2048", 1.142},
         {"d=64 none s=2048", 1.176},
-        {"d=64 causal s=2048", 1.285}}}};
+        {"d=64 causal s=2048", 1.285}}},
+      {"backward_h100/late_again",
+       {{"d=128 none s=16384", 1.087},
+        {"d=128 causal s=16384", 1.111},
+        {"d=64 none s=16384", 1.203},
+        {"d=64 causal s=16384", 1.242},
+        {"d=128 none s=8192", 1.091},
+        {"d=128 causal s=8192", 1.063}}}};
   for (const std::string& file : files) {
     const std::map<std::string, double> found = beside_cudnn(file);
     CHECK(found.size() == expected.at(file).size());
@@ -129,6 +136,28 @@ TEST_CASE("backward: beside cuDNN in the same run") {
         CHECK(number(row["peers"], "FLASH_ATTENTION") > 1.45 * number(row, "time"));
     }
   }
+}
+
+// One run is 20 ms at the power limit; runs of one kernel differ by 5 %.
+TEST_CASE("backward: beside cuDNN on three cards, the median of one to four runs at twelve shapes") {
+  std::map<std::string, std::vector<double>> runs;
+  for (const char* file : {"late", "late_again", "turns"}) {
+    for (const Json& row : rows_of(std::string("backward_h100/") + file)) {
+      if (row.contains("cudnn")) runs[question_of(row)].push_back(number(row, "cudnn") / number(row, "time"));
+      if (!row.contains("peers")) continue;
+      runs[question_of(row)].push_back(number(row["peers"], "CUDNN_ATTENTION") / number(row, "time"));
+    }
+  }
+  CHECK(runs.size() == 12);
+  double least = 2;
+  for (auto& [question, ratios] : runs) {
+    std::sort(ratios.begin(), ratios.end());
+    const double median = (ratios[(ratios.size() - 1) / 2] + ratios[ratios.size() / 2]) / 2;
+    MESSAGE(question << ": " << median << " of " << ratios.size() << " runs");
+    least = std::min(least, median);
+  }
+  CHECK(least == doctest::Approx(1.097).epsilon(0.002));
+  CHECK(runs.at("d=128 none s=2048").size() == 4);
 }
 
 TEST_CASE("backward: no overlap and dQ from registers is the fastest tile") {
@@ -147,7 +176,8 @@ TEST_CASE("backward: no overlap and dQ from registers is the fastest tile") {
 TEST_CASE("backward: what is predicted, all three launches, in the mean and at worst") {
   const std::map<std::string, std::pair<double, double>> expected{{"backward/all_tiles", {0.108, 0.131}},
                                                                   {"backward/sixteen_bytes", {0.065, 0.091}},
-                                                                  {"backward_h100/late", {0.033, 0.064}}};
+                                                                  {"backward_h100/late", {0.033, 0.064}},
+                                                                  {"backward_h100/late_again", {0.052, 0.090}}};
   for (const auto& [name, most] : expected) {
     const std::string& file = name;
     double sum = 0, worst = 0;
