@@ -12,6 +12,7 @@
 #include <thread>
 #include <vector>
 
+#include "apps/library/answering.hpp"
 #include "apps/library/catalog.hpp"
 #include "apps/library/latest.hpp"
 #include "apps/library/napkin.hpp"
@@ -319,6 +320,19 @@ TEST_CASE("what is kept: the latest used, found by what is like its key") {
   CHECK(*latest.find(std::string("a")) == 1);
   CHECK(latest.put("a", 4) == 4);
   CHECK(*latest.find(std::string("c")) == 3);
+}
+
+TEST_CASE("session: the bound of an ideal mapping does not keep the table that it was found by") {
+  Ask ask;
+  ask.algorithm = "max_pooling";
+  ask.gpu = "h200-sxm";
+  ask.shape = {{"i", 56}, {"x", 56}, {"c", 64}};
+  Request request = Session().request(ask);
+  const std::weak_ptr<Known> known = request.known;
+  const SelectAnswer answer = select_answer(std::move(request), 5);
+  REQUIRE(answer.predicted);
+  CHECK(known.expired());
+  CHECK(answer.predicted->standing.get());
 }
 
 }  // namespace test_session
