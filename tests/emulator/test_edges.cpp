@@ -289,9 +289,9 @@ void look_for_edges(Problem& problem, const std::pair<const char*, const char*>&
 /// Each edge was met. What is left begins or ends within a thread's own work, where nothing has to wait: its
 /// instructions come in order, and an accumulator read before its product is done is a NaN.
 void check_found(const Found& found, std::size_t at_least) {
-  for (const auto& [edge, pairs] : found.looked_for) {
-    CAPTURE(edge);
-    CHECK(pairs > 0);
+  for (const auto& edge : found.looked_for) {
+    CAPTURE(edge.first);
+    CHECK(edge.second > 0);
   }
   for (const std::string& edge : found.within) {
     CAPTURE(edge);

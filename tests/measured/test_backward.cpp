@@ -139,9 +139,9 @@ TEST_CASE("backward: beside cuDNN in the same run") {
 }
 
 // One run is 20 ms at the power limit; runs of one kernel differ by 5 %.
-TEST_CASE("backward: beside cuDNN on three cards, the median of one to four runs at twelve shapes") {
+TEST_CASE("backward: beside cuDNN on four cards, the median of two to seven runs at twelve shapes") {
   std::map<std::string, std::vector<double>> runs;
-  for (const char* file : {"late", "late_again", "turns"}) {
+  for (const char* file : {"late", "late_again", "turns", "turns_later"}) {
     for (const Json& row : rows_of(std::string("backward_h100/") + file)) {
       if (row.contains("cudnn")) runs[question_of(row)].push_back(number(row, "cudnn") / number(row, "time"));
       if (!row.contains("peers")) continue;
@@ -156,8 +156,8 @@ TEST_CASE("backward: beside cuDNN on three cards, the median of one to four runs
     MESSAGE(question << ": " << median << " of " << ratios.size() << " runs");
     least = std::min(least, median);
   }
-  CHECK(least == doctest::Approx(1.097).epsilon(0.002));
-  CHECK(runs.at("d=128 none s=2048").size() == 4);
+  CHECK(least == doctest::Approx(1.096).epsilon(0.002));
+  CHECK(runs.at("d=128 none s=2048").size() == 7);
 }
 
 TEST_CASE("backward: no overlap and dQ from registers is the fastest tile") {

@@ -139,9 +139,11 @@ TEST_CASE("what is known of blocks put onto nodes is exact between the e / c at 
       std::vector<int> row;
       for (const double iterations : block_lengths(placed)) row.push_back(static_cast<int>(iterations));
       BlockLengths known = block_lengths(placed, launch_shape(placed));
-      for (const auto& [order, name] : {std::pair{BlockOrder::grid, "grid"},
-                                        {BlockOrder::longest_first, "longest_first"},
-                                        {BlockOrder::persistent, "persistent"}}) {
+      for (const auto& way : {std::pair{BlockOrder::grid, "grid"},
+                              {BlockOrder::longest_first, "longest_first"},
+                              {BlockOrder::persistent, "persistent"}}) {
+        const BlockOrder order = way.first;
+        const char* const name = way.second;
         CAPTURE(length);
         CAPTURE(name);
         CHECK(known.busiest_at_least(order, 1000, 3000) == 0);
