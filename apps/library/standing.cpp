@@ -130,7 +130,8 @@ std::optional<std::pair<double, double>> PredictedAnswer::nine_of_ten() const {
 Later<std::optional<StandingAnswer>> standing_of(const Request& request, const Layout& layout, const Tile& tile) {
   const auto subject = std::make_shared<TimedTile>(TimedTile{request, layout, tile});
   subject->request.ask = {};  // its callbacks belong to the caller
-  // The table of an ideal mapping serves one shape and takes some 10 MB: the answers that a Session keeps must not keep it.
+  // The table of an ideal mapping serves one shape and takes some 10 MB: the answers that a Session keeps must not
+  // keep it.
   if (layout.ideal) subject->request.known = make_known(Tables::Store{});
   return Later<std::optional<StandingAnswer>>([subject] { return std::optional(found(*subject)); });
 }
