@@ -46,7 +46,7 @@ struct Fp8Consumer : Fp8Products<F> {
   __device__ __forceinline__ void begin_softmax(Scores& s, RowState& state, const Tile& tile, int n,
                                                 const Factors& rows, float key) const {
     if (n >= tile.whole_last || n < tile.whole_first) Base::hide(s, tile, n);
-    Softmax::softmax(s, state, rows, key);
+    Softmax::find_maximum(s, state, rows, key);
   }
 
   // O of a chunk joins the others', which then have its maximum.
@@ -88,6 +88,7 @@ struct Fp8Consumer : Fp8Products<F> {
     pin(s);
     Base::release_k(at.stage);
     begin_softmax(s, state, tile, n, rows, scales.k);
+    Softmax::exponentials(s, state, rows, scales.k);
     Softmax::convert(s, p);
     for (--n; n >= tile.first; --n) {
       Position next = at;
@@ -106,10 +107,13 @@ struct Fp8Consumer : Fp8Products<F> {
       Base::release_k(next.stage);
       const float delta[2] = {state.delta[0], state.delta[1]};
       begin_softmax(s, state, tile, n, rows, following.k);
+      // Left alone, the assembler waits for P V first, and the maximum is not found beside it.
+      scheduling_fence();
       wgmma_wait<0>();
       pin(to);
       pin(p);
       Base::release_v(at.stage);
+      Softmax::exponentials(s, state, rows, following.k);
       if constexpr (F.merges) {
         merge(o, chunk, delta, scales.v);
       } else {

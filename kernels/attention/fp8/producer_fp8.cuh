@@ -10,6 +10,13 @@
 
 namespace napkin {
 
+// From the address of element (r, c) of a swizzled tile to that of (r + row, c + column), in one instruction: `row` is a
+// multiple of 8, c and `column` within their span have no bit in common, and the tile begins at a multiple of 128 bytes.
+template <int Rows, int Columns>
+__device__ __forceinline__ u32 swizzled_further(u32 address, int row, int column) {
+  return (address ^ (column % Columns * 2)) + (column / Columns * Rows + row) * Columns * 2;
+}
+
 template <AttentionFp8Config F>
 struct Fp8Producer : AttentionProducer<F.forward> {
   static constexpr AttentionConfig C = F.forward;
@@ -19,49 +26,49 @@ struct Fp8Producer : AttentionProducer<F.forward> {
   using Position = Ring<C.stages>;
   using Base::arguments, Base::shared, Base::barrier;
 
+  // A part is 32 keys of 16 columns; its warps turn 64 columns over at once.
+  static constexpr int columns = 16 * Places::producer_warps, column_parts = C.dv / columns;
+
   __device__ __forceinline__ void load_v(const Tile& tile, int row, const Position& at) const {
     barrier_wait(barrier(Places::raw_empty + at.stage), at.parity ^ 1);
     Base::template load_chunk<C.dv / 2>(arguments.v_map, Places::v_place(shared, at.stage),
                                         barrier(Block::v_full + at.stage), tile, row);
   }
 
-  // `Count` parts of 32 keys and 16 columns. A word that ldmatrix brings has two columns of two keys; of two such words
-  // one word gets a column of four keys. So 16 keys of V^T lie in the order 0 1 8 9 2 3 10 11 ..., which is that of P
-  // in the accumulators of S, and even columns lie before odd ones in every 16 rows: eight rows of one stmatrix are
-  // then neighbours and meet in no bank.
+  // `Count` parts of 32 keys and 16 columns, each warp its own; `v` and `turned` are this lane's places in the first. A
+  // word that ldmatrix brings has two columns of two keys; of two such words one word gets a column of four keys. So 16
+  // keys of V^T lie in the order 0 1 8 9 2 3 10 11 ..., which is that of P in the accumulators of S, and even columns
+  // lie before odd ones in every 16 rows: eight rows of one stmatrix are then neighbours and meet in no bank.
   template <int Count>
-  __device__ __forceinline__ void turn_parts(u32 v, u32 turned, int part) const {
-    constexpr int key_parts = C.x / 32;
-    const u32 lane = threadIdx.x % warp_threads, warp = threadIdx.x / warp_threads;
+  static __device__ __forceinline__ void turn_parts(u32 v, u32 turned, int part) {
     u32 r[Count][4];
 #pragma unroll
     for (int i = 0; i < Count; ++i) {
-      const u32 key = (part + i) % key_parts * 32,
-                column = ((part + i) / key_parts * Places::producer_warps + warp) * 16;
-      load_matrices_transposed(r[i], v + swizzled<C.x, Places::v_span>(key + lane, column / 2));
+      const int key = (part + i) / column_parts * 32, column = (part + i) % column_parts * columns;
+      load_matrices_transposed(r[i], swizzled_further<C.x, Places::v_span>(v, key, column / 2));
     }
 #pragma unroll
     for (int i = 0; i < Count; ++i) {
-      const u32 key = (part + i) % key_parts * 32,
-                column = ((part + i) / key_parts * Places::producer_warps + warp) * 16;
-      store_matrices(
-          turned + swizzled<C.dv, Places::turned_span>(column + matrix_row(lane), key / 2 + matrix_column(lane)),
-          even_bytes(r[i][0], r[i][1]), odd_bytes(r[i][0], r[i][1]), even_bytes(r[i][2], r[i][3]),
-          odd_bytes(r[i][2], r[i][3]));
+      const int key = (part + i) / column_parts * 32, column = (part + i) % column_parts * columns;
+      store_matrices(swizzled_further<C.dv, Places::turned_span>(turned, column, key / 2),
+                     even_bytes(r[i][0], r[i][1]), odd_bytes(r[i][0], r[i][1]), even_bytes(r[i][2], r[i][3]),
+                     odd_bytes(r[i][2], r[i][3]));
     }
   }
 
   // V of that stage turned over, by four warps together.
   __device__ __forceinline__ void turn(const Position& at) const {
-    // Four at a time, of 256 columns, hide more of the latency; who draws tiles or keeps a window has no registers for
-    // it.
-    constexpr int parts = C.x / 32 * (C.dv / 64);
-    constexpr bool four = C.dv > 128 && C.order != TileOrder::longest_first && C.mask != MaskKind::window;
-    constexpr int step = four ? 4 : parts % 2 == 0 ? 2 : 1;
+    // Two at a time hide some of the latency; who draws tiles has no registers for it.
+    constexpr int parts = C.x / 32 * column_parts;
+    constexpr int step = C.order != TileOrder::longest_first && parts % 2 == 0 ? 2 : 1;
+    const u32 lane = threadIdx.x % warp_threads, column = threadIdx.x / warp_threads * 16;
+    const u32 v = Places::v_place(shared, at.stage) + swizzled<C.x, Places::v_span>(lane, column / 2);
+    const u32 turned =
+        Places::turned_place(shared, at.stage) +
+        swizzled<C.dv, Places::turned_span>(column + matrix_row(lane), matrix_column(lane));
     barrier_wait(barrier(Block::v_full + at.stage), at.parity);
     barrier_wait(barrier(Block::v_empty + at.stage), at.parity ^ 1);
-    const u32 v = Places::v_place(shared, at.stage), turned = Places::turned_place(shared, at.stage);
-#pragma unroll 1
+#pragma unroll
     for (int part = 0; part < parts; part += step) turn_parts<step>(v, turned, part);
     async_fence();
     __syncwarp();

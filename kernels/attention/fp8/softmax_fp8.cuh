@@ -31,21 +31,48 @@ struct Fp8Softmax : AttentionEpilogue<F.forward> {
   };
   static __device__ __forceinline__ float factor(float row, float key) { return fmaxf(row * key, 1e-30f); }
 
+  // The largest score of each of two rows. Integers have an instruction for the largest of three, and floats that are not
+  // negative have the order of their bits; rows whose scores are all negative are looked at as floats.
+  static __device__ __forceinline__ void largest(const Scores& s, float (&most)[2]) {
+#pragma unroll
+    for (int r = 0; r < 2; ++r) {
+      int bits = __float_as_int(s[fragment_index(0, r, 0)]);
+#pragma unroll
+      for (int i = 0; i < Block::scores / 4; ++i)
+        bits = __vimax3_s32(bits, __float_as_int(s[fragment_index(i, r, 0)]), __float_as_int(s[fragment_index(i, r, 1)]));
+      bits = max(bits, __shfl_xor_sync(0xffffffffu, bits, 1));
+      most[r] = __int_as_float(max(bits, __shfl_xor_sync(0xffffffffu, bits, 2)));
+    }
+    if (!__any_sync(0xffffffffu, min(__float_as_int(most[0]), __float_as_int(most[1])) < 0)) return;
+#pragma unroll
+    for (int r = 0; r < 2; ++r) {
+      most[r] = s[fragment_index(0, r, 0)];
+#pragma unroll
+      for (int i = 0; i < Block::scores / 4; ++i)
+        most[r] = fmaxf(most[r], fmaxf(s[fragment_index(i, r, 0)], s[fragment_index(i, r, 1)]));
+      most[r] = quad_max(most[r]);
+    }
+  }
+
+  // A chunk's maximum joins its rows'; `delta` is what of O and of the sums is left.
+  static __device__ __forceinline__ void find_maximum(const Scores& s, RowState& state, const Factors& rows, float key) {
+    float most[2];
+    largest(s, most);
+#pragma unroll
+    for (int r = 0; r < 2; ++r) {
+      const float maximum = fmaxf(state.maximum[r], most[r] * factor(rows.row[r], key));
+      state.delta[r] = exp2_fast(state.maximum[r] - (maximum == -infinity ? 0.f : maximum));
+      state.maximum[r] = maximum;
+    }
+  }
+
   // Scores become P.
-  static __device__ __forceinline__ void softmax(Scores& s, RowState& state, const Factors& rows, float key) {
+  static __device__ __forceinline__ void exponentials(Scores& s, RowState& state, const Factors& rows, float key) {
     float sum[2], c[2], shift[2];
 #pragma unroll
     for (int r = 0; r < 2; ++r) {
       c[r] = factor(rows.row[r], key);
-      float most = s[fragment_index(0, r, 0)];
-#pragma unroll
-      for (int i = 0; i < Block::scores / 4; ++i)
-        most = fmaxf(most, fmaxf(s[fragment_index(i, r, 0)], s[fragment_index(i, r, 1)]));
-      const float maximum = fmaxf(state.maximum[r], quad_max(most) * c[r]);
-      const float base = maximum == -infinity ? 0.f : maximum;
-      state.delta[r] = exp2_fast(state.maximum[r] - base);
-      state.maximum[r] = maximum;
-      shift[r] = base - lift;
+      shift[r] = (state.maximum[r] == -infinity ? 0.f : state.maximum[r]) - lift;
       sum[r] = 0;
     }
 #pragma unroll
