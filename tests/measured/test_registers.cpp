@@ -107,7 +107,7 @@ TEST_CASE("the spaces of the backward pass, of decode and of FP8: none that is a
   // Two buffers of Q and dO, as they are searched; the recorded tiles with one and three were kept as well. 66 of 83.
   CHECK(hold("attention_backward_sm90", 0.79).legal[Verdict::kept] >= 162);
   CHECK(hold("attention_decode_sm90").legal[Verdict::kept] >= 451);
-  CHECK(hold("attention_fp8_sm90").legal[Verdict::kept] >= 678);
+  CHECK(hold("attention_fp8_sm90").legal[Verdict::kept] >= 666);
 }
 
 TEST_CASE("the tables beside the mappings are made of the recorded verdicts") {

@@ -10,8 +10,9 @@
 
 namespace napkin {
 
-// From the address of element (r, c) of a swizzled tile to that of (r + row, c + column), in one instruction: `row` is a
-// multiple of 8, c and `column` within their span have no bit in common, and the tile begins at a multiple of 128 bytes.
+// From the address of element (r, c) of a swizzled tile to that of (r + row, c + column), in one instruction: `row` is
+// a multiple of 8, c and `column` within their span have no bit in common, and the tile begins at a multiple of 128
+// bytes.
 template <int Rows, int Columns>
 __device__ __forceinline__ u32 swizzled_further(u32 address, int row, int column) {
   return (address ^ (column % Columns * 2)) + (column / Columns * Rows + row) * Columns * 2;
@@ -50,9 +51,8 @@ struct Fp8Producer : AttentionProducer<F.forward> {
 #pragma unroll
     for (int i = 0; i < Count; ++i) {
       const int key = (part + i) / column_parts * 32, column = (part + i) % column_parts * columns;
-      store_matrices(swizzled_further<C.dv, Places::turned_span>(turned, column, key / 2),
-                     even_bytes(r[i][0], r[i][1]), odd_bytes(r[i][0], r[i][1]), even_bytes(r[i][2], r[i][3]),
-                     odd_bytes(r[i][2], r[i][3]));
+      store_matrices(swizzled_further<C.dv, Places::turned_span>(turned, column, key / 2), even_bytes(r[i][0], r[i][1]),
+                     odd_bytes(r[i][0], r[i][1]), even_bytes(r[i][2], r[i][3]), odd_bytes(r[i][2], r[i][3]));
     }
   }
 
@@ -63,9 +63,8 @@ struct Fp8Producer : AttentionProducer<F.forward> {
     constexpr int step = C.order != TileOrder::longest_first && parts % 2 == 0 ? 2 : 1;
     const u32 lane = threadIdx.x % warp_threads, column = threadIdx.x / warp_threads * 16;
     const u32 v = Places::v_place(shared, at.stage) + swizzled<C.x, Places::v_span>(lane, column / 2);
-    const u32 turned =
-        Places::turned_place(shared, at.stage) +
-        swizzled<C.dv, Places::turned_span>(column + matrix_row(lane), matrix_column(lane));
+    const u32 turned = Places::turned_place(shared, at.stage) +
+                       swizzled<C.dv, Places::turned_span>(column + matrix_row(lane), matrix_column(lane));
     barrier_wait(barrier(Block::v_full + at.stage), at.parity);
     barrier_wait(barrier(Block::v_empty + at.stage), at.parity ^ 1);
 #pragma unroll

@@ -31,15 +31,16 @@ struct Fp8Softmax : AttentionEpilogue<F.forward> {
   };
   static __device__ __forceinline__ float factor(float row, float key) { return fmaxf(row * key, 1e-30f); }
 
-  // The largest score of each of two rows. Integers have an instruction for the largest of three, and floats that are not
-  // negative have the order of their bits; rows whose scores are all negative are looked at as floats.
+  // The largest score of each of two rows. Integers have an instruction for the largest of three, and floats that are
+  // not negative have the order of their bits; rows whose scores are all negative are looked at as floats.
   static __device__ __forceinline__ void largest(const Scores& s, float (&most)[2]) {
 #pragma unroll
     for (int r = 0; r < 2; ++r) {
       int bits = __float_as_int(s[fragment_index(0, r, 0)]);
 #pragma unroll
       for (int i = 0; i < Block::scores / 4; ++i)
-        bits = __vimax3_s32(bits, __float_as_int(s[fragment_index(i, r, 0)]), __float_as_int(s[fragment_index(i, r, 1)]));
+        bits =
+            __vimax3_s32(bits, __float_as_int(s[fragment_index(i, r, 0)]), __float_as_int(s[fragment_index(i, r, 1)]));
       bits = max(bits, __shfl_xor_sync(0xffffffffu, bits, 1));
       most[r] = __int_as_float(max(bits, __shfl_xor_sync(0xffffffffu, bits, 2)));
     }
@@ -55,7 +56,8 @@ struct Fp8Softmax : AttentionEpilogue<F.forward> {
   }
 
   // A chunk's maximum joins its rows'; `delta` is what of O and of the sums is left.
-  static __device__ __forceinline__ void find_maximum(const Scores& s, RowState& state, const Factors& rows, float key) {
+  static __device__ __forceinline__ void find_maximum(const Scores& s, RowState& state, const Factors& rows,
+                                                      float key) {
     float most[2];
     largest(s, most);
 #pragma unroll
