@@ -103,7 +103,7 @@ TEST_CASE(
 }
 
 TEST_CASE("the spaces of the backward pass, of decode and of FP8: none that is accepted spills") {
-  CHECK(hold("matmul_fp8_sm90", 1).legal[Verdict::kept] > 6'400);
+  CHECK(hold("matmul_fp8_sm90", 1).legal[Verdict::kept] > 15'600);
   // Two buffers of Q and dO, as they are searched; the recorded tiles with one and three were kept as well. 66 of 83.
   CHECK(hold("attention_backward_sm90", 0.79).legal[Verdict::kept] >= 162);
   CHECK(hold("attention_decode_sm90").legal[Verdict::kept] >= 451);
