@@ -47,15 +47,16 @@ class BackwardProblem {
   [[nodiscard]] const PlacedDiagram& placed() const { return placed_; }
   [[nodiscard]] const AttentionBackwardPlans& plans() const { return plans_; }
 
-  [[nodiscard]] BackwardRun run(std::uint64_t seed, const std::string& planted = "") {
+  /// `trace`: of the launch in the middle.
+  [[nodiscard]] BackwardRun run(std::uint64_t seed, const std::string& planted = "", emulator::Trace* trace = nullptr) {
     BackwardRun out;
     scratch_.poison();
     for (EmulatedArray& array : gradients_) array.poison();
     for (const LaunchPlan* plan : plans_.all()) {
-      const auto outcome =
-          emulator::launch(*plan, seed, planted, nullptr,
-                           plan == &plans_.gradients ? emulator::Blocks::ascending : emulator::Blocks::shuffled);
-      if (plan == &plans_.gradients) out.counters = outcome.counters;
+      const bool gradients = plan == &plans_.gradients;
+      const auto outcome = emulator::launch(*plan, seed, planted, gradients ? trace : nullptr,
+                                            gradients ? emulator::Blocks::ascending : emulator::Blocks::shuffled);
+      if (gradients) out.counters = outcome.counters;
       out.error = outcome.error;
       if (!out.error.empty()) return out;
     }

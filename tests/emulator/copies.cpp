@@ -155,19 +155,20 @@ void perform_copy(Thread& thread, const Thread::Copy& copy) {
   }
 }
 
-/// Boxes that end together are one event, asked for with the first.
+/// Boxes of one array that end together are one event, asked for with the first.
 void trace_box(const BoxWork& work, u32 part, u32 time, u32 agent) {
   Trace* trace = engine->trace;
   if (trace == nullptr) return;
   const Thread& self = engine->thread();
   const Warp& warp = *self.warp;
+  const std::string array = work.map == nullptr ? "" : work.map->name;
   for (auto event = trace->rbegin(); event != trace->rend(); ++event) {
     if (event->part != part || event->block != self.position.block) continue;
-    if (event->time == time && event->array == work.map->name) return;
+    if (event->time == time && event->array == array) return;
   }
   Event event;
   event.kind = work.load ? Event::Kind::load : Event::Kind::store;
-  event.array = work.map->name;
+  event.array = array;
   event.block = self.position.block;
   event.agent = agent;
   event.offset = work.offset;
@@ -273,6 +274,7 @@ void add_floats(float* to, u32 from, u32 bytes, Place at) {
   check_device_memory(to, bytes, true, at);
   const u32 part = place.block->first_part + store_part + warp.number;
   engine->expect(place.block->shared.read(place.offset, bytes, {&warp.seen, part, work.group, true, at}));
+  trace_box(work, part, work.group, warp.number);
   engine->counters.bytes_added += bytes;
   ++self.stores;
   engine->boxes.push_back(work);
@@ -282,6 +284,7 @@ void add_floats(float* to, u32 from, u32 bytes, Place at) {
 void add_four(float* to, const float* four, Place at) {
   engine->begin(at);
   check_device_memory(to, 4 * sizeof(float), true, at);
+  engine->trace_write();
   for (int i = 0; i < 4; ++i) to[i] += four[i];
   engine->counters.bytes_added += 4 * sizeof(float);
 }

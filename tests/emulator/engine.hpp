@@ -91,6 +91,7 @@ struct Warp {
   std::vector<std::unique_ptr<Gathering>> gatherings;
   Clock seen;
   std::optional<std::size_t> thread_event;  ///< of the trace: what its threads do since the last wait for a product
+  std::optional<std::size_t> write_event;   ///< of the trace: what they have written since then
   std::vector<u32> unpublished;             ///< granules written since the last fence.proxy.async
 
   [[nodiscard]] u32 time() const { return seen[part]; }
@@ -218,6 +219,9 @@ class Engine {
   bool gather(const char* instruction, u32 mask, const void* operand, Gathering*& gathering);
   /// Ends what the last lane has done.
   void disperse(Gathering& gathering);
+
+  /// The thread writes: its warp's writes behind one wait for a product are one event.
+  void trace_write();
 
   void perform(BoxWork work);
   void perform_product(Warpgroup& group);

@@ -1,5 +1,6 @@
 #include "tests/emulator/launch.hpp"
 
+#include <array>
 #include <cstring>
 #include <deque>
 #include <map>
@@ -34,8 +35,10 @@ TensorBoxes boxes_of(const napkin::TensorBox& box, const char* name) {
 }
 
 /// The names that the arrays of a plan's boxes have, in the plan's order.
-constexpr const char* attention_arrays[] = {"Q", "K", "V", "O"};
-constexpr const char* matmul_arrays[] = {"A", "B", "C"};
+std::array<const char*, 4> arrays_of(const napkin::LaunchPlan& plan) {
+  if (plan.source.find("matmul") != std::string::npos) return {"A", "B", "C", ""};
+  return {"Q", "K", "V", plan.source.find("backward") != std::string::npos ? "dO" : "O"};
+}
 
 /// The parameter at the alignment that its type asks for.
 class Arguments {
@@ -44,9 +47,9 @@ class Arguments {
     const auto begin = reinterpret_cast<std::uintptr_t>(memory_.data());
     first_ = memory_.data() + (alignment - begin % alignment) % alignment;
     std::memcpy(first_, plan.arguments.data(), plan.arguments.size());
-    const bool attention = plan.boxes.size() == std::size(attention_arrays);
+    const auto names = arrays_of(plan);
     for (std::size_t i = 0; i < plan.boxes.size(); ++i) {
-      maps_.push_back(boxes_of(plan.boxes[i], attention ? attention_arrays[i] : matmul_arrays[i]));
+      maps_.push_back(boxes_of(plan.boxes[i], names[i]));
       const TensorBoxes* map = &maps_.back();
       std::memcpy(first_ + plan.boxes[i].offset, &map, sizeof map);
     }

@@ -111,6 +111,7 @@ void trace_product(const ProductWork& work, const Warpgroup& group) {
     event->agent = group.number;
     event->commit = commit;
     event->offset = MatrixDescriptor(work.product.b_matrix).address - base_address;
+    event->a_in_registers = work.a_in_registers;
     event->before = warp.seen;
     event->part = group.part;
     event->issuer = group.block->first_part + warp_part + warp.number / 4 * 4;
@@ -129,15 +130,19 @@ void trace_wait(u32 product, const Warpgroup& group) {
   Event event;
   for (const Event& found : *trace) {
     if (found.kind == Event::Kind::product && found.part == group.part && found.block == self.position.block &&
-        found.time == product + 1)
+        found.time == product + 1) {
       event.offset = found.offset;
+      event.a_in_registers = found.a_in_registers;
+    }
   }
   event.kind = Event::Kind::thread;
   event.block = self.position.block;
   event.agent = self.warp->number;
   event.before = self.warp->seen;
   event.part = event.issuer = self.warp->part;
+  event.time = self.warp->time();
   self.warp->thread_event = trace->size();
+  self.warp->write_event.reset();
   trace->push_back(event);
 }
 

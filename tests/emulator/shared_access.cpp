@@ -6,6 +6,20 @@
 
 namespace emulator {
 
+void Engine::trace_write() {
+  const Thread& self = thread();
+  Warp& warp = *self.warp;
+  if (trace == nullptr || self.lane != 0 || !warp.thread_event) return;
+  if (!warp.write_event) {
+    Event event = (*trace)[*warp.thread_event];
+    event.kind = Event::Kind::write;
+    event.before = warp.seen;
+    warp.write_event = trace->size();
+    trace->push_back(std::move(event));
+  }
+  (*trace)[*warp.write_event].time = warp.time();
+}
+
 u32 shared_base() { return base_address | engine->thread().position.rank << rank_shift; }
 
 void shared_read(void* to, u32 address, u32 bytes, Place at) {
@@ -18,6 +32,7 @@ void shared_read(void* to, u32 address, u32 bytes, Place at) {
 
 void shared_write(u32 address, const void* from, u32 bytes, Place at) {
   engine->begin(at);
+  engine->trace_write();
   const auto [block, offset] = shared_place(address, bytes);
   if (address % bytes != 0) engine->fail("writes at an address that is no multiple of " + std::to_string(bytes));
   engine->expect(block->shared.write(offset, bytes, generic_access(at)));

@@ -10,12 +10,14 @@
 namespace emulator {
 
 struct Event {
-  enum class Kind { load, store, product, thread } kind = Kind::load;
-  std::string array;         ///< load, store: whose box
-  u32 block = 0, agent = 0;  ///< store, product: warpgroup; thread: warp
-  u32 commit = 0;            ///< product: its group's number
-  u32 offset =
-      0;  ///< in shared memory: where the box goes, where operand B lies; thread: of the product that it waited for
+  /// thread: a warp from its wait for a product on; write: what it writes from there on, to shared memory or to a sum.
+  enum class Kind { load, store, product, thread, write } kind = Kind::load;
+  std::string array;            ///< load, store: whose box; none where bytes are added
+  u32 block = 0, agent = 0;     ///< product, a box's store: warpgroup; thread, write, an addition of bytes: warp
+  u32 commit = 0;               ///< product: its group's number
+  u32 offset = 0;               ///< in shared memory: where the box goes, where operand B lies; thread, write: of the
+                                ///< product that was waited for
+  bool a_in_registers = false;  ///< product, and the one that thread and write waited for
   Clock before;                 ///< what the threads that asked had seen; of a warpgroup what each of its warps had
   u32 part = 0, time = 0;       ///< its end: who has seen this component of that time has waited for it
   u32 issuer = 0;               ///< component of the (first) warp that asked
