@@ -8,7 +8,7 @@ from ._parts import shown
 
 TYPE_CHECKING = False  # typing's own is a third of the package's time to import
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from typing import Any
 
     from ._types import Algorithm
@@ -228,26 +228,24 @@ def _part(value: Any, name: str) -> str:
     return value if isinstance(value, str) and "\n" not in value else path_of(value, name)
 
 
-def _parts_list(value: Any, name: str) -> str:
-    from ._errors import InputError
+def _list_of(word: Callable[[Any, str], str], right: str) -> Callable[[Any, str], str]:
+    """What makes an option of a list, word by word; a text stays as it is."""
 
-    if isinstance(value, str):
-        return value
-    try:
-        return ",".join(_part(one, name) for one in value)
-    except TypeError:
-        raise InputError(name, f"is {shown(value)}", "a list of names, paths or dicts") from None
+    def words(value: Any, name: str) -> str:
+        from ._errors import InputError
+
+        if isinstance(value, str):
+            return value
+        try:
+            return ",".join(word(one, name) for one in value)
+        except TypeError:
+            raise InputError(name, f"is {shown(value)}", right) from None
+
+    return words
 
 
-def _lengths(value: Any, name: str) -> str:
-    from ._errors import InputError
-
-    if isinstance(value, str):
-        return value
-    try:
-        return ",".join("x".join(map(str, one)) if isinstance(one, (tuple, list)) else str(one) for one in value)
-    except TypeError:
-        raise InputError(name, f"is {shown(value)}", "a list of lengths, or of pairs (queries, keys)") from None
+def _length(value: Any, name: str) -> str:
+    return "x".join(map(str, value)) if isinstance(value, (tuple, list)) else str(value)
 
 
 def _type(value: Any, name: str) -> str:
@@ -256,31 +254,14 @@ def _type(value: Any, name: str) -> str:
     return value if isinstance(value, str) else dtype_name(value)
 
 
-def _types(value: Any, name: str) -> str:
-    from ._errors import InputError
-
-    if isinstance(value, str):
-        return value
-    try:
-        return ",".join(_type(one, name) for one in value)
-    except TypeError:
-        raise InputError(name, f"is {shown(value)}", "a list of types") from None
-
-
 def _text(value: Any, name: str) -> str:
     return str(value)
 
 
-def _two(value: Any, name: str) -> str:
-    from ._errors import InputError
-
-    if isinstance(value, str):
-        return value
-    try:
-        return ",".join(str(one) for one in value)
-    except TypeError:
-        raise InputError(name, f"is {shown(value)}", "two numbers: rows to the left and to the right") from None
-
+_parts_list = _list_of(_part, "a list of names, paths or dicts")
+_lengths = _list_of(_length, "a list of lengths, or of pairs (queries, keys)")
+_types = _list_of(_type, "a list of types")
+_two = _list_of(_text, "two numbers: rows to the left and to the right")
 
 _OPTIONS: dict[str, tuple[str, Any]] = {
     "gpu": ("--gpu", _part), "gpus": ("--gpus", _parts_list), "memory": ("--memory", _text),
