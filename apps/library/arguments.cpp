@@ -4,6 +4,8 @@
 #include <charconv>
 #include <cmath>
 
+#include "model/base/printable.hpp"
+
 namespace napkin {
 namespace {
 
@@ -73,18 +75,7 @@ SizeRange parse_range(const std::string& name, std::string_view text, const std:
 
 std::string in_quotes(std::string_view text) {
   constexpr std::size_t most = 40;
-  constexpr std::string_view digits = "0123456789abcdef";
-  std::string shown = "'";
-  for (const char c : text.substr(0, most)) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (byte >= 0x20 && byte < 0x7f) {
-      shown += c;
-    } else {
-      shown += {'\\', 'x', digits[byte >> 4U], digits[byte & 15U]};
-    }
-  }
-  if (text.size() > most) shown += "...";
-  return shown + "'";
+  return "'" + printable(text.substr(0, most)) + (text.size() > most ? "...'" : "'");
 }
 
 std::vector<std::string> parse_words(std::string_view text, const std::string& where, const std::string& right) {

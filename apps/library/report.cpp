@@ -61,7 +61,10 @@ ReportAnswer report_answer(const Session& session, const Ask& ask, const std::ve
     if (out.query.head.kernel)
       out.classes = classes_of(*request.machine, *out.query.head.kernel, out.query.predicted->by_graph());
     if (!launched_once) return out;
-    out.roofline = roofline_of(request, layout, out.query, others(out.selected, out.query.head.tile));
+    // Nothing is multiplied by a maximum or a norm: 0 FLOP a byte lie on no logarithmic axis.
+    if (out.query.work.flops > 0) {
+      out.roofline = roofline_of(request, layout, out.query, others(out.selected, out.query.head.tile));
+    }
     out.recorded = recorded_beside(out.query.head, most_recorded);
     out.published = published_beside(out.query.head, published, most_published);
     return out;

@@ -22,7 +22,7 @@ struct ReportAnswer {
   SelectAnswer selected;                       ///< of that kernel, with every knob free
   bool picked = false;                         ///< the tile is the selected one
   Streamed streamed;                           ///< the algorithm as the kernel streams it
-  std::optional<RooflineAnswer> roofline;      ///< where there is a prediction
+  std::optional<RooflineAnswer> roofline;      ///< of a prediction with FLOPs
   std::optional<TimelineAnswer> timeline;      ///< of a kernel's legal tile
   std::vector<LandscapeAnswer> landscapes;     ///< of a kernel
   std::optional<SensitivityAnswer> sensitive;  ///< of a kernel's legal tile

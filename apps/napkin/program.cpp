@@ -15,6 +15,7 @@
 #include "apps/napkin/progress.hpp"
 #include "kernels/jit/failure.hpp"
 #include "model/base/error.hpp"
+#include "model/base/printable.hpp"
 
 namespace napkin::cli {
 namespace {
@@ -52,21 +53,14 @@ Reply reply_to(const std::vector<std::string>& words, const report::Style& style
 
 namespace {
 
-/// One line, whatever a file's name or text put into it.
-std::string one_line(std::string_view text) {
-  std::string line;
-  for (const char c : text) line += static_cast<unsigned char>(c) < 0x20 || c == 0x7f ? ' ' : c;
-  return line;
-}
-
 int complain(std::string_view message) {
-  std::fprintf(stderr, "%s\n", one_line(message).c_str());
+  std::fprintf(stderr, "%s\n", printable(message).c_str());
   return bad_input;
 }
 
 /// A terminal is told that a long command is at work.
 Reply waited_for(const std::vector<std::string>& words) {
-  const Waiting waiting("napkin" + (words.empty() ? std::string() : " " + one_line(words.front())));
+  const Waiting waiting("napkin" + (words.empty() ? std::string() : " " + printable(words.front())));
   return reply_to(words, style_of_stdout());
 }
 

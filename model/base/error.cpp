@@ -5,6 +5,8 @@
 #include <numeric>
 #include <utility>
 
+#include "model/base/printable.hpp"
+
 namespace napkin {
 namespace {
 
@@ -13,7 +15,7 @@ std::string join_parts(const std::vector<std::string>& parts) {
   for (const auto& part : parts) {
     if (part.empty()) continue;
     if (!text.empty()) text += ": ";
-    text += part;
+    text += printable(part);
   }
   return text;
 }

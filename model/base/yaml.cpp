@@ -13,6 +13,7 @@
 #include <sstream>
 
 #include "model/base/file.hpp"
+#include "model/base/printable.hpp"
 #include "model/base/yaml_plain.hpp"
 
 namespace napkin::yaml {
@@ -251,15 +252,28 @@ const Node* Node::find(std::string_view key) const {
   return nullptr;
 }
 
+namespace {
+
+void check_characters(std::string_view text, const std::string& file) {
+  for (std::size_t i = 0; i < text.size();) {
+    const auto c = static_cast<unsigned char>(text[i]);
+    const bool blank = c == '\n' || c == '\r' || c == '\t', control = c < 0x20 && !blank;
+    const Character first = c < 0x80 ? Character{c, 1, true} : first_character(text.substr(i));
+    if (control || !first.valid) {
+      const auto line = 1 + std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(i), '\n');
+      throw Error(Location{file, static_cast<int>(line), 1}, "",
+                  control ? "a control character" : "the byte " + escape_of(c) + ", which is no UTF-8",
+                  "a YAML text in UTF-8");
+    }
+    i += first.bytes;
+  }
+}
+
+}  // namespace
+
 Node parse(std::string_view text, const std::string& file) {
   if (text.size() > max_bytes) throw Error(file, "larger than 4 MiB", "a smaller file");
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const auto c = static_cast<unsigned char>(text[i]);
-    if (c < 0x20 && c != '\n' && c != '\r' && c != '\t') {
-      const auto line = 1 + std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(i), '\n');
-      throw Error(Location{file, static_cast<int>(line), 1}, "", "a control character", "a YAML text in UTF-8");
-    }
-  }
+  check_characters(text, file);
   if (Builder builder(file); read_plain(text, builder)) return builder.take();
   std::istringstream stream{std::string(text)};
   Builder builder(file);

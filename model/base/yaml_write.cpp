@@ -1,6 +1,9 @@
 #include "model/base/yaml_write.hpp"
 
 #include <cctype>
+#include <string_view>
+
+#include "model/base/printable.hpp"
 
 namespace napkin::yaml {
 
@@ -9,20 +12,16 @@ std::string written(const std::string& word) {
   bool plain = !word.empty() && !reserved && std::isalpha(static_cast<unsigned char>(word[0])) != 0;
   for (char c : word) plain = plain && (c == '_' || std::isalnum(static_cast<unsigned char>(c)) != 0);
   if (plain) return word;
-  constexpr char digits[] = "0123456789abcdef";
   std::string quoted = "\"";
-  for (char c : word) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (c == '"' || c == '\\') {
-      quoted += '\\';
-      quoted += c;
-    } else if (byte < 0x20 || byte == 0x7f) {
-      quoted += "\\x";
-      quoted += digits[byte >> 4];
-      quoted += digits[byte & 15];
+  for (std::string_view rest = word; !rest.empty();) {
+    const Character first = first_character(rest);
+    if (first.code == '"' || first.code == '\\') quoted += '\\';
+    if (!first.valid || is_control(first.code)) {
+      quoted += escape_of(first.code);
     } else {
-      quoted += c;
+      quoted += rest.substr(0, first.bytes);
     }
+    rest.remove_prefix(first.bytes);
   }
   return quoted + "\"";
 }

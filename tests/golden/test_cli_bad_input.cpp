@@ -236,7 +236,18 @@ TEST_CASE("an error in a file names file, line and column") {
 }
 
 TEST_CASE("a file's name cannot break the message into lines") {
-  check_refused(napkin(std::vector<std::string>{"derive", "/nowhere/a\nb\x1b[31m.yaml"}), "nowhere");
+  check_refused(napkin(std::vector<std::string>{"derive", "/nowhere/a\nb\x1b[31m.yaml"}),
+                "/nowhere/a\\x0ab\\x1b[31m.yaml");
+  check_refused(napkin(std::vector<std::string>{"derive", "/nowhere/\u009b31m\u202e\xff.yaml"}),
+                "/nowhere/\\x9b31m\\u202e\\xff.yaml");
+  const std::string bell = "a\ab";
+  for (const std::vector<std::string>& line : std::initializer_list<std::vector<std::string>>{
+           {"query", "attention", "--gpu", bell, "--shape", "q=1,x=1,d=1"},
+           {"query", "attention", "--gpu", "h200-sxm", "--shape", "q=1,x=1,d=1", "--kernel", bell},
+           {"query", "attention", "--gpu", "h200-sxm", "--shape", "q=1,x=1,d=1", "--dtype", bell},
+           {"query", bell, "--gpu", "h200-sxm", "--shape", "q=1,x=1,d=1"},
+           {"validate", "--replay", bell}})
+    check_refused(napkin(line), "a\\x07b");
 }
 
 TEST_CASE("words of bytes") {

@@ -60,6 +60,19 @@ TEST_CASE("the page says what query and select say, and stands alone") {
   CHECK(has(made.page, "napkin report attention --gpu h200-sxm --shape h=16,q=2048,x=2048,d=128 --out "));
 }
 
+TEST_CASE("a page of what multiplies no matrices has no roofline, and ends") {
+  const Folder folder;
+  for (const char* question :
+       {"layer_norm --gpu h200-sxm --shape m=4096,k=1024", "max_pooling --gpu a100-sxm-80 --shape i=56,c=64",
+        "group_norm --gpu mi300x --shape s=1024,z=8"}) {
+    CAPTURE(std::string(question));
+    const Made made = report(question, folder);
+    CHECK(made.json["roofline"].is_null());
+    CHECK(made.page.ends_with("</html>\n"));
+    CHECK(!has(made.page, "<section id=\"roofline\""));
+  }
+}
+
 TEST_CASE("the landscape's best is the selected tile, and its cells are what select says with two knobs fixed") {
   const Folder folder;
   const Json json = report("attention" + square, folder).json;

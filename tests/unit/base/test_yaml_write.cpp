@@ -18,11 +18,12 @@ TEST_CASE("plain words stay plain, all others stand in quotes") {
   CHECK(yaml::written("2 rows") == "\"2 rows\"");
   CHECK(yaml::written("a\"b\\c") == "\"a\\\"b\\\\c\"");
   CHECK(yaml::written("a\nb") == "\"a\\x0ab\"");
+  CHECK(yaml::written("\u202e\u009b\u00e9") == "\"\\u202e\\x9b\u00e9\"");
 }
 
 TEST_CASE("the reader gives every word back") {
-  for (const std::string word :
-       {"dv", "null", "NULL", "~", "", "1e3", "a: b", "- a", "#", "{x}", "tab\there", "a\nb", "\x7f"}) {
+  for (const std::string word : {"dv", "null", "NULL", "~", "", "1e3", "a: b", "- a", "#", "{x}", "tab\there", "a\nb",
+                                 "\x7f", "\u009b[1m", "\u202e", "\u00e9"}) {
     CAPTURE(word);
     const auto document = yaml::parse("key: " + yaml::written(word) + "\n", "test.yaml");
     CHECK(document.at("key").text() == word);
