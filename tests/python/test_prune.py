@@ -1,0 +1,44 @@
+"""What an autotuner of Triton loses that tries only our first one or three configurations, on an H200: recorded sweeps
+(tests/measured/prune), ranked with today's model."""
+
+import collections
+import json
+import pathlib
+
+import pytest
+
+import napkin
+
+ROWS = pathlib.Path(__file__).resolve().parents[1] / "measured/prune/triton.jsonl"
+
+
+def sweeps():
+    found = collections.defaultdict(list)
+    for line in ROWS.read_text().splitlines():
+        row = json.loads(line)
+        found[row["kernel"], row["algorithm"], tuple(row["shape"].items()), row["mask"]].append(row)
+    return found
+
+
+def ranked_times(kernel, algorithm, shape, mask, rows):
+    """Measured times in the order of today's ranking, of the configurations that ran."""
+    ranking = napkin.rank_configs(algorithm, [row["config"] for row in rows], gpu="h200-sxm", kernel=kernel,
+                                  causal=mask == "causal", dtype=rows[0]["dtype"], **dict(shape))
+    for one in ranking:
+        assert one.legal == ("time" in rows[one.index]), rows[one.index]["config"]
+    return [rows[one.index]["time"] for one in ranking if one.legal]
+
+
+@pytest.mark.parametrize("question", sweeps(), ids=str)
+def test_todays_first_configurations_of_a_recorded_sweep(question):
+    times = ranked_times(*question, sweeps()[question])
+    best, few_rows = min(times), dict(question[2]).get("a", 4096) <= 1024
+    first, three = times[0] / best - 1, min(times[:3]) / best - 1
+    assert first <= (0.17 if few_rows else 0.027)
+    assert three <= (0.0503 if few_rows else 0.0122)
+
+
+def test_of_eight_sweeps_the_first_configuration_is_the_best_in_four():
+    times = [ranked_times(*question, rows) for question, rows in sweeps().items()]
+    assert len(times) == 8
+    assert sum(of[0] == min(of) for of in times) >= 4
