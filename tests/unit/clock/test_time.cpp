@@ -9,10 +9,13 @@
 #include <string>
 #include <vector>
 
+#include "model/clock/graph/event_graph.hpp"
 #include "model/clock/prediction.hpp"
 #include "model/clock/roofline/assumed_clock.hpp"
 #include "model/clock/roofline/load.hpp"
 #include "model/clock/roofline/work_distribution.hpp"
+#include "model/clock/run/period.hpp"
+#include "model/clock/time_model.hpp"
 #include "model/resource/plan.hpp"
 #include "tests/laid_out.hpp"
 #include "tests/rounds.hpp"
@@ -134,6 +137,29 @@ TEST_CASE("the clock says where it comes from, the launch is added") {
     CHECK(use.busy <= 1);
   }
   CHECK(assumed_clock(Machine{}).frequency == Hertz(1e9));
+}
+
+// (eq. 15.1 of model/README.md, by hand for one and for two sets of schedulers)
+TEST_CASE("two blocks on a node: half way between hiding all waits and meeting on the busiest pipe") {
+  for (const auto& [warps, rows] : {std::pair{"4", "64"}, {"2", "32"}}) {
+    const test::LaidOut question("attention_sm80", "h200-sxm", attention(1, 264, std::stoi(rows), 4096, 64),
+                                 DType::bf16);
+    const PlacedDiagram placed = question.place({{"q", rows}, {"x", "64"}, {"warps", warps}});
+    const EventGraph graph = event_graph(placed);
+    Periods periods;
+    const Period& period = periods.of(graph);
+    const TimeModel model(placed, ByClock::graph);
+    const Timing alone = model.of(placed, Count(1), graph, period), two = model.of(placed, Count(2), graph, period);
+    REQUIRE(alone.who.blocks == 2);
+    const double work = period.pipe.clocks * alone.who.iterations,
+                 ends = alone.cycles - period.clocks * alone.who.iterations,
+                 full = std::min(alone.cycles, work + ends / 2);
+    const bool one_set = placed.threads == Count(128);
+    const double least = one_set ? std::max(alone.cycles / 2, full) : std::max(alone.cycles, 2 * full) / 2,
+                 most = one_set ? (alone.cycles + full) / 2 : least;
+    CHECK(two.cycles == doctest::Approx((least + most) / 2).epsilon(1e-9));
+    CHECK(two.cycles < alone.cycles);
+  }
 }
 
 TEST_CASE("the event graph predicts where the tile has edges and the machine measured times, else the roofline") {
