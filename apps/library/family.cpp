@@ -100,10 +100,7 @@ class Grid {
     const Placement placement = place(placer_of(*points_[i].request, *layout), candidate.tile);
     if (!placement.violations.empty()) return std::nullopt;
     if (layout->ideal) return bound_of(placement.placed);
-    const Ranking& ranking = *points_[i].ranking;
-    return answer_of(&ranking.layout() == layout
-                         ? ranking.predicted(candidate.tile)
-                         : points_[i].request->known->predicted(placement.placed, placement.plan));
+    return answer_of(napkin::predicted(*points_[i].request, *layout, placement));
   }
   /// Seconds; infinite where the tile does not fit.
   [[nodiscard]] double time_of(std::size_t i, const Candidate& candidate) {

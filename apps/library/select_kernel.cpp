@@ -80,6 +80,14 @@ std::string Ranking::nothing_fits() const {
   return "nothing fits: " + nearest_constraint(count_rejections()) + " keeps the most tiles out" + unsearched();
 }
 
+Prediction predicted(const Request& request, const Layout& layout, const Placement& placement) {
+  if (placement.violations.empty() && !layout.ideal) {
+    const Question question = request.question(layout);
+    if (auto known = noticed(question, placement.placed.tile, request.known->tables)) return *std::move(known);
+  }
+  return request.known->predicted(placement.placed, placement.plan);
+}
+
 namespace {
 
 /// Leaves the kernels whose times can be compared: the roofline's time is one that no kernel reaches, so where the

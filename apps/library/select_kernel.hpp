@@ -17,6 +17,8 @@
 
 namespace napkin {
 
+struct Placement;
+
 /// What is kept between requests that share their parts, by the parts' addresses. Whoever reads or writes it locks it.
 struct Known {
   std::mutex mutex;  ///< of least_transfers and periods
@@ -25,8 +27,8 @@ struct Known {
   Tables tables;                                  ///< locked by itself
   KeptPlacers placers;                            ///< locked by itself
   explicit Known(Tables::Store store) : tables(std::move(store)) {}
-  /// As `select` says it; with what device memory sends again where that takes longer. Uses the periods of graphs met
-  /// before.
+  /// From a run of the tile's graph, with what device memory sends again where that takes longer. Uses the periods of
+  /// graphs met before.
   [[nodiscard]] Prediction predicted(const PlacedDiagram& placed, const Plan& plan);
   /// Without it: what tiles are ranked by.
   [[nodiscard]] Prediction ranked(const PlacedDiagram& placed, const Plan& plan);
@@ -65,6 +67,10 @@ class Ranking {
   std::unique_ptr<Selector> selector_;
   Selection selection_;
 };
+
+/// Of a tile of one layout as `select` says it, with what device memory sends again where that takes longer: from the
+/// table of its kind where one has the tile, else from a run of its graph.
+[[nodiscard]] Prediction predicted(const Request& request, const Layout& layout, const Placement& placement);
 
 /// Ranks in every layout and keeps the one whose best tile is the fastest, of those that one clock predicts. Its
 /// ranking is empty where nothing fits in any of them.

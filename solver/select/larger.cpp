@@ -62,9 +62,10 @@ const Table::WithValue& Table::with_value(KnobId knob, std::int64_t value) {
 }
 
 std::optional<Scan::Larger> Scan::next_larger(const Tile& tile, KnobId knob) {
+  find_parts();
   const std::lock_guard lock(table_->mutex_);
   const Candidates& all = table_->candidates_;
-  std::vector<std::int64_t> values = allowed_.space().domains[at(knob)];
+  std::vector<std::int64_t> values = allowed_->space().domains[at(knob)];
   std::erase_if(values, [&](std::int64_t value) { return value <= tile.values[at(knob)]; });
   std::sort(values.begin(), values.end());
   for (const std::int64_t value : values) {
@@ -73,19 +74,19 @@ std::optional<Scan::Larger> Scan::next_larger(const Tile& tile, KnobId knob) {
     Common common(space());
     for (const std::uint32_t i : tiles.legal) {
       const bool lengths = parts_[table_->sizes_of_[i]] != nullptr;
-      if (lengths && allowed_.is_as_fixed(all.legal()[i])) common.add(all.legal()[i]);
+      if (lengths && allowed_->is_as_fixed(all.legal()[i])) common.add(all.legal()[i]);
     }
     if (!common.any()) {
       const Candidates::Misfit* closest = nullptr;
       for (const std::uint32_t i : tiles.misfits) {
         const Candidates::Misfit& misfit = all.misfits()[i];
-        if (!allowed_(misfit.rank)) continue;
+        if (!(*allowed_)(misfit.rank)) continue;
         common.add(misfit.rank);
         if (closest == nullptr || closer(misfit, *closest)) closest = &misfit;
       }
       if (closest == nullptr) continue;
       out.fits = false;
-      out.rule = allowed_.rules().plan[at(closest->worst)].name;
+      out.rule = allowed_->rules().plan[at(closest->worst)].name;
       out.excess = closest->excess;
     }
     out.implied = common.beside(tile, knob);

@@ -79,17 +79,21 @@ std::uint64_t next_number() {
 
 }  // namespace
 
-Scan::Scan(std::shared_ptr<Table> table, const Question& question, const MakingTable& making)
-    : number_(next_number()),
-      table_(std::move(table)),
-      question_(question),
-      allowed_(question, table_->candidates_),
-      parts_(table_->parts_for(question, allowed_, making)) {}
+Scan::Scan(std::shared_ptr<Table> table, const Question& question)
+    : number_(next_number()), table_(std::move(table)), question_(question) {}
+
+void Scan::find_parts(const MakingTable& making) {
+  if (allowed_) return;
+  Allowed allowed(question_, table_->candidates_);
+  parts_ = table_->parts_for(question_, allowed, making);
+  allowed_.emplace(std::move(allowed));
+}
 
 Selection Scan::rank(int top) {
+  find_parts();
   const std::lock_guard lock(table_->mutex_);
   Selection out;
-  out.candidates = allowed_.candidates();
+  out.candidates = allowed_->candidates();
   const Best best = run(Best(static_cast<std::size_t>(std::max(top, 1))));
   const auto ranked = [&](const Best::Found& found) {
     return Ranked{space().tile(rank_of(found.row->legal)), full(*found.part, *found.row, false)};
@@ -102,6 +106,7 @@ Selection Scan::rank(int top) {
 }
 
 std::optional<Scan::Timed> Scan::best_with(KnobId knob, std::int64_t value) {
+  find_parts();
   const std::lock_guard lock(table_->mutex_);
   const Best best = run(Best(1, false), std::pair(knob, value));
   if (best.best().empty()) return std::nullopt;
@@ -161,7 +166,7 @@ void Scan::find_bounds(Shape& shape, double most) {
 void Scan::scan(TablePart& part, Only only, Best& best) {
   table_->read(part, question_);
   const std::int64_t size = table_->sizes_[part.sizes].size;
-  Shape& shape = shape_of(part);
+  Shape& shape = shape_of(part, part.rows.front());
   double enough = best.enough(size), most = most_within(shape, enough);
   find_bounds(shape, most);
   const auto later = [](const Bound& a, const Bound& b) {
@@ -177,7 +182,7 @@ void Scan::scan(TablePart& part, Only only, Best& best) {
       most = most_within(shape, enough);
     }
     if (least > most) break;
-    if (!allowed_.is_as_fixed(rank_of(row->legal)) || !is(only, rank_of(row->legal))) continue;
+    if (!allowed_->is_as_fixed(rank_of(row->legal)) || !is(only, rank_of(row->legal))) continue;
     if (!may_end_within(*row, shape, least, enough)) continue;
     if (row->period >= 0 && (shape.launch.unequal || shape.launch.packed)) {
       // To put its blocks onto nodes takes the longest. Runs of its blocks, and what was timed since, say more before.
@@ -198,10 +203,10 @@ bool Scan::is(Only only, std::int64_t rank) const {
   return !only || space().value(rank, at(only->first)) == only->second;
 }
 
-Scan::Shape& Scan::shape_of(TablePart& part) {
+Scan::Shape& Scan::shape_of(TablePart& part, const TileRow& any) {
   const auto known = shapes_.find(&part);
   if (known != shapes_.end()) return known->second;
-  const PlacedDiagram& placed = place(part.rows.front());
+  const PlacedDiagram& placed = place(any);
   Shape shape;
   shape.part = &part;
   shape.launch = launch_shape(placed);
@@ -319,7 +324,7 @@ Timing Scan::timing_of(TablePart& part, const TileRow& row, const PlacedDiagram&
   const TimeModel& model = model_of(row, placed);
   const Count blocks(part.traits[row.trait].blocks);
   if (row.period < 0) return model.of(placed, blocks);
-  Shape& shape = shape_of(part);
+  Shape& shape = shapes_.at(&part);
   const KnownLaunch known{part.periods[at(row.period)].period, part.energies[row.energy], shape.launch,
                           clocks_of(row, placed, shape), device_bytes_of(row, placed, shape)};
   return model.of(placed, blocks, &known);
@@ -361,13 +366,12 @@ Prediction Scan::full(TablePart& part, const TileRow& row, bool rereads) {
 
 std::optional<Prediction> Scan::noticed(const Tile& tile) {
   const std::lock_guard lock(table_->mutex_);
-  const std::uint32_t legal = legal_of(tile);
-  TablePart* part = legal < table_->sizes_of_.size() ? parts_[table_->sizes_of_[legal]] : nullptr;
-  if (part == nullptr || !table_->by_graph_ || rank_of(legal) != space().rank(tile)) return std::nullopt;
-  table_->read(*part, question_);
-  const auto row =
-      std::find_if(part->rows.begin(), part->rows.end(), [&](const TileRow& one) { return one.legal == legal; });
-  return full(*part, *row, true);
+  if (!table_->by_graph_) return std::nullopt;
+  const auto found = table_->find(question_, tile);
+  if (!found) return std::nullopt;
+  if (model_ == nullptr) model_ = &model_of(*found->row, place(*found->row));
+  (void)shape_of(*found->part, *found->row);
+  return full(*found->part, *found->row, true);
 }
 
 const TimeModel& Scan::model_of(const TileRow& row, const PlacedDiagram& placed) {
@@ -379,20 +383,11 @@ const TimeModel& Scan::model_of(const TileRow& row, const PlacedDiagram& placed)
   return *model;
 }
 
-std::uint32_t Scan::legal_of(const Tile& tile) const {
-  const std::vector<std::uint32_t>& legal = table_->candidates_.legal();
-  return static_cast<std::uint32_t>(std::lower_bound(legal.begin(), legal.end(), space().rank(tile)) - legal.begin());
-}
-
-Count Scan::blocks_of(const Tile& tile) {
-  const std::lock_guard lock(table_->mutex_);
-  return table_->place(*this, legal_of(tile)).blocks;
-}
-
 Rejections Scan::count() {
-  if (allowed_.can_count()) {
+  find_parts();
+  if (allowed_->can_count()) {
     const std::lock_guard lock(table_->mutex_);
-    return table_->candidates_.count(allowed_);
+    return table_->candidates_.count(*allowed_);
   }
   const Problem launch = launch_problem(question_.problem);
   return count_each(question_, Placer(*question_.streamed, *question_.mapping, *question_.machine, launch));

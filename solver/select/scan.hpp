@@ -58,8 +58,10 @@ class Best {
 class Scan {
  public:
   /// The question must outlive it.
-  Scan(std::shared_ptr<Table> table, const Question& question, const MakingTable& making = {});
+  Scan(std::shared_ptr<Table> table, const Question& question);
 
+  /// Makes the parts that the table lacks, where that is not done yet; all but noticed() begin with it.
+  void find_parts(const MakingTable& making = {});
   [[nodiscard]] const Question& question() const { return question_; }
   [[nodiscard]] std::uint64_t number() const { return number_; }  ///< of all scans its own
   [[nodiscard]] const Space& space() const { return table_->candidates().space(); }
@@ -71,11 +73,9 @@ class Scan {
   };
   [[nodiscard]] std::optional<Timed> best_with(KnobId knob, std::int64_t value);
   [[nodiscard]] Rejections count();
-  /// Of a tile that the question allows, with what device memory sends again where that takes longer. Nothing where it
-  /// allows it not, or the roofline ranks.
+  /// Of a tile that is legal at the question, with what device memory sends again where that takes longer. Nothing
+  /// where the table has no row of it, or the roofline ranks.
   [[nodiscard]] std::optional<Prediction> noticed(const Tile& tile);
-  /// That a launch of the legal tile starts.
-  [[nodiscard]] Count blocks_of(const Tile& tile);
 
   /// The next larger value of a knob that the rules of knobs allow, whatever values the others have.
   struct Larger {
@@ -126,7 +126,6 @@ class Scan {
   void find_bounds(Shape& shape, double most);
   [[nodiscard]] bool is(Only only, std::int64_t rank) const;
   [[nodiscard]] Prediction full(TablePart& part, const TileRow& row, bool rereads);
-  [[nodiscard]] std::uint32_t legal_of(const Tile& tile) const;
   [[nodiscard]] double time_of(TablePart& part, const TileRow& row);
   [[nodiscard]] Timing timing_of(TablePart& part, const TileRow& row, const PlacedDiagram& placed);
   [[nodiscard]] LaunchClocks clocks_of(const TileRow& row, const PlacedDiagram& placed, Shape& shape);
@@ -139,7 +138,8 @@ class Scan {
   void make_runs(const TileRow& row, Shape& shape);
   [[nodiscard]] double most_within(const Shape& shape, double seconds) const;
   [[nodiscard]] bool may_end_within(const TileRow& row, const Shape& shape, double least, double seconds) const;
-  [[nodiscard]] Shape& shape_of(TablePart& part);
+  /// By any of the part's rows.
+  [[nodiscard]] Shape& shape_of(TablePart& part, const TileRow& any);
   [[nodiscard]] const TimeModel& model_of(const TileRow& row, const PlacedDiagram& placed);
   [[nodiscard]] const PlacedDiagram& place(const TileRow& row) { return table_->place(*this, row.legal); }
   [[nodiscard]] std::int64_t rank_of(std::uint32_t legal) const { return table_->rank_of(legal); }
@@ -147,9 +147,9 @@ class Scan {
   std::uint64_t number_;
   std::shared_ptr<Table> table_;
   const Question& question_;
-  Allowed allowed_;
-  std::vector<TablePart*> parts_;  ///< by sizes; nullptr: lengths rule it out
-  std::vector<Floor> floors_;      ///< of parts, the least first
+  std::optional<Allowed> allowed_;  ///< where parts_ have been found
+  std::vector<TablePart*> parts_;   ///< by sizes; nullptr: lengths rule it out
+  std::vector<Floor> floors_;       ///< of parts, the least first
   std::unordered_map<const TablePart*, Shape> shapes_;
   std::vector<std::unique_ptr<TimeModel>> models_;  ///< by variant
   const TimeModel* model_ = nullptr;                ///< the model of any variant: for what all variants share

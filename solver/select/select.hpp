@@ -53,6 +53,8 @@ class Tables {
   Tables& operator=(const Tables&) = delete;
 
   [[nodiscard]] std::shared_ptr<Table> of(const Question& question);
+  /// Where it was met before, or is kept in the store; else nullptr.
+  [[nodiscard]] std::shared_ptr<Table> find(const Question& question);
   /// A table whose making ended in an error is not kept: the next question of its kind makes it anew.
   void forget(const Table& table);
   /// Saves the tables that have new rows since they were loaded or saved; `all`: those with new runs too.
@@ -78,13 +80,16 @@ class Selector {
   /// runner-up loses on. Empty where nothing is ranked.
   [[nodiscard]] std::string explain(const Selection& selection) const;
   [[nodiscard]] Rejections count_rejections() const;
-  /// What answers say of a tile: with what device memory sends again, where that takes longer. Nothing where the
-  /// question does not allow the tile, or the roofline ranks.
+  /// What answers say of a tile that is legal at the question: with what device memory sends again, where that takes
+  /// longer. Nothing where the table does not have the tile, or the roofline ranks.
   [[nodiscard]] std::optional<Prediction> noticed(const Tile& tile) const;
 
  private:
   std::unique_ptr<Scan> scan_;
 };
+
+/// As Selector::noticed, from a table that was met before or is kept in the store; nothing where none is.
+[[nodiscard]] std::optional<Prediction> noticed(const Question& question, const Tile& tile, Tables& tables);
 
 /// The constraint that kept the most tiles out, the first of them in order where several tie; "" where none did.
 [[nodiscard]] std::string nearest_constraint(const Rejections& rejections);

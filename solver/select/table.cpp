@@ -148,18 +148,43 @@ void Table::find_shared(const Question& like, const PlacedDiagram& placed) {
   }
 }
 
-/// Whether arrays come from device memory, whether blocks wait for it, and by crossing whether other blocks read what a
-/// block of the size copies.
-std::uint64_t Table::facts_of(const Question& question, const Sizes& sizes) const {
-  const Problem& problem = question.problem;
-  std::uint64_t facts = 0;
-  for (const std::vector<AxisId>& axes : shared_along_) {
-    const bool shared = std::any_of(axes.begin(), axes.end(),
-                                    [&](AxisId axis) { return problem.sizes[at(axis)] > sizes.extent[at(axis)]; });
-    facts = facts << 1U | (shared ? 1U : 0U);
+/// What graphs of a size depend on beside the table's kind: by crossing whether other blocks read what a block copies,
+/// whether arrays come from device memory, whether blocks wait for it, and how many nodes work where that is few.
+class Table::Facts {
+ public:
+  Facts(const Table& table, const Question& question)
+      : table_(table),
+        question_(question),
+        device_((comes_from_device(*question.machine, *question.streamed, question.problem) ? 1U : 0U) |
+                (waits_for_device(*question.machine, *question.streamed, question.problem) ? 2U : 0U)) {
+    if (few_nodes(*question.machine, 1) > Count(0))
+      placer_.emplace(*question.streamed, *question.mapping, *question.machine, question.problem);
   }
-  return facts;
-}
+  [[nodiscard]] std::uint64_t of(const Sizes& sizes) const {
+    std::uint64_t facts = 0;
+    for (const std::vector<AxisId>& axes : table_.shared_along_) {
+      const bool shared = std::any_of(axes.begin(), axes.end(), [&](AxisId axis) {
+        return question_.problem.sizes[at(axis)] > sizes.extent[at(axis)];
+      });
+      facts = facts << 1U | (shared ? 1U : 0U);
+    }
+    facts = facts << 2U | device_;
+    if (!placer_) return facts;
+    const Count blocks = placer_->place(table_.candidates_.space().tile(sizes.rank)).blocks;
+    return facts << 16U | static_cast<std::uint64_t>(few_nodes(*question_.machine, blocks).get());
+  }
+  [[nodiscard]] TablePart* find(Sizes& sizes, std::uint64_t facts) const {
+    const auto found =
+        std::find_if(sizes.parts.begin(), sizes.parts.end(), [&](const TablePart& one) { return one.facts == facts; });
+    return found == sizes.parts.end() ? nullptr : &*found;
+  }
+
+ private:
+  const Table& table_;
+  const Question& question_;
+  std::uint64_t device_;
+  std::optional<Placer> placer_;  // where the number of blocks is a fact too
+};
 
 std::uint32_t Table::number_of(const Period& period) {
   for (std::size_t i = number_of_binds_.size(); i < binds_.size(); ++i)
@@ -292,12 +317,8 @@ class PartMaker {
 
 std::vector<TablePart*> Table::parts_for(const Question& question, const Allowed& allowed, const MakingTable& making) {
   const std::lock_guard lock(mutex_);
-  const std::uint64_t device = (comes_from_device(*question.machine, *question.streamed, question.problem) ? 1U : 0U) |
-                               (waits_for_device(*question.machine, *question.streamed, question.problem) ? 2U : 0U);
+  const Facts facts(*this, question);
   std::optional<PartMaker> maker;
-  std::optional<Placer> placer;  // where the number of blocks is a fact too
-  if (few_nodes(*question.machine, 1) > Count(0))
-    placer.emplace(*question.streamed, *question.mapping, *question.machine, question.problem);
   std::vector<TablePart*> out;
   Tile tile;
   for (std::uint32_t s = 0; s < sizes_.size(); ++s) {
@@ -307,27 +328,48 @@ std::vector<TablePart*> Table::parts_for(const Question& question, const Allowed
       out.push_back(nullptr);
       continue;
     }
-    std::uint64_t facts = facts_of(question, sizes) << 2U | device;
-    if (placer) {
-      const Count few = few_nodes(*question.machine, placer->place(tile).blocks);
-      facts = facts << 16U | static_cast<std::uint64_t>(few.get());
-    }
-    auto known =
-        std::find_if(sizes.parts.begin(), sizes.parts.end(), [&](const TablePart& one) { return one.facts == facts; });
-    if (known == sizes.parts.end()) {
+    const std::uint64_t own = facts.of(sizes);
+    TablePart* known = facts.find(sizes, own);
+    if (known == nullptr) {
       TablePart part;
       part.sizes = s;
-      part.facts = facts;
+      part.facts = own;
       if (!maker) maker.emplace(*this, question);
       maker->make(part);
-      sizes.parts.push_back(std::move(part));
-      known = std::prev(sizes.parts.end());
+      known = &sizes.parts.emplace_back(std::move(part));
       if (by_graph_ || !is_kept_) made_ += known->rows.size();  // by the roofline they are not kept
       if (making) making(s + 1, std::ssize(sizes_));
     }
-    out.push_back(&*known);
+    out.push_back(known);
   }
   return out;
+}
+
+/// Index into Candidates::legal(); nothing for a tile that is not among them.
+std::optional<std::uint32_t> Table::legal_of(const Tile& tile) const {
+  const Space& space = candidates_.space();
+  for (std::size_t k = 0; k < space.domains.size(); ++k) {
+    const std::vector<std::int64_t>& domain = space.domains[k];
+    if (std::find(domain.begin(), domain.end(), tile.values[k]) == domain.end()) return std::nullopt;
+  }
+  const std::vector<std::uint32_t>& legal = candidates_.legal();
+  const auto rank = static_cast<std::uint32_t>(space.rank(tile));
+  const auto found = std::lower_bound(legal.begin(), legal.end(), rank);
+  if (found == legal.end() || *found != rank) return std::nullopt;
+  return static_cast<std::uint32_t>(found - legal.begin());
+}
+
+std::optional<Table::Found> Table::find(const Question& question, const Tile& tile) {
+  const auto legal = legal_of(tile);
+  if (!legal) return std::nullopt;
+  const Facts facts(*this, question);
+  Sizes& sizes = sizes_[sizes_of_[*legal]];
+  TablePart* part = facts.find(sizes, facts.of(sizes));
+  if (part == nullptr) return std::nullopt;
+  read(*part, question);
+  const auto row =
+      std::find_if(part->rows.begin(), part->rows.end(), [&](const TileRow& one) { return one.legal == *legal; });
+  return Found{part, &*row};
 }
 
 void Table::read(TablePart& part, const Question& question) {

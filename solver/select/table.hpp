@@ -12,6 +12,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -99,6 +100,13 @@ class Table {
   /// out. They stay where they are.
   [[nodiscard]] std::vector<TablePart*> parts_for(const Question& question, const Allowed& allowed,
                                                   const MakingTable& making = {});
+  /// The tile's row with its part, read; nothing where the table has none for the question's facts. The mutex must be
+  /// held.
+  struct Found {
+    TablePart* part = nullptr;
+    const TileRow* row = nullptr;
+  };
+  [[nodiscard]] std::optional<Found> find(const Question& question, const Tile& tile);
   /// Whether what is kept on disk lacks what took longer to make than the table takes to write, and a quarter of what
   /// was made here before; any rows where nothing is kept yet.
   [[nodiscard]] bool has_grown() const { return made_ > most_unkept_; }
@@ -132,7 +140,8 @@ class Table {
   void find_sizes(const Question& like);
   void find_shared(const Question& like, const PlacedDiagram& placed);
   [[nodiscard]] const WithValue& with_value(KnobId knob, std::int64_t value);
-  [[nodiscard]] std::uint64_t facts_of(const Question& question, const Sizes& sizes) const;
+  class Facts;
+  [[nodiscard]] std::optional<std::uint32_t> legal_of(const Tile& tile) const;
   [[nodiscard]] std::uint32_t number_of(const Period& period);
   /// Reads the part where that is not done yet; makes it anew where its bytes are damaged. The mutex must be held.
   void read(TablePart& part, const Question& question);

@@ -17,6 +17,8 @@ struct Tables::Kept {
   };
   static constexpr std::size_t most = 96, most_of_one_shape = 8;
 
+  [[nodiscard]] std::shared_ptr<Table>& find(const Question& question);
+
   /// Forgets what was asked longest ago: a process that asks about many shapes holds no more tables than one that asks
   /// about few.
   void drop() {
@@ -49,23 +51,35 @@ std::shared_ptr<Table> loaded(const Question& question, const Tables::Store& sto
 
 }  // namespace
 
-std::shared_ptr<Table> Tables::of(const Question& question) {
+/// The place of the question's table, which comes to the front; nullptr there: neither met before nor kept in the
+/// store.
+std::shared_ptr<Table>& Tables::Kept::find(const Question& question) {
   std::string kind = kind_of(question);
-  const std::lock_guard lock(kept_->mutex);
-  const auto known = std::find_if(kept_->tables.begin(), kept_->tables.end(), [&](const Kept::One& one) {
+  const auto known = std::find_if(tables.begin(), tables.end(), [&](const One& one) {
     return one.streamed == question.streamed && one.mapping == question.mapping && one.machine == question.machine &&
            one.kind == kind;
   });
-  if (known != kept_->tables.end()) {
-    kept_->tables.splice(kept_->tables.begin(), kept_->tables, known);
-    return known->table;
+  if (known != tables.end()) {
+    tables.splice(tables.begin(), tables, known);
+  } else {
+    std::shared_ptr<Table> table = loaded(question, store, question.content + kind);
+    tables.push_front({question.streamed, question.mapping, question.machine, std::move(kind), question.content,
+                       std::move(table), serves_one_shape(*question.mapping)});
+    drop();
   }
-  std::shared_ptr<Table> table = loaded(question, kept_->store, question.content + kind);
+  return tables.front().table;
+}
+
+std::shared_ptr<Table> Tables::of(const Question& question) {
+  const std::lock_guard lock(kept_->mutex);
+  std::shared_ptr<Table>& table = kept_->find(question);
   if (table == nullptr) table = std::make_shared<Table>(question);
-  kept_->tables.push_front({question.streamed, question.mapping, question.machine, std::move(kind), question.content,
-                            table, serves_one_shape(*question.mapping)});
-  kept_->drop();
   return table;
+}
+
+std::shared_ptr<Table> Tables::find(const Question& question) {
+  const std::lock_guard lock(kept_->mutex);
+  return kept_->find(question);
 }
 
 void Tables::forget(const Table& table) {
@@ -77,7 +91,7 @@ void Tables::save(bool all) {
   if (!kept_->store.save) return;
   const std::lock_guard lock(kept_->mutex);
   for (const Kept::One& one : kept_->tables) {
-    if (!one.content.empty() && (all || one.table->has_grown()))
+    if (one.table != nullptr && !one.content.empty() && (all || one.table->has_grown()))
       kept_->store.save(one.content + one.kind, one.table->bytes());
   }
 }
@@ -92,7 +106,8 @@ bool any_legal(const Question& question, Tables& tables) {
 Selector::Selector(const Question& question, Tables& tables, const MakingTable& making) {
   const std::shared_ptr<Table> table = tables.of(question);
   try {
-    scan_ = std::make_unique<Scan>(table, question, making);
+    scan_ = std::make_unique<Scan>(table, question);
+    scan_->find_parts(making);
   } catch (...) {
     tables.forget(*table);
     throw;
@@ -107,6 +122,12 @@ Selection Selector::rank(int top) const {
 Rejections Selector::count_rejections() const { return scan_->count(); }
 std::optional<Prediction> Selector::noticed(const Tile& tile) const {
   return is_scannable(*scan_->question().mapping) ? scan_->noticed(tile) : std::nullopt;
+}
+
+std::optional<Prediction> noticed(const Question& question, const Tile& tile, Tables& tables) {
+  if (!is_scannable(*question.mapping)) return std::nullopt;
+  std::shared_ptr<Table> table = tables.find(question);
+  return table != nullptr ? Scan(std::move(table), question).noticed(tile) : std::nullopt;
 }
 
 std::string nearest_constraint(const Rejections& rejections) {

@@ -11,8 +11,10 @@
 
 #include "model/clock/run/period.hpp"
 #include "model/diagram/packing.hpp"
+#include "model/resource/plan.hpp"
 #include "solver/select/scan.hpp"
 #include "solver/select/select.hpp"
+#include "solver/space/constraints.hpp"
 #include "tests/rounds.hpp"
 #include "tests/unit/select/case.hpp"
 
@@ -60,6 +62,32 @@ struct Draw {
     return std::clamp<std::int64_t>(std::llround(std::exp2(exponent)), 1, most);
   }
 };
+
+/// What the table says of a legal tile, larger than the axis or not, is what a run of its graph says. How many of some
+/// drawn tiles the table had.
+int check_given(Draw& draw, const Question& question, Tables& tables, Periods& periods) {
+  const Space space = space_of_kind(question);
+  const Rules rules(*question.streamed, *question.mapping, *question.machine, question.problem);
+  const Placer placer(*question.streamed, *question.mapping, *question.machine, question.problem);
+  int found = 0;
+  for (int i = 0; i < 20; ++i) {
+    const Tile tile =
+        space.tile(static_cast<std::int64_t>(draw.random() % static_cast<std::uint64_t>(space.candidates.get())));
+    const auto broken = [&](const TileRule& rule) { return rule.check(tile).has_value(); };
+    if (std::any_of(rules.tile.begin(), rules.tile.end(), broken)) continue;
+    const PlacedDiagram placed = placer.place(tile);
+    const Plan needs = plan(placed);
+    if (!violations(placed, needs).empty()) continue;
+    const auto known = noticed(question, tile, tables);
+    if (!known) continue;
+    ++found;
+    const Prediction run = predict_noticed(placed, needs, periods);
+    CHECK(known->time.value == run.time.value);
+    CHECK(known->iteration == run.iteration);
+    CHECK(known->ends == run.ends);
+  }
+  return found;
+}
 
 Mask any_mask(Draw& draw) {
   switch (draw.of({0, 1, 2})) {
@@ -148,6 +176,7 @@ TEST_CASE("the first five are those of timing every tile, at random questions of
   const Machine machine = load_machine("h200-sxm", "test");
   std::erase_if(names, [&](const std::string& name) { return !runs_on(load_mapping(name, "test"), machine); });
   const std::vector<std::string> often{"attention_sm90", "attention_sm80", "matmul_sm90", "flash_attention_3"};
+  int found = 0;
   for (int round = 0; round < test::rounds(520); ++round) {
     CAPTURE(round);
     const std::string name = round % 2 == 0 ? often[static_cast<std::size_t>(draw.of({0, 0, 0, 1, 2, 3}))]
@@ -166,7 +195,9 @@ TEST_CASE("the first five are those of timing every tile, at random questions of
     }
     const Question question = any_question(draw, kernel->c);
     check_twin(question, kernel->tables, kernel->periods);
+    found += check_given(draw, question, kernel->tables, kernel->periods);
   }
+  CHECK(found > test::rounds(520));
 }
 
 // Blocks that share a node, each on half of its schedulers: the fourth tile starts its longest blocks first.
