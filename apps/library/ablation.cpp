@@ -14,7 +14,8 @@ namespace {
 /// Where leaving a constant out would mean something else than that what it stands for does not exist.
 const std::map<std::string, double, std::less<>> neutral_values = {
     {"l2_working_set", 1e18},  // everything stays in the L2
-    {"mma_sync_ports", 1},     // a product takes its registers as long as another instruction
+    {"multicast_delivered_bandwidth", 1e18},
+    {"mma_sync_ports", 1},  // a product takes its registers as long as another instruction
 };
 
 std::string text_of(const Number& number) {
@@ -71,7 +72,7 @@ void add_pipe(const Pipe& pipe, std::vector<AblationTerm>& out) {
   if (!pipe.latency) return;
   out.push_back({"pipes." + pipe.name + ".latency", text_of(*pipe.latency), "none", [name = pipe.name](Machine& m) {
                    for (Pipe& each : m.pipes) {
-                     if (each.name == name) each.latency.reset();
+                     if (each.name == name && each.latency) each.latency->value = 0;  // known: no graph without it
                    }
                  }});
 }

@@ -129,8 +129,9 @@ int run(const std::vector<std::string>& files) {
       "beside\n"
       "the tensor unit by peers' kernels, `energy_tensor_8bit` by e4m3, the L2's ways and partitions by the bytes "
       "that\n"
-      "`query` says are read again, `launch_overhead` by a second launch, `block_overhead` by packed batches;\n"
-      "`shared_port_least` keeps what passes a full port going.\n");
+      "`query` says are read again, `launch_overhead` by a second launch, `block_overhead` by packed batches,\n"
+      "`l2_add_bandwidth` by gradients; `shared_port_least` keeps what passes a full port going. `clock_tree` and\n"
+      "`shuffle.latency` are what calibrate reads.\n");
   return 0;
 }
 

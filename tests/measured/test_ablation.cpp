@@ -4,6 +4,8 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <cmath>
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -56,6 +58,29 @@ TEST_CASE("every constant and every fitted number is a term") {
   for (const auto& each : machine.fitted) CHECK_MESSAGE(names.contains("fitted." + each.first), each.first);
   for (const auto& each : machine.constants)
     CHECK_MESSAGE((names.contains("constants." + each.first) || machine.fitted.contains(each.first)), each.first);
+}
+
+TEST_CASE("each term can be switched off: predictions stay finite, of clusters and of single blocks") {
+  std::map<std::string, report::RecordedRow> rows;  // one for each kernel and number of blocks in a cluster
+  for (const report::RecordedRow& row : sample()) {
+    std::string name = row.row.head.kernel.value_or("");
+    for (const auto& knob : row.row.head.tile) {
+      if (knob.name == "cluster") name += std::to_string(knob.number);
+    }
+    rows.emplace(name, row);
+  }
+  CHECK(rows.size() >= 5);
+  for (const AblationTerm& term : terms_of(h200())) {
+    CAPTURE(term.name);
+    Replay without(term.edit);
+    for (const auto& each : rows) {
+      CAPTURE(each.first);
+      const PredictedAnswer predicted = without(each.second.row).predicted;
+      CHECK(std::isfinite(predicted.time));
+      CHECK(predicted.time > 0);
+      CHECK(predicted.cycles > 0);
+    }
+  }
 }
 
 TEST_CASE("a fitted term that is switched off moves a prediction; all of them together are what replay leaves out") {
