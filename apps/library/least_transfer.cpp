@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "apps/library/evaluate.hpp"
 #include "apps/library/select_kernel.hpp"
 #include "model/mapping/placed.hpp"
 #include "model/resource/resources.hpp"
@@ -122,6 +123,16 @@ std::size_t LeastTransferKey::Hash::operator()(const LeastTransferKey& key) cons
   std::size_t hash = std::hash<const void*>()(key.streamed) ^ std::hash<const void*>()(key.machine) * 31;
   for (const Count size : key.sizes) hash = hash * 1099511628211U ^ static_cast<std::size_t>(size.get());
   return hash;
+}
+
+std::int64_t moved_by(const Request& request, const Layout& layout, const NamedSizes& group) {
+  Tile tile;
+  for (const Knob& knob : layout.mapping->knobs) {
+    const auto is = [&](const auto& size) { return size.first == knob.name; };
+    const auto size = std::find_if(group.begin(), group.end(), is);
+    tile.values.push_back(size == group.end() ? 1 : size->second);
+  }
+  return moved_home(place(placer_of(request, layout), tile).placed).get();
 }
 
 std::optional<OptimumAnswer::Integer> least_transfer(const Request& request, const Layout& layout) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string_view>
 
 #include "apps/library/least_transfer.hpp"
 #include "model/diagram/reindex.hpp"
@@ -38,6 +39,25 @@ bool overlapping_stream(const Streamed& streamed) {
   const auto& arrays = streamed.diagram.arrays;
   return streamed.stream && std::any_of(arrays.begin(), arrays.end(),
                                         [&](const Array& array) { return is_shifted(array, *streamed.stream); });
+}
+
+/// Whether chunks are left out that the formulas count: those hold for every pair.
+bool leaves_chunks_out(const Streamed& streamed, const Problem& problem) {
+  return streamed.skips && problem.mask.kind != Mask::Kind::none;
+}
+
+/// Whether some rows that the formulas count lie outside their array: the border of a convolution, which is not moved.
+bool has_border(const Diagram& diagram, const Sizes& sizes) {
+  const auto extent = [&](AxisId axis) { return sizes[static_cast<std::size_t>(axis)]; };
+  return std::any_of(diagram.arrays.begin(), diagram.arrays.end(), [&](const Array& array) {
+    return is_shifted(array) && values_read(array, sizes) < part_of(array, extent);
+  });
+}
+
+/// What a formula counts beyond what is moved.
+std::string_view counted_beside(const Streamed& streamed, const Problem& problem) {
+  if (leaves_chunks_out(streamed, problem)) return " of all pairs";
+  return has_border(streamed.diagram, problem.sizes) ? " with the rows of the border" : "";
 }
 
 /// Sizes of the tile at the level where a block lives, by position in grouped_axes().
@@ -111,7 +131,10 @@ OptimumAnswer abstract_optimum(const Request& request, const Layout& layout) {
     integer = {report.integer->transfer.value.get(), {}};
     for (const auto& [axis, size] : report.integer->group) integer->group.emplace_back(axis, size.get());
   }
-  OptimumAnswer answer{terms_of(report.terms), report.transfer, report.group, integer, report.formula.optimum};
+  if (integer && has_border(layout.streamed->diagram, request.problem.sizes))
+    integer->transfer = moved_by(request, layout, integer->group);
+  OptimumAnswer answer{terms_of(report.terms), report.transfer, report.group, integer,
+                       report.formula.optimum + std::string(counted_beside(*layout.streamed, request.problem))};
   answer.exact = gives(answer.terms, static_cast<double>(*request.ask.memory), report.transfer);
   return answer;
 }
@@ -124,8 +147,11 @@ OptimumAnswer machine_optimum(const Request& request, const Layout& layout, std:
   const GeometricProgram program = program_of(*layout.streamed, request.problem, weight);
   const ClosedForm form = closed_form(program, static_cast<double>(limit));
   const auto least = [request, layout] { return at_shape([&] { return least_transfer(request, layout); }); };
-  OptimumAnswer answer{
-      terms_of(form.terms), form.transfer, {}, Later<std::optional<OptimumAnswer::Integer>>(least), form.formula};
+  OptimumAnswer answer{terms_of(form.terms),
+                       form.transfer,
+                       {},
+                       Later<std::optional<OptimumAnswer::Integer>>(least),
+                       form.formula + std::string(counted_beside(*layout.streamed, request.problem))};
   answer.exact = gives(answer.terms, static_cast<double>(limit), form.transfer);
   for (std::size_t i = 0; i < program.axes.size(); ++i) answer.group.emplace_back(program.axes[i].name, form.group[i]);
   return answer;
@@ -153,6 +179,7 @@ FormulaAnswer formula_of(const Kept& kept) {
   out.transfer = of_chunks ? "with " + group_name(streamed, *streamed.stream) + " = 1: " : "";
   out.transfer +=
       (kept.packed() ? "sum over sequences of " : "") + transfer_formula(streamed, program_of(streamed, problem));
+  out.transfer += counted_beside(streamed, problem);
   out.memory =
       print(MemoryRule(streamed, kept.request.problem.sizes, ColumnView::drawn).largest(kept.groups, kept.chunk));
   return out;

@@ -158,14 +158,15 @@ std::string text_of(const CompareAnswer& answer, const Ask& ask, const Style& st
   text += part("parts of results", answer, style, [](const ComparedMachine& m) {
     return m.selected.combine ? report::combine_text(*m.selected.combine) : std::string();
   });
-  text += part("least H of any tile, one level at a time", answer, style, law(report::least_text));
-  text += part("H over all levels, each at its pipe's rate", answer, style, [](const ComparedMachine& m) {
-    return m.laws ? report::weighted_text(*m.laws, m.selected.levels) : std::string();
+  const std::string pairs(report::text_of_pairs(answer.machines.front().selected.head.mask));
+  text += part("least H of any tile, one level at a time" + pairs, answer, style, law(report::least_text));
+  text += part("H over all levels, each at its pipe's rate" + pairs, answer, style, [](const ComparedMachine& m) {
+    return m.laws ? report::weighted_text(*m.laws, m.selected.head.mask, m.selected.levels) : std::string();
   });
-  text += part("handed on within clusters", answer, style, law(report::crossings_text));
-  text += part("least rate of a pipe that keeps the tensor units fed", answer, style, law(report::needed_text));
-  text += part("what keeps the tensor units fed", answer, style, law(report::minima_text));
-  text += part("best cluster size by transfers", answer, style, law(report::cluster_text));
+  text += part("handed on within clusters" + pairs, answer, style, law(report::crossings_text));
+  text += part("least rate of a pipe that keeps the tensor units fed" + pairs, answer, style, law(report::needed_text));
+  text += part("what keeps the tensor units fed" + pairs, answer, style, law(report::minima_text));
+  text += part("best cluster size by transfers" + pairs, answer, style, law(report::cluster_text));
   text += part("how the nodes below a cache share its tile", answer, style, law(report::caching_text));
   return text + quantisation_text(answer);
 }

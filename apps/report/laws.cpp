@@ -74,9 +74,13 @@ std::string least_text(const Laws& laws) {
   return text + "; the slowest is " + laws.bound;
 }
 
-std::string weighted_text(const Laws& laws, const std::vector<LevelAnswer>& tile) {
-  std::string text = time_text(laws.weighted) + " at least";
-  if (const auto sum = weighted_of(laws, tile)) text += "; this tile " + time_text(*sum);
+std::string_view text_of_pairs(const Mask& mask) { return mask.kind == Mask::Kind::none ? "" : ", of all pairs"; }
+
+std::string weighted_text(const Laws& laws, const Mask& mask, const std::vector<LevelAnswer>& tile) {
+  std::string text = time_text(laws.weighted) + " at least" + std::string(text_of_pairs(mask));
+  const bool masked = mask.kind != Mask::Kind::none;
+  if (const auto sum = weighted_of(laws, tile))
+    text += std::string("; this tile") + (masked ? ", of what the mask leaves, " : " ") + time_text(*sum);
   return text;
 }
 

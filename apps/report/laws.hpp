@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "apps/library/answer.hpp"
@@ -21,7 +22,9 @@ namespace napkin::report {
 /// "l2 134.2 MB in 29.02 us, shared 1.278 GB in 151.2 us; the slowest is shared"
 [[nodiscard]] std::string least_text(const Laws& laws);
 /// "180.2 us at least; this tile 970.5 us"
-[[nodiscard]] std::string weighted_text(const Laws& laws, const std::vector<LevelAnswer>& tile);
+[[nodiscard]] std::string weighted_text(const Laws& laws, const Mask& mask, const std::vector<LevelAnswer>& tile);
+/// ", of all pairs" under a mask: the laws hold for every pair, those that it hides too.
+[[nodiscard]] std::string_view text_of_pairs(const Mask& mask);
 /// "in clusters of 2: 639.0 MB from l2's side and 639.0 MB within the cluster, 201 us over all levels"
 [[nodiscard]] std::string crossings_text(const Laws& laws);
 /// "l2 0.2 TB/s, shared 2.1 TB/s; computing takes 620.1 us at the peak"

@@ -69,9 +69,10 @@ std::string formulas_of(const QueryAnswer& query) {
   const std::optional<OptimumAnswer>& optimum = query.optimum;
   if (!optimum) return out;
   const auto whole = [](double bytes) { return number(transfer_text(static_cast<std::int64_t>(bytes))); };
-  out += html::paragraph(fmt::format("The least that any tile could move with that memory is {} {} bytes.",
-                                     whole(optimum->transfer),
-                                     html::code((optimum->exact ? "= " : ">= ") + optimum->formula)));
+  out += html::paragraph(
+      fmt::format("{} that any tile could move with that memory is {} {} bytes.",
+                  query.head.mask.kind == Mask::Kind::none ? "The least" : "Without the mask, the least",
+                  whole(optimum->transfer), html::code((optimum->exact ? "= " : ">= ") + optimum->formula)));
   return out;
 }
 

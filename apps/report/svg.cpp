@@ -18,6 +18,9 @@ constexpr int column_width = 200, box_width = 96, tap_room = 18, wire_gap = 20, 
 struct Band {
   int lane = 0;
   int first = 0, last = 0;  ///< columns: 0 is the input, operation i is column i + 1
+
+  /// Not so where another launch has all that the array is for: O of the backward pass, which Delta alone reads.
+  [[nodiscard]] bool drawn() const { return last > 0; }
 };
 
 struct Picture {
@@ -102,6 +105,7 @@ Picture::Picture(const Streamed& s) : streamed(s), bands(lifetimes(s.diagram)) {
   const auto lanes = static_cast<std::size_t>(give_lanes(diagram(), bands));
   std::vector<int> wires(lanes, 1);
   for (std::size_t i = 0; i < diagram().arrays.size(); ++i) {
+    if (!bands[i].drawn()) continue;
     int& most = wires[static_cast<std::size_t>(bands[i].lane)];
     most = std::max(most, static_cast<int>(diagram().arrays[i].axes.size()));
   }
@@ -301,7 +305,9 @@ std::string svg_of(const Streamed& streamed) {
   svg += style_sheet;
   svg += fmt::format("<rect width=\"{}\" height=\"{}\" fill=\"#fff\"/>\n", width, picture.height + 20);
   svg += fmt::format("<text class=\"title\" x=\"{}\" y=\"28\">{}</text>\n", margin, escaped(picture.diagram().name));
-  for (std::size_t i = 0; i < picture.diagram().arrays.size(); ++i) svg += wires_of(picture, static_cast<ArrayId>(i));
+  for (std::size_t i = 0; i < picture.diagram().arrays.size(); ++i) {
+    if (picture.bands[i].drawn()) svg += wires_of(picture, static_cast<ArrayId>(i));
+  }
   for (std::size_t i = 0; i < picture.diagram().operations.size(); ++i) svg += box_of(picture, i);
   return svg + legend(picture.height) + "</svg>\n";
 }

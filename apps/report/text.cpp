@@ -119,10 +119,10 @@ std::string optimum_text(const OptimumAnswer& optimum, bool values, const Style&
 }
 
 /// All levels together, and what their pipes must bring.
-std::string laws_text(const Laws& laws, const std::vector<LevelAnswer>& levels, const Style& style) {
-  std::string text = entry("all levels", weighted_text(laws, levels), style);
+std::string laws_text(const Laws& laws, const Head& head, const std::vector<LevelAnswer>& levels, const Style& style) {
+  std::string text = entry("all levels", weighted_text(laws, head.mask, levels), style);
   if (!laws.crossings.empty()) text += entry("clusters", crossings_text(laws), style);
-  if (laws.computing > 0) text += entry("least rate", needed_text(laws), style);
+  if (laws.computing > 0) text += entry("least rate", needed_text(laws) + std::string(text_of_pairs(head.mask)), style);
   return text;
 }
 
@@ -370,7 +370,7 @@ std::string text_of(const QueryAnswer& answer, const Style& style) {
   if (answer.combine) text += combine_entry(*answer.combine, style);
   text += formula_text(answer.formula, style);
   if (const auto& optimum = answer.optimum.get()) text += optimum_text(*optimum, values, style);
-  if (const auto& laws = answer.laws.get()) text += laws_text(*laws, answer.levels, style);
+  if (const auto& laws = answer.laws.get()) text += laws_text(*laws, answer.head, answer.levels, style);
   if (answer.check) text += "\n" + check_text(*answer.check, style);
   if (answer.compiled) text += "\n" + compiled_text(*answer.compiled, style);
   return text;

@@ -311,7 +311,9 @@ class Checker {
       if (!defined_[i])
         fail(a.location, "nothing computes array '" + a.name + "'", "an input or an operation's output");
       if (!used[i] && !d_.is_output(static_cast<ArrayId>(i))) {
-        fail(a.location, "array '" + a.name + "' is never used", "list it under outputs, or leave it out");
+        fail(a.location, "array '" + a.name + "' is never used",
+             (d_.is_input(static_cast<ArrayId>(i)) ? "use it in an operation" : "list it under outputs") +
+                 std::string(", or leave it out"));
       }
     }
   }

@@ -297,6 +297,33 @@ TEST_CASE("a closed form is an equality only where it gives the minimum") {
   CHECK(both[1]);
 }
 
+TEST_CASE("a law of all pairs says so under a mask, and no least is more than what a tile moves") {
+  const std::string masked = napkin("query attention --gpu h200-sxm --shape q=8192,x=8192,d=128 --window 128,0").out;
+  CHECK(has(masked, "H = 2 q d + 2 q x d / g_q of all pairs"));
+  CHECK(has(masked, "/ M of all"));
+  CHECK(has(masked, "at least, of all pairs; this tile, of what the mask leaves, "));
+  CHECK(has(masked, "at their peak, of all pairs"));
+  const std::string plain = napkin("query attention --gpu h200-sxm --shape q=8192,x=8192,d=128").out;
+  CHECK(!has(plain, "all pairs"));
+  const std::string compared =
+      napkin("compare attention --gpus h200-sxm,h100-sxm --shape q=8192,x=8192,d=128 --causal").out;
+  CHECK(has(compared, "least H of any tile, one level at a time, of all pairs"));
+}
+
+TEST_CASE("the rows of a border count in the formulas, which say so, and not in the least of whole groups") {
+  const Folder folder;
+  const std::string path = folder.file("strided.yaml",
+                                       "algorithm: strided\naxes: {i: , k: 5, x: , c: , o: c}\n"
+                                       "inputs: [\"X[x: 3*i + 2*k - 4, c]\", \"W[k,c,o]\"]\noperations:\n"
+                                       "  - Y[i,o] = contract over k, c (X, W)\noutputs: [Y]\n");
+  const std::string line = "query " + path + " --memory 2000 --shape i=17,x=40,c=6";
+  const Json json = answer(line);
+  const Json& low = json["levels"][0];
+  CHECK(json["optimum"]["integer"]["transfer"] == low["load"].get<int>() + low["store"].get<int>());
+  CHECK(json["optimum"]["integer"]["transfer"] == 40 * 6 + 5 * 6 * 6 + 17 * 6);  // X, W and Y once
+  CHECK(has(napkin(line).out, "with the rows of the border"));
+}
+
 TEST_CASE("derive names the divisors of a kernel's sizes with their causes") {
   const Json json =
       answer("derive attention --gpu h200-sxm --dtype e4m3 --kernel napkin_fp8 --shape q=4096,x=4096,d=128");

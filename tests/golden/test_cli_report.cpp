@@ -73,6 +73,22 @@ TEST_CASE("a page of what multiplies no matrices has no roofline, and ends") {
   }
 }
 
+TEST_CASE("a page of a launch that lacks an array of the algorithm draws what it has") {
+  const Folder folder;  // O, which another launch reads
+  for (const std::string& kernel :
+       {std::string("attention_backward_sm90"), std::string("flash_attention_3_backward")}) {
+    CAPTURE(kernel);
+    const std::string question = "attention_backward --gpu h200-sxm --shape h=2,q=512,x=512,d=64 --kernel " + kernel;
+    const Made made = report(question, folder);
+    CHECK(made.run.code == 0);
+    CHECK(has(made.page, "<section id=\"diagram\""));
+    CHECK(cli::napkin("derive " + question + " --svg " + folder / "launch.svg").code == 0);
+    const std::string picture = contents(folder / "launch.svg");
+    CHECK(has(picture, ">dO</text>"));
+    CHECK(!has(picture, ">O</text>"));
+  }
+}
+
 TEST_CASE("the landscape's best is the selected tile, and its cells are what select says with two knobs fixed") {
   const Folder folder;
   const Json json = report("attention" + square, folder).json;
