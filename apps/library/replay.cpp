@@ -7,6 +7,7 @@
 #include "apps/library/select_kernel.hpp"
 #include "model/clock/prediction.hpp"
 #include "model/machine/numbers.hpp"
+#include "solver/select/tie.hpp"
 
 namespace napkin {
 namespace {
@@ -25,8 +26,8 @@ Ask ask_of(const Head& head) {
   return ask;
 }
 
-std::vector<std::int64_t> preference_of(const Mapping& mapping, const Tile& tile) {
-  std::vector<std::int64_t> out;
+std::vector<std::int64_t> preference_of(const Mapping& mapping, const Tile& tile, Count into_blocks) {
+  std::vector<std::int64_t> out{into_blocks.get()};
   for (std::size_t i = 0; i < tile.values.size(); ++i) {
     const auto& domain = mapping.knobs[i].domain;
     out.push_back(std::find(domain.begin(), domain.end(), tile.values[i]) - domain.begin());
@@ -77,7 +78,8 @@ Tile tile_of(const Mapping& mapping, const TileValues& values) {
 TilePrediction predict_tile(const Measurable& measurable, const Tile& tile, Rereads rereads) {
   const Placement placement = place(*measurable.placer, tile);
   const Prediction prediction = predict_read_again(placement.placed, placement.plan);
-  return {answer_of(prediction), levels_of(placement.placed, prediction.clock, rereads), placement.violations.empty()};
+  return {answer_of(prediction), levels_of(placement.placed, prediction.clock, rereads), placement.violations.empty(),
+          bytes_into_blocks(placement.placed)};
 }
 
 ScoredRow Replay::operator()(const ValidationRow& row) {
@@ -85,8 +87,8 @@ ScoredRow Replay::operator()(const ValidationRow& row) {
   if (question == nullptr) question = measurable_of(ask_of(row.head), edit_);
   const Tile tile = tile_of(*question->layout->mapping, row.head.tile);
   TilePrediction today = predict_tile(*question, tile, Rereads::none);
-  return {&row, std::move(today.predicted), std::move(today.levels), preference_of(*question->layout->mapping, tile),
-          today.legal};
+  return {&row, std::move(today.predicted), std::move(today.levels),
+          preference_of(*question->layout->mapping, tile, today.into_blocks), today.legal};
 }
 
 }  // namespace napkin

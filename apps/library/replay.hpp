@@ -39,6 +39,7 @@ struct TilePrediction {
   PredictedAnswer predicted;
   std::vector<LevelAnswer> levels;
   bool legal = true;
+  Count into_blocks = {};  ///< bytes_into_blocks()
 };
 [[nodiscard]] TilePrediction predict_tile(const Measurable& measurable, const Tile& tile, Rereads rereads);
 

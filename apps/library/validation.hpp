@@ -65,8 +65,9 @@ struct ScoredRow {
   const ValidationRow* row = nullptr;
   PredictedAnswer predicted;
   std::vector<LevelAnswer> levels;
-  std::vector<std::int64_t> preference;  ///< places of the knobs' values: of equal predictions the smaller wins
-  bool legal = true;                     ///< as recorded: then; else by today's rules
+  /// Of equal predictions the smaller wins: bytes into blocks, then places of the knobs' values.
+  std::vector<std::int64_t> preference;
+  bool legal = true;  ///< as recorded: then; else by today's rules
 };
 /// Throws Error at "predicted" where the row has no prediction.
 [[nodiscard]] ScoredRow as_recorded(const ValidationRow& row);

@@ -8,6 +8,7 @@
 #include "model/diagram/packing.hpp"
 #include "model/resource/plan.hpp"
 #include "solver/select/select.hpp"
+#include "solver/select/tie.hpp"
 
 namespace napkin {
 namespace {
@@ -50,10 +51,12 @@ Exhausted select_exhaustively(const Question& question, Periods* shared) {
   const bool by_graph = all_by_graph(question);
   Exhausted out;
   each_legal(question, [&](std::int64_t, const PlacedDiagram& placed, const Plan& needs) {
-    out.all.push_back({placed.tile, predicted(placed, needs, by_graph, periods)});
+    out.all.push_back({placed.tile, predicted(placed, needs, by_graph, periods), bytes_into_blocks(placed)});
   });
-  std::stable_sort(out.all.begin(), out.all.end(),
-                   [](const Ranked& a, const Ranked& b) { return a.prediction.time < b.prediction.time; });
+  std::stable_sort(out.all.begin(), out.all.end(), [](const Ranked& a, const Ranked& b) {
+    if (a.prediction.time != b.prediction.time) return a.prediction.time < b.prediction.time;
+    return a.into_blocks < b.into_blocks;
+  });
   const Problem launch = launch_problem(question.problem);
   out.rejections = count_each(question, Placer(*question.streamed, *question.mapping, *question.machine, launch));
   return out;

@@ -9,6 +9,7 @@
 #include "model/diagram/packing.hpp"
 #include "model/diagram/visits.hpp"
 #include "model/resource/plan.hpp"
+#include "solver/select/tie.hpp"
 
 namespace napkin {
 namespace {
@@ -47,15 +48,22 @@ double Best::enough(std::int64_t size) const {
   return of_size == best_.end() ? enough() : std::max(of_size->time, second_time());
 }
 
+bool Best::is_before(const Found& a, const Found& b) const {
+  if (a.time != b.time) return a.time < b.time;
+  const Count moved = bytes_of_(*a.row), other = bytes_of_(*b.row);
+  return moved != other ? moved < other : a.row->legal < b.row->legal;
+}
+
 void Best::take(const Found& found) {
   take_second(found);
   const auto of_size =
       std::find_if(best_.begin(), best_.end(), [&](const Found& one) { return one.size == found.size; });
   if (of_size != best_.end()) {
-    if (!(found < *of_size)) return;
+    if (!is_before(found, *of_size)) return;
     best_.erase(of_size);
   }
-  best_.insert(std::upper_bound(best_.begin(), best_.end(), found), found);
+  const auto before = [&](const Found& a, const Found& b) { return is_before(a, b); };
+  best_.insert(std::upper_bound(best_.begin(), best_.end(), found, before), found);
   if (best_.size() > most_) best_.pop_back();
 }
 
@@ -64,8 +72,8 @@ void Best::take_second(const Found& found) {
     second_ = first_;
     first_ = found;
   } else if (found.time == first_.time) {
-    if (found < first_) first_ = found;
-  } else if (second_.row == nullptr || found < second_) {
+    if (is_before(found, first_)) first_ = found;
+  } else if (second_.row == nullptr || is_before(found, second_)) {
     second_ = found;
   }
 }
@@ -94,9 +102,10 @@ Selection Scan::rank(int top) {
   const std::lock_guard lock(table_->mutex_);
   Selection out;
   out.candidates = allowed_->candidates();
-  const Best best = run(Best(static_cast<std::size_t>(std::max(top, 1))));
+  const Best::BytesOf bytes_of = moved();
+  const Best best = run(Best(static_cast<std::size_t>(std::max(top, 1)), bytes_of));
   const auto ranked = [&](const Best::Found& found) {
-    return Ranked{space().tile(rank_of(found.row->legal)), full(*found.part, *found.row, false)};
+    return Ranked{space().tile(rank_of(found.row->legal)), full(*found.part, *found.row, false), bytes_of(*found.row)};
   };
   if (best.second() != nullptr) out.runner_up = ranked(*best.second());
   for (const Best::Found& found : best.best()) {
@@ -108,7 +117,7 @@ Selection Scan::rank(int top) {
 std::optional<Scan::Timed> Scan::best_with(KnobId knob, std::int64_t value) {
   find_parts();
   const std::lock_guard lock(table_->mutex_);
-  const Best best = run(Best(1, false), std::pair(knob, value));
+  const Best best = run(Best(1, moved(), false), std::pair(knob, value));
   if (best.best().empty()) return std::nullopt;
   return Timed{space().tile(rank_of(best.best().front().row->legal)), Seconds(best.best().front().time)};
 }
@@ -318,6 +327,13 @@ double Scan::time_of(TablePart& part, const TileRow& row) {
   if (known != timed_.end()) return known->second;
   const PlacedDiagram& placed = place(row);
   return timed_.emplace(&row, model_of(row, placed).with_launch(timing_of(part, row, placed)).value).first->second;
+}
+
+Best::BytesOf Scan::moved() {
+  return [this](const TileRow& row) {
+    const auto known = moved_.find(&row);
+    return known != moved_.end() ? known->second : moved_.emplace(&row, bytes_into_blocks(place(row))).first->second;
+  };
 }
 
 Timing Scan::timing_of(TablePart& part, const TileRow& row, const PlacedDiagram& placed) {

@@ -4,6 +4,7 @@
 // Parts come in the order of what their tiles take at least. In a part the row with the least bound is timed first;
 // another row only where its bound is no longer than the best time of the size, or than the runner-up's.
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <unordered_map>
@@ -22,12 +23,12 @@ class Best {
     std::int64_t size = 0;
     TablePart* part = nullptr;
     const TileRow* row = nullptr;
-    friend bool operator<(const Found& a, const Found& b) {
-      return a.time != b.time ? a.time < b.time : a.row->legal < b.row->legal;
-    }
   };
+  /// What a row moves into blocks, asked for only where two times are one.
+  using BytesOf = std::function<Count(const TileRow&)>;
   /// `runner_up`: whether the second is wanted.
-  explicit Best(std::size_t most, bool runner_up = true) : most_(most), runner_up_(runner_up) {}
+  Best(std::size_t most, BytesOf bytes, bool runner_up = true)
+      : most_(most), bytes_of_(std::move(bytes)), runner_up_(runner_up) {}
   /// No tile of that size that takes longer changes anything.
   [[nodiscard]] double enough(std::int64_t size) const;
   /// No tile of any further size that takes longer changes anything.
@@ -37,11 +38,13 @@ class Best {
   [[nodiscard]] const Found* second() const { return second_.row != nullptr ? &second_ : nullptr; }
 
  private:
+  [[nodiscard]] bool is_before(const Found& a, const Found& b) const;
   void take_second(const Found& found);
 
   [[nodiscard]] double second_time() const;
 
   std::size_t most_;
+  BytesOf bytes_of_;
   bool runner_up_;
   std::vector<Found> best_;
   Found first_, second_;
@@ -127,6 +130,7 @@ class Scan {
   [[nodiscard]] bool is(Only only, std::int64_t rank) const;
   [[nodiscard]] Prediction full(TablePart& part, const TileRow& row, bool rereads);
   [[nodiscard]] double time_of(TablePart& part, const TileRow& row);
+  [[nodiscard]] Best::BytesOf moved();
   [[nodiscard]] Timing timing_of(TablePart& part, const TileRow& row, const PlacedDiagram& placed);
   [[nodiscard]] LaunchClocks clocks_of(const TileRow& row, const PlacedDiagram& placed, Shape& shape);
   [[nodiscard]] double device_bytes_of(const TileRow& row, const PlacedDiagram& placed, Shape& shape) const;
@@ -155,6 +159,7 @@ class Scan {
   const TimeModel* model_ = nullptr;                ///< the model of any variant: for what all variants share
   std::vector<Bound> waiting_;                      ///< of the part at hand
   std::unordered_map<const TileRow*, double> timed_;
+  std::unordered_map<const TileRow*, Count> moved_;
 };
 
 }  // namespace napkin

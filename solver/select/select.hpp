@@ -26,9 +26,11 @@ using MakingTable = std::function<void(std::int64_t done, std::int64_t parts)>;
 struct Ranked {
   Tile tile;
   Prediction prediction;
+  Count into_blocks = {};  ///< bytes_into_blocks()
 };
 
-/// Tiles are ranked by time, and those of one time by their knobs' order of preference.
+/// Tiles are ranked by time, those of one time by the bytes that they move into blocks (tie.hpp), and those of one
+/// number of bytes by their knobs' order of preference.
 struct Selection {
   std::vector<Ranked>
       ranked;        ///< of each size (size_knobs) the best tile, best first, at most `top`; empty: nothing fits
