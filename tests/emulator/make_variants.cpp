@@ -76,6 +76,16 @@ void write(const fs::path& path, const std::string& text) {
   std::ofstream(path) << text;
 }
 
+/// Copies that an earlier bug of that number has left would stand before the kernels' own files.
+void clear_but(const fs::path& folder, const fs::path& kept) {
+  if (!fs::exists(folder)) return;
+  std::vector<fs::path> left;
+  for (const fs::directory_entry& entry : fs::recursive_directory_iterator(folder)) {
+    if (entry.is_regular_file() && entry.path() != folder / kept) left.push_back(entry.path());
+  }
+  for (const fs::path& file : left) fs::remove(file);
+}
+
 void write_shards(const fs::path& folder, std::size_t shards) {
   std::vector<std::set<std::string>> parts(shards);
   std::size_t next = 0;
@@ -121,6 +131,7 @@ void write_planted(const fs::path& folder, std::size_t count, const fs::path& ro
     throw Error("planted.hpp", fmt::format("has {} bugs", bugs.size()), "as many as CMakeLists.txt says");
   for (std::size_t i = 0; i < count; ++i) {
     const std::string name = fmt::format("planted_{}", i + 1);
+    clear_but(folder / name, bugs[i].file);
     write(folder / name / bugs[i].file, planted_text(bugs[i], root));
     write(folder / (name + ".cpp"), source_of(test::planted_variants(bugs[i]), "napkin_" + name, bugs[i].name));
   }

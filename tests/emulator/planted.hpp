@@ -266,6 +266,20 @@ inline const std::vector<PlantedBug>& planted_bugs() {
        decode,
        {},
        ""},
+      {"chunk_overwritten_unread",
+       "kernels/attention/producer_decode.cuh",
+       "    barrier_wait(empty, parity ^ 1);\n",
+       "",
+       decode,
+       {{"shared.x", "1024"}},
+       ""},
+      {"empty_phase_not_flipped",
+       "kernels/attention/producer_decode.cuh",
+       "barrier_wait(empty, parity ^ 1);",
+       "barrier_wait(empty, parity);",
+       decode,
+       {},
+       "never ends"},
       {"ds_without_barrier",
        "kernels/attention/attention_backward_sm90.cuh",
        "    Products::place_ds(ds, at.copy);\n    meet();\n",
@@ -329,6 +343,13 @@ inline const std::vector<PlantedBug>& planted_bugs() {
        backward,
        {{"warpgroups", "2"}, {"overlap", "on"}},
        ""},
+      {"late_ds_phase_of_each_step",
+       "kernels/attention/attention_backward_sm90.cuh",
+       "parity_of(u32 n) { return n >> 1 & 1; }",
+       "parity_of(u32 n) { return n & 1; }",
+       backward,
+       {{"warpgroups", "2"}, {"overlap", "on"}},
+       ""},
       {"section_not_rounded",
        "kernels/attention/backward/aside_sm90.cuh",
        "if (section >= shape.ahead)",
@@ -356,13 +377,14 @@ inline std::vector<Fp8Case> planted_fp8_cases(const PlantedBug& bug) {
   return {one};
 }
 
-/// Of attention_decode_sm90's bugs: three parts of two chunks and a piece, in pages of a sixteenth of a chunk.
+/// Of attention_decode_sm90's bugs: three parts of two chunks and a piece, in pages of a quarter of a chunk; where the
+/// bug asks for longer parts, one of chunks enough for its stages to come round.
 inline std::vector<DecodeCase> planted_decode_cases(const PlantedBug& bug) {
   if (bug.kernel != "attention_decode_sm90") return {};
   DecodeCase one = decode_case(decode_configurations()[2], 0);
-  one.tile.back() = {"shared.x", "128"};
-  one.sizes.x = 300;
-  one.lengths = {300};
+  one.tile.back() = bug.fixed.empty() ? std::pair<std::string, std::string>{"shared.x", "128"} : bug.fixed.front();
+  one.sizes.x = bug.fixed.empty() ? 300 : 1000;
+  one.lengths = {static_cast<std::int32_t>(one.sizes.x)};
   one.page = 16;
   return {one};
 }

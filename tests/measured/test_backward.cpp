@@ -22,13 +22,35 @@ const std::vector<std::string> files{"backward/two_tiles", "backward/all_tiles",
 
 /// The kernel of the newest rows computes dQ an iteration late where `overlap` is on; what the word meant before is
 /// gone.
-bool of_this_kernel(const std::string& file) { return file.starts_with("backward_h100/late"); }
+bool of_this_kernel(const std::string& file) { return file.find("/late") != std::string::npos; }
+
+/// On an H200: checks, and five turns of each question, cuDNN's time beside each.
+const std::string turns = "backward/late_turns";
 
 std::vector<Json> rows_of(const std::string& file) { return measured::rows_of(file + ".jsonl"); }
 
 /// "d=128 causal s=16384"
 std::string question_of(const Json& row) {
   return "d=" + row["shape"]["d"].dump() + " " + row["mask"].get<std::string>() + " s=" + row["shape"]["q"].dump();
+}
+
+/// Of the rows in turns, by question: the median of cuDNN's time over ours.
+std::map<std::string, double> median_beside_cudnn(const std::vector<std::string>& recorded) {
+  std::map<std::string, std::vector<double>> runs;
+  for (const std::string& file : recorded) {
+    for (const Json& row : rows_of(file)) {
+      if (row.contains("cudnn")) runs[question_of(row)].push_back(number(row, "cudnn") / number(row, "time"));
+      if (!row.contains("peers")) continue;
+      runs[question_of(row)].push_back(number(row["peers"], "CUDNN_ATTENTION") / number(row, "time"));
+    }
+  }
+  std::map<std::string, double> out;
+  for (auto& [question, ratios] : runs) {
+    std::sort(ratios.begin(), ratios.end());
+    out[question] = (ratios[(ratios.size() - 1) / 2] + ratios[ratios.size() / 2]) / 2;
+    MESSAGE(question << ": " << out[question] << " of " << ratios.size() << " runs");
+  }
+  return out;
 }
 
 /// Of the rows beside peers, by question: cuDNN's time over that of the fastest tile.
@@ -57,10 +79,13 @@ double rate_of(const std::string& file, const std::string& question, const std::
 }  // namespace
 
 TEST_CASE("backward: every recorded gradient is right") {
-  for (const std::string& file : files) {
+  std::vector<std::string> checked = files;
+  checked.push_back(turns);
+  for (const std::string& file : checked) {
     int checks = 0, ordered = 0;
     for (const Json& row : rows_of(file)) {
       CAPTURE(row.dump());
+      if (row.value("turn", 0) > 0) continue;  // compared in the first turn
       for (const char* gradient : {"dq", "dk", "dv"}) {
         const Json& error = row[gradient];
         CHECK(number(error, "max_error") <=
@@ -69,7 +94,7 @@ TEST_CASE("backward: every recorded gradient is right") {
       CHECK(row["unwritten"] == 0);
       CHECK(row.value("spill_bytes", 0) == 0);  // a call through the library says nothing of it
       CHECK(row.value("bits_equal", true));
-      checks += row.contains("peers") ? 0 : 1;
+      checks += row.contains("peers") || row.contains("cudnn") ? 0 : 1;
       ordered += row.contains("bits_equal") ? 1 : 0;
     }
     CHECK(checks == (of_this_kernel(file) ? 24 : 15));
@@ -140,24 +165,26 @@ TEST_CASE("backward: beside cuDNN in the same run") {
 
 // One run is 20 ms at the power limit; runs of one kernel differ by 5 %.
 TEST_CASE("backward: beside cuDNN on four cards, the median of two to seven runs at twelve shapes") {
-  std::map<std::string, std::vector<double>> runs;
-  for (const char* file : {"late", "late_again", "turns", "turns_later"}) {
-    for (const Json& row : rows_of(std::string("backward_h100/") + file)) {
-      if (row.contains("cudnn")) runs[question_of(row)].push_back(number(row, "cudnn") / number(row, "time"));
-      if (!row.contains("peers")) continue;
-      runs[question_of(row)].push_back(number(row["peers"], "CUDNN_ATTENTION") / number(row, "time"));
-    }
-  }
-  CHECK(runs.size() == 12);
   double least = 2;
-  for (auto& [question, ratios] : runs) {
-    std::sort(ratios.begin(), ratios.end());
-    const double median = (ratios[(ratios.size() - 1) / 2] + ratios[ratios.size() / 2]) / 2;
-    MESSAGE(question << ": " << median << " of " << ratios.size() << " runs");
-    least = std::min(least, median);
-  }
+  const auto medians = median_beside_cudnn(
+      {"backward_h100/late", "backward_h100/late_again", "backward_h100/turns", "backward_h100/turns_later"});
+  for (const auto& one : medians) least = std::min(least, one.second);
+  CHECK(medians.size() == 12);
   CHECK(least == doctest::Approx(1.096).epsilon(0.002));
-  CHECK(runs.at("d=128 none s=2048").size() == 7);
+}
+
+TEST_CASE("backward: beside cuDNN on an H200, the median of five turns at twelve shapes") {
+  const std::map<std::string, double> expected{
+      {"d=64 none s=2048", 1.188},    {"d=64 none s=8192", 1.192},    {"d=64 none s=16384", 1.186},
+      {"d=64 causal s=2048", 1.228},  {"d=64 causal s=8192", 1.241},  {"d=64 causal s=16384", 1.229},
+      {"d=128 none s=2048", 1.119},   {"d=128 none s=8192", 1.089},   {"d=128 none s=16384", 1.096},
+      {"d=128 causal s=2048", 1.134}, {"d=128 causal s=8192", 1.156}, {"d=128 causal s=16384", 1.116}};
+  const std::map<std::string, double> found = median_beside_cudnn({turns});
+  CHECK(found.size() == expected.size());
+  for (const auto& one : found) {
+    CAPTURE(one.first);
+    CHECK(one.second == doctest::Approx(expected.at(one.first)).epsilon(0.001));
+  }
 }
 
 TEST_CASE("backward: no overlap and dQ from registers is the fastest tile") {
@@ -177,21 +204,22 @@ TEST_CASE("backward: what is predicted, all three launches, in the mean and at w
   const std::map<std::string, std::pair<double, double>> expected{{"backward/all_tiles", {0.108, 0.131}},
                                                                   {"backward/sixteen_bytes", {0.065, 0.091}},
                                                                   {"backward_h100/late", {0.033, 0.064}},
-                                                                  {"backward_h100/late_again", {0.052, 0.090}}};
+                                                                  {"backward_h100/late_again", {0.052, 0.090}},
+                                                                  {turns, {0.085, 0.134}}};
   for (const auto& [name, most] : expected) {
     const std::string& file = name;
     double sum = 0, worst = 0;
     int n = 0;
     for (const Json& recorded : rows_of(file)) {
-      if (!recorded.contains("peers") || recorded["tile"]["dq"] == "ordered" ||
+      if (!(recorded.contains("peers") || recorded.contains("cudnn")) || recorded["tile"]["dq"] == "ordered" ||
           (recorded["tile"]["overlap"] == "on" && !of_this_kernel(file)))
         continue;
       Json row = recorded;
       row["kernel"] = "attention_backward_sm90";
       row["algorithm"] = "attention_backward";
       CAPTURE(row["tile"].dump());
-      const double time = number(measured::predicted(row, of_this_kernel(file) ? "h100-sxm" : "h200-sxm"), "time"),
-                   error = number(row, "time") / time - 1;
+      const char* gpu = file.starts_with("backward_h100") ? "h100-sxm" : "h200-sxm";
+      const double time = number(measured::predicted(row, gpu), "time"), error = number(row, "time") / time - 1;
       sum += std::abs(error);
       worst = std::max(worst, std::abs(error));
       ++n;
