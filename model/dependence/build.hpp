@@ -65,6 +65,12 @@ inline Expression larger(Expression a, Expression b) {
   e.operands.push_back(std::move(b));
   return e;
 }
+/// `values` as they are read: the row that `table` names stands there.
+inline Expression row_at(Expression values, Expression table) {
+  Expression e = call("row_at", std::move(values));
+  e.operands.push_back(std::move(table));
+  return e;
+}
 
 /// Names that differ from each other and from the words of the language.
 class Names {

@@ -7,6 +7,7 @@
 
 #include "model/dependence/build.hpp"
 #include "model/fusion/derive.hpp"
+#include "model/fusion/partition.hpp"
 
 namespace napkin::dependence {
 namespace {
@@ -177,7 +178,7 @@ class Builder {
       case napkin::Statement::Kind::load: {
         const Pass pass = inner(array(*s.array).axes);
         declare(names_of_arrays_[static_cast<std::size_t>(*s.array)], std::nullopt);
-        return emit(low(*s.array, pass), use(global(*s.array, pass)), pass);
+        return emit(low(*s.array, pass), chosen(*s.array, pass), pass);
       }
       case napkin::Statement::Kind::store: return store(*s.array);
       case napkin::Statement::Kind::rescale: {
@@ -190,6 +191,13 @@ class Builder {
       }
       case napkin::Statement::Kind::compute: return compute(s);
     }
+  }
+
+  // What a load reads. Rows that a table names wait for its entries: row_at(K[b,n,h,r,d], page_low[b,n]).
+  Expression chosen(ArrayId id, const Pass& pass) {
+    Expression value = use(global(id, pass));
+    for (const ArrayId table : tables_of(array(id))) value = row_at(std::move(value), use(low(table, pass)));
+    return value;
   }
 
   void initialise(const napkin::Statement& s) {

@@ -204,8 +204,8 @@ bool operator==(const Nest& a, const Nest& b) {
 }
 
 const std::vector<Function>& functions() {
-  static const std::vector<Function> all = {{"exp", 1}, {"log", 1}, {"sqrt", 1}, {"tanh", 1},
-                                            {"erf", 1}, {"abs", 1}, {"max", 2},  {"min", 2}};
+  static const std::vector<Function> all = {{"exp", 1}, {"log", 1}, {"sqrt", 1}, {"tanh", 1},  {"erf", 1},
+                                            {"abs", 1}, {"max", 2}, {"min", 2},  {"row_at", 2}};
   return all;
 }
 

@@ -18,7 +18,10 @@
 //   expression := term {("+" | "-") term}           term := factor {("*" | "/") factor}
 //   factor     := "-" factor | NUMBER | "infinity" | FUNCTION "(" expression {"," expression} ")" | reference
 //               | "(" expression ")"
-//   FUNCTION   := exp | log | sqrt | tanh | erf | abs | max | min
+//   FUNCTION   := exp | log | sqrt | tanh | erf | abs | max | min | row_at
+//
+// row_at(K[n,d], page[n]) is K[n,d], a row that stands elsewhere: page[n] says where, so that its read waits for
+// page[n].
 
 #include <string>
 #include <string_view>

@@ -3,17 +3,21 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <string>
+#include <vector>
 
 #include "model/dependence/execute.hpp"
 #include "model/dependence/from_streamed.hpp"
+#include "model/dependence/graph.hpp"
 #include "model/dependence/order.hpp"
 #include "model/dependence/text.hpp"
 #include "model/dependence/traffic.hpp"
 #include "model/diagram/library.hpp"
 #include "model/diagram/text.hpp"
 #include "model/fusion/derive.hpp"
+#include "model/fusion/partition.hpp"
 #include "tests/unit/diagram/random_diagram.hpp"
 
 namespace test_streamed {
@@ -67,6 +71,26 @@ TEST_CASE("every built-in diagram: dependences agree with the default labels") {
   for (const std::string& name : builtin_diagrams()) {
     CAPTURE(name);
     agree(derive(load_diagram(name)));
+  }
+}
+
+TEST_CASE("rows that a table names wait for its entries") {
+  for (const std::string name : {"paged_attention", "mixture_of_experts", "mixture_of_experts_combine"}) {
+    CAPTURE(name);
+    const Diagram d = load_diagram(name);
+    const Nest nest = nest_of(derive(d)).nest;
+    const std::vector<Dependence> all = dependences(nest);
+    for (const Array& array : d.arrays) {
+      for (const ArrayId table : tables_of(array)) {
+        const std::string entries = d.arrays[static_cast<std::size_t>(table)].name + "_low", rows = array.name + "_low";
+        const auto waits = [&](const Dependence& one) {
+          const auto& from = nest.statements[static_cast<std::size_t>(one.from)].target;
+          const auto& to = nest.statements[static_cast<std::size_t>(one.to)].target;
+          return one.kind == dependence::Kind::raw && from.array == entries && to.array == rows;
+        };
+        CHECK_MESSAGE(std::any_of(all.begin(), all.end(), waits), rows);
+      }
+    }
   }
 }
 
