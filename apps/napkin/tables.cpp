@@ -24,6 +24,14 @@ std::vector<std::int64_t> lengths() {
   return out;
 }
 
+/// Lengths of one sequence that a range of sizes asks about (q=512..4096): under a causal mask each has runs of its
+/// own.
+std::vector<std::int64_t> lengths_of_range() {
+  std::vector<std::int64_t> out;
+  for (std::int64_t s = 512; s <= 4096; s += 128) out.push_back(s);
+  return out;
+}
+
 /// Questions of one kind that stand for its lengths: where arrays come from device memory and where the L2 keeps them.
 std::vector<Ask> asks_of(const Mapping& mapping, const std::string& gpu, const std::string& dtype) {
   std::vector<Ask> out;
@@ -44,13 +52,17 @@ std::vector<Ask> asks_of(const Mapping& mapping, const std::string& gpu, const s
     for (const std::int64_t d : sizes) {
       for (const Mask mask : {Mask{}, Mask{Mask::Kind::causal, 0, 0}, Mask{Mask::Kind::window, 1024, 0}}) {
         ask.mask = mask;
+        const auto add = [&](std::int64_t b, std::int64_t s) {
+          ask.shape = {{"b", b}, {"h", std::max<std::int64_t>(2048 / d, 1)}, {"q", s}, {"x", s}, {"d", d}};
+          out.push_back(ask);
+        };
         for (const std::int64_t tokens : {16384, 1024}) {
           for (const std::int64_t s : lengths()) {
-            if (s > tokens) continue;
-            ask.shape = {{"b", tokens / s}, {"h", std::max<std::int64_t>(2048 / d, 1)}, {"q", s}, {"x", s}, {"d", d}};
-            out.push_back(ask);
+            if (s <= tokens) add(tokens / s, s);
           }
         }
+        if (mask.kind != Mask::Kind::causal) continue;
+        for (const std::int64_t s : lengths_of_range()) add(1, s);
       }
     }
   }

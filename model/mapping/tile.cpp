@@ -88,6 +88,7 @@ void check_described(const Mapping& mapping, KnobId knob, std::int64_t value, co
     return said;
   };
   const Knob& own = mapping.knobs[static_cast<std::size_t>(knob)];
+  if (std::find(own.domain.begin(), own.domain.end(), value) != own.domain.end()) return;
   const std::vector<bool> said = said_of(value);
   if (std::any_of(own.domain.begin(), own.domain.end(), [&](std::int64_t v) { return said_of(v) == said; })) return;
   throw Error(where, own.name + "=" + std::to_string(value) + ": nobody has said how " + mapping.name + " works then",

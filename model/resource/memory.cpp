@@ -13,33 +13,42 @@ namespace {
 
 class Holder {
  public:
-  explicit Holder(const PlacedDiagram& placed) : p_(placed), s_(*placed.streamed) {}
+  explicit Holder(const PlacedDiagram& placed) : p_(placed), s_(*placed.streamed) {
+    for (std::size_t i = 0; i < p_.variables.size(); ++i) {
+      const Variable& v = p_.variables[i];
+      const PlacedAgent* agent = agent_of(v);
+      owner_.push_back(owner(i));
+      std::vector<Bytes>& held = held_.emplace_back();
+      for (const ArrayId array : v.arrays)
+        held.push_back(bytes_of(values(s_.diagram.arrays[at(array)], &v, agent), v.type));
+    }
+  }
 
   /// The largest column of one block at a level: only what the mapping places there counts.
-  [[nodiscard]] Bytes largest(const std::vector<Column>& columns, LevelId level, bool staging) const {
+  [[nodiscard]] Bytes largest(const std::vector<Column>& columns, LevelId level, bool staging) {
     Bytes out;
     for (const Column& column : columns) out = std::max(out, size(column, level, staging));
     return out;
   }
 
   /// What the variables of a level take: copies and all instances, aliases share the largest.
-  [[nodiscard]] Bytes allocated(LevelId level) const {
+  [[nodiscard]] Bytes allocated(LevelId level) {
     return of_places([&](std::size_t variable) {
       const Variable& v = p_.variables[variable];
-      return p_.variables[owner(variable)].level == level ? v.bytes() * instances(v) : Bytes{};
+      return p_.variables[owner_[variable]].level == level ? v.bytes() * instances(v) : Bytes{};
     });
   }
 
  private:
   /// The sum over places of the most that one of the variables takes that share it.
   template <class BytesOf>
-  [[nodiscard]] Bytes of_places(const BytesOf& bytes_of_variable) const {
-    std::vector<Bytes> most(p_.variables.size());
-    for (std::size_t i = 0; i < most.size(); ++i) {
-      Bytes& place = most[owner(i)];
+  [[nodiscard]] Bytes of_places(const BytesOf& bytes_of_variable) {
+    most_.assign(p_.variables.size(), Bytes{});
+    for (std::size_t i = 0; i < most_.size(); ++i) {
+      Bytes& place = most_[owner_[i]];
       place = std::max(place, bytes_of_variable(i));
     }
-    return std::accumulate(most.begin(), most.end(), Bytes{});
+    return std::accumulate(most_.begin(), most_.end(), Bytes{});
   }
 
   [[nodiscard]] std::size_t owner(std::size_t variable) const {
@@ -118,27 +127,27 @@ class Holder {
   [[nodiscard]] bool is_deepest(LevelId level) const { return p_.levels.back().level == level; }
   [[nodiscard]] DType plain_type() const { return p_.machine->tensor.empty() ? p_.problem->dtype : DType::f32; }
 
-  /// Adds what each variable holds of the array to `held_by`; returns what none holds.
-  [[nodiscard]] Bytes array_size(ArrayId array, Phase phase, LevelId level, bool staging,
-                                 std::vector<Bytes>& held_by) const {
-    const Array& axes = s_.diagram.arrays[at(array)];
+  /// Adds what each variable holds of the array to held_by_; returns what none holds.
+  [[nodiscard]] Bytes array_size(ArrayId array, Phase phase, LevelId level, bool staging) {
     Bytes out;
     bool held = false;
     for (std::size_t i = 0; i < p_.variables.size(); ++i) {
       const Variable& v = p_.variables[i];
-      if (!has(v, array)) continue;
+      const auto here = std::find(v.arrays.begin(), v.arrays.end(), array);
+      if (here == v.arrays.end()) continue;
       if (!v.output_staging) held = true;
       if (v.level != level) continue;
       const bool shares = v.alias >= 0 && has(p_.variables[at(v.alias)], array);
       if (v.output_staging && (!staging || shares || phase == Phase::head || (phase == Phase::loop && !streams(array))))
         continue;
-      held_by[i] += bytes_of(values(axes, &v, agent_of(v)), v.type);
+      held_by_[i] += held_[i][static_cast<std::size_t>(here - v.arrays.begin())];
     }
     // What no variable holds is kept where it is computed.
     if (!held && is_deepest(level)) {
       const DType type = s_.diagram.is_input(array) ? p_.problem->dtype : plain_type();
-      out +=
-          bytes_of(values(axes, nullptr, p_.levels.size() > at(p_.block_level) + 1 ? agent_of(array) : nullptr), type);
+      out += bytes_of(values(s_.diagram.arrays[at(array)], nullptr,
+                             p_.levels.size() > at(p_.block_level) + 1 ? agent_of(array) : nullptr),
+                      type);
     }
     return out;
   }
@@ -155,16 +164,19 @@ class Holder {
   }
 
   /// Arrays of one column in variables that take turns in one place count once, the largest.
-  [[nodiscard]] Bytes size(const Column& column, LevelId level, bool staging) const {
+  [[nodiscard]] Bytes size(const Column& column, LevelId level, bool staging) {
     Bytes out;
-    std::vector<Bytes> held_by(p_.variables.size());
-    for (const ArrayId array : column.arrays) out += array_size(array, column.phase, level, staging, held_by);
+    held_by_.assign(p_.variables.size(), Bytes{});
+    for (const ArrayId array : column.arrays) out += array_size(array, column.phase, level, staging);
     for (const int a : column.auxiliaries) out += auxiliary_size(s_.auxiliaries[at(a)], level);
-    return out + of_places([&](std::size_t variable) { return held_by[variable]; });
+    return out + of_places([&](std::size_t variable) { return held_by_[variable]; });
   }
 
   const PlacedDiagram& p_;
   const Streamed& s_;
+  std::vector<std::size_t> owner_;        // by variable: whose place it takes
+  std::vector<std::vector<Bytes>> held_;  // by variable: what it holds of each of its arrays
+  std::vector<Bytes> held_by_, most_;     // of the column at hand
 };
 
 std::optional<Bytes> limit_of(const PlacedDiagram& placed, const PlacedLevel& placed_level) {
@@ -178,7 +190,7 @@ std::optional<Bytes> limit_of(const PlacedDiagram& placed, const PlacedLevel& pl
 }  // namespace
 
 std::vector<LevelMemory> memories(const PlacedDiagram& placed) {
-  const Holder holder(placed);
+  Holder holder(placed);
   const std::vector<Column> drawn = columns(*placed.streamed, ColumnView::drawn);
   const std::vector<Column> live = columns(*placed.streamed, ColumnView::live);
   std::vector<LevelMemory> out;

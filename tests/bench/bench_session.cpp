@@ -7,6 +7,7 @@
 
 #include "apps/library/napkin.hpp"
 #include "apps/library/request.hpp"
+#include "apps/library/select_kernel.hpp"
 
 namespace {
 
@@ -90,17 +91,26 @@ void given_tile(benchmark::State& state) {
   }
 }
 
-/// Tiles of one question: the shape stays, the tile is another in each turn.
+/// Legal tiles of one shape, another in each turn; after all of them with one head more, which asks for no new run.
+/// `met`: a round over all of them has made the runs that the shipped table lacks.
 void tiles_of_one_question(benchmark::State& state) {
   Ask ask = with_selected_tile();
   const Session session;
-  std::int64_t turn = 0;
-  for (auto _ : state) {
-    for (auto& [name, value] : ask.tile) {
-      if (name == "x") value = std::to_string(16 + turn++ % 4096);
-    }
+  const Request request = session.request(attention(8192));
+  const Layout& layout = request.layouts.front();
+  std::vector<TileValues> tiles;
+  for (const Ranked& one : legal_tiles(request, layout)) tiles.push_back(values_of(*layout.mapping, one.tile));
+  const auto query = [&](std::size_t turn) {
+    ask.shape = attention(8192).shape;
+    ask.shape.front().second += static_cast<std::int64_t>(turn / tiles.size());
+    const TileValues& tile = tiles[turn % tiles.size()];
+    for (std::size_t k = 0; k < tile.size(); ++k)
+      ask.tile[k].second = tile[k].word.empty() ? std::to_string(tile[k].number) : tile[k].word;
     benchmark::DoNotOptimize(session.query(ask));
-  }
+  };
+  std::size_t turn = 0;
+  while (state.range(0) != 0 && turn < tiles.size()) query(turn++);
+  for (auto _ : state) query(turn++);
 }
 
 void median(benchmark::internal::Benchmark* b) {
@@ -114,6 +124,6 @@ BENCHMARK(first_selection)->ArgName("causal")->Arg(0)->Arg(1)->Apply(median);
 BENCHMARK(further_selection)->ArgName("causal")->Arg(0)->Arg(1)->Apply(median);
 BENCHMARK(many_selections)->ArgName("causal")->Arg(0)->Arg(1)->UseRealTime()->MeasureProcessCPUTime()->Apply(median);
 BENCHMARK(given_tile)->Apply(median);
-BENCHMARK(tiles_of_one_question)->Apply(median);
+BENCHMARK(tiles_of_one_question)->ArgName("met")->Arg(0)->Arg(1)->Apply(median);
 
 }  // namespace
