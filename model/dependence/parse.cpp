@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "model/base/yaml.hpp"
+#include "model/dependence/library.hpp"
 #include "model/dependence/text.hpp"
 
 namespace napkin::dependence {
@@ -109,9 +110,16 @@ class NestParser {
     }
   }
 
+  std::string built_in(const yaml::Node& node) {
+    const std::vector<std::string> known = builtin_nests();
+    if (std::find(known.begin(), known.end(), node.text()) == known.end())
+      node.fail("no nest '" + node.text() + "' is built in", one_of(node.text(), known));
+    return node.text();
+  }
+
   void claims(const yaml::Node& node) {
     node.allow({"parallel", "same_as"});
-    if (const yaml::Node* other = node.find("same_as"); other != nullptr) nest_.same_as = name(*other);
+    if (const yaml::Node* other = node.find("same_as"); other != nullptr) nest_.same_as = built_in(*other);
     const yaml::Node* parallel = node.find("parallel");
     if (parallel == nullptr) return;
     for (const yaml::Node& item : parallel->items()) {

@@ -79,6 +79,8 @@ TEST_CASE("what is wrong with a nest is said at its place") {
   CHECK(says(with("S(i,j) A[i,j] = B[i]\n  - T(i) t = 1\n  - U(i,j) u = 2"), "n.yaml:7:5", "behind T"));
   CHECK(says("nest: n\nloops: {i: 0}\nstatements: [\"S(i) t = 1\"]\n", "n.yaml:2:12", "an empty loop"));
   CHECK(says("nest: n\nloops: {i: 3}\nstatemnts: []\n", "n.yaml:3", "statemnts"));
+  CHECK(says(with("S(i,j) A[i,j] = B[i]\nclaims: {same_as: atention}"), "n.yaml:6:19: claims.same_as",
+             "no nest 'atention' is built in: did you mean 'attention'?"));
   CHECK(says("nest: n\nloops: {i: 3..x}\nstatements: [\"S(i) t = 1\"]\n", "n.yaml:2:12", "is not a range"));
   CHECK(says(with("S(i,j) A[i,j] = B[i] * " + std::string(300, '(')), "n.yaml:5", "too deep"));
 }
