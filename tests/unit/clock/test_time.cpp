@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "model/clock/graph/event_graph.hpp"
@@ -137,6 +138,23 @@ TEST_CASE("the clock says where it comes from, the launch is added") {
     CHECK(use.busy <= 1);
   }
   CHECK(assumed_clock(Machine{}).frequency == Hertz(1e9));
+}
+
+TEST_CASE("the roofline's ends: each wave waits for the pipe into its block, the first one for device memory too") {
+  test::LaidOut question("flash_attention_3", "h200-sxm", attention(2, 16, 8192, 8192, 128), DType::bf16);
+  const PlacedDiagram placed = question.place({});
+  const auto timing = [&] { return TimeModel(placed, ByClock::roofline).of(placed, Count(1)); };
+  const Timing before = timing();
+  const double waves = std::ceil(before.who.blocks);
+  REQUIRE(waves > 1);
+  const auto later = [&](std::string_view pipe) {
+    for (Pipe& each : question.machine.pipes) {
+      if (each.name == pipe) each.latency->value += 1000;
+    }
+    return (timing().seconds - before.seconds) * before.clock.value;
+  };
+  CHECK(later("device") == doctest::Approx(1000).epsilon(1e-6));
+  CHECK(later("l2") == doctest::Approx(1000 + waves * 1000).epsilon(1e-6));
 }
 
 // (eq. 15.1 of model/README.md, by hand for one and for two sets of schedulers)
