@@ -2,6 +2,7 @@
 // Which events of one block's run are which node of its kernel's mapping: copies, products, and a warp's work behind
 // its wait for a product.
 
+#include <algorithm>
 #include <map>
 #include <string>
 #include <vector>
@@ -20,6 +21,7 @@ struct Node {
   std::vector<std::vector<const Event*>> agents;
   bool by_tile = false;
   bool thread = false;     ///< a piece of thread work: an agent is a warp
+  bool for_all = false;    ///< what each agent makes all others need
   std::int64_t first = 0;  ///< iteration of the first event
 };
 
@@ -90,8 +92,22 @@ class ForwardNodes : public Nodes {
       case Event::Kind::thread:
         if (attention() && is_k(event)) put("P", event.agent - 4, event).thread = true;
         break;
-      case Event::Kind::write: break;
+      case Event::Kind::write:
+        if (is_turned(event)) {
+          Node& node = put("O.turn", event.agent, event);
+          node.thread = node.for_all = true;
+        }
+        break;
     }
+  }
+
+  /// Whether a producer's warp writes V turned over.
+  [[nodiscard]] bool is_turned(const Event& event) const {
+    const auto& variables = placed_.mapping->variables;
+    const auto turned = [](const VariableMapping& variable) { return variable.name == "V_turned"; };
+    if (event.agent >= 4 || std::none_of(variables.begin(), variables.end(), turned)) return false;
+    return event.offset >= static_cast<unsigned>(read_.offset("V_turned")) &&
+           event.offset < static_cast<unsigned>(read_.end());
   }
 
   /// Pieces of thread work: the first of P begins where its scores are there, and all end behind the last exponential;

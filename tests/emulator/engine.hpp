@@ -220,8 +220,9 @@ class Engine {
   /// Ends what the last lane has done.
   void disperse(Gathering& gathering);
 
-  /// The thread writes: its warp's writes behind one wait for a product are one event.
-  void trace_write();
+  /// The thread writes, to shared memory at `offset` or to a sum: its warp's writes behind one wait for a product are
+  /// one event, and where it has waited for none those between two releases.
+  void trace_write(u32 offset = 0);
 
   void perform(BoxWork work);
   void perform_product(Warpgroup& group);

@@ -6,13 +6,20 @@
 
 namespace emulator {
 
-void Engine::trace_write() {
+void Engine::trace_write(u32 offset) {
   const Thread& self = thread();
   Warp& warp = *self.warp;
-  if (trace == nullptr || self.lane != 0 || !warp.thread_event) return;
+  if (trace == nullptr || self.lane != 0) return;
+  if (!warp.thread_event && warp.write_event && (*trace)[*warp.write_event].time != warp.time())
+    warp.write_event.reset();
   if (!warp.write_event) {
-    Event event = (*trace)[*warp.thread_event];
+    Event event;
+    if (warp.thread_event) event = (*trace)[*warp.thread_event];
+    if (!warp.thread_event) event.offset = offset;
     event.kind = Event::Kind::write;
+    event.block = self.position.block;
+    event.agent = warp.number;
+    event.part = event.issuer = warp.part;
     event.before = warp.seen;
     warp.write_event = trace->size();
     trace->push_back(std::move(event));
@@ -32,8 +39,8 @@ void shared_read(void* to, u32 address, u32 bytes, Place at) {
 
 void shared_write(u32 address, const void* from, u32 bytes, Place at) {
   engine->begin(at);
-  engine->trace_write();
   const auto [block, offset] = shared_place(address, bytes);
+  engine->trace_write(offset);
   if (address % bytes != 0) engine->fail("writes at an address that is no multiple of " + std::to_string(bytes));
   engine->expect(block->shared.write(offset, bytes, generic_access(at)));
   engine->thread().warp->unpublished.push_back(offset / granule_bytes);

@@ -10,13 +10,14 @@
 namespace emulator {
 
 struct Event {
-  /// thread: a warp from its wait for a product on; write: what it writes from there on, to shared memory or to a sum.
+  /// thread: a warp from its wait for a product on; write: what it writes from there on, to shared memory or to a sum,
+  /// or between two releases where it waits for no product.
   enum class Kind { load, store, product, thread, write } kind = Kind::load;
-  std::string array;            ///< load, store: whose box; none where bytes are added
-  u32 block = 0, agent = 0;     ///< product, a box's store: warpgroup; thread, write, an addition of bytes: warp
-  u32 commit = 0;               ///< product: its group's number
-  u32 offset = 0;               ///< in shared memory: where the box goes, where operand B lies; thread, write: of the
-                                ///< product that was waited for
+  std::string array;         ///< load, store: whose box; none where bytes are added
+  u32 block = 0, agent = 0;  ///< product, a box's store: warpgroup; thread, write, an addition of bytes: warp
+  u32 commit = 0;            ///< product: its group's number
+  u32 offset = 0;  ///< in shared memory: where the box goes, where operand B lies; thread, write: of the product that
+                   ///< was waited for, or where it is written
   bool a_in_registers = false;  ///< product, and the one that thread and write waited for
   Clock before;                 ///< what the threads that asked had seen; of a warpgroup what each of its warps had
   u32 part = 0, time = 0;       ///< its end: who has seen this component of that time has waited for it

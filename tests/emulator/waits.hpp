@@ -49,9 +49,9 @@ class Waits {
     const auto group = [](const Node& node, std::size_t agent) { return node.thread ? agent / 4 : agent; };
     std::vector<std::size_t> out;
     for (std::size_t f = 0; f < from.agents.size(); ++f) {
-      const bool shared = edge.barrier || from.agents.size() == 1 || to.agents.size() == 1;
-      if (edge.barrier || (from.thread && to.thread ? f == a : shared || group(from, f) == group(to, a)))
-        out.push_back(f);
+      const bool all = edge.barrier || from.for_all || to.for_all,
+                 shared = from.agents.size() == 1 || to.agents.size() == 1;
+      if (all || (from.thread && to.thread ? f == a : shared || group(from, f) == group(to, a))) out.push_back(f);
     }
     return out;
   }
@@ -121,10 +121,10 @@ class Waits {
       if (later.kind == Event::Kind::load) return later.before[earlier.issuer] >= earlier.issued[0];
       return earlier.issued_before(later);
     }
-    if (from.thread && later.kind == Event::Kind::product && !edge.barrier)
+    if (from.thread && later.kind == Event::Kind::product && !edge.barrier && !from.for_all)
       return later.issued[earlier.agent % 4] >= earlier.time;
     // V's stages are given back by the warpgroup's first warp, K's by each.
-    if (from.thread && later.array == "V" && earlier.agent % 4 != 0) return true;
+    if (from.thread && !from.for_all && later.array == "V" && earlier.agent % 4 != 0) return true;
     // Only the warp that stored waits for the store.
     if (earlier.kind == Event::Kind::store && to.thread && later.part != earlier.issuer) return true;
     return earlier.ended_before(later);
