@@ -1,6 +1,6 @@
 #pragma once
-// What the assembler made of a kernel, read from the machine code (sm_70 to sm_90: 16 bytes an instruction, opcode in
-// the lowest 12 bits, the scoreboard that a result sets in bits 110 to 112; 7: none).
+// These functions show what the assembler made of a kernel, read from the machine code (sm_70 to sm_90: 16 bytes an
+// instruction, opcode in the lowest 12 bits, the scoreboard that a result sets in bits 110 to 112; 7: none).
 
 #include <elf.h>
 

@@ -1,5 +1,6 @@
 #pragma once
-// A machine that a bundled mapping runs on, so that a test can place every one: flash_attention_4 on a b200.
+// home_gpu is a machine that a bundled mapping runs on, so that a test can place every one: a b200 for
+// flash_attention_4.
 
 #include <string>
 

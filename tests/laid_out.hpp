@@ -1,5 +1,5 @@
 #pragma once
-// A question laid out for tests: diagram, mapping, machine and shape by name, tiles as text.
+// A LaidOut is a question laid out for tests: diagram, mapping, machine and shape by name, tiles as text.
 
 #include <map>
 #include <memory>

@@ -1,5 +1,5 @@
 #pragma once
-// Packed batches laid out for tests.
+// laid_out_packed lays packed batches out for tests: lengths 512, 4096 and 1.
 
 #include <memory>
 #include <utility>

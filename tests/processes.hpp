@@ -1,4 +1,4 @@
-// Child processes of a test, all at once.
+// check_in_processes runs child processes of a test, all at once.
 #pragma once
 
 #include <doctest/doctest.h>

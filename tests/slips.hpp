@@ -1,5 +1,5 @@
 #pragma once
-// Texts with a slip in them, and what is said of them.
+// A Slip is a text with a mistake in it, and what is said of it: "bits: 16" for "bit: 16" at line 3.
 
 #include <doctest/doctest.h>
 
@@ -34,7 +34,7 @@ struct Slip {
   std::string right;    ///< within Error::right()
 };
 
-/// `parse`, of a text with the slip as the file p.yaml, throws that error.
+/// `parse`, of a text with the slip as the file "p.yaml", throws that error.
 template <class Parse>
 void check_refused(const Slip& slip, const Parse& parse) {
   CAPTURE(slip.old);

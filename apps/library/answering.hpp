@@ -1,6 +1,6 @@
 #pragma once
-// How a request becomes an answer: select_answer ranks the tiles and evaluates the best one, query_answer evaluates the
-// tile that is asked about. A Session keeps what they return. Internal to apps/.
+// These functions make an answer of a request: select_answer ranks the tiles and evaluates the best one, query_answer
+// evaluates the tile that is asked about. A Session keeps what they return. Internal to apps/.
 
 #include "apps/library/answer.hpp"
 #include "apps/library/request.hpp"

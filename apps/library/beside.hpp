@@ -1,7 +1,7 @@
 #pragma once
-// What was measured near a question, beside what the model says of it: "attention_sm90 at q = x = 8192 on an H200 took
-// 753 us; predicted are 781 us". Recorded rows are this project's own, published ones other people's. Internal to
-// apps/.
+// recorded_beside finds what was measured near a question, to stand beside what the model says of it: "attention_sm90
+// at q = x = 8192 on an H200 took 753 us; predicted are 781 us". Recorded rows are this project's own, published ones
+// other people's. Internal to apps/.
 
 #include <cstddef>
 #include <string>

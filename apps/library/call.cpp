@@ -49,8 +49,9 @@ Request request_for(const Ask& ask, const TileText& knobs) {
   return request;
 }
 
-/// What keeps a kernel from a question: what the tile breaks that breaks the fewest rules, and of those has the fewest
-/// registers. "takes d of 64, 96 or 128 only, not 256; needs 448 registers a thread, there are 240"
+/// Says what keeps a kernel from a question: the rules that the nearest tile breaks, which is the one that breaks the
+/// fewest, then the one with the fewest registers. "takes d of 64, 96 or 128 only, not 256; needs 448 registers a
+/// thread, there are 240"
 std::string refusal_of(const Ask& ask) {
   constexpr std::int64_t most_tiles = 4096;  // looked at
   const Request request = default_session().request(ask);

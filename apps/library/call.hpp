@@ -58,7 +58,7 @@ struct AttentionArgs {
   const std::int32_t* q_starts = nullptr;
   const std::int32_t* x_starts = nullptr;
   std::int64_t q_rows = 0, x_rows = 0;
-  /// Their lengths, where the host knows them: the tile is then selected for these, else for sequences of the longest.
+  /// Their lengths, where the host knows them: the tile is then selected for them, else for sequences of the longest.
   std::vector<SequenceLengths> lengths;
   int device = 0;  ///< ordinal of the GPU; its primary context is made current
   bool operator==(const AttentionArgs&) const = default;

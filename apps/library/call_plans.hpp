@@ -1,6 +1,7 @@
 #pragma once
-// What a call says beside its memory: the question that selects its tile, the knobs that it sets itself, its launches,
-// and how those get the call's memory. The same functions for each kind of arguments. Internal to apps/.
+// These functions say what a call is beside its memory: the question that selects its tile, the knobs that it sets
+// itself, its launches, and how those get the call's memory. The same functions for each kind of arguments. Internal to
+// apps/.
 
 #include <cstdint>
 #include <string>

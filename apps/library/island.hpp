@@ -1,6 +1,7 @@
 #pragma once
-// What several GPUs make of an algorithm: attention on hgx-h100-8 by ring_attention, zigzag, moves so many bytes into
-// each GPU and takes so long, the ring hidden or not. Each GPU's own work is a question to the Session as any other.
+// An IslandAnswer says what several GPUs make of an algorithm: attention on hgx-h100-8 by ring_attention, zigzag, moves
+// so many bytes into each GPU and takes so long, the ring hidden or not. Each GPU's own work is a question to the
+// Session as any other.
 
 #include <cstdint>
 #include <optional>

@@ -1,6 +1,6 @@
 #pragma once
-// The ways in which an island can divide a question, each with its launches asked and its time known. Internal to
-// apps/.
+// ways_of lists the ways in which an island can divide a question, each with its launches asked and its time known.
+// Internal to apps/.
 
 #include <memory>
 #include <string>

@@ -1,5 +1,5 @@
 #pragma once
-// Napkin for a program: the questions of the command line as functions on plain values.
+// This is Napkin for a program: the questions of the command line as functions on plain values.
 //
 //   #include <napkin/napkin.hpp>
 //

@@ -1,7 +1,7 @@
 #pragma once
-// What others published: "FlashAttention-2, forward, on an A100 SXM 80 GB at b = 16, h = 32, s = 1024, d = 64 reached
-// 160 TFLOP/s", and the question that this row asks of the model. tests/published has the rows, and names.yaml there
-// says what their words mean here. Nothing is ever fitted to them. Internal to apps/.
+// A PublishedRow is what others published: "FlashAttention-2, forward, on an A100 SXM 80 GB at b = 16, h = 32, s =
+// 1024, d = 64 reached 160 TFLOP/s", and ask_published asks the model this row's question. tests/published has the
+// rows, and names.yaml there says what their words mean here. Nothing is ever fitted to them. Internal to apps/.
 
 #include <cstdint>
 #include <functional>
@@ -63,7 +63,7 @@ struct PublishedAnswer {
   PredictedAnswer predicted;
   bool by_graph = false;  ///< else a bound by the fullest pipe
   double seconds = 0;     ///< of a call as the source timed it: all passes, and the host's time where its timer saw it
-  double roofline_seconds = 0;  ///< the same by the fullest pipe alone
+  double roofline_seconds = 0;  ///< of that call by the fullest pipe alone
   double tflops = 0;            ///< in the row's convention
   double roofline = 0;          ///< TFLOP/s of the fullest pipe alone, of that tile
 

@@ -110,7 +110,7 @@ Request Session::State::kernels(const Ask& ask) {
       });
     } catch (const Overflow&) {
       throw;
-    } catch (const Error&) {  // none of these has the user's knobs
+    } catch (const Error&) {  // none of the kernels has the user's knobs
       continue;
     }
   }

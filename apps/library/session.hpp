@@ -1,6 +1,6 @@
 #pragma once
-// What a Session keeps: the parts of its questions, and the latest answers, 256 of queries and 256 of selections.
-// Internal to apps/.
+// A Session keeps the parts of its questions, and the latest answers, 256 of queries and 256 of selections. Internal to
+// apps/.
 
 #include <memory>
 #include <mutex>
@@ -18,7 +18,7 @@ struct Asked {
   Ask ask;
   int top = 0;  ///< of a query: 0
 };
-/// The same of a question that is only looked up.
+/// An AskedAs is an Asked whose question is only looked up.
 struct AskedAs {
   const Ask& ask;
   int top = 0;

@@ -57,7 +57,7 @@ struct ValidationRow {
 
 /// GPU, kernel, dtype, shape and mask: rows of equal question compete with each other.
 [[nodiscard]] std::string question_key(const Head& head);
-/// The same with the tile: a newer row of the same key supersedes an older one.
+/// The question's key with the tile: a newer row of the same key supersedes an older one.
 [[nodiscard]] std::string row_key(const Head& head);
 
 /// A row with the prediction that judges it: the recorded one, or today's.
@@ -85,7 +85,7 @@ struct ErrorSummary {
 };
 
 /// Hertz that the SMs ran at: cycles over the wall time of the launches that were timed, where a row has cycles; else
-/// NVML's reading, which is up to 15 % more under a power limit. A prediction's is taken alike.
+/// NVML's reading, which is up to 15 % more under a power limit. A prediction's is its cycles over its time.
 struct SmClock {
   double predicted = 0, measured = 0;
 };
@@ -103,7 +103,7 @@ struct RegretSummary {
   std::size_t sweeps = 0;
   std::optional<double> mean, worst;
   std::optional<double> top3_mean,
-      top3_worst;  ///< the same of who measures the three best predicted and takes the fastest
+      top3_worst;  ///< regret of who measures the three best predicted and takes the fastest
   std::optional<double>
       best_in_top3;  ///< fraction of the sweeps whose best measured tile is among the three best predicted
 };

@@ -1,5 +1,6 @@
 #pragma once
-// napkin calibrate: what its options say, and the run on the GPU.
+// run_experiments does what `napkin calibrate` says: it runs the experiments on the GPU, fifteen seconds of an H200,
+// and returns their readings.
 
 #include <optional>
 #include <string>

@@ -66,7 +66,7 @@ class Waiting {
 [[nodiscard]] std::function<void(std::int64_t done, std::int64_t total)> following(Progress& progress,
                                                                                    std::string what);
 
-/// The same of what is over in no time mostly: nothing is shown in the first half second.
+/// Follows work that mostly is over in no time: nothing is shown in the first half second.
 [[nodiscard]] std::function<void(std::int64_t done, std::int64_t total)> following_late(Progress& progress,
                                                                                         std::string what);
 

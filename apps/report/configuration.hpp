@@ -1,5 +1,6 @@
 #pragma once
-// The configuration table and the throughput table of a placed tile (the paper's Tables 1 to 3), as text and as JSON.
+// configuration_of makes the configuration table and the throughput table of a placed tile (the paper's Tables 1 to 3),
+// as text and as JSON: "S 128 x 128 f32 in registers".
 
 #include <optional>
 #include <string>

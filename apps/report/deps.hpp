@@ -1,5 +1,6 @@
 #pragma once
-// The dependences of a loop nest as a report: text, JSON, a graph.
+// A Dependences report shows the dependences of a loop nest as text, as JSON and as a graph: "O -> O, flow, carried by
+// j".
 
 #include <cstdint>
 #include <string>

@@ -1,5 +1,5 @@
 #pragma once
-// Files that are whole or not there at all.
+// write_file leaves a file that is whole or not there at all: a page is written beside its place, then renamed.
 
 #include <string>
 #include <string_view>

@@ -1,5 +1,6 @@
 #pragma once
-// Pictures of graphs, laid out by graphviz.
+// svg_of_dot lays a picture of a graph out by graphviz: the two nodes of "digraph { S -> P }" become boxes with an
+// arrow.
 
 #include <string>
 

@@ -1,5 +1,6 @@
 #pragma once
-// What several GPUs make of a question, as text and as JSON.
+// text_of and json_of print what several GPUs make of a question: one line for each way of dividing it, such as
+// ring_attention over 8 GPUs.
 
 #include <string>
 #include <string_view>

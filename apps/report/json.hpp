@@ -1,6 +1,6 @@
 #pragma once
-// The JSON that every command prints (docs/command-line.md). Keys keep their order; no NaN and no infinity: such
-// numbers are null.
+// json_of makes the JSON that every command prints: {"command": "select", "algorithm": "attention", ...}
+// (docs/command-line.md). Keys keep their order; no NaN and no infinity: such numbers are null.
 
 #include <nlohmann/json.hpp>
 #include <optional>

@@ -1,5 +1,6 @@
 #pragma once
-// Laws as text and as JSON: what any tile moves at least, level by level, and what that asks of the pipes.
+// These functions print laws as text and as JSON: what any tile moves at least, level by level, and what that asks of
+// the pipes ("at least 1.28 GB into shared").
 
 #include <optional>
 #include <string>

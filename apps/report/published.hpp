@@ -1,5 +1,6 @@
 #pragma once
-// Published speeds as JSON, strictly read; and what the model says of them as table and JSON.
+// parse_published reads published speeds from JSON, strictly; text_of and json_of print what the model says of each:
+// "160 TFLOP/s, predicted 171".
 
 #include <string>
 #include <string_view>

@@ -1,5 +1,5 @@
 #pragma once
-// Readings of micro-kernels as JSON lines, and what was made of them as table and JSON.
+// A ReadingRow is one reading of a micro-kernel as a JSON line; table_of shows what was made of many: "tma_box 75 clk".
 
 #include <string>
 #include <string_view>

@@ -1,6 +1,6 @@
 #pragma once
-// Recorded rows as JSON lines: one object a line, exactly the keys that json_of() writes;
-// `levels` and `predicted` may be missing, since a replay computes them.
+// Recorded rows are JSON lines: one object a line, exactly the keys that json_of() writes; `levels` and `predicted` may
+// be missing, since a replay computes them.
 
 #include <string>
 #include <string_view>

@@ -1,5 +1,6 @@
 #pragma once
-// Rows and what they say of the model, as text and as JSON.
+// These functions print recorded rows and what they say of the model: "attention_sm90, held-out: 1,042 rows, time 3.0 %
+// off in the mean".
 
 #include <string>
 #include <vector>

@@ -1,5 +1,6 @@
 #pragma once
-// The report of a question: one HTML page that needs no network, no script and no other file; and its data as JSON.
+// html_of makes the report of a question: one HTML page that needs no network, no script and no other file; json_of
+// gives its data.
 
 #include <string>
 #include <string_view>

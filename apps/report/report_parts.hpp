@@ -1,6 +1,6 @@
 #pragma once
-// The sections of a report's page, in the page's order; each is empty where the answer has nothing for it. Internal to
-// apps/report.
+// Each of these functions makes one section of a report's page, in the page's order, such as levels_section: a table of
+// bytes by level. A section is empty where the answer has nothing for it. Internal to apps/report.
 
 #include <string>
 #include <string_view>

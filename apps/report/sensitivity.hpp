@@ -1,6 +1,7 @@
 #pragma once
-// What a percent more of each number would change, as a table, as JSON and as a tornado chart: bars to the left are
-// numbers of which more makes the kernel faster, bars to the right those of which more makes it slower.
+// These functions show what a percent more of each number would change, as a table, as JSON and as a tornado chart:
+// bars to the left are numbers of which more makes the kernel faster, bars to the right those of which more makes it
+// slower.
 
 #include <string>
 

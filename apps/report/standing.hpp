@@ -1,6 +1,6 @@
 #pragma once
-// How sure a prediction is, in words and as JSON: "+-6.6 %: 83 published speeds of flash_attention_2 on sm_90 are so
-// far from the event graph's in the mean".
+// lines_of says how sure a prediction is, in words: "+-6.6 %: 83 published speeds of flash_attention_2 on sm_90 are so
+// far from the event graph's in the mean". json_of gives the numbers.
 
 #include <string>
 #include <vector>

@@ -1,5 +1,5 @@
 #pragma once
-// The labelled diagram as a picture: arrays are bundles of wires, one an axis; operations are boxes; time runs to the
+// svg_of draws the labelled diagram: arrays are bundles of wires, one an axis; operations are boxes; time runs to the
 // right. Grouped axes, the streamed axis and whole axes have a colour each.
 
 #include <string>

@@ -1,5 +1,5 @@
 #pragma once
-// Aligned columns of text.
+// A Table aligns columns of text: names to the left, numbers to the right.
 
 #include <string>
 #include <string_view>

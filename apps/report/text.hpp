@@ -1,5 +1,5 @@
 #pragma once
-// Answers as text for people: what was asked, the answer, the reason, the numbers behind it.
+// text_of prints an answer for people: what was asked, the answer, the reason, the numbers behind it.
 
 #include <string>
 #include <string_view>

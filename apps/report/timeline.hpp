@@ -1,5 +1,6 @@
 #pragma once
-// Who runs when: the run of an event graph as text, SVG, JSON and a trace that Perfetto and chrome://tracing open.
+// These functions show who runs when: the run of an event graph as text, SVG, JSON and a trace that Perfetto and
+// chrome://tracing open.
 
 #include <string>
 

@@ -1,6 +1,7 @@
 #pragma once
-// The rows of a timeline: copies, stores and the tensor unit serve one request at a time and have a row each; then each
-// instance of each agent has a row for its threads. Shared by text, trace and picture; internal to apps/report.
+// A Lane is one row of a timeline: copies, stores and the tensor unit serve one request at a time and have a row each;
+// then each instance of each agent has a row for its threads. Text, trace and picture share lanes. Internal to
+// apps/report.
 
 #include <string>
 #include <vector>

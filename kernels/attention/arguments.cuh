@@ -1,6 +1,7 @@
 #pragma once
-// What the attention kernels are told. Plain structs: the host fills them from this very text, so that no field can be
-// read as another one; launch/ writes each configuration by field name.
+// AttentionConfig and AttentionArguments are what the attention kernels are told: a tile of 128 x 176 in two
+// warpgroups; 8192 keys, and where they lie. They are plain structs: the host fills them from this very text, so that
+// no field can be read as another one; launch/ writes each configuration by field name.
 
 #include "kernels/device/tensor_map.cuh"
 

@@ -1,6 +1,7 @@
 #pragma once
-// What attention_fp8_sm90 is told beside a forward kernel's arguments: what an e4m3 number of Q, K and V stands for.
-// Example: scales of 128 rows have the strides (heads * blocks, blocks, 1), one of a whole tensor has (0, 0, 0).
+// AttentionFp8Arguments is what attention_fp8_sm90 is told beside a forward kernel's arguments: what an e4m3 number of
+// Q, K and V stands for. Example: scales of 128 rows have the strides (heads * blocks, blocks, 1), one of a whole
+// tensor has (0, 0, 0).
 
 #include "kernels/attention/arguments.cuh"
 

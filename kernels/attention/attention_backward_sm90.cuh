@@ -1,8 +1,8 @@
 #pragma once
-// Backward attention on Hopper. A block has the keys of one tile and one head; its producer warpgroup moves Q and dO
-// tile by tile with the copy engine, its consumer warpgroups of 64 keys keep dK and dV in registers and add up dQ in
-// device memory. Two small kernels stand around it (backward/rows_sm90.cuh). Knobs are those of
-// attention_backward_sm90.yaml; offsets and register counts come from the plan.
+// This kernel computes attention's gradients on Hopper. A block has the keys of one tile and one head; its producer
+// warpgroup moves Q and dO tile by tile with the copy engine, its consumer warpgroups of 64 keys keep dK and dV in
+// registers and add up dQ in device memory. Two small kernels stand around it (backward/rows_sm90.cuh). Knobs are those
+// of attention_backward_sm90.yaml; offsets and register counts come from the plan.
 
 #include "kernels/attention/backward/aside_sm90.cuh"
 #include "kernels/attention/backward/gradients_sm90.cuh"

@@ -1,7 +1,7 @@
 #pragma once
-// Forward attention of few queries on Hopper: each block has a part of a tile's keys, which may lie in pages; rows of a
-// tile are (query, packed head), so that all query heads of a key head read its keys once. The products, the softmax
-// and their pipeline are attention_sm90's. Knobs are those of attention_decode_sm90.yaml.
+// This kernel computes forward attention of few queries on Hopper: each block has a part of a tile's keys, which may
+// lie in pages; rows of a tile are (query, packed head), so that all query heads of a key head read its keys once. The
+// products, the softmax and their pipeline are attention_sm90's. Knobs are those of attention_decode_sm90.yaml.
 
 #include "kernels/attention/combine_decode.cuh"
 #include "kernels/attention/producer_decode.cuh"

@@ -1,7 +1,7 @@
 #pragma once
-// Forward attention on Ampere and later. Every warp copies, multiplies and computes: cp.async, ldmatrix, mma.sync of 16
-// rows a step, softmax and accumulators in registers. Knobs are those of attention_sm80.yaml; offsets come
-// from the plan.
+// This kernel computes forward attention on Ampere and later. Every warp copies, multiplies and computes: cp.async,
+// ldmatrix, mma.sync of 16 rows a step, softmax and accumulators in registers. Knobs are those of attention_sm80.yaml;
+// offsets come from the plan.
 
 #include "kernels/attention/epilogue_sm80.cuh"
 #include "kernels/device/clock.cuh"

@@ -1,7 +1,8 @@
 #pragma once
-// Forward attention on Hopper. One producer warpgroup moves boxes with the copy engine; 1 to 3 consumer warpgroups of
-// 64 rows each compute S = Q K, the online softmax and O += P V. Knobs are those of attention_sm90.yaml; offsets and
-// register counts come from the plan. Rows of a tile are (query, packed head), the head fastest.
+// This kernel computes forward attention on Hopper. One producer warpgroup moves boxes with the copy engine; 1 to 3
+// consumer warpgroups of 64 rows each compute S = Q K, the online softmax and O += P V. Knobs are those of
+// attention_sm90.yaml; offsets and register counts come from the plan. Rows of a tile are (query, packed head), the
+// head fastest.
 
 #include "kernels/attention/dump_sm90.cuh"
 #include "kernels/attention/epilogue_sm90.cuh"

@@ -1,7 +1,7 @@
 #pragma once
-// A block of attention_sm80: its tile, where arrays lie in shared memory, and how rows of Q, K and V get there, 16
-// bytes a thread by cp.async. The kernel is a chain of structs, each of which adds to the one before: block, products
-// with softmax, epilogue with debug variant, kernel.
+// AttentionSm80Block is a block of attention_sm80: its tile, where arrays lie in shared memory, and how rows of Q, K
+// and V get there, 16 bytes a thread by cp.async. The kernel is a chain of structs, each of which adds to the one
+// before: block, products with softmax, epilogue with debug variant, kernel.
 
 #include "kernels/attention/arguments_sm80.cuh"
 #include "kernels/attention/tiles.cuh"

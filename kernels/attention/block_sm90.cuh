@@ -1,7 +1,7 @@
 #pragma once
-// A block of attention_sm90 as all of its parts see it: where arrays lie in shared memory, which barrier guards what,
-// which tile comes next. The producer adds its functions to the block; the consumer is a chain of structs, each of
-// which adds to the one before: softmax, products, epilogue, dumper, consumer.
+// AttentionBlock is a block of attention_sm90 as all of its parts see it: where arrays lie in shared memory, which
+// barrier guards what, which tile comes next. The producer adds its functions to the block; the consumer is a chain of
+// structs, each of which adds to the one before: softmax, products, epilogue, dumper, consumer.
 
 #include "kernels/attention/tiles.cuh"
 #include "kernels/device/fragment.cuh"

@@ -1,6 +1,6 @@
 #pragma once
-// attention_decode_sm90's end: a tile's only part goes to the result; of several each goes to device memory, and the
-// block that comes last weighs and adds them, in their order, whoever came when (eq. 19.2).
+// DecodeCombiner ends attention_decode_sm90: a tile's only part goes to the result; of several each goes to device
+// memory, and the block that comes last weighs and adds them, in their order, whoever came when (eq. 19.2).
 
 #include "kernels/attention/attention_sm90.cuh"
 #include "kernels/attention/part_decode.cuh"

@@ -1,6 +1,6 @@
 #pragma once
-// What the attention kernels' debug variants write: the intermediates of every tile and chunk under the names that the
-// diagram gives them. A thread writes what it holds right after it is computed; nobody waits for it.
+// AttentionDump is what the attention kernels' debug variants write: the intermediates of every tile and chunk under
+// the names that the diagram gives them. A thread writes what it holds right after it is computed; nobody waits for it.
 
 #include "kernels/device/dump.cuh"
 

@@ -1,6 +1,6 @@
 #pragma once
-// attention_sm90's debug variant: each consumer warp writes the S, P, O and softmax state that it has just computed, by
-// tile and chunk, where attention/dump.cuh says. In all other variants these functions are empty.
+// AttentionDumper is attention_sm90's debug variant: each consumer warp writes the S, P, O and softmax state that it
+// has just computed, by tile and chunk, where attention/dump.cuh says. In all other variants these functions are empty.
 
 #include "kernels/attention/dump.cuh"
 #include "kernels/attention/epilogue_sm90.cuh"

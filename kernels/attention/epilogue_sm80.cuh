@@ -1,6 +1,7 @@
 #pragma once
-// attention_sm80's epilogue, and its debug variant: a warp divides its O by the softmax's sums, writes the log-sum-exp
-// and stores O through shared memory in whole sectors; where C.dump it writes its intermediates, too.
+// AttentionSm80Epilogue ends attention_sm80, and is its debug variant: a warp divides its O by the softmax's sums,
+// writes the log-sum-exp and stores O through shared memory in whole sectors; where C.dump it writes its intermediates,
+// too.
 
 #include "kernels/attention/dump.cuh"
 #include "kernels/attention/products_sm80.cuh"

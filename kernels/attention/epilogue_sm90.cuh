@@ -1,6 +1,7 @@
 #pragma once
-// attention_sm90's epilogue: one warpgroup divides its O by the softmax's sums, writes the log-sum-exp, and stores O,
-// whole rows through shared memory and the copy engine, rows of packed or empty tiles straight from registers.
+// AttentionEpilogue ends attention_sm90: one warpgroup divides its O by the softmax's sums, writes the log-sum-exp, and
+// stores O, whole rows through shared memory and the copy engine, rows of packed or empty tiles straight from
+// registers.
 
 #include "kernels/attention/products_sm90.cuh"
 

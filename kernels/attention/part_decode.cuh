@@ -1,6 +1,6 @@
 #pragma once
-// Which keys of which tile a block of attention_decode_sm90 has: block 5 of four parts a tile has the second part of
-// the second tile. Sequences may be shorter than the longest: their last parts are empty.
+// A DecodePart says which keys of which tile a block of attention_decode_sm90 has: block 5 of four parts a tile has the
+// second part of the second tile. Sequences may be shorter than the longest: their last parts are empty.
 
 #include "kernels/attention/arguments_decode.cuh"
 #include "kernels/attention/tiles.cuh"

@@ -1,6 +1,6 @@
 #pragma once
-// attention_sm90's producer: by the copy engine one thread loads each tile's Q, and another its K and V, chunk by
-// chunk.
+// AttentionProducer feeds a block of attention_sm90: by the copy engine one thread loads each tile's Q, and another its
+// K and V, chunk by chunk.
 
 #include "kernels/attention/block_sm90.cuh"
 

@@ -1,6 +1,6 @@
 #pragma once
-// attention_sm80's arithmetic: one warp's S = Q K by mma.sync, the mask, the online softmax and O += P V, whose
-// products the next exponentials are spread among.
+// AttentionSm80Products is attention_sm80's arithmetic: one warp's S = Q K by mma.sync, the mask, the online softmax
+// and O += P V, whose products the next exponentials are spread among.
 
 #include "kernels/attention/block_sm80.cuh"
 #include "kernels/device/infinity.cuh"

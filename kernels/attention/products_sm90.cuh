@@ -1,6 +1,6 @@
 #pragma once
-// attention_sm90's products: one warpgroup's S = Q K and O += P V on the tensor cores, where P waits for its product,
-// and which of K's and V's stages are free again.
+// AttentionProducts issues attention_sm90's products: one warpgroup's S = Q K and O += P V on the tensor cores. It also
+// says where P waits for its product, and which of K's and V's stages are free again.
 
 #include "kernels/attention/softmax_sm90.cuh"
 #include "kernels/device/mma.cuh"

@@ -1,7 +1,8 @@
 #pragma once
-// attention_sm90's online softmax: one warpgroup's 64 rows, two a thread, whose columns lie over four lanes. Example:
-// the scores of a row's 128 keys are 32 floats in each of four threads, and become P = exp2(scale log2(e) (score -
-// maximum)). What is kept, and why a maximum need not be looked for with every chunk: docs/hardware/attention_sm90.md.
+// AttentionSoftmax is attention_sm90's online softmax: one warpgroup's 64 rows, two a thread, whose columns lie over
+// four lanes. Example: the scores of a row's 128 keys are 32 floats in each of four threads, and become P = exp2(scale
+// log2(e) (score - maximum)). What is kept, and why a maximum need not be looked for with every chunk:
+// docs/hardware/attention_sm90.md.
 
 #include "kernels/attention/block_sm90.cuh"
 #include "kernels/device/infinity.cuh"

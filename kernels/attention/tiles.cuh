@@ -1,6 +1,6 @@
 #pragma once
-// Which tile a block computes, and which keys its rows see: plain integer arithmetic shared by the attention kernels.
-// Example: block 5 of a grid with four tiles a head computes the second tile of the second head.
+// find_tile says which tile a block computes, and seen_by which keys its rows see: plain integer arithmetic shared by
+// the attention kernels. Example: block 5 of a grid with four tiles a head computes the second tile of the second head.
 
 #include "kernels/attention/arguments.cuh"
 #include "kernels/device/divide.cuh"

@@ -1,5 +1,6 @@
 #pragma once
-// Numbers of eight bits (e4m3) in a thread's registers, four a word, and their way between words and shared memory.
+// These functions put numbers of eight bits (e4m3) into a thread's registers, four a word, and move them between words
+// and shared memory.
 
 #include "kernels/device/shared.cuh"
 

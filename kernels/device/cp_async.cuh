@@ -1,5 +1,6 @@
 #pragma once
-// Asynchronous copies of 16 bytes from device to shared memory, past the L1. (PTX ISA, sm_80)
+// A thread copies 16 bytes from device to shared memory past the L1 and goes on: copy_wait<1>() waits for all groups of
+// copies but the last. (PTX ISA, sm_80) (PTX ISA, sm_80)
 
 #include "kernels/device/shared.cuh"
 

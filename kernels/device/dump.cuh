@@ -1,6 +1,6 @@
 #pragma once
-// Where the kernels' debug variants write their intermediates, and how a warp writes its part of an accumulator there.
-// The host reads them by the same text.
+// A DumpLayout says where the kernels' debug variants write their intermediates, and write_fragment is how a warp
+// writes its part of an accumulator there: S of tile 3, chunk 5. The host reads them by the same text.
 
 #include "kernels/device/fragment.cuh"
 

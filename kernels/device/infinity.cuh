@@ -1,5 +1,5 @@
 #pragma once
-// Infinity as a float constant: a row's maximum before its first key is -infinity.
+// infinity is a float constant: a row's maximum before its first key is -infinity.
 
 namespace napkin {
 

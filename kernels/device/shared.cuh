@@ -1,5 +1,6 @@
 #pragma once
-// Words of the hardware, and plain access to shared memory by its own 32-bit addresses.
+// These functions are the words of the hardware, such as thread_id(), and plain access to shared memory by its own
+// 32-bit addresses.
 
 namespace napkin {
 

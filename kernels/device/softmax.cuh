@@ -1,6 +1,6 @@
 #pragma once
-// A softmax of rows that are spread over four lanes each, as the accumulators of mma and wgmma are: the maximum and the
-// sum of a row take two shuffles each.
+// quad_max and quad_sum are the softmax of rows that are spread over four lanes each, as the accumulators of mma and
+// wgmma are: the maximum and the sum of a row take two shuffles each.
 
 #include "kernels/device/shared.cuh"
 

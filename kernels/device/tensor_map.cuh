@@ -1,5 +1,6 @@
 #pragma once
-// Plain structs that host and device read from this very text: a tensor map, a number to divide by.
+// A TensorMap tells the copy engine of an array and a Divisor is a number to divide by: plain structs that host and
+// device read from this very text.
 
 namespace napkin {
 

@@ -1,5 +1,6 @@
 #pragma once
-// Compiled kernels on disk, by the hash of all that they were made of.
+// A KernelCache keeps compiled kernels on disk, by the hash of all that they were made of: a second process compiles
+// attention_sm90 no more.
 
 #include <filesystem>
 #include <optional>

@@ -1,5 +1,6 @@
 #pragma once
-// Kernels to machine code by NVRTC, which is opened at run time. Needs no GPU.
+// A Compiler turns kernels into machine code by NVRTC, which is opened at run time: attention_sm90.cuh and a tile
+// become a cubin, without a GPU. Needs no GPU.
 
 #include <optional>
 #include <string>

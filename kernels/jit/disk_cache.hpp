@@ -1,6 +1,6 @@
 #pragma once
-// Bytes on disk by key, for any number of processes at once: an entry is written to a file of its own and renamed into
-// place. A damaged entry counts as none.
+// A DiskCache keeps bytes on disk by key, for any number of processes at once: an entry is written to a file of its own
+// and renamed into place. A damaged entry counts as none.
 
 #include <filesystem>
 #include <optional>

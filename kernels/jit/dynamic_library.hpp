@@ -1,5 +1,6 @@
 #pragma once
-// A shared library that is opened when it is needed, so that the program runs where it is not installed.
+// A DynamicLibrary is a shared library that is opened when it is needed, such as libcuda.so.1, so that the program runs
+// where it is not installed.
 
 #include <memory>
 #include <optional>
@@ -20,7 +21,7 @@ class DynamicLibrary {
   void bind(Function*& function, const char* symbol) const {
     function = reinterpret_cast<Function*>(required(symbol));
   }
-  /// The same, leaving nullptr where it has none.
+  /// Binds a function, or leaves nullptr where the library has none.
   template <class Function>
   void bind_optional(Function*& function, const char* symbol) const {
     function = reinterpret_cast<Function*>(find(symbol));

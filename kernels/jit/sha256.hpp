@@ -1,5 +1,5 @@
 #pragma once
-// SHA-256 (FIPS 180-4): names of cache entries and their check against damage.
+// Sha256 is FIPS 180-4's hash: it names cache entries and checks them against damage.
 
 #include <array>
 #include <cstdint>

@@ -1,6 +1,7 @@
 #pragma once
-// What the run-time compiler reads: a kernel's file, the headers it includes, and the one struct that names its
-// variant. All of it is embedded in the program or written by the program: nothing of a user's file gets here.
+// A KernelSource is what the run-time compiler reads: a kernel's file, the headers it includes, and the one struct that
+// names its variant, such as "attention_sm90<AttentionConfig{...}>". All of it is embedded in the program or written by
+// the program: nothing of a user's file gets here.
 
 #include <concepts>
 #include <span>
@@ -26,7 +27,7 @@ struct KernelSource {
 /// SHA-256 of a kernel's text with all that it includes, 64 hex digits. Comments, and white space that parts no two
 /// tokens, are left out: a reworded comment or another line break keeps the hash, a changed token does not.
 [[nodiscard]] std::string source_hash(const KernelSource& source);
-/// The same of a kernel embedded in this program by its mapping's name: "attention_sm90" for
+/// The hash of a kernel embedded in this program by its mapping's name: "attention_sm90" for
 /// kernels/attention/attention_sm90.cuh. Throws CudaFailure where there is none of that name.
 [[nodiscard]] std::string kernel_source_hash(std::string_view kernel);
 

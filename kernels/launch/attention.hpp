@@ -1,5 +1,6 @@
 #pragma once
-// One call of attention on the device: the arrays that every attention kernel takes.
+// An AttentionCall is one call of attention on the device: the arrays that every attention kernel takes, such as Q at
+// its address with its four strides.
 
 #include <cstdint>
 #include <optional>
@@ -57,7 +58,7 @@ struct AttentionCall {
 /// takes (violations() of solver/space says so of tiles beforehand), Overflow for sizes beyond its integers.
 [[nodiscard]] LaunchPlan attention_sm90_plan(const PlacedDiagram& placed, const AttentionCall& call,
                                              const LaunchDevice& device);
-/// The same of attention_sm80, for the architecture of the placement's machine.
+/// The plan of attention_sm80, for the architecture of the placement's machine.
 [[nodiscard]] LaunchPlan attention_sm80_plan(const PlacedDiagram& placed, const AttentionCall& call,
                                              const LaunchDevice& device);
 

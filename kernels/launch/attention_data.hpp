@@ -1,6 +1,6 @@
 #pragma once
-// Inputs and outputs of one attention problem on the device, made for a measurement or a test: fresh random inputs,
-// poisoned outputs, any strides.
+// AttentionData holds inputs and outputs of one attention problem on the device, made for a measurement or a test:
+// fresh random inputs, poisoned outputs, any strides.
 
 #include <cstdint>
 #include <string>
@@ -41,7 +41,7 @@ class AttentionData {
   AttentionData(Runtime& runtime, const AttentionLayout& layout);
 
   [[nodiscard]] AttentionCall call() const;
-  /// The same with cycles wanted (measure_cycles()).
+  /// The call with cycles wanted (measure_cycles()).
   [[nodiscard]] AttentionCall counting_call() const;
   [[nodiscard]] const DeviceMemory& spans() const { return spans_; }
 

@@ -1,5 +1,6 @@
 #pragma once
-// The debug variants of the attention kernels: every intermediate of every tile and chunk, as run_streamed() shows it.
+// dump_attention runs the debug variant of an attention kernel and returns every intermediate of every tile and chunk,
+// such as S of tile 3, as run_streamed() shows it.
 
 #include <span>
 #include <string>

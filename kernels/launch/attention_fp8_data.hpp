@@ -1,6 +1,7 @@
 #pragma once
-// One problem of attention_fp8_sm90 on the host: random numbers of e4m3, their scales, and what float64 says of a
-// result. Example: Fp8Arrays({.sizes = {1, 2, 1, 1000, 1000, 128, 128}}, Fp8Scales::block) has eight scales a head.
+// Fp8Arrays is one problem of attention_fp8_sm90 on the host: random numbers of e4m3, their scales, and what float64
+// says of a result. Example: Fp8Arrays({.sizes = {1, 2, 1, 1000, 1000, 128, 128}}, Fp8Scales::block) has eight scales a
+// head.
 
 #include <cstdint>
 #include <vector>

@@ -1,5 +1,5 @@
 #pragma once
-// One problem of attention_fp8_sm90 on the device: Fp8Arrays, uploaded.
+// Fp8Device is one problem of attention_fp8_sm90 on the device: Fp8Arrays, uploaded.
 
 #include <cstdint>
 #include <vector>

@@ -1,5 +1,6 @@
 #pragma once
-// What the plans of all attention kernels share: how a question's sizes and masks are told to the device.
+// These functions are what the plans of all attention kernels share: attention_shape tells the device a question's
+// sizes, mask_kind_of its mask.
 
 #include "kernels/attention/arguments.cuh"
 #include "kernels/jit/source.hpp"

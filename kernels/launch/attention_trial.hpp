@@ -1,5 +1,6 @@
 #pragma once
-// Problems of attention with known answers, for every kernel that takes an AttentionCall.
+// attention_trial makes problems of attention with known answers, for every kernel that takes an AttentionCall:
+// attention_sm90 at 1000 queries against float64.
 
 #include <memory>
 

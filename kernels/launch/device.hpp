@@ -1,6 +1,6 @@
 #pragma once
-// One GPU: memory, modules, launches, events. Thin over the driver API, which is opened at run time. Everything here
-// throws CudaFailure with the call and the driver's words; nothing else of CUDA shows.
+// A Device is one GPU: memory, modules, launches, events. It is thin over the driver API, which is opened at run time.
+// Everything here throws CudaFailure with the call and the driver's words; nothing else of CUDA shows.
 
 #include <cstddef>
 #include <cstdint>

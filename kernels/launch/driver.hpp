@@ -1,5 +1,6 @@
 #pragma once
-// The part of CUDA's driver API that is used here, opened at run time. Internal to kernels/launch.
+// Api is the part of CUDA's driver API that is used here, opened at run time: cuLaunchKernelEx, cuTensorMapEncodeTiled
+// and so on. Internal to kernels/launch.
 
 #include <cstddef>
 #include <cstdint>

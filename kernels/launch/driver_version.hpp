@@ -1,4 +1,5 @@
 #pragma once
+// driver_version() is the version of the driver's own interface: 13000 for CUDA 13.0.
 
 #include <string>
 

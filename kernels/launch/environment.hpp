@@ -1,6 +1,6 @@
 #pragma once
-// Where this process keeps compiled kernels and finds the toolkit: the one place of kernels/ that reads the
-// environment.
+// An Environment says where this process keeps compiled kernels and finds the toolkit, ~/.cache/napkin and
+// /usr/local/cuda: process_environment() is the one place of kernels/ that reads the environment.
 
 #include <filesystem>
 #include <string>

@@ -1,5 +1,6 @@
 #pragma once
-// Fresh random inputs: normally distributed 16-bit numbers, each a function of its index and the seed alone.
+// fill_normal makes fresh random inputs: normally distributed 16-bit numbers, each a function of its index and the seed
+// alone.
 
 #include "kernels/launch/fill_arguments.cuh"
 

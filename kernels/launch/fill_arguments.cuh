@@ -1,5 +1,6 @@
 #pragma once
-// Plain: the host and the device read the same text.
+// FillArguments is what the kernels that make inputs are told: how many numbers, from which seed. The host and the
+// device read one text.
 
 namespace napkin {
 

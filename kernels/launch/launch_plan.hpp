@@ -1,5 +1,6 @@
 #pragma once
-// One launch as a value: everything but the GPU. Made by pure functions (attention_sm90.hpp), run by run.hpp.
+// A LaunchPlan is one launch as a value, everything but the GPU: attention_sm90's has its variant by name, its grid,
+// its arguments and its boxes. Pure functions make it (attention.hpp), run.hpp runs it.
 
 #include <cstddef>
 #include <cstdint>

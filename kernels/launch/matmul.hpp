@@ -1,5 +1,5 @@
 #pragma once
-// One matrix product on the device, C[a, c] = A[a, b] B[b, c]; of e4m3 B lies as [c, b], and C is bf16.
+// A MatmulCall is one matrix product on the device, C[a, c] = A[a, b] B[b, c]; of e4m3 B lies as [c, b], and C is bf16.
 
 #include <cstdint>
 

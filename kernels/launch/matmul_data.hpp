@@ -1,6 +1,7 @@
 #pragma once
-// Inputs and output of one matrix product on the device, made for a measurement or a test: fresh random inputs, a
-// poisoned output, rows at multiples of 16 bytes. Of e4m3 B lies as [c, b], and A and B have a scale each.
+// MatmulData holds inputs and output of one matrix product on the device, made for a measurement or a test: fresh
+// random inputs, a poisoned output, rows at multiples of 16 bytes. Of e4m3 B lies as [c, b], and A and B have a scale
+// each.
 
 #include <cstdint>
 
@@ -34,7 +35,7 @@ class MatmulData {
 
   /// With memory for the parts of a placement that has any.
   [[nodiscard]] MatmulCall call(const MatmulScratch& scratch = {}) const;
-  /// The same with cycles wanted (measure_cycles()).
+  /// The call with cycles wanted (measure_cycles()).
   [[nodiscard]] MatmulCall counting_call(const MatmulScratch& scratch = {}) const;
   [[nodiscard]] const DeviceMemory& spans() const { return spans_; }
 

@@ -1,5 +1,5 @@
 #pragma once
-// The matrix product on the CPU in float64, some rows at a time: what the kernels are held to.
+// reference_rows computes some rows of a matrix product on the CPU in float64: the kernels are held to them.
 
 #include <cstdint>
 #include <span>

@@ -1,6 +1,6 @@
 #pragma once
-// How long a launch takes, said honestly: which state the L2 was in, how much the runs differ, and what clock and power
-// the card had meanwhile.
+// A LaunchTiming says how long a launch takes, and how well that is known: which state the L2 was in, how much the runs
+// differ, and what clock and power the card had meanwhile.
 
 #include <functional>
 #include <optional>

@@ -1,5 +1,6 @@
 #pragma once
-// Random inputs of e4m3: a hundred million normal numbers in a second, out of a table that a seed makes.
+// normal_e4m3 makes random inputs of e4m3: a hundred million normal numbers in a second, out of a table that a seed
+// makes.
 
 #include <cstdint>
 #include <vector>

@@ -1,5 +1,6 @@
 #pragma once
-// Clock, power and temperature of a GPU while something runs on it, by NVML where the driver brought it.
+// Nvml reads clock, power and temperature of a GPU while something runs on it, 1,755 MHz and 690 W, where the driver
+// brought NVML.
 
 #include <atomic>
 #include <cstdint>

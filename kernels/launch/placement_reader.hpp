@@ -1,5 +1,6 @@
 #pragma once
-// What launch plans read of a placed diagram, and how they tell the copy engine of arrays.
+// A PlacementReader is how launch plans read a placed diagram, and how they tell the copy engine of arrays: K's box is
+// 128 rows of 64 columns.
 
 #include <cstring>
 #include <initializer_list>

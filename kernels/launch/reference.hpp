@@ -1,6 +1,6 @@
 #pragma once
-// Attention on the CPU in float64, row by row and written apart from everything else here: what the kernels are held
-// to.
+// reference_row computes one row of attention on the CPU in float64, written apart from everything else here: the
+// kernels are held to it.
 
 #include <cstdint>
 #include <vector>
@@ -92,7 +92,7 @@ struct ReferenceRow {
 
 struct Comparison {
   double max_error = 0;        ///< largest |o - reference| over the rows compared
-  double reference_error = 0;  ///< the same of unfused_row
+  double reference_error = 0;  ///< largest error of unfused_row
   double largest = 0;          ///< |reference|
   double rounding = 0;         ///< allowed beside: rounding_of(largest) where the rows are few
   double lse_error = 0;        ///< from log_sum_exp_to_hold()

@@ -1,6 +1,7 @@
 #pragma once
-// Inputs of attention whose scores have a shape: a ramp along the keys, or one score of each row beyond all others.
-// Written over normal numbers that are there already; every key's and every query's row by one thread.
+// shape_scores makes inputs of attention whose scores have a shape: a ramp along the keys, or one score of each row
+// beyond all others. It writes over normal numbers that are there already, one thread for each key's and each query's
+// row.
 
 #include "kernels/launch/fill_arguments.cuh"
 

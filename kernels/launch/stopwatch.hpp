@@ -1,5 +1,5 @@
 #pragma once
-// Host time since a Stopwatch was made: while (watch.seconds() < 0.1) launch();
+// A Stopwatch tells the host time since it was made: while (watch.seconds() < 0.1) launch();
 
 #include <chrono>
 

@@ -1,6 +1,7 @@
 #pragma once
-// Matrix product on Hopper with e4m3 in and bf16 out, C[a, c] = scale A[a, b] B[b, c]: matmul_sm90's block with other
-// instructions. B lies with the contracted axis inside, [c, b]. Knobs are those of matmul_fp8_sm90.yaml.
+// This kernel multiplies matrices on Hopper with e4m3 in and bf16 out, C[a, c] = scale A[a, b] B[b, c]: it is
+// matmul_sm90's block with other instructions. B lies with the contracted axis inside, [c, b]. Knobs are those of
+// matmul_fp8_sm90.yaml.
 
 #include "kernels/matmul/matmul_sm90.cuh"
 

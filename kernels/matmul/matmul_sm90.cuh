@@ -1,7 +1,8 @@
 #pragma once
-// Matrix product on Hopper, C[a, c] = A[a, b] B[b, c]: one thread moves boxes with the copy engine; 1 to 3 consumer
-// warpgroups divide a tile's rows and multiply in steps of 64. Blocks persist, so that the next tile's loads run while
-// this one's result is stored. Knobs are those of matmul_sm90.yaml; offsets and register counts come from the plan.
+// This kernel multiplies matrices on Hopper, C[a, c] = A[a, b] B[b, c]: one thread moves boxes with the copy engine; 1
+// to 3 consumer warpgroups divide a tile's rows and multiply in steps of 64. Blocks persist, so that the next tile's
+// loads run while this one's result is stored. Knobs are those of matmul_sm90.yaml; offsets and register counts come
+// from the plan.
 
 #include "kernels/device/clock.cuh"
 #include "kernels/device/fragment.cuh"

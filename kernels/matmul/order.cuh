@@ -1,5 +1,6 @@
 #pragma once
-// Which tile comes when: neighbours in time should share rows of A or columns of B, so that they meet in the L2.
+// find_place says which tile comes when: neighbours in time should share rows of A or columns of B, so that they meet
+// in the L2.
 
 #include "kernels/device/divide.cuh"
 #include "kernels/matmul/arguments.cuh"

@@ -1,7 +1,7 @@
 #pragma once
-// Warpgroups side by side on one SM: some multiply, some loop on one vector instruction, one warp lets the copy engine
-// write to shared memory. All start together, and the others work until the products are done: how far each came says
-// what one takes from another.
+// This kernel puts warpgroups side by side on one SM: some multiply, some loop on one vector instruction, one warp lets
+// the copy engine write to shared memory. All start together, and the others work until the products are done: how far
+// each came says what one takes from another.
 
 #include "kernels/device/matrix.cuh"
 #include "kernels/device/mma.cuh"

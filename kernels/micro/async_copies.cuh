@@ -1,6 +1,7 @@
 #pragma once
-// Copies by cp.async: every thread asks for its pieces of a chunk, waits for the oldest chunk in flight, and meets the
-// others at a barrier, as kernels do whose warps copy for themselves; alone, or beside warps that multiply.
+// This kernel copies by cp.async: every thread asks for its pieces of a chunk, waits for the oldest chunk in flight,
+// and meets the others at a barrier, as kernels do whose warps copy for themselves; alone, or beside warps that
+// multiply.
 
 #include "kernels/device/barrier.cuh"
 #include "kernels/device/cp_async.cuh"

@@ -1,6 +1,6 @@
 #pragma once
-// What an experiment does to a GPU. One Bench runs it, another only collects the kernels that it would run, so that
-// they can be compiled ahead, and tested where there is no GPU.
+// A Bench is what an experiment does to a GPU: it launches plans and times them. GpuBench runs them, PlanningBench only
+// collects the kernels that it would run, so that they can be compiled ahead, and tested where there is no GPU.
 
 #include <cstddef>
 #include <cstdint>
@@ -30,7 +30,7 @@ class Bench {
   [[nodiscard]] virtual const DeviceProperties& device() const = 0;
   /// The address of at least so many bytes, the same for all who ask; what is in them is what was left there.
   [[nodiscard]] virtual std::uint64_t memory(std::size_t bytes) = 0;
-  /// The same, filled anew with random bf16 numbers: the power of moving data depends on them.
+  /// Memory as above, filled anew with random bf16 numbers: the power of moving data depends on them.
   [[nodiscard]] virtual std::uint64_t random_memory(std::size_t bytes) = 0;
   /// Where kernels write what they measure: 16 MiB.
   [[nodiscard]] virtual std::uint64_t results() = 0;

@@ -1,5 +1,6 @@
 #pragma once
-// Blocks that do nothing but stay for a while: what launching them costs.
+// This kernel's blocks do nothing but stay for a while, a thousand clocks say: the launch tells what launching them
+// costs.
 
 #include "kernels/device/clock.cuh"
 #include "kernels/micro/micro_arguments.cuh"

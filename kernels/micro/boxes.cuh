@@ -1,6 +1,6 @@
 #pragma once
-// The copy engine: latency of a box (one stage), bandwidth (several), by multicast too. A block is one thread: lanes
-// that wait for it elsewhere in the warp make each look at a barrier 150 clocks long.
+// This kernel times the copy engine: latency of a box (one stage), bandwidth (several), by multicast too. A block is
+// one thread: lanes that wait for it elsewhere in the warp make each look at a barrier 150 clocks long.
 
 #include "kernels/device/tma.cuh"
 #include "kernels/micro/micro_arguments.cuh"

@@ -1,5 +1,5 @@
 #pragma once
-// Latency: one thread follows a ring of addresses.
+// This kernel measures latency: one thread follows a ring of addresses.
 
 #include "kernels/device/barrier.cuh"
 #include "kernels/micro/micro_arguments.cuh"

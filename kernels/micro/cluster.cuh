@@ -1,5 +1,6 @@
 #pragma once
-// Bandwidth of the network between the SMs of a cluster: every block works on the shared memory of the next.
+// This kernel measures the bandwidth of the network between the SMs of a cluster: every block works on the shared
+// memory of the next.
 
 #include "kernels/device/barrier.cuh"
 #include "kernels/micro/chase.cuh"

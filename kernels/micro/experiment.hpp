@@ -1,6 +1,7 @@
 #pragma once
-// The experiments that calibrate a machine: each runs micro-kernels and says what it read. What is made of the readings
-// is model/machine/calibration.hpp's. A new experiment is a function and its row in experiments.cpp.
+// An Experiment runs micro-kernels and says what it read, such as tensor_time the clocks of a product: the experiments
+// calibrate a machine. What is made of the readings is model/machine/calibration.hpp's. A new experiment is a function
+// and its row in experiments.cpp.
 
 #include <string_view>
 #include <vector>

@@ -1,6 +1,7 @@
 #pragma once
-// What the calibrating kernels are parametrised by, and what they take. Plain: the host and the device read the same
-// text. Clocks are the SM's own counter.
+// These structs are what the calibrating kernels are parametrised by, and what they take: an AgentsConfig has so many
+// warpgroups that multiply. The structs are plain: the host and the device read one text. Clocks are the SM's own
+// counter.
 
 #include "kernels/device/tensor_map.cuh"
 
@@ -29,7 +30,7 @@ enum class VectorWork {
   shuffle,
   mix,      // equal parts of fma, maximum, ex2, add
   softmax,  // maximum of all elements first, then per element fma, ex2, add, half a conversion; its unit is an element
-  softmax_kept,   // the same without the maximum
+  softmax_kept,   // softmax without the maximum
   softmax_steps,  // that in steps of three elements: attention_sm90's, rescale rarely
   ex2_fma,        // independent: one ex2, two fma
   ex2_maximum,    // one ex2, one maximum
@@ -239,7 +240,7 @@ struct ClusterArguments {
 enum class Meeting {
   barrier,         // bar.sync of all threads
   named_round,     // two warpgroups hand over to each other by named barriers, there and back
-  mbarrier_round,  // the same by mbarriers
+  mbarrier_round,  // a round by mbarriers
   fence,           // fence.proxy.async
   store_fence_barrier,
 };

@@ -1,5 +1,6 @@
 #pragma once
-// Launches of micro-kernels. Internal to kernels/micro.
+// These functions make launches of micro-kernels: agents_plan puts warpgroups side by side on an SM. Internal to
+// kernels/micro.
 
 #include <cstring>
 #include <string>

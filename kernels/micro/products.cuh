@@ -1,6 +1,6 @@
 #pragma once
-// Products from the issue to the end of the wait: of one warpgroup, or of several that issue at the same time or one
-// shortly behind the other.
+// This kernel times products from the issue to the end of the wait: of one warpgroup, or of several that issue at once
+// or one shortly behind the other.
 
 #include "kernels/device/tma.cuh"
 #include "kernels/device/wgmma.cuh"

@@ -1,5 +1,6 @@
 #pragma once
-// Operands: energy and clock depend on what is multiplied, and zeros are no one's data.
+// fill_shared makes operands of random words: energy and clock depend on what is multiplied, and zeros are no one's
+// data.
 
 #include "kernels/device/shared.cuh"
 

@@ -1,5 +1,5 @@
 #pragma once
-// Bandwidth between device memory or the L2 and the SMs, by ordinary 16-byte accesses.
+// This kernel measures bandwidth between device memory or the L2 and the SMs, by ordinary 16-byte accesses.
 
 #include "kernels/micro/micro_arguments.cuh"
 #include "kernels/micro/random_words.cuh"

@@ -1,7 +1,7 @@
 #pragma once
-// What a product's blocks get from the L2: a producer and a consumer as in matmul_sm90, with its boxes, without its
-// products. The consumer is busy with a chunk for so many clocks. One thread each: lanes that wait elsewhere in the
-// warp make a wait longer.
+// This kernel measures what a product's blocks get from the L2: a producer and a consumer as in matmul_sm90, with its
+// boxes, without its products. The consumer is busy with a chunk for so many clocks. One thread each: lanes that wait
+// elsewhere in the warp make a wait longer.
 
 #include "kernels/device/tma.cuh"
 #include "kernels/micro/micro_arguments.cuh"

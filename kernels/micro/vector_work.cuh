@@ -1,6 +1,6 @@
 #pragma once
-// What an agent's threads repeat: chains of one vector instruction, or the softmax of a chunk of scores as an attention
-// kernel has it. Repeated<VectorWork::ex2> keeps the special unit busy and nothing else.
+// Repeated is what an agent's threads repeat: chains of one vector instruction, or the softmax of a chunk of scores as
+// an attention kernel has it. Repeated<VectorWork::ex2> keeps the special unit busy and nothing else.
 
 #include "kernels/device/mma.cuh"
 #include "kernels/device/softmax.cuh"

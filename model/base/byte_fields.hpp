@@ -1,5 +1,5 @@
 #pragma once
-// One list of a value's fields for writing and for reading:
+// A function fields() lists a value's fields once, for writing and for reading:
 //
 //   template <class Archive> void fields(Archive& archive, Trait& trait) { archive.plain(trait.start); ... }
 //

@@ -1,5 +1,5 @@
 #pragma once
-// Whole numbers that never wrap, and the integer helpers of the model.
+// A Count is a whole number that never wraps: a sum beyond 2^63 throws Overflow.
 
 #include <compare>
 #include <concepts>

@@ -1,5 +1,5 @@
 #pragma once
-// Element types.
+// A DType is an element type: bf16 has 16 bits, e4m3 eight.
 
 #include <string>
 #include <string_view>

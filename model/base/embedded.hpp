@@ -1,4 +1,5 @@
-// The YAML files and kernel sources that the build embeds, so that the program runs from any directory.
+// embedded_files() are the YAML files and kernel sources that the build embeds, so that the program runs from any
+// directory.
 #pragma once
 
 #include <span>

@@ -1,5 +1,5 @@
 #pragma once
-// The one way bad input is reported: where it stands, what is wrong, and what would be right.
+// An Error is the one way bad input is reported: where it stands, what is wrong, and what would be right.
 
 #include <stdexcept>
 #include <string>

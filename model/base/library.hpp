@@ -1,5 +1,5 @@
 #pragma once
-// What comes with the program and is asked for by name, such as the diagram "attention" of
+// find_named finds what comes with the program and is asked for by name, such as the diagram "attention" of
 // model/diagram/algorithms/attention.yaml, or by the path of a user's own file.
 
 #include <algorithm>

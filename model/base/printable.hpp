@@ -1,5 +1,5 @@
 #pragma once
-// What a user's text may do to a terminal, and how it is kept from it: "\x1b[31m" is shown by its code, not obeyed.
+// printable() keeps a user's text from doing anything to a terminal: "\x1b[31m" is shown by its code, not obeyed.
 
 #include <cstddef>
 #include <string>

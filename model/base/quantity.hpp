@@ -1,5 +1,6 @@
 #pragma once
-// Numbers with a unit. A sum of different units does not compile; the few meaningful quotients and products do.
+// A Quantity is a number with a unit: Bytes / Seconds is a bandwidth, and Bytes + Seconds does not compile. The few
+// meaningful quotients and products do.
 
 #include <compare>
 

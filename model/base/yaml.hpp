@@ -1,6 +1,6 @@
 #pragma once
-// Strict YAML: every value knows its file, line, column and field path; unknown keys, duplicate keys, aliases, tags,
-// several documents and deep nesting are errors. The only user of yaml-cpp is yaml.cpp.
+// A Node is a value of strict YAML that knows its file, line, column and field path; unknown keys, duplicate keys,
+// aliases, tags, several documents and deep nesting are errors. The only user of yaml-cpp is yaml.cpp.
 
 #include <cstdint>
 #include <initializer_list>

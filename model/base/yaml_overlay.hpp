@@ -1,5 +1,5 @@
 #pragma once
-// One YAML document over another: a product's numbers over those of its architecture.
+// An Overlay lays one YAML document over another: a product's numbers over those of its architecture.
 
 #include <functional>
 #include <string>

@@ -1,6 +1,6 @@
 #pragma once
-// From a placed diagram to a time: predict() says how long a call takes, at which clock, what limits it, and whether
-// that is a bound ("at least").
+// predict() gets from a placed diagram to a time: it says how long a call takes, at which clock, what limits it, and
+// whether that is a bound ("at least").
 
 #include <optional>
 #include <string>
@@ -37,7 +37,7 @@ struct Prediction {
 };
 
 /// Whether the event graph predicts: the tile has edges, and the machine has all numbers that a graph of it needs
-/// (clock/needs.hpp). Else the roofline bounds.
+/// (graph/needs.hpp). Else the roofline bounds.
 [[nodiscard]] bool has_event_graph(const PlacedDiagram& placed);
 
 /// Time of one call, without what device memory sends again because the L2 no longer holds it: by the event graph; else

@@ -1,5 +1,6 @@
 #pragma once
-// Small makers of expressions and names. Internal to the folder.
+// These functions make expressions and names: larger(a, b) is max(a, b), and Names::fresh("i") the first of i, i2, i3
+// that is free. Internal to the folder.
 
 #include <set>
 #include <string>

@@ -1,5 +1,6 @@
 #pragma once
-// Exact bounds of integer differences: x - y <= c. What the dependence tests solve. Internal to the folder.
+// Differences are exact bounds of integer differences, x - y <= c: the dependence tests solve systems of them. Internal
+// to the folder.
 
 #include <cstdint>
 #include <vector>

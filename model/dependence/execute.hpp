@@ -1,6 +1,6 @@
 #pragma once
-// Runs a loop nest on the CPU in float64, one statement instance after the other, and shows every access: the judge of
-// what the analyses of this folder claim.
+// execute runs a loop nest on the CPU in float64, one statement instance after the other, and shows every access: it
+// judges what the analyses of this folder claim.
 
 #include <cstdint>
 #include <functional>
@@ -45,8 +45,9 @@ struct Access {
 /// Runs all iterations in the nest's own order and returns every array. A temporary that is read before it is written
 /// throws Error that names the statement; so does a nest of more than 2^24 statement instances or cells.
 [[nodiscard]] Store execute(const Nest& nest, const Given& given);
-/// The same with the loops in another order (a permutation of all LoopIds, outermost first), legal or not. `observe`,
-/// if any, sees every access in the order in which they happen: reads before the write of the same statement.
+/// Executes the nest with its loops in another order (a permutation of all LoopIds, outermost first), legal or not.
+/// `observe`, if any, sees every access in the order in which they happen: reads before the write of the same
+/// statement.
 [[nodiscard]] Store execute(const Nest& nest, const Given& given, const std::vector<LoopId>& order,
                             const std::function<void(const Access&)>& observe = {});
 

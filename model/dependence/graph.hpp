@@ -1,6 +1,7 @@
 #pragma once
-// The data-dependence graph of a loop nest: which statement instances must stay in order, over which loops, and what
-// follows from that for each loop. Exact: every bound is reached by a pair of iterations. (eq. 18.1 to eq. 18.4)
+// dependences() is the data-dependence graph of a loop nest: it says which statement instances must stay in order, over
+// which loops, and what follows from that for each loop. The bounds are exact: each is reached by a pair of iterations.
+// (eq. 18.1 to eq. 18.4)
 
 #include <boost/graph/adjacency_list.hpp>
 #include <cstdint>

@@ -1,5 +1,6 @@
 #pragma once
-// Loop nests by name: the built-in ones are YAML files like a user's own, embedded at build time.
+// load_nest finds a loop nest by name, such as attention_forward: the built-in ones are YAML files like a user's own,
+// embedded at build time.
 
 #include <string>
 #include <vector>

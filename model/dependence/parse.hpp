@@ -1,5 +1,6 @@
 #pragma once
-// What the readers of a nest and of its statements share.
+// These functions are what the readers of a nest and of its statements share: is_name("m") holds, is_name("2m") does
+// not.
 
 #include <functional>
 #include <string>

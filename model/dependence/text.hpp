@@ -1,5 +1,6 @@
 #pragma once
-// The text form of a loop nest: YAML whose statements are one-line texts. parse(print(n)) == n.
+// parse_nest reads the text form of a loop nest: YAML whose statements are one-line texts. parse_nest(print(n)) is n
+// again.
 //
 //   nest: attention_forward
 //   about: ...

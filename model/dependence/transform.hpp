@@ -1,5 +1,6 @@
 #pragma once
-// Named steps from one loop nest to the next: each gives a new nest and says why. (model/README.md section 18)
+// A Step gets from one loop nest to the next by name, such as privatise: it gives a new nest and says why.
+// (model/README.md section 18)
 
 #include <string>
 #include <vector>

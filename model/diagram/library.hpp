@@ -1,5 +1,6 @@
 #pragma once
-// Diagrams by name: the built-in ones are YAML files like a user's own, embedded at build time.
+// load_diagram finds a diagram by name, such as attention: the built-in ones are YAML files like a user's own, embedded
+// at build time.
 
 #include <string>
 #include <vector>

@@ -1,6 +1,6 @@
 #pragma once
-// Sequences of different lengths in one batch, packed behind one another: lengths 512, 4096 and 1 are 4,609 rows, and
-// row 512 is the first of the second sequence. (eq. 2.7)
+// A packing has sequences of different lengths in one batch, behind one another: lengths 512, 4096 and 1 are 4,609
+// rows, and row 512 is the first of the second sequence. (eq. 2.7)
 
 #include <string>
 #include <vector>

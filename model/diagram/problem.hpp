@@ -1,6 +1,6 @@
 #pragma once
-// What is asked of a diagram: the size of each axis, the mask, the element type. For attention: q=4096, x=4096, d=128,
-// causal, bf16.
+// A Problem is what is asked of a diagram: the size of each axis, the mask, the element type. For attention: q=4096,
+// x=4096, d=128, causal, bf16.
 
 #include <string>
 #include <utility>
@@ -33,7 +33,8 @@ struct Span {
 /// Seen from the columns: rows that see at least one of the columns [column_first, column_last).
 [[nodiscard]] Span visible_rows(const Mask& mask, std::int64_t column_first, std::int64_t column_last,
                                 std::int64_t rows, std::int64_t columns);
-/// The same of many ranges of one plane, in a part of the time: visible(), or visible_rows() where `of_columns`.
+/// VisibleSpans counts many ranges of one plane, in a part of the time: by visible(), or visible_rows() where
+/// `of_columns`.
 class VisibleSpans {
  public:
   VisibleSpans(const Mask& mask, std::int64_t rows, std::int64_t columns, bool of_columns);

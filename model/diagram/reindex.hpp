@@ -1,6 +1,7 @@
 #pragma once
-// Which rows of an input its axes read: of "X[x: 2*i + k - 1, c]" the rows 2 i + k - 1, of "K[p: T[n], d]" those that
-// the table T names. What a part of the axes needs of such an input, in values, is counted here. (eq. 2.9)
+// These functions say which rows of an input its axes read: of "X[x: 2*i + k - 1, c]" the rows 2 i + k - 1, of "K[p:
+// T[n], d]" those that the table T names. What a part of the axes needs of such an input, in values, is counted here.
+// (eq. 2.9)
 
 #include <algorithm>
 #include <cstdint>
@@ -71,7 +72,7 @@ template <class Group, class Chunk>
   return values;
 }
 
-/// The same of one full group away from the array's ends.
+/// The values of one full group away from the array's ends.
 template <class Group, class Chunk>
 [[nodiscard]] Count shifted_values_of_group(const Array& array, const Group& group, const Chunk& chunk) {
   Count values = 1;

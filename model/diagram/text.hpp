@@ -1,5 +1,6 @@
 #pragma once
-// The text form of a diagram: YAML whose operations are one-line texts. parse(print(d)) == d.
+// parse_diagram reads the text form of a diagram: YAML whose operations are one-line texts. parse_diagram(print(d)) is
+// d again.
 //
 //   algorithm: attention
 //   about: ...

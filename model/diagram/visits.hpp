@@ -1,6 +1,6 @@
 #pragma once
-// Which chunks of the streamed axis a group of rows visits under a mask: under a causal one, rows 128 to 255 visit the
-// first two chunks of 128 keys. Transfers, work and time all ask here.
+// visits() says which chunks of the streamed axis a group of rows visits under a mask: under a causal one, rows 128 to
+// 255 visit the first two chunks of 128 keys. Transfers, work and time all ask here.
 
 #include "model/diagram/problem.hpp"
 
@@ -22,7 +22,7 @@ struct Visits {
 [[nodiscard]] Visits visits(const Mask& mask, std::int64_t rows, std::int64_t columns, std::int64_t row_group,
                             std::int64_t chunk);
 
-/// The same with the roles exchanged: the columns are grouped, the rows are walked in chunks. `row_groups` then counts
+/// Visits with the roles exchanged: the columns are grouped, the rows are walked in chunks. `row_groups` then counts
 /// column groups, `columns` visited rows.
 [[nodiscard]] Visits visits_of_rows(const Mask& mask, std::int64_t rows, std::int64_t columns,
                                     std::int64_t column_group, std::int64_t chunk);

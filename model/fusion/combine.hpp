@@ -1,6 +1,7 @@
 #pragma once
-// The launch that makes the partial results of split axes whole, as a diagram of its own: what it moves follows from
-// the rule that everything else follows from. (eq. 2.4; model/README.md section 19)
+// combine_launch is the launch that makes the partial results of split axes whole, as a diagram of its own: eight parts
+// of O become one. What it moves follows from the rule that everything else follows from. (eq. 2.4; model/README.md
+// section 19)
 
 #include <optional>
 

@@ -33,7 +33,7 @@ bool weaved_over_all(const Diagram& d, AxisId axis) {
 
 // The streamable axis that most arrays carry, grouped ones left out; ties: the first declared. Axes that an operation
 // consumes come first: streaming another one fuses nothing, it only cuts outputs into chunks. Axes that read shifted
-// rows come last of those: their chunks overlap.
+// rows come last among them: their chunks overlap.
 std::optional<AxisId> preferred_stream(const Diagram& d, const std::vector<AxisRole>& roles) {
   std::optional<AxisId> best;
   std::tuple<bool, bool, std::ptrdiff_t> most{false, false, 0};

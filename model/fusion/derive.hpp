@@ -1,6 +1,6 @@
 #pragma once
-// The fusion theorem (model/README.md section 4) as a program: from an unfused diagram to a streamed one. Knows
-// operations, not algorithms: nothing here names attention or matmul.
+// derive() is the fusion theorem (model/README.md section 4) as a program: it gets from an unfused diagram to a
+// streamed one. It knows operations, not algorithms: nothing here names attention or matmul.
 
 #include <optional>
 #include <string>
@@ -22,14 +22,14 @@ struct Streamability {
 [[nodiscard]] Streamability streamability(const Diagram& diagram, AxisId axis);
 [[nodiscard]] std::vector<Streamability> streamability(const Diagram& diagram);
 
-/// The same for a split: whether the axis, although consumed, can be dealt out among groups whose partial results an
+/// Of a split it says whether the axis, although consumed, can be dealt out among groups whose partial results an
 /// associative combine makes whole (flash-decode, split-K, partial dQ; eq. 19.1). An axis that no operation consumes
 /// needs no combine: it is splittable.
 [[nodiscard]] Streamability splittability(const Diagram& diagram, AxisId axis);
 
 /// The default labels: every axis that all operations are weaved over is grouped; of the streamable axes that an
-/// operation consumes the one that most arrays carry is streamed (ties: the first declared; if there is none, of those
-/// that no operation consumes); the rest stays whole. A diagram without a streamable axis derives too, unstreamed.
+/// operation consumes the one that most arrays carry is streamed (ties: the first declared; if there is none, of the
+/// axes that no operation consumes); the rest stays whole. A diagram without a streamable axis derives too, unstreamed.
 [[nodiscard]] Streamed derive(const Diagram& diagram);
 
 /// Derives with given roles (a mapping's levels, a user's tile). Illegal roles throw Error that names the operation

@@ -1,5 +1,6 @@
 #pragma once
-// The derivation in words. Internal to the folder.
+// explain() tells the derivation in words: "x streams: O is a sum over x, rescaled where m grows". Internal to the
+// folder.
 
 #include "model/fusion/accumulator.hpp"
 

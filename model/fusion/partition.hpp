@@ -1,6 +1,6 @@
 #pragma once
-// Labels with numbers: the group and stream sizes of one abstract level, and the paper's two rules on it, in values.
-// (model/README.md section 2; exact integers, ceilings where groups are ragged)
+// A Partition gives labels numbers: the group and stream sizes of one abstract level, and the paper's two rules on it,
+// in values. (model/README.md section 2; exact integers, ceilings where groups are ragged)
 
 #include <string>
 #include <utility>

@@ -1,5 +1,6 @@
 #pragma once
-// Head, loop and tail as statements. Internal to the folder: derive() is the door.
+// write_program makes head, loop and tail as statements: the loop of attention computes S, m, P, l and O of one chunk.
+// Internal to the folder: derive() is the door.
 
 #include "model/fusion/accumulator.hpp"
 

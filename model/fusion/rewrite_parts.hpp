@@ -1,6 +1,6 @@
 #pragma once
-// What rewriting rules have in common: new arrays, the axes of a result, what nothing uses any more. Internal to the
-// folder.
+// These functions are what rewriting rules have in common: remove_unused drops the arrays that nothing reads any more.
+// Internal to the folder.
 
 #include <vector>
 

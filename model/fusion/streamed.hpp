@@ -1,6 +1,6 @@
 #pragma once
-// What the fusion theorem derives from a diagram: which axes are grouped, which one streams, what is maintained, and
-// the head, loop and tail that compute it. (model/README.md sections 3 and 4)
+// A Streamed is what the fusion theorem derives from a diagram: which axes are grouped, which one streams, what is
+// maintained, and the head, loop and tail that compute it. (model/README.md sections 3 and 4)
 
 #include <array>
 #include <optional>

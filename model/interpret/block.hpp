@@ -1,6 +1,6 @@
 #pragma once
-// Parts of arrays: the numbers of an array inside a box, and walks over several of them at once. Internal to the
-// folder.
+// A Block is a part of an array: its numbers inside a box, such as rows 128 to 255 of Q; walk() goes over several
+// blocks at once. Internal to the folder.
 
 #include <algorithm>
 #include <array>

@@ -1,6 +1,6 @@
 #pragma once
-// A question too large to execute, executed small: the tile keeps its sizes, the number of groups shrinks. Of 64 groups
-// of 128 rows a few are left.
+// check() executes a question small that is too large to execute: the tile keeps its sizes, the number of groups
+// shrinks. Of 64 groups of 128 rows a few are left.
 
 #include "model/interpret/run.hpp"
 

@@ -1,5 +1,5 @@
 #pragma once
-// What an execution counted while it ran.
+// Counts are what an execution counted while it ran: 16,384 values of K loaded into shared memory.
 
 #include <string>
 #include <vector>
@@ -22,7 +22,7 @@ struct LevelCounts {
   /// Most values that one node had reserved in any column: a buffer is as large as the full tile, as in a kernel, also
   /// where a ragged one stands in it. Columns are the states between operations (model/README.md section 2).
   Count peak;
-  /// The same with the values that really stood in the buffers: less than `peak` where only ragged tiles were visited.
+  /// The peak of the values that really stood in the buffers: less than `peak` where only ragged tiles were visited.
   Count peak_held;
 
   [[nodiscard]] Count loaded() const {

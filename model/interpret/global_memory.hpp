@@ -1,6 +1,6 @@
 #pragma once
-// The memory above the first level: whole inputs and outputs, and the partial results of split axes with their combine
-// launch. Internal to the folder.
+// GlobalMemory is the memory above the first level: whole inputs and outputs, and the partial results of split axes
+// with their combine launch. Internal to the folder.
 
 #include "model/interpret/node.hpp"
 

@@ -1,5 +1,6 @@
 #pragma once
-// One group at one level: its buffers, and how it walks head, loop and tail. Internal to the folder.
+// A Node is one group at one level, a block with its tile of Q say: its buffers, and how it walks head, loop and tail.
+// Internal to the folder.
 
 #include <memory>
 #include <optional>

@@ -1,5 +1,6 @@
 #pragma once
-// One operation on blocks of its operands. Internal to the folder.
+// evaluate() computes one operation on blocks of its operands: S of a tile of Q and a chunk of K. Internal to the
+// folder.
 
 #include <vector>
 

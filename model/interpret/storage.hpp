@@ -1,5 +1,5 @@
 #pragma once
-// Storage types in software: what a number becomes when it is stored in one of them.
+// round_to makes of a number what it becomes when it is stored in a type: 1.001 is 1 in bf16.
 
 #include <cstdint>
 

@@ -1,5 +1,5 @@
 #pragma once
-// Dense arrays of numbers, as the interpreter takes and returns them.
+// A Tensor is a dense array of numbers, as the interpreter takes and returns them.
 
 #include <cstdint>
 #include <map>

@@ -1,7 +1,7 @@
 #pragma once
-// A division executed on so many simulated GPUs, each with a memory of its own: what the closed forms of division.hpp
-// say moves is counted here value by value as it crosses from one memory to another, and the results are put together
-// and compared with the algorithm run in one piece.
+// run_devices executes a division on so many simulated GPUs, each with a memory of its own: what the closed forms of
+// division.hpp say moves is counted here value by value as it crosses from one memory to another, and the results are
+// put together and compared with the algorithm run in one piece.
 
 #include <vector>
 

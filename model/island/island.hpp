@@ -17,7 +17,7 @@ struct Link {
   Count joins;  ///< nodes below that one of this level joins
   Provenance joins_from;
   std::optional<Number> line_rate;  ///< bytes a second of each GPU, each way, as the maker states it
-  Number bandwidth;                 ///< the same, as the library's copies get it
+  Number bandwidth;                 ///< of that rate, as the library's copies get it
   Number latency;                   ///< seconds, of one hop
 };
 

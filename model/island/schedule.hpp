@@ -1,7 +1,7 @@
 #pragma once
-// How long a division takes, from what its launches and its copies take: the steps of a ring are a marked graph of two
-// queues, the GPU's and its copy engine's, run by the event graph's own machinery; what is gathered, exchanged or
-// reduced stands before and behind the work. (model/README.md section 20)
+// time_of says how long a division takes, from what its launches and its copies take: the steps of a ring are a marked
+// graph of two queues, the GPU's and its copy engine's, run by the event graph's own machinery; what is gathered,
+// exchanged or reduced stands before and behind the work. (model/README.md section 20)
 
 #include <string>
 #include <vector>
@@ -35,7 +35,7 @@ struct StepTime {
 /// Bytes through device memory that adding a step's parts to the running results takes. The first step's become them.
 /// (eq. 20.7)
 [[nodiscard]] Bytes adding_bytes(const Division& division, const std::vector<DeviceLaunch>& step, bool first);
-/// The same of the running results' way home, in the problem's type.
+/// Bytes of the running results' way home, in the problem's type.
 [[nodiscard]] Bytes finishing_bytes(const Division& division);
 
 struct IslandTime {

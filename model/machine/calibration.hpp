@@ -1,5 +1,6 @@
 #pragma once
-// From readings to a machine: which number of a profile follows from which experiment, and how. Pure.
+// calibrate() gets from readings to a machine: it says which number of a profile follows from which experiment, and
+// how. It is a pure function.
 
 #include <optional>
 #include <string>

@@ -1,5 +1,6 @@
 #pragma once
-// Which number follows from which readings. Internal to model/machine.
+// measured_numbers() lists which number of a profile follows from which readings: tma_box from the clocks of one box
+// more. Internal to model/machine.
 
 #include <string>
 #include <vector>

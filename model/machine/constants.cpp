@@ -26,9 +26,9 @@ constexpr std::array constants_known = {
     Constant{"tma_l2_latency_16kib", clocks},  // of one box alone, until all of it is there
     Constant{"tma_device_latency_16kib", clocks},
     Constant{"tma_ask", clocks},            // a thread's, from one buffer's copies to the next: barrier, bytes to come
-    Constant{"tma_ask_cluster", clocks},    // the same where it waits for all blocks of a cluster
+    Constant{"tma_ask_cluster", clocks},    // tma_ask where the thread waits for all blocks of a cluster
     Constant{"tma_box", clocks},            // a thread's, for each box that it asks for
-    Constant{"tma_box_multicast", clocks},  // the same into both blocks of a cluster
+    Constant{"tma_box_multicast", clocks},  // a box's into both blocks of a cluster
     Constant{"tma_row_64", bytes},  // of the pipe into a node: what a row of 64 bytes takes, in bytes of rows of 128
     Constant{"tma_box_beside",
              clocks},  // what tma_box is more beside each warpgroup beyond the first, tma_ask in proportion
@@ -43,7 +43,7 @@ constexpr std::array constants_known = {
              clocks},  // until what threads ask for themselves is there, while all nodes copy
     Constant{"mma_sync_ports",
              clocks},  // in which a scheduler's registers serve a tensor instruction whose threads wait for it
-    Constant{"mma_sync_ports_one", clocks},  // the same of a scheduler with one warp, whose own waits are in it
+    Constant{"mma_sync_ports_one", clocks},  // mma_sync_ports with one warp a scheduler, whose own waits are in it
     Constant{"mma_sync_product",
              clocks},  // of a scheduler, from one mma.sync m16 n8 k16 of 16-bit operands to the next
     Constant{"mma_sync_latency", clocks},  // from one of them to the next that adds to its result

@@ -1,5 +1,6 @@
 #pragma once
-// From measured points to rates, slopes, knees and energies. Pure; nothing here knows what was measured.
+// These functions get from measured points to rates, slopes, knees and energies: line_through finds the clocks that
+// each box adds. They are pure, and nothing here knows what was measured.
 
 #include <vector>
 

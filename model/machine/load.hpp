@@ -1,5 +1,5 @@
 #pragma once
-// Hardware profiles from YAML, strictly. (schema: hardware_profiles/README.md)
+// parse_machine reads a hardware profile from YAML, strictly. (schema: hardware_profiles/README.md)
 
 #include <string>
 #include <string_view>

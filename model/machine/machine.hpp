@@ -1,6 +1,6 @@
 #pragma once
-// A hardware profile as a value: levels, pipes between them, execution units, limits, clocks. Each number keeps its
-// source. SI units and clock cycles inside; the YAML form and its units are hardware_profiles/README.md.
+// A Machine is a hardware profile as a value: levels, pipes between them, execution units, limits, clocks. Each number
+// keeps its source. Inside, units are SI and clock cycles; the YAML form and its units are hardware_profiles/README.md.
 
 #include <functional>
 #include <map>
@@ -204,7 +204,7 @@ struct Machine {
   [[nodiscard]] const Number* find_constant(
       std::string_view constant_name) const;                            ///< fitted, else measured, or nullptr
   [[nodiscard]] double constant(std::string_view constant_name) const;  ///< its value; throws Error that names it
-  /// Where its absence has a meaning, which stands beside it in clock/needs.cpp.
+  /// Where its absence has a meaning, which stands beside it in clock/graph/needs.cpp.
   [[nodiscard]] double constant_or(std::string_view constant_name, double absent) const;
   /// The constant "UNIT.FIELD": what belongs to a unit beside its rates.
   [[nodiscard]] double constant_or(const Unit& unit, std::string_view field, double absent) const;

@@ -1,6 +1,6 @@
 #pragma once
-// The numbers of a machine one by one: "pipes.l2.bandwidth_per_node" is 35 B/clk, and a copy of the machine can be made
-// in which it is 1 % more.
+// numbers_of lists the numbers of a machine one by one: "pipes.l2.bandwidth_per_node" is 35 B/clk, and a copy of the
+// machine can be made in which it is 1 % more.
 
 #include <string>
 #include <string_view>

@@ -1,5 +1,5 @@
 #pragma once
-// What a micro-kernel measured, before anything is made of it: the rows of `napkin calibrate --record`.
+// A Reading is what a micro-kernel measured, before anything is made of it: a row of `napkin calibrate --record`.
 
 #include <map>
 #include <string>

@@ -1,5 +1,6 @@
 #pragma once
-// A machine as a profile's text: parse_machine() of it is the same machine. (schema: hardware_profiles/README.md)
+// profile_text writes a machine as a profile, so that parse_machine() reads an equal machine back. (schema:
+// hardware_profiles/README.md)
 
 #include <string>
 

@@ -1,5 +1,5 @@
 #pragma once
-// A mapping with its names resolved for one diagram, machine and problem: what Placer keeps.
+// A Compiled is a mapping with its names resolved for one diagram, machine and problem: Placer keeps it.
 
 #include <atomic>
 #include <cstdint>

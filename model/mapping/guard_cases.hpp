@@ -1,6 +1,6 @@
 #pragma once
-// The cases that guards tell apart: {when: {stages: 1}} and {when: {overlap: on}} make four of the knobs' many values.
-// Internal to mapping/.
+// for_each_case visits the cases that guards tell apart: {when: {stages: 1}} and {when: {overlap: on}} make four of the
+// knobs' many values. Internal to mapping/.
 
 #include <cstdint>
 #include <functional>

@@ -1,5 +1,6 @@
 #pragma once
-// Mapping files, strictly; checked against the diagram that they lay out.
+// load_mapping reads a mapping file, strictly, and checks it against the diagram that it lays out: attention_sm90
+// against attention.
 
 #include <string>
 #include <string_view>

@@ -1,6 +1,7 @@
 #pragma once
-// How a kernel lays an algorithm on a machine: the paper's "recolouring", as data. Structure and counts only: no times,
-// no arithmetic. The YAML form and every key: kernels/README.md.
+// A Mapping says how a kernel lays an algorithm on a machine: attention_sm90 keeps O in registers, K in shared memory
+// in so many copies. It is the paper's "recolouring" as data. It has structure and counts only: no times, no
+// arithmetic. The YAML form and every key: kernels/README.md.
 
 #include <algorithm>
 #include <array>

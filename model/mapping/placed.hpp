@@ -1,5 +1,6 @@
 #pragma once
-// A diagram laid on a machine with every number filled in: the sole input of resource/, clock/ and what follows.
+// A PlacedDiagram is a diagram laid on a machine with every number filled in: it is the sole input of resource/, clock/
+// and what follows.
 
 #include <memory>
 #include <optional>

@@ -1,5 +1,6 @@
 #pragma once
-// The sections of a mapping file, read one by one into a Mapping. (YAML form and every key: kernels/README.md)
+// A Reader reads the sections of a mapping file, one by one, into a Mapping. (YAML form and every key:
+// kernels/README.md)
 
 #include <functional>
 #include <string>

@@ -1,5 +1,5 @@
 #pragma once
-// Values of a mapping's knobs.
+// A Tile holds values of a mapping's knobs: q=128, x=176, stages=2.
 
 #include <cstdint>
 #include <string>

@@ -99,7 +99,7 @@ class Holder {
     return out;
   }
 
-  /// The same of an array, with the rows between those that a shifted dimension reads.
+  /// Values of an array, with the rows between those that a shifted dimension reads.
   [[nodiscard]] Count values(const Array& array, const Variable* v, const PlacedAgent* agent) const {
     if (!is_shifted(array)) return values(array.axes, v, agent);
     return napkin::part_of(array, [&](AxisId axis) { return size_of(axis, v, agent); }) * instances(v, agent);

@@ -1,7 +1,7 @@
 #pragma once
-// What a launch needs of one compute node: shared-memory offsets and aliases, registers, occupancy. plan() of
-// resources.hpp puts it all together; the parts below allocate nothing, for callers that try thousands of tiles.
-// (model/README.md section 10)
+// These functions say what a launch needs of one compute node: shared-memory offsets and aliases, registers, occupancy.
+// The plan() of resources.hpp puts all of it together; the parts below allocate nothing, for callers that try thousands
+// of tiles. (model/README.md section 10)
 
 #include <map>
 #include <memory>

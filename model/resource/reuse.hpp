@@ -1,6 +1,6 @@
 #pragma once
-// Which bytes device memory sends again because the L2 no longer holds them: from the order of the blocks and what
-// those that run together touch. (model/README.md section 9)
+// reread_bytes says which bytes device memory sends again because the L2 no longer holds them: it looks at the order of
+// the blocks and what those that run together touch. (model/README.md section 9)
 
 #include <optional>
 

@@ -13,7 +13,8 @@
 namespace napkin {
 namespace {
 
-/// What blocks touch, bytes: of a row of tiles in all its planes alike, of a plane in all its rows, and each its own.
+/// Bytes that blocks touch: those of a row of tiles, which all planes share, those of a plane, which all its rows
+/// share, and those of a block alone.
 struct Touches {
   double row = 0, plane = 0, own = 0;
 };

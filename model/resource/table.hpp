@@ -1,5 +1,5 @@
 #pragma once
-// The configuration table and the throughput table of a placed diagram, as data: the paper's Tables 1, 2 and 3, for any
+// configuration_table and throughput_table make the paper's Tables 1, 2 and 3 of a placed diagram, as data, for any
 // mapping. (model/README.md sections 10 and 11)
 
 #include <optional>

@@ -1,5 +1,6 @@
 #pragma once
-// The selected configuration in the forms that other programs read.
+// These functions write the selected configuration in the forms that other programs read: emit_triton gives
+// triton.Config({"BLOCK_M": 128, ...}).
 
 #include <string>
 

@@ -15,7 +15,7 @@ namespace {
 using emit::identifier;
 using emit::type_identifier;
 
-/// Lines of the struct; each name is given once, however alike two of the mapping's names look as identifiers.
+/// Lines of the struct; each name is given once, even where two of the mapping's names make one identifier.
 class Struct {
  public:
   /// A name that the current scope does not hold yet.

@@ -1,5 +1,5 @@
 #pragma once
-// Names of knobs and words as identifiers of C++ and Python.
+// identifier() makes a name of a knob or a word one of C++ and Python: "dq_from" stays, "2d" becomes "_2d".
 
 #include <string>
 #include <string_view>

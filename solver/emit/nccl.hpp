@@ -1,6 +1,7 @@
 #pragma once
-// A division of work among GPUs as the calls of NCCL and the launches that each rank makes, in order: ncclSend and
-// ncclRecv of a ring's next block, then the kernel on the block that is there. NCCL moves the bytes; nothing here does.
+// emit_nccl writes a division of work among GPUs as the calls of NCCL and the launches that each rank makes, in order:
+// ncclSend and ncclRecv of a ring's next block, then the kernel on the block that is there. NCCL moves the bytes;
+// nothing here does.
 
 #include <string>
 #include <vector>

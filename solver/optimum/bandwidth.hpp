@@ -1,6 +1,6 @@
 #pragma once
-// How much memory, how large a problem and how many rows keep the compute units fed. (eq. 8.1 to
-// eq. 8.3, eq. 11.1; errata P1, P20, L8)
+// These functions say how much memory, how large a problem and how many rows keep the compute units fed: matmul_minima,
+// of two rates, the square of their ratio in values. (eq. 8.1 to eq. 8.3, eq. 11.1; errata P1, P20, L8)
 
 #include <span>
 

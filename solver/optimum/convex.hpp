@@ -1,6 +1,6 @@
 #pragma once
-// The convex core of the geometric programme: minimise a sum of exponentials of linear forms under one linear
-// constraint and a box.
+// solve() is the convex core of the geometric programme: it minimises a sum of exponentials of linear forms under one
+// linear constraint and a box.
 
 #include <Eigen/Dense>
 #include <vector>

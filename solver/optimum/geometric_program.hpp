@@ -1,6 +1,6 @@
 #pragma once
-// The optimal transfers H*(a, M) of any derived diagram as a geometric programme, and its closed form.
-// (eq. 6.1 to eq. 6.3; errata P13, P15, P16, L1, L2, L3)
+// closed_form finds the optimal transfers H*(a, M) of any derived diagram as a geometric programme, in its closed form:
+// 4 q x d^2 / M of attention. (eq. 6.1 to eq. 6.3; errata P13, P15, P16, L1, L2, L3)
 //
 //   H* = min_g  sum_t A_t prod_{i in J_t} g_i^-1     s.t.  y prod_i g_i <= M,   1 <= g_i <= a_i
 //

@@ -1,6 +1,6 @@
 #pragma once
-// The exact integer optimum: whole group sizes, ceilings, divisors, a real memory rule. The closed
-// form may have groups of 177.4 rows: a kernel has 176 or 192. (eq. 6.4)
+// integer_optimum finds the exact integer optimum: whole group sizes, ceilings, divisors, a real memory rule. The
+// closed form may have groups of 177.4 rows: a kernel has 176 or 192. (eq. 6.4)
 
 #include <cstdint>
 #include <functional>

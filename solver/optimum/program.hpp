@@ -1,5 +1,6 @@
 #pragma once
-// From a streamed diagram to its optimisation problems: the real one (geometric programme) and the exact one.
+// program_of and integer_problem_of get from a streamed diagram to its optimisation problems: the real one (geometric
+// programme) and the exact one.
 
 #include <span>
 #include <vector>

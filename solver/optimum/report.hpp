@@ -1,6 +1,6 @@
 #pragma once
-// The optimum of one level of a streamed diagram, as a reporter prints it. ("optimum" and "formula" of
-// docs/command-line.md)
+// An OptimumReport is the optimum of one level of a streamed diagram, as a reporter prints it. ("optimum" and "formula"
+// of docs/command-line.md)
 
 #include <optional>
 #include <string>

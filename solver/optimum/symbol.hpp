@@ -1,5 +1,6 @@
 #pragma once
-// Products and sums of axis names: what lets a closed form be read ("4 q x d^2 / M") and not only computed.
+// A Product of powers of axis names, or a sum of products, lets a closed form be read ("4 q x d^2 / M") and not only
+// computed.
 
 #include <compare>
 #include <numeric>

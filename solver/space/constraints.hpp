@@ -1,6 +1,6 @@
 #pragma once
-// What makes a tile legal. A rejection is data: the rule, what it needs, what there is ("shared memory", 262,144 bytes,
-// 232,448).
+// Rules say what makes a tile legal, and a rejection is data: the rule, what it needs, what there is ("shared memory",
+// 262,144 bytes, 232,448).
 
 #include <functional>
 #include <optional>

@@ -1,6 +1,6 @@
 #pragma once
-// The tiles that a question leaves open: one list of values per knob, in the order of preference. --tile stages=2
-// leaves that knob one value.
+// A Space holds the tiles that a question leaves open: one list of values per knob, in the order of preference. An
+// option `--tile stages=2` leaves that knob one value.
 
 #include <cstdint>
 #include <vector>

@@ -1,5 +1,6 @@
 #pragma once
-// Which knobs a part of a mapping depends on, read off its structure: the guards, values and axes that name them.
+// These functions say which knobs a part of a mapping depends on, read off its structure: the guards, values and axes
+// that name them.
 
 #include <cstdint>
 #include <optional>

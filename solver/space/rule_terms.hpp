@@ -1,6 +1,6 @@
 #pragma once
-// What rules of knobs are made of: the product 2 x stages of a relation is two terms, and two products are compared.
-// Internal to space/.
+// A Term is what rules of knobs are made of: the product 2 x stages of a relation is two terms, and two products are
+// compared. Internal to space/.
 
 #include <optional>
 #include <string>

@@ -7,6 +7,8 @@ usage: check_citations.py ROOT
 - model/README.md numbers each equation once, in order, in the section whose number it begins with.
 - A citation names what exists: "eq. 6.3" an equation, "model/README.md section 6" a section, "erratum P13" an erratum.
 - No comment cites a section of a document that is not in the repository ("theory section 2", "design section 5").
+- A file that a comment names ("clock/graph/needs.hpp", "README.md") is in the repository, or behind the repository that
+  has it ("triton-lang/triton, python/tutorials/06-fused-attention.py"). A name in quotes is an example.
 - A document's links and the paths that it names (`model/README.md`) exist; README.md has at most 150 lines.
 """
 import pathlib
@@ -26,6 +28,10 @@ CITED_ERRATUM = re.compile(r"\berrat(?:um|a)\s+((?:[PLS]\d+(?:\.\d+)?(?:,\s*|\s+
 ELSEWHERE = re.compile(r"\b(?:(?:design|theory)(?:\.md)?[:,]?\s+(?:sections?\s+)?\d|issue \")", re.I)
 LINK = re.compile(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)")
 PATH = re.compile(r"`((?:[\w.-]+/)+[\w.-]+\.(?:md|hpp|cpp|cuh|yaml|py))`")
+COMMENT = {**dict.fromkeys((".cpp", ".hpp", ".cuh"), re.compile(r"(?:^|\s)//[/!]?<?(.*)")),
+           **dict.fromkeys((".py", ".yaml", ".cmake", ".txt"), re.compile(r"(?:^|\s)#(.*)"))}
+FILE = re.compile(r"(?<![\w/.*<=\"`-])((?:[\w.-]+/)*[\w-]+\.(?:md|hpp|cpp|cuh|yaml|py|jsonl))\b(?![\w(/])")
+ITS_REPOSITORY = re.compile(r"[\w-]+/[\w.-]+(?: \(revision \w+\))?[,:] $")
 README_LINES = 150
 # Folders whose comments still cite other numbers and documents that are not here. Empty is the goal.
 UNREAD = ()
@@ -68,6 +74,36 @@ def wrong_in(name, text, book):
     return found + [f"{name}: '{m[0].strip()}': cites a document that is not here" for m in ELSEWHERE.finditer(text)]
 
 
+def comments_of(suffix, text):
+    """The file's comments, a comment of several lines as one."""
+    pattern, block = COMMENT.get(suffix), ""
+    for line in text.split("\n") if pattern else ():
+        match = pattern.search(line)
+        alone = match and not line[:match.start()].strip()
+        if not alone and block:
+            yield block
+            block = ""
+        if match:
+            block += match[1] if not block else " " + match[1].strip()
+    if block:
+        yield block
+
+
+def endings_of(names):
+    """What a file can be called: "needs.hpp", "graph/needs.hpp", "clock/graph/needs.hpp", ..."""
+    return {"/".join(parts[i:]) for parts in (n.split("/") for n in names) for i in range(len(parts))}
+
+
+def wrong_files(name, text, known, folders):
+    """The files that comments name and nobody has. FILE and NAME stand for any word. What a profile or a mapping names
+    is a peer's file unless its first folder is one here."""
+    suffix = pathlib.Path(name).suffix
+    return [f"{name}: {m[1]}: no such file" for comment in comments_of(suffix, text) for m in FILE.finditer(comment)
+            if m[1] not in known and (suffix != ".yaml" or m[1].split("/")[0] in folders)
+            and not re.search(r"[A-Z]{3}", m[1].replace("README", ""))
+            and not ITS_REPOSITORY.search(comment[:m.start()])]
+
+
 def wrong_paths(root, name, text):
     """Links are seen from the document, paths in code from the root or from the document."""
     here = (pathlib.Path(root) / name).parent
@@ -86,7 +122,7 @@ def check(root):
         names = [str(p.relative_to(root)) for p in pathlib.Path(root).rglob("*")
                  if not p.relative_to(root).parts[0].startswith((".", "build"))]
     book = (pathlib.Path(root) / BOOK).read_text()
-    found = wrong_in_book(book)
+    found, known, folders = wrong_in_book(book), endings_of(names), {n.split("/")[0] for n in names}
     for name in sorted(names):
         path = pathlib.Path(root) / name
         if path.suffix not in ENDINGS or not path.is_file() or path.resolve() == pathlib.Path(__file__).resolve():
@@ -94,7 +130,7 @@ def check(root):
         if name.startswith(("docs/lab/", *UNREAD)):  # notebooks keep the numbers of their day
             continue
         text = path.read_text(errors="replace")
-        found += wrong_in(name, text, book)
+        found += wrong_in(name, text, book) + wrong_files(name, text, known, folders)
         if path.suffix == ".md":
             found += wrong_paths(root, name, text)
     return found
@@ -111,6 +147,15 @@ def selftest():
     for bad in ("eq. 1.3", "eq.\n// 3.1", "model/README.md section 4", "model/README.md sections 1 and\n/// 3", "errata P1, P2",
                 "theory section 1", "design section 5", "theory 4.1", "design.md,\n// section 3", 'issue "the clock"'):
         assert wrong_in("model/a.hpp", f"// ({bad})", book), bad
+    known = endings_of(["model/clock/graph/needs.hpp", "model/README.md"])
+    for good in ("// see graph/needs.hpp", "x; ///< (needs.hpp)", "// a/b (revision 1f), c/d.py: y", '// "mine.yaml"',
+                 "// test_NAME.cpp", '#include "model/gone.hpp"', "// <napkin/napkin.hpp>", "// model/README.md"):
+        assert wrong_files("model/a.hpp", good + "\n", known, {"model"}) == [], good
+    for bad in ("// see clock/needs.hpp", "x; ///< (gone.hpp)", "// gone\n// (c/d.py)", "// clock/README.md"):
+        assert wrong_files("model/a.hpp", bad + "\n", known, {"model"}), bad
+    assert wrong_files("a.py", "# gone.py", known, {"model"}) and not wrong_files("a.py", "gone.py", known, {"model"})
+    assert wrong_files("a.yaml", "# model/gone.yaml", known, {"model"})
+    assert not wrong_files("a.yaml", "# b/c.py", known, {"model"})
     with tempfile.TemporaryDirectory() as root:
         (pathlib.Path(root) / "docs").mkdir()
         (pathlib.Path(root) / "docs/a.md").touch()

@@ -1,5 +1,6 @@
 #pragma once
-// What the backward pass is held to on the emulator: configurations, each a compiled variant, and small shapes of each.
+// A BackwardCase is what the backward pass is held to on the emulator: configurations, each a compiled variant, and
+// small shapes of each.
 
 #include <algorithm>
 #include <set>

@@ -1,5 +1,6 @@
 #pragma once
-// One question of the backward pass on the emulator: arrays, plans, a run, and what float64 says of the gradients.
+// A BackwardProblem is one question of the backward pass on the emulator: arrays, plans, a run, and what float64 says
+// of the gradients.
 
 #include <cmath>
 #include <memory>

@@ -1,5 +1,6 @@
 #pragma once
-// What the copy engine asks of mbarriers. Internal to the emulator.
+// These functions are what the copy engine asks of mbarriers: deliver() counts the bytes of a box that has come.
+// Internal to the emulator.
 
 #include "tests/emulator/engine.hpp"
 

@@ -1,6 +1,6 @@
 #pragma once
-// What runs on the emulator: the correctness cases that are recorded on an H200, as far as a CPU repeats them in time,
-// and small shapes for every variant among them.
+// These functions list what runs on the emulator: the correctness cases that are recorded on an H200, as far as a CPU
+// repeats them in time, and small shapes for every variant among them.
 
 #include <algorithm>
 #include <map>
@@ -28,7 +28,7 @@ inline std::int64_t products_of(const CorrectnessCase& one) {
   return pairs * heads;
 }
 
-/// Variants beside the recorded ones: orders of waiting, and parts of products, that none of these has.
+/// Variants beside the recorded ones: orders of waiting, and parts of products, that no recorded one has.
 inline std::vector<CorrectnessCase> further_cases() {
   correctness::Draws draws(11);
   std::vector<CorrectnessCase> out;

@@ -1,6 +1,7 @@
 #pragma once
-// Who has seen what of whom: a vector clock with a component for each warp of a cluster and for each of its units that
-// work by themselves. An access is ordered before another one where the other's warp has seen the access's time.
+// A Clock says who has seen what of whom: it is a vector clock with a component for each warp of a cluster and for each
+// of its units that work by themselves. An access is ordered before another one where the other's warp has seen the
+// access's time.
 
 #include <algorithm>
 #include <array>

@@ -1,5 +1,5 @@
 #pragma once
-// What a launch did.
+// Counters say what a launch did: 12 boxes, 48 products, 9 waits.
 
 #include <map>
 #include <string>

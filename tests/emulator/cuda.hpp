@@ -1,5 +1,5 @@
 #pragma once
-// CUDA's own words and functions, as far as the kernels use them, for a C++ compiler.
+// These are CUDA's own words and functions, as far as the kernels use them, for a C++ compiler: threadIdx, __umulhi.
 
 #include <algorithm>
 #include <cmath>

@@ -1,6 +1,6 @@
 #pragma once
-// Device memory: the host's, in arrays that are known by name. Around each lies memory that nobody may touch: a
-// kernel's plain pointer that goes astray stops there, and the emulator says where the thread was.
+// A DeviceArray is a piece of device memory: the host's, in arrays that are known by name. Around each lies memory that
+// nobody may touch: a kernel's plain pointer that goes astray stops there, and the emulator says where the thread was.
 
 #include <cstddef>
 #include <cstdint>

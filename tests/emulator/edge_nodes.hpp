@@ -1,6 +1,6 @@
 #pragma once
-// Which events of one block's run are which node of its kernel's mapping: copies, products, and a warp's work behind
-// its wait for a product.
+// Nodes tell which events of one block's run are which node of its kernel's mapping: copies, products, and a warp's
+// work behind its wait for a product.
 
 #include <algorithm>
 #include <map>

@@ -1,6 +1,6 @@
 #pragma once
-// The GPU of one cluster: threads as fibers, warps that gather for an instruction, units that work by themselves at a
-// moment of the seed's choice. Internal to the emulator; kernels see instructions.hpp, tests see launch.hpp.
+// An Engine is the GPU of one cluster: threads are fibers, warps gather for an instruction, units work by themselves at
+// a moment of the seed's choice. Internal to the emulator; kernels see instructions.hpp, tests see launch.hpp.
 
 #include <boost/context/fiber.hpp>
 #include <deque>

@@ -1,6 +1,6 @@
 #pragma once
-// One question of attention_fp8_sm90 on the emulator: its arrays, its plan, a run of it and what float64 says of the
-// result.
+// An Fp8Problem is one question of attention_fp8_sm90 on the emulator: its arrays, its plan, a run of it and what
+// float64 says of the result.
 
 #include "tests/emulator/problem.hpp"
 #include "tests/kernel/fp8_cases.hpp"

@@ -1,6 +1,6 @@
 #pragma once
-// What kernels/device/ asks of a GPU, as functions of the emulator: each stands for one instruction, is called by one
-// thread, and is an error with its place where the hardware would read, write or wait wrongly. (README.md)
+// These functions of the emulator are what kernels/device/ asks of a GPU: each stands for one instruction, is called by
+// one thread, and is an error with its place where the hardware would read, write or wait wrongly. (README.md)
 
 #include <cstdint>
 

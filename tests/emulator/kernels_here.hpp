@@ -1,5 +1,6 @@
 #pragma once
-// The layouts that kernels/device computes, for tests. As a system header: its text is the device compiler's.
+// This header gives tests the layouts that kernels/device computes. It is a system header: its text is the device
+// compiler's.
 #pragma GCC system_header
 
 #include "tests/emulator/cuda.hpp"

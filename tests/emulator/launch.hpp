@@ -1,6 +1,6 @@
 #pragma once
-// A launch on the emulator: a plan of kernels/launch, as a GPU would get it, and a seed for what the hardware is free
-// to choose.
+// launch() runs a plan of kernels/launch on the emulator as a GPU would get it, with a seed for what the hardware is
+// free to choose.
 
 #include <cstdint>
 #include <string>

@@ -1,6 +1,6 @@
 #pragma once
-// Where the elements of a matrix lie: in swizzled shared memory, as a wgmma descriptor names it, and in the registers
-// of a warp. Pure arithmetic, held to tests/emulator/ptx_layouts.hpp.
+// These functions say where the elements of a matrix lie: in swizzled shared memory, as a wgmma descriptor names it,
+// and in the registers of a warp. Pure arithmetic, held to tests/emulator/ptx_layouts.hpp.
 
 #include "tests/emulator/instructions.hpp"
 

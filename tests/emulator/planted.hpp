@@ -1,5 +1,6 @@
 #pragma once
-// Bugs that the emulator has to find: each is one change of a kernel's text, made in a copy when the tests are built.
+// A PlantedBug is one that the emulator has to find: a change of a kernel's text, made in a copy when the tests are
+// built.
 
 #include <algorithm>
 #include <set>

@@ -1,5 +1,6 @@
 #pragma once
-// One question on the emulator: its arrays, its plan, a run of it and what float64 says of the result.
+// An EmulatedProblem is one question on the emulator: its arrays, its plan, a run of it and what float64 says of the
+// result.
 
 #include <cmath>
 #include <memory>

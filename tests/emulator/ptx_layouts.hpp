@@ -1,6 +1,6 @@
 #pragma once
-// Where elements of 16 bits lie, written down from the PTX ISA (9.0) and from nothing here: what the emulator and the
-// kernels' own arithmetic are held to.
+// These functions say where elements of 16 bits lie, written down from the PTX ISA (9.0) and from nothing here: the
+// emulator and the kernels' own arithmetic are held to them.
 
 #include <array>
 #include <cstdint>

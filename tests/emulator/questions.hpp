@@ -1,5 +1,6 @@
 #pragma once
-// Every kernel's questions on the emulator behind one word, so that one program can ask them all with any seed.
+// A Question is any kernel's question on the emulator behind one word, so that one program can ask them all with any
+// seed.
 
 #include <fmt/format.h>
 

@@ -1,5 +1,6 @@
 #pragma once
-// What every kernel has to show on the emulator.
+// These functions are what every kernel has to show on the emulator: check_bits that a result has equal bits with any
+// seed.
 
 #include <doctest/doctest.h>
 

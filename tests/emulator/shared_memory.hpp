@@ -1,6 +1,6 @@
 #pragma once
-// A block's shared memory with its history: of each 16 bytes who wrote them last and when, who has read them since, and
-// whether the asynchronous proxy may read them.
+// SharedMemory is a block's shared memory with its history: of each 16 bytes it knows who wrote them last and when, who
+// has read them since, and whether the asynchronous proxy may read them.
 
 #include <string>
 #include <vector>

@@ -1,5 +1,5 @@
 #pragma once
-// Kernels of a few lines on the emulator, for tests of its instructions.
+// running() runs a kernel of a few lines on the emulator, for tests of its instructions.
 
 #include <doctest/doctest.h>
 

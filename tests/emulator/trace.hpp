@@ -1,5 +1,6 @@
 #pragma once
-// What ran, in the order in which it was asked for, and what its threads had seen by then: which waits there were.
+// An Event is one of what ran, in the order in which it was asked for, with what its threads had seen by then: which
+// waits there were.
 
 #include <array>
 #include <string>

@@ -1,6 +1,6 @@
 #pragma once
-// The kernels' variants that were compiled into this program, by the expression that names them to the run-time
-// compiler.
+// find_variant finds a kernel's variant that was compiled into this program, by the expression that names it to the
+// run-time compiler.
 
 #include <string>
 

@@ -1,5 +1,6 @@
 #pragma once
-// Runs the program as a user would and keeps what it leaves behind. cli.cpp holds what takes long to compile.
+// run_program runs the program as a user would and keeps what it leaves behind. The file cli.cpp holds what takes long
+// to compile.
 
 #include <cstdlib>
 #include <filesystem>

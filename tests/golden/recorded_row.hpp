@@ -1,5 +1,5 @@
 #pragma once
-// A recorded row to change: tile and prediction are the program's own, the measurement is made up.
+// recorded_row() is a recorded row to change: tile and prediction are the program's own, the measurement is made up.
 
 #include "tests/golden/cli.hpp"
 

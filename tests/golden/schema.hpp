@@ -1,5 +1,6 @@
 #pragma once
-// A check of JSON against docs/schema/answers.schema.json: the part of JSON Schema that it uses.
+// schema_error checks JSON against docs/schema/answers.schema.json: it knows the part of JSON Schema that the file
+// uses.
 
 #include <nlohmann/json.hpp>
 #include <string>

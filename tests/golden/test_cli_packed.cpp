@@ -54,7 +54,7 @@ TEST_CASE("the head has lengths only where they were asked for") {
   CHECK(packed["shape"]["x"] == 4096);
   CHECK(packed["optimum"].is_null());
   CHECK_FALSE(query(",q=512,x=512" + tile).contains("lengths"));
-  // What is said twice and alike is no mistake.
+  // A size that is said twice with one value is no mistake.
   CHECK(query(",b=3,q=512,x=4096 --lengths 512,1x4096,0" + tile)["predicted"] == packed["predicted"]);
 }
 

@@ -1,5 +1,5 @@
-// The bytes that the L2 -> SM counter read on an H200 (reference: measured_h200.md, "Inside FlashAttention-3"), from
-// the kernels' tiles alone, and the headline of issue 2.
+// The bytes that the L2 -> SM counter read on an H200 inside FlashAttention-3 are predicted from the kernels' tiles
+// alone: 8,657,043,456 into shared memory at 8192 keys.
 
 #include <doctest/doctest.h>
 

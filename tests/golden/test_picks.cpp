@@ -83,13 +83,14 @@ TEST_CASE("FlashAttention-3's tiles are within 5 % of the pick") {
 TEST_CASE("tiles of Triton's tutorial and of Composable Kernel are within 5 % of the pick") {
   std::vector<Shipped> tiles;
   for (const bool causal : {false, true}) {
-    // python/tutorials/06-fused-attention.py: 8 warps on Hopper from 128 x 128 on
+    // triton-lang/triton, python/tutorials/06-fused-attention.py: 8 warps on Hopper from 128 x 128 on
     tiles.push_back({"h100-sxm", "triton", "bf16", 64, causal, "q=128,x=64,warps=4"});
     tiles.push_back({"h100-sxm", "triton", "bf16", 128, causal, "q=128,x=128,warps=8"});
     for (const char* gpu : {"a100-sxm-80", "rtx-4090"}) {
       for (const int d : {64, 128}) tiles.push_back({gpu, "triton_sm80", "f16", d, causal, "q=128,x=64,warps=4"});
     }
-    // example/ck_tile/01_fmha/codegen/ops/fmha_fwd.py. Two waves at d = 64, the pick, are none of its tiles.
+    // ROCm/composable_kernel, example/ck_tile/01_fmha/codegen/ops/fmha_fwd.py. Two waves at d = 64, the pick, are none
+    // of its tiles.
     tiles.push_back({"mi300x", "ck_tile", "bf16", 64, causal, "q=128,x=64,warps=4", 1.1});
     tiles.push_back({"mi300x", "ck_tile", "bf16", 128, causal, "q=128,x=128,warps=4"});
   }

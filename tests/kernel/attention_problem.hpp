@@ -1,5 +1,5 @@
 #pragma once
-// One attention problem under one tile, on the GPU: for the GPU tests and for run_attention.
+// An AttentionProblem is one attention problem under one tile, on the GPU: the GPU tests and run_attention make it.
 
 #include <string>
 

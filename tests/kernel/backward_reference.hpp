@@ -1,7 +1,7 @@
 #pragma once
-// Attention's gradients on the CPU in float64, head by head and written apart from everything else: what the backward
-// kernel is held to. Example: differentiate() of a head with Rounding{bf16, false} is exact, with true it is what an
-// unfused computation in bf16 makes.
+// differentiate() computes attention's gradients on the CPU in float64, head by head and written apart from everything
+// else: the backward kernel is held to them. Example: differentiate() of a head with Rounding{bf16, false} is exact,
+// with true it is what an unfused computation in bf16 makes.
 
 #include <algorithm>
 #include <cmath>

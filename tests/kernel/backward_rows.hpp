@@ -1,6 +1,7 @@
 #pragma once
-// Single rows of attention's gradients on the CPU in float64, from the forward pass's own O and log-sum-exp: what large
-// launches of the backward kernel are held to. Example: key_row(head, 7, {bf16, false}).dk is dK of key 7.
+// key_row and query_row compute single rows of attention's gradients on the CPU in float64, from the forward pass's own
+// O and log-sum-exp: large launches of the backward kernel are held to them. Example: key_row(head, 7, {bf16,
+// false}).dk is dK of key 7.
 
 #include <algorithm>
 #include <cmath>

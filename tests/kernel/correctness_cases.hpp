@@ -1,7 +1,7 @@
 #pragma once
-// What every bundled kernel is held to float64 on: awkward sizes, masks, strides, packed lengths, types, tiles. The
-// same list on every machine: a configuration is one compiled variant, its tile drawn from the legal ones, and runs on
-// a few shapes in turn.
+// A CorrectnessCase is what a bundled kernel is held to float64 on: awkward sizes, masks, strides, packed lengths,
+// types, tiles. The list is one on every machine: a configuration is one compiled variant, its tile drawn from the
+// legal ones, and runs on a few shapes in turn.
 
 #include <algorithm>
 #include <cstdint>

@@ -1,5 +1,5 @@
 #pragma once
-// Runs the cases of correctness_cases.hpp on the GPU at hand: for the GPU tests and for run_correctness.
+// These functions run the cases of correctness_cases.hpp on the GPU at hand: for the GPU tests and for run_correctness.
 
 #include <algorithm>
 #include <atomic>

@@ -1,6 +1,6 @@
 #pragma once
-// The arrays of one question of attention_decode_sm90 on the host: its pages in any order, no numbers wherever no key
-// lies; and what float64 says of a result.
+// DecodeArrays are the arrays of one question of attention_decode_sm90 on the host: its pages lie in any order, with no
+// numbers wherever no key lies. They also say what float64 makes of the question.
 
 #include <algorithm>
 #include <cmath>

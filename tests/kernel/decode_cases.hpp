@@ -1,6 +1,6 @@
 #pragma once
-// Questions of few queries for attention_decode_sm90: pages of every size, sequences of their own lengths, parts that
-// end anywhere. A configuration is one compiled variant and runs on a few shapes in turn.
+// A DecodeCase is a question of few queries for attention_decode_sm90: pages of every size, sequences of their own
+// lengths, parts that end anywhere. A configuration is one compiled variant and runs on a few shapes in turn.
 
 #include <string>
 #include <vector>

@@ -1,6 +1,6 @@
 #pragma once
-// Questions of attention_fp8_sm90: odd sizes, masks, grouped heads, rows that see nothing, packed sequences, scales of
-// heads and of blocks. A configuration is one compiled variant and runs on a few shapes in turn.
+// An Fp8Case is a question of attention_fp8_sm90: odd sizes, masks, grouped heads, rows that see nothing, packed
+// sequences, scales of heads and of blocks. A configuration is one compiled variant and runs on a few shapes in turn.
 
 #include <algorithm>
 #include <string>

@@ -1,5 +1,5 @@
 #pragma once
-// The GPU that a kernel test runs on, or why there is none.
+// gpu() is the GPU that a kernel test runs on, or it prints why there is none.
 
 #include <cstdio>
 #include <memory>

@@ -1,5 +1,5 @@
 #pragma once
-// The options that say which attention a developer's program runs: --shape b=4,h=16,q=4096,x=4096,d=128 --causal.
+// These options say which attention a developer's program runs: --shape b=4,h=16,q=4096,x=4096,d=128 --causal.
 
 #include <cstdint>
 #include <map>

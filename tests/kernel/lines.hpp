@@ -1,6 +1,6 @@
 #pragma once
-// A program that answers the problem of its words, or one problem a line of its input, each with one JSON object a
-// line:
+// answer_lines makes a program that answers the problem of its words, or one problem a line of its input, each with one
+// JSON object a line:
 //
 //   run_attention --shape h=16,q=4096,x=4096,d=128        or        run_attention < FILE
 

@@ -1,6 +1,6 @@
 #pragma once
-// The tiles that a program times on a card: the first of select's ranking with what was predicted, or one as text,
-// "x=128,stages=3".
+// A Pick is a tile that a program times on a card: one of the first of select's ranking with what was predicted, or one
+// as text, "x=128,stages=3".
 
 #include <optional>
 #include <sstream>

@@ -1,7 +1,7 @@
 #pragma once
-// Products whose blocks share a tile's contracted axis (split-K): odd sizes, tiles of every count of warpgroups, parts
-// that are shorter than the others, and more parts than there are chunks. A configuration is one compiled variant and
-// runs on a few shapes in turn.
+// split_cases are products whose blocks share a tile's contracted axis (split-K): odd sizes, tiles of every count of
+// warpgroups, parts that are shorter than the others, and more parts than there are chunks. A configuration is one
+// compiled variant and runs on a few shapes in turn.
 
 #include <string>
 #include <vector>

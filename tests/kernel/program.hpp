@@ -1,5 +1,5 @@
 #pragma once
-// The command line of a developer's program, and its main():
+// run_program is the command line of a developer's program, and its main():
 //
 //   Request r;
 //   CLI::App app("Every bundled kernel against float64", "run_correctness");

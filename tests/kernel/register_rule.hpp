@@ -1,5 +1,6 @@
 #pragma once
-// A kernel's tiles at its register rule, as run_compile compiles them and tests/measured/registers records them.
+// for_each_ruled visits a kernel's tiles at its register rule, as run_compile compiles them and
+// tests/measured/registers records them.
 
 #include <algorithm>
 #include <functional>

@@ -1,5 +1,5 @@
 #pragma once
-// Makes a mapping's register table from recorded verdicts: attention_sm90.registers.csv is what RegisterTableMaker
+// A RegisterTableMaker makes a mapping's register table from recorded verdicts: attention_sm90.registers.csv is what it
 // wrote.
 //
 // It starts from the numbers that the mapping has (one number, guarded rows or an earlier table). A combination of

@@ -1,6 +1,6 @@
 #pragma once
-// What the compiler said of a kernel's tiles, as tests/measured/registers records it: a line for each shape and mask
-// names the tiles that it objected to, because registers spilled or wgmma ran one by one.
+// Verdicts are what the compiler said of a kernel's tiles, as tests/measured/registers records it: a line for each
+// shape and mask names the tiles that it objected to, because registers spilled or wgmma ran one by one.
 
 #include <nlohmann/json.hpp>
 

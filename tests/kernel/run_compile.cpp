@@ -8,7 +8,7 @@
 //
 // Variants are the distinct instantiations among the legal tiles, and among those that only the register rule rejects,
 // by at most
-// --near registers (0: none of these). --sample: so many of each, at random; left out: all of them, which takes hours.
+// --near registers (0: no such tile). --sample: so many of each, at random; left out: all of them, which takes hours.
 // --spare: of the legal tiles those with fewer registers left. --shard I/N: the I-th of N shares, for several machines.
 // --known: does not compile again what an earlier run of the same shape and mask wrote there. --record: when all is
 // compiled, adds the line of verdicts that --table and tests/measured/test_registers.cpp read. --count: compiles

@@ -1,5 +1,6 @@
 #pragma once
-// What the receiver's counter sees of one row of one box, byte by byte: the twin of model/resource/boxes.
+// counted_row says what the receiver's counter sees of one row of one box, byte by byte: it is the twin of
+// model/resource/boxes.
 
 #include <algorithm>
 #include <cstdint>

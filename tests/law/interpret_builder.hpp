@@ -1,6 +1,6 @@
 #pragma once
-// Random questions for the interpreter, read off a tape of numbers. Smaller numbers make a simpler question, so
-// shrinking the tape shrinks the question.
+// A CaseBuilder makes random questions for the interpreter, read off a tape of numbers. Smaller numbers make a simpler
+// question, so shrinking the tape shrinks the question.
 
 #include <algorithm>
 #include <cstdint>

@@ -1,6 +1,6 @@
 #pragma once
-// A question for the interpreter: a diagram, its roles, a shape, a mask and a tile; and the tape that random ones are
-// read off.
+// An InterpretCase is a question for the interpreter: a diagram, its roles, a shape, a mask and a tile; a Tape has the
+// numbers that random ones are read off.
 
 #include <algorithm>
 #include <cstdint>

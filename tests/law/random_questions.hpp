@@ -1,5 +1,5 @@
-// Random questions, as a program asks them: shapes from 1 to 2^62, all kernels, GPUs, types and masks; and whether what
-// is answered holds together. Example: the seed 7 of a kind is one question, on any machine.
+// draw() makes a random question, as a program asks it: shapes from 1 to 2^62, all kernels, GPUs, types and masks;
+// Findings say whether what is answered holds together. Example: the seed 7 of a kind is one question, on any machine.
 #pragma once
 
 #include <time.h>

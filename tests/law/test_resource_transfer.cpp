@@ -52,7 +52,7 @@ TEST_CASE(
               tile_g = pick(1, 3);
     const i64 cluster = pick(1, 2), warpgroups = tile_q % 2 == 0 ? 2 : 1;
     const bool shared_p = round % 2 == 0;
-    // A mask sees rows unequally often: there only those that all lie alike in their lines are counted exactly.
+    // A mask sees rows unequally often: there only rows that all begin at one place of their lines are counted exactly.
     const auto d_size = [&] {
       return mask.kind == Mask::Kind::none ? pick(1, 40)
                                            : std::array<i64, 4>{3, 8, 16, 64}[static_cast<std::size_t>(pick(0, 3))];
@@ -270,7 +270,7 @@ TEST_CASE("scores as an input: an array with both axes of the mask, by boxes and
     const bool boxes = round % 2 == 0;
     const auto [algorithm, kernel] = text(round % 4 < 2, boxes ? "tma" : "cp_async");
     const Diagram d = parse_diagram(algorithm, "scores.yaml");
-    // Where a mask skips boxes along a row, those count like the mean one: here all alike, whole sectors.
+    // Where a mask skips boxes along a row, boxes count like the mean one: here each box is whole sectors.
     const i64 step_q = boxes && mask.kind != Mask::Kind::none && round % 4 < 2 ? 8 : 1;
     const i64 step_x = boxes && mask.kind != Mask::Kind::none && round % 4 >= 2 ? 8 : 1;
     const i64 tile_q = step_q * pick(1, 9), tile_x = step_x * pick(1, 9);

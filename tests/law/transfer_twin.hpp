@@ -1,5 +1,6 @@
 #pragma once
-// A kernel acted out element by element: every group, every chunk, every value that moves. What transfers() is held to:
+// An Actor acts a kernel out element by element: every group, every chunk, every value that moves. transfers() is held
+// to it:
 //
 //   agree(placed, "shared", kernel, Where::block, {{"Q", false, Move::When::once, 2}, {"O", true, Move::When::once,
 //   2}});

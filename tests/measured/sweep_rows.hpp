@@ -1,5 +1,6 @@
 #pragma once
-// The recorded rows of sweeps, tile by tile: what had been selected before the run was 0.5 % over the best of 40 tiles.
+// sweeps_of reads the recorded rows of sweeps, tile by tile: what had been selected before the run was 0.5 % over the
+// best of 40 tiles.
 
 #include <algorithm>
 #include <cmath>

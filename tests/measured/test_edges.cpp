@@ -38,7 +38,7 @@ TEST_CASE("rows of tiles beyond the array cost a launch as much as is predicted;
     CAPTURE(name);
     CHECK(one.predicted == doctest::Approx(one.measured).epsilon(0.15));
   }
-  // Over whole tiles: the same, 64 and 128 rows of 192 outside; 192 and 128 of 256.
+  // Over whole tiles, 64 and 128 rows of 192 outside; 192 and 128 of 256.
   const auto over = [&](const std::string& ragged, const std::string& whole) {
     return Cycles{all.at(ragged).measured / all.at(whole).measured, all.at(ragged).predicted / all.at(whole).predicted};
   };

@@ -1,5 +1,6 @@
 // What a byte from the L2 takes where many SMs read it: recorded powers of loads that do nothing else, beside the
-// model's share of bytes that come for one SM alone (model/README.md, eq. 16.2) in launches whose blocks read alike.
+// model's share of bytes that come for one SM alone (model/README.md, eq. 16.2) in launches whose blocks read the
+// same bytes.
 
 #include <cmath>
 #include <map>

@@ -1,5 +1,5 @@
 // The register rule against the compiler: whole tile spaces compiled once (registers/*.jsonl,
-// tests/kernel/run_compile.cpp), and the tables beside the mappings, which are what run_compile makes of those
+// tests/kernel/run_compile.cpp), and the tables beside the mappings, which are what run_compile makes of the
 // verdicts.
 
 #include <cstdio>

@@ -1,6 +1,6 @@
 #pragma once
-// A block of attention_backward_sm90 as all of its parts see it: where arrays lie in shared memory, and which barrier
-// guards what. The producer adds its functions to the block, the consumer is a chain of structs.
+// BackwardBlock is a block of attention_backward_sm90 as all of its parts see it: where arrays lie in shared memory,
+// and which barrier guards what. The producer adds its functions to the block, the consumer is a chain of structs.
 
 #include "kernels/attention/backward/tiles.cuh"
 #include "kernels/device/fragment.cuh"

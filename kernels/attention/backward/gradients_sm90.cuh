@@ -1,6 +1,6 @@
 #pragma once
-// attention_backward_sm90's work between and behind the products: P and dS of a tile from scores and dP, dQ on its way
-// to the sum in device memory, dK and dV to their places.
+// BackwardGradients does attention_backward_sm90's work between and behind the products: it makes P and dS of a tile
+// from scores and dP, and sends dQ to the sum in device memory, dK and dV to their places.
 
 #include "kernels/attention/backward/products_sm90.cuh"
 #include "kernels/device/bulk.cuh"

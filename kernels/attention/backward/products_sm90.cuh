@@ -1,7 +1,7 @@
 #pragma once
-// attention_backward_sm90's five products: of its 64 keys one warpgroup computes S' = K Q' and dP' = V dO' (' is
-// transposed), adds P' dO to dV and dS' Q to dK from registers, and computes its part of dQ = dS K, for which all
-// warpgroups' dS lies in shared memory.
+// BackwardProducts issues attention_backward_sm90's five products: of its 64 keys one warpgroup computes S' = K Q' and
+// dP' = V dO' (' is transposed), adds P' dO to dV and dS' Q to dK from registers, and computes its part of dQ = dS K,
+// for which all warpgroups' dS lies in shared memory.
 
 #include "kernels/attention/backward/block_sm90.cuh"
 

@@ -1,7 +1,7 @@
 #pragma once
-// The two small kernels around attention_backward_sm90. Before it: each row's log-sum-exp in powers of two and delta =
-// rowsum(dO O), and zeros where dQ is added up first. Behind it: dQ, scaled and rounded, from the sum's tiles to rows,
-// as far as that launch has not done it itself (aside_sm90.cuh).
+// Two small kernels stand around attention_backward_sm90. The one before it makes each row's log-sum-exp in powers of
+// two and delta = rowsum(dO O), and zeros where dQ is added up first. The one behind it brings dQ, scaled and rounded,
+// from the sum's tiles to rows, as far as that launch has not done it itself (aside_sm90.cuh).
 
 #include "kernels/attention/backward/block_sm90.cuh"
 #include "kernels/device/global.cuh"

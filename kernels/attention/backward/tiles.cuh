@@ -1,6 +1,7 @@
 #pragma once
-// Which keys a block of the backward pass has, which tiles of queries see some of them, and where a tile of queries has
-// its scratch: plain integer arithmetic. Example: under a causal mask the second 128 keys are seen from query 128 on.
+// find_key_tile says which keys a block of the backward pass has, seers_of which tiles of queries see some of them,
+// scratch_tile where a tile of queries has its scratch: all plain integer arithmetic. Example: under a causal mask the
+// second 128 keys are seen from query 128 on.
 
 #include "kernels/attention/backward/arguments.cuh"
 #include "kernels/device/divide.cuh"

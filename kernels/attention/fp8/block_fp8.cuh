@@ -1,6 +1,6 @@
 #pragma once
-// A block of attention_fp8_sm90: attention_sm90's block of pairs of e4m3, and what lies beside it - V as it comes, V^T
-// as the tensor cores want it, and the barriers between them.
+// Fp8Places adds to attention_sm90's block of pairs of e4m3 what lies beside it in attention_fp8_sm90: V as it comes,
+// V^T as the tensor cores want it, and the barriers between them.
 
 #include "kernels/attention/arguments_fp8.cuh"
 #include "kernels/attention/block_sm90.cuh"

@@ -1,7 +1,7 @@
 #pragma once
-// attention_fp8_sm90's producer: a warpgroup that asks for boxes as attention_sm90's does, and turns V over, since the
-// tensor cores take e4m3 only with the contracted axis inside. Example: 32 keys of 16 columns are one ldmatrix, four
-// permutations of bytes and one stmatrix of a warp.
+// Fp8Producer feeds a block of attention_fp8_sm90: a warpgroup asks for boxes as attention_sm90's does, and turns V
+// over, since the tensor cores take e4m3 only with the contracted axis inside. Example: 32 keys of 16 columns are one
+// ldmatrix, four permutations of bytes and one stmatrix of a warp.
 
 #include "kernels/attention/fp8/block_fp8.cuh"
 #include "kernels/attention/producer_sm90.cuh"

@@ -1,7 +1,7 @@
 #pragma once
-// attention_fp8_sm90's online softmax: attention_sm90's rows, with a maximum in powers of two, since chunks may have
-// scales of their own, and P of up to 2^8. Example: of a row's keys the largest has P = 256, and one of 2^-14 of it is
-// still a normal number of e4m3.
+// Fp8Softmax is attention_fp8_sm90's online softmax: attention_sm90's rows, with a maximum in powers of two, since
+// chunks may have scales of their own, and P of up to 2^8. Example: of a row's keys the largest has P = 256, and one of
+// 2^-14 of it is still a normal number of e4m3.
 
 #include "kernels/attention/epilogue_sm90.cuh"
 #include "kernels/attention/fp8/block_fp8.cuh"

@@ -33,12 +33,13 @@ LevelId top_cache(const PlacedDiagram& placed) {
 
 double latency_of(const Pipe* pipe) { return pipe != nullptr && pipe->latency ? pipe->latency->value : 0; }
 
-/// The same of what other blocks read too.
+/// Bytes a clock that a node gets of what other blocks read too; 0 where no other block does.
 double shared_rate(const PlacedDiagram& placed, const Crossing& crossing) {
   return read_by_others(placed, crossing) ? placed.machine->constant_or("l2_bandwidth_shared_tile", 0) : 0;
 }
 
-/// The same from device memory: blocks start and end in step, so that each node has its share of the bandwidth.
+/// Bytes a clock that a node gets from device memory: blocks start and end in step, so that each node has its share of
+/// the bandwidth.
 double device_rate(const PlacedDiagram& placed) {
   const Machine& machine = *placed.machine;
   const Pipe* pipe = machine.pipe_into(top_cache(placed));

@@ -1,6 +1,6 @@
 #pragma once
-// The pipes that threads share, and what is left of each beside a running tensor operation: on Hopper half of the issue
-// slots. A machine's measured co-use rules. (model/README.md section 12)
+// VectorPipes are the pipes that threads share, and what is left of each beside a running tensor operation: on Hopper
+// half of the issue slots. The profile has these co-use rules, as measured. (model/README.md section 12)
 
 #include <array>
 #include <cstddef>

@@ -1,6 +1,6 @@
 #pragma once
-// The clocks of a node's blocks, one after the other: the first one waits for the launch, each later one for the block
-// before it. What the ways of putting blocks onto nodes share. Internal to launch/.
+// Ends are the clocks of a node's blocks, one after the other: the first one waits for the launch, each later one for
+// the block before it. All ways of putting blocks onto nodes share them. Internal to launch/.
 
 #include "model/clock/launch/launch.hpp"
 

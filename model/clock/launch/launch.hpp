@@ -1,6 +1,7 @@
 #pragma once
-// Blocks onto compute nodes: from one block's clocks to a launch's. 1,024 equal blocks on 132 nodes take what 8 blocks
-// take one after the other; under a mask the busiest node decides. (model/README.md section 12)
+// launch_clocks puts blocks onto compute nodes and so gets from one block's clocks to a launch's: 1,024 equal blocks on
+// 132 nodes take what 8 blocks take one after the other; under a mask the busiest node decides. (model/README.md
+// section 12)
 
 #include <cstdint>
 #include <memory>

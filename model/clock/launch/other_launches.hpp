@@ -1,7 +1,7 @@
 #pragma once
-// The launches of a call beside the one that computes: before attention's backward pass one that multiplies rows of dO
-// and O and clears dQ, behind it one that converts dQ. They stream whole arrays, and nothing of theirs overlaps with
-// the others' work. (mapping.hpp, Launch)
+// other_launches are those of a call beside the one that computes: before attention's backward pass one that multiplies
+// rows of dO and O and clears dQ, behind it one that converts dQ. They stream whole arrays, and nothing of theirs
+// overlaps with the others' work. (mapping.hpp, Launch)
 
 #include <string>
 #include <vector>

@@ -1,5 +1,5 @@
 #pragma once
-// What a time rests on where nothing finer is known: assumed_clock() of an H200 is 1.83 GHz, the clock behind its
+// assumed_clock() is the clock that a time rests on where nothing finer is known: of an H200 1.83 GHz, behind its
 // datasheet's tensor peak.
 
 #include <string_view>

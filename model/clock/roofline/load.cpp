@@ -23,7 +23,7 @@ double elements(const PlacedDiagram& placed, const std::vector<AxisId>& axes, bo
   return product;
 }
 
-/// The same of an array, with the rows between those that a shifted dimension reads.
+/// Elements of an array, with the rows between those that a shifted dimension reads.
 double elements(const PlacedDiagram& placed, ArrayId array, const std::vector<AxisId>& axes, bool chunked) {
   if (array < 0 || !is_shifted(diagram(placed).arrays[static_cast<std::size_t>(array)]))
     return elements(placed, axes, chunked);

@@ -1,7 +1,7 @@
 #pragma once
-// The run behind timeline and period: first come, first served, one event after the other. Made for many runs: of a
-// graph, dependences are resolved and shares of pipes found once; turned to the next graph it keeps its memory, and a
-// step allocates nothing.
+// A Simulation runs an event graph for timeline and period: first come, first served, one event after the other. It is
+// made for many runs: of a graph, dependences are resolved and shares of pipes found once; turned to the next graph it
+// keeps its memory, and a step allocates nothing.
 
 #include <array>
 #include <cstdint>

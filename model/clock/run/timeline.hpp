@@ -1,7 +1,7 @@
 #pragma once
-// Who runs when: a run of an event graph for so many iterations. Copies and asynchronous tensor operations are served
-// first come, first served; threads share the vector pipes max-min fair, at the rates that are left beside a running
-// tensor operation.
+// A Timeline says who runs when: a run of an event graph for so many iterations. Copies and asynchronous tensor
+// operations are served first come, first served; threads share the vector pipes max-min fair, at the rates that are
+// left beside a running tensor operation.
 
 #include <vector>
 

@@ -1,5 +1,5 @@
 #pragma once
-// Event graphs made by hand, for the tests of what runs them.
+// A Small is an event graph made by hand, for the tests of what runs it.
 
 #include <string>
 

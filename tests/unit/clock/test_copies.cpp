@@ -239,7 +239,7 @@ TEST_CASE(
   CHECK(first_touch_latency(placed(beyond, "48")) == device);
   CHECK(first_touch_latency(placed(beyond, "256")) == device / 2);  // half of those keys are the next block's
   CHECK(first_touch_latency(placed(kept, "48")) == 0);              // the L2 has them from the launch before
-  CHECK(first_touch_latency(placed(whole, "48")) == 0);  // without a mask all of a head begin alike (chunk_latency)
+  CHECK(first_touch_latency(placed(whole, "48")) == 0);  // without a mask all of a head begin together (chunk_latency)
   const PlacedDiagram p = placed(beyond, "48");
   EventGraph graph = event_graph(p);
   const auto clocks = [&] { return block_clocks(graph, period(graph), 16, cut_chunks(p)).next; };

@@ -53,7 +53,7 @@ TEST_CASE("rows of a matrix meet a bank as often as their pitch says") {
   CHECK(bank_conflicts(32, 128) == 2);  // 0, 32, 64, 96, 0, ...
   CHECK(bank_conflicts(160, 128) == 2);
   CHECK(bank_conflicts(16, 128) == 1);
-  CHECK(bank_conflicts(64, 64) == 4);  // half the banks: two rounds at best, and all eight rows begin alike
+  CHECK(bank_conflicts(64, 64) == 4);  // half the banks: two rounds at best, and all eight rows begin at one bank
 }
 
 TEST_CASE("unpermuted rows of 256 bytes take the port eight times as long, and no more instructions") {

@@ -1,6 +1,6 @@
 #pragma once
-// Valid diagrams out of a list of choices: a shorter or smaller list is a simpler diagram, so that a property test
-// shrinks. Every kind of operation, broadcasts, several consumers and outputs occur.
+// A DiagramMaker makes valid diagrams out of a list of choices: a shorter or smaller list is a simpler diagram, so that
+// a property test shrinks. Every kind of operation, broadcasts, several consumers and outputs occur.
 
 #include <algorithm>
 #include <cstdint>

@@ -1,5 +1,5 @@
 #pragma once
-// A diagram of a test, written in a line or two: written("q: , x: ", "\"S[q,x]\"", {"P[q,x] = softmax over x (S)"},
+// written() is a diagram of a test in a line or two: written("q: , x: ", "\"S[q,x]\"", {"P[q,x] = softmax over x (S)"},
 // "P").
 
 #include <string>

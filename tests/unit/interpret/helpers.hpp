@@ -1,5 +1,5 @@
 #pragma once
-// Shorthands for tests of the interpreter.
+// These functions are shorthands for tests of the interpreter: loaded(run, "K") is how many values of K it loaded.
 
 #include <algorithm>
 #include <cmath>

@@ -130,7 +130,7 @@ TEST_CASE("zigzag gives every GPU the same causal work in every step, contiguous
       }
       CHECK(pairs_of(zigzag, steps) == seen);
       all += seen;
-      // Every step is two parts by two less a triangle at most: the same for all GPUs.
+      // Every step is two parts by two less a triangle at most, for every GPU.
       for (std::size_t t = 1; t < steps.size(); ++t) CHECK(pairs_of(zigzag, {steps[t]}) == Count(2 * part * part));
       CHECK(pairs_of(zigzag, {steps[0]}) == Count(part * (2 * part + 1)));
       const Count one = pairs_of(contiguous, steps_of(contiguous, gpu));

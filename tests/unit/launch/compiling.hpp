@@ -1,5 +1,6 @@
 #pragma once
-// For tests that compile kernels: if (const auto environment = compiling_environment()) compile(plan, *environment).
+// compiling_environment() serves tests that compile kernels: if (const auto environment = compiling_environment())
+// compile(plan, *environment).
 
 #include <cstdio>
 #include <filesystem>

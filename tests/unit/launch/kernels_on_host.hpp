@@ -1,5 +1,6 @@
 #pragma once
-// The kernels' integer arithmetic, to run on the CPU. As a system header: its pragmas are the device compiler's.
+// This header gives the kernels' integer arithmetic to the CPU. It is a system header: its pragmas are the device
+// compiler's.
 #pragma GCC system_header
 
 #include <algorithm>

@@ -1,5 +1,6 @@
 #pragma once
-// A driver that computes nothing (tests/golden/fake_cuda) in the test's process, and a cache of its own.
+// A FakeDriver is a driver that computes nothing (tests/golden/fake_cuda) in the test's process, with a cache of its
+// own.
 
 #include <dlfcn.h>
 #include <doctest/doctest.h>

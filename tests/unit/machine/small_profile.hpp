@@ -1,5 +1,5 @@
 #pragma once
-// A small profile that is right in every respect; the tests break it in one place at a time.
+// changed() breaks a small profile, which is right in every respect, in one place at a time.
 
 #include <doctest/doctest.h>
 

@@ -1,5 +1,5 @@
 #pragma once
-// Everything that a placed diagram points at, in one object: for tests.
+// A Mapped is everything that a placed diagram points at, in one object: for tests.
 
 #include <string>
 #include <utility>

@@ -65,7 +65,7 @@ bool is_one_more_product(const std::string& expression) {
 struct Compiled {
   CompiledKernel kernel;
   std::map<std::string, int> opcodes;             ///< by name, modifiers included; empty: no disassembler
-  std::vector<std::map<std::string, int>> loops;  ///< the same of each loop's body
+  std::vector<std::map<std::string, int>> loops;  ///< opcodes of each loop's body
 };
 
 std::string shell(const std::string& command) {

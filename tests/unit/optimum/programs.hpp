@@ -1,5 +1,6 @@
 #pragma once
-// Programmes written out by hand from model/README.md section 5, for tests that must not depend on any derivation.
+// These programmes are written out by hand from model/README.md section 5, for tests that must not depend on any
+// derivation.
 
 #include <cmath>
 #include <string>

@@ -63,7 +63,7 @@ TEST_CASE("the paper's threshold, corrected: g_q >= f_K H_B N_SM / (k_TC B) = 29
   CHECK(2 * 128 < least_rows(load));
   load.sharers = 2;
   CHECK(tenths(least_rows(load)) == 147.6);
-  // The same for pure FP16 (K and V 32 KiB, 8 clocks) and pure FP8 (16 KiB, 4 clocks).
+  // Rows for pure FP16 (K and V 32 KiB, 8 clocks) and pure FP8 (16 KiB, 4 clocks).
   CHECK(least_rows({32768, 8, 132, 1.83e9, 3352e9, 1}) == doctest::Approx(295.18).epsilon(1e-4));
   CHECK(least_rows({16384, 4, 132, 1.83e9, 3352e9, 1}) == doctest::Approx(295.18).epsilon(1e-4));
 }

@@ -1,6 +1,6 @@
 #pragma once
-// What the L2 has to read again, found with a list of what was touched last, kept piece by piece: ReuseTwin(launch,
-// bytes).run() acts a launch of attention out, all its blocks step by step.
+// A ReuseTwin finds what the L2 has to read again with a list of what was touched last, kept piece by piece:
+// ReuseTwin(launch, bytes).run() acts a launch of attention out, all its blocks step by step.
 
 #include <algorithm>
 #include <cstdint>

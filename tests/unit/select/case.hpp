@@ -1,5 +1,5 @@
 #pragma once
-// A question by names, for the tests of the solver.
+// A Case is a question by names, for the tests of the solver: attention on h200-sxm at q = x = 8192.
 
 #include <string>
 #include <utility>

@@ -1,5 +1,5 @@
 #pragma once
-// kernels/device/bulk.cuh with the emulator's instructions.
+// This is kernels/device/bulk.cuh with the emulator's instructions.
 
 #include "kernels/device/barrier.cuh"
 #include "tests/emulator/cuda.hpp"

@@ -1,5 +1,5 @@
 #pragma once
-// kernels/device/cp_async.cuh with the emulator's instructions.
+// This is kernels/device/cp_async.cuh with the emulator's instructions.
 
 #include "kernels/device/shared.cuh"
 #include "tests/emulator/cuda.hpp"

@@ -1,5 +1,5 @@
 #pragma once
-// kernels/device/global.cuh with the emulator's instructions: device memory has no caches here.
+// This is kernels/device/global.cuh with the emulator's instructions: device memory has no caches here.
 
 #include "tests/emulator/cuda.hpp"
 

@@ -1,5 +1,5 @@
 #pragma once
-// kernels/device/matrix.cuh with the emulator's instructions.
+// This is kernels/device/matrix.cuh with the emulator's instructions.
 
 #include "kernels/device/softmax.cuh"
 #include "kernels/device/wgmma.cuh"

@@ -1,5 +1,5 @@
 #pragma once
-// kernels/device/shared.cuh with the emulator's instructions.
+// This is kernels/device/shared.cuh with the emulator's instructions.
 
 #include "tests/emulator/cuda.hpp"
 

@@ -1,5 +1,5 @@
 #pragma once
-// kernels/device/softmax.cuh with the emulator's instructions.
+// This is kernels/device/softmax.cuh with the emulator's instructions.
 
 #include "kernels/device/shared.cuh"
 #include "tests/emulator/cuda.hpp"

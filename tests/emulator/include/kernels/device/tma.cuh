@@ -1,5 +1,5 @@
 #pragma once
-// kernels/device/tma.cuh with the emulator's instructions. A tensor map's first word points at its TensorBoxes.
+// This is kernels/device/tma.cuh with the emulator's instructions. A tensor map's first word points at its TensorBoxes.
 
 #include "kernels/device/barrier.cuh"
 #include "kernels/device/tensor_map.cuh"

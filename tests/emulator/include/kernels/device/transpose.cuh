@@ -1,5 +1,5 @@
 #pragma once
-// kernels/device/transpose.cuh with the emulator's instructions.
+// This is kernels/device/transpose.cuh with the emulator's instructions.
 
 #include "kernels/device/matrix.cuh"
 #include "tests/emulator/cuda.hpp"

@@ -1,5 +1,5 @@
 #pragma once
-// kernels/device/turn.cuh with the emulator's instructions.
+// This is kernels/device/turn.cuh with the emulator's instructions.
 
 #include "kernels/device/global.cuh"
 #include "kernels/device/shared.cuh"

@@ -1,5 +1,5 @@
 #pragma once
-// kernels/device/wgmma.cuh with the emulator's instructions.
+// This is kernels/device/wgmma.cuh with the emulator's instructions.
 
 #include "kernels/device/barrier.cuh"
 #include "tests/emulator/cuda.hpp"

@@ -1,5 +1,5 @@
 #pragma once
-// kernels/device/wgmma_e4m3.cuh with the emulator's instructions.
+// This is kernels/device/wgmma_e4m3.cuh with the emulator's instructions.
 
 #include "kernels/device/wgmma.cuh"
 #include "tests/emulator/cuda.hpp"
