@@ -73,28 +73,60 @@ struct DecodeCombiner : AttentionConsumer<C> {
     return read(barrier(Block::mailbox)) != 0;
   }
 
-  // Four columns of one row.
+  // Four columns of one row, added up over parts.
+  struct RowSum {
+    float top = -infinity, sum = 0, total[4] = {0, 0, 0, 0};  // weights are those of the largest log-sum-exp, `top`
+  };
+
+  // Adds so many parts, all of whose loads are under way before the first is used; those behind the last one weigh 0.
+  template <int Parts>
+  __device__ __forceinline__ void add_parts(RowSum& row, const float* lse, const float* o, int left) const {
+    float own[Parts];
+    FloatQuad part[Parts];
+#pragma unroll
+    for (int p = 0; p < Parts; ++p) {
+      const int at = min(p, left - 1);
+      own[p] = load_from_others(lse + at);
+      part[p] = load_quad_from_others(o + static_cast<long long>(at) * C.dv);
+      if (p >= left) own[p] = -infinity;
+    }
+    const float before = row.top;
+#pragma unroll
+    for (int p = 0; p < Parts; ++p) row.top = fmaxf(row.top, own[p]);
+    const float shift = row.top == -infinity ? 0.f : row.top * log2e, kept = exp2_fast(before * log2e - shift);
+    row.sum *= kept;
+#pragma unroll
+    for (float& column : row.total) column *= kept;
+#pragma unroll
+    for (int p = 0; p < Parts; ++p) {
+      const float weight = exp2_fast(own[p] * log2e - shift);
+      row.sum += weight;
+#pragma unroll
+      for (int i = 0; i < 4; ++i) row.total[i] += weight * part[p].value[i];
+    }
+  }
+
+  // Parts whose loads are under way together: sixteen; where eight hold all, eight, so that fewer are loaded twice.
+  static constexpr int few = 8, many = 16;
+
   __device__ __forceinline__ void combine_row(const DecodePart& at, int head, int query, int column) const {
     const long long place = lse_index<false>(arguments.shape, at.tile, head, query),
                     first = place * decode.parts.value + at.first_part;
     const float *lse = decode.part_lse + first, *o = decode.part_o + first * C.dv + column;
-    float top = -infinity, sum = 0, total[4] = {0, 0, 0, 0};
-#pragma unroll 8
-    for (int p = 0; p < at.parts(); ++p) top = fmaxf(top, load_from_others(lse + p));
-    const float shift = top == -infinity ? 0.f : top * log2e;
-#pragma unroll 8
-    for (int p = 0; p < at.parts(); ++p) {
-      const float weight = exp2_fast(load_from_others(lse + p) * log2e - shift);
-      const FloatQuad part = load_quad_from_others(o + static_cast<long long>(p) * C.dv);
-      sum += weight;
-#pragma unroll
-      for (int i = 0; i < 4; ++i) total[i] += weight * part.value[i];
+    RowSum row;
+    if (at.parts() <= few) {
+      add_parts<few>(row, lse, o, at.parts());
+    } else {
+#pragma unroll 1
+      for (int p = 0; p < at.parts(); p += many)
+        add_parts<many>(row, lse + p, o + static_cast<long long>(p) * C.dv, at.parts() - p);
     }
-    const float inverse = sum > 0 ? 1.f / sum : 0.f;
+    const float inverse = row.sum > 0 ? 1.f / row.sum : 0.f;
     u32* to = reinterpret_cast<u32*>(result(at.tile, head, query) + column);
-    to[0] = pack<C.bf16>(total[0] * inverse, total[1] * inverse);
-    to[1] = pack<C.bf16>(total[2] * inverse, total[3] * inverse);
-    if (column == 0 && arguments.lse != nullptr) arguments.lse[place] = sum > 0 ? top + __logf(sum) : -infinity;
+    to[0] = pack<C.bf16>(row.total[0] * inverse, row.total[1] * inverse);
+    to[1] = pack<C.bf16>(row.total[2] * inverse, row.total[3] * inverse);
+    if (column == 0 && arguments.lse != nullptr)
+      arguments.lse[place] = row.sum > 0 ? row.top + __logf(row.sum) : -infinity;
   }
 
   __device__ __forceinline__ void combine(const DecodePart& at) const {

@@ -12,6 +12,10 @@ TEST_CASE("attention_decode_sm90: pages, lengths and parts come out right") {
   test::check_right<test::DecodeProblem>(test::decode_cases(22));
 }
 
+TEST_CASE("attention_decode_sm90: more parts than are loaded at once come out right") {
+  test::check_right<test::DecodeProblem>(test::cases_of_many_parts(), 20);
+}
+
 TEST_CASE("attention_decode_sm90: bits do not hang on the seed") {
   test::check_bits<test::DecodeProblem>(test::decode_cases(2), 3);
 }

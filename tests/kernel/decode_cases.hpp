@@ -118,4 +118,21 @@ inline std::vector<DecodeCase> decode_cases(std::size_t count) {
   return out;
 }
 
+/// Tiles in more parts than a thread of the combining block loads at once, in pages and with a short sequence.
+inline std::vector<DecodeCase> cases_of_many_parts() {
+  std::vector<DecodeCase> out;
+  for (const DecodeConfiguration& c : decode_configurations()) {
+    for (const std::int64_t parts : {9, 16, 17, 35}) {
+      DecodeCase one = decode_case(c, 0);
+      one.sizes.x = 128 * parts - 3;
+      one.sizes.g = 2;
+      one.tile.back() = {"shared.x", "128"};
+      one.page = parts == 16 ? 64 : 0;
+      one.seed = static_cast<std::uint64_t>(parts);
+      if (c.d == 64 || parts == 35) out.push_back(one);
+    }
+  }
+  return out;
+}
+
 }  // namespace napkin::test

@@ -127,7 +127,9 @@ void report(const Comparison& c, Json& out) {
 
 bool check(Runtime& runtime, std::size_t shapes) {
   std::size_t wrong = 0, all = 0;
-  for (const DecodeCase& one : test::decode_cases(shapes)) {
+  std::vector<DecodeCase> cases = test::decode_cases(shapes);
+  for (const DecodeCase& one : test::cases_of_many_parts()) cases.push_back(one);
+  for (const DecodeCase& one : cases) {
     Json out;
     out["case"] = test::describe(one);
     bool good = false;

@@ -115,6 +115,30 @@ TEST_CASE("decode: the prediction beside the measurement") {
   }
 }
 
+TEST_CASE("decode: parts under way together, in turns with one after the other") {
+  const std::vector<Json> before = measured::rows_of("decode_combine/before.jsonl"),
+                          now = measured::rows_of("decode_combine/now.jsonl");
+  REQUIRE(before.size() == 22);
+  REQUIRE(now.size() == before.size());
+  for (std::size_t i = 0; i < now.size(); ++i) {
+    CAPTURE(now[i]["shape"].dump());
+    REQUIRE(now[i]["shape"] == before[i]["shape"]);
+    REQUIRE(now[i]["tile"] == before[i]["tile"]);
+    CHECK(number(now[i], "max_error") <= allowed_error(number(now[i], "reference_error")));
+    CHECK(now[i]["unwritten"] == 0);
+    CHECK(now[i]["spills"] == 0);
+    const bool parts = number(now[i]["shape"], "x") > std::stod(now[i]["tile"]["shared.x"].get<std::string>());
+    const double warm = number(now[i], "warm") / number(before[i], "warm"),
+                 cold = number(now[i], "cold") / number(before[i], "cold");
+    CHECK(std::abs(warm - 1) < (parts ? 0.18 : 0.01));
+    CHECK(std::abs(cold - 1) < (parts ? 0.16 : 0.01));
+    if (!parts) continue;
+    CHECK(warm < 0.995);
+    CHECK(cold < 1.001);
+    if (now[i]["shape"]["q"] == 16) CHECK(warm < 0.85);
+  }
+}
+
 TEST_CASE("decode: beside PyTorch's fastest, L2 cold") {
   for (const Json& row : dense()) {
     CAPTURE(row["shape"].dump());
