@@ -173,7 +173,8 @@ void check_movers(const Mapping& m) {
 }
 
 // "load K", "store O", "S", "P.max"
-void check_node(const Mapping& m, const EdgeMapping& edge, const char* end, const std::string& node) {
+/// What edges may name, sorted: copies, operations and their work.
+std::vector<std::string> nodes_of(const Mapping& m) {
   std::vector<std::string> known;
   for (const VariableMapping& v : m.variables) {
     for (const char* verb : {"load ", "store "}) {
@@ -185,9 +186,14 @@ void check_node(const Mapping& m, const EdgeMapping& edge, const char* end, cons
     known.push_back(op.output);
     for (const WorkMapping& w : op.work) known.push_back(op.output + "." + w.name);
   }
-  if (std::find(known.begin(), known.end(), node) != known.end()) return;
   std::sort(known.begin(), known.end());
   known.erase(std::unique(known.begin(), known.end()), known.end());
+  return known;
+}
+
+void check_node(const std::vector<std::string>& known, const EdgeMapping& edge, const char* end,
+                const std::string& node) {
+  if (std::binary_search(known.begin(), known.end(), node)) return;
   throw Error(edge.location, std::string("edges.") + end, "unknown node '" + node + "'", one_of(node, known));
 }
 
@@ -274,9 +280,10 @@ void check_within(const Mapping& m) {
     if (!a.overhead.numbers.empty())
       need_alternative(m, a.overhead.numbers, a.location, "agents." + a.name + ".overhead");
   }
+  const std::vector<std::string> nodes = nodes_of(m);
   for (const EdgeMapping& edge : m.edges) {
-    check_node(m, edge, "from", edge.from);
-    check_node(m, edge, "to", edge.to);
+    check_node(nodes, edge, "from", edge.from);
+    check_node(nodes, edge, "to", edge.to);
   }
 }
 

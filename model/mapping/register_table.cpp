@@ -221,14 +221,14 @@ class RegisterTable::Reader {
   }
 
   void add_numbers(const Word& line, std::size_t keys) {
-    const bool of_bundled = keys + 1 < heading_.size() && heading_[keys + 1].text == evidence[1];
+    of_bundled_ = keys + 1 < heading_.size() && heading_[keys + 1].text == evidence[1];
     for (std::size_t i = keys; i < heading_.size(); ++i) {
       const std::string name(heading_[i].text);
       if (!is_name(name)) throw Error(place(heading_[i]), name, "not a name", "small letters, digits and _");
       if (table_.find(name)) throw Error(place(heading_[i]), name, "stands twice", "each column once");
       table_.names_.push_back(name);
     }
-    for (std::size_t i = 0; of_bundled && i < evidence.size(); ++i) {
+    for (std::size_t i = 0; of_bundled_ && i < evidence.size(); ++i) {
       if (table_.names_.size() == evidence.size() && table_.names_[i] == evidence[i]) continue;
       throw Error(place(line), std::string(evidence[i]), "is not where it belongs",
                   "knobs and mask, then registers,kept,spilled,needless");
@@ -316,16 +316,16 @@ class RegisterTable::Reader {
     }
   }
 
-  /// Other values of a column take the largest number of its own values.
+  /// Other values of a column take the largest number of its own values; of evidence there is none for them.
   void fill_others() {
-    for (std::vector<std::int32_t>& numbers : table_.numbers_) {
+    for (std::size_t n = 0; n < (of_bundled_ ? 1 : table_.numbers_.size()); ++n) {
+      std::vector<std::int32_t>& numbers = table_.numbers_[n];
       for (const Column& c : table_.columns_) {
         if (c.slots == c.values.size()) continue;
         for (std::size_t first = 0; first < numbers.size(); first += c.slots * c.stride) {
-          for (std::size_t i = first; i < first + c.stride; ++i) {
-            std::int32_t& others = numbers[i + c.values.size() * c.stride];
-            for (std::size_t slot = 0; slot < c.values.size(); ++slot)
-              others = std::max(others, numbers[i + slot * c.stride]);
+          std::int32_t* const others = &numbers[first + c.values.size() * c.stride];
+          for (const std::int32_t* own = &numbers[first]; own != others; own += c.stride) {
+            for (std::size_t i = 0; i < c.stride; ++i) others[i] = std::max(others[i], own[i]);
           }
         }
       }
@@ -337,6 +337,7 @@ class RegisterTable::Reader {
   const TableKeys& keys_;
   const std::string& file_;
   std::size_t combinations_ = 0;
+  bool of_bundled_ = false;  // beside registers there is evidence
   std::vector<Word> heading_;
   std::vector<std::string_view> facts_;
   std::size_t spoken_of_ = 0;                        // combinations
