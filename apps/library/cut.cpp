@@ -48,6 +48,7 @@ class Segment {
     if (!fits_) {
       const Layout& layout = request_.layouts.front();
       fits_ = place(placer_of(request_, layout), least_illegal(request_, layout)).violations.empty();
+      if (!*fits_) give_back();
     }
     return *fits_;
   }
@@ -60,11 +61,16 @@ class Segment {
     return 0;
   }
   [[nodiscard]] const LaunchAnswer& launch() {
-    if (!launch_) launch_ = made();
+    if (!launch_) {
+      launch_ = made();
+      give_back();
+    }
     return *launch_;
   }
 
  private:
+  /// The tables of what is answered: those of other segments may need the room.
+  void give_back() { request_.known = make_known(Tables::Store{}); }
   [[nodiscard]] LaunchAnswer made() const {
     const Layout& layout = request_.layouts.front();
     const Diagram& diagram = *request_.diagram;
