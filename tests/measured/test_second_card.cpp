@@ -216,6 +216,29 @@ TEST_CASE(
   }
 }
 
+TEST_CASE("decoding on an H100: four picks of the fewest bytes and the combine, in turns with those before") {
+  const auto before = measured::rows_of("decode_h100/combine_before.jsonl"),
+             now = measured::rows_of("decode_h100/combine_now.jsonl");
+  REQUIRE(now.size() == 12);
+  int moved = 0, ninety = 0;
+  double error = 0;
+  for (std::size_t i = 0; i < now.size(); ++i) {
+    Json row = now[i];
+    CAPTURE(row["shape"].dump());
+    REQUIRE(before[i]["shape"] == row["shape"]);
+    CHECK(row["good"] == true);
+    CHECK(row["spills"] == 0);
+    if (before[i]["tile"] != row["tile"]) ++moved;
+    if (number(row, "warm_rate") >= 0.9 * 3.35e12) ++ninety;
+    CHECK(number(row, "warm") < 1.015 * number(before[i], "warm"));
+    row["kernel"] = "attention_decode_sm90";
+    error += std::abs(number(measured::predicted(row, "h100-sxm"), "time") / number(row, "warm") - 1) / 12;
+  }
+  CHECK(moved == 4);
+  CHECK(ninety == 3);
+  CHECK(error < 0.04);
+}
+
 TEST_CASE(
     "200 steps give one loss curve with napkin's own gradients, and as a graph a step takes less than with flash") {
   std::map<std::string, double> step;
