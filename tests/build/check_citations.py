@@ -13,9 +13,10 @@ usage: check_citations.py ROOT
 """
 import pathlib
 import re
-import subprocess
 import sys
 import tempfile
+
+from listing import files_of
 
 BOOK = "model/README.md"
 ENDINGS = {".cpp", ".hpp", ".cuh", ".cu", ".h", ".py", ".yaml", ".md", ".cmake", ".txt"}
@@ -116,14 +117,10 @@ def wrong_paths(root, name, text):
 
 
 def check(root):
-    listed = subprocess.run(["git", "-C", root, "ls-files", "-z"], capture_output=True, check=False).stdout.decode()
-    names = [n for n in listed.split("\0") if n]
-    if not names:  # an unpacked archive
-        names = [str(p.relative_to(root)) for p in pathlib.Path(root).rglob("*")
-                 if not p.relative_to(root).parts[0].startswith((".", "build"))]
+    names = files_of(root)
     book = (pathlib.Path(root) / BOOK).read_text()
     found, known, folders = wrong_in_book(book), endings_of(names), {n.split("/")[0] for n in names}
-    for name in sorted(names):
+    for name in names:
         path = pathlib.Path(root) / name
         if path.suffix not in ENDINGS or not path.is_file() or path.resolve() == pathlib.Path(__file__).resolve():
             continue

@@ -10,8 +10,9 @@ usage: check_prose.py ROOT
 """
 import pathlib
 import re
-import subprocess
 import sys
+
+from listing import files_of
 
 HEADERS, SOURCES, PAGES = {".hpp", ".cuh"}, {".hpp", ".cuh", ".cpp"}, {".md"}
 NOTEBOOKS = "docs/lab/"
@@ -78,13 +79,8 @@ def wrong_in(name, text):
 
 
 def check(root):
-    listed = subprocess.run(["git", "-C", root, "ls-files", "-z"], capture_output=True, check=False).stdout.decode()
-    names = [n for n in listed.split("\0") if n]
-    if not names:  # an unpacked archive
-        names = [str(p.relative_to(root)) for p in pathlib.Path(root).rglob("*")
-                 if not p.relative_to(root).parts[0].startswith((".", "build"))]
     found = []
-    for name in sorted(names):
+    for name in files_of(root):
         path = pathlib.Path(root) / name
         if path.suffix in SOURCES | PAGES and path.is_file() and not name.startswith(NOTEBOOKS):
             found += wrong_in(name, path.read_text(errors="replace"))

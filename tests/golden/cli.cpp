@@ -115,6 +115,14 @@ std::vector<std::string> words_of(const std::string& line) {
 
 Run napkin(const std::string& line) { return napkin(words_of(line)); }
 
+Json answer(const std::string& line, int most) {
+  const Run run = napkin(line + " --json");
+  CAPTURE(line);
+  CAPTURE(run.err);
+  REQUIRE(run.code <= most);
+  return run.json();
+}
+
 void check_refused(const Run& run, const std::string& text) {
   CHECK(run.code == 2);
   CHECK(run.out.empty());

@@ -13,14 +13,6 @@ using cli::Folder;
 using cli::Json;
 using cli::napkin;
 
-Json answer(const std::string& line) {
-  const auto run = napkin(line + " --json");
-  CAPTURE(line);
-  CAPTURE(run.err);
-  REQUIRE(run.code == 0);
-  return run.json();
-}
-
 Json level(const Json& json, const std::string& name) {
   for (const Json& one : json["levels"]) {
     if (one["name"] == name) return one;
@@ -39,8 +31,8 @@ TEST_CASE("kernels are compared by one clock: the roofline's optimism does not b
 }
 
 TEST_CASE("the headline number: attention's load into shared memory") {
-  const Json json =
-      answer("query attention --gpu h200-sxm --shape b=2,h=16,q=8192,x=8192,d=128 --dtype bf16 --tile q=128,x=128");
+  const Json json = cli::answer(
+      "query attention --gpu h200-sxm --shape b=2,h=16,q=8192,x=8192,d=128 --dtype bf16 --tile q=128,x=128");
   CHECK(json["tile"]["q"] == 128);
   CHECK(json["tile"]["x"] == 128);
   CHECK(level(json, "shared")["load"] == 8657043456LL);
@@ -63,7 +55,7 @@ constexpr Vector vectors[] = {
 TEST_CASE("the abstract machine's vectors") {
   for (const Vector& vector : vectors) {
     CAPTURE(std::string(vector.name));
-    const Json json = answer(std::string("query ") + vector.line);
+    const Json json = cli::answer(std::string("query ") + vector.line);
     const Json low = level(json, "low");
     CHECK(low["transfer_per_group"] == vector.per_group);
     CHECK(low["groups"] == vector.groups);
@@ -71,7 +63,7 @@ TEST_CASE("the abstract machine's vectors") {
     CHECK(low["memory_lower_bound"] == vector.memory);
     CHECK(json["legal"] == true);
   }
-  CHECK(answer("query attention --memory 511 --shape q=96,x=80,d=16 --tile q=12,x=4")["legal"] == false);
+  CHECK(cli::answer("query attention --memory 511 --shape q=96,x=80,d=16 --tile q=12,x=4")["legal"] == false);
 }
 
 TEST_CASE("matmul's exact optimum") {
@@ -80,7 +72,7 @@ TEST_CASE("matmul's exact optimum") {
   };
   for (const auto& [memory, transfer, a, c] :
        {Optimum{64, 32025600, 7, 7}, {1024, 7372800, 30, 32}, {65536, 1152000, 240, 270}}) {
-    const Json json = answer("query matmul --memory " + std::to_string(memory) + " --shape a=480,b=480,c=480");
+    const Json json = cli::answer("query matmul --memory " + std::to_string(memory) + " --shape a=480,b=480,c=480");
     CHECK(json["optimum"]["integer"]["transfer"] == transfer);
     CHECK(json["optimum"]["integer"]["group"] == Json({{"a", a}, {"c", c}}));
     CHECK(json["tile"] == Json({{"a", a}, {"b", 1}, {"c", c}}));  // no --tile: that optimum
@@ -90,23 +82,23 @@ TEST_CASE("matmul's exact optimum") {
 }
 
 TEST_CASE("axes with a default of 1 have groups of 1; given sizes are kept and the others follow") {
-  const Json whole = answer("query attention --memory 4096 --shape b=2,h=4,g=2,q=256,x=256,d=16");
+  const Json whole = cli::answer("query attention --memory 4096 --shape b=2,h=4,g=2,q=256,x=256,d=16");
   CHECK(whole["tile"]["b"] == 1);
   CHECK(whole["tile"]["h"] == 1);
   CHECK(whole["tile"]["g"] == 1);
   CHECK(whole["tile"]["x"] == 1);
-  const Json fixed = answer("query matmul --memory 1024 --shape a=480,b=480,c=480 --tile a=16");
+  const Json fixed = cli::answer("query matmul --memory 1024 --shape a=480,b=480,c=480 --tile a=16");
   CHECK(fixed["tile"]["a"] == 16);
   CHECK(fixed["tile"]["c"] == 59);  // 16 + 59 + 16 c <= 1024, and 480 / 59 rounds up to 9 groups
   CHECK(fixed["legal"] == true);
 }
 
 TEST_CASE("closed forms as data") {
-  const Json attention = answer("query attention --memory 4096 --shape q=100000,x=100000,d=16");
+  const Json attention = cli::answer("query attention --memory 4096 --shape q=100000,x=100000,d=16");
   REQUIRE(attention["optimum"]["terms"].size() == 2);
   CHECK(attention["optimum"]["terms"][0] == Json({{"alpha", 2LL * 100000 * 16}, {"beta", 0}}));
   CHECK(attention["optimum"]["terms"][1] == Json({{"alpha", 4LL * 100000 * 100000 * 16 * 16}, {"beta", 1}}));
-  const Json matmul = answer("query matmul --memory 4096 --shape a=5000,b=4000,c=3000");
+  const Json matmul = cli::answer("query matmul --memory 4096 --shape a=5000,b=4000,c=3000");
   REQUIRE(matmul["optimum"]["terms"].size() == 2);
   CHECK(matmul["optimum"]["terms"][1]["beta"] == 0.5);
   CHECK(matmul["optimum"]["terms"][1]["alpha"].get<double>() == doctest::Approx(2.0 * 5000 * 4000 * 3000));
@@ -114,23 +106,23 @@ TEST_CASE("closed forms as data") {
 
 TEST_CASE("a shared.q is the q of the level where a block lives; an axis without a knob may be given its only size") {
   const std::string line = "query attention --gpu h200-sxm --shape h=16,q=8192,x=8192,d=128 --tile ";
-  const Json plain = answer(line + "q=128,x=128");
-  CHECK(answer(line + "shared.q=128,shared.x=128") == plain);
-  CHECK(answer(line + "q=128,x=128,h=1,d=128") == plain);
+  const Json plain = cli::answer(line + "q=128,x=128");
+  CHECK(cli::answer(line + "shared.q=128,shared.x=128") == plain);
+  CHECK(cli::answer(line + "q=128,x=128,h=1,d=128") == plain);
 }
 
 TEST_CASE("a user's own files work exactly as built-in ones") {
   const Folder folder;
-  const auto derived = answer("derive attention");
+  const auto derived = cli::answer("derive attention");
   const std::string mine = folder.file("mine.yaml", derived["diagram"].get<std::string>());
   const std::string rest = " --gpu h200-sxm --shape h=16,q=8192,x=8192,d=128";
-  CHECK(answer("query " + mine + rest) == answer("query attention" + rest));
+  CHECK(cli::answer("query " + mine + rest) == cli::answer("query attention" + rest));
 
   const std::string other =
       folder.file("two.yaml",
                   "algorithm: two\naxes: {m: , k: , n: }\ninputs: [\"A[m,k]\", \"B[k,n]\"]\noperations:\n"
                   "  - C[m,n] = contract over k (A, B)\n  - D[m,n] = map relu (C)\noutputs: [D]\n");
-  const Json own = answer("query " + other + " --gpu h200-sxm --shape m=512,k=512,n=512");
+  const Json own = cli::answer("query " + other + " --gpu h200-sxm --shape m=512,k=512,n=512");
   CHECK(own["algorithm"] == "two");
   CHECK(own["kernel"].is_null());
   CHECK(own["work"]["flops"] == 2LL * 512 * 512 * 512);
@@ -148,7 +140,7 @@ TEST_CASE("select says which tile and why") {
 }
 
 TEST_CASE("the alternatives are other sizes, not equals of the tile in knobs that size nothing") {
-  const Json json = answer("select attention --gpu h200-sxm --shape h=16,q=8192,x=8192,d=128 --top 20");
+  const Json json = cli::answer("select attention --gpu h200-sxm --shape h=16,q=8192,x=8192,d=128 --top 20");
   const auto sizes_of = [](const Json& tile) {
     return std::vector<Json>{tile["warpgroups"], tile["g"], tile["q"], tile["x"]};
   };
@@ -190,7 +182,7 @@ TEST_CASE("pictures are whole XML, and nothing else is left in the folder") {
 
 TEST_CASE("cluster sizes with the H800's numbers: attention prefers 2, matmul 4 (eq. 7.5)") {
   const auto cluster_of = [](const std::string& line) {
-    const Json json = answer(line);
+    const Json json = cli::answer(line);
     for (const Json& cluster : json["machines"][0]["laws"]["clusters"]) {
       if (cluster["from"] == "device" && cluster["measured"] == false) return cluster["size"].get<int>();
     }
@@ -201,7 +193,7 @@ TEST_CASE("cluster sizes with the H800's numbers: attention prefers 2, matmul 4 
 }
 
 TEST_CASE("the quantisation law: half the bytes move four times less of attention's leading term (beta = 1)") {
-  const Json json = answer("compare attention --gpus paper-h100 --shape q=32768,x=32768,d=128 --dtype f16,e4m3");
+  const Json json = cli::answer("compare attention --gpus paper-h100 --shape q=32768,x=32768,d=128 --dtype f16,e4m3");
   REQUIRE(json["quantisation"].size() == 1);
   bool found = false;
   for (const Json& term : json["quantisation"][0]["terms"]) {
@@ -213,7 +205,8 @@ TEST_CASE("the quantisation law: half the bytes move four times less of attentio
 }
 
 TEST_CASE("a type that one machine lacks is said in its row") {
-  const Json json = answer("compare attention --gpus h200-sxm,a100-sxm-80 --shape q=4096,x=4096,d=128 --dtype e4m3");
+  const Json json =
+      cli::answer("compare attention --gpus h200-sxm,a100-sxm-80 --shape q=4096,x=4096,d=128 --dtype e4m3");
   CHECK(json["machines"][1]["predicted"].is_null());
   CHECK(json["machines"][1]["because"].get<std::string>().find("e4m3") != std::string::npos);
 }

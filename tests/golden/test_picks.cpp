@@ -22,14 +22,6 @@ struct Shipped {
   double most = 1.05;  ///< of its predicted time over the pick's
 };
 
-Json answer(const std::string& line) {
-  const auto run = napkin(line + " --json");
-  CAPTURE(line);
-  CAPTURE(run.err);
-  REQUIRE(run.code == 0);
-  return run.json();
-}
-
 std::string question(const Shipped& one) {
   return std::string(" attention --gpu ") + one.gpu + " --kernel " + one.kernel + " --dtype " + one.dtype +
          " --shape b=4,h=" + std::to_string(2048 / one.d) + ",q=4096,x=4096,d=" + std::to_string(one.d) +
@@ -38,7 +30,8 @@ std::string question(const Shipped& one) {
 
 void check(const std::vector<Shipped>& tiles) {
   for (const Shipped& one : tiles) {
-    const Json pick = answer("select" + question(one)), own = answer("query" + question(one) + " --tile " + one.tile);
+    const Json pick = cli::answer("select" + question(one)),
+               own = cli::answer("query" + question(one) + " --tile " + one.tile);
     CAPTURE(question(one));
     CAPTURE(one.tile);
     CHECK(own["legal"].get<bool>());

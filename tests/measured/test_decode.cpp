@@ -139,6 +139,32 @@ TEST_CASE("decode: parts under way together, in turns with one after the other")
   }
 }
 
+TEST_CASE("decode: today's combine beside cuDNN in the same sitting") {
+  const std::vector<Json> now = measured::rows_of("decode_combine/now.jsonl");
+  int large_ones = 0;
+  for (const Json& peer : measured::rows_of("decode_peers/peers.jsonl")) {
+    for (const Json& row : now) {
+      if (row["shape"] != peer["shape"]) continue;
+      CAPTURE(row["shape"].dump());
+      const double warm = number(peer["peers"]["cudnn"], "warm") / number(row, "warm"),
+                   cold = number(peer["peers"]["cudnn"], "cold") / number(row, "cold");
+      if (row["shape"]["q"] != 1) {
+        CHECK(std::min(warm, cold) > 5.6);
+      } else if (large(row)) {
+        ++large_ones;
+        CHECK(warm > 0.999);
+        CHECK(warm < 1.03);
+        CHECK(cold > 0.947);
+        CHECK(cold < 0.97);
+      } else {
+        CHECK(cold > 1.1);
+        CHECK(cold < 1.19);
+      }
+    }
+  }
+  CHECK(large_ones == 10);
+}
+
 TEST_CASE("decode: beside PyTorch's fastest, L2 cold") {
   for (const Json& row : dense()) {
     CAPTURE(row["shape"].dump());

@@ -1,0 +1,137 @@
+// Bad input gets one error that blames the right thing, and what a help or an error offers works.
+
+#include <regex>
+
+#include "tests/golden/cli.hpp"
+
+namespace test_cli_refused {
+
+namespace {
+
+using cli::check_refused;
+using cli::Folder;
+using cli::Json;
+using cli::napkin;
+
+bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+}  // namespace
+
+TEST_CASE("errors blame the right thing") {
+  const std::string question = " attention --gpu h200-sxm --shape h=16,q=4096,x=4096,d=128 ";
+  check_refused(napkin("query" + question + "--tile foo=4"), "'foo' is no knob of attention_sm90: one of warpgroups");
+  check_refused(napkin("query" + question + "--tile pingpong=maybe"), "pingpong=maybe");
+  check_refused(napkin("compare attention --gpus foo --shape q=1,x=1,d=1"), "--gpus: unknown GPU 'foo'");
+  check_refused(napkin("query attention --gpu H200-SXM --shape q=1,x=1,d=1"), "did you mean 'h200-sxm'");
+  check_refused(napkin("query attn --gpu h200-sxm --shape q=1,x=1,d=1"), "did you mean 'attention'");
+  for (const char* word : {"s", "n", "seq"})
+    check_refused(napkin(std::string("query attention --gpu h200-sxm --shape d=64,") + word + "=64"),
+                  "did you mean 'q'");
+  check_refused(napkin("query attention --gpu h200-sxm --shape q=64,x=64,head_dim=64"), "did you mean 'd'");
+  struct Illegal {
+    const char* rest;
+    const char* says;
+  };
+  for (const Illegal& one :
+       {Illegal{"--kernel attention_sm90 --dtype e4m3", "takes bf16 and f16 only"},
+        {"--tile x=100", "x=100 is no multiple of 16"},
+        {"--tile q=77", "77 must equal 128"},
+        {"--tile stages=5", "stages=5 is none of the values that attention_sm90 is searched over"}}) {
+    const std::string out = napkin("query" + question + one.rest).out;
+    CAPTURE(out);
+    CHECK(has(std::regex_replace(out, std::regex("\n +"), " "), one.says));
+  }
+  CHECK(has(napkin("query attention --gpu a100-sxm-80 --shape q=64,x=64,d=64 --kernel attention_sm90").out,
+            "needs sm_90, a100-sxm-80 is sm_80"));
+  cli::check_refused(
+      napkin("query attention --gpu mi300x --shape q=64,x=64,d=64 --kernel attention_sm90"),
+      "--kernel: attention_sm90 is made for sm_90, mi300x is gfx942 and has no level 'shared': a kernel");
+  cli::check_refused(napkin("timeline attention --gpu h200-sxm --shape q=64,x=64,d=64 --overhead Z=1"),
+                     "--overhead: no vector work of 'Z' in an iteration: one of S, P");
+}
+
+TEST_CASE("a value for which a mapping does not say how its kernel works: that kernel refuses, others answer") {
+  const std::string question = " attention --gpu h200-sxm --shape h=16,q=4096,x=4096,d=128 --tile stages=5";
+  for (const char* command : {"query", "select"})
+    check_refused(napkin(command + question + " --kernel attention_sm80"),
+                  "--tile: stages=5: nobody has said how attention_sm80 works then: one of 1, 2, 3");
+  CHECK(cli::answer("select" + question)["kernel"] == "attention_sm90");
+}
+
+TEST_CASE("compare says that nothing fits where kernels are known") {
+  const auto out =
+      napkin("compare attention --gpu h200-sxm --kernels flash_from_scratch --shape h=16,q=4096,x=4096,d=128");
+  CHECK(out.code == 1);
+  CHECK(out.err == "nothing fits\n");
+}
+
+TEST_CASE("each example in a help works") {
+  const std::string base = " attention --gpu h200-sxm --shape b=2,h=16,q=8192,x=8192,d=128";
+  const std::string help = napkin("--help").out;
+  const std::size_t at = help.find("  napkin ");
+  REQUIRE(at != std::string::npos);
+  CHECK(napkin(help.substr(at + 9, help.find('\n', at) - at - 9)).code == 0);
+  // What stands behind "such as" in an option's words.
+  const std::string query = std::regex_replace(napkin("query --help").out, std::regex("\n +"), " ");
+  const std::regex example("--(tile|shape) k=v,\\.\\.\\. [^-]*?such as ([a-z_.]+=[a-z0-9]+(?:,[a-z_.]+=[a-z0-9]+)*)");
+  int examples = 0;
+  for (std::sregex_iterator found(query.begin(), query.end(), example), end; found != end; ++found, ++examples) {
+    const std::string option = (*found)[1].str(), text = (*found)[2].str();
+    CAPTURE(text);
+    CHECK(napkin(option == "shape" ? "query attention --gpu h200-sxm --shape " + text
+                                   : "query" + base + " --tile " + text)
+              .code == 0);
+  }
+  CHECK(examples == 2);
+  CHECK(napkin("query" + base + " --tile registers.q=64").code == 2);
+  CHECK_FALSE(has(query, "registers.q"));
+}
+
+TEST_CASE("what is no file is refused at once") {
+  const Folder folder;
+  const std::string fifo = folder / "fifo", link = folder / "link", zero = folder / "zero",
+                    empty = folder.file("empty.jsonl", "");
+  REQUIRE(cli::run_program({"mkfifo", fifo}).code == 0);
+  std::filesystem::create_symlink(fifo, link);
+  std::filesystem::create_symlink("/dev/zero", zero);
+  const std::string shape = " --shape q=64,x=64,d=64";
+  for (const std::string& path : {fifo, link, zero, std::string("/dev/zero"), std::string("/")}) {
+    CAPTURE(path);
+    const char* kind = path == "/" ? "is a folder" : path == fifo || path == link ? "is a FIFO" : "is a device";
+    check_refused(napkin("validate --replay " + path), kind);
+    check_refused(napkin("calibrate --gpu h200-sxm --out " + (folder / "x.yaml") + " --replay " + path), kind);
+    check_refused(napkin("deps --nest " + path), kind);
+    check_refused(napkin("query attention --gpu " + path + shape), kind);
+    check_refused(napkin("query " + path + " --gpu h200-sxm" + shape), kind);
+    check_refused(napkin("query attention --gpu h200-sxm --kernel " + path + shape), kind);
+  }
+  check_refused(napkin("validate --replay " + empty), "has no rows");
+}
+
+TEST_CASE("a cache entry that is no file is made anew elsewhere, without waiting") {
+  const Folder folder;
+  const std::string question =
+      "select attention --gpu h200-sxm --kernel flash_decoding --shape h=4,q=8,x=512,d=64 --json";
+  const std::vector<std::string> environment = {"XDG_CACHE_HOME=" + (folder / "cache"), "HOME=" + (folder / "home")};
+  const auto first = napkin(cli::words_of(question), environment);
+  REQUIRE(first.code == 0);
+  std::vector<std::filesystem::path> entries;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder / "cache")) {
+    if (entry.is_regular_file()) entries.push_back(entry.path());
+  }
+  REQUIRE_FALSE(entries.empty());
+  for (const char* kind : {"fifo", "folder", "zero"}) {
+    for (const auto& path : entries) {
+      std::filesystem::remove_all(path);
+      if (std::string(kind) == "fifo") REQUIRE(cli::run_program({"mkfifo", path.string()}).code == 0);
+      if (std::string(kind) == "folder") std::filesystem::create_directory(path);
+      if (std::string(kind) == "zero") std::filesystem::create_symlink("/dev/zero", path);
+    }
+    CAPTURE(kind);
+    const auto again = napkin(cli::words_of(question), environment);
+    CHECK(again.code == 0);
+    CHECK(again.out == first.out);
+  }
+}
+
+}  // namespace test_cli_refused
