@@ -1,10 +1,9 @@
 #include <algorithm>
-#include <cmath>
-#include <numbers>
 #include <type_traits>
 
 #include "kernels/attention/backward/arguments.cuh"
 #include "kernels/launch/attention_backward.hpp"
+#include "kernels/launch/attention_boxes.hpp"
 #include "kernels/launch/attention_shape.hpp"
 
 namespace napkin {
@@ -53,23 +52,13 @@ AttentionBackwardConfig config_of(const PlacedDiagram& placed, const AttentionBa
   c.s_stages = read.knob("s_stages");
   c.overlap = read.word("overlap") == "on";
   c.dq = sum_order_of(read.word("dq"));
-  c.d = read.size("d");
-  c.dv = read.size("dv");
-  c.bf16 = placed.problem->dtype == DType::bf16;
-  c.mask = mask_kind_of(placed.problem->mask);
-  c.packed = call.packed();
-  c.cycles = call.cycles != 0;
-  c.q_offset = read.offset("Q");
-  c.k_offset = read.offset("K");
-  c.v_offset = read.offset("V");
+  set_question(c, placed, call, read);
+  set_copies(c, read);
   c.do_offset = read.offset("dO");
   c.lse_offset = read.offset("L");
   c.delta_offset = read.offset("Delta");
   c.ds_offset = read.offset("dS");
   c.dq_offset = c.dq == SumOrder::bulk ? read.offset("dQ_out") : 0;
-  c.barriers_offset = read.end();
-  c.producer_registers = read.registers("producer");
-  c.consumer_registers = read.registers("consumer");
   return c;
 }
 
@@ -153,22 +142,11 @@ Scratch scratch_of(const AttentionBackwardCall& call, const PlacementReader& rea
 
 std::vector<TensorBox> boxes_of(const PlacedDiagram& placed, const AttentionBackwardCall& call,
                                 const AttentionBackwardConfig& c, const PlacementReader& read) {
-  const int g = read.size("g");
-  const std::int64_t h = read.size("h"), b = call.packed() ? 1 : read.size("b");
-  const std::int64_t q = call.packed() ? call.q_rows : read.size("q"), x = call.packed() ? call.x_rows : read.size("x");
-  const DType type = placed.problem->dtype;
-  const auto queries = [&](std::size_t offset, const std::string& name, const TensorView& view, int columns) {
-    return box_of(offset, name, type, {columns, g, q, h, b}, {view.head, view.row, view.head * g, view.batch},
-                  {span_of(columns), 1, static_cast<std::uint32_t>(c.q), 1, 1});
-  };
-  const auto keys = [&](std::size_t offset, const std::string& name, const TensorView& view, int columns) {
-    return box_of(offset, name, type, {columns, x, h, b}, {view.row, view.head, view.batch},
-                  {span_of(columns), static_cast<std::uint32_t>(c.x), 1, 1});
-  };
-  return {queries(offsetof(AttentionBackwardArguments, q_map), "Q", call.q, c.d),
-          keys(offsetof(AttentionBackwardArguments, k_map), "K", call.k, c.d),
-          keys(offsetof(AttentionBackwardArguments, v_map), "V", call.v, c.dv),
-          queries(offsetof(AttentionBackwardArguments, do_map), "dO", call.d_o, c.dv)};
+  const AttentionBoxes boxes(placed, call, read);
+  return {boxes.queries(offsetof(AttentionBackwardArguments, q_map), "Q", call.q, c.d, 1, c.q),
+          boxes.keys(offsetof(AttentionBackwardArguments, k_map), "K", call.k, c.d, c.x),
+          boxes.keys(offsetof(AttentionBackwardArguments, v_map), "V", call.v, c.dv, c.x),
+          boxes.queries(offsetof(AttentionBackwardArguments, do_map), "dO", call.d_o, c.dv, 1, c.q)};
 }
 
 RowsPointer rows_of(const std::string& name, const TensorView& view) {
@@ -194,11 +172,7 @@ AttentionBackwardArguments arguments_of(const AttentionBackwardCall& call, const
   a.turns = reinterpret_cast<unsigned int*>((scratch.lse + scratch.delta + scratch.sums).get());
   a.zeroed = a.turns + scratch.turns.get() / static_cast<std::int64_t>(sizeof(unsigned int));
   a.added = a.zeroed + scratch.sections.get() / static_cast<std::int64_t>(sizeof(unsigned int));
-  AttentionCall forward;
-  forward.scale = call.scale;
-  const double scale = softmax_scale(forward, read);
-  a.scale = static_cast<float>(scale);
-  a.scale_log2 = static_cast<float>(scale * std::numbers::log2e);
+  set_scale(a, call.scale, read);
   return a;
 }
 

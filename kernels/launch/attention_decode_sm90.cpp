@@ -1,7 +1,7 @@
 #include <algorithm>
-#include <numbers>
 
 #include "kernels/attention/arguments_decode.cuh"
+#include "kernels/launch/attention_boxes.hpp"
 #include "kernels/launch/attention_shape.hpp"
 #include "model/resource/parts.hpp"
 
@@ -48,17 +48,8 @@ AttentionConfig decode_config_of(const PlacedDiagram& placed, const AttentionCal
   c.g = read.knob("g");
   c.cluster = 1;
   c.order = TileOrder::grid;
-  c.d = read.size("d");
-  c.dv = read.size("dv");
-  c.bf16 = placed.problem->dtype == DType::bf16;
-  c.mask = mask_kind_of(placed.problem->mask);
-  c.cycles = call.cycles != 0;
-  c.q_offset = read.offset("Q");
-  c.k_offset = read.offset("K");
-  c.v_offset = read.offset("V");
-  c.barriers_offset = read.end();
-  c.producer_registers = read.registers("producer");
-  c.consumer_registers = read.registers("consumer");
+  set_question(c, placed, call, read);
+  set_copies(c, read);
   return c;
 }
 
@@ -69,35 +60,23 @@ int box_keys(const AttentionCall& call, const AttentionConfig& c) {
 
 std::vector<TensorBox> decode_boxes_of(const PlacedDiagram& placed, const AttentionCall& call, const AttentionConfig& c,
                                        const PlacementReader& read) {
-  const std::int64_t h = read.size("h"), b = read.size("b"), g = read.size("g"), q = read.size("q");
-  const DType type = placed.problem->dtype;
-  const bool paged = call.pages.table != 0;
-  const std::int64_t rows = paged ? call.pages.size : read.size("x"), outer = paged ? call.pages.count : b;
-  const auto queries = [&](std::size_t offset, const std::string& name, const TensorView& view, int columns) {
-    return box_of(offset, name, type, {columns, g, q, h, b}, {view.head, view.row, view.head * g, view.batch},
-                  {span_of(columns), static_cast<std::uint32_t>(c.g), static_cast<std::uint32_t>(64 / c.g), 1, 1});
-  };
-  const auto keys = [&](std::size_t offset, const std::string& name, const TensorView& view, int columns) {
-    return box_of(offset, name, type, {columns, rows, h, outer}, {view.row, view.head, view.batch},
-                  {span_of(columns), static_cast<std::uint32_t>(box_keys(call, c)), 1, 1});
-  };
-  return {queries(offsetof(AttentionArguments, q_map), "Q", call.q, c.d),
-          keys(offsetof(AttentionArguments, k_map), "K", call.k, c.d),
-          keys(offsetof(AttentionArguments, v_map), "V", call.v, c.dv),
-          queries(offsetof(AttentionArguments, o_map), "O", call.o, c.dv)};
+  AttentionBoxes boxes(placed, call, read);
+  if (call.pages.table != 0) {
+    boxes.x = call.pages.size;
+    boxes.key_sequences = call.pages.count;
+  }
+  const int keys = box_keys(call, c);
+  return {boxes.queries(offsetof(AttentionArguments, q_map), "Q", call.q, c.d, c.g, 64 / c.g),
+          boxes.keys(offsetof(AttentionArguments, k_map), "K", call.k, c.d, keys),
+          boxes.keys(offsetof(AttentionArguments, v_map), "V", call.v, c.dv, keys),
+          boxes.queries(offsetof(AttentionArguments, o_map), "O", call.o, c.dv, c.g, 64 / c.g)};
 }
 
 AttentionDecodeArguments decode_arguments_of(const AttentionCall& call, const AttentionShape& shape,
                                              const AttentionConfig& c, const Parts& parts,
                                              const PlacementReader& read) {
   AttentionDecodeArguments a{};
-  a.forward.shape = shape;
-  a.forward.o_row = call.o.row;
-  a.forward.o_head = call.o.head;
-  a.forward.o_batch = call.o.batch;
-  const double scale = softmax_scale(call, read);
-  a.forward.scale = static_cast<float>(scale);
-  a.forward.scale_log2 = static_cast<float>(scale * std::numbers::log2e);
+  a.forward = attention_arguments(call, shape, read);
   a.parts = divisor(parts.parts.get());
   a.batch_tiles = divisor(parts.batch_tiles.get());
   a.part_chunks = parts.chunks;

@@ -1,7 +1,7 @@
 #include <algorithm>
-#include <numbers>
 
 #include "kernels/attention/arguments_fp8.cuh"
+#include "kernels/launch/attention_boxes.hpp"
 #include "kernels/launch/attention_shape.hpp"
 
 namespace napkin {
@@ -22,18 +22,10 @@ AttentionFp8Config fp8_config_of(const PlacedDiagram& placed, const AttentionCal
   c.g = read.knob("g");
   c.cluster = 1;
   c.order = tile_order_of(read.word("order"));
-  c.d = read.size("d") / 2;
-  c.dv = read.size("dv");
+  set_question(c, placed, call, read);
+  c.d /= 2;       // pairs
   c.bf16 = true;  // of O
-  c.mask = mask_kind_of(placed.problem->mask);
-  c.packed = call.packed();
-  c.cycles = call.cycles != 0;
-  c.q_offset = read.offset("Q");
-  c.k_offset = read.offset("K");
-  c.v_offset = read.offset("V");
-  c.barriers_offset = read.end();
-  c.producer_registers = read.registers("producer");
-  c.consumer_registers = read.registers("consumer");
+  set_copies(c, read);
   out.turned_offset = read.offset("V_turned");
   out.merges = read.word("accumulate") == "chunk";
   out.block_scales = read.word("scales") == "block";
@@ -48,32 +40,30 @@ Initialiser written(const AttentionFp8Config& config) {
   return out;
 }
 
-/// A stride of e4m3 in pairs of them.
-std::int64_t pairs(const std::string& name, std::int64_t stride, std::int64_t length) {
-  require(length == 1 || stride % 16 == 0, name, "has a stride of " + std::to_string(stride) + " elements",
-          "a multiple of 16 elements");
-  return stride / 2;
+/// An array of e4m3 as pairs of them, which are 16 bits like a number of the other kernels.
+TensorView pairs(const std::string& name, TensorView view, std::int64_t heads, std::int64_t rows, std::int64_t b) {
+  const auto halve = [&](std::int64_t& stride, std::int64_t length) {
+    require(length == 1 || stride % 16 == 0, name, "has a stride of " + std::to_string(stride) + " elements",
+            "a multiple of 16 elements");
+    stride /= 2;
+  };
+  halve(view.row, rows);
+  halve(view.head, heads);
+  halve(view.batch, b);
+  return view;
 }
 
-/// Q, K and V as pairs of e4m3, which are 16 bits like a number of the other kernels.
-std::vector<TensorBox> fp8_boxes_of(const AttentionCall& call, const AttentionConfig& c, const PlacementReader& read) {
-  const int g = read.size("g");
-  const std::int64_t h = read.size("h"), b = call.packed() ? 1 : read.size("b");
-  const std::int64_t q = call.packed() ? call.q_rows : read.size("q"), x = call.packed() ? call.x_rows : read.size("x");
-  const auto rows = static_cast<std::uint32_t>(64 / c.g), heads = static_cast<std::uint32_t>(c.g);
-  const auto keys = [&](std::size_t offset, const std::string& name, const TensorView& view, int columns) {
-    return box_of(offset, name, DType::f16, {columns, x, h, b},
-                  {pairs(name, view.row, x), pairs(name, view.head, h), pairs(name, view.batch, b)},
-                  {span_of(columns), static_cast<std::uint32_t>(c.x), 1, 1});
-  };
-  const TensorView &in = call.q, &o = call.o;
-  return {box_of(offsetof(AttentionArguments, q_map), "Q", DType::f16, {c.d, g, q, h, b},
-                 {pairs("Q", in.head, g), pairs("Q", in.row, q), pairs("Q", in.head * g, h), pairs("Q", in.batch, b)},
-                 {span_of(c.d), heads, rows, 1, 1}),
-          keys(offsetof(AttentionArguments, k_map), "K", call.k, c.d),
-          keys(offsetof(AttentionArguments, v_map), "V", call.v, c.dv / 2),
-          box_of(offsetof(AttentionArguments, o_map), "O", DType::bf16, {c.dv, g, q, h, b},
-                 {o.head, o.row, o.head * g, o.batch}, {span_of(c.dv), heads, rows, 1, 1})};
+std::vector<TensorBox> fp8_boxes_of(const PlacedDiagram& placed, const AttentionCall& call, const AttentionConfig& c,
+                                    const PlacementReader& read) {
+  AttentionBoxes in(placed, call, read), out = in;
+  in.type = DType::f16;
+  out.type = DType::bf16;
+  const TensorView q = pairs("Q", call.q, in.g * in.h, in.q, in.b), k = pairs("K", call.k, in.h, in.x, in.b),
+                   v = pairs("V", call.v, in.h, in.x, in.b);
+  return {in.queries(offsetof(AttentionArguments, q_map), "Q", q, c.d, c.g, 64 / c.g),
+          in.keys(offsetof(AttentionArguments, k_map), "K", k, c.d, c.x),
+          in.keys(offsetof(AttentionArguments, v_map), "V", v, c.dv / 2, c.x),
+          out.queries(offsetof(AttentionArguments, o_map), "O", call.o, c.dv, c.g, 64 / c.g)};
 }
 
 Fp8ScaleView scales_of(const std::string& name, const ScaleView& view, const AttentionFp8Config& config) {
@@ -110,13 +100,7 @@ LaunchPlan attention_fp8_sm90_plan(const PlacedDiagram& placed, const AttentionC
   const AttentionShape shape = attention_shape(placed, c.q, c.g, device, read);
   check_fp8(call, config, read);
   AttentionFp8Arguments a{};
-  a.forward.shape = shape;
-  a.forward.o_row = call.o.row;
-  a.forward.o_head = call.o.head;
-  a.forward.o_batch = call.o.batch;
-  const double scale = softmax_scale(call, read);
-  a.forward.scale = static_cast<float>(scale);
-  a.forward.scale_log2 = static_cast<float>(scale * std::numbers::log2e);
+  a.forward = attention_arguments(call, shape, read);
   a.q_scale = scales_of("q_scale", call.q_scale, config);
   a.k_scale = scales_of("k_scale", call.k_scale, config);
   a.v_scale = scales_of("v_scale", call.v_scale, config);
@@ -129,7 +113,7 @@ LaunchPlan attention_fp8_sm90_plan(const PlacedDiagram& placed, const AttentionC
   out.threads = static_cast<unsigned>(c.warpgroups + 1) * 128;
   out.shared = static_cast<unsigned>(read.shared_total());
   out.arguments = bytes_of_arguments(a);
-  out.boxes = fp8_boxes_of(call, c, read);
+  out.boxes = fp8_boxes_of(placed, call, c, read);
   bind_fp8_sm90(out, call);
   return out;
 }
@@ -142,11 +126,7 @@ void bind_fp8_sm90(LaunchPlan& plan, const AttentionCall& call) {
     a.k_scale.first = reinterpret_cast<const float*>(call.k_scale.address);
     a.v_scale.first = reinterpret_cast<const float*>(call.v_scale.address);
   });
-  const std::pair<const char*, std::uint64_t> arrays[] = {
-      {"Q", call.q.address}, {"K", call.k.address}, {"V", call.v.address}, {"O", call.o.address}};
-  require(plan.boxes.size() == std::size(arrays), plan.source, "has other boxes", "a plan of this program");
-  for (std::size_t i = 0; i < std::size(arrays); ++i)
-    plan.boxes[i].address = aligned(arrays[i].first, arrays[i].second);
+  bind_boxes(plan, {{"Q", call.q.address}, {"K", call.k.address}, {"V", call.v.address}, {"O", call.o.address}});
 }
 
 }  // namespace napkin

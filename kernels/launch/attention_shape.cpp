@@ -61,10 +61,21 @@ AttentionShape attention_shape(const PlacedDiagram& placed, int tile_q, int tile
   return s;
 }
 
-double softmax_scale(const AttentionCall& call, const PlacementReader& read) {
-  const double scale = call.scale.value_or(1 / std::sqrt(static_cast<double>(read.size("d"))));
+double softmax_scale(const std::optional<double>& wanted, const PlacementReader& read) {
+  const double scale = wanted.value_or(1 / std::sqrt(static_cast<double>(read.size("d"))));
   require(std::isfinite(scale) && scale > 0, "scale", "is not positive", "a positive number");
   return scale;
+}
+
+AttentionArguments attention_arguments(const AttentionCall& call, const AttentionShape& shape,
+                                       const PlacementReader& read) {
+  AttentionArguments a{};
+  a.shape = shape;
+  a.o_row = call.o.row;
+  a.o_head = call.o.head;
+  a.o_batch = call.o.batch;
+  set_scale(a, call.scale, read);
+  return a;
 }
 
 LaunchPlan attention_plan(const PlacedDiagram& placed, const AttentionCall& call, const LaunchDevice& device) {

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <numbers>
 
 #include "kernels/attention/arguments_sm80.cuh"
 #include "kernels/launch/attention_shape.hpp"
@@ -38,12 +37,7 @@ AttentionSm80Config sm80_config_of(const PlacedDiagram& placed, const AttentionC
   c.q_registers = read.word("q_in") == "registers";
   c.swizzle = read.word("swizzle") == "on";
   c.rescale_rarely = read.word("rescale") == "rarely";
-  c.d = read.size("d");
-  c.dv = read.size("dv");
-  c.bf16 = placed.problem->dtype == DType::bf16;
-  c.mask = mask_kind_of(placed.problem->mask);
-  c.packed = call.packed();
-  c.cycles = call.cycles != 0;
+  set_question(c, placed, call, read);
   c.dump = call.dump != 0;
   c.q_offset = read.offset(c.q_registers ? "Q_stage" : "Q");
   c.k_offset = read.offset("K");
@@ -82,9 +76,7 @@ AttentionSm80Arguments sm80_arguments_of(const AttentionCall& call, const Attent
   a.v_strides = strides_of("V", call.v, keys, key_heads, shape.b, call.packed());
   a.o_strides = strides_of("O", call.o, queries, query_heads, shape.b, call.packed());
   a.shape = shape;
-  const double scale = softmax_scale(call, read);
-  a.scale = static_cast<float>(scale);
-  a.scale_log2 = static_cast<float>(scale * std::numbers::log2e);
+  set_scale(a, call.scale, read);
   return a;
 }
 

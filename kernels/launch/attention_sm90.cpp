@@ -1,6 +1,6 @@
 #include <algorithm>
-#include <numbers>
 
+#include "kernels/launch/attention_boxes.hpp"
 #include "kernels/launch/attention_shape.hpp"
 
 namespace napkin {
@@ -47,54 +47,20 @@ AttentionConfig sm90_config_of(const PlacedDiagram& placed, const AttentionCall&
   c.g = read.knob("g");
   c.cluster = read.knob("cluster");
   c.order = tile_order_of(read.word("order"));
-  c.d = read.size("d");
-  c.dv = read.size("dv");
-  c.bf16 = placed.problem->dtype == DType::bf16;
-  c.mask = mask_kind_of(placed.problem->mask);
-  c.packed = call.packed();
-  c.cycles = call.cycles != 0;
   c.dump = call.dump != 0;
-  c.q_offset = read.offset("Q");
-  c.k_offset = read.offset("K");
-  c.v_offset = read.offset("V");
+  set_question(c, placed, call, read);
+  set_copies(c, read);
   c.p_offset = c.p_shared ? read.offset("P_shared") : 0;
-  c.barriers_offset = read.end();
-  c.producer_registers = read.registers("producer");
-  c.consumer_registers = read.registers("consumer");
   return c;
 }
 
 std::vector<TensorBox> boxes_of(const PlacedDiagram& placed, const AttentionCall& call, const AttentionConfig& c,
                                 const PlacementReader& read) {
-  const int g = read.size("g");
-  const std::int64_t h = read.size("h"), b = call.packed() ? 1 : read.size("b");
-  const std::int64_t q = call.packed() ? call.q_rows : read.size("q"), x = call.packed() ? call.x_rows : read.size("x");
-  const DType type = placed.problem->dtype;
-  const auto queries = [&](std::size_t offset, const std::string& name, const TensorView& view, int columns) {
-    return box_of(offset, name, type, {columns, g, q, h, b}, {view.head, view.row, view.head * g, view.batch},
-                  {span_of(columns), static_cast<std::uint32_t>(c.g), static_cast<std::uint32_t>(64 / c.g), 1, 1});
-  };
-  const auto keys = [&](std::size_t offset, const std::string& name, const TensorView& view, int columns) {
-    return box_of(offset, name, type, {columns, x, h, b}, {view.row, view.head, view.batch},
-                  {span_of(columns), static_cast<std::uint32_t>(c.x / c.cluster), 1, 1});
-  };
-  return {queries(offsetof(AttentionArguments, q_map), "Q", call.q, c.d),
-          keys(offsetof(AttentionArguments, k_map), "K", call.k, c.d),
-          keys(offsetof(AttentionArguments, v_map), "V", call.v, c.dv),
-          queries(offsetof(AttentionArguments, o_map), "O", call.o, c.dv)};
-}
-
-AttentionArguments sm90_arguments_of(const AttentionCall& call, const AttentionShape& shape,
-                                     const PlacementReader& read) {
-  AttentionArguments a{};
-  a.shape = shape;
-  a.o_row = call.o.row;
-  a.o_head = call.o.head;
-  a.o_batch = call.o.batch;
-  const double scale = softmax_scale(call, read);
-  a.scale = static_cast<float>(scale);
-  a.scale_log2 = static_cast<float>(scale * std::numbers::log2e);
-  return a;
+  const AttentionBoxes boxes(placed, call, read);
+  return {boxes.queries(offsetof(AttentionArguments, q_map), "Q", call.q, c.d, c.g, 64 / c.g),
+          boxes.keys(offsetof(AttentionArguments, k_map), "K", call.k, c.d, c.x / c.cluster),
+          boxes.keys(offsetof(AttentionArguments, v_map), "V", call.v, c.dv, c.x / c.cluster),
+          boxes.queries(offsetof(AttentionArguments, o_map), "O", call.o, c.dv, c.g, 64 / c.g)};
 }
 
 void check(const AttentionCall& call, const AttentionConfig& c, const AttentionShape& shape,
@@ -123,7 +89,6 @@ LaunchPlan attention_sm90_plan(const PlacedDiagram& placed, const AttentionCall&
   const AttentionConfig config = sm90_config_of(placed, call, read);
   const AttentionShape shape = attention_shape(placed, config.q, config.g, device, read);
   check(call, config, shape, read);
-  const AttentionArguments arguments = sm90_arguments_of(call, shape, read);
 
   LaunchPlan out;
   out.source = attention_sm90_source;
@@ -134,7 +99,7 @@ LaunchPlan attention_sm90_plan(const PlacedDiagram& placed, const AttentionCall&
   out.threads = static_cast<unsigned>(config.warpgroups + 1) * 128;
   out.cluster = static_cast<unsigned>(config.cluster);
   out.shared = static_cast<unsigned>(read.shared_total());
-  out.arguments = bytes_of_arguments(arguments);
+  out.arguments = bytes_of_arguments(attention_arguments(call, shape, read));
   out.boxes = boxes_of(placed, call, config, read);
   bind_sm90(out, call);
   return out;
