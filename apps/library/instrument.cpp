@@ -1,13 +1,12 @@
 #include "apps/library/instrument.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <cmath>
 #include <mutex>
-#include <thread>
 
 #include "kernels/jit/failure.hpp"
 #include "kernels/launch/counters.hpp"
+#include "model/base/parallel.hpp"
 
 namespace napkin {
 namespace {
@@ -52,25 +51,18 @@ std::map<std::string, std::string> compile_ahead(const std::vector<LaunchPlan>& 
 
   std::map<std::string, std::string> refused;
   std::mutex mutex;
-  std::atomic<std::size_t> next{0};
   std::size_t done = 0;
-  const auto work = [&] {
-    for (std::size_t i = next++; i < todo.size(); i = next++) {
-      std::string why;
-      try {
-        static_cast<void>(compile(*todo[i], environment));
-      } catch (const std::exception& failure) {
-        why = failure.what();
-      }
-      const std::lock_guard lock(mutex);
-      if (!why.empty()) refused.emplace(todo[i]->expression, why);
-      progress(++done);
+  parallel_for(todo.size(), static_cast<std::size_t>(threads), [&](std::size_t i) {
+    std::string why;
+    try {
+      static_cast<void>(compile(*todo[i], environment));
+    } catch (const std::exception& failure) {
+      why = failure.what();
     }
-  };
-  std::vector<std::thread> helpers;
-  for (int i = 1; i < threads; ++i) helpers.emplace_back(work);
-  work();
-  for (std::thread& helper : helpers) helper.join();
+    const std::lock_guard lock(mutex);
+    if (!why.empty()) refused.emplace(todo[i]->expression, why);
+    progress(++done);
+  });
   return refused;
 }
 

@@ -1,12 +1,11 @@
 #include "kernels/launch/attention_trial.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <cmath>
 #include <numeric>
-#include <thread>
 
 #include "kernels/launch/placement_reader.hpp"
+#include "model/base/parallel.hpp"
 
 namespace napkin {
 namespace {
@@ -60,14 +59,7 @@ void solve(const HostAttention& inputs, KnownRow& row) {
 }
 
 void solve(const HostAttention& inputs, std::vector<KnownRow>& rows, int threads) {
-  std::atomic<std::size_t> next{0};
-  const auto work = [&] {
-    for (std::size_t i = next++; i < rows.size(); i = next++) solve(inputs, rows[i]);
-  };
-  std::vector<std::thread> helpers;
-  for (int i = 1; i < threads; ++i) helpers.emplace_back(work);
-  work();
-  for (std::thread& helper : helpers) helper.join();
+  parallel_for(rows.size(), static_cast<std::size_t>(threads), [&](std::size_t i) { solve(inputs, rows[i]); });
 }
 
 class AttentionTrial : public KernelTrial {

@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <thread>
+
+#include "model/base/parallel.hpp"
 
 namespace napkin {
 namespace {
@@ -32,14 +33,11 @@ void multiply(const HostMatmul& m, const std::vector<std::int64_t>& rows, std::i
 std::vector<std::vector<double>> reference_rows(const HostMatmul& m, const std::vector<std::int64_t>& rows,
                                                 int threads) {
   std::vector<std::vector<double>> out(rows.size(), std::vector<double>(static_cast<std::size_t>(m.sizes.c), 0.0));
-  const std::int64_t part = (m.sizes.c + threads - 1) / std::max(threads, 1);
-  std::vector<std::thread> helpers;
-  for (std::int64_t first = part; first < m.sizes.c; first += part) {
-    const std::int64_t last = std::min(first + part, m.sizes.c);
-    helpers.emplace_back([&m, &rows, &out, first, last] { multiply(m, rows, first, last, out); });
-  }
-  multiply(m, rows, 0, std::min(part, m.sizes.c), out);
-  for (std::thread& helper : helpers) helper.join();
+  const std::int64_t parts = std::max(threads, 1), part = (m.sizes.c + parts - 1) / parts;
+  parallel_for(static_cast<std::size_t>(parts), static_cast<std::size_t>(parts), [&](std::size_t i) {
+    const std::int64_t first = static_cast<std::int64_t>(i) * part, last = std::min(first + part, m.sizes.c);
+    if (first < last) multiply(m, rows, first, last, out);
+  });
   return out;
 }
 

@@ -29,7 +29,7 @@ namespace {
 
 using namespace napkin;
 
-struct Request {
+struct Options {
   std::vector<std::string> kernels;
   std::string planted, summary;
   std::uint64_t seeds = 1000, first = 0;
@@ -66,7 +66,7 @@ bool agrees(Counts& counts, const std::vector<std::uint16_t>& bits) {
 
 class Seeds {
  public:
-  explicit Seeds(const Request& r) : request_(r), questions_(test::all_questions(r.most)) {
+  explicit Seeds(const Options& r) : request_(r), questions_(test::all_questions(r.most)) {
     for (std::size_t i = 0; i < questions_.size(); ++i) {
       const std::string& kernel = questions_[i].kernel;
       if (r.kernels.empty() || std::count(r.kernels.begin(), r.kernels.end(), kernel) > 0)
@@ -179,7 +179,7 @@ class Seeds {
     return out + (cut_ ? fmt::format("not all of {} seeds from {} on\n", request_.seeds, request_.first) : "");
   }
 
-  const Request& request_;
+  const Options& request_;
   std::vector<test::Question> questions_;
   std::map<std::string, std::vector<std::size_t>> of_kernel_;
   Shared* shared_ = nullptr;
@@ -192,7 +192,7 @@ class Seeds {
 }  // namespace
 
 int main(int argc, char** argv) {
-  Request r;
+  Options r;
   CLI::App app("The kernels' questions on the emulator", "run_emulator");
   app.add_option("--kernel", r.kernels);
   app.add_option("--planted", r.planted);

@@ -2,15 +2,12 @@
 // These functions run the cases of correctness_cases.hpp on the GPU at hand: for the GPU tests and for run_correctness.
 
 #include <algorithm>
-#include <atomic>
 #include <cstdio>
 #include <future>
-#include <map>
 #include <memory>
-#include <mutex>
 #include <nlohmann/json.hpp>
-#include <thread>
 
+#include "apps/library/instrument.hpp"
 #include "tests/kernel/correctness_cases.hpp"
 
 namespace napkin::test {
@@ -67,27 +64,11 @@ inline std::future<Comparison> start(Runtime& runtime, const CorrectnessCase& on
 
 /// Compiles the cases' variants into the cache; says which ones the compiler objects to.
 inline void compile_ahead(const std::vector<CorrectnessCase>& cases, int jobs) {
-  std::map<std::string, LaunchPlan> variants;
-  for (const CorrectnessCase& one : cases) {
-    LaunchPlan plan = correctness::variant_of(one);
-    variants.emplace(plan.expression, std::move(plan));
-  }
-  std::vector<const LaunchPlan*> todo;
-  for (const auto& [expression, plan] : variants) todo.push_back(&plan);
-  std::fprintf(stderr, "%zu cases, %zu variants\n", cases.size(), todo.size());
-  std::atomic<std::size_t> next{0};
-  std::mutex mutex;
-  const auto work = [&] {
-    for (std::size_t i = next++; i < todo.size(); i = next++) {
-      const CompileReport report = compile(*todo[i], process_environment(), Objections::report).kernel.report;
-      const std::lock_guard lock(mutex);
-      if (!report.clean()) std::fprintf(stderr, "objected to: %s\n", todo[i]->expression.c_str());
-    }
-  };
-  std::vector<std::thread> helpers;
-  for (int i = 1; i < jobs; ++i) helpers.emplace_back(work);
-  work();
-  for (std::thread& helper : helpers) helper.join();
+  std::vector<LaunchPlan> plans;
+  for (const CorrectnessCase& one : cases) plans.push_back(correctness::variant_of(one));
+  const auto refused = napkin::compile_ahead(plans, process_environment(), jobs, [](std::size_t) {});
+  for (const auto& [expression, why] : refused)
+    std::fprintf(stderr, "objected to: %s: %s\n", expression.c_str(), why.c_str());
 }
 
 }  // namespace napkin::test

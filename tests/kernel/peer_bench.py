@@ -2,7 +2,7 @@
 
   times = [median_time(lambda: x @ y) for x, y in products]        bench = Bench("build/tests/run_attention"); bench.ask("--shape ...")
 """
-import json, statistics, subprocess, sys, time
+import argparse, contextlib, json, statistics, subprocess, sys, time
 
 
 def timed(torch, call, queued=1):
@@ -50,6 +50,30 @@ def rows_beside(command, key, peers, out):
         yield of, ",".join(f"{knob}={value}" for knob, value in row["tile"].items()), row
     if bench.wait() != 0:
         raise SystemExit(1)
+
+
+def beside_peers(passed, key, peers, show, always=()):
+    """The main program of a bench beside PyTorch: --program checks itself unless --no-check stands there, then times with the options
+    `passed` ({"tiles": "2"}, by their defaults; None: not passed on) and `always`. `show(row)`: a line of
+    a row. What main() returns: 1 where something was wrong or failed."""
+    options = argparse.ArgumentParser()
+    options.add_argument("--program", required=True)
+    options.add_argument("--out")
+    options.add_argument("--no-check", action="store_true")
+    for name, default in passed.items():
+        options.add_argument(f"--{name}", default=default)
+    a = options.parse_args()
+    good = a.no_check or subprocess.run([a.program, "--check"]).returncode == 0
+    command = [a.program, "--time", *always]
+    for name in passed:
+        if getattr(a, name):
+            command += [f"--{name}", getattr(a, name)]
+    with open(a.out, "a") if a.out else contextlib.nullcontext() as out:
+        for of, tile, row in rows_beside(command, key, peers, out):
+            right = "error" not in row and row.get("good", True)
+            print(*of, row["error"] if "error" in row else show(row), "" if right else "WRONG", tile, flush=True)
+            good = good and right
+    return 0 if good else 1
 
 
 class Bench:

@@ -20,6 +20,7 @@
 #include "tests/kernel/attention_problem.hpp"
 #include "tests/kernel/layout_options.hpp"
 #include "tests/kernel/lines.hpp"
+#include "tests/kernel/reports.hpp"
 
 namespace {
 
@@ -78,20 +79,16 @@ Request read(const std::vector<std::string>& words) {
 }
 
 void report_question(const Request& r, const test::LaidOut& laid_out, const Tile& tile, Json& out) {
-  for (const auto& [axis, size] : test::shape_of(r.layout.sizes)) out["shape"][axis] = size;
+  test::report(test::shape_of(r.layout.sizes), describe(laid_out.mapping, tile), out);
   out["mask"] = text_of(r.layout.mask);
   out["dtype"] = std::string(name_of(r.layout.type));
   out["source_hash"] = kernel_source_hash(laid_out.mapping.name);
-  for (const auto& [knob, value] : describe(laid_out.mapping, tile)) out["tile"][knob] = value;
 }
 
 void report_compiler(const CompiledKernel& kernel, bool cached, const LaunchPlan& plan, Json& out) {
-  const CompileReport& report = kernel.report;
-  out["registers_per_thread"] = report.registers;
+  test::report(kernel.report, out);
   out["shared_memory"] = plan.shared;
   out["grid"] = plan.grid;
-  out["spill_bytes"] = (report.spill_stores + report.spill_loads).value.get();
-  if (!report.faults.empty()) out["faults"] = report.faults;
   out["compile_time"] = kernel.compile_time.value;
   out["cached"] = cached;
 }
@@ -124,27 +121,6 @@ Json answer_compiled(const Request& r) {
   return out;
 }
 
-void report_timing(const LaunchTiming& timing, double flops, Json& out) {
-  out["l2"] = name_of(timing.l2);
-  out["time"] = timing.time.value;
-  out["time_spread"] = timing.spread;
-  out["runs"] = timing.runs;
-  out["tflops"] = flops / timing.time.value / 1e12;
-  if (timing.state.sm_clock) out["clock"] = timing.state.sm_clock->value;
-  if (timing.state.power) out["power"] = timing.state.power->value;
-  if (const std::string why = throttle_text(timing.state.throttle); !why.empty()) out["throttle"] = why;
-}
-
-void report_check(const Comparison& c, Json& out) {
-  out["max_error"] = c.max_error;
-  out["reference_error"] = c.reference_error;
-  out["lse_error"] = c.lse_error;
-  out["rows"] = c.rows;
-  out["unwritten"] = c.unwritten;
-  out["strayed"] = c.strayed;
-  out["good"] = c.good();
-}
-
 /// From a cold L2, one launch.
 void report_counters(Runtime& runtime, const test::AttentionProblem& problem, Json& out) {
   const Device& device = runtime.device();
@@ -166,11 +142,11 @@ Json answer(Runtime& runtime, const Request& r) {
   report_question(r, problem.laid_out(), problem.placed().tile, out);
   const LoadedKernel& kernel = problem.launch().kernel();
   report_compiler(kernel.compiled, kernel.cached, problem.launch().plan(), out);
-  if (r.rows > 0) report_check(problem.check(r.rows, r.layout.seed), out);
+  if (r.rows > 0) test::report(problem.check(r.rows, r.layout.seed), out);
   if (r.time)
-    report_timing(time_launch(
-                      runtime.device(), [&] { problem.launch()(); }, r.timing),
-                  attention_flops(r.layout), out);
+    test::report(time_launch(
+                     runtime.device(), [&] { problem.launch()(); }, r.timing),
+                 attention_flops(r.layout), out);
   if (r.cycles) {
     const ReadyLaunch counting = problem.counting(runtime);
     out["cycles"] = measure_cycles(

@@ -22,6 +22,7 @@
 #include "tests/kernel/backward_rows.hpp"
 #include "tests/kernel/layout_options.hpp"
 #include "tests/kernel/lines.hpp"
+#include "tests/kernel/reports.hpp"
 
 namespace {
 
@@ -266,15 +267,13 @@ Json Problem::check(std::int64_t rows) const {
 }
 
 void report_question(const Request& r, Json& out) {
-  for (const auto& [axis, size] : test::shape_of(r.layout.sizes)) out["shape"][axis] = size;
+  test::report(test::shape_of(r.layout.sizes), r.tile, out);
   out["mask"] = text_of(r.layout.mask);
   out["dtype"] = std::string(name_of(r.layout.type));
-  for (const auto& [knob, value] : r.tile) out["tile"][knob] = value;
 }
 
 void report_compiler(const CompiledKernel& kernel, Json& out) {
-  out["spill_bytes"] = (kernel.report.spill_stores + kernel.report.spill_loads).value.get();
-  if (!kernel.report.faults.empty()) out["faults"] = kernel.report.faults;
+  test::report(kernel.report, out);
   out["compile_time"] = kernel.compile_time.value;
 }
 
@@ -308,11 +307,7 @@ Json answer(Runtime& runtime, const Request& r) {
   if (r.twice) out["bits_equal"] = problem.run() == problem.run();
   const LaunchTiming all = time_launch(
       runtime.device(), [&] { problem.launch(); }, r.timing);
-  out["time"] = all.time.value;
-  out["time_spread"] = all.spread;
-  out["tflops"] = flops_of(r.layout) / all.time.value / 1e12;
-  if (all.state.sm_clock) out["clock"] = all.state.sm_clock->value;
-  if (all.state.power) out["power"] = all.state.power->value;
+  test::report(all, flops_of(r.layout), out);
   if (r.library) return out;
   // Turns begin at 0, where the launch before sets them: one kernel alone would wait for ever.
   if (std::find(r.tile.begin(), r.tile.end(), std::pair<std::string, std::string>{"dq", "ordered"}) != r.tile.end())

@@ -16,19 +16,19 @@
 // --table: writes the register table by those verdicts; --by: with columns for these knobs too.
 #include <nlohmann/json.hpp>
 
-#include <atomic>
 #include <cstdio>
 #include <fstream>
 #include <map>
 #include <mutex>
 #include <set>
-#include <thread>
 
 #include "apps/library/revision.hpp"
 #include "apps/library/validation.hpp"
 #include "kernels/launch/bundled.hpp"
+#include "model/base/parallel.hpp"
 #include "tests/kernel/program.hpp"
 #include "tests/kernel/register_table_maker.hpp"
+#include "tests/kernel/reports.hpp"
 
 namespace {
 
@@ -176,14 +176,7 @@ class Compiling {
   Compiling(const Options& r, const Mapping& mapping) : request_(r), mapping_(mapping) {}
 
   void operator()(const std::vector<Variant*>& variants) {
-    std::atomic<std::size_t> next{0};
-    const auto work = [&] {
-      for (std::size_t i = next++; i < variants.size(); i = next++) one(*variants[i]);
-    };
-    std::vector<std::thread> helpers;
-    for (int i = 1; i < request_.jobs; ++i) helpers.emplace_back(work);
-    work();
-    for (std::thread& helper : helpers) helper.join();
+    parallel_for(variants.size(), static_cast<std::size_t>(request_.jobs), [&](std::size_t i) { one(*variants[i]); });
   }
   [[nodiscard]] const Tally& tally(bool accepted) const { return accepted ? accepted_ : near_; }
 
@@ -198,10 +191,8 @@ class Compiling {
     try {
       const CompileReport report = compile(v.launch, request_.environment, Objections::report).kernel.report;
       objected = !report.clean();
-      out["registers"] = report.registers;
+      test::report(report, out);
       out["planned"] = v.planned;
-      out["spill_bytes"] = (report.spill_stores + report.spill_loads).value.get();
-      if (!report.faults.empty()) out["faults"] = report.faults;
     } catch (const std::exception& error) {
       objected = true;
       out["error"] = error.what();

@@ -6,7 +6,6 @@
 //   run_correctness --compile [--jobs 2]     compiles every variant into the cache, without a GPU
 //
 // --every N: only every N-th case; --longest N: only those of at most N rows and keys. Exit 1 where one is wrong.
-#include <cmath>
 #include <cstdio>
 #include <fstream>
 #include <future>
@@ -19,6 +18,7 @@
 #include "kernels/launch/driver_version.hpp"
 #include "tests/kernel/correctness_run.hpp"
 #include "tests/kernel/program.hpp"
+#include "tests/kernel/reports.hpp"
 
 namespace {
 
@@ -26,7 +26,7 @@ using namespace napkin;
 using Json = nlohmann::ordered_json;
 using test::CorrectnessCase;
 
-struct Request {
+struct Options {
   std::string kernel, out;
   int jobs = 1;
   std::int64_t rows = 48;
@@ -35,18 +35,7 @@ struct Request {
   bool compile = false;
 };
 
-void report(const Comparison& c, Json& out) {
-  const auto finite = [](double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); };
-  out["max_error"] = finite(c.max_error);
-  out["reference_error"] = finite(c.reference_error);
-  out["lse_error"] = finite(c.lse_error);
-  out["rows"] = c.rows;
-  out["unwritten"] = c.unwritten;
-  out["strayed"] = c.strayed;
-  out["good"] = c.good();
-}
-
-int run(const Request& r) {
+int run(const Options& r) {
   std::vector<CorrectnessCase> cases;
   std::vector<CorrectnessCase> all = test::correctness_cases(r.kernel);
   std::erase_if(all, [&](const CorrectnessCase& one) {
@@ -68,7 +57,7 @@ int run(const Request& r) {
     for (std::size_t i = first; i < std::min(first + batch, cases.size()); ++i)
       running.emplace_back(test::describe_case(cases[i]), test::start(runtime, cases[i], r.rows));
     for (auto& [row, comparison] : running) {
-      report(comparison.get(), row);
+      test::report(comparison.get(), row);
       row["device"] = runtime.device().properties().name;
       row["driver"] = driver_version();
       row["cuda"] = compiler ? compiler->version() : "";
@@ -87,7 +76,7 @@ int run(const Request& r) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  Request r;
+  Options r;
   CLI::App app("Every bundled kernel against float64", "run_correctness");
   app.add_flag("--compile", r.compile);
   app.add_option("--kernel", r.kernel);

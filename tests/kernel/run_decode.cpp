@@ -9,30 +9,21 @@
 //   run_decode --compile                    the variants of both into the cache, without a GPU
 //
 // Exit 1 where a result is wrong.
-#include <cstdio>
-#include <iostream>
-#include <nlohmann/json.hpp>
-
-#include "kernels/launch/measure.hpp"
+#include "kernels/launch/device_arrays.hpp"
+#include "tests/kernel/bench.hpp"
 #include "tests/kernel/decode_arrays.hpp"
-#include "tests/kernel/picks.hpp"
-#include "tests/kernel/program.hpp"
 
 namespace {
 
 using namespace napkin;
-using test::Pick;
-using Json = nlohmann::ordered_json;
 using test::DecodeCase;
+using test::Pick;
+using test::Row;
 
 struct Options {
-  bool check = false, time = false, predict = false, compile = false;
+  test::BenchOptions bench;
   std::size_t shapes = 22;
-  int tiles = 3;
-  std::string gpu = "h200-sxm";  ///< whose profile predicts
   std::vector<std::int64_t> pages{0, 64};
-  std::vector<AttentionSizes> sizes;
-  std::optional<test::Knobs> tile;
 };
 
 /// Of few and of many sequences, from 1k to 128k keys, heads in groups of 1, 4, 8 and 16, one query or a few.
@@ -43,9 +34,10 @@ std::vector<AttentionSizes> timed_shapes() {
           {16, 8, 8, 4, 16384, 128, 128}, {4, 8, 8, 16, 16384, 128, 128}, {32, 8, 8, 1, 8192, 64, 64}};
 }
 
-void read_sizes(const std::vector<std::int64_t>& n, Options& r) {
-  if (n.size() != 6) throw Error("--shape", "has not six sizes", "b,h,g,q,x,d");
-  r.sizes.push_back({n[0], n[1], n[2], n[3], n[4], n[5], n[5]});
+std::vector<AttentionSizes> shapes_of(const test::BenchOptions& r) {
+  if (r.shape.empty()) return timed_shapes();
+  const std::vector<std::int64_t>& n = shape_as(r, "b,h,g,q,x,d");
+  return {{n[0], n[1], n[2], n[3], n[4], n[5], n[5]}};
 }
 
 /// One question's arrays on the device and its launch.
@@ -60,120 +52,67 @@ class DeviceProblem {
     call.o = put(arrays_.o);
     o_ = call.o.address;
     call.pages = arrays_.pages;
-    call.pages.table = put(arrays_.table);
-    call.lengths = put(one.lengths);
-    lse_ = call.log_sum_exp = put(arrays_.log_sum_exp);
+    call.pages.table = device_.put(arrays_.table);
+    call.lengths = device_.put(one.lengths);
+    lse_ = call.log_sum_exp = device_.put(arrays_.log_sum_exp);
     call.workspace =
-        put(std::vector<unsigned char>(static_cast<std::size_t>(attention_workspace(placed_).value.get())));
-    launch_.emplace(runtime.prepare(attention_decode_sm90_plan(placed_, call, device_.launch_device())));
+        device_.put(std::vector<unsigned char>(static_cast<std::size_t>(attention_workspace(placed_).value.get())));
+    launch_.emplace(runtime.prepare(attention_decode_sm90_plan(placed_, call, runtime.device().launch_device())));
   }
 
-  void launch() const { (*launch_)(); }
-  [[nodiscard]] const Device& device() const { return device_; }
-  [[nodiscard]] const LoadedKernel& kernel() const { return launch_->kernel(); }
-
-  /// The outputs become a NaN that no kernel writes.
-  void poison() {
-    for (const DeviceMemory& memory : memory_) {
-      if (memory.address() == o_ || memory.address() == lse_) device_.set(memory, 0xFF);
-    }
-  }
+  [[nodiscard]] const ReadyLaunch& launch() const { return *launch_; }
+  void poison() const { device_.poison({o_, lse_}); }
   [[nodiscard]] Comparison compare(std::int64_t rows) {
-    fetch(arrays_.o.values, o_);
-    if (lse_ != 0) fetch(arrays_.log_sum_exp, lse_);
+    device_.fetch(arrays_.o.values, o_);
+    if (lse_ != 0) device_.fetch(arrays_.log_sum_exp, lse_);
     return arrays_.compare_all(rows);
   }
   [[nodiscard]] std::vector<std::uint16_t> output() {
-    fetch(arrays_.o.values, o_);
+    device_.fetch(arrays_.o.values, o_);
     return arrays_.o.values;
   }
 
  private:
-  template <class T>
-  std::uint64_t put(const std::vector<T>& values) {
-    if (values.empty()) return 0;
-    memory_.push_back(device_.allocate(values.size() * sizeof(T)));
-    device_.upload(memory_.back().address(), values.data(), values.size() * sizeof(T));
-    return memory_.back().address();
-  }
   TensorView put(const test::DecodeArray& array) {
     TensorView view = array.view;
-    view.address = put(array.values);
+    view.address = device_.put(array.values);
     return view;
   }
-  template <class T>
-  void fetch(std::vector<T>& to, std::uint64_t from) const {
-    device_.synchronize();
-    device_.download(to.data(), from, to.size() * sizeof(T));
-  }
-
-  Device device_;
+  DeviceArrays device_;
   test::DecodeArrays arrays_;
   std::unique_ptr<test::LaidOut> laid_out_;
   PlacedDiagram placed_;
-  std::vector<DeviceMemory> memory_;
   std::uint64_t o_ = 0, lse_ = 0;
   std::optional<ReadyLaunch> launch_;
 };
 
-void report(const Comparison& c, Json& out) {
-  out["max_error"] = c.max_error;
-  out["reference_error"] = c.reference_error;
-  out["lse_error"] = c.lse_error;
-  out["rows"] = c.rows;
-  out["unwritten"] = c.unwritten;
-  out["good"] = c.good();
-}
-
 bool check(Runtime& runtime, std::size_t shapes) {
-  std::size_t wrong = 0, all = 0;
   std::vector<DecodeCase> cases = test::decode_cases(shapes);
   for (const DecodeCase& one : test::cases_of_many_parts()) cases.push_back(one);
-  for (const DecodeCase& one : cases) {
-    Json out;
+  return test::check_cases(cases, [&](const DecodeCase& one, Row& out) {
     out["case"] = test::describe(one);
-    bool good = false;
-    try {
-      DeviceProblem problem(runtime, one);
-      problem.poison();
-      problem.launch();
-      const std::vector<std::uint16_t> first = problem.output();
-      problem.poison();
-      problem.launch();
-      report(problem.compare(48), out);
-      out["repeats"] = problem.output() == first;
-      good = out["good"] && out["repeats"];
-    } catch (const std::exception& error) {
-      out["error"] = error.what();
-    }
-    ++all;
-    if (!good) {
-      ++wrong;
-      std::cout << out.dump() << std::endl;
-    }
-  }
-  std::cout << Json{{"cases", all}, {"wrong", wrong}}.dump() << std::endl;
-  return wrong == 0;
+    DeviceProblem problem(runtime, one);
+    return test::check_twice(problem, problem.launch(), 48, out);
+  });
 }
 
 double bytes_of(const AttentionSizes& s) {  // K and V, once
   return 2.0 * static_cast<double>(s.b * s.h * s.x) * static_cast<double>(s.d + s.dv);
 }
 
-std::vector<Pick> picks_of(const AttentionSizes& s, const Options& r) {
+std::vector<Pick> picks_of(const AttentionSizes& s, const test::BenchOptions& r) {
+  if (!r.given.empty()) return r.given;
   Ask ask;
   ask.algorithm = "attention";
   ask.gpu = r.gpu;
   ask.kernel = "attention_decode_sm90";
   ask.shape = test::shape_of(s);
-  if (r.tile) return {{*r.tile, std::nullopt}};
   return test::ranked(ask, r.tiles);
 }
 
-Json described(const AttentionSizes& s, const Pick& pick, const std::string& gpu) {
-  Json out{{"gpu", gpu}};
-  for (const auto& [axis, size] : test::shape_of(s)) out["shape"][axis] = size;
-  for (const auto& [knob, value] : pick.tile) out["tile"][knob] = value;
+Row described(const AttentionSizes& s, const Pick& pick, const std::string& gpu) {
+  Row out{{"gpu", gpu}};
+  test::report(test::shape_of(s), pick.tile, out);
   if (pick.predicted) {
     out["predicted"] = *pick.predicted;
     out["predicted_rate"] = bytes_of(s) / *pick.predicted;
@@ -182,68 +121,50 @@ Json described(const AttentionSizes& s, const Pick& pick, const std::string& gpu
 }
 
 bool time_one(Runtime& runtime, const AttentionSizes& s, const Pick& pick, std::int64_t page, const std::string& gpu) {
-  Json out = described(s, pick, gpu);
-  out["page"] = page;
-  bool good = true;
-  try {
+  Row row = described(s, pick, gpu);
+  row["page"] = page;
+  return test::print_filled(std::move(row), [&](Row& out) {
     DecodeCase one;
     one.sizes = s;
     one.tile = pick.tile;
     one.page = page;
     DeviceProblem problem(runtime, one);
     problem.poison();
-    problem.launch();
-    report(problem.compare(2), out);
-    good = out["good"];
+    problem.launch()();
+    test::report(problem.compare(2), out);
     for (const L2State l2 : {L2State::cold, L2State::warm}) {
       TimingOptions options;
       options.l2 = l2;
       options.longest = Seconds(0.5);
       const LaunchTiming timing = time_launch(
-          problem.device(), [&] { problem.launch(); }, options);
+          runtime.device(), [&] { problem.launch()(); }, options);
       const std::string name(name_of(l2));
       out[name] = timing.time.value;
       out[name + "_rate"] = bytes_of(s) / timing.time.value;
     }
-    out["registers"] = problem.kernel().compiled.report.registers;
-    out["spills"] = (problem.kernel().compiled.report.spill_stores).value.get();
-  } catch (const std::exception& error) {
-    out["error"] = error.what();
-    good = false;
-  }
-  std::cout << out.dump() << std::endl;
-  return good;
+    test::report(problem.launch().kernel().compiled.report, out);
+  });
 }
 
-int run(Options& r) {
-  if (r.sizes.empty()) r.sizes = timed_shapes();
-  r.time = r.time || r.tile;
-  if (r.predict) {
-    for (const AttentionSizes& s : r.sizes) {
-      for (const Pick& pick : picks_of(s, r)) std::cout << described(s, pick, r.gpu).dump() << std::endl;
+int run(const Options& r) {
+  const std::vector<AttentionSizes> shapes = shapes_of(r.bench);
+  if (r.bench.predict) {
+    for (const AttentionSizes& s : shapes) {
+      for (const Pick& pick : picks_of(s, r.bench)) test::print(described(s, pick, r.bench.gpu));
     }
     return 0;
   }
-  if (r.compile) {
-    for (const DecodeCase& one : test::decode_cases(1)) {
-      const Compilation done = compile(test::variant_of(one), process_environment(), Objections::report);
-      std::cout << Json{{"case", test::describe(one)},
-                        {"registers", done.kernel.report.registers},
-                        {"spills", done.kernel.report.spill_stores.value.get()},
-                        {"faults", done.kernel.report.faults}}
-                       .dump()
-                << std::endl;
-    }
+  if (r.bench.compile) {
+    for (const DecodeCase& one : test::decode_cases(1))
+      test::compile_variant(test::describe(one), test::variant_of(one));
     return 0;
   }
   Runtime runtime(Device(), process_environment(), Objections::report);
-  bool good = true;
-  if (r.check) good = check(runtime, r.shapes);
-  if (r.time) {
-    for (const AttentionSizes& s : r.sizes) {
-      for (const Pick& pick : picks_of(s, r)) {
-        for (const std::int64_t page : r.pages) good = time_one(runtime, s, pick, page, r.gpu) && good;
-      }
+  bool good = !r.bench.check || check(runtime, r.shapes);
+  if (!r.bench.time) return good ? 0 : 1;
+  for (const AttentionSizes& s : shapes) {
+    for (const Pick& pick : picks_of(s, r.bench)) {
+      for (const std::int64_t page : r.pages) good = time_one(runtime, s, pick, page, r.bench.gpu) && good;
     }
   }
   return good ? 0 : 1;
@@ -253,20 +174,10 @@ int run(Options& r) {
 
 int main(int argc, char** argv) {
   Options r;
-  std::vector<std::int64_t> sizes;
+  r.bench.tiles = 3;
   CLI::App app("attention_decode_sm90: right, and how fast", "run_decode");
-  app.add_flag("--check", r.check);
-  app.add_flag("--time", r.time);
-  app.add_flag("--predict", r.predict);
-  app.add_flag("--compile", r.compile);
+  test::add_bench(app, r.bench);
   app.add_option("--shapes", r.shapes);
-  app.add_option("--tiles", r.tiles);
-  app.add_option("--gpu", r.gpu);
   app.add_option("--pages", r.pages)->delimiter(',');
-  test::add_text(app, "--tile", [&](const std::string& text) { r.tile = parse_tile(text); });
-  app.add_option("--shape", sizes)->delimiter(',');
-  return test::run_program(app, argc, argv, [&] {
-    if (!sizes.empty()) read_sizes(sizes, r);
-    return run(r);
-  });
+  return test::run_program(app, argc, argv, [&] { return run(r); });
 }

@@ -6,11 +6,11 @@
 Every shape: each backend of PyTorch's scaled_dot_product_attention that takes it (FlashAttention-2 and cuDNN split keys
 themselves; their keys and values are dense, [b, h, x, d]). L2 cold: a buffer larger than the L2 is written before each launch.
 """
-import argparse, statistics, subprocess, sys
+import statistics, sys
 import torch
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
-from peer_bench import rows_beside, timed
+from peer_bench import beside_peers, timed
 
 BACKENDS = {"flash": SDPBackend.FLASH_ATTENTION, "cudnn": SDPBackend.CUDNN_ATTENTION, "efficient": SDPBackend.EFFICIENT_ATTENTION}
 flush = None
@@ -42,32 +42,14 @@ def peers(b, h, g, q, x, d):
     return out
 
 
-def main():
-    options = argparse.ArgumentParser()
-    options.add_argument("--program", required=True)
-    options.add_argument("--out")
-    options.add_argument("--pages", default="0,64")
-    options.add_argument("--tiles", default="2")
-    options.add_argument("--gpu", default="h200-sxm")
-    options.add_argument("--no-check", action="store_true")
-    a = options.parse_args()
-    good = True
-    if not a.no_check:
-        good = subprocess.run([a.program, "--check"]).returncode == 0
-    out = open(a.out, "a") if a.out else None
-    command = [a.program, "--time", "--pages", a.pages, "--tiles", a.tiles, "--gpu", a.gpu]
-    for key, tile, row in rows_beside(command, lambda row: tuple(row["shape"][axis] for axis in ("b", "h", "g", "q", "x", "d")), peers, out):
-        s = row["shape"]
-        if "error" in row:
-            print(key, row["page"], tile, row["error"], flush=True)
-        else:
-            rate = 2 * s["b"] * s["h"] * s["x"] * (s["d"] + s["dv"])
-            others = " ".join(f"{name} {rate / time / 1e12:.2f}" for name, time in row["peers"].items() if time)
-            print(f"{key} page {row['page']:3} cold {row['cold'] * 1e6:7.1f} us {row['cold_rate'] / 1e12:.2f} TB/s warm {row['warm'] * 1e6:7.1f} us "
-                  f"predicted {row['predicted'] * 1e6:7.1f} us; TB/s of {others} {'' if row['good'] else 'WRONG'} {tile}", flush=True)
-            good = good and row["good"]
-    return 0 if good else 1
+def show(row):
+    s = row["shape"]
+    read = 2 * s["b"] * s["h"] * s["x"] * (s["d"] + s["dv"])
+    others = " ".join(f"{name} {read / time / 1e12:.2f}" for name, time in row["peers"].items() if time)
+    return (f"page {row['page']:3} cold {row['cold'] * 1e6:7.1f} us {row['cold_rate'] / 1e12:.2f} TB/s warm {row['warm'] * 1e6:7.1f} us "
+            f"predicted {row['predicted'] * 1e6:7.1f} us; TB/s of {others}")
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(beside_peers({"pages": "0,64", "tiles": "2", "gpu": "h200-sxm"},
+                          lambda row: tuple(row["shape"][axis] for axis in ("b", "h", "g", "q", "x", "d")), peers, show))

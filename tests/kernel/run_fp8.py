@@ -6,11 +6,11 @@
 PyTorch has no attention of its own in FP8: its backends of scaled_dot_product_attention are timed in bf16. Where FlashAttention-3
 (flash_attn_interface) is installed, it is timed in e4m3. Each call runs by itself behind others for half a second.
 """
-import argparse, statistics, subprocess, sys, time
+import statistics, sys, time
 import torch
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
-from peer_bench import rows_beside
+from peer_bench import beside_peers
 
 BACKENDS = {"cudnn": SDPBackend.CUDNN_ATTENTION, "flash": SDPBackend.FLASH_ATTENTION}
 
@@ -47,32 +47,12 @@ def peers(b, h, s, d, causal):
     return out
 
 
-def main():
-    options = argparse.ArgumentParser()
-    options.add_argument("--program", required=True)
-    options.add_argument("--out")
-    options.add_argument("--d")
-    options.add_argument("--tiles", default="2")
-    options.add_argument("--no-check", action="store_true")
-    a = options.parse_args()
-    good = True
-    if not a.no_check:
-        good = subprocess.run([a.program, "--check"]).returncode == 0
-    command = [a.program, "--time", "--bf16", "--tiles", a.tiles] + (["--d", a.d] if a.d else [])
-    out = open(a.out, "a") if a.out else None
-    key_of = lambda row: (*(row["shape"][axis] for axis in ("b", "h", "q", "d")), row["causal"])
-    for key, tile, row in rows_beside(command, key_of, peers, out):
-        if "error" in row:
-            print(row["kernel"], key, tile, row["error"], flush=True)
-            good = False
-            continue
-        flops = row["tflops"] * row["time"]
-        others = " ".join(f"{name} {flops / t:.0f}" for name, t in row["peers"].items() if t)
-        print(f"{row['kernel']:18} {key} {row['time'] * 1e6:8.1f} us {row['tflops']:6.0f} TFLOP/s predicted {row['predicted_tflops']:6.0f}; "
-              f"{others} {'' if row.get('good', True) else 'WRONG'} {tile}", flush=True)
-        good = good and row.get("good", True)
-    return 0 if good else 1
+def show(row):
+    others = " ".join(f"{name} {row['tflops'] * row['time'] / t:.0f}" for name, t in row["peers"].items() if t)
+    return (f"{row['kernel']:18} {row['time'] * 1e6:8.1f} us {row['tflops']:6.0f} TFLOP/s predicted {row['predicted_tflops']:6.0f}; "
+            f"{others}")
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(beside_peers({"d": None, "tiles": "2"}, lambda row: (*(row["shape"][axis] for axis in ("b", "h", "q", "d")), row["causal"]),
+                          peers, show, ["--bf16"]))

@@ -9,7 +9,6 @@
 // --jobs N threads; --every N takes one variant in N.
 #include <fmt/format.h>
 
-#include <atomic>
 #include <cstdio>
 #include <exception>
 #include <filesystem>
@@ -17,11 +16,11 @@
 #include <mutex>
 #include <set>
 #include <sstream>
-#include <thread>
 
 #include "kernels/jit/failure.hpp"
 #include "kernels/launch/environment.hpp"
 #include "kernels/micro/experiment.hpp"
+#include "model/base/parallel.hpp"
 #include "tests/emulator/backward_cases.hpp"
 #include "tests/kernel/decode_cases.hpp"
 #include "tests/kernel/fp8_cases.hpp"
@@ -133,7 +132,7 @@ int run(const Request& r) {
   const std::span<const EmbeddedFile> files = tree ? tree->files() : embedded_files();
 
   std::mutex mutex;
-  std::atomic<std::size_t> next{0}, differ{0};
+  std::size_t differ = 0;
   std::map<std::size_t, std::string> lines;
   const auto one = [&](std::size_t i) {
     const KernelVariant& variant = todo[i].variant;
@@ -150,22 +149,17 @@ int run(const Request& r) {
       return std::pair{line, std::string(error.what())};
     }
   };
-  const auto work = [&] {
-    for (std::size_t i = r.every * next++; i < todo.size(); i = r.every * next++) {
-      const auto [line, objection] = one(i);
-      const std::lock_guard lock(mutex);
-      if (!line.empty()) lines[i] = line;
-      if (objection.empty()) continue;
-      ++differ;
-      std::fprintf(stderr, "%s: %s\n", todo[i].variant.expression.c_str(), objection.c_str());
-    }
-  };
-  std::vector<std::thread> helpers;
-  for (int i = 1; i < r.jobs; ++i) helpers.emplace_back(work);
-  work();
-  for (std::thread& helper : helpers) helper.join();
+  parallel_for((todo.size() + r.every - 1) / r.every, static_cast<std::size_t>(r.jobs), [&](std::size_t share) {
+    const std::size_t i = r.every * share;
+    const auto [line, objection] = one(i);
+    const std::lock_guard lock(mutex);
+    if (!line.empty()) lines[i] = line;
+    if (objection.empty()) return;
+    ++differ;
+    std::fprintf(stderr, "%s: %s\n", todo[i].variant.expression.c_str(), objection.c_str());
+  });
   for (const auto& [i, line] : lines) std::printf("%s\n", line.c_str());
-  std::fprintf(stderr, "%s: %zu variants compiled, %zu differ\n", name.c_str(), lines.size(), differ.load());
+  std::fprintf(stderr, "%s: %zu variants compiled, %zu differ\n", name.c_str(), lines.size(), differ);
   return differ == 0 ? 0 : 1;
 }
 

@@ -12,40 +12,27 @@
 //                                      GPU
 //
 // Exit 1 where a result is wrong.
-#include <cstdio>
-#include <exception>
-#include <iostream>
-#include <map>
-#include <nlohmann/json.hpp>
-#include <optional>
-#include <sstream>
+#include <algorithm>
 
-#include "kernels/launch/measure.hpp"
-#include "kernels/launch/run.hpp"
+#include "tests/kernel/bench.hpp"
 #include "tests/kernel/correctness_run.hpp"
-#include "tests/kernel/picks.hpp"
 #include "tests/kernel/product_cases.hpp"
 
 namespace {
 
 using namespace napkin;
-using test::knobs_of;
-using test::parts_of;
+using test::CorrectnessCase;
 using test::Pick;
-using Json = nlohmann::ordered_json;
+using test::Row;
 
 struct Question {
   DType type = DType::bf16;
   MatmulSizes sizes;
 };
 
-struct Request {
-  bool check = false, time = false, predict = false, compile = false;
-  int tiles = 2;
-  std::string gpu = "h200-sxm";  ///< whose profile predicts
+struct Options {
+  test::BenchOptions bench;
   std::optional<DType> type;
-  std::optional<MatmulSizes> shape;
-  std::optional<test::Knobs> tile;
 };
 
 std::string kernel_of(DType type) { return type == DType::e4m3 ? "matmul_fp8_sm90" : "matmul_sm90"; }
@@ -62,45 +49,11 @@ std::vector<Question> timed_questions() {
   return out;
 }
 
-MatmulSizes sizes_of(const std::string& text) {
-  std::vector<std::int64_t> n;
-  for (const std::string& part : parts_of(text)) n.push_back(std::stoll(part));
-  if (n.size() != 3) throw Error("--shape", "has not three sizes", "a,b,c");
-  return {n[0], n[1], n[2]};
-}
-
-Request read(const std::vector<std::string>& words) {
-  Request r;
-  const std::map<std::string, bool*> switches = {
-      {"--check", &r.check}, {"--time", &r.time}, {"--predict", &r.predict}, {"--compile", &r.compile}};
-  for (std::size_t i = 0; i < words.size(); ++i) {
-    const std::string& word = words[i];
-    if (const auto found = switches.find(word); found != switches.end()) {
-      *found->second = true;
-      continue;
-    }
-    if (++i >= words.size()) throw Error("arguments", word + " wants a value");
-    const std::string& value = words[i];
-    if (word == "--tiles") {
-      r.tiles = std::stoi(value);
-    } else if (word == "--gpu") {
-      r.gpu = value;
-    } else if (word == "--type") {
-      r.type = parse_dtype(value, "--type");
-    } else if (word == "--tile") {
-      r.tile = knobs_of(value);
-    } else if (word == "--shape") {
-      r.shape = sizes_of(value);
-    } else {
-      throw Error("arguments", "'" + word + "' is unknown");
-    }
+std::vector<Question> questions_of(const Options& r) {
+  if (!r.bench.shape.empty()) {
+    const std::vector<std::int64_t>& n = shape_as(r.bench, "a,b,c");
+    return {{r.type.value_or(DType::bf16), {n[0], n[1], n[2]}}};
   }
-  r.time = r.time || r.tile;
-  return r;
-}
-
-std::vector<Question> questions_of(const Request& r) {
-  if (r.shape) return {{r.type.value_or(DType::bf16), *r.shape}};
   std::vector<Question> out = timed_questions();
   std::erase_if(out, [&](const Question& one) { return r.type && one.type != *r.type; });
   return out;
@@ -121,8 +74,8 @@ std::vector<Pick> ranked(const Question& question, const std::string& gpu, int c
   return test::ranked(ask, count);
 }
 
-std::vector<Pick> picks_of(const Question& question, const Request& r) {
-  if (r.tile) return {{*r.tile, std::nullopt}};
+std::vector<Pick> picks_of(const Question& question, const test::BenchOptions& r) {
+  if (!r.given.empty()) return r.given;
   std::vector<Pick> out = ranked(question, r.gpu, r.tiles, {});
   const auto known = [&](const Pick& pick) {
     return std::any_of(out.begin(), out.end(), [&](const Pick& one) { return one.tile == pick.tile; });
@@ -137,138 +90,96 @@ std::vector<Pick> picks_of(const Question& question, const Request& r) {
   return out;
 }
 
-Json described(const Question& question, const Pick& pick, const std::string& gpu) {
-  Json out{{"gpu", gpu}, {"kernel", kernel_of(question.type)}, {"dtype", std::string(name_of(question.type))}};
-  for (const auto& [axis, size] : shape_of(question.sizes)) out["shape"][axis] = size;
-  for (const auto& [knob, value] : pick.tile) out["tile"][knob] = value;
+Row described(const Question& question, const Pick& pick, const std::string& gpu) {
+  Row out{{"gpu", gpu}, {"kernel", kernel_of(question.type)}, {"dtype", std::string(name_of(question.type))}};
+  test::report(shape_of(question.sizes), pick.tile, out);
   if (pick.predicted) out["predicted"] = *pick.predicted;
   return out;
 }
 
-void report(const Comparison& c, Json& out) {
-  out["max_error"] = c.max_error;
-  out["reference_error"] = c.reference_error;
-  out["rows"] = c.rows;
-  out["unwritten"] = c.unwritten;
-  out["strayed"] = c.strayed;
-  out["good"] = c.good();
-}
-
-test::CorrectnessCase case_of(const Question& question, const test::Knobs& tile) {
-  test::CorrectnessCase one{kernel_of(question.type), question.type, {}, shape_of(question.sizes), tile, {}, {}};
+CorrectnessCase case_of(const Question& question, const test::Knobs& tile) {
+  CorrectnessCase one{kernel_of(question.type), question.type, {}, shape_of(question.sizes), tile, {}, {}};
   one.matmul.sizes = question.sizes;
   one.matmul.type = question.type;
   return one;
 }
 
-/// Twice, the second launch on what the first left in its counters.
-bool right_twice(Runtime& runtime, const test::CorrectnessCase& one, Json& out) {
-  const auto laid_out = test::correctness::lay_out(one);
-  const PlacedDiagram placed = laid_out->place(one.tile);
-  const auto trial = find_bundled(one.kernel)->trial(runtime, placed, {48, one.matmul.seed, 8});
-  const ReadyLaunch launch = runtime.prepare(trial->plan(placed, false));
-  bool good = true;
-  for (int round = 0; round < 2; ++round) {
-    trial->poison();
-    launch();
-    const Comparison compared = trial->check(KernelTrial::Extent::everything);
-    if (round == 0 || !compared.good()) report(compared, out);
-    good = good && compared.good();
-  }
-  return good;
-}
+/// A product's arrays on the device and its launch.
+struct Trial {
+  Trial(Runtime& runtime, const CorrectnessCase& one, const TrialOptions& options)
+      : laid_out(test::correctness::lay_out(one)),
+        placed(laid_out->place(one.tile)),
+        arrays(find_bundled(one.kernel)->trial(runtime, placed, options)),
+        launch(runtime.prepare(arrays->plan(placed, false))) {}
 
-bool check(Runtime& runtime) {
-  std::size_t wrong = 0, all = 0;
-  double worst = 0;
-  for (const test::CorrectnessCase& one : test::product_cases()) {
-    Json out;
-    out["case"] = test::describe_case(one);
-    bool good = false;
-    try {
-      good = right_twice(runtime, one, out);
-      worst = std::max(worst, out["max_error"].get<double>() / (2 * out["reference_error"].get<double>() + 1e-5));
-    } catch (const std::exception& error) {
-      out["error"] = error.what();
-    }
-    ++all;
-    if (good) continue;
-    ++wrong;
-    std::cout << out.dump() << std::endl;
+  [[nodiscard]] Comparison compare(KernelTrial::Extent extent) const {
+    arrays->poison();
+    launch();
+    return arrays->check(extent);
   }
-  std::cout << Json{{"cases", all}, {"wrong", wrong}, {"worst_of_allowed", worst}}.dump() << std::endl;
-  return wrong == 0;
+
+  std::unique_ptr<test::LaidOut> laid_out;
+  PlacedDiagram placed;
+  std::unique_ptr<KernelTrial> arrays;
+  ReadyLaunch launch;
+};
+
+/// Twice, the second launch on what the first left in its counters.
+bool check(Runtime& runtime) {
+  return test::check_cases(test::product_cases(), [&](const CorrectnessCase& one, Row& out) {
+    out["case"] = test::describe_case(one);
+    const Trial trial(runtime, one, {48, one.matmul.seed, 8});
+    const Comparison first = trial.compare(KernelTrial::Extent::everything),
+                     second = trial.compare(KernelTrial::Extent::everything);
+    test::report(first.good() ? second : first, out);
+    return std::max(test::of_allowed(first), test::of_allowed(second));
+  });
 }
 
 bool time_one(Runtime& runtime, const Question& question, const Pick& pick, const std::string& gpu) {
-  Json out = described(question, pick, gpu);
-  bool good = true;
-  try {
-    const test::CorrectnessCase one = case_of(question, pick.tile);
-    const auto laid_out = test::correctness::lay_out(one);
-    const PlacedDiagram placed = laid_out->place(one.tile);
-    const auto trial = find_bundled(one.kernel)->trial(runtime, placed, {4, 1, 8});
-    const ReadyLaunch launch = runtime.prepare(trial->plan(placed, false));
-    trial->poison();
-    launch();
-    const Comparison compared = trial->check(KernelTrial::Extent::rows);
-    report(compared, out);
-    good = compared.good();
+  return test::print_filled(described(question, pick, gpu), [&](Row& out) {
+    const Trial trial(runtime, case_of(question, pick.tile), {4, 1, 8});
+    test::report(trial.compare(KernelTrial::Extent::rows), out);
     TimingOptions options;
     options.longest = Seconds(0.5);
-    const LaunchTiming timing = time_launch(
-        runtime.device(), [&] { launch(); }, options);
-    const ReadyLaunch counting = runtime.prepare(trial->plan(placed, true));
-    out["time"] = timing.time.value;
-    out["cycles"] = measure_cycles(
-                        runtime.device(), [&] { launch(); }, [&] { counting(); }, trial->spans())
-                        .value;
     const MatmulSizes& s = question.sizes;
-    out["tflops"] = 2e-12 * static_cast<double>(s.a * s.b * s.c) / timing.time.value;
-    out["registers"] = launch.kernel().compiled.report.registers;
-    out["spills"] = launch.kernel().compiled.report.spill_stores.value.get();
-  } catch (const std::exception& error) {
-    out["error"] = error.what();
-    good = false;
-  }
-  std::cout << out.dump() << std::endl;
-  return good;
+    test::report(time_launch(
+                     runtime.device(), [&] { trial.launch(); }, options),
+                 2 * static_cast<double>(s.a * s.b * s.c), out);
+    const ReadyLaunch counting = runtime.prepare(trial.arrays->plan(trial.placed, true));
+    out["cycles"] = measure_cycles(
+                        runtime.device(), [&] { trial.launch(); }, [&] { counting(); }, trial.arrays->spans())
+                        .value;
+    test::report(trial.launch.kernel().compiled.report, out);
+  });
 }
 
-void compile_one(const test::CorrectnessCase& one) {
+void compile_one(const CorrectnessCase& one) {
   const LaunchPlan plan = test::correctness::variant_of(one);
-  const Compilation done = compile(plan, process_environment(), Objections::report);
-  std::cout << Json{{"variant", plan.expression},
-                    {"registers", done.kernel.report.registers},
-                    {"spills", done.kernel.report.spill_stores.value.get()},
-                    {"faults", done.kernel.report.faults}}
-                   .dump()
-            << std::endl;
+  test::compile_variant(plan.expression, plan);
 }
 
-int run(const Request& r) {
+int run(const Options& r) {
   const std::vector<Question> questions = questions_of(r);
-  if (r.compile && !r.shape) {
-    for (const test::CorrectnessCase& one : test::product_cases()) compile_one(one);
-  }
-  if (r.predict || r.compile) {
+  if (r.bench.compile || r.bench.predict) {
+    if (r.bench.compile && r.bench.shape.empty()) {
+      for (const CorrectnessCase& one : test::product_cases()) compile_one(one);
+    }
     for (const Question& question : questions) {
-      for (const Pick& pick : picks_of(question, r)) {
-        if (r.compile)
+      for (const Pick& pick : picks_of(question, r.bench)) {
+        if (r.bench.compile)
           compile_one(case_of(question, pick.tile));
         else
-          std::cout << described(question, pick, r.gpu).dump() << std::endl;
+          test::print(described(question, pick, r.bench.gpu));
       }
     }
     return 0;
   }
   Runtime runtime(Device(), process_environment(), Objections::report);
-  bool good = true;
-  if (r.check) good = check(runtime);
-  if (r.time) {
-    for (const Question& question : questions) {
-      for (const Pick& pick : picks_of(question, r)) good = time_one(runtime, question, pick, r.gpu) && good;
-    }
+  bool good = !r.bench.check || check(runtime);
+  if (!r.bench.time) return good ? 0 : 1;
+  for (const Question& question : questions) {
+    for (const Pick& pick : picks_of(question, r.bench)) good = time_one(runtime, question, pick, r.bench.gpu) && good;
   }
   return good ? 0 : 1;
 }
@@ -276,10 +187,9 @@ int run(const Request& r) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  try {
-    return run(read({argv + 1, argv + argc}));
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "run_products: %s\n", error.what());
-    return 2;
-  }
+  Options r;
+  CLI::App app("Products: right, and how fast", "run_products");
+  test::add_bench(app, r.bench);
+  test::add_text(app, "--type", [&](const std::string& text) { r.type = parse_dtype(text, "--type"); });
+  return test::run_program(app, argc, argv, [&] { return run(r); });
 }

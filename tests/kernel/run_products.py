@@ -6,10 +6,10 @@
 cuBLAS: torch.matmul of row-major matrices in bf16; torch._scaled_mm of e4m3 into bf16, one scale a tensor, B with its contracted axis
 inside, with the tensor cores' own sums (fast) and without. Launches are queued behind each other, as for the kernels here.
 """
-import argparse, subprocess, sys
+import sys
 import torch
 
-from peer_bench import median_time, rows_beside
+from peer_bench import beside_peers, median_time
 
 
 def cublas(dtype, a, b, c):
@@ -29,31 +29,11 @@ def cublas(dtype, a, b, c):
     return out
 
 
-def main():
-    options = argparse.ArgumentParser()
-    options.add_argument("--program", required=True)
-    options.add_argument("--out")
-    options.add_argument("--type")
-    options.add_argument("--tiles", default="2")
-    options.add_argument("--gpu", default="h200-sxm")
-    options.add_argument("--no-check", action="store_true")
-    a = options.parse_args()
-    good = True
-    if not a.no_check:
-        good = subprocess.run([a.program, "--check"]).returncode == 0
-    command = [a.program, "--time", "--tiles", a.tiles, "--gpu", a.gpu] + (["--type", a.type] if a.type else [])
-    out = open(a.out, "a") if a.out else None
-    key_of = lambda row: (row["dtype"], *(row["shape"][axis] for axis in ("a", "b", "c")))
-    for key, tile, row in rows_beside(command, key_of, cublas, out):
-        if "error" in row:
-            print(*key, tile, row["error"], flush=True)
-            good = False
-            continue
-        others = " ".join(f"{name} {time * 1e6:.1f}" for name, time in row["peers"].items() if time)
-        print(f"{key} {row['time'] * 1e6:7.1f} us predicted {row['predicted'] * 1e6:7.1f}; us of {others} {'' if row['good'] else 'WRONG'} {tile}", flush=True)
-        good = good and row["good"]
-    return 0 if good else 1
+def show(row):
+    others = " ".join(f"{name} {time * 1e6:.1f}" for name, time in row["peers"].items() if time)
+    return f"{row['time'] * 1e6:7.1f} us predicted {row['predicted'] * 1e6:7.1f}; us of {others}"
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(beside_peers({"type": None, "tiles": "2", "gpu": "h200-sxm"},
+                          lambda row: (row["dtype"], *(row["shape"][axis] for axis in ("a", "b", "c"))), cublas, show))
