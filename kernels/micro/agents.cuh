@@ -6,6 +6,7 @@
 #include "kernels/device/matrix.cuh"
 #include "kernels/device/mma.cuh"
 #include "kernels/device/tma.cuh"
+#include "kernels/device/wgmma_e4m3.cuh"
 #include "kernels/micro/micro_arguments.cuh"
 #include "kernels/micro/random_words.cuh"
 #include "kernels/micro/vector_work.cuh"
@@ -38,7 +39,8 @@ struct Agents {
     for (float& each : d) each = 0.f;
     u32 a[4];
 #pragma unroll
-    for (int i = 0; i < 4; ++i) a[i] = random_pair(threadIdx.x * 4 + i);
+    for (int i = 0; i < 4; ++i)
+      a[i] = C.e4m3 ? random_probabilities(threadIdx.x * 4 + i) : random_pair(threadIdx.x * 4 + i);
     const u64 in_shared = descriptor<64>((shared + group * C.a_bytes) >> 4, 0),
               b = descriptor<64>((shared + C.b_at()) >> 4, 0);
     const long long start = clock64();
@@ -48,7 +50,11 @@ struct Agents {
 #pragma unroll
       for (int i = 0; i < C.batch(); ++i) {
         const u64 step = descriptor_offset<64, 64>(0, i % 4 * 16);  // four in a span
-        if constexpr (C.a_registers)
+        if constexpr (C.e4m3 && C.a_registers)
+          wgmma_e4m3<C.n>(d, a, b + step, i != 0);
+        else if constexpr (C.e4m3)
+          wgmma_e4m3<C.n>(d, in_shared + step, b + step, i != 0);
+        else if constexpr (C.a_registers)
           wgmma<C.n, true, 0>(d, a, b + step, i != 0);
         else
           wgmma<C.n, true, 0>(d, in_shared + step, b + step, i != 0);
@@ -183,7 +189,10 @@ template <AgentsConfig C>
 __global__ void __launch_bounds__(C.threads(), 1) agents(const __grid_constant__ AgentsArguments arguments) {
   extern __shared__ __align__(1024) unsigned char memory[];
   const Agents<C> all{shared_address(memory), arguments};
-  fill_shared(all.shared, C.boxes_at());
+  if constexpr (C.e4m3)
+    fill_shared_bytes(all.shared, C.boxes_at());
+  else
+    fill_shared(all.shared, C.boxes_at());
   if (threadIdx.x == 0) {
     store_word(all.shared + C.over_at(), 0);
     for (int box = 0; box < C.boxes; ++box) barrier_init(all.shared + C.barriers_at() + 8 * box, 1);

@@ -52,6 +52,7 @@ struct AgentsConfig {
   int among = 0;             // of synchronous: instructions of `work` that a tensor warp has among two products; of a
                              // mix that many times its four
   int loads = 0;             // of synchronous: ldmatrix of B for every four products
+  bool e4m3 = false;         // products m64 n k32 of normal numbers of eight bits; in registers A is as P is
 
   // Offsets in shared memory, which begins at a multiple of 1024.
   static constexpr int a_bytes = 64 * 64 * 2, warp_bytes = 4096, box_bytes = 64 * 128, boxes = 4;

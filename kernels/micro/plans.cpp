@@ -67,7 +67,8 @@ std::string written(const AgentsConfig& c) {
                                        .set("copies", c.copies)
                                        .set("synchronous", c.synchronous)
                                        .set("among", c.among)
-                                       .set("loads", c.loads));
+                                       .set("loads", c.loads)
+                                       .set("e4m3", c.e4m3));
 }
 
 std::string written(const ProductsConfig& c) {

@@ -61,7 +61,7 @@ Readings vector_alone(Bench& bench) {
                                       : AgentsConfig{1, 128, false, 2, work, false};
       if (groups == 3 && !is_mixed(work)) continue;
       Reading reading{"vector_alone",
-                      {{"work", std::string(name_of(work))}, {"groups", std::to_string(groups)}},
+                      {{"work", std::string(micro::name_of(work))}, {"groups", std::to_string(groups)}},
                       "rate",
                       unit_of(work),
                       {}};
@@ -74,6 +74,31 @@ Readings vector_alone(Bench& bench) {
   return out;
 }
 
+namespace {
+
+/// Rates of `work` of so many warpgroups beside products, and those products' clocks.
+void add_beside(Readings& out, Bench& bench, const std::string& experiment, VectorWork work, int groups,
+                const AgentsConfig& config) {
+  const Conditions with = {{"work", std::string(micro::name_of(work))},
+                           {"groups", std::to_string(groups)},
+                           {"n", std::to_string(config.n)},
+                           {"a", config.a_registers ? "registers" : "shared"}};
+  Reading rate{experiment, with, "rate", unit_of(work), {}}, product{experiment, with, "product", "clk", {}};
+  for (int i = 0; i < repetitions; ++i) {
+    const AgentsRates rates = run_agents(
+        bench, config, {1, groups, false, static_cast<int>(rate_window / (config.batch() * config.n / 2)), starved});
+    rate.values.push_back(rate_of(work, rates.vector));
+    product.values.push_back(rates.product);
+  }
+  out.push_back(rate);
+  out.push_back(product);
+}
+
+/// Of 512 threads each has 128 registers at launch: too few for the sums of 256 columns.
+bool fits(VectorWork work, int groups, int n) { return groups < 3 || (is_mixed(work) && n <= 192); }
+
+}  // namespace
+
 Readings vector_beside(Bench& bench) {
   Readings out;
   for (const VectorWork work : works()) {
@@ -84,24 +109,26 @@ Readings vector_beside(Bench& bench) {
     if (everywhere) neighbours = {{64, false}, {128, false}, {128, true}, {192, false}, {256, false}};
     for (const Neighbour& neighbour : neighbours) {
       for (const int groups : {1, 2, 3}) {
-        // Of 512 threads each has 128 registers at launch: too few for the sums of 256 columns.
-        if (groups == 3 && (!is_mixed(work) || neighbour.n > 192)) continue;
-        const Conditions with = {{"work", std::string(name_of(work))},
-                                 {"groups", std::to_string(groups)},
-                                 {"n", std::to_string(neighbour.n)},
-                                 {"a", neighbour.a_registers ? "registers" : "shared"}};
-        const AgentsConfig config{1, neighbour.n, neighbour.a_registers, std::max(groups, 2), work, false};
-        Reading rate{"vector_beside", with, "rate", unit_of(work), {}},
-            product{"vector_beside", with, "product", "clk", {}};
-        for (int i = 0; i < repetitions; ++i) {
-          const AgentsRates rates =
-              run_agents(bench, config,
-                         {1, groups, false, static_cast<int>(rate_window / (config.batch() * config.n / 2)), starved});
-          rate.values.push_back(rate_of(work, rates.vector));
-          product.values.push_back(rates.product);
-        }
-        out.push_back(rate);
-        out.push_back(product);
+        if (!fits(work, groups, neighbour.n)) continue;
+        add_beside(out, bench, "vector_beside", work, groups,
+                   {1, neighbour.n, neighbour.a_registers, std::max(groups, 2), work, false});
+      }
+    }
+  }
+  return out;
+}
+
+Readings e4m3_beside(Bench& bench) {
+  Readings out;
+  for (const VectorWork work :
+       {VectorWork::special_register, VectorWork::ex2, VectorWork::fma, VectorWork::maximum, VectorWork::mix,
+        VectorWork::softmax, VectorWork::convert_fp8, VectorWork::load_matrix, VectorWork::shuffle}) {
+    for (const Neighbour& neighbour : {Neighbour{128, false}, {128, true}, {256, true}}) {
+      for (const int groups : {1, 2, 3}) {
+        if (!fits(work, groups, neighbour.n)) continue;
+        AgentsConfig config{1, neighbour.n, neighbour.a_registers, std::max(groups, 2), work, false};
+        config.e4m3 = true;
+        add_beside(out, bench, "e4m3_beside", work, groups, config);
       }
     }
   }

@@ -72,19 +72,20 @@ struct Work {
   std::string name;
   double product_flops = 0, instructions = 0, l2_bytes = 0, device_bytes = 0;  // of a launch, all SMs
   double clocks = 0;                                                           // of a launch, one SM; 0: not counted
+  bool eight_bits = false;                                                     // products
 };
 
 /// The clock is the mean over a launch where its SMs counted clocks: NVML's reads several percent more under a power
 /// limit.
-void add_load(Readings& out, const SteadyLoad& load, const Work& work) {
+void add_load(Readings& out, const std::string& experiment, const SteadyLoad& load, const Work& work) {
   const Conditions with = {{"load", work.name}};
   const auto add = [&](const std::string& quantity, const std::string& unit, double value) {
-    out.push_back({"power", with, quantity, unit, {value}});
+    out.push_back({experiment, with, quantity, unit, {value}});
   };
   add("clock", "Hz", work.clocks > 0 ? work.clocks / load.seconds : load.clock);
   add("nvml_clock", "Hz", load.clock);
   add("power", "W", load.power);
-  add("flops", "1/s", work.product_flops / load.seconds);
+  add(work.eight_bits ? "flops_8bit" : "flops", "1/s", work.product_flops / load.seconds);
   add("instructions", "1/s", work.instructions / load.seconds);
   add("l2_bytes", "B/s", work.l2_bytes / load.seconds);
   add("device_bytes", "B/s", work.device_bytes / load.seconds);
@@ -93,8 +94,8 @@ void add_load(Readings& out, const SteadyLoad& load, const Work& work) {
 constexpr double load_seconds = 0.8;
 
 /// Agents for some milliseconds a launch; their own counts say what a launch does.
-void agents_load(Readings& out, Bench& bench, const std::string& name, const AgentsConfig& config,
-                 AgentsAtWork at_work) {
+void agents_load(Readings& out, Bench& bench, const std::string& experiment, const std::string& name,
+                 const AgentsConfig& config, AgentsAtWork at_work) {
   const LaunchPlan plan = agents_plan(bench, config, at_work);
   const SteadyLoad load = bench.load(plan, load_seconds);
   const std::size_t warps = (plan.threads + 31) / 32;
@@ -105,8 +106,9 @@ void agents_load(Readings& out, Bench& bench, const std::string& name, const Age
     (tensor ? work.product_flops : work.instructions) += static_cast<double>(counts[2 * i]);
     work.clocks = std::max(work.clocks, static_cast<double>(counts[2 * i + 1]));
   }
-  work.product_flops *= 2.0 * 64 * config.n * 16;
-  add_load(out, load, work);
+  work.product_flops *= 2.0 * 64 * config.n * (config.e4m3 ? 32 : 16);
+  work.eight_bits = config.e4m3;
+  add_load(out, experiment, load, work);
 }
 
 void stream_load(Readings& out, Bench& bench, const std::string& name, std::int64_t bytes, int passes) {
@@ -121,7 +123,7 @@ void stream_load(Readings& out, Bench& bench, const std::string& name, std::int6
   Work work{name};
   work.l2_bytes = moved;
   if (passes == 1) work.device_bytes = moved;
-  add_load(out, bench.load(plan, load_seconds), work);
+  add_load(out, "power", bench.load(plan, load_seconds), work);
 }
 
 }  // namespace
@@ -174,24 +176,51 @@ Readings launching(Bench& bench) {
 Readings power(Bench& bench) {
   Readings out;
   constexpr long long window = 4000000;  // clocks: 2 ms
-  add_load(out, bench.rest(load_seconds), {"rest"});
-  agents_load(out, bench, "spin", {1, 128, false, 2, VectorWork::special_register, false}, {0, 1, false, 0, window});
+  add_load(out, "power", bench.rest(load_seconds), {"rest"});
+  agents_load(out, bench, "power", "spin", {1, 128, false, 2, VectorWork::special_register, false},
+              {0, 1, false, 0, window});
   for (const int n : {64, 128, 256}) {
     for (const bool registers : {false, true}) {
       const AgentsConfig config{1, n, registers, 0, VectorWork::none, false};
-      agents_load(out, bench, std::string("tensor_n") + std::to_string(n) + (registers ? "_registers" : "_shared"),
-                  config, {1, 0, false, static_cast<int>(window / (config.batch() * n / 2)), 0});
+      agents_load(out, bench, "power",
+                  std::string("tensor_n") + std::to_string(n) + (registers ? "_registers" : "_shared"), config,
+                  {1, 0, false, static_cast<int>(window / (config.batch() * n / 2)), 0});
     }
   }
   for (const VectorWork work :
        {VectorWork::ex2, VectorWork::fma, VectorWork::maximum, VectorWork::mix, VectorWork::convert}) {
-    agents_load(out, bench, std::string(name_of(work)), {1, 128, false, 2, work, false}, {0, 2, false, 0, window});
+    agents_load(out, bench, "power", std::string(name_of(work)), {1, 128, false, 2, work, false},
+                {0, 2, false, 0, window});
   }
   const AgentsConfig both{1, 128, false, 2, VectorWork::mix, false};
-  agents_load(out, bench, "tensor_n128_shared_mix", both,
+  agents_load(out, bench, "power", "tensor_n128_shared_mix", both,
               {1, 2, false, static_cast<int>(window / (both.batch() * 64)), 10 * window});
   stream_load(out, bench, "l2_read", 4 * StreamConfig::chunk, 256);
   stream_load(out, bench, "device_read", std::int64_t{256} * StreamConfig::chunk, 1);
+  return out;
+}
+
+Readings power_e4m3(Bench& bench) {
+  Readings out;
+  constexpr long long window = 4000000;
+  const auto batches = [](const AgentsConfig& config) {
+    return static_cast<int>(window / (config.batch() * config.n / 2));
+  };
+  add_load(out, "power_e4m3", bench.rest(load_seconds), {"rest"});
+  for (const int n : {64, 128, 256}) {
+    for (const bool registers : {false, true}) {
+      AgentsConfig config{1, n, registers, 0, VectorWork::none, false};
+      config.e4m3 = true;
+      agents_load(out, bench, "power_e4m3",
+                  std::string("tensor_n") + std::to_string(n) + (registers ? "_registers" : "_shared"), config,
+                  {1, 0, false, batches(config), 0});
+    }
+  }
+  agents_load(out, bench, "power_e4m3", "convert_fp8", {1, 128, false, 2, VectorWork::convert_fp8, false},
+              {0, 2, false, 0, window});
+  AgentsConfig both{1, 128, true, 2, VectorWork::mix, false};
+  both.e4m3 = true;
+  agents_load(out, bench, "power_e4m3", "tensor_n128_registers_mix", both, {1, 2, false, batches(both), 10 * window});
   return out;
 }
 

@@ -156,17 +156,18 @@ int SassInstruction::register_of(std::size_t n) const {
 std::string_view unit_of(const SassInstruction& one) {
   using Row = std::pair<std::string_view, std::string_view>;
   static constexpr auto rows = std::to_array<Row>({
-      {"HGMMA", "tensor"},   {"QGMMA", "tensor"},   {"IGMMA", "tensor"},   {"HMMA", "tensor"},
-      {"QMMA", "tensor"},    {"IMMA", "tensor"},    {"MUFU", "special"},   {"FADD", "fp32"},
-      {"FMUL", "fp32"},      {"FFMA", "fp32"},      {"FMNMX", "alu"},      {"FMNMX3", "alu"},
-      {"LOP3", "alu"},       {"IADD3", "alu"},      {"ISETP", "alu"},      {"FSETP", "alu"},
-      {"SEL", "alu"},        {"FSEL", "alu"},       {"PRMT", "alu"},       {"SHF", "alu"},
-      {"LEA", "alu"},        {"PLOP3", "alu"},      {"VIADD", "alu"},      {"IMNMX", "alu"},
-      {"VIMNMX", "alu"},     {"IABS", "alu"},       {"LOP32I", "alu"},     {"F2FP", "conversion"},
-      {"F2F", "conversion"}, {"F2I", "conversion"}, {"I2F", "conversion"}, {"I2FP", "conversion"},
-      {"SHFL", "shuffle"},   {"LDGSTS", "copy"},    {"UTMALDG", "bulk"},   {"UBLKCP", "bulk"},
-      {"LDSM", "fragments"}, {"LDS", "shared"},     {"STS", "shared"},     {"STSM", "shared"},
-      {"ATOMS", "shared"},   {"LDL", "local"},      {"STL", "local"},
+      {"HGMMA", "tensor"},   {"QGMMA", "tensor"},    {"IGMMA", "tensor"},   {"HMMA", "tensor"},
+      {"QMMA", "tensor"},    {"IMMA", "tensor"},     {"MUFU", "special"},   {"FADD", "fp32"},
+      {"FMUL", "fp32"},      {"FFMA", "fp32"},       {"FMNMX", "alu"},      {"FMNMX3", "alu"},
+      {"LOP3", "alu"},       {"IADD3", "alu"},       {"ISETP", "alu"},      {"FSETP", "alu"},
+      {"SEL", "alu"},        {"FSEL", "alu"},        {"PRMT", "alu"},       {"SHF", "alu"},
+      {"LEA", "alu"},        {"PLOP3", "alu"},       {"VIADD", "alu"},      {"IMNMX", "alu"},
+      {"VIMNMX", "alu"},     {"VIMNMX3", "alu"},     {"VIADDMNMX", "alu"},  {"IABS", "alu"},
+      {"LOP32I", "alu"},     {"F2FP", "conversion"}, {"F2F", "conversion"}, {"F2I", "conversion"},
+      {"I2F", "conversion"}, {"I2FP", "conversion"}, {"SHFL", "shuffle"},   {"LDGSTS", "copy"},
+      {"UTMALDG", "bulk"},   {"UBLKCP", "bulk"},     {"LDSM", "fragments"}, {"LDS", "shared"},
+      {"STS", "shared"},     {"STSM", "shared"},     {"ATOMS", "shared"},   {"LDL", "local"},
+      {"STL", "local"},
   });
   const auto* const found =
       std::find_if(rows.begin(), rows.end(), [&](const Row& row) { return row.first == one.opcode; });

@@ -234,12 +234,12 @@ TEST_CASE("fp8: what today's model says of both cards, time and cycles in the me
   const std::map<std::string, std::pair<std::string, Bounds>> of_card{
       {"h100-sxm",
        {"fp8_h100/beside.jsonl",
-        {{128, {{"time", {0.022, 0.093}}, {"cycles", {0.105, 0.196}}}},
-         {256, {{"time", {0.040, 0.101}}, {"cycles", {0.129, 0.271}}}}}}},
+        {{128, {{"time", {0.028, 0.079}}, {"cycles", {0.098, 0.188}}}},
+         {256, {{"time", {0.043, 0.091}}, {"cycles", {0.123, 0.262}}}}}}},
       {"h200-sxm",
        {"fp8/beside.jsonl",
-        {{128, {{"time", {0.032, 0.094}}, {"cycles", {0.115, 0.208}}}},
-         {256, {{"time", {0.038, 0.104}}, {"cycles", {0.142, 0.241}}}}}}}};
+        {{128, {{"time", {0.019, 0.085}}, {"cycles", {0.100, 0.200}}}},
+         {256, {{"time", {0.037, 0.099}}, {"cycles", {0.138, 0.240}}}}}}}};
   for (const auto& [gpu, recorded] : of_card) {
     const std::string card = gpu;
     CAPTURE(card);
