@@ -1,7 +1,7 @@
 # napkin_embed(patterns...)
 #
-# The library napkin::embedded: the files that match, as a table in the program (model/base/embedded.hpp). A new, a
-# removed and an edited file each remake the table. Patterns are recursive.
+# The library napkin::embedded: the files that match, as a table in the program (model/base/embedded.hpp), written by
+# cmake/embed.cpp. A new, a removed and an edited file each remake the table. Patterns are recursive.
 
 function(napkin_embed)
   set(patterns ${ARGN})
@@ -16,11 +16,13 @@ function(napkin_embed)
   list(JOIN files "\n" lines)
   file(CONFIGURE OUTPUT ${list} CONTENT "${lines}\n" @ONLY)  # written only when it changes
 
+  add_executable(napkin_embed ${PROJECT_SOURCE_DIR}/cmake/embed.cpp)
+  napkin_own_target(napkin_embed)
+  target_link_libraries(napkin_embed PRIVATE napkin_model_base)
   add_custom_command(
     OUTPUT ${generated}
-    COMMAND ${CMAKE_COMMAND} -D ROOT=${PROJECT_SOURCE_DIR} -D LIST=${list} -D OUT=${generated}
-            -P ${PROJECT_SOURCE_DIR}/cmake/embed.cmake
-    DEPENDS ${list} ${files} ${PROJECT_SOURCE_DIR}/cmake/embed.cmake
+    COMMAND napkin_embed ${PROJECT_SOURCE_DIR} ${list} ${generated}
+    DEPENDS ${list} ${files} napkin_embed
     COMMENT "Embedding YAML files and kernel sources"
     VERBATIM)
 

@@ -183,8 +183,9 @@ std::string PublishedNames::dtype(const std::string& name) const {
   return name;
 }
 
-PublishedNames parse_published_names(std::string_view text, const std::string& file) {
-  const yaml::Node document = yaml::parse(text, file);
+namespace {
+
+PublishedNames read_published_names(const yaml::Node& document) {
   document.allow({"dtypes", "gpus", "no_judges", "kernels", "conditions", "doubts"});
   PublishedNames names;
   for (const auto& [theirs, ours] : document.at("dtypes").entries()) names.dtypes.emplace_back(theirs, ours.text());
@@ -209,12 +210,19 @@ PublishedNames parse_published_names(std::string_view text, const std::string& f
   return names;
 }
 
+}  // namespace
+
+PublishedNames parse_published_names(std::string_view text, const std::string& file) {
+  const yaml::Document document = yaml::parse(text, file);
+  return read_published_names(document.root());
+}
+
 const PublishedNames& published_names() {
-  static const PublishedNames names = parse_published_names(embedded_text(names_path), std::string(names_path));
+  static const PublishedNames names = read_published_names(yaml::embedded(embedded_file(names_path)).root());
   return names;
 }
 
-std::string_view published_rows_text() { return embedded_text(rows_path); }
+std::string_view published_rows_text() { return embedded_file(rows_path).text; }
 
 namespace {
 

@@ -24,7 +24,7 @@ const std::vector<std::string>& product_keys() {
   return keys;
 }
 
-const std::string& text(const yaml::Node& row, const char* key) {
+std::string text(const yaml::Node& row, const char* key) {
   const yaml::Node& value = row.at(key);
   if (value.is_null() || !value.is_scalar() || !value.is_quoted()) value.fail("is no text", "a text in quotes");
   return value.text();
@@ -97,7 +97,8 @@ PublishedRow read_row(const yaml::Node& node) {
 }  // namespace
 
 std::vector<PublishedRow> parse_published(std::string_view text, const std::string& file) {
-  const yaml::Node document = yaml::parse(text, file);
+  const yaml::Document parsed = yaml::parse(text, file);
+  const yaml::Node& document = parsed.root();
   if (!document.is_sequence()) document.fail("is no list of rows", "[{\"gpu\": ..., \"kernel\": ..., ...}, ...]");
   std::vector<PublishedRow> rows;
   for (const yaml::Node& node : document.items()) rows.push_back(read_row(node));

@@ -28,10 +28,10 @@ constexpr std::string_view yaml_suffix = ".yaml";
   return path.substr(0, path.size() - yaml_suffix.size());
 }
 
-/// The text of the embedded file of that path; empty where there is none.
-[[nodiscard]] inline std::string_view embedded_text(std::string_view path) {
+/// The embedded file of that path; an empty one where there is none.
+[[nodiscard]] inline EmbeddedFile embedded_file(std::string_view path) {
   for (const EmbeddedFile& file : embedded_files()) {
-    if (file.path == path) return file.text;
+    if (file.path == path) return file;
   }
   return {};
 }
@@ -47,13 +47,12 @@ std::vector<std::string> embedded_names(const NameOf& name_of) {
   return names;
 }
 
-/// parse(text, path) of a user's file, or of the embedded file of that name; nothing where there is none.
-template <class NameOf, class Parse>
-auto find_named(const std::string& name_or_path, const NameOf& name_of, const Parse& parse)
-    -> std::optional<decltype(parse(std::string_view(), name_or_path))> {
-  if (names_file(name_or_path)) return parse(yaml::read_file(name_or_path), name_or_path);
+/// The document of a user's file, or of the embedded file of that name; nothing where there is none.
+template <class NameOf>
+std::optional<yaml::Document> find_named(const std::string& name_or_path, const NameOf& name_of) {
+  if (names_file(name_or_path)) return yaml::parse(yaml::read_file(name_or_path), name_or_path);
   for (const EmbeddedFile& file : embedded_files()) {
-    if (!name_or_path.empty() && name_of(file.path) == name_or_path) return parse(file.text, std::string(file.path));
+    if (!name_or_path.empty() && name_of(file.path) == name_or_path) return yaml::embedded(file);
   }
   return std::nullopt;
 }

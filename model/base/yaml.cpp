@@ -1,163 +1,131 @@
 #include "model/base/yaml.hpp"
 
-#include <yaml-cpp/anchor.h>
-#include <yaml-cpp/emitterstyle.h>
-#include <yaml-cpp/eventhandler.h>
-#include <yaml-cpp/exceptions.h>
-#include <yaml-cpp/mark.h>
-#include <yaml-cpp/parser.h>
-
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <sstream>
 
+#include "model/base/byte_stream.hpp"
 #include "model/base/file.hpp"
 #include "model/base/printable.hpp"
-#include "model/base/yaml_plain.hpp"
+#include "model/base/yaml_bytes.hpp"
 
 namespace napkin::yaml {
 namespace {
 
-constexpr std::size_t max_depth = 32;
-constexpr std::size_t max_bytes = std::size_t{4} << 20;
-constexpr std::size_t max_nodes = 200'000;
+std::string_view get_text(ByteReader& bytes) { return bytes.next(bytes.get_size()); }
 
-std::string shown(const std::string& text) {
-  return "'" + (text.size() > 40 ? text.substr(0, 37) + "..." : text) + "'";
-}
+int get_int(ByteReader& bytes) { return static_cast<int>(static_cast<std::uint32_t>(bytes.get_count())); }
 
 }  // namespace
 
-// Builds the tree from yaml-cpp's events: they carry a position each, show duplicate keys, and never follow an alias.
-class Builder : public YAML::EventHandler {
+/// Fills nodes from bytes. No number in the bytes is trusted.
+class DocumentReader {
  public:
-  explicit Builder(std::string file) : file_(std::make_shared<const std::string>(std::move(file))) {}
-
-  void OnDocumentStart(const YAML::Mark& mark) override {
-    if (documents_++ > 0) fail(mark, "a second document", "one document a file");
-  }
-  void OnDocumentEnd() override {}
-  void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override { add(make(mark, Node::Kind::null, "", anchor)); }
-  void OnAlias(const YAML::Mark& mark, YAML::anchor_t) override {
-    fail(mark, "an alias (*name)", "write the value out: aliases and anchors are not part of the format");
-  }
-  void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
-                const std::string& value) override {
-    const bool quoted = tag == "!";
-    Node node = make(mark, quoted || !value.empty() ? Node::Kind::scalar : Node::Kind::null, tag, anchor);
-    node.quoted_ = quoted;
-    node.scalar_ = value;
-    add(std::move(node));
-  }
-  void OnSequenceStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
-                       YAML::EmitterStyle::value) override {
-    open(make(mark, Node::Kind::sequence, tag, anchor));
-  }
-  void OnSequenceEnd() override { close(); }
-  void OnMapStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
-                  YAML::EmitterStyle::value) override {
-    open(make(mark, Node::Kind::map, tag, anchor));
-  }
-  void OnMapEnd() override { close(); }
-  void OnAnchor(const YAML::Mark& mark, const std::string&) override {
-    fail(mark, "an anchor (&name)", "write the value out: aliases and anchors are not part of the format");
-  }
-
-  [[nodiscard]] Node take() { return std::move(root_); }
-  [[nodiscard]] bool empty() const { return nodes_ == 0; }
-
- private:
-  struct Open {
-    Node node;
-    bool has_key = false;
-    std::string key;
-    Node::Place key_place;
+  /// What stands in front of a value's text or children.
+  struct Head {
+    Node::Kind kind = Node::Kind::null;
+    bool quoted = false;
+    std::string_view key;
+    Node::Place key_place, place;
+    std::size_t children = 0, nodes = 0;
+    std::string_view rest;  ///< the text of a scalar, the bytes of children
   };
 
-  [[noreturn]] void fail(const YAML::Mark& mark, const std::string& what, const std::string& right) const {
-    throw Error(Location{*file_, mark.line + 1, mark.column + 1}, next_path(), what, right);
+  static Head head(ByteReader& bytes) {
+    Head out;
+    const unsigned flags = bytes.get<std::uint8_t>();
+    out.kind = static_cast<Node::Kind>(flags & kind_bits);
+    out.quoted = (flags & quoted_bit) != 0;
+    if ((flags & key_bit) != 0) {
+      out.key = get_text(bytes);
+      out.key_place = place(bytes);
+    }
+    out.place = place(bytes);
+    if (out.kind == Node::Kind::null) return out;
+    if (out.kind != Node::Kind::scalar) {
+      out.children = bytes.get_size();
+      out.nodes = bytes.get_size();
+    }
+    out.rest = get_text(bytes);
+    return out;
   }
 
-  std::string next_path() const {
-    if (stack_.empty()) return {};
-    const Open& top = stack_.back();
-    if (top.node.kind_ == Node::Kind::sequence) {
-      return top.node.path_ + "[" + std::to_string(top.node.items_.size()) + "]";
-    }
-    if (!top.has_key) return top.node.path_;
-    return top.node.path_.empty() ? top.key : top.node.path_ + "." + top.key;
-  }
+  DocumentReader(const std::string& file, Node* nodes, std::size_t size) : file_(file), nodes_(nodes), size_(size) {}
 
-  Node make(const YAML::Mark& mark, Node::Kind kind, const std::string& tag, YAML::anchor_t anchor) {
-    if (anchor != 0) fail(mark, "an anchor (&name)", "write the value out");
-    if (!tag.empty() && tag != "?" && tag != "!") fail(mark, "a tag (" + tag + ")", "a plain value");
-    if (++nodes_ > max_nodes) fail(mark, "too many values", "at most 200000 a file");
-    Node node;
-    node.kind_ = kind;
-    node.file_ = file_;
-    node.place_ = {mark.line + 1, mark.column + 1};
-    if (!wants_key()) node.path_ = next_path();
-    return node;
-  }
-
-  void open(Node node) {
-    if (stack_.size() >= max_depth) {
-      throw Error(node.location(), "", "nested more than 32 deep", "a flatter document");
-    }
-    if (wants_key()) throw Error(node.location(), stack_.back().node.path_, "a key that is not a word", "name: value");
-    stack_.push_back(Open{std::move(node), false, {}, {}});
-  }
-
-  void close() {
-    Node node = std::move(stack_.back().node);
-    stack_.pop_back();
-    add(std::move(node));
-  }
-
-  bool wants_key() const {
-    return !stack_.empty() && stack_.back().node.kind_ == Node::Kind::map && !stack_.back().has_key;
-  }
-
-  void add(Node node) {
-    if (stack_.empty()) {
-      root_ = std::move(node);
-      return;
-    }
-    Open& top = stack_.back();
-    if (top.node.kind_ == Node::Kind::sequence) {
-      top.node.items_.push_back(std::move(node));
-      return;
-    }
-    if (top.has_key) {
-      node.key_place_ = top.key_place;
-      top.node.entries_.emplace_back(std::move(top.key), std::move(node));
-      top.has_key = false;
-      return;
-    }
-    if (node.kind_ != Node::Kind::scalar || node.scalar_.empty()) {
-      throw Error(node.location(), top.node.path_, "an empty key", "name: value");
-    }
-    for (const auto& [key, earlier] : top.node.entries_) {
-      if (key == node.scalar_) {
-        throw Error(node.location(), top.node.path_, "key " + shown(key) + " stands twice",
-                    "once (the first is in line " + std::to_string(earlier.key_place_.line) + ")");
+  /// The value and all in it, from node `at` on.
+  void read(ByteReader& bytes, std::size_t at, std::uint32_t parent, std::size_t depth) {
+    const Head head = DocumentReader::head(bytes);
+    if (head.nodes >= size_ - at || depth > max_depth) throw Error(file_, "does not fit its nodes");
+    Node& node = nodes_[at];
+    node.file_ = &file_;
+    node.kind_ = head.kind;
+    node.quoted_ = head.quoted;
+    node.key_ = head.key;
+    node.key_place_ = head.key_place;
+    node.place_ = head.place;
+    node.parent_ = parent;
+    node.nodes_ = static_cast<std::uint32_t>(head.nodes + 1);
+    node.children_ = static_cast<std::uint32_t>(head.children);
+    if (head.kind == Node::Kind::scalar) node.scalar_ = head.rest;
+    if (head.kind == Node::Kind::sequence || head.kind == Node::Kind::map) {
+      ByteReader children(head.rest);
+      const std::size_t end = at + 1 + head.nodes;
+      std::size_t next = at + 1;
+      for (std::size_t i = 0; i < head.children; ++i) {
+        if (next >= end) throw Error(file_, "has more values than nodes");
+        read(children, next, static_cast<std::uint32_t>(next - at), depth + 1);
+        next += nodes_[next].nodes_;
       }
+      if (next != end || !children.at_end()) throw Error(file_, "has fewer values than nodes");
     }
-    top.key = std::move(node.scalar_);
-    top.key_place = node.place_;
-    top.has_key = true;
   }
 
-  std::shared_ptr<const std::string> file_;
-  std::vector<Open> stack_;
-  Node root_;
-  int documents_ = 0;
-  std::size_t nodes_ = 0;
+ private:
+  static Node::Place place(ByteReader& bytes) {
+    const int line = get_int(bytes);
+    return {line, get_int(bytes)};
+  }
+
+  const std::string& file_;
+  Node* nodes_;
+  std::size_t size_;
 };
 
+Document::Document(std::string_view bytes, std::string file, std::shared_ptr<const void> owner)
+    : owner_(std::move(owner)), file_(std::make_unique<const std::string>(std::move(file))) {
+  try {
+    ByteReader first(bytes), all(bytes);
+    const std::size_t size = DocumentReader::head(first).nodes + 1;
+    nodes_.reset(new Node[size]);
+    DocumentReader(*file_, nodes_.get(), size).read(all, 0, 0, 0);
+    if (!all.at_end()) throw Error(*file_, "has bytes behind its values");
+  } catch (const Error& error) {
+    throw Error(*file_, "its bytes are damaged: " + error.problem(), "build the program anew");
+  }
+}
+
+void Node::take(const Node& other) {
+  file_ = other.file_;
+  origin_ = other.origin_ != nullptr ? other.origin_ : &other;
+  key_ = other.key_, scalar_ = other.scalar_;
+  place_ = other.place_, key_place_ = other.key_place_;
+  parent_ = other.parent_, nodes_ = other.nodes_, children_ = other.children_;
+  kind_ = other.kind_, quoted_ = other.quoted_;
+}
+
+std::string Node::path() const {
+  if (origin_ != nullptr) return origin_->path();
+  if (parent_ == 0) return {};
+  const Node* const parent = this - parent_;
+  std::string path = parent->path();
+  if (parent->is_map()) return path.empty() ? key() : path + "." + key();
+  std::size_t index = 0;
+  for (const Node* item = parent->first(); item != this; item = item->next()) ++index;
+  return path + "[" + std::to_string(index) + "]";
+}
+
 void Node::fail(const std::string& what, const std::string& right) const {
-  throw Error(location(), path_, what, right);
+  throw Error(location(), path(), what, right);
 }
 
 Location Node::at_offset(std::size_t offset) const {
@@ -166,20 +134,20 @@ Location Node::at_offset(std::size_t offset) const {
   return where;
 }
 
-const std::string& Node::text() const {
+std::string Node::text() const {
   if (kind_ == Kind::null) fail("empty", "a word");
   if (kind_ != Kind::scalar) fail(kind_ == Kind::map ? "a map" : "a list", "a word");
-  return scalar_;
+  return std::string(scalar_);
 }
 
 std::int64_t Node::integer(std::int64_t least, std::int64_t most) const {
-  const std::string range = "a whole number from " + std::to_string(least) + " to " + std::to_string(most);
-  if (kind_ != Kind::scalar || quoted_) fail("not a number", range);
+  const auto range = [&] { return "a whole number from " + std::to_string(least) + " to " + std::to_string(most); };
+  if (kind_ != Kind::scalar || quoted_) fail("not a number", range());
   std::int64_t value = 0;
   const char* const end = scalar_.data() + scalar_.size();
   const auto [stop, code] = std::from_chars(scalar_.data(), end, value);
-  if (code != std::errc{} || stop != end) fail(shown(scalar_) + " is not a whole number", range);
-  if (value < least || value > most) fail(shown(scalar_) + " is out of range", range);
+  if (code != std::errc{} || stop != end) fail(shown(scalar_) + " is not a whole number", range());
+  if (value < least || value > most) fail(shown(scalar_) + " is out of range", range());
   return value;
 }
 
@@ -206,39 +174,65 @@ bool Node::boolean() const {
   fail("not a yes or no", "true or false");
 }
 
-std::string Node::choice(const std::vector<std::string>& allowed) const {
-  const std::string& word = text();
-  if (std::find(allowed.begin(), allowed.end(), word) == allowed.end()) {
-    fail("unknown " + shown(word), one_of(word, allowed));
-  }
+namespace {
+
+template <class Words>
+bool lists(const Words& words, std::string_view word) {
+  return std::find(words.begin(), words.end(), word) != words.end();
+}
+
+template <class Words>
+std::vector<std::string> strings(const Words& words) {
+  return {words.begin(), words.end()};
+}
+
+}  // namespace
+
+template <class Words>
+std::string Node::choose(const Words& allowed) const {
+  std::string word = text();
+  if (!lists(allowed, word)) fail("unknown " + shown(word), one_of(word, strings(allowed)));
   return word;
 }
 
-const std::vector<Node>& Node::items() const {
+std::string Node::choice(std::initializer_list<std::string_view> allowed) const { return choose(allowed); }
+std::string Node::choice(const std::vector<std::string>& allowed) const { return choose(allowed); }
+
+Children<const Node&> Node::items() const {
   if (kind_ != Kind::sequence) fail("not a list", "a list: [a, b]");
-  return items_;
+  return {first(), next(), children_};
+}
+
+Children<const Node&> Node::items_or_one() const {
+  if (kind_ == Kind::sequence) return items();
+  return {this, next(), 1};
 }
 
 std::vector<std::string> Node::words() const {
   if (kind_ == Kind::scalar) return {text()};
   std::vector<std::string> out;
+  out.reserve(children_);
   for (const Node& item : items()) out.push_back(item.text());
   return out;
 }
 
-const std::vector<std::pair<std::string, Node>>& Node::entries() const {
+Children<Entry> Node::entries() const {
   if (kind_ != Kind::map) fail(kind_ == Kind::null ? "empty" : "not a map", "name: value pairs");
-  return entries_;
+  return {first(), next(), children_};
 }
 
-const Node& Node::allow(const std::vector<std::string>& keys) const {
-  for (const auto& [key, node] : entries()) {
-    if (std::find(keys.begin(), keys.end(), key) == keys.end()) {
-      throw Error(node.key_location(), path_, "unknown key " + shown(key), one_of(key, keys));
-    }
+template <class Keys>
+const Node& Node::allow_any(const Keys& keys) const {
+  (void)entries();
+  for (const Node* node = first(); node != next(); node = node->next()) {
+    if (!lists(keys, node->key_))
+      throw Error(node->key_location(), path(), "unknown key " + shown(node->key_), one_of(node->key_, strings(keys)));
   }
   return *this;
 }
+
+const Node& Node::allow(std::initializer_list<std::string_view> keys) const { return allow_any(keys); }
+const Node& Node::allow(const std::vector<std::string>& keys) const { return allow_any(keys); }
 
 const Node& Node::at(std::string_view key) const {
   if (const Node* node = find(key)) return *node;
@@ -246,48 +240,32 @@ const Node& Node::at(std::string_view key) const {
 }
 
 const Node* Node::find(std::string_view key) const {
-  for (const auto& [name, node] : entries()) {
-    if (name == key) return &node;
+  (void)entries();
+  for (const Node* node = first(); node != next(); node = node->next()) {
+    if (node->key_ == key) return node;
   }
   return nullptr;
 }
 
-namespace {
-
-void check_characters(std::string_view text, const std::string& file) {
-  for (std::size_t i = 0; i < text.size();) {
-    const auto c = static_cast<unsigned char>(text[i]);
-    const bool blank = c == '\n' || c == '\r' || c == '\t', control = c < 0x20 && !blank;
-    const Character first = c < 0x80 ? Character{c, 1, true} : first_character(text.substr(i));
-    if (control || !first.valid) {
-      const auto line = 1 + std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(i), '\n');
-      throw Error(Location{file, static_cast<int>(line), 1}, "",
-                  control ? "a control character" : "the byte " + escape_of(c) + ", which is no UTF-8",
-                  "a YAML text in UTF-8");
-    }
-    i += first.bytes;
-  }
+Document parse(std::string_view text, const std::string& file) {
+  auto bytes = std::make_shared<const std::string>(bytes_of(text, file));
+  return Document(*bytes, file, bytes);
 }
 
-}  // namespace
+Document embedded(const EmbeddedFile& file) { return Document(file.tree, std::string(file.path)); }
 
-Node parse(std::string_view text, const std::string& file) {
-  if (text.size() > max_bytes) throw Error(file, "larger than 4 MiB", "a smaller file");
-  check_characters(text, file);
-  if (Builder builder(file); read_plain(text, builder)) return builder.take();
-  std::istringstream stream{std::string(text)};
-  Builder builder(file);
-  try {
-    YAML::Parser parser(stream);
-    while (parser.HandleNextDocument(builder)) {
-    }
-  } catch (const YAML::Exception& e) {
-    throw Error(Location{file, e.mark.line + 1, e.mark.column + 1}, "", e.msg, "well-formed YAML");
+std::string_view embedded_word(const EmbeddedFile& file, std::string_view key) {
+  ByteReader bytes(file.tree);
+  const auto root = DocumentReader::head(bytes);
+  if (root.kind != Node::Kind::map) return {};
+  ByteReader entries(root.rest);
+  for (std::size_t i = 0; i < root.children; ++i) {
+    const auto entry = DocumentReader::head(entries);
+    if (entry.key == key) return entry.kind == Node::Kind::scalar ? entry.rest : std::string_view();
   }
-  if (builder.empty()) throw Error(file, "empty", "a YAML document");
-  return builder.take();
+  return {};
 }
 
-std::string read_file(const std::string& path) { return napkin::read_file(path, max_bytes, path); }
+std::string read_file(const std::string& path) { return napkin::read_file(path, std::size_t{4} << 20, path); }
 
 }  // namespace napkin::yaml

@@ -1,24 +1,75 @@
 #pragma once
-// A Node is a value of strict YAML that knows its file, line, column and field path; unknown keys, duplicate keys,
-// aliases, tags, several documents and deep nesting are errors. The only user of yaml-cpp is yaml.cpp.
+// A Node is a value of strict YAML that knows its file, line, column and field path; a Document holds all nodes of one
+// text, made of the bytes that yaml_bytes.hpp writes: of a user's file when it is read, of a bundled one by the build.
 
 #include <cstdint>
 #include <initializer_list>
+#include <iterator>
 #include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
+#include "model/base/embedded.hpp"
 #include "model/base/error.hpp"
 
 namespace napkin::yaml {
 
+class Node;
+
+/// A key and its value.
+using Entry = std::pair<std::string, const Node&>;
+
+/// The items of a list (Value is const Node&) or the entries of a map (Value is Entry), in file order.
+template <class Value>
+class Children {
+ public:
+  class iterator {
+   public:
+    using iterator_category = std::input_iterator_tag;
+    using value_type = std::remove_reference_t<Value>;
+    using difference_type = std::ptrdiff_t;
+    using pointer = void;
+    using reference = Value;
+
+    iterator() = default;
+    explicit iterator(const Node* at) : at_(at) {}
+    Value operator*() const;
+    iterator& operator++();
+    iterator operator++(int) {
+      iterator before = *this;
+      ++*this;
+      return before;
+    }
+    bool operator==(const iterator&) const = default;
+
+   private:
+    const Node* at_ = nullptr;
+  };
+
+  Children(const Node* first, const Node* end, std::size_t size) : first_(first), end_(end), size_(size) {}
+  [[nodiscard]] iterator begin() const { return iterator(first_); }
+  [[nodiscard]] iterator end() const { return iterator(end_); }
+  [[nodiscard]] std::size_t size() const { return size_; }
+  [[nodiscard]] bool empty() const { return size_ == 0; }
+  [[nodiscard]] Value operator[](std::size_t index) const {
+    return *std::next(begin(), static_cast<std::ptrdiff_t>(index));
+  }
+
+ private:
+  const Node *first_, *end_;
+  std::size_t size_;
+};
+
 /// One value of a YAML document. Accessors throw Error (position, field path, what, what would be right).
 class Node {
  public:
-  enum class Kind { null, scalar, sequence, map };
+  enum class Kind : std::uint8_t { null, scalar, sequence, map };
+
+  Node(const Node&) = delete;  // its children stand behind it, in its document
+  Node& operator=(const Node&) = delete;
 
   [[nodiscard]] Kind kind() const { return kind_; }
   [[nodiscard]] Location location() const { return {*file_, place_.line, place_.column}; }
@@ -27,7 +78,9 @@ class Node {
     return key_place_.line > 0 ? Location{*file_, key_place_.line, key_place_.column} : location();
   }
   /// "levels.shared.capacity", "operations[2]"; "" for the document.
-  [[nodiscard]] const std::string& path() const { return path_; }
+  [[nodiscard]] std::string path() const;
+  /// The key that the value belongs to in its map; "" where it is in none.
+  [[nodiscard]] std::string key() const { return std::string(key_); }
   [[nodiscard]] bool is_null() const { return kind_ == Kind::null; }
   [[nodiscard]] bool is_scalar() const { return kind_ == Kind::scalar; }
   [[nodiscard]] bool is_sequence() const { return kind_ == Kind::sequence; }
@@ -35,17 +88,21 @@ class Node {
   /// True for a scalar written in quotes (or as a block): never a number.
   [[nodiscard]] bool is_quoted() const { return quoted_; }
 
-  [[nodiscard]] const std::string& text() const;                                    ///< a scalar, not empty
+  [[nodiscard]] std::string text() const;                                           ///< a scalar, not empty
   [[nodiscard]] std::int64_t integer(std::int64_t least, std::int64_t most) const;  ///< decimal digits only
   [[nodiscard]] double number() const;                                              ///< finite, plain or 1e9 form
   [[nodiscard]] bool boolean() const;                                               ///< true/false/on/off/yes/no
+  [[nodiscard]] std::string choice(std::initializer_list<std::string_view> allowed) const;
   [[nodiscard]] std::string choice(const std::vector<std::string>& allowed) const;
-  [[nodiscard]] const std::vector<Node>& items() const;  ///< a sequence
+  [[nodiscard]] Children<const Node&> items() const;  ///< a sequence
+  /// A sequence, or a single value taken as a sequence of one.
+  [[nodiscard]] Children<const Node&> items_or_one() const;
   /// A sequence, or a single scalar taken as a sequence of one.
   [[nodiscard]] std::vector<std::string> words() const;
 
-  /// A map, in file order. allow() refuses any key not in the list.
-  [[nodiscard]] const std::vector<std::pair<std::string, Node>>& entries() const;
+  /// A map. allow() refuses any key not in the list.
+  [[nodiscard]] Children<Entry> entries() const;
+  const Node& allow(std::initializer_list<std::string_view> keys) const;
   const Node& allow(const std::vector<std::string>& keys) const;
   [[nodiscard]] const Node& at(std::string_view key) const;    ///< required
   [[nodiscard]] const Node* find(std::string_view key) const;  ///< or nullptr
@@ -55,23 +112,75 @@ class Node {
   [[nodiscard]] Location at_offset(std::size_t offset) const;
 
  private:
-  friend class Builder;
+  friend class Document;
+  friend class DocumentReader;
   friend class Overlay;
-  Kind kind_ = Kind::null;
-  bool quoted_ = false;
+  template <class>
+  friend class Children;
   struct Place {
     int line = 0, column = 0;
   };
-  std::shared_ptr<const std::string> file_;  ///< one text for all values of a document
+
+  Node() = default;
+  /// Becomes the other one, which stays: what is in it has to be taken too.
+  void take(const Node& other);
+  [[nodiscard]] const Node* first() const { return this + 1; }
+  [[nodiscard]] const Node* next() const { return this + nodes_; }
+  template <class Keys>
+  const Node& allow_any(const Keys& keys) const;
+  template <class Words>
+  std::string choose(const Words& allowed) const;
+
+  const std::string* file_ = nullptr;
+  const Node* origin_ = nullptr;  ///< the node that an overlay took this one from: it knows the path
+  std::string_view key_, scalar_;
   Place place_, key_place_;
-  std::string path_;
-  std::string scalar_;
-  std::vector<Node> items_;
-  std::vector<std::pair<std::string, Node>> entries_;
+  std::uint32_t parent_ = 0;    ///< how far before this node; 0: the document
+  std::uint32_t nodes_ = 1;     ///< this node and all in it, which stand behind it
+  std::uint32_t children_ = 0;  ///< of a sequence or map
+  Kind kind_ = Kind::null;
+  bool quoted_ = false;
+};
+
+template <class Value>
+Value Children<Value>::iterator::operator*() const {
+  if constexpr (std::is_reference_v<Value>)
+    return *at_;
+  else
+    return {at_->key(), *at_};
+}
+template <class Value>
+auto Children<Value>::iterator::operator++() -> iterator& {
+  at_ = at_->next();
+  return *this;
+}
+
+/// The nodes of one text, each in front of those in it. They live as long as it does.
+class Document {
+ public:
+  /// Of the bytes that bytes_of() wrote, which stay where they are as long as `owner` is held. Throws Error where
+  /// they are damaged.
+  Document(std::string_view bytes, std::string file, std::shared_ptr<const void> owner = nullptr);
+
+  [[nodiscard]] const Node& root() const { return nodes_[0]; }
+
+ private:
+  friend class Overlay;
+  Document() = default;
+
+  std::shared_ptr<const void> owner_;
+  std::unique_ptr<const std::string> file_;
+  std::unique_ptr<Node[]> nodes_;
+  std::vector<Document> parts_;  ///< that an overlay is made of
 };
 
 /// Parses one document. `file` is used in messages only. Throws Error for everything that is not strict YAML.
-[[nodiscard]] Node parse(std::string_view text, const std::string& file);
+[[nodiscard]] Document parse(std::string_view text, const std::string& file);
+
+/// The document of a bundled YAML file. Its bytes were made by the build: no text is parsed.
+[[nodiscard]] Document embedded(const EmbeddedFile& file);
+/// The word of that key at the top of a bundled YAML file, "" where it has none: without a document.
+[[nodiscard]] std::string_view embedded_word(const EmbeddedFile& file, std::string_view key);
 
 /// Reads a file whole (at most 4 MiB). Throws Error when it cannot be read.
 [[nodiscard]] std::string read_file(const std::string& path);

@@ -4,39 +4,71 @@
 
 namespace napkin::yaml {
 
-Node Overlay::joined(const Node& base, const Node& over) const {
-  if (over.kind_ != base.kind_ || whole_(over) || whole_(base) || (!over.is_map() && !over.is_sequence())) return over;
-  const auto is_alternative = [&](const auto& entry) {
-    return std::find(alternatives_.begin(), alternatives_.end(), entry.first) != alternatives_.end();
-  };
-  const bool replaces = std::any_of(over.entries_.begin(), over.entries_.end(), is_alternative);
-  Node out = over;
-  out.entries_.clear();
-  for (const auto& entry : base.entries_) {
-    if (!replaces || !is_alternative(entry)) out.entries_.push_back(entry);
+bool Overlay::is_alternative(const Node& node) const {
+  return std::find(alternatives_.begin(), alternatives_.end(), node.key_) != alternatives_.end();
+}
+
+std::vector<Overlay::Joined> Overlay::children_of(const Joined& below, bool without_alternatives) const {
+  std::vector<Joined> out;
+  if (below.is_join) {
+    out = below.children;
+  } else {
+    for (const Node* child = below.node->first(); child != below.node->next(); child = child->next())
+      out.push_back({child, false, {}});
   }
-  out.items_ = base.items_;
-  for (const auto& [key, value] : over.entries_) put(out.entries_, key, value);
-  for (const Node& item : over.items_) put(out.items_, item);
+  if (without_alternatives) std::erase_if(out, [&](const Joined& child) { return is_alternative(*child.node); });
   return out;
 }
 
-void Overlay::put(std::vector<std::pair<std::string, Node>>& entries, const std::string& key, const Node& over) const {
-  for (auto& [name, below] : entries) {
-    if (name != key) continue;
-    below = joined(below, over);
-    return;
+Overlay::Joined Overlay::join(Joined below, const Node& over) const {
+  const Node& base = *below.node;
+  if (over.kind_ != base.kind_ || whole_(over) || whole_(base) || (!over.is_map() && !over.is_sequence()))
+    return {&over, false, {}};
+  bool replaces = false;
+  for (const Node* child = over.first(); child != over.next(); child = child->next())
+    replaces = replaces || (over.is_map() && is_alternative(*child));
+  std::vector<Joined> children = children_of(below, replaces);
+  for (const Node* child = over.first(); child != over.next(); child = child->next()) {
+    const auto place = std::find_if(children.begin(), children.end(), [&](const Joined& other) {
+      return over.is_map() ? other.node->key_ == child->key_ : same_(*other.node, *child);
+    });
+    if (place == children.end())
+      children.push_back({child, false, {}});
+    else
+      *place = join(std::move(*place), *child);
   }
-  entries.emplace_back(key, over);
+  return {&over, true, std::move(children)};
 }
 
-void Overlay::put(std::vector<Node>& items, const Node& over) const {
-  for (Node& below : items) {
-    if (!same_(below, over)) continue;
-    below = joined(below, over);
-    return;
-  }
-  items.push_back(over);
+std::size_t Overlay::nodes_in(const Joined& joined) {
+  if (!joined.is_join) return joined.node->nodes_;
+  std::size_t nodes = 1;
+  for (const Joined& child : joined.children) nodes += nodes_in(child);
+  return nodes;
+}
+
+/// Puts it at `to`, `parent` behind the node that it is in; returns the place behind it.
+Node* Overlay::copy(const Joined& joined, Node* to, std::uint32_t parent) {
+  const Node& from = *joined.node;
+  const std::size_t copied = joined.is_join ? 1 : from.nodes_;
+  for (std::size_t i = 0; i < copied; ++i) to[i].take(*(&from + i));
+  to->parent_ = parent;
+  if (!joined.is_join) return to + copied;
+  Node* next = to + 1;
+  for (const Joined& child : joined.children) next = copy(child, next, static_cast<std::uint32_t>(next - to));
+  to->nodes_ = static_cast<std::uint32_t>(next - to);
+  to->children_ = static_cast<std::uint32_t>(joined.children.size());
+  return next;
+}
+
+Document Overlay::joined(Document base, Document over) const {
+  const Joined joined = join({&base.root(), false, {}}, over.root());
+  Document out;
+  out.nodes_.reset(new Node[nodes_in(joined)]);
+  copy(joined, out.nodes_.get(), 0);
+  out.parts_.push_back(std::move(base));
+  out.parts_.push_back(std::move(over));
+  return out;
 }
 
 }  // namespace napkin::yaml

@@ -2,6 +2,7 @@
 // An Overlay lays one YAML document over another: a product's numbers over those of its architecture.
 
 #include <functional>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -10,7 +11,7 @@
 
 namespace napkin::yaml {
 
-/// What `over` says stands in the place of what `base` says. Values keep their own file and position.
+/// What `over` says stands in the place of what `base` says. Values keep their own file, position and path.
 class Overlay {
  public:
   using IsWhole = std::function<bool(const Node&)>;
@@ -21,11 +22,20 @@ class Overlay {
   /// several ways; one of them above takes the place of each below.
   Overlay(IsWhole whole, IsSame same, std::vector<std::string> alternatives)
       : whole_(std::move(whole)), same_(std::move(same)), alternatives_(std::move(alternatives)) {}
-  [[nodiscard]] Node joined(const Node& base, const Node& over) const;
+  [[nodiscard]] Document joined(Document base, Document over) const;
 
  private:
-  void put(std::vector<std::pair<std::string, Node>>& entries, const std::string& key, const Node& over) const;
-  void put(std::vector<Node>& items, const Node& over) const;
+  /// A node of one of the two documents, with other children where it is a join.
+  struct Joined {
+    const Node* node = nullptr;
+    bool is_join = false;
+    std::vector<Joined> children;
+  };
+  [[nodiscard]] Joined join(Joined below, const Node& over) const;
+  [[nodiscard]] std::vector<Joined> children_of(const Joined& below, bool without_alternatives) const;
+  [[nodiscard]] bool is_alternative(const Node& node) const;
+  static std::size_t nodes_in(const Joined& joined);
+  static Node* copy(const Joined& joined, Node* to, std::uint32_t parent);
 
   IsWhole whole_;
   IsSame same_;

@@ -135,9 +135,11 @@ class NestParser {
 
 }  // namespace
 
+Nest read_nest(const yaml::Node& root) { return NestParser(root).run(); }
+
 Nest parse_nest(std::string_view text, const std::string& file) {
-  const yaml::Node root = yaml::parse(text, file);
-  return NestParser(root).run();
+  const yaml::Document document = yaml::parse(text, file);
+  return read_nest(document.root());
 }
 
 }  // namespace napkin::dependence

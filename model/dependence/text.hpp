@@ -29,10 +29,15 @@
 
 #include "model/dependence/nest.hpp"
 
+namespace napkin::yaml {
+class Node;
+}
+
 namespace napkin::dependence {
 
 /// Parses and checks a nest. `file` is used in messages. Throws Error with file:line:column.
 [[nodiscard]] Nest parse_nest(std::string_view text, const std::string& file);
+[[nodiscard]] Nest read_nest(const yaml::Node& root);
 /// One statement's line, over the loops of `nest`. Throws Error with the column in `where`.
 [[nodiscard]] Statement parse_statement(const Nest& nest, const std::string& text, const std::string& where);
 

@@ -13,7 +13,7 @@ std::string_view diagram_name(std::string_view path) { return stem_in(path, "mod
 std::vector<std::string> builtin_diagrams() { return embedded_names(diagram_name); }
 
 Diagram load_diagram(const std::string& name_or_path) {
-  if (auto found = find_named(name_or_path, diagram_name, parse_diagram)) return *std::move(found);
+  if (const auto found = find_named(name_or_path, diagram_name)) return read_diagram(found->root());
   throw Error(name_or_path, "no such algorithm",
               one_of(name_or_path, builtin_diagrams()) + ", or the path of a diagram's .yaml");
 }

@@ -134,7 +134,7 @@ class DiagramParser {
   }
 
  private:
-  static const std::vector<yaml::Node>& some(const yaml::Node& node, const std::string& what) {
+  static yaml::Children<const yaml::Node&> some(const yaml::Node& node, const std::string& what) {
     if (node.items().empty()) node.fail("an empty list", "at least " + what);
     if (node.items().size() > max_operations) node.fail("too long a list", "at most 1024 entries");
     return node.items();
@@ -146,14 +146,15 @@ class DiagramParser {
       if (!is_name(name)) value.fail("'" + name + "' is not a name for an axis", "a letter, then letters, digits or _");
       d_.axes.push_back(Axis{name, {}, value.location()});
     }
-    for (std::size_t i = 0; i < d_.axes.size(); ++i) {
-      const yaml::Node& value = node.entries()[i].second;
+    std::size_t i = 0;
+    for (const auto& [name, value] : node.entries()) {
+      Axis& axis = d_.axes[i++];
       if (value.is_null()) continue;
       const std::string& text = value.text();
       if (!value.is_quoted() && (std::isdigit(static_cast<unsigned char>(text[0])) != 0 || text[0] == '-')) {
-        d_.axes[i].fallback = value.integer(1, INT64_MAX);
+        axis.fallback = value.integer(1, INT64_MAX);
       } else if (const auto other = d_.find_axis(text)) {
-        d_.axes[i].fallback = *other;
+        axis.fallback = *other;
       } else {
         value.fail("unknown axis '" + text + "'", "a number, nothing, or " + one_of(text, d_.axis_names()));
       }
@@ -218,7 +219,7 @@ class DiagramParser {
     d_.arrays.back().type = type;
   }
 
-  void operations(const std::vector<yaml::Node>& nodes) {
+  void operations(const yaml::Children<const yaml::Node&>& nodes) {
     std::vector<WrittenOperation> written;
     for (const yaml::Node& node : nodes) written.push_back(parse_operation(node));
     for (const WrittenOperation& op : written) {
@@ -272,9 +273,11 @@ class DiagramParser {
 
 }  // namespace
 
+Diagram read_diagram(const yaml::Node& root) { return DiagramParser(root).run(); }
+
 Diagram parse_diagram(std::string_view text, const std::string& file) {
-  const yaml::Node root = yaml::parse(text, file);
-  return DiagramParser(root).run();
+  const yaml::Document document = yaml::parse(text, file);
+  return read_diagram(document.root());
 }
 
 }  // namespace napkin

@@ -180,7 +180,7 @@ class Line {
   }
 
   const yaml::Node& node_;
-  const std::string& text_;
+  std::string text_;
   std::size_t at_ = 0;
 };
 

@@ -27,10 +27,15 @@
 
 #include "model/diagram/diagram.hpp"
 
+namespace napkin::yaml {
+class Node;
+}
+
 namespace napkin {
 
 /// Parses and checks a diagram. `file` is used in messages. Throws Error with file:line:column.
 [[nodiscard]] Diagram parse_diagram(std::string_view text, const std::string& file);
+[[nodiscard]] Diagram read_diagram(const yaml::Node& root);
 
 /// The text form; a fixed point: print(parse(print(d))) == print(d).
 [[nodiscard]] std::string print(const Diagram& diagram);

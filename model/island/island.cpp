@@ -51,8 +51,9 @@ Count Island::gpus() const {
   return all;
 }
 
-Island parse_island(std::string_view text, const std::string& file) {
-  const yaml::Node document = yaml::parse(text, file);
+namespace {
+
+Island read_island(const yaml::Node& document) {
   document.allow({"name", "about", "gpu", "levels", "call"});
   Island island;
   island.name = document.at("name").text();
@@ -64,11 +65,18 @@ Island parse_island(std::string_view text, const std::string& file) {
   return island;
 }
 
+}  // namespace
+
+Island parse_island(std::string_view text, const std::string& file) {
+  const yaml::Document document = yaml::parse(text, file);
+  return read_island(document.root());
+}
+
 bool is_island(const std::string& name_or_path) {
   if (names_file(name_or_path)) {
     try {
-      const yaml::Node document = yaml::parse(yaml::read_file(name_or_path), name_or_path);
-      return document.is_map() && document.find("gpu") != nullptr;
+      const yaml::Document document = yaml::parse(yaml::read_file(name_or_path), name_or_path);
+      return document.root().is_map() && document.root().find("gpu") != nullptr;
     } catch (const Error&) {  // whoever reads it as a GPU says what is wrong
       return false;
     }
@@ -78,7 +86,7 @@ bool is_island(const std::string& name_or_path) {
 }
 
 Island load_island(const std::string& name_or_path, const std::string& where) {
-  if (auto found = find_named(name_or_path, island_name, parse_island)) return *std::move(found);
+  if (const auto found = find_named(name_or_path, island_name)) return read_island(found->root());
   throw Error(where, "unknown island '" + name_or_path + "'",
               one_of(name_or_path, builtin_islands()) + ", or the path of a profile");
 }

@@ -77,11 +77,13 @@ void check_stream(const yaml::Node& node, const Split& split) {
 
 }  // namespace
 
-Split parse_split(std::string_view text, const std::string& file) {
-  const yaml::Node document = yaml::parse(text, file);
+namespace {
+
+Split read_split(const yaml::Node& document) {
   document.allow({"split", "about", "algorithm", "group", "stream", "homes", "parts"});
   Split split;
   split.name = document.at("split").text();
+  const std::string file = document.location().file;
   std::string_view stem = std::string_view(file).substr(file.rfind('/') + 1);
   if (stem.ends_with(yaml_suffix)) stem.remove_suffix(yaml_suffix.size());
   if (stem != split.name)
@@ -104,8 +106,15 @@ Split parse_split(std::string_view text, const std::string& file) {
   return split;
 }
 
+}  // namespace
+
+Split parse_split(std::string_view text, const std::string& file) {
+  const yaml::Document document = yaml::parse(text, file);
+  return read_split(document.root());
+}
+
 Split load_split(const std::string& name_or_path, const std::string& where) {
-  if (auto found = find_named(name_or_path, split_name, parse_split)) return *std::move(found);
+  if (const auto found = find_named(name_or_path, split_name)) return read_split(found->root());
   throw Error(where, "unknown split '" + name_or_path + "'",
               one_of(name_or_path, builtin_splits()) + ", or the path of a file");
 }

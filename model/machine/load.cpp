@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <fstream>
+#include <optional>
 
 #include "model/base/library.hpp"
 #include "model/base/yaml_overlay.hpp"
@@ -37,14 +38,14 @@ std::string read_name(const yaml::Node& node) {
 enum class Source { built_in, file };
 
 /// The architecture of that name: beside the product's own file, else built in.
-yaml::Node architecture_document(const yaml::Node& word, const std::string& file, Source source) {
+yaml::Document architecture_document(const yaml::Node& word, const std::string& file, Source source) {
   const std::string& name = word.text();
   const std::string beside =
       file.substr(0, file.rfind('/') + 1) + std::string(architectures) + name + std::string(yaml_suffix);
   if (source == Source::file && name.find('/') == std::string::npos && std::ifstream(beside).good())
     return yaml::parse(yaml::read_file(beside), beside);
   for (const EmbeddedFile& each : embedded_files()) {
-    if (architecture_name(each.path) == name) return yaml::parse(each.text, std::string(each.path));
+    if (architecture_name(each.path) == name) return yaml::embedded(each);
   }
   word.fail("no file says what a node of '" + name + "' does",
             one_of(name, builtin_architectures()) +
@@ -82,9 +83,11 @@ bool is_whole_machine(const yaml::Node& document) {
 }
 
 /// What a product says over what its architecture says.
-yaml::Node product_document(const yaml::Node& product, const std::string& file, Source source) {
+yaml::Document product_document(yaml::Document document, const std::string& file, Source source) {
+  const yaml::Node& product = document.root();
   product.allow(and_sections({"name", "about", "aliases", "architecture"}));
-  const yaml::Node architecture = architecture_document(product.at("architecture"), file, source);
+  yaml::Document below = architecture_document(product.at("architecture"), file, source);
+  const yaml::Node& architecture = below.root();
   architecture.allow(and_sections({"architecture", "about", "vendor", "compute"}));
   if (architecture.at("architecture").text() != product.at("architecture").text())
     architecture.at("architecture")
@@ -92,7 +95,7 @@ yaml::Node product_document(const yaml::Node& product, const std::string& file, 
               product.at("architecture").text());
   (void)product.at("about");
   return yaml::Overlay(is_whole, is_same, {"bandwidth", "bandwidth_per_node", "by_cluster_size"})
-      .joined(architecture, product);
+      .joined(std::move(below), std::move(document));
 }
 
 Machine read_machine(const yaml::Node& document) {
@@ -129,56 +132,51 @@ Machine read_machine(const yaml::Node& document) {
   return machine;
 }
 
-Machine parse(std::string_view text, const std::string& file, Source source) {
-  const yaml::Node document = yaml::parse(text, file);
-  if (is_whole_machine(document)) {
-    document.allow(and_sections({"name", "about", "aliases", "vendor", "architecture", "compute"}));
-    return read_machine(document);
+Machine read(yaml::Document document, const std::string& file, Source source) {
+  if (const yaml::Node& root = document.root(); is_whole_machine(root)) {
+    root.allow(and_sections({"name", "about", "aliases", "vendor", "architecture", "compute"}));
+    return read_machine(root);
   }
   try {
-    return read_machine(product_document(document, file, source));
+    return read_machine(product_document(std::move(document), file, source).root());
   } catch (const Error& error) {
     if (error.where().starts_with(file + ":")) throw;
     throw Error(error.where(), error.problem(), error.right() + ", there or in the product's file " + file);
   }
 }
 
-/// The names in the line `aliases: [a, b]` of a profile: found without parsing any profile.
-std::vector<std::string_view> aliases_in(std::string_view text) {
-  constexpr std::string_view key = "\naliases: [";
-  std::vector<std::string_view> out;
-  const std::size_t start = text.find(key);
-  if (start == std::string_view::npos) return out;
-  std::string_view list = text.substr(start + key.size());
-  list = list.substr(0, list.find(']'));
-  while (!list.empty()) {
-    const std::size_t end = std::min(list.find(','), list.size());
-    std::string_view word = list.substr(0, end);
-    word.remove_prefix(std::min(word.find_first_not_of(' '), word.size()));
-    out.push_back(word.substr(0, word.find_last_not_of(' ') + 1));
-    list.remove_prefix(std::min(end + 1, list.size()));
-  }
-  return out;
+std::vector<std::string> aliases_of(const EmbeddedFile& profile) {
+  const yaml::Document document = yaml::embedded(profile);
+  const yaml::Node* aliases = document.root().find("aliases");
+  return aliases == nullptr ? std::vector<std::string>() : aliases->words();
 }
 
-bool is_named(const EmbeddedFile& profile, std::string_view name) {
-  if (profile_name(profile.path) == name) return true;
-  const auto aliases = aliases_in(profile.text);
-  return std::find(aliases.begin(), aliases.end(), name) != aliases.end();
+/// The bundled profile of that name, or else the one that has it as an alias; nothing where there is none.
+std::optional<EmbeddedFile> find_profile(std::string_view name) {
+  if (name.empty()) return std::nullopt;
+  for (const EmbeddedFile& file : embedded_files()) {
+    if (profile_name(file.path) == name) return file;
+  }
+  for (const EmbeddedFile& file : embedded_files()) {
+    if (profile_name(file.path).empty()) continue;
+    const std::vector<std::string> aliases = aliases_of(file);
+    if (std::find(aliases.begin(), aliases.end(), name) != aliases.end()) return file;
+  }
+  return std::nullopt;
 }
 
 }  // namespace
 
-Machine parse_machine(std::string_view text, const std::string& file) { return parse(text, file, Source::file); }
+Machine parse_machine(std::string_view text, const std::string& file) {
+  return read(yaml::parse(text, file), file, Source::file);
+}
 
 Machine load_machine(const std::string& name_or_path, const std::string& where) {
   if (names_file(name_or_path)) {
     return parse_machine(yaml::read_file(name_or_path), name_or_path);
   }
-  for (const EmbeddedFile& file : embedded_files()) {
-    if (name_or_path.empty() || profile_name(file.path).empty() || !is_named(file, name_or_path)) continue;
-    return parse(file.text, std::string(file.path), Source::built_in);
-  }
+  if (const auto file = find_profile(name_or_path))
+    return read(yaml::embedded(*file), std::string(file->path), Source::built_in);
   throw Error(where, "unknown GPU '" + name_or_path + "'",
               one_of(name_or_path, builtin_machines()) + ", or the path of a profile");
 }
@@ -189,7 +187,7 @@ std::vector<std::pair<std::string, std::string>> builtin_aliases() {
   std::vector<std::pair<std::string, std::string>> out;
   for (const EmbeddedFile& file : embedded_files()) {
     if (profile_name(file.path).empty()) continue;
-    for (const std::string_view alias : aliases_in(file.text)) out.emplace_back(alias, profile_name(file.path));
+    for (const std::string& alias : aliases_of(file)) out.emplace_back(alias, profile_name(file.path));
   }
   return out;
 }

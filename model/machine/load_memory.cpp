@@ -9,57 +9,58 @@
 namespace napkin::profile {
 namespace {
 
-using Entry = std::pair<std::string, yaml::Node>;
+using Entries = std::vector<const yaml::Node*>;
 
 constexpr std::size_t most_levels = 32;
 constexpr double most_nodes = 1e9;
 
-const Entry* find_entry(const std::vector<Entry>& entries, const std::string& name) {
-  const auto found = std::find_if(entries.begin(), entries.end(), [&](const Entry& e) { return e.first == name; });
-  return found == entries.end() ? nullptr : &*found;
+/// Where the level of that name stands among all; their number where there is none.
+std::size_t place_of(const Entries& entries, const std::string& name) {
+  const auto is_named = [&](const yaml::Node* entry) { return entry->key() == name; };
+  return static_cast<std::size_t>(std::find_if(entries.begin(), entries.end(), is_named) - entries.begin());
 }
 
-std::vector<std::string> names_of(const std::vector<Entry>& entries) {
+std::vector<std::string> names_of(const Entries& entries) {
   std::vector<std::string> names;
   names.reserve(entries.size());
-  for (const Entry& entry : entries) names.push_back(entry.first);
+  for (const yaml::Node* entry : entries) names.push_back(entry->key());
   return names;
 }
 
 // Parents that lead back to the level itself, as "a -> b -> a"; "" where they end at the top.
-std::string cycle_from(const std::vector<Entry>& entries, const Entry& start) {
-  std::string path = start.first;
-  const Entry* at = &start;
+std::string cycle_from(const Entries& entries, std::size_t start) {
+  std::string path = entries[start]->key();
+  std::size_t at = start;
   for (std::size_t steps = 0; steps < entries.size(); ++steps) {
-    const yaml::Node* parent = at->second.find("parent");
-    at = parent == nullptr ? nullptr : find_entry(entries, parent->text());
-    if (at == nullptr) return {};
-    path += " -> " + at->first;
-    if (at == &start) return path;
+    const yaml::Node* parent = entries[at]->find("parent");
+    if (parent == nullptr) return {};
+    at = place_of(entries, parent->text());
+    if (at == entries.size()) return {};
+    path += " -> " + entries[at]->key();
+    if (at == start) return path;
   }
   return {};
 }
 
-LevelId read_parent(const std::vector<Entry>& entries, std::size_t index) {
-  const auto& [name, node] = entries[index];
+LevelId read_parent(const Entries& entries, std::size_t index) {
+  const yaml::Node& node = *entries[index];
   const yaml::Node* parent = node.find("parent");
   if (index == 0) {
     if (parent == nullptr) return -1;
-    if (const std::string cycle = cycle_from(entries, entries[0]); !cycle.empty()) {
+    if (const std::string cycle = cycle_from(entries, 0); !cycle.empty()) {
       parent->fail("the parents run in a circle: " + cycle, "a first level without a parent");
     }
     parent->fail("the first level has a parent", "the top level, device memory, first and without a parent");
   }
   if (parent == nullptr) node.fail("no parent", "parent: a level that stands above it (only the first has none)");
-  const Entry* found = find_entry(entries, parent->text());
-  if (found == nullptr) {
+  const std::size_t position = place_of(entries, parent->text());
+  if (position == entries.size()) {
     parent->fail("unknown level '" + parent->text() + "'", one_of(parent->text(), names_of(entries)));
   }
-  if (const std::string cycle = cycle_from(entries, entries[index]); !cycle.empty()) {
+  if (const std::string cycle = cycle_from(entries, index); !cycle.empty()) {
     parent->fail("the parents run in a circle: " + cycle, "a parent that stands above it");
   }
-  const auto position = static_cast<std::size_t>(found - entries.data());
-  if (position >= index) parent->fail("level '" + found->first + "' stands below", "parents before their children");
+  if (position >= index) parent->fail("level '" + parent->text() + "' stands below", "parents before their children");
   return static_cast<LevelId>(position);
 }
 
@@ -90,8 +91,9 @@ void read_capacity(const yaml::Node& node, Level& level) {
   }
 }
 
-Level read_level(const std::vector<Entry>& entries, std::size_t index) {
-  const auto& [name, node] = entries[index];
+Level read_level(const Entries& entries, std::size_t index) {
+  const yaml::Node& node = *entries[index];
+  const std::string name = node.key();
   node.allow({"kind", "parent", "per_parent", "capacity", "per_block", "transaction"});
   if (!is_identifier(name)) node.fail("level name '" + name + "'", "small letters, digits and _, a letter first");
   Level level;
@@ -115,19 +117,19 @@ Level read_level(const std::vector<Entry>& entries, std::size_t index) {
   return level;
 }
 
-void check_tree(const std::vector<Entry>& entries, const Machine& machine) {
+void check_tree(const Entries& entries, const Machine& machine) {
   for (std::size_t i = 0; i < machine.levels.size(); ++i) {
     const Level& level = machine.levels[i];
     double nodes = 1;
     for (LevelId at = static_cast<LevelId>(i); at >= 0; at = machine.levels[static_cast<std::size_t>(at)].parent) {
       nodes *= static_cast<double>(machine.levels[static_cast<std::size_t>(at)].per_parent);
     }
-    if (nodes > most_nodes) entries[i].second.fail("more than 1e9 nodes in the machine", "a smaller per_parent");
+    if (nodes > most_nodes) entries[i]->fail("more than 1e9 nodes in the machine", "a smaller per_parent");
     if (level.parent < 0) continue;
     const Level& parent = machine.levels[static_cast<std::size_t>(level.parent)];
     if (parent.kind == LevelKind::cross_transfer) {
-      entries[i].second.at("parent").fail("the parent is a cross_transfer level",
-                                          "the parent of '" + parent.name + "': a network stands beside its nodes");
+      entries[i]->at("parent").fail("the parent is a cross_transfer level",
+                                    "the parent of '" + parent.name + "': a network stands beside its nodes");
     }
     if (level.kind != LevelKind::cross_transfer) continue;
     const bool joins = std::any_of(machine.levels.begin(), machine.levels.end(), [&](const Level& other) {
@@ -136,7 +138,7 @@ void check_tree(const std::vector<Entry>& entries, const Machine& machine) {
     });
     if (!joins) {
       entries[i]
-          .second.at("per_parent")
+          ->at("per_parent")
           .fail("no level below the same parent has that many nodes to join",
                 "at most the per_parent of the level that the network joins");
     }
@@ -177,7 +179,8 @@ LevelId level_named(const yaml::Node& word, const Machine& machine) {
 }
 
 void read_levels(const yaml::Node& node, Machine& machine) {
-  const auto& entries = node.entries();
+  Entries entries;
+  for (const auto& [name, level] : node.entries()) entries.push_back(&level);
   if (entries.empty() || entries.size() > most_levels) {
     node.fail(std::to_string(entries.size()) + " levels", "1 to 32 levels, from device memory down");
   }

@@ -20,17 +20,6 @@ std::string_view mapping_name(std::string_view path) {
   return path.substr(path.rfind('/') + 1);
 }
 
-/// The text behind "key:" at the start of a line; empty where there is none.
-std::string_view top_level(std::string_view text, std::string_view key) {
-  for (std::size_t line = 0; line < text.size(); line = std::min(text.find('\n', line), text.size() - 1) + 1) {
-    std::string_view rest = text.substr(line, text.find('\n', line) - line);
-    if (!rest.starts_with(key) || rest.substr(key.size(), 2) != ": ") continue;
-    rest.remove_prefix(key.size() + 2);
-    return rest.substr(0, rest.find_first_of(" #"));
-  }
-  return {};
-}
-
 /// An answer names the mapping, and its errors are looked up by that name: a file of another name would pass for it.
 void check_name(const Mapping& mapping, std::string_view path) {
   path = path.substr(path.rfind('/') + 1);
@@ -51,7 +40,8 @@ mapping_text::TableFile built_in_table(const std::string& name) {
 }  // namespace
 
 Mapping parse_mapping(std::string_view text, const std::string& file) {
-  return mapping_text::Reader::read(yaml::parse(text, file), file, [&](const std::string& name) {
+  const yaml::Document document = yaml::parse(text, file);
+  return mapping_text::Reader::read(document.root(), file, [&](const std::string& name) {
     const std::string path = file.substr(0, file.rfind('/') + 1) + name;
     return is_file(path) ? mapping_text::TableFile{path, yaml::read_file(path)} : built_in_table(name);
   });
@@ -65,8 +55,8 @@ Mapping load_mapping(const std::string& name_or_path, const std::string& where) 
   }
   for (const EmbeddedFile& file : embedded_files()) {
     if (name_or_path.empty() || mapping_name(file.path) != name_or_path) continue;
-    const std::string path(file.path);
-    return mapping_text::Reader::read(yaml::parse(file.text, path), path, built_in_table);
+    const yaml::Document document = yaml::embedded(file);
+    return mapping_text::Reader::read(document.root(), std::string(file.path), built_in_table);
   }
   throw Error(where, "unknown kernel '" + name_or_path + "'",
               one_of(name_or_path, builtin_mappings()) + ", or the path of a mapping's .yaml");
@@ -74,13 +64,13 @@ Mapping load_mapping(const std::string& name_or_path, const std::string& where) 
 
 namespace {
 
-/// Found without parsing any mapping: its file's top-level keys say enough.
+/// Found without reading any mapping whole: its file's top-level keys say enough.
 std::vector<std::string> mappings_of(std::string_view algorithm, bool bundled) {
   std::vector<std::string> names;
   for (const EmbeddedFile& file : embedded_files()) {
     const std::string_view name = mapping_name(file.path);
-    if (!name.empty() && top_level(file.text, "source").empty() != bundled &&
-        top_level(file.text, "proposed") != "true" && top_level(file.text, "algorithm") == algorithm)
+    if (!name.empty() && yaml::embedded_word(file, "algorithm") == algorithm &&
+        yaml::embedded_word(file, "source").empty() != bundled && yaml::embedded_word(file, "proposed") != "true")
       names.emplace_back(name);
   }
   std::sort(names.begin(), names.end());

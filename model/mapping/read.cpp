@@ -95,8 +95,7 @@ Guard Reader::guard(const yaml::Node* node, bool of_problem) {
     const auto id = m_.find_knob(name);
     if (!id && of_problem && lists_sizes_of(m_, name)) {
       std::vector<std::int64_t> sizes;
-      for (const yaml::Node& item : entry.is_sequence() ? entry.items() : std::vector<yaml::Node>{entry})
-        sizes.push_back(item.integer(1, most));
+      for (const yaml::Node& item : entry.items_or_one()) sizes.push_back(item.integer(1, most));
       guard.axes.emplace_back(name, std::move(sizes));
       continue;
     }

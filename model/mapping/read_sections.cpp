@@ -140,7 +140,7 @@ VariableMapping Reader::variable(const std::string& name, const yaml::Node& node
   if (const auto* of = node.find("of")) {
     out.of = of->words();
     if (out.of.empty()) of->fail("no array", "at least one");
-    const auto& items = of->is_sequence() ? of->items() : std::vector<yaml::Node>{*of};
+    const auto items = of->items_or_one();
     for (const yaml::Node& item : items) refer(Reference::Kind::array, item.text(), item);
   } else {
     out.of = {name};

@@ -26,7 +26,7 @@ void visit(const napkin::yaml::Node& node) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   try {
-    visit(napkin::yaml::parse({reinterpret_cast<const char*>(data), size}, "fuzz"));
+    visit(napkin::yaml::parse({reinterpret_cast<const char*>(data), size}, "fuzz").root());
   } catch (const napkin::Error&) {
   }
   return 0;

@@ -77,7 +77,8 @@ inline Recording read_recording(const std::string& file, const napkin::yaml::Nod
 
 inline Manifest read_manifest(const std::filesystem::path& folder) {
   const std::string path = (folder / "manifest.yaml").string();
-  const napkin::yaml::Node node = napkin::yaml::parse(napkin::yaml::read_file(path), path);
+  const napkin::yaml::Document document = napkin::yaml::parse(napkin::yaml::read_file(path), path);
+  const napkin::yaml::Node& node = document.root();
   node.allow(
       {"what", "replay", "predicted", "tests", "expected", "found", "device", "driver", "cuda", "compiler", "files"});
   Manifest out;

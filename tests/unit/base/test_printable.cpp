@@ -38,7 +38,7 @@ TEST_CASE("a YAML text is of UTF-8, and the error says where it is not") {
   } catch (const Error& error) {
     CHECK(std::string(error.what()) == "test.yaml:2:1: the byte \\xff, which is no UTF-8: a YAML text in UTF-8");
   }
-  CHECK(yaml::parse("a: \"\u00e9\"\n", "test.yaml").at("a").text() == "\u00e9");
+  CHECK(yaml::parse("a: \"\u00e9\"\n", "test.yaml").root().at("a").text() == "\u00e9");
 }
 
 }  // namespace test_printable

@@ -20,7 +20,8 @@ std::string message_of(const std::string& text) {
 }  // namespace
 
 TEST_CASE("values carry their position and field path") {
-  const yaml::Node root = yaml::parse("a:\n  b: [1, 2x]\nc: on\n", "f.yaml");
+  const yaml::Document document = yaml::parse("a:\n  b: [1, 2x]\nc: on\n", "f.yaml");
+  const yaml::Node& root = document.root();
   const yaml::Node& item = root.at("a").at("b").items()[1];
   CHECK(item.path() == "a.b[1]");
   CHECK(item.location().text() == "f.yaml:2:10");
@@ -31,7 +32,8 @@ TEST_CASE("values carry their position and field path") {
 }
 
 TEST_CASE("keys: missing, unknown and twice") {
-  const yaml::Node root = yaml::parse("name: x\nsise: 3\n", "f.yaml");
+  const yaml::Document document = yaml::parse("name: x\nsise: 3\n", "f.yaml");
+  const yaml::Node& root = document.root();
   CHECK_THROWS_WITH_AS((void)root.at("size"), "f.yaml:1:1: key 'size' is missing: size: ...", Error);
   CHECK_THROWS_WITH_AS((void)root.allow({"name", "size"}),
                        "f.yaml:2:1: unknown key 'sise': did you mean 'size'? (one of name, size)", Error);
@@ -51,7 +53,8 @@ TEST_CASE("what is not part of the format is refused with a position") {
 }
 
 TEST_CASE("numbers are plain, finite and in range") {
-  const yaml::Node root = yaml::parse("a: 1e9\nb: nan\nc: '3'\nd: 9223372036854775808\ne: 0x10\n", "f.yaml");
+  const yaml::Document document = yaml::parse("a: 1e9\nb: nan\nc: '3'\nd: 9223372036854775808\ne: 0x10\n", "f.yaml");
+  const yaml::Node& root = document.root();
   CHECK(root.at("a").number() == 1e9);
   CHECK_THROWS_AS((void)root.at("a").integer(0, INT64_MAX), Error);
   CHECK_THROWS_AS((void)root.at("b").number(), Error);
