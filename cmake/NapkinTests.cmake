@@ -147,8 +147,7 @@ endfunction()
 
 # Each header alone, with what its own layer may use: napkin_headers_model_base, ...; all of them: header_check. A header
 # with a source of its name is left out: build.layers sees to it that the source includes it first, and so shows that it
-# stands alone where sources are compiled one by one and not given parsed headers (preset debug); of ours it needs no more
-# where they are (preset fuzz), and build.includes sees to the others.
+# stands alone where sources are compiled one by one (preset debug), and build.includes sees to it everywhere.
 function(napkin_header_check)
   add_custom_target(header_check)
   get_property(layers GLOBAL PROPERTY NAPKIN_LAYERS)
@@ -157,7 +156,7 @@ function(napkin_header_check)
     set(sources)
     foreach(header IN LISTS headers)
       string(REGEX REPLACE "hpp$" "cpp" own ${PROJECT_SOURCE_DIR}/${header})
-      if(EXISTS ${own} AND NOT NAPKIN_PRECOMPILE)
+      if(EXISTS ${own})
         continue()
       endif()
       set(source ${PROJECT_BINARY_DIR}/header_check/${header}.cpp)

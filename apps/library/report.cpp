@@ -11,7 +11,7 @@
 namespace napkin {
 namespace {
 
-constexpr int iterations = 6, runners = 5;
+constexpr int drawn_iterations = 6, most_runners = 5;
 constexpr std::size_t most_pairs = 6, most_recorded = 8, most_published = 6;
 
 /// The best of the kernel that the answer has come to, whatever knobs the user fixed.
@@ -20,7 +20,7 @@ SelectAnswer free_selection(const Session& session, const Ask& ask, const Head& 
   open.tile.clear();
   open.check = open.compile = false;
   if (open.kernel.empty() && head.kernel) open.kernel = *head.kernel;
-  return *session.select(open, runners);
+  return *session.select(open, most_runners);
 }
 
 /// The best tiles beside the one that is asked about.
@@ -38,7 +38,7 @@ void add_of_kernel(const Request& request, const SelectedTile& selected, ReportA
       request.problem.packing.sequences.empty() ? most_pairs : 1;  // each cell takes some milliseconds there
   out.landscapes = landscapes_of(request, *selected.layout, selected.tile, pairs);
   if (!out.query.legal) return;
-  out.timeline = timeline_answer(request, *selected.layout, selected.tile, iterations);
+  out.timeline = timeline_answer(request, *selected.layout, selected.tile, drawn_iterations);
   out.sensitive = sensitivity_answer(request);
 }
 

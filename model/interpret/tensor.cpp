@@ -79,13 +79,13 @@ double largest(const Tensor& tensor) {
 }
 
 double difference(const Tensor& a, const Tensor& b) {
-  constexpr double infinite = std::numeric_limits<double>::infinity();
-  if (a.shape != b.shape || a.data.size() != b.data.size()) return infinite;
+  constexpr double unlike = std::numeric_limits<double>::infinity();
+  if (a.shape != b.shape || a.data.size() != b.data.size()) return unlike;
   double found = 0;
   for (std::size_t i = 0; i < a.data.size(); ++i) {
     if (a.data[i] == b.data[i]) continue;
     const double gap = std::abs(a.data[i] - b.data[i]);
-    found = std::max(found, std::isfinite(gap) ? gap : infinite);
+    found = std::max(found, std::isfinite(gap) ? gap : unlike);
   }
   return found;
 }
