@@ -18,13 +18,8 @@ namespace {
 
 namespace nb = nanobind;
 
-nb::dict dict_of(const NamedSizes& sizes) {
-  nb::dict out;
-  for (const auto& [name, size] : sizes) out[name.c_str()] = size;
-  return out;
-}
-
-nb::dict dict_of(const std::vector<std::pair<std::string, double>>& numbers) {
+template <class Number>
+nb::dict dict_of(const std::vector<std::pair<std::string, Number>>& numbers) {
   nb::dict out;
   for (const auto& [name, number] : numbers) out[name.c_str()] = number;
   return out;
@@ -249,7 +244,7 @@ void bind_shown(nb::class_<Answer>& c) {
       .def(
           "__reduce__",
           [](const Answer& a) {
-            const nb::object record = nb::module_::import_("napkin._commands").attr("Record");
+            const nb::object record = nb::module_::import_("napkin._records").attr("Record");
             return nb::make_tuple(record, nb::make_tuple(to_python(report::json_of(a))));
           },
           "In another process it is a record of to_dict(): the numbers, and none of this process's ways to ask on.")

@@ -26,9 +26,9 @@ namespace napkin::report {
 [[nodiscard]] std::string text_of(const NamedSizes& sizes);
 /// "tensor 93%  special 60%", busiest first.
 [[nodiscard]] std::string text_of_pipes(const PredictedAnswer& predicted);
-/// What the levels move and what they hold: one table in the abstract machine's values, two in bytes.
 /// "4 parts of each result, in l2 by turns: 12.6 MB in, 12.6 MB out; 4 turns, 2.4 us"
 [[nodiscard]] std::string combine_text(const CombineAnswer& combine);
+/// What the levels move and what they hold: one table in the abstract machine's values, two in bytes.
 [[nodiscard]] std::string table_of(const std::vector<LevelAnswer>& levels, bool values, const Style& style);
 
 }  // namespace napkin::report

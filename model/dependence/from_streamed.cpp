@@ -40,8 +40,6 @@ class Builder {
   }
 
  private:
-  // Names and loops -------------------------------------------------------------------------------------------------
-
   void name_arrays() {
     for (const Array& a : d_.arrays) names_of_arrays_.push_back(names_.fresh(a.name));
     for (std::size_t i = 0; i < d_.arrays.size(); ++i) {
@@ -58,11 +56,11 @@ class Builder {
   }
 
   LoopId new_loop(AxisId axis, const std::string& name) {
-    result_.nest.loops.push_back({names_.fresh(name), 0, sizes_[static_cast<std::size_t>(axis)], {}});
+    result_.nest.loops.push_back({names_.fresh(name), 0, sizes_[at(axis)], {}});
     result_.axes.push_back(axis);
     return static_cast<LoopId>(result_.nest.loops.size()) - 1;
   }
-  const std::string& axis_name(AxisId axis) const { return d_.axes[static_cast<std::size_t>(axis)].name; }
+  const std::string& axis_name(AxisId axis) const { return d_.axes[at(axis)].name; }
 
   void outer_loops() {
     for (std::size_t i = 0; i < d_.axes.size(); ++i) {
@@ -86,9 +84,7 @@ class Builder {
     return pass;
   }
 
-  // References ------------------------------------------------------------------------------------------------------
-
-  const Array& array(ArrayId id) const { return d_.arrays[static_cast<std::size_t>(id)]; }
+  const Array& array(ArrayId id) const { return d_.arrays[at(id)]; }
   bool streams(const Axes& axes) const { return s_.stream && std::count(axes.begin(), axes.end(), *s_.stream) > 0; }
 
   // Something in the group's own memory. `anew`: made in each iteration of the loop.
@@ -101,9 +97,7 @@ class Builder {
     }
     return r;
   }
-  Reference low(ArrayId id, const Pass& pass) const {
-    return low(low_[static_cast<std::size_t>(id)], array(id).axes, pass, false);
-  }
+  Reference low(ArrayId id, const Pass& pass) const { return low(low_[at(id)], array(id).axes, pass, false); }
   // A value of a softmax's state; delta and the new maximum are made anew in each iteration.
   Reference state(OpId softmax, std::size_t which, const Pass& pass) const {
     std::size_t i = 0;
@@ -131,12 +125,12 @@ class Builder {
 
   // A value in the slow memory; a partial result has a place for each group of its split axes.
   Reference global(ArrayId id, const Pass& pass) {
-    const std::string& parts = parts_[static_cast<std::size_t>(id)];
-    Reference r{parts.empty() ? names_of_arrays_[static_cast<std::size_t>(id)] : parts, {}};
-    for (AxisId axis : copied_axes(id)) r.subscripts.push_back({*result_.grouped[static_cast<std::size_t>(axis)], 0});
-    for (AxisId axis : split_axes(id)) r.subscripts.push_back({*result_.grouped[static_cast<std::size_t>(axis)], 0});
+    const std::string& parts = parts_[at(id)];
+    Reference r{parts.empty() ? names_of_arrays_[at(id)] : parts, {}};
+    for (AxisId axis : copied_axes(id)) r.subscripts.push_back({*result_.grouped[at(axis)], 0});
+    for (AxisId axis : split_axes(id)) r.subscripts.push_back({*result_.grouped[at(axis)], 0});
     for (AxisId axis : array(id).axes) {
-      const auto& group = result_.grouped[static_cast<std::size_t>(axis)];
+      const auto& group = result_.grouped[at(axis)];
       if (group) r.subscripts.push_back({*group, 0});
       if (s_.stream == axis) r.subscripts.push_back({*result_.stream, 0});
       if (is_whole(axis)) r.subscripts.push_back({pass.at(axis), 0});
@@ -155,8 +149,6 @@ class Builder {
   void declare(const std::string& name, std::optional<double> initial) {
     if (result_.nest.find_array(name) == nullptr) result_.nest.arrays.push_back({name, initial, {}});
   }
-
-  // Statements ------------------------------------------------------------------------------------------------------
 
   void emit(const Reference& target, Expression value, const Pass& pass) {
     std::vector<LoopId> loops = groups_;
@@ -177,7 +169,7 @@ class Builder {
       case napkin::Statement::Kind::initialise: return initialise(s);
       case napkin::Statement::Kind::load: {
         const Pass pass = inner(array(*s.array).axes);
-        declare(names_of_arrays_[static_cast<std::size_t>(*s.array)], std::nullopt);
+        declare(names_of_arrays_[at(*s.array)], std::nullopt);
         return emit(low(*s.array, pass), chosen(*s.array, pass), pass);
       }
       case napkin::Statement::Kind::store: return store(*s.array);
@@ -215,10 +207,10 @@ class Builder {
     const Reference target = global(id, pass);
     declare(target.array, 0.0);
     emit(target, use(low(id, pass)), pass);
-    if (parts_[static_cast<std::size_t>(id)].empty()) result_.nest.outputs.push_back(target.array);
+    if (parts_[at(id)].empty()) result_.nest.outputs.push_back(target.array);
   }
 
-  const Operation& op(OpId id) const { return d_.operations[static_cast<std::size_t>(id)]; }
+  const Operation& op(OpId id) const { return d_.operations[at(id)]; }
   Axes state_axes(OpId softmax) const {
     for (const Auxiliary& a : s_.auxiliaries) {
       if (a.owner == softmax) return a.axes;
@@ -229,7 +221,7 @@ class Builder {
   Expression scaled(const Operation& o, Expression e) const {
     double factor = o.scale.factor;
     if (o.scale.axis) {
-      factor *= std::pow(static_cast<double>(sizes_[static_cast<std::size_t>(*o.scale.axis)]),
+      factor *= std::pow(static_cast<double>(sizes_[at(*o.scale.axis)]),
                          static_cast<double>(o.scale.numerator) / o.scale.denominator);
     }
     return factor == 1.0 ? e : std::move(e) * number(factor);
@@ -237,8 +229,7 @@ class Builder {
 
   void compute(const napkin::Statement& s) {
     const Operation& o = op(*s.operation);
-    const bool online =
-        s_.operations[static_cast<std::size_t>(*s.operation)].accumulator == AccumulatorKind::online_softmax;
+    const bool online = s_.operations[at(*s.operation)].accumulator == AccumulatorKind::online_softmax;
     if (s.array) {  // the log-sum-exp of a streamed softmax
       const Pass pass = inner(array(*s.array).axes);
       emit(low(*s.array, pass), use(state(*s.operation, 0, pass)) + call("log", use(state(*s.operation, 2, pass))),
@@ -271,7 +262,7 @@ class Builder {
   void reduce(OpId id) {
     const Operation& o = op(id);
     const ArrayId out = o.outputs[0];
-    const auto kind = s_.operations[static_cast<std::size_t>(id)].accumulator;
+    const auto kind = s_.operations[at(id)].accumulator;
     const Pass outside = inner(array(out).axes);
     const bool maximum = o.kind == OpKind::max;
     if (kind != AccumulatorKind::sum && kind != AccumulatorKind::max) {
@@ -325,7 +316,6 @@ class Builder {
   }
 
   // The second launch: partial results become whole (eq. 19.1).
-  // -------------------------------------------------------
 
   void combine_all() {
     std::vector<ArrayId> done;
@@ -340,15 +330,14 @@ class Builder {
   }
 
   Reference parts(ArrayId id, const Pass& pass) const {
-    Reference r{parts_[static_cast<std::size_t>(id)],
-                std::vector<Subscript>(copied_axes(id).size())};  // of copies, the first
+    Reference r{parts_[at(id)], std::vector<Subscript>(copied_axes(id).size())};  // of copies, the first
     for (AxisId axis : split_axes(id)) r.subscripts.push_back({pass.at(axis), 0});
     const Reference own = combined(id, pass);
     r.subscripts.insert(r.subscripts.end(), own.subscripts.begin(), own.subscripts.end());
     return r;
   }
   Reference combined(ArrayId id, const Pass& pass) const {
-    Reference r{names_of_arrays_[static_cast<std::size_t>(id)], {}};
+    Reference r{names_of_arrays_[at(id)], {}};
     for (AxisId axis : array(id).axes) r.subscripts.push_back({pass.at(axis), 0});
     return r;
   }
@@ -361,7 +350,7 @@ class Builder {
   }
 
   void combine(const Combine& c) {
-    const std::string& name = names_of_arrays_[static_cast<std::size_t>(c.array)];
+    const std::string& name = names_of_arrays_[at(c.array)];
     const bool maximum = c.kind == Combine::Kind::max;
     declare(name, maximum ? -infinity : 0.0);
     result_.nest.outputs.push_back(name);

@@ -10,11 +10,11 @@ dv (head dimensions); matmul C[a, c] = A[a, b] B[b, c]. Numbers are in bytes, se
 InputError. `napkin.torch` computes attention on the GPU; `napkin.triton` prunes the configurations of an autotuner.
 """
 
-from ._commands import (Comparison, Derivation, Island, Record, Replay, Report, Sensitivity, Timeline, algorithms, compare,
-                        deps, derive, emit, gpus, island, kernels, report, sensitivity, timeline, validate_replay)
+from ._commands import algorithms, compare, deps, derive, emit, gpus, island, kernels, report, sensitivity, timeline, validate_replay
 from ._core import LevelAnswer, PredictedAnswer, QueryAnswer, RankedConfig, SelectAnswer, Session, __version__
 from ._core import session as _session
 from ._errors import CudaError, InputError
+from ._records import Comparison, Derivation, Island, Record, Replay, Report, Sensitivity, Timeline
 
 query = _session.query
 rank_configs = _session.rank_configs

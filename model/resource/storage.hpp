@@ -1,0 +1,51 @@
+#pragma once
+// A SharedLayout says where the variables of a block lie in its shared memory: Q at byte 0, two copies of K behind it,
+// O over Q. Variables that are never alive together share a storage. Internal to model/resource. (model/README.md
+// section 10)
+
+#include <array>
+
+#include "model/mapping/placed.hpp"
+
+namespace napkin {
+
+constexpr std::size_t most_variables = 64;
+
+struct SharedStorage {
+  Count size, align, offset;
+};
+
+/// Which storage each variable of the block's level uses, and where each storage lies.
+struct SharedLayout {
+  std::array<int, most_variables> of{};  // variable -> storage, -1: not at this level
+  std::array<SharedStorage, most_variables> storages{};
+  std::size_t count = 0;
+  Count align = 1, end;  // end: bytes from the aligned base
+};
+
+/// Throws Overflow; Error for more than 64 variables.
+[[nodiscard]] SharedLayout layout_of(const PlacedDiagram& placed);
+
+[[nodiscard]] inline const Variable& variable_at(const PlacedDiagram& placed, std::size_t v) {
+  return placed.variables[v];
+}
+
+/// The variable whose storage this one uses, through chains of aliases.
+[[nodiscard]] std::size_t owner(const PlacedDiagram& placed, std::size_t v);
+
+/// Bytes that a variable's tiles begin at multiples of.
+[[nodiscard]] Count alignment(const PlacedDiagram& placed, const Variable& variable);
+
+/// The agent that computes the variable's arrays, else the one that reads them, else the last (auxiliaries).
+[[nodiscard]] int agent_of(const PlacedDiagram& placed, const Variable& variable);
+
+/// How many of the variable a block has: one, or one for each instance of its agent.
+[[nodiscard]] Count instances(const PlacedDiagram& placed, const Variable& variable);
+
+/// An iteration's operations may run beside the next one's (a negative distance between them): no lifetime ends early.
+[[nodiscard]] bool software_pipelined(const PlacedDiagram& placed);
+
+/// Bytes to align the base with, for tiles that swizzle.
+[[nodiscard]] Count slack(const SharedLayout& layout);
+
+}  // namespace napkin
