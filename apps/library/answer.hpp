@@ -220,7 +220,7 @@ struct QueryAnswer {
   std::vector<LevelAnswer> levels;
   Later<FormulaAnswer> formula;
   Later<std::optional<OptimumAnswer>> optimum;  ///< none of packed sequences
-  Later<std::optional<Laws>> laws;              ///< nor there where the profile lacks a bandwidth of theirs
+  Later<std::optional<Laws>> laws;              ///< nor there where the profile lacks a bandwidth that they need
   std::optional<PredictedAnswer> predicted;     ///< none on the abstract machine
   std::optional<OccupancyAnswer> occupancy;     ///< nor there, nor where one launch does not hold it
   std::optional<CombineAnswer> combine;         ///< where results have parts

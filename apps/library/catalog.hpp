@@ -43,8 +43,8 @@ class Catalog {
   /// The name of the profile of the GPU in this machine.
   [[nodiscard]] const std::string& gpu_here();
 
-  /// What the solver keeps of these parts. Another one from the moment on at which a part is dropped: nothing is ever
-  /// kept by the address of a part that is gone.
+  /// What the solver keeps of the parts read so far. Where a part is dropped, a new Known takes its place: nothing is
+  /// ever kept by the address of a part that is gone.
   [[nodiscard]] const std::shared_ptr<Known>& known() const { return known_; }
 
  private:

@@ -22,7 +22,7 @@ struct Placement {
 
 /// Points into the request's parts and its problem.
 [[nodiscard]] Placer placer_of(const Request& request, const Layout& layout);
-/// One of those that are kept for the request's parts, for as long as it is held.
+/// A placer that is kept for the request's parts, lent for as long as the caller holds it.
 [[nodiscard]] KeptPlacer kept_placer_of(const Request& request, const Layout& layout);
 [[nodiscard]] Placement place(const Placer& placer, const Tile& tile);
 

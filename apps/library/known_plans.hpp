@@ -24,7 +24,7 @@ namespace napkin {
 /// Bound to the memory of whichever call made them: bind() gives them another one's.
 class KnownPlans {
  public:
-  /// An empty path: in this process alone. This process keeps as many of those that it has met, the latest used.
+  /// An empty path: in this process alone. This process keeps so many of the plans that it has met, the latest used.
   explicit KnownPlans(std::filesystem::path directory, std::size_t most_met = 1024)
       : entries_(std::move(directory), "plan", 2), met_(most_met) {}
 

@@ -24,7 +24,7 @@ struct LeastTransferKey {
 };
 using LeastTransfers = Latest<LeastTransferKey, std::optional<OptimumAnswer::Integer>, LeastTransferKey::Hash>;
 
-/// What groups of those sizes move where a block lives, in chunks of 1. In values on the abstract machine.
+/// What groups of such sizes move where a block lives, in chunks of 1. In values on the abstract machine.
 [[nodiscard]] std::int64_t moved_by(const Request& request, const Layout& layout, const NamedSizes& group);
 
 /// In bytes; nothing where no tile is legal. Kept in Request::known.

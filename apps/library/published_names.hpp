@@ -58,7 +58,7 @@ struct PublishedNames {
   [[nodiscard]] const NoJudge* no_judge(const std::string& kernel) const;
   [[nodiscard]] const PublishedKernel* kernel(const PublishedRow& row, std::string_view algorithm) const;
   [[nodiscard]] std::string doubt(const PublishedRow& row) const;
-  /// Ours for theirs; theirs where it is not listed.
+  /// Napkin's word for a source's; the source's own where none is listed.
   [[nodiscard]] std::string dtype(const std::string& name) const;
 };
 

@@ -45,7 +45,7 @@ struct Request {
   /// behind peers' of that architecture where only those multiply by its fastest instruction; else all peers'; else the
   /// ideal mapping. Never empty.
   std::vector<Layout> layouts;
-  std::shared_ptr<Known> known;  ///< what the solver keeps between requests of these parts
+  std::shared_ptr<Known> known;  ///< what the solver keeps between requests that have this diagram, machine and mapping
   std::string content;           ///< names algorithm and machine by content (kept_tables.hpp)
 
   [[nodiscard]] bool abstract() const { return ask.memory.has_value(); }

@@ -72,8 +72,8 @@ class Ranking {
 /// table of its kind where one has the tile, else from a run of its graph.
 [[nodiscard]] Prediction predicted(const Request& request, const Layout& layout, const Placement& placement);
 
-/// Ranks in every layout and keeps the one whose best tile is the fastest, of those that one clock predicts. Its
-/// ranking is empty where nothing fits in any of them.
+/// Ranks in every layout and keeps the layout whose best tile is the fastest, among layouts that one clock predicts.
+/// Its ranking is empty where nothing fits in any of them.
 [[nodiscard]] Ranking select_kernel(const Request& request, int top);
 
 /// The best tile of one layout; nothing where none fits. What `select` selects where the layout is the kernel's.

@@ -12,7 +12,7 @@ namespace napkin {
 
 struct SweepOptions {
   double within = 1.5;      ///< legal tiles predicted within that factor of the best
-  std::int64_t most = 200;  ///< of those at most so many, spread over the distinct predictions
+  std::int64_t most = 200;  ///< at most so many of them, spread over the distinct predictions
   std::int64_t random = 100;
   std::uint64_t seed = 1;
 };

@@ -32,7 +32,7 @@ struct MeasuredBy {
   std::string driver;    ///< "580.65.06"
   std::string cuda;      ///< "13.0", of the compiler
   std::string date;      ///< "2026-11-20T12:34:56Z"
-  std::string revision;  ///< of these sources
+  std::string revision;  ///< of the sources that this program was built from
   bool operator==(const MeasuredBy&) const = default;
 };
 

@@ -1,5 +1,5 @@
 #pragma once
-// Each of these functions makes one section of a report's page, in the page's order, such as levels_section: a table of
+// Each function here makes one section of a report's page, in the page's order, such as levels_section: a table of
 // bytes by level. A section is empty where the answer has nothing for it. Internal to apps/report.
 
 #include <string>

@@ -72,7 +72,7 @@ struct AttentionCall {
 [[nodiscard]] LaunchPlan attention_fp8_sm90_plan(const PlacedDiagram& placed, const AttentionCall& call,
                                                  const LaunchDevice& device);
 
-/// The one of these whose mapping it is. Throws Error where it is none's.
+/// The plan of the kernel whose mapping the placement has. Throws Error where no kernel above has it.
 [[nodiscard]] LaunchPlan attention_plan(const PlacedDiagram& placed, const AttentionCall& call,
                                         const LaunchDevice& device);
 

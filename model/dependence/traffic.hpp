@@ -18,7 +18,7 @@
 
 namespace napkin::dependence {
 
-/// What one reference moves: as many values as the product of the sizes of these loops.
+/// What one reference moves: as many values as the product of the sizes of `loops`.
 struct Move {
   Reference reference;
   bool store = false;

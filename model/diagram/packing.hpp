@@ -31,8 +31,8 @@ struct EqualSequences {
 /// The launch's question, in which all are as long as the longest: enough for what does not depend on lengths.
 [[nodiscard]] Problem launch_problem(const Problem& whole);
 
-/// As many sequences of at most so many different lengths: each of the mean of those near it in work, which shares have
-/// about equally. For searches over many lengths.
+/// As many sequences of at most so many different lengths: each of the mean of the lengths near it in work, which
+/// shares have about equally. For searches over many lengths.
 [[nodiscard]] std::vector<SequenceLengths> coarsened(const std::vector<SequenceLengths>& sequences, std::size_t most);
 
 /// "512,3*1x4096,0": a length is of queries and keys where it is one number; equal lengths in a row are counted.

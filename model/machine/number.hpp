@@ -44,7 +44,7 @@ enum class Dimension {
 /// unit.
 [[nodiscard]] double factor_of(std::string_view unit);
 
-/// {value, unit, source} or {value, unit, measured: {tool, date, driver}}, note optional, in one of these dimensions.
+/// {value, unit, source} or {value, unit, measured: {tool, date, driver}}, note optional, in one of `dimensions`.
 /// The result is in SI units, positive, finite, within what the dimension can plausibly be, and whole for sizes in
 /// bytes and for counts.
 [[nodiscard]] Number read_number(const yaml::Node& node, const std::vector<Dimension>& dimensions);

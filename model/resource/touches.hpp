@@ -1,7 +1,7 @@
 #pragma once
-// Distances says how many other bytes were touched since a piece was touched last, Numbering gives pieces their
-// numbers, and Slots are those of running blocks that have something to do: what acting a launch out keeps. Internal to
-// resource/.
+// Distances says how many other bytes were touched since a piece was touched last: 12 MB between two blocks that read
+// one head's keys. Numbering gives pieces their numbers; Slots are the running blocks that still have something to
+// touch. Internal to resource/.
 
 #include <algorithm>
 #include <bit>

@@ -1,7 +1,7 @@
 #pragma once
 // A need is a number that a clock reads of a machine to time a tile: "constants.tma_box" for a kernel whose threads ask
-// for boxes. What a machine lacks of them is never silent: the event graph gives way to a bound, or the prediction
-// names what it had to leave out.
+// for boxes. A number that the machine lacks is never passed over in silence: the event graph gives way to a bound, or
+// the prediction names what it had to leave out.
 
 #include <string>
 #include <vector>

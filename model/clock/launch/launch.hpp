@@ -44,7 +44,7 @@ class BlockLengths {
   struct Dealt {
     double iterations = 0, blocks = 0;
   };
-  /// What nodes run wherever `least` <= e / c <= `most`: of those with equally many blocks the one with the most
+  /// What nodes run wherever `least` <= e / c <= `most`: of nodes with equally many blocks the one with the most
   /// iterations.
   struct Outcome {
     BlockOrder order;

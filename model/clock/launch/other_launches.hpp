@@ -1,7 +1,7 @@
 #pragma once
-// other_launches are those of a call beside the one that computes: before attention's backward pass one that multiplies
-// rows of dO and O and clears dQ, behind it one that converts dQ. They stream whole arrays, and nothing of theirs
-// overlaps with the others' work. (mapping.hpp, Launch)
+// other_launches times the launches of a call beside the one that computes: before attention's backward pass a launch
+// multiplies rows of dO and O and clears dQ, behind it a launch converts dQ. Each streams whole arrays, and no launch
+// overlaps with another. (mapping.hpp, Launch)
 
 #include <string>
 #include <vector>

@@ -93,7 +93,7 @@ struct TensorLoad {
   double slots = 0;       ///< warp instructions issued, loads of operands included where threads do them
   double port_bytes = 0;  ///< of shared memory
   double products = 0;    ///< tensor instructions
-  double flops = 0;       ///< theirs, whole instructions
+  double flops = 0;       ///< of the operations, in whole instructions
 };
 [[nodiscard]] TensorLoad tensor_load(const PlacedDiagram& placed, const PlacedOperation& operation);
 
