@@ -60,6 +60,10 @@ function(napkin_ctest name labels)
     LABELS "${labels}"
     TIMEOUT 600
     SKIP_REGULAR_EXPRESSION "(^|\n)SKIP")
+  # Long ones first, where CTest has not timed them yet: none of them runs alone at the end.
+  if(name MATCHES "^(law|emulator)\\.|\\.compiling$")
+    set_tests_properties(${name} PROPERTIES COST 50)
+  endif()
   if("slow" IN_LIST labels)
     set_tests_properties(${name} PROPERTIES TIMEOUT 14400)
   endif()
