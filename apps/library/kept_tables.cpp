@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 
+#include <algorithm>
 #include <fstream>
 #include <iterator>
 #include <memory>
@@ -33,6 +34,24 @@ std::filesystem::path own_library() {
   static const char here = 0;
   Dl_info found{};
   return dladdr(&here, &found) != 0 && found.dli_fname != nullptr ? found.dli_fname : "";
+}
+
+/// What a file may draw on: its tables ("NAME.registers.csv" of "NAME.yaml") and the architectures beside a product's.
+std::vector<std::string> read_beside(const std::string& name) {
+  const std::filesystem::path path(name), folder = path.parent_path().empty() ? "." : path.parent_path();
+  const std::string tables = path.stem().string() + ".";
+  std::vector<std::string> out;
+  const auto look = [&](const std::filesystem::path& in, const std::string& begins, const std::string& ends) {
+    std::error_code none;
+    for (const auto& entry : std::filesystem::directory_iterator(in, none)) {
+      const std::string file = entry.path().filename().string();
+      if (file.starts_with(begins) && file.ends_with(ends)) out.push_back(entry.path().string());
+    }
+  };
+  look(folder, tables, ".csv");
+  look(folder / "architectures", "", ".yaml");
+  std::sort(out.begin(), out.end());
+  return out;
 }
 
 }  // namespace
@@ -80,6 +99,7 @@ std::string content_of(const std::string& name) {
   constexpr std::size_t most = std::size_t{4} << 20;  // as of everything that was read under that name
   Sha256 hash;
   hash.add_field(read_file(name, most, name));
+  for (const std::string& other : read_beside(name)) hash.add_field(read_file(other, most, other));
   return hex(hash.digest());
 }
 

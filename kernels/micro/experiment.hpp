@@ -45,6 +45,7 @@ inline constexpr std::string_view micro_architecture = "sm_90a", micro_gpu = "sm
 [[nodiscard]] Readings waiting(Bench& bench);
 [[nodiscard]] Readings launching(Bench& bench);
 [[nodiscard]] Readings power(Bench& bench);
+[[nodiscard]] Readings e4m3_time(Bench& bench);
 [[nodiscard]] Readings e4m3_beside(Bench& bench);
 [[nodiscard]] Readings power_e4m3(Bench& bench);
 

@@ -32,6 +32,7 @@ const std::vector<Experiment>& experiments() {
       {"waiting", "barriers, hand-overs between warpgroups, the fence before the copy engine", waiting},
       {"launching", "launches in a row, blocks behind each other on an SM", launching},
       {"power", "clock and power under steady loads", power},
+      {"e4m3_time", "clocks of a product of eight bits, back to back and from issue to the end of the wait", e4m3_time},
       {"e4m3_beside", "vector instructions beside products of eight bits, and clocks of those products", e4m3_beside},
       {"power_e4m3", "clock and power under steady loads of such products, and of conversions to them", power_e4m3},
   };

@@ -89,6 +89,7 @@ struct ProductsConfig {
   int n;
   bool a_registers;
   int batch;  // products a group issues before it waits
+  bool e4m3 = false;
 
   NAPKIN_BOTH constexpr int b_at() const { return groups * AgentsConfig::a_bytes; }
   NAPKIN_BOTH constexpr int shared() const { return b_at() + n * 128; }

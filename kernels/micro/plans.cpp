@@ -76,7 +76,8 @@ std::string written(const ProductsConfig& c) {
                                          .set("groups", c.groups)
                                          .set("n", c.n)
                                          .set("a_registers", c.a_registers)
-                                         .set("batch", c.batch));
+                                         .set("batch", c.batch)
+                                         .set("e4m3", c.e4m3));
 }
 
 std::string written(const BoxesConfig& c) {

@@ -3,7 +3,7 @@
 // or one shortly behind the other.
 
 #include "kernels/device/tma.cuh"
-#include "kernels/device/wgmma.cuh"
+#include "kernels/device/wgmma_e4m3.cuh"
 #include "kernels/micro/micro_arguments.cuh"
 #include "kernels/micro/random_words.cuh"
 
@@ -13,7 +13,10 @@ template <ProductsConfig C>
 __global__ void __launch_bounds__(128 * C.groups, 1) products(const __grid_constant__ ProductsArguments arguments) {
   extern __shared__ __align__(1024) unsigned char memory[];
   const u32 shared = shared_address(memory), group = threadIdx.x / 128;
-  fill_shared(shared, C.shared());
+  if constexpr (C.e4m3)
+    fill_shared_bytes(shared, C.shared());
+  else
+    fill_shared(shared, C.shared());
   async_fence();
   __syncthreads();
   float d[C.n / 2];
@@ -36,7 +39,11 @@ __global__ void __launch_bounds__(128 * C.groups, 1) products(const __grid_const
 #pragma unroll
     for (int i = 0; i < C.batch; ++i) {
       const u64 step = descriptor_offset<64, 64>(0, i % 4 * 16);  // four in a span
-      if constexpr (C.a_registers)
+      if constexpr (C.e4m3 && C.a_registers)
+        wgmma_e4m3<C.n>(d, a, b + step, i != 0);
+      else if constexpr (C.e4m3)
+        wgmma_e4m3<C.n>(d, in_shared + step, b + step, i != 0);
+      else if constexpr (C.a_registers)
         wgmma<C.n, true, 0>(d, a, b + step, i != 0);
       else
         wgmma<C.n, true, 0>(d, in_shared + step, b + step, i != 0);

@@ -61,6 +61,21 @@ std::vector<double> run_products(Bench& bench, const ProductsConfig& config, int
   return median_marks(bench.run(plan, static_cast<std::size_t>(3 * repeats * config.groups)), repeats, config.groups);
 }
 
+/// Clocks from the first of a batch's products to the end of the wait for them.
+void add_latencies(Readings& out, Bench& bench, const std::string& experiment, bool e4m3) {
+  for (const int n : {64, 128, 192, 256}) {
+    for (const bool registers : {false, true}) {
+      for (const int batch : {1, 4, 8}) {
+        Reading reading{experiment, operands(n, registers), "wait", "clk", {}};
+        reading.with["batch"] = std::to_string(batch);
+        for (int i = 0; i < repetitions; ++i)
+          reading.values.push_back(run_products(bench, {1, n, registers, batch, e4m3}, 0)[2]);
+        out.push_back(reading);
+      }
+    }
+  }
+}
+
 }  // namespace
 
 Readings tensor_time(Bench& bench) {
@@ -82,17 +97,25 @@ Readings tensor_time(Bench& bench) {
 
 Readings tensor_latency(Bench& bench) {
   Readings out;
-  for (const int n : {64, 128, 192, 256}) {
+  add_latencies(out, bench, "tensor_latency", false);
+  return out;
+}
+
+Readings e4m3_time(Bench& bench) {
+  Readings out;
+  for (const int n : {64, 96, 128, 192, 256}) {
     for (const bool registers : {false, true}) {
-      for (const int batch : {1, 4, 8}) {
-        Reading reading{"tensor_latency", operands(n, registers), "wait", "clk", {}};
-        reading.with["batch"] = std::to_string(batch);
-        for (int i = 0; i < repetitions; ++i)
-          reading.values.push_back(run_products(bench, {1, n, registers, batch}, 0)[2]);
+      for (const int groups : {1, 2}) {
+        if (groups == 2 && n > 128) continue;
+        AgentsConfig config{groups, n, registers, 0, VectorWork::none, false};
+        config.e4m3 = true;
+        Reading reading{"e4m3_time", operands(n, registers), "product", "clk", product_slopes(bench, config, false)};
+        reading.with["groups"] = std::to_string(groups);
         out.push_back(reading);
       }
     }
   }
+  add_latencies(out, bench, "e4m3_time", true);
   return out;
 }
 

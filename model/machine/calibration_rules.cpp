@@ -302,6 +302,7 @@ MeasuredTiming measured_timing(const Readings& readings) {
 namespace {
 
 const std::vector<std::string> kinds_of_work = {"flops", "instructions", "l2_bytes", "device_bytes"};
+constexpr const char* flops_8bit = "flops_8bit";
 
 struct Load {
   PowerPoint point;
@@ -309,16 +310,17 @@ struct Load {
 };
 
 /// By name, those whose power was read.
-std::map<std::string, Load> steady_loads(const Readings& readings) {
+std::map<std::string, Load> steady_loads(const Readings& readings, const std::string& experiment,
+                                         const std::vector<std::string>& kinds) {
   std::map<std::string, Load> out;
-  for (const Reading* reading : matching(readings, "power", "power")) {
+  for (const Reading* reading : matching(readings, experiment, "power")) {
     const std::string name(reading->parameter("load"));
     const auto value = [&](const std::string& quantity) {
-      const auto found = pooled(matching(readings, "power", quantity, {{"load", name}}));
+      const auto found = pooled(matching(readings, experiment, quantity, {{"load", name}}));
       return found ? found->value : 0;
     };
     Load load{{value("clock"), value("power"), {}}, value("nvml_clock")};
-    for (const std::string& kind : kinds_of_work) load.point.rates.push_back(value(kind));
+    for (const std::string& kind : kinds) load.point.rates.push_back(value(kind));
     if (load.point.power > 0) out.emplace(name, load);
   }
   return out;
@@ -340,8 +342,30 @@ std::optional<MeasuredNumber> clock_beside_tensor(const std::map<std::string, Lo
 
 }  // namespace
 
+namespace {
+
+/// Of loads of products of eight bits and nothing else, each by eq. 16.1, idle power and clock tree known.
+std::optional<MeasuredNumber> energy_8bit(const Readings& readings, double exponent, double tree) {
+  const std::map<std::string, Load> named =
+      steady_loads(readings, "power_e4m3", {flops_8bit, "instructions", "l2_bytes", "device_bytes"});
+  const auto rest = named.find("rest");
+  if (rest == named.end()) return std::nullopt;
+  std::vector<double> energies;
+  for (const auto& [name, load] : named) {
+    const std::vector<double>& rates = load.point.rates;
+    if (rates[0] <= 0 || rates[1] > 0) continue;
+    const double ratio = load.point.clock / energy_clock, raised = std::pow(ratio, exponent);
+    energies.push_back((load.point.power - rest->second.point.power - tree * ratio * raised) / (raised * rates[0]));
+  }
+  if (energies.empty()) return std::nullopt;
+  return MeasuredNumber{"constants.energy_tensor_8bit", "pJ/FLOP", estimate(std::move(energies)),
+                        "steady loads, at 1.5 GHz: normal numbers, A from shared memory or, as P is, from registers"};
+}
+
+}  // namespace
+
 std::vector<MeasuredNumber> measured_energies(const Readings& readings, double exponent) {
-  std::map<std::string, Load> named = steady_loads(readings);
+  std::map<std::string, Load> named = steady_loads(readings, "power", kinds_of_work);
   const auto rest = named.find("rest");
   if (rest == named.end()) return {};
   const double idle = rest->second.point.power;
@@ -367,6 +391,7 @@ std::vector<MeasuredNumber> measured_energies(const Readings& readings, double e
        "pJ/B",
        {fit.energies[3], spread, runs},
        "steady loads; beyond what the L2's bytes take"}};
+  if (auto energy = energy_8bit(readings, exponent, fit.tree)) out.push_back(std::move(*energy));
   if (auto clock = clock_beside_tensor(named)) out.push_back(std::move(*clock));
   return out;
 }

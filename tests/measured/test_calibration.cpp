@@ -169,7 +169,8 @@ TEST_CASE("a number of a shipped profile that says calibrate is what a recorded 
   const Machine shipped = load_machine("h200-sxm", "--gpu");
   const std::vector<Run> others = {run_of(NAPKIN_SOURCE_DIR "/tests/measured/vector/rates.jsonl"),
                                    run_of(NAPKIN_SOURCE_DIR "/tests/measured/mma_sync/run_1.jsonl"),
-                                   run_of(NAPKIN_SOURCE_DIR "/tests/measured/mma_sync/attention_1.jsonl")};
+                                   run_of(NAPKIN_SOURCE_DIR "/tests/measured/mma_sync/attention_1.jsonl"),
+                                   run_of(NAPKIN_SOURCE_DIR "/tests/measured/energy_e4m3/run_3.jsonl")};
   const auto check = [&](const std::string& name, const Number& number) {
     if (number.from.tool.find("calibrate") == std::string::npos) return;
     const auto gives = [&](const Run& run) {

@@ -11,8 +11,12 @@
 #include <string>
 #include <vector>
 
+#include "apps/report/reading.hpp"
 #include "kernels/launch/e4m3_sum.hpp"
 #include "kernels/launch/reference.hpp"
+#include "model/machine/calibration.hpp"
+#include "model/machine/load.hpp"
+#include "tests/golden/cli.hpp"
 #include "tests/measured/row.hpp"
 
 namespace test_fp8 {
@@ -259,6 +263,86 @@ TEST_CASE("fp8: what today's model says of both cards, time and cycles in the me
       for (const auto& [what, most] : bounds) by_width.at(d).hold(what, most.first, most.second);
     }
   }
+}
+
+TEST_CASE("fp8: an e4m3 FLOP and a conversion by themselves, three runs on an H100") {
+  const Machine machine = load_machine("h100-sxm", "--gpu");
+  for (const char* run : {"run_1", "run_2", "run_3"}) {
+    CAPTURE(run);
+    std::map<std::string, std::map<std::string, double>> loads;
+    Readings readings;
+    const std::string file = NAPKIN_SOURCE_DIR "/tests/measured/energy_e4m3/" + std::string(run) + ".jsonl";
+    for (report::ReadingRow& row : report::parse_readings(cli::contents(file), file)) {
+      if (row.reading.experiment == "power_e4m3")
+        loads[std::string(row.reading.parameter("load"))][row.reading.quantity] = row.reading.values.front();
+      readings.push_back(std::move(row.reading));
+    }
+    const std::map<std::string, double>&rest = loads.at("rest"), &convert = loads.at("convert_fp8");
+    const double ratio = convert.at("clock") / 1.5e9, tree = machine.constant_or("clock_tree", 0);
+    const double each =
+        (convert.at("power") - rest.at("power") - tree * ratio * ratio) / ratio / convert.at("instructions");
+    CHECK(each == doctest::Approx(0.265e-9).epsilon(0.02));
+    if (std::string(run) == "run_2") continue;  // it has no other loads, of which the clock tree's power is fitted
+    bool found = false;
+    for (const Finding& finding : calibrate(machine, readings, {"napkin calibrate", "2026-11-27", "580"}).findings) {
+      if (finding.name != "constants.energy_tensor_8bit") continue;
+      found = true;
+      CHECK(finding.number.value == doctest::Approx(machine.constants.at("energy_tensor_8bit").value).epsilon(0.03));
+    }
+    CHECK(found);
+  }
+}
+
+TEST_CASE("fp8: products of eight bits leave vector work what those of sixteen do, and give way to dense fp32 alike") {
+  std::map<std::string, double> rate, product;
+  for (const Json& row : measured::rows_of("energy_e4m3/run_2.jsonl")) {
+    if (row["experiment"] != "e4m3_beside" || row["with"]["n"] != "128") continue;
+    const Json& with = row["with"];
+    const std::string name =
+        with["work"].get<std::string>() + with["groups"].get<std::string>() + " " + with["a"].get<std::string>();
+    std::vector<double> values = row["values"].get<std::vector<double>>();
+    std::nth_element(values.begin(), values.begin() + 2, values.end());
+    (row["quantity"] == "rate" ? rate : product)[name] = values[2];
+  }
+  // The profile's issue.co_use.beside, found beside bf16: 1.016, 1.295, 1.319.
+  for (const char* a : {" shared", " registers"}) {
+    CAPTURE(a);
+    CHECK(rate.at(std::string("mix1") + a) == doctest::Approx(1.016).epsilon(0.02));
+    CHECK(rate.at(std::string("mix2") + a) == doctest::Approx(1.295).epsilon(0.02));
+    CHECK(rate.at(std::string("mix3") + a) == doctest::Approx(1.319).epsilon(0.02));
+    CHECK(product.at(std::string("mix2") + a) == doctest::Approx(64).epsilon(0.01));
+    CHECK(rate.at(std::string("fma1") + a) > 2);  // instructions a clock and SM, and not 1.0
+    CHECK(product.at(std::string("fma1") + a) > 1.9 * 64);
+    CHECK(product.at(std::string("fma2") + a) > 3.8 * 64);
+  }
+}
+
+TEST_CASE("fp8: shapes and tiles of an H100 that had not run when the mapping was last changed") {
+  std::map<int, Errors> by_width;
+  const auto add = [&](Json row) {
+    if (!row.contains("cycles")) return;  // the variant that counts has no registers left for that, in some tiles
+    row["dtype"] = "e4m3";
+    const Json predicted = measured::predicted(row, "h100-sxm");
+    Errors& errors = by_width[row["shape"]["d"].get<int>()];
+    ++errors.rows;
+    for (const char* what : {"time", "cycles"}) errors.add(what, number(predicted, what), number(row, what));
+  };
+  for (Json row : measured::rows_of("fp8_h100/fresh.jsonl")) {
+    for (const char* what : {"time", "cycles"}) {
+      if (row["measured"][what].is_number()) row[what] = row["measured"][what];
+    }
+    add(row);
+  }
+  for (Json row : measured::rows_of("fp8_wide_h100/tiles.jsonl")) {
+    row["mask"] = row["causal"].get<bool>() ? "causal" : "none";
+    add(row);
+  }
+  by_width.at(64).hold("time", 0.1, 0.195);
+  by_width.at(64).hold("cycles", 0.072, 0.15);
+  by_width.at(128).hold("time", 0.037, 0.13);
+  by_width.at(128).hold("cycles", 0.098, 0.17);
+  by_width.at(256).hold("time", 0.05, 0.135);
+  by_width.at(256).hold("cycles", 0.137, 0.29);
 }
 
 TEST_CASE("fp8: the versions' cycles are what the notebook says") {
