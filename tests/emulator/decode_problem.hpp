@@ -29,19 +29,12 @@ class DecodeProblem {
 
   [[nodiscard]] EmulatedRun run(std::uint64_t seed, std::int64_t rows, const std::string& planted = "",
                                 emulator::Trace* trace = nullptr) {
-    o_.poison();
-    if (lse_.memory) lse_.poison();
-    EmulatedRun out;
-    out.outcome = emulator::launch(plan_, seed, planted, trace);
-    out.output = o_.fetch();
-    for (const EmulatedArray* array : {&q_, &k_, &v_, &o_, &lse_, &workspace_, &table_, &lengths_}) {
-      if (array->memory && !array->memory->guarded()) out.guard = array->memory->name();
-    }
-    if (!out.outcome.error.empty()) return out;
-    arrays_.o.values = out.output;
-    if (lse_.memory) std::copy_n(lse_.as<float>(), lse_.count, arrays_.log_sum_exp.begin());
-    out.comparison = arrays_.compare_all(rows);
-    return out;
+    return run_emulated({plan_, seed, planted, trace}, o_, lse_,
+                        {&q_, &k_, &v_, &o_, &lse_, &workspace_, &table_, &lengths_}, [&](const EmulatedRun& run) {
+                          arrays_.o.values = run.output;
+                          if (lse_.memory) std::copy_n(lse_.as<float>(), lse_.count, arrays_.log_sum_exp.begin());
+                          return arrays_.compare_all(rows);
+                        });
   }
 
  private:

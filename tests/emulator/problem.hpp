@@ -3,6 +3,7 @@
 // result.
 
 #include <cmath>
+#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <random>
@@ -93,6 +94,31 @@ struct EmulatedRun {
   [[nodiscard]] bool good() const { return outcome.error.empty() && comparison.good() && guard.empty(); }
 };
 
+/// What to run, and how: the order of events by `seed`, the text with a planted bug where one is named.
+struct EmulatedLaunch {
+  const LaunchPlan& plan;
+  std::uint64_t seed;
+  const std::string& planted;
+  emulator::Trace* trace;
+};
+
+/// Runs a launch on poisoned outputs and looks at the guards of all its arrays. `compare(run)` sets the outputs beside
+/// float64, where the launch came to its end.
+template <class Compare>
+EmulatedRun run_emulated(const EmulatedLaunch& launch, EmulatedArray& output, EmulatedArray& lse,
+                         std::initializer_list<const EmulatedArray*> arrays, const Compare& compare) {
+  output.poison();
+  if (lse.memory) lse.poison();
+  EmulatedRun out;
+  out.outcome = emulator::launch(launch.plan, launch.seed, launch.planted, launch.trace);
+  out.output = output.fetch();
+  for (const EmulatedArray* array : arrays) {
+    if (array->memory && !array->memory->guarded()) out.guard = array->memory->name();
+  }
+  if (out.outcome.error.empty()) out.comparison = compare(out);
+  return out;
+}
+
 class EmulatedProblem {
  public:
   explicit EmulatedProblem(const CorrectnessCase& one, int sms = 3)
@@ -110,17 +136,11 @@ class EmulatedProblem {
   /// `rows` compared with float64.
   [[nodiscard]] EmulatedRun run(std::uint64_t seed, std::int64_t rows, const std::string& planted = "",
                                 emulator::Trace* trace = nullptr) {
-    output_.poison();
-    if (lse_.memory) lse_.poison();
-    EmulatedRun out;
-    out.outcome = emulator::launch(plan_, seed, planted, trace);
-    out.output = output_.fetch();
-    for (const EmulatedArray* array : {&a_, &b_, &c_, &output_, &lse_, &counters_, &sums_}) {
-      if (array->memory && !array->memory->guarded()) out.guard = array->memory->name();
-    }
-    if (out.outcome.error.empty())
-      out.comparison = case_.kernel.starts_with("matmul") ? compare_matmul(rows) : compare_attention(rows);
-    return out;
+    return run_emulated({plan_, seed, planted, trace}, output_, lse_,
+                        {&a_, &b_, &c_, &output_, &lse_, &ticket_, &counters_, &sums_, &scales_},
+                        [&](const EmulatedRun&) {
+                          return case_.kernel.starts_with("matmul") ? compare_matmul(rows) : compare_attention(rows);
+                        });
   }
 
  private:

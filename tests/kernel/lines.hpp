@@ -60,4 +60,15 @@ int answer_lines(int argc, char** argv, Answer answer) {
   return good ? 0 : 1;
 }
 
+/// main() of a program with a GPU's answers and, where a problem has --compile, a compiler's: `read(words)` makes the
+/// problem.
+template <class Read, class Compiled, class Answer>
+int answer_problems(int argc, char** argv, Read read, Compiled compiled, Answer answer) {
+  OneRuntime runtime;
+  return answer_lines(argc, argv, [&](const std::vector<std::string>& words) {
+    const auto problem = read(words);
+    return problem.compile ? compiled(problem) : answer(runtime.get(), problem);
+  });
+}
+
 }  // namespace napkin::test

@@ -54,7 +54,7 @@ void read_inputs(const std::string& text, AttentionLayout& layout) {
   if (parts.size() > 1) layout.growth = std::stod(parts[1]);
 }
 
-Request read(const std::vector<std::string>& words) {
+Request read_request(const std::vector<std::string>& words) {
   using test::add_text;
   Request r;
   CLI::App app;
@@ -159,10 +159,4 @@ Json answer(Runtime& runtime, const Request& r) {
 
 }  // namespace
 
-int main(int argc, char** argv) {
-  test::OneRuntime runtime;
-  return test::answer_lines(argc, argv, [&](const std::vector<std::string>& words) {
-    const Request request = read(words);
-    return request.compile ? answer_compiled(request) : answer(runtime.get(), request);
-  });
-}
+int main(int argc, char** argv) { return test::answer_problems(argc, argv, read_request, answer_compiled, answer); }

@@ -37,7 +37,7 @@ struct Request {
   bool compile = false, twice = false, cycles = false, whole = false, library = false, deterministic = false;
 };
 
-Request read(const std::vector<std::string>& words) {
+Request read_request(const std::vector<std::string>& words) {
   Request r;
   CLI::App app;
   test::add_layout(app, r.layout);
@@ -324,10 +324,4 @@ Json answer(Runtime& runtime, const Request& r) {
 
 }  // namespace
 
-int main(int argc, char** argv) {
-  test::OneRuntime runtime;
-  return test::answer_lines(argc, argv, [&](const std::vector<std::string>& words) {
-    const Request request = read(words);
-    return request.compile ? answer_compiled(request) : answer(runtime.get(), request);
-  });
-}
+int main(int argc, char** argv) { return test::answer_problems(argc, argv, read_request, answer_compiled, answer); }
