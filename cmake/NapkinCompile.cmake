@@ -37,6 +37,10 @@ function(napkin_kind_options target kind)
   set(text_options $<IF:$<BOOL:${NAPKIN_BUILD_FUZZERS}>,-O0,-O1>)
   set(test_options -O0 $<$<BOOL:${NAPKIN_BUILD_FUZZERS}>:-fno-sanitize=all>)
   target_compile_options(${target} PRIVATE ${${kind}_options})
+  # clang takes a neighbour's constant for one that a parameter hides.
+  if(kind IN_LIST NAPKIN_UNITY AND CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+    target_compile_options(${target} PRIVATE -Wno-shadow)
+  endif()
 endfunction()
 
 # The target that has a kind's headers parsed: a compiler takes them only under the options that it parsed them with.
