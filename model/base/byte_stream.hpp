@@ -65,6 +65,11 @@ class ByteReader {
     return values;
   }
   [[nodiscard]] std::uint64_t get_count() {
+    if (!rest_.empty() && static_cast<std::uint8_t>(rest_.front()) < 128) {
+      const auto count = static_cast<std::uint8_t>(rest_.front());
+      rest_.remove_prefix(1);
+      return count;
+    }
     std::uint64_t count = 0;
     for (unsigned shift = 0; shift < 64; shift += 7) {
       const auto byte = get<std::uint8_t>();

@@ -114,14 +114,24 @@ void Node::take(const Node& other) {
 }
 
 std::string Node::path() const {
-  if (origin_ != nullptr) return origin_->path();
-  if (parent_ == 0) return {};
+  std::string path;
+  add_path(path);
+  return path;
+}
+
+void Node::add_path(std::string& path) const {
+  if (origin_ != nullptr) return origin_->add_path(path);
+  if (parent_ == 0) return;
   const Node* const parent = this - parent_;
-  std::string path = parent->path();
-  if (parent->is_map()) return path.empty() ? key() : path + "." + key();
+  parent->add_path(path);
+  if (parent->is_map()) {
+    if (!path.empty()) path += '.';
+    path += key_;
+    return;
+  }
   std::size_t index = 0;
   for (const Node* item = parent->first(); item != this; item = item->next()) ++index;
-  return path + "[" + std::to_string(index) + "]";
+  path += '[' + std::to_string(index) + ']';
 }
 
 void Node::fail(const std::string& what, const std::string& right) const {

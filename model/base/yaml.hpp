@@ -124,6 +124,7 @@ class Node {
   Node() = default;
   /// Becomes the other one, which stays: what is in it has to be taken too.
   void take(const Node& other);
+  void add_path(std::string& path) const;
   [[nodiscard]] const Node* first() const { return this + 1; }
   [[nodiscard]] const Node* next() const { return this + nodes_; }
   template <class Keys>

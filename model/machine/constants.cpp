@@ -86,13 +86,28 @@ constexpr std::array unit_constants_known = {
     Constant{"least_share", ratio},  // of an instance's clocks, with which it counts as at work on the unit
 };
 
-/// The names that a profile with those units may give, with what each measures.
-std::vector<std::pair<std::string, Dimension>> names_known(const std::vector<Unit>& units) {
-  std::vector<std::pair<std::string, Dimension>> out;
-  for (const Constant& each : constants_known) out.emplace_back(each.name, each.dimension);
+template <class Constants>
+const Constant* find(const Constants& constants, std::string_view name) {
+  const auto found =
+      std::find_if(constants.begin(), constants.end(), [&](const Constant& c) { return c.name == name; });
+  return found == constants.end() ? nullptr : &*found;
+}
+
+/// The constant of that name, of the machine or of one of its units; nullptr where there is none.
+const Constant* find_constant(std::string_view name, const std::vector<Unit>& units) {
+  const std::size_t dot = name.find('.');
+  if (dot == std::string_view::npos) return find(constants_known, name);
+  const auto is_named = [&](const Unit& unit) { return unit.name == name.substr(0, dot); };
+  if (std::none_of(units.begin(), units.end(), is_named)) return nullptr;
+  return find(unit_constants_known, name.substr(dot + 1));
+}
+
+/// The names that a profile with those units may give.
+std::vector<std::string> names_known(const std::vector<Unit>& units) {
+  std::vector<std::string> out;
+  for (const Constant& each : constants_known) out.emplace_back(each.name);
   for (const Unit& unit : units) {
-    for (const Constant& each : unit_constants_known)
-      out.emplace_back(unit.name + "." + std::string(each.name), each.dimension);
+    for (const Constant& each : unit_constants_known) out.push_back(unit.name + "." + std::string(each.name));
   }
   return out;
 }
@@ -101,15 +116,10 @@ std::vector<std::pair<std::string, Dimension>> names_known(const std::vector<Uni
 
 void read_constants(const yaml::Node& node, bool fitted, Machine& machine) {
   if (node.is_null()) return;
-  const auto known = names_known(machine.units);
-  std::vector<std::string> names;
-  names.reserve(known.size());
-  for (const auto& [name, dimension] : known) names.push_back(name);
-  node.allow(names);
   for (const auto& [name, entry] : node.entries()) {
-    const auto row =
-        std::find_if(known.begin(), known.end(), [&name = name](const auto& k) { return k.first == name; });
-    Number number = read_number(entry, row->second);
+    const Constant* known = find_constant(name, machine.units);
+    if (known == nullptr) node.allow(names_known(machine.units));
+    Number number = read_number(entry, known->dimension);
     number.from.fitted = fitted;
     (fitted ? machine.fitted : machine.constants).emplace(name, std::move(number));
   }

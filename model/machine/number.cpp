@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <type_traits>
 
 namespace napkin::profile {
 namespace {
@@ -141,14 +142,19 @@ const UnitRow& read_unit(const yaml::Node& node, const std::vector<Dimension>& d
   return *unit;
 }
 
-const yaml::Node& require(const yaml::Node& node, std::string_view key, const std::string& right) {
+/// `right` says what would be right, where the key is missing.
+template <class Right>
+const yaml::Node& require(const yaml::Node& node, std::string_view key, const Right& right) {
   if (const yaml::Node* found = node.find(key)) return *found;
-  node.fail("no " + std::string(key), right);
+  if constexpr (std::is_invocable_v<Right>)
+    node.fail("no " + std::string(key), right());
+  else
+    node.fail("no " + std::string(key), std::string(right));
 }
 
-std::string read_words(const yaml::Node& node, const std::string& right) {
-  const std::string& text = node.text();
-  if (text.find_first_not_of(" \t\r\n") == std::string::npos) node.fail("empty", right);
+std::string read_words(const yaml::Node& node, std::string_view right) {
+  std::string text = node.text();
+  if (text.find_first_not_of(" \t\r\n") == std::string::npos) node.fail("empty", std::string(right));
   return text;
 }
 
@@ -199,7 +205,7 @@ double whole(const yaml::Node& node, double value) {
 // `value` and `unit` of the map `node`, in SI.
 Number read_value(const yaml::Node& node, const std::vector<Dimension>& dimensions, bool zero_allowed) {
   const yaml::Node& value = require(node, "value", "value: a number");
-  const yaml::Node& unit = require(node, "unit", "unit: " + choice_of(unit_names(dimensions)));
+  const yaml::Node& unit = require(node, "unit", [&] { return "unit: " + choice_of(unit_names(dimensions)); });
   const UnitRow& row = read_unit(unit, dimensions);
   const DimensionRow& range = row_of(row.dimension);
   Number number;
@@ -244,8 +250,8 @@ Dimension dimension_of(const yaml::Node& unit, const std::vector<Dimension>& dim
 Provenance read_provenance(const yaml::Node& node) {
   const yaml::Node* source = node.find("source");
   const yaml::Node* measured = node.find("measured");
-  const std::string right = "source: \"...\" or measured: {tool: ..., date: ..., driver: ...}";
-  if (source == nullptr && measured == nullptr) node.fail("no source", right);
+  if (source == nullptr && measured == nullptr)
+    node.fail("no source", "source: \"...\" or measured: {tool: ..., date: ..., driver: ...}");
   if (source != nullptr && measured != nullptr) {
     measured->fail("both a source and a measurement for one value",
                    "datasheet: {value, unit, source} and measured: {value, unit, tool, date, driver}");

@@ -32,7 +32,7 @@ void check_name(const Mapping& mapping, std::string_view path) {
 mapping_text::TableFile built_in_table(const std::string& name) {
   for (const EmbeddedFile& file : embedded_files()) {
     if (file.path.starts_with(folder) && file.path.substr(file.path.rfind('/') + 1) == name)
-      return {std::string(file.path), std::string(file.text)};
+      return {std::string(file.path), std::string(file.text), true};
   }
   return {};
 }

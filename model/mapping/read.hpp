@@ -14,6 +14,7 @@ namespace napkin::mapping_text {
 /// A table that a mapping names; no path: there is none of that name.
 struct TableFile {
   std::string path, text;
+  bool bundled = false;
 };
 using FindTable = std::function<TableFile(const std::string& name)>;
 

@@ -37,10 +37,12 @@ std::shared_ptr<const RegisterTable> Reader::table(const yaml::Node& name) {
     if (known == name.text()) return read;
   }
   if (!is_file_name(name.text())) name.fail("not the name of a table beside this file", "table: NAME, without folder");
-  const TableFile file = find_table_(name.text() + ".csv");
+  TableFile file = find_table_(name.text() + ".csv");
   if (file.path.empty()) name.fail("no file '" + name.text() + ".csv' beside this one", "a table, or a number");
   const TableKeys keys{m_.head_sizes, m_.masks};
-  tables_.emplace_back(name.text(), std::make_shared<const RegisterTable>(file.text, file.path, m_.knobs, keys));
+  const auto rows = file.bundled ? RegisterTable::Rows::when_asked : RegisterTable::Rows::at_once;
+  tables_.emplace_back(name.text(),
+                       std::make_shared<const RegisterTable>(std::move(file.text), file.path, m_.knobs, keys, rows));
   return tables_.back().second;
 }
 

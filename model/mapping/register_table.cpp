@@ -16,7 +16,7 @@ constexpr std::size_t most_combinations = std::size_t{1} << 20;
 constexpr std::int32_t unknown = -1;
 
 constexpr std::array<std::string_view, 4> facts = {"compiler", "date", "revision", "command"};
-/// The numbers of a bundled kernel's table: what it needs, and compiled tiles as evidence.
+/// The numbers of a bundled kernel's table: what it needs, and compiled tiles as evidence, which nobody asks for.
 constexpr std::array<std::string_view, 4> evidence = {"registers", "kept", "spilled", "needless"};
 
 bool is_name(std::string_view text) {
@@ -62,27 +62,18 @@ std::size_t RegisterTable::base(Mask::Kind mask, const std::vector<std::int64_t>
 
 class RegisterTable::Reader {
  public:
-  Reader(RegisterTable& table, const std::vector<Knob>& knobs, const TableKeys& keys, const std::string& file)
-      : table_(table), knobs_(knobs), keys_(keys), file_(file) {}
+  Reader(RegisterTable& table, std::vector<Knob> knobs, TableKeys keys, std::string file)
+      : table_(table), knobs_(std::move(knobs)), keys_(std::move(keys)), file_(std::move(file)), rest_(table.text_) {}
 
-  void read() {
-    std::string_view rest = table_.text_;
-    Word line;
-    while (!rest.empty()) {
-      const std::size_t end = std::min(rest.find('\n'), rest.size());
-      line.text = rest.substr(0, end);
-      ++line.line;
-      rest.remove_prefix(std::min(end + 1, rest.size()));
-      if (line.text.starts_with('#')) {
-        fact(line);
-      } else if (heading_.empty()) {
-        heading(line);
-      } else {
-        row(line);
-      }
-    }
+  void read_heading() {
+    while (heading_.empty() && next_line()) heading(line_);
     if (heading_.empty())
       throw Error(file_, "a table without columns", "knobs, mask, registers, kept, spilled, needless");
+  }
+
+  void read_rows() {
+    table_.numbers_.assign(table_.names_.size(), std::vector<std::int32_t>(combinations_, unknown));
+    while (next_line()) row(line_);
     for (const std::string_view name : facts) {
       if (std::find(facts_.begin(), facts_.end(), name) == facts_.end())
         throw Error(file_, "'# " + std::string(name) + ": ...' is missing", "who made the table, and when");
@@ -97,6 +88,20 @@ class RegisterTable::Reader {
     std::string_view text;
     int line = 0, column = 1;
   };
+
+  /// Puts the next line that is no comment into line_, and takes the facts of those before it.
+  [[nodiscard]] bool next_line() {
+    while (!rest_.empty()) {
+      const std::size_t end = std::min(rest_.find('\n'), rest_.size());
+      line_.text = rest_.substr(0, end);
+      ++line_.line;
+      rest_.remove_prefix(std::min(end + 1, rest_.size()));
+      if (!line_.text.starts_with('#')) return true;
+      fact(line_);
+    }
+    return false;
+  }
+
   [[nodiscard]] Location place(const Word& word) const { return {file_, word.line, word.column}; }
 
   /// The parts between the separators, each without the blanks around it.
@@ -225,15 +230,16 @@ class RegisterTable::Reader {
     for (std::size_t i = keys; i < heading_.size(); ++i) {
       const std::string name(heading_[i].text);
       if (!is_name(name)) throw Error(place(heading_[i]), name, "not a name", "small letters, digits and _");
-      if (table_.find(name)) throw Error(place(heading_[i]), name, "stands twice", "each column once");
-      table_.names_.push_back(name);
+      if (std::find(names_.begin(), names_.end(), name) != names_.end())
+        throw Error(place(heading_[i]), name, "stands twice", "each column once");
+      names_.push_back(name);
     }
+    table_.names_ = of_bundled_ ? std::vector<std::string>{names_.front()} : names_;
     for (std::size_t i = 0; of_bundled_ && i < evidence.size(); ++i) {
-      if (table_.names_.size() == evidence.size() && table_.names_[i] == evidence[i]) continue;
+      if (names_.size() == evidence.size() && names_[i] == evidence[i]) continue;
       throw Error(place(line), std::string(evidence[i]), "is not where it belongs",
                   "knobs and mask, then registers,kept,spilled,needless");
     }
-    table_.numbers_.assign(table_.names_.size(), std::vector<std::int32_t>(combinations_, unknown));
   }
 
   /// Puts the slots that a cell names into slots_: "*" all, "2|3" two.
@@ -276,15 +282,15 @@ class RegisterTable::Reader {
       throw Error(place(line), "row", std::to_string(cells_.size()) + " cells",
                   "one for each of the " + std::to_string(heading_.size()) + " columns");
     const std::size_t keys = table_.columns_.size();
-    std::vector<std::int32_t> numbers;
-    for (std::size_t i = 0; i < table_.names_.size(); ++i)
-      numbers.push_back(static_cast<std::int32_t>(
-          integer(cells_[keys + i], table_.names_[i], i == 0 ? most_registers : most_counted)));
+    row_.clear();
+    for (std::size_t i = 0; i < names_.size(); ++i)
+      row_.push_back(
+          static_cast<std::int32_t>(integer(cells_[keys + i], names_[i], i == 0 ? most_registers : most_counted)));
     find_indices();
     for (const std::size_t index : indices_) {
       if (table_.numbers_[0][index] != unknown)
         throw Error(place(line), "row", "another row speaks of " + text_of(index), "each combination in one row");
-      for (std::size_t i = 0; i < numbers.size(); ++i) table_.numbers_[i][index] = numbers[i];
+      for (std::size_t i = 0; i < table_.numbers_.size(); ++i) table_.numbers_[i][index] = row_[i];
     }
     spoken_of_ += indices_.size();
     ++table_.rows_;
@@ -316,10 +322,9 @@ class RegisterTable::Reader {
     }
   }
 
-  /// Other values of a column take the largest number of its own values; of evidence there is none for them.
+  /// Other values of a column take the largest number of its own values.
   void fill_others() {
-    for (std::size_t n = 0; n < (of_bundled_ ? 1 : table_.numbers_.size()); ++n) {
-      std::vector<std::int32_t>& numbers = table_.numbers_[n];
+    for (std::vector<std::int32_t>& numbers : table_.numbers_) {
       for (const Column& c : table_.columns_) {
         if (c.slots == c.values.size()) continue;
         for (std::size_t first = 0; first < numbers.size(); first += c.slots * c.stride) {
@@ -333,22 +338,37 @@ class RegisterTable::Reader {
   }
 
   RegisterTable& table_;
-  const std::vector<Knob>& knobs_;
-  const TableKeys& keys_;
-  const std::string& file_;
+  const std::vector<Knob> knobs_;
+  const TableKeys keys_;
+  const std::string file_;
+  std::string_view rest_;  // of the text
+  Word line_;              // at hand
   std::size_t combinations_ = 0;
   bool of_bundled_ = false;  // beside registers there is evidence
   std::vector<Word> heading_;
+  std::vector<std::string> names_;  // of the columns behind the keys, evidence among them
   std::vector<std::string_view> facts_;
   std::size_t spoken_of_ = 0;                        // combinations
   std::vector<Word> cells_, words_;                  // of the row at hand, and of one of its cells
+  std::vector<std::int32_t> row_;                    // its numbers
   std::vector<std::size_t> slots_, indices_, next_;  // of that cell, and of the row
 };
 
-RegisterTable::RegisterTable(std::string_view text, const std::string& file, const std::vector<Knob>& knobs,
-                             const TableKeys& keys)
-    : text_(text) {
-  Reader(*this, knobs, keys, file).read();
+RegisterTable::RegisterTable(std::string text, const std::string& file, const std::vector<Knob>& knobs,
+                             const TableKeys& keys, Rows rows)
+    : text_(std::move(text)), reader_(std::make_unique<Reader>(*this, knobs, keys, file)) {
+  reader_->read_heading();
+  if (rows == Rows::at_once) read_rows();
+}
+
+RegisterTable::~RegisterTable() = default;
+
+void RegisterTable::read_rows() const {
+  const std::lock_guard lock(reading_);
+  if (is_read_) return;
+  reader_->read_rows();
+  reader_.reset();
+  is_read_.store(true, std::memory_order_release);
 }
 
 }  // namespace napkin

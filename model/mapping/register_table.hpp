@@ -5,8 +5,11 @@
 // was counted, such as instructions by unit, written by script/peers/compile.py. Its file is a CSV beside the mapping;
 // its form: docs/own-kernel.md.
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -30,10 +33,17 @@ struct TableKeys {
 
 class RegisterTable {
  public:
+  /// When rows are read: a user's at once; of a bundled table, which the tests read, when the first number is asked
+  /// for.
+  enum class Rows { at_once, when_asked };
+
   /// Reads the text strictly: every combination of the columns' values stands in exactly one row. Throws Error with
   /// file, line, column and the column's name.
-  RegisterTable(std::string_view text, const std::string& file, const std::vector<Knob>& knobs,
-                const TableKeys& keys = {});
+  RegisterTable(std::string text, const std::string& file, const std::vector<Knob>& knobs, const TableKeys& keys = {},
+                Rows rows = Rows::at_once);
+  ~RegisterTable();
+  RegisterTable(const RegisterTable&) = delete;
+  RegisterTable& operator=(const RegisterTable&) = delete;
 
   /// Registers a thread of a table without axes. A value that no row knows, such as x=40 where rows have multiples of
   /// 16, takes the largest number of the rows that agree in the other columns.
@@ -46,6 +56,7 @@ class RegisterTable {
   [[nodiscard]] std::size_t base(Mask::Kind mask, const std::vector<std::int64_t>& sizes) const;
   /// The number of a tile, of those rows.
   [[nodiscard]] std::int64_t at(std::size_t number, std::size_t base, const Tile& tile) const {
+    if (!is_read_.load(std::memory_order_acquire)) read_rows();
     std::size_t index = base;
     for (const Column& column : columns_) {
       if (column.knob >= 0) index += column.stride * column.slot(tile);
@@ -58,7 +69,10 @@ class RegisterTable {
   /// The axes whose sizes it asks for.
   [[nodiscard]] const std::vector<std::string>& axes() const { return axes_; }
   [[nodiscard]] bool asks_for_mask() const;
-  [[nodiscard]] std::size_t rows() const { return rows_; }
+  [[nodiscard]] std::size_t rows() const {
+    if (!is_read_.load(std::memory_order_acquire)) read_rows();
+    return rows_;
+  }
   /// The file's whole text: what a fingerprint of the mapping has to cover.
   [[nodiscard]] const std::string& text() const { return text_; }
 
@@ -75,13 +89,18 @@ class RegisterTable {
     [[nodiscard]] std::size_t slot(const Tile& tile) const;
   };
   class Reader;
+  void read_rows() const;
 
   std::vector<Column> columns_;
   std::vector<int> knobs_;
   std::vector<std::string> axes_, names_;
-  std::vector<std::vector<std::int32_t>> numbers_;  ///< by number, then by the columns' slots, the first one's fastest
-  std::size_t rows_ = 0;
   std::string text_;
+  mutable std::mutex reading_;
+  mutable std::atomic<bool> is_read_ = false;
+  mutable std::unique_ptr<Reader> reader_;  ///< until the rows are read
+  /// By number, then by the columns' slots, the first one's fastest.
+  mutable std::vector<std::vector<std::int32_t>> numbers_;
+  mutable std::size_t rows_ = 0;
 };
 
 }  // namespace napkin

@@ -1,7 +1,10 @@
 // What a question takes through the public face: resolving it, the first of a process, further lengths, a repeated one,
 // one given tile. One core; medians of repetitions.
 #include <benchmark/benchmark.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <chrono>
 #include <memory>
 #include <vector>
 
@@ -40,6 +43,30 @@ void further_request(benchmark::State& state) {
   for (auto _ : state) benchmark::DoNotOptimize(session.request(attention(next_length(turn))));
 }
 
+/// The first select() of a process that has loaded its libraries and asked nothing: a child that has never touched the
+/// profiles, mappings and tables, whose files the operating system has in memory. This benchmark runs before any other
+/// has asked, since its children inherit what their parent knows.
+void first_of_a_process(benchmark::State& state) {
+  for (auto _ : state) {
+    int ends[2];
+    double seconds = 0;
+    if (pipe(ends) != 0) return state.SkipWithError("no pipe");
+    const pid_t child = fork();
+    if (child == 0) {
+      const auto start = std::chrono::steady_clock::now();
+      benchmark::DoNotOptimize(select(attention(8192, state.range(0) != 0)));
+      seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+      _exit(write(ends[1], &seconds, sizeof seconds) == sizeof seconds ? 0 : 1);
+    }
+    const bool told = child > 0 && read(ends[0], &seconds, sizeof seconds) == sizeof seconds;
+    close(ends[0]), close(ends[1]);
+    if (child > 0) waitpid(child, nullptr, 0);
+    if (!told) return state.SkipWithError("the child did not answer");
+    state.SetIterationTime(seconds);
+  }
+}
+
+/// A session that knows nothing, in a process that has asked before.
 void first_selection(benchmark::State& state) {
   for (auto _ : state) {
     const Session session;
@@ -117,6 +144,7 @@ void median(benchmark::internal::Benchmark* b) {
   b->Unit(benchmark::kMicrosecond)->Repetitions(5)->ReportAggregatesOnly();
 }
 
+BENCHMARK(first_of_a_process)->ArgName("causal")->Arg(0)->Arg(1)->UseManualTime()->Apply(median);
 BENCHMARK(first_request)->Apply(median);
 BENCHMARK(further_request)->Apply(median);
 BENCHMARK(repeated_selection)->Apply(median);

@@ -6,6 +6,7 @@
 #include <fstream>
 #include <map>
 
+#include "model/mapping/load.hpp"
 #include "model/mapping/register_table.hpp"
 #include "model/mapping/tile.hpp"
 #include "tests/slips.hpp"
@@ -73,6 +74,28 @@ TEST_CASE("a value that no row knows takes the largest number of the rows that a
   CHECK(of(40, true, Mask::Kind::none) == 24);
   CHECK(of(40, false, Mask::Kind::none) == 41);
   CHECK(of(1, false, Mask::Kind::window) == 33);
+}
+
+TEST_CASE("the bundled tables: every row is read, though a program reads those that it asks for alone") {
+  std::size_t rows = 0;
+  for (const std::string& name : builtin_mappings()) {
+    CAPTURE(name);
+    const Mapping mapping = load_mapping(name, "name");
+    const auto read = [&](const RegisterTable* table) { rows += table == nullptr ? 0 : table->rows(); };
+    for (const Agent& agent : mapping.agents) {
+      CHECK_NOTHROW(read(agent.overhead.table.get()));
+      for (const auto& [guard, value] : agent.registers) CHECK_NOTHROW(read(value.table.get()));
+    }
+  }
+  CHECK(rows > 800);
+}
+
+TEST_CASE("a table whose rows are read when they are asked for says then what is wrong with them") {
+  const RegisterTable table(with("*,on,*,24", "*,on,*,2x"), "t.csv", knobs(), {}, RegisterTable::Rows::when_asked);
+  CHECK(table.knobs() == std::vector<int>{1, 2});
+  CHECK_THROWS_AS((void)table.rows(), Error);
+  const RegisterTable right(good, "t.csv", knobs(), {}, RegisterTable::Rows::when_asked);
+  CHECK(right.of(Tile{{4, 64, 0}}, Mask::Kind::none) == 24);
 }
 
 TEST_CASE("a table of one number and no column") {
