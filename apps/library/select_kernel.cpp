@@ -138,7 +138,8 @@ std::optional<Tile> best_tile(const Request& request, const Layout& layout) {
 }
 
 std::vector<Ranked> legal_tiles(const Request& request, const Layout& layout) {
-  return select_exhaustively(request.question(layout)).all;
+  const Exhausted exhausted = select_exhaustively(request.question(layout));
+  return {exhausted.all.begin(), exhausted.all.end()};
 }
 
 bool fits(const Request& request, const Layout& layout) {

@@ -175,14 +175,6 @@ Fullest TimeModel::fullest_of(const BlockLoad& load, const Schedule& who, const 
   return out;
 }
 
-double TimeModel::roofline_bound(const BlockLoad& load, const Schedule& who) const {
-  const double bytes = load.loop_bytes * who.total_iterations + load.once_bytes * who.total_blocks;
-  const bool one = into_block.pipe == nullptr;
-  const SharedSeconds shared{into_block.seconds(bytes), device.seconds(one ? std::max(bytes, compulsory) : compulsory),
-                             0};
-  return fullest_of(load, who, shared).seconds;
-}
-
 void TimeModel::roofline_time(Count blocks_per_node, Timing& t) const {
   t.clock = clock.frequency;
   t.fullest = fullest_of(t.load, t.who, t.shared);

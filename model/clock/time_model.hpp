@@ -64,9 +64,6 @@ struct TimeModel {
   /// By the tile's graph.
   [[nodiscard]] Timing of(const PlacedDiagram& placed, Count blocks_per_node, const EventGraph& graph,
                           const Period& period) const;
-  /// By the roofline, at most of().seconds: the fullest pipe of a block with that load, without what is exposed at its
-  /// ends.
-  [[nodiscard]] double roofline_bound(const BlockLoad& load, const Schedule& who) const;
   /// With so many bytes that device memory sends a second time because the L2 no longer holds them. (resource/reuse)
   void read_again(const PlacedDiagram& placed, double bytes, Timing& timing) const;
   /// With those of this launch, where they cost more than a thousandth of the time: below that two answers to one

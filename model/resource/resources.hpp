@@ -36,6 +36,9 @@ enum class Rereads { none, counted, spread };
 /// Transfers of every level, top to bottom. Throws Overflow. (model/README.md section 2)
 [[nodiscard]] std::vector<LevelTransfer> transfers(const PlacedDiagram& placed, Rereads rereads = Rereads::none);
 
+/// That of transfers() at the blocks' level, at a part of their cost.
+[[nodiscard]] LevelTransfer transfer_into_blocks(const PlacedDiagram& placed);
+
 /// What moves because results have parts, over the pipe below the level in which these meet.
 struct CombineMoved {
   LevelId into = 0;  ///< the lower end of that pipe

@@ -63,36 +63,38 @@ LevelId parts_leave_from(const PlacedDiagram& placed) {
 }
 
 /// `none`: an axis of which nothing is there: arrays along it move nothing.
+LevelTransfer moved_into(const PlacedDiagram& placed, const PlacedLevel& level, AxisId none) {
+  LevelTransfer sum;
+  sum.level = level.level;
+  sum.groups = level.groups;
+  const Walk walk = walk_of(placed, level);
+  for (const Crossing& crossing : placed.crossings) {
+    if (crossing.into != level.level) continue;
+    const auto& axes = placed.axes_of(crossing);
+    if (none >= 0 && std::find(axes.begin(), axes.end(), none) != axes.end()) continue;
+    const LevelGroups own{level, walk}, used = groups_for(placed, own, crossing);
+    const CrossingCounts counts(placed, crossing, used);
+    // Of what the blocks of a cluster hold in equal parts each gets its own.
+    const bool in_parts = level.level == placed.block().level && placed.divided(crossing);
+    const Count parts = in_parts ? std::max(placed.cluster, Count(1)) : Count(1);
+    const Bytes moved(bytes_of(counts.elements(), crossing.type).value / parts);
+    (crossing.store ? sum.store : sum.load) += moved;
+    if (!crossing.store) sum.delivered += Bytes(delivered(placed, crossing, counts, moved * parts).value / parts);
+    // What crosses once a block crosses once for each of a cluster's.
+    const Count times = &used.level != &own.level && !placed.in_parts(crossing) ? placed.cluster : Count(1);
+    sum.transfer_per_group += Bytes(bytes_of(counts.per_group() * times, crossing.type).value / parts);
+  }
+  if (level.level == parts_leave_from(placed)) {
+    const Bytes parts = cut_bytes(placed);
+    sum.store += parts;
+    if (!goes_ways(placed)) sum.load += parts, sum.delivered += parts;  // else they are added where they go
+  }
+  return sum;
+}
+
 std::vector<LevelTransfer> moved_over(const PlacedDiagram& placed, AxisId none = -1) {
   std::vector<LevelTransfer> out;
-  for (const PlacedLevel& level : placed.levels) {
-    LevelTransfer sum;
-    sum.level = level.level;
-    sum.groups = level.groups;
-    const Walk walk = walk_of(placed, level);
-    for (const Crossing& crossing : placed.crossings) {
-      if (crossing.into != level.level) continue;
-      const auto& axes = placed.axes_of(crossing);
-      if (none >= 0 && std::find(axes.begin(), axes.end(), none) != axes.end()) continue;
-      const LevelGroups own{level, walk}, used = groups_for(placed, own, crossing);
-      const CrossingCounts counts(placed, crossing, used);
-      // Of what the blocks of a cluster hold in equal parts each gets its own.
-      const bool in_parts = level.level == placed.block().level && placed.divided(crossing);
-      const Count parts = in_parts ? std::max(placed.cluster, Count(1)) : Count(1);
-      const Bytes moved(bytes_of(counts.elements(), crossing.type).value / parts);
-      (crossing.store ? sum.store : sum.load) += moved;
-      if (!crossing.store) sum.delivered += Bytes(delivered(placed, crossing, counts, moved * parts).value / parts);
-      // What crosses once a block crosses once for each of a cluster's.
-      const Count times = &used.level != &own.level && !placed.in_parts(crossing) ? placed.cluster : Count(1);
-      sum.transfer_per_group += Bytes(bytes_of(counts.per_group() * times, crossing.type).value / parts);
-    }
-    if (level.level == parts_leave_from(placed)) {
-      const Bytes parts = cut_bytes(placed);
-      sum.store += parts;
-      if (!goes_ways(placed)) sum.load += parts, sum.delivered += parts;  // else they are added where they go
-    }
-    out.push_back(sum);
-  }
+  for (const PlacedLevel& level : placed.levels) out.push_back(moved_into(placed, level, none));
   return out;
 }
 
@@ -128,6 +130,13 @@ Bytes cut_bytes(const PlacedDiagram& placed) {
 bool counts_rereads(const Machine& machine, LevelId id) {
   const Level& level = machine.levels[at(id)];
   return level.parent == 0 && level.kind == LevelKind::cache;
+}
+
+LevelTransfer transfer_into_blocks(const PlacedDiagram& placed) {
+  if (placed.packed.empty()) return moved_into(placed, placed.block(), -1);
+  const std::vector<LevelTransfer> moved = moved_over_packed(placed);
+  return *std::find_if(moved.begin(), moved.end(),
+                       [&](const LevelTransfer& one) { return one.level == placed.block().level; });
 }
 
 std::vector<LevelTransfer> transfers(const PlacedDiagram& placed, Rereads rereads) {

@@ -51,9 +51,9 @@ Exhausted select_exhaustively(const Question& question, Periods* shared) {
   const bool by_graph = all_by_graph(question);
   Exhausted out;
   each_legal(question, [&](std::int64_t, const PlacedDiagram& placed, const Plan& needs) {
-    out.all.push_back({placed.tile, predicted(placed, needs, by_graph, periods), bytes_into_blocks(placed)});
+    out.all.push_back({{placed.tile, predicted(placed, needs, by_graph, periods)}, bytes_into_blocks(placed)});
   });
-  std::stable_sort(out.all.begin(), out.all.end(), [](const Ranked& a, const Ranked& b) {
+  std::stable_sort(out.all.begin(), out.all.end(), [](const Exhausted::Timed& a, const Exhausted::Timed& b) {
     if (a.prediction.time != b.prediction.time) return a.prediction.time < b.prediction.time;
     return a.into_blocks < b.into_blocks;
   });

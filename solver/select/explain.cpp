@@ -157,7 +157,6 @@ std::string text_of(const Scan::Larger& larger, const Ranked& best, Scan& scan) 
 /// What stops the next larger sizes, of the two that can grow in the finest steps.
 std::string what_stops(Scan& scan, const Ranked& best) {
   std::string text;
-  if (!is_scannable(*scan.question().mapping)) return text;
   int clauses = 0;
   for (const KnobId knob : axis_sizes(scan.question(), scan.space())) {
     const auto larger = scan.next_larger(best.tile, knob);

@@ -45,22 +45,6 @@ bool closer(const Candidates::Misfit& a, const Candidates::Misfit& b) {
 
 }  // namespace
 
-const Table::WithValue& Table::with_value(KnobId knob, std::int64_t value) {
-  for (const WithValue& known : with_value_) {
-    if (known.knob == knob && known.value == value) return known;
-  }
-  with_value_.push_back({knob, value, {}, {}});
-  WithValue& out = with_value_.back();
-  const Space& space = candidates_.space();
-  for (std::uint32_t i = 0; i < candidates_.legal().size(); ++i) {
-    if (space.value(candidates_.legal()[i], at(knob)) == value) out.legal.push_back(i);
-  }
-  for (std::uint32_t i = 0; i < candidates_.misfits().size(); ++i) {
-    if (space.value(candidates_.misfits()[i].rank, at(knob)) == value) out.misfits.push_back(i);
-  }
-  return out;
-}
-
 std::optional<Scan::Larger> Scan::next_larger(const Tile& tile, KnobId knob) {
   find_parts();
   const std::lock_guard lock(table_->mutex_);
@@ -69,18 +53,17 @@ std::optional<Scan::Larger> Scan::next_larger(const Tile& tile, KnobId knob) {
   std::erase_if(values, [&](std::int64_t value) { return value <= tile.values[at(knob)]; });
   std::sort(values.begin(), values.end());
   for (const std::int64_t value : values) {
-    const Table::WithValue& tiles = table_->with_value(knob, value);
+    const auto has_value = [&](std::int64_t rank) { return space().value(rank, at(knob)) == value; };
     Larger out{knob, value, {}, true, {}, {}};
     Common common(space());
-    for (const std::uint32_t i : tiles.legal) {
+    for (std::size_t i = 0; i < all.legal().size(); ++i) {
       const bool lengths = parts_[table_->sizes_of_[i]] != nullptr;
-      if (lengths && allowed_->is_as_fixed(all.legal()[i])) common.add(all.legal()[i]);
+      if (lengths && has_value(all.legal()[i]) && allowed_->is_as_fixed(all.legal()[i])) common.add(all.legal()[i]);
     }
     if (!common.any()) {
       const Candidates::Misfit* closest = nullptr;
-      for (const std::uint32_t i : tiles.misfits) {
-        const Candidates::Misfit& misfit = all.misfits()[i];
-        if (!(*allowed_)(misfit.rank)) continue;
+      for (const Candidates::Misfit& misfit : all.misfits()) {
+        if (!has_value(misfit.rank) || !(*allowed_)(misfit.rank)) continue;
         common.add(misfit.rank);
         if (closest == nullptr || closer(misfit, *closest)) closest = &misfit;
       }

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <limits>
 
-#include "model/clock/run/period.hpp"
+#include "model/clock/roofline/assumed_clock.hpp"
 #include "model/diagram/packing.hpp"
 #include "model/diagram/visits.hpp"
 #include "model/resource/plan.hpp"
@@ -33,6 +33,26 @@ double cells_of(const Question& question) {
   return cells * real(visible_pairs(problem.mask, rows.get(), columns.get())) / (real(rows) * real(columns));
 }
 
+/// Cycles of the busiest node at least, for tiles of that part: of equal blocks it runs whole ones.
+double cycles_of_part(const Question& question, const TileSizes& sizes, const TablePart& part, double iterations) {
+  const Problem& problem = question.problem;
+  const Streamed& streamed = *question.streamed;
+  const double nodes = std::max(real(question.machine->compute_nodes()), 1.0), share = iterations / nodes;
+  const double cycles = std::max(share * part.least, (share - most_to_settle) * part.cycle);
+  const bool equal = problem.packing.sequences.empty() && problem.mask.kind == Mask::Kind::none;
+  if (!equal || (streamed.stream && streamed.grouped(*streamed.stream))) return cycles;
+  Count blocks = 1;
+  double cells = 1;
+  for (std::size_t a = 0; a < problem.sizes.size(); ++a) {
+    if (!streamed.grouped(static_cast<AxisId>(a))) continue;
+    blocks *= ceil_div(problem.sizes[a], sizes.extent[a]);
+    cells *= real(sizes.extent[a]);
+  }
+  const double walked =
+      streamed.stream ? std::ceil(real(problem.sizes[at(*streamed.stream)]) * cells / sizes.cells) : 1;
+  return std::max(cycles, part.cycles_of_equal(std::ceil(real(blocks) / nodes), walked));
+}
+
 }  // namespace
 
 /// What a runner-up may take at most to be of interest.
@@ -48,10 +68,14 @@ double Best::enough(std::int64_t size) const {
   return of_size == best_.end() ? enough() : std::max(of_size->time, second_time());
 }
 
+Count Best::moved(const Found& found) const {
+  if (!found.into_blocks) found.into_blocks = bytes_of_(*found.row);
+  return *found.into_blocks;
+}
+
 bool Best::is_before(const Found& a, const Found& b) const {
   if (a.time != b.time) return a.time < b.time;
-  const Count moved = bytes_of_(*a.row), other = bytes_of_(*b.row);
-  return moved != other ? moved < other : a.row->legal < b.row->legal;
+  return moved(a) != moved(b) ? moved(a) < moved(b) : a.row->legal < b.row->legal;
 }
 
 void Best::take(const Found& found) {
@@ -88,7 +112,10 @@ std::uint64_t next_number() {
 }  // namespace
 
 Scan::Scan(std::shared_ptr<Table> table, const Question& question)
-    : number_(next_number()), table_(std::move(table)), question_(question) {}
+    : number_(next_number()),
+      table_(std::move(table)),
+      question_(question),
+      launch_(launch_overhead(*question.machine).value) {}
 
 void Scan::find_parts(const MakingTable& making) {
   if (allowed_) return;
@@ -97,15 +124,18 @@ void Scan::find_parts(const MakingTable& making) {
   allowed_.emplace(std::move(allowed));
 }
 
+Best::BytesOf Scan::bytes_of() {
+  return [this](const TileRow& row) { return bytes_into_blocks(place(row)); };
+}
+
 Selection Scan::rank(int top) {
   find_parts();
   const std::lock_guard lock(table_->mutex_);
   Selection out;
   out.candidates = allowed_->candidates();
-  const Best::BytesOf bytes_of = moved();
-  const Best best = run(Best(static_cast<std::size_t>(std::max(top, 1)), bytes_of));
+  const Best best = run(Best(static_cast<std::size_t>(std::max(top, 1)), bytes_of()));
   const auto ranked = [&](const Best::Found& found) {
-    return Ranked{space().tile(rank_of(found.row->legal)), full(*found.part, *found.row, false), bytes_of(*found.row)};
+    return Ranked{space().tile(rank_of(found.row->legal)), full(*found.part, *found.row, false)};
   };
   if (best.second() != nullptr) out.runner_up = ranked(*best.second());
   for (const Best::Found& found : best.best()) {
@@ -117,94 +147,126 @@ Selection Scan::rank(int top) {
 std::optional<Scan::Timed> Scan::best_with(KnobId knob, std::int64_t value) {
   find_parts();
   const std::lock_guard lock(table_->mutex_);
-  const Best best = run(Best(1, moved(), false), std::pair(knob, value));
+  const Best best = run(Best(1, bytes_of(), false), std::pair(knob, value));
   if (best.best().empty()) return std::nullopt;
   return Timed{space().tile(rank_of(best.best().front().row->legal)), Seconds(best.best().front().time)};
 }
 
+/// Always goes on with the part that has the least bound.
 Best Scan::run(Best best, Only only) {
-  if (floors_.empty()) find_floors();
-  const KnobSet same = table_->candidates_.length_knobs();  // which all tiles of a part have in common
-  for (const Floor& floor : floors_) {
-    if (floor.seconds > best.enough()) break;
-    if (only && (same & knob_bit(only->first)) != 0 && !is(only, table_->sizes_[floor.part->sizes].rank)) continue;
-    scan(*floor.part, only, best);
+  std::vector<Walk> line = walks(only);
+  const auto later = [](const Walk& a, const Walk& b) {
+    return a.seconds != b.seconds ? a.seconds > b.seconds : a.part->sizes > b.part->sizes;
+  };
+  std::make_heap(line.begin(), line.end(), later);
+  while (!line.empty() && line.front().seconds <= best.enough()) {
+    std::pop_heap(line.begin(), line.end(), later);
+    Walk& first = line.back();
+    if (first.seconds <= best.enough(table_->sizes_[first.part->sizes].size) && go_on(first, only, best))
+      std::push_heap(line.begin(), line.end(), later);
+    else
+      line.pop_back();
   }
   return best;
 }
 
-/// What no tile of the part takes less than: its shortest iteration for all cells, at the fastest clock that the card
-/// may hold with the least energy.
-void Scan::find_floors() {
-  const double cells = cells_of(question_), nodes = std::max(real(question_.machine->compute_nodes()), 1.0);
+/// Every part of the question with a bound of all its tiles.
+std::vector<Scan::Walk> Scan::walks(Only only) {
+  const KnobSet lengths = table_->candidates_.length_knobs();  // which all tiles of a part have in common
+  const double cells = cells_of(question_);
+  std::vector<Walk> out;
   for (TablePart* part : parts_) {
     if (part == nullptr) continue;
-    if (model_ == nullptr) {
-      table_->read(*part, question_);
-      const TileRow& any = part->rows.front();
-      model_ = &model_of(any, place(any));
-    }
-    const double iterations = cells / table_->sizes_[part->sizes].cells, of_node = iterations / nodes;
-    const double cycles = rounding * std::max(of_node * part->least, (of_node - most_to_settle) * part->cycle);
-    const bool held = model_->rates.known && table_->by_graph_;
-    const double clock = held ? clock_at_most(model_->power, {part->energy * iterations, 0}, cycles).value
-                              : model_->clock.frequency.value;
-    floors_.push_back({rounding * cycles / clock, part});
-  }
-  std::sort(floors_.begin(), floors_.end(), [](const Floor& a, const Floor& b) {
-    return a.seconds != b.seconds ? a.seconds < b.seconds : a.part->sizes < b.part->sizes;
-  });
-}
-
-/// Puts the bounds of the part's rows that are no larger than `most` into waiting_.
-void Scan::find_bounds(Shape& shape, double most) {
-  const TablePart& part = *shape.part;
-  const double iterations = std::max(shape.launch.who.total_iterations / shape.launch.who.nodes, 1.0);
-  waiting_.clear();
-  for (std::size_t r = 0; r < part.rows.size(); ++r) {
-    const TileRow& row = part.rows[r];
-    const bool by_graph = row.period >= 0;
-    // Rows come with their iterations, the shortest first: behind one that takes too long all do.
-    if (by_graph && iterations * part.least_of[r] > most) break;
-    if (by_graph && (iterations - most_to_settle) * part.cycle_of[r] > most) continue;
-    const double least = bound_of(row, shape, by_graph ? block_of(row, shape).clocks : BlockClocks{});
-    if (least <= most) waiting_.push_back({least, &row});
-  }
-}
-
-void Scan::scan(TablePart& part, Only only, Best& best) {
-  table_->read(part, question_);
-  const std::int64_t size = table_->sizes_[part.sizes].size;
-  Shape& shape = shape_of(part, part.rows.front());
-  double enough = best.enough(size), most = most_within(shape, enough);
-  find_bounds(shape, most);
-  const auto later = [](const Bound& a, const Bound& b) {
-    return a.least != b.least ? a.least > b.least : a.row->legal > b.row->legal;
-  };
-  std::make_heap(waiting_.begin(), waiting_.end(), later);
-  while (!waiting_.empty()) {
-    std::pop_heap(waiting_.begin(), waiting_.end(), later);
-    const auto [least, row] = waiting_.back();
-    waiting_.pop_back();
-    if (const double now = best.enough(size); now != enough) {
-      enough = now;
-      most = most_within(shape, enough);
-    }
-    if (least > most) break;
-    if (!allowed_->is_as_fixed(rank_of(row->legal)) || !is(only, rank_of(row->legal))) continue;
-    if (!may_end_within(*row, shape, least, enough)) continue;
-    if (row->period >= 0 && (shape.launch.unequal || shape.launch.packed)) {
-      // To put its blocks onto nodes takes the longest. Runs of its blocks, and what was timed since, say more before.
-      if (!block_of(*row, shape).known) make_runs(*row, shape);
-      const double bound = bound_of(*row, shape, block_of(*row, shape).clocks);
-      if (bound > least) {
-        waiting_.push_back({bound, row});
-        std::push_heap(waiting_.begin(), waiting_.end(), later);
-        continue;
+    const TileSizes& sizes = table_->sizes_[part->sizes];
+    if (only && (lengths & knob_bit(only->first)) != 0 && !is(only, sizes.rank)) continue;
+    Walk walk{part};
+    if (!table_->one_by_one_) {
+      if (model_ == nullptr) {
+        table_->read(*part, question_);
+        model_ = &model_of(part->rows.front(), place(part->rows.front()));
       }
+      const double iterations = cells / sizes.cells;
+      const double cycles = rounding * cycles_of_part(question_, sizes, *part, iterations);
+      walk.seconds = seconds_at_least({part->energy * iterations, 0}, cycles);
     }
-    best.take({time_of(part, *row), size, &part, row});
+    out.push_back(std::move(walk));
   }
+  return out;
+}
+
+/// Opens the part, bounds some rows more, or times the first one waiting, whichever may bring the least time; returns
+/// whether anything is left.
+bool Scan::go_on(Walk& walk, Only only, Best& best) {
+  if (!walk.open) {
+    walk.open = true;
+    table_->read(*walk.part, question_);
+    if (!table_->one_by_one_) walk.shape = &shape_of(*walk.part, walk.part->rows.front());
+  } else if (walk.least_from_next() <= walk.least_waiting()) {
+    find_bounds(walk, only);
+  } else {
+    time_first(walk, best);
+  }
+  const double cycles = std::min(walk.least_from_next(), walk.least_waiting());
+  if (walk.shape != nullptr && cycles < infinity) walk.seconds = seconds_at_least(least_energy(walk), cycles);
+  return cycles < infinity;
+}
+
+void Scan::find_bounds(Walk& walk, Only only) {
+  constexpr std::size_t at_a_time = 4;
+  const TablePart& part = *walk.part;
+  for (const std::size_t last = std::min(walk.next + at_a_time, part.rows.size()); walk.next < last; ++walk.next) {
+    const TileRow& row = part.rows[walk.next];
+    if (allowed_->is_as_fixed(rank_of(row.legal)) && is(only, rank_of(row.legal)))
+      walk.wait(walk.shape == nullptr ? 0 : bound_of(part, row, *walk.shape), row);
+  }
+}
+
+/// Cycles that no row from the next one on takes less than: what the busiest pipe takes, and what the iterations take
+/// that lie behind those in which blocks settle.
+double Scan::Walk::least_from_next() const {
+  if (next == part->rows.size()) return infinity;
+  if (shape == nullptr) return 0;
+  const Schedule& who = shape->launch.who;
+  const bool equal =
+      !shape->launch.unequal && !shape->launch.packed && who.iterations >= who.blocks * shape->launch.mean;
+  const double blocks = equal ? who.blocks : std::max(who.total_blocks / who.nodes, 1.0),
+               iterations = blocks * shape->launch.mean;
+  const double settled = part->settled + shape->launch.block.more.all();
+  const TablePart::AtLeast& least = part->at_least[next];
+  const double by_ends = equal ? part->cycles_of_equal(blocks, shape->launch.mean) : 0;
+  return std::max({by_ends, iterations * least.pipe, (iterations - blocks * settled) * least.steady});
+}
+
+double Scan::Walk::least_waiting() const { return waiting.empty() ? infinity : waiting.front().least; }
+
+/// Times the first row waiting, where it may be better than what was found.
+void Scan::time_first(Walk& walk, Best& best) {
+  const Bound bound = walk.first();
+  const TileRow& row = *bound.row;
+  const std::int64_t size = table_->sizes_[walk.part->sizes].size;
+  if (walk.shape != nullptr) {
+    if (!may_end_within(walk, bound, best.enough(size))) return;
+    const LaunchShape& launch = walk.shape->launch;
+    if (launch.unequal || launch.packed) {
+      // To put its blocks onto nodes takes the longest. Runs of its blocks, and what was timed since, say more before.
+      if (!block_of(*walk.part, row, launch).known) make_runs(*walk.part, row, launch);
+      const double least = bound_of(*walk.part, row, *walk.shape);
+      if (least > bound.least) return walk.wait(least, row);
+    }
+  }
+  best.take({time_of(*walk.part, row), size, walk.part, &row});
+}
+
+void Scan::Walk::wait(double least, const TileRow& row) {
+  waiting.push_back({least, &row});
+  std::push_heap(waiting.begin(), waiting.end(), later);
+}
+
+Scan::Bound Scan::Walk::first() {
+  std::pop_heap(waiting.begin(), waiting.end(), later);
+  const Bound out = waiting.back();
+  waiting.pop_back();
+  return out;
 }
 
 /// Whether the tile has that value of that knob.
@@ -212,177 +274,137 @@ bool Scan::is(Only only, std::int64_t rank) const {
   return !only || space().value(rank, at(only->first)) == only->second;
 }
 
-Scan::Shape& Scan::shape_of(TablePart& part, const TileRow& any) {
+Scan::Shape& Scan::shape_of(const TablePart& part, const TileRow& any) {
   const auto known = shapes_.find(&part);
   if (known != shapes_.end()) return known->second;
   const PlacedDiagram& placed = place(any);
-  Shape shape;
-  shape.part = &part;
-  shape.launch = launch_shape(placed);
-  shape.device = device_bytes(placed);
-  return shapes_.emplace(&part, std::move(shape)).first->second;
+  return shapes_.emplace(&part, Shape{launch_shape(placed), device_bytes(placed)}).first->second;
 }
 
-/// The row's bound: cycles by the launch in closed form, of the roofline seconds.
-double Scan::bound_of(const TileRow& row, const Shape& shape, BlockClocks block) const {
-  if (row.period < 0) return model_->roofline_bound(shape.part->loads[at(row.load)], shape.launch.who) * rounding;
-  const Period& period = shape.part->periods[at(row.period)].period;
-  const TileTrait& trait = shape.part->traits[row.trait];
-  return rounding * cycles_at_least(trait.order, shape.launch, trait.ends, block, period, Count(trait.blocks));
+/// Cycles by the launch in closed form.
+double Scan::bound_of(const TablePart& part, const TileRow& row, const Shape& shape) const {
+  const TileTrait& trait = part.traits[row.trait];
+  return rounding * cycles_at_least(trait.order, shape.launch, trait.ends, block_of(part, row, shape.launch).clocks,
+                                    part.periods[at(row.period)].period, Count(trait.blocks));
 }
 
-Scan::MeanColumns Scan::columns_of(TablePart& part, double mean, const MeanBlock& block, const MeanBlock& uncut) {
-  MeanColumns out{block, uncut, mean};
-  const auto column = [&](double iterations, CutIterations cut, double& beyond) {
-    const double most = most_to_settle + cut.all();
-    beyond = std::max(iterations - most, 0.0);
-    return &part.column(static_cast<int>(std::min(iterations, most)), cut);
-  };
-  out.fewer = out.longer = out.more = column(block.iterations, block.fewer, out.fewer_beyond);
-  out.longer_beyond = out.more_beyond = out.fewer_beyond;
-  if (block.rest > 0) out.longer = column(block.iterations + 1, block.fewer, out.longer_beyond);
-  if (block.more.all() > block.fewer.all()) out.more = column(block.iterations, block.more, out.more_beyond);
-  return out;
-}
-
-void Scan::find_columns(Shape& shape) {
-  const LaunchShape& launch = shape.launch;
-  if (!launch.packed) shape.blocks.push_back(columns_of(*shape.part, launch.mean, launch.block, launch.uncut));
-  for (const LaunchShape::Part& one : launch.parts) {
-    shape.blocks.push_back(columns_of(*shape.part, one.mean, one.block, one.uncut));
-    shape.blocks.back().blocks = one.blocks;
-  }
-}
+namespace {
 
 /// Clocks of a block of mean length; where its runs are not known, what none goes below.
-Scan::MeanClocks Scan::block_of(const TileRow& row, const TablePart& part, const MeanColumns& columns) const {
-  const Period& period = part.periods[at(row.period)].period;
-  const auto r = static_cast<std::size_t>(&row - part.rows.data());
-  const auto of = [&](const TablePart::Column& column, double beyond) {
-    const BlockClocks clocks = column.clocks[r];
-    return BlockClocks{clocks.first + beyond * period.clocks, clocks.next + beyond * period.clocks};
-  };
-  const MeanBlock& block = part.traits[row.trait].cuts ? columns.block : columns.uncut;
-  const BlockClocks out =
-      between_blocks(block, of(*columns.fewer, columns.fewer_beyond), of(*columns.longer, columns.longer_beyond),
-                     of(*columns.more, columns.more_beyond));
-  if (!std::isnan(out.next)) return {out, true};
-  const double steady = std::max(columns.mean - (period.settled + block.more.all()), 0.0);  // iterations
-  const double least = (columns.mean - steady) * period.pipe.clocks + steady * period.clocks;
+std::pair<BlockClocks, bool> clocks_at_least(const Period& period, double mean, const MeanBlock& block) {
+  if (const auto known = known_block_clocks(period, block)) return {*known, true};
+  const double steady = std::max(mean - (period.settled + block.more.all()), 0.0);  // iterations
+  const double least = (mean - steady) * period.pipe.clocks + steady * period.clocks;
   return {{least, least}, false};
 }
 
+}  // namespace
+
 /// Of a packed batch the mean over all blocks. Where blocks persist, `first` is no later behind `next` than any part's.
-Scan::MeanClocks Scan::block_of(const TileRow& row, Shape& shape) {
-  if (shape.blocks.empty()) find_columns(shape);
-  if (!shape.launch.packed) return block_of(row, *shape.part, shape.blocks.front());
+Scan::MeanClocks Scan::block_of(const TablePart& part, const TileRow& row, const LaunchShape& launch) const {
+  const Period& period = part.periods[at(row.period)].period;
+  const TileTrait& trait = part.traits[row.trait];
+  const auto of = [&](const auto& one) {
+    return clocks_at_least(period, one.mean, trait.cuts ? one.block : one.uncut);
+  };
+  if (!launch.packed) {
+    const auto [clocks, known] = of(launch);
+    return {clocks, known};
+  }
   MeanClocks sum;
   double blocks = 0, later = infinity;
-  for (const MeanColumns& one : shape.blocks) {
-    const MeanClocks own = block_of(row, *shape.part, one);
-    sum.clocks.first += one.blocks * own.clocks.first;
-    sum.clocks.next += one.blocks * own.clocks.next;
-    sum.known = sum.known && own.known;
-    later = std::min(later, own.clocks.first - own.clocks.next);
+  for (const LaunchShape::Part& one : launch.parts) {
+    const auto [own, known] = of(one);
+    sum.clocks.first += one.blocks * own.first;
+    sum.clocks.next += one.blocks * own.next;
+    sum.known = sum.known && known;
+    later = std::min(later, own.first - own.next);
     blocks += one.blocks;
   }
   if (blocks <= 0) return {};
   sum.clocks = {sum.clocks.first / blocks, sum.clocks.next / blocks};
-  if (shape.part->traits[row.trait].ends.persist) sum.clocks.first = sum.clocks.next + later;
+  if (trait.ends.persist) sum.clocks.first = sum.clocks.next + later;
   return sum;
 }
 
 /// Makes the runs of the row's blocks: putting the blocks onto nodes takes longer.
-void Scan::make_runs(const TileRow& row, Shape& shape) {
+void Scan::make_runs(const TablePart& part, const TileRow& row, const LaunchShape& launch) {
   const EventGraph graph = event_graph(place(row));
-  const Period& period = shape.part->periods[at(row.period)].period;
-  const LaunchShape& launch = shape.launch;
+  const Period& period = part.periods[at(row.period)].period;
   if (!launch.packed) (void)block_clocks(graph, period, launch.mean, launch.cut);
   for (const LaunchShape::Part& one : launch.parts) (void)block_clocks(graph, period, one.mean, one.cut);
-  shape.part->learn(row);
   ++table_->made_;
 }
 
-/// No tile of the part with a larger bound ends within that time.
-double Scan::most_within(const Shape& shape, double seconds) const {
-  if (seconds == infinity) return infinity;
-  const Seconds running(seconds - model_->launch.value);
-  if (!table_->by_graph_) return running.value;
-  if (!model_->rates.known) return running.value * model_->clock.frequency.value;
-  const Energy least{shape.part->energy * shape.launch.who.total_iterations, shape.device * model_->rates.device};
-  return cycles_within(model_->power, least, running);
+/// Of a launch of no less energy: at the fastest clock that the card may hold.
+double Scan::seconds_at_least(const Energy& least, double cycles) const {
+  const Hertz clock = model_->rates.known ? clock_at_most(model_->power, least, cycles) : model_->clock.frequency;
+  return rounding * cycles / clock.value + launch_;
 }
 
-/// With the energy that is sure, at the clock that the card may hold; without known energies at the one that is
-/// assumed.
-bool Scan::may_end_within(const TileRow& row, const Shape& shape, double least, double seconds) const {
-  if (seconds == infinity) return true;
-  if (row.period < 0 || !model_->rates.known) return least <= most_within(shape, seconds);
-  const Energy energy{shape.part->energies[row.energy].of(shape.launch), shape.device * model_->rates.device};
-  return napkin::may_end_within(model_->power, energy, least, Seconds(seconds - model_->launch.value));
+Energy Scan::least_energy(const Walk& walk) const {
+  return {walk.part->energy * walk.shape->launch.who.total_iterations, walk.shape->device * model_->rates.device};
+}
+
+/// With the row's own energy.
+bool Scan::may_end_within(const Walk& walk, const Bound& bound, double seconds) const {
+  if (seconds == infinity || !model_->rates.known) return true;
+  const Energy energy{walk.part->energies[bound.row->energy].of(walk.shape->launch),
+                      walk.shape->device * model_->rates.device};
+  const Seconds running(seconds - launch_);
+  return napkin::may_end_within(model_->power, energy, bound.least, running);
+}
+
+const Timing& Scan::timing_of(TablePart& part, const TileRow& row) {
+  const auto known = timed_.find(&row);
+  return known != timed_.end() ? known->second : timed_.emplace(&row, timing_of(part, row, place(row))).first->second;
 }
 
 double Scan::time_of(TablePart& part, const TileRow& row) {
-  const auto known = timed_.find(&row);
-  if (known != timed_.end()) return known->second;
-  const PlacedDiagram& placed = place(row);
-  return timed_.emplace(&row, model_of(row, placed).with_launch(timing_of(part, row, placed)).value).first->second;
-}
-
-Best::BytesOf Scan::moved() {
-  return [this](const TileRow& row) {
-    const auto known = moved_.find(&row);
-    return known != moved_.end() ? known->second : moved_.emplace(&row, bytes_into_blocks(place(row))).first->second;
-  };
+  const Timing& timing = timing_of(part, row);
+  return models_[table_->variant_of_[row.legal]]->with_launch(timing).value;
 }
 
 Timing Scan::timing_of(TablePart& part, const TileRow& row, const PlacedDiagram& placed) {
   const TimeModel& model = model_of(row, placed);
   const Count blocks(part.traits[row.trait].blocks);
-  if (row.period < 0) return model.of(placed, blocks);
+  if (row.period < 0 && !model.by_graph) return model.of(placed, blocks);
+  if (row.period < 0) {
+    const EventGraph graph = event_graph(placed);
+    return model.of(placed, blocks, graph, periods_.of(graph));
+  }
   Shape& shape = shapes_.at(&part);
+  const double device = model.rates.known ? device_bytes_in_order(placed) : 0;
   const KnownLaunch known{part.periods[at(row.period)].period, part.energies[row.energy], shape.launch,
-                          clocks_of(row, placed, shape), device_bytes_of(row, placed, shape)};
+                          clocks_of(part, row, placed, shape.launch), device};
   return model.of(placed, blocks, &known);
 }
 
-LaunchClocks Scan::clocks_of(const TileRow& row, const PlacedDiagram& placed, Shape& shape) {
-  const Period& period = shape.part->periods[at(row.period)].period;
-  const TileTrait& trait = shape.part->traits[row.trait];
-  if (shape.launch.packed) return launch_clocks(placed, event_graph(placed), period, shape.launch);
-  if (shape.launch.unequal && shape.launch.lengths == nullptr)
-    shape.launch.lengths = std::make_shared<BlockLengths>(block_lengths(placed, shape.launch));
-  const MeanBlock& mean = trait.cuts ? shape.launch.block : shape.launch.uncut;
-  if (!known_block_clocks(period, mean)) make_runs(row, shape);
-  return launch_clocks(trait.order, shape.launch, trait.ends, known_block_clocks(period, mean).value(), period.clocks);
-}
-
-/// Bytes that device memory sends, with what it sends again: of the tiles of a part the variant and the order of the
-/// blocks tell.
-double Scan::device_bytes_of(const TileRow& row, const PlacedDiagram& placed, Shape& shape) const {
-  if (!model_->rates.known) return 0;
-  const auto knob = placed.mapping->order_knob();
-  const std::pair key{table_->variant_of_[row.legal], knob ? placed.tile.values[at(*knob)] : 0};
-  const auto known =
-      std::find_if(shape.sent.begin(), shape.sent.end(), [&](const auto& one) { return one.first == key; });
-  if (known != shape.sent.end()) return known->second;
-  return shape.sent.emplace_back(key, device_bytes_in_order(placed)).second;
+LaunchClocks Scan::clocks_of(const TablePart& part, const TileRow& row, const PlacedDiagram& placed,
+                             LaunchShape& launch) {
+  const Period& period = part.periods[at(row.period)].period;
+  const TileTrait& trait = part.traits[row.trait];
+  if (launch.packed) return launch_clocks(placed, event_graph(placed), period, launch);
+  if (launch.unequal && launch.lengths == nullptr)
+    launch.lengths = std::make_shared<BlockLengths>(block_lengths(placed, launch));
+  if (!block_of(part, row, launch).known) make_runs(part, row, launch);
+  return launch_clocks(trait.order, launch, trait.ends, block_of(part, row, launch).clocks, period.clocks);
 }
 
 /// The row's whole prediction; `rereads`: with what device memory sends again where that is noticed.
 Prediction Scan::full(TablePart& part, const TileRow& row, bool rereads) {
+  Timing timing = timing_of(part, row);
   const PlacedDiagram& placed = place(row);
   const TimeModel& model = model_of(row, placed);
-  Timing timing = timing_of(part, row, placed);
-  if (row.period < 0) return model.explained(placed, timing, nullptr);
   if (rereads) model.notice_rereads(placed, Count(part.traits[row.trait].blocks), timing);
-  const Period period = table_->explained(part, row);
+  if (!model.by_graph) return model.explained(placed, timing, nullptr);
+  const Period period = row.period < 0 ? periods_.explained(event_graph(placed)) : table_->explained(part, row);
   return model.explained(placed, timing, &period);
 }
 
 std::optional<Prediction> Scan::noticed(const Tile& tile) {
   const std::lock_guard lock(table_->mutex_);
-  if (!table_->by_graph_) return std::nullopt;
+  if (table_->one_by_one_) return std::nullopt;
   const auto found = table_->find(question_, tile);
   if (!found) return std::nullopt;
   if (model_ == nullptr) model_ = &model_of(*found->row, place(*found->row));
@@ -395,7 +417,7 @@ const TimeModel& Scan::model_of(const TileRow& row, const PlacedDiagram& placed)
   if (models_.size() <= variant) models_.resize(variant + 1);
   std::unique_ptr<TimeModel>& model = models_[variant];
   if (model == nullptr)
-    model = std::make_unique<TimeModel>(placed, row.period >= 0 ? ByClock::graph : ByClock::roofline);
+    model = std::make_unique<TimeModel>(placed, table_->by_graph_ ? ByClock::graph : ByClock::roofline);
   return *model;
 }
 

@@ -26,7 +26,6 @@ using MakingTable = std::function<void(std::int64_t done, std::int64_t parts)>;
 struct Ranked {
   Tile tile;
   Prediction prediction;
-  Count into_blocks = {};  ///< bytes_into_blocks()
 };
 
 /// Tiles are ranked by time, those of one time by the bytes that they move into blocks (tie.hpp), and those of one
@@ -99,7 +98,10 @@ class Selector {
 /// Every legal tile with its prediction, best first: the twin that Selector is tested against, and what a sweep draws
 /// from. Times each tile by itself, by the event graph where every legal tile has one, else by the roofline.
 struct Exhausted {
-  std::vector<Ranked> all;
+  struct Timed : Ranked {
+    Count into_blocks;  ///< bytes_into_blocks()
+  };
+  std::vector<Timed> all;
   Rejections rejections;
 };
 /// Periods of graphs met before are taken from `periods`, where it is given.

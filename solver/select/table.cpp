@@ -49,14 +49,14 @@ bool serves_one_shape(const Mapping& mapping) {
                                              [](const LevelMapping& level) { return !level.parts.empty(); });
 }
 
-bool is_scannable(const Mapping& mapping) {
-  return std::none_of(mapping.knobs.begin(), mapping.knobs.end(), [](const Knob& knob) {
+namespace {
+
+bool divides_iterations(const Mapping& mapping) {
+  return std::any_of(mapping.knobs.begin(), mapping.knobs.end(), [](const Knob& knob) {
     return std::any_of(knob.orders.begin(), knob.orders.end(),
                        [](const OrderWord& word) { return word.tiles == OrderWord::Tiles::even; });
   });
 }
-
-namespace {
 
 /// The first type that the mapping takes and that costs what the question's does: bf16 where that is f16.
 DType cost_type(const Question& question) {
@@ -99,6 +99,7 @@ Table::Table(const Question& like)
       judged_(launch_problem(like.problem)),
       candidates_(like, Placer(*like.streamed, *like.mapping, *like.machine, judged_)) {
   find_sizes(like);
+  one_by_one_ = !by_graph_ || divides_iterations(*like.mapping);
 }
 
 /// Keeps one tile of each combination of length knobs, and what does not depend on lengths.
@@ -160,7 +161,7 @@ class Table::Facts {
     if (few_nodes(*question.machine, 1) > Count(0))
       placer_.emplace(*question.streamed, *question.mapping, *question.machine, question.problem);
   }
-  [[nodiscard]] std::uint64_t of(const Sizes& sizes) const {
+  [[nodiscard]] std::uint64_t of(const TileSizes& sizes) const {
     std::uint64_t facts = 0;
     for (const std::vector<AxisId>& axes : table_.shared_along_) {
       const bool shared = std::any_of(axes.begin(), axes.end(), [&](AxisId axis) {
@@ -173,7 +174,7 @@ class Table::Facts {
     const Count blocks = placer_->place(table_.candidates_.space().tile(sizes.rank)).blocks;
     return facts << 16U | static_cast<std::uint64_t>(few_nodes(*question_.machine, blocks).get());
   }
-  [[nodiscard]] TablePart* find(Sizes& sizes, std::uint64_t facts) const {
+  [[nodiscard]] TablePart* find(TileSizes& sizes, std::uint64_t facts) const {
     const auto found =
         std::find_if(sizes.parts.begin(), sizes.parts.end(), [&](const TablePart& one) { return one.facts == facts; });
     return found == sizes.parts.end() ? nullptr : &*found;
@@ -204,24 +205,36 @@ Period Table::explained(const TablePart& part, const TileRow& row) const {
   return out;
 }
 
+/// Of a block whose iterations are not cut, beside others; from where it settles on each further iteration takes no
+/// less than the busiest pipe. 0 where that run is not known, or blocks that share a node hide one another's ends.
+double TablePart::ends_at_least(const TileRow& row) const {
+  const Period& period = periods[at(row.period)].period;
+  const auto settled_block = known_block_clocks(period, period.settled, CutIterations{});
+  if (!settled_block || traits[row.trait].blocks > 1) return 0;
+  return rounding * (std::min(settled_block->first, settled_block->next) - period.settled * period.pipe.clocks);
+}
+
 void TablePart::finish() {
-  const auto clocks = [&](const TileRow& row) {
-    if (row.period >= 0) return rounding * periods[at(row.period)].period.pipe.clocks;
-    double most = 0;
-    const BlockLoad& load = loads[at(row.load)];
-    for (std::size_t i = 0; i < load.count; ++i) most = std::max(most, load.pipes[i].loop);
-    return rounding * most;
+  at_least.resize(rows.size());
+  if (periods.empty()) return;
+  const auto pipe = [&](const TileRow& row) { return rounding * periods[at(row.period)].period.pipe.clocks; };
+  // Blocks that share a node hide one another's waits.
+  const auto steady = [&](const TileRow& row) {
+    return std::max(rounding * periods[at(row.period)].period.clocks / traits[row.trait].blocks, pipe(row));
   };
-  // The busiest pipe's. A cycle of waits bounds no run of few iterations: the first ones find free buffers.
-  std::stable_sort(rows.begin(), rows.end(), [&](const TileRow& a, const TileRow& b) { return clocks(a) < clocks(b); });
-  energy = energies.empty() ? 0 : energies.front().iteration;
-  for (const BlockEnergy& one : energies) energy = std::min(energy, one.iteration);
-  for (const TileRow& row : rows) {
-    least_of.push_back(clocks(row));
-    cycle_of.push_back(row.period < 0 || traits[row.trait].blocks > 1 ? 0 : periods[at(row.period)].cycles);
+  std::stable_sort(rows.begin(), rows.end(), [&](const TileRow& a, const TileRow& b) { return steady(a) < steady(b); });
+  double shortest = std::numeric_limits<double>::infinity();
+  for (std::size_t r = rows.size(); r-- > 0;) {
+    shortest = std::min(shortest, pipe(rows[r]));
+    at_least[r] = {shortest, steady(rows[r])};
   }
-  least = rows.empty() ? 0 : least_of.front();
-  cycle = rows.empty() ? 0 : *std::min_element(cycle_of.begin(), cycle_of.end());
+  for (const TilePeriod& one : periods) settled = std::max(settled, one.period.settled);
+  least = at_least.front().pipe;
+  cycle = energy = ends = std::numeric_limits<double>::infinity();
+  for (const TileRow& row : rows) ends = std::min(ends, ends_at_least(row));
+  for (const BlockEnergy& one : energies) energy = std::min(energy, one.iteration);
+  for (const TileRow& row : rows)
+    cycle = std::min(cycle, traits[row.trait].blocks > 1 ? 0 : periods[at(row.period)].cycles);
 }
 
 /// Parts of one question's facts: what their graphs share is found once.
@@ -238,7 +251,6 @@ class PartMaker {
 
   void make(TablePart& part) {
     periods_.clear();
-    loads_.clear();
     energies_.clear();
     for (const std::uint32_t i : legal_of_[part.sizes]) add(i, part);
     part.finish();
@@ -251,23 +263,23 @@ class PartMaker {
     placer_.place(table_.candidates_.space().tile(table_.rank_of(legal)), placed_);
     TileTrait trait{block_ends(placed_), static_cast<std::int32_t>(occupancy(placed_).blocks.get()),
                     block_order(placed_), false};
-    BlockEnergy energy;
-    if (table_.by_graph_) {
-      if (!rates_) rates_ = energy_rates(placed_);
-      const EventGraph graph = event_graph(placed_);
-      trait.cuts = graph.has_cut_work();
-      energy = block_energy(placed_, graph, *rates_);
-      add_period(graph, row, part);
-    } else {
-      add_load(row, part);
-    }
+    if (!table_.one_by_one_) trait.cuts = add_graph(row, part);
     const auto known = std::find(part.traits.begin(), part.traits.end(), trait);
     row.trait = static_cast<std::uint32_t>(known - part.traits.begin());
     if (known == part.traits.end()) part.traits.push_back(trait);
+    part.rows.push_back(row);
+  }
+
+  /// What the row's graph says of it; returns whether it has cut work.
+  bool add_graph(TileRow& row, TablePart& part) {
+    if (!rates_) rates_ = energy_rates(placed_);
+    const EventGraph graph = event_graph(placed_);
+    const BlockEnergy energy = block_energy(placed_, graph, *rates_);
     row.energy = static_cast<std::uint32_t>(
         number_in(energies_, std::array{energy.iteration, energy.once, energy.cut, energy.alone}));
     if (row.energy == part.energies.size()) part.energies.push_back(energy);
-    part.rows.push_back(row);
+    add_period(graph, row, part);
+    return graph.has_cut_work();
   }
 
   void add_period(const EventGraph& graph, TileRow& row, TablePart& part) {
@@ -283,18 +295,6 @@ class PartMaker {
     part.periods.push_back({std::move(own), rounding * cycle_clocks(graph), binds});
   }
 
-  void add_load(TileRow& row, TablePart& part) {
-    const BlockLoad load = workloads_.try_emplace(table_.variant_of_[row.legal], placed_).first->second.of(placed_);
-    ByteWriter key;
-    for (std::size_t i = 0; i < load.count; ++i) {
-      key.put(load.pipes[i].loop);
-      key.put(load.pipes[i].once);
-    }
-    for (const double bytes : {load.loop_bytes, load.once_bytes, load.part_bytes}) key.put(bytes);
-    row.load = number_in(loads_, key.take());
-    if (at(row.load) == part.loads.size()) part.loads.push_back(load);
-  }
-
   template <class Map, class Key>
   static std::int32_t number_in(Map& numbers, Key key) {
     return numbers.emplace(std::move(key), static_cast<std::int32_t>(numbers.size())).first->second;
@@ -308,10 +308,8 @@ class PartMaker {
   PlacedDiagram placed_;
   Periods known_;
   std::optional<EnergyRates> rates_;
-  std::map<std::uint32_t, Workload> workloads_;  // by variant
   // Numbers in the lists of the part at hand.
   std::map<const Period*, std::int32_t> periods_;
-  std::map<std::string, std::int32_t> loads_;
   std::map<std::array<double, 4>, std::int32_t> energies_;
 };
 
@@ -322,7 +320,7 @@ std::vector<TablePart*> Table::parts_for(const Question& question, const Allowed
   std::vector<TablePart*> out;
   Tile tile;
   for (std::uint32_t s = 0; s < sizes_.size(); ++s) {
-    Sizes& sizes = sizes_[s];
+    TileSizes& sizes = sizes_[s];
     candidates_.space().tile(sizes.rank, tile);
     if (!allowed.lengths_hold(tile)) {
       out.push_back(nullptr);
@@ -337,7 +335,7 @@ std::vector<TablePart*> Table::parts_for(const Question& question, const Allowed
       if (!maker) maker.emplace(*this, question);
       maker->make(part);
       known = &sizes.parts.emplace_back(std::move(part));
-      if (by_graph_ || !is_kept_) made_ += known->rows.size();  // by the roofline they are not kept
+      if (!one_by_one_ || !is_kept_) made_ += known->rows.size();  // one by one they are not kept
       if (making) making(s + 1, std::ssize(sizes_));
     }
     out.push_back(known);
@@ -363,7 +361,7 @@ std::optional<Table::Found> Table::find(const Question& question, const Tile& ti
   const auto legal = legal_of(tile);
   if (!legal) return std::nullopt;
   const Facts facts(*this, question);
-  Sizes& sizes = sizes_[sizes_of_[*legal]];
+  TileSizes& sizes = sizes_[sizes_of_[*legal]];
   TablePart* part = facts.find(sizes, facts.of(sizes));
   if (part == nullptr) return std::nullopt;
   read(*part, question);
@@ -385,35 +383,6 @@ void Table::read(TablePart& part, const Question& question) {
     made_ += most_unkept_ + 1;
   }
   part.bytes = {};
-}
-
-namespace {
-
-BlockClocks clocks_in(const TablePart& part, const TablePart::Column& column, const TileRow& row) {
-  constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
-  const auto known = known_block_clocks(part.periods[at(row.period)].period, column.iterations,
-                                        part.traits[row.trait].cuts ? column.cut : CutIterations{});
-  return known.value_or(BlockClocks{unknown, unknown});
-}
-
-}  // namespace
-
-const TablePart::Column& TablePart::column(int iterations, CutIterations cut) {
-  const auto found = std::find_if(columns.begin(), columns.end(),
-                                  [&](const Column& one) { return one.iterations == iterations && one.cut == cut; });
-  if (found != columns.end()) return *found;
-  Column out{iterations, cut, {}};
-  for (const TileRow& row : rows) out.clocks.push_back(clocks_in(*this, out, row));
-  columns.push_back(std::move(out));
-  return columns.back();
-}
-
-void TablePart::learn(const TileRow& row) {
-  for (Column& column : columns) {
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-      if (rows[i].period == row.period) column.clocks[i] = clocks_in(*this, column, rows[i]);
-    }
-  }
 }
 
 const PlacedDiagram& Table::place(const Scan& scan, std::uint32_t legal) {

@@ -27,6 +27,10 @@ namespace napkin {
 /// the sizes that no block divides, and domains that differ from the mapping's.
 [[nodiscard]] std::string kind_of(const Question& question);
 
+/// Whether a tile's extents follow from the question's lengths, an axis cut into so many parts: then a table serves
+/// questions of one shape alone.
+[[nodiscard]] bool serves_one_shape(const Mapping& mapping);
+
 /// What a bound is multiplied by, since it adds up in another order than the time.
 inline constexpr double rounding = 1 - 1e-9;
 
@@ -49,8 +53,7 @@ struct TilePeriod {
 /// A legal tile with all of its time that does not depend on lengths: indices into the lists of its part.
 struct TileRow {
   std::uint32_t legal = 0;   ///< index into Candidates::legal()
-  std::int32_t period = -1;  ///< -1: by the roofline
-  std::int32_t load = -1;    ///< -1: by the graph
+  std::int32_t period = -1;  ///< -1: tiles are timed one by one
   std::uint32_t trait = 0, energy = 0;
 };
 
@@ -61,29 +64,38 @@ struct TablePart {
   double least = 0;            ///< clocks that an iteration of every tile takes at least
   double cycle = 0;            ///< by the cycles of waits; not of the first most_to_settle iterations of a node
   double energy = 0;           ///< joules that an iteration of every tile takes at least
+  double ends = 0;             ///< clocks of a block of every tile beyond its iterations at `least`, from `settled` on
+  int settled = 1;             ///< iterations from which on the blocks of all rows go on at their periods
   std::string_view bytes;      ///< where it is not read yet
   std::uint64_t checksum = 0;  ///< of `bytes`
 
-  std::vector<TileRow> rows;  ///< the shortest iteration first
+  std::vector<TileRow> rows;  ///< the shortest steady iteration first
   std::vector<TilePeriod> periods;
-  std::vector<BlockLoad> loads;
   std::vector<TileTrait> traits;
   std::vector<BlockEnergy> energies;
-  std::vector<double> least_of;  ///< by row: clocks of an iteration at least
-  std::vector<double> cycle_of;  ///< by row: those of its cycles of waits; 0: of several blocks a node
-
-  /// Clocks of the blocks of all rows, each of so many iterations with so many cut: what a scan reads.
-  struct Column {
-    int iterations = 0;
-    CutIterations cut;
-    std::vector<BlockClocks> clocks;  ///< not a number where a run is not known yet
+  /// Clocks of an iteration that no row from one on takes less than.
+  struct AtLeast {
+    double pipe = 0;    ///< of the busiest pipe
+    double steady = 0;  ///< of a node that has settled
   };
-  std::list<Column> columns;  ///< found again from the periods
-  [[nodiscard]] const Column& column(int iterations, CutIterations cut);
-  /// Takes new runs of the row's period into the columns.
-  void learn(const TileRow& row);
-  /// Sorts new rows, and finds `least`, `cycle` and `energy`.
+  std::vector<AtLeast> at_least;  ///< by row
+
+  /// Of a node that runs so many equal blocks of so many iterations, by the pipes alone: cycles at least.
+  [[nodiscard]] double cycles_of_equal(double blocks, double iterations) const {
+    return blocks * (iterations * least + (iterations >= settled ? ends : 0));
+  }
+  [[nodiscard]] double ends_at_least(const TileRow& row) const;
+  /// Sorts new rows, and finds what all of them take at least.
   void finish();
+};
+
+/// Legal tiles of equal length knobs.
+struct TileSizes {
+  std::int64_t rank = 0;        ///< of one tile of the size
+  std::int64_t size = 0;        ///< equal for tiles of one size (size_knobs)
+  double cells = 1;             ///< of one iteration of one block
+  std::vector<Count> extent{};  ///< by AxisId, of a block's group
+  std::list<TablePart> parts{};
 };
 
 class Scan;
@@ -116,14 +128,6 @@ class Table {
   friend class PartMaker;
   struct Head;
   Table(const Question& like, SharedBytes bytes, Head head);
-  /// Legal tiles of equal length knobs.
-  struct Sizes {
-    std::int64_t rank = 0;        ///< of one tile of the size
-    std::int64_t size = 0;        ///< equal for tiles of one size (size_knobs)
-    double cells = 1;             ///< of one iteration of one block
-    std::vector<Count> extent{};  ///< by AxisId, of a block's group
-    std::list<TablePart> parts{};
-  };
   /// What binds a period: the names of its busiest pipe and of its cycle of waits.
   struct Binds {
     std::string pipe;
@@ -131,15 +135,8 @@ class Table {
     std::vector<std::string> cycle;
     auto operator<=>(const Binds&) const = default;
   };
-  /// The tiles with one value of a knob.
-  struct WithValue {
-    KnobId knob = 0;
-    std::int64_t value = 0;
-    std::vector<std::uint32_t> legal, misfits;  ///< into those of the candidates
-  };
   void find_sizes(const Question& like);
   void find_shared(const Question& like, const PlacedDiagram& placed);
-  [[nodiscard]] const WithValue& with_value(KnobId knob, std::int64_t value);
   class Facts;
   [[nodiscard]] std::optional<std::uint32_t> legal_of(const Tile& tile) const;
   [[nodiscard]] std::uint32_t number_of(const Period& period);
@@ -158,15 +155,16 @@ class Table {
   SharedBytes kept_;  ///< what parts are read from
   Problem judged_;    ///< the launch that candidates are judged by: lengths do not matter
   Candidates candidates_;
-  bool by_graph_ = true;  ///< every legal tile has an event graph; else all go by the roofline
-  std::vector<Sizes> sizes_;
+  bool by_graph_ = true;     ///< every legal tile has an event graph; else all go by the roofline
+  bool one_by_one_ = false;  ///< the roofline has no bounds, and a launch does not follow from a block's extents where
+                             ///< the nodes divide the iterations among themselves and cut tiles
+  std::vector<TileSizes> sizes_;
   std::vector<std::uint32_t> sizes_of_, variant_of_;  ///< by index of Candidates::legal()
   std::vector<std::vector<AxisId>> shared_along_;     ///< of each crossing the grouped axes that it lacks
 
   std::mutex mutex_;  ///< of what follows, and of parts
   std::vector<Binds> binds_;
   std::map<Binds, std::uint32_t> number_of_binds_;
-  std::list<WithValue> with_value_;
   std::shared_ptr<Simulation> simulation_;  ///< what runs of parts that were read are made on
   /// Places the table's tiles at one scan's question.
   struct Placing {

@@ -12,7 +12,7 @@
 namespace napkin {
 namespace {
 
-constexpr std::string_view format = "napkin table 5";
+constexpr std::string_view format = "napkin table 6";
 
 template <class Archive>
 void fields(Archive& archive, BlockClocks& clocks) {
@@ -109,11 +109,12 @@ void Table::decode(TablePart& part) const {
   part.finish();
 }
 
-/// Parts by the roofline are made in no more time than they are read: they are not kept. `body` puts the part's bytes
-/// somewhere, or finds them there: their size and their sum of checks.
+/// Parts whose tiles are timed one by one are made in no more time than they are read: they are not kept. `body` puts
+/// the part's bytes somewhere, or finds them there: their size and their sum of checks.
 template <class Archive, class Body>
 void Table::fields_of_head(Archive& archive, const Body& body) {
   archive.count(by_graph_);
+  archive.count(one_by_one_);
   sizes_of_.resize(candidates_.legal().size());
   variant_of_.resize(candidates_.legal().size());
   for (std::size_t i = 0; i < sizes_of_.size(); ++i) {
@@ -126,16 +127,17 @@ void Table::fields_of_head(Archive& archive, const Body& body) {
     archive.count(binds.beside_tensor);
     archive.each(binds.cycle, [&](std::string& node) { archive.text(node); });
   });
-  archive.each(sizes_, [&](Sizes& sizes) {
+  archive.each(sizes_, [&](TileSizes& sizes) {
     archive.plain(sizes.rank);
     archive.plain(sizes.size);
     archive.plain(sizes.cells);
     archive.each(sizes.extent, [&](Count& extent) { archive.plain(extent); });
     std::list<TablePart> none;
-    archive.each(Archive::reads || by_graph_ ? sizes.parts : none, [&](TablePart& part) {
+    archive.each(Archive::reads || !one_by_one_ ? sizes.parts : none, [&](TablePart& part) {
       std::uint64_t size = 0;
       if constexpr (!Archive::reads) size = body(part, 0);
-      for (double* number : {&part.least, &part.cycle, &part.energy}) archive.plain(*number);
+      for (double* number : {&part.least, &part.cycle, &part.energy, &part.ends}) archive.plain(*number);
+      archive.count(part.settled);
       archive.count(part.facts);
       archive.count(size);
       archive.plain(part.checksum);

@@ -114,18 +114,11 @@ Selector::Selector(const Question& question, Tables& tables, const MakingTable& 
   }
 }
 Selector::~Selector() = default;
-Selection Selector::rank(int top) const {
-  const Question& question = scan_->question();
-  if (!is_scannable(*question.mapping)) return selection_of(question, select_exhaustively(question), top);
-  return scan_->rank(top);
-}
+Selection Selector::rank(int top) const { return scan_->rank(top); }
 Rejections Selector::count_rejections() const { return scan_->count(); }
-std::optional<Prediction> Selector::noticed(const Tile& tile) const {
-  return is_scannable(*scan_->question().mapping) ? scan_->noticed(tile) : std::nullopt;
-}
+std::optional<Prediction> Selector::noticed(const Tile& tile) const { return scan_->noticed(tile); }
 
 std::optional<Prediction> noticed(const Question& question, const Tile& tile, Tables& tables) {
-  if (!is_scannable(*question.mapping)) return std::nullopt;
   std::shared_ptr<Table> table = tables.find(question);
   return table != nullptr ? Scan(std::move(table), question).noticed(tile) : std::nullopt;
 }

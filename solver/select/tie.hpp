@@ -3,18 +3,13 @@
 // binds, a tile of four query heads takes the time of one of eight, to the last digit, but moves twice the bytes out of
 // the L2; the fewer there are, the better they hide behind the memory, and the less energy they take.
 
-#include <algorithm>
-
 #include "model/resource/resources.hpp"
 
 namespace napkin {
 
 /// Between the blocks' level and the one above, both ways, all blocks; clipped to the arrays.
 [[nodiscard]] inline Count bytes_into_blocks(const PlacedDiagram& placed) {
-  const std::vector<LevelTransfer> moved = transfers(placed);
-  const auto own = std::find_if(moved.begin(), moved.end(),
-                                [&](const LevelTransfer& one) { return one.level == placed.block().level; });
-  return own == moved.end() ? Count(0) : own->transfer().value;
+  return transfer_into_blocks(placed).transfer().value;
 }
 
 }  // namespace napkin

@@ -187,16 +187,6 @@ bool may_end_within(const PowerLaw& law, const Energy& energy, double cycles, Se
   return law.limit <= 0 || PowerAt(law, energy, cycles).of(ratio, std::pow(ratio, law.exponent)) <= law.limit;
 }
 
-double cycles_within(const PowerLaw& law, const Energy& energy, Seconds time) {
-  double above = std::max(law.highest * time.value, 0.0), below = 0;
-  if (above <= 0 || may_end_within(law, energy, above * (1 - 1e-12), time)) return above;
-  while (above - below > 1e-3 * above) {
-    const double between = 0.5 * (above + below);
-    (may_end_within(law, energy, between, time) ? below : above) = between;
-  }
-  return above;
-}
-
 GraphPrediction predict_by_graph(const PlacedDiagram& placed, const EventGraph& graph, const Period& period) {
   GraphPrediction out;
   out.cycles = launch_clocks(placed, graph, period).busiest;

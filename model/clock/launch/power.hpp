@@ -99,10 +99,6 @@ struct PowerLaw {
 /// Whether the card may hold the clock at which those cycles take that time: where it takes more than its limit at that
 /// clock it holds less, and the cycles take longer. A part of held_clock()'s cost.
 [[nodiscard]] bool may_end_within(const PowerLaw& law, const Energy& energy, double cycles, Seconds time);
-/// At least every number of cycles for which may_end_within() holds, a thousandth too many at most. The power grows
-/// with the cycles, as n >= 0.
-[[nodiscard]] double cycles_within(const PowerLaw& law, const Energy& energy, Seconds time);
-
 /// One call by the event graph: its cycles on the busiest node, the clock that the card holds, launch overhead. Where
 /// the profile has no energies: the assumed clock, and no power.
 struct GraphPrediction {

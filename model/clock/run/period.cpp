@@ -119,22 +119,25 @@ class Runs {
     const int few = few_iterations + cut.all();
     if (n <= few) return run(n, cut).clocks;
     for (int from = p_.settled + cut.all();;) {
-      const BlockRun far = run(from, cut);
+      const BlockRun& far = run(from, cut);
       if (missed_ || far.serves(n)) return far.of(n);
       const int other = from - (from - n) % far.turn;
       if (other == from) {
         const int least = from - (from - far.least) / far.turn * far.turn;
-        return between(run(few, cut).clocks, far.of(least), static_cast<double>(n - few) / (least - few));
+        const BlockClocks shortest = far.of(least);
+        return between(run(few, cut).clocks, shortest, static_cast<double>(n - few) / (least - few));
       }
       from = other;
     }
   }
 
-  BlockRun run(int n, CutIterations cut) {
+  /// Valid until the next call.
+  const BlockRun& run(int n, CutIterations cut) {
+    static const BlockRun none;
     const BlockRun* known = p_.run->find(n, cut);
     if (known != nullptr) return *known;
     missed_ = missed_ || g_ == nullptr;
-    return missed_ ? BlockRun{} : p_.run->add(run_blocks(p_.run->turned_to(*g_), n, cut), cut);
+    return missed_ ? none : p_.run->add(run_blocks(p_.run->turned_to(*g_), n, cut), cut);
   }
 
   /// The lesser of the two; iterations are whole, and may be more than an int holds.
