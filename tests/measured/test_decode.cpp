@@ -47,8 +47,9 @@ TEST_CASE("decode: every recorded result is right, the row of one query by the r
   const Json& row = checks[0];
   const auto cases = test::decode_cases(22);
   REQUIRE(cases.size() == 220);
+  const auto name = row["case"].get<std::string>();
   const auto of = std::find_if(cases.begin(), cases.end(),
-                               [&](const test::DecodeCase& one) { return test::describe(one) == row["case"]; });
+                               [&](const test::DecodeCase& one) { return test::describe(one) == name; });
   REQUIRE(of != cases.end());
   const Comparison anew = test::DecodeArrays(*of).compare_all(48);  // of the formula: no output is there
   CHECK(anew.reference_error == doctest::Approx(number(row, "reference_error")).epsilon(1e-6));

@@ -70,7 +70,7 @@ Problems problems_of(const Manifest& manifest, const Recording& recording, const
     if (!row.contains("source_hash")) continue;
     const auto ran = [&](const measured::RecordedSources& one) {
       return (!row.contains("kernel") || row["kernel"] == one.kernel) &&
-             std::find(one.hashes.begin(), one.hashes.end(), row["source_hash"]) != one.hashes.end();
+             std::find(one.hashes.begin(), one.hashes.end(), row["source_hash"].get<std::string>()) != one.hashes.end();
     };
     if (std::none_of(recording.sources.begin(), recording.sources.end(), ran))
       out.emplace_back("sources: the manifest does not say the source_hash that a row has");
