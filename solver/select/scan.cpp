@@ -55,53 +55,6 @@ double cycles_of_part(const Question& question, const TileSizes& sizes, const Ta
 
 }  // namespace
 
-/// What a runner-up may take at most to be of interest.
-double Best::second_time() const {
-  if (!runner_up_) return 0;
-  return second_.row == nullptr ? infinity : second_.time;
-}
-
-double Best::enough() const { return best_.size() < most_ ? infinity : std::max(best_.back().time, second_time()); }
-
-double Best::enough(std::int64_t size) const {
-  const auto of_size = std::find_if(best_.begin(), best_.end(), [&](const Found& one) { return one.size == size; });
-  return of_size == best_.end() ? enough() : std::max(of_size->time, second_time());
-}
-
-Count Best::moved(const Found& found) const {
-  if (!found.into_blocks) found.into_blocks = bytes_of_(*found.row);
-  return *found.into_blocks;
-}
-
-bool Best::is_before(const Found& a, const Found& b) const {
-  if (a.time != b.time) return a.time < b.time;
-  return moved(a) != moved(b) ? moved(a) < moved(b) : a.row->legal < b.row->legal;
-}
-
-void Best::take(const Found& found) {
-  take_second(found);
-  const auto of_size =
-      std::find_if(best_.begin(), best_.end(), [&](const Found& one) { return one.size == found.size; });
-  if (of_size != best_.end()) {
-    if (!is_before(found, *of_size)) return;
-    best_.erase(of_size);
-  }
-  const auto before = [&](const Found& a, const Found& b) { return is_before(a, b); };
-  best_.insert(std::upper_bound(best_.begin(), best_.end(), found, before), found);
-  if (best_.size() > most_) best_.pop_back();
-}
-
-void Best::take_second(const Found& found) {
-  if (first_.row == nullptr || found.time < first_.time) {
-    second_ = first_;
-    first_ = found;
-  } else if (found.time == first_.time) {
-    if (is_before(found, first_)) first_ = found;
-  } else if (second_.row == nullptr || is_before(found, second_)) {
-    second_ = found;
-  }
-}
-
 namespace {
 
 std::uint64_t next_number() {

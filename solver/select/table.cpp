@@ -18,8 +18,6 @@
 namespace napkin {
 namespace {
 
-bool is_divided(const Streamed& streamed, AxisId axis) { return streamed.grouped(axis) || streamed.stream == axis; }
-
 /// A packed batch of the longest sequence and another one: a graph depends on no more of the batch than whether there
 /// is another length.
 Problem small(const Problem& whole) {
@@ -42,15 +40,6 @@ double cells_of_iteration(const PlacedDiagram& placed) {
   return cells;
 }
 
-}  // namespace
-
-bool serves_one_shape(const Mapping& mapping) {
-  return mapping.exact_groups || std::any_of(mapping.levels.begin(), mapping.levels.end(),
-                                             [](const LevelMapping& level) { return !level.parts.empty(); });
-}
-
-namespace {
-
 bool divides_iterations(const Mapping& mapping) {
   return std::any_of(mapping.knobs.begin(), mapping.knobs.end(), [](const Knob& knob) {
     return std::any_of(knob.orders.begin(), knob.orders.end(),
@@ -58,41 +47,7 @@ bool divides_iterations(const Mapping& mapping) {
   });
 }
 
-/// The first type that the mapping takes and that costs what the question's does: bf16 where that is f16.
-DType cost_type(const Question& question) {
-  const DType own = question.problem.dtype;
-  const std::vector<std::string>& taken = question.mapping->dtypes;
-  const auto type_of = [&](const std::string& name) { return parse_dtype(name, question.mapping->name); };
-  if (std::none_of(taken.begin(), taken.end(), [&](const auto& name) { return type_of(name) == own; })) return own;
-  return type_of(*std::find_if(taken.begin(), taken.end(),
-                               [&](const auto& name) { return question.machine->cost_alike(type_of(name), own); }));
-}
-
 }  // namespace
-
-std::string kind_of(const Question& question) {
-  ByteWriter key;
-  const Problem& problem = question.problem;
-  key.put(static_cast<std::int32_t>(cost_type(question)));
-  key.put(static_cast<std::int32_t>(problem.mask.kind));
-  const auto& sequences = problem.packing.sequences;
-  const bool equal = std::adjacent_find(sequences.begin(), sequences.end(), std::not_equal_to<>()) == sequences.end();
-  key.put(static_cast<std::int32_t>(sequences.empty() ? 0 : equal ? 1 : 2));
-  for (std::size_t a = 0; a < problem.sizes.size(); ++a) {
-    const bool divided = is_divided(*question.streamed, static_cast<AxisId>(a)) && !serves_one_shape(*question.mapping);
-    key.put(divided ? std::int64_t{-1} : problem.sizes[a].get());
-  }
-  const Space space = space_of_kind(question);
-  for (std::size_t k = 0; k < space.domains.size(); ++k) {
-    const Knob& knob = question.mapping->knobs[k];
-    const bool whole =
-        knob.searched ? space.domains[k] == knob.domain : space.domains[k].front() == knob.domain.front();
-    if (whole) continue;
-    key.put(static_cast<std::int64_t>(k));
-    key.put(space.domains[k]);
-  }
-  return key.take();
-}
 
 Table::Table(const Question& like)
     : kept_(std::string()),

@@ -19,17 +19,10 @@
 
 #include "model/clock/time_model.hpp"
 #include "solver/select/candidates.hpp"
+#include "solver/select/kind.hpp"
 #include "solver/select/select.hpp"
 
 namespace napkin {
-
-/// The kind of a question as a key, beside its diagram, mapping and machine: what its element type costs, kind of mask,
-/// the sizes that no block divides, and domains that differ from the mapping's.
-[[nodiscard]] std::string kind_of(const Question& question);
-
-/// Whether a tile's extents follow from the question's lengths, an axis cut into so many parts: then a table serves
-/// questions of one shape alone.
-[[nodiscard]] bool serves_one_shape(const Mapping& mapping);
 
 /// What a bound is multiplied by, since it adds up in another order than the time.
 inline constexpr double rounding = 1 - 1e-9;

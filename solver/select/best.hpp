@@ -1,0 +1,50 @@
+#pragma once
+// Best keeps what a scan has found so far: of attention at 8192 the five best tiles of different sizes, and the first
+// one that takes another time than the best.
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "solver/select/table.hpp"
+
+namespace napkin {
+
+/// Tiles that were timed: the best of each size, at most so many, and the best whose time differs from the first's.
+class Best {
+ public:
+  struct Found {
+    double time = 0;
+    std::int64_t size = 0;
+    TablePart* part = nullptr;
+    const TileRow* row = nullptr;
+    mutable std::optional<Count> into_blocks = {};  ///< bytes_into_blocks(), where another tile takes that time too
+  };
+  using BytesOf = std::function<Count(const TileRow&)>;
+  /// `runner_up`: whether the second is wanted.
+  Best(std::size_t most, BytesOf bytes_of, bool runner_up = true)
+      : most_(most), bytes_of_(std::move(bytes_of)), runner_up_(runner_up) {}
+  /// No tile of that size that takes longer changes anything.
+  [[nodiscard]] double enough(std::int64_t size) const;
+  /// No tile of any further size that takes longer changes anything.
+  [[nodiscard]] double enough() const;
+  void take(const Found& found);
+  [[nodiscard]] const std::vector<Found>& best() const { return best_; }
+  [[nodiscard]] const Found* second() const { return second_.row != nullptr ? &second_ : nullptr; }
+
+ private:
+  [[nodiscard]] bool is_before(const Found& a, const Found& b) const;
+  [[nodiscard]] Count moved(const Found& found) const;
+  void take_second(const Found& found);
+  [[nodiscard]] double second_time() const;
+
+  std::size_t most_;
+  BytesOf bytes_of_;
+  bool runner_up_;
+  std::vector<Found> best_;
+  Found first_, second_;
+};
+
+}  // namespace napkin
