@@ -26,7 +26,7 @@ using Entry = std::pair<std::string, const Node&>;
 template <class Value>
 class Children {
  public:
-  class iterator {
+  class Iterator {
    public:
     using iterator_category = std::input_iterator_tag;
     using value_type = std::remove_reference_t<Value>;
@@ -34,24 +34,24 @@ class Children {
     using pointer = void;
     using reference = Value;
 
-    iterator() = default;
-    explicit iterator(const Node* at) : at_(at) {}
+    Iterator() = default;
+    explicit Iterator(const Node* at) : at_(at) {}
     Value operator*() const;
-    iterator& operator++();
-    iterator operator++(int) {
-      iterator before = *this;
+    Iterator& operator++();
+    Iterator operator++(int) {
+      Iterator before = *this;
       ++*this;
       return before;
     }
-    bool operator==(const iterator&) const = default;
+    bool operator==(const Iterator&) const = default;
 
    private:
     const Node* at_ = nullptr;
   };
 
   Children(const Node* first, const Node* end, std::size_t size) : first_(first), end_(end), size_(size) {}
-  [[nodiscard]] iterator begin() const { return iterator(first_); }
-  [[nodiscard]] iterator end() const { return iterator(end_); }
+  [[nodiscard]] Iterator begin() const { return Iterator(first_); }
+  [[nodiscard]] Iterator end() const { return Iterator(end_); }
   [[nodiscard]] std::size_t size() const { return size_; }
   [[nodiscard]] bool empty() const { return size_ == 0; }
   [[nodiscard]] Value operator[](std::size_t index) const {
@@ -144,14 +144,14 @@ class Node {
 };
 
 template <class Value>
-Value Children<Value>::iterator::operator*() const {
+Value Children<Value>::Iterator::operator*() const {
   if constexpr (std::is_reference_v<Value>)
     return *at_;
   else
     return {at_->key(), *at_};
 }
 template <class Value>
-auto Children<Value>::iterator::operator++() -> iterator& {
+auto Children<Value>::Iterator::operator++() -> Iterator& {
   at_ = at_->next();
   return *this;
 }
