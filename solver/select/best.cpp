@@ -46,15 +46,13 @@ void Best::take(const Found& found) {
   if (best_.size() > most_) best_.pop_back();
 }
 
+/// Before `found` is taken into best_, whose first tile is the first of all.
 void Best::take_second(const Found& found) {
-  if (first_.row == nullptr || found.time < first_.time) {
-    second_ = first_;
-    first_ = found;
-  } else if (found.time == first_.time) {
-    if (is_before(found, first_)) first_ = found;
-  } else if (second_.row == nullptr || is_before(found, second_)) {
+  if (best_.empty() || found.time == best_.front().time) return;
+  if (found.time < best_.front().time)
+    second_ = best_.front();
+  else if (second_.row == nullptr || is_before(found, second_))
     second_ = found;
-  }
 }
 
 }  // namespace napkin

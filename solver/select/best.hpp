@@ -44,7 +44,7 @@ class Best {
   BytesOf bytes_of_;
   bool runner_up_;
   std::vector<Found> best_;
-  Found first_, second_;
+  Found second_;
 };
 
 }  // namespace napkin

@@ -174,20 +174,20 @@ void Scan::find_bounds(Walk& walk, Only only) {
   }
 }
 
-/// Cycles that no row from the next one on takes less than: what the busiest pipe takes, and what the iterations take
-/// that lie behind those in which blocks settle.
+/// Cycles that no row from the next one on takes less than: what the busiest pipe takes, beside it the ends of equal
+/// blocks, or what iterations take until blocks have settled and from there on (block_clocks_at_least).
 double Scan::Walk::least_from_next() const {
   if (next == part->rows.size()) return infinity;
   if (shape == nullptr) return 0;
-  const Schedule& who = shape->launch.who;
-  const bool equal =
-      !shape->launch.unequal && !shape->launch.packed && who.iterations >= who.blocks * shape->launch.mean;
-  const double blocks = equal ? who.blocks : std::max(who.total_blocks / who.nodes, 1.0),
-               iterations = blocks * shape->launch.mean;
-  const double settled = part->settled + shape->launch.block.more.all();
+  const LaunchShape& launch = shape->launch;
+  const Schedule& who = launch.who;
+  const bool equal = !launch.unequal && !launch.packed && who.iterations >= who.blocks * launch.mean;
+  const double blocks = equal ? who.blocks : std::max(who.total_blocks / who.nodes, 1.0);
+  const double settling = std::min<double>(part->settled + launch.block.more.all(), launch.mean);
   const TablePart::AtLeast& least = part->at_least[next];
-  const double by_ends = equal ? part->cycles_of_equal(blocks, shape->launch.mean) : 0;
-  return std::max({by_ends, iterations * least.pipe, (iterations - blocks * settled) * least.steady});
+  const double by_period = settling * least.settling + (launch.mean - settling) * least.steady;
+  const double by_ends = equal ? part->cycles_of_equal(blocks, launch.mean) : 0;
+  return std::max(by_ends, blocks * std::max(launch.mean * least.pipe, by_period));
 }
 
 double Scan::Walk::least_waiting() const { return waiting.empty() ? infinity : waiting.front().least; }
@@ -244,10 +244,9 @@ double Scan::bound_of(const TablePart& part, const TileRow& row, const Shape& sh
 namespace {
 
 /// Clocks of a block of mean length; where its runs are not known, what none goes below.
-std::pair<BlockClocks, bool> clocks_at_least(const Period& period, double mean, const MeanBlock& block) {
+std::pair<BlockClocks, bool> clocks_or_least(const Period& period, double mean, const MeanBlock& block) {
   if (const auto known = known_block_clocks(period, block)) return {*known, true};
-  const double steady = std::max(mean - (period.settled + block.more.all()), 0.0);  // iterations
-  const double least = (mean - steady) * period.pipe.clocks + steady * period.clocks;
+  const double least = block_clocks_at_least(period, mean, block.more.all());
   return {{least, least}, false};
 }
 
@@ -258,7 +257,7 @@ Scan::MeanClocks Scan::block_of(const TablePart& part, const TileRow& row, const
   const Period& period = part.periods[at(row.period)].period;
   const TileTrait& trait = part.traits[row.trait];
   const auto of = [&](const auto& one) {
-    return clocks_at_least(period, one.mean, trait.cuts ? one.block : one.uncut);
+    return clocks_or_least(period, one.mean, trait.cuts ? one.block : one.uncut);
   };
   if (!launch.packed) {
     const auto [clocks, known] = of(launch);

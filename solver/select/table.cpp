@@ -39,13 +39,6 @@ double cells_of_iteration(const PlacedDiagram& placed) {
   return cells;
 }
 
-bool divides_iterations(const Mapping& mapping) {
-  return std::any_of(mapping.knobs.begin(), mapping.knobs.end(), [](const Knob& knob) {
-    return std::any_of(knob.orders.begin(), knob.orders.end(),
-                       [](const OrderWord& word) { return word.tiles == OrderWord::Tiles::even; });
-  });
-}
-
 }  // namespace
 
 Table::Table(const Question& like)
@@ -53,7 +46,14 @@ Table::Table(const Question& like)
       judged_(launch_problem(like.problem)),
       candidates_(like, Placer(*like.streamed, *like.mapping, *like.machine, judged_)) {
   find_sizes(like);
-  one_by_one_ = !by_graph_ || divides_iterations(*like.mapping);
+  one_by_one_ = is_timed_one_by_one(like);
+}
+
+bool Table::is_timed_one_by_one(const Question& like) const {
+  return !by_graph_ || std::any_of(like.mapping->knobs.begin(), like.mapping->knobs.end(), [](const Knob& knob) {
+    return std::any_of(knob.orders.begin(), knob.orders.end(),
+                       [](const OrderWord& word) { return word.tiles == OrderWord::Tiles::even; });
+  });
 }
 
 /// Keeps one tile of each combination of length knobs, and what does not depend on lengths.
@@ -177,10 +177,12 @@ void TablePart::finish() {
     return std::max(rounding * periods[at(row.period)].period.clocks / traits[row.trait].blocks, pipe(row));
   };
   std::stable_sort(rows.begin(), rows.end(), [&](const TileRow& a, const TileRow& b) { return steady(a) < steady(b); });
-  double shortest = std::numeric_limits<double>::infinity();
+  AtLeast from_here{std::numeric_limits<double>::infinity(), std::numeric_limits<double>::infinity(), 0};
   for (std::size_t r = rows.size(); r-- > 0;) {
-    shortest = std::min(shortest, pipe(rows[r]));
-    at_least[r] = {shortest, steady(rows[r])};
+    from_here.pipe = std::min(from_here.pipe, pipe(rows[r]));
+    from_here.settling = std::min(from_here.settling, pipe(rows[r]) / traits[rows[r].trait].blocks);
+    from_here.steady = steady(rows[r]);
+    at_least[r] = from_here;
   }
   for (const TilePeriod& one : periods) settled = std::max(settled, one.period.settled);
   least = at_least.front().pipe;

@@ -68,8 +68,9 @@ struct TablePart {
   std::vector<BlockEnergy> energies;
   /// Clocks of an iteration that no row from one on takes less than.
   struct AtLeast {
-    double pipe = 0;    ///< of the busiest pipe
-    double steady = 0;  ///< of a node that has settled
+    double pipe = 0;      ///< of the busiest pipe
+    double settling = 0;  ///< of a node while its blocks settle
+    double steady = 0;    ///< of a node that has settled
   };
   std::vector<AtLeast> at_least;  ///< by row
 
@@ -128,6 +129,7 @@ class Table {
     std::vector<std::string> cycle;
     auto operator<=>(const Binds&) const = default;
   };
+  [[nodiscard]] bool is_timed_one_by_one(const Question& like) const;
   void find_sizes(const Question& like);
   void find_shared(const Question& like, const PlacedDiagram& placed);
   class Facts;

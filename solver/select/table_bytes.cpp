@@ -114,7 +114,6 @@ void Table::decode(TablePart& part) const {
 template <class Archive, class Body>
 void Table::fields_of_head(Archive& archive, const Body& body) {
   archive.count(by_graph_);
-  archive.count(one_by_one_);
   sizes_of_.resize(candidates_.legal().size());
   variant_of_.resize(candidates_.legal().size());
   for (std::size_t i = 0; i < sizes_of_.size(); ++i) {
@@ -205,6 +204,7 @@ Table::Table(const Question& like, SharedBytes bytes, Head head)
     part.bytes = parts.next(static_cast<std::size_t>(size));
     return size;
   });
+  one_by_one_ = is_timed_one_by_one(like);
   for (std::uint32_t s = 0; s < sizes_.size(); ++s) {
     for (TablePart& part : sizes_[s].parts) part.sizes = s;
   }

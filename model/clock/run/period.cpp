@@ -201,6 +201,11 @@ std::optional<BlockClocks> known_block_clocks(const Period& period, const MeanBl
   return runs.missed() ? std::nullopt : std::optional(out);
 }
 
+double block_clocks_at_least(const Period& period, double iterations, double cut) {
+  const double steady = std::max(iterations - (period.settled + cut), 0.0);
+  return (iterations - steady) * period.pipe.clocks + steady * period.clocks;
+}
+
 Periods::Periods() : simulation_(std::make_shared<Simulation>()) {}
 Periods::~Periods() = default;
 

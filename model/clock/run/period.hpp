@@ -125,6 +125,9 @@ void explain(const EventGraph& graph, Period& period);
 /// block_clocks() of a block with whole numbers of iterations and of cut iterations. From most_to_settle + cut.all()
 /// iterations on, each further iteration takes Period::clocks.
 [[nodiscard]] std::optional<BlockClocks> known_block_clocks(const Period& period, int iterations, CutIterations cut);
+/// No block of so many iterations, `cut` of them cut, takes fewer clocks, first or behind others: the busiest pipe's
+/// for the iterations in which it settles, the period for the rest. For blocks whose runs are not known.
+[[nodiscard]] double block_clocks_at_least(const Period& period, double iterations, double cut);
 inline constexpr int most_to_settle = 36;  ///< iterations, beside the cut ones: no period settles later
 inline constexpr int few_iterations = 9;   ///< beside the cut ones: up to so many each length has a run of its own
 /// block_clocks() from the whole blocks that one of mean length lies between.

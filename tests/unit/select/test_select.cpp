@@ -182,6 +182,30 @@ TEST_CASE("a fixed knob stays, in the domain or not") {
   CHECK(count(question).legal == Count(0));
 }
 
+TEST_CASE("no run of a block is shorter than what bounds blocks whose runs are not known") {
+  for (const Mask::Kind kind : {Mask::Kind::none, Mask::Kind::causal}) {
+    Mask mask;
+    mask.kind = kind;
+    const Case c("attention_sm90", "h200-sxm", {{"h", 16}, {"q", 1024}, {"x", 1024}, {"d", 128}}, mask);
+    const Question question = c.question();
+    const auto table = std::make_shared<Table>(question);
+    Scan scan(table, question);
+    REQUIRE_FALSE(scan.rank(5).ranked.empty());
+    std::size_t runs = 0;
+    for (const TablePart* part : table->parts_for(question, Allowed(question, table->candidates()))) {
+      if (part == nullptr) continue;
+      for (const TilePeriod& one : part->periods) {
+        for (const BlockRuns::Kept& kept : one.period.run->all()) {
+          const double least = block_clocks_at_least(one.period, kept.run.iterations, kept.cut.all()) * rounding;
+          CHECK(std::min(kept.run.clocks.first, kept.run.clocks.next) >= least);
+          ++runs;
+        }
+      }
+    }
+    CHECK(runs > 200);
+  }
+}
+
 TEST_CASE("ties are broken by the bytes into blocks, then by the order of preference") {
   const Case& c = attention(128);
   const std::vector<Exhausted::Timed> all = select_exhaustively(c.question()).all;
