@@ -8,7 +8,7 @@ that each launch has its mean clock on the SMs (the median over them). Another p
 power now, mean power, energy, clock, and the reasons that hold the clock. Loads: `product` (8192, normal data), `zeros`
 (the same on zeros), `attention` (16 heads, 8192, d = 128, PyTorch's fastest), `vector` (multiply-adds on registers),
 `memory` (copies of 0.5 GB), `mix` (a product, then a copy), `rested` (attention, 2 ms of rest behind each launch). Each
-follows REST seconds of rest. Then, for attention and products: two seconds of load, a rest of 0.1 ms to 1 s, 30 ms of load
+follows REST seconds of rest. Then, for attention and products: a second of load, a rest of 0.1 ms to 1 s, 0.1 s of load
 (`after`). A row: t (ms since the load began, at a launch's end), clock (MHz), time (us a launch), nvml: [t ms, power now W,
 mean power W, energy J, clock MHz, reasons]. Launches beyond the first 200 ms are joined in runs of 20 ms.
 """
@@ -16,7 +16,7 @@ import argparse, json, multiprocessing, statistics, subprocess, sys, time
 
 REST = 2.5
 PROBE = r'''
-extern "C" __global__ void probe(unsigned long long* out) {
+extern "C" __global__ void read_clocks(unsigned long long* out) {
   if (threadIdx.x) return;
   unsigned sm; unsigned long long t, c;
   asm volatile("mov.u32 %0, %%smid;" : "=r"(sm));
@@ -24,7 +24,7 @@ extern "C" __global__ void probe(unsigned long long* out) {
   asm volatile("mov.u64 %0, %%clock64;" : "=l"(c));
   out[2 * sm] = t; out[2 * sm + 1] = c;
 }
-extern "C" __global__ void fma(float* out, int n) {
+extern "C" __global__ void multiply_adds(float* out, int n) {
   float x[8];
   for (int i = 0; i < 8; ++i) x[i] = threadIdx.x * 0.001f + i;
   for (int k = 0; k < n; ++k)
@@ -90,7 +90,7 @@ class Card:
         self.torch, self.cupy, self.number = torch, cupy, number
         torch.cuda.set_device(number)
         module = cupy.RawModule(code=PROBE, options=("--std=c++17",))
-        self.probe_kernel, self.fma_kernel = module.get_function("probe"), module.get_function("fma")
+        self.probe_kernel, self.fma_kernel = module.get_function("read_clocks"), module.get_function("multiply_adds")
         self.sms = torch.cuda.get_device_properties(number).multi_processor_count
         self.stream = cupy.cuda.ExternalStream(torch.cuda.current_stream().cuda_stream)
         self.offset = self.host_offset()
@@ -141,16 +141,21 @@ class Card:
         return {"product": lambda: torch.mm(x, y, out=c), "zeros": lambda: torch.mm(zx, zy, out=c), "attention": attention,
                 "vector": vector, "memory": lambda: [b.copy_(a) for _ in range(4)], "mix": mix, "rested": rested}
 
-    def series(self, load, seconds):
-        """Launches for so long: (t ms at each launch's end, MHz, us), and the host's time when the load began. Of `rested`
-        launches the probe behind the rest ends a launch."""
-        torch, most = self.torch, 20000
+    def series(self, load, seconds, rest=None, again=0):
+        """Launches for so long, and behind a rest of the card for `again` seconds more: (t ns at each launch's end, MHz, ns),
+        the host's time when the load began, and the index of the first row behind the rest. Of `rested` launches the
+        probe behind the rest ends a launch; the rest is a row of its own, one thread at work."""
+        torch, most, second = self.torch, 20000, None
         pool = self.cupy.zeros((most, 2 * self.sms), dtype="uint64")
         torch.cuda.synchronize()
         started, marks, count = time.time(), [], 1
         self.probe(pool[0])
-        while time.time() - started < seconds and count < most:
-            load()
+        while time.time() - started < seconds + again and count < most:
+            if rest and not second and time.time() - started > seconds:
+                torch.cuda._sleep(int(rest * 1.98e9))
+                second = count
+            else:
+                load()
             self.probe(pool[count])
             count += 1
             if count % 16 == 0:  # at most 64 launches wait on the card
@@ -166,7 +171,7 @@ class Card:
             spans = [(int(a[0] - b[0]), int(a[1] - b[1])) for b, a in zip(before, after) if a[0] and b[0] and a[0] > b[0]]
             clock = statistics.median(c / t * 1e3 for t, c in spans)
             rows.append((int(after[:, 0].max()) - first, clock, statistics.median(t for t, _ in spans)))
-        return rows, first / 1e9 + self.offset
+        return rows, first / 1e9 + self.offset, second
 
 
 def joined(rows):
@@ -222,19 +227,18 @@ def main():
             continue
         with Polled(arguments.card) as polled:
             time.sleep(REST - 1)
-            rows, began = card.series(load, arguments.seconds)
+            rows, began, _ = card.series(load, arguments.seconds)
         write({"series": "begin", "load": name, "rest": REST, "rows": joined(rows), "nvml": nvml_rows(polled, began)})
     for name in ("attention", "product"):
         if arguments.only and "after" not in arguments.only.split(","):
             break
         card.series(loads[name], 1.5)
         for rest in (1e-4, 1e-3, 3e-3, 1e-2, 3e-2, 0.1, 0.3, 1.0):
-            before, _ = card.series(loads[name], 1.0)
-            time.sleep(rest)
-            rows, _ = card.series(loads[name], 0.03)
-            tail = before[len(before) // 2:]
-            write({"series": "after", "load": name, "rest": rest, "rows": joined(rows),
-                   "before": round(statistics.median(c for _, c, _ in tail), 1)})
+            rows, _, second = card.series(loads[name], 1.2, rest, 0.1 + rest)
+            before, after = rows[(second - 1) // 2:second - 1], rows[second:]
+            begun = rows[second - 1][0]
+            write({"series": "after", "load": name, "rest": rest, "rows": joined([(t - begun, c, n) for t, c, n in after]),
+                   "before": round(statistics.mean(c for _, c, _ in before), 1)})
 
 
 if __name__ == "__main__":
