@@ -16,6 +16,7 @@
 #include "apps/library/bands.hpp"
 #include "apps/library/laws.hpp"
 #include "model/diagram/problem.hpp"
+#include "model/machine/conditions.hpp"
 #include "model/machine/vocabulary.hpp"
 
 namespace napkin {
@@ -36,6 +37,7 @@ struct Head {
   std::optional<std::string> kernel;  ///< none: the ideal mapping
   std::string dtype;
   Mask mask;
+  CardConditions conditions;             ///< of the GPU
   NamedSizes shape;                      ///< every axis
   std::vector<SequenceLengths> lengths;  ///< of a packed batch; else empty
   TileValues tile;                       ///< every knob; empty where nothing fits
@@ -134,6 +136,14 @@ struct StandingAnswer {
   std::optional<Band> band;           ///< none: nothing of that class was recorded or published
 };
 
+/// The same tile under another load of the card: in a burst beside sustained, or sustained beside a burst.
+struct LoadAnswer {
+  CardLoad load;
+  double time = 0;              ///< seconds
+  double clock = 0;             ///< hertz
+  std::optional<double> power;  ///< watts
+};
+
 struct PredictedAnswer {
   double cycles = 0;
   double clock = 0;
@@ -144,6 +154,7 @@ struct PredictedAnswer {
   std::string bound;
   std::vector<std::pair<std::string, double>> pipes;  ///< busy fractions
   NodesAnswer nodes;
+  std::optional<LoadAnswer> other_load;  ///< where asked for (Session::other_load)
   bool at_least = false;  ///< a bound: the fullest pipe's time; without a kernel what no mapping goes below
   /// Of a tile that was asked about or chosen: found when it is first read, which takes some milliseconds.
   Later<std::optional<StandingAnswer>> standing = {};

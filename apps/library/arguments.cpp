@@ -195,6 +195,15 @@ std::vector<std::pair<std::string, double>> parse_fractions(std::string_view tex
   return out;
 }
 
+double parse_positive(std::string_view text, const std::string& where, const std::string& what) {
+  double number = 0;
+  const char* end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, number);
+  if (stop != end || error != std::errc() || !(number > 0) || !std::isfinite(number))
+    throw Error(where, what + " is " + in_quotes(text), "a number above 0, such as 1.41");
+  return number;
+}
+
 Mask parse_window(std::string_view text, const std::string& where) {
   const std::string right = "two whole numbers from 0, such as 1023,0 (keys seen to the left and to the right)";
   const std::vector<std::string> words = parse_words(text, where, right);

@@ -26,6 +26,9 @@ using NamedSizes = std::vector<std::pair<std::string, std::int64_t>>;
 [[nodiscard]] std::int64_t parse_number(std::string_view text, std::int64_t least, const std::string& where,
                                         const std::string& what);
 
+/// Reads a number above 0 such as "1.41".
+[[nodiscard]] double parse_positive(std::string_view text, const std::string& where, const std::string& what);
+
 /// "q=8192,x=8192": names are single, sizes whole numbers from 1.
 [[nodiscard]] NamedSizes parse_shape(std::string_view text, const std::string& where = "--shape");
 

@@ -10,6 +10,7 @@
 
 #include "apps/library/arguments.hpp"
 #include "model/diagram/problem.hpp"
+#include "model/machine/conditions.hpp"
 
 namespace napkin {
 
@@ -28,7 +29,8 @@ struct Ask {
   TileText tile;       ///< knobs that are fixed; the others are selected
   /// Of an island of GPUs: how it divides the algorithm, "ring_attention,order=zigzag,gpus=8"; empty: the fastest way.
   std::string split = {};
-  bool check = false;  ///< query: also run the streamed program at a scaled-down shape and count
+  CardConditions conditions = {};  ///< the load and the clock under which the GPU runs it
+  bool check = false;              ///< query: also run the streamed program at a scaled-down shape and count
   /// Of that run, groups done of so many; of a family of shapes, sizes.
   std::function<void(std::int64_t done, std::int64_t total)> progress;
   std::function<void(std::int64_t done, std::int64_t total)> making;  ///< a table for the question: parts done

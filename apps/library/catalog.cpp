@@ -42,6 +42,7 @@ std::vector<FileStamp> files_of(const Ask& ask) {
 Catalog::Catalog()
     : diagrams_(parts_kept),
       machines_(parts_kept),
+      conditioned_(parts_kept),
       mappings_(parts_kept),
       reordered_(parts_kept),
       layouts_(parts_kept),
@@ -73,6 +74,17 @@ std::shared_ptr<const Diagram> Catalog::at_sizes(const std::shared_ptr<const Dia
 
 std::shared_ptr<const Machine> Catalog::machine(const std::string& name) {
   return find_or_read(machines_, name, [](const std::string& given) { return load_machine(given, "--gpu"); });
+}
+
+std::shared_ptr<const Machine> Catalog::machine(const std::string& name, const CardConditions& conditions) {
+  auto from = machine(name);
+  if (conditions == CardConditions{}) return from;
+  const std::string key = name + '\n' + text_of(conditions);
+  const Conditioned* known = conditioned_.find(key);
+  if (known != nullptr && known->from == from) return known->machine;
+  auto made = std::make_shared<const Machine>(under(*from, conditions));
+  if (known != nullptr || conditioned_.full()) known_ = make_known();
+  return conditioned_.put(key, {std::move(from), std::move(made)}).machine;
 }
 
 std::shared_ptr<const Mapping> Catalog::mapping(const std::string& name, const std::string& where) {

@@ -34,6 +34,8 @@ class Catalog {
   [[nodiscard]] std::shared_ptr<const Diagram> at_sizes(const std::shared_ptr<const Diagram>& diagram,
                                                         const Sizes& sizes);
   [[nodiscard]] std::shared_ptr<const Machine> machine(const std::string& name);
+  /// The machine under the conditions. Throws Error where the profile lacks a number that they need.
+  [[nodiscard]] std::shared_ptr<const Machine> machine(const std::string& name, const CardConditions& conditions);
   [[nodiscard]] std::shared_ptr<const Mapping> mapping(const std::string& name, const std::string& where);
   /// The mapping with the diagram that streams under it. Throws Error where it names what the diagram does not have.
   [[nodiscard]] Layout layout(const std::shared_ptr<const Diagram>& diagram,
@@ -58,6 +60,9 @@ class Catalog {
   template <class Part, class Load>
   std::shared_ptr<const Part> find_or_read(Parts<Part>& parts, const std::string& name, const Load& load);
 
+  struct Conditioned {
+    std::shared_ptr<const Machine> from, machine;
+  };
   struct LaidOut {
     std::shared_ptr<const Diagram> diagram;
     Layout layout;
@@ -71,6 +76,7 @@ class Catalog {
 
   Parts<Diagram> diagrams_;
   Parts<Machine> machines_;
+  Latest<std::string, Conditioned> conditioned_;  // by name and conditions
   Parts<Mapping> mappings_;
   Latest<std::string, std::shared_ptr<const Diagram>> reordered_;  // by their text
   Latest<Pair, LaidOut, PairHash> layouts_;

@@ -71,6 +71,9 @@ class Session {
   /// Each kernel that can answer the question, bundled or a peer's, with its best tile, the fastest first. `ask.kernel`
   /// is not read.
   [[nodiscard]] std::vector<KernelAnswer> kernels(const Ask& ask) const;
+  /// The tile of an answer's head under the other load: in a burst where the question's is sustained, else sustained.
+  /// None without a kernel, and where the GPU's limit in a burst is not known.
+  [[nodiscard]] std::optional<LoadAnswer> other_load(const Ask& ask, const Head& head) const;
 
   /// The breakpoints along a family of shapes: which tile is within 1 % of the best from where to where, and what one
   /// tile for all of it loses. `ask.shape` is not read; `ask.progress` follows the sizes.
@@ -110,6 +113,7 @@ class Session {
                                                                            const std::vector<NamedSizes>& shapes,
                                                                            int top = 1);
 [[nodiscard]] std::vector<KernelAnswer> kernels(const Ask& ask);
+[[nodiscard]] std::optional<LoadAnswer> other_load(const Ask& ask, const Head& head);
 [[nodiscard]] FamilyAnswer select_family(const Ask& ask, const ShapeFamily& family);
 [[nodiscard]] CompareAnswer compare(const Ask& ask, const std::vector<std::string>& gpus,
                                     const std::vector<std::string>& dtypes,

@@ -26,6 +26,9 @@ std::shared_ptr<const Machine> machine_of(const Ask& ask, Catalog& catalog) {
       throw Error("--kernel", "has no meaning with --memory", "leave it out: no kernel runs on the abstract machine");
     if (!ask.dtype.empty())
       throw Error("--dtype", "has no meaning with --memory", "leave it out: the abstract machine counts values");
+    if (ask.conditions != CardConditions{})
+      throw Error(ask.conditions.clock ? "--clock" : "--load", "has no meaning with --memory",
+                  "leave it out: the abstract machine has no clock");
     return std::make_shared<const Machine>(abstract_machine(Count(*ask.memory)));
   }
   if (ask.gpu.empty()) throw Error("--gpu", "is missing", "a profile's name or a path to a YAML file, or here");
@@ -36,7 +39,7 @@ std::shared_ptr<const Machine> machine_of(const Ask& ask, Catalog& catalog) {
   }
   if (!ask.split.empty())
     throw Error("--split", "is of several GPUs, and " + ask.gpu + " is one", one_of("", builtin_islands()));
-  return catalog.machine(ask.gpu == "here" ? catalog.gpu_here() : ask.gpu);
+  return catalog.machine(ask.gpu == "here" ? catalog.gpu_here() : ask.gpu, ask.conditions);
 }
 
 /// The mask with its ends cut to the array's: what lies beyond is not seen, and sums of the ends cannot overflow.
@@ -266,6 +269,7 @@ Request resolve_problem(const Ask& ask, Catalog& catalog) {
   request.diagram = catalog.at_sizes(request.diagram, request.problem.sizes);
   request.known = catalog.known();
   request.content = content_of(ask.algorithm) + '\n' + content_of(ask.gpu == "here" ? catalog.gpu_here() : ask.gpu);
+  if (ask.conditions != CardConditions{}) request.content += '\n' + text_of(ask.conditions);
   return request;
 }
 
@@ -352,6 +356,7 @@ Head head_of(const Request& request, const Layout& layout, const Tile* tile) {
   head.terms = vocabulary_of(*request.machine);
   head.dtype = std::string(name_of(request.problem.dtype));
   head.mask = request.ask.mask;
+  head.conditions = request.ask.conditions;
   for (std::size_t i = 0; i < request.diagram->axes.size(); ++i) {
     head.shape.emplace_back(request.diagram->axes[i].name, request.problem.sizes[i].get());
   }

@@ -15,7 +15,7 @@ constexpr std::size_t most_sequences = 4096;  // of a packed batch whose answer 
 /// What an answer depends on. Names are compared as they were given: two names of one thing are two questions.
 auto fields_of(const Ask& ask) {
   return std::tie(ask.algorithm, ask.gpu, ask.memory, ask.shape, ask.lengths, ask.dtype, ask.mask, ask.kernel, ask.tile,
-                  ask.split);
+                  ask.split, ask.conditions);
 }
 
 class Hash {
@@ -61,6 +61,7 @@ std::size_t AskedHash::operator()(const AskedAs& asked) const {
     hash.add(knob);
     hash.add(value);
   }
+  if (ask.conditions != CardConditions{}) hash.add(text_of(ask.conditions));
   hash.add(static_cast<std::uint64_t>(asked.top));
   return hash.value();
 }
@@ -168,6 +169,9 @@ std::vector<std::shared_ptr<const SelectAnswer>> select_many(const Ask& ask, con
   return default_session().select_many(ask, shapes, top);
 }
 
+std::optional<LoadAnswer> other_load(const Ask& ask, const Head& head) {
+  return default_session().other_load(ask, head);
+}
 std::vector<KernelAnswer> kernels(const Ask& ask) { return default_session().kernels(ask); }
 
 FamilyAnswer select_family(const Ask& ask, const ShapeFamily& family) {

@@ -67,7 +67,22 @@ std::vector<Option> problem_options() {
           {"--window", "L,R", "row i sees keys from i + x - q - L to i + x - q + R"}};
 }
 
+std::vector<Option> condition_options() {
+  return {
+      {"--load", "L",
+       "how long the card runs it: sustained (default; launch behind launch), burst (some tens of milliseconds behind "
+       "a rest), or the fraction of the time, such as 0.3"},
+      {"--clock", "GHZ", "the clock that the driver is told to hold; default: the maximum"}};
+}
+
 namespace {
+
+CardConditions conditions_of(const Arguments& arguments) {
+  CardConditions conditions;
+  if (const auto load = arguments.find("--load")) conditions.load = parse_card_load(*load, "--load");
+  if (const auto clock = arguments.find("--clock")) conditions.clock = 1e9 * parse_positive(*clock, "--clock", "GHZ");
+  return conditions;
+}
 
 /// All but the shape and the machine.
 Ask problem_of(const Arguments& arguments) {
@@ -78,6 +93,7 @@ Ask problem_of(const Arguments& arguments) {
   ask.mask = mask_of(arguments);
   ask.kernel = named(arguments, "--kernel", "a mapping's name (napkin list kernels) or path");
   ask.split = named(arguments, "--split", "a split's name, such as ring_attention");
+  ask.conditions = conditions_of(arguments);
   if (const auto tile = arguments.find("--tile")) ask.tile = parse_tile(*tile);
   if (const auto lengths = arguments.find("--lengths")) ask.lengths = parse_lengths(*lengths);
   return ask;

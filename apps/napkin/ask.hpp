@@ -22,6 +22,8 @@ namespace napkin::cli {
 [[nodiscard]] Option split_option();
 /// --shape, --dtype, --causal, --window
 [[nodiscard]] std::vector<Option> problem_options();
+/// --load, --clock
+[[nodiscard]] std::vector<Option> condition_options();
 
 /// The question of these arguments; options that the command does not have are simply not there.
 [[nodiscard]] Ask ask_of(const Arguments& arguments);

@@ -236,6 +236,7 @@ Command compare_command() {
                     {"--kernels", "K,...",
                      "mappings' names or paths, or all: every kernel that runs there, the fastest first"}},
                    problem_options(),
+                   condition_options(),
                    {lengths_option(), kernel_option(), tile_option(), json_option()}}),
           run_compare};
 }

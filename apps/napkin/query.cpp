@@ -18,12 +18,13 @@ Reply run_query(const Arguments& arguments, const report::Style& style) {
   if (asks_island(ask)) return island_reply(query_island(default_session(), ask), "query", arguments, style);
   Progress progress;
   if (ask.check) ask.progress = following(progress, "groups run");
-  const auto answer = query(ask);
-  const bool fits = answer->legal || !ask.tile.empty() || !ask.kernel.empty();  // else no tile of any kernel does
-  const int code = !fits || (answer->check && !answer->check->equal) ? 1 : 0;
+  QueryAnswer answer = *query(ask);
+  if (answer.predicted) answer.predicted->other_load = other_load(ask, answer.head);
+  const bool fits = answer.legal || !ask.tile.empty() || !ask.kernel.empty();  // else no tile of any kernel does
+  const int code = !fits || (answer.check && !answer.check->equal) ? 1 : 0;
   const std::string note = fits ? "" : "nothing fits\n";
-  if (arguments.has("--json")) return {report::line_of(report::json_of(*answer)), note, code};
-  return {report::text_of(*answer, style), note, code};
+  if (arguments.has("--json")) return {report::line_of(report::json_of(answer)), note, code};
+  return {report::text_of(answer, style), note, code};
 }
 
 Option check_option() {
@@ -44,6 +45,7 @@ Command query_command() {
           algorithm_operand(),
           options({{gpu_option(), memory_option()},
                    problem_options(),
+                   condition_options(),
                    {lengths_option(), kernel_option(), tile_option(), split_option(), check_option(), compile_option(),
                     json_option()}}),
           run_query};

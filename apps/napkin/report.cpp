@@ -98,6 +98,7 @@ Command report_command() {
   return {"report", "one HTML page that answers a question and shows why, or that judges recorded rows", algorithm,
           options({{gpu_option()},
                    problem_options(),
+                   condition_options(),
                    {lengths_option(),
                     kernel_option(),
                     tile_option(),

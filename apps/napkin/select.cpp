@@ -69,6 +69,7 @@ Reply run_select(const Arguments& arguments, const report::Style& style) {
   if (asks_island(ask)) return island_reply(select_island(default_session(), ask, top), "select", arguments, style);
   SelectAnswer answer = *select(ask, top);
   if (ask.kernel.empty()) answer.kernels = kernels(ask);
+  if (answer.predicted) answer.predicted->other_load = other_load(ask, answer.head);
   const int code = answer.found ? 0 : 1;
   if (arguments.has("--json")) return {report::line_of(report::json_of(answer)), no_kernel_note(answer), code};
   return {report::text_of(answer, style), no_kernel_note(answer), code};
@@ -80,6 +81,7 @@ Command select_command() {
   return {"select", "which configuration a kernel should use, why, and the runners-up", algorithm_operand(),
           options({{gpu_option()},
                    problem_options(),
+                   condition_options(),
                    {lengths_option(),
                     kernel_option(),
                     tile_option(),

@@ -26,6 +26,7 @@ Command sensitivity_command() {
   return {"sensitivity", "what a percent more of each number of machine and mapping would change", algorithm_operand(),
           options({{gpu_option()},
                    problem_options(),
+                   condition_options(),
                    {lengths_option(),
                     kernel_option(),
                     tile_option(),

@@ -53,6 +53,7 @@ Command timeline_command() {
   return {"timeline", "who runs when in one block, and what an iteration waits for", algorithm_operand(),
           options({{gpu_option()},
                    problem_options(),
+                   condition_options(),
                    {kernel_option(),
                     tile_option(),
                     {"--iterations", "N",

@@ -104,6 +104,12 @@ std::string dtype_of(nb::handle value) {
   return std::string(utf8(name, "dtype"));
 }
 
+/// "sustained", "burst", or the fraction of the time as a number.
+CardLoad load_of(nb::handle value) {
+  const nb::str text(value);
+  return parse_card_load(text.c_str(), "load");
+}
+
 /// Sizes come as `shape` and as keywords: each axis once.
 void add_size(NamedSizes& shape, const std::string& axis, nb::handle value) {
   for (const auto& [known, size] : shape) {
@@ -126,6 +132,7 @@ const std::unordered_map<std::string_view, Take>& keywords() {
       {"lengths", [](Asking& out, nb::handle v) { out.ask.lengths = lengths_of(v); }},
       {"kernel", [](Asking& out, nb::handle v) { out.ask.kernel = part_of(v, "kernel"); }},
       {"tile", [](Asking& out, nb::handle v) { out.ask.tile = tile_of(v); }},
+      {"load", [](Asking& out, nb::handle v) { out.ask.conditions.load = load_of(v); }},
       {"memory", [](Asking& out, nb::handle v) { out.ask.memory = whole_of(v, 1, "memory", "it"); }},
       {"top", [](Asking& out, nb::handle v) { out.top = top_of(v); }},
       {"check", [](Asking& out, nb::handle v) { out.ask.check = flag_of(v, "check"); }},

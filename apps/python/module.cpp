@@ -164,12 +164,13 @@ void bind_session(nb::module_& m) {
            nb::sig("def query(self, algorithm: Algorithm, *, gpu: Machine | None = None, memory: int | None = None, "
                    "shape: Shape | None = None, dtype: typing.Any = 'bf16', causal: bool = False, window: Window | "
                    "None = None, lengths: Lengths | None = None, kernel: Kernel | None = None, tile: Tile | None = "
-                   "None, check: bool = False, compile: bool = False, progress: "
+                   "None, load: str | float = 'sustained', check: bool = False, compile: bool = False, progress: "
                    "collections.abc.Callable[[int, int], object] | None = None, **axes: int) -> QueryAnswer"))
       .def("select", select, "The legal tile of least predicted time, why, and the runners-up.",
            nb::sig("def select(self, algorithm: Algorithm, *, gpu: Machine, shape: Shape | None = None, dtype: "
                    "typing.Any = 'bf16', causal: bool = False, window: Window | None = None, lengths: Lengths | None "
-                   "= None, kernel: Kernel | None = None, tile: Tile | None = None, top: int = 5, **axes: int) -> "
+                   "= None, kernel: Kernel | None = None, tile: Tile | None = None, load: str | float = 'sustained', "
+                   "top: int = 5, **axes: int) -> "
                    "SelectAnswer"))
       .def("select_many", select_many, nb::arg("algorithm").none(), nb::arg("shapes").none(), nb::arg("named"),
            "select() for each of many shapes in one call, without runners-up; sizes that all share are keywords.",

@@ -93,6 +93,12 @@ Json json_of(const PredictedAnswer& predicted) {
                {"bound", predicted.bound},
                {"pipes", pipes}};
   if (predicted.at_least) json["at_least"] = true;
+  if (const auto& other = predicted.other_load) {
+    json["other_load"] = {{"load", text_of(other->load)},
+                          {"time", json_of(other->time)},
+                          {"clock", json_of(other->clock)},
+                          {"power", json_of(other->power)}};
+  }
   if (const auto& standing = predicted.standing.get()) json["standing"] = json_of(*standing);
   return json;
 }
@@ -132,6 +138,10 @@ Json json_of(const Head& head, std::string_view command) {
                {"mask", json_of(head.mask)},
                {"shape", json_of(head.shape)}};
   if (!head.lengths.empty()) json["lengths"] = json_of(head.lengths);
+  if (head.conditions != CardConditions{}) {
+    json["conditions"] = {{"load", text_of(head.conditions.load)}};
+    if (head.conditions.clock) json["conditions"]["clock"] = json_of(*head.conditions.clock);
+  }
   json["tile"] = json_of(head.tile);
   return json;
 }

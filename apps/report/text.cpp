@@ -67,12 +67,32 @@ std::string prediction_line(const PredictedAnswer& predicted) {
   return text;
 }
 
+/// "sustained; in a burst of some tens of milliseconds 694 us at 1.56 GHz", where the load decides the time.
+std::string load_line(const Head& head, const PredictedAnswer& predicted) {
+  const CardConditions& conditions = head.conditions;
+  constexpr double same = 1e-3;  // of the time
+  const auto& other = predicted.other_load;
+  const bool differs = other && std::abs(other->time / predicted.time - 1) > same;
+  if (conditions == CardConditions{} && !differs) return "";
+  const auto name = [](const CardLoad& load) {
+    if (load.kind == CardLoad::Kind::sustained) return std::string("sustained");
+    return load.kind == CardLoad::Kind::burst ? std::string("in a burst of some tens of milliseconds behind a rest")
+                                              : fmt::format("for {:.3g} of the time, idle for the rest", load.fraction);
+  };
+  std::string text = name(conditions.load);
+  if (conditions.clock) text += ", the clock held at " + clock_text(*conditions.clock);
+  if (differs)
+    text += fmt::format("; {} {} at {}", name(other->load), time_text(other->time), clock_text(other->clock));
+  return text;
+}
+
 std::string prediction_text(const Head& head, const PredictedAnswer& predicted, const Style& style) {
   const NodesAnswer& nodes = predicted.nodes;
   const std::string few = nodes.busy < nodes.all ? fmt::format("{} of {} {} have work; ", count_text(nodes.busy),
                                                                count_text(nodes.all), head.terms.nodes)
                                                  : "";
   std::string text = entry("predicted", prediction_line(predicted), style);
+  if (const std::string load = load_line(head, predicted); !load.empty()) text += entry("load", load, style);
   if (const auto& standing = predicted.standing.get()) {
     std::string_view label = "how sure";
     for (const std::string& line : lines_of(*standing)) text += entry(std::exchange(label, ""), line, style);

@@ -282,11 +282,16 @@ void read_clocks(const yaml::Node& node, Clocks& clocks) {
 }
 
 void read_power(const yaml::Node& node, Power& power) {
-  node.allow({"limit", "idle"});
+  node.allow({"limit", "idle", "burst"});
   if (const auto* limit = node.find("limit")) power.limit = read_number(*limit, Dimension::power);
   if (const auto* idle = node.find("idle")) power.idle = read_number(*idle, Dimension::power);
   if (power.limit && power.idle && power.idle->value >= power.limit->value) {
     node.at("idle").fail("idle power reaches the limit", "less than the limit");
+  }
+  if (const auto* burst = node.find("burst")) {
+    power.burst = read_number(*burst, Dimension::power);
+    if (!power.limit || power.burst->value < power.limit->value)
+      burst->fail("burst power below the limit", "at least power.limit, which the card holds for seconds");
   }
 }
 

@@ -165,6 +165,7 @@ struct Clocks {
 
 struct Power {
   std::optional<Number> limit, idle;  ///< watts
+  std::optional<Number> burst;        ///< watts that the card holds for some tens of milliseconds behind a rest
 };
 
 struct Machine {

@@ -33,6 +33,7 @@ class Walk {
     optional("clocks.base", machine_.clocks.base);
     optional("power.limit", machine_.power.limit);
     optional("power.idle", machine_.power.idle);
+    optional("power.burst", machine_.power.burst);
     for (auto& each : machine_.constants) {
       if (!machine_.fitted.contains(each.first)) one("constants." + each.first, each.second);
     }

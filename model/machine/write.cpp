@@ -248,6 +248,7 @@ void write_clocks(Writer& out, const Machine& machine) {
   if (machine.power.limit || machine.power.idle) out.line(0, "power:");
   out.number(1, "limit", machine.power.limit);
   out.number(1, "idle", machine.power.idle);
+  out.number(1, "burst", machine.power.burst);
 }
 
 /// Constants that products of one architecture do not share.

@@ -80,7 +80,7 @@ _OPTIONS: dict[str, tuple[str, Any]] = {
     "dtype": ("--dtype", _type), "dtypes": ("--dtype", _types), "window": ("--window", _two),
     "lengths": ("--lengths", _lengths), "kernel": ("--kernel", _part), "kernels": ("--kernels", _parts_list),
     "tile": ("--tile", _pairs), "top": ("--top", _text), "iterations": ("--iterations", _text),
-    "overhead": ("--overhead", _pairs), "split": ("--split", _text),
+    "overhead": ("--overhead", _pairs), "split": ("--split", _text), "load": ("--load", _text), "clock": ("--clock", _text),
 }
 
 

@@ -1,0 +1,77 @@
+// Loads that begin behind a rest (transient/h100.jsonl): products of 8192 by PyTorch, whose clock is the SMs' own mean
+// over a launch. The burst's limit of the profile is power read inside these bursts; no clock of them is in it.
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "tests/measured/row.hpp"
+
+namespace test_transient {
+
+namespace {
+
+using cli::Json;
+
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
+}
+
+/// The median over the launches that end in between, of column 1 (MHz) or 2 (us).
+double between(const Json& row, double from_ms, double to_ms, int column) {
+  std::vector<double> values;
+  for (const Json& launch : row["rows"])
+    if (launch[0] > from_ms && launch[0] < to_ms) values.push_back(launch[column].get<double>());
+  REQUIRE(!values.empty());
+  return median(values);
+}
+
+Json predicted(const std::string& load) {
+  const auto run =
+      cli::napkin(cli::words_of("query matmul --gpu h100-sxm --kernel vendor_matmul_sm90 --json "
+                                "--shape a=8192,b=8192,c=8192 --load " +
+                                load));
+  REQUIRE_MESSAGE(run.code == 0, run.err);
+  return run.json()["predicted"];
+}
+
+std::vector<Json> rows_of(const std::string& series, const std::string& load) {
+  std::vector<Json> out = measured::rows_of("transient/h100.jsonl");
+  std::erase_if(out, [&](const Json& row) { return row["series"] != series || row["load"] != load; });
+  return out;
+}
+
+TEST_CASE("products in a burst and sustained on three H100s: clock and time within 5 %, before and after") {
+  const Json burst = predicted("burst"), sustained = predicted("sustained");
+  int cards = 0;
+  for (const Json& row : rows_of("begin", "product")) {
+    ++cards;
+    // Behind the first launches and before the slow limit of any card; then the mean of seconds.
+    const double clock = between(row, 4, 40, 1) * 1e6, time = between(row, 4, 40, 2) * 1e-6;
+    const double late = between(row, 1000, 3000, 2) * 1e-6;
+    MESSAGE("burst: clock " << 100 * (measured::number(burst, "clock") / clock - 1) << " %, time "
+                            << 100 * (measured::number(burst, "time") / time - 1) << " %; sustained: time "
+                            << 100 * (measured::number(sustained, "time") / late - 1) << " %");
+    CHECK(std::abs(measured::number(burst, "clock") / clock - 1) <= 0.10);
+    CHECK(std::abs(measured::number(burst, "time") / time - 1) <= 0.05);
+    CHECK(std::abs(measured::number(sustained, "time") / late - 1) <= 0.05);
+  }
+  CHECK(cards == 3);
+}
+
+TEST_CASE("behind a rest of 10 ms the clock is the sustained one, behind 100 ms the burst's") {
+  for (const std::string load : {"product", "attention"}) {
+    for (const Json& row : rows_of("after", load)) {
+      const double gain = between(row, 3, 20, 1) / row["before"].get<double>();
+      INFO(load << " " << row["rest"] << " " << gain);
+      if (row["rest"] <= 0.003) CHECK(gain < 1.09);
+      if (row["rest"] >= 0.1) CHECK(gain > 1.13);
+    }
+  }
+}
+
+}  // namespace
+
+}  // namespace test_transient

@@ -1,0 +1,57 @@
+// The load and the clock under which a card runs a kernel.
+#include <doctest/doctest.h>
+
+#include "model/base/error.hpp"
+#include "model/machine/conditions.hpp"
+#include "model/machine/load.hpp"
+
+namespace test_conditions {
+
+using namespace napkin;
+
+double limit_of(const Machine& machine, CardLoad::Kind kind, double fraction = 1) {
+  return power_limit(machine, {kind, fraction}, "--load").value;
+}
+
+TEST_CASE("a load is read as it is written, and anything else is refused with what would be right") {
+  for (const char* text : {"sustained", "burst", "0.3", "1"}) CHECK(text_of(parse_card_load(text, "--load")) == text);
+  for (const char* text : {"", "0", "-0.5", "1.5", "nan", "inf", "0.3x", "Burst"})
+    CHECK_THROWS_WITH_AS(parse_card_load(text, "--load"), doctest::Contains("the fraction of the time"), Error);
+}
+
+TEST_CASE("a fraction's limit lies between the sustained and the burst limit, and falls as the fraction grows") {
+  const Machine machine = load_machine("h100-sxm", "--gpu");
+  const double sustained = limit_of(machine, CardLoad::Kind::sustained),
+               burst = limit_of(machine, CardLoad::Kind::burst);
+  CHECK(burst > sustained);
+  CHECK(limit_of(machine, CardLoad::Kind::fraction, 1) == sustained);
+  CHECK(limit_of(machine, CardLoad::Kind::fraction, 0.01) == burst);
+  double before = burst;
+  for (double fraction = 0.02; fraction <= 1; fraction += 0.02) {
+    const double limit = limit_of(machine, CardLoad::Kind::fraction, fraction);
+    CHECK(limit <= before);
+    CHECK(limit >= sustained);
+    // The mean over load and rest keeps to the board's limit.
+    CHECK(fraction * limit + (1 - fraction) * machine.power.idle->value <= sustained * (1 + 1e-12));
+    before = limit;
+  }
+}
+
+TEST_CASE("a machine whose burst was not measured says so") {
+  const Machine machine = load_machine("a100-sxm-80", "--gpu");
+  CHECK(limit_of(machine, CardLoad::Kind::sustained) == machine.power.limit->value);
+  CHECK_THROWS_WITH_AS(limit_of(machine, CardLoad::Kind::burst), doctest::Contains("no power.burst"), Error);
+}
+
+TEST_CASE("the driver holds a clock up to the maximum, and every clock of the machine falls to it") {
+  const Machine machine = load_machine("h200-sxm", "--gpu");
+  const Machine held = under(machine, {{}, 1.2e9, {}, {}});
+  CHECK(held.clocks.maximum->value == 1.2e9);
+  CHECK(held.clocks.tensor->value == 1.2e9);
+  CHECK(held.constant("clock_beside_tensor") < machine.constant("clock_beside_tensor"));
+  CHECK(held.power.limit->value == machine.power.limit->value);
+  CHECK_THROWS_WITH_AS(under(machine, {{}, 2.5e9, {}, {}}), doctest::Contains("above the maximum"), Error);
+  CHECK(under(machine, {}).power.limit->value == machine.power.limit->value);
+}
+
+}  // namespace test_conditions
