@@ -102,7 +102,7 @@ inline const std::vector<PlantedBug>& planted_bugs() {
        "named barrier"},
       {"rows_beyond_the_end",
        "kernels/attention/epilogue_sm90.cuh",
-       "      if (query >= tile.queries) continue;\n",
+       "      if (!own.exists) continue;\n",
        "",
        sm90,
        {{"cluster", "1"}},
