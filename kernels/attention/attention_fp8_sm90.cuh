@@ -35,8 +35,8 @@ struct Fp8Consumer : Fp8Products<F> {
     Factors out;
 #pragma unroll
     for (int r = 0; r < 2; ++r) {  // rows and heads that there are not: of the last there are
-      const int query = min(Block::query_of(tile, row + 8 * r), tile.queries - 1);
-      const int head = min(Block::head_of(tile, row + 8 * r), arguments.shape.g - 1);
+      const TileRow own = Block::row_of(tile, row + 8 * r);
+      const int query = min(own.query, tile.queries - 1), head = min(own.head, arguments.shape.g - 1);
       out.row[r] =
           arguments.scale_log2 * Places::scale_at(fp8.q_scale, tile.batch, tile.head * arguments.shape.g + head, query);
     }

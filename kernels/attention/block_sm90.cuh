@@ -58,11 +58,15 @@ struct AttentionBlock {
     return find_tile<C.q, C.x, C.g, C.order, C.mask, C.packed>(arguments.shape, index);
   }
 
-  // Query and head of a row of the tile: rows are (query, packed head), the head fastest.
-  static __device__ __forceinline__ int query_of(const Tile& tile, u32 row) {
-    return tile.q_first + static_cast<int>(row) / C.g;
+  __device__ __forceinline__ TileRow row_of(const Tile& tile, u32 row) const {
+    return napkin::row_of<C.g>(arguments.shape, tile, row);
   }
-  static __device__ __forceinline__ int head_of(const Tile& tile, u32 row) { return tile.packed_head + row % C.g; }
+  // Where that row of O begins.
+  __device__ __forceinline__ unsigned short* output_row(const Tile& tile, const TileRow& row) const {
+    return static_cast<unsigned short*>(arguments.o) +
+           (tile.map_batch * arguments.o_batch + (tile.q_start + row.query) * arguments.o_row +
+            (static_cast<long long>(tile.head) * arguments.shape.g + row.head) * arguments.o_head);
+  }
 
   // The tile's row that this lane's first accumulator belongs to.
   __device__ __forceinline__ u32 thread_row(u32 lane) const {

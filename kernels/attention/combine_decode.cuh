@@ -23,20 +23,15 @@ struct DecodeCombiner : AttentionConsumer<C> {
   __device__ __forceinline__ u32 own_thread() const { return Block::wg * warpgroup_threads + warpgroup_thread(); }
   __device__ __forceinline__ void consumers_sync() const { named_sync(NamedBarrier::all, 0, threads); }
 
-  __device__ __forceinline__ unsigned short* result(const Tile& tile, int head, int query) const {
-    return static_cast<unsigned short*>(arguments.o) + tile.batch * arguments.o_batch + query * arguments.o_row +
-           (static_cast<long long>(tile.head) * arguments.shape.g + head) * arguments.o_head;
-  }
-
   // One row of this thread, divided by its sum: 0 where it saw nothing.
   __device__ __forceinline__ void store_row(const DecodePart& at, const Outputs& o, int r, float inverse,
                                             float lse) const {
-    const u32 lane = threadIdx.x % warp_threads, row = Block::thread_row(lane) + 8 * r;
-    const int query = Block::query_of(at.tile, row), head = Block::head_of(at.tile, row);
-    if (query >= at.tile.queries || head >= arguments.shape.g) return;
-    const long long place = lse_index<false>(arguments.shape, at.tile, head, query);
+    const u32 lane = threadIdx.x % warp_threads;
+    const TileRow row = Block::row_of(at.tile, Block::thread_row(lane) + 8 * r);
+    if (!row.exists) return;
+    const long long place = lse_index<false>(arguments.shape, at.tile, row);
     if (at.parts() == 1) {
-      u32* to = reinterpret_cast<u32*>(result(at.tile, head, query));
+      u32* to = reinterpret_cast<u32*>(Block::output_row(at.tile, row));
 #pragma unroll
       for (int i = 0; i < outputs / 4; ++i)
         to[4 * i + lane % 4] = pack<C.bf16>(o[fragment_index(i, r, 0)] * inverse, o[fragment_index(i, r, 1)] * inverse);
@@ -109,8 +104,8 @@ struct DecodeCombiner : AttentionConsumer<C> {
   // Parts whose loads are under way together: sixteen; where eight hold all, eight, so that fewer are loaded twice.
   static constexpr int few = 8, many = 16;
 
-  __device__ __forceinline__ void combine_row(const DecodePart& at, int head, int query, int column) const {
-    const long long place = lse_index<false>(arguments.shape, at.tile, head, query),
+  __device__ __forceinline__ void combine_row(const DecodePart& at, const TileRow& own, int column) const {
+    const long long place = lse_index<false>(arguments.shape, at.tile, own),
                     first = place * decode.parts.value + at.first_part;
     const float *lse = decode.part_lse + first, *o = decode.part_o + first * C.dv + column;
     RowSum row;
@@ -122,7 +117,7 @@ struct DecodeCombiner : AttentionConsumer<C> {
         add_parts<many>(row, lse + p, o + static_cast<long long>(p) * C.dv, at.parts() - p);
     }
     const float inverse = row.sum > 0 ? 1.f / row.sum : 0.f;
-    u32* to = reinterpret_cast<u32*>(result(at.tile, head, query) + column);
+    u32* to = reinterpret_cast<u32*>(Block::output_row(at.tile, own) + column);
     to[0] = pack<C.bf16>(row.total[0] * inverse, row.total[1] * inverse);
     to[1] = pack<C.bf16>(row.total[2] * inverse, row.total[3] * inverse);
     if (column == 0 && arguments.lse != nullptr)
@@ -134,8 +129,8 @@ struct DecodeCombiner : AttentionConsumer<C> {
     const int rows = min(C.q, at.tile.queries - at.tile.q_first) * C.g;
 #pragma unroll 1
     for (int i = static_cast<int>(own_thread()); i < rows * quads; i += threads) {
-      const int row = i / quads, head = Block::head_of(at.tile, row);
-      if (head < arguments.shape.g) combine_row(at, head, Block::query_of(at.tile, row), i % quads * 4);
+      const TileRow own = Block::row_of(at.tile, i / quads);
+      if (own.exists) combine_row(at, own, i % quads * 4);
     }
   }
 };

@@ -13,8 +13,8 @@ struct AttentionSm80Epilogue : AttentionSm80Products<C> {
   using Block = AttentionSm80Block<C>;
   using Products = AttentionSm80Products<C>;
   using Block::steps, Block::arguments, Block::tile, Block::shared, Block::warp_rows, Block::first_shift;
+  using Products::own_row;
   using Products::Products;
-  using Products::query_of;
   using typename Block::Element, typename Block::VRows;
   using typename Block::Scores, typename Block::Outputs, typename Block::Rows;
 
@@ -30,9 +30,9 @@ struct AttentionSm80Epilogue : AttentionSm80Products<C> {
           o[m][i][2 * r] *= inverse;
           o[m][i][2 * r + 1] *= inverse;
         }
-        const int query = query_of(m, r);
-        if (lane_id() % 4 == 0 && query < tile.queries && arguments.lse != nullptr) {
-          arguments.lse[lse_index<C.packed>(arguments.shape, tile, tile.packed_head, query)] =
+        const TileRow own = own_row(m, r);
+        if (lane_id() % 4 == 0 && own.exists && arguments.lse != nullptr) {
+          arguments.lse[lse_index<C.packed>(arguments.shape, tile, own)] =
               z > 0 ? rows.shift[m][r] * 0.69314718f + __logf(z) : -infinity;
         }
       }
@@ -68,7 +68,7 @@ struct AttentionSm80Epilogue : AttentionSm80Products<C> {
 #pragma unroll 4
     for (u32 i = lane; i < 16 * steps * units; i += 32) {
       const u32 row = first + i / units, unit = i % units;
-      if (tile.q_first + static_cast<int>(row) < tile.queries) {
+      if (row_of<1>(arguments.shape, tile, row).exists) {
         *reinterpret_cast<Quad*>(to + row * strides.row + unit * 8) = load_quad(base + VRows::at(row, unit));
       }
     }

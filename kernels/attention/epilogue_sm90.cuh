@@ -26,10 +26,10 @@ struct AttentionEpilogue : AttentionProducts<C> {
         o[fragment_index(i, r, 0)] *= inverse;
         o[fragment_index(i, r, 1)] *= inverse;
       }
-      const int query = Block::query_of(tile, row + 8 * r), head = Block::head_of(tile, row + 8 * r);
-      if (lane % 4 == 0 && query < tile.queries && arguments.lse != nullptr) {
+      const TileRow own = Block::row_of(tile, row + 8 * r);
+      if (lane % 4 == 0 && own.exists && arguments.lse != nullptr) {
         const float value = z > 0 ? state.maximum[r] * arguments.scale + __logf(z) : -infinity;
-        arguments.lse[lse_index<C.packed>(arguments.shape, tile, head, query)] = value;
+        arguments.lse[lse_index<C.packed>(arguments.shape, tile, own)] = value;
       }
     }
   }
@@ -75,12 +75,9 @@ struct AttentionEpilogue : AttentionProducts<C> {
     const u32 lane = threadIdx.x % warp_threads, row = Block::thread_row(lane);
 #pragma unroll
     for (int r = 0; r < 2; ++r) {
-      const int query = Block::query_of(tile, row + 8 * r), head = Block::head_of(tile, row + 8 * r);
-      if (query >= tile.queries) continue;
-      u32* to =
-          reinterpret_cast<u32*>(static_cast<unsigned short*>(arguments.o) +
-                                 (tile.map_batch * arguments.o_batch + (tile.q_start + query) * arguments.o_row +
-                                  (static_cast<long long>(tile.head) * arguments.shape.g + head) * arguments.o_head));
+      const TileRow own = Block::row_of(tile, row + 8 * r);
+      if (!own.exists) continue;
+      u32* to = reinterpret_cast<u32*>(Block::output_row(tile, own));
 #pragma unroll
       for (int i = 0; i < outputs / 4; ++i) {
         to[4 * i + lane % 4] = pack<C.bf16>(o[fragment_index(i, r, 0)], o[fragment_index(i, r, 1)]);

@@ -111,12 +111,13 @@ struct AttentionSm80Products : AttentionSm80Block<C> {
 
   // ---- softmax ------------------------------------------------------------------------------------------------------
 
-  __device__ __forceinline__ int query_of(int m, int r) const {
-    return tile.q_first + static_cast<int>(warp_rows() + m * 16 + lane_id() / 4 + r * 8);
+  // This thread's r-th row of its m-th step: tiles have rows of one head.
+  __device__ __forceinline__ TileRow own_row(int m, int r) const {
+    return row_of<1>(arguments.shape, tile, warp_rows() + m * 16 + lane_id() / 4 + r * 8);
   }
 
   __device__ __forceinline__ void apply_mask(Scores& s, int n) const {
-    int own = n * C.x + static_cast<int>(lane_id() % 4) * 2, top = query_of(0, 0);
+    int own = n * C.x + static_cast<int>(lane_id() % 4) * 2, top = own_row(0, 0).query;
     // Or what each row sees would wait in registers for the next masked chunk.
     asm volatile("" : "+r"(top));
 #pragma unroll

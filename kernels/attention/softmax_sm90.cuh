@@ -31,7 +31,7 @@ struct AttentionSoftmax : AttentionBlock<C> {
     const u32 lane = threadIdx.x % warp_threads, row = Block::thread_row(lane);
 #pragma unroll
     for (int r = 0; r < 2; ++r) {
-      const Span seen = seen_by<C.mask>(arguments.shape, tile, Block::query_of(tile, row + 8 * r));
+      const Span seen = seen_by<C.mask>(arguments.shape, tile, Block::row_of(tile, row + 8 * r).query);
       const int own = n * C.x + static_cast<int>(fragment_column(lane, 0));
       const int first = seen.first - own, last = seen.last - own;
 #pragma unroll

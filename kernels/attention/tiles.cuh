@@ -76,6 +76,21 @@ __device__ __forceinline__ Tile find_tile(const AttentionShape& shape, int index
   return tile;
 }
 
+// A row of a tile: its query, and its head of the group. Example: of 3 query heads a key head, tiles of 2 heads have a
+// row for a fourth. Whatever is written to device memory asks `exists` first.
+struct TileRow {
+  int query, head;
+  bool exists;
+};
+
+// Rows are (query, packed head), the head fastest.
+template <int Heads>
+__device__ __forceinline__ TileRow row_of(const AttentionShape& shape, const Tile& tile, unsigned int row) {
+  const int query = tile.q_first + static_cast<int>(row) / Heads,
+            head = tile.packed_head + static_cast<int>(row % Heads);
+  return {query, head, query < tile.queries && (Heads == 1 || head < shape.g)};
+}
+
 // A tile's place among all tiles, whatever the order in which they are taken: batch, head, group of heads, queries. Not
 // packed.
 template <int Queries, int Heads>
@@ -86,10 +101,10 @@ __device__ __forceinline__ int tile_number(const AttentionShape& shape, const Ti
 
 // Index into the log-sum-exp: [b, h, g, q], or [h, g, total q] when packed.
 template <bool Packed>
-__device__ __forceinline__ long long lse_index(const AttentionShape& shape, const Tile& tile, int head, int query) {
-  const long long heads = static_cast<long long>(tile.head) * shape.g + head;
-  if constexpr (Packed) return heads * shape.q_starts[shape.b] + tile.q_start + query;
-  return (static_cast<long long>(tile.batch) * shape.h.value * shape.g + heads) * shape.q + query;
+__device__ __forceinline__ long long lse_index(const AttentionShape& shape, const Tile& tile, const TileRow& row) {
+  const long long heads = static_cast<long long>(tile.head) * shape.g + row.head;
+  if constexpr (Packed) return heads * shape.q_starts[shape.b] + tile.q_start + row.query;
+  return (static_cast<long long>(tile.batch) * shape.h.value * shape.g + heads) * shape.q + row.query;
 }
 
 }  // namespace napkin

@@ -34,6 +34,21 @@ AttentionInputs inputs_of(const std::string& word) {
   throw Error("--inputs", "'" + word + "' is unknown", "normal, zeros, growing, shrinking or spike");
 }
 
+TensorView strided(const AttentionLayout& layout, std::int64_t rows, std::int64_t heads, std::int64_t columns) {
+  const std::int64_t spare = layout.gap > 0 ? 1 : 0, all_rows = rows + spare, all_heads = heads + spare;
+  TensorView out;
+  if (layout.heads_first) {
+    out.row = columns + layout.gap;
+    out.head = out.row * all_rows;
+    out.batch = out.head * all_heads;
+  } else {
+    out.head = columns;
+    out.row = columns * all_heads + layout.gap;
+    out.batch = out.row * all_rows;
+  }
+  return out;
+}
+
 AttentionData::AttentionData(Runtime& runtime, const AttentionLayout& layout)
     : device_(runtime.device()), layout_(layout) {
   const AttentionSizes& s = layout.sizes;
@@ -45,9 +60,9 @@ AttentionData::AttentionData(Runtime& runtime, const AttentionLayout& layout)
   k_ = make(x_rows_, s.h, s.d);
   v_ = make(x_rows_, s.h, s.dv);
   o_ = make(q_rows_, s.h * s.g, s.dv);
-  if (layout.log_sum_exp) lse_ = device_.allocate(size_of(batches_ * s.h * s.g * q_rows_, sizeof(float)));
-  ticket_ = device_.allocate(2 * sizeof(std::int32_t));
-  device_.set(ticket_, 0);
+  if (layout.log_sum_exp) lse_ = BandedMemory(device_, size_of(batches_ * s.h * s.g * q_rows_, sizeof(float)));
+  ticket_ = BandedMemory(device_, 2 * sizeof(std::int32_t));
+  ticket_.set(device_, 0);
   spans_ = cycle_spans(device_);
   std::uint64_t seed = layout.seed * 16;
   for (const Array* input : {&q_, &k_, &v_}) {
@@ -115,17 +130,9 @@ void AttentionData::make_starts() {
 
 AttentionData::Array AttentionData::make(std::int64_t rows, std::int64_t heads, std::int64_t columns) const {
   Array out;
-  if (layout_.heads_first) {
-    out.view.row = columns + layout_.gap;
-    out.view.head = out.view.row * rows;
-    out.view.batch = out.view.head * heads;
-  } else {
-    out.view.head = columns;
-    out.view.row = columns * heads + layout_.gap;
-    out.view.batch = out.view.row * rows;
-  }
+  out.view = strided(layout_, rows, heads, columns);
   out.count = out.view.batch * batches_;
-  out.memory = device_.allocate(size_of(out.count, sizeof(std::uint16_t)));
+  out.memory = BandedMemory(device_, size_of(out.count, sizeof(std::uint16_t)));
   out.view.address = out.memory.address();
   return out;
 }
@@ -171,8 +178,8 @@ void AttentionData::set_inputs(const Tensors& inputs) const {
 }
 
 void AttentionData::poison() const {
-  device_.set(o_.memory, 0xFF);
-  if (lse_.bytes() > 0) device_.set(lse_, 0xFF);
+  o_.memory.set(device_, poison_byte);
+  lse_.set(device_, poison_byte);
 }
 
 HostArray AttentionData::fetch(const Array& array) const {
@@ -200,6 +207,9 @@ HostAttention AttentionData::download() const {
   out.x_starts = x_starts_;
   out.log_sum_exp.resize(lse_.bytes() / sizeof(float));
   if (lse_.bytes() > 0) device_.download(out.log_sum_exp.data(), lse_.address(), lse_.bytes());
+  out.beside = first_of({o_.memory.changed(device_, "O", sizeof(std::uint16_t)),
+                         lse_.changed(device_, "log-sum-exp", sizeof(float)),
+                         ticket_.changed(device_, "ticket", sizeof(std::int32_t))});
   return out;
 }
 

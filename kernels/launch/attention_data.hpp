@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "kernels/launch/attention.hpp"
+#include "kernels/launch/banded_memory.hpp"
 #include "kernels/launch/measure.hpp"
 #include "kernels/launch/reference.hpp"
 #include "model/interpret/tensor.hpp"
@@ -26,14 +27,20 @@ struct AttentionLayout {
   DType type = DType::bf16;
   Mask mask;
   bool log_sum_exp = true;
-  bool heads_first = false;                          ///< [b, head, row, d] instead of [b, row, head, d]
-  std::int64_t gap = 0;                              ///< elements between rows that belong to nobody (a multiple of 8)
+  bool heads_first = false;  ///< [b, head, row, d] instead of [b, row, head, d]
+  std::int64_t gap =
+      0;  ///< elements between rows that belong to nobody (a multiple of 8); a row and a head then do too
   std::vector<std::int32_t> q_lengths, x_lengths;    ///< packed: one of each per sequence; else empty
   double deviation = 1;                              ///< of the inputs
   double growth = 0.25;                              ///< of growing and shrinking inputs, powers of two a key
   AttentionInputs inputs = AttentionInputs::normal;  ///< others than normal: not packed
   std::uint64_t seed = 1;
 };
+
+/// Rows of heads as the layout says, heads outside rows or inside. Where rows have gaps, a head's last row and a
+/// sequence's last head have one behind them that belongs to nobody.
+[[nodiscard]] TensorView strided(const AttentionLayout& layout, std::int64_t rows, std::int64_t heads,
+                                 std::int64_t columns);
 
 class AttentionData {
  public:
@@ -55,7 +62,7 @@ class AttentionData {
 
  private:
   struct Array {
-    DeviceMemory memory;
+    BandedMemory memory;
     TensorView view;
     std::int64_t count = 0;  ///< elements, gaps included
   };
@@ -70,7 +77,8 @@ class AttentionData {
   std::int64_t batches_ = 1, q_rows_ = 0, x_rows_ = 0;
   std::vector<std::int32_t> q_starts_, x_starts_;
   Array q_, k_, v_, o_;
-  DeviceMemory lse_, ticket_, spans_, q_starts_memory_, x_starts_memory_;
+  BandedMemory lse_, ticket_;
+  DeviceMemory spans_, q_starts_memory_, x_starts_memory_;
 };
 
 /// 2 (d + dv) FLOP a pair by the field's convention: causal counts half of q x, a window its visible pairs.

@@ -42,10 +42,7 @@ Fp8Arrays::Fp8Arrays(const AttentionLayout& layout, Fp8Scales kind)
   const std::int64_t batches = packed ? 1 : s.b, q_rows = packed ? q_starts.back() : s.q,
                      x_rows = packed ? x_starts.back() : s.x;
   const auto lay = [&](std::int64_t rows, std::int64_t heads, std::int64_t columns, auto& values, TensorView& view) {
-    const std::int64_t gap = layout.gap;
-    view.row = layout.heads_first ? columns + gap : columns * heads + gap;
-    view.head = layout.heads_first ? view.row * rows : columns;
-    view.batch = layout.heads_first ? view.head * heads : view.row * rows;
+    view = strided(layout, rows, heads, columns);
     values.resize(static_cast<std::size_t>(view.batch * batches));
   };
   lay(q_rows, s.h * s.g, s.d, q, call_.q);

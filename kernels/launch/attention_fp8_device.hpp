@@ -39,7 +39,9 @@ class Fp8Device {
   [[nodiscard]] Comparison compare(std::int64_t rows) const {
     device_.fetch(arrays_.o, call_.o.address);
     if (call_.log_sum_exp != 0) device_.fetch(arrays_.log_sum_exp, call_.log_sum_exp);
-    return arrays_.compare_all(rows);
+    Comparison out = arrays_.compare_all(rows);
+    out.beside = first_of({device_.beside(), out.beside});
+    return out;
   }
 
  private:

@@ -5,7 +5,7 @@
 #include <initializer_list>
 #include <vector>
 
-#include "kernels/launch/device.hpp"
+#include "kernels/launch/banded_memory.hpp"
 
 namespace napkin {
 
@@ -17,7 +17,7 @@ class DeviceArrays {
   template <class T>
   [[nodiscard]] std::uint64_t put(const std::vector<T>& values) {
     if (values.empty()) return 0;
-    memory_.push_back(device_.allocate(values.size() * sizeof(T)));
+    memory_.emplace_back(device_, values.size() * sizeof(T));
     device_.upload(memory_.back().address(), values.data(), values.size() * sizeof(T));
     return memory_.back().address();
   }
@@ -29,16 +29,25 @@ class DeviceArrays {
   }
   /// Every element of the arrays at these addresses becomes a NaN that no kernel writes.
   void poison(std::initializer_list<std::uint64_t> arrays) const {
-    for (const DeviceMemory& memory : memory_) {
+    for (const BandedMemory& memory : memory_) {
       for (const std::uint64_t address : arrays) {
-        if (memory.address() == address) device_.set(memory, 0xFF);
+        if (memory.address() == address) memory.set(device_, 0xFF);
       }
     }
+  }
+  /// A byte beside an array that was written, the arrays counted from 0 on as they were put; empty: none.
+  [[nodiscard]] std::string beside() const {
+    device_.synchronize();
+    for (std::size_t i = 0; i < memory_.size(); ++i) {
+      const std::string found = memory_[i].changed(device_, "bytes of array " + std::to_string(i), 1);
+      if (!found.empty()) return found;
+    }
+    return "";
   }
 
  private:
   Device device_;
-  std::vector<DeviceMemory> memory_;
+  std::vector<BandedMemory> memory_;
 };
 
 }  // namespace napkin

@@ -45,16 +45,16 @@ MatmulData::Matrix MatmulData::make(std::int64_t rows, std::int64_t columns, DTy
   out.view.row = row_of(layout_, columns, type);
   out.count = rows * out.view.row;
   out.type = type;
-  out.memory = device_.allocate(static_cast<std::size_t>(bytes_of(out.count, type).value.get()));
+  out.memory = BandedMemory(device_, static_cast<std::size_t>(bytes_of(out.count, type).value.get()));
   out.view.address = out.memory.address();
   return out;
 }
 
 MatmulCall MatmulData::call(const MatmulScratch& scratch) const {
-  const auto held = [&](std::vector<DeviceMemory>& all, std::int64_t bytes) {
+  const auto held = [&](std::vector<BandedMemory>& all, std::int64_t bytes) {
     if (bytes > 0 && (all.empty() || all.back().bytes() < static_cast<std::size_t>(bytes))) {
-      all.push_back(device_.allocate(static_cast<std::size_t>(bytes)));
-      device_.set(all.back(), 0);
+      all.emplace_back(device_, static_cast<std::size_t>(bytes));
+      all.back().set(device_, 0);
     }
     return all.empty() ? 0 : all.back().address();
   };
@@ -100,6 +100,15 @@ std::vector<std::uint16_t> MatmulData::row(std::int64_t index) const {
   std::vector<std::uint16_t> out(static_cast<std::size_t>(layout_.sizes.c));
   const auto at = static_cast<std::uint64_t>(index * c_.view.row) * sizeof(std::uint16_t);
   device_.download(out.data(), c_.view.address + at, out.size() * sizeof(std::uint16_t));
+  return out;
+}
+
+std::string MatmulData::beside() const {
+  device_.synchronize();
+  std::string out = c_.memory.changed(device_, "C", static_cast<std::size_t>(bits(c_.type) / 8));
+  for (const BandedMemory& one : counters_)
+    out = first_of({out, one.changed(device_, "counters", sizeof(std::int32_t))});
+  for (const BandedMemory& one : sums_) out = first_of({out, one.changed(device_, "sums", sizeof(float))});
   return out;
 }
 

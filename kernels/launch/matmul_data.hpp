@@ -5,6 +5,7 @@
 
 #include <cstdint>
 
+#include "kernels/launch/banded_memory.hpp"
 #include "kernels/launch/matmul.hpp"
 #include "kernels/launch/matmul_reference.hpp"
 #include "kernels/launch/measure.hpp"
@@ -40,15 +41,17 @@ class MatmulData {
   [[nodiscard]] const DeviceMemory& spans() const { return spans_; }
 
   /// Every output element becomes a NaN that no kernel writes.
-  void poison() const { device_.set(c_.memory, 0xFF); }
+  void poison() const { c_.memory.set(device_, poison_byte); }
   [[nodiscard]] HostMatmul inputs() const;
   /// One row of the output as it is now, without what lies behind it; and all of it with that.
   [[nodiscard]] std::vector<std::uint16_t> row(std::int64_t index) const;
   [[nodiscard]] HostMatrix output() const;
+  /// An element beside C, its parts' sums or their counters that was written; empty: none.
+  [[nodiscard]] std::string beside() const;
 
  private:
   struct Matrix {
-    DeviceMemory memory;
+    BandedMemory memory;
     MatrixView view;
     std::int64_t count = 0;  ///< elements, gaps included
     DType type = DType::bf16;
@@ -60,7 +63,7 @@ class MatmulData {
   MatmulLayout layout_;
   Matrix a_, b_, c_;
   DeviceMemory spans_, scales_;
-  mutable std::vector<DeviceMemory> counters_, sums_;  // the last are the largest: what launches are bound to stays
+  mutable std::vector<BandedMemory> counters_, sums_;  // the last are the largest: what launches are bound to stays
 };
 
 }  // namespace napkin

@@ -57,7 +57,8 @@ void count_poison(const HostMatrix& c, std::int64_t columns, Comparison& into) {
   for (std::size_t i = 0; i < c.values.size(); ++i) {
     const bool left = c.values[i] == poison, inside = static_cast<std::int64_t>(i) % c.row < columns;
     into.unwritten += inside && left ? 1 : 0;
-    into.strayed += !inside && !left ? 1 : 0;
+    if (inside || left) continue;
+    if (into.strayed++ == 0) into.beside = "C[" + std::to_string(i) + "]";
   }
 }
 

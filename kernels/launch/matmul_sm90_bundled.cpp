@@ -37,7 +37,10 @@ class MatmulTrial : public KernelTrial {
     Comparison out;
     for (std::size_t i = 0; i < rows_.size(); ++i)
       compare_row(data_.row(rows_[i]), reference_[i], result_type(type_), out);
-    if (extent == Extent::everything) count_poison(data_.output(), columns_, out);
+    if (extent == Extent::everything) {
+      count_poison(data_.output(), columns_, out);
+      out.beside = first_of({data_.beside(), out.beside});
+    }
     return out;
   }
 

@@ -199,8 +199,10 @@ void count_poison(const HostAttention& a, Comparison& out) {
   }
   for (std::size_t i = 0; i < owned.size(); ++i) {
     if (owned[i] && a.o.values[i] == poison) ++out.unwritten;
-    if (!owned[i] && a.o.values[i] != poison) ++out.strayed;
+    if (owned[i] || a.o.values[i] == poison) continue;
+    if (out.strayed++ == 0) out.beside = "O[" + std::to_string(i) + "]";
   }
+  if (!a.beside.empty()) out.beside = a.beside;
   for (const float one : a.log_sum_exp) out.unwritten += std::bit_cast<std::uint32_t>(one) == lse_poison ? 1 : 0;
 }
 

@@ -3,6 +3,7 @@
 // kernels are held to it.
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "model/base/dtype.hpp"
@@ -42,6 +43,7 @@ struct HostAttention {
   HostScales q_scale, k_scale, v_scale;          ///< by sequence of the batch
   std::vector<float> log_sum_exp;                ///< empty: not wanted
   std::vector<std::int32_t> q_starts, x_starts;  ///< packed: b + 1 each; else empty
+  std::string beside;                            ///< an element beside an array that was written; empty: none
 };
 
 /// bf16 where the inputs have fewer bits.
@@ -99,13 +101,15 @@ struct Comparison {
   std::int64_t rows = 0;       ///< compared
   std::int64_t unwritten = 0;  ///< output elements, of all, that still hold the poison
   std::int64_t strayed = 0;    ///< elements between and around the rows that do not
+  std::string beside;          ///< the first that was written beside the rows or beside an array: "O[1040]"
   [[nodiscard]] bool good() const {
     return rows > 0 && max_error <= allowed_error(reference_error, rounding) && lse_error <= 1e-3 && unwritten == 0 &&
-           strayed == 0;
+           strayed == 0 && beside.empty();
   }
 };
 
 constexpr std::uint16_t poison = 0xFFFF;  // a NaN that no kernel produces
+constexpr std::uint8_t poison_byte = 0xFF;
 constexpr std::uint32_t lse_poison = 0xFFFFFFFF;
 
 /// Compares up to `most` rows, evenly spread with a random start; all elements for the poison.

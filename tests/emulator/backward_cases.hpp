@@ -9,6 +9,7 @@
 
 #include "kernels/launch/attention_backward.hpp"
 #include "tests/kernel/attention_problem.hpp"
+#include "tests/kernel/undivided.hpp"
 
 namespace napkin::test {
 
@@ -92,6 +93,20 @@ inline BackwardCase small_case(const BackwardConfiguration& c, std::size_t numbe
     layout.sizes.x = std::max({q, x, 7});
   }
   out.tile = c.tile;
+  return out;
+}
+
+/// One small shape of each configuration in groups of query heads that no tile divides.
+inline std::vector<BackwardCase> backward_cases_of_groups() {
+  std::vector<BackwardCase> out;
+  for (const BackwardConfiguration& c : backward_configurations()) {
+    const std::size_t number = out.size();
+    BackwardCase one = small_case(c, 3 * number + 2);
+    one.layout.sizes.g = undivided_groups[number % std::size(undivided_groups)];
+    one.layout.sizes.h = number % 2 + 1;
+    if (!c.packed) one.layout.sizes.q = 67, one.layout.sizes.x = 70;
+    out.push_back(std::move(one));
+  }
   return out;
 }
 

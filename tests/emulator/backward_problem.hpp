@@ -18,6 +18,7 @@ namespace napkin::test {
 struct BackwardComparison {
   double error[3]{}, unfused[3]{}, rounding[3]{};  ///< of the largest number, once
   std::int64_t unwritten = 0, strayed = 0;
+  std::string beside;  ///< the first that strayed: "dK[1040]"
   [[nodiscard]] double allowed(int i) const { return allowed_error(unfused[i], rounding[i]); }
   [[nodiscard]] bool good() const {
     for (int i = 0; i < 3; ++i) {
@@ -52,20 +53,19 @@ class BackwardProblem {
   [[nodiscard]] BackwardRun run(std::uint64_t seed, const std::string& planted = "", emulator::Trace* trace = nullptr) {
     BackwardRun out;
     scratch_.poison();
-    for (EmulatedArray& array : gradients_) array.poison();
+    emulator::WrittenOnce once;
+    for (EmulatedArray& array : gradients_) watch(once, array, sizeof(std::uint16_t));
     for (const LaunchPlan* plan : plans_.all()) {
       const bool gradients = plan == &plans_.gradients;
-      const auto outcome = emulator::launch(*plan, seed, planted, gradients ? trace : nullptr,
-                                            gradients ? emulator::Blocks::ascending : emulator::Blocks::shuffled);
+      const auto outcome = emulator::launch({*plan, seed, planted, gradients ? trace : nullptr, &once,
+                                             gradients ? emulator::Blocks::ascending : emulator::Blocks::shuffled});
       if (gradients) out.counters = outcome.counters;
       out.error = outcome.error;
       if (!out.error.empty()) return out;
     }
+    once.give_back();
     for (int i = 0; i < 3; ++i) out.gradients[i] = gradients_[i].fetch();
-    for (const EmulatedArray* array :
-         {&q_, &k_, &v_, &o_, &d_o_, &lse_, &scratch_, gradients_, gradients_ + 1, gradients_ + 2}) {
-      if (!array->memory->guarded()) out.guard = array->memory->name();
-    }
+    out.guard = beside({&q_, &k_, &v_, &o_, &d_o_, &lse_, &scratch_, gradients_, gradients_ + 1, gradients_ + 2});
     return out;
   }
 
@@ -84,8 +84,10 @@ class BackwardProblem {
       compare_rows(run, 2, call_.dv, b, h, x_first(b), keys, s.dv, exact.dv, rounded.dv, 0, out, known[2]);
     });
     for (int i = 0; i < 3; ++i) {
-      for (std::size_t at = 0; at < known[i].size(); ++at)
-        out.strayed += known[i][at] == 0 && run.gradients[i][at] != poison;
+      for (std::size_t at = 0; at < known[i].size(); ++at) {
+        if (known[i][at] != 0 || run.gradients[i][at] == poison) continue;
+        if (out.strayed++ == 0) out.beside = gradients_[i].memory->name() + "[" + std::to_string(at) + "]";
+      }
     }
     return out;
   }

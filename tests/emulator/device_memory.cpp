@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <csignal>
+#include <cstring>
 #include <stdexcept>
 #include <utility>
 #include <vector>
 
+#include "kernels/launch/banded_memory.hpp"
 #include "tests/emulator/engine.hpp"
 
 namespace emulator {
@@ -26,7 +28,8 @@ struct sigaction before;
 /// Runs on the thread's own stack, which it never leaves: the engine goes on elsewhere.
 void stray(int number, siginfo_t* info, void*) {
   for (const DeviceArray* array : arrays()) {
-    if (array->near(info->si_addr)) engine->abandon("touches memory outside of the array " + array->name());
+    if (array->near(info->si_addr))
+      engine->abandon("touches memory outside of the array " + array->place_of(info->si_addr));
   }
   sigaction(number, &before, nullptr);  // not ours: as if nobody had watched
 }
@@ -51,15 +54,62 @@ DeviceArray::~DeviceArray() {
   munmap(mapped_, pages_ + 2 * around);
 }
 
-bool DeviceArray::guarded() const {
-  const auto is_untouched = [](unsigned char byte) { return byte == untouched; };
-  return std::all_of(mapped_ + around, first_, is_untouched) &&
-         std::all_of(first_ + bytes_, mapped_ + around + pages_, is_untouched);
+std::string DeviceArray::beside() const {
+  const unsigned char *first = mapped_ + around, *end = first_ + bytes_;
+  const auto size = [](const unsigned char* from, const unsigned char* to) {
+    return static_cast<std::size_t>(to - from);
+  };
+  return napkin::first_of(
+      {napkin::first_changed("bytes of " + name_, first, size(first, first_), untouched, first - first_, 1),
+       napkin::first_changed("bytes of " + name_, end, size(end, first + pages_), untouched, end - first_, 1)});
+}
+
+std::string DeviceArray::place_of(const void* address) const {
+  return name_ + ", at its byte " + std::to_string(static_cast<const unsigned char*>(address) - first_) + " of " +
+         std::to_string(bytes_);
 }
 
 bool DeviceArray::near(const void* address) const {
   const auto* at = static_cast<const unsigned char*>(address);
   return at >= mapped_ && at < mapped_ + pages_ + 2 * around;
+}
+
+void WrittenOnce::watch(const DeviceArray& array, std::size_t element_bytes) {
+  all_.push_back({&array, element_bytes, std::vector<unsigned char>(array.bytes(), 0xFF),
+                  std::vector<std::uint32_t>(array.bytes() / element_bytes, 0)});
+}
+
+std::string WrittenOnce::take(std::uint32_t block) {
+  constexpr std::size_t step = sizeof(std::uint64_t);
+  for (Watched& one : all_) {
+    unsigned char* bytes = one.array->data();
+    const std::size_t count = one.writer.size() * one.element_bytes;
+    for (std::size_t at = 0; at < count;) {
+      std::uint64_t word = 0;
+      if (at % step == 0 && at + step <= count) std::memcpy(&word, bytes + at, step);
+      if (word == ~std::uint64_t{0}) {
+        at += step;
+        continue;
+      }
+      const bool written =
+          std::any_of(bytes + at, bytes + at + one.element_bytes, [](unsigned char byte) { return byte != 0xFF; });
+      std::uint32_t& writer = one.writer[at / one.element_bytes];
+      if (written && writer != 0)
+        return one.array->name() + "[" + std::to_string(at / one.element_bytes) + "], which block " +
+               std::to_string(writer - 1) + " has written";
+      if (written) {
+        writer = block + 1;
+        std::copy_n(bytes + at, one.element_bytes, one.taken.data() + at);
+        std::fill_n(bytes + at, one.element_bytes, static_cast<unsigned char>(0xFF));
+      }
+      at += one.element_bytes;
+    }
+  }
+  return "";
+}
+
+void WrittenOnce::give_back() const {
+  for (const Watched& one : all_) std::copy(one.taken.begin(), one.taken.end(), one.array->data());
 }
 
 WatchMemory::WatchMemory() {
@@ -77,7 +127,11 @@ void check_device_memory(const void* address, u64 bytes, bool write, Place at) {
   for (const DeviceArray* array : arrays()) {
     if (first >= array->address() && first + bytes <= array->address() + array->bytes()) return;
   }
-  engine->fail(std::string(write ? "writes" : "reads") + " device memory outside of every array", at);
+  std::string place;
+  for (const DeviceArray* array : arrays()) {
+    if (array->near(address)) place = ": near " + array->place_of(address);
+  }
+  engine->fail(std::string(write ? "writes" : "reads") + " device memory outside of every array" + place, at);
 }
 
 }  // namespace emulator

@@ -74,25 +74,31 @@ Entry find_variant(const std::string& expression, const std::string& planted) {
   return found == variants().end() ? nullptr : found->second;
 }
 
-Outcome launch(const napkin::LaunchPlan& plan, std::uint64_t seed, const std::string& planted, Trace* trace,
-               Blocks blocks) {
+Outcome launch(const Launch& launch) {
   Outcome out;
+  const napkin::LaunchPlan& plan = launch.plan;
   const Arguments arguments(plan);
-  Engine::Grid grid{plan.grid,       plan.threads, plan.cluster, plan.shared, find_variant(plan.expression, planted),
-                    arguments.data()};
+  Engine::Grid grid{
+      plan.grid,       plan.threads, plan.cluster, plan.shared, find_variant(plan.expression, launch.planted),
+      arguments.data()};
   if (grid.entry == nullptr) throw napkin::Error(plan.expression, "is not compiled into the emulator");
   exponentials = 0;
-  Engine running(seed, out.counters);
-  running.trace = trace;
+  Engine running(launch.seed, out.counters);
+  running.trace = launch.trace;
   const WatchMemory watch;
   std::vector<u32> clusters(plan.grid / plan.cluster);
   std::iota(clusters.begin(), clusters.end(), 0u);
-  for (std::size_t i = clusters.size(); blocks == Blocks::shuffled && i > 1; --i)
+  for (std::size_t i = clusters.size(); launch.blocks == Blocks::shuffled && i > 1; --i)
     std::swap(clusters[i - 1], clusters[running.random.below(static_cast<u32>(i))]);
   for (const u32 cluster : clusters) {
-    out.error = running.run(grid, cluster * plan.cluster);
+    const u32 first = cluster * plan.cluster;
+    out.error = running.run(grid, first);
+    if (out.error.empty() && launch.once != nullptr) {
+      const std::string twice = launch.once->take(first);
+      if (!twice.empty()) out.error = "block " + std::to_string(first) + " writes " + twice;
+    }
     if (!out.error.empty()) {
-      out.error += " (seed " + std::to_string(seed) + ")";
+      out.error += " (seed " + std::to_string(launch.seed) + ")";
       break;
     }
   }

@@ -15,12 +15,21 @@
 
 namespace napkin::test {
 
-/// Of attention_fp8_sm90's bugs: a variant with chunks enough for its stages to come round.
+inline bool has_knobs(const Knobs& tile, const Knobs& wanted) {
+  return std::all_of(wanted.begin(), wanted.end(),
+                     [&](const auto& knob) { return std::find(tile.begin(), tile.end(), knob) != tile.end(); });
+}
+
+/// Of attention_fp8_sm90's bugs: the first variant that shows it, with chunks enough for its stages to come round, or
+/// a few rows in groups of heads.
 inline std::vector<Fp8Case> planted_fp8_cases(const PlantedBug& bug) {
   if (bug.kernel != "attention_fp8_sm90") return {};
-  Fp8Case one = fp8_case(fp8_configurations().front(), 0);
+  std::vector<Fp8Configuration> all = fp8_configurations();
+  std::erase_if(all, [&](const Fp8Configuration& c) { return c.packed || !has_knobs(c.tile, bug.fixed); });
+  Fp8Case one = fp8_case(all.front(), 0);
   one.layout.sizes.q = 200;
   one.layout.sizes.x = 1000;
+  if (bug.group > 0) one.layout.sizes = {1, 2, bug.group, 20, 130, one.layout.sizes.d, one.layout.sizes.dv};
   return {one};
 }
 
@@ -33,6 +42,7 @@ inline std::vector<DecodeCase> planted_decode_cases(const PlantedBug& bug) {
   one.sizes.x = bug.fixed.empty() ? 300 : 1000;
   one.lengths = {static_cast<std::int32_t>(one.sizes.x)};
   one.page = 16;
+  if (bug.group > 0) one.sizes.g = bug.group;
   return {one};
 }
 
@@ -40,10 +50,7 @@ inline std::vector<DecodeCase> planted_decode_cases(const PlantedBug& bug) {
 inline std::vector<BackwardConfiguration> planted_backward(const PlantedBug& bug) {
   if (bug.kernel != "attention_backward_sm90") return {};
   std::vector<BackwardConfiguration> all = backward_configurations();
-  std::erase_if(all, [&](const BackwardConfiguration& c) {
-    const auto has = [&](const auto& knob) { return std::find(c.tile.begin(), c.tile.end(), knob) != c.tile.end(); };
-    return c.packed || !std::all_of(bug.fixed.begin(), bug.fixed.end(), has);
-  });
+  std::erase_if(all, [&](const BackwardConfiguration& c) { return c.packed || !has_knobs(c.tile, bug.fixed); });
   all.resize(1);
   return all;
 }
@@ -60,16 +67,15 @@ inline std::vector<CorrectnessCase> planted_cases(const PlantedBug& bug) {
   std::vector<CorrectnessCase> out;
   for (const auto& variant : variant_cases()) {
     const CorrectnessCase& one = variant.second;
-    const bool packed = !one.attention.q_lengths.empty(), wanted = bug.name == "rows_beyond_the_end";
-    const auto has = [&](const auto& knob) {
-      return std::find(one.tile.begin(), one.tile.end(), knob) != one.tile.end();
-    };
-    if (one.kernel != bug.kernel || packed != wanted || !std::all_of(bug.fixed.begin(), bug.fixed.end(), has)) continue;
+    const bool packed = !one.attention.q_lengths.empty();
+    if (one.kernel != bug.kernel || packed != bug.packed || !has_knobs(one.tile, bug.fixed)) continue;
     CorrectnessCase small = one;
     small.attention.sizes.b = packed ? 4 : 1;
     small.attention.sizes.h = 2;
-    small.attention.sizes.q = small.attention.sizes.x = 200;
+    if (bug.group > 0) small.attention.sizes.g = bug.group, small.attention.log_sum_exp = true;
+    small.attention.sizes.q = small.attention.sizes.x = bug.group > 0 ? 40 : 200;
     if (packed) small.attention.q_lengths = small.attention.x_lengths = {100, 200, 33, 7};
+    if (packed) small.attention.sizes.q = small.attention.sizes.x = 200;
     small.matmul.sizes = {200, 528, 200};
     small.shape =
         one.kernel.starts_with("matmul") ? Shape{{"a", 200}, {"b", 528}, {"c", 200}} : shape_of(small.attention.sizes);

@@ -57,19 +57,10 @@ inline EmulatedArray array_of(const std::string& name, const std::vector<std::in
 struct ArrayExtent {
   std::int64_t rows, heads, columns, batches;
 };
-/// Makes an array of 16-bit numbers with its strides as the layout says, heads outside rows or inside.
+/// Makes an array of 16-bit numbers with its strides as the layout says.
 inline TensorView lay_out_array(const std::string& name, const AttentionLayout& layout, const ArrayExtent& extent,
                                 EmulatedArray& array) {
-  TensorView view;
-  if (layout.heads_first) {
-    view.row = extent.columns + layout.gap;
-    view.head = view.row * extent.rows;
-    view.batch = view.head * extent.heads;
-  } else {
-    view.head = extent.columns;
-    view.row = extent.columns * extent.heads + layout.gap;
-    view.batch = view.row * extent.rows;
-  }
+  TensorView view = strided(layout, extent.rows, extent.heads, extent.columns);
   array = EmulatedArray(name, view.batch * extent.batches, sizeof(std::uint16_t));
   view.address = array.address();
   return view;
@@ -89,32 +80,41 @@ struct EmulatedRun {
   emulator::Outcome outcome;
   Comparison comparison;
   std::vector<std::uint16_t> output;
-  std::string guard;  ///< an array that was written beside; empty: none
+  std::string guard;  ///< what was written beside an array, "bytes of O[-4]"; empty: nothing
 
   [[nodiscard]] bool good() const { return outcome.error.empty() && comparison.good() && guard.empty(); }
 };
 
-/// What to run, and how: the order of events by `seed`, the text with a planted bug where one is named.
-struct EmulatedLaunch {
-  const LaunchPlan& plan;
-  std::uint64_t seed;
-  const std::string& planted;
-  emulator::Trace* trace;
-};
+/// An output, poisoned, of which each element is one block's to write.
+inline void watch(emulator::WrittenOnce& once, EmulatedArray& array, std::size_t element_bytes) {
+  if (!array.memory) return;
+  array.poison();
+  once.watch(*array.memory, element_bytes);
+}
+
+/// What was written beside these arrays; empty: nothing.
+inline std::string beside(std::initializer_list<const EmulatedArray*> arrays) {
+  std::string out;
+  for (const EmulatedArray* array : arrays) {
+    if (array->memory) out = first_of({out, array->memory->beside()});
+  }
+  return out;
+}
 
 /// Runs a launch on poisoned outputs and looks at the guards of all its arrays. `compare(run)` sets the outputs beside
 /// float64, where the launch came to its end.
 template <class Compare>
-EmulatedRun run_emulated(const EmulatedLaunch& launch, EmulatedArray& output, EmulatedArray& lse,
+EmulatedRun run_emulated(emulator::Launch launch, EmulatedArray& output, EmulatedArray& lse,
                          std::initializer_list<const EmulatedArray*> arrays, const Compare& compare) {
-  output.poison();
-  if (lse.memory) lse.poison();
+  emulator::WrittenOnce once;
+  watch(once, output, sizeof(std::uint16_t));
+  watch(once, lse, sizeof(float));
+  launch.once = &once;
   EmulatedRun out;
-  out.outcome = emulator::launch(launch.plan, launch.seed, launch.planted, launch.trace);
+  out.outcome = emulator::launch(launch);
+  once.give_back();
   out.output = output.fetch();
-  for (const EmulatedArray* array : arrays) {
-    if (array->memory && !array->memory->guarded()) out.guard = array->memory->name();
-  }
+  out.guard = beside(arrays);
   if (out.outcome.error.empty()) out.comparison = compare(out);
   return out;
 }

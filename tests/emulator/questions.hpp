@@ -34,8 +34,8 @@ struct Question {
 
 inline std::string fault_of(const Comparison& c, bool good) {
   if (good) return "";
-  return fmt::format("error {}, of an unfused computation {}, of the log-sum-exp {}, unwritten {}, strayed {}",
-                     c.max_error, c.reference_error, c.lse_error, c.unwritten, c.strayed);
+  return fmt::format("error {}, of an unfused computation {}, of the log-sum-exp {}, unwritten {}, strayed {} {}",
+                     c.max_error, c.reference_error, c.lse_error, c.unwritten, c.strayed, c.beside);
 }
 
 /// Of an emulated run: the emulator's word, an array written beside, or results beyond the rule of the kernel's test.
@@ -51,8 +51,9 @@ inline Answer answer_of(const BackwardProblem& problem, BackwardRun run, bool or
   const BackwardComparison c = problem.compare(run);
   Answer out;
   if (!c.good())
-    out.fault = fmt::format("errors of dQ, dK, dV {}, {}, {}; allowed {}, {}, {}; unwritten {}, strayed {}", c.error[0],
-                            c.error[1], c.error[2], c.allowed(0), c.allowed(1), c.allowed(2), c.unwritten, c.strayed);
+    out.fault =
+        fmt::format("errors of dQ, dK, dV {}, {}, {}; allowed {}, {}, {}; unwritten {}, strayed {} {}", c.error[0],
+                    c.error[1], c.error[2], c.allowed(0), c.allowed(1), c.allowed(2), c.unwritten, c.strayed, c.beside);
   for (int i = ordered ? 0 : 1; i < 3; ++i)  // dQ's sum has an order with `dq: ordered` alone
     out.bits.insert(out.bits.end(), run.gradients[i].begin(), run.gradients[i].end());
   return out;
@@ -87,21 +88,24 @@ inline void add_questions(const std::vector<CorrectnessCase>& cases, std::vector
 
 inline std::vector<Question> backward_questions(std::int64_t most) {
   std::vector<Question> out;
+  std::vector<BackwardCase> cases = backward_cases_of_groups();
   std::size_t number = 0;
   for (const BackwardConfiguration& c : backward_configurations()) {
     for (int i = 0; i < 7; ++i, number += 5) {
-      const BackwardCase one = small_case(c, number);
-      if (products_of(one.layout) > most) continue;
-      std::string text = text_of(one.layout.mask);
-      for (const auto& [name, value] : shape_of(one.layout.sizes)) text += fmt::format(" {}={}", name, value);
-      for (const auto& [name, value] : one.tile) text += fmt::format(" {}={}", name, value);
-      out.push_back({"attention_backward_sm90", text, [one](const std::string& planted) -> Asked {
-                       auto problem = std::make_shared<BackwardProblem>(one);
-                       return [=](std::uint64_t seed) {
-                         return answer_of(*problem, problem->run(seed, planted), is_ordered(one));
-                       };
-                     }});
+      cases.push_back(small_case(c, number));
     }
+  }
+  for (const BackwardCase& one : cases) {
+    if (products_of(one.layout) > most) continue;
+    std::string text = text_of(one.layout.mask);
+    for (const auto& [name, value] : shape_of(one.layout.sizes)) text += fmt::format(" {}={}", name, value);
+    for (const auto& [name, value] : one.tile) text += fmt::format(" {}={}", name, value);
+    out.push_back({"attention_backward_sm90", text, [one](const std::string& planted) -> Asked {
+                     auto problem = std::make_shared<BackwardProblem>(one);
+                     return [=](std::uint64_t seed) {
+                       return answer_of(*problem, problem->run(seed, planted), is_ordered(one));
+                     };
+                   }});
   }
   return out;
 }
@@ -116,13 +120,17 @@ inline std::vector<Question> all_questions(std::int64_t most) {
   }
   add_questions(cases, out);
   for (Question& one : backward_questions(most)) out.push_back(std::move(one));
-  for (const DecodeCase& one : decode_cases(22)) {
+  std::vector<DecodeCase> decode = decode_cases(22);
+  for (DecodeCase& one : cases_of_undivided_groups()) decode.push_back(std::move(one));
+  for (const DecodeCase& one : decode) {
     AttentionLayout layout;
     layout.sizes = one.sizes;
     if (products_of(layout) <= most)
       out.push_back(emulated<DecodeProblem>("attention_decode_sm90", describe(one), one));
   }
-  for (const Fp8Case& one : fp8_cases(21)) {
+  std::vector<Fp8Case> fp8 = fp8_cases(21);
+  for (Fp8Case& one : fp8_cases_of_undivided_groups()) fp8.push_back(std::move(one));
+  for (const Fp8Case& one : fp8) {
     const int sms = 1 + static_cast<int>(out.size() % 4);
     if (products_of(one.layout) <= most)
       out.push_back(emulated<Fp8Problem>("attention_fp8_sm90", describe(one), one, sms));

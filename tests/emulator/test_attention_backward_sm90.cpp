@@ -8,6 +8,28 @@ namespace test_attention_backward_sm90 {
 
 using namespace napkin;
 
+namespace {
+
+/// Whether the gradients are there and those of float64.
+bool is_right(const test::BackwardCase& one, std::uint64_t seed) {
+  test::BackwardProblem problem(one);
+  CAPTURE(problem.plans().gradients.expression);
+  const test::BackwardRun run = problem.run(seed);
+  CHECK(run.error == "");
+  CHECK(run.guard == "");
+  if (!run.error.empty()) return false;
+  const test::BackwardComparison compared = problem.compare(run);
+  for (int k = 0; k < 3; ++k) {
+    CAPTURE(k);
+    CHECK(compared.error[k] <= compared.allowed(k));
+  }
+  CHECK(compared.unwritten == 0);
+  CHECK(compared.beside == "");
+  return compared.good();
+}
+
+}  // namespace
+
 TEST_CASE("attention_backward_sm90: gradients of small shapes are those of float64") {
   const std::vector<test::BackwardConfiguration> all = test::backward_configurations();
   CHECK(all.size() >= 16);
@@ -19,24 +41,20 @@ TEST_CASE("attention_backward_sm90: gradients of small shapes are those of float
       if (i == 11 && !c.packed) test::lengthen(one, number);
       CAPTURE(c.d);
       CAPTURE(number);
-      test::BackwardProblem problem(one);
-      CAPTURE(problem.plans().gradients.expression);
-      const test::BackwardRun run = problem.run(number);
-      CHECK(run.error == "");
-      CHECK(run.guard == "");
-      if (!run.error.empty()) continue;
-      const test::BackwardComparison compared = problem.compare(run);
-      for (int k = 0; k < 3; ++k) {
-        CAPTURE(k);
-        CHECK(compared.error[k] <= compared.allowed(k));
-      }
-      CHECK(compared.unwritten == 0);
-      CHECK(compared.strayed == 0);
-      ++cases;
+      cases += is_right(one, number) ? 1 : 0;
     }
   }
   CHECK(cases == all.size() * static_cast<std::size_t>(test::rounds(12)));
   if (test::rounds(12) == 12) CHECK(cases >= 200);
+}
+
+TEST_CASE("attention_backward_sm90: groups of 3, 5, 6, 7 and 12 query heads") {
+  std::uint64_t seed = 0;
+  for (const test::BackwardCase& one : test::backward_cases_of_groups()) {
+    CAPTURE(one.layout.sizes.g);
+    CHECK(is_right(one, ++seed));
+  }
+  CHECK(seed >= 16);
 }
 
 TEST_CASE("attention_backward_sm90: bits do not hang on the seed where dQ's parts are added in their order") {

@@ -16,6 +16,10 @@ TEST_CASE("attention_decode_sm90: more parts than are loaded at once come out ri
   test::check_right<test::DecodeProblem>(test::cases_of_many_parts(), 20);
 }
 
+TEST_CASE("attention_decode_sm90: groups of query heads that no tile divides") {
+  test::check_right<test::DecodeProblem>(test::cases_of_undivided_groups(), 30);
+}
+
 TEST_CASE("attention_decode_sm90: bits do not hang on the seed") {
   test::check_bits<test::DecodeProblem>(test::decode_cases(2), 3);
 }

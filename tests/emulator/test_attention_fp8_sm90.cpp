@@ -12,6 +12,10 @@ TEST_CASE("attention_fp8_sm90: masks, groups, scales and packed sequences come o
   test::check_right<test::Fp8Problem>(test::fp8_cases(21));
 }
 
+TEST_CASE("attention_fp8_sm90: groups of query heads that no tile divides") {
+  test::check_right<test::Fp8Problem>(test::fp8_cases_of_undivided_groups(), 20);
+}
+
 TEST_CASE("attention_fp8_sm90: bits do not hang on the seed") {
   test::check_bits<test::Fp8Problem>(test::fp8_cases(2), 3);
 }

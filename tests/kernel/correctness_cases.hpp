@@ -14,6 +14,7 @@
 #include "solver/space/constraints.hpp"
 #include "solver/space/enumerate.hpp"
 #include "tests/kernel/attention_problem.hpp"
+#include "tests/kernel/undivided.hpp"
 
 namespace napkin::test {
 
@@ -201,6 +202,75 @@ inline void add(const std::string& kernel, const AttentionConfiguration& c, int 
   }
 }
 
+/// Configurations of tiles that do not divide the group of query heads, each with a question in which that overwrote
+/// the next key head's log-sum-exp.
+inline std::vector<std::pair<AttentionConfiguration, AttentionSizes>> undivided_configurations() {
+  const Mask none, causal{Mask::Kind::causal, 0, 0}, window{Mask::Kind::window, 60, 0};
+  return {{{64, 64, DType::bf16, causal, false, true, 3, {{"g", "2"}}}, {2, 2, 3, 113, 211}},
+          {{64, 64, DType::bf16, window, false, true, 3, {{"g", "2"}}}, {2, 2, 3, 1023, 1024}},
+          {{96, 96, DType::bf16, causal, false, true, 6, {{"g", "4"}}}, {2, 1, 6, 300, 300}},
+          {{64, 64, DType::bf16, none, true, true, 6, {{"g", "4"}, {"cluster", "1"}}}, {3, 1, 6, 1, 147}},
+          {{128, 128, DType::f16, causal, true, true, 3, {{"g", "2"}, {"cluster", "1"}}}, {3, 2, 3, 1, 147}},
+          {{256, 256, DType::f16, causal, false, true, 3, {{"g", "2"}}}, {2, 2, 3, 108, 256}},
+          {{192, 128, DType::bf16, none, false, true, 5, {{"g", "4"}, {"cluster", "1"}}}, {2, 2, 5, 128, 217}}};
+}
+
+/// The case with other sizes of few rows and keys, its heads in groups of `g`.
+inline CorrectnessCase regrouped(CorrectnessCase one, std::int64_t g, std::size_t number) {
+  constexpr std::pair<std::int64_t, std::int64_t> rows[] = {{5, 70}, {7, 33}, {3, 65}, {9, 20}};
+  AttentionLayout& layout = one.attention;
+  layout.sizes.b = number % 3 == 2 ? 2 : 1;
+  layout.sizes.h = 2;
+  layout.sizes.g = g;
+  layout.log_sum_exp = true;
+  layout.gap = number % 2 == 0 ? 24 : 0;
+  layout.seed = number + 1;
+  const auto& [q, x] = rows[number % std::size(rows)];
+  layout.sizes.q = q;
+  layout.sizes.x = x;
+  if (!layout.q_lengths.empty()) {
+    layout.q_lengths = {static_cast<std::int32_t>(q), 0, 1};
+    layout.x_lengths = {static_cast<std::int32_t>(x), 7, 30};
+    layout.sizes.b = 3;
+  }
+  one.shape = shape_of(layout.sizes);
+  return one;
+}
+
+/// Questions whose groups of query heads no tile of several heads divides: each tile of the list, new ones, and in the
+/// kernel whose tiles have one head a dozen.
+inline void add_undivided(const std::string& kernel, Draws& draws, std::size_t& next,
+                          std::vector<CorrectnessCase>& out) {
+  const bool sm90 = kernel == "attention_sm90";
+  for (const auto& [c, sizes] : undivided_configurations()) {
+    if (!sm90) continue;
+    add(kernel, c, 3, draws, next, out);
+    CorrectnessCase one = out.back();
+    AttentionLayout& layout = one.attention;
+    layout.sizes = sizes;
+    layout.sizes.d = c.d;
+    layout.sizes.dv = c.dv;
+    layout.heads_first = false;
+    if (c.packed) layout.q_lengths = {1, 1, 1}, layout.x_lengths = {147, 20, 64};
+    one.shape = shape_of(layout.sizes);
+    out.push_back(std::move(one));
+  }
+  std::set<std::string> seen;
+  std::vector<CorrectnessCase> more;
+  std::size_t number = 0;
+  for (const CorrectnessCase& one : out) {
+    const std::int64_t heads = packed_heads(one.tile);
+    if (one.kernel != kernel || (sm90 && heads == 1) || (!sm90 && seen.size() == 12)) continue;
+    if (!seen.insert(variant_of(one).expression).second) continue;
+    for (const std::int64_t g : undivided_groups) {
+      if (sm90 ? g % heads == 0 : static_cast<std::size_t>(g) % 5 != seen.size() % 5) continue;
+      CorrectnessCase small = regrouped(one, g, number++);
+      if (is_legal(small)) more.push_back(std::move(small));
+    }
+  }
+  for (CorrectnessCase& one : more) out.push_back(std::move(one));
+}
+
 inline void add_matmul(std::vector<CorrectnessCase>& out, int configurations, int shapes, Draws& draws) {
   const std::vector<MatmulSizes> sizes{{1, 8, 1},          {7, 8, 7},         {65, 72, 65},     {1000, 1000, 1000},
                                        {4097, 64, 1000},   {65, 4096, 7},     {1000, 8, 4097},  {1, 4096, 65},
@@ -239,6 +309,7 @@ inline std::vector<CorrectnessCase> correctness_cases(const std::string& kernel 
     correctness::Draws draws(7);
     std::size_t next = 0;
     for (const auto& c : correctness::attention_configurations(name)) correctness::add(name, c, 5, draws, next, out);
+    correctness::add_undivided(name, draws, next, out);
   }
   correctness::Draws draws(7);
   if (kernel.empty() || kernel == "matmul_sm90") correctness::add_matmul(out, 40, 6, draws);

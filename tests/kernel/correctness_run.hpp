@@ -49,7 +49,7 @@ inline std::future<Comparison> start(Runtime& runtime, const CorrectnessCase& on
   runtime.prepare(matmul_plan(laid_out->place(one.tile), data.call(), runtime.device().launch_device()))();
   auto inputs = std::make_shared<HostMatmul>(data.inputs());
   auto output = std::make_shared<HostMatrix>(data.output());
-  return std::async(std::launch::async, [inputs, output, rows] {
+  return std::async(std::launch::async, [inputs, output, rows, beside = data.beside()] {
     const std::vector<std::int64_t> sampled = spread_rows(inputs->sizes.a, rows, 1);
     const auto reference = reference_rows(*inputs, sampled);
     Comparison out;
@@ -58,6 +58,7 @@ inline std::future<Comparison> start(Runtime& runtime, const CorrectnessCase& on
       compare_row({at, at + inputs->sizes.c}, reference[i], result_type(inputs->type), out);
     }
     count_poison(*output, inputs->sizes.c, out);
+    out.beside = first_of({beside, out.beside});
     return out;
   });
 }

@@ -47,6 +47,7 @@ class DecodeArrays {
       out.rows += one.rows;
       out.unwritten += one.unwritten;
       out.strayed += one.strayed;
+      if (out.beside.empty()) out.beside = one.beside;
     }
     out.rounding = rounding_of(out.largest, case_.type);
     return out;
@@ -100,6 +101,7 @@ class DecodeArrays {
   [[nodiscard]] DecodeArray make(std::int64_t outer, std::int64_t rows, std::int64_t heads,
                                  std::int64_t columns) const {
     DecodeArray out;
+    if (case_.spare) ++heads, ++rows;
     out.view.row = case_.heads_first ? columns : columns * heads;
     out.view.head = case_.heads_first ? columns * rows : columns;
     out.view.batch = columns * heads * rows;

@@ -10,6 +10,7 @@
 #include "model/resource/plan.hpp"
 #include "solver/space/constraints.hpp"
 #include "tests/kernel/attention_problem.hpp"
+#include "tests/kernel/undivided.hpp"
 
 namespace napkin::test {
 
@@ -24,6 +25,7 @@ struct DecodeCase {
   bool log_sum_exp = true;
   double deviation = 1;
   std::uint64_t seed = 1;
+  bool spare = false;  ///< behind each row's heads and each head's rows, one that belongs to nobody
 };
 
 inline std::string describe(const DecodeCase& one) {
@@ -114,6 +116,26 @@ inline std::vector<DecodeCase> decode_cases(std::size_t count) {
   std::size_t number = 0;
   for (const DecodeConfiguration& c : decode_configurations()) {
     for (std::size_t made = 0; made < count; ++made) out.push_back(decode_case(c, number++));
+  }
+  return out;
+}
+
+/// Groups of query heads that a tile's heads do not divide, in one part and in three, pages among them.
+inline std::vector<DecodeCase> cases_of_undivided_groups() {
+  std::vector<DecodeCase> out;
+  for (const DecodeConfiguration& c : decode_configurations()) {
+    for (const std::int64_t g : undivided_groups) {
+      if (g % packed_heads(c.tile) == 0) continue;
+      const std::size_t number = out.size();
+      DecodeCase one = decode_case(c, 0);
+      one.sizes = {1, 2, g, static_cast<std::int64_t>(number % 4 + 1), number % 2 == 0 ? 70 : 300, c.d, c.dv};
+      one.tile.back() = {"shared.x", "128"};
+      one.page = number % 3 == 2 ? 64 : 0;
+      one.heads_first = number % 4 == 3;
+      one.seed = number + 1;
+      one.spare = true;
+      out.push_back(std::move(one));
+    }
   }
   return out;
 }

@@ -9,6 +9,7 @@
 #include "kernels/launch/attention_fp8_data.hpp"
 #include "model/resource/plan.hpp"
 #include "tests/kernel/attention_problem.hpp"
+#include "tests/kernel/undivided.hpp"
 
 namespace napkin::test {
 
@@ -121,6 +122,24 @@ inline Fp8Case fp8_case(const Fp8Configuration& c, std::size_t number) {
     l.sizes.x = std::max<std::int64_t>(second, 129);
   }
   return one;
+}
+
+/// Groups of query heads that a tile's heads do not divide.
+inline std::vector<Fp8Case> fp8_cases_of_undivided_groups() {
+  std::vector<Fp8Case> out;
+  for (const Fp8Configuration& c : fp8_configurations()) {
+    for (const std::int64_t g : undivided_groups) {
+      if (g % packed_heads(c.tile) == 0) continue;
+      Fp8Case one = fp8_case(c, out.size());
+      one.layout.sizes.h = 2;
+      one.layout.sizes.g = g;
+      one.layout.log_sum_exp = true;
+      if (!c.packed) one.layout.sizes.q = 7, one.layout.sizes.x = 70;
+      if (c.packed) one.layout.q_lengths = {5, 0, 33, 17}, one.layout.sizes.q = 33;
+      out.push_back(std::move(one));
+    }
+  }
+  return out;
 }
 
 /// `count` shapes of each configuration.

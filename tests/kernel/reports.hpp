@@ -24,6 +24,7 @@ inline void report(const Comparison& c, Row& out) {
   out["rows"] = c.rows;
   out["unwritten"] = c.unwritten;
   out["strayed"] = c.strayed;
+  if (!c.beside.empty()) out["beside"] = c.beside;
   out["good"] = c.good();
 }
 

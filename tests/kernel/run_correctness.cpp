@@ -2,10 +2,11 @@
 // tests/measured/correctness holds.
 //
 //   run_correctness [--kernel attention_sm90] [--out FILE.jsonl] [--jobs 16] [--rows 48] [--every 1] [--first 0]
-//                   [--longest 1000]
+//                   [--longest 1000] [--grouped]
 //   run_correctness --compile [--jobs 2]     compiles every variant into the cache, without a GPU
 //
-// --every N: only every N-th case; --longest N: only those of at most N rows and keys. Exit 1 where one is wrong.
+// --every N: only every N-th case; --longest N: only those of at most N rows and keys; --grouped: only those of several
+// query heads a key head. Exit 1 where one is wrong.
 #include <cstdio>
 #include <fstream>
 #include <future>
@@ -32,7 +33,7 @@ struct Options {
   std::int64_t rows = 48;
   std::size_t every = 1, first = 0;
   std::int64_t longest = INT64_MAX;
-  bool compile = false;
+  bool compile = false, grouped = false;
 };
 
 int run(const Options& r) {
@@ -40,6 +41,9 @@ int run(const Options& r) {
   std::vector<CorrectnessCase> all = test::correctness_cases(r.kernel);
   std::erase_if(all, [&](const CorrectnessCase& one) {
     return std::any_of(one.shape.begin(), one.shape.end(), [&](const auto& size) { return size.second > r.longest; });
+  });
+  std::erase_if(all, [&](const CorrectnessCase& one) {
+    return r.grouped && (one.kernel.starts_with("matmul") || one.attention.sizes.g == 1);
   });
   for (std::size_t i = r.first; i < all.size(); i += r.every) cases.push_back(all[i]);
   test::compile_ahead(cases, r.jobs);
@@ -79,6 +83,7 @@ int main(int argc, char** argv) {
   Options r;
   CLI::App app("Every bundled kernel against float64", "run_correctness");
   app.add_flag("--compile", r.compile);
+  app.add_flag("--grouped", r.grouped);
   app.add_option("--kernel", r.kernel);
   app.add_option("--out", r.out);
   app.add_option("--jobs", r.jobs);

@@ -65,7 +65,9 @@ class DeviceProblem {
   [[nodiscard]] Comparison compare(std::int64_t rows) {
     device_.fetch(arrays_.o.values, o_);
     if (lse_ != 0) device_.fetch(arrays_.log_sum_exp, lse_);
-    return arrays_.compare_all(rows);
+    Comparison out = arrays_.compare_all(rows);
+    out.beside = first_of({device_.beside(), out.beside});
+    return out;
   }
   [[nodiscard]] std::vector<std::uint16_t> output() {
     device_.fetch(arrays_.o.values, o_);
@@ -89,6 +91,7 @@ class DeviceProblem {
 bool check(Runtime& runtime, std::size_t shapes) {
   std::vector<DecodeCase> cases = test::decode_cases(shapes);
   for (const DecodeCase& one : test::cases_of_many_parts()) cases.push_back(one);
+  for (const DecodeCase& one : test::cases_of_undivided_groups()) cases.push_back(one);
   return test::check_cases(cases, [&](const DecodeCase& one, Row& out) {
     out["case"] = test::describe(one);
     DeviceProblem problem(runtime, one);

@@ -57,7 +57,9 @@ ReadyLaunch ready(Runtime& runtime, const Fp8Case& one, const AttentionCall& cal
 }
 
 bool check(Runtime& runtime, std::size_t shapes) {
-  return test::check_cases(test::fp8_cases(shapes), [&](const Fp8Case& one, Row& out) {
+  std::vector<Fp8Case> cases = test::fp8_cases(shapes);
+  for (Fp8Case& one : test::fp8_cases_of_undivided_groups()) cases.push_back(std::move(one));
+  return test::check_cases(cases, [&](const Fp8Case& one, Row& out) {
     out["case"] = test::describe(one);
     Fp8Device data(runtime.device(), one.layout, one.scales);
     return test::check_twice(data, ready(runtime, one, data.call()), 48, out);
