@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "apps/library/here.hpp"
-#include "apps/library/instrument.hpp"
-#include "apps/library/revision.hpp"
+#include "apps/library/judge/instrument.hpp"
+#include "apps/library/question/here.hpp"
+#include "apps/library/question/revision.hpp"
 #include "apps/napkin/calibrate.hpp"
 #include "apps/napkin/progress.hpp"
 #include "apps/napkin/watchdog.hpp"

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "apps/library/napkin.hpp"
 #include "apps/napkin/ask.hpp"
 #include "apps/napkin/commands.hpp"
 #include "apps/report/json.hpp"
@@ -14,6 +13,7 @@
 #include "apps/report/text.hpp"
 #include "apps/report/units.hpp"
 #include "model/diagram/packing.hpp"
+#include "napkin/napkin.hpp"
 
 namespace napkin::cli {
 namespace {

@@ -2,7 +2,6 @@
 
 #include <functional>
 
-#include "apps/library/arguments.hpp"
 #include "apps/napkin/ask.hpp"
 #include "apps/napkin/commands.hpp"
 #include "apps/report/deps.hpp"
@@ -14,6 +13,7 @@
 #include "model/diagram/library.hpp"
 #include "model/fusion/derive.hpp"
 #include "model/fusion/rewrite.hpp"
+#include "napkin/arguments.hpp"
 
 namespace napkin::cli {
 namespace {

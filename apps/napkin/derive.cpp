@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
-#include "apps/library/check.hpp"
-#include "apps/library/evaluate.hpp"
-#include "apps/library/select_tile.hpp"
+#include "apps/library/answer/check.hpp"
+#include "apps/library/rank/evaluate.hpp"
+#include "apps/library/rank/select_tile.hpp"
 #include "apps/napkin/ask.hpp"
 #include "apps/napkin/colours.hpp"
 #include "apps/napkin/commands.hpp"

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "apps/library/validation.hpp"
+#include "apps/library/judge/validation.hpp"
 #include "apps/report/record.hpp"
 
 namespace napkin::cli {

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "apps/library/napkin.hpp"
 #include "apps/napkin/ask.hpp"
 #include "apps/napkin/commands.hpp"
 #include "apps/napkin/island.hpp"
@@ -13,6 +12,7 @@
 #include "apps/report/text.hpp"
 #include "apps/report/units.hpp"
 #include "model/base/error.hpp"
+#include "napkin/napkin.hpp"
 
 namespace napkin::cli {
 namespace {

@@ -2,10 +2,10 @@
 
 #include "apps/report/sensitivity.hpp"
 
-#include "apps/library/napkin.hpp"
 #include "apps/napkin/ask.hpp"
 #include "apps/napkin/commands.hpp"
 #include "apps/report/file.hpp"
+#include "napkin/napkin.hpp"
 
 namespace napkin::cli {
 namespace {

@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "apps/library/select_tile.hpp"
+#include "apps/library/rank/select_tile.hpp"
 #include "apps/napkin/ask.hpp"
 #include "apps/napkin/commands.hpp"
 #include "apps/report/file.hpp"

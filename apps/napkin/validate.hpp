@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "apps/library/sweep.hpp"
+#include "apps/library/judge/sweep.hpp"
 #include "apps/napkin/command.hpp"
 #include "kernels/launch/measure.hpp"
 

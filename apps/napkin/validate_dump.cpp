@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "apps/library/here.hpp"
+#include "apps/library/question/here.hpp"
 #include "apps/napkin/dump.hpp"
 #include "apps/napkin/validate_plan.hpp"
 #include "apps/napkin/watchdog.hpp"

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "apps/library/replay.hpp"
+#include "apps/library/judge/replay.hpp"
 #include "apps/napkin/validate.hpp"
 #include "apps/report/record.hpp"
 #include "kernels/launch/bundled.hpp"

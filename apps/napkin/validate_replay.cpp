@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
-#include "apps/library/replay.hpp"
+#include "apps/library/judge/replay.hpp"
 #include "apps/napkin/replay.hpp"
 #include "apps/napkin/validate.hpp"
 #include "apps/report/record.hpp"

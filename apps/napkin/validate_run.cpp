@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <span>
 
-#include "apps/library/here.hpp"
-#include "apps/library/instrument.hpp"
-#include "apps/library/revision.hpp"
+#include "apps/library/judge/instrument.hpp"
+#include "apps/library/question/here.hpp"
+#include "apps/library/question/revision.hpp"
 #include "apps/napkin/progress.hpp"
 #include "apps/napkin/validate_plan.hpp"
 #include "apps/napkin/validate_session.hpp"

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "apps/library/answer.hpp"
+#include "napkin/answers.hpp"
 
 namespace napkin::report::html {
 

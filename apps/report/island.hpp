@@ -5,9 +5,9 @@
 #include <string>
 #include <string_view>
 
-#include "apps/library/island.hpp"
 #include "apps/report/json.hpp"
 #include "apps/report/table.hpp"
+#include "napkin/island.hpp"
 
 namespace napkin::report {
 

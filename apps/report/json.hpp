@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "apps/library/answer.hpp"
+#include "napkin/answers.hpp"
 
 namespace napkin::report {
 

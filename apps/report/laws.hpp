@@ -7,9 +7,9 @@
 #include <string_view>
 #include <vector>
 
-#include "apps/library/answer.hpp"
-#include "apps/library/laws.hpp"
 #include "apps/report/json.hpp"
+#include "napkin/answers.hpp"
+#include "napkin/laws.hpp"
 
 namespace napkin::report {
 

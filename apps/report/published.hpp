@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "apps/library/published.hpp"
+#include "apps/library/judge/published.hpp"
 #include "apps/report/json.hpp"
 #include "apps/report/table.hpp"
 

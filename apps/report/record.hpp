@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "apps/library/validation.hpp"
+#include "apps/library/judge/validation.hpp"
 #include "apps/report/json.hpp"
 
 namespace napkin::report {

@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#include "apps/library/revision.hpp"
+#include "apps/library/question/revision.hpp"
 #include "apps/report/html.hpp"
 #include "apps/report/report_parts.hpp"
 #include "apps/report/units.hpp"

@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#include "apps/library/report.hpp"
-#include "apps/library/validation.hpp"
+#include "apps/library/judge/report.hpp"
+#include "apps/library/judge/validation.hpp"
 #include "apps/report/json.hpp"
 
 namespace napkin::report {

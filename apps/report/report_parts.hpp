@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "apps/library/report.hpp"
+#include "apps/library/judge/report.hpp"
 
 namespace napkin::report {
 

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "apps/library/revision.hpp"
+#include "apps/library/question/revision.hpp"
 #include "apps/report/html.hpp"
 #include "apps/report/report.hpp"
 #include "apps/report/text.hpp"

@@ -5,9 +5,9 @@
 
 #include <string>
 
-#include "apps/library/sensitivity.hpp"
 #include "apps/report/json.hpp"
 #include "apps/report/table.hpp"
+#include "napkin/sensitivity.hpp"
 
 namespace napkin::report {
 

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "apps/library/answer.hpp"
 #include "apps/report/json.hpp"
+#include "napkin/answers.hpp"
 
 namespace napkin::report {
 

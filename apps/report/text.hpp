@@ -4,8 +4,8 @@
 #include <string>
 #include <string_view>
 
-#include "apps/library/answer.hpp"
 #include "apps/report/table.hpp"
+#include "napkin/answers.hpp"
 
 namespace napkin::report {
 

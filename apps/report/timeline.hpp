@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "apps/library/timeline.hpp"
+#include "apps/library/answer/timeline.hpp"
 #include "apps/report/json.hpp"
 #include "apps/report/table.hpp"
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "apps/library/napkin.hpp"
+#include "napkin/napkin.hpp"
 #include "tests/laid_out.hpp"
 
 namespace napkin::test {

@@ -22,8 +22,8 @@
 #include <mutex>
 #include <set>
 
-#include "apps/library/revision.hpp"
-#include "apps/library/validation.hpp"
+#include "apps/library/judge/validation.hpp"
+#include "apps/library/question/revision.hpp"
 #include "kernels/launch/bundled.hpp"
 #include "model/base/parallel.hpp"
 #include "tests/kernel/program.hpp"

@@ -12,8 +12,8 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
-#include "apps/library/revision.hpp"
-#include "apps/library/validation.hpp"
+#include "apps/library/judge/validation.hpp"
+#include "apps/library/question/revision.hpp"
 #include "kernels/jit/source.hpp"
 #include "kernels/launch/driver_version.hpp"
 #include "tests/kernel/correctness_run.hpp"

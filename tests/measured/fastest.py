@@ -17,7 +17,7 @@ PROBES = {"edges", "edges_h100"}
 
 
 def is_right(measured):
-    """As napkin::is_right (apps/library/validation.hpp): within twice the type's own error and 1e-5; or not compared."""
+    """As napkin::is_right (apps/library/judge/validation.hpp): within twice the type's own error and 1e-5; or not compared."""
     error, own = measured["max_error"], measured["reference_error"]
     return own is None or (error is not None and error <= 2 * own + 1e-5)
 

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "apps/library/ablation.hpp"
+#include "apps/library/judge/ablation.hpp"
 #include "apps/report/record.hpp"
 #include "model/machine/load.hpp"
 

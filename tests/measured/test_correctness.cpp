@@ -5,8 +5,8 @@
 #include <functional>
 #include <set>
 
-#include "apps/library/arguments.hpp"
 #include "model/resource/resources.hpp"
+#include "napkin/arguments.hpp"
 #include "solver/space/constraints.hpp"
 #include "tests/laid_out.hpp"
 #include "tests/measured/row.hpp"

@@ -8,7 +8,7 @@
 #include <map>
 #include <set>
 
-#include "apps/library/published_names.hpp"
+#include "apps/library/judge/published_names.hpp"
 #include "apps/report/published.hpp"
 #include "tests/golden/cli.hpp"
 
