@@ -6,7 +6,7 @@
 #include <array>
 #include <map>
 
-#include "apps/library/answer/bands.hpp"
+#include "napkin/bands.hpp"
 #include "apps/napkin/ask.hpp"
 #include "apps/napkin/commands.hpp"
 #include "apps/report/json.hpp"

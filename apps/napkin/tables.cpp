@@ -6,6 +6,7 @@
 
 #include "apps/library/question/catalog.hpp"
 #include "apps/library/question/kept_tables.hpp"
+#include "apps/library/question/known.hpp"
 #include "apps/library/question/request.hpp"
 #include "apps/library/rank/select_kernel.hpp"
 #include "apps/napkin/commands.hpp"

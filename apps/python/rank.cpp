@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <tuple>
 
+#include "apps/library/question/known.hpp"
 #include "apps/library/question/on_all_cores.hpp"
 #include "apps/library/question/request.hpp"
 #include "apps/library/rank/evaluate.hpp"
-#include "apps/library/rank/select_kernel.hpp"
 #include "apps/library/rank/select_tile.hpp"
 #include "apps/library/rank/words.hpp"
 #include "solver/emit/emit.hpp"

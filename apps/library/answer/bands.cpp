@@ -1,4 +1,4 @@
-#include "apps/library/answer/bands.hpp"
+#include "napkin/bands.hpp"
 
 #include <algorithm>
 #include <functional>

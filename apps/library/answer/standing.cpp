@@ -6,9 +6,9 @@
 #include <string_view>
 #include <utility>
 
+#include "apps/library/question/known.hpp"
 #include "apps/library/question/on_all_cores.hpp"
 #include "apps/library/rank/evaluate.hpp"
-#include "apps/library/rank/select_kernel.hpp"
 #include "model/clock/graph/needs.hpp"
 #include "model/machine/numbers.hpp"
 #include "model/mapping/compiled.hpp"

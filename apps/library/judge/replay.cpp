@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "apps/library/question/known.hpp"
 #include "apps/library/rank/evaluate.hpp"
-#include "apps/library/rank/select_kernel.hpp"
 #include "model/clock/prediction.hpp"
 #include "model/machine/numbers.hpp"
 #include "napkin/napkin.hpp"

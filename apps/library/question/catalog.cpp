@@ -3,7 +3,7 @@
 #include <sys/stat.h>
 
 #include "apps/library/question/here.hpp"
-#include "apps/library/rank/select_kernel.hpp"
+#include "apps/library/question/known.hpp"
 #include "model/base/library.hpp"
 #include "model/diagram/library.hpp"
 #include "model/diagram/text.hpp"

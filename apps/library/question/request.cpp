@@ -5,9 +5,9 @@
 #include <utility>
 
 #include "apps/library/question/catalog.hpp"
+#include "apps/library/question/compilable.hpp"
 #include "apps/library/question/kept_tables.hpp"
-#include "apps/library/rank/compiled.hpp"
-#include "apps/library/rank/select_kernel.hpp"
+#include "apps/library/question/known.hpp"
 #include "model/base/library.hpp"
 #include "model/diagram/library.hpp"
 #include "model/diagram/packing.hpp"

@@ -1,15 +1,11 @@
 #include "apps/library/rank/compiled.hpp"
 
-#include <algorithm>
-
 #include "kernels/jit/failure.hpp"
 #include "kernels/launch/bundled.hpp"
 #include "model/resource/plan.hpp"
 
 namespace napkin {
 namespace {
-
-bool compilable(const Layout& layout) { return !layout.ideal && find_bundled(layout.mapping->name) != nullptr; }
 
 LaunchPlan variant_of(const PlacedDiagram& placed) {
   try {
@@ -30,16 +26,6 @@ Compilation compilation_of(const LaunchPlan& launch) {
 }
 
 }  // namespace
-
-void check_compilable(const Request& request) {
-  if (request.abstract())
-    throw Error("--compile", "has no meaning with --memory", "leave it out: no kernel runs on the abstract machine");
-  if (std::any_of(request.layouts.begin(), request.layouts.end(), compilable)) return;
-  const Layout& first = request.layouts.front();
-  const std::string what =
-      first.ideal ? "no bundled kernel computes this" : first.mapping->name + " has no kernel here";
-  throw Error("--compile", what, "a question for one of " + joined(bundled_names()));
-}
 
 CompiledAnswer compiled_of(const Placement& placement) {
   const PlacedDiagram& placed = placement.placed;

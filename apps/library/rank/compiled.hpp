@@ -6,9 +6,6 @@
 
 namespace napkin {
 
-/// Throws Error at --compile where no layout has a kernel that could be compiled.
-void check_compilable(const Request& request);
-
 /// Compiles through the disk cache. Throws CudaFailure where there is no NVRTC, where the kernel does not take the
 /// tile, and where it does not compile; spills and serialised instructions are in the answer.
 [[nodiscard]] CompiledAnswer compiled_of(const Placement& placement);

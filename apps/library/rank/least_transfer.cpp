@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "apps/library/question/known.hpp"
 #include "apps/library/rank/evaluate.hpp"
 #include "apps/library/rank/select_kernel.hpp"
 #include "model/mapping/placed.hpp"
@@ -118,12 +119,6 @@ std::optional<OptimumAnswer::Integer> find(const Request& request, const Layout&
 }
 
 }  // namespace
-
-std::size_t LeastTransferKey::Hash::operator()(const LeastTransferKey& key) const {
-  std::size_t hash = std::hash<const void*>()(key.streamed) ^ std::hash<const void*>()(key.machine) * 31;
-  for (const Count size : key.sizes) hash = hash * 1099511628211U ^ static_cast<std::size_t>(size.get());
-  return hash;
-}
 
 std::int64_t moved_by(const Request& request, const Layout& layout, const NamedSizes& group) {
   Tile tile;

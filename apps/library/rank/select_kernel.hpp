@@ -3,42 +3,17 @@
 // fastest: attention_sm90 on an H200. select_kernel.cpp alone asks the solver to select. Internal to apps/.
 
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
-#include "apps/library/question/kept_placers.hpp"
 #include "apps/library/question/request.hpp"
-#include "apps/library/rank/least_transfer.hpp"
-#include "model/clock/run/period.hpp"
+#include "model/clock/prediction.hpp"
 #include "solver/select/select.hpp"
 
 namespace napkin {
 
 struct Placement;
-
-/// What is kept between requests that share their parts, by the parts' addresses. Whoever reads or writes it locks it.
-struct Known {
-  std::mutex mutex;  ///< of least_transfers and periods
-  LeastTransfers least_transfers{256};
-  std::vector<std::unique_ptr<Periods>> periods;  ///< of tiles that were asked about, by those who asked together
-  Tables tables;                                  ///< locked by itself
-  KeptPlacers placers;                            ///< locked by itself
-  explicit Known(Tables::Store store) : tables(std::move(store)) {}
-  /// From a run of the tile's graph, with what device memory sends again where that takes longer. Uses the periods of
-  /// graphs met before.
-  [[nodiscard]] Prediction predicted(const PlacedDiagram& placed, const Plan& plan);
-  /// Without it: what tiles are ranked by.
-  [[nodiscard]] Prediction ranked(const PlacedDiagram& placed, const Plan& plan);
-
- private:
-  template <class Predict>
-  [[nodiscard]] Prediction with_periods(const Predict& make);
-};
-[[nodiscard]] std::shared_ptr<Known> make_known();
-[[nodiscard]] std::shared_ptr<Known> make_known(Tables::Store store);
 
 /// The ranking of one layout's tiles, which can explain itself. Points into the request.
 class Ranking {

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "apps/library/answer/bands.hpp"
+#include "napkin/bands.hpp"
 #include "model/diagram/problem.hpp"
 #include "model/machine/vocabulary.hpp"
 #include "napkin/arguments.hpp"

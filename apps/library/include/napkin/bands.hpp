@@ -1,7 +1,7 @@
 #pragma once
 // A Band says how far predictions of a class have been off: 6.6 % in the mean of 83 published speeds of
 // flash_attention_2 on sm_90. Classes are of a mapping, an architecture and a clock; their errors are those of
-// tests/published/classes.json, which script/accuracy writes. Internal to apps/.
+// tests/published/classes.json, which script/accuracy writes.
 
 #include <cstdint>
 #include <optional>
