@@ -9,8 +9,8 @@
 namespace napkin {
 namespace {
 
-constexpr std::string_view names_path = "tests/published/names.yaml";
-constexpr std::string_view rows_path = "tests/published/published.json";
+constexpr std::string_view names_path = "apps/library/judge/data/names.yaml";
+constexpr std::string_view rows_path = "apps/library/judge/data/published.json";
 
 bool any_matches(const std::vector<std::string>& patterns, std::string_view text) {
   return std::any_of(patterns.begin(), patterns.end(), [&](const std::string& p) { return matches(p, text); });
