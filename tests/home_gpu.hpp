@@ -5,7 +5,7 @@
 #include <string>
 
 #include "model/machine/load.hpp"
-#include "model/mapping/load.hpp"
+#include "model/mapping/read/load.hpp"
 
 namespace napkin::test {
 

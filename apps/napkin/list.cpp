@@ -6,7 +6,6 @@
 #include <array>
 #include <map>
 
-#include "napkin/bands.hpp"
 #include "apps/napkin/ask.hpp"
 #include "apps/napkin/commands.hpp"
 #include "apps/report/json.hpp"
@@ -18,7 +17,8 @@
 #include "model/island/island.hpp"
 #include "model/machine/load.hpp"
 #include "model/machine/numbers.hpp"
-#include "model/mapping/load.hpp"
+#include "model/mapping/read/load.hpp"
+#include "napkin/bands.hpp"
 
 namespace napkin::cli {
 namespace {

@@ -11,7 +11,7 @@
 #include "apps/library/rank/select_kernel.hpp"
 #include "apps/napkin/commands.hpp"
 #include "apps/napkin/progress.hpp"
-#include "model/mapping/load.hpp"
+#include "model/mapping/read/load.hpp"
 
 namespace napkin::cli {
 namespace {

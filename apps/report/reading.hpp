@@ -8,7 +8,7 @@
 #include "apps/library/judge/validation.hpp"
 #include "apps/report/json.hpp"
 #include "apps/report/table.hpp"
-#include "model/machine/calibration.hpp"
+#include "model/machine/calibrate/calibration.hpp"
 
 namespace napkin::report {
 

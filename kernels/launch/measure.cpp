@@ -8,7 +8,7 @@
 #include "kernels/jit/source.hpp"
 #include "kernels/launch/fill_arguments.cuh"
 #include "kernels/launch/stopwatch.hpp"
-#include "model/machine/fit.hpp"
+#include "model/machine/calibrate/fit.hpp"
 
 namespace napkin {
 namespace {

@@ -8,7 +8,7 @@
 #include "kernels/launch/launch_plan.hpp"
 #include "kernels/micro/bench.hpp"
 #include "kernels/micro/micro_arguments.cuh"
-#include "model/machine/reading.hpp"
+#include "model/machine/calibrate/reading.hpp"
 
 namespace napkin::micro {
 

@@ -36,7 +36,9 @@ LIBRARIES = {
 }
 # folder: its folders, each of which includes itself and those before it; "": what lies in the folder itself, else that is last
 STEPS = {
-    "model/clock/": ["roofline", "graph", "run", "launch"],
+    "model/machine/": ["", "calibrate"],
+    "model/mapping/": ["", "read", "compile", "place"],
+    "model/clock/": ["roofline", "graph", "run", "launch", "power"],
     "kernels/": ["device", "attention", "matmul", "jit", "launch", "sass", "micro"],
     "apps/library/": ["include", "ask", "question", "rank", "answer", "judge", "call", "draft"],
 }
@@ -191,13 +193,14 @@ def check(root, layers):
 def selftest():
     """Plants each kind of fault and expects it to be found; and one clean tree."""
     layers = ["model/base", "model/diagram", "model/fusion", "model/dependence", "model/interpret", "model/machine",
-              "model/clock", "solver/space", "solver/optimum", "apps/library", "apps/napkin"]
+              "model/mapping", "model/clock", "solver/space", "solver/optimum", "apps/library", "apps/napkin"]
     good = {
         "model/base/a.hpp": "#include <yaml-cpp/yaml.h>\n#include <vector>\n// std::cout << getenv(\n",
         "model/interpret/a.cpp": '#include "model/fusion/a.hpp"\n#include <Eigen/Core>\n',
         "model/machine/a.cpp": '#include "model/interpret/a.hpp"\n#include "model/machine/b.hpp"\n',
         "model/clock/graph/a.cpp": '#include "model/clock/roofline/a.hpp"\n#include "model/clock/graph/b.hpp"\n',
         "model/clock/a.cpp": '#include "model/clock/launch/a.hpp"\n',
+        "model/mapping/place/a.cpp": '#include "model/mapping/compile/a.hpp"\n#include "model/mapping/a.hpp"\n',
         "kernels/jit/a.hpp": '#include "model/machine/a.hpp"\n#include <cuda.h>\n#include "kernels/device/b.hpp"\n',
         "apps/library/rank/a.cpp": '#include "apps/library/question/a.hpp"\n#include "napkin/a.hpp"\n#include "kernels/jit/a.hpp"\n',
         "apps/library/judge/a.cpp": '#include "apps/library/answer/a.hpp"\n#include "solver/space/a.hpp"\n',
@@ -214,6 +217,8 @@ def selftest():
         "model/machine/c.cpp": "#include <iostream>\n",
         "model/clock/graph/a.cpp": '#include "model/clock/run/a.hpp"\n',
         "model/clock/launch/a.cpp": '#include "model/clock/prediction.hpp"\n',
+        "model/mapping/a.cpp": '#include "model/mapping/read/a.hpp"\n',
+        "model/mapping/compile/a.cpp": '#include "model/mapping/place/a.hpp"\n',
         "kernels/launch/a.cpp": '#include "kernels/micro/a.hpp"\n',
         "model/nowhere/a.hpp": "\n",
         "solver/space/a.cpp": '#include "solver/optimum/a.hpp"\n',

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "model/clock/launch/power.hpp"
+#include "model/clock/power/power.hpp"
 #include "model/clock/prediction.hpp"
 #include "tests/laid_out.hpp"
 

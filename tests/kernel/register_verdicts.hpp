@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "model/mapping/load.hpp"
+#include "model/mapping/read/load.hpp"
 #include "napkin/arguments.hpp"
 #include "tests/kernel/register_rule.hpp"
 

@@ -18,7 +18,7 @@
 #include "model/diagram/library.hpp"
 #include "model/diagram/packing.hpp"
 #include "model/machine/load.hpp"
-#include "model/mapping/load.hpp"
+#include "model/mapping/read/load.hpp"
 #include "napkin/napkin.hpp"
 
 namespace napkin::test {

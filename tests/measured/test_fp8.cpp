@@ -14,7 +14,7 @@
 #include "apps/report/reading.hpp"
 #include "kernels/launch/e4m3_sum.hpp"
 #include "kernels/launch/reference.hpp"
-#include "model/machine/calibration.hpp"
+#include "model/machine/calibrate/calibration.hpp"
 #include "model/machine/load.hpp"
 #include "tests/golden/cli.hpp"
 #include "tests/measured/row.hpp"

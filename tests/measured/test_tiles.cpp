@@ -10,7 +10,7 @@
 #include "apps/report/reading.hpp"
 #include "model/clock/graph/event_graph.hpp"
 #include "model/clock/run/period.hpp"
-#include "model/machine/reading.hpp"
+#include "model/machine/calibrate/reading.hpp"
 #include "tests/laid_out.hpp"
 #include "tests/measured/row.hpp"
 

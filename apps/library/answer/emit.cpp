@@ -4,7 +4,7 @@
 #include "apps/library/rank/evaluate.hpp"
 #include "apps/library/rank/select_kernel.hpp"
 #include "model/island/island.hpp"
-#include "model/mapping/load.hpp"
+#include "model/mapping/read/load.hpp"
 #include "solver/emit/emit.hpp"
 
 namespace napkin {

@@ -11,8 +11,8 @@
 #include "apps/library/rank/evaluate.hpp"
 #include "model/clock/graph/needs.hpp"
 #include "model/machine/numbers.hpp"
-#include "model/mapping/compiled.hpp"
-#include "model/mapping/load.hpp"
+#include "model/mapping/compile/compiled.hpp"
+#include "model/mapping/read/load.hpp"
 
 namespace napkin {
 namespace {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "apps/library/question/request.hpp"
-#include "model/clock/launch/power.hpp"
+#include "model/clock/power/power.hpp"
 #include "model/clock/run/period.hpp"
 #include "model/clock/run/timeline.hpp"
 #include "model/machine/vocabulary.hpp"

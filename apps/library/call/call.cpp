@@ -12,7 +12,7 @@
 #include "apps/library/rank/select_kernel.hpp"
 #include "kernels/launch/run.hpp"
 #include "model/diagram/packing.hpp"
-#include "model/mapping/load.hpp"
+#include "model/mapping/read/load.hpp"
 #include "model/mapping/tile.hpp"
 #include "napkin/napkin.hpp"
 #include "solver/space/enumerate.hpp"

@@ -11,7 +11,7 @@
 #include "model/base/library.hpp"
 #include "model/clock/prediction.hpp"
 #include "model/machine/load.hpp"
-#include "model/mapping/load.hpp"
+#include "model/mapping/read/load.hpp"
 #include "napkin/napkin.hpp"
 
 namespace napkin {

@@ -10,7 +10,7 @@
 #include "model/fusion/derive.hpp"
 #include "model/fusion/rewrite.hpp"
 #include "model/machine/load.hpp"
-#include "model/mapping/load.hpp"
+#include "model/mapping/read/load.hpp"
 
 namespace napkin {
 namespace {

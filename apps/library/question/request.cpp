@@ -14,7 +14,7 @@
 #include "model/fusion/derive.hpp"
 #include "model/island/island.hpp"
 #include "model/machine/load.hpp"
-#include "model/mapping/load.hpp"
+#include "model/mapping/read/load.hpp"
 
 namespace napkin {
 namespace {

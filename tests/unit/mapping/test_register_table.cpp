@@ -6,7 +6,7 @@
 #include <fstream>
 #include <map>
 
-#include "model/mapping/load.hpp"
+#include "model/mapping/read/load.hpp"
 #include "model/mapping/register_table.hpp"
 #include "model/mapping/tile.hpp"
 #include "tests/slips.hpp"
