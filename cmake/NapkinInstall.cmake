@@ -13,7 +13,7 @@ foreach(layer IN LISTS layers)
   napkin_layer_target(${layer} target)
   list(APPEND targets ${target})
   file(GLOB_RECURSE headers CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/${layer}/*.hpp)
-  if(layer STREQUAL "kernels/launch")  # the structs that host and device share
+  if(layer STREQUAL "kernels/runtime")  # the structs that host and device share
     file(GLOB_RECURSE shared CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/kernels/*.cuh)
     list(APPEND headers ${shared})
   endif()

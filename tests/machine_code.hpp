@@ -17,7 +17,7 @@ namespace napkin::test {
 
 /// One variant of one kernel, enough to compile it.
 struct KernelVariant {
-  std::string source;        ///< "kernels/attention/attention_sm90.cuh"
+  std::string source;        ///< "kernels/attention/sm90/attention_sm90.cuh"
   std::string architecture;  ///< "sm_90a"
   std::string expression;    ///< "napkin::attention_sm90<napkin::AttentionConfig{...}>"
 };

@@ -11,7 +11,7 @@
 #include "apps/napkin/watchdog.hpp"
 #include "apps/report/file.hpp"
 #include "kernels/jit/failure.hpp"
-#include "kernels/launch/driver_version.hpp"
+#include "kernels/runtime/driver_version.hpp"
 
 namespace napkin::cli {
 namespace {

@@ -10,7 +10,7 @@
 
 #include "apps/library/judge/sweep.hpp"
 #include "apps/napkin/command.hpp"
-#include "kernels/launch/measure.hpp"
+#include "kernels/runtime/measure.hpp"
 
 namespace napkin::cli {
 

@@ -8,7 +8,7 @@
 #include "apps/library/judge/replay.hpp"
 #include "apps/napkin/validate.hpp"
 #include "apps/report/record.hpp"
-#include "kernels/launch/bundled.hpp"
+#include "kernels/reference/bundled.hpp"
 
 namespace napkin::cli {
 

@@ -14,7 +14,7 @@
 #include "apps/report/record_text.hpp"
 #include "apps/report/text.hpp"
 #include "kernels/jit/failure.hpp"
-#include "kernels/launch/driver_version.hpp"
+#include "kernels/runtime/driver_version.hpp"
 
 namespace napkin::cli {
 namespace {

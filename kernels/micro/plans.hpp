@@ -5,9 +5,9 @@
 #include <cstring>
 #include <string>
 
-#include "kernels/launch/launch_plan.hpp"
 #include "kernels/micro/bench.hpp"
 #include "kernels/micro/micro_arguments.cuh"
+#include "kernels/runtime/launch_plan.hpp"
 #include "model/machine/calibrate/reading.hpp"
 
 namespace napkin::micro {

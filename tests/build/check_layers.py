@@ -39,10 +39,11 @@ STEPS = {
     "model/machine/": ["", "calibrate"],
     "model/mapping/": ["", "read", "compile", "place"],
     "model/clock/": ["roofline", "graph", "run", "launch", "power"],
-    "kernels/": ["device", "attention", "matmul", "jit", "launch", "sass", "micro"],
+    "kernels/": ["device", "attention", "matmul", "jit", "runtime", "plans", "reference", "sass", "micro"],
+    "kernels/attention/": ["common", "sm90", "sm80", "decode", "fp8", "backward", "mappings"],
     "apps/library/": ["include", "ask", "question", "rank", "answer", "judge", "call", "draft"],
 }
-NOTHING_LOOSE = ("apps/library/",)
+NOTHING_LOOSE = ("kernels/attention/", "apps/library/")
 FORBIDDEN_IN_MODEL = [
     (re.compile(r"^\s*#\s*include\s*<(iostream|cstdio|stdio\.h|fmt/(ostream|color|os|printf)\.h)>"), "model/ does not print"),
     (re.compile(r"\b(std::cout|std::cerr|fmt::print|std::printf|std::puts)\b"), "model/ does not print"),
@@ -219,7 +220,8 @@ def selftest():
         "model/clock/launch/a.cpp": '#include "model/clock/prediction.hpp"\n',
         "model/mapping/a.cpp": '#include "model/mapping/read/a.hpp"\n',
         "model/mapping/compile/a.cpp": '#include "model/mapping/place/a.hpp"\n',
-        "kernels/launch/a.cpp": '#include "kernels/micro/a.hpp"\n',
+        "kernels/runtime/a.cpp": '#include "kernels/plans/a.hpp"\n',
+        "kernels/attention/sm90/a.cuh": '#include "kernels/attention/fp8/a.cuh"\n',
         "model/nowhere/a.hpp": "\n",
         "solver/space/a.cpp": '#include "solver/optimum/a.hpp"\n',
         "solver/space/b.cpp": '#include "kernels/a.hpp"\n',

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/launch/placement_reader.hpp"
+#include "kernels/plans/placement_reader.hpp"
 #include "model/mapping/compile/compiled.hpp"
 #include "tests/emulator/trace.hpp"
 

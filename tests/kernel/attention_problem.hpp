@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "kernels/launch/attention.hpp"
-#include "kernels/launch/attention_data.hpp"
+#include "kernels/plans/attention.hpp"
+#include "kernels/reference/attention_data.hpp"
 #include "tests/laid_out.hpp"
 
 namespace napkin::test {

@@ -5,7 +5,7 @@
 #include <map>
 #include <string>
 
-#include "kernels/launch/attention_data.hpp"
+#include "kernels/reference/attention_data.hpp"
 #include "napkin/arguments.hpp"
 #include "tests/kernel/program.hpp"
 

@@ -7,8 +7,8 @@
 #include <string>
 
 #include "kernels/jit/cache.hpp"
-#include "kernels/launch/measure.hpp"
-#include "kernels/launch/reference.hpp"
+#include "kernels/reference/reference.hpp"
+#include "kernels/runtime/measure.hpp"
 #include "tests/laid_out.hpp"
 
 namespace napkin::test {

@@ -15,8 +15,8 @@
 #include <string>
 #include <vector>
 
-#include "kernels/launch/attention_data.hpp"
-#include "kernels/launch/environment.hpp"
+#include "kernels/reference/attention_data.hpp"
+#include "kernels/runtime/environment.hpp"
 #include "napkin/call.hpp"
 
 namespace {

@@ -24,7 +24,7 @@
 
 #include "apps/library/judge/validation.hpp"
 #include "apps/library/question/revision.hpp"
-#include "kernels/launch/bundled.hpp"
+#include "kernels/reference/bundled.hpp"
 #include "model/base/parallel.hpp"
 #include "tests/kernel/program.hpp"
 #include "tests/kernel/register_table_maker.hpp"

@@ -15,7 +15,7 @@
 #include "apps/library/judge/validation.hpp"
 #include "apps/library/question/revision.hpp"
 #include "kernels/jit/source.hpp"
-#include "kernels/launch/driver_version.hpp"
+#include "kernels/runtime/driver_version.hpp"
 #include "tests/kernel/correctness_run.hpp"
 #include "tests/kernel/program.hpp"
 #include "tests/kernel/reports.hpp"

@@ -18,8 +18,8 @@
 #include <sstream>
 
 #include "kernels/jit/failure.hpp"
-#include "kernels/launch/environment.hpp"
 #include "kernels/micro/experiment.hpp"
+#include "kernels/runtime/environment.hpp"
 #include "model/base/parallel.hpp"
 #include "tests/emulator/backward_cases.hpp"
 #include "tests/kernel/decode_cases.hpp"

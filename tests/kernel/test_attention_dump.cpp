@@ -5,7 +5,7 @@
 #include <cmath>
 #include <map>
 
-#include "kernels/launch/attention_dump.hpp"
+#include "kernels/reference/attention_dump.hpp"
 #include "model/fusion/partition.hpp"
 #include "model/interpret/dump.hpp"
 #include "model/interpret/storage.hpp"

@@ -6,7 +6,7 @@
 #include <cstdio>
 #include <filesystem>
 
-#include "kernels/launch/environment.hpp"
+#include "kernels/runtime/environment.hpp"
 #include "tests/machine_code.hpp"
 
 namespace test_machine_code {

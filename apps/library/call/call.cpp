@@ -10,7 +10,7 @@
 #include "apps/library/question/here.hpp"
 #include "apps/library/rank/evaluate.hpp"
 #include "apps/library/rank/select_kernel.hpp"
-#include "kernels/launch/run.hpp"
+#include "kernels/runtime/run.hpp"
 #include "model/diagram/packing.hpp"
 #include "model/mapping/read/load.hpp"
 #include "model/mapping/tile.hpp"

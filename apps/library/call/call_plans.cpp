@@ -2,8 +2,8 @@
 
 #include <utility>
 
-#include "kernels/launch/attention_backward.hpp"
-#include "kernels/launch/matmul.hpp"
+#include "kernels/plans/attention_backward.hpp"
+#include "kernels/plans/matmul.hpp"
 
 namespace napkin {
 namespace {

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "kernels/launch/launch_plan.hpp"
-#include "kernels/launch/matmul.hpp"
+#include "kernels/plans/matmul.hpp"
+#include "kernels/runtime/launch_plan.hpp"
 #include "model/mapping/placed.hpp"
 #include "napkin/ask.hpp"
 #include "napkin/call.hpp"

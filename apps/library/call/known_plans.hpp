@@ -10,7 +10,7 @@
 #include "apps/library/call/call_plans.hpp"
 #include "apps/library/question/latest.hpp"
 #include "kernels/jit/disk_cache.hpp"
-#include "kernels/launch/device.hpp"
+#include "kernels/runtime/device.hpp"
 
 namespace napkin {
 

@@ -5,7 +5,7 @@
 #include <mutex>
 
 #include "kernels/jit/failure.hpp"
-#include "kernels/launch/counters.hpp"
+#include "kernels/runtime/counters.hpp"
 #include "model/base/parallel.hpp"
 
 namespace napkin {

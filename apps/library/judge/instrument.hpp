@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "apps/library/judge/replay.hpp"
-#include "kernels/launch/bundled.hpp"
-#include "kernels/launch/measure.hpp"
+#include "kernels/reference/bundled.hpp"
+#include "kernels/runtime/measure.hpp"
 
 namespace napkin {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <string>
 
-#include "kernels/launch/bundled.hpp"
+#include "kernels/reference/bundled.hpp"
 
 namespace napkin {
 namespace {

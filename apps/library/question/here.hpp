@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "kernels/launch/device.hpp"
+#include "kernels/runtime/device.hpp"
 #include "model/machine/machine.hpp"
 
 namespace napkin {

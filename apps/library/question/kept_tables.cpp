@@ -12,7 +12,7 @@
 #include "apps/library/question/revision.hpp"
 #include "kernels/jit/disk_cache.hpp"
 #include "kernels/jit/sha256.hpp"
-#include "kernels/launch/environment.hpp"
+#include "kernels/runtime/environment.hpp"
 #include "model/base/file.hpp"
 #include "model/base/library.hpp"
 

@@ -1,7 +1,7 @@
 #include "apps/library/rank/compiled.hpp"
 
 #include "kernels/jit/failure.hpp"
-#include "kernels/launch/bundled.hpp"
+#include "kernels/reference/bundled.hpp"
 #include "model/resource/plan.hpp"
 
 namespace napkin {

@@ -47,8 +47,8 @@ int chunks_seen(const SequenceLengths& one, std::int64_t row, bool masked) {
   return seen;
 }
 
-/// Which sequence and which of its tiles the launch's tile of that number is: kernels/attention/tiles.cuh, line by
-/// line.
+/// Which sequence and which of its tiles the launch's tile of that number is: kernels/attention/common/tiles.cuh, line
+/// by line.
 struct Place {
   std::int64_t sequence, row;
 };
