@@ -4,9 +4,9 @@
 
 #include "apps/napkin/ask.hpp"
 #include "apps/napkin/commands.hpp"
-#include "apps/report/deps.hpp"
 #include "apps/report/file.hpp"
-#include "apps/report/graphviz.hpp"
+#include "apps/report/text/deps.hpp"
+#include "apps/report/text/graphviz.hpp"
 #include "model/dependence/defects.hpp"
 #include "model/dependence/from_streamed.hpp"
 #include "model/dependence/library.hpp"

@@ -8,8 +8,8 @@
 
 #include "apps/napkin/ask.hpp"
 #include "apps/napkin/commands.hpp"
-#include "apps/report/json.hpp"
-#include "apps/report/standing.hpp"
+#include "apps/report/json/json.hpp"
+#include "apps/report/json/standing.hpp"
 #include "apps/report/units.hpp"
 #include "kernels/jit/source.hpp"
 #include "model/base/embedded.hpp"

@@ -4,8 +4,8 @@
 #include "apps/napkin/commands.hpp"
 #include "apps/napkin/island.hpp"
 #include "apps/napkin/progress.hpp"
-#include "apps/report/json.hpp"
-#include "apps/report/text.hpp"
+#include "apps/report/json/json.hpp"
+#include "apps/report/text/text.hpp"
 #include "napkin/napkin.hpp"
 
 namespace napkin::cli {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "apps/library/judge/validation.hpp"
-#include "apps/report/record.hpp"
+#include "apps/report/record/record.hpp"
 
 namespace napkin::cli {
 

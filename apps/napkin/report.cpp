@@ -1,6 +1,6 @@
 // napkin report: one page that answers a question and shows why; or one that sets recorded rows beside predictions.
 
-#include "apps/report/report.hpp"
+#include "apps/report/html/report.hpp"
 
 #include <fmt/format.h>
 
@@ -13,7 +13,7 @@
 #include "apps/napkin/commands.hpp"
 #include "apps/napkin/replay.hpp"
 #include "apps/report/file.hpp"
-#include "apps/report/published.hpp"
+#include "apps/report/record/published.hpp"
 #include "apps/report/units.hpp"
 #include "model/base/error.hpp"
 

@@ -1,6 +1,6 @@
 // napkin sensitivity: what a percent more of each number would change, and what limits next.
 
-#include "apps/report/sensitivity.hpp"
+#include "apps/report/text/sensitivity.hpp"
 
 #include "apps/napkin/ask.hpp"
 #include "apps/napkin/commands.hpp"

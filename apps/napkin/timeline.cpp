@@ -8,7 +8,7 @@
 #include "apps/napkin/ask.hpp"
 #include "apps/napkin/commands.hpp"
 #include "apps/report/file.hpp"
-#include "apps/report/timeline.hpp"
+#include "apps/report/text/timeline.hpp"
 
 namespace napkin::cli {
 namespace {

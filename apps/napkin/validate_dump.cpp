@@ -6,7 +6,7 @@
 #include "apps/napkin/dump.hpp"
 #include "apps/napkin/validate_plan.hpp"
 #include "apps/napkin/watchdog.hpp"
-#include "apps/report/text.hpp"
+#include "apps/report/text/text.hpp"
 #include "kernels/jit/failure.hpp"
 #include "model/interpret/dump.hpp"
 

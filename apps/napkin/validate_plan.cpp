@@ -6,7 +6,7 @@
 #include <random>
 
 #include "apps/library/rank/select_kernel.hpp"
-#include "apps/report/text.hpp"
+#include "apps/report/text/text.hpp"
 #include "model/diagram/packing.hpp"
 #include "napkin/napkin.hpp"
 

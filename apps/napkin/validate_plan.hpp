@@ -7,7 +7,7 @@
 
 #include "apps/library/judge/replay.hpp"
 #include "apps/napkin/validate.hpp"
-#include "apps/report/record.hpp"
+#include "apps/report/record/record.hpp"
 #include "kernels/reference/bundled.hpp"
 
 namespace napkin::cli {

@@ -2,7 +2,7 @@
 
 #include "apps/napkin/progress.hpp"
 #include "apps/napkin/validate.hpp"
-#include "apps/report/published.hpp"
+#include "apps/report/record/published.hpp"
 #include "model/base/yaml.hpp"
 
 namespace napkin::cli {

@@ -6,8 +6,8 @@
 #include "apps/library/judge/replay.hpp"
 #include "apps/napkin/replay.hpp"
 #include "apps/napkin/validate.hpp"
-#include "apps/report/record.hpp"
-#include "apps/report/record_text.hpp"
+#include "apps/report/record/record.hpp"
+#include "apps/report/record/record_text.hpp"
 #include "model/base/error.hpp"
 
 namespace napkin::cli {

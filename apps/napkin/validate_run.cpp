@@ -11,8 +11,8 @@
 #include "apps/napkin/progress.hpp"
 #include "apps/napkin/validate_plan.hpp"
 #include "apps/napkin/validate_session.hpp"
-#include "apps/report/record_text.hpp"
-#include "apps/report/text.hpp"
+#include "apps/report/record/record_text.hpp"
+#include "apps/report/text/text.hpp"
 #include "kernels/jit/failure.hpp"
 #include "kernels/runtime/driver_version.hpp"
 

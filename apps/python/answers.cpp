@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "apps/report/standing.hpp"
-#include "apps/report/text.hpp"
+#include "apps/report/json/standing.hpp"
+#include "apps/report/text/text.hpp"
 #include "napkin/answers.hpp"
 
 namespace napkin::python {

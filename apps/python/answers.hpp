@@ -4,7 +4,7 @@
 
 #include <nanobind/nanobind.h>
 
-#include "apps/report/json.hpp"
+#include "apps/report/json/json.hpp"
 
 namespace napkin::python {
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "apps/library/judge/ablation.hpp"
-#include "apps/report/record.hpp"
+#include "apps/report/record/record.hpp"
 #include "model/machine/load.hpp"
 
 namespace test_ablation {

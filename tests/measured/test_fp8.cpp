@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "apps/report/reading.hpp"
+#include "apps/report/record/reading.hpp"
 #include "kernels/reference/e4m3_sum.hpp"
 #include "kernels/reference/reference.hpp"
 #include "model/machine/calibrate/calibration.hpp"

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <map>
 
-#include "apps/report/reading.hpp"
+#include "apps/report/record/reading.hpp"
 #include "model/machine/calibrate/calibration.hpp"
 #include "model/machine/calibrate/fit.hpp"
 #include "model/machine/load.hpp"

@@ -7,7 +7,7 @@
 #include <map>
 #include <string>
 
-#include "apps/report/reading.hpp"
+#include "apps/report/record/reading.hpp"
 #include "model/clock/graph/event_graph.hpp"
 #include "model/clock/run/period.hpp"
 #include "model/machine/calibrate/reading.hpp"

@@ -9,7 +9,7 @@
 #include <set>
 
 #include "apps/library/judge/published_names.hpp"
-#include "apps/report/published.hpp"
+#include "apps/report/record/published.hpp"
 #include "tests/golden/cli.hpp"
 
 namespace test_published {
