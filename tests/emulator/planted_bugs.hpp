@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "tests/laid_out.hpp"
+#include "tests/support/layout.hpp"
 
 namespace napkin::test {
 

@@ -14,7 +14,7 @@
 
 #include "model/clock/power/power.hpp"
 #include "model/clock/prediction.hpp"
-#include "tests/laid_out.hpp"
+#include "tests/support/layout.hpp"
 
 namespace test_recorded_rates {
 

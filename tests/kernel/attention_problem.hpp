@@ -5,7 +5,7 @@
 
 #include "kernels/plans/attention.hpp"
 #include "kernels/reference/attention_data.hpp"
-#include "tests/laid_out.hpp"
+#include "tests/support/layout.hpp"
 
 namespace napkin::test {
 

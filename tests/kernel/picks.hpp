@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "napkin/napkin.hpp"
-#include "tests/laid_out.hpp"
+#include "tests/support/layout.hpp"
 
 namespace napkin::test {
 

@@ -9,7 +9,7 @@
 #include "kernels/jit/cache.hpp"
 #include "kernels/reference/reference.hpp"
 #include "kernels/runtime/measure.hpp"
-#include "tests/laid_out.hpp"
+#include "tests/support/layout.hpp"
 
 namespace napkin::test {
 

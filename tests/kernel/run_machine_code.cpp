@@ -26,7 +26,7 @@
 #include "tests/kernel/fp8_cases.hpp"
 #include "tests/kernel/product_cases.hpp"
 #include "tests/kernel/program.hpp"
-#include "tests/machine_code.hpp"
+#include "tests/support/machine_code.hpp"
 
 namespace {
 

@@ -10,7 +10,7 @@
 #include "model/interpret/dump.hpp"
 #include "model/interpret/storage.hpp"
 #include "tests/kernel/gpu.hpp"
-#include "tests/laid_out.hpp"
+#include "tests/support/layout.hpp"
 
 namespace test_attention_dump {
 

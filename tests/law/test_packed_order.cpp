@@ -8,8 +8,8 @@
 #include "kernels/reference/bundled.hpp"
 #include "model/clock/roofline/work_distribution.hpp"
 #include "model/resource/order.hpp"
-#include "tests/packed.hpp"
 #include "tests/support/kernels_on_host.hpp"
+#include "tests/support/packed_layout.hpp"
 
 namespace test_packed_order {
 

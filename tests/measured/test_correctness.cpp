@@ -8,8 +8,8 @@
 #include "model/resource/resources.hpp"
 #include "napkin/arguments.hpp"
 #include "solver/space/constraints.hpp"
-#include "tests/laid_out.hpp"
 #include "tests/measured/row.hpp"
+#include "tests/support/layout.hpp"
 
 namespace test_correctness {
 

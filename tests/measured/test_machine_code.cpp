@@ -7,7 +7,7 @@
 #include <filesystem>
 
 #include "kernels/runtime/environment.hpp"
-#include "tests/machine_code.hpp"
+#include "tests/support/machine_code.hpp"
 
 namespace test_machine_code {
 

@@ -11,8 +11,8 @@
 #include "model/clock/graph/event_graph.hpp"
 #include "model/clock/run/period.hpp"
 #include "model/machine/calibrate/reading.hpp"
-#include "tests/laid_out.hpp"
 #include "tests/measured/row.hpp"
+#include "tests/support/layout.hpp"
 
 namespace test_tiles {
 

@@ -9,7 +9,7 @@
 #include "model/clock/prediction.hpp"
 #include "model/clock/run/period.hpp"
 #include "model/clock/run/timeline.hpp"
-#include "tests/laid_out.hpp"
+#include "tests/support/layout.hpp"
 
 namespace test_copies {
 

@@ -14,9 +14,9 @@
 #include "model/clock/time_model.hpp"
 #include "model/resource/order.hpp"
 #include "model/resource/plan.hpp"
-#include "tests/packed.hpp"
-#include "tests/predicted_time.hpp"
-#include "tests/rounds.hpp"
+#include "tests/support/case_count.hpp"
+#include "tests/support/packed_layout.hpp"
+#include "tests/support/predicted_time.hpp"
 
 namespace test_packed {
 

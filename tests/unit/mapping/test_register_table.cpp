@@ -9,7 +9,7 @@
 #include "model/mapping/read/load.hpp"
 #include "model/mapping/register_table.hpp"
 #include "model/mapping/tile.hpp"
-#include "tests/slips.hpp"
+#include "tests/support/mistakes.hpp"
 #include "tests/unit/mapping/mapped.hpp"
 
 namespace test_register_table {

@@ -5,8 +5,8 @@
 #include <queue>
 
 #include "kernels/plans/attention.hpp"
-#include "tests/laid_out.hpp"
 #include "tests/support/kernels_on_host.hpp"
+#include "tests/support/layout.hpp"
 
 namespace test_attention_order {
 

@@ -8,9 +8,9 @@
 #include "kernels/plans/attention.hpp"
 #include "kernels/runtime/run.hpp"
 #include "model/resource/resources.hpp"
-#include "tests/assembly.hpp"
-#include "tests/laid_out.hpp"
+#include "tests/support/assembly.hpp"
 #include "tests/support/compiling.hpp"
+#include "tests/support/layout.hpp"
 
 namespace test_attention_plan {
 

@@ -10,9 +10,9 @@
 #include "kernels/plans/attention.hpp"
 #include "kernels/runtime/run.hpp"
 #include "model/resource/plan.hpp"
-#include "tests/laid_out.hpp"
 #include "tests/support/compiling.hpp"
 #include "tests/support/kernels_on_host.hpp"
+#include "tests/support/layout.hpp"
 
 namespace test_attention_sm80_plan {
 

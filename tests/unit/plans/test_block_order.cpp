@@ -6,8 +6,8 @@
 #include "kernels/plans/attention.hpp"
 #include "kernels/plans/matmul.hpp"
 #include "model/resource/order.hpp"
-#include "tests/laid_out.hpp"
 #include "tests/support/kernels_on_host.hpp"
+#include "tests/support/layout.hpp"
 
 namespace test_block_order {
 

@@ -7,9 +7,9 @@
 #include "kernels/plans/matmul.hpp"
 #include "kernels/runtime/run.hpp"
 #include "model/resource/resources.hpp"
-#include "tests/laid_out.hpp"
 #include "tests/support/compiling.hpp"
 #include "tests/support/kernels_on_host.hpp"
+#include "tests/support/layout.hpp"
 
 namespace test_matmul_plan {
 

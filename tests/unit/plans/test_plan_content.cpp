@@ -3,7 +3,7 @@
 
 #include "kernels/plans/attention_backward.hpp"
 #include "kernels/plans/matmul.hpp"
-#include "tests/laid_out.hpp"
+#include "tests/support/layout.hpp"
 
 namespace test_plan_content {
 

@@ -13,10 +13,10 @@
 #include "kernels/reference/attention_dump.hpp"
 #include "model/fusion/partition.hpp"
 #include "model/interpret/dump.hpp"
-#include "tests/laid_out.hpp"
-#include "tests/rounds.hpp"
+#include "tests/support/case_count.hpp"
 #include "tests/support/compiling.hpp"
 #include "tests/support/kernels_on_host.hpp"
+#include "tests/support/layout.hpp"
 
 namespace test_attention_dump {
 

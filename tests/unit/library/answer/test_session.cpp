@@ -19,7 +19,7 @@
 #include "apps/library/rank/select_kernel.hpp"
 #include "model/base/embedded.hpp"
 #include "napkin/napkin.hpp"
-#include "tests/slips.hpp"
+#include "tests/support/mistakes.hpp"
 
 namespace test_session {
 

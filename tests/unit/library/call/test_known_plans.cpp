@@ -11,7 +11,7 @@
 #include <iterator>
 #include <vector>
 
-#include "tests/processes.hpp"
+#include "tests/support/processes.hpp"
 #include "tests/unit/library/call/fake_driver.hpp"
 
 namespace test_known_plans {

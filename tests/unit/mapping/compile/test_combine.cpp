@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-#include "tests/slips.hpp"
+#include "tests/support/mistakes.hpp"
 #include "tests/unit/mapping/mapped.hpp"
 
 namespace test_combine {

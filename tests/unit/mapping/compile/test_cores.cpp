@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "model/base/embedded.hpp"
-#include "tests/slips.hpp"
+#include "tests/support/mistakes.hpp"
 #include "tests/unit/mapping/mapped.hpp"
 
 namespace test_mapping_cores {

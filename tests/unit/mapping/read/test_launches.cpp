@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "tests/slips.hpp"
+#include "tests/support/mistakes.hpp"
 #include "tests/unit/mapping/mapped.hpp"
 
 namespace test_launches {

@@ -15,7 +15,7 @@
 #include "model/mapping/placed.hpp"
 #include "model/mapping/read/load.hpp"
 #include "model/mapping/tile.hpp"
-#include "tests/slips.hpp"
+#include "tests/support/mistakes.hpp"
 #include "tests/unit/mapping/mapped.hpp"
 
 namespace test_load {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "model/diagram/packing.hpp"
-#include "tests/laid_out.hpp"
+#include "tests/support/layout.hpp"
 
 namespace napkin::test {
 

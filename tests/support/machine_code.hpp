@@ -11,7 +11,7 @@
 #include "kernels/jit/cache.hpp"
 #include "kernels/jit/sha256.hpp"
 #include "model/base/error.hpp"
-#include "tests/assembly.hpp"
+#include "tests/support/assembly.hpp"
 
 namespace napkin::test {
 

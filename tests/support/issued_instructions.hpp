@@ -13,7 +13,7 @@
 
 #include "kernels/sass/census.hpp"
 #include "kernels/sass/loops.hpp"
-#include "tests/assembly.hpp"
+#include "tests/support/assembly.hpp"
 
 namespace napkin::test {
 
