@@ -1,5 +1,5 @@
 // rounds() says how many of a property's cases a run takes: all, or the share in percent that NAPKIN_TEST_SHARE names.
-// In script/test the sanitized run takes a tenth: it looks for crashes, the optimised run for counterexamples.
+// In script/test --all the sanitized run takes a tenth: it looks for crashes, the optimised run for counterexamples.
 #pragma once
 
 #include <algorithm>

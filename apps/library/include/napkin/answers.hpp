@@ -12,10 +12,10 @@
 #include <utility>
 #include <vector>
 
-#include "napkin/bands.hpp"
 #include "model/diagram/problem.hpp"
 #include "model/machine/vocabulary.hpp"
 #include "napkin/arguments.hpp"
+#include "napkin/bands.hpp"
 #include "napkin/laws.hpp"
 
 namespace napkin {
