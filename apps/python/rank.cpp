@@ -6,9 +6,9 @@
 #include "apps/library/question/known.hpp"
 #include "apps/library/question/on_all_cores.hpp"
 #include "apps/library/question/request.hpp"
+#include "apps/library/question/words.hpp"
 #include "apps/library/rank/evaluate.hpp"
 #include "apps/library/rank/select_tile.hpp"
-#include "apps/library/rank/words.hpp"
 #include "solver/emit/emit.hpp"
 
 namespace napkin::python {

@@ -4,13 +4,13 @@
 #include "apps/library/answer/check.hpp"
 #include "apps/library/answer/law_setting.hpp"
 #include "apps/library/answer/standing.hpp"
+#include "apps/library/question/words.hpp"
 #include "apps/library/rank/compiled.hpp"
 #include "apps/library/rank/cut.hpp"
 #include "apps/library/rank/evaluate.hpp"
 #include "apps/library/rank/optimum.hpp"
 #include "apps/library/rank/select_kernel.hpp"
 #include "apps/library/rank/select_tile.hpp"
-#include "apps/library/rank/words.hpp"
 
 namespace napkin {
 namespace {

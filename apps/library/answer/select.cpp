@@ -6,10 +6,10 @@
 
 #include "apps/library/answer/answering.hpp"
 #include "apps/library/answer/standing.hpp"
+#include "apps/library/question/words.hpp"
 #include "apps/library/rank/cut.hpp"
 #include "apps/library/rank/evaluate.hpp"
 #include "apps/library/rank/select_kernel.hpp"
-#include "apps/library/rank/words.hpp"
 
 namespace napkin {
 namespace {

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "apps/library/question/known.hpp"
-#include "apps/library/rank/words.hpp"
+#include "apps/library/question/words.hpp"
 #include "model/clock/launch/other_launches.hpp"
 #include "model/clock/roofline/combine_cost.hpp"
 

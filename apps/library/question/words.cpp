@@ -1,4 +1,4 @@
-#include "apps/library/rank/words.hpp"
+#include "apps/library/question/words.hpp"
 
 #include <fmt/format.h>
 
