@@ -6,11 +6,9 @@
 namespace napkin {
 namespace {
 
-constexpr double tera = 1e12;
-
 RooflineTile tile_at(const TileValues& tile, const PredictedAnswer& predicted, double flops,
                      const std::vector<LevelAnswer>& levels) {
-  RooflineTile out{tile, predicted.tflops * tera, {}};
+  RooflineTile out{tile, predicted.tflops * 1e12, {}};
   for (const LevelAnswer& level : levels) {
     if (level.transfer > 0 && level.bandwidth)
       out.points.push_back({level.name, flops / static_cast<double>(level.transfer)});
